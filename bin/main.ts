@@ -28,11 +28,22 @@ function buildProgram(): Command {
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .showHelpAfterError('(mgw --help tells what there is)');
-  const ended = (code: number): void => { exitCode = code; };
+  const ended = (code: number): void => {
+    exitCode = code;
+  };
   for (const make of [
-    runCommand, validateCommand, doctorCommand, operatorCommand, dataplaneCommand, sidecarCommand, usageCommand,
-    catalogCommand, retireCommand, demoProviderCommand,
-  ]) program.addCommand(make(ended).helpOption('-h, --help', 'print this help'));
+    runCommand,
+    validateCommand,
+    doctorCommand,
+    operatorCommand,
+    dataplaneCommand,
+    sidecarCommand,
+    usageCommand,
+    catalogCommand,
+    retireCommand,
+    demoProviderCommand,
+  ])
+    program.addCommand(make(ended).helpOption('-h, --help', 'print this help'));
   for (const command of [program, ...program.commands]) command.exitOverride();
   return program;
 }

@@ -8,7 +8,7 @@ const NEEDED = 26;
 if (Number.parseInt(process.versions.node, 10) < NEEDED) {
   process.stderr.write(
     `Model Gateway runs on Node ${NEEDED} or newer, and this is ${process.version}. ` +
-    'npm install has put the right one beside it: node_modules/.bin/node bin/mgw.js\n',
+      'npm install has put the right one beside it: node_modules/.bin/node bin/mgw.js\n',
   );
   process.exitCode = 1;
 } else {

@@ -30,36 +30,56 @@ export async function openLedger({ place, sync, dataDir, log, ownGenerations, re
   if (place?.kind === 'valkey') {
     // loads the client only if it is needed
     const { openValkeyLedger } = await import('../dataplane/ledger/valkey.ts');
-    return openValkeyLedger({ url: place.url, dataDir, onEvent: (event) =>
-      logEvent(log, event), ownGenerations: ownGenerations ?? false, ...(refill ? { refill } : {}) });
+    return openValkeyLedger({
+      url: place.url,
+      dataDir,
+      onEvent: (event) => logEvent(log, event),
+      ownGenerations: ownGenerations ?? false,
+      ...(refill ? { refill } : {}),
+    });
   }
-  return openEmbeddedLedger({ path: place?.path ??
-    join(dataDir ?? '.', 'ledger.db'), sync, onFault: (fault) => logFault(log, fault) });
+  return openEmbeddedLedger({
+    path: place?.path ?? join(dataDir ?? '.', 'ledger.db'),
+    sync,
+    onFault: (fault) => logFault(log, fault),
+  });
 }
 
 function logFault(log: Logger, { state, reason }: LedgerFault): void {
   switch (state) {
-    case 'Failing': return log.error({ reason }, 'the ledger fails: calls are refused');
-    case 'Recovered': return log.info('the ledger works again');
-    case 'Lagging': return log.warn(
-      { reason }, 'the ledger\'s file cannot be written: calls go on, and its journal grows',
-    );
-    case 'CaughtUp': return log.info('the ledger\'s file has taken in its journal');
+    case 'Failing':
+      return log.error({ reason }, 'the ledger fails: calls are refused');
+    case 'Recovered':
+      return log.info('the ledger works again');
+    case 'Lagging':
+      return log.warn({ reason }, "the ledger's file cannot be written: calls go on, and its journal grows");
+    case 'CaughtUp':
+      return log.info("the ledger's file has taken in its journal");
   }
 }
 
 function logEvent(log: Logger, event: LedgerEvent): void {
   switch (event.kind) {
-    case 'Failing': return log.warn({ reason: event.reason }, 'the ledger fails: calls are refused');
-    case 'Working': return log.info('the ledger works');
-    case 'Emptied': return log.warn({ putBack:
-      event.putBack }, 'the ledger\'s store was empty: it is filled from what this process and the statuses know');
-    case 'LostWrites': return log.warn({ putBack:
-      event.putBack }, 'the ledger\'s store had lost what it acknowledged: this process has put back what it knows');
-    case 'Reaped': return log.warn(
-      { calls: event.calls }, 'calls of a process that died are billed at their last progress',
-    );
-    case 'JournalFails': return log.error({ reason: event.reason }, 'the ledger\'s journal cannot be written: ' +
-      'settlements that Valkey does not take are lost with this process');
+    case 'Failing':
+      return log.warn({ reason: event.reason }, 'the ledger fails: calls are refused');
+    case 'Working':
+      return log.info('the ledger works');
+    case 'Emptied':
+      return log.warn(
+        { putBack: event.putBack },
+        "the ledger's store was empty: it is filled from what this process and the statuses know",
+      );
+    case 'LostWrites':
+      return log.warn(
+        { putBack: event.putBack },
+        "the ledger's store had lost what it acknowledged: this process has put back what it knows",
+      );
+    case 'Reaped':
+      return log.warn({ calls: event.calls }, 'calls of a process that died are billed at their last progress');
+    case 'JournalFails':
+      return log.error(
+        { reason: event.reason },
+        "the ledger's journal cannot be written: " + 'settlements that Valkey does not take are lost with this process',
+      );
   }
 }

@@ -8,7 +8,14 @@ export interface Address {
 }
 
 const UNITS: Readonly<Record<string, number>> = {
-  '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30,
+  '': 1,
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
 };
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 const MAX_SECONDS = 86_400;
@@ -34,8 +41,10 @@ export function paragraphs(...texts: readonly string[]): string {
 export function parseAddress(text: string): Address {
   const [, bracketed, plain, digits] = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]]*)):(\d{1,5})$/i.exec(text) ?? [];
   const port = Number(digits);
-  if (digits === undefined || port > 65_535) throw new InvalidArgumentError('It must be an address such as ' +
-    '127.0.0.1:8080, [::1]:8080, or :8080 for all interfaces.');
+  if (digits === undefined || port > 65_535)
+    throw new InvalidArgumentError(
+      'It must be an address such as ' + '127.0.0.1:8080, [::1]:8080, or :8080 for all interfaces.',
+    );
   return { host: bracketed ?? (plain || '0.0.0.0'), port };
 }
 
@@ -47,9 +56,17 @@ export function parseConsole(text: string): Address | false {
 /** Parses a server's origin, such as "https://gateway.example". */
 export function parseOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '' || url.hash !== '' ||
-    url.username !== '') throw new InvalidArgumentError('It must be http:// or https:// with a host and nothing ' +
-      'after it, such as https://gateway.example.');
+  if (
+    !url ||
+    !/^https?:$/.test(url.protocol) ||
+    url.pathname !== '/' ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.username !== ''
+  )
+    throw new InvalidArgumentError(
+      'It must be http:// or https:// with a host and nothing ' + 'after it, such as https://gateway.example.',
+    );
   return url.origin;
 }
 
@@ -57,17 +74,24 @@ export function parseOrigin(text: string): string {
 export function parseHostPorts(text: string, earlier: readonly string[] = []): readonly string[] {
   const addresses = text.split(',').map((each) => each.trim());
   const wrong = addresses.find((each) => !/^(?:\[[0-9a-f:.]+\]|[^\s:[\]/]+):\d{1,5}$/i.test(each));
-  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is not HOST:PORT, such as ` +
-    `model-gateway-operator.model-gateway.svc:18000.`);
+  if (wrong !== undefined)
+    throw new InvalidArgumentError(
+      `"${wrong}" is not HOST:PORT, such as ` + `model-gateway-operator.model-gateway.svc:18000.`,
+    );
   return [...earlier, ...addresses];
 }
 
 /** Parses origins such as https://app.example, separated by commas, or `*`. */
 export function parseOrigins(text: string): readonly string[] {
-  const origins = text.split(',').map((each) => each.trim()).filter((each) => each !== '');
+  const origins = text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
   const wrong = origins.find((each) => each !== '*' && URL.parse(each)?.origin !== each);
-  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is not an origin: a scheme, a host and perhaps ` +
-    'a port, such as https://app.example.');
+  if (wrong !== undefined)
+    throw new InvalidArgumentError(
+      `"${wrong}" is not an origin: a scheme, a host and perhaps ` + 'a port, such as https://app.example.',
+    );
   return origins;
 }
 
@@ -87,7 +111,7 @@ export function parseBytes(text: string): number {
 
 /** The location of a ledger. */
 export type LedgerLocation =
-  | { readonly kind: 'file'; readonly path: string } | { readonly kind: 'valkey'; readonly url: string };
+  { readonly kind: 'file'; readonly path: string } | { readonly kind: 'valkey'; readonly url: string };
 
 /** Parses whole seconds, at most a day. */
 export function parseSeconds(text: string): number {

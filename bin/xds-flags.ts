@@ -15,18 +15,36 @@ export interface XdsFlags {
 /** Adds where operators are, and how both sides trust one another. */
 export function addXdsFlags(command: Command, { mandatory }: { readonly mandatory: boolean }): Command {
   return command
-    .addOption(flag('--xds <HOST:PORT>', 'where operators are; may be repeated (in MGW_XDS: separated by commas). A ' +
-      'name with several addresses is any of them').argParser(parseHostPorts).makeOptionMandatory(mandatory))
-    .addOption(flag('--xds-ca <FILE>', 'the authorities that operators\' certificates are checked with, read anew ' +
-      'for each connection').default('/var/run/configmaps/modelgateway.dev/xds/ca.crt'))
-    .addOption(flag('--token-file <FILE>', 'the ServiceAccount token for operators (audience model-gateway-xds), ' +
-      'read anew for each connection').default('/var/run/secrets/modelgateway.dev/xds/token'))
+    .addOption(
+      flag(
+        '--xds <HOST:PORT>',
+        'where operators are; may be repeated (in MGW_XDS: separated by commas). A ' +
+          'name with several addresses is any of them',
+      )
+        .argParser(parseHostPorts)
+        .makeOptionMandatory(mandatory),
+    )
+    .addOption(
+      flag(
+        '--xds-ca <FILE>',
+        "the authorities that operators' certificates are checked with, read anew " + 'for each connection',
+      ).default('/var/run/configmaps/modelgateway.dev/xds/ca.crt'),
+    )
+    .addOption(
+      flag(
+        '--token-file <FILE>',
+        'the ServiceAccount token for operators (audience model-gateway-xds), ' + 'read anew for each connection',
+      ).default('/var/run/secrets/modelgateway.dev/xds/token'),
+    )
     .addOption(flag('--insecure-xds', 'neither TLS nor a token, for one machine; only with loopback addresses'));
 }
 
 /** The trust settings of an xDS client. */
-export function securityOf({ insecureXds, xdsCa, tokenFile }: XdsFlags):
-  | { readonly caFile: string; readonly tokenFile: string } | undefined {
+export function securityOf({
+  insecureXds,
+  xdsCa,
+  tokenFile,
+}: XdsFlags): { readonly caFile: string; readonly tokenFile: string } | undefined {
   return insecureXds ? undefined : { caFile: xdsCa, tokenFile };
 }
 
@@ -35,16 +53,20 @@ export async function checkXdsFlags({ xds, xdsCa, tokenFile, insecureXds }: XdsF
   const remote = xds.find((address) => !isLoopback(address));
   if (insecureXds && remote !== undefined) {
     throw new CommandFailed(
-      '--insecure-xds: the configuration holds providers\' credentials, so it is taken without TLS only from a ' +
-      `loopback address; ${remote} is none.`, EXIT.usage,
+      "--insecure-xds: the configuration holds providers' credentials, so it is taken without TLS only from a " +
+        `loopback address; ${remote} is none.`,
+      EXIT.usage,
     );
   }
   if (insecureXds) return;
-  for (const [name, path] of [['--xds-ca', xdsCa], ['--token-file', tokenFile]] as const) {
+  for (const [name, path] of [
+    ['--xds-ca', xdsCa],
+    ['--token-file', tokenFile],
+  ] as const) {
     await access(path, constants.R_OK).catch(() => {
       throw new CommandFailed(
         `${name} ${path}: there is no such file, or this user may not read it. In a pod it is mounted; ` +
-        'on one machine, --insecure-xds takes the configuration from a loopback address without it.',
+          'on one machine, --insecure-xds takes the configuration from a loopback address without it.',
       );
     });
   }

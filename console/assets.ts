@@ -19,10 +19,13 @@ export interface Assets {
 
 export const ASSET_ROOT = '/assets/';
 
-const FOLDERS =
-  ['browser/', '../web/theme/', '../web/pricing/browser/'].map((folder) => new URL(folder, import.meta.url));
+const FOLDERS = ['browser/', '../web/theme/', '../web/pricing/browser/'].map(
+  (folder) => new URL(folder, import.meta.url),
+);
 const TYPES: Readonly<Record<string, string>> = {
-  css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', svg: 'image/svg+xml',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
 };
 const HASH_DIGITS = 12;
 const FILE = /^([\w-]+)\.(css|js|svg)$/;
@@ -38,8 +41,11 @@ export function loadAssets(folders: readonly URL[] = FOLDERS): Assets {
       if (contentType === undefined) continue;
       if (loaded.has(file)) throw new Error(`two assets are called ${file}`);
       const body = readFileSync(new URL(file, folder));
-      loaded.set(file, { path:
-        `${ASSET_ROOT}${name}.${hash('sha256', body, 'hex').slice(0, HASH_DIGITS)}.${extension}`, contentType, body });
+      loaded.set(file, {
+        path: `${ASSET_ROOT}${name}.${hash('sha256', body, 'hex').slice(0, HASH_DIGITS)}.${extension}`,
+        contentType,
+        body,
+      });
     }
   }
   return {

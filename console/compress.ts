@@ -23,7 +23,9 @@ export function takesGzip(acceptEncoding: string | undefined): boolean {
 
 /** The payload as it is sent: an onSend hook. */
 export async function compressAnswer(
-  { headers, method }: FastifyRequest, reply: FastifyReply, payload: unknown,
+  { headers, method }: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
 ): Promise<unknown> {
   // an error page may follow a stream that broke before anything was sent
   void reply.removeHeader('content-encoding');

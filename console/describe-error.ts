@@ -13,9 +13,11 @@ export class RequestRefused extends Error {
   readonly title: string;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, title: string, {
-    message, headers = {},
-  }: { readonly message: string; readonly headers?: Readonly<Record<string, string>> }) {
+  constructor(
+    status: number,
+    title: string,
+    { message, headers = {} }: { readonly message: string; readonly headers?: Readonly<Record<string, string>> },
+  ) {
     super(message);
     this.status = status;
     this.title = title;
@@ -51,30 +53,56 @@ export function describeError(error: unknown): ErrorDescription {
     return { ...plain, status: error.status, title: error.title, message: error.message, headers: error.headers };
   if (error instanceof AccessError) {
     const [status, title] = ACCESS[error.reason];
-    return { ...plain, status, title, message:
-      error.message, fields: error.fields, headers: status === 503 ? { 'retry-after': RETRY_SECONDS } : {} };
+    return {
+      ...plain,
+      status,
+      title,
+      message: error.message,
+      fields: error.fields,
+      headers: status === 503 ? { 'retry-after': RETRY_SECONDS } : {},
+    };
   }
   if (error instanceof LedgerUnavailable)
-    return { ...plain, status: 503, title: 'The ledger does not answer', message: 'What was spent cannot be read at ' +
-      'the moment. Try again in a few seconds.', headers: { 'retry-after': RETRY_SECONDS } };
-  return describeFrameworkError(error) ?? {
-    ...plain, status: 500, title: 'The console failed on this page', unforeseen: true,
-    message: 'This should not happen. Try again; if it stays so, tell the platform team the request id below: the ' +
-      'log says more under it.',
-  };
+    return {
+      ...plain,
+      status: 503,
+      title: 'The ledger does not answer',
+      message: 'What was spent cannot be read at ' + 'the moment. Try again in a few seconds.',
+      headers: { 'retry-after': RETRY_SECONDS },
+    };
+  return (
+    describeFrameworkError(error) ?? {
+      ...plain,
+      status: 500,
+      title: 'The console failed on this page',
+      unforeseen: true,
+      message:
+        'This should not happen. Try again; if it stays so, tell the platform team the request id below: the ' +
+        'log says more under it.',
+    }
+  );
 }
 
-const STALE_FORM = [403, 'This form belongs to another session', 'Nothing was changed. You have signed in again ' +
-  'since the page was opened, or the form is not the console’s. Open the page again and repeat the change.'] as const;
+const STALE_FORM = [
+  403,
+  'This form belongs to another session',
+  'Nothing was changed. You have signed in again ' +
+    'since the page was opened, or the form is not the console’s. Open the page again and repeat the change.',
+] as const;
 const FRAMEWORK: Readonly<Record<string, readonly [status: number, title: string, message: string]>> = {
-  FST_ERR_BAD_URL: [400, 'This address is not well-formed', 'Every "%" in it must begin an escape of two hexadecimal ' +
-    'digits, such as %2F.'],
+  FST_ERR_BAD_URL: [
+    400,
+    'This address is not well-formed',
+    'Every "%" in it must begin an escape of two hexadecimal ' + 'digits, such as %2F.',
+  ],
   FST_ERR_MAX_PARAM_LENGTH: [404, 'There is nothing here', 'No object has a name of this length.'],
   FST_CSRF_MISSING_SECRET: STALE_FORM,
   FST_CSRF_INVALID_TOKEN: STALE_FORM,
   FST_ERR_CTP_BODY_TOO_LARGE: [413, 'This form is too large', 'Nothing was changed.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
-    415, 'This is not a form of the console', 'Forms are sent as application/x-www-form-urlencoded.',
+    415,
+    'This is not a form of the console',
+    'Forms are sent as application/x-www-form-urlencoded.',
   ],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'This request is not complete', 'Its body is not as long as it says.'],
 };

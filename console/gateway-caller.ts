@@ -8,7 +8,11 @@ import type { GatewayCaller, RelayedAnswer } from './route.ts';
 /** The limit of one process. Each call holds a connection to the gateway until its response has ended. */
 const MAX_CALLS = 50;
 const PASSED_ON: readonly string[] = [
-  'x-request-id', 'x-modelgateway-cost-usd', 'x-modelgateway-max-tokens', 'x-modelgateway-dropped', 'retry-after',
+  'x-request-id',
+  'x-modelgateway-cost-usd',
+  'x-modelgateway-max-tokens',
+  'x-modelgateway-dropped',
+  'retry-after',
 ];
 
 /** Calls this gateway, at most MAX_CALLS at a time. Errors have the shape of the gateway's own. */
@@ -20,14 +24,19 @@ export function createGatewayCaller(gatewayUrl: string): GatewayCaller {
     running++;
     try {
       const answer = await fetch(base + path, {
-        redirect: 'error', signal: gone, ...body === undefined ? {} : { method: 'POST', body },
+        redirect: 'error',
+        signal: gone,
+        ...(body === undefined ? {} : { method: 'POST', body }),
         headers: {
-          authorization: `Bearer ${key}`, 'user-agent': 'model-gateway-console',
-          ...body !== undefined && { 'content-type': 'application/json' },
+          authorization: `Bearer ${key}`,
+          'user-agent': 'model-gateway-console',
+          ...(body !== undefined && { 'content-type': 'application/json' }),
         },
       });
       const content = Readable.from(answer.body ?? [], { objectMode: false });
-      content.once('close', () => { running--; });
+      content.once('close', () => {
+        running--;
+      });
       return relayed(answer, content);
     } catch {
       // fetch's error may quote its headers, so it is not passed on
@@ -39,17 +48,23 @@ export function createGatewayCaller(gatewayUrl: string): GatewayCaller {
 
 function relayed({ status, headers }: Response, content: Readable): RelayedAnswer {
   return {
-    status, content, contentType: contentTypeOf(headers.get('content-type') ?? ''),
-    headers: Object.fromEntries(PASSED_ON.flatMap((name) => {
-      const value = headers.get(name);
-      return value === null ? [] : [[name, value]];
-    })),
+    status,
+    content,
+    contentType: contentTypeOf(headers.get('content-type') ?? ''),
+    headers: Object.fromEntries(
+      PASSED_ON.flatMap((name) => {
+        const value = headers.get(name);
+        return value === null ? [] : [[name, value]];
+      }),
+    ),
   };
 }
 
 function refusal(status: number, message: string): RelayedAnswer {
   return {
-    status, contentType: 'application/json; charset=utf-8', headers: {},
+    status,
+    contentType: 'application/json; charset=utf-8',
+    headers: {},
     content: JSON.stringify({ error: { message } }),
   };
 }

@@ -34,7 +34,9 @@ export function isSameSite({ host, origin, 'sec-fetch-site': fetchSite }: Incomi
 
 /** Identifies the signed-in person, and stores them on the request. */
 export async function identify(
-  { authenticator }: ReplyContext, request: FastifyRequest, reply: FastifyReply,
+  { authenticator }: ReplyContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
 ): Promise<Principal | undefined> {
   const principal = await authenticator.identify(request, reply);
   request.principal = principal;
@@ -44,12 +46,14 @@ export async function identify(
 
 /** Reads the form, in which only `repeated` fields may come more than once. */
 export function readForm(repeated: readonly string[] = []): preHandlerAsyncHookHandler {
-  return async (request) => { request.posted = parseForm(bodyOf(request), repeated); };
+  return async (request) => {
+    request.posted = parseForm(bodyOf(request), repeated);
+  };
 }
 
 /** Refuses a form without the token of this session. */
-export const checkFormToken: preHandlerHookHandler = (request, reply, done) => (
-  request.server.csrfProtection(request, reply, done));
+export const checkFormToken: preHandlerHookHandler = (request, reply, done) =>
+  request.server.csrfProtection(request, reply, done);
 
 /** The posted bytes, as the body parser leaves them. */
 export function bodyOf({ body }: FastifyRequest): Uint8Array {

@@ -1,8 +1,15 @@
 /** [P] The headers of every response of the console, and the limits of requests, with TLS and without. */
 
 const POLICY = [
-  "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "media-src blob:",
-  "connect-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'",
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  'media-src blob:',
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
 ].join('; ');
 
 /** Forbids framing, content sniffing, caching, and scripts of other origins. */

@@ -31,14 +31,20 @@ export function sendPage(context: ReplyContext, { request, reply }: RequestAndRe
   const { assets, authenticator } = context;
   const access = request.principal?.person;
   const signOut = authenticator.proxied ? 'ByProxy' : 'Here';
-  const person = access &&
-    { name: access.person.name, csrf: reply.generateCsrf(), signOut, byKey: access.ownKey !== undefined } as const;
-  void reply.code(status).type(HTML).send(layout(page, { person, styles: LAYOUT_STYLES, asset: assets.href }));
+  const person =
+    access &&
+    ({ name: access.person.name, csrf: reply.generateCsrf(), signOut, byKey: access.ownKey !== undefined } as const);
+  void reply
+    .code(status)
+    .type(HTML)
+    .send(layout(page, { person, styles: LAYOUT_STYLES, asset: assets.href }));
 }
 
 /** Rejects before anything is written if the first chunk of a file cannot be read. */
 export async function sendResult(
-  context: ReplyContext, exchange: RequestAndReply, answer: HandlerResult,
+  context: ReplyContext,
+  exchange: RequestAndReply,
+  answer: HandlerResult,
 ): Promise<void> {
   if ('page' in answer) sendPage(context, exchange, answer.page, answer.status);
   else if ('fragment' in answer) void exchange.reply.type(HTML).send(answer.fragment.markup);
@@ -88,13 +94,18 @@ function sendRelay({ reply }: RequestAndReply, { status, contentType, headers, c
 }
 
 async function sendFile(
-  { deps }: ReplyContext, { request, reply }: RequestAndReply, file: DownloadedFile,
+  { deps }: ReplyContext,
+  { request, reply }: RequestAndReply,
+  file: DownloadedFile,
 ): Promise<void> {
   const { name, contentType, content } = file;
   if (!FILE_NAME.test(name)) throw new Error('a file has a name that no header may hold');
-  const body = typeof content === 'string' ? content : await startStream(content, (error) => {
-    deps.log.error({ err: error, requestId: request.id, file: name }, 'a download was cut off');
-  });
+  const body =
+    typeof content === 'string'
+      ? content
+      : await startStream(content, (error) => {
+          deps.log.error({ err: error, requestId: request.id, file: name }, 'a download was cut off');
+        });
   void reply.type(contentType).header('content-disposition', `attachment; filename="${name}"`);
   void reply.send(request.method === 'HEAD' ? '' : body);
 }

@@ -93,15 +93,19 @@ export function buildConsole(options: ConsoleOptions): FastifyInstance {
   const authenticator = createAuthenticator({ access, revocations, formKey, proxyHeader, nowMs });
   const callGateway = options.gatewayUrl === undefined ? undefined : createGatewayCaller(options.gatewayUrl);
   const schemas = loadApiKindsSync();
-  const loadManifests: ConsoleDeps['loadManifests'] = (text) => createLoader(
-    { kinds: schemas, defaultNamespace: options.gatewayNamespace }, countGenerations(0),
-  )([{ path: '', text }]);
+  const loadManifests: ConsoleDeps['loadManifests'] = (text) =>
+    createLoader(
+      { kinds: schemas, defaultNamespace: options.gatewayNamespace },
+      countGenerations(0),
+    )([{ path: '', text }]);
   const deps = { ...options, access, state, callGateway, schemas, loadManifests, nextTurn: () => nextTurn() };
   const context: ReplyContext = { deps, assets, authenticator };
   const app = createApp(options, context);
   registerSessions(app, sealingKeys);
   void app.register(csrfProtection, {
-    sessionPlugin: '@fastify/secure-session', sessionKey: 'csrfSecret', getToken: (request) => request.posted.csrf,
+    sessionPlugin: '@fastify/secure-session',
+    sessionKey: 'csrfSecret',
+    getToken: (request) => request.posted.csrf,
   });
   app.decorateRequest('principal', undefined).decorateRequest('posted');
   app.addHook('onRequest', async (request, reply) => {
@@ -119,8 +123,14 @@ export function buildConsole(options: ConsoleOptions): FastifyInstance {
 }
 
 /** Behind a proxy, only the proxy signs people in. */
-function accessOf({ access, keys, proxyHeader, keyHashOf = sha256, gatewayNamespace, nowMs }: ConsoleOptions):
-  | ConsoleAccess {
+function accessOf({
+  access,
+  keys,
+  proxyHeader,
+  keyHashOf = sha256,
+  gatewayNamespace,
+  nowMs,
+}: ConsoleOptions): ConsoleAccess {
   if (!keys || proxyHeader !== undefined) return access;
   return withKeyAccess(access, { keys, keyHashOf, gatewayNamespace, nowMs });
 }
@@ -138,7 +148,7 @@ function createApp(options: ConsoleOptions, context: ReplyContext): FastifyInsta
     bodyLimit: MAX_FORM_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout,
-    ...options.serverFactory ? { serverFactory: options.serverFactory } : { http: { headersTimeout, maxHeaderSize } },
+    ...(options.serverFactory ? { serverFactory: options.serverFactory } : { http: { headersTimeout, maxHeaderSize } }),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     forceCloseConnections: 'idle',
     schemaController: { compilersFactory: { buildValidator: withoutSchemas, buildSerializer: withoutSchemas } },
@@ -153,9 +163,9 @@ function createApp(options: ConsoleOptions, context: ReplyContext): FastifyInsta
 }
 
 function nothingHere(): RequestRefused {
-  return new RequestRefused(
-    404, 'There is nothing here', { message: 'Check the address, or go on from the start page.' },
-  );
+  return new RequestRefused(404, 'There is nothing here', {
+    message: 'Check the address, or go on from the start page.',
+  });
 }
 
 /** No route has a schema; without this, fastify loads two compilers for them. */
@@ -170,8 +180,8 @@ function secure({ id }: FastifyRequest, reply: FastifyReply): void {
 /** One page: a form's site, the person, the form's token, then the handler. */
 function registerPage(app: FastifyInstance, context: ReplyContext, route: ConsoleRoute): void {
   const { method, path, repeated, handle } = route;
-  const signedIn = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => (
-    await identify(context, request, reply) ? undefined : askToSignIn(context, { request, reply }));
+  const signedIn = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> =>
+    (await identify(context, request, reply)) ? undefined : askToSignIn(context, { request, reply });
   app.route({
     method,
     url: path,
@@ -180,10 +190,17 @@ function registerPage(app: FastifyInstance, context: ReplyContext, route: Consol
       const { principal, posted } = request;
       if (!principal) return askToSignIn(context, { request, reply });
       const answer = await handle({
-        deps: context.deps, person: principal.person, csrf: reply.generateCsrf(),
-        path: pathOf(request.url), params: paramsOf(request), query: queryOf(request), form: posted.fields,
-        nowMs: context.deps.nowMs(), headOnly: request.method === 'HEAD',
-        ownKeyText: principal.ownKeyText, gone: goneSignal(reply),
+        deps: context.deps,
+        person: principal.person,
+        csrf: reply.generateCsrf(),
+        path: pathOf(request.url),
+        params: paramsOf(request),
+        query: queryOf(request),
+        form: posted.fields,
+        nowMs: context.deps.nowMs(),
+        headOnly: request.method === 'HEAD',
+        ownKeyText: principal.ownKeyText,
+        gone: goneSignal(reply),
       });
       await sendResult(context, { request, reply }, answer);
       return reply;
@@ -193,13 +210,17 @@ function registerPage(app: FastifyInstance, context: ReplyContext, route: Consol
 
 function goneSignal({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController();
-  raw.once('close', () => { if (!raw.writableFinished) gone.abort(); });
+  raw.once('close', () => {
+    if (!raw.writableFinished) gone.abort();
+  });
   return gone.signal;
 }
 
 /** Writes the error page, with the navigation if somebody is signed in. */
 async function sendError(
-  context: ReplyContext, { request, reply }: RequestAndReply, error: unknown,
+  context: ReplyContext,
+  { request, reply }: RequestAndReply,
+  error: unknown,
 ): Promise<FastifyReply> {
   if (error instanceof AccessError && error.reason === 'SignedOut') return askToSignIn(context, { request, reply });
   // a failure here must not replace the first error
@@ -215,15 +236,16 @@ function askToSignIn(context: ReplyContext, { request, reply }: RequestAndReply)
   const isPage = request.method !== 'POST' && (request.headers['sec-fetch-dest'] ?? 'document') === 'document';
   if (isPage) return reply.redirect(`/sign-in?next=${encodeURIComponent(request.url)}${over ? '&why=over' : ''}`, 303);
   const isForm = request.method === 'POST';
-  const message =
-    isForm ? 'Nothing was changed. Sign in, open the page again and repeat the change.' : 'Sign in to go on.';
+  const message = isForm
+    ? 'Nothing was changed. Sign in, open the page again and repeat the change.'
+    : 'Sign in to go on.';
   sendErrorPage(context, { request, reply }, new AccessError('SignedOut', message));
   return reply;
 }
 
 function paramsOf({ params }: FastifyRequest): Record<string, string> {
   const entries = Object.entries(params ?? {});
-  return Object.fromEntries(entries.flatMap(([name, value]) => typeof value === 'string' ? [[name, value]] : []));
+  return Object.fromEntries(entries.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])));
 }
 
 function registerAssets(app: FastifyInstance, assets: Assets): void {
@@ -238,17 +260,21 @@ function registerAssets(app: FastifyInstance, assets: Assets): void {
 /** A known path with another method: 405, and the methods that it has. */
 function refuseOtherMethods(app: FastifyInstance, routes: readonly ConsoleRoute[]): void {
   const methods = new Map<string, Set<string>>([
-    ['/sign-in', new Set(['GET', 'POST'])], ['/sign-out', new Set(['POST'])], [`${ASSET_ROOT}*`, new Set(['GET'])],
+    ['/sign-in', new Set(['GET', 'POST'])],
+    ['/sign-out', new Set(['POST'])],
+    [`${ASSET_ROOT}*`, new Set(['GET'])],
   ]);
   for (const { method, path } of routes) methods.set(path, (methods.get(path) ?? new Set()).add(method));
   for (const [url, known] of methods) {
-    const allow = [...known].flatMap((method) => method === 'GET' ? ['GET', 'HEAD'] : [method]).join(', ');
+    const allow = [...known].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
     app.route({
-      method: METHODS.filter((method) => !known.has(method)), url,
+      method: METHODS.filter((method) => !known.has(method)),
+      url,
       handler() {
-        throw new RequestRefused(
-          405, 'This is not possible here', { message: `Allowed here: ${allow}.`, headers: { allow } },
-        );
+        throw new RequestRefused(405, 'This is not possible here', {
+          message: `Allowed here: ${allow}.`,
+          headers: { allow },
+        });
       },
     });
   }

@@ -45,7 +45,7 @@ export async function openTls(folder: string, { after, log }: TlsOptions): Promi
         log.info('the console has a new certificate');
       }
     } catch (error) {
-      log.error({ err: error }, 'the console\'s certificate cannot be read again; the previous one stays');
+      log.error({ err: error }, "the console's certificate cannot be read again; the previous one stays");
     }
     lookLater();
   }

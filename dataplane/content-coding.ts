@@ -23,7 +23,10 @@ export const DECODED_CODINGS = 'gzip, deflate, br, zstd';
  * Returns undefined if one of the codings is unknown.
  */
 export function decodersOf(contentEncoding: string): readonly (() => Transform)[] | undefined {
-  const names = contentEncoding.toLowerCase().split(',').map((name) => name.trim());
+  const names = contentEncoding
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim());
   const codings = names.filter((name) => name !== '' && name !== 'identity');
   const makers = codings.map((name) => DECODERS.get(name)).filter((maker) => maker !== undefined);
   if (makers.length !== codings.length) return undefined;

@@ -101,7 +101,9 @@ class QueuedWorker<Job, Reply> implements FairWorker<Job, Reply> {
     worker.unref();
     worker.on('message', ({ reply }: Replied<Reply>) => this.#finish(reply));
     worker.on('error', this.#options.onFault);
-    worker.on('exit', () => { if (this.#worker === worker) this.#end(); });
+    worker.on('exit', () => {
+      if (this.#worker === worker) this.#end();
+    });
     return worker;
   }
 

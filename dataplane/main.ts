@@ -83,8 +83,7 @@ export interface DataplaneOptions {
 }
 
 export type ApplyResult =
-  | { readonly accepted: true }
-  | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
+  { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
 
 export interface Dataplane {
   /** Applies a configuration as a whole; a faulty one changes nothing. */
@@ -111,8 +110,9 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const { log, ledger, clock = SYSTEM_CLOCK } = options;
   const timers = { every, withTimeout, ...options.timers };
   const current = createCurrentState();
-  const upstreams =
-    createUpstreams({ identity: { env: options.env ?? {}, nowMs: () => clock.nowMs(), random: Math.random } });
+  const upstreams = createUpstreams({
+    identity: { env: options.env ?? {}, nowMs: () => clock.nowMs(), random: Math.random },
+  });
   const metrics = openMetrics(options);
   const running = new CallMap<CallRecord>();
   const recorder = recordActivity(options, { clock, every: timers.every, running });
@@ -124,8 +124,16 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
 
   const tokenizer = openTokenizer(log);
   const deps: PipelineDeps = {
-    state: current, ledger, leases, upstreams, telemetry, tokenizer, clock, running,
-    withTimeout: timers.withTimeout, consoleUrl: options.consoleUrl,
+    state: current,
+    ledger,
+    leases,
+    upstreams,
+    telemetry,
+    tokenizer,
+    clock,
+    running,
+    withTimeout: timers.withTimeout,
+    consoleUrl: options.consoleUrl,
     random: Math.random,
     warn: (warning) => warnOfRoute(options, warning),
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call failed by a defect of the gateway'),
@@ -171,7 +179,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     },
     port: portOf(server.addresses()),
     adminPort,
-    ...tls ? { tls } : {},
+    ...(tls ? { tls } : {}),
     startDraining: () => shutdown.startDraining(),
     async drain() {
       shutdown.startDraining();
@@ -189,7 +197,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
 }
 
 function openMetrics({ version, ledger, process, distribution }: DataplaneOptions): Metrics {
-  const optional = { ...process && { process }, ...distribution && { distribution } };
+  const optional = { ...(process && { process }), ...(distribution && { distribution }) };
   return createMetrics({ version, ledger: () => ledger.gauges(), ...optional });
 }
 
@@ -197,11 +205,16 @@ function recordActivity(
   { activity, log }: DataplaneOptions,
   { clock, every, running }: Pick<PipelineDeps, 'clock' | 'running'> & Pick<Timers, 'every'>,
 ): ActivityRecorder | undefined {
-  return activity && createActivityRecorder({
-    writer: activity, clock, every,
-    inFlight: () => [...running.values()].flatMap(({ admitted }) => admitted?.candidate.target.id ?? []),
-    onFault: (error) => log.warn({ err: error }, 'recent and refused calls cannot be stored for the console'),
-  });
+  return (
+    activity &&
+    createActivityRecorder({
+      writer: activity,
+      clock,
+      every,
+      inFlight: () => [...running.values()].flatMap(({ admitted }) => admitted?.candidate.target.id ?? []),
+      onFault: (error) => log.warn({ err: error }, 'recent and refused calls cannot be stored for the console'),
+    })
+  );
 }
 
 function furtherDump({ dump = {} }: DataplaneOptions): Record<string, unknown> {
@@ -215,8 +228,11 @@ interface FurtherPorts {
 
 /** Opens the TLS port and the admin port. */
 async function listenFurther(options: DataplaneOptions, server: Server, admin: Admin): Promise<FurtherPorts> {
-  const { tls: wanted, admin: { host, port } } = options;
-  const tls = wanted && await listenTls(server, wanted.listen, wanted.material);
+  const {
+    tls: wanted,
+    admin: { host, port },
+  } = options;
+  const tls = wanted && (await listenTls(server, wanted.listen, wanted.material));
   try {
     return { tls, adminPort: await admin.listen(host, port) };
   } catch (error) {
@@ -226,9 +242,10 @@ async function listenFurther(options: DataplaneOptions, server: Server, admin: A
 }
 
 function warnOfRoute({ log, onRouteWarning }: DataplaneOptions, warning: RouteWarning): void {
-  const message = warning.connectError === undefined
-    ? 'a provider refuses the gateway\'s credential or model name'
-    : 'a provider cannot be reached';
+  const message =
+    warning.connectError === undefined
+      ? "a provider refuses the gateway's credential or model name"
+      : 'a provider cannot be reached';
   log.warn({ ...warning }, message);
   onRouteWarning?.(warning);
 }
@@ -272,7 +289,10 @@ function pollJobs(deps: PipelineDeps, { log, every, ready }: PollingOptions): Po
     every,
     onError: (error, job) => {
       if (!job) return log.warn({ err: error }, 'the jobs to poll could not be read from the ledger');
-      const { jobId, origin: { callId, channel } } = job;
+      const {
+        jobId,
+        origin: { callId, channel },
+      } = job;
       const fields = { err: error, job_id: jobId, request_id: callId, channel };
       log.debug(fields, 'a job could not be polled; retrying');
     },
@@ -294,7 +314,9 @@ type EdgeOptions = BodyLimits & Required<Pick<DataplaneOptions, 'maxConnections'
 function edgeOptions(options: DataplaneOptions): EdgeOptions {
   const { maxBodyBytes, maxBufferedBytes, maxConnections = MAX_CONNECTIONS, corsOrigins = [] } = options;
   return {
-    maxBodyBytes, maxBufferedBytes: maxBufferedBytes ?? Math.max(BUFFERED_BYTES, 2 * maxBodyBytes), maxConnections,
+    maxBodyBytes,
+    maxBufferedBytes: maxBufferedBytes ?? Math.max(BUFFERED_BYTES, 2 * maxBodyBytes),
+    maxConnections,
     corsOrigins,
   };
 }

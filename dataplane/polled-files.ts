@@ -34,7 +34,10 @@ export async function pollFiles({ paths, onRead, everyMs = EVERY_MS }: PolledFil
     onRead(await Promise.all(paths.map((path) => readFile(path, 'utf8').catch(() => undefined))));
   }
 
-  const poll = (): Promise<void> => polling ??= read().finally(() => { polling = undefined; });
+  const poll = (): Promise<void> =>
+    (polling ??= read().finally(() => {
+      polling = undefined;
+    }));
   await poll();
   const timer = setInterval(() => void poll(), everyMs).unref();
   return { poll, stop: () => clearInterval(timer) };

@@ -41,7 +41,7 @@ export async function startProxy({ xds: from, tlsFolder, maxConfigAgeMs, ...opti
     onRouteWarning: (warning) => running.xds?.reportRefusal({ connectError: '', ...warning }),
     configExpired: () => (running.xds?.configAgeMs() ?? 0) > maxConfigAgeMs,
     distribution: () => ({
-      ...running.xds?.figures() ?? NOT_CONNECTED,
+      ...(running.xds?.figures() ?? NOT_CONNECTED),
       expiresInMs: Math.max(0, maxConfigAgeMs - (running.xds?.configAgeMs() ?? 0)),
     }),
     dump: { xds: () => running.xds?.figures() },

@@ -26,7 +26,8 @@ interface TlsFilesOptions {
 export async function watchTlsFiles(folder: string, { renew, log }: TlsFilesOptions): Promise<void> {
   let first = true;
   await pollFiles({
-    paths: pathsIn(folder), everyMs: EVERY_MS,
+    paths: pathsIn(folder),
+    everyMs: EVERY_MS,
     onRead([certificate = '', key = '']) {
       try {
         renew({ certificate, key });

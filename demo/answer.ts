@@ -27,10 +27,11 @@ export function answerTo(prompt: Prompt): Answer {
   const whole = tokensOf(toolCall ? JSON.stringify(toolCall.input) : answerText(prompt, behaviour));
   const pieces = prompt.maxTokens === undefined || toolCall ? whole : whole.slice(0, prompt.maxTokens);
   return {
-    behaviour, toolCall,
+    behaviour,
+    toolCall,
     pieces: toolCall ? [] : pieces,
     truncated: pieces.length < whole.length,
-    outputTokens: behaviour.hideUsage ? undefined : behaviour.claimedTokens ?? Math.max(1, pieces.length),
+    outputTokens: behaviour.hideUsage ? undefined : (behaviour.claimedTokens ?? Math.max(1, pieces.length)),
   };
 }
 
@@ -41,8 +42,10 @@ function answerText(prompt: Prompt, behaviour: Behaviour): string {
     return Array.from({ length: behaviour.words }, (_, index) => LONG_WORDS[index % LONG_WORDS.length]).join(' ');
   if (prompt.toolResult !== undefined) return `The tool says: ${prompt.toolResult}`;
   if (/\bhaiku\b/i.test(prompt.lastText)) return HAIKU;
-  return `${greeting(prompt)} ${counted(prompt)} I am the demo provider, standing in for ${prompt.model}: I answer ` +
-    `by rule, and every token of this is counted and billed as if I were the real one.`;
+  return (
+    `${greeting(prompt)} ${counted(prompt)} I am the demo provider, standing in for ${prompt.model}: I answer ` +
+    `by rule, and every token of this is counted and billed as if I were the real one.`
+  );
 }
 
 function greeting(prompt: Prompt): string {

@@ -6,9 +6,16 @@ import type { Json } from './prompt.ts';
 const MOST_DEPTH = 6;
 const MOST_ITEMS = 100;
 const FORMATS: Readonly<Record<string, string>> = {
-  'date-time': '2026-01-01T00:00:00Z', 'date': '2026-01-01', 'time': '00:00:00Z', 'duration': 'PT1H',
-  'email': 'demo@example.com', 'hostname': 'example.com', 'uri': 'https://example.com', 'ipv4': '192.0.2.1',
-  'ipv6': '2001:db8::1', 'uuid': '00000000-0000-4000-8000-000000000000',
+  'date-time': '2026-01-01T00:00:00Z',
+  date: '2026-01-01',
+  time: '00:00:00Z',
+  duration: 'PT1H',
+  email: 'demo@example.com',
+  hostname: 'example.com',
+  uri: 'https://example.com',
+  ipv4: '192.0.2.1',
+  ipv6: '2001:db8::1',
+  uuid: '00000000-0000-4000-8000-000000000000',
 };
 
 /** A value that matches a schema, except for patterns and conditions. */
@@ -33,7 +40,9 @@ function exampleAt(position: Position): unknown {
   const alternatives = [...listIn(schema['anyOf']), ...listIn(schema['oneOf'])];
   const simplest = depth > MOST_DEPTH ? alternatives.at(-1) : alternatives[0];
   if (simplest !== undefined) return exampleAt({ ...position, schema: simplest, depth: depth + 1 });
-  const merged = listIn(schema['allOf']).filter(isObject).map((part) => resolve(part, root))
+  const merged = listIn(schema['allOf'])
+    .filter(isObject)
+    .map((part) => resolve(part, root))
     .reduce<Json>(mergeObjects, schema);
   return plainExample({ ...position, schema: merged }, merged);
 }
@@ -41,14 +50,21 @@ function exampleAt(position: Position): unknown {
 function plainExample(position: Position, given: Json): unknown {
   const schema = { ...describedBounds(given['description']), ...given };
   switch (typeOf(schema)) {
-    case 'string': return textExample(schema, position.name);
+    case 'string':
+      return textExample(schema, position.name);
     case 'number':
-    case 'integer': return numberExample(schema);
-    case 'boolean': return true;
-    case 'null': return null;
-    case 'array': return Array.from({ length: Math.min(countIn(schema['minItems'], 0), MOST_ITEMS) }, () =>
-      exampleAt({ ...position, schema: schema['items'], depth: position.depth + 1 }));
-    default: return objectExample(position, schema);
+    case 'integer':
+      return numberExample(schema);
+    case 'boolean':
+      return true;
+    case 'null':
+      return null;
+    case 'array':
+      return Array.from({ length: Math.min(countIn(schema['minItems'], 0), MOST_ITEMS) }, () =>
+        exampleAt({ ...position, schema: schema['items'], depth: position.depth + 1 }),
+      );
+    default:
+      return objectExample(position, schema);
   }
 }
 
@@ -62,9 +78,11 @@ function describedBounds(description: unknown): Json {
 function objectExample(position: Position, schema: Json): Json {
   const properties = isObject(schema['properties']) ? schema['properties'] : {};
   const required = listIn(schema['required']);
-  return Object.fromEntries(Object.entries(properties)
-    .filter(([name]) => position.depth <= MOST_DEPTH || required.includes(name))
-    .map(([name, inner]) => [name, exampleAt({ ...position, schema: inner, name, depth: position.depth + 1 })]));
+  return Object.fromEntries(
+    Object.entries(properties)
+      .filter(([name]) => position.depth <= MOST_DEPTH || required.includes(name))
+      .map(([name, inner]) => [name, exampleAt({ ...position, schema: inner, name, depth: position.depth + 1 })]),
+  );
 }
 
 function textExample(schema: Json, name: string): string {
@@ -85,8 +103,14 @@ function numberExample(schema: Json): number {
 function resolve(schema: Json, root: unknown, hops = 0): Json {
   const { $ref: reference } = schema;
   if (typeof reference !== 'string' || !reference.startsWith('#') || hops > MOST_DEPTH) return schema;
-  const found = reference.slice(1).split('/').filter((step) => step !== '').reduce<unknown>((value, step) =>
-    (isObject(value) ? value[step.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined), root);
+  const found = reference
+    .slice(1)
+    .split('/')
+    .filter((step) => step !== '')
+    .reduce<unknown>(
+      (value, step) => (isObject(value) ? value[step.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined),
+      root,
+    );
   return isObject(found) ? resolve(found, root, hops + 1) : {};
 }
 

@@ -10,10 +10,16 @@ const CACHE_STEP = 128;
 /** A fixed creation time, so that the same question has the same answer, except for ids. */
 const CREATED_SECONDS = 1_735_689_600;
 const ERROR_TYPES: Readonly<Record<number, string>> = {
-  429: 'rate_limit_error', 500: 'server_error', 502: 'server_error', 503: 'server_error', 529: 'server_error',
+  429: 'rate_limit_error',
+  500: 'server_error',
+  502: 'server_error',
+  503: 'server_error',
+  529: 'server_error',
 };
 const ERROR_CODES: Readonly<Record<number, string>> = {
-  401: 'invalid_api_key', 404: 'model_not_found', 429: 'rate_limit_exceeded',
+  401: 'invalid_api_key',
+  404: 'model_not_found',
+  429: 'rate_limit_exceeded',
 };
 
 export const openai: Dialect = {
@@ -22,8 +28,12 @@ export const openai: Dialect = {
   whole,
   stream,
   error: (status, message, param) => ({
-    error: { message, type: ERROR_TYPES[status] ??
-      'invalid_request_error', param: param ?? null, code: ERROR_CODES[status] ?? null },
+    error: {
+      message,
+      type: ERROR_TYPES[status] ?? 'invalid_request_error',
+      param: param ?? null,
+      code: ERROR_CODES[status] ?? null,
+    },
   }),
   headers: (id) => ({ 'x-request-id': id }),
 };
@@ -38,8 +48,9 @@ function parse(body: Json): Prompt {
     texts: messages.map((message) => contentText(message['content'])),
     lastText: contentText(messages.findLast((message) => message['role'] === 'user')?.['content']),
     toolResult: last?.['role'] === 'tool' ? contentText(last['content']) : undefined,
-    images: messages.flatMap((message) => objectsIn(message['content'])).filter((block) =>
-      block['type'] === 'image_url').length,
+    images: messages
+      .flatMap((message) => objectsIn(message['content']))
+      .filter((block) => block['type'] === 'image_url').length,
     tools: objectsIn(body['tools']).flatMap(toolOf),
     toolTexts: objectsIn(body['tools']).map((tool) => JSON.stringify(tool['function'] ?? tool)),
     answerSchema: answerSchema(body['response_format']),
@@ -76,26 +87,52 @@ function input(_body: Json, { texts, images, toolTexts }: Prompt, cache: PromptC
 function whole(exchange: Exchange): unknown {
   const { id, prompt, answer } = exchange;
   const message = {
-    role: 'assistant', content: answer.toolCall ? null : answer.pieces.join(''), refusal: null, ...toolCalls(exchange),
+    role: 'assistant',
+    content: answer.toolCall ? null : answer.pieces.join(''),
+    refusal: null,
+    ...toolCalls(exchange),
   };
-  const choices = Array.from({ length: choicesOf(exchange) }, (_, index) =>
-    ({ index, message, logprobs: null, finish_reason: finishReason(exchange) }));
-  return { id: `chatcmpl-${id}`, object: 'chat.completion', created:
-    CREATED_SECONDS, model: prompt.model, choices, ...usage(exchange), system_fingerprint: 'fp_demo' };
+  const choices = Array.from({ length: choicesOf(exchange) }, (_, index) => ({
+    index,
+    message,
+    logprobs: null,
+    finish_reason: finishReason(exchange),
+  }));
+  return {
+    id: `chatcmpl-${id}`,
+    object: 'chat.completion',
+    created: CREATED_SECONDS,
+    model: prompt.model,
+    choices,
+    ...usage(exchange),
+    system_fingerprint: 'fp_demo',
+  };
 }
 
 function stream(exchange: Exchange): StreamEvent[] {
   const { id, body, prompt, answer } = exchange;
-  const event = (value: unknown, tokens: 0 | 1 = 0): StreamEvent =>
-    ({ text: `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`, tokens });
-  const head = { id: `chatcmpl-${id}`, object:
-    'chat.completion.chunk', created: CREATED_SECONDS, model: prompt.model, system_fingerprint: 'fp_demo' };
+  const event = (value: unknown, tokens: 0 | 1 = 0): StreamEvent => ({
+    text: `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`,
+    tokens,
+  });
+  const head = {
+    id: `chatcmpl-${id}`,
+    object: 'chat.completion.chunk',
+    created: CREATED_SECONDS,
+    model: prompt.model,
+    system_fingerprint: 'fp_demo',
+  };
   const options = body['stream_options'];
   const wantsUsage = isObject(options) && options['include_usage'] === true;
   const chunk = (index: number, delta: Json, finish: string | null, tokens: 0 | 1 = 0): StreamEvent =>
-    event({ ...head, choices: [{ index, delta, logprobs: null, finish_reason: finish }], ...(wantsUsage
-      ? { usage: null }
-      : {}) }, tokens);
+    event(
+      {
+        ...head,
+        choices: [{ index, delta, logprobs: null, finish_reason: finish }],
+        ...(wantsUsage ? { usage: null } : {}),
+      },
+      tokens,
+    );
   const events: StreamEvent[] = [];
   for (let index = 0; index < choicesOf(exchange); index += 1) {
     events.push(chunk(index, { role: 'assistant', content: answer.toolCall ? null : '', refusal: null }, null));
@@ -134,10 +171,15 @@ function usage(exchange: Exchange): Json {
   const completion = answer.outputTokens * choicesOf(exchange);
   return {
     usage: {
-      prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion,
+      prompt_tokens: prompt,
+      completion_tokens: completion,
+      total_tokens: prompt + completion,
       prompt_tokens_details: { cached_tokens: tokens.cached, audio_tokens: 0 },
       completion_tokens_details: {
-        reasoning_tokens: 0, audio_tokens: 0, accepted_prediction_tokens: 0, rejected_prediction_tokens: 0,
+        reasoning_tokens: 0,
+        audio_tokens: 0,
+        accepted_prediction_tokens: 0,
+        rejected_prediction_tokens: 0,
       },
     },
   };

@@ -9,18 +9,24 @@ const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 export function picture(seed: string): Buffer {
   const colours = createHash('sha256').update(seed).digest();
   const channel = (x: number, y: number, index: number): number =>
-    Math.round(((colours[index] ?? 0) * (SIZE - x) + (colours[index + 3] ?? 0) * x +
-      (colours[index + 6] ?? 0) * y) / (2 * SIZE)) & 0xff;
-  const rows = Array.from({ length: SIZE }, (_, y) =>
-    [0, ...Array.from({ length: SIZE }, (_unused, x) => [0, 1, 2].map((index) => channel(x, y, index))).flat()]);
+    Math.round(
+      ((colours[index] ?? 0) * (SIZE - x) + (colours[index + 3] ?? 0) * x + (colours[index + 6] ?? 0) * y) / (2 * SIZE),
+    ) & 0xff;
+  const rows = Array.from({ length: SIZE }, (_, y) => [
+    0,
+    ...Array.from({ length: SIZE }, (_unused, x) => [0, 1, 2].map((index) => channel(x, y, index))).flat(),
+  ]);
   const header = Buffer.alloc(13);
   header.writeUInt32BE(SIZE, 0);
   header.writeUInt32BE(SIZE, 4);
   // 8 bits per channel, RGB.
   header.set([8, 2], 8);
-  return Buffer.concat([SIGNATURE, chunk('IHDR', header), chunk('IDAT', deflateSync(Buffer.from(rows.flat()))), chunk(
-    'IEND', Buffer.alloc(0),
-  )]);
+  return Buffer.concat([
+    SIGNATURE,
+    chunk('IHDR', header),
+    chunk('IDAT', deflateSync(Buffer.from(rows.flat()))),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
 }
 
 function chunk(type: string, data: Buffer): Buffer {

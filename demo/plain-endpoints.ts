@@ -12,21 +12,29 @@ const MOST_IMAGES = 10;
 const MOST_PARTIAL_IMAGES = 3;
 /** The number of tokens of one picture. */
 const IMAGE_TOKENS = 256;
-const MODELS =
-  ['gpt-4o', 'gpt-4o-mini', 'claude-sonnet-4-6', 'claude-haiku-4-5', 'text-embedding-3-small', 'flux-1.1-pro'] as const;
+const MODELS = [
+  'gpt-4o',
+  'gpt-4o-mini',
+  'claude-sonnet-4-6',
+  'claude-haiku-4-5',
+  'text-embedding-3-small',
+  'flux-1.1-pro',
+] as const;
 
 /** POST /v1/embeddings: vectors of length 1 that are derived from the text. */
 export function embeddings(body: Json): unknown {
   const model = requiredText(body, 'model');
   const inputs = inputsOf(body['input']);
   const dimensions = optionalCount(body, 'dimensions') ?? DIMENSIONS;
-  const encode = body['encoding_format'] === 'base64'
-    ? (vector: Float32Array): unknown => Buffer.from(vector.buffer).toString('base64')
-    : (vector: Float32Array): unknown => [...vector];
+  const encode =
+    body['encoding_format'] === 'base64'
+      ? (vector: Float32Array): unknown => Buffer.from(vector.buffer).toString('base64')
+      : (vector: Float32Array): unknown => [...vector];
   const tokens = countTokens(inputs);
   return {
-    object: 'list', model, data:
-      inputs.map((text, index) => ({ object: 'embedding', index, embedding: encode(vectorOf(text, dimensions)) })),
+    object: 'list',
+    model,
+    data: inputs.map((text, index) => ({ object: 'embedding', index, embedding: encode(vectorOf(text, dimensions)) })),
     usage: { prompt_tokens: tokens, total_tokens: tokens },
   };
 }
@@ -42,7 +50,9 @@ function inputsOf(input: unknown): string[] {
 
 function vectorOf(text: string, dimensions: number): Float32Array {
   const values = Float32Array.from({ length: dimensions }, (_, index) => {
-    const block = createHash('sha256').update(`${Math.floor(index / 32)}:${text}`).digest();
+    const block = createHash('sha256')
+      .update(`${Math.floor(index / 32)}:${text}`)
+      .digest();
     return ((block[index % 32] ?? 0) - 127.5) / 127.5;
   });
   const length = Math.hypot(...values);
@@ -73,7 +83,8 @@ export function imageEvents(body: Json): readonly string[] {
   const tokens = countTokens([prompt]);
   return [
     ...Array.from({ length: partial }, (_, index) =>
-      event('image_generation.partial_image', { partial_image_index: index })),
+      event('image_generation.partial_image', { partial_image_index: index }),
+    ),
     event('image_generation.completed', {
       usage: { input_tokens: tokens, output_tokens: IMAGE_TOKENS, total_tokens: tokens + IMAGE_TOKENS },
     }),
@@ -86,11 +97,17 @@ function seedOf(prompt: string, index: number): string {
 
 /** GET /v1/models, in the protocol of the client. */
 export function models(forAnthropic: boolean): unknown {
-  if (!forAnthropic) return {
-    object: 'list', data: MODELS.map((id) => ({ id, object: 'model', created: CREATED_SECONDS, owned_by: 'demo' })),
-  };
-  const data = MODELS.map((id) =>
-    ({ type: 'model', id, display_name: id, created_at: new Date(CREATED_SECONDS * 1000).toISOString() }));
+  if (!forAnthropic)
+    return {
+      object: 'list',
+      data: MODELS.map((id) => ({ id, object: 'model', created: CREATED_SECONDS, owned_by: 'demo' })),
+    };
+  const data = MODELS.map((id) => ({
+    type: 'model',
+    id,
+    display_name: id,
+    created_at: new Date(CREATED_SECONDS * 1000).toISOString(),
+  }));
   return { data, has_more: false, first_id: MODELS[0], last_id: MODELS.at(-1) };
 }
 

@@ -56,7 +56,10 @@ export function textIn(value: unknown): string {
 export function contentText(content: unknown): string {
   return typeof content === 'string'
     ? content
-    : objectsIn(content).map((block) => textIn(block['text'])).filter((text) => text !== '').join('\n');
+    : objectsIn(content)
+        .map((block) => textIn(block['text']))
+        .filter((text) => text !== '')
+        .join('\n');
 }
 
 /** @throws BadRequest if the field is missing or not a string. */

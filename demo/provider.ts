@@ -83,12 +83,16 @@ export async function startDemoProvider(options: DemoProviderOptions): Promise<D
   };
   const server = createServer((req, res) => {
     res.once('close', () =>
-      options.onRequest?.(`${req.method} ${pathOf(req)} ${res.writableFinished ? res.statusCode : 'broken off'}`));
+      options.onRequest?.(`${req.method} ${pathOf(req)} ${res.writableFinished ? res.statusCode : 'broken off'}`),
+    );
     void serve(context, req, res);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(options.port, options.host, () => { server.off('error', reject); resolve(); });
+    server.listen(options.port, options.host, () => {
+      server.off('error', reject);
+      resolve();
+    });
   });
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : options.port;
@@ -97,7 +101,9 @@ export async function startDemoProvider(options: DemoProviderOptions): Promise<D
     url,
     async stop() {
       stopping.abort();
-      const closed = new Promise<void>((resolve) => { server.close(() => resolve()); });
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
       server.closeAllConnections();
       await closed;
     },
@@ -161,8 +167,9 @@ const ROUTES: Readonly<Record<string, (call: Call) => unknown>> = {
 async function readFields(req: IncomingMessage): Promise<Json> {
   const type = req.headers['content-type'] ?? '';
   if (!type.startsWith('multipart/')) return readJson(req);
-  const form =
-    await new Response(Buffer.concat(await Array.fromAsync(req)), { headers: { 'content-type': type } }).formData();
+  const form = await new Response(Buffer.concat(await Array.fromAsync(req)), {
+    headers: { 'content-type': type },
+  }).formData();
   return Object.fromEntries(form);
 }
 
@@ -209,7 +216,10 @@ async function readJson(req: AsyncIterable<Buffer>): Promise<Json> {
 function send(call: Call, value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): void {
   const body = Buffer.from(JSON.stringify(value));
   call.res.writeHead(status, {
-    'content-type': 'application/json', 'content-length': body.length, ...call.dialect.headers(call.id), ...headers,
+    'content-type': 'application/json',
+    'content-length': body.length,
+    ...call.dialect.headers(call.id),
+    ...headers,
   });
   call.res.end(body);
 }
@@ -224,7 +234,11 @@ async function chat(call: Call, body: Json): Promise<void> {
   const { fail } = answer.behaviour;
   if (fail !== undefined) return refuse(call, fail, `the demo provider fails with ${fail}, as the prompt asked`);
   const exchange: Exchange = {
-    id: call.id, body, prompt, answer, input: call.dialect.input(body, prompt, call.context.cache),
+    id: call.id,
+    body,
+    prompt,
+    answer,
+    input: call.dialect.input(body, prompt, call.context.cache),
   };
   const gone = new AbortController();
   call.res.once('close', () => gone.abort());
@@ -253,9 +267,11 @@ async function sendStream(call: Call, exchange: Exchange, signal: AbortSignal): 
   const breakAfter =
     breakOff === undefined ? Infinity : Math.ceil(events.filter((event) => event.tokens > 0).length / 2);
   const tokenMs = slow ? context.slowTokenMs : context.tokenMs;
-  res.writeHead(
-    200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', ...dialect.headers(id) },
-  );
+  res.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    ...dialect.headers(id),
+  });
   let tokens = 0;
   for (const event of events) {
     if (event.tokens > 0 && tokenMs > 0) await pause(tokenMs, undefined, { signal });

@@ -19,14 +19,17 @@ function parse(body: Json): Prompt {
     stream: body['stream'] === true,
     maxTokens: optionalCount(body, 'max_output_tokens'),
     texts: [
-      ...(instructions === '' ? [] : [instructions]), ...messages.map((message) => contentText(message['content'])),
+      ...(instructions === '' ? [] : [instructions]),
+      ...messages.map((message) => contentText(message['content'])),
     ],
     lastText: contentText(messages.findLast((message) => message['role'] === 'user')?.['content']),
     toolResult: result && contentText(result['output']),
-    images: messages.flatMap((message) => objectsIn(message['content'])).filter((part) =>
-      part['type'] === 'input_image').length,
-    tools: objectsIn(body['tools']).filter((tool) => tool['type'] === 'function').map((tool) =>
-      ({ name: textIn(tool['name']), schema: tool['parameters'] })),
+    images: messages
+      .flatMap((message) => objectsIn(message['content']))
+      .filter((part) => part['type'] === 'input_image').length,
+    tools: objectsIn(body['tools'])
+      .filter((tool) => tool['type'] === 'function')
+      .map((tool) => ({ name: textIn(tool['name']), schema: tool['parameters'] })),
     toolTexts: objectsIn(body['tools']).map((tool) => JSON.stringify(tool)),
     answerSchema: answerSchema(body['text']),
     forcedTool: forcedTool(body['tool_choice']),
@@ -64,18 +67,43 @@ function response({ id, prompt, answer, input: tokens }: Exchange, status: strin
   const ended = status !== 'in_progress' && answer.outputTokens !== undefined;
   const [read, written] = [tokens.uncached + tokens.cached, answer.outputTokens ?? 0];
   return {
-    id: `resp_${id}`, object: 'response', created_at: CREATED_SECONDS, model: prompt.model, status, output, error: null,
+    id: `resp_${id}`,
+    object: 'response',
+    created_at: CREATED_SECONDS,
+    model: prompt.model,
+    status,
+    output,
+    error: null,
     incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
-    instructions:
-      null, metadata: {}, parallel_tool_calls: true, temperature: 1, top_p: 1, tool_choice: 'auto', tools: [],
-    usage: ended ? { input_tokens: read, input_tokens_details: { cached_tokens: tokens.cached }, output_tokens:
-      written, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: read + written } : null,
+    instructions: null,
+    metadata: {},
+    parallel_tool_calls: true,
+    temperature: 1,
+    top_p: 1,
+    tool_choice: 'auto',
+    tools: [],
+    usage: ended
+      ? {
+          input_tokens: read,
+          input_tokens_details: { cached_tokens: tokens.cached },
+          output_tokens: written,
+          output_tokens_details: { reasoning_tokens: 0 },
+          total_tokens: read + written,
+        }
+      : null,
   };
 }
 
 function outputItem({ id, answer }: Exchange, status: string): Json {
-  if (answer.toolCall) return { id: `fc_${id}`, type: 'function_call', status, call_id:
-    `call_${id}`, name: answer.toolCall.name, arguments: JSON.stringify(answer.toolCall.input) };
+  if (answer.toolCall)
+    return {
+      id: `fc_${id}`,
+      type: 'function_call',
+      status,
+      call_id: `call_${id}`,
+      name: answer.toolCall.name,
+      arguments: JSON.stringify(answer.toolCall.input),
+    };
   return { id: `msg_${id}`, type: 'message', role: 'assistant', status, content: [textPart(answer.pieces.join(''))] };
 }
 
@@ -85,8 +113,10 @@ function textPart(text: string): Json {
 
 function stream(exchange: Exchange): StreamEvent[] {
   let sequence = 0;
-  const event = (type: string, fields: Json, tokens: 0 | 1 = 0): StreamEvent =>
-    ({ text: `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence++, ...fields })}\n\n`, tokens });
+  const event = (type: string, fields: Json, tokens: 0 | 1 = 0): StreamEvent => ({
+    text: `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence++, ...fields })}\n\n`,
+    tokens,
+  });
   const { answer } = exchange;
   const item = outputItem(exchange, 'completed');
   const at = { item_id: item['id'], output_index: 0 };
@@ -106,9 +136,10 @@ function stream(exchange: Exchange): StreamEvent[] {
 type MakeEvent = (type: string, fields: Json, tokens?: 0 | 1) => StreamEvent;
 
 function argumentEvents(event: MakeEvent, at: Json, written: string): StreamEvent[] {
-  return [event(
-    'response.function_call_arguments.delta', { ...at, delta: written }, 1,
-  ), event('response.function_call_arguments.done', { ...at, arguments: written })];
+  return [
+    event('response.function_call_arguments.delta', { ...at, delta: written }, 1),
+    event('response.function_call_arguments.done', { ...at, arguments: written }),
+  ];
 }
 
 function textEvents(event: MakeEvent, at: Json, pieces: readonly string[]): StreamEvent[] {

@@ -42,10 +42,13 @@ export function createVideos(takesMs: number, nowMs: () => number): Videos {
       const prompt = requiredText(fields, 'prompt');
       const { slow } = behaviourOf(prompt);
       const job: Job = {
-        model: requiredText(fields, 'model'), prompt, seconds:
-          textOr(fields, 'seconds', '4'), size: textOr(fields, 'size', '720x1280'),
-        createdMs:
-          nowMs(), takesMs: Math.max(1, takesMs * (slow ? SLOW_TIMES : 1)), fails: /\bfail later\b/i.test(prompt),
+        model: requiredText(fields, 'model'),
+        prompt,
+        seconds: textOr(fields, 'seconds', '4'),
+        size: textOr(fields, 'size', '720x1280'),
+        createdMs: nowMs(),
+        takesMs: Math.max(1, takesMs * (slow ? SLOW_TIMES : 1)),
+        fails: /\bfail later\b/i.test(prompt),
       };
       if (jobs.size >= MOST_JOBS) jobs.delete(oldest());
       jobs.set(id, job);
@@ -74,10 +77,19 @@ function textOr(fields: Json, field: string, otherwise: string): string {
 function view(id: string, { model, prompt, seconds, size, createdMs, takesMs, fails }: Job, done: number): unknown {
   const status = done >= 1 ? (fails ? 'failed' : 'completed') : done > 0.25 ? 'in_progress' : 'queued';
   return {
-    id, object: 'video', model, status, prompt, seconds, size, progress: Math.floor(Math.min(1, done) * 100),
-    created_at: Math.floor(createdMs / 1000), completed_at:
-      status === 'completed' ? Math.floor((createdMs + takesMs) / 1000) : null, expires_at: null,
-    remixed_from_video_id: null, error:
+    id,
+    object: 'video',
+    model,
+    status,
+    prompt,
+    seconds,
+    size,
+    progress: Math.floor(Math.min(1, done) * 100),
+    created_at: Math.floor(createdMs / 1000),
+    completed_at: status === 'completed' ? Math.floor((createdMs + takesMs) / 1000) : null,
+    expires_at: null,
+    remixed_from_video_id: null,
+    error:
       status === 'failed' ? { code: 'demo_failure', message: 'the demo provider failed, as the prompt asked' } : null,
   };
 }

@@ -90,21 +90,40 @@ export async function openClusterOperator(options: ClusterOptions): Promise<Clus
 }
 
 async function start(context: Context, ending: AsyncDisposableStack): Promise<number> {
-  const { settings, log, client, metrics: { meter }, namespace, running } = context;
+  const {
+    settings,
+    log,
+    client,
+    metrics: { meter },
+    namespace,
+    running,
+  } = context;
   const timers = cancellableTimers();
   ending.defer(() => timers.end());
-  const security = settings.insecureXds ? { insecure: true } as const : await secureXds({
-    client, log, namespace, tokenFile: settings.tokenFile,
-    serverName: settings.xdsName ?? `model-gateway-operator.${namespace}.svc`,
-    serviceAccounts: { proxies: settings.xdsProxies, operators: settings.xdsOperators },
-    leading: () => running.manager?.leading ?? true, after: timers.after,
-  });
+  const security = settings.insecureXds
+    ? ({ insecure: true } as const)
+    : await secureXds({
+        client,
+        log,
+        namespace,
+        tokenFile: settings.tokenFile,
+        serverName: settings.xdsName ?? `model-gateway-operator.${namespace}.svc`,
+        serviceAccounts: { proxies: settings.xdsProxies, operators: settings.xdsOperators },
+        leading: () => running.manager?.leading ?? true,
+        after: timers.after,
+      });
   if (!security.insecure) ending.defer(() => security.stop());
-  const distribution = ending.adopt(await startDistribution({
-    listen: settings.xdsListen, gatewayNamespace: namespace, security, log,
-    onAcknowledged: (latencyMs) =>
-      meter.observe('modelgateway_operator_xds_acknowledge_duration_seconds', {}, latencyMs / 1000),
-  }), (each) => each.stop());
+  const distribution = ending.adopt(
+    await startDistribution({
+      listen: settings.xdsListen,
+      gatewayNamespace: namespace,
+      security,
+      log,
+      onAcknowledged: (latencyMs) =>
+        meter.observe('modelgateway_operator_xds_acknowledge_duration_seconds', {}, latencyMs / 1000),
+    }),
+    (each) => each.stop(),
+  );
   running.distribution = distribution;
   // starts first, because proxies wait for its certificates
   const webhook = openWebhook(context, timers.after, ending);
@@ -113,19 +132,34 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
   const abort = new AbortController();
   ending.defer(() => abort.abort());
   const gatewayKey = await loadGatewayKey({
-    client, namespace, log, signal: abort.signal, onProblem: (problem) => { running.keyProblem = problem; },
+    client,
+    namespace,
+    log,
+    signal: abort.signal,
+    onProblem: (problem) => {
+      running.keyProblem = problem;
+    },
   });
   const ledger = context.ledger && openFleetLedger(context, context.ledger);
   if (ledger) ending.defer(() => ledger.close());
-  running.manager = ending.adopt(startClusterManager({
-    client, fleet: distribution, gatewayNamespace: namespace, gatewayKey, log, meter,
-    ...settings.watchNamespaces && { watchNamespaces: settings.watchNamespaces },
-    ...ledger && { ledger: ledger.reader },
-    lease: {
-      name: settings.leaseName, identity: settings.identity ?? `${hostname()}-${randomUUID().slice(0, 8)}`,
-      ...settings.advertise !== undefined && { address: settings.advertise },
-    },
-  }), (each) => each.stop());
+  running.manager = ending.adopt(
+    startClusterManager({
+      client,
+      fleet: distribution,
+      gatewayNamespace: namespace,
+      gatewayKey,
+      log,
+      meter,
+      ...(settings.watchNamespaces && { watchNamespaces: settings.watchNamespaces }),
+      ...(ledger && { ledger: ledger.reader }),
+      lease: {
+        name: settings.leaseName,
+        identity: settings.identity ?? `${hostname()}-${randomUUID().slice(0, 8)}`,
+        ...(settings.advertise !== undefined && { address: settings.advertise }),
+      },
+    }),
+    (each) => each.stop(),
+  );
   void running.manager.ready.then(() => log.info('the configuration is given to the proxies'));
   await webhook;
   await openConsole(context, timers.after, ending);
@@ -134,43 +168,99 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
 
 /** Opens the port for Envoys in front of the fleet, if configured. */
 async function openEdgePort(
-  context: Context, security: DistributionSecurity, ending: AsyncDisposableStack,
+  context: Context,
+  security: DistributionSecurity,
+  ending: AsyncDisposableStack,
 ): Promise<void> {
-  const { settings, client, namespace, log, metrics: { meter }, running } = context;
+  const {
+    settings,
+    client,
+    namespace,
+    log,
+    metrics: { meter },
+    running,
+  } = context;
   const { envoyXdsListen } = settings;
   if (!envoyXdsListen) return;
-  const edge = ending.adopt(await openEdge({
-    settings: { ...settings, envoyXdsListen }, client, namespace, security, log, meter,
-  }), (each) => each.stop());
+  const edge = ending.adopt(
+    await openEdge({
+      settings: { ...settings, envoyXdsListen },
+      client,
+      namespace,
+      security,
+      log,
+      meter,
+    }),
+    (each) => each.stop(),
+  );
   running.edge = edge;
   log.info({ xds: edge.port, service: settings.edgeService }, 'Envoys can connect');
 }
 
 /** Opens the port on which the API server asks about pods that want a sidecar, if configured. */
 async function openWebhook(
-  context: Context, after: OperatorClock['after'], ending: AsyncDisposableStack,
+  context: Context,
+  after: OperatorClock['after'],
+  ending: AsyncDisposableStack,
 ): Promise<void> {
-  const { settings, client, namespace, log, metrics: { meter }, running } = context;
+  const {
+    settings,
+    client,
+    namespace,
+    log,
+    metrics: { meter },
+    running,
+  } = context;
   const { webhookListen } = settings;
   if (!webhookListen) return;
-  running.webhook = ending.adopt(await startWebhook({
-    settings: { ...settings, webhookListen }, client, namespace, after, log, meter,
-    leading: () => running.manager?.leading ?? false,
-  }), (each) => each.stop());
+  running.webhook = ending.adopt(
+    await startWebhook({
+      settings: { ...settings, webhookListen },
+      client,
+      namespace,
+      after,
+      log,
+      meter,
+      leading: () => running.manager?.leading ?? false,
+    }),
+    (each) => each.stop(),
+  );
   log.info({ port: running.webhook.port }, 'the sidecar webhook is ready');
 }
 
 /** Opens the console's port, if configured. */
 async function openConsole(
-  context: Context, after: OperatorClock['after'], ending: AsyncDisposableStack,
+  context: Context,
+  after: OperatorClock['after'],
+  ending: AsyncDisposableStack,
 ): Promise<void> {
-  const { settings, client, access, namespace, version, log, metrics: { meter }, running } = context;
+  const {
+    settings,
+    client,
+    access,
+    namespace,
+    version,
+    log,
+    metrics: { meter },
+    running,
+  } = context;
   if (!settings.console || !running.manager) return;
   const { startClusterConsole } = await import('./cluster/console.ts'); // loaded only if it is used
-  const page = ending.adopt(await startClusterConsole({
-    settings: { ...settings, console: settings.console }, ledgerUrl: context.ledger?.url,
-    client, access, namespace, version, manager: running.manager, meter, after, log,
-  }), (each) => each.stop());
+  const page = ending.adopt(
+    await startClusterConsole({
+      settings: { ...settings, console: settings.console },
+      ledgerUrl: context.ledger?.url,
+      client,
+      access,
+      namespace,
+      version,
+      manager: running.manager,
+      meter,
+      after,
+      log,
+    }),
+    (each) => each.stop(),
+  );
   log.info({ port: await page.ready }, 'people can sign in to the console');
 }
 
@@ -205,15 +295,20 @@ interface OpenedLedger {
 
 /** Opens the ledger concurrently, because a store that has lost its data asks for the spending in the statuses. */
 function openFleetLedger({ log, running }: Context, { open }: FleetLedger): OpenedLedger {
-  const opened = open(async () => await running.manager?.knownSpending() ?? { keys: [], accounts: [] });
+  const opened = open(async () => (await running.manager?.knownSpending()) ?? { keys: [], accounts: [] });
   opened.catch((error: unknown) =>
-    log.error({ err: error }, 'the ledger cannot be used; statuses do not show spending'));
+    log.error({ err: error }, 'the ledger cannot be used; statuses do not show spending'),
+  );
   return {
     reader: {
       readKey: async (keyUid, period, account) => (await opened).readKey(keyUid, period, account),
       readAccount: async (account) => (await opened).readAccount(account),
     },
-    close: () => opened.then((ledger) => ledger.close(), () => undefined),
+    close: () =>
+      opened.then(
+        (ledger) => ledger.close(),
+        () => undefined,
+      ),
   };
 }
 
@@ -221,12 +316,26 @@ function adminOf({ metrics, running, settings, namespace, version, client }: Con
   return createAdmin({
     mayDump: createPathAuthorizer({ client, path: '/config_dump' }),
     metrics: metrics.registry,
-    readiness: () => [...readinessOf(running), ...settings.webhookListen ? [{ name: 'webhook', ok:
-      running.webhook !== undefined, detail: 'its certificates are not there yet; the log says why' }] : []],
+    readiness: () => [
+      ...readinessOf(running),
+      ...(settings.webhookListen
+        ? [
+            {
+              name: 'webhook',
+              ok: running.webhook !== undefined,
+              detail: 'its certificates are not there yet; the log says why',
+            },
+          ]
+        : []),
+    ],
     dump: () => ({
-      version, namespace, watchNamespaces: settings.watchNamespaces ?? 'all',
-      leading: running.manager?.leading ?? false, problems: problemsOf(running),
-      proxies: running.distribution?.figures(), statuses: running.manager?.statuses() ?? [],
+      version,
+      namespace,
+      watchNamespaces: settings.watchNamespaces ?? 'all',
+      leading: running.manager?.leading ?? false,
+      problems: problemsOf(running),
+      proxies: running.distribution?.figures(),
+      statuses: running.manager?.statuses() ?? [],
     }),
   });
 }

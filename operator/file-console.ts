@@ -30,8 +30,7 @@ interface FileConsoleOptions {
 }
 
 type LedgerLocation =
-  | { readonly kind: 'file'; readonly path: string }
-  | { readonly kind: 'valkey'; readonly url: string };
+  { readonly kind: 'file'; readonly path: string } | { readonly kind: 'valkey'; readonly url: string };
 
 export interface FileConsole {
   readonly port: number;
@@ -54,10 +53,22 @@ export async function startFileConsole(options: FileConsoleOptions): Promise<Fil
   const activity = await openActivity(ledger, dataDir);
   try {
     const server = await startConsole({
-      listen, usage, activity, gatewayNamespace, gatewayUrl, doctor, log,
+      listen,
+      usage,
+      activity,
+      gatewayNamespace,
+      gatewayUrl,
+      doctor,
+      log,
       state: await openFileState(dataDir),
       access: createFilesAccess({
-        source, kinds: await loadApiKinds(), log, isToken, delay: async (ms) => { await setTimeout(ms); },
+        source,
+        kinds: await loadApiKinds(),
+        log,
+        isToken,
+        delay: async (ms) => {
+          await setTimeout(ms);
+        },
       }),
       resources: () => source.resources,
       keys: keysOfSource(source),

@@ -86,14 +86,18 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   const load = createLoader({ kinds, defaultNamespace: gatewayNamespace }, countGenerations(clock.nowMs()));
   let controller: Controller | undefined;
   const provider = await provideFolder({
-    folder: options.configDir, load, onProblems: options.onProblems,
+    folder: options.configDir,
+    load,
+    onProblems: options.onProblems,
     onResources: (resources) => controller?.update(resources),
   });
   try {
     const minted = await openMintedSecrets(options.dataDir);
     const sealingKey = deriveKey(await openGatewayKey(options.dataDir), 'sealing').toString('base64');
     const started = { ...options, clock, provider, minted, sealingKey };
-    return await startController(started, (created) => { controller = created; });
+    return await startController(started, (created) => {
+      controller = created;
+    });
   } catch (error) {
     await provider.stop();
     throw error;
@@ -116,7 +120,11 @@ async function startController(options: Started, onCreated: (controller: Control
   let refused: readonly SnapshotFault[] = [];
   let started = false;
   const controller = new Controller(provider.resources, {
-    gatewayNamespace, tracker, clock, log, sealingKeys: [options.sealingKey],
+    gatewayNamespace,
+    tracker,
+    clock,
+    log,
+    sealingKeys: [options.sealingKey],
     publish: async (snapshot) => options.publish(snapshot),
     mint: (resources, nowMs) => mintKeys(resources, nowMs, { gatewayNamespace, minted, onMinted: guarded(options) }),
     onRejected(faults) {
@@ -135,7 +143,7 @@ async function startController(options: Started, onCreated: (controller: Control
   const watch = watchMinted(minted, controller, log);
   async function updateSpending(): Promise<void> {
     const answered =
-      !ledger || await spending.read(provider.resources, { ledger: await ledger, nowMs: clock.nowMs() });
+      !ledger || (await spending.read(provider.resources, { ledger: await ledger, nowMs: clock.nowMs() }));
     if (!answered) log.warn('the ledger does not answer; statuses say the spending of before');
     tracker.expire(clock.nowMs());
   }
@@ -152,12 +160,20 @@ async function startController(options: Started, onCreated: (controller: Control
       return changes;
     },
     manifests: createManifestSource({
-      folder: options.configDir, gatewayNamespace, provider, minted, tracker, clock, updateSpending,
-      onKeysChanged: () => controller.update(), settled: () => controller.settled(),
+      folder: options.configDir,
+      gatewayNamespace,
+      provider,
+      minted,
+      tracker,
+      clock,
+      updateSpending,
+      onKeysChanged: () => controller.update(),
+      settled: () => controller.settled(),
     }),
     upstreamRefused({ route, ...refusal }) {
       tracker.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), {
-        ...refusal, atMs: clock.nowMs(),
+        ...refusal,
+        atMs: clock.nowMs(),
       });
     },
     async stop() {
@@ -182,7 +198,9 @@ function guarded({ onMinted, log }: OperatorOptions): (minted: MintedKey) => voi
 
 /** Creates another key when a file is deleted. */
 function watchMinted(
-  minted: MintedSecrets, controller: Controller, log: OperatorOptions['log'],
+  minted: MintedSecrets,
+  controller: Controller,
+  log: OperatorOptions['log'],
 ): { stop(): Promise<void> } {
   return watchFolder({
     folder: minted.folder,
@@ -200,7 +218,9 @@ function watchMinted(
 }
 
 function placeFaults(
-  faults: readonly SnapshotFault[], folder: string, origins: ReadonlyMap<string, Origin>,
+  faults: readonly SnapshotFault[],
+  folder: string,
+  origins: ReadonlyMap<string, Origin>,
 ): Diagnostic[] {
   return faults.map((fault) => {
     const object = statusId(fault);

@@ -16,80 +16,103 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 
 export const OPERATOR_METRICS = {
   modelgateway_operator_leader: {
-    type: 'gauge', labels: [],
+    type: 'gauge',
+    labels: [],
     help: '1 while this replica is the leader, which writes statuses, Secrets and Events.',
   },
   modelgateway_operator_objects: { type: 'gauge', labels: ['kind'], help: 'Known objects by kind.' },
   modelgateway_operator_reconcile_duration_seconds: {
-    type: 'histogram', labels: [], buckets: SECONDS,
+    type: 'histogram',
+    labels: [],
+    buckets: SECONDS,
     help: 'Time from reading the known objects to publishing the configuration.',
   },
   modelgateway_operator_reconcile_errors_total: {
-    type: 'counter', labels: [],
+    type: 'counter',
+    labels: [],
     help: 'Reconciliations that failed and were retried.',
   },
   modelgateway_operator_lists_total: {
-    type: 'counter', labels: ['resource', 'outcome'],
+    type: 'counter',
+    labels: ['resource', 'outcome'],
     help: 'Complete lists read from the API server, by outcome: ok, failed.',
   },
   modelgateway_operator_watch_restarts_total: {
-    type: 'counter', labels: ['resource', 'reason'],
-    help: 'Ended watches: closed (by the server, as it does every few minutes), gone (410: listed again), idle (silent '
-      + 'for too long), failed.',
+    type: 'counter',
+    labels: ['resource', 'reason'],
+    help:
+      'Ended watches: closed (by the server, as it does every few minutes), gone (410: listed again), idle (silent ' +
+      'for too long), failed.',
   },
   modelgateway_operator_watch_events_total: {
-    type: 'counter', labels: ['resource'],
+    type: 'counter',
+    labels: ['resource'],
     help: 'Changes that watches reported.',
   },
   modelgateway_operator_api_requests_total: {
-    type: 'counter', labels: ['verb', 'status'],
+    type: 'counter',
+    labels: ['verb', 'status'],
     help: 'Requests to the API server, by HTTP status ("": no response).',
   },
   modelgateway_operator_console_api_requests_total: {
-    type: 'counter', labels: ['verb', 'status'],
-    help: 'Requests to the API server that people make through the console, with their own rights, by HTTP status ("": '
-      + 'no response).',
+    type: 'counter',
+    labels: ['verb', 'status'],
+    help:
+      'Requests to the API server that people make through the console, with their own rights, by HTTP status ("": ' +
+      'no response).',
   },
   modelgateway_operator_status_writes_total: {
-    type: 'counter', labels: ['kind', 'manager', 'outcome'],
+    type: 'counter',
+    labels: ['kind', 'manager', 'outcome'],
     help: 'Writes of statuses, by field manager (operator, spending) and outcome: ok, conflict, failed.',
   },
   modelgateway_operator_status_queue: {
-    type: 'gauge', labels: [],
+    type: 'gauge',
+    labels: [],
     help: 'Objects whose status may have to be written.',
   },
   modelgateway_operator_events_total: {
-    type: 'counter', labels: ['outcome'],
+    type: 'counter',
+    labels: ['outcome'],
     help: 'Events by outcome: ok, failed, dropped (over the budget).',
   },
   modelgateway_operator_keys_made_total: {
-    type: 'counter', labels: ['outcome'],
+    type: 'counter',
+    labels: ['outcome'],
     help: 'Generated keys by outcome: ok, failed.',
   },
   modelgateway_operator_injections_total: {
-    type: 'counter', labels: ['outcome'],
-    help: 'Pods that asked for a sidecar, by outcome: injected, unchanged (nothing to do, or another '
-      + 'gateway\'s), skipped (the pod cannot have one), denied, failed (the ApiKey could not be read).',
+    type: 'counter',
+    labels: ['outcome'],
+    help:
+      'Pods that asked for a sidecar, by outcome: injected, unchanged (nothing to do, or another ' +
+      "gateway's), skipped (the pod cannot have one), denied, failed (the ApiKey could not be read).",
   },
   modelgateway_operator_proxies: {
-    type: 'gauge', labels: ['at'],
+    type: 'gauge',
+    labels: ['at'],
     help: 'Connected proxies: here, and at other replicas as far as they report to this one (the leader).',
   },
   modelgateway_operator_xds_resources: {
-    type: 'gauge', labels: [],
+    type: 'gauge',
+    labels: [],
     help: 'Resources that are published to the proxies.',
   },
   modelgateway_operator_xds_snapshot_bytes: { type: 'gauge', labels: [], help: 'Size of all published resources.' },
   modelgateway_operator_xds_pushes: {
-    type: 'gauge', labels: [],
+    type: 'gauge',
+    labels: [],
     help: 'Responses that were sent to proxies since the start.',
   },
   modelgateway_operator_xds_rejections: {
-    type: 'gauge', labels: [],
+    type: 'gauge',
+    labels: [],
     help: 'Resources that proxies have refused since the start.',
   },
   modelgateway_operator_xds_acknowledge_duration_seconds: {
-    type: 'histogram', labels: [], buckets: SECONDS,
+    type: 'histogram',
+    labels: [],
+    buckets: SECONDS,
     help: 'Time from sending a response to a proxy to its acknowledgement.',
   },
 } as const satisfies Record<string, OperatorMetricRow>;
@@ -128,7 +151,16 @@ export function createOperatorMetrics(collectors: GaugeCollectors = {}): Operato
     const config = { name, help, labelNames: labels, registers: [registry] };
     if (type === 'counter') counters.set(name, new Counter(config));
     else if (type === 'histogram') histograms.set(name, new Histogram({ ...config, buckets: [...buckets] }));
-    else gauges.set(name, new Gauge({ ...config, collect() { collectorOf[name]?.(this); } }));
+    else
+      gauges.set(
+        name,
+        new Gauge({
+          ...config,
+          collect() {
+            collectorOf[name]?.(this);
+          },
+        }),
+      );
   }
   return {
     registry,

@@ -9,6 +9,9 @@ const PLACES = 9;
  */
 export function formatDecimal(billionths: bigint, minPlaces = 0): string {
   const magnitude = billionths < 0n ? -billionths : billionths;
-  const fraction = String(magnitude % ONE_E9).padStart(PLACES, '0').replace(/0+$/, '').padEnd(minPlaces, '0');
+  const fraction = String(magnitude % ONE_E9)
+    .padStart(PLACES, '0')
+    .replace(/0+$/, '')
+    .padEnd(minPlaces, '0');
   return `${billionths < 0n ? '-' : ''}${magnitude / ONE_E9}${fraction === '' ? '' : `.${fraction}`}`;
 }

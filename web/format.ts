@@ -10,7 +10,7 @@ import type { Html } from './html.ts';
 export function formatUsd(nanoUsd: bigint, places = 2): string {
   const unit = 10n ** BigInt(9 - places);
   const magnitude = nanoUsd < 0n ? -nanoUsd : nanoUsd;
-  const rounded = (2n * magnitude + unit) / (2n * unit) * unit;
+  const rounded = ((2n * magnitude + unit) / (2n * unit)) * unit;
   const [, fraction = ''] = formatDecimal(rounded, places).split('.');
   return `${nanoUsd < 0n && rounded > 0n ? '−' : ''}$${(rounded / ONE_E9).toLocaleString('en-US')}${places > 0 ? `.${fraction}` : ''}`;
 }
@@ -74,8 +74,11 @@ export function pluralize(count: number, one: string, many = `${one}s`): string 
 /** Renders a time as UTC, "2026-11-21 10:53:21 UTC"; a script shows it in the reader's time zone, to the given unit. */
 export function renderTime(ms: number, unit: 'second' | 'minute' | 'day' = 'second'): Html {
   const iso = new Date(ms).toISOString();
-  const shown = { second: `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`, minute:
-    `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`, day: iso.slice(0, 10) }[unit];
+  const shown = {
+    second: `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`,
+    minute: `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`,
+    day: iso.slice(0, 10),
+  }[unit];
   return html`<time datetime="${iso.slice(0, 19)}Z" data-unit="${unit}">${shown}</time>`;
 }
 
@@ -85,5 +88,5 @@ export function formatDuration(ms: number): string {
   if (ms < 60_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
   const seconds = Math.floor(ms / 1000);
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-  return `${Math.floor(seconds / 3600)} h ${Math.floor(seconds % 3600 / 60)} min`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }

@@ -23,8 +23,10 @@ export function html(literals: TemplateStringsArray, ...values: readonly HtmlVal
 }
 
 /** An attribute without a value, or nothing: `<option${flag('selected', chosen)}>`. */
-export function flag(attribute:
-  | 'selected' | 'hidden' | 'checked' | 'disabled' | 'required' | 'open' | 'autofocus', present: boolean): Html {
+export function flag(
+  attribute: 'selected' | 'hidden' | 'checked' | 'disabled' | 'required' | 'open' | 'autofocus',
+  present: boolean,
+): Html {
   return new Html(present ? ` ${attribute}` : '');
 }
 

@@ -42,11 +42,18 @@ export function toolSnippetsOf({ url, model }: Pick<SnippetOptions, 'url' | 'mod
   const base = url.replace(/\/+$/, '');
   const [quotedModel, quotedV1] = [JSON.stringify(model), JSON.stringify(`${base}/v1`)];
   return [
-    { id: 'claude-code', label: 'Claude Code', code: `export ANTHROPIC_BASE_URL=${shell(base)}
+    {
+      id: 'claude-code',
+      label: 'Claude Code',
+      code: `export ANTHROPIC_BASE_URL=${shell(base)}
 export ANTHROPIC_AUTH_TOKEN="$MGW_KEY"
 export ANTHROPIC_DEFAULT_HAIKU_MODEL=${shell(model)}
-claude --model ${shell(model)}` },
-    { id: 'codex', label: 'Codex, in ~/.codex/config.toml', code: `model = ${quotedModel}
+claude --model ${shell(model)}`,
+    },
+    {
+      id: 'codex',
+      label: 'Codex, in ~/.codex/config.toml',
+      code: `model = ${quotedModel}
 model_provider = "gateway"
 web_search = "disabled"
 
@@ -54,10 +61,15 @@ web_search = "disabled"
 name = "gateway"
 base_url = ${quotedV1}
 env_key = "MGW_KEY"
-wire_api = "responses"` },
-    { id: 'cursor', label: 'Cursor, under Settings, Models', code: `OpenAI API Key            the key, as in $MGW_KEY
+wire_api = "responses"`,
+    },
+    {
+      id: 'cursor',
+      label: 'Cursor, under Settings, Models',
+      code: `OpenAI API Key            the key, as in $MGW_KEY
 Override OpenAI Base URL  ${base}/v1
-Add model                 ${model}` },
+Add model                 ${model}`,
+    },
   ];
 }
 
@@ -67,19 +79,30 @@ const BY_ENDPOINT: Readonly<Record<Endpoint, (parts: Parts) => Snippet[]>> = {
     const messages = '[{"role": "user", "content": "Hello"}]';
     return [
       { id: 'curl', label: 'curl', code: post('/v1/chat/completions', `"messages": ${messages}`) },
-      { id: 'openai-python', label: 'OpenAI SDK, Python', code: `${openaiPython(parts)}
+      {
+        id: 'openai-python',
+        label: 'OpenAI SDK, Python',
+        code: `${openaiPython(parts)}
 completion = client.chat.completions.create(
     model=${model},
     messages=${messages},
 )
-print(completion.choices[0].message.content)` },
-      { id: 'openai-ts', label: 'OpenAI SDK, TypeScript', code: `${openaiTypescript(parts)}
+print(completion.choices[0].message.content)`,
+      },
+      {
+        id: 'openai-ts',
+        label: 'OpenAI SDK, TypeScript',
+        code: `${openaiTypescript(parts)}
 const completion = await client.chat.completions.create({
   model: ${model},
   messages: [{ role: "user", content: "Hello" }],
 });
-console.log(completion.choices[0].message.content);` },
-      { id: 'anthropic-python', label: 'Anthropic SDK, Python', code: `${python.imports}from anthropic import Anthropic
+console.log(completion.choices[0].message.content);`,
+      },
+      {
+        id: 'anthropic-python',
+        label: 'Anthropic SDK, Python',
+        code: `${python.imports}from anthropic import Anthropic
 
 client = Anthropic(
     base_url=${base},
@@ -90,8 +113,12 @@ message = client.messages.create(
     max_tokens=1024,
     messages=${messages},
 )
-print(message.content[0].text)` },
-      { id: 'anthropic-ts', label: 'Anthropic SDK, TypeScript', code: `import Anthropic from "@anthropic-ai/sdk";
+print(message.content[0].text)`,
+      },
+      {
+        id: 'anthropic-ts',
+        label: 'Anthropic SDK, TypeScript',
+        code: `import Anthropic from "@anthropic-ai/sdk";
 
 const client = new Anthropic({
   baseURL: ${base},
@@ -102,41 +129,46 @@ const message = await client.messages.create({
   max_tokens: 1024,
   messages: [{ role: "user", content: "Hello" }],
 });
-console.log(message.content);` },
+console.log(message.content);`,
+      },
     ];
   },
-  Embeddings: (parts) => openaiSnippets(parts, {
-    curl: parts.post('/v1/embeddings', '"input": "Hello"'),
-    python: `response = client.embeddings.create(model=${parts.model}, input="Hello")
+  Embeddings: (parts) =>
+    openaiSnippets(parts, {
+      curl: parts.post('/v1/embeddings', '"input": "Hello"'),
+      python: `response = client.embeddings.create(model=${parts.model}, input="Hello")
 print(response.data[0].embedding)`,
-    typescript: `const response = await client.embeddings.create({ model: ${parts.model}, input: "Hello" });
+      typescript: `const response = await client.embeddings.create({ model: ${parts.model}, input: "Hello" });
 console.log(response.data[0].embedding);`,
-  }),
-  Images: (parts) => openaiSnippets(parts, {
-    curl: parts.post('/v1/images/generations', '"prompt": "A lighthouse at dawn"'),
-    python: `response = client.images.generate(model=${parts.model}, prompt="A lighthouse at dawn")
+    }),
+  Images: (parts) =>
+    openaiSnippets(parts, {
+      curl: parts.post('/v1/images/generations', '"prompt": "A lighthouse at dawn"'),
+      python: `response = client.images.generate(model=${parts.model}, prompt="A lighthouse at dawn")
 print(response.data[0])`,
-    typescript: `const response = await client.images.generate({
+      typescript: `const response = await client.images.generate({
   model: ${parts.model},
   prompt: "A lighthouse at dawn",
 });
 console.log(response.data?.[0]);`,
-  }),
-  Videos: (parts) => openaiSnippets(parts, {
-    curl: parts.post('/v1/videos', '"prompt": "A lighthouse at dawn"'),
-    python: `video = client.videos.create_and_poll(model=${parts.model}, prompt="A lighthouse at dawn")
+    }),
+  Videos: (parts) =>
+    openaiSnippets(parts, {
+      curl: parts.post('/v1/videos', '"prompt": "A lighthouse at dawn"'),
+      python: `video = client.videos.create_and_poll(model=${parts.model}, prompt="A lighthouse at dawn")
 client.videos.download_content(video.id).write_to_file("video.mp4")`,
-    typescript: `let video = await client.videos.create({ model: ${parts.model}, prompt: "A lighthouse at dawn" });
+      typescript: `let video = await client.videos.create({ model: ${parts.model}, prompt: "A lighthouse at dawn" });
 while (video.status === "queued" || video.status === "in_progress") {
   await new Promise((resolve) => setTimeout(resolve, 5_000));
   video = await client.videos.retrieve(video.id);
 }
 console.log(video.status, video.id);`,
-  }),
+    }),
 };
 
 function openaiSnippets(
-  parts: Parts, { curl, python, typescript }: Readonly<Record<'curl' | 'python' | 'typescript', string>>,
+  parts: Parts,
+  { curl, python, typescript }: Readonly<Record<'curl' | 'python' | 'typescript', string>>,
 ): Snippet[] {
   return [
     { id: 'curl', label: 'curl', code: curl },
@@ -171,9 +203,10 @@ function partsOf({ url, key, model }: SnippetOptions): Parts {
     base: JSON.stringify(base),
     v1: JSON.stringify(`${base}/v1`),
     model: quoted,
-    python: key === undefined
-      ? { imports: 'import os\n\n', key: 'os.environ["MGW_KEY"]' }
-      : { imports: '', key: JSON.stringify(key) },
+    python:
+      key === undefined
+        ? { imports: 'import os\n\n', key: 'os.environ["MGW_KEY"]' }
+        : { imports: '', key: JSON.stringify(key) },
     typescript: { key: key === undefined ? 'process.env.MGW_KEY' : JSON.stringify(key) },
     post: (path, body) => `curl ${shell(base + path)} \\
   -H ${bearer} \\

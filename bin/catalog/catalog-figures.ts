@@ -7,13 +7,20 @@ import type { CatalogEntry } from './lists/listed-price.ts';
 
 /** Ratios that multiply the price of an input token, and the classes that they price. */
 const RATIOS = [
-  ['completionRatio', 'output'], ['cacheRatio', 'cacheRead'], ['cacheWriteRatio', 'cacheWrite5m'],
+  ['completionRatio', 'output'],
+  ['cacheRatio', 'cacheRead'],
+  ['cacheWriteRatio', 'cacheWrite5m'],
   ['cacheWrite1hRatio', 'cacheWrite1h'],
 ] as const;
 
 /** Shown in dollars instead, or nothing that a public list knows. */
-const REPLACED: ReadonlySet<string> =
-  new Set(['modelRatio', ...RATIOS.map(([field]) => field), 'channels', 'validFrom', 'validUntil']);
+const REPLACED: ReadonlySet<string> = new Set([
+  'modelRatio',
+  ...RATIOS.map(([field]) => field),
+  'channels',
+  'validFrom',
+  'validUntil',
+]);
 
 export function figuresOfCatalog({ metadata, spec }: PriceCatalog): SecondList {
   const models = new Map(spec.models.map((model) => [model.name, model]));

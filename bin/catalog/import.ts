@@ -60,7 +60,12 @@ export interface Imported {
 const PREFIX = 'prices.modelgateway.dev';
 
 export function importCatalog(request: ImportRequest): Imported {
-  const { source: { kind, list }, wanted, allowFree, text } = request;
+  const {
+    source: { kind, list },
+    wanted,
+    allowFree,
+    text,
+  } = request;
   const entries: CatalogEntry[] = [];
   const remarks: string[] = [];
   const missing: string[] = [];
@@ -85,14 +90,19 @@ export function importCatalog(request: ImportRequest): Imported {
   if (entries.length === 0) return { manifest: undefined, remarks, missing, differences };
   const annotations = {
     [`${PREFIX}/source`]: kind,
-    ...request.revision !== undefined && { [`${PREFIX}/revision`]: request.revision },
+    ...(request.revision !== undefined && { [`${PREFIX}/revision`]: request.revision }),
     [`${PREFIX}/date`]: request.date,
     [`${PREFIX}/sha256`]: createHash('sha256').update(text).digest('hex'),
   };
-  const manifest = stringify({
-    apiVersion: API_VERSION, kind: 'PriceCatalog', metadata: { name: request.name, annotations },
-    spec: { models: entries },
-  }, { lineWidth: 120, compat: 'yaml-1.1' });
+  const manifest = stringify(
+    {
+      apiVersion: API_VERSION,
+      kind: 'PriceCatalog',
+      metadata: { name: request.name, annotations },
+      spec: { models: entries },
+    },
+    { lineWidth: 120, compat: 'yaml-1.1' },
+  );
   return { manifest, remarks, missing, differences };
 }
 
@@ -101,7 +111,8 @@ export function figuresOfList({ kind, list }: OpenedList, allowFree: boolean): S
     kind,
     entryOf(name, keys) {
       const found = [...keys, name, ...list.keys.filter((key) => key.endsWith(`/${name}`))]
-        .map((key) => list.read(key)).find((price) => price !== undefined);
+        .map((key) => list.read(key))
+        .find((price) => price !== undefined);
       return found && (toCatalogEntry(name, found, { allowFree }).entry ?? {});
     },
   };
@@ -137,8 +148,11 @@ function flat(value: unknown, path = ''): Map<string, string> {
     return new Map(items.flatMap((item) => [...flat(item, `${path} above ${stepOf(item)}`)]));
   }
   if (typeof value !== 'object' || value === null) return new Map([[path, String(value)]]);
-  return new Map(Object.entries(value).filter(([name]) => !['name', 'vendor', 'above'].includes(name))
-    .flatMap(([name, member]) => [...flat(member, path === '' ? name : `${path}.${name}`)]));
+  return new Map(
+    Object.entries(value)
+      .filter(([name]) => !['name', 'vendor', 'above'].includes(name))
+      .flatMap(([name, member]) => [...flat(member, path === '' ? name : `${path}.${name}`)]),
+  );
 }
 
 function stepOf(item: unknown): string {

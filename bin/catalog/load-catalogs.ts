@@ -29,8 +29,9 @@ export async function loadManifests(path: string, nowMs: number): Promise<Manife
 /** The PriceCatalog of this name. Throws CommandFailed if the manifests have mistakes. */
 export async function findCatalog(path: string, name: string): Promise<PriceCatalog | undefined> {
   const { priceCatalogs } = await loadResources(path);
-  return priceCatalogs.find(({ metadata }) =>
-    metadata.name === name && metadata.namespace === DEFAULT_GATEWAY_NAMESPACE);
+  return priceCatalogs.find(
+    ({ metadata }) => metadata.name === name && metadata.namespace === DEFAULT_GATEWAY_NAMESPACE,
+  );
 }
 
 async function loadResources(path: string): Promise<Resources> {
@@ -47,7 +48,10 @@ async function readFiles(path: string): Promise<readonly { readonly path: string
     if ((await stat(path)).isDirectory()) return [...(await readFolder(path)).files.values()];
     return [{ path, text: await readFile(path, 'utf8') }];
   } catch (error) {
-    throw new CommandFailed(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      undefined, error);
+    throw new CommandFailed(
+      `${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      undefined,
+      error,
+    );
   }
 }

@@ -8,7 +8,10 @@ export async function readPlace(place: string): Promise<string> {
   try {
     return place === '-' ? await readText(process.stdin) : await readFile(place, 'utf8');
   } catch (error) {
-    throw new CommandFailed(`${place} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      undefined, error);
+    throw new CommandFailed(
+      `${place} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      undefined,
+      error,
+    );
   }
 }

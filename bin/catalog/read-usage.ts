@@ -22,16 +22,21 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new CommandFailed(`${NOT_USAGE}: ${error instanceof Error ? error.message : String(error)}`, undefined,
-      error);
+    throw new CommandFailed(
+      `${NOT_USAGE}: ${error instanceof Error ? error.message : String(error)}`,
+      undefined,
+      error,
+    );
   }
 }
 
 /** Each column that a price depends on is there; older versions have no lines. */
 function isCall(record: unknown): record is JsonRecord {
-  return isRecord(record) && !Number.isNaN(Date.parse(String(record['created_at'])))
-    && ['id', 'key', 'account', 'model', 'group', 'channel', 'status'].every((name) =>
-      typeof record[name] === 'string');
+  return (
+    isRecord(record) &&
+    !Number.isNaN(Date.parse(String(record['created_at']))) &&
+    ['id', 'key', 'account', 'model', 'group', 'channel', 'status'].every((name) => typeof record[name] === 'string')
+  );
 }
 
 function readCall(record: JsonRecord): DiffedCall {
@@ -39,14 +44,22 @@ function readCall(record: JsonRecord): DiffedCall {
   const count = (name: string): number => Number(record[name] ?? 0);
   const { lines } = record;
   return {
-    callId: text('id'), account: text('account'), keyUid: text('key'), createdMs: Date.parse(text('created_at')),
+    callId: text('id'),
+    account: text('account'),
+    keyUid: text('key'),
+    createdMs: Date.parse(text('created_at')),
     // the words are those of the ledger
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     status: text('status') as CallStatus,
-    model: text('model'), group: text('group'), channel: text('channel'),
+    model: text('model'),
+    group: text('group'),
+    channel: text('channel'),
     tokens: {
-      input: count('input_tokens'), cached: count('cached_tokens'), cacheWrite5m: count('cache_write_5m_tokens'),
-      cacheWrite1h: count('cache_write_1h_tokens'), output: count('output_tokens'),
+      input: count('input_tokens'),
+      cached: count('cached_tokens'),
+      cacheWrite5m: count('cache_write_5m_tokens'),
+      cacheWrite1h: count('cache_write_1h_tokens'),
+      output: count('output_tokens'),
     },
     lines: Array.isArray(lines) ? lines.filter(isRecord).map(readLine) : [],
   };
@@ -55,9 +68,14 @@ function readCall(record: JsonRecord): DiffedCall {
 function readLine(line: JsonRecord): BillLine {
   const { service_tier: tier, context_above: above, region, model, size, quality } = line;
   return {
-    dimension: String(line['dimension']), quantity: Number(line['quantity']), rateUsd: String(line['rate_usd']),
-    ...typeof tier === 'string' && { serviceTier: tier }, ...typeof above === 'number' && { above },
-    ...typeof region === 'string' && { region }, ...typeof model === 'string' && { model },
-    ...typeof size === 'string' && { size }, ...typeof quality === 'string' && { quality },
+    dimension: String(line['dimension']),
+    quantity: Number(line['quantity']),
+    rateUsd: String(line['rate_usd']),
+    ...(typeof tier === 'string' && { serviceTier: tier }),
+    ...(typeof above === 'number' && { above }),
+    ...(typeof region === 'string' && { region }),
+    ...(typeof model === 'string' && { model }),
+    ...(typeof size === 'string' && { size }),
+    ...(typeof quality === 'string' && { quality }),
   };
 }

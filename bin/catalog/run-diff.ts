@@ -31,20 +31,26 @@ export async function runDiff(run: DiffRun): Promise<number> {
   const groupOfKey = new Map([...old.groupOfKey, ...next.groupOfKey]);
   let unknown = 0;
   const diff = await diffCatalogs(
-    catalogsOf(old.snapshot, next.snapshot, groupOfKey), catalogsOf(next.snapshot, old.snapshot, groupOfKey),
-    eachCall(calls, ({ keyUid }) => { if (!groupOfKey.has(keyUid)) unknown++; }),
+    catalogsOf(old.snapshot, next.snapshot, groupOfKey),
+    catalogsOf(next.snapshot, old.snapshot, groupOfKey),
+    eachCall(calls, ({ keyUid }) => {
+      if (!groupOfKey.has(keyUid)) unknown++;
+    }),
   );
   process.stdout.write(formatDiff(diff, run.format, run.days));
-  const hasAutomatic = [...old.snapshot.groups, ...next.snapshot.groups].some(({ access }) =>
-    access?.$case === 'automatic');
+  const hasAutomatic = [...old.snapshot.groups, ...next.snapshot.groups].some(
+    ({ access }) => access?.$case === 'automatic',
+  );
   if (hasAutomatic && unknown > 0)
-    process.stderr.write(`The manifests lack the keys of ${unknown} calls: an automatic group's own ratio counts as `
-      + '1 for them.\n');
+    process.stderr.write(
+      `The manifests lack the keys of ${unknown} calls: an automatic group's own ratio counts as ` + '1 for them.\n',
+    );
   return EXIT.ok;
 }
 
 async function* eachCall(
-  calls: Iterable<DiffedCall> | AsyncIterable<DiffedCall>, visit: (call: DiffedCall) => void,
+  calls: Iterable<DiffedCall> | AsyncIterable<DiffedCall>,
+  visit: (call: DiffedCall) => void,
 ): AsyncIterable<DiffedCall> {
   for await (const call of calls) {
     visit(call);
@@ -53,7 +59,8 @@ async function* eachCall(
 }
 
 async function callsOf(
-  { usage, ledger }: DiffRun, sinceMs: number,
+  { usage, ledger }: DiffRun,
+  sinceMs: number,
 ): Promise<Iterable<DiffedCall> | AsyncIterable<DiffedCall>> {
   if (usage !== undefined) {
     return readUsageJson(await readPlace(usage)).filter(({ createdMs }) => createdMs >= sinceMs);

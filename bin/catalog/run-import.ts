@@ -28,8 +28,14 @@ export async function runImport(file: string | undefined, flags: ImportRun): Pro
   const source = open(text, { place: flags.url ?? file ?? '-', kind: flags.from === 'auto' ? undefined : flags.from });
   const other = await openSecond(flags);
   const { manifest, remarks, missing, differences } = importCatalog({
-    name: flags.name, source, text, wanted: await wantedModels(flags), allowFree: flags.allowFree === true,
-    revision: flags.revision, date: new Date().toISOString().slice(0, 10), other,
+    name: flags.name,
+    source,
+    text,
+    wanted: await wantedModels(flags),
+    allowFree: flags.allowFree === true,
+    revision: flags.revision,
+    date: new Date().toISOString().slice(0, 10),
+    other,
   });
   const table = differenceTable(differences, source.kind, other?.kind ?? '');
   for (const line of [...remarks, ...table]) process.stderr.write(`${line}\n`);
@@ -50,7 +56,8 @@ async function openSecond({ compare: place, config, allowFree = false }: ImportR
 }
 
 function open(
-  text: string, { place, kind }: { readonly place: string; readonly kind: string | undefined },
+  text: string,
+  { place, kind }: { readonly place: string; readonly kind: string | undefined },
 ): OpenedList {
   try {
     return openList(text, kind);
@@ -87,13 +94,15 @@ async function wantedModels({ models, config }: ImportRun): Promise<WantedModel[
     });
   }
   if (config === undefined) throw new CommandFailed('Name the models: --models NAMES or --config DIR.', EXIT.usage);
-  const { snapshot: { routes } } = await loadManifests(config, Date.now());
+  const {
+    snapshot: { routes },
+  } = await loadManifests(config, Date.now());
   const wanted = new Map<string, Set<string>>();
   for (const route of routes) {
     for (const { name } of route.models) {
       const renames = route.channels.flatMap(({ models: own }) => own.filter((each) => each.name === name));
       const keys = [name, ...renames.map(({ upstreamName }) => upstreamName)];
-      wanted.set(name, new Set([...wanted.get(name) ?? [], ...keys]));
+      wanted.set(name, new Set([...(wanted.get(name) ?? []), ...keys]));
     }
   }
   return [...wanted].map(([name, keys]) => ({ name, keys: [...keys] }));

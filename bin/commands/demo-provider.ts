@@ -14,19 +14,28 @@ interface DemoProviderFlags {
 export function demoProviderCommand(ended: (exitCode: number) => void): Command {
   return new Command('demo-provider')
     .summary('a provider that speaks both protocols and answers by rule')
-    .description(paragraphs(
-      'Answers OpenAI\'s and Anthropic\'s requests by rule, for trying things out without an account anywhere. ' +
-        'OpenAI\'s base URL is http://ADDRESS/v1, Anthropic\'s http://ADDRESS.',
-      'Words in a prompt ask for failures: "fail 500", "fail 429", "slow", "stall", "cut", "long 200"; ' +
-        'docs/demo-provider.md has all of them.',
-    ))
-    .addOption(flag('--listen <ADDRESS>', 'address to answer on').default(DEMO_ADDRESS, '127.0.0.1:4010')
-      .argParser(parseAddress))
+    .description(
+      paragraphs(
+        "Answers OpenAI's and Anthropic's requests by rule, for trying things out without an account anywhere. " +
+          "OpenAI's base URL is http://ADDRESS/v1, Anthropic's http://ADDRESS.",
+        'Words in a prompt ask for failures: "fail 500", "fail 429", "slow", "stall", "cut", "long 200"; ' +
+          'docs/demo-provider.md has all of them.',
+      ),
+    )
+    .addOption(
+      flag('--listen <ADDRESS>', 'address to answer on')
+        .default(DEMO_ADDRESS, '127.0.0.1:4010')
+        .argParser(parseAddress),
+    )
     .action(async ({ listen }: DemoProviderFlags) => {
       const signals = listenStopSignals();
       const { startDemoProvider } = await import('../../demo/provider.ts');
-      const provider = await startDemoProvider({ ...listen, onRequest: (line) => process.stdout.write(`${line}\n`) })
-        .catch((error: unknown) => { throw explainStart(error, [{ flag: '--listen', ...listen }]); });
+      const provider = await startDemoProvider({
+        ...listen,
+        onRequest: (line) => process.stdout.write(`${line}\n`),
+      }).catch((error: unknown) => {
+        throw explainStart(error, [{ flag: '--listen', ...listen }]);
+      });
       process.stdout.write(`the demo provider answers on ${provider.url}\n`);
       await signals.first;
       await provider.stop();

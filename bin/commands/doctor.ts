@@ -22,24 +22,29 @@ interface DoctorFlags extends Omit<XdsFlags, 'xds'> {
 export function doctorCommand(ended: (exitCode: number) => void): Command {
   const command = new Command('doctor')
     .summary('ask each provider whether its channel is right')
-    .description(paragraphs(
-      'Asks each channel for a count of tokens, or where the provider has none for one token, and says what is wrong ' +
-        'with credential, address, model, region or beta flags.',
-      'The channels are those of the manifests in DIR, or those that an operator gives its proxies. Signs in as the ' +
-        'gateway would: run it where the gateway runs, if channels sign in by the pod\'s identity. In a proxy\'s ' +
-        'pod of the chart it finds the operator by itself.',
-      'Says before what it costs, and asks; --yes answers. Exits with 1 where a channel is wrong.',
-    ))
+    .description(
+      paragraphs(
+        'Asks each channel for a count of tokens, or where the provider has none for one token, and says what is wrong ' +
+          'with credential, address, model, region or beta flags.',
+        'The channels are those of the manifests in DIR, or those that an operator gives its proxies. Signs in as the ' +
+          "gateway would: run it where the gateway runs, if channels sign in by the pod's identity. In a proxy's " +
+          'pod of the chart it finds the operator by itself.',
+        'Says before what it costs, and asks; --yes answers. Exits with 1 where a channel is wrong.',
+      ),
+    )
     .addOption(flag('--config <DIR>', 'folder of manifests, with their Secrets'));
   return addXdsFlags(command, { mandatory: false })
-    .addOption(flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none')
-      .default(DEFAULT_GATEWAY_NAMESPACE).argParser(parseNamespace))
+    .addOption(
+      flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none')
+        .default(DEFAULT_GATEWAY_NAMESPACE)
+        .argParser(parseNamespace),
+    )
     .addOption(flag('--only <ROUTE>', 'one route, or one channel as route/channel'))
     .addOption(flag('--all-models', 'each model of a channel, not only the first'))
     .addOption(flag('--json', 'print JSON instead of a table'))
     .addOption(flag('--yes', 'do not ask before calls that cost something'))
     .action(async (flags: DoctorFlags) => {
-      ended(await diagnoseAll(flags) ? EXIT.ok : EXIT.failed);
+      ended((await diagnoseAll(flags)) ? EXIT.ok : EXIT.failed);
     });
 }
 
@@ -47,7 +52,9 @@ export function doctorCommand(ended: (exitCode: number) => void): Command {
 async function diagnoseAll(flags: DoctorFlags): Promise<boolean> {
   const { only, allModels = false, json, yes } = flags;
   const [{ planProbes }, { examine }, report] = await Promise.all([
-    import('../doctor/plan.ts'), import('../doctor/examine.ts'), import('../doctor/report.ts'),
+    import('../doctor/plan.ts'),
+    import('../doctor/examine.ts'),
+    import('../doctor/report.ts'),
   ]);
   const { snapshot, unresolved } = await readConfiguration(flags);
   const plan = planProbes(snapshot, { only, allModels });

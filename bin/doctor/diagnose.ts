@@ -2,7 +2,7 @@
 
 /** What is wrong. RateLimited and Unavailable may be gone tomorrow, and say nothing against the configuration. */
 export type Problem =
-  | 'Credential' | 'Address' | 'Model' | 'Region' | 'Betas' | 'Request' | 'RateLimited' | 'Unavailable';
+  'Credential' | 'Address' | 'Model' | 'Region' | 'Betas' | 'Request' | 'RateLimited' | 'Unavailable';
 
 export interface Diagnosis {
   /** Absent: the channel serves. */
@@ -28,44 +28,57 @@ interface Rule {
 
 const REDIRECTS = [301, 302, 303, 307, 308];
 
-const MODEL_WORDS = new RegExp([
-  'access to the model|model access|DeploymentNotFound|model identifier|model_not_found|publisher model',
-  '\\bmodels?\\b.{0,80}(?:not found|not exist|invalid|unknown|not supported|isn\'t supported)',
-  '(?:unknown|invalid|no such|not find).{0,20}\\bmodel\\b',
-].join('|'), 'i');
+const MODEL_WORDS = new RegExp(
+  [
+    'access to the model|model access|DeploymentNotFound|model identifier|model_not_found|publisher model',
+    "\\bmodels?\\b.{0,80}(?:not found|not exist|invalid|unknown|not supported|isn't supported)",
+    '(?:unknown|invalid|no such|not find).{0,20}\\bmodel\\b',
+  ].join('|'),
+  'i',
+);
 
 /** The first that fits counts. */
 const RULES: readonly Rule[] = [
   { statuses: [400], words: /max_tokens or model output limit was reached/i, advice: 'the model answers' },
   {
-    statuses: REDIRECTS, problem: 'Address',
+    statuses: REDIRECTS,
+    problem: 'Address',
     advice: 'the provider sends elsewhere, and redirects are not followed: check baseUrl',
   },
   {
     statuses: [400, 403],
     words: /scoped to a valid region|credential should be scoped|wrong region|SignatureDoesNotMatch/i,
-    problem: 'Region', advice: 'check auth.aws.region and auth.aws.service, and the secret key',
+    problem: 'Region',
+    advice: 'check auth.aws.region and auth.aws.service, and the secret key',
   },
   {
     statuses: [400, 404],
     words: /on-demand throughput|inference profile|not (?:available|supported) in (?:this|your) (?:region|location)/i,
-    problem: 'Region', advice: 'the region has the model under another id only: check the profile in upstreamName',
+    problem: 'Region',
+    advice: 'the region has the model under another id only: check the profile in upstreamName',
   },
   {
-    statuses: [400, 403], words: /\bbeta\b/i, problem: 'Betas',
-    advice: 'the provider refuses a flag of anthropic-beta: check the channel\'s betas',
+    statuses: [400, 403],
+    words: /\bbeta\b/i,
+    problem: 'Betas',
+    advice: "the provider refuses a flag of anthropic-beta: check the channel's betas",
   },
   {
     statuses: [400, 403, 404],
     words: MODEL_WORDS,
-    problem: 'Model', advice: 'check models[].upstreamName, and that the account may use the model',
+    problem: 'Model',
+    advice: 'check models[].upstreamName, and that the account may use the model',
   },
   {
-    statuses: [400, 404], words: /api[- ]version/i, problem: 'Address', advice: 'check apiVersion',
+    statuses: [400, 404],
+    words: /api[- ]version/i,
+    problem: 'Address',
+    advice: 'check apiVersion',
   },
   {
-    statuses: [401, 402, 403, 407], problem: 'Credential',
-    advice: 'check the Secret that auth names, the identity\'s rights and the account\'s credit',
+    statuses: [401, 402, 403, 407],
+    problem: 'Credential',
+    advice: "check the Secret that auth names, the identity's rights and the account's credit",
   },
   { statuses: [404, 405], problem: 'Address', advice: 'nothing is at this path: check baseUrl, protocol and platform' },
   { statuses: [408, 529], problem: 'Unavailable', advice: 'the provider is overloaded: try again later' },
@@ -77,7 +90,7 @@ export function diagnose({ status, message, code }: ProviderAnswer): Diagnosis {
   const rule = RULES.find(({ statuses, words }) => statuses.includes(status) && (words?.test(said) ?? true));
   // what a provider says of a credential may quote it
   const quoted = message === '' || rule?.problem === 'Credential' ? `${status}` : `${status} ${message}`;
-  if (rule) return { ...rule.problem && { problem: rule.problem }, message: `${rule.advice} (${quoted})` };
+  if (rule) return { ...(rule.problem && { problem: rule.problem }), message: `${rule.advice} (${quoted})` };
   return status < 500
     ? { problem: 'Request', message: `the provider refuses the probe (${quoted})` }
     : { problem: 'Unavailable', message: `the provider fails: try again later (${quoted})` };

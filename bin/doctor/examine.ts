@@ -29,8 +29,13 @@ export function createChannelDoctor(snapshot: () => Pick<Snapshot, 'routes'>): C
     costs: (route) => describeCosts(planOf(route)),
     async check(route) {
       const outcomes = await examine(planOf(route));
-      return outcomes.map(({ probe: { channel, model }, asked, problem, message }) =>
-        ({ channel, model: model.name, asked, problem, message }));
+      return outcomes.map(({ probe: { channel, model }, asked, problem, message }) => ({
+        channel,
+        model: model.name,
+        asked,
+        problem,
+        message,
+      }));
     },
   };
 }

@@ -31,7 +31,7 @@ export function planProbes({ routes }: Pick<Snapshot, 'routes'>, { only, allMode
     for (const channel of route.channels.filter(({ target }) => isWanted(target.id, only))) {
       const found = probesOf(route, channel);
       if (found.length === 0) skipped.push(channel.target.id);
-      probes.push(...allModels ? found : found.slice(0, 1));
+      probes.push(...(allModels ? found : found.slice(0, 1)));
     }
   return { probes, skipped };
 }
@@ -41,7 +41,12 @@ function isWanted(id: string, only: string | undefined): boolean {
 }
 
 function probesOf({ models }: CompiledRoute, { target, renames }: CompiledChannel): readonly Probe[] {
-  return models.filter(({ endpoints }) => endpoints.has('Chat')).map((model) => ({
-    channel: target.id, model, upstreamModel: renames.get(model.name) ?? model.name, target,
-  }));
+  return models
+    .filter(({ endpoints }) => endpoints.has('Chat'))
+    .map((model) => ({
+      channel: target.id,
+      model,
+      upstreamModel: renames.get(model.name) ?? model.name,
+      target,
+    }));
 }

@@ -43,11 +43,21 @@ export async function askChannel(upstreams: Upstreams, probe: Probe): Promise<Pr
 }
 
 function call(upstreams: Upstreams, probe: Probe): Promise<Answer> {
-  const { model, target: { protocol }, upstreamModel } = probe;
+  const {
+    model,
+    target: { protocol },
+    upstreamModel,
+  } = probe;
   const { body, parsed } = bodyOf(probe, true);
-  return send(upstreams, probe, converterFor(clientOf(probe), protocol).request(body, parsed, {
-    upstreamModel, maxOutputTokens: 1, outputLimitField: model.outputLimitField,
-  }));
+  return send(
+    upstreams,
+    probe,
+    converterFor(clientOf(probe), protocol).request(body, parsed, {
+      upstreamModel,
+      maxOutputTokens: 1,
+      outputLimitField: model.outputLimitField,
+    }),
+  );
 }
 
 function clientOf({ target: { protocol } }: Probe): 'OpenAI' | 'Anthropic' {
@@ -55,9 +65,10 @@ function clientOf({ target: { protocol } }: Probe): 'OpenAI' | 'Anthropic' {
 }
 
 function bodyOf(
-  { model: { name } }: Probe, limited: boolean,
+  { model: { name } }: Probe,
+  limited: boolean,
 ): { readonly body: Buffer; readonly parsed: Readonly<Record<string, unknown>> } {
-  const parsed = { model: name, ...limited && { max_tokens: 1 }, messages: MESSAGES };
+  const parsed = { model: name, ...(limited && { max_tokens: 1 }), messages: MESSAGES };
   return { body: Buffer.from(JSON.stringify(parsed)), parsed };
 }
 
@@ -75,8 +86,16 @@ async function send(upstreams: Upstreams, probe: Probe, request: UpstreamBody): 
   const platformPlan = platformPlanOf(probe, { stream: false, headers: given });
   const { path, body } = toPlatformRequest(request, platformPlan);
   try {
-    const { status, headers, body: pieces } = await upstreams.send(target, {
-      method: 'POST', path, body, stream: false, signal: new AbortController().signal,
+    const {
+      status,
+      headers,
+      body: pieces,
+    } = await upstreams.send(target, {
+      method: 'POST',
+      path,
+      body,
+      stream: false,
+      signal: new AbortController().signal,
       headers: { ...toPlatformHeaders(given, platformPlan), 'content-type': 'application/json' },
     });
     return { status, headers, body: await collectUpTo(pieces, MAX_ANSWER_BYTES) };
@@ -88,7 +107,7 @@ async function send(upstreams: Upstreams, probe: Probe, request: UpstreamBody): 
 
 /** The flags that the channel's own rules let through, which nothing else tries. */
 function betasOf({ target: { betas } }: Probe): Record<string, string> {
-  const flags = [...betas?.allow.filter((flag) => !flag.endsWith('*')) ?? [], ...Object.keys(betas?.rename ?? {})];
+  const flags = [...(betas?.allow.filter((flag) => !flag.endsWith('*')) ?? []), ...Object.keys(betas?.rename ?? {})];
   return flags.length > 0 ? { 'anthropic-beta': flags.join(',') } : {};
 }
 
@@ -112,11 +131,17 @@ function readAnswer(body: Uint8Array): Diagnosis {
 function failureOf(error: UpstreamFailure): Diagnosis {
   const code = connectErrorOf(error);
   switch (error.kind) {
-    case 'SignIn': return {
-      problem: 'Credential', message: `no token (${code.slice(SIGN_IN_ERROR.length)}): check auth and the identity`,
-    };
-    case 'Connect': return { problem: 'Address', message: `no connection (${code}): check baseUrl and the network` };
-    case 'Timeout': case 'Idle': return { problem: 'Unavailable', message: 'no answer in time' };
-    default: return { problem: 'Unavailable', message: 'the connection broke off' };
+    case 'SignIn':
+      return {
+        problem: 'Credential',
+        message: `no token (${code.slice(SIGN_IN_ERROR.length)}): check auth and the identity`,
+      };
+    case 'Connect':
+      return { problem: 'Address', message: `no connection (${code}): check baseUrl and the network` };
+    case 'Timeout':
+    case 'Idle':
+      return { problem: 'Unavailable', message: 'no answer in time' };
+    default:
+      return { problem: 'Unavailable', message: 'the connection broke off' };
   }
 }

@@ -12,11 +12,21 @@ const TIMEOUT_MS = 15_000;
 /** Rejects with CommandFailed if no operator gives the whole configuration in time. */
 export async function readFromOperator(from: Pick<XdsClientOptions, 'addresses' | 'secure'>): Promise<Snapshot> {
   const { promise, resolve, reject } = Promise.withResolvers<Snapshot>();
-  const timer = setTimeout(() => reject(new CommandFailed(
-    `--xds ${from.addresses.join(',')}: no operator gave the configuration in ${TIMEOUT_MS / 1000} s.`,
-  )), TIMEOUT_MS);
+  const timer = setTimeout(
+    () =>
+      reject(
+        new CommandFailed(
+          `--xds ${from.addresses.join(',')}: no operator gave the configuration in ${TIMEOUT_MS / 1000} s.`,
+        ),
+      ),
+    TIMEOUT_MS,
+  );
   const client = await startXdsClient({
-    ...from, nodeId: hostname(), version: VERSION, observer: true, log: createLogger({ level: 'silent' }),
+    ...from,
+    nodeId: hostname(),
+    version: VERSION,
+    observer: true,
+    log: createLogger({ level: 'silent' }),
     install: ({ snapshot }) => resolve(snapshot()),
   });
   try {

@@ -13,25 +13,38 @@ export function describeCosts({ probes, skipped }: Plan): string {
   return [
     `Asks ${probes.length} times: ${counts} for a count of tokens, which is free (a call where a model has none),`,
     `and ${calls} by a call of about ten tokens of input and one of output, which the providers charge.`,
-    ...skipped.length > 0 ? [`Not asked, because they have no chat model: ${skipped.join(', ')}.`] : [],
+    ...(skipped.length > 0 ? [`Not asked, because they have no chat model: ${skipped.join(', ')}.`] : []),
   ].join('\n');
 }
 
 /** `missing`: what the operator says of channels that are left out for lack of a Secret. */
 export function writeTable(outcomes: readonly ProbeResult[], missing: readonly string[]): string {
-  const rows = outcomes.map(({ probe, asked, problem = 'ok', message }) =>
-    [probe.channel, probe.model.name, asked.toLowerCase(), problem, message]);
+  const rows = outcomes.map(({ probe, asked, problem = 'ok', message }) => [
+    probe.channel,
+    probe.model.name,
+    asked.toLowerCase(),
+    problem,
+    message,
+  ]);
   return [...textTable([HEADS, ...rows]), ...missing].join('\n');
 }
 
 export function writeReport(outcomes: readonly ProbeResult[], missing: readonly string[]): string {
-  return JSON.stringify({
-    channels: outcomes.map(({ probe, asked, problem, message }) => ({
-      channel: probe.channel, model: probe.model.name, upstreamModel: probe.upstreamModel, asked,
-      problem: problem ?? null, message,
-    })),
-    missing,
-  }, undefined, 2);
+  return JSON.stringify(
+    {
+      channels: outcomes.map(({ probe, asked, problem, message }) => ({
+        channel: probe.channel,
+        model: probe.model.name,
+        upstreamModel: probe.upstreamModel,
+        asked,
+        problem: problem ?? null,
+        message,
+      })),
+      missing,
+    },
+    undefined,
+    2,
+  );
 }
 
 export function hasFaults(outcomes: readonly ProbeResult[], missing: readonly string[]): boolean {

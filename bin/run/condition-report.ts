@@ -11,12 +11,17 @@ type ObjectStatus = NonNullable<ReturnType<Changes['get']>>;
 /** Condition types that are reported while they are False. */
 const TOLD = ['Accepted', 'ResolvedRefs', 'Ready', 'CredentialReady'];
 /** Condition types that are reported while they are present. */
-const TOLD_WHILE_TRUE = [
-  'UpstreamRefused', 'UpstreamUnreachable', 'UnpricedModels', 'LimitsDiffer',
-];
+const TOLD_WHILE_TRUE = ['UpstreamRefused', 'UpstreamUnreachable', 'UnpricedModels', 'LimitsDiffer'];
 /** Reasons that are not reported: intended or transient states, and those that are printed as diagnostics. */
-const SILENT_REASONS =
-  new Set(['Disabled', 'Expired', 'LimitReached', 'Pending', 'Reconciling', 'NoProxies', 'Rejected']);
+const SILENT_REASONS = new Set([
+  'Disabled',
+  'Expired',
+  'LimitReached',
+  'Pending',
+  'Reconciling',
+  'NoProxies',
+  'Rejected',
+]);
 
 interface ConditionReport {
   /** Prints an object's new warnings and forgets fixed ones. */
@@ -39,7 +44,9 @@ export function createConditionReport(print: (line: string) => void): ConditionR
 }
 
 function linesFor({ kind, namespace, name, status }: ObjectStatus): string[] {
-  const said = status.conditions.filter((each) =>
-    (each.status === 'False' ? TOLD : TOLD_WHILE_TRUE).includes(each.type) && !SILENT_REASONS.has(each.reason));
+  const said = status.conditions.filter(
+    (each) =>
+      (each.status === 'False' ? TOLD : TOLD_WHILE_TRUE).includes(each.type) && !SILENT_REASONS.has(each.reason),
+  );
   return [...new Set(said.map(({ reason, message }) => `${kind} ${namespace}/${name}: ${message} (${reason})`))];
 }

@@ -40,9 +40,11 @@ export interface KeyFile {
 /** All files that contain a generated key, by path. */
 export function keyFiles(dataDir: string): KeyFile[] {
   const folder = secretsFolder(dataDir);
-  return globSync('*/*.yaml', { cwd: folder }).sort().flatMap((name) => {
-    const path = join(folder, name);
-    const key = /^ *apiKey: *(\S+)$/m.exec(readFileSync(path, 'utf8'))?.[1];
-    return key === undefined ? [] : [{ path, key }];
-  });
+  return globSync('*/*.yaml', { cwd: folder })
+    .sort()
+    .flatMap((name) => {
+      const path = join(folder, name);
+      const key = /^ *apiKey: *(\S+)$/m.exec(readFileSync(path, 'utf8'))?.[1];
+      return key === undefined ? [] : [{ path, key }];
+    });
 }

@@ -77,15 +77,24 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
     const opening = openLedger({ place: flags.ledger, sync: flags.ledgerSync, dataDir: flags.data, log });
     const ledger = started.adopt(await opening, (each) => each.close());
     // without a shared ledger, no console could read this process's file
-    const activity = flags.ledger?.kind === 'valkey'
-      ? await openActivity({ place: flags.ledger, dataDir: undefined })
-      : undefined;
+    const activity =
+      flags.ledger?.kind === 'valkey' ? await openActivity({ place: flags.ledger, dataDir: undefined }) : undefined;
     const proxy = await startProxy({
-      activity, listen: flags.listen, admin: flags.admin, ...await tlsOf(flags), ledger, log, version: VERSION,
-      process, env: process.env,
-      maxBodyBytes: flags.maxBody, ...flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered },
-      ...flags.corsOrigins && { corsOrigins: flags.corsOrigins }, consoleUrl: () => flags.consoleUrl,
-      xds: xdsOf(flags), maxConfigAgeMs: flags.maxConfigAge * 1000,
+      activity,
+      listen: flags.listen,
+      admin: flags.admin,
+      ...(await tlsOf(flags)),
+      ledger,
+      log,
+      version: VERSION,
+      process,
+      env: process.env,
+      maxBodyBytes: flags.maxBody,
+      ...(flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered }),
+      ...(flags.corsOrigins && { corsOrigins: flags.corsOrigins }),
+      consoleUrl: () => flags.consoleUrl,
+      xds: xdsOf(flags),
+      maxConfigAgeMs: flags.maxConfigAge * 1000,
     });
     started.move();
     return { ledger, proxy };
@@ -97,15 +106,18 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
 function xdsOf(flags: DataplaneFlags): ProxyOptions['xds'] {
   const { xds, nodeId, configCache: file, configCacheKey: keyFile } = flags;
   return {
-    addresses: xds, secure: securityOf(flags), nodeId: nodeId ?? hostname(),
-    ...file !== undefined && keyFile !== undefined && { cache: { file, keyFile } },
+    addresses: xds,
+    secure: securityOf(flags),
+    nodeId: nodeId ?? hostname(),
+    ...(file !== undefined && keyFile !== undefined && { cache: { file, keyFile } }),
   };
 }
 
 function portsOf({ listen, admin, tlsListen }: DataplaneFlags): readonly FlagAddress[] {
   return [
-    { flag: '--listen', ...listen }, { flag: '--admin', ...admin },
-    ...tlsListen ? [{ flag: '--tls-listen', ...tlsListen }] : [],
+    { flag: '--listen', ...listen },
+    { flag: '--admin', ...admin },
+    ...(tlsListen ? [{ flag: '--tls-listen', ...tlsListen }] : []),
   ];
 }
 
@@ -133,8 +145,8 @@ function checkCombinations(flags: DataplaneFlags): void {
     throw wrong('--tls-listen and --tls belong together: the port, and the folder with its tls.crt and tls.key.');
   if ((flags.configCache === undefined) !== (flags.configCacheKey === undefined)) {
     throw wrong(
-      '--config-cache and --config-cache-key belong together: the cache holds providers\' credentials, ' +
-      'so it is encrypted with a key that is kept elsewhere.',
+      "--config-cache and --config-cache-key belong together: the cache holds providers' credentials, " +
+        'so it is encrypted with a key that is kept elsewhere.',
     );
   }
   if (flags.ledger === undefined && flags.data === undefined) {

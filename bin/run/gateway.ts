@@ -66,8 +66,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const running: { operator?: Operator } = {};
   /** Updates the report after spending, changes of the manifests and refusals by providers. */
   function refresh(): void {
-    running.operator?.statusChanges().then((changes) => report.update(changes)).catch((error: unknown) =>
-      log.error({ err: error }, 'the statuses cannot be read'));
+    running.operator
+      ?.statusChanges()
+      .then((changes) => report.update(changes))
+      .catch((error: unknown) => log.error({ err: error }, 'the statuses cannot be read'));
   }
 
   /** Reports refusals at most once a second, because there may be a thousand of them in that time. */
@@ -77,12 +79,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 
   const operator = await startOperator({
-    configDir, dataDir, gatewayNamespace, ledger, log, onMinted,
+    configDir,
+    dataDir,
+    gatewayNamespace,
+    ledger,
+    log,
+    onMinted,
     onProblems: (problems) => printProblems(problems, print),
     async publish(snapshot) {
       try {
         dataplane ??= await startDataplane({
-          ...options, ledger: await ledger, version: VERSION, process, env: process.env,
+          ...options,
+          ledger: await ledger,
+          version: VERSION,
+          process,
+          env: process.env,
           dump: { statuses: () => running.operator?.lastStatuses() ?? [] },
           onRouteWarning(warning) {
             running.operator?.upstreamRefused(warning);

@@ -30,8 +30,12 @@ function listenProblem(error: unknown, code: string, addresses: readonly FlagAdd
 }
 
 /** The fields of Node's system errors. */
-export function systemErrorOf(error: unknown): { code: string; syscall:
-  | string | undefined; path: string | undefined; message: string } {
+export function systemErrorOf(error: unknown): {
+  code: string;
+  syscall: string | undefined;
+  path: string | undefined;
+  message: string;
+} {
   const field = (name: string): string | undefined => {
     const value: unknown =
       typeof error === 'object' && error !== null && name in error ? Reflect.get(error, name) : undefined;

@@ -54,13 +54,17 @@ async function open(flags: OperatorFlags, access: SharedAccess, log: Log): Promi
   const namespace = flags.namespace ?? namespaceOf(access, flags) ?? DEFAULT_GATEWAY_NAMESPACE;
   const { admin, ledger } = flags;
   const operator = await openClusterOperator({
-    settings: flags, access, namespace, version: VERSION, log,
-    ...ledger?.kind === 'valkey' && {
+    settings: flags,
+    access,
+    namespace,
+    version: VERSION,
+    log,
+    ...(ledger?.kind === 'valkey' && {
       ledger: {
         url: ledger.url,
         open: (refill) => openLedger({ place: ledger, sync: 'normal', dataDir: undefined, log, refill }),
       },
-    },
+    }),
   });
   const adminUrl = urlOf({ ...admin, port: operator.adminPort });
   log.info({ server: access.server, namespace, admin: adminUrl }, 'the operator starts');
@@ -69,7 +73,7 @@ async function open(flags: OperatorFlags, access: SharedAccess, log: Log): Promi
 
 function reachCluster({ kubeconfig }: OperatorFlags): SharedAccess {
   try {
-    return openAccess({ ...kubeconfig !== undefined && { kubeconfig }, nowMs: () => Date.now() });
+    return openAccess({ ...(kubeconfig !== undefined && { kubeconfig }), nowMs: () => Date.now() });
   } catch (error) {
     if (error instanceof NoKubeAccess) throw new CommandFailed(error.message, EXIT.failed, error);
     throw error;
@@ -84,10 +88,11 @@ function namespaceOf({ namespace }: SharedAccess, { kubeconfig }: OperatorFlags)
 function portsOf(flags: OperatorFlags): readonly FlagAddress[] {
   const { admin, xdsListen, envoyXdsListen, webhookListen, console } = flags;
   return [
-    { flag: '--admin', ...admin }, { flag: '--xds-listen', ...xdsListen },
-    ...envoyXdsListen ? [{ flag: '--envoy-xds-listen', ...envoyXdsListen }] : [],
-    ...webhookListen ? [{ flag: '--webhook-listen', ...webhookListen }] : [],
-    ...console ? [{ flag: '--console', ...console }] : [],
+    { flag: '--admin', ...admin },
+    { flag: '--xds-listen', ...xdsListen },
+    ...(envoyXdsListen ? [{ flag: '--envoy-xds-listen', ...envoyXdsListen }] : []),
+    ...(webhookListen ? [{ flag: '--webhook-listen', ...webhookListen }] : []),
+    ...(console ? [{ flag: '--console', ...console }] : []),
   ];
 }
 
@@ -97,7 +102,7 @@ function check(flags: OperatorFlags): void {
   if (flags.ledger?.kind === 'file') {
     throw new CommandFailed(
       '--ledger: a file belongs to one process, the proxy that writes it. ' +
-      'Statuses read the fleet\'s ledger: valkey://HOST:PORT.',
+        "Statuses read the fleet's ledger: valkey://HOST:PORT.",
       EXIT.usage,
     );
   }
@@ -109,14 +114,14 @@ function checkInsecure({ insecureXds, xdsListen, envoyXdsListen }: OperatorFlags
   if (envoyXdsListen && !LOOPBACK.test(envoyXdsListen.host)) {
     throw new CommandFailed(
       '--insecure-xds: Envoys too are configured without TLS only on a loopback address, such as ' +
-      `--envoy-xds-listen 127.0.0.1:${envoyXdsListen.port}; this one is ${formatAddress(envoyXdsListen)}.`,
+        `--envoy-xds-listen 127.0.0.1:${envoyXdsListen.port}; this one is ${formatAddress(envoyXdsListen)}.`,
       EXIT.usage,
     );
   }
   if (!LOOPBACK.test(xdsListen.host)) {
     throw new CommandFailed(
-      '--insecure-xds: the configuration holds providers\' credentials, so it is given out without TLS only on a ' +
-      `loopback address, such as --xds-listen 127.0.0.1:${xdsListen.port}; this one is ${formatAddress(xdsListen)}.`,
+      "--insecure-xds: the configuration holds providers' credentials, so it is given out without TLS only on a " +
+        `loopback address, such as --xds-listen 127.0.0.1:${xdsListen.port}; this one is ${formatAddress(xdsListen)}.`,
       EXIT.usage,
     );
   }
@@ -127,7 +132,8 @@ function checkSidecarSettings(flags: OperatorFlags): void {
   if (!webhookListen) return;
   if (sidecarSettings === undefined) {
     throw new CommandFailed(
-      '--webhook-listen needs --sidecar-settings: at least the image, {"image": "model-gateway:0.1.0"}.', EXIT.usage,
+      '--webhook-listen needs --sidecar-settings: at least the image, {"image": "model-gateway:0.1.0"}.',
+      EXIT.usage,
     );
   }
   try {

@@ -20,14 +20,16 @@ export interface RetireFlags {
  */
 export async function runRetire({ namespace, watchNamespaces, kubeconfig }: RetireFlags): Promise<string> {
   try {
-    const access = openAccess({ ...kubeconfig !== undefined && { kubeconfig }, nowMs: () => Date.now() });
+    const access = openAccess({ ...(kubeconfig !== undefined && { kubeconfig }), nowMs: () => Date.now() });
     await using ending = new AsyncDisposableStack();
     const { meter } = createOperatorMetrics();
     const client = createKubeClient({ access, userAgent: `model-gateway-retire/${VERSION}`, meter });
     ending.defer(() => client.close());
     const count = await retireObjects({
-      client, gatewayNamespace: namespace, nowMs: Date.now(),
-      ...watchNamespaces && { namespaces: [...new Set([namespace, ...watchNamespaces])] },
+      client,
+      gatewayNamespace: namespace,
+      nowMs: Date.now(),
+      ...(watchNamespaces && { namespaces: [...new Set([namespace, ...watchNamespaces])] }),
     });
     return `${count} statuses of the gateway in ${namespace} say now that it is gone`;
   } catch (error) {

@@ -89,18 +89,28 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
     opening.catch(() => undefined); // the gateway, which waits for it, reports the failure
     const activity = await openActivity({ place: flags.ledger, dataDir });
     const demo = demoAddress && started.adopt(await startDemo(demoAddress), (each) => each.stop());
-    const gateway = started.adopt(await startGateway({
-      configDir: flags.config, dataDir, ledger: opening, activity, log,
-      gatewayNamespace: flags.gatewayNamespace, listen: flags.listen, admin: flags.admin, maxBodyBytes: flags.maxBody,
-      ...flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered },
-      ...flags.corsOrigins && { corsOrigins: flags.corsOrigins },
-      consoleUrl: () => consoleUrl,
-      print: (line) => process.stderr.write(`${line}\n`),
-      onMinted(made) {
-        if (flags.hello && !answering) minted.add(made.key);
-        else printKey(made, dataDir);
-      },
-    }), (each) => each.stop());
+    const gateway = started.adopt(
+      await startGateway({
+        configDir: flags.config,
+        dataDir,
+        ledger: opening,
+        activity,
+        log,
+        gatewayNamespace: flags.gatewayNamespace,
+        listen: flags.listen,
+        admin: flags.admin,
+        maxBodyBytes: flags.maxBody,
+        ...(flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered }),
+        ...(flags.corsOrigins && { corsOrigins: flags.corsOrigins }),
+        consoleUrl: () => consoleUrl,
+        print: (line) => process.stderr.write(`${line}\n`),
+        onMinted(made) {
+          if (flags.hello && !answering) minted.add(made.key);
+          else printKey(made, dataDir);
+        },
+      }),
+      (each) => each.stop(),
+    );
     const console = started.adopt(await openConsole(flags, { gateway, dataDir, log }), (each) => each?.close());
     consoleUrl ??= console?.url;
     answering = true;
@@ -108,7 +118,8 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
     return { gateway, ledger: await opening, demo, console, minted };
   } catch (error) {
     throw explainStart(error, [
-      { flag: '--listen', ...flags.listen }, { flag: '--admin', ...flags.admin },
+      { flag: '--listen', ...flags.listen },
+      { flag: '--admin', ...flags.admin },
       ...(typeof flags.console === 'object' ? [{ flag: '--console', ...flags.console }] : []),
       ...(demoAddress ? [{ flag: '--with-demo-provider', ...demoAddress }] : []),
     ]);
@@ -145,8 +156,13 @@ async function openConsole(flags: RunFlags, parts: ConsoleParts): Promise<Machin
   const asked = typeof flags.console === 'object' ? flags.console : undefined;
   const listen = asked ?? CONSOLE_ADDRESS;
   const started = await startFileConsole({
-    listen, optional: asked === undefined, manifests: gateway.manifests, dataDir, log,
-    gatewayNamespace: flags.gatewayNamespace, gatewayUrl: urlOf({ ...flags.listen, port: gateway.port }),
+    listen,
+    optional: asked === undefined,
+    manifests: gateway.manifests,
+    dataDir,
+    log,
+    gatewayNamespace: flags.gatewayNamespace,
+    gatewayUrl: urlOf({ ...flags.listen, port: gateway.port }),
     ledger: flags.ledger ?? { kind: 'file', path: join(dataDir, 'ledger.db') },
     doctor: createChannelDoctor(() => gateway.snapshot()),
   }).catch((error: unknown) => {
@@ -172,9 +188,11 @@ function showsSecrets(): boolean {
 
 /** Prints a new secret once, or only the path of its file if standard output is redirected. */
 function printSecret(what: string, path: string, secret: string): void {
-  process.stdout.write(showsSecrets()
-    ? `${what}, printed only this once; it is kept in ${path}: ${secret}\n`
-    : `${what}: it is in ${path}\n`);
+  process.stdout.write(
+    showsSecrets()
+      ? `${what}, printed only this once; it is kept in ${path}: ${secret}\n`
+      : `${what}: it is in ${path}\n`,
+  );
 }
 
 function printKey({ namespace, name, key, secretName }: MintedKey, dataDir: string): void {
@@ -192,7 +210,8 @@ function hello(flags: RunFlags, { gateway, demo, console, minted }: Parts): stri
     adminUrl: urlOf({ ...flags.admin, port: gateway.adminPort }),
     demoUrl: demo?.url,
     console: console && {
-      url: console.url, newToken: showsSecrets() ? console.newToken : undefined,
+      url: console.url,
+      newToken: showsSecrets() ? console.newToken : undefined,
       tokenFile: shortPath(console.tokenFile),
     },
     configDir: shortPath(flags.config),
@@ -200,9 +219,10 @@ function hello(flags: RunFlags, { gateway, demo, console, minted }: Parts): stri
     keyFile: shown && shortPath(shown.path),
     snapshot: gateway.snapshot(),
   });
-  const line = ({ path, key }: KeyFile): string => showsSecrets()
-    ? `Another key, printed only this once; it is kept in ${shortPath(path)}: ${key}\n`
-    : `Another key is in ${shortPath(path)}\n`;
+  const line = ({ path, key }: KeyFile): string =>
+    showsSecrets()
+      ? `Another key, printed only this once; it is kept in ${shortPath(path)}: ${key}\n`
+      : `Another key is in ${shortPath(path)}\n`;
   return further.map(line).join('') + text;
 }
 

@@ -44,7 +44,10 @@ async function open(flags: SidecarFlags, log: ReturnType<typeof createLogger>): 
   try {
     return await openSidecar({ ...flags, version: VERSION, process, log });
   } catch (error) {
-    throw explainListen(error, [{ flag: '--listen', ...flags.listen }, { flag: '--admin', ...flags.admin }]);
+    throw explainListen(error, [
+      { flag: '--listen', ...flags.listen },
+      { flag: '--admin', ...flags.admin },
+    ]);
   }
 }
 
@@ -56,7 +59,7 @@ function check({ fleet, insecureFleet }: SidecarFlags): void {
   if (!url || !isAddress(url)) {
     throw new CommandFailed(
       `--fleet ${url?.password ? 'with a password' : fleet}: it must be an https URL, ` +
-      'such as https://model-gateway-tls.model-gateway.svc.',
+        'such as https://model-gateway-tls.model-gateway.svc.',
       EXIT.usage,
     );
   }

@@ -36,5 +36,7 @@ function adviceOn(message: string): string {
 
 function invalidManifests({ diagnostics }: InvalidManifests): CommandFailed {
   const count = diagnostics.filter(({ severity }) => severity === 'Error').length;
-  return new CommandFailed(`${diagnostics.map(formatDiagnostic).join('\n')}\n${count} ${count === 1 ? 'mistake' : 'mistakes'} in the manifests: nothing was started`);
+  return new CommandFailed(
+    `${diagnostics.map(formatDiagnostic).join('\n')}\n${count} ${count === 1 ? 'mistake' : 'mistakes'} in the manifests: nothing was started`,
+  );
 }

@@ -39,10 +39,14 @@ export function startMessage(facts: StartMessageFacts): string {
       : [['Provider', `${demoUrl}, a demo that answers by rule: nothing here costs real money`]]),
   ];
   const lines = [
-    '', 'Model Gateway is ready.', '', ...places.map(([name = '', place = '']) => `  ${name.padEnd(10)} ${place}`), '',
+    '',
+    'Model Gateway is ready.',
+    '',
+    ...places.map(([name = '', place = '']) => `  ${name.padEnd(10)} ${place}`),
+    '',
   ];
   if (console?.newToken !== undefined)
-    lines.push('The console\'s admin token, printed only this once:', '', `  ${console.newToken}`, '');
+    lines.push("The console's admin token, printed only this once:", '', `  ${console.newToken}`, '');
   if (keyFile !== undefined) lines.push(...keyLines(key, keyFile), ...tryLines(facts, keyFile));
   return `${lines.join('\n')}\n`;
 }
@@ -64,15 +68,19 @@ function tryLines({ url, key, snapshot }: StartMessageFacts, keyFile: string): s
   const model = openaiModel ?? anthropicModel;
   if (model === undefined) return [];
   return [
-    'Try it:', '',
+    'Try it:',
+    '',
     `  curl ${url}/v1/chat/completions \\`,
     `    -H "authorization: Bearer ${shellKey}" -H 'content-type: application/json' \\`,
-    `    -d '{"model": "${model}", "messages": [{"role": "user", "content": "Hello!"}]}'`, '',
+    `    -d '{"model": "${model}", "messages": [{"role": "user", "content": "Hello!"}]}'`,
+    '',
     '  # what it cost, and what is left',
-    `  curl ${url}/v1/key -H "authorization: Bearer ${shellKey}"`, '',
-    `Or with the SDKs: save as try.mjs in this folder, ${key === undefined
-      ? `then  MGW_KEY=${shellKey} node try.mjs`
-      : 'then  node try.mjs'}`, '',
+    `  curl ${url}/v1/key -H "authorization: Bearer ${shellKey}"`,
+    '',
+    `Or with the SDKs: save as try.mjs in this folder, ${
+      key === undefined ? `then  MGW_KEY=${shellKey} node try.mjs` : 'then  node try.mjs'
+    }`,
+    '',
     ...openaiSnippet(url, codeKey, model),
     ...anthropicSnippet(url, codeKey, anthropicModel ?? model),
     '',
@@ -85,7 +93,8 @@ function openaiSnippet(url: string, key: string, model: string): string[] {
     `  const openai = new OpenAI({ baseURL: '${url}/v1', apiKey: ${key} });`,
     `  const chat = await openai.chat.completions.create({ model: '${model}', messages: [{ role: 'user', content: ` +
       `'Hello!' }] });`,
-    `  console.log(chat.choices[0].message.content);`, '',
+    `  console.log(chat.choices[0].message.content);`,
+    '',
   ];
 }
 

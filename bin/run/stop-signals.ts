@@ -23,15 +23,18 @@ export function listenStopSignals(): StopSignals {
       firstAtMs = nowMs;
       resolve(signal);
     } else if (nowMs - firstAtMs > SAME_SIGNAL_MS) {
-      process.stderr.write(`${signal} again: ending at once; what was running is billed at its last recorded ` +
-        `progress\n`);
+      process.stderr.write(
+        `${signal} again: ending at once; what was running is billed at its last recorded ` + `progress\n`,
+      );
       process.exit(EXIT.failed);
     }
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   return {
     first: promise,
-    ignore: () => { process.off('SIGTERM', onSignal).off('SIGINT', onSignal); },
+    ignore: () => {
+      process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
+    },
   };
 }
 
@@ -39,6 +42,8 @@ export function listenStopSignals(): StopSignals {
 export async function logEnded(signals: StopSignals, log: Logger): Promise<number> {
   signals.ignore();
   log.info('ended');
-  await new Promise<void>((resolve) => { log.flush(() => resolve()); });
+  await new Promise<void>((resolve) => {
+    log.flush(() => resolve());
+  });
   return EXIT.ok;
 }

@@ -21,8 +21,11 @@ const TABLE: readonly TableColumn[] = [
   ['ACCOUNT', 24, ({ account }) => account],
   ['MODEL', 24, ({ model }) => model],
   ['STATUS', 12, ({ status }) => status],
-  ['IN', 9, ({ tokens: { input, cached, cacheWrite5m, cacheWrite1h } }) =>
-    String(input + cached + cacheWrite5m + cacheWrite1h)],
+  [
+    'IN',
+    9,
+    ({ tokens: { input, cached, cacheWrite5m, cacheWrite1h } }) => String(input + cached + cacheWrite5m + cacheWrite1h),
+  ],
   ['OUT', 8, ({ tokens }) => String(tokens.output)],
   ['COST USD', 14, ({ costNanoUsd }) => usd(costNanoUsd)],
 ];
@@ -41,7 +44,10 @@ function tableWriter(margins: boolean): UsageWriter {
   const sums = newSums();
   const columns = margins ? [...TABLE, ...MARGINS, ID] : [...TABLE, ID];
   const line = (cells: readonly string[]): string =>
-    `${cells.map((cell, index) => cell.padEnd(columns[index]?.[1] ?? 0)).join('  ').trimEnd()}\n`;
+    `${cells
+      .map((cell, index) => cell.padEnd(columns[index]?.[1] ?? 0))
+      .join('  ')
+      .trimEnd()}\n`;
   return {
     begin: line(columns.map(([name]) => name)),
     row: (record) => {

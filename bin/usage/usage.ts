@@ -26,7 +26,8 @@ export async function printUsage(request: UsageRequest): Promise<number> {
   const writer = usageWriter(request.format, request);
   // the reader may stop early, as head does
   process.stdout.once('error', (error: NodeJS.ErrnoException) =>
-    process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed));
+    process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed),
+  );
   let begun = false;
   for await (const record of readRecords(request)) {
     // prints the header only after a record was read, so that for an unreadable ledger only the error appears
@@ -39,9 +40,12 @@ export async function printUsage(request: UsageRequest): Promise<number> {
 }
 
 /** The records of a ledger. Throws CommandFailed if it cannot be read. */
-export async function* readRecords(
-  { place, data, config, filter }: Omit<UsageRequest, 'format' | 'margins'>,
-): AsyncGenerator<UsageRecord> {
+export async function* readRecords({
+  place,
+  data,
+  config,
+  filter,
+}: Omit<UsageRequest, 'format' | 'margins'>): AsyncGenerator<UsageRecord> {
   if (place?.kind === 'valkey') {
     const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
     const reader = openValkeyReader(place.url);
@@ -61,7 +65,9 @@ export async function* readRecords(
     yield* readUsageFile(path, filter);
   } catch (error) {
     throw new CommandFailed(
-      `${path} cannot be read as a ledger: ${error instanceof Error ? error.message : String(error)}`, undefined, error,
+      `${path} cannot be read as a ledger: ${error instanceof Error ? error.message : String(error)}`,
+      undefined,
+      error,
     );
   }
 }

@@ -25,7 +25,7 @@ async function isInUse() {
 
 const ended = new Promise((resolve) => process.once('SIGTERM', resolve));
 const drained = ended.then(async () => {
-  while (await ask('/drain_listeners?graceful&skip_exit', 'POST') === undefined) await setTimeout(POLL_MS);
+  while ((await ask('/drain_listeners?graceful&skip_exit', 'POST')) === undefined) await setTimeout(POLL_MS);
   await setTimeout(GRACE_MS);
   while (await isInUse()) await setTimeout(POLL_MS);
 });

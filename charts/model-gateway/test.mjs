@@ -39,8 +39,11 @@ async function getJson(path, headers) {
 await check('every proxy is ready', async () => {
   // The lookup fails if no proxy is ready.
   const proxies = await lookup(FLEET, { all: true });
-  await Promise.all(proxies.map(({ address, family }) =>
-    get(`http://${family === 6 ? `[${address}]` : address}:${ADMIN_PORT}/readyz`, 200)));
+  await Promise.all(
+    proxies.map(({ address, family }) =>
+      get(`http://${family === 6 ? `[${address}]` : address}:${ADMIN_PORT}/readyz`, 200),
+    ),
+  );
   return `${proxies.length} of ${proxies.length}`;
 });
 await check('prices', async () => `${(await getJson('/pricing.json')).data.length} models`);

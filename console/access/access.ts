@@ -75,7 +75,7 @@ export interface ConsoleAccess {
 }
 
 export type AccessErrorReason =
-  | 'SignedOut' | 'Forbidden' | 'NotFound' | 'Conflict' | 'AlreadyExists' | 'Invalid' | 'Unavailable';
+  'SignedOut' | 'Forbidden' | 'NotFound' | 'Conflict' | 'AlreadyExists' | 'Invalid' | 'Unavailable';
 
 /** One error of the API about a field, in its own words. */
 export interface ApiFieldError {
@@ -91,9 +91,11 @@ export class AccessError extends Error {
   /** The invalid fields, if the reason is Invalid. */
   readonly fields: readonly ApiFieldError[];
 
-  constructor(reason: AccessErrorReason, message: string, {
-    fields = [], cause,
-  }: { readonly fields?: readonly ApiFieldError[]; readonly cause?: unknown } = {}) {
+  constructor(
+    reason: AccessErrorReason,
+    message: string,
+    { fields = [], cause }: { readonly fields?: readonly ApiFieldError[]; readonly cause?: unknown } = {},
+  ) {
     super(message, cause === undefined ? undefined : { cause });
     this.reason = reason;
     this.fields = fields;

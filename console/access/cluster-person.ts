@@ -42,36 +42,44 @@ export function clusterPerson(options: ClusterPersonOptions): PersonAccess {
   const asAccessErrors = <R>(work: () => Promise<R>): Promise<R> => withAccessErrors(options, work);
   return {
     person: { name },
-    list: (kind) => asAccessErrors(async () => {
-      if (!cache.isComplete)
-        throw new AccessError('Unavailable', 'The gateway is still reading the cluster. Try again in a moment.');
-      const readable = await rights.readable(kind, () => cache.namespaces());
-      const objects =
-        cache.list(kind).filter((object) => isOfGateway(object, gatewayNamespace) && isWithin(object, readable));
-      return { objects, allowed: readable === 'All' || readable.namespaces.size + readable.named.size > 0 };
-    }),
+    list: (kind) =>
+      asAccessErrors(async () => {
+        if (!cache.isComplete)
+          throw new AccessError('Unavailable', 'The gateway is still reading the cluster. Try again in a moment.');
+        const readable = await rights.readable(kind, () => cache.namespaces());
+        const objects = cache
+          .list(kind)
+          .filter((object) => isOfGateway(object, gatewayNamespace) && isWithin(object, readable));
+        return { objects, allowed: readable === 'All' || readable.namespaces.size + readable.named.size > 0 };
+      }),
     get: (kind, ref) => asAccessErrors(() => read(client, kind, ref)),
-    create: (kind, { namespace, name: objectName }, spec) => asAccessErrors(async () => {
-      const body = { apiVersion: API_VERSION, kind, metadata: { namespace, name: objectName }, spec };
-      const path = `${pathOfKind(kind, segment(namespace))}?${WRITE}`;
-      return written(cache, kind, await client.request({ method: 'POST', path, body }));
-    }),
+    create: (kind, { namespace, name: objectName }, spec) =>
+      asAccessErrors(async () => {
+        const body = { apiVersion: API_VERSION, kind, metadata: { namespace, name: objectName }, spec };
+        const path = `${pathOfKind(kind, segment(namespace))}?${WRITE}`;
+        return written(cache, kind, await client.request({ method: 'POST', path, body }));
+      }),
     change: (kind, ref, wish) => asAccessErrors(() => change(options, kind, { ref, wish })),
-    remove: (kind, ref, uid) => asAccessErrors(async () => {
-      const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } };
-      await client.request({ method: 'DELETE', path: pathOf(kind, ref), body });
-      await cache.waitFor(`${kind} ${namespacedName(ref)}`, { uid, resourceVersion: undefined });
-    }),
-    readKeyText: (ref) => asAccessErrors(async () => {
-      const apiKey = await read(client, 'ApiKey', ref);
-      if (!apiKey) throw new AccessError('NotFound', `There is no ApiKey ${namespacedName(ref)}.`);
-      return readText(client, apiKey);
-    }),
-    may: (verb, kind, { namespace, name: objectName }) => asAccessErrors(async () => {
-      if (namespace === undefined) return (await rights.among(cache.namespaces(), verb, kind)).length > 0;
-      return await rights.may({ verb, kind, namespace }) ||
-        (objectName !== undefined && rights.may({ verb, kind, namespace, name: objectName }));
-    }),
+    remove: (kind, ref, uid) =>
+      asAccessErrors(async () => {
+        const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } };
+        await client.request({ method: 'DELETE', path: pathOf(kind, ref), body });
+        await cache.waitFor(`${kind} ${namespacedName(ref)}`, { uid, resourceVersion: undefined });
+      }),
+    readKeyText: (ref) =>
+      asAccessErrors(async () => {
+        const apiKey = await read(client, 'ApiKey', ref);
+        if (!apiKey) throw new AccessError('NotFound', `There is no ApiKey ${namespacedName(ref)}.`);
+        return readText(client, apiKey);
+      }),
+    may: (verb, kind, { namespace, name: objectName }) =>
+      asAccessErrors(async () => {
+        if (namespace === undefined) return (await rights.among(cache.namespaces(), verb, kind)).length > 0;
+        return (
+          (await rights.may({ verb, kind, namespace })) ||
+          (objectName !== undefined && rights.may({ verb, kind, namespace, name: objectName }))
+        );
+      }),
     namespaces: (verb, kind) => asAccessErrors(() => rights.among(cache.namespaces(), verb, kind)),
   };
 }
@@ -79,9 +87,7 @@ export function clusterPerson(options: ClusterPersonOptions): PersonAccess {
 type Client = ClusterPersonOptions['client'];
 
 /** Turns every failure into an AccessError, and signs the person out where the token is refused. */
-async function withAccessErrors<R>(
-  { rights, onSignedOut }: ClusterPersonOptions, work: () => Promise<R>,
-): Promise<R> {
+async function withAccessErrors<R>({ rights, onSignedOut }: ClusterPersonOptions, work: () => Promise<R>): Promise<R> {
   try {
     return await work();
   } catch (error) {
@@ -117,7 +123,9 @@ interface ChangeRequest {
 }
 
 async function change<K extends Kind>(
-  { client, cache }: ClusterPersonOptions, kind: K, { ref, wish }: ChangeRequest,
+  { client, cache }: ClusterPersonOptions,
+  kind: K,
+  { ref, wish }: ChangeRequest,
 ): Promise<ObjectOf<K>> {
   for (let tries = 1; ; tries++) {
     const live = await read(client, kind, ref);
@@ -125,9 +133,16 @@ async function change<K extends Kind>(
     const { uid, resourceVersion } = live.metadata;
     const body = { ...wish.patch, metadata: { ...wish.patch.metadata, uid, resourceVersion } };
     try {
-      return await written(cache, kind, await client.request({
-        method: 'PATCH', path: `${pathOf(kind, ref)}?${WRITE}`, contentType: MERGE_PATCH, body,
-      }));
+      return await written(
+        cache,
+        kind,
+        await client.request({
+          method: 'PATCH',
+          path: `${pathOf(kind, ref)}?${WRITE}`,
+          contentType: MERGE_PATCH,
+          body,
+        }),
+      );
     } catch (error) {
       // a conflict may come from a new status alone, so the change is tried on the new version
       if (!hasStatus(error, 409) || tries >= MAX_ATTEMPTS) throw error;
@@ -140,7 +155,8 @@ async function readText(client: Pick<KubeClient, 'request'>, apiKey: ApiKey): Pr
   let answer: KubeJson;
   try {
     answer = await client.request({
-      method: 'GET', path: `${pathOfSecrets(apiKey.metadata.namespace)}/${segment(secretNameOf(apiKey))}`,
+      method: 'GET',
+      path: `${pathOfSecrets(apiKey.metadata.namespace)}/${segment(secretNameOf(apiKey))}`,
     });
   } catch (error) {
     if (hasStatus(error, 404)) return undefined;
@@ -173,19 +189,22 @@ function isKind<K extends Kind>(resource: Resource, kind: K): resource is Object
 }
 
 function isWithin({ metadata }: Resource, readable: ReadableObjects): boolean {
-  return readable === 'All' || readable.namespaces.has(metadata.namespace) ||
-    readable.named.has(namespacedName(metadata));
+  return (
+    readable === 'All' || readable.namespaces.has(metadata.namespace) || readable.named.has(namespacedName(metadata))
+  );
 }
 
 /** A cluster may hold several gateways, each with a console of its own. */
 function isOfGateway({ kind, metadata, spec }: Resource, gatewayNamespace: string): boolean {
-  return kind === 'ApiKey' ||
-    kind === 'Account' ? spec.gatewayNamespace === gatewayNamespace : metadata.namespace === gatewayNamespace;
+  return kind === 'ApiKey' || kind === 'Account'
+    ? spec.gatewayNamespace === gatewayNamespace
+    : metadata.namespace === gatewayNamespace;
 }
 
-function refuseOther<K extends Kind>(live: ObjectOf<K> | undefined, {
-  kind, ref, seen,
-}: { readonly kind: Kind; readonly ref: ObjectRef; readonly seen: ObjectChange }): asserts live is ObjectOf<K> {
+function refuseOther<K extends Kind>(
+  live: ObjectOf<K> | undefined,
+  { kind, ref, seen }: { readonly kind: Kind; readonly ref: ObjectRef; readonly seen: ObjectChange },
+): asserts live is ObjectOf<K> {
   const what = `${kind} ${namespacedName(ref)}`;
   if (!live) throw new AccessError('NotFound', `There is no ${what} any more.`);
   if (live.metadata.uid !== seen.uid)

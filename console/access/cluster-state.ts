@@ -45,8 +45,14 @@ export function openClusterState({ client, namespace, clock, meter, log }: Clust
 
   const watch = startListWatch({
     collection: {
-      resource: 'secrets/console', path: folder, fieldSelector: `metadata.name=${STATE_SECRET}`,
-    }, client, clock, meter, log,
+      resource: 'secrets/console',
+      path: folder,
+      fieldSelector: `metadata.name=${STATE_SECRET}`,
+    },
+    client,
+    clock,
+    meter,
+    log,
     onReplace(objects) {
       for (const object of objects) keepNewer(object);
       ready.resolve();
@@ -69,12 +75,18 @@ export function openClusterState({ client, namespace, clock, meter, log }: Clust
     const data = { [entry]: Buffer.from(text).toString('base64') };
     if (live?.live) {
       const { uid, resourceVersion } = live.live;
-      return client.request({ method: 'PATCH', path:
-        `${folder}/${STATE_SECRET}`, contentType: MERGE_PATCH, body: { metadata: { uid, resourceVersion }, data } });
+      return client.request({
+        method: 'PATCH',
+        path: `${folder}/${STATE_SECRET}`,
+        contentType: MERGE_PATCH,
+        body: { metadata: { uid, resourceVersion }, data },
+      });
     }
     const metadata = { name: STATE_SECRET, namespace, labels: { 'app.kubernetes.io/managed-by': 'model-gateway' } };
     return client.request({
-      method: 'POST', path: folder, body: { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata, data },
+      method: 'POST',
+      path: folder,
+      body: { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata, data },
     });
   }
 
@@ -96,11 +108,12 @@ export function openClusterState({ client, namespace, clock, meter, log }: Clust
   return {
     ready: ready.promise,
     read: (entry) => known?.data.get(entry) ?? '',
-    change: (entry, edit) => exclusively(() => change(entry, edit)).catch((error: unknown) => {
-      const problem = explainKubeError(error);
-      log.warn({ secret: STATE_SECRET, problem }, 'the console could not store its state for all replicas');
-      throw new AccessError('Unavailable', NOT_KEPT, { cause: error });
-    }),
+    change: (entry, edit) =>
+      exclusively(() => change(entry, edit)).catch((error: unknown) => {
+        const problem = explainKubeError(error);
+        log.warn({ secret: STATE_SECRET, problem }, 'the console could not store its state for all replicas');
+        throw new AccessError('Unavailable', NOT_KEPT, { cause: error });
+      }),
     async stop() {
       ready.resolve();
       await watch.stop();

@@ -28,7 +28,7 @@ const READS: ReadonlySet<AccessVerb> = new Set<AccessVerb>(['get', 'list']);
 /** Access with the admin token of one machine. */
 export function createFilesAccess(options: FilesAccessOptions): ConsoleAccess {
   const admin = adminOf(options);
-  return { backend: 'Files', signIn: async ({ token }) => options.isToken(token) ? admin : undefined };
+  return { backend: 'Files', signIn: async ({ token }) => (options.isToken(token) ? admin : undefined) };
 }
 
 function adminOf(options: FilesAccessOptions): PersonAccess {
@@ -39,8 +39,8 @@ function adminOf(options: FilesAccessOptions): PersonAccess {
     const status = source.statusOf({ kind, ...metadata });
     return status === undefined ? object : { ...object, status };
   };
-  const may = async (verb: AccessVerb): Promise<boolean> => READS.has(verb) ||
-    await readOnlyReason(source.folder) === undefined;
+  const may = async (verb: AccessVerb): Promise<boolean> =>
+    READS.has(verb) || (await readOnlyReason(source.folder)) === undefined;
 
   return {
     person: { name: ADMIN },
@@ -57,16 +57,17 @@ function adminOf(options: FilesAccessOptions): PersonAccess {
       inTurn(async () => withStatus(await createManifest(options, { kind, ref, spec }))),
     change: <K extends Kind>(kind: K, ref: ObjectRef, change: ObjectChange) =>
       inTurn(async () => withStatus(await changeManifest(options, { kind, ref, change }))),
-    remove: (kind, ref, uid) => inTurn(async () => {
-      await deleteManifest(options, { kind, ref, uid });
-    }),
+    remove: (kind, ref, uid) =>
+      inTurn(async () => {
+        await deleteManifest(options, { kind, ref, uid });
+      }),
     async readKeyText(ref) {
       const apiKey = findObject(source.resources, 'ApiKey', ref);
       return apiKey && source.secretOf(secretRefOf(apiKey))?.data.get(KEY_ENTRY);
     },
     may,
     async namespaces(verb, kind) {
-      if (!await may(verb)) return [];
+      if (!(await may(verb))) return [];
       if (PLATFORM_KINDS.has(kind)) return [source.gatewayNamespace];
       return [...new Set([source.gatewayNamespace, ...source.resources.namespaces.keys()])].sort();
     },

@@ -43,8 +43,11 @@ export function withKeyAccess(access: ConsoleAccess, options: KeyAccessOptions):
 
 /** Whether the gateway accepts the key at all. A key that it would refuse as unknown cannot sign in. */
 function isInForce({ spec }: ApiKey, { gatewayNamespace, nowMs }: KeyAccessOptions): boolean {
-  return spec.enabled && spec.gatewayNamespace === gatewayNamespace &&
-    (spec.expirationTime === undefined || Date.parse(spec.expirationTime) > nowMs());
+  return (
+    spec.enabled &&
+    spec.gatewayNamespace === gatewayNamespace &&
+    (spec.expirationTime === undefined || Date.parse(spec.expirationTime) > nowMs())
+  );
 }
 
 function holderOf({ metadata }: ApiKey, keyHash: string, options: KeyAccessOptions): PersonAccess {
@@ -73,7 +76,7 @@ function holderOf({ metadata }: ApiKey, keyHash: string, options: KeyAccessOptio
     remove: refuse,
     readKeyText: refuse,
     may: async (verb, kind, asked) => READS.has(verb) && kind === 'ApiKey' && isOwn(asked),
-    namespaces: async (verb, kind) => READS.has(verb) && kind === 'ApiKey' ? [ref.namespace] : [],
+    namespaces: async (verb, kind) => (READS.has(verb) && kind === 'ApiKey' ? [ref.namespace] : []),
   };
 }
 

@@ -6,8 +6,16 @@ import { KubeError } from '../../operator/kube/errors.ts';
 import { AccessError } from './access.ts';
 import type { AccessErrorReason, ApiFieldError } from './access.ts';
 
-const FAULTS: Readonly<Record<number, AccessErrorReason>> = { 400: 'Invalid', 401:
-  'SignedOut', 403: 'Forbidden', 404: 'NotFound', 409: 'Conflict', 410: 'NotFound', 413: 'Invalid', 422: 'Invalid' };
+const FAULTS: Readonly<Record<number, AccessErrorReason>> = {
+  400: 'Invalid',
+  401: 'SignedOut',
+  403: 'Forbidden',
+  404: 'NotFound',
+  409: 'Conflict',
+  410: 'NotFound',
+  413: 'Invalid',
+  422: 'Invalid',
+};
 const SIGNED_OUT = 'The cluster does not accept this token, or no longer does. Sign in again.';
 const NO_ANSWER = 'The Kubernetes API server does not answer. Try again in a moment.';
 /** The prefixes of denials. Their authors choose between two HTTP statuses. */
@@ -26,7 +34,10 @@ export function accessErrorOf(error: unknown): AccessError {
   const reason = reasonOf(error);
   if (reason === 'SignedOut') return new AccessError(reason, SIGNED_OUT, { cause: error });
   if (reason === 'Unavailable') return new AccessError(reason, busyMessage(error), { cause: error });
-  return new AccessError(reason, error.words, { cause: error, ...reason === 'Invalid' && { fields: fieldsOf(error) } });
+  return new AccessError(reason, error.words, {
+    cause: error,
+    ...(reason === 'Invalid' && { fields: fieldsOf(error) }),
+  });
 }
 
 function reasonOf({ status, reason, words }: KubeError): AccessErrorReason {
@@ -46,8 +57,10 @@ function fieldsOf({ words, causes }: KubeError): ApiFieldError[] {
     return [{ path: '', message: words.slice(words.search(DENIAL)).replace(DENIAL, '').trim() || words }];
   const unknown = unknownField(words);
   if (unknown !== undefined) return [{ path: unknown, message: words }];
-  const fields = causes.map(({ field, message }) =>
-    ({ path: field === '<nil>' ? '' : field, message: message.replace(VERDICT, '') }));
+  const fields = causes.map(({ field, message }) => ({
+    path: field === '<nil>' ? '' : field,
+    message: message.replace(VERDICT, ''),
+  }));
   return fields.length > 0 ? fields : [{ path: '', message: words }];
 }
 

@@ -45,12 +45,16 @@ export function openClusterAccess(options: ClusterAccessOptions): ConsoleAccess 
   const people = new Map<string, Known>();
 
   function know(token: string, hash: string, before: Known | undefined): Known {
-    const client =
-      createKubeClient({ access: options.access.as(token), userAgent: options.userAgent, meter: options.meter });
+    const client = createKubeClient({
+      access: options.access.as(token),
+      userAgent: options.userAgent,
+      meter: options.meter,
+    });
     const rights = before?.rights ?? createRights({ client, nowMs });
     const onSignedOut = (): void => void people.delete(hash);
     const person = nameOf(client).then((name) =>
-      (name === undefined ? undefined : clusterPerson({ ...options, name, client, rights, onSignedOut })));
+      name === undefined ? undefined : clusterPerson({ ...options, name, client, rights, onSignedOut }),
+    );
     return { person, rights, asOfMs: nowMs() };
   }
 
@@ -80,15 +84,20 @@ export function openClusterAccess(options: ClusterAccessOptions): ConsoleAccess 
 async function nameOf(client: ReturnType<typeof createKubeClient>): Promise<string | undefined> {
   try {
     const { status } = await client.request({
-      method: 'POST', path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+      method: 'POST',
+      path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
       body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
     });
     const name: unknown = status?.userInfo?.username;
     return typeof name === 'string' && name !== '' && name !== ANONYMOUS ? name : undefined;
   } catch (error) {
     if (hasStatus(error, 401)) return undefined;
-    if (hasStatus(error, 404)) throw new AccessError('Unavailable', 'The cluster cannot say whose token this is: ' +
-      'Kubernetes 1.28 or later is needed.', { cause: error });
+    if (hasStatus(error, 404))
+      throw new AccessError(
+        'Unavailable',
+        'The cluster cannot say whose token this is: ' + 'Kubernetes 1.28 or later is needed.',
+        { cause: error },
+      );
     throw error;
   }
 }

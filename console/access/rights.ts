@@ -77,16 +77,25 @@ interface ListedRules {
 
 export function createRights({ client, nowMs }: RightsOptions): Rights {
   const answers = createTtlCache<boolean>({ nowMs, ttlMs: () => ANSWER_MS, maxEntries: MAX_ANSWERS });
-  const listed = createTtlCache<Rules>({ nowMs, ttlMs: ({ rules }) =>
-    (rules.length > 0 ? ANSWER_MS : NOTHING_MS), maxEntries: MAX_ANSWERS });
+  const listed = createTtlCache<Rules>({
+    nowMs,
+    ttlMs: ({ rules }) => (rules.length > 0 ? ANSWER_MS : NOTHING_MS),
+    maxEntries: MAX_ANSWERS,
+  });
 
   function may(question: Question): Promise<boolean> {
     const { verb, kind, namespace, name } = question;
     return answers.get([verb, kind, namespace, name].join(' '), async () => {
-      const resourceAttributes = { group: API_GROUP, resource: PLURALS[kind], verb, ...namespace !== undefined &&
-        { namespace }, ...name !== undefined && { name } };
+      const resourceAttributes = {
+        group: API_GROUP,
+        resource: PLURALS[kind],
+        verb,
+        ...(namespace !== undefined && { namespace }),
+        ...(name !== undefined && { name }),
+      };
       const { status } = await client.request({
-        method: 'POST', path: `${AUTHORIZATION}/selfsubjectaccessreviews`,
+        method: 'POST',
+        path: `${AUTHORIZATION}/selfsubjectaccessreviews`,
         body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } },
       });
       return status?.allowed === true && status.denied !== true;
@@ -96,7 +105,8 @@ export function createRights({ client, nowMs }: RightsOptions): Rights {
   function rulesIn(namespace: string): Promise<Rules> {
     return listed.get(namespace, async () => {
       const { status = {} } = await client.request({
-        method: 'POST', path: `${AUTHORIZATION}/selfsubjectrulesreviews`,
+        method: 'POST',
+        path: `${AUTHORIZATION}/selfsubjectrulesreviews`,
         body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace } },
       });
       return ours(status);
@@ -120,8 +130,10 @@ export function createRights({ client, nowMs }: RightsOptions): Rights {
 
   async function mayIn(namespace: string, verb: AccessVerb, kind: Kind): Promise<boolean> {
     const { rules, incomplete } = await rulesIn(namespace);
-    return (incomplete || rules.some((rule) => applies(rule, verb, kind) && rule.names.length === 0)) &&
-      may({ verb, kind, namespace });
+    return (
+      (incomplete || rules.some((rule) => applies(rule, verb, kind) && rule.names.length === 0)) &&
+      may({ verb, kind, namespace })
+    );
   }
 
   /** Objects that the person's own rules name: they know of these, so showing them reveals nothing. */
@@ -157,19 +169,23 @@ export function createRights({ client, nowMs }: RightsOptions): Rights {
 }
 
 function ours({ resourceRules = [], incomplete = false }: ListedRules): Rules {
-  const rules = resourceRules.filter(({ apiGroups = [] }) => apiGroups.includes(API_GROUP) || apiGroups.includes('*'))
+  const rules = resourceRules
+    .filter(({ apiGroups = [] }) => apiGroups.includes(API_GROUP) || apiGroups.includes('*'))
     .map(({ verbs, resources = [], resourceNames = [] }) => ({ verbs, resources, names: resourceNames }));
   return { rules, incomplete };
 }
 
 function applies({ verbs, resources }: Rule, verb: AccessVerb, kind: Kind): boolean {
-  return (verbs.includes(verb) || verbs.includes('*')) &&
-    (resources.includes(PLURALS[kind]) || resources.includes('*'));
+  return (
+    (verbs.includes(verb) || verbs.includes('*')) && (resources.includes(PLURALS[kind]) || resources.includes('*'))
+  );
 }
 
 /** As Promise.all over a mapping, with at most `concurrency` running. The first failure ends it. */
 export async function mapConcurrently<T, R>(
-  items: readonly T[], concurrency: number, map: (item: T) => Promise<R>,
+  items: readonly T[],
+  concurrency: number,
+  map: (item: T) => Promise<R>,
 ): Promise<R[]> {
   const results: R[] = [];
   let next = 0;

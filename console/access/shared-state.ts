@@ -21,5 +21,10 @@ export interface SharedState {
 export function localState(): SharedState {
   const texts = new Map<StateEntry, string>();
   const read = (entry: StateEntry): string => texts.get(entry) ?? '';
-  return { read, async change(entry, edit) { texts.set(entry, edit(read(entry))); } };
+  return {
+    read,
+    async change(entry, edit) {
+      texts.set(entry, edit(read(entry)));
+    },
+  };
 }

@@ -26,7 +26,9 @@ interface Entry<V> {
 /** An empty cache. */
 export function createTtlCache<V>({ nowMs, ttlMs, maxEntries }: TtlCacheOptions<V>): TtlCache<V> {
   const entries = new Map<string, Entry<V>>();
-  const drop = (key: string, entry: Entry<V>): void => { if (entries.get(key) === entry) entries.delete(key); };
+  const drop = (key: string, entry: Entry<V>): void => {
+    if (entries.get(key) === entry) entries.delete(key);
+  };
 
   async function add(key: string, ask: () => Promise<V>): Promise<V> {
     if (entries.size >= maxEntries) entries.clear();
@@ -50,7 +52,9 @@ export function createTtlCache<V>({ nowMs, ttlMs, maxEntries }: TtlCacheOptions<
       if (cached && (cached.untilMs === undefined || nowMs() < cached.untilMs)) return cached.answer;
       return add(key, ask);
     },
-    delete: (key) => { entries.delete(key); },
+    delete: (key) => {
+      entries.delete(key);
+    },
     clear: () => entries.clear(),
   };
 }

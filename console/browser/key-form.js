@@ -16,15 +16,22 @@ function tellZone() {
     return;
   }
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  here.textContent = zone === 'UTC' ? '' : `That is ${moment.toLocaleString(
-    undefined, { dateStyle: 'medium', timeStyle: 'short' },
-  )} where you are (${zone}).`;
+  here.textContent =
+    zone === 'UTC'
+      ? ''
+      : `That is ${moment.toLocaleString(undefined, {
+          dateStyle: 'medium',
+          timeStyle: 'short',
+        })} where you are (${zone}).`;
 }
 
 /** As forms/api-key.ts makes names. */
 function tellName() {
   const plain = name.value.trim().normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
-  const slug = plain.replace(/[^a-z0-9.]+/g, '-').slice(0, 63).replace(/^[-.]+|[-.]+$/g, '');
+  const slug = plain
+    .replace(/[^a-z0-9.]+/g, '-')
+    .slice(0, 63)
+    .replace(/^[-.]+|[-.]+$/g, '');
   becomes.textContent = slug === '' || slug === name.value ? '' : `It will be called ${slug}.`;
 }
 

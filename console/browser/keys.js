@@ -34,8 +34,14 @@ if (filters && switches && count) {
     else clearTimeout(timer);
   });
   document.addEventListener('keydown', (event) => {
-    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey ||
-      event.target.closest('input, select, textarea')) return;
+    if (
+      event.key !== '/' ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      event.target.closest('input, select, textarea')
+    )
+      return;
     event.preventDefault();
     filters.elements.q.focus();
   });
@@ -139,9 +145,9 @@ async function turn(button) {
   } catch {
     if (before !== null) button.setAttribute('aria-checked', before);
     button.removeAttribute('aria-busy');
-    switches.append(Object.assign(
-      document.createElement('input'), { type: 'hidden', name: button.name, value: button.value },
-    ));
+    switches.append(
+      Object.assign(document.createElement('input'), { type: 'hidden', name: button.name, value: button.value }),
+    );
     switches.action = button.formAction;
     switches.submit();
   }
@@ -159,7 +165,11 @@ function offerUndo(button) {
   const subject = Object.assign(document.createElement('bdi'), { textContent: decodeURIComponent(name) });
   words.append(subject, ' is switched off: its calls are refused.');
   const back = Object.assign(document.createElement('button'), {
-    type: 'submit', className: 'button small', textContent: 'Undo', name: button.name, value: `on ${uid}`,
+    type: 'submit',
+    className: 'button small',
+    textContent: 'Undo',
+    name: button.name,
+    value: `on ${uid}`,
     formAction: button.formAction,
   });
   back.setAttribute('form', switches.id);

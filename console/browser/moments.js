@@ -8,8 +8,9 @@ const OPTIONS = {
   day: { year: 'numeric', month: '2-digit', day: '2-digit' },
 };
 // Swedish writes dates as ISO 8601 does: the year first, the hours from 0 to 23.
-const formats = Object.fromEntries(Object.entries(OPTIONS).map(([unit, options]) =>
-  [unit, new Intl.DateTimeFormat('sv-SE', options)]));
+const formats = Object.fromEntries(
+  Object.entries(OPTIONS).map(([unit, options]) => [unit, new Intl.DateTimeFormat('sv-SE', options)]),
+);
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 function write(element) {

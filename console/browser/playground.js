@@ -14,23 +14,33 @@ const SINGLE = [IMAGES, EMBEDDINGS, VIDEOS];
 const APIS = {
   [CHAT]: {
     body: ({ model, system, messages, limit }) => ({
-      model, max_completion_tokens: limit, stream: true,
-      messages: [...system === '' ? [] : [{ role: 'system', content: system }], ...messages],
+      model,
+      max_completion_tokens: limit,
+      stream: true,
+      messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...messages],
     }),
     wordsOf: ({ choices }) => choices?.[0]?.delta?.content ?? '',
   },
   '/v1/responses': {
     body: ({ model, system, messages, limit }) => ({
-      model, max_output_tokens: limit, stream: true, store: false, ...system !== '' && { instructions: system },
+      model,
+      max_output_tokens: limit,
+      stream: true,
+      store: false,
+      ...(system !== '' && { instructions: system }),
       input: messages,
     }),
-    wordsOf: ({ type, delta }) => type === 'response.output_text.delta' ? delta : '',
+    wordsOf: ({ type, delta }) => (type === 'response.output_text.delta' ? delta : ''),
   },
   '/v1/messages': {
     body: ({ model, system, messages, limit }) => ({
-      model, max_tokens: limit, stream: true, ...system !== '' && { system }, messages,
+      model,
+      max_tokens: limit,
+      stream: true,
+      ...(system !== '' && { system }),
+      messages,
     }),
-    wordsOf: ({ type, delta }) => type === 'content_block_delta' ? delta?.text ?? '' : '',
+    wordsOf: ({ type, delta }) => (type === 'content_block_delta' ? (delta?.text ?? '') : ''),
   },
   [IMAGES]: { body: ({ model, messages }) => ({ model, prompt: messages.at(-1).content }), show: showImages },
   [EMBEDDINGS]: { body: ({ model, messages }) => ({ model, input: messages.at(-1).content }), show: showVector },
@@ -93,8 +103,10 @@ async function errorOf(response) {
     return wordsOfError(JSON.parse(text).error) ?? `HTTP status ${response.status}`;
   } catch {
     // a page of the console: the session is over, or the form's token is of another one
-    return new DOMParser().parseFromString(text, 'text/html').querySelector('main p')?.textContent ??
-      `HTTP status ${response.status}`;
+    return (
+      new DOMParser().parseFromString(text, 'text/html').querySelector('main p')?.textContent ??
+      `HTTP status ${response.status}`
+    );
   }
 }
 
@@ -136,9 +148,11 @@ function setModels(found, otherwise) {
   models = new Map(found);
   const select = at('pg-model');
   const wanted = select.value || root.dataset.model;
-  select.replaceChildren(...models.size === 0
-    ? [new Option(otherwise, '')]
-    : [...models.keys()].map((name) => new Option(name, name, false, name === wanted)));
+  select.replaceChildren(
+    ...(models.size === 0
+      ? [new Option(otherwise, '')]
+      : [...models.keys()].map((name) => new Option(name, name, false, name === wanted))),
+  );
   select.disabled = models.size === 0;
   at('pg-send').disabled = models.size === 0;
   showApis();
@@ -161,7 +175,9 @@ async function send() {
   const path = singlePath() ?? at('pg-api').value;
   const turn = { role: 'user', content: prompt };
   const body = APIS[path].body({
-    model: at('pg-model').value, system: at('pg-system').value.trim(), messages: [...messages, turn],
+    model: at('pg-model').value,
+    system: at('pg-system').value.trim(),
+    messages: [...messages, turn],
     limit: Number(at('pg-limit').value) || 1024,
   });
   const view = addTurn(prompt, path, body);
@@ -191,9 +207,10 @@ async function call(path, body, view) {
 /** By the reader, or by an error. */
 function stopped(error, path, view) {
   if (!running.signal.aborted) return fail(view.article, error.message, view.facts);
-  view.facts.textContent = path === VIDEOS
-    ? 'Stopped waiting. The video is paid for, and the provider goes on making it.'
-    : 'Stopped. What was answered until then is billed.';
+  view.facts.textContent =
+    path === VIDEOS
+      ? 'Stopped waiting. The video is paid for, and the provider goes on making it.'
+      : 'Stopped. What was answered until then is billed.';
   return say('Stopped.');
 }
 
@@ -233,16 +250,24 @@ function showImages({ data = [] }, view) {
       const alt = `Made by ${at('pg-model').value}`;
       view.answer.append(Object.assign(new Image(), { src: `data:${imageType(base64)};base64,${base64}`, alt }));
     } else if (url) {
-      view.answer.append(Object.assign(document.createElement('a'), {
-        href: url, textContent: 'Open the image', target: '_blank', rel: 'noreferrer',
-      }));
+      view.answer.append(
+        Object.assign(document.createElement('a'), {
+          href: url,
+          textContent: 'Open the image',
+          target: '_blank',
+          rel: 'noreferrer',
+        }),
+      );
     }
   }
 }
 
 function showVector({ data = [] }, view) {
   const vector = data[0]?.embedding ?? [];
-  const first = vector.slice(0, NUMBERS).map((number) => number.toFixed(4)).join(', ');
+  const first = vector
+    .slice(0, NUMBERS)
+    .map((number) => number.toFixed(4))
+    .join(', ');
   view.answer.textContent = `${count(vector.length)} dimensions: ${first}${vector.length > NUMBERS ? ', …' : ''}`;
 }
 
@@ -253,7 +278,9 @@ async function followVideo(job, view) {
   let { status, progress, error } = job;
   while (status === 'queued' || status === 'in_progress') {
     view.answer.textContent = status === 'queued' ? 'Queued' : `In progress, ${progress ?? 0} %`;
-    await new Promise((resolve) => { setTimeout(resolve, VIDEO_POLL_MS); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, VIDEO_POLL_MS);
+    });
     signal.throwIfAborted();
     const response = await post('/playground/videos', { id }, signal);
     if (!response.ok) throw new Error(await errorOf(response));
@@ -270,12 +297,14 @@ async function followVideo(job, view) {
 function showVideo(blob, view) {
   const href = URL.createObjectURL(blob);
   const video = document.createElement('video');
-  if (video.canPlayType(blob.type) !== '')
-    view.answer.append(Object.assign(video, { src: href, controls: true }));
-  view.answer.append(Object.assign(document.createElement('a'), {
-    href, download: `video.${blob.type === 'video/mp4' ? 'mp4' : blob.type === 'video/webm' ? 'webm' : 'avi'}`,
-    textContent: `Save the video (${count(Math.ceil(blob.size / 1024))} KiB)`,
-  }));
+  if (video.canPlayType(blob.type) !== '') view.answer.append(Object.assign(video, { src: href, controls: true }));
+  view.answer.append(
+    Object.assign(document.createElement('a'), {
+      href,
+      download: `video.${blob.type === 'video/mp4' ? 'mp4' : blob.type === 'video/webm' ? 'webm' : 'avi'}`,
+      textContent: `Save the video (${count(Math.ceil(blob.size / 1024))} KiB)`,
+    }),
+  );
 }
 
 function imageType(base64) {
@@ -302,7 +331,9 @@ async function* eventsOf(body) {
 async function showFacts(view, id, { firstMs, allMs, model }) {
   const time = firstMs === undefined ? seconds(allMs) : `${seconds(allMs)}, first words after ${seconds(firstMs)}`;
   for (const waitMs of USAGE_TRIES_MS) {
-    await new Promise((resolve) => { setTimeout(resolve, waitMs); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, waitMs);
+    });
     const response = await post('/playground/usage', { id });
     if (!response.ok) continue;
     const record = await response.json();
@@ -315,7 +346,10 @@ async function showFacts(view, id, { firstMs, allMs, model }) {
 }
 
 function tokenWords({
-  input_tokens: input, cached_tokens: cached, cache_write_tokens: written, output_tokens: output,
+  input_tokens: input,
+  cached_tokens: cached,
+  cache_write_tokens: written,
+  output_tokens: output,
 }) {
   const all = input + cached + written;
   if (all + output === 0) return [];

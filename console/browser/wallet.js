@@ -21,9 +21,10 @@ function usd(nano) {
 function tellAfter() {
   const granted = nanoOf(amount.value);
   const balance = BigInt(after.dataset.balance);
-  after.textContent = granted === undefined
-    ? `The balance is ${usd(balance)} now.`
-    : `The balance goes from ${usd(balance)} to ${usd(balance + granted)}.`;
+  after.textContent =
+    granted === undefined
+      ? `The balance is ${usd(balance)} now.`
+      : `The balance goes from ${usd(balance)} to ${usd(balance + granted)}.`;
   for (const preset of form.querySelectorAll('input[name="preset"]'))
     preset.checked = granted !== undefined && nanoOf(preset.value) === granted;
 }

@@ -6,19 +6,23 @@ export type Measure = 'cost' | 'calls' | 'tokens';
 
 const TENTHS = [10n, 12n, 16n, 20n, 30n, 40n, 50n, 60n, 80n, 100n];
 const CENT_NANO_USD = 10_000_000n;
-const SUFFIXES = [[1_000_000_000n, 'B'], [1_000_000n, 'M'], [1_000n, 'K']] as const;
+const SUFFIXES = [
+  [1_000_000_000n, 'B'],
+  [1_000_000n, 'M'],
+  [1_000n, 'K'],
+] as const;
 
 /** The next round figure that is not below this one, and at least `least`; its half is round too. */
 export function roundUp(value: bigint, least: bigint): bigint {
   let power = least;
   while (power * 10n < value) power *= 10n;
-  return TENTHS.map((tenths) => tenths * power / 10n).find((step) => step >= value) ?? power * 10n;
+  return TENTHS.map((tenths) => (tenths * power) / 10n).find((step) => step >= value) ?? power * 10n;
 }
 
 /** The end of the scale of a measure whose largest column is so high. */
 export function scaleEnd(most: bigint, measure: Measure): bigint {
   if (measure === 'cost') return roundUp(most, 10_000n);
-  return most < 10n ? most + most % 2n || 2n : roundUp(most, 10n);
+  return most < 10n ? most + (most % 2n) || 2n : roundUp(most, 10n);
 }
 
 /** A mark on a scale that ends at `end`. */

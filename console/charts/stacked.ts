@@ -46,7 +46,10 @@ const PITCH = 10;
 const GAP = 2;
 
 export function renderStacked({ title, note, measure, series, columns, table }: StackedChart): Html {
-  const end = scaleEnd(columns.reduce((most, { parts }) => larger(most, sum(parts)), 0n), measure);
+  const end = scaleEnd(
+    columns.reduce((most, { parts }) => larger(most, sum(parts)), 0n),
+    measure,
+  );
   const width = columns.length * PITCH;
   return html`<figure class="chart stacked">
 <figcaption><h2>${title}</h2><span class="soft">${note}</span></figcaption>
@@ -76,7 +79,7 @@ function renderColumn({ label, parts }: ChartColumn, { index, end, series }: Pla
   const rectangles = parts.map(({ value, text, href }, at) => {
     if (value <= 0n) return NOTHING;
     const { label: name = '', color = 0 } = series[at] ?? {};
-    const [from, to] = [height(below, end), height(below += value, end)];
+    const [from, to] = [height(below, end), height((below += value), end)];
     return html`<a href="${href}" tabindex="-1"><title>${label}, ${name}: ${text}</title><rect class="s${color}" x="${x + GAP / 2}" y="${HEIGHT - to}" width="${PITCH - GAP}" height="${Math.max(to - from, 2)}"/></a>`;
   });
   return html`<g><rect class="slot" x="${x}" width="${PITCH}" height="${HEIGHT}"/>${rectangles}</g>`;
@@ -84,12 +87,13 @@ function renderColumn({ label, parts }: ChartColumn, { index, end, series }: Pla
 
 /** In the chart's units. */
 function height(value: bigint, end: bigint): number {
-  return end === 0n ? 0 : Number(value * BigInt(HEIGHT) / end);
+  return end === 0n ? 0 : Number((value * BigInt(HEIGHT)) / end);
 }
 
 export function renderLegend(series: readonly ChartSeries[]): Html {
-  return html`<ul class="legend" aria-label="Colors">${series.map(({ label, color }) =>
-    html`<li>${renderSwatch(color)}<bdi>${label}</bdi></li>`)}</ul>`;
+  return html`<ul class="legend" aria-label="Colors">${series.map(
+    ({ label, color }) => html`<li>${renderSwatch(color)}<bdi>${label}</bdi></li>`,
+  )}</ul>`;
 }
 
 /** The square in a series' color. */
@@ -99,10 +103,9 @@ export function renderSwatch(color: number): Html {
 
 /** First, middle and last. */
 function marks(columns: readonly ChartColumn[]): string[] {
-  const shown = columns.length < 3
-    ? columns
-    : [columns[0], columns[Math.floor((columns.length - 1) / 2)], columns.at(-1)];
-  return shown.flatMap((column) => column ? [column.label] : []);
+  const shown =
+    columns.length < 3 ? columns : [columns[0], columns[Math.floor((columns.length - 1) / 2)], columns.at(-1)];
+  return shown.flatMap((column) => (column ? [column.label] : []));
 }
 
 function sum(parts: readonly ChartPart[]): bigint {

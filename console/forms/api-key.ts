@@ -27,9 +27,21 @@ export interface KeyForm {
 }
 
 export type KeyField =
-  | 'namespace' | 'name' | 'group' | 'account' | 'enabled' | 'limitUsd' | 'period' | 'whenShort' | 'expires'
+  | 'namespace'
+  | 'name'
+  | 'group'
+  | 'account'
+  | 'enabled'
+  | 'limitUsd'
+  | 'period'
+  | 'whenShort'
+  | 'expires'
   | 'models'
-  | 'maxConcurrency' | 'keyType' | 'secret' | 'overlap' | 'confirm';
+  | 'maxConcurrency'
+  | 'keyType'
+  | 'secret'
+  | 'overlap'
+  | 'confirm';
 
 /** An error, with its field; without a field: of the whole form. */
 export interface FormError {
@@ -38,7 +50,7 @@ export interface FormError {
 }
 
 export type Parsed<T> =
-  | { readonly value: T; readonly errors?: never } | { readonly value?: never; readonly errors: readonly FormError[] };
+  { readonly value: T; readonly errors?: never } | { readonly value?: never; readonly errors: readonly FormError[] };
 
 /** Posted fields that come once for each ticked box. */
 export const MODEL_BOXES = ['model'];
@@ -52,9 +64,21 @@ const DEFAULT_MIN_OUTPUT_TOKENS = 16;
 /** A new key's form, before anything is typed. */
 export function newKeyForm(namespace: string): KeyForm {
   return {
-    namespace, name: '', group:
-      '', account: '', enabled: true, limited: false, limitUsd: '', period: 'Never', whenShort: 'Lower', expires: '',
-    restricted: false, models: [], maxConcurrency: '', keyType: 'Generated', secret: '',
+    namespace,
+    name: '',
+    group: '',
+    account: '',
+    enabled: true,
+    limited: false,
+    limitUsd: '',
+    period: 'Never',
+    whenShort: 'Lower',
+    expires: '',
+    restricted: false,
+    models: [],
+    maxConcurrency: '',
+    keyType: 'Generated',
+    secret: '',
   };
 }
 
@@ -118,16 +142,28 @@ function readModels(posted: URLSearchParams): string[] {
 /** "My CI Bot" → "my-ci-bot": the name that an object can have; empty if nothing of it can be kept. */
 export function nameOf(typed: string): string {
   const plain = typed.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
-  return plain.replace(/[^a-z0-9.]+/g, '-').slice(0, MAX_NAME_LENGTH).replace(/^[-.]+|[-.]+$/g, '');
+  return plain
+    .replace(/[^a-z0-9.]+/g, '-')
+    .slice(0, MAX_NAME_LENGTH)
+    .replace(/^[-.]+|[-.]+$/g, '');
 }
 
 const MAX_NAME_LENGTH = 63;
 
 /** All faults of a new key's form; `refused` tells what the API would say to the object. */
-export function faultsOfNewKey(form: KeyForm, { gatewayNamespace, nowMs, refused }: {
-  readonly gatewayNamespace: string; readonly nowMs: number; readonly refused: (spec: ApiKeySpec) => FormError[];
-}): FormError[] {
-  const own = [...missingOf(form), ...specOfForm(form, gatewayNamespace).errors ?? []];
+export function faultsOfNewKey(
+  form: KeyForm,
+  {
+    gatewayNamespace,
+    nowMs,
+    refused,
+  }: {
+    readonly gatewayNamespace: string;
+    readonly nowMs: number;
+    readonly refused: (spec: ApiKeySpec) => FormError[];
+  },
+): FormError[] {
+  const own = [...missingOf(form), ...(specOfForm(form, gatewayNamespace).errors ?? [])];
   if (form.expires !== '' && Date.parse(timeOfInput(form.expires)) <= nowMs)
     own.push({ field: 'expires', message: 'This moment has passed: the key would be refused from the beginning.' });
   const { value } = specOfForm(withoutFaults(form, own), gatewayNamespace);
@@ -137,9 +173,9 @@ export function faultsOfNewKey(form: KeyForm, { gatewayNamespace, nowMs, refused
 
 function missingOf({ name, account, group }: KeyForm): FormError[] {
   return [
-    ...name === '' ? [{ field: 'name', message: 'Enter a name, such as ci-bot.' } as const] : [],
-    ...account === '' ? [{ field: 'account', message: 'Choose the account that pays for the calls.' } as const] : [],
-    ...group === '' ? [{ field: 'group', message: 'Choose a group.' } as const] : [],
+    ...(name === '' ? [{ field: 'name', message: 'Enter a name, such as ci-bot.' } as const] : []),
+    ...(account === '' ? [{ field: 'account', message: 'Choose the account that pays for the calls.' } as const] : []),
+    ...(group === '' ? [{ field: 'group', message: 'Choose a group.' } as const] : []),
   ];
 }
 
@@ -148,11 +184,11 @@ export function withoutFaults(form: KeyForm, faults: readonly FormError[]): KeyF
   const has = (field: KeyField): boolean => faults.some((each) => each.field === field);
   return {
     ...form,
-    ...has('limitUsd') && { limited: false },
-    ...has('period') && { period: 'Never' },
-    ...has('whenShort') && { whenShort: 'Lower' },
-    ...has('maxConcurrency') && { maxConcurrency: '' },
-    ...has('keyType') && { keyType: 'Generated' },
+    ...(has('limitUsd') && { limited: false }),
+    ...(has('period') && { period: 'Never' }),
+    ...(has('whenShort') && { whenShort: 'Lower' }),
+    ...(has('maxConcurrency') && { maxConcurrency: '' }),
+    ...(has('keyType') && { keyType: 'Generated' }),
   };
 }
 
@@ -174,8 +210,12 @@ export function specOfForm(form: KeyForm, gatewayNamespace: string): Parsed<ApiK
       ...(form.expires === '' ? {} : { expirationTime: timeOfInput(form.expires) }),
       ...(form.restricted ? { models: form.models } : {}),
       ...(concurrency.value === undefined ? {} : { maxConcurrency: concurrency.value }),
-      key: { type: type.value, rotation:
-        1, overlapSeconds: 0, ...(form.secret === '' ? {} : { secretRef: { name: form.secret } }) },
+      key: {
+        type: type.value,
+        rotation: 1,
+        overlapSeconds: 0,
+        ...(form.secret === '' ? {} : { secretRef: { name: form.secret } }),
+      },
     },
   };
 }
@@ -220,7 +260,10 @@ export function utcInput(time: string): string {
 
 /** Without seconds where there are none: browsers leave them out. */
 export function shorten(input: string): string {
-  return input.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '').replace(/^(.*T\d{2}:\d{2}):00$/, '$1');
+  return input
+    .replace(/(\.\d*?)0+$/, '$1')
+    .replace(/\.$/, '')
+    .replace(/^(.*T\d{2}:\d{2}):00$/, '$1');
 }
 
 /** The control's text as an API time. The API validates anything else. */
@@ -249,8 +292,13 @@ const FIELD_PATHS: readonly (readonly [string, KeyField])[] = [
 
 /** A refusal as form errors: each at its field, in the API's words; the others at the top. */
 export function errorsOfRefusal(error: AccessError, present: readonly KeyField[]): FormError[] {
-  if (error.fields.length === 0) return [{ field: error.reason === 'AlreadyExists' &&
-    present.includes('name') ? 'name' : undefined, message: error.message }];
+  if (error.fields.length === 0)
+    return [
+      {
+        field: error.reason === 'AlreadyExists' && present.includes('name') ? 'name' : undefined,
+        message: error.message,
+      },
+    ];
   return errorsOfFields(error.fields, present);
 }
 
@@ -264,6 +312,7 @@ export function errorsOfFields(fields: readonly ApiFieldError[], present: readon
 }
 
 function controlOf(path: string): KeyField | undefined {
-  return FIELD_PATHS.find(([place]) => path === place ||
-    (path.startsWith(place) && '.['.includes(path.charAt(place.length))))?.[1];
+  return FIELD_PATHS.find(
+    ([place]) => path === place || (path.startsWith(place) && '.['.includes(path.charAt(place.length))),
+  )?.[1];
 }

@@ -9,8 +9,16 @@ import { concurrencyOf, formOfKey, limitOf, quotaOf, shorten, timeOfInput } from
 import type { FormError, KeyForm, Parsed } from './api-key.ts';
 
 /** The parts of a key that can be edited, in the form's order. */
-const EDIT_FIELDS =
-  ['enabled', 'group', 'limit', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency'] as const;
+const EDIT_FIELDS = [
+  'enabled',
+  'group',
+  'limit',
+  'period',
+  'whenShort',
+  'expires',
+  'models',
+  'maxConcurrency',
+] as const;
 export type EditField = (typeof EDIT_FIELDS)[number];
 
 interface EditRow {
@@ -36,7 +44,7 @@ interface SpecPatch {
 export const EDIT_ROWS: Readonly<Record<EditField, EditRow>> = {
   enabled: {
     label: 'Enabled',
-    text: ({ enabled }) => enabled ? 'Yes' : 'No',
+    text: ({ enabled }) => (enabled ? 'Yes' : 'No'),
     take: ({ enabled }) => ({ enabled }),
     patch: ({ enabled }) => ({ value: { enabled } }),
   },
@@ -48,7 +56,7 @@ export const EDIT_ROWS: Readonly<Record<EditField, EditRow>> = {
   },
   limit: {
     label: 'Quota',
-    text: ({ limited, limitUsd }) => limited ? limitUsd : 'Unlimited',
+    text: ({ limited, limitUsd }) => (limited ? limitUsd : 'Unlimited'),
     take: ({ limited, limitUsd }) => ({ limited, limitUsd }),
     patch: (form) => mapped(limitOf(form), (limitUsd) => ({ quota: { limitUsd } })),
   },
@@ -66,19 +74,19 @@ export const EDIT_ROWS: Readonly<Record<EditField, EditRow>> = {
   },
   expires: {
     label: 'Expires',
-    text: ({ expires }) => expires === '' ? 'Never' : shorten(expires),
+    text: ({ expires }) => (expires === '' ? 'Never' : shorten(expires)),
     take: ({ expires }) => ({ expires }),
     patch: ({ expires }) => ({ value: { expirationTime: expires === '' ? null : timeOfInput(expires) } }),
   },
   models: {
     label: 'Models',
-    text: ({ restricted, models }) => restricted ? models.toSorted().join(', ') || 'None' : 'All of the group',
+    text: ({ restricted, models }) => (restricted ? models.toSorted().join(', ') || 'None' : 'All of the group'),
     take: ({ restricted, models }) => ({ restricted, models }),
     patch: ({ restricted, models }) => ({ value: { models: restricted ? models : null } }),
   },
   maxConcurrency: {
     label: 'Concurrent calls',
-    text: ({ maxConcurrency }) => maxConcurrency === '' ? 'Any number' : maxConcurrency,
+    text: ({ maxConcurrency }) => (maxConcurrency === '' ? 'Any number' : maxConcurrency),
     take: ({ maxConcurrency }) => ({ maxConcurrency }),
     patch: (form) => mapped(concurrencyOf(form), (value) => ({ maxConcurrency: value ?? null })),
   },
@@ -90,16 +98,23 @@ type FieldTexts = Readonly<Partial<Record<EditField, string>>>;
 export function textsOfForm(form: KeyForm): Readonly<Record<EditField, string>> {
   const text = (field: EditField): string => EDIT_ROWS[field].text(form);
   return {
-    enabled:
-      text('enabled'), group: text('group'), limit: text('limit'), period: text('period'), whenShort: text('whenShort'),
-    expires: text('expires'), models: text('models'), maxConcurrency: text('maxConcurrency'),
+    enabled: text('enabled'),
+    group: text('group'),
+    limit: text('limit'),
+    period: text('period'),
+    whenShort: text('whenShort'),
+    expires: text('expires'),
+    models: text('models'),
+    maxConcurrency: text('maxConcurrency'),
   };
 }
 
 /** The text of the form's hidden field; ASCII, because a page replaces some characters. */
 export function writeBase(form: KeyForm): string {
-  return JSON.stringify(textsOfForm(form)).replace(/[^\x20-\x7e]/g, (unit) =>
-    `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return JSON.stringify(textsOfForm(form)).replace(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** Parses the hidden field. Anything can be posted: values that are not texts are left out. */
@@ -117,8 +132,9 @@ export function readBase(posted: string): FieldTexts {
 /** A patch of only the fields that differ; undefined: none does. */
 export function patchOfForm(typed: KeyForm, live: ApiKey): Parsed<SpecPatch | undefined> {
   const now = formOfKey(live);
-  const parts = EDIT_FIELDS.filter((field) =>
-    EDIT_ROWS[field].text(typed) !== EDIT_ROWS[field].text(now)).map((field) => EDIT_ROWS[field].patch(typed));
+  const parts = EDIT_FIELDS.filter((field) => EDIT_ROWS[field].text(typed) !== EDIT_ROWS[field].text(now)).map(
+    (field) => EDIT_ROWS[field].patch(typed),
+  );
   const errors = parts.flatMap((part): readonly FormError[] => part.errors ?? []);
   if (errors.length > 0) return { errors: distinct(errors) };
   const patches = parts.flatMap(({ value }) => value ?? []);
@@ -166,6 +182,8 @@ function mapped<T>(parsed: Parsed<T>, map: (value: T) => SpecPatch): Parsed<Spec
 }
 
 function distinct(errors: readonly FormError[]): FormError[] {
-  return errors.filter(({ field, message }, index) =>
-    errors.findIndex((each) => each.field === field && each.message === message) === index);
+  return errors.filter(
+    ({ field, message }, index) =>
+      errors.findIndex((each) => each.field === field && each.message === message) === index,
+  );
 }

@@ -12,7 +12,9 @@ export type Schemas = ReadonlyMap<string, KindSchema>;
 
 /** The faults of a new object by the schema and rules of its CustomResourceDefinition, in the API's words. */
 export function schemaFaults(
-  schemas: Schemas, kind: Kind, { namespace, name, spec }: ObjectRef & { readonly spec: object },
+  schemas: Schemas,
+  kind: Kind,
+  { namespace, name, spec }: ObjectRef & { readonly spec: object },
 ): ApiFieldError[] {
   const schema = schemas.get(kind);
   if (!schema) throw new Error(`no schema of ${kind}`);

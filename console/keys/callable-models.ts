@@ -12,15 +12,25 @@ export interface CallableModel {
 
 /** Models that have a price, are served by the key's group, and are on its list; chat models first, then by name. */
 export function callableModels(
-  { resources, gatewayNamespace }: Pick<ConsoleDeps, 'resources' | 'gatewayNamespace'>, { metadata, spec }: ApiKey,
+  { resources, gatewayNamespace }: Pick<ConsoleDeps, 'resources' | 'gatewayNamespace'>,
+  { metadata, spec }: ApiKey,
 ): CallableModel[] {
   const facts = resources();
   const groups = facts.groups.filter(({ metadata: { name } }) => name === spec.groupRef.name);
   const [choice] = groupChoices(groups, facts, { namespace: metadata.namespace, gatewayNamespace, current: '' });
   const callable = (choice?.models ?? []).filter((model) => spec.models?.includes(model) ?? true);
-  const served = Map.groupBy(facts.modelRoutes.flatMap((route) => route.spec.models), ({ name }) => name);
-  return ENDPOINTS.flatMap((endpoint, index) => callable.filter((model) => {
-    const endpoints = (served.get(model) ?? []).flatMap((each) => each.endpoints);
-    return endpoints.includes(endpoint) && !ENDPOINTS.slice(0, index).some((earlier) => endpoints.includes(earlier));
-  }).map((model) => ({ model, endpoint })));
+  const served = Map.groupBy(
+    facts.modelRoutes.flatMap((route) => route.spec.models),
+    ({ name }) => name,
+  );
+  return ENDPOINTS.flatMap((endpoint, index) =>
+    callable
+      .filter((model) => {
+        const endpoints = (served.get(model) ?? []).flatMap((each) => each.endpoints);
+        return (
+          endpoints.includes(endpoint) && !ENDPOINTS.slice(0, index).some((earlier) => endpoints.includes(earlier))
+        );
+      })
+      .map((model) => ({ model, endpoint })),
+  );
 }

@@ -19,7 +19,9 @@ export function groupsOfNamespace({ deps }: PageRequest, namespace: string, curr
 
 /** The groups that admit any of the namespaces, by name. */
 export function groupsOfNamespaces(
-  request: PageRequest, namespaces: readonly string[], current: string,
+  request: PageRequest,
+  namespaces: readonly string[],
+  current: string,
 ): GroupChoice[] {
   const found = new Map<string, { readonly choice: GroupChoice; readonly onlyIn: string[] }>();
   for (const namespace of namespaces) {
@@ -30,25 +32,30 @@ export function groupsOfNamespaces(
       else found.set(choice.name, { choice, onlyIn: [namespace] });
     }
   }
-  return [...found.values()].map(({ choice, onlyIn }) =>
-    onlyIn.length === namespaces.length ? choice : { ...choice, onlyIn }).sort((a, b) => a.name < b.name ? -1 : 1);
+  return [...found.values()]
+    .map(({ choice, onlyIn }) => (onlyIn.length === namespaces.length ? choice : { ...choice, onlyIn }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Display names of the gateway's groups, by name; public, as on the price page. */
 export function groupNames({ resources, gatewayNamespace }: PageRequest['deps']): Map<string, string> {
-  return new Map(resources().groups.filter(({ metadata }) => metadata.namespace === gatewayNamespace)
-    .map(({ metadata: { name }, spec }) => [name, spec.displayName ?? name]));
+  return new Map(
+    resources()
+      .groups.filter(({ metadata }) => metadata.namespace === gatewayNamespace)
+      .map(({ metadata: { name }, spec }) => [name, spec.displayName ?? name]),
+  );
 }
 
 /** Those of the namespace that belong to this gateway, by name; undefined: the person may not see any. */
-export async function accountsOfNamespace({
-  person, deps,
-}: PageRequest, namespace: string): Promise<Account[] | undefined> {
+export async function accountsOfNamespace(
+  { person, deps }: PageRequest,
+  namespace: string,
+): Promise<Account[] | undefined> {
   const { allowed, objects } = await person.list('Account');
   if (!allowed) return undefined;
-  return objects.filter(({ metadata, spec }) => metadata.namespace === namespace &&
-    spec.gatewayNamespace === deps.gatewayNamespace)
-    .sort((a, b) => a.metadata.name < b.metadata.name ? -1 : 1);
+  return objects
+    .filter(({ metadata, spec }) => metadata.namespace === namespace && spec.gatewayNamespace === deps.gatewayNamespace)
+    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 
 export interface GroupChoice {
@@ -78,28 +85,40 @@ interface Asker {
 }
 
 /** Sorted by name. `seen` are the groups to choose from. */
-export function groupChoices(seen: readonly Group[], facts: GroupFacts, {
-  namespace, gatewayNamespace, current,
-}: Asker): GroupChoice[] {
+export function groupChoices(
+  seen: readonly Group[],
+  facts: GroupFacts,
+  { namespace, gatewayNamespace, current }: Asker,
+): GroupChoice[] {
   const { translated, priced } = offersOf(facts, gatewayNamespace);
-  const choices = seen.filter(({ metadata }) =>
-    metadata.namespace === gatewayNamespace).flatMap((group): GroupChoice[] => {
-    const admitted = admitsNamespace(group, namespace, facts.namespaces);
-    if (!admitted && group.metadata.name !== current) return [];
-    const models = [...translated.get(group.metadata.name)?.models ?? []].filter((model) => priced.has(model)).sort();
-    const choice = {
-      name: group.metadata.name, displayName: group.spec.displayName ?? group.metadata.name,
-      automatic: group.spec.type === 'Automatic', ratio: ratioOf(group, translated), models,
-    };
-    return [admitted ? choice : { ...choice, warning: `It does not admit keys of ${namespace} any more.` }];
-  });
+  const choices = seen
+    .filter(({ metadata }) => metadata.namespace === gatewayNamespace)
+    .flatMap((group): GroupChoice[] => {
+      const admitted = admitsNamespace(group, namespace, facts.namespaces);
+      if (!admitted && group.metadata.name !== current) return [];
+      const models = [...(translated.get(group.metadata.name)?.models ?? [])]
+        .filter((model) => priced.has(model))
+        .sort();
+      const choice = {
+        name: group.metadata.name,
+        displayName: group.spec.displayName ?? group.metadata.name,
+        automatic: group.spec.type === 'Automatic',
+        ratio: ratioOf(group, translated),
+        models,
+      };
+      return [admitted ? choice : { ...choice, warning: `It does not admit keys of ${namespace} any more.` }];
+    });
   const gone = current !== '' && !choices.some(({ name }) => name === current);
   if (gone)
     choices.push({
-      name: current, displayName: current, automatic: false, ratio: '', models: [],
+      name: current,
+      displayName: current,
+      automatic: false,
+      ratio: '',
+      models: [],
       warning: 'There is no such group.',
     });
-  return choices.sort((a, b) => a.name < b.name ? -1 : 1);
+  return choices.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** The offers of all groups, computed once per state of the resources, because a gateway may have hundreds. */
@@ -116,15 +135,19 @@ function offersOf(facts: GroupFacts, gatewayNamespace: string): Offers {
   const { groups, modelRoutes, priceCatalogs } = facts;
   const before = known.get(groups);
   if (before?.modelRoutes === modelRoutes && before.priceCatalogs === priceCatalogs) return before;
-  const offers = { modelRoutes, priceCatalogs, translated:
-    translatedGroups(facts, gatewayNamespace), priced: pricedModels(priceCatalogs, gatewayNamespace) };
+  const offers = {
+    modelRoutes,
+    priceCatalogs,
+    translated: translatedGroups(facts, gatewayNamespace),
+    priced: pricedModels(priceCatalogs, gatewayNamespace),
+  };
   known.set(groups, offers);
   return offers;
 }
 
 function translatedGroups({ groups, modelRoutes }: GroupFacts, gatewayNamespace: string): Map<string, TranslatedGroup> {
-  const here = <T extends { readonly metadata: { readonly namespace: string } }>(objects: readonly T[]): T[] => (
-    objects.filter(({ metadata }) => metadata.namespace === gatewayNamespace));
+  const here = <T extends { readonly metadata: { readonly namespace: string } }>(objects: readonly T[]): T[] =>
+    objects.filter(({ metadata }) => metadata.namespace === gatewayNamespace);
   // sorted as gather sorts them, so that the memo returns the operator's own translation
   const accepted = here(modelRoutes).sort(compareName);
   const all = translateGroups(here(groups), { accepted, refused: new Set(), refusedGroups: new Set() });
@@ -132,9 +155,11 @@ function translatedGroups({ groups, modelRoutes }: GroupFacts, gatewayNamespace:
 }
 
 function pricedModels(catalogs: readonly PriceCatalog[], gatewayNamespace: string): Set<string> {
-  return new Set(catalogs.filter(({ metadata, spec }) => (
-    metadata.namespace === gatewayNamespace && spec.purpose !== 'Costs'
-  )).flatMap(({ spec }) => spec.models.map(({ name }) => name)));
+  return new Set(
+    catalogs
+      .filter(({ metadata, spec }) => metadata.namespace === gatewayNamespace && spec.purpose !== 'Costs')
+      .flatMap(({ spec }) => spec.models.map(({ name }) => name)),
+  );
 }
 
 /** An Automatic group multiplies its own ratio with that of the member that serves. */
@@ -142,10 +167,12 @@ function ratioOf({ spec }: Group, translated: ReadonlyMap<string, TranslatedGrou
   const own = parseDecimal(spec.priceRatio);
   if (own === undefined) return spec.priceRatio;
   if (spec.type === 'Direct') return formatDecimal(own);
-  const ratios = (spec.members ?? []).flatMap(({ name }) => {
-    const member = parseDecimal(translated.get(name)?.group.spec.priceRatio ?? '');
-    return member === undefined ? [] : [own * member / ONE_E9];
-  }).sort((a, b) => a < b ? -1 : 1);
+  const ratios = (spec.members ?? [])
+    .flatMap(({ name }) => {
+      const member = parseDecimal(translated.get(name)?.group.spec.priceRatio ?? '');
+      return member === undefined ? [] : [(own * member) / ONE_E9];
+    })
+    .sort((a, b) => (a < b ? -1 : 1));
   const [low, high] = [ratios[0], ratios.at(-1)];
   if (low === undefined || high === undefined) return formatDecimal(own);
   return low === high ? formatDecimal(low) : `${formatDecimal(low)} to ${formatDecimal(high)}`;

@@ -37,12 +37,16 @@ const known = new WeakMap<ApiKey, KeyFacts>();
 /** Of one key; the same object as before for the same key object. */
 export function factsOf(apiKey: ApiKey): KeyFacts {
   let facts = known.get(apiKey);
-  if (!facts) known.set(apiKey, facts = readFacts(apiKey));
+  if (!facts) known.set(apiKey, (facts = readFacts(apiKey)));
   return facts;
 }
 
 function readFacts(apiKey: ApiKey): KeyFacts {
-  const { metadata: { namespace, name }, spec, status } = apiKey;
+  const {
+    metadata: { namespace, name },
+    spec,
+    status,
+  } = apiKey;
   const spentNanoUsd = moneyOf(status?.spentUsd) ?? 0n;
   const limitNanoUsd = spec.quota.limitUsd === UNLIMITED ? undefined : moneyOf(spec.quota.limitUsd);
   return {
@@ -65,13 +69,21 @@ export function readinessOf({ metadata, status }: ApiKey): Readiness {
   if (!ready)
     return { state: 'Unknown', reason: 'Pending', message: 'The gateway has not looked at it yet.', underWay: true };
   const { observedGeneration = Infinity } = ready;
-  if (observedGeneration < (metadata.generation ?? 0)) return {
-    state: 'Unknown', reason: 'Reconciling', message: 'The latest change is on its way to the proxies.', underWay: true,
-  };
+  if (observedGeneration < (metadata.generation ?? 0))
+    return {
+      state: 'Unknown',
+      reason: 'Reconciling',
+      message: 'The latest change is on its way to the proxies.',
+      underWay: true,
+    };
   const { reason, message } = ready;
   if (ready.status === 'True') return { state: 'Ready', reason, message, underWay: false };
-  return { state: ready.status === 'False' ? 'NotReady' : 'Unknown', reason, message, underWay:
-    holds('Reconciling', status?.conditions) };
+  return {
+    state: ready.status === 'False' ? 'NotReady' : 'Unknown',
+    reason,
+    message,
+    underWay: holds('Reconciling', status?.conditions),
+  };
 }
 
 function holds(type: string, conditions: readonly Condition[] = []): boolean {

@@ -48,16 +48,16 @@ function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
   return html`<dl class="figures" id="key-figures">
 <div><dt>Status</dt><dd id="key-status">${renderStatusDot(finding)}</dd></div>
 <div><dt>Remaining${PERIOD_WORDS[period]}</dt><dd>${facts.remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(facts.remainingNanoUsd)}<small>${facts.limitNanoUsd === undefined ? 'by this key; its account pays' : AGAIN[period] || 'of its limit'}</small>${changeLimit}</dd></div>
-<div><dt>Spent${PERIOD_WORDS[period]}</dt><dd>${renderUsd(facts.spentNanoUsd)}${renderShare(facts)}${period === 'Never'
-  ? NOTHING
-  : html`<small>${renderUsd(facts.totalSpentNanoUsd)} in total</small>`}</dd></div>
+<div><dt>Spent${PERIOD_WORDS[period]}</dt><dd>${renderUsd(facts.spentNanoUsd)}${renderShare(facts)}${
+    period === 'Never' ? NOTHING : html`<small>${renderUsd(facts.totalSpentNanoUsd)} in total</small>`
+  }</dd></div>
 <div><dt>Last call</dt><dd class="key-moment">${facts.lastUsedMs === undefined ? 'None yet' : renderTime(facts.lastUsedMs, 'minute')}</dd></div>
 </dl>`;
 }
 
 function renderShare({ spentNanoUsd, limitNanoUsd }: KeyFacts): Html {
   if (limitNanoUsd === undefined) return html`<small>no limit</small>`;
-  return html`<small>of ${renderUsd(limitNanoUsd)}</small>${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd), })}`;
+  return html`<small>of ${renderUsd(limitNanoUsd)}</small>${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd) })}`;
 }
 
 /** As the status has it: from 80 % on, and at the limit. */
@@ -78,13 +78,17 @@ function renderSettings({ apiKey: { metadata, spec }, group }: KeyOverview): Htm
 }
 
 function renderIdentity(apiKey: ApiKey, nowMs: number): Html {
-  const { metadata: { creationTimestamp }, spec: { key }, status } = apiKey;
-  return html`<dt>Key</dt><dd>${status?.keyPrefix === undefined
-    ? 'Not made yet'
-    : html`<code>${status.keyPrefix}…</code>`}${renderRotation(apiKey)}</dd>
-${renderPrevious(apiKey, nowMs)}<dt>Secret</dt><dd><code>${secretNameOf(apiKey)}</code>${key.type === 'Provided'
-  ? html` <small class="soft">yours; the gateway never writes it</small>`
-  : NOTHING}</dd>
+  const {
+    metadata: { creationTimestamp },
+    spec: { key },
+    status,
+  } = apiKey;
+  return html`<dt>Key</dt><dd>${
+    status?.keyPrefix === undefined ? 'Not made yet' : html`<code>${status.keyPrefix}…</code>`
+  }${renderRotation(apiKey)}</dd>
+${renderPrevious(apiKey, nowMs)}<dt>Secret</dt><dd><code>${secretNameOf(apiKey)}</code>${
+    key.type === 'Provided' ? html` <small class="soft">yours; the gateway never writes it</small>` : NOTHING
+  }</dd>
 ${creationTimestamp === undefined ? NOTHING : html`<dt>Created</dt><dd>${timeOf(creationTimestamp)}</dd>`}`;
 }
 
@@ -94,15 +98,17 @@ function renderConditions(conditions: readonly Condition[]): Html {
   return html`<details class="fold key-conditions"><summary>Conditions in Kubernetes</summary>
 <div class="table-box" tabindex="0" role="region" aria-label="Conditions"><table class="table">
 <thead><tr><th scope="col">Type</th><th scope="col">Status</th><th scope="col">Reason</th><th scope="col">Message</th><th scope="col">Since</th></tr></thead>
-<tbody>${conditions.map(({ type, status, reason, message, lastTransitionTime }) => html`
-<tr><th scope="row">${type}</th><td>${status}</td><td>${reason}</td><td class="wrap">${message}</td><td>${timeOf(lastTransitionTime)}</td></tr>`)}</tbody>
+<tbody>${conditions.map(
+    ({ type, status, reason, message, lastTransitionTime }) => html`
+<tr><th scope="row">${type}</th><td>${status}</td><td>${reason}</td><td class="wrap">${message}</td><td>${timeOf(lastTransitionTime)}</td></tr>`,
+  )}</tbody>
 </table></div></details>`;
 }
 
 function renderRotation({ spec: { key }, status }: ApiKey): Html {
   if (key.type === 'Provided' || key.rotation === 1) return NOTHING;
-  return status?.keyRotation !== undefined &&
-    status.keyRotation < key.rotation ? html` <small class="soft">rotation ${key.rotation} is being made</small>`
+  return status?.keyRotation !== undefined && status.keyRotation < key.rotation
+    ? html` <small class="soft">rotation ${key.rotation} is being made</small>`
     : html` <small class="soft">rotation ${key.rotation}</small>`;
 }
 
@@ -110,8 +116,9 @@ function renderRotation({ spec: { key }, status }: ApiKey): Html {
 export function renderPrevious({ status }: ApiKey, nowMs: number): Html {
   const working = (status?.previousKeys ?? []).filter(({ expirationTime }) => Date.parse(expirationTime) > nowMs);
   if (working.length === 0) return NOTHING;
-  return html`<dt>${working.length === 1 ? 'Old key' : 'Old keys'}</dt><dd>${working.map(({ expirationTime }) =>
-    html`<div>works until ${timeOf(expirationTime)}</div>`)}</dd>\n`;
+  return html`<dt>${working.length === 1 ? 'Old key' : 'Old keys'}</dt><dd>${working.map(
+    ({ expirationTime }) => html`<div>works until ${timeOf(expirationTime)}</div>`,
+  )}</dd>\n`;
 }
 
 function timeOf(time: string): Html | string {

@@ -26,8 +26,10 @@ export async function claimReveal(state: SharedState, keyHash: string, nowMs: nu
     const shown = parse(text);
     mine = !shown.has(id);
     if (!mine) return text;
-    const kept =
-      [...shown].filter(([, atMs]) => nowMs - atMs < KEPT_MS).sort(([, a], [, b]) => a - b).slice(1 - MAX_SHOWN);
+    const kept = [...shown]
+      .filter(([, atMs]) => nowMs - atMs < KEPT_MS)
+      .sort(([, a], [, b]) => a - b)
+      .slice(1 - MAX_SHOWN);
     return JSON.stringify(Object.fromEntries([...kept, [id, nowMs]]));
   });
   return mine;
@@ -36,9 +38,11 @@ export async function claimReveal(state: SharedState, keyHash: string, nowMs: nu
 /** Malformed lines are ignored. */
 function parse(text: string): ReadonlyMap<string, number> {
   const value = parseJson(text);
-  return new Map(isJsonObject(value)
-    ? Object.entries(value).flatMap(([id, atMs]) => typeof atMs === 'number' ? [[id, atMs] as const] : [])
-    : []);
+  return new Map(
+    isJsonObject(value)
+      ? Object.entries(value).flatMap(([id, atMs]) => (typeof atMs === 'number' ? [[id, atMs] as const] : []))
+      : [],
+  );
 }
 
 function idOf(keyHash: string): string {

@@ -13,18 +13,37 @@ import { factsOf } from './key-facts.ts';
 
 /** Worst first: lists sort in this order. */
 export const KEY_STATUSES = [
-  'NotAccepted', 'AccountOutOfCredit', 'LimitReached', 'Expired', 'Low', 'Pending', 'Disabled', 'Active',
+  'NotAccepted',
+  'AccountOutOfCredit',
+  'LimitReached',
+  'Expired',
+  'Low',
+  'Pending',
+  'Disabled',
+  'Active',
 ] as const;
 export type KeyStatus = (typeof KEY_STATUSES)[number];
 
 export const KEY_STATUS_LABELS: Readonly<Record<KeyStatus, string>> = {
-  NotAccepted: 'Not accepted', AccountOutOfCredit: 'Account out of credit', LimitReached: 'Limit reached',
-  Expired: 'Expired', Low: 'Low', Pending: 'Pending', Disabled: 'Disabled', Active: 'Active',
+  NotAccepted: 'Not accepted',
+  AccountOutOfCredit: 'Account out of credit',
+  LimitReached: 'Limit reached',
+  Expired: 'Expired',
+  Low: 'Low',
+  Pending: 'Pending',
+  Disabled: 'Disabled',
+  Active: 'Active',
 };
 
 const TONES: Readonly<Record<KeyStatus, StatusTone>> = {
-  NotAccepted: 'bad', AccountOutOfCredit: 'bad', LimitReached: 'bad', Expired: 'bad', Low: 'warn', Pending: 'info',
-  Disabled: 'quiet', Active: 'good',
+  NotAccepted: 'bad',
+  AccountOutOfCredit: 'bad',
+  LimitReached: 'bad',
+  Expired: 'bad',
+  Low: 'warn',
+  Pending: 'info',
+  Disabled: 'quiet',
+  Active: 'good',
 };
 
 export interface KeyStatusFinding extends StatusMark {
@@ -51,8 +70,15 @@ export function keyStatusOf(apiKey: ApiKey, context: KeyStatusContext): KeyStatu
 type Reason = readonly [status: KeyStatus, message: string];
 
 function firstReason(apiKey: ApiKey, context: KeyStatusContext): Reason {
-  return switchedOff(apiKey) ?? expired(apiKey, context) ?? notAccepted(apiKey) ?? outOfCredit(apiKey, context) ??
-    limitReached(apiKey, context) ?? pending(apiKey) ?? low(apiKey) ?? ['Active', ''];
+  return (
+    switchedOff(apiKey) ??
+    expired(apiKey, context) ??
+    notAccepted(apiKey) ??
+    outOfCredit(apiKey, context) ??
+    limitReached(apiKey, context) ??
+    pending(apiKey) ??
+    low(apiKey) ?? ['Active', '']
+  );
 }
 
 function switchedOff({ spec }: ApiKey): Reason | undefined {
@@ -78,11 +104,15 @@ function outOfCredit(apiKey: ApiKey, { account, cheapestCallNanoUsd, shortage }:
   const name = apiKey.spec.accountRef.name;
   const wasRefused = isLatest(apiKey, shortage, { of: 'Account', limitNanoUsd: account?.creditNanoUsd ?? 0n });
   if (!account)
-    return wasRefused ? ['AccountOutOfCredit', `Its last call was refused: the account ${name} is out of credit.`]
+    return wasRefused
+      ? ['AccountOutOfCredit', `Its last call was refused: the account ${name} is out of credit.`]
       : undefined;
-  const { status, message } =
-    accountStatusOf(account, { cheapestCallNanoUsd: () => cheapestCallNanoUsd(apiKey), wasRefused });
-  return status === 'Overdrawn' || status === 'OutOfCredit' ? ['AccountOutOfCredit', `Account ${name}: ${message}`]
+  const { status, message } = accountStatusOf(account, {
+    cheapestCallNanoUsd: () => cheapestCallNanoUsd(apiKey),
+    wasRefused,
+  });
+  return status === 'Overdrawn' || status === 'OutOfCredit'
+    ? ['AccountOutOfCredit', `Account ${name}: ${message}`]
     : undefined;
 }
 
@@ -94,7 +124,8 @@ function limitReached(apiKey: ApiKey, context: KeyStatusContext): Reason | undef
   const { spentNanoUsd, limitNanoUsd, remainingNanoUsd } = factsOf(apiKey);
   if (limitNanoUsd === undefined || remainingNanoUsd === undefined) return undefined;
   const why = shortOf(apiKey, context, { spentNanoUsd, limitNanoUsd, remainingNanoUsd });
-  return why === undefined ? undefined
+  return why === undefined
+    ? undefined
     : ['LimitReached', `${why} Raise the limit or set it to Unlimited under Settings${anew(apiKey)}.`];
 }
 
@@ -102,7 +133,8 @@ type LimitFigures = Readonly<Record<'spentNanoUsd' | 'limitNanoUsd' | 'remaining
 
 /** Why the limit allows no call. Most keys are far from it, so their figures are not formatted. */
 function shortOf(
-  apiKey: ApiKey, { nowMs, cheapestCallNanoUsd, shortage }: KeyStatusContext,
+  apiKey: ApiKey,
+  { nowMs, cheapestCallNanoUsd, shortage }: KeyStatusContext,
   { spentNanoUsd, limitNanoUsd, remainingNanoUsd }: LimitFigures,
 ): string | undefined {
   if (remainingNanoUsd <= 0n || isExhausted(apiKey))
@@ -144,12 +176,22 @@ interface Limit {
 
 /** Nothing was admitted after it, in the same period, and the limit has not been raised since. */
 function isLatest(apiKey: ApiKey, shortage: Shortage | undefined, { of, limitNanoUsd, sinceMs = 0 }: Limit): boolean {
-  return shortage?.of === of && limitNanoUsd <= shortage.limitNanoUsd &&
-    shortage.atMs >= Math.max(sinceMs, factsOf(apiKey).lastUsedMs ?? 0);
+  return (
+    shortage?.of === of &&
+    limitNanoUsd <= shortage.limitNanoUsd &&
+    shortage.atMs >= Math.max(sinceMs, factsOf(apiKey).lastUsedMs ?? 0)
+  );
 }
 
 /** When the quota's period began, in milliseconds since the epoch; 0 without a period. */
-function periodStartOf({ spec: { quota: { period } } }: ApiKey, nowMs: number): number {
+function periodStartOf(
+  {
+    spec: {
+      quota: { period },
+    },
+  }: ApiKey,
+  nowMs: number,
+): number {
   const kind = windowKindOf(period);
   return kind === undefined ? 0 : spanAt(kind, nowMs).startMs;
 }

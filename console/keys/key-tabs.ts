@@ -24,12 +24,14 @@ interface OpenTab extends Pick<Page, 'scripts' | 'styles'> {
 
 /** The page of a key with one of its tabs open. Rejects with AccessError. */
 export async function keyTabPage(
-  { person, query, csrf }: PageRequest, apiKey: ApiKey,
+  { person, query, csrf }: PageRequest,
+  apiKey: ApiKey,
   { tab: open, body, scripts = [], styles = [], status = 200 }: OpenTab,
 ): Promise<HandlerResult> {
   const { namespace, name } = apiKey.metadata;
   const [mayCreate, mayChange, mayDelete] = await Promise.all([
-    person.may('create', 'ApiKey', { namespace }), person.may('patch', 'ApiKey', { namespace, name }),
+    person.may('create', 'ApiKey', { namespace }),
+    person.may('patch', 'ApiKey', { namespace, name }),
     person.may('delete', 'ApiKey', { namespace, name }),
   ]);
   const rights = { mayCreate, mayChange, mayDelete };
@@ -37,11 +39,13 @@ export async function keyTabPage(
   const label = TABS.find(({ tab }) => tab === open)?.label ?? '';
   return {
     page: {
-      title: `${name} · ${label} · API keys`, active: 'keys',
+      title: `${name} · ${label} · API keys`,
+      active: 'keys',
       body: html`${renderHead(apiKey, rights, csrf)}
 ${renderTabs(apiKey, open)}
 ${undo}${body}`,
-      scripts: ['moments.js', 'undo.js', ...scripts], styles: ['keys.css', ...styles],
+      scripts: ['moments.js', 'undo.js', ...scripts],
+      styles: ['keys.css', ...styles],
     },
     status,
   };
@@ -57,7 +61,9 @@ function renderHead(apiKey: ApiKey, { mayCreate, mayChange, mayDelete }: KeyRigh
   const { namespace, name } = apiKey.metadata;
   const rotates = mayChange && apiKey.spec.key.type === 'Generated';
   return renderKeyHead({
-    title: html`<bdi>${name}</bdi>`, here: name, lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
+    title: html`<bdi>${name}</bdi>`,
+    here: name,
+    lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
     actions: html`<div class="actions">${mayChange ? renderSwitch(apiKey, { csrf, label: apiKey.spec.enabled ? 'Disable' : 'Enable' }) : NOTHING}<a class="button" href="${keyPath(apiKey, 'yaml')}">YAML</a>${mayCreate ? html`<a class="button" href="${copyPath(apiKey)}">Copy</a>` : NOTHING}${rotates ? html`<a class="button" href="${keyPath(apiKey, 'rotate')}">Rotate</a>` : NOTHING}${mayDelete ? html`<a class="button danger" href="${keyPath(apiKey, 'delete')}">Delete</a>` : NOTHING}</div>`,
   });
 }
@@ -82,6 +88,8 @@ function renderUndo(apiKey: ApiKey, csrf: string): Html {
 }
 
 function renderTabs(apiKey: ApiKey, open: KeyTab): Html {
-  return html`<nav class="tabs" aria-label="Pages of this key"><ul>${TABS.map(({ tab, label, path }) =>
-    html`<li><a href="${path(apiKey)}"${tab === open ? html` aria-current="page"` : NOTHING}>${label}</a></li>`)}</ul></nav>`;
+  return html`<nav class="tabs" aria-label="Pages of this key"><ul>${TABS.map(
+    ({ tab, label, path }) =>
+      html`<li><a href="${path(apiKey)}"${tab === open ? html` aria-current="page"` : NOTHING}>${label}</a></li>`,
+  )}</ul></nav>`;
 }

@@ -14,9 +14,12 @@ const COLUMNS: readonly (readonly [name: string, value: (row: KeyRow) => string]
   ['group', ({ group }) => group],
   ['account', ({ facts }) => facts.apiKey.spec.accountRef.name],
   ['spent_usd', ({ facts }) => formatDecimal(facts.spentNanoUsd, CENTS)],
-  ['limit_usd', ({ facts }) => facts.limitNanoUsd === undefined ? '' : formatDecimal(facts.limitNanoUsd, CENTS)],
-  ['remaining_usd', ({ facts: { remainingNanoUsd } }) =>
-    remainingNanoUsd === undefined ? 'Unlimited' : formatDecimal(remainingNanoUsd, CENTS)],
+  ['limit_usd', ({ facts }) => (facts.limitNanoUsd === undefined ? '' : formatDecimal(facts.limitNanoUsd, CENTS))],
+  [
+    'remaining_usd',
+    ({ facts: { remainingNanoUsd } }) =>
+      remainingNanoUsd === undefined ? 'Unlimited' : formatDecimal(remainingNanoUsd, CENTS),
+  ],
   ['period', ({ facts }) => facts.apiKey.spec.quota.period],
   ['last_used', ({ facts }) => isoOf(facts.lastUsedMs)],
   ['expires', ({ facts }) => isoOf(facts.expiresMs)],
@@ -24,8 +27,9 @@ const COLUMNS: readonly (readonly [name: string, value: (row: KeyRow) => string]
 
 /** With a head. */
 export function keysCsv(rows: readonly KeyRow[]): string {
-  return csvLine(COLUMNS.map(([name]) => name)) +
-    rows.map((row) => csvLine(COLUMNS.map(([, value]) => value(row)))).join('');
+  return (
+    csvLine(COLUMNS.map(([name]) => name)) + rows.map((row) => csvLine(COLUMNS.map(([, value]) => value(row)))).join('')
+  );
 }
 
 function isoOf(ms: number | undefined): string {

@@ -6,8 +6,7 @@ import { KEY_STATUSES } from './key-status.ts';
 import type { KeyStatus, KeyStatusFinding } from './key-status.ts';
 
 /** The columns that can be sorted by, in the table's order. */
-export const KEY_COLUMNS =
-  ['name', 'status', 'enabled', 'group', 'spent', 'remaining', 'used', 'expires'] as const;
+export const KEY_COLUMNS = ['name', 'status', 'enabled', 'group', 'spent', 'remaining', 'used', 'expires'] as const;
 export type KeyColumn = (typeof KEY_COLUMNS)[number];
 
 export interface KeysQuery {
@@ -44,14 +43,16 @@ export function parseKeysQuery(parameters: URLSearchParams): KeysQuery {
 export function keysPath(query: KeysQuery, path: '/keys' | '/keys.csv' = '/keys'): string {
   const { column, descending } = query.sort;
   const sort = formatSort(query.sort);
-  const parameters = new URLSearchParams(Object.entries({
-    q: query.text,
-    namespace: query.namespace,
-    group: query.group,
-    status: query.status ?? '',
-    sort: column === DEFAULT_SORT.column && !descending ? '' : sort,
-    page: query.page === 1 ? '' : String(query.page),
-  }).filter(([, value]) => value !== ''));
+  const parameters = new URLSearchParams(
+    Object.entries({
+      q: query.text,
+      namespace: query.namespace,
+      group: query.group,
+      status: query.status ?? '',
+      sort: column === DEFAULT_SORT.column && !descending ? '' : sort,
+      page: query.page === 1 ? '' : String(query.page),
+    }).filter(([, value]) => value !== ''),
+  );
   return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
 }
 
@@ -120,7 +121,7 @@ type SortValue = string | number | bigint | undefined;
 const SORT_VALUES: Readonly<Record<KeyColumn, (row: KeyRow) => SortValue>> = {
   name: ({ facts }) => facts.order,
   status: ({ finding }) => KEY_STATUSES.indexOf(finding.status),
-  enabled: ({ facts }) => facts.apiKey.spec.enabled ? 0 : 1,
+  enabled: ({ facts }) => (facts.apiKey.spec.enabled ? 0 : 1),
   group: ({ group }) => group.toLowerCase(),
   spent: ({ facts }) => facts.spentNanoUsd,
   remaining: ({ facts }) => facts.remainingNanoUsd,
@@ -141,15 +142,17 @@ export function selectKeys(apiKeys: readonly ApiKey[], query: KeysQuery, row: Ro
     matches: found.length,
     total: all.length,
     namespaces: [...new Set(all.map(({ facts }) => facts.apiKey.metadata.namespace))].sort(),
-    groups: [...new Map(all.map(({ facts, group }) => [facts.apiKey.spec.groupRef.name, group]))]
-      .sort(([a], [b]) => a < b ? -1 : 1),
+    groups: [...new Map(all.map(({ facts, group }) => [facts.apiKey.spec.groupRef.name, group]))].sort(([a], [b]) =>
+      a < b ? -1 : 1,
+    ),
     statuses: countStatuses(all),
   };
 }
 
 export function keyRows(apiKeys: readonly ApiKey[], { statusOf, groupNames }: RowFacts): KeyRow[] {
   return apiKeys.map((apiKey) => ({
-    facts: factsOf(apiKey), finding: statusOf(apiKey),
+    facts: factsOf(apiKey),
+    finding: statusOf(apiKey),
     group: groupNames.get(apiKey.spec.groupRef.name) ?? apiKey.spec.groupRef.name,
   }));
 }
@@ -161,23 +164,37 @@ export function findRows(rows: readonly KeyRow[], query: KeysQuery): KeyRow[] {
 
 function countStatuses(rows: readonly KeyRow[]): Map<KeyStatus, number> {
   const counts = new Map<KeyStatus, number>();
-  for (const { finding: { status } } of rows) counts.set(status, (counts.get(status) ?? 0) + 1);
+  for (const {
+    finding: { status },
+  } of rows)
+    counts.set(status, (counts.get(status) ?? 0) + 1);
   return counts;
 }
 
 function matching({ text, namespace, group, status }: KeysQuery): (row: KeyRow) => boolean {
-  const terms = text.toLowerCase().split(/\s+/).filter((word) => word !== '');
-  return ({ facts: { apiKey: { metadata, spec }, text: own }, finding, group: displayName }) =>
-    (namespace === '' || metadata.namespace === namespace)
-    && (group === '' || spec.groupRef.name === group)
-    && (status === undefined || finding.status === status)
-    && terms.every((term) => own.includes(term) || displayName.toLowerCase().includes(term));
+  const terms = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  return ({
+    facts: {
+      apiKey: { metadata, spec },
+      text: own,
+    },
+    finding,
+    group: displayName,
+  }) =>
+    (namespace === '' || metadata.namespace === namespace) &&
+    (group === '' || spec.groupRef.name === group) &&
+    (status === undefined || finding.status === status) &&
+    terms.every((term) => own.includes(term) || displayName.toLowerCase().includes(term));
 }
 
 function sorted(rows: readonly KeyRow[], { column, descending }: KeysQuery['sort']): KeyRow[] {
   const valueOf = SORT_VALUES[column];
   const direction = descending ? -1 : 1;
-  return rows.map((each) => ({ each, value: valueOf(each) }))
+  return rows
+    .map((each) => ({ each, value: valueOf(each) }))
     .sort((a, b) => compare(a.value, b.value, direction) || compare(a.each.facts.order, b.each.facts.order, 1))
     .map(({ each }) => each);
 }

@@ -13,40 +13,52 @@ export interface Payer {
 /** Those of the namespaces, by namespace and name. */
 export function payersOf(accounts: readonly Account[], namespaces: readonly string[]): Payer[] {
   const within = new Set(namespaces);
-  return accounts.filter(({ metadata }) => within.has(metadata.namespace))
+  return accounts
+    .filter(({ metadata }) => within.has(metadata.namespace))
     .map((account) => ({
-      namespace: account.metadata.namespace, name: account.metadata.name,
+      namespace: account.metadata.namespace,
+      name: account.metadata.name,
       balanceNanoUsd: accountFacts(account, 0).balanceNanoUsd,
     }))
-    .sort((a, b) => idOf(a) < idOf(b) ? -1 : 1);
+    .sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
 }
 
 /**
  * The only one, or that of the latest key. An account of the gateway's own namespace is chosen only where there is no
  * other at all.
  */
-export function defaultPayer(payers: readonly Payer[], latest: ApiKey | undefined, gatewayNamespace: string):
-  | Payer | undefined {
+export function defaultPayer(
+  payers: readonly Payer[],
+  latest: ApiKey | undefined,
+  gatewayNamespace: string,
+): Payer | undefined {
   const others = payers.filter(({ namespace }) => namespace !== gatewayNamespace);
   const candidates = others.length === 0 ? payers : others;
   if (candidates.length === 1) return candidates[0];
-  return candidates.find((payer) => latest !== undefined && payer.namespace === latest.metadata.namespace &&
-    payer.name === latest.spec.accountRef.name);
+  return candidates.find(
+    (payer) =>
+      latest !== undefined &&
+      payer.namespace === latest.metadata.namespace &&
+      payer.name === latest.spec.accountRef.name,
+  );
 }
 
 /** That of the latest key, or the one with the most models; of several an automatic one, then the cheapest. */
 export function defaultGroup(groups: readonly GroupChoice[], latest: ApiKey | undefined): GroupChoice | undefined {
   const own = groups.find(({ name }) => name === latest?.spec.groupRef.name);
   if (own) return own;
-  return groups.toSorted((a, b) => b.models.length - a.models.length ||
-    Number(b.automatic) - Number(a.automatic) || ratioOf(a) - ratioOf(b))[0];
+  return groups.toSorted(
+    (a, b) => b.models.length - a.models.length || Number(b.automatic) - Number(a.automatic) || ratioOf(a) - ratioOf(b),
+  )[0];
 }
 
 /** The key that was created last, or used last if creation times are unknown. */
 export function latestKey(apiKeys: readonly ApiKey[]): ApiKey | undefined {
   const timeOf = ({ metadata, status }: ApiKey): string => metadata.creationTimestamp ?? status?.lastUsedTime ?? '';
-  return apiKeys.reduce<ApiKey | undefined>((latest, each) =>
-    latest === undefined || timeOf(each) > timeOf(latest) ? each : latest, undefined);
+  return apiKeys.reduce<ApiKey | undefined>(
+    (latest, each) => (latest === undefined || timeOf(each) > timeOf(latest) ? each : latest),
+    undefined,
+  );
 }
 
 export function idOf({ namespace, name }: Pick<Payer, 'namespace' | 'name'>): string {

@@ -20,26 +20,37 @@ export function keyRef({ params }: PageRequest): ObjectRef {
 export async function requestedKey(request: PageRequest): Promise<ApiKey> {
   const ref = keyRef(request);
   const apiKey = await request.person.get('ApiKey', ref);
-  if (apiKey === undefined) throw new AccessError(
-    'NotFound', `There is no API key ${ref.name} in the namespace ${ref.namespace}, or it was deleted meanwhile.`,
-  );
+  if (apiKey === undefined)
+    throw new AccessError(
+      'NotFound',
+      `There is no API key ${ref.name} in the namespace ${ref.namespace}, or it was deleted meanwhile.`,
+    );
   const { gatewayNamespace } = apiKey.spec;
   if (gatewayNamespace === request.deps.gatewayNamespace) return apiKey;
-  throw new AccessError('NotFound', `The API key ${ref.name} in the namespace ${ref.namespace} belongs to another ` +
-    `gateway, the one in ${gatewayNamespace}.`);
+  throw new AccessError(
+    'NotFound',
+    `The API key ${ref.name} in the namespace ${ref.namespace} belongs to another ` +
+      `gateway, the one in ${gatewayNamespace}.`,
+  );
 }
 
 /** The key that the form refers to. Rejects with AccessError (Conflict) if another key now has its name. */
 export async function requestedKeyWithUid(request: PageRequest, uid: string): Promise<ApiKey> {
   const apiKey = await requestedKey(request);
   if ((apiKey.metadata.uid ?? '') === uid) return apiKey;
-  throw new AccessError('Conflict', `The API key ${apiKey.metadata.name} that you saw was deleted meanwhile, and ` +
-    `another one was created under its name. Nothing was changed.`);
+  throw new AccessError(
+    'Conflict',
+    `The API key ${apiKey.metadata.name} that you saw was deleted meanwhile, and ` +
+      `another one was created under its name. Nothing was changed.`,
+  );
 }
 
 /** A change of a key's spec, made only if it is still as it was read. Rejects with AccessError. */
-export function changeKey({ person }: PageRequest, { metadata:
-  { namespace, name, generation = 0, uid = '' } }: ApiKey, spec: unknown): Promise<ApiKey> {
+export function changeKey(
+  { person }: PageRequest,
+  { metadata: { namespace, name, generation = 0, uid = '' } }: ApiKey,
+  spec: unknown,
+): Promise<ApiKey> {
   return person.change('ApiKey', { namespace, name }, { generation, uid, patch: { spec } });
 }
 
@@ -56,8 +67,7 @@ export function copyPath({ metadata: { namespace, name } }: ApiKey): string {
 /** The one form that all switches of a page belong to. */
 export const SWITCH_FORM = 'switches';
 
-type KeySubpage = 'activity' | 'settings' | 'use' | 'limit' | 'enabled' | 'rotate' | 'delete' |
-  'created' | 'yaml';
+type KeySubpage = 'activity' | 'settings' | 'use' | 'limit' | 'enabled' | 'rotate' | 'delete' | 'created' | 'yaml';
 
 /** "/keys/team-a/ci-bot", or a page below it. */
 export function keyPath({ metadata: { namespace, name } }: Pick<ApiKey, 'metadata'>, page?: KeySubpage): string {

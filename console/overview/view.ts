@@ -56,19 +56,31 @@ ${failing === undefined ? NOTHING : renderFailing(failing)}
 
 function renderBalances({ accounts }: Overview): Html {
   return html`<section class="section" aria-labelledby="balances"><div class="section-head"><h2 id="balances">Balances</h2><p><a href="/wallet">Wallet</a></p></div>
-${accounts.length === 0 ? html`<p class="none">You may see no account.</p>` : html`<div class="table-box" tabindex="0" role="region" aria-label="Accounts"><table class="table" aria-labelledby="balances"><thead><tr><th scope="col">Account</th><th scope="col">Status</th><th scope="col" class="num">Balance</th></tr></thead>
-<tbody>${accounts.slice(0, SHOWN).map(({ facts: { account, balanceNanoUsd }, status }) => html`
-<tr><th scope="row"><a href="${accountPath(account.metadata)}"><bdi>${account.metadata.name}</bdi></a> <small><bdi>${account.metadata.namespace}</bdi></small></th><td>${renderStatusDot(status)}</td><td class="num">${balanceNanoUsd < 0n ? renderUsd(balanceNanoUsd) : renderRemaining(balanceNanoUsd)}</td></tr>`)}</tbody></table></div>`}
+${
+  accounts.length === 0
+    ? html`<p class="none">You may see no account.</p>`
+    : html`<div class="table-box" tabindex="0" role="region" aria-label="Accounts"><table class="table" aria-labelledby="balances"><thead><tr><th scope="col">Account</th><th scope="col">Status</th><th scope="col" class="num">Balance</th></tr></thead>
+<tbody>${accounts.slice(0, SHOWN).map(
+        ({ facts: { account, balanceNanoUsd }, status }) => html`
+<tr><th scope="row"><a href="${accountPath(account.metadata)}"><bdi>${account.metadata.name}</bdi></a> <small><bdi>${account.metadata.namespace}</bdi></small></th><td>${renderStatusDot(status)}</td><td class="num">${balanceNanoUsd < 0n ? renderUsd(balanceNanoUsd) : renderRemaining(balanceNanoUsd)}</td></tr>`,
+      )}</tbody></table></div>`
+}
 ${renderMore(accounts.length, '/wallet', 'account')}</section>`;
 }
 
 function renderKeys({ keys, allKeys }: Overview): Html {
   return html`<section class="section" aria-labelledby="near"><div class="section-head"><h2 id="near">Keys that need attention</h2><p><a href="/keys">API keys</a></p></div>
-${keys.length === 0 ? html`<p class="none">${allKeys === 0
-  ? html`You have no key yet. <a href="/keys/new">Create key</a>`
-  : `None of ${pluralize(allKeys, 'key')} is near its limit or refuses calls.`}</p>` : html`
+${
+  keys.length === 0
+    ? html`<p class="none">${
+        allKeys === 0
+          ? html`You have no key yet. <a href="/keys/new">Create key</a>`
+          : `None of ${pluralize(allKeys, 'key')} is near its limit or refuses calls.`
+      }</p>`
+    : html`
 <div class="table-box" tabindex="0" role="region" aria-label="Keys"><table class="table" aria-labelledby="near"><thead><tr><th scope="col">Key</th><th scope="col">Status</th><th scope="col" class="num">Remaining</th></tr></thead>
-<tbody>${keys.slice(0, SHOWN).map(renderKey)}</tbody></table></div>`}
+<tbody>${keys.slice(0, SHOWN).map(renderKey)}</tbody></table></div>`
+}
 ${renderMore(keys.length, '/keys', 'key')}</section>`;
 }
 
@@ -86,11 +98,17 @@ function renderMore(count: number, path: string, word: string): Html {
 
 function renderFailing(failing: readonly ChannelHealth[]): Html {
   return html`<section class="section" aria-labelledby="failing"><div class="section-head"><h2 id="failing">Failures by channel</h2><p><a href="/routes">Routes</a></p></div>
-${failing.length === 0
-  ? html`<p class="none">No channel has reported a failed call in the last five minutes.</p>`
-  : html`<div class="table-box" tabindex="0" role="region" aria-label="Channels"><table class="table" aria-labelledby="failing"><thead><tr><th scope="col">Channel</th><th scope="col">State</th><th scope="col" class="num">Errors</th><th scope="col">Last failure</th></tr></thead>
-<tbody>${failing.slice(0, SHOWN).map(({ route, channel, state, figures }) => html`
-<tr><th scope="row"><bdi>${route}/${channel.name}</bdi></th><td>${renderStatusDot(state)}</td><td class="num">${(figures && errorRate(figures)) ?? '—'}</td><td>${figures?.lastFailure
-  ? html`${failureText(figures.lastFailure.outcome)} <small>${renderTime(figures.lastFailure.atMs)}</small>`
-  : '—'}</td></tr>`)}</tbody></table></div>`}</section>`;
+${
+  failing.length === 0
+    ? html`<p class="none">No channel has reported a failed call in the last five minutes.</p>`
+    : html`<div class="table-box" tabindex="0" role="region" aria-label="Channels"><table class="table" aria-labelledby="failing"><thead><tr><th scope="col">Channel</th><th scope="col">State</th><th scope="col" class="num">Errors</th><th scope="col">Last failure</th></tr></thead>
+<tbody>${failing.slice(0, SHOWN).map(
+        ({ route, channel, state, figures }) => html`
+<tr><th scope="row"><bdi>${route}/${channel.name}</bdi></th><td>${renderStatusDot(state)}</td><td class="num">${(figures && errorRate(figures)) ?? '—'}</td><td>${
+          figures?.lastFailure
+            ? html`${failureText(figures.lastFailure.outcome)} <small>${renderTime(figures.lastFailure.atMs)}</small>`
+            : '—'
+        }</td></tr>`,
+      )}</tbody></table></div>`
+}</section>`;
 }

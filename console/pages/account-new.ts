@@ -28,9 +28,12 @@ async function newAccountPage(request: PageRequest): Promise<HandlerResult> {
   const free = namespaces.filter((each) => !taken.has(each) && each !== deps.gatewayNamespace);
   const wanted = query.get('namespace') ?? '';
   const usual = namespaces.length === 1 ? namespaces[0] : free.length === 1 ? free[0] : undefined;
-  const namespace = namespaces.includes(wanted) ? wanted : usual ?? '';
+  const namespace = namespaces.includes(wanted) ? wanted : (usual ?? '');
   const form: AccountForm = {
-    namespace, name: namespace !== '' && taken.has(namespace) ? '' : FIRST_NAME, usd: '', reason: '',
+    namespace,
+    name: namespace !== '' && taken.has(namespace) ? '' : FIRST_NAME,
+    usd: '',
+    reason: '',
     next: query.get('next') === 'key' ? 'key' : 'account',
   };
   return formPage(request, form, { errors: [], status: 200 });
@@ -47,7 +50,10 @@ async function createAccount(request: PageRequest): Promise<HandlerResult> {
   const { person, form: posted } = request;
   const { usd, reason } = parseGrantForm(posted);
   const form: AccountForm = {
-    namespace: (posted.get('namespace') ?? '').trim(), name: (posted.get('name') ?? '').trim(), usd, reason,
+    namespace: (posted.get('namespace') ?? '').trim(),
+    name: (posted.get('name') ?? '').trim(),
+    usd,
+    reason,
     next: posted.get('next') === 'key' ? 'key' : 'account',
   };
   const name = nameOf(form.name);
@@ -61,24 +67,29 @@ async function createAccount(request: PageRequest): Promise<HandlerResult> {
     return formPage(request, form, { errors: errorsOf(error), status: STATUS[error.reason] });
   }
   const ref = { namespace: form.namespace, name };
-  return { redirect: form.next === 'key'
-    ? `/keys/new?account=${encodeURIComponent(`${ref.namespace}/${ref.name}`)}`
-    : accountPath(ref) };
+  return {
+    redirect:
+      form.next === 'key'
+        ? `/keys/new?account=${encodeURIComponent(`${ref.namespace}/${ref.name}`)}`
+        : accountPath(ref),
+  };
 }
 
 function specOf({ deps, person, nowMs }: PageRequest, { usd, reason }: AccountForm): AccountSpec {
   const grant = grantOf({ name: FIRST_GRANT, usd, reason }, { grantedBy: person.person.name, nowMs });
-  return { gatewayNamespace: deps.gatewayNamespace, ...usd === '' ? {} : { grants: [grant] } };
+  return { gatewayNamespace: deps.gatewayNamespace, ...(usd === '' ? {} : { grants: [grant] }) };
 }
 
 /** All errors at once: what is missing, and what the API would refuse. */
 function faultsOf({ deps }: PageRequest, form: AccountForm, spec: AccountSpec): AccountError[] {
   const { namespace, name, usd, reason } = form;
   const errors: AccountError[] = [
-    ...namespace === '' ? [{ field: 'namespace', message: 'Choose a namespace.' } as const] : [],
-    ...name === '' ? [{ field: 'name', message: 'Enter a name, such as main.' } as const] : [],
-    ...usd.startsWith('-') ? [{ field: 'usd', message: 'An account begins with credit, or with none.' } as const] : [],
-    ...usd === '' && reason !== '' ? [{ field: 'usd', message: 'Enter the credit that this is for.' } as const] : [],
+    ...(namespace === '' ? [{ field: 'namespace', message: 'Choose a namespace.' } as const] : []),
+    ...(name === '' ? [{ field: 'name', message: 'Enter a name, such as main.' } as const] : []),
+    ...(usd.startsWith('-')
+      ? [{ field: 'usd', message: 'An account begins with credit, or with none.' } as const]
+      : []),
+    ...(usd === '' && reason !== '' ? [{ field: 'usd', message: 'Enter the credit that this is for.' } as const] : []),
   ];
   const object = { namespace, name: name === '' ? 'unnamed' : name, spec };
   return [...errors, ...schemaFaults(deps.schemas, 'Account', object).map(errorAt)];
@@ -91,18 +102,21 @@ function errorsOf(error: AccessError): AccountError[] {
 
 function errorAt({ path, message }: { readonly path: string; readonly message: string }): AccountError {
   const field = CONTROLS.find(([pattern]) => pattern.test(path))?.[1];
-  return { field, message: field !== undefined || path === '' || message.startsWith(path)
-    ? message
-    : `${path}: ${message}` };
+  return {
+    field,
+    message: field !== undefined || path === '' || message.startsWith(path) ? message : `${path}: ${message}`,
+  };
 }
 
 const CONTROLS: readonly (readonly [RegExp, AccountField])[] = [
-  [/^metadata\.name$/, 'name'], [/^spec\.grants\[[^\]]*\]\.usd$/, 'usd'],
+  [/^metadata\.name$/, 'name'],
+  [/^spec\.grants\[[^\]]*\]\.usd$/, 'usd'],
   [/^spec\.grants\[[^\]]*\]\.reason$/, 'reason'],
 ];
 
 async function formPage(
-  request: PageRequest, form: AccountForm,
+  request: PageRequest,
+  form: AccountForm,
   { errors, status }: { readonly errors: readonly AccountError[]; readonly status: number },
 ): Promise<HandlerResult> {
   const namespaces = await creatable(request);

@@ -20,7 +20,13 @@ import { renderCallsTable } from '../wallet/calls-table.ts';
 import { renderCreditDialog } from '../wallet/credit-dialog.ts';
 import type { CreditView } from '../wallet/credit-dialog.ts';
 import {
-  emptyGrantForm, validateGrant, errorsOfRefusedGrant, grantChange, grantOf, parseGrantForm, renderGrants,
+  emptyGrantForm,
+  validateGrant,
+  errorsOfRefusedGrant,
+  grantChange,
+  grantOf,
+  parseGrantForm,
+  renderGrants,
 } from '../wallet/grants.ts';
 import type { GrantError, GrantForm } from '../wallet/grants.ts';
 import { parseRange } from '../wallet/query.ts';
@@ -34,8 +40,11 @@ import { renderSpending } from '../wallet/spending.ts';
 import type { Spending, SpendingView } from '../wallet/spending.ts';
 
 export const accountRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path:
-    '/wallet/:namespace/:name', handle: async (request) => accountPage(request, await readVisibleCalls(request)) },
+  {
+    method: 'GET',
+    path: '/wallet/:namespace/:name',
+    handle: async (request) => accountPage(request, await readVisibleCalls(request)),
+  },
   { method: 'POST', path: '/wallet/:namespace/:name/grants', handle: grant },
 ];
 
@@ -49,46 +58,70 @@ interface AccountPageOptions {
 
 /** One account's page, or one key's. */
 async function accountPage(
-  request: PageRequest, visible: VisibleCalls, { refused }: AccountPageOptions = {},
+  request: PageRequest,
+  visible: VisibleCalls,
+  { refused }: AccountPageOptions = {},
 ): Promise<HandlerResult> {
   const { ref, account, key, unknownKey } = visible;
   if (unknownKey !== undefined)
     throw new AccessError('NotFound', `No key of this account that you may see is called ${unknownKey}.`);
   const range = parseRange(request.query, request.nowMs);
   const [names, { spending, latest }, credit, refusals] = await Promise.all([
-    keyNames(visible, request), readSpending(request, visible, range), creditView(request, account, refused),
+    keyNames(visible, request),
+    readSpending(request, visible, range),
+    creditView(request, account, refused),
     readRefusals(request, callQueryOf(visible), LATEST_REFUSED),
   ]);
   const facts = account && accountFacts(account, names.size);
   const body = renderAccount({
-    ref, names, latest, account, credit, refusals, key: key?.metadata.name, done: grantedNotice(request, visible),
+    ref,
+    names,
+    latest,
+    account,
+    credit,
+    refusals,
+    key: key?.metadata.name,
+    done: grantedNotice(request, visible),
     calls: { groups: groupNames(request.deps), made: outputLabelOf(request.deps) },
-    facts, finding: facts && (await readAccountStatuses(request, [facts]))(facts),
+    facts,
+    finding: facts && (await readAccountStatuses(request, [facts]))(facts),
     spending: { range, spending, byKey: key === undefined, ...spendingLinks(visible, names) },
   });
   const scripts = [...WALLET_FILES.scripts, 'wallet.js'];
-  return { page: { title: `${key?.metadata.name ?? ref.name} · Wallet`, active: 'wallet', body, ...WALLET_FILES, scripts }, status: refused?.status ?? 200 };
+  return {
+    page: { title: `${key?.metadata.name ?? ref.name} · Wallet`, active: 'wallet', body, ...WALLET_FILES, scripts },
+    status: refused?.status ?? 200,
+  };
 }
 
 /** For people who may change the account. */
-async function creditView({ person, csrf, nowMs, query }: PageRequest, account:
-  | Account | undefined, refused: AccountPageOptions['refused']): Promise<CreditView | undefined> {
-  if (!account || !await person.may('patch', 'Account', account.metadata)) return undefined;
+async function creditView(
+  { person, csrf, nowMs, query }: PageRequest,
+  account: Account | undefined,
+  refused: AccountPageOptions['refused'],
+): Promise<CreditView | undefined> {
+  if (!account || !(await person.may('patch', 'Account', account.metadata))) return undefined;
   return {
-    account, csrf, errors: refused?.errors ?? [], form: refused?.form ?? emptyGrantForm(account, nowMs),
+    account,
+    csrf,
+    errors: refused?.errors ?? [],
+    form: refused?.form ?? emptyGrantForm(account, nowMs),
     open: refused !== undefined || query.has('credit'),
   };
 }
 
 /** If the ledger does not answer, the rest of the page is still shown. */
 async function readSpending(
-  { deps: { usage } }: PageRequest, visible: VisibleCalls, range: DayRange,
+  { deps: { usage } }: PageRequest,
+  visible: VisibleCalls,
+  range: DayRange,
 ): Promise<{ readonly spending: Spending; readonly latest: readonly UsageRecord[] | undefined }> {
   if (!usage) return { spending: 'Missing', latest: undefined };
   const query = callQueryOf(visible);
   try {
     const [spending, { calls }] = await Promise.all([
-      usage.sums({ ...query, sinceMs: range.sinceMs, untilMs: range.untilMs }), usage.page(query, { size: LATEST }),
+      usage.sums({ ...query, sinceMs: range.sinceMs, untilMs: range.untilMs }),
+      usage.page(query, { size: LATEST }),
     ]);
     return { spending, latest: calls };
   } catch (error) {
@@ -97,15 +130,19 @@ async function readSpending(
   }
 }
 
-function spendingLinks({ ref, key }: VisibleCalls, names: ReadonlyMap<string, string>): Pick<SpendingView,
-  | 'pathFor' | 'key' | 'modelPath'> {
+function spendingLinks(
+  { ref, key }: VisibleCalls,
+  names: ReadonlyMap<string, string>,
+): Pick<SpendingView, 'pathFor' | 'key' | 'modelPath'> {
   const own = key?.metadata.name ?? '';
   return {
     pathFor: (days) => accountPath(ref, undefined, { key: own, days: String(days) }),
     key: (uid) => {
       const name = names.get(uid);
-      return { name, path:
-        name === undefined ? accountPath(ref, 'calls', { uid }) : accountPath(ref, undefined, { key: name }) };
+      return {
+        name,
+        path: name === undefined ? accountPath(ref, 'calls', { uid }) : accountPath(ref, undefined, { key: name }),
+      };
     },
     modelPath: (model) => accountPath(ref, 'calls', { key: own, model }),
   };
@@ -119,7 +156,8 @@ function grantedNotice({ query }: PageRequest, { account }: VisibleCalls): strin
   return `${done} USD as ${grant.name}. It counts as soon as the proxies have it, which takes a moment.`;
 }
 
-const CHANGED_MEANWHILE = 'Somebody else has changed this account meanwhile; it is shown as it is now. Look at its ' +
+const CHANGED_MEANWHILE =
+  'Somebody else has changed this account meanwhile; it is shown as it is now. Look at its ' +
   'grants, and grant again if it is still right.';
 
 const NEGATIVE = 'A grant adds credit. To take some back, use “Take credit back”.';
@@ -143,18 +181,24 @@ async function grant(request: PageRequest): Promise<HandlerResult> {
 }
 
 /** Shows the form again with its errors; other errors get an error page. */
-async function refusedGrant(request: PageRequest, visible: VisibleCalls, {
-  form, error,
-}: { readonly form: GrantForm; readonly error: unknown }): Promise<HandlerResult> {
+async function refusedGrant(
+  request: PageRequest,
+  visible: VisibleCalls,
+  { form, error }: { readonly form: GrantForm; readonly error: unknown },
+): Promise<HandlerResult> {
   if (!(error instanceof AccessError)) throw error;
   if (error.reason === 'Invalid')
     return accountPage(request, visible, { refused: { form, errors: errorsOfRefusedGrant(error), status: 422 } });
   if (error.reason !== 'Conflict') throw error;
   const now = await readVisibleCalls(request);
   const { uid = '', generation = 0 } = now.account?.metadata ?? {};
-  return accountPage(request, now, { refused: {
-    form: { ...form, uid, generation }, errors: [{ field: undefined, message: CHANGED_MEANWHILE }], status: 409,
-  } });
+  return accountPage(request, now, {
+    refused: {
+      form: { ...form, uid, generation },
+      errors: [{ field: undefined, message: CHANGED_MEANWHILE }],
+      status: 409,
+    },
+  });
 }
 
 interface AccountView {
@@ -191,7 +235,8 @@ ${account && key === undefined ? renderGrants(account) : NOTHING}`;
 }
 
 function renderBalance({ facts, finding, key, credit }: AccountView): Html {
-  if (!facts) return html`<div class="notice"><p>You may not see this account. This is what its key <bdi>${key ?? ''}</bdi> has spent.</p></div>`;
+  if (!facts)
+    return html`<div class="notice"><p>You may not see this account. This is what its key <bdi>${key ?? ''}</bdi> has spent.</p></div>`;
   if (key !== undefined) return NOTHING;
   return html`${credit ? renderCreditDialog(credit) : NOTHING}
 ${renderFigures(facts, finding)}`;
@@ -201,18 +246,20 @@ function renderFigures(facts: AccountFacts, finding: AccountStatusFinding | unde
   const { balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd } = facts;
   const balance = balanceNanoUsd < 0n ? renderUsd(balanceNanoUsd) : renderRemaining(balanceNanoUsd);
   return html`<dl class="figures">
-<div><dt>Balance</dt><dd${balanceNanoUsd <= 0n
-  ? html` class="bad"`
-  : NOTHING}>${balance}<small>${finding ? renderStatusMark(finding) : NOTHING}</small></dd></div>
+<div><dt>Balance</dt><dd${
+    balanceNanoUsd <= 0n ? html` class="bad"` : NOTHING
+  }>${balance}<small>${finding ? renderStatusMark(finding) : NOTHING}</small></dd></div>
 <div><dt>Credit</dt><dd>${renderUsd(creditNanoUsd)}<small>all grants together</small></dd></div>
 <div><dt>Spent</dt><dd>${renderUsd(spentNanoUsd)}<small>since the first call</small></dd></div>
 <div><dt>Held now</dt><dd>${renderUsd(heldNanoUsd)}<small>by running calls, at most</small></dd></div>
 </dl>`;
 }
 
-function renderLatest({
-  ref, key, calls,
-}: AccountView, latest: readonly UsageRecord[], names: ReadonlyMap<string, string>): Html {
+function renderLatest(
+  { ref, key, calls }: AccountView,
+  latest: readonly UsageRecord[],
+  names: ReadonlyMap<string, string>,
+): Html {
   const parameters = { key: key ?? '' };
   return html`<section class="section" aria-labelledby="latest"><div class="section-head"><h2 id="latest">Latest calls</h2>
 <p><a href="${accountPath(ref, 'calls', parameters)}">All calls</a> · <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a></p></div>

@@ -17,9 +17,11 @@ async function showCall(request: PageRequest): Promise<HandlerResult> {
   const query = callQueryOf(visible, request.query.get('uid') ?? '');
   const callId = request.params['id'] ?? '';
   const [names, record, margins] = await Promise.all([
-    keyNames(visible, request), readRecord(request, query, callId), seesMargins(request),
+    keyNames(visible, request),
+    readRecord(request, query, callId),
+    seesMargins(request),
   ]);
-  const entry = await readEntry(request, { ...query, ...record && { keyUid: record.keyUid } }, callId);
+  const entry = await readEntry(request, { ...query, ...(record && { keyUid: record.keyUid }) }, callId);
   if (!record && !entry) throw new AccessError('NotFound', `There is no call ${callId} of this account that is kept.`);
   const { ref, key } = visible;
   const body = html`${renderWalletHead({ ref, key: key?.metadata.name, here: 'Call' })}
@@ -28,7 +30,9 @@ ${renderCallDetails({ record, entry, names, margins, groups: groupNames(request.
 }
 
 async function readRecord(
-  { query: parameters, deps: { usage } }: PageRequest, query: CallQuery, callId: string,
+  { query: parameters, deps: { usage } }: PageRequest,
+  query: CallQuery,
+  callId: string,
 ): Promise<UsageRecord | undefined> {
   const createdMs = Number(parameters.get('at') ?? NaN);
   if (!usage || !Number.isSafeInteger(createdMs) || createdMs < 0) return undefined;
@@ -37,7 +41,9 @@ async function readRecord(
 
 /** If the entry is missing, the rest of the page is still shown. */
 async function readEntry(
-  { deps: { activity, log } }: PageRequest, { accounts: [account], keyUid }: CallQuery, callId: string,
+  { deps: { activity, log } }: PageRequest,
+  { accounts: [account], keyUid }: CallQuery,
+  callId: string,
 ): Promise<ActivityEntry | undefined> {
   if (!activity || account === undefined || keyUid === undefined) return undefined;
   try {

@@ -30,22 +30,39 @@ async function showCalls(request: PageRequest): Promise<HandlerResult> {
   const { usage } = request.deps;
   const query = queryOf(visible, filter);
   const [names, margins, page, sums] = await Promise.all([
-    keyNames(visible, request), seesMargins(request),
+    keyNames(visible, request),
+    seesMargins(request),
     usage?.page(query, { size: PAGE_SIZE, ...(before === undefined ? {} : { before }) }),
     usage?.sums(query),
   ]);
   const head = renderWalletHead({ ref, key: key?.metadata.name, here: 'Calls' });
-  const body = page && sums
-    ? renderCalls({
-      ref, filter, names, unknownKey, groups: groupNames(request.deps), made: outputLabelOf(request.deps), margins,
-      sum: sumText(sums.all), models: modelNames(request.deps.resources().modelRoutes),
-      calls: page.calls, next: page.next, wholeSinceMs: page.wholeSinceMs,
-      older: before !== undefined, wholeAccount: account !== undefined,
-    })
-    : renderLedgerNotice('Missing');
-  return { page: {
-    title: `Calls · ${ref.name} · Wallet`, active: 'wallet', body: html`${head}\n${body}`, ...WALLET_FILES,
-  } };
+  const body =
+    page && sums
+      ? renderCalls({
+          ref,
+          filter,
+          names,
+          unknownKey,
+          groups: groupNames(request.deps),
+          made: outputLabelOf(request.deps),
+          margins,
+          sum: sumText(sums.all),
+          models: modelNames(request.deps.resources().modelRoutes),
+          calls: page.calls,
+          next: page.next,
+          wholeSinceMs: page.wholeSinceMs,
+          older: before !== undefined,
+          wholeAccount: account !== undefined,
+        })
+      : renderLedgerNotice('Missing');
+  return {
+    page: {
+      title: `Calls · ${ref.name} · Wallet`,
+      active: 'wallet',
+      body: html`${head}\n${body}`,
+      ...WALLET_FILES,
+    },
+  };
 }
 
 async function downloadCalls(request: PageRequest): Promise<HandlerResult> {
@@ -54,7 +71,8 @@ async function downloadCalls(request: PageRequest): Promise<HandlerResult> {
   if (!usage) return showCalls(request);
   const stem = `calls-${visible.ref.namespace}-${visible.ref.name}`.slice(0, MAX_STEM_LENGTH);
   const content = csvOf(usage, queryOf(visible, parseCallFilter(request.query)), {
-    groups: groupNames(request.deps), csv: usageCsv({ margins: await seesMargins(request) }),
+    groups: groupNames(request.deps),
+    csv: usageCsv({ margins: await seesMargins(request) }),
   });
   return { file: { name: `${stem}.csv`, contentType: 'text/csv; charset=utf-8', content } };
 }
@@ -65,9 +83,7 @@ interface CallsCsv {
 }
 
 /** Groups have the names that people know them by. */
-async function* csvOf(
-  usage: UsageStore, query: CallQuery, { groups, csv }: CallsCsv,
-): AsyncGenerator<string> {
+async function* csvOf(usage: UsageStore, query: CallQuery, { groups, csv }: CallsCsv): AsyncGenerator<string> {
   let piece = csv.head;
   for await (const record of usage.records(query)) {
     piece += csv.row({ ...record, group: groups.get(record.group) ?? record.group });
@@ -79,9 +95,12 @@ async function* csvOf(
 }
 
 function queryOf(visible: VisibleCalls, filter: CallListFilter): CallQuery {
-  return { ...callQueryOf(visible, filter.uid), ...momentsOf(filter), ...(filter.model === ''
-    ? {}
-    : { model: filter.model }), ...(filter.status ? { status: filter.status } : {}) };
+  return {
+    ...callQueryOf(visible, filter.uid),
+    ...momentsOf(filter),
+    ...(filter.model === '' ? {} : { model: filter.model }),
+    ...(filter.status ? { status: filter.status } : {}),
+  };
 }
 
 export const callsRoutes: readonly ConsoleRoute[] = [

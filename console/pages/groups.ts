@@ -30,13 +30,18 @@ async function showGroups(request: PageRequest): Promise<HandlerResult> {
 
 /** Open groups, and those of `names`. */
 function seenBy(list: PriceList, names: ReadonlySet<string>): PriceList {
-  const { pricing: { rows, groups } } = list;
+  const {
+    pricing: { rows, groups },
+  } = list;
   const seen = groups.filter(({ name, restricted }) => !restricted || names.has(name));
   const shown = new Set(seen.map(({ displayName }) => displayName));
-  return { ...list, pricing: {
-    rows: rows.map((row) => ({ ...row, enabledGroups: row.enabledGroups.filter((name) => shown.has(name)) })),
-    groups: seen,
-  } };
+  return {
+    ...list,
+    pricing: {
+      rows: rows.map((row) => ({ ...row, enabledGroups: row.enabledGroups.filter((name) => shown.has(name)) })),
+      groups: seen,
+    },
+  };
 }
 
 export const groupsRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/groups', handle: showGroups }];

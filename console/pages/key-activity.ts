@@ -34,10 +34,14 @@ async function showActivity(request: PageRequest): Promise<HandlerResult> {
   const ref = { namespace, name: apiKey.spec.accountRef.name };
   const visible: VisibleCalls = { ref, account: undefined, key: apiKey, unknownKey: undefined };
   const query: UsagePageQuery = {
-    ...parseUsageQuery(request.query, request.nowMs), key: `${namespace}/${name}`, uid: '', by: 'model',
+    ...parseUsageQuery(request.query, request.nowMs),
+    key: `${namespace}/${name}`,
+    uid: '',
+    by: 'model',
   };
   const [found, names, refusals] = await Promise.all([
-    readActivity(request, visible, query), keyNames(visible, request),
+    readActivity(request, visible, query),
+    keyNames(visible, request),
     readRefusals(request, callQueryOf(visible), LATEST_REFUSED),
   ]);
   const body = html`${typeof found === 'string' ? renderLedgerNotice(found) : renderSpending(request, { apiKey, query, series: found.series })}
@@ -53,7 +57,9 @@ interface Activity {
 
 /** If the ledger does not answer, the rest of the page is still shown. */
 async function readActivity(
-  { deps: { usage }, query: parameters }: PageRequest, visible: VisibleCalls, query: UsagePageQuery,
+  { deps: { usage }, query: parameters }: PageRequest,
+  visible: VisibleCalls,
+  query: UsagePageQuery,
 ): Promise<Activity | 'Missing' | 'Unavailable'> {
   if (!usage) return 'Missing';
   const before = parameters.get('before');
@@ -61,7 +67,7 @@ async function readActivity(
   try {
     const [series, calls] = await Promise.all([
       usage.series({ ...asked, sinceMs: query.sinceMs, untilMs: query.untilMs }, kindOf(query)),
-      usage.page(asked, { size: PAGE_SIZE, ...before !== null && { before } }),
+      usage.page(asked, { size: PAGE_SIZE, ...(before !== null && { before }) }),
     ]);
     return { series, calls };
   } catch (error) {
@@ -77,16 +83,21 @@ interface SpendingView {
 }
 
 function renderSpending({ deps }: PageRequest, { apiKey, query, series }: SpendingView): Html {
-  const { metadata: { uid = '', name }, spec } = apiKey;
+  const {
+    metadata: { uid = '', name },
+    spec,
+  } = apiKey;
   const key = { id: query.key, name, account: `${apiKey.metadata.namespace}/${spec.accountRef.name}`, lone: true };
   const scope = { accounts: [], keys: new Map([[uid, key]]), truncated: false };
   // the path names the key already
   const ranges = renderRanges(keyPath(apiKey, 'activity'), { ...query, key: '' }, {});
   return html`<div class="toolbar usage-range">${ranges}</div>
 ${renderMissing(series, query.sinceMs)}
-${series.sums.length === 0
-  ? html`<p class="none">No calls with this key in this time.</p>`
-  : renderUsageChart({ query, series, names: { scope, groups: groupNames(deps) } })}`;
+${
+  series.sums.length === 0
+    ? html`<p class="none">No calls with this key in this time.</p>`
+    : renderUsageChart({ query, series, names: { scope, groups: groupNames(deps) } })
+}`;
 }
 
 interface CallsView {
@@ -98,8 +109,7 @@ interface CallsView {
 function renderCalls({ deps, path, query }: PageRequest, { visible: { ref, key }, names, calls }: CallsView): Html {
   const name = key?.metadata.name ?? '';
   const older = query.has('before');
-  if (calls.calls.length === 0)
-    return older ? html`<p class="none">There are no older calls.</p>` : NOTHING;
+  if (calls.calls.length === 0) return older ? html`<p class="none">There are no older calls.</p>` : NOTHING;
   return html`<section class="section" aria-labelledby="calls"><div class="section-head"><h2 id="calls">Calls</h2>
 <p><a href="${accountPath(ref, 'calls', { key: name })}">Filter calls</a> · <a href="${accountPath(ref, 'calls.csv', { key: name })}">Download as CSV</a></p></div>
 ${renderCallsTable(calls.calls, { names, groups: groupNames(deps), made: outputLabelOf(deps), keyOf: () => name })}
@@ -110,7 +120,9 @@ function renderPager(path: string, query: URLSearchParams, next: string | undefi
   const older = query.has('before');
   if (!older && next === undefined) return NOTHING;
   const kept = { range: query.get('range') ?? '' };
-  return html`<nav class="pager" aria-label="Pages"><span></span><div class="actions">${older ? html`<a class="button small" href="${withParameters(path, kept)}">Newest</a>` : NOTHING}${next === undefined
-  ? NOTHING
-  : html`<a class="button small" rel="next" href="${withParameters(path, { ...kept, before: next })}">Older</a>`}</div></nav>`;
+  return html`<nav class="pager" aria-label="Pages"><span></span><div class="actions">${older ? html`<a class="button small" href="${withParameters(path, kept)}">Newest</a>` : NOTHING}${
+    next === undefined
+      ? NOTHING
+      : html`<a class="button small" rel="next" href="${withParameters(path, { ...kept, before: next })}">Older</a>`
+  }</div></nav>`;
 }

@@ -18,8 +18,9 @@ import { claimReveal, REVEAL_WINDOW_MS, isRevealed } from '../keys/key-reveal.ts
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import type { Backend } from '../views/fragments.ts';
 
-export const keyCreatedRoutes: readonly ConsoleRoute[] =
-  [{ method: 'GET', path: '/keys/:namespace/:name/created', handle: createdPage }];
+export const keyCreatedRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/keys/:namespace/:name/created', handle: createdPage },
+];
 
 /** Longer than generating a key takes: after this the page says so and stops polling. */
 const LATE_MS = 60_000;
@@ -33,11 +34,22 @@ async function createdPage(request: PageRequest): Promise<HandlerResult> {
   const apiKey = await requestedKey(request);
   const made = await findCreatedKey(request, apiKey);
   const view = {
-    apiKey, made, gatewayUrl: deps.gatewayUrl, call: callableModels(deps, apiKey)[0], backend: deps.access.backend,
+    apiKey,
+    made,
+    gatewayUrl: deps.gatewayUrl,
+    call: callableModels(deps, apiKey)[0],
+    backend: deps.access.backend,
   };
   if (query.has('part')) return { fragment: renderCreated(view) };
-  return { page: { title: `The key of ${apiKey.metadata.name}`, active:
-    'keys', body: renderCreatedPage(view), scripts: ['moments.js', 'copy.js', 'key-made.js'], styles: ['keys.css'] } };
+  return {
+    page: {
+      title: `The key of ${apiKey.metadata.name}`,
+      active: 'keys',
+      body: renderCreatedPage(view),
+      scripts: ['moments.js', 'copy.js', 'key-made.js'],
+      styles: ['keys.css'],
+    },
+  };
 }
 
 async function findCreatedKey(request: PageRequest, apiKey: ApiKey): Promise<CreatedKey> {
@@ -52,16 +64,19 @@ async function findCreatedKey(request: PageRequest, apiKey: ApiKey): Promise<Cre
   const found = await readKey(request, apiKey, keyHash);
   if (found === undefined) return waiting;
   if (found === 'Unreadable') return { state: 'Unreadable' };
-  return headOnly ||
-    await claimReveal(deps.state, keyHash, nowMs) ? { state: 'Shown', text: found.text } : { state: 'Over' };
+  return headOnly || (await claimReveal(deps.state, keyHash, nowMs))
+    ? { state: 'Shown', text: found.text }
+    : { state: 'Over' };
 }
 
 /**
  * The rotation that the address asks for: since when, and its key's hash once it is made. undefined: it is too late, or
  * a later rotation replaced it.
  */
-function askedFor({ query, nowMs }: PageRequest, { status = {} }: ApiKey):
-  | { readonly sinceMs: number; readonly keyHash: string | undefined } | undefined {
+function askedFor(
+  { query, nowMs }: PageRequest,
+  { status = {} }: ApiKey,
+): { readonly sinceMs: number; readonly keyHash: string | undefined } | undefined {
   const [rotation, sinceMs] = [numberOf(query.get('rotation')), numberOf(query.get('since'))];
   const inTime = sinceMs <= nowMs + CLOCK_SKEW_MS && nowMs < sinceMs + REVEAL_WINDOW_MS;
   const { keyHash, keyRotation = 0 } = status;
@@ -72,7 +87,9 @@ function askedFor({ query, nowMs }: PageRequest, { status = {} }: ApiKey):
 
 /** The key's text, once it has this hash: the Secret may still contain the previous key. */
 async function readKey(
-  { person, deps: { keyHashOf = sha256 } }: PageRequest, { metadata }: ApiKey, keyHash: string,
+  { person, deps: { keyHashOf = sha256 } }: PageRequest,
+  { metadata }: ApiKey,
+  keyHash: string,
 ): Promise<'Unreadable' | { readonly text: string } | undefined> {
   try {
     const text = await person.readKeyText(metadata);
@@ -119,41 +136,60 @@ const REFRESH_SECONDS = 2;
 function renderCreatedPage(view: CreatedView): Html {
   const { apiKey } = view;
   const { name, namespace } = apiKey.metadata;
-  return html`${renderKeyHead({ title: html`The key of <bdi>${name}</bdi>`, here: 'Key', above: {
-    path: keyPath(apiKey), label: name,
-  }, lede: html`API key in the namespace <bdi>${namespace}</bdi>` })}
+  return html`${renderKeyHead({
+    title: html`The key of <bdi>${name}</bdi>`,
+    here: 'Key',
+    above: {
+      path: keyPath(apiKey),
+      label: name,
+    },
+    lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
+  })}
 ${renderCreated(view)}`;
 }
 
 /** The part that changes once the key is there. */
 function renderCreated(view: CreatedView): Html {
   const { made, apiKey } = view;
-  return html`<div id="made" data-state="${made.state}"${made.state === 'Waiting' &&
-    !made.late ? html` data-refresh="${REFRESH_SECONDS}"` : NOTHING}>${renderCreatedState(view)}
-<div class="form-actions">${made.state === 'Shown'
-  ? html`<a class="button primary" href="${keyPath(apiKey)}">I have kept it</a>`
-  : html`<a class="button" href="${keyPath(apiKey)}">Go to the key</a>`}<a class="button" href="/keys">All keys</a></div></div>`;
+  return html`<div id="made" data-state="${made.state}"${
+    made.state === 'Waiting' && !made.late ? html` data-refresh="${REFRESH_SECONDS}"` : NOTHING
+  }>${renderCreatedState(view)}
+<div class="form-actions">${
+    made.state === 'Shown'
+      ? html`<a class="button primary" href="${keyPath(apiKey)}">I have kept it</a>`
+      : html`<a class="button" href="${keyPath(apiKey)}">Go to the key</a>`
+  }<a class="button" href="/keys">All keys</a></div></div>`;
 }
 
 function renderCreatedState(view: CreatedView): Html {
   const { made } = view;
   switch (made.state) {
-    case 'Shown': return renderShown(view, made.text);
-    case 'Waiting': return renderWaiting(view, made.late);
-    case 'Unreadable': return renderUnreadable(view);
-    case 'Over': return renderOver(view);
-    case 'Provided': return renderProvided(view);
+    case 'Shown':
+      return renderShown(view, made.text);
+    case 'Waiting':
+      return renderWaiting(view, made.late);
+    case 'Unreadable':
+      return renderUnreadable(view);
+    case 'Over':
+      return renderOver(view);
+    case 'Provided':
+      return renderProvided(view);
   }
 }
 
 function renderShown({ apiKey, gatewayUrl, call }: CreatedView, text: string): Html {
   const { readiness } = factsOf(apiKey);
   const snippets = snippetsOf({
-    url: gatewayUrl ?? EXAMPLE_URL, key: text, ...call ?? { model: EXAMPLE_MODEL, endpoint: 'Chat' },
+    url: gatewayUrl ?? EXAMPLE_URL,
+    key: text,
+    ...(call ?? { model: EXAMPLE_MODEL, endpoint: 'Chat' }),
   });
-  const placeholders = [...(gatewayUrl === undefined
-    ? [`${EXAMPLE_URL} stands for the gateway's address, which this console was not told`]
-    : []), ...(call === undefined ? [`${EXAMPLE_MODEL} for a model's name`] : [])];
+  const placeholders = [
+    ...(gatewayUrl === undefined
+      ? [`${EXAMPLE_URL} stands for the gateway's address, which this console was not told`]
+      : []),
+    ...(call === undefined ? [`${EXAMPLE_MODEL} for a model's name`] : []),
+  ];
   return html`<p class="key-once"><b>Keep it now: it is shown only this once.</b> Whoever has it can spend your money, so treat it like a password.</p>
 <div class="secret"><code id="key-text">${text}</code><button type="button" class="button small" data-copy="key-text" hidden>Copy</button></div>
 ${readiness.state === 'NotReady' && !readiness.underWay ? html`<div class="notice warn" id="not-ready"><p><b>It does not work yet: ${readiness.reason}.</b> ${readiness.message}</p></div>` : NOTHING}
@@ -195,9 +231,12 @@ function renderProvided({ apiKey, backend }: CreatedView): Html {
   const ready = factsOf(apiKey).readiness.state === 'Ready';
   return html`<div class="empty" id="provided"><h2>${ready ? 'Your key works' : 'It works once its Secret is there'}</h2>
 <p>The gateway takes the key from the entry <code>apiKey</code> of the Secret <code>${secret}</code>, and never writes it.</p>
-<pre class="code">${preformatted(backend === 'Kubernetes'
-  ? `kubectl create secret generic ${secret} -n ${namespace} --from-literal=apiKey=sk-YOUR-KEY
-kubectl label secret ${secret} -n ${namespace} ${KEY_LABEL}=${name}` : secretManifest(namespace, secret))}</pre></div>`;
+<pre class="code">${preformatted(
+    backend === 'Kubernetes'
+      ? `kubectl create secret generic ${secret} -n ${namespace} --from-literal=apiKey=sk-YOUR-KEY
+kubectl label secret ${secret} -n ${namespace} ${KEY_LABEL}=${name}`
+      : secretManifest(namespace, secret),
+  )}</pre></div>`;
 }
 
 function secretManifest(namespace: string, name: string): string {

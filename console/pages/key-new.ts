@@ -2,7 +2,15 @@
 import type { ApiKey, ApiKeySpec } from '#crds/types.gen.ts';
 import { AccessError } from '../access/access.ts';
 import {
-  copyOfKey, errorsOfFields, errorsOfRefusal, faultsOfNewKey, MODEL_BOXES, nameOf, newKeyForm, readKeyForm, specOfForm,
+  copyOfKey,
+  errorsOfFields,
+  errorsOfRefusal,
+  faultsOfNewKey,
+  MODEL_BOXES,
+  nameOf,
+  newKeyForm,
+  readKeyForm,
+  specOfForm,
 } from '../forms/api-key.ts';
 import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
 import { schemaFaults } from '../forms/schema-faults.ts';
@@ -20,8 +28,19 @@ export const keyNewRoutes: readonly ConsoleRoute[] = [
 
 /** The controls of the form that can show an error. */
 const CONTROLS: readonly KeyField[] = [
-  'namespace', 'name', 'account', 'enabled', 'group', 'limitUsd', 'period', 'whenShort', 'expires', 'models',
-  'maxConcurrency', 'keyType', 'secret',
+  'namespace',
+  'name',
+  'account',
+  'enabled',
+  'group',
+  'limitUsd',
+  'period',
+  'whenShort',
+  'expires',
+  'models',
+  'maxConcurrency',
+  'keyType',
+  'secret',
 ];
 const PAGE = { title: 'Create a key', active: 'keys', styles: ['keys.css'] } as const;
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
@@ -39,13 +58,11 @@ interface Choices {
 async function newKeyPage(request: PageRequest): Promise<HandlerResult> {
   const copied = await copiedKey(request);
   if (copied) return returnForm(request, copyOfKey(copied), { errors: [], status: 200 });
-  const [wanted = '', account] =
-    (request.query.get('account') ?? request.query.get('namespace') ?? '').split('/', 2);
+  const [wanted = '', account] = (request.query.get('account') ?? request.query.get('namespace') ?? '').split('/', 2);
   const choices = await readChoices(request, wanted);
   if (!choices) return mayNotCreate(request, wanted);
   const place = usualPlace(choices, { namespace: wanted, account }, request.deps.gatewayNamespace);
-  const groups =
-    groupsOfNamespaces(request, place.namespace === '' ? choices.namespaces : [place.namespace], '');
+  const groups = groupsOfNamespaces(request, place.namespace === '' ? choices.namespaces : [place.namespace], '');
   const group = defaultGroup(groups, choices.latest)?.name ?? '';
   return formPage(request, { ...newKeyForm(place.namespace), ...place, group }, { choices, errors: [], status: 200 });
 }
@@ -64,10 +81,13 @@ interface Wanted {
 
 /** The namespace and the account that are chosen already; empty: none. */
 function usualPlace(
-  choices: Choices, wanted: Wanted, gatewayNamespace: string,
+  choices: Choices,
+  wanted: Wanted,
+  gatewayNamespace: string,
 ): Pick<KeyForm, 'namespace' | 'account'> {
   const { payers = [], latest } = choices;
-  const isWanted = ({ namespace, name }: Payer): boolean => wanted.namespace === '' ||
+  const isWanted = ({ namespace, name }: Payer): boolean =>
+    wanted.namespace === '' ||
     (namespace === wanted.namespace && (wanted.account === undefined || name === wanted.account));
   const payer = defaultPayer(payers.filter(isWanted), latest, gatewayNamespace);
   if (payer) return { namespace: payer.namespace, account: payer.name };
@@ -90,12 +110,17 @@ async function readChoices({ person, deps }: PageRequest, wanted: string): Promi
   const namespaces = known.includes(wanted) || wanted === '' ? known : [...known, wanted];
   if (namespaces.length === 0) return undefined;
   // the list has the namespaces that the console knows; there may be others
-  if (!known.includes(wanted) && wanted !== '' &&
-    !(NAMESPACE.test(wanted) && await person.may('create', 'ApiKey', { namespace: wanted }))) return undefined;
+  if (
+    !known.includes(wanted) &&
+    wanted !== '' &&
+    !(NAMESPACE.test(wanted) && (await person.may('create', 'ApiKey', { namespace: wanted })))
+  )
+    return undefined;
   const [accounts, keys] = await Promise.all([person.list('Account'), person.list('ApiKey')]);
   const own = accounts.objects.filter(({ spec }) => spec.gatewayNamespace === deps.gatewayNamespace);
   return {
-    namespaces, payers: accounts.allowed ? payersOf(own, namespaces) : undefined,
+    namespaces,
+    payers: accounts.allowed ? payersOf(own, namespaces) : undefined,
     latest: latestKey(keys.objects.filter(({ metadata }) => namespaces.includes(metadata.namespace))),
   };
 }
@@ -110,7 +135,7 @@ async function createKey(request: PageRequest): Promise<HandlerResult> {
     errorsOfFields(schemaFaults(deps.schemas, 'ApiKey', { ...object, spec }), CONTROLS);
   const errors = [
     ...faultsOfNewKey({ ...form, name }, { gatewayNamespace: deps.gatewayNamespace, nowMs, refused }),
-    ...await groupFault(request, form),
+    ...(await groupFault(request, form)),
   ];
   const { value: spec } = specOfForm(form, deps.gatewayNamespace);
   if (errors.length > 0 || !spec) return returnForm(request, form, { errors, status: 422 });
@@ -145,7 +170,9 @@ async function returnForm(request: PageRequest, form: KeyForm, returned: Returne
 }
 
 async function formPage(
-  request: PageRequest, form: KeyForm, { errors, status, choices }: Returned & { readonly choices: Choices },
+  request: PageRequest,
+  form: KeyForm,
+  { errors, status, choices }: Returned & { readonly choices: Choices },
 ): Promise<HandlerResult> {
   const { csrf, deps, person } = request;
   const { payers, namespaces } = choices;
@@ -156,7 +183,12 @@ async function formPage(
     return { page: { ...PAGE, body: renderNoAccount({ namespaces, where, backend: deps.access.backend }) }, status };
   }
   const body = renderNewKey({
-    form, errors, payers, namespaces, csrf, others: [],
+    form,
+    errors,
+    payers,
+    namespaces,
+    csrf,
+    others: [],
     withoutAccount: where.filter((namespace) => !within.includes(namespace)),
     groups: groupsOfNamespaces(request, within.length === 0 ? namespaces : within, form.group),
     chosenPayer: form.account === '' ? '' : idOf({ namespace: form.namespace, name: form.account }),

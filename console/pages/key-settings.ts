@@ -4,7 +4,13 @@ import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
 import {
-  errorsOfFields, errorsOfRefusal, formOfKey, MODEL_BOXES, readKeyForm, specOfForm, withoutFaults,
+  errorsOfFields,
+  errorsOfRefusal,
+  formOfKey,
+  MODEL_BOXES,
+  readKeyForm,
+  specOfForm,
+  withoutFaults,
 } from '../forms/api-key.ts';
 import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
 import { EDIT_ROWS, mergeForms, patchOfForm, readBase, writeBase } from '../forms/key-changes.ts';
@@ -26,8 +32,16 @@ export const keySettingsRoutes: readonly ConsoleRoute[] = [
 ];
 
 /** The controls of the edit form that can show an error. */
-const CONTROLS: readonly KeyField[] =
-  ['enabled', 'group', 'limitUsd', 'period', 'whenShort', 'expires', 'models', 'maxConcurrency'];
+const CONTROLS: readonly KeyField[] = [
+  'enabled',
+  'group',
+  'limitUsd',
+  'period',
+  'whenShort',
+  'expires',
+  'models',
+  'maxConcurrency',
+];
 
 /** What the form shows. */
 interface Shown {
@@ -47,9 +61,16 @@ async function keyPage(request: PageRequest, apiKey: ApiKey, returned: Shown): P
   const groups = groupsOfNamespace(request, namespace, apiKey.spec.groupRef.name);
   const mayChange = await person.may('patch', 'ApiKey', { namespace, name });
   const body = renderEditKey({
-    apiKey, groups, csrf, mayChange, backend: deps.access.backend,
-    form: returned.form, errors: returned.errors, others: returned.others ??
-      [], conflict: returned.others !== undefined, done: returned.done,
+    apiKey,
+    groups,
+    csrf,
+    mayChange,
+    backend: deps.access.backend,
+    form: returned.form,
+    errors: returned.errors,
+    others: returned.others ?? [],
+    conflict: returned.others !== undefined,
+    done: returned.done,
   });
   return keyTabPage(request, apiKey, { tab: 'settings', body, scripts: ['key-form.js'], status: returned.status });
 }
@@ -78,7 +99,8 @@ async function saveKey(request: PageRequest): Promise<HandlerResult> {
 
 /** With what the API would refuse beside it. */
 function allFaults(
-  { deps }: PageRequest, { metadata, spec }: ApiKey,
+  { deps }: PageRequest,
+  { metadata, spec }: ApiKey,
   { typed, own }: { readonly typed: KeyForm; readonly own: readonly FormError[] },
 ): FormError[] {
   const { value } = specOfForm(withoutFaults(typed, own), spec.gatewayNamespace);
@@ -88,14 +110,17 @@ function allFaults(
   return [...own, ...refused.filter(({ field }) => field !== undefined && own.every((each) => each.field !== field))];
 }
 
-async function refusedPage(request: PageRequest, {
-  live, typed, error,
-}: { readonly live: ApiKey; readonly typed: KeyForm; readonly error: AccessError }): Promise<HandlerResult> {
+async function refusedPage(
+  request: PageRequest,
+  { live, typed, error }: { readonly live: ApiKey; readonly typed: KeyForm; readonly error: AccessError },
+): Promise<HandlerResult> {
   if (error.reason === 'Conflict')
     return conflictPage(request, await requestedKeyWithUid(request, live.metadata.uid ?? ''), typed);
   if (error.reason !== 'Invalid' && error.reason !== 'Forbidden') throw error;
   return keyPage(request, live, {
-    form: typed, errors: errorsOfRefusal(error, CONTROLS), status: error.reason === 'Invalid' ? 422 : 403,
+    form: typed,
+    errors: errorsOfRefusal(error, CONTROLS),
+    status: error.reason === 'Invalid' ? 422 : 403,
   });
 }
 
@@ -140,9 +165,11 @@ ${conflict ? renderConflict(view) : errorSummary(errors, (field) => FIELD_LABELS
 
 function renderForm(view: EditKeyView): Html {
   const { apiKey, csrf, mayChange, conflict } = view;
-  return html`${mayChange
-    ? NOTHING
-    : html`<div class="notice" id="read-only"><p>You may look at this key, but not change it. ${renderMissingRight(view.backend, 'patch', apiKey.metadata.namespace)}</p></div>`}
+  return html`${
+    mayChange
+      ? NOTHING
+      : html`<div class="notice" id="read-only"><p>You may look at this key, but not change it. ${renderMissingRight(view.backend, 'patch', apiKey.metadata.namespace)}</p></div>`
+  }
 <form class="form key-form" id="key-form" method="post" action="${keyPath(apiKey, 'settings')}">${csrfField(csrf)}<input type="hidden" name="uid" value="${apiKey.metadata.uid ?? ''}"><input type="hidden" name="generation" value="${apiKey.metadata.generation ?? 0}"><input type="hidden" name="base" value="${writeBase(formOfKey(apiKey))}">
 <fieldset class="form key-fields"${flag('disabled', !mayChange)}><legend class="vh">Settings of the key</legend>
 ${renderKeyFields(view)}
@@ -154,14 +181,17 @@ ${mayChange ? html`<div class="form-actions"><button type="submit" class="button
 function renderConflict({ others }: EditKeyView): Html {
   const clash = others.some(({ typed }) => typed !== undefined);
   return html`<section class="notice warn key-conflict" role="alert" id="conflict" aria-labelledby="conflict-title"><h2 id="conflict-title">Somebody else has changed this key meanwhile</h2>
-${others.length === 0
+${
+  others.length === 0
     ? html`<p>None of the fields below has changed. Nothing of yours is saved yet: look once more, and send the form again.</p>`
     : html`<p>Nothing of yours is saved yet. The form shows their changes; ${clash ? 'where you both typed, it keeps yours.' : 'what you typed stands on top of them.'}</p>
 <div class="table-box" tabindex="0" role="region" aria-label="What has changed"><table class="table"><caption class="vh">What has changed</caption><thead><tr><th scope="col">Field</th><th scope="col">It was</th><th scope="col">They made it</th><th scope="col">You typed</th></tr></thead>
-<tbody>${others.map(renderChange)}</tbody></table></div>`}</section>`;
+<tbody>${others.map(renderChange)}</tbody></table></div>`
+}</section>`;
 }
 
 function renderChange({ field, was, now, typed }: ConcurrentChange): Html {
-  return html`<tr data-field="${field}"><th scope="row">${EDIT_ROWS[field].label}</th><td class="wrap">${was ??
-    html`<span class="soft">Unknown</span>`}</td><td class="wrap">${now}</td><td class="wrap">${typed ?? html`<span class="soft">Nothing</span>`}</td></tr>`;
+  return html`<tr data-field="${field}"><th scope="row">${EDIT_ROWS[field].label}</th><td class="wrap">${
+    was ?? html`<span class="soft">Unknown</span>`
+  }</td><td class="wrap">${now}</td><td class="wrap">${typed ?? html`<span class="soft">Nothing</span>`}</td></tr>`;
 }

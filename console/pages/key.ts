@@ -21,9 +21,11 @@ async function showKey(request: PageRequest): Promise<HandlerResult> {
   const { person, deps, nowMs, csrf } = request;
   const apiKey = await requestedKey(request);
   const { namespace, name } = apiKey.metadata;
-  const [mayChange, statusOf] =
-    await Promise.all([person.may('patch', 'ApiKey', { namespace, name }), readKeyStatuses(request, [apiKey])]);
-  const body = html`${renderDone(request)}${renderKeyOverview({ apiKey, finding: statusOf(apiKey), nowMs, group: groupNames(deps).get(apiKey.spec.groupRef.name) ?? apiKey.spec.groupRef.name, changeLimit: mayChange ? renderLimitDialog(apiKey, csrf) : NOTHING, })}`;
+  const [mayChange, statusOf] = await Promise.all([
+    person.may('patch', 'ApiKey', { namespace, name }),
+    readKeyStatuses(request, [apiKey]),
+  ]);
+  const body = html`${renderDone(request)}${renderKeyOverview({ apiKey, finding: statusOf(apiKey), nowMs, group: groupNames(deps).get(apiKey.spec.groupRef.name) ?? apiKey.spec.groupRef.name, changeLimit: mayChange ? renderLimitDialog(apiKey, csrf) : NOTHING })}`;
   return keyTabPage(request, apiKey, { tab: 'overview', body });
 }
 

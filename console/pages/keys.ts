@@ -8,7 +8,15 @@ import { accountIdOf } from '../../operator/store/resources.ts';
 import { AccessError } from '../access/access.ts';
 import type { PersonAccess } from '../access/access.ts';
 import {
-  findRows, formatSort, isFiltered, KEY_COLUMNS, keyRows, KEYS_PER_PAGE, keysPath, parseKeysQuery, selectKeys,
+  findRows,
+  formatSort,
+  isFiltered,
+  KEY_COLUMNS,
+  keyRows,
+  KEYS_PER_PAGE,
+  keysPath,
+  parseKeysQuery,
+  selectKeys,
 } from '../keys/keys-query.ts';
 import type { KeysQuery, KeysSelection } from '../keys/keys-query.ts';
 import { groupNames } from '../keys/key-choices.ts';
@@ -18,7 +26,13 @@ import { keysCsv } from '../keys/keys-csv.ts';
 import { COLUMN_TITLES, renderKeysTable } from '../keys/keys-table.ts';
 import type { KeyRights } from '../keys/keys-table.ts';
 import {
-  changeKey, keyPath, keyRef, readSwitchValue, requestedKeyWithUid, SWITCH_FORM, switchValue,
+  changeKey,
+  keyPath,
+  keyRef,
+  readSwitchValue,
+  requestedKeyWithUid,
+  SWITCH_FORM,
+  switchValue,
 } from '../keys/requested-key.ts';
 import type { SwitchRequest } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
@@ -64,16 +78,24 @@ async function keysPart(request: PageRequest, query: KeysQuery, known: string): 
 }
 
 /** undefined: the person may see no keys anywhere. */
-async function keysView(request: PageRequest, query: KeysQuery, done: string | undefined): Promise<
-  KeysView | undefined
-> {
+async function keysView(
+  request: PageRequest,
+  query: KeysQuery,
+  done: string | undefined,
+): Promise<KeysView | undefined> {
   const { person, deps, csrf, nowMs } = request;
   const [listing, rights] = await Promise.all([person.list('ApiKey'), keyRights(person)]);
   if (!listing.allowed && rights.create.length === 0) return undefined;
   const statusOf = await readKeyStatuses(request, listing.objects);
   const selection = selectKeys(listing.objects, query, { statusOf, groupNames: groupNames(deps) });
   return {
-    selection, query: { ...query, page: selection.page }, rights, csrf, nowMs, backend: deps.access.backend, done,
+    selection,
+    query: { ...query, page: selection.page },
+    rights,
+    csrf,
+    nowMs,
+    backend: deps.access.backend,
+    done,
     off: switchedOff(request, listing.objects, rights),
   };
 }
@@ -89,7 +111,9 @@ async function downloadKeys(request: PageRequest): Promise<HandlerResult> {
 
 async function keyRights(person: PersonAccess): Promise<KeyRights> {
   const [create, change, remove] = await Promise.all([
-    person.namespaces('create', 'ApiKey'), person.namespaces('patch', 'ApiKey'), person.namespaces('delete', 'ApiKey'),
+    person.namespaces('create', 'ApiKey'),
+    person.namespaces('patch', 'ApiKey'),
+    person.namespaces('delete', 'ApiKey'),
   ]);
   return { create, change: new Set(change), remove: new Set(remove) };
 }
@@ -123,7 +147,8 @@ function isConflict(error: unknown): boolean {
 /** Returns to the same view with an offer to undo, or the list for the script. */
 function switchedAnswer(request: PageRequest, { enabled }: SwitchRequest): Promise<HandlerResult> | HandlerResult {
   const { form, params } = request;
-  if (form.get('back') === 'key') return { redirect: `${keyPath({ metadata: keyRef(request) })}?done=${enabled ? 'on' : 'off'}` };
+  if (form.get('back') === 'key')
+    return { redirect: `${keyPath({ metadata: keyRef(request) })}?done=${enabled ? 'on' : 'off'}` };
   const view = viewOf(form.get('view') ?? '');
   if (form.has('part')) return keysPart(request, view, '');
   const path = keysPath(view);
@@ -134,8 +159,12 @@ function switchedAnswer(request: PageRequest, { enabled }: SwitchRequest): Promi
 /** The key that was switched off on the way here, if it is off and the person may switch it on. */
 function switchedOff({ query }: PageRequest, apiKeys: readonly ApiKey[], { change }: KeyRights): ApiKey | undefined {
   const off = query.get('off');
-  return off === null ? undefined : apiKeys.find(({ metadata: { namespace, name }, spec }) =>
-    off === `${namespace}/${name}` && !spec.enabled && change.has(namespace));
+  return off === null
+    ? undefined
+    : apiKeys.find(
+        ({ metadata: { namespace, name }, spec }) =>
+          off === `${namespace}/${name}` && !spec.enabled && change.has(namespace),
+      );
 }
 
 /** keys.js shows the same after a switch, and removes it after ten seconds. */
@@ -168,11 +197,15 @@ function renderKeys(view: KeysView): Html {
   const empty = selection.total === 0;
   return html`${renderKeysHead(rights.create.length > 0 && !empty)}
 ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
-${empty ? renderNoKeys(rights.create.length > 0, view.backend) : html`${renderFilters(selection, query)}
+${
+  empty
+    ? renderNoKeys(rights.create.length > 0, view.backend)
+    : html`${renderFilters(selection, query)}
 <form method="post" id="${SWITCH_FORM}">${csrfField(csrf)}<input type="hidden" name="view" value="${keysPath(query)}"></form>
 <div class="bar-line"><p class="count" id="keys-count" role="status">${countText(view)}</p><p><a id="keys-csv" href="${keysPath({ ...query, page: 1 }, '/keys.csv')}">Download as CSV</a></p></div>
 ${renderUndo(off)}
-<div id="keys" data-version="${versionOf(view)}">${renderList(view)}</div>`}`;
+<div id="keys" data-version="${versionOf(view)}">${renderList(view)}</div>`
+}`;
 }
 
 /** The heading, with a link to a new key for people who may create one. */
@@ -197,8 +230,9 @@ function renderList(view: KeysView): Html {
 
 function renderFilters({ namespaces, groups, statuses, total }: KeysSelection, query: KeysQuery): Html {
   const names = namespaces.map((name) => [name, name] as const);
-  const held = KEY_STATUSES.filter((status) => statuses.has(status)).map((status) =>
-    [status, `${KEY_STATUS_LABELS[status]} (${formatCount(statuses.get(status) ?? 0)})`] as const);
+  const held = KEY_STATUSES.filter((status) => statuses.has(status)).map(
+    (status) => [status, `${KEY_STATUS_LABELS[status]} (${formatCount(statuses.get(status) ?? 0)})`] as const,
+  );
   return html`<form class="filters keys-filters" id="keys-filters" method="get" action="/keys" role="search" aria-label="API keys">
 <label class="search"><span>Search</span><input type="search" name="q" value="${query.text}" placeholder="Name, namespace, prefix or group" autocomplete="off" spellcheck="false"></label>
 <label><span>Status</span>${select('status', `All (${formatCount(total)})`, held, query.status ?? '')}</label>
@@ -211,19 +245,23 @@ function renderFilters({ namespaces, groups, statuses, total }: KeysSelection, q
 
 /** Shown on phones, where the table has no head. */
 function sortChoice({ sort }: KeysQuery): Html {
-  const orders = KEY_COLUMNS.flatMap((column) => [{ column, descending: false }, { column, descending: true }]);
-  return html`<select name="sort">${orders.map((order) => (
-    html`<option value="${formatSort(order)}"${flag('selected', order.column === sort.column && order.descending === sort.descending)}>${COLUMN_TITLES[order.column]} ${order.descending ? '↓' : '↑'}</option>`))}</select>`;
+  const orders = KEY_COLUMNS.flatMap((column) => [
+    { column, descending: false },
+    { column, descending: true },
+  ]);
+  return html`<select name="sort">${orders.map(
+    (order) =>
+      html`<option value="${formatSort(order)}"${flag('selected', order.column === sort.column && order.descending === sort.descending)}>${COLUMN_TITLES[order.column]} ${order.descending ? '↓' : '↑'}</option>`,
+  )}</select>`;
 }
 
 /** Of values with their labels. A value that is chosen although nothing has it any more is still shown as chosen. */
-function select(
-  name: string, all: string, values: readonly (readonly [string, string])[], chosen: string,
-): Html {
+function select(name: string, all: string, values: readonly (readonly [string, string])[], chosen: string): Html {
   const known = chosen === '' || values.some(([value]) => value === chosen);
   const options = known ? values : [...values, [chosen, labelOf(chosen)] as const];
-  return html`<select name="${name}"><option value="">${all}</option>${options.map(([value, label]) =>
-    html`<option value="${value}"${flag('selected', value === chosen)}>${label}</option>`)}</select>`;
+  return html`<select name="${name}"><option value="">${all}</option>${options.map(
+    ([value, label]) => html`<option value="${value}"${flag('selected', value === chosen)}>${label}</option>`,
+  )}</select>`;
 }
 
 function labelOf(value: string): string {
@@ -246,20 +284,31 @@ function countText({ selection: { matches, total } }: KeysView): string {
 
 /** Changes whenever the list would look different, except for relative times. */
 function versionOf({ selection: { rows, matches, total, page }, query, rights }: KeysView): string {
-  const shown = rows.map(({ facts: { apiKey: { metadata, spec, status } }, finding, group }) =>
-    [metadata.namespace, metadata.name, metadata.uid, spec, status, finding, group]);
-  return hash('sha256', JSON.stringify([
-    shown, matches, total, page, keysPath(query), [...rights.change], [...rights.remove],
-  ]), 'base64url').slice(0, 16);
+  const shown = rows.map(
+    ({
+      facts: {
+        apiKey: { metadata, spec, status },
+      },
+      finding,
+      group,
+    }) => [metadata.namespace, metadata.name, metadata.uid, spec, status, finding, group],
+  );
+  return hash(
+    'sha256',
+    JSON.stringify([shown, matches, total, page, keysPath(query), [...rights.change], [...rights.remove]]),
+    'base64url',
+  ).slice(0, 16);
 }
 
 /** There is no key at all. */
 function renderNoKeys(mayCreate: boolean, backend: Backend): Html {
   return html`<div class="empty" id="no-keys"><h2>No keys yet</h2>
 <p>With an API key, a program calls the models that its group opens: with the OpenAI or the Anthropic SDK, at this gateway's address.</p>
-${mayCreate
+${
+  mayCreate
     ? html`<div class="actions"><a class="button primary" href="/keys/new">Create your first key</a></div>`
-    : html`<p>You may see keys, but not create any. ${renderMissingRight(backend, 'create')}</p>`}</div>`;
+    : html`<p>You may see keys, but not create any. ${renderMissingRight(backend, 'create')}</p>`
+}</div>`;
 }
 
 /** There are keys, but none matches the filter. */

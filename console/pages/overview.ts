@@ -25,7 +25,10 @@ const FINE: ReadonlySet<KeyStatus> = new Set<KeyStatus>(['Active', 'Disabled', '
 async function showOverview(request: PageRequest): Promise<HandlerResult> {
   if (request.person.ownKey) return { redirect: homeOf(request.person) };
   const [accounts, { keys, allKeys }, spending, failing] = await Promise.all([
-    readAccounts(request), readKeys(request), readSpending(request), readFailing(request),
+    readAccounts(request),
+    readKeys(request),
+    readSpending(request),
+    readFailing(request),
   ]);
   const body = renderOverview({ accounts, keys, allKeys, spending, failing, gatewayUrl: request.deps.gatewayUrl });
   return { page: { title: 'Overview', active: 'overview', body, ...WALLET_FILES } };
@@ -35,22 +38,30 @@ async function readAccounts(request: PageRequest): Promise<AccountLine[]> {
   const { objects } = await request.person.list('Account');
   const accounts = objects.map((account) => accountFacts(account, 0));
   const statusOf = await readAccountStatuses(request, accounts);
-  return accounts.map((facts) => ({ facts, status: statusOf(facts) })).sort((a, b) =>
-    ACCOUNT_STATUSES.indexOf(a.status.status) - ACCOUNT_STATUSES.indexOf(b.status.status) ||
-      Number(a.facts.balanceNanoUsd - b.facts.balanceNanoUsd));
+  return accounts
+    .map((facts) => ({ facts, status: statusOf(facts) }))
+    .sort(
+      (a, b) =>
+        ACCOUNT_STATUSES.indexOf(a.status.status) - ACCOUNT_STATUSES.indexOf(b.status.status) ||
+        Number(a.facts.balanceNanoUsd - b.facts.balanceNanoUsd),
+    );
 }
 
 async function readKeys(request: PageRequest): Promise<{ readonly keys: KeyLine[]; readonly allKeys: number }> {
   const { objects } = await request.person.list('ApiKey');
   const statusOf = await readKeyStatuses(request, objects);
-  const keys = objects.map((apiKey) => ({ apiKey, status: statusOf(apiKey) }))
+  const keys = objects
+    .map((apiKey) => ({ apiKey, status: statusOf(apiKey) }))
     .filter(({ status }) => !FINE.has(status.status))
     .sort((a, b) => KEY_STATUSES.indexOf(a.status.status) - KEY_STATUSES.indexOf(b.status.status));
   return { keys, allKeys: objects.length };
 }
 
 async function readSpending(request: PageRequest): Promise<Overview['spending']> {
-  const { deps: { usage }, nowMs } = request;
+  const {
+    deps: { usage },
+    nowMs,
+  } = request;
   if (!usage) return 'Missing';
   const scope = await readScope(request);
   if (scope.accounts.length === 0 && scope.keys.size === 0) return monthSummary([], nowMs);
@@ -68,7 +79,8 @@ async function readSpending(request: PageRequest): Promise<Overview['spending']>
 async function readFailing(request: PageRequest): Promise<readonly ChannelHealth[] | undefined> {
   const { objects, allowed } = await request.person.list('ModelRoute');
   if (!allowed) return undefined;
-  return channelHealth(objects, await readReports(request)).filter(({ figures }) => (figures?.failed ?? 0) > 0)
+  return channelHealth(objects, await readReports(request))
+    .filter(({ figures }) => (figures?.failed ?? 0) > 0)
     .sort((a, b) => (b.figures?.failed ?? 0) - (a.figures?.failed ?? 0));
 }
 

@@ -15,7 +15,12 @@ export const playgroundRoutes: readonly ConsoleRoute[] = [
 /** Longer lists are not shown; the key's own page links here. */
 const MAX_KEYS = 200;
 const PATHS: ReadonlySet<string> = new Set([
-  '/v1/chat/completions', '/v1/messages', '/v1/responses', '/v1/images/generations', '/v1/embeddings', '/v1/videos',
+  '/v1/chat/completions',
+  '/v1/messages',
+  '/v1/responses',
+  '/v1/images/generations',
+  '/v1/embeddings',
+  '/v1/videos',
 ]);
 const VIDEO_ID = /^[\w-]{1,500}$/;
 const REQUEST_ID = /^[\w-]{1,100}$/;
@@ -24,19 +29,29 @@ const KEY = /^[\x21-\x7e]{1,512}$/;
 
 async function showPlayground({ person, deps, query, csrf }: PageRequest): Promise<HandlerResult> {
   const { objects } = await person.list('ApiKey');
-  const keys = objects.filter(({ spec }) => spec.enabled && spec.gatewayNamespace === deps.gatewayNamespace)
-    .map(nameOf).sort();
+  const keys = objects
+    .filter(({ spec }) => spec.enabled && spec.gatewayNamespace === deps.gatewayNamespace)
+    .map(nameOf)
+    .sort();
   const asked = query.get('key') ?? '';
   const known = keys.includes(asked);
   const body = renderPlayground({
     keys: keys.length <= MAX_KEYS ? keys : keys.filter((key) => key === asked),
     chosen: known ? asked : keys.length === 1 ? keys[0] : undefined,
-    own: person.ownKey !== undefined, model: query.get('model') ?? '', gatewayUrl: deps.gatewayUrl, csrf,
+    own: person.ownKey !== undefined,
+    model: query.get('model') ?? '',
+    gatewayUrl: deps.gatewayUrl,
+    csrf,
   });
-  return { page: {
-    title: 'Playground', active: 'playground', body, scripts: ['copy.js', 'playground.js'],
-    styles: ['keys.css', 'playground.css'],
-  } };
+  return {
+    page: {
+      title: 'Playground',
+      active: 'playground',
+      body,
+      scripts: ['copy.js', 'playground.js'],
+      styles: ['keys.css', 'playground.css'],
+    },
+  };
 }
 
 function nameOf({ metadata: { namespace, name } }: ApiKey): string {
@@ -50,16 +65,23 @@ interface Asked {
 
 /** Answers the page's script, also where the console refuses. Only SignedOut has a page of its own. */
 async function relay(request: PageRequest, asked: (request: PageRequest) => Asked): Promise<HandlerResult> {
-  const { deps: { callGateway }, gone } = request;
+  const {
+    deps: { callGateway },
+    gone,
+  } = request;
   try {
     if (!callGateway) throw new AccessError('Invalid', 'The console has not been told the gateway’s address.');
     return { relay: await callGateway({ gone, key: await readKey(request), ...asked(request) }) };
   } catch (error) {
     if (!(error instanceof AccessError) || error.reason === 'SignedOut') throw error;
-    return { relay: {
-      status: 422, contentType: 'application/json; charset=utf-8', headers: {},
-      content: JSON.stringify({ error: { message: error.message } }),
-    } };
+    return {
+      relay: {
+        status: 422,
+        contentType: 'application/json; charset=utf-8',
+        headers: {},
+        content: JSON.stringify({ error: { message: error.message } }),
+      },
+    };
   }
 }
 
@@ -98,20 +120,24 @@ async function readKey(request: PageRequest): Promise<string> {
 /** undefined: it is not made yet. Rejects with AccessError. */
 async function readChosenKey({ person, form }: PageRequest): Promise<string | undefined> {
   const [, namespace, name] = /^([^/]+)\/([^/]+)$/.exec(form.get('ref') ?? '') ?? [];
-  if (namespace === undefined || name === undefined)
-    throw new AccessError('Invalid', 'Choose a key, or paste one.');
+  if (namespace === undefined || name === undefined) throw new AccessError('Invalid', 'Choose a key, or paste one.');
   try {
     return await person.readKeyText({ namespace, name });
   } catch (error) {
     if (!(error instanceof AccessError) || error.reason === 'SignedOut') throw error;
-    throw new AccessError('Invalid', `The console cannot read the key ${name} for you: ${error.message} Paste it ` +
-      'instead.');
+    throw new AccessError(
+      'Invalid',
+      `The console cannot read the key ${name} for you: ${error.message} Paste it ` + 'instead.',
+    );
   }
 }
 
 function checked(key: string): string {
   if (KEY.test(key)) return key;
-  throw new AccessError('Invalid', key === ''
-    ? 'The key is not made yet. Try again in a moment.'
-    : 'This is no API key: it has spaces or characters that no key has.');
+  throw new AccessError(
+    'Invalid',
+    key === ''
+      ? 'The key is not made yet. Try again in a moment.'
+      : 'This is no API key: it has spaces or characters that no key has.',
+  );
 }

@@ -37,11 +37,17 @@ async function showForm(request: PageRequest): Promise<HandlerResult> {
 }
 
 async function showChange(request: PageRequest): Promise<HandlerResult> {
-  const { deps, deps: { usage }, form, nowMs, gone } = request;
+  const {
+    deps,
+    deps: { usage },
+    form,
+    nowMs,
+    gone,
+  } = request;
   const days = DAYS.find((each) => String(each) === form.get('days')) ?? 7;
   // browsers send the line breaks of a text area as CR LF
   const manifest = (form.get('manifest') ?? '').replaceAll('\r\n', '\n');
-  const draft = { ...await readDraft(request), manifest, days };
+  const draft = { ...(await readDraft(request)), manifest, days };
   if (!usage) return changePage(request, draft, renderLedgerNotice('Missing'));
   const edit = await readEdit(draft.manifest, deps);
   if ('mistakes' in edit) return changePage(request, draft, NOTHING, edit.mistakes);
@@ -49,7 +55,11 @@ async function showChange(request: PageRequest): Promise<HandlerResult> {
   const calls = usage.records(callQueryOf(scope, { ...NO_FILTER, sinceMs: nowMs - days * DAY_MS, untilMs: nowMs }));
   const { gatewayNamespace, nextTurn } = deps;
   const change = await priceChange(edit.catalog, calls, {
-    resources: deps.resources(), gatewayNamespace, nextTurn, nowMs, gone,
+    resources: deps.resources(),
+    gatewayNamespace,
+    nextTurn,
+    nowMs,
+    gone,
   });
   if ('mistakes' in change) return changePage(request, draft, NOTHING, change.mistakes);
   return changePage(request, draft, renderPriceChange(change, { scope, groups: groupNames(deps) }, days));
@@ -57,25 +67,33 @@ async function showChange(request: PageRequest): Promise<HandlerResult> {
 
 /** The catalog that the address names, or the first one. Rejects with NotFound where the person may not see any. */
 async function readDraft(request: PageRequest): Promise<Draft> {
-  const { person, deps: { gatewayNamespace }, query } = request;
-  if (!await seesPriceChanges(request))
-    throw new AccessError('NotFound', 'This page is for people who may list the gateway\'s PriceCatalogs.');
+  const {
+    person,
+    deps: { gatewayNamespace },
+    query,
+  } = request;
+  if (!(await seesPriceChanges(request)))
+    throw new AccessError('NotFound', "This page is for people who may list the gateway's PriceCatalogs.");
   const { objects } = await person.list('PriceCatalog');
-  const catalogs = objects.filter(({ metadata, spec }) =>
-    metadata.namespace === gatewayNamespace && spec.purpose !== 'Costs')
+  const catalogs = objects
+    .filter(({ metadata, spec }) => metadata.namespace === gatewayNamespace && spec.purpose !== 'Costs')
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   const chosen = catalogs.find(({ metadata }) => metadata.name === query.get('catalog')) ?? catalogs[0];
   return { names: catalogs.map(({ metadata }) => metadata.name), manifest: chosen ? manifestOf(chosen) : '', days: 7 };
 }
 
 function changePage(
-  { csrf, deps, query }: PageRequest, { names, manifest, days }: Draft, result: Html, mistakes: readonly string[] = [],
+  { csrf, deps, query }: PageRequest,
+  { names, manifest, days }: Draft,
+  result: Html,
+  mistakes: readonly string[] = [],
 ): HandlerResult {
   const errors = mistakes.map((message) => ({ field: 'manifest', message }));
   const chosen = query.get('catalog') ?? names[0] ?? '';
-  const save = deps.access.backend === 'Files'
-    ? 'Write the manifest into the gateway\'s folder to put it in force.'
-    : html`<code>kubectl apply</code> it, or merge it, to put it in force.`;
+  const save =
+    deps.access.backend === 'Files'
+      ? "Write the manifest into the gateway's folder to put it in force."
+      : html`<code>kubectl apply</code> it, or merge it, to put it in force.`;
   const body = html`<div class="page-head"><div><nav class="crumbs" aria-label="Where this page is"><ol><li><a href="/prices">Prices</a></li><li aria-current="page">Preview a change</li></ol></nav>
 <h1>Preview a price change</h1>
 <p class="lede">Edit a PriceCatalog and see what the calls of the last days would have cost by it. Nothing is saved. ${save}</p></div></div>

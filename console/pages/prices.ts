@@ -38,24 +38,31 @@ async function showPrices(request: PageRequest): Promise<HandlerResult> {
   const part = parameters.get('part') === 'calculation' ? renderCalculationPart(list, query) : undefined;
   if (part) return { fragment: part };
   const body = renderPricesPage(list, query, {
-    ranked: ranked(list), mayPreview: await seesPriceChanges(request),
+    ranked: ranked(list),
+    mayPreview: await seesPriceChanges(request),
     publicHref: deps.gatewayUrl === undefined ? undefined : `${deps.gatewayUrl.replace(/\/$/, '')}/pricing`,
   });
-  return { page: {
-    title: 'Prices', active: 'prices', body, scripts: ['pricing.js', 'calculator.js'], styles: ['pricing.css'],
-  } };
+  return {
+    page: {
+      title: 'Prices',
+      active: 'prices',
+      body,
+      scripts: ['pricing.js', 'calculator.js'],
+      styles: ['pricing.css'],
+    },
+  };
 }
 
 /** The prices of all groups as they are now. */
 export function priceListOf(deps: ConsoleDeps): PriceList {
   let compile = compilers.get(deps);
-  if (!compile) compilers.set(deps, compile = createPriceLists(deps.gatewayNamespace));
+  if (!compile) compilers.set(deps, (compile = createPriceLists(deps.gatewayNamespace)));
   return compile(deps.resources(), deps.nowMs());
 }
 
 function ranked(list: PriceList): readonly RankedRow[] {
   let rows = rankings.get(list);
-  if (!rows) rankings.set(list, rows = rankRows(list.pricing.rows));
+  if (!rows) rankings.set(list, (rows = rankRows(list.pricing.rows)));
   return rows;
 }
 
@@ -83,8 +90,10 @@ export function createPriceLists(gatewayNamespace: string): (resources: Resource
     const sources = [groups, modelRoutes, priceCatalogs, malformed, secrets];
     const isSame = last !== undefined && sources.every((source, index) => source === last?.sources[index]);
     if (last && isSame && nowMs < last.untilMs) return last.list;
-    const { snapshot, nextChangeMs: untilMs = Number.POSITIVE_INFINITY } =
-      translate(withoutTenants(resources), { gatewayNamespace, nowMs });
+    const { snapshot, nextChangeMs: untilMs = Number.POSITIVE_INFINITY } = translate(withoutTenants(resources), {
+      gatewayNamespace,
+      nowMs,
+    });
     const list = compilePriceList(snapshot);
     last = { sources, list, untilMs };
     return list;
@@ -93,35 +102,53 @@ export function createPriceLists(gatewayNamespace: string): (resources: Resource
 
 /** What a proxy would show for this snapshot. */
 export function compilePriceList({
-  groups, routes, catalogs,
+  groups,
+  routes,
+  catalogs,
 }: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'>): PriceList {
   const prices = indexPrices(catalogs);
   const offering = offeringGroups(groups, new Map(routes.map((route) => [route.name, route])), prices);
   return {
     pricing: {
       rows: makePricingRows({
-        prices: prices.values(), groups: offering.values(),
+        prices: prices.values(),
+        groups: offering.values(),
         served: routes.flatMap(({ models }) => models.map(servedModel)),
       }),
-      groups: makePricingGroups(groups.map(({ name, displayName, priceRatioE9, restricted, access }) => ({
-        name, displayName, priceRatioE9, restricted,
-        memberNames: access?.$case === 'automatic' ? access.value.members : undefined,
-      })), (name) => [...offering.get(name)?.offers.keys() ?? []].some((model) => prices.has(model))),
+      groups: makePricingGroups(
+        groups.map(({ name, displayName, priceRatioE9, restricted, access }) => ({
+          name,
+          displayName,
+          priceRatioE9,
+          restricted,
+          memberNames: access?.$case === 'automatic' ? access.value.members : undefined,
+        })),
+        (name) => [...(offering.get(name)?.offers.keys() ?? [])].some((model) => prices.has(model)),
+      ),
     },
     groups: offering,
   };
 }
 
 const ENDPOINTS: Readonly<Partial<Record<Endpoint, EndpointName>>> = {
-  [Endpoint.CHAT]: 'Chat', [Endpoint.EMBEDDINGS]: 'Embeddings',
-  [Endpoint.IMAGES]: 'Images', [Endpoint.VIDEOS]: 'Videos',
+  [Endpoint.CHAT]: 'Chat',
+  [Endpoint.EMBEDDINGS]: 'Embeddings',
+  [Endpoint.IMAGES]: 'Images',
+  [Endpoint.VIDEOS]: 'Videos',
 };
 
-function servedModel(
-  { name, endpoints, inputs, contextTokens, maxOutputTokens }: Model,
-): ServedModel & { readonly name: string } {
+function servedModel({
+  name,
+  endpoints,
+  inputs,
+  contextTokens,
+  maxOutputTokens,
+}: Model): ServedModel & { readonly name: string } {
   return {
-    name, contextTokens, maxOutputTokens, acceptsImages: inputs.includes(Input.IMAGE),
+    name,
+    contextTokens,
+    maxOutputTokens,
+    acceptsImages: inputs.includes(Input.IMAGE),
     endpoints: endpoints.flatMap((endpoint) => ENDPOINTS[endpoint] ?? []),
   };
 }
@@ -133,27 +160,39 @@ type Prices = ReadonlyMap<string, PriceEntry>;
  * own.
  */
 function offeringGroups(
-  groups: readonly Group[], routes: ReadonlyMap<string, ModelRoute>, prices: Prices,
+  groups: readonly Group[],
+  routes: ReadonlyMap<string, ModelRoute>,
+  prices: Prices,
 ): Map<string, OfferingGroup> {
-  const direct = new Map(groups.flatMap(({ name, access, priceRatioE9 }) => (
-    access?.$case === 'direct'
-      ? [[name, { priceRatioE9, models: servedModels(access.value, routes) }] as const]
-      : [])));
-  return new Map(groups.map(({ name, displayName, access, priceRatioE9 }) => {
-    const members = access?.$case === 'automatic' ? access.value.members : [name];
-    const ownRatioE9 = access?.$case === 'automatic' ? priceRatioE9 : ONE_E9;
-    const offers = new Map<string, PricedCandidate[]>();
-    for (const member of members) {
-      const { priceRatioE9: ratioE9, models } = direct.get(member) ?? { priceRatioE9: 0n, models: NO_MODELS };
-      for (const [model, channels] of models) {
-        const candidates = pricesOn(prices.get(model), ratioE9 * ownRatioE9, channels)
-          .map((price): PricedCandidate => ({ group: member, price }));
-        offers.set(model, [...offers.get(model) ?? [], ...candidates]);
+  const direct = new Map(
+    groups.flatMap(({ name, access, priceRatioE9 }) =>
+      access?.$case === 'direct' ? [[name, { priceRatioE9, models: servedModels(access.value, routes) }] as const] : [],
+    ),
+  );
+  return new Map(
+    groups.map(({ name, displayName, access, priceRatioE9 }) => {
+      const members = access?.$case === 'automatic' ? access.value.members : [name];
+      const ownRatioE9 = access?.$case === 'automatic' ? priceRatioE9 : ONE_E9;
+      const offers = new Map<string, PricedCandidate[]>();
+      for (const member of members) {
+        const { priceRatioE9: ratioE9, models } = direct.get(member) ?? { priceRatioE9: 0n, models: NO_MODELS };
+        for (const [model, channels] of models) {
+          const candidates = pricesOn(prices.get(model), ratioE9 * ownRatioE9, channels).map(
+            (price): PricedCandidate => ({ group: member, price }),
+          );
+          offers.set(model, [...(offers.get(model) ?? []), ...candidates]);
+        }
       }
-    }
-    return [name, { name, displayName, offers:
-      new Map([...offers].map(([model, candidates]) => [model, offerOf(prices.get(model), candidates)])) }];
-  }));
+      return [
+        name,
+        {
+          name,
+          displayName,
+          offers: new Map([...offers].map(([model, candidates]) => [model, offerOf(prices.get(model), candidates)])),
+        },
+      ];
+    }),
+  );
 }
 
 function offerOf(price: ModelPrice | undefined, candidates: readonly PricedCandidate[]): PricedOffer {
@@ -167,19 +206,27 @@ const NO_MODELS: ServedModels = new Map<string, never>();
 function servedModels({ routes: entries }: DirectAccess, routes: ReadonlyMap<string, ModelRoute>): ServedModels {
   const served = entries.flatMap(({ route: name, models, channels }) => {
     const route = routes.get(name);
-    const usable = (route?.channels ?? []).filter((channel) => channel.drained !== true &&
-      (!channels || channels.names.includes(channel.name))).map((channel) => `${name}/${channel.name}`);
-    const names = (route?.models ?? []).map((model) => model.name)
+    const usable = (route?.channels ?? [])
+      .filter((channel) => channel.drained !== true && (!channels || channels.names.includes(channel.name)))
+      .map((channel) => `${name}/${channel.name}`);
+    const names = (route?.models ?? [])
+      .map((model) => model.name)
       .filter((model) => !models || models.names.includes(model));
     return usable.length === 0 ? [] : names.map((model) => ({ model, usable }));
   });
-  return new Map([...Map.groupBy(served, ({ model }) => model)]
-    .map(([model, some]) => [model, some.flatMap(({ usable }) => usable)]));
+  return new Map(
+    [...Map.groupBy(served, ({ model }) => model)].map(([model, some]) => [
+      model,
+      some.flatMap(({ usable }) => usable),
+    ]),
+  );
 }
 
 /** The prices of a model at a group's ratio: of each channel with a price of its own, and of all others. */
 function pricesOn(
-  entry: PriceEntry | undefined, groupRatioE18: bigint, channels: readonly string[],
+  entry: PriceEntry | undefined,
+  groupRatioE18: bigint,
+  channels: readonly string[],
 ): (CompiledPrice | undefined)[] {
   if (!entry) return [undefined];
   const own = [...new Set(channels)].filter((id) => hasOwnPrice(entry.price, id));
@@ -195,16 +242,17 @@ interface PricesView {
   readonly publicHref: string | undefined;
 }
 
-function renderPricesPage(
-  list: PriceList, query: PricingQuery, { ranked, mayPreview, publicHref }: PricesView,
-): Html {
+function renderPricesPage(list: PriceList, query: PricingQuery, { ranked, mayPreview, publicHref }: PricesView): Html {
   return html`<div class="page-head"><div><h1>Prices</h1>
 <p class="lede">In US dollars, as of now. Every model has ratios that say what its tokens cost; the group of a key multiplies them.${list.pricing.rows.length === 0 ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`}</p></div>
 ${mayPreview ? html`<div class="actions"><a class="button" href="/prices/change">Preview a change</a></div>` : NOTHING}
-${publicHref === undefined
-  ? NOTHING
-  : html`<p class="soft">Also without signing in: <a href="${publicHref}">${publicHref.replace(
-    /^https?:\/\//, '',
-  )}</a></p>`}</div>
+${
+  publicHref === undefined
+    ? NOTHING
+    : html`<p class="soft">Also without signing in: <a href="${publicHref}">${publicHref.replace(
+        /^https?:\/\//,
+        '',
+      )}</a></p>`
+}</div>
 <div class="prices">${renderPrices(list, query, { ranked, modelRoot: MODEL_ROOT })}</div>`;
 }

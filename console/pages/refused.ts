@@ -12,7 +12,8 @@ async function showRefused(request: PageRequest): Promise<HandlerResult> {
   const visible = await readVisibleCalls(request);
   const { ref, key } = visible;
   const [names, refusals] = await Promise.all([
-    keyNames(visible, request), readRefusals(request, callQueryOf(visible), MOST),
+    keyNames(visible, request),
+    readRefusals(request, callQueryOf(visible), MOST),
   ]);
   const head = renderWalletHead({ ref, key: key?.metadata.name, here: 'Refused calls' });
   const body = html`${head}\n${renderRefusals(refusals, { ref, names, key: key?.metadata.name })}`;

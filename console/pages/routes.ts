@@ -14,12 +14,18 @@ const DONE: Readonly<Record<string, string>> = {
 };
 
 async function showRoutes(request: PageRequest): Promise<HandlerResult> {
-  const { person, csrf, query, deps: { doctor, gatewayNamespace } } = request;
+  const {
+    person,
+    csrf,
+    query,
+    deps: { doctor, gatewayNamespace },
+  } = request;
   const [{ objects, allowed }, reports] = await Promise.all([person.list('ModelRoute'), readReports(request)]);
   if (!allowed) return { page: { title: 'Routes', active: 'groups', body: NOT_YOURS } };
-  const routes = objects.toSorted((a, b) => a.metadata.name < b.metadata.name ? -1 : 1);
-  const may = await Promise.all(routes.map(({ metadata: { namespace, name } }) =>
-    person.may('patch', 'ModelRoute', { namespace, name })));
+  const routes = objects.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const may = await Promise.all(
+    routes.map(({ metadata: { namespace, name } }) => person.may('patch', 'ModelRoute', { namespace, name })),
+  );
   const changeable = new Set(routes.filter((_, at) => may[at]).map(({ metadata }) => metadata.name));
   const health = channelHealth(routes, reports);
   const done = DONE[query.get('done') ?? ''];
@@ -32,7 +38,12 @@ const NOT_YOURS = html`<div class="page-head"><div><h1>Routes</h1></div></div>
 
 /** Changes nothing if somebody else has changed the route since the page was opened. */
 async function drain(request: PageRequest): Promise<HandlerResult> {
-  const { deps: { gatewayNamespace: namespace }, form, params, person } = request;
+  const {
+    deps: { gatewayNamespace: namespace },
+    form,
+    params,
+    person,
+  } = request;
   const ref = { namespace, name: params['name'] ?? '' };
   const route = await person.get('ModelRoute', ref);
   const channel = form.get('channel') ?? '';
@@ -40,7 +51,8 @@ async function drain(request: PageRequest): Promise<HandlerResult> {
     throw new AccessError('NotFound', 'There is no such channel any more.');
   const drained = form.get('drain') === 'yes';
   await person.change('ModelRoute', ref, {
-    uid: form.get('uid') ?? '', generation: Number(form.get('generation')),
+    uid: form.get('uid') ?? '',
+    generation: Number(form.get('generation')),
     patch: { spec: { drainedChannels: drainedChannels(route, channel, drained) } },
   });
   return { redirect: `/routes?done=${drained ? 'drained' : 'used'}` };
@@ -49,9 +61,9 @@ async function drain(request: PageRequest): Promise<HandlerResult> {
 /** Requires the right to change the route, because a check may cost money. */
 async function check({ deps, params, person }: PageRequest): Promise<HandlerResult> {
   const ref = { namespace: deps.gatewayNamespace, name: params['name'] ?? '' };
-  if (!await person.may('patch', 'ModelRoute', ref))
+  if (!(await person.may('patch', 'ModelRoute', ref)))
     throw new AccessError('Forbidden', 'Checking channels takes the right to change the route.');
-  if (!deps.doctor || !await person.get('ModelRoute', ref))
+  if (!deps.doctor || !(await person.get('ModelRoute', ref)))
     throw new AccessError('NotFound', 'There is no such route, or its channels cannot be checked from here.');
   const body = renderFindings(ref.name, await deps.doctor.check(ref.name));
   return { page: { title: `Check of ${ref.name}`, active: 'groups', body, ...WALLET_FILES } };

@@ -16,10 +16,14 @@ import { limitSignIns } from '../session/sign-in-limit.ts';
 const NOTICES: ReadonlyMap<string, string> = new Map([
   ['over', 'Your session is over. Sign in again to continue.'],
   ['out', 'You are signed out.'],
-  ['out-here', 'You are signed out in this browser. This could not be stored: a copy of the session’s cookie ' +
-    'may still open the console elsewhere, for at most eight hours.'],
+  [
+    'out-here',
+    'You are signed out in this browser. This could not be stored: a copy of the session’s cookie ' +
+      'may still open the console elsewhere, for at most eight hours.',
+  ],
 ]);
-const ENDED_BY_PROXY = 'The proxy in front of this console signs people in. It sent no token, or one that is not ' +
+const ENDED_BY_PROXY =
+  'The proxy in front of this console signs people in. It sent no token, or one that is not ' +
   'valid. Sign in there and come back.';
 
 /** Adds /sign-in and /sign-out. */
@@ -32,8 +36,11 @@ function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
   const { deps, authenticator } = context;
   const limit = limitSignIns();
   const facts = (request: FastifyRequest, next: string): SignInFacts => ({
-    backend: deps.access.backend, takesKeys: deps.access.takesKeys ?? false, next,
-    notice: NOTICES.get(queryOf(request).get('why') ?? ''), error: undefined,
+    backend: deps.access.backend,
+    takesKeys: deps.access.takesKeys ?? false,
+    next,
+    notice: NOTICES.get(queryOf(request).get('why') ?? ''),
+    error: undefined,
     fromElsewhere: request.headers['sec-fetch-site'] === 'cross-site',
   });
   const refuseProxied = async (): Promise<void> => {
@@ -43,7 +50,9 @@ function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
   app.get('/sign-in', { preHandler: refuseProxied }, (request, reply) => {
     const next = pathWithin(queryOf(request).get('next') ?? '/keys');
     sendPage(
-      context, { request, reply }, { title: 'Sign in', active: undefined, body: signInView(facts(request, next)) },
+      context,
+      { request, reply },
+      { title: 'Sign in', active: undefined, body: signInView(facts(request, next)) },
     );
   });
 
@@ -70,20 +79,26 @@ function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
 
 function registerSignOut(app: FastifyInstance, context: ReplyContext): void {
   const { deps, authenticator } = context;
-  app.post('/sign-out', {
-    preHandler: [
-      checkSite,
-      async (request, reply) => { await identify(context, request, reply); },
-      readForm(),
-      // people who are signed out already have no form token
-      (request, reply, done) => request.principal ? request.server.csrfProtection(request, reply, done) : done(),
-    ],
-  }, async (request, reply) => {
-    const problem = await authenticator.signOut(request, reply);
-    if (problem)
-      deps.log.warn({ err: problem, requestId: request.id }, 'a sign-out of the console holds in this process only');
-    return reply.redirect(`/sign-in?why=${problem ? 'out-here' : 'out'}`, 303);
-  });
+  app.post(
+    '/sign-out',
+    {
+      preHandler: [
+        checkSite,
+        async (request, reply) => {
+          await identify(context, request, reply);
+        },
+        readForm(),
+        // people who are signed out already have no form token
+        (request, reply, done) => (request.principal ? request.server.csrfProtection(request, reply, done) : done()),
+      ],
+    },
+    async (request, reply) => {
+      const problem = await authenticator.signOut(request, reply);
+      if (problem)
+        deps.log.warn({ err: problem, requestId: request.id }, 'a sign-out of the console holds in this process only');
+      return reply.redirect(`/sign-in?why=${problem ? 'out-here' : 'out'}`, 303);
+    },
+  );
 }
 
 /**
@@ -108,8 +123,9 @@ function signInError(token: string, { backend, takesKeys = false }: ConsoleAcces
 
 function tooMany(seconds: number): RequestRefused {
   return new RequestRefused(429, 'Too many failed sign-ins', {
-    message: `Too many tokens that are not valid came from your address. Try again in ${Math.ceil(seconds / 60)} ` +
-      `min.`, headers: { 'retry-after': String(seconds) },
+    message:
+      `Too many tokens that are not valid came from your address. Try again in ${Math.ceil(seconds / 60)} ` + `min.`,
+    headers: { 'retry-after': String(seconds) },
   });
 }
 
@@ -138,16 +154,24 @@ function signInView({ backend, takesKeys, next, notice, error, fromElsewhere }: 
   const { lede, hint, label } = SIGN_IN_TEXTS[backend];
   const described = error === undefined ? NOTHING : html` aria-invalid="true" aria-describedby="token-fault"`;
   return html`<h1>Sign in</h1>
-${notice === undefined ? NOTHING : html`<p class="notice" role="status">${notice}</p>
-`}${fromElsewhere ? goOn(next) : NOTHING}<p class="lede">${lede}</p>
+${
+  notice === undefined
+    ? NOTHING
+    : html`<p class="notice" role="status">${notice}</p>
+`
+}${fromElsewhere ? goOn(next) : NOTHING}<p class="lede">${lede}</p>
 <form class="form section" method="post" action="/sign-in">
 <input type="hidden" name="next" value="${next}">
 <div class="field">${hint}${takesKeys ? KEY_HINT : NOTHING}</div>
 <p class="field">
 <label for="token">${label}${takesKeys ? ' or API key' : ''}</label>
 <input id="token" name="token" type="password" autocomplete="off" autocapitalize="off" spellcheck="false"${flag('required', true)}${flag('autofocus', true)}${described}>
-${error === undefined ? NOTHING : html`<span class="fault" id="token-fault" role="alert">${error}</span>
-`}</p>
+${
+  error === undefined
+    ? NOTHING
+    : html`<span class="fault" id="token-fault" role="alert">${error}</span>
+`
+}</p>
 <p class="form-actions"><button type="submit" class="button primary">Sign in</button></p>
 </form>`;
 }

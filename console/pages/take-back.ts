@@ -4,7 +4,12 @@ import { AccessError } from '../access/access.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { accountPath } from '../wallet/account-facts.ts';
 import {
-  emptyGrantForm, errorsOfRefusedGrant, grantChange, grantOf, parseGrantForm, validateGrant,
+  emptyGrantForm,
+  errorsOfRefusedGrant,
+  grantChange,
+  grantOf,
+  parseGrantForm,
+  validateGrant,
 } from '../wallet/grants.ts';
 import type { GrantError, GrantForm } from '../wallet/grants.ts';
 import { renderTakeBackConfirmation, renderTakeBackForm } from '../wallet/take-back.ts';
@@ -19,7 +24,8 @@ export const takeBackRoutes: readonly ConsoleRoute[] = [
 ];
 
 const PAGE = { title: 'Take credit back · Wallet', active: 'wallet', ...WALLET_FILES } as const;
-const CHANGED_MEANWHILE = 'Somebody else has changed this account meanwhile; the balance is shown as it is now. Take ' +
+const CHANGED_MEANWHILE =
+  'Somebody else has changed this account meanwhile; the balance is shown as it is now. Take ' +
   'the credit back if it is still right.';
 
 async function showForm(request: PageRequest): Promise<HandlerResult> {
@@ -32,13 +38,14 @@ async function readAccount({ person, params }: PageRequest): Promise<Account> {
   const ref = { namespace: params['namespace'] ?? '', name: params['name'] ?? '' };
   const account = await person.get('Account', ref);
   if (!account) throw new AccessError('NotFound', 'There is no such account.');
-  if (!await person.may('patch', 'Account', ref))
+  if (!(await person.may('patch', 'Account', ref)))
     throw new AccessError('Forbidden', 'You may not change this account, so you cannot take its credit back.');
   return account;
 }
 
 function formPage(
-  { csrf }: PageRequest, account: Account,
+  { csrf }: PageRequest,
+  account: Account,
   { status, ...view }: Pick<TakeBackView, 'form' | 'errors'> & { readonly status: number },
 ): HandlerResult {
   return { page: { ...PAGE, body: renderTakeBackForm({ account, csrf, ...view }) }, status };
@@ -82,6 +89,8 @@ async function change(request: PageRequest, account: Account, form: GrantForm): 
 function changedMeanwhile(request: PageRequest, account: Account, form: GrantForm): HandlerResult {
   const { uid, generation, name } = emptyGrantForm(account, request.nowMs);
   return formPage(request, account, {
-    form: { ...form, uid, generation, name }, errors: [{ field: undefined, message: CHANGED_MEANWHILE }], status: 409,
+    form: { ...form, uid, generation, name },
+    errors: [{ field: undefined, message: CHANGED_MEANWHILE }],
+    status: 409,
   });
 }

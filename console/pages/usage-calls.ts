@@ -25,14 +25,20 @@ const PIECE = 32_768;
 const PATH = '/usage/calls';
 
 async function showCalls(request: PageRequest): Promise<HandlerResult> {
-  const { deps: { usage }, nowMs } = request;
+  const {
+    deps: { usage },
+    nowMs,
+  } = request;
   const query = parseUsageQuery(request.query, nowMs);
   const [scope, margins] = await Promise.all([readScope(request), seesMargins(request)]);
   const before = request.query.get('before') ?? undefined;
   const asked = callQueryOf(scope, query);
-  const found = usage && await Promise.all([
-    usage.page(asked, { size: PAGE_SIZE, ...before !== undefined && { before } }), usage.sums(asked),
-  ]);
+  const found =
+    usage &&
+    (await Promise.all([
+      usage.page(asked, { size: PAGE_SIZE, ...(before !== undefined && { before }) }),
+      usage.sums(asked),
+    ]));
   const back = withParameters('/usage', { ...shownParameters(query), ...viewParameters(query) });
   const body = html`<div class="page-head"><div><nav class="crumbs" aria-label="Where you are"><ol><li><a href="${back}">Usage</a></li></ol></nav><h1>Calls</h1></div></div>
 ${found ? renderCalls(request, { query, scope, before, margins, page: found[0], sums: found[1] }) : renderLedgerNotice('Missing')}`;
@@ -57,32 +63,43 @@ ${renderFilterForm({ path: PATH, query, names: { scope, groups }, models, kept: 
 ${renderMissing(page, query.sinceMs)}
 <div class="bar-line"><p><b>${sumText(sums.all)}</b> · ${periodText(query)}</p>
 <p><a href="${withParameters('/usage/calls.csv', shownParameters(query))}">Download as CSV</a></p></div>
-${page.calls.length === 0
-  ? html`<p class="none">${before === undefined ? 'No call matches.' : 'There are no older calls.'}</p>`
-  : renderCallsTable(page.calls, {
-    names, groups, made: outputLabelOf(deps), margins,
-    keyOf: ({ keyUid }) => scope.keys.get(keyUid)?.lone === true ? names.get(keyUid) : undefined,
-    showAccounts: scope.accounts.length > 1,
-  })}
+${
+  page.calls.length === 0
+    ? html`<p class="none">${before === undefined ? 'No call matches.' : 'There are no older calls.'}</p>`
+    : renderCallsTable(page.calls, {
+        names,
+        groups,
+        made: outputLabelOf(deps),
+        margins,
+        keyOf: ({ keyUid }) => (scope.keys.get(keyUid)?.lone === true ? names.get(keyUid) : undefined),
+        showAccounts: scope.accounts.length > 1,
+      })
+}
 ${renderPager(query, before, page)}`;
 }
 
 function renderPager(query: UsagePageQuery, before: string | undefined, { next }: CallPage): Html {
   if (before === undefined && next === undefined) return NOTHING;
   const parameters = shownParameters(query);
-  return html`<nav class="pager" aria-label="Pages"><span></span><div class="actions">${before === undefined
-    ? NOTHING
-    : html`<a class="button small" href="${withParameters(PATH, parameters)}">Newest</a>`}${next === undefined
-    ? NOTHING
-    : html`<a class="button small" rel="next" href="${withParameters(PATH, { ...parameters, before: next })}">Older</a>`}</div></nav>`;
+  return html`<nav class="pager" aria-label="Pages"><span></span><div class="actions">${
+    before === undefined ? NOTHING : html`<a class="button small" href="${withParameters(PATH, parameters)}">Newest</a>`
+  }${
+    next === undefined
+      ? NOTHING
+      : html`<a class="button small" rel="next" href="${withParameters(PATH, { ...parameters, before: next })}">Older</a>`
+  }</div></nav>`;
 }
 
 async function downloadCalls(request: PageRequest): Promise<HandlerResult> {
-  const { deps: { usage }, nowMs } = request;
+  const {
+    deps: { usage },
+    nowMs,
+  } = request;
   if (!usage) return showCalls(request);
   const asked = callQueryOf(await readScope(request), parseUsageQuery(request.query, nowMs));
   const content = csvOf(usage, asked, {
-    groups: groupNames(request.deps), csv: usageCsv({ margins: await seesMargins(request) }),
+    groups: groupNames(request.deps),
+    csv: usageCsv({ margins: await seesMargins(request) }),
   });
   return { file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content } };
 }
@@ -93,9 +110,7 @@ interface CallsCsv {
 }
 
 /** Account by account, so that no more than one batch is in memory; groups by the names that people know. */
-async function* csvOf(
-  usage: UsageStore, query: CallQuery, { groups, csv }: CallsCsv,
-): AsyncGenerator<string> {
+async function* csvOf(usage: UsageStore, query: CallQuery, { groups, csv }: CallsCsv): AsyncGenerator<string> {
   let piece = csv.head;
   for (const account of query.accounts) {
     for await (const record of usage.records({ ...query, accounts: [account] })) {

@@ -18,7 +18,10 @@ import { WALLET_FILES } from '../wallet/visible-calls.ts';
 const DAY_MS = 86_400_000;
 
 async function showUsage(request: PageRequest): Promise<HandlerResult> {
-  const { deps: { usage }, nowMs } = request;
+  const {
+    deps: { usage },
+    nowMs,
+  } = request;
   const query = parseUsageQuery(request.query, nowMs);
   const scope = await readScope(request);
   const body = html`<div class="page-head"><div><h1>Usage</h1>
@@ -35,7 +38,8 @@ interface Asked {
 
 async function renderBody(request: PageRequest, { usage, query, scope }: Asked): Promise<Html> {
   const { deps, nowMs } = request;
-  if (scope.accounts.length === 0 && scope.keys.size === 0) return html`<p class="none">You may see no account and no key yet. What they spend appears here.</p>`;
+  if (scope.accounts.length === 0 && scope.keys.size === 0)
+    return html`<p class="none">You may see no account and no key yet. What they spend appears here.</p>`;
   const asked = callQueryOf(scope, query);
   const month = { ...asked, sinceMs: summarySince(nowMs), untilMs: (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS };
   try {
@@ -45,8 +49,12 @@ async function renderBody(request: PageRequest, { usage, query, scope }: Asked):
       usage.series(month, { by: query.group === '' ? 'Account' : 'Group', unit: 'Day' }),
     ]);
     return renderUsage({
-      query, names: { scope, groups: groupNames(deps) }, models: modelNames(deps.resources().modelRoutes),
-      series, figures: monthSummary(days.sums, nowMs), margins: await seesMargins(request),
+      query,
+      names: { scope, groups: groupNames(deps) },
+      models: modelNames(deps.resources().modelRoutes),
+      series,
+      figures: monthSummary(days.sums, nowMs),
+      margins: await seesMargins(request),
     });
   } catch (error) {
     if (error instanceof LedgerUnavailable) return renderLedgerNotice('Unavailable');

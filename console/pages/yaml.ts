@@ -35,10 +35,19 @@ function refOf({ params, deps }: PageRequest): ObjectRef {
 }
 
 export const yamlRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/keys/:namespace/:name/yaml', handle:
-    showYaml({ kind: 'ApiKey', active: 'keys', label: 'API keys', path: '/keys' }) },
-  { method: 'GET', path: '/groups/:name/yaml', handle:
-    showYaml({ kind: 'Group', active: 'groups', label: 'Groups', path: '/groups' }) },
-  { method: 'GET', path: '/routes/:name/yaml', handle:
-    showYaml({ kind: 'ModelRoute', active: 'groups', label: 'Routes', path: '/routes' }) },
+  {
+    method: 'GET',
+    path: '/keys/:namespace/:name/yaml',
+    handle: showYaml({ kind: 'ApiKey', active: 'keys', label: 'API keys', path: '/keys' }),
+  },
+  {
+    method: 'GET',
+    path: '/groups/:name/yaml',
+    handle: showYaml({ kind: 'Group', active: 'groups', label: 'Groups', path: '/groups' }),
+  },
+  {
+    method: 'GET',
+    path: '/routes/:name/yaml',
+    handle: showYaml({ kind: 'ModelRoute', active: 'groups', label: 'Routes', path: '/routes' }),
+  },
 ];

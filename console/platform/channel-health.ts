@@ -25,19 +25,20 @@ export interface ChannelSums extends Pick<ChannelStats, 'inFlight' | 'attempts' 
   readonly lastFailure: ChannelStats['lastFailure'];
 }
 
-const NO_CALLS: ChannelSums =
-  { inFlight: 0, attempts: 0, failed: 0, skipped: 0, latency: [], lastFailure: undefined };
+const NO_CALLS: ChannelSums = { inFlight: 0, attempts: 0, failed: 0, skipped: 0, latency: [], lastFailure: undefined };
 /** With fewer attempts, a failing channel cannot be told from a single bad call. */
 const ENOUGH_ATTEMPTS = 5;
 
 /** The health of every channel, in the order of the routes. */
 export function channelHealth(routes: readonly ModelRoute[], reports: Reports): ChannelHealth[] {
   const sums = typeof reports === 'string' ? undefined : sumsOf(reports);
-  return routes.flatMap(({ metadata, spec }) => spec.channels.map((channel) => {
-    const drained = spec.drainedChannels?.includes(channel.name) ?? false;
-    const figures = sums && (sums.get(`${metadata.name}/${channel.name}`) ?? NO_CALLS);
-    return { route: metadata.name, channel, drained, figures, state: stateOf(drained, figures) };
-  }));
+  return routes.flatMap(({ metadata, spec }) =>
+    spec.channels.map((channel) => {
+      const drained = spec.drainedChannels?.includes(channel.name) ?? false;
+      const figures = sums && (sums.get(`${metadata.name}/${channel.name}`) ?? NO_CALLS);
+      return { route: metadata.name, channel, drained, figures, state: stateOf(drained, figures) };
+    }),
+  );
 }
 
 function sumsOf(reports: readonly ProxyStats[]): Map<string, ChannelSums> {
@@ -49,8 +50,10 @@ function sumsOf(reports: readonly ProxyStats[]): Map<string, ChannelSums> {
 
 function add(sum: ChannelSums, figures: ChannelStats): ChannelSums {
   return {
-    inFlight: sum.inFlight + figures.inFlight, attempts: sum.attempts + figures.attempts,
-    failed: sum.failed + figures.failed, skipped: sum.skipped + figures.skipped,
+    inFlight: sum.inFlight + figures.inFlight,
+    attempts: sum.attempts + figures.attempts,
+    failed: sum.failed + figures.failed,
+    skipped: sum.skipped + figures.skipped,
     latency: figures.latency.map((count, at) => count + (sum.latency[at] ?? 0)),
     lastFailure: later(sum.lastFailure, figures.lastFailure),
   };
@@ -79,7 +82,7 @@ function drainedState(figures: ChannelSums | undefined): StatusMark {
 /** "12 %", "0.4 %"; undefined: there was no call. */
 export function errorRate({ attempts, failed }: ChannelSums): string | undefined {
   if (attempts === 0) return undefined;
-  const percent = failed * 100 / attempts;
+  const percent = (failed * 100) / attempts;
   return `${percent > 0 && percent < 10 ? percent.toFixed(1) : Math.round(percent).toString()} %`;
 }
 
@@ -94,11 +97,14 @@ export function latencyAt({ latency }: ChannelSums, share: number): string | und
 }
 
 const WORDS: Readonly<Record<string, string>> = {
-  connect: 'no connection', reset: 'connection reset', cut: 'answer broke off', idle: 'answer stopped coming',
+  connect: 'no connection',
+  reset: 'connection reset',
+  cut: 'answer broke off',
+  idle: 'answer stopped coming',
 };
 
 /** "HTTP 529", "timeout", "no connection" */
 export function failureText(outcome: string): string {
   const [, status] = /^status_(\d{3})$/.exec(outcome) ?? [];
-  return status === undefined ? WORDS[outcome] ?? outcome : `HTTP ${status}`;
+  return status === undefined ? (WORDS[outcome] ?? outcome) : `HTTP ${status}`;
 }

@@ -23,12 +23,14 @@ export function renderGroups({ list, readable, seesRoutes }: GroupsView): Html {
   const { groups } = list.pricing;
   return html`<div class="page-head"><div><h1>Groups</h1>
 <p class="lede">A key belongs to one group, which decides what it can call and at what price.</p></div>
-${seesRoutes
-  ? html`<div class="actions"><a class="button" href="/routes">Routes and channels</a></div>`
-  : NOTHING}</div>
-${groups.length === 0
-  ? html`<p class="none">There is no group that you could use yet.</p>`
-  : groups.map((group) => renderGroup(group, list, readable.has(group.name)))}`;
+${
+  seesRoutes ? html`<div class="actions"><a class="button" href="/routes">Routes and channels</a></div>` : NOTHING
+}</div>
+${
+  groups.length === 0
+    ? html`<p class="none">There is no group that you could use yet.</p>`
+    : groups.map((group) => renderGroup(group, list, readable.has(group.name)))
+}`;
 }
 
 function renderGroup(group: PricingGroup, list: PriceList, readable: boolean): Html {
@@ -36,9 +38,11 @@ function renderGroup(group: PricingGroup, list: PriceList, readable: boolean): H
   const offering = list.groups.get(name);
   const { size = 0 } = offering?.offers ?? {};
   return html`<section class="section" aria-labelledby="group-${name}">
-<div class="section-head"><h2 id="group-${name}"><bdi>${displayName}</bdi></h2><div class="actions"><a class="button small" href="/prices?group=${encodeURIComponent(name)}">Prices<span class="vh"> in ${displayName}</span></a>${readable
-  ? html`<a class="button small" href="/groups/${encodeURIComponent(name)}/yaml">YAML<span class="vh"> of ${displayName}</span></a>`
-  : NOTHING}</div></div>
+<div class="section-head"><h2 id="group-${name}"><bdi>${displayName}</bdi></h2><div class="actions"><a class="button small" href="/prices?group=${encodeURIComponent(name)}">Prices<span class="vh"> in ${displayName}</span></a>${
+    readable
+      ? html`<a class="button small" href="/groups/${encodeURIComponent(name)}/yaml">YAML<span class="vh"> of ${displayName}</span></a>`
+      : NOTHING
+  }</div></div>
 <p class="soft">${factsOf(group, size)}</p>
 ${renderMembers(group)}${offering && size > 0 ? renderModels(group, offering, list) : NOTHING}
 </section>`;
@@ -47,9 +51,11 @@ ${renderMembers(group)}${offering && size > 0 ? renderModels(group, offering, li
 /** "Direct · 3 models · for all namespaces · ratio 0.8" */
 function factsOf({ name, displayName, members, restricted, priceRatioE9 }: PricingGroup, models: number): string {
   return [
-    members ? 'Automatic' : 'Direct', pluralize(models, 'model'),
+    members ? 'Automatic' : 'Direct',
+    pluralize(models, 'model'),
     restricted ? 'for namespaces that it admits' : 'for all namespaces',
-    ...members ? [] : [`ratio ${formatDecimal(priceRatioE9)}`], ...displayName === name ? [] : [name],
+    ...(members ? [] : [`ratio ${formatDecimal(priceRatioE9)}`]),
+    ...(displayName === name ? [] : [name]),
   ].join(' · ');
 }
 
@@ -61,19 +67,27 @@ function renderMembers({ members }: PricingGroup): Html {
 }
 
 function renderModels({ name, displayName, members }: PricingGroup, { offers }: OfferingGroup, list: PriceList): Html {
-  const models = [...offers].sort(([a], [b]) => a < b ? -1 : 1);
+  const models = [...offers].sort(([a], [b]) => (a < b ? -1 : 1));
   const rows = new Map(list.pricing.rows.map((row) => [row.modelName, row]));
   const names = new Map(members?.map((member) => [member.name, member.displayName]));
   return html`<details class="fold"><summary>Models of <bdi>${displayName}</bdi></summary>
 <div class="table-box" tabindex="0" role="region" aria-label="Models of ${displayName}"><table class="table">
-<thead><tr><th scope="col">Model</th><th scope="col">Price</th>${members
-  ? html`<th scope="col">Tries, in order</th>`
-  : NOTHING}</tr></thead>
-<tbody>${models.map(([model, offer]) => html`
-<tr><th scope="row">${rows.has(model)
-  ? html`<a href="${modelHref(MODEL_ROOT, model)}"><bdi>${model}</bdi></a>`
-  : html`<bdi>${model}</bdi>`}</th><td>${priceText(offerDollars(offer), rows.get(model))}</td>${members
-  ? html`<td>${triedGroups(offer).map((each) => names.get(each) ?? each).join(', then ')}</td>`
-  : NOTHING}</tr>`)}</tbody></table></div>
+<thead><tr><th scope="col">Model</th><th scope="col">Price</th>${
+    members ? html`<th scope="col">Tries, in order</th>` : NOTHING
+  }</tr></thead>
+<tbody>${models.map(
+    ([model, offer]) => html`
+<tr><th scope="row">${
+      rows.has(model)
+        ? html`<a href="${modelHref(MODEL_ROOT, model)}"><bdi>${model}</bdi></a>`
+        : html`<bdi>${model}</bdi>`
+    }</th><td>${priceText(offerDollars(offer), rows.get(model))}</td>${
+      members
+        ? html`<td>${triedGroups(offer)
+            .map((each) => names.get(each) ?? each)
+            .join(', then ')}</td>`
+        : NOTHING
+    }</tr>`,
+  )}</tbody></table></div>
 <p class="hint" id="prices-${name}">Tokens: dollars per million.</p></details>`;
 }

@@ -3,12 +3,19 @@ import { dump } from 'js-yaml';
 import type { Resource } from '#crds/types.gen.ts';
 
 export function manifestOf(object: Resource): string {
-  const { apiVersion, kind, metadata: { namespace, name, labels, annotations }, spec } = object;
+  const {
+    apiVersion,
+    kind,
+    metadata: { namespace, name, labels, annotations },
+    spec,
+  } = object;
   // kubectl's own annotations mean nothing to a reader
   const own = Object.entries(annotations ?? {}).filter(([key]) => !key.startsWith('kubectl.kubernetes.io/'));
   const metadata = {
-    name, namespace, ...labels && Object.keys(labels).length > 0 && { labels },
-    ...own.length > 0 && { annotations: Object.fromEntries(own) },
+    name,
+    namespace,
+    ...(labels && Object.keys(labels).length > 0 && { labels }),
+    ...(own.length > 0 && { annotations: Object.fromEntries(own) }),
   };
   const style = { lineWidth: -1, noRefs: true, quoteStyle: 'double', seqNoIndent: true } as const;
   return dump({ apiVersion, kind, metadata, spec }, style);

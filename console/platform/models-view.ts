@@ -34,31 +34,41 @@ export function parseModelsQuery(parameters: URLSearchParams, { pricing: { group
 
 /** `list` has the groups that the person may know, and no other. */
 export function renderModels(list: PriceList, query: ModelsQuery): Html {
-  const rows = list.pricing.rows.filter((row) => matches(row, query, list))
-    .toSorted((a, b) => a.modelName < b.modelName ? -1 : 1);
+  const rows = list.pricing.rows
+    .filter((row) => matches(row, query, list))
+    .toSorted((a, b) => (a.modelName < b.modelName ? -1 : 1));
   return html`<div class="page-head"><div><h1>Models</h1>
 <p class="lede">What each model takes and makes, what it costs, and which groups offer it.</p></div></div>
 ${renderFilters(list, query)}
 <div class="bar-line"><p class="count" role="status">${pluralize(rows.length, 'model')}</p>${renderSwitch(query)}</div>
-${rows.length === 0
-  ? html`<p class="none">No model matches. <a href="${MODELS_PATH}">Show all models</a></p>`
-  : renderTable(rows, list, query)}`;
+${
+  rows.length === 0
+    ? html`<p class="none">No model matches. <a href="${MODELS_PATH}">Show all models</a></p>`
+    : renderTable(rows, list, query)
+}`;
 }
 
 function matches(row: PricingRow, { text, use, group }: ModelsQuery, { groups }: PriceList): boolean {
   const words = `${row.modelName} ${row.vendor}`.toLowerCase();
-  return text.toLowerCase().split(/\s+/).every((term) => words.includes(term)) &&
+  return (
+    text
+      .toLowerCase()
+      .split(/\s+/)
+      .every((term) => words.includes(term)) &&
     (use === undefined || usesOf(row).includes(use)) &&
-    (group === undefined || groups.get(group)?.offers.has(row.modelName) === true);
+    (group === undefined || groups.get(group)?.offers.has(row.modelName) === true)
+  );
 }
 
 function renderFilters({ pricing: { groups } }: PriceList, { text, use, group, show }: ModelsQuery): Html {
   return html`<form class="filters" method="get" action="${MODELS_PATH}" role="search" aria-label="Models">
 <label class="search"><span>Search</span><input type="search" name="q" value="${text}" maxlength="200" placeholder="Model or vendor" spellcheck="false" autocapitalize="none" autocomplete="off"></label>
-<label><span>Use</span><select name="use"><option value="">Any use</option>${USES.map((each) =>
-  html`<option value="${each}"${flag('selected', each === use)}>${USE_NAMES[each]}</option>`)}</select></label>
-<label><span>Group and its prices</span><select name="group"><option value="">All groups, base prices</option>${groups.map(({ name, displayName }) =>
-    html`<option value="${name}"${flag('selected', name === group)}>${displayName}</option>`)}</select></label>
+<label><span>Use</span><select name="use"><option value="">Any use</option>${USES.map(
+    (each) => html`<option value="${each}"${flag('selected', each === use)}>${USE_NAMES[each]}</option>`,
+  )}</select></label>
+<label><span>Group and its prices</span><select name="group"><option value="">All groups, base prices</option>${groups.map(
+    ({ name, displayName }) => html`<option value="${name}"${flag('selected', name === group)}>${displayName}</option>`,
+  )}</select></label>
 ${show === 'ratios' ? html`<input type="hidden" name="show" value="ratios">` : NOTHING}
 <div class="actions"><button type="submit" class="button">Apply</button></div>
 </form>`;
@@ -67,16 +77,20 @@ ${show === 'ratios' ? html`<input type="hidden" name="show" value="ratios">` : N
 /** Dollars first. */
 function renderSwitch({ text, use, group, show }: ModelsQuery): Html {
   const kept = { q: text, use: use ?? '', group: group ?? '' };
-  return html`<ul class="segments" aria-label="Prices">${(['dollars', 'ratios'] as const).map((each) => html`<li><a href="${withParameters(MODELS_PATH, { ...kept, show: each === 'dollars' ? '' : each })}"${each === show
-  ? html` aria-current="true"`
-  : NOTHING}>${each === 'dollars' ? 'Dollars' : 'Ratios'}</a></li>`)}</ul>`;
+  return html`<ul class="segments" aria-label="Prices">${(['dollars', 'ratios'] as const).map(
+    (each) =>
+      html`<li><a href="${withParameters(MODELS_PATH, { ...kept, show: each === 'dollars' ? '' : each })}"${
+        each === show ? html` aria-current="true"` : NOTHING
+      }>${each === 'dollars' ? 'Dollars' : 'Ratios'}</a></li>`,
+  )}</ul>`;
 }
 
 function renderTable(rows: readonly PricingRow[], list: PriceList, query: ModelsQuery): Html {
   const group = list.pricing.groups.find(({ name }) => name === query.group);
-  const prices = query.show === 'ratios'
-    ? html`<th scope="col" class="num">Model ratio</th><th scope="col" class="num">Completion ratio</th><th scope="col" class="num">Cache ratio</th>`
-    : html`<th scope="col">Price</th>`;
+  const prices =
+    query.show === 'ratios'
+      ? html`<th scope="col" class="num">Model ratio</th><th scope="col" class="num">Completion ratio</th><th scope="col" class="num">Cache ratio</th>`
+      : html`<th scope="col">Price</th>`;
   return html`<div class="table-box" tabindex="0" role="region" aria-label="Models"><table class="table cards models">
 <caption>${captionOf(group, query)}</caption>
 <thead><tr><th scope="col">Model</th><th scope="col">Type</th><th scope="col">Inputs</th><th scope="col" class="num">Context</th><th scope="col" class="num">Output limit</th>${prices}<th scope="col">${group?.members ? 'Tries, in order' : 'Groups'}</th></tr></thead>
@@ -104,16 +118,18 @@ function renderRow(row: PricingRow, list: PriceList, { group, query }: RowContex
 }
 
 function renderGroupsCell(row: PricingRow, list: PriceList, group: PricingGroup | undefined): Html {
-  if (group?.members)
-    return html`<td class="wide wrap" data-label="Tries, in order">${orderOf(row, list, group)}</td>`;
-  return html`<td class="wide wrap" data-label="Groups">${row.enabledGroups.length === 0
-    ? '—'
-    : html`<bdi>${row.enabledGroups.join(', ')}</bdi>`}</td>`;
+  if (group?.members) return html`<td class="wide wrap" data-label="Tries, in order">${orderOf(row, list, group)}</td>`;
+  return html`<td class="wide wrap" data-label="Groups">${
+    row.enabledGroups.length === 0 ? '—' : html`<bdi>${row.enabledGroups.join(', ')}</bdi>`
+  }</td>`;
 }
 
 function typeOf(row: PricingRow): string {
   if (!row.facts) return 'Not served yet';
-  return usesOf(row).filter((use) => use !== 'vision').map((use) => USE_NAMES[use]).join(', ');
+  return usesOf(row)
+    .filter((use) => use !== 'vision')
+    .map((use) => USE_NAMES[use])
+    .join(', ');
 }
 
 function tokensOf(tokens: number | null | undefined): string {
@@ -131,16 +147,22 @@ function renderRatios(row: PricingRow): Html {
   // a price per request, or one in dollars, has no ratios that would be exact
   const known = quotaType === 'Token' && !isInDollars;
   const cells = [
-    ['Model ratio', known, modelRatioE9], ['Completion ratio', known && stated.output, completionRatioE9],
+    ['Model ratio', known, modelRatioE9],
+    ['Completion ratio', known && stated.output, completionRatioE9],
     ['Cache ratio', known && stated.cache, cacheRatioE9],
   ] as const;
-  return html`${cells.map(([label, has, ratioE9]) =>
-    html`<td class="num" data-label="${label}">${has ? formatDecimal(ratioE9) : '—'}</td>`)}`;
+  return html`${cells.map(
+    ([label, has, ratioE9]) => html`<td class="num" data-label="${label}">${has ? formatDecimal(ratioE9) : '—'}</td>`,
+  )}`;
 }
 
 /** "Standard, then VIP" */
 function orderOf({ modelName }: PricingRow, { groups }: PriceList, group: PricingGroup): string {
   const offer = groups.get(group.name)?.offers.get(modelName);
   const names = new Map(group.members?.map(({ name, displayName }) => [name, displayName]));
-  return offer ? triedGroups(offer).map((name) => names.get(name) ?? name).join(', then ') : '—';
+  return offer
+    ? triedGroups(offer)
+        .map((name) => names.get(name) ?? name)
+        .join(', then ')
+    : '—';
 }

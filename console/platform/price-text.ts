@@ -10,7 +10,7 @@ export function priceText(dollars: RowDollars | undefined, row: PricedRow | unde
   if (!dollars) return 'No price, so it cannot be called';
   if (dollars.quotaType === 'Request') return `${formatRange(dollars.request)} per ${unitOf(row)}`;
   const input = `${formatRange(dollars.input)} input`;
-  return row?.stated.output ?? true ? `${input}, ${formatRange(dollars.output)} output` : input;
+  return (row?.stated.output ?? true) ? `${input}, ${formatRange(dollars.output)} output` : input;
 }
 
 /** Names of the direct groups that may serve the model, in order. */

@@ -28,8 +28,14 @@ function renderNoGateway(): Html {
 <p>Whoever runs the gateway can set it: <code>--console-gateway-url https://gateway.example.com</code> of <code>mgw operator</code>, or <code>console.gatewayUrl</code> of the Helm chart.</p></div>`;
 }
 
-function renderForm({ keys, chosen, own, model, gatewayUrl, csrf }: PlaygroundView & { readonly gatewayUrl: string }):
-Html {
+function renderForm({
+  keys,
+  chosen,
+  own,
+  model,
+  gatewayUrl,
+  csrf,
+}: PlaygroundView & { readonly gatewayUrl: string }): Html {
   return html`<noscript><div class="notice"><p>The playground needs scripts. Without them, a key’s page has calls to copy, under <a href="/keys">Use it</a>.</p></div></noscript>
 <div class="playground" id="playground" data-gateway="${gatewayUrl}" data-model="${model}">
 <form class="form" id="playground-form" method="post" action="/playground/calls" autocomplete="off">${csrfField(csrf)}

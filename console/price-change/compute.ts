@@ -23,16 +23,21 @@ type EditContext = Pick<ConsoleDeps, 'loadManifests' | 'gatewayNamespace'>;
 export async function readEdit(text: string, { loadManifests, gatewayNamespace }: EditContext): Promise<Edit> {
   const loaded = loadManifests(text);
   const faults = await loaded.diagnose();
-  if (faults.length > 0) return { mistakes: faults.map(({ line, path, message }) =>
-    [...line > 0 ? [`Line ${line}`] : [], ...path === '' ? [] : [path], message].join(': ')) };
+  if (faults.length > 0)
+    return {
+      mistakes: faults.map(({ line, path, message }) =>
+        [...(line > 0 ? [`Line ${line}`] : []), ...(path === '' ? [] : [path]), message].join(': '),
+      ),
+    };
   const [catalog, ...more] = loaded.resources.priceCatalogs;
   if (!catalog || more.length > 0 || loaded.origins.size > 1)
     return { mistakes: ['The text must be the manifest of one PriceCatalog.'] };
   const { namespace } = catalog.metadata;
-  if (namespace !== gatewayNamespace) return { mistakes:
-    [`This gateway reads catalogs in the namespace ${gatewayNamespace} only, not in ${namespace}.`] };
-  if (catalog.spec.purpose === 'Costs')
-    return { mistakes: ['A catalog of costs changes no bill.'] };
+  if (namespace !== gatewayNamespace)
+    return {
+      mistakes: [`This gateway reads catalogs in the namespace ${gatewayNamespace} only, not in ${namespace}.`],
+    };
+  if (catalog.spec.purpose === 'Costs') return { mistakes: ['A catalog of costs changes no bill.'] };
   return { catalog };
 }
 
@@ -46,7 +51,9 @@ interface ChangeContext extends Pick<ConsoleDeps, 'gatewayNamespace' | 'nextTurn
 
 /** Prices the calls by the catalogs in force and by those with the edit. Mistakes: why the gateway would refuse it. */
 export async function priceChange(
-  catalog: PriceCatalog, calls: AsyncIterable<UsageRecord>, context: ChangeContext,
+  catalog: PriceCatalog,
+  calls: AsyncIterable<UsageRecord>,
+  context: ChangeContext,
 ): Promise<PriceChange | { readonly mistakes: readonly string[] }> {
   const { resources, gatewayNamespace, nowMs } = context;
   const options = { gatewayNamespace, nowMs };
@@ -57,7 +64,9 @@ export async function priceChange(
   if (findings?.refused) return { mistakes: [`The gateway would refuse this catalog: ${findings.refused.message}`] };
   const groupOfKey = groupsOfKeys(allOf(resources.apiKeys));
   const diff = await diffCatalogs(
-    catalogsOf(old, next, groupOfKey), catalogsOf(next, old, groupOfKey), inTurns(calls, context),
+    catalogsOf(old, next, groupOfKey),
+    catalogsOf(next, old, groupOfKey),
+    inTurns(calls, context),
   );
   return { diff, remarks: [findings?.remark, findings?.notReady].flatMap((finding) => finding?.message ?? []) };
 }
@@ -75,7 +84,8 @@ const CALLS_PER_TURN = 200;
 
 /** Lets the process do other work between the calls, and ends early when nobody waits any more. */
 async function* inTurns<Item>(
-  items: AsyncIterable<Item>, { nextTurn, gone }: Pick<ChangeContext, 'nextTurn' | 'gone'>,
+  items: AsyncIterable<Item>,
+  { nextTurn, gone }: Pick<ChangeContext, 'nextTurn' | 'gone'>,
 ): AsyncGenerator<Item> {
   let count = 0;
   for await (const item of items) {

@@ -44,21 +44,35 @@ function renderDimension({ by }: CatalogDiff, dimension: Dimension, names: Names
   if (changed.length === 0) return NOTHING;
   const id = `by-${dimension}`;
   return html`<section class="section" aria-labelledby="${id}"><h2 id="${id}">By ${dimension}</h2>
-${renderTable([TITLES[dimension], 'Calls'], changed.slice(0, MOST_ROWS).map(([name, change]) => html`<tr><th scope="row" class="main"><bdi>${labelOf(name, dimension, names)}</bdi></th><td data-label="Calls" class="num">${formatCount(change.calls)}</td>${renderFigures(change)}</tr>`))}
-${changed.length > MOST_ROWS
-  ? html`<p class="soft">The ${MOST_ROWS} that change most, of ${formatCount(changed.length)}.</p>`
-  : NOTHING}</section>`;
+${renderTable(
+  [TITLES[dimension], 'Calls'],
+  changed
+    .slice(0, MOST_ROWS)
+    .map(
+      ([name, change]) =>
+        html`<tr><th scope="row" class="main"><bdi>${labelOf(name, dimension, names)}</bdi></th><td data-label="Calls" class="num">${formatCount(change.calls)}</td>${renderFigures(change)}</tr>`,
+    ),
+)}
+${
+  changed.length > MOST_ROWS
+    ? html`<p class="soft">The ${MOST_ROWS} that change most, of ${formatCount(changed.length)}.</p>`
+    : NOTHING
+}</section>`;
 }
 
 function renderCalls({ total, calls }: CatalogDiff, names: Names): Html {
-  if (calls.length === 0) return total.calls === 0
-    ? html`<p class="none">No calls in this time.</p>`
-    : html`<p class="none">No call would have cost more or less.</p>`;
+  if (calls.length === 0)
+    return total.calls === 0
+      ? html`<p class="none">No calls in this time.</p>`
+      : html`<p class="none">No call would have cost more or less.</p>`;
   return html`<section class="section" aria-labelledby="calls"><h2 id="calls">Calls that change most</h2>
-${renderTable(['Call', 'Model', 'Key'], calls.map((call) => {
-  const [namespace = '', name = ''] = call.account.split('/');
-  return html`<tr><th scope="row" class="main"><a href="${callPath({ namespace, name }, call, undefined)}"><code>${call.callId}</code></a></th><td data-label="Model"><bdi>${call.model}</bdi></td><td data-label="Key"><bdi>${labelOf(call.keyUid, 'key', names)}</bdi></td>${renderFigures(call)}</tr>`;
-}))}</section>`;
+${renderTable(
+  ['Call', 'Model', 'Key'],
+  calls.map((call) => {
+    const [namespace = '', name = ''] = call.account.split('/');
+    return html`<tr><th scope="row" class="main"><a href="${callPath({ namespace, name }, call, undefined)}"><code>${call.callId}</code></a></th><td data-label="Model"><bdi>${call.model}</bdi></td><td data-label="Key"><bdi>${labelOf(call.keyUid, 'key', names)}</bdi></td>${renderFigures(call)}</tr>`;
+  }),
+)}</section>`;
 }
 
 /** The named columns, then the three of the money. Columns that count are aligned as numbers. */
@@ -79,6 +93,6 @@ function renderSigned({ oldNanoUsd, newNanoUsd }: Change, places: number): Html 
 
 function renderPercent({ oldNanoUsd, newNanoUsd }: Change): Html {
   if (oldNanoUsd === 0n || newNanoUsd === oldNanoUsd) return NOTHING;
-  const percent = Number((newNanoUsd - oldNanoUsd) * 1000n / oldNanoUsd) / 10;
+  const percent = Number(((newNanoUsd - oldNanoUsd) * 1000n) / oldNanoUsd) / 10;
   return html` <small>${percent < 0 ? '−' : '+'}${Math.abs(percent).toFixed(1)} %</small>`;
 }

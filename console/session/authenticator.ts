@@ -10,7 +10,13 @@ import { createTtlCache } from '../access/ttl-cache.ts';
 import { RequestRefused } from '../describe-error.ts';
 import type { Revocations } from './revocations.ts';
 import {
-  dropCookies, hasCookies, readSession, newCookieScope, cookieScopes, sealSession, writeCookies,
+  dropCookies,
+  hasCookies,
+  readSession,
+  newCookieScope,
+  cookieScopes,
+  sealSession,
+  writeCookies,
 } from './session-cookies.ts';
 import type { CookieScope } from './session-cookies.ts';
 import { beginSession, renewSession, secondsLeft } from './session.ts';
@@ -80,7 +86,9 @@ interface People {
 /** A page with its parts checks its token once. Tokens themselves are not kept, and neither are unknown ones. */
 function cachePeople({ access, nowMs }: AuthenticatorOptions): People {
   const people = createTtlCache<PersonAccess | undefined>({
-    nowMs, ttlMs: (person) => (person ? PERSON_MS : 0), maxEntries: MAX_PEOPLE,
+    nowMs,
+    ttlMs: (person) => (person ? PERSON_MS : 0),
+    maxEntries: MAX_PEOPLE,
   });
   const keyOf = (token: string): string => hash('sha256', token, 'hex');
   return {
@@ -114,12 +122,12 @@ function cookieAuthenticator({ revocations, nowMs }: AuthenticatorOptions, peopl
     clear,
     async identify(request, reply) {
       const [found] = sessionsOf(request);
-      const person = found && await people.find(found.session.token);
+      const person = found && (await people.find(found.session.token));
       if (!found || !person) return undefined;
       const renewed = renewSession(found.session, nowMs());
       if (renewed) keepSession(reply, found.scope, renewed);
       const { csrfSecret, token } = found.session;
-      return { person, csrfSecret, ...person.ownKey && { ownKeyText: token } };
+      return { person, csrfSecret, ...(person.ownKey && { ownKeyText: token }) };
     },
     async signIn(token, request, reply) {
       const scope = newCookieScope(request.headers);
@@ -176,8 +184,9 @@ function proxyAuthenticator({ formKey }: AuthenticatorOptions, people: People, n
 
 function tooLong(token: string): RequestRefused {
   return new RequestRefused(422, 'This token is too long', {
-    message: `It has ${token.length.toLocaleString('en-US')} characters, more than browsers and proxies let a cookie ` +
-      `hold. `
-      + "Use one with fewer claims (groups), a service account's token, or an authenticating proxy before the console.",
+    message:
+      `It has ${token.length.toLocaleString('en-US')} characters, more than browsers and proxies let a cookie ` +
+      `hold. ` +
+      "Use one with fewer claims (groups), a service account's token, or an authenticating proxy before the console.",
   });
 }

@@ -40,17 +40,17 @@ export function shareRevocations(state: SharedState, bounds?: RevocationBounds):
     add(session, nowMs) {
       list.add(session);
       // sign-outs during a write share the next one
-      return pending ??= exclusively(() => {
+      return (pending ??= exclusively(() => {
         pending = undefined;
         return state.change('signedOut', (text) => {
           list.merge(text);
           return list.serialize(nowMs);
         });
-      });
+      }));
     },
     has(session) {
       const text = state.read('signedOut');
-      if (text !== loaded) list.merge(loaded = text);
+      if (text !== loaded) list.merge((loaded = text));
       return list.has(session);
     },
   };
@@ -161,10 +161,16 @@ function parseList(text: string): { readonly upToMs: number; readonly tokens: re
 
 function tokenEntry([token = null, upToMs = null, begun = null]: readonly Json[]): TokenEntry[] {
   if (typeof token !== 'string') return [];
-  return [[token, msOf(upToMs), listOf(begun).flatMap((each): BegunEntry[] => {
-    const [id = null, begunMs = null] = listOf(each);
-    return typeof id === 'string' ? [[id, msOf(begunMs)]] : [];
-  })]];
+  return [
+    [
+      token,
+      msOf(upToMs),
+      listOf(begun).flatMap((each): BegunEntry[] => {
+        const [id = null, begunMs = null] = listOf(each);
+        return typeof id === 'string' ? [[id, msOf(begunMs)]] : [];
+      }),
+    ],
+  ];
 }
 
 function listOf(value: Json): readonly Json[] {

@@ -113,9 +113,10 @@ export function newCookieScope({ host, origin }: IncomingHttpHeaders): CookieSco
   if (LOOPBACK.test(name)) return { secure: false, port };
   if (scheme === undefined) return { secure: true, port: '' };
   throw new RequestRefused(403, 'Signing in needs https', {
-    message: 'Over plain http anybody on the way could read your token. Reach the console by https, or on this ' +
-      'machine itself '
-      + '(http://localhost), for example with kubectl port-forward.',
+    message:
+      'Over plain http anybody on the way could read your token. Reach the console by https, or on this ' +
+      'machine itself ' +
+      '(http://localhost), for example with kubectl port-forward.',
   });
 }
 

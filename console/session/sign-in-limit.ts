@@ -32,6 +32,8 @@ export function limitSignIns(): SignInLimit {
       if (failures.size >= MAX_ADDRESSES && oldest !== undefined) failures.delete(oldest);
       failures.set(address, { count: 1, sinceMs: nowMs });
     },
-    succeeded(address) { failures.delete(address); },
+    succeeded(address) {
+      failures.delete(address);
+    },
   };
 }

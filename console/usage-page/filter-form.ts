@@ -22,7 +22,13 @@ export interface FilterView {
 const MAX_SUGGESTIONS = 500;
 
 export function renderFilterForm(view: FilterView): Html {
-  const { path, query, names: { scope, groups }, models, kept } = view;
+  const {
+    path,
+    query,
+    names: { scope, groups },
+    models,
+    kept,
+  } = view;
   const keys = [...scope.keys.values()].map(({ id }) => id).sort();
   return html`<form class="filters usage-filters" method="get" action="${path}" role="search" aria-label="Calls" autocomplete="off">
 ${scope.accounts.length > 1 ? suggested('Account', 'account', query.account, scope.accounts) : NOTHING}
@@ -32,19 +38,20 @@ ${suggested('Model', 'model', query.model, models)}
 <label><span>Status</span><select name="status"><option value="">All</option>${CALL_STATUSES.map((status) => html`<option value="${status}"${flag('selected', status === query.status)}>${STATUS_WORDS[status]}</option>`)}</select></label>
 <label><span>From (UTC)</span><input type="date" name="since" value="${query.since.slice(0, 10)}"></label>
 <label><span>To (UTC)</span><input type="date" name="until" value="${query.until.slice(0, 10)}"></label>
-${Object.entries({ ...kept, uid: query.uid, range: query.range ?? '' }).map(([name, value]) => value === ''
-  ? NOTHING
-  : html`<input type="hidden" name="${name}" value="${value}">`)}
-<div class="actions"><button type="submit" class="button">Apply</button>${isFiltered(query)
-  ? html`<a class="button plain" href="${withParameters(path, kept)}">Clear</a>`
-  : NOTHING}</div>
+${Object.entries({ ...kept, uid: query.uid, range: query.range ?? '' }).map(([name, value]) =>
+  value === '' ? NOTHING : html`<input type="hidden" name="${name}" value="${value}">`,
+)}
+<div class="actions"><button type="submit" class="button">Apply</button>${
+    isFiltered(query) ? html`<a class="button plain" href="${withParameters(path, kept)}">Clear</a>` : NOTHING
+  }</div>
 </form>`;
 }
 
 function suggested(label: string, name: string, value: string, suggestions: readonly string[]): Html {
   return html`<label><span>${label}</span><input name="${name}" value="${value}" list="usage-${name}s" maxlength="253" placeholder="All" spellcheck="false" autocapitalize="none"></label>
-<datalist id="usage-${name}s">${suggestions.slice(0, MAX_SUGGESTIONS).map((each) =>
-  html`<option value="${each}"></option>`)}</datalist>`;
+<datalist id="usage-${name}s">${suggestions
+    .slice(0, MAX_SUGGESTIONS)
+    .map((each) => html`<option value="${each}"></option>`)}</datalist>`;
 }
 
 function isFiltered(query: UsagePageQuery): boolean {
@@ -53,8 +60,12 @@ function isFiltered(query: UsagePageQuery): boolean {
 
 /** Links to the ranges that have names. */
 export function renderRanges(path: string, query: UsagePageQuery, kept: Readonly<Record<string, string>>): Html {
-  return html`<ul class="segments" aria-label="Range">${RANGE_NAMES.map((range) => html`<li><a href="${withParameters(path, { ...filterParameters(query), ...kept, ...range === '30d' ? {} : { range } })}"${
-  range === query.range ? html` aria-current="true"` : NOTHING}>${RANGES[range]}</a></li>`)}</ul>`;
+  return html`<ul class="segments" aria-label="Range">${RANGE_NAMES.map(
+    (range) =>
+      html`<li><a href="${withParameters(path, { ...filterParameters(query), ...kept, ...(range === '30d' ? {} : { range }) })}"${
+        range === query.range ? html` aria-current="true"` : NOTHING
+      }>${RANGES[range]}</a></li>`,
+  )}</ul>`;
 }
 
 /** "2026-10-23 to 2026-11-21", or "2026-11-21, 13:00 to 14:00", as people read it. */

@@ -16,7 +16,17 @@ export interface MonthSummary {
 const DAY_MS = 86_400_000;
 const PACE_DAYS = 7;
 const MONTHS = [
-  'January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November',
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
   'December',
 ];
 
@@ -35,10 +45,11 @@ export function monthSummary(sums: readonly SeriesSum[], nowMs: number): MonthSu
   const pace = between(today - PACE_DAYS * DAY_MS, today);
   const leftMs = BigInt(end - nowMs);
   return {
-    today: between(today, today + DAY_MS), month, lastMonth: between(monthStart(nowMs, -1), begin),
-    forecastNanoUsd: pace === NO_CALLS
-      ? undefined
-      : month.costNanoUsd + pace.costNanoUsd * leftMs / BigInt(PACE_DAYS * DAY_MS),
+    today: between(today, today + DAY_MS),
+    month,
+    lastMonth: between(monthStart(nowMs, -1), begin),
+    forecastNanoUsd:
+      pace === NO_CALLS ? undefined : month.costNanoUsd + (pace.costNanoUsd * leftMs) / BigInt(PACE_DAYS * DAY_MS),
     monthName: MONTHS[new Date(nowMs).getUTCMonth()] ?? '',
   };
 }

@@ -5,10 +5,15 @@ import type { Split, UsagePageFilter } from './query.ts';
 import type { UsageScope } from './scope.ts';
 
 /** A group's name as users know it. */
-export function groupNames({ resources, gatewayNamespace }: Pick<ConsoleDeps, 'resources' | 'gatewayNamespace'>):
-ReadonlyMap<string, string> {
-  return new Map(resources().groups.filter(({ metadata }) => metadata.namespace === gatewayNamespace)
-    .map(({ metadata, spec }) => [metadata.name, spec.displayName ?? metadata.name]));
+export function groupNames({
+  resources,
+  gatewayNamespace,
+}: Pick<ConsoleDeps, 'resources' | 'gatewayNamespace'>): ReadonlyMap<string, string> {
+  return new Map(
+    resources()
+      .groups.filter(({ metadata }) => metadata.namespace === gatewayNamespace)
+      .map(({ metadata, spec }) => [metadata.name, spec.displayName ?? metadata.name]),
+  );
 }
 
 export interface Names {
@@ -18,18 +23,25 @@ export interface Names {
 
 export function labelOf(name: string, by: Split, { scope, groups }: Names): string {
   switch (by) {
-    case 'model': case 'account': return name;
-    case 'group': return groups.get(name) ?? name;
-    case 'key': return scope.keys.get(name)?.id ?? shortUid(name);
+    case 'model':
+    case 'account':
+      return name;
+    case 'group':
+      return groups.get(name) ?? name;
+    case 'key':
+      return scope.keys.get(name)?.id ?? shortUid(name);
   }
 }
 
 /** The filter that lets only calls of this name through. */
 export function filterOf(name: string, by: Split, { scope }: Pick<Names, 'scope'>): Partial<UsagePageFilter> {
   switch (by) {
-    case 'model': return { model: name };
-    case 'account': return { account: name };
-    case 'group': return { group: name };
+    case 'model':
+      return { model: name };
+    case 'account':
+      return { account: name };
+    case 'group':
+      return { group: name };
     case 'key': {
       const key = scope.keys.get(name);
       return key ? { key: key.id } : { uid: name };

@@ -10,21 +10,32 @@ export type OutputLabel = (call: UsageRecord) => string | undefined;
 const WORDS = { Images: 'image', Videos: 'video' } as const;
 
 /** Derived from the routes and prices in force: the bill divided by the price of one, if that is a whole number. */
-export function outputLabelOf(
-  { resources, gatewayNamespace }: Pick<ConsoleDeps, 'resources' | 'gatewayNamespace'>,
-): OutputLabel {
+export function outputLabelOf({
+  resources,
+  gatewayNamespace,
+}: Pick<ConsoleDeps, 'resources' | 'gatewayNamespace'>): OutputLabel {
   const { modelRoutes, priceCatalogs, groups } = resources();
   const own = <T extends { readonly metadata: { readonly namespace: string } }>(objects: readonly T[]): T[] =>
     objects.filter(({ metadata }) => metadata.namespace === gatewayNamespace);
-  const words = new Map(own(modelRoutes).flatMap(({ spec }) => spec.models).flatMap(({ name, endpoints }) => {
-    const [only] = endpoints?.length === 1 ? endpoints : [];
-    return only === 'Images' || only === 'Videos' ? [[name, WORDS[only]] as const] : [];
-  }));
-  const prices = new Map(own(priceCatalogs).flatMap(({ metadata, spec }) => spec.models.map((model) =>
-    [`${metadata.namespace}/${metadata.name}@${metadata.generation ?? 0} ${model.name}`, model.requestUsd])));
+  const words = new Map(
+    own(modelRoutes)
+      .flatMap(({ spec }) => spec.models)
+      .flatMap(({ name, endpoints }) => {
+        const [only] = endpoints?.length === 1 ? endpoints : [];
+        return only === 'Images' || only === 'Videos' ? [[name, WORDS[only]] as const] : [];
+      }),
+  );
+  const prices = new Map(
+    own(priceCatalogs).flatMap(({ metadata, spec }) =>
+      spec.models.map((model) => [
+        `${metadata.namespace}/${metadata.name}@${metadata.generation ?? 0} ${model.name}`,
+        model.requestUsd,
+      ]),
+    ),
+  );
   const ratios = new Map(own(groups).map(({ metadata, spec }) => [metadata.name, spec.priceRatio]));
   const unitPrice = ({ catalog, model, group }: UsageRecord): bigint =>
-    decimal(prices.get(`${catalog} ${model}`), 0n) * decimal(ratios.get(group), ONE_E9) / ONE_E9;
+    (decimal(prices.get(`${catalog} ${model}`), 0n) * decimal(ratios.get(group), ONE_E9)) / ONE_E9;
   return (call) => {
     const word = words.get(call.model);
     if (word === undefined || !madeSomething(call)) return undefined;
@@ -38,5 +49,5 @@ function madeSomething({ tokens, costNanoUsd, status }: UsageRecord): boolean {
 }
 
 function decimal(text: string | undefined, otherwise: bigint): bigint {
-  return text === undefined ? otherwise : parseDecimal(text) ?? otherwise;
+  return text === undefined ? otherwise : (parseDecimal(text) ?? otherwise);
 }

@@ -11,7 +11,11 @@ export const UNITS = ['day', 'hour'] as const;
 export type Unit = (typeof UNITS)[number];
 /** Ranges by name, with their labels. */
 export const RANGES = {
-  'today': 'Today', '7d': '7 days', '30d': '30 days', '90d': '90 days', 'month': 'This month',
+  today: 'Today',
+  '7d': '7 days',
+  '30d': '30 days',
+  '90d': '90 days',
+  month: 'This month',
   'last-month': 'Last month',
 } as const;
 export type RangeName = keyof typeof RANGES;
@@ -31,8 +35,7 @@ export interface UsagePageFilter {
 }
 
 /** Any call. */
-export const NO_FILTER: UsagePageFilter =
-  { account: '', key: '', uid: '', model: '', group: '', status: undefined };
+export const NO_FILTER: UsagePageFilter = { account: '', key: '', uid: '', model: '', group: '', status: undefined };
 
 export interface UsagePageQuery extends UsagePageFilter {
   /** undefined: of its own days or hours. */
@@ -64,7 +67,11 @@ export function parseUsageQuery(query: URLSearchParams, nowMs: number): UsagePag
   const days = (period.untilMs - period.sinceMs) / DAY_MS;
   const unit = UNITS.find((each) => each === text('unit')) ?? (days <= 2 ? 'hour' : 'day');
   return {
-    account: text('account'), key: text('key'), uid: text('uid'), model: text('model'), group: text('group'),
+    account: text('account'),
+    key: text('key'),
+    uid: text('uid'),
+    model: text('model'),
+    group: text('group'),
     status: CALL_STATUSES.find((each) => each === status),
     ...period,
     show: MEASURES.find((each) => each === text('show')) ?? 'cost',
@@ -83,7 +90,9 @@ function parsePeriod(query: URLSearchParams, nowMs: number): Period {
 
 /** A range whose end precedes its start has no calls. */
 function bounded(
-  since: Moment | undefined, until: Moment | undefined, nowMs: number,
+  since: Moment | undefined,
+  until: Moment | undefined,
+  nowMs: number,
 ): Pick<Period, 'sinceMs' | 'untilMs'> {
   const untilMs = until ? until.ms + until.lengthMs : endOfDay(Math.max(nowMs, since?.ms ?? 0));
   const sinceMs = since?.ms ?? untilMs - 30 * DAY_MS;
@@ -97,12 +106,18 @@ function namedPeriod(range: RangeName, nowMs: number): Period {
 function boundsOf(range: RangeName, nowMs: number): Pick<Period, 'sinceMs' | 'untilMs'> {
   const untilMs = endOfDay(nowMs);
   switch (range) {
-    case 'today': return { sinceMs: untilMs - DAY_MS, untilMs };
-    case '7d': return { sinceMs: untilMs - 7 * DAY_MS, untilMs };
-    case '30d': return { sinceMs: untilMs - 30 * DAY_MS, untilMs };
-    case '90d': return { sinceMs: untilMs - 90 * DAY_MS, untilMs };
-    case 'month': return { sinceMs: monthStart(nowMs, 0), untilMs };
-    case 'last-month': return { sinceMs: monthStart(nowMs, -1), untilMs: monthStart(nowMs, 0) };
+    case 'today':
+      return { sinceMs: untilMs - DAY_MS, untilMs };
+    case '7d':
+      return { sinceMs: untilMs - 7 * DAY_MS, untilMs };
+    case '30d':
+      return { sinceMs: untilMs - 30 * DAY_MS, untilMs };
+    case '90d':
+      return { sinceMs: untilMs - 90 * DAY_MS, untilMs };
+    case 'month':
+      return { sinceMs: monthStart(nowMs, 0), untilMs };
+    case 'last-month':
+      return { sinceMs: monthStart(nowMs, -1), untilMs: monthStart(nowMs, 0) };
   }
 }
 
@@ -166,8 +181,11 @@ export function filterParameters({ account, key, uid, model, group, status }: Us
 }
 
 /** As the query string has the period. */
-export function periodParameters({ range, since, until }: Pick<UsagePageQuery, 'range' | 'since' | 'until'>):
-Record<string, string> {
+export function periodParameters({
+  range,
+  since,
+  until,
+}: Pick<UsagePageQuery, 'range' | 'since' | 'until'>): Record<string, string> {
   return range === undefined ? { since, until } : { range: range === DEFAULT_RANGE ? '' : range };
 }
 
@@ -175,6 +193,8 @@ Record<string, string> {
 export function viewParameters({ show, by, unit, sinceMs, untilMs }: UsagePageQuery): Record<string, string> {
   const hours = untilMs - sinceMs <= 2 * DAY_MS;
   return {
-    show: show === 'cost' ? '' : show, by: by === 'model' ? '' : by, unit: (unit === 'hour') === hours ? '' : unit,
+    show: show === 'cost' ? '' : show,
+    by: by === 'model' ? '' : by,
+    unit: (unit === 'hour') === hours ? '' : unit,
   };
 }

@@ -20,8 +20,11 @@ export interface Ranking {
 export const TOP = 5;
 
 export function rank(sums: readonly SeriesSum[], measure: Measure): Ranking {
-  const named = [...Map.groupBy(sums, ({ name }) => name)].map(([name, some]): RankedName =>
-    ({ name, sum: addAll(some), byStart: byStart(some) }));
+  const named = [...Map.groupBy(sums, ({ name }) => name)].map(([name, some]): RankedName => ({
+    name,
+    sum: addAll(some),
+    byStart: byStart(some),
+  }));
   const sorted = named.sort((a, b) => compare(b, a, measure) || (a.name < b.name ? -1 : 1));
   // a single leftover name is shown itself
   const top = sorted.slice(0, sorted.length === TOP + 1 ? TOP + 1 : TOP);
@@ -29,16 +32,21 @@ export function rank(sums: readonly SeriesSum[], measure: Measure): Ranking {
   const names = new Set(others.map(({ name }) => name));
   const rest = sums.filter(({ name }) => names.has(name));
   return {
-    all: addAll(sums), top, others,
+    all: addAll(sums),
+    top,
+    others,
     rest: others.length > 0 ? { sum: addAll(rest), byStart: byStart(rest) } : undefined,
   };
 }
 
 export function measured(sum: SpendingSum, measure: Measure): bigint {
   switch (measure) {
-    case 'cost': return sum.costNanoUsd;
-    case 'calls': return BigInt(sum.calls);
-    case 'tokens': return BigInt(sum.inputTokens + sum.outputTokens);
+    case 'cost':
+      return sum.costNanoUsd;
+    case 'calls':
+      return BigInt(sum.calls);
+    case 'tokens':
+      return BigInt(sum.inputTokens + sum.outputTokens);
   }
 }
 

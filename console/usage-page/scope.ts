@@ -33,40 +33,58 @@ export async function readScope({ person }: Pick<PageRequest, 'person'>): Promis
   const [accounts, keys] = await Promise.all([person.list('Account'), person.list('ApiKey')]);
   const visible = accounts.objects.map(({ metadata }) => namespacedName(metadata)).sort();
   const seen = new Set(visible);
-  const all = keys.objects.flatMap((key): [string, ScopeKey][] => key.metadata.uid === undefined ? [] : [[
-    key.metadata.uid, {
-      id: namespacedName(key.metadata), name: key.metadata.name, account: accountIdOf(key),
-      lone: !seen.has(accountIdOf(key)),
-    },
-  ]]);
+  const all = keys.objects.flatMap((key): [string, ScopeKey][] =>
+    key.metadata.uid === undefined
+      ? []
+      : [
+          [
+            key.metadata.uid,
+            {
+              id: namespacedName(key.metadata),
+              name: key.metadata.name,
+              account: accountIdOf(key),
+              lone: !seen.has(accountIdOf(key)),
+            },
+          ],
+        ],
+  );
   const lone = all.filter(([, key]) => key.lone);
   const dropped = new Set(lone.slice(MAX_LONE_KEYS).map(([uid]) => uid));
   return {
-    accounts: visible.slice(0, MAX_ACCOUNTS), keys: new Map(all.filter(([uid]) => !dropped.has(uid))),
+    accounts: visible.slice(0, MAX_ACCOUNTS),
+    keys: new Map(all.filter(([uid]) => !dropped.has(uid))),
     truncated: visible.length > MAX_ACCOUNTS || dropped.size > 0,
   };
 }
 
 /** The calls that a filter lets through, of those that are visible. */
 export function callQueryOf(
-  scope: UsageScope, query: UsagePageFilter & Pick<UsagePageQuery, 'sinceMs' | 'untilMs'>,
+  scope: UsageScope,
+  query: UsagePageFilter & Pick<UsagePageQuery, 'sinceMs' | 'untilMs'>,
 ): CallQuery {
   const { model, group, status, uid, sinceMs, untilMs } = query;
   return {
-    ...whose(scope, query), sinceMs, untilMs, ...uid !== '' && { keyUid: uid }, ...model !== '' && { model },
-    ...group !== '' && { group }, ...status && { status },
+    ...whose(scope, query),
+    sinceMs,
+    untilMs,
+    ...(uid !== '' && { keyUid: uid }),
+    ...(model !== '' && { model }),
+    ...(group !== '' && { group }),
+    ...(status && { status }),
   };
 }
 
 function whose({ accounts, keys }: UsageScope, filter: UsagePageFilter): Pick<CallQuery, 'accounts' | 'keysOf'> {
   const isAsked = (account: string): boolean => filter.account === '' || filter.account === account;
-  const named = [...keys].filter(([, { id, name, account }]) =>
-    isAsked(account) && (id === filter.key || name === filter.key));
+  const named = [...keys].filter(
+    ([, { id, name, account }]) => isAsked(account) && (id === filter.key || name === filter.key),
+  );
   const lone = [...keys].filter(([, key]) => key.lone && isAsked(key.account));
   // a key that is named narrows every account to it; without one, accounts that are not visible have their keys alone
   const only = filter.key === '' ? lone : named;
-  const keysOf = Object.fromEntries([...Map.groupBy(only, ([, { account }]) => account)]
-    .map(([account, some]) => [account, some.map(([uid]) => uid)]));
+  const keysOf = Object.fromEntries(
+    [...Map.groupBy(only, ([, { account }]) => account)].map(([account, some]) => [account, some.map(([uid]) => uid)]),
+  );
   const whole = filter.key === '' ? accounts.filter(isAsked) : [];
   return { accounts: [...whole, ...Object.keys(keysOf)], keysOf };
 }

@@ -16,7 +16,15 @@ import type { MonthSummary } from './forecast.ts';
 import { filterOf, labelOf } from './names.ts';
 import type { Names } from './names.ts';
 import {
-  columnLabel, columnsOf, filterParameters, MAX_HOURLY_DAYS, MEASURES, momentText, periodParameters, SPLITS, UNITS,
+  columnLabel,
+  columnsOf,
+  filterParameters,
+  MAX_HOURLY_DAYS,
+  MEASURES,
+  momentText,
+  periodParameters,
+  SPLITS,
+  UNITS,
   viewParameters,
 } from './query.ts';
 import type { UsagePageFilter, UsagePageQuery } from './query.ts';
@@ -53,18 +61,20 @@ ${renderFilterForm({ path: '/usage', query, names, models, kept })}
 ${names.scope.truncated ? html`<div class="notice"><p>You may see more accounts or keys than this page adds up. Choose an account.</p></div>` : NOTHING}
 ${renderMissing(series, query.sinceMs)}
 <div class="bar-line"><p><b>${sumText(ranking.all)}</b> · ${periodText(query)}</p>
-<p>${view.margins ? html`<a href="${withParameters('/usage/margins', { ...filterParameters(query), ...periodParameters(query), })}">Margins</a> · ` : NOTHING}<a href="${callsPath(query)}">All calls</a></p></div>
-${ranking.all.calls === 0
-  ? html`<p class="none">No calls in this time. Choose a longer range, or clear the filter.</p>`
-  : html`${renderSwitches(query, names)}${renderChart(ranking, view)}${renderRanking(ranking, view)}`}`;
+<p>${view.margins ? html`<a href="${withParameters('/usage/margins', { ...filterParameters(query), ...periodParameters(query) })}">Margins</a> · ` : NOTHING}<a href="${callsPath(query)}">All calls</a></p></div>
+${
+  ranking.all.calls === 0
+    ? html`<p class="none">No calls in this time. Choose a longer range, or clear the filter.</p>`
+    : html`${renderSwitches(query, names)}${renderChart(ranking, view)}${renderRanking(ranking, view)}`
+}`;
 }
 
 /** "283 calls · $2.78 · 1.2M tokens". */
 export function sumText({ calls, costNanoUsd, inputTokens, outputTokens }: SpendingSum): Html {
   const tokens = BigInt(inputTokens + outputTokens);
-  return html`${pluralize(calls, 'call')} · ${renderUsd(costNanoUsd)}${tokens > 0n
-    ? html` · <span title="${formatCount(tokens)}">${formatCompact(tokens)}</span> tokens`
-    : NOTHING}`;
+  return html`${pluralize(calls, 'call')} · ${renderUsd(costNanoUsd)}${
+    tokens > 0n ? html` · <span title="${formatCount(tokens)}">${formatCompact(tokens)}</span> tokens` : NOTHING
+  }`;
 }
 
 /** Today, this month, its forecast, and last month. */
@@ -72,25 +82,46 @@ export function renderMonthSummary({ today, month, lastMonth, forecastNanoUsd, m
   return html`<dl class="figures">
 <div><dt>Today (UTC)</dt><dd>${renderUsd(today.costNanoUsd)}<small>${pluralize(today.calls, 'call')}</small></dd></div>
 <div><dt>${monthName} so far</dt><dd>${renderUsd(month.costNanoUsd)}<small>${pluralize(month.calls, 'call')}</small></dd></div>
-<div><dt>${monthName} in all, forecast</dt><dd>${forecastNanoUsd === undefined
-  ? html`<span class="soft">—</span><small>no calls in the last seven days</small>`
-  : html`${renderUsd(forecastNanoUsd, 2)}<small>at the pace of the last seven days</small>`}</dd></div>
+<div><dt>${monthName} in all, forecast</dt><dd>${
+    forecastNanoUsd === undefined
+      ? html`<span class="soft">—</span><small>no calls in the last seven days</small>`
+      : html`${renderUsd(forecastNanoUsd, 2)}<small>at the pace of the last seven days</small>`
+  }</dd></div>
 <div><dt>Last month</dt><dd>${renderUsd(lastMonth.costNanoUsd)}<small>${pluralize(lastMonth.calls, 'call')}</small></dd></div>
 </dl>`;
 }
 
 function renderSwitches(query: UsagePageQuery, { scope }: Names): Html {
-  const path = (change: Partial<UsagePageQuery>): string => withParameters('/usage', {
-    ...filterParameters(query), ...periodParameters(query), ...viewParameters({ ...query, ...change }),
-  });
-  const segments = (label: string, options: readonly (readonly [string, string, boolean])[]): Html => html`<div class="usage-switch"><span class="soft" id="switch-${label.toLowerCase()}">${label}</span><ul class="segments" aria-labelledby="switch-${label.toLowerCase()}">${options.map(([words, href, current]) => html`<li><a href="${href}"${
-  current ? html` aria-current="true"` : NOTHING}>${words}</a></li>`)}</ul></div>`;
+  const path = (change: Partial<UsagePageQuery>): string =>
+    withParameters('/usage', {
+      ...filterParameters(query),
+      ...periodParameters(query),
+      ...viewParameters({ ...query, ...change }),
+    });
+  const segments = (label: string, options: readonly (readonly [string, string, boolean])[]): Html =>
+    html`<div class="usage-switch"><span class="soft" id="switch-${label.toLowerCase()}">${label}</span><ul class="segments" aria-labelledby="switch-${label.toLowerCase()}">${options.map(
+      ([words, href, current]) =>
+        html`<li><a href="${href}"${current ? html` aria-current="true"` : NOTHING}>${words}</a></li>`,
+    )}</ul></div>`;
   const splits = SPLITS.filter((by) => by !== 'account' || scope.accounts.length > 1 || query.by === 'account');
   const hourly = query.untilMs - query.sinceMs <= MAX_HOURLY_DAYS * DAY_MS;
   return html`<div class="usage-switches">
-${segments('Show', MEASURES.map((show) => [MEASURE_WORDS[show], path({ show }), show === query.show]))}
-${segments('By', splits.map((by) => [SPLIT_WORDS[by], path({ by }), by === query.by]))}
-${hourly ? segments('Per', UNITS.map((unit) => [UNIT_WORDS[unit], path({ unit }), unit === query.unit])) : NOTHING}</div>`;
+${segments(
+  'Show',
+  MEASURES.map((show) => [MEASURE_WORDS[show], path({ show }), show === query.show]),
+)}
+${segments(
+  'By',
+  splits.map((by) => [SPLIT_WORDS[by], path({ by }), by === query.by]),
+)}
+${
+  hourly
+    ? segments(
+        'Per',
+        UNITS.map((unit) => [UNIT_WORDS[unit], path({ unit }), unit === query.unit]),
+      )
+    : NOTHING
+}</div>`;
 }
 
 /** The calls that are shown, or some of them. */
@@ -98,7 +129,7 @@ function callsPath(query: UsagePageQuery, change: Partial<UsagePageFilter> = {},
   const moment = startMs === undefined ? undefined : momentText(startMs, query.unit);
   return withParameters('/usage/calls', {
     ...filterParameters({ ...query, ...change }),
-    ...moment === undefined ? periodParameters(query) : { since: moment, until: moment },
+    ...(moment === undefined ? periodParameters(query) : { since: moment, until: moment }),
   });
 }
 
@@ -111,7 +142,10 @@ interface ShownName extends Omit<RankedName, 'name'> {
 /** The first five and the others together. */
 function shownNames({ top, others, rest }: Ranking, { query: { by }, names }: ChartView): ShownName[] {
   const shown = top.map(({ name, ...sums }, index): ShownName => ({
-    ...sums, label: labelOf(name, by, names), color: Math.min(index, OTHERS_COLOR), filter: filterOf(name, by, names),
+    ...sums,
+    label: labelOf(name, by, names),
+    color: Math.min(index, OTHERS_COLOR),
+    filter: filterOf(name, by, names),
   }));
   if (!rest) return shown;
   return [...shown, { ...rest, label: pluralize(others.length, 'other'), color: OTHERS_COLOR, filter: {} }];
@@ -130,14 +164,19 @@ function renderChart(ranking: Ranking, view: ChartView): Html {
     parts: shown.map(({ byStart, filter }) => {
       const sum = byStart.get(startMs) ?? NO_CALLS;
       return {
-        value: measured(sum, query.show), text: exactText(sum, query.show), href: callsPath(query, filter, startMs),
+        value: measured(sum, query.show),
+        text: exactText(sum, query.show),
+        href: callsPath(query, filter, startMs),
       };
     }),
   }));
   return renderStacked({
     title: `${MEASURE_WORDS[query.show]} by ${query.unit} and ${query.by}`,
-    note: html`${sumText(ranking.all)} · a column opens its calls`, measure: query.show, columns,
-    series: shown.map(({ label, color }) => ({ label, color })), table: renderColumnTable(shown, view),
+    note: html`${sumText(ranking.all)} · a column opens its calls`,
+    measure: query.show,
+    columns,
+    series: shown.map(({ label, color }) => ({ label, color })),
+    table: renderColumnTable(shown, view),
   });
 }
 
@@ -152,11 +191,15 @@ function renderColumnTable(shown: readonly ShownName[], { query, series }: Chart
   return html`<details class="fold"><summary>As a table</summary>
 <div class="table-box" tabindex="0" role="region" aria-label="The chart as a table"><table class="table">
 <caption>${UNIT_WORDS[query.unit]}s without calls are left out. Times are UTC.</caption>
-<thead><tr><th scope="col">${UNIT_WORDS[query.unit]}</th>${shown.map(({ label }) =>
-  html`<th scope="col" class="num"><bdi>${label}</bdi></th>`)}</tr></thead>
-<tbody>${starts.map((startMs) => html`
-<tr><th scope="row" class="nowrap"><a href="${callsPath(query, {}, startMs)}">${columnLabel(startMs, query.unit)}</a></th>${shown.map(({ byStart }) =>
-  html`<td class="num">${renderMeasured(byStart.get(startMs) ?? NO_CALLS, query.show)}</td>`)}</tr>`)}</tbody>
+<thead><tr><th scope="col">${UNIT_WORDS[query.unit]}</th>${shown.map(
+    ({ label }) => html`<th scope="col" class="num"><bdi>${label}</bdi></th>`,
+  )}</tr></thead>
+<tbody>${starts.map(
+    (startMs) => html`
+<tr><th scope="row" class="nowrap"><a href="${callsPath(query, {}, startMs)}">${columnLabel(startMs, query.unit)}</a></th>${shown.map(
+      ({ byStart }) => html`<td class="num">${renderMeasured(byStart.get(startMs) ?? NO_CALLS, query.show)}</td>`,
+    )}</tr>`,
+  )}</tbody>
 </table></div></details>`;
 }
 
@@ -168,7 +211,9 @@ function renderMeasured(sum: SpendingSum, measure: Measure): Html {
 
 /** By name: the first five, and the others on demand. */
 function renderRanking(ranking: Ranking, view: UsagePageView): Html {
-  const { query: { by } } = view;
+  const {
+    query: { by },
+  } = view;
   const title = `By ${by}`;
   const { others } = ranking;
   return html`<section class="section" aria-labelledby="by-name"><h2 id="by-name">${title}</h2>
@@ -180,12 +225,16 @@ ${others.length === 0 ? NOTHING : html`<details class="fold"><summary>${pluraliz
 const MAX_OTHERS = 200;
 
 function renderNames(names: readonly RankedName[], ranking: Ranking, view: UsagePageView): Html {
-  const { query: { by, show } } = view;
+  const {
+    query: { by, show },
+  } = view;
   const whole = measured(ranking.all, show);
   const isTop = names === ranking.top;
   return html`<div class="table-box" tabindex="0" role="region" aria-label="${isTop ? 'Largest' : 'Others'} by ${by}"><table class="table cards usage-names">
 <thead><tr><th scope="col">${SPLIT_WORDS[by]}</th><th scope="col" class="share"><span class="vh">Share</span></th><th scope="col" class="num">Calls</th><th scope="col" class="num">Input tokens</th><th scope="col" class="num">Output tokens</th><th scope="col" class="num">Cost</th></tr></thead>
-<tbody>${names.map(({ name, sum }, index) => html`
-<tr><th scope="row" class="main">${renderSwatch(isTop ? Math.min(index, OTHERS_COLOR) : OTHERS_COLOR)}<a href="${callsPath(view.query, filterOf(name, by, view.names))}"><bdi>${labelOf(name, by, view.names)}</bdi></a></th><td class="share">${renderBar({ part: measured(sum, show), whole })}</td><td data-label="Calls" class="num">${formatCount(sum.calls)}</td><td data-label="Input tokens" class="num">${formatCount(sum.inputTokens)}</td><td data-label="Output tokens" class="num">${formatCount(sum.outputTokens)}</td><td data-label="Cost" class="num">${renderUsd(sum.costNanoUsd, 6)}</td></tr>`)}</tbody>
+<tbody>${names.map(
+    ({ name, sum }, index) => html`
+<tr><th scope="row" class="main">${renderSwatch(isTop ? Math.min(index, OTHERS_COLOR) : OTHERS_COLOR)}<a href="${callsPath(view.query, filterOf(name, by, view.names))}"><bdi>${labelOf(name, by, view.names)}</bdi></a></th><td class="share">${renderBar({ part: measured(sum, show), whole })}</td><td data-label="Calls" class="num">${formatCount(sum.calls)}</td><td data-label="Input tokens" class="num">${formatCount(sum.inputTokens)}</td><td data-label="Output tokens" class="num">${formatCount(sum.outputTokens)}</td><td data-label="Cost" class="num">${renderUsd(sum.costNanoUsd, 6)}</td></tr>`,
+  )}</tbody>
 </table></div>`;
 }

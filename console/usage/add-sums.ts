@@ -6,8 +6,10 @@ export const NO_CALLS: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0
 
 export function added(a: SpendingSum, b: SpendingSum): SpendingSum {
   return {
-    calls: a.calls + b.calls, costNanoUsd: a.costNanoUsd + b.costNanoUsd,
-    inputTokens: a.inputTokens + b.inputTokens, outputTokens: a.outputTokens + b.outputTokens,
+    calls: a.calls + b.calls,
+    costNanoUsd: a.costNanoUsd + b.costNanoUsd,
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
   };
 }
 
@@ -20,9 +22,12 @@ export function addAll(sums: Iterable<SpendingSum>): SpendingSum {
 /** Keeps the first one's names. */
 export function addedMargins(a: MarginSum, b: MarginSum): MarginSum {
   return {
-    ...a, calls: a.calls + b.calls, billedNanoUsd: a.billedNanoUsd + b.billedNanoUsd,
+    ...a,
+    calls: a.calls + b.calls,
+    billedNanoUsd: a.billedNanoUsd + b.billedNanoUsd,
     known: {
-      calls: a.known.calls + b.known.calls, billedNanoUsd: a.known.billedNanoUsd + b.known.billedNanoUsd,
+      calls: a.known.calls + b.known.calls,
+      billedNanoUsd: a.known.billedNanoUsd + b.known.billedNanoUsd,
       upstreamNanoUsd: a.known.upstreamNanoUsd + b.known.upstreamNanoUsd,
     },
   };

@@ -5,7 +5,14 @@
 import { setImmediate } from 'node:timers/promises';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import type {
-  CallFilter, CallOrder, CallPosition, CallRange, DaySum, MarginSum, IntervalSum, UsageTables,
+  CallFilter,
+  CallOrder,
+  CallPosition,
+  CallRange,
+  DaySum,
+  MarginSum,
+  IntervalSum,
+  UsageTables,
 } from '#ledger/usage-tables.ts';
 import type { CallQuery } from './usage.ts';
 
@@ -26,7 +33,8 @@ export function searchesOf(query: CallQuery): CallSearch[] {
   return [...new Set(accounts)].flatMap((account) => {
     const uids = keysOf[account];
     if (!uids) return [{ filter: { ...query, account }, range }];
-    return uids.filter((uid) => keyUid === undefined || uid === keyUid)
+    return uids
+      .filter((uid) => keyUid === undefined || uid === keyUid)
       .map((uid) => ({ filter: { ...query, account, keyUid: uid }, range }));
   });
 }
@@ -54,7 +62,9 @@ export function rangeAfter({ from, to }: CallRange, { createdMs, callId }: CallP
 
 /** The first calls that are searched for, at most so many. */
 export async function findCalls(
-  tables: UsageTables, search: CallSearch, { order, most }: { readonly order: CallOrder; readonly most: number },
+  tables: UsageTables,
+  search: CallSearch,
+  { order, most }: { readonly order: CallOrder; readonly most: number },
 ): Promise<UsageRecord[]> {
   const found: UsageRecord[] = [];
   for (const slice of slicesOf(tables, search, order)) {
@@ -88,7 +98,9 @@ async function* sumSlices(tables: UsageTables, search: CallSearch): AsyncGenerat
 
 /** The sums of all calls that are searched for, by intervals of a length, from the calls themselves. */
 export async function* sumIntervals(
-  tables: UsageTables, search: CallSearch, lengthMs: number,
+  tables: UsageTables,
+  search: CallSearch,
+  lengthMs: number,
 ): AsyncGenerator<IntervalSum> {
   for (const slice of slicesOf(tables, search, 'OldestFirst')) {
     yield* tables.intervals(search.filter, slice, lengthMs);
@@ -106,7 +118,8 @@ export async function* sumMargins(tables: UsageTables, search: CallSearch): Asyn
 
 /** Each day of the search that has such calls, with the part of the range that lies in it. */
 export function* daysOf(
-  tables: UsageTables, { filter, range }: CallSearch,
+  tables: UsageTables,
+  { filter, range }: CallSearch,
 ): Generator<{ readonly day: number; readonly whole: boolean; readonly range: CallRange }> {
   const lastDay = lastDayOf(range);
   for (let from = dayOf(range.from); ;) {
@@ -141,7 +154,8 @@ function lastDayOf({ to }: CallRange): number {
 function withinDay({ from, to }: CallRange, day: number): CallRange {
   const [begin, end] = [momentOf(day * DAY_MS), momentOf((day + 1) * DAY_MS)];
   return {
-    from: comparePositions(from, begin) > 0 ? from : begin, to: comparePositions(to, end) < 0 ? to : end,
+    from: comparePositions(from, begin) > 0 ? from : begin,
+    to: comparePositions(to, end) < 0 ? to : end,
   };
 }
 

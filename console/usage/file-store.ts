@@ -28,7 +28,7 @@ function openDatabase(path: string): UsageDatabase {
   function open(): OpenFile {
     const inode = inodeOf(path);
     if (current && current.inode !== inode) retire();
-    return current ??= { file: openUsageFile(path), inode, users: 0, retired: false };
+    return (current ??= { file: openUsageFile(path), inode, users: 0, retired: false });
   }
 
   function retire(): void {
@@ -58,6 +58,6 @@ function inodeOf(path: string): number {
   try {
     return statSync(path).ino;
   } catch (error) {
-    throw new LedgerUnavailable('the ledger\'s file is not there', { cause: error });
+    throw new LedgerUnavailable("the ledger's file is not there", { cause: error });
   }
 }

@@ -55,7 +55,8 @@ class Reader implements SeriesReader {
   }
 
   async #dayBy(
-    tables: UsageTables, search: CallSearch,
+    tables: UsageTables,
+    search: CallSearch,
     { day, whole, by }: { readonly day: number; readonly whole: boolean; readonly by: SeriesKind['by'] },
   ): Promise<Iterable<readonly [string, SpendingSum]>> {
     const { filter } = search;
@@ -93,7 +94,9 @@ async function addHours(tables: UsageTables, search: CallSearch, { by, add }: Ad
 
 /** From the calls of a day, or of a part of one. */
 async function sumDay(
-  tables: UsageTables, search: CallSearch, by: SeriesKind['by'],
+  tables: UsageTables,
+  search: CallSearch,
+  by: SeriesKind['by'],
 ): Promise<Map<string, SpendingSum>> {
   const names = new Map<string, SpendingSum>();
   for await (const each of sumIntervals(tables, search, DAY_MS)) {
@@ -104,13 +107,18 @@ async function sumDay(
 }
 
 function nameOf(
-  by: SeriesKind['by'], { filter }: CallSearch,
+  by: SeriesKind['by'],
+  { filter }: CallSearch,
   { model, keyUid, group }: Pick<IntervalSum, 'model' | 'keyUid' | 'group'>,
 ): string {
   switch (by) {
-    case 'Model': return model;
-    case 'Key': return keyUid;
-    case 'Group': return group;
-    case 'Account': return filter.account;
+    case 'Model':
+      return model;
+    case 'Key':
+      return keyUid;
+    case 'Group':
+      return group;
+    case 'Account':
+      return filter.account;
   }
 }

@@ -3,7 +3,13 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import type { CallPosition, DaySum, MarginSum, UsageTables } from '#ledger/usage-tables.ts';
 import {
-  comparePositions, findCalls, rangeAfter, rangeBefore, searchesOf, sumCalls, sumMargins,
+  comparePositions,
+  findCalls,
+  rangeAfter,
+  rangeBefore,
+  searchesOf,
+  sumCalls,
+  sumMargins,
 } from './call-search.ts';
 import { added, addedMargins, NO_CALLS } from './add-sums.ts';
 import { createSeriesReader } from './series.ts';
@@ -34,18 +40,18 @@ export function openSqlUsageStore(source: UsageDatabase): Omit<UsageStore, 'prep
       return await source.use([...new Set(query.accounts)], work);
     } catch (error) {
       if (error instanceof LedgerUnavailable) throw error;
-      throw new LedgerUnavailable('the ledger\'s records cannot be read', { cause: error });
+      throw new LedgerUnavailable("the ledger's records cannot be read", { cause: error });
     }
   }
 
   return {
     sums: (query) => ask(query, (tables, wholeSinceMs) => sum(tables, query, wholeSinceMs)),
-    series: (query, kind) => ask(query, async (tables, wholeSinceMs) =>
-      ({ sums: await series.read(tables, query, kind), wholeSinceMs })),
-    margins: (query) => ask(query, async (tables, wholeSinceMs) => (
-      { sums: await readMargins(tables, query), wholeSinceMs })),
-    page: (query, wanted) => ask(query, async (tables, wholeSinceMs) =>
-      ({ ...await readPage(tables, query, wanted), wholeSinceMs })),
+    series: (query, kind) =>
+      ask(query, async (tables, wholeSinceMs) => ({ sums: await series.read(tables, query, kind), wholeSinceMs })),
+    margins: (query) =>
+      ask(query, async (tables, wholeSinceMs) => ({ sums: await readMargins(tables, query), wholeSinceMs })),
+    page: (query, wanted) =>
+      ask(query, async (tables, wholeSinceMs) => ({ ...(await readPage(tables, query, wanted)), wholeSinceMs })),
     find: (query, call) => ask(query, async (tables) => findCall(tables, query, call)),
     async *records(query) {
       for (let after: UsageRecord | undefined; ;) {
@@ -66,7 +72,9 @@ export function openSqlUsageStore(source: UsageDatabase): Omit<UsageStore, 'prep
 async function sum(tables: UsageTables, query: CallQuery, wholeSinceMs: number): Promise<SpendingSums> {
   let all = NO_CALLS;
   const [byDay, byKey, byModel] = [
-    new Map<number, SpendingSum>(), new Map<string, SpendingSum>(), new Map<string, SpendingSum>(),
+    new Map<number, SpendingSum>(),
+    new Map<string, SpendingSum>(),
+    new Map<string, SpendingSum>(),
   ];
   for (const search of searchesOf(query)) {
     for await (const each of sumCalls(tables, search)) {
@@ -103,13 +111,15 @@ function findCall(tables: UsageTables, query: CallQuery, { createdMs, callId }: 
 
 /** Reads one call more than the page shows, which tells whether there is a next page. */
 async function readPage(
-  tables: UsageTables, query: CallQuery, { size, before }: { readonly size: number; readonly before?: string },
+  tables: UsageTables,
+  query: CallQuery,
+  { size, before }: { readonly size: number; readonly before?: string },
 ): Promise<Omit<CallPage, 'wholeSinceMs'>> {
   const position = before === undefined ? undefined : parseCursor(before);
   const found: UsageRecord[] = [];
   for (const { filter, range } of searchesOf(query)) {
     const search = { filter, range: position ? rangeBefore(range, position) : range };
-    found.push(...await findCalls(tables, search, { order: 'NewestFirst', most: size + 1 }));
+    found.push(...(await findCalls(tables, search, { order: 'NewestFirst', most: size + 1 })));
   }
   const calls = found.sort((a, b) => comparePositions(b, a)).slice(0, size);
   const last = calls.at(-1);
@@ -118,12 +128,14 @@ async function readPage(
 
 /** The next records of an export; empty at its end. */
 async function readBatch(
-  tables: UsageTables, query: CallQuery, previous: UsageRecord | undefined,
+  tables: UsageTables,
+  query: CallQuery,
+  previous: UsageRecord | undefined,
 ): Promise<UsageRecord[]> {
   const found: UsageRecord[] = [];
   for (const { filter, range } of searchesOf(query)) {
     const search = { filter, range: previous ? rangeAfter(range, previous) : range };
-    found.push(...await findCalls(tables, search, { order: 'OldestFirst', most: BATCH_RECORDS }));
+    found.push(...(await findCalls(tables, search, { order: 'OldestFirst', most: BATCH_RECORDS })));
   }
   return found.sort(comparePositions).slice(0, BATCH_RECORDS);
 }
@@ -148,8 +160,10 @@ function isoDay(day: number): string {
 }
 
 function dearestFirst(sums: ReadonlyMap<string, SpendingSum>): Map<string, SpendingSum> {
-  return new Map([...sums].sort(([aName, a], [bName, b]) => {
-    if (a.costNanoUsd !== b.costNanoUsd) return a.costNanoUsd > b.costNanoUsd ? -1 : 1;
-    return aName < bName ? -1 : 1;
-  }));
+  return new Map(
+    [...sums].sort(([aName, a], [bName, b]) => {
+      if (a.costNanoUsd !== b.costNanoUsd) return a.costNanoUsd > b.costNanoUsd ? -1 : 1;
+      return aName < bName ? -1 : 1;
+    }),
+  );
 }

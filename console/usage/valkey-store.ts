@@ -90,7 +90,7 @@ class ValkeySource implements UsageDatabase {
     this.#openMirror();
     for (const account of await this.#reader.accounts()) {
       if (this.#closing.signal.aborted) return;
-      if (this.#accounts.has(account) || await this.#hasRoomFor(account)) await this.#refresh(account);
+      if (this.#accounts.has(account) || (await this.#hasRoomFor(account))) await this.#refresh(account);
     }
   }
 
@@ -115,10 +115,13 @@ class ValkeySource implements UsageDatabase {
     this.#openMirror();
     const all = wanted.toSorted().map((account) => this.#begin(account)); // in one order, which excludes deadlocks
     for (const each of all) each.users++;
-    const locked = all.reduceRight((inner, each) => () => each.mutex(inner), async () => {
-      for (const each of all) await this.#bringUpToDate(each);
-      return work(this.#openMirror().tables, Math.max(0, ...all.map(({ stream }) => stream.wholeSinceMs)));
-    });
+    const locked = all.reduceRight(
+      (inner, each) => () => each.mutex(inner),
+      async () => {
+        for (const each of all) await this.#bringUpToDate(each);
+        return work(this.#openMirror().tables, Math.max(0, ...all.map(({ stream }) => stream.wholeSinceMs)));
+      },
+    );
     try {
       return await this.#checked(locked);
     } finally {

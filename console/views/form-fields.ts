@@ -11,7 +11,6 @@ interface FieldFault {
   readonly message: string;
 }
 
-
 /** The id of a field's control. The ids of its errors and hint add a suffix. */
 export function fieldId(field: string): string {
   return `f-${field}`;
@@ -21,17 +20,18 @@ export function fieldId(field: string): string {
 export function describedBy(field: string, errors: readonly FieldFault[], hint: boolean): Html {
   const wrong = errors.some((each) => each.field === field);
   const parts = [...(wrong ? [`${fieldId(field)}-fault`] : []), ...(hint ? [`${fieldId(field)}-hint`] : [])];
-  return html`${wrong
-    ? html` aria-invalid="true"`
-    : NOTHING}${parts.length === 0 ? NOTHING : html` aria-describedby="${parts.join(' ')}"`}`;
+  return html`${
+    wrong ? html` aria-invalid="true"` : NOTHING
+  }${parts.length === 0 ? NOTHING : html` aria-describedby="${parts.join(' ')}"`}`;
 }
 
 /** A field's errors, in the order given. */
 export function renderErrors(field: string, errors: readonly FieldFault[]): Html {
   const own = errors.filter((each) => each.field === field);
   if (own.length === 0) return NOTHING;
-  return html`<div id="${fieldId(field)}-fault">${own.map(({ message }) =>
-    html`<p class="fault">${message}</p>`)}</div>`;
+  return html`<div id="${fieldId(field)}-fault">${own.map(
+    ({ message }) => html`<p class="fault">${message}</p>`,
+  )}</div>`;
 }
 
 export function renderHint(field: string, hint: Html | string | undefined): Html {
@@ -56,13 +56,24 @@ interface TextField {
 
 /** A labelled line of text. */
 export function textField({
-  field, label, value, errors, hint, attributes = html` type="text"`, prefix, suffix, short = false, below = NOTHING,
+  field,
+  label,
+  value,
+  errors,
+  hint,
+  attributes = html` type="text"`,
+  prefix,
+  suffix,
+  short = false,
+  below = NOTHING,
 }: TextField): Html {
   const input = html`<input id="${fieldId(field)}" name="${field}" value="${value}"${attributes}${describedBy(field, errors, hint !== undefined)}>`;
-  const control = prefix === undefined && suffix === undefined ? input
-    : html`<div class="affix">${prefix === undefined
-      ? NOTHING
-      : html`<span>${prefix}</span>`}${input}${suffix === undefined ? NOTHING : html`<span>${suffix}</span>`}</div>`;
+  const control =
+    prefix === undefined && suffix === undefined
+      ? input
+      : html`<div class="affix">${
+          prefix === undefined ? NOTHING : html`<span>${prefix}</span>`
+        }${input}${suffix === undefined ? NOTHING : html`<span>${suffix}</span>`}</div>`;
   return html`<div class="field${short ? ' short' : ''}"><label for="${fieldId(field)}">${label}</label>
 ${renderHint(field, hint)}${control}${below}
 ${renderErrors(field, errors)}</div>`;
@@ -79,23 +90,36 @@ interface SelectField extends Omit<TextField, 'prefix' | 'suffix' | 'attributes'
 
 /** A labelled select. A value that is not among the options selects none. */
 export function selectField({
-  field, label, value, errors, hint, options, short = true, below = NOTHING,
+  field,
+  label,
+  value,
+  errors,
+  hint,
+  options,
+  short = true,
+  below = NOTHING,
 }: SelectField): Html {
   return html`<div class="field${short ? ' short' : ''}"><label for="${fieldId(field)}">${label}</label>
-${renderHint(field, hint)}<select id="${fieldId(field)}" name="${field}"${describedBy(field, errors, hint !== undefined)}>${options.map((option) => (
-    html`<option value="${option.value}"${option.value === value
-      ? html` selected`
-      : NOTHING}>${option.label}</option>`))}</select>${below}
+${renderHint(field, hint)}<select id="${fieldId(field)}" name="${field}"${describedBy(field, errors, hint !== undefined)}>${options.map(
+    (option) =>
+      html`<option value="${option.value}"${
+        option.value === value ? html` selected` : NOTHING
+      }>${option.label}</option>`,
+  )}</select>${below}
 ${renderErrors(field, errors)}</div>`;
 }
 
 /** All errors of a form, each with a link to its field; empty if there are none. */
 export function errorSummary<F extends string>(
-  errors: readonly { readonly field: F | undefined; readonly message: string }[], labelOf: (field: F) => string,
+  errors: readonly { readonly field: F | undefined; readonly message: string }[],
+  labelOf: (field: F) => string,
 ): Html {
   if (errors.length === 0) return NOTHING;
   return html`<div class="error-summary" role="alert" id="error-summary" tabindex="-1"><h2>Nothing was changed yet</h2>
-<ul>${errors.map(({ field, message }) => html`<li>${field === undefined
-  ? message
-  : html`<a href="#${fieldId(field)}">${labelOf(field)}: ${message}</a>`}</li>`)}</ul></div>`;
+<ul>${errors.map(
+    ({ field, message }) =>
+      html`<li>${
+        field === undefined ? message : html`<a href="#${fieldId(field)}">${labelOf(field)}: ${message}</a>`
+      }</li>`,
+  )}</ul></div>`;
 }

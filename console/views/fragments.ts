@@ -14,6 +14,7 @@ export type Backend = 'Kubernetes' | 'Files';
 
 /** One sentence that names the missing right, and where it is needed. */
 export function renderMissingRight(backend: Backend, verb: 'create' | 'patch', namespace?: string): Html {
-  if (backend === 'Files') return html`The folder of manifests cannot be written to by the gateway, so it is only shown.`;
+  if (backend === 'Files')
+    return html`The folder of manifests cannot be written to by the gateway, so it is only shown.`;
   return html`That takes the right to <code>${verb}</code> <code>apikeys.modelgateway.dev</code> in ${namespace === undefined ? 'a namespace; whoever administers one can give it' : html`<bdi>${namespace}</bdi>`}.`;
 }

@@ -40,10 +40,12 @@ const NOT_BY_KEY: ReadonlySet<NavigationItem> = new Set(['overview', 'wallet']);
 
 /** The whole document. */
 export function layout({ title, active, body, scripts = [], styles = [] }: Page, options: LayoutOptions): string {
-  const stylesheets = [...new Set([...options.styles, ...styles])].map((file) =>
-    html`<link rel="stylesheet" href="${options.asset(file)}">\n`);
-  const modules =
-    [...new Set(scripts)].map((file) => html`<script type="module" src="${options.asset(file)}"></script>\n`);
+  const stylesheets = [...new Set([...options.styles, ...styles])].map(
+    (file) => html`<link rel="stylesheet" href="${options.asset(file)}">\n`,
+  );
+  const modules = [...new Set(scripts)].map(
+    (file) => html`<script type="module" src="${options.asset(file)}"></script>\n`,
+  );
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -73,15 +75,16 @@ ${person ? navigation(active, person) : NOTHING}${person ? personBox(person) : N
 }
 
 function navigation(active: NavigationItem | undefined, { byKey }: SignedIn): Html {
-  const items = NAVIGATION.filter(({ item }) => !byKey || !NOT_BY_KEY.has(item)).map(({ item, path, label }) =>
-    html`<li><a href="${path}"${item === active ? html` aria-current="page"` : NOTHING}>${label}</a></li>`);
+  const items = NAVIGATION.filter(({ item }) => !byKey || !NOT_BY_KEY.has(item)).map(
+    ({ item, path, label }) =>
+      html`<li><a href="${path}"${item === active ? html` aria-current="page"` : NOTHING}>${label}</a></li>`,
+  );
   return html`<nav class="site-nav" aria-label="Personal center"><ul>${items}</ul></nav>
 `;
 }
 
 function personBox({ name, csrf, signOut }: NonNullable<LayoutOptions['person']>): Html {
-  const button =
-    html`<form method="post" action="/sign-out">${csrfField(csrf)}<button type="submit">Sign out</button></form>`;
+  const button = html`<form method="post" action="/sign-out">${csrfField(csrf)}<button type="submit">Sign out</button></form>`;
   return html`<div class="site-person"><span class="person-name">${name}</span>${signOut === 'Here' ? button : NOTHING}</div>
 `;
 }

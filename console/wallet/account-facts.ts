@@ -23,7 +23,10 @@ export function accountFacts(account: Account, keys: number): AccountFacts {
   const creditNanoUsd = moneyOf(known?.creditUsd) ?? sumOf(spec.grants);
   const spentNanoUsd = moneyOf(status?.spentUsd) ?? 0n;
   return {
-    account, creditNanoUsd, spentNanoUsd, keys,
+    account,
+    creditNanoUsd,
+    spentNanoUsd,
+    keys,
     heldNanoUsd: moneyOf(status?.heldUsd) ?? 0n,
     balanceNanoUsd: moneyOf(known?.balanceUsd) ?? creditNanoUsd - spentNanoUsd,
   };
@@ -46,11 +49,12 @@ function moneyOf(usd: string | undefined): bigint | undefined {
 type AccountPage = 'calls' | 'calls.csv' | 'grants' | 'refused' | 'take-back';
 
 /** "/wallet/team-a/main?days=7", or one of its pages; parameters that are empty are left out. */
-export function accountPath({
-  namespace, name,
-}: ObjectRef, page?: AccountPage, parameters: Readonly<Record<string, string>> = {}): string {
-  const path =
-    `/wallet/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}${page === undefined ? '' : `/${page}`}`;
+export function accountPath(
+  { namespace, name }: ObjectRef,
+  page?: AccountPage,
+  parameters: Readonly<Record<string, string>> = {},
+): string {
+  const path = `/wallet/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}${page === undefined ? '' : `/${page}`}`;
   return withParameters(path, parameters);
 }
 
@@ -79,11 +83,12 @@ interface WalletHead {
 /** The way here, and the heading. */
 export function renderWalletHead({ ref, key, here }: WalletHead): Html {
   const { namespace, name } = ref;
-  const account =
-    html`<a href="${accountPath(ref, undefined, { key: key ?? '' })}"><bdi>${namespace}/${name}</bdi></a>`;
+  const account = html`<a href="${accountPath(ref, undefined, { key: key ?? '' })}"><bdi>${namespace}/${name}</bdi></a>`;
   return html`<div class="page-head"><div><nav class="crumbs" aria-label="Where you are"><ol><li><a href="/wallet">Wallet</a></li>${here === undefined ? NOTHING : html`<li>${account}</li>`}</ol></nav>
 <h1>${here ?? html`<bdi>${key ?? name}</bdi>`}</h1>
-<p class="lede">${key === undefined
-  ? html`Account in <bdi>${namespace}</bdi>`
-  : html`Key <bdi>${key}</bdi> of the account <bdi>${namespace}/${name}</bdi>`}</p></div></div>`;
+<p class="lede">${
+    key === undefined
+      ? html`Account in <bdi>${namespace}</bdi>`
+      : html`Key <bdi>${key}</bdi> of the account <bdi>${namespace}/${name}</bdi>`
+  }</p></div></div>`;
 }

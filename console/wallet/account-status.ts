@@ -9,12 +9,21 @@ export const ACCOUNT_STATUSES = ['NotAccepted', 'Overdrawn', 'OutOfCredit', 'Low
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number];
 
 export const ACCOUNT_STATUS_LABELS: Readonly<Record<AccountStatus, string>> = {
-  NotAccepted: 'Not accepted', Overdrawn: 'Overdrawn', OutOfCredit: 'Out of credit', Low: 'Low', Pending: 'Pending',
+  NotAccepted: 'Not accepted',
+  Overdrawn: 'Overdrawn',
+  OutOfCredit: 'Out of credit',
+  Low: 'Low',
+  Pending: 'Pending',
   Active: 'Active',
 };
 
 const TONES: Readonly<Record<AccountStatus, StatusTone>> = {
-  NotAccepted: 'bad', Overdrawn: 'bad', OutOfCredit: 'bad', Low: 'warn', Pending: 'info', Active: 'good',
+  NotAccepted: 'bad',
+  Overdrawn: 'bad',
+  OutOfCredit: 'bad',
+  Low: 'warn',
+  Pending: 'info',
+  Active: 'good',
 };
 
 export interface AccountStatusFinding extends StatusMark {
@@ -43,9 +52,13 @@ function reasonOf(facts: AccountFacts, context: AccountStatusContext): Reason {
   const ready = readyOf(account);
   if (ready?.status === 'False' && ready.reason !== 'LimitReached' && !isUnderWay(account))
     return ['NotAccepted', ready.message === '' ? ready.reason : ready.message];
-  return outOfCredit(facts, context) ?? pending(ready) ?? (isAccountLow(facts)
-    ? ['Low', `${formatUsdDown(balanceNanoUsd, 2)} of ${formatShortUsd(creditNanoUsd)} remains.`]
-    : ['Active', '']);
+  return (
+    outOfCredit(facts, context) ??
+    pending(ready) ??
+    (isAccountLow(facts)
+      ? ['Low', `${formatUsdDown(balanceNanoUsd, 2)} of ${formatShortUsd(creditNanoUsd)} remains.`]
+      : ['Active', ''])
+  );
 }
 
 function outOfCredit(

@@ -10,13 +10,21 @@ export type AccountStatuses = (facts: AccountFacts) => AccountStatusFinding;
 
 /** Never rejects. */
 export async function readAccountStatuses(
-  request: Pick<PageRequest, 'deps'>, accounts: readonly AccountFacts[],
+  request: Pick<PageRequest, 'deps'>,
+  accounts: readonly AccountFacts[],
 ): Promise<AccountStatuses> {
-  const shortages = await readShortages(request, accounts.filter(isAccountLow)
-    .map(({ account: { metadata } }) => ({ account: namespacedName(metadata) })));
-  const byAccount = Map.groupBy(shortages.filter(({ of }) => of === 'Account'), ({ account }) => account);
-  return (facts) => accountStatusOf(facts, {
-    wasRefused: (byAccount.get(namespacedName(facts.account.metadata)) ?? [])
-      .some(({ limitNanoUsd }) => facts.creditNanoUsd <= limitNanoUsd),
-  });
+  const shortages = await readShortages(
+    request,
+    accounts.filter(isAccountLow).map(({ account: { metadata } }) => ({ account: namespacedName(metadata) })),
+  );
+  const byAccount = Map.groupBy(
+    shortages.filter(({ of }) => of === 'Account'),
+    ({ account }) => account,
+  );
+  return (facts) =>
+    accountStatusOf(facts, {
+      wasRefused: (byAccount.get(namespacedName(facts.account.metadata)) ?? []).some(
+        ({ limitNanoUsd }) => facts.creditNanoUsd <= limitNanoUsd,
+      ),
+    });
 }

@@ -25,14 +25,27 @@ export interface CallView {
 
 /** Token classes, for records of older versions, which have no lines. */
 const CLASSES: readonly (readonly [keyof TokenCounts, string])[] = [
-  ['input', 'input'], ['cached', 'cacheRead'], ['cacheWrite5m', 'cacheWrite5m'], ['cacheWrite1h', 'cacheWrite1h'],
+  ['input', 'input'],
+  ['cached', 'cacheRead'],
+  ['cacheWrite5m', 'cacheWrite5m'],
+  ['cacheWrite1h', 'cacheWrite1h'],
   ['output', 'output'],
 ];
 const DIMENSIONS: Readonly<Record<string, string>> = {
-  input: 'Input', cacheRead: 'Cached input', cacheWrite5m: 'Cache writes, 5 minutes',
-  cacheWrite1h: 'Cache writes, 1 hour', output: 'Output', reasoning: 'Reasoning', audioInput: 'Audio input',
-  audioOutput: 'Audio output', imageInput: 'Image input', imageOutput: 'Image output', generation: 'Generations',
-  webSearch: 'Web searches', webFetch: 'Web pages', fileSearch: 'File searches',
+  input: 'Input',
+  cacheRead: 'Cached input',
+  cacheWrite5m: 'Cache writes, 5 minutes',
+  cacheWrite1h: 'Cache writes, 1 hour',
+  output: 'Output',
+  reasoning: 'Reasoning',
+  audioInput: 'Audio input',
+  audioOutput: 'Audio output',
+  imageInput: 'Image input',
+  imageOutput: 'Image output',
+  generation: 'Generations',
+  webSearch: 'Web searches',
+  webFetch: 'Web pages',
+  fileSearch: 'File searches',
 };
 const NANO_DIGITS = 9;
 
@@ -48,7 +61,7 @@ ${renderTries(view)}`;
 function renderError({ entry }: CallView): Html {
   if (entry?.errorCode === undefined) return NOTHING;
   return html`<div class="notice bad"><p><b>${entry.refused ? `Refused: ${reasonOf(entry.errorCode).label}` : 'Failed'}</b> · ${entry.httpStatus} <code>${entry.errorCode}</code></p>
-<p>${entry.message ?? 'The provider\'s own words went to the caller; they are not kept.'}</p></div>`;
+<p>${entry.message ?? "The provider's own words went to the caller; they are not kept."}</p></div>`;
 }
 
 type Fact = readonly [label: string, value: Html | string | undefined];
@@ -63,11 +76,11 @@ function renderFacts({ record, entry, names, groups }: CallView): Html {
     ['Status', record ? renderStatus(record) : html`<span class="dot bad">Refused</span>`],
     ...factsOfEntry(entry),
     ['Duration', durationOf(record, entry)],
-    ...record ? factsOfRecord(record, groups) : [],
+    ...(record ? factsOfRecord(record, groups) : []),
   ];
-  return html`<dl class="facts call-facts">${facts.map(([label, value]) => value === undefined
-    ? NOTHING
-    : html`<dt>${label}</dt><dd>${value}</dd>`)}</dl>`;
+  return html`<dl class="facts call-facts">${facts.map(([label, value]) =>
+    value === undefined ? NOTHING : html`<dt>${label}</dt><dd>${value}</dd>`,
+  )}</dl>`;
 }
 
 function factsOfEntry(entry: ActivityEntry | undefined): readonly Fact[] {
@@ -82,7 +95,8 @@ function factsOfEntry(entry: ActivityEntry | undefined): readonly Fact[] {
 
 function factsOfRecord({ group, channel, catalog }: UsageRecord, groups: CallView['groups']): readonly Fact[] {
   return [
-    ['Group', bdi(groups.get(group) ?? group)], ['Channel', html`<code>${channel}</code>`],
+    ['Group', bdi(groups.get(group) ?? group)],
+    ['Channel', html`<code>${channel}</code>`],
     ['Price of', html`<code>${catalog}</code>`],
   ];
 }
@@ -94,9 +108,14 @@ function durationOf(record: UsageRecord | undefined, entry: ActivityEntry | unde
 }
 
 const ENDPOINTS: Readonly<Record<string, string>> = {
-  chat_completions: 'POST /v1/chat/completions', messages: 'POST /v1/messages', embeddings: 'POST /v1/embeddings',
-  count_tokens: 'POST /v1/messages/count_tokens', images: 'POST /v1/images/generations', videos: 'POST /v1/videos',
-  responses: 'POST /v1/responses', generate_content: 'POST /v1beta/models/{model}:generateContent',
+  chat_completions: 'POST /v1/chat/completions',
+  messages: 'POST /v1/messages',
+  embeddings: 'POST /v1/embeddings',
+  count_tokens: 'POST /v1/messages/count_tokens',
+  images: 'POST /v1/images/generations',
+  videos: 'POST /v1/videos',
+  responses: 'POST /v1/responses',
+  generate_content: 'POST /v1beta/models/{model}:generateContent',
 };
 
 /** Undefined: the call was refused before it was known. */
@@ -136,8 +155,10 @@ function renderLine(line: BillLineView): Html {
 /** The tier, region or model because of which the rate differs from the model's own. */
 function renderMarks({ service_tier: tier, context_above: above, region, model }: BillLineView): Html {
   const marks = [
-    ...model === null ? [] : [model], ...tier === null ? [] : [`${tier} tier`],
-    ...above === null ? [] : [`context above ${formatCount(BigInt(above))}`], ...region === null ? [] : [region],
+    ...(model === null ? [] : [model]),
+    ...(tier === null ? [] : [`${tier} tier`]),
+    ...(above === null ? [] : [`context above ${formatCount(BigInt(above))}`]),
+    ...(region === null ? [] : [region]),
   ];
   return marks.length === 0 ? NOTHING : html`<small>${marks.join(', ')}</small>`;
 }
@@ -149,9 +170,11 @@ function nanoUsd(decimal: string): bigint {
 }
 
 function renderTokens({ tokens }: UsageRecord): Html[] {
-  return CLASSES.filter(([name]) => tokens[name] > 0 || name === 'input' || name === 'output').map(([name, label]) =>
-    html`
-<tr><th scope="row">${DIMENSIONS[label] ?? label}</th><td class="num">${formatCount(BigInt(tokens[name]))}</td><td class="num">${UNKNOWN}</td><td class="num">${UNKNOWN}</td></tr>`);
+  return CLASSES.filter(([name]) => tokens[name] > 0 || name === 'input' || name === 'output').map(
+    ([name, label]) =>
+      html`
+<tr><th scope="row">${DIMENSIONS[label] ?? label}</th><td class="num">${formatCount(BigInt(tokens[name]))}</td><td class="num">${UNKNOWN}</td><td class="num">${UNKNOWN}</td></tr>`,
+  );
 }
 
 const UNKNOWN = html`<span class="soft">—</span>`;
@@ -165,23 +188,32 @@ function renderWhyWithout({ status }: UsageRecord): Html {
 }
 
 function renderTries({ entry, record }: CallView): Html {
-  if (!entry) return html`<p class="none">Tries and the time to the first token are kept of the latest calls of each key, for seven days. Of this call they are not, or no longer.</p>`;
+  if (!entry)
+    return html`<p class="none">Tries and the time to the first token are kept of the latest calls of each key, for seven days. Of this call they are not, or no longer.</p>`;
   if (entry.attempts.length === 0) return NOTHING;
   return html`<section class="section" aria-labelledby="tries"><h2 id="tries">Tries</h2>
 <div class="table-box" tabindex="0" role="region" aria-label="Channels tried"><table class="table call-tries">
 <caption class="vh">Channels that were tried, in order</caption>
-<thead><tr><th scope="col">Channel</th><th scope="col">What happened</th><th scope="col" class="num">Took</th></tr></thead><tbody>${entry.attempts.map(({ channel, outcome, durationMs }) => html`
-<tr><th scope="row"><code>${channel}</code></th><td><span class="dot ${outcome === 'ok' ? 'good' : 'warn'}">${outcomeWords(outcome)}</span></td><td class="num">${formatDuration(durationMs)}</td></tr>`)}</tbody></table></div>
+<thead><tr><th scope="col">Channel</th><th scope="col">What happened</th><th scope="col" class="num">Took</th></tr></thead><tbody>${entry.attempts.map(
+    ({ channel, outcome, durationMs }) => html`
+<tr><th scope="row"><code>${channel}</code></th><td><span class="dot ${outcome === 'ok' ? 'good' : 'warn'}">${outcomeWords(outcome)}</span></td><td class="num">${formatDuration(durationMs)}</td></tr>`,
+  )}</tbody></table></div>
 ${record === undefined ? NOTHING : html`<p class="soft">Only the try that answered is billed.</p>`}</section>`;
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {
-  ok: 'Answered', full: 'Skipped: full', short: 'Skipped: costs more than is left', connect: 'Could not be reached',
-  reset: 'The connection broke', timeout: 'No answer in time', cut: 'The answer broke off', idle: 'Went silent',
+  ok: 'Answered',
+  full: 'Skipped: full',
+  short: 'Skipped: costs more than is left',
+  connect: 'Could not be reached',
+  reset: 'The connection broke',
+  timeout: 'No answer in time',
+  cut: 'The answer broke off',
+  idle: 'Went silent',
   aborted: 'Cancelled',
 };
 
 function outcomeWords(outcome: string): string {
   const [, status] = /^status_(\d+)$/.exec(outcome) ?? [];
-  return status === undefined ? OUTCOMES[outcome] ?? outcome : `Answered ${status}`;
+  return status === undefined ? (OUTCOMES[outcome] ?? outcome) : `Answered ${status}`;
 }

@@ -12,6 +12,8 @@ export interface CallName {
 /** @param key the name of the one key that the page before it shows */
 export function callPath(ref: ObjectRef, { callId, keyUid, createdMs }: CallName, key: string | undefined): string {
   return withParameters(`${accountPath(ref, 'calls')}/${encodeURIComponent(callId)}`, {
-    at: createdMs === undefined ? '' : String(createdMs), uid: keyUid, key: key ?? '',
+    at: createdMs === undefined ? '' : String(createdMs),
+    uid: keyUid,
+    key: key ?? '',
   });
 }

@@ -37,21 +37,36 @@ function renderForm({ account, form, errors, open, csrf }: CreditView): Html {
 <form class="form" id="credit-form" method="post" action="${accountPath(account.metadata, 'grants')}" autocomplete="off" novalidate>${csrfField(csrf)}<input type="hidden" name="uid" value="${form.uid}"><input type="hidden" name="generation" value="${form.generation}">
 ${renderPresets(form.usd, balanceNanoUsd)}
 ${textField({
-    field: 'usd', label: 'Amount in USD', value: form.usd, errors, prefix: '$',
-    attributes: html` type="text" inputmode="decimal" maxlength="32" autofocus`,
-    below: html`<p class="hint" id="credit-after" aria-live="polite" data-balance="${String(balanceNanoUsd)}">The balance is ${formatUsdDown(balanceNanoUsd)} now.</p>`,
-  })}
+  field: 'usd',
+  label: 'Amount in USD',
+  value: form.usd,
+  errors,
+  prefix: '$',
+  attributes: html` type="text" inputmode="decimal" maxlength="32" autofocus`,
+  below: html`<p class="hint" id="credit-after" aria-live="polite" data-balance="${String(balanceNanoUsd)}">The balance is ${formatUsdDown(balanceNanoUsd)} now.</p>`,
+})}
 ${textField({
-    field: 'reason', label: 'Reason', value: form.reason, errors, hint: 'Whoever may read the account reads it.',
-    attributes: html` type="text" maxlength="256"`,
-  })}
+  field: 'reason',
+  label: 'Reason',
+  value: form.reason,
+  errors,
+  hint: 'Whoever may read the account reads it.',
+  attributes: html` type="text" maxlength="256"`,
+})}
 ${textField({
-    field: 'name', label: 'Name', value: form.name, errors, hint: 'Unique within the account.', short: true,
-    attributes: html` type="text" maxlength="63" required spellcheck="false" autocapitalize="none"`,
-  })}
-<div class="form-actions"><button type="submit" class="button primary">Grant</button>${open
-    ? html`<a class="button plain" href="${accountPath(account.metadata)}">Cancel</a>`
-    : html`<button type="button" class="button plain" popovertarget="credit-dialog" popovertargetaction="hide">Cancel</button>`}</div>
+  field: 'name',
+  label: 'Name',
+  value: form.name,
+  errors,
+  hint: 'Unique within the account.',
+  short: true,
+  attributes: html` type="text" maxlength="63" required spellcheck="false" autocapitalize="none"`,
+})}
+<div class="form-actions"><button type="submit" class="button primary">Grant</button>${
+    open
+      ? html`<a class="button plain" href="${accountPath(account.metadata)}">Cancel</a>`
+      : html`<button type="button" class="button plain" popovertarget="credit-dialog" popovertargetaction="hide">Cancel</button>`
+  }</div>
 </form>`;
 }
 

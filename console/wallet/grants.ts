@@ -38,7 +38,10 @@ export function parseGrantForm(form: URLSearchParams): GrantForm {
   const text = (name: string): string => (form.get(name) ?? '').trim();
   const generation = Number(text('generation'));
   return {
-    name: text('name'), usd: amountOf(text('usd') || text('preset')), reason: text('reason'), uid: text('uid'),
+    name: text('name'),
+    usd: amountOf(text('usd') || text('preset')),
+    reason: text('reason'),
+    uid: text('uid'),
     generation: Number.isSafeInteger(generation) ? generation : 0,
   };
 }
@@ -57,21 +60,33 @@ export function validateGrant({ name, usd, reason }: GrantForm, { spec }: Accoun
   const errors: GrantError[] = [];
   const grants = spec.grants ?? [];
   if (name === '') errors.push({ field: 'name', message: 'Enter a name, such as 2026-11.' });
-  else if (name.length > MAX_NAME_LENGTH) errors.push({
-    field: 'name', message: `may have at most ${MAX_NAME_LENGTH} characters`,
-  });
-  else if (!NAME.test(name)) errors.push({ field: 'name', message:
-    "a grant's name consists of letters, digits, '-', '_' and '.', with a letter or digit at both ends" });
+  else if (name.length > MAX_NAME_LENGTH)
+    errors.push({
+      field: 'name',
+      message: `may have at most ${MAX_NAME_LENGTH} characters`,
+    });
+  else if (!NAME.test(name))
+    errors.push({
+      field: 'name',
+      message: "a grant's name consists of letters, digits, '-', '_' and '.', with a letter or digit at both ends",
+    });
   else if (grants.some((grant) => grant.name === name))
     errors.push({ field: 'name', message: `There is a grant called ${name} already. Choose another name.` });
   if (usd === '') errors.push({ field: 'usd', message: 'Enter an amount, such as 250.00.' });
-  else if (!USD.test(usd)) errors.push({ field: 'usd', message: 'usd must be a decimal such as "250.00" or "-10", ' +
-    'with at most 9 digits after the point and at most 9000000000 either way' });
+  else if (!USD.test(usd))
+    errors.push({
+      field: 'usd',
+      message:
+        'usd must be a decimal such as "250.00" or "-10", ' +
+        'with at most 9 digits after the point and at most 9000000000 either way',
+    });
   if (reason.length > MAX_REASON_LENGTH)
     errors.push({ field: 'reason', message: `may have at most ${MAX_REASON_LENGTH} characters` });
-  if (grants.length >= MAX_GRANTS) errors.push({
-    field: undefined, message: `The account has ${MAX_GRANTS} grants, which is the most that one can have.`,
-  });
+  if (grants.length >= MAX_GRANTS)
+    errors.push({
+      field: undefined,
+      message: `The account has ${MAX_GRANTS} grants, which is the most that one can have.`,
+    });
   return errors;
 }
 
@@ -83,17 +98,21 @@ export interface GrantOrigin {
 
 /** The grant, with its author and its time to the second. */
 export function grantOf(
-  { name, usd, reason }: Pick<GrantForm, 'name' | 'usd' | 'reason'>, { grantedBy, nowMs }: GrantOrigin,
+  { name, usd, reason }: Pick<GrantForm, 'name' | 'usd' | 'reason'>,
+  { grantedBy, nowMs }: GrantOrigin,
 ): AccountGrant {
   return {
-    name, usd, ...reason === '' ? {} : { reason }, grantedBy: grantedBy.slice(0, MAX_AUTHOR_LENGTH),
+    name,
+    usd,
+    ...(reason === '' ? {} : { reason }),
+    grantedBy: grantedBy.slice(0, MAX_AUTHOR_LENGTH),
     grantTime: `${new Date(nowMs).toISOString().slice(0, 19)}Z`,
   };
 }
 
 /** The change that adds the grant. A merge patch replaces lists, so all of them go with it. */
 export function grantChange({ uid, generation }: GrantForm, grant: AccountGrant, { spec }: Account): ObjectChange {
-  return { uid, generation, patch: { spec: { grants: [...spec.grants ?? [], grant] } } };
+  return { uid, generation, patch: { spec: { grants: [...(spec.grants ?? []), grant] } } };
 }
 
 /** The API's refusal as errors of the form's fields. */
@@ -110,7 +129,10 @@ export function errorsOfRefusedGrant(error: AccessError): GrantError[] {
 
 /** Removes a currency sign and thousands separators. */
 function amountOf(typed: string): string {
-  return typed.replace(/^([-−]?)\s*\$\s*/, '$1').replace('−', '-').replace(/(?<=\d)[,\s](?=\d{3}(?:\D|$))/g, '');
+  return typed
+    .replace(/^([-−]?)\s*\$\s*/, '$1')
+    .replace('−', '-')
+    .replace(/(?<=\d)[,\s](?=\d{3}(?:\D|$))/g, '');
 }
 
 export const GRANT_LABELS: Readonly<Record<GrantField, string>> = { name: 'Name', usd: 'Amount', reason: 'Reason' };
@@ -122,9 +144,11 @@ export function renderGrants({ spec }: Account): Html {
   const grants = (spec.grants ?? []).toReversed();
   return html`<section class="section" id="grants" aria-labelledby="grants-title" tabindex="-1">
 <div class="section-head"><h2 id="grants-title">Credit</h2><p>${pluralize(grants.length, 'grant')}</p></div>
-${grants.length === 0
-  ? html`<p class="soft">No credit was granted yet, so every call is refused.</p>`
-  : renderTable(grants)}
+${
+  grants.length === 0
+    ? html`<p class="soft">No credit was granted yet, so every call is refused.</p>`
+    : renderTable(grants)
+}
 </section>`;
 }
 

@@ -13,9 +13,10 @@ import type { PageRequest } from '../route.ts';
 export async function seesMargins({ person, deps }: Pick<PageRequest, 'person' | 'deps'>): Promise<boolean> {
   const { gatewayNamespace: namespace, resources } = deps;
   if (person.ownKey) return false;
-  const isStated = resources().modelRoutes.some(({ metadata, spec }) =>
-    metadata.namespace === namespace && spec.channels.some(({ cost }) => cost !== undefined));
-  return isStated && await person.may('list', 'ModelRoute', { namespace });
+  const isStated = resources().modelRoutes.some(
+    ({ metadata, spec }) => metadata.namespace === namespace && spec.channels.some(({ cost }) => cost !== undefined),
+  );
+  return isStated && (await person.may('list', 'ModelRoute', { namespace }));
 }
 
 /** What the call cost on its channel. */

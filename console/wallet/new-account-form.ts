@@ -30,7 +30,10 @@ export interface NewAccountView {
 }
 
 const LABELS: Readonly<Record<AccountField, string>> = {
-  namespace: 'Namespace', name: 'Name', usd: 'Credit', reason: 'Reason',
+  namespace: 'Namespace',
+  name: 'Name',
+  usd: 'Credit',
+  reason: 'Reason',
 };
 const OBJECT_NAME = html` type="text" required maxlength="253" autocomplete="off" autocapitalize="off" spellcheck="false"`;
 
@@ -40,29 +43,39 @@ export function renderNewAccount({ form, errors, namespaces, csrf }: NewAccountV
 ${errorSummary(errors, (field) => LABELS[field])}
 <form class="form" id="account-form" method="post" action="/wallet/new" novalidate>${csrfField(csrf)}<input type="hidden" name="next" value="${form.next}">
 ${renderNamespace(form.namespace, namespaces, errors)}
-${textField({ field: 'name', label: LABELS.name, value: form.name, errors, attributes: OBJECT_NAME, short: true, hint: 'Keys name it. It cannot be changed later.', })}
+${textField({ field: 'name', label: LABELS.name, value: form.name, errors, attributes: OBJECT_NAME, short: true, hint: 'Keys name it. It cannot be changed later.' })}
 ${textField({
-    field: 'usd', label: 'Credit in USD', value: form.usd, errors, prefix: '$', short: true,
-    attributes: html` type="text" inputmode="decimal" maxlength="32" autocomplete="off"`,
-    hint: 'What its keys may spend together. Empty: nothing yet, so every call is refused.',
-  })}
+  field: 'usd',
+  label: 'Credit in USD',
+  value: form.usd,
+  errors,
+  prefix: '$',
+  short: true,
+  attributes: html` type="text" inputmode="decimal" maxlength="32" autocomplete="off"`,
+  hint: 'What its keys may spend together. Empty: nothing yet, so every call is refused.',
+})}
 ${textField({
-    field: 'reason', label: 'Reason for the credit', value: form.reason, errors,
-    attributes: html` type="text" maxlength="256" autocomplete="off"`,
-  })}
+  field: 'reason',
+  label: 'Reason for the credit',
+  value: form.reason,
+  errors,
+  attributes: html` type="text" maxlength="256" autocomplete="off"`,
+})}
 <div class="form-actions"><button type="submit" class="button primary">Create account</button><a class="button" href="${form.next === 'key' ? '/keys' : '/wallet'}">Cancel</a></div>
 </form>`;
 }
 
-function renderNamespace(
-  chosen: string, namespaces: readonly string[], errors: readonly AccountError[],
-): Html {
+function renderNamespace(chosen: string, namespaces: readonly string[], errors: readonly AccountError[]): Html {
   const [only] = namespaces;
   if (namespaces.length === 1 && only === chosen)
     return html`<input type="hidden" name="namespace" value="${chosen}"><p>In the namespace <bdi>${chosen}</bdi>.</p>`;
   return selectField({
-    field: 'namespace', label: LABELS.namespace, value: chosen, errors, options: [
-      ...chosen === '' ? [{ value: '', label: 'Choose a namespace' }] : [],
+    field: 'namespace',
+    label: LABELS.namespace,
+    value: chosen,
+    errors,
+    options: [
+      ...(chosen === '' ? [{ value: '', label: 'Choose a namespace' }] : []),
       ...namespaces.map((value) => ({ value, label: value })),
     ],
   });

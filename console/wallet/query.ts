@@ -40,8 +40,15 @@ export interface CallListFilter {
   readonly until: string;
 }
 
-export const CALL_STATUSES: readonly CallStatus[] =
-  ['Running', 'Succeeded', 'Failed', 'ClientClosed', 'ProviderCut', 'Abandoned', 'Refunded'];
+export const CALL_STATUSES: readonly CallStatus[] = [
+  'Running',
+  'Succeeded',
+  'Failed',
+  'ClientClosed',
+  'ProviderCut',
+  'Abandoned',
+  'Refunded',
+];
 
 const DAY_MS = 86_400_000;
 const MAX_TEXT_LENGTH = 253;
@@ -71,23 +78,32 @@ export function parseRange(query: URLSearchParams, nowMs: number): DayRange {
 /** Every day of a range, "2026-11-21", in order. */
 export function daysOf({ sinceMs, untilMs }: Pick<DayRange, 'sinceMs' | 'untilMs'>): string[] {
   return Array.from({ length: Math.round((untilMs - sinceMs) / DAY_MS) }, (_, index) =>
-    new Date(sinceMs + index * DAY_MS).toISOString().slice(0, 10));
+    new Date(sinceMs + index * DAY_MS).toISOString().slice(0, 10),
+  );
 }
 
 export function parseCallFilter(query: URLSearchParams): CallListFilter {
   const text = (name: string): string => (query.get(name) ?? '').trim().slice(0, MAX_TEXT_LENGTH);
   const status = text('status');
-  return { key: text('key'), uid: text('uid'), model: text('model'), status:
-    CALL_STATUSES.find((each) => each === status), since: dayOf(text('since')), until: dayOf(text('until')) };
+  return {
+    key: text('key'),
+    uid: text('uid'),
+    model: text('model'),
+    status: CALL_STATUSES.find((each) => each === status),
+    since: dayOf(text('since')),
+    until: dayOf(text('until')),
+  };
 }
 
 /** The moments that a filter's days begin and end at. */
-export function momentsOf({
-  since, until,
-}: Pick<CallListFilter, 'since' | 'until'>): { readonly sinceMs?: number; readonly untilMs?: number } {
-  return { ...(since === ''
-    ? {}
-    : { sinceMs: Date.parse(since) }), ...(until === '' ? {} : { untilMs: Date.parse(until) + DAY_MS }) };
+export function momentsOf({ since, until }: Pick<CallListFilter, 'since' | 'until'>): {
+  readonly sinceMs?: number;
+  readonly untilMs?: number;
+} {
+  return {
+    ...(since === '' ? {} : { sinceMs: Date.parse(since) }),
+    ...(until === '' ? {} : { untilMs: Date.parse(until) + DAY_MS }),
+  };
 }
 
 export function isCallFilter({ key, uid, model, status, since, until }: CallListFilter): boolean {
@@ -96,8 +112,9 @@ export function isCallFilter({ key, uid, model, status, since, until }: CallList
 
 /** As the query string has it; what is empty is left out. */
 export function filterParameters({ key, uid, model, status, since, until }: CallListFilter): Record<string, string> {
-  return Object.fromEntries(Object.entries({ key, uid, model, status: status ??
-    '', since, until }).filter(([, value]) => value !== ''));
+  return Object.fromEntries(
+    Object.entries({ key, uid, model, status: status ?? '', since, until }).filter(([, value]) => value !== ''),
+  );
 }
 
 /** "" where it is no day. */

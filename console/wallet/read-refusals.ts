@@ -8,11 +8,13 @@ const COUNTED_DAYS = 7;
 
 /** The refusals of one account. If the store does not answer, the rest of the page is still shown. */
 export async function readRefusals(
-  { deps: { activity, log }, nowMs }: PageRequest, { accounts: [account], keyUid }: CallQuery, most: number,
+  { deps: { activity, log }, nowMs }: PageRequest,
+  { accounts: [account], keyUid }: CallQuery,
+  most: number,
 ): Promise<Refusals> {
   if (!activity || account === undefined) return 'Missing';
   const today = Math.floor(nowMs / DAY_MS);
-  const query = { account, ...keyUid !== undefined && { keyUid } };
+  const query = { account, ...(keyUid !== undefined && { keyUid }) };
   try {
     const [counts, latest] = await Promise.all([
       activity.refusals({ ...query, fromDay: today - COUNTED_DAYS + 1, toDay: today }),

@@ -16,7 +16,8 @@ export interface Shortage {
 
 /** Of these keys, or of all keys of these accounts. None if the store does not answer. */
 export async function readShortages(
-  { deps: { activity, log } }: Pick<PageRequest, 'deps'>, queries: readonly ActivityQuery[],
+  { deps: { activity, log } }: Pick<PageRequest, 'deps'>,
+  queries: readonly ActivityQuery[],
 ): Promise<readonly Shortage[]> {
   if (!activity || queries.length === 0) return [];
   try {

@@ -31,15 +31,22 @@ export function renderSpending(view: SpendingView): Html {
   const { spending, range } = view;
   return html`<section class="section" aria-labelledby="spending">
 <div class="section-head"><h2 id="spending">Spending</h2>${typeof spending === 'string' ? NOTHING : renderRanges(view)}</div>
-${typeof spending === 'string' ? renderLedgerNotice(spending) : html`${renderMissing(spending, range.sinceMs)}${spending.all.calls === 0
-  ? html`<p class="none">No calls in the last ${range.days} days.</p>`
-  : renderCharts(spending, view)}`}
+${
+  typeof spending === 'string'
+    ? renderLedgerNotice(spending)
+    : html`${renderMissing(spending, range.sinceMs)}${
+        spending.all.calls === 0
+          ? html`<p class="none">No calls in the last ${range.days} days.</p>`
+          : renderCharts(spending, view)
+      }`
+}
 </section>`;
 }
 
 /** The notice shown if the records cannot be read. */
 export function renderLedgerNotice(why: 'Missing' | 'Unavailable'): Html {
-  if (why === 'Unavailable') return html`<div class="notice warn" role="status"><p>The ledger does not answer at the moment, so calls and spending by day cannot be shown. Try again in a few seconds.</p></div>`;
+  if (why === 'Unavailable')
+    return html`<div class="notice warn" role="status"><p>The ledger does not answer at the moment, so calls and spending by day cannot be shown. Try again in a few seconds.</p></div>`;
   return html`<div class="notice"><p>The console has not been told where the ledger is, so calls and spending by day cannot be shown. Balances are as the gateway last wrote them into the accounts.</p></div>`;
 }
 
@@ -50,10 +57,12 @@ export function renderMissing({ wholeSinceMs }: Pick<SpendingSums, 'wholeSinceMs
 }
 
 function renderRanges({ range, pathFor }: SpendingView): Html {
-  return html`<ul class="segments" aria-label="Range">${RANGES.map((days) => (
-    html`<li><a href="${pathFor(days)}"${days === range.days
-      ? html` aria-current="true"`
-      : NOTHING}>${days} days</a></li>`))}</ul>`;
+  return html`<ul class="segments" aria-label="Range">${RANGES.map(
+    (days) =>
+      html`<li><a href="${pathFor(days)}"${
+        days === range.days ? html` aria-current="true"` : NOTHING
+      }>${days} days</a></li>`,
+  )}</ul>`;
 }
 
 function renderCharts({ all, byDay, byKey, byModel }: SpendingSums, view: SpendingView): Html {
@@ -81,22 +90,29 @@ function renderRanks(title: string, sums: ReadonlyMap<string, SpendingSum>, labe
   return html`<section aria-labelledby="${idOf(title)}"><h3 id="${idOf(title)}">${title}</h3>
 <div class="table-box"><table class="table ranks" aria-labelledby="${idOf(title)}">
 <thead><tr><th scope="col">${title.slice('By '.length).replace(/^./, (first) => first.toUpperCase())}</th><th scope="col" class="share"><span class="vh">Share</span></th><th scope="col" class="num">Calls</th><th scope="col" class="num">Cost</th></tr></thead>
-<tbody>${ranked.slice(0, SHOWN).map(([name, sum]) => renderRank(label(name), sum, most))}${rest.length > 0
-  ? renderRank(html`<span class="soft">${pluralize(rest.length, 'other')}</span>`, together(rest), most)
-  : NOTHING}</tbody>
+<tbody>${ranked.slice(0, SHOWN).map(([name, sum]) => renderRank(label(name), sum, most))}${
+    rest.length > 0
+      ? renderRank(html`<span class="soft">${pluralize(rest.length, 'other')}</span>`, together(rest), most)
+      : NOTHING
+  }</tbody>
 </table></div></section>`;
 }
 
 function renderRank(label: Html, { calls, costNanoUsd }: SpendingSum, most: bigint): Html {
   return html`
-<tr><th scope="row">${label}</th><td class="share">${renderBar({ part: costNanoUsd, whole: most, })}</td><td class="num">${formatCount(calls)}</td><td class="num">${renderUsd(costNanoUsd)}</td></tr>`;
+<tr><th scope="row">${label}</th><td class="share">${renderBar({ part: costNanoUsd, whole: most })}</td><td class="num">${formatCount(calls)}</td><td class="num">${renderUsd(costNanoUsd)}</td></tr>`;
 }
 
 function together(sums: readonly (readonly [string, SpendingSum])[]): SpendingSum {
-  return sums.reduce((total, [, sum]) => ({
-    calls: total.calls + sum.calls, costNanoUsd: total.costNanoUsd + sum.costNanoUsd,
-    inputTokens: total.inputTokens + sum.inputTokens, outputTokens: total.outputTokens + sum.outputTokens,
-  }), NONE);
+  return sums.reduce(
+    (total, [, sum]) => ({
+      calls: total.calls + sum.calls,
+      costNanoUsd: total.costNanoUsd + sum.costNanoUsd,
+      inputTokens: total.inputTokens + sum.inputTokens,
+      outputTokens: total.outputTokens + sum.outputTokens,
+    }),
+    NONE,
+  );
 }
 
 function idOf(title: string): string {

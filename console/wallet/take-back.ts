@@ -28,14 +28,23 @@ export function renderTakeBackForm(view: TakeBackView): Html {
 ${errorSummary(errors, (field) => GRANT_LABELS[field])}
 <form class="form" id="take-back-form" method="post" action="${accountPath(account.metadata, 'take-back')}" autocomplete="off" novalidate>${renderHidden(view)}
 ${textField({
-    field: 'usd', label: 'Amount in USD', value: form.usd, errors, prefix: '$', short: true,
-    attributes: html` type="text" inputmode="decimal" maxlength="32" required autofocus`,
-    hint: `The balance is ${formatExactUsd(balanceNanoUsd)} now.`,
-  })}
+  field: 'usd',
+  label: 'Amount in USD',
+  value: form.usd,
+  errors,
+  prefix: '$',
+  short: true,
+  attributes: html` type="text" inputmode="decimal" maxlength="32" required autofocus`,
+  hint: `The balance is ${formatExactUsd(balanceNanoUsd)} now.`,
+})}
 ${textField({
-    field: 'reason', label: 'Reason', value: form.reason, errors, hint: 'Whoever may read the account reads it.',
-    attributes: html` type="text" maxlength="256"`,
-  })}
+  field: 'reason',
+  label: 'Reason',
+  value: form.reason,
+  errors,
+  hint: 'Whoever may read the account reads it.',
+  attributes: html` type="text" maxlength="256"`,
+})}
 <input type="hidden" name="name" value="${form.name}">
 <div class="form-actions"><button type="submit" class="button primary">Continue</button><a class="button" href="${accountPath(account.metadata)}">Cancel</a></div>
 </form>`;

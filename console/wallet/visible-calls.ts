@@ -26,14 +26,20 @@ export async function readVisibleCalls(request: PageRequest): Promise<VisibleCal
   const ref = { namespace: params['namespace'] ?? '', name: params['name'] ?? '' };
   const keyName = (query.get('key') ?? '').trim();
   const key = keyName === '' ? undefined : await readKeyOf(ref, keyName, request);
-  return { ref, key, account: await readAccount(ref, request, key !== undefined), unknownKey: key ||
-    keyName === '' ? undefined : keyName };
+  return {
+    ref,
+    key,
+    account: await readAccount(ref, request, key !== undefined),
+    unknownKey: key || keyName === '' ? undefined : keyName,
+  };
 }
 
 /** undefined: the person may not read the account, but sees a key of it. */
-async function readAccount(ref: ObjectRef, {
-  person, deps,
-}: Pick<PageRequest, 'person' | 'deps'>, seesKey: boolean): Promise<Account | undefined> {
+async function readAccount(
+  ref: ObjectRef,
+  { person, deps }: Pick<PageRequest, 'person' | 'deps'>,
+  seesKey: boolean,
+): Promise<Account | undefined> {
   let account: Account | undefined;
   try {
     account = await person.get('Account', ref);
@@ -46,13 +52,16 @@ async function readAccount(ref: ObjectRef, {
 }
 
 /** undefined: there is no such key of this account, or none that the person may know of. */
-async function readKeyOf(account: ObjectRef, name: string, {
-  person, deps,
-}: Pick<PageRequest, 'person' | 'deps'>): Promise<ApiKey | undefined> {
+async function readKeyOf(
+  account: ObjectRef,
+  name: string,
+  { person, deps }: Pick<PageRequest, 'person' | 'deps'>,
+): Promise<ApiKey | undefined> {
   try {
     const key = await person.get('ApiKey', { namespace: account.namespace, name });
-    return key && key.spec.accountRef.name === account.name &&
-      key.spec.gatewayNamespace === deps.gatewayNamespace ? key : undefined;
+    return key && key.spec.accountRef.name === account.name && key.spec.gatewayNamespace === deps.gatewayNamespace
+      ? key
+      : undefined;
   } catch (error) {
     if (error instanceof AccessError && (error.reason === 'Forbidden' || error.reason === 'NotFound')) return undefined;
     throw error;
@@ -71,12 +80,15 @@ export function callQueryOf({ ref, account, key, unknownKey }: VisibleCalls, uid
 const NOBODY = '\u0000';
 
 /** The names of an account's keys by their identity, as far as the person may see them. */
-export async function keyNames({
-  ref, account, key,
-}: VisibleCalls, { person }: Pick<PageRequest, 'person'>): Promise<Map<string, string>> {
+export async function keyNames(
+  { ref, account, key }: VisibleCalls,
+  { person }: Pick<PageRequest, 'person'>,
+): Promise<Map<string, string>> {
   if (!account) return new Map(key ? [[key.metadata.uid ?? NOBODY, key.metadata.name]] : []);
   const { objects } = await person.list('ApiKey');
-  return new Map(objects.filter(({ metadata, spec }) => metadata.namespace === ref.namespace &&
-    spec.accountRef.name === ref.name)
-    .map(({ metadata }) => [metadata.uid ?? NOBODY, metadata.name]));
+  return new Map(
+    objects
+      .filter(({ metadata, spec }) => metadata.namespace === ref.namespace && spec.accountRef.name === ref.name)
+      .map(({ metadata }) => [metadata.uid ?? NOBODY, metadata.name]),
+  );
 }

@@ -16,20 +16,20 @@ export const REASONS = {
   Pending: 'It has not been looked at yet.',
   Reconciling: 'A change is on its way to the proxies.',
   NoProxies: 'No proxy is connected that could have it in force.',
-  SecretPending: 'The key\'s Secret is about to be made, or is waited for.',
+  SecretPending: "The key's Secret is about to be made, or is waited for.",
 
   // The object itself.
   Invalid: 'A value is not valid; the message names the field.',
-  WrongNamespace: 'Objects of this kind count only in the gateway\'s own namespace.',
+  WrongNamespace: "Objects of this kind count only in the gateway's own namespace.",
   Conflicted: 'An older object claims the same thing; the message names it.',
   PartiallyConflicted:
     'Older objects claim a part of it, which is left out; the message names them. The rest is in force.',
   WeakKey: 'The provided key does not begin with sk- or has fewer than 32 characters.',
 
   // What it refers to.
-  GroupNotFound: 'The Group does not exist in the gateway\'s namespace.',
+  GroupNotFound: "The Group does not exist in the gateway's namespace.",
   GroupNotAccepted: 'The Group is not Accepted itself.',
-  NamespaceNotAllowed: 'The Group\'s allowedNamespaces does not admit this namespace.',
+  NamespaceNotAllowed: "The Group's allowedNamespaces does not admit this namespace.",
   AccountNotFound: 'The Account does not exist in this namespace.',
   AccountNotAccepted: 'The Account is not Accepted itself.',
   OtherGateway: 'What it refers to belongs to another gateway; the message names it.',
@@ -54,16 +54,16 @@ export const REASONS = {
   GatewaySilent: 'No operator of the gateway has confirmed the status for a day, so nobody knows whether it is true.',
 
   // What providers say.
-  CredentialRefused: 'A provider refuses the gateway\'s credential; the message names the channel.',
+  CredentialRefused: "A provider refuses the gateway's credential; the message names the channel.",
   ModelRefused: 'A provider knows no such model or path; the message names the channel.',
-  HostNotFound: 'DNS does not resolve a channel\'s host.',
-  ConnectionRefused: 'Nothing listens at a channel\'s address.',
-  ConnectTimedOut: 'A connection to a channel\'s provider was not made in time.',
-  TlsFailed: 'The TLS handshake with a channel\'s provider failed.',
-  ConnectFailed: 'A connection to a channel\'s provider failed; the message has the error code.',
+  HostNotFound: "DNS does not resolve a channel's host.",
+  ConnectionRefused: "Nothing listens at a channel's address.",
+  ConnectTimedOut: "A connection to a channel's provider was not made in time.",
+  TlsFailed: "The TLS handshake with a channel's provider failed.",
+  ConnectFailed: "A connection to a channel's provider failed; the message has the error code.",
 
   SignedIn: 'No sign-in of a channel has failed lately.',
-  TokenRefused: 'A token service refuses the gateway\'s sign-in; the message names the channel and the code.',
+  TokenRefused: "A token service refuses the gateway's sign-in; the message names the channel and the code.",
   TokenUnavailable: 'A token service cannot be reached; the message names the channel and the error code.',
   IdentityMissing: 'The pod has no identity of its own at the cloud; the message names the channel.',
 
@@ -92,14 +92,36 @@ export interface ConditionRow {
 const ALL_KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const;
 
 const NOT_ACCEPTED = [
-  'Invalid', 'WrongNamespace', 'Conflicted', 'WeakKey', 'GroupNotFound', 'GroupNotAccepted', 'NamespaceNotAllowed',
-  'AccountNotFound', 'AccountNotAccepted', 'OtherGateway', 'SecretNotFound', 'SecretInvalid', 'SecretTaken',
-  'SecretPending', 'RouteNotFound', 'RouteNotAccepted', 'ModelNotFound', 'ChannelNotFound', 'MemberNotFound',
-  'MemberNotDirect', 'MemberNotAccepted',
+  'Invalid',
+  'WrongNamespace',
+  'Conflicted',
+  'WeakKey',
+  'GroupNotFound',
+  'GroupNotAccepted',
+  'NamespaceNotAllowed',
+  'AccountNotFound',
+  'AccountNotAccepted',
+  'OtherGateway',
+  'SecretNotFound',
+  'SecretInvalid',
+  'SecretTaken',
+  'SecretPending',
+  'RouteNotFound',
+  'RouteNotAccepted',
+  'ModelNotFound',
+  'ChannelNotFound',
+  'MemberNotFound',
+  'MemberNotDirect',
+  'MemberNotAccepted',
 ] as const;
 
 const NOT_PROGRAMMED = [
-  'NotAccepted', 'Rejected', 'Reconciling', 'NoProxies', 'GatewayRemoved', 'GatewaySilent',
+  'NotAccepted',
+  'Rejected',
+  'Reconciling',
+  'NoProxies',
+  'GatewayRemoved',
+  'GatewaySilent',
 ] as const;
 
 /** The condition types, the kinds that have them, and the reasons each may give. */
@@ -115,7 +137,8 @@ export const CONDITIONS = {
     reasons: ['Programmed', 'Pending', ...NOT_PROGRAMMED],
   },
   Ready: {
-    meaning: 'It does what its spec says; the sum of the others. When it is not True, its reason is that of the ' +
+    meaning:
+      'It does what its spec says; the sum of the others. When it is not True, its reason is that of the ' +
       'condition at fault.',
     kinds: ALL_KINDS,
     reasons: ['Ready', 'Pending', ...NOT_ACCEPTED, ...NOT_PROGRAMMED, 'Disabled', 'Expired', 'LimitReached'],
@@ -138,45 +161,48 @@ export const CONDITIONS = {
     onlyWhileTrue: true,
   },
   QuotaLow: {
-    meaning: 'At least 80 % of the key\'s limit is spent.',
+    meaning: "At least 80 % of the key's limit is spent.",
     kinds: ['ApiKey'],
     reasons: ['AboveThreshold'],
     onlyWhileTrue: true,
   },
   QuotaExhausted: {
-    meaning: 'The key\'s limit is spent.',
+    meaning: "The key's limit is spent.",
     kinds: ['ApiKey'],
     reasons: ['LimitReached'],
     onlyWhileTrue: true,
   },
   BalanceLow: {
-    meaning: 'At least 80 % of the account\'s credit is spent.',
+    meaning: "At least 80 % of the account's credit is spent.",
     kinds: ['Account'],
     reasons: ['AboveThreshold'],
     onlyWhileTrue: true,
   },
   BalanceExhausted: {
-    meaning: 'The account\'s credit is spent.',
+    meaning: "The account's credit is spent.",
     kinds: ['Account'],
     reasons: ['LimitReached'],
     onlyWhileTrue: true,
   },
   UpstreamRefused: {
-    meaning: 'A provider refused calls lately for what the route gives it: its credential, address or model name. ' +
+    meaning:
+      'A provider refused calls lately for what the route gives it: its credential, address or model name. ' +
       'Callers get 502.',
     kinds: ['ModelRoute'],
     reasons: ['CredentialRefused', 'ModelRefused'],
     onlyWhileTrue: true,
   },
   UpstreamUnreachable: {
-    meaning: 'Connections to a provider failed lately; the message has the error code. Callers get 502 where no ' +
+    meaning:
+      'Connections to a provider failed lately; the message has the error code. Callers get 502 where no ' +
       'other channel serves them.',
     kinds: ['ModelRoute'],
     reasons: ['HostNotFound', 'ConnectionRefused', 'ConnectTimedOut', 'TlsFailed', 'ConnectFailed'],
     onlyWhileTrue: true,
   },
   CredentialReady: {
-    meaning: 'On routes with channels that sign in at a cloud. False: a channel has no token and is passed over; it ' +
+    meaning:
+      'On routes with channels that sign in at a cloud. False: a channel has no token and is passed over; it ' +
       'lasts for ten minutes after the last failure.',
     kinds: ['ModelRoute'],
     reasons: ['SignedIn', 'TokenRefused', 'TokenUnavailable', 'IdentityMissing'],
@@ -188,7 +214,7 @@ export const CONDITIONS = {
     onlyWhileTrue: true,
   },
   UnpricedModels: {
-    meaning: 'Some of the route\'s models have no price; they are not listed and cannot be called.',
+    meaning: "Some of the route's models have no price; they are not listed and cannot be called.",
     kinds: ['ModelRoute'],
     reasons: ['PriceNotFound'],
     onlyWhileTrue: true,

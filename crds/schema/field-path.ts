@@ -20,7 +20,7 @@ export function fieldError(segments: FieldPath, message: string, blocksRules = f
 
 /** `['spec', 'models', 0, 'name']` → `spec.models[0].name`. */
 export function formatPath(segments: FieldPath): string {
-  const parts = segments.map((segment) => typeof segment === 'number' ? `[${segment}]` : `.${segment}`);
+  const parts = segments.map((segment) => (typeof segment === 'number' ? `[${segment}]` : `.${segment}`));
   return parts.join('').replace(/^\./, '');
 }
 

@@ -27,7 +27,9 @@ function walk(value: Json, node: SchemaNode, found: Found): void {
 }
 
 function walkMembers(
-  value: JsonObject, { properties = {}, additionalProperties: values }: SchemaNode, found: Found,
+  value: JsonObject,
+  { properties = {}, additionalProperties: values }: SchemaNode,
+  found: Found,
 ): void {
   for (const [field, child] of Object.entries(properties)) step(value[field] ?? null, child, { found, segment: field });
   if (values) for (const [name, member] of Object.entries(value)) step(member, values, { found, segment: name });

@@ -13,16 +13,28 @@ const LABEL_NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 
 /** The fields of metav1.ObjectMeta and their JSON types. */
 const METADATA_FIELDS: Readonly<Record<string, 'string' | 'integer' | 'object' | 'array'>> = {
-  name: 'string', generateName: 'string', namespace: 'string', selfLink: 'string', uid: 'string',
-  resourceVersion: 'string', generation: 'integer',
-  creationTimestamp: 'string', deletionTimestamp: 'string', deletionGracePeriodSeconds: 'integer',
-  labels: 'object', annotations: 'object', ownerReferences: 'array', finalizers: 'array', managedFields: 'array',
+  name: 'string',
+  generateName: 'string',
+  namespace: 'string',
+  selfLink: 'string',
+  uid: 'string',
+  resourceVersion: 'string',
+  generation: 'integer',
+  creationTimestamp: 'string',
+  deletionTimestamp: 'string',
+  deletionGracePeriodSeconds: 'integer',
+  labels: 'object',
+  annotations: 'object',
+  ownerReferences: 'array',
+  finalizers: 'array',
+  managedFields: 'array',
 };
 
-const NAME_RULE = 'a name consists of lower-case letters, digits, \'-\' and \'.\', '
-  + 'with a letter or digit at both ends of each part';
-const NAMESPACE_RULE = 'a namespace consists of lower-case letters, digits and \'-\', '
-  + `with a letter or digit at both ends, ${MAX_LABEL_LENGTH} characters at most`;
+const NAME_RULE =
+  "a name consists of lower-case letters, digits, '-' and '.', " + 'with a letter or digit at both ends of each part';
+const NAMESPACE_RULE =
+  "a namespace consists of lower-case letters, digits and '-', " +
+  `with a letter or digit at both ends, ${MAX_LABEL_LENGTH} characters at most`;
 const NAMELESS = fieldError(['metadata', 'name'], 'Required value: name is required', true);
 
 /** Errors in apiVersion, kind and metadata. */
@@ -37,10 +49,17 @@ export function identityErrors(object: JsonObject, schema: KindSchema): FieldErr
 /** Adds to the error about a group's name that spec.displayName may contain capitals and spaces. */
 function withDisplayName(error: FieldError, { name }: JsonObject): FieldError {
   if (typeof name !== 'string' || !error.message.endsWith(NAME_RULE)) return error;
-  const suggested = name.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '');
+  const suggested = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '');
   if (!DNS_SUBDOMAIN.test(suggested) || suggested.length > MAX_LABEL_LENGTH) return error;
-  return { ...error, message: `${error.message}; call it ${suggested}, and write the name that people see into `
-    + `spec.displayName: ${JSON.stringify(name)}` };
+  return {
+    ...error,
+    message:
+      `${error.message}; call it ${suggested}, and write the name that people see into ` +
+      `spec.displayName: ${JSON.stringify(name)}`,
+  };
 }
 
 function typeErrors(object: JsonObject, schema: KindSchema): FieldError[] {
@@ -99,7 +118,7 @@ function addLabelsErrors(errors: FieldError[], labels: Json | undefined): void {
       errors.push(wrongType(path, value, 'string'));
       continue;
     }
-    if (!isQualifiedName(key)) 
+    if (!isQualifiedName(key))
       errors.push(fieldError(path, `Invalid value: ${redactedJson(key)}: is not a label's key`));
     if (!isLabelValue(value ?? ''))
       errors.push(fieldError(path, `Invalid value: ${redactedJson(value)}: is not a label's value`));
@@ -131,7 +150,9 @@ function isLabelValue(value: string): boolean {
 }
 
 function isTooLong(annotations: JsonObject): boolean {
-  const texts = Object.entries(annotations).flat().filter((text) => typeof text === 'string');
+  const texts = Object.entries(annotations)
+    .flat()
+    .filter((text) => typeof text === 'string');
   return texts.reduce((sum, text) => sum + byteLength(text), 0) > MAX_ANNOTATIONS_BYTES;
 }
 

@@ -41,8 +41,11 @@ export function compileRules(root: SchemaNode): RulesCheck {
 }
 
 function compileNode(node: SchemaNode): CompiledNode | undefined {
-  const rules = (node['x-kubernetes-validations'] ?? [])
-    .map((rule) => ({ rule, evaluate: environment.parse(rule.rule), isTransition: /\boldSelf\b/.test(rule.rule) }));
+  const rules = (node['x-kubernetes-validations'] ?? []).map((rule) => ({
+    rule,
+    evaluate: environment.parse(rule.rule),
+    isTransition: /\boldSelf\b/.test(rule.rule),
+  }));
   const properties = compileProperties(node.properties ?? {});
   const items = node.items && compileNode(node.items);
   const values = node.additionalProperties && compileNode(node.additionalProperties);
@@ -118,9 +121,12 @@ function checkRule({ rule, evaluate, isTransition }: CompiledRule, subject: Subj
 /** The prefix of an API server's message for a broken rule. */
 function reasonPrefix(rule: Rule, value: Json): string {
   switch (rule.reason) {
-    case 'FieldValueForbidden': return 'Forbidden: ';
-    case 'FieldValueRequired': return 'Required value: ';
-    default: return `Invalid value: ${shown(value)}`;
+    case 'FieldValueForbidden':
+      return 'Forbidden: ';
+    case 'FieldValueRequired':
+      return 'Required value: ';
+    default:
+      return `Invalid value: ${shown(value)}`;
   }
 }
 
@@ -134,8 +140,7 @@ function toCel(value: Json, node: SchemaNode): unknown {
   const { items, properties = {}, additionalProperties: values } = node;
   if (Array.isArray(value)) return items ? value.map((item: Json) => toCel(item, items)) : value;
   if (!isJsonObject(value)) return scalarToCel(value, node);
-  if (values)
-    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toCel(member, values)]));
+  if (values) return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toCel(member, values)]));
   const copy: Record<string, unknown> = { ...value };
   for (const [field, child] of Object.entries(properties))
     if (value[field] !== undefined) copy[field] = toCel(value[field], child);

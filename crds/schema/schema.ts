@@ -32,7 +32,10 @@ const compiled = new WeakMap<KindSchema, Checks>();
  */
 export function admit(schema: KindSchema, object: JsonObject, old?: JsonObject): AdmissionResult {
   const { structure, rules } = checksOf(schema);
-  const { object: { status: _, ...normalised }, errors: unknown } = normalise(object, schema.root);
+  const {
+    object: { status: _, ...normalised },
+    errors: unknown,
+  } = normalise(object, schema.root);
   const shape = [...identityErrors(object, schema), ...structure(normalised)];
   const broken = rules(normalised, blockedBy(shape), old && normalise(old, schema.root).object);
   return { object: normalised, errors: [...unknown, ...shape, ...duplicateErrors(normalised, schema.root), ...broken] };

@@ -19,8 +19,14 @@ const FORMATS = { 'date-time': isDateTime, int32: true, int64: true } as const;
  * optimizer would slow down to half.
  */
 const ajv = new Ajv({
-  allErrors: true, strict: false, messages: false, verbose: true, formats: FORMATS,
-  meta: false, validateSchema: false, code: { optimize: false },
+  allErrors: true,
+  strict: false,
+  messages: false,
+  verbose: true,
+  formats: FORMATS,
+  meta: false,
+  validateSchema: false,
+  code: { optimize: false },
 });
 
 /** Compiles the check of a kind's schema. This takes milliseconds, so do it once. */
@@ -43,7 +49,14 @@ function toFieldError(error: ErrorObject, root: SchemaNode): FieldError {
 
 /** Errors of the value's form, after which its rules cannot be evaluated. */
 const BLOCKING: ReadonlySet<string> = new Set([
-  'required', 'type', 'enum', 'format', 'pattern', 'maxLength', 'maxItems', 'maxProperties',
+  'required',
+  'type',
+  'enum',
+  'format',
+  'pattern',
+  'maxLength',
+  'maxItems',
+  'maxProperties',
 ]);
 
 const MESSAGES: Readonly<Record<string, (error: ErrorObject, path: string) => string>> = {
@@ -88,7 +101,10 @@ function typeMessage(error: ErrorObject, path: string): string {
 
 /** Converts ajv's JSON pointer to a path; the schema tells which parts are indexes. */
 function segmentsOf(pointer: string, root: SchemaNode): FieldPath {
-  const parts = pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const parts = pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   let node: SchemaNode | undefined = root;
   return parts.map((part): PathSegment => {
     const isIndex: boolean = node?.type === 'array';

@@ -131,32 +131,64 @@ export function openActivityFile(path: string): ActivityReader {
   }
 
   return {
-    refusals: async ({ account, keyUid = null, fromDay, toDay }) => ask([], (db) => db.prepare(
-      `SELECT account, day, key_uid, error_code, calls FROM refusals WHERE account = :account AND day >= :fromDay
+    refusals: async ({ account, keyUid = null, fromDay, toDay }) =>
+      ask([], (db) =>
+        db
+          .prepare(
+            `SELECT account, day, key_uid, error_code, calls FROM refusals WHERE account = :account AND day >= :fromDay
        AND day <= :toDay AND (:key IS NULL OR key_uid = :key)`,
-    ).all({ account, key: keyUid, fromDay, toDay }).map(countOf)),
-    refused: async ({ account, keyUid, most }) => ask([], (db) => bodiesOf(keyUid === undefined
-      ? db.prepare('SELECT body FROM entries WHERE account = ? AND refused = 1 ORDER BY seq DESC LIMIT ?')
-        .all(account, most)
-      : db.prepare(`SELECT body FROM entries WHERE key_uid = ? AND refused = 1 AND account = ?
-          ORDER BY seq DESC LIMIT ?`).all(keyUid, account, most))),
-    shortages: async (queries) => ask([], (db) => {
-      const statement = db.prepare(SHORTAGES);
-      return queries.flatMap(({ account, keyUid = null }) => bodiesOf(statement.all({ account, key: keyUid })));
-    }),
-    find: async ({ account, keyUid, callId }) => ask(undefined, (db) => bodiesOf(db.prepare(
-      'SELECT body FROM entries WHERE call_id = ? AND key_uid = ? AND account = ? LIMIT 1',
-    ).all(callId, keyUid, account))[0]),
-    channels: async (nowMs) => ask([], (db) => db.prepare('SELECT body FROM channels').all()
-      .flatMap(({ body }) => parseStats(String(body), nowMs) ?? [])),
+          )
+          .all({ account, key: keyUid, fromDay, toDay })
+          .map(countOf),
+      ),
+    refused: async ({ account, keyUid, most }) =>
+      ask([], (db) =>
+        bodiesOf(
+          keyUid === undefined
+            ? db
+                .prepare('SELECT body FROM entries WHERE account = ? AND refused = 1 ORDER BY seq DESC LIMIT ?')
+                .all(account, most)
+            : db
+                .prepare(
+                  `SELECT body FROM entries WHERE key_uid = ? AND refused = 1 AND account = ?
+          ORDER BY seq DESC LIMIT ?`,
+                )
+                .all(keyUid, account, most),
+        ),
+      ),
+    shortages: async (queries) =>
+      ask([], (db) => {
+        const statement = db.prepare(SHORTAGES);
+        return queries.flatMap(({ account, keyUid = null }) => bodiesOf(statement.all({ account, key: keyUid })));
+      }),
+    find: async ({ account, keyUid, callId }) =>
+      ask(
+        undefined,
+        (db) =>
+          bodiesOf(
+            db
+              .prepare('SELECT body FROM entries WHERE call_id = ? AND key_uid = ? AND account = ? LIMIT 1')
+              .all(callId, keyUid, account),
+          )[0],
+      ),
+    channels: async (nowMs) =>
+      ask([], (db) =>
+        db
+          .prepare('SELECT body FROM channels')
+          .all()
+          .flatMap(({ body }) => parseStats(String(body), nowMs) ?? []),
+      ),
     close: () => undefined,
   };
 }
 
 function countOf(row: Record<string, unknown>): RefusalCount {
   return {
-    account: String(row['account']), day: Number(row['day']), keyUid: String(row['key_uid']),
-    errorCode: String(row['error_code']), calls: Number(row['calls']),
+    account: String(row['account']),
+    day: Number(row['day']),
+    keyUid: String(row['key_uid']),
+    errorCode: String(row['error_code']),
+    calls: Number(row['calls']),
   };
 }
 

@@ -57,8 +57,9 @@ export interface ActivityBatch {
 }
 
 /** The upper bounds of the latency classes, in milliseconds; the last class has none. */
-export const LATENCY_CLASSES_MS: readonly number[] =
-  [50, 100, 200, 350, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000, 20_000, 30_000, 60_000, 120_000];
+export const LATENCY_CLASSES_MS: readonly number[] = [
+  50, 100, 200, 350, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000, 20_000, 30_000, 60_000, 120_000,
+];
 
 /** What one proxy has measured on one channel in the last five minutes. */
 export interface ChannelStats {
@@ -102,8 +103,9 @@ export interface ActivityQuery {
 /** The console's side: reads the store. Every method rejects if the store cannot be read. */
 export interface ActivityReader {
   /** Counts for whole UTC days, from fromDay to toDay inclusive. */
-  refusals(query: ActivityQuery & { readonly fromDay: number; readonly toDay: number }):
-  Promise<readonly RefusalCount[]>;
+  refusals(
+    query: ActivityQuery & { readonly fromDay: number; readonly toDay: number },
+  ): Promise<readonly RefusalCount[]>;
   /** The latest refused requests, newest first. */
   refused(query: ActivityQuery & { readonly most: number }): Promise<readonly ActivityEntry[]>;
   /**
@@ -119,8 +121,10 @@ export interface ActivityReader {
 }
 
 /** Codes of refusals for lack of the key's or the account's money. */
-export const SHORTAGE_CODES: ReadonlySet<string | undefined> =
-  new Set(['insufficient_quota', 'credit_balance_exhausted']);
+export const SHORTAGE_CODES: ReadonlySet<string | undefined> = new Set([
+  'insufficient_quota',
+  'credit_balance_exhausted',
+]);
 
 /** The keys of these counts that were refused for lack of money. */
 export function keysShort(counts: readonly RefusalCount[]): string[] {
@@ -153,10 +157,15 @@ function isFigures(value: unknown): value is ProxyStats {
 
 function isChannel(value: unknown): value is ChannelStats {
   if (typeof value !== 'object' || value === null) return false;
-  const { channel, inFlight, attempts, failed, skipped, latency } =
-    value as Partial<Record<keyof ChannelStats, unknown>>;
-  return typeof channel === 'string' && Array.isArray(latency) && latency.every((each) => Number.isFinite(each))
-    && [inFlight, attempts, failed, skipped].every((each) => Number.isFinite(each));
+  const { channel, inFlight, attempts, failed, skipped, latency } = value as Partial<
+    Record<keyof ChannelStats, unknown>
+  >;
+  return (
+    typeof channel === 'string' &&
+    Array.isArray(latency) &&
+    latency.every((each) => Number.isFinite(each)) &&
+    [inFlight, attempts, failed, skipped].every((each) => Number.isFinite(each))
+  );
 }
 
 /** Returns undefined if the text is not an entry of this version. */
@@ -172,8 +181,12 @@ export function parseEntry(text: string): ActivityEntry | undefined {
 /** Checks the fields that every reader uses; another version of this program may have written the entry. */
 function isEntry(value: unknown): value is ActivityEntry {
   if (typeof value !== 'object' || value === null) return false;
-  const { callId, keyUid, account, atMs, httpStatus, durationMs, endpoint, attempts } =
-    value as Partial<Record<keyof ActivityEntry, unknown>>;
-  return [callId, keyUid, account, endpoint].every((each) => typeof each === 'string')
-    && [atMs, httpStatus, durationMs].every((each) => Number.isFinite(each)) && Array.isArray(attempts);
+  const { callId, keyUid, account, atMs, httpStatus, durationMs, endpoint, attempts } = value as Partial<
+    Record<keyof ActivityEntry, unknown>
+  >;
+  return (
+    [callId, keyUid, account, endpoint].every((each) => typeof each === 'string') &&
+    [atMs, httpStatus, durationMs].every((each) => Number.isFinite(each)) &&
+    Array.isArray(attempts)
+  );
 }

@@ -3,9 +3,17 @@ import type { CallReport, EndpointName } from '../telemetry/call-report.ts';
 import type { ActivityEntry } from './activity.ts';
 
 /** Endpoints that would call a model; "other" stands for requests that are refused before their body is read. */
-const CALLS: ReadonlySet<EndpointName> =
-  new Set(['chat_completions', 'messages', 'count_tokens', 'embeddings', 'images', 'videos', 'responses',
-    'generate_content', 'other']);
+const CALLS: ReadonlySet<EndpointName> = new Set([
+  'chat_completions',
+  'messages',
+  'count_tokens',
+  'embeddings',
+  'images',
+  'videos',
+  'responses',
+  'generate_content',
+  'other',
+]);
 const NO_ENDPOINT: ReadonlySet<string | undefined> = new Set(['not_found', 'method_not_allowed']);
 const MAX_MESSAGE_LENGTH = 600;
 const MAX_ATTEMPTS = 10;
@@ -16,14 +24,23 @@ export function entryOf(report: CallReport, nowMs: number): ActivityEntry | unde
   const refused = !admitted && errorCode !== undefined;
   if (!key || !isCall(report) || !(refused || admitted)) return undefined;
   return {
-    callId: report.requestId, keyUid: key.uid, account: key.account, atMs: Math.round(nowMs - report.durationMs),
-    refused, endpoint: report.endpoint, model, stream: report.stream, httpStatus: report.httpStatus, errorCode,
+    callId: report.requestId,
+    keyUid: key.uid,
+    account: key.account,
+    atMs: Math.round(nowMs - report.durationMs),
+    refused,
+    endpoint: report.endpoint,
+    model,
+    stream: report.stream,
+    httpStatus: report.httpStatus,
+    errorCode,
     message: errorMessage && shorten(errorMessage),
     exceededLimitNanoUsd: report.exceededLimitNanoUsd?.toString(),
     durationMs: Math.round(report.durationMs),
     firstByteMs: firstByteMs && Math.round(firstByteMs),
-    attempts: report.attempts.slice(0, MAX_ATTEMPTS).map(({ channel, outcome, durationMs }) =>
-      ({ channel, outcome, durationMs: Math.round(durationMs) })),
+    attempts: report.attempts
+      .slice(0, MAX_ATTEMPTS)
+      .map(({ channel, outcome, durationMs }) => ({ channel, outcome, durationMs: Math.round(durationMs) })),
   };
 }
 

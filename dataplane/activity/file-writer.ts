@@ -19,7 +19,10 @@ export interface FileReply {
 export function openActivityFileWriter(path: string, nowMs: () => number): ActivityWriter {
   let fault: unknown;
   const worker = createFairWorker<FileJob, FileReply>({
-    module: new URL('worker.ts', import.meta.url), onFault: (error) => { fault = error; },
+    module: new URL('worker.ts', import.meta.url),
+    onFault: (error) => {
+      fault = error;
+    },
   });
   const run = async (job: Pick<FileJob, 'batch' | 'figures'>): Promise<void> => {
     const reply = await worker.run('', { path, nowMs: nowMs(), ...job });

@@ -55,7 +55,8 @@ class Recorder implements ActivityRecorder {
   constructor(options: RecorderOptions) {
     this.#options = options;
     this.#stops = [
-      options.every(FLUSH_MS, () => this.#flush()), options.every(FIGURES_EVERY_MS, () => this.#tellOfChannels()),
+      options.every(FLUSH_MS, () => this.#flush()),
+      options.every(FIGURES_EVERY_MS, () => this.#tellOfChannels()),
     ];
   }
 
@@ -95,9 +96,17 @@ class Recorder implements ActivityRecorder {
     this.#entries = [];
     this.#perKey = new Map();
     this.#counts = new Map();
-    this.#writing = this.#options.writer.write(batch).then(
-      () => { this.#failing = false; }, (error: unknown) => this.#failed(error),
-    ).finally(() => { this.#writing = undefined; });
+    this.#writing = this.#options.writer
+      .write(batch)
+      .then(
+        () => {
+          this.#failing = false;
+        },
+        (error: unknown) => this.#failed(error),
+      )
+      .finally(() => {
+        this.#writing = undefined;
+      });
   }
 
   /** Writes the channels' figures; empty ones only once. */
@@ -108,9 +117,12 @@ class Recorder implements ActivityRecorder {
     const quiet = channels.length === 0;
     if (quiet && this.#quiet) return;
     this.#quiet = quiet;
-    this.#telling = this.#options.writer.writeChannels({ atMs, channels }).catch(
-      (error: unknown) => this.#failed(error),
-    ).finally(() => { this.#telling = undefined; });
+    this.#telling = this.#options.writer
+      .writeChannels({ atMs, channels })
+      .catch((error: unknown) => this.#failed(error))
+      .finally(() => {
+        this.#telling = undefined;
+      });
   }
 
   #failed(error: unknown): void {

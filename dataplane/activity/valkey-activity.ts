@@ -7,10 +7,22 @@ import { openConnection } from '../ledger/valkey/connection.ts';
 import type { ValkeyConnection } from '../ledger/valkey/connection.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from '../ledger/valkey/location.ts';
 import {
-  COUNT_DAYS, DAY_MS, ENTRY_DAYS, STATS_MAX_AGE_MS, keysShort, parseEntry, parseStats, SHORTAGE_CODES,
+  COUNT_DAYS,
+  DAY_MS,
+  ENTRY_DAYS,
+  STATS_MAX_AGE_MS,
+  keysShort,
+  parseEntry,
+  parseStats,
+  SHORTAGE_CODES,
 } from './activity.ts';
 import type {
-  ActivityEntry, ActivityQuery, ActivityReader, ActivityWriter, ProxyStats, RefusalCount,
+  ActivityEntry,
+  ActivityQuery,
+  ActivityReader,
+  ActivityWriter,
+  ProxyStats,
+  RefusalCount,
 } from './activity.ts';
 
 /**
@@ -54,25 +66,39 @@ export function openValkeyActivityWriter(url: string, proxy: string): ActivityWr
       // the client sends these commands together as one pipeline
       await Promise.all([
         ...[...streams].flatMap(([stream, added]) => [
-          ...added.slice(-MAX_ENTRIES_PER_KEY).map((entry) => connection.write(stream,
-            ['XADD', stream, 'MAXLEN', '=', String(MAX_ENTRIES_PER_KEY), '*', 'e', JSON.stringify(entry)])),
+          ...added
+            .slice(-MAX_ENTRIES_PER_KEY)
+            .map((entry) =>
+              connection.write(stream, [
+                'XADD',
+                stream,
+                'MAXLEN',
+                '=',
+                String(MAX_ENTRIES_PER_KEY),
+                '*',
+                'e',
+                JSON.stringify(entry),
+              ]),
+            ),
           connection.write(stream, ['EXPIRE', stream, String(ENTRY_DAYS * DAY_SECONDS)]),
         ]),
         ...[...hashes].flatMap(([hash, counts]) => [
           ...counts.map(({ keyUid, errorCode, calls }) =>
-            connection.write(hash, ['HINCRBY', hash, `${errorCode} ${keyUid}`, String(calls)])),
+            connection.write(hash, ['HINCRBY', hash, `${errorCode} ${keyUid}`, String(calls)]),
+          ),
           connection.write(hash, ['EXPIRE', hash, String(COUNT_DAYS * DAY_SECONDS)]),
         ]),
       ]);
     },
     async writeChannels(figures) {
       const known = await connection.command(channels, ['HGETALL', channels]);
-      const gone = parseProxies(known).filter(([, text]) => !parseStats(text, figures.atMs - FORGET_MS))
+      const gone = parseProxies(known)
+        .filter(([, text]) => !parseStats(text, figures.atMs - FORGET_MS))
         .map(([name]) => name);
       await Promise.all([
         connection.write(channels, ['HSET', channels, proxy, JSON.stringify(figures)]),
-        ...gone.length > 0 ? [connection.write(channels, ['HDEL', channels, ...gone])] : [],
-        connection.write(channels, ['EXPIRE', channels, String(2 * FORGET_MS / 1000)]),
+        ...(gone.length > 0 ? [connection.write(channels, ['HDEL', channels, ...gone])] : []),
+        connection.write(channels, ['EXPIRE', channels, String((2 * FORGET_MS) / 1000)]),
       ]);
     },
     async close() {
@@ -97,7 +123,7 @@ export function openValkeyActivityReader(url: string, nowMs: () => number = Date
     const hash = countsOf(account, day);
     const reply = await connection.command(hash, ['HGETALL', hash]);
     const texts = Array.isArray(reply) ? reply.map(String) : [];
-    return texts.flatMap((text, at) => at % 2 === 1 ? [] : parseCount({ account, day }, text, texts[at + 1]));
+    return texts.flatMap((text, at) => (at % 2 === 1 ? [] : parseCount({ account, day }, text, texts[at + 1])));
   }
 
   const refusals: ActivityReader['refusals'] = async ({ account, keyUid, fromDay, toDay }) => {
@@ -116,15 +142,21 @@ export function openValkeyActivityReader(url: string, nowMs: () => number = Date
   /** Asks for the streams of those keys only that the counts name. */
   async function shortagesOf(account: string, keyUids: ReadonlySet<string | undefined>): Promise<ActivityEntry[]> {
     const today = Math.floor(nowMs() / DAY_MS);
-    const short = keysShort(await refusals({ account, fromDay: today - ENTRY_DAYS, toDay: today }))
-      .filter((keyUid) => keyUids.has(undefined) || keyUids.has(keyUid));
-    const found = await Promise.all(short.map(async (keyUid) => {
-      const [refused, served] =
-        await Promise.all([readStream(account, keyUid, true), readStream(account, keyUid, false)]);
-      const latest = refused.filter(({ errorCode }) => SHORTAGE_CODES.has(errorCode))
-        .reduce<ActivityEntry | undefined>((last, each) => last && last.atMs >= each.atMs ? last : each, undefined);
-      return latest && served.every(({ atMs }) => atMs <= latest.atMs) ? [latest] : [];
-    }));
+    const short = keysShort(await refusals({ account, fromDay: today - ENTRY_DAYS, toDay: today })).filter(
+      (keyUid) => keyUids.has(undefined) || keyUids.has(keyUid),
+    );
+    const found = await Promise.all(
+      short.map(async (keyUid) => {
+        const [refused, served] = await Promise.all([
+          readStream(account, keyUid, true),
+          readStream(account, keyUid, false),
+        ]);
+        const latest = refused
+          .filter(({ errorCode }) => SHORTAGE_CODES.has(errorCode))
+          .reduce<ActivityEntry | undefined>((last, each) => (last && last.atMs >= each.atMs ? last : each), undefined);
+        return latest && served.every(({ atMs }) => atMs <= latest.atMs) ? [latest] : [];
+      }),
+    );
     return found.flat();
   }
 
@@ -132,14 +164,18 @@ export function openValkeyActivityReader(url: string, nowMs: () => number = Date
     refusals,
     async shortages(queries: readonly ActivityQuery[]) {
       const accounts = Map.groupBy(queries, ({ account }) => account);
-      const found = await Promise.all([...accounts].map(([account, some]) =>
-        shortagesOf(account, new Set(some.map(({ keyUid }) => keyUid)))));
+      const found = await Promise.all(
+        [...accounts].map(([account, some]) => shortagesOf(account, new Set(some.map(({ keyUid }) => keyUid)))),
+      );
       return found.flat();
     },
     async refused({ account, keyUid, most }) {
       const keys = keyUid === undefined ? await keysRefused(account) : [keyUid];
       const lists = await Promise.all(keys.map((uid) => readStream(account, uid, true)));
-      return lists.flat().sort((a, b) => b.atMs - a.atMs).slice(0, most);
+      return lists
+        .flat()
+        .sort((a, b) => b.atMs - a.atMs)
+        .slice(0, most);
     },
     async find({ account, keyUid, callId }) {
       const lists = await Promise.all([false, true].map((refused) => readStream(account, keyUid, refused)));
@@ -156,7 +192,7 @@ export function openValkeyActivityReader(url: string, nowMs: () => number = Date
 /** Reads the names and texts, which alternate in the reply. */
 function parseProxies(reply: unknown): [name: string, text: string][] {
   const texts = Array.isArray(reply) ? reply.map(String) : [];
-  return texts.flatMap((name, at) => at % 2 === 1 ? [] : [[name, texts[at + 1] ?? '']]);
+  return texts.flatMap((name, at) => (at % 2 === 1 ? [] : [[name, texts[at + 1] ?? '']]));
 }
 
 function parseStreamEntry(entry: unknown): ActivityEntry[] {
@@ -166,10 +202,20 @@ function parseStreamEntry(entry: unknown): ActivityEntry[] {
   return parsed ? [parsed] : [];
 }
 
-function parseCount(of: Pick<RefusalCount, 'account' | 'day'>, field: string, calls: string | undefined):
-RefusalCount[] {
+function parseCount(
+  of: Pick<RefusalCount, 'account' | 'day'>,
+  field: string,
+  calls: string | undefined,
+): RefusalCount[] {
   const space = field.indexOf(' ');
-  return space < 0 ? [] : [{
-    ...of, errorCode: field.slice(0, space), keyUid: field.slice(space + 1), calls: Number(calls),
-  }];
+  return space < 0
+    ? []
+    : [
+        {
+          ...of,
+          errorCode: field.slice(0, space),
+          keyUid: field.slice(space + 1),
+          calls: Number(calls),
+        },
+      ];
 }

@@ -51,14 +51,18 @@ export function createAdmin(sources: AdminSources): Admin {
   const server = createServer((request, response) => {
     answer(pages, request)
       .catch(() => json(500, { error: 'internal error' }))
-      .then((page) => send(request, response, page), () => response.destroy());
+      .then(
+        (page) => send(request, response, page),
+        () => response.destroy(),
+      );
   });
   return {
     listen: (host, port) => listenOn(server, { host, port }),
-    close: () => new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 }
 
@@ -66,10 +70,15 @@ function pagesOf({ metrics, readiness, dump, mayDump }: AdminSources): ReadonlyM
   return new Map<string, Page>([
     ['/healthz', () => json(200, { status: 'ok' })],
     ['/readyz', async () => readinessPage(await readiness())],
-    ['/metrics', async () => ({
-      status: 200, headers: { 'content-type': metrics.contentType }, body: await metrics.metrics(),
-    })],
-    ['/config_dump', async (request) => await dumpRefusal(request, mayDump) ?? json(200, dump())],
+    [
+      '/metrics',
+      async () => ({
+        status: 200,
+        headers: { 'content-type': metrics.contentType },
+        body: await metrics.metrics(),
+      }),
+    ],
+    ['/config_dump', async (request) => (await dumpRefusal(request, mayDump)) ?? json(200, dump())],
   ]);
 }
 
@@ -79,7 +88,8 @@ const LOOPBACK = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
  * Decides who may see the dump, which shows accounts and credit: this machine, and people with the right to read it.
  */
 async function dumpRefusal(
-  { socket, headers }: IncomingMessage, mayDump: AdminSources['mayDump'],
+  { socket, headers }: IncomingMessage,
+  mayDump: AdminSources['mayDump'],
 ): Promise<Answer | undefined> {
   if (LOOPBACK.test(socket.remoteAddress ?? '')) return undefined;
   if (!mayDump) return json(403, { error: 'only connections from this machine may read it, such as port-forward' });
@@ -88,7 +98,7 @@ async function dumpRefusal(
     const headers = { 'www-authenticate': 'Bearer' };
     return { ...json(401, { error: 'a Kubernetes token is required: authorization: Bearer …' }), headers };
   }
-  return await mayDump(token)
+  return (await mayDump(token))
     ? undefined
     : json(403, { error: 'the token is not valid, or RBAC does not let its bearer get the path /config_dump' });
 }
@@ -110,7 +120,9 @@ async function answer(pages: ReadonlyMap<string, Page>, request: IncomingMessage
 
 function send(request: IncomingMessage, response: ServerResponse, { status, body, headers }: Answer): void {
   response.writeHead(status, {
-    'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), ...headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    ...headers,
   });
   response.end(request.method === 'HEAD' ? undefined : body);
 }
@@ -120,12 +132,16 @@ const HASH_FIELDS: ReadonlySet<string> = new Set(['sha256', 'keyHash']);
 
 /** Answers with indented JSON: maps as objects, sets as lists, and bigints as decimal strings. */
 function json(status: number, value: unknown): Answer {
-  const body = JSON.stringify(value, (name, part: unknown) => {
-    if (HASH_FIELDS.has(name)) return '[redacted]';
-    if (typeof part === 'bigint') return part.toString();
-    if (part instanceof Map) return Object.fromEntries(part);
-    if (part instanceof Set) return [...part];
-    return part;
-  }, 2);
+  const body = JSON.stringify(
+    value,
+    (name, part: unknown) => {
+      if (HASH_FIELDS.has(name)) return '[redacted]';
+      if (typeof part === 'bigint') return part.toString();
+      if (part instanceof Map) return Object.fromEntries(part);
+      if (part instanceof Set) return [...part];
+      return part;
+    },
+    2,
+  );
   return { status, body };
 }

@@ -24,15 +24,19 @@ export type CountPlan = Pick<PlainPlan, 'upstreamModel' | 'sealing' | 'platformP
 export type BodyTask =
   | { readonly task: 'Facts'; readonly kind: BodyKind }
   | {
-    readonly task: 'Convert'; readonly kind: BodyKind; readonly protocol: ProviderKind;
-    /** The dialect that the converter expects; not always the client's (see converterOf). */
-    readonly client: ChatDialect;
-    readonly plan: PlainPlan;
-  }
+      readonly task: 'Convert';
+      readonly kind: BodyKind;
+      readonly protocol: ProviderKind;
+      /** The dialect that the converter expects; not always the client's (see converterOf). */
+      readonly client: ChatDialect;
+      readonly plan: PlainPlan;
+    }
   | {
-    readonly task: 'CountRequest'; readonly protocol: ProviderKind; readonly dialect: CountedDialect;
-    readonly plan: CountPlan;
-  }
+      readonly task: 'CountRequest';
+      readonly protocol: ProviderKind;
+      readonly dialect: CountedDialect;
+      readonly plan: CountPlan;
+    }
   | { readonly task: 'Texts'; readonly dialect: CountedDialect };
 
 /** The result of each task. */

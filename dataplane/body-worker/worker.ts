@@ -14,8 +14,10 @@ function run(job: BodyJob): BodyResults[keyof BodyResults] {
   const { bytes } = job;
   const parsed = parseBody(bytes);
   switch (job.task) {
-    case 'Facts': return readFacts(job.kind, bytes, parsed);
-    case 'Texts': return collectTexts(job.dialect, parsed);
+    case 'Facts':
+      return readFacts(job.kind, bytes, parsed);
+    case 'Texts':
+      return collectTexts(job.dialect, parsed);
     case 'Convert': {
       const converter = converterOf(job.kind, job.protocol, job.client);
       if (!converter) throw new Error(`${job.protocol} has no converter for ${job.kind}`);

@@ -39,7 +39,10 @@ export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 /** Takes the slots, runs the work and releases the slots. Throws rate_limit_exceeded if one of the slots is full. */
 export async function withSlots<T>(
-  { ledger }: Pick<JobRequestDeps, 'ledger'>, callId: string, slots: readonly SlotLimit[], work: () => Promise<T>,
+  { ledger }: Pick<JobRequestDeps, 'ledger'>,
+  callId: string,
+  slots: readonly SlotLimit[],
+  work: () => Promise<T>,
 ): Promise<T> {
   if (slots.length === 0) return work();
   try {
@@ -80,7 +83,9 @@ export async function sendToChannel(deps: JobRequestDeps, job: JobRequest): Prom
 }
 
 function requestError(
-  { warn, clock }: JobRequestDeps, { target, about, model }: JobRequest, result: AttemptFailure,
+  { warn, clock }: JobRequestDeps,
+  { target, about, model }: JobRequest,
+  result: AttemptFailure,
 ): GatewayError {
   if (result.kind === 'Refused' && (result.status === 404 || result.status === 410)) return goneAtProvider(about);
   const failed: FailedAttempts = { count: 1, last: result, rateLimited: [] };
@@ -104,7 +109,8 @@ interface BodyLimits {
 
 /** Reads the whole body of a small response. Throws GatewayError, or UpstreamFailure (Aborted) if the signal aborts. */
 export async function readWholeBody(
-  { body }: UpstreamResponse, { about, maxBytes = MAX_BYTES }: BodyLimits = { about: 'video' },
+  { body }: UpstreamResponse,
+  { about, maxBytes = MAX_BYTES }: BodyLimits = { about: 'video' },
 ): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -141,7 +147,9 @@ export function invalidJobResponse(about: JobRequest['about']): GatewayError {
  * channel is gone or full, or the provider fails.
  */
 export async function pollJob(
-  deps: Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock' | 'warn'>, job: JobRecord, signal: AbortSignal,
+  deps: Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock' | 'warn'>,
+  job: JobRecord,
+  signal: AbortSignal,
 ): Promise<EndedJob | undefined> {
   const at = channelOf(deps.state.get(), job);
   if (!at) throw channelRemoved();
@@ -149,7 +157,11 @@ export async function pollJob(
   const callId = `poll_${randomUUID()}`;
   return withSlots(deps, callId, at.slots, async () => {
     const response = await sendToChannel(deps, {
-      callId, model: job.origin.model, target: at.target, about, attempts: [],
+      callId,
+      model: job.origin.model,
+      target: at.target,
+      about,
+      attempts: [],
       request: { method: 'GET', path: at.jobs.path(job.jobId), headers: {}, body: undefined, stream: false, signal },
     });
     const maxBytes = about === 'video' ? MAX_BYTES : MAX_RESPONSE_BYTES;

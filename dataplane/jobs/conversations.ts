@@ -27,10 +27,12 @@ interface ConversationRequest extends KeptStateRequest {
   readonly body: RequestBody | undefined;
 }
 
-const NOT_KEPT = 'This account has no such conversation here: only one that was made with POST /v1/conversations here '
-  + 'can be asked for. Make a new one, or send whole conversations in "input".';
-const NO_KEEPER = 'No provider of this key\'s models keeps conversations. Send them whole, in "input" of POST '
-  + '/v1/responses or "messages" of POST /v1/chat/completions.';
+const NOT_KEPT =
+  'This account has no such conversation here: only one that was made with POST /v1/conversations here ' +
+  'can be asked for. Make a new one, or send whole conversations in "input".';
+const NO_KEEPER =
+  'No provider of this key\'s models keeps conversations. Send them whole, in "input" of POST ' +
+  '/v1/responses or "messages" of POST /v1/chat/completions.';
 
 /**
  * POST /v1/conversations: makes a conversation at a channel that serves Responses. The gateway's own field `model`
@@ -63,7 +65,9 @@ const NEXT_CHANNEL: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'not_f
 
 /** All other requests. `id` is the sealed id that the client was given. */
 export async function askForConversation(
-  deps: PipelineDeps, asked: ConversationRequest, id: string,
+  deps: PipelineDeps,
+  asked: ConversationRequest,
+  id: string,
 ): Promise<ConversationAnswer> {
   const kept = findKept(deps.state.get(), asked.key, { id, kind: CONVERSATION_ID });
   if (!kept) throw new GatewayError('not_found', NOT_KEPT);
@@ -85,23 +89,37 @@ async function orError<T>(reading: Promise<T>): Promise<T> {
 }
 
 async function send(
-  deps: PipelineDeps, asked: ConversationRequest, keeper: Keeper & { readonly offered: Candidate }, path: string,
+  deps: PipelineDeps,
+  asked: ConversationRequest,
+  keeper: Keeper & { readonly offered: Candidate },
+  path: string,
 ): Promise<ConversationAnswer> {
-  const converted = asked.body && await convert(deps, asked.body, { key: asked.key, offered: keeper.offered });
+  const converted = asked.body && (await convert(deps, asked.body, { key: asked.key, offered: keeper.offered }));
   const sent = { about: 'conversation', path, body: converted?.body } as const;
   const { response, body } = await askKeeper(deps, asked, keeper, sent);
   return { response, body, dropped: converted?.dropped ?? [] };
 }
 
 async function convert(
-  { state }: PipelineDeps, body: RequestBody, { key, offered }: { readonly key: KeyState; readonly offered: Candidate },
+  { state }: PipelineDeps,
+  body: RequestBody,
+  { key, offered }: { readonly key: KeyState; readonly offered: Candidate },
 ): Promise<UpstreamBody> {
-  const { target: { protocol }, upstreamModel, model: { outputLimitField } } = offered;
+  const {
+    target: { protocol },
+    upstreamModel,
+    model: { outputLimitField },
+  } = offered;
   const converter = providerOf(protocol).conversations;
   if (!converter) throw new Error('the channel was chosen although its provider keeps no conversations');
-  return orError(body.convert(converter, protocol, {
-    upstreamModel, outputLimitField, maxOutputTokens: undefined, sealing: sealingContext(state.get(), key, offered),
-  }));
+  return orError(
+    body.convert(converter, protocol, {
+      upstreamModel,
+      outputLimitField,
+      maxOutputTokens: undefined,
+      sealing: sealingContext(state.get(), key, offered),
+    }),
+  );
 }
 
 /** The channels that may keep a new conversation, by tier. Throws the reason if there are none, or it is ambiguous. */
@@ -112,8 +130,9 @@ function keepersFor(state: State, key: KeyState, model: string | undefined): rea
   const [first] = choices;
   if (!first) throw new GatewayError('not_found', NO_KEEPER);
   if (new Set(choices.map(channelsIn)).size === 1) return first;
-  const message = 'This key has models at several providers that keep conversations. Name one of the models in "model" '
-    + '(extra_body={"model": "…"} in OpenAI\'s SDK for Python): the conversation is then kept where it is served.';
+  const message =
+    'This key has models at several providers that keep conversations. Name one of the models in "model" ' +
+    '(extra_body={"model": "…"} in OpenAI\'s SDK for Python): the conversation is then kept where it is served.';
   throw new GatewayError('invalid_request', message, { param: 'model' });
 }
 

@@ -22,7 +22,8 @@ export interface JobChannel {
  * its route's name and its own name, so that other edits do not matter.
  */
 export function channelOf(
-  state: State, { origin, terms }: Pick<JobRecord, 'origin' | 'terms'>,
+  state: State,
+  { origin, terms }: Pick<JobRecord, 'origin' | 'terms'>,
 ): JobChannel | undefined {
   const target = state.targets.get(origin.channel);
   const provider = target && providerOf(target.protocol);
@@ -33,8 +34,11 @@ export function channelOf(
 }
 
 export function channelRemoved(): GatewayError {
-  return new GatewayError('upstream_error', [
-    'The channel that made it is no longer configured, so that nothing can be asked of its provider.',
-    'The platform team can restore it under its old name.',
-  ].join(' '));
+  return new GatewayError(
+    'upstream_error',
+    [
+      'The channel that made it is no longer configured, so that nothing can be asked of its provider.',
+      'The platform team can restore it under its old name.',
+    ].join(' '),
+  );
 }

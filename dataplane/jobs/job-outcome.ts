@@ -21,8 +21,10 @@ export type SeenJob = Pick<ConvertedJob, 'state' | 'consumed'>;
  * Undefined while the job runs. Throws LedgerUnavailable for terms of another version, whose processes can bill the
  * job.
  */
-export function outcomeOf({ terms: text }: Pick<JobRecord, 'terms'>, { state, consumed }: SeenJob):
-EndedJob | undefined {
+export function outcomeOf(
+  { terms: text }: Pick<JobRecord, 'terms'>,
+  { state, consumed }: SeenJob,
+): EndedJob | undefined {
   if (state === 'Running') return undefined;
   const end = consumed?.cancelled === true ? 'Cancelled' : state;
   if (text === undefined) return { end };
@@ -33,7 +35,11 @@ EndedJob | undefined {
   const { meter } = consumed;
   const status = statusAfter(end, meter);
   const activity = {
-    meter, sent: true, produced: end === 'Completed' || hasOutput(meter), holdLost: false, timedOut: false,
+    meter,
+    sent: true,
+    produced: end === 'Completed' || hasOutput(meter),
+    holdLost: false,
+    timedOut: false,
     countedOutput: undefined,
   };
   return { end, bill: { status, progress: progressOf(activity, terms, status) } };

@@ -13,9 +13,7 @@ import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { requestHeaders } from '../upstream/headers.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
-import {
-  invalidJobResponse, MAX_RESPONSE_BYTES, readWholeBody, sendToChannel, withSlots,
-} from './channel-request.ts';
+import { invalidJobResponse, MAX_RESPONSE_BYTES, readWholeBody, sendToChannel, withSlots } from './channel-request.ts';
 import type { JobRequest } from './channel-request.ts';
 import type { BufferedResponse } from './videos.ts';
 
@@ -72,11 +70,16 @@ export interface SentToKeeper {
  * no longer available to the key.
  */
 export function findKept(
-  state: State, key: KeyState, { id, kind }: SealedId,
-): Kept & { readonly offered: Candidate } | undefined {
+  state: State,
+  key: KeyState,
+  { id, kind }: SealedId,
+): (Kept & { readonly offered: Candidate }) | undefined {
   const opened = sealFor(state, key, '')?.open(id);
   if (opened?.kind !== kind) return undefined;
-  const offered = offersOf(state, key).flatMap(keepersOf).flat().find(({ target }) => target.id === opened.channel);
+  const offered = offersOf(state, key)
+    .flatMap(keepersOf)
+    .flat()
+    .find(({ target }) => target.id === opened.channel);
   const seal = offered && sealFor(state, key, offered.target.id);
   return seal && { offered, seal, id, ownId: opened.data };
 }
@@ -86,7 +89,9 @@ export function findKept(
  * there. Rejects with LedgerUnavailable.
  */
 export async function findKeptByJob(
-  { state, ledger }: Pick<PipelineDeps, 'state' | 'ledger'>, key: KeyState, { id, kind }: SealedId,
+  { state, ledger }: Pick<PipelineDeps, 'state' | 'ledger'>,
+  key: KeyState,
+  { id, kind }: SealedId,
 ): Promise<Kept | undefined> {
   const opened = sealFor(state.get(), key, '')?.open(id);
   if (opened?.kind !== kind) return undefined;
@@ -101,12 +106,13 @@ export async function findKeptByJob(
 
 /** The offers of the key's group that the key may use. */
 export function offersOf({ groups }: State, { group, models }: KeyState): readonly Offer[] {
-  return [...groups.get(group)?.offers.values() ?? []].filter(({ model }) => models?.has(model) !== false);
+  return [...(groups.get(group)?.offers.values() ?? [])].filter(({ model }) => models?.has(model) !== false);
 }
 
 /** The offer's channels whose provider serves Responses and keeps their state, by tier. */
 export function keepersOf({ tiers }: Offer): readonly (readonly Candidate[])[] {
-  return tiers.map((tier) => tier.filter(({ target }) => target.endpoints.has('Responses')))
+  return tiers
+    .map((tier) => tier.filter(({ target }) => target.endpoints.has('Responses')))
     .filter((tier) => tier.length > 0);
 }
 
@@ -115,14 +121,21 @@ export function keepersOf({ tiers }: Offer): readonly (readonly Candidate[])[] {
  * concurrency slots, and throws the errors of a call.
  */
 export function askKeeper(
-  deps: PipelineDeps, asked: KeptStateRequest, keeper: Keeper | Kept, sent: SentToKeeper,
+  deps: PipelineDeps,
+  asked: KeptStateRequest,
+  keeper: Keeper | Kept,
+  sent: SentToKeeper,
 ): Promise<KeptAnswer> {
   const { about } = sent;
   const known = 'id' in keeper ? new Map([[keeper.ownId, keeper.id]]) : new Map<string, string>();
-  return exchange(deps, asked, keeper, { ...sent, stream: false, use: async (response) => {
-    const bytes = await readWholeBody(response, { about, maxBytes: MAX_RESPONSE_BYTES });
-    return { response, ...sealBody(response, bytes, { seals: new ResponseSeals(keeper.seal, known), about }) };
-  } });
+  return exchange(deps, asked, keeper, {
+    ...sent,
+    stream: false,
+    use: async (response) => {
+      const bytes = await readWholeBody(response, { about, maxBytes: MAX_RESPONSE_BYTES });
+      return { response, ...sealBody(response, bytes, { seals: new ResponseSeals(keeper.seal, known), about }) };
+    },
+  });
 }
 
 export interface Exchange<T> extends SentToKeeper {
@@ -133,17 +146,26 @@ export interface Exchange<T> extends SentToKeeper {
 
 /** Takes concurrency slots, and throws the errors of a call. Resolves with the result of `use`. */
 export async function exchange<T>(
-  deps: PipelineDeps, asked: KeptStateRequest, { offered }: Keeper, { about, path, body, stream, use }: Exchange<T>,
+  deps: PipelineDeps,
+  asked: KeptStateRequest,
+  { offered }: Keeper,
+  { about, path, body, stream, use }: Exchange<T>,
 ): Promise<T> {
   const { requestId, key, method, query, left, attempts } = asked;
   const { target, slots, model } = offered;
   const { 'content-type': _type, ...headers } = requestHeaders(asked.headers, target.clientHeaders);
   if (body) headers['content-type'] = 'application/json';
   const request: UpstreamRequest = {
-    method, path: `${path}${query === '' ? '' : `?${query}`}`, headers, body, stream, signal: left,
+    method,
+    path: `${path}${query === '' ? '' : `?${query}`}`,
+    headers,
+    body,
+    stream,
+    signal: left,
   };
   return withSlots(deps, requestId, key.slot ? [key.slot, ...slots] : slots, async () =>
-    use(await sendToChannel(deps, { callId: requestId, model: model.name, target, about, attempts, request })));
+    use(await sendToChannel(deps, { callId: requestId, model: model.name, target, about, attempts, request })),
+  );
 }
 
 interface Sealing {
@@ -153,7 +175,9 @@ interface Sealing {
 
 /** Seals the ids in a body. The body of a response to a deletion may be empty. */
 function sealBody(
-  { status }: UpstreamResponse, body: Buffer, { seals, about }: Sealing,
+  { status }: UpstreamResponse,
+  body: Buffer,
+  { seals, about }: Sealing,
 ): Pick<KeptAnswer, 'body' | 'content'> {
   if (body.length === 0 && status === 204) return { body, content: {} };
   try {

@@ -78,7 +78,11 @@ export function startPoller(deps: PollerDeps): Poller {
     pollDue();
     if (claiming || nowMs < claimNotBeforeMs || claimed.size >= MAX_CLAIMED) return;
     claiming = true;
-    track(claim().finally(() => { claiming = false; }));
+    track(
+      claim().finally(() => {
+        claiming = false;
+      }),
+    );
   };
 
   /** Never rejects. */
@@ -124,7 +128,7 @@ function dueJobs(all: Iterable<Claimed>, nowMs: number): Claimed[] {
 
 /** Never rejects. */
 async function poll(deps: PollerDeps, claimed: Map<string, Claimed>, entry: Claimed): Promise<void> {
-  const polling = entry.polling = new AbortController();
+  const polling = (entry.polling = new AbortController());
   try {
     const ended = await endOf(deps, entry.job, polling.signal);
     if (ended) {
@@ -147,7 +151,7 @@ async function poll(deps: PollerDeps, claimed: Map<string, Claimed>, entry: Clai
 async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Promise<EndedJob | undefined> {
   const isOld = ageOf(deps, job) >= GIVE_UP_MS;
   try {
-    return await deps.poll(job, signal) ?? (isOld ? { end: 'GivenUp' } : undefined);
+    return (await deps.poll(job, signal)) ?? (isOld ? { end: 'GivenUp' } : undefined);
   } catch (error) {
     if (signal.aborted || !(isOld || isLost(deps, job, error))) throw error;
     deps.onError(error, job);
@@ -157,8 +161,12 @@ async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Pro
 
 /** True if a response's end can no longer be learned: it is an hour old, and its provider does not have it. */
 function isLost(deps: PollerDeps, job: JobRecord, error: unknown): boolean {
-  return job.terms !== undefined && error instanceof GatewayError && error.code === 'not_found'
-    && ageOf(deps, job) >= LOST_MS;
+  return (
+    job.terms !== undefined &&
+    error instanceof GatewayError &&
+    error.code === 'not_found' &&
+    ageOf(deps, job) >= LOST_MS
+  );
 }
 
 function ageOf({ nowMs }: PollerDeps, { origin }: JobRecord): number {

@@ -13,7 +13,7 @@ type RecordingDeps = Pick<PipelineDeps, 'ledger' | 'telemetry'>;
  */
 export async function recordJobEnd(deps: RecordingDeps, job: JobRecord, ended: EndedJob): Promise<void> {
   const { end } = ended;
-  const bill = ended.bill ?? await chargeOf(deps, job, end);
+  const bill = ended.bill ?? (await chargeOf(deps, job, end));
   const wanted = stateAfter(job, end, bill);
   const { state, billed } = await deps.ledger.finishJob(job, wanted, bill);
   // another process or request has recorded and reported it first
@@ -21,7 +21,13 @@ export async function recordJobEnd(deps: RecordingDeps, job: JobRecord, ended: E
   const { callId, model, group, channel } = job.origin;
   const billing = bill && billed && { channel, status: bill.status, ...bill.progress, ...billed };
   deps.telemetry.jobEnded({
-    requestId: callId, jobId: job.jobId, model, group, channel, end, ...billing && { billing },
+    requestId: callId,
+    jobId: job.jobId,
+    model,
+    group,
+    channel,
+    end,
+    ...(billing && { billing }),
   });
 }
 
@@ -34,19 +40,30 @@ const FAILURES: ReadonlySet<JobEnd['end']> = new Set(['Failed', 'Cancelled']);
 
 /** The charge as a bill; undefined: the job is not billed at its end, or the ledger has forgotten the call's record. */
 async function chargeOf(
-  { ledger }: RecordingDeps, { origin, terms }: JobRecord, end: JobEnd['end'],
+  { ledger }: RecordingDeps,
+  { origin, terms }: JobRecord,
+  end: JobEnd['end'],
 ): Promise<JobBill | undefined> {
   if (terms === undefined) return undefined;
   const record = await ledger.readUsage(origin.keyUid, origin.callId);
   if (!record) return undefined;
   const { costNanoUsd, tokens, usageSource, lines, upstreamCostNanoUsd } = record;
-  return { status: STATUSES[end], progress: {
-    costNanoUsd, tokens, usageSource, ...lines && { lines },
-    ...upstreamCostNanoUsd !== undefined && { upstreamCostNanoUsd },
-  } };
+  return {
+    status: STATUSES[end],
+    progress: {
+      costNanoUsd,
+      tokens,
+      usageSource,
+      ...(lines && { lines }),
+      ...(upstreamCostNanoUsd !== undefined && { upstreamCostNanoUsd }),
+    },
+  };
 }
 
 const STATUSES: Readonly<Record<JobEnd['end'], CallStatus>> = {
-  Completed: 'Succeeded', Failed: 'ProviderCut', Cancelled: 'ClientClosed', Deleted: 'ClientClosed',
+  Completed: 'Succeeded',
+  Failed: 'ProviderCut',
+  Cancelled: 'ClientClosed',
+  Deleted: 'ClientClosed',
   GivenUp: 'ProviderCut',
 };

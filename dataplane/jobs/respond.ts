@@ -11,7 +11,10 @@ const NO_BYTES = Buffer.alloc(0);
 
 /** Returns the HTTP status. */
 export function sendBuffered(reply: ClientReply, buffered: BufferedResponse): number {
-  const { response: { status }, body } = buffered;
+  const {
+    response: { status },
+    body,
+  } = buffered;
   reply.send(status, bufferedHeaders(buffered), body);
   return status;
 }
@@ -26,13 +29,15 @@ export function bufferedHeaders({ response }: BufferedResponse): Record<string, 
  * upstream_error if the provider closes the connection early.
  */
 export async function streamContent(
-  reply: ClientReply, { status, headers, body }: UpstreamResponse, headOnly: boolean,
+  reply: ClientReply,
+  { status, headers, body }: UpstreamResponse,
+  headOnly: boolean,
 ): Promise<number> {
   const length = headers['content-length'];
   reply.start(status, {
     'content-type': 'application/octet-stream',
     ...responseHeaders(headers),
-    ...length === undefined ? {} : { 'content-length': length },
+    ...(length === undefined ? {} : { 'content-length': length }),
   });
   try {
     if (headOnly) await body[Symbol.asyncIterator]().return?.();

@@ -19,9 +19,10 @@ import type { Kept, KeptStateRequest } from './kept-state.ts';
 import { recordJobEnd } from './record-job-end.ts';
 import type { BufferedResponse } from './videos.ts';
 
-const NOT_KEPT = 'This account has no such response here: only a response that its provider keeps can be asked for, by '
-  + 'the id that its call answered. Read the answer of POST /v1/responses itself, and send whole conversations in '
-  + '"input".';
+const NOT_KEPT =
+  'This account has no such response here: only a response that its provider keeps can be asked for, by ' +
+  'the id that its call answered. Read the answer of POST /v1/responses itself, and send whole conversations in ' +
+  '"input".';
 
 const BEFORE_END = 'before the end of the response';
 
@@ -31,7 +32,9 @@ const BEFORE_END = 'before the end of the response';
  * channel any more. A background response needs only a channel that is still configured.
  */
 export async function askForResponse(
-  deps: PipelineDeps, asked: KeptStateRequest, id: string,
+  deps: PipelineDeps,
+  asked: KeptStateRequest,
+  id: string,
 ): Promise<BufferedResponse> {
   const kept = await find(deps, asked, id);
   if (asked.method === 'DELETE') return deleteResponse(deps, asked, kept);
@@ -45,12 +48,17 @@ export async function askForResponse(
  * throws as askForResponse, and upstream_error if the provider ends the stream early.
  */
 export async function streamResponse(
-  deps: PipelineDeps, asked: KeptStateRequest, { id, reply }: { readonly id: string; readonly reply: ClientReply },
+  deps: PipelineDeps,
+  asked: KeptStateRequest,
+  { id, reply }: { readonly id: string; readonly reply: ClientReply },
 ): Promise<number> {
   const kept = await find(deps, asked, id);
   const { status, last, seen } = await exchange(deps, asked, kept, {
-    about: 'response', path: responseJobs.path(kept.ownId), body: undefined, stream: true,
-    use: async (response) => ({ status: response.status, ...await relayEvents(response, reply, { asked, kept }) }),
+    about: 'response',
+    path: responseJobs.path(kept.ownId),
+    body: undefined,
+    stream: true,
+    use: async (response) => ({ status: response.status, ...(await relayEvents(response, reply, { asked, kept })) }),
   });
   if (seen) await billEnd(deps, asked, { kept, seen });
   reply.end(last);
@@ -66,12 +74,18 @@ interface Streamed {
 
 /** Sends all events but the terminal one. */
 async function relayEvents(
-  { status, headers, body }: UpstreamResponse, reply: ClientReply,
+  { status, headers, body }: UpstreamResponse,
+  reply: ClientReply,
   { asked, kept }: { readonly asked: KeptStateRequest; readonly kept: Kept },
 ): Promise<Streamed> {
   const stream = responsesConverter.stream({
-    id: asked.requestId, model: kept.offered.model.name, createdSeconds: 0, estimatedInputTokens: 0,
-    wantsStreamUsage: true, seal: kept.seal, notes: { sealedIds: new Map([[kept.ownId, kept.id]]) },
+    id: asked.requestId,
+    model: kept.offered.model.name,
+    createdSeconds: 0,
+    estimatedInputTokens: 0,
+    wantsStreamUsage: true,
+    seal: kept.seal,
+    notes: { sealedIds: new Map([[kept.ownId, kept.id]]) },
   });
   const type = { 'content-type': 'text/event-stream; charset=utf-8' };
   reply.start(status, { ...responseHeaders(headers), ...type, ...STREAM_HEADERS });
@@ -90,7 +104,7 @@ async function relayEvents(
 
 async function find(deps: PipelineDeps, { key }: KeptStateRequest, id: string): Promise<Kept> {
   const sealed = { id, kind: RESPONSE_ID };
-  const kept = findKept(deps.state.get(), key, sealed) ?? await findKeptByJob(deps, key, sealed);
+  const kept = findKept(deps.state.get(), key, sealed) ?? (await findKeptByJob(deps, key, sealed));
   if (!kept) throw new GatewayError('not_found', NOT_KEPT);
   return kept;
 }
@@ -142,7 +156,9 @@ async function billEnd(deps: PipelineDeps, asked: KeptStateRequest, { kept, seen
 }
 
 async function runningJob(
-  { ledger }: PipelineDeps, { key }: KeptStateRequest, { offered, ownId }: Kept,
+  { ledger }: PipelineDeps,
+  { key }: KeptStateRequest,
+  { offered, ownId }: Kept,
 ): Promise<JobRecord | undefined> {
   const job = await ledger.readChannelJob(key.account, offered.target.id, ownId);
   return job?.state === 'Running' ? job : undefined;

@@ -43,7 +43,8 @@ export interface BufferedResponse {
  * and LedgerUnavailable.
  */
 export async function findVideo(
-  deps: Pick<PipelineDeps, 'ledger' | 'state'>, { key, videoId }: Pick<VideoRequest, 'key' | 'videoId'>,
+  deps: Pick<PipelineDeps, 'ledger' | 'state'>,
+  { key, videoId }: Pick<VideoRequest, 'key' | 'videoId'>,
 ): Promise<FoundVideo> {
   const job = isJobId(videoId) ? await deps.ledger.readJob(key.uid, videoId) : undefined;
   // a job that is billed at its end is a response
@@ -83,7 +84,7 @@ export function downloadVideo<T>(deps: PipelineDeps, request: VideoRequest, down
  */
 export function deleteVideo(deps: PipelineDeps, request: VideoRequest, found: FoundVideo): Promise<BufferedResponse> {
   return withVideoSlots(deps, request, found, async () => {
-    const running = found.job.state === 'Running' && await isRunning(deps, request, found);
+    const running = found.job.state === 'Running' && (await isRunning(deps, request, found));
     const response = await exchange(deps, request, found, { method: 'DELETE', path: pathOf(found), stream: false });
     const body = await readWholeBody(response);
     if (running) await recordJobEnd(deps, found.job, { end: 'Deleted' });
@@ -102,7 +103,9 @@ async function isRunning(deps: PipelineDeps, request: VideoRequest, found: Found
 }
 
 async function retrieve(
-  deps: PipelineDeps, request: VideoRequest, found: FoundVideo,
+  deps: PipelineDeps,
+  request: VideoRequest,
+  found: FoundVideo,
 ): Promise<BufferedResponse & Pick<ConvertedJob, 'state'>> {
   const response = await exchange(deps, request, found, { method: 'GET', path: pathOf(found), stream: false });
   const body = await readWholeBody(response);
@@ -121,7 +124,10 @@ function readJob({ at }: FoundVideo, body: Uint8Array): ConvertedJob {
 }
 
 function withVideoSlots<T>(
-  deps: PipelineDeps, { requestId, key }: VideoRequest, { at }: FoundVideo, work: () => Promise<T>,
+  deps: PipelineDeps,
+  { requestId, key }: VideoRequest,
+  { at }: FoundVideo,
+  work: () => Promise<T>,
 ): Promise<T> {
   return withSlots(deps, requestId, key.slot ? [key.slot, ...at.slots] : at.slots, work);
 }
@@ -129,7 +135,9 @@ function withVideoSlots<T>(
 type RequestLine = Pick<UpstreamRequest, 'method' | 'path' | 'stream'>;
 
 function exchange(
-  deps: PipelineDeps, { requestId, headers, left, attempts }: VideoRequest, { job, at: { target } }: FoundVideo,
+  deps: PipelineDeps,
+  { requestId, headers, left, attempts }: VideoRequest,
+  { job, at: { target } }: FoundVideo,
   line: RequestLine,
 ): Promise<UpstreamResponse> {
   const { 'content-type': _type, ...passed } = requestHeaders(headers, target.clientHeaders);

@@ -21,9 +21,11 @@ export function wholeNumber(value: number): number {
 export function sanitizeProgress(progress: CallProgress): CallProgress {
   const { costNanoUsd, tokens, usageSource, lines, upstreamCostNanoUsd } = progress;
   return {
-    costNanoUsd: inRange(costNanoUsd), tokens: sanitizeTokens(tokens), usageSource,
-    ...lines && lines.length > 0 && { lines },
-    ...upstreamCostNanoUsd !== undefined && { upstreamCostNanoUsd: inRange(upstreamCostNanoUsd) },
+    costNanoUsd: inRange(costNanoUsd),
+    tokens: sanitizeTokens(tokens),
+    usageSource,
+    ...(lines && lines.length > 0 && { lines }),
+    ...(upstreamCostNanoUsd !== undefined && { upstreamCostNanoUsd: inRange(upstreamCostNanoUsd) }),
   };
 }
 
@@ -33,7 +35,10 @@ function inRange(nanoUsd: bigint): bigint {
 
 function sanitizeTokens({ input, cached, cacheWrite5m, cacheWrite1h, output }: TokenCounts): TokenCounts {
   return {
-    input: wholeNumber(input), cached: wholeNumber(cached), cacheWrite5m: wholeNumber(cacheWrite5m),
-    cacheWrite1h: wholeNumber(cacheWrite1h), output: wholeNumber(output),
+    input: wholeNumber(input),
+    cached: wholeNumber(cached),
+    cacheWrite5m: wholeNumber(cacheWrite5m),
+    cacheWrite1h: wholeNumber(cacheWrite1h),
+    output: wholeNumber(output),
   };
 }

@@ -121,7 +121,10 @@ export interface Balances {
 }
 
 export const NO_MOVEMENT_LOG: MovementLog = {
-  held: () => undefined, withdrawn: () => undefined, renewed: () => undefined, settled: () => undefined,
+  held: () => undefined,
+  withdrawn: () => undefined,
+  renewed: () => undefined,
+  settled: () => undefined,
   job: () => undefined,
 };
 
@@ -131,9 +134,17 @@ const NO_SPAN: Span = { startMs: 0, endMs: 0 };
 
 export function createBalances(): Balances {
   return {
-    keys: new Map(), accounts: new Map(), holds: new CallMap(), jobs: createJobs(),
-    recent: new Map<string, SettledCall>(), log: NO_MOVEMENT_LOG,
-    changedKeys: new Set(), changedAccounts: new Set(), unreported: undefined, today: NO_SPAN, thisMonth: NO_SPAN,
+    keys: new Map(),
+    accounts: new Map(),
+    holds: new CallMap(),
+    jobs: createJobs(),
+    recent: new Map<string, SettledCall>(),
+    log: NO_MOVEMENT_LOG,
+    changedKeys: new Set(),
+    changedAccounts: new Set(),
+    unreported: undefined,
+    today: NO_SPAN,
+    thisMonth: NO_SPAN,
   };
 }
 
@@ -153,8 +164,13 @@ export function openKey(balances: Balances, uid: string, nowMs: number): KeyBala
 
 function addKey(balances: Balances, uid: string): KeyBalance {
   const key: KeyBalance = {
-    uid, total: { spentNanoUsd: 0n, heldNanoUsd: 0n }, day: newWindow('Day', balances.today.startMs),
-    month: newWindow('Month', balances.thisMonth.startMs), past: [], lastUsedMs: null, seen: undefined,
+    uid,
+    total: { spentNanoUsd: 0n, heldNanoUsd: 0n },
+    day: newWindow('Day', balances.today.startMs),
+    month: newWindow('Month', balances.thisMonth.startMs),
+    past: [],
+    lastUsedMs: null,
+    seen: undefined,
   };
   balances.keys.set(uid, key);
   balances.changedKeys.add(key);
@@ -209,7 +225,8 @@ export function windowOrEmpty(key: KeyBalance, kind: WindowKind, startMs: number
 /** Drops past windows without calls in flight, except the latest few. */
 export function trimPastWindows(key: KeyBalance): void {
   const kept = { Day: 0, Month: 0 };
-  key.past = key.past.toSorted((a, b) => b.startMs - a.startMs)
+  key.past = key.past
+    .toSorted((a, b) => b.startMs - a.startMs)
     .filter((window) => window.holds > 0 || ++kept[window.kind] <= PAST_WINDOWS_KEPT);
 }
 

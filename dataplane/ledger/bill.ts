@@ -33,8 +33,11 @@ const UNITS: ReadonlySet<string> = new Set(['generation', 'second', ...USES]);
 /** Compact JSON; empty: no lines. */
 export function encodeLines(lines: readonly BillLine[] | undefined): string {
   if (!lines || lines.length === 0) return '';
-  return JSON.stringify(lines.map(({ dimension, quantity, rateUsd, ...marks }) => (
-    Object.keys(marks).length === 0 ? [dimension, quantity, rateUsd] : [dimension, quantity, rateUsd, marks])));
+  return JSON.stringify(
+    lines.map(({ dimension, quantity, rateUsd, ...marks }) =>
+      Object.keys(marks).length === 0 ? [dimension, quantity, rateUsd] : [dimension, quantity, rateUsd, marks],
+    ),
+  );
 }
 
 /** Undefined if there are none. Throws if encodeLines did not write the text. */
@@ -51,9 +54,17 @@ export function viewLines(lines: readonly BillLine[] = []): BillLineView[] {
   return lines.map(({ dimension, quantity, rateUsd, serviceTier, above, region, model, size, quality }) => {
     const per = UNITS.has(dimension) ? 1 : MILLION;
     return {
-      dimension, quantity, per, rate_usd: rateUsd, amount_usd: amountUsd(quantity, rateUsd, per),
-      service_tier: serviceTier ?? null, context_above: above ?? null, region: region ?? null, model: model ?? null,
-      ...size !== undefined && { size }, ...quality !== undefined && { quality },
+      dimension,
+      quantity,
+      per,
+      rate_usd: rateUsd,
+      amount_usd: amountUsd(quantity, rateUsd, per),
+      service_tier: serviceTier ?? null,
+      context_above: above ?? null,
+      region: region ?? null,
+      model: model ?? null,
+      ...(size !== undefined && { size }),
+      ...(quality !== undefined && { quality }),
     };
   });
 }
@@ -63,14 +74,20 @@ export function viewLines(lines: readonly BillLine[] = []): BillLineView[] {
  * lines.
  */
 export function formatLines(lines: readonly BillLine[] | undefined): string {
-  return viewLines(lines).map((line) => {
-    const marks = [
-      line.model, line.service_tier, line.region, line.context_above === null ? null : `above ${line.context_above}`,
-      line.size ?? null, line.quality ?? null,
-    ].filter((mark) => mark !== null);
-    const rate = `$${line.rate_usd}${line.per === 1 ? '' : ' per million'}`;
-    return `${line.quantity} ${line.dimension} at ${rate}${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`;
-  }).join('; ');
+  return viewLines(lines)
+    .map((line) => {
+      const marks = [
+        line.model,
+        line.service_tier,
+        line.region,
+        line.context_above === null ? null : `above ${line.context_above}`,
+        line.size ?? null,
+        line.quality ?? null,
+      ].filter((mark) => mark !== null);
+      const rate = `$${line.rate_usd}${line.per === 1 ? '' : ' per million'}`;
+      return `${line.quantity} ${line.dimension} at ${rate}${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`;
+    })
+    .join('; ');
 }
 
 /** The quotient is a finite decimal because `per` is a power of ten. */

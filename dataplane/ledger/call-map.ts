@@ -40,12 +40,12 @@ export class CallMap<V> {
     this.#free(index);
   }
 
-  * values(): Generator<V, void, undefined> {
+  *values(): Generator<V, void, undefined> {
     for (const [, value] of this.entries()) yield value;
   }
 
   /** Iterates in no order. It may miss entries that are added meanwhile. */
-  * entries(): Generator<readonly [string, V], void, undefined> {
+  *entries(): Generator<readonly [string, V], void, undefined> {
     const [ids, values] = [this.#ids.slice(), this.#values.slice()];
     for (const [index, id] of ids.entries()) {
       const value = values[index];

@@ -22,12 +22,31 @@ import { openFileThread } from './embedded/thread.ts';
 import { claimDue, jobOfChannel, jobOfKey, recordOfJob } from './jobs.ts';
 import type { Job } from './jobs.ts';
 import {
-  amountsOf, endJob, placeHold, readKeySpending, readRecord, recordProgress, settleCall,
+  amountsOf,
+  endJob,
+  placeHold,
+  readKeySpending,
+  readRecord,
+  recordProgress,
+  settleCall,
 } from './ledger-core.ts';
 import { LedgerUnavailable } from './ledger.ts';
 import type {
-  AccountSpending, FinishedJob, HoldRequest, HoldResult, JobBill, JobRecord, KeySpending, Ledger, LedgerGauges,
-  QuotaPeriod, Settlement, SettleResult, SlotLimit, SlotResult, SpendingChanges,
+  AccountSpending,
+  FinishedJob,
+  HoldRequest,
+  HoldResult,
+  JobBill,
+  JobRecord,
+  KeySpending,
+  Ledger,
+  LedgerGauges,
+  QuotaPeriod,
+  Settlement,
+  SettleResult,
+  SlotLimit,
+  SlotResult,
+  SpendingChanges,
 } from './ledger.ts';
 import { countSlots, createSlots, releaseSlots, takeSlots } from './slots.ts';
 import type { CallProgress, UsageRecord } from './usage-record.ts';
@@ -130,11 +149,15 @@ class EmbeddedLedger implements Ledger {
   async settleAbandoned(): Promise<void> {
     const { journal, checkpointer, nowMs } = this.#parts;
     const recovered = [...this.#balances.holds.values()].sort((a, b) => (a.origin.callId < b.origin.callId ? -1 : 1));
-    for (const { origin: { callId, createdMs }, progress, renewedMs } of recovered) {
+    for (const {
+      origin: { callId, createdMs },
+      progress,
+      renewedMs,
+    } of recovered) {
       const settlement = { callId, progress, status: 'Abandoned' as const, durationMs: renewedMs - createdMs };
       settleCall(this.#balances, settlement, nowMs());
     }
-    if (recovered.length > 0 && !await within(GRACE_MS, this.#committer.durable(undefined))) {
+    if (recovered.length > 0 && !(await within(GRACE_MS, this.#committer.durable(undefined)))) {
       await this.#committer.stop(0);
       checkpointer.stop();
       journal.close();
@@ -149,7 +172,11 @@ class EmbeddedLedger implements Ledger {
   }
 
   countSlots(callId: string, slots: readonly SlotLimit[]): void {
-    takeSlots(this.#slots, callId, slots.map((slot) => ({ ...slot, limit: Number.MAX_SAFE_INTEGER })));
+    takeSlots(
+      this.#slots,
+      callId,
+      slots.map((slot) => ({ ...slot, limit: Number.MAX_SAFE_INTEGER })),
+    );
   }
 
   releaseSlots(callId: string, scopes?: readonly SlotLimit['scope'][]): void {
@@ -179,19 +206,19 @@ class EmbeddedLedger implements Ledger {
     releaseSlots(this.#slots, callId);
     const settled = settleCall(this.#balances, settlement, this.#parts.nowMs());
     if (settled) return this.#committer.durable(resultOf(settled));
-    return resultOf(await this.#findSettled(callId) ?? refuse('no hold and no record of this call'));
+    return resultOf((await this.#findSettled(callId)) ?? refuse('no hold and no record of this call'));
   }
 
   async readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined> {
     this.#assertOpen();
-    const job = jobOfKey(this.#balances.jobs, keyUid, jobId) ?? await this.#findJob('Key', keyUid, jobId);
+    const job = jobOfKey(this.#balances.jobs, keyUid, jobId) ?? (await this.#findJob('Key', keyUid, jobId));
     return job && recordOfJob(job);
   }
 
   async readChannelJob(account: string, channel: string, jobId: string): Promise<JobRecord | undefined> {
     this.#assertOpen();
     const known = jobOfChannel(this.#balances.jobs, channel, jobId);
-    const job = known ?? await this.#findJob('Channel', channel, jobId);
+    const job = known ?? (await this.#findJob('Channel', channel, jobId));
     return job?.origin.account === account ? recordOfJob(job) : undefined;
   }
 
@@ -201,7 +228,9 @@ class EmbeddedLedger implements Ledger {
   }
 
   async finishJob(
-    made: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed', bill?: JobBill,
+    made: Pick<JobRecord, 'jobId' | 'origin'>,
+    state: 'Completed' | 'Failed',
+    bill?: JobBill,
   ): Promise<FinishedJob> {
     this.#assertOpen();
     const { jobId, origin } = made;
@@ -211,7 +240,7 @@ class EmbeddedLedger implements Ledger {
       return recordOfJob(ended ?? refuse('nobody made this job'));
     }
     const isFirst = endJob(this.#balances, job, { state, bill, nowMs: this.#parts.nowMs() });
-    const finished = { ...recordOfJob(job), ...isFirst && job.bill && { billed: amountsOf(job.bill, job) } };
+    const finished = { ...recordOfJob(job), ...(isFirst && job.bill && { billed: amountsOf(job.bill, job) }) };
     return this.#committer.durable(finished);
   }
 
@@ -244,7 +273,7 @@ class EmbeddedLedger implements Ledger {
   }
 
   close(): Promise<void> {
-    return this.#closing ??= this.#close();
+    return (this.#closing ??= this.#close());
   }
 
   async #close(): Promise<void> {
@@ -252,7 +281,10 @@ class EmbeddedLedger implements Ledger {
     await this.#committer.stop(GRACE_MS);
     await within(GRACE_MS, checkpointer.finish());
     const { thread } = checkpointer;
-    const closed = await within(GRACE_MS, thread.close().catch(() => undefined));
+    const closed = await within(
+      GRACE_MS,
+      thread.close().catch(() => undefined),
+    );
     if (!closed) await within(GRACE_MS, thread.kill());
     journal.close();
     unlock();
@@ -289,7 +321,7 @@ async function findInTime(finding: Promise<Row | undefined>): Promise<Row | unde
   try {
     found = await within(READ_TIMEOUT_MS, finding);
   } catch (error) {
-    throw new LedgerUnavailable('the ledger\'s file cannot be read', { cause: error });
+    throw new LedgerUnavailable("the ledger's file cannot be read", { cause: error });
   }
   if (!found) throw unavailable();
   return found.result;
@@ -311,7 +343,7 @@ function resultOf({ record, keySpentNanoUsd, keyRemainingNanoUsd }: SettledCall)
 }
 
 function unavailable(): LedgerUnavailable {
-  return new LedgerUnavailable('the ledger\'s journal cannot be written now');
+  return new LedgerUnavailable("the ledger's journal cannot be written now");
 }
 
 function refuse(reason: string): never {

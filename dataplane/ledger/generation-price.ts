@@ -23,13 +23,16 @@ export function imageRate(rates: readonly ImageRate[], { size, quality }: Genera
   const fitting = rates.filter((rate) => fits(rate.size, size) && fits(rate.quality, quality));
   const isKnown = size !== undefined && quality !== undefined;
   const most = Math.max(...fitting.map(namedBy));
-  return fitting.filter((rate) => !isKnown || namedBy(rate) === most)
+  return fitting
+    .filter((rate) => !isKnown || namedBy(rate) === most)
     .reduce<ImageRate | undefined>((a, b) => (a && a.rate >= b.rate ? a : b), undefined);
 }
 
 /** The entry for what was served, or, where none fits it, or it is dearer, for what was asked for. */
 export function servedImageRate(
-  rates: readonly ImageRate[], asked: GenerationAttributes, served: GenerationAttributes,
+  rates: readonly ImageRate[],
+  asked: GenerationAttributes,
+  served: GenerationAttributes,
 ): ImageRate | undefined {
   const wished = imageRate(rates, asked);
   const made = imageRate(rates, { size: served.size ?? asked.size, quality: served.quality ?? asked.quality });

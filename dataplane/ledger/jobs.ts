@@ -83,5 +83,5 @@ export function claimDue(jobs: Jobs, nowMs: number, { againMs, limit }: Claim): 
 }
 
 export function recordOfJob({ jobId, origin, state, terms }: Job): JobRecord {
-  return { jobId, origin, state, ...state === 'Running' && terms !== undefined && { terms } };
+  return { jobId, origin, state, ...(state === 'Running' && terms !== undefined && { terms }) };
 }

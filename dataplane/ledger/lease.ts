@@ -96,7 +96,8 @@ function expireLeases(leases: Iterable<Lease>, notSinceMs: number): void {
 
 /** If a call's `progress` throws, its last recorded progress stands, and the other calls are renewed. */
 function changedProgress(
-  leases: readonly (readonly [string, Lease])[], onDefect: (error: unknown) => void,
+  leases: readonly (readonly [string, Lease])[],
+  onDefect: (error: unknown) => void,
 ): Map<string, CallProgress> {
   const changed = new Map<string, CallProgress>();
   for (const [callId, { progress, recorded }] of leases) {
@@ -111,7 +112,13 @@ function changedProgress(
 }
 
 function isSame(a: CallProgress, b: CallProgress): boolean {
-  return a.costNanoUsd === b.costNanoUsd && a.usageSource === b.usageSource && a.tokens.input === b.tokens.input
-    && a.tokens.cached === b.tokens.cached && a.tokens.cacheWrite5m === b.tokens.cacheWrite5m
-    && a.tokens.cacheWrite1h === b.tokens.cacheWrite1h && a.tokens.output === b.tokens.output;
+  return (
+    a.costNanoUsd === b.costNanoUsd &&
+    a.usageSource === b.usageSource &&
+    a.tokens.input === b.tokens.input &&
+    a.tokens.cached === b.tokens.cached &&
+    a.tokens.cacheWrite5m === b.tokens.cacheWrite5m &&
+    a.tokens.cacheWrite1h === b.tokens.cacheWrite1h &&
+    a.tokens.output === b.tokens.output
+  );
 }

@@ -4,14 +4,29 @@
  */
 import { sanitizeProgress, least, MAX_NANO_USD, notNegative, wholeNumber } from './amounts.ts';
 import {
-  countHold, findWindow, windowOrEmpty, openAccount, openKey, setCountedAmount, spend, tallyOf, trimPastWindows,
+  countHold,
+  findWindow,
+  windowOrEmpty,
+  openAccount,
+  openKey,
+  setCountedAmount,
+  spend,
+  tallyOf,
+  trimPastWindows,
 } from './balances.ts';
 import type { AccountBalance, Balances, Hold, KeyBalance, SettledCall, Tally } from './balances.ts';
 import { addJob } from './jobs.ts';
 import type { Job } from './jobs.ts';
 import { LedgerUnavailable } from './ledger.ts';
 import type {
-  HoldRequest, HoldResult, JobBill, JobOrigin, KeySpending, Limits, QuotaPeriod, Settlement,
+  HoldRequest,
+  HoldResult,
+  JobBill,
+  JobOrigin,
+  KeySpending,
+  Limits,
+  QuotaPeriod,
+  Settlement,
 } from './ledger.ts';
 import { spanAt, windowKindOf } from './periods.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from './usage-record.ts';
@@ -46,8 +61,17 @@ export function placeHold(balances: Balances, request: HoldRequest, nowMs: numbe
     return { result: { outcome: 'Short', short, availableNanoUsd: notNegative(free) }, pending: undefined };
   }
   const hold: Hold = {
-    origin, limits, key, account, day, month, grantedNanoUsd, countedNanoUsd: own,
-    progress: sanitizeProgress(request.progress), renewedMs: nowMs, pending: true,
+    origin,
+    limits,
+    key,
+    account,
+    day,
+    month,
+    grantedNanoUsd,
+    countedNanoUsd: own,
+    progress: sanitizeProgress(request.progress),
+    renewedMs: nowMs,
+    pending: true,
   };
   enter(balances, hold, previous);
   return { result: { outcome: 'Held', heldNanoUsd: grantedNanoUsd }, pending: { hold, previous } };
@@ -129,8 +153,15 @@ export function settleCall(balances: Balances, settlement: CoreSettlement, nowMs
   hold.key.lastUsedMs = Math.max(hold.key.lastUsedMs ?? 0, hold.origin.createdMs);
   const { group, model, channel, catalog } = settlement.origin ?? hold.origin;
   const record: UsageRecord = {
-    ...hold.origin, group, model, channel, catalog, ...progress, costNanoUsd: billedNanoUsd,
-    status: settlement.status, unbilledNanoUsd: progress.costNanoUsd - billedNanoUsd,
+    ...hold.origin,
+    group,
+    model,
+    channel,
+    catalog,
+    ...progress,
+    costNanoUsd: billedNanoUsd,
+    status: settlement.status,
+    unbilledNanoUsd: progress.costNanoUsd - billedNanoUsd,
     durationMs: wholeNumber(settlement.durationMs),
   };
   const settled = answer(hold, record, nowMs);
@@ -146,9 +177,16 @@ interface Ended {
 
 function recordJob(balances: Balances, { jobId, pollMs, terms }: JobOrigin, { hold, record }: Ended): void {
   const job: Job = {
-    jobId, origin: originOf(record), terms, costNanoUsd: record.costNanoUsd,
-    dayStartMs: hold.day.startMs, monthStartMs: hold.month.startMs,
-    state: 'Running', bill: undefined, pollMs: wholeNumber(pollMs), endedMs: null,
+    jobId,
+    origin: originOf(record),
+    terms,
+    costNanoUsd: record.costNanoUsd,
+    dayStartMs: hold.day.startMs,
+    monthStartMs: hold.month.startMs,
+    state: 'Running',
+    bill: undefined,
+    pollMs: wholeNumber(pollMs),
+    endedMs: null,
   };
   if (addJob(balances.jobs, job)) balances.log.job(job);
 }
@@ -193,7 +231,8 @@ function refund(balances: Balances, job: Job, { amountNanoUsd, nowMs }: Refund):
 
 /** What a bill costs in place of a charge, which it never exceeds. */
 export function amountsOf(
-  { progress }: JobBill, charged: { readonly costNanoUsd: bigint },
+  { progress }: JobBill,
+  charged: { readonly costNanoUsd: bigint },
 ): Pick<UsageRecord, 'costNanoUsd' | 'unbilledNanoUsd'> {
   const costNanoUsd = least(progress.costNanoUsd, charged.costNanoUsd);
   return { costNanoUsd, unbilledNanoUsd: progress.costNanoUsd - costNanoUsd };
@@ -208,10 +247,16 @@ export function correctedBy(call: SettledCall, bill: JobBill | undefined): Settl
 
 function asRefunded(call: SettledCall): SettledCall {
   const { record } = call;
-  return { ...call, record: {
-    ...record, costNanoUsd: 0n, unbilledNanoUsd: 0n, status: 'Refunded',
-    ...record.upstreamCostNanoUsd !== undefined && { upstreamCostNanoUsd: 0n },
-  } };
+  return {
+    ...call,
+    record: {
+      ...record,
+      costNanoUsd: 0n,
+      unbilledNanoUsd: 0n,
+      status: 'Refunded',
+      ...(record.upstreamCostNanoUsd !== undefined && { upstreamCostNanoUsd: 0n }),
+    },
+  };
 }
 
 /** The record of a call that is running or was settled recently. */
@@ -277,5 +322,5 @@ function assertHoldAllowed(balances: Balances, { origin }: HoldRequest, previous
   if (balances.recent.has(origin.callId)) throw new LedgerUnavailable('this call is settled already');
   if (previous?.pending) throw new LedgerUnavailable('an earlier hold of this call is still being written');
   if (previous && (previous.origin.keyUid !== origin.keyUid || previous.origin.account !== origin.account))
-    throw new LedgerUnavailable('another key\'s call has this id');
+    throw new LedgerUnavailable("another key's call has this id");
 }

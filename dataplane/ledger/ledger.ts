@@ -21,9 +21,7 @@ export interface SlotLimit {
   readonly limit: number;
 }
 
-export type SlotResult =
-  | { readonly outcome: 'Taken' }
-  | { readonly outcome: 'Full'; readonly full: SlotLimit };
+export type SlotResult = { readonly outcome: 'Taken' } | { readonly outcome: 'Full'; readonly full: SlotLimit };
 
 /** The limits that apply to a call. A hold is refused where one of the generations is older than the latest seen. */
 export interface Limits {
@@ -209,7 +207,9 @@ export interface Ledger extends LedgerReader {
    * record then has cost 0 and the status Refunded. Refunds go to the periods that were billed.
    */
   finishJob(
-    job: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed', bill?: JobBill,
+    job: Pick<JobRecord, 'jobId' | 'origin'>,
+    state: 'Completed' | 'Failed',
+    bill?: JobBill,
   ): Promise<FinishedJob>;
   /** The record of a settled or running call; undefined if there is none or it belongs to another key. */
   readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined>;

@@ -13,7 +13,9 @@ export interface Span {
 
 const DAY_MS = 86_400_000;
 const KIND_OF_PERIOD: Readonly<Record<QuotaPeriod, WindowKind | undefined>> = {
-  Never: undefined, Daily: 'Day', Monthly: 'Month',
+  Never: undefined,
+  Daily: 'Day',
+  Monthly: 'Month',
 };
 
 /** The calendar day or month that a moment is in. */

@@ -7,8 +7,16 @@ import type { ContextTier, Price, Rates as StatedRates, ServiceTier, UsePrices }
 
 /** Classes of tokens. Each token of a call is in exactly one: a cached or written token is in no modality's class. */
 export type RateClass =
-  | 'input' | 'cached' | 'cacheWrite5m' | 'cacheWrite1h' | 'audioInput' | 'imageInput'
-  | 'output' | 'reasoning' | 'audioOutput' | 'imageOutput';
+  | 'input'
+  | 'cached'
+  | 'cacheWrite5m'
+  | 'cacheWrite1h'
+  | 'audioInput'
+  | 'imageInput'
+  | 'output'
+  | 'reasoning'
+  | 'audioOutput'
+  | 'imageOutput';
 export type Rates = Readonly<Record<RateClass, bigint>>;
 
 /** Tools that a provider runs and charges by use. */
@@ -49,13 +57,22 @@ export interface CompiledPrice extends RateTable {
 }
 
 /** A catalog's price of one model, before any group's ratio. All figures are billionths (10⁻⁹). */
-export interface CatalogPrice extends
-  Pick<Price, 'modelRatioE9' | 'completionRatioE9' | 'cacheRatioE9' | 'cacheWriteRatioE9' | 'requestNanoUsd'>,
-  Partial<Pick<
-    Price,
-    | 'cacheWrite1hRatioE9' | 'usdPerMillion' | 'contextTiers' | 'serviceTiers' | 'perUse' | 'regions' | 'perImage'
-    | 'perSecondNanoUsd'
-  >> {
+export interface CatalogPrice
+  extends
+    Pick<Price, 'modelRatioE9' | 'completionRatioE9' | 'cacheRatioE9' | 'cacheWriteRatioE9' | 'requestNanoUsd'>,
+    Partial<
+      Pick<
+        Price,
+        | 'cacheWrite1hRatioE9'
+        | 'usdPerMillion'
+        | 'contextTiers'
+        | 'serviceTiers'
+        | 'perUse'
+        | 'regions'
+        | 'perImage'
+        | 'perSecondNanoUsd'
+      >
+    > {
   readonly quotaType: 'Token' | 'Request';
   /** USD per million input tokens at model ratio 1. */
   readonly ratioBaseUsdE9: bigint;
@@ -69,8 +86,16 @@ const RATE_PER_E9 = 10n ** 19n;
 /** Unscaled rates times a group ratio of 10⁻¹⁸, per 10⁶ tokens, in nano-USD. */
 const TOKEN_DENOMINATOR = 10n ** BigInt(28 + 6 + 18 - 9);
 const FREE: Rates = {
-  input: 0n, cached: 0n, cacheWrite5m: 0n, cacheWrite1h: 0n, audioInput: 0n, imageInput: 0n,
-  output: 0n, reasoning: 0n, audioOutput: 0n, imageOutput: 0n,
+  input: 0n,
+  cached: 0n,
+  cacheWrite5m: 0n,
+  cacheWrite1h: 0n,
+  audioInput: 0n,
+  imageInput: 0n,
+  output: 0n,
+  reasoning: 0n,
+  audioOutput: 0n,
+  imageOutput: 0n,
 };
 const NONE: ReadonlySet<never> = new Set<never>();
 const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
@@ -89,8 +114,14 @@ export function compilePrice(price: CatalogPrice, groupRatioE18: bigint, channel
   const units = one ** 4n;
   if (price.quotaType === 'Request') {
     return {
-      perToken: FREE, contextTiers: [], serviceTiers: NOTHING, priced: NONE, regions: NOTHING, perUse: NOTHING,
-      ...generationPrices(price, unitScale), denominator: ONE_E18 * units,
+      perToken: FREE,
+      contextTiers: [],
+      serviceTiers: NOTHING,
+      priced: NONE,
+      regions: NOTHING,
+      perUse: NOTHING,
+      ...generationPrices(price, unitScale),
+      denominator: ONE_E18 * units,
     };
   }
   const rates = usdPerMillion ? fillRates(usdPerMillion) : ratioRates(price);
@@ -101,18 +132,24 @@ export function compilePrice(price: CatalogPrice, groupRatioE18: bigint, channel
     priced: pricedClasses(usdPerMillion),
     perUse: perUse ? usePrices(perUse, unitScale * (TOKEN_DENOMINATOR / ONE_E18)) : NOTHING,
     regions: mapOf(regions.map(({ name, multiplierE9 }) => [name, multiplierE9])),
-    perGeneration: 0n, perImage: [], perSecond: undefined,
+    perGeneration: 0n,
+    perImage: [],
+    perSecond: undefined,
     denominator: TOKEN_DENOMINATOR * units,
   };
 }
 
 function generationPrices(
-  { requestNanoUsd, perImage = [], perSecondNanoUsd }: CatalogPrice, scale: bigint,
+  { requestNanoUsd, perImage = [], perSecondNanoUsd }: CatalogPrice,
+  scale: bigint,
 ): Pick<CompiledPrice, 'perGeneration' | 'perImage' | 'perSecond'> {
   return {
     perGeneration: requestNanoUsd * scale,
-    perImage: perImage.map(({ size, quality, nanoUsd }) => (
-      { size: size === '' ? undefined : size, quality: quality === '' ? undefined : quality, rate: nanoUsd * scale })),
+    perImage: perImage.map(({ size, quality, nanoUsd }) => ({
+      size: size === '' ? undefined : size,
+      quality: quality === '' ? undefined : quality,
+      rate: nanoUsd * scale,
+    })),
     perSecond: perSecondNanoUsd === undefined ? undefined : perSecondNanoUsd * scale,
   };
 }
@@ -125,8 +162,9 @@ function hasMultipliers({ contextTiers, serviceTiers, regions }: CatalogPrice): 
 /** Whether no call at this price can cost anything. */
 export function isFree(price: CompiledPrice): boolean {
   const tables = [price, ...price.serviceTiers.values()];
-  const rates = tables.flatMap((table) => [table, ...table.contextTiers]).flatMap(({ perToken }) =>
-    Object.values(perToken));
+  const rates = tables
+    .flatMap((table) => [table, ...table.contextTiers])
+    .flatMap(({ perToken }) => Object.values(perToken));
   const generations = [price.perGeneration, price.perSecond ?? 0n, ...price.perImage.map(({ rate }) => rate)];
   return [...generations, ...price.perUse.values(), ...rates].every((rate) => rate === 0n);
 }
@@ -147,8 +185,11 @@ interface TableSource {
  * The table of a service tier. A multiplier also applies to the price's context tiers; a tier with rates of its own
  * states its own context tiers.
  */
-function serviceTable({ multiplierE9, usdPerMillion, contextTiers }: ServiceTier, standard: TableSource, scale: bigint):
-RateTable {
+function serviceTable(
+  { multiplierE9, usdPerMillion, contextTiers }: ServiceTier,
+  standard: TableSource,
+  scale: bigint,
+): RateTable {
   return usdPerMillion
     ? rateTable({ ...standard, rates: fillRates(usdPerMillion), contextTiers }, scale * standard.one)
     : rateTable(standard, scale * (multiplierE9 ?? standard.one));
@@ -157,21 +198,31 @@ RateTable {
 function rateTable({ rates, contextTiers, one }: TableSource, factor: bigint): RateTable {
   const tiers = contextTiers.map((tier): TierRates => {
     const { above, usdPerMillion, inputMultiplierE9 = one, outputMultiplierE9 = one } = tier;
-    return { above, perToken: usdPerMillion
-      ? multiply(fillRates(usdPerMillion), factor * one, factor * one)
-      : multiply(rates, factor * inputMultiplierE9, factor * outputMultiplierE9) };
+    return {
+      above,
+      perToken: usdPerMillion
+        ? multiply(fillRates(usdPerMillion), factor * one, factor * one)
+        : multiply(rates, factor * inputMultiplierE9, factor * outputMultiplierE9),
+    };
   });
   return {
-    perToken: multiply(rates, factor * one, factor * one), contextTiers: tiers.sort((a, b) => a.above - b.above),
+    perToken: multiply(rates, factor * one, factor * one),
+    contextTiers: tiers.sort((a, b) => a.above - b.above),
   };
 }
 
 function multiply(rates: Rates, input: bigint, output: bigint): Rates {
   return {
-    input: rates.input * input, cached: rates.cached * input, cacheWrite5m: rates.cacheWrite5m * input,
-    cacheWrite1h: rates.cacheWrite1h * input, audioInput: rates.audioInput * input,
-    imageInput: rates.imageInput * input, output: rates.output * output, reasoning: rates.reasoning * output,
-    audioOutput: rates.audioOutput * output, imageOutput: rates.imageOutput * output,
+    input: rates.input * input,
+    cached: rates.cached * input,
+    cacheWrite5m: rates.cacheWrite5m * input,
+    cacheWrite1h: rates.cacheWrite1h * input,
+    audioInput: rates.audioInput * input,
+    imageInput: rates.imageInput * input,
+    output: rates.output * output,
+    reasoning: rates.reasoning * output,
+    audioOutput: rates.audioOutput * output,
+    imageOutput: rates.imageOutput * output,
   };
 }
 
@@ -183,9 +234,16 @@ function ratioRates(price: CatalogPrice): Rates {
   const input = perToken * ONE_E10;
   const output = perToken * price.completionRatioE9 * 10n;
   return {
-    input, cached: perToken * price.cacheRatioE9 * 10n, cacheWrite5m: perToken * cacheWriteRatioE9 * 10n,
-    cacheWrite1h: perToken * cacheWrite1hE10, audioInput: input, imageInput: input,
-    output, reasoning: output, audioOutput: output, imageOutput: output,
+    input,
+    cached: perToken * price.cacheRatioE9 * 10n,
+    cacheWrite5m: perToken * cacheWriteRatioE9 * 10n,
+    cacheWrite1h: perToken * cacheWrite1hE10,
+    audioInput: input,
+    imageInput: input,
+    output,
+    reasoning: output,
+    audioOutput: output,
+    imageOutput: output,
   };
 }
 
@@ -195,15 +253,20 @@ function ratioRates(price: CatalogPrice): Rates {
  */
 function fillRates(stated: StatedRates): Rates {
   const read = (value: bigint | undefined, fallback: bigint): bigint =>
-    (value === undefined ? fallback : value * RATE_PER_E9);
+    value === undefined ? fallback : value * RATE_PER_E9;
   const input = read(stated.input, 0n);
   const output = read(stated.output, input);
-  const cacheWrite5m = read(stated.cacheWrite5m, input * 5n / 4n);
+  const cacheWrite5m = read(stated.cacheWrite5m, (input * 5n) / 4n);
   return {
-    input, cached: read(stated.cacheRead, input), cacheWrite5m,
-    cacheWrite1h: read(stated.cacheWrite1h, cacheWrite5m * 8n / 5n),
-    audioInput: read(stated.audioInput, input), imageInput: read(stated.imageInput, input),
-    output, reasoning: read(stated.reasoning, output), audioOutput: read(stated.audioOutput, output),
+    input,
+    cached: read(stated.cacheRead, input),
+    cacheWrite5m,
+    cacheWrite1h: read(stated.cacheWrite1h, (cacheWrite5m * 8n) / 5n),
+    audioInput: read(stated.audioInput, input),
+    imageInput: read(stated.imageInput, input),
+    output,
+    reasoning: read(stated.reasoning, output),
+    audioOutput: read(stated.audioOutput, output),
     imageOutput: read(stated.imageOutput, output),
   };
 }

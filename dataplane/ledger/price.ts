@@ -126,7 +126,9 @@ export function worstCaseBill(price: CompiledPrice, bounds: ConsumptionBounds): 
 
 /** The largest output whose worst case, with this input, fits the budget; 0 if even the input does not fit. */
 export function affordableOutputTokens(
-  price: CompiledPrice, budgetNanoUsd: bigint, bounds: Omit<ConsumptionBounds, 'outputTokens' | 'generations'>,
+  price: CompiledPrice,
+  budgetNanoUsd: bigint,
+  bounds: Omit<ConsumptionBounds, 'outputTokens' | 'generations'>,
 ): number {
   // ⌈sum/denominator⌉ ≤ budget is sum ≤ budget · denominator
   const budget = budgetNanoUsd * price.denominator - unitCharges(price, { ...bounds, generations: 0 }).sum;
@@ -151,7 +153,8 @@ function chargesOf(price: CompiledPrice, consumption: Consumption): Charges[] {
 
 /** Charges for generations and uses of tools, which have no tiers. */
 function unitCharges(
-  price: CompiledPrice, consumption: Pick<Consumption, 'generations' | 'uses' | 'made' | 'served'>,
+  price: CompiledPrice,
+  consumption: Pick<Consumption, 'generations' | 'uses' | 'made' | 'served'>,
 ): Charges {
   const { perUse, denominator } = price;
   const { uses = {} } = consumption;
@@ -176,12 +179,14 @@ function generationCharge(price: CompiledPrice, generated: Generated): Generatio
   return { charge: { name: 'generation', quantity, rate: perGeneration }, marks: {} };
 }
 
-function imageCharge(rates: readonly ImageRate[], { generations, made = {}, served = {} }: Generated):
-GenerationCharge {
+function imageCharge(
+  rates: readonly ImageRate[],
+  { generations, made = {}, served = {} }: Generated,
+): GenerationCharge {
   const { rate, size, quality } = servedImageRate(rates, made, served) ?? imageRate(rates, {}) ?? FREE_IMAGE;
   return {
     charge: { name: 'generation', quantity: generations, rate },
-    marks: { ...size !== undefined && { size }, ...quality !== undefined && { quality } },
+    marks: { ...(size !== undefined && { size }), ...(quality !== undefined && { quality }) },
   };
 }
 
@@ -190,8 +195,11 @@ const FREE_IMAGE = { rate: 0n, size: undefined, quality: undefined };
 function dearestCharges(price: CompiledPrice, usage: RequestUsage): Charges {
   const { serviceTiers = STANDARD, regions = [] } = usage;
   const everywhere = regions.length === 0 ? [undefined] : regions;
-  return dearest((serviceTiers.length === 0 ? STANDARD : serviceTiers)
-    .flatMap((tier) => everywhere.map((region) => chargesIn(price, { tier, region }, usage))));
+  return dearest(
+    (serviceTiers.length === 0 ? STANDARD : serviceTiers).flatMap((tier) =>
+      everywhere.map((region) => chargesIn(price, { tier, region }, usage)),
+    ),
+  );
 }
 
 interface Where {
@@ -213,17 +221,21 @@ function chargesIn(price: CompiledPrice, where: Where, usage: RequestUsage): Cha
 }
 
 function inRegion(
-  price: CompiledPrice, { tier, region }: Where,
+  price: CompiledPrice,
+  { tier, region }: Where,
   { charges, above }: { readonly charges: readonly Charge[]; readonly above: number | undefined },
 ): Charges {
   const multiplierE9 = region === undefined ? undefined : price.regions.get(region);
   return withSum({
-    charges: multiplierE9 === undefined ? charges
-      : charges.map((each) => ({ ...each, rate: each.rate / ONE_E9 * multiplierE9 })),
+    charges:
+      multiplierE9 === undefined
+        ? charges
+        : charges.map((each) => ({ ...each, rate: (each.rate / ONE_E9) * multiplierE9 })),
     denominator: price.denominator,
     marks: {
-      ...price.serviceTiers.has(tier) && { serviceTier: tier }, ...above !== undefined && { above },
-      ...region !== undefined && multiplierE9 !== undefined && { region },
+      ...(price.serviceTiers.has(tier) && { serviceTier: tier }),
+      ...(above !== undefined && { above }),
+      ...(region !== undefined && multiplierE9 !== undefined && { region }),
     },
   });
 }
@@ -268,7 +280,8 @@ function worstCharges(price: CompiledPrice, bounds: ConsumptionBounds): Charges[
     // the region's multiplier is in the rates already
     const { marks } = inRegion(price, { tier, region }, { charges: [], above });
     const charges = [
-      { ...input, quantity: inputTokens * (bounds.requests ?? 1) }, { ...output, quantity: bounds.outputTokens },
+      { ...input, quantity: inputTokens * (bounds.requests ?? 1) },
+      { ...output, quantity: bounds.outputTokens },
     ];
     return withSum({ charges, marks, denominator: price.denominator });
   });
@@ -282,15 +295,22 @@ function waysOf(price: CompiledPrice, bounds: Omit<ConsumptionBounds, 'outputTok
     const table = tableOf(price, tier);
     const reached = table.contextTiers.filter(({ above }) => inputTokens > above);
     const steps = [{ above: undefined, perToken: table.perToken }, ...reached];
-    return steps.flatMap(({ above, perToken }, index) => everywhere.map((region): Way => {
-      const { input, output } = dearestClasses(perToken, bounds);
-      const { charges: [dearInput = NO_CHARGE, dearOutput = NO_CHARGE] } =
-        inRegion(price, { tier, region }, { charges: [input, output], above });
-      return {
-        tier, region, above, inputTokens: steps[index + 1]?.above ?? inputTokens,
-        input: { ...input, rate: dearInput.rate }, output: { ...output, rate: dearOutput.rate },
-      };
-    }));
+    return steps.flatMap(({ above, perToken }, index) =>
+      everywhere.map((region): Way => {
+        const { input, output } = dearestClasses(perToken, bounds);
+        const {
+          charges: [dearInput = NO_CHARGE, dearOutput = NO_CHARGE],
+        } = inRegion(price, { tier, region }, { charges: [input, output], above });
+        return {
+          tier,
+          region,
+          above,
+          inputTokens: steps[index + 1]?.above ?? inputTokens,
+          input: { ...input, rate: dearInput.rate },
+          output: { ...output, rate: dearOutput.rate },
+        };
+      }),
+    );
   });
 }
 
@@ -301,14 +321,15 @@ interface ClassCharge extends Charge {
 }
 
 function dearestClasses(
-  rates: Rates, { oneHourCache, modalities = [] }: Pick<ConsumptionBounds, 'oneHourCache' | 'modalities'>,
+  rates: Rates,
+  { oneHourCache, modalities = [] }: Pick<ConsumptionBounds, 'oneHourCache' | 'modalities'>,
 ): { readonly input: ClassCharge; readonly output: ClassCharge } {
   const inputs: RateClass[] = ['input', 'cached', 'cacheWrite5m'];
   if (oneHourCache) inputs.push('cacheWrite1h');
   const outputs: RateClass[] = ['output', 'reasoning', 'imageOutput'];
   for (const modality of modalities) (modality === 'audioOutput' ? outputs : inputs).push(modality);
-  const top = (names: readonly RateClass[]): ClassCharge => names
-    .map((name) => ({ name, quantity: 0, rate: rates[name] })).reduce((a, b) => (b.rate > a.rate ? b : a));
+  const top = (names: readonly RateClass[]): ClassCharge =>
+    names.map((name) => ({ name, quantity: 0, rate: rates[name] })).reduce((a, b) => (b.rate > a.rate ? b : a));
   return { input: top(inputs), output: top(outputs) };
 }
 
@@ -348,12 +369,14 @@ function total(all: readonly Charges[]): Pick<Charges, 'sum' | 'denominator'> {
 
 /** Free classes have a line too, because the bill shows all of the call's tokens. */
 function linesOf({ charges, denominator, marks }: Charges): BillLine[] {
-  return charges.filter(({ quantity }) => quantity > 0).map(({ name, quantity, rate }) => ({
-    dimension: name === 'cached' ? 'cacheRead' : name,
-    quantity: wholeCount(quantity),
-    rateUsd: rateUsd(rate, denominator, isUnit(name) ? 1 : 1_000_000),
-    ...marks,
-  }));
+  return charges
+    .filter(({ quantity }) => quantity > 0)
+    .map(({ name, quantity, rate }) => ({
+      dimension: name === 'cached' ? 'cacheRead' : name,
+      quantity: wholeCount(quantity),
+      rateUsd: rateUsd(rate, denominator, isUnit(name) ? 1 : 1_000_000),
+      ...marks,
+    }));
 }
 
 function isUnit(name: Charge['name']): boolean {

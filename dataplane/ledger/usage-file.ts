@@ -17,9 +17,12 @@ export function* readUsageFile(path: string, filter: UsageFilter): Generator<Usa
   const { keyUid = null, account = null, model = null, sinceMs = 0 } = filter;
   const db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {
-    const statement = prepareRows(db, `SELECT ${COLUMNS} FROM usage
+    const statement = prepareRows(
+      db,
+      `SELECT ${COLUMNS} FROM usage
       WHERE created_ms >= :since AND (:key IS NULL OR key_uid = :key)
-      AND (:account IS NULL OR account = :account) AND (:model IS NULL OR model = :model) ORDER BY seq`);
+      AND (:account IS NULL OR account = :account) AND (:model IS NULL OR model = :model) ORDER BY seq`,
+    );
     const rows: Iterable<unknown> = statement.iterate({ since: sinceMs, key: keyUid, account, model });
     for (const row of rows) yield* rowsOf([row]).map(decodeRecord);
   } finally {

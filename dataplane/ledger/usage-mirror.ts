@@ -116,8 +116,11 @@ export class UsageMirror {
     this.#removeCall = db.prepare('DELETE FROM usage WHERE account = ? AND created_ms = ? AND call_id = ?');
     this.#insert = db.prepare(`INSERT INTO usage (entry_ms, entry_seq, ${RECORD_COLUMNS.join(', ')})
       VALUES (?, ?, ${RECORD_COLUMNS.map(() => '?').join(', ')})`);
-    this.#remove = prepareRows(db, `DELETE FROM usage WHERE rowid IN (SELECT rowid FROM usage WHERE account = :account
-      AND (entry_ms, entry_seq) < (:ms, :seq) ORDER BY entry_ms, entry_seq LIMIT :most) RETURNING created_ms`);
+    this.#remove = prepareRows(
+      db,
+      `DELETE FROM usage WHERE rowid IN (SELECT rowid FROM usage WHERE account = :account
+      AND (entry_ms, entry_seq) < (:ms, :seq) ORDER BY entry_ms, entry_seq LIMIT :most) RETURNING created_ms`,
+    );
     this.#saveStream = db.prepare('REPLACE INTO streams VALUES (?, ?, ?, ?, ?, ?)');
     this.#dropStream = db.prepare('DELETE FROM streams WHERE account = ?');
   }
@@ -142,8 +145,11 @@ export class UsageMirror {
   }
 
   /** Removes at most `most` of the stream's records before an entry; with `tooMany`, notes that some are missing. */
-  remove(stream: MirroredStream, before: StreamId, { most, tooMany }: { most: number; tooMany: boolean }):
-  { readonly stream: MirroredStream; readonly removed: number } {
+  remove(
+    stream: MirroredStream,
+    before: StreamId,
+    { most, tooMany }: { most: number; tooMany: boolean },
+  ): { readonly stream: MirroredStream; readonly removed: number } {
     return this.#transaction(() => {
       const parameters = { account: stream.account, ms: before.ms, seq: before.seq, most };
       const removed = rowsOf(this.#remove.all(parameters)).map(decodeCount);
@@ -185,7 +191,10 @@ export class UsageMirror {
 function decodeStream(row: Row): MirroredStream {
   const read = new RowReader(row);
   return {
-    account: read.text(), epoch: read.text(), last: { ms: read.count(), seq: read.count() }, rows: read.count(),
+    account: read.text(),
+    epoch: read.text(),
+    last: { ms: read.count(), seq: read.count() },
+    rows: read.count(),
     wholeSinceMs: read.count(),
   };
 }

@@ -48,7 +48,8 @@ export interface UsageCsv {
 export function usageCsv({ margins }: { readonly margins: boolean }): UsageCsv {
   const columns = usageColumns({ margins });
   return {
-    head: csvLine(columns.map(([name]) => name)), row: (record) => csvLine(columns.map(([, value]) => value(record))),
+    head: csvLine(columns.map(([name]) => name)),
+    row: (record) => csvLine(columns.map(([, value]) => value(record))),
   };
 }
 
@@ -58,9 +59,10 @@ export function usageColumns({ margins }: { readonly margins: boolean }): readon
 }
 
 /** What was billed less what the call costs the platform; negative: a loss. Undefined: the cost is unknown. */
-export function marginNanoUsd(
-  { costNanoUsd, upstreamCostNanoUsd }: Pick<UsageRecord, 'costNanoUsd' | 'upstreamCostNanoUsd'>,
-): bigint | undefined {
+export function marginNanoUsd({
+  costNanoUsd,
+  upstreamCostNanoUsd,
+}: Pick<UsageRecord, 'costNanoUsd' | 'upstreamCostNanoUsd'>): bigint | undefined {
   return upstreamCostNanoUsd === undefined ? undefined : costNanoUsd - upstreamCostNanoUsd;
 }
 

@@ -25,7 +25,13 @@ export type UsageSource = (typeof USAGE_SOURCES)[number];
  * refunded. The journal stores the index in this list: append only.
  */
 export const CALL_STATUSES = [
-  'Running', 'Succeeded', 'Failed', 'ClientClosed', 'ProviderCut', 'Abandoned', 'Refunded',
+  'Running',
+  'Succeeded',
+  'Failed',
+  'ClientClosed',
+  'ProviderCut',
+  'Abandoned',
+  'Refunded',
 ] as const;
 export type CallStatus = (typeof CALL_STATUSES)[number];
 

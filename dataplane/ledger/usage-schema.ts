@@ -13,8 +13,7 @@ export const DAY_MS = 86_400_000;
 const DAY_KEY = 'account, day, key_uid, model, status';
 const dayKeyOf = (row: string): string =>
   `${row}account, ${row}created_ms / ${DAY_MS}, ${row}key_uid, ${row}model, ${row}status`;
-const inputOf = (row: string): string =>
-  `${row}input + ${row}cached + ${row}cache_write_5m + ${row}cache_write_1h`;
+const inputOf = (row: string): string => `${row}input + ${row}cached + ${row}cache_write_5m + ${row}cache_write_1h`;
 
 const ADD_NEW = `INSERT INTO usage_days
     VALUES (${dayKeyOf('NEW.')}, 1, NEW.cost_nano_usd, ${inputOf('NEW.')}, NEW.output)

@@ -80,7 +80,8 @@ const FILTER = `${DAY_FILTER} AND (:group IS NULL OR group_name = :group)`;
 const IN_RANGE = `account = :account AND (created_ms, call_id) >= (:fromMs, :fromId)
   AND (created_ms, call_id) < (:toMs, :toId)`;
 const ORDER: Readonly<Record<CallOrder, string>> = {
-  OldestFirst: 'ORDER BY created_ms, call_id', NewestFirst: 'ORDER BY created_ms DESC, call_id DESC',
+  OldestFirst: 'ORDER BY created_ms, call_id',
+  NewestFirst: 'ORDER BY created_ms DESC, call_id DESC',
 };
 const DAYS = 'account = :account AND day >= :fromDay AND day <= :toDay';
 
@@ -119,8 +120,10 @@ export class UsageTables {
   readonly #dayTotals: Readonly<Record<DayTotalBy, StatementSync>>;
 
   constructor(db: DatabaseSync) {
-    const both = (sql: (order: CallOrder) => string): Readonly<Record<CallOrder, StatementSync>> =>
-      ({ OldestFirst: prepareRows(db, sql('OldestFirst')), NewestFirst: prepareRows(db, sql('NewestFirst')) });
+    const both = (sql: (order: CallOrder) => string): Readonly<Record<CallOrder, StatementSync>> => ({
+      OldestFirst: prepareRows(db, sql('OldestFirst')),
+      NewestFirst: prepareRows(db, sql('NewestFirst')),
+    });
     this.#calls = both(USAGE_QUERIES.calls);
     this.#position = both(USAGE_QUERIES.position);
     this.#day = both(USAGE_QUERIES.day);
@@ -136,15 +139,21 @@ export class UsageTables {
   }
 
   /** At most `most` calls of a range, in the given order. */
-  calls(filter: CallFilter, range: CallRange, { order, most }: { readonly order: CallOrder; readonly most: number }):
-  UsageRecord[] {
+  calls(
+    filter: CallFilter,
+    range: CallRange,
+    { order, most }: { readonly order: CallOrder; readonly most: number },
+  ): UsageRecord[] {
     const parameters = { ...filterParameters(filter), ...rangeParameters(range), most };
     return rowsOf(this.#calls[order].all(parameters)).map(decodeRecord);
   }
 
   /** The first part of a range that contains `size` calls of the account, or the whole range if it has fewer. */
-  slice(account: string, range: CallRange, { order, size }: { readonly order: CallOrder; readonly size: number }):
-  CallRange {
+  slice(
+    account: string,
+    range: CallRange,
+    { order, size }: { readonly order: CallOrder; readonly size: number },
+  ): CallRange {
     // the newest slice starts at its last call; the oldest slice ends before the first call of the next slice
     const count = order === 'NewestFirst' ? size - 1 : size;
     const [row] = rowsOf(this.#position[order].all({ account, ...rangeParameters(range), count }));
@@ -180,7 +189,10 @@ export class UsageTables {
     return rowsOf(this.#dayTotals[by].all({ ...dayParameters(filter), day })).map((row) => {
       const read = new RowReader(row);
       return {
-        name: read.text(), calls: read.count(), costNanoUsd: read.amount(), inputTokens: read.count(),
+        name: read.text(),
+        calls: read.count(),
+        costNanoUsd: read.amount(),
+        inputTokens: read.count(),
         outputTokens: read.count(),
       };
     });
@@ -208,15 +220,23 @@ function rangeParameters({ from, to }: CallRange): Record<string, string | numbe
 function decodeSum(row: Row): DaySum {
   const read = new RowReader(row);
   return {
-    day: read.count(), keyUid: read.text(), model: read.text(), calls: read.count(), costNanoUsd: read.amount(),
-    inputTokens: read.count(), outputTokens: read.count(),
+    day: read.count(),
+    keyUid: read.text(),
+    model: read.text(),
+    calls: read.count(),
+    costNanoUsd: read.amount(),
+    inputTokens: read.count(),
+    outputTokens: read.count(),
   };
 }
 
 function decodeMargin(row: Row): MarginSum {
   const read = new RowReader(row);
   return {
-    model: read.text(), channel: read.text(), calls: read.count(), billedNanoUsd: read.amount(),
+    model: read.text(),
+    channel: read.text(),
+    calls: read.count(),
+    billedNanoUsd: read.amount(),
     known: { calls: read.count(), billedNanoUsd: read.amount(), upstreamNanoUsd: read.amount() },
   };
 }
@@ -224,7 +244,13 @@ function decodeMargin(row: Row): MarginSum {
 function decodeInterval(row: Row, lengthMs: number): IntervalSum {
   const read = new RowReader(row);
   return {
-    startMs: read.count() * lengthMs, keyUid: read.text(), model: read.text(), group: read.text(), calls: read.count(),
-    costNanoUsd: read.amount(), inputTokens: read.count(), outputTokens: read.count(),
+    startMs: read.count() * lengthMs,
+    keyUid: read.text(),
+    model: read.text(),
+    group: read.text(),
+    calls: read.count(),
+    costNanoUsd: read.amount(),
+    inputTokens: read.count(),
+    outputTokens: read.count(),
   };
 }

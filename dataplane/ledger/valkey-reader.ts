@@ -14,7 +14,12 @@ import { bucketBases, bucketOf, parseValkeyUrl } from './valkey/location.ts';
 import { encodeBatch } from './valkey/operations.ts';
 import type { Operation } from './valkey/operations.ts';
 import {
-  parseAccountSpending, parseKeySpending, parseRecord, parseReplies, parseReply, parseTexts,
+  parseAccountSpending,
+  parseKeySpending,
+  parseRecord,
+  parseReplies,
+  parseReply,
+  parseTexts,
 } from './valkey/replies.ts';
 import type { Reply } from './valkey/replies.ts';
 
@@ -107,7 +112,9 @@ export function openValkeyReader(url: string): ValkeyReader {
 }
 
 async function readEntries(
-  connection: ValkeyConnection, { base, account }: Location, range: readonly string[],
+  connection: ValkeyConnection,
+  { base, account }: Location,
+  range: readonly string[],
 ): Promise<StreamRecord[]> {
   const entries = await retry(() => connection.command(base, ['XRANGE', `${base}s:${account}`, ...range]));
   if (!Array.isArray(entries)) return [];
@@ -125,7 +132,7 @@ function formatId({ ms, seq }: StreamId): string {
 async function ask(connection: ValkeyConnection, base: string, operation: Operation): Promise<Reply> {
   const replies = await retry(() => connection.read(base, encodeBatch(READING_HEAD, [operation])));
   const [word, reply = ''] = parseReplies(replies);
-  if (word !== 'ok') throw new LedgerUnavailable('the ledger\'s store is empty, or is being filled again');
+  if (word !== 'ok') throw new LedgerUnavailable("the ledger's store is empty, or is being filled again");
   return parseReply(reply);
 }
 
@@ -134,7 +141,9 @@ async function listAccounts(connection: ValkeyConnection, base: string): Promise
 }
 
 async function* readRecords(
-  connection: ValkeyConnection, location: Location, filter: UsageFilter,
+  connection: ValkeyConnection,
+  location: Location,
+  filter: UsageFilter,
 ): AsyncGenerator<UsageRecord> {
   // a record is written after its call was admitted, so no earlier entry is needed
   let from = String(Math.max(0, filter.sinceMs ?? 0));
@@ -167,7 +176,9 @@ async function retry(work: () => Promise<unknown>): Promise<unknown> {
         const reason = error instanceof Error ? error.message : String(error);
         throw new LedgerUnavailable(`the ledger cannot be reached: ${reason}`, { cause: error });
       }
-      await new Promise((resolve) => { setTimeout(resolve, RETRY_MS); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, RETRY_MS);
+      });
     }
   }
 }

@@ -8,8 +8,21 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerUnavailable } from './ledger.ts';
 import type {
-  AccountSpending, FinishedJob, HoldRequest, HoldResult, JobBill, JobRecord, KeySpending, Ledger, LedgerGauges,
-  LedgerHealth, QuotaPeriod, Settlement, SettleResult, SlotLimit, SlotResult,
+  AccountSpending,
+  FinishedJob,
+  HoldRequest,
+  HoldResult,
+  JobBill,
+  JobRecord,
+  KeySpending,
+  Ledger,
+  LedgerGauges,
+  LedgerHealth,
+  QuotaPeriod,
+  Settlement,
+  SettleResult,
+  SlotLimit,
+  SlotResult,
 } from './ledger.ts';
 import type { CallProgress, UsageRecord } from './usage-record.ts';
 import { admit, hold } from './valkey/admission.ts';
@@ -22,7 +35,13 @@ import { parseValkeyUrl } from './valkey/location.ts';
 import { finishOperation, progressOperation } from './valkey/operations.ts';
 import type { RefillSource } from './valkey/refill.ts';
 import {
-  parseAccountSpending, parseFinishedJob, parseJob, parseJobRefund, parseKeySpending, parseNestedReply, parseRecord,
+  parseAccountSpending,
+  parseFinishedJob,
+  parseJob,
+  parseJobRefund,
+  parseKeySpending,
+  parseNestedReply,
+  parseRecord,
   readReply,
 } from './valkey/replies.ts';
 import { deliverPending, settle } from './valkey/settlements.ts';
@@ -47,7 +66,11 @@ export interface ValkeyLedgerOptions {
 
 const DAY_MS = 86_400_000;
 const DEFAULTS = {
-  leaseMs: 25_000, keepMs: 35 * DAY_MS, generationMs: 60_000, refillMs: 4_000, clock: undefined,
+  leaseMs: 25_000,
+  keepMs: 35 * DAY_MS,
+  generationMs: 60_000,
+  refillMs: 4_000,
+  clock: undefined,
 } satisfies Partial<BucketSettings>;
 /** How long opening waits for a server that does not answer. The connection is then retried in the background. */
 const OPENING_MS = 5_000;
@@ -64,8 +87,8 @@ export async function openValkeyLedger(options: ValkeyLedgerOptions): Promise<Le
   const { records, timeoutMs } = location;
   const settings = { ...DEFAULTS, instance: randomUUID(), records, timeoutMs, lenient, ...options.over };
   const onFault = (error: unknown): void => onEvent({ kind: 'JournalFails', reason: String(error) });
-  const journal = dataDir === undefined ? NO_JOURNAL
-    : await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault });
+  const journal =
+    dataDir === undefined ? NO_JOURNAL : await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault });
   const instance = new Instance({ location, connection: openConnection(location), settings, journal, onEvent, refill });
   instance.start();
   deliverPending(instance);
@@ -153,7 +176,9 @@ class ValkeyLedger implements Ledger {
   }
 
   async finishJob(
-    job: Pick<JobRecord, 'jobId' | 'origin'>, state: 'Completed' | 'Failed', bill?: JobBill,
+    job: Pick<JobRecord, 'jobId' | 'origin'>,
+    state: 'Completed' | 'Failed',
+    bill?: JobBill,
   ): Promise<FinishedJob> {
     this.#assertOpen();
     const bucket = this.#instance.bucketOfAccount(job.origin.account);
@@ -196,7 +221,7 @@ class ValkeyLedger implements Ledger {
   }
 
   close(): Promise<void> {
-    return this.#closing ??= this.#instance.close(CLOSING_MS);
+    return (this.#closing ??= this.#instance.close(CLOSING_MS));
   }
 
   #assertOpen(): void {

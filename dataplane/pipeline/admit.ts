@@ -30,7 +30,12 @@ const CHANNEL_SCOPES = ['Group', 'Channel'] as const;
 const MAX_STALE_RETRIES = 5;
 /** Bills a call for its input while its provider has not responded. */
 const NO_OUTPUT: BilledActivity = {
-  meter: undefined, sent: true, produced: false, holdLost: false, timedOut: false, countedOutput: undefined,
+  meter: undefined,
+  sent: true,
+  produced: false,
+  holdLost: false,
+  timedOut: false,
+  countedOutput: undefined,
 };
 
 interface AdmissionRequest {
@@ -43,7 +48,10 @@ interface AdmissionRequest {
 
 /** Throws GatewayError (invalid_api_key) if the key was revoked meanwhile, and LedgerUnavailable. */
 export async function admit(
-  deps: PipelineDeps, routed: Routed, candidate: Candidate, record: CallRecord,
+  deps: PipelineDeps,
+  routed: Routed,
+  candidate: Candidate,
+  record: CallRecord,
 ): Promise<Admission> {
   const slots = slotsToTake(routed, candidate, record);
   // an earlier candidate's hold may cover this one
@@ -69,7 +77,12 @@ function slotsToTake({ key: { slot } }: Routed, candidate: Candidate, record: Ca
 }
 
 async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise<Admission> {
-  const { routed, candidate, record: { admitted: held }, slots } = request;
+  const {
+    routed,
+    candidate,
+    record: { admitted: held },
+    slots,
+  } = request;
   const { price } = candidate;
   if (!price) throw new Error('the call was routed to a candidate without a price');
   const bounds = boundCall(routed.call, candidate, price, routed.key);
@@ -79,9 +92,12 @@ async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise
     const hold = holdRequest(deps, routed, candidate, bounds);
     const result = await timed(deps, 'hold', () => holdAtLedger(deps, hold, slots));
     switch (result.outcome) {
-      case 'StaleLimits': continue;
-      case 'Full': return result;
-      case 'Short': return { outcome: 'Short', short: result, bounds, limits: hold.limits };
+      case 'StaleLimits':
+        continue;
+      case 'Full':
+        return result;
+      case 'Short':
+        return { outcome: 'Short', short: result, bounds, limits: hold.limits };
       case 'Held': {
         const { heldNanoUsd } = result;
         const outputLimit = affordableOutput(routed.call, bounds, heldNanoUsd);
@@ -108,20 +124,29 @@ function coveredBy(held: Admitted, candidate: Candidate, bounds: CallBounds): Te
 }
 
 function admitted(routed: Routed, terms: Terms): Admission {
-  return { outcome: 'Admitted', admitted: {
-    routed, ...terms, lowered: terms.outputLimit < terms.bounds.outputTokens,
-  } };
+  return {
+    outcome: 'Admitted',
+    admitted: {
+      routed,
+      ...terms,
+      lowered: terms.outputLimit < terms.bounds.outputTokens,
+    },
+  };
 }
 
 function holdAtLedger(
-  { ledger }: PipelineDeps, request: HoldRequest, slots: readonly SlotLimit[],
+  { ledger }: PipelineDeps,
+  request: HoldRequest,
+  slots: readonly SlotLimit[],
 ): Promise<AdmitResult> {
   return slots.length > 0 && ledger.admit ? ledger.admit(request, slots) : ledger.hold(request);
 }
 
 /** Reports the ledger's response time to telemetry. */
 async function timed<T extends { readonly outcome: string }>(
-  { clock, telemetry }: PipelineDeps, operation: 'slots' | 'hold', ask: () => Promise<T>,
+  { clock, telemetry }: PipelineDeps,
+  operation: 'slots' | 'hold',
+  ask: () => Promise<T>,
 ): Promise<T> {
   const startedAt = clock.monotonicMs();
   let outcome = 'unavailable';
@@ -135,8 +160,12 @@ async function timed<T extends { readonly outcome: string }>(
 }
 
 function sameBounds(a: CallBounds, b: CallBounds): boolean {
-  return a.inputTokens === b.inputTokens && a.outputTokens === b.outputTokens
-    && a.amountNanoUsd === b.amountNanoUsd && a.minimumNanoUsd === b.minimumNanoUsd;
+  return (
+    a.inputTokens === b.inputTokens &&
+    a.outputTokens === b.outputTokens &&
+    a.amountNanoUsd === b.amountNanoUsd &&
+    a.minimumNanoUsd === b.minimumNanoUsd
+  );
 }
 
 /**
@@ -171,24 +200,30 @@ function limitsOf(deps: PipelineDeps, routed: Routed): Limits {
   const key = keyInForce(deps, routed.keyHash);
   const limits = spendingLimits(deps.state.get(), routed);
   if (limits) return limits;
-  throw new GatewayError('invalid_api_key', key.uid === routed.key.uid && key.account === routed.key.account
-    ? 'This API key is not accepted: its account does not exist.'
-    : 'This API key was changed while the call ran. Try again.');
+  throw new GatewayError(
+    'invalid_api_key',
+    key.uid === routed.key.uid && key.account === routed.key.account
+      ? 'This API key is not accepted: its account does not exist.'
+      : 'This API key was changed while the call ran. Try again.',
+  );
 }
 
 /** Makes the error for a call that was refused for lack of money. Rejects with LedgerUnavailable. */
 export async function shortageError(
-  deps: PipelineDeps, { key, call }: Routed, { short, bounds, limits }: Extract<Admission, { outcome: 'Short' }>,
+  deps: PipelineDeps,
+  { key, call }: Routed,
+  { short, bounds, limits }: Extract<Admission, { outcome: 'Short' }>,
 ): Promise<GatewayError> {
-  const limitNanoUsd = short.short === 'Key' ? limits.keyLimitNanoUsd ?? 0n : limits.accountCreditNanoUsd;
+  const limitNanoUsd = short.short === 'Key' ? (limits.keyLimitNanoUsd ?? 0n) : limits.accountCreditNanoUsd;
   const funds = await readFunds(deps, key, { of: short.short, limitNanoUsd });
   const freeNanoUsd = short.availableNanoUsd;
   return outOfMoney(funds, {
     neededNanoUsd: bounds.minimumNanoUsd,
     freeNanoUsd,
-    fittingOutput: call.output && bounds.price.perToken.output > 0n
-      ? Math.max(0, affordableOutput(call, bounds, freeNanoUsd))
-      : undefined,
+    fittingOutput:
+      call.output && bounds.price.perToken.output > 0n
+        ? Math.max(0, affordableOutput(call, bounds, freeNanoUsd))
+        : undefined,
     thinkingBudget: call.output?.thinkingBudget,
   });
 }

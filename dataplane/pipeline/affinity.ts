@@ -18,7 +18,8 @@ const MAX_SESSION_LENGTH = 128;
 
 /** The session that the client names (Claude Code, Codex); undefined if it names none. */
 export function sessionOf({ headers }: Pick<Received, 'headers'>): string | undefined {
-  return SESSION_HEADERS.map((name) => headers[name]).filter((value) => typeof value === 'string')
+  return SESSION_HEADERS.map((name) => headers[name])
+    .filter((value) => typeof value === 'string')
     .find((value) => value !== '' && value.length <= MAX_SESSION_LENGTH);
 }
 
@@ -26,7 +27,8 @@ export function sessionOf({ headers }: Pick<Received, 'headers'>): string | unde
  * The offer's candidates in the order in which this call tries them. Throws unsupported_parameter if none can serve it.
  */
 export function orderByAffinity(
-  deps: Pick<PipelineDeps, 'state' | 'random'>, authenticated: Authenticated,
+  deps: Pick<PipelineDeps, 'state' | 'random'>,
+  authenticated: Authenticated,
   { call: { affinity }, offer: { tiers } }: Pick<Routed, 'call' | 'offer'>,
 ): readonly Candidate[] {
   if (!affinity) return orderCandidates(tiers, deps.random);
@@ -34,15 +36,21 @@ export function orderByAffinity(
   const channels = new Set(tiers.flat().map(({ target }) => target.id));
   const opened = openedBy(deps, authenticated);
   const home = affinity.sealed.map(opened).find((channel) => channel !== undefined && channels.has(channel));
-  const ordered = tiers.flatMap((tier) => tier.some(({ routing }) => routing === 'Affinity')
-    ? withFirst(home, rankCandidates(tier, conversation, ({ target }) => target.id))
-    : orderCandidates([tier], deps.random));
+  const ordered = tiers.flatMap((tier) =>
+    tier.some(({ routing }) => routing === 'Affinity')
+      ? withFirst(
+          home,
+          rankCandidates(tier, conversation, ({ target }) => target.id),
+        )
+      : orderCandidates([tier], deps.random),
+  );
   return onlyBound(ordered, affinity.bound.map(opened));
 }
 
 /** The channel that a sealed value names; undefined if another gateway sealed it, or for another account. */
 function openedBy(
-  { state }: Pick<PipelineDeps, 'state'>, { key }: Authenticated,
+  { state }: Pick<PipelineDeps, 'state'>,
+  { key }: Authenticated,
 ): (sealed: string) => string | undefined {
   const seal = sealFor(state.get(), key, '');
   return (sealed) => seal?.open(sealed)?.channel;
@@ -62,9 +70,7 @@ function withFirst(home: string | undefined, tier: readonly Candidate[]): readon
 }
 
 /** Keeps only the channel that the call is bound to by sealed values. Throws unsupported_parameter if it is missing. */
-function onlyBound(
-  candidates: readonly Candidate[], bound: readonly (string | undefined)[],
-): readonly Candidate[] {
+function onlyBound(candidates: readonly Candidate[], bound: readonly (string | undefined)[]): readonly Candidate[] {
   if (bound.length === 0) return candidates;
   const [channel, ...others] = new Set(bound);
   const able = candidates.filter(({ target }) => target.id === channel);

@@ -23,9 +23,11 @@ export type AttemptResult = { readonly kind: 'Answered'; readonly forwarded: For
 export type AttemptFailure =
   /** The provider answered with an error status. */
   | {
-    readonly kind: 'Refused'; readonly status: number; readonly headers: Readonly<Record<string, string>>;
-    readonly error: ProviderError;
-  }
+      readonly kind: 'Refused';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly error: ProviderError;
+    }
   /** There was no response, or its first chunk did not come. */
   | { readonly kind: 'Broken'; readonly failure: UpstreamFailureKind; readonly connectError?: string };
 
@@ -39,7 +41,10 @@ const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Throws GatewayError (unsupported_parameter) if the channel's protocol cannot express the request. */
 export async function attempt(deps: PipelineDeps, admitted: Admitted, record: CallRecord): Promise<AttemptResult> {
-  const { candidate, routed: { call } } = admitted;
+  const {
+    candidate,
+    routed: { call },
+  } = admitted;
   const { id: channel, protocol } = candidate.target;
   const startedAt = deps.clock.monotonicMs();
   const converter = call.converter(candidate);
@@ -53,13 +58,18 @@ export async function attempt(deps: PipelineDeps, admitted: Admitted, record: Ca
   const durationMs = deps.clock.monotonicMs() - startedAt;
   const droppedBetas = droppedBetasOf(request);
   record.attempts.push({
-    channel, protocol, outcome: outcomeLabel(result), durationMs, ...droppedBetas.length > 0 && { droppedBetas },
+    channel,
+    protocol,
+    outcome: outcomeLabel(result),
+    durationMs,
+    ...(droppedBetas.length > 0 && { droppedBetas }),
   });
   return result;
 }
 
 function droppedBetasOf({ dropped = [] }: UpstreamBody): readonly string[] {
-  return dropped.filter((name) => name.startsWith(DROPPED_BETA))
+  return dropped
+    .filter((name) => name.startsWith(DROPPED_BETA))
     .map((name) => betaLabel(name.slice(DROPPED_BETA.length)));
 }
 
@@ -74,12 +84,20 @@ interface ConvertedCall {
 
 async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptResult> {
   const { admitted, converter, request, headers, record } = sent;
-  const { candidate: { target }, routed: { call } } = admitted;
+  const {
+    candidate: { target },
+    routed: { call },
+  } = admitted;
   const { path, body, contentType = 'application/json', notes, dropped } = request;
   headers['content-type'] = contentType;
   try {
     const response = await deps.upstreams.send(target, {
-      method: 'POST', path, headers, body, stream: call.stream, signal: record.abort.signal,
+      method: 'POST',
+      path,
+      headers,
+      body,
+      stream: call.stream,
+      signal: record.abort.signal,
     });
     if (!isAnswer(response.status)) {
       record.sent = false;
@@ -95,8 +113,9 @@ async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptRes
     record.sent = error.sent && error.kind === 'Aborted';
     record.timedOut = error.timedOut;
     return {
-      kind: 'Broken', failure: error.kind,
-      ...(error.kind === 'Connect' || error.kind === 'SignIn') && { connectError: connectErrorOf(error) },
+      kind: 'Broken',
+      failure: error.kind,
+      ...((error.kind === 'Connect' || error.kind === 'SignIn') && { connectError: connectErrorOf(error) }),
     };
   }
 }
@@ -107,10 +126,14 @@ function isAnswer(status: number): boolean {
 }
 
 async function convertRequest(
-  { state }: PipelineDeps, { candidate, routed, outputLimit }: Admitted,
+  { state }: PipelineDeps,
+  { candidate, routed, outputLimit }: Admitted,
   { converter, platformPlan }: { readonly converter: Converter; readonly platformPlan: PlatformPlan | undefined },
 ): Promise<UpstreamBody> {
-  const { call, received: { body } } = routed;
+  const {
+    call,
+    received: { body },
+  } = routed;
   try {
     return await body.convert(converter, candidate.target.protocol, {
       upstreamModel: candidate.upstreamModel,
@@ -152,7 +175,8 @@ async function afterFirstPiece({ status, headers, body }: UpstreamResponse): Pro
 
 /** Reads a provider's error response with the `readError` of its protocol. */
 export async function readErrorResponse(
-  { status, headers, body }: UpstreamResponse, readError: Provider['readError'] = readProviderError,
+  { status, headers, body }: UpstreamResponse,
+  readError: Provider['readError'] = readProviderError,
 ): Promise<AttemptFailure> {
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -170,15 +194,20 @@ export async function readErrorResponse(
   const error = readError(status, text);
   const { retryAfterSeconds: seconds } = error;
   return {
-    kind: 'Refused', status: error.status ?? status, error,
+    kind: 'Refused',
+    status: error.status ?? status,
+    error,
     headers: seconds === undefined ? headers : { 'retry-after': String(seconds), ...headers },
   };
 }
 
 function outcomeLabel(result: AttemptResult): string {
   switch (result.kind) {
-    case 'Answered': return 'ok';
-    case 'Refused': return `status_${result.status}`;
-    case 'Broken': return result.failure.toLowerCase();
+    case 'Answered':
+      return 'ok';
+    case 'Refused':
+      return `status_${result.status}`;
+    case 'Broken':
+      return result.failure.toLowerCase();
   }
 }

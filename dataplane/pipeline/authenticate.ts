@@ -22,7 +22,8 @@ export function authenticate(deps: Pick<PipelineDeps, 'state' | 'clock'>, receiv
 
 /** Authenticates by headers alone, for endpoints without a body and before a large body is read. */
 export function authenticateHeaders(
-  deps: Pick<PipelineDeps, 'state' | 'clock'>, headers: Headers,
+  deps: Pick<PipelineDeps, 'state' | 'clock'>,
+  headers: Headers,
 ): Pick<Authenticated, 'keyHash' | 'key'> {
   const keyHash = hash('sha256', readKey(headers), 'hex');
   return { keyHash, key: keyInForce(deps, keyHash) };
@@ -38,8 +39,7 @@ export function keyInForce({ state, clock }: Pick<PipelineDeps, 'state' | 'clock
     throw refused('This API key is unknown. Check that it is complete, and that it was not revoked or replaced.');
   const { key, notAfterMs } = credential;
   const nowMs = clock.nowMs();
-  if (notAfterMs !== undefined && nowMs >= notAfterMs)
-    throw refused('This API key was replaced by a newer one.', key);
+  if (notAfterMs !== undefined && nowMs >= notAfterMs) throw refused('This API key was replaced by a newer one.', key);
   if (!key.enabled) throw refused('This API key is disabled.', key);
   if (key.expirationMs !== undefined && nowMs >= key.expirationMs) throw refused('This API key has expired.', key);
   if (key.refusal) throw refused(`This API key is not accepted: ${key.refusal}`, key);
@@ -60,7 +60,7 @@ function readKey(headers: Headers): string {
   return key;
 }
 
-function readDirect(headers: Headers, name: typeof KEY_HEADERS[number]): string | undefined {
+function readDirect(headers: Headers, name: (typeof KEY_HEADERS)[number]): string | undefined {
   const header = headers[name];
   return header === undefined ? undefined : checkKey(single(header), name);
 }

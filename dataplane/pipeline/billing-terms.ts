@@ -17,13 +17,27 @@ const VERSION = '1:';
 
 export function encodeTerms({ bounds, outputLimit, candidate, routed: { call, offer } }: BillingTerms): string {
   const { price, reach, requestTokens, inputTokens, estimatedInputTokens } = bounds;
-  const { clientDisconnect, onTimeout, upstreamModel, cost, model: { reasoning } } = candidate;
+  const {
+    clientDisconnect,
+    onTimeout,
+    upstreamModel,
+    cost,
+    model: { reasoning },
+  } = candidate;
   const { output, generations, made, serviceTier, region, modalities, stream, asksForReasoning } = call;
   const stored: StoredTerms = {
-    bounds: { price, reach, requestTokens, inputTokens, estimatedInputTokens }, outputLimit,
+    bounds: { price, reach, requestTokens, inputTokens, estimatedInputTokens },
+    outputLimit,
     candidate: { clientDisconnect, onTimeout, upstreamModel, cost, model: { reasoning } },
     call: {
-      output, generations, made, serviceTier, region, stream, asksForReasoning, ...modalities && { modalities },
+      output,
+      generations,
+      made,
+      serviceTier,
+      region,
+      stream,
+      asksForReasoning,
+      ...(modalities && { modalities }),
     },
     quotaType: offer.quotaType,
   };

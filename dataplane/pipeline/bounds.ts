@@ -15,16 +15,21 @@ export function boundCall(call: EndpointCall, candidate: Candidate, price: Compi
   const { requests, requestTokens } = requestsOf(call, candidate, uses);
   const outputTokens = call.output ? outputLimit(call.output, candidate) : 0;
   const reach = {
-    oneHourCache: call.oneHourCache, serviceTiers: possibleTiers(call.serviceTier, price, candidate),
-    regions: possibleRegions(call.region, price), modalities: call.modalities, uses, requests,
+    oneHourCache: call.oneHourCache,
+    serviceTiers: possibleTiers(call.serviceTier, price, candidate),
+    regions: possibleRegions(call.region, price),
+    modalities: call.modalities,
+    uses,
+    requests,
   };
-  const worstCase = (limit: number): bigint => worstCaseNanoUsd(price, {
-    ...reach,
-    inputTokens: requestTokens,
-    outputTokens: call.output ? limit * call.output.answers + call.output.predictionTokens : 0,
-    generations: call.generations,
-    made: call.made,
-  });
+  const worstCase = (limit: number): bigint =>
+    worstCaseNanoUsd(price, {
+      ...reach,
+      inputTokens: requestTokens,
+      outputTokens: call.output ? limit * call.output.answers + call.output.predictionTokens : 0,
+      generations: call.generations,
+      made: call.made,
+    });
   const amountNanoUsd = worstCase(outputTokens);
   const lowest = lowestOutput(call.output, outputTokens, key.minOutputTokens);
   const minimumNanoUsd = key.whenShort === 'Lower' ? worstCase(lowest) : amountNanoUsd;
@@ -54,7 +59,8 @@ interface Requests {
  */
 function requestsOf(call: EndpointCall, candidate: Candidate, used: Uses): Requests {
   const uses = Object.values(used).reduce((sum, count) => sum + count, 0);
-  return uses === 0 ? { requests: 1, requestTokens: call.boundInput(candidate) }
+  return uses === 0
+    ? { requests: 1, requestTokens: call.boundInput(candidate) }
     : { requests: uses + 1, requestTokens: candidate.model.contextTokens };
 }
 

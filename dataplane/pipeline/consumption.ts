@@ -17,8 +17,10 @@ import type { CallBounds, Admitted, CallOutcome, CallRecord, EndpointCall } from
 import { servedRegions, servedTiers } from './service-tiers.ts';
 
 /** The part of a call's record that decides whether and at what cost it is billed. */
-export type BilledActivity =
-  Pick<CallRecord, 'meter' | 'sent' | 'produced' | 'holdLost' | 'timedOut' | 'countedOutput'>;
+export type BilledActivity = Pick<
+  CallRecord,
+  'meter' | 'sent' | 'produced' | 'holdLost' | 'timedOut' | 'countedOutput'
+>;
 
 /** The part of an admission that decides the price. */
 export interface BillingTerms extends Pick<Admitted, 'outputLimit'> {
@@ -28,14 +30,22 @@ export interface BillingTerms extends Pick<Admitted, 'outputLimit'> {
 }
 
 export interface BilledCandidate extends Pick<
-  Candidate, 'clientDisconnect' | 'onTimeout' | 'upstreamModel' | 'cost' | 'costOf' | 'priceOf'
+  Candidate,
+  'clientDisconnect' | 'onTimeout' | 'upstreamModel' | 'cost' | 'costOf' | 'priceOf'
 > {
   readonly model: Pick<Candidate['model'], 'reasoning'>;
 }
 
 export interface BilledCall extends Pick<
   EndpointCall,
-  | 'output' | 'generations' | 'made' | 'serviceTier' | 'region' | 'modalities' | 'stream' | 'asksForReasoning'
+  | 'output'
+  | 'generations'
+  | 'made'
+  | 'serviceTier'
+  | 'region'
+  | 'modalities'
+  | 'stream'
+  | 'asksForReasoning'
   | 'background'
 > {
   unbounded(candidate: BilledCandidate): boolean;
@@ -45,14 +55,20 @@ const FREE: CallProgress = { costNanoUsd: 0n, tokens: NO_TOKENS, usageSource: 'P
 
 /** Maps an outcome to the status in the usage record. */
 export function statusOf(
-  { produced, timedOut }: BilledActivity, outcome: CallOutcome, { candidate: { onTimeout } }: BillingTerms,
+  { produced, timedOut }: BilledActivity,
+  outcome: CallOutcome,
+  { candidate: { onTimeout } }: BillingTerms,
 ): CallStatus {
   switch (outcome.kind) {
-    case 'Buffered': return outcome.failed ? 'Failed' : 'Succeeded';
-    case 'Streamed': return 'Succeeded';
-    case 'ClientGone': return 'ClientClosed';
+    case 'Buffered':
+      return outcome.failed ? 'Failed' : 'Succeeded';
+    case 'Streamed':
+      return 'Succeeded';
+    case 'ClientGone':
+      return 'ClientClosed';
     case 'ProviderFailed':
-    case 'Error': return produced || (timedOut && onTimeout === 'BillHold') ? 'ProviderCut' : 'Failed';
+    case 'Error':
+      return produced || (timedOut && onTimeout === 'BillHold') ? 'ProviderCut' : 'Failed';
   }
 }
 
@@ -69,13 +85,18 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
     const { parts, ...whole } = partsOf(activity.meter, terms, priceOf);
     // of another source, the tokens are not those of the parts: they are capped, or estimated from what was seen
     const isWhole = usageSource !== 'Provider';
-    return { ...whole, ...!isWhole && { parts }, tokens, generations, made: asked, served };
+    return { ...whole, ...(!isWhole && { parts }), tokens, generations, made: asked, served };
   };
-  const { bounds: { price }, candidate: { cost, costOf, priceOf } } = terms;
+  const {
+    bounds: { price },
+    candidate: { cost, costOf, priceOf },
+  } = terms;
   return {
-    ...billOf(price, consumed(priceOf, made)), tokens, usageSource,
+    ...billOf(price, consumed(priceOf, made)),
+    tokens,
+    usageSource,
     // the platform pays for the images that were made, whatever was asked for
-    ...cost && { upstreamCostNanoUsd: costNanoUsd(cost, consumed(costOf, mergeDefined({ ...made }, { ...served }))) },
+    ...(cost && { upstreamCostNanoUsd: costNanoUsd(cost, consumed(costOf, mergeDefined({ ...made }, { ...served }))) }),
   };
 }
 
@@ -96,7 +117,10 @@ function isBilled({ produced, sent, holdLost }: BilledActivity, status: CallStat
  * unseen.
  */
 function isBilledAtHold({ meter, produced }: BilledActivity, terms: BillingTerms, status: CallStatus): boolean {
-  const { candidate, routed: { call, offer } } = terms;
+  const {
+    candidate,
+    routed: { call, offer },
+  } = terms;
   // a price per generation needs no figures
   if (offer.quotaType === 'Request') return false;
   if (status === 'ProviderCut') return !produced;
@@ -106,9 +130,18 @@ function isBilledAtHold({ meter, produced }: BilledActivity, terms: BillingTerms
 
 /** True if a call was cancelled because its client left, and is billed by the text received until then. */
 export function billsSeenOutput(activity: BilledActivity, terms: BillingTerms, status: CallStatus): boolean {
-  const { candidate, routed: { call, offer } } = terms;
-  return status === 'ClientClosed' && candidate.clientDisconnect === 'Cancel' && activity.meter?.final === false
-    && call.output !== undefined && offer.quotaType !== 'Request' && !isBilledAtHold(activity, terms, status);
+  const {
+    candidate,
+    routed: { call, offer },
+  } = terms;
+  return (
+    status === 'ClientClosed' &&
+    candidate.clientDisconnect === 'Cancel' &&
+    activity.meter?.final === false &&
+    call.output !== undefined &&
+    offer.quotaType !== 'Request' &&
+    !isBilledAtHold(activity, terms, status)
+  );
 }
 
 function mayHideReasoning({ candidate: { model, upstreamModel }, routed: { call } }: BillingTerms): boolean {
@@ -119,13 +152,16 @@ function mayHideReasoning({ candidate: { model, upstreamModel }, routed: { call 
 type Parts = Pick<Consumption, 'details' | 'serviceTiers' | 'regions' | 'longest' | 'parts' | 'uses'>;
 
 /** What decides the rates of a call's tokens, and its other uses. */
-function partsOf(
-  meter: Meter | undefined, terms: BillingTerms, priceOf: PriceOf,
-): Parts {
-  const { bounds, candidate, routed: { call } } = terms;
+function partsOf(meter: Meter | undefined, terms: BillingTerms, priceOf: PriceOf): Parts {
+  const {
+    bounds,
+    candidate,
+    routed: { call },
+  } = terms;
   const { details, serviceTier, region, parts, uses } = meter?.reported ?? UNREPORTED_USAGE;
   const served = {
-    serviceTiers: servedTiers(serviceTier, call.serviceTier), regions: servedRegions(region, call.region),
+    serviceTiers: servedTiers(serviceTier, call.serviceTier),
+    regions: servedRegions(region, call.region),
     longest: call.unbounded(candidate) ? undefined : bounds.requestTokens,
   };
   const listed = parts?.map((part): PartUsage => {
@@ -133,9 +169,11 @@ function partsOf(
     const isOwn = part.model === undefined || part.model === candidate.upstreamModel || !call.unbounded(candidate);
     const price = isOwn || part.model === undefined ? undefined : priceOf(part.model);
     return {
-      tokens: tokensOf(part, 0, part.output ?? 0), details: part.details, ...served,
-      ...part.serviceTier !== undefined && { serviceTiers: [part.serviceTier] },
-      ...price && part.model !== undefined && { other: { model: part.model, price } },
+      tokens: tokensOf(part, 0, part.output ?? 0),
+      details: part.details,
+      ...served,
+      ...(part.serviceTier !== undefined && { serviceTiers: [part.serviceTier] }),
+      ...(price && part.model !== undefined && { other: { model: part.model, price } }),
     };
   });
   return { details: possibleDetails(details, terms), ...served, uses: capUses(uses, terms), parts: listed };
@@ -145,7 +183,8 @@ const MODALITIES = ['audioInput', 'audioOutput', 'imageInput'] as const;
 
 /** Without the modalities that the request cannot cause, which the hold does not cover: those tokens are plain ones. */
 function possibleDetails(
-  details: TokenDetails | undefined, { candidate, routed: { call } }: BillingTerms,
+  details: TokenDetails | undefined,
+  { candidate, routed: { call } }: BillingTerms,
 ): TokenDetails | undefined {
   const impossible = MODALITIES.filter((name) => !call.modalities?.includes(name));
   if (!details || call.unbounded(candidate)) return details;
@@ -164,16 +203,25 @@ export function worstCaseProgress(terms: BillingTerms): CallProgress {
 
 /** Progress that bills the hold's whole output, and the reported input or else the hold's whole input. */
 function holdProgress(meter: Meter | undefined, terms: BillingTerms): CallProgress {
-  const { bounds, candidate, outputLimit, routed: { call } } = terms;
+  const {
+    bounds,
+    candidate,
+    outputLimit,
+    routed: { call },
+  } = terms;
   const reported = meter?.reported ?? UNREPORTED_USAGE;
   const tokens = capTokens(tokensOf(reported, bounds.inputTokens, allowedOutput(call, outputLimit)), terms);
   const isInputReported = meter !== undefined && reportsInput(meter.reported);
   const { generations } = call;
-  const billAt = (price: CompiledPrice, priceOf: PriceOf): Bill => (isInputReported
-    ? billOf(price, { ...partsOf(meter, terms, priceOf), parts: undefined, tokens, generations })
-    : worstCaseBill(price, {
-      ...bounds.reach, inputTokens: bounds.requestTokens, outputTokens: tokens.output, generations,
-    }));
+  const billAt = (price: CompiledPrice, priceOf: PriceOf): Bill =>
+    isInputReported
+      ? billOf(price, { ...partsOf(meter, terms, priceOf), parts: undefined, tokens, generations })
+      : worstCaseBill(price, {
+          ...bounds.reach,
+          inputTokens: bounds.requestTokens,
+          outputTokens: tokens.output,
+          generations,
+        });
   const { price } = bounds;
   const { cost, costOf, priceOf } = candidate;
   const upstream = cost && { upstreamCostNanoUsd: billAt(cost, costOf).costNanoUsd };
@@ -202,7 +250,12 @@ function measureUsage(activity: BilledActivity, terms: BillingTerms, status: Cal
  * with an unbounded tool may exceed them. Returns the same object if nothing is capped.
  */
 function capTokens(tokens: TokenCounts, terms: BillingTerms): TokenCounts {
-  const { bounds, candidate, outputLimit, routed: { call } } = terms;
+  const {
+    bounds,
+    candidate,
+    outputLimit,
+    routed: { call },
+  } = terms;
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
   const maxOutput = allowedOutput(call, outputLimit);
   const isPlausible = output <= maxOutput && input + cached + cacheWrite5m + cacheWrite1h <= bounds.inputTokens;
@@ -214,7 +267,10 @@ function capTokens(tokens: TokenCounts, terms: BillingTerms): TokenCounts {
     return taken;
   };
   return {
-    input: take(input), cached: take(cached), cacheWrite5m: take(cacheWrite5m), cacheWrite1h: take(cacheWrite1h),
+    input: take(input),
+    cached: take(cached),
+    cacheWrite5m: take(cacheWrite5m),
+    cacheWrite1h: take(cacheWrite1h),
     output: Math.min(output, maxOutput),
   };
 }
@@ -236,7 +292,7 @@ function allowedOutput({ output }: BilledCall, outputLimit: number): number {
 function tokensOf(reported: ReportedUsage, estimatedInput: number, output: number): TokenCounts {
   const { input, cached, cacheWrite5m, cacheWrite1h } = reported;
   return {
-    input: reportsInput(reported) ? input ?? 0 : estimatedInput,
+    input: reportsInput(reported) ? (input ?? 0) : estimatedInput,
     cached: cached ?? 0,
     cacheWrite5m: cacheWrite5m ?? 0,
     cacheWrite1h: cacheWrite1h ?? 0,
@@ -255,7 +311,10 @@ function usageSourceOf(meter: Meter | undefined, { routed: { call } }: BillingTe
 }
 
 function outputTokens({ meter, countedOutput }: BilledActivity, terms: BillingTerms): number {
-  const { routed: { call }, outputLimit } = terms;
+  const {
+    routed: { call },
+    outputLimit,
+  } = terms;
   if (!call.output || !meter) return 0;
   const seen = Math.min(countedOutput ?? estimateOutputTokens(meter.outputBytes), allowedOutput(call, outputLimit));
   const { output } = meter.reported;

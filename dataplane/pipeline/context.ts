@@ -181,7 +181,8 @@ export interface CallBounds {
   readonly price: CompiledPrice;
   /** What the request can cause; it determines the dearest classes and tiers. */
   readonly reach: Pick<
-    ConsumptionBounds, 'oneHourCache' | 'serviceTiers' | 'regions' | 'modalities' | 'requests' | 'uses'
+    ConsumptionBounds,
+    'oneHourCache' | 'serviceTiers' | 'regions' | 'modalities' | 'requests' | 'uses'
   >;
   /** The input of one of the requests that the provider may make for the call. */
   readonly requestTokens: number;
@@ -225,9 +226,12 @@ export type CallOutcome =
    * failed job, which is free.
    */
   | {
-    readonly kind: 'Buffered'; readonly status: number; readonly headers: Record<string, string>;
-    readonly body: Uint8Array; readonly failed: boolean;
-  }
+      readonly kind: 'Buffered';
+      readonly status: number;
+      readonly headers: Record<string, string>;
+      readonly body: Uint8Array;
+      readonly failed: boolean;
+    }
   /** A stream, or a response too large to buffer, of which everything but `last` has been sent. */
   | { readonly kind: 'Streamed'; readonly last: Uint8Array }
   /** The provider ended its stream with an error; `last` is that error in the client's dialect. */

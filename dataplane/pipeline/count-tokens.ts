@@ -34,7 +34,8 @@ const TOKENS_PER_CALL = 3;
  * Throws GatewayError if the request would also be refused as a call. Adds each provider that was asked to `attempts`.
  */
 export async function countTokens(
-  deps: PipelineDeps, authenticated: Authenticated,
+  deps: PipelineDeps,
+  authenticated: Authenticated,
   { dialect, attempts }: { readonly dialect: CountedDialect; readonly attempts: AttemptReport[] },
 ): Promise<TokenCount> {
   const routed = await route(deps, authenticated);
@@ -62,7 +63,8 @@ interface CountedCall {
 }
 
 async function countAtProviders(
-  deps: PipelineDeps, { routed, dialect, attempts }: CountedCall,
+  deps: PipelineDeps,
+  { routed, dialect, attempts }: CountedCall,
 ): Promise<number | undefined> {
   for (const candidate of routed.candidates) {
     const { id: channel, protocol } = candidate.target;
@@ -78,9 +80,7 @@ async function countAtProviders(
 }
 
 /** Returns undefined if the provider has no such endpoint, or serves another dialect there. */
-function counterAt(
-  { target: { protocol, endpoints } }: Candidate, dialect: CountedDialect,
-): TokenCounter | undefined {
+function counterAt({ target: { protocol, endpoints } }: Candidate, dialect: CountedDialect): TokenCounter | undefined {
   if (dialect === 'Responses' && !endpoints.has('Responses')) return undefined;
   return providerOf(protocol).tokenCounters?.[dialect];
 }
@@ -94,7 +94,12 @@ interface CountRequest {
 
 /** Returns the count, or the outcome label of an attempt without one. */
 async function countWithSlots(deps: PipelineDeps, request: CountRequest): Promise<number | string> {
-  const { routed: { received: { requestId } }, candidate: { slots } } = request;
+  const {
+    routed: {
+      received: { requestId },
+    },
+    candidate: { slots },
+  } = request;
   if (slots.length > 0 && (await deps.ledger.takeSlots(requestId, slots)).outcome === 'Full') return 'full';
   try {
     return await countAt(deps, request);
@@ -104,23 +109,34 @@ async function countWithSlots(deps: PipelineDeps, request: CountRequest): Promis
 }
 
 async function countAt(
-  deps: PipelineDeps, { routed, candidate, dialect, tokenCounter }: CountRequest,
+  deps: PipelineDeps,
+  { routed, candidate, dialect, tokenCounter }: CountRequest,
 ): Promise<number | string> {
   const { received } = routed;
   const { target, upstreamModel } = candidate;
   const given = requestHeaders(received.headers, target.clientHeaders);
   const platformPlan = platformPlanOf(candidate, { stream: false, headers: given });
   const headers = toPlatformHeaders(given, platformPlan);
-  const { path, body: request } = await received.body.countRequest(
-    tokenCounter, { protocol: target.protocol, dialect }, {
-      upstreamModel, sealing: sealingContext(deps.state.get(), routed.key, candidate),
-      platformPlan,
-    },
-  ).catch((error: unknown) => { throw clientErrorOf(error); });
+  const { path, body: request } = await received.body
+    .countRequest(
+      tokenCounter,
+      { protocol: target.protocol, dialect },
+      {
+        upstreamModel,
+        sealing: sealingContext(deps.state.get(), routed.key, candidate),
+        platformPlan,
+      },
+    )
+    .catch((error: unknown) => {
+      throw clientErrorOf(error);
+    });
   headers['content-type'] = 'application/json';
   try {
     const response = await deps.upstreams.send(target, {
-      method: 'POST', path, body: request, stream: false,
+      method: 'POST',
+      path,
+      body: request,
+      stream: false,
       signal: received.reply.left,
       headers,
     });
@@ -138,7 +154,9 @@ async function countAt(
 
 /** Counts texts with the tokenizer, and takes the model's imageTokens for each image or document. */
 async function estimate(
-  { tokenizer }: PipelineDeps, { received, candidates, key }: Routed, dialect: CountedDialect,
+  { tokenizer }: PipelineDeps,
+  { received, candidates, key }: Routed,
+  dialect: CountedDialect,
 ): Promise<number> {
   const { texts, units, images, files } = await received.body.texts(dialect);
   const imageTokens = candidates[0]?.model.imageTokens ?? 0;

@@ -62,20 +62,24 @@ const KEPT_NOT_FOUND = /\b(?:prompt|conversation)\b.* not found\b/i;
 /** True for a 404 about something other than the model that the request names. The client gets its message. */
 function isAboutRequest({ status, error }: Extract<AttemptFailure, { kind: 'Refused' }>): boolean {
   if (status !== 404 || error.code === 'model_not_found' || error.param === 'model') return false;
-  return error.param !== undefined || KEPT_NOT_FOUND.test(error.message)
-    || (error.type === 'not_found_error' && REFERRED.test(error.message) && !/\bmodel\b/i.test(error.message));
+  return (
+    error.param !== undefined ||
+    KEPT_NOT_FOUND.test(error.message) ||
+    (error.type === 'not_found_error' && REFERRED.test(error.message) && !/\bmodel\b/i.test(error.message))
+  );
 }
 
 function allFull(model: string): GatewayError {
-  const message = `Every channel of "${model}" that this key's group may use has its full number of calls in flight. `
-    + 'Try again shortly.';
+  const message =
+    `Every channel of "${model}" that this key's group may use has its full number of calls in flight. ` +
+    'Try again shortly.';
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
 }
 
 function refusedByProvider({ status, error }: Extract<AttemptFailure, { kind: 'Refused' }>): GatewayError {
   const { type, code, param, message } = error;
-  const provider = { status, ...type !== undefined && { type }, ...code !== undefined && { code } };
-  return new GatewayError('upstream_refused', message, { provider, ...param !== undefined && { param } });
+  const provider = { status, ...(type !== undefined && { type }), ...(code !== undefined && { code }) };
+  return new GatewayError('upstream_refused', message, { provider, ...(param !== undefined && { param }) });
 }
 
 function rateLimited({ rateLimited: waits }: FailedAttempts, model: string): GatewayError {
@@ -92,7 +96,7 @@ function upstreamMessage(failure: AttemptFailure, model: string): string {
       : `The providers of "${model}" cannot be reached, or broke off. Try again.`;
   }
   return verdictOf(failure) === 'credential'
-    ? `The provider of "${model}" refuses the gateway's credential or its model name. `
-      + 'The platform team sees why in the ModelRoute\'s status.'
+    ? `The provider of "${model}" refuses the gateway's credential or its model name. ` +
+        "The platform team sees why in the ModelRoute's status."
     : `The providers of "${model}" failed (last status ${failure.status}). Try again.`;
 }

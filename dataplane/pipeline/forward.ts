@@ -20,7 +20,11 @@ const FIGURES_TIMEOUT_MS = 2_000;
 
 /** Throws the most informative GatewayError of the failures, ClientDisconnected, or LedgerUnavailable. */
 export async function forward(deps: PipelineDeps, routed: Routed, record: CallRecord): Promise<Forwarded> {
-  const { received: { reply, body }, call, candidates } = routed;
+  const {
+    received: { reply, body },
+    call,
+    candidates,
+  } = routed;
   const failed = noAttempts();
   const tried: Candidate['target'][] = [];
   for (const candidate of candidates) {
@@ -54,7 +58,9 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
 type Refusal = Exclude<Admission, { readonly outcome: 'Admitted' }>;
 
 async function throwUnlessSkipped(
-  deps: PipelineDeps, routed: Routed, { refusal, failed }: { refusal: Refusal; failed: FailedAttempts },
+  deps: PipelineDeps,
+  routed: Routed,
+  { refusal, failed }: { refusal: Refusal; failed: FailedAttempts },
 ): Promise<void> {
   // the key's own limit applies on every channel
   if (refusal.outcome === 'Full' && refusal.full.scope === 'Key') throw keyIsFull(refusal.full);
@@ -78,22 +84,33 @@ function keepHold(deps: PipelineDeps, admitted: Admitted, record: CallRecord): v
   const { requestId, reply } = record.received;
   const latest = (): Admitted => record.admitted ?? admitted;
   deps.running.set(requestId, record);
-  deps.leases.track(requestId, () => runningProgress(record, latest()), () => {
-    record.holdLost = true;
-    record.abort.abort();
-  });
+  deps.leases.track(
+    requestId,
+    () => runningProgress(record, latest()),
+    () => {
+      record.holdLost = true;
+      record.abort.abort();
+    },
+  );
   const { stream, background } = admitted.routed.call;
   // a background response is not over without its client, and only its first event names it
   if (!stream || background === true) return;
-  reply.left.addEventListener('abort', () => {
-    if (latest().candidate.clientDisconnect !== 'Cancel') return;
-    if (record.meter) setTimeout(() => record.abort.abort(), FIGURES_TIMEOUT_MS).unref();
-    else record.abort.abort();
-  }, { once: true });
+  reply.left.addEventListener(
+    'abort',
+    () => {
+      if (latest().candidate.clientDisconnect !== 'Cancel') return;
+      if (record.meter) setTimeout(() => record.abort.abort(), FIGURES_TIMEOUT_MS).unref();
+      else record.abort.abort();
+    },
+    { once: true },
+  );
 }
 
 function addFailure(
-  deps: PipelineDeps, failed: FailedAttempts, { candidate }: Admitted, failure: AttemptFailure,
+  deps: PipelineDeps,
+  failed: FailedAttempts,
+  { candidate }: Admitted,
+  failure: AttemptFailure,
 ): void {
   if (failure.kind === 'Broken' && failure.failure === 'Aborted') throw new ClientDisconnected();
   failed.last = failure;

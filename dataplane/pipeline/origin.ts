@@ -16,6 +16,6 @@ export function originOf({ received, key, call, offer }: Routed, { group, target
     model: call.model,
     channel: target.id,
     catalog: offer.catalog ?? '',
-    ...session !== undefined && { session },
+    ...(session !== undefined && { session }),
   };
 }

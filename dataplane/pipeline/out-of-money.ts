@@ -38,7 +38,9 @@ interface FundsSource {
 
 /** Reads what was spent under a limit. Rejects with LedgerUnavailable. */
 export async function readFunds(
-  { ledger, consoleUrl }: FundsSource, key: KeyState, limit: Pick<Funds, 'of' | 'limitNanoUsd'>,
+  { ledger, consoleUrl }: FundsSource,
+  key: KeyState,
+  limit: Pick<Funds, 'of' | 'limitNanoUsd'>,
 ): Promise<Funds> {
   const shared = { ...limit, key, consoleUrl: consoleUrl?.() };
   if (limit.of === 'Account') {
@@ -55,10 +57,17 @@ export function usedUp(funds: Funds): GatewayError {
     const resets = resetOf(funds);
     return errorOf(funds, `This key has used up its ${quotaOf(funds)}${resets === '' ? '' : `; it ${resets}`}.`, true);
   }
-  const { key: { account }, limitNanoUsd } = funds;
-  return errorOf(funds, limitNanoUsd > 0n
-    ? `The account ${account} of this key has used up its credit of ${usd(limitNanoUsd)}.`
-    : `The account ${account} of this key has no credit.`, true);
+  const {
+    key: { account },
+    limitNanoUsd,
+  } = funds;
+  return errorOf(
+    funds,
+    limitNanoUsd > 0n
+      ? `The account ${account} of this key has used up its credit of ${usd(limitNanoUsd)}.`
+      : `The account ${account} of this key has no credit.`,
+    true,
+  );
 }
 
 /** The error for one call: the limit is used up, too small for the call, or held by other calls. */
@@ -73,30 +82,45 @@ export function outOfMoney(funds: Funds, call: UncoveredCall): GatewayError {
     const of = `${usd(left)} is left of ${whole}${resets === '' ? '' : `, which ${resets}`}`;
     return errorOf(funds, `${capitalized(cost)}, and ${of}.${fitting(call)}`, true);
   }
-  return errorOf(funds, `Running calls hold ${usd(left - call.freeNanoUsd)} of ${whole} until they end: `
-    + `${usd(left)} is left, ${usd(call.freeNanoUsd)} of it is free, and ${cost}. Try again when they have ended.`
-    + fitting(call), false);
+  return errorOf(
+    funds,
+    `Running calls hold ${usd(left - call.freeNanoUsd)} of ${whole} until they end: ` +
+      `${usd(left)} is left, ${usd(call.freeNanoUsd)} of it is free, and ${cost}. Try again when they have ended.` +
+      fitting(call),
+    false,
+  );
 }
 
 function fitting({ fittingOutput, thinkingBudget }: UncoveredCall): string {
   if (fittingOutput === undefined) return '';
   if (fittingOutput < 1) return ' Not even its input would fit: a shorter one costs less.';
-  const thinking = thinkingBudget !== undefined && thinkingBudget >= fittingOutput
-    ? ', with a thinking budget below that'
-    : '';
+  const thinking =
+    thinkingBudget !== undefined && thinkingBudget >= fittingOutput ? ', with a thinking budget below that' : '';
   return ` An output limit (max_tokens) of ${fittingOutput} would fit${thinking}.`;
 }
 
 /** `exceeded`: the call does not fit under the limit, whatever else runs. */
 function errorOf(funds: Funds, what: string, exceeded: boolean): GatewayError {
-  const { of, key: { namespace, name, account }, limitNanoUsd, consoleUrl } = funds;
-  const [path, field, remedy] = of === 'Key'
-    ? [`/keys/${namespace}/${name}`, `spec.quota of ApiKey ${namespace}/${name}`,
-      'The owner of the key can raise it or set it to Unlimited']
-    : [`/wallet/${account}`, `spec.grants of Account ${account}`, 'Whoever manages the account can grant more'];
+  const {
+    of,
+    key: { namespace, name, account },
+    limitNanoUsd,
+    consoleUrl,
+  } = funds;
+  const [path, field, remedy] =
+    of === 'Key'
+      ? [
+          `/keys/${namespace}/${name}`,
+          `spec.quota of ApiKey ${namespace}/${name}`,
+          'The owner of the key can raise it or set it to Unlimited',
+        ]
+      : [`/wallet/${account}`, `spec.grants of Account ${account}`, 'Whoever manages the account can grant more'];
   const where = consoleUrl === undefined ? field : `${consoleUrl}${path} or ${field}`;
-  return new GatewayError(of === 'Key' ? 'insufficient_quota' : 'credit_balance_exhausted',
-    `${what} ${remedy}: ${where}.`, exceeded ? { exceededLimitNanoUsd: limitNanoUsd } : {});
+  return new GatewayError(
+    of === 'Key' ? 'insufficient_quota' : 'credit_balance_exhausted',
+    `${what} ${remedy}: ${where}.`,
+    exceeded ? { exceededLimitNanoUsd: limitNanoUsd } : {},
+  );
 }
 
 /** "quota of $25.00 for November" */

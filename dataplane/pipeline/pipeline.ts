@@ -19,17 +19,17 @@ export async function handleCall(deps: PipelineDeps, received: Received): Promis
   const record = createRecord(deps, received);
   let outcome: CallOutcome;
   try {
-    const authenticated = record.authenticated = authenticate(deps, received);  // key hash → key
-    const routed = record.routed = await route(deps, authenticated);  // model → candidates, in order
-    const forwarded = await forward(deps, routed, record);      // per candidate: admit (slots, money), send
-    outcome = await relay(deps, forwarded, record);             // convert back and meter; all but the last bytes
+    const authenticated = (record.authenticated = authenticate(deps, received)); // key hash → key
+    const routed = (record.routed = await route(deps, authenticated)); // model → candidates, in order
+    const forwarded = await forward(deps, routed, record); // per candidate: admit (slots, money), send
+    outcome = await relay(deps, forwarded, record); // convert back and meter; all but the last bytes
   } catch (error) {
     record.timedOut ||= error instanceof UpstreamFailure && error.timedOut;
     outcome = errorOutcome(deps, record, error);
   }
-  const settled = await settle(deps, record, outcome);          // price, replace the hold, release the slots
-  const status = sendOutcome(deps, record, settled);            // the last bytes, or the error
-  report(deps, record, { settled, status });                    // metrics and the log line
+  const settled = await settle(deps, record, outcome); // price, replace the hold, release the slots
+  const status = sendOutcome(deps, record, settled); // the last bytes, or the error
+  report(deps, record, { settled, status }); // metrics and the log line
 }
 
 function createRecord({ state }: PipelineDeps, received: Received): CallRecord {

@@ -10,8 +10,10 @@ export interface AdaptedCall {
 
 /** Returns undefined if the channel serves the protocol's own API. */
 export function platformPlanOf(
-  { target: { platform = 'Direct', apiVersion = '', betas: betaRules }, upstreamModel }:
-  Pick<Candidate, 'target' | 'upstreamModel'>,
+  {
+    target: { platform = 'Direct', apiVersion = '', betas: betaRules },
+    upstreamModel,
+  }: Pick<Candidate, 'target' | 'upstreamModel'>,
   { stream, headers }: AdaptedCall,
 ): PlatformPlan | undefined {
   if (platform === 'Direct' && !betaRules) return undefined;

@@ -19,7 +19,9 @@ interface LargeResponse {
 
 /** Throws UpstreamFailure if the response ends early. */
 export async function relayLarge(
-  deps: PipelineDeps, forwarded: Forwarded, { record, buffered, rest }: LargeResponse,
+  deps: PipelineDeps,
+  forwarded: Forwarded,
+  { record, buffered, rest }: LargeResponse,
 ): Promise<CallOutcome> {
   const { reply } = record.received;
   const head = Buffer.concat(buffered, END_BYTES);

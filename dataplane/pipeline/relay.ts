@@ -52,7 +52,9 @@ interface RunningStream {
 
 /** Sends everything up to the terminal event. Resolves with the converted bytes that wait for the settlement. */
 async function relayPieces(
-  deps: PipelineDeps, forwarded: Forwarded, { stream, record, pieces }: RunningStream,
+  deps: PipelineDeps,
+  forwarded: Forwarded,
+  { stream, record, pieces }: RunningStream,
 ): Promise<Uint8Array | undefined> {
   const { reply } = record.received;
   let unsent: Uint8Array | undefined;
@@ -77,7 +79,10 @@ async function relayPieces(
  * stream.
  */
 function pushPiece(
-  stream: StreamConverter, piece: Uint8Array, { admitted }: Forwarded, { received, abort }: CallRecord,
+  stream: StreamConverter,
+  piece: Uint8Array,
+  { admitted }: Forwarded,
+  { received, abort }: CallRecord,
 ): Uint8Array {
   if (!received.reply.gone || admitted.candidate.clientDisconnect !== 'Cancel') return stream.push(piece);
   const { outputBytes } = stream.meter;
@@ -138,9 +143,7 @@ async function relayBuffered(deps: PipelineDeps, forwarded: Forwarded, record: C
   return convertBuffered(deps, forwarded, record, only && pieces.length === 1 ? only : Buffer.concat(pieces, size));
 }
 
-function convertBuffered(
-  deps: PipelineDeps, forwarded: Forwarded, record: CallRecord, bytes: Uint8Array,
-): CallOutcome {
+function convertBuffered(deps: PipelineDeps, forwarded: Forwarded, record: CallRecord, bytes: Uint8Array): CallOutcome {
   try {
     const { body, meter, job, failed = false } = forwarded.converter.response(bytes, answerContext(deps, forwarded));
     record.meter = meter;
@@ -157,25 +160,40 @@ function convertBuffered(
   }
 }
 
-function isInBackground({ admitted: { routed: { call } } }: Forwarded): boolean {
+function isInBackground({
+  admitted: {
+    routed: { call },
+  },
+}: Forwarded): boolean {
   return call.background === true;
 }
 
 /** True unless the whole response is needed, for a conversion or to read a job's id. */
 function mayPassThrough(forwarded: Forwarded): boolean {
   const { converter, admitted } = forwarded;
-  return converter.client === converter.upstream && admitted.routed.call.kind !== 'Videos'
-    && !isInBackground(forwarded);
+  return (
+    converter.client === converter.upstream && admitted.routed.call.kind !== 'Videos' && !isInBackground(forwarded)
+  );
 }
 
 /** The meter of a running stream. It computes its figures when they are read, because events are far more frequent. */
 class RunningMeter implements Meter {
   readonly #stream: StreamConverter;
-  constructor(stream: StreamConverter) { this.#stream = stream; }
-  get reported(): Meter['reported'] { return this.#stream.meter.reported; }
-  get final(): boolean { return this.#stream.meter.final; }
-  get outputBytes(): number { return this.#stream.meter.outputBytes; }
-  get outputTexts(): readonly string[] { return this.#stream.meter.outputTexts ?? []; }
+  constructor(stream: StreamConverter) {
+    this.#stream = stream;
+  }
+  get reported(): Meter['reported'] {
+    return this.#stream.meter.reported;
+  }
+  get final(): boolean {
+    return this.#stream.meter.final;
+  }
+  get outputBytes(): number {
+    return this.#stream.meter.outputBytes;
+  }
+  get outputTexts(): readonly string[] {
+    return this.#stream.meter.outputTexts ?? [];
+  }
 }
 
 /** Records the first output. Comments and pings before the first text do not count. */
@@ -200,14 +218,22 @@ function openStream(deps: PipelineDeps, forwarded: Forwarded): StreamConverter {
 }
 
 function answerContext({ state }: PipelineDeps, { admitted, notes }: Forwarded): ResponseContext {
-  const { candidate, routed: { key, received, call: { model } }, bounds } = admitted;
+  const {
+    candidate,
+    routed: {
+      key,
+      received,
+      call: { model },
+    },
+    bounds,
+  } = admitted;
   const sealing = sealingContext(state.get(), key, candidate);
   return {
     id: received.requestId,
     model,
     createdSeconds: Math.floor(received.createdMs / 1000),
     estimatedInputTokens: bounds.estimatedInputTokens,
-    ...notes && { notes },
+    ...(notes && { notes }),
     seal: sealing && createChannelSeal(sealing),
   };
 }
@@ -223,7 +249,13 @@ function isJson(headers: Readonly<Record<string, string>>): boolean {
  */
 function readToEnd(pieces: AsyncIterator<Uint8Array>, abort: AbortController): void {
   const timeout = setTimeout(() => abort.abort(), CLOSE_TIMEOUT_MS);
-  pieces.next()
-    .then((next) => { if (!next.done) abort.abort(); }, () => undefined)
+  pieces
+    .next()
+    .then(
+      (next) => {
+        if (!next.done) abort.abort();
+      },
+      () => undefined,
+    )
     .finally(() => clearTimeout(timeout));
 }

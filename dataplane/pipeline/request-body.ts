@@ -90,9 +90,7 @@ export class RequestBody {
   }
 
   /** Returns the request to a provider's endpoint that counts tokens. */
-  async countRequest(
-    counter: TokenCounter, { protocol, dialect }: CountedAt, plan: CountPlan,
-  ): Promise<UpstreamBody> {
+  async countRequest(counter: TokenCounter, { protocol, dialect }: CountedAt, plan: CountPlan): Promise<UpstreamBody> {
     if (this.#thread && this.#offloaded)
       return this.#thread.worker.run(this.#thread.key, { task: 'CountRequest', protocol, dialect, plan }, this.#bytes);
     const { sealing, platformPlan, ...rest } = plan;
@@ -111,7 +109,7 @@ export class RequestBody {
    * result later readers get too.
    */
   parse(read?: (bytes: Uint8Array) => ParsedBody): ParsedBody {
-    return this.#parsed ??= read ? read(this.#bytes) : this.#read();
+    return (this.#parsed ??= read ? read(this.#bytes) : this.#read());
   }
 
   drop(): void {

@@ -21,7 +21,8 @@ const USES: Readonly<Record<EndpointKind, string>> = {
  * endpoint's own check.
  */
 export async function route(
-  deps: Pick<PipelineDeps, 'state' | 'random'>, authenticated: Authenticated,
+  deps: Pick<PipelineDeps, 'state' | 'random'>,
+  authenticated: Authenticated,
 ): Promise<Routed> {
   const call = await parseCall(authenticated.received);
   const { key } = authenticated;
@@ -44,8 +45,9 @@ function notFetchable(): GatewayError {
 /** The same error for every reason why this key cannot call the model. */
 export function modelNotFound(model: string): GatewayError {
   const name = model.length > 200 ? `${model.slice(0, 200)}…` : model;
-  const message = `The model "${name}" does not exist or you do not have access to it. `
-    + 'GET /v1/models lists the models of this key.';
+  const message =
+    `The model "${name}" does not exist or you do not have access to it. ` +
+    'GET /v1/models lists the models of this key.';
   return new GatewayError('model_not_found', message, { param: 'model' });
 }
 
@@ -86,8 +88,9 @@ function eligibleCandidates(call: EndpointCall, offer: Offer, ordered: readonly 
 /** Throws unsupported_parameter if the candidates have several channels. */
 function checkOneChannel(param: string, model: string, candidates: readonly Candidate[]): void {
   if (new Set(candidates.map(({ target }) => target.id)).size === 1) return;
-  const message = `The field "${param}" names what one provider account keeps, and "${model}" is served by several. `
-    + 'Send the content itself, or ask the platform team for a model with one channel.';
+  const message =
+    `The field "${param}" names what one provider account keeps, and "${model}" is served by several. ` +
+    'Send the content itself, or ask the platform team for a model with one channel.';
   throw new GatewayError('unsupported_parameter', message, { param });
 }
 
@@ -106,13 +109,15 @@ function notServed(call: EndpointCall): GatewayError {
 }
 
 function notPriced({ model }: EndpointCall, { catalog, quotaType }: Offer): GatewayError {
-  const message = catalog === undefined
-    ? `The model "${model}" has no price yet, so it cannot be called. `
-      + 'Ask the platform team to add it to a PriceCatalog.'
-    : quotaType === 'Request' ? `The model "${model}" has no price for this endpoint, so it cannot be called here. `
-      + 'Its price is per image (perImage) or per second of a video (perSecondUsd).'
-    : `The model "${model}" has a price per token only, so it cannot be called here. `
-      + 'Ask the platform team for a price per request (quotaType Request).';
+  const message =
+    catalog === undefined
+      ? `The model "${model}" has no price yet, so it cannot be called. ` +
+        'Ask the platform team to add it to a PriceCatalog.'
+      : quotaType === 'Request'
+        ? `The model "${model}" has no price for this endpoint, so it cannot be called here. ` +
+          'Its price is per image (perImage) or per second of a video (perSecondUsd).'
+        : `The model "${model}" has a price per token only, so it cannot be called here. ` +
+          'Ask the platform team for a price per request (quotaType Request).';
   return new GatewayError('model_not_priced', message, { param: 'model' });
 }
 

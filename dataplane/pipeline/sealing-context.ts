@@ -12,7 +12,9 @@ type Owner = Pick<KeyState, 'account'>;
 
 /** Returns undefined if the operator provides no sealing key. */
 export function sealingContext(
-  { sealingKeys }: Sealing, { account }: Owner, { target }: Pick<Candidate, 'target'>,
+  { sealingKeys }: Sealing,
+  { account }: Owner,
+  { target }: Pick<Candidate, 'target'>,
 ): SealingContext | undefined {
   return sealingKeys && { keys: sealingKeys.reveal(), channel: target.id, account };
 }

@@ -25,7 +25,9 @@ const CLIENT_CLOSED_REQUEST = 499;
 
 /** Sends the rest of the response. */
 export function sendOutcome(
-  { clock }: PipelineDeps, record: CallRecord, { outcome, result }: SettledOutcome,
+  { clock }: PipelineDeps,
+  record: CallRecord,
+  { outcome, result }: SettledOutcome,
 ): ReplyStatus {
   const { reply } = record.received;
   switch (outcome.kind) {
@@ -49,7 +51,10 @@ export function sendOutcome(
 }
 
 function errorStatus(error: GatewayError, httpStatus: number): ReplyStatus {
-  const { code, details: { key, exceededLimitNanoUsd } } = error;
+  const {
+    code,
+    details: { key, exceededLimitNanoUsd },
+  } = error;
   return { httpStatus, errorCode: code, errorMessage: gatewayMessage(error), exceededLimitNanoUsd, refusedKey: key };
 }
 

@@ -16,12 +16,15 @@ const ANYWHERE = '';
 
 /** The tiers that may serve a request. A provider without capacity in a tier uses the standard one instead. */
 export function possibleTiers(
-  asked: string | undefined, price: CompiledPrice, { target: { protocol } }: Pick<Candidate, 'target'>,
+  asked: string | undefined,
+  price: CompiledPrice,
+  { target: { protocol } }: Pick<Candidate, 'target'>,
 ): readonly string[] {
   if (asked !== undefined) return asked === STANDARD_TIER ? [asked] : [STANDARD_TIER, asked];
   // a setting of the provider's account may choose any of them
-  const chosen = [...price.serviceTiers.keys()].filter((tier) =>
-    !NEVER_CHOSEN.has(tier) && !(protocol === 'Anthropic' && SPEEDS.has(tier)));
+  const chosen = [...price.serviceTiers.keys()].filter(
+    (tier) => !NEVER_CHOSEN.has(tier) && !(protocol === 'Anthropic' && SPEEDS.has(tier)),
+  );
   return [STANDARD_TIER, ...chosen];
 }
 

@@ -29,7 +29,10 @@ const FIRST_POLL_MS = 5_000;
 
 /** Never rejects. */
 export async function settle(deps: PipelineDeps, record: CallRecord, outcome: CallOutcome): Promise<SettledOutcome> {
-  const { admitted, received: { requestId } } = record;
+  const {
+    admitted,
+    received: { requestId },
+  } = record;
   if (!admitted) {
     deps.ledger.releaseSlots(requestId);
     return { outcome, result: undefined };
@@ -58,10 +61,13 @@ export async function settle(deps: PipelineDeps, record: CallRecord, outcome: Ca
 /** Reports the result of a settlement that the ledger confirms after the timeout. */
 function reportLate(deps: PipelineDeps, { routed, candidate }: Admitted, settling: Promise<SettleResult>): void {
   const call = { requestId: routed.received.requestId, model: routed.call.model, group: candidate.group };
-  settling.then(({ record }) => {
-    // a job's bill is reported at its end
-    if (record.status !== 'Running') deps.telemetry.billedLate({ ...call, billing: record });
-  }, () => undefined);
+  settling.then(
+    ({ record }) => {
+      // a job's bill is reported at its end
+      if (record.status !== 'Running') deps.telemetry.billedLate({ ...call, billing: record });
+    },
+    () => undefined,
+  );
 }
 
 interface Ended {
@@ -78,28 +84,35 @@ function textsToCount(record: CallRecord, admitted: Admitted, outcome: CallOutco
 
 /** Counts the tokens of all output; the texts are only its beginning. */
 async function countOutput(
-  { tokenizer }: PipelineDeps, keyUid: string, {
-    texts, outputBytes,
-  }: { texts: readonly string[]; outputBytes: number },
+  { tokenizer }: PipelineDeps,
+  keyUid: string,
+  { texts, outputBytes }: { texts: readonly string[]; outputBytes: number },
 ): Promise<number> {
   const countedBytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  return Math.ceil(await tokenizer.count(keyUid, texts) * outputBytes / countedBytes);
+  return Math.ceil(((await tokenizer.count(keyUid, texts)) * outputBytes) / countedBytes);
 }
 
 function settlementOf({ state, clock }: PipelineDeps, record: CallRecord, ended: Ended): Settlement {
   const { admitted, endedAt } = ended;
-  const { received: { requestId, arrivedAt }, job } = record;
+  const {
+    received: { requestId, arrivedAt },
+    job,
+  } = record;
   const limits = spendingLimits(state.get(), admitted.routed);
   const later = isBilledLater(record);
   return {
     callId: requestId,
-    ...later ? { status: 'Running', progress: worstCaseProgress(admitted) } : costOf(record, ended),
+    ...(later ? { status: 'Running', progress: worstCaseProgress(admitted) } : costOf(record, ended)),
     durationMs: Math.round(endedAt - arrivedAt),
     origin: originOf(admitted.routed, admitted.candidate),
-    ...limits && { limits },
-    ...job && { job: {
-      jobId: job.id, pollMs: clock.nowMs() + FIRST_POLL_MS, ...later && { terms: encodeTerms(admitted) },
-    } },
+    ...(limits && { limits }),
+    ...(job && {
+      job: {
+        jobId: job.id,
+        pollMs: clock.nowMs() + FIRST_POLL_MS,
+        ...(later && { terms: encodeTerms(admitted) }),
+      },
+    }),
   };
 }
 

@@ -63,7 +63,13 @@ function findSealedOf(kind: ConversationKind, parsed: JsonRecord): Pick<Affinity
 function findSealed(parsed: JsonRecord): Pick<AffinityFacts, 'sealed' | 'bound'> {
   const { previous_response_id: previous, conversation, input } = parsed;
   const { sealed, bound } = sealedInItems(input);
-  return { sealed, bound: [previous, conversation].map(sealedIdIn).filter((id) => id !== undefined).concat(bound) };
+  return {
+    sealed,
+    bound: [previous, conversation]
+      .map(sealedIdIn)
+      .filter((id) => id !== undefined)
+      .concat(bound),
+  };
 }
 
 /** The sealed values of items in the Responses dialect. */

@@ -76,8 +76,9 @@ class MessagePassthrough implements EventHandler {
 
   /** Some providers send a stop reason and no message_stop: the message is complete. */
   finish(): StreamEnd {
-    return this.#end ?? (this.#eventMeter.stopReason === undefined
-      ? { outcome: 'Cut' }
-      : { outcome: 'Complete', last: MESSAGE_STOP });
+    return (
+      this.#end ??
+      (this.#eventMeter.stopReason === undefined ? { outcome: 'Cut' } : { outcome: 'Complete', last: MESSAGE_STOP })
+    );
   }
 }

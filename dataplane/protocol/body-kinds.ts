@@ -87,7 +87,9 @@ function conversationFacts(kind: ConversationKind, facts: ChatFacts, parsed: Jso
 
 function geminiFacts(bytes: Uint8Array, request: JsonRecord): GeminiFacts {
   return {
-    ...readGenerateFacts(bytes, request), costFields: [], asksForReasoning: asksForThoughts(request),
+    ...readGenerateFacts(bytes, request),
+    costFields: [],
+    asksForReasoning: asksForThoughts(request),
     affinity: readAffinity('Gemini', request),
   };
 }
@@ -107,26 +109,33 @@ export function readFacts<Kind extends BodyKind>(kind: Kind, bytes: Uint8Array, 
 
 /** Chat kinds, which every provider serves, with their dialects. */
 const CHAT_DIALECTS: Readonly<Partial<Record<BodyKind, ChatDialect>>> = {
-  OpenAIChat: 'OpenAI', AnthropicChat: 'Anthropic', Gemini: 'Gemini',
+  OpenAIChat: 'OpenAI',
+  AnthropicChat: 'Anthropic',
+  Gemini: 'Gemini',
 };
 
 /**
  * The converter of JSON bodies of this kind to a provider's protocol; undefined: the provider has no such endpoint.
  * `client`: of the converter that was chosen, because Responses pass through to some channels.
  */
-export function converterOf(
-  kind: BodyKind, protocol: ProviderKind, client: ChatDialect,
-): RequestConverter | undefined {
+export function converterOf(kind: BodyKind, protocol: ProviderKind, client: ChatDialect): RequestConverter | undefined {
   const provider = providerOf(protocol);
   const dialect = CHAT_DIALECTS[kind];
   if (dialect) return converterFor(dialect, protocol);
   switch (kind) {
-    case 'Responses': return client === 'Responses' ? converterFor(client, protocol) : provider.responses;
-    case 'Compaction': return provider.compaction;
-    case 'StoredConversation': return provider.conversations;
-    case 'Embeddings': return provider.embeddings;
-    case 'Images': return provider.images;
-    case 'Videos': return provider.videos?.create(undefined);
-    default: return undefined;
+    case 'Responses':
+      return client === 'Responses' ? converterFor(client, protocol) : provider.responses;
+    case 'Compaction':
+      return provider.compaction;
+    case 'StoredConversation':
+      return provider.conversations;
+    case 'Embeddings':
+      return provider.embeddings;
+    case 'Images':
+      return provider.images;
+    case 'Videos':
+      return provider.videos?.create(undefined);
+    default:
+      return undefined;
   }
 }

@@ -40,8 +40,15 @@ export interface KnownModels {
 
 /** Of a model that no table knows. */
 export const DEFAULT_CAPABILITIES: ModelCapabilities = {
-  reasoning: true, temperature: true, temperatureWithTopP: true, stopSequences: true, strictSchemas: true,
-  parallelTools: true, prefill: true, toolDescriptionLength: 0, promptCaching: true,
+  reasoning: true,
+  temperature: true,
+  temperatureWithTopP: true,
+  stopSequences: true,
+  strictSchemas: true,
+  parallelTools: true,
+  prefill: true,
+  toolDescriptionLength: 0,
+  promptCaching: true,
 };
 
 const OPENAI_TOOL_DESCRIPTION = 1024;
@@ -57,7 +64,10 @@ export const OPENAI_MODELS: readonly KnownModels[] = [
     models: 'o1, o3, o4',
     matches: named('o[134](?![a-z0-9])'),
     capabilities: {
-      temperature: false, stopSequences: false, parallelTools: false, toolDescriptionLength: OPENAI_TOOL_DESCRIPTION,
+      temperature: false,
+      stopSequences: false,
+      parallelTools: false,
+      toolDescriptionLength: OPENAI_TOOL_DESCRIPTION,
     },
   },
   {
@@ -68,8 +78,10 @@ export const OPENAI_MODELS: readonly KnownModels[] = [
   { models: 'GPT-5 chat', matches: named('gpt-5.*chat'), capabilities: { reasoning: false } },
   {
     models: 'Grok (except 3 mini), Mistral, Cohere, Llama, Gemma, Phi, Kimi, GLM, Qwen',
-    matches: named('grok-(?!3-mini)|mistral|mixtral|ministral|codestral|pixtral|devstral|open-mi|command|llama|gemma'
-      + '|phi|kimi|moonshot|glm|qwen|davinci|babbage'),
+    matches: named(
+      'grok-(?!3-mini)|mistral|mixtral|ministral|codestral|pixtral|devstral|open-mi|command|llama|gemma' +
+        '|phi|kimi|moonshot|glm|qwen|davinci|babbage',
+    ),
     capabilities: { reasoning: false },
   },
   { models: 'DeepSeek', matches: named('deepseek'), capabilities: { reasoning: false, strictSchemas: false } },
@@ -88,7 +100,8 @@ export const ANTHROPIC_MODELS: readonly KnownModels[] = [
 export const CONVERSE_MODELS: readonly KnownModels[] = [
   { models: 'all', matches: () => true, capabilities: { parallelTools: false } },
   {
-    models: 'all but Claude', matches: (model) => !/claude|anthropic/i.test(model),
+    models: 'all but Claude',
+    matches: (model) => !/claude|anthropic/i.test(model),
     capabilities: { reasoning: false, strictSchemas: false, prefill: false, promptCaching: false },
   },
   { models: 'Amazon Nova', matches: named('nova'), capabilities: { promptCaching: true } },
@@ -96,7 +109,8 @@ export const CONVERSE_MODELS: readonly KnownModels[] = [
   { models: 'GPT-OSS', matches: named('gpt-oss'), capabilities: { reasoning: true, strictSchemas: true } },
   {
     models: 'Gemma, Kimi, Magistral, MiniMax, Ministral, Nemotron, Qwen',
-    matches: named('gemma|kimi|magistral|minimax|ministral|nemotron|qwen'), capabilities: { strictSchemas: true },
+    matches: named('gemma|kimi|magistral|minimax|ministral|nemotron|qwen'),
+    capabilities: { strictSchemas: true },
   },
   ...ANTHROPIC_MODELS,
 ];
@@ -105,7 +119,8 @@ export const CONVERSE_MODELS: readonly KnownModels[] = [
 export const GEMINI_MODELS: readonly KnownModels[] = [
   { models: 'all', matches: () => true, capabilities: { parallelTools: false, prefill: false, promptCaching: false } },
   {
-    models: 'Gemini before 2.5, Gemma', matches: named(String.raw`gemini-(?:1|2\.0)|gemma`),
+    models: 'Gemini before 2.5, Gemma',
+    matches: named(String.raw`gemini-(?:1|2\.0)|gemma`),
     capabilities: { reasoning: false },
   },
   { models: 'Gemma', matches: named('gemma'), capabilities: { strictSchemas: false } },
@@ -113,7 +128,9 @@ export const GEMINI_MODELS: readonly KnownModels[] = [
 
 /** The defaults, the rows that know the model, and what its route states, the later winning. */
 export function capabilitiesOf(
-  known: readonly KnownModels[], model: string, stated: StatedCapabilities = {},
+  known: readonly KnownModels[],
+  model: string,
+  stated: StatedCapabilities = {},
 ): ModelCapabilities {
   const rows = known.filter(({ matches }) => matches(model)).map(({ capabilities }) => capabilities);
   return [...rows, stated].reduce(merge, DEFAULT_CAPABILITIES);

@@ -7,9 +7,29 @@ import { RequestFault } from './call-facts.ts';
 import type { JsonRecord } from './fields.ts';
 
 const READ: ReadonlySet<string> = new Set([
-  'role', 'type', 'content', 'text', 'tool_calls', 'function_call', 'image_url', 'image', 'url', 'file', 'file_data',
-  'file_id', 'input_audio', 'audio_url', 'audio',
-  'source', 'media_type', 'data', 'cache_control', 'ttl', 'function', 'custom', 'tool_changes',
+  'role',
+  'type',
+  'content',
+  'text',
+  'tool_calls',
+  'function_call',
+  'image_url',
+  'image',
+  'url',
+  'file',
+  'file_data',
+  'file_id',
+  'input_audio',
+  'audio_url',
+  'audio',
+  'source',
+  'media_type',
+  'data',
+  'cache_control',
+  'ttl',
+  'function',
+  'custom',
+  'tool_changes',
 ]);
 /** The longest of the names above, with room for case folding, which can lengthen a name. */
 const MAX_LENGTH = 16;
@@ -21,7 +41,9 @@ export function refuseCaseVariants(object: JsonRecord, param: string): void {
     const folded = name.toUpperCase().toLowerCase();
     if (folded !== name && READ.has(folded))
       throw new RequestFault(
-        'invalid_request', `The field is called "${folded}"; names are case-sensitive.`, `${param}.${name}`,
+        'invalid_request',
+        `The field is called "${folded}"; names are case-sensitive.`,
+        `${param}.${name}`,
       );
   }
 }

@@ -5,7 +5,14 @@
 import { capabilitiesOf } from './capabilities.ts';
 import type { KnownModels } from './capabilities.ts';
 import type {
-  ResponseContext, ConversionNotes, Converter, Meter, StreamConverter, StreamEnd, StreamRequest, UpstreamBody,
+  ResponseContext,
+  ConversionNotes,
+  Converter,
+  Meter,
+  StreamConverter,
+  StreamEnd,
+  StreamRequest,
+  UpstreamBody,
 } from './converter.ts';
 import type { JsonRecord } from './fields.ts';
 import { parseObject } from './json-value.ts';
@@ -18,16 +25,15 @@ export function chain(first: Converter, second: Converter): Converter {
     request: (body, parsed, plan) => {
       const middle = first.request(body, parsed, plan);
       const sent = withNotes(middle.notes, second.request(middle.body, parseMiddle(middle), plan));
-      return middle.dropped ? { ...sent, dropped: [...middle.dropped, ...sent.dropped ?? []] } : sent;
+      return middle.dropped ? { ...sent, dropped: [...middle.dropped, ...(sent.dropped ?? [])] } : sent;
     },
     response: (body, answer) => {
       const middle = second.response(body, answer && innerOf(answer));
       return { ...first.response(middle.body, answer), meter: middle.meter };
     },
     // the intermediate stream always has usage, because the client's may be written from it
-    stream: (request) => new ChainedStream(
-      first.stream(request), second.stream({ ...innerOf(request), wantsStreamUsage: true }),
-    ),
+    stream: (request) =>
+      new ChainedStream(first.stream(request), second.stream({ ...innerOf(request), wantsStreamUsage: true })),
   };
 }
 
@@ -36,9 +42,11 @@ export function chainFor(first: Converter, second: Converter, known: readonly Kn
   const chained = chain(first, second);
   return {
     ...chained,
-    request: (body, parsed, plan) => chained.request(body, parsed, {
-      ...plan, capabilities: capabilitiesOf(known, plan.upstreamModel, plan.capabilities),
-    }),
+    request: (body, parsed, plan) =>
+      chained.request(body, parsed, {
+        ...plan,
+        capabilities: capabilitiesOf(known, plan.upstreamModel, plan.capabilities),
+      }),
   };
 }
 
@@ -52,7 +60,8 @@ function withNotes(outer: ConversionNotes | undefined, sent: UpstreamBody): Upst
 
 /** The context with the notes of the second conversion. */
 function innerOf<Context extends ResponseContext | StreamRequest>({
-  notes, ...context
+  notes,
+  ...context
 }: Context): Omit<Context, 'notes'> & Pick<ResponseContext, 'notes'> {
   return notes?.inner ? { ...context, notes: notes.inner } : context;
 }

@@ -18,14 +18,25 @@ export interface ContentCounts {
 
 export function startCounts(bodyBytes: number): ContentCounts {
   return {
-    textBytes: bodyBytes, units: 0, images: 0, imageParam: undefined, files: 0, unbounded: [], searched: new Set(),
+    textBytes: bodyBytes,
+    units: 0,
+    images: 0,
+    imageParam: undefined,
+    files: 0,
+    unbounded: [],
+    searched: new Set(),
   };
 }
 
 /** The counts as facts of the call. */
-export function countedFacts({ textBytes, units, images, imageParam, files, unbounded }: ContentCounts): Pick<
-  ChatFacts, 'textBytes' | 'units' | 'images' | 'imageParam' | 'files' | 'unbounded'
-> {
+export function countedFacts({
+  textBytes,
+  units,
+  images,
+  imageParam,
+  files,
+  unbounded,
+}: ContentCounts): Pick<ChatFacts, 'textBytes' | 'units' | 'images' | 'imageParam' | 'files' | 'unbounded'> {
   return { textBytes: Math.max(0, textBytes), units, images, imageParam, files, unbounded };
 }
 
@@ -37,20 +48,20 @@ export function addImage(counts: ContentCounts, param: string, dataBytes: number
 }
 
 /** The error names one use of each feature, and of each part of a price that one needs. */
-export function addUnbounded(
-  counts: ContentCounts, feature: UnboundedFeature, param: string, needs?: PricedWay,
-): void {
-  add(counts, { feature, param, ...needs && { needs } });
+export function addUnbounded(counts: ContentCounts, feature: UnboundedFeature, param: string, needs?: PricedWay): void {
+  add(counts, { feature, param, ...(needs && { needs }) });
 }
 
 /** A tool that the provider would run. */
 export function addProviderTool(counts: ContentCounts, param: string, needs?: PricedWay): void {
-  add(counts, { feature: 'ServerTools', param, droppable: true, ...needs && { needs } });
+  add(counts, { feature: 'ServerTools', param, droppable: true, ...(needs && { needs }) });
 }
 
 function add({ unbounded }: ContentCounts, use: UnboundedUse): void {
-  const isKnown = unbounded.some(({ feature, droppable, needs }) => feature === use.feature
-    && droppable === use.droppable && isSameWay(needs, use.needs));
+  const isKnown = unbounded.some(
+    ({ feature, droppable, needs }) =>
+      feature === use.feature && droppable === use.droppable && isSameWay(needs, use.needs),
+  );
   if (!isKnown) unbounded.push(use);
 }
 

@@ -236,7 +236,8 @@ export type RequestConverter = Pick<Converter, 'client' | 'request'>;
 
 /** Values that a converted response needs and the provider's response does not have. */
 export type ResponseContext = Pick<
-  StreamRequest, 'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes' | 'seal'
+  StreamRequest,
+  'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes' | 'seal'
 > & {
   /** The model's name as the client wrote it, for providers whose answers name none. */
   readonly model?: string;

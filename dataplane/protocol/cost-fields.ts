@@ -13,33 +13,107 @@ export type CostFieldKind = 'Limit' | 'Budget' | 'Count' | 'Mode';
 export type CostFields = ReadonlyMap<string, CostFieldKind>;
 
 const LIMITS = [
-  'max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max_new_tokens', 'max_new_token', 'max_gen_len',
-  'max_generation_tokens', 'max_generated_tokens', 'max_response_output_tokens', 'max_tokens_to_sample', 'max_length',
-  'max_completion_length', 'max_answer_tokens', 'max_decode_tokens', 'tokens_to_generate', 'n_predict', 'num_predict',
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'max_new_tokens',
+  'max_new_token',
+  'max_gen_len',
+  'max_generation_tokens',
+  'max_generated_tokens',
+  'max_response_output_tokens',
+  'max_tokens_to_sample',
+  'max_length',
+  'max_completion_length',
+  'max_answer_tokens',
+  'max_decode_tokens',
+  'tokens_to_generate',
+  'n_predict',
+  'num_predict',
   'output_len',
 ];
 const BUDGETS = [
-  'thinking_budget', 'thinking_budget_tokens', 'thinking_token_budget', 'thinking_tokens', 'max_thinking_tokens',
-  'max_thinking_length', 'reasoning_budget', 'reasoning_tokens', 'max_reasoning_tokens', 'reasoning_max_tokens',
+  'thinking_budget',
+  'thinking_budget_tokens',
+  'thinking_token_budget',
+  'thinking_tokens',
+  'max_thinking_tokens',
+  'max_thinking_length',
+  'reasoning_budget',
+  'reasoning_tokens',
+  'max_reasoning_tokens',
+  'reasoning_max_tokens',
 ];
 const COUNTS = [
-  'n', 'best_of', 'num_return_sequences', 'num_generations', 'num_completions', 'num_choices', 'num_beams',
-  'beam_width', 'candidate_count', 'n_iter', 'n_samples', 'num_samples', 'sample_count', 'samples', 'batch_size',
-  'batch_count', 'num_outputs', 'num_images', 'num_images_per_prompt', 'number_of_images', 'number_of_results',
-  'image_count', 'image_num', 'max_images', 'images_per_prompt', 'num_videos', 'num_videos_per_prompt', 'video_count',
+  'n',
+  'best_of',
+  'num_return_sequences',
+  'num_generations',
+  'num_completions',
+  'num_choices',
+  'num_beams',
+  'beam_width',
+  'candidate_count',
+  'n_iter',
+  'n_samples',
+  'num_samples',
+  'sample_count',
+  'samples',
+  'batch_size',
+  'batch_count',
+  'num_outputs',
+  'num_images',
+  'num_images_per_prompt',
+  'number_of_images',
+  'number_of_results',
+  'image_count',
+  'image_num',
+  'max_images',
+  'images_per_prompt',
+  'num_videos',
+  'num_videos_per_prompt',
+  'video_count',
   'number_of_videos',
 ];
 const MODES = ['sequential_image_generation', 'use_beam_search'];
 
 /** Objects that providers search for further settings. */
-const CONTAINERS: ReadonlySet<string> = new Set([
-  'extra_body', 'extra', 'options', 'parameters', 'params', 'config', 'settings', 'google', 'vertex',
-  'generation_config',
-  'generate_config', 'generation_kwargs', 'generate_kwargs', 'generate_cfg', 'thinking', 'thinking_config', 'reasoning',
-  'reasoning_config', 'chat_template_kwargs', 'model_kwargs', 'model_params', 'provider_options', 'sampling_params',
-  'sampling_parameters', 'image_config', 'image_generation_config', 'inference_config', 'inference_params',
-  'additional_model_request_fields', 'sequential_image_generation_options', 'vllm_xargs', 'nvext',
-].map(foldName));
+const CONTAINERS: ReadonlySet<string> = new Set(
+  [
+    'extra_body',
+    'extra',
+    'options',
+    'parameters',
+    'params',
+    'config',
+    'settings',
+    'google',
+    'vertex',
+    'generation_config',
+    'generate_config',
+    'generation_kwargs',
+    'generate_kwargs',
+    'generate_cfg',
+    'thinking',
+    'thinking_config',
+    'reasoning',
+    'reasoning_config',
+    'chat_template_kwargs',
+    'model_kwargs',
+    'model_params',
+    'provider_options',
+    'sampling_params',
+    'sampling_parameters',
+    'image_config',
+    'image_generation_config',
+    'inference_config',
+    'inference_params',
+    'additional_model_request_fields',
+    'sequential_image_generation_options',
+    'vllm_xargs',
+    'nvext',
+  ].map(foldName),
+);
 
 /** OpenAI's API and those that are compatible with it. */
 export const OPENAI_COST_FIELDS: CostFields = costFields();
@@ -47,7 +121,12 @@ export const OPENAI_COST_FIELDS: CostFields = costFields();
 export const ANTHROPIC_COST_FIELDS: CostFields = costFields();
 
 function costFields(): CostFields {
-  const kinds = [['Limit', LIMITS], ['Budget', BUDGETS], ['Count', COUNTS], ['Mode', MODES]] as const;
+  const kinds = [
+    ['Limit', LIMITS],
+    ['Budget', BUDGETS],
+    ['Count', COUNTS],
+    ['Mode', MODES],
+  ] as const;
   return new Map(kinds.flatMap(([kind, names]) => names.map((name) => [foldName(name), kind] as const)));
 }
 

@@ -9,8 +9,11 @@ import type { CountedDialect } from './provider.ts';
 /** Expects a request whose facts have been read. */
 export function collectTexts(dialect: CountedDialect, parsed: JsonRecord): CountedTexts {
   switch (dialect) {
-    case 'Anthropic': return collectMessageTexts(parsed);
-    case 'Responses': return collectResponseTexts(parsed);
-    case 'Gemini': return collectGenerateTexts(parsed);
+    case 'Anthropic':
+      return collectMessageTexts(parsed);
+    case 'Responses':
+      return collectResponseTexts(parsed);
+    case 'Gemini':
+      return collectGenerateTexts(parsed);
   }
 }

@@ -26,8 +26,12 @@ export const PREAMBLE_UNITS = 40;
  * files) has its own bound; and no call is longer than the model's context.
  */
 export function boundInput(facts: ChatFacts, { contextTokens, imageTokens }: ModelTokens): number {
-  const tokens = facts.textBytes + CALL_TOKENS + facts.units * UNIT_TOKENS + facts.images * imageTokens
-    + facts.files * contextTokens;
+  const tokens =
+    facts.textBytes +
+    CALL_TOKENS +
+    facts.units * UNIT_TOKENS +
+    facts.images * imageTokens +
+    facts.files * contextTokens;
   return Math.min(contextTokens, tokens);
 }
 

@@ -92,9 +92,7 @@ class EventStream implements StreamConverter {
   #failWith(message: string): StreamEnd {
     const { client, requestId } = this.#options;
     const end = failStream(client, { message, type: undefined, code: undefined }, requestId);
-    return this.fail && end.outcome === 'Failed'
-      ? { ...end, last: this.fail({ code: 'server_error', message }) }
-      : end;
+    return this.fail && end.outcome === 'Failed' ? { ...end, last: this.fail({ code: 'server_error', message }) } : end;
   }
 
   #handle(event: SseEvent, output: Uint8Array[]): void {

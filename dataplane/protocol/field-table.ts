@@ -42,9 +42,14 @@ export interface ValueTable {
 /** The fields of an object that a converter may read. */
 export type ConvertedFields<Converted extends string> = Readonly<Record<Converted, unknown>>;
 
-type ConvertedNames<F> = { [Name in keyof F]: F[Name] extends {
-  readonly action: 'Converted';
-} ? Name : never }[keyof F] & string;
+type ConvertedNames<F> = {
+  [Name in keyof F]: F[Name] extends {
+    readonly action: 'Converted';
+  }
+    ? Name
+    : never;
+}[keyof F] &
+  string;
 
 /** `to`: the counterpart, for the documentation. */
 export function converted(to: string): { readonly action: 'Converted'; readonly to: string } {
@@ -58,25 +63,29 @@ export function dropped(why: string): { readonly action: 'Dropped'; readonly why
 
 /** `why`: why it cannot be converted, for the documentation. */
 export function omitted(
-  why: string, neutral: readonly unknown[] = [],
+  why: string,
+  neutral: readonly unknown[] = [],
 ): { readonly action: 'Omitted'; readonly why: string; readonly neutral: readonly unknown[] } {
   return { action: 'Omitted', why, neutral };
 }
 
 export function refused(
-  why: string, neutral: readonly unknown[] = [],
+  why: string,
+  neutral: readonly unknown[] = [],
 ): { readonly action: 'Refused'; readonly why: string; readonly neutral: readonly unknown[] } {
   return { action: 'Refused', why, neutral };
 }
 
 export function objectTable<const F extends Readonly<Record<string, Handling>>>(
-  title: string, fields: F,
+  title: string,
+  fields: F,
 ): ObjectTable<ConvertedNames<F>> {
   return { title, fields: new Map(Object.entries(fields)) };
 }
 
 export function kindTable<const F extends Readonly<Record<string, Handling>>>(
-  title: string, kinds: F,
+  title: string,
+  kinds: F,
 ): KindTable<ConvertedNames<F>> {
   return { title, kinds: new Map(Object.entries(kinds)) };
 }
@@ -90,7 +99,9 @@ export function valueTable(title: string, values: Readonly<Record<string, string
  * Throws RequestFault for the first field that cannot be expressed in the protocol of `upstream`.
  */
 export function readObject<Converted extends string>(
-  table: ObjectTable<Converted>, value: JsonRecord, { param, upstream, dropped }: FieldLocation,
+  table: ObjectTable<Converted>,
+  value: JsonRecord,
+  { param, upstream, dropped }: FieldLocation,
 ): ConvertedFields<Converted> {
   for (const field of Object.keys(value)) {
     const handling = table.fields.get(field);
@@ -104,14 +115,17 @@ export function readObject<Converted extends string>(
 
 /** A provider's object, as a view of its converted fields; all others are left out. */
 export function convertedFields<Converted extends string>(
-  _table: ObjectTable<Converted>, value: JsonRecord,
+  _table: ObjectTable<Converted>,
+  value: JsonRecord,
 ): ConvertedFields<Converted> {
   return value;
 }
 
 /** The kind, if it is converted. Throws RequestFault for one that cannot be expressed in the protocol of `upstream`. */
 export function readKind<Converted extends string>(
-  table: KindTable<Converted>, value: unknown, { param, upstream }: FieldLocation,
+  table: KindTable<Converted>,
+  value: unknown,
+  { param, upstream }: FieldLocation,
 ): Converted {
   if (isConverted(table, value)) return value;
   throw refusal(param, upstream, typeof value === 'string' ? table.kinds.get(value) : undefined);
@@ -119,7 +133,9 @@ export function readKind<Converted extends string>(
 
 /** The `type` of an object at this location, if it is converted. Throws RequestFault as readKind does. */
 export function readType<Converted extends string>(
-  table: KindTable<Converted>, { type }: JsonRecord, location: FieldLocation,
+  table: KindTable<Converted>,
+  { type }: JsonRecord,
+  location: FieldLocation,
 ): Converted {
   return readKind(table, type, { ...location, param: `${location.param}.type` });
 }

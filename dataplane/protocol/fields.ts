@@ -65,7 +65,9 @@ export function readMessages(parsed: JsonRecord): readonly JsonRecord[] {
   const { messages } = parsed;
   if (!Array.isArray(messages) || messages.length === 0)
     throw new RequestFault(
-      'invalid_request', 'The field "messages" must be a list of at least one message.', 'messages',
+      'invalid_request',
+      'The field "messages" must be a list of at least one message.',
+      'messages',
     );
   return readRecords(messages, 'messages');
 }
@@ -78,7 +80,9 @@ export function readRecords(value: unknown, param: string): readonly JsonRecord[
   return items.map((item, index) => {
     if (isRecord(item)) return item;
     throw new RequestFault(
-      'invalid_request', `The field "${param}[${index}]" must be an object.`, `${param}[${index}]`,
+      'invalid_request',
+      `The field "${param}[${index}]" must be an object.`,
+      `${param}[${index}]`,
     );
   });
 }

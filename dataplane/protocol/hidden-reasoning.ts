@@ -6,10 +6,17 @@ import { isGiven, isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 
 /** Models whose reasoning is hidden, or shown only as a summary, by their name at the provider. */
-const HIDDEN = new RegExp(`(?:^|[/.:@])(?:${[
-  String.raw`o\d(?:-|$)`, 'gpt-[5-9]', 'codex', 'computer-use', String.raw`gemini-(?:2\.5|[3-9])`,
-  'grok-(?:[4-9]|code)',
-].join('|')})`, 'i');
+const HIDDEN = new RegExp(
+  `(?:^|[/.:@])(?:${[
+    String.raw`o\d(?:-|$)`,
+    'gpt-[5-9]',
+    'codex',
+    'computer-use',
+    String.raw`gemini-(?:2\.5|[3-9])`,
+    'grok-(?:[4-9]|code)',
+  ].join('|')})`,
+  'i',
+);
 /** Variants of those that do not reason. */
 const NEVER = /-chat(?:-|$)|non-reasoning/i;
 /** Models that stream their whole reasoning. */

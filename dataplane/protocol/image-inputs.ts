@@ -10,7 +10,9 @@ interface Located {
 }
 
 /** Keys under which providers accept images. */
-const IMAGE_KEY = new RegExp(`^(?:${['image|images|image_url|image_urls|image_base64|init_image|input_image|input_reference|reference_images?', 'subject_reference|mask|first_frame(?:_image|_url)?|last_frame(?:_image|_url)?|start_image|end_image|image_tail', 'img_url|images_list'].join('|')})$`);
+const IMAGE_KEY = new RegExp(
+  `^(?:${['image|images|image_url|image_urls|image_base64|init_image|input_image|input_reference|reference_images?', 'subject_reference|mask|first_frame(?:_image|_url)?|last_frame(?:_image|_url)?|start_image|end_image|image_tail', 'img_url|images_list'].join('|')})$`,
+);
 /** A data URL, or the start of a PNG, JPEG, GIF or WebP in base64. */
 const IMAGE_DATA = /^(?:data:image\/|iVBORw0KGgo|\/9j\/|R0lGOD[lh]|UklGR.{10,20}V0VCU)/i;
 
@@ -54,11 +56,15 @@ function isImage(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { type } = value;
   if (/(?:^|_)(?:image|image_url|screenshot)$/.test(stringOf(type).toLowerCase())) return true;
-  if (/^image\//i.test(
-    stringOf(value['media_type'] ?? value['mime_type'] ?? value['mimeType'] ?? value['contentType']),
-  )) return true;
-  return Object.entries(value).some(([key, member]) => (IMAGE_KEY.test(key)
-    && holdsSomething(member)) || (/(?:^|_)(?:data|url|result)$/.test(key) && isImageData(member)));
+  if (
+    /^image\//i.test(stringOf(value['media_type'] ?? value['mime_type'] ?? value['mimeType'] ?? value['contentType']))
+  )
+    return true;
+  return Object.entries(value).some(
+    ([key, member]) =>
+      (IMAGE_KEY.test(key) && holdsSomething(member)) ||
+      (/(?:^|_)(?:data|url|result)$/.test(key) && isImageData(member)),
+  );
 }
 
 /** Numbers and booleans under such a name are settings. */

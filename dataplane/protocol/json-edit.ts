@@ -59,7 +59,8 @@ function removeMember(members: readonly JsonMember[], index: number, follows: bo
 }
 
 function writeMembers(edits: ReadonlyMap<string, JsonEdit>, follows: boolean): string {
-  const written = [...edits].filter(([, edit]) => edit !== undefined)
+  const written = [...edits]
+    .filter(([, edit]) => edit !== undefined)
     .map(([name, edit]) => `${JSON.stringify(name)}:${Buffer.from(edit ?? '').toString('utf8')}`);
   return (written.length > 0 && follows ? ',' : '') + written.join(',');
 }

@@ -181,7 +181,12 @@ class Scanner {
       throw new RequestFault('invalid_json', `The body nests deeper than ${MAX_DEPTH} levels.`);
     const names = this.#thorough ? new Set<string>() : NO_NAMES;
     this.#open.push({
-      closing: isObject ? CLOSE_BRACE : CLOSE_BRACKET, names, name: '', nameStart: 0, valueStart: 0, index: 0,
+      closing: isObject ? CLOSE_BRACE : CLOSE_BRACKET,
+      names,
+      name: '',
+      nameStart: 0,
+      valueStart: 0,
+      index: 0,
     });
     return this.#advance(isObject ? 'Name' : 'Value', true);
   }
@@ -254,7 +259,9 @@ function decodeName(text: Buffer, start: number, end: number): string | undefine
 
 /** `messages[1].content` */
 function pathOf(open: readonly Container[]): string {
-  return open.map(({ closing, name, index }) => (closing === CLOSE_BRACE ? `.${name}` : `[${index}]`)).join('')
+  return open
+    .map(({ closing, name, index }) => (closing === CLOSE_BRACE ? `.${name}` : `[${index}]`))
+    .join('')
     .replace(/^\./, '');
 }
 
@@ -344,5 +351,5 @@ function isDigit(byte: number | undefined): boolean {
 }
 
 function isHexDigit(byte: number | undefined): boolean {
-  return isDigit(byte) || (byte !== undefined && ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66));
+  return isDigit(byte) || (byte !== undefined && (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 }

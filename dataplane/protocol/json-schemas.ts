@@ -27,11 +27,32 @@ export function askForJson(schema?: JsonRecord): string {
 }
 
 const ANTHROPIC_FORMATS: ReadonlySet<unknown> = new Set([
-  'date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid',
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'uri',
+  'ipv4',
+  'ipv6',
+  'uuid',
 ]);
 const ANTHROPIC_KEYWORDS: ReadonlySet<string> = new Set([
-  'type', 'enum', 'const', 'title', 'description', 'properties', 'required', 'items', 'anyOf', 'allOf', '$defs',
-  'definitions', '$ref', 'default',
+  'type',
+  'enum',
+  'const',
+  'title',
+  'description',
+  'properties',
+  'required',
+  'items',
+  'anyOf',
+  'allOf',
+  '$defs',
+  'definitions',
+  '$ref',
+  'default',
 ]);
 
 /** A schema to which Anthropic's API holds an answer or a strict tool. It allows no additional properties. */
@@ -54,13 +75,33 @@ function isAnthropicKeyword(keyword: string, value: unknown): boolean {
 
 /** OpenAI's strict mode refuses these keywords. */
 const OPENAI_REFUSED: ReadonlySet<string> = new Set([
-  'minLength', 'maxLength', 'uniqueItems', 'default', 'examples', 'contains', 'minContains', 'maxContains',
-  'minProperties', 'maxProperties', 'propertyNames', 'contentEncoding', 'contentMediaType',
+  'minLength',
+  'maxLength',
+  'uniqueItems',
+  'default',
+  'examples',
+  'contains',
+  'minContains',
+  'maxContains',
+  'minProperties',
+  'maxProperties',
+  'propertyNames',
+  'contentEncoding',
+  'contentMediaType',
 ]);
 /** With one of these keywords a schema means something else than without it, so that it cannot be strict. */
 const OPENAI_NEVER_STRICT: readonly string[] = [
-  'allOf', 'not', 'if', 'then', 'else', 'patternProperties', 'dependentRequired', 'dependentSchemas', 'prefixItems',
-  'unevaluatedProperties', 'unevaluatedItems',
+  'allOf',
+  'not',
+  'if',
+  'then',
+  'else',
+  'patternProperties',
+  'dependentRequired',
+  'dependentSchemas',
+  'prefixItems',
+  'unevaluatedProperties',
+  'unevaluatedItems',
 ];
 
 /**
@@ -81,8 +122,10 @@ function isStrict(schema: JsonRecord): boolean {
 
 function isClosedObject({ properties, required, additionalProperties }: JsonRecord): boolean {
   const names = new Set(itemsOf(required));
-  return additionalProperties === false
-    && Object.keys(isRecord(properties) ? properties : {}).every((name) => names.has(name));
+  return (
+    additionalProperties === false &&
+    Object.keys(isRecord(properties) ? properties : {}).every((name) => names.has(name))
+  );
 }
 
 function describeOpenAi(schema: JsonRecord): JsonRecord {
@@ -116,10 +159,12 @@ function subschemasOf(schema: JsonRecord): readonly JsonRecord[] {
 
 function mapSubschemas(schema: JsonRecord, map: (schema: JsonRecord) => JsonRecord): JsonRecord {
   const mapOne = (value: unknown): unknown => (isRecord(value) ? map(value) : value);
-  return Object.fromEntries(Object.entries(schema).map(([keyword, value]) => {
-    if (BY_NAME.includes(keyword) && isRecord(value))
-      return [keyword, Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, mapOne(inner)]))];
-    if (LISTS.includes(keyword) && Array.isArray(value)) return [keyword, value.map(mapOne)];
-    return [keyword, keyword === 'items' ? mapOne(value) : value];
-  }));
+  return Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => {
+      if (BY_NAME.includes(keyword) && isRecord(value))
+        return [keyword, Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, mapOne(inner)]))];
+      if (LISTS.includes(keyword) && Array.isArray(value)) return [keyword, value.map(mapOne)];
+      return [keyword, keyword === 'items' ? mapOne(value) : value];
+    }),
+  );
 }

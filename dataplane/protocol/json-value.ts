@@ -75,7 +75,10 @@ function keepNumber(_key: string, value: unknown, ...[context]: unknown[]): unkn
 
 /** A double holds fifteen significant digits of any number within its range. */
 function isExact(value: number, source: string): boolean {
-  const digits = source.replace(/[eE].*$/, '').replace(/\D/g, '').replace(/^0+/, '');
+  const digits = source
+    .replace(/[eE].*$/, '')
+    .replace(/\D/g, '')
+    .replace(/^0+/, '');
   if (value === 0 || !Number.isFinite(value)) return digits === '';
   return digits.length <= 15 || String(value) === source;
 }

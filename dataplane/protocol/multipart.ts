@@ -35,8 +35,10 @@ export function isForm(contentType: string | undefined): contentType is string {
 /** The fields of a form by name: text, or a FormFile. Throws RequestFault where the form is malformed. */
 export function parseForm(bytes: Uint8Array, contentType: string): JsonRecord {
   const body = asBuffer(bytes);
-  const fields: [string, unknown][] = readParts(bytes, contentType)
-    .map((part) => [part.name, part.filename === undefined ? textOfPart(body, part) : fileOf(part)]);
+  const fields: [string, unknown][] = readParts(bytes, contentType).map((part) => [
+    part.name,
+    part.filename === undefined ? textOfPart(body, part) : fileOf(part),
+  ]);
   return Object.fromEntries(fields);
 }
 
@@ -62,7 +64,9 @@ export function readParts(bytes: Uint8Array, contentType: string): readonly Form
 
 /** The same form with another value of one field. Throws RequestFault. */
 export function editForm(
-  bytes: Uint8Array, contentType: string, { name, value }: { readonly name: string; readonly value: string },
+  bytes: Uint8Array,
+  contentType: string,
+  { name, value }: { readonly name: string; readonly value: string },
 ): Uint8Array {
   const part = readParts(bytes, contentType).find((candidate) => candidate.name === name);
   return part ? Buffer.concat([bytes.subarray(0, part.start), Buffer.from(value), bytes.subarray(part.end)]) : bytes;
@@ -102,7 +106,7 @@ function splitHeaders(text: string): ReadonlyMap<string, string> {
   for (const line of text.split(CRLF)) {
     const colon = line.indexOf(':');
     const header = line.slice(0, colon).toLowerCase();
-    if (colon < 1 || headers.has(header)) throw malformed('a part\'s headers are not well-formed');
+    if (colon < 1 || headers.has(header)) throw malformed("a part's headers are not well-formed");
     headers.set(header, line.slice(colon + 1).trim());
   }
   return headers;

@@ -36,7 +36,9 @@ export const openaiToOpenai: Converter = {
 };
 
 const TOOLS: ToolDialect = {
-  runsAtClient: isClientTool, needsTools: ['parallel_tool_calls'], field: SEARCH_OPTIONS,
+  runsAtClient: isClientTool,
+  needsTools: ['parallel_tool_calls'],
+  field: SEARCH_OPTIONS,
 };
 
 function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
@@ -52,7 +54,10 @@ function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): U
 
 /** OpenAI refuses a request with both limits. */
 function editLimit(
-  edits: Map<string, JsonEdit>, parsed: JsonRecord, limit: number, field: RequestPlan['outputLimitField'],
+  edits: Map<string, JsonEdit>,
+  parsed: JsonRecord,
+  limit: number,
+  field: RequestPlan['outputLimitField'],
 ): void {
   const other = field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
   if (parsed[field] !== limit) edits.set(field, String(limit));

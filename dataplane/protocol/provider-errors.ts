@@ -35,14 +35,18 @@ export function readProviderError(status: number, bytes: Uint8Array): ProviderEr
 
 /** Reads a parsed error: the data of a stream's error event. */
 export function readStreamError(value: unknown): ProviderError {
-  return errorOf(value)
-    ?? { message: 'The provider ended the answer with an error.', type: undefined, code: undefined };
+  return (
+    errorOf(value) ?? { message: 'The provider ended the answer with an error.', type: undefined, code: undefined }
+  );
 }
 
 /** Truncated, on one line, and without secrets. */
 export function redactMessage(text: string): string {
   // truncated first, so that no text is long enough to make the patterns slow
-  let message = text.slice(0, MAX_MESSAGE * 2).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  let message = text
+    .slice(0, MAX_MESSAGE * 2)
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim();
   for (const [pattern, replacement] of REDACTIONS) message = message.replace(pattern, replacement);
   return message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message;
 }
@@ -80,7 +84,9 @@ function fromMessage(message: string | undefined, record: JsonRecord): ProviderE
   const code = codeOf(record);
   if (redacted === '' && type === undefined && typeof code !== 'string') return undefined;
   return {
-    message: redacted === '' ? `The provider says: ${type ?? code ?? 'error'}.` : redacted, type, code,
+    message: redacted === '' ? `The provider says: ${type ?? code ?? 'error'}.` : redacted,
+    type,
+    code,
     ...paramOf(record),
   };
 }
@@ -105,7 +111,7 @@ function messageIn(record: JsonRecord): string | undefined {
 function detailOf(detail: unknown): string | undefined {
   const first: unknown = Array.isArray(detail) ? detail[0] : detail;
   if (typeof first === 'string') return textOf(first);
-  return isRecord(first) ? textOf(first['msg']) ?? textOf(first['message']) : undefined;
+  return isRecord(first) ? (textOf(first['msg']) ?? textOf(first['message'])) : undefined;
 }
 
 /** A type or code: a string, or a number as a string. */

@@ -48,7 +48,9 @@ interface ToolOptions {
 
 /** Removes the tools that the client does not run from a request. */
 export function withoutProviderTools(
-  body: Uint8Array, parsed: JsonRecord, { dialect, dropped }: ToolOptions,
+  body: Uint8Array,
+  parsed: JsonRecord,
+  { dialect, dropped }: ToolOptions,
 ): ChangedMembers {
   const { field, nests } = dialect;
   const given = reparseLosslessly(body, parsed);
@@ -70,7 +72,8 @@ export function withoutProviderTools(
 }
 
 function setIfOther(
-  changed: Map<string, unknown>, name: string,
+  changed: Map<string, unknown>,
+  name: string,
   { before, after }: { readonly before: unknown; readonly after?: unknown },
 ): ChangedMembers {
   return before === after ? changed : changed.set(name, after);
@@ -142,5 +145,5 @@ function sameItems(one: readonly unknown[], other: readonly unknown[]): boolean 
 }
 
 function typeOf(choice: unknown): unknown {
-  return isRecord(choice) ? choice['type'] : choice ?? 'auto';
+  return isRecord(choice) ? choice['type'] : (choice ?? 'auto');
 }

@@ -6,7 +6,12 @@
 import type { ChatDialect } from './call-facts.ts';
 import type { CostFields } from './cost-fields.ts';
 import type {
-  ConvertedJob, Converter, ProviderError, RequestConverter, RequestPlan, UpstreamBody,
+  ConvertedJob,
+  Converter,
+  ProviderError,
+  RequestConverter,
+  RequestPlan,
+  UpstreamBody,
 } from './converter.ts';
 
 /** The value of a channel's `protocol`. */
@@ -32,7 +37,9 @@ export type CountedDialect = Extract<ChatDialect, 'Anthropic' | 'Responses' | 'G
 /** Counts the input tokens of a request in the provider's own dialect. */
 export interface TokenCounter {
   request(
-    body: Uint8Array, parsed: Readonly<Record<string, unknown>>, plan: Pick<RequestPlan, 'upstreamModel' | 'seal'>,
+    body: Uint8Array,
+    parsed: Readonly<Record<string, unknown>>,
+    plan: Pick<RequestPlan, 'upstreamModel' | 'seal'>,
   ): UpstreamBody;
   /** Undefined: the response holds no count. */
   read(body: Uint8Array): number | undefined;

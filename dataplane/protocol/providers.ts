@@ -11,7 +11,9 @@ import type { Provider, ProviderKind } from './provider.ts';
 
 /** Mutable, so that a test can replace a kind. */
 export const PROVIDERS: Map<ProviderKind, Provider> = new Map<ProviderKind, Provider>([
-  ['OpenAI', openai], ['Anthropic', anthropic], ['BedrockConverse', converse],
+  ['OpenAI', openai],
+  ['Anthropic', anthropic],
+  ['BedrockConverse', converse],
   ['Gemini', gemini],
 ]);
 

@@ -83,7 +83,9 @@ export class SseFramer {
     if (lineEnd > this.#lineStart) this.#readLine(this.#lineStart, lineEnd);
     this.#start = this.#end;
     return {
-      raw: Buffer.concat([rest, Buffer.from(rest.at(-1) === LF ? '\n' : '\n\n')]), event: this.#event, data: this.#data,
+      raw: Buffer.concat([rest, Buffer.from(rest.at(-1) === LF ? '\n' : '\n\n')]),
+      event: this.#event,
+      data: this.#data,
     };
   }
 
@@ -130,8 +132,8 @@ export class SseFramer {
 
   /** Reads `data` and `event` lines; the gateway needs no others. */
   #readLine(lineStart: number, end: number): void {
-    const marked = this.#atStreamStart && lineStart === this.#start
-      && hasBytesAt(this.#buffer, BYTE_ORDER_MARK, lineStart, end);
+    const marked =
+      this.#atStreamStart && lineStart === this.#start && hasBytesAt(this.#buffer, BYTE_ORDER_MARK, lineStart, end);
     const start = marked ? lineStart + BYTE_ORDER_MARK.length : lineStart;
     const data = this.#valueOf(DATA, start, end);
     if (data !== undefined) this.#data = this.#data === undefined ? data : `${this.#data}\n${data}`;

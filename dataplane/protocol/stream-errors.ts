@@ -14,14 +14,22 @@ const TYPES_AND_CODES: Readonly<Record<Exclude<ErrorKind, 'Other'>, readonly str
   RateLimited: ['rate_limit_error', 'rate_limit_exceeded', 'requests', 'tokens', '429'],
   Invalid: ['invalid_request_error', '400', 'request_too_large'],
   Account: [
-    'authentication_error', 'permission_error', 'billing_error', 'insufficient_quota', 'not_found_error',
+    'authentication_error',
+    'permission_error',
+    'billing_error',
+    'insufficient_quota',
+    'not_found_error',
     'invalid_api_key',
-    '401', '402', '403', '404',
+    '401',
+    '402',
+    '403',
+    '404',
   ],
 };
 const KINDS: ReadonlyMap<string, ErrorKind> = new Map(
-  (['Overloaded', 'RateLimited', 'Invalid', 'Account'] as const).flatMap((kind) => TYPES_AND_CODES[kind]
-    .map((name) => [name, kind] as const)),
+  (['Overloaded', 'RateLimited', 'Invalid', 'Account'] as const).flatMap((kind) =>
+    TYPES_AND_CODES[kind].map((name) => [name, kind] as const),
+  ),
 );
 
 interface OpenAiFields {
@@ -38,13 +46,20 @@ const OPENAI: Readonly<Record<ErrorKind, OpenAiFields>> = {
 };
 
 const ANTHROPIC: Readonly<Record<ErrorKind, string>> = {
-  Overloaded: 'overloaded_error', RateLimited: 'rate_limit_error', Invalid: 'invalid_request_error',
-  Account: 'api_error', Other: 'api_error',
+  Overloaded: 'overloaded_error',
+  RateLimited: 'rate_limit_error',
+  Invalid: 'invalid_request_error',
+  Account: 'api_error',
+  Other: 'api_error',
 };
 
 /** In Google's envelope. */
 const STATUSES: Readonly<Record<ErrorKind, number>> = {
-  Overloaded: 503, RateLimited: 429, Invalid: 400, Account: 502, Other: 502,
+  Overloaded: 503,
+  RateLimited: 429,
+  Invalid: 400,
+  Account: 502,
+  Other: 502,
 };
 
 /** The end of a stream that its provider ended with an error. */
@@ -53,23 +68,29 @@ export function failStream(client: Dialect, error: ProviderError, requestId: str
   const fields = client === 'Anthropic' ? { type: ANTHROPIC[kind], code: null } : openAiFields(kind, error);
   const message = messageOf(kind, error);
   return {
-    outcome: 'Failed', error: { ...error, message }, last: writeErrorEvent(client, {
-      ...fields, message, requestId, httpStatus: STATUSES[kind],
+    outcome: 'Failed',
+    error: { ...error, message },
+    last: writeErrorEvent(client, {
+      ...fields,
+      message,
+      requestId,
+      httpStatus: STATUSES[kind],
     }),
   };
 }
 
 /** Codes of a response's `error`; those that clients know of providers themselves stay as they are. */
 const RESPONSES: Readonly<Record<ErrorKind, string>> = {
-  Overloaded: 'server_error', RateLimited: 'rate_limit_exceeded', Invalid: 'invalid_prompt', Account: 'server_error',
+  Overloaded: 'server_error',
+  RateLimited: 'rate_limit_exceeded',
+  Invalid: 'invalid_prompt',
+  Account: 'server_error',
   Other: 'server_error',
 };
 const KNOWN_CODES: ReadonlySet<string> = new Set(['context_length_exceeded', 'server_is_overloaded', 'slow_down']);
 
 /** A provider's error as the error of a response that has failed, and as it is recorded. */
-export function failResponse(
-  error: ProviderError,
-): { readonly error: ProviderError; readonly failure: StreamFailure } {
+export function failResponse(error: ProviderError): { readonly error: ProviderError; readonly failure: StreamFailure } {
   const kind = kindOf(error);
   const message = messageOf(kind, error);
   const code = error.code ?? '';

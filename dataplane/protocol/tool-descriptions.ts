@@ -6,7 +6,9 @@ const SEE_SYSTEM = '… (The system message has the full description.)';
 
 /** Adds the whole of a description beyond the limit to `overflow`. `limit`: in characters; 0: none. */
 export function shortenDescription(
-  { name, description }: { name: string; description: string }, limit: number, overflow: string[],
+  { name, description }: { name: string; description: string },
+  limit: number,
+  overflow: string[],
 ): string {
   if (limit === 0 || description.length <= limit) return description;
   overflow.push(`Description of the tool "${name}":\n${description}`);

@@ -33,7 +33,10 @@ const MAX_CALL_ID = 40;
 export function toToolCallId(toolUseId: string): string {
   const id = fromToolUseId(toolUseId);
   if (id.length <= MAX_CALL_ID) return id;
-  return `call_${createHash('sha256').update(id).digest('base64url').slice(0, MAX_CALL_ID - 'call_'.length)}`;
+  return `call_${createHash('sha256')
+    .update(id)
+    .digest('base64url')
+    .slice(0, MAX_CALL_ID - 'call_'.length)}`;
 }
 
 /** Converse's limit of a tool call's id. */

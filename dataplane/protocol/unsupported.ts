@@ -9,8 +9,9 @@ const MAX_PATH = 100;
 export function unsupported(param: string, upstream: string, why?: string): RequestFault {
   const path = param.length > MAX_PATH ? `${param.slice(0, MAX_PATH)}…` : param;
   const reason = why === undefined ? '' : `: ${why}`;
-  const message = `The provider of this model speaks ${upstream}'s protocol, which "${path}" cannot be converted `
-    + `to${reason}. Leave it out, or use a model whose provider has it.`;
+  const message =
+    `The provider of this model speaks ${upstream}'s protocol, which "${path}" cannot be converted ` +
+    `to${reason}. Leave it out, or use a model whose provider has it.`;
   return new RequestFault('unsupported_parameter', message, path);
 }
 

@@ -25,9 +25,10 @@ export interface ResponseEnds {
 
 /** Never throws: usage that cannot be found counts as not reported. */
 export function readUsageAtEnds(upstream: ChatDialect, { head, tail, size }: ResponseEnds): Meter {
-  const report = upstream === 'Anthropic'
-    ? (usage: JsonRecord) => reportAnthropic(readAnthropic(usage))
-    : (usage: JsonRecord) => reportOpenai(readOpenai(usage));
+  const report =
+    upstream === 'Anthropic'
+      ? (usage: JsonRecord) => reportAnthropic(readAnthropic(usage))
+      : (usage: JsonRecord) => reportOpenai(readOpenai(usage));
   for (const end of [tail, head]) {
     const reported = findUsage(end, report);
     if (reported) return meterOf(reported, size);

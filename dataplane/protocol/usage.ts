@@ -12,7 +12,11 @@ export function hasOutput({ outputBytes, reported }: Meter): boolean {
 }
 
 export const UNREPORTED_USAGE: ReportedUsage = {
-  input: undefined, cached: undefined, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined,
+  input: undefined,
+  cached: undefined,
+  cacheWrite5m: undefined,
+  cacheWrite1h: undefined,
+  output: undefined,
 };
 
 /** No call consumes that much; a provider that reports more must not empty an account. */
@@ -36,11 +40,14 @@ const DETAILS = ['audioInput', 'imageInput', 'reasoning', 'audioOutput', 'imageO
 /** The counts of two requests together. */
 export function addUsage(sum: ReportedUsage, more: ReportedUsage): ReportedUsage {
   const plus = (a: number | undefined, b: number | undefined): number | undefined =>
-    (a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0));
+    a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
   const counts = Object.fromEntries(COUNTS.map((name) => [name, plus(sum[name], more[name])]));
-  const details = Object.fromEntries(DETAILS.map((name) => [name, plus(sum.details?.[name], more.details?.[name])])
-    .filter(([, count]) => count !== undefined));
-  return { ...UNREPORTED_USAGE, ...counts, ...Object.keys(details).length > 0 && { details } };
+  const details = Object.fromEntries(
+    DETAILS.map((name) => [name, plus(sum.details?.[name], more.details?.[name])]).filter(
+      ([, count]) => count !== undefined,
+    ),
+  );
+  return { ...UNREPORTED_USAGE, ...counts, ...(Object.keys(details).length > 0 && { details }) };
 }
 
 /** Fills in estimates for counts that the provider has not reported. */
@@ -48,16 +55,19 @@ export function fillUsage({ reported, outputBytes }: Meter, estimatedInputTokens
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = reported;
   const inputReported = (input ?? cached ?? cacheWrite5m ?? cacheWrite1h) !== undefined;
   return {
-    ...reported, input: input ?? (inputReported ? 0 : estimatedInputTokens),
+    ...reported,
+    input: input ?? (inputReported ? 0 : estimatedInputTokens),
     output: output ?? estimateOutputTokens(outputBytes),
   };
 }
 
 /** By default usage is final once the output is reported. `output`: its text, or only its size in bytes. */
 export function meterOf(
-  reported: ReportedUsage, output: OutputTally | number, final = reported.output !== undefined,
+  reported: ReportedUsage,
+  output: OutputTally | number,
+  final = reported.output !== undefined,
 ): Meter {
   if (typeof output === 'number') return { reported, final, outputBytes: output };
   // final usage needs no text
-  return { reported, final, outputBytes: output.bytes, ...!final && { outputTexts: output.texts } };
+  return { reported, final, outputBytes: output.bytes, ...(!final && { outputTexts: output.texts }) };
 }

@@ -26,16 +26,22 @@ export interface DialectError {
 
 export function writeErrorBody(dialect: Dialect, error: DialectError): Uint8Array {
   switch (dialect) {
-    case 'OpenAI': return writeOpenAiBody(error);
-    case 'Anthropic': return writeAnthropicBody(error);
-    case 'Gemini': return writeGoogleBody(error);
+    case 'OpenAI':
+      return writeOpenAiBody(error);
+    case 'Anthropic':
+      return writeAnthropicBody(error);
+    case 'Gemini':
+      return writeGoogleBody(error);
   }
 }
 
 export function writeErrorEvent(dialect: Dialect, error: DialectError): Uint8Array {
   switch (dialect) {
-    case 'OpenAI': return writeOpenAiEvent(error);
-    case 'Anthropic': return writeAnthropicEvent(error);
-    case 'Gemini': return writeGoogleEvent(error);
+    case 'OpenAI':
+      return writeOpenAiEvent(error);
+    case 'Anthropic':
+      return writeAnthropicEvent(error);
+    case 'Gemini':
+      return writeGoogleEvent(error);
   }
 }

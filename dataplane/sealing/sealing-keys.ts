@@ -12,9 +12,15 @@ export class SealingKeys {
   }
 
   /** Returns the keys themselves, for a sealer. */
-  reveal(): readonly Uint8Array[] { return this.#keys; }
+  reveal(): readonly Uint8Array[] {
+    return this.#keys;
+  }
 
-  toString(): string { return REDACTED; }
+  toString(): string {
+    return REDACTED;
+  }
 
-  toJSON(): string { return REDACTED; }
+  toJSON(): string {
+    return REDACTED;
+  }
 }

@@ -62,7 +62,9 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   for (const name of ['arrivedAt', 'endpoint', 'owner', 'caller', 'failure', 'attempts'])
     app.decorateRequest(name, undefined);
   app.server.on('connection', deps.shutdown.onConnection);
-  serveExpectations(app.server, (request, response) => { app.routing(request, response); });
+  serveExpectations(app.server, (request, response) => {
+    app.routing(request, response);
+  });
   allowOrigins(app, deps.corsOrigins);
   readBodies(app, deps);
   app.addHook('preHandler', (_request, { raw }, done) => {

@@ -80,8 +80,9 @@ export function addTo(counts: Map<string, number>, name: string, change: number)
 }
 
 function ownBodies(owner: 'API key' | 'account'): GatewayError {
-  const message = `The requests in flight of this ${owner} hold as much memory as one ${owner} may. `
-    + 'Try again when one of them has been answered.';
+  const message =
+    `The requests in flight of this ${owner} hold as much memory as one ${owner} may. ` +
+    'Try again when one of them has been answered.';
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });
 }
 

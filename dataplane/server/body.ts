@@ -46,7 +46,8 @@ export interface BodyReader {
  * Creates the process's body reader, which tracks the budget of all bodies. Its timer does not keep the process alive.
  */
 export function createBodyReader(
-  limits: BodyLimits, { every: repeat = every, worker }: BodyReaderOptions = {},
+  limits: BodyLimits,
+  { every: repeat = every, worker }: BodyReaderOptions = {},
 ): BodyReader {
   const budget = new BodyBudget(limits);
   const uploads = new Map<string, number>();
@@ -58,7 +59,9 @@ export function createBodyReader(
     }
   });
   return {
-    get crowded() { return budget.crowded; },
+    get crowded() {
+      return budget.crowded;
+    },
     uploads: (keyUid) => uploads.get(keyUid) ?? 0,
     stop,
     async read(message, owner) {

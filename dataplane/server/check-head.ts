@@ -36,6 +36,9 @@ function checkFraming({ headers, httpVersion }: Pick<IncomingMessage, 'headers' 
   if (httpVersion !== '1.1')
     throw new GatewayError('invalid_request', 'HTTP/1.0 has no transfer-encoding. Send a content-length.', CLOSE);
   if (coding.trim().toLowerCase() !== 'chunked' || headers['content-length'] !== undefined)
-    throw new GatewayError('invalid_request',
-      'The only transfer-encoding that is taken is "chunked", without a content-length.', CLOSE);
+    throw new GatewayError(
+      'invalid_request',
+      'The only transfer-encoding that is taken is "chunked", without a content-length.',
+      CLOSE,
+    );
 }

@@ -27,7 +27,9 @@ export function createConnections(max: number): Connections {
     open.delete(socket);
   };
   return {
-    get count() { return open.size; },
+    get count() {
+      return open.size;
+    },
     onConnection(socket) {
       if (open.size >= max) {
         socket.destroy();

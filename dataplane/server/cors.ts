@@ -6,9 +6,17 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** Response headers that a page may read. */
 const EXPOSED = [
-  'x-request-id', 'request-id', 'retry-after', 'x-should-retry', 'x-modelgateway-cost-usd',
-  'x-modelgateway-remaining-usd', 'x-modelgateway-group', 'x-modelgateway-member', 'x-modelgateway-usage',
-  'x-modelgateway-max-tokens', 'x-modelgateway-dropped',
+  'x-request-id',
+  'request-id',
+  'retry-after',
+  'x-should-retry',
+  'x-modelgateway-cost-usd',
+  'x-modelgateway-remaining-usd',
+  'x-modelgateway-group',
+  'x-modelgateway-member',
+  'x-modelgateway-usage',
+  'x-modelgateway-max-tokens',
+  'x-modelgateway-dropped',
 ].join(', ');
 /** How long browsers cache a preflight response; most of them cap it at two hours. */
 const MAX_AGE_SECONDS = '7200';
@@ -44,9 +52,11 @@ function isPreflight({ method, headers }: FastifyRequest): boolean {
 function answerPreflight({ headers }: FastifyRequest, reply: FastifyReply): void {
   const requested = headers['access-control-request-headers'];
   reply.hijack();
-  reply.raw.writeHead(204, {
-    'access-control-allow-methods': 'GET, HEAD, POST, DELETE',
-    ...requested === undefined ? {} : { 'access-control-allow-headers': requested },
-    'access-control-max-age': MAX_AGE_SECONDS,
-  }).end();
+  reply.raw
+    .writeHead(204, {
+      'access-control-allow-methods': 'GET, HEAD, POST, DELETE',
+      ...(requested === undefined ? {} : { 'access-control-allow-headers': requested }),
+      'access-control-max-age': MAX_AGE_SECONDS,
+    })
+    .end();
 }

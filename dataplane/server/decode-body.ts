@@ -61,7 +61,8 @@ function broken(cause: Error): GatewayError {
 }
 
 function unknownEncoding(encoding: string): GatewayError {
-  const message = `The content-encoding "${encoding.slice(0, 100)}" is not decoded here. `
-    + 'Send the body in gzip, deflate, br or zstd, or as it is.';
+  const message =
+    `The content-encoding "${encoding.slice(0, 100)}" is not decoded here. ` +
+    'Send the body in gzip, deflate, br or zstd, or as it is.';
   return new GatewayError('unsupported_encoding', message, { headers: { 'accept-encoding': DECODED_CODINGS } });
 }

@@ -45,7 +45,8 @@ export function refuseEarly(deps: ServerDeps, request: FastifyRequest, open: Ope
 function checkProcess({ shutdown, configured }: ServerDeps, { socket }: FastifyRequest): void {
   if (shutdown.isRefused(socket))
     throw new GatewayError('shutting_down', 'This process is shutting down. Try again.', {
-      retryAfterSeconds: RETRY_SECONDS, headers: { connection: 'close' },
+      retryAfterSeconds: RETRY_SECONDS,
+      headers: { connection: 'close' },
     });
   if (!configured())
     throw new GatewayError('not_ready', 'This process has no configuration yet, or none recent enough. Try again.', {
@@ -81,9 +82,9 @@ async function checkFunds(deps: ServerDeps, caller: Caller): Promise<void> {
   const group = current.groups.get(key.group);
   if (!limits || !group || offersFreeModel(group)) return;
   const funds = await Promise.all([
-    ...limits.keyLimitNanoUsd === null
+    ...(limits.keyLimitNanoUsd === null
       ? []
-      : [readFunds(deps, key, { of: 'Key', limitNanoUsd: limits.keyLimitNanoUsd })],
+      : [readFunds(deps, key, { of: 'Key', limitNanoUsd: limits.keyLimitNanoUsd })]),
     readFunds(deps, key, { of: 'Account', limitNanoUsd: limits.accountCreditNanoUsd }),
   ]);
   const empty = funds.find(({ spentNanoUsd, limitNanoUsd }) => spentNanoUsd >= limitNanoUsd);
@@ -105,6 +106,7 @@ function offersFreeModel(group: GroupState): boolean {
 function tooManyConnections(): GatewayError {
   const message = 'This API key has as many connections as one key may. Close some, or reuse those that are open.';
   return new GatewayError('rate_limit_exceeded', message, {
-    retryAfterSeconds: RETRY_SECONDS, headers: { connection: 'close' },
+    retryAfterSeconds: RETRY_SECONDS,
+    headers: { connection: 'close' },
   });
 }

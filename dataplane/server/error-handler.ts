@@ -29,15 +29,19 @@ export function toGatewayError(deps: ServerDeps, requestId: string, error: unkno
   const refusal = error instanceof Error ? frameworkRefusal(error) : undefined;
   if (refusal) return refusal;
   deps.defect(requestId, error);
-  return new GatewayError('internal_error',
-    'The gateway failed on this call. The platform team finds it by its request id.');
+  return new GatewayError(
+    'internal_error',
+    'The gateway failed on this call. The platform team finds it by its request id.',
+  );
 }
 
 /** The GatewayError for what fastify itself refuses. */
 function frameworkRefusal({ code = '', statusCode = 500 }: Partial<FastifyError>): GatewayError | undefined {
   if (code === 'FST_ERR_BAD_URL')
-    return new GatewayError('invalid_request',
-      'The path is not well-formed: every "%" in it must begin an escape of two hexadecimal digits, such as %2F.');
+    return new GatewayError(
+      'invalid_request',
+      'The path is not well-formed: every "%" in it must begin an escape of two hexadecimal digits, such as %2F.',
+    );
   if (code === 'FST_ERR_MAX_PARAM_LENGTH')
     return new GatewayError('not_found', 'There is nothing at a path of this length.');
   if (code.startsWith('FST_') && statusCode >= 400 && statusCode < 500)

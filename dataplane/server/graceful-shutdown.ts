@@ -22,9 +22,15 @@ export function createGracefulShutdown(): GracefulShutdown {
   let draining = false;
   let refusing = false;
   return {
-    get draining() { return draining; },
-    startDraining() { draining = true; },
-    refuseNewConnections() { refusing = true; },
+    get draining() {
+      return draining;
+    },
+    startDraining() {
+      draining = true;
+    },
+    refuseNewConnections() {
+      refusing = true;
+    },
     onConnection(connection) {
       if (refusing) refused.add(connection);
     },

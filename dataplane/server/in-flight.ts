@@ -22,6 +22,11 @@ export function createInFlight(): InFlight {
       count++;
       return end;
     },
-    ended: () => count === 0 ? Promise.resolve() : new Promise((resolve) => { waiting.push(resolve); }),
+    ended: () =>
+      count === 0
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            waiting.push(resolve);
+          }),
   };
 }

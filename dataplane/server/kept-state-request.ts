@@ -5,10 +5,17 @@ import { callerOf } from './caller.ts';
 import { splitUrl } from './split-url.ts';
 
 export function keptStateRequest(
-  request: FastifyRequest<object>, left: AbortSignal, line: Pick<KeptStateRequest, 'method' | 'below'>,
+  request: FastifyRequest<object>,
+  left: AbortSignal,
+  line: Pick<KeptStateRequest, 'method' | 'below'>,
 ): KeptStateRequest {
   return {
-    ...line, left, query: splitUrl(request.url).query, requestId: request.id, key: callerOf(request).key,
-    headers: request.headers, attempts: request.attempts = [],
+    ...line,
+    left,
+    query: splitUrl(request.url).query,
+    requestId: request.id,
+    key: callerOf(request).key,
+    headers: request.headers,
+    attempts: (request.attempts = []),
   };
 }

@@ -22,7 +22,12 @@ export function refuseMalformed(error: Error & { code?: string }, socket: Socket
   const [statusLine, message] = REFUSALS[error.code ?? ''] ?? NOT_HTTP;
   const dialect = dialectOf(open?.req.url ?? '');
   const body = writeErrorBody(dialect, {
-    message, type: 'invalid_request_error', param: null, code: 'bad_request', requestId, errorCode: undefined,
+    message,
+    type: 'invalid_request_error',
+    param: null,
+    code: 'bad_request',
+    requestId,
+    errorCode: undefined,
     httpStatus: Number(statusLine.slice(0, 3)),
   });
   const headers = {
@@ -31,6 +36,8 @@ export function refuseMalformed(error: Error & { code?: string }, socket: Socket
     'content-type': 'application/json',
     'content-length': body.length,
   };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  const lines = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
   socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${statusLine}\r\n${lines}\r\n`), body]));
 }

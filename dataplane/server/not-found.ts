@@ -12,70 +12,94 @@ interface UnsupportedEndpoint {
 
 const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
   {
-    methods: /^(?:GET|HEAD)$/, path: /^\/v1\/videos$/,
-    instead: 'Videos are not listed: their provider would list those of every key. Keep the id that each POST '
-      + '/v1/videos answers, and GET /v1/videos/{id}.',
+    methods: /^(?:GET|HEAD)$/,
+    path: /^\/v1\/videos$/,
+    instead:
+      'Videos are not listed: their provider would list those of every key. Keep the id that each POST ' +
+      '/v1/videos answers, and GET /v1/videos/{id}.',
   },
   {
-    methods: /^POST$/, path: /^\/v1\/videos\/[^/]+\/remix$/,
-    instead: 'Videos are not remixed here. Make a new one with POST /v1/videos, with a picture of the first as '
-      + '"input_reference" where the model takes images.',
+    methods: /^POST$/,
+    path: /^\/v1\/videos\/[^/]+\/remix$/,
+    instead:
+      'Videos are not remixed here. Make a new one with POST /v1/videos, with a picture of the first as ' +
+      '"input_reference" where the model takes images.',
   },
   {
-    methods: /^POST$/, path: /^\/v1\/videos\/(?:edits|extensions)$/,
+    methods: /^POST$/,
+    path: /^\/v1\/videos\/(?:edits|extensions)$/,
     instead: 'Videos are not edited or extended here. Make a new one with POST /v1/videos.',
   },
   {
-    methods: /./, path: /^\/v1\/videos\/characters(?:\/[^/]+)?$/,
-    instead: 'Characters are kept at the provider, where they would belong to every key. Describe them in the prompt '
-      + 'of POST /v1/videos.',
+    methods: /./,
+    path: /^\/v1\/videos\/characters(?:\/[^/]+)?$/,
+    instead:
+      'Characters are kept at the provider, where they would belong to every key. Describe them in the prompt ' +
+      'of POST /v1/videos.',
   },
   {
-    methods: /^(?:GET|HEAD)$/, path: /^\/v1\/conversations$/,
-    instead: 'Conversations are not listed: their provider would list those of every key. Keep the id that each POST '
-      + '/v1/conversations answers, and GET /v1/conversations/{id}.',
+    methods: /^(?:GET|HEAD)$/,
+    path: /^\/v1\/conversations$/,
+    instead:
+      'Conversations are not listed: their provider would list those of every key. Keep the id that each POST ' +
+      '/v1/conversations answers, and GET /v1/conversations/{id}.',
   },
   {
-    methods: /^POST$/, path: /^\/v1\/images\/(?:edits|variations)$/,
+    methods: /^POST$/,
+    path: /^\/v1\/images\/(?:edits|variations)$/,
     instead: 'Images are generated only: POST /v1/images/generations.',
   },
   {
-    methods: /./, path: /^\/v1\/(?:messages\/)?batches(?:\/.*)?$/,
-    instead: 'Batches are not taken: send each call of a batch by itself, as many at a time as the key may have in '
-      + 'flight.',
+    methods: /./,
+    path: /^\/v1\/(?:messages\/)?batches(?:\/.*)?$/,
+    instead:
+      'Batches are not taken: send each call of a batch by itself, as many at a time as the key may have in ' +
+      'flight.',
   },
   {
-    methods: /./, path: /^\/v1\/(?:files|uploads|containers|skills)(?:\/.*)?$/,
-    instead: 'Files are not kept at the provider, where they would belong to every key: send their content in the '
-      + 'message itself, in base64.',
+    methods: /./,
+    path: /^\/v1\/(?:files|uploads|containers|skills)(?:\/.*)?$/,
+    instead:
+      'Files are not kept at the provider, where they would belong to every key: send their content in the ' +
+      'message itself, in base64.',
   },
   {
-    methods: /./, path: /^\/v1\/moderations$/,
-    instead: 'There is no moderation endpoint: ask a chat model to classify the text, or call your provider\'s '
-      + 'moderation directly.',
+    methods: /./,
+    path: /^\/v1\/moderations$/,
+    instead:
+      "There is no moderation endpoint: ask a chat model to classify the text, or call your provider's " +
+      'moderation directly.',
   },
   {
-    methods: /./, path: /^\/v1\/(?:audio\/.*|realtime(?:\/.*)?)$/,
-    instead: 'Audio is not served, because its price cannot be bounded beforehand: transcribe and speak outside of '
-      + 'the gateway, and send the text.',
+    methods: /./,
+    path: /^\/v1\/(?:audio\/.*|realtime(?:\/.*)?)$/,
+    instead:
+      'Audio is not served, because its price cannot be bounded beforehand: transcribe and speak outside of ' +
+      'the gateway, and send the text.',
   },
   {
-    methods: /./, path: /^\/v1\/(?:engines\/[^/]+\/)?completions$/,
+    methods: /./,
+    path: /^\/v1\/(?:engines\/[^/]+\/)?completions$/,
     instead: 'Legacy completions are not served: send the prompt as a user message to POST /v1/chat/completions.',
   },
   {
-    methods: /./, path: /^\/v1\/complete$/,
+    methods: /./,
+    path: /^\/v1\/complete$/,
     instead: 'Text completions are not served: send the prompt as a user message to POST /v1/messages.',
   },
   {
-    methods: /./, path: /^\/v1\/(?:assistants|threads)(?:\/.*)?$/,
-    instead: 'Assistants and threads are not served: keep conversations with POST /v1/conversations, where a provider '
-      + 'offers it, and name them in POST /v1/responses.',
+    methods: /./,
+    path: /^\/v1\/(?:assistants|threads)(?:\/.*)?$/,
+    instead:
+      'Assistants and threads are not served: keep conversations with POST /v1/conversations, where a provider ' +
+      'offers it, and name them in POST /v1/responses.',
   },
   {
-    methods: /./, path: /^\/v1\/(?:vector_stores|fine_tuning|evals)(?:\/.*)?$/,
-    instead: 'What the provider stores would belong to every key, so that it is not offered: keep documents on your '
-      + 'side, and send them with each call.',
+    methods: /./,
+    path: /^\/v1\/(?:vector_stores|fine_tuning|evals)(?:\/.*)?$/,
+    instead:
+      'What the provider stores would belong to every key, so that it is not offered: keep documents on your ' +
+      'side, and send them with each call.',
   },
 ];
 
@@ -89,8 +113,12 @@ const NO_UPGRADE = { upgrade: 'HTTP/1.1', connection: 'upgrade, close' };
 export function notFound(method: string, url: string, upgrade?: string): GatewayError {
   const { path } = splitUrl(url);
   if (path === PATHS.responses.path && upgrade?.toLowerCase() === 'websocket')
-    return new GatewayError('upgrade_required', 'Responses are not served over a WebSocket. POST /v1/responses with '
-      + '"stream": true answers with server-sent events.', { headers: NO_UPGRADE });
+    return new GatewayError(
+      'upgrade_required',
+      'Responses are not served over a WebSocket. POST /v1/responses with ' +
+        '"stream": true answers with server-sent events.',
+      { headers: NO_UPGRADE },
+    );
   const instead = UNSUPPORTED.find((row) => row.methods.test(method) && row.path.test(path))?.instead;
   if (instead !== undefined) return new GatewayError('not_found', instead);
   const allowed = allowedMethods(path);
@@ -100,11 +128,16 @@ export function notFound(method: string, url: string, upgrade?: string): Gateway
     });
   // not a 404, whose text clients hide, as if the model were missing
   if (path.startsWith('/v1/v1/'))
-    return new GatewayError('invalid_request', 'The path has /v1 twice: the base URL given to the SDK must not have /v1'
-      + ' where the SDK adds it (OpenAI: with /v1, Anthropic: without).');
+    return new GatewayError(
+      'invalid_request',
+      'The path has /v1 twice: the base URL given to the SDK must not have /v1' +
+        ' where the SDK adds it (OpenAI: with /v1, Anthropic: without).',
+    );
   const nothing = `There is nothing at ${method} ${path.slice(0, 200)}.`;
   if (allowedMethods(`/v1${path}`).length > 0)
-    return new GatewayError('not_found',
-      `${nothing} The path lacks /v1: the base URL given to OpenAI's SDK must end in /v1.`);
+    return new GatewayError(
+      'not_found',
+      `${nothing} The path lacks /v1: the base URL given to OpenAI's SDK must end in /v1.`,
+    );
   return new GatewayError('not_found', nothing);
 }

@@ -18,12 +18,17 @@ export interface ErrorReply {
 const ANTHROPIC_OVERLOADED = 529;
 /** The error types of Anthropic's API that are forwarded as the provider sent them. */
 const ANTHROPIC_TYPES: ReadonlySet<string> = new Set([
-  'invalid_request_error', 'request_too_large', 'not_found_error', 'permission_error', 'conflict_error',
+  'invalid_request_error',
+  'request_too_large',
+  'not_found_error',
+  'permission_error',
+  'conflict_error',
   'timeout_error',
 ]);
 
 const ANTHROPIC_TYPES_BY_STATUS: ReadonlyMap<number, string> = new Map([
-  [404, 'not_found_error'], [413, 'request_too_large'],
+  [404, 'not_found_error'],
+  [413, 'request_too_large'],
 ]);
 
 /**
@@ -36,8 +41,9 @@ const ANTHROPIC_TARGET = /^(?:https?:\/\/[^/]*)?\/v1(?:\/v1)?\/messages(?:[/?#]|
 
 /** Paths of Google's API. Below /v1, only its methods differ from other dialects' paths. */
 const GEMINI_TARGET = new RegExp(
-  '^(?:https?://[^/]*)?/(?:v1(?:beta|alpha)(?:[/?#]|$)'
-  + '|v1/models/[^?#]*:(?:generateContent|streamGenerateContent|countTokens)(?:[?#]|$))', 'i',
+  '^(?:https?://[^/]*)?/(?:v1(?:beta|alpha)(?:[/?#]|$)' +
+    '|v1/models/[^?#]*:(?:generateContent|streamGenerateContent|countTokens)(?:[?#]|$))',
+  'i',
 );
 
 /** The dialect of the response to a request target, in every form of the target that finds the same route. */
@@ -91,7 +97,7 @@ function dialectError(error: GatewayError, row: ErrorRow, dialect: Dialect, requ
   const { provider, param } = error.details;
   return {
     message: error.message,
-    type: dialect === 'Anthropic' ? anthropicType(provider, row) : provider?.type ?? row.openaiType,
+    type: dialect === 'Anthropic' ? anthropicType(provider, row) : (provider?.type ?? row.openaiType),
     code: provider?.code === undefined ? row.openaiCode : provider.code,
     param: param ?? null,
     requestId,

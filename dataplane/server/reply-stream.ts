@@ -37,7 +37,9 @@ class Reply implements ClientReply {
   constructor(response: ServerResponse, options: Required<ReplyOptions>) {
     this.#response = response;
     this.#options = options;
-    response.on('error', () => { /* 'close' follows */ });
+    response.on('error', () => {
+      /* 'close' follows */
+    });
   }
 
   /** True if the connection has closed or the response is finished: Node destroys the response in both cases. */
@@ -46,7 +48,7 @@ class Reply implements ClientReply {
   }
 
   get left(): AbortSignal {
-    return this.#left ??= leftBeforeEnd(this.#response);
+    return (this.#left ??= leftBeforeEnd(this.#response));
   }
 
   send(status: number, headers: Readonly<Record<string, string>>, body: Uint8Array): void {
@@ -103,7 +105,9 @@ class Reply implements ClientReply {
 /** Aborts when the client leaves before the response's end. */
 export function leftBeforeEnd(response: ServerResponse): AbortSignal {
   const left = new AbortController();
-  const check = (): void => { if (!response.writableFinished) left.abort(); };
+  const check = (): void => {
+    if (!response.writableFinished) left.abort();
+  };
   if (response.destroyed) check();
   else response.on('close', check);
   return left.signal;

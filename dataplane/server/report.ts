@@ -23,9 +23,16 @@ export function report({ telemetry, clock }: ServerDeps, request: FastifyRequest
     stream: false,
     httpStatus,
     errorCode: failure?.code,
-    ...failure && { errorMessage: gatewayMessage(failure), exceededLimitNanoUsd: failure.details.exceededLimitNanoUsd },
+    ...(failure && {
+      errorMessage: gatewayMessage(failure),
+      exceededLimitNanoUsd: failure.details.exceededLimitNanoUsd,
+    }),
     key: key && {
-      uid: key.uid, namespace: key.namespace, name: key.name, prefix: key.prefix, account: key.account,
+      uid: key.uid,
+      namespace: key.namespace,
+      name: key.name,
+      prefix: key.prefix,
+      account: key.account,
     },
     model: undefined,
     group: request.caller?.key.group,

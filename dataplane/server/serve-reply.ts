@@ -15,7 +15,8 @@ const CLIENT_CLOSED_REQUEST = 499;
 
 /** Makes a route handler. `serve` sends the response, and resolves with the status. */
 export function serveReply<Route extends RouteGenericInterface>(
-  deps: ServerDeps, serve: (request: FastifyRequest<Route>, reply: ClientReply) => Promise<number>,
+  deps: ServerDeps,
+  serve: (request: FastifyRequest<Route>, reply: ClientReply) => Promise<number>,
 ) {
   return async (request: FastifyRequest<Route>, answer: FastifyReply): Promise<void> => {
     answer.hijack();

@@ -46,10 +46,11 @@ export async function listenTls(server: Server, listen: ListenAddress, material:
   return {
     port,
     renew: (renewed) => tls.setSecureContext(contextOf(renewed)),
-    close: () => new Promise((resolve) => {
-      tls.close(() => resolve());
-      for (const socket of open) socket.destroy();
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        tls.close(() => resolve());
+        for (const socket of open) socket.destroy();
+      }),
   };
 }
 

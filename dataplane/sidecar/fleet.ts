@@ -41,7 +41,10 @@ export function connectFleet({ url }: FleetConnectionOptions): FleetConnection {
   let pool = openPool(address, trusted);
   const retire = (old: Pool): void => {
     // the pool waits for its requests, which report failures to their handlers
-    const done = old.close().catch(() => undefined).finally(() => closing.delete(done));
+    const done = old
+      .close()
+      .catch(() => undefined)
+      .finally(() => closing.delete(done));
     closing.add(done);
   };
   return {
@@ -76,7 +79,7 @@ function openPool({ origin }: BaseAddress, authorities: string | undefined): Poo
       timeout: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       keepAliveInitialDelay: TCP_KEEP_ALIVE_AFTER_MS,
-      ...authorities === undefined ? {} : { ca: authorities },
+      ...(authorities === undefined ? {} : { ca: authorities }),
     },
   });
 }

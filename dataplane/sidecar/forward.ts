@@ -48,7 +48,9 @@ const RETRY_AFTER_MS = [50, 200, 500, 1000, 2000] as const;
 
 /** Resolves when the response has been written or abandoned. Never rejects. */
 export async function forward(
-  deps: ForwardDeps, request: IncomingMessage, response: ServerResponse,
+  deps: ForwardDeps,
+  request: IncomingMessage,
+  response: ServerResponse,
 ): Promise<ForwardResult> {
   const page = foreignPage(request.headers, deps.ownHost);
   if (page !== undefined) return refuse(request, response, { result: 'refused', error: pageRefused(page) });
@@ -60,9 +62,12 @@ export async function forward(
   response.on('close', () => leaving.abort());
   const outcome = await attempt(deps, { request, response, path }, leaving.signal);
   switch (outcome.kind) {
-    case 'Answered': return { result: 'answered' };
-    case 'Left': return { result: 'left' };
-    case 'Cut': return { result: 'cut', error: outcome.error };
+    case 'Answered':
+      return { result: 'answered' };
+    case 'Left':
+      return { result: 'left' };
+    case 'Cut':
+      return { result: 'cut', error: outcome.error };
     case 'NoConnection':
       return refuse(request, response, { result: 'unreachable', cause: outcome.error, error: unreachable() });
     case 'Broken':
@@ -127,21 +132,27 @@ interface Sending {
 }
 
 function send(
-  { fleet, key, observe }: ForwardDeps, { request, response, path }: Call, { body, signal }: Sending,
+  { fleet, key, observe }: ForwardDeps,
+  { request, response, path }: Call,
+  { body, signal }: Sending,
 ): Promise<ExchangeOutcome> {
   const exchange = new ProxyExchange({
-    response, signal,
+    response,
+    signal,
     onHead: observe.head,
     onBytes: (bytes) => observe.bytes('to_app', bytes),
   });
   if (signal.aborted) return exchange.outcome;
-  fleet.dispatch({
-    method: request.method ?? 'GET',
-    path: joinPath(fleet.address, path),
-    // the key may have been replaced since the previous attempt
-    headers: fleetRequestHeaders(request.rawHeaders, key.current.header ?? ''),
-    body: asUndiciBody(body),
-  }, exchange);
+  fleet.dispatch(
+    {
+      method: request.method ?? 'GET',
+      path: joinPath(fleet.address, path),
+      // the key may have been replaced since the previous attempt
+      headers: fleetRequestHeaders(request.rawHeaders, key.current.header ?? ''),
+      body: asUndiciBody(body),
+    },
+    exchange,
+  );
   return exchange.outcome;
 }
 

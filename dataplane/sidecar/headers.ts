@@ -6,13 +6,27 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 const HOP_BY_HOP = [
-  'connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'http2-settings',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
 ];
 const NOT_TO_APP: ReadonlySet<string> = new Set(HOP_BY_HOP);
 const NOT_TO_FLEET: ReadonlySet<string> = new Set([
-  ...HOP_BY_HOP, 'host', 'expect',
+  ...HOP_BY_HOP,
+  'host',
+  'expect',
   // any credentials of the app: the sidecar's key replaces them
-  'authorization', 'proxy-authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'cookie',
+  'authorization',
+  'proxy-authorization',
+  'x-api-key',
+  'api-key',
+  'x-goog-api-key',
+  'cookie',
 ]);
 
 /** Both lists alternate names and values: `rawHeaders` as from Node, the result as for undici. */
@@ -31,8 +45,10 @@ export function fleetRequestHeaders(rawHeaders: readonly string[], authorization
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The response's headers for the app. @param mayHaveTrailers keeps the header that announces trailers */
-export function appResponseHeaders(headers: AnswerHeaders, mayHaveTrailers: boolean): Record<string,
-  | string | string[]> {
+export function appResponseHeaders(
+  headers: AnswerHeaders,
+  mayHaveTrailers: boolean,
+): Record<string, string | string[]> {
   const { connection } = headers;
   const ofConnection = connection === undefined ? NO_OPTIONS : optionsOf(connection);
   const kept: Record<string, string | string[]> = {};
@@ -56,7 +72,12 @@ function namedByConnection(rawHeaders: readonly string[]): ReadonlySet<string> {
 
 function optionsOf(connection: string | readonly string[]): ReadonlySet<string> {
   const list = typeof connection === 'string' ? connection : connection.join(',');
-  return new Set(list.toLowerCase().split(',').map((option) => option.trim()));
+  return new Set(
+    list
+      .toLowerCase()
+      .split(',')
+      .map((option) => option.trim()),
+  );
 }
 
 /** The path and query of a request target; undefined if it has none, such as `*`. */
@@ -79,7 +100,7 @@ const OWN_SITES: ReadonlySet<string> = new Set(['none', 'same-origin']);
 export function foreignPage(headers: IncomingHttpHeaders, ownHost: string): string | undefined {
   const { host, origin, 'sec-fetch-site': site } = headers;
   if (host !== undefined && !LOOPBACK_HOST.test(host) && host.replace(/:\d+$/, '') !== ownHost)
-    return 'its Host is not the sidecar\'s address';
+    return "its Host is not the sidecar's address";
   if (origin !== undefined && origin !== `http://${host}`) return 'it has the Origin of a web page';
   if (site !== undefined && !OWN_SITES.has(site)) return 'a web page of another site sent it';
   return undefined;

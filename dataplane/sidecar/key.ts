@@ -30,8 +30,12 @@ export function createMountedKey(path: string): MountedKey {
   let current = stateOf(undefined, path);
   let changes = 0;
   return {
-    get current() { return current; },
-    get changes() { return changes; },
+    get current() {
+      return current;
+    },
+    get changes() {
+      return changes;
+    },
     take(text) {
       const before = current.header;
       current = stateOf(text, path);
@@ -43,7 +47,7 @@ export function createMountedKey(path: string): MountedKey {
 function stateOf(text: string | undefined, path: string): LoadedKey {
   const without = (problem: string): LoadedKey => ({ header: undefined, problem: `the file ${path} ${problem}` });
   if (text === undefined)
-    return without('is not there or cannot be read; it is the entry apiKey of the ApiKey\'s Secret');
+    return without("is not there or cannot be read; it is the entry apiKey of the ApiKey's Secret");
   const key = text.trim();
   if (key === '') return without('is empty');
   if (!KEY.test(key)) return without('holds no key of the gateway, which begins with sk- and has no spaces');

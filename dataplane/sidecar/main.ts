@@ -50,7 +50,13 @@ export async function openSidecar(settings: SidecarConfig): Promise<RunningSidec
   const admin = started.adopt(adminOf(settings, { key, metrics, state }), (each) => each.close());
   const adminPort = await admin.listen(settings.admin.host, settings.admin.port);
   const sidecar = await startSidecar({
-    fleet, key, metrics, log, listen, clock: SYSTEM_CLOCK, random: Math.random,
+    fleet,
+    key,
+    metrics,
+    log,
+    listen,
+    clock: SYSTEM_CLOCK,
+    random: Math.random,
   });
   const running = started.move();
   return {
@@ -80,7 +86,7 @@ async function watchFiles(settings: SidecarConfig, fleet: FleetConnection, key: 
       else if (key.changes > changes) log.info('another key is in use now');
       if (caFile === undefined) return;
       if (authorities === undefined)
-        log.warn({ file: caFile }, 'the fleet\'s authorities cannot be read; the previous ones stay trusted');
+        log.warn({ file: caFile }, "the fleet's authorities cannot be read; the previous ones stay trusted");
       else fleet.trust(authorities);
     },
   });

@@ -11,8 +11,11 @@ import type { MountedKey } from './key.ts';
 export interface SidecarMetrics {
   readonly registry: Registry;
   begun(): void;
-  ended(request: { readonly result: RequestResult; readonly status:
-    | number | undefined; readonly durationMs: number }): void;
+  ended(request: {
+    readonly result: RequestResult;
+    readonly status: number | undefined;
+    readonly durationMs: number;
+  }): void;
   firstByte(durationMs: number): void;
   readonly retried: () => void;
   readonly bytes: (direction: 'to_fleet' | 'to_app', bytes: number) => void;

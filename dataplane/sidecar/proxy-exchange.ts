@@ -17,8 +17,7 @@ import type { AnswerHeaders } from './headers.ts';
  * off. Left: the app closed its connection first.
  */
 export type ExchangeOutcome =
-  | { readonly kind: 'Answered' | 'Left' }
-  | { readonly kind: 'NoConnection' | 'Broken' | 'Cut'; readonly error: Error };
+  { readonly kind: 'Answered' | 'Left' } | { readonly kind: 'NoConnection' | 'Broken' | 'Cut'; readonly error: Error };
 
 export interface ProxyExchangeOptions {
   readonly response: ServerResponse;
@@ -65,7 +64,9 @@ export class ProxyExchange implements Dispatcher.DispatchHandler {
     response.writeHead(status, head);
     // the first event of a stream may take a while
     response.flushHeaders();
-    response.on('drain', () => { if (controller.paused) controller.resume(); });
+    response.on('drain', () => {
+      if (controller.paused) controller.resume();
+    });
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {

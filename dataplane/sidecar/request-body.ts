@@ -37,7 +37,9 @@ export class StreamedRequestBody implements AsyncIterableIterator<Buffer, undefi
     if (this.#begun) this.#message.resume();
   }
 
-  [Symbol.asyncIterator](): this { return this; }
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
 
   /** Returns the next chunk. Rejects if the app aborts its request. */
   async next(): Promise<Read> {

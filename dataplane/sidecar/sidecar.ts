@@ -57,19 +57,28 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
     metrics.begun();
     void serve(options, { request, response, begunMs }).finally(end);
   };
-  const server = createServer({
-    keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout:
-      HEADERS_TIMEOUT_MS, requestTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES, noDelay: true,
-  }, onRequest);
-  server.on('clientError', (error, socket) => { if (socket instanceof Socket)
-    refuseMalformed(error, socket, newRequestId()); });
+  const server = createServer(
+    {
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: 0,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      noDelay: true,
+    },
+    onRequest,
+  );
+  server.on('clientError', (error, socket) => {
+    if (socket instanceof Socket) refuseMalformed(error, socket, newRequestId());
+  });
   serveExpectations(server, onRequest);
   const port = await listenOn(server, listen);
   return {
     port,
     async drain() {
       draining = true;
-      const closed = new Promise<void>((resolve) => { server.close(() => resolve()); });
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
       await inFlight.ended();
       server.closeAllConnections();
       await Promise.all([closed, options.fleet.close()]);
@@ -87,12 +96,21 @@ interface Served {
 async function serve(options: SidecarOptions, { request, response, begunMs }: Served): Promise<void> {
   const { fleet, key, metrics, log, clock, random } = options;
   const sinceMs = (): number => clock.monotonicMs() - begunMs;
-  const closed = new Promise<void>((resolve) => { response.on('close', resolve); });
-  const forwarded = await forward({
-    fleet, key, random, ownHost: options.listen.host,
-    wait: (ms, signal) => delay(ms, undefined, { signal }).catch(() => undefined),
-    observe: { head: () => metrics.firstByte(sinceMs()), retried: metrics.retried, bytes: metrics.bytes },
-  }, request, response);
+  const closed = new Promise<void>((resolve) => {
+    response.on('close', resolve);
+  });
+  const forwarded = await forward(
+    {
+      fleet,
+      key,
+      random,
+      ownHost: options.listen.host,
+      wait: (ms, signal) => delay(ms, undefined, { signal }).catch(() => undefined),
+      observe: { head: () => metrics.firstByte(sinceMs()), retried: metrics.retried, bytes: metrics.bytes },
+    },
+    request,
+    response,
+  );
   if (!response.closed) await closed;
   const status = response.headersSent ? response.statusCode : undefined;
   metrics.ended({ result: forwarded.result, status, durationMs: sinceMs() });
@@ -102,13 +120,16 @@ async function serve(options: SidecarOptions, { request, response, begunMs }: Se
 
 /** Logs only the error's code and message, because its other properties may contain what was sent. */
 function writeLog(
-  log: SidecarOptions['log'], { result, error, requestId }: ForwardResult, call: Readonly<Record<string, unknown>>,
+  log: SidecarOptions['log'],
+  { result, error, requestId }: ForwardResult,
+  call: Readonly<Record<string, unknown>>,
 ): void {
   const code = error && 'code' in error ? String(error.code) : undefined;
   const line = {
-    ...call, result,
-    ...requestId === undefined ? {} : { request_id: requestId },
-    ...error ? { error: code ?? error.name, message: error.message } : {},
+    ...call,
+    result,
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...(error ? { error: code ?? error.name, message: error.message } : {}),
   };
   if (result === 'answered' || result === 'left') log.debug(line, 'request');
   else log.warn(line, 'the fleet did not respond to a request');

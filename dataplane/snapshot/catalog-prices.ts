@@ -12,8 +12,10 @@ export function pricesOf({ models, sheets }: Pick<PriceCatalog, 'models' | 'shee
 /** True if a proxy that knows only ratios would misread this price. */
 export function isSheet(price: Price): boolean {
   const { contextTiers, serviceTiers, regions, channelPrices, channelRates, perImage } = price;
-  return [price.usdPerMillion, price.perUse, price.perSecondNanoUsd].some((part) => part !== undefined)
-    || [contextTiers, serviceTiers, regions, channelPrices, channelRates, perImage].some((list) => list.length > 0);
+  return (
+    [price.usdPerMillion, price.perUse, price.perSecondNanoUsd].some((part) => part !== undefined) ||
+    [contextTiers, serviceTiers, regions, channelPrices, channelRates, perImage].some((list) => list.length > 0)
+  );
 }
 
 /** True if the price differs on the channel. `id`: "route/channel". */
@@ -23,7 +25,8 @@ export function hasOwnPrice({ channelPrices, channelRates }: Price, id: string):
 
 /** The price on a channel, and what multiplies all of it. Undefined: on any channel without a price of its own. */
 export function priceOn(
-  price: Price, id: string | undefined,
+  price: Price,
+  id: string | undefined,
 ): { readonly price: Price; readonly multiplierE9: bigint | undefined } {
   const own = price.channelRates.find(({ channel }) => channel === id);
   const multiplierE9 = price.channelPrices.find(({ name }) => name === id)?.multiplierE9;

@@ -5,7 +5,7 @@
 // source: discovery.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 
 /**
  * The part of Envoy's incremental xDS that operator and proxies use. The names of service and package, and all field
@@ -73,11 +73,11 @@ export interface Node {
 function createBaseDeltaDiscoveryRequest(): DeltaDiscoveryRequest {
   return {
     node: undefined,
-    typeUrl: "",
+    typeUrl: '',
     resourceNamesSubscribe: [],
     resourceNamesUnsubscribe: [],
     initialResourceVersions: {},
-    responseNonce: "",
+    responseNonce: '',
     errorDetail: undefined,
   };
 }
@@ -87,7 +87,7 @@ export const DeltaDiscoveryRequest: MessageFns<DeltaDiscoveryRequest> = {
     if (message.node !== undefined) {
       Node.encode(message.node, writer.uint32(10).fork()).join();
     }
-    if (message.typeUrl !== "") {
+    if (message.typeUrl !== '') {
       writer.uint32(18).string(message.typeUrl);
     }
     for (const v of message.resourceNamesSubscribe) {
@@ -97,10 +97,12 @@ export const DeltaDiscoveryRequest: MessageFns<DeltaDiscoveryRequest> = {
       writer.uint32(34).string(v!);
     }
     globalThis.Object.entries(message.initialResourceVersions).forEach(([key, value]: [string, string]) => {
-      DeltaDiscoveryRequest_InitialResourceVersionsEntry.encode({ key: key as any, value }, writer.uint32(42).fork())
-        .join();
+      DeltaDiscoveryRequest_InitialResourceVersionsEntry.encode(
+        { key: key as any, value },
+        writer.uint32(42).fork(),
+      ).join();
     });
-    if (message.responseNonce !== "") {
+    if (message.responseNonce !== '') {
       writer.uint32(50).string(message.responseNonce);
     }
     if (message.errorDetail !== undefined) {
@@ -113,7 +115,7 @@ export const DeltaDiscoveryRequest: MessageFns<DeltaDiscoveryRequest> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -195,83 +197,82 @@ export const DeltaDiscoveryRequest: MessageFns<DeltaDiscoveryRequest> = {
 };
 
 function createBaseDeltaDiscoveryRequest_InitialResourceVersionsEntry(): DeltaDiscoveryRequest_InitialResourceVersionsEntry {
-  return { key: "", value: "" };
+  return { key: '', value: '' };
 }
 
-export const DeltaDiscoveryRequest_InitialResourceVersionsEntry: MessageFns<
-  DeltaDiscoveryRequest_InitialResourceVersionsEntry
-> = {
-  encode(
-    message: DeltaDiscoveryRequest_InitialResourceVersionsEntry,
-    writer: BinaryWriter = new BinaryWriter(),
-  ): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.value !== "") {
-      writer.uint32(18).string(message.value);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): DeltaDiscoveryRequest_InitialResourceVersionsEntry {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDeltaDiscoveryRequest_InitialResourceVersionsEntry() as any;
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.key = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.value = reader.string();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
+export const DeltaDiscoveryRequest_InitialResourceVersionsEntry: MessageFns<DeltaDiscoveryRequest_InitialResourceVersionsEntry> =
+  {
+    encode(
+      message: DeltaDiscoveryRequest_InitialResourceVersionsEntry,
+      writer: BinaryWriter = new BinaryWriter(),
+    ): BinaryWriter {
+      if (message.key !== '') {
+        writer.uint32(10).string(message.key);
       }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-};
+      if (message.value !== '') {
+        writer.uint32(18).string(message.value);
+      }
+      return writer;
+    },
+
+    decode(input: BinaryReader | Uint8Array, length?: number): DeltaDiscoveryRequest_InitialResourceVersionsEntry {
+      const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+      const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+      if (previousRecursionDepth >= 100) {
+        throw new globalThis.Error('protobuf decode recursion limit exceeded');
+      }
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+      try {
+        const end = length === undefined ? reader.len : reader.pos + length;
+        const message = createBaseDeltaDiscoveryRequest_InitialResourceVersionsEntry() as any;
+        while (reader.pos < end) {
+          const tag = reader.uint32();
+          switch (tag >>> 3) {
+            case 1: {
+              if (tag !== 10) {
+                break;
+              }
+
+              message.key = reader.string();
+              continue;
+            }
+            case 2: {
+              if (tag !== 18) {
+                break;
+              }
+
+              message.value = reader.string();
+              continue;
+            }
+          }
+          if ((tag & 7) === 4 || tag === 0) {
+            break;
+          }
+          reader.skip(tag & 7);
+        }
+        return message;
+      } finally {
+        (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+      }
+    },
+  };
 
 function createBaseDeltaDiscoveryResponse(): DeltaDiscoveryResponse {
-  return { systemVersionInfo: "", resources: [], typeUrl: "", nonce: "", removedResources: [] };
+  return { systemVersionInfo: '', resources: [], typeUrl: '', nonce: '', removedResources: [] };
 }
 
 export const DeltaDiscoveryResponse: MessageFns<DeltaDiscoveryResponse> = {
   encode(message: DeltaDiscoveryResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.systemVersionInfo !== "") {
+    if (message.systemVersionInfo !== '') {
       writer.uint32(10).string(message.systemVersionInfo);
     }
     for (const v of message.resources) {
       writer.uint32(18).bytes(v!);
     }
-    if (message.typeUrl !== "") {
+    if (message.typeUrl !== '') {
       writer.uint32(34).string(message.typeUrl);
     }
-    if (message.nonce !== "") {
+    if (message.nonce !== '') {
       writer.uint32(42).string(message.nonce);
     }
     for (const v of message.removedResources) {
@@ -284,7 +285,7 @@ export const DeltaDiscoveryResponse: MessageFns<DeltaDiscoveryResponse> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -347,18 +348,18 @@ export const DeltaDiscoveryResponse: MessageFns<DeltaDiscoveryResponse> = {
 };
 
 function createBaseResource(): Resource {
-  return { version: "", resource: undefined, name: "" };
+  return { version: '', resource: undefined, name: '' };
 }
 
 export const Resource: MessageFns<Resource> = {
   encode(message: Resource, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.version !== "") {
+    if (message.version !== '') {
       writer.uint32(10).string(message.version);
     }
     if (message.resource !== undefined) {
       Any.encode(message.resource, writer.uint32(18).fork()).join();
     }
-    if (message.name !== "") {
+    if (message.name !== '') {
       writer.uint32(26).string(message.name);
     }
     return writer;
@@ -368,7 +369,7 @@ export const Resource: MessageFns<Resource> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -415,12 +416,12 @@ export const Resource: MessageFns<Resource> = {
 };
 
 function createBaseAny(): Any {
-  return { typeUrl: "", value: new Uint8Array(0) };
+  return { typeUrl: '', value: new Uint8Array(0) };
 }
 
 export const Any: MessageFns<Any> = {
   encode(message: Any, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.typeUrl !== "") {
+    if (message.typeUrl !== '') {
       writer.uint32(10).string(message.typeUrl);
     }
     if (message.value.length !== 0) {
@@ -433,7 +434,7 @@ export const Any: MessageFns<Any> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -472,7 +473,7 @@ export const Any: MessageFns<Any> = {
 };
 
 function createBaseStatus(): Status {
-  return { code: 0, message: "", details: [] };
+  return { code: 0, message: '', details: [] };
 }
 
 export const Status: MessageFns<Status> = {
@@ -480,7 +481,7 @@ export const Status: MessageFns<Status> = {
     if (message.code !== 0) {
       writer.uint32(8).int32(message.code);
     }
-    if (message.message !== "") {
+    if (message.message !== '') {
       writer.uint32(18).string(message.message);
     }
     for (const v of message.details) {
@@ -493,7 +494,7 @@ export const Status: MessageFns<Status> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -540,18 +541,18 @@ export const Status: MessageFns<Status> = {
 };
 
 function createBaseNode(): Node {
-  return { id: "", cluster: "", userAgentName: "" };
+  return { id: '', cluster: '', userAgentName: '' };
 }
 
 export const Node: MessageFns<Node> = {
   encode(message: Node, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.id !== "") {
+    if (message.id !== '') {
       writer.uint32(10).string(message.id);
     }
-    if (message.cluster !== "") {
+    if (message.cluster !== '') {
       writer.uint32(18).string(message.cluster);
     }
-    if (message.userAgentName !== "") {
+    if (message.userAgentName !== '') {
       writer.uint32(50).string(message.userAgentName);
     }
     return writer;
@@ -561,7 +562,7 @@ export const Node: MessageFns<Node> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {

@@ -5,7 +5,7 @@
 // source: fleet.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 
 /** What operator and proxies, and operators among themselves, tell each other beside xDS. */
 
@@ -22,11 +22,9 @@ export interface Refusal {
   readonly connectError: string;
 }
 
-export interface RefusalReceipt {
-}
+export interface RefusalReceipt {}
 
-export interface DigestReceipt {
-}
+export interface DigestReceipt {}
 
 /** A stream's first digests hold everything, later ones what has changed. Until everything is told, connected is 0. */
 export interface AcknowledgementDigest {
@@ -82,7 +80,7 @@ export const RefusalReport: MessageFns<RefusalReport> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -113,21 +111,21 @@ export const RefusalReport: MessageFns<RefusalReport> = {
 };
 
 function createBaseRefusal(): Refusal {
-  return { route: "", channel: "", status: 0, connectError: "" };
+  return { route: '', channel: '', status: 0, connectError: '' };
 }
 
 export const Refusal: MessageFns<Refusal> = {
   encode(message: Refusal, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.route !== "") {
+    if (message.route !== '') {
       writer.uint32(10).string(message.route);
     }
-    if (message.channel !== "") {
+    if (message.channel !== '') {
       writer.uint32(18).string(message.channel);
     }
     if (message.status !== 0) {
       writer.uint32(24).uint32(message.status);
     }
-    if (message.connectError !== "") {
+    if (message.connectError !== '') {
       writer.uint32(34).string(message.connectError);
     }
     return writer;
@@ -137,7 +135,7 @@ export const Refusal: MessageFns<Refusal> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -204,7 +202,7 @@ export const RefusalReceipt: MessageFns<RefusalReceipt> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -239,7 +237,7 @@ export const DigestReceipt: MessageFns<DigestReceipt> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -262,12 +260,12 @@ export const DigestReceipt: MessageFns<DigestReceipt> = {
 };
 
 function createBaseAcknowledgementDigest(): AcknowledgementDigest {
-  return { replica: "", connected: 0, objects: [], refusals: [] };
+  return { replica: '', connected: 0, objects: [], refusals: [] };
 }
 
 export const AcknowledgementDigest: MessageFns<AcknowledgementDigest> = {
   encode(message: AcknowledgementDigest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.replica !== "") {
+    if (message.replica !== '') {
       writer.uint32(10).string(message.replica);
     }
     if (message.connected !== 0) {
@@ -286,7 +284,7 @@ export const AcknowledgementDigest: MessageFns<AcknowledgementDigest> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -341,15 +339,15 @@ export const AcknowledgementDigest: MessageFns<AcknowledgementDigest> = {
 };
 
 function createBaseObjectDigest(): ObjectDigest {
-  return { id: "", version: "", waiting: 0, rejected: [] };
+  return { id: '', version: '', waiting: 0, rejected: [] };
 }
 
 export const ObjectDigest: MessageFns<ObjectDigest> = {
   encode(message: ObjectDigest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.id !== "") {
+    if (message.id !== '') {
       writer.uint32(10).string(message.id);
     }
-    if (message.version !== "") {
+    if (message.version !== '') {
       writer.uint32(18).string(message.version);
     }
     if (message.waiting !== 0) {
@@ -365,7 +363,7 @@ export const ObjectDigest: MessageFns<ObjectDigest> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -420,15 +418,15 @@ export const ObjectDigest: MessageFns<ObjectDigest> = {
 };
 
 function createBaseRejection(): Rejection {
-  return { proxy: "", message: "" };
+  return { proxy: '', message: '' };
 }
 
 export const Rejection: MessageFns<Rejection> = {
   encode(message: Rejection, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.proxy !== "") {
+    if (message.proxy !== '') {
       writer.uint32(10).string(message.proxy);
     }
-    if (message.message !== "") {
+    if (message.message !== '') {
       writer.uint32(18).string(message.message);
     }
     return writer;
@@ -438,7 +436,7 @@ export const Rejection: MessageFns<Rejection> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -477,18 +475,18 @@ export const Rejection: MessageFns<Rejection> = {
 };
 
 function createBaseResourceFault(): ResourceFault {
-  return { name: "", version: "", message: "" };
+  return { name: '', version: '', message: '' };
 }
 
 export const ResourceFault: MessageFns<ResourceFault> = {
   encode(message: ResourceFault, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
+    if (message.name !== '') {
       writer.uint32(10).string(message.name);
     }
-    if (message.version !== "") {
+    if (message.version !== '') {
       writer.uint32(18).string(message.version);
     }
-    if (message.message !== "") {
+    if (message.message !== '') {
       writer.uint32(26).string(message.message);
     }
     return writer;
@@ -498,7 +496,7 @@ export const ResourceFault: MessageFns<ResourceFault> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -545,7 +543,7 @@ export const ResourceFault: MessageFns<ResourceFault> = {
 };
 
 function createBaseCheckpoint(): Checkpoint {
-  return { resources: 0, digest: "" };
+  return { resources: 0, digest: '' };
 }
 
 export const Checkpoint: MessageFns<Checkpoint> = {
@@ -553,7 +551,7 @@ export const Checkpoint: MessageFns<Checkpoint> = {
     if (message.resources !== 0) {
       writer.uint32(8).uint32(message.resources);
     }
-    if (message.digest !== "") {
+    if (message.digest !== '') {
       writer.uint32(18).string(message.digest);
     }
     return writer;
@@ -563,7 +561,7 @@ export const Checkpoint: MessageFns<Checkpoint> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {

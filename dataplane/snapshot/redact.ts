@@ -18,9 +18,9 @@ export function redactSnapshot(snapshot: Snapshot): unknown {
       channels: route.channels.map((channel) => ({
         ...fields({ ...channel, baseUrl: withoutQuery(channel.baseUrl) }),
         apiKey: channel.apiKey && REDACTED,
-        ...channel.signIn && {
+        ...(channel.signIn && {
           signIn: { ...fields(channel.signIn), credential: channel.signIn.credential && REDACTED },
-        },
+        }),
       })),
     })),
     catalogs: plain(snapshot.catalogs),

@@ -53,7 +53,11 @@ interface Codec<M> {
 }
 
 const CODECS: { readonly [F in SnapshotField]: Codec<Snapshot[F][number]> } = {
-  keys: Key, accounts: Account, groups: Group, routes: ModelRoute, catalogs: PriceCatalog,
+  keys: Key,
+  accounts: Account,
+  groups: Group,
+  routes: ModelRoute,
+  catalogs: PriceCatalog,
 };
 
 /** Encodes an object; equal objects have equal bytes. */
@@ -89,7 +93,9 @@ export class SetDigest {
     this.#count -= 1;
   }
 
-  get count(): number { return this.#count; }
+  get count(): number {
+    return this.#count;
+  }
 
   /** 16 hex digits. */
   get text(): string {

@@ -31,21 +31,30 @@ interface Streams {
 
 export const DELTA_AGGREGATED_RESOURCES = method(
   '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources',
-  DeltaDiscoveryRequest, DeltaDiscoveryResponse, { requestStream: true, responseStream: true },
+  DeltaDiscoveryRequest,
+  DeltaDiscoveryResponse,
+  { requestStream: true, responseStream: true },
 );
 
 export const REPORT_REFUSALS = method(
   '/modelgateway.fleet.v1alpha1.Fleet/ReportRefusals',
-  RefusalReport, RefusalReceipt, { requestStream: false, responseStream: false },
+  RefusalReport,
+  RefusalReceipt,
+  { requestStream: false, responseStream: false },
 );
 
 export const SHARE_ACKNOWLEDGEMENTS = method(
   '/modelgateway.fleet.v1alpha1.Fleet/ShareAcknowledgements',
-  AcknowledgementDigest, DigestReceipt, { requestStream: true, responseStream: false },
+  AcknowledgementDigest,
+  DigestReceipt,
+  { requestStream: true, responseStream: false },
 );
 
 function method<Request, Response>(
-  path: string, request: Codec<Request>, response: Codec<Response>, streams: Streams,
+  path: string,
+  request: Codec<Request>,
+  response: Codec<Response>,
+  streams: Streams,
 ): Method<Request, Response> {
   return {
     path,

@@ -5,7 +5,7 @@
 // source: snapshot.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 
 /**
  * The contract between the operator and the data plane: what a proxy needs to know, and nothing more.
@@ -20,13 +20,13 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
  */
 
 export const Period = {
-  UNSPECIFIED: "PERIOD_UNSPECIFIED",
-  NEVER: "PERIOD_NEVER",
-  DAILY: "PERIOD_DAILY",
-  MONTHLY: "PERIOD_MONTHLY",
+  UNSPECIFIED: 'PERIOD_UNSPECIFIED',
+  NEVER: 'PERIOD_NEVER',
+  DAILY: 'PERIOD_DAILY',
+  MONTHLY: 'PERIOD_MONTHLY',
 } as const;
 
-export type Period = typeof Period[keyof typeof Period];
+export type Period = (typeof Period)[keyof typeof Period];
 
 export namespace Period {
   export type UNSPECIFIED = typeof Period.UNSPECIFIED;
@@ -38,19 +38,19 @@ export namespace Period {
 export function periodFromJSON(object: any): Period {
   switch (object) {
     case 0:
-    case "PERIOD_UNSPECIFIED":
+    case 'PERIOD_UNSPECIFIED':
       return Period.UNSPECIFIED;
     case 1:
-    case "PERIOD_NEVER":
+    case 'PERIOD_NEVER':
       return Period.NEVER;
     case 2:
-    case "PERIOD_DAILY":
+    case 'PERIOD_DAILY':
       return Period.DAILY;
     case 3:
-    case "PERIOD_MONTHLY":
+    case 'PERIOD_MONTHLY':
       return Period.MONTHLY;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Period");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Period');
   }
 }
 
@@ -65,17 +65,17 @@ export function periodToNumber(object: Period): number {
     case Period.MONTHLY:
       return 3;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Period");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Period');
   }
 }
 
 export const WhenShort = {
-  UNSPECIFIED: "WHEN_SHORT_UNSPECIFIED",
-  LOWER: "WHEN_SHORT_LOWER",
-  REFUSE: "WHEN_SHORT_REFUSE",
+  UNSPECIFIED: 'WHEN_SHORT_UNSPECIFIED',
+  LOWER: 'WHEN_SHORT_LOWER',
+  REFUSE: 'WHEN_SHORT_REFUSE',
 } as const;
 
-export type WhenShort = typeof WhenShort[keyof typeof WhenShort];
+export type WhenShort = (typeof WhenShort)[keyof typeof WhenShort];
 
 export namespace WhenShort {
   export type UNSPECIFIED = typeof WhenShort.UNSPECIFIED;
@@ -86,16 +86,16 @@ export namespace WhenShort {
 export function whenShortFromJSON(object: any): WhenShort {
   switch (object) {
     case 0:
-    case "WHEN_SHORT_UNSPECIFIED":
+    case 'WHEN_SHORT_UNSPECIFIED':
       return WhenShort.UNSPECIFIED;
     case 1:
-    case "WHEN_SHORT_LOWER":
+    case 'WHEN_SHORT_LOWER':
       return WhenShort.LOWER;
     case 2:
-    case "WHEN_SHORT_REFUSE":
+    case 'WHEN_SHORT_REFUSE':
       return WhenShort.REFUSE;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum WhenShort");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum WhenShort');
   }
 }
 
@@ -108,19 +108,19 @@ export function whenShortToNumber(object: WhenShort): number {
     case WhenShort.REFUSE:
       return 2;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum WhenShort");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum WhenShort');
   }
 }
 
 export const Endpoint = {
-  UNSPECIFIED: "ENDPOINT_UNSPECIFIED",
-  CHAT: "ENDPOINT_CHAT",
-  EMBEDDINGS: "ENDPOINT_EMBEDDINGS",
-  IMAGES: "ENDPOINT_IMAGES",
-  VIDEOS: "ENDPOINT_VIDEOS",
+  UNSPECIFIED: 'ENDPOINT_UNSPECIFIED',
+  CHAT: 'ENDPOINT_CHAT',
+  EMBEDDINGS: 'ENDPOINT_EMBEDDINGS',
+  IMAGES: 'ENDPOINT_IMAGES',
+  VIDEOS: 'ENDPOINT_VIDEOS',
 } as const;
 
-export type Endpoint = typeof Endpoint[keyof typeof Endpoint];
+export type Endpoint = (typeof Endpoint)[keyof typeof Endpoint];
 
 export namespace Endpoint {
   export type UNSPECIFIED = typeof Endpoint.UNSPECIFIED;
@@ -133,22 +133,22 @@ export namespace Endpoint {
 export function endpointFromJSON(object: any): Endpoint {
   switch (object) {
     case 0:
-    case "ENDPOINT_UNSPECIFIED":
+    case 'ENDPOINT_UNSPECIFIED':
       return Endpoint.UNSPECIFIED;
     case 1:
-    case "ENDPOINT_CHAT":
+    case 'ENDPOINT_CHAT':
       return Endpoint.CHAT;
     case 2:
-    case "ENDPOINT_EMBEDDINGS":
+    case 'ENDPOINT_EMBEDDINGS':
       return Endpoint.EMBEDDINGS;
     case 3:
-    case "ENDPOINT_IMAGES":
+    case 'ENDPOINT_IMAGES':
       return Endpoint.IMAGES;
     case 4:
-    case "ENDPOINT_VIDEOS":
+    case 'ENDPOINT_VIDEOS':
       return Endpoint.VIDEOS;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Endpoint");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Endpoint');
   }
 }
 
@@ -165,19 +165,19 @@ export function endpointToNumber(object: Endpoint): number {
     case Endpoint.VIDEOS:
       return 4;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Endpoint");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Endpoint');
   }
 }
 
 /** What the provider of a channel serves for chat models. */
 export const ChannelEndpoint = {
-  UNSPECIFIED: "CHANNEL_ENDPOINT_UNSPECIFIED",
+  UNSPECIFIED: 'CHANNEL_ENDPOINT_UNSPECIFIED',
   /** CHAT - chat completions or messages */
-  CHAT: "CHANNEL_ENDPOINT_CHAT",
-  RESPONSES: "CHANNEL_ENDPOINT_RESPONSES",
+  CHAT: 'CHANNEL_ENDPOINT_CHAT',
+  RESPONSES: 'CHANNEL_ENDPOINT_RESPONSES',
 } as const;
 
-export type ChannelEndpoint = typeof ChannelEndpoint[keyof typeof ChannelEndpoint];
+export type ChannelEndpoint = (typeof ChannelEndpoint)[keyof typeof ChannelEndpoint];
 
 export namespace ChannelEndpoint {
   export type UNSPECIFIED = typeof ChannelEndpoint.UNSPECIFIED;
@@ -188,16 +188,16 @@ export namespace ChannelEndpoint {
 export function channelEndpointFromJSON(object: any): ChannelEndpoint {
   switch (object) {
     case 0:
-    case "CHANNEL_ENDPOINT_UNSPECIFIED":
+    case 'CHANNEL_ENDPOINT_UNSPECIFIED':
       return ChannelEndpoint.UNSPECIFIED;
     case 1:
-    case "CHANNEL_ENDPOINT_CHAT":
+    case 'CHANNEL_ENDPOINT_CHAT':
       return ChannelEndpoint.CHAT;
     case 2:
-    case "CHANNEL_ENDPOINT_RESPONSES":
+    case 'CHANNEL_ENDPOINT_RESPONSES':
       return ChannelEndpoint.RESPONSES;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum ChannelEndpoint");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum ChannelEndpoint');
   }
 }
 
@@ -210,13 +210,13 @@ export function channelEndpointToNumber(object: ChannelEndpoint): number {
     case ChannelEndpoint.RESPONSES:
       return 2;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum ChannelEndpoint");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum ChannelEndpoint');
   }
 }
 
-export const Input = { UNSPECIFIED: "INPUT_UNSPECIFIED", TEXT: "INPUT_TEXT", IMAGE: "INPUT_IMAGE" } as const;
+export const Input = { UNSPECIFIED: 'INPUT_UNSPECIFIED', TEXT: 'INPUT_TEXT', IMAGE: 'INPUT_IMAGE' } as const;
 
-export type Input = typeof Input[keyof typeof Input];
+export type Input = (typeof Input)[keyof typeof Input];
 
 export namespace Input {
   export type UNSPECIFIED = typeof Input.UNSPECIFIED;
@@ -227,16 +227,16 @@ export namespace Input {
 export function inputFromJSON(object: any): Input {
   switch (object) {
     case 0:
-    case "INPUT_UNSPECIFIED":
+    case 'INPUT_UNSPECIFIED':
       return Input.UNSPECIFIED;
     case 1:
-    case "INPUT_TEXT":
+    case 'INPUT_TEXT':
       return Input.TEXT;
     case 2:
-    case "INPUT_IMAGE":
+    case 'INPUT_IMAGE':
       return Input.IMAGE;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Input");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Input');
   }
 }
 
@@ -249,20 +249,20 @@ export function inputToNumber(object: Input): number {
     case Input.IMAGE:
       return 2;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Input");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Input');
   }
 }
 
 /** What a call may ask for although its price cannot be bounded. */
 export const Allowance = {
-  UNSPECIFIED: "ALLOWANCE_UNSPECIFIED",
-  SERVER_TOOLS: "ALLOWANCE_SERVER_TOOLS",
-  SERVICE_TIERS: "ALLOWANCE_SERVICE_TIERS",
-  FILE_REFERENCES: "ALLOWANCE_FILE_REFERENCES",
-  PROMPT_TEMPLATES: "ALLOWANCE_PROMPT_TEMPLATES",
+  UNSPECIFIED: 'ALLOWANCE_UNSPECIFIED',
+  SERVER_TOOLS: 'ALLOWANCE_SERVER_TOOLS',
+  SERVICE_TIERS: 'ALLOWANCE_SERVICE_TIERS',
+  FILE_REFERENCES: 'ALLOWANCE_FILE_REFERENCES',
+  PROMPT_TEMPLATES: 'ALLOWANCE_PROMPT_TEMPLATES',
 } as const;
 
-export type Allowance = typeof Allowance[keyof typeof Allowance];
+export type Allowance = (typeof Allowance)[keyof typeof Allowance];
 
 export namespace Allowance {
   export type UNSPECIFIED = typeof Allowance.UNSPECIFIED;
@@ -275,22 +275,22 @@ export namespace Allowance {
 export function allowanceFromJSON(object: any): Allowance {
   switch (object) {
     case 0:
-    case "ALLOWANCE_UNSPECIFIED":
+    case 'ALLOWANCE_UNSPECIFIED':
       return Allowance.UNSPECIFIED;
     case 1:
-    case "ALLOWANCE_SERVER_TOOLS":
+    case 'ALLOWANCE_SERVER_TOOLS':
       return Allowance.SERVER_TOOLS;
     case 2:
-    case "ALLOWANCE_SERVICE_TIERS":
+    case 'ALLOWANCE_SERVICE_TIERS':
       return Allowance.SERVICE_TIERS;
     case 3:
-    case "ALLOWANCE_FILE_REFERENCES":
+    case 'ALLOWANCE_FILE_REFERENCES':
       return Allowance.FILE_REFERENCES;
     case 4:
-    case "ALLOWANCE_PROMPT_TEMPLATES":
+    case 'ALLOWANCE_PROMPT_TEMPLATES':
       return Allowance.PROMPT_TEMPLATES;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Allowance");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Allowance');
   }
 }
 
@@ -307,19 +307,19 @@ export function allowanceToNumber(object: Allowance): number {
     case Allowance.PROMPT_TEMPLATES:
       return 4;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Allowance");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Allowance');
   }
 }
 
 export const Protocol = {
-  UNSPECIFIED: "PROTOCOL_UNSPECIFIED",
-  OPENAI: "PROTOCOL_OPENAI",
-  ANTHROPIC: "PROTOCOL_ANTHROPIC",
-  GEMINI: "PROTOCOL_GEMINI",
-  BEDROCK_CONVERSE: "PROTOCOL_BEDROCK_CONVERSE",
+  UNSPECIFIED: 'PROTOCOL_UNSPECIFIED',
+  OPENAI: 'PROTOCOL_OPENAI',
+  ANTHROPIC: 'PROTOCOL_ANTHROPIC',
+  GEMINI: 'PROTOCOL_GEMINI',
+  BEDROCK_CONVERSE: 'PROTOCOL_BEDROCK_CONVERSE',
 } as const;
 
-export type Protocol = typeof Protocol[keyof typeof Protocol];
+export type Protocol = (typeof Protocol)[keyof typeof Protocol];
 
 export namespace Protocol {
   export type UNSPECIFIED = typeof Protocol.UNSPECIFIED;
@@ -332,22 +332,22 @@ export namespace Protocol {
 export function protocolFromJSON(object: any): Protocol {
   switch (object) {
     case 0:
-    case "PROTOCOL_UNSPECIFIED":
+    case 'PROTOCOL_UNSPECIFIED':
       return Protocol.UNSPECIFIED;
     case 1:
-    case "PROTOCOL_OPENAI":
+    case 'PROTOCOL_OPENAI':
       return Protocol.OPENAI;
     case 2:
-    case "PROTOCOL_ANTHROPIC":
+    case 'PROTOCOL_ANTHROPIC':
       return Protocol.ANTHROPIC;
     case 3:
-    case "PROTOCOL_GEMINI":
+    case 'PROTOCOL_GEMINI':
       return Protocol.GEMINI;
     case 4:
-    case "PROTOCOL_BEDROCK_CONVERSE":
+    case 'PROTOCOL_BEDROCK_CONVERSE':
       return Protocol.BEDROCK_CONVERSE;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Protocol");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Protocol');
   }
 }
 
@@ -364,20 +364,20 @@ export function protocolToNumber(object: Protocol): number {
     case Protocol.BEDROCK_CONVERSE:
       return 4;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Protocol");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Protocol');
   }
 }
 
 /** How a cloud dresses the protocol's requests. */
 export const Platform = {
   /** UNSPECIFIED - the protocol's own API */
-  UNSPECIFIED: "PLATFORM_UNSPECIFIED",
-  AZURE_DEPLOYMENTS: "PLATFORM_AZURE_DEPLOYMENTS",
-  BEDROCK_INVOKE: "PLATFORM_BEDROCK_INVOKE",
-  VERTEX_PUBLISHER: "PLATFORM_VERTEX_PUBLISHER",
+  UNSPECIFIED: 'PLATFORM_UNSPECIFIED',
+  AZURE_DEPLOYMENTS: 'PLATFORM_AZURE_DEPLOYMENTS',
+  BEDROCK_INVOKE: 'PLATFORM_BEDROCK_INVOKE',
+  VERTEX_PUBLISHER: 'PLATFORM_VERTEX_PUBLISHER',
 } as const;
 
-export type Platform = typeof Platform[keyof typeof Platform];
+export type Platform = (typeof Platform)[keyof typeof Platform];
 
 export namespace Platform {
   export type UNSPECIFIED = typeof Platform.UNSPECIFIED;
@@ -389,19 +389,19 @@ export namespace Platform {
 export function platformFromJSON(object: any): Platform {
   switch (object) {
     case 0:
-    case "PLATFORM_UNSPECIFIED":
+    case 'PLATFORM_UNSPECIFIED':
       return Platform.UNSPECIFIED;
     case 1:
-    case "PLATFORM_AZURE_DEPLOYMENTS":
+    case 'PLATFORM_AZURE_DEPLOYMENTS':
       return Platform.AZURE_DEPLOYMENTS;
     case 2:
-    case "PLATFORM_BEDROCK_INVOKE":
+    case 'PLATFORM_BEDROCK_INVOKE':
       return Platform.BEDROCK_INVOKE;
     case 3:
-    case "PLATFORM_VERTEX_PUBLISHER":
+    case 'PLATFORM_VERTEX_PUBLISHER':
       return Platform.VERTEX_PUBLISHER;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Platform");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Platform');
   }
 }
 
@@ -416,17 +416,17 @@ export function platformToNumber(object: Platform): number {
     case Platform.VERTEX_PUBLISHER:
       return 3;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Platform");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Platform');
   }
 }
 
 export const ClientDisconnect = {
-  UNSPECIFIED: "CLIENT_DISCONNECT_UNSPECIFIED",
-  CANCEL: "CLIENT_DISCONNECT_CANCEL",
-  DRAIN: "CLIENT_DISCONNECT_DRAIN",
+  UNSPECIFIED: 'CLIENT_DISCONNECT_UNSPECIFIED',
+  CANCEL: 'CLIENT_DISCONNECT_CANCEL',
+  DRAIN: 'CLIENT_DISCONNECT_DRAIN',
 } as const;
 
-export type ClientDisconnect = typeof ClientDisconnect[keyof typeof ClientDisconnect];
+export type ClientDisconnect = (typeof ClientDisconnect)[keyof typeof ClientDisconnect];
 
 export namespace ClientDisconnect {
   export type UNSPECIFIED = typeof ClientDisconnect.UNSPECIFIED;
@@ -437,16 +437,16 @@ export namespace ClientDisconnect {
 export function clientDisconnectFromJSON(object: any): ClientDisconnect {
   switch (object) {
     case 0:
-    case "CLIENT_DISCONNECT_UNSPECIFIED":
+    case 'CLIENT_DISCONNECT_UNSPECIFIED':
       return ClientDisconnect.UNSPECIFIED;
     case 1:
-    case "CLIENT_DISCONNECT_CANCEL":
+    case 'CLIENT_DISCONNECT_CANCEL':
       return ClientDisconnect.CANCEL;
     case 2:
-    case "CLIENT_DISCONNECT_DRAIN":
+    case 'CLIENT_DISCONNECT_DRAIN':
       return ClientDisconnect.DRAIN;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum ClientDisconnect");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum ClientDisconnect');
   }
 }
 
@@ -459,19 +459,19 @@ export function clientDisconnectToNumber(object: ClientDisconnect): number {
     case ClientDisconnect.DRAIN:
       return 2;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum ClientDisconnect");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum ClientDisconnect');
   }
 }
 
 /** What a call costs whose provider timed out before any output. */
 export const OnTimeout = {
   /** UNSPECIFIED - of an older operator: BillNothing */
-  UNSPECIFIED: "ON_TIMEOUT_UNSPECIFIED",
-  BILL_NOTHING: "ON_TIMEOUT_BILL_NOTHING",
-  BILL_HOLD: "ON_TIMEOUT_BILL_HOLD",
+  UNSPECIFIED: 'ON_TIMEOUT_UNSPECIFIED',
+  BILL_NOTHING: 'ON_TIMEOUT_BILL_NOTHING',
+  BILL_HOLD: 'ON_TIMEOUT_BILL_HOLD',
 } as const;
 
-export type OnTimeout = typeof OnTimeout[keyof typeof OnTimeout];
+export type OnTimeout = (typeof OnTimeout)[keyof typeof OnTimeout];
 
 export namespace OnTimeout {
   export type UNSPECIFIED = typeof OnTimeout.UNSPECIFIED;
@@ -482,16 +482,16 @@ export namespace OnTimeout {
 export function onTimeoutFromJSON(object: any): OnTimeout {
   switch (object) {
     case 0:
-    case "ON_TIMEOUT_UNSPECIFIED":
+    case 'ON_TIMEOUT_UNSPECIFIED':
       return OnTimeout.UNSPECIFIED;
     case 1:
-    case "ON_TIMEOUT_BILL_NOTHING":
+    case 'ON_TIMEOUT_BILL_NOTHING':
       return OnTimeout.BILL_NOTHING;
     case 2:
-    case "ON_TIMEOUT_BILL_HOLD":
+    case 'ON_TIMEOUT_BILL_HOLD':
       return OnTimeout.BILL_HOLD;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum OnTimeout");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum OnTimeout');
   }
 }
 
@@ -504,19 +504,19 @@ export function onTimeoutToNumber(object: OnTimeout): number {
     case OnTimeout.BILL_HOLD:
       return 2;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum OnTimeout");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum OnTimeout');
   }
 }
 
 export const Reasoning = {
   /** UNSPECIFIED - of an older operator: Auto */
-  UNSPECIFIED: "REASONING_UNSPECIFIED",
-  AUTO: "REASONING_AUTO",
-  HIDDEN: "REASONING_HIDDEN",
-  SHOWN: "REASONING_SHOWN",
+  UNSPECIFIED: 'REASONING_UNSPECIFIED',
+  AUTO: 'REASONING_AUTO',
+  HIDDEN: 'REASONING_HIDDEN',
+  SHOWN: 'REASONING_SHOWN',
 } as const;
 
-export type Reasoning = typeof Reasoning[keyof typeof Reasoning];
+export type Reasoning = (typeof Reasoning)[keyof typeof Reasoning];
 
 export namespace Reasoning {
   export type UNSPECIFIED = typeof Reasoning.UNSPECIFIED;
@@ -528,19 +528,19 @@ export namespace Reasoning {
 export function reasoningFromJSON(object: any): Reasoning {
   switch (object) {
     case 0:
-    case "REASONING_UNSPECIFIED":
+    case 'REASONING_UNSPECIFIED':
       return Reasoning.UNSPECIFIED;
     case 1:
-    case "REASONING_AUTO":
+    case 'REASONING_AUTO':
       return Reasoning.AUTO;
     case 2:
-    case "REASONING_HIDDEN":
+    case 'REASONING_HIDDEN':
       return Reasoning.HIDDEN;
     case 3:
-    case "REASONING_SHOWN":
+    case 'REASONING_SHOWN':
       return Reasoning.SHOWN;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Reasoning");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Reasoning');
   }
 }
 
@@ -555,19 +555,19 @@ export function reasoningToNumber(object: Reasoning): number {
     case Reasoning.SHOWN:
       return 3;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Reasoning");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Reasoning');
   }
 }
 
 /** What becomes of tools that a call asks the provider to run. */
 export const ProviderTools = {
-  UNSPECIFIED: "PROVIDER_TOOLS_UNSPECIFIED",
-  REFUSE: "PROVIDER_TOOLS_REFUSE",
-  DROP: "PROVIDER_TOOLS_DROP",
-  ALLOW: "PROVIDER_TOOLS_ALLOW",
+  UNSPECIFIED: 'PROVIDER_TOOLS_UNSPECIFIED',
+  REFUSE: 'PROVIDER_TOOLS_REFUSE',
+  DROP: 'PROVIDER_TOOLS_DROP',
+  ALLOW: 'PROVIDER_TOOLS_ALLOW',
 } as const;
 
-export type ProviderTools = typeof ProviderTools[keyof typeof ProviderTools];
+export type ProviderTools = (typeof ProviderTools)[keyof typeof ProviderTools];
 
 export namespace ProviderTools {
   export type UNSPECIFIED = typeof ProviderTools.UNSPECIFIED;
@@ -579,19 +579,19 @@ export namespace ProviderTools {
 export function providerToolsFromJSON(object: any): ProviderTools {
   switch (object) {
     case 0:
-    case "PROVIDER_TOOLS_UNSPECIFIED":
+    case 'PROVIDER_TOOLS_UNSPECIFIED':
       return ProviderTools.UNSPECIFIED;
     case 1:
-    case "PROVIDER_TOOLS_REFUSE":
+    case 'PROVIDER_TOOLS_REFUSE':
       return ProviderTools.REFUSE;
     case 2:
-    case "PROVIDER_TOOLS_DROP":
+    case 'PROVIDER_TOOLS_DROP':
       return ProviderTools.DROP;
     case 3:
-    case "PROVIDER_TOOLS_ALLOW":
+    case 'PROVIDER_TOOLS_ALLOW':
       return ProviderTools.ALLOW;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum ProviderTools");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum ProviderTools');
   }
 }
 
@@ -606,20 +606,20 @@ export function providerToolsToNumber(object: ProviderTools): number {
     case ProviderTools.ALLOW:
       return 3;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum ProviderTools");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum ProviderTools');
   }
 }
 
 /** How a call is given to one of several channels of equal priority. */
 export const Routing = {
-  UNSPECIFIED: "ROUTING_UNSPECIFIED",
+  UNSPECIFIED: 'ROUTING_UNSPECIFIED',
   /** AFFINITY - calls of one conversation to one channel */
-  AFFINITY: "ROUTING_AFFINITY",
+  AFFINITY: 'ROUTING_AFFINITY',
   /** WEIGHTED - each call at random, by weight */
-  WEIGHTED: "ROUTING_WEIGHTED",
+  WEIGHTED: 'ROUTING_WEIGHTED',
 } as const;
 
-export type Routing = typeof Routing[keyof typeof Routing];
+export type Routing = (typeof Routing)[keyof typeof Routing];
 
 export namespace Routing {
   export type UNSPECIFIED = typeof Routing.UNSPECIFIED;
@@ -630,16 +630,16 @@ export namespace Routing {
 export function routingFromJSON(object: any): Routing {
   switch (object) {
     case 0:
-    case "ROUTING_UNSPECIFIED":
+    case 'ROUTING_UNSPECIFIED':
       return Routing.UNSPECIFIED;
     case 1:
-    case "ROUTING_AFFINITY":
+    case 'ROUTING_AFFINITY':
       return Routing.AFFINITY;
     case 2:
-    case "ROUTING_WEIGHTED":
+    case 'ROUTING_WEIGHTED':
       return Routing.WEIGHTED;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Routing");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Routing');
   }
 }
 
@@ -652,17 +652,17 @@ export function routingToNumber(object: Routing): number {
     case Routing.WEIGHTED:
       return 2;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum Routing");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Routing');
   }
 }
 
 export const QuotaType = {
-  UNSPECIFIED: "QUOTA_TYPE_UNSPECIFIED",
-  TOKEN: "QUOTA_TYPE_TOKEN",
-  REQUEST: "QUOTA_TYPE_REQUEST",
+  UNSPECIFIED: 'QUOTA_TYPE_UNSPECIFIED',
+  TOKEN: 'QUOTA_TYPE_TOKEN',
+  REQUEST: 'QUOTA_TYPE_REQUEST',
 } as const;
 
-export type QuotaType = typeof QuotaType[keyof typeof QuotaType];
+export type QuotaType = (typeof QuotaType)[keyof typeof QuotaType];
 
 export namespace QuotaType {
   export type UNSPECIFIED = typeof QuotaType.UNSPECIFIED;
@@ -673,16 +673,16 @@ export namespace QuotaType {
 export function quotaTypeFromJSON(object: any): QuotaType {
   switch (object) {
     case 0:
-    case "QUOTA_TYPE_UNSPECIFIED":
+    case 'QUOTA_TYPE_UNSPECIFIED':
       return QuotaType.UNSPECIFIED;
     case 1:
-    case "QUOTA_TYPE_TOKEN":
+    case 'QUOTA_TYPE_TOKEN':
       return QuotaType.TOKEN;
     case 2:
-    case "QUOTA_TYPE_REQUEST":
+    case 'QUOTA_TYPE_REQUEST':
       return QuotaType.REQUEST;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum QuotaType");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum QuotaType');
   }
 }
 
@@ -695,7 +695,7 @@ export function quotaTypeToNumber(object: QuotaType): number {
     case QuotaType.REQUEST:
       return 2;
     default:
-      throw new globalThis.Error("Unrecognized enum value " + object + " for enum QuotaType");
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum QuotaType');
   }
 }
 
@@ -741,9 +741,7 @@ export interface Key {
   readonly whenShort: WhenShort;
   readonly expirationMs?: bigint | undefined;
   readonly models: NameFilter | undefined;
-  readonly maxConcurrency?:
-    | number
-    | undefined;
+  readonly maxConcurrency?: number | undefined;
   /** of WHEN_SHORT_LOWER; 0: 16 */
   readonly minOutputTokens: number;
 }
@@ -769,8 +767,8 @@ export interface Group {
   readonly displayName: string;
   readonly priceRatioE9: bigint;
   readonly access:
-    | { readonly $case: "direct"; readonly value: DirectAccess }
-    | { readonly $case: "automatic"; readonly value: AutomaticAccess }
+    | { readonly $case: 'direct'; readonly value: DirectAccess }
+    | { readonly $case: 'automatic'; readonly value: AutomaticAccess }
     | undefined;
   /** not open to all namespaces: no anonymous price list names it */
   readonly restricted: boolean;
@@ -804,14 +802,12 @@ export interface SignIn {
   readonly credential: Secret | undefined;
   readonly way:
     | //
-    /** credential: JSON of accessKeyId, secretAccessKey, sessionToken */
-    { readonly $case: "aws"; readonly value: AwsSigV4 }
-    | //
-    /** credential: a service account's JSON file */
-    { readonly $case: "google"; readonly value: GoogleOAuth }
-    | //
+      /** credential: JSON of accessKeyId, secretAccessKey, sessionToken */
+      { readonly $case: 'aws'; readonly value: AwsSigV4 } //
+      /** credential: a service account's JSON file */
+    | { readonly $case: 'google'; readonly value: GoogleOAuth } //
     /** credential: a client secret */
-    { readonly $case: "azure"; readonly value: AzureEntra }
+    | { readonly $case: 'azure'; readonly value: AzureEntra }
     | undefined;
 }
 
@@ -820,8 +816,7 @@ export interface AwsSigV4 {
   readonly service: string;
 }
 
-export interface GoogleOAuth {
-}
+export interface GoogleOAuth {}
 
 /** Empty: as the pod's environment says. */
 export interface AzureEntra {
@@ -851,9 +846,7 @@ export interface ModelRoute {
   /** names or paths of request fields that pass although they change the price */
   readonly allowedFields: readonly string[];
   /** absent: Affinity */
-  readonly routing?:
-    | Routing
-    | undefined;
+  readonly routing?: Routing | undefined;
   /** absent: nothing is sealed */
   readonly sealing?: Sealing | undefined;
 }
@@ -871,9 +864,7 @@ export interface Model {
   readonly outputLimitField: string;
   readonly allow: readonly Allowance[];
   readonly reasoning: Reasoning;
-  readonly capabilities:
-    | Capabilities
-    | undefined;
+  readonly capabilities: Capabilities | undefined;
   /** absent: Drop in converted calls, else as allow says */
   readonly providerTools?: ProviderTools | undefined;
 }
@@ -886,9 +877,7 @@ export interface Capabilities {
   readonly stopSequences?: boolean | undefined;
   readonly strictSchemas?: boolean | undefined;
   readonly parallelTools?: boolean | undefined;
-  readonly prefill?:
-    | boolean
-    | undefined;
+  readonly prefill?: boolean | undefined;
   /** in characters; 0: no limit */
   readonly toolDescriptionLength?: number | undefined;
   readonly promptCaching?: boolean | undefined;
@@ -904,39 +893,23 @@ export interface Channel {
   readonly priority: number;
   readonly weight: number;
   readonly maxConcurrency?: number | undefined;
-  readonly timeouts:
-    | Timeouts
-    | undefined;
+  readonly timeouts: Timeouts | undefined;
   /** in lower case; a '*' at the end stands for any rest */
   readonly allowedHeaders: readonly string[];
   /** for chat models; absent: Chat alone */
-  readonly endpoints?:
-    | ChannelEndpoints
-    | undefined;
+  readonly endpoints?: ChannelEndpoints | undefined;
   /** true: no new calls; its jobs are still asked for */
-  readonly drained?:
-    | boolean
-    | undefined;
+  readonly drained?: boolean | undefined;
   /** absent: the protocol's own API */
-  readonly platform?:
-    | Platform
-    | undefined;
+  readonly platform?: Platform | undefined;
   /** of PLATFORM_AZURE_DEPLOYMENTS */
-  readonly apiVersion?:
-    | string
-    | undefined;
+  readonly apiVersion?: string | undefined;
   /** besides api_key, never with it */
-  readonly signIn?:
-    | SignIn
-    | undefined;
+  readonly signIn?: SignIn | undefined;
   /** in lower case; absent: as platform and protocol have it */
-  readonly keyHeader?:
-    | string
-    | undefined;
+  readonly keyHeader?: string | undefined;
   /** absent: as the platform has them */
-  readonly betas?:
-    | BetaRules
-    | undefined;
+  readonly betas?: BetaRules | undefined;
   /** absent: what calls on it cost the platform is unknown */
   readonly cost?: ChannelCost | undefined;
 }
@@ -1010,9 +983,7 @@ export interface Price {
   readonly usdPerMillion: Rates | undefined;
   readonly contextTiers: readonly ContextTier[];
   readonly serviceTiers: readonly ServiceTier[];
-  readonly perUse:
-    | UsePrices
-    | undefined;
+  readonly perUse: UsePrices | undefined;
   /** by the name in inference_geo */
   readonly regions: readonly Multiplier[];
   /** by "route/channel" */
@@ -1020,9 +991,7 @@ export interface Price {
   /** takes the place of request_nano_usd */
   readonly perImage: readonly ImagePrice[];
   /** likewise, times the seconds */
-  readonly perSecondNanoUsd?:
-    | bigint
-    | undefined;
+  readonly perSecondNanoUsd?: bigint | undefined;
   /** by "route/channel", which then has no multiplier */
   readonly channelRates: readonly ChannelPrice[];
 }
@@ -1072,13 +1041,9 @@ export interface Rates {
 /** The prices of a whole request whose input is above a number of tokens: rates, or multipliers of the price's own. */
 export interface ContextTier {
   readonly above: number;
-  readonly usdPerMillion:
-    | Rates
-    | undefined;
+  readonly usdPerMillion: Rates | undefined;
   /** absent: 1 */
-  readonly inputMultiplierE9?:
-    | bigint
-    | undefined;
+  readonly inputMultiplierE9?: bigint | undefined;
   /** absent: 1 */
   readonly outputMultiplierE9?: bigint | undefined;
 }
@@ -1119,7 +1084,7 @@ export const Snapshot: MessageFns<Snapshot> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1182,12 +1147,12 @@ export const Snapshot: MessageFns<Snapshot> = {
 };
 
 function createBaseSecret(): Secret {
-  return { value: "" };
+  return { value: '' };
 }
 
 export const Secret: MessageFns<Secret> = {
   encode(message: Secret, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.value !== "") {
+    if (message.value !== '') {
       writer.uint32(10).string(message.value);
     }
     return writer;
@@ -1197,7 +1162,7 @@ export const Secret: MessageFns<Secret> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1243,7 +1208,7 @@ export const NameFilter: MessageFns<NameFilter> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1275,16 +1240,16 @@ export const NameFilter: MessageFns<NameFilter> = {
 
 function createBaseKey(): Key {
   return {
-    uid: "",
-    namespace: "",
-    name: "",
+    uid: '',
+    namespace: '',
+    name: '',
     generation: 0n,
     hashes: [],
-    prefix: "",
+    prefix: '',
     enabled: false,
-    refusal: "",
-    group: "",
-    account: "",
+    refusal: '',
+    group: '',
+    account: '',
     limitNanoUsd: undefined,
     period: Period.UNSPECIFIED,
     whenShort: WhenShort.UNSPECIFIED,
@@ -1297,42 +1262,42 @@ function createBaseKey(): Key {
 
 export const Key: MessageFns<Key> = {
   encode(message: Key, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.uid !== "") {
+    if (message.uid !== '') {
       writer.uint32(10).string(message.uid);
     }
-    if (message.namespace !== "") {
+    if (message.namespace !== '') {
       writer.uint32(18).string(message.namespace);
     }
-    if (message.name !== "") {
+    if (message.name !== '') {
       writer.uint32(26).string(message.name);
     }
     if (message.generation !== 0n) {
       if (BigInt.asIntN(64, message.generation) !== message.generation) {
-        throw new globalThis.Error("value provided for field message.generation of type int64 too large");
+        throw new globalThis.Error('value provided for field message.generation of type int64 too large');
       }
       writer.uint32(32).int64(message.generation);
     }
     for (const v of message.hashes) {
       KeyHash.encode(v!, writer.uint32(42).fork()).join();
     }
-    if (message.prefix !== "") {
+    if (message.prefix !== '') {
       writer.uint32(50).string(message.prefix);
     }
     if (message.enabled !== false) {
       writer.uint32(56).bool(message.enabled);
     }
-    if (message.refusal !== "") {
+    if (message.refusal !== '') {
       writer.uint32(66).string(message.refusal);
     }
-    if (message.group !== "") {
+    if (message.group !== '') {
       writer.uint32(74).string(message.group);
     }
-    if (message.account !== "") {
+    if (message.account !== '') {
       writer.uint32(82).string(message.account);
     }
     if (message.limitNanoUsd !== undefined) {
       if (BigInt.asIntN(64, message.limitNanoUsd) !== message.limitNanoUsd) {
-        throw new globalThis.Error("value provided for field message.limitNanoUsd of type int64 too large");
+        throw new globalThis.Error('value provided for field message.limitNanoUsd of type int64 too large');
       }
       writer.uint32(88).int64(message.limitNanoUsd);
     }
@@ -1344,7 +1309,7 @@ export const Key: MessageFns<Key> = {
     }
     if (message.expirationMs !== undefined) {
       if (BigInt.asIntN(64, message.expirationMs) !== message.expirationMs) {
-        throw new globalThis.Error("value provided for field message.expirationMs of type int64 too large");
+        throw new globalThis.Error('value provided for field message.expirationMs of type int64 too large');
       }
       writer.uint32(112).int64(message.expirationMs);
     }
@@ -1364,7 +1329,7 @@ export const Key: MessageFns<Key> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1523,17 +1488,17 @@ export const Key: MessageFns<Key> = {
 };
 
 function createBaseKeyHash(): KeyHash {
-  return { sha256: "", notAfterMs: undefined };
+  return { sha256: '', notAfterMs: undefined };
 }
 
 export const KeyHash: MessageFns<KeyHash> = {
   encode(message: KeyHash, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.sha256 !== "") {
+    if (message.sha256 !== '') {
       writer.uint32(10).string(message.sha256);
     }
     if (message.notAfterMs !== undefined) {
       if (BigInt.asIntN(64, message.notAfterMs) !== message.notAfterMs) {
-        throw new globalThis.Error("value provided for field message.notAfterMs of type int64 too large");
+        throw new globalThis.Error('value provided for field message.notAfterMs of type int64 too large');
       }
       writer.uint32(16).int64(message.notAfterMs);
     }
@@ -1544,7 +1509,7 @@ export const KeyHash: MessageFns<KeyHash> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1583,26 +1548,26 @@ export const KeyHash: MessageFns<KeyHash> = {
 };
 
 function createBaseAccount(): Account {
-  return { namespace: "", name: "", generation: 0n, creditNanoUsd: 0n };
+  return { namespace: '', name: '', generation: 0n, creditNanoUsd: 0n };
 }
 
 export const Account: MessageFns<Account> = {
   encode(message: Account, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.namespace !== "") {
+    if (message.namespace !== '') {
       writer.uint32(10).string(message.namespace);
     }
-    if (message.name !== "") {
+    if (message.name !== '') {
       writer.uint32(18).string(message.name);
     }
     if (message.generation !== 0n) {
       if (BigInt.asIntN(64, message.generation) !== message.generation) {
-        throw new globalThis.Error("value provided for field message.generation of type int64 too large");
+        throw new globalThis.Error('value provided for field message.generation of type int64 too large');
       }
       writer.uint32(24).int64(message.generation);
     }
     if (message.creditNanoUsd !== 0n) {
       if (BigInt.asIntN(64, message.creditNanoUsd) !== message.creditNanoUsd) {
-        throw new globalThis.Error("value provided for field message.creditNanoUsd of type int64 too large");
+        throw new globalThis.Error('value provided for field message.creditNanoUsd of type int64 too large');
       }
       writer.uint32(32).int64(message.creditNanoUsd);
     }
@@ -1613,7 +1578,7 @@ export const Account: MessageFns<Account> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1669,10 +1634,10 @@ export const Account: MessageFns<Account> = {
 
 function createBaseGroup(): Group {
   return {
-    namespace: "",
-    name: "",
+    namespace: '',
+    name: '',
     generation: 0n,
-    displayName: "",
+    displayName: '',
     priceRatioE9: 0n,
     access: undefined,
     restricted: false,
@@ -1681,32 +1646,32 @@ function createBaseGroup(): Group {
 
 export const Group: MessageFns<Group> = {
   encode(message: Group, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.namespace !== "") {
+    if (message.namespace !== '') {
       writer.uint32(10).string(message.namespace);
     }
-    if (message.name !== "") {
+    if (message.name !== '') {
       writer.uint32(18).string(message.name);
     }
     if (message.generation !== 0n) {
       if (BigInt.asIntN(64, message.generation) !== message.generation) {
-        throw new globalThis.Error("value provided for field message.generation of type int64 too large");
+        throw new globalThis.Error('value provided for field message.generation of type int64 too large');
       }
       writer.uint32(24).int64(message.generation);
     }
-    if (message.displayName !== "") {
+    if (message.displayName !== '') {
       writer.uint32(34).string(message.displayName);
     }
     if (message.priceRatioE9 !== 0n) {
       if (BigInt.asUintN(64, message.priceRatioE9) !== message.priceRatioE9) {
-        throw new globalThis.Error("value provided for field message.priceRatioE9 of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.priceRatioE9 of type uint64 too large');
       }
       writer.uint32(40).uint64(message.priceRatioE9);
     }
     switch (message.access?.$case) {
-      case "direct":
+      case 'direct':
         DirectAccess.encode(message.access.value, writer.uint32(50).fork()).join();
         break;
-      case "automatic":
+      case 'automatic':
         AutomaticAccess.encode(message.access.value, writer.uint32(58).fork()).join();
         break;
     }
@@ -1720,7 +1685,7 @@ export const Group: MessageFns<Group> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1774,7 +1739,7 @@ export const Group: MessageFns<Group> = {
               break;
             }
 
-            message.access = { $case: "direct", value: DirectAccess.decode(reader, reader.uint32()) };
+            message.access = { $case: 'direct', value: DirectAccess.decode(reader, reader.uint32()) };
             continue;
           }
           case 7: {
@@ -1782,7 +1747,7 @@ export const Group: MessageFns<Group> = {
               break;
             }
 
-            message.access = { $case: "automatic", value: AutomaticAccess.decode(reader, reader.uint32()) };
+            message.access = { $case: 'automatic', value: AutomaticAccess.decode(reader, reader.uint32()) };
             continue;
           }
           case 8: {
@@ -1822,7 +1787,7 @@ export const DirectAccess: MessageFns<DirectAccess> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1853,12 +1818,12 @@ export const DirectAccess: MessageFns<DirectAccess> = {
 };
 
 function createBaseGroupRoute(): GroupRoute {
-  return { route: "", models: undefined, channels: undefined, maxConcurrency: undefined };
+  return { route: '', models: undefined, channels: undefined, maxConcurrency: undefined };
 }
 
 export const GroupRoute: MessageFns<GroupRoute> = {
   encode(message: GroupRoute, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.route !== "") {
+    if (message.route !== '') {
       writer.uint32(10).string(message.route);
     }
     if (message.models !== undefined) {
@@ -1877,7 +1842,7 @@ export const GroupRoute: MessageFns<GroupRoute> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1947,7 +1912,7 @@ export const AutomaticAccess: MessageFns<AutomaticAccess> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1997,7 +1962,7 @@ export const ChannelEndpoints: MessageFns<ChannelEndpoints> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2047,13 +2012,13 @@ export const SignIn: MessageFns<SignIn> = {
       Secret.encode(message.credential, writer.uint32(10).fork()).join();
     }
     switch (message.way?.$case) {
-      case "aws":
+      case 'aws':
         AwsSigV4.encode(message.way.value, writer.uint32(18).fork()).join();
         break;
-      case "google":
+      case 'google':
         GoogleOAuth.encode(message.way.value, writer.uint32(26).fork()).join();
         break;
-      case "azure":
+      case 'azure':
         AzureEntra.encode(message.way.value, writer.uint32(34).fork()).join();
         break;
     }
@@ -2064,7 +2029,7 @@ export const SignIn: MessageFns<SignIn> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2086,7 +2051,7 @@ export const SignIn: MessageFns<SignIn> = {
               break;
             }
 
-            message.way = { $case: "aws", value: AwsSigV4.decode(reader, reader.uint32()) };
+            message.way = { $case: 'aws', value: AwsSigV4.decode(reader, reader.uint32()) };
             continue;
           }
           case 3: {
@@ -2094,7 +2059,7 @@ export const SignIn: MessageFns<SignIn> = {
               break;
             }
 
-            message.way = { $case: "google", value: GoogleOAuth.decode(reader, reader.uint32()) };
+            message.way = { $case: 'google', value: GoogleOAuth.decode(reader, reader.uint32()) };
             continue;
           }
           case 4: {
@@ -2102,7 +2067,7 @@ export const SignIn: MessageFns<SignIn> = {
               break;
             }
 
-            message.way = { $case: "azure", value: AzureEntra.decode(reader, reader.uint32()) };
+            message.way = { $case: 'azure', value: AzureEntra.decode(reader, reader.uint32()) };
             continue;
           }
         }
@@ -2119,15 +2084,15 @@ export const SignIn: MessageFns<SignIn> = {
 };
 
 function createBaseAwsSigV4(): AwsSigV4 {
-  return { region: "", service: "" };
+  return { region: '', service: '' };
 }
 
 export const AwsSigV4: MessageFns<AwsSigV4> = {
   encode(message: AwsSigV4, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.region !== "") {
+    if (message.region !== '') {
       writer.uint32(10).string(message.region);
     }
-    if (message.service !== "") {
+    if (message.service !== '') {
       writer.uint32(18).string(message.service);
     }
     return writer;
@@ -2137,7 +2102,7 @@ export const AwsSigV4: MessageFns<AwsSigV4> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2188,7 +2153,7 @@ export const GoogleOAuth: MessageFns<GoogleOAuth> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2211,21 +2176,21 @@ export const GoogleOAuth: MessageFns<GoogleOAuth> = {
 };
 
 function createBaseAzureEntra(): AzureEntra {
-  return { tenantId: "", clientId: "", scope: "", authority: "" };
+  return { tenantId: '', clientId: '', scope: '', authority: '' };
 }
 
 export const AzureEntra: MessageFns<AzureEntra> = {
   encode(message: AzureEntra, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.tenantId !== "") {
+    if (message.tenantId !== '') {
       writer.uint32(10).string(message.tenantId);
     }
-    if (message.clientId !== "") {
+    if (message.clientId !== '') {
       writer.uint32(18).string(message.clientId);
     }
-    if (message.scope !== "") {
+    if (message.scope !== '') {
       writer.uint32(26).string(message.scope);
     }
-    if (message.authority !== "") {
+    if (message.authority !== '') {
       writer.uint32(34).string(message.authority);
     }
     return writer;
@@ -2235,7 +2200,7 @@ export const AzureEntra: MessageFns<AzureEntra> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2305,7 +2270,7 @@ export const Sealing: MessageFns<Sealing> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2337,8 +2302,8 @@ export const Sealing: MessageFns<Sealing> = {
 
 function createBaseModelRoute(): ModelRoute {
   return {
-    namespace: "",
-    name: "",
+    namespace: '',
+    name: '',
     generation: 0n,
     models: [],
     channels: [],
@@ -2353,15 +2318,15 @@ function createBaseModelRoute(): ModelRoute {
 
 export const ModelRoute: MessageFns<ModelRoute> = {
   encode(message: ModelRoute, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.namespace !== "") {
+    if (message.namespace !== '') {
       writer.uint32(10).string(message.namespace);
     }
-    if (message.name !== "") {
+    if (message.name !== '') {
       writer.uint32(18).string(message.name);
     }
     if (message.generation !== 0n) {
       if (BigInt.asIntN(64, message.generation) !== message.generation) {
-        throw new globalThis.Error("value provided for field message.generation of type int64 too large");
+        throw new globalThis.Error('value provided for field message.generation of type int64 too large');
       }
       writer.uint32(24).int64(message.generation);
     }
@@ -2396,7 +2361,7 @@ export const ModelRoute: MessageFns<ModelRoute> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2508,13 +2473,13 @@ export const ModelRoute: MessageFns<ModelRoute> = {
 
 function createBaseModel(): Model {
   return {
-    name: "",
+    name: '',
     endpoints: [],
     inputs: [],
     contextTokens: 0,
     maxOutputTokens: 0,
     imageTokens: 0,
-    outputLimitField: "",
+    outputLimitField: '',
     allow: [],
     reasoning: Reasoning.UNSPECIFIED,
     capabilities: undefined,
@@ -2524,7 +2489,7 @@ function createBaseModel(): Model {
 
 export const Model: MessageFns<Model> = {
   encode(message: Model, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
+    if (message.name !== '') {
       writer.uint32(10).string(message.name);
     }
     if (message.endpoints.length !== 0) {
@@ -2550,7 +2515,7 @@ export const Model: MessageFns<Model> = {
     if (message.imageTokens !== 0) {
       writer.uint32(48).uint32(message.imageTokens);
     }
-    if (message.outputLimitField !== "") {
+    if (message.outputLimitField !== '') {
       writer.uint32(58).string(message.outputLimitField);
     }
     if (message.allow.length !== 0) {
@@ -2576,7 +2541,7 @@ export const Model: MessageFns<Model> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2766,7 +2731,7 @@ export const Capabilities: MessageFns<Capabilities> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2862,9 +2827,9 @@ export const Capabilities: MessageFns<Capabilities> = {
 
 function createBaseChannel(): Channel {
   return {
-    name: "",
+    name: '',
     protocol: Protocol.UNSPECIFIED,
-    baseUrl: "",
+    baseUrl: '',
     apiKey: undefined,
     models: [],
     priority: 0,
@@ -2885,13 +2850,13 @@ function createBaseChannel(): Channel {
 
 export const Channel: MessageFns<Channel> = {
   encode(message: Channel, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
+    if (message.name !== '') {
       writer.uint32(10).string(message.name);
     }
     if (message.protocol !== Protocol.UNSPECIFIED) {
       writer.uint32(16).int32(protocolToNumber(message.protocol));
     }
-    if (message.baseUrl !== "") {
+    if (message.baseUrl !== '') {
       writer.uint32(26).string(message.baseUrl);
     }
     if (message.apiKey !== undefined) {
@@ -2946,7 +2911,7 @@ export const Channel: MessageFns<Channel> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3113,17 +3078,17 @@ export const Channel: MessageFns<Channel> = {
 };
 
 function createBaseChannelCost(): ChannelCost {
-  return { catalog: "", multiplierE9: 0n };
+  return { catalog: '', multiplierE9: 0n };
 }
 
 export const ChannelCost: MessageFns<ChannelCost> = {
   encode(message: ChannelCost, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.catalog !== "") {
+    if (message.catalog !== '') {
       writer.uint32(10).string(message.catalog);
     }
     if (message.multiplierE9 !== 0n) {
       if (BigInt.asUintN(64, message.multiplierE9) !== message.multiplierE9) {
-        throw new globalThis.Error("value provided for field message.multiplierE9 of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.multiplierE9 of type uint64 too large');
       }
       writer.uint32(16).uint64(message.multiplierE9);
     }
@@ -3134,7 +3099,7 @@ export const ChannelCost: MessageFns<ChannelCost> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3194,7 +3159,7 @@ export const BetaRules: MessageFns<BetaRules> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3241,15 +3206,15 @@ export const BetaRules: MessageFns<BetaRules> = {
 };
 
 function createBaseBetaRename(): BetaRename {
-  return { name: "", to: "" };
+  return { name: '', to: '' };
 }
 
 export const BetaRename: MessageFns<BetaRename> = {
   encode(message: BetaRename, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
+    if (message.name !== '') {
       writer.uint32(10).string(message.name);
     }
-    if (message.to !== "") {
+    if (message.to !== '') {
       writer.uint32(18).string(message.to);
     }
     return writer;
@@ -3259,7 +3224,7 @@ export const BetaRename: MessageFns<BetaRename> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3298,15 +3263,15 @@ export const BetaRename: MessageFns<BetaRename> = {
 };
 
 function createBaseModelRename(): ModelRename {
-  return { name: "", upstreamName: "" };
+  return { name: '', upstreamName: '' };
 }
 
 export const ModelRename: MessageFns<ModelRename> = {
   encode(message: ModelRename, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
+    if (message.name !== '') {
       writer.uint32(10).string(message.name);
     }
-    if (message.upstreamName !== "") {
+    if (message.upstreamName !== '') {
       writer.uint32(18).string(message.upstreamName);
     }
     return writer;
@@ -3316,7 +3281,7 @@ export const ModelRename: MessageFns<ModelRename> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3379,7 +3344,7 @@ export const Timeouts: MessageFns<Timeouts> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3434,26 +3399,26 @@ export const Timeouts: MessageFns<Timeouts> = {
 };
 
 function createBasePriceCatalog(): PriceCatalog {
-  return { namespace: "", name: "", generation: 0n, ratioBaseUsdE9: 0n, models: [], sheets: [], costs: undefined };
+  return { namespace: '', name: '', generation: 0n, ratioBaseUsdE9: 0n, models: [], sheets: [], costs: undefined };
 }
 
 export const PriceCatalog: MessageFns<PriceCatalog> = {
   encode(message: PriceCatalog, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.namespace !== "") {
+    if (message.namespace !== '') {
       writer.uint32(10).string(message.namespace);
     }
-    if (message.name !== "") {
+    if (message.name !== '') {
       writer.uint32(18).string(message.name);
     }
     if (message.generation !== 0n) {
       if (BigInt.asIntN(64, message.generation) !== message.generation) {
-        throw new globalThis.Error("value provided for field message.generation of type int64 too large");
+        throw new globalThis.Error('value provided for field message.generation of type int64 too large');
       }
       writer.uint32(24).int64(message.generation);
     }
     if (message.ratioBaseUsdE9 !== 0n) {
       if (BigInt.asUintN(64, message.ratioBaseUsdE9) !== message.ratioBaseUsdE9) {
-        throw new globalThis.Error("value provided for field message.ratioBaseUsdE9 of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.ratioBaseUsdE9 of type uint64 too large');
       }
       writer.uint32(32).uint64(message.ratioBaseUsdE9);
     }
@@ -3473,7 +3438,7 @@ export const PriceCatalog: MessageFns<PriceCatalog> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3567,7 +3532,7 @@ export const CostPrices: MessageFns<CostPrices> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3599,8 +3564,8 @@ export const CostPrices: MessageFns<CostPrices> = {
 
 function createBasePrice(): Price {
   return {
-    name: "",
-    vendor: "",
+    name: '',
+    vendor: '',
     quotaType: QuotaType.UNSPECIFIED,
     modelRatioE9: 0n,
     completionRatioE9: 0n,
@@ -3624,10 +3589,10 @@ function createBasePrice(): Price {
 
 export const Price: MessageFns<Price> = {
   encode(message: Price, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
+    if (message.name !== '') {
       writer.uint32(10).string(message.name);
     }
-    if (message.vendor !== "") {
+    if (message.vendor !== '') {
       writer.uint32(18).string(message.vendor);
     }
     if (message.quotaType !== QuotaType.UNSPECIFIED) {
@@ -3635,37 +3600,37 @@ export const Price: MessageFns<Price> = {
     }
     if (message.modelRatioE9 !== 0n) {
       if (BigInt.asUintN(64, message.modelRatioE9) !== message.modelRatioE9) {
-        throw new globalThis.Error("value provided for field message.modelRatioE9 of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.modelRatioE9 of type uint64 too large');
       }
       writer.uint32(32).uint64(message.modelRatioE9);
     }
     if (message.completionRatioE9 !== 0n) {
       if (BigInt.asUintN(64, message.completionRatioE9) !== message.completionRatioE9) {
-        throw new globalThis.Error("value provided for field message.completionRatioE9 of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.completionRatioE9 of type uint64 too large');
       }
       writer.uint32(40).uint64(message.completionRatioE9);
     }
     if (message.cacheRatioE9 !== 0n) {
       if (BigInt.asUintN(64, message.cacheRatioE9) !== message.cacheRatioE9) {
-        throw new globalThis.Error("value provided for field message.cacheRatioE9 of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.cacheRatioE9 of type uint64 too large');
       }
       writer.uint32(48).uint64(message.cacheRatioE9);
     }
     if (message.cacheWriteRatioE9 !== 0n) {
       if (BigInt.asUintN(64, message.cacheWriteRatioE9) !== message.cacheWriteRatioE9) {
-        throw new globalThis.Error("value provided for field message.cacheWriteRatioE9 of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.cacheWriteRatioE9 of type uint64 too large');
       }
       writer.uint32(56).uint64(message.cacheWriteRatioE9);
     }
     if (message.cacheWrite1hRatioE9 !== undefined) {
       if (BigInt.asUintN(64, message.cacheWrite1hRatioE9) !== message.cacheWrite1hRatioE9) {
-        throw new globalThis.Error("value provided for field message.cacheWrite1hRatioE9 of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.cacheWrite1hRatioE9 of type uint64 too large');
       }
       writer.uint32(64).uint64(message.cacheWrite1hRatioE9);
     }
     if (message.requestNanoUsd !== 0n) {
       if (BigInt.asIntN(64, message.requestNanoUsd) !== message.requestNanoUsd) {
-        throw new globalThis.Error("value provided for field message.requestNanoUsd of type int64 too large");
+        throw new globalThis.Error('value provided for field message.requestNanoUsd of type int64 too large');
       }
       writer.uint32(72).int64(message.requestNanoUsd);
     }
@@ -3698,7 +3663,7 @@ export const Price: MessageFns<Price> = {
     }
     if (message.perSecondNanoUsd !== undefined) {
       if (BigInt.asIntN(64, message.perSecondNanoUsd) !== message.perSecondNanoUsd) {
-        throw new globalThis.Error("value provided for field message.perSecondNanoUsd of type int64 too large");
+        throw new globalThis.Error('value provided for field message.perSecondNanoUsd of type int64 too large');
       }
       writer.uint32(152).int64(message.perSecondNanoUsd);
     }
@@ -3712,7 +3677,7 @@ export const Price: MessageFns<Price> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3895,12 +3860,12 @@ export const Price: MessageFns<Price> = {
 };
 
 function createBaseChannelPrice(): ChannelPrice {
-  return { channel: "", usdPerMillion: undefined, contextTiers: [], requestNanoUsd: undefined };
+  return { channel: '', usdPerMillion: undefined, contextTiers: [], requestNanoUsd: undefined };
 }
 
 export const ChannelPrice: MessageFns<ChannelPrice> = {
   encode(message: ChannelPrice, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.channel !== "") {
+    if (message.channel !== '') {
       writer.uint32(10).string(message.channel);
     }
     if (message.usdPerMillion !== undefined) {
@@ -3911,7 +3876,7 @@ export const ChannelPrice: MessageFns<ChannelPrice> = {
     }
     if (message.requestNanoUsd !== undefined) {
       if (BigInt.asIntN(64, message.requestNanoUsd) !== message.requestNanoUsd) {
-        throw new globalThis.Error("value provided for field message.requestNanoUsd of type int64 too large");
+        throw new globalThis.Error('value provided for field message.requestNanoUsd of type int64 too large');
       }
       writer.uint32(32).int64(message.requestNanoUsd);
     }
@@ -3922,7 +3887,7 @@ export const ChannelPrice: MessageFns<ChannelPrice> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3977,20 +3942,20 @@ export const ChannelPrice: MessageFns<ChannelPrice> = {
 };
 
 function createBaseImagePrice(): ImagePrice {
-  return { size: "", quality: "", nanoUsd: 0n };
+  return { size: '', quality: '', nanoUsd: 0n };
 }
 
 export const ImagePrice: MessageFns<ImagePrice> = {
   encode(message: ImagePrice, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.size !== "") {
+    if (message.size !== '') {
       writer.uint32(10).string(message.size);
     }
-    if (message.quality !== "") {
+    if (message.quality !== '') {
       writer.uint32(18).string(message.quality);
     }
     if (message.nanoUsd !== 0n) {
       if (BigInt.asIntN(64, message.nanoUsd) !== message.nanoUsd) {
-        throw new globalThis.Error("value provided for field message.nanoUsd of type int64 too large");
+        throw new globalThis.Error('value provided for field message.nanoUsd of type int64 too large');
       }
       writer.uint32(24).int64(message.nanoUsd);
     }
@@ -4001,7 +3966,7 @@ export const ImagePrice: MessageFns<ImagePrice> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -4055,19 +4020,19 @@ export const UsePrices: MessageFns<UsePrices> = {
   encode(message: UsePrices, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.webSearchNanoUsd !== undefined) {
       if (BigInt.asIntN(64, message.webSearchNanoUsd) !== message.webSearchNanoUsd) {
-        throw new globalThis.Error("value provided for field message.webSearchNanoUsd of type int64 too large");
+        throw new globalThis.Error('value provided for field message.webSearchNanoUsd of type int64 too large');
       }
       writer.uint32(8).int64(message.webSearchNanoUsd);
     }
     if (message.webFetchNanoUsd !== undefined) {
       if (BigInt.asIntN(64, message.webFetchNanoUsd) !== message.webFetchNanoUsd) {
-        throw new globalThis.Error("value provided for field message.webFetchNanoUsd of type int64 too large");
+        throw new globalThis.Error('value provided for field message.webFetchNanoUsd of type int64 too large');
       }
       writer.uint32(16).int64(message.webFetchNanoUsd);
     }
     if (message.fileSearchNanoUsd !== undefined) {
       if (BigInt.asIntN(64, message.fileSearchNanoUsd) !== message.fileSearchNanoUsd) {
-        throw new globalThis.Error("value provided for field message.fileSearchNanoUsd of type int64 too large");
+        throw new globalThis.Error('value provided for field message.fileSearchNanoUsd of type int64 too large');
       }
       writer.uint32(24).int64(message.fileSearchNanoUsd);
     }
@@ -4078,7 +4043,7 @@ export const UsePrices: MessageFns<UsePrices> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -4125,17 +4090,17 @@ export const UsePrices: MessageFns<UsePrices> = {
 };
 
 function createBaseMultiplier(): Multiplier {
-  return { name: "", multiplierE9: 0n };
+  return { name: '', multiplierE9: 0n };
 }
 
 export const Multiplier: MessageFns<Multiplier> = {
   encode(message: Multiplier, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
+    if (message.name !== '') {
       writer.uint32(10).string(message.name);
     }
     if (message.multiplierE9 !== 0n) {
       if (BigInt.asUintN(64, message.multiplierE9) !== message.multiplierE9) {
-        throw new globalThis.Error("value provided for field message.multiplierE9 of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.multiplierE9 of type uint64 too large');
       }
       writer.uint32(16).uint64(message.multiplierE9);
     }
@@ -4146,7 +4111,7 @@ export const Multiplier: MessageFns<Multiplier> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -4203,61 +4168,61 @@ export const Rates: MessageFns<Rates> = {
   encode(message: Rates, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.input !== undefined) {
       if (BigInt.asUintN(64, message.input) !== message.input) {
-        throw new globalThis.Error("value provided for field message.input of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.input of type uint64 too large');
       }
       writer.uint32(8).uint64(message.input);
     }
     if (message.output !== undefined) {
       if (BigInt.asUintN(64, message.output) !== message.output) {
-        throw new globalThis.Error("value provided for field message.output of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.output of type uint64 too large');
       }
       writer.uint32(16).uint64(message.output);
     }
     if (message.cacheRead !== undefined) {
       if (BigInt.asUintN(64, message.cacheRead) !== message.cacheRead) {
-        throw new globalThis.Error("value provided for field message.cacheRead of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.cacheRead of type uint64 too large');
       }
       writer.uint32(24).uint64(message.cacheRead);
     }
     if (message.cacheWrite5m !== undefined) {
       if (BigInt.asUintN(64, message.cacheWrite5m) !== message.cacheWrite5m) {
-        throw new globalThis.Error("value provided for field message.cacheWrite5m of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.cacheWrite5m of type uint64 too large');
       }
       writer.uint32(32).uint64(message.cacheWrite5m);
     }
     if (message.cacheWrite1h !== undefined) {
       if (BigInt.asUintN(64, message.cacheWrite1h) !== message.cacheWrite1h) {
-        throw new globalThis.Error("value provided for field message.cacheWrite1h of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.cacheWrite1h of type uint64 too large');
       }
       writer.uint32(40).uint64(message.cacheWrite1h);
     }
     if (message.reasoning !== undefined) {
       if (BigInt.asUintN(64, message.reasoning) !== message.reasoning) {
-        throw new globalThis.Error("value provided for field message.reasoning of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.reasoning of type uint64 too large');
       }
       writer.uint32(48).uint64(message.reasoning);
     }
     if (message.audioInput !== undefined) {
       if (BigInt.asUintN(64, message.audioInput) !== message.audioInput) {
-        throw new globalThis.Error("value provided for field message.audioInput of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.audioInput of type uint64 too large');
       }
       writer.uint32(56).uint64(message.audioInput);
     }
     if (message.audioOutput !== undefined) {
       if (BigInt.asUintN(64, message.audioOutput) !== message.audioOutput) {
-        throw new globalThis.Error("value provided for field message.audioOutput of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.audioOutput of type uint64 too large');
       }
       writer.uint32(64).uint64(message.audioOutput);
     }
     if (message.imageInput !== undefined) {
       if (BigInt.asUintN(64, message.imageInput) !== message.imageInput) {
-        throw new globalThis.Error("value provided for field message.imageInput of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.imageInput of type uint64 too large');
       }
       writer.uint32(72).uint64(message.imageInput);
     }
     if (message.imageOutput !== undefined) {
       if (BigInt.asUintN(64, message.imageOutput) !== message.imageOutput) {
-        throw new globalThis.Error("value provided for field message.imageOutput of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.imageOutput of type uint64 too large');
       }
       writer.uint32(80).uint64(message.imageOutput);
     }
@@ -4268,7 +4233,7 @@ export const Rates: MessageFns<Rates> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -4384,13 +4349,13 @@ export const ContextTier: MessageFns<ContextTier> = {
     }
     if (message.inputMultiplierE9 !== undefined) {
       if (BigInt.asUintN(64, message.inputMultiplierE9) !== message.inputMultiplierE9) {
-        throw new globalThis.Error("value provided for field message.inputMultiplierE9 of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.inputMultiplierE9 of type uint64 too large');
       }
       writer.uint32(24).uint64(message.inputMultiplierE9);
     }
     if (message.outputMultiplierE9 !== undefined) {
       if (BigInt.asUintN(64, message.outputMultiplierE9) !== message.outputMultiplierE9) {
-        throw new globalThis.Error("value provided for field message.outputMultiplierE9 of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.outputMultiplierE9 of type uint64 too large');
       }
       writer.uint32(32).uint64(message.outputMultiplierE9);
     }
@@ -4401,7 +4366,7 @@ export const ContextTier: MessageFns<ContextTier> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -4456,17 +4421,17 @@ export const ContextTier: MessageFns<ContextTier> = {
 };
 
 function createBaseServiceTier(): ServiceTier {
-  return { name: "", multiplierE9: undefined, usdPerMillion: undefined, contextTiers: [] };
+  return { name: '', multiplierE9: undefined, usdPerMillion: undefined, contextTiers: [] };
 }
 
 export const ServiceTier: MessageFns<ServiceTier> = {
   encode(message: ServiceTier, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
+    if (message.name !== '') {
       writer.uint32(10).string(message.name);
     }
     if (message.multiplierE9 !== undefined) {
       if (BigInt.asUintN(64, message.multiplierE9) !== message.multiplierE9) {
-        throw new globalThis.Error("value provided for field message.multiplierE9 of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.multiplierE9 of type uint64 too large');
       }
       writer.uint32(16).uint64(message.multiplierE9);
     }
@@ -4483,7 +4448,7 @@ export const ServiceTier: MessageFns<ServiceTier> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {

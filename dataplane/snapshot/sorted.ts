@@ -22,7 +22,9 @@ export function compareNamed(a: Named, b: Named): number {
  * is paired with undefined. Unchanged items, nearly all, are compared by identity and never read.
  */
 export function differences<T extends object>(
-  before: readonly T[], after: readonly T[], compare: (a: T, b: T) => number,
+  before: readonly T[],
+  after: readonly T[],
+  compare: (a: T, b: T) => number,
 ): [old: T | undefined, now: T | undefined][] {
   const found: [T | undefined, T | undefined][] = [];
   let i = 0;

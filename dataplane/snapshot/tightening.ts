@@ -6,9 +6,14 @@ import type { Account, Key } from './snapshot.gen.ts';
 
 /** True if a key allows less than before: it was revoked or refused, expires sooner, or may spend less. */
 export function tightensKey(before: Key, after: Key): boolean {
-  return (before.enabled && !after.enabled) || (before.refusal === '' && after.refusal !== '')
-    || lower(before.expirationMs, after.expirationMs) || lower(before.limitNanoUsd, after.limitNanoUsd)
-    || lower(before.maxConcurrency, after.maxConcurrency) || losesHash(before, after);
+  return (
+    (before.enabled && !after.enabled) ||
+    (before.refusal === '' && after.refusal !== '') ||
+    lower(before.expirationMs, after.expirationMs) ||
+    lower(before.limitNanoUsd, after.limitNanoUsd) ||
+    lower(before.maxConcurrency, after.maxConcurrency) ||
+    losesHash(before, after)
+  );
 }
 
 /** True if an account has less credit than before. */

@@ -26,13 +26,22 @@ function validatePrice(to: FaultCollector, path: string, price: Price): void {
   to.expect(price.requestNanoUsd >= 0n, `${path}: request_nano_usd: must not be negative`);
   const { modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, cacheWrite1hRatioE9 = 0n } = price;
   const ratios = [modelRatioE9, completionRatioE9, cacheRatioE9, cacheWriteRatioE9, cacheWrite1hRatioE9];
-  to.expect(ratios.every((ratio) => ratio >= 0n), `${path}: a ratio is negative`);
+  to.expect(
+    ratios.every((ratio) => ratio >= 0n),
+    `${path}: a ratio is negative`,
+  );
   validateTable(to, path, price);
   const { webSearchNanoUsd = 0n, webFetchNanoUsd = 0n, fileSearchNanoUsd = 0n } = price.perUse ?? {};
   const uses = [webSearchNanoUsd, webFetchNanoUsd, fileSearchNanoUsd];
-  to.expect(uses.every((nanoUsd) => nanoUsd >= 0n), `${path}: per_use: must not be negative`);
+  to.expect(
+    uses.every((nanoUsd) => nanoUsd >= 0n),
+    `${path}: per_use: must not be negative`,
+  );
   const generations = [price.perSecondNanoUsd ?? 0n, ...price.perImage.map(({ nanoUsd }) => nanoUsd)];
-  to.expect(generations.every((nanoUsd) => nanoUsd >= 0n), `${path}: per_image, per_second: must not be negative`);
+  to.expect(
+    generations.every((nanoUsd) => nanoUsd >= 0n),
+    `${path}: per_image, per_second: must not be negative`,
+  );
   for (const own of price.channelRates) {
     const at = `${path}: channel_rates "${own.channel}"`;
     const kinds = [own.usdPerMillion, own.requestNanoUsd].filter((kind) => kind !== undefined);
@@ -49,7 +58,9 @@ function validatePrice(to: FaultCollector, path: string, price: Price): void {
 }
 
 function validateTable(
-  to: FaultCollector, path: string, { usdPerMillion, contextTiers }: Pick<Price, 'usdPerMillion' | 'contextTiers'>,
+  to: FaultCollector,
+  path: string,
+  { usdPerMillion, contextTiers }: Pick<Price, 'usdPerMillion' | 'contextTiers'>,
 ): void {
   validateRates(to, path, usdPerMillion);
   for (const tier of contextTiers) {

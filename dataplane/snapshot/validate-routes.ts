@@ -15,8 +15,16 @@ const SCHEMES = new Set(['http:', 'https:']);
 /** Adds every fault of one route. */
 export function validateRoute(to: FaultCollector, route: ModelRoute): void {
   to.expect(route.clientDisconnect !== ClientDisconnect.UNSPECIFIED, 'client_disconnect: required');
-  expectNames(to, 'models', route.models.map(({ name }) => name));
-  expectNames(to, 'channels', route.channels.map(({ name }) => name));
+  expectNames(
+    to,
+    'models',
+    route.models.map(({ name }) => name),
+  );
+  expectNames(
+    to,
+    'channels',
+    route.channels.map(({ name }) => name),
+  );
   for (const { value } of route.sealing?.keys ?? [])
     to.expect(SEALING_KEY.test(value), 'sealing: a key is not the base64 text of 32 bytes');
   for (const model of route.models) validateModel(to, `models "${model.name}"`, model);
@@ -34,13 +42,18 @@ function validateModel(to: FaultCollector, path: string, model: Model): void {
   to.expect(!reads || model.contextTokens > 0, `${path}: context_tokens: required for Chat and Embeddings`);
   to.expect(!chats || model.maxOutputTokens > 0, `${path}: max_output_tokens: required for Chat`);
   const takesImages = model.inputs.includes(Input.IMAGE);
-  to.expect(!chats || OUTPUT_LIMIT_FIELDS.has(model.outputLimitField),
-    `${path}: output_limit_field: must be max_completion_tokens or max_tokens`);
+  to.expect(
+    !chats || OUTPUT_LIMIT_FIELDS.has(model.outputLimitField),
+    `${path}: output_limit_field: must be max_completion_tokens or max_tokens`,
+  );
   to.expect(!takesImages || model.imageTokens > 0, `${path}: image_tokens: required for a model that takes images`);
 }
 
 function expectSpecified<T extends string>(
-  to: FaultCollector, path: string, values: readonly T[], unspecified: T,
+  to: FaultCollector,
+  path: string,
+  values: readonly T[],
+  unspecified: T,
 ): void {
   to.expect(!values.includes(unspecified), `${path}: an unknown value`);
   to.expect(new Set(values).size === values.length, `${path}: a value is there twice`);
@@ -49,15 +62,23 @@ function expectSpecified<T extends string>(
 function validateChannel(to: FaultCollector, path: string, channel: Channel): void {
   to.expect(channel.protocol !== Protocol.UNSPECIFIED, `${path}: protocol: required`);
   validateBaseUrl(to, `${path}: base_url`, channel.baseUrl);
-  to.expect(channel.apiKey === undefined || HEADER_VALUE.test(channel.apiKey.value),
-    `${path}: api_key: empty, or with characters that no header may hold`);
+  to.expect(
+    channel.apiKey === undefined || HEADER_VALUE.test(channel.apiKey.value),
+    `${path}: api_key: empty, or with characters that no header may hold`,
+  );
   validateSignIn(to, `${path}: sign_in`, channel);
   expectSpecified(to, `${path}: endpoints`, channel.endpoints?.endpoints ?? [], ChannelEndpoint.UNSPECIFIED);
-  expectNames(to, `${path}: models`, channel.models.map(({ name }) => name));
+  expectNames(
+    to,
+    `${path}: models`,
+    channel.models.map(({ name }) => name),
+  );
   for (const { name, upstreamName } of channel.models)
     to.expect(upstreamName !== '', `${path}: models "${name}": upstream_name: required`);
-  to.expect(channel.allowedHeaders.every((name) => HEADER_PATTERN.test(name)),
-    `${path}: allowed_headers: not a header's name in lower case`);
+  to.expect(
+    channel.allowedHeaders.every((name) => HEADER_PATTERN.test(name)),
+    `${path}: allowed_headers: not a header's name in lower case`,
+  );
   to.expect(channel.weight >= 1, `${path}: weight: must be at least 1`);
   expectThreshold(to, `${path}: max_concurrency`, channel.maxConcurrency);
   validateTimeouts(to, `${path}: timeouts`, channel.timeouts);

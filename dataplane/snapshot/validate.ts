@@ -23,9 +23,11 @@ export function validateSnapshot(snapshot: Snapshot): SnapshotFault[] {
 }
 
 /** The faults of what is offered to keys: groups, routes and prices. */
-export function validateOffering(
-  { groups, routes, catalogs }: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'>,
-): SnapshotFault[] {
+export function validateOffering({
+  groups,
+  routes,
+  catalogs,
+}: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'>): SnapshotFault[] {
   const faults: SnapshotFault[] = [];
   expectUnique(faults, 'Group', groups);
   expectUnique(faults, 'ModelRoute', routes);

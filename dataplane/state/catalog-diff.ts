@@ -14,8 +14,7 @@ export interface Change {
   readonly newNanoUsd: bigint;
 }
 
-export type ChangedCall =
-  Change & Pick<DiffedCall, 'callId' | 'model' | 'account' | 'keyUid' | 'createdMs'>;
+export type ChangedCall = Change & Pick<DiffedCall, 'callId' | 'model' | 'account' | 'keyUid' | 'createdMs'>;
 
 export const DIMENSIONS = ['model', 'group', 'account', 'key'] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
@@ -39,7 +38,9 @@ const NOT_BILLED: ReadonlySet<string> = new Set(['Failed', 'Refunded', 'Running'
  * `groupOfKey`: the group's name by the key's uid, for the keys of automatic groups, which records do not name.
  */
 export function catalogsOf(
-  { catalogs, groups }: Snapshot, other: Snapshot, groupOfKey: ReadonlyMap<string, string>,
+  { catalogs, groups }: Snapshot,
+  other: Snapshot,
+  groupOfKey: ReadonlyMap<string, string>,
 ): Catalogs {
   const all = new Map([...other.groups, ...groups].map((group) => [group.name, group] as const));
   const automatic = [...groupOfKey].flatMap(([uid, name]) => {
@@ -47,18 +48,25 @@ export function catalogsOf(
     return access?.$case === 'automatic' ? [[uid, { ratioE9, members: new Set(access.value.members) }] as const] : [];
   });
   return {
-    prices: indexPrices(catalogs), automaticGroups: new Map(automatic),
+    prices: indexPrices(catalogs),
+    automaticGroups: new Map(automatic),
     groupRatiosE9: new Map([...all].map(([name, { priceRatioE9 }]) => [name, priceRatioE9])),
   };
 }
 
 /** Prices every billed call under both catalogs. Leaves out calls that failed, were refunded or are still running. */
 export async function diffCatalogs(
-  old: Catalogs, next: Catalogs, calls: AsyncIterable<DiffedCall> | Iterable<DiffedCall>,
+  old: Catalogs,
+  next: Catalogs,
+  calls: AsyncIterable<DiffedCall> | Iterable<DiffedCall>,
 ): Promise<CatalogDiff> {
   const [priceOld, priceNew] = [createPricer(old), createPricer(next)];
-  const sums: Record<Dimension, Map<string, Change>> =
-    { model: new Map(), group: new Map(), account: new Map(), key: new Map() };
+  const sums: Record<Dimension, Map<string, Change>> = {
+    model: new Map(),
+    group: new Map(),
+    account: new Map(),
+    key: new Map(),
+  };
   const unpriced = new Map<string, number>();
   let total: Change = { calls: 0, oldNanoUsd: 0n, newNanoUsd: 0n };
   let top: ChangedCall[] = [];
@@ -75,7 +83,8 @@ export async function diffCatalogs(
   const sorted = (sum: Map<string, Change>): [string, Change][] =>
     [...sum].sort(([, a], [, b]) => compare(sizeOf(b), sizeOf(a)));
   return {
-    total, calls: top,
+    total,
+    calls: top,
     by: { model: sorted(sums.model), group: sorted(sums.group), account: sorted(sums.account), key: sorted(sums.key) },
     unpriced: [...unpriced].sort(([, a], [, b]) => b - a),
   };
@@ -92,7 +101,9 @@ function addTo(sums: Map<string, Change>, name: string, change: Change): void {
 
 function add(a: Change, b: Change): Change {
   return {
-    calls: a.calls + b.calls, oldNanoUsd: a.oldNanoUsd + b.oldNanoUsd, newNanoUsd: a.newNanoUsd + b.newNanoUsd,
+    calls: a.calls + b.calls,
+    oldNanoUsd: a.oldNanoUsd + b.oldNanoUsd,
+    newNanoUsd: a.newNanoUsd + b.newNanoUsd,
   };
 }
 

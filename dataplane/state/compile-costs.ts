@@ -11,8 +11,9 @@ export type CostOf = (channel: Pick<CompiledChannel, 'target' | 'cost'>, model: 
 
 /** Compiles each cost when it is first asked for, because all groups share it. */
 export function compileCosts(catalogs: readonly PriceCatalog[]): CostOf {
-  const entries = new Map(catalogs.flatMap((catalog) => (
-    catalog.costs ? [[catalog.name, entriesOf(catalog)] as const] : [])));
+  const entries = new Map(
+    catalogs.flatMap((catalog) => (catalog.costs ? [[catalog.name, entriesOf(catalog)] as const] : [])),
+  );
   const compiled = new Map<string, CompiledPrice | undefined>();
   return ({ target, cost }, model) => {
     if (!cost) return undefined;

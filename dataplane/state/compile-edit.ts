@@ -34,9 +34,9 @@ export interface ValidConfig {
 export function compileEdit(previous: State, { keys, accounts, offering }: SnapshotEdit): State {
   return {
     ...previous,
-    ...keys.length > 0 && { credentials: editCredentials(previous, keys) },
-    ...accounts.length > 0 && { accounts: editAccounts(previous, accounts) },
-    ...offering && compileOffering(offering, previous),
+    ...(keys.length > 0 && { credentials: editCredentials(previous, keys) }),
+    ...(accounts.length > 0 && { accounts: editAccounts(previous, accounts) }),
+    ...(offering && compileOffering(offering, previous)),
   };
 }
 

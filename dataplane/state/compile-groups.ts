@@ -36,17 +36,19 @@ export function compileGroups(groups: readonly Group[], sources: OfferSources): 
 }
 
 function automaticOffers(
-  { members }: AutomaticAccess, ownRatioE9: bigint,
-  direct: ReadonlyMap<string, DirectGroup>, prices: ReadonlyMap<string, PriceEntry>,
+  { members }: AutomaticAccess,
+  ownRatioE9: bigint,
+  direct: ReadonlyMap<string, DirectGroup>,
+  prices: ReadonlyMap<string, PriceEntry>,
 ): Map<string, Offer> {
   const tiers = new Map<string, (readonly Candidate[])[]>();
   for (const member of members) {
     const group = direct.get(member);
     if (!group) continue;
     for (const { model, tiers: own } of group.offers.values()) {
-      const repriced = ownRatioE9 === ONE_E9 ? own
-        : reprice(own, pricesOf(model, group.priceRatioE9 * ownRatioE9, prices));
-      tiers.set(model, [...tiers.get(model) ?? [], ...repriced]);
+      const repriced =
+        ownRatioE9 === ONE_E9 ? own : reprice(own, pricesOf(model, group.priceRatioE9 * ownRatioE9, prices));
+      tiers.set(model, [...(tiers.get(model) ?? []), ...repriced]);
     }
   }
   return new Map([...tiers].map(([model, list]) => [model, offerOf(model, prices.get(model), list)]));

@@ -34,14 +34,18 @@ interface GroupChannel {
 
 /** The offers of a Direct group at its ratio (10⁻¹⁸), by model name. Routes that offer the same model merge. */
 export function compileOffers(
-  group: NamedGroup, access: DirectAccess, groupRatioE18: bigint, { routes, prices, costOf }: OfferSources,
+  group: NamedGroup,
+  access: DirectAccess,
+  groupRatioE18: bigint,
+  { routes, prices, costOf }: OfferSources,
 ): Map<string, Offer> {
   const candidates = new Map<string, Candidate[]>();
   const limits = groupLimits(access);
   for (const entry of access.routes) {
     const route = routes.get(entry.route);
     if (!route) continue;
-    const channels = withNames(route.channels, entry.channels?.names).filter(({ drained }) => !drained)
+    const channels = withNames(route.channels, entry.channels?.names)
+      .filter(({ drained }) => !drained)
       .map((channel) => ({ group, route, channel, costOf, slots: slotsOf(group.name, channel, limits) }));
     for (const model of withNames(route.models, entry.models?.names)) {
       const pricesAt = pricesOf(model.name, groupRatioE18, prices);
@@ -55,7 +59,8 @@ export function compileOffers(
 
 /** The items that a filter names; all of them if there is no filter. */
 function withNames<T extends { readonly name: string }>(
-  all: readonly T[], names: readonly string[] | undefined,
+  all: readonly T[],
+  names: readonly string[] | undefined,
 ): readonly T[] {
   if (!names) return all;
   const wanted = new Set(names);
@@ -118,7 +123,9 @@ function clientName(upstreamModel: string, renames: CompiledChannel['renames']):
 }
 
 function candidateOf(
-  { group, route, channel, slots, costOf }: GroupChannel, model: ModelState, pricesAt: PricesAt,
+  { group, route, channel, slots, costOf }: GroupChannel,
+  model: ModelState,
+  pricesAt: PricesAt,
 ): Candidate {
   return {
     group: group.name,
@@ -152,9 +159,7 @@ function tiersByPriority(candidates: readonly Candidate[]): Candidate[][] {
 }
 
 /** An offer of a model, from its price and the channels that serve it. */
-export function offerOf(
-  model: string, price: PriceEntry | undefined, tiers: readonly (readonly Candidate[])[],
-): Offer {
+export function offerOf(model: string, price: PriceEntry | undefined, tiers: readonly (readonly Candidate[])[]): Offer {
   const endpoints = new Set(tiers.flat().flatMap((candidate) => [...candidate.model.endpoints]));
   const { catalog, quotaType } = price ?? {};
   return { model, vendor: price?.price.vendor ?? '', catalog, quotaType, tiers, endpoints };

@@ -38,7 +38,9 @@ export function priceEntry(catalog: PriceCatalog, price: Price): PriceEntry {
 
 /** A model's price as a group with this ratio (10⁻¹⁸) pays it. `channel`: "route/channel"; absent: any. */
 export function priceAt(
-  { quotaType, ratioBaseE9, price }: Omit<PriceEntry, 'catalog' | 'figures'>, groupRatioE18: bigint, channel?: string,
+  { quotaType, ratioBaseE9, price }: Omit<PriceEntry, 'catalog' | 'figures'>,
+  groupRatioE18: bigint,
+  channel?: string,
 ): CompiledPrice {
   const on = priceOn(price, channel);
   return compilePrice({ ...on.price, quotaType, ratioBaseUsdE9: ratioBaseE9 }, groupRatioE18, on.multiplierE9);
@@ -46,10 +48,14 @@ export function priceAt(
 
 /** The groups of the price list: those that offer a model with a price. */
 export function compilePricingGroups(
-  groups: readonly Group[], compiled: ReadonlyMap<string, GroupState>,
+  groups: readonly Group[],
+  compiled: ReadonlyMap<string, GroupState>,
 ): PricingGroup[] {
   const configured = groups.map(({ name, displayName, priceRatioE9, restricted, access }) => ({
-    name, displayName, priceRatioE9, restricted,
+    name,
+    displayName,
+    priceRatioE9,
+    restricted,
     memberNames: access?.$case === 'automatic' ? access.value.members : undefined,
   }));
   return makePricingGroups(configured, (name) => offersSomethingPriced(compiled.get(name)));

@@ -1,7 +1,16 @@
 /** [P] Compiles models and channels of the ModelRoutes, each once for all groups that offer them. */
 import {
-  Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Platform, Protocol, ProviderTools,
-  Reasoning, Routing,
+  Allowance,
+  ChannelEndpoint,
+  ClientDisconnect,
+  Endpoint,
+  Input,
+  OnTimeout,
+  Platform,
+  Protocol,
+  ProviderTools,
+  Reasoning,
+  Routing,
 } from '../snapshot/snapshot.gen.ts';
 import type { Channel, ChannelCost, Model, ModelRoute, SignIn as SignInMessage } from '../snapshot/snapshot.gen.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
@@ -10,7 +19,12 @@ import { providerOf } from '../protocol/providers.ts';
 import { allowHeaders, sameHeaders } from '../upstream/headers.ts';
 import { SecretValue } from '../upstream/upstream.ts';
 import type {
-  ChatEndpoint, PlatformName, SignIn, UpstreamCredential, UpstreamTarget, UpstreamTimeouts,
+  ChatEndpoint,
+  PlatformName,
+  SignIn,
+  UpstreamCredential,
+  UpstreamTarget,
+  UpstreamTimeouts,
 } from '../upstream/upstream.ts';
 import type { EndpointKind, ModelState } from './state.ts';
 
@@ -82,7 +96,8 @@ const NO_TIMEOUTS: UpstreamTimeouts = { connectMs: 0, firstByteMs: 0, wholeMs: 0
 
 /** Routes by name and targets by "route/channel". Targets that did not change keep their objects. */
 export function compileRoutes(
-  routes: readonly ModelRoute[], previous?: ReadonlyMap<string, UpstreamTarget>,
+  routes: readonly ModelRoute[],
+  previous?: ReadonlyMap<string, UpstreamTarget>,
 ): CompiledRoutes {
   const compiled = new Map<string, CompiledRoute>();
   const targets = new Map<string, UpstreamTarget>();
@@ -128,7 +143,9 @@ function setOf<K extends string, V>(values: readonly K[], names: Readonly<Partia
 }
 
 function compileChannel(
-  route: string, channel: Channel, previous: ReadonlyMap<string, UpstreamTarget> | undefined,
+  route: string,
+  channel: Channel,
+  previous: ReadonlyMap<string, UpstreamTarget> | undefined,
 ): CompiledChannel {
   const id = `${route}/${channel.name}`;
   const target = compileTarget(id, channel);
@@ -139,9 +156,10 @@ function compileChannel(
     priority: channel.priority,
     weight: channel.weight,
     drained: channel.drained === true,
-    slot: channel.maxConcurrency === undefined
-      ? undefined
-      : { scope: 'Channel', id: `channel/${id}`, limit: channel.maxConcurrency },
+    slot:
+      channel.maxConcurrency === undefined
+        ? undefined
+        : { scope: 'Channel', id: `channel/${id}`, limit: channel.maxConcurrency },
     renames: new Map(channel.models.map(({ name, upstreamName }) => [name, upstreamName])),
     cost: channel.cost,
   };
@@ -161,7 +179,8 @@ const PLATFORMS: Readonly<Partial<Record<Platform, PlatformName>>> = {
 
 /** The header for a platform's keys, if it differs from the protocol's. */
 const KEY_HEADERS: Readonly<Partial<Record<PlatformName, string>>> = {
-  AzureDeployments: 'api-key', BedrockInvoke: 'authorization',
+  AzureDeployments: 'api-key',
+  BedrockInvoke: 'authorization',
 };
 
 function compileTarget(id: string, channel: Channel): UpstreamTarget {
@@ -174,7 +193,8 @@ function compileTarget(id: string, channel: Channel): UpstreamTarget {
     platform,
     apiVersion: channel.apiVersion ?? '',
     betas: channel.betas && {
-      drop: channel.betas.drop, allow: channel.betas.allow,
+      drop: channel.betas.drop,
+      allow: channel.betas.allow,
       rename: Object.fromEntries(channel.betas.rename.map(({ name, to }) => [name, to])),
     },
     baseUrl: channel.baseUrl,
@@ -189,7 +209,9 @@ function compileTarget(id: string, channel: Channel): UpstreamTarget {
 }
 
 function compileKey(
-  { apiKey, keyHeader }: Channel, protocol: UpstreamTarget['protocol'], platform: PlatformName,
+  { apiKey, keyHeader }: Channel,
+  protocol: UpstreamTarget['protocol'],
+  platform: PlatformName,
 ): UpstreamCredential | undefined {
   if (!apiKey) return undefined;
   const header = keyHeader ?? KEY_HEADERS[platform];
@@ -200,10 +222,14 @@ function compileKey(
 function compileSignIn({ credential, way }: SignInMessage): SignIn | undefined {
   const secret = credential && new SecretValue(credential.value);
   switch (way?.$case) {
-    case 'aws': return { way: 'AwsSigV4', credential: secret, ...way.value };
-    case 'google': return { way: 'GoogleOAuth', credential: secret };
-    case 'azure': return { way: 'AzureEntra', credential: secret, ...way.value };
-    default: return undefined;
+    case 'aws':
+      return { way: 'AwsSigV4', credential: secret, ...way.value };
+    case 'google':
+      return { way: 'GoogleOAuth', credential: secret };
+    case 'azure':
+      return { way: 'AzureEntra', credential: secret, ...way.value };
+    default:
+      return undefined;
   }
 }
 
@@ -212,11 +238,18 @@ function secretHeader([header, value]: readonly [string, string]): UpstreamCrede
 }
 
 function sameTarget(a: UpstreamTarget, b: UpstreamTarget): boolean {
-  return a.protocol === b.protocol && a.baseUrl === b.baseUrl
-    && a.platform === b.platform && a.apiVersion === b.apiVersion && sameSignIn(a.signIn, b.signIn)
-    && JSON.stringify(a.betas) === JSON.stringify(b.betas)
-    && sameCredential(a.credential, b.credential) && sameTimeouts(a.timeouts, b.timeouts)
-    && sameHeaders(a.clientHeaders, b.clientHeaders) && sameEndpoints(a.endpoints, b.endpoints);
+  return (
+    a.protocol === b.protocol &&
+    a.baseUrl === b.baseUrl &&
+    a.platform === b.platform &&
+    a.apiVersion === b.apiVersion &&
+    sameSignIn(a.signIn, b.signIn) &&
+    JSON.stringify(a.betas) === JSON.stringify(b.betas) &&
+    sameCredential(a.credential, b.credential) &&
+    sameTimeouts(a.timeouts, b.timeouts) &&
+    sameHeaders(a.clientHeaders, b.clientHeaders) &&
+    sameEndpoints(a.endpoints, b.endpoints)
+  );
 }
 
 function sameEndpoints(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
@@ -236,6 +269,7 @@ function sameSignIn(a: SignIn | undefined, b: SignIn | undefined): boolean {
 }
 
 function sameTimeouts(a: UpstreamTimeouts, b: UpstreamTimeouts): boolean {
-  return a.connectMs === b.connectMs && a.firstByteMs === b.firstByteMs
-    && a.wholeMs === b.wholeMs && a.idleMs === b.idleMs;
+  return (
+    a.connectMs === b.connectMs && a.firstByteMs === b.firstByteMs && a.wholeMs === b.wholeMs && a.idleMs === b.idleMs
+  );
 }

@@ -28,7 +28,8 @@ export function compile(snapshot: Snapshot, previous?: State): State {
 
 /** The part of the state that says what can be called and at what price. */
 export function compileOffering(
-  snapshot: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'>, previous?: State,
+  snapshot: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'>,
+  previous?: State,
 ): Omit<State, 'credentials' | 'accounts'> {
   const { routes, targets, channelSlots } = compileRoutes(snapshot.routes, previous?.targets);
   const prices = indexPrices(snapshot.catalogs);
@@ -38,7 +39,9 @@ export function compileOffering(
     pricing: {
       groups: compilePricingGroups(snapshot.groups, groups),
       rows: makePricingRows({
-        prices: prices.values(), groups: groups.values(), served: routes.values().flatMap(({ models }) => models),
+        prices: prices.values(),
+        groups: groups.values(),
+        served: routes.values().flatMap(({ models }) => models),
       }),
     },
     targets,

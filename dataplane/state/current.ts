@@ -23,6 +23,8 @@ export function createCurrentState(): CurrentState {
       current = state;
       generation += 1;
     },
-    get generation() { return generation; },
+    get generation() {
+      return generation;
+    },
   };
 }

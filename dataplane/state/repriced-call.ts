@@ -56,10 +56,17 @@ export function createPricer({ prices, groupRatiosE9, automaticGroups }: Catalog
 }
 
 const TOKEN_CLASS: Readonly<Record<string, keyof TokenCounts>> = {
-  input: 'input', cacheRead: 'cached', cacheWrite5m: 'cacheWrite5m', cacheWrite1h: 'cacheWrite1h', output: 'output',
+  input: 'input',
+  cacheRead: 'cached',
+  cacheWrite5m: 'cacheWrite5m',
+  cacheWrite1h: 'cacheWrite1h',
+  output: 'output',
 };
 const DETAILS: Readonly<Record<string, keyof TokenDetails>> = {
-  audioInput: 'audioInput', imageInput: 'imageInput', reasoning: 'reasoning', audioOutput: 'audioOutput',
+  audioInput: 'audioInput',
+  imageInput: 'imageInput',
+  reasoning: 'reasoning',
+  audioOutput: 'audioOutput',
   imageOutput: 'imageOutput',
 };
 const OF_INPUT: ReadonlySet<string> = new Set(['audioInput', 'imageInput']);
@@ -69,12 +76,14 @@ const OF_INPUT: ReadonlySet<string> = new Set(['audioInput', 'imageInput']);
  * version has only its tokens.
  */
 function consumptionOf(
-  { lines = [], tokens }: PricedCall, priceOf: (model: string) => CompiledPrice | undefined,
+  { lines = [], tokens }: PricedCall,
+  priceOf: (model: string) => CompiledPrice | undefined,
 ): Consumption {
   const generated = generatedOf(lines);
   const uses: Uses = Object.fromEntries(USES.map((use) => [use, quantityOf(lines, use)]));
-  const requests = splitRequests(lines.filter(({ dimension }) =>
-    TOKEN_CLASS[dimension] !== undefined || DETAILS[dimension] !== undefined));
+  const requests = splitRequests(
+    lines.filter(({ dimension }) => TOKEN_CLASS[dimension] !== undefined || DETAILS[dimension] !== undefined),
+  );
   if (requests.length === 0) return { tokens, ...generated, uses };
   return { tokens, ...generated, uses, parts: requests.map((request) => partOf(request, priceOf)) };
 }
@@ -96,8 +105,11 @@ function splitRequests(lines: readonly BillLine[]): BillLine[][] {
   for (const line of lines) {
     const current = requests.at(-1);
     const first = current?.[0];
-    const joins = current && first && marksOf(first) === marksOf(line)
-      && !current.some(({ dimension }) => dimension === line.dimension);
+    const joins =
+      current &&
+      first &&
+      marksOf(first) === marksOf(line) &&
+      !current.some(({ dimension }) => dimension === line.dimension);
     if (joins) current.push(line);
     else requests.push([line]);
   }
@@ -124,28 +136,33 @@ function partOf(lines: readonly BillLine[], priceOf: (model: string) => Compiled
   const { model, serviceTier, region } = lines[0] ?? {};
   const price = model === undefined ? undefined : priceOf(model);
   return {
-    ...tokensOf(lines), ...serviceTier !== undefined && { serviceTiers: [serviceTier] },
-    ...region !== undefined && { regions: [region] }, ...model !== undefined && price && { other: { model, price } },
+    ...tokensOf(lines),
+    ...(serviceTier !== undefined && { serviceTiers: [serviceTier] }),
+    ...(region !== undefined && { regions: [region] }),
+    ...(model !== undefined && price && { other: { model, price } }),
   };
 }
 
 function unpricedOf(
-  call: PricedCall, price: CompiledPrice, priceOf: (model: string, call: PricedCall) => CompiledPrice | undefined,
+  call: PricedCall,
+  price: CompiledPrice,
+  priceOf: (model: string, call: PricedCall) => CompiledPrice | undefined,
 ): string[] {
   const lacking = (call.lines ?? []).flatMap(({ dimension, serviceTier, region, model }) => {
     const own = model === undefined ? price : priceOf(model, call);
     if (!own) return [`model ${model}`];
     return [
-      ...serviceTier !== undefined && !own.serviceTiers.has(serviceTier) ? [`service tier ${serviceTier}`] : [],
-      ...region !== undefined && !own.regions.has(region) ? [`region ${region}`] : [],
-      ...isUnpricedClass(dimension, own) ? [dimension] : [],
+      ...(serviceTier !== undefined && !own.serviceTiers.has(serviceTier) ? [`service tier ${serviceTier}`] : []),
+      ...(region !== undefined && !own.regions.has(region) ? [`region ${region}`] : []),
+      ...(isUnpricedClass(dimension, own) ? [dimension] : []),
     ];
   });
   return [...new Set(lacking)];
 }
 
 function isUnpricedClass(
-  dimension: string, { priced, perUse, perGeneration, perImage, perSecond }: CompiledPrice,
+  dimension: string,
+  { priced, perUse, perGeneration, perImage, perSecond }: CompiledPrice,
 ): boolean {
   if (dimension === 'audioInput' || dimension === 'audioOutput') return !priced.has(dimension);
   const use = USES.find((name) => name === dimension);

@@ -21,7 +21,7 @@ export function callFields(report: CallReport): LogFields {
     model: report.model,
     group: report.group,
     attempts: attempts.map(attemptFields),
-    ...billing && billingFields(billing),
+    ...(billing && billingFields(billing)),
     duration_ms: roundMs(report.durationMs),
     first_byte_ms: firstByteMs === undefined ? undefined : roundMs(firstByteMs),
   };
@@ -35,7 +35,13 @@ export function lateBillingFields({ requestId, model, group, billing }: LateBill
 /** The fields of the line about a job's end. */
 export function jobFields({ requestId, jobId, model, group, channel, end, billing }: JobEnd): LogFields {
   return {
-    request_id: requestId, job_id: jobId, model, group, channel, end, ...billing && billingFields(billing),
+    request_id: requestId,
+    job_id: jobId,
+    model,
+    group,
+    channel,
+    end,
+    ...(billing && billingFields(billing)),
   };
 }
 

@@ -18,7 +18,10 @@ const OPERATIONS: Readonly<Partial<Record<EndpointName, string>>> = {
 };
 
 const PROVIDERS = {
-  OpenAI: 'openai', Anthropic: 'anthropic', BedrockConverse: 'bedrock_converse', Gemini: 'gemini',
+  OpenAI: 'openai',
+  Anthropic: 'anthropic',
+  BedrockConverse: 'bedrock_converse',
+  Gemini: 'gemini',
 } as const;
 
 /** Outcomes of attempts that never left the gateway. */

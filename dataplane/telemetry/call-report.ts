@@ -6,8 +6,20 @@ import type { CallStatus, TokenCounts, UsageSource } from '../ledger/usage-recor
 
 /** Endpoint names; every unknown path is "other", so that metrics stay bounded. */
 export type EndpointName =
-  | 'chat_completions' | 'messages' | 'count_tokens' | 'models' | 'embeddings' | 'images' | 'videos' | 'responses'
-  | 'conversations' | 'generate_content' | 'key' | 'usage' | 'pricing' | 'other';
+  | 'chat_completions'
+  | 'messages'
+  | 'count_tokens'
+  | 'models'
+  | 'embeddings'
+  | 'images'
+  | 'videos'
+  | 'responses'
+  | 'conversations'
+  | 'generate_content'
+  | 'key'
+  | 'usage'
+  | 'pricing'
+  | 'other';
 
 /** One attempt at one channel. */
 export interface AttemptReport {
@@ -35,30 +47,34 @@ export interface CallReport {
   /** Of a refusal for lack of money: the quota or the credit that does not cover the call. */
   readonly exceededLimitNanoUsd?: bigint | undefined;
   /** Set once the key is authenticated, and also if it was found but is not in force. */
-  readonly key: {
-    readonly uid: string;
-    readonly namespace: string;
-    readonly name: string;
-    readonly prefix: string;
-    readonly account: string;
-  } | undefined;
+  readonly key:
+    | {
+        readonly uid: string;
+        readonly namespace: string;
+        readonly name: string;
+        readonly prefix: string;
+        readonly account: string;
+      }
+    | undefined;
   /** The model's name in the configuration; undefined until one is found, so that labels stay bounded. */
   readonly model: string | undefined;
   /** The group that served the call. */
   readonly group: string | undefined;
   readonly attempts: readonly AttemptReport[];
   /** Set once money was held, unless the call's job is billed at its end. */
-  readonly billing: {
-    /** "route/channel" */
-    readonly channel: string;
-    readonly status: CallStatus;
-    readonly tokens: TokenCounts;
-    readonly usageSource: UsageSource;
-    readonly costNanoUsd: bigint;
-    readonly unbilledNanoUsd: bigint;
-    /** Undefined: the channel states no cost. */
-    readonly upstreamCostNanoUsd?: bigint;
-  } | undefined;
+  readonly billing:
+    | {
+        /** "route/channel" */
+        readonly channel: string;
+        readonly status: CallStatus;
+        readonly tokens: TokenCounts;
+        readonly usageSource: UsageSource;
+        readonly costNanoUsd: bigint;
+        readonly unbilledNanoUsd: bigint;
+        /** Undefined: the channel states no cost. */
+        readonly upstreamCostNanoUsd?: bigint;
+      }
+    | undefined;
   /** True if money was held, so that the ledger has a record. */
   readonly admitted?: boolean;
   /** True if a provider did not respond in time, or stopped sending its response. */

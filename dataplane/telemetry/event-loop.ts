@@ -26,10 +26,14 @@ export function measureEventLoopLag(every: Every): EventLoopLag {
     window.reset();
   });
   return {
-    get recentSeconds() { return recentSeconds; },
+    get recentSeconds() {
+      return recentSeconds;
+    },
     read() {
       const delays = [
-        ['0.5', sinceReading.percentile(50)], ['0.99', sinceReading.percentile(99)], ['1', sinceReading.max],
+        ['0.5', sinceReading.percentile(50)],
+        ['0.99', sinceReading.percentile(99)],
+        ['1', sinceReading.max],
       ] as const;
       const lags = delays.map(([quantile, delay]) => [quantile, lagOf(sinceReading, delay)] as const);
       sinceReading.reset();

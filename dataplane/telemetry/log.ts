@@ -31,13 +31,16 @@ const BEARER_LIKE = /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi;
 
 /** Creates a logger that writes ISO times and levels as words. */
 export function createLogger({ level = 'info', to }: LogOptions = {}): Logger {
-  return pino({
-    level,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
-    hooks: { streamWrite: maskSecrets },
-  }, to ?? pino.destination({ dest: 1, sync: true, minLength: BATCH_BYTES, periodicFlush: FLUSH_EVERY_MS }));
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      hooks: { streamWrite: maskSecrets },
+    },
+    to ?? pino.destination({ dest: 1, sync: true, minLength: BATCH_BYTES, periodicFlush: FLUSH_EVERY_MS }),
+  );
 }
 
 /** Masks what looks like a secret in a JSON line. */

@@ -32,7 +32,9 @@ export type Collectors<Table extends MetricTable> = {
 
 /** Creates all metrics of a table in a registry. Throws if the registry already has a metric of the same name. */
 export function registerMetrics<Table extends MetricTable>(
-  registry: Registry, table: Table, collectors: Collectors<Table> = {},
+  registry: Registry,
+  table: Table,
+  collectors: Collectors<Table> = {},
 ): MetricSet<Table> {
   // Object.entries and Object.fromEntries lose each name's type, which the two assertions restore
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -40,7 +42,13 @@ export function registerMetrics<Table extends MetricTable>(
   const metrics = Object.entries(table).map(([name, row]) => {
     const { help, labels: labelNames, type, buckets = [] } = row;
     const config: MetricConfig = {
-      name, help, labelNames, registers: [registry], collect() { collectorOf[name]?.(this); },
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      collect() {
+        collectorOf[name]?.(this);
+      },
     };
     return [name, createMetric(config, type, buckets)];
   });

@@ -56,10 +56,10 @@ export function createMetrics({ version, process, ledger, distribution }: Metric
   const registry = new Registry();
   const eventLoop = measureEventLoopLag(every);
   const metrics = registerMetrics(registry, METRICS, {
-    ...ledger && ledgerCollectors(ledger),
-    ...distribution && distributionCollectors(distribution),
-    ...process && processCollectors(process),
-    ...process && { nodejs_heap_size_used_bytes: (gauge) => gauge.set(process.memoryUsage().heapUsed) },
+    ...(ledger && ledgerCollectors(ledger)),
+    ...(distribution && distributionCollectors(distribution)),
+    ...(process && processCollectors(process)),
+    ...(process && { nodejs_heap_size_used_bytes: (gauge) => gauge.set(process.memoryUsage().heapUsed) }),
     modelgateway_event_loop_lag_seconds(gauge) {
       for (const [quantile, seconds] of eventLoop.read()) gauge.set({ quantile }, seconds);
     },
@@ -84,7 +84,9 @@ export function createMetrics({ version, process, ledger, distribution }: Metric
       metrics.modelgateway_config_last_applied_timestamp_seconds.set(nowMs / 1000);
     },
     configRejected: () => metrics.modelgateway_config_rejected_total.inc(),
-    get recentLagSeconds() { return eventLoop.recentSeconds; },
+    get recentLagSeconds() {
+      return eventLoop.recentSeconds;
+    },
     close: () => eventLoop.close(),
   };
 }

@@ -23,7 +23,9 @@ export interface ProcessStats {
 
 /** Sets the metrics that never change during the life of the process; `version` is this program's. */
 export function setProcessInfo(
-  metrics: MetricSet<typeof PROCESS_METRICS>, version: string, process?: ProcessStats,
+  metrics: MetricSet<typeof PROCESS_METRICS>,
+  version: string,
+  process?: ProcessStats,
 ): void {
   metrics.modelgateway_build_info.set({ version, node_version: process?.versions.node ?? '' }, 1);
   metrics.process_start_time_seconds.set(Math.round(performance.timeOrigin) / 1000);

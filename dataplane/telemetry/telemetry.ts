@@ -9,7 +9,8 @@ import type { Metrics } from './metrics.ts';
  * record keeps the recent calls that owners of keys see
  */
 export function createCallTelemetry(
-  metrics: Pick<Metrics, 'call' | 'billedLate' | 'ledger' | 'jobEnded'>, log: Logger,
+  metrics: Pick<Metrics, 'call' | 'billedLate' | 'ledger' | 'jobEnded'>,
+  log: Logger,
   record?: CallTelemetry['finished'],
 ): CallTelemetry {
   return {

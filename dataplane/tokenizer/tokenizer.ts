@@ -29,14 +29,17 @@ const UNITS_PER_TOKEN = 4;
 export function createTokenizer(options: TokenizerOptions): Tokenizer {
   const module = new URL('./worker.ts', import.meta.url);
   const worker = createFairWorker<CountRequest, CountReply>({
-    ...options, module, maxOfKey: MAX_OF_KEY, maxInAll: MAX_IN_ALL,
+    ...options,
+    module,
+    maxOfKey: MAX_OF_KEY,
+    maxInAll: MAX_IN_ALL,
   });
   return {
     async count(key, texts) {
       const length = texts.reduce((sum, text) => sum + text.length, 0);
       if (length === 0) return 0;
       const reply = await worker.run(key, { texts: truncateTexts(texts, MAX_LENGTH) });
-      if (reply && reply.length > 0) return Math.ceil(reply.tokens * length / reply.length);
+      if (reply && reply.length > 0) return Math.ceil((reply.tokens * length) / reply.length);
       return Math.ceil(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) / UNITS_PER_TOKEN);
     },
     close: () => worker.close(),

@@ -52,14 +52,21 @@ async function loadDecoder(): Promise<(frame: Uint8Array) => string> {
   const { EventStreamCodec } = await import('@smithy/core/event-streams');
   const decoder = new TextDecoder();
   const codec = new EventStreamCodec(
-    (bytes) => decoder.decode(toBytes(bytes)), (text) => new TextEncoder().encode(text),
+    (bytes) => decoder.decode(toBytes(bytes)),
+    (text) => new TextEncoder().encode(text),
   );
   return (frame) => {
     try {
       const { headers, body } = codec.decode(frame);
       const named = (name: string): string => String(headers[name]?.value ?? '');
-      return writeFrame({ kind: named(':message-type'), event: named(':event-type'),
-        exception: named(':exception-type') || named(':error-code') }, parse(decoder.decode(body)));
+      return writeFrame(
+        {
+          kind: named(':message-type'),
+          event: named(':event-type'),
+          exception: named(':exception-type') || named(':error-code'),
+        },
+        parse(decoder.decode(body)),
+      );
     } catch (error) {
       throw new UpstreamFailure('Cut', 'a frame of the event stream cannot be read', error);
     }
@@ -78,14 +85,17 @@ function writeFrame({ kind, event, exception }: FrameNames, payload: JsonRecord)
   if (event !== 'chunk') return writeEvent(event, payload);
   const { bytes } = payload;
   if (typeof bytes !== 'string') throw new SyntaxError('a chunk without bytes');
-  const { 'amazon-bedrock-invocationMetrics': _metrics, ...inner } =
-    parse(Buffer.from(bytes, 'base64').toString('utf8'));
+  const { 'amazon-bedrock-invocationMetrics': _metrics, ...inner } = parse(
+    Buffer.from(bytes, 'base64').toString('utf8'),
+  );
   return typeof inner['type'] === 'string' ? writeEvent(inner['type'], inner) : '';
 }
 
 const ERROR_TYPES: Readonly<Record<string, string>> = {
-  throttlingException: 'rate_limit_error', serviceUnavailableException: 'overloaded_error',
-  validationException: 'invalid_request_error', modelTimeoutException: 'timeout_error',
+  throttlingException: 'rate_limit_error',
+  serviceUnavailableException: 'overloaded_error',
+  validationException: 'invalid_request_error',
+  modelTimeoutException: 'timeout_error',
 };
 
 function readException(name: string, payload: JsonRecord): JsonRecord {

@@ -18,7 +18,12 @@ import type { UpstreamRequest, UpstreamResponse, Upstreams, UpstreamTarget } fro
 
 /** Headers that only the gateway sets: what a client sent under these names never passes. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
-  'authorization', 'x-api-key', 'cookie', 'host', 'accept-encoding', 'content-length',
+  'authorization',
+  'x-api-key',
+  'cookie',
+  'host',
+  'accept-encoding',
+  'content-length',
 ]);
 
 const MAX_HEADER_BYTES = 32 * 1024;
@@ -53,13 +58,16 @@ export function createUpstreams(options: UpstreamOptions = {}): PooledUpstreams 
 
   const channelOf = (target: UpstreamTarget): Channel => {
     let channel = channels.get(target);
-    if (!channel) channels.set(target, channel = openChannel(target, options));
+    if (!channel) channels.set(target, (channel = openChannel(target, options)));
     return channel;
   };
   const retire = (target: UpstreamTarget, { pool }: Channel): void => {
     channels.delete(target);
     // the pool waits for its requests, which report failures to their callers
-    const done = pool.close().catch(() => undefined).finally(() => closing.delete(done));
+    const done = pool
+      .close()
+      .catch(() => undefined)
+      .finally(() => closing.delete(done));
     closing.add(done);
   };
 
@@ -89,7 +97,7 @@ function openChannel(target: UpstreamTarget, { ca, identity = NO_IDENTITY }: Ups
     // byte
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: target.timeouts.connectMs, ...ca ? { ca: [...ca] } : {} },
+    connect: { timeout: target.timeouts.connectMs, ...(ca ? { ca: [...ca] } : {}) },
   });
   return { pool, base, authorizer: target.signIn && createAuthorizer(target.signIn, identity) };
 }
@@ -98,7 +106,7 @@ function parseAddress({ baseUrl }: UpstreamTarget): BaseAddress {
   try {
     return parseBaseUrl(baseUrl);
   } catch (error) {
-    throw new UpstreamFailure('Connect', 'the channel\'s base URL cannot be used', error);
+    throw new UpstreamFailure('Connect', "the channel's base URL cannot be used", error);
   }
 }
 
@@ -129,7 +137,8 @@ interface UnsignedRequest {
 
 /** The headers that sign a request in. Throws UpstreamFailure: SignIn, or Aborted while a token is waited for. */
 async function signIn(
-  authorizer: Authorizer, { request: { method, body, signal }, headers, host, path }: UnsignedRequest,
+  authorizer: Authorizer,
+  { request: { method, body, signal }, headers, host, path }: UnsignedRequest,
 ): Promise<Record<string, string>> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void =>
@@ -152,7 +161,8 @@ async function signIn(
  * from sign-in/, only this function reveals a secret, and only into the headers of a request.
  */
 function outgoingHeaders(
-  { credential, defaultHeaders }: UpstreamTarget, { headers, body }: Pick<UpstreamRequest, 'headers' | 'body'>,
+  { credential, defaultHeaders }: UpstreamTarget,
+  { headers, body }: Pick<UpstreamRequest, 'headers' | 'body'>,
 ): Record<string, string> {
   const outgoing = { ...defaultHeaders };
   for (const [name, value] of Object.entries(headers)) if (!OWN_HEADERS.has(name)) outgoing[name] = value;

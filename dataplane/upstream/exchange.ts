@@ -65,7 +65,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
   onResponseStart(_controller: Controller, status: number, headers: Headers): void {
     if (status < 200 || this.#stage !== 'Sent') return;
     const response = decodeAnswer({ status, headers: joinRepeated(headers), body: this });
-    if (!response) return this.#fail(new UpstreamFailure('Reset', 'the answer\'s content-encoding is unknown'));
+    if (!response) return this.#fail(new UpstreamFailure('Reset', "the answer's content-encoding is unknown"));
     this.#stage = 'Body';
     this.#resolvers.resolve(response);
   }
@@ -87,12 +87,16 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     this.#fail(failureOf(this.#stage, error));
   }
 
-  [Symbol.asyncIterator](): this { return this; }
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
 
   /** Returns all queued bytes in one piece. Callers wait for one call before the next. */
   async next(): Promise<Read> {
     while (this.#queue.length === 0 && this.#stage !== 'Over')
-      await new Promise<void>((resolve) => { this.#wake = resolve; });
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
     if (this.#queue.length > 0) return { done: false, value: this.#takeQueue() };
     if (this.#failure) throw this.#failure;
     return DONE;

@@ -9,14 +9,32 @@
 export type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const HOP_BY_HOP = [
-  'connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect', 'host',
-  'content-length', 'http2-settings',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  'host',
+  'content-length',
+  'http2-settings',
 ];
 
 /** Headers that pass whatever the protocol: content negotiation, SDKs, retries, traces, parts of a video's content. */
 const OF_EVERY_PROTOCOL = [
-  'accept', 'accept-language', 'content-type', 'user-agent', 'x-stainless-*', 'idempotency-key', 'x-client-request-id',
-  'traceparent', 'tracestate', 'range', 'if-range',
+  'accept',
+  'accept-language',
+  'content-type',
+  'user-agent',
+  'x-stainless-*',
+  'idempotency-key',
+  'x-client-request-id',
+  'traceparent',
+  'tracestate',
+  'range',
+  'if-range',
 ];
 
 /** Names and beginnings of names, in lower case. */
@@ -43,27 +61,70 @@ export function sameHeaders(a: HeaderAllowList, b: HeaderAllowList): boolean {
 const NOT_TO_PROVIDER: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,
   // credentials and identities: the gateway has its own
-  'authorization', 'cookie', 'cookie2', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-auth-token', 'openai-organization',
+  'authorization',
+  'cookie',
+  'cookie2',
+  'x-api-key',
+  'api-key',
+  'x-goog-api-key',
+  'x-auth-token',
+  'openai-organization',
   'openai-project',
   // set by the gateway itself
-  'accept-encoding', 'content-encoding', 'x-request-id', 'request-id',
+  'accept-encoding',
+  'content-encoding',
+  'x-request-id',
+  'request-id',
   // conditions on an answer that the gateway never caches
-  'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since',
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
   // the path that the request took, and a browser's page
-  'forwarded', 'via', 'x-real-ip', 'true-client-ip', 'origin', 'referer', 'baggage',
+  'forwarded',
+  'via',
+  'x-real-ip',
+  'true-client-ip',
+  'origin',
+  'referer',
+  'baggage',
 ]);
 const NOT_TO_PROVIDER_PREFIXES =
   /^(?:proxy-|x-forwarded-|x-modelgateway-|x-envoy-|x-original-|cf-|sec-|access-control-)/;
 
 const NOT_TO_CLIENT: ReadonlySet<string> = new Set([
-  ...HOP_BY_HOP, 'content-encoding', 'date', 'set-cookie', 'set-cookie2', 'www-authenticate', 'proxy-authenticate',
+  ...HOP_BY_HOP,
+  'content-encoding',
+  'date',
+  'set-cookie',
+  'set-cookie2',
+  'www-authenticate',
+  'proxy-authenticate',
   // replaced by the gateway's own request id and advice on retries
-  'x-request-id', 'request-id', 'apim-request-id', 'retry-after', 'retry-after-ms', 'x-should-retry',
+  'x-request-id',
+  'request-id',
+  'apim-request-id',
+  'retry-after',
+  'retry-after-ms',
+  'x-should-retry',
   // the gateway's account at the provider
-  'openai-organization', 'openai-project', 'anthropic-organization-id',
+  'openai-organization',
+  'openai-project',
+  'anthropic-organization-id',
   // the provider's infrastructure
-  'server', 'via', 'alt-svc', 'strict-transport-security', 'x-powered-by', 'x-served-by', 'nel', 'report-to',
-  'server-timing', 'location', 'content-location', 'link', 'content-security-policy',
+  'server',
+  'via',
+  'alt-svc',
+  'strict-transport-security',
+  'x-powered-by',
+  'x-served-by',
+  'nel',
+  'report-to',
+  'server-timing',
+  'location',
+  'content-location',
+  'link',
+  'content-security-policy',
 ]);
 /** The last three are limits of the gateway's account, not of the caller's key. */
 const NOT_TO_CLIENT_PREFIXES =
@@ -128,7 +189,8 @@ function truncateHeaders(headers: Readonly<Record<string, string>>): Record<stri
 }
 
 function filterHeaders(
-  headers: IncomingHeaders, passes: (name: string, value: string) => boolean,
+  headers: IncomingHeaders,
+  passes: (name: string, value: string) => boolean,
 ): Record<string, string> {
   const ofConnection = connectionOptions(headers['connection']);
   const passed: Record<string, string> = {};
@@ -146,5 +208,10 @@ const NO_OPTIONS: ReadonlySet<string> = new Set();
 function connectionOptions(connection: string | readonly string[] | undefined): ReadonlySet<string> {
   if (connection === undefined) return NO_OPTIONS;
   const list = typeof connection === 'string' ? connection : connection.join(',');
-  return new Set(list.toLowerCase().split(',').map((option) => option.trim()));
+  return new Set(
+    list
+      .toLowerCase()
+      .split(',')
+      .map((option) => option.trim()),
+  );
 }

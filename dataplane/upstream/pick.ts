@@ -15,7 +15,8 @@ interface Weighted {
  * @param random a number in [0, 1)
  */
 export function orderCandidates<T extends Weighted>(
-  tiers: readonly (readonly T[])[], random: () => number,
+  tiers: readonly (readonly T[])[],
+  random: () => number,
 ): readonly T[] {
   return tiers.flatMap((tier) => (tier.length === 1 ? tier : shuffle(tier, random)));
 }
@@ -26,7 +27,9 @@ export function orderCandidates<T extends Weighted>(
  * @param idOf the candidate's id, which is the same at all replicas
  */
 export function rankCandidates<T extends Weighted>(
-  tier: readonly T[], conversation: string, idOf: (candidate: T) => string,
+  tier: readonly T[],
+  conversation: string,
+  idOf: (candidate: T) => string,
 ): readonly T[] {
   if (tier.length === 1) return tier;
   return tier

@@ -6,9 +6,7 @@
  */
 import type { UpstreamFailureKind } from './upstream.ts';
 
-export type AttemptOutcome =
-  | { readonly status: number }
-  | { readonly failure: UpstreamFailureKind };
+export type AttemptOutcome = { readonly status: number } | { readonly failure: UpstreamFailureKind };
 
 export type Verdict =
   | 'ok'
@@ -17,7 +15,9 @@ export type Verdict =
   /** It refuses the gateway's credential, model name or address: 502, and a warning on the ModelRoute. */
   | 'credential'
   /** 429, 529, and 408, other 5xx or no connection: another channel may serve. */
-  | 'rate_limited' | 'overloaded' | 'unavailable'
+  | 'rate_limited'
+  | 'overloaded'
+  | 'unavailable'
   /** The request was sent, and not answered in time. */
   | 'timeout'
   /** The response broke off. */
@@ -36,8 +36,15 @@ const FAILURES: Readonly<Record<UpstreamFailureKind, Verdict>> = {
 };
 
 const STATUSES: Readonly<Record<number, Verdict>> = {
-  401: 'credential', 402: 'credential', 403: 'credential', 404: 'credential', 405: 'credential', 407: 'credential',
-  408: 'unavailable', 429: 'rate_limited', 529: 'overloaded',
+  401: 'credential',
+  402: 'credential',
+  403: 'credential',
+  404: 'credential',
+  405: 'credential',
+  407: 'credential',
+  408: 'unavailable',
+  429: 'rate_limited',
+  529: 'overloaded',
 };
 
 /** What the outcome of an attempt means. */

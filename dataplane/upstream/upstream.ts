@@ -8,14 +8,26 @@ import type { HeaderAllowList } from './headers.ts';
 /** A secret value that prints as [redacted] wherever it is logged, dumped or inspected. */
 export class SecretValue {
   readonly #value: string;
-  constructor(value: string) { this.#value = value; }
+  constructor(value: string) {
+    this.#value = value;
+  }
   /** The value itself. Only upstream/client.ts and upstream/sign-in/ call this. */
-  reveal(): string { return this.#value; }
+  reveal(): string {
+    return this.#value;
+  }
   /** Whether both hold the same value. */
-  equals(other: SecretValue): boolean { return this.#value === other.#value; }
-  toString(): string { return '[redacted]'; }
-  toJSON(): string { return '[redacted]'; }
-  [Symbol.for('nodejs.util.inspect.custom')](): string { return '[redacted]'; }
+  equals(other: SecretValue): boolean {
+    return this.#value === other.#value;
+  }
+  toString(): string {
+    return '[redacted]';
+  }
+  toJSON(): string {
+    return '[redacted]';
+  }
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return '[redacted]';
+  }
 }
 
 /** How long each step of an exchange may take, in milliseconds. */
@@ -37,17 +49,21 @@ export interface UpstreamCredential {
 }
 
 /** How a channel authenticates if a fixed header is not enough; without a credential, by the pod's own identity. */
-export type SignIn = { readonly credential: SecretValue | undefined } & (
+export type SignIn = { readonly credential: SecretValue | undefined } &
   /** `credential`: JSON of accessKeyId, secretAccessKey and perhaps sessionToken. */
-  | { readonly way: 'AwsSigV4'; readonly region: string; readonly service: string }
-  /** `credential`: the JSON file of a service account. */
-  | { readonly way: 'GoogleOAuth' }
-  /** `credential`: a client secret. Empty strings: as the pod's environment says. */
-  | {
-    readonly way: 'AzureEntra'; readonly tenantId: string; readonly clientId: string; readonly scope: string;
-    readonly authority: string;
-  }
-);
+  (
+    | { readonly way: 'AwsSigV4'; readonly region: string; readonly service: string }
+    /** `credential`: the JSON file of a service account. */
+    | { readonly way: 'GoogleOAuth' }
+    /** `credential`: a client secret. Empty strings: as the pod's environment says. */
+    | {
+        readonly way: 'AzureEntra';
+        readonly tenantId: string;
+        readonly clientId: string;
+        readonly scope: string;
+        readonly authority: string;
+      }
+  );
 
 /** As dataplane/protocol/platforms has them. */
 interface BetaRules {
@@ -127,7 +143,9 @@ export class UpstreamFailure extends Error {
   /** At least a part of the request was written to a connection. */
   readonly sent: boolean;
   constructor(
-    kind: UpstreamFailureKind, message: string, cause?: unknown,
+    kind: UpstreamFailureKind,
+    message: string,
+    cause?: unknown,
     sent: boolean = kind !== 'Connect' && kind !== 'SignIn',
   ) {
     super(message, { cause });
@@ -135,7 +153,9 @@ export class UpstreamFailure extends Error {
     this.sent = sent;
   }
   /** The provider has the request and did not answer it in time, or fell silent within its response. */
-  get timedOut(): boolean { return this.sent && (this.kind === 'Timeout' || this.kind === 'Idle'); }
+  get timedOut(): boolean {
+    return this.sent && (this.kind === 'Timeout' || this.kind === 'Idle');
+  }
 }
 
 /** How the error code of a failed sign-in begins. */

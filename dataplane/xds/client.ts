@@ -169,13 +169,23 @@ class RunningClient implements XdsClient {
     const { nodeId, version, install, log, observer = false } = this.#options;
     const fresh = this.#fresh;
     const stream = new XdsStream({
-      inventory: this.#inventory, nodeId, observer, version, fresh, install,
-      send: (request) => { if (this.#call === call) call.write(request); },
+      inventory: this.#inventory,
+      nodeId,
+      observer,
+      version,
+      fresh,
+      install,
+      send: (request) => {
+        if (this.#call === call) call.write(request);
+      },
       onRound: (consistent) => this.#round(consistent, fresh, address),
       onRefused: (field, name, message) => {
         log.warn({ kind: field, name, message }, `${REFUSED_OBJECT}; its last good version stays in force`);
       },
-      soon: (run) => setImmediate(() => { if (this.#call === call) run(); }),
+      soon: (run) =>
+        setImmediate(() => {
+          if (this.#call === call) run();
+        }),
     });
     call.on('data', (response: DeltaDiscoveryResponse) => {
       if (this.#call !== call) return;
@@ -240,7 +250,7 @@ class RunningClient implements XdsClient {
     const { client, metadata } = channel;
     const options = { deadline: Date.now() + REPORT_TIMEOUT_MS };
     return new Promise((resolve, reject) => {
-      const done = (error: Error | null): void => error ? reject(error) : resolve();
+      const done = (error: Error | null): void => (error ? reject(error) : resolve());
       client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { refusals }, metadata, options, done);
     });
   }

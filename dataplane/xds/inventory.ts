@@ -29,7 +29,11 @@ export interface RoundResult {
 }
 
 const FIELDS: Readonly<Record<SnapshotKind, SnapshotField>> = {
-  ApiKey: 'keys', Account: 'accounts', Group: 'groups', ModelRoute: 'routes', PriceCatalog: 'catalogs',
+  ApiKey: 'keys',
+  Account: 'accounts',
+  Group: 'groups',
+  ModelRoute: 'routes',
+  PriceCatalog: 'catalogs',
 };
 const ALL_FIELDS: readonly SnapshotField[] = Object.values(FIELDS);
 
@@ -46,7 +50,9 @@ export class Inventory {
   readonly #digest = new SetDigest();
 
   /** The digest of the newest versions received. */
-  get digest(): { readonly count: number; readonly text: string } { return this.#digest; }
+  get digest(): { readonly count: number; readonly text: string } {
+    return this.#digest;
+  }
 
   get size(): number {
     return ALL_FIELDS.reduce((sum, field) => sum + this.#kinds[field].held.size, 0);
@@ -130,8 +136,11 @@ export class Inventory {
   snapshot(): Snapshot {
     const { keys, accounts, groups, routes, catalogs } = this.#kinds;
     return {
-      keys: keys.objects(), accounts: accounts.objects(),
-      groups: groups.objects(), routes: routes.objects(), catalogs: catalogs.objects(),
+      keys: keys.objects(),
+      accounts: accounts.objects(),
+      groups: groups.objects(),
+      routes: routes.objects(),
+      catalogs: catalogs.objects(),
     };
   }
 
@@ -190,7 +199,8 @@ export class Inventory {
     for (let faults = validate(); faults.length > 0; faults = validate()) {
       // records all of an object's faults before the next pass
       const noted = faults.map((fault) =>
-        this.#kinds[FIELDS[fault.kind]].noteFault(resourceName(fault), fault.message));
+        this.#kinds[FIELDS[fault.kind]].noteFault(resourceName(fault), fault.message),
+      );
       if (noted.includes(true)) continue;
       const [{ kind, message, ...object } = { kind: 'ApiKey', message: '', namespace: '', name: '' } as const] = faults;
       const words = `with it, ${kind} ${resourceName(object)} is not valid: ${message}`;
@@ -242,7 +252,9 @@ type Tightens<M> = (before: M, after: M) => boolean;
 
 /** Pending objects that revoke a key or lower a limit. */
 function tighteningNames<M extends ObjectId>(
-  kind: KindInventory<M>, tightens: Tightens<M>, removals: boolean,
+  kind: KindInventory<M>,
+  tightens: Tightens<M>,
+  removals: boolean,
 ): string[] {
   const names: string[] = [];
   for (const [name, { version, object, message }] of kind.staged) {

@@ -43,7 +43,9 @@ export class KindInventory<M extends Named> {
     this.#decode = decode;
   }
 
-  get staged(): ReadonlyMap<string, PendingObject<M>> { return this.#staged; }
+  get staged(): ReadonlyMap<string, PendingObject<M>> {
+    return this.#staged;
+  }
 
   stage(name: string, version: string, bytes: Uint8Array): void {
     try {

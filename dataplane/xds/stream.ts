@@ -39,8 +39,12 @@ const FIELDS = new Map(RESOURCE_TYPES.map(({ typeUrl, field }) => [typeUrl, fiel
 const INVALID_ARGUMENT = 3;
 const WILDCARD = '*';
 const EMPTY_REQUEST: Omit<DeltaDiscoveryRequest, 'typeUrl'> = {
-  node: undefined, resourceNamesSubscribe: [], resourceNamesUnsubscribe: [], initialResourceVersions: {},
-  responseNonce: '', errorDetail: undefined,
+  node: undefined,
+  resourceNamesSubscribe: [],
+  resourceNamesUnsubscribe: [],
+  initialResourceVersions: {},
+  responseNonce: '',
+  errorDetail: undefined,
 };
 
 export class XdsStream {
@@ -165,7 +169,7 @@ export class XdsStream {
       }
     }
     const errorDetail = { code: INVALID_ARGUMENT, message: messages.slice(0, 10).join('\n'), details };
-    this.#request({ typeUrl, responseNonce: nonce, ...details.length > 0 && { errorDetail } });
+    this.#request({ typeUrl, responseNonce: nonce, ...(details.length > 0 && { errorDetail }) });
   }
 
   /** Requests objects again that are no longer refused, because only a response about them withdraws the refusal. */

@@ -51,18 +51,24 @@ const MIN_WRITES_PER_SWEEP = 20;
 export function startConfirmations(options: ConfirmationOptions): Confirmations {
   const { clock, sweepEveryMs = SWEEP_EVERY_MS } = options;
   const run: Run = {
-    ...options, stopped: false, overdue: startRounds(), due: startRounds(), silent: startRounds(),
+    ...options,
+    stopped: false,
+    overdue: startRounds(),
+    due: startRounds(),
+    silent: startRounds(),
   };
   let running: Promise<void> = Promise.resolve();
   let cancel = next();
 
   function next(): () => void {
     return clock.after(sweepEveryMs, () => {
-      running = sweep(run).catch((error: unknown) => {
-        options.log.warn({ err: error }, 'statuses could not be confirmed; the next sweep tries it again');
-      }).then(() => {
-        if (!run.stopped) cancel = next();
-      });
+      running = sweep(run)
+        .catch((error: unknown) => {
+          options.log.warn({ err: error }, 'statuses could not be confirmed; the next sweep tries it again');
+        })
+        .then(() => {
+          if (!run.stopped) cancel = next();
+        });
     });
   }
 
@@ -87,7 +93,9 @@ interface Run extends ConfirmationOptions {
 
 /** Returns what `find` finds, for at most so many items, and continues with the next item when it is called again. */
 type TakeNext = <T, Found>(
-  items: readonly T[], atMost: number, find: (item: T) => Found | undefined,
+  items: readonly T[],
+  atMost: number,
+  find: (item: T) => Found | undefined,
 ) => readonly Found[];
 
 /** Goes round a list again and again, so that items that fail each time do not hold up the others. */
@@ -109,12 +117,19 @@ async function sweep(run: Run): Promise<void> {
   const { client, gatewayNamespace, leading, onWritten, clock } = run;
   if (!leading()) return;
   const own = createStatusClient({ client, gatewayNamespace, leading, onWritten });
-  const confirmations = dueForConfirmation(run).map((target) => () =>
-    own.apply(target, 'confirmation', { lastConfirmedTime: formatTime(clock.nowMs()) }));
-  const withdrawals = silentObjects(run).map(({ target, gateway, withdrawn }) => () =>
-    // under the silent gateway's own field manager, so that its operator takes the fields over when it is back
-    createStatusClient({ client, gatewayNamespace: gateway, leading, onWritten })
-      .apply(target, 'operator', partOf(withdrawn, 'operator')));
+  const confirmations = dueForConfirmation(run).map(
+    (target) => () => own.apply(target, 'confirmation', { lastConfirmedTime: formatTime(clock.nowMs()) }),
+  );
+  const withdrawals = silentObjects(run).map(
+    ({ target, gateway, withdrawn }) =>
+      () =>
+        // under the silent gateway's own field manager, so that its operator takes the fields over when it is back
+        createStatusClient({ client, gatewayNamespace: gateway, leading, onWritten }).apply(
+          target,
+          'operator',
+          partOf(withdrawn, 'operator'),
+        ),
+  );
   await writeAll([...confirmations, ...withdrawals], run);
 }
 
@@ -145,10 +160,7 @@ function dueForConfirmation(run: Run): readonly LiveObject[] {
     const live = run.writable(id);
     return live && isDue(live, nowMs) && isOverdue(live, nowMs) === overdue ? live : undefined;
   };
-  return [
-    ...run.overdue(ids, atMost, (id) => findDue(id, true)),
-    ...run.due(ids, atMost, (id) => findDue(id, false)),
-  ];
+  return [...run.overdue(ids, atMost, (id) => findDue(id, true)), ...run.due(ids, atMost, (id) => findDue(id, false))];
 }
 
 function isDue({ status: { observedGeneration, lastConfirmedTime = '' } }: LiveObject, nowMs: number): boolean {
@@ -157,8 +169,10 @@ function isDue({ status: { observedGeneration, lastConfirmedTime = '' } }: LiveO
 
 /** True if people who read the status cannot rely on it, or are told so. */
 function isOverdue({ status: { conditions = [], lastConfirmedTime = '' } }: LiveObject, nowMs: number): boolean {
-  return nowMs - Date.parse(lastConfirmedTime) >= SILENT_AFTER_MS ||
-    conditions.some(({ reason }) => reason === 'GatewaySilent');
+  return (
+    nowMs - Date.parse(lastConfirmedTime) >= SILENT_AFTER_MS ||
+    conditions.some(({ reason }) => reason === 'GatewaySilent')
+  );
 }
 
 interface SilentObject {
@@ -177,17 +191,20 @@ function silentObjects(run: Run): readonly SilentObject[] {
     const confirmedMs = latest.get(gateway);
     if (confirmedMs === undefined || nowMs - confirmedMs < SILENT_AFTER_MS) return undefined;
     const target = run.writable(objectId(object));
-    const withdrawn = target && withdrawnStatus({ ...target.status }, nowMs, {
-      reason: 'GatewaySilent',
-      message: silenceMessage(gateway, formatTime(confirmedMs)),
-    });
+    const withdrawn =
+      target &&
+      withdrawnStatus({ ...target.status }, nowMs, {
+        reason: 'GatewaySilent',
+        message: silenceMessage(gateway, formatTime(confirmedMs)),
+      });
     return withdrawn && { target, gateway, withdrawn };
   });
 }
 
 /** When each other gateway last confirmed any object, by its namespace; a gateway that never did is absent. */
 function latestConfirmations(
-  objects: readonly (ApiKey | Account)[], { gatewayNamespace, writable }: Run,
+  objects: readonly (ApiKey | Account)[],
+  { gatewayNamespace, writable }: Run,
 ): ReadonlyMap<string, number> {
   const latest = new Map<string, number>();
   for (const object of objects) {

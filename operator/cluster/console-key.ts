@@ -39,20 +39,21 @@ export function manageConsoleKey(options: ConsoleKeyOptions): { stop(): void } {
 
   /** Returns undefined if there is no key yet and this replica may not create it. */
   async function load(): Promise<Buffer | undefined> {
-    return await stored.read() ?? (leading() ? stored.make() : undefined);
+    return (await stored.read()) ?? (leading() ? stored.make() : undefined);
   }
 
   async function look(): Promise<void> {
     let problem: string | undefined;
     try {
       const found = await load();
-      if (found && !known?.equals(found) && !stopped) onKey(known = found);
+      if (found && !known?.equals(found) && !stopped) onKey((known = found));
     } catch (error) {
       problem = explainKubeError(error);
     }
     if (problem !== undefined && problem !== told)
       log.warn(
-        { secret: CONSOLE_SECRET, problem }, 'the key of the console\'s sessions cannot be read or created; retrying',
+        { secret: CONSOLE_SECRET, problem },
+        "the key of the console's sessions cannot be read or created; retrying",
       );
     told = problem;
     if (!stopped) cancel = after(known === undefined ? ASK_AGAIN_MS : LOOK_EVERY_MS, () => void look());

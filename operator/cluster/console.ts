@@ -47,9 +47,10 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
   const { settings, client, namespace, manager, meter, after, log } = options;
   await using started = new AsyncDisposableStack();
   const { consoleTls } = settings;
-  const tls = consoleTls === undefined
-    ? undefined
-    : started.adopt(await openTls(consoleTls, { after, log }), (each) => each.stop());
+  const tls =
+    consoleTls === undefined
+      ? undefined
+      : started.adopt(await openTls(consoleTls, { after, log }), (each) => each.stop());
   const usage = await openUsage(options.ledgerUrl, settings.consoleData);
   if (usage) started.defer(() => usage.close());
   const activity = await openActivity(options.ledgerUrl);
@@ -72,12 +73,18 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
   }
 
   const key = manageConsoleKey({
-    client, namespace, after, log, leading: () => manager.leading,
+    client,
+    namespace,
+    after,
+    log,
+    leading: () => manager.leading,
     onKey(next) {
-      turn = turn.then(() => begin(next)).catch((error: unknown) => {
-        log.error({ err: error }, 'the console could not be started');
-        ready.reject(error);
-      });
+      turn = turn
+        .then(() => begin(next))
+        .catch((error: unknown) => {
+          log.error({ err: error }, 'the console could not be started');
+          ready.reject(error);
+        });
     },
   });
   started.defer(async () => {
@@ -97,26 +104,38 @@ interface OpenedParts {
   readonly tls: ConsoleTls | undefined;
 }
 
-function consoleParts(options: ClusterConsoleOptions, {
-  usage, activity, tls,
-}: OpenedParts): Omit<ConsoleOptions, 'sealingKeys'> {
+function consoleParts(
+  options: ClusterConsoleOptions,
+  { usage, activity, tls }: OpenedParts,
+): Omit<ConsoleOptions, 'sealingKeys'> {
   const { settings, access, namespace, version, manager, meter, log } = options;
   const nowMs = (): number => SYSTEM_CLOCK.nowMs();
   return {
     access: openClusterAccess({
-      access, cache: manager.cache, gatewayNamespace: namespace, nowMs, userAgent: `model-gateway-console/${version}`,
+      access,
+      cache: manager.cache,
+      gatewayNamespace: namespace,
+      nowMs,
+      userAgent: `model-gateway-console/${version}`,
       // counts these requests separately, because refusals of people's tokens do not mean that the operator lacks
       // rights
       meter: {
         add: (_name, labels, value) => meter.add('modelgateway_operator_console_api_requests_total', labels, value),
-        set: () => undefined, observe: () => undefined,
+        set: () => undefined,
+        observe: () => undefined,
       },
     }),
-    usage, activity, log, nowMs, gatewayNamespace: namespace, gatewayUrl: settings.consoleGatewayUrl,
-    resources: () => manager.resources(), keyHashOf: (key) => manager.keyHashOf(key),
+    usage,
+    activity,
+    log,
+    nowMs,
+    gatewayNamespace: namespace,
+    gatewayUrl: settings.consoleGatewayUrl,
+    resources: () => manager.resources(),
+    keyHashOf: (key) => manager.keyHashOf(key),
     keys: keysOfList(() => manager.cache.list('ApiKey')),
-    ...settings.consoleProxyHeader !== undefined && { proxyHeader: settings.consoleProxyHeader },
-    ...tls && { serverFactory: tls.serverFactory },
+    ...(settings.consoleProxyHeader !== undefined && { proxyHeader: settings.consoleProxyHeader }),
+    ...(tls && { serverFactory: tls.serverFactory }),
   };
 }
 

@@ -41,32 +41,51 @@ export interface Edge {
 type TlsSecurity = Extract<DistributionSecurity, { insecure: false }>;
 
 /** Accepts tokens of any ServiceAccount, because the port shows nothing but the proxies' addresses. */
-function edgeSecurity({
-  serviceAccounts: _ofProxies, ...security
-}: TlsSecurity, client: KubeClient): DistributionSecurity {
-  return { ...security, authenticate: createTokenReviewer({
-    post: (path, body) => client.request({ method: 'POST', path, body }),
-    audience: EDGE_AUDIENCE, nowMs: () => SYSTEM_CLOCK.nowMs(),
-  }) };
+function edgeSecurity(
+  { serviceAccounts: _ofProxies, ...security }: TlsSecurity,
+  client: KubeClient,
+): DistributionSecurity {
+  return {
+    ...security,
+    authenticate: createTokenReviewer({
+      post: (path, body) => client.request({ method: 'POST', path, body }),
+      audience: EDGE_AUDIENCE,
+      nowMs: () => SYSTEM_CLOCK.nowMs(),
+    }),
+  };
 }
 
 /** Resolves once Envoys can connect. They get responses when the fleet's endpoints are known. */
-export async function openEdge(
-  { settings, client, namespace, security, log, meter }: EdgeServerOptions,
-): Promise<Edge> {
+export async function openEdge({
+  settings,
+  client,
+  namespace,
+  security,
+  log,
+  meter,
+}: EdgeServerOptions): Promise<Edge> {
   const distribution = await startDistribution({
-    listen: settings.envoyXdsListen, gatewayNamespace: namespace, log,
+    listen: settings.envoyXdsListen,
+    gatewayNamespace: namespace,
+    log,
     security: security.insecure ? security : edgeSecurity(security, client),
   });
   let health: HealthCheckKind = 'Connect';
   const watch = watchEndpoints({
-    client, namespace, service: settings.edgeService, ports: PORTS, clock: SYSTEM_CLOCK, meter, log,
+    client,
+    namespace,
+    service: settings.edgeService,
+    ports: PORTS,
+    clock: SYSTEM_CLOCK,
+    meter,
+    log,
     onChange(endpoints) {
       health = healthCheckKind(endpoints, health);
       if (endpoints.length === 0) {
         const told = { service: settings.edgeService, port: PORTS.calls };
         log.warn(
-          told, 'the edge has nowhere to send calls: the Service has no ready endpoint with a port of this name',
+          told,
+          'the edge has nowhere to send calls: the Service has no ready endpoint with a port of this name',
         );
       }
       const listener = { ...settings.edgeListen, tlsFolder: settings.edgeTls };
@@ -78,7 +97,9 @@ export async function openEdge(
   });
   return {
     port: distribution.port,
-    get published() { return watch.synced; },
+    get published() {
+      return watch.synced;
+    },
     problems() {
       if (watch.problem !== undefined) return [`endpointslices: ${watch.problem}`];
       return watch.synced ? [] : ['endpointslices: not read yet'];

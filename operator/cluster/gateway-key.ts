@@ -32,12 +32,12 @@ export async function loadGatewayKey(options: GatewayKeyOptions): Promise<Buffer
   let told: string | undefined;
   for (;;) {
     try {
-      const key = await stored.read() ?? await stored.make() ?? await stored.read();
+      const key = (await stored.read()) ?? (await stored.make()) ?? (await stored.read());
       if (key) return key;
     } catch (error) {
       const problem = explainKubeError(error);
       if (problem !== told)
-        log.warn({ secret: GATEWAY_KEY_SECRET, problem }, 'the gateway\'s own key cannot be read or created; retrying');
+        log.warn({ secret: GATEWAY_KEY_SECRET, problem }, "the gateway's own key cannot be read or created; retrying");
       told = problem;
       onProblem(`the Secret ${GATEWAY_KEY_SECRET}: ${problem}`);
     }

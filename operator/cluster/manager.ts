@@ -63,8 +63,10 @@ export interface ClusterManagerOptions {
   readonly gatewayKey: Uint8Array;
   /** Absent: all namespaces. */
   readonly watchNamespaces?: readonly string[];
-  readonly lease:
-    Pick<LeaderElectionOptions, 'name' | 'identity' | 'address' | 'durationMs' | 'renewWithinMs' | 'retryMs'>;
+  readonly lease: Pick<
+    LeaderElectionOptions,
+    'name' | 'identity' | 'address' | 'durationMs' | 'renewWithinMs' | 'retryMs'
+  >;
   /** Without a ledger, statuses contain no spending. */
   readonly ledger?: LedgerReader;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
@@ -72,7 +74,9 @@ export interface ClusterManagerOptions {
   readonly clock?: OperatorClock;
   /** Shorter intervals, for tests. */
   readonly waits?: {
-    readonly idleTimeoutMs?: number; readonly settleMs?: number; readonly spendingEveryMs?: number;
+    readonly idleTimeoutMs?: number;
+    readonly settleMs?: number;
+    readonly spendingEveryMs?: number;
     readonly sweepEveryMs?: number;
   };
 }
@@ -112,8 +116,15 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
   const fingerprintKey = deriveKey(gatewayKey, 'fingerprint');
   const leading = (): boolean => lease.leading;
   const provider = provideCluster({
-    client, clock, meter, log, gatewayNamespace, macKey, ...waits, admit: admitObjects(loadApiKindsSync()),
-    ...options.watchNamespaces && { watchNamespaces: options.watchNamespaces },
+    client,
+    clock,
+    meter,
+    log,
+    gatewayNamespace,
+    macKey,
+    ...waits,
+    admit: admitObjects(loadApiKindsSync()),
+    ...(options.watchNamespaces && { watchNamespaces: options.watchNamespaces }),
     onResources() {
       upkeep.check();
       if (started) controller.resourcesChanged();
@@ -130,20 +141,39 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
   };
   const writer = writeStatuses({ ...options, clock }, { provider, events, leading, desired, writable });
   const controller = new ClusterController({
-    gatewayNamespace, provider, proxies: fleet, writer, clock, meter, log, ...waits,
+    gatewayNamespace,
+    provider,
+    proxies: fleet,
+    writer,
+    clock,
+    meter,
+    log,
+    ...waits,
     sealingKeys: [deriveKey(gatewayKey, 'sealing').toString('base64')],
     keys: clusterKeys({ client, provider, macKey, nowMs: () => clock.nowMs(), leading }),
     onMinted: (minted) => recordMinted(minted, { writable, events, meter }),
     onUnserved: ({ id, message }) => recordUnserved(id, message, { writable, events }),
-    ...options.ledger && { ledger: options.ledger },
+    ...(options.ledger && { ledger: options.ledger }),
   });
-  const upkeep = startUpkeep({ ...options, clock }, {
-    provider, leading, writable, ownIds: () => controller.statuses().map(statusId),
-  });
-  const unlisten =
-    [fleet.onProgress((ids) => controller.progressed(ids)), fleet.onRefusal((refusal) => controller.refused(refusal))];
+  const upkeep = startUpkeep(
+    { ...options, clock },
+    {
+      provider,
+      leading,
+      writable,
+      ownIds: () => controller.statuses().map(statusId),
+    },
+  );
+  const unlisten = [
+    fleet.onProgress((ids) => controller.progressed(ids)),
+    fleet.onRefusal((refusal) => controller.refused(refusal)),
+  ];
   const lease = startLeaderElection({
-    ...options.lease, client, clock, log, namespace: gatewayNamespace,
+    ...options.lease,
+    client,
+    clock,
+    log,
+    namespace: gatewayNamespace,
     onChange(leads, address) {
       meter.set('modelgateway_operator_leader', {}, leads ? 1 : 0);
       fleet.leaderAt(address);
@@ -152,8 +182,14 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     },
   });
   const leaseWatch = startListWatch({
-    client, clock, meter, log, collection: leaseCollection(gatewayNamespace, options.lease.name),
-    onReplace: () => lease.changed(), onApplied: () => lease.changed(), onDeleted: () => lease.changed(),
+    client,
+    clock,
+    meter,
+    log,
+    collection: leaseCollection(gatewayNamespace, options.lease.name),
+    onReplace: () => lease.changed(),
+    onApplied: () => lease.changed(),
+    onDeleted: () => lease.changed(),
   });
   const ready = provider.ready.then(async () => {
     await controller.start();
@@ -162,8 +198,12 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
   });
   return {
     ready,
-    get leading() { return lease.leading; },
-    get published() { return controller.published; },
+    get leading() {
+      return lease.leading;
+    },
+    get published() {
+      return controller.published;
+    },
     cache,
     resources: () => provider.resources(),
     statuses: () => controller.statuses(),
@@ -189,15 +229,21 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
 type WithClock = ClusterManagerOptions & { readonly clock: OperatorClock };
 
 function openCache(
-  { gatewayNamespace, watchNamespaces }: ClusterManagerOptions, provider: ClusterProvider, clock: OperatorClock,
+  { gatewayNamespace, watchNamespaces }: ClusterManagerOptions,
+  provider: ClusterProvider,
+  clock: OperatorClock,
 ): ReturnType<typeof createClusterCache> {
   const cache = createClusterCache({
-    objects: provider.objects, after: clock.after,
+    objects: provider.objects,
+    after: clock.after,
     namespaces: () =>
       watchNamespaces ? [gatewayNamespace, ...watchNamespaces] : provider.resources().namespaces.keys(),
     covers: (namespace) => !watchNamespaces || namespace === gatewayNamespace || watchNamespaces.includes(namespace),
   });
-  provider.ready.then(() => cache.complete(), () => undefined);
+  provider.ready.then(
+    () => cache.complete(),
+    () => undefined,
+  );
   return cache;
 }
 
@@ -230,12 +276,20 @@ interface Upkeep {
 function startUpkeep(options: WithClock, { provider, ...parts }: UpkeepParts): Upkeep {
   const { client, clock, log, gatewayNamespace, waits } = options;
   const confirmations = startConfirmations({
-    client, clock, log, gatewayNamespace, ...parts, ...waits,
+    client,
+    clock,
+    log,
+    gatewayNamespace,
+    ...parts,
+    ...waits,
     tenantObjects: () => [...provider.objects.ofKind('Account'), ...provider.objects.ofKind('ApiKey')],
     onWritten: (kind, object) => provider.objects.written(parseResource(kind, object)),
   });
   const removal = watchForRemoval({
-    client, clock, log, gatewayNamespace,
+    client,
+    clock,
+    log,
+    gatewayNamespace,
     isDue: () => parts.leading() && provider.isTerminating(gatewayNamespace),
   });
   return {
@@ -247,16 +301,24 @@ function startUpkeep(options: WithClock, { provider, ...parts }: UpkeepParts): U
 }
 
 function leaseCollection(
-  namespace: string, name: string,
+  namespace: string,
+  name: string,
 ): { readonly resource: string; readonly path: string; readonly fieldSelector: string } {
-  return { resource: 'leases', path:
-    `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, fieldSelector: `metadata.name=${name}` };
+  return {
+    resource: 'leases',
+    path: `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`,
+    fieldSelector: `metadata.name=${name}`,
+  };
 }
 
 function recordEvents({ client, meter, lease }: ClusterManagerOptions, clock: OperatorClock): EventRecorder {
   const budget = createWriteBudget({ perSecond: EVENTS_PER_SECOND, burst: EVENT_BURST });
   return createEventRecorder({
-    client, clock, meter, identity: lease.identity, allows: (nowMs) => budget.take(nowMs) === 0,
+    client,
+    clock,
+    meter,
+    identity: lease.identity,
+    allows: (nowMs) => budget.take(nowMs) === 0,
   });
 }
 
@@ -269,15 +331,21 @@ interface WriterParts {
 }
 
 function writeStatuses(
-  options: WithClock, { provider, events, leading, desired, writable }: WriterParts,
+  options: WithClock,
+  { provider, events, leading, desired, writable }: WriterParts,
 ): StatusWriter {
   const { client, gatewayNamespace, meter, log, clock, waits = {} } = options;
   const statuses = createStatusClient({
-    client, gatewayNamespace, leading,
+    client,
+    gatewayNamespace,
+    leading,
     onWritten: (kind, object) => provider.objects.written(parseResource(kind, object)),
   });
   return new StatusWriter({
-    clock, meter, log, ...waits.spendingEveryMs !== undefined && { spendingEveryMs: waits.spendingEveryMs },
+    clock,
+    meter,
+    log,
+    ...(waits.spendingEveryMs !== undefined && { spendingEveryMs: waits.spendingEveryMs }),
     desired: (id) => desired(id) && { ...desired(id) },
     live(id) {
       const live = writable(id);
@@ -304,7 +372,8 @@ function recordUnserved(id: string, note: string, { writable, events }: EventPar
 
 /** Records an Event that a key was created, without the key. */
 function recordMinted(
-  { namespace, name }: MintedKey, { writable, events, meter }: EventParts & { readonly meter: MetricsRecorder },
+  { namespace, name }: MintedKey,
+  { writable, events, meter }: EventParts & { readonly meter: MetricsRecorder },
 ): void {
   meter.add('modelgateway_operator_keys_made_total', { outcome: 'ok' }, 1);
   const apiKey = writable(`ApiKey ${namespace}/${name}`);

@@ -20,18 +20,21 @@ export function readinessOf(parts: Parts): readonly ReadinessCheck[] {
   return [
     { name: 'xds', ok: distribution !== undefined, detail: 'the certificates are not there yet; the log says why' },
     { name: 'configuration', ok: manager?.published ?? false, detail },
-    ...edge ? [edgeCheck(edge)] : [],
+    ...(edge ? [edgeCheck(edge)] : []),
   ];
 }
 
 function edgeCheck({ published, problems }: NonNullable<Parts['edge']>): ReadinessCheck {
-  return { name: 'edge', ok: published, detail: problems().join('; ') ||
-    'the endpoints of the proxies are still being read' };
+  return {
+    name: 'edge',
+    ok: published,
+    detail: problems().join('; ') || 'the endpoints of the proxies are still being read',
+  };
 }
 
 /** All problems at the moment, whether or not they affect readiness. */
 export function problemsOf(parts: Parts): readonly string[] {
-  return [...configurationProblems(parts), ...parts.edge?.problems() ?? []];
+  return [...configurationProblems(parts), ...(parts.edge?.problems() ?? [])];
 }
 
 function configurationProblems({ manager, keyProblem }: Parts): readonly string[] {

@@ -60,11 +60,14 @@ export function watchForRemoval(options: RemovalOptions): Removal {
 async function mark({ client, gatewayNamespace, clock, log }: RemovalOptions): Promise<boolean> {
   try {
     const marked = await retireObjects({ client, gatewayNamespace, kinds: KINDS_ELSEWHERE, nowMs: clock.nowMs() });
-    log.info({ statuses: marked }, 'the gateway\'s namespace is being deleted; statuses say that it is gone');
+    log.info({ statuses: marked }, "the gateway's namespace is being deleted; statuses say that it is gone");
     return true;
   } catch (error) {
-    log.warn({ problem: explainKubeError(error) }, 'the gateway\'s namespace is being deleted, and not all statuses ' +
-      'could be marked; it is tried again in ten seconds, and mgw retire does it too');
+    log.warn(
+      { problem: explainKubeError(error) },
+      "the gateway's namespace is being deleted, and not all statuses " +
+        'could be marked; it is tried again in ten seconds, and mgw retire does it too',
+    );
     return false;
   }
 }

@@ -26,7 +26,10 @@ export interface RetireOptions {
 /** The fields of an object that may have a status. */
 interface LiveObject {
   readonly metadata: {
-    readonly namespace: string; readonly name: string; readonly uid: string; readonly resourceVersion: string;
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
     readonly deletionTimestamp?: string;
   };
   readonly spec: { readonly gatewayNamespace?: string };
@@ -61,8 +64,13 @@ export async function retireObjects(options: RetireOptions): Promise<number> {
   for (const kind of options.kinds ?? CONDITIONS.Ready.kinds) {
     for await (const objects of ownObjects(kind, options)) {
       for (let at = 0; at < objects.length; at += WRITES_AT_ONCE)
-        await Promise.all(objects.slice(at, at + WRITES_AT_ONCE).map((object) =>
-          retire(kind, object).catch((error: unknown) => { problems.push(error); })));
+        await Promise.all(
+          objects.slice(at, at + WRITES_AT_ONCE).map((object) =>
+            retire(kind, object).catch((error: unknown) => {
+              problems.push(error);
+            }),
+          ),
+        );
     }
   }
   if (problems.length > 0) throw problems[0];
@@ -71,7 +79,9 @@ export async function retireObjects(options: RetireOptions): Promise<number> {
 
 /** The status with Ready and Programmed as Unknown; undefined if they are already. */
 export function withdrawnStatus(
-  status: StatusBody, nowMs: number, why: { readonly reason: Reason; readonly message: string },
+  status: StatusBody,
+  nowMs: number,
+  why: { readonly reason: Reason; readonly message: string },
 ): StatusBody | undefined {
   const { conditions = [] } = status;
   const isUntrue = ({ type, status: state }: Condition): boolean =>
@@ -81,16 +91,18 @@ export function withdrawnStatus(
   return {
     ...status,
     conditions: conditions.map((condition) =>
-      isUntrue(condition) ? { ...condition, ...why, status: 'Unknown', lastTransitionTime } : condition),
+      isUntrue(condition) ? { ...condition, ...why, status: 'Unknown', lastTransitionTime } : condition,
+    ),
   };
 }
 
 /** The gateway's objects, in pages: those in its namespace, and ApiKeys and Accounts in any namespace that name it. */
 async function* ownObjects(
-  kind: Kind, { client, gatewayNamespace, namespaces }: RetireOptions,
+  kind: Kind,
+  { client, gatewayNamespace, namespaces }: RetireOptions,
 ): AsyncGenerator<readonly LiveObject[]> {
   const anywhere = kind === 'ApiKey' || kind === 'Account';
-  const places = anywhere ? namespaces ?? [undefined] : [gatewayNamespace];
+  const places = anywhere ? (namespaces ?? [undefined]) : [gatewayNamespace];
   for (const place of places) {
     for await (const page of pagesOf(client, pathOfKind(kind, place)))
       yield page.filter(({ spec }) => !anywhere || spec.gatewayNamespace === gatewayNamespace);
@@ -100,7 +112,7 @@ async function* ownObjects(
 async function* pagesOf(client: Pick<KubeClient, 'request'>, path: string): AsyncGenerator<readonly LiveObject[]> {
   let next = '';
   do {
-    const query = new URLSearchParams({ limit: String(PAGE), ...next !== '' && { continue: next } });
+    const query = new URLSearchParams({ limit: String(PAGE), ...(next !== '' && { continue: next }) });
     const page: ObjectPage = await client.request({ method: 'GET', path: `${path}?${query.toString()}` });
     yield page.items;
     next = page.metadata.continue ?? '';

@@ -41,12 +41,16 @@ export async function secureXds(options: SecureXdsOptions): Promise<XdsSecurity>
   const { client, log, namespace, serverName, tokenFile, serviceAccounts, leading, after } = options;
   const tls = await manageCertificates({
     store: certificateStore({ client, namespace, secretName: SECRET, configMapName: CONFIG_MAP }, isStored),
-    serverNames: [serverName, `${serverName}.cluster.local`], mayWrite: leading, log,
-    nowMs: () => SYSTEM_CLOCK.nowMs(), after,
+    serverNames: [serverName, `${serverName}.cluster.local`],
+    mayWrite: leading,
+    log,
+    nowMs: () => SYSTEM_CLOCK.nowMs(),
+    after,
   });
   const authenticate = createTokenReviewer({
     post: (path, body) => client.request({ method: 'POST', path, body }),
-    audience: XDS_AUDIENCE, nowMs: () => SYSTEM_CLOCK.nowMs(),
+    audience: XDS_AUDIENCE,
+    nowMs: () => SYSTEM_CLOCK.nowMs(),
   });
   const token = async (): Promise<string> => (await readFile(tokenFile, 'utf8')).trim();
   return { insecure: false, authenticate, tls, serverName, serviceAccounts, token, stop: () => tls.stop() };

@@ -41,7 +41,9 @@ export function storedKey({ client, namespace, secret, entry, bytes }: StoredKey
       const stringData = { [entry]: key.toString('base64') };
       try {
         await client.request({
-          method: 'POST', path, body: { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata, stringData },
+          method: 'POST',
+          path,
+          body: { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata, stringData },
         });
         return key;
       } catch (error) {

@@ -54,31 +54,53 @@ export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
     let known = false;
     // any replica creates the first certificates, because proxies' pods wait for them; only the leader renews them
     const kept = await manageCertificates({
-      ...certificate, store: { ...store, publishAuthorities: noAuthorities }, mayWrite: () => !known || leading(),
-      nowMs: () => SYSTEM_CLOCK.nowMs(), after, log,
+      ...certificate,
+      store: { ...store, publishAuthorities: noAuthorities },
+      mayWrite: () => !known || leading(),
+      nowMs: () => SYSTEM_CLOCK.nowMs(),
+      after,
+      log,
     });
     known = true;
     return started.adopt(kept, (each) => each.stop());
   };
   const [webhook, fleet] = await Promise.all([
     keep(WEBHOOK_SECRET, {
-      of: 'webhook', serverNames: namesOf(settings.webhookName ?? `model-gateway-webhook.${namespace}.svc`),
+      of: 'webhook',
+      serverNames: namesOf(settings.webhookName ?? `model-gateway-webhook.${namespace}.svc`),
     }),
     keep(FLEET_SECRET, {
-      of: 'fleet', serverNames: namesOf(new URL(sidecar.fleet).hostname), lifetimes: LONG_LIFETIMES,
+      of: 'fleet',
+      serverNames: namesOf(new URL(sidecar.fleet).hostname),
+      lifetimes: LONG_LIFETIMES,
     }),
   ]);
-  const server = started.adopt(await startWebhookServer({
-    listen: settings.webhookListen, certificates: webhook, meter, log,
-    context: () => ({
-      settings: sidecar, gatewayNamespace: namespace, authorities: fleet.current().authorities,
-      findApiKey: (where, name) => findApiKey(client, where, name),
+  const server = started.adopt(
+    await startWebhookServer({
+      listen: settings.webhookListen,
+      certificates: webhook,
+      meter,
+      log,
+      context: () => ({
+        settings: sidecar,
+        gatewayNamespace: namespace,
+        authorities: fleet.current().authorities,
+        findApiKey: (where, name) => findApiKey(client, where, name),
+      }),
     }),
-  }), (each) => each.stop());
-  const configuration = started.adopt(manageCaBundle({
-    client, name: settings.webhookConfiguration ?? `model-gateway-sidecar.${namespace}`,
-    clock: SYSTEM_CLOCK, meter, log, leading,
-  }), (each) => each.stop());
+    (each) => each.stop(),
+  );
+  const configuration = started.adopt(
+    manageCaBundle({
+      client,
+      name: settings.webhookConfiguration ?? `model-gateway-sidecar.${namespace}`,
+      clock: SYSTEM_CLOCK,
+      meter,
+      log,
+      leading,
+    }),
+    (each) => each.stop(),
+  );
   configuration.trust(webhook.current().authorities);
   started.defer(webhook.onChange(({ authorities }) => configuration.trust(authorities)));
   const running = started.move();

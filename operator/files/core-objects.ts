@@ -88,7 +88,7 @@ function addMapErrors(errors: FieldError[], { field, value, faultOf }: MapField)
 }
 
 function faultOfEntry(name: string, text: Json | undefined, faultOf: MapField['faultOf']): string | undefined {
-  if (!ENTRY_NAME.test(name)) return 'an entry\'s name consists of letters, digits, \'-\', \'_\' and \'.\'';
+  if (!ENTRY_NAME.test(name)) return "an entry's name consists of letters, digits, '-', '_' and '.'";
   return typeof text === 'string' ? faultOf(text) : 'must be a string; put it in quotes';
 }
 

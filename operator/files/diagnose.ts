@@ -21,7 +21,12 @@ export function findMistakes(text: string, documents: readonly ParsedDocument[])
   const nodes = Array.isArray(parsed) ? parsed : [];
   const filled = nodes.filter((document) => !isEmpty(document));
   return documents.flatMap(({ id, errors, yamlError }, index) => {
-    if (yamlError) return syntaxMistakes(yamlError, nodes.flatMap((document) => document.errors), lines);
+    if (yamlError)
+      return syntaxMistakes(
+        yamlError,
+        nodes.flatMap((document) => document.errors),
+        lines,
+      );
     return errors.map(({ segments, path, message }) => {
       const document = filled[index];
       const place = position(lines, document ? offsetOf(document, segments) : 0);

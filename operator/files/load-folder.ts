@@ -53,7 +53,8 @@ export function createLoader(options: ParseOptions, generations: Generations): L
       splitDocuments(whole).map(({ text, firstLine }): Piece => {
         const documents = known.get(text) ?? parseDocuments(ownCopy(text), options);
         return { file, changedMs, text, firstLine, documents };
-      }));
+      }),
+    );
     known = new Map(pieces.map(({ text, documents }) => [text, documents]));
     return collect(pieces, kept);
   };
@@ -97,7 +98,7 @@ function collect(pieces: readonly Piece[], kept: Kept): LoadedFolder {
     resources: gatherManifests(manifests, kept),
     origins,
     isValid: duplicates.length === 0 && faulty.length === 0,
-    diagnose: async () => [...duplicates, ...await diagnose(faulty)].sort(compareDiagnostics),
+    diagnose: async () => [...duplicates, ...(await diagnose(faulty))].sort(compareDiagnostics),
   };
 }
 
@@ -108,8 +109,13 @@ function duplicate(object: string, origin: Origin, { file, line }: Origin): Diag
 async function diagnose(pieces: readonly Piece[]): Promise<Diagnostic[]> {
   const { findMistakes } = await import('./diagnose.ts');
   return pieces.flatMap(({ file, firstLine, text, documents }) =>
-    findMistakes(text, documents).map((mistake) =>
-      ({ severity: 'Error', file, ...mistake, line: mistake.line + firstLine })));
+    findMistakes(text, documents).map((mistake) => ({
+      severity: 'Error',
+      file,
+      ...mistake,
+      line: mistake.line + firstLine,
+    })),
+  );
 }
 
 const NO_LABELS: Labels = Object.freeze({});
@@ -123,7 +129,9 @@ function gatherManifests(manifests: readonly PlacedManifest[], kept: Kept): Reso
     else if (manifest.sort === 'Namespace') namespaces.set(manifest.name, manifest.labels);
     else objects.push(kept.generations.assign(id, manifest.object, changedMs));
   }
-  for (const { metadata: { namespace } } of objects)
+  for (const {
+    metadata: { namespace },
+  } of objects)
     if (!namespaces.has(namespace)) namespaces.set(namespace, NO_LABELS);
   if (!isDeepStrictEqual(kept.namespaces, namespaces)) kept.namespaces = namespaces;
   return buildResources({ objects, secrets, namespaces: kept.namespaces });

@@ -82,8 +82,11 @@ function readResource(schema: KindSchema, object: JsonObject, defaultNamespace: 
   const isTime = typeof created !== 'string' || !Number.isNaN(Date.parse(created));
   const all = isTime ? errors : [...errors, fieldError(['metadata', 'creationTimestamp'], 'must be an RFC 3339 time')];
   const own: ObjectMeta = {
-    name, namespace, uid: `${namespace}/${name}`,
-    labels: stringMap(metadata['labels']), annotations: stringMap(metadata['annotations']),
+    name,
+    namespace,
+    uid: `${namespace}/${name}`,
+    labels: stringMap(metadata['labels']),
+    annotations: stringMap(metadata['annotations']),
     ...(typeof created === 'string' ? { creationTimestamp: created } : {}),
   };
   const placed: unknown = { ...admitted, metadata: own };

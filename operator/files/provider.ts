@@ -94,13 +94,21 @@ export async function provideFolder(options: ProviderOptions): Promise<FilesProv
     tell(error instanceof InvalidManifests ? error.diagnostics : [unreadable(options.folder, error)]);
   }
 
-  const onUnreadable = (error: unknown): void => error === undefined ? undefined : report(error);
+  const onUnreadable = (error: unknown): void => (error === undefined ? undefined : report(error));
   const watch = watchFolder({ folder: options.folder, onChange: reload, onUnreadable }, first.signature);
   return {
-    get resources() { return good.resources; },
-    get origins() { return good.origins; },
-    get files() { return good.files; },
-    get diagnostics() { return diagnostics; },
+    get resources() {
+      return good.resources;
+    },
+    get origins() {
+      return good.origins;
+    },
+    get files() {
+      return good.files;
+    },
+    get diagnostics() {
+      return diagnostics;
+    },
     refresh: reload,
     async stop() {
       await watch.stop();

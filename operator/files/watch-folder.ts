@@ -112,11 +112,9 @@ class Watch implements FolderWatch {
 
   /** Keeps one kernel watch for each folder that exists. */
   #follow(folders: readonly string[]): void {
-    for (const [folder, watcher] of this.#watchers)
-      if (!folders.includes(folder)) this.#drop(folder, watcher);
+    for (const [folder, watcher] of this.#watchers) if (!folders.includes(folder)) this.#drop(folder, watcher);
     if (this.#stopped) return;
-    for (const folder of folders)
-      if (!this.#watchers.has(folder)) this.#add(folder);
+    for (const folder of folders) if (!this.#watchers.has(folder)) this.#add(folder);
   }
 
   #add(folder: string): void {

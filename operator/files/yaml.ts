@@ -33,7 +33,9 @@ const MAX_VALUES = 1_000_000;
 export function readYaml(text: string): YamlDocument[] {
   try {
     const events = parseEvents(text, {});
-    const starts = events.flatMap(({ type }, index) => type === EVENT_ID.DOCUMENT ? [startOf(events[index + 1])] : []);
+    const starts = events.flatMap(({ type }, index) =>
+      type === EVENT_ID.DOCUMENT ? [startOf(events[index + 1])] : [],
+    );
     const values = constructFromEvents(events, { source: text, schema: SCHEMA });
     return values.flatMap((value, index) => documentAt(starts[index], value, text));
   } catch (error) {

@@ -58,36 +58,48 @@ export function openAccess({ kubeconfig, nowMs }: AccessOptions): SharedAccess {
   if (!cluster || cluster.server === NOTHING_FOUND)
     throw new NoKubeAccess(
       `No Kubernetes API server is known${kubeconfig === undefined ? '' : ` from ${kubeconfig}`}. In a pod the ` +
-      `ServiceAccount's token must be mounted; elsewhere name a kubeconfig file with --kubeconfig or KUBECONFIG.`);
+        `ServiceAccount's token must be mounted; elsewhere name a kubeconfig file with --kubeconfig or KUBECONFIG.`,
+    );
   const pool = openPool(cluster.proxyUrl);
   const peoples = openPool(cluster.proxyUrl, PEOPLES_CONNECTIONS);
   const server = cluster.server.replace(/\/+$/, '');
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace;
-  let current: {
-    readonly atMs: number;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly dispatcher: Dispatcher;
-    readonly forPeople: Dispatcher;
-  } | undefined;
+  let current:
+    | {
+        readonly atMs: number;
+        readonly headers: Readonly<Record<string, string>>;
+        readonly dispatcher: Dispatcher;
+        readonly forPeople: Dispatcher;
+      }
+    | undefined;
   const open = async (): Promise<NonNullable<typeof current>> => {
     if (!current || nowMs() - current.atMs > REFRESH_MS) {
       const options: RequestOptions = {};
       await config.applyToHTTPSOptions(options);
       const { ca, rejectUnauthorized, servername } = options;
-      current = { atMs: nowMs(), headers: headersOf(options), dispatcher:
-        pool.for(options), forPeople: peoples.for({ ca, rejectUnauthorized, servername }) };
+      current = {
+        atMs: nowMs(),
+        headers: headersOf(options),
+        dispatcher: pool.for(options),
+        forPeople: peoples.for({ ca, rejectUnauthorized, servername }),
+      };
     }
     return current;
   };
   return {
-    server, namespace, open,
+    server,
+    namespace,
+    open,
     as: (token) => ({
-      server, namespace,
+      server,
+      namespace,
       open: async () => ({ dispatcher: (await open()).forPeople, headers: { authorization: `Bearer ${token}` } }),
       refused: () => undefined, // nothing to read again: the token is the person's
       close: async () => undefined,
     }),
-    refused() { current = undefined; },
+    refused() {
+      current = undefined;
+    },
     async close() {
       await Promise.all([pool.close(), peoples.close()]);
     },
@@ -102,15 +114,18 @@ function loadConfig(kubeconfig: string | undefined): KubeConfig {
   } catch (error) {
     const words = error instanceof Error ? error.message : 'it cannot be read';
     throw new NoKubeAccess(
-      `The kubeconfig${kubeconfig === undefined ? '' : ` ${kubeconfig}`} cannot be used: ${words}`, { cause: error },
+      `The kubeconfig${kubeconfig === undefined ? '' : ` ${kubeconfig}`} cannot be used: ${words}`,
+      { cause: error },
     );
   }
   return config;
 }
 
 /** Connections for one set of certificates. A new set replaces the old one, whose requests may finish. */
-function openPool(proxyUrl:
-  | string | undefined, connections?: number): { for(options: RequestOptions): Dispatcher; close(): Promise<void> } {
+function openPool(
+  proxyUrl: string | undefined,
+  connections?: number,
+): { for(options: RequestOptions): Dispatcher; close(): Promise<void> } {
   let known: { readonly print: string; readonly dispatcher: Agent | ProxyAgent } | undefined;
   const closing = new Set<Promise<void>>();
   return {
@@ -121,9 +136,10 @@ function openPool(proxyUrl:
       if (known) closing.add(known.dispatcher.close());
       const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS, timeout: CONNECT_TIMEOUT_MS };
       const bound = connections === undefined ? {} : { connections };
-      const dispatcher = proxyUrl === undefined
-        ? new Agent({ connect, ...bound })
-        : new ProxyAgent({ uri: proxyUrl, requestTls: connect, ...bound });
+      const dispatcher =
+        proxyUrl === undefined
+          ? new Agent({ connect, ...bound })
+          : new ProxyAgent({ uri: proxyUrl, requestTls: connect, ...bound });
       known = { print, dispatcher };
       return dispatcher;
     },
@@ -135,17 +151,25 @@ function openPool(proxyUrl:
 }
 
 function tlsOf({
-  ca, cert, key, pfx, passphrase, rejectUnauthorized, servername,
+  ca,
+  cert,
+  key,
+  pfx,
+  passphrase,
+  rejectUnauthorized,
+  servername,
 }: RequestOptions): buildConnector.BuildOptions {
-  const given = Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername }).filter(([, value]) =>
-    value !== undefined && value !== null);
+  const given = Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername }).filter(
+    ([, value]) => value !== undefined && value !== null,
+  );
   return Object.fromEntries(given);
 }
 
 function headersOf({ headers, auth }: RequestOptions): Readonly<Record<string, string>> {
-  const given = Array.isArray(headers) ? {} : headers ?? {};
+  const given = Array.isArray(headers) ? {} : (headers ?? {});
   const texts = Object.entries(given).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name.toLowerCase(), String(value)] as const]);
+    value === undefined ? [] : [[name.toLowerCase(), String(value)] as const],
+  );
   const basic = auth ? [['authorization', `Basic ${Buffer.from(auth).toString('base64')}`] as const] : [];
   return Object.fromEntries([...basic, ...texts]);
 }

@@ -17,15 +17,22 @@ export function admitObjects(kinds: ReadonlyMap<string, KindSchema>): AdmitObjec
   return (object) => {
     const schema = kinds.get(object.kind);
     if (!schema) return { object, faults: [] };
-    const { apiVersion, kind, metadata: { name, namespace } } = object;
-    const { object: { spec }, errors } =
-      admit(schema, { apiVersion, kind, metadata: { name, namespace }, ...specOf(object) });
-    const faults =
-      errors.filter(({ message }) => message !== UNKNOWN).map(({ path, message }) => `${path}: ${message}`);
+    const {
+      apiVersion,
+      kind,
+      metadata: { name, namespace },
+    } = object;
+    const {
+      object: { spec },
+      errors,
+    } = admit(schema, { apiVersion, kind, metadata: { name, namespace }, ...specOf(object) });
+    const faults = errors
+      .filter(({ message }) => message !== UNKNOWN)
+      .map(({ path, message }) => `${path}: ${message}`);
     const judged: unknown = { ...object, spec: spec ?? {} };
     if (isAdmitted(judged, faults)) return { object: judged, faults };
     const gatewayNamespace = isJsonObject(spec) ? spec['gatewayNamespace'] : undefined;
-    return { object, faults, ...typeof gatewayNamespace === 'string' ? { gatewayNamespace } : {} };
+    return { object, faults, ...(typeof gatewayNamespace === 'string' ? { gatewayNamespace } : {}) };
   };
 }
 

@@ -24,6 +24,8 @@ export function createBackoff({ firstMs, longestMs, random }: BackoffOptions): B
       stepMs = Math.min(stepMs * 2, longestMs);
       return Math.max(atLeastMs, waitMs);
     },
-    reset() { stepMs = firstMs; },
+    reset() {
+      stepMs = firstMs;
+    },
   };
 }

@@ -31,9 +31,10 @@ type Manifest = (Secret | ConfigMap) & {
 };
 
 /** Entries are not validated, because only the operator writes this Secret. */
-export function certificateStore<T extends object>({
-  client, namespace, secretName, configMapName,
-}: CertificateStoreOptions, isComplete: (entries: Entries) => entries is Entries & T): SecretEntries<T> {
+export function certificateStore<T extends object>(
+  { client, namespace, secretName, configMapName }: CertificateStoreOptions,
+  isComplete: (entries: Entries) => entries is Entries & T,
+): SecretEntries<T> {
   const secrets = pathOfSecrets(namespace);
   const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
   /** The version that was last loaded. */
@@ -51,11 +52,17 @@ export function certificateStore<T extends object>({
   /** Creates the object or replaces exactly this version. Returns false if another writer was faster. */
   async function write(folder: string, name: string, { resourceVersion, ...body }: Manifest): Promise<boolean> {
     const exists = resourceVersion !== undefined;
-    const metadata = { name, namespace, labels: { 'app.kubernetes.io/managed-by': 'model-gateway' }, ...exists &&
-      { resourceVersion } };
+    const metadata = {
+      name,
+      namespace,
+      labels: { 'app.kubernetes.io/managed-by': 'model-gateway' },
+      ...(exists && { resourceVersion }),
+    };
     try {
       await client.request({
-        method: exists ? 'PUT' : 'POST', path: exists ? `${folder}/${name}` : folder, body: { ...body, metadata },
+        method: exists ? 'PUT' : 'POST',
+        path: exists ? `${folder}/${name}` : folder,
+        body: { ...body, metadata },
       });
       return true;
     } catch (error) {
@@ -68,22 +75,36 @@ export function certificateStore<T extends object>({
     async load() {
       const secret = await read(`${secrets}/${secretName}`);
       version = secret?.metadata?.resourceVersion;
-      const entries = Object.fromEntries(Object.entries(secret?.data ?? {}).map(([entry, value]) =>
-        [entry, Buffer.from(value, 'base64').toString('utf8')]));
+      const entries = Object.fromEntries(
+        Object.entries(secret?.data ?? {}).map(([entry, value]) => [
+          entry,
+          Buffer.from(value, 'base64').toString('utf8'),
+        ]),
+      );
       return isComplete(entries) ? entries : undefined;
     },
     store(next) {
-      const data = Object.fromEntries(Object.entries(next).flatMap(([entry, text]) =>
-        typeof text === 'string' ? [[entry, Buffer.from(text).toString('base64')]] : []));
-      return write(
-        secrets, secretName, { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', data, resourceVersion: version },
+      const data = Object.fromEntries(
+        Object.entries(next).flatMap(([entry, text]) =>
+          typeof text === 'string' ? [[entry, Buffer.from(text).toString('base64')]] : [],
+        ),
       );
+      return write(secrets, secretName, {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        type: 'Opaque',
+        data,
+        resourceVersion: version,
+      });
     },
     async publishAuthorities(pem) {
       const known = await read(`${configMaps}/${configMapName}`);
       if (known?.data?.['ca.crt'] === pem) return;
       const written = await write(configMaps, configMapName, {
-        apiVersion: 'v1', kind: 'ConfigMap', data: { 'ca.crt': pem }, resourceVersion: known?.metadata?.resourceVersion,
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        data: { 'ca.crt': pem },
+        resourceVersion: known?.metadata?.resourceVersion,
       });
       if (!written) throw new Error(`the ConfigMap ${configMapName} was written by another replica at the same moment`);
     },

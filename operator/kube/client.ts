@@ -60,15 +60,20 @@ const MS = 1000;
 
 export function createKubeClient({ access, userAgent, meter }: KubeClientOptions): KubeClient {
   async function send(
-    request: KubeRequest, options: Partial<Dispatcher.RequestOptions>,
+    request: KubeRequest,
+    options: Partial<Dispatcher.RequestOptions>,
   ): Promise<Dispatcher.ResponseData> {
     let status = '';
     try {
       const { dispatcher, headers } = await access.open();
       const answer = await dispatcher.request({
-        origin: access.server, path: request.path, method: request.method,
+        origin: access.server,
+        path: request.path,
+        method: request.method,
         headers: {
-          accept: 'application/json', 'user-agent': userAgent, ...headers,
+          accept: 'application/json',
+          'user-agent': userAgent,
+          ...headers,
           ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
         },
         ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
@@ -80,17 +85,24 @@ export function createKubeClient({ access, userAgent, meter }: KubeClientOptions
     } catch (error) {
       throw unreachable(request, error);
     } finally {
-      meter.add('modelgateway_operator_api_requests_total', {
-        verb: options.bodyTimeout === 0 ? 'WATCH' : request.method, status,
-      }, 1);
+      meter.add(
+        'modelgateway_operator_api_requests_total',
+        {
+          verb: options.bodyTimeout === 0 ? 'WATCH' : request.method,
+          status,
+        },
+        1,
+      );
     }
   }
   return {
     async request(request) {
       const timeoutMs = request.timeoutMs ?? REQUEST_TIMEOUT_MS;
-      const answer = await send(
-        request, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs, signal: AbortSignal.timeout(timeoutMs) },
-      );
+      const answer = await send(request, {
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+        signal: AbortSignal.timeout(timeoutMs),
+      });
       return readBody(request, answer);
     },
     async *watch(path, signal) {
@@ -129,17 +141,24 @@ interface Status {
   };
 }
 
-function refusalOf({
-  method, path,
-}: KubeRequest, { statusCode, headers }: Dispatcher.ResponseData, body: unknown): KubeError {
+function refusalOf(
+  { method, path }: KubeRequest,
+  { statusCode, headers }: Dispatcher.ResponseData,
+  body: unknown,
+): KubeError {
   const metaStatus: Status = typeof body === 'object' && body !== null ? body : {};
   const { message = 'without a message', reason, details } = metaStatus;
   const seconds = Number(headers['retry-after'] ?? details?.retryAfterSeconds);
   return new KubeError(`${method} ${path.split('?')[0]}: ${statusCode} ${message}`, {
-    status: statusCode, ...(reason === undefined ? {} : { reason }), retryAfterMs:
-      seconds > 0 ? seconds * MS : undefined, words: message,
-    causes: (details?.causes ?? []).map(({ field = '', message: words = '', reason: cause }) =>
-      ({ field, message: words, ...cause !== undefined && { reason: cause } })),
+    status: statusCode,
+    ...(reason === undefined ? {} : { reason }),
+    retryAfterMs: seconds > 0 ? seconds * MS : undefined,
+    words: message,
+    causes: (details?.causes ?? []).map(({ field = '', message: words = '', reason: cause }) => ({
+      field,
+      message: words,
+      ...(cause !== undefined && { reason: cause }),
+    })),
   });
 }
 

@@ -19,8 +19,10 @@ interface CredentialWatches {
   stop(): Promise<void>;
 }
 
-interface CredentialWatchOptions extends Pick<ListWatchOptions,
-  | 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs'> {
+interface CredentialWatchOptions extends Pick<
+  ListWatchOptions,
+  'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs'
+> {
   readonly namespace: string;
   readonly secrets: LiveSecrets;
   /** Called when one more Secret has been read, or could not be read. */
@@ -48,7 +50,9 @@ export function watchCredentials(options: CredentialWatchOptions): CredentialWat
     const watch = startListWatch({
       ...options,
       collection: {
-        resource: 'secrets/credential', path: pathOfSecrets(namespace), fieldSelector: `metadata.name=${name}`,
+        resource: 'secrets/credential',
+        path: pathOfSecrets(namespace),
+        fieldSelector: `metadata.name=${name}`,
       },
       onReplace(objects) {
         secrets.replace(source, objects.map(parseSecretObject));
@@ -76,8 +80,17 @@ export function watchCredentials(options: CredentialWatchOptions): CredentialWat
       for (const name of named) if (!watches.has(name)) start(name);
     },
     knows: (route) => secretNames(route).every((name) => watches.get(name)?.answered),
-    unreadable: () => new Map([...watches].flatMap(([name, { watch: { synced, problem } }]) =>
-      synced || problem === undefined ? [] : [[`${namespace}/${name}`, problem]])),
+    unreadable: () =>
+      new Map(
+        [...watches].flatMap(
+          ([
+            name,
+            {
+              watch: { synced, problem },
+            },
+          ]) => (synced || problem === undefined ? [] : [[`${namespace}/${name}`, problem]]),
+        ),
+      ),
     async stop() {
       for (const [name, watched] of watches) end(name, watched);
       await Promise.all(ending);
@@ -90,5 +103,5 @@ function sourceOf(name: string): string {
 }
 
 function secretNames({ spec }: ModelRoute): string[] {
-  return spec.channels.flatMap(({ auth }) => auth?.secretRef ? [auth.secretRef.name] : []);
+  return spec.channels.flatMap(({ auth }) => (auth?.secretRef ? [auth.secretRef.name] : []));
 }

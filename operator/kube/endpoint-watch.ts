@@ -21,7 +21,8 @@ export function watchEndpoints({ namespace, service, ports, onChange, ...parts }
   return startListWatch({
     ...parts,
     collection: {
-      resource: 'endpointslices', path: `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`,
+      resource: 'endpointslices',
+      path: `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`,
       labelSelector: `kubernetes.io/service-name=${service}`,
     },
     onReplace(all) {

@@ -67,7 +67,7 @@ export function explainKubeError(error: unknown): string {
 }
 
 const ADVICE: Readonly<Record<number, string>> = {
-  401: 'the API server does not know the operator\'s credential: check its ServiceAccount token or kubeconfig',
-  403: 'give the operator\'s ServiceAccount the rights that docs/examples/kubernetes/rbac.yaml lists',
+  401: "the API server does not know the operator's credential: check its ServiceAccount token or kubeconfig",
+  403: "give the operator's ServiceAccount the rights that docs/examples/kubernetes/rbac.yaml lists",
   404: 'if the kind is missing, install the CustomResourceDefinitions: kubectl apply --server-side -f "crds/*.yaml"',
 };

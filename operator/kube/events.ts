@@ -54,7 +54,9 @@ export function createEventRecorder({ client, clock, meter, identity, allows }: 
     const { namespace } = object;
     try {
       await client.request({
-        method: 'POST', path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events`, body: eventOf(object, note),
+        method: 'POST',
+        path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
+        body: eventOf(object, note),
       });
       count('ok');
     } catch {
@@ -70,11 +72,16 @@ export function createEventRecorder({ client, clock, meter, identity, allows }: 
     const nowMs = clock.nowMs();
     const unique = `${nowMs.toString(16)}${Math.floor(clock.random() * 0xff_ff_ff).toString(16)}`;
     return {
-      apiVersion: 'events.k8s.io/v1', kind: 'Event',
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
       metadata: { namespace, name: `${name.slice(0, MAX_NAME_CHARACTERS)}.${unique}` },
-      eventTime: microTime(nowMs), reportingController:
-        CONTROLLER, reportingInstance: identity.slice(0, MAX_IDENTITY_CHARACTERS),
-      action: 'Reconcile', reason, note: note.slice(0, MAX_NOTE_CHARACTERS), type,
+      eventTime: microTime(nowMs),
+      reportingController: CONTROLLER,
+      reportingInstance: identity.slice(0, MAX_IDENTITY_CHARACTERS),
+      action: 'Reconcile',
+      reason,
+      note: note.slice(0, MAX_NOTE_CHARACTERS),
+      type,
       regarding: { apiVersion: API_VERSION, kind, namespace, name, uid },
     };
   }

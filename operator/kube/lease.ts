@@ -50,7 +50,9 @@ export function startLeaderElection(options: LeaderElectionOptions): LeaderElect
   const election = new Election(options);
   const ended = election.run();
   return {
-    get leading() { return election.leading; },
+    get leading() {
+      return election.leading;
+    },
     changed: () => election.retryNow(),
     async stop() {
       election.stop();
@@ -111,9 +113,11 @@ class Election {
     } catch (error) {
       const lost = hasStatus(error, 409); // another replica was faster
       if (lost) this.#lose();
-      else this.#options.log.warn({ problem: explainKubeError(error) }, this.#holding
-        ? 'the lead cannot be renewed'
-        : 'the Lease cannot be read or written');
+      else
+        this.#options.log.warn(
+          { problem: explainKubeError(error) },
+          this.#holding ? 'the lead cannot be renewed' : 'the Lease cannot be read or written',
+        );
       return lost;
     }
   }
@@ -121,7 +125,9 @@ class Election {
   async #read(): Promise<LeaseModel | undefined> {
     try {
       return await this.#options.client.request({
-        method: 'GET', path: this.#path(), timeoutMs: this.#options.retryMs * 2,
+        method: 'GET',
+        path: this.#path(),
+        timeoutMs: this.#options.retryMs * 2,
       });
     } catch (error) {
       if (hasStatus(error, 404) && !this.#stopped.signal.aborted) return undefined;
@@ -141,21 +147,36 @@ class Election {
 
   #next(before: LeaseModel | undefined): object {
     const { identity, namespace, name, durationMs, clock, address = '' } = this.#options;
-    const metadata = { ...before?.metadata, name, namespace, annotations: {
-      ...before?.metadata.annotations, [ADDRESS_ANNOTATION]: address,
-    } };
-    const spec = {
-      holderIdentity: identity, leaseDurationSeconds: Math.ceil(durationMs / 1000), renewTime: microTime(clock.nowMs()),
+    const metadata = {
+      ...before?.metadata,
+      name,
+      namespace,
+      annotations: {
+        ...before?.metadata.annotations,
+        [ADDRESS_ANNOTATION]: address,
+      },
     };
-    return { apiVersion: 'coordination.k8s.io/v1', kind:
-      'Lease', metadata, spec: { ...historyOf(before?.spec, identity, spec.renewTime), ...spec } };
+    const spec = {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(durationMs / 1000),
+      renewTime: microTime(clock.nowMs()),
+    };
+    return {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata,
+      spec: { ...historyOf(before?.spec, identity, spec.renewTime), ...spec },
+    };
   }
 
   async #write(method: 'POST' | 'PUT', body: object, before?: LeaseModel): Promise<void> {
     const { client, clock, retryMs, log, identity } = this.#options;
     const askedMs = clock.nowMs(); // count the lease duration from before the request
     await client.request({
-      method, path: method === 'POST' ? this.#path('') : this.#path(), body, timeoutMs: retryMs * 2,
+      method,
+      path: method === 'POST' ? this.#path('') : this.#path(),
+      body,
+      timeoutMs: retryMs * 2,
     });
     if (this.#stopped.signal.aborted) {
       this.#holding = true; // so that release() releases it
@@ -204,18 +225,29 @@ class Election {
     if (!held) return;
     this.#tell(false, undefined);
     try {
-      const lease: LeaseModel =
-        await this.#options.client.request({ method: 'GET', path: this.#path(), timeoutMs: this.#options.retryMs });
+      const lease: LeaseModel = await this.#options.client.request({
+        method: 'GET',
+        path: this.#path(),
+        timeoutMs: this.#options.retryMs,
+      });
       if (lease.spec?.holderIdentity !== this.#options.identity) return;
       const spec = {
-        ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(this.#options.clock.nowMs()),
+        ...lease.spec,
+        holderIdentity: '',
+        leaseDurationSeconds: 1,
+        renewTime: microTime(this.#options.clock.nowMs()),
       };
       await this.#options.client.request({
-        method: 'PUT', path: this.#path(), body: { ...lease, spec }, timeoutMs: this.#options.retryMs,
+        method: 'PUT',
+        path: this.#path(),
+        body: { ...lease, spec },
+        timeoutMs: this.#options.retryMs,
       });
     } catch (error) {
-      this.#options.log.warn({ problem:
-        explainKubeError(error) }, 'the Lease could not be released; another replica takes it when it expires');
+      this.#options.log.warn(
+        { problem: explainKubeError(error) },
+        'the Lease could not be released; another replica takes it when it expires',
+      );
     }
   }
 
@@ -226,7 +258,9 @@ class Election {
 
 /** Returns acquireTime and leaseTransitions of the next version. */
 function historyOf(
-  before: LeaseModel['spec'], identity: string, now: string,
+  before: LeaseModel['spec'],
+  identity: string,
+  now: string,
 ): { readonly acquireTime: string; readonly leaseTransitions: number } {
   if (!before) return { acquireTime: now, leaseTransitions: 0 };
   const { acquireTime = now, leaseTransitions = 0, holderIdentity } = before;

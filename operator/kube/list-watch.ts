@@ -68,8 +68,12 @@ export function startListWatch(options: ListWatchOptions): ListWatch {
   const ended = loop.run();
   return {
     collection: options.collection,
-    get synced() { return loop.synced; },
-    get problem() { return loop.problem; },
+    get synced() {
+      return loop.synced;
+    },
+    get problem() {
+      return loop.problem;
+    },
     async stop() {
       loop.stop();
       await ended;
@@ -90,8 +94,11 @@ class ListWatchLoop {
 
   constructor(options: ListWatchOptions) {
     this.#options = options;
-    this.#backoff =
-      createBackoff({ firstMs: FIRST_WAIT_MS, longestMs: LONGEST_WAIT_MS, random: () => options.clock.random() });
+    this.#backoff = createBackoff({
+      firstMs: FIRST_WAIT_MS,
+      longestMs: LONGEST_WAIT_MS,
+      random: () => options.clock.random(),
+    });
   }
 
   stop(): void {
@@ -130,8 +137,9 @@ class ListWatchLoop {
    * not come back.
    */
   async #readPages(): Promise<{ readonly objects: readonly KubeObject[]; readonly version: string }> {
-    const limit: Readonly<Record<string, string>> =
-      this.#paged ? { limit: String(this.#options.pageSize ?? PAGE_SIZE) } : {};
+    const limit: Readonly<Record<string, string>> = this.#paged
+      ? { limit: String(this.#options.pageSize ?? PAGE_SIZE) }
+      : {};
     const objects: KubeObject[] = [];
     let page = await this.#readPage(limit);
     objects.push(...page.items);
@@ -173,11 +181,16 @@ class ListWatchLoop {
     const { client, clock, idleTimeoutMs = IDLE_TIMEOUT_MS } = this.#options;
     const seconds = Math.round(WATCH_SECONDS * (1 + clock.random()));
     const path = this.#path({
-      watch: '1', allowWatchBookmarks: 'true', timeoutSeconds: String(seconds), resourceVersion: this.#version ?? '',
+      watch: '1',
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: String(seconds),
+      resourceVersion: this.#version ?? '',
     });
     const idle = new AbortController();
-    const awaitSign = (): (() => void) => clock.after(idleTimeoutMs, () =>
-      idle.abort(new IdleWatch(`the watch said nothing for ${idleTimeoutMs / 1000} s`)));
+    const awaitSign = (): (() => void) =>
+      clock.after(idleTimeoutMs, () =>
+        idle.abort(new IdleWatch(`the watch said nothing for ${idleTimeoutMs / 1000} s`)),
+      );
     let forget = awaitSign();
     try {
       for await (const event of client.watch(path, AbortSignal.any([this.#stopped.signal, idle.signal]))) {
@@ -214,11 +227,20 @@ class ListWatchLoop {
 
   async #failed(error: unknown): Promise<void> {
     if (this.#stopped.signal.aborted) return;
-    const { collection: { resource }, log, clock } = this.#options;
+    const {
+      collection: { resource },
+      log,
+      clock,
+    } = this.#options;
     const words = explainKubeError(error);
-    if (words !== this.problem) log.warn({
-      resource, problem: words,
-    }, 'cannot be read from the API server; retrying, and the known objects stay in force');
+    if (words !== this.problem)
+      log.warn(
+        {
+          resource,
+          problem: words,
+        },
+        'cannot be read from the API server; retrying, and the known objects stay in force',
+      );
     this.problem = words;
     this.#options.onProblem?.(words);
     const wish = error instanceof KubeError ? error.retryAfterMs : undefined;
@@ -228,9 +250,9 @@ class ListWatchLoop {
   #path(query: Readonly<Record<string, string>>): string {
     const { path, labelSelector, fieldSelector } = this.#options.collection;
     const all = new URLSearchParams({
-      ...query, ...labelSelector === undefined
-        ? {}
-        : { labelSelector }, ...fieldSelector === undefined ? {} : { fieldSelector },
+      ...query,
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
     });
     return `${path}?${all.toString()}`;
   }
@@ -251,7 +273,13 @@ function endOf(error: unknown): WatchEnd {
 }
 
 function errorOf({
-  code = 500, message = 'an error', reason = '',
-}: { readonly code?: number; readonly message?: string; readonly reason?: string }): KubeError {
+  code = 500,
+  message = 'an error',
+  reason = '',
+}: {
+  readonly code?: number;
+  readonly message?: string;
+  readonly reason?: string;
+}): KubeError {
   return new KubeError(`the watch: ${code} ${message}`, { status: code, reason });
 }

@@ -1,6 +1,11 @@
 /** Kubernetes' own kinds as JSON: client-node's models, with times as strings. */
 import type {
-  EventsV1Event, V1ConfigMap, V1EndpointSlice, V1Lease, V1ObjectMeta, V1Secret,
+  EventsV1Event,
+  V1ConfigMap,
+  V1EndpointSlice,
+  V1Lease,
+  V1ObjectMeta,
+  V1Secret,
 } from '@kubernetes/client-node';
 
 type Serialized<T> = T extends Date ? string : T extends object ? { readonly [Key in keyof T]: Serialized<T[Key]> } : T;

@@ -5,8 +5,10 @@ import type { Collection, ListWatch, ListWatchOptions } from './list-watch.ts';
 import type { KubeObject } from './models.ts';
 
 /** Starts a watch with everything else that it needs. */
-export type StartWatch =
-  (collection: Collection, handlers: Pick<ListWatchOptions, 'onReplace' | 'onApplied' | 'onDeleted'>) => ListWatch;
+export type StartWatch = (
+  collection: Collection,
+  handlers: Pick<ListWatchOptions, 'onReplace' | 'onApplied' | 'onDeleted'>,
+) => ListWatch;
 
 interface NamespaceWatch {
   readonly watch: ListWatch;
@@ -29,27 +31,30 @@ export function watchNamespaces(start: StartWatch, onChange: () => void): Namesp
 
   function changed(): void {
     labels = new Map([...known].map(([name, state]) => [name, state.labels]));
-    terminating = new Set([...known].flatMap(([name, state]) => state.terminating ? [name] : []));
+    terminating = new Set([...known].flatMap(([name, state]) => (state.terminating ? [name] : [])));
     onChange();
   }
 
-  const watch = start({ resource: 'namespaces', path: '/api/v1/namespaces' }, {
-    onReplace(all) {
-      known.clear();
-      for (const object of all) known.set(object.metadata.name, stateOf(object));
-      changed();
+  const watch = start(
+    { resource: 'namespaces', path: '/api/v1/namespaces' },
+    {
+      onReplace(all) {
+        known.clear();
+        for (const object of all) known.set(object.metadata.name, stateOf(object));
+        changed();
+      },
+      onApplied(object) {
+        const [before, now] = [known.get(object.metadata.name), stateOf(object)];
+        if (before?.terminating === now.terminating && sameLabels(before.labels, now.labels)) return;
+        known.set(object.metadata.name, now);
+        changed();
+      },
+      onDeleted({ metadata }) {
+        known.delete(metadata.name);
+        changed();
+      },
     },
-    onApplied(object) {
-      const [before, now] = [known.get(object.metadata.name), stateOf(object)];
-      if (before?.terminating === now.terminating && sameLabels(before.labels, now.labels)) return;
-      known.set(object.metadata.name, now);
-      changed();
-    },
-    onDeleted({ metadata }) {
-      known.delete(metadata.name);
-      changed();
-    },
-  });
+  );
   return { watch, labels: () => labels, terminating: () => terminating };
 }
 

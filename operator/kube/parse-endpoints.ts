@@ -26,18 +26,21 @@ export function endpointsOf(slices: Iterable<EndpointSlice>, names: PortNames): 
     const healthPort = portOf(ports, names.health);
     const places = { ready, ending, neither: undefined };
     for (const { addresses, conditions } of endpoints ?? []) {
-      for (const address of addresses.slice(0, 1)) places[stateOf(conditions)]?.set(
-        `${address} ${port}`, { address, port, ...healthPort !== undefined && { healthPort } },
-      );
+      for (const address of addresses.slice(0, 1))
+        places[stateOf(conditions)]?.set(`${address} ${port}`, {
+          address,
+          port,
+          ...(healthPort !== undefined && { healthPort }),
+        });
     }
   }
   const chosen = ready.size > 0 ? ready : ending;
-  return [...chosen].sort(([a], [b]) => a < b ? -1 : 1).map(([, endpoint]) => endpoint);
+  return [...chosen].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, endpoint]) => endpoint);
 }
 
 /** An endpoint without conditions counts as ready, and `serving` defaults to `ready`. */
 function stateOf({ ready = true, serving = ready }: { readonly ready?: boolean; readonly serving?: boolean } = {}):
-  | 'ready' | 'ending' | 'neither' {
+  'ready' | 'ending' | 'neither' {
   if (ready) return 'ready';
   return serving ? 'ending' : 'neither';
 }

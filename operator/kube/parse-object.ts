@@ -42,14 +42,27 @@ function isResource(value: unknown): value is Resource {
 
 /** A Secret with its values as text. */
 export function parseSecretObject(object: KubeObject & Pick<Secret, 'data'>): SecretObject {
-  const { namespace = '', name, labels = {}, annotations = {}, uid = '', resourceVersion = '', ownerReferences = [] } =
-    object.metadata;
-  const owner =
-    ownerReferences.find(({ kind, apiVersion }) => kind === OWNER_KIND && apiVersion.startsWith(OWNER_GROUP));
-  const entries = Object.entries(object.data ?? {}).map(([entry, value]) =>
-    [entry, Buffer.from(value, 'base64').toString('utf8')] as const);
+  const {
+    namespace = '',
+    name,
+    labels = {},
+    annotations = {},
+    uid = '',
+    resourceVersion = '',
+    ownerReferences = [],
+  } = object.metadata;
+  const owner = ownerReferences.find(
+    ({ kind, apiVersion }) => kind === OWNER_KIND && apiVersion.startsWith(OWNER_GROUP),
+  );
+  const entries = Object.entries(object.data ?? {}).map(
+    ([entry, value]) => [entry, Buffer.from(value, 'base64').toString('utf8')] as const,
+  );
   return {
-    namespace, name, labels, annotations, data: new Map(entries),
-    live: { uid, resourceVersion, ...owner === undefined ? {} : { ownerUid: owner.uid } },
+    namespace,
+    name,
+    labels,
+    annotations,
+    data: new Map(entries),
+    live: { uid, resourceVersion, ...(owner === undefined ? {} : { ownerUid: owner.uid }) },
   };
 }

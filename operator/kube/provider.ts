@@ -21,8 +21,10 @@ import { watchNamespaces } from './namespace-watch.ts';
 import type { StartWatch } from './namespace-watch.ts';
 import { parseResource, parseSecretObject, pathOfKind, pathOfSecrets } from './parse-object.ts';
 
-interface ClusterProviderOptions extends Pick<ListWatchOptions,
-  | 'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs' | 'pageSize'> {
+interface ClusterProviderOptions extends Pick<
+  ListWatchOptions,
+  'client' | 'clock' | 'meter' | 'log' | 'idleTimeoutMs' | 'pageSize'
+> {
   readonly gatewayNamespace: string;
   /** The key, derived for the purpose `previous-keys`, that authenticates the lists of replaced keys in Secrets. */
   readonly macKey: Uint8Array;
@@ -69,8 +71,8 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
   const secrets = openLiveSecrets(onResources);
   const objects = openLiveObjects({
     onLive,
-    ...options.onChange && { onChange: options.onChange },
-    ...options.admit && { admit: options.admit },
+    ...(options.onChange && { onChange: options.onChange }),
+    ...(options.admit && { admit: options.admit }),
     onSpecs(kind) {
       if (kind === 'ModelRoute') followCredentials();
       onResources();
@@ -79,23 +81,28 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
   const credentials = watchCredentials({ ...options, namespace: gatewayNamespace, secrets, onKnown: advance });
   const routes = retainRoutes((route) => route.metadata.namespace !== gatewayNamespace || credentials.knows(route));
 
-  const start: StartWatch = (collection, handlers) => startListWatch({
-    ...options, collection, ...handlers,
-    onReplace(all) {
-      handlers.onReplace(all);
-      advance();
-    },
-  });
+  const start: StartWatch = (collection, handlers) =>
+    startListWatch({
+      ...options,
+      collection,
+      ...handlers,
+      onReplace(all) {
+        handlers.onReplace(all);
+        advance();
+      },
+    });
   const kinds = scopes.flatMap((namespace) => KINDS.map((kind) => watchKind(start, objects, kind, namespace)));
   const verified = verifier(options);
   const keys = scopes.map((namespace) => watchKeys(start, { secrets, verified }, namespace));
   const namespaces = options.watchNamespaces === undefined ? watchNamespaces(start, onResources) : undefined;
-  const watches = [...kinds, ...keys, ...namespaces ? [namespaces.watch] : []];
+  const watches = [...kinds, ...keys, ...(namespaces ? [namespaces.watch] : [])];
 
   /** Follows also the Secrets of a route's retained version. */
   function followCredentials(): void {
-    credentials.follow([...routesOf(objects, gatewayNamespace), ...routes.shown().filter(({ metadata }) =>
-      metadata.namespace === gatewayNamespace)]);
+    credentials.follow([
+      ...routesOf(objects, gatewayNamespace),
+      ...routes.shown().filter(({ metadata }) => metadata.namespace === gatewayNamespace),
+    ]);
   }
 
   function readRoutes(): readonly ModelRoute[] {
@@ -106,35 +113,41 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
 
   function advance(): void {
     onResources();
-    if (watches.every(({ synced }) => synced) &&
-      routesOf(objects, gatewayNamespace).every((route) => credentials.knows(route))) ready.resolve();
+    if (
+      watches.every(({ synced }) => synced) &&
+      routesOf(objects, gatewayNamespace).every((route) => credentials.knows(route))
+    )
+      ready.resolve();
   }
 
   return {
     ready: ready.promise,
     objects,
-    resources: () => Object.freeze({
-      apiKeys: objects.byNamespace('ApiKey'),
-      accounts: objects.byNamespace('Account'),
-      groups: objects.ofKind('Group'),
-      modelRoutes: readRoutes(),
-      priceCatalogs: objects.ofKind('PriceCatalog'),
-      secrets: secrets.all(),
-      namespaces: namespaces?.labels() ?? NO_LABELS,
-      ...namespaces && { terminatingNamespaces: namespaces.terminating() },
-      malformed: objects.malformed(),
-      unreadable: credentials.unreadable(),
-    }),
+    resources: () =>
+      Object.freeze({
+        apiKeys: objects.byNamespace('ApiKey'),
+        accounts: objects.byNamespace('Account'),
+        groups: objects.ofKind('Group'),
+        modelRoutes: readRoutes(),
+        priceCatalogs: objects.ofKind('PriceCatalog'),
+        secrets: secrets.all(),
+        namespaces: namespaces?.labels() ?? NO_LABELS,
+        ...(namespaces && { terminatingNamespaces: namespaces.terminating() }),
+        malformed: objects.malformed(),
+        unreadable: credentials.unreadable(),
+      }),
     isTerminating: (namespace) => namespaces?.terminating().has(namespace) ?? false,
-    keySecretWritten: (secret) => 
+    keySecretWritten: (secret) =>
       secrets.apply(keySource(options.watchNamespaces && secret.namespace), verified(secret)),
     keySecretTaken(id, secret) {
       const source = `taken ${id}`;
       if (secret) secrets.apply(source, { ...secret, data: new Map() });
       else secrets.drop(source);
     },
-    problems: () => watches.flatMap(({ collection, problem, synced }) =>
-      problem === undefined && synced ? [] : [`${collection.resource}: ${problem ?? 'not read yet'}`]),
+    problems: () =>
+      watches.flatMap(({ collection, problem, synced }) =>
+        problem === undefined && synced ? [] : [`${collection.resource}: ${problem ?? 'not read yet'}`],
+      ),
     async stop() {
       await Promise.all([...watches, credentials].map((each) => each.stop()));
     },
@@ -143,11 +156,18 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
 
 function watchKind(start: StartWatch, objects: LiveObjects, kind: Kind, namespace: string | undefined): ListWatch {
   const source = `${kind} ${namespace ?? ''}`;
-  return start({ resource: PLURALS[kind], path: pathOfKind(kind, namespace) }, {
-    onReplace: (all) => objects.replace(source, all.map((object) => parseResource(kind, object))),
-    onApplied: (object) => objects.apply(source, parseResource(kind, object)),
-    onDeleted: (object) => objects.remove(source, parseResource(kind, object)),
-  });
+  return start(
+    { resource: PLURALS[kind], path: pathOfKind(kind, namespace) },
+    {
+      onReplace: (all) =>
+        objects.replace(
+          source,
+          all.map((object) => parseResource(kind, object)),
+        ),
+      onApplied: (object) => objects.apply(source, parseResource(kind, object)),
+      onDeleted: (object) => objects.remove(source, parseResource(kind, object)),
+    },
+  );
 }
 
 type Verified = (secret: SecretObject) => SecretObject;
@@ -156,8 +176,10 @@ type Verified = (secret: SecretObject) => SecretObject;
 function verifier({ macKey, log }: ClusterProviderOptions): Verified {
   return (secret) => {
     if (!hasForgedPreviousKeys(secret, macKey)) return secret;
-    log.warn({ secret: namespacedName(secret), annotation: PREVIOUS_ANNOTATION }, 'this gateway has not written the ' +
-      'list of replaced keys in this Secret, so none of them works');
+    log.warn(
+      { secret: namespacedName(secret), annotation: PREVIOUS_ANNOTATION },
+      'this gateway has not written the ' + 'list of replaced keys in this Secret, so none of them works',
+    );
     const { [PREVIOUS_ANNOTATION]: _, ...annotations } = secret.annotations;
     return { ...secret, annotations };
   };
@@ -171,11 +193,14 @@ interface KeyStore {
 function watchKeys(start: StartWatch, { secrets, verified }: KeyStore, namespace: string | undefined): ListWatch {
   const parse = (object: KubeObject): SecretObject => verified(parseSecretObject(object));
   const source = keySource(namespace);
-  return start({ resource: 'secrets/key', path: pathOfSecrets(namespace), labelSelector: KEY_LABEL }, {
-    onReplace: (all) => secrets.replace(source, all.map(parse)),
-    onApplied: (object) => secrets.apply(source, parse(object)),
-    onDeleted: (object) => secrets.remove(source, parseSecretObject(object)),
-  });
+  return start(
+    { resource: 'secrets/key', path: pathOfSecrets(namespace), labelSelector: KEY_LABEL },
+    {
+      onReplace: (all) => secrets.replace(source, all.map(parse)),
+      onApplied: (object) => secrets.apply(source, parse(object)),
+      onDeleted: (object) => secrets.remove(source, parseSecretObject(object)),
+    },
+  );
 }
 
 function keySource(namespace: string | undefined): string {
@@ -200,11 +225,13 @@ function retainRoutes(isKnown: (route: ModelRoute) => boolean): RetainedRoutes {
   let list: readonly ModelRoute[] = [];
   return {
     update(routes) {
-      shown = new Map(routes.flatMap((route): [string, ModelRoute][] => {
-        const id = route.metadata.uid ?? route.metadata.name;
-        const current = isKnown(route) ? route : shown.get(id);
-        return current ? [[id, current]] : [];
-      }));
+      shown = new Map(
+        routes.flatMap((route): [string, ModelRoute][] => {
+          const id = route.metadata.uid ?? route.metadata.name;
+          const current = isKnown(route) ? route : shown.get(id);
+          return current ? [[id, current]] : [];
+        }),
+      );
       const next = [...shown.values()];
       if (!sameItems(next, list)) list = next;
     },

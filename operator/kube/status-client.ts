@@ -37,18 +37,22 @@ interface StatusClientOptions {
 }
 
 export function createStatusClient({
-  client, gatewayNamespace, leading, onWritten,
+  client,
+  gatewayNamespace,
+  leading,
+  onWritten,
 }: StatusClientOptions): StatusClient {
   const pathOf = ({ kind, namespace, name }: StatusObject): string => `${pathOfKind(kind, namespace)}/${name}/status`;
   /**
    * True if the gateway owns the object's status. A platform object in another namespace may belong to another gateway,
    * whose fields are not taken over.
    */
-  const isOurs = ({ kind, namespace }: StatusObject): boolean => kind === 'ApiKey' || kind === 'Account' ||
-    namespace === gatewayNamespace;
+  const isOurs = ({ kind, namespace }: StatusObject): boolean =>
+    kind === 'ApiKey' || kind === 'Account' || namespace === gatewayNamespace;
 
   async function write(
-    target: StatusObject, request: Omit<Parameters<KubeClient['request']>[0], 'method'>,
+    target: StatusObject,
+    request: Omit<Parameters<KubeClient['request']>[0], 'method'>,
   ): Promise<'Written' | 'Gone' | 'Taken'> {
     if (!leading()) throw new Error('this replica is no longer the leader');
     try {
@@ -65,10 +69,12 @@ export function createStatusClient({
     apply(target, owner, status) {
       const { kind, namespace, name, uid } = target;
       const query = new URLSearchParams({
-        fieldManager: `modelgateway-${owner}.${gatewayNamespace}`, ...isOurs(target) && { force: 'true' },
+        fieldManager: `modelgateway-${owner}.${gatewayNamespace}`,
+        ...(isOurs(target) && { force: 'true' }),
       });
       return write(target, {
-        path: `${pathOf(target)}?${query.toString()}`, contentType: APPLY_PATCH,
+        path: `${pathOf(target)}?${query.toString()}`,
+        contentType: APPLY_PATCH,
         // with the uid, so that no other object of this name is written
         body: { apiVersion: API_VERSION, kind, metadata: { name, namespace, uid }, status },
       });

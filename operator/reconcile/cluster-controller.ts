@@ -97,8 +97,11 @@ export class ClusterController {
     this.#minting = new ReconcileLoop({ run: () => this.#mint(), debounceMs: 0, clock, log });
     this.#spending = new ReconcileLoop({ run: () => this.#readSpending(), debounceMs, clock, log });
     this.#evaluator = new ProgrammedEvaluator({
-      clock, tracker: this.#tracker, progress: (id) =>
-        options.proxies.progress(id), fault: (id) => this.#faults.get(id), onEvaluated: () => this.#flush(),
+      clock,
+      tracker: this.#tracker,
+      progress: (id) => options.proxies.progress(id),
+      fault: (id) => this.#faults.get(id),
+      onEvaluated: () => this.#flush(),
     });
     this.#evaluator.settle(settleMs);
   }
@@ -131,7 +134,8 @@ export class ClusterController {
   refused({ route, ...refusal }: UpstreamRefusal): void {
     const { gatewayNamespace, clock } = this.#options;
     this.#tracker.refused(statusId({ kind: 'ModelRoute', namespace: gatewayNamespace, name: route }), {
-      ...refusal, atMs: clock.nowMs(),
+      ...refusal,
+      atMs: clock.nowMs(),
     });
     this.#flush();
   }
@@ -152,9 +156,13 @@ export class ClusterController {
     this.#evaluator.settle(settleMs);
     this.#evaluator.recheck();
     await this.#reconcile();
-    if (ledger) await Promise.race([this.#spending.start(), new Promise<void>((resolve) => {
-      clock.after(FIRST_SPENDING_WITHIN_MS, resolve);
-    })]);
+    if (ledger)
+      await Promise.race([
+        this.#spending.start(),
+        new Promise<void>((resolve) => {
+          clock.after(FIRST_SPENDING_WITHIN_MS, resolve);
+        }),
+      ]);
     if (!this.#isLeading()) return; // leadership may have been lost meanwhile
     writer.start();
     for (const status of this.#tracker.list()) writer.changed(statusId(status));
@@ -190,21 +198,27 @@ export class ClusterController {
     const nowMs = clock.nowMs();
     try {
       const resources = provider.resources();
-      const { snapshot, statuses, nextChangeMs } =
-        translate(resources, { gatewayNamespace, nowMs, sealingKeys, mintFailures: this.#mintFailures });
+      const { snapshot, statuses, nextChangeMs } = translate(resources, {
+        gatewayNamespace,
+        nowMs,
+        sealingKeys,
+        mintFailures: this.#mintFailures,
+      });
       const good = publishable(snapshot, this.#lastGood);
       const faultsBefore = this.#faults;
       this.#faults = good ? messagesByObject(good.faults) : new Map();
-      if (good) proxies.publish(this.#lastGood = good.snapshot);
-      else this.#options.log.error('the configuration has faults that cannot be isolated; the last good one stays ' +
-        'in force');
+      if (good) proxies.publish((this.#lastGood = good.snapshot));
+      else
+        this.#options.log.error(
+          'the configuration has faults that cannot be isolated; the last good one stays ' + 'in force',
+        );
       meter.observe('modelgateway_operator_reconcile_duration_seconds', {}, (clock.nowMs() - nowMs) / 1000);
       await immediate(); // sends the change to the proxies before the statuses are computed
       this.#tracker.observe(statuses, nowMs, (id) => provider.objects.live(id)?.status);
       this.#evaluator.evaluate([...this.#changed, ...faultsBefore.keys(), ...this.#faults.keys()]);
       this.#flush();
       if (this.#isLeading()) this.#minting.changed();
-      return { retry: !good, ...nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs } };
+      return { retry: !good, ...(nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs }) };
     } catch (error) {
       meter.add('modelgateway_operator_reconcile_errors_total', {}, 1);
       throw error;
@@ -216,7 +230,10 @@ export class ClusterController {
     const resources = provider.resources();
     if (!this.#isLeading()) return { retry: false };
     const { failures, failedWrites, retryAtMs } = await mintKeys(resources, clock.nowMs(), {
-      gatewayNamespace, minted: keys, onMinted, backoff: this.#mintBackoff,
+      gatewayNamespace,
+      minted: keys,
+      onMinted,
+      backoff: this.#mintBackoff,
     });
     if (!this.#isLeading()) return { retry: false }; // the next leader creates the missing keys
     meter.add('modelgateway_operator_keys_made_total', { outcome: 'failed' }, failedWrites);
@@ -224,13 +241,14 @@ export class ClusterController {
       if (this.#mintFailures.get(apiKey) !== failure)
         log.warn({ object: `ApiKey ${apiKey}`, failure }, 'a key could not be generated; retrying');
     }
-    const same = failures.size === this.#mintFailures.size &&
+    const same =
+      failures.size === this.#mintFailures.size &&
       [...failures].every(([apiKey, failure]) => this.#mintFailures.get(apiKey) === failure);
     if (!same) {
       this.#mintFailures = failures;
       this.#loop.changed();
     }
-    return { retry: false, ...retryAtMs !== undefined && { againInMs: Math.max(0, retryAtMs - clock.nowMs()) } };
+    return { retry: false, ...(retryAtMs !== undefined && { againInMs: Math.max(0, retryAtMs - clock.nowMs()) }) };
   }
 
   async #readSpending(): Promise<RunResult> {
@@ -257,7 +275,9 @@ export class ClusterController {
     const { objects } = provider;
     const nowMs = clock.nowMs();
     const unserved = findUnserved(provider.resources(), {
-      gatewayNamespace, nowMs, observedGeneration: (id) => objects.live(id)?.status.observedGeneration,
+      gatewayNamespace,
+      nowMs,
+      observedGeneration: (id) => objects.live(id)?.status.observedGeneration,
     });
     const ids = new Set(unserved.map(({ id }) => id));
     for (const id of this.#unserved.keys()) if (!ids.has(id)) this.#unserved.delete(id);

@@ -10,7 +10,12 @@ import { KubeError, KubeUnreachable, explainKubeError, hasStatus } from '../kube
 import { parseSecretObject, pathOfSecrets } from '../kube/parse-object.ts';
 import type { ClusterProvider } from '../kube/provider.ts';
 import {
-  KEY_LABEL, PREVIOUS_ANNOTATION, PREVIOUS_MAC_ANNOTATION, isOrphaned, isCreatedFor, macOfPreviousKeys,
+  KEY_LABEL,
+  PREVIOUS_ANNOTATION,
+  PREVIOUS_MAC_ANNOTATION,
+  isOrphaned,
+  isCreatedFor,
+  macOfPreviousKeys,
 } from '../store/key-secret.ts';
 import { findSecret, namespacedName } from '../store/resources.ts';
 import type { LiveSecret, SecretObject } from '../store/resources.ts';
@@ -83,9 +88,14 @@ function written({ provider, taken }: SecretWriter, answer: KubeJson): void {
 
 async function create(writer: SecretWriter, secret: SecretObject, apiKey: ApiKey): Promise<boolean> {
   try {
-    written(writer, await writer.client.request({
-      method: 'POST', path: pathOfSecrets(secret.namespace), body: manifestOf(secret, apiKey),
-    }));
+    written(
+      writer,
+      await writer.client.request({
+        method: 'POST',
+        path: pathOfSecrets(secret.namespace),
+        body: manifestOf(secret, apiKey),
+      }),
+    );
     return true;
   } catch (error) {
     if (!hasStatus(error, 409)) throw error;
@@ -105,10 +115,15 @@ async function adopt(writer: SecretWriter, secret: SecretObject, apiKey: ApiKey)
     return false;
   }
   if (found.live?.ownerUid !== undefined && found.live.ownerUid === apiKey.metadata.uid) {
-    written(writer, await client.request({
-      method: 'PATCH', path: pathOf(secret), contentType: MERGE_PATCH,
-      body: { metadata: { ...precondition(found.live), labels: { [KEY_LABEL]: apiKey.metadata.name } } },
-    }));
+    written(
+      writer,
+      await client.request({
+        method: 'PATCH',
+        path: pathOf(secret),
+        contentType: MERGE_PATCH,
+        body: { metadata: { ...precondition(found.live), labels: { [KEY_LABEL]: apiKey.metadata.name } } },
+      }),
+    );
     return false;
   }
   if (isOrphaned(found, apiKey)) return replace(writer, secret, { apiKey, before: found });
@@ -121,13 +136,14 @@ async function adopt(writer: SecretWriter, secret: SecretObject, apiKey: ApiKey)
  * Replaces the Secret of a deleted ApiKey of this name. A patch would be lost, because the garbage collector is about
  * to delete that Secret.
  */
-async function replace(
-  writer: SecretWriter, secret: SecretObject, { apiKey, before }: SecretWrite,
-): Promise<boolean> {
+async function replace(writer: SecretWriter, secret: SecretObject, { apiKey, before }: SecretWrite): Promise<boolean> {
   try {
-    if (before?.live) await writer.client.request({
-      method: 'DELETE', path: pathOf(secret), body: { preconditions: precondition(before.live) },
-    });
+    if (before?.live)
+      await writer.client.request({
+        method: 'DELETE',
+        path: pathOf(secret),
+        body: { preconditions: precondition(before.live) },
+      });
   } catch (error) {
     if (!hasStatus(error, 404)) throw error;
   }
@@ -136,7 +152,8 @@ async function replace(
 
 async function rotate(writer: SecretWriter, secret: SecretObject, live: LiveSecret | undefined): Promise<boolean> {
   const body = {
-    metadata: { ...live && precondition(live), annotations: annotationsOf(secret) }, data: encoded(secret),
+    metadata: { ...(live && precondition(live)), annotations: annotationsOf(secret) },
+    data: encoded(secret),
   };
   const path = pathOf(secret);
   written(writer, await writer.client.request({ method: 'PATCH', path, contentType: MERGE_PATCH, body }));
@@ -172,9 +189,13 @@ function signed(secret: SecretObject, { metadata: { uid } }: ApiKey, macKey: Uin
 /** The manifest with an ownerReference, so that the garbage collector deletes the Secret with its ApiKey. */
 function manifestOf(secret: SecretObject, { apiVersion, kind, metadata: { name, uid } }: ApiKey): object {
   return {
-    apiVersion: 'v1', kind: 'Secret', type: 'Opaque',
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'Opaque',
     metadata: {
-      namespace: secret.namespace, name: secret.name, labels: { ...MADE_BY, ...secret.labels },
+      namespace: secret.namespace,
+      name: secret.name,
+      labels: { ...MADE_BY, ...secret.labels },
       annotations: secret.annotations,
       ownerReferences: [{ apiVersion, kind, name, uid, controller: true }],
     },

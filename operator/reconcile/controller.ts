@@ -14,7 +14,7 @@ import type { MintResult } from './mint-keys.ts';
 import type { StatusTracker } from './status-tracker.ts';
 
 export type PublishResult =
-  | { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
+  { readonly accepted: true } | { readonly accepted: false; readonly rejected: readonly SnapshotFault[] };
 
 interface ControllerOptions {
   readonly gatewayNamespace: string;
@@ -69,7 +69,10 @@ export class Controller {
     const minted = await mint(this.#resources, clock.nowMs());
     const nowMs = clock.nowMs();
     const { snapshot, statuses, nextChangeMs } = translate(minted.resources, {
-      gatewayNamespace, nowMs, sealingKeys, ...minted.failures.size > 0 && { mintFailures: minted.failures },
+      gatewayNamespace,
+      nowMs,
+      sealingKeys,
+      ...(minted.failures.size > 0 && { mintFailures: minted.failures }),
     });
     tracker.observe(statuses, nowMs);
     const result = await publish(snapshot);
@@ -79,7 +82,7 @@ export class Controller {
     this.#tell(result);
     for (const [apiKey, failure] of minted.failures)
       log.warn({ object: `ApiKey ${apiKey}`, failure }, 'a key could not be generated');
-    return { retry: minted.retry, ...nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs } };
+    return { retry: minted.retry, ...(nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs }) };
   }
 
   #tell(result: PublishResult): void {

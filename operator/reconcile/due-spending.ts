@@ -60,7 +60,9 @@ export function trackDueSpending(): DueSpending {
       if (object.kind === 'ApiKey') keys.again(object);
       else accounts.again(object);
     },
-    missed() { mark = undefined; },
+    missed() {
+      mark = undefined;
+    },
   };
 }
 

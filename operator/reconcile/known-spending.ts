@@ -10,37 +10,50 @@ import type { LiveObjects } from '../store/live-objects.ts';
 
 export interface KnownSpending {
   readonly keys: readonly {
-    readonly keyUid: string; readonly account: string; readonly totalSpentNanoUsd: bigint;
-    readonly period: QuotaPeriod; readonly periodStartMs: number | null; readonly spentNanoUsd: bigint;
+    readonly keyUid: string;
+    readonly account: string;
+    readonly totalSpentNanoUsd: bigint;
+    readonly period: QuotaPeriod;
+    readonly periodStartMs: number | null;
+    readonly spentNanoUsd: bigint;
   }[];
   /** `account`: "namespace/name". */
   readonly accounts: readonly { readonly account: string; readonly spentNanoUsd: bigint }[];
 }
 
 /** The spending of this gateway's keys and accounts, by their live statuses. */
-export function knownSpending(
-  objects: Pick<LiveObjects, 'live' | 'ofKind'>, gatewayNamespace: string,
-): KnownSpending {
+export function knownSpending(objects: Pick<LiveObjects, 'live' | 'ofKind'>, gatewayNamespace: string): KnownSpending {
   const isOurs = ({ spec }: ApiKey | Account): boolean => spec.gatewayNamespace === gatewayNamespace;
-  const statusOf = ({ kind, metadata }: ApiKey | Account): Readonly<Record<string, unknown>> =>
-    ({ ...objects.live(`${kind} ${namespacedName(metadata)}`)?.status });
+  const statusOf = ({ kind, metadata }: ApiKey | Account): Readonly<Record<string, unknown>> => ({
+    ...objects.live(`${kind} ${namespacedName(metadata)}`)?.status,
+  });
   return {
-    keys: objects.ofKind('ApiKey').filter(isOurs).flatMap((apiKey) => {
-      const { totalSpentUsd, spentUsd, periodStartTime } = statusOf(apiKey);
-      const totalSpentNanoUsd = amountOf(totalSpentUsd);
-      const { spec } = apiKey;
-      if (totalSpentNanoUsd === undefined) return [];
-      return [{
-        keyUid: keyUidOf(apiKey), account: accountIdOf(apiKey), totalSpentNanoUsd,
-        period: spec.quota.period, periodStartMs: typeof periodStartTime === 'string'
-          ? Date.parse(periodStartTime)
-          : null, spentNanoUsd: amountOf(spentUsd) ?? 0n,
-      }];
-    }),
-    accounts: objects.ofKind('Account').filter(isOurs).flatMap((account) => {
-      const spentNanoUsd = amountOf(statusOf(account)['spentUsd']);
-      return spentNanoUsd === undefined ? [] : [{ account: namespacedName(account.metadata), spentNanoUsd }];
-    }),
+    keys: objects
+      .ofKind('ApiKey')
+      .filter(isOurs)
+      .flatMap((apiKey) => {
+        const { totalSpentUsd, spentUsd, periodStartTime } = statusOf(apiKey);
+        const totalSpentNanoUsd = amountOf(totalSpentUsd);
+        const { spec } = apiKey;
+        if (totalSpentNanoUsd === undefined) return [];
+        return [
+          {
+            keyUid: keyUidOf(apiKey),
+            account: accountIdOf(apiKey),
+            totalSpentNanoUsd,
+            period: spec.quota.period,
+            periodStartMs: typeof periodStartTime === 'string' ? Date.parse(periodStartTime) : null,
+            spentNanoUsd: amountOf(spentUsd) ?? 0n,
+          },
+        ];
+      }),
+    accounts: objects
+      .ofKind('Account')
+      .filter(isOurs)
+      .flatMap((account) => {
+        const spentNanoUsd = amountOf(statusOf(account)['spentUsd']);
+        return spentNanoUsd === undefined ? [] : [{ account: namespacedName(account.metadata), spentNanoUsd }];
+      }),
   };
 }
 

@@ -41,14 +41,19 @@ export function publishable(wanted: Snapshot, lastGood: Snapshot | undefined): P
 function isGoodAfter(lastGood: Snapshot, wanted: Snapshot): boolean {
   const changed = differences(lastGood.keys, wanted.keys, compareNamed);
   if (changed.some(([, key]) => key && validateOneKey(key).length > 0)) return false;
-  const isSameOffering = sameItems(lastGood.groups, wanted.groups) && sameItems(lastGood.routes, wanted.routes) &&
+  const isSameOffering =
+    sameItems(lastGood.groups, wanted.groups) &&
+    sameItems(lastGood.routes, wanted.routes) &&
     sameItems(lastGood.catalogs, wanted.catalogs);
   return isSameOffering || validateOffering(wanted).length === 0;
 }
 
 function holdBack(snapshot: Snapshot, faulty: ReadonlySet<string>, lastGood: Snapshot | undefined): Snapshot {
-  const held = <O extends Named>(kind: SnapshotFault['kind'], objects: readonly O[], before:
-    | readonly O[] | undefined): O[] => {
+  const held = <O extends Named>(
+    kind: SnapshotFault['kind'],
+    objects: readonly O[],
+    before: readonly O[] | undefined,
+  ): O[] => {
     const isFaulty = ({ namespace, name }: O): boolean => faulty.has(statusId({ kind, namespace, name }));
     const kept = (before ?? []).filter(isFaulty);
     return [...objects.filter((object) => !isFaulty(object)), ...kept].sort(compareNamed);

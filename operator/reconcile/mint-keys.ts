@@ -7,8 +7,17 @@ import type { ApiKey } from '#crds/types.gen.ts';
 import { comparePrecedence } from '../translate/conflicts.ts';
 import { memoize } from '../translate/memoize.ts';
 import {
-  KEY_ENTRY, KEY_LABEL, PREVIOUS_ANNOTATION, ROTATION_ANNOTATION, formatPreviousKeys, isOrphaned, isCreatedFor,
-  previousKeysOf, rotationOf, secretNameOf, secretRefOf,
+  KEY_ENTRY,
+  KEY_LABEL,
+  PREVIOUS_ANNOTATION,
+  ROTATION_ANNOTATION,
+  formatPreviousKeys,
+  isOrphaned,
+  isCreatedFor,
+  previousKeysOf,
+  rotationOf,
+  secretNameOf,
+  secretRefOf,
 } from '../store/key-secret.ts';
 import type { PreviousKey } from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
@@ -112,8 +121,11 @@ export async function mintKeys(resources: Resources, nowMs: number, options: Min
   await carryOutAll([...fresh, ...retries], run);
   for (const { apiKey } of due) noteRetry(apiKey, run);
   return {
-    resources: minted.joined(resources), failures, failedWrites: run.failedWrites, retry: failures.size > permanent,
-    ...run.retryAtMs < Number.POSITIVE_INFINITY && { retryAtMs: run.retryAtMs },
+    resources: minted.joined(resources),
+    failures,
+    failedWrites: run.failedWrites,
+    retry: failures.size > permanent,
+    ...(run.retryAtMs < Number.POSITIVE_INFINITY && { retryAtMs: run.retryAtMs }),
   };
 }
 
@@ -139,7 +151,10 @@ function planAll(resources: Resources, nowMs: number, { options, failures }: Pla
 async function carryOutAll(plans: readonly MintPlan[], run: MintRun): Promise<void> {
   const waiting = plans.values();
   for (;;) {
-    const batch = waiting.filter((plan) => !isBlocked(plan, run)).take(WRITES_AT_ONCE).toArray();
+    const batch = waiting
+      .filter((plan) => !isBlocked(plan, run))
+      .take(WRITES_AT_ONCE)
+      .toArray();
     if (batch.length === 0) return;
     await Promise.all(batch.map((plan) => carryOut(plan, run)));
   }
@@ -168,24 +183,33 @@ function noteRetry(apiKey: ApiKey, run: MintRun): void {
 function candidatesAmong(resources: Resources, nowMs: number, { minted, gatewayNamespace }: MintOptions): Candidate[] {
   const isOurs = ({ spec }: ApiKey): boolean =>
     spec.gatewayNamespace === gatewayNamespace && spec.key.type === 'Generated';
-  const unsettled = [...resources.apiKeys].filter(([namespace, apiKeys]) =>
-    !resources.terminatingNamespaces?.has(namespace) && !areSettled(apiKeys, resources.secrets.get(namespace)));
-  return unsettled.flatMap(([, apiKeys]) => apiKeys.filter(isOurs)).flatMap((apiKey) => {
-    const secret = secretRefOf(apiKey);
-    const plan = planFor(apiKey, secret, { resources, minted, nowMs });
-    return plan === undefined ? NO_CANDIDATES : [{ metadata: apiKey.metadata, apiKey, secret, plan }];
-  }).sort(comparePrecedence);
+  const unsettled = [...resources.apiKeys].filter(
+    ([namespace, apiKeys]) =>
+      !resources.terminatingNamespaces?.has(namespace) && !areSettled(apiKeys, resources.secrets.get(namespace)),
+  );
+  return unsettled
+    .flatMap(([, apiKeys]) => apiKeys.filter(isOurs))
+    .flatMap((apiKey) => {
+      const secret = secretRefOf(apiKey);
+      const plan = planFor(apiKey, secret, { resources, minted, nowMs });
+      return plan === undefined ? NO_CANDIDATES : [{ metadata: apiKey.metadata, apiKey, secret, plan }];
+    })
+    .sort(comparePrecedence);
 }
 
 const settled = memoize<readonly ApiKey[], boolean>();
 
 /** True if every key of a namespace that is to be generated exists in its current rotation. */
 function areSettled(apiKeys: readonly ApiKey[], secrets: ReadonlyMap<string, SecretObject> | undefined): boolean {
-  return settled(apiKeys, [secrets], () => apiKeys.every((apiKey) => {
-    const secret = secrets?.get(secretNameOf(apiKey));
-    return apiKey.spec.key.type !== 'Generated' ||
-      (secret && isCreatedFor(secret, apiKey) && rotationOf(secret) >= apiKey.spec.key.rotation);
-  }));
+  return settled(apiKeys, [secrets], () =>
+    apiKeys.every((apiKey) => {
+      const secret = secrets?.get(secretNameOf(apiKey));
+      return (
+        apiKey.spec.key.type !== 'Generated' ||
+        (secret && isCreatedFor(secret, apiKey) && rotationOf(secret) >= apiKey.spec.key.rotation)
+      );
+    }),
+  );
 }
 
 /** Returns `sk-` and 48 random base62 characters, all equally likely. */
@@ -203,12 +227,14 @@ interface PlanContext {
 
 /** Returns the plan for an ApiKey's key, the reason why it cannot be created, or undefined if none is due. */
 function planFor(
-  apiKey: ApiKey, secret: SecretRef, { resources, minted, nowMs }: PlanContext,
+  apiKey: ApiKey,
+  secret: SecretRef,
+  { resources, minted, nowMs }: PlanContext,
 ): MintPlan | string | undefined {
   const before = minted.find(secret, resources);
   const previous = before ? previousIn(before, apiKey, nowMs) : [];
   if (!previous) return undefined;
-  return minted.obstacle(secret, resources) ?? { apiKey, previous, ...before === undefined ? {} : { before } };
+  return minted.obstacle(secret, resources) ?? { apiKey, previous, ...(before === undefined ? {} : { before }) };
 }
 
 /** The keys of a Secret that stay valid besides a new one; undefined if no new key is due. */
@@ -239,7 +265,7 @@ async function carryOut({ apiKey, previous, before }: MintPlan, run: MintRun): P
     data: new Map([[KEY_ENTRY, key]]),
   };
   try {
-    const written = await minted.write(secret, { apiKey, ...before === undefined ? {} : { before } });
+    const written = await minted.write(secret, { apiKey, ...(before === undefined ? {} : { before }) });
     backoff?.succeeded(apiKey);
     if (!written) return;
   } catch (error) {

@@ -21,8 +21,10 @@ interface FoundSecrets {
 }
 
 /** By path: a file's signature when it was read, and its Secret or its fault. */
-export type ReadSecretFiles =
-  ReadonlyMap<string, { readonly signature: string; readonly content: SecretObject | string }>;
+export type ReadSecretFiles = ReadonlyMap<
+  string,
+  { readonly signature: string; readonly content: SecretObject | string }
+>;
 
 const EXTENSION = '.yaml';
 
@@ -54,7 +56,8 @@ export function readAllNow(folder: string): FoundSecrets {
 
 /** Reads changed files. A Secret with unchanged content stays the same object. */
 export async function readChanged(
-  folder: string, before: { readonly secrets: ReadonlyMap<string, SecretObject>; readonly files: ReadSecretFiles },
+  folder: string,
+  before: { readonly secrets: ReadonlyMap<string, SecretObject>; readonly files: ReadSecretFiles },
 ): Promise<FoundSecrets & { readonly files: ReadSecretFiles }> {
   const files = new Map<string, { readonly signature: string; readonly content: SecretObject | string }>();
   const gathered = gather(before.secrets);
@@ -97,8 +100,9 @@ function sameSecret(a: SecretObject, b: SecretObject): boolean {
 /** "namespace/name" of the Secret that a file keeps; undefined if it is not such a file. */
 function idOf(folder: string, path: string): string | undefined {
   const [namespace, file, ...deeper] = path.slice(folder.length + sep.length).split(sep);
-  return namespace === undefined || !file?.endsWith(EXTENSION) ||
-    deeper.length > 0 ? undefined : namespacedName({ namespace, name: file.slice(0, -EXTENSION.length) });
+  return namespace === undefined || !file?.endsWith(EXTENSION) || deeper.length > 0
+    ? undefined
+    : namespacedName({ namespace, name: file.slice(0, -EXTENSION.length) });
 }
 
 function readNow(path: string, id: string): Content {
@@ -130,7 +134,9 @@ function isFolder(error: unknown): boolean {
 /** Entries of a folder, except those that begin with a dot; none if the folder does not exist. */
 function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder).filter((name) => !name.startsWith('.')).sort();
+    return readdirSync(folder)
+      .filter((name) => !name.startsWith('.'))
+      .sort();
   } catch (error) {
     if (isMissing(error)) return [];
     throw error;

@@ -39,10 +39,14 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
   let writtenMeanwhile: Map<string, SecretObject> | undefined;
   return {
     folder,
-    get secrets() { return secrets; },
-    get unreadable() { return unreadable; },
+    get secrets() {
+      return secrets;
+    },
+    get unreadable() {
+      return unreadable;
+    },
     async reload() {
-      const written = writtenMeanwhile = new Map<string, SecretObject>();
+      const written = (writtenMeanwhile = new Map<string, SecretObject>());
       const next = await readChanged(folder, { secrets, files });
       writtenMeanwhile = undefined;
       const now = new Map([...next.secrets, ...written]);
@@ -69,8 +73,7 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
       return damage === undefined ? undefined : `the file of its Secret is damaged: ${damage}`;
     },
     async write(secret, { apiKey: { metadata } }) {
-      const comment =
-        `Made by the gateway for the ApiKey ${namespacedName(metadata)}. Delete this file to have another key made.`;
+      const comment = `Made by the gateway for the ApiKey ${namespacedName(metadata)}. Delete this file to have another key made.`;
       const id = namespacedName(secret);
       await makeFolder(join(folder, secret.namespace));
       await writeDurably(secretPath(folder, secret), { text: formatSecret(secret, comment), mode: OWNER_ONLY_FILE });

@@ -81,8 +81,12 @@ export class ProgrammedEvaluator {
 
   #evaluate(id: string, before: Programming): Programming {
     const fault = this.#deps.fault(id);
-    if (fault !== undefined) return { status: 'False', reason:
-      'Rejected', message: `Not given to the proxies, which go on with the last good version: ${fault}` };
+    if (fault !== undefined)
+      return {
+        status: 'False',
+        reason: 'Rejected',
+        message: `Not given to the proxies, which go on with the last good version: ${fault}`,
+      };
     const now = programmingOf(this.#deps.progress(id));
     if (now.status === 'True') {
       this.#late.delete(id);

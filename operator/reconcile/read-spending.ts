@@ -46,8 +46,12 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
   }
 
   /** Records spending, unless the tracker has it already. */
-  function enter(object:
-    | ApiKey | Account, spending: KeySpending | AccountSpending, words: () => SpendingStatus, nowMs: number): void {
+  function enter(
+    object: ApiKey | Account,
+    spending: KeySpending | AccountSpending,
+    words: () => SpendingStatus,
+    nowMs: number,
+  ): void {
     const id = statusId({ kind: object.kind, ...object.metadata });
     const before = known.get(object);
     if (before && isSame(before, spending) && tracker.hasSpending(id)) return;
@@ -56,30 +60,34 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
     else due.again(object); // the tracker does not know the object yet, so nothing was recorded
   }
 
-  async function readAll<T extends
-    | ApiKey | Account>(objects: readonly T[], readOne: (object: T) => Promise<void>): Promise<void> {
+  async function readAll<T extends ApiKey | Account>(
+    objects: readonly T[],
+    readOne: (object: T) => Promise<void>,
+  ): Promise<void> {
     for (let at = 0; at < objects.length; at += READS_AT_ONCE) {
       await setImmediate();
-      const counting =
-        objects.slice(at, at + READS_AT_ONCE).filter(({ spec }) => spec.gatewayNamespace === gatewayNamespace);
+      const counting = objects
+        .slice(at, at + READS_AT_ONCE)
+        .filter(({ spec }) => spec.gatewayNamespace === gatewayNamespace);
       await Promise.all(counting.map((object) => readOne(object)));
     }
   }
 
   return {
-    read: (resources, sources) => inTurn(async () => {
-      try {
-        const owners = { apiKeys: allOf(resources.apiKeys), accounts: allOf(resources.accounts) };
-        const { apiKeys, accounts } = await due.take(owners, sources);
-        await readAll(apiKeys, (apiKey) => readKey(apiKey, sources));
-        await readAll(accounts, (account) => readAccount(account, sources));
-        return true;
-      } catch (error) {
-        due.missed();
-        if (error instanceof LedgerUnavailable) return false;
-        throw error;
-      }
-    }),
+    read: (resources, sources) =>
+      inTurn(async () => {
+        try {
+          const owners = { apiKeys: allOf(resources.apiKeys), accounts: allOf(resources.accounts) };
+          const { apiKeys, accounts } = await due.take(owners, sources);
+          await readAll(apiKeys, (apiKey) => readKey(apiKey, sources));
+          await readAll(accounts, (account) => readAccount(account, sources));
+          return true;
+        } catch (error) {
+          due.missed();
+          if (error instanceof LedgerUnavailable) return false;
+          throw error;
+        }
+      }),
   };
 }
 

@@ -61,7 +61,10 @@ export class ReconcileLoop {
 
   /** Resolves when all changes so far have been processed, successfully or not. */
   async settled(): Promise<void> {
-    while (this.#debounce || this.#running) await new Promise<void>((resolve) => { this.#settling.push(resolve); });
+    while (this.#debounce || this.#running)
+      await new Promise<void>((resolve) => {
+        this.#settling.push(resolve);
+      });
   }
 
   /** Resolves when the current run has ended. Nothing runs after it. */

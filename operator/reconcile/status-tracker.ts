@@ -69,11 +69,14 @@ interface Entry {
 
 /** Programmed of an accepted object that is not published, because its key does not exist yet. */
 const NOTHING_TO_PROGRAM: Programming = {
-  status: 'Unknown', reason: 'Pending', message: 'There is nothing yet that the proxies could have in force.',
+  status: 'Unknown',
+  reason: 'Pending',
+  message: 'There is nothing yet that the proxies could have in force.',
 };
 const HELD_UP: Programming = {
-  status: 'False', reason: 'Reconciling', message:
-    'Other objects were refused; the proxies go on with the last good state, which this version is not part of.',
+  status: 'False',
+  reason: 'Reconciling',
+  message: 'Other objects were refused; the proxies go on with the last good state, which this version is not part of.',
 };
 
 /** "Kind namespace/name". */
@@ -138,7 +141,8 @@ function openEntries(onChanged: (id: string) => void): Entries {
     update(id, entry, nowMs) {
       const { findings, programming, spending, refusals = [] } = entry;
       const desired = [
-        ...conditionsOf(findings, programming, spending?.spent), ...spending?.conditions ?? [],
+        ...conditionsOf(findings, programming, spending?.spent),
+        ...(spending?.conditions ?? []),
         ...refusalConditions(refusals, findings.signsIn),
       ];
       const { generation } = findings;
@@ -161,7 +165,9 @@ function observeOne({ byId, update }: Entries, found: Findings, { id, nowMs, bef
 }
 
 function programAll(
-  { byId, update }: Entries, programming: (entry: Entry, id: string) => Programming, nowMs: number,
+  { byId, update }: Entries,
+  programming: (entry: Entry, id: string) => Programming,
+  nowMs: number,
 ): void {
   for (const [id, entry] of byId) {
     const next = entry.findings.published ? programming(entry, id) : NOTHING_TO_PROGRAM;
@@ -176,7 +182,7 @@ function refusalsOf({ byId, update }: Entries): Pick<StatusTracker, 'refused' | 
     refused(id, refusal) {
       const entry = byId.get(id);
       if (!entry) return;
-      const refusals = freshRefusals([...entry.refusals ?? [], refusal], refusal.atMs);
+      const refusals = freshRefusals([...(entry.refusals ?? []), refusal], refusal.atMs);
       update(id, { ...entry, refusals }, refusal.atMs);
       refused.add(id);
     },
@@ -199,8 +205,10 @@ function listStatuses(observed: readonly Findings[], entries: ReadonlyMap<string
 }
 
 /** `message` says why the proxies rejected the object itself. */
-function programmingAfterRejection({ programmedGeneration, findings }: Entry, message:
-  | string | undefined): Programming {
+function programmingAfterRejection(
+  { programmedGeneration, findings }: Entry,
+  message: string | undefined,
+): Programming {
   if (message !== undefined) return { status: 'False', reason: 'Rejected', message };
   return programmedGeneration === findings.generation ? PROGRAMMED : HELD_UP;
 }
@@ -214,13 +222,20 @@ function isProgrammed({ programming, programmedGeneration, findings }: Entry): b
 function nextEntry(findings: Findings, old: Entry | undefined): Entry {
   const edited = old?.findings.generation !== findings.generation;
   return {
-    conditions: [], ...old, findings, programming: programmingBefore(findings, old), ...edited ? { refusals: [] } : {},
+    conditions: [],
+    ...old,
+    findings,
+    programming: programmingBefore(findings, old),
+    ...(edited ? { refusals: [] } : {}),
   };
 }
 
 function entryWith(entry: Entry, programming: Programming): Entry {
-  return { ...entry, ...programming.status === 'True' &&
-    { programmedGeneration: entry.findings.generation }, programming };
+  return {
+    ...entry,
+    ...(programming.status === 'True' && { programmedGeneration: entry.findings.generation }),
+    programming,
+  };
 }
 
 function isUnchanged(entry: Entry, findings: Findings): boolean {
@@ -230,7 +245,10 @@ function isUnchanged(entry: Entry, findings: Findings): boolean {
 function statusOf({ findings, spending, conditions }: Entry): ObjectStatus {
   const { kind, namespace, name, generation, fields } = findings;
   return {
-    kind, namespace, name, status: { observedGeneration: generation, ...fields, ...spending?.fields, conditions },
+    kind,
+    namespace,
+    name,
+    status: { observedGeneration: generation, ...fields, ...spending?.fields, conditions },
   };
 }
 
@@ -240,16 +258,26 @@ function entryBefore(findings: Findings, before: EarlierStatus | undefined): Ent
   if (!before?.conditions || before.observedGeneration === undefined) return undefined;
   const { conditions, observedGeneration } = before;
   const spending = spendingBefore(conditions);
-  const known = { findings: { ...findings, generation: observedGeneration }, conditions, ...spending && { spending } };
-  const programmed = conditions.find(({ type, status, observedGeneration: generation }) =>
-    type === 'Programmed' && status === 'True' && generation === findings.generation);
+  const known = {
+    findings: { ...findings, generation: observedGeneration },
+    conditions,
+    ...(spending && { spending }),
+  };
+  const programmed = conditions.find(
+    ({ type, status, observedGeneration: generation }) =>
+      type === 'Programmed' && status === 'True' && generation === findings.generation,
+  );
   if (!programmed) return { ...known, programming: RECONCILING };
   const programming: Programming = { status: 'True', reason: 'Programmed', message: programmed.message };
   return { ...known, programming, programmedGeneration: findings.generation };
 }
 
-const WARNINGS = { QuotaLow: 'AboveThreshold', QuotaExhausted:
-  'LimitReached', BalanceLow: 'AboveThreshold', BalanceExhausted: 'LimitReached' } as const;
+const WARNINGS = {
+  QuotaLow: 'AboveThreshold',
+  QuotaExhausted: 'LimitReached',
+  BalanceLow: 'AboveThreshold',
+  BalanceExhausted: 'LimitReached',
+} as const;
 
 function isWarning(type: string): type is keyof typeof WARNINGS {
   return Object.hasOwn(WARNINGS, type);
@@ -258,11 +286,15 @@ function isWarning(type: string): type is keyof typeof WARNINGS {
 /** Warnings about spending stay until the ledger has been read; amounts are left out until then. */
 function spendingBefore(conditions: readonly Condition[]): SpendingStatus | undefined {
   const warnings = conditions.flatMap(({ type, status, message }) =>
-    isWarning(type) ? [{ type, status, reason: WARNINGS[type], message }] : []);
+    isWarning(type) ? [{ type, status, reason: WARNINGS[type], message }] : [],
+  );
   const exhausted = warnings.find(({ reason }) => reason === 'LimitReached');
   if (warnings.length === 0) return undefined;
-  return { fields: {}, conditions: warnings, ...exhausted &&
-    { spent: { reason: 'LimitReached', message: exhausted.message } } };
+  return {
+    fields: {},
+    conditions: warnings,
+    ...(exhausted && { spent: { reason: 'LimitReached', message: exhausted.message } }),
+  };
 }
 
 /** Programmed stays as it was while the object's generation is unchanged, so that it does not flicker. */

@@ -26,7 +26,8 @@ const ANSWERED_WITHIN_MS = 60_000;
 
 /** The objects of other gateways without a status. */
 export function findUnserved(
-  { apiKeys, accounts }: Pick<Resources, 'apiKeys' | 'accounts'>, options: UnservedOptions,
+  { apiKeys, accounts }: Pick<Resources, 'apiKeys' | 'accounts'>,
+  options: UnservedOptions,
 ): UnservedObject[] {
   const { gatewayNamespace, nowMs, observedGeneration } = options;
   const isUnanswered = (object: ApiKey | Account): boolean =>
@@ -37,7 +38,8 @@ export function findUnserved(
     const named = object.spec.gatewayNamespace;
     return {
       id: objectId(object),
-      message: `No operator serves the gateway that spec.gatewayNamespace names, "${named}".` +
+      message:
+        `No operator serves the gateway that spec.gatewayNamespace names, "${named}".` +
         suggestNames(named, [gatewayNamespace]),
     };
   });

@@ -29,7 +29,13 @@ interface ValidateOptions {
 
 /** Reasons that are no mistakes of the manifests: a Secret from elsewhere, or an owner's intention. */
 const WARNINGS: ReadonlySet<Reason> = new Set<Reason>([
-  'SecretNotFound', 'SecretPending', 'PriceNotFound', 'CatalogNotFound', 'ChannelNotFound', 'Expired', 'LimitsDiffer',
+  'SecretNotFound',
+  'SecretPending',
+  'PriceNotFound',
+  'CatalogNotFound',
+  'ChannelNotFound',
+  'Expired',
+  'LimitsDiffer',
 ]);
 const SILENT: ReadonlySet<Reason> = new Set<Reason>(['Disabled']);
 /** Reasons that do not depend on other manifests; all others may only follow from mistakes there. */
@@ -39,7 +45,8 @@ const OWN_FAULTS: ReadonlySet<Reason> = new Set<Reason>(['Invalid', 'WrongNamesp
  * What the routes of a folder refuse for lack of a price. In a folder with mistakes, only valid objects are considered.
  */
 export async function findUnpricedWays(
-  folder: string, { gatewayNamespace, nowMs = Date.now() }: ValidateOptions,
+  folder: string,
+  { gatewayNamespace, nowMs = Date.now() }: ValidateOptions,
 ): Promise<readonly UnpricedWays[]> {
   const { files } = await readFolder(folder);
   const load = createLoader({ kinds: await loadApiKinds(), defaultNamespace: gatewayNamespace }, countGenerations(0));
@@ -51,39 +58,55 @@ export async function findUnpricedWays(
  * Secret is missing. Throws InvalidManifests.
  */
 export async function readSnapshot(
-  folder: string, { gatewayNamespace, nowMs = Date.now() }: ValidateOptions,
+  folder: string,
+  { gatewayNamespace, nowMs = Date.now() }: ValidateOptions,
 ): Promise<{ readonly snapshot: Snapshot; readonly unresolved: readonly string[] }> {
   const { files } = await readFolder(folder);
   const load = createLoader({ kinds: await loadApiKinds(), defaultNamespace: gatewayNamespace }, countGenerations(0));
   const { snapshot, statuses } = translate(load([...files.values()]).resources, { gatewayNamespace, nowMs });
   const unresolved = statuses.flatMap(({ name, unresolved: missing }) =>
-    missing ? [`ModelRoute ${name}: ${missing.message}`] : []);
+    missing ? [`ModelRoute ${name}: ${missing.message}`] : [],
+  );
   return { snapshot, unresolved };
 }
 
 /** Every mistake in a folder, sorted by position. If none has severity Error, the folder can be applied. */
-export async function validateFolder(folder: string, {
-  gatewayNamespace, nowMs = Date.now(),
-}: ValidateOptions): Promise<readonly Diagnostic[]> {
+export async function validateFolder(
+  folder: string,
+  { gatewayNamespace, nowMs = Date.now() }: ValidateOptions,
+): Promise<readonly Diagnostic[]> {
   try {
     const { files } = await readFolder(folder);
     const load = createLoader({ kinds: await loadApiKinds(), defaultNamespace: gatewayNamespace }, countGenerations(0));
     const loaded = load([...files.values()]);
-    return [...await loaded.diagnose(), ...judge(loaded, { gatewayNamespace, nowMs }, folder)].sort(compareDiagnostics);
+    return [...(await loaded.diagnose()), ...judge(loaded, { gatewayNamespace, nowMs }, folder)].sort(
+      compareDiagnostics,
+    );
   } catch (error) {
     if (error instanceof InvalidManifests) return error.diagnostics;
     throw error;
   }
 }
 
-function judge({
-  resources, origins, isValid,
-}: LoadedFolder, options: Required<ValidateOptions>, folder: string): Diagnostic[] {
+function judge(
+  { resources, origins, isValid }: LoadedFolder,
+  options: Required<ValidateOptions>,
+  folder: string,
+): Diagnostic[] {
   const { snapshot, statuses } = translate(resources, options);
-  const generated = new Set(allOf(resources.apiKeys).filter(({ spec }) => spec.key.type === 'Generated').map(objectId));
+  const generated = new Set(
+    allOf(resources.apiKeys)
+      .filter(({ spec }) => spec.key.type === 'Generated')
+      .map(objectId),
+  );
   const faulty = !isValid;
-  const place = (object: string, message: string, severity: Diagnostic['severity']): Diagnostic =>
-    ({ severity, ...origins.get(object) ?? { file: folder, line: 0 }, object, path: '', message });
+  const place = (object: string, message: string, severity: Diagnostic['severity']): Diagnostic => ({
+    severity,
+    ...(origins.get(object) ?? { file: folder, line: 0 }),
+    object,
+    path: '',
+    message,
+  });
 
   const said = statuses.flatMap((findings) => {
     const object = statusId(findings);
@@ -93,15 +116,17 @@ function judge({
       .map(({ reason, message }) => place(object, message, WARNINGS.has(reason) ? 'Warning' : 'Error'));
   });
   return [
-    ...said, ...validateSnapshot(snapshot).map((fault) => place(statusId(fault), fault.message, 'Error')),
+    ...said,
+    ...validateSnapshot(snapshot).map((fault) => place(statusId(fault), fault.message, 'Error')),
     ...misplacedPrices(snapshot).map((price) => place(statusId(price), price.message, 'Warning')),
   ];
 }
 
 /** What a status would report against an object, each fact once. */
 function againstObject({ refused, unresolved, notReady, remark, unpriced, limitsDiffer }: Findings): Finding[] {
-  const all = [refused, unresolved, notReady, remark, unpriced, limitsDiffer]
-    .filter((finding) => finding !== undefined);
+  const all = [refused, unresolved, notReady, remark, unpriced, limitsDiffer].filter(
+    (finding) => finding !== undefined,
+  );
   const once = new Map(all.toReversed().map((finding) => [finding.message, finding]));
   return [...once.values()].toReversed().filter(({ reason }) => !SILENT.has(reason));
 }

@@ -30,10 +30,12 @@ const MAX_MESSAGE_CHARACTERS = 2048;
 
 /** The conditions of one object, in display order. `spent`: its quota or balance is exhausted. */
 export function conditionsOf(
-  findings: Findings, programming: Programming, spent?: Finding<ReasonOf<'Ready'>>,
+  findings: Findings,
+  programming: Programming,
+  spent?: Finding<ReasonOf<'Ready'>>,
 ): DesiredCondition[] {
   const accepted = acceptedOf(findings);
-  const programmed = findings.refused ? notProgrammed() : { type: 'Programmed', ...programming } as const;
+  const programmed = findings.refused ? notProgrammed() : ({ type: 'Programmed', ...programming } as const);
   const resolved = resolvedOf(findings);
   const ready = readyOf([accepted, ...resolved], findings.notReady ?? spent, programmed);
   return [accepted, ...resolved, programmed, ready, ...progressOf(ready), ...warningsOf(findings)].map(bounded);
@@ -41,7 +43,8 @@ export function conditionsOf(
 
 /** Adds generation and times. A condition keeps its transition time while its status is the same. */
 export function mergeConditions(
-  before: readonly Condition[], desired: readonly DesiredCondition[],
+  before: readonly Condition[],
+  desired: readonly DesiredCondition[],
   at: { readonly generation: number; readonly nowMs: number },
 ): Condition[] {
   return desired.map((condition) => {
@@ -78,8 +81,11 @@ function notProgrammed(): DesiredCondition {
 }
 
 /** Ready. Its reason is the first failure in this order: the object, its references, the proxies, its use. */
-function readyOf(own: readonly DesiredCondition[], notReady:
-  | Finding | undefined, programmed: DesiredCondition): DesiredCondition {
+function readyOf(
+  own: readonly DesiredCondition[],
+  notReady: Finding | undefined,
+  programmed: DesiredCondition,
+): DesiredCondition {
   // a route whose costs are unknown serves
   const failed = own.find(({ status, reason }) => status !== 'True' && reason !== 'CatalogNotFound');
   const fault = failed ?? (programmed.status === 'False' ? programmed : undefined);
@@ -101,8 +107,8 @@ function progressOf({ status, reason, message }: DesiredCondition): DesiredCondi
 function warningsOf({ refused, unpriced, limitsDiffer }: Findings): DesiredCondition[] {
   if (refused) return [];
   return [
-    ...unpriced ? [{ type: 'UnpricedModels', status: 'True', ...unpriced } as const] : [],
-    ...limitsDiffer ? [{ type: 'LimitsDiffer', status: 'True', ...limitsDiffer } as const] : [],
+    ...(unpriced ? [{ type: 'UnpricedModels', status: 'True', ...unpriced } as const] : []),
+    ...(limitsDiffer ? [{ type: 'LimitsDiffer', status: 'True', ...limitsDiffer } as const] : []),
   ];
 }
 

@@ -15,21 +15,33 @@ export interface StatusBody {
   readonly [field: string]: unknown;
 }
 
-const SPENDING_FIELDS: ReadonlySet<string> =
-  new Set(['periodStartTime', 'spentUsd', 'totalSpentUsd', 'remainingUsd', 'lastUsedTime', 'heldUsd', 'balanceUsd']);
+const SPENDING_FIELDS: ReadonlySet<string> = new Set([
+  'periodStartTime',
+  'spentUsd',
+  'totalSpentUsd',
+  'remainingUsd',
+  'lastUsedTime',
+  'heldUsd',
+  'balanceUsd',
+]);
 /** Written by operator/cluster/confirmations.ts, and by nobody else. */
 const CONFIRMATION_FIELD = 'lastConfirmedTime';
-const SPENDING_CONDITIONS: ReadonlySet<string> =
-  new Set<ConditionType>(['QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted']);
+const SPENDING_CONDITIONS: ReadonlySet<string> = new Set<ConditionType>([
+  'QuotaLow',
+  'QuotaExhausted',
+  'BalanceLow',
+  'BalanceExhausted',
+]);
 
 /** The part of a status that belongs to one owner. */
 export function partOf(status: StatusBody, owner: StatusOwner): StatusBody {
   const ours = (isSpending: boolean): boolean => isSpending === (owner === 'spending');
   const { conditions = [], ...fields } = status;
-  const part = Object.entries(fields).filter(([name, value]) =>
-    value !== undefined && name !== CONFIRMATION_FIELD && ours(SPENDING_FIELDS.has(name)));
+  const part = Object.entries(fields).filter(
+    ([name, value]) => value !== undefined && name !== CONFIRMATION_FIELD && ours(SPENDING_FIELDS.has(name)),
+  );
   const said = conditions.filter((condition) => ours(SPENDING_CONDITIONS.has(condition.type)));
-  return { ...Object.fromEntries(part), ...said.length === 0 ? {} : { conditions: said } };
+  return { ...Object.fromEntries(part), ...(said.length === 0 ? {} : { conditions: said }) };
 }
 
 /** True if an owner's part is as desired, with conditions in any order. */
@@ -40,7 +52,10 @@ export function samePart(desired: StatusBody, live: StatusBody, owner: StatusOwn
 
 /** True if the spending conditions differ in type, because a threshold was crossed. */
 export function crossesThreshold(desired: StatusBody, live: StatusBody): boolean {
-  const types = (status: StatusBody): string => Object.keys(byType(partOf(status, 'spending'))).sort().join();
+  const types = (status: StatusBody): string =>
+    Object.keys(byType(partOf(status, 'spending')))
+      .sort()
+      .join();
   return types(desired) !== types(live);
 }
 
@@ -52,7 +67,8 @@ export function changesLimit(desired: StatusBody, live: StatusBody): boolean {
 /** Spent plus remaining; undefined if either is unknown. */
 function limitOf(status: StatusBody): bigint | undefined {
   const [spent, left] = [status['spentUsd'], status['balanceUsd'] ?? status['remainingUsd']].map((text) =>
-    typeof text === 'string' ? parseDecimal(text) : undefined);
+    typeof text === 'string' ? parseDecimal(text) : undefined,
+  );
   return spent === undefined || left === undefined ? undefined : spent + left;
 }
 
@@ -66,11 +82,13 @@ export function removalsFrom(live: StatusBody, desired: StatusBody, owner: Statu
   const [should, is] = [partOf(desired, owner), partOf(live, owner)];
   const wanted = byType(should);
   const fields = Object.keys(is).filter((name) => name !== 'conditions' && should[name] === undefined);
-  const conditions =
-    (live.conditions ?? []).flatMap(({ type }, index) => byType(is)[type] && !wanted[type] ? [index] : []);
-  return [...fields.map((name) =>
-    `/status/${name}`), ...conditions.toReversed().map((index) => `/status/conditions/${index}`)]
-    .map((path) => ({ op: 'remove', path }));
+  const conditions = (live.conditions ?? []).flatMap(({ type }, index) =>
+    byType(is)[type] && !wanted[type] ? [index] : [],
+  );
+  return [
+    ...fields.map((name) => `/status/${name}`),
+    ...conditions.toReversed().map((index) => `/status/conditions/${index}`),
+  ].map((path) => ({ op: 'remove', path }));
 }
 
 function byType({ conditions = [] }: StatusBody): Readonly<Record<string, Condition>> {

@@ -3,7 +3,13 @@
  */
 import type { Reason, ReasonOf } from '#crds/conditions.ts';
 import type {
-  AccountStatus, ApiKeyStatus, GroupStatus, Kind, ModelRouteStatus, PriceCatalogStatus, Resource,
+  AccountStatus,
+  ApiKeyStatus,
+  GroupStatus,
+  Kind,
+  ModelRouteStatus,
+  PriceCatalogStatus,
+  Resource,
 } from '#crds/types.gen.ts';
 import { compareNamed, compareText } from '#snapshot/sorted.ts';
 
@@ -14,8 +20,10 @@ export interface Finding<R extends Reason = Reason> {
 }
 
 /** The fields of a status that translate knows: counts, hashes, credit. */
-export type StatusFields = Omit<ApiKeyStatus & AccountStatus & GroupStatus & ModelRouteStatus & PriceCatalogStatus,
-  | 'conditions' | 'observedGeneration'>;
+export type StatusFields = Omit<
+  ApiKeyStatus & AccountStatus & GroupStatus & ModelRouteStatus & PriceCatalogStatus,
+  'conditions' | 'observedGeneration'
+>;
 
 export interface Findings {
   readonly kind: Kind;

@@ -12,8 +12,10 @@ export interface ProxyProgress {
 }
 
 const NO_PROXIES: Programming = {
-  status: 'False', reason: 'NoProxies',
-  message: 'No proxy is connected that could have it in force. Start the data plane; if it runs, its logs say why it ' +
+  status: 'False',
+  reason: 'NoProxies',
+  message:
+    'No proxy is connected that could have it in force. Start the data plane; if it runs, its logs say why it ' +
     'does not reach the operator.',
 };
 /** The most messages that are shown: most proxies that reject something give the same one. */
@@ -25,14 +27,23 @@ export function programmingOf(progress: ProxyProgress | undefined): Programming 
   if (rejected.length > 0) return { status: 'False', reason: 'Rejected', message: rejection(progress) };
   if (connected === 0) return NO_PROXIES;
   if (acknowledged < connected)
-    return { status:
-      'Unknown', reason: 'Reconciling', message: `Acknowledged by ${acknowledged} of ${connected} proxies so far.` };
+    return {
+      status: 'Unknown',
+      reason: 'Reconciling',
+      message: `Acknowledged by ${acknowledged} of ${connected} proxies so far.`,
+    };
   const took = convergedMs === undefined ? '' : ` in ${Math.ceil(convergedMs)} ms`;
-  return { status: 'True', reason: 'Programmed', message:
-    `Acknowledged by ${acknowledged} of ${connected} ${connected === 1 ? 'proxy' : 'proxies'}${took}.` };
+  return {
+    status: 'True',
+    reason: 'Programmed',
+    message: `Acknowledged by ${acknowledged} of ${connected} ${connected === 1 ? 'proxy' : 'proxies'}${took}.`,
+  };
 }
 
 function rejection({ rejected, connected }: ProxyProgress): string {
-  const words = rejected.slice(0, MAX_WORDS).map(({ proxy, message }) => `${proxy}: ${message}`).join('; ');
+  const words = rejected
+    .slice(0, MAX_WORDS)
+    .map(({ proxy, message }) => `${proxy}: ${message}`)
+    .join('; ');
   return `Refused by ${rejected.length} of ${Math.max(connected, rejected.length)} proxies, which go on with the last good version. ${words}`;
 }

@@ -45,7 +45,7 @@ export function refusalConditions(refusals: readonly Refusal[], signsIn = false)
   const sorted = refusals.toSorted((a, b) => a.channel.localeCompare(b.channel, 'en'));
   return [
     ...refusedCondition(sorted.filter(({ connectError = '' }) => connectError === '')),
-    ...signsIn ? [signInCondition(sorted.filter(({ connectError = '' }) => connectError.startsWith(SIGN_IN)))] : [],
+    ...(signsIn ? [signInCondition(sorted.filter(({ connectError = '' }) => connectError.startsWith(SIGN_IN)))] : []),
     ...unreachableCondition(
       sorted.filter(({ connectError = '' }) => connectError !== '' && !connectError.startsWith(SIGN_IN)),
     ),
@@ -82,16 +82,21 @@ function signInCode({ connectError = '' }: Refusal): string {
 }
 
 function explainSignIn(code: string): ConnectAdvice {
-  if (code === 'NO_IDENTITY' || code === 'NO_TOKEN_FILE') return {
-    reason: 'IdentityMissing',
-    advice: 'the pod has no identity of its own there. Check its service account, or name a Secret in auth.secretRef.',
-  };
+  if (code === 'NO_IDENTITY' || code === 'NO_TOKEN_FILE')
+    return {
+      reason: 'IdentityMissing',
+      advice:
+        'the pod has no identity of its own there. Check its service account, or name a Secret in auth.secretRef.',
+    };
   // codes of the network are in capital letters; HTTP_… stands for a response
-  if (/^(?!HTTP_|BAD_)[A-Z][A-Z0-9_]*$/.test(code)) return {
-    reason: 'TokenUnavailable', advice: 'its token service cannot be reached. Check network policies and firewalls.',
-  };
+  if (/^(?!HTTP_|BAD_)[A-Z][A-Z0-9_]*$/.test(code))
+    return {
+      reason: 'TokenUnavailable',
+      advice: 'its token service cannot be reached. Check network policies and firewalls.',
+    };
   return {
-    reason: 'TokenRefused', advice: 'its token service refuses. Check the Secret, the identity\'s rights and auth.',
+    reason: 'TokenRefused',
+    advice: "its token service refuses. Check the Secret, the identity's rights and auth.",
   };
 }
 
@@ -115,16 +120,19 @@ interface ConnectAdvice {
 
 const TLS_ERROR = /CERT|TLS|SSL|EPROTO|SELF_SIGNED|ISSUER|SIGNATURE/;
 const NO_HOST = {
-  reason: 'HostNotFound', advice: 'DNS knows no such host. Check the host name in baseUrl.',
+  reason: 'HostNotFound',
+  advice: 'DNS knows no such host. Check the host name in baseUrl.',
 } as const;
 const TIMED_OUT = {
-  reason: 'ConnectTimedOut', advice: 'no connection in time. Check baseUrl, network policies and firewalls.',
+  reason: 'ConnectTimedOut',
+  advice: 'no connection in time. Check baseUrl, network policies and firewalls.',
 } as const;
 const CONNECT_ADVICE: Readonly<Record<string, ConnectAdvice>> = {
   ENOTFOUND: NO_HOST,
-  EAI_AGAIN: { reason: 'HostNotFound', advice: 'DNS does not answer. Check the cluster\'s DNS and network policies.' },
+  EAI_AGAIN: { reason: 'HostNotFound', advice: "DNS does not answer. Check the cluster's DNS and network policies." },
   ECONNREFUSED: {
-    reason: 'ConnectionRefused', advice: 'nothing listens at this address. Check the host and port in baseUrl.',
+    reason: 'ConnectionRefused',
+    advice: 'nothing listens at this address. Check the host and port in baseUrl.',
   },
   ETIMEDOUT: TIMED_OUT,
   TIMEOUT: TIMED_OUT,

@@ -38,9 +38,10 @@ export function keySpendingStatus({ spec }: ApiKey, spending: KeySpending): Spen
 }
 
 /** An Account's spending, measured against the sum of its grants. */
-export function accountSpendingStatus(creditNanoUsd: bigint, {
-  spentNanoUsd, heldNanoUsd,
-}: AccountSpending): SpendingStatus {
+export function accountSpendingStatus(
+  creditNanoUsd: bigint,
+  { spentNanoUsd, heldNanoUsd }: AccountSpending,
+): SpendingStatus {
   const fields = {
     spentUsd: formatUsd(spentNanoUsd),
     heldUsd: formatUsd(heldNanoUsd),
@@ -72,8 +73,10 @@ interface Measure {
   readonly words: string;
 }
 
-function thresholds(subject:
-  | 'Quota' | 'Balance', { spent, limit, words: message }: Measure): Pick<SpendingStatus, 'conditions' | 'spent'> {
+function thresholds(
+  subject: 'Quota' | 'Balance',
+  { spent, limit, words: message }: Measure,
+): Pick<SpendingStatus, 'conditions' | 'spent'> {
   const conditions: DesiredCondition[] = [];
   if (spent * 100n >= limit * LOW_PERCENT)
     conditions.push({ type: `${subject}Low`, status: 'True', reason: 'AboveThreshold', message });

@@ -12,11 +12,16 @@ export interface Transition {
 }
 
 /** Warnings that are present only while they are True. */
-const WARNINGS: ReadonlySet<string> =
-  new Set([
-    'QuotaLow', 'QuotaExhausted', 'BalanceLow', 'BalanceExhausted', 'UpstreamRefused', 'UpstreamUnreachable',
-    'UnpricedModels', 'LimitsDiffer',
-  ]);
+const WARNINGS: ReadonlySet<string> = new Set([
+  'QuotaLow',
+  'QuotaExhausted',
+  'BalanceLow',
+  'BalanceExhausted',
+  'UpstreamRefused',
+  'UpstreamUnreachable',
+  'UnpricedModels',
+  'LimitsDiffer',
+]);
 /** Reasons of a transient state. */
 const TRANSIENT_REASONS: ReadonlySet<string> = new Set(['Pending', 'Reconciling', 'SecretPending', 'NoProxies']);
 
@@ -27,16 +32,18 @@ export function transitionsOf(before: StatusBody, now: StatusBody): Transition[]
     const last = old.get(condition.type);
     if (condition.type === 'Ready') return readiness(condition, last);
     if (condition.type === 'CredentialReady') return signIn(condition, last);
-    return WARNINGS.has(condition.type) &&
-      last?.status !== 'True' ? [{ type: 'Warning', reason: condition.type, note: condition.message }] : [];
+    return WARNINGS.has(condition.type) && last?.status !== 'True'
+      ? [{ type: 'Warning', reason: condition.type, note: condition.message }]
+      : [];
   });
 }
 
 /** A channel has lost its sign-in, or has it again. */
 function signIn({ type, status, reason, message }: Condition, last: Condition | undefined): Transition[] {
   if (status === (last?.status ?? 'True')) return [];
-  return [status === 'True'
-    ? { type: 'Normal', reason: type, note: message } : { type: 'Warning', reason, note: message }];
+  return [
+    status === 'True' ? { type: 'Normal', reason: type, note: message } : { type: 'Warning', reason, note: message },
+  ];
 }
 
 function readiness({ status, reason, message }: Condition, last: Condition | undefined): Transition[] {

@@ -7,15 +7,19 @@ interface WriteBudget {
 }
 
 export function createWriteBudget({
-  perSecond, burst,
-}: { readonly perSecond: number; readonly burst: number }): WriteBudget {
+  perSecond,
+  burst,
+}: {
+  readonly perSecond: number;
+  readonly burst: number;
+}): WriteBudget {
   let left = burst;
   let atMs: number | undefined;
   return {
     take(nowMs) {
-      left = Math.min(burst, left + Math.max(0, nowMs - (atMs ?? nowMs)) * perSecond / 1000);
+      left = Math.min(burst, left + (Math.max(0, nowMs - (atMs ?? nowMs)) * perSecond) / 1000);
       atMs = nowMs;
-      if (left < 1) return Math.ceil((1 - left) * 1000 / perSecond);
+      if (left < 1) return Math.ceil(((1 - left) * 1000) / perSecond);
       left -= 1;
       return 0;
     },

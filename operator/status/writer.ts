@@ -74,8 +74,10 @@ export class StatusWriter {
     this.#options = options;
     const perSecond = options.writesPerSecond ?? WRITES_PER_SECOND;
     this.#budget = createWriteBudget({ perSecond, burst: perSecond * 2 });
-    this.#spendingBudget =
-      createWriteBudget({ perSecond: perSecond / SPENDING_SHARE, burst: perSecond / SPENDING_SHARE });
+    this.#spendingBudget = createWriteBudget({
+      perSecond: perSecond / SPENDING_SHARE,
+      burst: perSecond / SPENDING_SHARE,
+    });
   }
 
   /** Starts writing, because this replica leads. */
@@ -93,7 +95,10 @@ export class StatusWriter {
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
     this.#failures.clear();
-    if (this.#busy.size > 0) await new Promise<void>((resolve) => { this.#idle.add(resolve); });
+    if (this.#busy.size > 0)
+      await new Promise<void>((resolve) => {
+        this.#idle.add(resolve);
+      });
   }
 
   /** Queues an object whose live or desired status may have changed, after `afterMs`. */
@@ -215,9 +220,14 @@ export class StatusWriter {
     const target = this.#options.live(id);
     if (!target) return this.#forget(id);
     this.#count(target.kind, 'operator', 'failed');
-    if ((this.#failures.get(id) ?? 0) === 0) this.#options.log.warn({
-      object: id, problem: error instanceof Error ? error.message : String(error),
-    }, 'a status cannot be written; retrying');
+    if ((this.#failures.get(id) ?? 0) === 0)
+      this.#options.log.warn(
+        {
+          object: id,
+          problem: error instanceof Error ? error.message : String(error),
+        },
+        'a status cannot be written; retrying',
+      );
     this.#retry(id);
   }
 

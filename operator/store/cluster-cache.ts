@@ -42,7 +42,10 @@ interface KeptKind {
 
 /** The part that reads the cluster calls `changed` and `complete`. */
 export function createClusterCache({
-  objects, namespaces, covers, after,
+  objects,
+  namespaces,
+  covers,
+  after,
 }: ClusterCacheOptions): ClusterCache & { changed(id: string): void; complete(): void } {
   const kinds = new Map<string, KeptKind>();
   let dirty = new Set<string>();
@@ -80,8 +83,12 @@ export function createClusterCache({
   }
 
   return {
-    get isComplete() { return isComplete; },
-    complete() { isComplete = true; },
+    get isComplete() {
+      return isComplete;
+    },
+    complete() {
+      isComplete = true;
+    },
     changed(id) {
       if (inUse) dirty.add(id);
       if (dirty.size >= MAX_DIRTY) refresh();

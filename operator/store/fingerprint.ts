@@ -16,8 +16,8 @@ export function withFingerprints<Status extends WithHashes>(status: Status, key:
   if (keyHash === undefined && previousKeys === undefined) return status;
   return {
     ...status,
-    ...keyHash !== undefined && { keyHash: hmacHex(key, keyHash) },
-    ...previousKeys && { previousKeys: previousKeys.map((old) => ({ ...old, keyHash: hmacHex(key, old.keyHash) })) },
+    ...(keyHash !== undefined && { keyHash: hmacHex(key, keyHash) }),
+    ...(previousKeys && { previousKeys: previousKeys.map((old) => ({ ...old, keyHash: hmacHex(key, old.keyHash) })) }),
   };
 }
 

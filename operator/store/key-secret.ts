@@ -48,8 +48,9 @@ export function isCreatedFor(secret: SecretObject, apiKey: ApiKey): boolean {
 /** True if it was created for a deleted ApiKey of the same name and is not garbage-collected yet. */
 export function isOrphaned({ labels, live }: SecretObject, { metadata }: ApiKey): boolean {
   const owner = live?.ownerUid;
-  return labels[KEY_LABEL] === metadata.name && owner !== undefined && metadata.uid !== undefined &&
-    owner !== metadata.uid;
+  return (
+    labels[KEY_LABEL] === metadata.name && owner !== undefined && metadata.uid !== undefined && owner !== metadata.uid
+  );
 }
 
 /** The rotation that made the key; 1 if the Secret does not say. */
@@ -74,8 +75,9 @@ export function previousKeysOf(secret: SecretObject, nowMs: number): readonly Pr
 
 /** Formats the annotation. */
 export function formatPreviousKeys(keys: readonly PreviousKey[]): string {
-  return JSON.stringify(keys.map(({ sha256, notAfterMs }) =>
-    ({ sha256, notAfter: new Date(notAfterMs).toISOString() })));
+  return JSON.stringify(
+    keys.map(({ sha256, notAfterMs }) => ({ sha256, notAfter: new Date(notAfterMs).toISOString() })),
+  );
 }
 
 /** Identifies a Secret of one ApiKey, so that its list is valid nowhere else. */
@@ -88,7 +90,9 @@ interface SecretIdentity {
 
 /** The MAC of a list of replaced keys. `key` is derived for the purpose `previous-keys`. */
 export function macOfPreviousKeys(
-  key: Uint8Array, { namespace, name, ownerUid }: SecretIdentity, list: string,
+  key: Uint8Array,
+  { namespace, name, ownerUid }: SecretIdentity,
+  list: string,
 ): string {
   return hmacHex(key, JSON.stringify([namespace, name, ownerUid ?? '', list]));
 }

@@ -71,7 +71,10 @@ interface Entry {
 }
 
 export function openLiveObjects({
-  onSpecs, onLive, onChange = () => undefined, admit = (object) => ({ object, faults: [] }),
+  onSpecs,
+  onLive,
+  onChange = () => undefined,
+  admit = (object) => ({ object, faults: [] }),
 }: LiveObjectsOptions): LiveObjects {
   const sources = new Map<string, Map<string, Entry>>();
   const counted = openCounted();
@@ -89,9 +92,13 @@ export function openLiveObjects({
     const matters = !before || differsForTranslate(before.spec, object);
     const overtaken = before && !isNewer(object.metadata.resourceVersion, before.live.resourceVersion);
     const view = matters ? viewOf(admit(object)) : { ...before, malformed: undefined };
-    entries.set(id, { spec: view.spec, counts: view.counts, ...overtaken
-      ? { live: before.live, metadata: before.metadata }
-      : { live: liveOf(object), metadata: object.metadata } });
+    entries.set(id, {
+      spec: view.spec,
+      counts: view.counts,
+      ...(overtaken
+        ? { live: before.live, metadata: before.metadata }
+        : { live: liveOf(object), metadata: object.metadata }),
+    });
     onChange(id);
     if (matters) {
       counted.put(view);
@@ -128,8 +135,13 @@ export function openLiveObjects({
     written(object) {
       const id = objectId(object);
       const [entries, entry] = find(id) ?? [];
-      if (!entries || !entry || entry.live.uid !== object.metadata.uid ||
-        !isNewer(object.metadata.resourceVersion, entry.live.resourceVersion)) return;
+      if (
+        !entries ||
+        !entry ||
+        entry.live.uid !== object.metadata.uid ||
+        !isNewer(object.metadata.resourceVersion, entry.live.resourceVersion)
+      )
+        return;
       entries.set(id, { ...entry, live: liveOf(object), metadata: object.metadata });
       onChange(id);
     },
@@ -144,7 +156,11 @@ export function openLiveObjects({
     ofKind: (kind) => counted.ofKind(kind),
     byNamespace: (kind) => counted.byNamespace(kind),
     malformed: () => counted.malformed(),
-    count: (kind) => counted.byNamespace(kind).values().reduce((sum, { length }) => sum + length, 0),
+    count: (kind) =>
+      counted
+        .byNamespace(kind)
+        .values()
+        .reduce((sum, { length }) => sum + length, 0),
   };
 }
 
@@ -158,10 +174,17 @@ function viewOf({ object, faults, gatewayNamespace }: Admitted): View {
   const stays = !isTerminating(spec);
   const isFaulty = faults.length > 0;
   return {
-    spec, counts: stays && !isFaulty,
-    malformed: stays && isFaulty
-      ? { kind: spec.kind, metadata: spec.metadata, faults, ...gatewayNamespace !== undefined && { gatewayNamespace } }
-      : undefined,
+    spec,
+    counts: stays && !isFaulty,
+    malformed:
+      stays && isFaulty
+        ? {
+            kind: spec.kind,
+            metadata: spec.metadata,
+            faults,
+            ...(gatewayNamespace !== undefined && { gatewayNamespace }),
+          }
+        : undefined,
   };
 }
 
@@ -175,8 +198,11 @@ type ObjectReference = Pick<Resource, 'kind' | 'metadata'>;
 
 function openCounted(): Counted {
   const kinds: { readonly [K in Kind]: NamespaceIndex<Resource> } = {
-    Account: openIndex<Resource>(), ApiKey: openIndex<Resource>(), Group: openIndex<Resource>(),
-    ModelRoute: openIndex<Resource>(), PriceCatalog: openIndex<Resource>(),
+    Account: openIndex<Resource>(),
+    ApiKey: openIndex<Resource>(),
+    Group: openIndex<Resource>(),
+    ModelRoute: openIndex<Resource>(),
+    PriceCatalog: openIndex<Resource>(),
   };
   const malformed = openIndex<MalformedObject>();
   return {
@@ -204,14 +230,16 @@ function openCounted(): Counted {
 
 /** True if a list, all of whose objects have one kind, has this kind. */
 export function isOfKind<K extends Kind>(
-  list: readonly Resource[], kind: K,
+  list: readonly Resource[],
+  kind: K,
 ): list is readonly Extract<Resource, { kind: K }>[] {
   return list[0] === undefined || list[0].kind === kind;
 }
 
 /** True if lists, all of whose objects have one kind, have this kind. */
 function areOfKind<K extends Kind>(
-  lists: ByNamespace<Resource>, kind: K,
+  lists: ByNamespace<Resource>,
+  kind: K,
 ): lists is ByNamespace<Extract<Resource, { kind: K }>> {
   const [first = []] = lists.values();
   return isOfKind(first, kind);
@@ -247,7 +275,7 @@ function openIndex<T>(): NamespaceIndex<T> {
     }
     stale.clear();
     all = undefined;
-    return lists = next;
+    return (lists = next);
   }
 
   return {
@@ -264,7 +292,7 @@ function openIndex<T>(): NamespaceIndex<T> {
     lists: current,
     all() {
       const objects = current();
-      return all ??= Object.freeze(allOf(objects));
+      return (all ??= Object.freeze(allOf(objects)));
     },
   };
 }
@@ -272,7 +300,9 @@ function openIndex<T>(): NamespaceIndex<T> {
 function currentOf({ spec, live, metadata }: Entry): Resource {
   const { generation } = spec.metadata;
   const current: unknown = {
-    ...spec, metadata: { ...metadata, ...generation !== undefined && { generation } }, status: live.status,
+    ...spec,
+    metadata: { ...metadata, ...(generation !== undefined && { generation }) },
+    status: live.status,
   };
   return isSameKind(current, spec) ? current : spec;
 }

@@ -60,8 +60,11 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
     replace(source, secrets) {
       const before = secretsOf(source);
       const now = new Map(secrets.map((secret) => [namespacedName(secret), secret]));
-      const same = before.size === now.size && secrets.every((secret) =>
-        before.get(namespacedName(secret))?.live?.resourceVersion === secret.live?.resourceVersion);
+      const same =
+        before.size === now.size &&
+        secrets.every(
+          (secret) => before.get(namespacedName(secret))?.live?.resourceVersion === secret.live?.resourceVersion,
+        );
       sources.set(source, now);
       if (!same) changed([...before.values(), ...now.values()]);
     },
@@ -78,14 +81,16 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
         else next.delete(namespace);
       }
       stale.clear();
-      return merged = next;
+      return (merged = next);
     },
   };
 }
 
 /** One namespace's Secrets by name, after some of them have changed. */
 function secretsAfter(
-  changes: readonly SecretRef[], before: ReadonlyMap<string, SecretObject> | undefined, sources: Sources,
+  changes: readonly SecretRef[],
+  before: ReadonlyMap<string, SecretObject> | undefined,
+  sources: Sources,
 ): ReadonlyMap<string, SecretObject> {
   const now = new Map(before);
   for (const change of changes) {

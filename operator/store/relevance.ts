@@ -9,9 +9,12 @@ import type { Labels } from './resources.ts';
 /** True if translate could give another result for the second version. */
 export function differsForTranslate(before: Resource, now: Resource): boolean {
   const [old, current] = [before.metadata, now.metadata];
-  return old.generation !== current.generation || old.uid !== current.uid ||
+  return (
+    old.generation !== current.generation ||
+    old.uid !== current.uid ||
     isTerminating(before) !== isTerminating(now) ||
-    (now.kind === 'ModelRoute' && !sameLabels(old.labels ?? {}, current.labels ?? {}));
+    (now.kind === 'ModelRoute' && !sameLabels(old.labels ?? {}, current.labels ?? {}))
+  );
 }
 
 /** True if an object has a deletionTimestamp: it waits for its finalizers and is no longer in force. */

@@ -103,14 +103,23 @@ export function findSecret(secrets: Secrets, { namespace, name }: SecretRef): Se
 }
 
 /** "namespace/name" of the Account that pays for a key's calls. */
-export function accountIdOf({ metadata: { namespace }, spec: { accountRef: { name } } }: ApiKey): string {
+export function accountIdOf({
+  metadata: { namespace },
+  spec: {
+    accountRef: { name },
+  },
+}: ApiKey): string {
   return namespacedName({ namespace, name });
 }
 
 /** "Kind namespace/name", unique over all objects. */
 export function objectId({
-  kind, metadata,
-}: { readonly kind: Kind; readonly metadata: Pick<ObjectMeta, 'namespace' | 'name'> }): string {
+  kind,
+  metadata,
+}: {
+  readonly kind: Kind;
+  readonly metadata: Pick<ObjectMeta, 'namespace' | 'name'>;
+}): string {
   return `${kind} ${namespacedName(metadata)}`;
 }
 

@@ -23,8 +23,11 @@ function sumGrants(account: Account): Translated<AccountMessage> {
   let credit = 0n;
   for (const { name, usd } of account.spec.grants ?? []) credit += fields.decimal(`spec.grants "${name}": usd`, usd);
   const bounded = credit <= MAX_CREDIT_NANO_USD && credit >= -MAX_CREDIT_NANO_USD;
-  fields.expect(bounded, `The sum of spec.grants is ${formatUsd(credit)} USD, and an account holds at most ` +
-    `${formatUsd(MAX_CREDIT_NANO_USD)} either way`);
+  fields.expect(
+    bounded,
+    `The sum of spec.grants is ${formatUsd(credit)} USD, and an account holds at most ` +
+      `${formatUsd(MAX_CREDIT_NANO_USD)} either way`,
+  );
   if (fields.faults.length > 0) return refuseInvalid(findings, fields.faults);
   const { namespace, name, generation } = findings;
   return {

@@ -71,9 +71,7 @@ function dependenciesOf(key: GatheredKey, context: KeyContext): KeyDependencies 
     admitted: group !== undefined && admitsNamespace(group.group, metadata.namespace, context.namespaces),
     account,
     suggestedGroups: group ? '' : suggestGroups(key.apiKey, context),
-    suggestedAccounts: account === 'NotFound'
-      ? suggestNames(spec.accountRef.name, context.accountNames)
-      : '',
+    suggestedAccounts: account === 'NotFound' ? suggestNames(spec.accountRef.name, context.accountNames) : '',
     lost: context.conflicts.get(key),
     expired: spec.expirationTime !== undefined && Date.parse(spec.expirationTime) <= context.nowMs,
     mintFailure: context.mintFailures.size === 0 ? undefined : context.mintFailures.get(namespacedName(metadata)),
@@ -82,9 +80,13 @@ function dependenciesOf(key: GatheredKey, context: KeyContext): KeyDependencies 
 
 /** Suggests only groups that admit the key's namespace, because a tenant may not know of others. */
 function suggestGroups({ metadata, spec }: ApiKey, { groups, namespaces }: KeyContext): string {
-  const admitting =
-    [...groups.byName.values()].filter(({ group }) => admitsNamespace(group, metadata.namespace, namespaces));
-  return suggestNames(spec.groupRef.name, admitting.map(({ group }) => group.metadata.name));
+  const admitting = [...groups.byName.values()].filter(({ group }) =>
+    admitsNamespace(group, metadata.namespace, namespaces),
+  );
+  return suggestNames(
+    spec.groupRef.name,
+    admitting.map(({ group }) => group.metadata.name),
+  );
 }
 
 function accountOf({ apiKey }: GatheredKey, { accounts, foreignAccounts }: KeyContext): KeyDependencies['account'] {
@@ -105,9 +107,9 @@ function evaluateKey(key: GatheredKey, dependencies: KeyDependencies): Translate
     ...findingsOf(key.apiKey),
     fields: keyFields(key.material),
     published: hashes.length > 0,
-    ...first && { refused: { reason: first.reason, message: refusals.map(({ message }) => message).join(' ') } },
+    ...(first && { refused: { reason: first.reason, message: refusals.map(({ message }) => message).join(' ') } }),
     ...modelFindings(key.apiKey, dependencies),
-    ...notReady && { notReady },
+    ...(notReady && { notReady }),
   };
   const group = key.apiKey.spec.groupRef.name;
   if (hashes.length === 0) return { group, findings };
@@ -128,9 +130,11 @@ function readLimits({ spec }: ApiKey, fields: FieldReader): KeyLimits {
   };
 }
 
-function keyMessage({
-  apiKey, account, material,
-}: GatheredKey, { limitNanoUsd, expirationMs }: KeyLimits, { hashes, refusal }: Pick<Key, 'hashes' | 'refusal'>): Key {
+function keyMessage(
+  { apiKey, account, material }: GatheredKey,
+  { limitNanoUsd, expirationMs }: KeyLimits,
+  { hashes, refusal }: Pick<Key, 'hashes' | 'refusal'>,
+): Key {
   const { spec } = apiKey;
   const { uid, namespace, name, generation } = findingsOf(apiKey);
   return {
@@ -160,45 +164,61 @@ function hashesInForce({ material }: GatheredKey, { lost }: KeyDependencies): Ke
   const { sha256, previous } = material;
   return [
     { sha256 },
-    ...previous.filter((old) => old.sha256 !== sha256).map((old) =>
-      ({ sha256: old.sha256, notAfterMs: BigInt(old.notAfterMs) })),
+    ...previous
+      .filter((old) => old.sha256 !== sha256)
+      .map((old) => ({ sha256: old.sha256, notAfterMs: BigInt(old.notAfterMs) })),
   ].filter((hash) => !lost?.has(hash.sha256));
 }
 
 function checkFields({ faults }: FieldReader): Refused[] {
   if (faults.length === 0) return [];
-  return [{
-    reason: 'Invalid', message: `${faults.join('; ')}.`, refusal: 'its ApiKey has a value that is not valid.',
-  }];
+  return [
+    {
+      reason: 'Invalid',
+      message: `${faults.join('; ')}.`,
+      refusal: 'its ApiKey has a value that is not valid.',
+    },
+  ];
 }
 
 /** Findings about models in spec.models that the group lacks. The key works with the others, if there are any. */
 function modelFindings(
-  { spec }: ApiKey, { group }: KeyDependencies,
+  { spec }: ApiKey,
+  { group }: KeyDependencies,
 ): Pick<Findings, 'remark' | 'notReady'> | undefined {
   if (!spec.models || !group || group.findings.refused) return undefined;
   const missing = spec.models.filter((name) => !group.models.has(name));
   if (missing.length === 0) return undefined;
-  const finding = { reason: 'ModelNotFound', message:
-    `The Group "${spec.groupRef.name}" has no model ${quoteNames(missing)}, which spec.models names.` +
-    suggestNames(missing[0] ?? '', group.models) } as const;
+  const finding = {
+    reason: 'ModelNotFound',
+    message:
+      `The Group "${spec.groupRef.name}" has no model ${quoteNames(missing)}, which spec.models names.` +
+      suggestNames(missing[0] ?? '', group.models),
+  } as const;
   return missing.length === spec.models.length ? { remark: finding, notReady: finding } : { remark: finding };
 }
 
 /** Why an accepted key cannot be used now. */
-function readinessFinding({
-  apiKey, material,
-}: GatheredKey, { expired, mintFailure: failure }: KeyDependencies): Findings['notReady'] {
+function readinessFinding(
+  { apiKey, material }: GatheredKey,
+  { expired, mintFailure: failure }: KeyDependencies,
+): Findings['notReady'] {
   if (material.state === 'Missing') {
     if (failure === undefined || material.finding.reason !== 'SecretPending') return material.finding;
-    return { reason:
-      'SecretPending', message: `${material.finding.message} It could not be written: ${failure}. It is tried again.` };
+    return {
+      reason: 'SecretPending',
+      message: `${material.finding.message} It could not be written: ${failure}. It is tried again.`,
+    };
   }
   if (!apiKey.spec.enabled) return { reason: 'Disabled', message: 'spec.enabled is false.' };
   if (expired) return { reason: 'Expired', message: `The key expired at ${apiKey.spec.expirationTime}.` };
   if (failure === undefined) return undefined;
-  return { reason: 'SecretPending', message: `The new key of rotation ${apiKey.spec.key.rotation} could not be ` +
-    `written: ${failure}. It is tried again; until then the old key works.` };
+  return {
+    reason: 'SecretPending',
+    message:
+      `The new key of rotation ${apiKey.spec.key.rotation} could not be ` +
+      `written: ${failure}. It is tried again; until then the old key works.`,
+  };
 }
 
 function keyFields(material: KeyMaterial): StatusFields {
@@ -207,8 +227,9 @@ function keyFields(material: KeyMaterial): StatusFields {
   return {
     keyHash: sha256,
     keyPrefix: prefix,
-    ...rotation !== undefined && { keyRotation: rotation },
-    ...previous.length > 0 &&
-      { previousKeys: previous.map((old) => ({ keyHash: old.sha256, expirationTime: formatTime(old.notAfterMs) })) },
+    ...(rotation !== undefined && { keyRotation: rotation }),
+    ...(previous.length > 0 && {
+      previousKeys: previous.map((old) => ({ keyHash: old.sha256, expirationTime: formatTime(old.notAfterMs) })),
+    }),
   };
 }

@@ -48,13 +48,16 @@ export function assemble(parts: TranslatedParts): Translation {
   const platform = freezeDeep([...groups, ...routes, ...catalogs].map(({ findings }) => findings).concat(leftOut));
   // already in order: Account and ApiKey come first in the alphabet
   const findings = [
-    ...tenants.flatMap(({ accountFindings }) => accountFindings), ...tenants.flatMap(({ keyFindings }) => keyFindings),
+    ...tenants.flatMap(({ accountFindings }) => accountFindings),
+    ...tenants.flatMap(({ keyFindings }) => keyFindings),
     ...platform.toSorted(compareFindings),
   ];
   const statuses = leftOut.length === 0 ? findings : findings.sort(compareFindings);
   const nextChangeMs = tenants.reduce((next, { untilMs }) => Math.min(next, untilMs), parts.nextPriceChangeMs);
   return Object.freeze({
-    snapshot, statuses: Object.freeze(statuses), ...nextChangeMs < Infinity && { nextChangeMs },
+    snapshot,
+    statuses: Object.freeze(statuses),
+    ...(nextChangeMs < Infinity && { nextChangeMs }),
   });
 }
 

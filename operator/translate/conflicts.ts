@@ -25,7 +25,9 @@ type IsWeak<T> = (claimant: T, claim: string) => boolean;
 
 /** Finds the winner of each claim and lists what the others lose to it. */
 export function findConflicts<T extends Claimant>(
-  claimants: readonly T[], claimsOf: (claimant: T) => readonly string[], isWeak: IsWeak<T> = () => false,
+  claimants: readonly T[],
+  claimsOf: (claimant: T) => readonly string[],
+  isWeak: IsWeak<T> = () => false,
 ): Conflicts<T> {
   const owners = new Map<string, T>();
   for (const claimant of claimants)
@@ -37,7 +39,9 @@ export function findConflicts<T extends Claimant>(
 }
 
 function conflictsWith<T>(
-  owners: ReadonlyMap<string, T>, claimants: readonly T[], claimsOf: (claimant: T) => readonly string[],
+  owners: ReadonlyMap<string, T>,
+  claimants: readonly T[],
+  claimsOf: (claimant: T) => readonly string[],
 ): Conflicts<T> {
   const conflicts = new Map<T, ReadonlyMap<string, T>>();
   for (const claimant of claimants) {
@@ -51,7 +55,9 @@ function conflictsWith<T>(
 }
 
 function goesBefore<T extends Claimant>(
-  a: T, b: T, { claim, isWeak }: { readonly claim: string; readonly isWeak: IsWeak<T> },
+  a: T,
+  b: T,
+  { claim, isWeak }: { readonly claim: string; readonly isWeak: IsWeak<T> },
 ): boolean {
   const [weakA, weakB] = [isWeak(a, claim), isWeak(b, claim)];
   return weakA === weakB ? comparePrecedence(a, b) < 0 : weakB;

@@ -43,7 +43,8 @@ export function gather(resources: Resources, options: GatherOptions): Translatio
     groups: resources.groups.filter(isHere).sort(compareName),
     routes: resources.modelRoutes.filter(isHere).sort(compareName),
     malformed: refuseMalformed(allOf(resources.malformed ?? new Map()), gatewayNamespace),
-    misplaced: platform.filter((object) => !isHere(object) && !otherGateways.has(object.metadata.namespace))
+    misplaced: platform
+      .filter((object) => !isHere(object) && !otherGateways.has(object.metadata.namespace))
       .map((object) => refuseNamespace(object, gatewayNamespace)),
   };
 }

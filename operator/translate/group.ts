@@ -28,26 +28,44 @@ interface RouteIndex {
   readonly refusedGroups: ReadonlySet<string>;
 }
 
-type NotReady = Finding<Extract<Reason,
-  | 'RouteNotFound' | 'RouteNotAccepted' | 'ModelNotFound' | 'ChannelNotFound' | 'MemberNotFound' | 'MemberNotDirect'
-  | 'MemberNotAccepted'>>;
+type NotReady = Finding<
+  Extract<
+    Reason,
+    | 'RouteNotFound'
+    | 'RouteNotAccepted'
+    | 'ModelNotFound'
+    | 'ChannelNotFound'
+    | 'MemberNotFound'
+    | 'MemberNotDirect'
+    | 'MemberNotAccepted'
+  >
+>;
 
 const translated = memoize<Group, TranslatedGroup>();
 
 /** Translates Direct groups first, because Automatic ones consist of them. */
 export function translateGroups(groups: readonly Group[], routes: RouteIndex): TranslatedGroup[] {
-  const direct = groups.filter(({ spec }) => spec.type === 'Direct')
-    .map((group) => translated(group, [routes.accepted.length, ...routes.accepted, ...routes.refused], () =>
-      translateDirect(group, routes)));
+  const direct = groups
+    .filter(({ spec }) => spec.type === 'Direct')
+    .map((group) =>
+      translated(group, [routes.accepted.length, ...routes.accepted, ...routes.refused], () =>
+        translateDirect(group, routes),
+      ),
+    );
   const byName = new Map(direct.map((translated) => [translated.group.metadata.name, translated]));
   const names = new Set(groups.map(({ metadata }) => metadata.name));
   const all = { names, refused: routes.refusedGroups };
-  const automatic = groups.filter(({ spec }) => spec.type === 'Automatic').map((group) => {
-    const members: unknown[] = (group.spec.members ??
-      []).flatMap(({ name }) => [byName.get(name), names.has(name), routes.refusedGroups.has(name)]);
-    if (group.spec.members?.some(({ name }) => !names.has(name))) members.push(...byName.keys());
-    return translated(group, members, () => translateAutomatic(group, byName, all));
-  });
+  const automatic = groups
+    .filter(({ spec }) => spec.type === 'Automatic')
+    .map((group) => {
+      const members: unknown[] = (group.spec.members ?? []).flatMap(({ name }) => [
+        byName.get(name),
+        names.has(name),
+        routes.refusedGroups.has(name),
+      ]);
+      if (group.spec.members?.some(({ name }) => !names.has(name))) members.push(...byName.keys());
+      return translated(group, members, () => translateAutomatic(group, byName, all));
+    });
   return [...direct, ...automatic];
 }
 
@@ -59,7 +77,8 @@ function translateDirect(group: Group, routes: RouteIndex): TranslatedGroup {
 }
 
 function translateAutomatic(
-  group: Group, direct: ReadonlyMap<string, TranslatedGroup>,
+  group: Group,
+  direct: ReadonlyMap<string, TranslatedGroup>,
   all: { readonly names: ReadonlySet<string>; readonly refused: ReadonlySet<string> },
 ): TranslatedGroup {
   const faults: NotReady[] = [];
@@ -71,8 +90,10 @@ function translateAutomatic(
     else faults.push(all.names.has(name) ? memberNotDirect(name) : memberNotFound(name, direct.keys()));
   }
   const models = new Set(members.flatMap((member) => [...member.models]));
-  const access =
-    { $case: 'automatic', value: { members: members.map((member) => member.group.metadata.name) } } as const;
+  const access = {
+    $case: 'automatic',
+    value: { members: members.map((member) => member.group.metadata.name) },
+  } as const;
   return finish(group, { models, access, faults, serves: members.length > 0 });
 }
 
@@ -105,23 +126,40 @@ function finish(group: Group, { models, access, faults, serves }: Access): Trans
   if (findings.refused) return { group, models: new Set(), findings };
   const { namespace, name, generation } = findings;
   const displayName = group.spec.displayName ?? name;
-  return { group, models, findings: {
-    ...findings, published: true,
-  }, message: {
-    namespace, name, generation: BigInt(generation), displayName, priceRatioE9, access,
-    restricted: group.spec.allowedNamespaces.from !== 'All',
-  } };
+  return {
+    group,
+    models,
+    findings: {
+      ...findings,
+      published: true,
+    },
+    message: {
+      namespace,
+      name,
+      generation: BigInt(generation),
+      displayName,
+      priceRatioE9,
+      access,
+      restricted: group.spec.allowedNamespaces.from !== 'All',
+    },
+  };
 }
 
 /** All faults in one finding, with the reason of the first. */
-function joinFaults(faults: readonly NotReady[], { serves, models }: Pick<Access, 'serves' | 'models'>): Pick<Findings,
-  | 'refused' | 'notReady'> {
+function joinFaults(
+  faults: readonly NotReady[],
+  { serves, models }: Pick<Access, 'serves' | 'models'>,
+): Pick<Findings, 'refused' | 'notReady'> {
   const [first] = faults;
   if (!first) return {};
   const words = faults.map(({ message }) => message).join(' ');
   if (!serves) return { refused: { reason: first.reason, message: `${words} No member is left.` } };
-  return { notReady: { reason: first.reason, message:
-    `${words} ${models.size > 0 ? 'The rest of the group serves.' : 'Nothing is left to serve.'}` } };
+  return {
+    notReady: {
+      reason: first.reason,
+      message: `${words} ${models.size > 0 ? 'The rest of the group serves.' : 'Nothing is left to serve.'}`,
+    },
+  };
 }
 
 interface OpenedRoutes {
@@ -145,12 +183,16 @@ function openRoutes(entry: GroupRoute, path: string, routes: RouteIndex): Opened
   };
 }
 
-function openRoute(entry: GroupRoute, {
-  metadata, spec,
-}: ModelRoute): { message: GroupRouteMessage; models: readonly string[] }[] {
+function openRoute(
+  entry: GroupRoute,
+  { metadata, spec }: ModelRoute,
+): { message: GroupRouteMessage; models: readonly string[] }[] {
   const routeModels = spec.models.map(({ name }) => name);
   const models = narrow(entry.models, routeModels);
-  const channels = narrow(entry.channels, spec.channels.map(({ name }) => name));
+  const channels = narrow(
+    entry.channels,
+    spec.channels.map(({ name }) => name),
+  );
   if (models?.names.length === 0 || channels?.names.length === 0) return [];
   const threshold = entry.maxConcurrency === undefined ? {} : { maxConcurrency: entry.maxConcurrency };
   return [{ message: { route: metadata.name, models, channels, ...threshold }, models: models?.names ?? routeModels }];
@@ -163,10 +205,15 @@ function narrow(names: readonly string[] | undefined, present: readonly string[]
 
 function faultOfSelection({ routeRef }: GroupRoute, path: string, { accepted, refused }: RouteIndex): NotReady {
   if (!routeRef) return { reason: 'RouteNotFound', message: `${path}: no ModelRoute has the labels of routeSelector.` };
-  if (refused.has(routeRef.name)) return {
-    reason: 'RouteNotAccepted', message: `${path}: the ModelRoute "${routeRef.name}" is not Accepted itself.`,
-  };
-  const suggestion = suggestNames(routeRef.name, accepted.map(({ metadata }) => metadata.name));
+  if (refused.has(routeRef.name))
+    return {
+      reason: 'RouteNotAccepted',
+      message: `${path}: the ModelRoute "${routeRef.name}" is not Accepted itself.`,
+    };
+  const suggestion = suggestNames(
+    routeRef.name,
+    accepted.map(({ metadata }) => metadata.name),
+  );
   const message = `${path}: the ModelRoute "${routeRef.name}" does not exist.${suggestion}`;
   return { reason: 'RouteNotFound', message };
 }
@@ -177,12 +224,19 @@ function faultsOfNames(entry: GroupRoute, path: string, selected: readonly Model
   const missingModels = (entry.models ?? []).filter((name) => !models.has(name));
   const missingChannels = (entry.channels ?? []).filter((name) => !channels.has(name));
   const faults: NotReady[] = [];
-  if (missingModels.length > 0) faults.push({
-    reason: 'ModelNotFound', message: `${path}: no selected ModelRoute has the model ${quoteNames(missingModels)}.` +
-      suggestNames(missingModels[0] ?? '', models),
-  });
-  if (missingChannels.length > 0) faults.push({ reason:
-    'ChannelNotFound', message: `${path}: no selected ModelRoute has the channel ${quoteNames(missingChannels)}.` +
-    suggestNames(missingChannels[0] ?? '', channels) });
+  if (missingModels.length > 0)
+    faults.push({
+      reason: 'ModelNotFound',
+      message:
+        `${path}: no selected ModelRoute has the model ${quoteNames(missingModels)}.` +
+        suggestNames(missingModels[0] ?? '', models),
+    });
+  if (missingChannels.length > 0)
+    faults.push({
+      reason: 'ChannelNotFound',
+      message:
+        `${path}: no selected ModelRoute has the channel ${quoteNames(missingChannels)}.` +
+        suggestNames(missingChannels[0] ?? '', channels),
+    });
   return faults;
 }

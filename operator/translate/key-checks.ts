@@ -48,25 +48,31 @@ function checkConflict({ material }: GatheredKey, { lost }: KeyDependencies): Re
   if (!winner) return undefined;
   return {
     reason: 'Conflicted',
-    message: `The ApiKey ${namespacedName(winner.metadata)} has the same key and goes before this one (the older ` +
+    message:
+      `The ApiKey ${namespacedName(winner.metadata)} has the same key and goes before this one (the older ` +
       `first, then by name). Give this one a key of its own.`,
     refusal: 'another ApiKey has the same key.',
   };
 }
 
 function checkGroup(
-  { apiKey }: GatheredKey, { group, groupMalformed, admitted, suggestedGroups }: KeyDependencies,
+  { apiKey }: GatheredKey,
+  { group, groupMalformed, admitted, suggestedGroups }: KeyDependencies,
 ): Refused | undefined {
   const { name } = apiKey.spec.groupRef;
   const { namespace } = apiKey.metadata;
   if (!group && !groupMalformed)
-    return { reason: 'GroupNotFound', message: `The Group "${name}" does not exist.${suggestedGroups}`, refusal:
-      `its group "${name}" does not exist. Whoever manages this key can name another one.` };
+    return {
+      reason: 'GroupNotFound',
+      message: `The Group "${name}" does not exist.${suggestedGroups}`,
+      refusal: `its group "${name}" does not exist. Whoever manages this key can name another one.`,
+    };
   if (!group) return groupNotAccepted(name);
   if (!admitted)
     return {
       reason: 'NamespaceNotAllowed',
-      message: `The Group "${name}" does not admit ApiKeys of the namespace "${namespace}"` +
+      message:
+        `The Group "${name}" does not admit ApiKeys of the namespace "${namespace}"` +
         `${describeAdmission(group.group)}.`,
       refusal: `its group "${group.group.spec.displayName ?? name}" does not admit the namespace "${namespace}".`,
     };
@@ -74,31 +80,41 @@ function checkGroup(
 }
 
 function groupNotAccepted(name: string, displayName = name): Refused {
-  return { reason: 'GroupNotAccepted', message:
-    `The Group "${name}" is not Accepted itself.`, refusal: `its group "${displayName}" is not in force.` };
+  return {
+    reason: 'GroupNotAccepted',
+    message: `The Group "${name}" is not Accepted itself.`,
+    refusal: `its group "${displayName}" is not in force.`,
+  };
 }
 
 function describeAdmission({ spec }: Group): string {
   return spec.allowedNamespaces.from === 'Same'
-    ? '; its allowedNamespaces is Same, the gateway\'s own namespace only'
+    ? "; its allowedNamespaces is Same, the gateway's own namespace only"
     : '; its allowedNamespaces selects others';
 }
 
 function checkAccount({ apiKey }: GatheredKey, { account, suggestedAccounts }: KeyDependencies): Refused | undefined {
   const { name } = apiKey.spec.accountRef;
   switch (account) {
-    case 'Accepted': return undefined;
+    case 'Accepted':
+      return undefined;
     case 'NotAccepted':
-      return { reason: 'AccountNotAccepted', message:
-        `The Account "${name}" is not Accepted itself.`, refusal: `its account "${name}" is not in force.` };
+      return {
+        reason: 'AccountNotAccepted',
+        message: `The Account "${name}" is not Accepted itself.`,
+        refusal: `its account "${name}" is not in force.`,
+      };
     case 'OtherGateway':
-      return { reason: 'OtherGateway', message: `The Account "${name}" belongs to another gateway; its ` +
-        `gatewayNamespace says which.`, refusal: `its account "${name}" belongs to another gateway.` };
+      return {
+        reason: 'OtherGateway',
+        message: `The Account "${name}" belongs to another gateway; its ` + `gatewayNamespace says which.`,
+        refusal: `its account "${name}" belongs to another gateway.`,
+      };
     case 'NotFound':
       return {
         reason: 'AccountNotFound',
-        message: `The Account "${name}" does not exist in the namespace "${apiKey.metadata.namespace}".` +
-          suggestedAccounts,
+        message:
+          `The Account "${name}" does not exist in the namespace "${apiKey.metadata.namespace}".` + suggestedAccounts,
         refusal: `its account "${name}" does not exist. Whoever manages this key can create it.`,
       };
   }

@@ -45,13 +45,20 @@ export interface GatheredKey {
 export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined, nowMs: number): KeyMaterial {
   const generated = apiKey.spec.key.type === 'Generated';
   const name = secretNameOf(apiKey);
-  if (!secret) return missing('SecretPending', generated
-    ? `The key is not made yet; it will be in the Secret "${name}".`
-    : `Waiting for the Secret "${name}" with the key in its entry "${KEY_ENTRY}"; in a cluster it also needs the ` +
-      `label ${KEY_LABEL}: ${apiKey.metadata.name}.`);
+  if (!secret)
+    return missing(
+      'SecretPending',
+      generated
+        ? `The key is not made yet; it will be in the Secret "${name}".`
+        : `Waiting for the Secret "${name}" with the key in its entry "${KEY_ENTRY}"; in a cluster it also needs the ` +
+            `label ${KEY_LABEL}: ${apiKey.metadata.name}.`,
+    );
   if (generated && !isCreatedFor(secret, apiKey))
-    return missing('SecretTaken', `The Secret "${name}" exists, but was not made for this ApiKey. Name another one ` +
-      `in spec.key.secretRef, or use type Provided.`);
+    return missing(
+      'SecretTaken',
+      `The Secret "${name}" exists, but was not made for this ApiKey. Name another one ` +
+        `in spec.key.secretRef, or use type Provided.`,
+    );
   const key = secret.data.get(KEY_ENTRY);
   if (key === undefined || key === '')
     return missing('SecretInvalid', `The Secret "${name}" has no entry "${KEY_ENTRY}" with a key in it.`);

@@ -9,8 +9,12 @@ import { sameItems } from '../store/same.ts';
  * Returns the result for this object and these inputs; calls `make` unless its last inputs were identical and its last
  * result still `holds`.
  */
-type Memoized<Source extends object, Result> =
-  (source: Source, inputs: readonly unknown[], make: () => Result, holds?: (last: Result) => boolean) => Result;
+type Memoized<Source extends object, Result> = (
+  source: Source,
+  inputs: readonly unknown[],
+  make: () => Result,
+  holds?: (last: Result) => boolean,
+) => Result;
 
 export function memoize<Source extends object, Result>(): Memoized<Source, Result> {
   const known = new WeakMap<Source, { readonly inputs: readonly unknown[]; readonly result: Result }>();

@@ -21,21 +21,30 @@ interface EndpointPrice {
 const ENDPOINT_PRICES: readonly EndpointPrice[] = [
   { field: 'perImage', endpoint: Endpoint.IMAGES, words: 'Images', isStated: ({ perImage }) => perImage.length > 0 },
   {
-    field: 'perSecondUsd', endpoint: Endpoint.VIDEOS, words: 'Videos',
+    field: 'perSecondUsd',
+    endpoint: Endpoint.VIDEOS,
+    words: 'Videos',
     isStated: ({ perSecondNanoUsd }) => perSecondNanoUsd !== undefined,
   },
 ];
 
 /** Of models that some route has. */
 export function misplacedPrices({ routes, catalogs }: Pick<Snapshot, 'routes' | 'catalogs'>): MisplacedPrice[] {
-  const served = Map.groupBy(routes.flatMap(({ models }) => models), ({ name }) => name);
-  return catalogs.flatMap((catalog) => pricesOf(catalog).flatMap((price) => {
-    const endpoints = served.get(price.name)?.flatMap((model) => model.endpoints);
-    return ENDPOINT_PRICES
-      .filter(({ isStated, endpoint }) => isStated(price) && endpoints?.includes(endpoint) === false)
-      .map(({ field, words }): MisplacedPrice => ({
-        kind: 'PriceCatalog', namespace: catalog.namespace, name: catalog.name,
+  const served = Map.groupBy(
+    routes.flatMap(({ models }) => models),
+    ({ name }) => name,
+  );
+  return catalogs.flatMap((catalog) =>
+    pricesOf(catalog).flatMap((price) => {
+      const endpoints = served.get(price.name)?.flatMap((model) => model.endpoints);
+      return ENDPOINT_PRICES.filter(
+        ({ isStated, endpoint }) => isStated(price) && endpoints?.includes(endpoint) === false,
+      ).map(({ field, words }): MisplacedPrice => ({
+        kind: 'PriceCatalog',
+        namespace: catalog.namespace,
+        name: catalog.name,
         message: `${field} of model "${price.name}" counts for no call: no route has ${words} among its endpoints`,
       }));
-  }));
+    }),
+  );
 }

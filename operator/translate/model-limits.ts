@@ -15,17 +15,22 @@ const LIMITS = ['contextTokens', 'maxOutputTokens', 'imageTokens', 'inputs'] as 
 export function findDifferingLimits(routes: readonly ModelRoute[]): ReadonlyMap<ModelRoute, string> {
   const offers = new Map<string, Offered[]>();
   for (const route of routes)
-    for (const model of route.spec.models) offers.set(model.name, [...offers.get(model.name) ?? [], { route, model }]);
+    for (const model of route.spec.models)
+      offers.set(model.name, [...(offers.get(model.name) ?? []), { route, model }]);
   const sentences = new Map<ModelRoute, string[]>();
   for (const offered of offers.values()) {
     if (offered.length === 1) continue;
     for (const one of offered) {
       const found = offered.flatMap((other) => describeDifference(one, other));
-      if (found.length > 0) sentences.set(one.route, [...sentences.get(one.route) ?? [], ...found]);
+      if (found.length > 0) sentences.set(one.route, [...(sentences.get(one.route) ?? []), ...found]);
     }
   }
-  return new Map([...sentences].map(([route, found]) =>
-    [route, `${found.join(' ')} Each call follows the limits of the route that serves it.`]));
+  return new Map(
+    [...sentences].map(([route, found]) => [
+      route,
+      `${found.join(' ')} Each call follows the limits of the route that serves it.`,
+    ]),
+  );
 }
 
 function describeDifference({ route, model }: Offered, other: Offered): string[] {
@@ -33,8 +38,10 @@ function describeDifference({ route, model }: Offered, other: Offered): string[]
   if (differing.length === 0) return [];
   const limits = (each: ModelRouteModel): string =>
     differing.map((limit) => `${limit} ${textOf(each, limit)}`).join(', ');
-  return [`The model "${model.name}" has ${limits(model)} in this ModelRoute ("${route.metadata.name}") and ` +
-    `${limits(other.model)} in the ModelRoute "${other.route.metadata.name}".`];
+  return [
+    `The model "${model.name}" has ${limits(model)} in this ModelRoute ("${route.metadata.name}") and ` +
+      `${limits(other.model)} in the ModelRoute "${other.route.metadata.name}".`,
+  ];
 }
 
 function textOf(model: ModelRouteModel, limit: (typeof LIMITS)[number]): string {

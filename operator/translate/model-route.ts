@@ -4,8 +4,17 @@
  */
 import type { ModelRoute, ModelRouteChannel, ModelRouteModel } from '#crds/types.gen.ts';
 import {
-  Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, ProviderTools, QuotaType,
-  Reasoning, Routing,
+  Allowance,
+  ChannelEndpoint,
+  ClientDisconnect,
+  Endpoint,
+  Input,
+  OnTimeout,
+  Protocol,
+  ProviderTools,
+  QuotaType,
+  Reasoning,
+  Routing,
 } from '#snapshot/snapshot.gen.ts';
 import type { BetaRules, Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
@@ -18,23 +27,33 @@ import type { Translated } from './translated.ts';
 import { quoteNames } from './quote-names.ts';
 import { translateSignIn } from './sign-in.ts';
 
-const ENDPOINTS =
-  { Chat: Endpoint.CHAT, Embeddings: Endpoint.EMBEDDINGS, Images: Endpoint.IMAGES, Videos: Endpoint.VIDEOS } as const;
+const ENDPOINTS = {
+  Chat: Endpoint.CHAT,
+  Embeddings: Endpoint.EMBEDDINGS,
+  Images: Endpoint.IMAGES,
+  Videos: Endpoint.VIDEOS,
+} as const;
 const CHANNEL_ENDPOINTS = { Chat: ChannelEndpoint.CHAT, Responses: ChannelEndpoint.RESPONSES } as const;
 const INPUTS = { Text: Input.TEXT, Image: Input.IMAGE } as const;
 const PROTOCOLS = {
-  OpenAI: Protocol.OPENAI, Anthropic: Protocol.ANTHROPIC, BedrockConverse: Protocol.BEDROCK_CONVERSE,
+  OpenAI: Protocol.OPENAI,
+  Anthropic: Protocol.ANTHROPIC,
+  BedrockConverse: Protocol.BEDROCK_CONVERSE,
   Gemini: Protocol.GEMINI,
 } as const;
 const DISCONNECTS = { Cancel: ClientDisconnect.CANCEL, Drain: ClientDisconnect.DRAIN } as const;
 const ALLOWANCES = {
-  ServerTools: Allowance.SERVER_TOOLS, ServiceTiers: Allowance.SERVICE_TIERS, FileReferences: Allowance.FILE_REFERENCES,
+  ServerTools: Allowance.SERVER_TOOLS,
+  ServiceTiers: Allowance.SERVICE_TIERS,
+  FileReferences: Allowance.FILE_REFERENCES,
   PromptTemplates: Allowance.PROMPT_TEMPLATES,
 } as const;
 const ON_TIMEOUT = { BillNothing: OnTimeout.BILL_NOTHING, BillHold: OnTimeout.BILL_HOLD } as const;
 const REASONING = { Auto: Reasoning.AUTO, Hidden: Reasoning.HIDDEN, Shown: Reasoning.SHOWN } as const;
 const PROVIDER_TOOLS = {
-  Refuse: ProviderTools.REFUSE, Drop: ProviderTools.DROP, Allow: ProviderTools.ALLOW,
+  Refuse: ProviderTools.REFUSE,
+  Drop: ProviderTools.DROP,
+  Allow: ProviderTools.ALLOW,
 } as const;
 const MS = 1000;
 
@@ -77,7 +96,8 @@ export function translateRoute(route: ModelRoute, context: RouteContext): Transl
 }
 
 function resolveRoute(
-  route: ModelRoute, { lookup, priced, catalogs, differingLimits, sealingKeys }: RouteContext,
+  route: ModelRoute,
+  { lookup, priced, catalogs, differingLimits, sealingKeys }: RouteContext,
 ): Translated<ModelRouteMessage> {
   const { spec, metadata } = route;
   const limits = differingLimits.get(route);
@@ -87,12 +107,14 @@ function resolveRoute(
   const costs = new Map(spec.channels.map((channel) => [channel.name, costOf(fields, channel)]));
   if (fields.faults.length > 0) return refuseInvalid(findingsOf(route), fields.faults);
 
-  const found =
-    spec.channels.map((channel) => ({ channel, credential: findCredential(lookup, metadata.namespace, channel) }));
-  const channels =
-    found.flatMap(({ channel, credential }) => credential.found ? [translateChannel(channel, credential.value)] : [])
-      .map((channel) => ({ ...channel, ...costs.get(channel.name) }))
-      .map((channel) => spec.drainedChannels?.includes(channel.name) ? { ...channel, drained: true } : channel);
+  const found = spec.channels.map((channel) => ({
+    channel,
+    credential: findCredential(lookup, metadata.namespace, channel),
+  }));
+  const channels = found
+    .flatMap(({ channel, credential }) => (credential.found ? [translateChannel(channel, credential.value)] : []))
+    .map((channel) => ({ ...channel, ...costs.get(channel.name) }))
+    .map((channel) => (spec.drainedChannels?.includes(channel.name) ? { ...channel, drained: true } : channel));
   const findings = findingsOf(route);
   return {
     message: {
@@ -105,15 +127,18 @@ function resolveRoute(
       clientDisconnect: DISCONNECTS[spec.clientDisconnect],
       onTimeout: ON_TIMEOUT[spec.onTimeout],
       allowedFields: spec.allow.fields,
-      ...spec.routing === 'Weighted' && { routing: Routing.WEIGHTED },
+      ...(spec.routing === 'Weighted' && { routing: Routing.WEIGHTED }),
       sealing: sealingKeys.length === 0 ? undefined : { keys: sealingKeys.map((value) => ({ value })) },
     },
     findings: {
       ...findings,
-      ...unresolvedOf(found, spec.channels.filter(({ cost }) => cost && !catalogs.has(cost.catalogRef.name))),
+      ...unresolvedOf(
+        found,
+        spec.channels.filter(({ cost }) => cost && !catalogs.has(cost.catalogRef.name)),
+      ),
       ...unpricedOf(spec.models, priced),
-      ...limits !== undefined && { limitsDiffer: { reason: 'LimitsDiffer', message: limits } },
-      ...spec.channels.some(({ auth }) => auth && auth.type !== 'ApiKey') && { signsIn: true },
+      ...(limits !== undefined && { limitsDiffer: { reason: 'LimitsDiffer', message: limits } }),
+      ...(spec.channels.some(({ auth }) => auth && auth.type !== 'ApiKey') && { signsIn: true }),
       fields: { models: spec.models.length, channels: channels.length },
       published: true,
     },
@@ -139,7 +164,7 @@ function translateModel(model: ModelRouteModel): Model {
     allow: model.allow.map((allowance) => ALLOWANCES[allowance]),
     reasoning: REASONING[model.reasoning],
     capabilities: model.capabilities,
-    ...model.providerTools && { providerTools: PROVIDER_TOOLS[model.providerTools] },
+    ...(model.providerTools && { providerTools: PROVIDER_TOOLS[model.providerTools] }),
   };
 }
 
@@ -155,11 +180,13 @@ function translateChannel(channel: ModelRouteChannel, credential: string | undef
     weight: channel.weight,
     ...(channel.maxConcurrency === undefined ? {} : { maxConcurrency: channel.maxConcurrency }),
     timeouts: {
-      connectMs: connectSeconds * MS, firstByteMs: firstByteSeconds * MS, wholeMs: wholeSeconds * MS,
+      connectMs: connectSeconds * MS,
+      firstByteMs: firstByteSeconds * MS,
+      wholeMs: wholeSeconds * MS,
       idleMs: idleSeconds * MS,
     },
     ...endpointsOf(channel),
-    ...channel.betas && { betas: betasOf(channel.betas) },
+    ...(channel.betas && { betas: betasOf(channel.betas) }),
     allowedHeaders: channel.allow.headers.map((name) => name.toLowerCase()),
   };
 }
@@ -169,9 +196,7 @@ function betasOf({ drop = [], rename = [], allow = [] }: NonNullable<ModelRouteC
 }
 
 /** Hosts whose providers serve Responses: OpenAI's own and Azure's. */
-const RESPONSES_HOSTS = [
-  /^(?:[a-z]+\.)?api\.openai\.com$/, /\.(?:openai|cognitiveservices|services\.ai)\.azure\.com$/,
-];
+const RESPONSES_HOSTS = [/^(?:[a-z]+\.)?api\.openai\.com$/, /\.(?:openai|cognitiveservices|services\.ai)\.azure\.com$/];
 
 /** The endpoints of a channel; without any, it serves only Chat. */
 function endpointsOf({ protocol, platform, baseUrl, endpoints }: ModelRouteChannel): Pick<Channel, 'endpoints'> {
@@ -184,33 +209,46 @@ function endpointsOf({ protocol, platform, baseUrl, endpoints }: ModelRouteChann
 
 /** `costless`: channels whose PriceCatalog of costs is missing. They serve. */
 function unresolvedOf(
-  found: readonly FoundChannel[], costless: readonly ModelRouteChannel[],
+  found: readonly FoundChannel[],
+  costless: readonly ModelRouteChannel[],
 ): Pick<Findings, 'unresolved'> {
-  const costs = costless.map(({ name, cost }) => `Channel "${name}" serves, but what it costs is unknown: ` +
-    `there is no PriceCatalog "${cost?.catalogRef.name}" in force.`).join(' ');
+  const costs = costless
+    .map(
+      ({ name, cost }) =>
+        `Channel "${name}" serves, but what it costs is unknown: ` +
+        `there is no PriceCatalog "${cost?.catalogRef.name}" in force.`,
+    )
+    .join(' ');
   const faults = found.flatMap(({ channel, credential }) =>
-    credential.found ? [] : [{ ...credential.finding, channel: channel.name }]);
+    credential.found ? [] : [{ ...credential.finding, channel: channel.name }],
+  );
   const [first] = faults;
   if (!first) return costs === '' ? {} : { unresolved: { reason: 'CatalogNotFound', message: costs } };
   const left = faults.length < found.length ? 'The other channels serve.' : 'No channel is left to serve its models.';
   const message =
-    `${faults.map(({ channel, message }) => `Channel "${channel}" is left out: ${message}`).join(' ')} ${left}`
-    + (costs === '' ? '' : ` ${costs}`);
+    `${faults.map(({ channel, message }) => `Channel "${channel}" is left out: ${message}`).join(' ')} ${left}` +
+    (costs === '' ? '' : ` ${costs}`);
   return { unresolved: { reason: first.reason, message } };
 }
 
 function unpricedOf(
-  models: readonly ModelRouteModel[], priced: ReadonlyMap<string, QuotaType>,
+  models: readonly ModelRouteModel[],
+  priced: ReadonlyMap<string, QuotaType>,
 ): { unpriced?: Finding<'PriceNotFound'> } {
   const missing = models.filter(({ name }) => !priced.has(name)).map(({ name }) => name);
-  const byToken = models.filter((model) => makesPictures(model) &&
-    priced.get(model.name) === QuotaType.TOKEN).map(({ name }) => name);
+  const byToken = models
+    .filter((model) => makesPictures(model) && priced.get(model.name) === QuotaType.TOKEN)
+    .map(({ name }) => name);
   const said = [
     ...(missing.length > 0
       ? [`No PriceCatalog prices ${quoteNames(missing)}; without a price a model is not listed and cannot be called.`]
       : []),
-    ...(byToken.length > 0 ? [`Images and videos need a price per request: give ${quoteNames(byToken)} quotaType ` +
-      `Request instead of a price per token.`] : []),
+    ...(byToken.length > 0
+      ? [
+          `Images and videos need a price per request: give ${quoteNames(byToken)} quotaType ` +
+            `Request instead of a price per token.`,
+        ]
+      : []),
   ];
   return said.length === 0 ? {} : { unpriced: { reason: 'PriceNotFound', message: said.join(' ') } };
 }

@@ -6,7 +6,8 @@ const MAX_SUGGESTIONS = 3;
 
 /** A sentence with the existing names nearest to `wrong`, with a leading space; empty if there are none. */
 export function suggestNames(wrong: string, existing: Iterable<string>): string {
-  const ranked = [...new Set(existing)].map((name) => ({ name, distance: editDistance(wrong, name) }))
+  const ranked = [...new Set(existing)]
+    .map((name) => ({ name, distance: editDistance(wrong, name) }))
     .sort((a, b) => a.distance - b.distance || compareText(a.name, b.name));
   const tolerance = Math.max(1, Math.floor(wrong.length / 3));
   const similar = ranked.filter(({ distance }) => distance <= tolerance).slice(0, MAX_SUGGESTIONS);

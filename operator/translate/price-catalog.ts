@@ -48,10 +48,12 @@ function readCatalog(catalog: PriceCatalog): GatheredCatalog {
   const fields = new FieldReader();
   const ratioBaseUsdE9 = fields.decimal('spec.ratioBaseUsd', catalog.spec.ratioBaseUsd);
   fields.expect(
-    ratioBaseUsdE9 > 0n, 'spec.ratioBaseUsd must be above 0; to give models away, set their modelRatio to "0"',
+    ratioBaseUsdE9 > 0n,
+    'spec.ratioBaseUsd must be above 0; to give models away, set their modelRatio to "0"',
   );
-  const prices =
-    catalog.spec.models.map((model) => readPrice(fields, model)).sort((a, b) => compareText(a.name, b.name));
+  const prices = catalog.spec.models
+    .map((model) => readPrice(fields, model))
+    .sort((a, b) => compareText(a.name, b.name));
   const windows = readWindows(fields, catalog);
   return { metadata: catalog.metadata, catalog, ratioBaseUsdE9, prices, faults: fields.faults, windows };
 }
@@ -60,10 +62,13 @@ function readCatalog(catalog: PriceCatalog): GatheredCatalog {
 export function pricesInForce(catalog: GatheredCatalog, nowMs: number): GatheredCatalog {
   const { windows } = catalog;
   if (windows.size === 0) return catalog;
-  const idle = [...windows].filter(([, { fromMs, untilMs }]) => nowMs < fromMs || nowMs >= untilMs)
+  const idle = [...windows]
+    .filter(([, { fromMs, untilMs }]) => nowMs < fromMs || nowMs >= untilMs)
     .map(([name]) => name);
-  return inForce(catalog, [idle.join('\n')], () => (
-    { ...catalog, prices: catalog.prices.filter(({ name }) => !idle.includes(name)) }));
+  return inForce(catalog, [idle.join('\n')], () => ({
+    ...catalog,
+    prices: catalog.prices.filter(({ name }) => !idle.includes(name)),
+  }));
 }
 
 /** A price that counts always gives way to one that counts for a time. */
@@ -73,8 +78,10 @@ export function countsAlways({ windows }: GatheredCatalog, model: string): boole
 
 /** When a price next takes effect or expires; Infinity: never. */
 export function nextPriceChange(catalogs: readonly GatheredCatalog[], nowMs: number): number {
-  const moments = catalogs.flatMap(({ windows }) => [...windows.values()])
-    .flatMap(({ fromMs, untilMs }) => [fromMs, untilMs]).filter((ms) => ms > nowMs && Number.isFinite(ms));
+  const moments = catalogs
+    .flatMap(({ windows }) => [...windows.values()])
+    .flatMap(({ fromMs, untilMs }) => [fromMs, untilMs])
+    .filter((ms) => ms > nowMs && Number.isFinite(ms));
   return Math.min(...moments);
 }
 
@@ -83,7 +90,7 @@ function readWindows(fields: FieldReader, { spec }: PriceCatalog): Map<string, P
   for (const { name, validFrom, validUntil } of spec.models) {
     if (validFrom === undefined && validUntil === undefined) continue;
     const read = (field: string, text: string | undefined, fallback: number): number =>
-      (text === undefined ? fallback : Number(fields.time(`spec.models "${name}": ${field}`, text)));
+      text === undefined ? fallback : Number(fields.time(`spec.models "${name}": ${field}`, text));
     windows.set(name, {
       fromMs: read('validFrom', validFrom, Number.NEGATIVE_INFINITY),
       untilMs: read('validUntil', validUntil, Number.POSITIVE_INFINITY),
@@ -134,15 +141,24 @@ function pricesOf(
   const contested = new Map([...lost].filter(([model, winner]) => countsAlways(winner, model)));
   const models = forCosts ? prices.length : kept.length;
   const counted = {
-    ...remarkOn(unknownChannels), ...withConflicts(findings, contested, kept.length), fields: { models },
+    ...remarkOn(unknownChannels),
+    ...withConflicts(findings, contested, kept.length),
+    fields: { models },
   };
   if (kept.length === 0 && !isCost && !forCosts) return { findings: counted };
   const { namespace, name, generation } = findings;
-  return { message: {
-    namespace, name, generation: BigInt(generation), ratioBaseUsdE9,
-    models: kept.filter((price) => !isSheet(price)), sheets: kept.filter(isSheet),
-    ...isCost && { costs: { models: prices } },
-  }, findings: { ...counted, published: true } };
+  return {
+    message: {
+      namespace,
+      name,
+      generation: BigInt(generation),
+      ratioBaseUsdE9,
+      models: kept.filter((price) => !isSheet(price)),
+      sheets: kept.filter(isSheet),
+      ...(isCost && { costs: { models: prices } }),
+    },
+    findings: { ...counted, published: true },
+  };
 }
 
 function remarkOn(unknown: readonly string[]): Pick<Findings, 'remark'> {
@@ -157,7 +173,9 @@ function withConflicts(findings: Findings, lost: ReadonlyMap<string, GatheredCat
   const message = `${describeWinners(lost)} Still priced from here: ${kept} of ${kept + lost.size} models.`;
   if (kept === 0) return { ...findings, refused: { reason: 'Conflicted', message } };
   return {
-    ...findings, remark: { reason: 'PartiallyConflicted', message }, notReady: { reason: 'Conflicted', message },
+    ...findings,
+    remark: { reason: 'PartiallyConflicted', message },
+    notReady: { reason: 'Conflicted', message },
   };
 }
 
@@ -166,11 +184,16 @@ function describeWinners(lost: ReadonlyMap<string, GatheredCatalog>): string {
   const byWinner = new Map<string, string[]>();
   for (const [model, winner] of lost) {
     const id = namespacedName(winner.metadata);
-    byWinner.set(id, [...byWinner.get(id) ?? [], model]);
+    byWinner.set(id, [...(byWinner.get(id) ?? []), model]);
   }
-  return [...byWinner].sort(([a], [b]) => compareText(a, b))
-    .map(([winner, models]) => `The PriceCatalog ${winner} goes before this one (the older first, then by name) and ` +
-      `prices ${quoteNames(models)}.`).join(' ');
+  return [...byWinner]
+    .sort(([a], [b]) => compareText(a, b))
+    .map(
+      ([winner, models]) =>
+        `The PriceCatalog ${winner} goes before this one (the older first, then by name) and ` +
+        `prices ${quoteNames(models)}.`,
+    )
+    .join(' ');
 }
 
 type RatioField =
@@ -182,8 +205,14 @@ function readPrice(fields: FieldReader, model: PriceCatalogModel): Price {
   const { name, vendor } = model;
   const sheet = readSheet(fields, model);
   if (model.quotaType === 'Request') {
-    const free = { modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n,
-      cacheRatioDefaulted: false, cacheWriteRatioDefaulted: false };
+    const free = {
+      modelRatioE9: 0n,
+      completionRatioE9: 0n,
+      cacheRatioE9: 0n,
+      cacheWriteRatioE9: 0n,
+      cacheRatioDefaulted: false,
+      cacheWriteRatioDefaulted: false,
+    };
     const requestNanoUsd = model.requestUsd === undefined ? 0n : read('requestUsd', '');
     return { name, vendor, quotaType: QuotaType.REQUEST, ...free, requestNanoUsd, ...sheet };
   }

@@ -2,7 +2,14 @@
 import type { PriceCatalogModel, PriceCatalogModelContextTier } from '#crds/types.gen.ts';
 import { compareText } from '#snapshot/sorted.ts';
 import type {
-  ChannelPrice, ContextTier, ImagePrice, Multiplier, Price, Rates, ServiceTier, UsePrices,
+  ChannelPrice,
+  ContextTier,
+  ImagePrice,
+  Multiplier,
+  Price,
+  Rates,
+  ServiceTier,
+  UsePrices,
 } from '#snapshot/snapshot.gen.ts';
 import { quoteNames } from './quote-names.ts';
 import type { FieldReader } from './translated.ts';
@@ -10,8 +17,16 @@ import type { FieldReader } from './translated.ts';
 type StatedRates = Readonly<Record<string, string>>;
 
 const CLASSES = [
-  'input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'reasoning', 'audioInput', 'audioOutput',
-  'imageInput', 'imageOutput',
+  'input',
+  'output',
+  'cacheRead',
+  'cacheWrite5m',
+  'cacheWrite1h',
+  'reasoning',
+  'audioInput',
+  'audioOutput',
+  'imageInput',
+  'imageOutput',
 ] as const satisfies readonly (keyof Rates)[];
 
 /** Where a price stands, for faults. */
@@ -22,10 +37,17 @@ interface Place {
 
 /** The part of a price that ratios do not say. */
 export function readSheet(
-  fields: FieldReader, model: PriceCatalogModel,
+  fields: FieldReader,
+  model: PriceCatalogModel,
 ): Pick<
   Price,
-  | 'usdPerMillion' | 'contextTiers' | 'serviceTiers' | 'perUse' | 'regions' | 'channelPrices' | 'channelRates'
+  | 'usdPerMillion'
+  | 'contextTiers'
+  | 'serviceTiers'
+  | 'perUse'
+  | 'regions'
+  | 'channelPrices'
+  | 'channelRates'
   | 'perImage'
   | 'perSecondNanoUsd'
 > {
@@ -38,10 +60,15 @@ export function readSheet(
     perUse: perUse && readUses(place, perUse),
     perImage: readImages(place, model.perImage ?? []),
     ...optional('perSecondNanoUsd', readOptional(place, 'perSecondUsd', model.perSecondUsd)),
-    regions: sortedEntries(regions).map(([region, text]): Multiplier => (
-      { name: region, multiplierE9: fields.decimal(`${place.path}: regions.${region}`, text) })),
-    channelPrices: channels.flatMap(({ channel, multiplier }): Multiplier[] => (multiplier === undefined ? []
-      : [{ name: channel, multiplierE9: fields.decimal(`${place.path}: channels "${channel}"`, multiplier) }])),
+    regions: sortedEntries(regions).map(([region, text]): Multiplier => ({
+      name: region,
+      multiplierE9: fields.decimal(`${place.path}: regions.${region}`, text),
+    })),
+    channelPrices: channels.flatMap(({ channel, multiplier }): Multiplier[] =>
+      multiplier === undefined
+        ? []
+        : [{ name: channel, multiplierE9: fields.decimal(`${place.path}: channels "${channel}"`, multiplier) }],
+    ),
     channelRates: channels.flatMap((channel) => readChannel(place, channel, { model, tiers })),
     serviceTiers: sortedEntries(serviceTiers).map(([tier, stated]): ServiceTier => {
       const at = { fields, path: `${place.path}: serviceTiers.${tier}` };
@@ -49,7 +76,8 @@ export function readSheet(
       const own = readContextTiers(at, stated.contextTiers ?? [], stated.usdPerMillion);
       if (stated.usdPerMillion) expectSteps(at, own, tiers);
       return {
-        name: tier, contextTiers: own,
+        name: tier,
+        contextTiers: own,
         ...optional('multiplierE9', readOptional(at, 'multiplier', stated.multiplier)),
         usdPerMillion: stated.usdPerMillion && readRates(at, stated.usdPerMillion),
       };
@@ -61,7 +89,8 @@ type ModelChannel = NonNullable<PriceCatalogModel['channels']>[number];
 
 /** A channel's own price, if it has more than a multiplier. */
 function readChannel(
-  { fields, path }: Place, stated: ModelChannel,
+  { fields, path }: Place,
+  stated: ModelChannel,
   { model, tiers }: { readonly model: PriceCatalogModel; readonly tiers: readonly ContextTier[] },
 ): ChannelPrice[] {
   const { channel, multiplier, usdPerMillion, contextTiers = [], requestUsd } = stated;
@@ -72,12 +101,17 @@ function readChannel(
   fields.expect(hasRates || contextTiers.length === 0, `${at.path}: contextTiers needs usdPerMillion`);
   if (requestUsd !== undefined) {
     fields.expect(
-      model.requestUsd !== undefined, `${at.path}: requestUsd takes the place of the price's own, which has none`,
+      model.requestUsd !== undefined,
+      `${at.path}: requestUsd takes the place of the price's own, which has none`,
     );
-    return [{
-      channel, usdPerMillion: undefined, contextTiers: [],
-      requestNanoUsd: fields.decimal(`${at.path}: requestUsd`, requestUsd),
-    }];
+    return [
+      {
+        channel,
+        usdPerMillion: undefined,
+        contextTiers: [],
+        requestNanoUsd: fields.decimal(`${at.path}: requestUsd`, requestUsd),
+      },
+    ];
   }
   if (!usdPerMillion) return [];
   expectRates(at, usdPerMillion, model);
@@ -91,14 +125,19 @@ function expectRates({ fields, path }: Place, stated: StatedRates, model: PriceC
   const { quotaType, usdPerMillion, serviceTiers = {} } = model;
   fields.expect(quotaType === 'Token', `${path}: usdPerMillion is for quotaType Token`);
   expectClasses({ fields, path }, stated, usdPerMillion);
-  const priced = Object.entries(serviceTiers).filter(([, tier]) => tier.usdPerMillion).map(([name]) => name);
+  const priced = Object.entries(serviceTiers)
+    .filter(([, tier]) => tier.usdPerMillion)
+    .map(([name]) => name);
   fields.expect(
-    priced.length === 0, `${path}: usdPerMillion needs service tiers with a multiplier; give ${quoteNames(priced)} one`,
+    priced.length === 0,
+    `${path}: usdPerMillion needs service tiers with a multiplier; give ${quoteNames(priced)} one`,
   );
 }
 
-function readUses(place: Place, { webSearchUsd, webFetchUsd, fileSearchUsd }: NonNullable<PriceCatalogModel['perUse']>):
-UsePrices {
+function readUses(
+  place: Place,
+  { webSearchUsd, webFetchUsd, fileSearchUsd }: NonNullable<PriceCatalogModel['perUse']>,
+): UsePrices {
   const read = (field: string, text: string | undefined): bigint | undefined =>
     readOptional(place, `perUse.${field}`, text);
   return {
@@ -109,11 +148,12 @@ UsePrices {
 }
 
 /** Two entries for one image would hide which of them counts. */
-function readImages(
-  { fields, path }: Place, entries: NonNullable<PriceCatalogModel['perImage']>,
-): ImagePrice[] {
-  const prices = entries.map(({ size = '', quality = '', usd }, index): ImagePrice => (
-    { size, quality, nanoUsd: fields.decimal(`${path}: perImage[${index}].usd`, usd) }));
+function readImages({ fields, path }: Place, entries: NonNullable<PriceCatalogModel['perImage']>): ImagePrice[] {
+  const prices = entries.map(({ size = '', quality = '', usd }, index): ImagePrice => ({
+    size,
+    quality,
+    nanoUsd: fields.decimal(`${path}: perImage[${index}].usd`, usd),
+  }));
   const names = new Set(prices.map(({ size, quality }) => `${size}\n${quality}`.toLowerCase()));
   fields.expect(names.size === prices.length, `${path}: two entries of perImage have the same size and quality`);
   return prices;
@@ -125,25 +165,31 @@ function sortedEntries<T>(map: Readonly<Record<string, T>>): [string, T][] {
 
 /** `base`: the rates below the tiers. */
 function readContextTiers(
-  { fields, path }: Place, tiers: readonly PriceCatalogModelContextTier[], base: StatedRates | undefined,
+  { fields, path }: Place,
+  tiers: readonly PriceCatalogModelContextTier[],
+  base: StatedRates | undefined,
 ): ContextTier[] {
   fields.expect(
-    new Set(tiers.map(({ above }) => above)).size === tiers.length, `${path}: two contextTiers have the same "above"`,
+    new Set(tiers.map(({ above }) => above)).size === tiers.length,
+    `${path}: two contextTiers have the same "above"`,
   );
-  return [...tiers].sort((a, b) => a.above - b.above).map((tier): ContextTier => {
-    const at = { fields, path: `${path}: contextTiers above ${tier.above}` };
-    const hasMultiplier = tier.inputMultiplier !== undefined || tier.outputMultiplier !== undefined;
-    fields.expect(
-      (tier.usdPerMillion !== undefined) !== hasMultiplier,
-      `${at.path}: a context tier has usdPerMillion, or inputMultiplier and outputMultiplier`,
-    );
-    expectClasses(at, tier.usdPerMillion, base);
-    return {
-      above: tier.above, usdPerMillion: tier.usdPerMillion && readRates(at, tier.usdPerMillion),
-      ...optional('inputMultiplierE9', readOptional(at, 'inputMultiplier', tier.inputMultiplier)),
-      ...optional('outputMultiplierE9', readOptional(at, 'outputMultiplier', tier.outputMultiplier)),
-    };
-  });
+  return [...tiers]
+    .sort((a, b) => a.above - b.above)
+    .map((tier): ContextTier => {
+      const at = { fields, path: `${path}: contextTiers above ${tier.above}` };
+      const hasMultiplier = tier.inputMultiplier !== undefined || tier.outputMultiplier !== undefined;
+      fields.expect(
+        (tier.usdPerMillion !== undefined) !== hasMultiplier,
+        `${at.path}: a context tier has usdPerMillion, or inputMultiplier and outputMultiplier`,
+      );
+      expectClasses(at, tier.usdPerMillion, base);
+      return {
+        above: tier.above,
+        usdPerMillion: tier.usdPerMillion && readRates(at, tier.usdPerMillion),
+        ...optional('inputMultiplierE9', readOptional(at, 'inputMultiplier', tier.inputMultiplier)),
+        ...optional('outputMultiplierE9', readOptional(at, 'outputMultiplier', tier.outputMultiplier)),
+      };
+    });
 }
 
 /** The schema holds the classes of the price itself; those of tiers would make its rules too costly. */
@@ -173,7 +219,8 @@ function expectClasses({ fields, path }: Place, own: StatedRates | undefined, ba
   if (!own || !base) return;
   const missing = CLASSES.filter((name) => name !== 'reasoning' && base[name] !== undefined && own[name] === undefined);
   fields.expect(
-    missing.length === 0, `${path}: usdPerMillion lacks ${quoteNames(missing)}, which the price itself has`,
+    missing.length === 0,
+    `${path}: usdPerMillion lacks ${quoteNames(missing)}, which the price itself has`,
   );
 }
 
@@ -181,6 +228,7 @@ function expectClasses({ fields, path }: Place, own: StatedRates | undefined, ba
 function expectSteps({ fields, path }: Place, own: readonly ContextTier[], base: readonly ContextTier[]): void {
   const missing = base.map(({ above }) => above).filter((step) => !own.some(({ above }) => above === step));
   fields.expect(
-    missing.length === 0, `${path}: contextTiers lacks the steps ${missing.join(', ')}, which the price itself has`,
+    missing.length === 0,
+    `${path}: contextTiers lacks the steps ${missing.join(', ')}, which the price itself has`,
   );
 }

@@ -17,22 +17,30 @@ export type SecretLookup = Pick<Resources, 'secrets' | 'unreadable'>;
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 
 /** Looks a channel's credential up in the Secrets of its namespace. */
-export function findCredential({
-  secrets, unreadable,
-}: SecretLookup, namespace: string, { auth }: ModelRouteChannel): ChannelCredential {
+export function findCredential(
+  { secrets, unreadable }: SecretLookup,
+  namespace: string,
+  { auth }: ModelRouteChannel,
+): ChannelCredential {
   const ref = auth?.secretRef;
   if (!ref) return { found: true };
   const id = { namespace, name: ref.name };
   const secret = findSecret(secrets, id);
   const problem = unreadable?.get(namespacedName(id));
-  if (!secret) return notFound('SecretNotFound', problem === undefined
-    ? `the Secret "${ref.name}" does not exist in ${namespace}.`
-    : `the Secret "${ref.name}" cannot be read: ${problem}.`);
+  if (!secret)
+    return notFound(
+      'SecretNotFound',
+      problem === undefined
+        ? `the Secret "${ref.name}" does not exist in ${namespace}.`
+        : `the Secret "${ref.name}" cannot be read: ${problem}.`,
+    );
   return auth.type === 'AwsSigV4' ? findAccessKey(ref.name, secret.data) : readEntry(auth.type, ref, secret.data);
 }
 
 function readEntry(
-  type: 'ApiKey' | 'GoogleOAuth' | 'AzureEntra', ref: { name: string; key: string }, data: ReadonlyMap<string, string>,
+  type: 'ApiKey' | 'GoogleOAuth' | 'AzureEntra',
+  ref: { name: string; key: string },
+  data: ReadonlyMap<string, string>,
 ): ChannelCredential {
   // editors and `echo` end a file with a line break, which no provider's key has
   const value = data.get(ref.key)?.replace(/\r?\n$/, '');
@@ -40,8 +48,11 @@ function readEntry(
   if (value === '') return notFound('SecretInvalid', `the entry "${ref.key}" of the Secret "${ref.name}" is empty.`);
   if (type === 'GoogleOAuth') return checkServiceAccount(ref, value);
   if (!HEADER_VALUE.test(value))
-    return notFound('SecretInvalid', `the entry "${ref.key}" of the Secret "${ref.name}" has spaces, line breaks or ` +
-      `characters that no header can carry.`);
+    return notFound(
+      'SecretInvalid',
+      `the entry "${ref.key}" of the Secret "${ref.name}" has spaces, line breaks or ` +
+        `characters that no header can carry.`,
+    );
   return { found: true, value };
 }
 
@@ -55,8 +66,10 @@ function findAccessKey(name: string, data: ReadonlyMap<string, string>): Channel
     if (value === undefined || value === '')
       return notFound('SecretInvalid', `the Secret "${name}" has no entry "${entry}", or it is empty.`);
     if (!HEADER_VALUE.test(value))
-      return notFound('SecretInvalid', `the entry "${entry}" of the Secret "${name}" has spaces or other characters ` +
-        `that no access key has.`);
+      return notFound(
+        'SecretInvalid',
+        `the entry "${entry}" of the Secret "${name}" has spaces or other characters ` + `that no access key has.`,
+      );
   }
   return { found: true, value: JSON.stringify(Object.fromEntries(entries)) };
 }
@@ -67,8 +80,11 @@ function checkServiceAccount({ name, key }: { name: string; key: string }, value
   const account = parseJson(value);
   const missing = SERVICE_ACCOUNT_MEMBERS.filter((member) => typeof account?.[member] !== 'string');
   if (missing.length === 0) return { found: true, value };
-  return notFound('SecretInvalid', `the entry "${key}" of the Secret "${name}" is not the JSON file of a Google ` +
-    `service account: ${missing.join(', ')} missing.`);
+  return notFound(
+    'SecretInvalid',
+    `the entry "${key}" of the Secret "${name}" is not the JSON file of a Google ` +
+      `service account: ${missing.join(', ')} missing.`,
+  );
 }
 
 function parseJson(text: string): Readonly<Record<string, unknown>> | undefined {
@@ -90,9 +106,11 @@ export function secretsNamedBy({ metadata, spec }: ModelRoute, { secrets, unread
 }
 
 /** True if a Group's allowedNamespaces admits a namespace. */
-export function admitsNamespace({
-  metadata, spec,
-}: Group, namespace: string, namespaces: ReadonlyMap<string, Labels>): boolean {
+export function admitsNamespace(
+  { metadata, spec }: Group,
+  namespace: string,
+  namespaces: ReadonlyMap<string, Labels>,
+): boolean {
   const { from, selector } = spec.allowedNamespaces;
   if (from === 'All') return true;
   if (from === 'Same') return namespace === metadata.namespace;

@@ -6,8 +6,10 @@ import type { Labels } from '../store/resources.ts';
 
 /** True if labels match a selector; an empty selector matches everything. */
 export function matchesSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: Labels): boolean {
-  return Object.entries(matchLabels).every(([key, value]) => labelOf(labels, key) === value)
-    && matchExpressions.every((expression) => matchesExpression(expression, labels));
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labelOf(labels, key) === value) &&
+    matchExpressions.every((expression) => matchesExpression(expression, labels))
+  );
 }
 
 type Operator = LabelSelectorMatchExpression['operator'];

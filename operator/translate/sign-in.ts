@@ -4,7 +4,9 @@ import { Platform } from '#snapshot/snapshot.gen.ts';
 import type { Channel, SignIn } from '#snapshot/snapshot.gen.ts';
 
 const PLATFORMS = {
-  Direct: Platform.UNSPECIFIED, AzureDeployments: Platform.AZURE_DEPLOYMENTS, BedrockInvoke: Platform.BEDROCK_INVOKE,
+  Direct: Platform.UNSPECIFIED,
+  AzureDeployments: Platform.AZURE_DEPLOYMENTS,
+  BedrockInvoke: Platform.BEDROCK_INVOKE,
   VertexPublisher: Platform.VERTEX_PUBLISHER,
 } as const;
 /** The latest dated version of Azure's API that is not a preview. */
@@ -14,22 +16,24 @@ type Translated = Pick<Channel, 'apiKey' | 'platform' | 'apiVersion' | 'signIn' 
 
 /** `credential` is that of the channel's Secret; undefined if the channel names none. */
 export function translateSignIn(
-  { auth, platform = 'Direct', apiVersion }: ModelRouteChannel, credential: string | undefined,
+  { auth, platform = 'Direct', apiVersion }: ModelRouteChannel,
+  credential: string | undefined,
 ): Translated {
   return {
-    ...auth?.type === 'ApiKey' ? apiKeyOf(auth, credential) : { apiKey: undefined },
-    ...platform !== 'Direct' && { platform: PLATFORMS[platform] },
-    ...platform === 'AzureDeployments' && { apiVersion: apiVersion ?? AZURE_API_VERSION },
-    ...auth && auth.type !== 'ApiKey' && { signIn: signInOf(auth, { platform, credential }) },
+    ...(auth?.type === 'ApiKey' ? apiKeyOf(auth, credential) : { apiKey: undefined }),
+    ...(platform !== 'Direct' && { platform: PLATFORMS[platform] }),
+    ...(platform === 'AzureDeployments' && { apiVersion: apiVersion ?? AZURE_API_VERSION }),
+    ...(auth && auth.type !== 'ApiKey' && { signIn: signInOf(auth, { platform, credential }) }),
   };
 }
 
 function apiKeyOf(
-  { header }: ModelRouteChannelAuth, credential: string | undefined,
+  { header }: ModelRouteChannelAuth,
+  credential: string | undefined,
 ): Pick<Channel, 'apiKey' | 'keyHeader'> {
   return {
     apiKey: credential === undefined ? undefined : { value: credential },
-    ...header && { keyHeader: header.toLowerCase() },
+    ...(header && { keyHeader: header.toLowerCase() }),
   };
 }
 
@@ -38,9 +42,7 @@ interface SignInContext {
   readonly credential: string | undefined;
 }
 
-function signInOf(
-  auth: ModelRouteChannelAuth, { platform, credential }: SignInContext,
-): SignIn {
+function signInOf(auth: ModelRouteChannelAuth, { platform, credential }: SignInContext): SignIn {
   return { credential: credential === undefined ? undefined : { value: credential }, way: wayOf(auth, platform) };
 }
 
@@ -50,7 +52,8 @@ function wayOf({ type, aws, azure }: ModelRouteChannelAuth, platform: SignInCont
 }
 
 function wayOfAzure(
-  azure: ModelRouteChannelAuth['azure'] = {}, platform: SignInContext['platform'] = 'Direct',
+  azure: ModelRouteChannelAuth['azure'] = {},
+  platform: SignInContext['platform'] = 'Direct',
 ): SignIn['way'] {
   const { tenantId = '', clientId = '', scope = azureScope(platform), authority = '' } = azure;
   return { $case: 'azure', value: { tenantId, clientId, scope, authority: authority.replace(/\/$/, '') } };
@@ -58,5 +61,6 @@ function wayOfAzure(
 
 function azureScope(platform: SignInContext['platform']): string {
   return platform === 'AzureDeployments'
-    ? 'https://cognitiveservices.azure.com/.default' : 'https://ai.azure.com/.default';
+    ? 'https://cognitiveservices.azure.com/.default'
+    : 'https://ai.azure.com/.default';
 }

@@ -61,42 +61,72 @@ export function gatherTenant(namespace: string, resources: Resources, options: G
   const malformed: readonly MalformedObject[] = resources.malformed?.get(namespace) ?? NONE;
   const { gatewayNamespace, nowMs } = options;
   const source = apiKeys.length > 0 ? apiKeys : accounts;
-  return gatheredTenants(source, [apiKeys, accounts, secrets, malformed, gatewayNamespace], () => {
-    const isOurs = ({ spec }: ApiKey | Account): boolean => spec.gatewayNamespace === gatewayNamespace;
-    const foreign = [...apiKeys, ...accounts].filter((object) => !isOurs(object));
-    const keys = apiKeys.filter(isOurs).sort(compareName).map((apiKey) =>
-      gatherKey(apiKey, secrets.get(secretNameOf(apiKey)), nowMs));
-    return {
-      namespace,
-      keys,
-      hashes: keys.flatMap(({ hashes }) => hashes),
-      accounts: accounts.filter(isOurs).sort(compareName),
-      malformedAccounts: new Set(malformed.filter(({ kind, gatewayNamespace: gateway }) =>
-        kind === 'Account' && gateway === gatewayNamespace).map(nameOf)),
-      foreignAccounts: new Set(accounts.filter((account) => !isOurs(account)).map(nameOf)),
-      otherGateways: new Set(foreign.map(({ spec }) => spec.gatewayNamespace)),
-      fromMs: nowMs,
-      untilMs: earliest(keys.map(({ untilMs }) => untilMs), nowMs),
-    };
-  }, holdsAt(nowMs));
+  return gatheredTenants(
+    source,
+    [apiKeys, accounts, secrets, malformed, gatewayNamespace],
+    () => {
+      const isOurs = ({ spec }: ApiKey | Account): boolean => spec.gatewayNamespace === gatewayNamespace;
+      const foreign = [...apiKeys, ...accounts].filter((object) => !isOurs(object));
+      const keys = apiKeys
+        .filter(isOurs)
+        .sort(compareName)
+        .map((apiKey) => gatherKey(apiKey, secrets.get(secretNameOf(apiKey)), nowMs));
+      return {
+        namespace,
+        keys,
+        hashes: keys.flatMap(({ hashes }) => hashes),
+        accounts: accounts.filter(isOurs).sort(compareName),
+        malformedAccounts: new Set(
+          malformed
+            .filter(({ kind, gatewayNamespace: gateway }) => kind === 'Account' && gateway === gatewayNamespace)
+            .map(nameOf),
+        ),
+        foreignAccounts: new Set(accounts.filter((account) => !isOurs(account)).map(nameOf)),
+        otherGateways: new Set(foreign.map(({ spec }) => spec.gatewayNamespace)),
+        fromMs: nowMs,
+        untilMs: earliest(
+          keys.map(({ untilMs }) => untilMs),
+          nowMs,
+        ),
+      };
+    },
+    holdsAt(nowMs),
+  );
 }
 
 function gatherKey(apiKey: ApiKey, secret: SecretObject | undefined, nowMs: number): TimedKey {
-  return gatheredKeys(apiKey, [secret], () => {
-    const material = readKeyMaterial(apiKey, secret, nowMs);
-    const previous = material.state === 'Present' ? material.previous : [];
-    return {
-      metadata: apiKey.metadata, apiKey, account: accountIdOf(apiKey), material, hashes: hashesOf(material),
-      fromMs: nowMs, untilMs: earliest(previous.map(({ notAfterMs }) => notAfterMs), nowMs),
-    };
-  }, holdsAt(nowMs));
+  return gatheredKeys(
+    apiKey,
+    [secret],
+    () => {
+      const material = readKeyMaterial(apiKey, secret, nowMs);
+      const previous = material.state === 'Present' ? material.previous : [];
+      return {
+        metadata: apiKey.metadata,
+        apiKey,
+        account: accountIdOf(apiKey),
+        material,
+        hashes: hashesOf(material),
+        fromMs: nowMs,
+        untilMs: earliest(
+          previous.map(({ notAfterMs }) => notAfterMs),
+          nowMs,
+        ),
+      };
+    },
+    holdsAt(nowMs),
+  );
 }
 
 /** Decides between keys that claim the same hash. Counts the hashes first: one is hardly ever claimed twice. */
 export function findKeyConflicts(tenants: readonly GatheredTenant[]): Conflicts<GatheredKey> {
   const claims = tenants.flatMap(({ hashes }) => hashes);
   if (new Set(claims).size === claims.length) return NO_CONFLICTS;
-  return findConflicts(tenants.flatMap(({ keys }) => keys), ({ hashes }) => hashes, isPreviousHash);
+  return findConflicts(
+    tenants.flatMap(({ keys }) => keys),
+    ({ hashes }) => hashes,
+    isPreviousHash,
+  );
 }
 
 /** What a namespace contributes to the snapshot and to the statuses, sorted by name. */
@@ -135,7 +165,10 @@ function translateObjects(tenant: GatheredTenant, context: TenantContext): Trans
     foreignAccounts: tenant.foreignAccounts,
   };
   const keys = tenant.keys.map((key) => translateKey(key, keyContext));
-  const byGroup = Map.groupBy(keys.filter(({ findings }) => !findings.refused), ({ group }) => group);
+  const byGroup = Map.groupBy(
+    keys.filter(({ findings }) => !findings.refused),
+    ({ group }) => group,
+  );
   const expirations = tenant.keys.map(({ apiKey }) => Date.parse(apiKey.spec.expirationTime ?? ''));
   return freezeDeep({
     keys: keys.flatMap(({ message }) => message ?? []),
@@ -150,7 +183,7 @@ function translateObjects(tenant: GatheredTenant, context: TenantContext): Trans
 
 /** The first of these moments that is to come; Infinity if none is. */
 function earliest(moments: readonly number[], nowMs: number): number {
-  return moments.reduce((first, ms) => ms > nowMs && ms < first ? ms : first, Number.POSITIVE_INFINITY);
+  return moments.reduce((first, ms) => (ms > nowMs && ms < first ? ms : first), Number.POSITIVE_INFINITY);
 }
 
 function holdsAt(nowMs: number): (result: Timed) => boolean {

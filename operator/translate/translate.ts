@@ -20,7 +20,12 @@ import { memoize } from './memoize.ts';
 import { findDifferingLimits } from './model-limits.ts';
 import { channelIdsOf, costCatalogsOf, translateRoute } from './model-route.ts';
 import {
-  claimedModels, countsAlways, nextPriceChange, pricedChannels, pricesInForce, translateCatalog,
+  claimedModels,
+  countsAlways,
+  nextPriceChange,
+  pricedChannels,
+  pricesInForce,
+  translateCatalog,
 } from './price-catalog.ts';
 import { findKeyConflicts, translateTenant } from './tenant.ts';
 
@@ -45,12 +50,13 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   const modelConflicts = findConflicts(inForce, claimedModels, countsAlways);
   const costCatalogs = new Set(input.routes.flatMap(costCatalogsOf));
   const channels = new Set(input.routes.flatMap(channelIdsOf));
-  const catalogs = inForce.map((catalog) => translateCatalog(
-    catalog, {
-      lost: modelConflicts.get(catalog), isCost: costCatalogs.has(catalog.metadata.name),
+  const catalogs = inForce.map((catalog) =>
+    translateCatalog(catalog, {
+      lost: modelConflicts.get(catalog),
+      isCost: costCatalogs.has(catalog.metadata.name),
       unknownChannels: pricedChannels(catalog).filter((channel) => !channels.has(channel)),
-    },
-  ));
+    }),
+  );
   const prices = catalogs.flatMap(({ message }) => (message ? pricesOf(message) : []));
   const priced = new Map(prices.map(({ name, quotaType }) => [name, quotaType]));
 
@@ -58,12 +64,14 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   const { sealingKeys = [] } = options;
   const accepted = new Set(catalogs.filter(({ message }) => message).map(({ findings }) => findings.name));
   const routes = input.routes.map((route) =>
-    translateRoute(route, { lookup: resources, priced, catalogs: accepted, differingLimits, sealingKeys }));
+    translateRoute(route, { lookup: resources, priced, catalogs: accepted, differingLimits, sealingKeys }),
+  );
   const refusedGroups = namesOf(input, 'Group');
   const groups = translateGroups(input.groups, {
     accepted: input.routes.filter((_, index) => routes[index]?.message),
     refused: new Set([
-      ...routes.filter(({ message }) => !message).map(({ findings }) => findings.name), ...namesOf(input, 'ModelRoute'),
+      ...routes.filter(({ message }) => !message).map(({ findings }) => findings.name),
+      ...namesOf(input, 'ModelRoute'),
     ]),
     refusedGroups,
   });
@@ -78,7 +86,12 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
   const tenants = input.tenants.map((tenant) => translateTenant(tenant, tenantContext));
 
   return assemble({
-    catalogs, routes, groups, tenants, priced, leftOut: [...input.misplaced, ...input.malformed],
+    catalogs,
+    routes,
+    groups,
+    tenants,
+    priced,
+    leftOut: [...input.misplaced, ...input.malformed],
     nextPriceChangeMs: nextPriceChange(input.catalogs, options.nowMs),
   });
 }
@@ -87,10 +100,13 @@ const indexed = memoize<Resources['groups'], GroupIndex>();
 
 /** The same index as long as no group differs, because each namespace's translation depends on it. */
 function indexGroups(
-  source: Resources['groups'], groups: readonly TranslatedGroup[], refused: ReadonlySet<string>,
+  source: Resources['groups'],
+  groups: readonly TranslatedGroup[],
+  refused: ReadonlySet<string>,
 ): GroupIndex {
   return indexed(source, [groups.length, ...groups, ...refused], () => ({
-    refused, byName: new Map(groups.map((group) => [group.findings.name, group])),
+    refused,
+    byName: new Map(groups.map((group) => [group.findings.name, group])),
   }));
 }
 

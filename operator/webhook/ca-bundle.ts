@@ -38,9 +38,7 @@ const FIELD_MANAGER = 'model-gateway-webhook';
 const LOOK_MS = 5_000;
 
 /** Starts at once, but writes nothing before `trust` is called. */
-export function manageCaBundle({
-  client, name, clock, meter, log, leading,
-}: CaBundleOptions): CaBundleManager {
+export function manageCaBundle({ client, name, clock, meter, log, leading }: CaBundleOptions): CaBundleManager {
   let wanted: string | undefined;
   let live: Configuration | undefined;
   let writing: Promise<void> | undefined;
@@ -50,11 +48,17 @@ export function manageCaBundle({
   async function write(configuration: Configuration, caBundle: string): Promise<void> {
     const webhooks = configuration.webhooks?.map((each) => ({ name: each.name, clientConfig: { caBundle } }));
     await client.request({
-      method: 'PATCH', path: `${PATH}/${name}?fieldManager=${FIELD_MANAGER}&force=true`, contentType: APPLY_PATCH,
-      body: { apiVersion:
-        'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration', metadata: { name }, webhooks },
+      method: 'PATCH',
+      path: `${PATH}/${name}?fieldManager=${FIELD_MANAGER}&force=true`,
+      contentType: APPLY_PATCH,
+      body: {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'MutatingWebhookConfiguration',
+        metadata: { name },
+        webhooks,
+      },
     });
-    log.info({ name }, 'the webhook\'s CA bundle was updated');
+    log.info({ name }, "the webhook's CA bundle was updated");
   }
 
   function look(): void {
@@ -65,8 +69,11 @@ export function manageCaBundle({
     if (live.webhooks?.every(({ clientConfig }) => clientConfig?.caBundle === wanted) ?? true) return;
     writing = write(live, wanted)
       .catch((error: unknown) =>
-        log.warn({ name }, `the webhook's CA bundle cannot be updated: ${explainKubeError(error)}`))
-      .finally(() => { writing = undefined; });
+        log.warn({ name }, `the webhook's CA bundle cannot be updated: ${explainKubeError(error)}`),
+      )
+      .finally(() => {
+        writing = undefined;
+      });
   }
 
   const become = (configuration: Configuration | undefined): void => {
@@ -74,10 +81,18 @@ export function manageCaBundle({
     look();
   };
   const watch = startListWatch({
-    client, clock, meter, log, collection: {
-      resource: 'mutatingwebhookconfigurations', path: PATH, fieldSelector: `metadata.name=${name}`,
+    client,
+    clock,
+    meter,
+    log,
+    collection: {
+      resource: 'mutatingwebhookconfigurations',
+      path: PATH,
+      fieldSelector: `metadata.name=${name}`,
     },
-    onReplace: (all) => become(all[0]), onApplied: become, onDeleted: () => become(undefined),
+    onReplace: (all) => become(all[0]),
+    onApplied: become,
+    onDeleted: () => become(undefined),
   });
   return {
     trust(authorities) {

@@ -40,13 +40,18 @@ export function inject(pod: Pod, plan: InjectionPlan): Injection {
 
 /** Ports and names of the pod that conflict with the sidecar's. */
 function portAndNameConflicts({ metadata, spec }: Pod, { port, adminPort }: Overrides): string[] {
-  const all = [...spec.initContainers ?? [], ...spec.containers];
+  const all = [...(spec.initContainers ?? []), ...spec.containers];
   const others = all.filter(({ name }) => name !== SIDECAR_CONTAINER);
-  const problems = others.flatMap(({
-    name, ports,
-  }) => [port, adminPort].flatMap((wanted) => ports?.some(({ containerPort }) => containerPort === wanted)
-    ? [`the container ${name} has the port ${wanted}, which the sidecar listens on; choose another one with the ` +
-      `annotation ${OVERRIDE_PREFIX}${wanted === port ? '' : 'admin-'}port`] : []));
+  const problems = others.flatMap(({ name, ports }) =>
+    [port, adminPort].flatMap((wanted) =>
+      ports?.some(({ containerPort }) => containerPort === wanted)
+        ? [
+            `the container ${name} has the port ${wanted}, which the sidecar listens on; choose another one with the ` +
+              `annotation ${OVERRIDE_PREFIX}${wanted === port ? '' : 'admin-'}port`,
+          ]
+        : [],
+    ),
+  );
   if (spec.containers.some(({ name }) => name === SIDECAR_CONTAINER))
     problems.push(`a container has the sidecar's name ${SIDECAR_CONTAINER}`);
   if (metadata?.annotations?.[INJECTED_ANNOTATION] !== undefined) return problems;
@@ -73,12 +78,19 @@ function injected(pod: Pod, plan: InjectionPlan, overrides: Overrides): Pod {
       ...spec,
       // keep the fields that the API server has filled in meanwhile
       initContainers: [
-        ...rest.slice(0, at), { ...initContainers[known], ...sidecar(plan, overrides) }, ...rest.slice(at).map(served),
+        ...rest.slice(0, at),
+        { ...initContainers[known], ...sidecar(plan, overrides) },
+        ...rest.slice(at).map(served),
       ],
       containers: containers.map(served),
-      volumes: withVolume(volumes, { name: KEY_VOLUME, secret: {
-        secretName: plan.secret.name, defaultMode: KEY_MODE, items: [{ key: plan.secret.entry, path: KEY_FILE }],
-      } }),
+      volumes: withVolume(volumes, {
+        name: KEY_VOLUME,
+        secret: {
+          secretName: plan.secret.name,
+          defaultMode: KEY_MODE,
+          items: [{ key: plan.secret.entry, path: KEY_FILE }],
+        },
+      }),
     },
   };
 }
@@ -86,7 +98,7 @@ function injected(pod: Pod, plan: InjectionPlan, overrides: Overrides): Pod {
 /** Replaces the volume of the same name, or appends it. */
 function withVolume(volumes: readonly Volume[], volume: Volume): readonly Volume[] {
   return volumes.some(({ name }) => name === volume.name)
-    ? volumes.map((each) => each.name === volume.name ? volume : each)
+    ? volumes.map((each) => (each.name === volume.name ? volume : each))
     : [...volumes, volume];
 }
 
@@ -95,10 +107,11 @@ function withVolume(volumes: readonly Volume[], volume: Volume): readonly Volume
  * of its own, its key is not touched.
  */
 function withAddress(container: Container, port: number): Container {
-  const env = [...container.env ?? []];
-  for (const [address, key, url] of [[
-    'OPENAI_BASE_URL', 'OPENAI_API_KEY', `http://127.0.0.1:${port}/v1`,
-  ], ['ANTHROPIC_BASE_URL', 'ANTHROPIC_API_KEY', `http://127.0.0.1:${port}`]] as const) {
+  const env = [...(container.env ?? [])];
+  for (const [address, key, url] of [
+    ['OPENAI_BASE_URL', 'OPENAI_API_KEY', `http://127.0.0.1:${port}/v1`],
+    ['ANTHROPIC_BASE_URL', 'ANTHROPIC_API_KEY', `http://127.0.0.1:${port}`],
+  ] as const) {
     const own = env.find(({ name }) => name === address);
     if (!own) env.push({ name: address, value: url });
     if ((!own || own.value === url) && !env.some(({ name }) => name === key)) env.push({ name: key, value: NO_KEY });
@@ -108,13 +121,21 @@ function withAddress(container: Container, port: number): Container {
 
 function sidecar({ settings, authorities }: InjectionPlan, overrides: Overrides): Container {
   const { image, imagePullPolicy, securityContext } = settings;
-  const probe = (path: string, periodSeconds: number, failureThreshold: number): object => ({ httpGet: {
-    path, port: overrides.adminPort, scheme: 'HTTP',
-  }, periodSeconds, failureThreshold, timeoutSeconds: 5, successThreshold: 1 });
+  const probe = (path: string, periodSeconds: number, failureThreshold: number): object => ({
+    httpGet: {
+      path,
+      port: overrides.adminPort,
+      scheme: 'HTTP',
+    },
+    periodSeconds,
+    failureThreshold,
+    timeoutSeconds: 5,
+    successThreshold: 1,
+  });
   return {
     name: SIDECAR_CONTAINER,
     image,
-    ...imagePullPolicy === undefined ? {} : { imagePullPolicy },
+    ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
     restartPolicy: 'Always',
     args: ['dataplane', '--sidecar'],
     env: environment(settings, authorities, overrides),
@@ -129,11 +150,14 @@ function sidecar({ settings, authorities }: InjectionPlan, overrides: Overrides)
   };
 }
 
-function environment({ fleet, logLevel, ipv6, env }: SidecarSettings, authorities:
-  | string | undefined, overrides: Overrides): EnvVar[] {
+function environment(
+  { fleet, logLevel, ipv6, env }: SidecarSettings,
+  authorities: string | undefined,
+  overrides: Overrides,
+): EnvVar[] {
   return [
     { name: 'MGW_FLEET', value: fleet },
-    ...authorities === undefined ? [] : [{ name: 'MGW_FLEET_CA', value: authorities }],
+    ...(authorities === undefined ? [] : [{ name: 'MGW_FLEET_CA', value: authorities }]),
     { name: 'MGW_KEY_FILE', value: `${KEY_FOLDER}/${KEY_FILE}` },
     { name: 'MGW_LISTEN', value: `127.0.0.1:${overrides.port}` },
     // on all addresses, because the kubelet's probes and Prometheus come from outside of the pod
@@ -146,7 +170,7 @@ function environment({ fleet, logLevel, ipv6, env }: SidecarSettings, authoritie
 function resources(common: SidecarSettings['resources'], { requests, limits }: Overrides): object {
   const merged = (name: string, own: object): object => {
     const given = common[name];
-    const all = { ...isJsonObject(given) ? given : {}, ...own };
+    const all = { ...(isJsonObject(given) ? given : {}), ...own };
     return Object.keys(all).length === 0 ? {} : { [name]: all };
   };
   return { ...common, ...merged('requests', requests), ...merged('limits', limits) };

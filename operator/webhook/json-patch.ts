@@ -14,7 +14,8 @@ export function jsonPatch(before: unknown, after: unknown, path = ''): PatchOper
     return before.flatMap((entry: unknown, index) => jsonPatch(entry, after[index], `${path}/${index}`));
   if (isJsonObject(before) && isJsonObject(after)) {
     return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) =>
-      member(before[name], after[name], `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`));
+      member(before[name], after[name], `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`),
+    );
   }
   return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ op: 'replace', path, value: after }];
 }

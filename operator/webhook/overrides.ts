@@ -31,29 +31,48 @@ const RULES: Readonly<Record<string, { readonly holds: (text: string) => boolean
 
 /** Annotations with other prefixes are ignored. */
 export function readOverrides(annotations: StringMap): OverridesResult {
-  const given = new Map(Object.entries(annotations).flatMap(([name, text]) =>
-    name.startsWith(OVERRIDE_PREFIX) ? [[name.slice(OVERRIDE_PREFIX.length), text] as const] : []));
+  const given = new Map(
+    Object.entries(annotations).flatMap(([name, text]) =>
+      name.startsWith(OVERRIDE_PREFIX) ? [[name.slice(OVERRIDE_PREFIX.length), text] as const] : [],
+    ),
+  );
   const problems = [...given].flatMap(([name, text]) => {
     // an annotation may be named like a property of every object, such as constructor
     const rule = Object.hasOwn(RULES, name) ? RULES[name] : undefined;
-    if (!rule) return [`there is no annotation ${OVERRIDE_PREFIX}${name}; there are ${Object.keys(RULES).map((known) =>
-      `${OVERRIDE_PREFIX}${known}`).join(', ')}`];
+    if (!rule)
+      return [
+        `there is no annotation ${OVERRIDE_PREFIX}${name}; there are ${Object.keys(RULES)
+          .map((known) => `${OVERRIDE_PREFIX}${known}`)
+          .join(', ')}`,
+      ];
     return rule.holds(text) ? [] : [`the annotation ${OVERRIDE_PREFIX}${name} ${rule.words}`];
   });
   const port = Number(given.get('port') ?? DEFAULT_PORT);
   const adminPort = Number(given.get('admin-port') ?? DEFAULT_ADMIN_PORT);
-  if (port === adminPort) problems.push(`${OVERRIDE_PREFIX}port and ${OVERRIDE_PREFIX}admin-port must differ; they ` +
-    `are ${DEFAULT_PORT} and ${DEFAULT_ADMIN_PORT} by default`);
+  if (port === adminPort)
+    problems.push(
+      `${OVERRIDE_PREFIX}port and ${OVERRIDE_PREFIX}admin-port must differ; they ` +
+        `are ${DEFAULT_PORT} and ${DEFAULT_ADMIN_PORT} by default`,
+    );
   if (problems.length > 0) return { problems };
-  return { overrides: { port, adminPort, logLevel:
-    given.get('log-level'), requests: quantities(given, 'request'), limits: quantities(given, 'limit') } };
+  return {
+    overrides: {
+      port,
+      adminPort,
+      logLevel: given.get('log-level'),
+      requests: quantities(given, 'request'),
+      limits: quantities(given, 'limit'),
+    },
+  };
 }
 
 function quantities(given: ReadonlyMap<string, string>, of: 'request' | 'limit'): StringMap {
-  return Object.fromEntries(['cpu', 'memory'].flatMap((resource) => {
-    const text = given.get(`${resource}-${of}`);
-    return text === undefined ? [] : [[resource, text] as const];
-  }));
+  return Object.fromEntries(
+    ['cpu', 'memory'].flatMap((resource) => {
+      const text = given.get(`${resource}-${of}`);
+      return text === undefined ? [] : [[resource, text] as const];
+    }),
+  );
 }
 
 function isPort(text: string): boolean {

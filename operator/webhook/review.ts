@@ -46,14 +46,19 @@ export async function review({ namespace, pod }: ReviewRequest, context: ReviewC
   if (unsupported !== undefined)
     return { outcome: 'skipped', warnings: [`no Model Gateway sidecar was injected: ${unsupported}`] };
   const name = pod.metadata.annotations?.[API_KEY_ANNOTATION];
-  if (name === undefined) return denied(
-    `the label ${INJECT_LABEL} asks for a sidecar, and no annotation ${API_KEY_ANNOTATION} says whose key it uses. ` +
-    `Add it with the name of an ApiKey of this namespace, or remove the label.`);
+  if (name === undefined)
+    return denied(
+      `the label ${INJECT_LABEL} asks for a sidecar, and no annotation ${API_KEY_ANNOTATION} says whose key it uses. ` +
+        `Add it with the name of an ApiKey of this namespace, or remove the label.`,
+    );
   if (!NAME.test(name))
     return denied(`the annotation ${API_KEY_ANNOTATION} must be the name of an ApiKey of this namespace.`);
   const apiKey = await context.findApiKey(namespace, name);
-  if (!apiKey) return denied(`there is no ApiKey ${name} in the namespace ${namespace}. Create it first: a ` +
-    `Deployment or Job tries again by itself.`);
+  if (!apiKey)
+    return denied(
+      `there is no ApiKey ${name} in the namespace ${namespace}. Create it first: a ` +
+        `Deployment or Job tries again by itself.`,
+    );
   return reviewWith(pod, apiKey, context);
 }
 
@@ -77,9 +82,9 @@ const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 /** Why this kind of pod cannot have a sidecar. */
 function whyUnsupported({ metadata, spec }: Pod): string | undefined {
   if (metadata?.annotations?.[MIRROR_ANNOTATION] !== undefined)
-    return 'the pod only mirrors a static one, which runs as its node\'s file says';
+    return "the pod only mirrors a static one, which runs as its node's file says";
   if (spec.hostNetwork)
-    return 'the pod uses its node\'s network, where every process of the node could call with its key';
+    return "the pod uses its node's network, where every process of the node could call with its key";
   if (spec.os?.name === 'windows') return 'there is none for Windows';
   return undefined;
 }
@@ -98,14 +103,19 @@ export function parseReview(body: unknown): ReviewRequest | { readonly uid: stri
   if (apiVersion !== 'admission.k8s.io/v1' || kind !== 'AdmissionReview' || !isJsonObject(request)) return undefined;
   const { uid, namespace, operation, object } = request;
   if (typeof uid !== 'string') return undefined;
-  return operation === 'CREATE' && typeof namespace === 'string' && NAME.test(namespace) &&
-    isPod(object) ? { uid, namespace, pod: object } : { uid };
+  return operation === 'CREATE' && typeof namespace === 'string' && NAME.test(namespace) && isPod(object)
+    ? { uid, namespace, pod: object }
+    : { uid };
 }
 
 /** Only distinguishes a pod from other kinds, because the API server has validated it. */
 function isPod(object: unknown): object is Pod {
-  return isJsonObject(object) && object['kind'] === 'Pod' && isJsonObject(object['spec']) &&
-    Array.isArray(object['spec']['containers']);
+  return (
+    isJsonObject(object) &&
+    object['kind'] === 'Pod' &&
+    isJsonObject(object['spec']) &&
+    Array.isArray(object['spec']['containers'])
+  );
 }
 
 /** Formats the AdmissionReview response. */
@@ -116,9 +126,9 @@ export function formatReview(uid: string, { outcome, patch, warnings = [], messa
     response: {
       uid,
       allowed: outcome !== 'denied',
-      ...patch ? { patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') } : {},
-      ...warnings.length > 0 ? { warnings } : {},
-      ...outcome === 'denied' ? { status: { code: 403, reason: 'Forbidden', message } } : {},
+      ...(patch ? { patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') } : {}),
+      ...(warnings.length > 0 ? { warnings } : {}),
+      ...(outcome === 'denied' ? { status: { code: 403, reason: 'Forbidden', message } } : {}),
     },
   };
 }

@@ -47,17 +47,27 @@ const REQUEST_MS = 10_000;
 export async function startWebhookServer(options: WebhookServerOptions): Promise<WebhookServer> {
   const { listen, certificates, log } = options;
   const secured = ({ certificate, key }: { readonly certificate: string; readonly key: string }) =>
-    ({ cert: certificate, key, minVersion: 'TLSv1.2' } as const);
+    ({ cert: certificate, key, minVersion: 'TLSv1.2' }) as const;
   const budget: BodyBudget = { bytes: MAX_HELD_BYTES };
-  const server = createServer({
-    ...secured(certificates.current()), requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS,
-  }, (request, response) => {
-    answer(options, request, budget).catch((error: unknown): Answer => {
-      options.meter.add('modelgateway_operator_injections_total', { outcome: 'failed' }, 1);
-      log.warn({ err: error }, 'a pod could not be reviewed; the webhook\'s failure policy decides');
-      return { status: 500, body: 'the ApiKey could not be read; the operator\'s log says why\n' };
-    }).then((page) => send(response, page), () => response.destroy());
-  });
+  const server = createServer(
+    {
+      ...secured(certificates.current()),
+      requestTimeout: REQUEST_MS,
+      headersTimeout: REQUEST_MS,
+    },
+    (request, response) => {
+      answer(options, request, budget)
+        .catch((error: unknown): Answer => {
+          options.meter.add('modelgateway_operator_injections_total', { outcome: 'failed' }, 1);
+          log.warn({ err: error }, "a pod could not be reviewed; the webhook's failure policy decides");
+          return { status: 500, body: "the ApiKey could not be read; the operator's log says why\n" };
+        })
+        .then(
+          (page) => send(response, page),
+          () => response.destroy(),
+        );
+    },
+  );
   const unlisten = certificates.onChange((material) => server.setSecureContext(secured(material)));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -71,7 +81,9 @@ export async function startWebhookServer(options: WebhookServerOptions): Promise
     port: typeof address === 'object' && address ? address.port : listen.port,
     async stop() {
       unlisten();
-      const closed = new Promise<void>((resolve) => { server.close(() => resolve()); });
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
       server.closeIdleConnections();
       const forceClose = setTimeout(() => server.closeAllConnections(), REQUEST_MS).unref();
       await closed;
@@ -90,9 +102,11 @@ interface BodyBudget {
   bytes: number;
 }
 
-async function answer({
-  context, meter, log,
-}: WebhookServerOptions, request: IncomingMessage, budget: BodyBudget): Promise<Answer> {
+async function answer(
+  { context, meter, log }: WebhookServerOptions,
+  request: IncomingMessage,
+  budget: BodyBudget,
+): Promise<Answer> {
   if (request.url?.split('?', 1)[0] !== INJECT_PATH) return { status: 404, body: 'not found\n' };
   if (request.method !== 'POST') return { status: 405, body: 'only POST\n' };
   const body = await readBody(request, budget);
@@ -137,8 +151,9 @@ async function readBody(request: IncomingMessage, budget: BodyBudget): Promise<B
 
 function send(response: ServerResponse, { status, body }: Answer): void {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  response.writeHead(status, { 'content-type': typeof body === 'string'
-    ? 'text/plain; charset=utf-8'
-    : 'application/json', 'content-length': Buffer.byteLength(text) });
+  response.writeHead(status, {
+    'content-type': typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json',
+    'content-length': Buffer.byteLength(text),
+  });
   response.end(text);
 }

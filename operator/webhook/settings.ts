@@ -30,8 +30,13 @@ export const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 
 const RESOURCES = { requests: { cpu: '10m', memory: '96Mi' }, limits: { memory: '256Mi' } };
 /** As the restricted Pod Security Standard requires, whatever the pod's own context is. */
 const SECURITY_CONTEXT = {
-  allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] },
-  runAsNonRoot: true, runAsUser: 65532, runAsGroup: 65532, seccompProfile: { type: 'RuntimeDefault' },
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+  runAsNonRoot: true,
+  runAsUser: 65532,
+  runAsGroup: 65532,
+  seccompProfile: { type: 'RuntimeDefault' },
 };
 const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
 
@@ -42,13 +47,18 @@ interface Rule {
 
 /** The rule for each setting. */
 const RULES: Readonly<Record<keyof SidecarSettings, Rule>> = {
-  image: { holds: (value) => typeof value === 'string' &&
-    /^\S+$/.test(value), words: 'the name of the gateway\'s image' },
-  imagePullPolicy: {
-    holds: (value) => PULL_POLICIES.includes(String(value)), words: `one of ${PULL_POLICIES.join(', ')}`,
+  image: {
+    holds: (value) => typeof value === 'string' && /^\S+$/.test(value),
+    words: "the name of the gateway's image",
   },
-  fleet: { holds: (value) => typeof value === 'string' && URL.canParse(value) &&
-    value.startsWith('https://'), words: 'an https URL' },
+  imagePullPolicy: {
+    holds: (value) => PULL_POLICIES.includes(String(value)),
+    words: `one of ${PULL_POLICIES.join(', ')}`,
+  },
+  fleet: {
+    holds: (value) => typeof value === 'string' && URL.canParse(value) && value.startsWith('https://'),
+    words: 'an https URL',
+  },
   logLevel: { holds: (value) => LOG_LEVELS.includes(String(value)), words: `one of ${LOG_LEVELS.join(', ')}` },
   ipv6: { holds: (value) => typeof value === 'boolean', words: 'true or false' },
   resources: { holds: isJsonObject, words: 'an object, as in a pod' },
@@ -64,9 +74,16 @@ export function parseSidecarSettings(text: string, defaults: { readonly fleet: s
       throw new SettingsFault(`there is no setting ${name}; there are ${Object.keys(RULES).join(', ')}`);
     if (!RULES[name].holds(value)) throw new SettingsFault(`${name} must be ${RULES[name].words}`);
   }
-  if (given['image'] === undefined) throw new SettingsFault('image must be there: the name of the gateway\'s image');
-  const settings: unknown = { logLevel:
-    'warn', ipv6: false, resources: RESOURCES, securityContext: SECURITY_CONTEXT, env: [], ...defaults, ...given };
+  if (given['image'] === undefined) throw new SettingsFault("image must be there: the name of the gateway's image");
+  const settings: unknown = {
+    logLevel: 'warn',
+    ipv6: false,
+    resources: RESOURCES,
+    securityContext: SECURITY_CONTEXT,
+    env: [],
+    ...defaults,
+    ...given,
+  };
   return asSettings(settings);
 }
 
@@ -77,8 +94,9 @@ function asSettings(settings: unknown): SidecarSettings {
 }
 
 function isSettings(value: unknown): value is SidecarSettings {
-  return isJsonObject(value) &&
-    Object.entries(value).every(([name, each]) => isSetting(name) && RULES[name].holds(each));
+  return (
+    isJsonObject(value) && Object.entries(value).every(([name, each]) => isSetting(name) && RULES[name].holds(each))
+  );
 }
 
 function isSetting(name: string): name is keyof SidecarSettings {

@@ -59,7 +59,9 @@ export class Acknowledgements {
     this.#cache = cache;
   }
 
-  get connected(): number { return this.#proxies.size; }
+  get connected(): number {
+    return this.#proxies.size;
+  }
 
   get remote(): number {
     let connected = 0;
@@ -73,9 +75,8 @@ export class Acknowledgements {
         const id = objectId(typeUrl, name);
         if (id === undefined) continue;
         this.#touched.add(id);
-        if (this.#cache.get(
-          typeUrl, name,
-        )) this.#publications.set(id, { atMs: nowMs, lastAnswerMs: nowMs, convergedMs: undefined });
+        if (this.#cache.get(typeUrl, name))
+          this.#publications.set(id, { atMs: nowMs, lastAnswerMs: nowMs, convergedMs: undefined });
         else this.#publications.delete(id);
       }
     }
@@ -161,7 +162,7 @@ export class Acknowledgements {
   /** What the leader is sent about an object. */
   digest(id: string): ObjectDigest {
     const version = this.#resource(id)?.version ?? '';
-    return { id, version, ...version === '' ? { waiting: 0, rejected: [] } : this.#count(id) };
+    return { id, version, ...(version === '' ? { waiting: 0, rejected: [] } : this.#count(id)) };
   }
 
   /** All objects that are published. */

@@ -51,9 +51,11 @@ export function createTokenReviewer({ post, audience, nowMs }: TokenReviewerOpti
 
   async function review(token: string): Promise<Identity | AuthenticationRefusal> {
     try {
-      const answer = await post(
-        PATH, { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token, audiences: [audience] } },
-      );
+      const answer = await post(PATH, {
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: 'TokenReview',
+        spec: { token, audiences: [audience] },
+      });
       return readReview(answer, audience);
     } catch {
       // the error's message is not used: it may quote the request's body with the token
@@ -91,13 +93,14 @@ export function readReview(answer: unknown, audience: string): Identity | Authen
   const username = field(user, 'username');
   const [, namespace, serviceAccount] = (typeof username === 'string' && USER.exec(username)) || [];
   if (namespace === undefined || serviceAccount === undefined)
-    return { refused: 'Unauthenticated', message: 'the token is not a ServiceAccount\'s' };
+    return { refused: 'Unauthenticated', message: "the token is not a ServiceAccount's" };
   return { namespace, serviceAccount, podName: strings(field(field(user, 'extra'), POD_NAME))[0] };
 }
 
 function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null &&
-    Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? Reflect.get(value, name)
+    : undefined;
 }
 
 function strings(value: unknown): readonly string[] {

@@ -5,9 +5,18 @@
 import 'reflect-metadata'; // @peculiar/x509 needs this polyfill loaded before it
 import { randomBytes, webcrypto, X509Certificate } from 'node:crypto';
 import {
-  AuthorityKeyIdentifierExtension, BasicConstraintsExtension, ExtendedKeyUsage, ExtendedKeyUsageExtension,
-  KeyUsageFlags, KeyUsagesExtension, Name, PemConverter, SubjectAlternativeNameExtension, SubjectKeyIdentifierExtension,
-  X509CertificateGenerator, X509Certificate as ParsedCertificate,
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  Name,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509CertificateGenerator,
+  X509Certificate as ParsedCertificate,
 } from '@peculiar/x509';
 
 /** As PEM; the key in PKCS #8. */
@@ -51,7 +60,9 @@ export async function createAuthority(nowMs: number, lifetimeMs: number, purpose
 
 /** Issues a certificate for a server of these DNS names; the first one is its subject. */
 export async function issueServing(
-  authority: KeyPair, dnsNames: readonly string[], validity: Validity,
+  authority: KeyPair,
+  dnsNames: readonly string[],
+  validity: Validity,
 ): Promise<KeyPair> {
   const keys = await generateKeys();
   const issuer = new ParsedCertificate(authority.certificate);
@@ -83,7 +94,7 @@ export function validityOf(pem: string): Validity {
 /** The DNS names for which a certificate is issued. */
 export function dnsNamesOf(pem: string): string[] {
   const names = (new X509Certificate(pem).subjectAltName ?? '').split(', ');
-  return names.flatMap((name) => name.startsWith('DNS:') ? [name.slice('DNS:'.length)] : []);
+  return names.flatMap((name) => (name.startsWith('DNS:') ? [name.slice('DNS:'.length)] : []));
 }
 
 function datesOf({ fromMs, untilMs }: Validity): { notBefore: Date; notAfter: Date } {
@@ -104,7 +115,7 @@ function authorityKeyId(issuer: ParsedCertificate): AuthorityKeyIdentifierExtens
 /** 127 random bits, as a positive number in hexadecimal digits. */
 function serialNumber(): string {
   const bytes = randomBytes(16);
-  bytes.writeUInt8(bytes.readUInt8(0) & 0x7f | 0x40, 0);
+  bytes.writeUInt8((bytes.readUInt8(0) & 0x7f) | 0x40, 0);
   return bytes.toString('hex');
 }
 

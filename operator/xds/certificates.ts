@@ -96,7 +96,7 @@ export async function manageCertificates(options: CertificateOptions): Promise<M
   async function renewed(before: StoredCertificates | undefined): Promise<StoredCertificates | undefined> {
     const next = await renew(before, { serverNames, nowMs: nowMs(), of, lifetimes });
     if (!next) return before;
-    return await store.store(next, before) ? next : store.load();
+    return (await store.store(next, before)) ? next : store.load();
   }
 
   async function look(): Promise<void> {
@@ -119,13 +119,15 @@ export async function manageCertificates(options: CertificateOptions): Promise<M
     if (stopped) return Promise.resolve();
     cancel();
     let failed = false;
-    looking ??= look().catch((error: unknown) => {
-      failed = true;
-      log.error({ err: error, of }, 'the certificates cannot be read or renewed; retrying');
-    }).finally(() => {
-      looking = undefined;
-      if (!stopped) cancel = after(failed || !inUse ? RETRY_MS : LOOK_MS, () => void lookAgain());
-    });
+    looking ??= look()
+      .catch((error: unknown) => {
+        failed = true;
+        log.error({ err: error, of }, 'the certificates cannot be read or renewed; retrying');
+      })
+      .finally(() => {
+        looking = undefined;
+        if (!stopped) cancel = after(failed || !inUse ? RETRY_MS : LOOK_MS, () => void lookAgain());
+      });
     return looking;
   }
 
@@ -150,12 +152,17 @@ function materialOf(stored: StoredCertificates, nowMs: number): ServingMaterial 
 }
 
 /** The current, the next and the previous authority. */
-function authoritiesOf({
-  caCertificate, nextCaCertificate, previousCaCertificate,
-}: StoredCertificates, nowMs: number): string {
-  const previous = previousCaCertificate !== undefined &&
-    validityOf(previousCaCertificate).untilMs > nowMs ? previousCaCertificate : undefined;
-  return [caCertificate, nextCaCertificate, previous].filter((pem) => pem !== undefined).map((pem) => `${pem.trim()}\n`)
+function authoritiesOf(
+  { caCertificate, nextCaCertificate, previousCaCertificate }: StoredCertificates,
+  nowMs: number,
+): string {
+  const previous =
+    previousCaCertificate !== undefined && validityOf(previousCaCertificate).untilMs > nowMs
+      ? previousCaCertificate
+      : undefined;
+  return [caCertificate, nextCaCertificate, previous]
+    .filter((pem) => pem !== undefined)
+    .map((pem) => `${pem.trim()}\n`)
     .join('');
 }
 
@@ -167,34 +174,46 @@ interface Naming {
 }
 
 /** Returns what should be stored instead; undefined if nothing is due. */
-export async function renew(stored:
-  | StoredCertificates | undefined, naming: Naming): Promise<StoredCertificates | undefined> {
+export async function renew(
+  stored: StoredCertificates | undefined,
+  naming: Naming,
+): Promise<StoredCertificates | undefined> {
   const { nowMs, of, lifetimes = LIFETIMES } = naming;
   if (!stored) return signedBy(await createAuthority(nowMs, lifetimes.caMs, of), naming);
   const { caCertificate, caKey, nextCaCertificate, nextCaKey } = stored;
   // every client has had time to read the next authority
-  if (nextCaCertificate !== undefined && nextCaKey !== undefined && (nowMs >= validityOf(nextCaCertificate).fromMs +
-    lifetimes.overlapMs || validityOf(caCertificate).untilMs <= nowMs)) {
-    return { ...await signedBy({ certificate: nextCaCertificate, key: nextCaKey }, naming), previousCaCertificate:
-      caCertificate };
+  if (
+    nextCaCertificate !== undefined &&
+    nextCaKey !== undefined &&
+    (nowMs >= validityOf(nextCaCertificate).fromMs + lifetimes.overlapMs || validityOf(caCertificate).untilMs <= nowMs)
+  ) {
+    return {
+      ...(await signedBy({ certificate: nextCaCertificate, key: nextCaKey }, naming)),
+      previousCaCertificate: caCertificate,
+    };
   }
   if (nextCaCertificate === undefined && due(caCertificate, nowMs)) {
     const next = await createAuthority(nowMs, lifetimes.caMs, of);
     return { ...stored, nextCaCertificate: next.certificate, nextCaKey: next.key };
   }
   return servingDue(stored, naming)
-    ? { ...stored, ...await signedBy({ certificate: caCertificate, key: caKey }, naming) }
+    ? { ...stored, ...(await signedBy({ certificate: caCertificate, key: caKey }, naming)) }
     : undefined;
 }
 
-async function signedBy(authority: KeyPair, {
-  serverNames, nowMs, lifetimes = LIFETIMES,
-}: Naming): Promise<StoredCertificates> {
+async function signedBy(
+  authority: KeyPair,
+  { serverNames, nowMs, lifetimes = LIFETIMES }: Naming,
+): Promise<StoredCertificates> {
   // a certificate must not outlive its authority
   const untilMs = Math.min(nowMs + lifetimes.servingMs, validityOf(authority.certificate).untilMs);
   const made = await issueServing(authority, serverNames, { fromMs: nowMs, untilMs });
-  return { caCertificate:
-    authority.certificate, caKey: authority.key, servingCertificate: made.certificate, servingKey: made.key };
+  return {
+    caCertificate: authority.certificate,
+    caKey: authority.key,
+    servingCertificate: made.certificate,
+    servingKey: made.key,
+  };
 }
 
 function servingDue({ servingCertificate }: StoredCertificates, { serverNames, nowMs }: Naming): boolean {
@@ -205,5 +224,5 @@ function servingDue({ servingCertificate }: StoredCertificates, { serverNames, n
 /** True after two thirds of a certificate's lifetime. */
 function due(pem: string, nowMs: number): boolean {
   const { fromMs, untilMs } = validityOf(pem);
-  return nowMs >= fromMs + (untilMs - fromMs) * 2 / 3;
+  return nowMs >= fromMs + ((untilMs - fromMs) * 2) / 3;
 }

@@ -18,8 +18,7 @@ interface DigestStreamOptions {
   readonly acknowledgements: Acknowledgements;
   /** Undefined: plaintext without a token. */
   readonly secure:
-    | { readonly tls: CertificateSource; readonly token: () => Promise<string>; readonly serverName: string }
-    | undefined;
+    { readonly tls: CertificateSource; readonly token: () => Promise<string>; readonly serverName: string } | undefined;
   readonly log: Pick<Logger, 'warn'>;
 }
 
@@ -28,8 +27,13 @@ const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2_000;
 /** The most channels whose refusals wait for a leader; proxies repeat the others. */
 const MAX_REFUSALS = 1_000;
-const CHANNEL = { 'grpc.enable_channelz': 0, 'grpc.keepalive_time_ms':
-  10_000, 'grpc.keepalive_timeout_ms': 5_000, 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_http_proxy': 0 };
+const CHANNEL = {
+  'grpc.enable_channelz': 0,
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 5_000,
+  'grpc.use_local_subchannel_pool': 1,
+  'grpc.enable_http_proxy': 0,
+};
 
 export class DigestStream {
   readonly #options: DigestStreamOptions;
@@ -78,14 +82,20 @@ export class DigestStream {
     if (secure) metadata.set('authorization', `Bearer ${await secure.token()}`);
     if (this.#stopped) return;
     // the leader's address is its pod's, whereas its certificate names its service
-    const named =
-      secure ? { 'grpc.ssl_target_name_override': secure.serverName, 'grpc.default_authority': secure.serverName } : {};
-    const trust =
-      secure ? credentials.createSsl(Buffer.from(secure.tls.current().authorities)) : credentials.createInsecure();
+    const named = secure
+      ? { 'grpc.ssl_target_name_override': secure.serverName, 'grpc.default_authority': secure.serverName }
+      : {};
+    const trust = secure
+      ? credentials.createSsl(Buffer.from(secure.tls.current().authorities))
+      : credentials.createInsecure();
     this.#client = new Client(address, trust, { ...CHANNEL, ...named });
     const { path, requestSerialize, responseDeserialize } = SHARE_ACKNOWLEDGEMENTS;
     const call: ClientWritableStream<AcknowledgementDigest> = this.#client.makeClientStreamRequest(
-      path, requestSerialize, responseDeserialize, metadata, (error) => this.#lost(call, error),
+      path,
+      requestSerialize,
+      responseDeserialize,
+      metadata,
+      (error) => this.#lost(call, error),
     );
     this.#call = call;
     call.on('error', () => undefined); // the callback gets the error too
@@ -104,9 +114,13 @@ export class DigestStream {
   #lost(call: unknown, error: unknown): void {
     if (this.#stopped || call !== this.#call) return;
     this.#hangUp();
-    this.#options.log.warn({
-      leader: this.#options.address, err: error,
-    }, 'the state of this replica\'s proxies cannot be reported to the leader; retrying');
+    this.#options.log.warn(
+      {
+        leader: this.#options.address,
+        err: error,
+      },
+      "the state of this replica's proxies cannot be reported to the leader; retrying",
+    );
     this.#retry = setTimeout(() => this.#connect(), this.#retryMs * (0.5 + Math.random()));
     this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
   }

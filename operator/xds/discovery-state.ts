@@ -37,9 +37,11 @@ export interface DiscoveryStats {
 const ENVOY = 'type.googleapis.com/envoy.';
 const ORDER: TypeOrder = {
   parentsFirst: [
-    `${ENVOY}extensions.transport_sockets.tls.v3.Secret`, `${ENVOY}config.cluster.v3.Cluster`,
+    `${ENVOY}extensions.transport_sockets.tls.v3.Secret`,
+    `${ENVOY}config.cluster.v3.Cluster`,
     `${ENVOY}config.endpoint.v3.ClusterLoadAssignment`,
-    `${ENVOY}config.listener.v3.Listener`, `${ENVOY}config.route.v3.RouteConfiguration`,
+    `${ENVOY}config.listener.v3.Listener`,
+    `${ENVOY}config.route.v3.RouteConfiguration`,
     ...RESOURCE_TYPES.map(({ typeUrl }) => typeUrl),
   ],
   revoking: [typeUrlOf('keys')],
@@ -101,15 +103,25 @@ export class DiscoveryState {
   publishResources(typeUrl: string, resources: readonly RawResource[]): void {
     const wanted = new Map(resources.map(({ name, value }) => [name, value]));
     const names = new Set([...this.#cache.all(typeUrl).keys(), ...wanted.keys()]);
-    this.#publish([{
-      typeUrl, names: [...names].filter((name) => this.#cache.set(typeUrl, name, wanted.get(name))), urgent: new Set(),
-    }]);
+    this.#publish([
+      {
+        typeUrl,
+        names: [...names].filter((name) => this.#cache.set(typeUrl, name, wanted.get(name))),
+        urgent: new Set(),
+      },
+    ]);
   }
 
   figures(): DiscoveryStats {
     const { connected, remote } = this.acknowledgements;
-    return { connectedProxies: connected, remoteProxies: remote, resources: this.#cache.size, snapshotBytes:
-      this.#cache.bytes, pushesTotal: this.#pushes, rejectionsTotal: this.#rejections };
+    return {
+      connectedProxies: connected,
+      remoteProxies: remote,
+      resources: this.#cache.size,
+      snapshotBytes: this.#cache.bytes,
+      pushesTotal: this.#pushes,
+      rejectionsTotal: this.#rejections,
+    };
   }
 
   #publish(changes: readonly ResourceChanges[]): void {
@@ -123,7 +135,7 @@ export class DiscoveryState {
   connect({ identity, peer }: Peer, writer: DiscoveryWriter): ClientStream {
     const session = new DiscoverySession(this.#cache, ORDER);
     const flush = this.#flusher(session, writer);
-    const label = `${peer}#${this.#streams += 1}`;
+    const label = `${peer}#${(this.#streams += 1)}`;
     // before the first publish there is nothing to compare with, and everything that a proxy has would seem removed
     const early: DeltaDiscoveryRequest[] = [];
     let proxy: string | undefined;
@@ -181,9 +193,16 @@ export class DiscoveryState {
     const nowMs = performance.now();
     this.#onAcknowledged?.(nowMs - settled.sent.atMs);
     this.#rejections += settled.faults.size;
-    for (const [name, message] of settled.faults) this.#log.warn({
-      proxy, typeUrl: settled.typeUrl, name, message,
-    }, 'a proxy refuses a resource and keeps the previous version');
+    for (const [name, message] of settled.faults)
+      this.#log.warn(
+        {
+          proxy,
+          typeUrl: settled.typeUrl,
+          name,
+          message,
+        },
+        'a proxy refuses a resource and keeps the previous version',
+      );
     this.acknowledgements.settled(proxy, session, settled, nowMs);
     // other clients are served too, but have none of the gateway's objects
     if (session.caughtUp && session.subscription(CHECKPOINT_TYPE)) this.acknowledgements.joined(proxy, session, nowMs);

@@ -62,20 +62,20 @@ export interface DistributionOptions {
 
 export type DistributionSecurity =
   | {
-    readonly insecure: false;
-    readonly authenticate: Authenticate;
-    /** Rotated by manageCertificates (certificates.ts). */
-    readonly tls: CertificateSource;
-    /** Returns the token with which this replica authenticates to the leader; called for each connection. */
-    readonly token: () => Promise<string>;
-    /** The name in this service's certificates. */
-    readonly serverName: string;
-    /**
-     * ServiceAccounts that may get the configuration, or send acknowledgements of other replicas; absent: any of the
-     * namespace.
-     */
-    readonly serviceAccounts?: { readonly proxies?: readonly string[]; readonly operators?: readonly string[] };
-  }
+      readonly insecure: false;
+      readonly authenticate: Authenticate;
+      /** Rotated by manageCertificates (certificates.ts). */
+      readonly tls: CertificateSource;
+      /** Returns the token with which this replica authenticates to the leader; called for each connection. */
+      readonly token: () => Promise<string>;
+      /** The name in this service's certificates. */
+      readonly serverName: string;
+      /**
+       * ServiceAccounts that may get the configuration, or send acknowledgements of other replicas; absent: any of the
+       * namespace.
+       */
+      readonly serviceAccounts?: { readonly proxies?: readonly string[]; readonly operators?: readonly string[] };
+    }
   /** Neither TLS nor tokens: for tests, and for a single machine whose loopback is trusted. */
   | { readonly insecure: true };
 
@@ -86,13 +86,16 @@ export async function startDistribution(options: DistributionOptions): Promise<D
   const replica = randomUUID();
   let leader: string | undefined;
   const server = await startServer({
-    listen: options.listen, log,
-    ...options.keepaliveMs === undefined ? {} : { keepaliveMs: options.keepaliveMs },
+    listen: options.listen,
+    log,
+    ...(options.keepaliveMs === undefined ? {} : { keepaliveMs: options.keepaliveMs }),
     tls: security.insecure ? undefined : security.tls,
     admission: security.insecure ? undefined : { ...security, namespace: gatewayNamespace },
     handlers: {
       connect: (caller, writer) => fleet.connect(caller, writer),
-      refusals: ({ refusals }) => { for (const refusal of refusals) fleet.refused(refusal); },
+      refusals: ({ refusals }) => {
+        for (const refusal of refusals) fleet.refused(refusal);
+      },
       replica: () => fleet.acceptReplica(),
     },
   });
@@ -106,10 +109,16 @@ export async function startDistribution(options: DistributionOptions): Promise<D
       if (address === leader) return;
       leader = address;
       fleet.digests?.stop();
-      fleet.digests = address === undefined ? undefined : new DigestStream({
-        address, replica, acknowledgements:
-          fleet.acknowledgements, log, secure: security.insecure ? undefined : security,
-      });
+      fleet.digests =
+        address === undefined
+          ? undefined
+          : new DigestStream({
+              address,
+              replica,
+              acknowledgements: fleet.acknowledgements,
+              log,
+              secure: security.insecure ? undefined : security,
+            });
     },
     figures: () => fleet.figures(),
     port: server.port,

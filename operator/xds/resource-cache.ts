@@ -36,7 +36,9 @@ export class ResourceCache {
   }
 
   /** The size of all resources together. */
-  get bytes(): number { return this.#bytes; }
+  get bytes(): number {
+    return this.#bytes;
+  }
 
   get size(): number {
     let size = 0;
@@ -63,7 +65,7 @@ export class ResourceCache {
 
   #typeOf(typeUrl: string): Map<string, CachedResource> {
     let type = this.#types.get(typeUrl);
-    if (!type) this.#types.set(typeUrl, type = new Map());
+    if (!type) this.#types.set(typeUrl, (type = new Map()));
     return type;
   }
 }

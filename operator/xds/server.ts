@@ -96,28 +96,42 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const admit = (metadata: Metadata, role: Role): Promise<Identity | undefined> =>
     admitted(metadata, role, options.admission);
   const ends = new Set<() => void>();
-  server.addService({ DeltaAggregatedResources: DELTA_AGGREGATED_RESOURCES }, {
-    DeltaAggregatedResources(call: ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>) {
-      guard(call);
-      admit(call.metadata, 'proxies').then((identity) =>
-        serve(call, identity, { handlers, ends }), (error: unknown) => refuse(call, error, log));
+  server.addService(
+    { DeltaAggregatedResources: DELTA_AGGREGATED_RESOURCES },
+    {
+      DeltaAggregatedResources(call: ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>) {
+        guard(call);
+        admit(call.metadata, 'proxies').then(
+          (identity) => serve(call, identity, { handlers, ends }),
+          (error: unknown) => refuse(call, error, log),
+        );
+      },
     },
-  });
-  server.addService({ ReportRefusals: REPORT_REFUSALS, ShareAcknowledgements: SHARE_ACKNOWLEDGEMENTS }, {
-    ReportRefusals(call: ServerUnaryCall<RefusalReport, RefusalReceipt>, done: sendUnaryData<RefusalReceipt>) {
-      admit(call.metadata, 'proxies').then(() => {
-        handlers.refusals(call.request);
-        done(null, {});
-      }, (error: unknown) => done(statusOf(error, call.getPeer(), log)));
+  );
+  server.addService(
+    { ReportRefusals: REPORT_REFUSALS, ShareAcknowledgements: SHARE_ACKNOWLEDGEMENTS },
+    {
+      ReportRefusals(call: ServerUnaryCall<RefusalReport, RefusalReceipt>, done: sendUnaryData<RefusalReceipt>) {
+        admit(call.metadata, 'proxies').then(
+          () => {
+            handlers.refusals(call.request);
+            done(null, {});
+          },
+          (error: unknown) => done(statusOf(error, call.getPeer(), log)),
+        );
+      },
+      ShareAcknowledgements(
+        call: ServerReadableStream<AcknowledgementDigest, DigestReceipt>,
+        done: sendUnaryData<DigestReceipt>,
+      ) {
+        guard(call);
+        admit(call.metadata, 'operators').then(
+          () => listen(call, done, { handlers, ends }),
+          (error: unknown) => done(statusOf(error, call.getPeer(), log)),
+        );
+      },
     },
-    ShareAcknowledgements(
-      call: ServerReadableStream<AcknowledgementDigest, DigestReceipt>, done: sendUnaryData<DigestReceipt>,
-    ) {
-      guard(call);
-      admit(call.metadata, 'operators').then(() =>
-        listen(call, done, { handlers, ends }), (error: unknown) => done(statusOf(error, call.getPeer(), log)));
-    },
-  });
+  );
   const port = await bind(server, options);
   return {
     port,
@@ -139,14 +153,20 @@ interface Serving {
   readonly ends: Set<() => void>;
 }
 
-function serve(call: ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>, identity:
-  | Identity | undefined, { handlers, ends }: Serving): void {
+function serve(
+  call: ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>,
+  identity: Identity | undefined,
+  { handlers, ends }: Serving,
+): void {
   if (call.cancelled) return;
   let open = true;
-  const stream = handlers.connect({ identity, peer: call.getPeer() }, {
-    write: (response) => !open || call.write(response),
-    refuse: (message) => call.emit('error', { code: status.INVALID_ARGUMENT, details: message }),
-  });
+  const stream = handlers.connect(
+    { identity, peer: call.getPeer() },
+    {
+      write: (response) => !open || call.write(response),
+      refuse: (message) => call.emit('error', { code: status.INVALID_ARGUMENT, details: message }),
+    },
+  );
   const close = (): void => {
     if (!open) return;
     open = false;
@@ -158,8 +178,12 @@ function serve(call: ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryRes
     call.emit('error', { code: status.UNAVAILABLE, details: 'this replica stops' });
   };
   ends.add(end);
-  call.on('data', (request: DeltaDiscoveryRequest) => { if (open) stream.receive(request); });
-  call.on('drain', () => { if (open) stream.drained(); });
+  call.on('data', (request: DeltaDiscoveryRequest) => {
+    if (open) stream.receive(request);
+  });
+  call.on('drain', () => {
+    if (open) stream.drained();
+  });
   call.on('end', () => {
     close();
     call.end();
@@ -167,9 +191,11 @@ function serve(call: ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryRes
   for (const event of ['cancelled', 'error', 'close']) call.on(event, close);
 }
 
-function listen(call: ServerReadableStream<AcknowledgementDigest, DigestReceipt>, done: sendUnaryData<DigestReceipt>, {
-  handlers, ends,
-}: Serving): void {
+function listen(
+  call: ServerReadableStream<AcknowledgementDigest, DigestReceipt>,
+  done: sendUnaryData<DigestReceipt>,
+  { handlers, ends }: Serving,
+): void {
   if (call.cancelled) return;
   const replica = handlers.replica();
   let open = true;
@@ -184,7 +210,9 @@ function listen(call: ServerReadableStream<AcknowledgementDigest, DigestReceipt>
     done({ code: status.UNAVAILABLE, details: 'this replica stops' });
   };
   ends.add(end);
-  call.on('data', (digest: AcknowledgementDigest) => { if (open) replica.heard(digest); });
+  call.on('data', (digest: AcknowledgementDigest) => {
+    if (open) replica.heard(digest);
+  });
   call.on('end', () => {
     if (open) done(null, {});
     close();
@@ -198,7 +226,9 @@ function guard(call: { on(event: 'error', listener: () => void): unknown }): voi
 }
 
 function refuse(
-  call: ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>, error: unknown, log: ServerOptions['log'],
+  call: ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>,
+  error: unknown,
+  log: ServerOptions['log'],
 ): void {
   if (!call.cancelled) call.emit('error', statusOf(error, call.getPeer(), log));
 }
@@ -213,20 +243,28 @@ function statusOf(error: unknown, peer: string, log: ServerOptions['log']): { co
 }
 
 /** The caller's identity; rejects with a Refusal. */
-async function admitted(metadata: Metadata, role: Role, admission:
-  | AccessPolicy | undefined): Promise<Identity | undefined> {
+async function admitted(
+  metadata: Metadata,
+  role: Role,
+  admission: AccessPolicy | undefined,
+): Promise<Identity | undefined> {
   if (!admission) return undefined;
   const token = tokenOf(metadata);
   const answer = await admission.authenticate(token);
   if ('refused' in answer)
     throw new Refusal(answer.refused === 'Unavailable' ? status.UNAVAILABLE : status.UNAUTHENTICATED, answer.message);
-  if (answer.namespace !== admission.namespace) throw new Refusal(
-    status.PERMISSION_DENIED, `only the namespace ${admission.namespace} is served, not ${answer.namespace}`,
-  );
+  if (answer.namespace !== admission.namespace)
+    throw new Refusal(
+      status.PERMISSION_DENIED,
+      `only the namespace ${admission.namespace} is served, not ${answer.namespace}`,
+    );
   const names = admission.serviceAccounts?.[role];
-  if (names && !names.includes(answer.serviceAccount)) throw new Refusal(status.PERMISSION_DENIED,
-    `the ServiceAccount ${answer.serviceAccount} may not do this; the operator's flag --xds-${role} names those ` +
-    `that may`);
+  if (names && !names.includes(answer.serviceAccount))
+    throw new Refusal(
+      status.PERMISSION_DENIED,
+      `the ServiceAccount ${answer.serviceAccount} may not do this; the operator's flag --xds-${role} names those ` +
+        `that may`,
+    );
   return answer;
 }
 
@@ -242,7 +280,7 @@ function bind(server: Server, { listen: { host, port }, tls }: ServerOptions): P
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const credentials = tls ? credentialsOf(tls) : ServerCredentials.createInsecure();
   return new Promise((resolve, reject) => {
-    server.bindAsync(address, credentials, (error, bound) => error ? reject(error) : resolve(bound));
+    server.bindAsync(address, credentials, (error, bound) => (error ? reject(error) : resolve(bound)));
   });
 }
 

@@ -44,7 +44,9 @@ export class DiscoverySession {
   }
 
   /** True if the client has acknowledged a complete configuration at least once. */
-  get caughtUp(): boolean { return this.#caughtUp; }
+  get caughtUp(): boolean {
+    return this.#caughtUp;
+  }
 
   subscription(typeUrl: string): Subscription | undefined {
     return this.#subscriptions.get(typeUrl);
@@ -78,8 +80,13 @@ export class DiscoverySession {
   /** Returns the next response; undefined if nothing can be sent now. */
   next(nowMs: number): DeltaDiscoveryResponse | undefined {
     const all = this.#ordered();
-    return this.#nextOf(all, 'urgent', nowMs) ?? this.#nextOf(all, 'upserts', nowMs)
-      ?? this.#nextOf(all.toReversed(), 'removals', nowMs) ?? this.#owed(all, nowMs) ?? this.#closing(nowMs);
+    return (
+      this.#nextOf(all, 'urgent', nowMs) ??
+      this.#nextOf(all, 'upserts', nowMs) ??
+      this.#nextOf(all.toReversed(), 'removals', nowMs) ??
+      this.#owed(all, nowMs) ??
+      this.#closing(nowMs)
+    );
   }
 
   /** Ends a batch: the next responses of a type wait for acknowledgements of these. */
@@ -119,10 +126,16 @@ export class DiscoverySession {
     return true;
   }
 
-  #send(subscription: Subscription, {
-    resources, removed, versions, atMs,
-  }: { resources: readonly Uint8Array[]; removed: readonly string[] } & SentResponse): DeltaDiscoveryResponse {
-    const nonce = String(this.#nonce += 1);
+  #send(
+    subscription: Subscription,
+    {
+      resources,
+      removed,
+      versions,
+      atMs,
+    }: { resources: readonly Uint8Array[]; removed: readonly string[] } & SentResponse,
+  ): DeltaDiscoveryResponse {
+    const nonce = String((this.#nonce += 1));
     subscription.sent(nonce, { versions, atMs });
     if (subscription.typeUrl === this.#order.last) this.#turn.clear();
     return { systemVersionInfo: '', typeUrl: subscription.typeUrl, nonce, resources, removedResources: removed };

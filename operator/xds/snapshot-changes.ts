@@ -5,7 +5,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Checkpoint } from '#snapshot/fleet.gen.ts';
 import {
-  CHECKPOINT_NAME, CHECKPOINT_TYPE, encodeObject, resourceName, SetDigest, typeUrlOf,
+  CHECKPOINT_NAME,
+  CHECKPOINT_TYPE,
+  encodeObject,
+  resourceName,
+  SetDigest,
+  typeUrlOf,
 } from '#snapshot/resources.ts';
 import type { SnapshotField } from '#snapshot/resources.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
@@ -33,12 +38,18 @@ export function createSnapshotChanges(cache: ResourceCache): (snapshot: Snapshot
   const keys = tracker('keys', { tightens: tightensKey, revokes: true }, tracked);
   return (snapshot) => {
     const changes = [
-      catalogs(snapshot.catalogs), routes(snapshot.routes), groups(snapshot.groups), accounts(snapshot.accounts),
+      catalogs(snapshot.catalogs),
+      routes(snapshot.routes),
+      groups(snapshot.groups),
+      accounts(snapshot.accounts),
       keys(snapshot.keys),
     ];
     const { count, text } = tracked.digest;
-    const changed =
-      cache.set(CHECKPOINT_TYPE, CHECKPOINT_NAME, Checkpoint.encode({ resources: count, digest: text }).finish());
+    const changed = cache.set(
+      CHECKPOINT_TYPE,
+      CHECKPOINT_NAME,
+      Checkpoint.encode({ resources: count, digest: text }).finish(),
+    );
     return [...changes, { typeUrl: CHECKPOINT_TYPE, names: changed ? [CHECKPOINT_NAME] : [], urgent: new Set() }];
   };
 }
@@ -50,9 +61,11 @@ interface Tracked {
 }
 
 /** Tracks the objects of one kind. */
-function tracker<F extends SnapshotField>(field: F, restrictions: Restrictions<Snapshot[F][number]>, {
-  cache, digest,
-}: Tracked): (objects: readonly Snapshot[F][number][]) => ResourceChanges {
+function tracker<F extends SnapshotField>(
+  field: F,
+  restrictions: Restrictions<Snapshot[F][number]>,
+  { cache, digest }: Tracked,
+): (objects: readonly Snapshot[F][number][]) => ResourceChanges {
   type M = Snapshot[F][number];
   const { tightens, revokes } = restrictions;
   const typeUrl = typeUrlOf(field);

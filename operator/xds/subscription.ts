@@ -61,7 +61,9 @@ export class Subscription {
     return this.#wildcard || this.#names.has(name);
   }
 
-  get outstanding(): number { return this.#inFlight.size; }
+  get outstanding(): number {
+    return this.#inFlight.size;
+  }
 
   get pending(): number {
     return this.#pending.urgent.size + this.#pending.upserts.size + this.#pending.removals.size;

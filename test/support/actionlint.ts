@@ -6,12 +6,19 @@ const VERSION = '1.7.12';
 const PACKAGE = 'github.com/rhysd/actionlint/cmd/actionlint';
 
 /** Returns the program's path, built if needed, or the reason why there is none. */
-export function findActionlint(env: NodeJS.ProcessEnv): Promise<{
-  readonly path: string;
-} | { readonly missing: string }> {
+export function findActionlint(env: NodeJS.ProcessEnv): Promise<
+  | {
+      readonly path: string;
+    }
+  | { readonly missing: string }
+> {
   const folder = cacheFolder(env, `actionlint-${VERSION}`);
-  const program = { name: 'actionlint', package:
-    PACKAGE, modules: [`github.com/rhysd/actionlint@v${VERSION}`], files: { 'tools.go': importing(PACKAGE) } };
+  const program = {
+    name: 'actionlint',
+    package: PACKAGE,
+    modules: [`github.com/rhysd/actionlint@v${VERSION}`],
+    files: { 'tools.go': importing(PACKAGE) },
+  };
   return findOrBuildOne({ folder, name: 'actionlint', build: () => goBuild(folder, program) });
 }
 

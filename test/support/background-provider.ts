@@ -36,8 +36,13 @@ export function serveBackground(provider: MockProvider): BackgroundResponses {
   const ends = new Map<string, BackgroundEnd>();
   const made: string[] = [];
   const responses: BackgroundResponses = {
-    end: (id, end) => void ends.set(id, end), made, cancelsAs: { status: 'cancelled', usage: null }, streamsAs: CUT,
-    beforeCancel: undefined, deletes: true, says: true,
+    end: (id, end) => void ends.set(id, end),
+    made,
+    cancelsAs: { status: 'cancelled', usage: null },
+    streamsAs: CUT,
+    beforeCancel: undefined,
+    deletes: true,
+    says: true,
   };
   provider.script((request) => answer(request, { ends, made, responses }));
   return responses;
@@ -84,9 +89,7 @@ function streamOf(id: string, rest: BackgroundEnd | Step, says: boolean): Reply 
     const whole = backgroundResponse(id, end, shown);
     return { response: says ? whole : { ...whole, background: undefined } };
   };
-  const last = typeof rest === 'object' && 'status' in rest
-    ? event(`response.${rest.status}`, response(rest))
-    : rest;
+  const last = typeof rest === 'object' && 'status' in rest ? event(`response.${rest.status}`, response(rest)) : rest;
   return {
     headers: { 'content-type': 'text/event-stream' },
     steps: [
@@ -100,17 +103,34 @@ function streamOf(id: string, rest: BackgroundEnd | Step, says: boolean): Reply 
 
 function backgroundResponse(id: string, { status, text = '', usage }: BackgroundEnd, shown: string = status): object {
   return {
-    id, object: 'response', created_at: 1_700_000_000, model: 'upstream-name-7', status: shown, background: true,
+    id,
+    object: 'response',
+    created_at: 1_700_000_000,
+    model: 'upstream-name-7',
+    status: shown,
+    background: true,
     error: status === 'failed' ? { code: 'server_error', message: 'the mock provider gave up' } : null,
     incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
-    output: text === '' ? [] : [{
-      id: 'msg_bg', type: 'message', role: 'assistant', status: 'completed',
-      content: [{ type: 'output_text', text, annotations: [] }],
-    }],
-    usage: usage ? {
-      input_tokens: usage.input_tokens, input_tokens_details: { cached_tokens: 0 },
-      output_tokens: usage.output_tokens, output_tokens_details: { reasoning_tokens: 0 },
-      total_tokens: usage.input_tokens + usage.output_tokens,
-    } : null,
+    output:
+      text === ''
+        ? []
+        : [
+            {
+              id: 'msg_bg',
+              type: 'message',
+              role: 'assistant',
+              status: 'completed',
+              content: [{ type: 'output_text', text, annotations: [] }],
+            },
+          ],
+    usage: usage
+      ? {
+          input_tokens: usage.input_tokens,
+          input_tokens_details: { cached_tokens: 0 },
+          output_tokens: usage.output_tokens,
+          output_tokens_details: { reasoning_tokens: 0 },
+          total_tokens: usage.input_tokens + usage.output_tokens,
+        }
+      : null,
   };
 }

@@ -12,11 +12,18 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 /** Other suites may keep both cores busy. */
 const TIMEOUT_MS = 60_000;
 const FLAGS = [
-  '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-  '--disable-background-networking', '--disable-component-update', '--disable-sync',
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
 ];
 /** axe's rules about whole pages and contrast; advice is left out. */
-const AXE_RUN = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => ` +
+const AXE_RUN =
+  `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => ` +
   `id + ': ' + nodes.map(({ html }) => html.slice(0, 160)).join(' | ')))`;
 
 let axe: Promise<string> | undefined;
@@ -38,7 +45,9 @@ export function suiteBrowser(executablePath: string): SuiteBrowser {
   let browser: Browser;
   const contexts: BrowserContext[] = [];
   const complaints: string[] = [];
-  beforeAll(async () => { browser = await openBrowser(executablePath); });
+  beforeAll(async () => {
+    browser = await openBrowser(executablePath);
+  });
   afterAll(() => browser?.close());
   afterEach(async () => {
     for (const context of contexts.splice(0)) await context.close();
@@ -62,8 +71,9 @@ export function isOfHaste(text: string): boolean {
 
 /** Records the page's console messages and script errors. */
 export function noteComplaints(page: Page, complaints: string[], counts: (text: string) => boolean = () => true): void {
-  page.on('console', (message) => { if (!isOfHaste(message.text()) && counts(message.text()))
-    complaints.push(message.text()); });
+  page.on('console', (message) => {
+    if (!isOfHaste(message.text()) && counts(message.text())) complaints.push(message.text());
+  });
   page.on('pageerror', (error) => complaints.push(error.message));
 }
 
@@ -82,7 +92,8 @@ export function overflow(page: Page): Promise<number> {
 /** Whether the page's background is light or dark. */
 export async function themeOf(page: Page): Promise<'light' | 'dark'> {
   await page.waitForLoadState('domcontentloaded'); // a page that has just been navigated to has no body yet
-  const [red = 0] =
-    await page.evaluate<number[]>('getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)');
+  const [red = 0] = await page.evaluate<number[]>(
+    'getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)',
+  );
   return red > 127 ? 'light' : 'dark';
 }

@@ -37,15 +37,23 @@ interface CliOptions {
 
 /** This process's variables, without those for the gateway or Node. */
 export function inheritedEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MGW_') &&
-    !name.startsWith('NODE_')));
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('MGW_') && !name.startsWith('NODE_')),
+  );
 }
 
 /** Starts `mgw` with these arguments. */
 export function startMgw(args: readonly string[], { env = {}, cwd, nodeFlags = [] }: CliOptions = {}): RunningCli {
-  const child = spawn(process.execPath, [...nodeFlags, MGW, ...args], { env: {
-    ...inheritedEnvironment(), NO_COLOR: '1', ...(args[0] === 'run' ? { MGW_CONSOLE: 'off' } : {}), ...env,
-  }, stdio: ['ignore', 'pipe', 'pipe'], ...(cwd ? { cwd } : {}) });
+  const child = spawn(process.execPath, [...nodeFlags, MGW, ...args], {
+    env: {
+      ...inheritedEnvironment(),
+      NO_COLOR: '1',
+      ...(args[0] === 'run' ? { MGW_CONSOLE: 'off' } : {}),
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(cwd ? { cwd } : {}),
+  });
   const output = { stdout: '', stderr: '' };
   const waiting = new Set<() => void>();
   for (const name of ['stdout', 'stderr'] as const) {
@@ -54,25 +62,33 @@ export function startMgw(args: readonly string[], { env = {}, cwd, nodeFlags = [
       for (const check of waiting) check();
     });
   }
-  const finished = once(child, 'close').then(([exitCode]): Finished =>
-    ({ exitCode: typeof exitCode === 'number' ? exitCode : null, ...output }));
+  const finished = once(child, 'close').then(([exitCode]): Finished => ({
+    exitCode: typeof exitCode === 'number' ? exitCode : null,
+    ...output,
+  }));
   return {
     pid: child.pid ?? 0,
     stdout: () => output.stdout,
     stderr: () => output.stderr,
-    until: (pattern) => new Promise((resolve, reject) => {
-      const check = (): void => {
-        const match = pattern.exec(output.stdout) ?? pattern.exec(output.stderr);
-        if (!match) return;
-        waiting.delete(check);
-        resolve(match);
-      };
-      waiting.add(check);
-      check();
-      finished.then(({ exitCode, stdout, stderr }) =>
-        reject(new Error(`ended with ${exitCode} before ${pattern}:\n${stdout}\n${stderr}`)), reject);
-    }),
-    kill: (signal) => { child.kill(signal); },
+    until: (pattern) =>
+      new Promise((resolve, reject) => {
+        const check = (): void => {
+          const match = pattern.exec(output.stdout) ?? pattern.exec(output.stderr);
+          if (!match) return;
+          waiting.delete(check);
+          resolve(match);
+        };
+        waiting.add(check);
+        check();
+        finished.then(
+          ({ exitCode, stdout, stderr }) =>
+            reject(new Error(`ended with ${exitCode} before ${pattern}:\n${stdout}\n${stderr}`)),
+          reject,
+        );
+      }),
+    kill: (signal) => {
+      child.kill(signal);
+    },
     finished,
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');

@@ -10,7 +10,13 @@ import type { JsonObject } from '#crds/json.ts';
 import type { ApiKey, Kind, Resource } from '#crds/types.gen.ts';
 import { AccessError } from '../../console/access/access.ts';
 import type {
-  AccessVerb, ConsoleAccess, Listing, ObjectChange, ObjectOf, ObjectRef, PersonAccess,
+  AccessVerb,
+  ConsoleAccess,
+  Listing,
+  ObjectChange,
+  ObjectOf,
+  ObjectRef,
+  PersonAccess,
 } from '../../console/access/access.ts';
 
 export const TEST_NOW_MS = Date.parse('2026-11-21T12:00:00Z');
@@ -54,7 +60,9 @@ export function createConsoleFixture(manifests: readonly unknown[] = []): Consol
   const objects = new Map<string, Resource>();
   const keyTexts = new Map<string, string>();
   const world: ConsoleFixture = {
-    objects, keyTexts, interfere: undefined,
+    objects,
+    keyTexts,
+    interfere: undefined,
     put(object) {
       objects.set(idOf(object.kind, object.metadata), object);
       return object;
@@ -62,9 +70,14 @@ export function createConsoleFixture(manifests: readonly unknown[] = []): Consol
     edit(kind, ref, edit) {
       const before = find(objects, kind, ref);
       if (!before) throw new Error(`no ${kind} ${ref.namespace}/${ref.name}`);
-      const after = { ...before, spec: edit(before.spec as ObjectOf<typeof kind>['spec']), metadata: {
-        ...before.metadata, generation: (before.metadata.generation ?? 0) + 1,
-      } } as typeof before;
+      const after = {
+        ...before,
+        spec: edit(before.spec as ObjectOf<typeof kind>['spec']),
+        metadata: {
+          ...before.metadata,
+          generation: (before.metadata.generation ?? 0) + 1,
+        },
+      } as typeof before;
       objects.set(idOf(kind, ref), after);
       return after;
     },
@@ -78,8 +91,13 @@ export function createConsoleFixture(manifests: readonly unknown[] = []): Consol
       const { rotation } = apiKey.spec.key;
       const text = `sk-${hash('sha256', `${apiKey.metadata.uid} ${rotation}`, 'hex').slice(0, 48)}`;
       keyTexts.set(`${namespace}/${name}`, text);
-      const status = { ...apiKey.status, keyHash: hash('sha256', text, 'hex'), keyPrefix:
-        text.slice(0, 8), keyRotation: rotation, conditions: [condition('Ready', 'True', 'Ready', '')] };
+      const status = {
+        ...apiKey.status,
+        keyHash: hash('sha256', text, 'hex'),
+        keyPrefix: text.slice(0, 8),
+        keyRotation: rotation,
+        conditions: [condition('Ready', 'True', 'Ready', '')],
+      };
       this.put({ ...apiKey, status });
       return text;
     },
@@ -99,16 +117,20 @@ export function createConsoleFixture(manifests: readonly unknown[] = []): Consol
 /** An ApiKey's manifest. */
 export function keyManifest(namespace: string, name: string, spec: object = {}, status?: object): unknown {
   return {
-    apiVersion: 'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata: { namespace, name },
-    spec: { groupRef: { name: 'auto-a' }, accountRef: { name: namespace }, ...spec }, ...(status === undefined
-      ? {}
-      : { status }),
+    apiVersion: 'modelgateway.dev/v1alpha1',
+    kind: 'ApiKey',
+    metadata: { namespace, name },
+    spec: { groupRef: { name: 'auto-a' }, accountRef: { name: namespace }, ...spec },
+    ...(status === undefined ? {} : { status }),
   };
 }
 
 /** A condition in the gateway's format. */
 export function condition(
-  type: string, status: 'True' | 'False' | 'Unknown', reason: string, message: string,
+  type: string,
+  status: 'True' | 'False' | 'Unknown',
+  reason: string,
+  message: string,
 ): NonNullable<NonNullable<ApiKey['status']>['conditions']>[number] {
   return { type, status, reason, message, lastTransitionTime: CREATED };
 }
@@ -116,10 +138,12 @@ export function condition(
 function createPerson(world: ConsoleFixture, rights: Rights): PersonAccess {
   const { objects, keyTexts } = world;
   const kinds = rights.kinds ?? ['ApiKey', 'Account', 'Group'];
-  const allowed = (verb: AccessVerb, kind: Kind, namespace?: string): boolean => (rights.verbs?.includes(verb) ??
-    true) && kinds.includes(kind)
-    && (namespace === undefined ? rights.namespaces.length > 0 : reads(verb, kind) || rights.namespaces.includes('*') ||
-      rights.namespaces.includes(namespace));
+  const allowed = (verb: AccessVerb, kind: Kind, namespace?: string): boolean =>
+    (rights.verbs?.includes(verb) ?? true) &&
+    kinds.includes(kind) &&
+    (namespace === undefined
+      ? rights.namespaces.length > 0
+      : reads(verb, kind) || rights.namespaces.includes('*') || rights.namespaces.includes(namespace));
   const demand = (verb: AccessVerb, kind: Kind, { namespace }: ObjectRef): void => {
     if (!allowed(verb, kind, namespace))
       throw new AccessError('Forbidden', `${rights.name} may not ${verb} ${kind} in ${namespace}.`);
@@ -134,8 +158,9 @@ function createPerson(world: ConsoleFixture, rights: Rights): PersonAccess {
   return {
     person: { name: rights.name },
     async list<K extends Kind>(kind: K): Promise<Listing<K>> {
-      const found = [...objects.values()].filter((object): object is ObjectOf<K> => object.kind === kind &&
-        allowed('list', kind, object.metadata.namespace));
+      const found = [...objects.values()].filter(
+        (object): object is ObjectOf<K> => object.kind === kind && allowed('list', kind, object.metadata.namespace),
+      );
       return { objects: found, allowed: allowed('list', kind) };
     },
     async get(kind, ref) {
@@ -148,10 +173,14 @@ function createPerson(world: ConsoleFixture, rights: Rights): PersonAccess {
       if (find(objects, kind, ref))
         throw new AccessError('AlreadyExists', `There is an ${kind} ${ref.name} in ${ref.namespace} already.`);
       const object = admitted({
-        apiVersion: 'modelgateway.dev/v1alpha1', kind, metadata: { ...ref }, spec,
+        apiVersion: 'modelgateway.dev/v1alpha1',
+        kind,
+        metadata: { ...ref },
+        spec,
       } as unknown as ObjectOf<typeof kind>);
       world.put({
-        ...object, metadata: { ...object.metadata, creationTimestamp: new Date(TEST_NOW_MS).toISOString() },
+        ...object,
+        metadata: { ...object.metadata, creationTimestamp: new Date(TEST_NOW_MS).toISOString() },
       });
       return object;
     },
@@ -162,8 +191,14 @@ function createPerson(world: ConsoleFixture, rights: Rights): PersonAccess {
       if (before.metadata.generation !== generation) throw new AccessError('Conflict', 'Somebody else has changed it.');
       const merged = merge(before, patch) as typeof before;
       const { metadata, spec } = admitted(merged);
-      const after = { ...merged, spec, metadata: { ...metadata, generation: generation +
-        (JSON.stringify(spec) === JSON.stringify(before.spec) ? 0 : 1) } };
+      const after = {
+        ...merged,
+        spec,
+        metadata: {
+          ...metadata,
+          generation: generation + (JSON.stringify(spec) === JSON.stringify(before.spec) ? 0 : 1),
+        },
+      };
       world.put(after);
       return after;
     },
@@ -195,8 +230,11 @@ function reads(verb: AccessVerb, kind: Kind): boolean {
   return kind === 'Group' && (verb === 'get' || verb === 'list');
 }
 
-function find<K extends Kind>(objects: ReadonlyMap<string, Resource>, kind: K, ref: ObjectRef):
-  | ObjectOf<K> | undefined {
+function find<K extends Kind>(
+  objects: ReadonlyMap<string, Resource>,
+  kind: K,
+  ref: ObjectRef,
+): ObjectOf<K> | undefined {
   return objects.get(idOf(kind, ref)) as ObjectOf<K> | undefined;
 }
 
@@ -209,16 +247,23 @@ function admitted<T extends Resource>(object: T): T {
   const schema = schemas.get(object.kind);
   if (!schema) throw new Error(`no schema of ${object.kind}`);
   const { status, metadata, ...content } = object;
-  const { object: accepted, errors } = admit(
-    schema, { ...content, metadata: { namespace: metadata.namespace, name: metadata.name } } as unknown as JsonObject,
-  );
-  if (errors.length > 0) throw new AccessError(
-    'Invalid', 'It is invalid.', { fields: errors.map(({ path, message }) => ({ path, message })) },
-  );
+  const { object: accepted, errors } = admit(schema, {
+    ...content,
+    metadata: { namespace: metadata.namespace, name: metadata.name },
+  } as unknown as JsonObject);
+  if (errors.length > 0)
+    throw new AccessError('Invalid', 'It is invalid.', {
+      fields: errors.map(({ path, message }) => ({ path, message })),
+    });
   return {
-    ...accepted as unknown as T, metadata: {
-      creationTimestamp: CREATED, uid: randomUUID(), generation: 1, ...metadata,
-    }, ...(status === undefined ? {} : { status }),
+    ...(accepted as unknown as T),
+    metadata: {
+      creationTimestamp: CREATED,
+      uid: randomUUID(),
+      generation: 1,
+      ...metadata,
+    },
+    ...(status === undefined ? {} : { status }),
   };
 }
 

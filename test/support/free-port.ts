@@ -13,7 +13,7 @@ export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST + Math.floor(Math.random() * COUNT);
     const claim = createServer();
-    if (!await listens(claim, { path: `\0model-gateway-test-port-${port}` })) continue;
+    if (!(await listens(claim, { path: `\0model-gateway-test-port-${port}` }))) continue;
     claim.unref();
     const probe = createServer();
     if (await listens(probe, { port, host: '127.0.0.1' })) {

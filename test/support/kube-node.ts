@@ -100,9 +100,9 @@ export async function startKubeNode(images: readonly Image[]): Promise<KubeNode>
   } catch (error) {
     const logs = await node.logs();
     await node.stop();
-    throw new Error(
-      `the node did not start: ${error instanceof Error ? error.message : String(error)}\n${logs}`, { cause: error },
-    );
+    throw new Error(`the node did not start: ${error instanceof Error ? error.message : String(error)}\n${logs}`, {
+      cause: error,
+    });
   }
 }
 
@@ -139,37 +139,49 @@ class Node implements KubeNode {
     this.#start('kube-scheduler', settings.schedulerArgs(this.#sandbox));
     this.#start('coredns', ['-conf', join(this.#sandbox.folder, 'Corefile')]);
     this.#start('kubelet', settings.kubeletArgs(this.#sandbox));
-    await this.#await('the node is registered', async () =>
-      (await this.client.call('GET', `/api/v1/nodes/${settings.NODE_NAME}`)).status === 200);
+    await this.#await(
+      'the node is registered',
+      async () => (await this.client.call('GET', `/api/v1/nodes/${settings.NODE_NAME}`)).status === 200,
+    );
     this.#start('kube-proxy', ['--config', join(this.#sandbox.folder, 'kube-proxy.yaml')]);
-    await this.#await('Services lead somewhere', async () =>
-      (await fetch(settings.kubeProxyHealthUrl(this.#sandbox))).ok);
+    await this.#await(
+      'Services lead somewhere',
+      async () => (await fetch(settings.kubeProxyHealthUrl(this.#sandbox))).ok,
+    );
     await this.#await('the node is ready', async () =>
-      isReady((await this.client.call('GET', `/api/v1/nodes/${settings.NODE_NAME}`)).body));
+      isReady((await this.client.call('GET', `/api/v1/nodes/${settings.NODE_NAME}`)).body),
+    );
     this.#enforcement = await enforcePolicies(this.#sandbox, this.client);
   }
 
   async #writeSettings(): Promise<void> {
     const { folder } = this.#sandbox;
     const { publicKey, privateKey } = generateKeyPairSync('rsa', {
-      modulusLength:
-        2048, publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+      modulusLength: 2048,
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
     });
     for (const name of ['cni', 'pki', 'volumes']) await mkdir(join(folder, name));
     const files = {
-      'sa.pub': publicKey, 'sa.key':
-        privateKey, 'tokens.csv': settings.CREDENTIALS.file, kubeconfig: settings.kubeconfig(this.#sandbox),
-      'kubelet.yaml': settings.kubeletConfig(this.#sandbox), 'kube-proxy.yaml': settings.kubeProxyConfig(this.#sandbox),
-      'cni/10-pods.conflist':
-        settings.podNetwork(this.#sandbox), 'containerd.toml': settings.containerdConfig(this.#sandbox, PAUSE_IMAGE),
-      Corefile: settings.corefile(this.#sandbox), 'resolv.conf': `nameserver ${this.#sandbox.network.node}\n`,
+      'sa.pub': publicKey,
+      'sa.key': privateKey,
+      'tokens.csv': settings.CREDENTIALS.file,
+      kubeconfig: settings.kubeconfig(this.#sandbox),
+      'kubelet.yaml': settings.kubeletConfig(this.#sandbox),
+      'kube-proxy.yaml': settings.kubeProxyConfig(this.#sandbox),
+      'cni/10-pods.conflist': settings.podNetwork(this.#sandbox),
+      'containerd.toml': settings.containerdConfig(this.#sandbox, PAUSE_IMAGE),
+      Corefile: settings.corefile(this.#sandbox),
+      'resolv.conf': `nameserver ${this.#sandbox.network.node}\n`,
     };
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text, { mode: 0o600 });
   }
 
-  #start(name: string, args: readonly string[], path = join(name in this.#programs.folders
-    ? this.#programs.folders.etcd
-    : this.#programs.folder, name)): void {
+  #start(
+    name: string,
+    args: readonly string[],
+    path = join(name in this.#programs.folders ? this.#programs.folders.etcd : this.#programs.folder, name),
+  ): void {
     this.#daemons.push(this.#sandbox.start(name, path, args));
   }
 
@@ -189,8 +201,9 @@ class Node implements KubeNode {
       const ca = await readCertificate(join(folder, 'pki/apiserver.crt'));
       if (!ca) return false;
       this.#client ??= kubeClient({ url: settings.apiUrl(this.#sandbox), token: settings.CREDENTIALS.token, ca });
-      const answers =
-        await Promise.all(['/readyz', '/api/v1/namespaces/default'].map((path) => this.client.call('GET', path)));
+      const answers = await Promise.all(
+        ['/readyz', '/api/v1/namespaces/default'].map((path) => this.client.call('GET', path)),
+      );
       return answers.every(({ status }) => status === 200);
     });
   }
@@ -202,9 +215,13 @@ class Node implements KubeNode {
   }
 
   #ctr(...args: readonly string[]): Promise<string> {
-    return this.#sandbox.run(
-      'ctr', ['--address', join(this.#sandbox.folder, 'containerd.sock'), '--namespace', 'k8s.io', ...args],
-    );
+    return this.#sandbox.run('ctr', [
+      '--address',
+      join(this.#sandbox.folder, 'containerd.sock'),
+      '--namespace',
+      'k8s.io',
+      ...args,
+    ]);
   }
 
   kubectl(...args: readonly string[]): Promise<string> {
@@ -216,9 +233,14 @@ class Node implements KubeNode {
   }
 
   async #asUser(program: string, args: readonly string[]): Promise<string> {
-    const { stdout } = await run(program, args, { maxBuffer: 64 * 2 ** 20, env: {
-      PATH: `${this.#programs.folder}:${process.env['PATH']}`, HOME: this.#sandbox.folder, KUBECONFIG: this.kubeconfig,
-    } });
+    const { stdout } = await run(program, args, {
+      maxBuffer: 64 * 2 ** 20,
+      env: {
+        PATH: `${this.#programs.folder}:${process.env['PATH']}`,
+        HOME: this.#sandbox.folder,
+        KUBECONFIG: this.kubeconfig,
+      },
+    });
     return stdout;
   }
 
@@ -240,8 +262,10 @@ class Node implements KubeNode {
   async logs(): Promise<string> {
     const unenforced = this.#enforcement?.failure();
     const said = unenforced === undefined ? [] : [`network policies are not enforced: ${unenforced}`];
-    return [...said, ...(await Promise.all(this.#daemons.map(async (daemon) =>
-      `== ${daemon.name}\n${await logTail(daemon)}`)))].join('\n');
+    return [
+      ...said,
+      ...(await Promise.all(this.#daemons.map(async (daemon) => `== ${daemon.name}\n${await logTail(daemon)}`))),
+    ].join('\n');
   }
 
   async stop(): Promise<void> {

@@ -56,15 +56,17 @@ function readOnce(path: string, afterSeq: number | undefined): LedgerOnDisk {
 }
 
 function recordsOf(db: DatabaseSync, afterSeq: number): RecordOnDisk[] {
-  return rowsOf(prepareRows(db, `SELECT seq, ${SETTLED_COLUMNS.join(', ')} FROM usage WHERE seq > ? ORDER BY seq`)
-    .all(afterSeq))
-    .map(([seq, ...row]) => ({ ...decodeSettled(row).record, seq: Number(seq) }));
+  return rowsOf(
+    prepareRows(db, `SELECT seq, ${SETTLED_COLUMNS.join(', ')} FROM usage WHERE seq > ? ORDER BY seq`).all(afterSeq),
+  ).map(([seq, ...row]) => ({ ...decodeSettled(row).record, seq: Number(seq) }));
 }
 
 /** The file gives the next records their numbers in the same order. */
-function replay(balances: Balances, segments: ReturnType<typeof segmentsAfter>, {
-  records, nextSeq, afterSeq,
-}: { records: RecordOnDisk[]; nextSeq: number; afterSeq: number | undefined }): void {
+function replay(
+  balances: Balances,
+  segments: ReturnType<typeof segmentsAfter>,
+  { records, nextSeq, afterSeq }: { records: RecordOnDisk[]; nextSeq: number; afterSeq: number | undefined },
+): void {
   const into = replayInto(balances, 0);
   let seq = nextSeq;
   for (const [index, segment] of segments.entries()) {

@@ -38,7 +38,14 @@ kind: ApiKey
 metadata: {name: ${name}, namespace: team}
 spec:
 ${group}${account}  key: {type: Provided, secretRef: {name: ${name}-key}}
-${spec === '' ? '' : `${spec.split('\n').map((line) => `  ${line}`).join('\n')}\n`}---
+${
+  spec === ''
+    ? ''
+    : `${spec
+        .split('\n')
+        .map((line) => `  ${line}`)
+        .join('\n')}\n`
+}---
 apiVersion: v1
 kind: Secret
 metadata: {name: ${name}-key, namespace: team}
@@ -48,8 +55,11 @@ stringData: {apiKey: ${key}}
 }
 
 export function keysManifest(): string {
-  return Object.entries(SPECS).map(([name, spec]) => keyManifest(name, KEYS[name as KeyName], spec)).join('') +
-    accountsManifest();
+  return (
+    Object.entries(SPECS)
+      .map(([name, spec]) => keyManifest(name, KEYS[name as KeyName], spec))
+      .join('') + accountsManifest()
+  );
 }
 
 export function accountsManifest(): string {
@@ -67,8 +77,10 @@ spec: {grants: [{name: start, usd: "0.001"}]}
 }
 
 /** The providers' credentials, which no client and no log may ever contain. */
-export const PROVIDER_KEYS =
-  { openai: 'sk-provider-openai-secret', anthropic: 'sk-ant-provider-anthropic-secret' } as const;
+export const PROVIDER_KEYS = {
+  openai: 'sk-provider-openai-secret',
+  anthropic: 'sk-ant-provider-anthropic-secret',
+} as const;
 
 /** Group, routes and prices for the two providers. `extra` is added to the routes' specs. */
 export function platformManifest({ openaiUrl, anthropicUrl }: { openaiUrl: string; anthropicUrl: string }): string {

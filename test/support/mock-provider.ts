@@ -32,11 +32,14 @@ interface Gate {
  * Cut closes the connection within the body, Reset by a TCP reset. Stall sends nothing more until stop().
  */
 export type Step =
-  | string | Uint8Array
+  | string
+  | Uint8Array
   | { readonly kind: 'send'; readonly bytes: string | Uint8Array; readonly tokens: number }
   | { readonly kind: 'ifAsked'; readonly bytes: string; readonly asked: (request: RecordedRequest) => boolean }
   | Gate
-  | { readonly kind: 'cut' } | { readonly kind: 'reset' } | { readonly kind: 'stall' };
+  | { readonly kind: 'cut' }
+  | { readonly kind: 'reset' }
+  | { readonly kind: 'stall' };
 
 export const CUT: Step = { kind: 'cut' };
 export const RESET: Step = { kind: 'reset' };
@@ -100,9 +103,14 @@ export function gate(): Gate {
   const opened = Promise.withResolvers<void>();
   return {
     kind: 'gate',
-    get reached() { return Promise.race([reached.promise, nothingCame()]); },
+    get reached() {
+      return Promise.race([reached.promise, nothingCame()]);
+    },
     open: () => opened.resolve(),
-    pass: () => { reached.resolve(); return opened.promise; },
+    pass: () => {
+      reached.resolve();
+      return opened.promise;
+    },
   };
 }
 
@@ -132,9 +140,12 @@ export async function startMockProvider(): Promise<MockProvider> {
 
   const server = createServer((req, res) => {
     void serve(req, res).catch((error: unknown) =>
-      res.destroy(error instanceof Error ? error : new Error(String(error))));
+      res.destroy(error instanceof Error ? error : new Error(String(error))),
+    );
   });
-  server.on('connection', () => { counts.connections += 1; });
+  server.on('connection', () => {
+    counts.connections += 1;
+  });
   // No limits on requests: the test decides how long they take.
   server.requestTimeout = 0;
   server.headersTimeout = 0;
@@ -144,30 +155,49 @@ export async function startMockProvider(): Promise<MockProvider> {
     counts.inFlight += 1;
     counts.most = Math.max(counts.most, counts.inFlight);
     const over = Promise.withResolvers<void>();
-    res.once('close', () => { counts.inFlight -= 1; over.resolve(); });
+    res.once('close', () => {
+      counts.inFlight -= 1;
+      over.resolve();
+    });
     const body = await readBody(req);
     const exchange = record(req, res, { body, over: over.promise, index: counts.arrived++, stopped: stopped.promise });
     requests.push(exchange.record);
     for (const waiter of waiters.filter((each) => each.index === exchange.record.index))
       waiter.resolve(exchange.record);
-    res.once('close', () => { exchange.record.clientGone = !exchange.brokenOff && !res.writableFinished; });
+    res.once('close', () => {
+      exchange.record.clientGone = !exchange.brokenOff && !res.writableFinished;
+    });
     const script = scripts.length > 1 ? scripts.shift() : scripts[0];
     await answer(exchange, await replyOf(script, exchange.record));
   }
 
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
   return {
     url: urlOf(server.address()),
-    get requests() { return requests; },
-    get inFlight() { return counts.inFlight; },
-    get mostInFlight() { return counts.most; },
-    get connections() { return counts.connections; },
+    get requests() {
+      return requests;
+    },
+    get inFlight() {
+      return counts.inFlight;
+    },
+    get mostInFlight() {
+      return counts.most;
+    },
+    get connections() {
+      return counts.connections;
+    },
     request(index) {
       const known = requests.find((each) => each.index === index);
       if (known) return Promise.resolve(known);
-      return new Promise((resolve) => { waiters.push({ index, resolve }); });
+      return new Promise((resolve) => {
+        waiters.push({ index, resolve });
+      });
     },
-    script: (...replies) => { scripts = [...replies]; },
+    script: (...replies) => {
+      scripts = [...replies];
+    },
     clear() {
       requests = [];
       waiters = [];
@@ -178,7 +208,9 @@ export async function startMockProvider(): Promise<MockProvider> {
     async stop() {
       stopped.resolve();
       server.closeAllConnections();
-      await new Promise<void>((resolve) => { server.close(() => resolve()); });
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
     },
   };
 }
@@ -201,13 +233,16 @@ export async function refusingUrl(): Promise<string> {
       server.listen(port, '127.0.0.1', () => resolve(true));
     });
     if (!isFree) continue;
-    await new Promise((resolve) => { server.close(resolve); });
+    await new Promise((resolve) => {
+      server.close(resolve);
+    });
     return `http://127.0.0.1:${port}`;
   }
 }
 
 function record(
-  req: IncomingMessage, res: ServerResponse,
+  req: IncomingMessage,
+  res: ServerResponse,
   known: { body: Buffer; over: Promise<void>; index: number; stopped: Promise<void> },
 ): Exchange {
   return {
@@ -245,7 +280,10 @@ async function answer(exchange: Exchange, reply: Reply): Promise<void> {
   res.flushHeaders();
   if (!(await takeAll(exchange, reply.steps))) return;
   exchange.record.produced.complete = true;
-  await new Promise<void>((resolve) => { res.end(resolve); res.once('close', resolve); });
+  await new Promise<void>((resolve) => {
+    res.end(resolve);
+    res.once('close', resolve);
+  });
 }
 
 /** A body in one part is sent with its length, as providers do; several are chunked. */
@@ -306,7 +344,9 @@ function breakOff(exchange: Exchange, how: 'cut' | 'reset'): false {
 async function send(exchange: Exchange, bytes: Uint8Array, tokens: number): Promise<boolean> {
   const { res, closed, record: request } = exchange;
   if (res.destroyed) return false;
-  const written = new Promise<void>((resolve) => { res.write(bytes, () => resolve()); });
+  const written = new Promise<void>((resolve) => {
+    res.write(bytes, () => resolve());
+  });
   await Promise.race([written, closed]);
   if (res.destroyed) return false;
   request.produced.tokens += tokens;

@@ -22,10 +22,22 @@ export function moveClock(): MovedClock {
   let now = 0;
   vi.stubGlobal('setTimeout', (fire: () => void, delayMs: number) => {
     const timer: MovedTimer = {
-      at: now + delayMs, fire, keeps: true,
-      ref() { this.keeps = true; return this; },
-      unref() { this.keeps = false; return this; },
-      refresh() { this.at = now + delayMs; timers.add(this); return this; },
+      at: now + delayMs,
+      fire,
+      keeps: true,
+      ref() {
+        this.keeps = true;
+        return this;
+      },
+      unref() {
+        this.keeps = false;
+        return this;
+      },
+      refresh() {
+        this.at = now + delayMs;
+        timers.add(this);
+        return this;
+      },
     };
     timers.add(timer);
     return timer;
@@ -33,7 +45,9 @@ export function moveClock(): MovedClock {
   vi.stubGlobal('clearTimeout', (timer: MovedTimer) => timers.delete(timer));
   afterAll(() => vi.unstubAllGlobals());
   return {
-    get keeping() { return [...timers].filter(({ keeps }) => keeps).length; },
+    get keeping() {
+      return [...timers].filter(({ keeps }) => keeps).length;
+    },
     tick(ms) {
       now += ms;
       for (const timer of timers) if (timer.at <= now && timers.delete(timer)) timer.fire();

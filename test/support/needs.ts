@@ -12,9 +12,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
-export type Needed =
-  | { readonly path: string; readonly skip: false }
-  | { readonly path: ''; readonly skip: string };
+export type Needed = { readonly path: string; readonly skip: false } | { readonly path: ''; readonly skip: string };
 
 interface Program {
   /** Names to search on the PATH, best first. */
@@ -25,8 +23,11 @@ interface Program {
 }
 
 const PROGRAMS = {
-  chromium: { commands: ['chromium', 'chromium-browser', 'google-chrome'], variable:
-    'MGW_TEST_CHROMIUM', debianPackage: 'chromium' },
+  chromium: {
+    commands: ['chromium', 'chromium-browser', 'google-chrome'],
+    variable: 'MGW_TEST_CHROMIUM',
+    debianPackage: 'chromium',
+  },
   // Debian 12 has no Valkey; the ledger takes either
   valkey: { commands: ['valkey-server', 'redis-server'], variable: 'MGW_TEST_VALKEY', debianPackage: 'redis-server' },
   // the language of Argo CD's health scripts
@@ -58,9 +59,9 @@ async function provide(name: Need, program: Program): Promise<Needed> {
   const failure = await install(program);
   const installed = failure === undefined ? await locate(program) : undefined;
   if (installed !== undefined) return { path: installed, skip: false };
-  const missing = `no ${name}: install the package ${program.debianPackage}, or set ${program.variable}${failure
-    ? ` (${failure})`
-    : ''}`;
+  const missing = `no ${name}: install the package ${program.debianPackage}, or set ${program.variable}${
+    failure ? ` (${failure})` : ''
+  }`;
   if (process.env['CI'] === 'true') throw new Error(missing);
   return { path: '', skip: missing };
 }
@@ -68,15 +69,19 @@ async function provide(name: Need, program: Program): Promise<Needed> {
 async function locate(program: Program): Promise<string | undefined> {
   const named = process.env[program.variable];
   const folders = (process.env['PATH'] ?? '').split(delimiter);
-  const candidates =
-    named ? [named] : program.commands.flatMap((command) => folders.map((folder) => join(folder, command)));
+  const candidates = named
+    ? [named]
+    : program.commands.flatMap((command) => folders.map((folder) => join(folder, command)));
   for (const path of candidates) if (await isExecutable(path)) return path;
   return undefined;
 }
 
 /** Whether an executable file exists at this path. */
 export function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(() => true, () => false);
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Installs the package under a lock, since test files run concurrently; returns the reason of a failure. */
@@ -89,14 +94,17 @@ export async function installPackages(names: readonly string[]): Promise<string 
   const packages = names.join(' ');
   if (process.getuid?.() !== 0) return 'not root, so it was not installed';
   if (!(await isExecutable('/usr/bin/apt-get'))) return 'no apt-get, so it was not installed';
-  const script = `dpkg -s ${packages} >/dev/null 2>&1 || { apt-get update && apt-get install -y ` +
+  const script =
+    `dpkg -s ${packages} >/dev/null 2>&1 || { apt-get update && apt-get install -y ` +
     `--no-install-recommends ${packages}; }`;
   try {
     await run('flock', [join(tmpdir(), 'model-gateway-apt.lock'), 'sh', '-c', script], {
-      timeout: APT_TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      timeout: APT_TIMEOUT_MS,
+      maxBuffer: 64 * 1024 * 1024,
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     });
     return undefined;
   } catch (error) {
-    return `installing failed: ${error instanceof Error ? error.message.split('\n').at(-2) ?? error.message : String(error)}`;
+    return `installing failed: ${error instanceof Error ? (error.message.split('\n').at(-2) ?? error.message) : String(error)}`;
   }
 }

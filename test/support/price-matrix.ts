@@ -18,8 +18,14 @@ export function readPriceMatrix(): PriceMatrix {
 
 type ListedCase = Omit<PriceCase, 'inputTokens'> & Required<Pick<PriceCase, 'lines'>>;
 
-const OF_INPUT: ReadonlySet<string> =
-  new Set(['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'audioInput', 'imageInput']);
+const OF_INPUT: ReadonlySet<string> = new Set([
+  'input',
+  'cacheRead',
+  'cacheWrite5m',
+  'cacheWrite1h',
+  'audioInput',
+  'imageInput',
+]);
 
 function inputOf({ lines }: ListedCase): number {
   return lines.filter(([dimension]) => OF_INPUT.has(dimension)).reduce((sum, [, quantity]) => sum + quantity, 0);

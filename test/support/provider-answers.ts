@@ -5,7 +5,10 @@
 import { gate } from './mock-provider.ts';
 import type { Reply, RecordedRequest, Step } from './mock-provider.ts';
 
-export interface SseEvent { readonly event?: string; readonly data: unknown }
+export interface SseEvent {
+  readonly event?: string;
+  readonly data: unknown;
+}
 
 /** One server-sent event; data that is not a string is written as JSON. */
 export function sse(event: SseEvent): string {
@@ -79,16 +82,29 @@ export function openaiChat(options: OpenaiChatOptions = {}): Reply {
     role: 'assistant',
     content: options.content === null || (options.toolCalls && pieces.length === 0) ? null : pieces.join(''),
     refusal: null,
-    ...(options.toolCalls ? { tool_calls: options.toolCalls.map(({ id, name, arguments: args }) =>
-      ({ id, type: 'function', function: { name, arguments: args } })) } : {}),
+    ...(options.toolCalls
+      ? {
+          tool_calls: options.toolCalls.map(({ id, name, arguments: args }) => ({
+            id,
+            type: 'function',
+            function: { name, arguments: args },
+          })),
+        }
+      : {}),
   };
   const usage = openaiUsage(options, pieces.length);
-  return json({
-    id: 'chatcmpl-mock', object: 'chat.completion', created: 1_700_000_000, model: options.model ?? 'mock-model',
-    choices: [{ index: 0, message, logprobs: null, finish_reason: finishOf(options) }],
-    ...(usage === null ? {} : { usage }),
-    ...options.extra,
-  }, { headers: OPENAI_HEADERS, tokens: pieces.length });
+  return json(
+    {
+      id: 'chatcmpl-mock',
+      object: 'chat.completion',
+      created: 1_700_000_000,
+      model: options.model ?? 'mock-model',
+      choices: [{ index: 0, message, logprobs: null, finish_reason: finishOf(options) }],
+      ...(usage === null ? {} : { usage }),
+      ...options.extra,
+    },
+    { headers: OPENAI_HEADERS, tokens: pieces.length },
+  );
 }
 
 interface OpenaiStreamOptions extends Omit<OpenaiChatOptions, 'content'> {
@@ -101,25 +117,41 @@ interface OpenaiStreamOptions extends Omit<OpenaiChatOptions, 'content'> {
 /** Steps: the role chunk, one per piece, one per tool call, the finish chunk, usage (if asked), [DONE]. */
 export function openaiStream(pieces: readonly string[] = ['hel', 'lo'], options: OpenaiStreamOptions = {}): Reply {
   const usage = openaiUsage(options, pieces.length);
-  const chunk = (delta: Record<string, unknown>, finish: string | null = null): string => sse({ data: {
-    id: 'chatcmpl-mock', object: 'chat.completion.chunk', created: 1_700_000_000, model: options.model ?? 'mock-model',
-    choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...options.extra,
-  } });
-  const usageChunk = sse({ data: {
-    id: 'chatcmpl-mock', object: 'chat.completion.chunk', created: 1_700_000_000, model: options.model ?? 'mock-model',
-    choices: [], usage, ...options.extra,
-  } });
-  const usageSteps: Step[] = usage === null
-    ? []
-    : [options.usageUnasked ? usageChunk : { kind: 'ifAsked', bytes: usageChunk, asked: asksForUsage }];
+  const chunk = (delta: Record<string, unknown>, finish: string | null = null): string =>
+    sse({
+      data: {
+        id: 'chatcmpl-mock',
+        object: 'chat.completion.chunk',
+        created: 1_700_000_000,
+        model: options.model ?? 'mock-model',
+        choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+        ...options.extra,
+      },
+    });
+  const usageChunk = sse({
+    data: {
+      id: 'chatcmpl-mock',
+      object: 'chat.completion.chunk',
+      created: 1_700_000_000,
+      model: options.model ?? 'mock-model',
+      choices: [],
+      usage,
+      ...options.extra,
+    },
+  });
+  const usageSteps: Step[] =
+    usage === null
+      ? []
+      : [options.usageUnasked ? usageChunk : { kind: 'ifAsked', bytes: usageChunk, asked: asksForUsage }];
   return {
     headers: { 'content-type': 'text/event-stream; charset=utf-8', ...OPENAI_HEADERS },
     steps: [
       chunk({ role: 'assistant', content: '', refusal: null }),
       ...pieces.map((piece): Step => ({ kind: 'send', bytes: chunk({ content: piece }), tokens: 1 })),
       ...(options.toolCalls ?? []).map(({ id, name, arguments: args }, index): Step => ({
-        kind: 'send', tokens:
-          1, bytes: chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: args } }] }),
+        kind: 'send',
+        tokens: 1,
+        bytes: chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: args } }] }),
       })),
       chunk({}, finishOf(options)),
       ...usageSteps,
@@ -129,27 +161,44 @@ export function openaiStream(pieces: readonly string[] = ['hel', 'lo'], options:
 }
 
 export function openaiError(
-  status: number, message = 'the mock provider refuses',
+  status: number,
+  message = 'the mock provider refuses',
   fields: { readonly type?: string; readonly code?: string | null; readonly headers?: Record<string, string> } = {},
 ): Reply {
-  return json({ error: {
-    message, type: fields.type ?? (status >= 500 ? 'server_error' : 'invalid_request_error'), param: null,
-    code: fields.code ?? null,
-  } }, { status, headers: { ...OPENAI_HEADERS, ...fields.headers } });
+  return json(
+    {
+      error: {
+        message,
+        type: fields.type ?? (status >= 500 ? 'server_error' : 'invalid_request_error'),
+        param: null,
+        code: fields.code ?? null,
+      },
+    },
+    { status, headers: { ...OPENAI_HEADERS, ...fields.headers } },
+  );
 }
 
 export function openaiEmbeddings(vectors: readonly (readonly number[])[], promptTokens: number): Reply {
-  return json({
-    object: 'list', model:
-      'mock-embedding', data: vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })),
-    usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
-  }, { headers: OPENAI_HEADERS });
+  return json(
+    {
+      object: 'list',
+      model: 'mock-embedding',
+      data: vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })),
+      usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
+    },
+    { headers: OPENAI_HEADERS },
+  );
 }
 
 export function openaiImages(count = 1, extra: Record<string, unknown> = {}): Reply {
-  return json({
-    created: 1_700_000_000, data: Array.from({ length: count }, () => ({ b64_json: 'iVBORw0KGgo=' })), ...extra,
-  }, { headers: OPENAI_HEADERS });
+  return json(
+    {
+      created: 1_700_000_000,
+      data: Array.from({ length: count }, () => ({ b64_json: 'iVBORw0KGgo=' })),
+      ...extra,
+    },
+    { headers: OPENAI_HEADERS },
+  );
 }
 
 function openaiUsage(options: Pick<OpenaiChatOptions, 'usage' | 'toolCalls'>, pieces: number): OpenaiUsage | null {
@@ -164,8 +213,9 @@ function finishOf(options: Pick<OpenaiChatOptions, 'finishReason' | 'toolCalls'>
 
 function asksForUsage(request: RecordedRequest): boolean {
   const options = request.json()['stream_options'];
-  return typeof options === 'object' && options !== null && 'include_usage' in options &&
-    options.include_usage === true;
+  return (
+    typeof options === 'object' && options !== null && 'include_usage' in options && options.include_usage === true
+  );
 }
 
 // Anthropic
@@ -176,8 +226,10 @@ export interface AnthropicUsage {
   readonly output_tokens: number;
   readonly cache_read_input_tokens?: number | null;
   readonly cache_creation_input_tokens?: number | null;
-  readonly cache_creation?:
-    | { readonly ephemeral_5m_input_tokens: number; readonly ephemeral_1h_input_tokens: number } | null;
+  readonly cache_creation?: {
+    readonly ephemeral_5m_input_tokens: number;
+    readonly ephemeral_1h_input_tokens: number;
+  } | null;
   readonly speed?: 'standard' | 'fast';
   readonly inference_geo?: string;
   readonly server_tool_use?: { readonly web_search_requests: number };
@@ -198,16 +250,23 @@ const ANTHROPIC_HEADERS = { 'request-id': 'req_mock_anthropic' };
 export function anthropicMessage(options: AnthropicMessageOptions = {}): Reply {
   const pieces = piecesOf(options.content ?? (options.toolUses ? [] : 'hello'));
   const usage = anthropicUsage(options, pieces.length);
-  return json({
-    id: 'msg_mock', type: 'message', role: 'assistant', model: options.model ?? 'mock-model',
-    content: [
-      ...(pieces.length > 0 ? [{ type: 'text', text: pieces.join('') }] : []),
-      ...(options.toolUses ?? []).map((use) => ({ type: 'tool_use', ...use })),
-    ],
-    stop_reason: stopOf(options), stop_sequence: null,
-    ...(usage === null ? {} : { usage }),
-    ...options.extra,
-  }, { headers: ANTHROPIC_HEADERS, tokens: pieces.length });
+  return json(
+    {
+      id: 'msg_mock',
+      type: 'message',
+      role: 'assistant',
+      model: options.model ?? 'mock-model',
+      content: [
+        ...(pieces.length > 0 ? [{ type: 'text', text: pieces.join('') }] : []),
+        ...(options.toolUses ?? []).map((use) => ({ type: 'tool_use', ...use })),
+      ],
+      stop_reason: stopOf(options),
+      stop_sequence: null,
+      ...(usage === null ? {} : { usage }),
+      ...options.extra,
+    },
+    { headers: ANTHROPIC_HEADERS, tokens: pieces.length },
+  );
 }
 
 /**
@@ -216,23 +275,34 @@ export function anthropicMessage(options: AnthropicMessageOptions = {}): Reply {
  * `usage`, cumulative.
  */
 export function anthropicStream(
-  pieces: readonly string[] = ['hel', 'lo'], options: Omit<AnthropicMessageOptions, 'content'> = {},
+  pieces: readonly string[] = ['hel', 'lo'],
+  options: Omit<AnthropicMessageOptions, 'content'> = {},
 ): Reply {
   const usage = anthropicUsage(options, pieces.length);
   const named = (type: string, fields: Record<string, unknown>): string =>
     sse({ event: type, data: { type, ...fields } });
-  const steps: Step[] = [named('message_start', { message: {
-    id: 'msg_mock', type: 'message', role: 'assistant', model: options.model ??
-      'mock-model', content: [], stop_reason: null, stop_sequence: null,
-    ...(usage === null
-      ? {}
-      : { usage: { ...usage, output_tokens: Math.min(1, usage.output_tokens) } }), ...options.extra,
-  } })];
+  const steps: Step[] = [
+    named('message_start', {
+      message: {
+        id: 'msg_mock',
+        type: 'message',
+        role: 'assistant',
+        model: options.model ?? 'mock-model',
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        ...(usage === null ? {} : { usage: { ...usage, output_tokens: Math.min(1, usage.output_tokens) } }),
+        ...options.extra,
+      },
+    }),
+  ];
   if (pieces.length > 0) {
     steps.push(
       named('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
       ...pieces.map((text): Step => ({
-        kind: 'send', tokens: 1, bytes: named('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
+        kind: 'send',
+        tokens: 1,
+        bytes: named('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
       })),
       named('content_block_stop', { index: 0 }),
     );
@@ -240,18 +310,25 @@ export function anthropicStream(
   for (const [offset, use] of (options.toolUses ?? []).entries()) {
     const index = offset + (pieces.length > 0 ? 1 : 0);
     steps.push(
-      named(
-        'content_block_start', { index, content_block: { type: 'tool_use', id: use.id, name: use.name, input: {} } },
-      ),
-      { kind: 'send', tokens: 1, bytes: named(
-        'content_block_delta', { index, delta: { type: 'input_json_delta', partial_json: JSON.stringify(use.input) } },
-      ) },
+      named('content_block_start', {
+        index,
+        content_block: { type: 'tool_use', id: use.id, name: use.name, input: {} },
+      }),
+      {
+        kind: 'send',
+        tokens: 1,
+        bytes: named('content_block_delta', {
+          index,
+          delta: { type: 'input_json_delta', partial_json: JSON.stringify(use.input) },
+        }),
+      },
       named('content_block_stop', { index }),
     );
   }
   steps.push(
     named('message_delta', {
-      delta: { stop_reason: stopOf(options), stop_sequence: null }, ...(usage === null ? {} : { usage }),
+      delta: { stop_reason: stopOf(options), stop_sequence: null },
+      ...(usage === null ? {} : { usage }),
     }),
     named('message_stop', {}),
   );
@@ -259,15 +336,25 @@ export function anthropicStream(
 }
 
 export function anthropicError(
-  status: number, type = 'api_error', message = 'the mock provider refuses', headers: Record<string, string> = {},
+  status: number,
+  type = 'api_error',
+  message = 'the mock provider refuses',
+  headers: Record<string, string> = {},
 ): Reply {
-  return json({
-    type: 'error', error: { type, message }, request_id: 'req_mock_anthropic',
-  }, { status, headers: { ...ANTHROPIC_HEADERS, ...headers } });
+  return json(
+    {
+      type: 'error',
+      error: { type, message },
+      request_id: 'req_mock_anthropic',
+    },
+    { status, headers: { ...ANTHROPIC_HEADERS, ...headers } },
+  );
 }
 
-function anthropicUsage(options: Pick<AnthropicMessageOptions, 'usage' | 'toolUses'>, pieces: number):
-  | AnthropicUsage | null {
+function anthropicUsage(
+  options: Pick<AnthropicMessageOptions, 'usage' | 'toolUses'>,
+  pieces: number,
+): AnthropicUsage | null {
   if (options.usage === null) return null;
   return options.usage ?? { input_tokens: 10, output_tokens: pieces + (options.toolUses?.length ?? 0) };
 }

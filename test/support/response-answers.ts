@@ -9,31 +9,63 @@ interface ResponseUsage {
 }
 
 function usageOf({ input_tokens: input, cached = 0, output_tokens: output }: ResponseUsage): Record<string, unknown> {
-  return { input_tokens: input, input_tokens_details: { cached_tokens: cached }, output_tokens:
-    output, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: input + output };
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cached },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: input + output,
+  };
 }
 
 function response(status: string, text: string, usage: ResponseUsage | null): Record<string, unknown> {
   return {
-    id: 'resp_mock', object: 'response', created_at: 1_700_000_000, model: 'mock-model', status, instructions:
-      null, metadata: {}, tools: [], tool_choice: 'auto', parallel_tool_calls: true, temperature: 1, top_p: 1,
+    id: 'resp_mock',
+    object: 'response',
+    created_at: 1_700_000_000,
+    model: 'mock-model',
+    status,
+    instructions: null,
+    metadata: {},
+    tools: [],
+    tool_choice: 'auto',
+    parallel_tool_calls: true,
+    temperature: 1,
+    top_p: 1,
     error: status === 'failed' ? { code: 'server_error', message: 'the mock provider gave up' } : null,
     incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
-    output: text === '' ? [] : [{ id: 'msg_mock', type:
-      'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text, annotations: [] }] }],
+    output:
+      text === ''
+        ? []
+        : [
+            {
+              id: 'msg_mock',
+              type: 'message',
+              role: 'assistant',
+              status: 'completed',
+              content: [{ type: 'output_text', text, annotations: [] }],
+            },
+          ],
     usage: usage && usageOf(usage),
   };
 }
 
-export function openaiResponse(text = 'hello', usage:
-  | ResponseUsage | null = { input_tokens: 10, output_tokens: 2 }, status = 'completed'): Reply {
+export function openaiResponse(
+  text = 'hello',
+  usage: ResponseUsage | null = { input_tokens: 10, output_tokens: 2 },
+  status = 'completed',
+): Reply {
   return json(response(status, text, usage));
 }
 
 /** `end`: the status in the last event; 'error': an error event; 'cut': no last event. */
-export function openaiResponseStream(pieces: readonly string[] = ['hel', 'lo'], {
-  usage = { input_tokens: 10, output_tokens: 2 }, end = 'completed',
-}: { readonly usage?: ResponseUsage | null; readonly end?: string } = {}): Reply {
+export function openaiResponseStream(
+  pieces: readonly string[] = ['hel', 'lo'],
+  {
+    usage = { input_tokens: 10, output_tokens: 2 },
+    end = 'completed',
+  }: { readonly usage?: ResponseUsage | null; readonly end?: string } = {},
+): Reply {
   let sequence = 0;
   const event = (type: string, more: Record<string, unknown>): string =>
     sse({ event: type, data: { type, sequence_number: sequence++, ...more } });
@@ -41,21 +73,30 @@ export function openaiResponseStream(pieces: readonly string[] = ['hel', 'lo'], 
   const part = { type: 'output_text', text: '', annotations: [] };
   const at = { item_id: 'msg_mock', output_index: 0, content_index: 0 };
   const text = pieces.join('');
-  const last: readonly Step[] = end === 'cut' ? [] : [end === 'error'
-    ? event('error', { code: 'server_error', message: 'the mock provider gave up', param: null })
-    : event(`response.${end}`, { response: response(end, text, usage) })];
+  const last: readonly Step[] =
+    end === 'cut'
+      ? []
+      : [
+          end === 'error'
+            ? event('error', { code: 'server_error', message: 'the mock provider gave up', param: null })
+            : event(`response.${end}`, { response: response(end, text, usage) }),
+        ];
   return {
     headers: { 'content-type': 'text/event-stream; charset=utf-8' },
     steps: [
       event('response.created', { response: response('in_progress', '', null) }),
       event('response.output_item.added', { output_index: 0, item }),
       event('response.content_part.added', { ...at, part }),
-      ...pieces.map((delta): Step =>
-        ({ kind: 'send', tokens: 1, bytes: event('response.output_text.delta', { ...at, delta, logprobs: [] }) })),
+      ...pieces.map((delta): Step => ({
+        kind: 'send',
+        tokens: 1,
+        bytes: event('response.output_text.delta', { ...at, delta, logprobs: [] }),
+      })),
       event('response.output_text.done', { ...at, text, logprobs: [] }),
       event('response.content_part.done', { ...at, part: { ...part, text } }),
       event('response.output_item.done', {
-        output_index: 0, item: { ...item, status: 'completed', content: [{ ...part, text }] },
+        output_index: 0,
+        item: { ...item, status: 'completed', content: [{ ...part, text }] },
       }),
       ...last,
     ],

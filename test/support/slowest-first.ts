@@ -8,11 +8,18 @@ import type { TestSpecification } from 'vitest/node';
 
 /** By their time, the longest first; all take more than half a minute. */
 const LONGEST = [
-  'test/e2e/node/cluster.test.ts', 'test/e2e/clients/clients.test.ts', 'test/e2e/browser/console-cluster.test.ts',
-  'test/e2e/browser/console-files.test.ts', 'test/unit/operator/reconcile/churn.test.ts',
-  'test/unit/dataplane/ledger/valkey/faults.test.ts', 'test/e2e/chaos/fleet.test.ts',
-  'test/e2e/browser/price-page.test.ts', 'test/e2e/cluster/fleet.test.ts', 'test/e2e/browser/wallet.test.ts',
-  'test/e2e/charts/release.test.ts', 'test/unit/dataplane/ledger/valkey/history.test.ts',
+  'test/e2e/node/cluster.test.ts',
+  'test/e2e/clients/clients.test.ts',
+  'test/e2e/browser/console-cluster.test.ts',
+  'test/e2e/browser/console-files.test.ts',
+  'test/unit/operator/reconcile/churn.test.ts',
+  'test/unit/dataplane/ledger/valkey/faults.test.ts',
+  'test/e2e/chaos/fleet.test.ts',
+  'test/e2e/browser/price-page.test.ts',
+  'test/e2e/cluster/fleet.test.ts',
+  'test/e2e/browser/wallet.test.ts',
+  'test/e2e/charts/release.test.ts',
+  'test/unit/dataplane/ledger/valkey/history.test.ts',
 ];
 
 export class SlowestFirst extends BaseSequencer {

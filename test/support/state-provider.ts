@@ -11,8 +11,9 @@ type Item = Readonly<Record<string, unknown>>;
 /** Scripts the provider to be this account. Its name begins all ids. */
 export function keepState(provider: MockProvider, name: string): StateAccount {
   const account = new StateAccount(name);
-  provider.script((request) => (request.path.startsWith('/v1/conversations')
-    ? account.keep(request) : account.respond(request.json())));
+  provider.script((request) =>
+    request.path.startsWith('/v1/conversations') ? account.keep(request) : account.respond(request.json()),
+  );
   return account;
 }
 
@@ -43,16 +44,25 @@ export class StateAccount {
     const seen = [...before, ...conversation];
     const text = [prompt, ...seen.map(textOf)].filter((each) => each !== '').join(' ');
     const answer = {
-      type: 'message', id: this.#newId('msg'), role: 'assistant', status: 'completed',
+      type: 'message',
+      id: this.#newId('msg'),
+      role: 'assistant',
+      status: 'completed',
       content: [{ type: 'output_text', text, annotations: [] }],
     };
     conversation.push(answer);
     const id = this.#newId('resp');
     this.#responses.set(id, seen);
     const response = {
-      id, object: 'response', created_at: 1_700_000_000, model: 'mock-model', error: null, status: 'completed',
-      previous_response_id: previous ?? null, output: [answer],
-      ...conversationId !== undefined && { conversation: { id: conversationId } },
+      id,
+      object: 'response',
+      created_at: 1_700_000_000,
+      model: 'mock-model',
+      error: null,
+      status: 'completed',
+      previous_response_id: previous ?? null,
+      output: [answer],
+      ...(conversationId !== undefined && { conversation: { id: conversationId } }),
       usage: { input_tokens: 10, output_tokens: 2, total_tokens: 12 },
     };
     return stream === true ? streamOf(response) : json(response);
@@ -109,10 +119,13 @@ function keepItem(method: string, { id, items, itemId }: KeptItem): Reply {
 
 function streamOf(response: Item): Reply {
   const event = (type: string, more: Item): string => sse({ event: type, data: { type, ...more } });
-  return { headers: { 'content-type': 'text/event-stream' }, steps: [
-    event('response.created', { sequence_number: 0, response: { ...response, status: 'in_progress', output: [] } }),
-    event('response.completed', { sequence_number: 1, response }),
-  ] };
+  return {
+    headers: { 'content-type': 'text/event-stream' },
+    steps: [
+      event('response.created', { sequence_number: 0, response: { ...response, status: 'in_progress', output: [] } }),
+      event('response.completed', { sequence_number: 1, response }),
+    ],
+  };
 }
 
 function conversationOf(id: string, metadata: unknown): Item {
@@ -121,12 +134,16 @@ function conversationOf(id: string, metadata: unknown): Item {
 
 function listOf(data: readonly Item[]): Item {
   return {
-    object: 'list', data, first_id: data[0]?.['id'] ?? null, last_id: data.at(-1)?.['id'] ?? null, has_more: false,
+    object: 'list',
+    data,
+    first_id: data[0]?.['id'] ?? null,
+    last_id: data.at(-1)?.['id'] ?? null,
+    has_more: false,
   };
 }
 
 function itemsOf(value: unknown): readonly Item[] {
-  return Array.isArray(value) ? value as Item[] : [];
+  return Array.isArray(value) ? (value as Item[]) : [];
 }
 
 /** An id alone, or in an object. */
@@ -138,5 +155,9 @@ function idOf(value: unknown): string | undefined {
 /** What the user says in an item; empty for others. */
 function textOf({ role, content }: Item): string {
   if (role !== 'user') return '';
-  return typeof content === 'string' ? content : itemsOf(content).map(({ text }) => text).join(' ');
+  return typeof content === 'string'
+    ? content
+    : itemsOf(content)
+        .map(({ text }) => text)
+        .join(' ');
 }

@@ -25,21 +25,34 @@ export async function startValkeyCluster(
     const [port, bus] = [await freePort(), await freePort()];
     buses.push(bus);
     announced.push(await announce(port));
-    nodes.push(await startValkey({ port, settings: [
-      ['cluster-enabled', 'yes'], ['cluster-port', String(bus)], ['cluster-announce-bus-port', String(bus)],
-      ['cluster-announce-port', String(announced[n])], ['cluster-node-timeout', '2000'],
-      ['appendonly', 'yes'], ['appendfsync', 'always'],
-    ] }));
+    nodes.push(
+      await startValkey({
+        port,
+        settings: [
+          ['cluster-enabled', 'yes'],
+          ['cluster-port', String(bus)],
+          ['cluster-announce-bus-port', String(bus)],
+          ['cluster-announce-port', String(announced[n])],
+          ['cluster-node-timeout', '2000'],
+          ['appendonly', 'yes'],
+          ['appendfsync', 'always'],
+        ],
+      }),
+    );
   }
   const [first] = nodes;
   if (!first) throw new Error('a Cluster has nodes');
   for (const [n, node] of nodes.entries()) {
-    await node.command('CLUSTER', 'ADDSLOTSRANGE', String(Math.floor(n * SLOTS / NODES)), String(Math.floor((n +
-      1) * SLOTS / NODES) - 1));
+    await node.command(
+      'CLUSTER',
+      'ADDSLOTSRANGE',
+      String(Math.floor((n * SLOTS) / NODES)),
+      String(Math.floor(((n + 1) * SLOTS) / NODES) - 1),
+    );
     await node.command('CLUSTER', 'SET-CONFIG-EPOCH', String(n + 1));
   }
-  for (const [n, node] of nodes.entries()) if (n > 0)
-    await first.command('CLUSTER', 'MEET', '127.0.0.1', String(node.port), String(buses[n]));
+  for (const [n, node] of nodes.entries())
+    if (n > 0) await first.command('CLUSTER', 'MEET', '127.0.0.1', String(node.port), String(buses[n]));
   await whenFormed(nodes);
   return {
     nodes,
@@ -62,6 +75,9 @@ export async function whenFormed(nodes: readonly ValkeyServer[]): Promise<void> 
 }
 
 function isWhole(info: string): boolean {
-  return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${NODES}`) &&
-    info.includes(`cluster_size:${NODES}`);
+  return (
+    info.includes('cluster_state:ok') &&
+    info.includes(`cluster_known_nodes:${NODES}`) &&
+    info.includes(`cluster_size:${NODES}`)
+  );
 }

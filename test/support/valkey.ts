@@ -45,19 +45,29 @@ const DEADLINE_MS = 120_000;
 
 /** Keeps everything in memory by default, so that tests are quick. */
 export async function startValkey({
-  settings = [], port: asked, tls, credentials,
+  settings = [],
+  port: asked,
+  tls,
+  credentials,
 }: ValkeyOptions = {}): Promise<ValkeyServer> {
   const dir = await mkdtemp(join(tmpdir(), 'mgw-valkey-'));
-  const port = asked ?? await freePort();
+  const port = asked ?? (await freePort());
   let child: ChildProcess | undefined;
   // an interrupted test must not leave it behind
-  const end = (): void => { child?.kill('SIGKILL'); };
+  const end = (): void => {
+    child?.kill('SIGKILL');
+  };
   process.once('exit', end);
   const server: ValkeyServer = {
-    port, dir, url: `valkey://127.0.0.1:${port}`,
+    port,
+    dir,
+    url: `valkey://127.0.0.1:${port}`,
     async command(...args) {
-      const client =
-        createClient({ RESP: 2, socket: { host: '127.0.0.1', port, reconnectStrategy: false }, ...credentials });
+      const client = createClient({
+        RESP: 2,
+        socket: { host: '127.0.0.1', port, reconnectStrategy: false },
+        ...credentials,
+      });
       client.on('error', () => undefined);
       await client.connect();
       try {
@@ -66,7 +76,9 @@ export async function startValkey({
         client.destroy();
       }
     },
-    signal: (name) => { child?.kill(name); },
+    signal: (name) => {
+      child?.kill(name);
+    },
     async kill() {
       if (!child || child.exitCode !== null || child.signalCode !== null) return;
       const exited = once(child, 'exit');
@@ -74,13 +86,26 @@ export async function startValkey({
       await exited;
     },
     async start() {
-      const flags = [[
-        'port', String(port),
-      ], ['dir', dir], ['save', ''], ['appendonly', 'no'], ['loglevel', 'warning'], ...tlsFlags(tls), ...settings];
-      child = spawn(valkey.path, flags.flatMap(([name = '', value = '']) => [`--${name}`, value]), { stdio: 'ignore' });
-      await Promise.race([answers(port), once(child, 'exit').then(() => {
-        throw new Error('the server ended at its start');
-      })]);
+      const flags = [
+        ['port', String(port)],
+        ['dir', dir],
+        ['save', ''],
+        ['appendonly', 'no'],
+        ['loglevel', 'warning'],
+        ...tlsFlags(tls),
+        ...settings,
+      ];
+      child = spawn(
+        valkey.path,
+        flags.flatMap(([name = '', value = '']) => [`--${name}`, value]),
+        { stdio: 'ignore' },
+      );
+      await Promise.race([
+        answers(port),
+        once(child, 'exit').then(() => {
+          throw new Error('the server ended at its start');
+        }),
+      ]);
     },
     pid: () => child?.pid ?? 0,
     async [Symbol.asyncDispose]() {
@@ -95,9 +120,13 @@ export async function startValkey({
 
 function tlsFlags(tls: ValkeyOptions['tls']): [string, string][] {
   if (!tls) return [];
-  return [[
-    'tls-port', String(tls.port),
-  ], ['tls-ca-cert-file', tls.ca], ['tls-cert-file', tls.cert], ['tls-key-file', tls.key], ['tls-auth-clients', 'no']];
+  return [
+    ['tls-port', String(tls.port)],
+    ['tls-ca-cert-file', tls.ca],
+    ['tls-cert-file', tls.cert],
+    ['tls-key-file', tls.key],
+    ['tls-auth-clients', 'no'],
+  ];
 }
 
 /** Waits until it accepts a connection and has loaded its data. */
@@ -119,7 +148,10 @@ function ping(port: number): Promise<string | undefined> {
       socket.destroy();
       resolve(word);
     };
-    socket.once('connect', () => socket.write('PING\r\n')).once('data', (data) => end(data.toString()))
-      .once('error', () => end(undefined)).once('close', () => end(undefined));
+    socket
+      .once('connect', () => socket.write('PING\r\n'))
+      .once('data', (data) => end(data.toString()))
+      .once('error', () => end(undefined))
+      .once('close', () => end(undefined));
   });
 }

@@ -21,7 +21,8 @@ let latest = 0;
 
 /** Scripts the provider to create jobs `video_1`, `video_2`, … and to serve them. */
 export function serveVideos(
-  provider: MockProvider, { firstStatus = 'queued' }: { readonly firstStatus?: string } = {},
+  provider: MockProvider,
+  { firstStatus = 'queued' }: { readonly firstStatus?: string } = {},
 ): VideoJobs {
   const statuses = new Map<string, string>();
   const made: string[] = [];
@@ -47,9 +48,11 @@ function answer(request: RecordedRequest, { statuses, made, deleted, firstStatus
   }
   const [, id = '', content] = /^\/v1\/videos\/([^/]+)(\/content)?$/.exec(path) ?? [];
   const status = statuses.get(id);
-  if (status === undefined) return json(
-    { error: { message: `no video ${id}`, type: 'invalid_request_error', param: null, code: null } }, { status: 404 },
-  );
+  if (status === undefined)
+    return json(
+      { error: { message: `no video ${id}`, type: 'invalid_request_error', param: null, code: null } },
+      { status: 404 },
+    );
   if (content !== undefined) return film(id, request, query);
   if (request.method !== 'DELETE') return json(video(id, status));
   statuses.delete(id);
@@ -59,10 +62,19 @@ function answer(request: RecordedRequest, { statuses, made, deleted, firstStatus
 
 function video(id: string, status: string): Record<string, unknown> {
   return {
-    id, object: 'video', model: 'up', status, progress:
-      status === 'completed' ? 100 : 0, created_at: 1_700_000_000, completed_at: null, expires_at: null,
-    seconds: '4', size: '720x1280', prompt:
-      'p', remixed_from_video_id: null, error: status === 'failed' ? { code: 'moderation', message: 'not this' } : null,
+    id,
+    object: 'video',
+    model: 'up',
+    status,
+    progress: status === 'completed' ? 100 : 0,
+    created_at: 1_700_000_000,
+    completed_at: null,
+    expires_at: null,
+    seconds: '4',
+    size: '720x1280',
+    prompt: 'p',
+    remixed_from_video_id: null,
+    error: status === 'failed' ? { code: 'moderation', message: 'not this' } : null,
   };
 }
 
@@ -71,7 +83,12 @@ function film(id: string, request: RecordedRequest, query: string): Reply {
   const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
   const headers = { 'content-type': 'video/mp4', etag: '"film"', 'accept-ranges': 'bytes' };
   if (from === undefined || to === undefined) return { headers, steps: [bytes] };
-  return { status: 206, headers: {
-    ...headers, 'content-range': `bytes ${from}-${to}/${bytes.length}`,
-  }, steps: [bytes.subarray(Number(from), Number(to) + 1)] };
+  return {
+    status: 206,
+    headers: {
+      ...headers,
+      'content-range': `bytes ${from}-${to}/${bytes.length}`,
+    },
+    steps: [bytes.subarray(Number(from), Number(to) + 1)],
+  };
 }

@@ -18,13 +18,18 @@ const ROOT = join(import.meta.dirname, '../..');
 const PRODUCT = ['bin', 'console', 'crds', 'demo', 'dataplane', 'operator', 'web'];
 
 function sourcesIn(folders: readonly string[]): Source[] {
-  return globSync(folders.map((folder) => `${folder}/**/*.ts`), { cwd: ROOT }).sort().map((path) =>
-    ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
+  return globSync(
+    folders.map((folder) => `${folder}/**/*.ts`),
+    { cwd: ROOT },
+  )
+    .sort()
+    .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 }
 
 function told(violations: readonly Violation[], rules?: readonly Violation['rule'][]): string[] {
-  return violations.filter((each) => rules?.includes(each.rule) ?? true).map((each) =>
-    `${each.path}:${each.line} [${each.rule}] ${each.message}`);
+  return violations
+    .filter((each) => rules?.includes(each.rule) ?? true)
+    .map((each) => `${each.path}:${each.line} [${each.rule}] ${each.message}`);
 }
 
 describe('the product', () => {
@@ -35,9 +40,15 @@ describe('the product', () => {
   it('is not empty', () => {
     assert.ok(sources.length > 100, `${sources.length} files`);
     for (const path of [
-      'bin/main.ts', 'operator/translate/translate.ts', 'dataplane/pipeline/pipeline.ts', 'crds/schema/schema.ts',
+      'bin/main.ts',
+      'operator/translate/translate.ts',
+      'dataplane/pipeline/pipeline.ts',
+      'crds/schema/schema.ts',
     ]) {
-      assert.ok(sources.some((source) => source.path === path), path);
+      assert.ok(
+        sources.some((source) => source.path === path),
+        path,
+      );
     }
   });
   it('follows the layout', () => assert.deepEqual(told(violations, ['folder', 'arrow', 'package']), []));
@@ -52,16 +63,24 @@ describe('the product', () => {
   it('gives a reason for every any', () => assert.deepEqual(told(violations, ['any']), []));
   it('has a file for every line of the tables', () => {
     for (const part of Object.keys(LAYOUT))
-      assert.ok(sources.some(({ path }) => path === part || path.startsWith(`${part}/`)), `no file in ${part}`);
+      assert.ok(
+        sources.some(({ path }) => path === part || path.startsWith(`${part}/`)),
+        `no file in ${part}`,
+      );
     for (const part of Object.keys(DESCRIPTIONS)) assert.ok(LAYOUT[part], `${part} is described, and is no part`);
     for (const pattern of [...PURE, ...Object.values(ONE_FILE_EACH)])
-      assert.ok(sources.some(({ path }) => pattern.test(path)), `nothing matches ${pattern}`);
+      assert.ok(
+        sources.some(({ path }) => pattern.test(path)),
+        `nothing matches ${pattern}`,
+      );
   });
   it('forbids mutual imports between parts', () => {
     for (const [part, { may }] of Object.entries(LAYOUT)) {
       for (const other of may.filter((place) => LAYOUT[place] !== undefined)) {
-        assert.ok(!LAYOUT[other]?.may.some((place) => part === place ||
-          part.startsWith(`${place}/`)), `${part} ↔ ${other}`);
+        assert.ok(
+          !LAYOUT[other]?.may.some((place) => part === place || part.startsWith(`${place}/`)),
+          `${part} ↔ ${other}`,
+        );
       }
     }
   });
@@ -77,14 +96,18 @@ describe('the checker', () => {
   };
 
   it('accepts correct code', () => {
-    assert.deepEqual(check({
-      'dataplane/snapshot/decimal.ts': 'export const x = (now: number): Date => new Date(now);\n',
-      'dataplane/state/compile.ts': 'import { x } from "#snapshot/decimal.ts";\nimport type { UpstreamTarget } from ' +
-        '"../upstream/upstream.ts";\nexport type T = ReturnType<typeof fetch> & UpstreamTarget;\nexport const y = ' +
-        'x(1);\n',
-      'dataplane/upstream/upstream.ts':
-        'export interface UpstreamTarget { readonly id: string; process: { readonly crypto: 1 } }\n',
-    }), []);
+    assert.deepEqual(
+      check({
+        'dataplane/snapshot/decimal.ts': 'export const x = (now: number): Date => new Date(now);\n',
+        'dataplane/state/compile.ts':
+          'import { x } from "#snapshot/decimal.ts";\nimport type { UpstreamTarget } from ' +
+          '"../upstream/upstream.ts";\nexport type T = ReturnType<typeof fetch> & UpstreamTarget;\nexport const y = ' +
+          'x(1);\n',
+        'dataplane/upstream/upstream.ts':
+          'export interface UpstreamTarget { readonly id: string; process: { readonly crypto: 1 } }\n',
+      }),
+      [],
+    );
   });
 
   const arrows: [from: string, to: string][] = [
@@ -117,16 +140,24 @@ describe('the checker', () => {
   }
 
   it('finds packages in the wrong parts', () => {
-    assert.match(one({ 'dataplane/pipeline/pipeline.ts':
-      `import { x } from 'fastify';\nexport const y = x;\n` }), /\[package\] .*fastify/);
+    assert.match(
+      one({ 'dataplane/pipeline/pipeline.ts': `import { x } from 'fastify';\nexport const y = x;\n` }),
+      /\[package\] .*fastify/,
+    );
     assert.match(one({ 'dataplane/xs/x.ts': 'export const x = 1;\n' }), /\[folder\]/);
-    assert.match(one({ 'dataplane/upstream/client.ts':
-      `import type { X } from '@kubernetes/client-node';\nexport type Y = X;\n` }), /\[package\]/);
+    assert.match(
+      one({
+        'dataplane/upstream/client.ts': `import type { X } from '@kubernetes/client-node';\nexport type Y = X;\n`,
+      }),
+      /\[package\]/,
+    );
   });
 
   it('finds computed imports', () => {
-    assert.match(one({ 'dataplane/upstream/client.ts':
-      'export const x = (name: string): Promise<unknown> => import(name);\n' }), /\[arrow\] .*run time/);
+    assert.match(
+      one({ 'dataplane/upstream/client.ts': 'export const x = (name: string): Promise<unknown> => import(name);\n' }),
+      /\[arrow\] .*run time/,
+    );
   });
 
   it('finds a cycle, through aliases and types', () => {
@@ -135,15 +166,20 @@ describe('the checker', () => {
       'dataplane/ledger/b.ts': `import type { C } from './c.ts';\nexport type B = C;\n`,
       'dataplane/ledger/c.ts': `import type { A } from '#ledger/a.ts';\nexport type C = A;\n`,
     });
-    assert.match(found, pattern(
-      /\[cycle\] dataplane\/ledger\/a\.ts → dataplane\/ledger\/b\.ts → /,
-      /dataplane\/ledger\/c\.ts → dataplane\/ledger\/a\.ts/,
-    ));
+    assert.match(
+      found,
+      pattern(
+        /\[cycle\] dataplane\/ledger\/a\.ts → dataplane\/ledger\/b\.ts → /,
+        /dataplane\/ledger\/c\.ts → dataplane\/ledger\/a\.ts/,
+      ),
+    );
   });
 
   it('finds barrels', () => {
     for (const text of [
-      `export * from './a.ts';\n`, `export { a } from './a.ts';\n`, `export type { A } from './a.ts';\n`,
+      `export * from './a.ts';\n`,
+      `export { a } from './a.ts';\n`,
+      `export type { A } from './a.ts';\n`,
     ]) {
       assert.match(one({ 'dataplane/ledger/index.ts': text }), /\[barrel\]/);
     }
@@ -151,27 +187,44 @@ describe('the checker', () => {
 
   it('finds files and functions that are too large', () => {
     const lines = (count: number): string => '  f();\n'.repeat(count);
-    assert.match(check({ 'dataplane/server/app.ts':
-      `declare const f: () => void;\n${lines(400)}` }).join(), /app\.ts:1 \[size\] 401 lines/);
-    assert.deepEqual(
-      check({ 'dataplane/server/app.ts': 'export const x = 1;\n', 'dataplane/server/paths.gen.ts': lines(500) }), [],
+    assert.match(
+      check({ 'dataplane/server/app.ts': `declare const f: () => void;\n${lines(400)}` }).join(),
+      /app\.ts:1 \[size\] 401 lines/,
     );
-    assert.match(check({ 'dataplane/server/app.ts':
-      `export function long(f: () => void): void {\n${lines(79)}}\n` }).join(), /long has 81 lines/);
-    assert.match(one({ 'dataplane/server/app.ts':
-      'export const many = (a: 1, b: 1, c: 1, d: 1, e: 1): unknown => [a, b, c, d, e];\n' }), /many has 5 parameters/);
-    assert.match(one({ 'dataplane/server/routes/x.ts':
-      'export const x = 1;\n'.replace('1', `[\n${'  1,\n'.repeat(60)}]`) }), /a route of 62 lines/);
+    assert.deepEqual(
+      check({ 'dataplane/server/app.ts': 'export const x = 1;\n', 'dataplane/server/paths.gen.ts': lines(500) }),
+      [],
+    );
+    assert.match(
+      check({ 'dataplane/server/app.ts': `export function long(f: () => void): void {\n${lines(79)}}\n` }).join(),
+      /long has 81 lines/,
+    );
+    assert.match(
+      one({
+        'dataplane/server/app.ts': 'export const many = (a: 1, b: 1, c: 1, d: 1, e: 1): unknown => [a, b, c, d, e];\n',
+      }),
+      /many has 5 parameters/,
+    );
+    assert.match(
+      one({ 'dataplane/server/routes/x.ts': 'export const x = 1;\n'.replace('1', `[\n${'  1,\n'.repeat(60)}]`) }),
+      /a route of 62 lines/,
+    );
     const branches = Array.from({ length: 10 }, (_, index) => `if (x === ${index}) return ${index};`).join('\n');
     assert.match(
       one({ 'dataplane/server/app.ts': `export class K { twisted(x: number): number {\n${branches}\nreturn x; } }\n` }),
       /twisted has a complexity of 11/,
     );
     const body = `{\n${lines(20)}}\n`;
-    assert.match(one({ 'dataplane/server/app.ts': `function a(): void ${body}function b(f: () => void): void ` +
-      `${body}a(); b(a);\n` }), /\[median\] half of the functions/);
-    assert.match(check({ 'dataplane/server/app.ts':
-      `declare const f: () => void;\n${lines(160)}` }).join(), /\[median\] half of the files/);
+    assert.match(
+      one({
+        'dataplane/server/app.ts': `function a(): void ${body}function b(f: () => void): void ` + `${body}a(); b(a);\n`,
+      }),
+      /\[median\] half of the functions/,
+    );
+    assert.match(
+      check({ 'dataplane/server/app.ts': `declare const f: () => void;\n${lines(160)}` }).join(),
+      /\[median\] half of the files/,
+    );
   });
 
   it('finds small files for one importer, except in families with one file each', () => {
@@ -183,86 +236,171 @@ describe('the checker', () => {
       'dataplane/state/x.ts:1 [small] 1 lines for one importer: merge it into dataplane/state/y.ts',
     ]);
     assert.deepEqual(small({ 'dataplane/state/x.ts': x.repeat(25), 'dataplane/state/y.ts': importing }), []);
-    assert.deepEqual(small({
-      'dataplane/state/x.ts': x, 'dataplane/state/y.ts': importing, 'dataplane/state/z.ts': importing,
-    }), []);
+    assert.deepEqual(
+      small({
+        'dataplane/state/x.ts': x,
+        'dataplane/state/y.ts': importing,
+        'dataplane/state/z.ts': importing,
+      }),
+      [],
+    );
     assert.deepEqual(small({ 'console/pages/x.ts': x, 'console/pages/y.ts': importing }), []);
   });
 
   const impure = [
-    'Date.now()', 'new Date()', 'Date()', 'Math.random()', 'Math["random"]()', 'process.env', 'setTimeout(() => 1, 1)',
-    'fetch("x")', 'console.log(1)', 'performance.now()',
-    'crypto.randomUUID()', 'globalThis.fetch("x")', 'globalThis["Date"]', 'import.meta.url',
-    '[1].map(() => Date.now())', '({ x: process })', '(process as unknown)',
+    'Date.now()',
+    'new Date()',
+    'Date()',
+    'Math.random()',
+    'Math["random"]()',
+    'process.env',
+    'setTimeout(() => 1, 1)',
+    'fetch("x")',
+    'console.log(1)',
+    'performance.now()',
+    'crypto.randomUUID()',
+    'globalThis.fetch("x")',
+    'globalThis["Date"]',
+    'import.meta.url',
+    '[1].map(() => Date.now())',
+    '({ x: process })',
+    '(process as unknown)',
   ];
   for (const expression of impure) {
     it(`finds ${expression} in a pure file`, () => {
       for (const path of [
-        'dataplane/protocol/x.ts', 'dataplane/state/compile-x.ts', 'dataplane/ledger/price.ts',
-        'operator/translate/x.ts', 'console/views/x.ts', 'console/forms/x.ts', 'crds/schema/x.ts',
+        'dataplane/protocol/x.ts',
+        'dataplane/state/compile-x.ts',
+        'dataplane/ledger/price.ts',
+        'operator/translate/x.ts',
+        'console/views/x.ts',
+        'console/forms/x.ts',
+        'crds/schema/x.ts',
       ]) {
-        assert.match(told(
-          checkSources([{ path, text: `export const x = ${expression};\n` }]), ['purity'],
-        ).join(), /\[purity\] uses/);
+        assert.match(
+          told(checkSources([{ path, text: `export const x = ${expression};\n` }]), ['purity']).join(),
+          /\[purity\] uses/,
+        );
       }
     });
   }
 
   it('accepts what is passed in', () => {
-    assert.deepEqual(check({ 'dataplane/protocol/x.ts': 'export const x = (fetch: () => Date, now: number): unknown ' +
-      '=> [fetch(), new Date(now), { process: 1 }.process, globalThis.Error];\n' }), []);
+    assert.deepEqual(
+      check({
+        'dataplane/protocol/x.ts':
+          'export const x = (fetch: () => Date, now: number): unknown ' +
+          '=> [fetch(), new Date(now), { process: 1 }.process, globalThis.Error];\n',
+      }),
+      [],
+    );
   });
 
   it('finds modules with side effects in pure files, and follows what they import', () => {
     for (const from of ['node:fs', 'node:path', 'node:timers', 'undici']) {
-      assert.match(told(checkSources([{
-        path: 'dataplane/protocol/x.ts', text: `import { x } from '${from}';\nexport const y = x;\n`,
-      }]), ['purity']).join(), /imports/);
+      assert.match(
+        told(
+          checkSources([
+            {
+              path: 'dataplane/protocol/x.ts',
+              text: `import { x } from '${from}';\nexport const y = x;\n`,
+            },
+          ]),
+          ['purity'],
+        ).join(),
+        /imports/,
+      );
     }
-    assert.match(one({ 'dataplane/protocol/x.ts': `import { randomBytes, createHash } from 'node:crypto';\nexport ` +
-      `const y = [randomBytes, createHash];\n` }), /imports node:crypto/);
-    assert.deepEqual(check({ 'dataplane/protocol/x.ts': `import { Buffer } from 'node:buffer';\nimport { createHash ` +
-      `} from 'node:crypto';\nexport const y = [Buffer, createHash];\n` }), []);
-    assert.match(one({
-      'dataplane/state/compile.ts': `import { x } from '../upstream/upstream.ts';\nexport const y = x;\n`,
-      'dataplane/upstream/upstream.ts': 'export const x = Date.now();\n',
-    }), /upstream\.ts:1 \[purity\] uses Date\.now \(drawn in by the pure dataplane\/state\/compile\.ts\)/);
+    assert.match(
+      one({
+        'dataplane/protocol/x.ts':
+          `import { randomBytes, createHash } from 'node:crypto';\nexport ` + `const y = [randomBytes, createHash];\n`,
+      }),
+      /imports node:crypto/,
+    );
+    assert.deepEqual(
+      check({
+        'dataplane/protocol/x.ts':
+          `import { Buffer } from 'node:buffer';\nimport { createHash ` +
+          `} from 'node:crypto';\nexport const y = [Buffer, createHash];\n`,
+      }),
+      [],
+    );
+    assert.match(
+      one({
+        'dataplane/state/compile.ts': `import { x } from '../upstream/upstream.ts';\nexport const y = x;\n`,
+        'dataplane/upstream/upstream.ts': 'export const x = Date.now();\n',
+      }),
+      /upstream\.ts:1 \[purity\] uses Date\.now \(drawn in by the pure dataplane\/state\/compile\.ts\)/,
+    );
   });
 
   it('finds wiring outside of the command line', () => {
-    assert.match(check({ 'dataplane/server/app.ts':
-      `import { startDataplane } from '../main.ts';\nexport const x = startDataplane;\n` }).join(), /\[wiring\]/);
+    assert.match(
+      check({
+        'dataplane/server/app.ts': `import { startDataplane } from '../main.ts';\nexport const x = startDataplane;\n`,
+      }).join(),
+      /\[wiring\]/,
+    );
     assert.match(one({ 'dataplane/upstream/client.ts': 'export const x = process.env;\n' }), /\[wiring\] process/);
-    assert.deepEqual(check({ 'bin/main.ts': `import { startDataplane } from '../dataplane/main.ts';\nexport const x ` +
-      `= [startDataplane, process.env];\n` }), []);
+    assert.deepEqual(
+      check({
+        'bin/main.ts':
+          `import { startDataplane } from '../dataplane/main.ts';\nexport const x ` +
+          `= [startDataplane, process.env];\n`,
+      }),
+      [],
+    );
   });
 
   const privateParts: [text: string, found: RegExp][] = [
-    [`import connect from 'undici/lib/core/connect.js';\nexport const x = ` +
-      `connect;`, /from inside a package: undici\/lib\/core\/connect\.js/],
-    [`import type { X } from '@grpc/grpc-js/build/src/call.js';\nexport type Y = ` +
-      `X;`, /from inside a package: @grpc\/grpc-js/],
+    [
+      `import connect from 'undici/lib/core/connect.js';\nexport const x = ` + `connect;`,
+      /from inside a package: undici\/lib\/core\/connect\.js/,
+    ],
+    [
+      `import type { X } from '@grpc/grpc-js/build/src/call.js';\nexport type Y = ` + `X;`,
+      /from inside a package: @grpc\/grpc-js/,
+    ],
     [`export const x = (): Promise<unknown> => import('pino/lib/tools.js');`, /from inside a package: pino/],
-    [`import { createRequire } from 'node:module';\nexport const x: unknown = ` +
-      `createRequire(import.meta.url)('undici/lib/x.js');`, /createRequire/],
-    [`import { createRequire } from 'node:module';\nconst load = createRequire(import.meta.url);\nexport const x: ` +
-      `unknown = load('pino');`, /createRequire/],
+    [
+      `import { createRequire } from 'node:module';\nexport const x: unknown = ` +
+        `createRequire(import.meta.url)('undici/lib/x.js');`,
+      /createRequire/,
+    ],
+    [
+      `import { createRequire } from 'node:module';\nconst load = createRequire(import.meta.url);\nexport const x: ` +
+        `unknown = load('pino');`,
+      /createRequire/,
+    ],
     ['export const x = (socket: object): symbol[] => Object.getOwnPropertySymbols(socket);', /symbols of an object/],
     [`export const x = Symbol.for('undici.globalDispatcher.1');`, /symbol "undici/],
     ['export const x = (name: string): symbol => Symbol.for(name);', /looks up the symbol "name"/],
-    [`export const x = (app: { server: Server }): unknown => ` +
-      `app.server.removeAllListeners('request');`, /by removeAllListeners/],
+    [
+      `export const x = (app: { server: Server }): unknown => ` + `app.server.removeAllListeners('request');`,
+      /by removeAllListeners/,
+    ],
     [`export const x = (server: Server): unknown => server['removeAllListeners']();`, /by removeAllListeners/],
-    ['export const x = (server: Server, f: () => void): unknown => server?.removeListener("request", ' +
-      'f);', /by removeListener/],
-    ['export const x = (server: Server, f: () => void): unknown => server.prependListener("request", ' +
-      'f);', /before the server's own/],
-    ['export const x = (): unknown => Object.defineProperty(Pool.prototype, "closed", { value: false ' +
-      '});', /property on Pool\.prototype/],
-    ['export class K extends Pool { static { Object.defineProperties(this.prototype, {}); } ' +
-      '}', /property on this\.prototype/],
-    ['export const x = (): unknown => Reflect.defineProperty(http.Server.prototype, "x", ' +
-      '{});', /property on http\.Server\.prototype/],
+    [
+      'export const x = (server: Server, f: () => void): unknown => server?.removeListener("request", ' + 'f);',
+      /by removeListener/,
+    ],
+    [
+      'export const x = (server: Server, f: () => void): unknown => server.prependListener("request", ' + 'f);',
+      /before the server's own/,
+    ],
+    [
+      'export const x = (): unknown => Object.defineProperty(Pool.prototype, "closed", { value: false ' + '});',
+      /property on Pool\.prototype/,
+    ],
+    [
+      'export class K extends Pool { static { Object.defineProperties(this.prototype, {}); } ' + '}',
+      /property on this\.prototype/,
+    ],
+    [
+      'export const x = (): unknown => Reflect.defineProperty(http.Server.prototype, "x", ' + '{});',
+      /property on http\.Server\.prototype/,
+    ],
   ];
   for (const [text, found] of privateParts) {
     it(`finds private parts in: ${text}`, () => {
@@ -284,9 +422,20 @@ describe('the checker', () => {
 
   it('finds any without a reason', () => {
     assert.match(one({ 'dataplane/upstream/client.ts': 'export const x = (y: any): unknown => y;\n' }), /\[any\]/);
-    assert.match(one({ 'dataplane/upstream/client.ts': '// oxlint-disable-next-line ' +
-      'typescript/no-explicit-any\nexport const x = (y: any): unknown => y;\n' }), /\[any\]/);
-    assert.deepEqual(check({ 'dataplane/upstream/client.ts': '// oxlint-disable-next-line typescript/no-explicit-any ' +
-      '-- the library says any\nexport const x = (y: any): unknown => y;\n' }), []);
+    assert.match(
+      one({
+        'dataplane/upstream/client.ts':
+          '// oxlint-disable-next-line ' + 'typescript/no-explicit-any\nexport const x = (y: any): unknown => y;\n',
+      }),
+      /\[any\]/,
+    );
+    assert.deepEqual(
+      check({
+        'dataplane/upstream/client.ts':
+          '// oxlint-disable-next-line typescript/no-explicit-any ' +
+          '-- the library says any\nexport const x = (y: any): unknown => y;\n',
+      }),
+      [],
+    );
   });
 });

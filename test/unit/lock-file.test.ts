@@ -31,12 +31,17 @@ describe('package-lock.json', () => {
   it('lists every optional package', () => {
     const named = Object.values(packages).flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies));
     assert.ok(named.length > 50);
-    assert.deepEqual(named.filter((name) =>
-      !Object.keys(packages).some((path) => path.endsWith(`node_modules/${name}`))), []);
+    assert.deepEqual(
+      named.filter((name) => !Object.keys(packages).some((path) => path.endsWith(`node_modules/${name}`))),
+      [],
+    );
   });
 
   it('has the hash of all packages except development tools for other machines', () => {
     const without = Object.entries(packages).filter(([path, { integrity }]) => path !== '' && integrity === undefined);
-    assert.deepEqual(without.filter(([, each]) => !each.dev || !each.optional || isForLinux(each)), []);
+    assert.deepEqual(
+      without.filter(([, each]) => !each.dev || !each.optional || isForLinux(each)),
+      [],
+    );
   });
 });

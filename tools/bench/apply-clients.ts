@@ -46,13 +46,22 @@ process.on('message', ({ key, open }: Watch) => {
   watched = { key, open, sha256: hash('sha256', key) };
   checkKey();
 });
-await Promise.all(states.map((_, n) => startXdsClient({
-  addresses: [address], secure: undefined, nodeId: `client-${n}`, version: 'bench', log: LOG, random: () => 0,
-  install({ snapshot, edit }) {
-    const before = states[n];
-    states[n] = before && edit ? compileEdit(before, edit) : compile(snapshot(), before);
-  },
-  // a round's acknowledgement has been sent
-  onRound: checkKey,
-})));
+await Promise.all(
+  states.map((_, n) =>
+    startXdsClient({
+      addresses: [address],
+      secure: undefined,
+      nodeId: `client-${n}`,
+      version: 'bench',
+      log: LOG,
+      random: () => 0,
+      install({ snapshot, edit }) {
+        const before = states[n];
+        states[n] = before && edit ? compileEdit(before, edit) : compile(snapshot(), before);
+      },
+      // a round's acknowledgement has been sent
+      onRound: checkKey,
+    }),
+  ),
+);
 checkKey();

@@ -25,9 +25,17 @@ import { inParallel } from '../../test/support/in-parallel.ts';
 import type { Acknowledged, Watch } from './apply-clients.ts';
 import { quantilesOf } from './figures.ts';
 
-const { values } = parseArgs({ options: { keys: {
-  type: 'string', default: '10000',
-}, clients: { type: 'string', default: '20' }, edits: { type: 'string', default: '200' }, heap: { type: 'string' } } });
+const { values } = parseArgs({
+  options: {
+    keys: {
+      type: 'string',
+      default: '10000',
+    },
+    clients: { type: 'string', default: '20' },
+    edits: { type: 'string', default: '200' },
+    heap: { type: 'string' },
+  },
+});
 const keyCount = Number(values.keys);
 const clientCount = Number(values.clients);
 const edits = Math.min(Number(values.edits), keyCount);
@@ -56,18 +64,28 @@ async function load(cluster: Cluster): Promise<void> {
     const namespace = teamOf(n);
     await create(cluster, '/api/v1/namespaces', { metadata: { name: namespace } });
     await create(cluster, `${GROUP}/${namespace}/accounts`, {
-      apiVersion: api, kind: 'Account', metadata: { name: 'team' }, spec: { grants: [{ name: 'first', usd: '1000' }] },
+      apiVersion: api,
+      kind: 'Account',
+      metadata: { name: 'team' },
+      spec: { grants: [{ name: 'first', usd: '1000' }] },
     });
   });
   await inParallel(keyCount, PARALLEL, async (n) => {
     const [namespace, name] = [teamOf(n), `key-${n}`];
     await create(cluster, `/api/v1/namespaces/${namespace}/secrets`, {
-      metadata: { name, labels: { [KEY_LABEL]: name } }, stringData: { apiKey: keyOf(n) },
+      metadata: { name, labels: { [KEY_LABEL]: name } },
+      stringData: { apiKey: keyOf(n) },
     });
     await create(cluster, `${GROUP}/${namespace}/apikeys`, {
-      apiVersion: api, kind: 'ApiKey', metadata: { name },
-      spec: { groupRef: { name: 'main' }, accountRef: { name:
-        'team' }, key: { type: 'Provided', secretRef: { name } }, quota: { limitUsd: '25' } },
+      apiVersion: api,
+      kind: 'ApiKey',
+      metadata: { name },
+      spec: {
+        groupRef: { name: 'main' },
+        accountRef: { name: 'team' },
+        key: { type: 'Provided', secretRef: { name } },
+        quota: { limitUsd: '25' },
+      },
     });
   });
 }
@@ -79,14 +97,16 @@ const SMALL = { NODE_OPTIONS: '--max-semi-space-size=8', MALLOC_ARENA_MAX: '2', 
 
 function mgw(args: readonly string[], node: readonly string[] = []): ChildProcess {
   const child = spawn(process.execPath, [...node, 'bin/mgw.js', ...args], {
-    cwd: ROOT, env: { ...process.env, ...args[0] === 'operator' ? SMALL : {} }, stdio: ['ignore', 'ignore', 'inherit'],
+    cwd: ROOT,
+    env: { ...process.env, ...(args[0] === 'operator' ? SMALL : {}) },
+    stdio: ['ignore', 'ignore', 'inherit'],
   });
   children.push(child);
   return child;
 }
 
 async function eventually(look: () => Promise<boolean>): Promise<void> {
-  while (!await look().catch(() => false)) await delay(2);
+  while (!(await look().catch(() => false))) await delay(2);
 }
 
 /** Resident now and at most so far, in MiB (Linux). */
@@ -110,50 +130,94 @@ const cluster = await startCluster([]);
 const proxy = new Pool(`http://127.0.0.1:${ports.sdk}`, { connections: 1 });
 try {
   await load(cluster);
-  console.log(`${keyCount} ApiKeys with their Secrets in the API server: ` +
-    `${((performance.now() - mark) / 1000).toFixed(1)} s, ${PARALLEL} requests at a time`);
+  console.log(
+    `${keyCount} ApiKeys with their Secrets in the API server: ` +
+      `${((performance.now() - mark) / 1000).toFixed(1)} s, ${PARALLEL} requests at a time`,
+  );
 
   mark = performance.now();
-  const clients = fork(join(import.meta.dirname, 'apply-clients.ts'), [
-    `127.0.0.1:${ports.xds}`, String(clientCount - 1), String(keyCount),
-  ], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const clients = fork(
+    join(import.meta.dirname, 'apply-clients.ts'),
+    [`127.0.0.1:${ports.xds}`, String(clientCount - 1), String(keyCount)],
+    { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
+  );
   children.push(clients);
   const whole = once(clients, 'message');
-  const operator = mgw([
-    'operator', '--kubeconfig', cluster.kubeconfig, '--insecure-xds', '--xds-listen', `127.0.0.1:${ports.xds}`,
-    '--admin', `127.0.0.1:${ports.operator}`, '--log-level', 'error',
-  ], values.heap === undefined ? [] : [`--max-old-space-size=${values.heap}`]);
+  const operator = mgw(
+    [
+      'operator',
+      '--kubeconfig',
+      cluster.kubeconfig,
+      '--insecure-xds',
+      '--xds-listen',
+      `127.0.0.1:${ports.xds}`,
+      '--admin',
+      `127.0.0.1:${ports.operator}`,
+      '--log-level',
+      'error',
+    ],
+    values.heap === undefined ? [] : [`--max-old-space-size=${values.heap}`],
+  );
   mgw([
-    'dataplane', '--insecure-xds', '--xds', `127.0.0.1:${ports.xds}`, '--listen', `127.0.0.1:${ports.sdk}`, '--admin',
-    `127.0.0.1:${ports.proxy}`, '--data', folder, '--log-level', 'error',
+    'dataplane',
+    '--insecure-xds',
+    '--xds',
+    `127.0.0.1:${ports.xds}`,
+    '--listen',
+    `127.0.0.1:${ports.sdk}`,
+    '--admin',
+    `127.0.0.1:${ports.proxy}`,
+    '--data',
+    folder,
+    '--log-level',
+    'error',
   ]);
   await eventually(async () => (await fetch(`http://127.0.0.1:${ports.operator}/readyz`)).ok);
   console.log(
     `operator: process start to first full snapshot given out: ${((performance.now() - mark) / 1000).toFixed(1)} ` +
-    `s, CPU ${((await cpuOf(operator)) / 1000).toFixed(1)} s, ${await memoryOf(operator)}`);
+      `s, CPU ${((await cpuOf(operator)) / 1000).toFixed(1)} s, ${await memoryOf(operator)}`,
+  );
   await eventually(async () => (await fetch(`http://127.0.0.1:${ports.proxy}/readyz`)).ok);
   await whole;
-  console.log(`the proxy and ${clientCount - 1} clients whole: ${((performance.now() - mark) / 1000).toFixed(1)} s ` +
-    `after the operator's start`);
-  await eventually(async () => /modelgateway_operator_status_queue 0\b/.test(
-    await (await fetch(`http://127.0.0.1:${ports.operator}/metrics`)).text(),
-  ));
-  console.log(`statuses of the first reading written: ${((performance.now() - mark) / 1000).toFixed(1)} s after the ` +
-    `start, CPU ${((await cpuOf(operator)) / 1000).toFixed(1)} s, ${await memoryOf(operator)}`);
+  console.log(
+    `the proxy and ${clientCount - 1} clients whole: ${((performance.now() - mark) / 1000).toFixed(1)} s ` +
+      `after the operator's start`,
+  );
+  await eventually(async () =>
+    /modelgateway_operator_status_queue 0\b/.test(
+      await (await fetch(`http://127.0.0.1:${ports.operator}/metrics`)).text(),
+    ),
+  );
+  console.log(
+    `statuses of the first reading written: ${((performance.now() - mark) / 1000).toFixed(1)} s after the ` +
+      `start, CPU ${((await cpuOf(operator)) / 1000).toFixed(1)} s, ${await memoryOf(operator)}`,
+  );
 
   const statusOf = async (n: number): Promise<number> => {
-    const { statusCode, body } =
-      await proxy.request({ method: 'GET', path: '/v1/models', headers: { authorization: `Bearer ${keyOf(n)}` } });
+    const { statusCode, body } = await proxy.request({
+      method: 'GET',
+      path: '/v1/models',
+      headers: { authorization: `Bearer ${keyOf(n)}` },
+    });
     await body.dump();
     return statusCode;
   };
   const figures: Record<'written' | 'acknowledged' | 'refused' | 'admitted' | 'refusedDeleted', number[]> = {
-    written: [], acknowledged: [], refused: [], admitted: [], refusedDeleted: [],
+    written: [],
+    acknowledged: [],
+    refused: [],
+    admitted: [],
+    refusedDeleted: [],
   };
   const edit = async (
-    n: number, wanted: boolean, enforced: number[], write: () => Promise<{ status: number }>,
+    n: number,
+    wanted: boolean,
+    enforced: number[],
+    write: () => Promise<{ status: number }>,
   ): Promise<void> => {
-    const answer = new Promise<Acknowledged>((resolve) => { clients.once('message', resolve); });
+    const answer = new Promise<Acknowledged>((resolve) => {
+      clients.once('message', resolve);
+    });
     clients.send({ key: keyOf(n), open: wanted } satisfies Watch);
     const startMs = performance.timeOrigin + performance.now();
     const written = write().then(({ status }) => {
@@ -161,8 +225,9 @@ try {
       figures.written.push(performance.timeOrigin + performance.now() - startMs);
     });
     const status = wanted ? 200 : 401;
-    const seen = eventually(async () => await statusOf(n) === status).then(() =>
-      performance.timeOrigin + performance.now() - startMs);
+    const seen = eventually(async () => (await statusOf(n)) === status).then(
+      () => performance.timeOrigin + performance.now() - startMs,
+    );
     const [{ lastMs }, seenMs] = await Promise.all([answer, seen, written]);
     enforced.push(seenMs);
     figures.acknowledged.push(Math.max(lastMs - startMs, seenMs));
@@ -171,14 +236,16 @@ try {
   for (let i = 0; i < edits; i += 1) {
     const n = (i * 7919) % keyCount;
     const path = `${GROUP}/${teamOf(n)}/apikeys/key-${n}`;
-    const patch = (enabled: boolean) =>
-      () => cluster.admin.call('PATCH', path, { spec: { enabled } }, 'application/merge-patch+json');
+    const patch = (enabled: boolean) => () =>
+      cluster.admin.call('PATCH', path, { spec: { enabled } }, 'application/merge-patch+json');
     await edit(n, false, figures.refused, patch(false));
     if (i % 2 === 0) await edit(n, true, figures.admitted, patch(true));
     await (i % 2 === 0 ? edit(n, false, figures.refusedDeleted, () => cluster.admin.call('DELETE', path)) : undefined);
   }
-  console.log(`CPU of the operator per edit, its status included: ` +
-    `${((await cpuOf(operator) - cpu) / figures.written.length).toFixed(1)} ms`);
+  console.log(
+    `CPU of the operator per edit, its status included: ` +
+      `${(((await cpuOf(operator)) - cpu) / figures.written.length).toFixed(1)} ms`,
+  );
   console.log(`the API server's answer to the write: ${quantilesOf(figures.written)}`);
   console.log(`write → in force on all ${clientCount}: ${quantilesOf(figures.acknowledged)}`);
   console.log(`write (enabled: false) → the proxy refuses: ${quantilesOf(figures.refused)}`);

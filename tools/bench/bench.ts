@@ -60,7 +60,7 @@ async function run(options: BenchOptions, cases: readonly BenchCase[], folder: s
     await warmUp(bench, cases, targets);
     const all: CaseRounds[] = [];
     for (const group of groupCases(cases))
-      all.push(...await measureGroup(bench, { cases: group, targets, rounds: options.rounds }));
+      all.push(...(await measureGroup(bench, { cases: group, targets, rounds: options.rounds })));
     printReport(options, targets, all);
   } finally {
     await loop?.stop();
@@ -74,9 +74,14 @@ async function warmUp(bench: Bench, cases: readonly BenchCase[], targets: readon
   for (const target of targets) {
     for (const benchCase of kinds.values()) {
       await assertAnswers(benchCase, target);
-      await measure({
-        ...bench, seconds: target.name === 'valkey' ? WARM_UP_SECONDS_ON_VALKEY : WARM_UP_SECONDS,
-      }, { ...benchCase, connections: 32 }, target);
+      await measure(
+        {
+          ...bench,
+          seconds: target.name === 'valkey' ? WARM_UP_SECONDS_ON_VALKEY : WARM_UP_SECONDS,
+        },
+        { ...benchCase, connections: 32 },
+        target,
+      );
     }
   }
 }
@@ -88,15 +93,19 @@ interface GroupPlan {
 }
 
 async function measureGroup(bench: Bench, { cases, targets, rounds }: GroupPlan): Promise<readonly CaseRounds[]> {
-  const measured = cases.map((benchCase) =>
-    ({ benchCase, byTarget: new Map<TargetName, Measured[]>(targets.map(({ name }) => [name, []])) }));
+  const measured = cases.map((benchCase) => ({
+    benchCase,
+    byTarget: new Map<TargetName, Measured[]>(targets.map(({ name }) => [name, []])),
+  }));
   for (let round = 0; round < rounds; round++) {
     for (const { benchCase, byTarget } of measured) {
       for (const target of targets) byTarget.get(target.name)?.push(await measure(bench, benchCase, target));
     }
   }
-  const results =
-    measured.map(({ benchCase, byTarget }): CaseRounds => ({ benchCase, rounds: Object.fromEntries(byTarget) }));
+  const results = measured.map(({ benchCase, byTarget }): CaseRounds => ({
+    benchCase,
+    rounds: Object.fromEntries(byTarget),
+  }));
   print(tableOf(results.flatMap(summarize)));
   return results;
 }
@@ -104,16 +113,29 @@ async function measureGroup(bench: Bench, { cases, targets, rounds }: GroupPlan)
 function printReport(options: BenchOptions, targets: readonly Target[], all: readonly CaseRounds[]): void {
   const summaries = all.flatMap(summarize);
   print(
-    '', tableOf(summaries), '', ...restLines(targets), ...storeLines(summaries), '', ...aimLines(summaries),
-    ...largeLines(all), ...conversionLines(all),
+    '',
+    tableOf(summaries),
+    '',
+    ...restLines(targets),
+    ...storeLines(summaries),
+    '',
+    ...aimLines(summaries),
+    ...largeLines(all),
+    ...conversionLines(all),
   );
   const foreign = Math.max(...summaries.map(({ median }) => median.foreignShare ?? 0));
   if (foreign > MAX_FOREIGN_SHARE && !options.busy)
-    print('', `other processes had up to ${(foreign * 100).toFixed(0)} % of the measured core: only CPU per request `
-      + 'can be trusted');
+    print(
+      '',
+      `other processes had up to ${(foreign * 100).toFixed(0)} % of the measured core: only CPU per request ` +
+        'can be trusted',
+    );
   mkdirSync(dirname(options.output), { recursive: true });
   const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.versions.node };
-  writeFileSync(options.output, `${JSON.stringify({ at: new Date().toISOString(), machine, options: { ...options, compare: options.compare?.url }, rest: targets.map(({ name, restBytes, readyMs }) => ({ name, restBytes, readyMs })), summaries, rounds: all, }, undefined, 1)}\n`);
+  writeFileSync(
+    options.output,
+    `${JSON.stringify({ at: new Date().toISOString(), machine, options: { ...options, compare: options.compare?.url }, rest: targets.map(({ name, restBytes, readyMs }) => ({ name, restBytes, readyMs })), summaries, rounds: all }, undefined, 1)}\n`,
+  );
   print('', `written to ${options.output}`);
 }
 

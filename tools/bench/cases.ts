@@ -60,16 +60,23 @@ export const CASES: readonly BenchCase[] = [
   benchCase('anthropic', 'json', 64),
   benchCase('anthropic', 'stream', 64),
   ...(['openai', 'anthropic'] as const).flatMap((dialect) =>
-    (['openai', 'anthropic'] as const).map((provider) => benchCase(dialect, 'burst', 64, provider))),
+    (['openai', 'anthropic'] as const).map((provider) => benchCase(dialect, 'burst', 64, provider)),
+  ),
   ...(['responses', 'openai', 'anthropic'] as const).map((provider) => benchCase('responses', 'burst', 64, provider)),
 ];
 
 /** The cases of --quick. */
-export const QUICK_CASES: ReadonlySet<string> =
-  new Set(['openai-json-1', 'openai-json-64', 'openai-stream-64', 'openai-paced-64']);
+export const QUICK_CASES: ReadonlySet<string> = new Set([
+  'openai-json-1',
+  'openai-json-64',
+  'openai-stream-64',
+  'openai-paced-64',
+]);
 
 export const MODELS: Readonly<Record<Dialect, string>> = {
-  openai: 'bench-gpt', anthropic: 'bench-claude', responses: 'bench-responses',
+  openai: 'bench-gpt',
+  anthropic: 'bench-claude',
+  responses: 'bench-responses',
 };
 /** By this suffix of a model's name the mock provider paces its stream. */
 export const PACED_SUFFIX = '-paced';
@@ -115,8 +122,11 @@ export function callOf({ dialect, provider, shape }: Pick<BenchCase, 'dialect' |
   const body = write(QUESTION.repeat(20).slice(0, REQUEST_BYTES - write('').length));
   const headers = { 'content-type': 'application/json' };
   switch (dialect) {
-    case 'openai': return { path: '/v1/chat/completions', body, headers };
-    case 'responses': return { path: '/v1/responses', body, headers };
-    case 'anthropic': return { path: '/v1/messages', body, headers: { ...headers, 'anthropic-version': '2023-06-01' } };
+    case 'openai':
+      return { path: '/v1/chat/completions', body, headers };
+    case 'responses':
+      return { path: '/v1/responses', body, headers };
+    case 'anthropic':
+      return { path: '/v1/messages', body, headers: { ...headers, 'anthropic-version': '2023-06-01' } };
   }
 }

@@ -31,7 +31,10 @@ try {
   writeFileSync(join(folder, 'new.yaml'), catalog('2.75'));
   const usage = join(folder, 'usage.json');
   timed(['usage', '--ledger', `file:${ledger}`, '--format', 'json'], usage);
-  for (const source of [['--ledger', `file:${ledger}`], ['--usage', usage]]) {
+  for (const source of [
+    ['--ledger', `file:${ledger}`],
+    ['--usage', usage],
+  ]) {
     const report = join(folder, 'report.txt');
     const args = ['catalog', 'diff', join(folder, 'old.yaml'), join(folder, 'new.yaml'), ...source];
     const { seconds, cpuSeconds } = timed(args, report);
@@ -52,16 +55,25 @@ function timed(args: readonly string[], output: string): Times {
   const startedMs = performance.now();
   const script = '"$@" > "$OUT" || exit 1; times';
   const printed = execFileSync('sh', ['-c', script, 'sh', process.execPath, MGW, ...args], {
-    encoding: 'utf8', env: { ...process.env, OUT: output }, stdio: ['ignore', 'pipe', 'inherit'],
+    encoding: 'utf8',
+    env: { ...process.env, OUT: output },
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
   const seconds = (performance.now() - startedMs) / 1000;
-  const parts = printed.trim().split('\n').at(-1)?.matchAll(/(\d+)m([\d.]+)s/g) ?? [];
+  const parts =
+    printed
+      .trim()
+      .split('\n')
+      .at(-1)
+      ?.matchAll(/(\d+)m([\d.]+)s/g) ?? [];
   const cpuSeconds = [...parts].reduce((sum, [, minutes, rest]) => sum + Number(minutes) * 60 + Number(rest), 0);
   return { seconds, cpuSeconds };
 }
 
 function catalog(input: string): string {
-  const models = Array.from({ length: MODELS }, (_, index) => `
+  const models = Array.from(
+    { length: MODELS },
+    (_, index) => `
   - name: model-${index}
     vendor: Bench
     quotaType: Token
@@ -69,7 +81,8 @@ function catalog(input: string): string {
     contextTiers: [{above: 200000, inputMultiplier: "2", outputMultiplier: "1.5"}]
     serviceTiers: {priority: {multiplier: "2"}, flex: {multiplier: "0.5"}}
     perUse: {webSearchUsd: "0.01"}
-    channels: [{channel: route/dear, multiplier: "1.1"}]`);
+    channels: [{channel: route/dear, multiplier: "1.1"}]`,
+  );
   return `apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata: {name: bench}
@@ -85,9 +98,14 @@ function fill(path: string): void {
   db.exec('BEGIN');
   for (let index = 0; index < calls; index++) {
     const record = recordOf(index);
-    insert.run(...settledRow({
-      record, keySpentNanoUsd: 0n, keyRemainingNanoUsd: null, settledMs: record.createdMs,
-    }));
+    insert.run(
+      ...settledRow({
+        record,
+        keySpentNanoUsd: 0n,
+        keyRemainingNanoUsd: null,
+        settledMs: record.createdMs,
+      }),
+    );
   }
   db.exec('COMMIT');
   db.close();
@@ -97,21 +115,31 @@ function fill(path: string): void {
 function recordOf(index: number): UsageRecord {
   const input = index % 10 === 0 ? 150_000 + index : 1000 + (index % 9000);
   const marks = {
-    ...index % 7 === 0 && { serviceTier: 'priority' }, ...index % 10 === 0 && { above: 200_000 },
+    ...(index % 7 === 0 && { serviceTier: 'priority' }),
+    ...(index % 10 === 0 && { above: 200_000 }),
   };
   const request: BillLine[] = [
     { dimension: 'input', quantity: input, rateUsd: '2.5', ...marks },
     { dimension: 'cacheRead', quantity: 60_000, rateUsd: '0.25', ...marks },
     { dimension: 'output', quantity: 1 + (index % 700), rateUsd: '15', ...marks },
   ];
-  const lines = index % 5 === 0
-    ? [...request, ...request, { dimension: 'webSearch', quantity: 2, rateUsd: '0.01' }] : request;
+  const lines =
+    index % 5 === 0 ? [...request, ...request, { dimension: 'webSearch', quantity: 2, rateUsd: '0.01' }] : request;
   return {
-    callId: `req_${String(index).padStart(32, '0')}`, keyUid: `team/key-${index % KEYS}`,
-    account: `team/account-${index % ACCOUNTS}`, createdMs: Date.now() - (index % DAYS + 0.5) * DAY_MS,
-    group: GROUPS[index % GROUPS.length] ?? 'standard', model: `model-${index % MODELS}`,
-    channel: index % 3 === 0 ? 'route/dear' : 'route/main', catalog: 'model-gateway/bench@1', costNanoUsd: 1n, lines,
-    tokens: { ...NO_TOKENS, input, cached: 60_000, output: 1 + (index % 700) }, usageSource: 'Provider',
-    status: 'Succeeded', unbilledNanoUsd: 0n, durationMs: 1000,
+    callId: `req_${String(index).padStart(32, '0')}`,
+    keyUid: `team/key-${index % KEYS}`,
+    account: `team/account-${index % ACCOUNTS}`,
+    createdMs: Date.now() - ((index % DAYS) + 0.5) * DAY_MS,
+    group: GROUPS[index % GROUPS.length] ?? 'standard',
+    model: `model-${index % MODELS}`,
+    channel: index % 3 === 0 ? 'route/dear' : 'route/main',
+    catalog: 'model-gateway/bench@1',
+    costNanoUsd: 1n,
+    lines,
+    tokens: { ...NO_TOKENS, input, cached: 60_000, output: 1 + (index % 700) },
+    usageSource: 'Provider',
+    status: 'Succeeded',
+    unbilledNanoUsd: 0n,
+    durationMs: 1000,
   };
 }

@@ -5,22 +5,39 @@ import { openFile } from '#ledger/embedded/schema.ts';
 const MONTH_MS = 30 * 86_400_000;
 
 /** So many calls of an account's keys over the last month, straight into the file. */
-export function writeRecords(path: string, records: number, {
-  account, uids,
-}: { readonly account: string; readonly uids: readonly string[] }): void {
+export function writeRecords(
+  path: string,
+  records: number,
+  { account, uids }: { readonly account: string; readonly uids: readonly string[] },
+): void {
   const nowMs = Date.now();
   const db = openFile(path);
-  const statement = db.prepare(`INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${SETTLED_COLUMNS.map(() => '?').join(', ')})`);
+  const statement = db.prepare(
+    `INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${SETTLED_COLUMNS.map(() => '?').join(', ')})`,
+  );
   db.exec('BEGIN');
   for (let n = 0; n < records; n++) {
     const record = {
-      callId: `req_${n.toString(16).padStart(32, '0')}`, keyUid: uids[n % uids.length] ?? '', account, createdMs:
-        nowMs - Math.floor((records - n) * (MONTH_MS / records)), group: 'main', model: `model-${n % 12}`,
-      channel: 'openai/direct', catalog: 'model-gateway/prices@1', costNanoUsd: BigInt((n % 977) * 10_000), tokens: {
-        input: n % 4000, cached: n % 900, cacheWrite5m: 0, cacheWrite1h: 0, output: n % 700,
+      callId: `req_${n.toString(16).padStart(32, '0')}`,
+      keyUid: uids[n % uids.length] ?? '',
+      account,
+      createdMs: nowMs - Math.floor((records - n) * (MONTH_MS / records)),
+      group: 'main',
+      model: `model-${n % 12}`,
+      channel: 'openai/direct',
+      catalog: 'model-gateway/prices@1',
+      costNanoUsd: BigInt((n % 977) * 10_000),
+      tokens: {
+        input: n % 4000,
+        cached: n % 900,
+        cacheWrite5m: 0,
+        cacheWrite1h: 0,
+        output: n % 700,
       },
-      usageSource: 'Provider' as const, status:
-        n % 50 === 0 ? 'Failed' as const : 'Succeeded' as const, unbilledNanoUsd: 0n, durationMs: 900,
+      usageSource: 'Provider' as const,
+      status: n % 50 === 0 ? ('Failed' as const) : ('Succeeded' as const),
+      unbilledNanoUsd: 0n,
+      durationMs: 900,
     };
     statement.run(...settledRow({ record, keySpentNanoUsd: 0n, keyRemainingNanoUsd: null, settledMs: nowMs }));
   }
@@ -49,7 +66,9 @@ export async function several(times: number, work: () => Promise<unknown>): Prom
 
 /** Prints one line: the median and the maximum. */
 export function printTimings(what: string, all: readonly Timing[], note = ''): void {
-  const middle = (of: keyof Timing): number => all.map((each) => each[of]).toSorted((a, b) => a - b)[all.length >> 1] ??
-    0;
-  console.log(`${what.padEnd(46)} ${middle('wallMs').toFixed(1).padStart(8)} ms ${middle('cpuMs').toFixed(1) .padStart(8)} ms CPU   longest ${Math.max(...all.map(({ wallMs }) => wallMs)).toFixed(1)} ms  ${note}`);
+  const middle = (of: keyof Timing): number =>
+    all.map((each) => each[of]).toSorted((a, b) => a - b)[all.length >> 1] ?? 0;
+  console.log(
+    `${what.padEnd(46)} ${middle('wallMs').toFixed(1).padStart(8)} ms ${middle('cpuMs').toFixed(1).padStart(8)} ms CPU   longest ${Math.max(...all.map(({ wallMs }) => wallMs)).toFixed(1)} ms  ${note}`,
+  );
 }

@@ -6,7 +6,7 @@
 /** The value below which `percent` of the values lie; 0 if there are none. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * percent / 100))] ?? 0;
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? 0;
 }
 
 /** Quantiles of durations in milliseconds, as text. */
@@ -24,8 +24,11 @@ export function median(values: readonly number[]): number | undefined {
 }
 
 /** The median over the rounds of value / base, both of the same round; rounds that lack one are left out. */
-export function medianRatio<R>(values: readonly R[], bases: readonly R[], read: (round: R) => number | undefined):
-  | number | undefined {
+export function medianRatio<R>(
+  values: readonly R[],
+  bases: readonly R[],
+  read: (round: R) => number | undefined,
+): number | undefined {
   const ratios = values.flatMap((value, round) => {
     const base = bases[round];
     const [above, below] = [read(value), base === undefined ? undefined : read(base)];

@@ -25,15 +25,23 @@ export interface FirstEvents {
 const END = '0\r\n\r\n';
 
 function requestBytes({ url, call, key }: FirstEventLoad): Buffer {
-  const headers = { host: new URL(url).host, ...call.headers, authorization:
-    `Bearer ${key}`, 'content-length': Buffer.byteLength(call.body) };
-  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  const headers = {
+    host: new URL(url).host,
+    ...call.headers,
+    authorization: `Bearer ${key}`,
+    'content-length': Buffer.byteLength(call.body),
+  };
+  const head = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
   return Buffer.from(`POST ${call.path} HTTP/1.1\r\n${head}\r\n${call.body}`);
 }
 
 /** A client with one connection, which reads stream after stream until the time is over. */
 function client(
-  load: FirstEventLoad, endAt: number, seen: { readonly waits: number[]; errors: number },
+  load: FirstEventLoad,
+  endAt: number,
+  seen: { readonly waits: number[]; errors: number },
 ): Promise<void> {
   const bytes = requestBytes(load);
   const { hostname, port } = new URL(load.url);
@@ -64,7 +72,9 @@ function client(
       else if (waiting && text.startsWith('HTTP/1.1 ') && !text.startsWith('HTTP/1.1 200'))
         socket.destroy(new Error('refused'));
     });
-    socket.on('error', () => { seen.errors++; });
+    socket.on('error', () => {
+      seen.errors++;
+    });
     socket.on('close', () => resolve());
   });
 }
@@ -74,6 +84,9 @@ const seen = { waits: [] as number[], errors: 0 };
 const endAt = performance.now() + load.seconds * 1000;
 await Promise.all(Array.from({ length: load.connections }, () => client(load, endAt, seen)));
 const result: FirstEvents = {
-  streams: seen.waits.length, errors: seen.errors, p50Ms: percentile(seen.waits, 50), p99Ms: percentile(seen.waits, 99),
+  streams: seen.waits.length,
+  errors: seen.errors,
+  p50Ms: percentile(seen.waits, 50),
+  p99Ms: percentile(seen.waits, 99),
 };
 process.stdout.write(JSON.stringify(result));

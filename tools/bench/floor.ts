@@ -17,12 +17,19 @@ const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'da
 class Relay implements Dispatcher.DispatchHandler {
   readonly #response: ServerResponse;
   #left = -1;
-  constructor(response: ServerResponse) { this.#response = response; }
+  constructor(response: ServerResponse) {
+    this.#response = response;
+  }
 
-  onRequestStart(): void { /* nothing to note */ }
+  onRequestStart(): void {
+    /* nothing to note */
+  }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Record<string,
-    | string | string[] | undefined>): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
     const kept: Record<string, string | string[]> = {};
     for (const name of Object.keys(headers)) {
       const value = headers[name];
@@ -59,10 +66,15 @@ app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => d
 app.post('/*', (request, reply) => {
   reply.hijack();
   const { headers } = request;
-  pool.dispatch({
-    method: 'POST', path: request.url, body: request.body as Buffer,
-    headers: { 'content-type': headers['content-type'], authorization: headers.authorization },
-  }, new Relay(reply.raw));
+  pool.dispatch(
+    {
+      method: 'POST',
+      path: request.url,
+      body: request.body as Buffer,
+      headers: { 'content-type': headers['content-type'], authorization: headers.authorization },
+    },
+    new Relay(reply.raw),
+  );
 });
 await app.listen({ host: '127.0.0.1', port: Number(port) });
 printPort((app.server.address() as AddressInfo).port);

@@ -42,19 +42,42 @@ const API_VERSION = 'modelgateway.dev/v1alpha1';
 
 /** Resolves once it answers. */
 export async function startGateway({
-  folder, mockUrl, core, large, nodeFlags = [], ledgerUrl, program = MGW,
+  folder,
+  mockUrl,
+  core,
+  large,
+  nodeFlags = [],
+  ledgerUrl,
+  program = MGW,
 }: GatewaySetup): Promise<MeasuredGateway> {
   const size = large ? LARGE : SMALL;
   const config = join(folder, 'manifests');
   mkdirSync(config, { recursive: true });
   writeObjects(config, [...platform(mockUrl, size.models), ...tenants(size.keys, size.accounts)]);
   const startedAt = performance.now();
-  const started = startPinned([
-    process.execPath, ...SERVER_FLAGS, ...nodeFlags, program, 'run', '--config', config, '--data', join(folder, 'data'),
-    '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', ...ledgerUrl === undefined ? [] : ['--ledger', ledgerUrl],
-  ], { core, outputFile: join(folder, 'gateway.log') });
-  const [, url = '', adminUrl = ''] =
-    await untilOutput(started, (output) => /"address":"(http:\S+?)","admin":"(http:\S+?)"/.exec(output) ?? undefined);
+  const started = startPinned(
+    [
+      process.execPath,
+      ...SERVER_FLAGS,
+      ...nodeFlags,
+      program,
+      'run',
+      '--config',
+      config,
+      '--data',
+      join(folder, 'data'),
+      '--listen',
+      '127.0.0.1:0',
+      '--admin',
+      '127.0.0.1:0',
+      ...(ledgerUrl === undefined ? [] : ['--ledger', ledgerUrl]),
+    ],
+    { core, outputFile: join(folder, 'gateway.log') },
+  );
+  const [, url = '', adminUrl = ''] = await untilOutput(
+    started,
+    (output) => /"address":"(http:\S+?)","admin":"(http:\S+?)"/.exec(output) ?? undefined,
+  );
   const step = size.keys / KEYS_IN_USE;
   const keys = Array.from({ length: KEYS_IN_USE }, (_none, index) => keyText(Math.floor(index * step)));
   return { process: started, url, adminUrl, keys, readyMs: performance.now() - startedAt };
@@ -63,8 +86,10 @@ export async function startGateway({
 /** JSON is YAML, one object per line: quick to write and to read. */
 function writeObjects(folder: string, objects: readonly unknown[]): void {
   for (let from = 0; from < objects.length; from += OBJECTS_PER_FILE) {
-    const text =
-      objects.slice(from, from + OBJECTS_PER_FILE).map((object) => `---\n${JSON.stringify(object)}\n`).join('');
+    const text = objects
+      .slice(from, from + OBJECTS_PER_FILE)
+      .map((object) => `---\n${JSON.stringify(object)}\n`)
+      .join('');
     writeFileSync(join(folder, `objects-${from / OBJECTS_PER_FILE}.yaml`), text);
   }
 }
@@ -73,24 +98,39 @@ function platform(mockUrl: string, models: number): unknown[] {
   const routes = [
     route('openai', { protocol: 'OpenAI', baseUrl: `${mockUrl}/v1` }, modelNames('openai')),
     route('anthropic', { protocol: 'Anthropic', baseUrl: mockUrl }, modelNames('anthropic')),
-    route('responses', {
-      protocol: 'OpenAI', baseUrl: `${mockUrl}/v1`, endpoints: ['Chat', 'Responses'],
-    }, modelNames('responses')),
+    route(
+      'responses',
+      {
+        protocol: 'OpenAI',
+        baseUrl: `${mockUrl}/v1`,
+        endpoints: ['Chat', 'Responses'],
+      },
+      modelNames('responses'),
+    ),
   ];
   const others = Array.from({ length: models }, (_none, index) => `other-${index}`);
-  for (let from = 0; from < models; from += 250) routes.push(route(
-    `others-${from}`, { protocol: 'OpenAI', baseUrl: `${mockUrl}/v1` }, others.slice(from, from + 250),
-  ));
+  for (let from = 0; from < models; from += 250)
+    routes.push(
+      route(`others-${from}`, { protocol: 'OpenAI', baseUrl: `${mockUrl}/v1` }, others.slice(from, from + 250)),
+    );
   const priced = [...modelNames('openai'), ...modelNames('anthropic'), ...modelNames('responses')];
   const catalogs = [catalog('bench', priced)];
   for (let from = 0; from < models; from += 1000)
     catalogs.push(catalog(`others-${from}`, others.slice(from, from + 1000)));
   return [
     { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'provider' }, stringData: { apiKey: 'provider-credential' } },
-    ...routes, ...catalogs,
-    { apiVersion: API_VERSION, kind: 'Group', metadata: { name: 'bench' }, spec: {
-      priceRatio: '0.8', allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {}, maxConcurrency: 100_000 }],
-    } },
+    ...routes,
+    ...catalogs,
+    {
+      apiVersion: API_VERSION,
+      kind: 'Group',
+      metadata: { name: 'bench' },
+      spec: {
+        priceRatio: '0.8',
+        allowedNamespaces: { from: 'All' },
+        routes: [{ routeSelector: {}, maxConcurrency: 100_000 }],
+      },
+    },
   ];
 }
 
@@ -100,23 +140,33 @@ interface Provider {
   readonly endpoints?: readonly string[];
 }
 
-function route(
-  name: string, provider: Provider, models: readonly string[],
-): unknown {
+function route(name: string, provider: Provider, models: readonly string[]): unknown {
   return {
-    apiVersion: API_VERSION, kind: 'ModelRoute', metadata: { name },
+    apiVersion: API_VERSION,
+    kind: 'ModelRoute',
+    metadata: { name },
     spec: {
       models: models.map((model) => ({ name: model, contextTokens: 128_000, maxOutputTokens: 4096 })),
-      channels: [{
-        name: 'mock', ...provider, auth: { type: 'ApiKey', secretRef: { name: 'provider' } }, maxConcurrency: 100_000,
-      }],
+      channels: [
+        {
+          name: 'mock',
+          ...provider,
+          auth: { type: 'ApiKey', secretRef: { name: 'provider' } },
+          maxConcurrency: 100_000,
+        },
+      ],
     },
   };
 }
 
 function catalog(name: string, models: readonly string[]): unknown {
   const entries = models.map((model) => ({
-    name: model, vendor: 'Bench', quotaType: 'Token', modelRatio: '1.25', completionRatio: '4', cacheRatio: '0.5',
+    name: model,
+    vendor: 'Bench',
+    quotaType: 'Token',
+    modelRatio: '1.25',
+    completionRatio: '4',
+    cacheRatio: '0.5',
   }));
   return { apiVersion: API_VERSION, kind: 'PriceCatalog', metadata: { name }, spec: { models: entries } };
 }
@@ -125,20 +175,34 @@ function tenants(keys: number, accounts: number): unknown[] {
   const namespace = 'bench';
   return [
     ...Array.from({ length: accounts }, (_none, index) => ({
-      apiVersion: API_VERSION, kind: 'Account', metadata: {
-        name: `account-${index}`, namespace,
-      }, spec: { grants: [{ name: 'all', usd: '9000000' }] },
+      apiVersion: API_VERSION,
+      kind: 'Account',
+      metadata: {
+        name: `account-${index}`,
+        namespace,
+      },
+      spec: { grants: [{ name: 'all', usd: '9000000' }] },
     })),
     ...Array.from({ length: keys }, (_none, index) => index).flatMap((index) => [
-      { apiVersion:
-        'v1', kind: 'Secret', metadata: { name: `key-${index}`, namespace }, stringData: { apiKey: keyText(index) } },
       {
-        apiVersion: API_VERSION, kind: 'ApiKey', metadata: { name: `key-${index}`, namespace },
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: `key-${index}`, namespace },
+        stringData: { apiKey: keyText(index) },
+      },
+      {
+        apiVersion: API_VERSION,
+        kind: 'ApiKey',
+        metadata: { name: `key-${index}`, namespace },
         spec: {
-          groupRef: { name: 'bench' }, accountRef: { name: `account-${index % accounts}` }, maxConcurrency: 10_000,
+          groupRef: { name: 'bench' },
+          accountRef: { name: `account-${index % accounts}` },
+          maxConcurrency: 10_000,
           quota: {
-            limitUsd: '900000', period: 'Monthly',
-          }, key: { type: 'Provided', secretRef: { name: `key-${index}` } },
+            limitUsd: '900000',
+            period: 'Monthly',
+          },
+          key: { type: 'Provided', secretRef: { name: `key-${index}` } },
         },
       },
     ]),

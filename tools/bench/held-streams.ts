@@ -18,9 +18,13 @@ const GROUP = 50;
 const { url, call, key, count } = JSON.parse(process.argv[2] ?? '{}') as HeldStreams;
 const { hostname, port, host } = new URL(url);
 const headers = {
-  host, ...call.headers, authorization: `Bearer ${key}`, 'content-length': Buffer.byteLength(call.body),
+  host,
+  ...call.headers,
+  authorization: `Bearer ${key}`,
+  'content-length': Buffer.byteLength(call.body),
 };
-const request = `POST ${call.path} HTTP/1.1\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+const request = `POST ${call.path} HTTP/1.1\r\n${Object.entries(headers)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('')}\r\n${call.body}`;
 
 function open(): Promise<Socket> {

@@ -18,10 +18,17 @@ const GOOD_CONNECTIONS = 4;
 const HOSTILE_CONNECTIONS = 64;
 const BODIES = 48;
 const PATHS = [
-  '/v1/chat/completions', '/v1/messages', '/v1/messages/count_tokens', '/v1/responses', '/v1/embeddings',
+  '/v1/chat/completions',
+  '/v1/messages',
+  '/v1/messages/count_tokens',
+  '/v1/responses',
+  '/v1/embeddings',
 ] as const;
 const ANSWER = JSON.stringify({
-  id: 'x', object: 'chat.completion', created: 1, model: 'gpt-model',
+  id: 'x',
+  object: 'chat.completion',
+  created: 1,
+  model: 'gpt-model',
   choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'hi' } }],
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 });
@@ -36,13 +43,18 @@ interface Sent {
 /** Resolves with the status, once the answer has ended; 0: the connection broke. */
 function post({ url, key, body, agent }: Sent): Promise<number> {
   return new Promise((resolve) => {
-    const sent = request(url, {
-      method: 'POST', agent,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': body.length },
-    }, (response) => {
-      response.resume();
-      response.on('close', () => resolve(response.statusCode ?? 0));
-    });
+    const sent = request(
+      url,
+      {
+        method: 'POST',
+        agent,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': body.length },
+      },
+      (response) => {
+        response.resume();
+        response.on('close', () => resolve(response.statusCode ?? 0));
+      },
+    );
     sent.on('error', () => resolve(0));
     sent.end(body);
   });
@@ -70,8 +82,9 @@ async function measure(url: string, seconds: number): Promise<readonly number[]>
 /** The attacker's process: until it is killed. */
 async function attack(url: string): Promise<void> {
   const random = randomFrom(1);
-  const bodies =
-    Array.from({ length: BODIES }, (_, index) => hostileBody(random, index % 2 ? 65_000 : 1_000_000, 'text-model'));
+  const bodies = Array.from({ length: BODIES }, (_, index) =>
+    hostileBody(random, index % 2 ? 65_000 : 1_000_000, 'text-model'),
+  );
   const agent = new Agent({ keepAlive: true, maxSockets: HOSTILE_CONNECTIONS });
   process.send?.('ready');
   const loop = async (): Promise<never> => {
@@ -98,7 +111,10 @@ async function compare(seconds: number): Promise<void> {
   await measure(gateway.url, 2);
   const attacked = await measure(gateway.url, seconds);
   attacker.kill();
-  for (const [name, times] of [['calm', calm], ['attacked', attacked]] as const) {
+  for (const [name, times] of [
+    ['calm', calm],
+    ['attacked', attacked],
+  ] as const) {
     const median = times[times.length >> 1] ?? 0;
     console.log(`${name}: ${times.length} calls, p50 ${median.toFixed(1)} ms, p99 ${p99(times).toFixed(1)} ms`);
   }

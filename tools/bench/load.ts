@@ -50,32 +50,76 @@ async function runWrk({ url, call, keys, connections, seconds, core, folder }: L
   writeFileSync(bodyFile, call.body);
   writeFileSync(keysFile, keys.join('\n'));
   const { stdout } = await execute('taskset', [
-    '-c', String(core), 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', WRK_SCRIPT, url,
-    '--', call.path, bodyFile, keysFile, ...Object.entries(call.headers).flat(),
+    '-c',
+    String(core),
+    'wrk',
+    '-t1',
+    `-c${connections}`,
+    `-d${seconds}s`,
+    '--timeout',
+    '10s',
+    '-s',
+    WRK_SCRIPT,
+    url,
+    '--',
+    call.path,
+    bodyFile,
+    keysFile,
+    ...Object.entries(call.headers).flat(),
   ]);
   const line = /^RESULT (.+)$/m.exec(stdout)?.[1];
   if (line === undefined) throw new Error(`wrk printed no RESULT line:\n${stdout}`);
   const { requests, durationUs, p50Us, p99Us, maxUs, errors } = JSON.parse(line) as Record<string, number>;
-  return figures({ requests, seconds: Number(durationUs) / 1e6, p50Ms:
-    Number(p50Us) / 1e3, p99Ms: Number(p99Us) / 1e3, maxMs: Number(maxUs) / 1e3, errors });
+  return figures({
+    requests,
+    seconds: Number(durationUs) / 1e6,
+    p50Ms: Number(p50Us) / 1e3,
+    p99Ms: Number(p99Us) / 1e3,
+    maxMs: Number(maxUs) / 1e3,
+    errors,
+  });
 }
 
 /** autocannon sends the same headers with each request, so it uses only the first key. */
 async function runAutocannon({ url, call, keys, connections, seconds, core }: Load): Promise<LoadResult> {
   const headers = { ...call.headers, authorization: `Bearer ${keys[0] ?? ''}` };
   const { stdout } = await execute('taskset', [
-    '-c', String(core), process.execPath, AUTOCANNON, '--json', '--no-progress', '-w', '1', '-c', String(
-      connections,
-    ), '-d', String(seconds), '-m', 'POST',
-    ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`]), '-b', call.body, url + call.path,
+    '-c',
+    String(core),
+    process.execPath,
+    AUTOCANNON,
+    '--json',
+    '--no-progress',
+    '-w',
+    '1',
+    '-c',
+    String(connections),
+    '-d',
+    String(seconds),
+    '-m',
+    'POST',
+    ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`]),
+    '-b',
+    call.body,
+    url + call.path,
   ]);
-  const result = JSON.parse(
-    stdout,
-  ) as { readonly duration: number; readonly non2xx: number; readonly errors: number; readonly timeouts: number;
-    readonly requests: { readonly total: number }; readonly latency: Record<string, number> };
+  const result = JSON.parse(stdout) as {
+    readonly duration: number;
+    readonly non2xx: number;
+    readonly errors: number;
+    readonly timeouts: number;
+    readonly requests: { readonly total: number };
+    readonly latency: Record<string, number>;
+  };
   const { p50, p99, max } = result.latency;
-  return figures({ requests: result.requests.total, seconds:
-    result.duration, p50Ms: p50, p99Ms: p99, maxMs: max, errors: result.non2xx + result.errors });
+  return figures({
+    requests: result.requests.total,
+    seconds: result.duration,
+    p50Ms: p50,
+    p99Ms: p99,
+    maxMs: max,
+    errors: result.non2xx + result.errors,
+  });
 }
 
 function figures(read: Readonly<Record<keyof LoadResult, number | undefined>>): LoadResult {

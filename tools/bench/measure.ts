@@ -50,31 +50,46 @@ export async function measure(bench: Bench, benchCase: BenchCase, target: Target
   const { generator, seconds, core, loadCore, folder } = bench;
   const { pid, storePid } = target;
   let peakBytes = 0;
-  const sample = (): void => { if (pid !== undefined) peakBytes = Math.max(peakBytes, residentBytes(pid)); };
+  const sample = (): void => {
+    if (pid !== undefined) peakBytes = Math.max(peakBytes, residentBytes(pid));
+  };
   const timer = setInterval(sample, SAMPLE_MS);
   const before = readUse(pid, core);
   const storeBefore = storePid === undefined ? 0 : cpuSeconds(storePid);
-  const load = await generator.run({ url: target.url, call:
-    callOf(benchCase), keys: target.keys, connections: benchCase.connections, seconds, core: loadCore, folder })
+  const load = await generator
+    .run({
+      url: target.url,
+      call: callOf(benchCase),
+      keys: target.keys,
+      connections: benchCase.connections,
+      seconds,
+      core: loadCore,
+      folder,
+    })
     .finally(() => clearInterval(timer));
   const after = readUse(pid, core);
-  const store = storePid === undefined ||
-    load.requests === 0 ? undefined : (cpuSeconds(storePid) - storeBefore) * 1e6 / load.requests;
+  const store =
+    storePid === undefined || load.requests === 0
+      ? undefined
+      : ((cpuSeconds(storePid) - storeBefore) * 1e6) / load.requests;
   sample();
   const first = benchCase.shape === 'json' ? undefined : await firstEvents(bench, benchCase, target);
   const cpu = pid === undefined || target.name === 'mock' ? undefined : after.cpu - before.cpu;
   const elapsed = (after.atMs - before.atMs) / 1000;
   const events = benchCase.shape === 'json' ? undefined : EVENTS_PER_STREAM;
-  const cpuMicrosPerRequest = cpu === undefined || load.requests === 0 ? undefined : cpu * 1e6 / load.requests;
+  const cpuMicrosPerRequest = cpu === undefined || load.requests === 0 ? undefined : (cpu * 1e6) / load.requests;
   return {
     requestsPerSecond: load.requests / load.seconds,
-    eventsPerSecond: events && load.requests * events / load.seconds,
-    p50Ms: load.p50Ms, p99Ms: load.p99Ms, maxMs: load.maxMs,
+    eventsPerSecond: events && (load.requests * events) / load.seconds,
+    p50Ms: load.p50Ms,
+    p99Ms: load.p99Ms,
+    maxMs: load.maxMs,
     cpuMicrosPerRequest,
-    cpuMicrosPerEvent: events === undefined ||
-      cpuMicrosPerRequest === undefined ? undefined : cpuMicrosPerRequest / events,
-    ...store !== undefined && { storeMicrosPerRequest: store },
-    firstEventP50Ms: first?.p50Ms, firstEventP99Ms: first?.p99Ms,
+    cpuMicrosPerEvent:
+      events === undefined || cpuMicrosPerRequest === undefined ? undefined : cpuMicrosPerRequest / events,
+    ...(store !== undefined && { storeMicrosPerRequest: store }),
+    firstEventP50Ms: first?.p50Ms,
+    firstEventP99Ms: first?.p99Ms,
     peakBytes: pid === undefined ? undefined : peakBytes,
     errors: load.errors + (first?.errors ?? 0),
     requests: load.requests,
@@ -93,10 +108,19 @@ function readUse(pid: number | undefined, core: number): Use {
 }
 
 async function firstEvents({ loadCore }: Bench, benchCase: BenchCase, { url, keys }: Target): Promise<FirstEvents> {
-  const load: FirstEventLoad = { url, call: callOf(benchCase), key: keys[0] ??
-    '', connections: benchCase.connections, seconds: FIRST_EVENT_SECONDS };
+  const load: FirstEventLoad = {
+    url,
+    call: callOf(benchCase),
+    key: keys[0] ?? '',
+    connections: benchCase.connections,
+    seconds: FIRST_EVENT_SECONDS,
+  };
   const { stdout } = await execute('taskset', [
-    '-c', String(loadCore), process.execPath, join(import.meta.dirname, 'first-event.ts'), JSON.stringify(load),
+    '-c',
+    String(loadCore),
+    process.execPath,
+    join(import.meta.dirname, 'first-event.ts'),
+    JSON.stringify(load),
   ]);
   return JSON.parse(stdout) as FirstEvents;
 }
@@ -104,13 +128,20 @@ async function firstEvents({ loadCore }: Bench, benchCase: BenchCase, { url, key
 /** Makes one call as a client does; fails early where a target does not do what is measured. */
 export async function assertAnswers(benchCase: BenchCase, target: Target): Promise<void> {
   const { path, body, headers } = callOf(benchCase);
-  const response = await fetch(target.url +
-    path, { method: 'POST', body, headers: { ...headers, authorization: `Bearer ${target.keys[0] ?? ''}` } });
+  const response = await fetch(target.url + path, {
+    method: 'POST',
+    body,
+    headers: { ...headers, authorization: `Bearer ${target.keys[0] ?? ''}` },
+  });
   const text = await response.text();
   if (response.status !== 200)
     throw new Error(`${target.name} answers ${benchCase.name} with ${response.status}: ${text.slice(0, 500)}`);
   if (benchCase.shape !== 'json' && !/\[DONE\]|message_stop|response\.completed/.test(text))
     throw new Error(`${target.name} does not stream ${benchCase.name}: ${text.slice(0, 500)}`);
-  if ((target.name === 'gateway' || target.name === 'valkey') && benchCase.shape === 'json' &&
-    response.headers.get('x-modelgateway-cost-usd') === null) throw new Error('the gateway does not bill');
+  if (
+    (target.name === 'gateway' || target.name === 'valkey') &&
+    benchCase.shape === 'json' &&
+    response.headers.get('x-modelgateway-cost-usd') === null
+  )
+    throw new Error('the gateway does not bill');
 }

@@ -17,7 +17,9 @@ async function report(): Promise<void> {
   // finalizers of what the first round finds run between the rounds
   for (let round = 0; round < 3; round++) {
     globalThis.gc?.();
-    await new Promise((resolve) => { setTimeout(resolve, 20); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
   }
   const { rss, heapUsed, external } = process.memoryUsage();
   const told: MemoryReport = { rss, heapUsed, external, at: Date.now() };
@@ -25,4 +27,6 @@ async function report(): Promise<void> {
   renameSync(`${file}.new`, file);
 }
 
-process.on('SIGUSR2', () => { void report(); });
+process.on('SIGUSR2', () => {
+  void report();
+});

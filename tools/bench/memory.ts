@@ -48,12 +48,19 @@ interface Sample {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: {
-    help: { type: 'boolean' }, calls: { type: 'string', default: '20000' }, samples: { type: 'string', default: '20' },
-    streams: {
-      type: 'string', default: '1000',
-    }, rounds: { type: 'string', default: '2' }, cores: { type: 'string', default: '0,1' },
-  } });
+  const { values } = parseArgs({
+    options: {
+      help: { type: 'boolean' },
+      calls: { type: 'string', default: '20000' },
+      samples: { type: 'string', default: '20' },
+      streams: {
+        type: 'string',
+        default: '1000',
+      },
+      rounds: { type: 'string', default: '2' },
+      cores: { type: 'string', default: '0,1' },
+    },
+  });
   if (values.help) return void process.stdout.write(`${HELP}\n`);
   const [loadCore = 0, core = 1] = values.cores.split(',').map(Number);
   const folder = mkdtempSync(join(tmpdir(), 'mgw-memory-'));
@@ -102,19 +109,30 @@ async function lookAtRest(scene: Scene): Promise<MemoryReport> {
 
 /** Load in slices of a second, until so many calls are done. */
 async function overCalls(scene: Scene, calls: number, samples: number): Promise<Sample[]> {
-  const { gateway: { url, keys }, folder, loadCore } = scene;
+  const {
+    gateway: { url, keys },
+    folder,
+    loadCore,
+  } = scene;
   const generator = findLoadGenerator();
   const taken: Sample[] = [{ calls: 0, memory: await readMemory(scene) }];
   process.stdout.write('    calls    resident MiB      heap  external\n');
   for (let done = 0, slice = 0, idle = 0; done < calls; slice++) {
     const call = callOf({ dialect: 'openai', provider: 'openai', shape: slice % 5 === 4 ? 'stream' : 'json' });
-    const { requests, errors } =
-      await generator.run({ url, call, keys, connections: CONNECTIONS, seconds: 1, core: loadCore, folder });
+    const { requests, errors } = await generator.run({
+      url,
+      call,
+      keys,
+      connections: CONNECTIONS,
+      seconds: 1,
+      core: loadCore,
+      folder,
+    });
     if (errors > 0) process.stderr.write(`${errors} errors\n`);
     idle = requests === 0 ? idle + 1 : 0; // on a crowded machine a second may be too short
     if (idle > MOST_IDLE_SLICES) throw new Error('the gateway answers nothing');
     done += requests;
-    if (done < taken.length * calls / samples) continue;
+    if (done < (taken.length * calls) / samples) continue;
     const sample = { calls: done, memory: await readMemory(scene) };
     taken.push(sample);
     process.stdout.write(`${rowOf(sample).join('  ')}\n`);
@@ -127,18 +145,28 @@ function printCalls(samples: readonly Sample[]): void {
   const counted = samples.filter(({ calls }) => calls >= last * WARM_SHARE);
   const slope = (read: (memory: MemoryReport) => number): string =>
     (slopeOf(counted.map(({ calls, memory }) => [calls, read(memory)] as const)) ?? Number.NaN).toFixed(1);
-  process.stdout.write(`bytes a call, after the first ${WARM_SHARE * 100} %: resident ${slope(({ rss }) => rss)}, heap and external ${slope(({ heapUsed, external }) => heapUsed + external)}\n`);
+  process.stdout.write(
+    `bytes a call, after the first ${WARM_SHARE * 100} %: resident ${slope(({ rss }) => rss)}, heap and external ${slope(({ heapUsed, external }) => heapUsed + external)}\n`,
+  );
 }
 
 async function perStream(scene: Scene, count: number, round: number): Promise<void> {
-  const { gateway: { url, keys: [key = ''] }, loadCore } = scene;
+  const {
+    gateway: {
+      url,
+      keys: [key = ''],
+    },
+    loadCore,
+  } = scene;
   const rest = await lookAtRest(scene);
   const plain = callOf({ dialect: 'openai', provider: 'openai', shape: 'stream' });
   const call: CallSpec = { ...plain, body: plain.body.replace(/"model":"([^"]+)"/, `"model":"$1${HELD_SUFFIX}"`) };
   const streams: HeldStreams = { url, call, key, count };
-  const client = spawn('taskset', [
-    '-c', String(loadCore), process.execPath, join(import.meta.dirname, 'held-streams.ts'), JSON.stringify(streams),
-  ], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const client = spawn(
+    'taskset',
+    ['-c', String(loadCore), process.execPath, join(import.meta.dirname, 'held-streams.ts'), JSON.stringify(streams)],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
   const ended = once(client, 'exit');
   const opened = await Promise.race([once(client.stdout, 'data').then(() => true), ended.then(() => false)]);
   if (!opened) throw new Error('the streams could not be opened');
@@ -147,14 +175,17 @@ async function perStream(scene: Scene, count: number, round: number): Promise<vo
   await ended;
   const each = (read: (memory: MemoryReport) => number): string =>
     ((read(held) - read(rest)) / count / 1024).toFixed(1);
-  process.stdout.write(`round ${round}: ${count} streams, each ${each(({ rss }) => rss)} KiB resident, ${each(({ heapUsed }) => heapUsed)} heap, ${each(({ external }) => external)} external; at rest ${mib(rest.rss)} MiB resident, ${mib(rest.heapUsed)} heap\n`);
+  process.stdout.write(
+    `round ${round}: ${count} streams, each ${each(({ rss }) => rss)} KiB resident, ${each(({ heapUsed }) => heapUsed)} heap, ${each(({ external }) => external)} external; at rest ${mib(rest.rss)} MiB resident, ${mib(rest.heapUsed)} heap\n`,
+  );
 }
 
 const WIDTHS = [9, 14, 8, 8] as const;
 
 function rowOf({ calls, memory }: Sample): string[] {
   return [String(calls), mib(memory.rss), mib(memory.heapUsed), mib(memory.external)].map((cell, column) =>
-    cell.padStart(WIDTHS[column] ?? 0));
+    cell.padStart(WIDTHS[column] ?? 0),
+  );
 }
 
 function mib(bytes: number): string {

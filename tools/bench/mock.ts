@@ -51,7 +51,8 @@ setInterval(() => {
 
 function burstsOf(chunks: readonly Buffer[]): Buffer[] {
   return Array.from({ length: EVENTS_PER_STREAM / EVENTS_PER_BURST }, (_none, index) =>
-    Buffer.concat(chunks.slice(index * EVENTS_PER_BURST, (index + 1) * EVENTS_PER_BURST)));
+    Buffer.concat(chunks.slice(index * EVENTS_PER_BURST, (index + 1) * EVENTS_PER_BURST)),
+  );
 }
 
 function startStream(socket: Socket, chunks: readonly Buffer[], paced: boolean): void {

@@ -24,7 +24,7 @@ export interface BenchOptions {
   /** The port of the mock provider, which a gateway to compare with must be configured with; 0: any free port. */
   readonly mockPort: number;
   readonly compare:
-    | { readonly url: string; readonly key: string | undefined; readonly pid: number | undefined } | undefined;
+    { readonly url: string; readonly key: string | undefined; readonly pid: number | undefined } | undefined;
   readonly output: string;
 }
 
@@ -53,15 +53,28 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions | 'help
     args: [...args],
     allowNegative: true,
     options: {
-      help: { type: 'boolean' }, quick: { type: 'boolean', default: false }, valkey: { type:
-        'boolean' }, large: { type: 'boolean', default: false }, busy: { type: 'boolean', default: false },
+      help: { type: 'boolean' },
+      quick: { type: 'boolean', default: false },
+      valkey: { type: 'boolean' },
+      large: { type: 'boolean', default: false },
+      busy: { type: 'boolean', default: false },
       only: {
-        type: 'string', multiple: true, default: [],
-      }, case: { type: 'string' }, rounds: { type: 'string' }, seconds: { type: 'string' },
-      compare: { type: 'string' }, 'compare-key': { type: 'string' }, 'compare-pid': { type: 'string' },
+        type: 'string',
+        multiple: true,
+        default: [],
+      },
+      case: { type: 'string' },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      compare: { type: 'string' },
+      'compare-key': { type: 'string' },
+      'compare-pid': { type: 'string' },
       'mock-port': {
-        type: 'string', default: '0',
-      }, cores: { type: 'string', default: '0,1' }, output: { type: 'string' },
+        type: 'string',
+        default: '0',
+      },
+      cores: { type: 'string', default: '0,1' },
+      output: { type: 'string' },
     },
   });
   if (values.help) return 'help';
@@ -70,16 +83,27 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions | 'help
   const short = values.quick || values.case !== undefined;
   const rounds = values.case !== undefined ? '7' : values.quick ? '3' : '5';
   return {
-    quick: values.quick, valkey: values.valkey ??
-      !short, large: values.large, busy: values.busy, only: values.only, alone: values.case, core, loadCore,
+    quick: values.quick,
+    valkey: values.valkey ?? !short,
+    large: values.large,
+    busy: values.busy,
+    only: values.only,
+    alone: values.case,
+    core,
+    loadCore,
     rounds: wholeNumber(values.rounds ?? rounds, '--rounds', 1),
     seconds: wholeNumber(values.seconds ?? (short ? '3' : '6'), '--seconds', 1),
     mockPort: wholeNumber(values['mock-port'], '--mock-port'),
-    compare: values.compare === undefined ? undefined
-      : { url: values.compare.replace(/\/+$/, ''), key:
-        values['compare-key'], pid: pid === undefined ? undefined : wholeNumber(pid, '--compare-pid') },
-    output: values.output ??
-      join(import.meta.dirname, 'results', `${new Date().toISOString().replace(/[:.]/g, '-')}.json`),
+    compare:
+      values.compare === undefined
+        ? undefined
+        : {
+            url: values.compare.replace(/\/+$/, ''),
+            key: values['compare-key'],
+            pid: pid === undefined ? undefined : wholeNumber(pid, '--compare-pid'),
+          },
+    output:
+      values.output ?? join(import.meta.dirname, 'results', `${new Date().toISOString().replace(/[:.]/g, '-')}.json`),
   };
 }
 

@@ -33,9 +33,11 @@ const STOP_MS = 30_000;
 /** `taskset` replaces itself by the command, so that the pid is the command's. */
 export function startPinned(command: readonly string[], { core, outputFile, cwd }: PinnedOptions): PinnedProcess {
   const output = openSync(outputFile, 'w');
-  const child = spawn('taskset', [
-    '-c', String(core), ...command,
-  ], { stdio: ['ignore', output, output], env: inheritedEnvironment(), ...(cwd ? { cwd } : {}) });
+  const child = spawn('taskset', ['-c', String(core), ...command], {
+    stdio: ['ignore', output, output],
+    env: inheritedEnvironment(),
+    ...(cwd ? { cwd } : {}),
+  });
   closeSync(output);
   const { pid } = child;
   if (pid === undefined) throw new Error('taskset is not installed: it is part of util-linux');

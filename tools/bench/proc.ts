@@ -32,9 +32,11 @@ export function coreBusySeconds(core: number): number {
 
 /** CPU seconds of each thread of a process, by thread id. */
 export function threadSeconds(pid: number): Map<string, { readonly name: string; readonly seconds: number }> {
-  return new Map(readdirSync(`/proc/${pid}/task`).map((thread) => {
-    const folder = `/proc/${pid}/task/${thread}`;
-    const [nanoseconds = '0'] = readFileSync(`${folder}/schedstat`, 'latin1').split(' ');
-    return [thread, { name: readFileSync(`${folder}/comm`, 'latin1').trim(), seconds: Number(nanoseconds) / 1e9 }];
-  }));
+  return new Map(
+    readdirSync(`/proc/${pid}/task`).map((thread) => {
+      const folder = `/proc/${pid}/task/${thread}`;
+      const [nanoseconds = '0'] = readFileSync(`${folder}/schedstat`, 'latin1').split(' ');
+      return [thread, { name: readFileSync(`${folder}/comm`, 'latin1').trim(), seconds: Number(nanoseconds) / 1e9 }];
+    }),
+  );
 }

@@ -43,11 +43,15 @@ interface LoadRun {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: {
-    help: { type:
-      'boolean' }, case: { type: 'string', default: 'openai-json-64' }, seconds: { type: 'string', default: '8' },
-    functions: { type: 'string', default: '30' }, keep: { type: 'boolean', default: false },
-  } });
+  const { values } = parseArgs({
+    options: {
+      help: { type: 'boolean' },
+      case: { type: 'string', default: 'openai-json-64' },
+      seconds: { type: 'string', default: '8' },
+      functions: { type: 'string', default: '30' },
+      keep: { type: 'boolean', default: false },
+    },
+  });
   if (values.help) return void process.stdout.write(`${HELP}\n`);
   const benchCase = CASES.find(({ name }) => name === values.case);
   if (!benchCase) throw new TypeError(`no case ${values.case}; there are ${CASES.map(({ name }) => name).join(', ')}`);
@@ -81,9 +85,10 @@ async function profile(run: ProfileRun): Promise<void> {
   printProfile(run, loaded, mainThread(profiles, loaded.window));
 }
 
-async function load({
-  benchCase, seconds, folder,
-}: ProfileRun, { url, keys, process: { pid } }: MeasuredGateway): Promise<LoadRun> {
+async function load(
+  { benchCase, seconds, folder }: ProfileRun,
+  { url, keys, process: { pid } }: MeasuredGateway,
+): Promise<LoadRun> {
   const generator = findLoadGenerator();
   const common = { url, call: callOf(benchCase), keys, connections: benchCase.connections, core: LOAD_CORE, folder };
   await generator.run({ ...common, seconds: WARM_UP_SECONDS });
@@ -92,8 +97,12 @@ async function load({
   const { requests, errors } = await generator.run({ ...common, seconds });
   const window = { fromUs, toUs: monotonicMicros() };
   if (errors > 0) process.stderr.write(`${errors} errors\n`);
-  const threads = new Map([...threadSeconds(pid)].map(([id, { name, seconds: used }]) =>
-    [`${name} ${id}`, used - (before.get(id)?.seconds ?? 0)]));
+  const threads = new Map(
+    [...threadSeconds(pid)].map(([id, { name, seconds: used }]) => [
+      `${name} ${id}`,
+      used - (before.get(id)?.seconds ?? 0),
+    ]),
+  );
   return { window, requests, threads };
 }
 
@@ -104,30 +113,44 @@ function monotonicMicros(): number {
 
 /** Each thread has a profile; the main thread's is the one with HTTP in it. */
 function mainThread(folder: string, window: TimeWindow): Aggregated {
-  const profiles =
-    globSync(join(folder, '*.cpuprofile')).map((file) => JSON.parse(readFileSync(file, 'utf8')) as CpuProfile);
+  const profiles = globSync(join(folder, '*.cpuprofile')).map(
+    (file) => JSON.parse(readFileSync(file, 'utf8')) as CpuProfile,
+  );
   const main = profiles.find(({ nodes }) =>
-    nodes.some(({ callFrame }) => callFrame.url.endsWith('dataplane/pipeline/pipeline.ts')));
+    nodes.some(({ callFrame }) => callFrame.url.endsWith('dataplane/pipeline/pipeline.ts')),
+  );
   if (!main) throw new Error(`none of ${profiles.length} profiles is the main thread's`);
   return aggregate(main, window);
 }
 
 function printProfile({ benchCase, functions }: ProfileRun, { requests, threads }: LoadRun, main: Aggregated): void {
   const per = (micros: number): string => (micros / requests).toFixed(2);
-  const share = (micros: number): string => `${(micros / main.busyMicros * 100).toFixed(1)} %`;
+  const share = (micros: number): string => `${((micros / main.busyMicros) * 100).toFixed(1)} %`;
   const events = benchCase.shape === 'json' ? '' : `, ${requests * EVENTS_PER_STREAM} events`;
-  process.stdout.write([
-    `${benchCase.name}: ${requests} requests${events}; main thread ${per(main.busyMicros)} µs a request, idle ` +
-      `${per(main.idleMicros)} µs`, '',
-    alignedTable([[
-      'stage', '', 'µs/request', 'share',
-    ], ...main.stages.map(({ stage, micros }) => [stage, '', per(micros), share(micros)])]), '',
-    alignedTable([['thread', '', 'CPU µs/request'], ...[...threads].filter(([, seconds]) =>
-      seconds > 0.01).map(([name, seconds]) => [name, '', per(seconds * 1e6)])]), '',
-    alignedTable([[
-      'function', '', 'self µs/request',
-    ], ...main.functions.slice(0, functions).map(({ where, micros }) => [where, '', per(micros)])]), '',
-  ].join('\n'));
+  process.stdout.write(
+    [
+      `${benchCase.name}: ${requests} requests${events}; main thread ${per(main.busyMicros)} µs a request, idle ` +
+        `${per(main.idleMicros)} µs`,
+      '',
+      alignedTable([
+        ['stage', '', 'µs/request', 'share'],
+        ...main.stages.map(({ stage, micros }) => [stage, '', per(micros), share(micros)]),
+      ]),
+      '',
+      alignedTable([
+        ['thread', '', 'CPU µs/request'],
+        ...[...threads]
+          .filter(([, seconds]) => seconds > 0.01)
+          .map(([name, seconds]) => [name, '', per(seconds * 1e6)]),
+      ]),
+      '',
+      alignedTable([
+        ['function', '', 'self µs/request'],
+        ...main.functions.slice(0, functions).map(({ where, micros }) => [where, '', per(micros)]),
+      ]),
+      '',
+    ].join('\n'),
+  );
 }
 
 await main().catch((error: unknown) => {

@@ -22,9 +22,16 @@ import { createSnapshotChanges } from '../../operator/xds/snapshot-changes.ts';
 import { quantilesOf } from './figures.ts';
 import { ownCpuMs } from './proc.ts';
 
-const { values } = parseArgs({ options: { keys: {
-  type: 'string', default: '10000',
-}, edits: { type: 'string', default: '200' }, kind: { type: 'string', default: 'apikeys' } } });
+const { values } = parseArgs({
+  options: {
+    keys: {
+      type: 'string',
+      default: '10000',
+    },
+    edits: { type: 'string', default: '200' },
+    kind: { type: 'string', default: 'apikeys' },
+  },
+});
 const keyCount = Number(values.keys);
 const edits = Number(values.edits);
 const GATEWAY = 'model-gateway';
@@ -39,7 +46,10 @@ interface Meta {
   readonly resourceVersion: string;
   readonly generation: number;
 }
-interface Manifest extends KubeObject { readonly metadata: Meta; readonly [field: string]: unknown }
+interface Manifest extends KubeObject {
+  readonly metadata: Meta;
+  readonly [field: string]: unknown;
+}
 
 let version = 1;
 
@@ -48,17 +58,27 @@ function meta(name: string, namespace: string, generation = 1): Meta {
 }
 
 function object(kind: string, metadata: Meta, spec: object): Manifest {
-  return { apiVersion:
-    API, kind, metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z', managedFields: [] } as never, spec };
+  return {
+    apiVersion: API,
+    kind,
+    metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z', managedFields: [] } as never,
+    spec,
+  };
 }
 
 function keyOf(n: number, generation: number, enabled: boolean): Manifest {
   const namespace = `team-${n % 100}`;
   return object('ApiKey', meta(`key-${n}`, namespace, generation), {
-    gatewayNamespace: GATEWAY, enabled, groupRef: { name: `group-${n % 10}` }, accountRef: { name: namespace },
+    gatewayNamespace: GATEWAY,
+    enabled,
+    groupRef: { name: `group-${n % 10}` },
+    accountRef: { name: namespace },
     quota: {
-      limitUsd: '25', period: 'Monthly', whenShort: 'Lower',
-    }, key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
+      limitUsd: '25',
+      period: 'Monthly',
+      whenShort: 'Lower',
+    },
+    key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
   });
 }
 
@@ -71,28 +91,63 @@ function secretOf(n: number, edit = 0): Manifest {
 }
 
 function platform(): Map<string, Manifest[]> {
-  const teams = Array.from({ length: 100 }, (_, n) => object(
-    'Account', meta(`team-${n}`, `team-${n}`), { gatewayNamespace: GATEWAY, grants: [{ name: 'g', usd: '100' }] },
-  ));
-  const groups = Array.from({ length: 10 }, (_, n) => object('Group', meta(`group-${n}`, GATEWAY), {
-    type: 'Direct', priceRatio: '1', allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }],
-  }));
+  const teams = Array.from({ length: 100 }, (_, n) =>
+    object('Account', meta(`team-${n}`, `team-${n}`), {
+      gatewayNamespace: GATEWAY,
+      grants: [{ name: 'g', usd: '100' }],
+    }),
+  );
+  const groups = Array.from({ length: 10 }, (_, n) =>
+    object('Group', meta(`group-${n}`, GATEWAY), {
+      type: 'Direct',
+      priceRatio: '1',
+      allowedNamespaces: { from: 'All' },
+      routes: [{ routeSelector: {} }],
+    }),
+  );
   const models = (route: number): string[] => Array.from({ length: 20 }, (_, n) => `model-${route * 20 + n}`);
-  const routes = Array.from({ length: 10 }, (_, r) => object('ModelRoute', meta(`route-${r}`, GATEWAY), {
-    models: models(r).map((name) => ({
-      name, endpoints: ['Chat'], inputs: ['Text'], contextTokens: 1000, maxOutputTokens: 100, imageTokens: 1,
-      outputLimitField: 'max_tokens', allow: [],
-    })), clientDisconnect: 'Cancel', retry: { attempts: 1 },
-    channels: [{ name: 'one', protocol: 'OpenAI', baseUrl: 'https://api.test/v1', priority:
-      0, weight: 1, timeouts: { connectSeconds: 1, firstByteSeconds: 9, wholeSeconds: 9, idleSeconds: 9 } }],
+  const routes = Array.from({ length: 10 }, (_, r) =>
+    object('ModelRoute', meta(`route-${r}`, GATEWAY), {
+      models: models(r).map((name) => ({
+        name,
+        endpoints: ['Chat'],
+        inputs: ['Text'],
+        contextTokens: 1000,
+        maxOutputTokens: 100,
+        imageTokens: 1,
+        outputLimitField: 'max_tokens',
+        allow: [],
+      })),
+      clientDisconnect: 'Cancel',
+      retry: { attempts: 1 },
+      channels: [
+        {
+          name: 'one',
+          protocol: 'OpenAI',
+          baseUrl: 'https://api.test/v1',
+          priority: 0,
+          weight: 1,
+          timeouts: { connectSeconds: 1, firstByteSeconds: 9, wholeSeconds: 9, idleSeconds: 9 },
+        },
+      ],
+    }),
+  );
+  const catalog = object('PriceCatalog', meta('all', GATEWAY), {
+    ratioBaseUsd: '2',
+    models: routes
+      .flatMap((_, r) => models(r))
+      .map((name) => ({ name, vendor: 'v', quotaType: 'Token', modelRatio: '1' })),
+  });
+  const namespaces = Array.from({ length: 100 }, (_, n) => ({
+    metadata: { ...meta(`team-${n}`, ''), labels: {} } as never,
   }));
-  const catalog = object('PriceCatalog', meta('all', GATEWAY), { ratioBaseUsd: '2', models:
-    routes.flatMap((_, r) => models(r)).map((name) => ({ name, vendor: 'v', quotaType: 'Token', modelRatio: '1' })) });
-  const namespaces =
-    Array.from({ length: 100 }, (_, n) => ({ metadata: { ...meta(`team-${n}`, ''), labels: {} } as never }));
-  return new Map([[
-    'accounts', teams,
-  ], ['groups', groups], ['modelroutes', routes], ['pricecatalogs', [catalog]], ['namespaces', namespaces]]);
+  return new Map([
+    ['accounts', teams],
+    ['groups', groups],
+    ['modelroutes', routes],
+    ['pricecatalogs', [catalog]],
+    ['namespaces', namespaces],
+  ]);
 }
 
 /** A watch in memory: `events` yields what `push` queues, until its signal aborts. */
@@ -108,15 +163,23 @@ function pipe(): { push(event: WatchEvent): void; events(signal: AbortSignal): A
       signal.addEventListener('abort', () => wake(), { once: true });
       while (!signal.aborted) {
         yield* waiting.splice(0);
-        await new Promise<void>((resolve) => { wake = resolve; });
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
       }
     },
   };
 }
 
 const collections = platform();
-collections.set('apikeys', Array.from({ length: keyCount }, (_, n) => keyOf(n, 1, true)));
-collections.set('secrets', Array.from({ length: keyCount }, (_, n) => secretOf(n)));
+collections.set(
+  'apikeys',
+  Array.from({ length: keyCount }, (_, n) => keyOf(n, 1, true)),
+);
+collections.set(
+  'secrets',
+  Array.from({ length: keyCount }, (_, n) => secretOf(n)),
+);
 const pipes = new Map([...collections.keys()].map((name) => [name, pipe()]));
 const collectionOf = (path: string): string => (path.split('?')[0] ?? '').split('/').at(-1) ?? '';
 const client = {
@@ -133,23 +196,46 @@ let onPublished = (_changes: number): void => undefined;
 let writes = 0;
 const MAC_KEY = Buffer.alloc(32);
 const provider = provideCluster({
-  client, clock:
-    SYSTEM_CLOCK, meter: METER, log: LOG, gatewayNamespace: GATEWAY, macKey: MAC_KEY,
+  client,
+  clock: SYSTEM_CLOCK,
+  meter: METER,
+  log: LOG,
+  gatewayNamespace: GATEWAY,
+  macKey: MAC_KEY,
   admit: admitObjects(loadApiKindsSync()),
-  onResources: () => controller.resourcesChanged(), onLive: (id) => controller.liveChanged(id),
+  onResources: () => controller.resourcesChanged(),
+  onLive: (id) => controller.liveChanged(id),
 });
 const writer = new StatusWriter({
-  clock: SYSTEM_CLOCK, meter: METER, log: LOG, writesPerSecond: 1_000_000,
-  desired: (id) => { const status = controller.status(id); return status && { ...status }; },
-  live: (id) => { const live = provider.objects.live(id); return live && { ...live, status: { ...live.status } }; },
-  apply: async (target, _owner, part) => written(target, part), remove: async () => 'Written',
+  clock: SYSTEM_CLOCK,
+  meter: METER,
+  log: LOG,
+  writesPerSecond: 1_000_000,
+  desired: (id) => {
+    const status = controller.status(id);
+    return status && { ...status };
+  },
+  live: (id) => {
+    const live = provider.objects.live(id);
+    return live && { ...live, status: { ...live.status } };
+  },
+  apply: async (target, _owner, part) => written(target, part),
+  remove: async () => 'Written',
 });
 const controller: ClusterController = new ClusterController({
-  gatewayNamespace:
-    GATEWAY, provider, writer, clock: SYSTEM_CLOCK, meter: METER, log: LOG, onMinted: () => undefined, settleMs: 0,
+  gatewayNamespace: GATEWAY,
+  provider,
+  writer,
+  clock: SYSTEM_CLOCK,
+  meter: METER,
+  log: LOG,
+  onMinted: () => undefined,
+  settleMs: 0,
   keys: clusterKeys({ client, provider, macKey: MAC_KEY, nowMs: () => Date.now(), leading: () => true }),
   proxies: {
-    publish(snapshot) { onPublished(takeSnapshot(snapshot).reduce((sum, { names }) => sum + names.length, 0)); },
+    publish(snapshot) {
+      onPublished(takeSnapshot(snapshot).reduce((sum, { names }) => sum + names.length, 0));
+    },
     progress: () => ({ connected: 20, acknowledged: 20, rejected: [], convergedMs: 5 }),
   },
 });
@@ -157,18 +243,26 @@ const controller: ClusterController = new ClusterController({
 /** Stands in for the API server: takes a status and gives the object its next resourceVersion. */
 function written(target: StatusTarget, part: StatusBody): 'Written' {
   writes += 1;
-  provider.objects.written({ apiVersion: API, kind:
-    target.kind, metadata: { ...target, resourceVersion: String(++version) }, spec: {}, status: part } as never);
+  provider.objects.written({
+    apiVersion: API,
+    kind: target.kind,
+    metadata: { ...target, resourceVersion: String(++version) },
+    spec: {},
+    status: part,
+  } as never);
   return 'Written';
 }
 
 await provider.ready;
 await controller.start();
-const refused = controller.statuses().filter(({ status }) =>
-  status.conditions.some(({ type, status: holds }) => type === 'Ready' && holds !== 'True'));
+const refused = controller
+  .statuses()
+  .filter(({ status }) => status.conditions.some(({ type, status: holds }) => type === 'Ready' && holds !== 'True'));
 if (refused.length > 0) throw new Error(`not every object is ready: ${JSON.stringify(refused[0])}`);
-console.log(`start → first snapshot with ${keyCount} keys: ${(performance.now() - startedAt).toFixed(0)} ms, CPU ` +
-  `${(ownCpuMs() - startCpu).toFixed(0)} ms`);
+console.log(
+  `start → first snapshot with ${keyCount} keys: ${(performance.now() - startedAt).toFixed(0)} ms, CPU ` +
+    `${(ownCpuMs() - startCpu).toFixed(0)} ms`,
+);
 await controller.lead(true);
 while (writer.waiting > 0) await delay(20);
 await delay(500);
@@ -178,8 +272,11 @@ console.log(`${writes} statuses written, CPU ${(ownCpuMs() - startCpu).toFixed(0
 function editOf(index: number, n: number): Manifest {
   if (values.kind === 'secrets') return secretOf(index, n + 1);
   const team = `team-${index % 100}`;
-  if (values.kind === 'accounts') return object('Account', meta(team, team, n +
-    2), { gatewayNamespace: GATEWAY, grants: [{ name: 'g', usd: String(200 + n) }] });
+  if (values.kind === 'accounts')
+    return object('Account', meta(team, team, n + 2), {
+      gatewayNamespace: GATEWAY,
+      grants: [{ name: 'g', usd: String(200 + n) }],
+    });
   return keyOf(index, n + 2, n % 2 === 0);
 }
 
@@ -210,6 +307,8 @@ console.log(`event → published, wall: ${quantilesOf(wall)}`);
 console.log(`CPU, event → all quiet: ${quantilesOf(whole)}`);
 globalThis.gc?.();
 const { rss, heapUsed } = process.memoryUsage();
-console.log(`${writes} statuses written; resident ${(rss / 2 ** 20).toFixed(0)} MiB, heap ` +
-  `${(heapUsed / 2 ** 20).toFixed(0)} MiB`);
+console.log(
+  `${writes} statuses written; resident ${(rss / 2 ** 20).toFixed(0)} MiB, heap ` +
+    `${(heapUsed / 2 ** 20).toFixed(0)} MiB`,
+);
 await Promise.all([controller.stop(), provider.stop()]);

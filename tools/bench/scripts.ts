@@ -18,7 +18,9 @@ export const ANY_KEY = `sk-${'0'.repeat(48)}`;
 
 /** It is not ready yet; whoever starts it ends it. */
 export function startScript(
-  name: 'mock' | 'floor', args: readonly string[], { core, folder }: ScriptPlace,
+  name: 'mock' | 'floor',
+  args: readonly string[],
+  { core, folder }: ScriptPlace,
 ): PinnedProcess {
   const command = [process.execPath, ...SERVER_FLAGS, join(import.meta.dirname, `${name}.ts`), ...args];
   return startPinned(command, { core, outputFile: join(folder, `${name}.log`) });

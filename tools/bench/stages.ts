@@ -38,23 +38,39 @@ const RULES: readonly Rule[] = [
   { stage: 'garbage collection', matches: / \(garbage collector\)$/ },
   { stage: 'native (epoll, libuv, system calls)', matches: / \((?:program|root)\)$/ },
   { stage: 'authenticate', matches: /dataplane\/pipeline\/authenticate/ },
-  { stage: 'parse body', matches: new RegExp('dataplane/(?:protocol/(?:parse-body|json-scan|fields|content-counts' +
-    '|(?:openai|anthropic)/(?:facts|content-facts|tool-types))|pipeline/endpoints/)') },
+  {
+    stage: 'parse body',
+    matches: new RegExp(
+      'dataplane/(?:protocol/(?:parse-body|json-scan|fields|content-counts' +
+        '|(?:openai|anthropic)/(?:facts|content-facts|tool-types))|pipeline/endpoints/)',
+    ),
+  },
   { stage: 'route', matches: /dataplane\/(?:pipeline\/route|state\/|upstream\/pick)/ },
-  { stage: 'ledger: journal', matches: new RegExp('dataplane/ledger/(?:journal|recent-calls' +
-    '|embedded-(?:committer|journal|folding|rows|thread|messages))|internal/(?:worker|per_context/messageport)') },
-  { stage: 'ledger: books', matches:
-    /dataplane\/ledger\/(?:embedded|ledger-core|books|slots|amounts|deadlines|periods|jobs)/ },
+  {
+    stage: 'ledger: journal',
+    matches: new RegExp(
+      'dataplane/ledger/(?:journal|recent-calls' +
+        '|embedded-(?:committer|journal|folding|rows|thread|messages))|internal/(?:worker|per_context/messageport)',
+    ),
+  },
+  {
+    stage: 'ledger: books',
+    matches: /dataplane\/ledger\/(?:embedded|ledger-core|books|slots|amounts|deadlines|periods|jobs)/,
+  },
   { stage: 'lease', matches: /dataplane\/ledger\/lease/ },
-  { stage: 'admit: bounds and price', matches:
-    /dataplane\/(?:pipeline\/(?:admit|bounds|consumption)|ledger\/price|protocol\/estimate)/ },
+  {
+    stage: 'admit: bounds and price',
+    matches: /dataplane\/(?:pipeline\/(?:admit|bounds|consumption)|ledger\/price|protocol\/estimate)/,
+  },
   { stage: 'settle', matches: /dataplane\/pipeline\/settle/ },
   { stage: 'convert, meter', matches: /dataplane\/protocol\// },
   { stage: 'upstream: exchange', matches: /dataplane\/upstream\// },
   { stage: 'upstream: undici', matches: /node_modules\/undici\// },
   { stage: 'metrics', matches: /dataplane\/telemetry\/(?:metrics|call-metrics|recorder)|node_modules\/prom-client/ },
-  { stage:
-    'log', matches: /dataplane\/telemetry\/|node_modules\/(?:pino|sonic-boom|thread-stream|safe-stable-stringify)/ },
+  {
+    stage: 'log',
+    matches: /dataplane\/telemetry\/|node_modules\/(?:pino|sonic-boom|thread-stream|safe-stable-stringify)/,
+  },
   { stage: 'write the answer', matches: /dataplane\/(?:server\/reply|pipeline\/answer)/ },
   { stage: 'report', matches: /dataplane\/pipeline\/report/ },
   { stage: 'pipeline, relay', matches: /dataplane\/pipeline\// },
@@ -97,7 +113,7 @@ export function aggregate(profile: CpuProfile, window: TimeWindow): Aggregated {
     atUs += micros;
     if (atUs < window.fromUs || atUs > window.toUs) continue;
     let stage = stageOf.get(id);
-    if (stage === undefined) stageOf.set(id, stage = findStage(id, nodes, parents));
+    if (stage === undefined) stageOf.set(id, (stage = findStage(id, nodes, parents)));
     add(stages, stage, micros);
     const node = nodes.get(id);
     if (node && stage !== IDLE) add(functions, placeOf(node), micros);

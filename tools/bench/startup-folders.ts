@@ -22,8 +22,10 @@ export function writeStartupFolder(folder: string, keys: number): StartupFolder 
   const perTenant = Math.ceil(keys / tenants);
   for (let tenant = 0; tenant < tenants; tenant++) {
     const numbers = Array.from({ length: perTenant }, (_none, index) => tenant * perTenant + index);
-    const objects =
-      [account(tenant), ...numbers.flatMap((number) => [apiKey(tenant, number), keySecret(tenant, number)])];
+    const objects = [
+      account(tenant),
+      ...numbers.flatMap((number) => [apiKey(tenant, number), keySecret(tenant, number)]),
+    ];
     writeFileSync(join(config, `tenant-${tenant}.yaml`), objects.join('---\n'));
   }
   return { config, data: join(folder, 'data'), key: keyText(0) };
@@ -94,7 +96,7 @@ spec:
   accountRef:
     name: tenant
   quota:
-    limitUsd: "${10 + number % QUOTAS}.00"
+    limitUsd: "${10 + (number % QUOTAS)}.00"
     period: Monthly
   maxConcurrency: 8
   key:

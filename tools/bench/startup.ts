@@ -26,10 +26,15 @@ const HELP = `npm run bench:startup -- [options]
 `;
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: {
-    help: { type: 'boolean' }, rounds: { type: 'string', default: '7' }, keys: { type: 'string', default: '10000' },
-    cores: { type: 'string', default: '0,1' }, cold: { type: 'boolean', default: false },
-  } });
+  const { values } = parseArgs({
+    options: {
+      help: { type: 'boolean' },
+      rounds: { type: 'string', default: '7' },
+      keys: { type: 'string', default: '10000' },
+      cores: { type: 'string', default: '0,1' },
+      cold: { type: 'boolean', default: false },
+    },
+  });
   if (values.help) return void process.stdout.write(HELP);
   for (const keys of [1, Number(values.keys)]) {
     const folder = mkdtempSync(join(tmpdir(), 'mgw-startup-'));
@@ -79,12 +84,25 @@ async function startOnce({ folder, cores, cold, log }: Setup): Promise<Start> {
   // the processes of a bench inherit no NODE_ variable
   const environment = cold ? ['env', 'NODE_DISABLE_COMPILE_CACHE=1'] : [];
   const startedAt = performance.now();
-  const started = startPinned([
-    ...environment, process.execPath, MGW, 'run', '--config', folder.config, '--data', folder.data,
-    '--listen', `127.0.0.1:${port}`, '--admin', `127.0.0.1:${adminPort}`,
-  ], { core: cores, outputFile: log });
+  const started = startPinned(
+    [
+      ...environment,
+      process.execPath,
+      MGW,
+      'run',
+      '--config',
+      folder.config,
+      '--data',
+      folder.data,
+      '--listen',
+      `127.0.0.1:${port}`,
+      '--admin',
+      `127.0.0.1:${adminPort}`,
+    ],
+    { core: cores, outputFile: log },
+  );
   try {
-    while (!await isAnswered(port, folder.key)) {
+    while (!(await isAnswered(port, folder.key))) {
       if (performance.now() - startedAt > TIMEOUT_MS) throw new Error(`no call is answered:\n${started.output()}`);
       await delay(POLL_MS);
     }

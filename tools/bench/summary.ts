@@ -16,14 +16,28 @@ interface CaseSummary {
   /** Medians over the rounds. */
   readonly median: Readonly<Partial<Record<keyof Measured, number>>>;
   /** Medians of the ratios to the floor within a round. */
-  readonly toFloor: { readonly throughput: number | undefined; readonly cpu:
-    | number | undefined; readonly p50: number | undefined; readonly p99: number | undefined };
+  readonly toFloor: {
+    readonly throughput: number | undefined;
+    readonly cpu: number | undefined;
+    readonly p50: number | undefined;
+    readonly p99: number | undefined;
+  };
 }
 
 const FIGURES = [
-  'requestsPerSecond', 'eventsPerSecond', 'p50Ms', 'p99Ms', 'maxMs', 'cpuMicrosPerRequest', 'cpuMicrosPerEvent',
-  'storeMicrosPerRequest', 'firstEventP50Ms', 'firstEventP99Ms',
-  'peakBytes', 'errors', 'foreignShare',
+  'requestsPerSecond',
+  'eventsPerSecond',
+  'p50Ms',
+  'p99Ms',
+  'maxMs',
+  'cpuMicrosPerRequest',
+  'cpuMicrosPerEvent',
+  'storeMicrosPerRequest',
+  'firstEventP50Ms',
+  'firstEventP99Ms',
+  'peakBytes',
+  'errors',
+  'foreignShare',
 ] as const;
 
 export function summarize({ benchCase, rounds }: CaseRounds): CaseSummary[] {
@@ -31,10 +45,12 @@ export function summarize({ benchCase, rounds }: CaseRounds): CaseSummary[] {
   return Object.entries(rounds).map(([target, measured]) => ({
     name: benchCase.name,
     target: target as TargetName,
-    median: Object.fromEntries(FIGURES.flatMap((figure) => {
-      const value = median(measured.map((round) => round[figure]).filter((each) => each !== undefined));
-      return value === undefined ? [] : [[figure, value]];
-    })),
+    median: Object.fromEntries(
+      FIGURES.flatMap((figure) => {
+        const value = median(measured.map((round) => round[figure]).filter((each) => each !== undefined));
+        return value === undefined ? [] : [[figure, value]];
+      }),
+    ),
     toFloor: {
       throughput: medianRatio(measured, floor, (round) => round.requestsPerSecond),
       cpu: medianRatio(measured, floor, (round) => round.cpuMicrosPerRequest),
@@ -45,19 +61,42 @@ export function summarize({ benchCase, rounds }: CaseRounds): CaseSummary[] {
 }
 
 const COLUMNS = [
-  'case', 'target', 'req/s', 'of floor', 'events/s', 'p50 ms', 'p99 ms', '× floor', 'CPU µs/req', '× floor',
-  'CPU µs/ev', '1st ev p50', 'p99', 'peak MiB', 'errors', 'others',
+  'case',
+  'target',
+  'req/s',
+  'of floor',
+  'events/s',
+  'p50 ms',
+  'p99 ms',
+  '× floor',
+  'CPU µs/req',
+  '× floor',
+  'CPU µs/ev',
+  '1st ev p50',
+  'p99',
+  'peak MiB',
+  'errors',
+  'others',
 ];
 
 export function tableOf(summaries: readonly CaseSummary[]): string {
   const rows = summaries.map(({ name, target, median: m, toFloor }) => [
-    name, target, whole(
-      m.requestsPerSecond,
-    ), percent(toFloor.throughput), whole(m.eventsPerSecond), fixed(m.p50Ms), fixed(m.p99Ms), fixed(toFloor.p99),
-    fixed(
-      m.cpuMicrosPerRequest, 0,
-    ), fixed(toFloor.cpu), fixed(m.cpuMicrosPerEvent, 1), fixed(m.firstEventP50Ms), fixed(m.firstEventP99Ms),
-    m.peakBytes === undefined ? '' : whole(m.peakBytes / 2 ** 20), whole(m.errors), percent(m.foreignShare),
+    name,
+    target,
+    whole(m.requestsPerSecond),
+    percent(toFloor.throughput),
+    whole(m.eventsPerSecond),
+    fixed(m.p50Ms),
+    fixed(m.p99Ms),
+    fixed(toFloor.p99),
+    fixed(m.cpuMicrosPerRequest, 0),
+    fixed(toFloor.cpu),
+    fixed(m.cpuMicrosPerEvent, 1),
+    fixed(m.firstEventP50Ms),
+    fixed(m.firstEventP99Ms),
+    m.peakBytes === undefined ? '' : whole(m.peakBytes / 2 ** 20),
+    whole(m.errors),
+    percent(m.foreignShare),
   ]);
   return alignedTable([COLUMNS, ...rows]);
 }
@@ -65,16 +104,26 @@ export function tableOf(summaries: readonly CaseSummary[]): string {
 /** Text columns, the first two to the left. */
 export function alignedTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_cell, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  return rows.map((row) => row.map((cell, column) => (column < 2 ? cell.padEnd(widths[column] ??
-    0) : cell.padStart(widths[column] ?? 0))).join('  ').trimEnd()).join('\n');
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => (column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
 }
 
 /** Memory at rest, and the time until the gateway answered. */
 export function restLines(targets: readonly Target[]): string[] {
-  return targets.filter(({ restBytes }) => restBytes !== undefined).map(({ name, restBytes = 0, readyMs }) =>
-    `${name}: ${whole(restBytes / 2 ** 20)} MiB at rest${readyMs === undefined
-      ? ''
-      : `, ready after ${whole(readyMs)} ms`}`);
+  return targets
+    .filter(({ restBytes }) => restBytes !== undefined)
+    .map(
+      ({ name, restBytes = 0, readyMs }) =>
+        `${name}: ${whole(restBytes / 2 ** 20)} MiB at rest${
+          readyMs === undefined ? '' : `, ready after ${whole(readyMs)} ms`
+        }`,
+    );
 }
 
 interface Aim {
@@ -89,38 +138,55 @@ interface Aim {
 
 const AIMS: readonly Aim[] = [
   {
-    words: 'at least 55 % of the floor\'s requests/s', matches: (name) => /json-(?:16|64|256)$/.test(name),
-    read: ({ toFloor }) => toFloor.throughput, reached: (value) => value >= 0.55, show: percent,
+    words: "at least 55 % of the floor's requests/s",
+    matches: (name) => /json-(?:16|64|256)$/.test(name),
+    read: ({ toFloor }) => toFloor.throughput,
+    reached: (value) => value >= 0.55,
+    show: percent,
   },
   {
-    words: 'at least 75 % of the floor\'s streamed events/s', matches: (name) => /stream-(?:16|64|256)$/.test(name),
-    read: ({ toFloor }) => toFloor.throughput, reached: (value) => value >= 0.75, show: percent,
+    words: "at least 75 % of the floor's streamed events/s",
+    matches: (name) => /stream-(?:16|64|256)$/.test(name),
+    read: ({ toFloor }) => toFloor.throughput,
+    reached: (value) => value >= 0.75,
+    show: percent,
   },
   {
-    target: 'valkey', words: 'on Valkey, at least 40 % of what the bare proxy does with its processor time',
-    matches: (name) => name.endsWith('json-64'), read: ({ toFloor: { cpu } }) => cpu && 1 / cpu,
-    reached: (value) => value >= 0.4, show: percent,
+    target: 'valkey',
+    words: 'on Valkey, at least 40 % of what the bare proxy does with its processor time',
+    matches: (name) => name.endsWith('json-64'),
+    read: ({ toFloor: { cpu } }) => cpu && 1 / cpu,
+    reached: (value) => value >= 0.4,
+    show: percent,
   },
   {
-    words: 'p99 at 64 connections at most 2 times the floor\'s', matches: (name) => /(?:json|stream)-64$/.test(name),
-    read: ({ toFloor }) => toFloor.p99, reached: (value) => value <= 2, show: fixed,
+    words: "p99 at 64 connections at most 2 times the floor's",
+    matches: (name) => /(?:json|stream)-64$/.test(name),
+    read: ({ toFloor }) => toFloor.p99,
+    reached: (value) => value <= 2,
+    show: fixed,
   },
 ];
 
 export function aimLines(summaries: readonly CaseSummary[]): string[] {
-  return AIMS.flatMap(({
-    target: of = 'gateway', words, matches, read, reached, show,
-  }) => summaries.filter(({ name, target }) => target === of && matches(name)).map((summary) => {
-    const value = read(summary);
-    return aimLine(value !== undefined && reached(value), `${words}: ${summary.name} ${show(value)}`);
-  }));
+  return AIMS.flatMap(({ target: of = 'gateway', words, matches, read, reached, show }) =>
+    summaries
+      .filter(({ name, target }) => target === of && matches(name))
+      .map((summary) => {
+        const value = read(summary);
+        return aimLine(value !== undefined && reached(value), `${words}: ${summary.name} ${show(value)}`);
+      }),
+  );
 }
 
 /** What the store of a shared ledger costs beside the gateway. */
 export function storeLines(summaries: readonly CaseSummary[]): string[] {
-  return summaries.filter(({ median: { storeMicrosPerRequest } }) => storeMicrosPerRequest !== undefined)
-    .map(({ name, median: { storeMicrosPerRequest } }) =>
-      `Valkey: ${fixed(storeMicrosPerRequest, 0)} µs of its own processor time per request of ${name}`);
+  return summaries
+    .filter(({ median: { storeMicrosPerRequest } }) => storeMicrosPerRequest !== undefined)
+    .map(
+      ({ name, median: { storeMicrosPerRequest } }) =>
+        `Valkey: ${fixed(storeMicrosPerRequest, 0)} µs of its own processor time per request of ${name}`,
+    );
 }
 
 const LEAST_OF_LARGE = 0.97;
@@ -130,9 +196,20 @@ export function largeLines(all: readonly CaseRounds[]): string[] {
   return all.flatMap(({ benchCase: { name }, rounds: { gateway = [], large = [] } }) => {
     const ratio = medianRatio(large, gateway, (round) => round.requestsPerSecond);
     if (ratio === undefined) return [];
-    const others = [`CPU ${fixed(medianRatio(large, gateway, (round) => round.cpuMicrosPerRequest), 3)} times`, `p99 ${fixed(medianRatio(large, gateway, (round) => round.p99Ms))} times`];
-    return [aimLine(ratio >= LEAST_OF_LARGE, `at least 97 % of the requests/s with 100,000 keys and 1,000 models: ` +
-      `${name} ${fixed(ratio * 100, 1)} %, ${others.join(', ')}`)];
+    const others = [
+      `CPU ${fixed(
+        medianRatio(large, gateway, (round) => round.cpuMicrosPerRequest),
+        3,
+      )} times`,
+      `p99 ${fixed(medianRatio(large, gateway, (round) => round.p99Ms))} times`,
+    ];
+    return [
+      aimLine(
+        ratio >= LEAST_OF_LARGE,
+        `at least 97 % of the requests/s with 100,000 keys and 1,000 models: ` +
+          `${name} ${fixed(ratio * 100, 1)} %, ${others.join(', ')}`,
+      ),
+    ];
   });
 }
 
@@ -140,14 +217,32 @@ const MOST_OF_CONVERSION = 1.2;
 
 /** What a conversion costs beside the same client's calls that pass through, where both were measured. */
 export function conversionLines(all: readonly CaseRounds[]): string[] {
-  return all.filter(({ benchCase }) => benchCase.provider !== benchCase.dialect).flatMap(({ benchCase, rounds }) => {
-    const { dialect, shape, connections } = benchCase;
-    const passing = all.find(({ benchCase: other }) => other.provider === dialect && other.dialect === dialect &&
-      other.shape === shape && other.connections === connections);
-    const ratio = medianRatio(rounds.gateway ?? [], passing?.rounds.gateway ?? [], (round) => round.cpuMicrosPerEvent);
-    return ratio === undefined ? [] : [aimLine(ratio < MOST_OF_CONVERSION, `less than 1.2 times the CPU per event of ` +
-      `${passing?.benchCase.name}: ${benchCase.name} ${fixed(ratio)}`)];
-  });
+  return all
+    .filter(({ benchCase }) => benchCase.provider !== benchCase.dialect)
+    .flatMap(({ benchCase, rounds }) => {
+      const { dialect, shape, connections } = benchCase;
+      const passing = all.find(
+        ({ benchCase: other }) =>
+          other.provider === dialect &&
+          other.dialect === dialect &&
+          other.shape === shape &&
+          other.connections === connections,
+      );
+      const ratio = medianRatio(
+        rounds.gateway ?? [],
+        passing?.rounds.gateway ?? [],
+        (round) => round.cpuMicrosPerEvent,
+      );
+      return ratio === undefined
+        ? []
+        : [
+            aimLine(
+              ratio < MOST_OF_CONVERSION,
+              `less than 1.2 times the CPU per event of ` +
+                `${passing?.benchCase.name}: ${benchCase.name} ${fixed(ratio)}`,
+            ),
+          ];
+    });
 }
 
 function aimLine(reached: boolean, words: string): string {

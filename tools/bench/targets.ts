@@ -43,8 +43,14 @@ export async function startScene(options: BenchOptions, folder: string): Promise
   const script = async (name: 'mock' | 'floor', args: readonly string[], core: number): Promise<Target> => {
     const started = startScript(name, args, { core, folder });
     processes.push(started);
-    return { name, url: await urlOf(started), keys: [ANY_KEY], pid:
-      started.pid, restBytes: residentBytes(started.pid), readyMs: undefined };
+    return {
+      name,
+      url: await urlOf(started),
+      keys: [ANY_KEY],
+      pid: started.pid,
+      restBytes: residentBytes(started.pid),
+      readyMs: undefined,
+    };
   };
   try {
     const mock = await script('mock', [String(options.mockPort)], options.loadCore);
@@ -68,13 +74,19 @@ interface Stage {
   readonly processes: PinnedProcess[];
 }
 
-async function gateway(name: 'gateway' | 'large' | 'valkey', {
-  options, folder, mockUrl, processes,
-}: Stage, ledgerUrl?: string): Promise<Target> {
+async function gateway(
+  name: 'gateway' | 'large' | 'valkey',
+  { options, folder, mockUrl, processes }: Stage,
+  ledgerUrl?: string,
+): Promise<Target> {
   const place = join(folder, name);
   mkdirSync(place);
   const started = await startGateway({
-    folder: place, mockUrl, core: options.core, large: name === 'large', ...ledgerUrl !== undefined && { ledgerUrl },
+    folder: place,
+    mockUrl,
+    core: options.core,
+    large: name === 'large',
+    ...(ledgerUrl !== undefined && { ledgerUrl }),
   });
   processes.push(started.process);
   const { pid } = started.process;
@@ -85,12 +97,20 @@ async function onValkey(stage: Stage, stores: AsyncDisposableStack): Promise<Tar
   if (valkey.skip) throw new Error(valkey.skip);
   const server = stores.use(await startValkey());
   pinRunning(server.pid(), stage.options.loadCore);
-  return { ...await gateway('valkey', stage, server.url), storePid: server.pid() };
+  return { ...(await gateway('valkey', stage, server.url)), storePid: server.pid() };
 }
 
 function compared({ compare }: BenchOptions): Target[] {
   if (!compare) return [];
   const { url, key, pid } = compare;
-  return [{ name: 'compared', url, keys: [key ??
-    ANY_KEY], pid, restBytes: pid === undefined ? undefined : residentBytes(pid), readyMs: undefined }];
+  return [
+    {
+      name: 'compared',
+      url,
+      keys: [key ?? ANY_KEY],
+      pid,
+      restBytes: pid === undefined ? undefined : residentBytes(pid),
+      readyMs: undefined,
+    },
+  ];
 }

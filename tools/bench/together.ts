@@ -64,14 +64,25 @@ interface Scene {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: {
-    help: { type: 'boolean' }, tree: { type: 'string' }, large: {
-      type: 'boolean', default: false,
-    }, valkey: { type: 'boolean', default: false }, case: { type: 'string', default: 'openai-json-64' },
-    rounds: { type: 'string', default: '12' }, seconds: {
-      type: 'string', default: '4',
-    }, 'warm-up': { type: 'string', default: '60' }, cores: { type: 'string', default: '0,1' },
-  } });
+  const { values } = parseArgs({
+    options: {
+      help: { type: 'boolean' },
+      tree: { type: 'string' },
+      large: {
+        type: 'boolean',
+        default: false,
+      },
+      valkey: { type: 'boolean', default: false },
+      case: { type: 'string', default: 'openai-json-64' },
+      rounds: { type: 'string', default: '12' },
+      seconds: {
+        type: 'string',
+        default: '4',
+      },
+      'warm-up': { type: 'string', default: '60' },
+      cores: { type: 'string', default: '0,1' },
+    },
+  });
   if (values.help) return void process.stdout.write(`${HELP}\n`);
   const benchCase = CASES.find(({ name }) => name === values.case);
   if (!benchCase) throw new TypeError(`no case has such a name; there are ${CASES.map(({ name }) => name).join(', ')}`);
@@ -104,18 +115,24 @@ async function startAll(scene: Scene, { tree, large, valkey }: Kinds): Promise<r
   const mockUrl = await urlOf(mock);
   const floor = startScript('floor', [mockUrl], { core, folder });
   ending.defer(() => floor.stop());
-  const subjects: Subject[] =
-    [{ ...place(scene, 'floor'), url: await urlOf(floor), keys: [ANY_KEY], pid: floor.pid, serverPid: undefined }];
-  const programs = [{
-    title: 'this tree', program: undefined,
-  }, ...tree === undefined ? [] : [{ title: 'that tree', program: join(resolve(tree), 'bin', 'mgw.js') }]];
+  const subjects: Subject[] = [
+    { ...place(scene, 'floor'), url: await urlOf(floor), keys: [ANY_KEY], pid: floor.pid, serverPid: undefined },
+  ];
+  const programs = [
+    {
+      title: 'this tree',
+      program: undefined,
+    },
+    ...(tree === undefined ? [] : [{ title: 'that tree', program: join(resolve(tree), 'bin', 'mgw.js') }]),
+  ];
   for (const number of [1, 2]) {
     for (const { title, program } of programs) {
       subjects.push(await gateway(scene, { title: `${title} ${number}`, mockUrl, program }));
       if (large) subjects.push(await gateway(scene, { title: `${title}, large ${number}`, mockUrl, program, large }));
-      if (valkey) subjects.push(await gateway(
-        scene, { title: `${title} on Valkey ${number}`, mockUrl, program, store: await store(scene) },
-      ));
+      if (valkey)
+        subjects.push(
+          await gateway(scene, { title: `${title} on Valkey ${number}`, mockUrl, program, store: await store(scene) }),
+        );
     }
   }
   return subjects;
@@ -136,12 +153,19 @@ interface GatewayPlan {
   readonly store?: ValkeyServer;
 }
 
-async function gateway(scene: Scene, {
-  title, mockUrl, program, large = false, store: server,
-}: GatewayPlan): Promise<Subject> {
+async function gateway(
+  scene: Scene,
+  { title, mockUrl, program, large = false, store: server }: GatewayPlan,
+): Promise<Subject> {
   const own = place(scene, title);
-  const started = await startGateway({ folder: own.folder, mockUrl, core: scene.core, large, ...program !== undefined &&
-    { program }, ...server !== undefined && { ledgerUrl: server.url } });
+  const started = await startGateway({
+    folder: own.folder,
+    mockUrl,
+    core: scene.core,
+    large,
+    ...(program !== undefined && { program }),
+    ...(server !== undefined && { ledgerUrl: server.url }),
+  });
   scene.ending.defer(() => started.process.stop());
   return { ...own, url: started.url, keys: started.keys, pid: started.process.pid, serverPid: server?.pid() };
 }
@@ -152,41 +176,84 @@ async function store({ loadCore, ending }: Scene): Promise<ValkeyServer> {
   return server;
 }
 
-async function measure({ url, keys, pid, serverPid, folder, rounds }: Subject, {
-  benchCase, loadCore, seconds,
-}: { readonly benchCase: BenchCase; readonly loadCore: number; readonly seconds: number }): Promise<void> {
-  const serverSeconds = (): number => serverPid === undefined ? 0 : cpuSeconds(serverPid);
+async function measure(
+  { url, keys, pid, serverPid, folder, rounds }: Subject,
+  {
+    benchCase,
+    loadCore,
+    seconds,
+  }: { readonly benchCase: BenchCase; readonly loadCore: number; readonly seconds: number },
+): Promise<void> {
+  const serverSeconds = (): number => (serverPid === undefined ? 0 : cpuSeconds(serverPid));
   const [before, serverBefore] = [threadSeconds(pid), serverSeconds()];
-  const { requests, seconds: took, errors } = await findLoadGenerator().run({
-    url, call: callOf(benchCase), keys, connections: benchCase.connections, seconds, core: loadCore, folder,
+  const {
+    requests,
+    seconds: took,
+    errors,
+  } = await findLoadGenerator().run({
+    url,
+    call: callOf(benchCase),
+    keys,
+    connections: benchCase.connections,
+    seconds,
+    core: loadCore,
+    folder,
   });
-  const used = [...threadSeconds(pid)].map(([thread, { name, seconds: now }]) =>
-    ({ name, perCall: (now - (before.get(thread)?.seconds ?? 0)) * MICROSECONDS / requests }));
-  const server = (serverSeconds() - serverBefore) * MICROSECONDS / requests;
+  const used = [...threadSeconds(pid)].map(([thread, { name, seconds: now }]) => ({
+    name,
+    perCall: ((now - (before.get(thread)?.seconds ?? 0)) * MICROSECONDS) / requests,
+  }));
+  const server = ((serverSeconds() - serverBefore) * MICROSECONDS) / requests;
   const sum = (of: typeof used): number => of.reduce((total, { perCall }) => total + perCall, 0);
-  rounds.push({ requestsPerSecond: requests / took, cpu:
-    sum(used), mainThread: sum(used.filter(({ name }) => name.endsWith('MainThread'))), server, errors });
+  rounds.push({
+    requestsPerSecond: requests / took,
+    cpu: sum(used),
+    mainThread: sum(used.filter(({ name }) => name.endsWith('MainThread'))),
+    server,
+    errors,
+  });
 }
 
 function tableOf(subjects: readonly Subject[]): string {
   const [floor, first] = subjects;
   const widths = [24, 10, 12, 14, 16, 14, 13, 8];
-  const line = (cells: readonly string[]): string => `${cells.map((cell, index) => index === 0 ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0)).join('')}\n`;
-  const shown = (value: number | undefined, digits: number): string => value === undefined ? '' : value.toFixed(digits);
-  return line([
-    '', 'µs/call', 'main thread', '× floor\'s µs', '% of its req/s', `× ${first?.title}`, 'its Valkey\'s', 'errors',
-  ]) + subjects.map(({ title, serverPid, rounds }) => {
-    const share = medianRatio(rounds, floor?.rounds ?? [], (round) => round.requestsPerSecond);
-    return line([
-      title, shown(median(rounds.map(({ cpu }) => cpu)), 1), shown(
-        median(rounds.map(({ mainThread }) => mainThread)), 1,
-      ),
-      shown(medianRatio(rounds, floor?.rounds ?? [], ({ cpu }) => cpu), 2), shown(share && share * 100, 0),
-      shown(medianRatio(rounds, first?.rounds ?? [], ({ cpu }) => cpu), 3), serverPid === undefined ? '' : shown(
-        median(rounds.map(({ server }) => server)), 1,
-      ), String(rounds.reduce((total, { errors }) => total + errors, 0)),
-    ]);
-  }).join('');
+  const line = (cells: readonly string[]): string =>
+    `${cells.map((cell, index) => (index === 0 ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0))).join('')}\n`;
+  const shown = (value: number | undefined, digits: number): string =>
+    value === undefined ? '' : value.toFixed(digits);
+  return (
+    line([
+      '',
+      'µs/call',
+      'main thread',
+      "× floor's µs",
+      '% of its req/s',
+      `× ${first?.title}`,
+      "its Valkey's",
+      'errors',
+    ]) +
+    subjects
+      .map(({ title, serverPid, rounds }) => {
+        const share = medianRatio(rounds, floor?.rounds ?? [], (round) => round.requestsPerSecond);
+        return line([
+          title,
+          shown(median(rounds.map(({ cpu }) => cpu)), 1),
+          shown(median(rounds.map(({ mainThread }) => mainThread)), 1),
+          shown(
+            medianRatio(rounds, floor?.rounds ?? [], ({ cpu }) => cpu),
+            2,
+          ),
+          shown(share && share * 100, 0),
+          shown(
+            medianRatio(rounds, first?.rounds ?? [], ({ cpu }) => cpu),
+            3,
+          ),
+          serverPid === undefined ? '' : shown(median(rounds.map(({ server }) => server)), 1),
+          String(rounds.reduce((total, { errors }) => total + errors, 0)),
+        ]);
+      })
+      .join('')
+  );
 }
 
 await main().catch((error: unknown) => {

@@ -43,8 +43,10 @@ for (const way of WAYS) {
   else await primary.start();
   const lost = await missing(next, acknowledged);
   const ledger = await openValkeyLedger({ url: next.url, dataDir, over: { refillMs: 0 } });
-  console.log(`${way.name}: ${acknowledged.length} acknowledged, the server does not know ${lost}, after the ` +
-    `journals ${await missing(next, acknowledged)}`);
+  console.log(
+    `${way.name}: ${acknowledged.length} acknowledged, the server does not know ${lost}, after the ` +
+      `journals ${await missing(next, acknowledged)}`,
+  );
   await ledger.close();
   rmSync(dataDir, { recursive: true });
 }

@@ -15,9 +15,16 @@ import { startValkey } from '../../test/support/valkey.ts';
 import type { ValkeyServer } from '../../test/support/valkey.ts';
 import { cpuSeconds } from './proc.ts';
 
-const { values } = parseArgs({ options: { keys: {
-  type: 'string', default: '100000',
-}, accounts: { type: 'string', default: '10000' }, seconds: { type: 'string', default: '5' } } });
+const { values } = parseArgs({
+  options: {
+    keys: {
+      type: 'string',
+      default: '100000',
+    },
+    accounts: { type: 'string', default: '10000' },
+    seconds: { type: 'string', default: '5' },
+  },
+});
 const [keys, accounts, seconds] = [Number(values.keys), Number(values.accounts), Number(values.seconds)];
 const IN_FLIGHT = 64;
 const LONG_TIMEOUT = { timeoutMs: 60_000, refillMs: 0 };
@@ -35,16 +42,26 @@ async function call(ledger: Ledger, key: number, onHeld: (ms: number) => void): 
   const id = `req_${(++calls).toString(16).padStart(32, '0')}`;
   const payer = payerOf(key);
   const beganMs = performance.now();
-  const result = await ledger.hold(holdRequest(id, 30_000_000n, { origin: {
-    ...payer, createdMs: Date.now(),
-  }, limits: { keyLimitNanoUsd: 10n ** 18n, accountCreditNanoUsd: 10n ** 18n } }));
+  const result = await ledger.hold(
+    holdRequest(id, 30_000_000n, {
+      origin: {
+        ...payer,
+        createdMs: Date.now(),
+      },
+      limits: { keyLimitNanoUsd: 10n ** 18n, accountCreditNanoUsd: 10n ** 18n },
+    }),
+  );
   onHeld(performance.now() - beganMs);
   if (result.outcome !== 'Held') throw new Error(result.outcome);
   await ledger.settle(settlement(id, 12_345_678n, { origin: origin(id, payer) }));
 }
 
 async function lanes(count: number, work: () => Promise<boolean>): Promise<void> {
-  await Promise.all(Array.from({ length: count }, async () => { while (await work()); }));
+  await Promise.all(
+    Array.from({ length: count }, async () => {
+      while (await work());
+    }),
+  );
 }
 
 /** `restMs`: between two calls of a lane; none: as fast as it goes. */
@@ -60,12 +77,14 @@ async function measure(name: string, ledger: Ledger, server?: ValkeyServer, rest
     return performance.now() - beganMs < seconds * 1_000;
   });
   const { user, system } = process.cpuUsage(own);
-  const serverUs = server ? `, server ${((cpuSeconds(server.pid()) - theirs) * 1e6 / done).toFixed(1)} µs` : '';
+  const serverUs = server ? `, server ${(((cpuSeconds(server.pid()) - theirs) * 1e6) / done).toFixed(1)} µs` : '';
   held.sort((a, b) => a - b);
   const quantile = (q: number): string => (held[Math.floor(held.length * q)] ?? 0).toFixed(2);
-  console.log(`${name}: ${Math.round(done / (performance.now() - beganMs) * 1_000)} calls/s, processor time per ` +
-    `call: data plane ${((user + system) / done).toFixed(1)} µs${serverUs}; hold p50 ${quantile(0.5)} ms, p99 ` +
-    `${quantile(0.99)} ms (${IN_FLIGHT} in flight)`);
+  console.log(
+    `${name}: ${Math.round((done / (performance.now() - beganMs)) * 1_000)} calls/s, processor time per ` +
+      `call: data plane ${((user + system) / done).toFixed(1)} µs${serverUs}; hold p50 ${quantile(0.5)} ms, p99 ` +
+      `${quantile(0.99)} ms (${IN_FLIGHT} in flight)`,
+  );
 }
 
 async function memory(server: ValkeyServer): Promise<number> {
@@ -76,8 +95,12 @@ async function memory(server: ValkeyServer): Promise<number> {
 const dataDir = mkdtempSync(join(tmpdir(), 'mgw-bench-'));
 {
   await using server = await startValkey();
-  console.log(String(await server.command('INFO', 'server')).split('\r\n').filter((line) =>
-    /^(?:redis|valkey)_version/.test(line)).join(' '));
+  console.log(
+    String(await server.command('INFO', 'server'))
+      .split('\r\n')
+      .filter((line) => /^(?:redis|valkey)_version/.test(line))
+      .join(' '),
+  );
   const ledger = await openValkeyLedger({ url: `${server.url}?records=0`, dataDir, over: LONG_TIMEOUT });
   await measure('warm-up', ledger, server);
   await measure('on Valkey', ledger, server);
@@ -96,14 +119,16 @@ const dataDir = mkdtempSync(join(tmpdir(), 'mgw-bench-'));
   await sleep(3_000);
   // records are reported separately
   for (let at = 0; at < streams.length; at += 1_000) await server.command('DEL', ...streams.slice(at, at + 1_000));
-  console.log(`${keys} keys and ${accounts} accounts: ${Math.round((await memory(server) - before) / keys)} bytes ` +
-    `per key, its share of an account included`);
+  console.log(
+    `${keys} keys and ${accounts} accounts: ${Math.round(((await memory(server)) - before) / keys)} bytes ` +
+      `per key, its share of an account included`,
+  );
   await measure(`with ${keys} keys`, filling, server);
   await filling.close();
   const keeping = await openValkeyLedger({ url: server.url, over: LONG_TIMEOUT });
   const [start, first] = [await memory(server), calls];
   await measure('with records', keeping, server);
-  console.log(`${Math.round((await memory(server) - start) / (calls - first))} bytes per call whose record is kept`);
+  console.log(`${Math.round(((await memory(server)) - start) / (calls - first))} bytes per call whose record is kept`);
   await keeping.close();
 }
 const file = await openEmbeddedLedger({ path: join(dataDir, 'ledger.db') });

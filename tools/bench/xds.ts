@@ -17,14 +17,31 @@ import type { XdsClient } from '../../dataplane/xds/client.ts';
 import { startDistribution } from '../../operator/xds/distribution.ts';
 import type { Distribution } from '../../operator/xds/distribution.ts';
 import {
-  accountOf, catalogOf, channelOf, directGroup, hashOf, keyOf, modelOf, priceOf, routeEntry, routeOf, snapshotOf,
+  accountOf,
+  catalogOf,
+  channelOf,
+  directGroup,
+  hashOf,
+  keyOf,
+  modelOf,
+  priceOf,
+  routeEntry,
+  routeOf,
+  snapshotOf,
 } from '../../test/unit/dataplane/snapshot/objects.ts';
 import { quantilesOf } from './figures.ts';
 import { ownCpuMs } from './proc.ts';
 
-const { values } = parseArgs({ options: { keys: {
-  type: 'string', default: '10000',
-}, clients: { type: 'string', default: '20' }, edits: { type: 'string', default: '200' } } });
+const { values } = parseArgs({
+  options: {
+    keys: {
+      type: 'string',
+      default: '10000',
+    },
+    clients: { type: 'string', default: '20' },
+    edits: { type: 'string', default: '200' },
+  },
+});
 const keyCount = Number(values.keys);
 const clientCount = Number(values.clients);
 const edits = Number(values.edits);
@@ -41,24 +58,50 @@ function snapshotWith(keys: readonly Key[]): Snapshot {
     keys,
     accounts: Array.from({ length: 100 }, (_, n) => accountOf(`team-${n}`)),
     groups: Array.from({ length: 10 }, (_, n) =>
-      directGroup(`group-${n}`, Array.from({ length: 10 }, (_each, r) => routeEntry(`route-${r}`)))),
-    routes: Array.from({ length: 10 }, (_, r) => routeOf(`route-${r}`, Array.from({ length: 20 }, (_each, n) =>
-      modelOf(`model-${r * 20 + n}`)), [channelOf('a'), channelOf('b')])),
-    catalogs: [catalogOf('all', Array.from({ length: 200 }, (_, n) => priceOf(`model-${n}`)))],
+      directGroup(
+        `group-${n}`,
+        Array.from({ length: 10 }, (_each, r) => routeEntry(`route-${r}`)),
+      ),
+    ),
+    routes: Array.from({ length: 10 }, (_, r) =>
+      routeOf(
+        `route-${r}`,
+        Array.from({ length: 20 }, (_each, n) => modelOf(`model-${r * 20 + n}`)),
+        [channelOf('a'), channelOf('b')],
+      ),
+    ),
+    catalogs: [
+      catalogOf(
+        'all',
+        Array.from({ length: 200 }, (_, n) => priceOf(`model-${n}`)),
+      ),
+    ],
   });
 }
 
 function benchKey(n: number, generation: bigint, enabled = true): Key {
-  return keyOf(`key-${n}`, { namespace: `team-${n % 100}`, account: `team-${n % 100}/team-${n % 100}`, group:
-    `group-${n % 10}`, hashes: [{ sha256: hashOf(n) }], generation, enabled, limitNanoUsd: 25_000_000_000n });
+  return keyOf(`key-${n}`, {
+    namespace: `team-${n % 100}`,
+    account: `team-${n % 100}/team-${n % 100}`,
+    group: `group-${n % 10}`,
+    hashes: [{ sha256: hashOf(n) }],
+    generation,
+    enabled,
+    limitNanoUsd: 25_000_000_000n,
+  });
 }
 
 async function startProxy(port: number, n: number): Promise<Proxy> {
   const proxy: { -readonly [K in keyof Proxy]?: Proxy[K] } & { state: State | undefined; onInstalled: () => void } = {
-    state: undefined, onInstalled: () => undefined,
+    state: undefined,
+    onInstalled: () => undefined,
   };
   proxy.client = await startXdsClient({
-    addresses: [`127.0.0.1:${port}`], secure: undefined, nodeId: `proxy-${n}`, version: 'bench', log: LOG,
+    addresses: [`127.0.0.1:${port}`],
+    secure: undefined,
+    nodeId: `proxy-${n}`,
+    version: 'bench',
+    log: LOG,
     install({ snapshot, edit }) {
       proxy.state = proxy.state && edit ? compileEdit(proxy.state, edit) : compile(snapshot(), proxy.state);
       proxy.onInstalled();
@@ -69,7 +112,9 @@ async function startProxy(port: number, n: number): Promise<Proxy> {
 
 /** Resolves when all proxies enforce the edit. */
 function everywhere(
-  proxies: readonly Proxy[], holds: (state: State) => boolean, each?: (ms: number) => void,
+  proxies: readonly Proxy[],
+  holds: (state: State) => boolean,
+  each?: (ms: number) => void,
 ): Promise<void> {
   const start = performance.now();
   return new Promise((resolve) => {
@@ -103,17 +148,24 @@ function converged(distribution: Distribution, id: string, clients: number): Pro
 }
 
 const distribution = await startDistribution({
-  listen: { host: '127.0.0.1', port: 0 }, gatewayNamespace: 'model-gateway', security: { insecure: true }, log: LOG,
+  listen: { host: '127.0.0.1', port: 0 },
+  gatewayNamespace: 'model-gateway',
+  security: { insecure: true },
+  log: LOG,
 });
 const keys = Array.from({ length: keyCount }, (_, n) => benchKey(n, 1n));
 let mark = performance.now();
 distribution.publish(snapshotWith([...keys]));
-console.log(`first publish of ${keyCount} keys: ${(performance.now() - mark).toFixed(0)} ms, CPU ${ownCpuMs() .toFixed(0)} ms since the start, ${(distribution.figures().snapshotBytes / 2 ** 20).toFixed(1)} MiB`);
+console.log(
+  `first publish of ${keyCount} keys: ${(performance.now() - mark).toFixed(0)} ms, CPU ${ownCpuMs().toFixed(0)} ms since the start, ${(distribution.figures().snapshotBytes / 2 ** 20).toFixed(1)} MiB`,
+);
 
 mark = performance.now();
 const proxies = await Promise.all(Array.from({ length: clientCount }, (_, n) => startProxy(distribution.port, n)));
 await everywhere(proxies, (state) => state.credentials.size === keyCount);
-console.log(`${clientCount} proxies whole: ${(performance.now() - mark).toFixed(0)} ms, CPU ${ownCpuMs() .toFixed(0)} ms since the start`);
+console.log(
+  `${clientCount} proxies whole: ${(performance.now() - mark).toFixed(0)} ms, CPU ${ownCpuMs().toFixed(0)} ms since the start`,
+);
 while (distribution.figures().connectedProxies < clientCount) await setTimeout(5);
 
 const enforced: number[] = [];
@@ -130,10 +182,14 @@ for (let n = 0; n < edits; n += 1) {
   const cpu = process.cpuUsage();
   const start = performance.now();
   let last = 0;
-  const all = everywhere(proxies, (state) => state.credentials.get(hashOf(index))?.key.enabled === enabled, (ms) => {
-    enforced.push(ms);
-    last = ms;
-  });
+  const all = everywhere(
+    proxies,
+    (state) => state.credentials.get(hashOf(index))?.key.enabled === enabled,
+    (ms) => {
+      enforced.push(ms);
+      last = ms;
+    },
+  );
   distribution.publish(snapshot);
   publishing.push(performance.now() - start);
   await all;
@@ -150,8 +206,10 @@ console.log(`publish → enforced, last proxy: ${quantilesOf(slowest)}`);
 console.log(`publish → progress says all acknowledged: ${quantilesOf(acknowledged)}`);
 
 globalThis.gc?.();
-console.log(`resident memory, server and ${clientCount} proxies together: ` +
-  `${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MiB, heap ` +
-  `${(process.memoryUsage().heapUsed / 2 ** 20).toFixed(0)} MiB`);
+console.log(
+  `resident memory, server and ${clientCount} proxies together: ` +
+    `${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MiB, heap ` +
+    `${(process.memoryUsage().heapUsed / 2 ** 20).toFixed(0)} MiB`,
+);
 await Promise.all(proxies.map(({ client }) => client.stop()));
 await distribution.stop();

@@ -26,8 +26,9 @@ let world = await openWorld();
 try {
   if (only !== undefined) await play(world, only);
   // a violation would show again in the books of all later rounds
-  else for (let round = 1; performance.now() < untilMs; round++) if (!await play(world, round))
-    world = await another(world);
+  else
+    for (let round = 1; performance.now() < untilMs; round++)
+      if (!(await play(world, round))) world = await another(world);
 } finally {
   await world.stop();
   closeConnections();

@@ -43,8 +43,10 @@ export interface Send {
 const HANG_MS = 45_000;
 const SAID = 4_000;
 /** Some clients keep connections alive, some do not. */
-const agents =
-  [new Agent({ keepAlive: true, maxSockets: 500 }), new Agent({ keepAlive: false, maxSockets: 500 })] as const;
+const agents = [
+  new Agent({ keepAlive: true, maxSockets: 500 }),
+  new Agent({ keepAlive: false, maxSockets: 500 }),
+] as const;
 
 export function closeConnections(): void {
   for (const agent of agents) agent.destroy();
@@ -86,7 +88,11 @@ class Client {
     const credential =
       path === '/v1/messages' && n % 2 === 0 ? { 'x-api-key': key } : { authorization: `Bearer ${key}` };
     const headers = { 'content-type': 'application/json', 'content-length': sent.length, ...credential };
-    const asked = this.#request = request(url + path, { method: 'POST', headers, agent: agents[n % 5 === 0 ? 1 : 0] });
+    const asked = (this.#request = request(url + path, {
+      method: 'POST',
+      headers,
+      agent: agents[n % 5 === 0 ? 1 : 0],
+    }));
     asked.on('response', (response) => this.#read(response));
     asked.on('error', () => undefined);
     asked.on('close', () => this.#finish());
@@ -144,11 +150,18 @@ class Client {
     clearTimeout(this.#deadline);
     const header = (name: string): string | undefined => this.#response?.headers[name]?.toString();
     this.#done({
-      plan: this.#plan, sentMs: this.#sentMs, overMs: Date.now(), left: this.#left, hung: this.#hung,
-      id: header('x-request-id') ?? '', status: this.#response?.statusCode ?? 0, end: this.#end(),
+      plan: this.#plan,
+      sentMs: this.#sentMs,
+      overMs: Date.now(),
+      left: this.#left,
+      hung: this.#hung,
+      id: header('x-request-id') ?? '',
+      status: this.#response?.statusCode ?? 0,
+      end: this.#end(),
       textBytes: (this.#text.split(LETTER).length - 1) * LETTER_BYTES,
-      costUsd: header('x-modelgateway-cost-usd'), maxTokens:
-        header('x-modelgateway-max-tokens'), said: this.#text.slice(0, SAID),
+      costUsd: header('x-modelgateway-cost-usd'),
+      maxTokens: header('x-modelgateway-max-tokens'),
+      said: this.#text.slice(0, SAID),
     });
   }
 

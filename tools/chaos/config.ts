@@ -16,8 +16,12 @@ export const CHAT_MODELS = ['gpt-model', 'claude-model', 'mixed-model', 'flat-mo
 export type ModelName = (typeof CHAT_MODELS)[number] | 'image-model' | 'sized-image-model' | 'embed-model';
 
 /** The parts of a key that never change. */
-export const KEYS: Readonly<Record<KeyName, { account: AccountName; group: GroupName; whenShort:
-  | 'Lower' | 'Refuse'; period: 'Never' | 'Daily' | 'Monthly' }>> = {
+export const KEYS: Readonly<
+  Record<
+    KeyName,
+    { account: AccountName; group: GroupName; whenShort: 'Lower' | 'Refuse'; period: 'Never' | 'Daily' | 'Monthly' }
+  >
+> = {
   free: { account: 'shared', group: 'main', whenShort: 'Lower', period: 'Never' },
   lower: { account: 'shared', group: 'main', whenShort: 'Lower', period: 'Never' },
   refuse: { account: 'shared', group: 'main', whenShort: 'Refuse', period: 'Never' },
@@ -70,18 +74,30 @@ export function edited(config: Config, edit: Edit): Config {
   switch (edit.kind) {
     case 'limit': {
       const { limitNanoUsd } = config.keys[edit.key];
-      return withKey(
-        config, edit.key, { limitNanoUsd: limitNanoUsd === null ? null : notNegative(limitNanoUsd + edit.addNanoUsd) },
-      );
+      return withKey(config, edit.key, {
+        limitNanoUsd: limitNanoUsd === null ? null : notNegative(limitNanoUsd + edit.addNanoUsd),
+      });
     }
     case 'credit':
-      return { ...config, creditsNanoUsd: {
-        ...config.creditsNanoUsd, [edit.account]: notNegative(config.creditsNanoUsd[edit.account] + edit.addNanoUsd),
-      } };
+      return {
+        ...config,
+        creditsNanoUsd: {
+          ...config.creditsNanoUsd,
+          [edit.account]: notNegative(config.creditsNanoUsd[edit.account] + edit.addNanoUsd),
+        },
+      };
     case 'price':
-      return { ...config, prices: { ...config.prices, [edit.model]: {
-        ...config.prices[edit.model], modelRatio: edit.ratio, requestUsd: edit.ratio,
-      } } };
+      return {
+        ...config,
+        prices: {
+          ...config.prices,
+          [edit.model]: {
+            ...config.prices[edit.model],
+            modelRatio: edit.ratio,
+            requestUsd: edit.ratio,
+          },
+        },
+      };
     case 'ratio':
       return { ...config, ratios: { ...config.ratios, [edit.group]: edit.ratio } };
     case 'rotate':
@@ -129,7 +145,8 @@ export const IMAGE_TOKENS = 300;
 /** The concurrency threshold of the group cheap on each of its channels. */
 export const CHEAP_GROUP_MOST = 4;
 
-const TIMEOUTS = `timeouts: {connectSeconds: 2, firstByteSeconds: ${FIRST_BYTE_MS / 1000}, wholeSeconds: ` +
+const TIMEOUTS =
+  `timeouts: {connectSeconds: 2, firstByteSeconds: ${FIRST_BYTE_MS / 1000}, wholeSeconds: ` +
   `${WHOLE_MS / 1000}, idleSeconds: ${IDLE_MS / 1000}}`;
 
 export interface Places {
@@ -144,29 +161,48 @@ export function platformManifest({ url, nobody }: Places): string {
   const channel = (name: ChannelName, more: string): string => {
     const { protocol, most } = CHANNELS[name];
     const base = `${url}/${name.replace('/', '-')}${protocol === 'OpenAI' ? '/v1' : ''}`;
-    return `  - {name: ${name.split('/')[1]}, protocol: ${protocol}, baseUrl: "${base}", maxConcurrency: ${most}, ` +
-      `auth: {type: ApiKey, secretRef: {name: provider, key: apiKey}}, ${TIMEOUTS}${costField(name)}${more}}\n`;
+    return (
+      `  - {name: ${name.split('/')[1]}, protocol: ${protocol}, baseUrl: "${base}", maxConcurrency: ${most}, ` +
+      `auth: {type: ApiKey, secretRef: {name: provider, key: apiKey}}, ${TIMEOUTS}${costField(name)}${more}}\n`
+    );
   };
-  const chat = `contextTokens: ${CONTEXT_TOKENS}, maxOutputTokens: ${MOST_OUTPUT_TOKENS}, imageTokens: ` +
+  const chat =
+    `contextTokens: ${CONTEXT_TOKENS}, maxOutputTokens: ${MOST_OUTPUT_TOKENS}, imageTokens: ` +
     `${IMAGE_TOKENS}, inputs: [Text, Image]`;
   const route = (name: string, models: string, channels: string, more: string): string =>
     `${head('ModelRoute', name)}spec:\n  models: [${models}]\n  channels:\n${channels}  retry: {attempts: 2}\n${more}---\n`;
-  return `apiVersion: v1\nkind: Secret\nmetadata: {name: provider}\nstringData: {apiKey: ${PROVIDER_SECRET}}\n---\n`
-    + costsManifest()
-    + route('openai', `{name: gpt-model, ${chat}}, {name: flat-model, ${chat}}, {name: omni-model, ${chat}}, ` +
-      '{name: image-model, endpoints: [Images]}, {name: sized-image-model, endpoints: [Images]}, ' +
-      `{name: embed-model, endpoints: [Embeddings], contextTokens: ${CONTEXT_TOKENS}}`,
-      channel('openai/first', ', weight: 90') + `  - {name: nobody, protocol: OpenAI, baseUrl: "${nobody}/v1", ` +
-        `weight: 10, ${TIMEOUTS}}\n` + channel('openai/second', ', priority: 1'), '')
-    + route('anthropic', `{name: claude-model, ${chat}}`, channel('anthropic/first', '') +
-      channel('anthropic/second', ', priority: 1'), '  clientDisconnect: Drain\n')
-    + route('mixed', `{name: mixed-model, ${chat}}`, channel('mixed/openai', '') + channel('mixed/anthropic', ''), '');
+  return (
+    `apiVersion: v1\nkind: Secret\nmetadata: {name: provider}\nstringData: {apiKey: ${PROVIDER_SECRET}}\n---\n` +
+    costsManifest() +
+    route(
+      'openai',
+      `{name: gpt-model, ${chat}}, {name: flat-model, ${chat}}, {name: omni-model, ${chat}}, ` +
+        '{name: image-model, endpoints: [Images]}, {name: sized-image-model, endpoints: [Images]}, ' +
+        `{name: embed-model, endpoints: [Embeddings], contextTokens: ${CONTEXT_TOKENS}}`,
+      channel('openai/first', ', weight: 90') +
+        `  - {name: nobody, protocol: OpenAI, baseUrl: "${nobody}/v1", ` +
+        `weight: 10, ${TIMEOUTS}}\n` +
+        channel('openai/second', ', priority: 1'),
+      '',
+    ) +
+    route(
+      'anthropic',
+      `{name: claude-model, ${chat}}`,
+      channel('anthropic/first', '') + channel('anthropic/second', ', priority: 1'),
+      '  clientDisconnect: Drain\n',
+    ) +
+    route('mixed', `{name: mixed-model, ${chat}}`, channel('mixed/openai', '') + channel('mixed/anthropic', ''), '')
+  );
 }
 
 /** The files of a configuration that edits change, by name. */
 export function manifestsOf(config: Config): Record<string, string> {
-  return { 'groups.yaml':
-    groups(config), 'prices.yaml': prices(config), 'keys.yaml': keys(config), 'accounts.yaml': accounts(config) };
+  return {
+    'groups.yaml': groups(config),
+    'prices.yaml': prices(config),
+    'keys.yaml': keys(config),
+    'accounts.yaml': accounts(config),
+  };
 }
 
 function head(kind: string, name: string, namespace = ''): string {
@@ -174,43 +210,60 @@ function head(kind: string, name: string, namespace = ''): string {
 }
 
 function groups({ ratios }: Config): string {
-  const direct = (name: GroupName, routes: string): string => `${head('Group', name)}spec: {allowedNamespaces: {from: All}, priceRatio: "${ratios[name]}", routes: ${routes}}\n---\n`;
-  return direct('main', '[{routeSelector: {}}]')
-    + direct('cheap', `[{routeRef: {name: openai}, maxConcurrency: ${CHEAP_GROUP_MOST}}]`)
-    + direct('dear', '[{routeSelector: {}}]')
-    + `${head('Group', 'smart')}spec: {type: Automatic, members: [{name: cheap}, {name: dear}], allowedNamespaces: ` +
-      `{from: All}, priceRatio: "${ratios.smart}"}\n`;
+  const direct = (name: GroupName, routes: string): string =>
+    `${head('Group', name)}spec: {allowedNamespaces: {from: All}, priceRatio: "${ratios[name]}", routes: ${routes}}\n---\n`;
+  return (
+    direct('main', '[{routeSelector: {}}]') +
+    direct('cheap', `[{routeRef: {name: openai}, maxConcurrency: ${CHEAP_GROUP_MOST}}]`) +
+    direct('dear', '[{routeSelector: {}}]') +
+    `${head('Group', 'smart')}spec: {type: Automatic, members: [{name: cheap}, {name: dear}], allowedNamespaces: ` +
+    `{from: All}, priceRatio: "${ratios.smart}"}\n`
+  );
 }
 
 function prices({ prices: all }: Config): string {
-  const entries = Object.entries(all).map(([name, price]) =>
-    `  - {name: ${name}, vendor: Chaos, quotaType: ${price.quotaType}, ${mainFields(name, price)}${extrasOf(name)}}\n`);
+  const entries = Object.entries(all).map(
+    ([name, price]) =>
+      `  - {name: ${name}, vendor: Chaos, quotaType: ${price.quotaType}, ${mainFields(name, price)}${extrasOf(name)}}\n`,
+  );
   return `${head('PriceCatalog', 'prices')}spec:\n  models:\n${entries.join('')}`;
 }
 
 function mainFields(name: string, price: Price): string {
   const { quotaType, requestUsd, modelRatio, completionRatio, cacheRatio, cacheWriteRatio, cacheWrite1hRatio } = price;
   if (quotaType === 'Request') return imageFields(name, requestUsd) ?? `requestUsd: "${requestUsd}"`;
-  return dollarFields(name, modelRatio) ?? `modelRatio: "${modelRatio}", completionRatio: "${completionRatio}", ` +
-    `cacheRatio: "${cacheRatio}", cacheWriteRatio: "${cacheWriteRatio}", cacheWrite1hRatio: "${cacheWrite1hRatio}"`;
+  return (
+    dollarFields(name, modelRatio) ??
+    `modelRatio: "${modelRatio}", completionRatio: "${completionRatio}", ` +
+      `cacheRatio: "${cacheRatio}", cacheWriteRatio: "${cacheWriteRatio}", cacheWrite1hRatio: "${cacheWrite1hRatio}"`
+  );
 }
 
 function keys({ keys: configs }: Config): string {
   return KEY_NAMES.map((name) => {
     const { limitNanoUsd, maxConcurrency, enabled, rotation } = configs[name];
     const { group, account, whenShort, period } = KEYS[name];
-    return keyManifest(name, keyString(name, rotation), [
-      `groupRef: {name: ${group}}`, `accountRef: {name: ${account}}`, `enabled: ${enabled}`,
-      `quota: {limitUsd: ${limitNanoUsd === null
-        ? 'Unlimited'
-        : `"${usd(limitNanoUsd)}"`}, period: ${period}, whenShort: ${whenShort}}`,
-      ...(maxConcurrency === null ? [] : [`maxConcurrency: ${maxConcurrency}`]),
-    ].join('\n'));
+    return keyManifest(
+      name,
+      keyString(name, rotation),
+      [
+        `groupRef: {name: ${group}}`,
+        `accountRef: {name: ${account}}`,
+        `enabled: ${enabled}`,
+        `quota: {limitUsd: ${
+          limitNanoUsd === null ? 'Unlimited' : `"${usd(limitNanoUsd)}"`
+        }, period: ${period}, whenShort: ${whenShort}}`,
+        ...(maxConcurrency === null ? [] : [`maxConcurrency: ${maxConcurrency}`]),
+      ].join('\n'),
+    );
   }).join('');
 }
 
 function accounts({ creditsNanoUsd }: Config): string {
-  return ACCOUNT_NAMES.map((name) => `${head('Account', name, ', namespace: team')}spec: {grants: [{name: all, usd: "${usd(creditsNanoUsd[name])}"}]}\n`).join('---\n');
+  return ACCOUNT_NAMES.map(
+    (name) =>
+      `${head('Account', name, ', namespace: team')}spec: {grants: [{name: all, usd: "${usd(creditsNanoUsd[name])}"}]}\n`,
+  ).join('---\n');
 }
 
 /** Nano-USD as a decimal of USD. */

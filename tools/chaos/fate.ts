@@ -6,7 +6,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CUT, RESET, STALL } from '../../test/support/mock-provider.ts';
 import type { Reply, Step } from '../../test/support/mock-provider.ts';
 import {
-  anthropicError, anthropicMessage, anthropicStream, json, openaiChat, openaiError, openaiImages, openaiStream, sse,
+  anthropicError,
+  anthropicMessage,
+  anthropicStream,
+  json,
+  openaiChat,
+  openaiError,
+  openaiImages,
+  openaiStream,
+  sse,
 } from '../../test/support/provider-answers.ts';
 import type { ChannelName, Protocol } from './config.ts';
 import { between, diceOf, weighted } from './dice.ts';
@@ -69,27 +77,51 @@ export function fateOf(seed: number, round: number, asked: Asked): Fate {
   const dice = diceOf('fate', seed, round, asked.n, asked.channel);
   const headMs = dice.chance(0.5) ? 0 : dice.int(dice.chance(0.2) ? 900 : 150);
   switch (weighted(dice, { answer: 84, refusal: 9, silence: 4, garbage: 3 })) {
-    case 'refusal': return {
-      kind: 'refusal', headMs, status: dice.pick([429, 429, 500, 503, 529, 529, 408, 400, 401]),
-    };
-    case 'silence': return { kind: 'silence', headMs, how: weighted(dice, { cut: 3, reset: 3, stall: 2 }) };
-    case 'garbage': return {
-      kind: 'garbage', headMs, what: dice.pick(['html', 'empty', 'truncated', 'other JSON', 'bytes'] as const),
-    };
-    case 'answer': return answerFate(dice, asked, headMs);
+    case 'refusal':
+      return {
+        kind: 'refusal',
+        headMs,
+        status: dice.pick([429, 429, 500, 503, 529, 529, 408, 400, 401]),
+      };
+    case 'silence':
+      return { kind: 'silence', headMs, how: weighted(dice, { cut: 3, reset: 3, stall: 2 }) };
+    case 'garbage':
+      return {
+        kind: 'garbage',
+        headMs,
+        what: dice.pick(['html', 'empty', 'truncated', 'other JSON', 'bytes'] as const),
+      };
+    case 'answer':
+      return answerFate(dice, asked, headMs);
   }
 }
 
 function answerFate(dice: Dice, asked: Asked, headMs: number): Fate {
   const limit = asked.limit ?? 1_000;
-  const pieces =
-    Array.from({ length: Math.min(limit, between(dice, 1, 14)) }, () => LETTER.repeat(between(dice, 1, 60)));
+  const pieces = Array.from({ length: Math.min(limit, between(dice, 1, 14)) }, () =>
+    LETTER.repeat(between(dice, 1, 60)),
+  );
   const lie = weighted<Lie>(dice, {
-    honest: 50, most: 8, none: 10, zero: 3, less: 4, more: 7, negative: 3, huge: 0.3, 'beyond belief': 3, NaN: 3,
-    text: 2, fraction: 3, half: 3,
+    honest: 50,
+    most: 8,
+    none: 10,
+    zero: 3,
+    less: 4,
+    more: 7,
+    negative: 3,
+    huge: 0.3,
+    'beyond belief': 3,
+    NaN: 3,
+    text: 2,
+    fraction: 3,
+    half: 3,
   });
   return {
-    kind: 'answer', headMs, pieces, lie, pieceMs: dice.chance(0.5) ? 0 : dice.int(120),
+    kind: 'answer',
+    headMs,
+    pieces,
+    lie,
+    pieceMs: dice.chance(0.5) ? 0 : dice.int(120),
     figures: figuresOf(dice, lie, asked, { least: pieces.length, limit }),
     broken: dice.chance(0.2)
       ? { part: dice.next(), how: weighted(dice, { cut: 3, reset: 3, stall: 2, 'error event': 2 }) }
@@ -104,7 +136,7 @@ function answerFate(dice: Dice, asked: Asked, headMs: number): Fate {
 /** What was asked for, or nothing, or something else. */
 function lookOf(dice: Dice, { look }: Asked): Look {
   const named = (wish: string | undefined, all: readonly string[]): string | undefined =>
-    (dice.chance(0.4) ? undefined : dice.chance(0.6) ? wish ?? dice.pick(all) : dice.pick([...all, '9x9']));
+    dice.chance(0.4) ? undefined : dice.chance(0.6) ? (wish ?? dice.pick(all)) : dice.pick([...all, '9x9']);
   return { size: named(look.size, SIZES), quality: named(look.quality, QUALITIES) };
 }
 
@@ -112,11 +144,18 @@ function lookOf(dice: Dice, { look }: Asked): Look {
 export function replyOf(fate: Fate, asked: Asked, marked: () => void): Reply {
   const before = [wait(fate.headMs)];
   switch (fate.kind) {
-    case 'refusal': return { ...refusal(fate.status, asked.protocol), beforeHead: [...before, mark(marked)] };
-    case 'silence': return { beforeHead: [...before, mark(marked), ENDS[fate.how]], steps: [] };
-    case 'garbage': return { headers: { 'content-type':
-      GARBAGE[fate.what].type }, beforeHead: [...before, mark(marked)], steps: [GARBAGE[fate.what].body] };
-    case 'answer': return { ...answered(fate, asked, mark(marked)), beforeHead: before };
+    case 'refusal':
+      return { ...refusal(fate.status, asked.protocol), beforeHead: [...before, mark(marked)] };
+    case 'silence':
+      return { beforeHead: [...before, mark(marked), ENDS[fate.how]], steps: [] };
+    case 'garbage':
+      return {
+        headers: { 'content-type': GARBAGE[fate.what].type },
+        beforeHead: [...before, mark(marked)],
+        steps: [GARBAGE[fate.what].body],
+      };
+    case 'answer':
+      return { ...answered(fate, asked, mark(marked)), beforeHead: before };
   }
 }
 
@@ -140,35 +179,51 @@ function answered(fate: AnswerFate, asked: Asked, marked: Step): Reply {
 function brokenEnd(how: NonNullable<AnswerFate['broken']>['how'], { protocol, stream }: Asked): Step[] {
   if (how !== 'error event') return [ENDS[how]];
   if (!stream) return [CUT];
-  return [protocol === 'OpenAI'
-    ? sse({ data: { error: { message: 'the mock is tired', type: 'server_error', code: null } } })
-    : sse({
-      event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'the mock is tired' } },
-    })];
+  return [
+    protocol === 'OpenAI'
+      ? sse({ data: { error: { message: 'the mock is tired', type: 'server_error', code: null } } })
+      : sse({
+          event: 'error',
+          data: { type: 'error', error: { type: 'overloaded_error', message: 'the mock is tired' } },
+        }),
+  ];
 }
 
 function wholeAnswer(fate: AnswerFate, asked: Asked): Reply {
   const { figures, pieces } = fate;
   if (asked.kind === 'images') return openaiImages(asked.answers, { ...fate.look });
-  if (asked.kind === 'embeddings') return unquoted(json({ object: 'list', model: 'mock', data: [{
-    object: 'embedding', index: 0, embedding: [0.5],
-  }], ...(figures ? { usage: openaiFigures(figures) } : {}) }));
+  if (asked.kind === 'embeddings')
+    return unquoted(
+      json({
+        object: 'list',
+        model: 'mock',
+        data: [
+          {
+            object: 'embedding',
+            index: 0,
+            embedding: [0.5],
+          },
+        ],
+        ...(figures ? { usage: openaiFigures(figures) } : {}),
+      }),
+    );
   if (asked.protocol === 'OpenAI') {
     const usage = figures ? openaiFigures(figures) : null;
-    const options = { usage, ...fate.tier !== undefined && { extra: { service_tier: fate.tier } } };
+    const options = { usage, ...(fate.tier !== undefined && { extra: { service_tier: fate.tier } }) };
     return unquoted(asked.stream ? openaiStream(pieces, options) : openaiChat({ content: pieces, ...options }));
   }
   const usage = figures ? anthropicFigures(figures, fate) : null;
-  return unquoted(asked.stream
-    ? anthropicStream(pieces, { usage })
-    : anthropicMessage({ content: pieces, usage }));
+  return unquoted(asked.stream ? anthropicStream(pieces, { usage }) : anthropicMessage({ content: pieces, usage }));
 }
 
 function unquoted(reply: Reply): Reply {
-  return { ...reply, steps: reply.steps.map((step): Step => {
-    if (typeof step === 'string') return withoutQuotes(step);
-    return 'bytes' in step && typeof step.bytes === 'string' ? { ...step, bytes: withoutQuotes(step.bytes) } : step;
-  }) };
+  return {
+    ...reply,
+    steps: reply.steps.map((step): Step => {
+      if (typeof step === 'string') return withoutQuotes(step);
+      return 'bytes' in step && typeof step.bytes === 'string' ? { ...step, bytes: withoutQuotes(step.bytes) } : step;
+    }),
+  };
 }
 
 /** Sends the pieces with pauses and noise in between. */
@@ -183,13 +238,16 @@ function paced({ pieceMs, noise }: AnswerFate, steps: readonly Step[]): Step[] {
 
 /** Cuts an answer into two pieces, so that it can break off between them. */
 function halved(steps: readonly Step[]): Step[] {
-  const bytes = Buffer.concat(steps.map((step) =>
-    Buffer.from(typeof step === 'object' && 'bytes' in step ? step.bytes as string : '')));
+  const bytes = Buffer.concat(
+    steps.map((step) => Buffer.from(typeof step === 'object' && 'bytes' in step ? (step.bytes as string) : '')),
+  );
   return [bytes.subarray(0, bytes.length >> 1), bytes.subarray(bytes.length >> 1)];
 }
 
 function wait(ms: number): Step {
-  return gateOf(async () => { if (ms > 0) await sleep(ms); });
+  return gateOf(async () => {
+    if (ms > 0) await sleep(ms);
+  });
 }
 
 function mark(marked: () => void): Step {

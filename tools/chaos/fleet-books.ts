@@ -60,25 +60,33 @@ export function openBooks(url: string, nodes: readonly ValkeyServer[]): FleetBoo
 async function leaksOf(node: ValkeyServer): Promise<string[]> {
   // a dead process's slot is removed when another call wants it; until then its lease has expired
   const slots = asNames(await node.command('KEYS', '{mgw*}:z:*'));
-  const taken = await Promise.all(slots.map(async (name) =>
-    [name, Number(await node.command('ZCOUNT', name, String(Date.now()), '+inf'))] as const));
-  return [...asNames(await node.command('KEYS', '{mgw*}:[ou]:*')), ...taken.filter(([, count]) =>
-    count > 0).map(([name]) => name)];
+  const taken = await Promise.all(
+    slots.map(async (name) => [name, Number(await node.command('ZCOUNT', name, String(Date.now()), '+inf'))] as const),
+  );
+  return [
+    ...asNames(await node.command('KEYS', '{mgw*}:[ou]:*')),
+    ...taken.filter(([, count]) => count > 0).map(([name]) => name),
+  ];
 }
 
 /** The figures of each key and account are of one moment. Concurrent calls are not counted. */
 async function readTally(reader: ValkeyReader): Promise<Tally> {
   const [keys, accounts] = await Promise.all([
-    Promise.all(KEY_NAMES.map(async (name) =>
-      [name, await reader.readKey(uidOf(name), KEYS[name].period, `team/${KEYS[name].account}`)] as const)),
+    Promise.all(
+      KEY_NAMES.map(
+        async (name) =>
+          [name, await reader.readKey(uidOf(name), KEYS[name].period, `team/${KEYS[name].account}`)] as const,
+      ),
+    ),
     Promise.all(ACCOUNT_NAMES.map(async (name) => [name, await reader.readAccount(`team/${name}`)] as const)),
   ]);
   const [key, account] = [new Map(keys), new Map(accounts)];
   return {
-    spent: byName(KEY_NAMES, (name) => key.get(name)?.spentNanoUsd ?? 0n), held:
-      byName(KEY_NAMES, (name) => key.get(name)?.heldNanoUsd ?? 0n), holds: byName(KEY_NAMES, () => 0),
-    accountSpent: byName(ACCOUNT_NAMES, (name) => account.get(name)?.spentNanoUsd ?? 0n), accountHeld:
-      byName(ACCOUNT_NAMES, (name) => account.get(name)?.heldNanoUsd ?? 0n),
+    spent: byName(KEY_NAMES, (name) => key.get(name)?.spentNanoUsd ?? 0n),
+    held: byName(KEY_NAMES, (name) => key.get(name)?.heldNanoUsd ?? 0n),
+    holds: byName(KEY_NAMES, () => 0),
+    accountSpent: byName(ACCOUNT_NAMES, (name) => account.get(name)?.spentNanoUsd ?? 0n),
+    accountHeld: byName(ACCOUNT_NAMES, (name) => account.get(name)?.heldNanoUsd ?? 0n),
   };
 }
 

@@ -19,8 +19,17 @@ export type FleetFault = Strike & { readonly edit: Edit | undefined; readonly go
 
 const ON_ONE_MACHINE = { kill: 5, stop: 3, terminate: 3, edit: 2, 'full disk': 5 } as const;
 const IN_A_FLEET = {
-  kill: 4, stop: 3, 'kill server': 2, 'stop server': 2, disconnect: 2, terminate: 2, edit: 3,
-  'lose answers': 3, 'lose requests': 2, delay: 2, 'full disk': 3,
+  kill: 4,
+  stop: 3,
+  'kill server': 2,
+  'stop server': 2,
+  disconnect: 2,
+  terminate: 2,
+  edit: 3,
+  'lose answers': 3,
+  'lose requests': 2,
+  delay: 2,
+  'full disk': 3,
 } as const;
 /** Later than the ledger's timeout, there and back. */
 const SLOW_MS = 150;
@@ -33,8 +42,11 @@ export function planFleetFaults(dice: Dice, ledger: LedgerKind, members: number)
     const edit = kind === 'edit' || dice.chance(0.4) ? planEdit(dice) : undefined;
     const strike = planStrike(dice, kind, members);
     // a store that forgets needs the journal of a gateway whose disk was full a moment ago
-    const goesOn = kind !== 'kill' && kind !== 'kill server' && dice.chance(0.6)
-      && !(ledger === 'forgetful' && kind === 'full disk');
+    const goesOn =
+      kind !== 'kill' &&
+      kind !== 'kill server' &&
+      dice.chance(0.6) &&
+      !(ledger === 'forgetful' && kind === 'full disk');
     return { ...strike, edit, goesOn };
   });
 }
@@ -42,15 +54,25 @@ export function planFleetFaults(dice: Dice, ledger: LedgerKind, members: number)
 function planStrike(dice: Dice, kind: Strike['kind'], members: number): Strike {
   const member = dice.int(members);
   switch (kind) {
-    case 'kill': case 'terminate': return { kind, member };
-    case 'disconnect': case 'edit': return { kind };
-    case 'kill server': case 'stop server': return { kind, server: member, ms: between(dice, 100, 1_500) };
-    case 'full disk': return {
-      // some longer than a hold waits for the disk
-      kind, member, ms: between(dice, 200, dice.chance(0.3) ? 5_000 : 1_500), bytes:
-        dice.chance(0.5) ? 0 : dice.int(MOST_BYTES),
-    };
-    default: return { kind, member, ms: between(dice, 100, kind === 'stop' ? 2_500 : 1_500) };
+    case 'kill':
+    case 'terminate':
+      return { kind, member };
+    case 'disconnect':
+    case 'edit':
+      return { kind };
+    case 'kill server':
+    case 'stop server':
+      return { kind, server: member, ms: between(dice, 100, 1_500) };
+    case 'full disk':
+      return {
+        // some longer than a hold waits for the disk
+        kind,
+        member,
+        ms: between(dice, 200, dice.chance(0.3) ? 5_000 : 1_500),
+        bytes: dice.chance(0.5) ? 0 : dice.int(MOST_BYTES),
+      };
+    default:
+      return { kind, member, ms: between(dice, 100, kind === 'stop' ? 2_500 : 1_500) };
   }
 }
 
@@ -71,15 +93,25 @@ export async function injectFaults(world: FleetWorld, faults: readonly FleetFaul
 
 function inject(world: FleetWorld, fault: FleetFault): Promise<void> {
   switch (fault.kind) {
-    case 'kill': return world.kill(fault.member);
-    case 'stop': return world.stop(fault.member, fault.ms);
-    case 'terminate': return world.terminate(fault.member);
-    case 'full disk': return world.fillDisk(fault.member, fault.bytes, fault.ms);
-    case 'kill server': return world.killServer(fault.server, fault.ms);
-    case 'stop server': return world.stopServer(fault.server, fault.ms);
-    case 'disconnect': return world.disconnect();
-    case 'edit': return Promise.resolve();
-    case 'delay': return world.disturb(fault.member, { kind: 'delay', ms: SLOW_MS }, fault.ms);
-    default: return world.disturb(fault.member, { kind: fault.kind }, fault.ms);
+    case 'kill':
+      return world.kill(fault.member);
+    case 'stop':
+      return world.stop(fault.member, fault.ms);
+    case 'terminate':
+      return world.terminate(fault.member);
+    case 'full disk':
+      return world.fillDisk(fault.member, fault.bytes, fault.ms);
+    case 'kill server':
+      return world.killServer(fault.server, fault.ms);
+    case 'stop server':
+      return world.stopServer(fault.server, fault.ms);
+    case 'disconnect':
+      return world.disconnect();
+    case 'edit':
+      return Promise.resolve();
+    case 'delay':
+      return world.disturb(fault.member, { kind: 'delay', ms: SLOW_MS }, fault.ms);
+    default:
+      return world.disturb(fault.member, { kind: fault.kind }, fault.ms);
   }
 }

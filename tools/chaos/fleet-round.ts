@@ -46,7 +46,9 @@ export interface FleetOptions {
 }
 
 export async function playFleetRound(
-  seed: number, round: number, { ledger, longStop }: FleetOptions,
+  seed: number,
+  round: number,
+  { ledger, longStop }: FleetOptions,
 ): Promise<FleetResult> {
   const startedMs = performance.now();
   const { config, calls: plans } = planRound(seed, round);
@@ -61,14 +63,18 @@ export async function playFleetRound(
     const faults = planFleetFaults(dice, ledger, world.members);
     const stopped = dice.int(world.members);
     const [calls] = await Promise.all([
-      Promise.all(plans.map(async (plan): Promise<CallLog> => {
-        const isLate = longStop && plan.n % EVERY_LATE === 0;
-        await sleep(isLate ? diceOf('late', seed, round, plan.n).int(LATE_MS) : plan.startMs * SPREAD);
-        return send({
-          url: await world.url(memberOf(plan.n)), key: keyString(plan.key, config.keys[plan.key].rotation), plan,
-          ended: () => undefined,
-        });
-      })),
+      Promise.all(
+        plans.map(async (plan): Promise<CallLog> => {
+          const isLate = longStop && plan.n % EVERY_LATE === 0;
+          await sleep(isLate ? diceOf('late', seed, round, plan.n).int(LATE_MS) : plan.startMs * SPREAD);
+          return send({
+            url: await world.url(memberOf(plan.n)),
+            key: keyString(plan.key, config.keys[plan.key].rotation),
+            plan,
+            ended: () => undefined,
+          });
+        }),
+      ),
       injectFaults(world, faults, LOAD_MS),
       longStop ? sleep(LOAD_MS / 3).then(() => world.stop(stopped, LONG_STOP_MS)) : undefined,
     ]);
@@ -77,20 +83,32 @@ export async function playFleetRound(
     const { attempts, strange } = await world.provider.log();
     const { versions, kills, pauses, drains, violations } = world;
     const evidence: Evidence = {
-      calls, attempts, samples, happened: { versions, kills, pauses, drains, violations },
-      records: await books.records(), output: withoutExpected(world.output()),
+      calls,
+      attempts,
+      samples,
+      happened: { versions, kills, pauses, drains, violations },
+      records: await books.records(),
+      output: withoutExpected(world.output()),
       providerPort: new URL(world.provider.url).port,
     };
-    const early = evidence.records.filter(({ createdMs }) => createdMs < beganMs - 1).map(({ id }) =>
-      `the record ${id} is older than the round`);
+    const early = evidence.records
+      .filter(({ createdMs }) => createdMs < beganMs - 1)
+      .map(({ id }) => `the record ${id} is older than the round`);
     const disturbed = { pauses, memberOf };
     return {
-      evidence, seconds: (performance.now() - startedMs) / 1_000, kills: kills.length,
-      faults: [...faults.map(({ kind, edit }) => edit && kind !== 'edit' ? `${kind} + edit` : kind), ...longStop
-        ? ['long stop']
-        : []],
-      violations: [...unrest, ...early, ...strange.map((each) =>
-        `the provider was sent ${each}`), ...await balance(books, evidence), ...refusedAsFull(evidence, disturbed),
+      evidence,
+      seconds: (performance.now() - startedMs) / 1_000,
+      kills: kills.length,
+      faults: [
+        ...faults.map(({ kind, edit }) => (edit && kind !== 'edit' ? `${kind} + edit` : kind)),
+        ...(longStop ? ['long stop'] : []),
+      ],
+      violations: [
+        ...unrest,
+        ...early,
+        ...strange.map((each) => `the provider was sent ${each}`),
+        ...(await balance(books, evidence)),
+        ...refusedAsFull(evidence, disturbed),
         ...reconcile(evidence).filter((each) => !(ledger === 'forgetful' && INTERRUPTED.test(each))),
       ],
     };
@@ -113,12 +131,17 @@ async function quiet(world: FleetWorld, books: FleetBooks): Promise<string[]> {
 
 async function unrest(world: FleetWorld, books: FleetBooks): Promise<string> {
   const { held, accountHeld } = await books.tally();
-  const left = [...KEY_NAMES.map((name) => [`held of ${name}`, held[name]] as const), ...ACCOUNT_NAMES.map((name) =>
-    [`held of account ${name}`, accountHeld[name]] as const)];
+  const left = [
+    ...KEY_NAMES.map((name) => [`held of ${name}`, held[name]] as const),
+    ...ACCOUNT_NAMES.map((name) => [`held of account ${name}`, accountHeld[name]] as const),
+  ];
   const { inFlight } = await world.provider.log();
-  return [...left.filter(([, amount]) => amount !== 0n).map(([name, amount]) => `${name} ${amount}`), ...inFlight > 0
-    ? [`${inFlight} calls at the provider`]
-    : [], ...await books.leaks(), ...await world.inUse()].join(', ');
+  return [
+    ...left.filter(([, amount]) => amount !== 0n).map(([name, amount]) => `${name} ${amount}`),
+    ...(inFlight > 0 ? [`${inFlight} calls at the provider`] : []),
+    ...(await books.leaks()),
+    ...(await world.inUse()),
+  ].join(', ');
 }
 
 /** Records add up to what is spent. */
@@ -127,17 +150,24 @@ async function balance(books: FleetBooks, { records }: Evidence): Promise<string
   const sum = (mine: typeof records): bigint => mine.reduce((total, { costNanoUsd }) => total + costNanoUsd, 0n);
   return [
     ...ACCOUNT_NAMES.map((name) => ({
-      name: `account ${name}`, said: accountSpent[name],
+      name: `account ${name}`,
+      said: accountSpent[name],
       records: sum(records.filter(({ account }) => account === `team/${name}`)),
     })),
-    ...KEY_NAMES.map((name) =>
-      ({ name: `key ${name}`, said: spent[name], records: sum(records.filter(({ key }) => key === uidOf(name))) })),
-  ].filter((each) => each.said !== each.records).map(({ name, said, records: total }) =>
-    `${name} has spent ${said}, and its records add up to ${total}`);
+    ...KEY_NAMES.map((name) => ({
+      name: `key ${name}`,
+      said: spent[name],
+      records: sum(records.filter(({ key }) => key === uidOf(name))),
+    })),
+  ]
+    .filter((each) => each.said !== each.records)
+    .map(({ name, said, records: total }) => `${name} has spent ${said}, and its records add up to ${total}`);
 }
 
 /** Removes the messages that a gateway logs when its server is away or its disk is full. */
 function withoutExpected(output: string): string {
-  return output.split('\n').filter((line) => !line.includes('"level":"error"') || !line.includes('the ledger'))
+  return output
+    .split('\n')
+    .filter((line) => !line.includes('"level":"error"') || !line.includes('the ledger'))
     .join('\n');
 }

@@ -30,21 +30,32 @@ export interface FleetStore extends AsyncDisposable {
 }
 
 const MEMBERS = 4;
-const KEPT = [['appendonly', 'yes'], ['appendfsync', 'always'], ['auto-aof-rewrite-percentage', '0']] as const;
+const KEPT = [
+  ['appendonly', 'yes'],
+  ['appendfsync', 'always'],
+  ['auto-aof-rewrite-percentage', '0'],
+] as const;
 
 export function openStore(kind: LedgerKind): Promise<FleetStore> {
   switch (kind) {
-    case 'file': return Promise.resolve(fileStore());
-    case 'cluster': return openClusterStore();
-    default: return openServerStore(kind);
+    case 'file':
+      return Promise.resolve(fileStore());
+    case 'cluster':
+      return openClusterStore();
+    default:
+      return openServerStore(kind);
   }
 }
 
 function fileStore(): FleetStore {
   return {
-    kind: 'file', members: 1, nodes: [],
+    kind: 'file',
+    members: 1,
+    nodes: [],
     flags: () => [],
-    network: () => { throw new Error('a file has no network'); },
+    network: () => {
+      throw new Error('a file has no network');
+    },
     restart: async () => undefined,
     openBooks: openFileBooks,
     [Symbol.asyncDispose]: async () => undefined,
@@ -57,7 +68,10 @@ async function openServerStore(kind: 'valkey' | 'forgetful'): Promise<FleetStore
   const networks = await Promise.all(Array.from({ length: MEMBERS }, () => openNetwork(server.port)));
   const network = pick(networks);
   return {
-    kind, members: MEMBERS, nodes: [server], network,
+    kind,
+    members: MEMBERS,
+    nodes: [server],
+    network,
     flags: (member) => ['--ledger', `valkey://127.0.0.1:${network(member).port}`],
     restart: () => server.start(),
     openBooks: () => openBooks(server.url, [server]),
@@ -77,7 +91,10 @@ async function openClusterStore(): Promise<FleetStore> {
     return network.port;
   });
   return {
-    kind: 'cluster', members: MEMBERS, nodes: cluster.nodes, network: pick(networks),
+    kind: 'cluster',
+    members: MEMBERS,
+    nodes: cluster.nodes,
+    network: pick(networks),
     flags: () => ['--ledger', cluster.url],
     async restart(node) {
       await node.start();

@@ -74,7 +74,7 @@ interface Adopting {
 /** Asks only a process that is up; one that is starting or standing still is given no time. */
 async function readGeneration(starting: Promise<GatewayProcess>): Promise<Adopting> {
   const process = await Promise.race([starting, sleep(0, undefined)]);
-  return { starting, generation: process && await generationOf(process, PROBE_MS) };
+  return { starting, generation: process && (await generationOf(process, PROBE_MS)) };
 }
 
 /** Resolves once the process has a later configuration, or has ended. One that did not answer reads files once up. */
@@ -94,7 +94,8 @@ export async function openFleet(config: Config, ledger: LedgerKind): Promise<Fle
   const provider = await startProvider();
   const store = await openStore(ledger);
   const home = await createHome({
-    'platform.yaml': platformManifest({ url: provider.url, nobody: await refusingUrl() }), ...manifestsOf(config),
+    'platform.yaml': platformManifest({ url: provider.url, nobody: await refusingUrl() }),
+    ...manifestsOf(config),
   });
   const world = new World({ provider, store, home, config });
   await world.begin();
@@ -207,7 +208,9 @@ class World implements FleetWorld {
   async #fillDisk(member: number, bytes: number, ms: number): Promise<void> {
     const process = await this.#member(member);
     // it may be killed at any time
-    const unlessGone = (error: unknown): void => { if (!this.#ending.has(process)) throw error; };
+    const unlessGone = (error: unknown): void => {
+      if (!this.#ending.has(process)) throw error;
+    };
     await this.#during(member, async () => {
       await fillDisk(process.pid, bytes).catch(unlessGone);
       await Promise.race([sleep(ms), process.exited]);
@@ -217,20 +220,24 @@ class World implements FleetWorld {
 
   killServer(server: number, ms: number): Promise<void> {
     const node = this.#node(server);
-    return this.#inTurn(`server ${node.port}`, () => this.#during(undefined, async () => {
-      await node.kill();
-      await sleep(ms);
-      await this.#store.restart(node);
-    }));
+    return this.#inTurn(`server ${node.port}`, () =>
+      this.#during(undefined, async () => {
+        await node.kill();
+        await sleep(ms);
+        await this.#store.restart(node);
+      }),
+    );
   }
 
   stopServer(server: number, ms: number): Promise<void> {
     const node = this.#node(server);
-    return this.#inTurn(`server ${node.port}`, () => this.#during(undefined, async () => {
-      node.signal('SIGSTOP');
-      await sleep(ms);
-      node.signal('SIGCONT');
-    }));
+    return this.#inTurn(`server ${node.port}`, () =>
+      this.#during(undefined, async () => {
+        node.signal('SIGSTOP');
+        await sleep(ms);
+        node.signal('SIGCONT');
+      }),
+    );
   }
 
   #node(server: number): ValkeyServer {
@@ -269,11 +276,13 @@ class World implements FleetWorld {
     const network = this.#store.network(member);
     // members share the networks of a Cluster
     const struck = this.#store.kind === 'cluster' ? undefined : member;
-    await this.#inTurn(`network ${network.port}`, () => this.#during(struck, async () => {
-      network.trouble(trouble);
-      await sleep(ms);
-      network.heal();
-    }));
+    await this.#inTurn(`network ${network.port}`, () =>
+      this.#during(struck, async () => {
+        network.trouble(trouble);
+        await sleep(ms);
+        network.heal();
+      }),
+    );
     // the others may have taken it for dead
     if (ms > LEASE_MS) this.kills.push(Date.now());
   }
@@ -289,11 +298,15 @@ class World implements FleetWorld {
     const version = { config, writtenMs: Date.now(), inForceMs: Number.POSITIVE_INFINITY };
     this.versions.push(version);
     for (const [file, yaml] of changed) await this.#home.write(file, yaml);
-    void Promise.all(members.map((member) => adopted(member))).then(async () => {
-      // several files may have been read at different times
-      if (changed.length > 1) await sleep(SETTLED_MS);
-      version.inForceMs = Date.now();
-    }).catch((error: unknown) => { this.violations.push(`an edit could not be followed: ${String(error)}`); });
+    void Promise.all(members.map((member) => adopted(member)))
+      .then(async () => {
+        // several files may have been read at different times
+        if (changed.length > 1) await sleep(SETTLED_MS);
+        version.inForceMs = Date.now();
+      })
+      .catch((error: unknown) => {
+        this.violations.push(`an edit could not be followed: ${String(error)}`);
+      });
   }
 
   async #during(member: number | undefined, work: () => Promise<void>): Promise<void> {
@@ -304,12 +317,16 @@ class World implements FleetWorld {
   }
 
   async inUse(): Promise<string[]> {
-    const found = await Promise.all(this.#members.map(async (starting, member) => {
-      const { adminUrl } = await starting;
-      const page = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(ANSWER_MS) })).text();
-      return GAUGES.map((name) => ({ name, member, value: sumOfMetric(page, name) }));
-    }));
-    return found.flat().filter(({ value }) => value !== 0)
+    const found = await Promise.all(
+      this.#members.map(async (starting, member) => {
+        const { adminUrl } = await starting;
+        const page = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(ANSWER_MS) })).text();
+        return GAUGES.map((name) => ({ name, member, value: sumOfMetric(page, name) }));
+      }),
+    );
+    return found
+      .flat()
+      .filter(({ value }) => value !== 0)
       .map(({ name, member, value }) => `${name} ${value} at member ${member}`);
   }
 

@@ -12,7 +12,8 @@ import { LEDGERS } from './fleet-store.ts';
 import type { LedgerKind } from './fleet-store.ts';
 import { dimensionsOf } from './summary.ts';
 
-const HELP = `node tools/chaos/fleet.ts [--minutes 10] [--seed N] [--round R] [--ledger ${LEDGERS.join('|')}]   ` +
+const HELP =
+  `node tools/chaos/fleet.ts [--minutes 10] [--seed N] [--round R] [--ledger ${LEDGERS.join('|')}]   ` +
   `(--round: one round of that seed again)`;
 const values = readFlags(HELP, ['minutes', 'seed', 'round', 'ledger']);
 const seed = values.seed === undefined ? randomInt(2 ** 31) : numberFlag(values.seed, 'seed', HELP);
@@ -26,21 +27,38 @@ console.log(`seed ${seed}, ledger ${ledger}`);
 if (only !== undefined) await play(ledger, only);
 else for (let round = 1; performance.now() < untilMs; round++) await play(ledger, round);
 closeConnections();
-console.log(Object.entries(totals).map(([name, count]) => `${name} ${count}`).join(', '));
+console.log(
+  Object.entries(totals)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', '),
+);
 
 async function play(ledger: LedgerKind, round: number): Promise<void> {
-  const { violations, evidence: { calls, records, samples }, faults, kills, seconds } =
-    await playFleetRound(seed, round, { longStop: round % 2 === 1, ledger });
-  const by = Object.entries(Object.groupBy(records, ({ status }) => status)).map(([status, some]) =>
-    `${status} ${some?.length ?? 0}`).join(', ');
+  const {
+    violations,
+    evidence: { calls, records, samples },
+    faults,
+    kills,
+    seconds,
+  } = await playFleetRound(seed, round, { longStop: round % 2 === 1, ledger });
+  const by = Object.entries(Object.groupBy(records, ({ status }) => status))
+    .map(([status, some]) => `${status} ${some?.length ?? 0}`)
+    .join(', ');
   const unavailable = calls.filter(({ status }) => status === 503).length;
-  console.log(`round ${round}: ${calls.length} calls (${unavailable} got 503), ${records.length} records (${by}), ` +
-    `${samples.length} samples; ${faults.join(', ')}; ${seconds.toFixed(0)} s; ${violations.length} violations`);
+  console.log(
+    `round ${round}: ${calls.length} calls (${unavailable} got 503), ${records.length} records (${by}), ` +
+      `${samples.length} samples; ${faults.join(', ')}; ${seconds.toFixed(0)} s; ${violations.length} violations`,
+  );
   for (const violation of violations.slice(0, 20)) console.error(`  seed ${seed} round ${round}: ${violation}`);
   if (violations.length > 0) process.exitCode = 1;
   const counts = {
-    rounds: 1, calls: calls.length, records: records.length, faults: faults.length, kills,
-    violations: violations.length, ...dimensionsOf(records),
+    rounds: 1,
+    calls: calls.length,
+    records: records.length,
+    faults: faults.length,
+    kills,
+    violations: violations.length,
+    ...dimensionsOf(records),
   };
   for (const [name, count] of Object.entries(counts)) totals[name] = (totals[name] ?? 0) + count;
 }

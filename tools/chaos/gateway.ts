@@ -101,8 +101,8 @@ class Life implements Gateway {
     const process = await this.#home.start();
     this.#process = process;
     this.#outputs.push({ process, read: 0 });
-    for (const version of this.#happened.versions) if (version.writtenMs <= startedMs)
-      version.inForceMs = Math.min(version.inForceMs, Date.now());
+    for (const version of this.#happened.versions)
+      if (version.writtenMs <= startedMs) version.inForceMs = Math.min(version.inForceMs, Date.now());
     void process.exited.then((code) => this.#exited(process, code));
     this.#ending = false;
     this.#running.resolve(process);
@@ -112,7 +112,7 @@ class Life implements Gateway {
   #exited(process: GatewayProcess, code: number | null): void {
     if (this.#ending || process !== this.#process) return;
     this.#happened.violations.push(`the gateway ended by itself, with ${code}: ${process.output().slice(-2_000)}`);
-    const next = this.#running = Promise.withResolvers();
+    const next = (this.#running = Promise.withResolvers());
     this.#ending = true;
     this.begin().catch(next.reject);
   }
@@ -142,7 +142,10 @@ class Life implements Gateway {
     for (const [file, yaml] of changed) await this.#home.write(file, yaml);
     const untilMs = Date.now() + IN_FORCE_DEADLINE_MS + this.#pausedMs();
     while (version.inForceMs === Number.POSITIVE_INFINITY) {
-      if (Date.now() > untilMs) return void this.#happened.violations.push(`an edit of ${changed.map(([file]) => file).join()} is not in force after ${IN_FORCE_DEADLINE_MS} ms`);
+      if (Date.now() > untilMs)
+        return void this.#happened.violations.push(
+          `an edit of ${changed.map(([file]) => file).join()} is not in force after ${IN_FORCE_DEADLINE_MS} ms`,
+        );
       await this.#look(version, process, generation);
     }
     // several files may have been read at different times
@@ -201,9 +204,12 @@ class Life implements Gateway {
     if (code === 'late') await process.kill();
     drain.toMs = Date.now();
     if (code === 'late') this.#happened.kills.push(drain.toMs);
-    if (code !== 0) this.#happened.violations.push(code === 'late'
-      ? `SIGTERM did not end the gateway in ${DRAIN_DEADLINE_MS} ms`
-      : `SIGTERM ended the gateway with ${code}`);
+    if (code !== 0)
+      this.#happened.violations.push(
+        code === 'late'
+          ? `SIGTERM did not end the gateway in ${DRAIN_DEADLINE_MS} ms`
+          : `SIGTERM ended the gateway with ${code}`,
+      );
     await this.begin();
   }
 
@@ -216,12 +222,14 @@ class Life implements Gateway {
   }
 
   takeOutput(): string {
-    const text = this.#outputs.map((each) => {
-      const output = each.process.output();
-      const fresh = output.slice(each.read);
-      each.read = output.length;
-      return fresh;
-    }).join('');
+    const text = this.#outputs
+      .map((each) => {
+        const output = each.process.output();
+        const fresh = output.slice(each.read);
+        each.read = output.length;
+        return fresh;
+      })
+      .join('');
     this.#outputs = this.#outputs.filter(({ process }) => process === this.#process);
     return text;
   }
@@ -252,4 +260,3 @@ export function sumOfMetric(page: string, name: string): number {
   if (lines.length === 0) throw new Error(`there is no metric ${name}`);
   return lines.reduce((sum, [, value]) => sum + Number(value), 0);
 }
-

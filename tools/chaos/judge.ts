@@ -8,8 +8,21 @@ import { KEYS } from './config.ts';
 import type { Fate } from './fate.ts';
 import type { Happened, Version } from './gateway.ts';
 import {
-  cappedInput, estimatedInput, estimatedOutput, expectedTokens, lookIn, NO_PARTS, NO_TOKENS, partsOf, priceOf, regionIn,
-  reportedOf, requestsOf, restOf, textBytesOf, upstreamCostOf,
+  cappedInput,
+  estimatedInput,
+  estimatedOutput,
+  expectedTokens,
+  lookIn,
+  NO_PARTS,
+  NO_TOKENS,
+  partsOf,
+  priceOf,
+  regionIn,
+  reportedOf,
+  requestsOf,
+  restOf,
+  textBytesOf,
+  upstreamCostOf,
 } from './oracle.ts';
 import type { Priced } from './oracle.ts';
 import { uidOf } from './ledger-file.ts';
@@ -56,15 +69,22 @@ const status: Check = (each) => {
   if (call.status === 200 && call.end === 'Whole' && record.status !== 'Succeeded')
     return `the client saw its end, and the books say ${record.status}`;
   switch (record.status) {
-    case 'Succeeded': return isComplete(each) ? undefined : 'it succeeded, and the provider did not complete it';
-    case 'Failed': return mayBeFree(each) ? undefined : 'it is free, and the provider worked on it';
-    case 'ProviderCut': return isComplete(each) &&
-      !wasGivenUp(each) ? 'the provider completed it, and the books say that it was cut' : undefined;
-    case 'ClientClosed': return call.left || call.end === 'None' ? undefined : 'its client did not leave';
-    case 'Abandoned': return each.happened.kills.some((ms) => ms >= record.createdMs)
-      ? undefined
-      : 'it was abandoned, and no process was killed';
-    default: return `its status is ${record.status}`;
+    case 'Succeeded':
+      return isComplete(each) ? undefined : 'it succeeded, and the provider did not complete it';
+    case 'Failed':
+      return mayBeFree(each) ? undefined : 'it is free, and the provider worked on it';
+    case 'ProviderCut':
+      return isComplete(each) && !wasGivenUp(each)
+        ? 'the provider completed it, and the books say that it was cut'
+        : undefined;
+    case 'ClientClosed':
+      return call.left || call.end === 'None' ? undefined : 'its client did not leave';
+    case 'Abandoned':
+      return each.happened.kills.some((ms) => ms >= record.createdMs)
+        ? undefined
+        : 'it was abandoned, and no process was killed';
+    default:
+      return `its status is ${record.status}`;
   }
 };
 
@@ -73,18 +93,31 @@ const status: Check = (each) => {
  * channel and tier that served the call. The upstream cost is checked in the same way.
  */
 const price: Check = (each) => {
-  const { call: { plan }, attempts, record, happened } = each;
+  const {
+    call: { plan },
+    attempts,
+    record,
+    happened,
+  } = each;
   const total = record.costNanoUsd + record.unbilledNanoUsd;
   const free = record.status === 'Failed' ? isFreeFailure(each) : total === 0n && record.status === 'ClientClosed';
   if (free) {
     if (total !== 0n) return 'a call that failed was billed';
     return (record.upstreamCostNanoUsd ?? 0n) === 0n ? undefined : 'a call that failed has a cost';
   }
-  const whats = channelsOf(record).flatMap((channel) => waysOf(each).map((way): Priced => (
-    { model: record.model, channel, ...way, tokens: record.tokens, generations: plan.generations })));
+  const whats = channelsOf(record).flatMap((channel) =>
+    waysOf(each).map((way): Priced => ({
+      model: record.model,
+      channel,
+      ...way,
+      tokens: record.tokens,
+      generations: plan.generations,
+    })),
+  );
   const payer = { key: plan.key, group: record.group };
   const expected = inForce(happened.versions, record.createdMs).flatMap(({ config }) =>
-    whats.map((what) => ({ total: priceOf(config, payer, what), upstream: upstreamCostOf(what) })));
+    whats.map((what) => ({ total: priceOf(config, payer, what), upstream: upstreamCostOf(what) })),
+  );
   const fitting = expected.filter((amounts) => amounts.total === total);
   if (fitting.length === 0) {
     const prices = [...new Set(expected.map((amounts) => amounts.total))];
@@ -112,33 +145,51 @@ type Way = Pick<Priced, 'tier' | 'region' | 'searches' | 'details' | 'requests' 
  * reached no channel. Searches count up to the limit of the request.
  */
 function waysOf(each: Case): readonly Way[] {
-  const { call: { plan }, attempts, record } = each;
+  const {
+    call: { plan },
+    attempts,
+    record,
+  } = each;
   const { fate, asked } = attempts.at(-1) ?? {};
   const wish = regionIn(plan);
   const look = lookIn(plan);
-  const unseen: Way =
-    { tier: undefined, region: wish, searches: 0, details: NO_PARTS, requests: [], look, served: {} };
+  const unseen: Way = { tier: undefined, region: wish, searches: 0, details: NO_PARTS, requests: [], look, served: {} };
   if (fate?.kind !== 'answer' || !asked) return [unseen];
   const { tier, region = wish, figures } = fate;
   const seen: Way = {
-    tier, region, searches: Math.min(figures?.searches ?? 0, asked.searches), details: partsOf(fate, asked),
+    tier,
+    region,
+    searches: Math.min(figures?.searches ?? 0, asked.searches),
+    details: partsOf(fate, asked),
     // what was capped or estimated is not what the list says
-    requests: record?.usageSource === 'Provider' ? requestsOf(fate) : [], look, served: fate.look,
+    requests: record?.usageSource === 'Provider' ? requestsOf(fate) : [],
+    look,
+    served: fate.look,
   };
   if (record?.status === 'Succeeded' && (asked.kind === 'images' || (fate.lie !== 'none' && fate.lie !== 'NaN')))
     return [seen];
-  return mixtures(seen, unseen).filter(({ requests }) =>
-    record && Object.values(restOf(record.tokens, requests)).every((count) => count >= 0));
+  return mixtures(seen, unseen).filter(
+    ({ requests }) => record && Object.values(restOf(record.tokens, requests)).every((count) => count >= 0),
+  );
 }
 
 /** Each field of either. */
 function mixtures(a: Way, b: Way): readonly Way[] {
-  return (Object.keys(a) as (keyof Way)[]).reduce<readonly Way[]>((ways, name) =>
-    ways.flatMap((way) => [{ ...way, [name]: a[name] }, { ...way, [name]: b[name] }]), [a]);
+  return (Object.keys(a) as (keyof Way)[]).reduce<readonly Way[]>(
+    (ways, name) =>
+      ways.flatMap((way) => [
+        { ...way, [name]: a[name] },
+        { ...way, [name]: b[name] },
+      ]),
+    [a],
+  );
 }
 
 const tokens: Check = (each) => {
-  const { call: { plan }, record } = each;
+  const {
+    call: { plan },
+    record,
+  } = each;
   if ((record.status === 'Failed' && isFreeFailure(each)) || isPerRequest(each)) return undefined;
   const { fate, asked } = each.attempts.at(-1) ?? {};
   if (record.status === 'ClientClosed' && same(record.tokens, NO_TOKENS))
@@ -147,8 +198,9 @@ const tokens: Check = (each) => {
   if (fate?.kind !== 'answer' || !asked) return 'it succeeded without an answer';
   const expected = expectedTokens(plan, fate, asked);
   if (!same(record.tokens, expected.tokens))
-    return `${formatTokens(record.tokens)} are billed, and ${formatTokens(expected.tokens)} were reported `
-      + `(${fate.lie})`;
+    return (
+      `${formatTokens(record.tokens)} are billed, and ${formatTokens(expected.tokens)} were reported ` + `(${fate.lie})`
+    );
   return record.usageSource === expected.source
     ? undefined
     : `its figures are ${expected.source}, and the books say ${record.usageSource}`;
@@ -161,22 +213,30 @@ function partTokens({ call, attempts, record }: Case & { readonly record: Ledger
   const estimate = { ...NO_TOKENS, input: estimatedInput(call.plan) };
   const reported = last?.fate.kind === 'answer' ? reportedOf(last.fate, last.asked) : undefined;
   const reportedInput = last && reported?.input && cappedInput(reported.input, last.asked);
-  if (!same({ ...input, output: 0 }, estimate) &&
-    !(reportedInput && same({ ...input, output: 0 }, { ...reportedInput, output: 0 })))
-    return `${formatTokens(record.tokens)} are billed: neither the estimated input of ${estimate.input} nor the `
-      + 'reported one';
+  if (
+    !same({ ...input, output: 0 }, estimate) &&
+    !(reportedInput && same({ ...input, output: 0 }, { ...reportedInput, output: 0 }))
+  )
+    return (
+      `${formatTokens(record.tokens)} are billed: neither the estimated input of ${estimate.input} nor the ` +
+      'reported one'
+    );
   const most = Math.max(last ? mostOutput(last) : 0, reported?.output ?? 0);
   if (output > most) return `${output} tokens of output are billed, and at most ${most} were there`;
-  const least = record.status === 'Abandoned' ||
-    !last ? 0 : Math.min(estimatedOutput(call.textBytes, last.asked), reported?.output ?? Number.POSITIVE_INFINITY);
+  const least =
+    record.status === 'Abandoned' || !last
+      ? 0
+      : Math.min(estimatedOutput(call.textBytes, last.asked), reported?.output ?? Number.POSITIVE_INFINITY);
   return output < least ? `${output} tokens of output are billed, and the client saw ${least}` : undefined;
 }
 
 /** Before an answer that is not a stream is whole, its bytes are all that is known of it. */
 function mostOutput({ fate, asked, produced }: Attempt): number {
   if (asked.kind !== 'chat') return 0;
-  return Math.max(1, estimatedOutput(asked.stream &&
-    fate.kind === 'answer' ? textBytesOf(fate) : produced.bytes, asked));
+  return Math.max(
+    1,
+    estimatedOutput(asked.stream && fate.kind === 'answer' ? textBytesOf(fate) : produced.bytes, asked),
+  );
 }
 
 /**
@@ -186,9 +246,7 @@ function mostOutput({ fate, asked, produced }: Attempt): number {
 const covered: Check = ({ call, record }) => {
   if (record.unbilledNanoUsd === 0n) return undefined;
   const isLate = Math.max(record.durationMs, call.overMs - call.sentMs) >= HOLD_LOST_MS;
-  return isLate && record.status !== 'Succeeded'
-    ? undefined
-    : `${record.unbilledNanoUsd} nano-USD were written off`;
+  return isLate && record.status !== 'Succeeded' ? undefined : `${record.unbilledNanoUsd} nano-USD were written off`;
 };
 
 /** Checks the cost that the client was told. */
@@ -240,8 +298,12 @@ function hadLostItsHold({ call, record }: Pick<Case, 'call'> & { readonly record
 function isFreeFailure(each: Case & { readonly record: LedgerRecord }): boolean {
   const last = each.attempts.at(-1);
   if (!hadLostItsHold(each) || !last) return true;
-  return last.overMs !== undefined && (!last.gone || isStalled(last.fate)) && each.record.costNanoUsd === 0n &&
-    same(each.record.tokens, NO_TOKENS);
+  return (
+    last.overMs !== undefined &&
+    (!last.gone || isStalled(last.fate)) &&
+    each.record.costNanoUsd === 0n &&
+    same(each.record.tokens, NO_TOKENS)
+  );
 }
 
 function isStalled(fate: Fate): boolean {
@@ -278,8 +340,13 @@ export function inForce(versions: readonly Version[], fromMs: number, toMs = fro
 }
 
 function same(a: Tokens, b: Tokens): boolean {
-  return a.input === b.input && a.cached === b.cached && a.cacheWrite5m === b.cacheWrite5m &&
-    a.cacheWrite1h === b.cacheWrite1h && a.output === b.output;
+  return (
+    a.input === b.input &&
+    a.cached === b.cached &&
+    a.cacheWrite5m === b.cacheWrite5m &&
+    a.cacheWrite1h === b.cacheWrite1h &&
+    a.output === b.output
+  );
 }
 
 function formatTokens({ input, cached, cacheWrite5m, cacheWrite1h, output }: Tokens): string {

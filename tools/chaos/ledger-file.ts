@@ -71,10 +71,12 @@ export function readTally(dataDir: string, nowMs = Date.now()): Tally | undefine
   const { balances } = ledger;
   const holds = [...balances.holds.values()];
   const heldOf = (of: (hold: Hold) => boolean): bigint =>
-    holds.reduce((sum, hold) => of(hold) ? sum + hold.grantedNanoUsd : sum, 0n);
+    holds.reduce((sum, hold) => (of(hold) ? sum + hold.grantedNanoUsd : sum), 0n);
   return {
-    spent: byName(KEY_NAMES, (name) =>
-      readKeySpending(balances, uidOf(name), { period: KEYS[name].period, nowMs }).spentNanoUsd),
+    spent: byName(
+      KEY_NAMES,
+      (name) => readKeySpending(balances, uidOf(name), { period: KEYS[name].period, nowMs }).spentNanoUsd,
+    ),
     held: byName(KEY_NAMES, (name) => heldOf(({ key }) => key.uid === uidOf(name))),
     heldByCall: new Map(holds.map(({ origin: { callId }, grantedNanoUsd }) => [callId, grantedNanoUsd])),
     holds: byName(KEY_NAMES, (name) => holds.filter(({ key }) => key.uid === uidOf(name)).length),

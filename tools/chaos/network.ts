@@ -25,17 +25,28 @@ export async function openNetwork(storePort: number): Promise<Network> {
   let trouble: Trouble | undefined;
   const forward = (from: Socket, to: Socket, lost: Trouble['kind']): void => {
     sockets.add(from);
-    from.on('error', () => undefined).on('close', () => {
-      sockets.delete(from);
-      to.destroy();
-    });
+    from
+      .on('error', () => undefined)
+      .on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
     // in order, however the delay changes
     let before = Promise.resolve();
     from.on('data', (bytes) => {
       if (trouble?.kind === lost) return;
       const delay = trouble?.kind === 'delay' ? trouble.ms : 0;
-      const due = delay === 0 ? undefined : new Promise<void>((resolve) => { setTimeout(resolve, delay); });
-      before = before.then(() => due).then(() => { to.write(bytes); });
+      const due =
+        delay === 0
+          ? undefined
+          : new Promise<void>((resolve) => {
+              setTimeout(resolve, delay);
+            });
+      before = before
+        .then(() => due)
+        .then(() => {
+          to.write(bytes);
+        });
     });
   };
   const server: Server = createServer((gateway) => {
@@ -47,10 +58,14 @@ export async function openNetwork(storePort: number): Promise<Network> {
   await once(server, 'listening');
   const address = server.address();
   if (typeof address !== 'object' || !address) throw new Error('no port is free');
-  const breakAll = (): void => { for (const socket of sockets) socket.destroy(); };
+  const breakAll = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
   return {
     port: address.port,
-    trouble: (next) => { trouble = next; },
+    trouble: (next) => {
+      trouble = next;
+    },
     heal() {
       const hasLost = trouble !== undefined && trouble.kind !== 'delay';
       if (hasLost) breakAll();

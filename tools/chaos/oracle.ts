@@ -10,7 +10,18 @@ import { readChatFacts as readOpenai } from '../../dataplane/protocol/openai/fac
 import { CONTEXT_TOKENS, IMAGE_TOKENS, KEYS } from './config.ts';
 import type { ChannelName, Config, GroupName, KeyName, ModelName, Price } from './config.ts';
 import {
-  CHANNEL_PRICES, COST_CHANNELS, COSTS, DETAILS, IMAGES, RATES, REGION, REGIONS, SEARCHES, STEPS, TIER, TIERS,
+  CHANNEL_PRICES,
+  COST_CHANNELS,
+  COSTS,
+  DETAILS,
+  IMAGES,
+  RATES,
+  REGION,
+  REGIONS,
+  SEARCHES,
+  STEPS,
+  TIER,
+  TIERS,
 } from './price-extras.ts';
 import type { Detail, ImagePrice, Look, Rates } from './price-extras.ts';
 import { LETTER_BYTES } from './fate.ts';
@@ -64,14 +75,15 @@ export function priceOf(config: Config, payer: { key: KeyName; group: string }, 
     return rounded(each * BigInt(what.generations) * ratio * multiplier, UNIT_DENOMINATOR);
   }
   const tables = own.rates
-    ? tablesOf(dollarRates(own.rates), own.long?.map(({ above, rates }) => ({ above, rates: dollarRates(rates) })))
+    ? tablesOf(
+        dollarRates(own.rates),
+        own.long?.map(({ above, rates }) => ({ above, rates: dollarRates(rates) })),
+      )
     : stepped(modelRates(what.model, price), what.model);
   const inRegion = what.region === REGION ? REGIONS[what.model as ModelName] : undefined;
   const searches = e9(SEARCHES[what.model as ModelName] ?? '0') * BigInt(what.searches);
   const tokens = weigh(tables, what) * e9(inRegion ?? '1');
-  return rounded(
-    (tokens + searches * (TOKEN_DENOMINATOR / UNIT_DENOMINATOR)) * multiplier * ratio, TOKEN_DENOMINATOR,
-  );
+  return rounded((tokens + searches * (TOKEN_DENOMINATOR / UNIT_DENOMINATOR)) * multiplier * ratio, TOKEN_DENOMINATOR);
 }
 
 /** What a call costs the platform; undefined: the channel states no cost. */
@@ -88,7 +100,7 @@ export function upstreamCostOf(what: Priced): bigint | undefined {
 
 /** The price of what was made, where it is not dearer than what was asked for. */
 function imagePrice({ model, look, served }: Priced, otherUsd: string): bigint {
-  const all = [...IMAGES[model as ModelName] ?? [], { usd: otherUsd }];
+  const all = [...(IMAGES[model as ModelName] ?? []), { usd: otherUsd }];
   const asked = lookPrice(all, look);
   const made = lookPrice(all, { size: served.size ?? look.size, quality: served.quality ?? look.quality });
   return made < asked ? made : asked;
@@ -105,7 +117,10 @@ function lookPrice(all: readonly ImagePrice[], { size, quality }: Look): bigint 
   const named = (entry: Look): number => [entry.size, entry.quality].filter((each) => each !== undefined).length;
   const isKnown = size !== undefined && quality !== undefined;
   const most = isKnown ? Math.max(...fitting.map(named)) : 0;
-  return fitting.filter((entry) => named(entry) >= most).map(({ usd }) => e9(usd)).reduce((a, b) => (b > a ? b : a));
+  return fitting
+    .filter((entry) => named(entry) >= most)
+    .map(({ usd }) => e9(usd))
+    .reduce((a, b) => (b > a ? b : a));
 }
 
 /** In 10⁻²⁷ USD per million tokens. */
@@ -134,9 +149,16 @@ function ratioRates(price: Price): ClassRates {
   const perInput = e9(price.modelRatio) * BASE_E9;
   const [input, output] = [perInput * E9, perInput * e9(price.completionRatio)];
   return {
-    input, cached: perInput * e9(price.cacheRatio), cacheWrite5m: perInput * e9(price.cacheWriteRatio),
-    cacheWrite1h: perInput * e9(price.cacheWrite1hRatio), output,
-    imageInput: input, audioInput: input, reasoning: output, imageOutput: output, audioOutput: output,
+    input,
+    cached: perInput * e9(price.cacheRatio),
+    cacheWrite5m: perInput * e9(price.cacheWriteRatio),
+    cacheWrite1h: perInput * e9(price.cacheWrite1hRatio),
+    output,
+    imageInput: input,
+    audioInput: input,
+    reasoning: output,
+    imageOutput: output,
+    audioOutput: output,
   };
 }
 
@@ -144,38 +166,49 @@ function dollarRates(rates: Rates): ClassRates {
   const scaled = (usd: string): bigint => e9(usd) * E9 * E9;
   const { input, output, cacheRead, cacheWrite5m, cacheWrite1h } = rates;
   return {
-    input: scaled(input), cached: scaled(cacheRead), cacheWrite5m: scaled(cacheWrite5m),
-    cacheWrite1h: scaled(cacheWrite1h), output: scaled(output),
-    imageInput: scaled(rates.imageInput ?? input), audioInput: scaled(rates.audioInput ?? input),
-    reasoning: scaled(rates.reasoning ?? output), imageOutput: scaled(rates.imageOutput ?? output),
+    input: scaled(input),
+    cached: scaled(cacheRead),
+    cacheWrite5m: scaled(cacheWrite5m),
+    cacheWrite1h: scaled(cacheWrite1h),
+    output: scaled(output),
+    imageInput: scaled(rates.imageInput ?? input),
+    audioInput: scaled(rates.audioInput ?? input),
+    reasoning: scaled(rates.reasoning ?? output),
+    imageOutput: scaled(rates.imageOutput ?? output),
     audioOutput: scaled(rates.audioOutput ?? output),
   };
 }
 
 function tablesOf(base: ClassRates, long: readonly Step[] = []): Tables {
   return {
-    base: times(base, E9, E9), long: long.map(({ above, rates }) => ({ above, rates: times(rates, E9, E9) })),
+    base: times(base, E9, E9),
+    long: long.map(({ above, rates }) => ({ above, rates: times(rates, E9, E9) })),
   };
 }
 
 function stepped(rates: ClassRates, model: string): Tables {
-  const long = (STEPS[model as ModelName] ?? []).map(({ above, inputMultiplier, outputMultiplier }) =>
-    ({ above, rates: times(rates, e9(inputMultiplier), e9(outputMultiplier)) }));
+  const long = (STEPS[model as ModelName] ?? []).map(({ above, inputMultiplier, outputMultiplier }) => ({
+    above,
+    rates: times(rates, e9(inputMultiplier), e9(outputMultiplier)),
+  }));
   return { base: times(rates, E9, E9), long };
 }
 
 function times(rates: ClassRates, ofInput: bigint, ofOutput: bigint): ClassRates {
   const isOutput = new Set(['output', 'reasoning', 'imageOutput', 'audioOutput']);
-  return Object.fromEntries(Object.entries(rates).map(([name, rate]) =>
-    [name, rate * (isOutput.has(name) ? ofOutput : ofInput)])) as ClassRates;
+  return Object.fromEntries(
+    Object.entries(rates).map(([name, rate]) => [name, rate * (isOutput.has(name) ? ofOutput : ofInput)]),
+  ) as ClassRates;
 }
 
 /** Every request at the rates of its own length and service tier. */
 function weigh(tables: Tables, { model, tier, tokens, details, requests }: Priced): bigint {
   const factor = (served: string | undefined): bigint => e9((served === TIER && TIERS[model as ModelName]) || '1');
   const rest = weighOne(tables, restOf(tokens, requests), details) * factor(tier);
-  return requests.reduce((sum, each) =>
-    sum + weighOne(tables, tokensOf(each), NO_PARTS) * factor(each.tier ?? tier), rest);
+  return requests.reduce(
+    (sum, each) => sum + weighOne(tables, tokensOf(each), NO_PARTS) * factor(each.tier ?? tier),
+    rest,
+  );
 }
 
 /** No request is longer than the model's context. */
@@ -188,11 +221,18 @@ function weighOne(tables: Tables, tokens: Tokens, parts: PartCounts): bigint {
   const reasoning = Math.min(parts.reasoning, output);
   const drawn = Math.min(parts.imageOutput, output - reasoning);
   const spoken = Math.min(parts.audioOutput, output - reasoning - drawn);
-  return BigInt(input - image - audio) * rates.input + BigInt(image) * rates.imageInput
-    + BigInt(audio) * rates.audioInput + BigInt(cached) * rates.cached + BigInt(cacheWrite5m) * rates.cacheWrite5m
-    + BigInt(cacheWrite1h) * rates.cacheWrite1h + BigInt(reasoning) * rates.reasoning
-    + BigInt(drawn) * rates.imageOutput + BigInt(spoken) * rates.audioOutput
-    + BigInt(output - reasoning - drawn - spoken) * rates.output;
+  return (
+    BigInt(input - image - audio) * rates.input +
+    BigInt(image) * rates.imageInput +
+    BigInt(audio) * rates.audioInput +
+    BigInt(cached) * rates.cached +
+    BigInt(cacheWrite5m) * rates.cacheWrite5m +
+    BigInt(cacheWrite1h) * rates.cacheWrite1h +
+    BigInt(reasoning) * rates.reasoning +
+    BigInt(drawn) * rates.imageOutput +
+    BigInt(spoken) * rates.audioOutput +
+    BigInt(output - reasoning - drawn - spoken) * rates.output
+  );
 }
 
 export const NO_PARTS: PartCounts = { imageInput: 0, audioInput: 0, reasoning: 0, imageOutput: 0, audioOutput: 0 };
@@ -203,11 +243,16 @@ function tokensOf({ input, cached, written, output }: ListedRequest): Tokens {
 
 /** The tokens that none of the listed requests has. A count below 0: they have more than there are. */
 export function restOf(tokens: Tokens, requests: readonly ListedRequest[]): Tokens {
-  return requests.map(tokensOf).reduce((rest, each) => ({
-    input: rest.input - each.input, cached: rest.cached - each.cached,
-    cacheWrite5m: rest.cacheWrite5m - each.cacheWrite5m, cacheWrite1h: rest.cacheWrite1h - each.cacheWrite1h,
-    output: rest.output - each.output,
-  }), tokens);
+  return requests.map(tokensOf).reduce(
+    (rest, each) => ({
+      input: rest.input - each.input,
+      cached: rest.cached - each.cached,
+      cacheWrite5m: rest.cacheWrite5m - each.cacheWrite5m,
+      cacheWrite1h: rest.cacheWrite1h - each.cacheWrite1h,
+      output: rest.output - each.output,
+    }),
+    tokens,
+  );
 }
 
 function rounded(numerator: bigint, denominator: bigint): bigint {
@@ -263,8 +308,10 @@ export function reportedOf(fate: AnswerFate, asked: Asked): Reported {
   const output = believed(figures.output);
   return {
     input: {
-      input: Number(figures.input) + more('input'), cached: figures.cached + more('cached'),
-      cacheWrite5m: protocol === 'Anthropic' ? figures.written + more('written') : 0, cacheWrite1h: 0,
+      input: Number(figures.input) + more('input'),
+      cached: figures.cached + more('cached'),
+      cacheWrite5m: protocol === 'Anthropic' ? figures.written + more('written') : 0,
+      cacheWrite1h: 0,
     },
     output: output === undefined ? undefined : output + more('output'),
   };
@@ -294,7 +341,7 @@ export function requestsOf(fate: AnswerFate): readonly ListedRequest[] {
 export function partsOf({ figures }: AnswerFate, { media }: Asked): PartCounts {
   const count = (name: Detail): number => {
     const isPossible = name === 'reasoning' || name === 'imageOutput' || media.has(name);
-    return isPossible ? believed(figures?.details[name]) ?? 0 : 0;
+    return isPossible ? (believed(figures?.details[name]) ?? 0) : 0;
   };
   return Object.fromEntries(DETAILS.map((name) => [name, count(name)])) as PartCounts;
 }
@@ -332,15 +379,18 @@ export function expectedTokens(plan: CallPlan, fate: AnswerFate, asked: Asked): 
   const allowed = (asked.limit ?? Number.POSITIVE_INFINITY) * asked.answers;
   const output = saidOutput === undefined ? undefined : Math.min(saidOutput, allowed);
   const input = said && cappedInput(said, asked);
-  const isCapped = (saidOutput ?? 0) > allowed || input?.input !== said?.input || input?.cached !== said?.cached ||
+  const isCapped =
+    (saidOutput ?? 0) > allowed ||
+    input?.input !== said?.input ||
+    input?.cached !== said?.cached ||
     input?.cacheWrite5m !== said?.cacheWrite5m;
   const noOutput = asked.kind !== 'chat';
   return {
     tokens: {
       ...(input ?? { ...NO_TOKENS, input: estimatedInput(plan) }),
-      output: noOutput ? 0 : output ?? estimatedOutput(textBytesOf(fate), asked),
+      output: noOutput ? 0 : (output ?? estimatedOutput(textBytesOf(fate), asked)),
     },
-    source: !noOutput && isCapped ? 'Implausible'
-      : input && (output !== undefined || noOutput) ? 'Provider' : 'Estimated',
+    source:
+      !noOutput && isCapped ? 'Implausible' : input && (output !== undefined || noOutput) ? 'Provider' : 'Estimated',
   };
 }

@@ -60,46 +60,71 @@ export function planRound(seed: number, round: number): RoundPlan {
   const config = planConfig(dice);
   const count = between(dice, ...CALLS);
   return {
-    seed, round, config,
+    seed,
+    round,
+    config,
     calls: Array.from({ length: count }, (_, n) => planCall(diceOf('call', seed, round, n), n)),
     faults: planFaults(dice),
   };
 }
 
 function planConfig(dice: Dice): Config {
-  const money = (least: number, most: number): bigint => BigInt(between(dice, least, most)) * MILLI_USD +
-    BigInt(dice.int(1_000_000));
-  const key = (limitNanoUsd: bigint | null, maxConcurrency: number | null = null): KeyConfig =>
-    ({ limitNanoUsd, maxConcurrency, enabled: true, rotation: 0 });
+  const money = (least: number, most: number): bigint =>
+    BigInt(between(dice, least, most)) * MILLI_USD + BigInt(dice.int(1_000_000));
+  const key = (limitNanoUsd: bigint | null, maxConcurrency: number | null = null): KeyConfig => ({
+    limitNanoUsd,
+    maxConcurrency,
+    enabled: true,
+    rotation: 0,
+  });
   return {
     keys: {
-      free: key(null), lower: key(money(5, 90)), refuse: key(money(10, 200)), smart: key(money(50, 700)),
-      cheap: key(null, between(dice, 2, 5)), dear: key(money(60, 600)), daily: key(money(60, 500)),
+      free: key(null),
+      lower: key(money(5, 90)),
+      refuse: key(money(10, 200)),
+      smart: key(money(50, 700)),
+      cheap: key(null, between(dice, 2, 5)),
+      dear: key(money(60, 600)),
+      daily: key(money(60, 500)),
       solo: key(null, between(dice, 3, 9)),
     },
     creditsNanoUsd: { shared: money(400, 2400), own: money(150, 1200) },
     ratios: { main: '1', cheap: ratio(dice, 0.3, 0.9), dear: ratio(dice, 1.1, 3), smart: ratio(dice, 0.8, 1.3) },
     prices: {
-      'gpt-model': tokenPrice(dice, 1.25, 4), 'claude-model': tokenPrice(dice, 0.2, 5),
-      'mixed-model': tokenPrice(dice, 0.9, 3), 'embed-model': tokenPrice(dice, 0.02, 1),
-      'omni-model': tokenPrice(dice, 0.8, 1), 'flat-model': requestPrice(dice, 0.002),
-      'image-model': requestPrice(dice, 0.004), 'sized-image-model': requestPrice(dice, 0.006),
+      'gpt-model': tokenPrice(dice, 1.25, 4),
+      'claude-model': tokenPrice(dice, 0.2, 5),
+      'mixed-model': tokenPrice(dice, 0.9, 3),
+      'embed-model': tokenPrice(dice, 0.02, 1),
+      'omni-model': tokenPrice(dice, 0.8, 1),
+      'flat-model': requestPrice(dice, 0.002),
+      'image-model': requestPrice(dice, 0.004),
+      'sized-image-model': requestPrice(dice, 0.006),
     },
   };
 }
 
 function tokenPrice(dice: Dice, model: number, completion: number): Price {
   return {
-    quotaType: 'Token', modelRatio:
-      ratio(dice, model * 0.8, model * 1.2), completionRatio: ratio(dice, completion * 0.8, completion * 1.2),
-    cacheRatio: ratio(dice, 0.1, 0.6), cacheWriteRatio:
-      ratio(dice, 1.1, 1.4), cacheWrite1hRatio: ratio(dice, 1.8, 2.2), requestUsd: '0',
+    quotaType: 'Token',
+    modelRatio: ratio(dice, model * 0.8, model * 1.2),
+    completionRatio: ratio(dice, completion * 0.8, completion * 1.2),
+    cacheRatio: ratio(dice, 0.1, 0.6),
+    cacheWriteRatio: ratio(dice, 1.1, 1.4),
+    cacheWrite1hRatio: ratio(dice, 1.8, 2.2),
+    requestUsd: '0',
   };
 }
 
 function requestPrice(dice: Dice, usd: number): Price {
-  return { quotaType: 'Request', modelRatio: '0', completionRatio:
-    '1', cacheRatio: '1', cacheWriteRatio: '1', cacheWrite1hRatio: '1', requestUsd: ratio(dice, usd * 0.5, usd * 1.5) };
+  return {
+    quotaType: 'Request',
+    modelRatio: '0',
+    completionRatio: '1',
+    cacheRatio: '1',
+    cacheWriteRatio: '1',
+    cacheWrite1hRatio: '1',
+    requestUsd: ratio(dice, usd * 0.5, usd * 1.5),
+  };
 }
 
 /** A ratio with as many digits as are allowed, so that rounding happens. */
@@ -118,11 +143,16 @@ function planFaults(dice: Dice): RoundPlan['faults'] {
 
 function planProcessFault(dice: Dice): Fault {
   switch (weighted(dice, { kill: 5, stop: 3, terminate: 2 })) {
-    case 'kill': return { kind: 'kill', atEnd: dice.chance(0.6) };
-    case 'stop': return {
-      kind: 'stop', ms: dice.chance(0.3) ? 2_500 : between(dice, 50, 900), thenKill: dice.chance(0.35),
-    };
-    case 'terminate': return { kind: 'terminate' };
+    case 'kill':
+      return { kind: 'kill', atEnd: dice.chance(0.6) };
+    case 'stop':
+      return {
+        kind: 'stop',
+        ms: dice.chance(0.3) ? 2_500 : between(dice, 50, 900),
+        thenKill: dice.chance(0.35),
+      };
+    case 'terminate':
+      return { kind: 'terminate' };
   }
 }
 
@@ -130,44 +160,75 @@ export function planEdit(dice: Dice): Edit {
   const money = (most: number): bigint => BigInt(between(dice, -most / 2, most)) * MILLI_USD;
   const limited = dice.pick(['lower', 'refuse', 'smart', 'dear', 'daily'] as const);
   switch (weighted(dice, { limit: 4, credit: 4, price: 3, ratio: 2, rotate: 1, enable: 1, concurrency: 1 })) {
-    case 'limit': return { kind: 'limit', key: limited, addNanoUsd: money(150) };
-    case 'credit': return {
-      kind: 'credit', account: dice.pick<AccountName>(['shared', 'own']), addNanoUsd: money(800),
-    };
-    case 'price': return planPrice(dice);
-    case 'ratio': return { kind: 'ratio', group: dice.pick(GROUP_NAMES), ratio: ratio(dice, 0.5, 2) };
-    case 'rotate': return { kind: 'rotate', key: dice.pick(KEY_NAMES) };
-    case 'enable': return { kind: 'enable', key: dice.pick(KEY_NAMES), enabled: dice.chance(0.5) };
-    case 'concurrency': return {
-      kind: 'concurrency', key: dice.pick(KEY_NAMES), most: dice.chance(0.3) ? null : between(dice, 1, 10),
-    };
+    case 'limit':
+      return { kind: 'limit', key: limited, addNanoUsd: money(150) };
+    case 'credit':
+      return {
+        kind: 'credit',
+        account: dice.pick<AccountName>(['shared', 'own']),
+        addNanoUsd: money(800),
+      };
+    case 'price':
+      return planPrice(dice);
+    case 'ratio':
+      return { kind: 'ratio', group: dice.pick(GROUP_NAMES), ratio: ratio(dice, 0.5, 2) };
+    case 'rotate':
+      return { kind: 'rotate', key: dice.pick(KEY_NAMES) };
+    case 'enable':
+      return { kind: 'enable', key: dice.pick(KEY_NAMES), enabled: dice.chance(0.5) };
+    case 'concurrency':
+      return {
+        kind: 'concurrency',
+        key: dice.pick(KEY_NAMES),
+        most: dice.chance(0.3) ? null : between(dice, 1, 10),
+      };
   }
 }
 
 function planPrice(dice: Dice): Edit {
   const kind = dice.pick(['per token', 'in dollars', 'per request'] as const);
   switch (kind) {
-    case 'per token': return {
-      kind: 'price', ratio: ratio(dice, 0.2, 1.5),
-      model: dice.pick<ModelName>(['gpt-model', 'claude-model', 'mixed-model', 'embed-model']),
-    };
-    case 'in dollars': return { kind: 'price', ratio: ratio(dice, 0.5, 1.5), model: 'omni-model' };
-    case 'per request': return {
-      kind: 'price', ratio: ratio(dice, 0.001, 0.006),
-      model: dice.pick<ModelName>(['flat-model', 'image-model', 'sized-image-model']),
-    };
+    case 'per token':
+      return {
+        kind: 'price',
+        ratio: ratio(dice, 0.2, 1.5),
+        model: dice.pick<ModelName>(['gpt-model', 'claude-model', 'mixed-model', 'embed-model']),
+      };
+    case 'in dollars':
+      return { kind: 'price', ratio: ratio(dice, 0.5, 1.5), model: 'omni-model' };
+    case 'per request':
+      return {
+        kind: 'price',
+        ratio: ratio(dice, 0.001, 0.006),
+        model: dice.pick<ModelName>(['flat-model', 'image-model', 'sized-image-model']),
+      };
   }
 }
 
 function planCall(dice: Dice, n: number): CallPlan {
   const key = dice.pick(KEY_NAMES);
-  const common = { n, key, startMs: dice.int(LOAD_MS), fault:
-    weighted(dice, { none: 90, 'broken JSON': 2, dripped: 4, 'slow reader': 4 }), leaving: planLeaving(dice) };
+  const common = {
+    n,
+    key,
+    startMs: dice.int(LOAD_MS),
+    fault: weighted(dice, { none: 90, 'broken JSON': 2, dripped: 4, 'slow reader': 4 }),
+    leaving: planLeaving(dice),
+  };
   switch (weighted(dice, { chat: 85, images: 10, embeddings: 5 })) {
-    case 'images': return planImages(dice, common);
-    case 'embeddings': return { ...common, path: '/v1/embeddings', model: 'embed-model', stream: false, maxTokens:
-      undefined, generations: 1, body: JSON.stringify({ model: 'embed-model', input: promptOf(dice, n) }) };
-    case 'chat': return planChat(dice, common);
+    case 'images':
+      return planImages(dice, common);
+    case 'embeddings':
+      return {
+        ...common,
+        path: '/v1/embeddings',
+        model: 'embed-model',
+        stream: false,
+        maxTokens: undefined,
+        generations: 1,
+        body: JSON.stringify({ model: 'embed-model', input: promptOf(dice, n) }),
+      };
+    case 'chat':
+      return planChat(dice, common);
   }
 }
 
@@ -176,9 +237,13 @@ type Common = Pick<CallPlan, 'n' | 'key' | 'startMs' | 'fault' | 'leaving'>;
 function planImages(dice: Dice, common: Common): CallPlan {
   const generations = between(dice, 1, 4);
   const model = dice.pick(['image-model', 'sized-image-model', 'sized-image-model'] as const);
-  const look = model === 'image-model' ? {} : {
-    size: dice.pick([...SIZES, 'auto', undefined]), quality: dice.pick([...QUALITIES, 'auto', undefined]),
-  };
+  const look =
+    model === 'image-model'
+      ? {}
+      : {
+          size: dice.pick([...SIZES, 'auto', undefined]),
+          quality: dice.pick([...QUALITIES, 'auto', undefined]),
+        };
   const body = JSON.stringify({ model, prompt: promptOf(dice, common.n), n: generations, ...look });
   return { ...common, path: '/v1/images/generations', model, stream: false, maxTokens: undefined, generations, body };
 }
@@ -203,12 +268,14 @@ function planChat(dice: Dice, common: Common): CallPlan {
   const text = promptOf(dice, common.n);
   const isOmni = model === 'omni-model';
   const media = [
-    ...dice.chance(isOmni ? 0.3 : 0.1) ? [imagePart(anthropic)] : [],
-    ...isOmni && !anthropic && dice.chance(0.5) ? [AUDIO_PART] : [],
+    ...(dice.chance(isOmni ? 0.3 : 0.1) ? [imagePart(anthropic)] : []),
+    ...(isOmni && !anthropic && dice.chance(0.5) ? [AUDIO_PART] : []),
   ];
   const content = media.length > 0 ? [{ type: 'text', text }, ...media] : text;
   const fields = {
-    model, stream, messages: [{ role: 'user', content }],
+    model,
+    stream,
+    messages: [{ role: 'user', content }],
     ...(maxTokens === undefined
       ? {}
       : { [anthropic || dice.chance(0.5) ? 'max_tokens' : 'max_completion_tokens']: maxTokens }),
@@ -218,14 +285,21 @@ function planChat(dice: Dice, common: Common): CallPlan {
     ...(answers > 1 && !convertsOnly ? { n: answers } : {}),
     ...(!anthropic && stream && dice.chance(0.3) ? { stream_options: { include_usage: true } } : {}),
   };
-  return { ...common, path: anthropic ? '/v1/messages' : '/v1/chat/completions', model, stream, maxTokens, generations:
-    convertsOnly ? 1 : answers, body: JSON.stringify(fields) };
+  return {
+    ...common,
+    path: anthropic ? '/v1/messages' : '/v1/chat/completions',
+    model,
+    stream,
+    maxTokens,
+    generations: convertsOnly ? 1 : answers,
+    body: JSON.stringify(fields),
+  };
 }
 
 /** What only Anthropic's channels do: searches of the web, and a region. */
 function planProviderWork(dice: Dice): object {
   const search = { type: 'web_search_20250305', name: 'web_search', max_uses: between(dice, 1, 2) };
-  return { ...dice.chance(0.5) && { tools: [search] }, ...dice.chance(0.3) && { inference_geo: REGION } };
+  return { ...(dice.chance(0.5) && { tools: [search] }), ...(dice.chance(0.3) && { inference_geo: REGION }) };
 }
 
 function imagePart(anthropic: boolean): unknown {
@@ -255,15 +329,22 @@ export function callIn(body: string): number | undefined {
 }
 
 function planLeaving(dice: Dice): Leaving {
-  switch (weighted(
-    dice, { stays: 68, 'half body': 3, sent: 3, waits: 10, head: 3, 'mid-stream': 9, 'before end': 4 },
-  )) {
-    case 'stays': return { stage: 'stays' };
-    case 'half body': return { stage: 'half body' };
-    case 'sent': return { stage: 'sent' };
-    case 'head': return { stage: 'head' };
-    case 'before end': return { stage: 'before end' };
-    case 'waits': return { stage: 'waits', ms: dice.int(1_200) };
-    case 'mid-stream': return { stage: 'mid-stream', pieces: between(dice, 1, 6) };
+  switch (
+    weighted(dice, { stays: 68, 'half body': 3, sent: 3, waits: 10, head: 3, 'mid-stream': 9, 'before end': 4 })
+  ) {
+    case 'stays':
+      return { stage: 'stays' };
+    case 'half body':
+      return { stage: 'half body' };
+    case 'sent':
+      return { stage: 'sent' };
+    case 'head':
+      return { stage: 'head' };
+    case 'before end':
+      return { stage: 'before end' };
+    case 'waits':
+      return { stage: 'waits', ms: dice.int(1_200) };
+    case 'mid-stream':
+      return { stage: 'mid-stream', pieces: between(dice, 1, 6) };
   }
 }

@@ -33,8 +33,15 @@ type ByChannel<T> = Readonly<Partial<Record<ChannelName, T>>>;
 /** The price of a model in dollars, except that of its input, which edits change. */
 export const RATES: ByModel<Omit<Rates, 'input'>> = {
   'omni-model': {
-    output: '5.000000003', cacheRead: '0.3', cacheWrite5m: '0.9', cacheWrite1h: '1.1', imageInput: '1.700000001',
-    audioInput: '6.3', reasoning: '21.000000007', imageOutput: '6.5', audioOutput: '29.1',
+    output: '5.000000003',
+    cacheRead: '0.3',
+    cacheWrite5m: '0.9',
+    cacheWrite1h: '1.1',
+    imageInput: '1.700000001',
+    audioInput: '6.3',
+    reasoning: '21.000000007',
+    imageOutput: '6.5',
+    audioOutput: '29.1',
   },
 };
 
@@ -51,8 +58,10 @@ export interface Look {
 
 export const IMAGES: ByModel<readonly ImagePrice[]> = {
   'sized-image-model': [
-    { size: '1024x1024', quality: 'low', usd: '0.001000001' }, { size: '1024x1024', quality: 'high', usd: '0.0123' },
-    { size: '1536x1024', usd: '0.009000007' }, { quality: 'low', usd: '0.0015' },
+    { size: '1024x1024', quality: 'low', usd: '0.001000001' },
+    { size: '1024x1024', quality: 'high', usd: '0.0123' },
+    { size: '1536x1024', usd: '0.009000007' },
+    { quality: 'low', usd: '0.0015' },
   ],
 };
 
@@ -81,7 +90,9 @@ export const STEPS: ByModel<readonly Step[]> = {
 };
 
 export const TIERS: ByModel<string> = {
-  'gpt-model': '2.000000007', 'omni-model': '1.1', 'claude-model': '1.6',
+  'gpt-model': '2.000000007',
+  'omni-model': '1.1',
+  'claude-model': '1.6',
 };
 
 /** The region that requests may ask for, and that Anthropic's channels may serve in unasked, with its multiplier. */
@@ -95,46 +106,110 @@ export const SEARCHES: ByModel<string> = { 'claude-model': '0.000300007' };
 export const CHANNEL_PRICES: ByModel<ByChannel<OwnPrice>> = {
   'gpt-model': { 'openai/second': { multiplier: '1.7' } },
   'flat-model': { 'openai/second': { requestUsd: '0.007000001' } },
-  'omni-model': { 'openai/second': {
-    rates: {
-      input: '0.9', output: '4.7', cacheRead: '0.4', cacheWrite5m: '1.1', cacheWrite1h: '1.3', imageInput: '1.9',
-      audioInput: '7.1', reasoning: '21.7', imageOutput: '6.1', audioOutput: '30.3',
+  'omni-model': {
+    'openai/second': {
+      rates: {
+        input: '0.9',
+        output: '4.7',
+        cacheRead: '0.4',
+        cacheWrite5m: '1.1',
+        cacheWrite1h: '1.3',
+        imageInput: '1.9',
+        audioInput: '7.1',
+        reasoning: '21.7',
+        imageOutput: '6.1',
+        audioOutput: '30.3',
+      },
+      long: [
+        {
+          above: 350,
+          rates: {
+            input: '1.2',
+            output: '5.3',
+            cacheRead: '0.5',
+            cacheWrite5m: '1.5',
+            cacheWrite1h: '1.7',
+            imageInput: '2.3',
+            audioInput: '8.9',
+            reasoning: '26.1',
+            imageOutput: '6.3',
+            audioOutput: '37.3',
+          },
+        },
+      ],
     },
-    long: [{ above: 350, rates: {
-      input: '1.2', output: '5.3', cacheRead: '0.5', cacheWrite5m: '1.5', cacheWrite1h: '1.7', imageInput: '2.3',
-      audioInput: '8.9', reasoning: '26.1', imageOutput: '6.3', audioOutput: '37.3',
-    } }],
-  } },
-  'claude-model': { 'anthropic/second': {
-    rates: {
-      input: '0.5', output: '2.1', cacheRead: '0.1', cacheWrite5m: '0.7', cacheWrite1h: '0.9', reasoning: '4.1',
+  },
+  'claude-model': {
+    'anthropic/second': {
+      rates: {
+        input: '0.5',
+        output: '2.1',
+        cacheRead: '0.1',
+        cacheWrite5m: '0.7',
+        cacheWrite1h: '0.9',
+        reasoning: '4.1',
+      },
+      long: [
+        {
+          above: 900,
+          rates: {
+            input: '0.8',
+            output: '3',
+            cacheRead: '0.2',
+            cacheWrite5m: '1.1',
+            cacheWrite1h: '1.3',
+            reasoning: '5.3',
+          },
+        },
+        {
+          above: 6_000,
+          rates: {
+            input: '3',
+            output: '11',
+            cacheRead: '0.7',
+            cacheWrite5m: '4.1',
+            cacheWrite1h: '5',
+            reasoning: '17',
+          },
+        },
+      ],
     },
-    long: [
-      { above: 900, rates: {
-        input: '0.8', output: '3', cacheRead: '0.2', cacheWrite5m: '1.1', cacheWrite1h: '1.3', reasoning: '5.3',
-      } },
-      { above: 6_000, rates: {
-        input: '3', output: '11', cacheRead: '0.7', cacheWrite5m: '4.1', cacheWrite1h: '5', reasoning: '17',
-      } },
-    ],
-  } },
+  },
 };
 
 /** Multipliers of the costs, by channel; a channel without one states no cost. */
 export const COST_CHANNELS: ByChannel<string> = {
-  'openai/first': '0.85', 'openai/second': '1', 'anthropic/second': '1.000000003',
+  'openai/first': '0.85',
+  'openai/second': '1',
+  'anthropic/second': '1.000000003',
 };
 
 export const COSTS: ByModel<OwnPrice> = {
-  'gpt-model': { rates: {
-    input: '0.9', output: '4.1', cacheRead: '0.3', cacheWrite5m: '1.3', cacheWrite1h: '1.7',
-  } },
+  'gpt-model': {
+    rates: {
+      input: '0.9',
+      output: '4.1',
+      cacheRead: '0.3',
+      cacheWrite5m: '1.3',
+      cacheWrite1h: '1.7',
+    },
+  },
   'claude-model': { rates: { input: '5', output: '25', cacheRead: '0.5', cacheWrite5m: '6.25', cacheWrite1h: '10' } },
   'flat-model': { requestUsd: '0.002' },
-  'omni-model': { rates: {
-    input: '1.9', output: '3.7', cacheRead: '0.5', cacheWrite5m: '2.3', cacheWrite1h: '3.1', imageInput: '3.3',
-    audioInput: '8.9', reasoning: '15.1', imageOutput: '5.9', audioOutput: '22.3',
-  } },
+  'omni-model': {
+    rates: {
+      input: '1.9',
+      output: '3.7',
+      cacheRead: '0.5',
+      cacheWrite5m: '2.3',
+      cacheWrite1h: '3.1',
+      imageInput: '3.3',
+      audioInput: '8.9',
+      reasoning: '15.1',
+      imageOutput: '5.9',
+      audioOutput: '22.3',
+    },
+  },
 };
 
 /** The further fields of a model's price, for a flow mapping of YAML; empty: none. */
@@ -146,11 +221,13 @@ export function extrasOf(model: string): string {
   const own = Object.entries(channels).map(([channel, price]) => `{channel: ${channel}, ${fieldsOf(price)}}`);
   return [
     ...stepsField(model),
-    ...tier === undefined ? [] : [`serviceTiers: {${TIER}: {multiplier: "${tier}"}}`],
-    ...region === undefined ? [] : [`regions: {${REGION}: "${region}"}`],
-    ...search === undefined ? [] : [`perUse: {webSearchUsd: "${search}"}`],
-    ...own.length === 0 ? [] : [`channels: [${own.join(', ')}]`],
-  ].map((field) => `, ${field}`).join('');
+    ...(tier === undefined ? [] : [`serviceTiers: {${TIER}: {multiplier: "${tier}"}}`]),
+    ...(region === undefined ? [] : [`regions: {${REGION}: "${region}"}`]),
+    ...(search === undefined ? [] : [`perUse: {webSearchUsd: "${search}"}`]),
+    ...(own.length === 0 ? [] : [`channels: [${own.join(', ')}]`]),
+  ]
+    .map((field) => `, ${field}`)
+    .join('');
 }
 
 /** The catalog of costs; its prices have the same steps and tiers. */
@@ -159,12 +236,17 @@ export function costsManifest(): string {
     const quotaType = price.requestUsd === undefined ? 'Token' : 'Request';
     const { [model as ModelName]: tier } = TIERS;
     const tiers = [
-      ...stepsField(model), ...tier === undefined ? [] : [`serviceTiers: {${TIER}: {multiplier: "${tier}"}}`],
-    ].map((field) => `, ${field}`).join('');
+      ...stepsField(model),
+      ...(tier === undefined ? [] : [`serviceTiers: {${TIER}: {multiplier: "${tier}"}}`]),
+    ]
+      .map((field) => `, ${field}`)
+      .join('');
     return `  - {name: ${model}, vendor: Chaos, quotaType: ${quotaType}, ${fieldsOf(price)}${tiers}}\n`;
   });
-  return 'apiVersion: modelgateway.dev/v1alpha1\nkind: PriceCatalog\nmetadata: {name: costs}\n' +
-    `spec:\n  purpose: Costs\n  models:\n${models.join('')}---\n`;
+  return (
+    'apiVersion: modelgateway.dev/v1alpha1\nkind: PriceCatalog\nmetadata: {name: costs}\n' +
+    `spec:\n  purpose: Costs\n  models:\n${models.join('')}---\n`
+  );
 }
 
 /** The field `cost` of a channel, for a flow mapping; empty: it states none. */
@@ -183,13 +265,17 @@ export function dollarFields(model: string, inputUsd: string): string | undefine
 export function imageFields(model: string, otherUsd: string): string | undefined {
   const { [model as ModelName]: entries } = IMAGES;
   const text = (entry: ImagePrice): string =>
-    `{${Object.entries(entry).map(([name, value]) => `${name}: "${value}"`).join(', ')}}`;
+    `{${Object.entries(entry)
+      .map(([name, value]) => `${name}: "${value}"`)
+      .join(', ')}}`;
   return entries && `perImage: [${[...entries, { usd: otherUsd }].map(text).join(', ')}]`;
 }
 
 function stepsField(model: string): readonly string[] {
-  const steps = STEPS[model as ModelName]?.map(({ above, inputMultiplier, outputMultiplier }) =>
-    `{above: ${above}, inputMultiplier: "${inputMultiplier}", outputMultiplier: "${outputMultiplier}"}`);
+  const steps = STEPS[model as ModelName]?.map(
+    ({ above, inputMultiplier, outputMultiplier }) =>
+      `{above: ${above}, inputMultiplier: "${inputMultiplier}", outputMultiplier: "${outputMultiplier}"}`,
+  );
   return steps ? [`contextTiers: [${steps.join(', ')}]`] : [];
 }
 
@@ -201,5 +287,7 @@ function fieldsOf({ multiplier, rates, long = [], requestUsd }: OwnPrice): strin
 }
 
 function ratesField(rates: Partial<Rates>): string {
-  return `usdPerMillion: {${Object.entries(rates).map(([name, usd]) => `${name}: "${usd}"`).join(', ')}}`;
+  return `usdPerMillion: {${Object.entries(rates)
+    .map(([name, usd]) => `${name}: "${usd}"`)
+    .join(', ')}}`;
 }

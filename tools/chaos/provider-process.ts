@@ -26,17 +26,18 @@ export interface Attempt {
 }
 
 export type Order =
-  | { readonly kind: 'round'; readonly seed: number; readonly round: number } | { readonly kind: 'log' }
+  | { readonly kind: 'round'; readonly seed: number; readonly round: number }
+  | { readonly kind: 'log' }
   | { readonly kind: 'stop' };
 export type Report =
   | { readonly kind: 'ready'; readonly url: string }
   | { readonly kind: 'cleared' }
   | {
-    readonly kind: 'log';
-    readonly attempts: readonly Attempt[];
-    readonly inFlight: number;
-    readonly strange: readonly string[];
-  };
+      readonly kind: 'log';
+      readonly attempts: readonly Attempt[];
+      readonly inFlight: number;
+      readonly strange: readonly string[];
+    };
 
 interface Entry {
   readonly request: RecordedRequest;
@@ -64,8 +65,12 @@ function startRound(seed: number, round: number): void {
     const fate = fateOf(seed, round, asked);
     const entry: Entry = { request, asked, fate, arrivedMs: Date.now(), markedMs: undefined, overMs: undefined };
     entries.push(entry);
-    void request.over.then(() => { entry.overMs = Date.now(); });
-    return replyOf(fate, asked, () => { entry.markedMs = Date.now(); });
+    void request.over.then(() => {
+      entry.overMs = Date.now();
+    });
+    return replyOf(fate, asked, () => {
+      entry.markedMs = Date.now();
+    });
   });
 }
 
@@ -77,12 +82,20 @@ function readRequest(request: RecordedRequest): Asked | undefined {
   if (n === undefined || !channel || !text.includes(PROMPT_MARK)) return undefined;
   const body = request.json();
   return {
-    n, channel, protocol: CHANNELS[channel].protocol, stream: body['stream'] === true, bodyBytes: text.length,
+    n,
+    channel,
+    protocol: CHANNELS[channel].protocol,
+    stream: body['stream'] === true,
+    bodyBytes: text.length,
     kind: request.path.endsWith('/embeddings')
       ? 'embeddings'
-      : request.path.endsWith('/images/generations') ? 'images' : 'chat',
+      : request.path.endsWith('/images/generations')
+        ? 'images'
+        : 'chat',
     limit: [body['max_completion_tokens'], body['max_tokens']].find((limit) => typeof limit === 'number'),
-    answers: Number(body['n'] ?? 1), searches: searchesIn(body['tools']), media: mediaIn(text),
+    answers: Number(body['n'] ?? 1),
+    searches: searchesIn(body['tools']),
+    media: mediaIn(text),
     look: { size: lookIn(body['size']), quality: lookIn(body['quality']) },
   };
 }
@@ -90,8 +103,9 @@ function readRequest(request: RecordedRequest): Asked | undefined {
 function mediaIn(text: string): Asked['media'] {
   const isWithImage = text.includes('"image_url"') || text.includes('"type":"image"');
   return new Set([
-    ...isWithImage ? ['imageInput' as const] : [], ...text.includes('"input_audio"') ? ['audioInput' as const] : [],
-    ...text.includes('"modalities"') ? ['audioOutput' as const] : [],
+    ...(isWithImage ? ['imageInput' as const] : []),
+    ...(text.includes('"input_audio"') ? ['audioInput' as const] : []),
+    ...(text.includes('"modalities"') ? ['audioOutput' as const] : []),
   ]);
 }
 
@@ -132,5 +146,7 @@ function obey(order: Order): void {
 }
 process.on('message', obey);
 // the parent process is gone
-process.on('disconnect', () => { process.exit(); });
+process.on('disconnect', () => {
+  process.exit();
+});
 send({ kind: 'ready', url: provider.url });

@@ -25,10 +25,12 @@ export async function startProvider(): Promise<ChaosProvider> {
   const child = fork(join(import.meta.dirname, 'provider-process.ts'), { serialization: 'advanced' });
   const exited = once(child, 'exit');
   const next = async <K extends Report['kind']>(kind: K): Promise<Extract<Report, { kind: K }>> => {
-    const [report] = await Promise.race([
+    const [report] = (await Promise.race([
       once(child, 'message', { signal: AbortSignal.timeout(ANSWER_MS) }),
-      exited.then(() => { throw new Error('the mock provider has ended'); }),
-    ]) as [Report];
+      exited.then(() => {
+        throw new Error('the mock provider has ended');
+      }),
+    ])) as [Report];
     if (report.kind !== kind) throw new Error(`the mock provider said ${report.kind}, not ${kind}`);
     return report as Extract<Report, { kind: K }>;
   };
@@ -40,7 +42,9 @@ export async function startProvider(): Promise<ChaosProvider> {
   const { url } = await next('ready');
   return {
     url,
-    async startRound(seed, round) { await ask({ kind: 'round', seed, round }, 'cleared'); },
+    async startRound(seed, round) {
+      await ask({ kind: 'round', seed, round }, 'cleared');
+    },
     log: () => ask({ kind: 'log' }, 'log'),
     async stop() {
       child.send({ kind: 'stop' } satisfies Order);

@@ -55,8 +55,12 @@ export function reconcile(evidence: Evidence): string[] {
 
 /** A process that stands still writes to the file what it decided before. */
 function awake({ pauses }: Happened, fromMs: number, toMs: number): number {
-  return Math.min(fromMs, ...pauses.filter((pause) => pause.fromMs <= toMs && pause.toMs >= fromMs).map((pause) =>
-    fromMs - (pause.toMs - pause.fromMs)));
+  return Math.min(
+    fromMs,
+    ...pauses
+      .filter((pause) => pause.fromMs <= toMs && pause.toMs >= fromMs)
+      .map((pause) => fromMs - (pause.toMs - pause.fromMs)),
+  );
 }
 
 /**
@@ -66,41 +70,68 @@ function awake({ pauses }: Happened, fromMs: number, toMs: number): number {
 function billed({ calls, attempts, records, happened }: Evidence): string[] {
   const byCall = Map.groupBy(attempts, ({ asked: { n } }) => n);
   const byId = new Map(records.map((record) => [record.id, record]));
-  const caseOf = (call: CallLog, record: LedgerRecord | undefined): Case =>
-    ({ call, record, happened, attempts: byCall.get(call.plan.n) ?? [] });
+  const caseOf = (call: CallLog, record: LedgerRecord | undefined): Case => ({
+    call,
+    record,
+    happened,
+    attempts: byCall.get(call.plan.n) ?? [],
+  });
   const [known, nameless] = [calls.filter(({ id }) => id !== ''), calls.filter(({ id }) => id === '')];
-  const wrong =
-    known.flatMap((call) => describeFault(caseOf(call, byId.get(call.id)), judge(caseOf(call, byId.get(call.id)))));
+  const wrong = known.flatMap((call) =>
+    describeFault(caseOf(call, byId.get(call.id)), judge(caseOf(call, byId.get(call.id)))),
+  );
 
   const ids = new Set(known.map(({ id }) => id));
   const unclaimed = records.filter(({ id }) => !ids.has(id));
   // calls that must have a record are matched first
-  const cases = nameless.map((call) => caseOf(call, undefined)).sort((a, b) =>
-    Number(b.attempts.length > 0) - Number(a.attempts.length > 0));
+  const cases = nameless
+    .map((call) => caseOf(call, undefined))
+    .sort((a, b) => Number(b.attempts.length > 0) - Number(a.attempts.length > 0));
   const matched = matchAll(cases, unclaimed, (each, record) => judge({ ...each, record }) === undefined);
-  const lost =
-    cases.filter((each) => !matched.has(each)).flatMap((each) => describeFault(each, describeLost(each, unclaimed)));
+  const lost = cases
+    .filter((each) => !matched.has(each))
+    .flatMap((each) => describeFault(each, describeLost(each, unclaimed)));
   const taken = new Set(matched.values());
-  const strays = unclaimed.filter((record) => !taken.has(record)).map((record) =>
-    `the record ${describeRecord(record)} belongs to no call, or to one that it does not fit${describeNearest(cases, record)}`);
+  const strays = unclaimed
+    .filter((record) => !taken.has(record))
+    .map(
+      (record) =>
+        `the record ${describeRecord(record)} belongs to no call, or to one that it does not fit${describeNearest(cases, record)}`,
+    );
   return [...wrong, ...lost, ...strays];
 }
 
 /** The reasons why a record does not fit the calls that were sent at about the same time. */
 function describeNearest(cases: readonly Case[], record: LedgerRecord): string {
-  return cases.filter(({ call: { plan, sentMs } }) => record.key === uidOf(plan.key) && plan.model === record.model
-    && Math.abs(record.createdMs - sentMs) < NEAR_MS)
-    .slice(0, 3).map((each) => ` (call ${each.call.plan.n}, ${each.attempts.length} attempts: ${judge({ ...each, record }) ?? 'it has another record'})`).join('');
+  return cases
+    .filter(
+      ({ call: { plan, sentMs } }) =>
+        record.key === uidOf(plan.key) && plan.model === record.model && Math.abs(record.createdMs - sentMs) < NEAR_MS,
+    )
+    .slice(0, 3)
+    .map(
+      (each) =>
+        ` (call ${each.call.plan.n}, ${each.attempts.length} attempts: ${judge({ ...each, record }) ?? 'it has another record'})`,
+    )
+    .join('');
 }
 
 /** Describes a call without a record, with the reasons why the nearest records do not fit. */
 function describeLost(each: Case, records: readonly LedgerRecord[]): string | undefined {
   const plain = judge(each);
   if (plain === undefined) return undefined;
-  const near = records.filter(({ key, model, createdMs }) => key === uidOf(each.call.plan.key) &&
-    model === each.call.plan.model && Math.abs(createdMs - each.call.sentMs) < NEAR_MS);
-  return [plain, ...near.slice(0, 3).map((record) =>
-    `(${describeRecord(record)}: ${judge({ ...each, record }) ?? 'taken by another call'})`)].join(' ');
+  const near = records.filter(
+    ({ key, model, createdMs }) =>
+      key === uidOf(each.call.plan.key) &&
+      model === each.call.plan.model &&
+      Math.abs(createdMs - each.call.sentMs) < NEAR_MS,
+  );
+  return [
+    plain,
+    ...near
+      .slice(0, 3)
+      .map((record) => `(${describeRecord(record)}: ${judge({ ...each, record }) ?? 'taken by another call'})`),
+  ].join(' ');
 }
 
 function describeFault({ call, attempts, record }: Case, complaint: string | undefined): string[] {
@@ -108,14 +139,16 @@ function describeFault({ call, attempts, record }: Case, complaint: string | und
   const { plan } = call;
   const last = attempts.at(-1);
   const tried = attempts.map(({ asked: { channel }, fate }) => `${channel} ${fate.kind}`).join(', ');
-  return [`call ${plan.n} (${plan.path} ${plan.model}${plan.stream ? ' stream' : ''}, key ${plan.key}, ${plan.leaving.stage}, ${plan.fault}; client ${call.status} ${call.end}${call.left ? ' left' : ''} after ${call.overMs - call.sentMs} ms; `
-    + `provider: ${tried || 'nothing'}${last ? ` ${JSON.stringify({ ...last.fate, pieces: undefined, })} ${JSON.stringify(last.produced)}${last.gone ? ' gone' : ''}` : ''}; `
-    + `books: ${record ? describeRecord(record) : 'nothing'}): ${complaint}`];
+  return [
+    `call ${plan.n} (${plan.path} ${plan.model}${plan.stream ? ' stream' : ''}, key ${plan.key}, ${plan.leaving.stage}, ${plan.fault}; client ${call.status} ${call.end}${call.left ? ' left' : ''} after ${call.overMs - call.sentMs} ms; ` +
+      `provider: ${tried || 'nothing'}${last ? ` ${JSON.stringify({ ...last.fate, pieces: undefined })} ${JSON.stringify(last.produced)}${last.gone ? ' gone' : ''}` : ''}; ` +
+      `books: ${record ? describeRecord(record) : 'nothing'}): ${complaint}`,
+  ];
 }
 
 function describeRecord(record: LedgerRecord): string {
   const { id, status, usageSource, tokens, costNanoUsd, unbilledNanoUsd, group, channel } = record;
-  return `${id} ${status} ${usageSource} ${Object.values(tokens) .join('/')} ${costNanoUsd}+${unbilledNanoUsd} by ${group} ${channel}`;
+  return `${id} ${status} ${usageSource} ${Object.values(tokens).join('/')} ${costNanoUsd}+${unbilledNanoUsd} by ${group} ${channel}`;
 }
 
 /** Checks what the client was told. */
@@ -123,13 +156,21 @@ function answered(call: CallLog, evidence: Evidence): string[] {
   const { plan, status, said, hung, maxTokens } = call;
   const { happened, providerPort, attempts } = evidence;
   const found: string[] = [];
-  const say = (words: string): void => { found.push(`call ${plan.n}: ${words}: ${said.slice(0, 300)}`); };
+  const say = (words: string): void => {
+    found.push(`call ${plan.n}: ${words}: ${said.slice(0, 300)}`);
+  };
   if (hung) say('its client waited in vain');
   const explained = REASONS[status]?.({
-    call, happened, fates: attempts.filter(({ asked: { n } }) => n === plan.n).map(({ fate }) => fate),
+    call,
+    happened,
+    fates: attempts.filter(({ asked: { n } }) => n === plan.n).map(({ fate }) => fate),
   });
   if (!explained) say(`it was answered with ${status}, and nothing explains it`);
-  if (secretsOf(happened).concat(`127.0.0.1:${providerPort}`).some((secret) => said.includes(secret)))
+  if (
+    secretsOf(happened)
+      .concat(`127.0.0.1:${providerPort}`)
+      .some((secret) => said.includes(secret))
+  )
     say('it was told a secret');
   if (maxTokens !== undefined && KEYS[plan.key].whenShort === 'Refuse')
     say('its output limit was lowered, and its key says Refuse');
@@ -147,22 +188,27 @@ interface Circumstances {
 const REASONS: Readonly<Record<number, (each: Circumstances) => boolean>> = {
   0: ({ call, happened }) => call.left || wasDisturbed(happened),
   200: () => true,
-  400: ({ call: { plan }, fates }) => plan.fault === 'broken JSON' ||
-    fates.some((fate) => fate.kind === 'refusal' && fate.status === 400),
+  400: ({ call: { plan }, fates }) =>
+    plan.fault === 'broken JSON' || fates.some((fate) => fate.kind === 'refusal' && fate.status === 400),
   401: ({ call: { plan }, happened }) => wasChanged(plan.key, happened),
   402: () => true,
   // a gateway that stood still while the body arrived takes the client for slow
   408: ({ happened }) => happened.pauses.length > 0,
   429: () => true,
   502: ({ call: { plan }, fates }) => fates.length > 0 || FAILS_WITHOUT_PROVIDER.has(plan.model),
-  503: ({ call: { plan }, fates, happened }) => wasDisturbed(happened) ||
-    (plan.path !== '/v1/messages' && fates.some(isOverloaded)),
+  503: ({ call: { plan }, fates, happened }) =>
+    wasDisturbed(happened) || (plan.path !== '/v1/messages' && fates.some(isOverloaded)),
   529: ({ call: { plan }, fates }) => plan.path === '/v1/messages' && fates.some(isOverloaded),
 };
 
 /** Models that have a channel where nobody listens. */
 const FAILS_WITHOUT_PROVIDER: ReadonlySet<string> = new Set([
-  'gpt-model', 'flat-model', 'omni-model', 'image-model', 'sized-image-model', 'embed-model',
+  'gpt-model',
+  'flat-model',
+  'omni-model',
+  'image-model',
+  'sized-image-model',
+  'embed-model',
 ]);
 
 function isOverloaded(fate: Fate): boolean {
@@ -176,8 +222,9 @@ function wasDisturbed({ kills, pauses, drains }: Happened): boolean {
 
 function wasChanged(key: KeyName, { versions }: Happened): boolean {
   const [first] = versions;
-  return versions.some(({ config }) => config.keys[key].rotation !== first?.config.keys[key].rotation ||
-    !config.keys[key].enabled);
+  return versions.some(
+    ({ config }) => config.keys[key].rotation !== first?.config.keys[key].rotation || !config.keys[key].enabled,
+  );
 }
 
 /** The limit that is sent is the client's wish, or a lower one that is still worth something. */
@@ -198,19 +245,29 @@ function crowdedChannels({ attempts, calls }: Evidence): string[] {
   const mine = attempts.filter(({ markedMs }) => markedMs !== undefined);
   const cheap = mine.filter(({ asked: { n } }) => KEYS[keys.get(n) ?? 'free'].group === 'cheap');
   return (Object.keys(CHANNELS) as ChannelName[]).flatMap((channel) => [
-    ...crowd(mine.filter(({ asked: { channel: own } }) =>
-      own === channel), CHANNELS[channel].most, `channel ${channel}`),
-    ...crowd(cheap.filter(({ asked: { channel: own } }) =>
-      own === channel), CHEAP_GROUP_MOST, `group cheap on ${channel}`),
+    ...crowd(
+      mine.filter(({ asked: { channel: own } }) => own === channel),
+      CHANNELS[channel].most,
+      `channel ${channel}`,
+    ),
+    ...crowd(
+      cheap.filter(({ asked: { channel: own } }) => own === channel),
+      CHEAP_GROUP_MOST,
+      `group cheap on ${channel}`,
+    ),
   ]);
 }
 
 function crowd(attempts: readonly Attempt[], most: number, name: string): string[] {
   // at one moment an end counts before a beginning
-  const moves = attempts.flatMap(({ arrivedMs, markedMs }) => [{ atMs: arrivedMs, by: 1 }, { atMs: markedMs ??
-    arrivedMs, by: -1 }]).sort((a, b) => a.atMs - b.atMs || a.by - b.by);
+  const moves = attempts
+    .flatMap(({ arrivedMs, markedMs }) => [
+      { atMs: arrivedMs, by: 1 },
+      { atMs: markedMs ?? arrivedMs, by: -1 },
+    ])
+    .sort((a, b) => a.atMs - b.atMs || a.by - b.by);
   let [now, peak] = [0, 0];
-  for (const { by } of moves) peak = Math.max(peak, now += by);
+  for (const { by } of moves) peak = Math.max(peak, (now += by));
   return peak > most ? [`${name} had ${peak} calls at once, of ${most}`] : [];
 }
 
@@ -232,7 +289,8 @@ function spoken({ output, happened }: Evidence): string[] {
 
 /** Further than the prefix of a key that is shown to people. */
 function secretsOf({ versions }: Happened): string[] {
-  const rotations = [...new Set(versions.flatMap(({ config }) =>
-    KEY_NAMES.map((name) => keyString(name, config.keys[name].rotation))))];
+  const rotations = [
+    ...new Set(versions.flatMap(({ config }) => KEY_NAMES.map((name) => keyString(name, config.keys[name].rotation)))),
+  ];
   return [PROVIDER_SECRET, ...rotations];
 }

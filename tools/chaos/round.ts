@@ -39,7 +39,10 @@ export interface RoundResult {
 export async function openWorld(): Promise<World> {
   const provider = await startProvider();
   const world: World = {
-    provider, gateway: undefined, lastSeq: 0, rounds: 0,
+    provider,
+    gateway: undefined,
+    lastSeq: 0,
+    rounds: 0,
     async stop() {
       await world.gateway?.close();
       await provider.stop();
@@ -63,10 +66,21 @@ export async function playRound(world: World, seed: number, round: number): Prom
   const { attempts, strange } = await world.provider.log();
   const records = readRecords(gateway.dataDir, world.lastSeq);
   world.lastSeq = records.at(-1)?.seq ?? world.lastSeq;
-  const evidence: Evidence = { calls, attempts, records, samples, happened:
-    gateway.happened(), output: gateway.takeOutput(), providerPort: new URL(world.provider.url).port };
-  const violations = [...unrest, ...strange.map((each) =>
-    `the provider was sent ${each}`), ...await books(gateway), ...reconcile(evidence)];
+  const evidence: Evidence = {
+    calls,
+    attempts,
+    records,
+    samples,
+    happened: gateway.happened(),
+    output: gateway.takeOutput(),
+    providerPort: new URL(world.provider.url).port,
+  };
+  const violations = [
+    ...unrest,
+    ...strange.map((each) => `the provider was sent ${each}`),
+    ...(await books(gateway)),
+    ...reconcile(evidence),
+  ];
   return { plan, evidence, violations, durationMs: performance.now() - startedMs };
 }
 
@@ -78,8 +92,11 @@ function absolute(config: Config, world: World): Config {
     ...config,
     keys: byName(KEY_NAMES, (name) => {
       const { limitNanoUsd, ...rest } = config.keys[name];
-      return { ...rest, rotation, limitNanoUsd: limitNanoUsd === null ? null : limitNanoUsd +
-        (tally?.spent[name] ?? 0n) };
+      return {
+        ...rest,
+        rotation,
+        limitNanoUsd: limitNanoUsd === null ? null : limitNanoUsd + (tally?.spent[name] ?? 0n),
+      };
     }),
     creditsNanoUsd: byName(ACCOUNT_NAMES, (name) => config.creditsNanoUsd[name] + (tally?.accountSpent[name] ?? 0n)),
   };
@@ -97,9 +114,14 @@ async function ready(world: World, config: Config): Promise<Gateway> {
 async function call(gateway: Gateway, plan: RoundPlan['calls'][number], ends: EventEmitter): Promise<CallLog> {
   await sleep(plan.startMs);
   const url = await gateway.url();
-  return send({ url, key: keyString(plan.key, gateway.config.keys[plan.key].rotation), plan, ended: () => {
-    ends.emit('end');
-  } });
+  return send({
+    url,
+    key: keyString(plan.key, gateway.config.keys[plan.key].rotation),
+    plan,
+    ended: () => {
+      ends.emit('end');
+    },
+  });
 }
 
 /** Injects one fault after another; edits are made at the same time, also one after another. */
@@ -113,8 +135,12 @@ async function injectFaults(gateway: Gateway, { faults }: RoundPlan, ends: Event
         if (fault.atEnd) await Promise.race([once(ends, 'end'), sleep(END_PATIENCE_MS)]);
         await gateway.kill();
         break;
-      case 'stop': await gateway.stop(fault.ms, fault.thenKill); break;
-      case 'terminate': await gateway.terminate(); break;
+      case 'stop':
+        await gateway.stop(fault.ms, fault.thenKill);
+        break;
+      case 'terminate':
+        await gateway.terminate();
+        break;
       case 'edit':
         edits = edits.then(() => gateway.apply(edited(gateway.config, fault.edit)));
     }
@@ -142,14 +168,20 @@ async function quiet(world: World, gateway: Gateway): Promise<string[]> {
 
 async function unrest({ provider }: World, gateway: Gateway): Promise<string> {
   const page = await gateway.metrics();
-  const gauges = ['modelgateway_holds', 'modelgateway_held_usd', 'modelgateway_slots_in_use'].map((name) =>
-    [name, sumOfMetric(page, name)] as const);
+  const gauges = ['modelgateway_holds', 'modelgateway_held_usd', 'modelgateway_slots_in_use'].map(
+    (name) => [name, sumOfMetric(page, name)] as const,
+  );
   const held = readTally(gateway.dataDir);
-  const left = held ? KEY_NAMES.filter((name) => held.holds[name] > 0).map((name) =>
-    [`holds of ${name} in the file`, held.holds[name]] as const) : [];
+  const left = held
+    ? KEY_NAMES.filter((name) => held.holds[name] > 0).map(
+        (name) => [`holds of ${name} in the file`, held.holds[name]] as const,
+      )
+    : [];
   const { inFlight } = await provider.log();
-  return [...gauges, ...left, ['calls at the provider', inFlight] as const].filter(([, count]) =>
-    count !== 0).map(([name, count]) => `${name} ${count}`).join(', ');
+  return [...gauges, ...left, ['calls at the provider', inFlight] as const]
+    .filter(([, count]) => count !== 0)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ');
 }
 
 /** Checks the balances as a whole, and what keys can see of them. */
@@ -161,16 +193,19 @@ async function books(gateway: Gateway): Promise<string[]> {
   }
   const tally = readTally(gateway.dataDir);
   if (!tally) return ['there is no ledger'];
-  const told = await Promise.all(KEY_NAMES.filter((name) => gateway.config.keys[name].enabled).map((name) =>
-    keyTells(gateway, name, tally)));
+  const told = await Promise.all(
+    KEY_NAMES.filter((name) => gateway.config.keys[name].enabled).map((name) => keyTells(gateway, name, tally)),
+  );
   return told.flat();
 }
 
 async function keyTells(gateway: Gateway, name: KeyName, tally: Tally): Promise<string[]> {
   const { config } = gateway;
-  const response = await fetch(`${await gateway.url()}/v1/key`, { headers: { authorization:
-    `Bearer ${keyString(name, config.keys[name].rotation)}` }, signal: AbortSignal.timeout(ANSWER_MS) });
-  const body = await response.json() as { spent_usd?: string; held_usd?: string; balance_usd?: string };
+  const response = await fetch(`${await gateway.url()}/v1/key`, {
+    headers: { authorization: `Bearer ${keyString(name, config.keys[name].rotation)}` },
+    signal: AbortSignal.timeout(ANSWER_MS),
+  });
+  const body = (await response.json()) as { spent_usd?: string; held_usd?: string; balance_usd?: string };
   const balance = config.creditsNanoUsd[KEYS[name].account] - tally.accountSpent[KEYS[name].account];
   const expected = [tally.spent[name], 0n, balance].map(String).join(', ');
   const said = [body.spent_usd, body.held_usd, body.balance_usd].map((each) => String(nano(each ?? ''))).join(', ');

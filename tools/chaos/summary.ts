@@ -24,21 +24,34 @@ export function summarise({ plan, evidence, violations, durationMs }: RoundResul
   return {
     round: plan.round,
     counts: {
-      calls: calls.length, requests:
-        attempts.length, ended: calls.filter(({ status, end }) => status === 200 && end === 'Whole').length,
-      left: calls.filter(({ left }) => left).length, refused: calls.filter(({ status }) =>
-        status >= 400).length, broken: calls.filter(({ left, end }) => !left && end !== 'Whole').length,
-      succeeded: by('Succeeded'), failed: by('Failed'), cut: by('ProviderCut'), closed: by('ClientClosed'), abandoned:
-        by('Abandoned'), estimated: records.filter(({ usageSource }) => usageSource === 'Estimated').length,
+      calls: calls.length,
+      requests: attempts.length,
+      ended: calls.filter(({ status, end }) => status === 200 && end === 'Whole').length,
+      left: calls.filter(({ left }) => left).length,
+      refused: calls.filter(({ status }) => status >= 400).length,
+      broken: calls.filter(({ left, end }) => !left && end !== 'Whole').length,
+      succeeded: by('Succeeded'),
+      failed: by('Failed'),
+      cut: by('ProviderCut'),
+      closed: by('ClientClosed'),
+      abandoned: by('Abandoned'),
+      estimated: records.filter(({ usageSource }) => usageSource === 'Estimated').length,
       lowered: calls.filter(({ maxTokens }) => maxTokens !== undefined).length,
-      ...statuses(calls), ...dimensionsOf(records), 'compared with its hold': seenHolds(samples, records).length,
-      kills: happened.kills.length, stops: plan.faults.filter(({ kind }) => kind === 'stop').length, terms:
-        happened.drains.length, edits: happened.versions.length - 1, samples: samples.length,
+      ...statuses(calls),
+      ...dimensionsOf(records),
+      'compared with its hold': seenHolds(samples, records).length,
+      kills: happened.kills.length,
+      stops: plan.faults.filter(({ kind }) => kind === 'stop').length,
+      terms: happened.drains.length,
+      edits: happened.versions.length - 1,
+      samples: samples.length,
     },
     spentNanoUsd: records.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n),
     unbilledNanoUsd: records.reduce((sum, { unbilledNanoUsd }) => sum + unbilledNanoUsd, 0n),
-    mostHeldNanoUsd: samples.reduce((most, { tally: { accountHeld } }) => { const held =
-      accountHeld.shared + accountHeld.own; return held > most ? held : most; }, 0n),
+    mostHeldNanoUsd: samples.reduce((most, { tally: { accountHeld } }) => {
+      const held = accountHeld.shared + accountHeld.own;
+      return held > most ? held : most;
+    }, 0n),
     slowestEditMs: Math.max(0, ...happened.versions.slice(1).map(({ writtenMs, inForceMs }) => inForceMs - writtenMs)),
     seconds: durationMs / 1_000,
     violations: violations.length,
@@ -48,36 +61,44 @@ export function summarise({ plan, evidence, violations, durationMs }: RoundResul
 const ANSWERS = [400, 401, 402, 429, 502, 503, 529] as const;
 
 function statuses(calls: readonly CallLog[]): Record<string, number> {
-  return Object.fromEntries(ANSWERS.map((status) =>
-    [`answered ${status}`, calls.filter((call) => call.status === status).length]));
+  return Object.fromEntries(
+    ANSWERS.map((status) => [`answered ${status}`, calls.filter((call) => call.status === status).length]),
+  );
 }
 
 const PARTS = ['imageInput', 'audioInput', 'reasoning', 'imageOutput', 'audioOutput', 'webSearch'] as const;
 
 /** How many calls paid for each further dimension of a price. */
 export function dimensionsOf(records: readonly LedgerRecord[]): Record<string, number> {
-  const withLine = (name: string, fits: (line: BillLine) => boolean): [string, number] =>
-    [`billed ${name}`, records.filter(({ lines = [] }) => lines.some(fits)).length];
+  const withLine = (name: string, fits: (line: BillLine) => boolean): [string, number] => [
+    `billed ${name}`,
+    records.filter(({ lines = [] }) => lines.some(fits)).length,
+  ];
   const several = records.filter(({ lines = [] }) => lines.filter(({ dimension }) => dimension === 'input').length > 1);
-  const mixed = several.filter(({ lines = [] }) =>
-    new Set(lines.filter(({ dimension }) => dimension === 'input').map(({ above }) => above)).size > 1);
+  const mixed = several.filter(
+    ({ lines = [] }) =>
+      new Set(lines.filter(({ dimension }) => dimension === 'input').map(({ above }) => above)).size > 1,
+  );
   return Object.fromEntries([
     ...PARTS.map((name) => withLine(name, ({ dimension }) => dimension === name)),
     withLine('context step', ({ above }) => above !== undefined),
     withLine('service tier', ({ serviceTier }) => serviceTier !== undefined),
     withLine('region', ({ region }) => region !== undefined),
-    ['billed several requests', several.length], ['billed requests of different steps', mixed.length],
+    ['billed several requests', several.length],
+    ['billed requests of different steps', mixed.length],
     withLine('image by size or quality', ({ size, quality }) => (size ?? quality) !== undefined),
   ]);
 }
 
 export function lineOf({ round, counts, spentNanoUsd, unbilledNanoUsd, violations, seconds }: Summary): string {
   const { calls, ended, left, refused, broken, kills, stops, terms, edits, abandoned } = counts;
-  return `round ${round}: ${calls} calls (${ended} ended, ${left} left, ${refused} refused, ${broken} broken off, ` +
-    `${abandoned} abandoned), ${kills} kills, ${stops} stops, ${terms} terms, ${edits} edits; `
-    + `spent ${usd(spentNanoUsd)}, written off ${usd(unbilledNanoUsd)}; ${violations === 0
-      ? 'reconciled'
-      : `${violations} VIOLATIONS`} (${seconds.toFixed(1)} s)`;
+  return (
+    `round ${round}: ${calls} calls (${ended} ended, ${left} left, ${refused} refused, ${broken} broken off, ` +
+    `${abandoned} abandoned), ${kills} kills, ${stops} stops, ${terms} terms, ${edits} edits; ` +
+    `spent ${usd(spentNanoUsd)}, written off ${usd(unbilledNanoUsd)}; ${
+      violations === 0 ? 'reconciled' : `${violations} VIOLATIONS`
+    } (${seconds.toFixed(1)} s)`
+  );
 }
 
 export function table(summaries: readonly Summary[]): string {
@@ -90,8 +111,10 @@ export function table(summaries: readonly Summary[]): string {
     ...names.map((name): [string, number] => [name, total(name)]),
     ['spent, USD', money(({ spentNanoUsd }) => spentNanoUsd)],
     ['written off, USD', money(({ unbilledNanoUsd }) => unbilledNanoUsd)],
-    ['most held at once, USD', usd(summaries.reduce((most, { mostHeldNanoUsd }) =>
-      mostHeldNanoUsd > most ? mostHeldNanoUsd : most, 0n))],
+    [
+      'most held at once, USD',
+      usd(summaries.reduce((most, { mostHeldNanoUsd }) => (mostHeldNanoUsd > most ? mostHeldNanoUsd : most), 0n)),
+    ],
     ['slowest edit, ms', Math.max(0, ...summaries.map(({ slowestEditMs }) => slowestEditMs))],
     ['violations', summaries.reduce((sum, { violations }) => sum + violations, 0)],
   ];

@@ -56,11 +56,15 @@ interface Limited {
 }
 
 const LIMITED: readonly Limited[] = [
-  ...KEY_NAMES.map((key): Limited => ({ name: `key ${key}`, limit: ({ keys }) =>
-    keys[key].limitNanoUsd, used: ({ spent, held }) => spent[key] + held[key] })),
+  ...KEY_NAMES.map((key): Limited => ({
+    name: `key ${key}`,
+    limit: ({ keys }) => keys[key].limitNanoUsd,
+    used: ({ spent, held }) => spent[key] + held[key],
+  })),
   ...ACCOUNT_NAMES.map((account): Limited => ({
-    name: `account ${account}`, limit: ({ creditsNanoUsd }) =>
-      creditsNanoUsd[account], used: ({ accountSpent, accountHeld }) => accountSpent[account] + accountHeld[account],
+    name: `account ${account}`,
+    limit: ({ creditsNanoUsd }) => creditsNanoUsd[account],
+    used: ({ accountSpent, accountHeld }) => accountSpent[account] + accountHeld[account],
   })),
 ];
 
@@ -69,34 +73,44 @@ const COMMIT_MS = 500;
 
 /** The limits that were exceeded. `inForce`: the configurations that may have been in force between two moments. */
 export function overspent(
-  samples: readonly Sample[], inForce: (fromMs: number, toMs: number) => readonly Config[],
+  samples: readonly Sample[],
+  inForce: (fromMs: number, toMs: number) => readonly Config[],
 ): string[] {
-  return LIMITED.flatMap((limited) => samples.flatMap((sample, index) => {
-    const before = samples[index - 1];
-    const limits =
-      inForce((before?.fromMs ?? sample.fromMs) - COMMIT_MS, sample.toMs).map((config) => limited.limit(config));
-    if (limits.includes(null)) return [];
-    const used = limited.used(sample.tally);
-    const most = limits.reduce<bigint>((largest, limit) =>
-      limit !== null && limit > largest ? limit : largest, before ? limited.used(before.tally) : 0n);
-    return used > most ? [`${limited.name} has spent and holds ${used}, of ${most}`] : [];
-  }));
+  return LIMITED.flatMap((limited) =>
+    samples.flatMap((sample, index) => {
+      const before = samples[index - 1];
+      const limits = inForce((before?.fromMs ?? sample.fromMs) - COMMIT_MS, sample.toMs).map((config) =>
+        limited.limit(config),
+      );
+      if (limits.includes(null)) return [];
+      const used = limited.used(sample.tally);
+      const most = limits.reduce<bigint>(
+        (largest, limit) => (limit !== null && limit > largest ? limit : largest),
+        before ? limited.used(before.tally) : 0n,
+      );
+      return used > most ? [`${limited.name} has spent and holds ${used}, of ${most}`] : [];
+    }),
+  );
 }
 
 /** Keys with more concurrent calls than allowed. */
 export function overcrowded(
-  samples: readonly Sample[], inForce: (fromMs: number, toMs: number) => readonly Config[],
+  samples: readonly Sample[],
+  inForce: (fromMs: number, toMs: number) => readonly Config[],
 ): string[] {
-  return KEY_NAMES.flatMap((key) => samples.flatMap((sample, index) => {
-    const before = samples[index - 1];
-    const most =
-      inForce((before?.fromMs ?? sample.fromMs) - COMMIT_MS, sample.toMs).map(({ keys }) => keys[key].maxConcurrency);
-    if (most.includes(null)) return [];
-    const count = sample.tally.holds[key];
-    return count > Math.max(...most.map(Number), before?.tally.holds[key] ?? 0)
-      ? [`key ${key} has ${count} calls at once, of ${most.join(' or ')}`]
-      : [];
-  }));
+  return KEY_NAMES.flatMap((key) =>
+    samples.flatMap((sample, index) => {
+      const before = samples[index - 1];
+      const most = inForce((before?.fromMs ?? sample.fromMs) - COMMIT_MS, sample.toMs).map(
+        ({ keys }) => keys[key].maxConcurrency,
+      );
+      if (most.includes(null)) return [];
+      const count = sample.tally.holds[key];
+      return count > Math.max(...most.map(Number), before?.tally.holds[key] ?? 0)
+        ? [`key ${key} has ${count} calls at once, of ${most.join(' or ')}`]
+        : [];
+    }),
+  );
 }
 
 /** A record, and the most that its call was seen to hold. */
@@ -111,7 +125,9 @@ interface Seen {
  */
 export function seenHolds(samples: readonly Sample[], records: readonly LedgerRecord[]): readonly Seen[] {
   const most = new Map<string, bigint>();
-  for (const { tally: { heldByCall = [] } } of samples)
+  for (const {
+    tally: { heldByCall = [] },
+  } of samples)
     for (const [id, held] of heldByCall) if (held > (most.get(id) ?? -1n)) most.set(id, held);
   const automatic = new Set(KEY_NAMES.filter((name) => KEYS[name].group === 'smart').map(uidOf));
   return records.flatMap((record) => {

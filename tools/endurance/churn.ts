@@ -6,7 +6,11 @@
  */
 import { numberFlag, readFlags } from '../../test/support/flags.ts';
 import {
-  clusterReleaseMissing, installDefinitions, makeFirstCall, openClusterRelease, rollout,
+  clusterReleaseMissing,
+  installDefinitions,
+  makeFirstCall,
+  openClusterRelease,
+  rollout,
 } from '../../test/e2e/node/cluster-release.ts';
 import { quantilesOf } from '../bench/figures.ts';
 import { playRound, VERSIONS } from './round.ts';
@@ -56,12 +60,16 @@ try {
 function lineOf(round: number, { event, enforcedMs, memory, calls, cut, failures }: RoundResult): string {
   const containers = Map.groupBy(memory, ([name]) => name.split(' ').at(-1) ?? name);
   const sizes = [...containers].map(([name, pods]) => `${name} ${pods.map(([, mebibytes]) => mebibytes).join('/')}`);
-  return `round ${round} (${event}): ${quantilesOf(enforcedMs)}; ${calls} calls, ${cut} cut, ` +
-    `${failures.length} failed; MiB: ${sizes.join(', ')}`;
+  return (
+    `round ${round} (${event}): ${quantilesOf(enforcedMs)}; ${calls} calls, ${cut} cut, ` +
+    `${failures.length} failed; MiB: ${sizes.join(', ')}`
+  );
 }
 
 function latenciesOf(rounds: readonly RoundResult[]): string {
-  const [whole, own] =
-    [rounds.flatMap(({ enforcedMs }) => enforcedMs), rounds.flatMap(({ afterAnswerMs }) => afterAnswerMs)];
+  const [whole, own] = [
+    rounds.flatMap(({ enforcedMs }) => enforcedMs),
+    rounds.flatMap(({ afterAnswerMs }) => afterAnswerMs),
+  ];
   return `${quantilesOf(whole)}; of that after the API server's answer: ${quantilesOf(own)}`;
 }

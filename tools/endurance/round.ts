@@ -3,7 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { NAMESPACE } from '../../test/e2e/charts/situations.ts';
 import { failures as failuresOf, startTraffic } from '../../test/e2e/node/traffic.ts';
 import {
-  killPod, operatorLease, packagedChart, RELEASE, rollout, VALUES,
+  killPod,
+  operatorLease,
+  packagedChart,
+  RELEASE,
+  rollout,
+  VALUES,
 } from '../../test/e2e/node/cluster-release.ts';
 import type { ClusterRelease } from '../../test/e2e/node/cluster-release.ts';
 import type { KubeAnswer } from '../../test/support/kube/client.ts';
@@ -39,22 +44,33 @@ const WORDS = 40;
 const UNNOTICED_MS = 15_000;
 /** The node has the same image under both. */
 export const VERSIONS = ['0.1.0', '0.1.1'] as const;
-const ROLLED_OUT = [['dataplane', 3], ['operator', 2], ['edge', 2]] as const;
+const ROLLED_OUT = [
+  ['dataplane', 3],
+  ['operator', 2],
+  ['edge', 2],
+] as const;
 
 export async function playRound(release: ClusterRelease, tenants: Tenants, round: number): Promise<RoundResult> {
   const event = EVENTS[round % EVENTS.length] ?? 'nothing';
   const keys = [await release.key('first')];
   const traffic = startTraffic({ urls: await release.urls(), keys, lanes: LANES, words: WORDS });
   const [times, killedMs, guests] = await Promise.all([
-    timeEdits(release, tenants, round), strike(release, event, round), tenants.welcome(round),
+    timeEdits(release, tenants, round),
+    strike(release, event, round),
+    tenants.welcome(round),
   ]);
   await tenants.dismiss(guests);
   const calls = await traffic.stop();
   const bad = calls.filter((call) => failuresOf([call]).length > 0);
-  const [cut, failed] = [true, false].map((isCut) => bad.filter(({ sentMs, overMs }) =>
-    isCut === (sentMs <= killedMs + UNNOTICED_MS && overMs >= killedMs)));
+  const [cut, failed] = [true, false].map((isCut) =>
+    bad.filter(({ sentMs, overMs }) => isCut === (sentMs <= killedMs + UNNOTICED_MS && overMs >= killedMs)),
+  );
   return {
-    ...times, event, memory: await release.memory(), calls: calls.length, cut: cut?.length ?? 0,
+    ...times,
+    event,
+    memory: await release.memory(),
+    calls: calls.length,
+    cut: cut?.length ?? 0,
     failures: failuresOf(failed ?? []),
   };
 }
@@ -67,7 +83,7 @@ async function timeEdits(release: ClusterRelease, tenants: Tenants, round: numbe
   const afterAnswerMs: number[] = [];
   const reportedMs: number[] = [];
   for (let edit = 0; edit < EDITS; edit++) {
-    const n = (round * EDITS + edit) * 7919 % tenants.keys;
+    const n = ((round * EDITS + edit) * 7919) % tenants.keys;
     const key = await tenants.secretOf(n);
     for (const enabled of [false, true]) {
       const startMs = performance.now();
@@ -84,9 +100,11 @@ async function timeEdits(release: ClusterRelease, tenants: Tenants, round: numbe
       await delay(BETWEEN_EDITS_MS);
     }
   }
-  const n = round * 7919 % tenants.keys;
+  const n = (round * 7919) % tenants.keys;
   const before = await tenants.secretOf(n);
-  const { spec: { key } } = await tenants.get(n);
+  const {
+    spec: { key },
+  } = await tenants.get(n);
   await tenants.patch(n, { key: { rotation: key.rotation + 1 } });
   await enforcedByAll(release, before, 401);
   return { enforcedMs, afterAnswerMs, reportedMs };
@@ -95,16 +113,19 @@ async function timeEdits(release: ClusterRelease, tenants: Tenants, round: numbe
 /** Polls each ready proxy until it answers with this status. A proxy that does not answer has ended. */
 async function enforcedByAll(release: ClusterRelease, key: string, status: number): Promise<void> {
   const addresses = await proxyAddresses(release);
-  await Promise.all(addresses.map(async (address) => {
-    for (;;) {
-      const answer = await fetch(`${address}/v1/models`, {
-        headers: { authorization: `Bearer ${key}` }, signal: AbortSignal.timeout(2_000),
-      }).catch(() => undefined);
-      await answer?.text().catch(() => '');
-      if (answer === undefined || answer.status === status) return;
-      await delay(POLL_MS);
-    }
-  }));
+  await Promise.all(
+    addresses.map(async (address) => {
+      for (;;) {
+        const answer = await fetch(`${address}/v1/models`, {
+          headers: { authorization: `Bearer ${key}` },
+          signal: AbortSignal.timeout(2_000),
+        }).catch(() => undefined);
+        await answer?.text().catch(() => '');
+        if (answer === undefined || answer.status === status) return;
+        await delay(POLL_MS);
+      }
+    }),
+  );
 }
 
 async function proxyAddresses(release: ClusterRelease): Promise<readonly string[]> {
@@ -130,15 +151,20 @@ async function strike(release: ClusterRelease, event: Event, round: number): Pro
   switch (event) {
     case 'operator killed': {
       const { holderIdentity } = await operatorLease(release);
-      await killPod(release, (await release.pods('operator')).find(({ name }) => name === holderIdentity));
+      await killPod(
+        release,
+        (await release.pods('operator')).find(({ name }) => name === holderIdentity),
+      );
       return Infinity;
     }
-    case 'proxy killed': return killPod(release, (await release.pods('dataplane'))[0]);
+    case 'proxy killed':
+      return killPod(release, (await release.pods('dataplane'))[0]);
     case 'upgrade': {
       await upgrade(release, VERSIONS[Math.floor(round / EVENTS.length + 1) % VERSIONS.length] ?? VERSIONS[0]);
       return Infinity;
     }
-    case 'nothing': return Infinity;
+    case 'nothing':
+      return Infinity;
   }
 }
 

@@ -36,12 +36,17 @@ export async function openTenants(release: ClusterRelease, keys: number): Promis
   const addTeam = async (namespace: string): Promise<void> => {
     await create('/api/v1/namespaces', { metadata: { name: namespace } });
     await create(`${GROUP}/namespaces/${namespace}/accounts`, {
-      apiVersion: API, kind: 'Account', metadata: { name: 'team' }, spec: { grants: [{ name: 'all', usd: '1000' }] },
+      apiVersion: API,
+      kind: 'Account',
+      metadata: { name: 'team' },
+      spec: { grants: [{ name: 'all', usd: '1000' }] },
     });
   };
   const addKey = (namespace: string, name: string): Promise<void> =>
     create(`${GROUP}/namespaces/${namespace}/apikeys`, {
-      apiVersion: API, kind: 'ApiKey', metadata: { name },
+      apiVersion: API,
+      kind: 'ApiKey',
+      metadata: { name },
       spec: { groupRef: { name: 'standard' }, accountRef: { name: 'team' }, quota: { limitUsd: '25' } },
     });
   const pathOf = (n: number): string => `${GROUP}/namespaces/${teamOf(n)}/apikeys/key-${n}`;

@@ -27,8 +27,10 @@ export function readAnswers(bytes: Buffer, bodiless: (index: number) => boolean 
     if (typeof head === 'string') return { answers, fault: head };
     at = end + 4;
     if (head.status < 200) continue;
-    const body = bodiless(answers.length) || head.status === 204 || head.status === 304
-      ? { body: Buffer.alloc(0), next: at, whole: true } : readBody(bytes, at, head.headers);
+    const body =
+      bodiless(answers.length) || head.status === 204 || head.status === 304
+        ? { body: Buffer.alloc(0), next: at, whole: true }
+        : readBody(bytes, at, head.headers);
     if (typeof body === 'string') return { answers, fault: body };
     answers.push({ ...head, body: body.body, whole: body.whole });
     at = body.next;
@@ -52,7 +54,11 @@ function readHead(text: string): { status: number; headers: Map<string, string> 
   return { status: Number(status), headers };
 }
 
-interface Body { readonly body: Buffer; readonly next: number; readonly whole: boolean }
+interface Body {
+  readonly body: Buffer;
+  readonly next: number;
+  readonly whole: boolean;
+}
 
 function readBody(bytes: Buffer, at: number, headers: ReadonlyMap<string, string>): Body | string {
   const length = headers.get('content-length');

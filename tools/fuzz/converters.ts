@@ -38,36 +38,135 @@ async function open(): Promise<FuzzSession> {
 type Kind = 'request' | 'answer' | 'stream';
 
 const SEEDS: Readonly<Record<Protocol, Readonly<Record<Kind, readonly Buffer[]>>>> = {
-  OpenAI: seedsOf('OpenAI'), Anthropic: seedsOf('Anthropic'),
+  OpenAI: seedsOf('OpenAI'),
+  Anthropic: seedsOf('Anthropic'),
 };
 
 function seedsOf(dialect: Protocol): Record<Kind, Buffer[]> {
   const folder = (kind: string): Buffer[] => {
     const path = join(TESTDATA, `${dialect.toLowerCase()}-${kind}s`);
-    return readdirSync(path).filter((file) => file.endsWith('.in.json')).map((file) => readFileSync(join(path, file)));
+    return readdirSync(path)
+      .filter((file) => file.endsWith('.in.json'))
+      .map((file) => readFileSync(join(path, file)));
   };
-  return { request: folder('request'), answer:
-    folder('response'), stream: recordings().filter(({ upstream }) => upstream === dialect).map(({ bytes }) => bytes) };
+  return {
+    request: folder('request'),
+    answer: folder('response'),
+    stream: recordings()
+      .filter(({ upstream }) => upstream === dialect)
+      .map(({ bytes }) => bytes),
+  };
 }
 
 const WORDS = [
-  'text', 'image', 'image_url', 'document', 'file', 'tool_use', 'tool_result', 'thinking', 'redacted_thinking',
-  'search_result', 'function', 'custom', 'allowed_tools', 'json_schema', 'json_object', 'system', 'developer', 'user',
-  'assistant', 'tool', 'auto', 'any', 'none', 'required', 'enabled', 'adaptive', 'base64', 'url', 'content', 'stop',
-  'error', 'tool_calls', 'refusal', 'data:image/png;base64,AAAA', 'data:application/pdf;base64,AAAA',
-  'data:text/plain;base64,YQ==', 'https://x/y',
+  'text',
+  'image',
+  'image_url',
+  'document',
+  'file',
+  'tool_use',
+  'tool_result',
+  'thinking',
+  'redacted_thinking',
+  'search_result',
+  'function',
+  'custom',
+  'allowed_tools',
+  'json_schema',
+  'json_object',
+  'system',
+  'developer',
+  'user',
+  'assistant',
+  'tool',
+  'auto',
+  'any',
+  'none',
+  'required',
+  'enabled',
+  'adaptive',
+  'base64',
+  'url',
+  'content',
+  'stop',
+  'error',
+  'tool_calls',
+  'refusal',
+  'data:image/png;base64,AAAA',
+  'data:application/pdf;base64,AAAA',
+  'data:text/plain;base64,YQ==',
+  'https://x/y',
 ];
 const VALUES: readonly unknown[] = [
-  null, true, false, 0, -1, 1, 1e21, 1.5, '', 'a', '\ud800', '\0', 'é'.repeat(70), '{"a":1}', '{', [], {}, [null], [[]],
-  [{}], { type: 'text', text: 'x' }, { type: 'function', function: { name: 'f', arguments: '{' } },
-  { type: 'tool_use', id: 'a.b', name: 'n'.repeat(200), input: 5 }, { __proto__: null, constructor: 1 }, ...WORDS,
+  null,
+  true,
+  false,
+  0,
+  -1,
+  1,
+  1e21,
+  1.5,
+  '',
+  'a',
+  '\ud800',
+  '\0',
+  'é'.repeat(70),
+  '{"a":1}',
+  '{',
+  [],
+  {},
+  [null],
+  [[]],
+  [{}],
+  { type: 'text', text: 'x' },
+  { type: 'function', function: { name: 'f', arguments: '{' } },
+  { type: 'tool_use', id: 'a.b', name: 'n'.repeat(200), input: 5 },
+  { __proto__: null, constructor: 1 },
+  ...WORDS,
 ];
 const FIELDS = [
-  'type', 'role', 'content', 'text', 'tool_calls', 'function_call', 'functions', 'tools', 'tool_choice', 'custom',
-  'function', 'name', 'id', 'input', 'arguments', 'system', 'thinking', 'reasoning_effort', 'reasoning_details',
-  'output_config', 'response_format', 'source', 'file', 'image_url', 'citations', 'usage', 'delta', 'index', 'choices',
-  'stop_reason', 'finish_reason', 'error', 'message', 'signature', 'cache_control', 'stop', 'metadata', 'is_error',
-  'tool_call_id', 'tool_use_id', '__proto__', 'constructor',
+  'type',
+  'role',
+  'content',
+  'text',
+  'tool_calls',
+  'function_call',
+  'functions',
+  'tools',
+  'tool_choice',
+  'custom',
+  'function',
+  'name',
+  'id',
+  'input',
+  'arguments',
+  'system',
+  'thinking',
+  'reasoning_effort',
+  'reasoning_details',
+  'output_config',
+  'response_format',
+  'source',
+  'file',
+  'image_url',
+  'citations',
+  'usage',
+  'delta',
+  'index',
+  'choices',
+  'stop_reason',
+  'finish_reason',
+  'error',
+  'message',
+  'signature',
+  'cache_control',
+  'stop',
+  'metadata',
+  'is_error',
+  'tool_call_id',
+  'tool_use_id',
+  '__proto__',
+  'constructor',
 ];
 
 function nextCase(random: Random): FuzzCase {
@@ -91,15 +190,30 @@ function oddStream(bytes: Buffer, seeds: readonly Buffer[], random: Random): Buf
   const events = bytes.toString('utf8').split(/(?<=\n\r?\n)/);
   for (let left = 1 + random.int(4); left > 0; left--) {
     const at = random.int(events.length);
-    const other = random.pick(random.pick(seeds).toString('utf8').split(/(?<=\n\r?\n)/));
+    const other = random.pick(
+      random
+        .pick(seeds)
+        .toString('utf8')
+        .split(/(?<=\n\r?\n)/),
+    );
     switch (random.int(5)) {
-      case 0: events.splice(at, 1); break;
-      case 1: events.splice(at, 0, events[at] ?? ''); break;
-      case 2: events.splice(at, 0, other); break;
-      case 3: events.splice(random.int(events.length + 1), 0, ...events.splice(at, 1)); break;
-      default: events[at] = (events[at] ?? '').replace(/^(data: ?)(\{.*\})(\r?)$/m, (
-        _all, head: string, json: string, end: string,
-      ) => head + oddJsonText(json, random) + end);
+      case 0:
+        events.splice(at, 1);
+        break;
+      case 1:
+        events.splice(at, 0, events[at] ?? '');
+        break;
+      case 2:
+        events.splice(at, 0, other);
+        break;
+      case 3:
+        events.splice(random.int(events.length + 1), 0, ...events.splice(at, 1));
+        break;
+      default:
+        events[at] = (events[at] ?? '').replace(
+          /^(data: ?)(\{.*\})(\r?)$/m,
+          (_all, head: string, json: string, end: string) => head + oddJsonText(json, random) + end,
+        );
     }
   }
   return Buffer.from(events.join(''));
@@ -118,22 +232,33 @@ function change(value: unknown, seeds: readonly Buffer[], random: Random): void 
   const places = placesIn(value);
   if (places.length === 0) return;
   const { parent, key } = random.pick(places);
-  const foreign =
-    random.chance(0.3) ? random.pick(placesIn(JSON.parse(random.pick(seeds).toString('utf8')))) : undefined;
-  const other = foreign ? Reflect.get(foreign.parent, foreign.key) as unknown : random.pick(VALUES);
+  const foreign = random.chance(0.3)
+    ? random.pick(placesIn(JSON.parse(random.pick(seeds).toString('utf8'))))
+    : undefined;
+  const other = foreign ? (Reflect.get(foreign.parent, foreign.key) as unknown) : random.pick(VALUES);
   switch (random.int(4)) {
-    case 0: Reflect.deleteProperty(parent, key); break;
+    case 0:
+      Reflect.deleteProperty(parent, key);
+      break;
     case 1:
       if (Array.isArray(parent)) parent.splice(Number(key), 0, structuredClone(other));
-      else Object.defineProperty(parent, random.pick(FIELDS), {
-        value: structuredClone(other), enumerable: true, configurable: true, writable: true,
-      });
+      else
+        Object.defineProperty(parent, random.pick(FIELDS), {
+          value: structuredClone(other),
+          enumerable: true,
+          configurable: true,
+          writable: true,
+        });
       break;
-    default: Reflect.set(parent, key, structuredClone(other));
+    default:
+      Reflect.set(parent, key, structuredClone(other));
   }
 }
 
-interface Place { readonly parent: object; readonly key: string }
+interface Place {
+  readonly parent: object;
+  readonly key: string;
+}
 
 function placesIn(value: unknown): Place[] {
   if (typeof value !== 'object' || value === null) return [];
@@ -144,18 +269,23 @@ function placesIn(value: unknown): Place[] {
 // ------------------------------------------------------------------------------------------------------
 
 const NOTES: ConversionNotes = {
-  toolNames: new Map([['f', 'the long name of f']]), customTools: new Set(['get_weather']),
+  toolNames: new Map([['f', 'the long name of f']]),
+  customTools: new Set(['get_weather']),
 };
 const REQUEST: StreamRequest = {
-  wantsStreamUsage: true, model: 'm', estimatedInputTokens: 7, id: 'r', createdSeconds: 1,
+  wantsStreamUsage: true,
+  model: 'm',
+  estimatedInputTokens: 7,
+  id: 'r',
+  createdSeconds: 1,
 };
 
 function runCase(label: string, parts: readonly Buffer[]): void {
   const [kind, client, upstream] = label.split(' ') as [Kind, Protocol, Protocol];
   const bytes = Buffer.concat([...parts]);
   if (kind === 'request') runRequest(client, upstream, bytes);
-  else if (kind === 'answer') for (const notes of [undefined, NOTES, { legacyFunctions: true }])
-    runAnswer(client, upstream, { bytes, notes });
+  else if (kind === 'answer')
+    for (const notes of [undefined, NOTES, { legacyFunctions: true }]) runAnswer(client, upstream, { bytes, notes });
   else for (const notes of [undefined, NOTES, { legacyFunctions: true }]) runStream(client, upstream, { parts, notes });
 }
 
@@ -165,9 +295,13 @@ function runRequest(client: Protocol, upstream: Protocol, bytes: Buffer): void {
   try {
     const parsed = parseBody(bytes);
     facts = factsOf(client, bytes, parsed);
-    sent = Buffer.from(converterFor(client, upstream).request(
-      bytes, parsed, { upstreamModel: 'claude-sonnet-4-5', maxOutputTokens: 5000, outputLimitField: 'max_tokens' },
-    ).body);
+    sent = Buffer.from(
+      converterFor(client, upstream).request(bytes, parsed, {
+        upstreamModel: 'claude-sonnet-4-5',
+        maxOutputTokens: 5000,
+        outputLimitField: 'max_tokens',
+      }).body,
+    );
   } catch (error) {
     if (error instanceof RequestFault) return;
     throw error;
@@ -205,7 +339,9 @@ function checkFacts(before: ChatFacts, after: ChatFacts | undefined): void {
   if (novel) throw new Error(`${novel.feature} came of it, by ${novel.param}`);
 }
 
-interface Noted { readonly notes: ConversionNotes | undefined }
+interface Noted {
+  readonly notes: ConversionNotes | undefined;
+}
 
 function contextOf({ notes }: Noted): StreamRequest {
   return notes ? { ...REQUEST, notes } : REQUEST;
@@ -217,7 +353,7 @@ function runAnswer(client: Protocol, upstream: Protocol, { bytes, notes }: Noted
     checkFigures(meter.reported);
     const answer = JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, unknown>;
     if (!Array.isArray(answer[client === 'OpenAI' ? 'choices' : 'content']))
-      throw new Error('no answer of the client\'s protocol');
+      throw new Error("no answer of the client's protocol");
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
@@ -245,8 +381,10 @@ function checkFigures(report: unknown): void {
 
 /** Checks the order of content blocks that Anthropic's clients require. */
 function checkBlocks(text: string): void {
-  const events = text.split('\n').filter((line) => line.startsWith('data: ')).map((line) =>
-    JSON.parse(line.slice(6)) as { type: string; index?: number });
+  const events = text
+    .split('\n')
+    .filter((line) => line.startsWith('data: '))
+    .map((line) => JSON.parse(line.slice(6)) as { type: string; index?: number });
   let open: number | undefined;
   let next = 0;
   for (const { type, index } of events) {
@@ -258,6 +396,11 @@ function checkBlocks(text: string): void {
     if (type === 'content_block_stop') open = undefined;
   }
   const kinds = events.map(({ type }) => type).filter((type) => type !== 'ping');
-  if (kinds[0] !== 'message_start' || kinds.at(-2) !== 'message_delta' || kinds.at(-1) !== 'message_stop' ||
-    open !== undefined) throw new Error(`the events are ${kinds.join(', ').slice(-200)}`);
+  if (
+    kinds[0] !== 'message_start' ||
+    kinds.at(-2) !== 'message_delta' ||
+    kinds.at(-1) !== 'message_stop' ||
+    open !== undefined
+  )
+    throw new Error(`the events are ${kinds.join(', ').slice(-200)}`);
 }

@@ -22,7 +22,9 @@ interface Size {
 }
 
 const SIZES: readonly Size[] = [
-  { bytes: 64 * 1024, limitMs: 10 }, { bytes: 256 * 1024, limitMs: 50 }, { bytes: 1024 * 1024, limitMs: 50 },
+  { bytes: 64 * 1024, limitMs: 10 },
+  { bytes: 256 * 1024, limitMs: 50 },
+  { bytes: 1024 * 1024, limitMs: 50 },
   { bytes: 1024 * 1024, limitMs: 1_000, whole: true },
 ];
 const KINDS: readonly BodyKind[] = ['OpenAIChat', 'AnthropicChat', 'Responses', 'Embeddings', 'Images', 'Videos'];
@@ -56,15 +58,18 @@ async function stepsOf(kind: BodyKind, bytes: Buffer, whole = false): Promise<re
   /** False: the request is refused, or goes on in the other thread. */
   const measure = async (step: string, work: () => Promise<unknown>): Promise<boolean> => {
     const before = process.threadCpuUsage();
-    const goesOn = await work().then(() => true, (error: unknown) => {
-      if (error instanceof RequestFault || error instanceof Elsewhere) return false;
-      throw error;
-    });
+    const goesOn = await work().then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof RequestFault || error instanceof Elsewhere) return false;
+        throw error;
+      },
+    );
     const { user, system } = process.threadCpuUsage(before);
     findings.push({ step, ms: (user + system) / 1000 });
     return goesOn;
   };
-  if (!await measure('facts', () => body.facts(kind))) return findings;
+  if (!(await measure('facts', () => body.facts(kind)))) return findings;
   for (const protocol of PROTOCOLS) {
     const converter = converterOf(kind, protocol, kind === 'Responses' ? 'Responses' : 'OpenAI');
     if (converter) await measure(`convert to ${protocol}`, () => body.convert(converter, protocol, PLAN));
@@ -77,12 +82,47 @@ async function stepsOf(kind: BodyKind, bytes: Buffer, whole = false): Promise<re
 type Shape = (random: Random, bytes: number) => string;
 
 const NAMES = [
-  'content', 'tool_changes', 'source', 'input', 'messages', 'tools', 'image', 'image_url', 'data', 'text', 'type', 'x',
-  'cache_control', 'parts', 'system', 'tool_calls', 'metadata', 'output', 'thinking', 'function', 'prompt', 'schema',
+  'content',
+  'tool_changes',
+  'source',
+  'input',
+  'messages',
+  'tools',
+  'image',
+  'image_url',
+  'data',
+  'text',
+  'type',
+  'x',
+  'cache_control',
+  'parts',
+  'system',
+  'tool_calls',
+  'metadata',
+  'output',
+  'thinking',
+  'function',
+  'prompt',
+  'schema',
 ] as const;
 const TYPES = [
-  'text', 'image', 'document', 'tool_use', 'tool_result', 'unknown', 'input_text', 'message', 'function', 'custom',
-  'image_url', 'file', 'thinking', 'reasoning', 'x_image', 'function_call_output', 'container_upload',
+  'text',
+  'image',
+  'document',
+  'tool_use',
+  'tool_result',
+  'unknown',
+  'input_text',
+  'message',
+  'function',
+  'custom',
+  'image_url',
+  'file',
+  'thinking',
+  'reasoning',
+  'x_image',
+  'function_call_output',
+  'container_upload',
 ] as const;
 
 /** Repeats an item up to a size. */
@@ -101,9 +141,10 @@ function nested(random: Random, bytes: number): string {
   const name = random.pick(NAMES);
   const depth = random.int(480) + 5;
   const inList = random.int(2) === 0;
-  const filler = random.int(2) === 0
-    ? `"f":"${'x'.repeat(Math.floor(bytes / depth / 2))}"`
-    : `"f":${repeated(() => '0', Math.floor(bytes / depth / 2))}`;
+  const filler =
+    random.int(2) === 0
+      ? `"f":"${'x'.repeat(Math.floor(bytes / depth / 2))}"`
+      : `"f":${repeated(() => '0', Math.floor(bytes / depth / 2))}`;
   const open = `{"type":"${random.pick(TYPES)}",${filler},"${name}":${inList ? '[' : ''}`;
   const close = inList ? ']}' : '}';
   return `[${open.repeat(depth)}0${close.repeat(depth)}]`;
@@ -115,15 +156,32 @@ const SHAPES: readonly Shape[] = [
   (random, bytes) => repeated((index) => `{"${random.pick(NAMES)}${index}":${index}}`, bytes),
   (random, bytes) => repeated(() => random.pick(['[]', '{}', '0', '""', '1e5', '12345678901234567890', 'null']), bytes),
   (_random, bytes) => `{${repeated((index) => `"k${index}":0`, bytes).slice(1, -1)}}`,
-  (random, bytes) => `"${random.pick(['\\"', '\\u00e9', 'é', 'A', '\\\\', ' ', '[[', '{"a":1}'.replaceAll('"', '\\"')]) .repeat(Math.floor(bytes / 2))}"`.slice(0, bytes - 200).replace(/\\*"?$/, '"'),
-  (random, bytes) => repeated(() => `{"role":"${random.pick(['user', 'tool', 'assistant', 'system'])}","content":"x",`
-    + `"tool_call_id":"a"}`, bytes),
-  (_random, bytes) => repeated((index) => (index === 0 ? '{"role":"user","content":"x"}'
-    : '{"role":"tool","tool_call_id":"a","content":"x"}'), bytes),
-  (random, bytes) => repeated((index) => `{"role":"assistant","tool_calls":[{"id":"c${index}","type":"function",`
-    + `"function":{"name":"${random.pick(['f', 'a b', 'x'.repeat(200)])}","arguments":"{\\"a\\":${index}}"}}]}`, bytes),
-  (random, bytes) => repeated((index) => `{"type":"function","function":{"name":"f${index}",`
-    + `"parameters":{"${random.pick(NAMES)}":{}}}}`, bytes),
+  (random, bytes) =>
+    `"${random.pick(['\\"', '\\u00e9', 'é', 'A', '\\\\', ' ', '[[', '{"a":1}'.replaceAll('"', '\\"')]).repeat(Math.floor(bytes / 2))}"`
+      .slice(0, bytes - 200)
+      .replace(/\\*"?$/, '"'),
+  (random, bytes) =>
+    repeated(
+      () => `{"role":"${random.pick(['user', 'tool', 'assistant', 'system'])}","content":"x",` + `"tool_call_id":"a"}`,
+      bytes,
+    ),
+  (_random, bytes) =>
+    repeated(
+      (index) => (index === 0 ? '{"role":"user","content":"x"}' : '{"role":"tool","tool_call_id":"a","content":"x"}'),
+      bytes,
+    ),
+  (random, bytes) =>
+    repeated(
+      (index) =>
+        `{"role":"assistant","tool_calls":[{"id":"c${index}","type":"function",` +
+        `"function":{"name":"${random.pick(['f', 'a b', 'x'.repeat(200)])}","arguments":"{\\"a\\":${index}}"}}]}`,
+      bytes,
+    ),
+  (random, bytes) =>
+    repeated(
+      (index) => `{"type":"function","function":{"name":"f${index}",` + `"parameters":{"${random.pick(NAMES)}":{}}}}`,
+      bytes,
+    ),
   (_random, bytes) => `{"${'['.repeat(bytes)}\\n":"x"}`,
   (_random, bytes) => '9'.repeat(bytes),
 ];
@@ -167,8 +225,9 @@ async function search(random: Random, untilMs: number): Promise<{ count: number;
       if (count < WARM_UP) continue;
       if (finding.ms > (worst[index]?.ms ?? 0)) worst[index] = { step: `${kind}: ${finding.step}`, ms: finding.ms };
       if (finding.ms > limitMs)
-        throw new Error(`${kind}: ${finding.step} takes ${finding.ms} ms at ${body.length} bytes: `
-          + body.toString().slice(0, 300));
+        throw new Error(
+          `${kind}: ${finding.step} takes ${finding.ms} ms at ${body.length} bytes: ` + body.toString().slice(0, 300),
+        );
     }
   }
   return { count, worst };
@@ -183,5 +242,7 @@ if (import.meta.main) {
   const { count, worst } = await search(randomFrom(seed), performance.now() + minutes * 60_000);
   console.log(`${count} bodies without a finding`);
   for (const [index, { bytes, limitMs, whole }] of SIZES.entries())
-    console.log(`${bytes} bytes${whole ? ' in the other thread' : ''}: at most ${worst[index]?.ms} ms of ${limitMs} (${worst[index]?.step})`);
+    console.log(
+      `${bytes} bytes${whole ? ' in the other thread' : ''}: at most ${worst[index]?.ms} ms of ${limitMs} (${worst[index]?.step})`,
+    );
 }

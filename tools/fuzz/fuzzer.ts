@@ -66,39 +66,53 @@ export async function replay(fuzzer: Fuzzer, cases: readonly FuzzCase[]): Promis
   }
 }
 
-async function runBatch(fuzzer: Fuzzer, session: FuzzSession, {
-  seed, batch,
-}: { seed: number; batch: readonly FuzzCase[] }): Promise<void> {
+async function runBatch(
+  fuzzer: Fuzzer,
+  session: FuzzSession,
+  { seed, batch }: { seed: number; batch: readonly FuzzCase[] },
+): Promise<void> {
   const results = await Promise.allSettled(batch.map((one) => session.run(one)));
   const failed = results.findIndex((result) => result.status === 'rejected');
   const result = results[failed];
   if (result?.status === 'rejected')
     throw failure(fuzzer, { seed, cases: batch.slice(failed, failed + 1), error: result.reason });
-  await session.check().catch((error: unknown) => { throw failure(fuzzer, { seed, cases: batch, error }); });
+  await session.check().catch((error: unknown) => {
+    throw failure(fuzzer, { seed, cases: batch, error });
+  });
 }
 
 const MOST_SHOWN = 1500;
 
-function failure(fuzzer: Fuzzer, {
-  seed, cases, error,
-}: { seed: number; cases: readonly FuzzCase[]; error: unknown }): Error {
-  const file =
-    join(tmpdir(), `mgw-fuzz-${fuzzer.name}-${seed}-${Math.trunc(performance.timeOrigin + performance.now())}.json`);
-  writeFileSync(file, encodeCases(fuzzer.name, cases));
-  const shown = cases.length === 1 ? `\ncase ${cases[0]?.label}: ${JSON.stringify(Buffer.concat(cases[0]?.pieces ?? []) .toString('latin1')).slice(0, MOST_SHOWN)}` : `\n${cases.length} cases`;
-  const why = error instanceof Error ? error.message : String(error);
-  return new Error(
-    `fuzz ${fuzzer.name}, seed ${seed}: ${why}\nreplay: npm run fuzz -- --replay ${file}${shown}`, { cause: error },
+function failure(
+  fuzzer: Fuzzer,
+  { seed, cases, error }: { seed: number; cases: readonly FuzzCase[]; error: unknown },
+): Error {
+  const file = join(
+    tmpdir(),
+    `mgw-fuzz-${fuzzer.name}-${seed}-${Math.trunc(performance.timeOrigin + performance.now())}.json`,
   );
+  writeFileSync(file, encodeCases(fuzzer.name, cases));
+  const shown =
+    cases.length === 1
+      ? `\ncase ${cases[0]?.label}: ${JSON.stringify(Buffer.concat(cases[0]?.pieces ?? []).toString('latin1')).slice(0, MOST_SHOWN)}`
+      : `\n${cases.length} cases`;
+  const why = error instanceof Error ? error.message : String(error);
+  return new Error(`fuzz ${fuzzer.name}, seed ${seed}: ${why}\nreplay: npm run fuzz -- --replay ${file}${shown}`, {
+    cause: error,
+  });
 }
 
 function encodeCases(fuzzer: string, cases: readonly FuzzCase[]): string {
-  return JSON.stringify({ fuzzer, cases:
-    cases.map(({ label, pieces }) => ({ label, pieces: pieces.map((piece) => piece.toString('base64')) })) });
+  return JSON.stringify({
+    fuzzer,
+    cases: cases.map(({ label, pieces }) => ({ label, pieces: pieces.map((piece) => piece.toString('base64')) })),
+  });
 }
 
 export function decodeCases(text: string): { fuzzer: string; cases: FuzzCase[] } {
   const { fuzzer, cases } = JSON.parse(text) as { fuzzer: string; cases: { label: string; pieces: string[] }[] };
-  return { fuzzer, cases:
-    cases.map(({ label, pieces }) => ({ label, pieces: pieces.map((piece) => Buffer.from(piece, 'base64')) })) };
+  return {
+    fuzzer,
+    cases: cases.map(({ label, pieces }) => ({ label, pieces: pieces.map((piece) => Buffer.from(piece, 'base64')) })),
+  };
 }

@@ -6,6 +6,6 @@ import { jsonFuzzer } from './json.ts';
 import { manifestsFuzzer } from './manifests.ts';
 import { upstreamFuzzer } from './upstream.ts';
 
-export const FUZZERS: ReadonlyMap<string, Fuzzer> = new Map([
-  httpFuzzer, jsonFuzzer, upstreamFuzzer, manifestsFuzzer, convertersFuzzer,
-].map((fuzzer) => [fuzzer.name, fuzzer]));
+export const FUZZERS: ReadonlyMap<string, Fuzzer> = new Map(
+  [httpFuzzer, jsonFuzzer, upstreamFuzzer, manifestsFuzzer, convertersFuzzer].map((fuzzer) => [fuzzer.name, fuzzer]),
+);

@@ -14,7 +14,9 @@ const gateway = await startGateway({
   ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes: Number(maxBufferedBytes) }),
 });
 let peakRss = 0;
-const watch = setInterval(() => { peakRss = Math.max(peakRss, process.memoryUsage.rss()); }, 5);
+const watch = setInterval(() => {
+  peakRss = Math.max(peakRss, process.memoryUsage.rss());
+}, 5);
 
 process.on('message', (message) => {
   if (message === 'memory') void sendMemory();
@@ -29,7 +31,9 @@ async function sendMemory(): Promise<void> {
   (gateway.logs as string[]).length = 0;
   for (let round = 0; round < 3; round++) {
     globalThis.gc?.();
-    await new Promise((resolve) => { setTimeout(resolve, 20); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
   }
   const { rss, heapUsed, external } = process.memoryUsage();
   process.send?.({ rss, held: heapUsed + external, peakRss, holds: gateway.ledger.gauges().holds });

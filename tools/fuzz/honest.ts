@@ -1,7 +1,13 @@
 /** The answers of a correct provider, as bytes, which mutations start from. */
 import { gzipSync } from 'node:zlib';
 import {
-  anthropicMessage, anthropicStream, json, openaiChat, openaiEmbeddings, openaiImages, openaiStream,
+  anthropicMessage,
+  anthropicStream,
+  json,
+  openaiChat,
+  openaiEmbeddings,
+  openaiImages,
+  openaiStream,
 } from '../../test/support/provider-answers.ts';
 import type { AnthropicUsage, OpenaiUsage } from '../../test/support/provider-answers.ts';
 import { openaiResponse, openaiResponseStream } from '../../test/support/response-answers.ts';
@@ -64,8 +70,9 @@ export function answerBytes(reply: Reply, framing: Framing = {}): Buffer {
   const body = chunked ? Buffer.concat([...parts.map(chunk), Buffer.from('0\r\n\r\n')]) : Buffer.concat(parts);
   const head = [
     `HTTP/1.1 ${framing.status ?? `${reply.status ?? 200} OK`}`,
-    ...Object.entries({ 'content-type': 'application/json', ...reply.headers }).map(([name, value]) =>
-      `${name}: ${[value].join()}`),
+    ...Object.entries({ 'content-type': 'application/json', ...reply.headers }).map(
+      ([name, value]) => `${name}: ${[value].join()}`,
+    ),
     ...(framing.gzip ? ['content-encoding: gzip'] : []),
     ...(framing.headers ?? []),
     chunked ? 'transfer-encoding: chunked' : `content-length: ${body.length}`,

@@ -32,10 +32,15 @@ async function open(): Promise<FuzzSession> {
     next: nextCase,
     run: (one) => runCase(scene, one),
     async check() {
-      await new Promise((resolve) => { setTimeout(resolve, 10); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 10);
+      });
       const admitted = scene.money.size;
-      const counted = scene.calls().filter(({ attempts = [], endpoint }) =>
-        attempts.length > 0 && endpoint !== 'count_tokens' && endpoint !== 'videos').length;
+      const counted = scene
+        .calls()
+        .filter(
+          ({ attempts = [], endpoint }) => attempts.length > 0 && endpoint !== 'count_tokens' && endpoint !== 'videos',
+        ).length;
       await scene.calm();
       if (faults.length > 0) throw new Error(`the provider was sent: ${faults.splice(0).join(' | ').slice(0, 1000)}`);
       const sent = scene.provider.count - sentBefore;
@@ -56,75 +61,201 @@ const COUNTED = 48 * 4;
 
 const CHAT = JSON.stringify({ model: 'gpt-model', max_tokens: 20, messages: [{ role: 'user', content: PROMPT_MARK }] });
 const CHAT_STREAM = JSON.stringify({
-  model: 'gpt-model', max_tokens: 20, stream: true, messages: [{ role: 'user', content: PROMPT_MARK }],
+  model: 'gpt-model',
+  max_tokens: 20,
+  stream: true,
+  messages: [{ role: 'user', content: PROMPT_MARK }],
 });
-const MESSAGE =
-  JSON.stringify({ model: 'claude-model', max_tokens: 20, messages: [{ role: 'user', content: PROMPT_MARK }] });
+const MESSAGE = JSON.stringify({
+  model: 'claude-model',
+  max_tokens: 20,
+  messages: [{ role: 'user', content: PROMPT_MARK }],
+});
 const MESSAGE_STREAM = JSON.stringify({
-  model: 'gpt-model', max_tokens: 20, stream: true, messages: [{ role: 'user', content: PROMPT_MARK }],
+  model: 'gpt-model',
+  max_tokens: 20,
+  stream: true,
+  messages: [{ role: 'user', content: PROMPT_MARK }],
 });
 const POSTS: readonly (readonly [string, string])[] = [
-  [
-    '/v1/chat/completions', CHAT,
-  ], ['/v1/chat/completions', CHAT_STREAM], ['/v1/messages', MESSAGE], ['/v1/messages', MESSAGE_STREAM],
-  [
-    '/v1/messages/count_tokens', MESSAGE,
-  ], ['/v1/embeddings', JSON.stringify({ model: 'embed-model', input: PROMPT_MARK })],
-  [
-    '/v1/images/generations', JSON.stringify({ model: 'image-model', prompt: PROMPT_MARK }),
-  ], ['/v1/videos', JSON.stringify({ model: 'video-model', prompt: PROMPT_MARK })],
-  [
-    '/v1/responses', JSON.stringify({ model: 'gpt-model', max_output_tokens: 20, input: PROMPT_MARK }),
-  ], ['/v1/responses', JSON.stringify({ model: 'gpt-model', max_output_tokens: 20, stream: true, input: PROMPT_MARK })],
+  ['/v1/chat/completions', CHAT],
+  ['/v1/chat/completions', CHAT_STREAM],
+  ['/v1/messages', MESSAGE],
+  ['/v1/messages', MESSAGE_STREAM],
+  ['/v1/messages/count_tokens', MESSAGE],
+  ['/v1/embeddings', JSON.stringify({ model: 'embed-model', input: PROMPT_MARK })],
+  ['/v1/images/generations', JSON.stringify({ model: 'image-model', prompt: PROMPT_MARK })],
+  ['/v1/videos', JSON.stringify({ model: 'video-model', prompt: PROMPT_MARK })],
+  ['/v1/responses', JSON.stringify({ model: 'gpt-model', max_output_tokens: 20, input: PROMPT_MARK })],
+  ['/v1/responses', JSON.stringify({ model: 'gpt-model', max_output_tokens: 20, stream: true, input: PROMPT_MARK })],
 ];
 const GETS = [
-  '/v1/models', '/v1/models/gpt-model', '/v1/key', '/v1/usage/req_1', '/pricing', '/pricing.json', '/pricing/icon.svg',
-  '/v1/videos', '/v1/videos/video_1', '/v1/videos/video_1/content', '/v1/videos/%', '/v1/responses/resp_1',
-  '/v1/messages', '/nothing', '/v1/v1/messages', '/', '*',
+  '/v1/models',
+  '/v1/models/gpt-model',
+  '/v1/key',
+  '/v1/usage/req_1',
+  '/pricing',
+  '/pricing.json',
+  '/pricing/icon.svg',
+  '/v1/videos',
+  '/v1/videos/video_1',
+  '/v1/videos/video_1/content',
+  '/v1/videos/%',
+  '/v1/responses/resp_1',
+  '/v1/messages',
+  '/nothing',
+  '/v1/v1/messages',
+  '/',
+  '*',
 ];
 const ODD_TARGETS = [
-  '/v1/models/%', '/v1/models/%zz', '/v1/models/%00', '/v1/models/%ff%fe', '/v1/models/%e2%82',
-  '/v1/models/..%2f..%2fkey', '/v1/usage/%2e%2e', '//v1/models', '/v1/../v1/key', '/v1/messages/%',
-  'http://gateway/v1/models', 'http://gateway/v1/messages', 'HTTP://[::1]:80/v1/key', 'https://gateway', 'gateway:443',
-  '/v1/models?limit=%', '/v1/models?limit=1&limit=2', '/v1/key#x', '/v1/messages#x', '/v1/%6dessages',
-  '/v1/models/__proto__', '/v1/usage/constructor', '/pricing?sort=__proto__', '/pricing/__proto__',
-  '/pricing/../../package.json', '/pricing/%2e%2e%2fpricing.js', `/${'a'.repeat(3000)}`,
-  `/v1/models/${'%41'.repeat(600)}`, `/v1/usage/${'b'.repeat(2000)}`,
+  '/v1/models/%',
+  '/v1/models/%zz',
+  '/v1/models/%00',
+  '/v1/models/%ff%fe',
+  '/v1/models/%e2%82',
+  '/v1/models/..%2f..%2fkey',
+  '/v1/usage/%2e%2e',
+  '//v1/models',
+  '/v1/../v1/key',
+  '/v1/messages/%',
+  'http://gateway/v1/models',
+  'http://gateway/v1/messages',
+  'HTTP://[::1]:80/v1/key',
+  'https://gateway',
+  'gateway:443',
+  '/v1/models?limit=%',
+  '/v1/models?limit=1&limit=2',
+  '/v1/key#x',
+  '/v1/messages#x',
+  '/v1/%6dessages',
+  '/v1/models/__proto__',
+  '/v1/usage/constructor',
+  '/pricing?sort=__proto__',
+  '/pricing/__proto__',
+  '/pricing/../../package.json',
+  '/pricing/%2e%2e%2fpricing.js',
+  `/${'a'.repeat(3000)}`,
+  `/v1/models/${'%41'.repeat(600)}`,
+  `/v1/usage/${'b'.repeat(2000)}`,
 ];
 const ODD_HEADERS = [
-  'expect: 100-continue', 'Expect: 200-ok', 'expect: 100-continue, other', 'connection: upgrade', 'connection: close',
-  'connection: keep-alive', 'connection: authorization', 'upgrade: websocket', 'upgrade: h2c',
+  'expect: 100-continue',
+  'Expect: 200-ok',
+  'expect: 100-continue, other',
+  'connection: upgrade',
+  'connection: close',
+  'connection: keep-alive',
+  'connection: authorization',
+  'upgrade: websocket',
+  'upgrade: h2c',
   'http2-settings: AAMAAABkAAQAAP__',
-  'x-api-key: sk-other', 'authorization: Basic eDp5', 'authorization: Bearer', 'host: other',
-  'content-type: text/plain; charset="', 'content-type: multipart/form-data; boundary=x',
-  'content-type: application/json; charset=utf-16', 'content-type: ;;;', 'content-type: \xe9',
-  'content-encoding: gzip', 'content-encoding: identity', 'accept: application/json', 'accept: \xff',
-  'accept-encoding: gzip', 'trailer: x-late', 'te: trailers', '__proto__: x', 'constructor: x', 'toString: y',
-  'x-empty:', 'x-latin: \xe4\xf6', 'x-tab: a\tb',
-  'anthropic-version: 2023-06-01', 'anthropic-beta: a,b', 'if-none-match: *', 'if-none-match: "x', 'range: bytes=0-1',
-  'origin: http://elsewhere', 'cookie: a=b', 'forwarded: for=1', 'x-http-method-override: DELETE', 'x-request-id: mine',
-  'proxy-authorization: Basic x', 'keep-alive: timeout=1', `x-long: ${'v'.repeat(4000)}`,
+  'x-api-key: sk-other',
+  'authorization: Basic eDp5',
+  'authorization: Bearer',
+  'host: other',
+  'content-type: text/plain; charset="',
+  'content-type: multipart/form-data; boundary=x',
+  'content-type: application/json; charset=utf-16',
+  'content-type: ;;;',
+  'content-type: \xe9',
+  'content-encoding: gzip',
+  'content-encoding: identity',
+  'accept: application/json',
+  'accept: \xff',
+  'accept-encoding: gzip',
+  'trailer: x-late',
+  'te: trailers',
+  '__proto__: x',
+  'constructor: x',
+  'toString: y',
+  'x-empty:',
+  'x-latin: \xe4\xf6',
+  'x-tab: a\tb',
+  'anthropic-version: 2023-06-01',
+  'anthropic-beta: a,b',
+  'if-none-match: *',
+  'if-none-match: "x',
+  'range: bytes=0-1',
+  'origin: http://elsewhere',
+  'cookie: a=b',
+  'forwarded: for=1',
+  'x-http-method-override: DELETE',
+  'x-request-id: mine',
+  'proxy-authorization: Basic x',
+  'keep-alive: timeout=1',
+  `x-long: ${'v'.repeat(4000)}`,
 ];
 const METHODS = [
-  'GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'M-SEARCH', 'PRI',
-  'CONNECT', 'get', 'FOO',
+  'GET',
+  'POST',
+  'HEAD',
+  'PUT',
+  'DELETE',
+  'PATCH',
+  'OPTIONS',
+  'TRACE',
+  'PROPFIND',
+  'QUERY',
+  'M-SEARCH',
+  'PRI',
+  'CONNECT',
+  'get',
+  'FOO',
 ];
 const DICTIONARY = [
-  '\r\n', '\n', '\r', '\r\n\r\n', '\r\n ', '\r\n\t', '\0', ':', 'Content-Length: 0\r\n', 'Content-Length: 5\r\n',
-  'content-length: -1\r\n', 'content-length: 99999999\r\n', 'Transfer-Encoding: chunked\r\n',
-  'Transfer-Encoding : chunked\r\n', 'Transfer-Encoding: xchunked\r\n', 'Transfer-Encoding: chunked, identity\r\n',
-  'transfer-encoding: gzip, chunked\r\n', ' HTTP/1.0\r\n', ' HTTP/0.9\r\n', ' HTTP/2.0\r\n', ' HTTP/1.1\r\n',
-  '0\r\n\r\n', 'ffffffffffffffff\r\n', '5;ext="\r\n', '-1\r\n', 'Host:\r\n', 'Host: a\r\nHost: b\r\n',
-  'Expect: 100-continue\r\n', 'Connection: close\r\n', '%00', '%', '../', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n',
-  'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
-  '\xff\xfe', ` ${'x'.repeat(9000)}`, `x-big: ${'y'.repeat(20_000)}\r\n`, 'x-many: 1\r\n'.repeat(3000), 'a: b\r\n'.repeat(300),
+  '\r\n',
+  '\n',
+  '\r',
+  '\r\n\r\n',
+  '\r\n ',
+  '\r\n\t',
+  '\0',
+  ':',
+  'Content-Length: 0\r\n',
+  'Content-Length: 5\r\n',
+  'content-length: -1\r\n',
+  'content-length: 99999999\r\n',
+  'Transfer-Encoding: chunked\r\n',
+  'Transfer-Encoding : chunked\r\n',
+  'Transfer-Encoding: xchunked\r\n',
+  'Transfer-Encoding: chunked, identity\r\n',
+  'transfer-encoding: gzip, chunked\r\n',
+  ' HTTP/1.0\r\n',
+  ' HTTP/0.9\r\n',
+  ' HTTP/2.0\r\n',
+  ' HTTP/1.1\r\n',
+  '0\r\n\r\n',
+  'ffffffffffffffff\r\n',
+  '5;ext="\r\n',
+  '-1\r\n',
+  'Host:\r\n',
+  'Host: a\r\nHost: b\r\n',
+  'Expect: 100-continue\r\n',
+  'Connection: close\r\n',
+  '%00',
+  '%',
+  '../',
+  'GET / HTTP/1.1\r\nHost: x\r\n\r\n',
+  'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+  '\xff\xfe',
+  ` ${'x'.repeat(9000)}`,
+  `x-big: ${'y'.repeat(20_000)}\r\n`,
+  'x-many: 1\r\n'.repeat(3000),
+  'a: b\r\n'.repeat(300),
 ].map((word) => Buffer.from(word, 'latin1'));
 /** Requests hidden in others: no provider may ever see this model. */
-const HIDDEN = Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ` +
-  `sk-nobody-000000000000000000000000000000\r\nContent-Type: application/json\r\nContent-Length: ` +
-  `47\r\n\r\n{"model":"smuggled","messages":[],"x":"012345"}`);
+const HIDDEN = Buffer.from(
+  `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ` +
+    `sk-nobody-000000000000000000000000000000\r\nContent-Type: application/json\r\nContent-Length: ` +
+    `47\r\n\r\n{"model":"smuggled","messages":[],"x":"012345"}`,
+);
 
-interface Request { readonly bytes: Buffer; readonly right: boolean }
+interface Request {
+  readonly bytes: Buffer;
+  readonly right: boolean;
+}
 
 function nextCase(random: Random): FuzzCase {
   const kind = random.int(10);
@@ -159,10 +290,19 @@ function request(random: Random): Request {
   const version = random.chance(0.05) ? 'HTTP/1.0' : 'HTTP/1.1';
   const framed = frame(Buffer.from(content), headers, random);
   // a method or version with rules of its own promises nothing
-  const right = version === 'HTTP/1.1' && ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'].includes(method) &&
-    !headers.some((header) => /^(?:connection|upgrade|http2)|^host: other/i.test(header)) && target !== 'gateway:443' &&
-      target !== '*';
-  return { bytes: Buffer.concat([Buffer.from(`${method} ${target} ${version}\r\n${framed.headers.join('\r\n')}\r\n\r\n`, 'latin1'), framed.body]), right };
+  const right =
+    version === 'HTTP/1.1' &&
+    ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'].includes(method) &&
+    !headers.some((header) => /^(?:connection|upgrade|http2)|^host: other/i.test(header)) &&
+    target !== 'gateway:443' &&
+    target !== '*';
+  return {
+    bytes: Buffer.concat([
+      Buffer.from(`${method} ${target} ${version}\r\n${framed.headers.join('\r\n')}\r\n\r\n`, 'latin1'),
+      framed.body,
+    ]),
+    right,
+  };
 }
 
 function keyHeaders(random: Random): string[] {
@@ -174,24 +314,40 @@ function keyHeaders(random: Random): string[] {
 function frame(body: Buffer, headers: readonly string[], random: Random): { headers: readonly string[]; body: Buffer } {
   const typed = random.chance(0.9) ? [...headers, 'Content-Type: application/json'] : headers;
   if (random.chance(0.7)) return { headers: [...typed, `Content-Length: ${body.length}`], body };
-  const parts = pieces(body, random).filter(({ length }) => length > 0).map((piece) => Buffer.concat([
-    Buffer.from(`${piece.length.toString(16)}${random.chance(0.1) ? ';a=b' : ''}\r\n`), piece, Buffer.from('\r\n'),
-  ]));
-  return { headers: [...typed, 'Transfer-Encoding: chunked'], body:
-    Buffer.concat([...parts, Buffer.from(random.chance(0.1) ? '0\r\nx-late: 1\r\n\r\n' : '0\r\n\r\n')]) };
+  const parts = pieces(body, random)
+    .filter(({ length }) => length > 0)
+    .map((piece) =>
+      Buffer.concat([
+        Buffer.from(`${piece.length.toString(16)}${random.chance(0.1) ? ';a=b' : ''}\r\n`),
+        piece,
+        Buffer.from('\r\n'),
+      ]),
+    );
+  return {
+    headers: [...typed, 'Transfer-Encoding: chunked'],
+    body: Buffer.concat([...parts, Buffer.from(random.chance(0.1) ? '0\r\nx-late: 1\r\n\r\n' : '0\r\n\r\n')]),
+  };
 }
 
 /** A request with two framings, so that two parsers may disagree on its end. */
 function smuggling(random: Random): Request {
-  const start = `POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ` +
+  const start =
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ` +
     `${KEYS.main}\r\nContent-Type: application/json\r\n`;
   const body = Buffer.from(CHAT);
   const chunked = Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]);
   const codings = [
-    'Transfer-Encoding: chunked', 'Transfer-Encoding : chunked', 'Transfer-Encoding:\tchunked',
-    'Transfer-Encoding: xchunked', ' Transfer-Encoding: chunked', 'X: y\nTransfer-Encoding: chunked',
-    'Transfer-Encoding:\r\n chunked', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity',
-    'Transfer-Encoding: identity, chunked', 'Transfer-Encoding: chunked;x', 'transfer-encoding: "chunked"',
+    'Transfer-Encoding: chunked',
+    'Transfer-Encoding : chunked',
+    'Transfer-Encoding:\tchunked',
+    'Transfer-Encoding: xchunked',
+    ' Transfer-Encoding: chunked',
+    'X: y\nTransfer-Encoding: chunked',
+    'Transfer-Encoding:\r\n chunked',
+    'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity',
+    'Transfer-Encoding: identity, chunked',
+    'Transfer-Encoding: chunked;x',
+    'transfer-encoding: "chunked"',
     'Transfer-Encoding: \x0bchunked',
   ];
   const lengths = [body.length, chunked.length, 0, body.length + HIDDEN.length, 5];
@@ -205,7 +361,8 @@ function smuggling(random: Random): Request {
     `${start}Content_Length: ${body.length}\r\nContent-Length : 0\r\n\r\n`,
   ]);
   return {
-    bytes: Buffer.concat([Buffer.from(head, 'latin1'), random.chance(0.5) ? body : chunked, HIDDEN]), right: false,
+    bytes: Buffer.concat([Buffer.from(head, 'latin1'), random.chance(0.5) ? body : chunked, HIDDEN]),
+    right: false,
   };
 }
 
@@ -220,8 +377,10 @@ async function runCase(scene: Scene, { label, pieces }: FuzzCase): Promise<void>
   const sent = Buffer.concat([...pieces]);
   const [kind, many, how] = label.split(' ');
   const manner = kind === 'right' ? how : many;
-  const received = await exchange(scene.port, pieces, { want: kind === 'right' &&
-    manner === undefined ? Number(many) : undefined, manner });
+  const received = await exchange(scene.port, pieces, {
+    want: kind === 'right' && manner === undefined ? Number(many) : undefined,
+    manner,
+  });
   if (manner !== undefined) return;
   const leak = leakIn(received.bytes, scene.provider);
   if (leak !== undefined) throw new Error(`an answer shows ${leak}`);
@@ -235,15 +394,20 @@ async function runCase(scene: Scene, { label, pieces }: FuzzCase): Promise<void>
   if (kind === 'right' && read.answers.length === 0) throw new Error('closed without an answer');
 }
 
-interface Received { readonly bytes: Buffer; readonly closed: boolean }
+interface Received {
+  readonly bytes: Buffer;
+  readonly closed: boolean;
+}
 
 /**
  * Sends the pieces and takes what comes, until enough answers are there, the server closes, or nothing happens any
  * more.
  */
-function exchange(port: number, toSend: readonly Buffer[], {
-  want, manner,
-}: { want: number | undefined; manner: string | undefined }): Promise<Received> {
+function exchange(
+  port: number,
+  toSend: readonly Buffer[],
+  { want, manner }: { want: number | undefined; manner: string | undefined },
+): Promise<Received> {
   return new Promise((resolve) => {
     const got: Buffer[] = [];
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -271,7 +435,9 @@ function exchange(port: number, toSend: readonly Buffer[], {
       for (const piece of toSend) {
         if (socket.destroyed) return;
         socket.write(piece);
-        await new Promise((next) => { setImmediate(next); });
+        await new Promise((next) => {
+          setImmediate(next);
+        });
       }
       if (manner === 'leave') finish(false);
       if (manner === 'half') socket.end();
@@ -302,8 +468,10 @@ function checkAnswer({ status, headers, body, whole }: HttpAnswer, target: strin
 
 function errorIn(text: string): { dialect: 'OpenAI' | 'Anthropic'; code: unknown } | undefined {
   try {
-    const { type, error } =
-      JSON.parse(text) as { type?: unknown; error?: { message?: unknown; type?: unknown; code?: unknown } };
+    const { type, error } = JSON.parse(text) as {
+      type?: unknown;
+      error?: { message?: unknown; type?: unknown; code?: unknown };
+    };
     if (typeof error?.message !== 'string' || typeof error.type !== 'string') return undefined;
     return { dialect: type === 'error' ? 'Anthropic' : 'OpenAI', code: error.code };
   } catch {
@@ -312,18 +480,40 @@ function errorIn(text: string): { dialect: 'OpenAI' | 'Anthropic'; code: unknown
 }
 
 const MODELS = new Set([
-  'gpt-model', 'claude-model', 'embed-model', 'image-model', 'video-model', 'text-model', 'tools-model',
-  'upstream-name-7', 'old-field-model',
+  'gpt-model',
+  'claude-model',
+  'embed-model',
+  'image-model',
+  'video-model',
+  'text-model',
+  'tools-model',
+  'upstream-name-7',
+  'old-field-model',
 ]);
 const PATHS = new Set([
-  '/v1/chat/completions', '/v1/messages', '/v1/messages/count_tokens', '/v1/embeddings', '/v1/images/generations',
-  '/v1/videos', '/v1/responses',
+  '/v1/chat/completions',
+  '/v1/messages',
+  '/v1/messages/count_tokens',
+  '/v1/embeddings',
+  '/v1/images/generations',
+  '/v1/videos',
+  '/v1/responses',
 ]);
 /** A video of the key itself, or one that the gateway looks at. */
 const OWN_VIDEO = /^\/v1\/videos\/video_\d+(?:\/content)?$/;
 const NEVER = new Set([
-  'connection', 'cookie', 'expect', 'upgrade', 'te', 'trailer', 'proxy-authorization', 'forwarded', 'http2-settings',
-  'keep-alive', 'content-encoding', 'origin',
+  'connection',
+  'cookie',
+  'expect',
+  'upgrade',
+  'te',
+  'trailer',
+  'proxy-authorization',
+  'forwarded',
+  'http2-settings',
+  'keep-alive',
+  'content-encoding',
+  'origin',
 ]);
 
 /** What no provider may be sent. */
@@ -333,11 +523,12 @@ function faultOf(request: ProviderRequest): string | undefined {
   if (!own && (typeof model !== 'string' || !MODELS.has(model)))
     return `a request for the model ${JSON.stringify(model)}`;
   if (!own && !PATHS.has(request.path)) return `the path ${request.path}`;
-  const named =
-    request.headers.find(([name, value]) => NEVER.has(name) && !(name === 'connection' && value === 'keep-alive'));
+  const named = request.headers.find(
+    ([name, value]) => NEVER.has(name) && !(name === 'connection' && value === 'keep-alive'),
+  );
   if (named) return `the header ${named.join(': ')}`;
   if (request.headers.some(([, value]) => Object.values(KEYS).some((key) => value.includes(key))))
-    return 'a client\'s key';
+    return "a client's key";
   const credentials = request.headers.filter(([name]) => name === 'authorization' || name === 'x-api-key');
   return credentials.length === 1 ? undefined : `${credentials.length} credentials`;
 }

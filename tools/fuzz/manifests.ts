@@ -20,15 +20,18 @@ import type { Random } from './random.ts';
 export const manifestsFuzzer: Fuzzer = { name: 'manifests', open };
 
 const EXAMPLES = join(import.meta.dirname, '..', '..', 'docs', 'examples');
-const FILES = globSync('*/*.yaml', { cwd: EXAMPLES }).sort().map((path) =>
-  ({ path, text: readFileSync(join(EXAMPLES, path), 'utf8') }));
+const FILES = globSync('*/*.yaml', { cwd: EXAMPLES })
+  .sort()
+  .map((path) => ({ path, text: readFileSync(join(EXAMPLES, path), 'utf8') }));
 const GATEWAY_NAMESPACE = 'model-gateway';
 
 async function open(): Promise<FuzzSession> {
   const root = await mkdtemp(join(tmpdir(), 'mgw-fuzz-'));
   const watched = await openWatched(root);
   const strays: unknown[] = [];
-  const stray = (error: unknown): void => { strays.push(error); };
+  const stray = (error: unknown): void => {
+    strays.push(error);
+  };
   process.on('unhandledRejection', stray);
   process.on('uncaughtException', stray);
   let count = 0;
@@ -58,8 +61,9 @@ async function open(): Promise<FuzzSession> {
 
 async function writeCase(folder: string, { label, pieces }: FuzzCase): Promise<void> {
   await mkdir(folder, { recursive: true });
-  const names =
-    FILES.filter(({ path }) => path.startsWith(`${label}/`)).map(({ path }) => path.slice(label.length + 1));
+  const names = FILES.filter(({ path }) => path.startsWith(`${label}/`)).map(({ path }) =>
+    path.slice(label.length + 1),
+  );
   for (const [index, name] of names.entries()) await writeFile(join(folder, name), pieces[index] ?? '');
 }
 
@@ -104,9 +108,15 @@ async function openWatched(root: string): Promise<Watched> {
     errors.push(`${message} ${JSON.stringify(object, Object.getOwnPropertyNames(object))}`);
   };
   const operator = await startOperator({
-    configDir, dataDir, gatewayNamespace: GATEWAY_NAMESPACE, onMinted: () => undefined,
+    configDir,
+    dataDir,
+    gatewayNamespace: GATEWAY_NAMESPACE,
+    onMinted: () => undefined,
     log: { info: () => undefined, warn: note, error: note } as never,
-    onProblems: (found) => { problems = found.length; changes++; },
+    onProblems: (found) => {
+      problems = found.length;
+      changes++;
+    },
     publish: (snapshot) => {
       const faults = validateSnapshot(snapshot);
       if (faults.length > 0) return { accepted: false, rejected: faults };
@@ -119,7 +129,9 @@ async function openWatched(root: string): Promise<Watched> {
   const until = async (what: string, done: () => boolean): Promise<void> => {
     for (const endMs = performance.now() + FOLLOW_MS; !done();) {
       if (performance.now() > endMs) throw new Error(what);
-      await new Promise((resolve) => { setTimeout(resolve, 10); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 10);
+      });
     }
   };
   const probe = join(configDir, 'probe.yaml');
@@ -130,16 +142,24 @@ async function openWatched(root: string): Promise<Watched> {
       const before = inForce;
       await writeCase(join(configDir, 'case'), one);
       const seen = changes;
-      await Promise.race([until('', () => changes > seen).catch(() => undefined), new Promise((resolve) => {
-        setTimeout(resolve, 600);
-      })]);
+      await Promise.race([
+        until('', () => changes > seen).catch(() => undefined),
+        new Promise((resolve) => {
+          setTimeout(resolve, 600);
+        }),
+      ]);
       if (problems > 0 && inForce !== before) throw new Error('a folder with mistakes was put in force');
       await rm(join(configDir, 'case'), { recursive: true });
       const name = `probe-${probes++}`;
-      await writeFile(probe, `apiVersion: modelgateway.dev/v1alpha1\nkind: Group\nmetadata: {name: ${name}}\nspec: ` +
-        `{routes: [{routeSelector: {}}]}\n`);
-      await until('the operator does not follow the folder any more', () => problems === 0 &&
-        JSON.stringify(inForce, bigints).includes(name));
+      await writeFile(
+        probe,
+        `apiVersion: modelgateway.dev/v1alpha1\nkind: Group\nmetadata: {name: ${name}}\nspec: ` +
+          `{routes: [{routeSelector: {}}]}\n`,
+      );
+      await until(
+        'the operator does not follow the folder any more',
+        () => problems === 0 && JSON.stringify(inForce, bigints).includes(name),
+      );
       await operator.statuses();
       if (errors.length > 0)
         throw new Error(`the operator's log tells of trouble: ${errors.splice(0).join(' | ').slice(0, 1000)}`);
@@ -160,15 +180,17 @@ function nextCase(random: Random): FuzzCase {
   const files = FILES.filter(({ path }) => path.startsWith(`${label}/`));
   const touched = random.int(files.length);
   return {
-    label, pieces: files.map(({ text }, index) => (index === touched ? touch(text, random) : Buffer.from(text))),
+    label,
+    pieces: files.map(({ text }, index) => (index === touched ? touch(text, random) : Buffer.from(text))),
   };
 }
 
 function touch(text: string, random: Random): Buffer {
   const kind = random.int(10);
   if (kind < 5) return mutate(Buffer.from(text), random, DICTIONARY);
-  const documents =
-    parseAllDocuments(text).map((document) => document.toJS() as unknown).filter((value) => value !== null);
+  const documents = parseAllDocuments(text)
+    .map((document) => document.toJS() as unknown)
+    .filter((value) => value !== null);
   for (let left = 1 + random.int(3); left > 0; left--) distort(random.pick(documents), random);
   if (random.chance(0.2)) documents.push(random.pick(documents));
   const written = documents.map((document) => stringify(document, { aliasDuplicateObjects: false })).join('---\n');
@@ -192,30 +214,144 @@ function distort(value: unknown, random: Random): void {
 }
 
 const NAMES = [
-  'spec', 'metadata', 'kind', 'name', 'namespace', 'models', 'routes', 'constructor', 'toString', 'unknownField', '',
-  ' ', '0', 'a.b/c', 'é', 'status', 'labels', 'annotations', 'finalizers', 'creationTimestamp', 'generation', 'uid',
+  'spec',
+  'metadata',
+  'kind',
+  'name',
+  'namespace',
+  'models',
+  'routes',
+  'constructor',
+  'toString',
+  'unknownField',
+  '',
+  ' ',
+  '0',
+  'a.b/c',
+  'é',
+  'status',
+  'labels',
+  'annotations',
+  'finalizers',
+  'creationTimestamp',
+  'generation',
+  'uid',
 ];
 const VALUES: readonly unknown[] = [
-  null, '', ' ', 0, -1, 1.5, 1e308, 2 ** 53, '1e3', '-0', '00.1', '9999999999.999999999', '99999999999', '0.0000000001',
-  'NaN', true, [], {}, [[]], [null], [{}], { from: 'All' }, { from: 'Selector' }, { matchLabels: { a: null } },
+  null,
+  '',
+  ' ',
+  0,
+  -1,
+  1.5,
+  1e308,
+  2 ** 53,
+  '1e3',
+  '-0',
+  '00.1',
+  '9999999999.999999999',
+  '99999999999',
+  '0.0000000001',
+  'NaN',
+  true,
+  [],
+  {},
+  [[]],
+  [null],
+  [{}],
+  { from: 'All' },
+  { from: 'Selector' },
+  { matchLabels: { a: null } },
   { matchExpressions: [{ key: 'a', operator: 'In' }] },
-  'Unlimited', 'unlimited', 'a'.repeat(300), 'A', '-a', 'é', '\0', '\n', '__proto__', 'constructor', '${x}', 'http://',
-  'http://[', 'ftp://x', 'http://user:secret@host/', 'http://x:99999', 'https://é.example', 'javascript:1',
-  '2026-02-30T00:00:00Z', '2026-01-01', '10000-01-01T00:00:00Z', 'Never', 'Direct', 'Automatic', ['a', 'a'],
-  Array.from(
-    { length: 600 }, (_, index) => ({ name: `m${index}` }),
-  ), Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`k${index}`, 'v'])), { a: { b: { c: { d: {} } } } },
+  'Unlimited',
+  'unlimited',
+  'a'.repeat(300),
+  'A',
+  '-a',
+  'é',
+  '\0',
+  '\n',
+  '__proto__',
+  'constructor',
+  '${x}',
+  'http://',
+  'http://[',
+  'ftp://x',
+  'http://user:secret@host/',
+  'http://x:99999',
+  'https://é.example',
+  'javascript:1',
+  '2026-02-30T00:00:00Z',
+  '2026-01-01',
+  '10000-01-01T00:00:00Z',
+  'Never',
+  'Direct',
+  'Automatic',
+  ['a', 'a'],
+  Array.from({ length: 600 }, (_, index) => ({ name: `m${index}` })),
+  Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`k${index}`, 'v'])),
+  { a: { b: { c: { d: {} } } } },
 ];
 const DICTIONARY = [
-  '---\n', '...\n', '%YAML 1.3\n---\n', '%TAG ! tag:x,2000:\n---\n', '&a ', '*a', '*b\n', '<<: *a\n',
-  '!!js/function "x"', '!!binary "AAAA"', '!!set {a}', '!!int "x"', '!<x> ', '? ', '? [a]\n: b\n', ': ', '- ', '\t',
-  '|', '>-\n', '|9\n', '"', "'", '# ', '[', '{', ']', '}', '{{ x }}', '\0', '\ufeff', '\x85', '\u2028', '\r', '\r\n',
-  '@', '`', '~', '.inf', '.nan', '0o17', '0b1', '1_000', '1:30', 'yes',
-  'kind: List\nitems: []\n', 'kind: Secret\n', 'apiVersion: v1\n', 'apiVersion: modelgateway.dev/v9\n',
-  'metadata: {name: x, name: y}\n', '__proto__: {a: 1}\n',
+  '---\n',
+  '...\n',
+  '%YAML 1.3\n---\n',
+  '%TAG ! tag:x,2000:\n---\n',
+  '&a ',
+  '*a',
+  '*b\n',
+  '<<: *a\n',
+  '!!js/function "x"',
+  '!!binary "AAAA"',
+  '!!set {a}',
+  '!!int "x"',
+  '!<x> ',
+  '? ',
+  '? [a]\n: b\n',
+  ': ',
+  '- ',
+  '\t',
+  '|',
+  '>-\n',
+  '|9\n',
+  '"',
+  "'",
+  '# ',
+  '[',
+  '{',
+  ']',
+  '}',
+  '{{ x }}',
+  '\0',
+  '\ufeff',
+  '\x85',
+  '\u2028',
+  '\r',
+  '\r\n',
+  '@',
+  '`',
+  '~',
+  '.inf',
+  '.nan',
+  '0o17',
+  '0b1',
+  '1_000',
+  '1:30',
+  'yes',
+  'kind: List\nitems: []\n',
+  'kind: Secret\n',
+  'apiVersion: v1\n',
+  'apiVersion: modelgateway.dev/v9\n',
+  'metadata: {name: x, name: y}\n',
+  '__proto__: {a: 1}\n',
   'a: &a [x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n' +
-  'd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n',
-  '['.repeat(2000), '{a: '.repeat(
-    1000,
-  ), '- '.repeat(2000), `x: ${'y'.repeat(100_000)}\n`, 'k: v\n'.repeat(500), '---\n'.repeat(500), '\xff', '\xc3(',
+    'd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n',
+  '['.repeat(2000),
+  '{a: '.repeat(1000),
+  '- '.repeat(2000),
+  `x: ${'y'.repeat(100_000)}\n`,
+  'k: v\n'.repeat(500),
+  '---\n'.repeat(500),
+  '\xff',
+  '\xc3(',
 ].map((word) => Buffer.from(word, 'utf8'));

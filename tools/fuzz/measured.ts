@@ -20,23 +20,23 @@ export interface Measured {
 }
 
 export async function startMeasured(providerUrl: string, ...limits: readonly number[]): Promise<Measured> {
-  const child = fork(join(import.meta.dirname, 'gateway-process.ts'), [
-    providerUrl, ...limits.map(String),
-  ], { execArgv: ['--expose-gc'] });
-  const [{ url }] = await once(child, 'message') as [{ url: string }];
+  const child = fork(join(import.meta.dirname, 'gateway-process.ts'), [providerUrl, ...limits.map(String)], {
+    execArgv: ['--expose-gc'],
+  });
+  const [{ url }] = (await once(child, 'message')) as [{ url: string }];
   return {
     url,
     port: Number(new URL(url).port),
     async memory() {
       const answered = once(child, 'message');
       child.send('memory');
-      const [memory] = await answered as [Memory];
+      const [memory] = (await answered) as [Memory];
       return memory;
     },
     async stop() {
       const exited = once(child, 'exit');
       child.send('stop');
-      const [code] = await exited as [number | null];
+      const [code] = (await exited) as [number | null];
       if (code !== 0) throw new Error(`the gateway ended with ${code}`);
     },
   };

@@ -9,8 +9,24 @@ const ODD_BYTES: readonly number[] = [
   0xfe, 0xff,
 ];
 const ODD_NUMBERS: readonly string[] = [
-  '-1', '0', '1', '00', '+5', '0x10', '1e3', '1e308', '1e999', '-0', '9007199254740993', '18446744073709551616',
-  '999999999999999999999', '4294967296', '2147483648', '1.5', ' 7', 'NaN',
+  '-1',
+  '0',
+  '1',
+  '00',
+  '+5',
+  '0x10',
+  '1e3',
+  '1e308',
+  '1e999',
+  '-0',
+  '9007199254740993',
+  '18446744073709551616',
+  '999999999999999999999',
+  '4294967296',
+  '2147483648',
+  '1.5',
+  ' 7',
+  'NaN',
 ];
 
 /** Between one and a few mutations; the shorter the input, the fewer. */
@@ -25,17 +41,29 @@ function mutateOnce(bytes: Buffer, random: Random, dictionary: Dictionary): Buff
   const at = random.int(bytes.length + 1);
   const length = Math.min(bytes.length - at, 1 + random.int(random.chance(0.2) ? 200 : 8));
   switch (random.int(dictionary.length > 0 ? 10 : 8)) {
-    case 0: return replace(bytes, at, Math.min(1, bytes.length - at), Buffer.of(random.int(256)));
-    case 1: return replace(bytes, at, Math.min(1, bytes.length - at), Buffer.of(random.pick(ODD_BYTES)));
-    case 2: return replace(bytes, at, 0, Buffer.of(random.pick(ODD_BYTES)));
-    case 3: return replace(bytes, at, length, Buffer.alloc(0));
-    case 4: return replace(bytes, at, 0, bytes.subarray(at, at + length));
-    case 5: return replace(bytes, at, length, swapCase(bytes.subarray(at, at + length)));
-    case 6: return mutateNumber(bytes, random);
-    case 7: return mutateLine(bytes, random);
-    default: return replace(bytes, random.chance(0.5)
-      ? lineStart(bytes, at)
-      : at, random.chance(0.5) ? 0 : length, Buffer.from(random.pick(dictionary) as string));
+    case 0:
+      return replace(bytes, at, Math.min(1, bytes.length - at), Buffer.of(random.int(256)));
+    case 1:
+      return replace(bytes, at, Math.min(1, bytes.length - at), Buffer.of(random.pick(ODD_BYTES)));
+    case 2:
+      return replace(bytes, at, 0, Buffer.of(random.pick(ODD_BYTES)));
+    case 3:
+      return replace(bytes, at, length, Buffer.alloc(0));
+    case 4:
+      return replace(bytes, at, 0, bytes.subarray(at, at + length));
+    case 5:
+      return replace(bytes, at, length, swapCase(bytes.subarray(at, at + length)));
+    case 6:
+      return mutateNumber(bytes, random);
+    case 7:
+      return mutateLine(bytes, random);
+    default:
+      return replace(
+        bytes,
+        random.chance(0.5) ? lineStart(bytes, at) : at,
+        random.chance(0.5) ? 0 : length,
+        Buffer.from(random.pick(dictionary) as string),
+      );
   }
 }
 
@@ -71,6 +99,7 @@ function lineStart(bytes: Buffer, at: number): number {
 export function pieces(bytes: Buffer, random: Random): Buffer[] {
   if (bytes.length === 0 || random.chance(0.5)) return [bytes];
   const cuts = Array.from({ length: 1 + random.int(4) }, () => random.int(bytes.length + 1)).sort((a, b) => a - b);
-  return [0, ...cuts].map((from, index) => bytes.subarray(from, cuts[index] ?? bytes.length)).filter((piece) =>
-    piece.length > 0);
+  return [0, ...cuts]
+    .map((from, index) => bytes.subarray(from, cuts[index] ?? bytes.length))
+    .filter((piece) => piece.length > 0);
 }

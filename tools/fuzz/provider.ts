@@ -34,8 +34,9 @@ export interface RawProvider {
 
 const MOST_HEAD_BYTES = 128 * 1024;
 
-export async function startRawProvider(answer: (request: ProviderRequest) =>
-  | ProviderAnswer | Promise<ProviderAnswer>): Promise<RawProvider> {
+export async function startRawProvider(
+  answer: (request: ProviderRequest) => ProviderAnswer | Promise<ProviderAnswer>,
+): Promise<RawProvider> {
   const faults: string[] = [];
   const sockets = new Set<Socket>();
   let count = 0;
@@ -44,22 +45,32 @@ export async function startRawProvider(answer: (request: ProviderRequest) =>
     socket.on('error', () => undefined);
     socket.once('close', () => sockets.delete(socket));
     serve(socket, {
-      fault: (words) => { faults.push(words); },
+      fault: (words) => {
+        faults.push(words);
+      },
       async answer(request) {
         count++;
         return answer(request);
       },
     }).catch((error: unknown) => faults.push(String(error)));
   });
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    get count() { return count; },
+    get count() {
+      return count;
+    },
     faults,
-    get open() { return sockets.size; },
+    get open() {
+      return sockets.size;
+    },
     async stop() {
       for (const socket of sockets) socket.destroy();
-      await new Promise<void>((resolve) => { server.close(() => resolve()); });
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
     },
   };
 }
@@ -82,7 +93,7 @@ async function serve(socket: Socket, { fault, answer }: Serving): Promise<void> 
     }
     if (request.rest > 0) fault(`${request.rest} bytes behind a request's end`);
     pending = Buffer.alloc(0);
-    if (!await perform(socket, await answer(request.request))) return;
+    if (!(await perform(socket, await answer(request.request)))) return;
   }
   if (pending.length > 0 && readRequest(pending) !== undefined) fault('a broken request');
 }
@@ -115,8 +126,10 @@ function readRequest(bytes: Buffer): { request: ProviderRequest; rest: number } 
   if (headers.some(([name]) => name === 'transfer-encoding')) return 'transfer-encoding beside content-length';
   const from = end + 4;
   if (bytes.length < from + Number(length)) return undefined;
-  return { request: { method, path, headers, body: bytes.subarray(from, from + Number(length)) }, rest:
-    bytes.length - from - Number(length) };
+  return {
+    request: { method, path, headers, body: bytes.subarray(from, from + Number(length)) },
+    rest: bytes.length - from - Number(length),
+  };
 }
 
 /** False where the connection is over. */
@@ -124,7 +137,10 @@ async function perform(socket: Socket, { pieces, end, dripMs = 0 }: ProviderAnsw
   for (const piece of pieces) {
     if (socket.destroyed) return false;
     if (!socket.write(piece)) await drained(socket);
-    if (dripMs > 0) await new Promise((resolve) => { setTimeout(resolve, dripMs); });
+    if (dripMs > 0)
+      await new Promise((resolve) => {
+        setTimeout(resolve, dripMs);
+      });
   }
   if (end === 'fin') socket.end();
   if (end === 'reset') socket.resetAndDestroy();

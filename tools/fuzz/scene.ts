@@ -10,7 +10,12 @@ import type { HoldRequest, SettleResult } from '../../dataplane/ledger/ledger.ts
 import { startGateway } from '../../test/support/gateway.ts';
 import type { GatewayOptions, TestGateway } from '../../test/support/gateway.ts';
 import {
-  KEYS, PROVIDER_KEYS, accountsManifest, cancelling, keysManifest, platformManifest,
+  KEYS,
+  PROVIDER_KEYS,
+  accountsManifest,
+  cancelling,
+  keysManifest,
+  platformManifest,
 } from '../../test/support/manifests.ts';
 import { startRawProvider } from './provider.ts';
 import type { ProviderAnswer, ProviderRequest, RawProvider } from './provider.ts';
@@ -49,10 +54,15 @@ export interface LoggedCall {
 
 /** A model of videos beside the usual ones. */
 export function withVideos(yaml: string): string {
-  return yaml.replace('  - {name: image-model, endpoints: ' +
-    '[Images]}', '  - {name: image-model, endpoints: [Images]}\n  - {name: video-model, endpoints: [Videos]}')
-    .replace('  - {name: shelf-model,', '  - {name: video-model, vendor: BFL, quotaType: Request, requestUsd: ' +
-      '"0.04"}\n  - {name: shelf-model,');
+  return yaml
+    .replace(
+      '  - {name: image-model, endpoints: ' + '[Images]}',
+      '  - {name: image-model, endpoints: [Images]}\n  - {name: video-model, endpoints: [Videos]}',
+    )
+    .replace(
+      '  - {name: shelf-model,',
+      '  - {name: video-model, vendor: BFL, quotaType: Request, requestUsd: ' + '"0.04"}\n  - {name: shelf-model,',
+    );
 }
 
 const REST_MS = 10_000;
@@ -66,12 +76,15 @@ interface SceneOptions {
 }
 
 export async function openScene({
-  answer, platform = (yaml) => yaml, gateway: options = {},
+  answer,
+  platform = (yaml) => yaml,
+  gateway: options = {},
 }: SceneOptions): Promise<Scene> {
   const provider = await startRawProvider(answer);
   const urls = { openaiUrl: provider.url, anthropicUrl: provider.url };
   const gateway = await startGateway({
-    files: { 'keys.yaml': keysManifest(), 'platform.yaml': platform(cancelling(platformManifest(urls))) }, ...options,
+    files: { 'keys.yaml': keysManifest(), 'platform.yaml': platform(cancelling(platformManifest(urls))) },
+    ...options,
   });
   const port = Number(new URL(gateway.url).port);
   const sockets = watchSockets(port);
@@ -82,14 +95,16 @@ export async function openScene({
   let credit = 1000n;
 
   async function calm(): Promise<void> {
-    await rest('calls in flight', () => idle(gateway) ? undefined : JSON.stringify(gateway.ledger.gauges(), bigints));
-    await rest('client connections', () => sockets.size === 0 ? undefined : `${sockets.size} open`);
-    await rest('answers', () => responses.open[0] === undefined
-      ? undefined
-      : `${responses.open.length} are open, the first to ${responses.open[0].req.method} ${responses.open[0].req.url}`);
+    await rest('calls in flight', () => (idle(gateway) ? undefined : JSON.stringify(gateway.ledger.gauges(), bigints)));
+    await rest('client connections', () => (sockets.size === 0 ? undefined : `${sockets.size} open`));
+    await rest('answers', () =>
+      responses.open[0] === undefined
+        ? undefined
+        : `${responses.open.length} are open, the first to ${responses.open[0].req.method} ${responses.open[0].req.url}`,
+    );
     const answered = await ask(gateway.url);
     if (answered !== undefined) throw new Error(`a normal call: ${answered}`);
-    await rest('the normal call', () => idle(gateway) ? undefined : 'it is not settled');
+    await rest('the normal call', () => (idle(gateway) ? undefined : 'it is not settled'));
     // what is free in memory may still be on its way to the disk
     await rest('settlements', () => unsettled(money));
     const stray = strays.taken[0];
@@ -104,7 +119,10 @@ export async function openScene({
   }
 
   return {
-    gateway, provider, port, money,
+    gateway,
+    provider,
+    port,
+    money,
     connections: () => sockets.size,
     calls: () => lines.filter((line) => line.includes('"msg":"call"')).map((line) => JSON.parse(line) as LoggedCall),
     calm,
@@ -128,7 +146,9 @@ async function rest(what: string, busy: () => string | undefined): Promise<void>
   const endMs = performance.now() + REST_MS;
   for (let said = busy(); said !== undefined; said = busy()) {
     if (performance.now() > endMs) throw new Error(`${what} do not come to rest: ${said}`);
-    await new Promise((resolve) => { setTimeout(resolve, 5); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 5);
+    });
   }
 }
 
@@ -136,7 +156,8 @@ async function rest(what: string, busy: () => string | undefined): Promise<void>
 async function ask(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(`${url}/v1/key`, {
-      headers: { authorization: `Bearer ${KEYS.main}`, connection: 'close' }, signal: AbortSignal.timeout(ANSWER_MS),
+      headers: { authorization: `Bearer ${KEYS.main}`, connection: 'close' },
+      signal: AbortSignal.timeout(ANSWER_MS),
     });
     const text = await response.text();
     return response.status === 200 ? undefined : `${response.status} ${text}`;
@@ -202,8 +223,10 @@ async function refill(gateway: TestGateway, creditUsd: bigint): Promise<bigint> 
   if (spentUsd > creditUsd) throw new Error('the account was overspent');
   if (spentUsd * 2n < creditUsd) return creditUsd;
   const next = spentUsd * 2n + 1000n;
-  await gateway.write('keys.yaml', keysManifest()
-    .replace(accountsManifest(), accountsManifest().replace('"1000"', `"${next}"`)));
+  await gateway.write(
+    'keys.yaml',
+    keysManifest().replace(accountsManifest(), accountsManifest().replace('"1000"', `"${next}"`)),
+  );
   return next;
 }
 
@@ -217,7 +240,12 @@ function watchSockets(port: number): { readonly size: number; stop(): void } {
     socket.once('close', () => open.delete(socket));
   };
   subscribe('net.server.socket', accepted);
-  return { get size() { return open.size; }, stop: () => unsubscribe('net.server.socket', accepted) };
+  return {
+    get size() {
+      return open.size;
+    },
+    stop: () => unsubscribe('net.server.socket', accepted),
+  };
 }
 
 /** Answers that are not over: whoever closes the server waits for them. */
@@ -230,14 +258,19 @@ function watchResponses(port: number): { readonly open: readonly ServerResponse[
     response.once('close', () => open.delete(response));
   };
   subscribe('http.server.request.start', started);
-  return { get open() { return [...open]; }, stop: () => unsubscribe('http.server.request.start', started) };
+  return {
+    get open() {
+      return [...open];
+    },
+    stop: () => unsubscribe('http.server.request.start', started),
+  };
 }
 
 /** Watches for uncaught errors. */
 function watchStrays(): { readonly taken: readonly string[]; stop(): void } {
   const taken: string[] = [];
   const take = (error: unknown): void => {
-    taken.push(error instanceof Error ? error.stack ?? error.message : String(error));
+    taken.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
   };
   process.on('unhandledRejection', take);
   process.on('uncaughtException', take);
@@ -258,5 +291,6 @@ function bigints(_key: string, value: unknown): unknown {
 export function leakIn(bytes: Buffer, provider: RawProvider): string | undefined {
   const text = bytes.toString('latin1');
   return [...Object.values(PROVIDER_KEYS), provider.url, new URL(provider.url).host].find((secret) =>
-    text.includes(secret));
+    text.includes(secret),
+  );
 }

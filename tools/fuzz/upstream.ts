@@ -26,8 +26,8 @@ async function open(): Promise<FuzzSession> {
   let count = 0;
   const scene = await openScene({
     platform: (yaml) => yaml.replaceAll('\n  - name: direct', `\n  - name: direct${TIMEOUTS}`),
-    answer: (request) => answers.get(request.headers.find(([name]) => name === 'x-fuzz-case')?.[1] ?? '') ??
-      honestAnswer(request),
+    answer: (request) =>
+      answers.get(request.headers.find(([name]) => name === 'x-fuzz-case')?.[1] ?? '') ?? honestAnswer(request),
   });
   const before = process.memoryUsage().rss;
   return {
@@ -73,8 +73,13 @@ function labelOf({ client, upstream, stream, end, dripMs }: Call): string {
 
 function parseLabel(label: string): Call {
   const [client, upstream, kind, end, drip] = label.split(' ');
-  return { client: client as Client, upstream:
-    upstream as Client, stream: kind === 'stream', end: end as Call['end'], dripMs: Number(drip) };
+  return {
+    client: client as Client,
+    upstream: upstream as Client,
+    stream: kind === 'stream',
+    end: end as Call['end'],
+    dripMs: Number(drip),
+  };
 }
 
 function nextCase(random: Random): FuzzCase {
@@ -90,9 +95,13 @@ function nextCase(random: Random): FuzzCase {
 }
 
 function answerOf(call: Call, random: Random): Buffer {
-  const reply = mutateBody(honestReply(requestOf(call), random.chance(0.2)
-    ? { input: random.pick(FIGURES), output: random.pick(FIGURES) }
-    : undefined), random);
+  const reply = mutateBody(
+    honestReply(
+      requestOf(call),
+      random.chance(0.2) ? { input: random.pick(FIGURES), output: random.pick(FIGURES) } : undefined,
+    ),
+    random,
+  );
   if (random.chance(0.04)) return flood(reply, random);
   const bytes = answerBytes(reply, {
     ...(random.chance(0.25) ? { status: random.pick(STATUSES) } : {}),
@@ -106,81 +115,224 @@ function answerOf(call: Call, random: Random): Buffer {
 
 /** The request that a correct provider would receive for such a call. */
 function requestOf({ upstream, stream }: Call): ProviderRequest {
-  return { method: 'POST', path: upstream === 'openai' ? '/v1/chat/completions' : '/v1/messages', headers: [], body:
-    Buffer.from(JSON.stringify({ stream })) };
+  return {
+    method: 'POST',
+    path: upstream === 'openai' ? '/v1/chat/completions' : '/v1/messages',
+    headers: [],
+    body: Buffer.from(JSON.stringify({ stream })),
+  };
 }
 
 function mutateBody(reply: Reply, random: Random): Reply {
   if (random.chance(0.4)) return reply;
-  const whole = Buffer.concat(reply.steps.map((step) =>
-    Buffer.from(typeof step === 'string' ? step : (step as { bytes: string }).bytes)));
+  const whole = Buffer.concat(
+    reply.steps.map((step) => Buffer.from(typeof step === 'string' ? step : (step as { bytes: string }).bytes)),
+  );
   return { ...reply, steps: pieces(mutate(whole, random, DICTIONARY), random) };
 }
 
 /** Repeats a part of the reply excessively. */
 function flood(reply: Reply, random: Random): Buffer {
   const right = answerBytes(reply);
-  const stream =
-    Buffer.from('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n');
+  const stream = Buffer.from(
+    'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n',
+  );
   const json = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
   switch (random.int(8)) {
-    case 0: return Buffer.concat([Buffer.from('HTTP/1.1 100 Continue\r\n\r\n'.repeat(2000)), right]);
-    case 1: return Buffer.concat([Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n'.repeat(2000)), right]);
-    case 2: return Buffer.from(`HTTP/1.1 200 OK\r\n${'x-more: and more\r\n'.repeat(20_000)}`);
-    case 3: return Buffer.concat([stream, chunk(Buffer.from(`data: "${'x'.repeat(17 * 2 ** 20)}`))]);
-    case 4: return Buffer.concat([
-      stream, ...Array.from({ length: 3000 }, () => chunk(Buffer.from(': nothing yet\n\n'))),
-    ]);
-    case 5: return Buffer.concat([
-      Buffer.from(`${json}content-length: ${12 * 2 ** 20}\r\n\r\n{"x":"`), Buffer.alloc(12 * 2 ** 20 - 6, 'y'),
-    ]);
-    case 6: return Buffer.from(`${json}transfer-encoding: chunked\r\n\r\n${'1\r\n[\r\n'.repeat(20_000)}0\r\n\r\n`);
-    default: return Buffer.concat([
-      Buffer.from(`${json}content-encoding: gzip\r\ncontent-length: ${BOMB.length}\r\n\r\n`), BOMB,
-    ]);
+    case 0:
+      return Buffer.concat([Buffer.from('HTTP/1.1 100 Continue\r\n\r\n'.repeat(2000)), right]);
+    case 1:
+      return Buffer.concat([Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n'.repeat(2000)), right]);
+    case 2:
+      return Buffer.from(`HTTP/1.1 200 OK\r\n${'x-more: and more\r\n'.repeat(20_000)}`);
+    case 3:
+      return Buffer.concat([stream, chunk(Buffer.from(`data: "${'x'.repeat(17 * 2 ** 20)}`))]);
+    case 4:
+      return Buffer.concat([stream, ...Array.from({ length: 3000 }, () => chunk(Buffer.from(': nothing yet\n\n')))]);
+    case 5:
+      return Buffer.concat([
+        Buffer.from(`${json}content-length: ${12 * 2 ** 20}\r\n\r\n{"x":"`),
+        Buffer.alloc(12 * 2 ** 20 - 6, 'y'),
+      ]);
+    case 6:
+      return Buffer.from(`${json}transfer-encoding: chunked\r\n\r\n${'1\r\n[\r\n'.repeat(20_000)}0\r\n\r\n`);
+    default:
+      return Buffer.concat([
+        Buffer.from(`${json}content-encoding: gzip\r\ncontent-length: ${BOMB.length}\r\n\r\n`),
+        BOMB,
+      ]);
   }
 }
 
-
 const BOMB = gzipSync(Buffer.alloc(40 * 2 ** 20));
 
-const FIGURES =
-  [0, 1, 10, 20, 5000, 1e6, 2 ** 31, 2 ** 53, 1e15, 1e18, 1e300, -1, -1e9, 0.5, Number.NaN, Number.POSITIVE_INFINITY];
+const FIGURES = [
+  0,
+  1,
+  10,
+  20,
+  5000,
+  1e6,
+  2 ** 31,
+  2 ** 53,
+  1e15,
+  1e18,
+  1e300,
+  -1,
+  -1e9,
+  0.5,
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+];
 const STATUSES = [
-  '200', '200 ', '200 \xc3\xa9', '201 Created', '204 No Content', '205 Reset', '206 Partial', '226 IM', '299 X',
-  '300 X', '301 Moved', '304 Not Modified', '307 X', '400 Bad', '401 No', '402 Pay', '403 No', '404 Gone', '405 X',
-  '407 X', '408 Late', '409 X', '410 X', '413 Big',
-  '415 X', '418 Tea', '421 X', '422 No', '425 X', '429 Slow', '431 X', '451 Law', '499 X', '500 X', '501 X', '503 X',
-  '504 X', '505 X', '529 Over', '599 X', '600 X', '999 X', '101 Switching Protocols', '100 Continue', '102 X', '000 X',
-  '99 X', '2000 X', '-1 X', 'OK',
+  '200',
+  '200 ',
+  '200 \xc3\xa9',
+  '201 Created',
+  '204 No Content',
+  '205 Reset',
+  '206 Partial',
+  '226 IM',
+  '299 X',
+  '300 X',
+  '301 Moved',
+  '304 Not Modified',
+  '307 X',
+  '400 Bad',
+  '401 No',
+  '402 Pay',
+  '403 No',
+  '404 Gone',
+  '405 X',
+  '407 X',
+  '408 Late',
+  '409 X',
+  '410 X',
+  '413 Big',
+  '415 X',
+  '418 Tea',
+  '421 X',
+  '422 No',
+  '425 X',
+  '429 Slow',
+  '431 X',
+  '451 Law',
+  '499 X',
+  '500 X',
+  '501 X',
+  '503 X',
+  '504 X',
+  '505 X',
+  '529 Over',
+  '599 X',
+  '600 X',
+  '999 X',
+  '101 Switching Protocols',
+  '100 Continue',
+  '102 X',
+  '000 X',
+  '99 X',
+  '2000 X',
+  '-1 X',
+  'OK',
 ];
 const HEADERS = [
-  'x-utf8: gr\xc3\xbc\xc3\x9fe \xe2\x82\xac', 'x-latin: \xe4', 'x-del: \x7f', 'content-type: text/event-stream',
-  'content-type: application/json', 'content-type: text/html', 'content-type: \xff', 'content-encoding: gzip',
-  'content-encoding: br', 'content-encoding: zstd', 'content-encoding: deflate', 'content-encoding: unheard',
+  'x-utf8: gr\xc3\xbc\xc3\x9fe \xe2\x82\xac',
+  'x-latin: \xe4',
+  'x-del: \x7f',
+  'content-type: text/event-stream',
+  'content-type: application/json',
+  'content-type: text/html',
+  'content-type: \xff',
+  'content-encoding: gzip',
+  'content-encoding: br',
+  'content-encoding: zstd',
+  'content-encoding: deflate',
+  'content-encoding: unheard',
   'content-encoding: gzip, gzip',
-  'content-length: 3', 'content-length: 999999', 'content-length: -1', 'transfer-encoding: chunked',
-  'transfer-encoding: gzip, chunked', 'connection: close', 'connection: x-secret, keep-alive', 'x-secret: 1',
-  'keep-alive: timeout=0', 'keep-alive: timeout=99999999999', 'upgrade: h2c', 'trailer: x', '__proto__: x',
-  'constructor: x', 'tostring: x', 'hasownproperty: 1', 'set-cookie: a=b',
-  'retry-after: 1e309', 'retry-after: -5', 'retry-after: Wed, 21 Oct 2099 07:28:00 GMT', 'retry-after: soon',
-  'retry-after-ms: 99999999999', 'location: http://elsewhere/', 'x-request-id: theirs', 'x-modelgateway-cost-usd: 0',
-  'request-id: theirs', 'date: never', `x-long: ${'v'.repeat(9000)}`, `x-longer: ${'w'.repeat(40_000)}`, ' folded: 1',
-  'no colon', ': no name', 'spa ce: 1', 'x-empty:',
+  'content-length: 3',
+  'content-length: 999999',
+  'content-length: -1',
+  'transfer-encoding: chunked',
+  'transfer-encoding: gzip, chunked',
+  'connection: close',
+  'connection: x-secret, keep-alive',
+  'x-secret: 1',
+  'keep-alive: timeout=0',
+  'keep-alive: timeout=99999999999',
+  'upgrade: h2c',
+  'trailer: x',
+  '__proto__: x',
+  'constructor: x',
+  'tostring: x',
+  'hasownproperty: 1',
+  'set-cookie: a=b',
+  'retry-after: 1e309',
+  'retry-after: -5',
+  'retry-after: Wed, 21 Oct 2099 07:28:00 GMT',
+  'retry-after: soon',
+  'retry-after-ms: 99999999999',
+  'location: http://elsewhere/',
+  'x-request-id: theirs',
+  'x-modelgateway-cost-usd: 0',
+  'request-id: theirs',
+  'date: never',
+  `x-long: ${'v'.repeat(9000)}`,
+  `x-longer: ${'w'.repeat(40_000)}`,
+  ' folded: 1',
+  'no colon',
+  ': no name',
+  'spa ce: 1',
+  'x-empty:',
 ];
 const DICTIONARY = [
-  '\n', '\r', '\r\n', '\n\n', '\r\n\r\n', '\0', '0\r\n\r\n', 'ffffffff\r\n', '-1\r\n', 'data: [DONE]\n\n',
-  'data: {}\n\n', 'data: null\n\n', 'data: [1]\n\n', 'data: {"error":{"message":"no","type":"x","code":5}}\n\n',
+  '\n',
+  '\r',
+  '\r\n',
+  '\n\n',
+  '\r\n\r\n',
+  '\0',
+  '0\r\n\r\n',
+  'ffffffff\r\n',
+  '-1\r\n',
+  'data: [DONE]\n\n',
+  'data: {}\n\n',
+  'data: null\n\n',
+  'data: [1]\n\n',
+  'data: {"error":{"message":"no","type":"x","code":5}}\n\n',
   'data: {"error":null}\n\n',
   'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"busy"}}\n\n',
-  'event: error\ndata: x\n\n', ': comment\n\n',
-  'event: message_stop\ndata: {"type":"message_stop"}\n\n', 'event: ping\ndata: {"type":"ping"}\n\n', 'data:',
-  'id: 1\n', 'retry: 0\n', '\ufeff', '{"usage":{"prompt_tokens":-5}}', '"usage":null,',
-  '"usage":{"prompt_tokens":1e400,"completion_tokens":"7"},', '"usage":{"input_tokens":9007199254740993},',
-  '"choices":null,', '"choices":[null],', '"choices":[{"delta":null}],', '"content":null,', '"content":[{}],',
-  '"type":5,', '"__proto__":{"usage":1},',
-  '"finish_reason":"tool_calls",', '"stop_reason":"tool_use",', '"index":-1', '"index":1e9', '[[[[[[[[[[[[[[[[',
-  '\\ud800', '\\u0000', '\xff\xfe', '\xed\xa0\x80', 'e'.repeat(300), '[' + '['.repeat(3000), '{"a":'.repeat(3000),
+  'event: error\ndata: x\n\n',
+  ': comment\n\n',
+  'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+  'event: ping\ndata: {"type":"ping"}\n\n',
+  'data:',
+  'id: 1\n',
+  'retry: 0\n',
+  '\ufeff',
+  '{"usage":{"prompt_tokens":-5}}',
+  '"usage":null,',
+  '"usage":{"prompt_tokens":1e400,"completion_tokens":"7"},',
+  '"usage":{"input_tokens":9007199254740993},',
+  '"choices":null,',
+  '"choices":[null],',
+  '"choices":[{"delta":null}],',
+  '"content":null,',
+  '"content":[{}],',
+  '"type":5,',
+  '"__proto__":{"usage":1},',
+  '"finish_reason":"tool_calls",',
+  '"stop_reason":"tool_use",',
+  '"index":-1',
+  '"index":1e9',
+  '[[[[[[[[[[[[[[[[',
+  '\\ud800',
+  '\\u0000',
+  '\xff\xfe',
+  '\xed\xa0\x80',
+  'e'.repeat(300),
+  '[' + '['.repeat(3000),
+  '{"a":'.repeat(3000),
 ].map((word) => Buffer.from(word, 'latin1'));
 
 // what the client may see
@@ -193,10 +345,17 @@ async function runCase(scene: Scene, id: string, call: Call): Promise<void> {
   const response = await fetch(scene.gateway.url + (client === 'openai' ? '/v1/chat/completions' : '/v1/messages'), {
     method: 'POST',
     headers: {
-      'content-type': 'application/json', authorization: `Bearer ${KEYS.main}`, 'x-fuzz-case': id, connection: 'close',
+      'content-type': 'application/json',
+      authorization: `Bearer ${KEYS.main}`,
+      'x-fuzz-case': id,
+      connection: 'close',
     },
-    body: JSON.stringify({ model: upstream === 'openai' ? 'gpt-model' : 'claude-model', max_tokens:
-      20, stream, messages: [{ role: 'user', content: PROMPT_MARK }] }),
+    body: JSON.stringify({
+      model: upstream === 'openai' ? 'gpt-model' : 'claude-model',
+      max_tokens: 20,
+      stream,
+      messages: [{ role: 'user', content: PROMPT_MARK }],
+    }),
     signal: AbortSignal.timeout(CLIENT_MS),
   });
   const text = await response.text().catch((error: unknown) => {
@@ -227,8 +386,11 @@ function checkStatus(status: number): void {
 
 function checkError(text: string, client: Client): void {
   const { type, error } = parse(text) as { type?: unknown; error?: { message?: unknown; type?: unknown } };
-  if (typeof error?.message !== 'string' || typeof error.type !== 'string' ||
-    (type === 'error') !== (client === 'anthropic'))
+  if (
+    typeof error?.message !== 'string' ||
+    typeof error.type !== 'string' ||
+    (type === 'error') !== (client === 'anthropic')
+  )
     throw new Error(`an error in no dialect of the client: ${text.slice(0, 300)}`);
 }
 
@@ -239,10 +401,15 @@ function checkWhole(text: string, client: Client): void {
 }
 
 function checkStream(text: string, client: Client): void {
-  const events = text.replaceAll(/\r\n?/g, '\n').split('\n\n').filter((event) => event.trim() !== '');
+  const events = text
+    .replaceAll(/\r\n?/g, '\n')
+    .split('\n\n')
+    .filter((event) => event.trim() !== '');
   const last = events.at(-1) ?? '';
-  const ended = client === 'openai' ? /data: ?\[DONE\]/.test(last) ||
-    last.includes('"error"') : last.includes('message_stop') || last.includes('"error"');
+  const ended =
+    client === 'openai'
+      ? /data: ?\[DONE\]/.test(last) || last.includes('"error"')
+      : last.includes('message_stop') || last.includes('"error"');
   if (!ended) throw new Error(`a stream without an end: ${JSON.stringify(text.slice(-300))}`);
 }
 

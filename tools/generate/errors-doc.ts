@@ -38,14 +38,22 @@ key: HTTP removes them, so the gateway does not see them.
 /** The page, as it is kept in docs/. */
 export function errorsText(): string {
   const rows: [string, ErrorRow][] = Object.entries(ERRORS);
-  const table = rows.map(([name, row]) => `| \`${name}\` | ${row.status} | \`${row.openaiType}\` | ${row.openaiCode
-    ? `\`${row.openaiCode}\``
-    : ''} | \`${row.anthropicType}\` | ${retry(row)} | ${row.when} |`);
-  return [HEAD, '| error | status | OpenAI type | OpenAI code | Anthropic type | SDKs retry | when ' +
-    '|', '|---|---|---|---|---|---|---|', ...table, AUTHENTICATION].join('\n');
+  const table = rows.map(
+    ([name, row]) =>
+      `| \`${name}\` | ${row.status} | \`${row.openaiType}\` | ${
+        row.openaiCode ? `\`${row.openaiCode}\`` : ''
+      } | \`${row.anthropicType}\` | ${retry(row)} | ${row.when} |`,
+  );
+  return [
+    HEAD,
+    '| error | status | OpenAI type | OpenAI code | Anthropic type | SDKs retry | when ' + '|',
+    '|---|---|---|---|---|---|---|',
+    ...table,
+    AUTHENTICATION,
+  ].join('\n');
 }
 
 function retry(row: ErrorRow): string {
-    if (row.retry === undefined) return 'as they decide';
+  if (row.retry === undefined) return 'as they decide';
   return row.retry ? 'yes, after `retry-after`' : 'no';
 }

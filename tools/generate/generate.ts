@@ -53,20 +53,24 @@ async function generateTexts(): Promise<Generated[]> {
     { path: 'docs/protocols.md', text: protocolsText() },
     { path: 'docs/adding-a-provider.md', text: await providerText(ROOT) },
     { path: DESIGN, text: withLayoutTable(await readFile(new URL(DESIGN, ROOT), 'utf8')) },
-    ...await crdTemplates(),
+    ...(await crdTemplates()),
     ...(await Promise.all(CHARTS.map(chartTexts))).flat(),
-    ...await protobufTexts(fileURLToPath(ROOT), 'buf.gen.yaml', PROTOBUF),
-    ...await protobufTexts(fileURLToPath(ROOT), 'operator/xds/envoy/buf.gen.yaml', ['operator/xds/envoy/envoy.gen.ts']),
+    ...(await protobufTexts(fileURLToPath(ROOT), 'buf.gen.yaml', PROTOBUF)),
+    ...(await protobufTexts(fileURLToPath(ROOT), 'operator/xds/envoy/buf.gen.yaml', [
+      'operator/xds/envoy/envoy.gen.ts',
+    ])),
   ];
 }
 
 /** The templates of the chart of definitions. */
 async function crdTemplates(): Promise<Generated[]> {
   const files = (await readdir(new URL('crds/', ROOT))).filter((name) => name.endsWith('.yaml')).sort();
-  return Promise.all(files.map(async (name) => ({
-    path: `charts/model-gateway-crds/templates/${name}`, text:
-      crdTemplate(await readFile(new URL(`crds/${name}`, ROOT), 'utf8')),
-  })));
+  return Promise.all(
+    files.map(async (name) => ({
+      path: `charts/model-gateway-crds/templates/${name}`,
+      text: crdTemplate(await readFile(new URL(`crds/${name}`, ROOT), 'utf8')),
+    })),
+  );
 }
 
 /** The files that are generated from a chart's values.yaml. */
@@ -90,8 +94,9 @@ async function readExamples(kinds: readonly KindSchema[]): Promise<ReadonlyMap<s
 
 /** The generated files that differ from those on disk. */
 export async function staleFiles(files: readonly Generated[]): Promise<Generated[]> {
-  const current =
-    await Promise.all(files.map((file) => readFile(new URL(file.path, ROOT), 'utf8').catch(() => undefined)));
+  const current = await Promise.all(
+    files.map((file) => readFile(new URL(file.path, ROOT), 'utf8').catch(() => undefined)),
+  );
   return files.filter((file, index) => current[index] !== file.text);
 }
 

@@ -29,7 +29,8 @@ export function readValues(text: string): HelmValue[] {
 
 function valuesOf(map: YAMLMap, path: readonly string[], before: string): HelmValue[] {
   return map.items.map((pair, index) =>
-    valueOf(pair, path, index === 0 ? `${before}\n${map.commentBefore ?? ''}` : ''));
+    valueOf(pair, path, index === 0 ? `${before}\n${map.commentBefore ?? ''}` : ''),
+  );
 }
 
 function valueOf({ key, value }: Pair, parent: readonly string[], before: string): HelmValue {
@@ -37,10 +38,11 @@ function valueOf({ key, value }: Pair, parent: readonly string[], before: string
   const path = [...parent, String(key.value)];
   const lines = commentLines(`${before}\n${key.commentBefore ?? ''}`);
   const hintLine = lines.find((line) => line.startsWith('@schema '));
-  const hint = hintLine === undefined ? {} : parse(hintLine.slice('@schema '.length)) as Record<string, unknown>;
+  const hint = hintLine === undefined ? {} : (parse(hintLine.slice('@schema '.length)) as Record<string, unknown>);
   const isClosed = isMap(value) && value.items.length > 0 && !('additionalProperties' in hint);
   return {
-    path, hint,
+    path,
+    hint,
     description: lines.filter((line) => line !== '' && !line.startsWith('@schema ')).join(' '),
     default: isMap(value) || isSeq(value) || isScalar(value) ? (value as Node).toJS(parseDocument('')) : null,
     children: isClosed ? valuesOf(value, path, '') : [],
@@ -49,7 +51,13 @@ function valueOf({ key, value }: Pair, parent: readonly string[], before: string
 
 /** The lines right above a value. A blank line ends a comment that belongs to what comes before. */
 function commentLines(comment: string): string[] {
-  return comment.split(/\n\s*\n/).at(-1)?.split('\n').map((line) => line.trim()) ?? [];
+  return (
+    comment
+      .split(/\n\s*\n/)
+      .at(-1)
+      ?.split('\n')
+      .map((line) => line.trim()) ?? []
+  );
 }
 
 const TYPES: Readonly<Record<string, string>> = { string: 'string', boolean: 'boolean', number: 'integer' };
@@ -58,7 +66,10 @@ const TYPES: Readonly<Record<string, string>> = { string: 'string', boolean: 'bo
 export function schemaText(values: readonly HelmValue[]): string {
   const properties = { ...propertiesOf(values, values), global: { type: 'object' } };
   const schema = {
-    $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', additionalProperties: false, properties,
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    additionalProperties: false,
+    properties,
   };
   return `${JSON.stringify(schema, undefined, 1)}\n`;
 }
@@ -71,9 +82,10 @@ function schemaOf(value: HelmValue, all: readonly HelmValue[]): Schema {
   const { like, ...hint } = value.hint;
   const description = value.description === '' ? {} : { description: value.description };
   if (value.children.length === 0) return { ...description, ...inferred(value.default), ...hint };
-  const base = like === undefined
-    ? {}
-    : propertiesOf(all.find(({ path }) => path.length === 1 && path[0] === like)?.children ?? [], all);
+  const base =
+    like === undefined
+      ? {}
+      : propertiesOf(all.find(({ path }) => path.length === 1 && path[0] === like)?.children ?? [], all);
   const own = propertiesOf(value.children, all);
   return { ...description, type: 'object', additionalProperties: false, properties: merged(base, own), ...hint };
 }
@@ -90,10 +102,16 @@ function merged(base: Readonly<Record<string, Schema>>, own: Readonly<Record<str
 
 function mergedOne(before: Schema, schema: Schema): Schema {
   const closed = typeof before['properties'] === 'object' && typeof schema['properties'] === 'object';
-  const properties = closed ? { properties:
-    merged(before['properties'] as Record<string, Schema>, schema['properties'] as Record<string, Schema>) } : {};
+  const properties = closed
+    ? {
+        properties: merged(
+          before['properties'] as Record<string, Schema>,
+          schema['properties'] as Record<string, Schema>,
+        ),
+      }
+    : {};
   if (!closed && 'additionalProperties' in before && before['type'] === 'object')
-    return { ...before, ...'description' in schema ? { description: schema['description'] } : {} };
+    return { ...before, ...('description' in schema ? { description: schema['description'] } : {}) };
   return { ...before, ...schema, ...properties };
 }
 
@@ -109,16 +127,17 @@ function valuesTable(values: readonly HelmValue[]): string[] {
 }
 
 function rows(value: HelmValue): string[] {
-  const row = `| \`${value.path.join('.')}\` | ${value.children.length > 0
-    ? ''
-    : `\`${JSON.stringify(value.default).replaceAll('|', '\\|')}\``} | ${describe(value)} |`;
-  return value.children.length > 0 && value.description === '' &&
-    value.hint['like'] === undefined ? value.children.flatMap(rows) : [row, ...value.children.flatMap(rows)];
+  const row = `| \`${value.path.join('.')}\` | ${
+    value.children.length > 0 ? '' : `\`${JSON.stringify(value.default).replaceAll('|', '\\|')}\``
+  } | ${describe(value)} |`;
+  return value.children.length > 0 && value.description === '' && value.hint['like'] === undefined
+    ? value.children.flatMap(rows)
+    : [row, ...value.children.flatMap(rows)];
 }
 
 function describe({ description, hint }: HelmValue): string {
   const choice = Array.isArray(hint['enum'])
-    ? `One of ${hint['enum'].map((each) => each === '' ? 'empty' : String(each)).join(', ')}.`
+    ? `One of ${hint['enum'].map((each) => (each === '' ? 'empty' : String(each))).join(', ')}.`
     : '';
   const like = typeof hint['like'] === 'string' ? `Also accepts all values of \`${hint['like']}\`.` : '';
   return [description, choice, like].filter(Boolean).join(' ').replaceAll('|', '\\|');
@@ -128,8 +147,14 @@ function describe({ description, hint }: HelmValue): string {
 export function chartReadme(chartText: string, values: readonly HelmValue[]): string {
   const chart = parse(chartText) as { name: string; description: string; kubeVersion: string };
   return `${[
-    `# ${chart.name}`, '', `${chart.description}. Kubernetes ${chart.kubeVersion.replace(/-0$/, '')}. [docs/helm.md](../../docs/helm.md) describes the installation.`, '',
-    '## Values', '', 'Generated from `values.yaml`; `values.schema.json` refuses all other ' +
-      'values.', '', ...valuesTable(values),
+    `# ${chart.name}`,
+    '',
+    `${chart.description}. Kubernetes ${chart.kubeVersion.replace(/-0$/, '')}. [docs/helm.md](../../docs/helm.md) describes the installation.`,
+    '',
+    '## Values',
+    '',
+    'Generated from `values.yaml`; `values.schema.json` refuses all other ' + 'values.',
+    '',
+    ...valuesTable(values),
   ].join('\n')}\n`;
 }

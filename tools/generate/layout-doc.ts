@@ -18,15 +18,16 @@ export function withLayoutTable(page: string): string {
 function tableText(): string {
   const row = (place: string, part: Part): string =>
     `| ${code(place)} | ${DESCRIPTIONS[place] ?? ''} | ${importsOf(part)} |`;
-  const rows = Object.entries(LAYOUT).filter(([place]) => !place.endsWith('.ts')).map(([place, part]) =>
-    row(place, part));
+  const rows = Object.entries(LAYOUT)
+    .filter(([place]) => !place.endsWith('.ts'))
+    .map(([place, part]) => row(place, part));
   return ['| part | what is in it | may import |', '|---|---|---|', ...rows, ''].join('\n');
 }
 
 function importsOf({ may, packages = [] }: Part): string {
   const usesLedger = LEDGER_CONTRACT.every((place) => may.includes(place));
   const places = usesLedger ? may.filter((place) => !LEDGER_CONTRACT.includes(place)) : may;
-  const ledger = usesLedger ? ['the ledger\'s interface'] : [];
+  const ledger = usesLedger ? ["the ledger's interface"] : [];
   const shown = [...places.map(code), ...ledger, ...packages.map((name) => `*${name}*`)];
   return shown.length > 0 ? shown.join(', ') : 'nothing';
 }

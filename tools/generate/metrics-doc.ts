@@ -19,17 +19,33 @@ const COLUMNS = ['| name | type | labels | meaning |', '|---|---|---|---|'];
 /** Returns the page. */
 export function metricsText(): string {
   const tables: readonly MetricTable[] = [METRICS, OPERATOR_METRICS, SIDECAR_METRICS];
-  const buckets = tables.flatMap((table) => Object.entries(table))
+  const buckets = tables
+    .flatMap((table) => Object.entries(table))
     .flatMap(([name, row]) => (row.buckets ? [`- \`${name}\`: ${row.buckets.join(', ')}`] : []));
   return [
     HEAD,
-    '## Proxies', '', '`mgw dataplane` and `mgw run`.', '', ...rowsOf(METRICS), '',
-    '## The operator', '',
-    '`mgw operator`. [On Kubernetes](kubernetes.md#running-it) says which values to watch for.', '',
-    ...rowsOf(OPERATOR_METRICS), '',
-    '## Sidecars', '', '`mgw sidecar`. [Sidecars](sidecar.md) describes how pods get one.', '',
-    ...rowsOf(SIDECAR_METRICS), '',
-    '## Buckets', '', ...buckets, '',
+    '## Proxies',
+    '',
+    '`mgw dataplane` and `mgw run`.',
+    '',
+    ...rowsOf(METRICS),
+    '',
+    '## The operator',
+    '',
+    '`mgw operator`. [On Kubernetes](kubernetes.md#running-it) says which values to watch for.',
+    '',
+    ...rowsOf(OPERATOR_METRICS),
+    '',
+    '## Sidecars',
+    '',
+    '`mgw sidecar`. [Sidecars](sidecar.md) describes how pods get one.',
+    '',
+    ...rowsOf(SIDECAR_METRICS),
+    '',
+    '## Buckets',
+    '',
+    ...buckets,
+    '',
   ].join('\n');
 }
 

@@ -9,13 +9,15 @@ const run = promisify(execFile);
 
 /** The texts of `paths`, which this template of buf makes; made aside so that nothing is overwritten. */
 export async function protobufTexts(
-  root: string, template: string, paths: readonly string[],
+  root: string,
+  template: string,
+  paths: readonly string[],
 ): Promise<{ path: string; text: string }[]> {
   const out = await mkdtemp(join(tmpdir(), 'protobuf-'));
   try {
-    await run(
-      join(root, 'node_modules/.bin/buf'), ['generate', '--template', template, '--output', out], { cwd: root },
-    );
+    await run(join(root, 'node_modules/.bin/buf'), ['generate', '--template', template, '--output', out], {
+      cwd: root,
+    });
     return await Promise.all(paths.map(async (path) => ({ path, text: await readFile(join(out, path), 'utf8') })));
   } finally {
     await rm(out, { recursive: true, force: true });

@@ -1,6 +1,10 @@
 /** docs/protocols.md, out of the tables that the conversions go by. */
 import {
-  ANTHROPIC_MODELS, CONVERSE_MODELS, DEFAULT_CAPABILITIES, GEMINI_MODELS, OPENAI_MODELS,
+  ANTHROPIC_MODELS,
+  CONVERSE_MODELS,
+  DEFAULT_CAPABILITIES,
+  GEMINI_MODELS,
+  OPENAI_MODELS,
 } from '../../dataplane/protocol/capabilities.ts';
 import type { KnownModels } from '../../dataplane/protocol/capabilities.ts';
 import * as toConverse from '../../dataplane/protocol/anthropic-converse/table.ts';
@@ -72,7 +76,9 @@ const MODELS = `## What a model takes
 Models of one protocol support different features. A ModelRoute declares them for a model (\`capabilities\`). The
 defaults depend on the model's name at its provider, as the tables below say, and otherwise are:
 
-${Object.entries(DEFAULT_CAPABILITIES).map(([name, value]) => `- \`${name}: ${String(value)}\``).join('\n')}
+${Object.entries(DEFAULT_CAPABILITIES)
+  .map(([name, value]) => `- \`${name}: ${String(value)}\``)
+  .join('\n')}
 
 In a converted call, fields that the model does not support are left out, and the response header
 \`x-modelgateway-dropped\` names them as the client wrote them: \`output_config.effort, temperature\`. A value that
@@ -111,60 +117,94 @@ protocol. Refused and dropped fields are named as the client wrote them. Fields 
 `;
 
 function capabilities(protocol: string, known: readonly KnownModels[]): readonly string[] {
-  const rows = known.map(({ models, capabilities: differing }) =>
-    `| ${models} | ${Object.entries(differing).map(([name, value]) => `\`${name}: ${String(value)}\``).join(', ')} |`);
+  const rows = known.map(
+    ({ models, capabilities: differing }) =>
+      `| ${models} | ${Object.entries(differing)
+        .map(([name, value]) => `\`${name}: ${String(value)}\``)
+        .join(', ')} |`,
+  );
   return [`### On providers of ${protocol}'s protocol\n`, '| models | |', '|---|---|', ...rows, ''];
 }
 
 /** The page, as it is kept in docs/. */
 export function protocolsText(): string {
   return [
-    HEAD, PROVIDER_TOOLS, MODELS,
-    ...capabilities('OpenAI', OPENAI_MODELS), ...capabilities('Anthropic', ANTHROPIC_MODELS),
-    ...capabilities('Bedrock Converse', CONVERSE_MODELS), ...capabilities('Gemini', GEMINI_MODELS),
-    '## OpenAI clients on providers of Anthropic\'s protocol\n',
-    '### What the client sends\n', ...toAnthropic.REQUEST_TABLES.map(section),
-    '### What the client gets\n', ...toAnthropic.RESPONSE_TABLES.map(section),
-    '## Anthropic clients on providers of OpenAI\'s protocol\n',
-    '### What the client sends\n', ...toOpenAI.REQUEST_TABLES.map(section),
-    '### What the client gets\n', ...toOpenAI.RESPONSE_TABLES.map(section),
+    HEAD,
+    PROVIDER_TOOLS,
+    MODELS,
+    ...capabilities('OpenAI', OPENAI_MODELS),
+    ...capabilities('Anthropic', ANTHROPIC_MODELS),
+    ...capabilities('Bedrock Converse', CONVERSE_MODELS),
+    ...capabilities('Gemini', GEMINI_MODELS),
+    "## OpenAI clients on providers of Anthropic's protocol\n",
+    '### What the client sends\n',
+    ...toAnthropic.REQUEST_TABLES.map(section),
+    '### What the client gets\n',
+    ...toAnthropic.RESPONSE_TABLES.map(section),
+    "## Anthropic clients on providers of OpenAI's protocol\n",
+    '### What the client sends\n',
+    ...toOpenAI.REQUEST_TABLES.map(section),
+    '### What the client gets\n',
+    ...toOpenAI.RESPONSE_TABLES.map(section),
     '## Responses clients on providers of chat completions\n',
-    '### What the client sends\n', ...toChat.REQUEST_TABLES.map(section),
-    '### What the client gets\n', ...fromChat.RESPONSE_TABLES.map(section),
-    '## Responses clients on providers of Anthropic\'s protocol\n',
+    '### What the client sends\n',
+    ...toChat.REQUEST_TABLES.map(section),
+    '### What the client gets\n',
+    ...fromChat.RESPONSE_TABLES.map(section),
+    "## Responses clients on providers of Anthropic's protocol\n",
     THROUGH_CHAT,
-    '### What the client gets\n', ...fromMessages.RESPONSE_TABLES.map(section),
-    '## Gemini clients on providers of Anthropic\'s protocol\n',
+    '### What the client gets\n',
+    ...fromMessages.RESPONSE_TABLES.map(section),
+    "## Gemini clients on providers of Anthropic's protocol\n",
     FROM_GEMINI,
-    '### What the client sends\n', ...toMessages.REQUEST_TABLES.map(section),
-    '### What the client gets\n', ...fromGemini.RESPONSE_TABLES.map(section),
-    '## Anthropic clients on Bedrock\'s Converse\n',
-        'Requests of the other dialects are first converted to Anthropic\'s messages, as above, and then as follows.\n',
-    '### What the client sends\n', ...toConverse.REQUEST_TABLES.map(section),
-    '### What the client gets\n', ...toConverse.RESPONSE_TABLES.map(section),
-    '## Anthropic clients on Gemini\'s own API\n',
+    '### What the client sends\n',
+    ...toMessages.REQUEST_TABLES.map(section),
+    '### What the client gets\n',
+    ...fromGemini.RESPONSE_TABLES.map(section),
+    "## Anthropic clients on Bedrock's Converse\n",
+    "Requests of the other dialects are first converted to Anthropic's messages, as above, and then as follows.\n",
+    '### What the client sends\n',
+    ...toConverse.REQUEST_TABLES.map(section),
+    '### What the client gets\n',
+    ...toConverse.RESPONSE_TABLES.map(section),
+    "## Anthropic clients on Gemini's own API\n",
     THROUGH_MESSAGES,
-    '### What the client sends\n', ...toGemini.REQUEST_TABLES.map(section),
-    '### What the client gets\n', ...toGemini.RESPONSE_TABLES.map(section),
+    '### What the client sends\n',
+    ...toGemini.REQUEST_TABLES.map(section),
+    '### What the client gets\n',
+    ...toGemini.RESPONSE_TABLES.map(section),
   ].join('\n');
 }
 
 function section(table: Table): string {
-  if ('values' in table) return [`#### ${table.title}\n`, '| from | to |', '|---|---|', ...[...table.values].map(([
-    from, to,
-  ]) => `| \`${from}\` | ${to} |`), ''].join('\n');
+  if ('values' in table)
+    return [
+      `#### ${table.title}\n`,
+      '| from | to |',
+      '|---|---|',
+      ...[...table.values].map(([from, to]) => `| \`${from}\` | ${to} |`),
+      '',
+    ].join('\n');
   const [head, rows] = 'kinds' in table ? ['kind', table.kinds] : ['field', table.fields];
-  return [`#### ${table.title}\n`, `| ${head} | | |`, '|---|---|---|', ...[...rows].map(([name, handling]) =>
-    row(name, handling)), ''].join('\n');
+  return [
+    `#### ${table.title}\n`,
+    `| ${head} | | |`,
+    '|---|---|---|',
+    ...[...rows].map(([name, handling]) => row(name, handling)),
+    '',
+  ].join('\n');
 }
 
 function row(name: string, handling: Handling): string {
   switch (handling.action) {
-    case 'Converted': return `| \`${name}\` | converted | ${handling.to} |`;
-    case 'Dropped': return `| \`${name}\` | left out | ${handling.why} |`;
+    case 'Converted':
+      return `| \`${name}\` | converted | ${handling.to} |`;
+    case 'Dropped':
+      return `| \`${name}\` | left out | ${handling.why} |`;
     case 'Omitted':
       return `| \`${name}\` | left out, named | ${handling.why}${neutralText(handling.neutral, 'not named')} |`;
-    case 'Refused': return `| \`${name}\` | refused | ${handling.why}${neutralText(handling.neutral, 'let through')} |`;
+    case 'Refused':
+      return `| \`${name}\` | refused | ${handling.why}${neutralText(handling.neutral, 'let through')} |`;
   }
 }
 

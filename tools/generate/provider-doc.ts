@@ -73,16 +73,18 @@ platforms.
 `;
 
 const FILES = [
-    ['provider.ts', 'The provider'],
+  ['provider.ts', 'The provider'],
   ['request.ts', 'Requests'],
   ['answer.ts', 'Responses'],
 ] as const;
 
 /** The page, as it is kept in docs/. `root`: of the repository. */
 export async function providerText(root: URL): Promise<string> {
-  const shown = await Promise.all(FILES.map(async ([file, title]) => {
-    const text = await readFile(new URL(`test/unit/dataplane/protocol/parrot/${file}`, root), 'utf8');
-    return `### ${title}: \`parrot/${file}\`\n\n\`\`\`ts\n${text.replaceAll('../../../../dataplane/protocol/', '../')}\`\`\`\n`;
-  }));
+  const shown = await Promise.all(
+    FILES.map(async ([file, title]) => {
+      const text = await readFile(new URL(`test/unit/dataplane/protocol/parrot/${file}`, root), 'utf8');
+      return `### ${title}: \`parrot/${file}\`\n\n\`\`\`ts\n${text.replaceAll('../../../../dataplane/protocol/', '../')}\`\`\`\n`;
+    }),
+  );
   return [HEAD, ...shown, TAIL].join('\n');
 }

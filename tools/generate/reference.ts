@@ -24,10 +24,18 @@ const SHARED: Readonly<Record<string, string>> = {
 export function referenceText(kinds: readonly KindSchema[], examples: ReadonlyMap<string, string>): string {
   const shared = new Map<string, SchemaNode>();
   const sections = kinds.flatMap((kind) => kindSection(kind, examples.get(kind.kind), shared));
-  const sharedSections =
-    [...shared].flatMap(([name, node]) => [`## ${name}`, '', ...objectSection(name, node, { kind: name, shared })]);
+  const sharedSections = [...shared].flatMap(([name, node]) => [
+    `## ${name}`,
+    '',
+    ...objectSection(name, node, { kind: name, shared }),
+  ]);
   return [
-    HEAD, ...kinds.map(({ kind }) => `- ${link(kind)}`), '', ...sections, ...sharedSections, ...conditionSections(),
+    HEAD,
+    ...kinds.map(({ kind }) => `- ${link(kind)}`),
+    '',
+    ...sections,
+    ...sharedSections,
+    ...conditionSections(),
   ].join('\n');
 }
 
@@ -45,15 +53,28 @@ function kindSection(kind: KindSchema, example: string | undefined, shared: Map<
   const names = [kind.plural, kind.singular, ...kind.shortNames].map(code).join(', ');
   const { properties: _, ...root } = kind.root;
   return [
-    `## ${kind.kind}`, '', kind.root.description ?? '', '', `Names for kubectl: ${names}.`, '',
-    '```yaml', example.trimEnd(), '```', '', ...rulesList(root), ...columnsTable(kind.columns),
-    ...objectSection('spec', spec, place), ...objectSection('status', status, place),
+    `## ${kind.kind}`,
+    '',
+    kind.root.description ?? '',
+    '',
+    `Names for kubectl: ${names}.`,
+    '',
+    '```yaml',
+    example.trimEnd(),
+    '```',
+    '',
+    ...rulesList(root),
+    ...columnsTable(kind.columns),
+    ...objectSection('spec', spec, place),
+    ...objectSection('status', status, place),
   ];
 }
 
 function columnsTable(columns: readonly PrinterColumn[]): string[] {
-  const rows = columns.map(({ name, jsonPath, description, priority = 0 }) =>
-    `| ${name.toUpperCase()}${priority > 0 ? ' (-o wide)' : ''} | ${code(jsonPath)} | ${description ?? 'Time since it was created.'} |`);
+  const rows = columns.map(
+    ({ name, jsonPath, description, priority = 0 }) =>
+      `| ${name.toUpperCase()}${priority > 0 ? ' (-o wide)' : ''} | ${code(jsonPath)} | ${description ?? 'Time since it was created.'} |`,
+  );
   return ['| column | from | meaning |', '|---|---|---|', ...rows, ''];
 }
 
@@ -65,7 +86,13 @@ function objectSection(path: string, node: SchemaNode, place: Place): string[] {
   const below = fields.flatMap(([field, child]) => nestedSection(`${isTop ? '' : `${path}.`}${field}`, child, place));
   const heading = isTop ? [] : [`### ${place.kind} ${path}`, '', node.description ?? '', ''];
   return [
-    ...heading, ...rulesList(node), '| field | type | default | meaning |', '|---|---|---|---|', ...rows, '', ...below,
+    ...heading,
+    ...rulesList(node),
+    '| field | type | default | meaning |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+    ...below,
   ];
 }
 
@@ -89,8 +116,11 @@ interface RowPlace {
 
 function fieldRow(field: string, node: SchemaNode, { parent, path, place }: RowPlace): string {
   const isRequired = parent.required?.includes(field) ?? false;
-  const meaning =
-    [node.description ?? '', ...boundsOf(node), ...ruleMessages(node).map((message) => `*Rule:* ${message}`)];
+  const meaning = [
+    node.description ?? '',
+    ...boundsOf(node),
+    ...ruleMessages(node).map((message) => `*Rule:* ${message}`),
+  ];
   const nestedPath = path === place.kind ? field : `${path}.${field}`;
   return `| ${code(field)} | ${typeText(node, nestedPath, place)} | ${isRequired ? '**required**' : defaultText(node)} | ${meaning.filter(Boolean).map(inTable).join('<br>')} |`;
 }
@@ -99,9 +129,9 @@ function typeText(node: SchemaNode, path: string, place: Place): string {
   if (node.type === 'array' && node.items) {
     const keys = node['x-kubernetes-list-map-keys'];
     const sort = node['x-kubernetes-list-type'] === 'set' ? 'set' : 'list';
-    return `${sort} of ${typeText(node.items, `${path}[]`, place)}${keys
-      ? `, unique by ${keys.map(code).join(', ')}`
-      : ''}`;
+    return `${sort} of ${typeText(node.items, `${path}[]`, place)}${
+      keys ? `, unique by ${keys.map(code).join(', ')}` : ''
+    }`;
   }
   if (node.additionalProperties) return `map of ${typeText(node.additionalProperties, path, place)}`;
   if (node.type === 'object') return link(sharedName(node) ?? `${place.kind} ${path}`);
@@ -111,9 +141,9 @@ function typeText(node: SchemaNode, path: string, place: Place): string {
 
 function defaultText(node: SchemaNode): string {
   if (node.default === undefined) return '';
-  return code(typeof node.default === 'string'
-    ? node.default
-    : JSON.stringify(node.default).replaceAll(/[":,]+/g, defaultSign));
+  return code(
+    typeof node.default === 'string' ? node.default : JSON.stringify(node.default).replaceAll(/[":,]+/g, defaultSign),
+  );
 }
 
 /** JSON as YAML's flow style: no quotes, a space behind colons and commas. */
@@ -129,8 +159,9 @@ function boundsOf(node: SchemaNode): string[] {
     node.enum || node.format === 'date-time' ? '' : range(node.minLength, node.maxLength, ' characters'),
     range(node.minItems, node.maxItems, ' items'),
     range(undefined, node.maxProperties, ' entries'),
-    node.items && node.items.type === 'string' &&
-      !node.items.enum ? range(node.items.minLength, node.items.maxLength, ' characters each') : '',
+    node.items && node.items.type === 'string' && !node.items.enum
+      ? range(node.items.minLength, node.items.maxLength, ' characters each')
+      : '',
   ];
   const text = bounds.filter(Boolean).join(', ').replaceAll(', At ', ', at ');
   return text ? [`${text}.`] : [];
@@ -163,16 +194,32 @@ function sharedName(node: SchemaNode): string | undefined {
 
 function conditionSections(): string[] {
   const rows: [string, ConditionRow][] = Object.entries(CONDITIONS);
-  const types = rows.map(([type, row]) => `| ${code(type)} | ${row.kinds.join(', ')} | ${row.meaning}${row.onlyWhileTrue ? ' Present only while it is True.' : ''} | ${row.reasons.map(code).join(', ')} |`);
+  const types = rows.map(
+    ([type, row]) =>
+      `| ${code(type)} | ${row.kinds.join(', ')} | ${row.meaning}${row.onlyWhileTrue ? ' Present only while it is True.' : ''} | ${row.reasons.map(code).join(', ')} |`,
+  );
   const reasons = Object.entries(REASONS).map(([reason, meaning]) => `| ${code(reason)} | ${meaning} |`);
   return [
-    '## Condition types', '', '| type | kinds | meaning when True | reasons |', '|---|---|---|---|', ...types, '',
-    '## Condition reasons', '', '| reason | meaning |', '|---|---|', ...reasons, '',
+    '## Condition types',
+    '',
+    '| type | kinds | meaning when True | reasons |',
+    '|---|---|---|---|',
+    ...types,
+    '',
+    '## Condition reasons',
+    '',
+    '| reason | meaning |',
+    '|---|---|',
+    ...reasons,
+    '',
   ];
 }
 
 function link(title: string): string {
-  const anchor = title.toLowerCase().replaceAll(/[^a-z0-9 -]/g, '').replaceAll(' ', '-');
+  const anchor = title
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9 -]/g, '')
+    .replaceAll(' ', '-');
   return `[${title.split(' ').length > 1 ? 'object' : title}](#${anchor})`;
 }
 

@@ -29,10 +29,12 @@ const MAX_WIDTH = 120;
 /** Interfaces that several kinds share, by their properties. */
 const SHARED: Readonly<Record<string, { readonly name: string; readonly doc: string; readonly field?: string }>> = {
   'type,status,reason,message,lastTransitionTime,observedGeneration': {
-    name: 'Condition', doc: 'metav1.Condition: one aspect of an object\'s state.',
+    name: 'Condition',
+    doc: "metav1.Condition: one aspect of an object's state.",
   },
   'matchLabels,matchExpressions': {
-    name: 'LabelSelector', doc: 'metav1.LabelSelector; an empty one matches everything.',
+    name: 'LabelSelector',
+    doc: 'metav1.LabelSelector; an empty one matches everything.',
   },
   name: { name: 'NameRef', doc: 'A reference by name.', field: 'The name of what is meant.' },
 };
@@ -68,14 +70,17 @@ export type Resource = ${kinds.map((kind) => kind.kind).join(' | ')};
 function addKind(kind: KindSchema, output: Output): void {
   const { spec, status } = kind.root.properties ?? {};
   if (!spec || !status) throw new Error(`${kind.kind} lacks spec or status`);
-  output.interfaces.set(kind.kind, `${doc(kind.root.description, '')}export interface ${kind.kind} {
+  output.interfaces.set(
+    kind.kind,
+    `${doc(kind.root.description, '')}export interface ${kind.kind} {
   readonly apiVersion: typeof API_VERSION;
   readonly kind: '${kind.kind}';
   readonly metadata: ObjectMeta;
   readonly spec: ${kind.kind}Spec;
   readonly status?: ${kind.kind}Status;
 }
-`);
+`,
+  );
   addInterface(`${kind.kind}Spec`, spec, { prefix: kind.kind, output });
   addInterface(`${kind.kind}Status`, status, { prefix: kind.kind, output });
 }
@@ -91,20 +96,30 @@ function addInterface(name: string, node: SchemaNode, place: Place): void {
   const shared = SHARED[Object.keys(node.properties ?? {}).join()];
   const fields = Object.entries(node.properties ?? {}).map(([field, child]) => {
     const always = child.default !== undefined || node.required?.includes(field);
-    const type =
-      typeOf(child, { ...place, prefix: place.prefix + pascal(child.type === 'array' ? singular(field) : field) });
+    const type = typeOf(child, {
+      ...place,
+      prefix: place.prefix + pascal(child.type === 'array' ? singular(field) : field),
+    });
     return `${doc(shared?.field ?? child.description, '  ')}  readonly ${field}${always ? '' : '?'}: ${type};\n`;
   });
-  place.output.interfaces.set(name, `${doc(shared?.doc ?? node.description, '')}export interface ${name} {\n${fields.join('')}}\n`);
+  place.output.interfaces.set(
+    name,
+    `${doc(shared?.doc ?? node.description, '')}export interface ${name} {\n${fields.join('')}}\n`,
+  );
 }
 
 function typeOf(node: SchemaNode, place: Place): string {
   switch (node.type) {
-    case 'object': return objectType(node, place);
-    case 'array': return `readonly ${inBrackets(typeOf(node.items ?? { type: 'string' }, place))}[]`;
-    case 'integer': return 'number';
-    case 'boolean': return 'boolean';
-    default: return node.enum ? node.enum.map((value) => `'${value}'`).join(' | ') : 'string';
+    case 'object':
+      return objectType(node, place);
+    case 'array':
+      return `readonly ${inBrackets(typeOf(node.items ?? { type: 'string' }, place))}[]`;
+    case 'integer':
+      return 'number';
+    case 'boolean':
+      return 'boolean';
+    default:
+      return node.enum ? node.enum.map((value) => `'${value}'`).join(' | ') : 'string';
   }
 }
 
@@ -124,7 +139,8 @@ function doc(text: string | undefined, indent: string): string {
   if (!text) return '';
   const oneLine = `${indent}/** ${text} */`;
   if (oneLine.length <= MAX_WIDTH) return `${oneLine}\n`;
-  return `${indent}/**\n${wrapped(text, MAX_WIDTH - indent.length - ' * '.length).map((line) => `${indent} * ${line}\n`)
+  return `${indent}/**\n${wrapped(text, MAX_WIDTH - indent.length - ' * '.length)
+    .map((line) => `${indent} * ${line}\n`)
     .join('')}${indent} */\n`;
 }
 

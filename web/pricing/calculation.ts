@@ -31,13 +31,36 @@ export interface Calculated {
 
 /** The query parameter of each count, in the order of the fields. */
 export const COUNT_PARAMETERS: Readonly<Record<CountName, string>> = {
-  input: 'input', imageInput: 'image_in', audioInput: 'audio_in', cached: 'cached', cacheWrite5m: 'write5m',
-  cacheWrite1h: 'write1h', output: 'output', reasoning: 'reasoning', imageOutput: 'image_out',
-  audioOutput: 'audio_out', webSearch: 'searches', webFetch: 'fetches', fileSearch: 'file_searches', generations: 'n',
+  input: 'input',
+  imageInput: 'image_in',
+  audioInput: 'audio_in',
+  cached: 'cached',
+  cacheWrite5m: 'write5m',
+  cacheWrite1h: 'write1h',
+  output: 'output',
+  reasoning: 'reasoning',
+  imageOutput: 'image_out',
+  audioOutput: 'audio_out',
+  webSearch: 'searches',
+  webFetch: 'fetches',
+  fileSearch: 'file_searches',
+  generations: 'n',
 };
 export const COUNT_NAMES: readonly CountName[] = [
-  'input', 'imageInput', 'audioInput', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output', 'reasoning', 'imageOutput',
-  'audioOutput', 'webSearch', 'webFetch', 'fileSearch', 'generations',
+  'input',
+  'imageInput',
+  'audioInput',
+  'cached',
+  'cacheWrite5m',
+  'cacheWrite1h',
+  'output',
+  'reasoning',
+  'imageOutput',
+  'audioOutput',
+  'webSearch',
+  'webFetch',
+  'fileSearch',
+  'generations',
 ];
 
 /** The values of the fields before anybody has typed. */
@@ -52,7 +75,7 @@ export function parseCalculation(parameters: URLSearchParams): Calculation | und
   const saysTokens = COUNT_NAMES.some((name) => name !== 'generations' && parameters.has(COUNT_PARAMETERS[name]));
   const typed: Partial<Record<CountName, string>> = {};
   for (const name of COUNT_NAMES) {
-    const example = saysTokens && name !== 'generations' ? '' : EXAMPLE[name] ?? '0';
+    const example = saysTokens && name !== 'generations' ? '' : (EXAMPLE[name] ?? '0');
     typed[name] = (parameters.get(COUNT_PARAMETERS[name]) ?? example).trim().slice(0, LONGEST_TYPED);
   }
   const text = (name: string): string => parameters.get(name) ?? '';
@@ -63,14 +86,21 @@ export function parseCalculation(parameters: URLSearchParams): Calculation | und
  * The calculation to show: the one that is asked for if its model exists, else an example; undefined if there is no
  * model. `shownGroup` is the group whose prices the list shows.
  */
-export function resolveCalculation(list: PriceList, asked:
-  | Calculation | undefined, shownGroup: string | undefined, example: PricingRow | undefined): Calculated | undefined {
+export function resolveCalculation(
+  list: PriceList,
+  asked: Calculation | undefined,
+  shownGroup: string | undefined,
+  example: PricingRow | undefined,
+): Calculated | undefined {
   const row = list.pricing.rows.find(({ modelName }) => modelName === asked?.model) ?? example ?? list.pricing.rows[0];
   if (!row) return undefined;
   const group = asked ? asked.group : offeringGroup(list, row, shownGroup);
   const typed = asked ? asked.typed : EXAMPLE;
   return {
-    row, typed, ...parseCounts(row, typed), served: servedBy(row, asked),
+    row,
+    typed,
+    ...parseCounts(row, typed),
+    served: servedBy(row, asked),
     group: list.pricing.groups.some(({ name }) => name === group) ? group : '',
   };
 }
@@ -90,7 +120,8 @@ function servedBy({ figures }: PricingRow, asked: Calculation | undefined): Serv
   const { tier = '', region = '', image = '' } = asked ?? {};
   const position = figures.perImage.findIndex((_, index) => String(index) === image);
   return {
-    tier: figures.serviceTiers.has(tier) ? tier : '', region: figures.regions.has(region) ? region : '',
+    tier: figures.serviceTiers.has(tier) ? tier : '',
+    region: figures.regions.has(region) ? region : '',
     image: position < 0 ? undefined : position,
   };
 }
@@ -107,7 +138,11 @@ export function parseCount(typed: string): bigint | undefined {
 }
 
 const WHOLE: Readonly<Record<DetailClass, 'input' | 'output'>> = {
-  imageInput: 'input', audioInput: 'input', reasoning: 'output', imageOutput: 'output', audioOutput: 'output',
+  imageInput: 'input',
+  audioInput: 'input',
+  reasoning: 'output',
+  imageOutput: 'output',
+  audioOutput: 'output',
 };
 
 /** The counts that a model's price depends on. */
@@ -115,18 +150,29 @@ export function countsOf({ quotaType, stated, figures }: PricingRow): readonly C
   if (quotaType === 'Request') return ['generations'];
   return COUNT_NAMES.filter((name) => {
     switch (name) {
-      case 'input': return true;
-      case 'output': case 'cacheWrite5m': case 'cacheWrite1h': return stated[name];
-      case 'cached': return stated.cache;
-      case 'webSearch': case 'webFetch': case 'fileSearch': return figures.perUse.has(name);
-      case 'generations': return false;
-      default: return hasOwnRate(figures, name);
+      case 'input':
+        return true;
+      case 'output':
+      case 'cacheWrite5m':
+      case 'cacheWrite1h':
+        return stated[name];
+      case 'cached':
+        return stated.cache;
+      case 'webSearch':
+      case 'webFetch':
+      case 'fileSearch':
+        return figures.perUse.has(name);
+      case 'generations':
+        return false;
+      default:
+        return hasOwnRate(figures, name);
     }
   });
 }
 
 /** Whether a part of the input or of the output costs other than the rest of it, in any tier. */
 function hasOwnRate(figures: PricingRow['figures'], name: DetailClass): boolean {
-  return [figures, ...figures.serviceTiers.values()].flatMap((table) => [table, ...table.contextTiers])
+  return [figures, ...figures.serviceTiers.values()]
+    .flatMap((table) => [table, ...table.contextTiers])
     .some(({ perToken }) => perToken[name] !== perToken[WHOLE[name]]);
 }

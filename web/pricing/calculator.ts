@@ -9,7 +9,12 @@ import type { Html } from '../html.ts';
 import { COUNT_PARAMETERS, countsOf } from './calculation.ts';
 import type { Calculated } from './calculation.ts';
 import {
-  amountRange, formatFineRange, formatRange, generationRates, generationUnit, offeredFigures,
+  amountRange,
+  formatFineRange,
+  formatRange,
+  generationRates,
+  generationUnit,
+  offeredFigures,
 } from './dollars.ts';
 import { amountOf, estimate, flatPrices, INPUT_CLASSES, inputOf, stepsOf } from './estimate.ts';
 import type { CountName, FlatPrice } from './estimate.ts';
@@ -20,18 +25,37 @@ import { formatSort } from './query.ts';
 import type { PricingQuery } from './query.ts';
 
 const LABELS: Readonly<Record<CountName, string>> = {
-  input: 'Input tokens', imageInput: 'Image input', audioInput: 'Audio input', cached: 'Cached input',
-  cacheWrite5m: 'Cache write, 5 min', cacheWrite1h: 'Cache write, 1 h', output: 'Output tokens',
-  reasoning: 'Reasoning tokens', imageOutput: 'Image output', audioOutput: 'Audio output',
-  webSearch: 'Web searches', webFetch: 'Pages fetched', fileSearch: 'File searches',
+  input: 'Input tokens',
+  imageInput: 'Image input',
+  audioInput: 'Audio input',
+  cached: 'Cached input',
+  cacheWrite5m: 'Cache write, 5 min',
+  cacheWrite1h: 'Cache write, 1 h',
+  output: 'Output tokens',
+  reasoning: 'Reasoning tokens',
+  imageOutput: 'Image output',
+  audioOutput: 'Audio output',
+  webSearch: 'Web searches',
+  webFetch: 'Pages fetched',
+  fileSearch: 'File searches',
   generations: 'Images, videos or requests',
 };
 /** The words for each count in the written-out sum. */
 const WORDS: Readonly<Record<CountName, string>> = {
-  input: 'input', imageInput: 'image input', audioInput: 'audio input', cached: 'cached',
-  cacheWrite5m: 'written for 5 min', cacheWrite1h: 'written for 1 h', output: 'output', reasoning: 'reasoning',
-  imageOutput: 'image output', audioOutput: 'audio output', webSearch: 'web searches', webFetch: 'pages fetched',
-  fileSearch: 'file searches', generations: '',
+  input: 'input',
+  imageInput: 'image input',
+  audioInput: 'audio input',
+  cached: 'cached',
+  cacheWrite5m: 'written for 5 min',
+  cacheWrite1h: 'written for 1 h',
+  output: 'output',
+  reasoning: 'reasoning',
+  imageOutput: 'image output',
+  audioOutput: 'audio output',
+  webSearch: 'web searches',
+  webFetch: 'pages fetched',
+  fileSearch: 'file searches',
+  generations: '',
 };
 /** What is charged by the piece, not by the million tokens. */
 const UNITS: ReadonlySet<CountName> = new Set(['webSearch', 'webFetch', 'fileSearch', 'generations']);
@@ -41,15 +65,20 @@ const MANY = 1000n;
 
 /** The whole section. `vendors` is every vendor, in the order of the list's filter. */
 export function renderCalculator(
-  list: PriceList, query: PricingQuery, calculated: Calculated, vendors: readonly string[],
+  list: PriceList,
+  query: PricingQuery,
+  calculated: Calculated,
+  vendors: readonly string[],
 ): Html {
   return html`<section id="calculator" class="calculator" aria-labelledby="calculator-title" tabindex="-1">
 <h2 id="calculator-title">What a call costs</h2>
 <form id="calculate" method="get" action="#calculator" autocomplete="off">${hiddenView(query)}
 <div class="calculator-choice">
 <div class="field"><label for="calc-model">Model to price</label><select id="calc-model" name="calc">${renderModels(list, calculated.row, vendors)}</select></div>
-<div class="field"><label for="calc-group">At the prices of</label><select id="calc-group" name="at"><option value="">Base prices (group ratio 1)</option>${list.pricing.groups.map((group) => (
-  html`<option value="${group.name}"${flag('selected', group.name === calculated.group)}>${optionText(group, list)}</option>`))}</select></div>
+<div class="field"><label for="calc-group">At the prices of</label><select id="calc-group" name="at"><option value="">Base prices (group ratio 1)</option>${list.pricing.groups.map(
+    (group) =>
+      html`<option value="${group.name}"${flag('selected', group.name === calculated.group)}>${optionText(group, list)}</option>`,
+  )}</select></div>
 </div>
 ${renderCalculation(list, calculated)}
 </form>
@@ -61,7 +90,7 @@ export function renderCalculation(list: PriceList, calculated: Calculated): Html
   const { row, typed, faulty } = calculated;
   const names = countsOf(row);
   return html`<div id="calculation" class="calculation">
-<div class="calculator-counts">${renderServed(calculated)}${names.map((name) => (renderCount(row, name, { typed: typed[name] ?? '0', faulty: faulty.has(name) })))}
+<div class="calculator-counts">${renderServed(calculated)}${names.map((name) => renderCount(row, name, { typed: typed[name] ?? '0', faulty: faulty.has(name) }))}
 <button type="submit" class="button calculate">Calculate</button></div>
 ${renderResult(list, calculated, names)}
 </div>`;
@@ -83,8 +112,9 @@ function named(name: string): Option {
 /** Nothing where there is one option only. */
 function renderChoice(name: string, label: string, chosen: string, options: readonly Option[]): Html {
   if (options.length < 2) return NOTHING;
-  return html`<div class="field"><label for="calc-${name}">${label}</label><select id="calc-${name}" name="${name}">${options.map(([value, text]) => (
-  html`<option value="${value}"${flag('selected', value === chosen)}>${text}</option>`))}</select></div>`;
+  return html`<div class="field"><label for="calc-${name}">${label}</label><select id="calc-${name}" name="${name}">${options.map(
+    ([value, text]) => html`<option value="${value}"${flag('selected', value === chosen)}>${text}</option>`,
+  )}</select></div>`;
 }
 
 function describeImage({ size, quality }: PriceFigures['perImage'][number]): string {
@@ -95,20 +125,32 @@ function describeImage({ size, quality }: PriceFigures['perImage'][number]): str
 /** The list's own view goes with the calculation. */
 function hiddenView({ text, vendor, quotaType, use, context, group, sort }: PricingQuery): Html {
   const kept = [
-    ['q', text], ['vendor', vendor], ['type', quotaType?.toLowerCase()], ['use', use],
-    ['context', context], ['group', group], ['sort', formatSort(sort)],
+    ['q', text],
+    ['vendor', vendor],
+    ['type', quotaType?.toLowerCase()],
+    ['use', use],
+    ['context', context],
+    ['group', group],
+    ['sort', formatSort(sort)],
   ] as const;
-  return html`${kept.map(([name, value]) => value ? html`<input type="hidden" name="${name}" value="${value}">` : NOTHING)}`;
+  return html`${kept.map(([name, value]) => (value ? html`<input type="hidden" name="${name}" value="${value}">` : NOTHING))}`;
 }
 
 function renderModels({ pricing }: PriceList, chosen: PricingRow, vendors: readonly string[]): Html {
   const byVendor = Map.groupBy(pricing.rows, ({ vendor }) => vendor);
-  return html`${vendors.map((vendor) => html`<optgroup label="${vendor || '—'}">${(byVendor.get(vendor) ?? []).map(({ modelName }) => (
-    html`<option value="${modelName}"${flag('selected', modelName === chosen.modelName)}>${modelName}</option>`))}</optgroup>`)}`;
+  return html`${vendors.map(
+    (vendor) =>
+      html`<optgroup label="${vendor || '—'}">${(byVendor.get(vendor) ?? []).map(
+        ({ modelName }) =>
+          html`<option value="${modelName}"${flag('selected', modelName === chosen.modelName)}>${modelName}</option>`,
+      )}</optgroup>`,
+  )}`;
 }
 
 function renderCount(
-  row: PricingRow, name: CountName, { typed, faulty }: { readonly typed: string; readonly faulty: boolean },
+  row: PricingRow,
+  name: CountName,
+  { typed, faulty }: { readonly typed: string; readonly faulty: boolean },
 ): Html {
   const id = `calc-${COUNT_PARAMETERS[name]}`;
   const ofContext = INPUT_CLASSES.includes(name) ? html` data-context` : NOTHING;
@@ -125,7 +167,7 @@ function renderResult(list: PriceList, calculated: Calculated, names: readonly C
   const isFaulty = faulty.size > 0;
   return html`<div class="estimate" id="estimate" data-figures="${JSON.stringify(prices.map(figuresOf))}" data-steps="${JSON.stringify(steps)}" data-step="${String(steps.filter((above) => inputOf(counts) > above).length)}">
 <div class="estimate-sum" aria-live="polite" aria-atomic="true"><p>One call costs</p><p class="sum" data-sum>${isFaulty ? '—' : formatExactRange(low, high)}</p><p data-many${flag('hidden', isFaulty)}>${formatCount(MANY)} such calls: <b>${formatExactRange(low * MANY, high * MANY)}</b></p></div>
-<dl class="estimate-lines">${names.map((name) => (renderLine(labelOf(row, name), name, { prices, count: counts[name] ?? 0n })))}</dl>
+<dl class="estimate-lines">${names.map((name) => renderLine(labelOf(row, name), name, { prices, count: counts[name] ?? 0n }))}</dl>
 ${renderStep(prices)}${renderSum(list, calculated, names)}
 </div>`;
 }
@@ -147,10 +189,13 @@ function pricesOf({ groups }: PriceList, row: PricingRow, group: string): PriceF
 }
 
 function renderLine(
-  label: string, name: CountName,
+  label: string,
+  name: CountName,
   { prices, count }: { readonly prices: readonly FlatPrice[]; readonly count: bigint },
 ): Html {
-  const rate = UNITS.has(name) ? html`${formatRange(amountOf(prices, name, 1n))} each` : html`${formatRange(amountOf(prices, name, MILLION))} a million`;
+  const rate = UNITS.has(name)
+    ? html`${formatRange(amountOf(prices, name, 1n))} each`
+    : html`${formatRange(amountOf(prices, name, MILLION))} a million`;
   return html`<div data-line="${name}"><dt>${label}</dt><dd><span data-count>${formatCount(count)}</span> at ${rate}</dd><dd class="num" data-amount>${formatFineRange(amountOf(prices, name, count))}</dd></div>`;
 }
 
@@ -180,8 +225,14 @@ function requestPrice({ row, served }: Calculated): string {
   if (generationUnit(row) === 'request') return `$${formatDecimal(row.requestNanoUsd, 2)}`;
   const { figures } = row;
   const chosen = served.image === undefined ? undefined : figures.perImage[served.image];
-  return formatRange(amountRange((chosen ? [chosen.rate] : generationRates(figures)).map((numerator) =>
-    ({ numerator, denominator: figures.denominator }))));
+  return formatRange(
+    amountRange(
+      (chosen ? [chosen.rate] : generationRates(figures)).map((numerator) => ({
+        numerator,
+        denominator: figures.denominator,
+      })),
+    ),
+  );
 }
 
 function labelOf(row: PricingRow, name: CountName): string {
@@ -208,8 +259,12 @@ function classRatio(row: PricingRow, name: CountName): string {
 
 function groupRatioWords({ pricing, groups }: PriceList, name: string): string {
   const ratio = formatDecimal(pricing.groups.find((group) => group.name === name)?.priceRatioE9 ?? 1_000_000_000n);
-  const members = new Set(groups.get(name)?.offers.values().flatMap(({ tiers }) =>
-    tiers.flat().map(({ group }) => group)));
+  const members = new Set(
+    groups
+      .get(name)
+      ?.offers.values()
+      .flatMap(({ tiers }) => tiers.flat().map(({ group }) => group)),
+  );
   if (members.size === 0 || (members.size === 1 && members.has(name))) return `group ratio ${ratio}`;
   return `the ratio of the member that serves the call${ratio === '1' ? '' : ` × group ratio ${ratio}`}`;
 }

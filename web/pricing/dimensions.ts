@@ -7,9 +7,16 @@ import { html, NOTHING } from '../html.ts';
 import type { Html } from '../html.ts';
 
 const CLASSES = {
-  input: 'input', output: 'output', cacheRead: 'cached input', cacheWrite5m: '5-minute cache writes',
-  cacheWrite1h: '1-hour cache writes', reasoning: 'reasoning', audioInput: 'audio input', audioOutput: 'audio output',
-  imageInput: 'image input', imageOutput: 'image output',
+  input: 'input',
+  output: 'output',
+  cacheRead: 'cached input',
+  cacheWrite5m: '5-minute cache writes',
+  cacheWrite1h: '1-hour cache writes',
+  reasoning: 'reasoning',
+  audioInput: 'audio input',
+  audioOutput: 'audio output',
+  imageInput: 'image input',
+  imageOutput: 'image output',
 } as const;
 type RateName = keyof typeof CLASSES;
 
@@ -35,10 +42,13 @@ export interface Dimensions {
   readonly usdPerMillion: StatedRates | undefined;
   readonly contextTiers: readonly ContextTierPrice[];
   readonly serviceTiers: readonly ServiceTierPrice[];
-  readonly perUse: {
-    readonly webSearchNanoUsd?: bigint | undefined; readonly webFetchNanoUsd?: bigint | undefined;
-    readonly fileSearchNanoUsd?: bigint | undefined;
-  } | undefined;
+  readonly perUse:
+    | {
+        readonly webSearchNanoUsd?: bigint | undefined;
+        readonly webFetchNanoUsd?: bigint | undefined;
+        readonly fileSearchNanoUsd?: bigint | undefined;
+      }
+    | undefined;
   readonly regions: readonly { readonly name: string; readonly multiplierE9: bigint }[];
   readonly perImage: readonly ImagePrice[];
   readonly perSecondNanoUsd?: bigint | undefined;
@@ -64,9 +74,13 @@ export interface DimensionsJson {
   readonly per_use_usd: DecimalsOrNull;
   readonly regions: DecimalsOrNull;
   /** null in an entry: any. */
-  readonly per_image: readonly {
-    readonly size: string | null; readonly quality: string | null; readonly usd: string;
-  }[] | null;
+  readonly per_image:
+    | readonly {
+        readonly size: string | null;
+        readonly quality: string | null;
+        readonly usd: string;
+      }[]
+    | null;
   readonly per_second_usd: string | null;
 }
 
@@ -84,32 +98,60 @@ interface ServiceTierJson {
 }
 
 /** Prices as `/pricing.json` has them. */
-export function dimensionsJson(
-  { usdPerMillion, contextTiers, serviceTiers, perUse, regions, perImage, perSecondNanoUsd }: Dimensions,
-): DimensionsJson {
+export function dimensionsJson({
+  usdPerMillion,
+  contextTiers,
+  serviceTiers,
+  perUse,
+  regions,
+  perImage,
+  perSecondNanoUsd,
+}: Dimensions): DimensionsJson {
   return {
     usd_per_million: ratesJson(usdPerMillion),
     context_tiers: tiersJson(contextTiers),
-    service_tiers: serviceTiers.length === 0 ? null : Object.fromEntries(serviceTiers.map((tier) => [tier.name, {
-      multiplier: decimalOrNull(tier.multiplierE9), usd_per_million: ratesJson(tier.usdPerMillion),
-      context_tiers: tiersJson(tier.contextTiers),
-    }])),
-    per_use_usd: perUse ? decimals([
-      ['web_search', perUse.webSearchNanoUsd], ['web_fetch', perUse.webFetchNanoUsd],
-      ['file_search', perUse.fileSearchNanoUsd],
-    ]) : null,
+    service_tiers:
+      serviceTiers.length === 0
+        ? null
+        : Object.fromEntries(
+            serviceTiers.map((tier) => [
+              tier.name,
+              {
+                multiplier: decimalOrNull(tier.multiplierE9),
+                usd_per_million: ratesJson(tier.usdPerMillion),
+                context_tiers: tiersJson(tier.contextTiers),
+              },
+            ]),
+          ),
+    per_use_usd: perUse
+      ? decimals([
+          ['web_search', perUse.webSearchNanoUsd],
+          ['web_fetch', perUse.webFetchNanoUsd],
+          ['file_search', perUse.fileSearchNanoUsd],
+        ])
+      : null,
     regions: regions.length === 0 ? null : decimals(regions.map(({ name, multiplierE9 }) => [name, multiplierE9])),
-    per_image: perImage.length === 0 ? null : perImage.map(({ size, quality, nanoUsd }) => (
-      { size: size === '' ? null : size, quality: quality === '' ? null : quality, usd: formatDecimal(nanoUsd) })),
+    per_image:
+      perImage.length === 0
+        ? null
+        : perImage.map(({ size, quality, nanoUsd }) => ({
+            size: size === '' ? null : size,
+            quality: quality === '' ? null : quality,
+            usd: formatDecimal(nanoUsd),
+          })),
     per_second_usd: decimalOrNull(perSecondNanoUsd),
   };
 }
 
 function tiersJson(tiers: readonly ContextTierPrice[]): ContextTierJson[] | null {
-  return tiers.length === 0 ? null : tiers.map(({ above, usdPerMillion, inputMultiplierE9, outputMultiplierE9 }) => ({
-    above, usd_per_million: ratesJson(usdPerMillion), input_multiplier: decimalOrNull(inputMultiplierE9),
-    output_multiplier: decimalOrNull(outputMultiplierE9),
-  }));
+  return tiers.length === 0
+    ? null
+    : tiers.map(({ above, usdPerMillion, inputMultiplierE9, outputMultiplierE9 }) => ({
+        above,
+        usd_per_million: ratesJson(usdPerMillion),
+        input_multiplier: decimalOrNull(inputMultiplierE9),
+        output_multiplier: decimalOrNull(outputMultiplierE9),
+      }));
 }
 
 function ratesJson(rates: StatedRates | undefined): DecimalsOrNull {
@@ -117,8 +159,10 @@ function ratesJson(rates: StatedRates | undefined): DecimalsOrNull {
 }
 
 function namesOf(rates: StatedRates): RateName[] {
-  return Object.keys(CLASSES).filter((name): name is RateName =>
-    Object.hasOwn(rates, name) && Object.entries(rates).some(([own, value]) => own === name && value !== undefined));
+  return Object.keys(CLASSES).filter(
+    (name): name is RateName =>
+      Object.hasOwn(rates, name) && Object.entries(rates).some(([own, value]) => own === name && value !== undefined),
+  );
 }
 
 /** cacheWrite5m is cache_write_5m. */
@@ -127,8 +171,9 @@ function snake(name: string): string {
 }
 
 function decimals(entries: readonly (readonly [string, bigint | undefined])[]): Record<string, string> {
-  return Object.fromEntries(entries.flatMap(([name, value]) =>
-    (value === undefined ? [] : [[name, formatDecimal(value)]])));
+  return Object.fromEntries(
+    entries.flatMap(([name, value]) => (value === undefined ? [] : [[name, formatDecimal(value)]])),
+  );
 }
 
 function decimalOrNull(value: bigint | undefined): string | null {
@@ -139,8 +184,9 @@ function decimalOrNull(value: bigint | undefined): string | null {
 export function renderDimensions(dimensions: Dimensions): Html {
   const { usdPerMillion, contextTiers, serviceTiers, regions, perSecondNanoUsd: perSecond } = dimensions;
   const others = usdPerMillion
-    ? namesOf(usdPerMillion).filter((name) => !['input', 'output', 'cacheRead'].includes(name)
-      && !name.startsWith('cacheWrite'))
+    ? namesOf(usdPerMillion).filter(
+        (name) => !['input', 'output', 'cacheRead'].includes(name) && !name.startsWith('cacheWrite'),
+      )
     : [];
   const lines = [
     ...others.map((name): Line => [CLASSES[name], `${dollars(usdPerMillion?.[name])} per million tokens`]),
@@ -155,12 +201,12 @@ export function renderDimensions(dimensions: Dimensions): Html {
     ...regions.map(({ name, multiplierE9 }): Line => [`In the region ${name}`, times(multiplierE9)]),
     ...describeUses(dimensions.perUse),
     ...dimensions.perImage.map(describeImage),
-    ...perSecond === undefined ? [] : [['A second of a video', dollars(perSecond)] as const],
+    ...(perSecond === undefined ? [] : [['A second of a video', dollars(perSecond)] as const]),
   ];
   if (lines.length === 0) return NOTHING;
   const rules = [
-    ...contextTiers.length > 0 ? ['A request above a step pays the step\'s prices for all of its tokens.'] : [],
-    ...serviceTiers.length > 0 ? ['The service tier that the answer names counts.'] : [],
+    ...(contextTiers.length > 0 ? ["A request above a step pays the step's prices for all of its tokens."] : []),
+    ...(serviceTiers.length > 0 ? ['The service tier that the answer names counts.'] : []),
     'All of it is at group ratio 1.',
   ];
   return html`<h3>What else counts</h3>
@@ -171,7 +217,8 @@ export function renderDimensions(dimensions: Dimensions): Html {
 type Line = readonly [what: string, price: string];
 
 function describeStep({ above, usdPerMillion, inputMultiplierE9, outputMultiplierE9 }: ContextTierPrice): Line {
-  const price = usdPerMillion ? describeRates(usdPerMillion)
+  const price = usdPerMillion
+    ? describeRates(usdPerMillion)
     : `input ${times(inputMultiplierE9)}, output ${times(outputMultiplierE9)}`;
   return [`Above ${above.toLocaleString('en-US')} tokens of input`, price];
 }
@@ -182,12 +229,15 @@ function describeImage({ size, quality, nanoUsd }: ImagePrice): Line {
 }
 
 function describeRates(rates: StatedRates): string {
-  return `${namesOf(rates).map((name) => `${CLASSES[name]} ${dollars(rates[name])}`).join(', ')} per million`;
+  return `${namesOf(rates)
+    .map((name) => `${CLASSES[name]} ${dollars(rates[name])}`)
+    .join(', ')} per million`;
 }
 
 function describeUses(uses: Dimensions['perUse']): Line[] {
   const prices = [
-    ['A search of the web', uses?.webSearchNanoUsd], ['A page fetched', uses?.webFetchNanoUsd],
+    ['A search of the web', uses?.webSearchNanoUsd],
+    ['A page fetched', uses?.webFetchNanoUsd],
     ['A search of files', uses?.fileSearchNanoUsd],
   ] as const;
   return prices.flatMap(([what, nanoUsd]): Line[] => (nanoUsd === undefined ? [] : [[what, dollars(nanoUsd)]]));

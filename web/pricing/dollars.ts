@@ -19,7 +19,7 @@ export interface AmountRange {
 
 /** Dollars per million tokens of each class, or per generation. */
 export type RowDollars =
-  | { readonly quotaType: 'Token' } & Readonly<Record<TokenClass, AmountRange>>
+  | ({ readonly quotaType: 'Token' } & Readonly<Record<TokenClass, AmountRange>>)
   | { readonly quotaType: 'Request'; readonly request: AmountRange };
 
 const MILLION = 10n ** 6n;
@@ -41,7 +41,14 @@ export function offerDollars(offer: PricedOffer): RowDollars | undefined {
 
 /** The different prices that a group's calls may be billed at; empty: it has none. */
 export function offeredFigures(offer: PricedOffer): PriceFigures[] {
-  return [...new Set(offer.tiers.flat().map(({ price }) => price).filter((price) => price !== undefined))];
+  return [
+    ...new Set(
+      offer.tiers
+        .flat()
+        .map(({ price }) => price)
+        .filter((price) => price !== undefined),
+    ),
+  ];
 }
 
 /** The rates of a generation: one for each size and quality, or that of a second, which is then the generation. */
@@ -57,10 +64,17 @@ export function generationUnit({ dimensions }: Pick<PricingRow, 'dimensions'>): 
 }
 
 function dollarsOf(quotaType: PricedOffer['quotaType'], prices: readonly PriceFigures[]): RowDollars {
-  if (quotaType === 'Request') return { quotaType, request: amountRange(prices.flatMap((price) =>
-    generationRates(price).map((numerator) => ({ numerator, denominator: price.denominator })))) };
-  const ofClass = (name: TokenClass): AmountRange => amountRange(prices.map(({ perToken, denominator }) =>
-    ({ numerator: perToken[name] * MILLION, denominator })));
+  if (quotaType === 'Request')
+    return {
+      quotaType,
+      request: amountRange(
+        prices.flatMap((price) =>
+          generationRates(price).map((numerator) => ({ numerator, denominator: price.denominator })),
+        ),
+      ),
+    };
+  const ofClass = (name: TokenClass): AmountRange =>
+    amountRange(prices.map(({ perToken, denominator }) => ({ numerator: perToken[name] * MILLION, denominator })));
   return {
     quotaType: 'Token',
     input: ofClass('input'),
@@ -96,7 +110,7 @@ export function formatAmount(amount: Amount): string {
 /** `unit` in nano-USD. */
 function formatTo(unit: bigint, { numerator, denominator }: Amount): string {
   const divisor = denominator * unit;
-  const rounded = (2n * numerator + divisor) / (2n * divisor) * unit;
+  const rounded = ((2n * numerator + divisor) / (2n * divisor)) * unit;
   const exact = rounded * denominator === numerator;
   return `${exact ? '' : ROUNDED}$${formatDecimal(rounded, 2)}`;
 }

@@ -31,8 +31,14 @@ export interface FlatPrice {
 }
 
 /** The tokens that decide about the context tier. */
-export const INPUT_CLASSES: readonly CountName[] =
-  ['input', 'imageInput', 'audioInput', 'cached', 'cacheWrite5m', 'cacheWrite1h'];
+export const INPUT_CLASSES: readonly CountName[] = [
+  'input',
+  'imageInput',
+  'audioInput',
+  'cached',
+  'cacheWrite5m',
+  'cacheWrite1h',
+];
 
 const E9 = 10n ** 9n;
 const STANDARD_TIER = 'standard';
@@ -46,15 +52,26 @@ export function flatPrices(prices: readonly PriceFigures[], served: Served, coun
     const perToken = step?.perToken ?? table.perToken;
     const multiplierE9 = price.regions.get(served.region);
     const rate = (name: TokenClass | DetailClass): bigint =>
-      (multiplierE9 === undefined ? perToken[name] : perToken[name] / E9 * multiplierE9);
+      multiplierE9 === undefined ? perToken[name] : (perToken[name] / E9) * multiplierE9;
     const use = (name: UseName): bigint => price.perUse.get(name) ?? 0n;
     return chosenGenerations(price, served).map((generations): FlatPrice => ({
-      above: step?.above, denominator: price.denominator,
+      above: step?.above,
+      denominator: price.denominator,
       rates: {
-        input: rate('input'), imageInput: rate('imageInput'), audioInput: rate('audioInput'), cached: rate('cached'),
-        cacheWrite5m: rate('cacheWrite5m'), cacheWrite1h: rate('cacheWrite1h'), output: rate('output'),
-        reasoning: rate('reasoning'), imageOutput: rate('imageOutput'), audioOutput: rate('audioOutput'),
-        webSearch: use('webSearch'), webFetch: use('webFetch'), fileSearch: use('fileSearch'), generations,
+        input: rate('input'),
+        imageInput: rate('imageInput'),
+        audioInput: rate('audioInput'),
+        cached: rate('cached'),
+        cacheWrite5m: rate('cacheWrite5m'),
+        cacheWrite1h: rate('cacheWrite1h'),
+        output: rate('output'),
+        reasoning: rate('reasoning'),
+        imageOutput: rate('imageOutput'),
+        audioOutput: rate('audioOutput'),
+        webSearch: use('webSearch'),
+        webFetch: use('webFetch'),
+        fileSearch: use('fileSearch'),
+        generations,
       },
     }));
   });
@@ -73,7 +90,8 @@ export function inputOf(counts: Counts): bigint {
 
 /** The cost at the cheapest and at the most expensive of these prices: nano-USD, rounded like a bill. */
 export function estimate(
-  prices: readonly FlatPrice[], counts: Counts,
+  prices: readonly FlatPrice[],
+  counts: Counts,
 ): { readonly low: bigint; readonly high: bigint } {
   const [low = 0n, ...more] = prices.map((price) => roundedCost(price, counts)).sort(compare);
   return { low, high: more.at(-1) ?? low };

@@ -9,7 +9,11 @@ export const USES = ['chat', 'vision', 'embeddings', 'images', 'videos'] as cons
 export type Use = (typeof USES)[number];
 
 export const USE_NAMES: Readonly<Record<Use, string>> = {
-  chat: 'Chat', vision: 'Chat with images', embeddings: 'Embeddings', images: 'Makes images', videos: 'Makes videos',
+  chat: 'Chat',
+  vision: 'Chat with images',
+  embeddings: 'Embeddings',
+  images: 'Makes images',
+  videos: 'Makes videos',
 };
 
 /** The options of the filter by context: the least number of tokens. */
@@ -43,8 +47,9 @@ export function renderFactsLine(facts: ModelFacts | undefined): Html {
 
 /** Each with its icon and its word. */
 export function renderModalities(modalities: readonly Modality[]): Html {
-  return html`${modalities.map((modality, index) =>
-    html`${index > 0 ? ' ' : ''}<span class="modality ${modality}">${modality}</span>`)}`;
+  return html`${modalities.map(
+    (modality, index) => html`${index > 0 ? ' ' : ''}<span class="modality ${modality}">${modality}</span>`,
+  )}`;
 }
 
 /** "200K", "1M", "8,192": exact, in thousands where it is round. */

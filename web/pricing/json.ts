@@ -55,7 +55,11 @@ type FactsOrNull = { readonly [F in keyof ModelFactsJson]: ModelFactsJson[F] | n
 export const QUOTA_TYPE_NAMES = { Token: 'Token-based', Request: 'Per-request' } as const;
 
 const NOT_SERVED: FactsOrNull = {
-  endpoints: null, input_modalities: null, output_modalities: null, context_length: null, max_output_tokens: null,
+  endpoints: null,
+  input_modalities: null,
+  output_modalities: null,
+  context_length: null,
+  max_output_tokens: null,
 };
 
 /** The whole list, in the order of the state. */
@@ -74,14 +78,20 @@ function jsonGroup({ name, displayName, priceRatioE9, members }: PricingGroup): 
     display_name: displayName,
     type: members ? 'Automatic' : 'Direct',
     price_ratio: members ? null : formatDecimal(priceRatioE9),
-    members: members?.map((member) => (
-      { name: member.name, display_name: member.displayName, price_ratio: formatE18(member.priceRatioE18) })) ?? null,
+    members:
+      members?.map((member) => ({
+        name: member.name,
+        display_name: member.displayName,
+        price_ratio: formatE18(member.priceRatioE18),
+      })) ?? null,
   };
 }
 
 /** A decimal of 10^-18, as the product of two ratios is. */
 function formatE18(value: bigint): string {
-  const fraction = String(value % 10n ** 18n).padStart(18, '0').replace(/0+$/, '');
+  const fraction = String(value % 10n ** 18n)
+    .padStart(18, '0')
+    .replace(/0+$/, '');
   return `${value / 10n ** 18n}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
@@ -104,9 +114,9 @@ function jsonRow(row: PricingRow): PricingJsonRow {
     cache_write_1h_ratio: byRatio && stated.cacheWrite1h ? formatE10(row.cacheWrite1hRatioE10) : null,
     request_usd: perToken || generationUnit(row) !== 'request' ? null : formatDecimal(row.requestNanoUsd),
     ...dimensionsJson(row.dimensions),
-    ...variesByChannel(row) && { varies_by_channel: true },
+    ...(variesByChannel(row) && { varies_by_channel: true }),
     enabled_groups: row.enabledGroups,
-    ...row.facts ? modelFactsJson(row.facts) : NOT_SERVED,
+    ...(row.facts ? modelFactsJson(row.facts) : NOT_SERVED),
   };
 }
 

@@ -30,7 +30,10 @@ export const ENDPOINT_PATHS: Readonly<Record<Endpoint, readonly string[]>> = {
   Videos: ['/v1/videos'],
 };
 const OUTPUTS: Readonly<Record<Endpoint, Modality>> = {
-  Chat: 'text', Embeddings: 'embedding', Images: 'image', Videos: 'video',
+  Chat: 'text',
+  Embeddings: 'embedding',
+  Images: 'image',
+  Videos: 'video',
 };
 
 /** A model's facts over all routes that serve it: what any of them takes, within limits that hold on each. */

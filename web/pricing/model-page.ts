@@ -61,7 +61,9 @@ interface PriceColumn {
 }
 
 const UNITS = {
-  second: 'USD per second of video', image: 'USD per image', request: 'USD per image, video or call',
+  second: 'USD per second of video',
+  image: 'USD per image',
+  request: 'USD per image, video or call',
 } as const;
 
 function renderModelPrices(list: PriceList, row: PricingRow): Html {
@@ -69,8 +71,11 @@ function renderModelPrices(list: PriceList, row: PricingRow): Html {
   const groups = list.pricing.groups.filter(({ name }) => list.groups.get(name)?.offers.has(row.modelName));
   const rows = groups.map((group) => {
     const offer = list.groups.get(group.name)?.offers.get(row.modelName);
-    return renderPriceRow(html`<bdi>${group.displayName}</bdi> <small>${groupRatioText(group, list)}</small>`,
-      columns, (offer && offerDollars(offer)) ?? baseDollars(row));
+    return renderPriceRow(
+      html`<bdi>${group.displayName}</bdi> <small>${groupRatioText(group, list)}</small>`,
+      columns,
+      (offer && offerDollars(offer)) ?? baseDollars(row),
+    );
   });
   const per = row.quotaType === 'Token' ? 'USD per million tokens' : UNITS[generationUnit(row)];
   return html`<section class="section" aria-labelledby="prices"><h2 id="prices">Prices</h2>
@@ -86,8 +91,9 @@ ${renderDimensions(row.dimensions)}</section>`;
 
 function columnsOf({ quotaType, stated }: PricingRow): PriceColumn[] {
   if (quotaType === 'Request')
-    return [{ title: 'Each', of: (dollars) => 'request' in dollars ? formatRange(dollars.request) : undefined }];
-  const ofToken = (name: 'input' | 'output' | 'cached' | 'cacheWrite5m' | 'cacheWrite1h', isStated = true) =>
+    return [{ title: 'Each', of: (dollars) => ('request' in dollars ? formatRange(dollars.request) : undefined) }];
+  const ofToken =
+    (name: 'input' | 'output' | 'cached' | 'cacheWrite5m' | 'cacheWrite1h', isStated = true) =>
     (dollars: RowDollars): string | undefined =>
       isStated && dollars.quotaType === 'Token' ? formatRange(dollars[name]) : undefined;
   return [
@@ -111,7 +117,10 @@ function renderRatios({ modelRatioE9, completionRatioE9, cacheRatioE9, ratioBase
 }
 
 const CALL_TITLES: Readonly<Record<Endpoint, string>> = {
-  Chat: 'Call it', Embeddings: 'Make an embedding', Images: 'Make an image', Videos: 'Make a video',
+  Chat: 'Call it',
+  Embeddings: 'Make an embedding',
+  Images: 'Make an image',
+  Videos: 'Make a video',
 };
 
 function renderCalls(model: string, endpoint: Endpoint, gatewayUrl: string | undefined): Html {

@@ -27,33 +27,45 @@ const UP = '../../';
 
 /** The page. `ranked` spares ranking the same rows again. */
 export function renderPricingPage(
-  list: PriceList, site: PricingSite, query: PricingQuery = DEFAULT_QUERY, ranked: readonly RankedRow[] = rankRows(
-    list.pricing.rows,
-  ),
+  list: PriceList,
+  site: PricingSite,
+  query: PricingQuery = DEFAULT_QUERY,
+  ranked: readonly RankedRow[] = rankRows(list.pricing.rows),
 ): string {
   const empty = list.pricing.rows.length === 0;
-  return document(site, { title: 'Pricing', description: 'Models, their vendors, ratios and prices.', up: '' }, html`${empty ? NOTHING : html`<a class="skip" href="#list">Skip to the price list</a>`}
+  return document(
+    site,
+    { title: 'Pricing', description: 'Models, their vendors, ratios and prices.', up: '' },
+    html`${empty ? NOTHING : html`<a class="skip" href="#list">Skip to the price list</a>`}
 <header>
 <p class="site"><bdi>${site.title}</bdi></p>
 <h1>Pricing</h1>
 <p class="lede">Prices as of now, in US dollars. Every model has ratios that say what its tokens cost; the group of your key multiplies them.${empty ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`}</p>
 </header>
 <main class="prices">${renderPrices(list, query, { ranked, modelRoot: MODEL_ROOT })}</main>
-<footer><p>Currency: USD · Also as data: <a href="pricing.json">pricing.json</a></p></footer>`);
+<footer><p>Currency: USD · Also as data: <a href="pricing.json">pricing.json</a></p></footer>`,
+  );
 }
 
 /** A model's page. `gatewayUrl`: where SDKs call, without a path, as far as is known. */
 export function renderModelPage(
-  list: PriceList, site: PricingSite, row: PricingRow, gatewayUrl: string | undefined,
+  list: PriceList,
+  site: PricingSite,
+  row: PricingRow,
+  gatewayUrl: string | undefined,
 ): string {
   const { modelName } = row;
   const description = `${modelName}: prices, limits and first calls.`;
-  return document(site, { title: modelName, description, up: UP }, html`<header>
+  return document(
+    site,
+    { title: modelName, description, up: UP },
+    html`<header>
 <p class="site"><a href="${UP}pricing">Pricing</a> · <bdi>${site.title}</bdi></p>
 <h1>${renderModelName(modelName)}</h1>
 </header>
 <main class="prices">${renderModel(list, row, { gatewayUrl })}</main>
-<footer><p>Currency: USD · <a href="${UP}pricing">All models</a> · Also as data: <a href="${UP}pricing.json">pricing.json</a></p></footer>`);
+<footer><p>Currency: USD · <a href="${UP}pricing">All models</a> · Also as data: <a href="${UP}pricing.json">pricing.json</a></p></footer>`,
+  );
 }
 
 interface DocumentHead {

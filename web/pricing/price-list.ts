@@ -60,7 +60,10 @@ export interface PricingRow {
    * generates tokens.
    */
   readonly stated: {
-    readonly output: boolean; readonly cache: boolean; readonly cacheWrite5m: boolean; readonly cacheWrite1h: boolean;
+    readonly output: boolean;
+    readonly cache: boolean;
+    readonly cacheWrite5m: boolean;
+    readonly cacheWrite1h: boolean;
   };
   /** In 10^-10, so that the default (cacheWriteRatio x 1.6) is exact. */
   readonly cacheWrite1hRatioE10: bigint;
@@ -133,8 +136,10 @@ export function visibleTo({ pricing, groups }: PriceList, ownGroup: string | und
   return {
     pricing: {
       groups: shown,
-      rows: pricing.rows.map((row) =>
-        ({ ...row, enabledGroups: row.enabledGroups.filter((displayName) => displayNames.has(displayName)) })),
+      rows: pricing.rows.map((row) => ({
+        ...row,
+        enabledGroups: row.enabledGroups.filter((displayName) => displayNames.has(displayName)),
+      })),
     },
     groups: new Map([...groups].filter(([name]) => names.has(name))),
   };

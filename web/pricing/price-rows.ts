@@ -51,7 +51,7 @@ export function makePricingRows({ prices, groups, served }: RowSources): Pricing
   return [...prices]
     .map((entry) => {
       const routed = byName.get(entry.price.name);
-      const groupNames = [...enabled.get(entry.price.name) ?? []].sort(compareText);
+      const groupNames = [...(enabled.get(entry.price.name) ?? [])].sort(compareText);
       return pricingRow(entry, groupNames, routed && modelFacts(routed));
     })
     .sort((a, b) => compareText(a.modelName, b.modelName));
@@ -65,13 +65,17 @@ interface ConfiguredGroup extends Omit<PricingGroup, 'members'> {
 
 /** The groups that `isShown`, by display name. */
 export function makePricingGroups(
-  groups: readonly ConfiguredGroup[], isShown: (name: string) => boolean,
+  groups: readonly ConfiguredGroup[],
+  isShown: (name: string) => boolean,
 ): PricingGroup[] {
   const byName = new Map(groups.map((group) => [group.name, group]));
   return groups
     .filter(({ name }) => isShown(name))
     .map(({ name, displayName, priceRatioE9, restricted, memberNames }) => ({
-      name, displayName, priceRatioE9, restricted,
+      name,
+      displayName,
+      priceRatioE9,
+      restricted,
       members: memberNames?.flatMap((memberName) => {
         const member = byName.get(memberName);
         if (!member) return [];
@@ -102,17 +106,22 @@ function asRatios(entry: ModelPrice): ModelPrice {
   if (!usdPerMillion) return entry;
   const { input = 0n, output, cacheRead, cacheWrite5m, cacheWrite1h } = usdPerMillion;
   const ratio = (rate: bigint | undefined, fallback: bigint): bigint =>
-    (rate === undefined || input === 0n ? fallback : (2n * rate * E9 + input) / (2n * input));
-  return { ...entry, ratioBaseE9: E9, price: {
-    ...entry.price, modelRatioE9: input, completionRatioE9: ratio(output, E9), cacheRatioE9: ratio(cacheRead, E9),
-    cacheWriteRatioE9: ratio(cacheWrite5m, E9 * 5n / 4n),
-    ...cacheWrite1h !== undefined && { cacheWrite1hRatioE9: ratio(cacheWrite1h, 2n * E9) },
-  } };
+    rate === undefined || input === 0n ? fallback : (2n * rate * E9 + input) / (2n * input);
+  return {
+    ...entry,
+    ratioBaseE9: E9,
+    price: {
+      ...entry.price,
+      modelRatioE9: input,
+      completionRatioE9: ratio(output, E9),
+      cacheRatioE9: ratio(cacheRead, E9),
+      cacheWriteRatioE9: ratio(cacheWrite5m, (E9 * 5n) / 4n),
+      ...(cacheWrite1h !== undefined && { cacheWrite1hRatioE9: ratio(cacheWrite1h, 2n * E9) }),
+    },
+  };
 }
 
-function pricingRow(
-  entry: ModelPrice, enabledGroups: readonly string[], facts: ModelFacts | undefined,
-): PricingRow {
+function pricingRow(entry: ModelPrice, enabledGroups: readonly string[], facts: ModelFacts | undefined): PricingRow {
   const { price, quotaType, ratioBaseE9, figures } = asRatios(entry);
   const { usdPerMillion, contextTiers, serviceTiers, perUse, regions, perImage, perSecondNanoUsd } = price;
   const { channelPrices = [], channelRates = [] } = price;
@@ -137,8 +146,15 @@ function pricingRow(
     figures,
     isInDollars: usdPerMillion !== undefined,
     dimensions: {
-      usdPerMillion, contextTiers, serviceTiers, perUse, regions, perImage, perSecondNanoUsd,
-      channelPrices, channelRates,
+      usdPerMillion,
+      contextTiers,
+      serviceTiers,
+      perUse,
+      regions,
+      perImage,
+      perSecondNanoUsd,
+      channelPrices,
+      channelRates,
     },
     enabledGroups,
     facts,

@@ -60,7 +60,8 @@ ${renderFootnote(example)}`;
 /** A visible model that is priced by tokens, preferably one with all ratios. */
 function exampleRow(rows: readonly ArrangedRow[]): PricingRow | undefined {
   const candidates = rows.flatMap(({ visible, ranked: { row } }) =>
-    visible && row.quotaType === 'Token' && !row.isInDollars ? [row] : []);
+    visible && row.quotaType === 'Token' && !row.isInDollars ? [row] : [],
+  );
   const isTelling = ({ stated, cacheRatioE9, completionRatioE9 }: PricingRow): boolean =>
     stated.cache && cacheRatioE9 !== ONE_E9 && completionRatioE9 !== ONE_E9;
   return candidates.find(isTelling) ?? candidates[0];

@@ -38,8 +38,14 @@ const DEFAULT_SORT: Sort = { column: 'vendor', descending: false };
 const LONGEST_TEXT = 200;
 
 export const DEFAULT_QUERY: PricingQuery = {
-  text: '', vendor: undefined, quotaType: undefined, use: undefined, context: undefined, group: undefined,
-  sort: DEFAULT_SORT, calculation: undefined,
+  text: '',
+  vendor: undefined,
+  quotaType: undefined,
+  use: undefined,
+  context: undefined,
+  group: undefined,
+  sort: DEFAULT_SORT,
+  calculation: undefined,
 };
 
 /** The query with unknown vendors and groups removed; the page shows them as not chosen. */
@@ -68,8 +74,9 @@ export function formatSort({ column, descending }: Sort): string {
 /** The same for equal queries. */
 export function queryKey({ sort, ...query }: PricingQuery): string {
   const { text, vendor, quotaType, use, context, group, calculation } = query;
-  return JSON.stringify([text, vendor, quotaType, use, context, group, formatSort(sort), calculation]
-    .map((value) => value ?? null));
+  return JSON.stringify(
+    [text, vendor, quotaType, use, context, group, formatSort(sort), calculation].map((value) => value ?? null),
+  );
 }
 
 function parseQuotaType(text: string): 'Token' | 'Request' | undefined {

@@ -58,8 +58,11 @@ export function rankRows(rows: readonly PricingRow[]): RankedRow[] {
 }
 
 /** Sorts the rows and hides those that the query leaves out. `group`: the group that the query names. */
-export function arrangeRows(ranked: readonly RankedRow[], query: PricingQuery, group:
-  | OfferingGroup | undefined): ArrangedRow[] {
+export function arrangeRows(
+  ranked: readonly RankedRow[],
+  query: PricingQuery,
+  group: OfferingGroup | undefined,
+): ArrangedRow[] {
   const matches = rowFilter(query, group);
   let vendor: string | undefined;
   return [...ranked].sort(compareBy(query)).map((entry) => {
@@ -70,8 +73,10 @@ export function arrangeRows(ranked: readonly RankedRow[], query: PricingQuery, g
   });
 }
 
-function rowFilter({ text, vendor, quotaType, use, context = 0 }: PricingQuery, group:
-  | OfferingGroup | undefined): (row: PricingRow) => boolean {
+function rowFilter(
+  { text, vendor, quotaType, use, context = 0 }: PricingQuery,
+  group: OfferingGroup | undefined,
+): (row: PricingRow) => boolean {
   const words = text.toLowerCase().split(/\s+/);
   return (row) => {
     if (vendor !== undefined && row.vendor !== vendor) return false;

@@ -50,7 +50,10 @@ interface TableOptions {
 
 /** The whole table. */
 export function renderTable(
-  state: PriceList, query: PricingQuery, rows: readonly ArrangedRow[], { vendors, modelRoot }: TableOptions,
+  state: PriceList,
+  query: PricingQuery,
+  rows: readonly ArrangedRow[],
+  { vendors, modelRoot }: TableOptions,
 ): Html {
   const group = query.group === undefined ? undefined : state.groups.get(query.group);
   const view: TableView = {
@@ -64,9 +67,9 @@ export function renderTable(
   // then.
   return html`<table class="price-table" role="table" aria-label="Model prices" id="table">
 <thead role="rowgroup"><tr role="row">${COLUMNS.map((column) => renderHeading(column, query.sort))}</tr></thead>
-<tbody role="rowgroup"${query.sort.column === 'vendor'
-  ? html` class="by-vendor"`
-  : NOTHING}>${rows.map((row) => renderRow(row, view))}</tbody>
+<tbody role="rowgroup"${
+    query.sort.column === 'vendor' ? html` class="by-vendor"` : NOTHING
+  }>${rows.map((row) => renderRow(row, view))}</tbody>
 </table>`;
 }
 
@@ -96,7 +99,11 @@ interface RowContent {
 const contents = new WeakMap<RankedRow, RowContent>();
 
 function renderContent(ranked: RankedRow, view: TableView): Html {
-  const { state: { groups }, group, modelRoot } = view;
+  const {
+    state: { groups },
+    group,
+    modelRoot,
+  } = view;
   const known = contents.get(ranked);
   if (known?.groups === groups && known.group === group && known.modelRoot === modelRoot) return known.content;
   const content = renderCells(ranked, view);
@@ -106,8 +113,9 @@ function renderContent(ranked: RankedRow, view: TableView): Html {
 
 /** A row from behind its first attributes to its last cell. */
 function renderCells({ row, ranks }: RankedRow, view: TableView): Html {
-  const groups = view.state.pricing.groups
-    .flatMap(({ name }, index) => view.state.groups.get(name)?.offers.has(row.modelName) ? [index] : []);
+  const groups = view.state.pricing.groups.flatMap(({ name }, index) =>
+    view.state.groups.get(name)?.offers.has(row.modelName) ? [index] : [],
+  );
   return html` data-v="${view.vendors.get(row.vendor) ?? -1}" data-t="${row.quotaType === 'Token' ? 'token' : 'request'}" data-u="${usesOf(row).join(' ')}" data-c="${contextOf(row)}" data-g="${groups.join(' ')}" data-r="${COLUMNS.map((column) => ranks[column]).join(' ')}"><th role="rowheader" scope="row"><a class="model-name" href="${modelHref(view.modelRoot, row.modelName)}"><bdi>${row.modelName}</bdi></a>${renderFactsLine(row.facts)}</th><td role="cell"><bdi>${row.vendor || '—'}</bdi></td><td role="cell">${QUOTA_TYPE_NAMES[row.quotaType]}</td>${renderRatios(row, dollarsOf(row, view.group))}<td role="cell">${renderGroups(row.enabledGroups, view.chosenDisplayName)}</td>`;
 }
 
@@ -121,9 +129,11 @@ function renderRatios(row: PricingRow, dollars: RowDollars): Html {
   if (dollars.quotaType === 'Request') {
     return html`<td role="cell">${NOT_APPLICABLE}<small>${formatRange(dollars.request)} per ${generationUnit(row)}</small></td><td role="cell">${NOT_APPLICABLE}</td><td role="cell">${NOT_APPLICABLE}</td>`;
   }
-  return html`<td role="cell">${ratioOf(row, 'modelRatioE9')}<small>${formatRange(dollars.input)} input</small></td><td role="cell">${row.stated.output
-  ? html`${ratioOf(row, 'completionRatioE9')}<small>${formatRange(dollars.output)} output</small>`
-  : NOT_APPLICABLE}</td><td role="cell">${renderCache(row, dollars)}</td>`;
+  return html`<td role="cell">${ratioOf(row, 'modelRatioE9')}<small>${formatRange(dollars.input)} input</small></td><td role="cell">${
+    row.stated.output
+      ? html`${ratioOf(row, 'completionRatioE9')}<small>${formatRange(dollars.output)} output</small>`
+      : NOT_APPLICABLE
+  }</td><td role="cell">${renderCache(row, dollars)}</td>`;
 }
 
 type RatioName = 'modelRatioE9' | 'completionRatioE9' | 'cacheRatioE9' | 'cacheWriteRatioE9';

@@ -28,7 +28,7 @@ const CENT_NANO_USD = 10_000_000n;
 
 /** Renders the chart and its collapsed table. */
 export function renderColumns({ title, note, days }: ColumnChart): Html {
-  const top = roundUp(days.reduce((most, { costNanoUsd }) => costNanoUsd > most ? costNanoUsd : most, 0n));
+  const top = roundUp(days.reduce((most, { costNanoUsd }) => (costNanoUsd > most ? costNanoUsd : most), 0n));
   const places = top < 10n * CENT_NANO_USD ? 4 : 2;
   const width = days.length * PITCH;
   return html`<figure class="chart">
@@ -47,17 +47,19 @@ ${renderTable(title, days)}
 }
 
 function renderColumn({ day, costNanoUsd, calls }: DayColumn, index: number, top: bigint): Html {
-  const height = costNanoUsd <= 0n ? 0 : Math.max(6, Number(costNanoUsd * BigInt(HEIGHT) / top));
+  const height = costNanoUsd <= 0n ? 0 : Math.max(6, Number((costNanoUsd * BigInt(HEIGHT)) / top));
   const x = index * PITCH;
-  return html`<g><title>${day}: ${formatExactUsd(costNanoUsd)}, ${formatCount(calls)} ${calls === 1 ? 'call' : 'calls'}</title><rect class="slot" x="${x}" width="${PITCH}" height="${HEIGHT}"/>${height > 0
-  ? html`<rect class="column" x="${x + GAP / 2}" y="${HEIGHT - height}" width="${PITCH - GAP}" height="${height}"/>`
-  : NOTHING}</g>`;
+  return html`<g><title>${day}: ${formatExactUsd(costNanoUsd)}, ${formatCount(calls)} ${calls === 1 ? 'call' : 'calls'}</title><rect class="slot" x="${x}" width="${PITCH}" height="${HEIGHT}"/>${
+    height > 0
+      ? html`<rect class="column" x="${x + GAP / 2}" y="${HEIGHT - height}" width="${PITCH - GAP}" height="${height}"/>`
+      : NOTHING
+  }</g>`;
 }
 
 /** The first, the middle and the last day. */
 function dayMarks(days: readonly DayColumn[]): string[] {
   const marks = days.length < 3 ? days : [days[0], days[Math.floor((days.length - 1) / 2)], days.at(-1)];
-  return marks.flatMap((mark) => mark ? [mark.day] : []);
+  return marks.flatMap((mark) => (mark ? [mark.day] : []));
 }
 
 function renderTable(title: string, days: readonly DayColumn[]): Html {
@@ -67,8 +69,12 @@ function renderTable(title: string, days: readonly DayColumn[]): Html {
 <div class="table-box" tabindex="0" role="region" aria-label="${title}, as a table"><table class="table">
 <caption>Days without calls are left out. Days begin at midnight, UTC.</caption>
 <thead><tr><th scope="col">Day</th><th scope="col" class="num">Calls</th><th scope="col" class="num">Cost</th></tr></thead>
-<tbody>${used.toReversed().map(({ day, calls, costNanoUsd }) => (
-  html`<tr><th scope="row">${day}</th><td class="num">${formatCount(calls)}</td><td class="num">${renderUsd(costNanoUsd, 6)}</td></tr>`))}</tbody>
+<tbody>${used
+    .toReversed()
+    .map(
+      ({ day, calls, costNanoUsd }) =>
+        html`<tr><th scope="row">${day}</th><td class="num">${formatCount(calls)}</td><td class="num">${renderUsd(costNanoUsd, 6)}</td></tr>`,
+    )}</tbody>
 </table></div></details>`;
 }
 
@@ -76,6 +82,6 @@ function renderTable(title: string, days: readonly DayColumn[]): Html {
 function roundUp(nanoUsd: bigint): bigint {
   let power = 10_000n;
   while (power * 10n < nanoUsd) power *= 10n;
-  const steps = [10n, 15n, 20n, 30n, 40n, 50n, 60n, 80n].map((tenths) => tenths * power / 10n);
+  const steps = [10n, 15n, 20n, 30n, 40n, 50n, 60n, 80n].map((tenths) => (tenths * power) / 10n);
   return steps.find((step) => step >= nanoUsd) ?? power * 10n;
 }

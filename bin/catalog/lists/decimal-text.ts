@@ -59,6 +59,6 @@ export function isZero({ digits }: Decimal): boolean {
 export function parseExactJson(text: string): unknown {
   // the third argument is newer than the declared type of a reviver
   const reviver = (_: string, value: unknown, context?: { readonly source?: string }): unknown =>
-    (typeof value === 'number' ? context?.source ?? String(value) : value);
+    typeof value === 'number' ? (context?.source ?? String(value)) : value;
   return JSON.parse(text, reviver);
 }

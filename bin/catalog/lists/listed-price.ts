@@ -3,8 +3,16 @@ import { divide, formatDecimalText, isZero, parseDecimalText, shift, times } fro
 import type { Decimal } from './decimal-text.ts';
 
 export const CLASSES = [
-  'input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'reasoning', 'audioInput', 'audioOutput',
-  'imageInput', 'imageOutput',
+  'input',
+  'output',
+  'cacheRead',
+  'cacheWrite5m',
+  'cacheWrite1h',
+  'reasoning',
+  'audioInput',
+  'audioOutput',
+  'imageInput',
+  'imageOutput',
 ] as const;
 export type RateName = (typeof CLASSES)[number];
 export type Rates = { [Name in RateName]?: Decimal };
@@ -29,8 +37,14 @@ export interface ListedPrice {
 
 export function emptyPrice(vendor: string): ListedPrice {
   return {
-    vendor, base: {}, steps: new Map(), tiers: new Map(), tierMultipliers: new Map(), regions: new Map(),
-    perUse: new Map(), refused: [],
+    vendor,
+    base: {},
+    steps: new Map(),
+    tiers: new Map(),
+    tierMultipliers: new Map(),
+    regions: new Map(),
+    perUse: new Map(),
+    refused: [],
   };
 }
 
@@ -47,7 +61,8 @@ export interface PriceListReader {
  * undefined.
  */
 export function readRate(
-  price: Pick<ListedPrice, 'refused'>, value: unknown,
+  price: Pick<ListedPrice, 'refused'>,
+  value: unknown,
   { field, places }: { readonly field: string; readonly places: number },
 ): Decimal | undefined {
   if (value === undefined || value === null) return undefined;
@@ -72,10 +87,15 @@ export interface Carried {
 
 /** With `allowFree`, a price of 0 is accepted as intended. */
 export function toCatalogEntry(
-  name: string, price: ListedPrice, { allowFree }: { readonly allowFree: boolean },
+  name: string,
+  price: ListedPrice,
+  { allowFree }: { readonly allowFree: boolean },
 ): Carried {
   const remarks = price.refused.map((what) => `not carried over: ${what}`);
-  const { base: { input }, vendor } = price;
+  const {
+    base: { input },
+    vendor,
+  } = price;
   const generation = price.requestUsd ?? price.perSecondUsd;
   if (!input && generation) return generationEntry(name, price, { usd: generation, remarks, allowFree });
   if (!input) return { entry: undefined, remarks: [...remarks, 'the list has no price of input tokens'] };
@@ -93,7 +113,9 @@ interface Generation {
 
 /** A price by image or by the second. */
 function generationEntry(
-  name: string, { vendor, requestUsd }: ListedPrice, { usd, remarks, allowFree }: Generation,
+  name: string,
+  { vendor, requestUsd }: ListedPrice,
+  { usd, remarks, allowFree }: Generation,
 ): Carried {
   if (isZero(usd) && !allowFree) return { entry: undefined, remarks: [...remarks, SAYS_ZERO] };
   const text = formatDecimalText(usd);
@@ -118,17 +140,24 @@ function withoutZeros(price: ListedPrice, remarks: string[]): ListedPrice {
   const steps = (stated: ReadonlyMap<number, Rates>, where: string): Map<number, Rates> =>
     new Map([...stated].map(([above, each]) => [above, rates(each, `${where} above ${above}`.trim())]));
   const amounts = (stated: ReadonlyMap<string, Decimal>, where: string): Map<string, Decimal> =>
-    new Map([...stated].filter(([name, amount]) => {
-      if (isZero(amount)) omit(`${where} ${name}`.trim());
-      return !isZero(amount);
-    }));
+    new Map(
+      [...stated].filter(([name, amount]) => {
+        if (isZero(amount)) omit(`${where} ${name}`.trim());
+        return !isZero(amount);
+      }),
+    );
   return {
-    ...price, base: rates(price.base, ''), steps: steps(price.steps, ''),
-    tiers: new Map([...price.tiers].map(([name, tier]) => {
-      const where = `service tier ${name}`;
-      return [name, { base: rates(tier.base, where), steps: steps(tier.steps, where) }];
-    })),
-    tierMultipliers: amounts(price.tierMultipliers, 'service tier'), regions: amounts(price.regions, 'region'),
+    ...price,
+    base: rates(price.base, ''),
+    steps: steps(price.steps, ''),
+    tiers: new Map(
+      [...price.tiers].map(([name, tier]) => {
+        const where = `service tier ${name}`;
+        return [name, { base: rates(tier.base, where), steps: steps(tier.steps, where) }];
+      }),
+    ),
+    tierMultipliers: amounts(price.tierMultipliers, 'service tier'),
+    regions: amounts(price.regions, 'region'),
     perUse: amounts(price.perUse, ''),
   };
 }
@@ -166,30 +195,35 @@ class EntryWriter {
       written[name] = { multiplier: this.#text(multiplier, `service tier ${name}`) };
     for (const [name, tier] of tiers) {
       const multiplier = uniformMultiplier(tier.base, base);
-      const isUniform = multiplier && [...tier.steps].every(([step, rates]) =>
-        isSame(uniformMultiplier(rates, steps.get(step) ?? {}), multiplier));
+      const isUniform =
+        multiplier &&
+        [...tier.steps].every(([step, rates]) => isSame(uniformMultiplier(rates, steps.get(step) ?? {}), multiplier));
       if (isUniform) {
         written[name] = { multiplier: this.#text(multiplier, `service tier ${name}`) };
         continue;
       }
       const own = this.#completed(tier.base, base, `service tier ${name}`);
-      const ownSteps = new Map([...steps].map(([step, rates]) => {
-        const where = `service tier ${name} above ${step}`;
-        return [step, this.#completed(tier.steps.get(step) ?? {}, scaled(rates, own, base), where)];
-      }));
+      const ownSteps = new Map(
+        [...steps].map(([step, rates]) => {
+          const where = `service tier ${name} above ${step}`;
+          return [step, this.#completed(tier.steps.get(step) ?? {}, scaled(rates, own, base), where)];
+        }),
+      );
       written[name] = {
         usdPerMillion: this.#rates(own, `service tier ${name}`),
-        ...ownSteps.size > 0 && { contextTiers: this.#steps(ownSteps, own, `service tier ${name}`) },
+        ...(ownSteps.size > 0 && { contextTiers: this.#steps(ownSteps, own, `service tier ${name}`) }),
       };
     }
     return written;
   }
 
   #steps(steps: ReadonlyMap<number, Rates>, base: Rates, where: string): unknown[] {
-    return [...steps].sort(([a], [b]) => a - b).map(([above, rates]) => {
-      const place = `${where} above ${above}`.trim();
-      return { above, usdPerMillion: this.#rates(this.#completed(rates, base, place), place) };
-    });
+    return [...steps]
+      .sort(([a], [b]) => a - b)
+      .map(([above, rates]) => {
+        const place = `${where} above ${above}`.trim();
+        return { above, usdPerMillion: this.#rates(this.#completed(rates, base, place), place) };
+      });
   }
 
   /** Derives classes from the input's rate that the list has outside of the tier and not in it. */
@@ -212,10 +246,12 @@ class EntryWriter {
   }
 
   #rates(rates: Rates, where: string): Texts {
-    return Object.fromEntries(CLASSES.flatMap((name) => {
-      const rate = rates[name];
-      return rate ? [[name, this.#text(rate, `${where} ${name}`.trim())]] : [];
-    }));
+    return Object.fromEntries(
+      CLASSES.flatMap((name) => {
+        const rate = rates[name];
+        return rate ? [[name, this.#text(rate, `${where} ${name}`.trim())]] : [];
+      }),
+    );
   }
 
   #texts(values: ReadonlyMap<string, Decimal>, where: string): Texts {

@@ -5,10 +5,15 @@ import { isRecord } from './records.ts';
 
 const PER_MILLION = 6;
 const RATES: Readonly<Record<string, RateName>> = {
-  input_cost_per_token: 'input', output_cost_per_token: 'output', cache_read_input_token_cost: 'cacheRead',
-  cache_creation_input_token_cost: 'cacheWrite5m', cache_creation_input_token_cost_above_1hr: 'cacheWrite1h',
-  input_cost_per_audio_token: 'audioInput', output_cost_per_audio_token: 'audioOutput',
-  input_cost_per_image_token: 'imageInput', output_cost_per_image_token: 'imageOutput',
+  input_cost_per_token: 'input',
+  output_cost_per_token: 'output',
+  cache_read_input_token_cost: 'cacheRead',
+  cache_creation_input_token_cost: 'cacheWrite5m',
+  cache_creation_input_token_cost_above_1hr: 'cacheWrite1h',
+  input_cost_per_audio_token: 'audioInput',
+  output_cost_per_audio_token: 'audioOutput',
+  input_cost_per_image_token: 'imageInput',
+  output_cost_per_image_token: 'imageOutput',
   output_cost_per_reasoning_token: 'reasoning',
 };
 const TIERS: Readonly<Record<string, string>> = { priority: 'priority', flex: 'flex', batches: 'batch' };
@@ -28,10 +33,13 @@ export function openLitellm(list: unknown): PriceListReader | undefined {
   });
   if (!models.some(([, model]) => 'litellm_provider' in model)) return undefined;
   const byKey = new Map(models);
-  return { keys: [...byKey.keys()], read: (key) => {
-    const model = byKey.get(key);
-    return model && readModel(model);
-  } };
+  return {
+    keys: [...byKey.keys()],
+    read: (key) => {
+      const model = byKey.get(key);
+      return model && readModel(model);
+    },
+  };
 }
 
 function readModel(model: Record<string, unknown>): ListedPrice {

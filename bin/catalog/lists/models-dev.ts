@@ -5,8 +5,13 @@ import { isRecord, recordOf } from './records.ts';
 import type { JsonRecord } from './records.ts';
 
 const RATES: Readonly<Record<string, RateName>> = {
-  input: 'input', output: 'output', cache_read: 'cacheRead', cache_write: 'cacheWrite5m', reasoning: 'reasoning',
-  input_audio: 'audioInput', output_audio: 'audioOutput',
+  input: 'input',
+  output: 'output',
+  cache_read: 'cacheRead',
+  cache_write: 'cacheWrite5m',
+  reasoning: 'reasoning',
+  input_audio: 'audioInput',
+  output_audio: 'audioOutput',
 };
 /** The names that a catalog has for modes. */
 const SERVICE_TIERS: ReadonlySet<string> = new Set(['priority', 'flex', 'batch', 'fast', 'ultrafast', 'scale']);
@@ -21,18 +26,24 @@ interface Listed {
 /** Returns undefined if the value is not such a list. */
 export function openModelsDev(list: unknown): PriceListReader | undefined {
   if (!isRecord(list)) return undefined;
-  const models = new Map<string, Listed>(Object.entries(list).flatMap(([id, provider]) => {
-    if (!isRecord(provider) || !isRecord(provider['models'])) return [];
-    return Object.entries(provider['models']).filter(([, model]) => isRecord(model) && isRecord(model['cost']))
-      .map(([model, value]) => [`${id}/${model}`, { provider, value }] as const);
-  }));
+  const models = new Map<string, Listed>(
+    Object.entries(list).flatMap(([id, provider]) => {
+      if (!isRecord(provider) || !isRecord(provider['models'])) return [];
+      return Object.entries(provider['models'])
+        .filter(([, model]) => isRecord(model) && isRecord(model['cost']))
+        .map(([model, value]) => [`${id}/${model}`, { provider, value }] as const);
+    }),
+  );
   if (models.size === 0) return undefined;
-  return { keys: [...models.keys()], read: (key) => {
-    const found = models.get(key);
-    if (!found || !isRecord(found.value)) return undefined;
-    const { name } = found.provider;
-    return readModel(found.value, typeof name === 'string' ? name : key.slice(0, key.indexOf('/')));
-  } };
+  return {
+    keys: [...models.keys()],
+    read: (key) => {
+      const found = models.get(key);
+      if (!found || !isRecord(found.value)) return undefined;
+      const { name } = found.provider;
+      return readModel(found.value, typeof name === 'string' ? name : key.slice(0, key.indexOf('/')));
+    },
+  };
 }
 
 function readModel(model: JsonRecord, vendor: string): ListedPrice {

@@ -7,7 +7,10 @@ import { openOpenrouter } from './openrouter.ts';
 import { openPortkey } from './portkey.ts';
 
 const KINDS = {
-  openrouter: openOpenrouter, litellm: openLitellm, 'models.dev': openModelsDev, portkey: openPortkey,
+  openrouter: openOpenrouter,
+  litellm: openLitellm,
+  'models.dev': openModelsDev,
+  portkey: openPortkey,
 } as const;
 export type ListKind = keyof typeof KINDS;
 export const LIST_KINDS: readonly string[] = Object.keys(KINDS);

@@ -10,21 +10,31 @@ import type { JsonRecord } from './records.ts';
 const PER_MILLION = 4;
 const PER_USE = -2;
 const RATES: Readonly<Record<string, RateName>> = {
-  request_token: 'input', response_token: 'output', cache_read_input_token: 'cacheRead',
-  cache_write_input_token: 'cacheWrite5m', request_audio_token: 'audioInput', response_audio_token: 'audioOutput',
+  request_token: 'input',
+  response_token: 'output',
+  cache_read_input_token: 'cacheRead',
+  cache_write_input_token: 'cacheWrite5m',
+  request_audio_token: 'audioInput',
+  response_audio_token: 'audioOutput',
 };
 const USES: Readonly<Record<string, string>> = { web_search: 'webSearchUsd', file_search: 'fileSearchUsd' };
 
 /** Returns undefined if the value is not such a list. */
 export function openPortkey(list: unknown): PriceListReader | undefined {
   if (!isRecord(list)) return undefined;
-  const models = new Map(Object.entries(list).flatMap(([key, model]) =>
-    (isRecord(model) && isRecord(model['pricing_config']) ? [[key, model['pricing_config']] as const] : [])));
+  const models = new Map(
+    Object.entries(list).flatMap(([key, model]) =>
+      isRecord(model) && isRecord(model['pricing_config']) ? [[key, model['pricing_config']] as const] : [],
+    ),
+  );
   if (models.size === 0) return undefined;
-  return { keys: [...models.keys()], read: (key) => {
-    const config = models.get(key);
-    return config && readConfig(config);
-  } };
+  return {
+    keys: [...models.keys()],
+    read: (key) => {
+      const config = models.get(key);
+      return config && readConfig(config);
+    },
+  };
 }
 
 function readConfig(config: JsonRecord): ListedPrice {
@@ -52,7 +62,9 @@ function readRates(price: ListedPrice, rates: JsonRecord): void {
 
 /** Prices within a field, such as those of images by size, are refused by its name. */
 function readPriced(
-  price: ListedPrice, value: unknown, how: { readonly field: string; readonly places: number },
+  price: ListedPrice,
+  value: unknown,
+  how: { readonly field: string; readonly places: number },
 ): Decimal | undefined {
   if (!isRecord(value)) return readRate(price, value, how);
   if (!('price' in value)) price.refused.push(how.field);
@@ -64,7 +76,8 @@ function readUnits(price: ListedPrice, units: JsonRecord): void {
     const use = USES[field];
     const isWrite = field === 'cache_write_1h';
     const rate = readPriced(price, value, {
-      field: `additional_units.${field}`, places: isWrite ? PER_MILLION : PER_USE,
+      field: `additional_units.${field}`,
+      places: isWrite ? PER_MILLION : PER_USE,
     });
     if (!rate || isZero(rate)) continue;
     if (isWrite) price.base.cacheWrite1h = rate;

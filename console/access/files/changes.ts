@@ -18,7 +18,12 @@ import type { Resources } from '../../../operator/store/resources.ts';
 import { AccessError } from '../access.ts';
 import type { ObjectChange, ObjectOf, ObjectRef } from '../access.ts';
 import {
-  assertAdmitted, newManifest, readManifest, removeManifest, replaceManifest, withoutDefaults,
+  assertAdmitted,
+  newManifest,
+  readManifest,
+  removeManifest,
+  replaceManifest,
+  withoutDefaults,
 } from './manifest-text.ts';
 import type { ManifestText } from './manifest-text.ts';
 import { effectivePatch, mergePatch } from './merge-patch.ts';
@@ -41,8 +46,11 @@ const REPEAT = 'Nothing was written; look at what it says now and repeat the cha
 const MOST_FILE_NAMES = 20;
 
 const LISTS: { readonly [K in Kind]: (resources: Resources) => readonly Resource[] } = {
-  Account: ({ accounts }) => allOf(accounts), ApiKey: ({ apiKeys }) => allOf(apiKeys), Group: ({ groups }) => groups,
-  ModelRoute: ({ modelRoutes }) => modelRoutes, PriceCatalog: ({ priceCatalogs }) => priceCatalogs,
+  Account: ({ accounts }) => allOf(accounts),
+  ApiKey: ({ apiKeys }) => allOf(apiKeys),
+  Group: ({ groups }) => groups,
+  ModelRoute: ({ modelRoutes }) => modelRoutes,
+  PriceCatalog: ({ priceCatalogs }) => priceCatalogs,
 };
 
 /** All objects of a kind. */
@@ -184,7 +192,10 @@ async function taken<K extends Kind>(changes: FolderChanges, kind: K, ref: Objec
 }
 
 function isTaken(source: ManifestSource, object: Resource): boolean {
-  const { kind, metadata: { namespace, name, generation = 0 } } = object;
+  const {
+    kind,
+    metadata: { namespace, name, generation = 0 },
+  } = object;
   const status = source.statusOf({ kind, namespace, name });
   const programmed = status?.conditions?.find(({ type }) => type === 'Programmed');
   if (programmed?.observedGeneration !== generation) return false;

@@ -30,8 +30,10 @@ export async function openConsoleSecrets(dataDir: string): Promise<ConsoleSecret
   const tokenFile = join(folder, TOKEN_FILE);
   const token = await readOrMake(tokenFile, () => `mgw-${randomBytes(TOKEN_BYTES).toString('base64url')}`);
   if (!/^[\x21-\x7e]+$/.test(token.text) || token.text.length < MIN_CHARACTERS)
-    throw new Error(`${tokenFile} must hold one line of at least ${MIN_CHARACTERS} characters without spaces; `
-      + 'delete it to have another token made');
+    throw new Error(
+      `${tokenFile} must hold one line of at least ${MIN_CHARACTERS} characters without spaces; ` +
+        'delete it to have another token made',
+    );
   const sealingFile = join(folder, SEALING_FILE);
   const sealing = await readOrMake(sealingFile, () => randomBytes(SEALING_BYTES).toString('base64'));
   const sealingKey = Buffer.from(sealing.text, 'base64');

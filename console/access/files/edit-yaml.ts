@@ -125,7 +125,11 @@ function editList(edit: Edit, list: YAMLSeq, { present, wanted }: Change<readonl
   const added = wanted.slice(end, wanted.length - after).map((item) => edit.document.createNode(item));
   const removed = list.items.splice(end, present.length - shorter, ...added);
   for (const item of removed) assertOwn(edit, item);
-  putComments(list, end, removed.flatMap((item) => takeCommentsBelow(item, edit.text)));
+  putComments(
+    list,
+    end,
+    removed.flatMap((item) => takeCommentsBelow(item, edit.text)),
+  );
 }
 
 /** A value in a map or list. */
@@ -167,7 +171,7 @@ function copyStyle(node: unknown, fresh: Node): void {
 function takeCommentsBelow(node: unknown, text: string): string[] {
   if (!isNode(node) || isAlias(node)) return [];
   const comments = preformatted(node.comment);
-  node.comment = isSetOff(node, text) ? null : comments.shift() ?? null;
+  node.comment = isSetOff(node, text) ? null : (comments.shift() ?? null);
   const last = isBlock(node) ? node.items.at(-1) : undefined;
   return [...takeCommentsBelow(isPair(last) ? last.value : last, text), ...comments];
 }

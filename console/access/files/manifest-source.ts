@@ -31,10 +31,18 @@ export function createManifestSource(parts: SourceParts): ManifestSource {
   return {
     folder,
     gatewayNamespace,
-    get resources() { return provider.resources; },
-    get origins() { return provider.origins; },
-    get files() { return provider.files; },
-    get diagnostics() { return provider.diagnostics; },
+    get resources() {
+      return provider.resources;
+    },
+    get origins() {
+      return provider.origins;
+    },
+    get files() {
+      return provider.files;
+    },
+    get diagnostics() {
+      return provider.diagnostics;
+    },
     async refresh() {
       await provider.refresh();
       await parts.settled();
@@ -55,8 +63,20 @@ function freshSpending({ clock, updateSpending }: SourceParts): () => Promise<vo
   return async () => {
     if (clock.nowMs() - readMs < FRESH_MS) return;
     const first = readMs === Number.NEGATIVE_INFINITY;
-    reading ??= updateSpending().then(() => { readMs = clock.nowMs(); }).finally(() => { reading = undefined; });
+    reading ??= updateSpending()
+      .then(() => {
+        readMs = clock.nowMs();
+      })
+      .finally(() => {
+        reading = undefined;
+      });
     if (first) await reading;
-    else await Promise.race([reading, new Promise<void>((resolve) => { clock.after(MAX_WAIT_MS, resolve); })]);
+    else
+      await Promise.race([
+        reading,
+        new Promise<void>((resolve) => {
+          clock.after(MAX_WAIT_MS, resolve);
+        }),
+      ]);
   };
 }

@@ -97,7 +97,11 @@ function split({ id, origin, text, options }: ManifestText): Split {
     const words = 'this document cannot be told from its neighbours; change it in the file.';
     throw new AccessError('Invalid', `${origin.file}:${origin.line}: ${words}`);
   }
-  const join = (from: number, to: number): string => documents.slice(from, to).map((each) => each.text).join('');
+  const join = (from: number, to: number): string =>
+    documents
+      .slice(from, to)
+      .map((each) => each.text)
+      .join('');
   return { before: join(0, index), own: own.text, after: join(index + 1, documents.length), firstLine: own.firstLine };
 }
 
@@ -112,8 +116,11 @@ async function editDocument(place: ManifestText, { own, firstLine }: Split, mani
 }
 
 function uneditable({ id, origin: { file } }: ManifestText, line: number, why: string): AccessError {
-  return new AccessError('Invalid', `${id} cannot be changed here without harm to its file, ${file}:${line}: ${why}. `
-    + 'Change it in the file; it is in force within a second.');
+  return new AccessError(
+    'Invalid',
+    `${id} cannot be changed here without harm to its file, ${file}:${line}: ${why}. ` +
+      'Change it in the file; it is in force within a second.',
+  );
 }
 
 /** Whether a text is one valid document that contains the object with exactly this manifest. */

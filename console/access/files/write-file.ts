@@ -65,7 +65,7 @@ export async function readOnlyReason(folder: string): Promise<string | undefined
 }
 
 async function assertHolds(path: string, text: string): Promise<void> {
-  if (await undefinedIfMissing(readFile(path, 'utf8')) === text) return;
+  if ((await undefinedIfMissing(readFile(path, 'utf8'))) === text) return;
   const advice = 'Nothing was written; look at what it says now and repeat the change.';
   throw new AccessError('Conflict', `${path} was changed at the same moment. ${advice}`);
 }

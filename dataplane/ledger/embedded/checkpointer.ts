@@ -175,7 +175,10 @@ export class Checkpointer {
 
   /** Opens the file again, which an empty or an older one may have replaced. */
   async #reopen(): Promise<void> {
-    const { thread, checkpoint: { ledgerId, segment } } = await this.#deps.reopen();
+    const {
+      thread,
+      checkpoint: { ledgerId, segment },
+    } = await this.#deps.reopen();
     this.#thread = thread;
     const isSame = ledgerId === this.#ledgerId && segment >= this.#taken && segment <= this.#complete;
     if (isSame) this.#hasTaken(segment);

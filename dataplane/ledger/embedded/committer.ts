@@ -164,16 +164,19 @@ export class Committer {
     if (this.#syncing || this.#waiting.length === 0) return;
     this.#syncing = true;
     const batches = this.#waiting.slice();
-    this.#deps.journal.sync().then(() => {
-      this.#syncing = false;
-      if (this.#stopped) return;
-      this.#waiting.splice(0, batches.length);
-      this.#acknowledge(batches);
-      this.#sync();
-    }, (error: unknown) => {
-      this.#syncing = false;
-      if (!this.#stopped) this.failed(error);
-    });
+    this.#deps.journal.sync().then(
+      () => {
+        this.#syncing = false;
+        if (this.#stopped) return;
+        this.#waiting.splice(0, batches.length);
+        this.#acknowledge(batches);
+        this.#sync();
+      },
+      (error: unknown) => {
+        this.#syncing = false;
+        if (!this.#stopped) this.failed(error);
+      },
+    );
   }
 
   #acknowledge(batches: readonly Batch[]): void {
@@ -223,12 +226,16 @@ export class Committer {
 
   #startTimersOf(batch: Batch): void {
     const { timeoutMs } = this.#deps;
-    const error = new LedgerUnavailable('the ledger\'s journal cannot be written now');
+    const error = new LedgerUnavailable("the ledger's journal cannot be written now");
     const after = (ms: number, expire: () => void): void => {
       // if the event loop was blocked, acknowledge a completed write before the timer's callback runs
-      const timer = setTimeout(() => setImmediate(() => {
-        if (this.#waiting.includes(batch)) expire();
-      }), ms);
+      const timer = setTimeout(
+        () =>
+          setImmediate(() => {
+            if (this.#waiting.includes(batch)) expire();
+          }),
+        ms,
+      );
       batch.timers.push(timer.unref());
     };
     after(timeoutMs * LATE, () => {

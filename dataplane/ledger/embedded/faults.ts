@@ -26,8 +26,10 @@ type FaultPoint = 'BeforeWrite' | 'AfterWrite' | 'AfterSync' | 'WithinCheckpoint
 
 /** The faults that make each point fail. */
 const FAILING: Readonly<Record<FaultPoint, readonly number[]>> = {
-  BeforeWrite: [FAULT.commitFails, FAULT.writeTears], AfterWrite: [FAULT.answerFails],
-  AfterSync: [FAULT.syncFails], WithinCheckpoint: [FAULT.fileFails],
+  BeforeWrite: [FAULT.commitFails, FAULT.writeTears],
+  AfterWrite: [FAULT.answerFails],
+  AfterSync: [FAULT.syncFails],
+  WithinCheckpoint: [FAULT.fileFails],
 };
 
 export function injectFault(faults: Int32Array | undefined, moment: FaultPoint, tear?: () => void): void {

@@ -99,7 +99,7 @@ export class JournalEncoder {
     record.byte(JOB_STATES.indexOf(state));
     record.number(pollMs);
     record.number(endedMs ?? -1);
-    record.text(state === 'Running' ? terms ?? '' : '');
+    record.text(state === 'Running' ? (terms ?? '') : '');
     if (bill) writeBill(record, bill);
     this.#add(record);
   }

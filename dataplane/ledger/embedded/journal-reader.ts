@@ -7,7 +7,14 @@ import type { JobBill, JobState, QuotaPeriod } from '../ledger.ts';
 import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage-record.ts';
 import {
-  FRAME_HEADER_BYTES, FRAME_MAGIC, frameEnd, JOB_STATES, KIND, PERIODS, RECORD_HEADER_BYTES, SEGMENT_HEADER_BYTES,
+  FRAME_HEADER_BYTES,
+  FRAME_MAGIC,
+  frameEnd,
+  JOB_STATES,
+  KIND,
+  PERIODS,
+  RECORD_HEADER_BYTES,
+  SEGMENT_HEADER_BYTES,
 } from './journal-format.ts';
 
 export interface HeldRecord {
@@ -151,9 +158,15 @@ function readRecord(bytes: Buffer, { at, names }: { at: number; names: string[] 
 
 function readHeld(read: FieldReader): HeldRecord {
   const held = {
-    origin: readOrigin(read), progress: readProgress(read), grantedNanoUsd: read.amount(),
-    dayStartMs: read.number(), monthStartMs: read.number(), keyLimitNanoUsd: read.amountOrNull(),
-    period: read.word(PERIODS), accountCreditNanoUsd: read.amountOrNull() ?? 0n, renewedMs: read.number(),
+    origin: readOrigin(read),
+    progress: readProgress(read),
+    grantedNanoUsd: read.amount(),
+    dayStartMs: read.number(),
+    monthStartMs: read.number(),
+    keyLimitNanoUsd: read.amountOrNull(),
+    period: read.word(PERIODS),
+    accountCreditNanoUsd: read.amountOrNull() ?? 0n,
+    renewedMs: read.number(),
   };
   const lines = readLines(read);
   const origin = { ...held.origin, ...readSession(read) };
@@ -185,21 +198,32 @@ function readLines(read: FieldReader): Pick<CallProgress, 'lines'> {
 
 function readSettled(read: FieldReader): SettledRecord {
   const record = {
-    ...readOrigin(read), ...readProgress(read),
-    status: read.word(CALL_STATUSES), unbilledNanoUsd: read.amount(), durationMs: read.number(),
+    ...readOrigin(read),
+    ...readProgress(read),
+    status: read.word(CALL_STATUSES),
+    unbilledNanoUsd: read.amount(),
+    durationMs: read.number(),
   };
   const settled = {
-    keySpentNanoUsd: read.amount(), keyRemainingNanoUsd: read.amountOrNull(), settledMs: read.number(),
-    dayStartMs: read.number(), monthStartMs: read.number(),
+    keySpentNanoUsd: read.amount(),
+    keyRemainingNanoUsd: read.amountOrNull(),
+    settledMs: read.number(),
+    dayStartMs: read.number(),
+    monthStartMs: read.number(),
   };
   return { ...settled, record: { ...record, ...readLines(read), ...readSession(read), ...readUpstream(read) } };
 }
 
 function readJob(read: FieldReader): JobStateRecord {
   const job = {
-    origin: readOrigin(read), jobId: read.text(), costNanoUsd: read.amount(),
-    dayStartMs: read.number(), monthStartMs: read.number(),
-    state: read.word(JOB_STATES), pollMs: read.number(), endedMs: read.momentOrNull(),
+    origin: readOrigin(read),
+    jobId: read.text(),
+    costNanoUsd: read.amount(),
+    dayStartMs: read.number(),
+    monthStartMs: read.number(),
+    state: read.word(JOB_STATES),
+    pollMs: read.number(),
+    endedMs: read.momentOrNull(),
   };
   // records of earlier versions end here
   const terms = read.isAtEnd ? '' : read.text();
@@ -213,8 +237,11 @@ function readBill(read: FieldReader): JobBill {
 
 function readKey(read: FieldReader): JournaledKey {
   return {
-    uid: read.name(), totalSpentNanoUsd: read.amount(), lastUsedMs: read.momentOrNull(),
-    day: readWindow(read), month: readWindow(read),
+    uid: read.name(),
+    totalSpentNanoUsd: read.amount(),
+    lastUsedMs: read.momentOrNull(),
+    day: readWindow(read),
+    month: readWindow(read),
     past: Array.from({ length: read.integer() }, () => readWindow(read)),
   };
 }
@@ -225,8 +252,14 @@ function readWindow(read: FieldReader): WindowState {
 
 function readOrigin(read: FieldReader): CallOrigin {
   return {
-    callId: read.text(), keyUid: read.name(), account: read.name(), createdMs: read.number(),
-    group: read.name(), model: read.name(), channel: read.name(), catalog: read.name(),
+    callId: read.text(),
+    keyUid: read.name(),
+    account: read.name(),
+    createdMs: read.number(),
+    group: read.name(),
+    model: read.name(),
+    channel: read.name(),
+    catalog: read.name(),
   };
 }
 

@@ -6,8 +6,17 @@ import { correctedBy } from '../ledger-core.ts';
 import { injectFault } from './faults.ts';
 import type { JobStateRecord, SettledRecord } from './journal-reader.ts';
 import {
-  ACCOUNT_COLUMNS, CORRECTED_COLUMNS, correctedRow, decodeSettled, JOB_COLUMNS, jobRow, KEY_COLUMNS, keyRow, RowReader,
-  SETTLED_COLUMNS, settledRow,
+  ACCOUNT_COLUMNS,
+  CORRECTED_COLUMNS,
+  correctedRow,
+  decodeSettled,
+  JOB_COLUMNS,
+  jobRow,
+  KEY_COLUMNS,
+  keyRow,
+  RowReader,
+  SETTLED_COLUMNS,
+  settledRow,
 } from './rows.ts';
 import type { Row } from './rows.ts';
 import { prepareRows, readCheckpoint, rowsOf, USAGE_BLOCK_BITS } from './schema.ts';
@@ -73,16 +82,23 @@ export class LedgerFile {
     this.#correctUsage = db.prepare(`UPDATE usage SET ${CORRECTED_COLUMNS.map((name) => `${name} = ?`).join(', ')}
       WHERE seq = ?`);
     this.#setCheckpoint = db.prepare('UPDATE journal SET ledger_id = ?, folded = ?');
-    this.#usageBounds = prepareRows(db, `SELECT seq, settled_ms, (SELECT max(seq) FROM usage)
-      FROM usage ORDER BY seq LIMIT 1`);
+    this.#usageBounds = prepareRows(
+      db,
+      `SELECT seq, settled_ms, (SELECT max(seq) FROM usage)
+      FROM usage ORDER BY seq LIMIT 1`,
+    );
     this.#settledBefore = prepareRows(db, 'SELECT max(seq) FROM usage WHERE seq >= ? AND seq < ? AND settled_ms < ?');
     this.#pruneUsage = db.prepare('DELETE FROM usage WHERE seq <= ?');
     this.#pruneJobs = db.prepare(`DELETE FROM jobs
       WHERE ended_ms < (SELECT settled_ms FROM usage ORDER BY seq LIMIT 1)`);
     this.#findSeq = db.prepare(`SELECT seq FROM usage WHERE seq >> ${USAGE_BLOCK_BITS} = ? AND call_id = ?`);
     this.#findUsage = prepareRows(db, `SELECT ${SETTLED_COLUMNS.join(', ')} FROM usage WHERE seq = ?`);
-    const findJob = (column: string): StatementSync => prepareRows(db, `SELECT ${JOB_COLUMNS.join(', ')} FROM jobs
-      WHERE ${column} = ? AND job_id = ? ORDER BY created_ms DESC LIMIT 1`);
+    const findJob = (column: string): StatementSync =>
+      prepareRows(
+        db,
+        `SELECT ${JOB_COLUMNS.join(', ')} FROM jobs
+      WHERE ${column} = ? AND job_id = ? ORDER BY created_ms DESC LIMIT 1`,
+      );
     this.#findJob = { Key: findJob('key_uid'), Channel: findJob('channel') };
   }
 
@@ -128,7 +144,7 @@ export class LedgerFile {
   #take(number: number, nowMs: number): void {
     const segment = readSegment(this.#settings.path, number);
     if (segment.whole)
-      this.#db.exec('DELETE FROM keys; DELETE FROM accounts; DELETE FROM jobs WHERE state = \'Running\'');
+      this.#db.exec("DELETE FROM keys; DELETE FROM accounts; DELETE FROM jobs WHERE state = 'Running'");
     let added = 0;
     // the last segment may be torn, by the process that wrote it; recovery has checked that no other is
     visitSegment(segment, true, {
@@ -136,8 +152,12 @@ export class LedgerFile {
         this.#insertUsage.run(...settledRow(record));
         added++;
       },
-      key: (state) => { this.#replaceKey.run(...keyRow(state)); },
-      account: ({ id, spentNanoUsd }) => { this.#replaceAccount.run(id, spentNanoUsd); },
+      key: (state) => {
+        this.#replaceKey.run(...keyRow(state));
+      },
+      account: ({ id, spentNanoUsd }) => {
+        this.#replaceAccount.run(id, spentNanoUsd);
+      },
       job: (job) => this.#takeJob(job),
     });
     this.#prune(PRUNE_STEP + 2 * added, nowMs);

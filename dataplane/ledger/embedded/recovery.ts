@@ -3,14 +3,27 @@
  * The replay applies decisions as they were made and decides nothing anew.
  */
 import {
-  countHold, newWindow, openAccount, openKey, openWindow, setCountedAmount, spend, trimPastWindows,
+  countHold,
+  newWindow,
+  openAccount,
+  openKey,
+  openWindow,
+  setCountedAmount,
+  spend,
+  trimPastWindows,
 } from '../balances.ts';
 import type { Balances, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
 import { addJob, changesCall, jobOfChannel } from '../jobs.ts';
 import { dropHold, endJob } from '../ledger-core.ts';
 import type { JobBill, Limits } from '../ledger.ts';
 import type {
-  JournaledAccount, HeldRecord, JobStateRecord, JournaledKey, RecordVisitor, SettledRecord, WindowState,
+  JournaledAccount,
+  HeldRecord,
+  JobStateRecord,
+  JournaledKey,
+  RecordVisitor,
+  SettledRecord,
+  WindowState,
 } from './journal-reader.ts';
 import { decodeAccount, decodeHold, decodeJob, decodeKey } from './rows.ts';
 import type { StoredBalances } from './rows.ts';
@@ -96,8 +109,13 @@ function restoreAccount(balances: Balances, { id, spentNanoUsd }: JournaledAccou
 function restoreKey(balances: Balances, state: JournaledKey): void {
   const { uid, totalSpentNanoUsd, lastUsedMs, day, month, past } = state;
   balances.keys.set(uid, {
-    uid, total: { spentNanoUsd: totalSpentNanoUsd, heldNanoUsd: 0n },
-    day: windowOf(day), month: windowOf(month), past: past.map(windowOf), lastUsedMs, seen: undefined,
+    uid,
+    total: { spentNanoUsd: totalSpentNanoUsd, heldNanoUsd: 0n },
+    day: windowOf(day),
+    month: windowOf(month),
+    past: past.map(windowOf),
+    lastUsedMs,
+    seen: undefined,
   });
 }
 
@@ -111,9 +129,16 @@ function replayHold(balances: Balances, record: HeldRecord, nowMs: number): void
   forgetHold(balances, origin.callId);
   const key = keyOf(balances, origin.keyUid, nowMs);
   const hold: Hold = {
-    origin, key, account: openAccount(balances, origin.account), ...windowsOf(key, record),
+    origin,
+    key,
+    account: openAccount(balances, origin.account),
+    ...windowsOf(key, record),
     limits: limitsOf(record),
-    grantedNanoUsd, countedNanoUsd: 0n, progress, renewedMs, pending: false,
+    grantedNanoUsd,
+    countedNanoUsd: 0n,
+    progress,
+    renewedMs,
+    pending: false,
   };
   balances.holds.set(origin.callId, hold);
   countHold(hold, 1);

@@ -8,7 +8,12 @@ import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage-record.ts';
 import { JOB_STATES, PERIODS } from './journal-format.ts';
 import type {
-  JournaledAccount, HeldRecord, JobStateRecord, JournaledKey, SettledRecord, WindowState,
+  JournaledAccount,
+  HeldRecord,
+  JobStateRecord,
+  JournaledKey,
+  SettledRecord,
+  WindowState,
 } from './journal-reader.ts';
 import type { Checkpoint } from './segments.ts';
 
@@ -29,21 +34,48 @@ const ORIGIN = ['call_id', 'key_uid', 'account', 'created_ms', 'group_name', 'mo
 const PROGRESS = ['cost_nano_usd', 'input', 'cached', 'cache_write_5m', 'cache_write_1h', 'output', 'usage_source'];
 
 export const KEY_COLUMNS = [
-  'uid', 'day_start_ms', 'day_spent_nano_usd', 'month_start_ms', 'month_spent_nano_usd', 'total_spent_nano_usd',
-  'last_used_ms', 'past_windows',
+  'uid',
+  'day_start_ms',
+  'day_spent_nano_usd',
+  'month_start_ms',
+  'month_spent_nano_usd',
+  'total_spent_nano_usd',
+  'last_used_ms',
+  'past_windows',
 ];
 export const ACCOUNT_COLUMNS = ['id', 'spent_nano_usd'];
 export const HOLD_COLUMNS = [
-  ...ORIGIN, ...PROGRESS, 'held_nano_usd', 'day_start_ms', 'month_start_ms', 'key_limit_nano_usd', 'period',
-  'credit_nano_usd', 'renewed_ms',
+  ...ORIGIN,
+  ...PROGRESS,
+  'held_nano_usd',
+  'day_start_ms',
+  'month_start_ms',
+  'key_limit_nano_usd',
+  'period',
+  'credit_nano_usd',
+  'renewed_ms',
 ];
 export const RECORD_COLUMNS = [
-  ...ORIGIN, ...PROGRESS, 'status', 'unbilled_nano_usd', 'duration_ms', 'lines', 'session',
+  ...ORIGIN,
+  ...PROGRESS,
+  'status',
+  'unbilled_nano_usd',
+  'duration_ms',
+  'lines',
+  'session',
   'upstream_cost_nano_usd',
 ];
 export const SETTLED_COLUMNS = [...RECORD_COLUMNS, 'key_spent_nano_usd', 'key_remaining_nano_usd', 'settled_ms'];
 export const JOB_COLUMNS = [
-  ...ORIGIN, 'job_id', 'cost_nano_usd', 'day_start_ms', 'month_start_ms', 'state', 'poll_ms', 'ended_ms', 'terms',
+  ...ORIGIN,
+  'job_id',
+  'cost_nano_usd',
+  'day_start_ms',
+  'month_start_ms',
+  'state',
+  'poll_ms',
+  'ended_ms',
+  'terms',
 ];
 /** The columns that a job's end changes in the record of its call. */
 export const CORRECTED_COLUMNS = [...PROGRESS, 'status', 'unbilled_nano_usd', 'lines', 'upstream_cost_nano_usd'];
@@ -62,8 +94,14 @@ export function settledRow(call: SettledRecord | SettledCall): Value[] {
 export function recordRow(record: UsageRecord): Value[] {
   const { status, unbilledNanoUsd, durationMs } = record;
   return [
-    ...originRow(record), ...progressRow(record), status, unbilledNanoUsd, durationMs,
-    encodeLines(record.lines), record.session ?? '', record.upstreamCostNanoUsd ?? null,
+    ...originRow(record),
+    ...progressRow(record),
+    status,
+    unbilledNanoUsd,
+    durationMs,
+    encodeLines(record.lines),
+    record.session ?? '',
+    record.upstreamCostNanoUsd ?? null,
   ];
 }
 
@@ -118,9 +156,15 @@ export function decodeAccount(row: Row): JournaledAccount {
 export function decodeHold(row: Row): HeldRecord {
   const read = new RowReader(row);
   return {
-    origin: readOrigin(read), progress: readProgress(read), grantedNanoUsd: read.amount(),
-    dayStartMs: read.count(), monthStartMs: read.count(), keyLimitNanoUsd: read.amountOrNull(),
-    period: read.oneOf(PERIODS), accountCreditNanoUsd: read.amount(), renewedMs: read.count(),
+    origin: readOrigin(read),
+    progress: readProgress(read),
+    grantedNanoUsd: read.amount(),
+    dayStartMs: read.count(),
+    monthStartMs: read.count(),
+    keyLimitNanoUsd: read.amountOrNull(),
+    period: read.oneOf(PERIODS),
+    accountCreditNanoUsd: read.amount(),
+    renewedMs: read.count(),
   };
 }
 
@@ -129,7 +173,10 @@ export function decodeSettled(row: Row): SettledCall {
   const read = new RowReader(row);
   const record = readRecord(read);
   return {
-    record, keySpentNanoUsd: read.amount(), keyRemainingNanoUsd: read.amountOrNull(), settledMs: read.count(),
+    record,
+    keySpentNanoUsd: read.amount(),
+    keyRemainingNanoUsd: read.amountOrNull(),
+    settledMs: read.count(),
   };
 }
 
@@ -146,9 +193,14 @@ export function decodeCount(row: Row): number {
 export function decodeJob(row: Row): Job {
   const read = new RowReader(row);
   const job = {
-    origin: readOrigin(read), jobId: read.text(), costNanoUsd: read.amount(),
-    dayStartMs: read.count(), monthStartMs: read.count(),
-    state: read.oneOf(JOB_STATES), pollMs: read.count(), endedMs: read.countOrNull(),
+    origin: readOrigin(read),
+    jobId: read.text(),
+    costNanoUsd: read.amount(),
+    dayStartMs: read.count(),
+    monthStartMs: read.count(),
+    state: read.oneOf(JOB_STATES),
+    pollMs: read.count(),
+    endedMs: read.countOrNull(),
   };
   const terms = read.text();
   // the file has bills only in the records of calls
@@ -162,22 +214,33 @@ export function decodeCheckpoint(row: Row): Checkpoint {
 
 function readRecord(read: RowReader): UsageRecord {
   const record = {
-    ...readOrigin(read), ...readProgress(read),
-    status: read.oneOf(CALL_STATUSES), unbilledNanoUsd: read.amount(), durationMs: read.count(),
+    ...readOrigin(read),
+    ...readProgress(read),
+    status: read.oneOf(CALL_STATUSES),
+    unbilledNanoUsd: read.amount(),
+    durationMs: read.count(),
   };
   const lines = decodeLines(read.text());
   const session = read.text();
   const upstreamCostNanoUsd = read.amountOrNull();
   return {
-    ...record, ...lines && { lines }, ...session !== '' && { session },
-    ...upstreamCostNanoUsd !== null && { upstreamCostNanoUsd },
+    ...record,
+    ...(lines && { lines }),
+    ...(session !== '' && { session }),
+    ...(upstreamCostNanoUsd !== null && { upstreamCostNanoUsd }),
   };
 }
 
 function readOrigin(read: RowReader): CallOrigin {
   return {
-    callId: read.text(), keyUid: read.text(), account: read.text(), createdMs: read.count(),
-    group: read.text(), model: read.text(), channel: read.text(), catalog: read.text(),
+    callId: read.text(),
+    keyUid: read.text(),
+    account: read.text(),
+    createdMs: read.count(),
+    group: read.text(),
+    model: read.text(),
+    channel: read.text(),
+    catalog: read.text(),
   };
 }
 

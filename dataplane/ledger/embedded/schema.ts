@@ -51,10 +51,10 @@ const MIGRATIONS: readonly string[] = [
   `DROP INDEX usage_by_call;
    CREATE TABLE usage_blocks (block INTEGER PRIMARY KEY, ids BLOB NOT NULL) STRICT;`,
   USAGE_SUMS,
-  'ALTER TABLE usage ADD COLUMN lines TEXT NOT NULL DEFAULT \'\'',
-  'ALTER TABLE usage ADD COLUMN session TEXT NOT NULL DEFAULT \'\'',
+  "ALTER TABLE usage ADD COLUMN lines TEXT NOT NULL DEFAULT ''",
+  "ALTER TABLE usage ADD COLUMN session TEXT NOT NULL DEFAULT ''",
   'ALTER TABLE usage ADD COLUMN upstream_cost_nano_usd INTEGER',
-  'ALTER TABLE jobs ADD COLUMN terms TEXT NOT NULL DEFAULT \'\'',
+  "ALTER TABLE jobs ADD COLUMN terms TEXT NOT NULL DEFAULT ''",
 ];
 
 /**
@@ -95,8 +95,10 @@ function migrate(db: DatabaseSync): void {
   const isEmpty = db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.['n'] === 0;
   if (!isEmpty && application !== APPLICATION_ID) throw new Error('it is an SQLite file, but not a ledger');
   if (version > MIGRATIONS.length) {
-    throw new Error(`its schema has version ${version}, and this program knows only ${MIGRATIONS.length}: `
-      + 'it was written by a newer one');
+    throw new Error(
+      `its schema has version ${version}, and this program knows only ${MIGRATIONS.length}: ` +
+        'it was written by a newer one',
+    );
   }
   if (version === MIGRATIONS.length) return;
   db.exec('BEGIN IMMEDIATE');

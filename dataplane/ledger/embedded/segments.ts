@@ -32,7 +32,8 @@ function listSegments(ledgerPath: string): number[] {
   const prefix = `${basename(ledgerPath)}.journal-`;
   return readdirSync(dirname(ledgerPath))
     .filter((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
-    .map((name) => Number(name.slice(prefix.length))).sort((a, b) => a - b);
+    .map((name) => Number(name.slice(prefix.length)))
+    .sort((a, b) => a - b);
 }
 
 export function removeSegments(ledgerPath: string, upTo: number): void {
@@ -42,10 +43,16 @@ export function removeSegments(ledgerPath: string, upTo: number): void {
 
 /** The segments after a checkpoint, in order. Throws with advice if they do not continue the checkpoint. */
 export function segmentsAfter(ledgerPath: string, checkpoint: Checkpoint): Segment[] {
-  const segments = listSegments(ledgerPath).map((number) => loadSegment(ledgerPath, number))
+  const segments = listSegments(ledgerPath)
+    .map((number) => loadSegment(ledgerPath, number))
     .filter((segment) => segment !== undefined);
   // after a segment with all balances, neither the file nor earlier segments are needed
-  const [base] = segments.slice(Math.max(0, segments.findLastIndex(({ whole }) => whole)));
+  const [base] = segments.slice(
+    Math.max(
+      0,
+      segments.findLastIndex(({ whole }) => whole),
+    ),
+  );
   const isReplaced = base?.whole && base.ledgerId !== checkpoint.ledgerId;
   const { ledgerId, segment: last } = isReplaced ? { ledgerId: base.ledgerId, segment: base.number - 1 } : checkpoint;
   const following = segments.filter(({ number }) => number > last);
@@ -53,8 +60,10 @@ export function segmentsAfter(ledgerPath: string, checkpoint: Checkpoint): Segme
     if (segment.ledgerId !== ledgerId)
       throw new Error(`the journal ${segment.path} belongs to another file. ${remedy(segment.path)}`);
     if (segment.number === last + index + 1) continue;
-    throw new Error(`the journal continues at ${segment.path}, and the file ends at segment ${last + index}: `
-      + `one of them is not of this ledger or not complete. ${remedy(segment.path)}`);
+    throw new Error(
+      `the journal continues at ${segment.path}, and the file ends at segment ${last + index}: ` +
+        `one of them is not of this ledger or not complete. ${remedy(segment.path)}`,
+    );
   }
   return following;
 }
@@ -81,11 +90,14 @@ export function readSegment(ledgerPath: string, number: number): Segment {
 export function visitSegment({ bytes, path }: Segment, isLast: boolean, visitor: RecordVisitor): void {
   const end = readFrames(bytes, visitor);
   if (!end.damaged && (isLast || !end.torn)) return;
-  throw new Error(`the journal ${path} is damaged at byte ${end.bytes} of ${bytes.length}, and goes on after that. `
-    + remedy(path));
+  throw new Error(
+    `the journal ${path} is damaged at byte ${end.bytes} of ${bytes.length}, and goes on after that. ` + remedy(path),
+  );
 }
 
 function remedy(path: string): string {
-  return 'Restore the ledger\'s file and its journal together from a backup; or, to go on without what the journal has '
-    + `(the last seconds of that process), move all ${basename(path).replace(/\d+$/, '*')} away and start again.`;
+  return (
+    "Restore the ledger's file and its journal together from a backup; or, to go on without what the journal has " +
+    `(the last seconds of that process), move all ${basename(path).replace(/\d+$/, '*')} away and start again.`
+  );
 }

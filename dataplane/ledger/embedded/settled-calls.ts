@@ -54,8 +54,11 @@ export class SettledCalls implements RecentCalls {
   }
 
   has(callId: string): boolean {
-    return this.#unwritten.has(callId) || this.#segments().some(({ offsets }) => offsets.has(callId))
-      || this.#recovered?.settled.has(callId) === true;
+    return (
+      this.#unwritten.has(callId) ||
+      this.#segments().some(({ offsets }) => offsets.has(callId)) ||
+      this.#recovered?.settled.has(callId) === true
+    );
   }
 
   get(callId: string): SettledCall | undefined {

@@ -122,6 +122,6 @@ export function openFileThread(settings: ThreadSettings): Promise<OpenFile> {
     };
     worker.on('message', opened);
     worker.once('error', reject);
-    worker.once('exit', () => reject(new Error('the file\'s thread ended before the file was open')));
+    worker.once('exit', () => reject(new Error("the file's thread ended before the file was open")));
   });
 }

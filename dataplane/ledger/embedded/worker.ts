@@ -39,8 +39,10 @@ function answer(file: LedgerFile, request: FileRequest): FileAnswer {
 
 function perform(file: LedgerFile, request: FileRequest): Row | undefined {
   switch (request.type) {
-    case 'FindCall': return file.findCall(request.callId);
-    case 'FindJob': return file.findJob(request.job);
+    case 'FindCall':
+      return file.findCall(request.callId);
+    case 'FindJob':
+      return file.findJob(request.job);
     case 'Checkpoint':
       file.checkpoint(request.range);
       return undefined;
@@ -64,7 +66,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-if (!parentPort) throw new Error('the ledger\'s worker was started outside a worker thread');
+if (!parentPort) throw new Error("the ledger's worker was started outside a worker thread");
 try {
   serve(parentPort, workerData);
 } catch (error) {

@@ -17,7 +17,9 @@ const LATEST_ANSWER = 0.5;
 
 /** Takes slots and hold atomically. */
 export async function admit(
-  instance: Instance, request: HoldRequest, slots: readonly SlotLimit[],
+  instance: Instance,
+  request: HoldRequest,
+  slots: readonly SlotLimit[],
 ): Promise<AdmitResult> {
   const { origin } = request;
   const operation = slots.length > 0 ? admitOperation(request, slots) : holdOperation(request);
@@ -56,7 +58,7 @@ interface Unconfirmed {
 async function confirm(instance: Instance, bucket: Bucket, { callId, startedMs }: Unconfirmed): Promise<void> {
   // this process was suspended for so long that others consider it dead
   if (performance.now() - startedMs > instance.leaseMs * LATEST_ANSWER)
-    throw new OutcomeUnknown('the ledger\'s answer was read too late');
+    throw new OutcomeUnknown("the ledger's answer was read too late");
   if (instance.held.get(callId)) return;
   try {
     await bucket.send(confirmOperation(callId));
@@ -81,23 +83,27 @@ function keep(instance: Instance, { request, slots, heldNanoUsd }: Admitted, [, 
 
 function parseAdmission([word, first, second]: Reply, slots: readonly SlotLimit[]): AdmitResult {
   switch (word) {
-    case 'held': return { outcome: 'Held', heldNanoUsd: parseAmount(first) };
+    case 'held':
+      return { outcome: 'Held', heldNanoUsd: parseAmount(first) };
     case 'short':
       return { outcome: 'Short', short: first === 'Key' ? 'Key' : 'Account', availableNanoUsd: parseAmount(second) };
-    case 'stale': return { outcome: 'StaleLimits' };
+    case 'stale':
+      return { outcome: 'StaleLimits' };
     case 'full': {
       const full = slots[Number(first)];
       if (!full) throw noSuchSlot();
       return { outcome: 'Full', full };
     }
     // the hold of the other key's call stays
-    case 'other': throw new LedgerUnavailable('another key\'s call has this id');
-    default: throw new LedgerUnavailable('this call is settled already');
+    case 'other':
+      throw new LedgerUnavailable("another key's call has this id");
+    default:
+      throw new LedgerUnavailable('this call is settled already');
   }
 }
 
 function noSuchSlot(): LedgerUnavailable {
-  return new LedgerUnavailable('the ledger\'s script named a slot that was not requested');
+  return new LedgerUnavailable("the ledger's script named a slot that was not requested");
 }
 
 function withdraw(instance: Instance, { origin: { callId, account } }: HoldRequest, slots: readonly SlotLimit[]): void {
@@ -110,6 +116,8 @@ function withdraw(instance: Instance, { origin: { callId, account } }: HoldReque
   }
   const operation = { name: 'withdraw', args: [callId] };
   // if the ledger closes first, the next process withdraws the hold
-  instance.bucketOfAccount(account).executeUntilAnswered(operation)
+  instance
+    .bucketOfAccount(account)
+    .executeUntilAnswered(operation)
     .catch(() => instance.journal.addPending({ callId, account, settle: operation }));
 }

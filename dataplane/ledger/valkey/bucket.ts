@@ -54,8 +54,10 @@ export interface BucketDeps {
 
 /** Why the script refused a batch, with the reason for operators. */
 const REFUSALS = {
-  empty: 'the store is empty', lost: 'the store has lost what it acknowledged',
-  epoch: 'the store has begun anew', refilling: 'the store is being filled again',
+  empty: 'the store is empty',
+  lost: 'the store has lost what it acknowledged',
+  epoch: 'the store has begun anew',
+  refilling: 'the store is being filled again',
 } as const;
 type Refusal = keyof typeof REFUSALS;
 
@@ -203,7 +205,10 @@ export class Bucket {
     this.#batches.push(batch);
     let replies: readonly string[] | string;
     try {
-      const running = this.#run('', batch.map(({ operation }) => operation));
+      const running = this.#run(
+        '',
+        batch.map(({ operation }) => operation),
+      );
       for (const request of batch) request.sent = true;
       this.#reportSent(batch, running);
       const answer = await running;
@@ -224,7 +229,9 @@ export class Bucket {
     const waiting = batch.filter(({ onSent }) => onSent !== undefined);
     if (waiting.length === 0) return;
     let failed = false;
-    running.catch(() => { failed = true; });
+    running.catch(() => {
+      failed = true;
+    });
     setImmediate(() => {
       if (!failed) for (const { onSent } of waiting) onSent?.();
     });
@@ -263,8 +270,17 @@ export class Bucket {
   #head(mode: string, seq: number): string[] {
     const { clock, instance, leaseMs, keepMs, records, generationMs, lenient } = this.#deps.settings;
     return [
-      clock ? String(clock()) : '', instance, this.#epoch, String(this.#acked), String(seq), mode,
-      String(leaseMs), String(keepMs), String(records), String(generationMs), lenient ? '1' : '',
+      clock ? String(clock()) : '',
+      instance,
+      this.#epoch,
+      String(this.#acked),
+      String(seq),
+      mode,
+      String(leaseMs),
+      String(keepMs),
+      String(records),
+      String(generationMs),
+      lenient ? '1' : '',
     ];
   }
 
@@ -272,10 +288,12 @@ export class Bucket {
     if (this.#state === 'Closed' || this.#recovering) return;
     this.#recovering = true;
     this.#become('Down', reason);
-    this.#rejoin().catch((error: unknown) => this.#become('Down', messageOf(error))).finally(() => {
-      this.#recovering = false;
-      this.#schedule();
-    });
+    this.#rejoin()
+      .catch((error: unknown) => this.#become('Down', messageOf(error)))
+      .finally(() => {
+        this.#recovering = false;
+        this.#schedule();
+      });
   }
 
   #become(state: 'Open' | 'Refilling' | 'Down', reason: string): void {
@@ -304,7 +322,8 @@ export class Bucket {
       case 'empty':
         if (this.#mayBeBehind()) return pause(NOTICE_MS).then(() => false);
         return this.#foundEpoch('');
-      case 'lost': return this.#foundEpoch(this.#epoch);
+      case 'lost':
+        return this.#foundEpoch(this.#epoch);
       case 'epoch':
         rejoining.reason = this.#epoch === '' ? 'Start' : this.#reported.mode === 'set' ? 'Empty' : 'Lost';
         this.#epoch = this.#reported.id;

@@ -48,7 +48,9 @@ const COMMAND_OPTIONS = { timeout: 0 };
 /** Connects in the background. */
 export function openConnection(location: ValkeyLocation): ValkeyConnection {
   let lastFailure = '';
-  const onError = (error: unknown): void => { lastFailure = messageOf(error); };
+  const onError = (error: unknown): void => {
+    lastFailure = messageOf(error);
+  };
   const connection = location.cluster ? openCluster(location, onError) : openServer(location, onError);
   const send: Send = async (key, args, readonly) => {
     const reply = await connection.send(key, args, readonly);
@@ -128,7 +130,9 @@ function messageOf(error: unknown): string {
 function socketOf(location: ValkeyLocation) {
   const { tls, caFile } = location;
   const options = {
-    connectTimeout: CONNECT_MS, socketTimeout: SILENT_MS, noDelay: true,
+    connectTimeout: CONNECT_MS,
+    socketTimeout: SILENT_MS,
+    noDelay: true,
     // exponential backoff with jitter, so that a fleet does not reconnect in step
     reconnectStrategy: (retries: number) => Math.min(RECONNECT_MS, 20 * 2 ** retries) * (0.5 + Math.random() / 2),
   };
@@ -146,14 +150,20 @@ function credentialsOf({ username, password, passwordFile }: ValkeyLocation) {
 
 function connectionOf(location: ValkeyLocation) {
   return {
-    RESP: 2 as const, commandOptions: COMMAND_OPTIONS, ...credentialsOf(location), socket: socketOf(location),
-    disableOfflineQueue: true, pingInterval: PING_MS, disableClientInfo: true, maintNotifications: 'disabled' as const,
+    RESP: 2 as const,
+    commandOptions: COMMAND_OPTIONS,
+    ...credentialsOf(location),
+    socket: socketOf(location),
+    disableOfflineQueue: true,
+    pingInterval: PING_MS,
+    disableClientInfo: true,
+    maintNotifications: 'disabled' as const,
   };
 }
 
 function openServer(location: ValkeyLocation, onError: (error: unknown) => void): { send: Send; close: () => void } {
   const [server] = location.hosts;
-  if (!server) throw new Error('a ledger\'s location has a host');
+  if (!server) throw new Error("a ledger's location has a host");
   const connection = connectionOf(location);
   const socket = { ...connection.socket, host: server.host, port: server.port };
   const client = createClient({ ...connection, socket, database: location.database });
@@ -167,7 +177,8 @@ function openCluster(location: ValkeyLocation, onError: (error: unknown) => void
   const scheme = location.tls ? 'rediss' : 'redis';
   const connection = connectionOf(location);
   const rootNodes = location.hosts.map(({ host, port }) => ({
-    ...connection, url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    ...connection,
+    url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     socket: { ...connection.socket, reconnectStrategy: false as const },
   }));
   const ending = new AbortController();
@@ -178,7 +189,10 @@ function openCluster(location: ValkeyLocation, onError: (error: unknown) => void
   const connect = async (): Promise<void> => {
     for (;;) {
       const next = make();
-      const failure = await next.connect().then(() => undefined, (error: unknown) => ({ error }));
+      const failure = await next.connect().then(
+        () => undefined,
+        (error: unknown) => ({ error }),
+      );
       if (ending.signal.aborted) return next.destroy();
       if (!failure) {
         cluster = next;

@@ -75,23 +75,29 @@ export class Instance {
   constructor(deps: InstanceDeps) {
     this.#deps = deps;
     this.journal = deps.journal;
-    this.buckets = bucketBases(deps.location).map((base, index) => new Bucket({
-      connection: deps.connection, base, settings: deps.settings,
-      collectRestores: (reason, epoch, previous) => this.#restores({ index, base, epoch, previous }, reason),
-      onRestored: ({ name, args }, [, ...record]) => {
-        if (name === REFILL_END) void this.journal.addEnded(['settled', ...record], args.slice(...JOB_OF_REFILL_END));
-        else void this.journal.addSettled(['settled', ...record], args.slice(...JOB_OF_REFILL));
-      },
-      latestStart: () => this.journal.latestStart(base),
-      onRejoined: ({ reason, restored, epoch }) => {
-        this.journal.beginEpoch(base, epoch);
-        if (reason === 'Start' && restored === 0) return;
-        this.#deps.onEvent({ kind: reason === 'Empty' ? 'Emptied' : 'LostWrites', putBack: restored });
-      },
-      onState: () => {
-        if (this.#failing !== undefined || this.health().ok) this.reportHealth();
-      },
-    }));
+    this.buckets = bucketBases(deps.location).map(
+      (base, index) =>
+        new Bucket({
+          connection: deps.connection,
+          base,
+          settings: deps.settings,
+          collectRestores: (reason, epoch, previous) => this.#restores({ index, base, epoch, previous }, reason),
+          onRestored: ({ name, args }, [, ...record]) => {
+            if (name === REFILL_END)
+              void this.journal.addEnded(['settled', ...record], args.slice(...JOB_OF_REFILL_END));
+            else void this.journal.addSettled(['settled', ...record], args.slice(...JOB_OF_REFILL));
+          },
+          latestStart: () => this.journal.latestStart(base),
+          onRejoined: ({ reason, restored, epoch }) => {
+            this.journal.beginEpoch(base, epoch);
+            if (reason === 'Start' && restored === 0) return;
+            this.#deps.onEvent({ kind: reason === 'Empty' ? 'Emptied' : 'LostWrites', putBack: restored });
+          },
+          onState: () => {
+            if (this.#failing !== undefined || this.health().ok) this.reportHealth();
+          },
+        }),
+    );
     this.slots = new SlotLeases(this.buckets);
   }
 
@@ -130,7 +136,7 @@ export class Instance {
   async askAboutKey(keyUid: string, operation: Operation, account = this.#accounts.get(keyUid)): Promise<Reply> {
     const buckets = account === undefined ? this.buckets : [this.bucketOfAccount(account)];
     const replies = await Promise.all(buckets.map((bucket) => bucket.execute(operation)));
-    return replies.find(([word]) => word !== 'none') ?? ['none', ...replies[0]?.slice(1) ?? []];
+    return replies.find(([word]) => word !== 'none') ?? ['none', ...(replies[0]?.slice(1) ?? [])];
   }
 
   health(): LedgerHealth {

@@ -67,8 +67,11 @@ export class JournalFiles {
 
   /** Writes all waiting lines. Never rejects: lines that could not be written are written again later. */
   flush(): Promise<void> {
-    return this.#writing ??= this.#write().catch((error: unknown) => this.#failed(error))
-      .finally(() => { this.#writing = undefined; });
+    return (this.#writing ??= this.#write()
+      .catch((error: unknown) => this.#failed(error))
+      .finally(() => {
+        this.#writing = undefined;
+      }));
   }
 
   #failed(error: unknown): void {

@@ -67,7 +67,10 @@ export interface JournalOptions {
  * P: pending. C: committed. F: a committed call's job ended with a bill. D: dropped. E: an epoch began in a bucket.
  * Versions of the program share this format.
  */
-type Line = readonly ['P', PendingSettlement] | Committed | readonly ['D', string]
+type Line =
+  | readonly ['P', PendingSettlement]
+  | Committed
+  | readonly ['D', string]
   | readonly ['E', base: string, epoch: string, start?: number];
 type Committed = readonly ['C' | 'F', callId: string, reply: Reply, job: readonly string[], change?: string];
 
@@ -78,9 +81,15 @@ const MAX_EPOCHS = 8;
 
 /** A journal that keeps nothing, for tests. */
 export const NO_JOURNAL: SettlementJournal = {
-  undelivered: [], addPending: () => undefined, addSettled: async () => undefined,
-  addEnded: async () => undefined, addDropped: () => undefined,
-  beginEpoch: () => undefined, latestStart: () => 0, refills: async () => [], close: async () => undefined,
+  undelivered: [],
+  addPending: () => undefined,
+  addSettled: async () => undefined,
+  addEnded: async () => undefined,
+  addDropped: () => undefined,
+  beginEpoch: () => undefined,
+  latestStart: () => 0,
+  refills: async () => [],
+  close: async () => undefined,
 };
 
 /** Opens the folder's journal. Only one process may use it. */
@@ -144,8 +153,9 @@ function* keptLines(waiting: ReadonlyMap<string, PendingSettlement>, epochs: Epo
 function refillOperation([kind, callId, reply, job, change]: Committed, since: '' | '1' | 'missed'): Operation {
   const [, account = '', , keyUid = '', ...rest] = reply;
   const call = [callId, keyUid, account, ...rest];
-  const ends = [since, ...change === undefined ? [] : [change]];
-  return kind === 'F' ? { name: REFILL_END, args: [...job, ...call, ...ends] }
+  const ends = [since, ...(change === undefined ? [] : [change])];
+  return kind === 'F'
+    ? { name: REFILL_END, args: [...job, ...call, ...ends] }
     : { name: 'refill', args: [...call, ...job, ...ends] };
 }
 
@@ -225,10 +235,14 @@ function parseLine(text: string): Line | undefined {
 function isLine(line: unknown): line is Line {
   if (!Array.isArray(line)) return false;
   switch (line[0]) {
-    case 'P': return typeof line[1] === 'object' && line[1] !== null;
+    case 'P':
+      return typeof line[1] === 'object' && line[1] !== null;
     case 'C':
-    case 'F': return Array.isArray(line[2]) && Array.isArray(line[3]);
-    case 'E': return typeof line[1] === 'string' && typeof line[2] === 'string';
-    default: return line[0] === 'D';
+    case 'F':
+      return Array.isArray(line[2]) && Array.isArray(line[3]);
+    case 'E':
+      return typeof line[1] === 'string' && typeof line[2] === 'string';
+    default:
+      return line[0] === 'D';
   }
 }

@@ -43,15 +43,21 @@ export function parseValkeyUrl(text: string): ValkeyLocation {
   const hosts = hostList.split(',').map(parseHost);
   const cluster = hosts.length > 1 || parameters.get('cluster') === 'true';
   const location = {
-    hosts, cluster, tls: tls !== '', ...parseCredentials(credentials),
-    database: Number(database ?? 0), prefix: parameters.get('prefix') ?? 'mgw',
-    passwordFile: parameters.get('password-file'), caFile: parameters.get('ca-file'),
-    wait: parseCount(parameters, 'wait', 0), records: parseCount(parameters, 'records', DEFAULT_RECORDS),
+    hosts,
+    cluster,
+    tls: tls !== '',
+    ...parseCredentials(credentials),
+    database: Number(database ?? 0),
+    prefix: parameters.get('prefix') ?? 'mgw',
+    passwordFile: parameters.get('password-file'),
+    caFile: parameters.get('ca-file'),
+    wait: parseCount(parameters, 'wait', 0),
+    records: parseCount(parameters, 'records', DEFAULT_RECORDS),
     timeoutMs: parseTimeout(parameters),
   };
   if (cluster && location.database !== 0) throw new Error('A Valkey Cluster has only database 0.');
   if (!/^[\w.:-]{1,64}$/.test(location.prefix))
-    throw new Error('The parameter prefix of the ledger\'s URL must be 1 to 64 letters, digits and . : _ -');
+    throw new Error("The parameter prefix of the ledger's URL must be 1 to 64 letters, digits and . : _ -");
   return location;
 }
 
@@ -68,7 +74,7 @@ function parseHost(text: string): { host: string; port: number } {
   const host = bracketed ?? plain;
   const port = Number(digits ?? DEFAULT_PORT);
   if (host === undefined || port > 65_535)
-    throw new Error('The ledger\'s URL needs a host, such as valkey://127.0.0.1:6379.');
+    throw new Error("The ledger's URL needs a host, such as valkey://127.0.0.1:6379.");
   return { host, port };
 }
 

@@ -5,7 +5,14 @@
 import { sanitizeProgress, least, MAX_NANO_USD, wholeNumber } from '../amounts.ts';
 import { encodeLines } from '../bill.ts';
 import type {
-  HoldRequest, JobBill, JobRecord, JobState, Limits, QuotaPeriod, Settlement, SlotLimit,
+  HoldRequest,
+  JobBill,
+  JobRecord,
+  JobState,
+  Limits,
+  QuotaPeriod,
+  Settlement,
+  SlotLimit,
 } from '../ledger.ts';
 import type { CallOrigin, CallProgress } from '../usage-record.ts';
 
@@ -59,8 +66,15 @@ function holdArgs({ origin, limits, amountNanoUsd, minimumNanoUsd, progress }: H
   const [limit, period, credit] = limitArgs(limits);
   const generations = [String(limits.keyGeneration), String(limits.accountGeneration)] as const;
   return [
-    ...originArgs(origin), limit, period, generations[0], credit, generations[1],
-    String(clampAmount(amountNanoUsd)), String(clampAmount(minimumNanoUsd)), ...progressArgs(progress),
+    ...originArgs(origin),
+    limit,
+    period,
+    generations[0],
+    credit,
+    generations[1],
+    String(clampAmount(amountNanoUsd)),
+    String(clampAmount(minimumNanoUsd)),
+    ...progressArgs(progress),
   ];
 }
 
@@ -95,7 +109,9 @@ export const NO_JOB = ['', '0', ''];
  * expandSettleReply). The route is left empty if it equals the hold's.
  */
 export function settleHeldOperation(
-  settlement: Settlement, heldOrigin: CallOrigin, slots: readonly string[],
+  settlement: Settlement,
+  heldOrigin: CallOrigin,
+  slots: readonly string[],
 ): Operation {
   const { callId, progress, origin, status, durationMs } = settlement;
   const route = isSameRoute(origin, heldOrigin) ? '' : routeArg(origin);
@@ -105,7 +121,8 @@ export function settleHeldOperation(
 
 /** Updates the limits seen, before a settlement that costs more than its hold. */
 export function limitsOperation(
-  { keyUid, account }: Pick<CallOrigin, 'keyUid' | 'account'>, limits: Limits,
+  { keyUid, account }: Pick<CallOrigin, 'keyUid' | 'account'>,
+  limits: Limits,
 ): Operation {
   const [limit, period, credit] = limitArgs(limits);
   const { keyGeneration, accountGeneration } = limits;
@@ -146,7 +163,9 @@ function originArgs(origin: CallOrigin): string[] {
 
 /** Ends a job. Its bill, or the refund of a failed job without one, replaces what was charged. */
 export function finishOperation(
-  { jobId, origin }: Pick<JobRecord, 'jobId' | 'origin'>, state: JobState, bill: JobBill | undefined,
+  { jobId, origin }: Pick<JobRecord, 'jobId' | 'origin'>,
+  state: JobState,
+  bill: JobBill | undefined,
 ): Operation {
   const refund = state === 'Failed' ? ['0', '', 'Refunded'] : [];
   const billed = bill ? [...progressArgs(bill.progress), bill.status] : refund;
@@ -162,7 +181,9 @@ export function progressArgs(progress: CallProgress, terms?: string): [cost: str
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
   const stored: unknown[] = [input, cached, cacheWrite5m, cacheWrite1h, output, usageSource];
   const optional = [
-    lines && encodeLines(lines), upstreamCostNanoUsd === undefined ? undefined : String(upstreamCostNanoUsd), terms,
+    lines && encodeLines(lines),
+    upstreamCostNanoUsd === undefined ? undefined : String(upstreamCostNanoUsd),
+    terms,
   ];
   const last = optional.findLastIndex((value) => value !== undefined);
   stored.push(...optional.slice(0, last + 1).map((value) => value ?? null));
@@ -171,12 +192,17 @@ export function progressArgs(progress: CallProgress, terms?: string): [cost: str
 
 /** The call's route and session, as JSON. */
 export function routeArg({ group, model, channel, catalog, session }: CallOrigin): string {
-  return JSON.stringify([group, model, channel, catalog, ...session === undefined ? [] : [session]]);
+  return JSON.stringify([group, model, channel, catalog, ...(session === undefined ? [] : [session])]);
 }
 
 function isSameRoute(a: CallOrigin, b: CallOrigin): boolean {
-  return a.channel === b.channel && a.model === b.model && a.group === b.group && a.catalog === b.catalog
-    && a.session === b.session;
+  return (
+    a.channel === b.channel &&
+    a.model === b.model &&
+    a.group === b.group &&
+    a.catalog === b.catalog &&
+    a.session === b.session
+  );
 }
 
 /** Clamped to 64 bits. */

@@ -34,12 +34,20 @@ export type RefillSource = () => Promise<KnownSpending>;
 /** Operations that raise the store's balances to at least the known ones, for the accounts that `accepts` selects. */
 export function refillOperations(known: KnownSpending, accepts: (account: string) => boolean): Operation[] {
   const { keys, accounts } = known;
-  const ofAccounts = accounts.filter(({ account }) => accepts(account))
+  const ofAccounts = accounts
+    .filter(({ account }) => accepts(account))
     .map(({ account, spentNanoUsd }) => [account, String(spentNanoUsd), '', '0', 'N', '0', '0']);
-  const ofKeys = keys.filter(({ account }) => accepts(account)).map((key) => [
-    '', '0', key.keyUid, String(key.totalSpentNanoUsd),
-    periodLetter(key.period), windowIndex(key), String(key.spentNanoUsd),
-  ]);
+  const ofKeys = keys
+    .filter(({ account }) => accepts(account))
+    .map((key) => [
+      '',
+      '0',
+      key.keyUid,
+      String(key.totalSpentNanoUsd),
+      periodLetter(key.period),
+      windowIndex(key),
+      String(key.spentNanoUsd),
+    ]);
   return [...ofAccounts, ...ofKeys].map((args) => ({ name: 'least', args }));
 }
 

@@ -3,7 +3,14 @@ import { notNegative, wholeNumber } from '../amounts.ts';
 import { decodeLines } from '../bill.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type {
-  AccountSpending, FinishedJob, JobRecord, JobState, KeySpending, QuotaPeriod, Settlement, SettleResult,
+  AccountSpending,
+  FinishedJob,
+  JobRecord,
+  JobState,
+  KeySpending,
+  QuotaPeriod,
+  Settlement,
+  SettleResult,
 } from '../ledger.ts';
 import { spanAt, windowKindOf } from '../periods.ts';
 import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
@@ -26,7 +33,7 @@ const BILLED = 9;
 
 /** Splits a batch's reply into one word and one string per operation. Throws if it is not a string. */
 export function parseReplies(value: unknown): readonly string[] {
-  if (typeof value !== 'string') throw new Error('the ledger\'s script gave no text');
+  if (typeof value !== 'string') throw new Error("the ledger's script gave no text");
   return value.split(REPLY_END);
 }
 
@@ -52,12 +59,20 @@ export function parseRecord(reply: Reply): SettleResult {
   const isRefunded = status === 'Refunded' && progress.upstreamCostNanoUsd !== undefined;
   return {
     record: {
-      callId, keyUid, account, createdMs: Number(createdMs), ...parseRoute(route), ...progress,
+      callId,
+      keyUid,
+      account,
+      createdMs: Number(createdMs),
+      ...parseRoute(route),
+      ...progress,
       // the script keeps the tokens and the cost beside them as one text
-      ...isRefunded && { upstreamCostNanoUsd: 0n },
-      unbilledNanoUsd: parseAmount(unbilled), status: oneOf(CALL_STATUSES, status), durationMs: Number(duration),
+      ...(isRefunded && { upstreamCostNanoUsd: 0n }),
+      unbilledNanoUsd: parseAmount(unbilled),
+      status: oneOf(CALL_STATUSES, status),
+      durationMs: Number(duration),
     },
-    keySpentNanoUsd: parseAmount(spent), keyRemainingNanoUsd: remaining === '-' ? null : parseAmount(remaining),
+    keySpentNanoUsd: parseAmount(spent),
+    keyRemainingNanoUsd: remaining === '-' ? null : parseAmount(remaining),
   };
 }
 
@@ -66,18 +81,37 @@ export function parseRecord(reply: Reply): SettleResult {
  * contains the billed and unbilled amounts only if the cost was not billed in full.
  */
 export function expandSettleReply(reply: Reply, { request, day, month }: HeldCall, settlement: Settlement): Reply {
-  const { origin, limits: { keyLimitNanoUsd, period } } = request;
+  const {
+    origin,
+    limits: { keyLimitNanoUsd, period },
+  } = request;
   const [cost, tokens] = progressArgs(settlement.progress);
   const [, change = '', accountSpent = '', ...rest] = reply;
   const [total = '', daySpent = '', monthSpent = '', billed = cost, unbilled = '0'] = rest;
   const spent = { Never: total, Daily: daySpent, Monthly: monthSpent }[period];
-  const remaining = keyLimitNanoUsd === null ? '-'
-    : String(notNegative(clampAmount(keyLimitNanoUsd) - parseAmount(spent)));
+  const remaining =
+    keyLimitNanoUsd === null ? '-' : String(notNegative(clampAmount(keyLimitNanoUsd) - parseAmount(spent)));
   return [
-    'settled', origin.account, origin.callId, origin.keyUid, String(wholeNumber(origin.createdMs)),
-    routeArg(settlement.origin), tokens, billed, unbilled,
-    settlement.status, String(wholeNumber(settlement.durationMs)), spent, remaining,
-    change, accountSpent, total, daySpent, monthSpent, day, month,
+    'settled',
+    origin.account,
+    origin.callId,
+    origin.keyUid,
+    String(wholeNumber(origin.createdMs)),
+    routeArg(settlement.origin),
+    tokens,
+    billed,
+    unbilled,
+    settlement.status,
+    String(wholeNumber(settlement.durationMs)),
+    spent,
+    remaining,
+    change,
+    accountSpent,
+    total,
+    daySpent,
+    monthSpent,
+    day,
+    month,
   ];
 }
 
@@ -85,7 +119,7 @@ export function parseJob(reply: Reply): JobRecord {
   const [, jobId = '', state, account = '', callId = '', keyUid = '', createdMs, route, tokens = ''] = reply;
   const origin = { callId, keyUid, account, createdMs: Number(createdMs), ...parseRoute(route) };
   const terms = tokens === '' ? undefined : textAt(parseList(tokens), TERMS);
-  return { jobId, state: oneOf(JOB_STATES, state), origin, ...terms !== undefined && { terms } };
+  return { jobId, state: oneOf(JOB_STATES, state), origin, ...(terms !== undefined && { terms }) };
 }
 
 /** Parses the reply of `finish`. */
@@ -98,7 +132,9 @@ export function parseFinishedJob(reply: Reply): FinishedJob {
 
 /** The part of the reply of `finish` that the journal keeps; `record` is undefined if nothing was refunded. */
 export function parseJobRefund(reply: Reply): {
-  readonly charged: string; readonly endedMs: string; readonly record: Reply | undefined;
+  readonly charged: string;
+  readonly endedMs: string;
+  readonly record: Reply | undefined;
 } {
   const [charged = '', endedMs = '', record = ''] = reply.slice(BILLED + 2);
   return { charged, endedMs, record: record === '' ? undefined : parseNestedReply(record) };
@@ -117,9 +153,12 @@ export function parseKeySpending(reply: Reply, period: QuotaPeriod): KeySpending
   const ofPeriod = { Never: [totalSpent, totalHeld], Daily: [daySpent, dayHeld], Monthly: [monthSpent, monthHeld] };
   const [spent, held] = ofPeriod[period];
   return {
-    periodStartMs: span?.startMs ?? null, resetsMs: span?.endMs ?? null,
-    spentNanoUsd: parseAmount(spent), heldNanoUsd: parseAmount(held),
-    totalSpentNanoUsd: parseAmount(totalSpent), lastUsedMs: last === '' ? null : Number(last),
+    periodStartMs: span?.startMs ?? null,
+    resetsMs: span?.endMs ?? null,
+    spentNanoUsd: parseAmount(spent),
+    heldNanoUsd: parseAmount(held),
+    totalSpentNanoUsd: parseAmount(totalSpent),
+    lastUsedMs: last === '' ? null : Number(last),
   };
 }
 
@@ -131,7 +170,7 @@ export function windowIndexes(ms: number): { readonly day: number; readonly mont
 
 /** Returns a list of strings. Throws if the value is not a list. */
 export function parseTexts(value: unknown): readonly string[] {
-  if (!Array.isArray(value)) throw new Error('the ledger\'s store gave no list');
+  if (!Array.isArray(value)) throw new Error("the ledger's store gave no list");
   return value.map(String);
 }
 
@@ -146,7 +185,7 @@ export function parseAmount(text: string | undefined): bigint {
 
 function parseRoute(text: string | undefined): Omit<CallOrigin, 'callId' | 'keyUid' | 'account' | 'createdMs'> {
   const [group = '', model = '', channel = '', catalog = '', session] = parseList(text).map(String);
-  return { group, model, channel, catalog, ...session !== undefined && { session } };
+  return { group, model, channel, catalog, ...(session !== undefined && { session }) };
 }
 
 function parseProgress(cost: string | undefined, tokens: string | undefined): CallProgress {
@@ -156,8 +195,11 @@ function parseProgress(cost: string | undefined, tokens: string | undefined): Ca
   const lines = decodeLines(textAt(parts, LINES) ?? '');
   const upstream = textAt(parts, UPSTREAM_COST);
   return {
-    costNanoUsd: parseAmount(cost), tokens: { input, cached, cacheWrite5m, cacheWrite1h, output }, usageSource,
-    ...lines && { lines }, ...upstream !== undefined && { upstreamCostNanoUsd: BigInt(upstream) },
+    costNanoUsd: parseAmount(cost),
+    tokens: { input, cached, cacheWrite5m, cacheWrite1h, output },
+    usageSource,
+    ...(lines && { lines }),
+    ...(upstream !== undefined && { upstreamCostNanoUsd: BigInt(upstream) }),
   };
 }
 

@@ -9,7 +9,12 @@ import type { Bucket } from './bucket.ts';
 import type { Instance } from './instance.ts';
 import type { PendingSettlement } from './journal.ts';
 import {
-  adoptOperation, settleHeldOperation, jobArgs, limitsOperation, NO_JOB, settleOperation,
+  adoptOperation,
+  settleHeldOperation,
+  jobArgs,
+  limitsOperation,
+  NO_JOB,
+  settleOperation,
 } from './operations.ts';
 import type { HeldCall, Operation } from './operations.ts';
 import { expandSettleReply, parseRecord, readReply } from './replies.ts';
@@ -70,7 +75,8 @@ export function deliverPending(instance: Instance): void {
   for (const pending of instance.journal.undelivered) {
     const bucket = instance.bucketOfAccount(pending.account);
     const job = pending.settle.args.slice(JOB_FROM, JOB_TO);
-    bucket.executeUntilAnswered(pending.settle)
+    bucket
+      .executeUntilAnswered(pending.settle)
       .then((reply) => complete(instance, bucket, { reply, job, pending: () => pending }))
       // if the ledger closes first, the settlement stays in the journal
       .catch(() => undefined);
@@ -112,12 +118,15 @@ interface FirstReply {
 /** Returns the final reply, even if the store has lost the call's hold. Journals the outcome. */
 async function complete({ journal }: Instance, bucket: Bucket, answered: FirstReply): Promise<Reply> {
   const { reply: first, job, pending } = answered;
-  const reply = first[0] === 'unknown' ? await adoptAndSettle(bucket, pending()) ?? first : first;
+  const reply = first[0] === 'unknown' ? ((await adoptAndSettle(bucket, pending())) ?? first) : first;
   // after the client has its response, the journal must know the call, in case the store loses it
   if (reply[0] === 'settled') await journal.addSettled(reply, job);
   else if (reply[0] === 'done' && reply.length > CHANGE_NUMBER)
-    await journal.addSettled(['settled', ...reply.slice(1, CHANGE_NUMBER)], jobAfter(reply, job, pending()),
-      reply[CHANGE_NUMBER]);
+    await journal.addSettled(
+      ['settled', ...reply.slice(1, CHANGE_NUMBER)],
+      jobAfter(reply, job, pending()),
+      reply[CHANGE_NUMBER],
+    );
   else journal.addDropped(pending().callId);
   return reply;
 }

@@ -27,7 +27,11 @@ export class SlotLeases {
   /** Takes all slots or none. */
   async take(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult> {
     const taken: SlotLimit[] = [];
-    const undo = (): void => this.#release(callId, this.#disown(callId, (slot) => taken.includes(slot)));
+    const undo = (): void =>
+      this.#release(
+        callId,
+        this.#disown(callId, (slot) => taken.includes(slot)),
+      );
     for (const [index, some] of this.#byBucket(this.#missing(callId, slots))) {
       const full = await this.#takeIn(callId, index, some).catch((error: unknown) => {
         undo();
@@ -47,7 +51,7 @@ export class SlotLeases {
     const added = this.#missing(callId, slots);
     if (added.length === 0) return;
     for (const { scope } of added) this.#inUse[scope]++;
-    this.#owned.set(callId, [...this.#owned.get(callId) ?? [], ...added]);
+    this.#owned.set(callId, [...(this.#owned.get(callId) ?? []), ...added]);
   }
 
   /** Gives a call slots even if they are full. A store that cannot be reached gets them before any later operation. */
@@ -57,7 +61,9 @@ export class SlotLeases {
     for (const slot of counted) {
       const operation = { name: 'keep', args: [slot.id, '1', callId] };
       // a closed ledger counts nothing, because its calls end
-      this.#bucketAt(this.#indexOf(slot)).executeUntilAnswered(operation).catch(() => undefined);
+      this.#bucketAt(this.#indexOf(slot))
+        .executeUntilAnswered(operation)
+        .catch(() => undefined);
     }
   }
 
@@ -73,12 +79,16 @@ export class SlotLeases {
 
   /** Never fails. */
   release(callId: string, scopes?: readonly SlotLimit['scope'][]): void {
-    this.#release(callId, this.#disown(callId, ({ scope }) => scopes?.includes(scope) ?? true));
+    this.#release(
+      callId,
+      this.#disown(callId, ({ scope }) => scopes?.includes(scope) ?? true),
+    );
   }
 
   /** Operations that renew the leases in a bucket and, with `restore`, restore those that the store has lost. */
   renewals(index: number, restore: boolean): Operation[] {
-    const leases = [...this.#owned.entries()].flatMap(([callId, mine]) => mine.map((slot) => ({ callId, slot })))
+    const leases = [...this.#owned.entries()]
+      .flatMap(([callId, mine]) => mine.map((slot) => ({ callId, slot })))
       .filter(({ slot }) => this.#indexOf(slot) === index);
     return [...Map.groupBy(leases, ({ slot }) => slot.id)].flatMap(([id, same]) => {
       const callIds = same.map(({ callId }) => callId);
@@ -121,7 +131,9 @@ export class SlotLeases {
     for (const [index, some] of this.#byBucket(slots)) {
       const operation = { name: 'give', args: [callId, ...some.map(({ id }) => id)] };
       // a closed ledger releases nothing: its leases expire
-      this.#bucketAt(index).executeUntilAnswered(operation).catch(() => undefined);
+      this.#bucketAt(index)
+        .executeUntilAnswered(operation)
+        .catch(() => undefined);
     }
   }
 

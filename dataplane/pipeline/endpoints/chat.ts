@@ -23,17 +23,32 @@ export async function readChat(received: Received, dialect: Dialect): Promise<En
     serviceTier: facts.serviceTier,
     region: facts.region,
     uses: (candidate) => usesOf(usedAt(facts, candidate, conversionTo(candidate, dialect))),
-    unbounded: (candidate) => hasNoBound(usedAt(facts, candidate, conversionTo(candidate, dialect)))
-      || costFields.length > 0 || asksForLongContext(received),
+    unbounded: (candidate) =>
+      hasNoBound(usedAt(facts, candidate, conversionTo(candidate, dialect))) ||
+      costFields.length > 0 ||
+      asksForLongContext(received),
     converter: ({ target }) => (target.endpoints.has('Chat') ? converterFor(dialect, target.protocol) : undefined),
     unservable: () => onlyResponses(facts.model),
   };
 }
 
 /** What a conversation asks for, whatever its dialect. */
-export function conversationCall(facts: ConversationFacts): Pick<
-  EndpointCall, 'kind' | 'model' | 'stream' | 'boundInput' | 'estimateInput' | 'output' | 'generations'
-  | 'oneHourCache' | 'modalities' | 'asksForReasoning' | 'wantsStreamUsage' | 'affinity'
+export function conversationCall(
+  facts: ConversationFacts,
+): Pick<
+  EndpointCall,
+  | 'kind'
+  | 'model'
+  | 'stream'
+  | 'boundInput'
+  | 'estimateInput'
+  | 'output'
+  | 'generations'
+  | 'oneHourCache'
+  | 'modalities'
+  | 'asksForReasoning'
+  | 'wantsStreamUsage'
+  | 'affinity'
 > {
   return {
     kind: 'Chat',
@@ -75,9 +90,10 @@ function checkContextBeta({ headers }: Received, { model, target }: Candidate): 
   if (target.protocol !== 'Anthropic' || contextTokens >= LONG_CONTEXT_TOKENS) return;
   const [, beta] = LONG_CONTEXT_BETA.exec(String(headers['anthropic-beta'] ?? '')) ?? [];
   if (beta === undefined) return;
-  const message = `The header "anthropic-beta: ${beta}" needs a context of ${LONG_CONTEXT_TOKENS} tokens, and `
-    + `"${name}" has contextTokens ${contextTokens} in its ModelRoute. Leave the beta out, or ask the platform team to `
-    + `set contextTokens to ${LONG_CONTEXT_TOKENS}.`;
+  const message =
+    `The header "anthropic-beta: ${beta}" needs a context of ${LONG_CONTEXT_TOKENS} tokens, and ` +
+    `"${name}" has contextTokens ${contextTokens} in its ModelRoute. Leave the beta out, or ask the platform team to ` +
+    `set contextTokens to ${LONG_CONTEXT_TOKENS}.`;
   throw new GatewayError('not_allowed', message, { param: 'anthropic-beta' });
 }
 
@@ -104,12 +120,14 @@ export function conversionTo({ target: { protocol } }: Candidate, client: Dialec
 
 /** Throws unsupported_image and not_allowed. */
 export function checkAllowed(
-  facts: UsedFeatures, candidate: Pick<Candidate, 'model' | 'price'>, conversion: Conversion = NOT_CONVERTED,
+  facts: UsedFeatures,
+  candidate: Pick<Candidate, 'model' | 'price'>,
+  conversion: Conversion = NOT_CONVERTED,
 ): void {
   const { model } = candidate;
   if (facts.images > 0 && !model.acceptsImages) {
-    const message = `The model "${model.name}" takes text only. `
-      + 'Leave the image out, or choose a model that takes images.';
+    const message =
+      `The model "${model.name}" takes text only. ` + 'Leave the image out, or choose a model that takes images.';
     const { imageParam: param } = facts;
     throw new GatewayError('unsupported_image', message, param === undefined ? {} : { param });
   }
@@ -122,7 +140,8 @@ function isLeftOut({ param, droppable }: UnboundedUse, { ofTools, ofTiers }: Con
 }
 
 function isAllowed(
-  { feature, needs, droppable }: UnboundedUse, { model, price }: Pick<Candidate, 'model' | 'price'>,
+  { feature, needs, droppable }: UnboundedUse,
+  { model, price }: Pick<Candidate, 'model' | 'price'>,
 ): boolean {
   if (droppable && model.providerTools === 'Drop') return true;
   if (droppable && model.providerTools === 'Refuse') return false;
@@ -138,7 +157,9 @@ function isPriced(way: PricedWay | undefined, price: Candidate['price']): boolea
 
 /** The features that the call uses on this candidate, without the tools that the route or a conversion drops. */
 export function usedAt(
-  { unbounded }: Pick<ChatFacts, 'unbounded'>, { model }: Candidate, { ofTools }: Conversion,
+  { unbounded }: Pick<ChatFacts, 'unbounded'>,
+  { model }: Candidate,
+  { ofTools }: Conversion,
 ): readonly UnboundedUse[] {
   const leavesOut = ofTools || model.providerTools === 'Drop';
   return leavesOut ? unbounded.filter(({ droppable }) => !droppable) : unbounded;
@@ -152,8 +173,7 @@ export function hasNoBound(used: readonly UnboundedUse[]): boolean {
 /** The limits that the request sets on uses of the provider's tools. */
 export function usesOf(used: readonly UnboundedUse[]): Uses {
   const uses: Partial<Record<keyof Uses, number>> = {};
-  for (const { needs } of used)
-    if (needs && 'use' in needs) uses[needs.use] = (uses[needs.use] ?? 0) + needs.most;
+  for (const { needs } of used) if (needs && 'use' in needs) uses[needs.use] = (uses[needs.use] ?? 0) + needs.most;
   return uses;
 }
 
@@ -175,32 +195,35 @@ const FEATURE_NAMES: Readonly<Record<UnboundedUse['feature'], string>> = {
 };
 
 function notAllowed(
-  { feature, param, droppable, needs }: UnboundedUse, { name: model, providerTools }: Candidate['model'],
+  { feature, param, droppable, needs }: UnboundedUse,
+  { name: model, providerTools }: Candidate['model'],
 ): GatewayError {
   if (droppable && providerTools === 'Refuse') {
-    const message = `The field "${param}" asks for ${FEATURE_NAMES[feature]}, which "${model}" does not offer. `
-      + 'Leave it out.';
+    const message =
+      `The field "${param}" asks for ${FEATURE_NAMES[feature]}, which "${model}" does not offer. ` + 'Leave it out.';
     return new GatewayError('not_allowed', message, { param });
   }
   if (needs) return notPriced({ param, feature }, needs, model);
   const asks = `The field "${param}" asks for ${FEATURE_NAMES[feature]}, whose price has no bound for "${model}".`;
   const instead = feature === 'PromptTemplates' ? SEND_PROMPT : 'Leave it out';
-  const advice = feature === 'Audio'
-    ? 'Leave it out.'
-    : `${instead}, or ask the platform team to allow ${feature} for this model.`;
+  const advice =
+    feature === 'Audio' ? 'Leave it out.' : `${instead}, or ask the platform team to allow ${feature} for this model.`;
   return new GatewayError('not_allowed', `${asks} ${advice}`, { param });
 }
 
 function notPriced({ feature, param }: UnboundedUse, needs: PricedWay, model: string): GatewayError {
   const [what, field] = describeWay(needs);
   const allow = feature === 'Audio' ? '' : `allow ${feature} for this model, or to `;
-  const message = `The field "${param}" asks for ${what}, which has no price for "${model}". Leave it out, or ask the `
-    + `platform team to ${allow}price it (${field} in its PriceCatalog).`;
+  const message =
+    `The field "${param}" asks for ${what}, which has no price for "${model}". Leave it out, or ask the ` +
+    `platform team to ${allow}price it (${field} in its PriceCatalog).`;
   return new GatewayError('not_allowed', message, { param });
 }
 
 const USE_NAMES: Readonly<Record<PricedUse, string>> = {
-  webSearch: 'searches of the web', webFetch: 'pages of the web', fileSearch: 'searches of files',
+  webSearch: 'searches of the web',
+  webFetch: 'pages of the web',
+  fileSearch: 'searches of files',
 };
 
 /** Describes a feature that the call asks for, and the field of a PriceCatalog that prices it. */

@@ -8,7 +8,8 @@ import { namesOf } from '../../upstream/upstream.ts';
 export function checkCostFields(fields: readonly string[], { allowedFields, target }: Candidate): void {
   const param = fields.find((path) => !isAllowedField(path, allowedFields));
   if (param === undefined) return;
-  const message = `The field "${param}" can make this call cost more than the gateway holds for it. `
-    + `Leave it out, or ask the platform team to add it to allow.fields of the ModelRoute "${namesOf(target).route}".`;
+  const message =
+    `The field "${param}" can make this call cost more than the gateway holds for it. ` +
+    `Leave it out, or ask the platform team to add it to allow.fields of the ModelRoute "${namesOf(target).route}".`;
   throw new GatewayError('not_allowed', message, { param });
 }

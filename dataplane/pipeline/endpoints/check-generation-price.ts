@@ -24,8 +24,9 @@ interface VideoLength {
 export function checkVideoPrice({ seconds, lengthParam }: VideoLength, { price, model: { name } }: Candidate): void {
   if (price?.perSecond === undefined) return;
   if (lengthParam !== undefined) {
-    const message = `The field "${lengthParam}" may make the video longer than the gateway holds for. `
-      + 'Say its length by the field "seconds" only.';
+    const message =
+      `The field "${lengthParam}" may make the video longer than the gateway holds for. ` +
+      'Say its length by the field "seconds" only.';
     throw new GatewayError('not_allowed', message, { param: lengthParam });
   }
   if (seconds !== undefined) return;

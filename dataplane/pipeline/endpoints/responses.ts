@@ -8,7 +8,14 @@ import { converterFor, providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import {
-  checkAllowed, conversationCall, conversionTo, hasNoBound, NOT_CONVERTED, SEND_PROMPT, usedAt, usesOf,
+  checkAllowed,
+  conversationCall,
+  conversionTo,
+  hasNoBound,
+  NOT_CONVERTED,
+  SEND_PROMPT,
+  usedAt,
+  usesOf,
 } from './chat.ts';
 import type { Conversion } from './chat.ts';
 import { checkCostFields } from './check-cost-fields.ts';
@@ -23,8 +30,8 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
   const unbounded = (candidate: Candidate): boolean =>
     hasNoBound(usedAt(facts, candidate, conversionOf(candidate))) || costFields.length > 0;
   return {
-    ...template !== undefined && { accountBoundField: template },
-    ...facts.background === true && { background: true },
+    ...(template !== undefined && { accountBoundField: template }),
+    ...(facts.background === true && { background: true }),
     check: (candidate) => {
       if (!passesThrough(candidate)) {
         if (template !== undefined) throw noTemplates(template);
@@ -58,7 +65,7 @@ export async function readCompaction(received: Received): Promise<EndpointCall> 
   const template = templateIn(facts);
   return {
     ...conversationCall(facts),
-    ...template !== undefined && { accountBoundField: template },
+    ...(template !== undefined && { accountBoundField: template }),
     stream: false,
     check: (candidate) => {
       checkAllowed(facts, candidate);
@@ -72,8 +79,13 @@ export async function readCompaction(received: Received): Promise<EndpointCall> 
     unbounded: () => true,
     wantsStreamUsage: false,
     converter: (candidate) => (passesThrough(candidate) ? providerOf(candidate.target.protocol).compaction : undefined),
-    unservable: () => new GatewayError('not_found', `The provider of ${model} compacts no conversations. Ask it for a `
-      + 'summary with POST /v1/responses, and go on with that in "input".', { param: 'model' }),
+    unservable: () =>
+      new GatewayError(
+        'not_found',
+        `The provider of ${model} compacts no conversations. Ask it for a ` +
+          'summary with POST /v1/responses, and go on with that in "input".',
+        { param: 'model' },
+      ),
   };
 }
 
@@ -83,21 +95,24 @@ function templateIn({ unbounded }: ConversationFacts): string | undefined {
 }
 
 function noTemplates(param: string): GatewayError {
-  const message = `The field "${param}" names a prompt that the provider would have to store, which it does not. `
-    + `${SEND_PROMPT}.`;
+  const message =
+    `The field "${param}" names a prompt that the provider would have to store, which it does not. ` +
+    `${SEND_PROMPT}.`;
   return new GatewayError('unsupported_parameter', message, { param });
 }
 
 function noBackground(): GatewayError {
-  const message = 'The field "background" needs a provider that stores the answer until it is fetched, which this one '
-    + 'does not. Use "stream" for long answers.';
+  const message =
+    'The field "background" needs a provider that stores the answer until it is fetched, which this one ' +
+    'does not. Use "stream" for long answers.';
   return new GatewayError('unsupported_parameter', message, { param: 'background' });
 }
 
 /** Its charge, which the bill cannot exceed, would not cover it. */
 function unboundedBackground(): GatewayError {
-  const message = 'The field "background" needs an upper bound of what the answer can cost, and this request has '
-    + 'tools, files or fields without one. Leave "background" out, or ask the platform team for prices of these tools.';
+  const message =
+    'The field "background" needs an upper bound of what the answer can cost, and this request has ' +
+    'tools, files or fields without one. Leave "background" out, or ask the platform team for prices of these tools.';
   return new GatewayError('unsupported_parameter', message, { param: 'background' });
 }
 

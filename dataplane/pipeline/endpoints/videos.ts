@@ -14,9 +14,14 @@ import { checkVideoPrice } from './check-generation-price.ts';
 export async function readVideos(received: Received): Promise<EndpointCall> {
   const header = received.headers['content-type'];
   const form = typeof header === 'string' && isForm(header) ? header : undefined;
-  const facts = form === undefined
-    ? await received.body.facts('Videos')
-    : readFacts('Videos', received.body.bytes, received.body.parse((bytes) => parseForm(bytes, form)));
+  const facts =
+    form === undefined
+      ? await received.body.facts('Videos')
+      : readFacts(
+          'Videos',
+          received.body.bytes,
+          received.body.parse((bytes) => parseForm(bytes, form)),
+        );
   const { imageParam, unbounded, costFields, seconds, lengthParam } = facts;
   return {
     kind: 'Videos',

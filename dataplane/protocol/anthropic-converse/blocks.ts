@@ -36,7 +36,7 @@ export class CachePoints {
   after(control: unknown): readonly JsonRecord[] {
     if (!this.#caches || !isRecord(control)) return [];
     const long = control['ttl'] === '1h' && this.#family === 'Claude';
-    return [{ cachePoint: { type: 'default', ...long && { ttl: '1h' } } }];
+    return [{ cachePoint: { type: 'default', ...(long && { ttl: '1h' }) } }];
   }
 
   afterTool(control: unknown): readonly JsonRecord[] {
@@ -50,7 +50,10 @@ export class DocumentNames {
 
   /** The next unique name, reduced to characters that Converse accepts. */
   next(title: unknown): string {
-    const words = stringOf(title).replace(/[^A-Za-z0-9()[\]-]+/g, ' ').trim().slice(0, MAX_DOCUMENT_NAME);
+    const words = stringOf(title)
+      .replace(/[^A-Za-z0-9()[\]-]+/g, ' ')
+      .trim()
+      .slice(0, MAX_DOCUMENT_NAME);
     const name = words === '' ? 'document' : words;
     let unique = name;
     for (let count = 2; this.#used.has(unique); count++) unique = `${name} (${count})`;
@@ -66,9 +69,12 @@ export function textBlock(text: unknown): readonly JsonRecord[] {
   return typeof text === 'string' && text.trim() !== '' ? [{ text }] : [];
 }
 
-const CONVERTERS: Readonly<Record<Exclude<UserBlock, 'tool_result'>, (
-  block: JsonRecord, param: string, names: DocumentNames,
-) => readonly JsonRecord[]>> = {
+const CONVERTERS: Readonly<
+  Record<
+    Exclude<UserBlock, 'tool_result'>,
+    (block: JsonRecord, param: string, names: DocumentNames) => readonly JsonRecord[]
+  >
+> = {
   text: (block, param) => textBlock(readObject(TEXT_BLOCK, block, location(param)).text),
   image: convertImage,
   document: convertDocument,
@@ -92,7 +98,9 @@ const IMAGE_FORMATS: ReadonlySet<string> = new Set(['png', 'jpeg', 'gif', 'webp'
 
 function convertImage(block: JsonRecord, param: string): readonly JsonRecord[] {
   const source = readSource(readObject(IMAGE_BLOCK, block, location(param)).source, `${param}.source`);
-  const format = stringOf(source.media_type).replace(/^image\//, '').replace(/^jpg$/, 'jpeg');
+  const format = stringOf(source.media_type)
+    .replace(/^image\//, '')
+    .replace(/^jpg$/, 'jpeg');
   if (source.type !== 'base64' || !IMAGE_FORMATS.has(format))
     throw unsupported(`${param}.source`, 'Converse', 'an image is the data of a png, jpeg, gif or webp');
   return [{ image: { format, source: { bytes: stringOf(source.data) } } }];
@@ -113,7 +121,9 @@ function convertDocument(block: JsonRecord, param: string, names: DocumentNames)
   }
   const name = textOf(title);
   return [
-    ...textBlock(name === undefined ? undefined : `Title: ${name}`), ...about, ...convertContent(source, param, names),
+    ...textBlock(name === undefined ? undefined : `Title: ${name}`),
+    ...about,
+    ...convertContent(source, param, names),
   ];
 }
 
@@ -130,6 +140,7 @@ function convertContent({ content }: Source, param: string, names: DocumentNames
 function convertSearchResult(block: JsonRecord, param: string): readonly JsonRecord[] {
   const { title, source, content } = readObject(SEARCH_RESULT_BLOCK, block, location(param));
   const text = readRecords(content, `${param}.content`)
-    .map((inner, index) => readObject(TEXT_BLOCK, inner, location(`${param}.content[${index}]`)).text).join('\n\n');
+    .map((inner, index) => readObject(TEXT_BLOCK, inner, location(`${param}.content[${index}]`)).text)
+    .join('\n\n');
   return textBlock(`Title: ${stringOf(title)}\nSource: ${stringOf(source)}\n\n${text}`);
 }

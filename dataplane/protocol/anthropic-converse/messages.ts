@@ -15,8 +15,16 @@ import { malformed } from '../unsupported.ts';
 import { convertBlock, DocumentNames, location, textBlock } from './blocks.ts';
 import type { CachePoints } from './blocks.ts';
 import {
-  ASSISTANT_BLOCKS, MESSAGE, REDACTED_BLOCK, ROLES, SYSTEM_BLOCKS, TEXT_BLOCK, THINKING_BLOCK, TOOL_RESULT_BLOCK,
-  TOOL_USE_BLOCK, USER_BLOCKS,
+  ASSISTANT_BLOCKS,
+  MESSAGE,
+  REDACTED_BLOCK,
+  ROLES,
+  SYSTEM_BLOCKS,
+  TEXT_BLOCK,
+  THINKING_BLOCK,
+  TOOL_RESULT_BLOCK,
+  TOOL_USE_BLOCK,
+  USER_BLOCKS,
 } from './table.ts';
 
 export interface ConversionContext {
@@ -67,7 +75,9 @@ function withWords({ role, content }: Turn): JsonRecord {
 
 /** `instructions`: paragraphs for its end. Undefined: it is empty. */
 export function convertSystem(
-  system: unknown, instructions: readonly string[], { caches }: ConversionContext,
+  system: unknown,
+  instructions: readonly string[],
+  { caches }: ConversionContext,
 ): readonly JsonRecord[] | undefined {
   const blocks = [...systemBlocks(system, 'system', caches), ...instructions.flatMap((text) => textBlock(text))];
   return blocks.length > 0 ? blocks : undefined;
@@ -104,22 +114,34 @@ class MessageConverter {
     if (typeof content === 'string') return { role, content: [...textBlock(content)] };
     const blocks = readRecords(content, `${param}.content`);
     const convertOne = role === 'user' ? this.#convertUser.bind(this) : this.#convertAssistant.bind(this);
-    return { role, content: blocks.flatMap((block, index) => {
-      const converted = convertOne(block, `${param}.content[${index}]`);
-      return converted.length > 0 ? [...converted, ...this.#context.caches.after(block['cache_control'])] : [];
-    }) };
+    return {
+      role,
+      content: blocks.flatMap((block, index) => {
+        const converted = convertOne(block, `${param}.content[${index}]`);
+        return converted.length > 0 ? [...converted, ...this.#context.caches.after(block['cache_control'])] : [];
+      }),
+    };
   }
 
   #convertUser(block: JsonRecord, param: string): readonly JsonRecord[] {
     if (readType(USER_BLOCKS, block, location(param)) !== 'tool_result')
       return convertBlock(block, param, this.#documents);
     const { tool_use_id: id, content, is_error: isError } = readObject(TOOL_RESULT_BLOCK, block, location(param));
-    const parts = typeof content === 'string' ? textBlock(content) : readRecords(content, `${param}.content`)
-      .flatMap((inner, index) => convertBlock(inner, `${param}.content[${index}]`, this.#documents));
-    return [{ toolResult: {
-      toolUseId: toConverseId(stringOf(id)), content: parts.length > 0 ? parts : [NO_WORDS],
-      ...isError === true && { status: 'error' },
-    } }];
+    const parts =
+      typeof content === 'string'
+        ? textBlock(content)
+        : readRecords(content, `${param}.content`).flatMap((inner, index) =>
+            convertBlock(inner, `${param}.content[${index}]`, this.#documents),
+          );
+    return [
+      {
+        toolResult: {
+          toolUseId: toConverseId(stringOf(id)),
+          content: parts.length > 0 ? parts : [NO_WORDS],
+          ...(isError === true && { status: 'error' }),
+        },
+      },
+    ];
   }
 
   #convertAssistant(block: JsonRecord, param: string): readonly JsonRecord[] {
@@ -130,10 +152,14 @@ class MessageConverter {
       return [];
     }
     switch (readType(ASSISTANT_BLOCKS, block, location(param))) {
-      case 'text': return textBlock(readObject(TEXT_BLOCK, block, location(param)).text);
-      case 'thinking': return convertThinking(block, param);
-      case 'redacted_thinking': return convertRedacted(block, param);
-      case 'tool_use': return [this.#convertCall(block, param)];
+      case 'text':
+        return textBlock(readObject(TEXT_BLOCK, block, location(param)).text);
+      case 'thinking':
+        return convertThinking(block, param);
+      case 'redacted_thinking':
+        return convertRedacted(block, param);
+      case 'tool_use':
+        return [this.#convertCall(block, param)];
     }
   }
 

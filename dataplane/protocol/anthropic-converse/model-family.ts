@@ -2,7 +2,9 @@
 export type ModelFamily = 'Claude' | 'Nova' | 'GptOss' | 'Other';
 
 const FAMILIES: readonly (readonly [RegExp, ModelFamily])[] = [
-  [/anthropic\.|claude/i, 'Claude'], [/amazon\.nova/i, 'Nova'], [/gpt-oss/i, 'GptOss'],
+  [/anthropic\.|claude/i, 'Claude'],
+  [/amazon\.nova/i, 'Nova'],
+  [/gpt-oss/i, 'GptOss'],
 ];
 
 /** An ARN without a model's name belongs to the family Other. */

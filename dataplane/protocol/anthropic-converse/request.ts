@@ -31,16 +31,24 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
   const toolNames = names.original;
   return {
     path: `${modelPath(plan)}/converse${request.stream === true ? '-stream' : ''}`,
-    body: Buffer.from(writeJson(converse)), dropped: dropped.params, ...toolNames && { notes: { toolNames } },
+    body: Buffer.from(writeJson(converse)),
+    dropped: dropped.params,
+    ...(toolNames && { notes: { toolNames } }),
   };
 }
 
 /** The request as CountTokens takes it: without settings for the response. */
 export function convertCountRequest(
-  body: Uint8Array, parsed: JsonRecord, plan: Pick<RequestPlan, 'upstreamModel'>,
+  body: Uint8Array,
+  parsed: JsonRecord,
+  plan: Pick<RequestPlan, 'upstreamModel'>,
 ): UpstreamBody {
-  const { converse: { messages, system, toolConfig } } = convert(body, parsed, {
-    ...plan, maxOutputTokens: 1, outputLimitField: 'max_tokens',
+  const {
+    converse: { messages, system, toolConfig },
+  } = convert(body, parsed, {
+    ...plan,
+    maxOutputTokens: 1,
+    outputLimitField: 'max_tokens',
   });
   return {
     path: `${modelPath(plan)}/count-tokens`,
@@ -68,7 +76,11 @@ function convert(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): Conve
   const capabilities = capabilitiesOf(CONVERSE_MODELS, upstreamModel, plan.capabilities);
   const caches = new CachePoints(capabilities.promptCaching, family);
   const context = {
-    names: new ToolNames(MAX_NAME_LENGTH), dropped: new DroppedFields(), capabilities, providerTools, caches,
+    names: new ToolNames(MAX_NAME_LENGTH),
+    dropped: new DroppedFields(),
+    capabilities,
+    providerTools,
+    caches,
   };
   const { messages, calledTools } = convertMessages(request, context);
   const { format, instructions } = convertFormat(request, capabilities);
@@ -96,9 +108,7 @@ interface InferenceContext {
 }
 
 /** 1 is the default of temperature and top_p. */
-function convertInference(
-  request: Request, { capabilities, dropped, maxOutputTokens }: InferenceContext,
-): JsonRecord {
+function convertInference(request: Request, { capabilities, dropped, maxOutputTokens }: InferenceContext): JsonRecord {
   const { temperature, temperatureWithTopP, stopSequences } = capabilities;
   const warmth = dropped.keepIf(temperature, 'temperature', numberOf(request.temperature), 1);
   const takesTopP = temperature && (temperatureWithTopP || warmth === undefined);
@@ -130,7 +140,8 @@ interface Format {
 
 /** A model without schemas is asked for JSON of this schema instead. */
 function convertFormat(
-  { output_config: config, output_format: format }: Request, { strictSchemas }: ModelCapabilities,
+  { output_config: config, output_format: format }: Request,
+  { strictSchemas }: ModelCapabilities,
 ): Format {
   const schema = readAnswerSchema(format ?? (isRecord(config) ? config['format'] : undefined), FORMAT, UPSTREAM);
   if (!schema) return { instructions: [] };

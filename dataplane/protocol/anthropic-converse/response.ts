@@ -23,8 +23,13 @@ export function convertResponse(body: Uint8Array, answer?: ResponseContext): Con
   for (const block of content) tallyBlock(tally, block);
   const meter = meterOf(readUsage(usage, serviceTier), tally.bytes);
   const message = {
-    id: messageId(answer?.id ?? ''), type: 'message', role: 'assistant', model: answer?.model ?? '', content,
-    ...writeStop(stopReason), usage: writeTotals(fillUsage(meter, answer?.estimatedInputTokens ?? 0)),
+    id: messageId(answer?.id ?? ''),
+    type: 'message',
+    role: 'assistant',
+    model: answer?.model ?? '',
+    content,
+    ...writeStop(stopReason),
+    usage: writeTotals(fillUsage(meter, answer?.estimatedInputTokens ?? 0)),
   };
   return { body: Buffer.from(writeJson(message)), meter };
 }
@@ -36,8 +41,8 @@ function blocksOf(output: unknown): readonly JsonRecord[] {
 }
 
 const EXPLANATIONS: Readonly<Record<string, string>> = {
-  guardrail_intervened: 'A guardrail of the provider\'s account has stopped the call.',
-  content_filtered: 'The provider\'s filter has stopped the answer.',
+  guardrail_intervened: "A guardrail of the provider's account has stopped the call.",
+  content_filtered: "The provider's filter has stopped the answer.",
 };
 
 /** With a guardrail's intervention, the answer's text is the guardrail's own message. */
@@ -58,7 +63,9 @@ function convertBlock(block: JsonRecord, notes: ConversionNotes | undefined): re
 
 function convertCall({ toolUseId, name, input }: JsonRecord, notes: ConversionNotes | undefined): JsonRecord {
   return {
-    type: 'tool_use', id: toToolUseId(stringOf(toolUseId)), name: clientToolName(stringOf(name), notes),
+    type: 'tool_use',
+    id: toToolUseId(stringOf(toolUseId)),
+    name: clientToolName(stringOf(name), notes),
     input: isRecord(input) ? input : {},
   };
 }
@@ -70,6 +77,9 @@ function convertReasoning({ reasoningText, redactedContent }: JsonRecord): JsonR
 }
 
 function convertCited({ content }: JsonRecord): readonly JsonRecord[] {
-  const text = itemsOf(content).filter(isRecord).map((part) => stringOf(part['text'])).join('');
+  const text = itemsOf(content)
+    .filter(isRecord)
+    .map((part) => stringOf(part['text']))
+    .join('');
   return text === '' ? [] : [{ type: 'text', text }];
 }

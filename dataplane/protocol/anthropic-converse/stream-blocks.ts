@@ -50,7 +50,9 @@ export class StreamBlocks {
     const name = stringOf(toolUse['name']);
     this.#tally.add(name);
     return this.#begin('tool_use', contentBlockIndex, {
-      type: 'tool_use', id: toToolUseId(stringOf(toolUse['toolUseId'])), name: clientToolName(name, this.#notes),
+      type: 'tool_use',
+      id: toToolUseId(stringOf(toolUse['toolUseId'])),
+      name: clientToolName(name, this.#notes),
       input: {},
     });
   }
@@ -63,9 +65,7 @@ export class StreamBlocks {
     const opening = this.#isOpen(kind, contentBlockIndex) ? NONE : this.#beginWith(piece, contentBlockIndex);
     // redacted reasoning is complete in its start; input without a call is ignored
     if (!this.#open || kind === 'redacted_thinking' || !this.#isOpen(kind, contentBlockIndex)) return opening;
-    return [
-      ...opening, writeMessageEvent('content_block_delta', { index: this.#open.index, delta: piece.delta }),
-    ];
+    return [...opening, writeMessageEvent('content_block_delta', { index: this.#open.index, delta: piece.delta })];
   }
 
   stop(source: unknown): readonly Uint8Array[] {
@@ -112,8 +112,6 @@ function pieceOf({ text, toolUse, reasoningContent }: JsonRecord): Piece | undef
 function reasoningPiece({ text, signature, redactedContent }: JsonRecord): Piece | undefined {
   if (typeof redactedContent === 'string')
     return { kind: 'redacted_thinking', delta: { type: 'redacted_thinking', data: redactedContent } };
-  if (typeof signature === 'string')
-    return { kind: 'thinking', delta: { type: 'signature_delta', signature } };
-  return typeof text === 'string'
-    ? { kind: 'thinking', delta: { type: 'thinking_delta', thinking: text } } : undefined;
+  if (typeof signature === 'string') return { kind: 'thinking', delta: { type: 'signature_delta', signature } };
+  return typeof text === 'string' ? { kind: 'thinking', delta: { type: 'thinking_delta', thinking: text } } : undefined;
 }

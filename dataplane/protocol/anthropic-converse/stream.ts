@@ -58,19 +58,26 @@ export class ConverseToEvents implements EventHandler {
 
   #convert(name: string | undefined, data: JsonRecord): readonly Uint8Array[] {
     switch (name) {
-      case 'messageStart': return this.#opening();
-      case 'contentBlockStart': return [...this.#opening(), ...this.#blocks.start(data)];
-      case 'contentBlockDelta': return [...this.#opening(), ...this.#blocks.add(data)];
-      case 'contentBlockStop': return this.#blocks.stop(data['contentBlockIndex']);
-      case 'messageStop': return this.#stop(stringOf(data['stopReason']));
-      case 'metadata': return this.#complete(data);
-      default: return NO_EVENTS;
+      case 'messageStart':
+        return this.#opening();
+      case 'contentBlockStart':
+        return [...this.#opening(), ...this.#blocks.start(data)];
+      case 'contentBlockDelta':
+        return [...this.#opening(), ...this.#blocks.add(data)];
+      case 'contentBlockStop':
+        return this.#blocks.stop(data['contentBlockIndex']);
+      case 'messageStop':
+        return this.#stop(stringOf(data['stopReason']));
+      case 'metadata':
+        return this.#complete(data);
+      default:
+        return NO_EVENTS;
     }
   }
 
   #stop(reason: string): readonly Uint8Array[] {
     if (FAILURES.values.has(reason))
-      return this.#fail({ type: FAILURES.values.get(reason), message: 'The model\'s output could not be read.' });
+      return this.#fail({ type: FAILURES.values.get(reason), message: "The model's output could not be read." });
     this.#stopReason = reason;
     return this.#blocks.close();
   }

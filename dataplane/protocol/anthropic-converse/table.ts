@@ -22,8 +22,8 @@ export const REQUEST = objectTable('Request', {
   tools: converted('`toolConfig.tools`'),
   tool_choice: converted('`toolConfig.toolChoice`; none leaves the tools out where no turn has used one'),
   thinking: converted(
-    '`additionalModelRequestFields`: `thinking` of Claude, by its budget `reasoningConfig` of Nova 2 and '
-      + '`reasoning_effort` of GPT-OSS',
+    '`additionalModelRequestFields`: `thinking` of Claude, by its budget `reasoningConfig` of Nova 2 and ' +
+      '`reasoning_effort` of GPT-OSS',
   ),
   output_config: converted('`outputConfig`'),
   output_format: converted('`outputConfig.textFormat`'),
@@ -31,8 +31,8 @@ export const REQUEST = objectTable('Request', {
     'nothing: edits that clear thoughts, which Converse ignores in old turns; others are refused',
   ),
   cache_control: converted('a `cachePoint` after the last message, for models that cache'),
-  metadata: dropped('Converse keeps such values in the account\'s own logs only'),
-  service_tier: dropped('an account\'s tiers are others, and its default is served'),
+  metadata: dropped("Converse keeps such values in the account's own logs only"),
+  service_tier: dropped("an account's tiers are others, and its default is served"),
   diagnostics: dropped('asks for nothing but an explanation of cache misses'),
   speed: refused('there is no such setting', ['standard']),
   inference_geo: refused('the channel decides the region', ['global']),
@@ -45,8 +45,8 @@ export const REQUEST = objectTable('Request', {
 
 export const OUTPUT_CONFIG = objectTable('`output_config`', {
   effort: converted(
-    '`outputConfig.effort` of Claude; `reasoningConfig` of Nova 2 and `reasoning_effort` of GPT-OSS, xhigh and max as '
-      + 'high',
+    '`outputConfig.effort` of Claude; `reasoningConfig` of Nova 2 and `reasoning_effort` of GPT-OSS, xhigh and max as ' +
+      'high',
   ),
   format: converted('`outputConfig.textFormat`'),
   task_budget: dropped('advice to the model on how to pace itself'),
@@ -64,7 +64,8 @@ export const ROLES = kindTable('Messages by role', {
 });
 
 export const MESSAGE = objectTable('Messages', {
-  role: converted('`role`'), content: converted('`content`'),
+  role: converted('`role`'),
+  content: converted('`content`'),
   ...MESSAGE_SETTINGS,
 });
 
@@ -73,7 +74,7 @@ export const SYSTEM_BLOCKS = kindTable('Blocks of a system message by type', {
   ...TOOL_CHANGES,
 });
 
-export const USER_BLOCKS = kindTable('Blocks of a user message, and of a tool\'s result, by type', {
+export const USER_BLOCKS = kindTable("Blocks of a user message, and of a tool's result, by type", {
   text: converted('`text`; one without words is left out'),
   image: converted('`image`'),
   document: converted('`document`, after its `context`'),
@@ -99,13 +100,17 @@ export const ASSISTANT_BLOCKS = kindTable('Blocks of an assistant message by typ
 });
 
 export const TEXT_BLOCK = objectTable('Text blocks', {
-  type: converted('`text`'), text: converted('`text`'), cache_control: converted(CACHE),
-  citations: dropped('they say where an earlier answer\'s words came from, not what it said'),
+  type: converted('`text`'),
+  text: converted('`text`'),
+  cache_control: converted(CACHE),
+  citations: dropped("they say where an earlier answer's words came from, not what it said"),
 });
 
 export const IMAGE_BLOCK = objectTable('Image blocks', {
-  type: converted('`image`'), source: converted('`image.format` and `image.source.bytes`'),
-  cache_control: converted(CACHE), transformations: dropped('Bedrock fits images itself'),
+  type: converted('`image`'),
+  source: converted('`image.format` and `image.source.bytes`'),
+  cache_control: converted(CACHE),
+  transformations: dropped('Bedrock fits images itself'),
 });
 
 export const DOCUMENT_BLOCK = objectTable('Document blocks', {
@@ -126,36 +131,51 @@ export const SOURCES = kindTable('Sources of images and documents by type', {
 });
 
 export const SOURCE = objectTable('Sources', {
-  type: converted('what it is'), media_type: converted('`format`'), data: converted('`bytes` or `text`'),
-  content: converted('blocks'), url: refused('Bedrock fetches nothing: send the data'),
+  type: converted('what it is'),
+  media_type: converted('`format`'),
+  data: converted('`bytes` or `text`'),
+  content: converted('blocks'),
+  url: refused('Bedrock fetches nothing: send the data'),
   file_id: refused('the file is kept at another provider'),
 });
 
 export const SEARCH_RESULT_BLOCK = objectTable('Search result blocks', {
-  type: converted('`text`'), title: converted('a line of the text'), source: converted('a line of the text'),
-  content: converted('`text`'), citations: refused(CITATIONS, [{ enabled: false }, {}]),
+  type: converted('`text`'),
+  title: converted('a line of the text'),
+  source: converted('a line of the text'),
+  content: converted('`text`'),
+  citations: refused(CITATIONS, [{ enabled: false }, {}]),
   cache_control: converted(CACHE),
 });
 
 export const TOOL_RESULT_BLOCK = objectTable('Tool result blocks', {
-  type: converted('`toolResult`'), tool_use_id: converted('`toolUseId`; one of more than 64 characters as a digest'),
-  content: converted('`content`'), is_error: converted('`status`: error'), cache_control: converted(CACHE),
+  type: converted('`toolResult`'),
+  tool_use_id: converted('`toolUseId`; one of more than 64 characters as a digest'),
+  content: converted('`content`'),
+  is_error: converted('`status`: error'),
+  cache_control: converted(CACHE),
   toolset_name: refused(SERVER_TOOL),
 });
 
 export const TOOL_USE_BLOCK = objectTable('Tool use blocks', {
-  type: converted('`toolUse`'), id: converted('`toolUseId`; one of more than 64 characters as a digest'),
-  name: converted('`name`'), input: converted('`input`'), cache_control: converted(CACHE),
-  caller: refused('only the model calls tools', [{ type: 'direct' }]), toolset_name: refused(SERVER_TOOL),
+  type: converted('`toolUse`'),
+  id: converted('`toolUseId`; one of more than 64 characters as a digest'),
+  name: converted('`name`'),
+  input: converted('`input`'),
+  cache_control: converted(CACHE),
+  caller: refused('only the model calls tools', [{ type: 'direct' }]),
+  toolset_name: refused(SERVER_TOOL),
 });
 
 export const THINKING_BLOCK = objectTable('Thinking blocks', {
-  type: converted('`reasoningContent`'), thinking: converted('`reasoningText.text`'),
+  type: converted('`reasoningContent`'),
+  thinking: converted('`reasoningText.text`'),
   signature: converted('`reasoningText.signature`'),
 });
 
 export const REDACTED_BLOCK = objectTable('Redacted thinking blocks', {
-  type: converted('`reasoningContent`'), data: converted('`redactedContent`'),
+  type: converted('`reasoningContent`'),
+  data: converted('`redactedContent`'),
 });
 
 export const TOOL = objectTable('Tools', {
@@ -174,7 +194,8 @@ export const TOOL = objectTable('Tools', {
 });
 
 export const TOOL_CHOICE = objectTable('`tool_choice`', {
-  type: converted('`toolChoice`'), name: converted('`toolChoice.tool.name`'),
+  type: converted('`toolChoice`'),
+  name: converted('`toolChoice.tool.name`'),
   disable_parallel_tool_use: omitted('Converse has no such switch', [false]),
 });
 
@@ -185,7 +206,7 @@ export const RESPONSE = objectTable('Answer', {
   usage: converted('`usage`'),
   serviceTier: converted('`usage.service_tier`'),
   metrics: dropped('no counterpart'),
-  trace: dropped('what a guardrail found stays in the account\'s logs'),
+  trace: dropped("what a guardrail found stays in the account's logs"),
   performanceConfig: dropped('no counterpart'),
   additionalModelResponseFields: dropped('are not asked for'),
 });
@@ -210,14 +231,19 @@ export const USAGE = objectTable('Usage', {
 });
 
 export const STOP_REASONS = valueTable('`stopReason` → `stop_reason`', {
-  end_turn: 'end_turn', tool_use: 'tool_use', max_tokens: 'max_tokens', stop_sequence: 'stop_sequence',
-  guardrail_intervened: 'refusal', content_filtered: 'refusal',
+  end_turn: 'end_turn',
+  tool_use: 'tool_use',
+  max_tokens: 'max_tokens',
+  stop_sequence: 'stop_sequence',
+  guardrail_intervened: 'refusal',
+  content_filtered: 'refusal',
   model_context_window_exceeded: 'model_context_window_exceeded',
 });
 
 /** Values that mean a failure. */
 export const FAILURES = valueTable('`stopReason` that ends the answer with an error', {
-  malformed_model_output: 'api_error', malformed_tool_use: 'api_error',
+  malformed_model_output: 'api_error',
+  malformed_tool_use: 'api_error',
 });
 
 export const EVENTS = kindTable('Events of a stream', {
@@ -232,8 +258,25 @@ export const EVENTS = kindTable('Events of a stream', {
 
 /** In the order of docs/protocols.md. */
 export const REQUEST_TABLES = [
-  REQUEST, OUTPUT_CONFIG, FORMAT, ROLES, MESSAGE, SYSTEM_BLOCKS, USER_BLOCKS, ASSISTANT_BLOCKS, TEXT_BLOCK,
-  IMAGE_BLOCK, DOCUMENT_BLOCK, SOURCES, SOURCE, SEARCH_RESULT_BLOCK, TOOL_RESULT_BLOCK, TOOL_USE_BLOCK,
-  THINKING_BLOCK, REDACTED_BLOCK, TOOL, TOOL_CHOICE,
+  REQUEST,
+  OUTPUT_CONFIG,
+  FORMAT,
+  ROLES,
+  MESSAGE,
+  SYSTEM_BLOCKS,
+  USER_BLOCKS,
+  ASSISTANT_BLOCKS,
+  TEXT_BLOCK,
+  IMAGE_BLOCK,
+  DOCUMENT_BLOCK,
+  SOURCES,
+  SOURCE,
+  SEARCH_RESULT_BLOCK,
+  TOOL_RESULT_BLOCK,
+  TOOL_USE_BLOCK,
+  THINKING_BLOCK,
+  REDACTED_BLOCK,
+  TOOL,
+  TOOL_CHOICE,
 ];
 export const RESPONSE_TABLES = [RESPONSE, CONTENT_BLOCKS, USAGE, STOP_REASONS, FAILURES, EVENTS];

@@ -11,7 +11,10 @@ import type { ModelFamily } from './model-family.ts';
 import { OUTPUT_CONFIG } from './table.ts';
 
 /** Thinking budgets below these limits become this effort; larger ones become high. */
-const BUDGETS = [[4096, 'low'], [16_384, 'medium']] as const;
+const BUDGETS = [
+  [4096, 'low'],
+  [16_384, 'medium'],
+] as const;
 /** Efforts of models other than Claude; all others become high. */
 const EFFORTS: ReadonlySet<string> = new Set(['low', 'medium', 'high']);
 
@@ -33,7 +36,8 @@ export interface ConvertedThinking {
 }
 
 export function convertThinking(
-  { thinking: given, output_config: config }: ThinkingRequest, { family, capabilities, dropped }: ThinkingContext,
+  { thinking: given, output_config: config }: ThinkingRequest,
+  { family, capabilities, dropped }: ThinkingContext,
 ): ConvertedThinking {
   const output = isRecord(config) ? readObject(OUTPUT_CONFIG, config, location('output_config')) : undefined;
   const takes = capabilities.reasoning && family !== 'Other';
@@ -41,7 +45,7 @@ export function convertThinking(
   const wished = isRecord(given) && (takes || given['type'] !== 'disabled') ? given : undefined;
   const thinking = dropped.keepIf(takes, 'thinking', wished);
   if (family !== 'Claude') return { fields: fieldsOf(family, levelOf(effort, thinking)) };
-  return { ...effort !== undefined && { effort }, fields: thinking ? { thinking } : {} };
+  return { ...(effort !== undefined && { effort }), fields: thinking ? { thinking } : {} };
 }
 
 /** Undefined: the model's own default applies. */
@@ -56,5 +60,6 @@ function levelOf(effort: string | undefined, thinking: JsonRecord | undefined): 
 function fieldsOf(family: ModelFamily, level: string | undefined): JsonRecord {
   if (level === undefined) return {};
   return family === 'Nova'
-    ? { reasoningConfig: { type: 'enabled', maxReasoningEffort: level } } : { reasoning_effort: level };
+    ? { reasoningConfig: { type: 'enabled', maxReasoningEffort: level } }
+    : { reasoning_effort: level };
 }

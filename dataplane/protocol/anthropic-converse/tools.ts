@@ -19,7 +19,9 @@ interface ToolRequest {
 
 /** Undefined: there are no tools. Throws RequestFault for a tool that Anthropic defines and the client runs. */
 export function convertTools(
-  { tools: value, tool_choice: choice }: ToolRequest, called: ReadonlySet<string>, context: ConversionContext,
+  { tools: value, tool_choice: choice }: ToolRequest,
+  called: ReadonlySet<string>,
+  context: ConversionContext,
 ): JsonRecord | undefined {
   const left = new Set<unknown>();
   const tools = readRecords(value, 'tools').flatMap((tool, index) => {
@@ -41,11 +43,19 @@ function convertTool(tool: JsonRecord, param: string, context: ConversionContext
   const { names, dropped, capabilities, caches } = context;
   requireCustomTool(tool, location(param));
   const {
-    name, description, input_schema: schema, strict, input_examples: examples, cache_control: control,
+    name,
+    description,
+    input_schema: schema,
+    strict,
+    input_examples: examples,
+    cache_control: control,
   } = readObject(TOOL, tool, location(param));
   const isStrict = dropped.keepIf(capabilities.strictSchemas, `${param}.strict`, strict === true ? true : undefined);
   const spec = toolSpec({
-    name: names.send(name), description: describeTool(textOf(description), itemsOf(examples)), schema, strict: isStrict,
+    name: names.send(name),
+    description: describeTool(textOf(description), itemsOf(examples)),
+    schema,
+    strict: isStrict,
   });
   return [spec, ...caches.afterTool(control)];
 }
@@ -72,13 +82,17 @@ function convertChoice(choice: unknown, left: ReadonlySet<unknown>, { names, dro
   if (!isRecord(choice)) throw malformed('tool_choice', 'an object');
   const { type, name } = readObject(TOOL_CHOICE, choice, { ...location('tool_choice'), dropped });
   switch (stringOf(type)) {
-    case 'auto': return { isNone: false };
-    case 'none': return { isNone: true };
-    case 'any': return { isNone: false, toolChoice: { any: {} } };
+    case 'auto':
+      return { isNone: false };
+    case 'none':
+      return { isNone: true };
+    case 'any':
+      return { isNone: false, toolChoice: { any: {} } };
     case 'tool':
       if (!left.has(name)) return { isNone: false, toolChoice: { tool: { name: names.send(name) } } };
       dropped.add('tool_choice');
       return { isNone: false };
-    default: throw unsupported('tool_choice', 'Converse');
+    default:
+      throw unsupported('tool_choice', 'Converse');
   }
 }

@@ -26,9 +26,9 @@ export function textPart(text: unknown): readonly JsonRecord[] {
   return textOf(text) === undefined ? [] : [{ text }];
 }
 
-const CONVERTERS: Readonly<Record<Exclude<UserBlock, 'tool_result'>, (
-  block: JsonRecord, param: string,
-) => readonly JsonRecord[]>> = {
+const CONVERTERS: Readonly<
+  Record<Exclude<UserBlock, 'tool_result'>, (block: JsonRecord, param: string) => readonly JsonRecord[]>
+> = {
   text: (block, param) => textPart(readObject(TEXT_BLOCK, block, location(param)).text),
   image: (block, param) => {
     const { source } = readObject(IMAGE_BLOCK, block, location(param));
@@ -58,8 +58,14 @@ function convertMedia({ type, media_type: mimeType, data, url }: Source, param: 
 }
 
 const TYPES: Readonly<Record<string, string>> = {
-  png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', webp: 'image/webp', gif: 'image/gif', heic: 'image/heic',
-  heif: 'image/heif', pdf: 'application/pdf',
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  webp: 'image/webp',
+  gif: 'image/gif',
+  heic: 'image/heic',
+  heif: 'image/heif',
+  pdf: 'application/pdf',
 };
 
 /** Google fetches the address itself; undefined: the name does not show what is there. */
@@ -74,10 +80,14 @@ function convertDocument(block: JsonRecord, param: string): readonly JsonRecord[
   const name = textOf(title);
   const about = [...textPart(name === undefined ? undefined : `Title: ${name}`), ...textPart(context)];
   switch (source.type) {
-    case 'text': return [...about, ...textPart(source.data)];
-    case 'content': return [...about, ...convertContent(source, param)];
-    case 'base64': return [...about, ...convertMedia(source, `${param}.source`)];
-    case 'url': return [...about, { fileData: { fileUri: source.url, mimeType: 'application/pdf' } }];
+    case 'text':
+      return [...about, ...textPart(source.data)];
+    case 'content':
+      return [...about, ...convertContent(source, param)];
+    case 'base64':
+      return [...about, ...convertMedia(source, `${param}.source`)];
+    case 'url':
+      return [...about, { fileData: { fileUri: source.url, mimeType: 'application/pdf' } }];
   }
 }
 
@@ -94,6 +104,7 @@ function convertContent({ content }: Source, param: string): readonly JsonRecord
 function convertSearchResult(block: JsonRecord, param: string): readonly JsonRecord[] {
   const { title, source, content } = readObject(SEARCH_RESULT_BLOCK, block, location(param));
   const text = readRecords(content, `${param}.content`)
-    .map((inner, index) => readObject(TEXT_BLOCK, inner, location(`${param}.content[${index}]`)).text).join('\n\n');
+    .map((inner, index) => readObject(TEXT_BLOCK, inner, location(`${param}.content[${index}]`)).text)
+    .join('\n\n');
   return textPart(`Title: ${stringOf(title)}\nSource: ${stringOf(source)}\n\n${text}`);
 }

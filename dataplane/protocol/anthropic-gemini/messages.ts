@@ -16,7 +16,14 @@ import { LEVELS_FROM } from './model-version.ts';
 import { isGeneratedCallId } from './response.ts';
 import { NO_SIGNATURE, readSignature, signaturesOfCalls } from './signatures.ts';
 import {
-  ASSISTANT_BLOCKS, MESSAGE, ROLES, SYSTEM_BLOCKS, TEXT_BLOCK, THINKING_BLOCK, TOOL_RESULT_BLOCK, TOOL_USE_BLOCK,
+  ASSISTANT_BLOCKS,
+  MESSAGE,
+  ROLES,
+  SYSTEM_BLOCKS,
+  TEXT_BLOCK,
+  THINKING_BLOCK,
+  TOOL_RESULT_BLOCK,
+  TOOL_USE_BLOCK,
   USER_BLOCKS,
 } from './table.ts';
 
@@ -116,7 +123,8 @@ class MessageConverter {
     const blocks = readRecords(content, `${param}.content`);
     const convertOne = role === 'user' ? this.#convertUser.bind(this) : this.#convertAssistant.bind(this);
     const turn: Turn = {
-      role: side, parts: blocks.flatMap((block, index) => convertOne(block, `${param}.content[${index}]`)),
+      role: side,
+      parts: blocks.flatMap((block, index) => convertOne(block, `${param}.content[${index}]`)),
     };
     for (const block of role === 'assistant' ? blocks : []) {
       const signature = readSignature(block);
@@ -130,16 +138,22 @@ class MessageConverter {
     const { tool_use_id: id, content, is_error: isError } = readObject(TOOL_RESULT_BLOCK, block, location(param));
     const name = this.#called.get(stringOf(id));
     if (name === undefined) throw malformed(`${param}.tool_use_id`, 'the id of an earlier tool_use block');
-    const parts = typeof content === 'string' ? textPart(content) : readRecords(content, `${param}.content`)
-      .flatMap((inner, index) => convertBlock(inner, `${param}.content[${index}]`));
+    const parts =
+      typeof content === 'string'
+        ? textPart(content)
+        : readRecords(content, `${param}.content`).flatMap((inner, index) =>
+            convertBlock(inner, `${param}.content[${index}]`),
+          );
     const text = parts.map((part) => stringOf(part['text'])).join('');
     const media = parts.filter((part) => part['text'] === undefined);
     const inside = media.length > 0 && this.#context.version >= LEVELS_FROM;
     const result = {
-      ...idOf(stringOf(id)), name, response: { [isError === true ? 'error' : 'output']: text },
-      ...inside && { parts: media },
+      ...idOf(stringOf(id)),
+      name,
+      response: { [isError === true ? 'error' : 'output']: text },
+      ...(inside && { parts: media }),
     };
-    return [{ functionResponse: result }, ...inside ? [] : media];
+    return [{ functionResponse: result }, ...(inside ? [] : media)];
   }
 
   #convertAssistant(block: JsonRecord, param: string): readonly JsonRecord[] {
@@ -150,12 +164,15 @@ class MessageConverter {
       return [];
     }
     switch (readType(ASSISTANT_BLOCKS, block, location(param))) {
-      case 'text': return textPart(readObject(TEXT_BLOCK, block, location(param)).text);
+      case 'text':
+        return textPart(readObject(TEXT_BLOCK, block, location(param)).text);
       case 'thinking':
         readObject(THINKING_BLOCK, block, location(param));
         return [];
-      case 'redacted_thinking': return [];
-      case 'tool_use': return [this.#convertCall(block, param)];
+      case 'redacted_thinking':
+        return [];
+      case 'tool_use':
+        return [this.#convertCall(block, param)];
     }
   }
 
@@ -166,7 +183,7 @@ class MessageConverter {
     const signature = this.#signatures.get(stringOf(id));
     return {
       functionCall: { ...idOf(stringOf(id)), name, args: isRecord(input) ? input : {} },
-      ...signature !== undefined && { thoughtSignature: signature },
+      ...(signature !== undefined && { thoughtSignature: signature }),
     };
   }
 }

@@ -30,16 +30,24 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
   const toolNames = context.names.original;
   return {
     path: modelPath(plan, request.stream === true ? 'streamGenerateContent?alt=sse' : 'generateContent'),
-    body: Buffer.from(writeJson(gemini)), dropped: context.dropped.params, ...toolNames && { notes: { toolNames } },
+    body: Buffer.from(writeJson(gemini)),
+    dropped: context.dropped.params,
+    ...(toolNames && { notes: { toolNames } }),
   };
 }
 
 /** The request as countTokens takes it, with everything that counts. */
 export function convertCountRequest(
-  body: Uint8Array, parsed: JsonRecord, plan: Pick<RequestPlan, 'upstreamModel'>,
+  body: Uint8Array,
+  parsed: JsonRecord,
+  plan: Pick<RequestPlan, 'upstreamModel'>,
 ): UpstreamBody {
-  const { gemini: { contents, systemInstruction, tools } } = convert(body, parsed, {
-    ...plan, maxOutputTokens: 1, outputLimitField: 'max_tokens',
+  const {
+    gemini: { contents, systemInstruction, tools },
+  } = convert(body, parsed, {
+    ...plan,
+    maxOutputTokens: 1,
+    outputLimitField: 'max_tokens',
   });
   const generateContentRequest = { model: `models/${plan.upstreamModel}`, contents, systemInstruction, tools };
   return { path: modelPath(plan, 'countTokens'), body: Buffer.from(writeJson({ generateContentRequest })) };
@@ -61,16 +69,24 @@ function convert(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): Conve
   const { upstreamModel: model, providerTools, maxOutputTokens } = plan;
   const version = geminiVersion(model);
   const context: ConversionContext = {
-    names: new ToolNames(MAX_NAME_LENGTH), dropped: new DroppedFields(), providerTools, version,
+    names: new ToolNames(MAX_NAME_LENGTH),
+    dropped: new DroppedFields(),
+    providerTools,
+    version,
     capabilities: capabilitiesOf(GEMINI_MODELS, model, plan.capabilities),
   };
   const contents = convertMessages(request.messages, context);
   const { tools, toolConfig } = convertTools(request, context);
   const { format, instructions } = convertFormat(request, context, tools !== undefined);
   const gemini = {
-    contents, systemInstruction: convertSystem(request.system, instructions), tools, toolConfig,
+    contents,
+    systemInstruction: convertSystem(request.system, instructions),
+    tools,
+    toolConfig,
     generationConfig: {
-      ...convertSampling(request, context), maxOutputTokens: maxOutputTokens ?? request.max_tokens, ...format,
+      ...convertSampling(request, context),
+      maxOutputTokens: maxOutputTokens ?? request.max_tokens,
+      ...format,
       thinkingConfig: convertThinking(request, context, model),
     },
   };
@@ -104,7 +120,8 @@ interface Format {
 
 /** A model without schemas is asked for JSON of this schema instead; so is one before Gemini 3 that has tools. */
 function convertFormat(
-  { output_config: config, output_format: given }: Request, { capabilities, version }: ConversionContext,
+  { output_config: config, output_format: given }: Request,
+  { capabilities, version }: ConversionContext,
   hasTools: boolean,
 ): Format {
   const schema = readAnswerSchema(given ?? (isRecord(config) ? config['format'] : undefined), FORMAT, UPSTREAM);

@@ -30,8 +30,15 @@ export function convertResponse(body: Uint8Array, answer: ResponseContext = UNKN
   for (const block of content) tallyBlock(tally, block);
   const meter = meterOf(readUsage(usageMetadata), tally.bytes);
   const message = {
-    id: messageId(answer.id), type: 'message', role: 'assistant', model: answer.model ?? '', content,
-    ...writeStop(end, content.some(({ type }) => type === 'tool_use')),
+    id: messageId(answer.id),
+    type: 'message',
+    role: 'assistant',
+    model: answer.model ?? '',
+    content,
+    ...writeStop(
+      end,
+      content.some(({ type }) => type === 'tool_use'),
+    ),
     usage: writeTotals(fillUsage(meter, answer.estimatedInputTokens)),
   };
   return { body: Buffer.from(writeJson(message)), meter };
@@ -72,7 +79,9 @@ export function writeStop({ reason, message }: AnswerEnd, calledTools: boolean):
   if (stop !== 'refusal') return { stop_reason: stop, stop_sequence: null };
   const explanation = message ?? `Google's filter has stopped the answer (${reason}).`;
   return {
-    stop_reason: stop, stop_sequence: null, stop_details: { type: 'refusal', category: null, explanation },
+    stop_reason: stop,
+    stop_sequence: null,
+    stop_details: { type: 'refusal', category: null, explanation },
   };
 }
 
@@ -102,7 +111,10 @@ export class CallWriter {
     this.#count++;
     const name = stringOf(sent);
     return {
-      type: 'tool_use', id, name: clientToolName(name, this.#notes), input: isRecord(args) ? args : {},
+      type: 'tool_use',
+      id,
+      name: clientToolName(name, this.#notes),
+      input: isRecord(args) ? args : {},
     };
   }
 }

@@ -20,9 +20,10 @@ export function writeSignature(signature: string, callId?: string): string {
 }
 
 /** Undefined: the block is not signed by Gemini. */
-export function readSignature(
-  { type, signature }: JsonRecord,
-): { readonly callId: string | undefined; readonly signature: string } | undefined {
+export function readSignature({
+  type,
+  signature,
+}: JsonRecord): { readonly callId: string | undefined; readonly signature: string } | undefined {
   const text = stringOf(signature);
   if (type !== 'thinking' || !text.startsWith(PREFIX)) return undefined;
   // base64 has no dots, but the id of a call may

@@ -15,7 +15,8 @@ type Kind = 'text' | 'thinking';
 
 const NONE: readonly Uint8Array[] = [];
 const EMPTY: Readonly<Record<Kind, JsonRecord>> = {
-  text: { type: 'text', text: '' }, thinking: { type: 'thinking', thinking: '', signature: '' },
+  text: { type: 'text', text: '' },
+  thinking: { type: 'thinking', thinking: '', signature: '' },
 };
 
 /** Methods return the events to send. */
@@ -67,7 +68,9 @@ export class StreamBlocks {
     this.#tally.add(json);
     const signing = signature === undefined ? NONE : this.#sign(writeSignature(signature, call.id));
     return [
-      ...signing, ...this.close(), ...this.#start({ ...call, input: {} }),
+      ...signing,
+      ...this.close(),
+      ...this.#start({ ...call, input: {} }),
       this.#event('content_block_delta', { delta: { type: 'input_json_delta', partial_json: json } }),
       this.#event('content_block_stop', {}),
     ];

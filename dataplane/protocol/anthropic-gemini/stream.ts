@@ -54,7 +54,10 @@ export class GeminiToEvents implements EventHandler {
     const usage = writeTotals(fillUsage(this.meter, this.#request.estimatedInputTokens));
     const delta = writeStop(this.#stop, this.#blocks.calledTools);
     const last = [
-      ...this.#opening(), ...this.#blocks.close(), writeMessageEvent('message_delta', { delta, usage }), MESSAGE_STOP,
+      ...this.#opening(),
+      ...this.#blocks.close(),
+      writeMessageEvent('message_delta', { delta, usage }),
+      MESSAGE_STOP,
     ];
     return { outcome: 'Complete', last: Buffer.concat(last) };
   }
@@ -62,9 +65,13 @@ export class GeminiToEvents implements EventHandler {
   #convert(data: JsonRecord): readonly Uint8Array[] {
     const end = endOf(data);
     this.#streamMeter.add(data['usageMetadata'], end !== undefined);
-    if (end && FAILURES.values.has(end.reason)) return this.#fail({ error: {
-      status: 'INTERNAL', message: `The model's output could not be read (${end.reason}).`,
-    } });
+    if (end && FAILURES.values.has(end.reason))
+      return this.#fail({
+        error: {
+          status: 'INTERNAL',
+          message: `The model's output could not be read (${end.reason}).`,
+        },
+      });
     this.#stop ??= end;
     return [...this.#opening(), ...partsOf(data).flatMap((part) => this.#blocks.add(part))];
   }

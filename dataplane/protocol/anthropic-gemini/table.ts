@@ -29,10 +29,10 @@ export const REQUEST = objectTable('Request', {
   ),
   cache_control: CACHE,
   metadata: dropped('Gemini keeps no users'),
-  service_tier: dropped('an account\'s tiers are others, and its default is served'),
+  service_tier: dropped("an account's tiers are others, and its default is served"),
   diagnostics: dropped('asks for nothing but an explanation of cache misses'),
   speed: refused('there is no such setting', ['standard']),
-  inference_geo: refused('the channel\'s address decides the region', ['global']),
+  inference_geo: refused("the channel's address decides the region", ['global']),
   mcp_servers: refused(SERVER_TOOL, [[]]),
   container: refused(SERVER_TOOL),
   compaction: refused('Gemini summarises nothing'),
@@ -60,11 +60,19 @@ export const FORMAT = objectTable('`output_config.format`', {
 });
 
 export const LEVELS = valueTable('`effort` → `thinkingLevel`', {
-  low: 'LOW', medium: 'MEDIUM', high: 'HIGH', xhigh: 'HIGH', max: 'HIGH',
+  low: 'LOW',
+  medium: 'MEDIUM',
+  high: 'HIGH',
+  xhigh: 'HIGH',
+  max: 'HIGH',
 });
 
 export const BUDGETS = valueTable('`effort` → `thinkingBudget`', {
-  low: '1024', medium: '8192', high: '24576', xhigh: '24576', max: '24576',
+  low: '1024',
+  medium: '8192',
+  high: '24576',
+  xhigh: '24576',
+  max: '24576',
 });
 
 export const ROLES = kindTable('Messages by role', {
@@ -74,7 +82,8 @@ export const ROLES = kindTable('Messages by role', {
 });
 
 export const MESSAGE = objectTable('Messages', {
-  role: converted('`role`'), content: converted('`parts`'),
+  role: converted('`role`'),
+  content: converted('`parts`'),
   ...MESSAGE_SETTINGS,
 });
 
@@ -83,12 +92,12 @@ export const SYSTEM_BLOCKS = kindTable('Blocks of a system message by type', {
   ...TOOL_CHANGES,
 });
 
-export const USER_BLOCKS = kindTable('Blocks of a user message, and of a tool\'s result, by type', {
+export const USER_BLOCKS = kindTable("Blocks of a user message, and of a tool's result, by type", {
   text: converted('`text`; an empty one is left out'),
   image: converted('`inlineData` or `fileData`'),
   document: converted('`inlineData`, `fileData` or `text`, after its title and `context`'),
   search_result: converted('`text`, with its title and source'),
-  tool_result: converted('`functionResponse`, before the turn\'s other parts'),
+  tool_result: converted("`functionResponse`, before the turn's other parts"),
   tool_reference: refused('tools are not searched for'),
   browser_state: refused(SERVER_TOOL),
   container_upload: refused(SERVER_TOOL),
@@ -97,8 +106,8 @@ export const USER_BLOCKS = kindTable('Blocks of a user message, and of a tool\'s
 export const ASSISTANT_BLOCKS = kindTable('Blocks of an assistant message by type', {
   text: converted('`text`; an empty one is left out'),
   tool_use: converted(
-    '`functionCall`; from Gemini 3 on a turn\'s first call of another model gets a `thoughtSignature` that skips the '
-      + 'check',
+    "`functionCall`; from Gemini 3 on a turn's first call of another model gets a `thoughtSignature` that skips the " +
+      'check',
   ),
   thinking: converted('the `thoughtSignature` of its part, where Gemini signed it; thoughts themselves are left out'),
   redacted_thinking: converted('nothing: only Anthropic can read it'),
@@ -112,13 +121,17 @@ export const ASSISTANT_BLOCKS = kindTable('Blocks of an assistant message by typ
 });
 
 export const TEXT_BLOCK = objectTable('Text blocks', {
-  type: converted('`text`'), text: converted('`text`'), cache_control: CACHE,
-  citations: dropped('they say where an earlier answer\'s words came from, not what it said'),
+  type: converted('`text`'),
+  text: converted('`text`'),
+  cache_control: CACHE,
+  citations: dropped("they say where an earlier answer's words came from, not what it said"),
 });
 
 export const IMAGE_BLOCK = objectTable('Image blocks', {
-  type: converted('a part'), source: converted('`inlineData` or `fileData`'),
-  cache_control: CACHE, transformations: dropped('Gemini fits images itself'),
+  type: converted('a part'),
+  source: converted('`inlineData` or `fileData`'),
+  cache_control: CACHE,
+  transformations: dropped('Gemini fits images itself'),
 });
 
 export const DOCUMENT_BLOCK = objectTable('Document blocks', {
@@ -139,44 +152,57 @@ export const SOURCES = kindTable('Sources of images and documents by type', {
 });
 
 export const SOURCE = objectTable('Sources', {
-  type: converted('what it is'), media_type: converted('`mimeType`'), data: converted('`data` or `text`'),
-  content: converted('parts'), url: converted('`fileUri`; the type is read from its ending'),
+  type: converted('what it is'),
+  media_type: converted('`mimeType`'),
+  data: converted('`data` or `text`'),
+  content: converted('parts'),
+  url: converted('`fileUri`; the type is read from its ending'),
   file_id: refused('the file is kept at another provider'),
 });
 
 export const SEARCH_RESULT_BLOCK = objectTable('Search result blocks', {
-  type: converted('`text`'), title: converted('a line of the text'), source: converted('a line of the text'),
-  content: converted('`text`'), citations: refused(CITATIONS, [{ enabled: false }, {}]),
+  type: converted('`text`'),
+  title: converted('a line of the text'),
+  source: converted('a line of the text'),
+  content: converted('`text`'),
+  citations: refused(CITATIONS, [{ enabled: false }, {}]),
   cache_control: CACHE,
 });
 
 export const TOOL_RESULT_BLOCK = objectTable('Tool result blocks', {
-  type: converted('`functionResponse`'), tool_use_id: converted('`name` of the call, and `id` where Gemini gave one'),
+  type: converted('`functionResponse`'),
+  tool_use_id: converted('`name` of the call, and `id` where Gemini gave one'),
   content: converted('`response`; media as `parts` of it from Gemini 3 on, and before as parts of the turn'),
-  is_error: converted('`response.error` instead of `response.output`'), cache_control: CACHE,
+  is_error: converted('`response.error` instead of `response.output`'),
+  cache_control: CACHE,
   toolset_name: refused(SERVER_TOOL),
 });
 
 export const TOOL_USE_BLOCK = objectTable('Tool use blocks', {
-  type: converted('`functionCall`'), id: converted('`id`, where Gemini gave one'),
-  name: converted('`name`'), input: converted('`args`'), cache_control: CACHE,
-  caller: refused('only the model calls tools', [{ type: 'direct' }]), toolset_name: refused(SERVER_TOOL),
+  type: converted('`functionCall`'),
+  id: converted('`id`, where Gemini gave one'),
+  name: converted('`name`'),
+  input: converted('`args`'),
+  cache_control: CACHE,
+  caller: refused('only the model calls tools', [{ type: 'direct' }]),
+  toolset_name: refused(SERVER_TOOL),
 });
 
 export const THINKING_BLOCK = objectTable('Thinking blocks', {
-  type: converted('nothing by itself'), thinking: dropped('Gemini does not want thoughts back'),
+  type: converted('nothing by itself'),
+  thinking: dropped('Gemini does not want thoughts back'),
   signature: converted('`thoughtSignature` of the part that it names'),
 });
 
 export const TOOL = objectTable('Tools', {
   type: converted(
-    '`functionDeclarations`; tools that Anthropic runs are left out and named, those that it only describes are '
-      + 'refused',
+    '`functionDeclarations`; tools that Anthropic runs are left out and named, those that it only describes are ' +
+      'refused',
   ),
   name: converted('`name`; one of more than 64 characters is shortened, and written back in the answer'),
   description: converted('`description`'),
   input_schema: converted('`parametersJsonSchema`'),
-  strict: converted('the mode VALIDATED, where the choice is the model\'s'),
+  strict: converted("the mode VALIDATED, where the choice is the model's"),
   input_examples: converted('lines of the description'),
   cache_control: CACHE,
   eager_input_streaming: dropped('input comes as Gemini streams it'),
@@ -185,7 +211,8 @@ export const TOOL = objectTable('Tools', {
 });
 
 export const TOOL_CHOICE = objectTable('`tool_choice`', {
-  type: converted('`mode`'), name: converted('`allowedFunctionNames`'),
+  type: converted('`mode`'),
+  name: converted('`allowedFunctionNames`'),
   disable_parallel_tool_use: omitted('Gemini has no such switch', [false]),
 });
 
@@ -195,16 +222,14 @@ export const RESPONSE = objectTable('Answer', {
   promptFeedback: converted('a refusal, where the prompt was blocked'),
   usageMetadata: converted('`usage`'),
   modelVersion: dropped('the answer names the model as the client does'),
-  responseId: dropped('the answer has an id of the gateway\'s'),
+  responseId: dropped("the answer has an id of the gateway's"),
   createTime: dropped('messages have no time'),
 });
 
 export const PARTS = kindTable('Parts of an answer', {
   text: converted('a `text` block; a `thinking` block where it is a thought'),
   functionCall: converted('a `tool_use` block'),
-  thoughtSignature: converted(
-    'the `signature` of a `thinking` block, with the id of the call that it belongs to',
-  ),
+  thoughtSignature: converted('the `signature` of a `thinking` block, with the id of the call that it belongs to'),
   inlineData: dropped('messages have no images of the assistant'),
   executableCode: dropped('is not asked for'),
   codeExecutionResult: dropped('is not asked for'),
@@ -222,21 +247,52 @@ export const USAGE = objectTable('Usage', {
 });
 
 export const STOP_REASONS = valueTable('`finishReason` → `stop_reason`', {
-  STOP: 'end_turn', MAX_TOKENS: 'max_tokens', SAFETY: 'refusal', RECITATION: 'refusal', LANGUAGE: 'refusal',
-  BLOCKLIST: 'refusal', PROHIBITED_CONTENT: 'refusal', SPII: 'refusal', IMAGE_SAFETY: 'refusal',
-  IMAGE_PROHIBITED_CONTENT: 'refusal', IMAGE_RECITATION: 'refusal', MODEL_ARMOR: 'refusal', BLOCKED: 'refusal',
+  STOP: 'end_turn',
+  MAX_TOKENS: 'max_tokens',
+  SAFETY: 'refusal',
+  RECITATION: 'refusal',
+  LANGUAGE: 'refusal',
+  BLOCKLIST: 'refusal',
+  PROHIBITED_CONTENT: 'refusal',
+  SPII: 'refusal',
+  IMAGE_SAFETY: 'refusal',
+  IMAGE_PROHIBITED_CONTENT: 'refusal',
+  IMAGE_RECITATION: 'refusal',
+  MODEL_ARMOR: 'refusal',
+  BLOCKED: 'refusal',
 });
 
 /** Values that mean a failure. */
 export const FAILURES = valueTable('`finishReason` that ends the answer with an error', {
-  MALFORMED_FUNCTION_CALL: 'api_error', UNEXPECTED_TOOL_CALL: 'api_error', TOO_MANY_TOOL_CALLS: 'api_error',
+  MALFORMED_FUNCTION_CALL: 'api_error',
+  UNEXPECTED_TOOL_CALL: 'api_error',
+  TOO_MANY_TOOL_CALLS: 'api_error',
   MALFORMED_RESPONSE: 'api_error',
 });
 
 /** In the order of docs/protocols.md. */
 export const REQUEST_TABLES = [
-  REQUEST, OUTPUT_CONFIG, THINKING, LEVELS, BUDGETS, FORMAT, ROLES, MESSAGE, SYSTEM_BLOCKS, USER_BLOCKS,
-  ASSISTANT_BLOCKS, TEXT_BLOCK, IMAGE_BLOCK, DOCUMENT_BLOCK, SOURCES, SOURCE, SEARCH_RESULT_BLOCK, TOOL_RESULT_BLOCK,
-  TOOL_USE_BLOCK, THINKING_BLOCK, TOOL, TOOL_CHOICE,
+  REQUEST,
+  OUTPUT_CONFIG,
+  THINKING,
+  LEVELS,
+  BUDGETS,
+  FORMAT,
+  ROLES,
+  MESSAGE,
+  SYSTEM_BLOCKS,
+  USER_BLOCKS,
+  ASSISTANT_BLOCKS,
+  TEXT_BLOCK,
+  IMAGE_BLOCK,
+  DOCUMENT_BLOCK,
+  SOURCES,
+  SOURCE,
+  SEARCH_RESULT_BLOCK,
+  TOOL_RESULT_BLOCK,
+  TOOL_USE_BLOCK,
+  THINKING_BLOCK,
+  TOOL,
+  TOOL_CHOICE,
 ];
 export const RESPONSE_TABLES = [RESPONSE, PARTS, USAGE, STOP_REASONS, FAILURES];

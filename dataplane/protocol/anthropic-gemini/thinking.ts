@@ -16,20 +16,26 @@ interface ThinkingRequest {
 }
 
 /** Thinking budgets below these limits become this level; larger ones become HIGH. */
-const BUDGET_LEVELS = [[4096, 'LOW'], [16_384, 'MEDIUM']] as const;
+const BUDGET_LEVELS = [
+  [4096, 'LOW'],
+  [16_384, 'MEDIUM'],
+] as const;
 /** The smallest budget of Pro models, and the largest that all models take. */
 const [MIN_PRO_BUDGET, MAX_BUDGET] = [128, 24_576];
 
 /** Undefined: the model's own default applies, and its thoughts are not shown. */
 export function convertThinking(
-  request: ThinkingRequest, context: ConversionContext, model: string,
+  request: ThinkingRequest,
+  context: ConversionContext,
+  model: string,
 ): JsonRecord | undefined {
   const { version } = context;
   const { effort, thinking } = readSettings(request, context);
   if (thinking?.type === 'disabled') return withoutThinking(model, version);
-  const amount = version >= LEVELS_FROM
-    ? { thinkingLevel: levelOf(effort, thinking?.budget_tokens) }
-    : { thinkingBudget: budgetOf(effort, thinking?.budget_tokens) };
+  const amount =
+    version >= LEVELS_FROM
+      ? { thinkingLevel: levelOf(effort, thinking?.budget_tokens) }
+      : { thinkingBudget: budgetOf(effort, thinking?.budget_tokens) };
   if (!thinking) return effort === undefined ? undefined : amount;
   return { ...amount, includeThoughts: thinking.display !== 'omitted' };
 }
@@ -41,7 +47,8 @@ interface Wishes {
 
 /** Leaves out the settings that the model does not accept. */
 function readSettings(
-  { thinking, output_config: config }: ThinkingRequest, { capabilities: { reasoning }, dropped }: ConversionContext,
+  { thinking, output_config: config }: ThinkingRequest,
+  { capabilities: { reasoning }, dropped }: ConversionContext,
 ): Wishes {
   const output = isRecord(config) ? readObject(OUTPUT_CONFIG, config, location('output_config')) : undefined;
   const asked = isRecord(thinking) ? readObject(THINKING, thinking, location('thinking')) : undefined;

@@ -23,7 +23,8 @@ interface ConvertedTools {
 
 /** Without tools both are absent. Throws RequestFault for a tool that Anthropic defines and the client runs. */
 export function convertTools(
-  { tools: value, tool_choice: choice }: ToolRequest, context: ConversionContext,
+  { tools: value, tool_choice: choice }: ToolRequest,
+  context: ConversionContext,
 ): ConvertedTools {
   const left = new Set<unknown>();
   const given = readRecords(value, 'tools').filter((tool, index) => {
@@ -38,7 +39,7 @@ export function convertTools(
   const calling = config ?? (strict ? { mode: 'VALIDATED' } : undefined);
   return {
     tools: [{ functionDeclarations: declarations }],
-    ...calling && { toolConfig: { functionCallingConfig: calling } },
+    ...(calling && { toolConfig: { functionCallingConfig: calling } }),
   };
 }
 
@@ -47,26 +48,33 @@ function convertTool(tool: JsonRecord, param: string, { names }: ConversionConte
   const { name, description, input_schema: schema, input_examples: examples } = readObject(TOOL, tool, location(param));
   const { $schema: _dialect, ...parameters } = toolSchema(schema);
   return {
-    name: names.send(name), description: describeTool(textOf(description), itemsOf(examples)),
+    name: names.send(name),
+    description: describeTool(textOf(description), itemsOf(examples)),
     parametersJsonSchema: parameters,
   };
 }
 
 /** Undefined: the model chooses, which is the default. */
 function convertChoice(
-  choice: unknown, left: ReadonlySet<unknown>, { names, dropped }: ConversionContext,
+  choice: unknown,
+  left: ReadonlySet<unknown>,
+  { names, dropped }: ConversionContext,
 ): JsonRecord | undefined {
   if (!isGiven(choice)) return undefined;
   if (!isRecord(choice)) throw malformed('tool_choice', 'an object');
   const { type, name } = readObject(TOOL_CHOICE, choice, { ...location('tool_choice'), dropped });
   switch (stringOf(type)) {
-    case 'auto': return undefined;
-    case 'none': return { mode: 'NONE' };
-    case 'any': return { mode: 'ANY' };
+    case 'auto':
+      return undefined;
+    case 'none':
+      return { mode: 'NONE' };
+    case 'any':
+      return { mode: 'ANY' };
     case 'tool':
       if (!left.has(name)) return { mode: 'ANY', allowedFunctionNames: [names.send(name)] };
       dropped.add('tool_choice');
       return undefined;
-    default: throw unsupported('tool_choice', 'Gemini');
+    default:
+      throw unsupported('tool_choice', 'Gemini');
   }
 }

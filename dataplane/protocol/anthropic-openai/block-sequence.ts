@@ -83,12 +83,18 @@ export class BlockSequence {
   /** The call that a piece belongs to: by its index, unless a new id shows that the provider repeats indexes. */
   #toolOf({ key, id }: ToolPiece): Segment {
     const tools = this.#segments.filter((segment) => segment.kind === 'tool');
-    const known = key === undefined && id === undefined
-      ? tools.at(-1)
-      : tools.findLast((segment) => segment.key === key && (key !== undefined || segment.id === id));
+    const known =
+      key === undefined && id === undefined
+        ? tools.at(-1)
+        : tools.findLast((segment) => segment.key === key && (key !== undefined || segment.id === id));
     if (known && (id === undefined || known.id === id || known.id.startsWith(this.#options.idPrefix))) return known;
     const segment: Segment = {
-      kind: 'tool', key, id: id ?? `${this.#options.idPrefix}${this.#tools}`, name: '', pending: '', delta: undefined,
+      kind: 'tool',
+      key,
+      id: id ?? `${this.#options.idPrefix}${this.#tools}`,
+      name: '',
+      pending: '',
+      delta: undefined,
       index: -1,
     };
     this.#tools++;
@@ -134,7 +140,8 @@ export class BlockSequence {
 
 /** The start of each kind's delta, up to the text. */
 const DELTAS: Readonly<Record<Segment['kind'], string>> = {
-  text: '{"type":"text_delta","text":', thinking: '{"type":"thinking_delta","thinking":',
+  text: '{"type":"text_delta","text":',
+  thinking: '{"type":"thinking_delta","thinking":',
   tool: '{"type":"input_json_delta","partial_json":',
 };
 

@@ -21,9 +21,9 @@ export function location(param: string): FieldLocation {
   return { param, upstream: UPSTREAM };
 }
 
-const CONVERTERS: Readonly<Record<Exclude<UserBlock, 'tool_result'>, (
-  block: JsonRecord, param: string,
-) => readonly JsonRecord[]>> = {
+const CONVERTERS: Readonly<
+  Record<Exclude<UserBlock, 'tool_result'>, (block: JsonRecord, param: string) => readonly JsonRecord[]>
+> = {
   text: (block, param) => [textPart(readObject(TEXT_BLOCK, block, location(param)).text)],
   image: convertImage,
   document: convertDocument,
@@ -49,7 +49,8 @@ export function writeParts(parts: readonly JsonRecord[]): unknown {
 
 /** Joins text blocks. */
 export function joinTexts(blocks: readonly JsonRecord[], param: string): string {
-  return blocks.map((block, index) => stringOf(readObject(TEXT_BLOCK, block, location(`${param}[${index}]`)).text))
+  return blocks
+    .map((block, index) => stringOf(readObject(TEXT_BLOCK, block, location(`${param}[${index}]`)).text))
     .join('\n\n');
 }
 

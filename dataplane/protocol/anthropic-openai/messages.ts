@@ -14,8 +14,16 @@ import type { ToolNames } from '../tool-ids.ts';
 import { malformed } from '../unsupported.ts';
 import { location, convertBlock, isText, joinTexts, writeParts } from './blocks.ts';
 import {
-  ASSISTANT_BLOCKS, MESSAGE, REDACTED_BLOCK, ROLES, SYSTEM_BLOCKS, TEXT_BLOCK, THINKING_BLOCK, TOOL_RESULT_BLOCK,
-  TOOL_USE_BLOCK, USER_BLOCKS,
+  ASSISTANT_BLOCKS,
+  MESSAGE,
+  REDACTED_BLOCK,
+  ROLES,
+  SYSTEM_BLOCKS,
+  TEXT_BLOCK,
+  THINKING_BLOCK,
+  TOOL_RESULT_BLOCK,
+  TOOL_USE_BLOCK,
+  USER_BLOCKS,
 } from './table.ts';
 
 export interface MessageOptions {
@@ -33,16 +41,21 @@ export function convertMessages(system: unknown, messages: unknown, options: Mes
   const turnStart = options.reasoning ? all.findLastIndex(startsTurn) : all.length;
   return [
     ...convertSystem(system, 'system', options.appendix),
-    ...all.flatMap((message, index) => convertMessage(message, `messages[${index}]`, {
-      ...options, reasoning: index > turnStart,
-    })),
+    ...all.flatMap((message, index) =>
+      convertMessage(message, `messages[${index}]`, {
+        ...options,
+        reasoning: index > turnStart,
+      }),
+    ),
   ];
 }
 
 /** A user message without tool results starts a new turn. */
 function startsTurn({ role, content }: JsonRecord): boolean {
-  return role === 'user' && (!Array.isArray(content)
-    || !content.some((block) => isRecord(block) && block['type'] === 'tool_result'));
+  return (
+    role === 'user' &&
+    (!Array.isArray(content) || !content.some((block) => isRecord(block) && block['type'] === 'tool_result'))
+  );
 }
 
 function convertMessage(message: JsonRecord, param: string, options: MessageOptions): readonly JsonRecord[] {
@@ -60,9 +73,8 @@ function convertMessage(message: JsonRecord, param: string, options: MessageOpti
 
 /** As one text, because not all providers accept a list of parts here. */
 function convertSystem(system: unknown, param: string, appendix: readonly string[] = []): readonly JsonRecord[] {
-  const given = !isGiven(system) || typeof system === 'string'
-    ? stringOf(system)
-    : joinSystem(readRecords(system, param), param);
+  const given =
+    !isGiven(system) || typeof system === 'string' ? stringOf(system) : joinSystem(readRecords(system, param), param);
   const text = [given, ...appendix].filter((paragraph) => paragraph !== '').join('\n\n');
   return text === '' ? [] : [{ role: 'system', content: text }];
 }
@@ -91,13 +103,21 @@ function convertUser(blocks: readonly JsonRecord[], param: string): readonly Jso
 /** Tool messages hold only text: images of a result go to the user message that follows. */
 function convertResult(block: JsonRecord, param: string): { message: JsonRecord; more: readonly JsonRecord[] } {
   const { tool_use_id: id, content, is_error: isError } = readObject(TOOL_RESULT_BLOCK, block, location(param));
-  const parts = typeof content === 'string' ? [{ type: 'text', text: content }]
-    : readRecords(content, `${param}.content`)
-      .flatMap((inner, index) => convertBlock(inner, `${param}.content[${index}]`));
-  const text = parts.filter(isText).map((part) => stringOf(part['text'])).join('\n');
+  const parts =
+    typeof content === 'string'
+      ? [{ type: 'text', text: content }]
+      : readRecords(content, `${param}.content`).flatMap((inner, index) =>
+          convertBlock(inner, `${param}.content[${index}]`),
+        );
+  const text = parts
+    .filter(isText)
+    .map((part) => stringOf(part['text']))
+    .join('\n');
   return {
     message: {
-      role: 'tool', tool_call_id: toToolCallId(stringOf(id)), content: isError === true ? `Error: ${text}` : text,
+      role: 'tool',
+      tool_call_id: toToolCallId(stringOf(id)),
+      content: isError === true ? `Error: ${text}` : text,
     },
     more: parts.filter((part) => !isText(part)),
   };
@@ -110,7 +130,9 @@ interface AssistantContent {
 }
 
 function convertAssistant(
-  blocks: readonly JsonRecord[], param: string, options: MessageOptions,
+  blocks: readonly JsonRecord[],
+  param: string,
+  options: MessageOptions,
 ): readonly JsonRecord[] {
   const { names, reasoning } = options;
   const { texts, thinking, calls }: AssistantContent = { texts: [], thinking: [], calls: [] };
@@ -120,11 +142,14 @@ function convertAssistant(
   const content = textOf(texts.join(''));
   if (content === undefined && calls.length === 0) return [];
   const reasoningContent = reasoning ? textOf(thinking.join('')) : undefined;
-  return [{
-    role: 'assistant', content: content ?? null,
-    ...(reasoningContent === undefined ? {} : { reasoning_content: reasoningContent }),
-    ...(calls.length > 0 ? { tool_calls: calls } : {}),
-  }];
+  return [
+    {
+      role: 'assistant',
+      content: content ?? null,
+      ...(reasoningContent === undefined ? {} : { reasoning_content: reasoningContent }),
+      ...(calls.length > 0 ? { tool_calls: calls } : {}),
+    },
+  ];
 }
 
 /** A step of a tool that Anthropic ran: the text after it contains the outcome. */
@@ -135,21 +160,27 @@ function isLeftOut(block: JsonRecord, param: string, { dropped, providerTools }:
 }
 
 function addBlock(
-  content: AssistantContent, block: JsonRecord, { param, names }: { param: string; names: ToolNames },
+  content: AssistantContent,
+  block: JsonRecord,
+  { param, names }: { param: string; names: ToolNames },
 ): void {
   switch (readType(ASSISTANT_BLOCKS, block, location(param))) {
-    case 'text': return void content.texts.push(stringOf(readObject(TEXT_BLOCK, block, location(param)).text));
-    case 'thinking': return void content.thinking
-      .push(stringOf(readObject(THINKING_BLOCK, block, location(param)).thinking));
-    case 'redacted_thinking': return void readObject(REDACTED_BLOCK, block, location(param));
-    case 'tool_use': return void content.calls.push(convertCall(block, param, names));
+    case 'text':
+      return void content.texts.push(stringOf(readObject(TEXT_BLOCK, block, location(param)).text));
+    case 'thinking':
+      return void content.thinking.push(stringOf(readObject(THINKING_BLOCK, block, location(param)).thinking));
+    case 'redacted_thinking':
+      return void readObject(REDACTED_BLOCK, block, location(param));
+    case 'tool_use':
+      return void content.calls.push(convertCall(block, param, names));
   }
 }
 
 function convertCall(block: JsonRecord, param: string, names: ToolNames): JsonRecord {
   const { id, name, input } = readObject(TOOL_USE_BLOCK, block, location(param));
   return {
-    id: toToolCallId(stringOf(id)), type: 'function',
+    id: toToolCallId(stringOf(id)),
+    type: 'function',
     function: { name: names.send(name), arguments: writeJson(isRecord(input) ? input : {}) },
   };
 }

@@ -28,7 +28,10 @@ const MAX_USER_LENGTH = 64;
 const MAX_STOPS = 4;
 const MAX_NAME_LENGTH = 64;
 /** Thinking budgets below these limits become this effort; larger ones become high. */
-const BUDGETS = [[4096, 'low'], [16_384, 'medium']] as const;
+const BUDGETS = [
+  [4096, 'low'],
+  [16_384, 'medium'],
+] as const;
 
 export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
   const request = readObject(REQUEST, reparseLosslessly(body, parsed), location(''));
@@ -43,7 +46,10 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
   const completion = {
     model: plan.upstreamModel,
     messages: convertMessages(request.system, request.messages, {
-      names, dropped, providerTools, reasoning: wantsReasoningBack(plan.upstreamModel),
+      names,
+      dropped,
+      providerTools,
+      reasoning: wantsReasoningBack(plan.upstreamModel),
       appendix: [...overflow, ...instructions],
     }),
     [plan.outputLimitField]: plan.maxOutputTokens ?? parsed['max_tokens'],
@@ -58,7 +64,9 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
   };
   const toolNames = names.original;
   return {
-    path: '/chat/completions', body: Buffer.from(writeJson(completion)), dropped: dropped.params,
+    path: '/chat/completions',
+    body: Buffer.from(writeJson(completion)),
+    dropped: dropped.params,
     ...(toolNames ? { notes: { toolNames } } : {}),
   };
 }
@@ -103,7 +111,9 @@ interface Output {
 }
 
 function convertOutput(
-  request: Request, { reasoning, strictSchemas }: ModelCapabilities, dropped: DroppedFields,
+  request: Request,
+  { reasoning, strictSchemas }: ModelCapabilities,
+  dropped: DroppedFields,
 ): Output {
   const { output_config: config, output_format: format, thinking } = request;
   const output = isRecord(config) ? readObject(OUTPUT_CONFIG, config, location('output_config')) : undefined;

@@ -22,10 +22,12 @@ export interface CompletionEnd {
 
 /** Some providers report "stop" although a tool was called, and all do for a refusal. */
 export function writeStop({ finishReason, calledTools, refusal }: CompletionEnd): JsonRecord {
-  if (refusal !== undefined) return {
-    stop_reason: 'refusal', stop_sequence: null,
-    stop_details: { type: 'refusal', category: null, explanation: refusal },
-  };
+  if (refusal !== undefined)
+    return {
+      stop_reason: 'refusal',
+      stop_sequence: null,
+      stop_details: { type: 'refusal', category: null, explanation: refusal },
+    };
   const reason = finishReason === 'stop' ? undefined : STOP_REASONS.values.get(finishReason ?? '');
   return { stop_reason: reason ?? (calledTools ? 'tool_use' : 'end_turn'), stop_sequence: null };
 }
@@ -47,11 +49,13 @@ export function convertResponse(body: Uint8Array, answer?: ResponseContext): Con
     model,
     content,
     ...writeStop({
-      finishReason: textOf(finishReason), calledTools: content.some((block) => block['type'] === 'tool_use'),
+      finishReason: textOf(finishReason),
+      calledTools: content.some((block) => block['type'] === 'tool_use'),
       refusal: textOf(convertedFields(RESPONSE_MESSAGE, answered).refusal),
     }),
     usage: writeUsage(fillUsage(meter, answer?.estimatedInputTokens ?? 0), {
-      reasoning: readReasoningTokens(usage), tier,
+      reasoning: readReasoningTokens(usage),
+      tier,
     }),
   };
   return { body: Buffer.from(writeJson(message)), meter };
@@ -63,11 +67,18 @@ export function messageId(id: string): string {
 
 /** The message of `message_start`. */
 export function openingMessage(
-  { id, model }: { readonly id: string; readonly model: string }, usage: JsonRecord,
+  { id, model }: { readonly id: string; readonly model: string },
+  usage: JsonRecord,
 ): JsonRecord {
   return {
-    id: messageId(id), type: 'message', role: 'assistant', model, content: [], stop_reason: null,
-    stop_sequence: null, usage,
+    id: messageId(id),
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage,
   };
 }
 
@@ -79,7 +90,8 @@ export interface UsageDetails {
 
 /** Anthropic's input_tokens exclude tokens read from and written to the cache. */
 export function writeUsage(
-  { input, cached, cacheWrite5m, cacheWrite1h, output }: ReportedUsage, { reasoning, tier }: UsageDetails = {},
+  { input, cached, cacheWrite5m, cacheWrite1h, output }: ReportedUsage,
+  { reasoning, tier }: UsageDetails = {},
 ): JsonRecord {
   const serviceTier = SERVICE_TIERS.values.get(stringOf(tier));
   return {
@@ -126,7 +138,8 @@ function convertMessage(message: JsonRecord, answer: ResponseContext | undefined
   return [
     ...(thinking === undefined ? [] : [{ type: 'thinking', thinking, signature: '' }]),
     ...texts.map((text) => ({ type: 'text', text })),
-    ...calls.filter(isRecord)
+    ...calls
+      .filter(isRecord)
       .map((call, index) => convertCall(call, `${callIdPrefix(answer?.id ?? '')}${index}`, answer?.notes)),
   ];
 }
@@ -134,14 +147,18 @@ function convertMessage(message: JsonRecord, answer: ResponseContext | undefined
 function contentTexts(content: unknown): readonly (string | undefined)[] {
   return typeof content === 'string'
     ? [textOf(content)]
-    : itemsOf(content).filter(isRecord).map((part) => textOf(part['text']));
+    : itemsOf(content)
+        .filter(isRecord)
+        .map((part) => textOf(part['text']));
 }
 
 function convertCall(call: JsonRecord, ownId: string, notes: ConversionNotes | undefined): JsonRecord {
   const { id, function: called } = convertedFields(TOOL_CALL, call);
   const { name, arguments: text } = isRecord(called) ? called : {};
   return {
-    type: 'tool_use', id: toToolUseId(textOf(id) ?? ownId), name: clientToolName(stringOf(name), notes),
+    type: 'tool_use',
+    id: toToolUseId(textOf(id) ?? ownId),
+    name: clientToolName(stringOf(name), notes),
     input: parseInput(stringOf(text)),
   };
 }

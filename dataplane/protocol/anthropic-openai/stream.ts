@@ -39,7 +39,8 @@ export class ChunksToEvents implements EventHandler {
   constructor(request: StreamRequest) {
     this.#request = request;
     this.#blocks = new BlockSequence({
-      idPrefix: callIdPrefix(request.id), clientName: (name) => clientToolName(name, request.notes),
+      idPrefix: callIdPrefix(request.id),
+      clientName: (name) => clientToolName(name, request.notes),
     });
   }
 
@@ -63,8 +64,13 @@ export class ChunksToEvents implements EventHandler {
   #convertChunk(chunk: JsonRecord): string {
     this.#chunkMeter.add(chunk);
     if (isRecord(chunk['usage'])) this.#reasoningTokens = readReasoningTokens(chunk['usage']) ?? this.#reasoningTokens;
-    return this.#opening(textOf(chunk['model']), chunk['service_tier'])
-      + this.#choice.deltasIn(chunk).map((delta) => this.#convertDelta(delta)).join('');
+    return (
+      this.#opening(textOf(chunk['model']), chunk['service_tier']) +
+      this.#choice
+        .deltasIn(chunk)
+        .map((delta) => this.#convertDelta(delta))
+        .join('')
+    );
   }
 
   /** Some providers send no [DONE]: the stream is complete once every choice has finished. */
@@ -121,11 +127,13 @@ export class ChunksToEvents implements EventHandler {
   }
 
   #closing(): string {
-    const usage = writeUsage(fillUsage(
-      this.meter, this.#request.estimatedInputTokens,
-    ), { reasoning: this.#reasoningTokens });
+    const usage = writeUsage(fillUsage(this.meter, this.#request.estimatedInputTokens), {
+      reasoning: this.#reasoningTokens,
+    });
     const delta = writeStop({
-      finishReason: this.#choice.finishReason, calledTools: this.#blocks.calledTools, refusal: this.#refusal,
+      finishReason: this.#choice.finishReason,
+      calledTools: this.#blocks.calledTools,
+      refusal: this.#refusal,
     });
     return this.#opening() + this.#blocks.close() + eventText('message_delta', { delta, usage });
   }

@@ -47,7 +47,8 @@ export const OUTPUT_CONFIG = objectTable('`output_config`', {
 });
 
 export const FORMAT = objectTable('`output_config.format`', {
-  type: converted('`json_schema`, the only one'), schema: converted(
+  type: converted('`json_schema`, the only one'),
+  schema: converted(
     '`json_schema.schema`, strict where it meets the rules; for models without schemas a line of the system message',
   ),
 });
@@ -61,7 +62,8 @@ export const ROLES = kindTable('Messages by role', {
 });
 
 export const MESSAGE = objectTable('Messages', {
-  role: converted('`role`'), content: converted('`content`'),
+  role: converted('`role`'),
+  content: converted('`content`'),
   ...MESSAGE_SETTINGS,
 });
 
@@ -70,13 +72,13 @@ export const SYSTEM_BLOCKS = kindTable('Blocks of a system message by type', {
   ...TOOL_CHANGES,
 });
 
-export const USER_BLOCKS = kindTable('Blocks of a user message, and of a tool\'s result, by type', {
+export const USER_BLOCKS = kindTable("Blocks of a user message, and of a tool's result, by type", {
   text: converted('a `text` part'),
   image: converted('an `image_url` part'),
   document: converted('a `file` part (PDF) or `text` and `image_url` parts'),
   search_result: converted('a `text` part, with its title and source'),
   tool_result: converted(
-    'a tool message, before the user\'s; its images and files follow in the user\'s, as tool messages hold text',
+    "a tool message, before the user's; its images and files follow in the user's, as tool messages hold text",
   ),
   tool_reference: refused('tools are not searched for'),
   browser_state: refused(SERVER_TOOL),
@@ -87,8 +89,8 @@ export const ASSISTANT_BLOCKS = kindTable('Blocks of an assistant message by typ
   text: converted('`content`'),
   tool_use: converted('`tool_calls`'),
   thinking: converted(
-    '`reasoning_content`, after the latest user message, for models that need it back (DeepSeek, Kimi); for others '
-      + 'it is left out',
+    '`reasoning_content`, after the latest user message, for models that need it back (DeepSeek, Kimi); for others ' +
+      'it is left out',
   ),
   redacted_thinking: converted('nothing: only Anthropic can read it'),
   server_tool_use: omitted(SERVER_TOOL),
@@ -101,12 +103,16 @@ export const ASSISTANT_BLOCKS = kindTable('Blocks of an assistant message by typ
 });
 
 export const TEXT_BLOCK = objectTable('Text blocks', {
-  type: converted('`type`'), text: converted('`text`'), cache_control: dropped(CACHING),
-  citations: dropped('they say where an earlier answer\'s words came from, not what it said'),
+  type: converted('`type`'),
+  text: converted('`text`'),
+  cache_control: dropped(CACHING),
+  citations: dropped("they say where an earlier answer's words came from, not what it said"),
 });
 
 export const IMAGE_BLOCK = objectTable('Image blocks', {
-  type: converted('`image_url`'), source: converted('`image_url.url`'), cache_control: dropped(CACHING),
+  type: converted('`image_url`'),
+  source: converted('`image_url.url`'),
+  cache_control: dropped(CACHING),
   transformations: dropped('the provider fits images itself'),
 });
 
@@ -128,38 +134,51 @@ export const SOURCES = kindTable('Sources of images and documents by type', {
 });
 
 export const SOURCE = objectTable('Sources', {
-  type: converted('which part it is'), media_type: converted('the data URL'), data: converted(
-    'the data URL, or `text`',
-  ), url: converted('`url`'), content: converted('parts'), file_id: refused('the file is kept at another provider'),
+  type: converted('which part it is'),
+  media_type: converted('the data URL'),
+  data: converted('the data URL, or `text`'),
+  url: converted('`url`'),
+  content: converted('parts'),
+  file_id: refused('the file is kept at another provider'),
 });
 
 export const SEARCH_RESULT_BLOCK = objectTable('Search result blocks', {
-  type: converted('`text`'), title: converted('a line of the text'), source: converted('a line of the text'),
-  content: converted('`text`'), citations: refused(CITATIONS, [{ enabled: false }, {}]),
+  type: converted('`text`'),
+  title: converted('a line of the text'),
+  source: converted('a line of the text'),
+  content: converted('`text`'),
+  citations: refused(CITATIONS, [{ enabled: false }, {}]),
   cache_control: dropped(CACHING),
 });
 
 export const TOOL_RESULT_BLOCK = objectTable('Tool result blocks', {
-  type: converted('`role`'), tool_use_id: converted('`tool_call_id`; one of more than 40 characters as a digest'),
+  type: converted('`role`'),
+  tool_use_id: converted('`tool_call_id`; one of more than 40 characters as a digest'),
   content: converted('`content`'),
-  is_error: converted('`Error: ` before the text'), cache_control: dropped(CACHING), toolset_name: refused(SERVER_TOOL),
+  is_error: converted('`Error: ` before the text'),
+  cache_control: dropped(CACHING),
+  toolset_name: refused(SERVER_TOOL),
 });
 
 export const TOOL_USE_BLOCK = objectTable('Tool use blocks', {
-  type: converted('`type`'), id: converted('`id`; one of more than 40 characters as a digest'),
+  type: converted('`type`'),
+  id: converted('`id`; one of more than 40 characters as a digest'),
   name: converted('`function.name`'),
   input: converted('`function.arguments`: its JSON'),
-  caller: refused('only the model calls tools', [{ type: 'direct' }]), toolset_name: refused(SERVER_TOOL),
+  caller: refused('only the model calls tools', [{ type: 'direct' }]),
+  toolset_name: refused(SERVER_TOOL),
   cache_control: dropped(CACHING),
 });
 
 export const THINKING_BLOCK = objectTable('Thinking blocks', {
-  type: converted('`reasoning_content`'), thinking: converted('`reasoning_content`'),
+  type: converted('`reasoning_content`'),
+  thinking: converted('`reasoning_content`'),
   signature: dropped('only Anthropic reads it'),
 });
 
 export const REDACTED_BLOCK = objectTable('Redacted thinking blocks', {
-  type: converted('nothing'), data: dropped('only Anthropic can read it'),
+  type: converted('nothing'),
+  data: dropped('only Anthropic can read it'),
 });
 
 export const TOOL = objectTable('Tools', {
@@ -178,7 +197,8 @@ export const TOOL = objectTable('Tools', {
 });
 
 export const TOOL_CHOICE = objectTable('`tool_choice`', {
-  type: converted('`tool_choice`'), name: converted('`function.name`'),
+  type: converted('`tool_choice`'),
+  name: converted('`function.name`'),
   disable_parallel_tool_use: converted('`parallel_tool_calls`: false, for models that take it'),
 });
 
@@ -197,7 +217,9 @@ export const COMPLETION = objectTable('Answer', {
 });
 
 export const CHOICE = objectTable('Choices', {
-  index: converted('the first one counts'), message: converted('`content`'), finish_reason: converted('`stop_reason`'),
+  index: converted('the first one counts'),
+  message: converted('`content`'),
+  finish_reason: converted('`stop_reason`'),
   logprobs: dropped('cannot be asked for'),
 });
 
@@ -210,14 +232,16 @@ export const RESPONSE_MESSAGE = objectTable('Messages and deltas of an answer', 
   function_call: converted('a `tool_use` block'),
   role: dropped('always the assistant'),
   reasoning_details: dropped('`reasoning` says the same'),
-  annotations: dropped('citations of Anthropic\'s protocol are signed'),
+  annotations: dropped("citations of Anthropic's protocol are signed"),
   audio: dropped('cannot be asked for'),
 });
 
 export const TOOL_CALL = objectTable('Tool calls', {
   index: converted('which call a piece belongs to'),
-  id: converted('`id`; one in other letters than the protocol\'s is rewritten'), type: dropped('what it holds says it'),
-  function: converted('`name` and `input`'), custom: dropped('cannot be asked for'),
+  id: converted("`id`; one in other letters than the protocol's is rewritten"),
+  type: dropped('what it holds says it'),
+  function: converted('`name` and `input`'),
+  custom: dropped('cannot be asked for'),
 });
 
 export const USAGE = objectTable('Usage', {
@@ -229,24 +253,37 @@ export const USAGE = objectTable('Usage', {
 });
 
 export const STOP_REASONS = valueTable('`finish_reason` → `stop_reason`', {
-  stop: 'end_turn; tool_use where a tool was called', length: 'max_tokens', tool_calls: 'tool_use',
-  function_call: 'tool_use', content_filter: 'refusal', model_length: 'model_context_window_exceeded',
+  stop: 'end_turn; tool_use where a tool was called',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  function_call: 'tool_use',
+  content_filter: 'refusal',
+  model_length: 'model_context_window_exceeded',
   max_tokens: 'max_tokens',
 });
 
 /** Values that mean a failure. */
 export const FAILURES = valueTable('`finish_reason` that ends the answer with an error', {
-  error: 'api_error', insufficient_system_resource: 'overloaded_error', abort: 'api_error',
+  error: 'api_error',
+  insufficient_system_resource: 'overloaded_error',
+  abort: 'api_error',
 });
 
 export const SERVICE_TIERS = valueTable('`service_tier` of an answer', { default: 'standard', priority: 'priority' });
 
 export const CHOICES = valueTable('`tool_choice.type`', {
-  auto: 'auto', any: 'required', none: 'none', tool: 'the function',
+  auto: 'auto',
+  any: 'required',
+  none: 'none',
+  tool: 'the function',
 });
 
 export const EFFORTS = valueTable('`output_config.effort` → `reasoning_effort`', {
-  low: 'low', medium: 'medium', high: 'high', xhigh: 'high', max: 'high',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'high',
+  max: 'high',
 });
 
 export const CHUNKS = kindTable('Pieces of a stream', {
@@ -262,11 +299,38 @@ export const CHUNKS = kindTable('Pieces of a stream', {
 
 /** In the order of docs/protocols.md. */
 export const REQUEST_TABLES = [
-  REQUEST, OUTPUT_CONFIG, FORMAT, METADATA, ROLES, MESSAGE, SYSTEM_BLOCKS, USER_BLOCKS, ASSISTANT_BLOCKS, TEXT_BLOCK,
-  IMAGE_BLOCK, DOCUMENT_BLOCK, SOURCES, SOURCE,
-  SEARCH_RESULT_BLOCK, TOOL_RESULT_BLOCK, TOOL_USE_BLOCK, THINKING_BLOCK, REDACTED_BLOCK, TOOL, TOOL_CHOICE, CHOICES,
+  REQUEST,
+  OUTPUT_CONFIG,
+  FORMAT,
+  METADATA,
+  ROLES,
+  MESSAGE,
+  SYSTEM_BLOCKS,
+  USER_BLOCKS,
+  ASSISTANT_BLOCKS,
+  TEXT_BLOCK,
+  IMAGE_BLOCK,
+  DOCUMENT_BLOCK,
+  SOURCES,
+  SOURCE,
+  SEARCH_RESULT_BLOCK,
+  TOOL_RESULT_BLOCK,
+  TOOL_USE_BLOCK,
+  THINKING_BLOCK,
+  REDACTED_BLOCK,
+  TOOL,
+  TOOL_CHOICE,
+  CHOICES,
   EFFORTS,
 ];
 export const RESPONSE_TABLES = [
-  COMPLETION, CHOICE, RESPONSE_MESSAGE, TOOL_CALL, USAGE, STOP_REASONS, FAILURES, SERVICE_TIERS, CHUNKS,
+  COMPLETION,
+  CHOICE,
+  RESPONSE_MESSAGE,
+  TOOL_CALL,
+  USAGE,
+  STOP_REASONS,
+  FAILURES,
+  SERVICE_TIERS,
+  CHUNKS,
 ];

@@ -31,7 +31,10 @@ export interface ToolOptions {
 }
 
 const NO_TOOLS: ConvertedTools = {
-  tools: undefined, tool_choice: undefined, parallel_tool_calls: undefined, overflow: [],
+  tools: undefined,
+  tool_choice: undefined,
+  parallel_tool_calls: undefined,
+  overflow: [],
 };
 
 const NO_CHOICE = { tool_choice: undefined, parallel_tool_calls: undefined };
@@ -62,7 +65,11 @@ export function convertTools({ tools: value, tool_choice: choice }: ToolRequest,
 function convertTool(tool: JsonRecord, param: string, { names, dropped, capabilities }: ToolOptions): JsonRecord {
   requireCustomTool(tool, location(param));
   const {
-    name, description, input_schema: schema, strict, input_examples: examples,
+    name,
+    description,
+    input_schema: schema,
+    strict,
+    input_examples: examples,
   } = readObject(TOOL, tool, location(param));
   const parameters = toolSchema(schema);
   const strictParameters = strict === true && capabilities.strictSchemas ? openAiStrictSchema(parameters) : undefined;
@@ -83,7 +90,8 @@ function shortened({ name, description }: JsonRecord, limit: number, overflow: s
 }
 
 function convertChoice(
-  choice: unknown, { names, dropped, capabilities }: ToolOptions,
+  choice: unknown,
+  { names, dropped, capabilities }: ToolOptions,
 ): Pick<ConvertedTools, 'tool_choice' | 'parallel_tool_calls'> {
   if (!isGiven(choice)) return NO_CHOICE;
   if (!isRecord(choice)) throw malformed('tool_choice', 'an object');
@@ -93,7 +101,6 @@ function convertChoice(
   const parallel = single === true ? false : undefined;
   return {
     tool_choice: type === 'tool' ? { type: 'function', function: { name: names.send(name) } } : kind,
-    parallel_tool_calls: dropped
-      .keepIf(capabilities.parallelTools, 'tool_choice.disable_parallel_tool_use', parallel),
+    parallel_tool_calls: dropped.keepIf(capabilities.parallelTools, 'tool_choice.disable_parallel_tool_use', parallel),
   };
 }

@@ -16,10 +16,13 @@ interface Located {
 }
 
 /** Types of blocks whose tokens are bounded by their bytes, with those of tool calls and their results. */
-const TEXT_BLOCK = new RegExp([
-  '^(?:text|thinking|redacted_thinking|compaction|fallback|browser_state|tool_reference|tool_addition|tool_removal)$',
-  '^mcp_tool_listing$', '(?:tool_use|result|error|output)$',
-].join('|'));
+const TEXT_BLOCK = new RegExp(
+  [
+    '^(?:text|thinking|redacted_thinking|compaction|fallback|browser_state|tool_reference|tool_addition|tool_removal)$',
+    '^mcp_tool_listing$',
+    '(?:tool_use|result|error|output)$',
+  ].join('|'),
+);
 
 /** `content`: a string, a block, or a list of them. */
 export function readContent(counts: ContentCounts, content: unknown, param: string): void {

@@ -17,7 +17,9 @@ export function refuseContextEdits(management: unknown, upstream: string): void 
 
 /** The schema of `output_config.format`. Throws RequestFault for a format of another type. */
 export function readAnswerSchema(
-  format: unknown, table: ObjectTable<'type' | 'schema'>, upstream: FieldLocation['upstream'],
+  format: unknown,
+  table: ObjectTable<'type' | 'schema'>,
+  upstream: FieldLocation['upstream'],
 ): JsonRecord | undefined {
   if (!isGiven(format)) return undefined;
   const param = 'output_config.format';

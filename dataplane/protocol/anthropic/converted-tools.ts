@@ -17,7 +17,9 @@ interface ToolContext {
 
 /** Leaves out, and names, a tool that Anthropic runs. Throws RequestFault if the model's route refuses such tools. */
 export function isLeftOut(
-  tool: JsonRecord, { param, upstream }: FieldLocation, { dropped, providerTools, why }: ToolContext,
+  tool: JsonRecord,
+  { param, upstream }: FieldLocation,
+  { dropped, providerTools, why }: ToolContext,
 ): boolean {
   if (!isServerTool(tool['type'])) return false;
   if (providerTools === 'Refuse') throw unsupported(`${param}.type`, upstream, why);
@@ -27,7 +29,7 @@ export function isLeftOut(
 
 /** Throws RequestFault for a tool that Anthropic defines and the client runs. */
 export function requireCustomTool({ type }: JsonRecord, { param, upstream }: FieldLocation): void {
-  if (!isCustomTool(type)) throw unsupported(`${param}.type`, upstream, 'its description is Anthropic\'s own');
+  if (!isCustomTool(type)) throw unsupported(`${param}.type`, upstream, "its description is Anthropic's own");
 }
 
 /** The description of a tool, with its examples of input for protocols that have no field for them. */

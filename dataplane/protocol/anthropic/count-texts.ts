@@ -19,7 +19,8 @@ export function collectMessageTexts(parsed: JsonRecord): CountedTexts {
   const config = parsed['output_config'];
   if (isRecord(config) && isGiven(config['format'])) collectJson(collected, config['format']);
   return {
-    texts: collected.texts, units: messages.length + tools.length + (isGiven(parsed['system']) ? 1 : 0),
+    texts: collected.texts,
+    units: messages.length + tools.length + (isGiven(parsed['system']) ? 1 : 0),
     images: collected.images,
     files: collected.files,
   };

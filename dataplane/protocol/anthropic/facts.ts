@@ -4,11 +4,26 @@
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
 import {
-  addPricedFields, addProviderTool, addUnbounded, asksForLongCache, countedFacts, readServiceTier, startCounts,
+  addPricedFields,
+  addProviderTool,
+  addUnbounded,
+  asksForLongCache,
+  countedFacts,
+  readServiceTier,
+  startCounts,
 } from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
 import {
-  isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, stringOf, textOf,
+  isGiven,
+  isRecord,
+  itemsOf,
+  readCount,
+  readFlag,
+  readMessages,
+  readModel,
+  readRecords,
+  stringOf,
+  textOf,
 } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { refuseCaseVariants } from '../case-variants.ts';

@@ -15,8 +15,10 @@ import { tokenCounter } from './token-counter.ts';
 
 export const anthropic: Provider = {
   chat: {
-    OpenAI: withoutForeignThinking(openaiToAnthropic), Anthropic: withoutForeignThinking(anthropicToAnthropic),
-    Responses: withoutForeignThinking(responsesToAnthropic), Gemini: withoutForeignThinking(geminiToAnthropic),
+    OpenAI: withoutForeignThinking(openaiToAnthropic),
+    Anthropic: withoutForeignThinking(anthropicToAnthropic),
+    Responses: withoutForeignThinking(responsesToAnthropic),
+    Gemini: withoutForeignThinking(geminiToAnthropic),
   },
   tokenCounters: {
     Anthropic: tokenCounter,
@@ -26,9 +28,12 @@ export const anthropic: Provider = {
   // the API requires a version
   defaultHeaders: { 'anthropic-version': '2023-06-01' },
   clientHeaders: [
-    'anthropic-version', 'anthropic-beta', 'anthropic-dangerous-direct-browser-access',
+    'anthropic-version',
+    'anthropic-beta',
+    'anthropic-dangerous-direct-browser-access',
     // Claude Code
-    'x-app', 'x-claude-code-session-id',
+    'x-app',
+    'x-claude-code-session-id',
   ],
   costFields: ANTHROPIC_COST_FIELDS,
   readError: readProviderError,

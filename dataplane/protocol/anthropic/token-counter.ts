@@ -10,9 +10,8 @@ import { readTokenCount } from '../usage.ts';
 export const tokenCounter: TokenCounter = {
   request: (body, parsed, { upstreamModel }) => ({
     path: '/v1/messages/count_tokens',
-    body: parsed['model'] === upstreamModel
-      ? body
-      : editObject(body, new Map([['model', JSON.stringify(upstreamModel)]])),
+    body:
+      parsed['model'] === upstreamModel ? body : editObject(body, new Map([['model', JSON.stringify(upstreamModel)]])),
   }),
   // Bedrock's CountTokens has the other name
   read: (body) => {

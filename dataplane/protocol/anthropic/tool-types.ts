@@ -28,7 +28,8 @@ export function toolUnits(type: unknown): number {
 }
 
 const PRICED_TOOLS: readonly (readonly [name: RegExp, use: PricedUse])[] = [
-  [/^web_search_\d{8}$/, 'webSearch'], [/^web_fetch_\d{8}$/, 'webFetch'],
+  [/^web_search_\d{8}$/, 'webSearch'],
+  [/^web_fetch_\d{8}$/, 'webFetch'],
 ];
 
 /** What bounds the price of a tool that the provider runs; undefined: nothing does. */

@@ -36,17 +36,28 @@ interface Iteration {
 }
 
 export const NO_USAGE: AnthropicUsage = {
-  input: undefined, cached: undefined, written: undefined, written5m: undefined, written1h: undefined,
-  output: undefined, reasoning: undefined, serviceTier: undefined, iterations: undefined, region: undefined,
-  searches: undefined, fetches: undefined,
+  input: undefined,
+  cached: undefined,
+  written: undefined,
+  written5m: undefined,
+  written1h: undefined,
+  output: undefined,
+  reasoning: undefined,
+  serviceTier: undefined,
+  iterations: undefined,
+  region: undefined,
+  searches: undefined,
+  fetches: undefined,
 };
 
 export function readUsage(usage: JsonRecord): AnthropicUsage {
   const tools = isRecord(usage['server_tool_use']) ? usage['server_tool_use'] : {};
   return {
-    ...readOwnUsage(usage), iterations: readIterations(usage['iterations']),
+    ...readOwnUsage(usage),
+    iterations: readIterations(usage['iterations']),
     region: textOf(usage['inference_geo']),
-    searches: readTokenCount(tools['web_search_requests']), fetches: readTokenCount(tools['web_fetch_requests']),
+    searches: readTokenCount(tools['web_search_requests']),
+    fetches: readTokenCount(tools['web_fetch_requests']),
   };
 }
 
@@ -55,20 +66,25 @@ export function toReportedUsage(usage: AnthropicUsage): ReportedUsage {
   const parts = partsOf(own, usage.iterations ?? []);
   const uses = usesOf(usage);
   return {
-    ...parts.length === 0 ? own : parts.reduce(addUsage, NOTHING),
-    ...own.serviceTier !== undefined && { serviceTier: own.serviceTier },
-    ...usage.region !== undefined && { region: usage.region },
-    ...parts.length > 1 && { parts }, ...uses && { uses },
+    ...(parts.length === 0 ? own : parts.reduce(addUsage, NOTHING)),
+    ...(own.serviceTier !== undefined && { serviceTier: own.serviceTier }),
+    ...(usage.region !== undefined && { region: usage.region }),
+    ...(parts.length > 1 && { parts }),
+    ...(uses && { uses }),
   };
 }
 
 function usesOf({ searches: webSearch = 0, fetches: webFetch = 0 }: AnthropicUsage): ReportedUses | undefined {
   if (webSearch + webFetch === 0) return undefined;
-  return { ...webSearch > 0 && { webSearch }, ...webFetch > 0 && { webFetch } };
+  return { ...(webSearch > 0 && { webSearch }), ...(webFetch > 0 && { webFetch }) };
 }
 
 const NOTHING: ReportedUsage = {
-  input: undefined, cached: undefined, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined,
+  input: undefined,
+  cached: undefined,
+  cacheWrite5m: undefined,
+  cacheWrite1h: undefined,
+  output: undefined,
 };
 
 /** The thinking part of the output tokens; undefined: not reported. */
@@ -98,11 +114,13 @@ function readServedTier(tier: string | undefined, speed: string | undefined): st
 
 function readIterations(iterations: unknown): readonly Iteration[] | undefined {
   if (!Array.isArray(iterations)) return undefined;
-  return itemsOf(iterations).filter(isRecord).map((iteration): Iteration => {
-    const model = textOf(iteration['model']);
-    const part = { ...toOwnUsage(readOwnUsage(iteration)), ...model !== undefined && { model } };
-    return { type: textOf(iteration['type']) ?? 'message', part };
-  });
+  return itemsOf(iterations)
+    .filter(isRecord)
+    .map((iteration): Iteration => {
+      const model = textOf(iteration['model']);
+      const part = { ...toOwnUsage(readOwnUsage(iteration)), ...(model !== undefined && { model }) };
+      return { type: textOf(iteration['type']) ?? 'message', part };
+    });
 }
 
 /** The call's own sampling; what else there is, a summary or another model's advice, is billed besides. */
@@ -115,7 +133,10 @@ const FALLBACK_TYPES: ReadonlySet<string> = new Set(['message', 'fallback_messag
  */
 function partsOf(own: ReportedUsage, iterations: readonly Iteration[]): readonly ReportedPart[] {
   for (const types of [OWN_TYPES, FALLBACK_TYPES]) {
-    const sum = iterations.filter(({ type }) => types.has(type)).map(({ part }) => part).reduce(addUsage, NOTHING);
+    const sum = iterations
+      .filter(({ type }) => types.has(type))
+      .map(({ part }) => part)
+      .reduce(addUsage, NOTHING);
     if (isSameUsage(sum, own)) return iterations.map(({ part }) => part);
   }
   const others = iterations.filter(({ type }) => !FALLBACK_TYPES.has(type)).map(({ part }) => part);
@@ -123,8 +144,11 @@ function partsOf(own: ReportedUsage, iterations: readonly Iteration[]): readonly
 }
 
 function isSameUsage(a: ReportedUsage, b: ReportedUsage): boolean {
-  return (['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'] as const)
-    .every((name) => (a[name] ?? 0) === (b[name] ?? 0)) && a.output !== undefined;
+  return (
+    (['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'] as const).every(
+      (name) => (a[name] ?? 0) === (b[name] ?? 0),
+    ) && a.output !== undefined
+  );
 }
 
 /** Written tokens that are not in the split by lifetime have the API's default, five minutes. */
@@ -133,7 +157,12 @@ function toOwnUsage(usage: OwnUsage): ReportedUsage {
   const rest = written === undefined ? 0 : Math.max(0, written - (written5m ?? 0) - (written1h ?? 0));
   const cacheWrite5m = written === undefined && written5m === undefined ? undefined : (written5m ?? 0) + rest;
   return {
-    input, cached, cacheWrite5m, cacheWrite1h: written1h, output,
-    ...reasoning > 0 && { details: { reasoning } }, ...serviceTier !== undefined && { serviceTier },
+    input,
+    cached,
+    cacheWrite5m,
+    cacheWrite1h: written1h,
+    output,
+    ...(reasoning > 0 && { details: { reasoning } }),
+    ...(serviceTier !== undefined && { serviceTier }),
   };
 }

@@ -14,8 +14,10 @@ const NOT_FOUND = 404;
 /** Never throws. An unknown model gets the status that other providers answer with. */
 export function readConverseError(status: number, body: Uint8Array): ProviderError {
   const { Message: message } = parseEventData(decodeUtf8(body)) ?? {};
-  const error =
-    readProviderError(status, typeof message === 'string' ? Buffer.from(JSON.stringify({ message })) : body);
+  const error = readProviderError(
+    status,
+    typeof message === 'string' ? Buffer.from(JSON.stringify({ message })) : body,
+  );
   const isUnknown = status === VALIDATION_STATUS && UNKNOWN_MODEL.test(error.message);
   return isUnknown ? { ...error, status: NOT_FOUND } : error;
 }

@@ -46,11 +46,16 @@ export class AnswerParts {
   /** Undefined: a block without a counterpart. */
   open(block: JsonRecord): Started | undefined {
     switch (block['type']) {
-      case 'text': return this.#openText(block);
-      case 'thinking': return this.#openThinking(block);
-      case 'redacted_thinking': return this.#openRedacted(block);
-      case 'tool_use': return { parts: NO_PARTS, block: this.#openCall(block) };
-      default: return undefined;
+      case 'text':
+        return this.#openText(block);
+      case 'thinking':
+        return this.#openThinking(block);
+      case 'redacted_thinking':
+        return this.#openRedacted(block);
+      case 'tool_use':
+        return { parts: NO_PARTS, block: this.#openCall(block) };
+      default:
+        return undefined;
     }
   }
 

@@ -24,14 +24,19 @@ export interface AnswerEnd {
 /** `end`: absent of all chunks of a stream but the last. */
 export function writeAnswer({ id, model }: AnswerHead, parts: readonly JsonRecord[], end?: AnswerEnd): string {
   return writeJson({
-    candidates: [{
-      content: { parts: parts.length > 0 ? parts : [{ text: '' }], role: 'model' },
-      ...end && { finishReason: finishReasonOf(end), ...end.explanation !== undefined && {
-        finishMessage: end.explanation,
-      } },
-      index: 0,
-    }],
-    ...end && { usageMetadata: writeUsage(end) },
+    candidates: [
+      {
+        content: { parts: parts.length > 0 ? parts : [{ text: '' }], role: 'model' },
+        ...(end && {
+          finishReason: finishReasonOf(end),
+          ...(end.explanation !== undefined && {
+            finishMessage: end.explanation,
+          }),
+        }),
+        index: 0,
+      },
+    ],
+    ...(end && { usageMetadata: writeUsage(end) }),
     modelVersion: model,
     responseId: id.replace(/^(?:req|chatcmpl|msg)[-_]/, ''),
   });
@@ -52,7 +57,7 @@ function writeUsage({ usage, thoughts = 0 }: AnswerEnd): JsonRecord {
     promptTokenCount: prompt,
     candidatesTokenCount: output - thought,
     totalTokenCount: prompt + output,
-    ...(cached ?? 0) > 0 && { cachedContentTokenCount: cached },
-    ...thought > 0 && { thoughtsTokenCount: thought },
+    ...((cached ?? 0) > 0 && { cachedContentTokenCount: cached }),
+    ...(thought > 0 && { thoughtsTokenCount: thought }),
   };
 }

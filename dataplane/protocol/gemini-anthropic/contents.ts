@@ -184,7 +184,10 @@ class TurnBuilder {
   }
 
   #thinkingIn(signature: unknown): readonly JsonRecord[] {
-    const { plan: { seal }, keepsReasoning } = this.#context;
+    const {
+      plan: { seal },
+      keepsReasoning,
+    } = this.#context;
     return readSignature(signature).flatMap((sealed): JsonRecord[] => {
       const thinking = openThinking(seal, sealed);
       if (thinking?.type !== 'reasoning') return thinking ? [{ ...thinking }] : [];

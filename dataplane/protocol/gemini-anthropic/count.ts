@@ -17,8 +17,11 @@ export function geminiCounter(counter: TokenCounter, { upstream, known }: CountT
   return {
     request(body, parsed, plan) {
       const request = countedRequest(canonicalNames(reparseLosslessly(body, parsed)));
-      const { message: { model, system, messages, tools, tool_choice: choice } } = convertToMessage(
-        request, { ...plan, maxOutputTokens: 1, outputLimitField: 'max_tokens' },
+      const {
+        message: { model, system, messages, tools, tool_choice: choice },
+      } = convertToMessage(
+        request,
+        { ...plan, maxOutputTokens: 1, outputLimitField: 'max_tokens' },
         { upstream, capabilities: capabilitiesOf(known, plan.upstreamModel, undefined), keepsReasoning: false },
       );
       const bytes = Buffer.from(writeJson({ model, system, messages, tools, tool_choice: choice }));

@@ -69,13 +69,16 @@ export function convertResponse(value: unknown, location: FieldLocation): Functi
   if (!isRecord(value)) throw malformed(param, 'an object');
   const { id, name, response, parts } = readObject(FUNCTION_RESPONSE, value, location);
   const { text, isError } = describeResult(response, `${param}.response`);
-  const files = readRecords(parts, `${param}.parts`)
-    .map((part, index) => convertResultPart(part, { ...location, param: `${param}.parts[${index}]` }));
+  const files = readRecords(parts, `${param}.parts`).map((part, index) =>
+    convertResultPart(part, { ...location, param: `${param}.parts[${index}]` }),
+  );
   const words = textBlock(text);
   return {
-    id: textOf(id), name: stringOf(name),
+    id: textOf(id),
+    name: stringOf(name),
     result: {
-      content: files.length === 0 ? text : [...(words ? [words] : []), ...files], ...(isError && { is_error: true }),
+      content: files.length === 0 ? text : [...(words ? [words] : []), ...files],
+      ...(isError && { is_error: true }),
     },
   };
 }

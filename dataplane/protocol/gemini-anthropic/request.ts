@@ -82,7 +82,7 @@ export function convertToMessage(parsed: JsonRecord, plan: RequestPlan, target: 
       stream: plan.stream === true ? true : undefined,
       tool_choice: converted.tools ? converted.choice : parts.tools && { type: 'none' },
     },
-    notes: { includeThoughts, ...keepsReasoning && { keepsReasoning }, ...toolNames && { toolNames } },
+    notes: { includeThoughts, ...(keepsReasoning && { keepsReasoning }), ...(toolNames && { toolNames }) },
     dropped,
     clientParam,
   };
@@ -95,7 +95,8 @@ function writeConversation(parts: CachedParts, { upstream, capabilities }: Messa
   return {
     system: system.length === 0 ? undefined : compactContent(system),
     messages: messages.map(({ role, content }) => ({
-      role, content: Array.isArray(content) ? compactContent(content.filter(isRecord)) : content,
+      role,
+      content: Array.isArray(content) ? compactContent(content.filter(isRecord)) : content,
     })),
     tools,
   };
@@ -121,29 +122,38 @@ interface Settings {
   readonly includeThoughts: boolean;
 }
 
-function convertSettings(
-  config: Config, { plan, target, dropped, conversation, converted }: Converted,
-): Settings {
+function convertSettings(config: Config, { plan, target, dropped, conversation, converted }: Converted): Settings {
   const { upstream, capabilities } = target;
   const maxTokens = plan.maxOutputTokens ?? config.maxOutputTokens;
   if (typeof maxTokens !== 'number')
     throw new RequestFault(
-      'invalid_request', 'The field "generationConfig.maxOutputTokens" is needed for this model.',
+      'invalid_request',
+      'The field "generationConfig.maxOutputTokens" is needed for this model.',
       'generationConfig.maxOutputTokens',
     );
-  const { thinking, effort, thinks, includeThoughts } = readThinking(config.thinkingConfig, {
-    model: plan.upstreamModel, maxTokens, forcesTool: forcesTool(converted.choice), messages: conversation.messages,
-  }, { upstream, capabilities, dropped });
+  const { thinking, effort, thinks, includeThoughts } = readThinking(
+    config.thinkingConfig,
+    {
+      model: plan.upstreamModel,
+      maxTokens,
+      forcesTool: forcesTool(converted.choice),
+      messages: conversation.messages,
+    },
+    { upstream, capabilities, dropped },
+  );
   const format = readFormat(config, { upstream, capabilities, dropped });
   const asMessage = new DroppedFields();
   const sampling = { temperature: config.temperature, top_p: config.topP, top_k: config.topK };
   const stops = itemsOf(config.stopSequences);
   const members = {
     max_tokens: maxTokens,
-    ...(upstream === 'OpenAI' ? numbersOf(sampling)
+    ...(upstream === 'OpenAI'
+      ? numbersOf(sampling)
       : convertSampling(sampling, { thinks, capabilities, dropped: asMessage })),
     stop_sequences: asMessage.keepIf(
-      upstream === 'OpenAI' || capabilities.stopSequences, 'stop_sequences', stops.length > 0 ? stops : undefined,
+      upstream === 'OpenAI' || capabilities.stopSequences,
+      'stop_sequences',
+      stops.length > 0 ? stops : undefined,
     ),
     thinking,
     output_config: effort === undefined && format.schema === undefined ? undefined : { effort, format: format.schema },
@@ -159,11 +169,15 @@ function numbersOf(values: JsonRecord): JsonRecord {
 
 /** The client's fields, by the fields of a messages request that are made from them. */
 const FIELDS: ReadonlyMap<string, string> = new Map([
-  ['max_tokens', 'generationConfig.maxOutputTokens'], ['temperature', 'generationConfig.temperature'],
-  ['top_p', 'generationConfig.topP'], ['top_k', 'generationConfig.topK'],
-  ['stop_sequences', 'generationConfig.stopSequences'], ['thinking', 'generationConfig.thinkingConfig'],
+  ['max_tokens', 'generationConfig.maxOutputTokens'],
+  ['temperature', 'generationConfig.temperature'],
+  ['top_p', 'generationConfig.topP'],
+  ['top_k', 'generationConfig.topK'],
+  ['stop_sequences', 'generationConfig.stopSequences'],
+  ['thinking', 'generationConfig.thinkingConfig'],
   ['output_config.effort', 'generationConfig.thinkingConfig'],
-  ['output_config.format', 'generationConfig.responseSchema'], ['system', 'systemInstruction'],
+  ['output_config.format', 'generationConfig.responseSchema'],
+  ['system', 'systemInstruction'],
 ]);
 const BLOCK = /^messages\[(\d+)\](?:\.content\[(\d+)\])?/;
 const DECLARATION = /^tools\[(\d+)\]/;
@@ -173,5 +187,5 @@ function paramOf(param: string, { paramOf: partOf }: Conversation, { params }: C
   if (inMessages !== undefined) return partOf(Number(message), Number(block)) ?? 'contents';
   const [inTools, tool] = DECLARATION.exec(param) ?? [];
   if (inTools !== undefined) return params[Number(tool)] ?? 'tools';
-  return param.startsWith('tool_choice') ? 'toolConfig.functionCallingConfig' : FIELDS.get(param) ?? param;
+  return param.startsWith('tool_choice') ? 'toolConfig.functionCallingConfig' : (FIELDS.get(param) ?? param);
 }

@@ -17,7 +17,12 @@ import { writeAnswer } from './answer.ts';
 export function convertResponse(body: Uint8Array, answer: Partial<ResponseContext> = {}): ConvertedResponse {
   const message = parseObject(body, parseLossless);
   const {
-    id, model, content, stop_reason: stopReason, stop_details: details, usage,
+    id,
+    model,
+    content,
+    stop_reason: stopReason,
+    stop_details: details,
+    usage,
   } = convertedFields(MESSAGE, message);
   if (!Array.isArray(content)) throw new SyntaxError('the answer is not a message');
   const { notes, seal, estimatedInputTokens = 0 } = answer;
@@ -28,9 +33,14 @@ export function convertResponse(body: Uint8Array, answer: Partial<ResponseContex
   });
   const meter = meterMessage(message);
   const written = writeAnswer(
-    { id: answer.id ?? stringOf(id), model: stringOf(model) }, [...parts, ...answerParts.close()], {
-      stopReason: textOf(stopReason), malformedCall: answerParts.malformedCall, explanation: explanationOf(details),
-      usage: fillUsage(meter, estimatedInputTokens), thoughts: readReasoningTokens(usage),
+    { id: answer.id ?? stringOf(id), model: stringOf(model) },
+    [...parts, ...answerParts.close()],
+    {
+      stopReason: textOf(stopReason),
+      malformedCall: answerParts.malformedCall,
+      explanation: explanationOf(details),
+      usage: fillUsage(meter, estimatedInputTokens),
+      thoughts: readReasoningTokens(usage),
     },
   );
   return { body: Buffer.from(written), meter };

@@ -6,21 +6,31 @@ import type { JsonRecord } from '../fields.ts';
 
 /** Counts, which Google's JSON writes as strings. */
 const COUNTS: ReadonlySet<string> = new Set([
-  'minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties',
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  'minProperties',
+  'maxProperties',
 ]);
 /** Keywords that only order the properties, or that a JSON schema expresses differently. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['propertyOrdering', 'nullable']);
 
 /** Values without a meaning. */
-const MEANINGLESS: ReadonlyMap<string, unknown> = new Map([['type', 'TYPE_UNSPECIFIED'], ['format', 'enum']]);
+const MEANINGLESS: ReadonlyMap<string, unknown> = new Map([
+  ['type', 'TYPE_UNSPECIFIED'],
+  ['format', 'enum'],
+]);
 
 /** Deeper schemas stay as they are. */
 const MAX_DEPTH = 100;
 
 export function toJsonSchema(schema: JsonRecord, depth = 0): JsonRecord {
   if (depth > MAX_DEPTH) return schema;
-  const entries = Object.entries(schema).filter(([name]) => !LEFT_OUT.has(name))
-    .map(([name, value]) => convertKeyword(name, value, depth + 1)).filter((entry) => entry !== undefined);
+  const entries = Object.entries(schema)
+    .filter(([name]) => !LEFT_OUT.has(name))
+    .map(([name, value]) => convertKeyword(name, value, depth + 1))
+    .filter((entry) => entry !== undefined);
   const converted = Object.fromEntries(entries);
   return schema['nullable'] === true ? orNull(converted) : converted;
 }
@@ -29,12 +39,18 @@ function convertKeyword(name: string, value: unknown, depth: number): readonly [
   const inner = (item: unknown): unknown => (isRecord(item) ? toJsonSchema(item, depth) : item);
   if (MEANINGLESS.get(name) === value) return undefined;
   switch (name) {
-    case 'type': return [name, lowerCase(value)];
-    case 'example': return ['examples', [value]];
-    case 'items': return [name, inner(value)];
-    case 'anyOf': return [name, itemsOf(value).map(inner)];
-    case 'properties': return [name, isRecord(value) ? mapValues(value, inner) : value];
-    default: return [name, COUNTS.has(name) && typeof value === 'string' ? Number(value) : value];
+    case 'type':
+      return [name, lowerCase(value)];
+    case 'example':
+      return ['examples', [value]];
+    case 'items':
+      return [name, inner(value)];
+    case 'anyOf':
+      return [name, itemsOf(value).map(inner)];
+    case 'properties':
+      return [name, isRecord(value) ? mapValues(value, inner) : value];
+    default:
+      return [name, COUNTS.has(name) && typeof value === 'string' ? Number(value) : value];
   }
 }
 
@@ -50,5 +66,5 @@ function lowerCase(type: unknown): unknown {
 function orNull(schema: JsonRecord): JsonRecord {
   const { type, anyOf } = schema;
   if (typeof type === 'string') return { ...schema, type: [type, 'null'] };
-  return Array.isArray(anyOf) ? { ...schema, anyOf: [...anyOf as unknown[], { type: 'null' }] } : schema;
+  return Array.isArray(anyOf) ? { ...schema, anyOf: [...(anyOf as unknown[]), { type: 'null' }] } : schema;
 }

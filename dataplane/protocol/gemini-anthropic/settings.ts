@@ -20,7 +20,10 @@ export type Config = ConvertedFields<NonNullable<typeof GENERATION_CONFIG.conver
 
 const PARAM = 'generationConfig';
 /** Budgets below these limits become this effort; larger ones become high. */
-const BUDGETS = [[4096, 'low'], [16_384, 'medium']] as const;
+const BUDGETS = [
+  [4096, 'low'],
+  [16_384, 'medium'],
+] as const;
 /** Anthropic's minimum. */
 const MIN_BUDGET = 1024;
 
@@ -36,13 +39,17 @@ export interface ThinkingSettings extends Thinking {
 }
 
 export function readThinking(
-  value: unknown, request: Omit<ThinkingRequest, 'effort' | 'thinking'>, context: SettingsContext,
+  value: unknown,
+  request: Omit<ThinkingRequest, 'effort' | 'thinking'>,
+  context: SettingsContext,
 ): ThinkingSettings {
   const { upstream, capabilities, dropped } = context;
   const param = `${PARAM}.thinkingConfig`;
   if (isGiven(value) && !isRecord(value)) throw malformed(param, 'an object');
   const {
-    thinkingBudget: budget, thinkingLevel: level, includeThoughts,
+    thinkingBudget: budget,
+    thinkingLevel: level,
+    includeThoughts,
   } = readObject(THINKING_CONFIG, isRecord(value) ? value : {}, { param, upstream });
   const given = effortOf(budget, level);
   const effort = dropped.keepIf(capabilities.reasoning, param, given, 'none');
@@ -56,7 +63,7 @@ function effortOf(budget: unknown, level: unknown): string | undefined {
   if (named !== undefined) return named;
   if (typeof budget !== 'number') return undefined;
   if (budget === 0) return 'none';
-  return budget < 0 ? 'medium' : BUDGETS.find(([below]) => budget < below)?.[1] ?? 'high';
+  return budget < 0 ? 'medium' : (BUDGETS.find(([below]) => budget < below)?.[1] ?? 'high');
 }
 
 /** The client's own budget, for models that take one; a negative one leaves the effort to the model. */
@@ -80,7 +87,8 @@ export function readFormat(config: Config, { upstream, capabilities }: SettingsC
   const { responseMimeType: type, responseSchema, responseJsonSchema } = config;
   const schema = readSchema(responseSchema, responseJsonSchema);
   const kind = readKind(MIME_TYPES, textOf(type) ?? (schema ? 'application/json' : 'text/plain'), {
-    param: `${PARAM}.responseMimeType`, upstream,
+    param: `${PARAM}.responseMimeType`,
+    upstream,
   });
   if (kind === 'text/plain') return { instructions: [] };
   if (!schema) return ask(askForJson());
@@ -104,6 +112,8 @@ function ask(text: string): Format {
 
 /** Providers enforce schemas of objects only; other values are asked for in words. */
 function askForValue(schema: JsonRecord): string {
-  return 'Answer with one valid JSON value and nothing else: no explanation, no code fence. It must match this JSON '
-    + `schema:\n${writeJson(schema)}`;
+  return (
+    'Answer with one valid JSON value and nothing else: no explanation, no code fence. It must match this JSON ' +
+    `schema:\n${writeJson(schema)}`
+  );
 }

@@ -61,9 +61,7 @@ export class EventsToAnswer implements EventHandler {
   finish(): StreamEnd {
     if (this.#end) return this.#end;
     // some providers send a stop reason and no message_stop
-    return this.#eventMeter.stopReason === undefined
-      ? { outcome: 'Cut' }
-      : { outcome: 'Complete', last: this.#last() };
+    return this.#eventMeter.stopReason === undefined ? { outcome: 'Cut' } : { outcome: 'Complete', last: this.#last() };
   }
 
   #handleData(data: JsonRecord): readonly Uint8Array[] {
@@ -83,13 +81,19 @@ export class EventsToAnswer implements EventHandler {
   #convert(data: JsonRecord): readonly JsonRecord[] {
     const { type, index, delta } = data;
     switch (type) {
-      case 'content_block_delta': return this.#addDelta(index, delta);
-      case 'content_block_start': return this.#startBlock(index, data['content_block']);
-      case 'content_block_stop': return this.#stopBlock(index);
-      case 'message_start': return this.#start(data['message']);
-      case 'message_delta': return this.#recordEnd(delta, data['usage']);
+      case 'content_block_delta':
+        return this.#addDelta(index, delta);
+      case 'content_block_start':
+        return this.#startBlock(index, data['content_block']);
+      case 'content_block_stop':
+        return this.#stopBlock(index);
+      case 'message_start':
+        return this.#start(data['message']);
+      case 'message_delta':
+        return this.#recordEnd(delta, data['usage']);
       // unknown events have no counterpart
-      default: return [];
+      default:
+        return [];
     }
   }
 
@@ -105,7 +109,7 @@ export class EventsToAnswer implements EventHandler {
   }
 
   #addDelta(index: unknown, delta: unknown): readonly JsonRecord[] {
-    return isRecord(delta) ? this.#open.get(index)?.add(delta) ?? [] : [];
+    return isRecord(delta) ? (this.#open.get(index)?.add(delta) ?? []) : [];
   }
 
   #startBlock(index: unknown, block: unknown): readonly JsonRecord[] {
@@ -128,10 +132,14 @@ export class EventsToAnswer implements EventHandler {
   #last(): Uint8Array {
     // blocks that the provider has not stopped
     const rest = [...this.#open.keys()].flatMap((index) => this.#stopBlock(index));
-    return writeEvent(writeAnswer({ id: this.#request.id, model: this.#model }, [...rest, ...this.#parts.close()], {
-      stopReason: this.#eventMeter.stopReason, malformedCall: this.#parts.malformedCall,
-      explanation: this.#explanation, usage: fillUsage(this.meter, this.#request.estimatedInputTokens),
-      thoughts: this.#thoughts,
-    }));
+    return writeEvent(
+      writeAnswer({ id: this.#request.id, model: this.#model }, [...rest, ...this.#parts.close()], {
+        stopReason: this.#eventMeter.stopReason,
+        malformedCall: this.#parts.malformedCall,
+        explanation: this.#explanation,
+        usage: fillUsage(this.meter, this.#request.estimatedInputTokens),
+        thoughts: this.#thoughts,
+      }),
+    );
   }
 }

@@ -9,7 +9,7 @@ const SERVER_STEP = omitted('a step of a tool that Google ran: the text after it
 const AUDIO_ONLY = refused('answers are text');
 const RESULT_SCHEMA = dropped('it describes what the client itself answers');
 const HOW_TO_LOOK = dropped('the provider looks at the whole file');
-const CLIENTS_OWN = dropped('a client\'s own, which no model reads');
+const CLIENTS_OWN = dropped("a client's own, which no model reads");
 
 export const REQUEST = objectTable('Request', {
   contents: converted('`messages`'),
@@ -18,11 +18,14 @@ export const REQUEST = objectTable('Request', {
   toolConfig: converted('`tool_choice`'),
   generationConfig: converted('the settings'),
   model: dropped('the path names it'),
-  labels: dropped('Google\'s own, for its bills'),
+  labels: dropped("Google's own, for its bills"),
   safetySettings: omitted('the provider filters by its own rules', [[]]),
-  serviceTier: omitted(
-    'the provider\'s tiers are others', ['standard', 'unspecified', 'STANDARD', 'SERVICE_TIER_UNSPECIFIED'],
-  ),
+  serviceTier: omitted("the provider's tiers are others", [
+    'standard',
+    'unspecified',
+    'STANDARD',
+    'SERVICE_TIER_UNSPECIFIED',
+  ]),
   store: dropped('nothing is stored'),
   cachedContent: refused('what Google keeps belongs to an account there; providers cache by themselves'),
   continuationToken: refused('the provider keeps no answer'),
@@ -43,7 +46,7 @@ export const GENERATION_CONFIG = objectTable('`generationConfig`', {
   seed: dropped('a best effort that promises nothing'),
   mediaResolution: HOW_TO_LOOK,
   audioTimestamp: dropped('there is no audio'),
-  enableEnhancedCivicAnswers: dropped('Google\'s own'),
+  enableEnhancedCivicAnswers: dropped("Google's own"),
   candidateCount: refused('one answer at a time', [1]),
   responseLogprobs: refused('there are no probabilities', [false]),
   logprobs: refused('there are no probabilities', [0]),
@@ -62,15 +65,18 @@ export const GENERATION_CONFIG = objectTable('`generationConfig`', {
 
 export const THINKING_CONFIG = objectTable('`thinkingConfig`', {
   thinkingBudget: converted(
-    'an effort (below 4096 low, below 16384 medium, otherwise high), and the budget itself for Claude before 4.6; 0 is '
-      + 'none, -1 leaves it to the model',
+    'an effort (below 4096 low, below 16384 medium, otherwise high), and the budget itself for Claude before 4.6; 0 is ' +
+      'none, -1 leaves it to the model',
   ),
   thinkingLevel: converted('the effort'),
   includeThoughts: converted('nothing that is sent: the answer shows its thoughts'),
 });
 
 export const LEVELS = valueTable('`thinkingLevel` → effort', {
-  MINIMAL: 'minimal', LOW: 'low', MEDIUM: 'medium', HIGH: 'high',
+  MINIMAL: 'minimal',
+  LOW: 'low',
+  MEDIUM: 'medium',
+  HIGH: 'high',
 });
 
 export const CONTENT = objectTable('Contents', {
@@ -79,7 +85,8 @@ export const CONTENT = objectTable('Contents', {
 });
 
 export const SYSTEM = objectTable('`systemInstruction`', {
-  role: dropped('always the system'), parts: converted('blocks of `system`; only text may stand here'),
+  role: dropped('always the system'),
+  parts: converted('blocks of `system`; only text may stand here'),
 });
 
 export const PART = objectTable('Parts', {
@@ -106,7 +113,8 @@ export const PART = objectTable('Parts', {
 
 export const INLINE_DATA = objectTable('`inlineData`', {
   mimeType: converted('`source.media_type`; audio, video and other types are refused'),
-  data: converted('`source.data`'), displayName: converted('`title` of a document'),
+  data: converted('`source.data`'),
+  displayName: converted('`title` of a document'),
 });
 
 export const FILE_DATA = objectTable('`fileData`', {
@@ -116,9 +124,11 @@ export const FILE_DATA = objectTable('`fileData`', {
 });
 
 export const FUNCTION_CALL = objectTable('`functionCall`', {
-  id: converted('`id`; a call without one gets one by its place'), name: converted('`name`'),
+  id: converted('`id`; a call without one gets one by its place'),
+  name: converted('`name`'),
   args: converted('`input`'),
-  partialArgs: refused('arguments come whole', [[]]), willContinue: refused('arguments come whole', [false]),
+  partialArgs: refused('arguments come whole', [[]]),
+  willContinue: refused('arguments come whole', [false]),
 });
 
 export const FUNCTION_RESPONSE = objectTable('`functionResponse`', {
@@ -134,15 +144,22 @@ export const FUNCTION_RESPONSE = objectTable('`functionResponse`', {
 
 export const TOOL = objectTable('Tools', {
   functionDeclarations: converted('a tool each'),
-  googleSearch: omitted(SERVER_TOOL), googleSearchRetrieval: omitted(SERVER_TOOL), googleMaps: omitted(SERVER_TOOL),
-  urlContext: omitted(SERVER_TOOL), codeExecution: omitted(SERVER_TOOL), fileSearch: omitted(SERVER_TOOL),
-  retrieval: omitted(SERVER_TOOL), enterpriseWebSearch: omitted(SERVER_TOOL), exaAiSearch: omitted(SERVER_TOOL),
-  parallelAiSearch: omitted(SERVER_TOOL), mcpServers: omitted(SERVER_TOOL, [[]]),
-  computerUse: refused('its description is Google\'s own'),
+  googleSearch: omitted(SERVER_TOOL),
+  googleSearchRetrieval: omitted(SERVER_TOOL),
+  googleMaps: omitted(SERVER_TOOL),
+  urlContext: omitted(SERVER_TOOL),
+  codeExecution: omitted(SERVER_TOOL),
+  fileSearch: omitted(SERVER_TOOL),
+  retrieval: omitted(SERVER_TOOL),
+  enterpriseWebSearch: omitted(SERVER_TOOL),
+  exaAiSearch: omitted(SERVER_TOOL),
+  parallelAiSearch: omitted(SERVER_TOOL),
+  mcpServers: omitted(SERVER_TOOL, [[]]),
+  computerUse: refused("its description is Google's own"),
 });
 
 export const FUNCTION = objectTable('`functionDeclarations`', {
-  name: converted('`name`; one in other letters than the API\'s is rewritten, and written back in the answer'),
+  name: converted("`name`; one in other letters than the API's is rewritten, and written back in the answer"),
   description: converted('`description`'),
   parameters: converted('`input_schema`, as a JSON schema'),
   parametersJsonSchema: converted('`input_schema`'),
@@ -164,7 +181,11 @@ export const CALLING_CONFIG = objectTable('`functionCallingConfig`', {
 });
 
 export const MODES = valueTable('`functionCallingConfig.mode`', {
-  MODE_UNSPECIFIED: 'auto', AUTO: 'auto', VALIDATED: 'auto', ANY: 'any', NONE: 'none',
+  MODE_UNSPECIFIED: 'auto',
+  AUTO: 'auto',
+  VALIDATED: 'auto',
+  ANY: 'any',
+  NONE: 'none',
 });
 
 export const MIME_TYPES = kindTable('`responseMimeType`', {
@@ -175,6 +196,21 @@ export const MIME_TYPES = kindTable('`responseMimeType`', {
 
 /** In the order of docs/protocols.md. */
 export const REQUEST_TABLES = [
-  REQUEST, GENERATION_CONFIG, THINKING_CONFIG, LEVELS, MIME_TYPES, CONTENT, SYSTEM, PART, INLINE_DATA, FILE_DATA,
-  FUNCTION_CALL, FUNCTION_RESPONSE, TOOL, FUNCTION, TOOL_CONFIG, CALLING_CONFIG, MODES,
+  REQUEST,
+  GENERATION_CONFIG,
+  THINKING_CONFIG,
+  LEVELS,
+  MIME_TYPES,
+  CONTENT,
+  SYSTEM,
+  PART,
+  INLINE_DATA,
+  FILE_DATA,
+  FUNCTION_CALL,
+  FUNCTION_RESPONSE,
+  TOOL,
+  FUNCTION,
+  TOOL_CONFIG,
+  CALLING_CONFIG,
+  MODES,
 ];

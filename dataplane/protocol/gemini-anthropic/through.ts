@@ -24,7 +24,9 @@ export function geminiThrough(second: Converter, known: readonly KnownModels[]):
     const sent = inClientsWords(request, () => convertOnward(request, second, { ...plan, capabilities }));
     for (const param of sent.dropped ?? []) dropped.add(clientParam(param));
     return {
-      ...sent, dropped: dropped.params, notes: { ...notes, ...(sent.notes ? { inner: sent.notes } : {}) },
+      ...sent,
+      dropped: dropped.params,
+      notes: { ...notes, ...(sent.notes ? { inner: sent.notes } : {}) },
     };
   };
   return { ...chain(geminiToAnthropic, second), request: convert };

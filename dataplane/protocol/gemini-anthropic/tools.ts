@@ -36,9 +36,12 @@ export function convertTools(tools: unknown, config: unknown, context: ToolsCont
     .filter(({ declaration: { name } }) => !allowed || allowed.includes(name));
   if (declared.length === 0) return { tools: undefined, params: [], choice: undefined };
   const [only] = allowed ?? [];
-  const choice = mode === 'any' && allowed?.length === 1
-    ? { type: 'tool', name: context.names.send(only) }
-    : mode === undefined ? undefined : { type: mode };
+  const choice =
+    mode === 'any' && allowed?.length === 1
+      ? { type: 'tool', name: context.names.send(only) }
+      : mode === undefined
+        ? undefined
+        : { type: mode };
   return {
     tools: declared.map(({ declaration, param }) => convertFunction(declaration, param, context)),
     params: declared.map(({ param }) => param),
@@ -57,7 +60,9 @@ function readCalling(config: unknown, { upstream, dropped }: ToolsContext): Call
   if (!isGiven(config)) return { mode: undefined, allowed: undefined };
   if (!isRecord(config)) throw malformed('toolConfig', 'an object');
   const { functionCallingConfig: calling } = readObject(TOOL_CONFIG, config, {
-    param: 'toolConfig', upstream, dropped,
+    param: 'toolConfig',
+    upstream,
+    dropped,
   });
   if (!isRecord(calling)) return { mode: undefined, allowed: undefined };
   const location: FieldLocation = { param: 'toolConfig.functionCallingConfig', upstream, dropped };
@@ -75,21 +80,30 @@ interface Declared {
 
 /** Leaves out and names the tools that Google runs. */
 function declarationsOf(tool: JsonRecord, param: string, context: ToolsContext): readonly Declared[] {
-  const { upstream, dropped, plan: { providerTools } } = context;
+  const {
+    upstream,
+    dropped,
+    plan: { providerTools },
+  } = context;
   const own = Object.keys(tool).find((name) => isGiven(tool[name]) && TOOL.fields.get(name)?.action === 'Omitted');
   if (own !== undefined && providerTools === 'Refuse')
     throw unsupported(`${param}.${own}`, upstream, 'the provider runs no such tool');
   const { functionDeclarations } = readObject(TOOL, tool, { param, upstream, dropped });
-  return readRecords(functionDeclarations, `${param}.functionDeclarations`)
-    .map((declaration, index) => ({ declaration, param: `${param}.functionDeclarations[${index}]` }));
+  return readRecords(functionDeclarations, `${param}.functionDeclarations`).map((declaration, index) => ({
+    declaration,
+    param: `${param}.functionDeclarations[${index}]`,
+  }));
 }
 
 function convertFunction(declaration: JsonRecord, param: string, { upstream, names }: ToolsContext): JsonRecord {
-  const {
-    name, description, parameters, parametersJsonSchema,
-  } = readObject(FUNCTION, declaration, { param, upstream });
+  const { name, description, parameters, parametersJsonSchema } = readObject(FUNCTION, declaration, {
+    param,
+    upstream,
+  });
   const schema = isRecord(parametersJsonSchema)
     ? parametersJsonSchema
-    : isRecord(parameters) ? toJsonSchema(parameters) : {};
+    : isRecord(parameters)
+      ? toJsonSchema(parameters)
+      : {};
   return { name: names.send(name), description: textOf(description), input_schema: toolSchema(schema) };
 }

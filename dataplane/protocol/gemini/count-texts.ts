@@ -13,13 +13,17 @@ export function collectGenerateTexts(parsed: JsonRecord): CountedTexts {
   const request = countedRequest(canonicalNames(parsed));
   const collected: Collected = { texts: [], images: 0, files: 0 };
   const contents = [request['systemInstruction'], ...itemsOf(request['contents'])].filter(isRecord);
-  const declarations = itemsOf(request['tools']).filter(isRecord)
-    .flatMap(({ functionDeclarations }) => itemsOf(functionDeclarations)).filter(isRecord);
+  const declarations = itemsOf(request['tools'])
+    .filter(isRecord)
+    .flatMap(({ functionDeclarations }) => itemsOf(functionDeclarations))
+    .filter(isRecord);
   for (const part of contents.flatMap(({ parts }) => itemsOf(parts)).filter(isRecord)) collectPart(collected, part);
   for (const { name, description, parameters, parametersJsonSchema } of declarations)
     collectJson(collected, { name, description, parameters: parametersJsonSchema ?? parameters });
   return {
-    texts: collected.texts, units: contents.length + declarations.length, images: collected.images,
+    texts: collected.texts,
+    units: contents.length + declarations.length,
+    images: collected.images,
     files: collected.files,
   };
 }

@@ -9,8 +9,12 @@ import { readProviderError, readStreamError } from '../provider-errors.ts';
 
 /** Anthropic's types by Google's status, for errors within a stream. */
 const TYPES: Readonly<Record<string, string>> = {
-  RESOURCE_EXHAUSTED: 'rate_limit_error', UNAVAILABLE: 'overloaded_error', INVALID_ARGUMENT: 'invalid_request_error',
-  FAILED_PRECONDITION: 'invalid_request_error', PERMISSION_DENIED: 'permission_error', NOT_FOUND: 'not_found_error',
+  RESOURCE_EXHAUSTED: 'rate_limit_error',
+  UNAVAILABLE: 'overloaded_error',
+  INVALID_ARGUMENT: 'invalid_request_error',
+  FAILED_PRECONDITION: 'invalid_request_error',
+  PERMISSION_DENIED: 'permission_error',
+  NOT_FOUND: 'not_found_error',
   UNAUTHENTICATED: 'authentication_error',
 };
 
@@ -21,8 +25,11 @@ export function readGeminiError(status: number, body: Uint8Array): ProviderError
   const seconds = retrySeconds(error);
   const said = isCredential(error) ? CREDENTIAL_STATUS : undefined;
   return {
-    message, type: undefined, code: undefined, ...seconds !== undefined && { retryAfterSeconds: seconds },
-    ...said !== undefined && { status: said },
+    message,
+    type: undefined,
+    code: undefined,
+    ...(seconds !== undefined && { retryAfterSeconds: seconds }),
+    ...(said !== undefined && { status: said }),
   };
 }
 
@@ -39,7 +46,9 @@ const CREDENTIAL_STATUS = 401;
 const CREDENTIAL_REASONS: ReadonlySet<unknown> = new Set(['API_KEY_INVALID', 'API_KEY_EXPIRED']);
 
 function isCredential({ details }: JsonRecord): boolean {
-  return itemsOf(details).filter(isRecord).some(({ reason }) => CREDENTIAL_REASONS.has(reason));
+  return itemsOf(details)
+    .filter(isRecord)
+    .some(({ reason }) => CREDENTIAL_REASONS.has(reason));
 }
 
 /** Google's RetryInfo: `retryDelay: "34.07s"`. */

@@ -16,8 +16,20 @@ export type GenerateFacts = Omit<ChatFacts, 'model' | 'stream'>;
 const PROVIDER_TOOL_UNITS = 96;
 /** Kinds of parts whose tokens are bounded by their bytes, and members that may stand beside them. */
 const BOUNDED_PARTS: ReadonlySet<string> = new Set([
-  'text', 'thought', 'thoughtSignature', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult',
-  'toolCall', 'toolResponse', 'partMetadata', 'mediaResolution', 'videoMetadata', 'mediaProcessing', 'speechMetadata',
+  'text',
+  'thought',
+  'thoughtSignature',
+  'functionCall',
+  'functionResponse',
+  'executableCode',
+  'codeExecutionResult',
+  'toolCall',
+  'toolResponse',
+  'partMetadata',
+  'mediaResolution',
+  'videoMetadata',
+  'mediaProcessing',
+  'speechMetadata',
 ]);
 const TEXT_FILE = /^(?:text\/|application\/json\b)/i;
 const STANDARD_TIERS: ReadonlySet<string> = new Set(['', 'standard', 'unspecified', 'service_tier_unspecified']);
@@ -38,16 +50,17 @@ export function readGenerateFacts(body: Uint8Array, request: JsonRecord): Genera
   if (isGiven(request['cachedContent'])) addReference(counts, 'cachedContent');
   return {
     wantsStreamUsage: true,
-    maxOutputTokens: readCount(
-      config['maxOutputTokens'], 'generationConfig.maxOutputTokens', [1, Number.MAX_SAFE_INTEGER],
-    ),
+    maxOutputTokens: readCount(config['maxOutputTokens'], 'generationConfig.maxOutputTokens', [
+      1,
+      Number.MAX_SAFE_INTEGER,
+    ]),
     answers: readCount(config['candidateCount'], 'generationConfig.candidateCount', [1, 128]) ?? 1,
     ...countedFacts(counts),
     predictionTokens: 0,
     thinkingBudget: budgetOf(config),
     fixedOutput: tools > 0 || schema,
     oneHourCache: false,
-    ...serviceTier !== undefined && { serviceTier },
+    ...(serviceTier !== undefined && { serviceTier }),
   };
 }
 
@@ -152,7 +165,8 @@ function readTier(counts: ContentCounts, value: unknown): string | undefined {
 
 /** Answers other than text. */
 function readModalities(counts: ContentCounts, modalities: unknown): void {
-  const others = itemsOf(modalities).map((modality) => stringOf(modality).toUpperCase())
+  const others = itemsOf(modalities)
+    .map((modality) => stringOf(modality).toUpperCase())
     .filter((modality) => modality !== 'TEXT' && modality !== 'MODALITY_UNSPECIFIED');
   const param = 'generationConfig.responseModalities';
   for (const modality of others)

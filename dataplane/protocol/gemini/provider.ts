@@ -29,7 +29,8 @@ export const gemini: Provider = {
     Gemini: geminiThrough(anthropicToGemini, GEMINI_MODELS),
   },
   tokenCounters: {
-    Anthropic: tokenCounter, Gemini: geminiCounter(tokenCounter, { upstream: 'Gemini', known: GEMINI_MODELS }),
+    Anthropic: tokenCounter,
+    Gemini: geminiCounter(tokenCounter, { upstream: 'Gemini', known: GEMINI_MODELS }),
   },
   credential: (apiKey) => ['x-goog-api-key', apiKey],
   defaultHeaders: {},

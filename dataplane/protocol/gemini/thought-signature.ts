@@ -23,6 +23,10 @@ export function readSignature(signature: unknown): readonly string[] {
 
 /** The values that a gateway sealed in the signatures of these contents, in their order. */
 export function sealedInContents(contents: unknown): readonly string[] {
-  return itemsOf(contents).filter(isRecord).flatMap(({ parts }) => itemsOf(parts)).filter(isRecord)
-    .flatMap(({ thoughtSignature }: JsonRecord) => readSignature(thoughtSignature)).filter(isSealed);
+  return itemsOf(contents)
+    .filter(isRecord)
+    .flatMap(({ parts }) => itemsOf(parts))
+    .filter(isRecord)
+    .flatMap(({ thoughtSignature }: JsonRecord) => readSignature(thoughtSignature))
+    .filter(isSealed);
 }

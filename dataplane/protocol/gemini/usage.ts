@@ -18,9 +18,12 @@ export function readUsage(usage: unknown): ReportedUsage {
   const tier = readTier(usage);
   return {
     input: prompt === undefined ? undefined : Math.max(0, prompt - (cached ?? 0)) + tools,
-    cached, cacheWrite5m: undefined, cacheWrite1h: undefined,
+    cached,
+    cacheWrite5m: undefined,
+    cacheWrite1h: undefined,
     output: outputOf(usage, (prompt ?? 0) + tools),
-    ...details && { details }, ...tier !== undefined && { serviceTier: tier },
+    ...(details && { details }),
+    ...(tier !== undefined && { serviceTier: tier }),
   };
 }
 
@@ -34,7 +37,9 @@ function outputOf(usage: JsonRecord, input: number): number | undefined {
 }
 
 const TIERS: Readonly<Record<string, string>> = {
-  ON_DEMAND: 'standard', ON_DEMAND_PRIORITY: 'priority', ON_DEMAND_FLEX: 'flex',
+  ON_DEMAND: 'standard',
+  ON_DEMAND_PRIORITY: 'priority',
+  ON_DEMAND_FLEX: 'flex',
 };
 
 /** Vertex reports the type of traffic, the Gemini API the tier itself. */
@@ -46,10 +51,13 @@ function readTier({ trafficType, serviceTier }: JsonRecord): string | undefined 
 
 /** Tokens that were read from the cache are not part of the input. */
 function detailsOf(usage: JsonRecord): ReportedDetails | undefined {
-  const inputOf = (modality: string): number => Math.max(0, tokensOf(usage['promptTokensDetails'], modality)
-    - tokensOf(usage['cacheTokensDetails'], modality)) + tokensOf(usage['toolUsePromptTokensDetails'], modality);
+  const inputOf = (modality: string): number =>
+    Math.max(0, tokensOf(usage['promptTokensDetails'], modality) - tokensOf(usage['cacheTokensDetails'], modality)) +
+    tokensOf(usage['toolUsePromptTokensDetails'], modality);
   const details = {
-    audioInput: inputOf('AUDIO'), imageInput: inputOf('IMAGE'), reasoning: readTokenCount(usage['thoughtsTokenCount']),
+    audioInput: inputOf('AUDIO'),
+    imageInput: inputOf('IMAGE'),
+    reasoning: readTokenCount(usage['thoughtsTokenCount']),
     audioOutput: tokensOf(usage['candidatesTokensDetails'], 'AUDIO'),
     imageOutput: tokensOf(usage['candidatesTokensDetails'], 'IMAGE'),
   };
@@ -58,6 +66,8 @@ function detailsOf(usage: JsonRecord): ReportedDetails | undefined {
 }
 
 function tokensOf(details: unknown, modality: string): number {
-  return itemsOf(details).filter(isRecord).filter((detail) => detail['modality'] === modality)
+  return itemsOf(details)
+    .filter(isRecord)
+    .filter((detail) => detail['modality'] === modality)
     .reduce((sum, { tokenCount }) => sum + (readTokenCount(tokenCount) ?? 0), 0);
 }

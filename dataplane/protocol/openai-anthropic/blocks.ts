@@ -30,11 +30,15 @@ interface BlockContext {
 /** Undefined: a block without a counterpart. */
 export function openBlock(type: string, context: BlockContext): OpenBlock | undefined {
   switch (type) {
-    case 'tool_use': return isBuffered(context) ? new BufferedToolCall(context) : new StreamedToolCall(context);
+    case 'tool_use':
+      return isBuffered(context) ? new BufferedToolCall(context) : new StreamedToolCall(context);
     case 'thinking':
-    case 'redacted_thinking': return new ThinkingBlock(context);
-    case 'text': return new TextBlock(context);
-    default: return undefined;
+    case 'redacted_thinking':
+      return new ThinkingBlock(context);
+    case 'text':
+      return new TextBlock(context);
+    default:
+      return undefined;
   }
 }
 
@@ -54,9 +58,12 @@ class StreamedToolCall implements OpenBlock {
   start(): string {
     const { block, position, notes, writer } = this.#context;
     return writer.delta({
-      tool_calls: [{
-        index: position, ...writeCall({ id: block['id'], name: stringOf(block['name']), text: '' }, notes),
-      }],
+      tool_calls: [
+        {
+          index: position,
+          ...writeCall({ id: block['id'], name: stringOf(block['name']), text: '' }, notes),
+        },
+      ],
     });
   }
 
@@ -96,7 +103,8 @@ class BufferedToolCall implements OpenBlock {
   stop(): string {
     const { block, position, notes, writer } = this.#context;
     const call = writeCall(
-      { id: block['id'], name: stringOf(block['name']), text: this.#text === '' ? inputOf(block) : this.#text }, notes,
+      { id: block['id'], name: stringOf(block['name']), text: this.#text === '' ? inputOf(block) : this.#text },
+      notes,
     );
     if (notes?.legacyFunctions !== true) return writer.delta({ tool_calls: [{ index: position, ...call }] });
     return position === 0 ? writer.delta(call) : '';

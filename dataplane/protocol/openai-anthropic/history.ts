@@ -40,7 +40,8 @@ function answerCalls(assistant: Turn, user: Turn): Turn {
   const known = user.results.filter((result) => ids.includes(result['tool_use_id']));
   const unknown = user.results.filter((result) => !ids.includes(result['tool_use_id']));
   const answered = new Set(known.map((result) => result['tool_use_id']));
-  const missing = ids.filter((id) => !answered.has(id))
+  const missing = ids
+    .filter((id) => !answered.has(id))
     .map((id) => ({ type: 'tool_result', tool_use_id: id, ...NO_RESULT }));
   return { role: 'user', results: [...known, ...missing], others: [...unknown.flatMap(asText), ...user.others] };
 }

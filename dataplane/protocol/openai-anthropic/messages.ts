@@ -33,17 +33,18 @@ export function convertMessages(value: unknown, tools: RequestTools): Conversati
   const builder = new ConversationBuilder(tools);
   for (const [index, message] of readRecords(value, 'messages').entries()) builder.add(message, `messages[${index}]`);
   if (builder.turns.length === 0) throw malformed('messages', 'a list with at least one message of the user');
-  const messages = repairTurns(builder.turns)
-    .map(({ role, results, others }) => ({ role, content: [...results, ...others] }));
+  const messages = repairTurns(builder.turns).map(({ role, results, others }) => ({
+    role,
+    content: [...results, ...others],
+  }));
   return { system: builder.system, messages };
 }
 
 /** A single text block without cache_control as a string. */
 export function compactContent(content: readonly JsonRecord[]): string | readonly JsonRecord[] {
   const [only] = content;
-  const plain = content.length === 1 && only?.['type'] === 'text' && !('cache_control' in only)
-    ? textOf(only['text'])
-    : undefined;
+  const plain =
+    content.length === 1 && only?.['type'] === 'text' && !('cache_control' in only) ? textOf(only['text']) : undefined;
   return plain ?? content;
 }
 
@@ -64,11 +65,15 @@ class ConversationBuilder {
     const role = readKind(ROLES, message['role'], location(`${param}.role`));
     switch (role) {
       case 'system':
-      case 'developer': return void this.system.push(...convertSystem(message, param));
-      case 'user': return this.#push('user', convertUser(message, param));
-      case 'assistant': return this.#push('assistant', this.#convertAssistant(message, param));
+      case 'developer':
+        return void this.system.push(...convertSystem(message, param));
+      case 'user':
+        return this.#push('user', convertUser(message, param));
+      case 'assistant':
+        return this.#push('assistant', this.#convertAssistant(message, param));
       case 'tool':
-      case 'function': return void this.#turn('user').results.push(this.#convertResult(role, message, param));
+      case 'function':
+        return void this.#turn('user').results.push(this.#convertResult(role, message, param));
     }
   }
 
@@ -87,21 +92,31 @@ class ConversationBuilder {
   #convertAssistant(message: JsonRecord, param: string): JsonRecord[] {
     const view = readObject(ASSISTANT_MESSAGE, message, location(param));
     const refusal = textBlock(view.refusal);
-    return markLast([
-      ...convertReasoning(view.reasoning_details, view.thinking_blocks),
-      ...convertText(view.content, `${param}.content`),
-      ...(refusal ? [refusal] : []),
-      ...this.#tools.convertCalls(view.tool_calls, `${param}.tool_calls`),
-      ...(isGiven(view.function_call) ? [this.#tools
-        .convertFunctionCall(view.function_call, `function_${++this.#functionCalls}`, `${param}.function_call`)] : []),
-    ], view.cache_control);
+    return markLast(
+      [
+        ...convertReasoning(view.reasoning_details, view.thinking_blocks),
+        ...convertText(view.content, `${param}.content`),
+        ...(refusal ? [refusal] : []),
+        ...this.#tools.convertCalls(view.tool_calls, `${param}.tool_calls`),
+        ...(isGiven(view.function_call)
+          ? [
+              this.#tools.convertFunctionCall(
+                view.function_call,
+                `function_${++this.#functionCalls}`,
+                `${param}.function_call`,
+              ),
+            ]
+          : []),
+      ],
+      view.cache_control,
+    );
   }
 
   #convertResult(role: 'tool' | 'function', message: JsonRecord, param: string): JsonRecord {
     const { tool_call_id: id, content, cache_control: control } = readObject(TOOL_MESSAGE, message, location(param));
     if (role === 'tool' && stringOf(id) === '') throw malformed(`${param}.tool_call_id`, 'the id of a tool call');
     if (role === 'function' && this.#functionCalls === 0)
-      throw malformed(`${param}.role`, 'a function\'s only after the function_call that it answers');
+      throw malformed(`${param}.role`, "a function's only after the function_call that it answers");
     return {
       type: 'tool_result',
       tool_use_id: role === 'tool' ? toToolUseId(stringOf(id)) : `function_${this.#functionCalls}`,

@@ -48,10 +48,12 @@ function convertContent(content: unknown, param: string, convert: PartConverter)
   if (typeof content === 'string') return [textBlock(content)].filter(isRecord);
   if (!Array.isArray(content)) throw malformed(param, 'a string or a list of parts');
   const items: readonly unknown[] = content;
-  return items.map((part, index) => {
-    if (!isRecord(part)) throw malformed(`${param}[${index}]`, 'an object');
-    return convert(part, `${param}[${index}]`);
-  }).filter(isRecord);
+  return items
+    .map((part, index) => {
+      if (!isRecord(part)) throw malformed(`${param}[${index}]`, 'an object');
+      return convert(part, `${param}[${index}]`);
+    })
+    .filter(isRecord);
 }
 
 function convertPart(part: JsonRecord, param: string): JsonRecord | undefined {
@@ -71,9 +73,12 @@ function convertImage(part: JsonRecord, param: string): JsonRecord {
     : textOf(image);
   if (url === undefined) throw malformed(`${param}.image_url.url`, 'a URL');
   const data = splitDataUrl(url);
-  if (data) return {
-    type: 'image', source: { type: 'base64', media_type: data.mediaType, data: data.base64 }, ...cacheOf(control),
-  };
+  if (data)
+    return {
+      type: 'image',
+      source: { type: 'base64', media_type: data.mediaType, data: data.base64 },
+      ...cacheOf(control),
+    };
   if (!isWebUrl(url)) throw malformed(`${param}.image_url.url`, 'an http or https URL, or a data URL in base64');
   return { type: 'image', source: { type: 'url', url }, ...cacheOf(control) };
 }

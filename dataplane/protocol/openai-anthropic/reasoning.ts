@@ -41,9 +41,10 @@ function convertDetails(value: unknown): JsonRecord[] {
       converted.push({ type: 'redacted_thinking', data: stringOf(detail['data']) });
     if (detail['type'] !== 'reasoning.text') continue;
     const last = blocks.at(-1);
-    const block = last && last.index === detail['index'] && last.signature === ''
-      ? last
-      : { index: detail['index'], type: 'thinking', thinking: '', signature: '' };
+    const block =
+      last && last.index === detail['index'] && last.signature === ''
+        ? last
+        : { index: detail['index'], type: 'thinking', thinking: '', signature: '' };
     if (block !== last) {
       blocks.push(block);
       converted.push(block);

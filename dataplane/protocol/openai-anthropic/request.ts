@@ -52,15 +52,23 @@ export function convertCompletion(completion: JsonRecord, plan: RequestPlan): Up
     : tools && { type: 'none' };
   const maxTokens = readLimit(completion, plan);
   const { thinking, effort, thinks } = convertThinking({
-    ...keepReasoning(request, capabilities, dropped), model: plan.upstreamModel, maxTokens,
-    forcesTool: forcesTool(choice), messages,
+    ...keepReasoning(request, capabilities, dropped),
+    model: plan.upstreamModel,
+    maxTokens,
+    forcesTool: forcesTool(choice),
+    messages,
   });
   const format = convertFormat(request.response_format, capabilities);
   const parts = {
-    tools, system: [...system, ...format.instructions], messages: repairEnd(messages, capabilities.prefill && !thinks),
+    tools,
+    system: [...system, ...format.instructions],
+    messages: repairEnd(messages, capabilities.prefill && !thinks),
   };
-  const { tools: sentTools, ...conversation } =
-    writeConversation(parts, { automatic: request.cache_control, capabilities, dropped });
+  const { tools: sentTools, ...conversation } = writeConversation(parts, {
+    automatic: request.cache_control,
+    capabilities,
+    dropped,
+  });
   const message = {
     model: plan.upstreamModel,
     max_tokens: maxTokens,
@@ -78,7 +86,10 @@ export function convertCompletion(completion: JsonRecord, plan: RequestPlan): Up
   };
   const { notes } = requestTools;
   return {
-    path: '/v1/messages', body: Buffer.from(writeJson(message)), dropped: dropped.params, ...(notes ? { notes } : {}),
+    path: '/v1/messages',
+    body: Buffer.from(writeJson(message)),
+    dropped: dropped.params,
+    ...(notes ? { notes } : {}),
   };
 }
 
@@ -94,7 +105,9 @@ function withoutSearch(completion: JsonRecord, { providerTools }: RequestPlan, d
 }
 
 function keepReasoning(
-  request: Request, { reasoning }: ModelCapabilities, dropped: DroppedFields,
+  request: Request,
+  { reasoning }: ModelCapabilities,
+  dropped: DroppedFields,
 ): Pick<ThinkingRequest, 'effort' | 'thinking'> {
   return {
     effort: dropped.keepIf(reasoning, 'reasoning_effort', textOf(request.reasoning_effort), 'none'),
@@ -110,7 +123,8 @@ interface CacheOptions {
 }
 
 function writeConversation(
-  given: CachedParts, { automatic, capabilities: { promptCaching }, dropped }: CacheOptions,
+  given: CachedParts,
+  { automatic, capabilities: { promptCaching }, dropped }: CacheOptions,
 ): Readonly<Record<'system' | 'messages' | 'tools', unknown>> {
   const parts = promptCaching && !isGiven(automatic) ? placeBreakpoints(given) : given;
   // a breakpoint that the API places itself counts too
@@ -119,7 +133,8 @@ function writeConversation(
   return {
     system: system.length === 0 ? undefined : compactContent(system),
     messages: messages.map(({ role, content }) => ({
-      role, content: Array.isArray(content) ? compactContent(content.filter(isRecord)) : content,
+      role,
+      content: Array.isArray(content) ? compactContent(content.filter(isRecord)) : content,
     })),
     tools,
   };
@@ -147,8 +162,8 @@ export function convertSampling(request: Sampling, { thinks, capabilities, dropp
   const given = clamp(request.temperature, MAX_TEMPERATURE);
   const temperature = dropped.keepIf(takesTemperature && !thinks, 'temperature', given, 1);
   const topP = clamp(request.top_p, 1);
-  const takesTopP = takesTemperature && (thinks ? (topP ?? 0) >= MIN_THINKING_TOP_P
-    : temperatureWithTopP || temperature === undefined);
+  const takesTopP =
+    takesTemperature && (thinks ? (topP ?? 0) >= MIN_THINKING_TOP_P : temperatureWithTopP || temperature === undefined);
   return {
     temperature,
     top_p: dropped.keepIf(takesTopP, 'top_p', topP, 1),

@@ -33,12 +33,14 @@ export function convertResponse(body: Uint8Array, answer: Partial<ResponseContex
     object: 'chat.completion',
     created: createdSeconds,
     model,
-    choices: [{
-      index: 0,
-      message: convertContent(content, explanationOf(details), notes),
-      logprobs: null,
-      finish_reason: finishReasonOf(stringOf(stopReason), notes),
-    }],
+    choices: [
+      {
+        index: 0,
+        message: convertContent(content, explanationOf(details), notes),
+        logprobs: null,
+        finish_reason: finishReasonOf(stringOf(stopReason), notes),
+      },
+    ],
     ...(tier === undefined ? {} : { service_tier: tier }),
     usage: writeUsage(fillUsage(meter, estimatedInputTokens), readReasoningTokens(usage)),
   };
@@ -47,7 +49,8 @@ export function convertResponse(body: Uint8Array, answer: Partial<ResponseContex
 
 /** OpenAI's prompt_tokens include tokens read from and written to the cache. */
 export function writeUsage(
-  { input, cached, cacheWrite5m, cacheWrite1h, output }: ReportedUsage, reasoning: number | undefined,
+  { input, cached, cacheWrite5m, cacheWrite1h, output }: ReportedUsage,
+  reasoning: number | undefined,
 ): JsonRecord {
   const written = (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0);
   const prompt = (input ?? 0) + (cached ?? 0) + written;
@@ -71,7 +74,8 @@ export function explanationOf(details: unknown): string | undefined {
 
 /** A tool call as the client expects it: of a function, of a custom tool, or as function_call. */
 export function writeCall(
-  { id, name, text }: { id: unknown; name: string; text: string }, notes: ConversionNotes | undefined,
+  { id, name, text }: { id: unknown; name: string; text: string },
+  notes: ConversionNotes | undefined,
 ): JsonRecord {
   const named = notes?.toolNames?.get(name) ?? name;
   if (notes?.legacyFunctions === true) return { function_call: { name: named, arguments: text } };
@@ -93,12 +97,13 @@ function customInput(text: string): string {
 
 /** Writes thinking into the fields that OpenAI-compatible providers use; blocks of server tools are left out. */
 function convertContent(
-  content: readonly unknown[], refusal: string | undefined, notes: ConversionNotes | undefined,
+  content: readonly unknown[],
+  refusal: string | undefined,
+  notes: ConversionNotes | undefined,
 ): JsonRecord {
   const blocks = itemsOf(content).filter(isRecord);
-  const ofType = (...types: readonly string[]): JsonRecord[] => blocks.filter((block) => types.includes(
-    stringOf(block['type']),
-  ));
+  const ofType = (...types: readonly string[]): JsonRecord[] =>
+    blocks.filter((block) => types.includes(stringOf(block['type'])));
   const texts = ofType('text');
   const calls = ofType('tool_use').map((block) => convertCall(block, notes));
   const thinkingBlocks = ofType('thinking', 'redacted_thinking').map((block) => convertedFields(THINKING_BLOCK, block));

@@ -76,22 +76,24 @@ export class EventsToChunks implements EventHandler {
 
   #convert(data: JsonRecord): string {
     switch (data['type']) {
-      case 'content_block_delta': return isRecord(data['delta'])
-        ? this.#convertDelta(data['index'], data['delta'])
-        : '';
-      case 'message_start': return this.#start(data['message']);
-      case 'content_block_start': return isRecord(data['content_block'])
-        ? this.#startBlock(data['index'], data['content_block'])
-        : '';
-      case 'content_block_stop': return this.#stopBlock(data['index']);
-      case 'message_delta': return this.#recordEnd(data['delta'], data['usage']);
+      case 'content_block_delta':
+        return isRecord(data['delta']) ? this.#convertDelta(data['index'], data['delta']) : '';
+      case 'message_start':
+        return this.#start(data['message']);
+      case 'content_block_start':
+        return isRecord(data['content_block']) ? this.#startBlock(data['index'], data['content_block']) : '';
+      case 'content_block_stop':
+        return this.#stopBlock(data['index']);
+      case 'message_delta':
+        return this.#recordEnd(data['delta'], data['usage']);
       case 'message_stop': {
         const closing = this.#closing();
         this.#end = { outcome: 'Complete', last: DONE };
         return closing;
       }
       // unknown events have no counterpart
-      default: return '';
+      default:
+        return '';
     }
   }
 
@@ -118,9 +120,12 @@ export class EventsToChunks implements EventHandler {
   #startBlock(index: unknown, block: JsonRecord): string {
     const opening = this.#opening();
     const type = stringOf(block['type']);
-    const position = type === 'tool_use'
-      ? this.#toolCalls++
-      : type.endsWith('thinking') ? this.#thinkingBlocks++ : this.#contentLength;
+    const position =
+      type === 'tool_use'
+        ? this.#toolCalls++
+        : type.endsWith('thinking')
+          ? this.#thinkingBlocks++
+          : this.#contentLength;
     const opened = openBlock(type, { block, position, notes: this.#request.notes, writer: this.#requireWriter() });
     if (!opened) return opening;
     this.#open.set(index, opened);
@@ -138,9 +143,11 @@ export class EventsToChunks implements EventHandler {
     const chunks = this.#opening();
     const writer = this.#requireWriter();
     this.#contentLength += content?.length ?? 0;
-    return chunks + (content === undefined ? '' : writer.text('content', content)) + (thinking === undefined
-      ? ''
-      : writer.text('reasoning_content', thinking));
+    return (
+      chunks +
+      (content === undefined ? '' : writer.text('content', content)) +
+      (thinking === undefined ? '' : writer.text('reasoning_content', thinking))
+    );
   }
 
   #stopBlock(index: unknown): string {

@@ -32,10 +32,12 @@ const MIN_BUDGET = 1024;
 const FIRST_ADAPTIVE = 4.6;
 
 export function convertThinking(request: ThinkingRequest): Thinking {
-  if (isRecord(request.thinking)) return {
-    thinking: request.thinking, effort: EFFORTS.values.get(textOf(request.effort) ?? ''),
-    thinks: request.thinking['type'] !== 'disabled',
-  };
+  if (isRecord(request.thinking))
+    return {
+      thinking: request.thinking,
+      effort: EFFORTS.values.get(textOf(request.effort) ?? ''),
+      thinks: request.thinking['type'] !== 'disabled',
+    };
   const effort = textOf(request.effort);
   if (effort === undefined) return NONE;
   return takesBudget(request.model) ? budgetOf(effort, request) : adaptive(effort);

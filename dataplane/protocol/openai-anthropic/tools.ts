@@ -22,7 +22,10 @@ import { CHOICES, CUSTOM_CALL, CUSTOM_TOOL, FUNCTION, FUNCTION_CALL, TOOL, TOOL_
 const MAX_NAME_LENGTH = 128;
 /** Wraps a custom tool's text. */
 const TEXT_INPUT = {
-  type: 'object', properties: { input: { type: 'string' } }, required: ['input'], additionalProperties: false,
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+  additionalProperties: false,
 };
 
 export interface ToolOptions {
@@ -46,30 +49,32 @@ export class RequestTools {
     const toolNames = this.#names.original;
     if (!toolNames && this.#custom.size === 0 && !this.#legacy) return undefined;
     return {
-      ...(toolNames ? { toolNames } : {}), ...(this.#custom.size > 0 ? { customTools: this.#custom } : {}),
+      ...(toolNames ? { toolNames } : {}),
+      ...(this.#custom.size > 0 ? { customTools: this.#custom } : {}),
       ...(this.#legacy ? { legacyFunctions: true } : {}),
     };
   }
 
   /** Undefined: none. `choice` may exclude some. Throws RequestFault for a tool without a counterpart. */
   convertTools(tools: unknown, functions: unknown, choice: unknown): readonly JsonRecord[] | undefined {
-    const legacy = readRecords(functions, 'functions')
-      .map((definition, index) => this.#convertFunction(definition, `functions[${index}]`));
+    const legacy = readRecords(functions, 'functions').map((definition, index) =>
+      this.#convertFunction(definition, `functions[${index}]`),
+    );
     this.#legacy = legacy.length > 0 && itemsOf(tools).length === 0;
     const allowed = allowedNames(choice);
     const current = readRecords(tools, 'tools')
       .map((tool, index) => ({ name: namedIn(tool)?.['name'], converted: this.#convertTool(tool, `tools[${index}]`) }))
       .filter(({ name }) => allowed?.has(name) !== false)
-      .map(({ converted }) => converted).filter((converted) => converted !== undefined);
+      .map(({ converted }) => converted)
+      .filter((converted) => converted !== undefined);
     const all = [...current, ...legacy];
     return all.length > 0 ? all : undefined;
   }
 
   /** Undefined: the default. `functionCall` is the choice among `functions`. */
   convertChoice(choice: unknown, functionCall: unknown, parallel: unknown): JsonRecord | undefined {
-    const converted = this.#legacy && !isGiven(choice)
-      ? this.#convertFunctionCall(functionCall)
-      : this.#convertToolChoice(choice);
+    const converted =
+      this.#legacy && !isGiven(choice) ? this.#convertFunctionCall(functionCall) : this.#convertToolChoice(choice);
     // a function_call holds one call only
     if ((parallel !== false && !this.#legacy) || converted?.['type'] === 'none') return converted;
     return { ...(converted ?? { type: 'auto' }), disable_parallel_tool_use: true };
@@ -98,14 +103,18 @@ export class RequestTools {
     if (kind === 'custom') return { ...this.#convertCustom(custom, `${param}.custom`), ...cacheOf(control) };
     if (!isRecord(definition)) throw malformed(`${param}.function`, 'an object');
     return {
-      ...this.#convertFunction(definition, `${param}.function`), ...cacheOf(control ?? definition['cache_control']),
+      ...this.#convertFunction(definition, `${param}.function`),
+      ...cacheOf(control ?? definition['cache_control']),
     };
   }
 
   #convertFunction(definition: JsonRecord, param: string): JsonRecord {
     const { name, description, parameters, strict } = readObject(FUNCTION, definition, location(param));
     const schema = toolSchema(parameters);
-    const { dropped, capabilities: { strictSchemas } } = this.#options;
+    const {
+      dropped,
+      capabilities: { strictSchemas },
+    } = this.#options;
     const isStrict = dropped.keepIf(strictSchemas, `${param}.strict`, strict === true, false);
     return {
       name: this.#names.send(name),
@@ -149,7 +158,11 @@ export class RequestTools {
     if (!isRecord(custom)) throw malformed(`${param}.custom`, 'an object');
     const { name, input } = readObject(CUSTOM_CALL, custom, location(`${param}.custom`));
     return {
-      type: 'tool_use', id: useId, name: this.#names.send(name), input: { input: stringOf(input) }, ...cacheOf(control),
+      type: 'tool_use',
+      id: useId,
+      name: this.#names.send(name),
+      input: { input: stringOf(input) },
+      ...cacheOf(control),
     };
   }
 }

@@ -26,9 +26,11 @@ export function readConversationFacts(body: Uint8Array, parsed: JsonRecord): Sto
   readInput(counts, parsed['items'], 'items');
   const [use] = counts.unbounded;
   if (use)
-    throw new RequestFault('unsupported_parameter',
+    throw new RequestFault(
+      'unsupported_parameter',
       `The field "${use.param}" cannot be kept in a conversation here. Send it in "input" of POST /v1/responses.`,
-      use.param);
+      use.param,
+    );
   const { sealed, bound } = sealedInItems(parsed['items']);
   return { model: isGiven(parsed['model']) ? readModel(parsed) : undefined, sealed: [...bound, ...sealed] };
 }
@@ -41,8 +43,9 @@ export const conversationConverter: RequestConverter = {
     if (edit !== undefined) edits.set('items', edit);
     if ('model' in parsed) edits.set('model', undefined);
     return {
-      path: '/conversations', body: editObject(body, edits, scanned),
-      ...leftOut !== undefined && { dropped: [leftOut] },
+      path: '/conversations',
+      body: editObject(body, edits, scanned),
+      ...(leftOut !== undefined && { dropped: [leftOut] }),
     };
   },
 };

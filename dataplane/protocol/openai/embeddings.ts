@@ -26,14 +26,14 @@ const BYTES_PER_TOKEN = 4;
 export function readEmbeddingsFacts(parsed: JsonRecord): EmbeddingsFacts {
   const model = readModel(parsed);
   const inputs = readInputs(parsed['input']);
-  const estimated = inputs.map((input) => (typeof input === 'string'
-    ? Math.ceil(Buffer.byteLength(input) / BYTES_PER_TOKEN)
-    : input.length));
+  const estimated = inputs.map((input) =>
+    typeof input === 'string' ? Math.ceil(Buffer.byteLength(input) / BYTES_PER_TOKEN) : input.length,
+  );
   return {
     model,
-    inputTokens: inputs.map((input) => (typeof input === 'string'
-      ? Buffer.byteLength(input)
-      : input.length) + WRAPPING_TOKENS),
+    inputTokens: inputs.map(
+      (input) => (typeof input === 'string' ? Buffer.byteLength(input) : input.length) + WRAPPING_TOKENS,
+    ),
     estimatedTokens: estimated.reduce((sum, tokens) => sum + tokens, 0),
   };
 }
@@ -51,9 +51,14 @@ export const embeddingsConverter: Converter = {
     const answer = parseObject(body);
     if (!Array.isArray(answer['data'])) throw new SyntaxError('the answer holds no embeddings');
     const { input, cached } = toReportedUsage(isRecord(answer['usage']) ? readUsage(answer['usage']) : NO_USAGE);
-    return { body, meter: meterOf(
-      { input, cached, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined }, 0, input !== undefined,
-    ) };
+    return {
+      body,
+      meter: meterOf(
+        { input, cached, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined },
+        0,
+        input !== undefined,
+      ),
+    };
   },
   stream: () => {
     throw new Error('embeddings are not streamed');
@@ -64,9 +69,8 @@ export const embeddingsConverter: Converter = {
 export function renameModel(path: string): (body: Uint8Array, parsed: JsonRecord, plan: RequestPlan) => UpstreamBody {
   return (body, parsed, { upstreamModel }) => ({
     path,
-    body: parsed['model'] === upstreamModel
-      ? body
-      : editObject(body, new Map([['model', JSON.stringify(upstreamModel)]])),
+    body:
+      parsed['model'] === upstreamModel ? body : editObject(body, new Map([['model', JSON.stringify(upstreamModel)]])),
   });
 }
 
@@ -89,7 +93,8 @@ function isTokens(items: readonly unknown[]): boolean {
 
 function inputFault(param: string): RequestFault {
   return new RequestFault(
-    'invalid_request', `The field "${param}" must be a text or a list of tokens; "input" may be a list of either.`,
+    'invalid_request',
+    `The field "${param}" must be a text or a list of tokens; "input" may be a list of either.`,
     param,
   );
 }

@@ -5,12 +5,28 @@ import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
 import {
-  addImage, addPricedFields, addProviderTool, addUnbounded, asksForLongCache, countedFacts, dataUrlBytes,
-  readServiceTier, startCounts,
+  addImage,
+  addPricedFields,
+  addProviderTool,
+  addUnbounded,
+  asksForLongCache,
+  countedFacts,
+  dataUrlBytes,
+  readServiceTier,
+  startCounts,
 } from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
 import {
-  isGiven, isRecord, itemsOf, readCount, readFlag, readMessages, readModel, readRecords, stringOf, utf8Bytes,
+  isGiven,
+  isRecord,
+  itemsOf,
+  readCount,
+  readFlag,
+  readMessages,
+  readModel,
+  readRecords,
+  stringOf,
+  utf8Bytes,
 } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { refuseCaseVariants } from '../case-variants.ts';
@@ -40,9 +56,14 @@ export const PRICED_FIELDS: readonly PricedField[] = [
 ];
 
 /** Content parts whose tokens are bounded by their bytes. */
-const TEXT_PARTS: ReadonlySet<unknown> = new Set(
-  ['text', 'refusal', 'input_text', 'output_text', 'thinking', 'reasoning'],
-);
+const TEXT_PARTS: ReadonlySet<unknown> = new Set([
+  'text',
+  'refusal',
+  'input_text',
+  'output_text',
+  'thinking',
+  'reasoning',
+]);
 /** Compatible providers fetch files by URL. */
 const URL_START = /^\s*[a-z][a-z0-9+.-]{1,20}:\/\//i;
 /** Members that hold a part's content. */
@@ -82,7 +103,8 @@ function readLimit(parsed: JsonRecord): number | undefined {
   const legacyLimit = readCount(parsed['max_tokens'], 'max_tokens', POSITIVE);
   if (completionLimit !== undefined && legacyLimit !== undefined && completionLimit !== legacyLimit)
     throw new RequestFault(
-      'invalid_request', 'The fields "max_tokens" and "max_completion_tokens" differ; send only one of them.',
+      'invalid_request',
+      'The fields "max_tokens" and "max_completion_tokens" differ; send only one of them.',
       'max_tokens',
     );
   return completionLimit ?? legacyLimit;
@@ -91,7 +113,8 @@ function readLimit(parsed: JsonRecord): number | undefined {
 /** With `best_of` some providers generate several answers, bill all, and return the best. */
 function readAnswers(parsed: JsonRecord): number {
   return Math.max(
-    readCount(parsed['n'], 'n', ANSWERS_RANGE) ?? 1, readCount(parsed['best_of'], 'best_of', ANSWERS_RANGE) ?? 1,
+    readCount(parsed['n'], 'n', ANSWERS_RANGE) ?? 1,
+    readCount(parsed['best_of'], 'best_of', ANSWERS_RANGE) ?? 1,
   );
 }
 
@@ -127,7 +150,8 @@ function readPart(counts: ContentCounts, part: unknown, param: string): void {
   for (const name of NESTED) if (isRecord(part[name])) refuseCaseVariants(part[name], `${param}.${name}`);
   const type = stringOf(part['type']);
   const media = [
-    readImagePart(counts, part, param, type), readAudioPart(counts, part, param, type),
+    readImagePart(counts, part, param, type),
+    readAudioPart(counts, part, param, type),
     readFilePart(counts, part, param, type),
   ];
   if (media.includes(true)) return;

@@ -40,7 +40,9 @@ interface CallPiece {
 
 /** The pieces of tool calls in a delta, in their order; the deprecated function_call comes last. */
 export function callPieces({ tool_calls: calls, function_call: functionCall }: JsonRecord): readonly CallPiece[] {
-  const pieces = itemsOf(calls).filter(isRecord).map((call) => callPiece(call['index'], call['id'], call['function']));
+  const pieces = itemsOf(calls)
+    .filter(isRecord)
+    .map((call) => callPiece(call['index'], call['id'], call['function']));
   return isRecord(functionCall) ? [...pieces, callPiece('function_call', undefined, functionCall)] : pieces;
 }
 

@@ -55,20 +55,29 @@ export function readImagesFacts(parsed: JsonRecord): ImagesFacts {
 
 /** Fields by which compatible providers take a size besides `size`; lower case, without separators. */
 const SIZE_FIELDS: ReadonlySet<string> = new Set([
-  'width', 'height', 'imagesize', 'resolution', 'aspectratio', 'megapixels', 'imagewidth', 'imageheight', 'extrabody',
+  'width',
+  'height',
+  'imagesize',
+  'resolution',
+  'aspectratio',
+  'megapixels',
+  'imagewidth',
+  'imageheight',
+  'extrabody',
 ]);
 
 function readMade(parsed: JsonRecord): ImageAttributes {
-  const isSizedElsewhere = Object.keys(parsed)
-    .some((name) => SIZE_FIELDS.has(name.toLowerCase().replaceAll(/[_-]/g, '')) && isGiven(parsed[name]));
+  const isSizedElsewhere = Object.keys(parsed).some(
+    (name) => SIZE_FIELDS.has(name.toLowerCase().replaceAll(/[_-]/g, '')) && isGiven(parsed[name]),
+  );
   const { size, quality } = madeOf(parsed);
-  return { ...!isSizedElsewhere && { size }, quality };
+  return { ...(!isSizedElsewhere && { size }), quality };
 }
 
 /** `auto` leaves the choice to the provider. */
 function madeOf({ size, quality }: JsonRecord): ImageAttributes {
   const read = (value: unknown): string | undefined =>
-    (typeof value === 'string' && value !== '' && value.toLowerCase() !== 'auto' ? value : undefined);
+    typeof value === 'string' && value !== '' && value.toLowerCase() !== 'auto' ? value : undefined;
   return { size: read(size), quality: read(quality) };
 }
 
@@ -82,9 +91,12 @@ export const imagesConverter: Converter = {
     const made = { images: answer['data'].length, served: madeOf(answer) };
     return { body, meter: meterImages(answer['usage'], made, true) };
   },
-  stream: (request) => openEventStream(new ImagePassthrough(request), {
-    client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES,
-  }),
+  stream: (request) =>
+    openEventStream(new ImagePassthrough(request), {
+      client: 'OpenAI',
+      requestId: request.id,
+      maxEventBytes: MAX_EVENT_BYTES,
+    }),
 };
 
 /** Models that report no usage are priced per image, so that missing usage is zero here. */

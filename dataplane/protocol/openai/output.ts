@@ -29,24 +29,39 @@ function tallyCall(tally: OutputTally, call: unknown): void {
 /** Text, or the text parts that Mistral's reasoning models send; undefined: none. */
 export function contentText(content: unknown): string | undefined {
   if (typeof content === 'string' || !Array.isArray(content)) return textOf(content);
-  return textOf(content.filter(isRecord).map((part) => stringOf(part['text'])).join(''));
+  return textOf(
+    content
+      .filter(isRecord)
+      .map((part) => stringOf(part['text']))
+      .join(''),
+  );
 }
 
 /**
  * `reasoning_content` or `reasoning`, which some providers both send with the same text, or Mistral's thinking parts.
  */
 export function reasoningOf({
-  reasoning_content: reasoningContent, reasoning, content,
+  reasoning_content: reasoningContent,
+  reasoning,
+  content,
 }: JsonRecord): string | undefined {
   if (typeof reasoningContent === 'string' && reasoningContent !== '') return reasoningContent;
   if (typeof reasoning === 'string' && reasoning !== '') return reasoning;
   return Array.isArray(content)
-    ? textOf(content.filter(isRecord).map(({ thinking }) => thinkingText(thinking)).join(''))
+    ? textOf(
+        content
+          .filter(isRecord)
+          .map(({ thinking }) => thinkingText(thinking))
+          .join(''),
+      )
     : undefined;
 }
 
 function thinkingText(thinking: unknown): string {
   return typeof thinking === 'string'
     ? thinking
-    : itemsOf(thinking).filter(isRecord).map(({ text }) => stringOf(text)).join('');
+    : itemsOf(thinking)
+        .filter(isRecord)
+        .map(({ text }) => stringOf(text))
+        .join('');
 }

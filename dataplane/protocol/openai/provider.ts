@@ -19,7 +19,9 @@ import { videoJobs } from './videos.ts';
 
 export const openai: Provider = {
   chat: {
-    OpenAI: openaiToOpenai, Anthropic: anthropicToOpenai, Responses: responsesToOpenai,
+    OpenAI: openaiToOpenai,
+    Anthropic: anthropicToOpenai,
+    Responses: responsesToOpenai,
     Gemini: geminiThrough(anthropicToOpenai, OPENAI_MODELS),
   },
   embeddings: embeddingsConverter,
@@ -35,7 +37,13 @@ export const openai: Provider = {
   clientHeaders: [
     'openai-beta',
     // Codex
-    'originator', 'version', 'session-id', 'session_id', 'thread-id', 'x-openai-subagent', 'x-codex-*',
+    'originator',
+    'version',
+    'session-id',
+    'session_id',
+    'thread-id',
+    'x-openai-subagent',
+    'x-codex-*',
   ],
   costFields: OPENAI_COST_FIELDS,
   readError: readProviderError,

@@ -8,8 +8,17 @@ import { readTokenCount } from '../usage.ts';
 import { editRequest } from './responses.ts';
 
 export const responseCounter: TokenCounter = {
-  request: (body, parsed, { upstreamModel, seal }) => editRequest(body, parsed, {
-    upstreamModel, seal, maxOutputTokens: undefined, outputLimitField: 'max_completion_tokens',
-  }, '/responses/input_tokens'),
+  request: (body, parsed, { upstreamModel, seal }) =>
+    editRequest(
+      body,
+      parsed,
+      {
+        upstreamModel,
+        seal,
+        maxOutputTokens: undefined,
+        outputLimitField: 'max_completion_tokens',
+      },
+      '/responses/input_tokens',
+    ),
   read: (body) => readTokenCount(parseEventData(decodeUtf8(body))?.['input_tokens']),
 };

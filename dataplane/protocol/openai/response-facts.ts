@@ -7,7 +7,12 @@ import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
 import {
-  addPricedFields, addUnbounded, asksForLongCache, countedFacts, readServiceTier, startCounts,
+  addPricedFields,
+  addUnbounded,
+  asksForLongCache,
+  countedFacts,
+  readServiceTier,
+  startCounts,
 } from '../content-counts.ts';
 import type { ContentCounts, PricedField } from '../content-counts.ts';
 import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts';
@@ -30,8 +35,9 @@ const PRICED_FIELDS: readonly PricedField[] = [
 const STORED_STATE: readonly { readonly field: string; readonly instead: string }[] = [
   {
     field: 'previous_response_id',
-    instead: 'Send the whole conversation in "input" (with "store": false and '
-      + '"include": ["reasoning.encrypted_content"] for models that reason).',
+    instead:
+      'Send the whole conversation in "input" (with "store": false and ' +
+      '"include": ["reasoning.encrypted_content"] for models that reason).',
   },
   {
     field: 'conversation',
@@ -58,7 +64,7 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
   return {
     model,
     stream,
-    ...readFlag(parsed['background'], 'background') && { background: true },
+    ...(readFlag(parsed['background'], 'background') && { background: true }),
     wantsStreamUsage: true,
     maxOutputTokens: readCount(parsed['max_output_tokens'], 'max_output_tokens', [1, Number.MAX_SAFE_INTEGER]),
     answers: 1,
@@ -78,7 +84,8 @@ function refuseStoredState(parsed: JsonRecord): void {
     if (isGiven(parsed[field]) && sealedIdIn(parsed[field]) === undefined)
       throw new RequestFault(
         'unsupported_parameter',
-        `The field "${field}" refers to what the provider keeps, where it is not bound to this key. ${instead}`, field,
+        `The field "${field}" refers to what the provider keeps, where it is not bound to this key. ${instead}`,
+        field,
       );
 }
 

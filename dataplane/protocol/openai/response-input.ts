@@ -12,17 +12,41 @@ import { readAddedTools } from './response-tools.ts';
 
 /** Items whose tokens are bounded by their bytes. */
 const TEXT_ITEMS: ReadonlySet<string> = new Set([
-  'message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', 'computer_call',
+  'message',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'computer_call',
   'computer_call_output',
-  'local_shell_call', 'local_shell_call_output', 'shell_call', 'shell_call_output', 'apply_patch_call',
-  'apply_patch_call_output', 'compaction',
-  'mcp_list_tools', 'mcp_approval_request', 'mcp_approval_response', 'mcp_call', 'file_search_call', 'web_search_call',
+  'local_shell_call',
+  'local_shell_call_output',
+  'shell_call',
+  'shell_call_output',
+  'apply_patch_call',
+  'apply_patch_call_output',
+  'compaction',
+  'mcp_list_tools',
+  'mcp_approval_request',
+  'mcp_approval_response',
+  'mcp_call',
+  'file_search_call',
+  'web_search_call',
   'tool_search_call',
-  'tool_search_output', 'additional_tools', 'configuration_update', 'program', 'program_output',
+  'tool_search_output',
+  'additional_tools',
+  'configuration_update',
+  'program',
+  'program_output',
 ]);
-const TEXT_PARTS: ReadonlySet<string> = new Set(
-  ['input_text', 'output_text', 'text', 'refusal', 'summary_text', 'reasoning_text'],
-);
+const TEXT_PARTS: ReadonlySet<string> = new Set([
+  'input_text',
+  'output_text',
+  'text',
+  'refusal',
+  'summary_text',
+  'reasoning_text',
+]);
 
 /** The input may be absent. Throws RequestFault where it is neither text nor items, or refers to stored items. */
 export function readInput(counts: ContentCounts, input: unknown, field: 'input' | 'items' = 'input'): void {
@@ -51,9 +75,12 @@ function readItem(counts: ContentCounts, item: JsonRecord, param: string): void 
   const type = stringOf(item['type']);
   if (isReference(item, type)) throw storedItemFault(param);
   switch (type) {
-    case 'reasoning': return readReasoning(counts, item);
-    case 'image_generation_call': return readPicture(counts, item, param);
-    case 'compaction_trigger': return addUnbounded(counts, 'ServerTools', `${param}.type`);
+    case 'reasoning':
+      return readReasoning(counts, item);
+    case 'image_generation_call':
+      return readPicture(counts, item, param);
+    case 'compaction_trigger':
+      return addUnbounded(counts, 'ServerTools', `${param}.type`);
     default:
   }
   readAddedTools(counts, item['tools'], `${param}.tools`);
@@ -67,9 +94,12 @@ function isReference(item: JsonRecord, type: string): boolean {
 }
 
 function storedItemFault(param: string): RequestFault {
-  return new RequestFault('unsupported_parameter',
-    `The item "${param}" refers to one that the provider keeps, where it is not bound to this key. `
-    + 'Send the item itself (clients that make references by themselves stop with "store": false).', param);
+  return new RequestFault(
+    'unsupported_parameter',
+    `The item "${param}" refers to one that the provider keeps, where it is not bound to this key. ` +
+      'Send the item itself (clients that make references by themselves stop with "store": false).',
+    param,
+  );
 }
 
 /** The provider may add stored reasoning by the item's id, which may fill the context. */

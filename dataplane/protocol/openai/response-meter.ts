@@ -15,7 +15,7 @@ export class ResponseMeter {
   #uses: ReportedUses | undefined;
 
   get meter(): Meter {
-    const reported = { ...toReportedUsage(this.#usage), ...this.#uses && { uses: this.#uses } };
+    const reported = { ...toReportedUsage(this.#usage), ...(this.#uses && { uses: this.#uses }) };
     return meterOf(reported, this.#output, this.#final && reported.output !== undefined);
   }
 
@@ -52,7 +52,7 @@ function usesOf(response: JsonRecord): ReportedUses | undefined {
   const count = (type: string): number => items.filter((item) => item['type'] === type && isSearch(item)).length;
   const [webSearch, fileSearch] = [count('web_search_call'), count('file_search_call')];
   if (webSearch + fileSearch === 0) return undefined;
-  return { ...webSearch > 0 && { webSearch }, ...fileSearch > 0 && { fileSearch } };
+  return { ...(webSearch > 0 && { webSearch }), ...(fileSearch > 0 && { fileSearch }) };
 }
 
 function isSearch({ action }: JsonRecord): boolean {

@@ -19,8 +19,8 @@ export const CONVERSATION_ID = 'conversation';
 
 /** The error for a request that refers to what its account cannot use, or what no channel has any more. */
 export const UNUSABLE =
-  'The request refers to a response or a conversation that no channel of this model has for this account. '
-  + 'Send the whole conversation in "input".';
+  'The request refers to a response or a conversation that no channel of this model has for this account. ' +
+  'Send the whole conversation in "input".';
 
 export interface OpenedRequest {
   readonly edits: ReadonlyMap<string, JsonEdit>;
@@ -38,7 +38,9 @@ interface OpenOptions {
 
 /** The edits that give a request the provider's own values. Throws RequestFault where it cannot do without one. */
 export function openRequest(
-  body: Uint8Array, parsed: JsonRecord, { seal, input: changed }: OpenOptions,
+  body: Uint8Array,
+  parsed: JsonRecord,
+  { seal, input: changed }: OpenOptions,
 ): OpenedRequest {
   const edits = new Map<string, JsonEdit>();
   const sealedIds = new Map<string, string>();
@@ -54,7 +56,10 @@ export function openRequest(
   return { edits, leftOut, sealedIds };
 }
 
-const ID_FIELDS = [['previous_response_id', RESPONSE_ID], ['conversation', CONVERSATION_ID]] as const;
+const ID_FIELDS = [
+  ['previous_response_id', RESPONSE_ID],
+  ['conversation', CONVERSATION_ID],
+] as const;
 
 interface ItemsOptions {
   /** The member that holds the items. */
@@ -66,7 +71,9 @@ interface ItemsOptions {
 
 /** The items with the provider's own values; `edit` is undefined if none has a sealed one. Throws as openRequest. */
 export function openItemsOf(
-  body: Uint8Array, parsed: JsonRecord, { field, seal, changed }: ItemsOptions,
+  body: Uint8Array,
+  parsed: JsonRecord,
+  { field, seal, changed }: ItemsOptions,
 ): { readonly edit: JsonEdit; readonly leftOut: string | undefined } {
   if (!itemsOf(parsed[field]).some(isSealedItem)) return { edit: undefined, leftOut: undefined };
   const all = itemsOf(changed ?? reparseLosslessly(body, parsed)[field]);
@@ -81,7 +88,9 @@ function isSealedItem(item: unknown): boolean {
 
 /** Opens a value that only its own channel can use. Routing sends the call to no other channel. */
 function openOwn(
-  sealed: string, { kind, param }: { readonly kind: string; readonly param: string }, seal: ChannelSeal | undefined,
+  sealed: string,
+  { kind, param }: { readonly kind: string; readonly param: string },
+  seal: ChannelSeal | undefined,
 ): string {
   const opened = seal?.open(sealed);
   if (opened && opened.channel === seal?.channel && opened.kind === kind) return opened.data;
@@ -95,7 +104,8 @@ interface ItemOptions {
 }
 
 function openItems(
-  items: readonly unknown[], options: ItemOptions,
+  items: readonly unknown[],
+  options: ItemOptions,
 ): { readonly items: readonly unknown[]; readonly leftOut: boolean } {
   const opened: unknown[] = [];
   let leftOut = false;
@@ -113,8 +123,14 @@ function openItems(
 
 /** Items that a model makes after reasoning. If one has an id, the provider requires its reasoning too. */
 const MADE_WITH_REASONING: ReadonlySet<string> = new Set([
-  'message', 'function_call', 'custom_tool_call', 'tool_search_call', 'web_search_call', 'local_shell_call',
-  'shell_call', 'apply_patch_call',
+  'message',
+  'function_call',
+  'custom_tool_call',
+  'tool_search_call',
+  'web_search_call',
+  'local_shell_call',
+  'shell_call',
+  'apply_patch_call',
 ]);
 
 function isMadeWithReasoning({ type = 'message', role }: JsonRecord): boolean {
@@ -183,19 +199,25 @@ function ownValues(value: unknown): readonly OwnValue[] {
   if (!isRecord(value)) return [];
   const { id, output, data } = value;
   switch (value['object']) {
-    case 'list': return itemsOf(data).flatMap(encryptedIn);
-    case 'response.compaction': return itemsOf(output).flatMap(encryptedIn);
+    case 'list':
+      return itemsOf(data).flatMap(encryptedIn);
+    case 'response.compaction':
+      return itemsOf(output).flatMap(encryptedIn);
     case 'conversation':
-    case 'conversation.deleted': return ownValue(id, CONVERSATION_ID);
+    case 'conversation.deleted':
+      return ownValue(id, CONVERSATION_ID);
     case 'response':
-    case 'response.deleted': return valuesOfResponse(value);
-    default: return encryptedIn(value);
+    case 'response.deleted':
+      return valuesOfResponse(value);
+    default:
+      return encryptedIn(value);
   }
 }
 
 function valuesOfResponse({ id, previous_response_id: previous, conversation, output }: JsonRecord): OwnValue[] {
   return [
-    ...ownValue(id, RESPONSE_ID), ...ownValue(previous, RESPONSE_ID),
+    ...ownValue(id, RESPONSE_ID),
+    ...ownValue(previous, RESPONSE_ID),
     ...ownValue(isRecord(conversation) ? conversation['id'] : undefined, CONVERSATION_ID),
     ...itemsOf(output).flatMap(encryptedIn),
   ];

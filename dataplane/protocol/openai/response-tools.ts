@@ -11,22 +11,27 @@ import type { JsonRecord } from '../fields.ts';
 /** Defined by the client. */
 const OWN_TOOLS: ReadonlySet<unknown> = new Set(['function', 'custom']);
 /** Run by the client, but defined by the provider. */
-const BUILT_IN_TOOLS: ReadonlySet<unknown> = new Set(
-  ['apply_patch', 'local_shell', 'computer', 'computer_use_preview'],
-);
+const BUILT_IN_TOOLS: ReadonlySet<unknown> = new Set([
+  'apply_patch',
+  'local_shell',
+  'computer',
+  'computer_use_preview',
+]);
 /** The provider's own definition of such a tool is not in the body; in units of estimate.ts. */
 const BUILT_IN_UNITS = 96;
 
 const PRICED_TOOLS: ReadonlyMap<unknown, PricedUse> = new Map([
-  ['web_search', 'webSearch'], ['web_search_preview', 'webSearch'], ['file_search', 'fileSearch'],
+  ['web_search', 'webSearch'],
+  ['web_search_preview', 'webSearch'],
+  ['file_search', 'fileSearch'],
 ]);
 
 /** Applies the request's limit on all uses of tools together (max_tool_calls). */
 export function withToolLimit(uses: readonly UnboundedUse[], most: unknown): readonly UnboundedUse[] {
   const isLimit = typeof most === 'number' && Number.isSafeInteger(most) && most >= 1;
   return uses.map(({ needs, ...use }) => {
-    if (!needs || !('use' in needs)) return { ...use, ...needs && { needs } };
-    return { ...use, ...isLimit && { needs: { ...needs, most } } };
+    if (!needs || !('use' in needs)) return { ...use, ...(needs && { needs }) };
+    return { ...use, ...(isLimit && { needs: { ...needs, most } }) };
   });
 }
 

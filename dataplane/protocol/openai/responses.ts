@@ -4,7 +4,14 @@
  * cancelled or failed), or with an error.
  */
 import type {
-  ConvertedJob, Converter, Meter, ProviderError, RequestPlan, StreamEnd, StreamRequest, UpstreamBody,
+  ConvertedJob,
+  Converter,
+  Meter,
+  ProviderError,
+  RequestPlan,
+  StreamEnd,
+  StreamRequest,
+  UpstreamBody,
 } from '../converter.ts';
 import { failStream } from '../stream-errors.ts';
 import { openEventStream } from '../event-stream.ts';
@@ -41,24 +48,29 @@ export const responsesConverter: Converter = {
       throw new SyntaxError('the answer is not a response');
     const sealed = new ResponseSeals(answer?.seal, answer?.notes?.sealedIds).apply(body, response);
     const job = runningJob(response);
-    return { body: sealed, meter: meterResponse(response), failed: isEmptyFailure(response), ...job && { job } };
+    return { body: sealed, meter: meterResponse(response), failed: isEmptyFailure(response), ...(job && { job }) };
   },
-  stream: (request) => openEventStream(new ResponsePassthrough(request), {
-    client: 'OpenAI', requestId: request.id, maxEventBytes: MAX_EVENT_BYTES,
-  }),
+  stream: (request) =>
+    openEventStream(new ResponsePassthrough(request), {
+      client: 'OpenAI',
+      requestId: request.id,
+      maxEventBytes: MAX_EVENT_BYTES,
+    }),
 };
 
 const TOOLS: ToolDialect = { runsAtClient, needsTools: [], field: SEARCH_OPTIONS, nests: true };
 
 /** The request to POST /v1/responses or below it, with the provider's own values. Throws RequestFault. */
 export function editRequest(
-  body: Uint8Array, parsed: JsonRecord, plan: RequestPlan, path = '/responses',
+  body: Uint8Array,
+  parsed: JsonRecord,
+  plan: RequestPlan,
+  path = '/responses',
 ): UpstreamBody {
   const { upstreamModel, maxOutputTokens, scanned, seal, providerTools } = plan;
   const dropped = new DroppedFields();
-  const changed = providerTools === 'Drop'
-    ? withoutProviderTools(body, parsed, { dialect: TOOLS, dropped })
-    : UNCHANGED;
+  const changed =
+    providerTools === 'Drop' ? withoutProviderTools(body, parsed, { dialect: TOOLS, dropped }) : UNCHANGED;
   const { edits: opened, leftOut, sealedIds } = openRequest(body, parsed, { seal, input: changed.get('input') });
   if (leftOut !== undefined) dropped.add(leftOut);
   const edits = new Map<string, JsonEdit>([...editsOf(changed), ...opened]);
@@ -66,8 +78,10 @@ export function editRequest(
   if (maxOutputTokens !== undefined && parsed['max_output_tokens'] !== maxOutputTokens)
     edits.set('max_output_tokens', String(maxOutputTokens));
   return {
-    path, body: editObject(body, edits, scanned), dropped: dropped.params,
-    ...sealedIds.size > 0 && { notes: { sealedIds } },
+    path,
+    body: editObject(body, edits, scanned),
+    dropped: dropped.params,
+    ...(sealedIds.size > 0 && { notes: { sealedIds } }),
   };
 }
 
@@ -104,7 +118,10 @@ export function readResponseState(response: JsonRecord): Pick<ConvertedJob, 'sta
 }
 
 const ENDED: Readonly<Partial<Record<string, ConvertedJob['state']>>> = {
-  completed: 'Completed', incomplete: 'Completed', failed: 'Failed', cancelled: 'Failed',
+  completed: 'Completed',
+  incomplete: 'Completed',
+  failed: 'Failed',
+  cancelled: 'Failed',
 };
 
 /** The response failed without usage or output. */
@@ -163,9 +180,10 @@ class ResponsePassthrough implements EventHandler {
     }
     const sealed = this.#seals.apply(event.raw, data);
     if (!ended) return [sealed];
-    this.#end = type === 'response.failed'
-      ? this.#failedResponse(data, isRecord(response) ? response : {})
-      : { outcome: 'Complete', last: sealed };
+    this.#end =
+      type === 'response.failed'
+        ? this.#failedResponse(data, isRecord(response) ? response : {})
+        : { outcome: 'Complete', last: sealed };
     return [];
   }
 

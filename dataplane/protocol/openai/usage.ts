@@ -22,15 +22,22 @@ export interface OpenAiUsage {
 }
 
 export const NO_USAGE: OpenAiUsage = {
-  prompt: undefined, cached: undefined, cacheWrite: undefined, completion: undefined, reasoning: undefined,
-  total: undefined, details: undefined, serviceTier: undefined,
+  prompt: undefined,
+  cached: undefined,
+  cacheWrite: undefined,
+  completion: undefined,
+  reasoning: undefined,
+  total: undefined,
+  details: undefined,
+  serviceTier: undefined,
 };
 
 /** The usage object of a response or chunk: at the top level, or where some providers put it unasked. */
 export function usageOf(answer: JsonRecord): JsonRecord | undefined {
   const first: unknown = itemsOf(answer['choices'])[0];
   const elsewhere = [
-    isRecord(first) ? first['usage'] : undefined, isRecord(answer['x_groq']) ? answer['x_groq']['usage'] : undefined,
+    isRecord(first) ? first['usage'] : undefined,
+    isRecord(answer['x_groq']) ? answer['x_groq']['usage'] : undefined,
   ];
   return [answer['usage'], ...elsewhere].find(isRecord);
 }
@@ -63,9 +70,11 @@ function readDetails(prompt: JsonRecord, completion: JsonRecord): ReportedDetail
   const uncached = (name: string): number =>
     Math.max(0, (readTokenCount(prompt[name]) ?? 0) - (readTokenCount(cached[name]) ?? 0));
   const counts = {
-    audioInput: uncached('audio_tokens'), imageInput: uncached('image_tokens'),
+    audioInput: uncached('audio_tokens'),
+    imageInput: uncached('image_tokens'),
     reasoning: readTokenCount(completion['reasoning_tokens']),
-    audioOutput: readTokenCount(completion['audio_tokens']), imageOutput: readTokenCount(completion['image_tokens']),
+    audioOutput: readTokenCount(completion['audio_tokens']),
+    imageOutput: readTokenCount(completion['image_tokens']),
   };
   const given = Object.entries(counts).filter(([, count]) => count !== undefined && count > 0);
   return given.length === 0 ? undefined : Object.fromEntries(given);
@@ -82,8 +91,13 @@ export function toReportedUsage(usage: OpenAiUsage): ReportedUsage {
   const input = prompt === undefined ? undefined : prompt - (cached ?? 0) - (cacheWrite5m ?? 0);
   const { details, serviceTier } = usage;
   return {
-    input, cached, cacheWrite5m, cacheWrite1h: undefined, output: outputOf(usage),
-    ...details && { details }, ...serviceTier !== undefined && { serviceTier },
+    input,
+    cached,
+    cacheWrite5m,
+    cacheWrite1h: undefined,
+    output: outputOf(usage),
+    ...(details && { details }),
+    ...(serviceTier !== undefined && { serviceTier }),
   };
 }
 

@@ -51,8 +51,22 @@ export function readVideosFacts(fields: JsonRecord): VideosFacts {
 
 /** Fields by which compatible providers take a length besides `seconds`; lower case, without separators. */
 const LENGTH_FIELDS: ReadonlySet<string> = new Set([
-  'duration', 'durationseconds', 'videolength', 'videoduration', 'length', 'numseconds', 'nseconds', 'numframes',
-  'framecount', 'frames', 'fps', 'framerate', 'framespersecond', 'extrabody', 'parameters', 'metadata',
+  'duration',
+  'durationseconds',
+  'videolength',
+  'videoduration',
+  'length',
+  'numseconds',
+  'nseconds',
+  'numframes',
+  'framecount',
+  'frames',
+  'fps',
+  'framerate',
+  'framespersecond',
+  'extrabody',
+  'parameters',
+  'metadata',
 ]);
 /** No provider makes longer videos in one request. */
 const MAX_SECONDS = 86_400;
@@ -72,9 +86,12 @@ function numberIn(value: unknown): unknown {
 /** A file that the provider stores belongs to the gateway's account, which all keys share. */
 function readReferences(fields: JsonRecord): readonly UnboundedUse[] {
   const reference = fields['input_reference'];
-  const named = isRecord(reference) && isGiven(reference['file_id'])
-    ? FILE_ID_FIELDS[1]
-    : isGiven(fields[FILE_ID_FIELDS[0]]) ? FILE_ID_FIELDS[0] : undefined;
+  const named =
+    isRecord(reference) && isGiven(reference['file_id'])
+      ? FILE_ID_FIELDS[1]
+      : isGiven(fields[FILE_ID_FIELDS[0]])
+        ? FILE_ID_FIELDS[0]
+        : undefined;
   return named === undefined ? [] : [{ feature: 'FileReferences', param: named }];
 }
 
@@ -91,9 +108,14 @@ function videosConverter(contentType: string | undefined): Converter {
     request: (body, parsed, plan) => {
       if (contentType === undefined) return renameModel(PATH)(body, parsed, plan);
       const { upstreamModel } = plan;
-      return { path: PATH, contentType, body: parsed['model'] === upstreamModel
-        ? body
-        : editForm(body, contentType, { name: 'model', value: upstreamModel }) };
+      return {
+        path: PATH,
+        contentType,
+        body:
+          parsed['model'] === upstreamModel
+            ? body
+            : editForm(body, contentType, { name: 'model', value: upstreamModel }),
+      };
     },
     response: (body) => {
       const job = readVideoJob(body);

@@ -5,11 +5,23 @@
  */
 
 const BEDROCK_BETAS: readonly string[] = [
-  'computer-use-2024-10-22', 'computer-use-2025-01-24', 'context-1m-2025-08-07', 'context-management-2025-06-27',
-  'dev-full-thinking-2025-05-14', 'fine-grained-tool-streaming-2025-05-14', 'interleaved-thinking-2025-05-14',
-  'mcp-client-2025-04-04', 'mcp-client-2025-11-20', 'model-context-window-exceeded-2025-08-26',
-  'output-128k-2025-02-19', 'pdfs-2024-09-25', 'search-results-2025-06-09', 'token-counting-2024-11-01',
-  'token-efficient-tools-2025-02-19', 'tool-search-tool-2025-10-19', 'web-search-2025-03-05',
+  'computer-use-2024-10-22',
+  'computer-use-2025-01-24',
+  'context-1m-2025-08-07',
+  'context-management-2025-06-27',
+  'dev-full-thinking-2025-05-14',
+  'fine-grained-tool-streaming-2025-05-14',
+  'interleaved-thinking-2025-05-14',
+  'mcp-client-2025-04-04',
+  'mcp-client-2025-11-20',
+  'model-context-window-exceeded-2025-08-26',
+  'output-128k-2025-02-19',
+  'pdfs-2024-09-25',
+  'search-results-2025-06-09',
+  'token-counting-2024-11-01',
+  'token-efficient-tools-2025-02-19',
+  'tool-search-tool-2025-10-19',
+  'web-search-2025-03-05',
 ];
 
 const RENAMED: Readonly<Record<string, string>> = {
@@ -72,25 +84,36 @@ export interface ChosenBetas {
 
 /** `header`: flags separated by commas; undefined: none. `platform`: the channel's. */
 export function chooseBetas(
-  header: string | undefined, platform: string, { drop, rename, allow }: BetaRules = NO_RULES,
+  header: string | undefined,
+  platform: string,
+  { drop, rename, allow }: BetaRules = NO_RULES,
 ): ChosenBetas {
   const { takes, rename: renamed } = PLATFORMS[platform] ?? { rename: {} };
   const flags = flagsIn(header);
   const named = flags.map((flag) => ({ own: flag, sent: rename[flag] ?? renamed[flag] ?? flag }));
   const passes = ({ own, sent }: (typeof named)[number]): boolean =>
-    !isNamed(own, drop) && !isNamed(sent, drop) &&
+    !isNamed(own, drop) &&
+    !isNamed(sent, drop) &&
     (takes === undefined || takes.includes(sent) || isNamed(sent, allow));
   const kept = [...new Set(named.filter(passes).map(({ sent }) => sent))];
   const dropped = named.filter((flag) => !passes(flag)).map(({ sent }) => sent);
   const allows = (sent: readonly string[], member: BetaMember): boolean =>
     sent.some((flag) => member.flags.some((start) => flag.startsWith(start)));
-  const members = BETA_MEMBERS.filter((member) => allows(flags, member) && !allows(kept, member))
-    .map(({ path }) => path);
+  const members = BETA_MEMBERS.filter((member) => allows(flags, member) && !allows(kept, member)).map(
+    ({ path }) => path,
+  );
   return { kept, dropped, members };
 }
 
 function flagsIn(header = ''): readonly string[] {
-  return [...new Set(header.split(',').map((flag) => flag.trim()).filter((flag) => flag !== ''))];
+  return [
+    ...new Set(
+      header
+        .split(',')
+        .map((flag) => flag.trim())
+        .filter((flag) => flag !== ''),
+    ),
+  ];
 }
 
 function isNamed(flag: string, names: readonly string[]): boolean {
@@ -109,7 +132,16 @@ function familyOf(flag: string): string {
 }
 
 const FAMILIES: ReadonlySet<string> = new Set([
-  ...BETA_MEMBERS.flatMap(({ flags }) => flags), ...BEDROCK_BETAS.map(familyOf),
-  'prompt-caching-', 'extended-cache-ttl-', 'files-api-', 'code-execution-', 'memory-', 'thinking-token-count-',
-  'claude-code-', 'oauth-', 'skills-', 'compact-',
+  ...BETA_MEMBERS.flatMap(({ flags }) => flags),
+  ...BEDROCK_BETAS.map(familyOf),
+  'prompt-caching-',
+  'extended-cache-ttl-',
+  'files-api-',
+  'code-execution-',
+  'memory-',
+  'thinking-token-count-',
+  'claude-code-',
+  'oauth-',
+  'skills-',
+  'compact-',
 ]);

@@ -37,11 +37,16 @@ const GEMINI_MODELS = '/v1beta/models/';
 /** Returns the request unchanged if there is no plan: the channel serves the protocol's own API. */
 export function toPlatformRequest(sent: UpstreamBody, plan: PlatformPlan | undefined): UpstreamBody {
   switch (plan?.platform) {
-    case undefined: return sent;
-    case 'Direct': return withoutBetas(sent, plan);
-    case 'AzureDeployments': return { ...sent, path: azurePath(sent.path, plan) };
-    case 'BedrockInvoke': return toBedrock(sent, plan);
-    case 'VertexPublisher': return toVertex(withoutBetas(sent, plan), plan);
+    case undefined:
+      return sent;
+    case 'Direct':
+      return withoutBetas(sent, plan);
+    case 'AzureDeployments':
+      return { ...sent, path: azurePath(sent.path, plan) };
+    case 'BedrockInvoke':
+      return toBedrock(sent, plan);
+    case 'VertexPublisher':
+      return toVertex(withoutBetas(sent, plan), plan);
   }
 }
 
@@ -57,12 +62,13 @@ function betasOf({ betas, platform, betaRules }: PlatformPlan): ChosenBetas {
 
 function withDropped(sent: UpstreamBody, flags: readonly string[]): UpstreamBody {
   if (flags.length === 0) return sent;
-  return { ...sent, dropped: [...sent.dropped ?? [], ...flags.map((flag) => DROPPED_BETA + flag)] };
+  return { ...sent, dropped: [...(sent.dropped ?? []), ...flags.map((flag) => DROPPED_BETA + flag)] };
 }
 
 /** Leaves out headers that the cloud refuses, or takes in the body. */
 export function toPlatformHeaders(
-  headers: Readonly<Record<string, string>>, plan: PlatformPlan | undefined,
+  headers: Readonly<Record<string, string>>,
+  plan: PlatformPlan | undefined,
 ): Record<string, string> {
   const { 'anthropic-beta': betas, ...others } = headers;
   if (!plan || plan.platform === 'AzureDeployments' || (betas === undefined && plan.platform !== 'BedrockInvoke'))
@@ -85,10 +91,12 @@ function toBedrock(sent: UpstreamBody, plan: PlatformPlan): UpstreamBody {
   const { kept, dropped, members } = betasOf(plan);
   const counts = sent.path === COUNT_TOKENS;
   const edits = new Map<string, JsonEdit>([
-    ['model', undefined], ['stream', undefined], ['anthropic_version', BEDROCK_VERSION],
+    ['model', undefined],
+    ['stream', undefined],
+    ['anthropic_version', BEDROCK_VERSION],
     ...editsWithout(sent.body, members),
-    ...counts ? [['max_tokens', COUNTED_MAX_TOKENS] as const] : [],
-    ...kept.length > 0 ? [['anthropic_beta', JSON.stringify(kept)] as const] : [],
+    ...(counts ? [['max_tokens', COUNTED_MAX_TOKENS] as const] : []),
+    ...(kept.length > 0 ? [['anthropic_beta', JSON.stringify(kept)] as const] : []),
   ]);
   const body = editObject(sent.body, edits);
   const base = `/model/${encodeURIComponent(model)}`;
@@ -106,17 +114,24 @@ const COUNTED_MAX_TOKENS = '64000';
 
 function toVertex(sent: UpstreamBody, { model, stream }: PlatformPlan): UpstreamBody {
   const models = '/publishers/anthropic/models';
-  if (sent.path === COUNT_TOKENS) return {
-    ...sent, path: `${models}/count-tokens:rawPredict`,
-    body: editObject(sent.body, new Map([['anthropic_version', VERTEX_VERSION]])),
-  };
+  if (sent.path === COUNT_TOKENS)
+    return {
+      ...sent,
+      path: `${models}/count-tokens:rawPredict`,
+      body: editObject(sent.body, new Map([['anthropic_version', VERTEX_VERSION]])),
+    };
   if (sent.path.startsWith(GEMINI_MODELS)) return toVertexGemini(sent);
   if (sent.path !== MESSAGES) return sent;
   return {
-    ...sent, path: `${models}/${encodeModel(model)}:${stream ? 'streamRawPredict' : 'rawPredict'}`,
-    body: editObject(sent.body, new Map<string, JsonEdit>([
-      ['model', undefined], ['anthropic_version', VERTEX_VERSION],
-    ])),
+    ...sent,
+    path: `${models}/${encodeModel(model)}:${stream ? 'streamRawPredict' : 'rawPredict'}`,
+    body: editObject(
+      sent.body,
+      new Map<string, JsonEdit>([
+        ['model', undefined],
+        ['anthropic_version', VERTEX_VERSION],
+      ]),
+    ),
   };
 }
 

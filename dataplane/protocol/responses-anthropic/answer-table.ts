@@ -10,9 +10,12 @@ export const MESSAGE = objectTable('Answer', {
   stop_reason: converted('`status` and `incomplete_details`'),
   stop_details: converted('a `refusal` part: the explanation'),
   usage: converted('`usage` and `service_tier`'),
-  type: dropped('`object` says it'), role: dropped('always the assistant'),
-  stop_sequence: dropped('cannot be asked for'), container: dropped('cannot be asked for'),
-  context_management: dropped('cannot be asked for'), diagnostics: dropped('cannot be asked for'),
+  type: dropped('`object` says it'),
+  role: dropped('always the assistant'),
+  stop_sequence: dropped('cannot be asked for'),
+  container: dropped('cannot be asked for'),
+  context_management: dropped('cannot be asked for'),
+  diagnostics: dropped('cannot be asked for'),
 });
 
 const BLOCKS = kindTable('Blocks of an answer by type', {
@@ -20,12 +23,13 @@ const BLOCKS = kindTable('Blocks of an answer by type', {
   thinking: converted('a reasoning item: `summary`, and the block with its signature, sealed in `encrypted_content`'),
   redacted_thinking: converted('a reasoning item: the block, sealed in `encrypted_content`'),
   tool_use: converted('an item as its tool was declared: `function_call`, `custom_tool_call`, `tool_search_call`'),
-  server_tool_use: dropped('the provider\'s own step: the text has what came of it'),
-  web_search_tool_result: dropped('the provider\'s own step'),
+  server_tool_use: dropped("the provider's own step: the text has what came of it"),
+  web_search_tool_result: dropped("the provider's own step"),
 });
 
 export const TEXT_BLOCK = objectTable('Text blocks', {
-  type: converted('`output_text`'), text: converted('`text`'),
+  type: converted('`output_text`'),
+  text: converted('`text`'),
   citations: converted('`annotations`, where they have a URL'),
 });
 
@@ -37,12 +41,15 @@ const USAGE = objectTable('Usage', {
   output_tokens: converted('`output_tokens`'),
   output_tokens_details: converted('`output_tokens_details.reasoning_tokens`'),
   service_tier: converted('`service_tier`'),
-  server_tool_use: dropped('cannot be asked for'), inference_geo: dropped('no counterpart'),
+  server_tool_use: dropped('cannot be asked for'),
+  inference_geo: dropped('no counterpart'),
   speed: dropped('no counterpart'),
 });
 
 export const INCOMPLETE = valueTable('`stop_reason` → `incomplete_details.reason`; all others are completed', {
-  max_tokens: 'max_output_tokens', model_context_window_exceeded: 'max_output_tokens', refusal: 'content_filter',
+  max_tokens: 'max_output_tokens',
+  model_context_window_exceeded: 'max_output_tokens',
+  refusal: 'content_filter',
 });
 
 const EVENTS = kindTable('Events of a stream', {

@@ -23,7 +23,10 @@ interface Started {
 type Opener = (items: ItemSequence, block: JsonRecord, key: unknown) => Started;
 
 const OPENERS: Readonly<Partial<Record<string, Opener>>> = {
-  text: openText, thinking: openThinking, redacted_thinking: openRedacted, tool_use: openToolUse,
+  text: openText,
+  thinking: openThinking,
+  redacted_thinking: openRedacted,
+  tool_use: openToolUse,
 };
 
 /** Undefined: a block without a counterpart. `key`: its index in the message. */
@@ -36,7 +39,7 @@ function openText(items: ItemSequence, block: JsonRecord): Started {
   const start = items.textLength;
   const citations: unknown[] = [];
   const add = (text: unknown): string => (typeof text === 'string' && text !== '' ? items.addText(text) : '');
-  if (Array.isArray(block['citations'])) citations.push(...block['citations'] as unknown[]);
+  if (Array.isArray(block['citations'])) citations.push(...(block['citations'] as unknown[]));
   return {
     events: add(block['text']),
     block: {
@@ -44,10 +47,15 @@ function openText(items: ItemSequence, block: JsonRecord): Started {
         if (isRecord(citation)) citations.push(citation);
         return add(text);
       },
-      stop: () => convertCitations(citations, start, items.textLength)
-        .map(({ url_citation: citation }) => items.addAnnotation({
-          type: 'url_citation', ...(isRecord(citation) ? citation : {}),
-        })).join(''),
+      stop: () =>
+        convertCitations(citations, start, items.textLength)
+          .map(({ url_citation: citation }) =>
+            items.addAnnotation({
+              type: 'url_citation',
+              ...(isRecord(citation) ? citation : {}),
+            }),
+          )
+          .join(''),
     },
   };
 }
@@ -68,9 +76,7 @@ function openThinking(items: ItemSequence, block: JsonRecord): Started {
         return add(text);
       },
       // unsigned thinking cannot be sent back
-      stop: () => (signature === ''
-        ? items.endItem()
-        : items.addThinking({ type: 'thinking', thinking, signature })),
+      stop: () => (signature === '' ? items.endItem() : items.addThinking({ type: 'thinking', thinking, signature })),
     },
   };
 }

@@ -14,8 +14,11 @@ import type { ChatRequest } from '../responses-openai/request.ts';
 
 /** The client's fields, by the fields of chat completions that are made from them. */
 const FIELDS: ReadonlyMap<string, string> = new Map([
-  ['reasoning_effort', 'reasoning.effort'], ['response_format', 'text.format'], ['messages', 'input'],
-  ['response_format.type', 'text.format.type'], ['response_format.json_schema.schema', 'text.format.schema'],
+  ['reasoning_effort', 'reasoning.effort'],
+  ['response_format', 'text.format'],
+  ['messages', 'input'],
+  ['response_format.type', 'text.format.type'],
+  ['response_format.json_schema.schema', 'text.format.schema'],
   ['max_tokens', 'max_output_tokens'],
 ]);
 const MESSAGE = /^messages\[(\d+)\](.*)$/;
@@ -25,7 +28,10 @@ export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: Reque
   const dropped = new DroppedFields();
   // the second half of the conversion decides what the model accepts
   const chat = convertToChat(body, parsed, {
-    upstream: 'Anthropic', plan, dropped, capabilities: DEFAULT_CAPABILITIES,
+    upstream: 'Anthropic',
+    plan,
+    dropped,
+    capabilities: DEFAULT_CAPABILITIES,
   });
   const sent = inClientsWords(chat, () => convertCompletion(chat.completion, plan));
   for (const param of sent.dropped ?? []) dropped.add(clientParam(chat, param));
@@ -50,7 +56,7 @@ function clientParam({ completion, messageParams, toolParams }: ChatRequest, par
     return (messageParams[index] ?? 'input') + itemPath(inMessage, roleOf(completion, index) === 'tool');
   }
   const [, tool, inTool = ''] = TOOL.exec(param) ?? [];
-  return tool === undefined ? FIELDS.get(param) ?? param : (toolParams[Number(tool)] ?? 'tools') + inTool;
+  return tool === undefined ? (FIELDS.get(param) ?? param) : (toolParams[Number(tool)] ?? 'tools') + inTool;
 }
 
 /** Calls and outputs are items of their own, and parts do not nest. */

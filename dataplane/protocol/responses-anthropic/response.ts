@@ -18,7 +18,12 @@ import { openBlock } from './blocks.ts';
 export function convertResponse(body: Uint8Array, answer: Partial<ResponseContext> = {}): ConvertedResponse {
   const message = parseObject(body, parseLossless);
   const {
-    id, model, content, stop_reason: stopReason, stop_details: details, usage,
+    id,
+    model,
+    content,
+    stop_reason: stopReason,
+    stop_details: details,
+    usage,
   } = convertedFields(MESSAGE, message);
   if (!Array.isArray(content)) throw new SyntaxError('the answer is not a message');
   const { createdSeconds = 0, estimatedInputTokens = 0, notes, seal } = answer;
@@ -34,7 +39,9 @@ export function convertResponse(body: Uint8Array, answer: Partial<ResponseContex
   const incomplete = incompleteReason(INCOMPLETE, textOf(stopReason));
   writer.closeItems(incomplete);
   const written = writer.write({
-    usage: fillUsage(meter, estimatedInputTokens), reasoning: readReasoningTokens(usage), incomplete,
+    usage: fillUsage(meter, estimatedInputTokens),
+    reasoning: readReasoningTokens(usage),
+    incomplete,
   });
   return { body: Buffer.from(written), meter };
 }

@@ -80,18 +80,24 @@ export class EventsToResponse implements EventHandler {
   #convert(data: JsonRecord): string {
     const { type, index } = data;
     switch (type) {
-      case 'content_block_delta': return this.#addDelta(index, data['delta']);
-      case 'message_start': return this.#start(data['message']);
-      case 'content_block_start': return this.#startBlock(index, data['content_block']);
-      case 'content_block_stop': return this.#stopBlock(index);
-      case 'message_delta': return this.#recordEnd(data['delta'], data['usage']);
+      case 'content_block_delta':
+        return this.#addDelta(index, data['delta']);
+      case 'message_start':
+        return this.#start(data['message']);
+      case 'content_block_start':
+        return this.#startBlock(index, data['content_block']);
+      case 'content_block_stop':
+        return this.#stopBlock(index);
+      case 'message_delta':
+        return this.#recordEnd(data['delta'], data['usage']);
       case 'message_stop': {
         const closing = this.#closing();
         this.#end = { outcome: 'Complete', last: Buffer.from(this.#last()) };
         return closing;
       }
       // unknown events have no counterpart
-      default: return '';
+      default:
+        return '';
     }
   }
 
@@ -110,7 +116,7 @@ export class EventsToResponse implements EventHandler {
   }
 
   #addDelta(index: unknown, delta: unknown): string {
-    return isRecord(delta) ? this.#open.get(index)?.add(delta) ?? '' : '';
+    return isRecord(delta) ? (this.#open.get(index)?.add(delta) ?? '') : '';
   }
 
   #stopBlock(index: unknown): string {
@@ -135,7 +141,8 @@ export class EventsToResponse implements EventHandler {
 
   #last(): string {
     return this.#writer.end({
-      usage: fillUsage(this.meter, this.#request.estimatedInputTokens), reasoning: this.#reasoningTokens,
+      usage: fillUsage(this.meter, this.#request.estimatedInputTokens),
+      reasoning: this.#reasoningTokens,
       incomplete: this.#incomplete(),
     });
   }

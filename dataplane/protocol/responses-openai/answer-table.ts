@@ -9,23 +9,29 @@ const COMPLETION = objectTable('Answer', {
   choices: converted('`output` and `status`, of the first'),
   usage: converted('`usage`'),
   service_tier: converted('`service_tier`: the one that was served'),
-  object: dropped('`object` says it'), created: dropped('`created_at` is the gateway\'s own'),
-  system_fingerprint: dropped('no counterpart'), metadata: dropped('the request\'s own is repeated'),
+  object: dropped('`object` says it'),
+  created: dropped("`created_at` is the gateway's own"),
+  system_fingerprint: dropped('no counterpart'),
+  metadata: dropped("the request's own is repeated"),
 });
 
 const MESSAGE = objectTable('Messages and deltas of an answer', {
   content: converted('a message item with an `output_text` part'),
   refusal: converted('a `refusal` part'),
   reasoning_content: converted(
-    'a reasoning item: `summary`, which streams, and `content`; sealed in `encrypted_content` for models that want it '
-      + 'back',
+    'a reasoning item: `summary`, which streams, and `content`; sealed in `encrypted_content` for models that want it ' +
+      'back',
   ),
   reasoning: converted('the same, where there is no `reasoning_content`'),
-  tool_calls: converted('an item for each, as its tool was declared: `function_call` with its `namespace`, '
-    + '`custom_tool_call`, `tool_search_call`'),
+  tool_calls: converted(
+    'an item for each, as its tool was declared: `function_call` with its `namespace`, ' +
+      '`custom_tool_call`, `tool_search_call`',
+  ),
   function_call: converted('a `function_call` item'),
-  role: dropped('always the assistant'), annotations: dropped('providers have no common form of them'),
-  audio: dropped('cannot be asked for'), reasoning_details: dropped('`reasoning` says the same'),
+  role: dropped('always the assistant'),
+  annotations: dropped('providers have no common form of them'),
+  audio: dropped('cannot be asked for'),
+  reasoning_details: dropped('`reasoning` says the same'),
 });
 
 const USAGE = objectTable('Usage', {
@@ -37,12 +43,16 @@ const USAGE = objectTable('Usage', {
 });
 
 export const INCOMPLETE = valueTable('`finish_reason` → `incomplete_details.reason`; all others are completed', {
-  length: 'max_output_tokens', max_tokens: 'max_output_tokens', model_length: 'max_output_tokens',
+  length: 'max_output_tokens',
+  max_tokens: 'max_output_tokens',
+  model_length: 'max_output_tokens',
   content_filter: 'content_filter',
 });
 
 export const FAILURES = valueTable('`finish_reason` that ends the answer with `response.failed`', {
-  error: 'server_error', insufficient_system_resource: 'server_error', abort: 'server_error',
+  error: 'server_error',
+  insufficient_system_resource: 'server_error',
+  abort: 'server_error',
 });
 
 const CHUNKS = kindTable('Pieces of a stream', {
@@ -52,8 +62,8 @@ const CHUNKS = kindTable('Pieces of a stream', {
   ),
   'last chunk': converted('the last items done'),
   '[DONE]': converted(
-    '`response.completed` or `response.incomplete`; a provider that sends none has ended once it said a '
-      + '`finish_reason`',
+    '`response.completed` or `response.incomplete`; a provider that sends none has ended once it said a ' +
+      '`finish_reason`',
   ),
   comment: converted('a comment'),
   error: converted('`response.failed`, which ends the stream, as does a provider that breaks off'),

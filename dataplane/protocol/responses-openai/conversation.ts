@@ -99,9 +99,13 @@ export class Conversation {
     this.#endTurn('input');
     const system = [...this.#system, ...paragraphs].join('\n\n');
     const first = system === '' ? [] : [{ message: { role: 'system', content: system }, param: 'instructions' }];
-    return [...first, ...this.#messages.map(({ message, param }, index) => ({
-      message: index < this.#turnStart ? withoutReasoning(message) : message, param,
-    }))];
+    return [
+      ...first,
+      ...this.#messages.map(({ message, param }, index) => ({
+        message: index < this.#turnStart ? withoutReasoning(message) : message,
+        param,
+      })),
+    ];
   }
 
   #endTurn(param: string): void {
@@ -128,12 +132,15 @@ export class Conversation {
     if (!this.#open) return;
     const { param, texts, calls, thinking } = this.#open;
     this.#open = undefined;
-    this.#messages.push({ message: {
-      role: 'assistant',
-      content: textOf(texts.join('\n\n')) ?? null,
-      ...writeThinking(thinking),
-      ...(calls.length > 0 ? { tool_calls: calls } : {}),
-    }, param });
+    this.#messages.push({
+      message: {
+        role: 'assistant',
+        content: textOf(texts.join('\n\n')) ?? null,
+        ...writeThinking(thinking),
+        ...(calls.length > 0 ? { tool_calls: calls } : {}),
+      },
+      param,
+    });
   }
 
   #idOf(id: string): string {
@@ -155,12 +162,26 @@ function writeThinking(thinking: readonly SealedThinking[]): JsonRecord {
 
 function writeDetail(block: SealedThinking, index: number): readonly JsonRecord[] {
   switch (block.type) {
-    case 'thinking': return [{
-      type: 'reasoning.text', text: block.thinking, signature: block.signature, format: ANTHROPIC_FORMAT, index,
-    }];
-    case 'redacted_thinking': return [{
-      type: 'reasoning.encrypted', data: block.data, format: ANTHROPIC_FORMAT, index,
-    }];
-    case 'reasoning': return [];
+    case 'thinking':
+      return [
+        {
+          type: 'reasoning.text',
+          text: block.thinking,
+          signature: block.signature,
+          format: ANTHROPIC_FORMAT,
+          index,
+        },
+      ];
+    case 'redacted_thinking':
+      return [
+        {
+          type: 'reasoning.encrypted',
+          data: block.data,
+          format: ANTHROPIC_FORMAT,
+          index,
+        },
+      ];
+    case 'reasoning':
+      return [];
   }
 }

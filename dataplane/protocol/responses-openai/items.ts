@@ -11,7 +11,14 @@ import { Conversation } from './conversation.ts';
 import { convertParts, convertTexts } from './parts.ts';
 import { convertReasoning } from './reasoning.ts';
 import {
-  ADDITIONAL_TOOLS, CALL_OUTPUT, CUSTOM_CALL, FUNCTION_CALL, ITEMS, MESSAGE, ROLES, TOOL_SEARCH_CALL,
+  ADDITIONAL_TOOLS,
+  CALL_OUTPUT,
+  CUSTOM_CALL,
+  FUNCTION_CALL,
+  ITEMS,
+  MESSAGE,
+  ROLES,
+  TOOL_SEARCH_CALL,
   TOOL_SEARCH_OUTPUT,
 } from './table.ts';
 import { location } from './target.ts';
@@ -48,7 +55,9 @@ const CONVERTERS: Readonly<Record<ItemType, (item: Item, context: ItemContext) =
 
 /** `instructions` begin the system message. Throws RequestFault. */
 export function convertInput(
-  { input, instructions }: { input: unknown; instructions: unknown }, tools: RequestTools, target: Target,
+  { input, instructions }: { input: unknown; instructions: unknown },
+  tools: RequestTools,
+  target: Target,
 ): Conversation {
   const conversation = new Conversation(target);
   const given = textOf(instructions);
@@ -93,20 +102,27 @@ function addReasoning({ item, param }: Item, { conversation, target }: ItemConte
 }
 
 function addFunctionCall({ item, param }: Item, { conversation, tools, target }: ItemContext): void {
-  const {
-    call_id: id, name, namespace, arguments: text,
-  } = readObject(FUNCTION_CALL, item, location(target, param));
-  conversation.addCall({
-    id: callId(id, param), name: tools.names.send(toolOf('Function', name, namespace)), text: stringOf(text),
-  }, param);
+  const { call_id: id, name, namespace, arguments: text } = readObject(FUNCTION_CALL, item, location(target, param));
+  conversation.addCall(
+    {
+      id: callId(id, param),
+      name: tools.names.send(toolOf('Function', name, namespace)),
+      text: stringOf(text),
+    },
+    param,
+  );
 }
 
 function addCustomCall({ item, param }: Item, { conversation, tools, target }: ItemContext): void {
   const { call_id: id, name, namespace, input } = readObject(CUSTOM_CALL, item, location(target, param));
-  conversation.addCall({
-    id: callId(id, param), name: tools.names.send(toolOf('Custom', name, namespace)),
-    text: writeJson({ input: stringOf(input) }),
-  }, param);
+  conversation.addCall(
+    {
+      id: callId(id, param),
+      name: tools.names.send(toolOf('Custom', name, namespace)),
+      text: writeJson({ input: stringOf(input) }),
+    },
+    param,
+  );
 }
 
 function addOutput({ item, param }: Item, { conversation, target }: ItemContext): void {
@@ -115,21 +131,21 @@ function addOutput({ item, param }: Item, { conversation, target }: ItemContext)
 }
 
 function addSearch({ item, param }: Item, { conversation, tools, target }: ItemContext): void {
-  const {
-    call_id: id, execution, arguments: given,
-  } = readObject(TOOL_SEARCH_CALL, item, location(target, param));
+  const { call_id: id, execution, arguments: given } = readObject(TOOL_SEARCH_CALL, item, location(target, param));
   if (execution !== 'client') return omit({ item, param }, target);
-  conversation.addCall({
-    id: callId(id, param), name: searchName(tools.names),
-    text: typeof given === 'string' ? given : writeJson(given ?? {}),
-  }, param);
+  conversation.addCall(
+    {
+      id: callId(id, param),
+      name: searchName(tools.names),
+      text: typeof given === 'string' ? given : writeJson(given ?? {}),
+    },
+    param,
+  );
 }
 
 /** The tools that were found join the request's, whoever searched. */
 function addSearchOutput({ item, param }: Item, { conversation, tools, target }: ItemContext): void {
-  const {
-    call_id: id, execution, tools: found,
-  } = readObject(TOOL_SEARCH_OUTPUT, item, location(target, param));
+  const { call_id: id, execution, tools: found } = readObject(TOOL_SEARCH_OUTPUT, item, location(target, param));
   const before = new Set(tools.sent.map(({ name }) => name));
   tools.declare(found, `${param}.tools`);
   if (execution !== 'client') return omit({ item, param }, target);
@@ -139,7 +155,9 @@ function addSearchOutput({ item, param }: Item, { conversation, tools, target }:
 }
 
 function toolOf(
-  kind: 'Function' | 'Custom', name: unknown, namespace: unknown,
+  kind: 'Function' | 'Custom',
+  name: unknown,
+  namespace: unknown,
 ): { kind: 'Function' | 'Custom'; name: string; namespace?: string } {
   const text = textOf(namespace);
   return { kind, name: stringOf(name), ...(text === undefined ? {} : { namespace: text }) };

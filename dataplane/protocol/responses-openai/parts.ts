@@ -13,7 +13,9 @@ type Part = NonNullable<typeof PARTS.converted>;
 type PartConverter = (part: JsonRecord, param: string, target: Target) => JsonRecord;
 
 const CONVERTERS: Readonly<Record<Part, PartConverter>> = {
-  input_text: convertText, output_text: convertText, text: convertText,
+  input_text: convertText,
+  output_text: convertText,
+  text: convertText,
   refusal: (part, param, target) => textPart(readObject(REFUSAL_PART, part, location(target, param)).refusal),
   input_image: convertImage,
   input_file: convertFile,
@@ -33,9 +35,17 @@ export function convertParts(content: unknown, param: string, target: Target): r
 }
 
 /** All texts, joined. Throws RequestFault for a part that is not text. */
-export function convertTexts(content: unknown, { param, separator }: {
-  readonly param: string; readonly separator: string;
-}, target: Target): string {
+export function convertTexts(
+  content: unknown,
+  {
+    param,
+    separator,
+  }: {
+    readonly param: string;
+    readonly separator: string;
+  },
+  target: Target,
+): string {
   const parts = convertParts(content, param, target);
   const other = parts.findIndex((part) => !isText(part));
   if (other >= 0) throw unsupported(`${param}[${other}].type`, target.upstream, 'only text may stand here');
@@ -48,7 +58,10 @@ export function isText(part: JsonRecord): boolean {
 
 /** The texts among the parts. */
 export function joinTexts(parts: readonly JsonRecord[], separator = '\n'): string {
-  return parts.filter(isText).map((part) => stringOf(part['text'])).join(separator);
+  return parts
+    .filter(isText)
+    .map((part) => stringOf(part['text']))
+    .join(separator);
 }
 
 /** A single text becomes a string, which every provider accepts. */

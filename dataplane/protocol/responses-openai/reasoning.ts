@@ -27,5 +27,8 @@ function readable(thinking: SealedThinking | undefined): string | undefined {
 }
 
 function joined(parts: unknown): string {
-  return itemsOf(parts).filter(isRecord).map(({ text }) => stringOf(text)).join('\n\n');
+  return itemsOf(parts)
+    .filter(isRecord)
+    .map(({ text }) => stringOf(text))
+    .join('\n\n');
 }

@@ -37,17 +37,24 @@ export interface ChatRequest {
 
 export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
   const target: Target = {
-    upstream: 'OpenAI', plan, dropped: new DroppedFields(),
+    upstream: 'OpenAI',
+    plan,
+    dropped: new DroppedFields(),
     capabilities: capabilitiesOf(OPENAI_MODELS, plan.upstreamModel, plan.capabilities),
   };
   const { completion, notes } = convertToChat(body, parsed, target);
   const { max_tokens: limit, ...rest } = completion;
   const streams = parsed['stream'] === true;
   const sent = {
-    ...rest, [plan.outputLimitField]: limit, stream_options: streams ? { include_usage: true } : undefined,
+    ...rest,
+    [plan.outputLimitField]: limit,
+    stream_options: streams ? { include_usage: true } : undefined,
   };
   return {
-    path: '/chat/completions', body: Buffer.from(writeJson(sent)), notes, dropped: target.dropped.params,
+    path: '/chat/completions',
+    body: Buffer.from(writeJson(sent)),
+    notes,
+    dropped: target.dropped.params,
   };
 }
 
@@ -76,10 +83,11 @@ export function convertToChat(body: Uint8Array, parsed: JsonRecord, target: Targ
       response_format: format,
       verbosity,
       user: convertUser(request),
-      service_tier: request.service_tier === 'auto' ? undefined : request.service_tier ?? undefined,
+      service_tier: request.service_tier === 'auto' ? undefined : (request.service_tier ?? undefined),
     },
     notes: {
-      ...(toolNames ? { responseTools: toolNames } : {}), repeated: repeatedFields(parsed),
+      ...(toolNames ? { responseTools: toolNames } : {}),
+      repeated: repeatedFields(parsed),
       ...(wantsReasoningBack(plan.upstreamModel) ? { keepsReasoning: true } : {}),
     },
     messageParams: messages.map(({ param }) => param),
@@ -89,7 +97,9 @@ export function convertToChat(body: Uint8Array, parsed: JsonRecord, target: Targ
 
 /** A choice needs tools; without any, those that were left out cannot be called either. */
 function chooseTools(
-  given: unknown, tools: RequestTools, target: Target,
+  given: unknown,
+  tools: RequestTools,
+  target: Target,
 ): { choice: unknown; sent: readonly SentTool[] } {
   const { choice, allowed } = convertChoice(given, tools, target);
   const sent = allowed ? tools.sent.filter(({ name }) => allowed.has(name)) : tools.sent;
@@ -98,7 +108,8 @@ function chooseTools(
 
 /** 1 is the API's default of temperature and top_p. Anthropic's part of the conversion decides by its own models. */
 function convertSampling(
-  { temperature, top_p: topP }: Request, { upstream, capabilities, dropped }: Target,
+  { temperature, top_p: topP }: Request,
+  { upstream, capabilities, dropped }: Target,
 ): JsonRecord {
   const taken = upstream === 'Anthropic' || capabilities.temperature;
   return {
@@ -108,7 +119,8 @@ function convertSampling(
 }
 
 function convertParallel(
-  { parallel_tool_calls: parallel }: Request, { upstream, capabilities, dropped }: Target,
+  { parallel_tool_calls: parallel }: Request,
+  { upstream, capabilities, dropped }: Target,
 ): false | undefined {
   const taken = upstream === 'Anthropic' || capabilities.parallelTools;
   return dropped.keepIf(taken, 'parallel_tool_calls', parallel === false ? false : undefined);

@@ -31,7 +31,9 @@ export function convertResponse(body: Uint8Array, answer: Partial<ResponseContex
   const incomplete = incompleteReason(INCOMPLETE, textOf(finishReason));
   writer.closeItems(incomplete);
   const written = writer.write({
-    usage: fillUsage(meter, estimatedInputTokens), reasoning: readReasoningTokens(completion['usage']), incomplete,
+    usage: fillUsage(meter, estimatedInputTokens),
+    reasoning: readReasoningTokens(completion['usage']),
+    incomplete,
   });
   return { body: Buffer.from(written), meter };
 }
@@ -47,7 +49,10 @@ function addMessage(items: ItemSequence, message: JsonRecord): void {
   for (const [key, call] of calls.filter(isRecord).entries()) {
     const { name, arguments: given } = isRecord(call['function']) ? call['function'] : {};
     items.addCall({
-      key, id: textOf(call['id']), name: textOf(name), text: isRecord(given) ? writeJson(given) : stringOf(given),
+      key,
+      id: textOf(call['id']),
+      name: textOf(name),
+      text: isRecord(given) ? writeJson(given) : stringOf(given),
     });
   }
 }

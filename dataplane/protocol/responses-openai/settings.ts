@@ -41,7 +41,8 @@ export function convertText(text: unknown, target: Target): TextSettings {
   const { upstream, plan, dropped } = target;
   const taken = upstream === 'OpenAI' && takesVerbosity(plan.upstreamModel);
   return {
-    verbosity: dropped.keepIf(taken, 'text.verbosity', textOf(verbosity), 'medium'), ...convertFormat(format, target),
+    verbosity: dropped.keepIf(taken, 'text.verbosity', textOf(verbosity), 'medium'),
+    ...convertFormat(format, target),
   };
 }
 
@@ -57,7 +58,9 @@ function convertFormat(format: unknown, target: Target): Omit<TextSettings, 'ver
   if (target.upstream === 'OpenAI' && !target.capabilities.strictSchemas)
     return { format: { type: 'json_object' }, instructions: [askForJson(schema)] };
   const definition = {
-    name: stringOf(name) || ANSWER, schema, strict: typeof strict === 'boolean' ? strict : undefined,
+    name: stringOf(name) || ANSWER,
+    schema,
+    strict: typeof strict === 'boolean' ? strict : undefined,
     description: textOf(description),
   };
   return { format: { type: 'json_schema', json_schema: definition }, instructions: [] };

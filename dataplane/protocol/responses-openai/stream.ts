@@ -82,8 +82,13 @@ export class ChunksToResponse implements EventHandler {
     this.#chunkMeter.add(chunk);
     if (isRecord(chunk['usage'])) this.#reasoningTokens = readReasoningTokens(chunk['usage']) ?? this.#reasoningTokens;
     this.#writer.setServiceTier(textOf(chunk['service_tier']));
-    return this.#writer.open(textOf(chunk['model']) ?? this.#request.model)
-      + this.#choice.deltasIn(chunk).map((delta) => this.#convertDelta(delta)).join('');
+    return (
+      this.#writer.open(textOf(chunk['model']) ?? this.#request.model) +
+      this.#choice
+        .deltasIn(chunk)
+        .map((delta) => this.#convertDelta(delta))
+        .join('')
+    );
   }
 
   /** One chunk may hold several kinds of content and several tool calls. */

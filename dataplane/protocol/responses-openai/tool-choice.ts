@@ -36,7 +36,9 @@ export function convertChoice(choice: unknown, tools: RequestTools, target: Targ
   }
   const kind = readKind(CHOICES, choice['type'], location(target, 'tool_choice.type'));
   if (kind !== 'allowed_tools') return { choice: functionChoice(sentName(choice, tools)), allowed: undefined };
-  const allowed = itemsOf(choice['tools']).filter(isRecord).map((tool) => sentName(tool, tools));
+  const allowed = itemsOf(choice['tools'])
+    .filter(isRecord)
+    .map((tool) => sentName(tool, tools));
   return { choice: choice['mode'] === 'required' ? 'required' : undefined, allowed: new Set(allowed) };
 }
 
@@ -47,7 +49,8 @@ function functionChoice(name: string): JsonRecord {
 function sentName({ type, name, namespace }: JsonRecord, { names }: RequestTools): string {
   if (type === 'tool_search') return searchName(names);
   return names.send({
-    kind: type === 'custom' ? 'Custom' : 'Function', name: stringOf(name),
+    kind: type === 'custom' ? 'Custom' : 'Function',
+    name: stringOf(name),
     ...(typeof namespace === 'string' ? { namespace } : {}),
   });
 }

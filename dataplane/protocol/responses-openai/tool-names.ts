@@ -25,9 +25,10 @@ export class ResponseToolNames {
     // a call in the history may be of a tool that is now of another kind
     const identity = JSON.stringify([kind === 'Search', namespace ?? null, name]);
     const full = namespace === undefined ? name : `${namespace}${SEPARATOR}${name}`;
-    const sent = isLegalName(full, MAX_NAME_LENGTH) && (this.#identities.get(full) ?? identity) === identity
-      ? full
-      : shortenName(full, MAX_NAME_LENGTH, identity);
+    const sent =
+      isLegalName(full, MAX_NAME_LENGTH) && (this.#identities.get(full) ?? identity) === identity
+        ? full
+        : shortenName(full, MAX_NAME_LENGTH, identity);
     this.#identities.set(sent, identity);
     if ((kind !== 'Function' || sent !== name) && !this.#tools.has(sent)) this.#tools.set(sent, tool);
     return sent;

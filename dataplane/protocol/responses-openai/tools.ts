@@ -68,10 +68,14 @@ export class RequestTools {
     const type = unversioned(tool['type']);
     if (isOmittedKind(TOOLS, type)) return this.#omit(declared, type);
     switch (readKind(TOOLS, tool['type'], location(this.#target, `${param}.type`))) {
-      case 'function': return this.#declareFunction(declared);
-      case 'custom': return this.#declareCustom(declared);
-      case 'tool_search': return this.#declareSearch(declared);
-      case 'namespace': return this.#declareNamespace(declared);
+      case 'function':
+        return this.#declareFunction(declared);
+      case 'custom':
+        return this.#declareCustom(declared);
+      case 'tool_search':
+        return this.#declareSearch(declared);
+      case 'namespace':
+        return this.#declareNamespace(declared);
     }
   }
 
@@ -90,19 +94,31 @@ export class RequestTools {
     // Anthropic's part of the conversion decides by its own models
     const isStrict = strict === true && (upstream === 'Anthropic' || capabilities.strictSchemas);
     if (strict === true && !isStrict) dropped.add(`${param}.strict`);
-    this.#add({ name: sent, param, definition: {
-      name: sent, description: this.#describe(sent, textOf(description)), parameters: toolSchema(parameters),
-      strict: isStrict ? true : undefined,
-    } });
+    this.#add({
+      name: sent,
+      param,
+      definition: {
+        name: sent,
+        description: this.#describe(sent, textOf(description)),
+        parameters: toolSchema(parameters),
+        strict: isStrict ? true : undefined,
+      },
+    });
   }
 
   #declareCustom({ tool, param, namespace }: Declared): void {
     const { name, description, format } = readObject(CUSTOM_TOOL, tool, location(this.#target, param));
     const sent = this.names.send({ kind: 'Custom', name: nameOf(name, param), ...inNamespace(namespace) });
     const lines = [textOf(description), grammarOf(format)].filter((line) => line !== undefined);
-    this.#add({ name: sent, param, definition: {
-      name: sent, description: this.#describe(sent, textOf(lines.join('\n\n'))), parameters: TEXT_INPUT,
-    } });
+    this.#add({
+      name: sent,
+      param,
+      definition: {
+        name: sent,
+        description: this.#describe(sent, textOf(lines.join('\n\n'))),
+        parameters: TEXT_INPUT,
+      },
+    });
   }
 
   #declareSearch({ tool, param }: Declared): void {
@@ -110,9 +126,15 @@ export class RequestTools {
     // without a search every tool is there from the beginning
     if (execution !== 'client') return;
     const sent = this.names.send(SEARCH);
-    this.#add({ name: sent, param, definition: {
-      name: sent, description: this.#describe(sent, textOf(description)), parameters: toolSchema(parameters),
-    } });
+    this.#add({
+      name: sent,
+      param,
+      definition: {
+        name: sent,
+        description: this.#describe(sent, textOf(description)),
+        parameters: toolSchema(parameters),
+      },
+    });
   }
 
   #declareNamespace({ tool, param, namespace: outer }: Declared): void {
@@ -125,7 +147,10 @@ export class RequestTools {
   }
 
   #describe(name: string, description: string | undefined): string | undefined {
-    const { upstream, capabilities: { toolDescriptionLength } } = this.#target;
+    const {
+      upstream,
+      capabilities: { toolDescriptionLength },
+    } = this.#target;
     return description === undefined || upstream === 'Anthropic'
       ? description
       : shortenDescription({ name, description }, toolDescriptionLength, this.#paragraphs);

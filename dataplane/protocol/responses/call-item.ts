@@ -22,9 +22,12 @@ export interface CallItem extends OutputItem {
 
 export function openCall(context: ItemContext, options: CallOptions): CallItem {
   switch (options.tool.kind) {
-    case 'Function': return new FunctionCall(context, options);
-    case 'Custom': return new CustomCall(context, options);
-    case 'Search': return new SearchCall(context, options);
+    case 'Function':
+      return new FunctionCall(context, options);
+    case 'Custom':
+      return new CustomCall(context, options);
+    case 'Search':
+      return new SearchCall(context, options);
   }
 }
 
@@ -76,14 +79,19 @@ class FunctionCall extends Call {
   /** Calls without arguments have none at some providers; clients parse them. */
   protected finish(): string {
     const empty = this.#arguments.trim() === '' ? this.add('{}') : '';
-    const done = `${this.place},"name":${JSON.stringify(this.options.tool.name)},`
-      + `"arguments":${JSON.stringify(this.#arguments)}`;
+    const done =
+      `${this.place},"name":${JSON.stringify(this.options.tool.name)},` +
+      `"arguments":${JSON.stringify(this.#arguments)}`;
     return empty + this.context.events.write('response.function_call_arguments.done', done);
   }
 
   protected write(status: string): string {
     return writeJson({
-      id: this.context.id, type: 'function_call', status, ...this.named(), call_id: this.options.callId,
+      id: this.context.id,
+      type: 'function_call',
+      status,
+      ...this.named(),
+      call_id: this.options.callId,
       arguments: this.#arguments,
     });
   }
@@ -104,7 +112,11 @@ class CustomCall extends Call {
 
   protected write(status: string): string {
     return writeJson({
-      id: this.context.id, type: 'custom_tool_call', status, ...this.named(), call_id: this.options.callId,
+      id: this.context.id,
+      type: 'custom_tool_call',
+      status,
+      ...this.named(),
+      call_id: this.options.callId,
       input: this.#input.text,
     });
   }
@@ -131,7 +143,11 @@ class SearchCall extends Call {
 
   protected write(status: string): string {
     return writeJson({
-      id: this.context.id, type: 'tool_search_call', status, execution: 'client', call_id: this.options.callId,
+      id: this.context.id,
+      type: 'tool_search_call',
+      status,
+      execution: 'client',
+      call_id: this.options.callId,
       arguments: status === 'in_progress' ? {} : parseArguments(this.#arguments),
     });
   }

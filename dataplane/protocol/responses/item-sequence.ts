@@ -145,9 +145,10 @@ export class ItemSequence {
   /** The call that a piece belongs to: by its index, unless a new id shows that the provider repeats indexes. */
   #callOf(key: unknown, id: string | undefined): Queued {
     const calls = this.#queue.filter(({ kind }) => kind === 'call');
-    const known = key === undefined && id === undefined
-      ? calls.at(-1)
-      : calls.findLast((call) => call.key === key && (key !== undefined || call.id === id));
+    const known =
+      key === undefined && id === undefined
+        ? calls.at(-1)
+        : calls.findLast((call) => call.key === key && (key !== undefined || call.id === id));
     if (known && (id === undefined || known.id === undefined || known.id === id)) return known;
     const queued: Queued = { kind: 'call', key, id, name: '', item: undefined, pending: [] };
     this.#queue.push(queued);
@@ -181,7 +182,8 @@ export class ItemSequence {
 
   #writePiece(item: Item, piece: Piece): string {
     switch (item.kind) {
-      case 'call': return piece.type === 'arguments' ? item.writer.add(piece.text) : '';
+      case 'call':
+        return piece.type === 'arguments' ? item.writer.add(piece.text) : '';
       case 'message':
         if (piece.type === 'annotation') return item.writer.annotate(piece.annotation);
         return piece.type === 'text' || piece.type === 'refusal' ? item.writer.add(piece.type, piece.text) : '';
@@ -212,8 +214,10 @@ export class ItemSequence {
     const index = this.#items++;
     const context = (prefix: string): ItemContext => ({ events, id: `${prefix}_${idSuffix}_${index}`, index });
     switch (kind) {
-      case 'reasoning': return { kind, writer: new ReasoningItem(context(PREFIXES.reasoning), readable) };
-      case 'message': return { kind, writer: new MessageItem(context(PREFIXES.message)) };
+      case 'reasoning':
+        return { kind, writer: new ReasoningItem(context(PREFIXES.reasoning), readable) };
+      case 'message':
+        return { kind, writer: new MessageItem(context(PREFIXES.message)) };
       case 'call': {
         const tool = tools?.get(name) ?? { kind: 'Function', name };
         const callId = id ?? `call_${idSuffix}_${this.#calls}`;

@@ -43,9 +43,12 @@ export class MessageItem implements OutputItem {
     part.text += text;
     const { events } = this.#context;
     const delta = `${part.place},"delta":${JSON.stringify(text)}`;
-    return opening + (kind === 'text'
-      ? events.write('response.output_text.delta', `${delta},"logprobs":[]`)
-      : events.write('response.refusal.delta', delta));
+    return (
+      opening +
+      (kind === 'text'
+        ? events.write('response.output_text.delta', `${delta},"logprobs":[]`)
+        : events.write('response.refusal.delta', delta))
+    );
   }
 
   /** Adds an annotation to the text so far. */
@@ -54,8 +57,13 @@ export class MessageItem implements OutputItem {
     const part = this.#open;
     if (!part) throw new Error('a part was opened');
     const index = part.annotations.push(annotation) - 1;
-    return opening + this.#context.events.write('response.output_text.annotation.added',
-      `${part.place},"annotation_index":${index},"annotation":${writeJson(annotation)}`);
+    return (
+      opening +
+      this.#context.events.write(
+        'response.output_text.annotation.added',
+        `${part.place},"annotation_index":${index},"annotation":${writeJson(annotation)}`,
+      )
+    );
   }
 
   close(status: ItemStatus): string {
@@ -79,9 +87,10 @@ export class MessageItem implements OutputItem {
     this.#parts.push(json);
     const { events } = this.#context;
     const text = JSON.stringify(part.text);
-    const done = part.kind === 'text'
-      ? events.write('response.output_text.done', `${part.place},"text":${text},"logprobs":[]`)
-      : events.write('response.refusal.done', `${part.place},"refusal":${text}`);
+    const done =
+      part.kind === 'text'
+        ? events.write('response.output_text.done', `${part.place},"text":${text},"logprobs":[]`)
+        : events.write('response.refusal.done', `${part.place},"refusal":${text}`);
     return done + events.write('response.content_part.done', `${part.place},"part":${json}`);
   }
 

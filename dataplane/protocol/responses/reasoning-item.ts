@@ -39,8 +39,7 @@ export class ReasoningItem implements OutputItem {
       : events.write('response.reasoning_summary_part.added', `${place},"part":{"type":"summary_text","text":""}`);
     this.#isOpen = true;
     this.#text += text;
-    return opening
-      + events.write('response.reasoning_summary_text.delta', `${place},"delta":${JSON.stringify(text)}`);
+    return opening + events.write('response.reasoning_summary_text.delta', `${place},"delta":${JSON.stringify(text)}`);
   }
 
   encrypt(content: string): void {
@@ -58,8 +57,10 @@ export class ReasoningItem implements OutputItem {
     const { events } = this.#context;
     const place = `${this.#place},"summary_index":0`;
     const text = JSON.stringify(this.#text);
-    return events.write('response.reasoning_summary_text.done', `${place},"text":${text}`)
-      + events.write('response.reasoning_summary_part.done', `${place},"part":{"type":"summary_text","text":${text}}`);
+    return (
+      events.write('response.reasoning_summary_text.done', `${place},"text":${text}`) +
+      events.write('response.reasoning_summary_part.done', `${place},"part":{"type":"summary_text","text":${text}}`)
+    );
   }
 
   /** Written at once, because the summary has streamed the text already. */
@@ -67,15 +68,19 @@ export class ReasoningItem implements OutputItem {
     const { events } = this.#context;
     const place = `${this.#place},"content_index":0`;
     const text = JSON.stringify(this.#text);
-    return events.write('response.content_part.added', `${place},"part":{"type":"reasoning_text","text":""}`)
-      + events.write('response.reasoning_text.done', `${place},"text":${text}`)
-      + events.write('response.content_part.done', `${place},"part":{"type":"reasoning_text","text":${text}}`);
+    return (
+      events.write('response.content_part.added', `${place},"part":{"type":"reasoning_text","text":""}`) +
+      events.write('response.reasoning_text.done', `${place},"text":${text}`) +
+      events.write('response.content_part.done', `${place},"part":{"type":"reasoning_text","text":${text}}`)
+    );
   }
 
   #write(status: string): string {
     const text = this.#text;
     return writeJson({
-      id: this.#context.id, type: 'reasoning', status,
+      id: this.#context.id,
+      type: 'reasoning',
+      status,
       summary: text === '' ? [] : [{ type: 'summary_text', text }],
       ...(this.#readable ? { content: text === '' ? [] : [{ type: 'reasoning_text', text }] } : {}),
       ...(this.#encrypted === undefined ? {} : { encrypted_content: this.#encrypted }),

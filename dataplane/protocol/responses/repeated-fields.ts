@@ -7,8 +7,17 @@ import { writeJson } from '../json-value.ts';
 
 /** Members that a response has whether the request names them or not. */
 const DEFAULTS: JsonRecord = {
-  instructions: null, max_output_tokens: null, max_tool_calls: null, metadata: {}, parallel_tool_calls: true,
-  temperature: 1, tool_choice: 'auto', tools: [], top_p: 1, truncation: 'disabled', user: null,
+  instructions: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  temperature: 1,
+  tool_choice: 'auto',
+  tools: [],
+  top_p: 1,
+  truncation: 'disabled',
+  user: null,
 };
 const NO_REASONING = { effort: null, summary: null };
 const TEXT = { format: { type: 'text' } };
@@ -22,6 +31,8 @@ export function repeatedFields(request: JsonRecord): string {
     reasoning: { ...NO_REASONING, ...(isRecord(reasoning) ? reasoning : {}) },
     text: { ...TEXT, ...(isRecord(text) ? text : {}) },
     // the gateway stores no responses
-    background: false, previous_response_id: null, store: false,
+    background: false,
+    previous_response_id: null,
+    store: false,
   }).slice(1, -1);
 }

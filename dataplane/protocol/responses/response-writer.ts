@@ -40,8 +40,12 @@ export class ResponseWriter {
     this.#options = options;
     const { notes, seal, readable } = options;
     this.items = new ItemSequence({
-      events: this.#events, idSuffix: suffixOf(options.id), tools: notes?.responseTools, readable,
-      keepsReasoning: notes?.keepsReasoning === true, seal,
+      events: this.#events,
+      idSuffix: suffixOf(options.id),
+      tools: notes?.responseTools,
+      readable,
+      keepsReasoning: notes?.keepsReasoning === true,
+      seal,
     });
   }
 
@@ -56,8 +60,10 @@ export class ResponseWriter {
     this.#isOpen = true;
     this.#model = model;
     const response = this.#response('in_progress', {});
-    return this.#events.write('response.created', `"response":${response}`)
-      + this.#events.write('response.in_progress', `"response":${response}`);
+    return (
+      this.#events.write('response.created', `"response":${response}`) +
+      this.#events.write('response.in_progress', `"response":${response}`)
+    );
   }
 
   /** Closes the items: the events before the last one. */
@@ -73,15 +79,18 @@ export class ResponseWriter {
 
   /** The last event of an answer that has failed. Items that are not done are left out. */
   fail({ code, message }: StreamFailure, model: string): string {
-    return this.open(model)
-      + this.#events.write('response.failed', `"response":${this.#response('failed', { error: { code, message } })}`);
+    return (
+      this.open(model) +
+      this.#events.write('response.failed', `"response":${this.#response('failed', { error: { code, message } })}`)
+    );
   }
 
   /** The whole response, after `closeItems`. */
   write(end: ResponseEnd): string {
     const { incomplete } = end;
     return this.#response(statusOf(end), {
-      usage: writeUsage(end), ...(incomplete === undefined ? {} : { incomplete_details: { reason: incomplete } }),
+      usage: writeUsage(end),
+      ...(incomplete === undefined ? {} : { incomplete_details: { reason: incomplete } }),
     });
   }
 
@@ -93,8 +102,15 @@ export class ResponseWriter {
   #response(status: string, more: JsonRecord): string {
     const { id, createdSeconds, notes } = this.#options;
     const head = JSON.stringify({
-      id: `resp_${suffixOf(id)}`, object: 'response', created_at: createdSeconds, status, model: this.#model,
-      error: null, incomplete_details: null, usage: null, ...more,
+      id: `resp_${suffixOf(id)}`,
+      object: 'response',
+      created_at: createdSeconds,
+      status,
+      model: this.#model,
+      error: null,
+      incomplete_details: null,
+      usage: null,
+      ...more,
       ...(this.#serviceTier === undefined ? {} : { service_tier: this.#serviceTier }),
     });
     return `${head.slice(0, -1)},${notes?.repeated ?? repeatedFields({})},"output":${this.items.json}}`;

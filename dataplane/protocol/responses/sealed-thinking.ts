@@ -27,13 +27,17 @@ export function openThinking(seal: ChannelSeal | undefined, sealed: unknown): Se
 function readThinking(value: unknown): SealedThinking | undefined {
   if (!isRecord(value)) return undefined;
   switch (value['type']) {
-    case 'thinking': return {
-      type: 'thinking', thinking: stringOf(value['thinking']), signature: stringOf(value['signature']),
-    };
-    case 'redacted_thinking': return { type: 'redacted_thinking', data: stringOf(value['data']) };
-    case 'reasoning': return textOf(value['text']) === undefined
-      ? undefined
-      : { type: 'reasoning', text: stringOf(value['text']) };
-    default: return undefined;
+    case 'thinking':
+      return {
+        type: 'thinking',
+        thinking: stringOf(value['thinking']),
+        signature: stringOf(value['signature']),
+      };
+    case 'redacted_thinking':
+      return { type: 'redacted_thinking', data: stringOf(value['data']) };
+    case 'reasoning':
+      return textOf(value['text']) === undefined ? undefined : { type: 'reasoning', text: stringOf(value['text']) };
+    default:
+      return undefined;
   }
 }

@@ -43,8 +43,14 @@ export interface PricingAnswer {
 
 /** Scripts, styles and requests of this origin only, nothing inline; forms submit here; no framing. */
 export const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'", "style-src 'self'", "script-src 'self'", "img-src 'self' data:", "connect-src 'self'",
-  "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
 ].join('; ');
 
 interface Rendered {
@@ -95,7 +101,8 @@ const unlimited: RenderBudget = (render) => render();
  * used up.
  */
 export function answerPricing(
-  request: PricingRequest, state: PricedState,
+  request: PricingRequest,
+  state: PricedState,
   { title = 'Model Gateway', limit = unlimited, consoleUrl }: PricingOptions = {},
 ): PricingAnswer | undefined {
   if (request.path === '/pricing' || request.path === '/pricing.json')
@@ -116,7 +123,8 @@ export function answerPricing(
 }
 
 function answerHome(
-  { accept, path, origin }: PricingRequest, { title, consoleUrl }: { title: string; consoleUrl: string | undefined },
+  { accept, path, origin }: PricingRequest,
+  { title, consoleUrl }: { title: string; consoleUrl: string | undefined },
 ): PricingAnswer {
   if (negotiate(accept, path) === 'json') {
     const body = Buffer.from(JSON.stringify(homeJson({ origin, consoleUrl }, title)));
@@ -126,7 +134,9 @@ function answerHome(
 }
 
 function answerModel(
-  { path, origin, ifNoneMatch, group }: PricingRequest, state: PricedState, { title, limit }: ListOptions,
+  { path, origin, ifNoneMatch, group }: PricingRequest,
+  state: PricedState,
+  { title, limit }: ListOptions,
 ): PricingAnswer | undefined {
   const name = decodeName(path.slice(MODEL_ROOT.length));
   const list = visibleList(state, group);
@@ -157,7 +167,9 @@ function answerList(request: PricingRequest, state: PricedState, options: ListOp
 
 // no-cache: browsers keep it but ask again each time, and an unchanged list is answered with 304
 const COMMON_HEADERS = {
-  'cache-control': 'no-cache', vary: 'Accept, Authorization, X-Api-Key', 'x-content-type-options': 'nosniff',
+  'cache-control': 'no-cache',
+  vary: 'Accept, Authorization, X-Api-Key',
+  'x-content-type-options': 'nosniff',
 };
 const JSON_HEADERS = { ...COMMON_HEADERS, 'content-type': 'application/json; charset=utf-8' };
 const PAGE_HEADERS = {
@@ -191,7 +203,10 @@ function renderPage(search: string, list: PriceList, { title, limit }: ListOptio
 
 function siteOf(title: string): PricingSite {
   return {
-    title, styleHref: assetHref('pricing.css'), scriptHref: assetHref('pricing.js'), iconHref: assetHref('icon.svg'),
+    title,
+    styleHref: assetHref('pricing.css'),
+    scriptHref: assetHref('pricing.js'),
+    iconHref: assetHref('icon.svg'),
   };
 }
 

@@ -19,11 +19,13 @@ const HASHED_NAME = new RegExp(`^(.+)-[0-9a-f]{${HASH_DIGITS}}(\\.[a-z]+)$`);
 /** Style and script consist of several files, which are served as one each. */
 const FILES = [
   {
-    file: 'pricing.css', contentType: 'text/css; charset=utf-8',
+    file: 'pricing.css',
+    contentType: 'text/css; charset=utf-8',
     parts: ['theme/theme.css', 'pricing/browser/pricing.css'],
   },
   {
-    file: 'pricing.js', contentType: 'text/javascript; charset=utf-8',
+    file: 'pricing.js',
+    contentType: 'text/javascript; charset=utf-8',
     parts: ['theme/copy.js', 'pricing/browser/pricing.js', 'pricing/browser/calculator.js'],
   },
   { file: 'icon.svg', contentType: 'image/svg+xml', parts: ['pricing/browser/icon.svg'] },
@@ -31,11 +33,13 @@ const FILES = [
 
 type AssetFile = (typeof FILES)[number]['file'];
 
-const loaded = new Map<string, PricingAsset & { readonly path: string }>(FILES.map(({ file, contentType, parts }) => {
-  const body = Buffer.concat(parts.map((part) => readFileSync(new URL(`../../../web/${part}`, import.meta.url))));
-  const path = ASSET_ROOT + file.replace('.', `-${hash('sha256', body, 'hex').slice(0, HASH_DIGITS)}.`);
-  return [file, { path, contentType, body }];
-}));
+const loaded = new Map<string, PricingAsset & { readonly path: string }>(
+  FILES.map(({ file, contentType, parts }) => {
+    const body = Buffer.concat(parts.map((part) => readFileSync(new URL(`../../../web/${part}`, import.meta.url))));
+    const path = ASSET_ROOT + file.replace('.', `-${hash('sha256', body, 'hex').slice(0, HASH_DIGITS)}.`);
+    return [file, { path, contentType, body }];
+  }),
+);
 
 /** By path, including the hash. */
 export const pricingAssets: ReadonlyMap<string, PricingAsset> = new Map(

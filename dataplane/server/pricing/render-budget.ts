@@ -22,9 +22,11 @@ export function createRenderBudget(clock: Pick<Clock, 'monotonicMs'>): RenderBud
     owedMs = Math.max(0, owedMs - (startedMs - asOfMs) * SHARE);
     asOfMs = startedMs;
     if (owedMs >= BURST_MS)
-      throw new GatewayError('too_busy',
+      throw new GatewayError(
+        'too_busy',
         'Too many different views of the price list are asked for. Try again shortly; /pricing.json has all of it.',
-        { retryAfterSeconds: RETRY_SECONDS });
+        { retryAfterSeconds: RETRY_SECONDS },
+      );
     try {
       return render();
     } finally {

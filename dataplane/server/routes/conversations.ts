@@ -25,7 +25,8 @@ export function conversations(app: FastifyInstance, deps: ServerDeps): void {
     const asked = keptStateRequest(request, leftBeforeEnd(reply.raw), { method: 'POST', below: '' });
     return send(reply, await createConversation(deps, { ...asked, body: bodyIn(request) }));
   });
-  const ask = (method: Method, below: (params: Params['Params']) => string) =>
+  const ask =
+    (method: Method, below: (params: Params['Params']) => string) =>
     async (request: FastifyRequest<Params>, reply: FastifyReply): Promise<FastifyReply> => {
       const asked = keptStateRequest(request, leftBeforeEnd(reply.raw), { method, below: below(request.params) });
       return send(reply, await askForConversation(deps, { ...asked, body: bodyIn(request) }, request.params.id));

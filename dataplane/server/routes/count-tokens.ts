@@ -12,10 +12,9 @@ export function countTokens(app: FastifyInstance, deps: ServerDeps): void {
   app.post(PATHS.countTokens.path, { config: { endpoint: 'count_tokens' } }, async (request, reply) => {
     const read = (call: Received): Promise<EndpointCall> => readChat(call, 'Anthropic');
     const received = receive(deps, { endpoint: 'count_tokens', request, reply, read });
-    const attempts = request.attempts = [];
+    const attempts = (request.attempts = []);
     const caller = callerOf(request);
-    const { inputTokens, estimated } =
-      await count(deps, { received, ...caller }, { dialect: 'Anthropic', attempts });
+    const { inputTokens, estimated } = await count(deps, { received, ...caller }, { dialect: 'Anthropic', attempts });
     if (estimated) void reply.header('x-modelgateway-usage', 'estimated');
     return { input_tokens: inputTokens };
   });

@@ -20,10 +20,14 @@ export const gemini: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
   const handler = (request: CallRequest, reply: FastifyReply): FastifyReply | Promise<object> => {
     const { model, method } = readGeminiCall(request.params['*']) ?? { model: '', method: '' };
     switch (method) {
-      case 'generateContent': return generate(deps, { request, reply }, { model, stream: false });
-      case 'streamGenerateContent': return generate(deps, { request, reply }, { model, stream: true });
-      case 'countTokens': return count(deps, { request, reply }, model);
-      default: throw notFound(request.method, request.url);
+      case 'generateContent':
+        return generate(deps, { request, reply }, { model, stream: false });
+      case 'streamGenerateContent':
+        return generate(deps, { request, reply }, { model, stream: true });
+      case 'countTokens':
+        return count(deps, { request, reply }, model);
+      default:
+        throw notFound(request.method, request.url);
     }
   };
   for (const { path } of [PATHS.geminiCall, PATHS.geminiCallV1]) app.post(path, handler);
@@ -33,15 +37,21 @@ export const gemini: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
 type Exchange = { readonly request: CallRequest; readonly reply: FastifyReply };
 
 function generate(
-  deps: ServerDeps, { request, reply }: Exchange,
+  deps: ServerDeps,
+  { request, reply }: Exchange,
   { model, stream }: { readonly model: string; readonly stream: boolean },
 ): FastifyReply {
   const isArray = stream && firstOf(request.query['alt']) !== 'sse';
   reply.hijack();
-  void serve(deps, receive(deps, {
-    endpoint: 'generate_content', request, reply,
-    read: (received) => readGenerate(received, { model, stream, isArray }),
-  }));
+  void serve(
+    deps,
+    receive(deps, {
+      endpoint: 'generate_content',
+      request,
+      reply,
+      read: (received) => readGenerate(received, { model, stream, isArray }),
+    }),
+  );
   return reply;
 }
 
@@ -49,11 +59,17 @@ async function count(deps: ServerDeps, { request, reply }: Exchange, model: stri
   request.endpoint = 'count_tokens';
   request.caller = authenticateHeaders(deps, request.headers);
   const received = receive(deps, {
-    endpoint: 'count_tokens', request, reply, read: (call) => readGeminiCount(call, model),
+    endpoint: 'count_tokens',
+    request,
+    reply,
+    read: (call) => readGeminiCount(call, model),
   });
-  const attempts = request.attempts = [];
-  const { inputTokens, estimated } =
-    await countTokens(deps, { received, ...callerOf(request) }, { dialect: 'Gemini', attempts });
+  const attempts = (request.attempts = []);
+  const { inputTokens, estimated } = await countTokens(
+    deps,
+    { received, ...callerOf(request) },
+    { dialect: 'Gemini', attempts },
+  );
   if (estimated) void reply.header('x-modelgateway-usage', 'estimated');
   return { totalTokens: inputTokens };
 }

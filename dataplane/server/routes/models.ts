@@ -5,7 +5,12 @@ import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
 import {
-  anthropicModel, anthropicModels, callableModel, callableModels, openaiModel, openaiModels,
+  anthropicModel,
+  anthropicModels,
+  callableModel,
+  callableModels,
+  openaiModel,
+  openaiModels,
 } from '../views/models.ts';
 import type { AnthropicPageQuery } from '../views/models.ts';
 import { geminiModel, geminiModelPage } from '../views/gemini-models.ts';

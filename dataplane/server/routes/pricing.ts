@@ -16,7 +16,8 @@ export const pricing: FastifyPluginCallback<ServerDeps> = (app, { clock, state, 
     const { path, query: search } = splitUrl(request.url);
     const { accept, 'if-none-match': ifNoneMatch } = request.headers;
     const answer = answerPricing(
-      { path, search, accept, ifNoneMatch, origin: originOf(request), group: groupOf(request) }, state.get(),
+      { path, search, accept, ifNoneMatch, origin: originOf(request), group: groupOf(request) },
+      state.get(),
       { limit, consoleUrl: consoleUrl?.() },
     );
     if (!answer) throw new GatewayError('not_found', 'There is nothing at this path. The price list is at /pricing.');
@@ -42,7 +43,9 @@ export const pricing: FastifyPluginCallback<ServerDeps> = (app, { clock, state, 
 function originOf({ headers, socket }: FastifyRequest): string | undefined {
   const { host = '', 'x-forwarded-proto': forwarded } = headers;
   if (!HOST.test(host)) return undefined;
-  const scheme = String(forwarded ?? '').split(',', 1)[0]?.trim();
+  const scheme = String(forwarded ?? '')
+    .split(',', 1)[0]
+    ?.trim();
   if (scheme === 'https' || scheme === 'http') return `${scheme}://${host}`;
   return `${'encrypted' in socket && socket.encrypted === true ? 'https' : 'http'}://${host}`;
 }

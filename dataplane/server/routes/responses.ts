@@ -23,17 +23,22 @@ const OPTIONS = { config: { endpoint: 'responses' } } as const;
 export function responses(app: FastifyInstance, deps: ServerDeps): void {
   app.post(PATHS.responseTokens.path, OPTIONS, async (request, reply) => {
     const received = receive(deps, { endpoint: 'responses', request, reply, read: readResponse });
-    const attempts = request.attempts = [];
-    const { inputTokens, estimated } =
-      await countTokens(deps, { received, ...callerOf(request) }, { dialect: 'Responses', attempts });
+    const attempts = (request.attempts = []);
+    const { inputTokens, estimated } = await countTokens(
+      deps,
+      { received, ...callerOf(request) },
+      { dialect: 'Responses', attempts },
+    );
     if (estimated) void reply.header('x-modelgateway-usage', 'estimated');
     return { object: 'response.input_tokens', input_tokens: inputTokens };
   });
   const stream = serveReply(deps, (request: FastifyRequest<IdParams>, reply) =>
-    streamResponse(deps, keptStateRequest(request, reply.left, LINE), { id: request.params.id, reply }));
+    streamResponse(deps, keptStateRequest(request, reply.left, LINE), { id: request.params.id, reply }),
+  );
   const retrieve = ask(deps, LINE);
   app.get<IdParams>(PATHS.response.path, OPTIONS, (request, reply) =>
-    (asksForStream(request) ? stream(request, reply) : retrieve(request, reply)));
+    asksForStream(request) ? stream(request, reply) : retrieve(request, reply),
+  );
   app.delete<IdParams>(PATHS.responseDeletion.path, OPTIONS, ask(deps, { method: 'DELETE', below: '' }));
   app.post<IdParams>(PATHS.responseCancellation.path, OPTIONS, ask(deps, { method: 'POST', below: '/cancel' }));
   app.get<IdParams>(PATHS.responseInput.path, OPTIONS, ask(deps, { method: 'GET', below: '/input_items' }));

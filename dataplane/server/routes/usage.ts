@@ -11,8 +11,10 @@ export function usage(app: FastifyInstance, { ledger, state }: ServerDeps): void
     const { key } = callerOf(request);
     const record = await ledger.readUsage(key.uid, request.params.id);
     if (!record)
-      throw new GatewayError('not_found',
-        'This key made no billed call with that request id, or its record is no longer kept.');
+      throw new GatewayError(
+        'not_found',
+        'This key made no billed call with that request id, or its record is no longer kept.',
+      );
     return usageView(record, key.group, state.get().groups);
   });
 }

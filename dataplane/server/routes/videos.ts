@@ -26,12 +26,23 @@ interface VideoCall {
 
 export function videos(app: FastifyInstance, deps: ServerDeps): void {
   const options = { config: { endpoint: 'videos' } } as const;
-  app.get<VideoParams>(PATHS.video.path, options, serveVideo(deps, async ({ call, found, reply }) =>
-    sendBuffered(reply, await retrieveVideo(deps, call, found))));
-  app.delete<VideoParams>(PATHS.videoDeletion.path, options, serveVideo(deps, async ({ call, found, reply }) =>
-    sendBuffered(reply, await deleteVideo(deps, call, found))));
-  app.get<VideoParams>(PATHS.videoContent.path, options, serveVideo(deps, ({ call, found, reply, query, headOnly }) =>
-    downloadVideo(deps, call, { found, query, pass: (response) => streamContent(reply, response, headOnly) })));
+  app.get<VideoParams>(
+    PATHS.video.path,
+    options,
+    serveVideo(deps, async ({ call, found, reply }) => sendBuffered(reply, await retrieveVideo(deps, call, found))),
+  );
+  app.delete<VideoParams>(
+    PATHS.videoDeletion.path,
+    options,
+    serveVideo(deps, async ({ call, found, reply }) => sendBuffered(reply, await deleteVideo(deps, call, found))),
+  );
+  app.get<VideoParams>(
+    PATHS.videoContent.path,
+    options,
+    serveVideo(deps, ({ call, found, reply, query, headOnly }) =>
+      downloadVideo(deps, call, { found, query, pass: (response) => streamContent(reply, response, headOnly) }),
+    ),
+  );
 }
 
 /** Makes a route handler for requests about a video of the calling key. */
@@ -43,7 +54,7 @@ function serveVideo(deps: ServerDeps, serve: (video: VideoCall) => Promise<numbe
       headers: request.headers,
       videoId: request.params.id,
       left: reply.left,
-      attempts: request.attempts = [],
+      attempts: (request.attempts = []),
     };
     const found = await findVideo(deps, call);
     const { query } = splitUrl(request.url);

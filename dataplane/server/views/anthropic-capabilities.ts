@@ -3,7 +3,11 @@
  * Unknown capabilities are not claimed.
  */
 import {
-  ANTHROPIC_MODELS, capabilitiesOf, CONVERSE_MODELS, GEMINI_MODELS, OPENAI_MODELS,
+  ANTHROPIC_MODELS,
+  capabilitiesOf,
+  CONVERSE_MODELS,
+  GEMINI_MODELS,
+  OPENAI_MODELS,
 } from '../../protocol/capabilities.ts';
 import type { Candidate, Offer } from '../../state/state.ts';
 
@@ -15,8 +19,8 @@ export interface AnthropicCapabilities {
   readonly batch: Support;
   readonly citations: Support;
   readonly code_execution: Support;
-  readonly context_management: Support & Readonly<Record<
-    'clear_thinking_20251015' | 'clear_tool_uses_20250919' | 'compact_20260112', null>>;
+  readonly context_management: Support &
+    Readonly<Record<'clear_thinking_20251015' | 'clear_tool_uses_20250919' | 'compact_20260112', null>>;
   readonly effort: Support & Readonly<Record<'low' | 'medium' | 'high' | 'max', Support>> & { readonly xhigh: null };
   readonly image_input: Support;
   readonly pdf_input: Support;
@@ -31,8 +35,9 @@ const NO: Support = { supported: false };
 
 export function anthropicCapabilities({ tiers }: Offer): AnthropicCapabilities {
   const chats = tiers.flat().filter(({ model }) => model.endpoints.has('Chat'));
-  const everywhere = (holds: (candidate: Candidate) => boolean): Support =>
-    ({ supported: chats.length > 0 && chats.every(holds) });
+  const everywhere = (holds: (candidate: Candidate) => boolean): Support => ({
+    supported: chats.length > 0 && chats.every(holds),
+  });
   const native = everywhere(isNative);
   const reasoning = everywhere((candidate) => capabilities(candidate).reasoning);
   // only the converter is known to accept an effort, whatever the model's version
@@ -44,7 +49,10 @@ export function anthropicCapabilities({ tiers }: Offer): AnthropicCapabilities {
     citations: native,
     code_execution: serverTools,
     context_management: {
-      ...NO, clear_thinking_20251015: null, clear_tool_uses_20250919: null, compact_20260112: null,
+      ...NO,
+      clear_thinking_20251015: null,
+      clear_tool_uses_20250919: null,
+      compact_20260112: null,
     },
     effort: { ...effort, low: effort, medium: effort, high: effort, max: NO, xhigh: null },
     image_input: images,
@@ -52,7 +60,8 @@ export function anthropicCapabilities({ tiers }: Offer): AnthropicCapabilities {
     server_tools: { ...serverTools, code_execution: serverTools, web_search: serverTools },
     structured_outputs: everywhere((candidate) => capabilities(candidate).strictSchemas),
     thinking: {
-      ...reasoning, types: { adaptive: NO, between_tools: NO, disabled: { supported: true }, enabled: reasoning },
+      ...reasoning,
+      types: { adaptive: NO, between_tools: NO, disabled: { supported: true }, enabled: reasoning },
     },
   };
 }
@@ -62,7 +71,9 @@ function isNative({ target }: Candidate): boolean {
 }
 
 const KNOWN_MODELS = {
-  OpenAI: OPENAI_MODELS, Anthropic: ANTHROPIC_MODELS, BedrockConverse: CONVERSE_MODELS,
+  OpenAI: OPENAI_MODELS,
+  Anthropic: ANTHROPIC_MODELS,
+  BedrockConverse: CONVERSE_MODELS,
   Gemini: GEMINI_MODELS,
 } as const;
 

@@ -34,11 +34,12 @@ const METHODS = ['generateContent', 'countTokens'];
  */
 export function geminiModelPage(offers: readonly Offer[], query: Query): GeminiModelPage {
   const pageToken = firstOf(query['pageToken']) ?? '';
-  const rest = offers.filter(({ model, endpoints }) =>
-    endpoints.has('Chat') && (pageToken === '' || model > pageToken));
+  const rest = offers.filter(
+    ({ model, endpoints }) => endpoints.has('Chat') && (pageToken === '' || model > pageToken),
+  );
   const page = rest.slice(0, parseSize(firstOf(query['pageSize'])));
   const last = rest.length > page.length ? page.at(-1) : undefined;
-  return { models: page.map(geminiModel), ...last && { nextPageToken: last.model } };
+  return { models: page.map(geminiModel), ...(last && { nextPageToken: last.model }) };
 }
 
 /** Google's model object. Its limits hold on every channel that may serve it. */
@@ -49,8 +50,8 @@ export function geminiModel(offer: Offer): GeminiModel {
     displayName: offer.model,
     description: offer.vendor,
     version: '',
-    ...contextTokens !== null && { inputTokenLimit: contextTokens },
-    ...maxOutputTokens !== null && { outputTokenLimit: maxOutputTokens },
+    ...(contextTokens !== null && { inputTokenLimit: contextTokens }),
+    ...(maxOutputTokens !== null && { outputTokenLimit: maxOutputTokens }),
     supportedGenerationMethods: offer.endpoints.has('Chat') ? METHODS : [],
   };
 }

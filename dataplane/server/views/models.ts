@@ -83,7 +83,11 @@ export function openaiModels(offers: readonly Offer[]): OpenAIModelList {
 /** OpenAI's model object. */
 export function openaiModel(offer: Offer): OpenAIModel {
   return {
-    id: offer.model, object: 'model', created: CREATED_S, owned_by: offer.vendor, ...modelFactsJson(factsOf(offer)),
+    id: offer.model,
+    object: 'model',
+    created: CREATED_S,
+    owned_by: offer.vendor,
+    ...modelFactsJson(factsOf(offer)),
   };
 }
 

@@ -59,7 +59,7 @@ export function usageView(record: UsageRecord, keyGroup: string, groups: State['
     cost_usd: formatDecimal(record.costNanoUsd, CENTS),
     unbilled_usd: formatDecimal(record.unbilledNanoUsd, CENTS),
     duration_ms: record.durationMs,
-    ...record.session !== undefined && { session: record.session },
+    ...(record.session !== undefined && { session: record.session }),
     lines: viewLines(record.lines),
   };
 }

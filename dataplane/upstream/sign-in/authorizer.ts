@@ -24,9 +24,12 @@ export interface ResponseHead {
 /** Requests no token before the first call. */
 export function createAuthorizer(signIn: SignIn, pod: PodIdentity): Authorizer {
   switch (signIn.way) {
-    case 'AzureEntra': return bearer(() => requestEntraToken(signIn, pod), pod);
-    case 'GoogleOAuth': return bearer(() => requestGoogleToken(signIn, pod), pod);
-    case 'AwsSigV4': return aws(signIn, pod);
+    case 'AzureEntra':
+      return bearer(() => requestEntraToken(signIn, pod), pod);
+    case 'GoogleOAuth':
+      return bearer(() => requestGoogleToken(signIn, pod), pod);
+    case 'AwsSigV4':
+      return aws(signIn, pod);
   }
 }
 
@@ -39,7 +42,8 @@ const MAX_SKEW_MS = 240_000;
 function aws(signIn: Extract<SignIn, { way: 'AwsSigV4' }>, pod: PodIdentity): Authorizer {
   let skewMs = 0;
   const authorizer = kept(
-    () => requestAccessKey(signIn, pod), pod,
+    () => requestAccessKey(signIn, pod),
+    pod,
     (key, request) => signRequest(request, key, { scope: signIn, nowMs: pod.nowMs() + skewMs }),
   );
   return {
@@ -61,7 +65,8 @@ function bearer(request: () => Promise<Issued<string>>, pod: PodIdentity): Autho
 }
 
 function kept<T>(
-  request: () => Promise<Issued<T>>, pod: PodIdentity,
+  request: () => Promise<Issued<T>>,
+  pod: PodIdentity,
   write: (value: T, request: SignedRequest) => Record<string, string> | Promise<Record<string, string>>,
 ): Authorizer {
   const source = createTokenSource(request, pod);

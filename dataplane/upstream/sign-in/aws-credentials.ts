@@ -20,9 +20,7 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 const SESSION_SECONDS = 3600;
 
 /** Throws SignInError. */
-export async function requestAccessKey(
-  { credential, region }: AwsSigV4, pod: PodIdentity,
-): Promise<Issued<AccessKey>> {
+export async function requestAccessKey({ credential, region }: AwsSigV4, pod: PodIdentity): Promise<Issued<AccessKey>> {
   const { env } = pod;
   if (credential) return { value: readKey(parseObject(credential.reveal())), expiresAtMs: NEVER };
   if (env['AWS_ACCESS_KEY_ID'] !== undefined) return { value: keyOfEnvironment(pod), expiresAtMs: NEVER };
@@ -34,7 +32,8 @@ export async function requestAccessKey(
 
 function keyOfEnvironment({ env }: PodIdentity): AccessKey {
   return readKey({
-    accessKeyId: env['AWS_ACCESS_KEY_ID'], secretAccessKey: env['AWS_SECRET_ACCESS_KEY'],
+    accessKeyId: env['AWS_ACCESS_KEY_ID'],
+    secretAccessKey: env['AWS_SECRET_ACCESS_KEY'],
     sessionToken: env['AWS_SESSION_TOKEN'],
   });
 }
@@ -49,34 +48,48 @@ interface Role {
 async function assumeRole({ role, file, region }: Role, { env }: PodIdentity): Promise<Issued<AccessKey>> {
   const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';
   const xml = await askForToken({
-    method: 'POST', url: `${(env['AWS_ENDPOINT_URL_STS'] ?? `https://sts.${region}.${domain}`).replace(/\/+$/, '')}/`,
+    method: 'POST',
+    url: `${(env['AWS_ENDPOINT_URL_STS'] ?? `https://sts.${region}.${domain}`).replace(/\/+$/, '')}/`,
     form: {
-      Action: 'AssumeRoleWithWebIdentity', Version: '2011-06-15', RoleArn: role,
-      RoleSessionName: env['AWS_ROLE_SESSION_NAME'] ?? 'model-gateway', DurationSeconds: String(SESSION_SECONDS),
+      Action: 'AssumeRoleWithWebIdentity',
+      Version: '2011-06-15',
+      RoleArn: role,
+      RoleSessionName: env['AWS_ROLE_SESSION_NAME'] ?? 'model-gateway',
+      DurationSeconds: String(SESSION_SECONDS),
       WebIdentityToken: await readTokenFile(file),
     },
   });
   const element = (name: string): string | undefined => new RegExp(`<${name}>([^<]+)</${name}>`).exec(xml)?.[1];
-  return issue({
-    accessKeyId: element('AccessKeyId'), secretAccessKey: element('SecretAccessKey'),
-    sessionToken: element('SessionToken'),
-  }, element('Expiration'));
+  return issue(
+    {
+      accessKeyId: element('AccessKeyId'),
+      secretAccessKey: element('SecretAccessKey'),
+      sessionToken: element('SessionToken'),
+    },
+    element('Expiration'),
+  );
 }
 
 /** EKS Pod Identity, and ECS. */
 async function readContainer(uri: string, { env }: PodIdentity): Promise<Issued<AccessKey>> {
   const { AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file, AWS_CONTAINER_AUTHORIZATION_TOKEN: token } = env;
   const authorization = file === undefined ? token : await readTokenFile(file);
-  return readAnswer(await askForJson({
-    method: 'GET', url: uri, ...authorization !== undefined && { headers: { authorization } },
-  }));
+  return readAnswer(
+    await askForJson({
+      method: 'GET',
+      url: uri,
+      ...(authorization !== undefined && { headers: { authorization } }),
+    }),
+  );
 }
 
 /** The second version of the metadata service, which asks for a token first. */
 async function readMetadata(endpoint: string): Promise<Issued<AccessKey>> {
   const base = `${endpoint.replace(/\/+$/, '')}/latest`;
   const token = await askForToken({
-    method: 'PUT', url: `${base}/api/token`, headers: { 'x-aws-ec2-metadata-token-ttl-seconds': '21600' },
+    method: 'PUT',
+    url: `${base}/api/token`,
+    headers: { 'x-aws-ec2-metadata-token-ttl-seconds': '21600' },
   });
   const headers = { 'x-aws-ec2-metadata-token': token };
   const roles = `${base}/meta-data/iam/security-credentials/`;
@@ -95,10 +108,8 @@ function issue(key: Readonly<Record<string, unknown>>, end: unknown): Issued<Acc
   return { value: readKey(key), expiresAtMs };
 }
 
-function readKey(
-  { accessKeyId, secretAccessKey, sessionToken }: Readonly<Record<string, unknown>> = {},
-): AccessKey {
+function readKey({ accessKeyId, secretAccessKey, sessionToken }: Readonly<Record<string, unknown>> = {}): AccessKey {
   if (typeof accessKeyId !== 'string' || typeof secretAccessKey !== 'string')
     throw new SignInError('BAD_ANSWER', 'there is no access key in it');
-  return { accessKeyId, secretAccessKey, ...typeof sessionToken === 'string' && { sessionToken } };
+  return { accessKeyId, secretAccessKey, ...(typeof sessionToken === 'string' && { sessionToken }) };
 }

@@ -23,7 +23,10 @@ export async function requestEntraToken(signIn: AzureEntra, pod: PodIdentity): P
     method: 'POST',
     url: `${authorityOf(signIn, pod)}/${encodeURIComponent(tenant)}/oauth2/v2.0/token`,
     form: {
-      client_id: clientId, scope: signIn.scope, grant_type: 'client_credentials', ...await proofOf(signIn, pod),
+      client_id: clientId,
+      scope: signIn.scope,
+      grant_type: 'client_credentials',
+      ...(await proofOf(signIn, pod)),
     },
   });
   return readAccessToken(answer, pod.nowMs());
@@ -33,17 +36,20 @@ export async function requestEntraToken(signIn: AzureEntra, pod: PodIdentity): P
 async function askMetadata({ scope, clientId }: AzureEntra, pod: PodIdentity): Promise<Issued<string>> {
   const host = (pod.env['AZURE_POD_IDENTITY_AUTHORITY_HOST'] ?? METADATA).replace(/\/+$/, '');
   const query = new URLSearchParams({
-    'api-version': '2018-02-01', resource: scope.replace(/\/\.default$/, ''),
-    ...clientId !== '' && { client_id: clientId },
+    'api-version': '2018-02-01',
+    resource: scope.replace(/\/\.default$/, ''),
+    ...(clientId !== '' && { client_id: clientId }),
   });
   const answer = await askForJson({
-    method: 'GET', url: `${host}/metadata/identity/oauth2/token?${query.toString()}`, headers: { metadata: 'true' },
+    method: 'GET',
+    url: `${host}/metadata/identity/oauth2/token?${query.toString()}`,
+    headers: { metadata: 'true' },
   });
   return readAccessToken(answer, pod.nowMs());
 }
 
 function authorityOf({ authority }: AzureEntra, { env }: PodIdentity): string {
-  return (authority === '' ? env['AZURE_AUTHORITY_HOST'] ?? AUTHORITY : authority).replace(/\/+$/, '');
+  return (authority === '' ? (env['AZURE_AUTHORITY_HOST'] ?? AUTHORITY) : authority).replace(/\/+$/, '');
 }
 
 async function proofOf({ credential }: AzureEntra, pod: PodIdentity): Promise<Record<string, string>> {

@@ -16,9 +16,13 @@ const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
 export async function exchangeForGoogle(config: Fields, scope: string, pod: PodIdentity): Promise<Issued<string>> {
   const audience = textOf(config, 'audience');
   const answer = await askForJson({
-    method: 'POST', url: textOf(config, 'token_url'),
+    method: 'POST',
+    url: textOf(config, 'token_url'),
     form: {
-      grant_type: GRANT, audience, scope, requested_token_type: ACCESS_TOKEN,
+      grant_type: GRANT,
+      audience,
+      scope,
+      requested_token_type: ACCESS_TOKEN,
       subject_token_type: textOf(config, 'subject_token_type'),
       subject_token: await subjectToken(fieldsOf(config['credential_source'])),
     },
@@ -30,11 +34,14 @@ export async function exchangeForGoogle(config: Fields, scope: string, pod: PodI
 
 async function impersonate(url: string, token: string, scope: string): Promise<Issued<string>> {
   const { accessToken, expireTime } = await askForJson({
-    method: 'POST', url, headers: { authorization: `Bearer ${token}` }, json: { scope: [scope], lifetime: '3600s' },
+    method: 'POST',
+    url,
+    headers: { authorization: `Bearer ${token}` },
+    json: { scope: [scope], lifetime: '3600s' },
   });
   const expiresAtMs = typeof expireTime === 'string' ? Date.parse(expireTime) : Number.NaN;
   if (typeof accessToken !== 'string' || Number.isNaN(expiresAtMs))
-    throw new SignInError('BAD_ANSWER', 'the service account\'s token has no end');
+    throw new SignInError('BAD_ANSWER', "the service account's token has no end");
   return { value: accessToken, expiresAtMs };
 }
 

@@ -21,21 +21,23 @@ export async function requestGoogleToken({ credential }: GoogleOAuth, pod: PodId
   const answer = file
     ? await askWithKey(file, pod)
     : await askForJson({
-      method: 'GET', url: `http://${pod.env['GCE_METADATA_HOST'] ?? METADATA_HOST}${METADATA_PATH}`,
-      headers: { 'metadata-flavor': 'Google' },
-    });
+        method: 'GET',
+        url: `http://${pod.env['GCE_METADATA_HOST'] ?? METADATA_HOST}${METADATA_PATH}`,
+        headers: { 'metadata-flavor': 'Google' },
+      });
   return readAccessToken(answer, pod.nowMs());
 }
 
 function askWithKey(
-  file: Readonly<Record<string, unknown>>, clock: PodIdentity,
+  file: Readonly<Record<string, unknown>>,
+  clock: PodIdentity,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { client_email: email, private_key: key, private_key_id: keyId, token_uri: uri } = file;
   if (typeof email !== 'string' || typeof key !== 'string' || typeof uri !== 'string')
     throw new SignInError('BAD_CREDENTIAL', 'the Secret holds no service account');
   const issuedAt = Math.floor(clock.nowMs() / 1000);
   const assertion = signJwt(key, [
-    { alg: 'RS256', typ: 'JWT', ...typeof keyId === 'string' && { kid: keyId } },
+    { alg: 'RS256', typ: 'JWT', ...(typeof keyId === 'string' && { kid: keyId }) },
     { iss: email, scope: SCOPE, aud: uri, iat: issuedAt, exp: issuedAt + JWT_SECONDS },
   ]);
   return askForJson({ method: 'POST', url: uri, form: { grant_type: JWT_BEARER, assertion } });

@@ -21,6 +21,6 @@ export async function readTokenFile(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch (error) {
-    throw new SignInError('NO_TOKEN_FILE', 'the file with the pod\'s token cannot be read', error);
+    throw new SignInError('NO_TOKEN_FILE', "the file with the pod's token cannot be read", error);
   }
 }

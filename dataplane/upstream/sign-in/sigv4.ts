@@ -24,19 +24,27 @@ export interface SigningScope {
 
 /** The headers of the signature. `nowMs`: the wall clock, from which AWS allows a difference of five minutes. */
 export async function signRequest(
-  { method, host, path, contentType, body }: SignedRequest, key: AccessKey,
+  { method, host, path, contentType, body }: SignedRequest,
+  key: AccessKey,
   { scope: { region, service }, nowMs }: { readonly scope: SigningScope; readonly nowMs: number },
 ): Promise<Record<string, string>> {
   const { SignatureV4 } = await import('@smithy/signature-v4');
   const signer = new SignatureV4({ credentials: key, region, service, sha256: Sha256, applyChecksum: true });
   const [pathname = '', query] = path.split('?', 2);
   const [hostname = '', port] = host.split(':', 2);
-  const signed = await signer.sign({
-    method, protocol: 'https:', hostname, ...port !== undefined && { port: Number(port) }, path: pathname,
-    query: query === undefined ? {} : Object.fromEntries(new URLSearchParams(query)),
-    headers: { host, ...contentType !== undefined && { 'content-type': contentType } },
-    body: body ?? '',
-  }, { signingDate: new Date(nowMs) });
+  const signed = await signer.sign(
+    {
+      method,
+      protocol: 'https:',
+      hostname,
+      ...(port !== undefined && { port: Number(port) }),
+      path: pathname,
+      query: query === undefined ? {} : Object.fromEntries(new URLSearchParams(query)),
+      headers: { host, ...(contentType !== undefined && { 'content-type': contentType }) },
+      body: body ?? '',
+    },
+    { signingDate: new Date(nowMs) },
+  );
   const { host: _host, 'content-type': _type, ...added } = signed.headers;
   return added;
 }

@@ -43,7 +43,8 @@ export async function askForJson(asked: TokenRequest): Promise<Readonly<Record<s
 
 /** Reads an OAuth token response. Throws SignInError if it contains no token. */
 export function readAccessToken(
-  { access_token: token, expires_in: seconds }: Readonly<Record<string, unknown>>, nowMs: number,
+  { access_token: token, expires_in: seconds }: Readonly<Record<string, unknown>>,
+  nowMs: number,
 ): { readonly value: string; readonly expiresAtMs: number } {
   const life = Number(seconds);
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token) || !(life > 0))
@@ -54,8 +55,10 @@ export function readAccessToken(
 async function exchange({ url, method, headers, ...asked }: TokenRequest): Promise<{ status: number; text: string }> {
   try {
     const { statusCode, body } = await request(url, {
-      method, signal: AbortSignal.timeout(TIMEOUT_MS),
-      headers: { ...headers, ...typeOf(asked) }, ...bodyOf(asked),
+      method,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      headers: { ...headers, ...typeOf(asked) },
+      ...bodyOf(asked),
     });
     return { status: statusCode, text: await body.text() };
   } catch (error) {

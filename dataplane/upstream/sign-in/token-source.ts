@@ -56,7 +56,7 @@ export function createTokenSource<T>(request: () => Promise<Issued<T>>, clock: T
       const failing = failed && now < failed.untilMs ? failed : undefined;
       if (!current || now >= current.expiresAtMs - MARGIN_MS) {
         if (failing) throw failing.error;
-        return flight ??= ask();
+        return (flight ??= ask());
       }
       // the call does not wait; a failure is reported by the first call after the token has expired
       if (now >= current.renewAtMs && !failing && !flight) (flight = ask()).catch(() => undefined);

@@ -48,8 +48,16 @@ export function buildCluster(question: HealthCheckKind): Uint8Array {
     perConnectionBufferLimitBytes: uint32(BUFFER_BYTES),
     lbPolicy: LEAST_REQUEST,
     healthChecks: [healthCheck(question)],
-    circuitBreakers: { thresholds: [{ maxConnections: uint32(NO_LIMIT), maxPendingRequests:
-      uint32(NO_LIMIT), maxRequests: uint32(NO_LIMIT), maxRetries: uint32(NO_LIMIT) }] },
+    circuitBreakers: {
+      thresholds: [
+        {
+          maxConnections: uint32(NO_LIMIT),
+          maxPendingRequests: uint32(NO_LIMIT),
+          maxRequests: uint32(NO_LIMIT),
+          maxRetries: uint32(NO_LIMIT),
+        },
+      ],
+    },
     outlierDetection: OUTLIERS,
     // applies the results of checks at once, not after a second
     commonLbConfig: { healthyPanicThreshold: { value: PANIC_PERCENT }, updateMergeWindow: seconds(0) },
@@ -60,9 +68,13 @@ export function buildCluster(question: HealthCheckKind): Uint8Array {
 
 function healthCheck(question: HealthCheckKind): HealthCheck {
   return {
-    timeout: seconds(2), interval: seconds(2), noTrafficInterval: seconds(2), intervalJitterPercent: 10,
-    unhealthyThreshold: uint32(2), healthyThreshold: uint32(1),
-    ...question === 'Readyz' ? { httpHealthCheck: { path: '/readyz' } } : { tcpHealthCheck: {} },
+    timeout: seconds(2),
+    interval: seconds(2),
+    noTrafficInterval: seconds(2),
+    intervalJitterPercent: 10,
+    unhealthyThreshold: uint32(2),
+    healthyThreshold: uint32(1),
+    ...(question === 'Readyz' ? { httpHealthCheck: { path: '/readyz' } } : { tcpHealthCheck: {} }),
   };
 }
 
@@ -74,11 +86,16 @@ const HTTP_OPTIONS = pack(`type.googleapis.com/${EXTENSIONS.upstreamHttp}`, Http
 /** Only failed connections eject a proxy, never the status of a response. */
 const OUTLIERS: OutlierDetection = {
   splitExternalLocalOriginErrors: true,
-  consecutiveLocalOriginFailure: uint32(3), enforcingConsecutiveLocalOriginFailure: uint32(100),
-  enforcingConsecutive5xx: uint32(0), enforcingConsecutiveGatewayFailure: uint32(0),
-  enforcingSuccessRate: uint32(0), enforcingLocalOriginSuccessRate: uint32(0),
-  interval:
-    milliseconds(500), baseEjectionTime: seconds(5), maxEjectionTime: seconds(30), maxEjectionPercent: uint32(50),
+  consecutiveLocalOriginFailure: uint32(3),
+  enforcingConsecutiveLocalOriginFailure: uint32(100),
+  enforcingConsecutive5xx: uint32(0),
+  enforcingConsecutiveGatewayFailure: uint32(0),
+  enforcingSuccessRate: uint32(0),
+  enforcingLocalOriginSuccessRate: uint32(0),
+  interval: milliseconds(500),
+  baseEjectionTime: seconds(5),
+  maxEjectionTime: seconds(30),
+  maxEjectionPercent: uint32(50),
 };
 
 export function buildEndpoints(endpoints: readonly FleetEndpoint[]): Uint8Array {
@@ -89,8 +106,10 @@ export function buildEndpoints(endpoints: readonly FleetEndpoint[]): Uint8Array 
 }
 
 function buildEndpoint({ address, port, healthPort }: FleetEndpoint): LbEndpoint {
-  return { endpoint: {
-    address: { socketAddress: { address, portValue: port } },
-    ...healthPort === undefined ? {} : { healthCheckConfig: { portValue: healthPort } },
-  } };
+  return {
+    endpoint: {
+      address: { socketAddress: { address, portValue: port } },
+      ...(healthPort === undefined ? {} : { healthCheckConfig: { portValue: healthPort } }),
+    },
+  };
 }

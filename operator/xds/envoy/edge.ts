@@ -26,8 +26,10 @@ interface EdgeResources {
 export function edgeResources({ endpoints, health, listener }: EdgeOptions): readonly EdgeResources[] {
   const { tlsFolder } = listener;
   return [
-    { typeUrl: TYPES.secret, resources:
-      tlsFolder === undefined ? [] : [{ name: NAMES.certificate, value: buildCertificate(tlsFolder) }] },
+    {
+      typeUrl: TYPES.secret,
+      resources: tlsFolder === undefined ? [] : [{ name: NAMES.certificate, value: buildCertificate(tlsFolder) }],
+    },
     { typeUrl: TYPES.cluster, resources: [{ name: NAMES.cluster, value: buildCluster(health) }] },
     { typeUrl: TYPES.endpoints, resources: [{ name: NAMES.cluster, value: buildEndpoints(endpoints) }] },
     { typeUrl: TYPES.listener, resources: [{ name: NAMES.listener, value: buildListener(listener) }] },

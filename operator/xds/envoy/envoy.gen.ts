@@ -5,7 +5,7 @@
 // source: envoy.proto
 
 /* eslint-disable */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 
 /**
  * The part of Envoy's configuration (API v3) that the fleet's edge needs. Field numbers are Envoy's own, and unused
@@ -36,15 +36,12 @@ export interface Any {
   readonly value?: Uint8Array | undefined;
 }
 
-export interface Empty {
-}
+export interface Empty {}
 
 /** envoy.config.core.v3, envoy.type.v3 */
 export interface ConfigSource {
   /** over the stream that this comes from */
-  readonly ads?:
-    | Empty
-    | undefined;
+  readonly ads?: Empty | undefined;
   /** 2: v3 */
   readonly resourceApiVersion?: number | undefined;
 }
@@ -121,16 +118,12 @@ export interface Http2ProtocolOptions_Keepalive {
 
 /** envoy.config.cluster.v3 */
 export interface Cluster {
-  readonly name?:
-    | string
-    | undefined;
+  readonly name?: string | undefined;
   /** 3: EDS */
   readonly type?: number | undefined;
   readonly edsClusterConfig?: Cluster_EdsClusterConfig | undefined;
   readonly connectTimeout?: Duration | undefined;
-  readonly perConnectionBufferLimitBytes?:
-    | UInt32Value
-    | undefined;
+  readonly perConnectionBufferLimitBytes?: UInt32Value | undefined;
   /** 1: LEAST_REQUEST */
   readonly lbPolicy?: number | undefined;
   readonly healthChecks?: readonly HealthCheck[] | undefined;
@@ -247,16 +240,12 @@ export interface HttpConnectionManager {
   readonly internalAddressConfig?: HttpConnectionManager_InternalAddressConfig | undefined;
   readonly requestTimeout?: Duration | undefined;
   readonly normalizePath?: BoolValue | undefined;
-  readonly preserveExternalRequestId?:
-    | boolean
-    | undefined;
+  readonly preserveExternalRequestId?: boolean | undefined;
   /** 2: PASS_THROUGH */
   readonly serverHeaderTransformation?: number | undefined;
   readonly commonHttpProtocolOptions?: HttpProtocolLimits | undefined;
   readonly localReplyConfig?: LocalReplyConfig | undefined;
-  readonly requestHeadersTimeout?:
-    | Duration
-    | undefined;
+  readonly requestHeadersTimeout?: Duration | undefined;
   /** 1: KEEP_UNCHANGED */
   readonly pathWithEscapedSlashesAction?: number | undefined;
 }
@@ -387,7 +376,7 @@ export const UInt32Value: MessageFns<UInt32Value> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -425,7 +414,7 @@ export const UInt64Value: MessageFns<UInt64Value> = {
   encode(message: UInt64Value, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.value !== undefined && message.value !== 0n) {
       if (BigInt.asUintN(64, message.value) !== message.value) {
-        throw new globalThis.Error("value provided for field message.value of type uint64 too large");
+        throw new globalThis.Error('value provided for field message.value of type uint64 too large');
       }
       writer.uint32(8).uint64(message.value);
     }
@@ -436,7 +425,7 @@ export const UInt64Value: MessageFns<UInt64Value> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -482,7 +471,7 @@ export const BoolValue: MessageFns<BoolValue> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -520,7 +509,7 @@ export const Duration: MessageFns<Duration> = {
   encode(message: Duration, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.seconds !== undefined && message.seconds !== 0n) {
       if (BigInt.asIntN(64, message.seconds) !== message.seconds) {
-        throw new globalThis.Error("value provided for field message.seconds of type int64 too large");
+        throw new globalThis.Error('value provided for field message.seconds of type int64 too large');
       }
       writer.uint32(8).int64(message.seconds);
     }
@@ -534,7 +523,7 @@ export const Duration: MessageFns<Duration> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -573,12 +562,12 @@ export const Duration: MessageFns<Duration> = {
 };
 
 function createBaseAny(): Any {
-  return { typeUrl: "", value: new Uint8Array(0) };
+  return { typeUrl: '', value: new Uint8Array(0) };
 }
 
 export const Any: MessageFns<Any> = {
   encode(message: Any, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.typeUrl !== undefined && message.typeUrl !== "") {
+    if (message.typeUrl !== undefined && message.typeUrl !== '') {
       writer.uint32(10).string(message.typeUrl);
     }
     if (message.value !== undefined && message.value.length !== 0) {
@@ -591,7 +580,7 @@ export const Any: MessageFns<Any> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -642,7 +631,7 @@ export const Empty: MessageFns<Empty> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -683,7 +672,7 @@ export const ConfigSource: MessageFns<ConfigSource> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -722,12 +711,12 @@ export const ConfigSource: MessageFns<ConfigSource> = {
 };
 
 function createBaseSocketAddress(): SocketAddress {
-  return { address: "", portValue: undefined };
+  return { address: '', portValue: undefined };
 }
 
 export const SocketAddress: MessageFns<SocketAddress> = {
   encode(message: SocketAddress, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.address !== undefined && message.address !== "") {
+    if (message.address !== undefined && message.address !== '') {
       writer.uint32(18).string(message.address);
     }
     if (message.portValue !== undefined) {
@@ -740,7 +729,7 @@ export const SocketAddress: MessageFns<SocketAddress> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -794,7 +783,7 @@ export const Address: MessageFns<Address> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -825,12 +814,12 @@ export const Address: MessageFns<Address> = {
 };
 
 function createBaseCidrRange(): CidrRange {
-  return { addressPrefix: "", prefixLen: undefined };
+  return { addressPrefix: '', prefixLen: undefined };
 }
 
 export const CidrRange: MessageFns<CidrRange> = {
   encode(message: CidrRange, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.addressPrefix !== undefined && message.addressPrefix !== "") {
+    if (message.addressPrefix !== undefined && message.addressPrefix !== '') {
       writer.uint32(10).string(message.addressPrefix);
     }
     if (message.prefixLen !== undefined) {
@@ -843,7 +832,7 @@ export const CidrRange: MessageFns<CidrRange> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -897,7 +886,7 @@ export const Percent: MessageFns<Percent> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -928,12 +917,12 @@ export const Percent: MessageFns<Percent> = {
 };
 
 function createBaseWatchedDirectory(): WatchedDirectory {
-  return { path: "" };
+  return { path: '' };
 }
 
 export const WatchedDirectory: MessageFns<WatchedDirectory> = {
   encode(message: WatchedDirectory, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.path !== undefined && message.path !== "") {
+    if (message.path !== undefined && message.path !== '') {
       writer.uint32(10).string(message.path);
     }
     return writer;
@@ -943,7 +932,7 @@ export const WatchedDirectory: MessageFns<WatchedDirectory> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -974,15 +963,15 @@ export const WatchedDirectory: MessageFns<WatchedDirectory> = {
 };
 
 function createBaseDataSource(): DataSource {
-  return { filename: "", inlineString: "" };
+  return { filename: '', inlineString: '' };
 }
 
 export const DataSource: MessageFns<DataSource> = {
   encode(message: DataSource, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.filename !== undefined && message.filename !== "") {
+    if (message.filename !== undefined && message.filename !== '') {
       writer.uint32(10).string(message.filename);
     }
-    if (message.inlineString !== undefined && message.inlineString !== "") {
+    if (message.inlineString !== undefined && message.inlineString !== '') {
       writer.uint32(26).string(message.inlineString);
     }
     return writer;
@@ -992,7 +981,7 @@ export const DataSource: MessageFns<DataSource> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1031,12 +1020,12 @@ export const DataSource: MessageFns<DataSource> = {
 };
 
 function createBaseExtension(): Extension {
-  return { name: "", typedConfig: undefined };
+  return { name: '', typedConfig: undefined };
 }
 
 export const Extension: MessageFns<Extension> = {
   encode(message: Extension, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== undefined && message.name !== "") {
+    if (message.name !== undefined && message.name !== '') {
       writer.uint32(10).string(message.name);
     }
     if (message.typedConfig !== undefined) {
@@ -1049,7 +1038,7 @@ export const Extension: MessageFns<Extension> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1088,12 +1077,12 @@ export const Extension: MessageFns<Extension> = {
 };
 
 function createBaseSubstitutionFormatString(): SubstitutionFormatString {
-  return { contentType: "", textFormatSource: undefined };
+  return { contentType: '', textFormatSource: undefined };
 }
 
 export const SubstitutionFormatString: MessageFns<SubstitutionFormatString> = {
   encode(message: SubstitutionFormatString, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.contentType !== undefined && message.contentType !== "") {
+    if (message.contentType !== undefined && message.contentType !== '') {
       writer.uint32(34).string(message.contentType);
     }
     if (message.textFormatSource !== undefined) {
@@ -1106,7 +1095,7 @@ export const SubstitutionFormatString: MessageFns<SubstitutionFormatString> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1190,7 +1179,7 @@ export const HealthCheck: MessageFns<HealthCheck> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1277,12 +1266,12 @@ export const HealthCheck: MessageFns<HealthCheck> = {
 };
 
 function createBaseHealthCheck_Http(): HealthCheck_Http {
-  return { path: "" };
+  return { path: '' };
 }
 
 export const HealthCheck_Http: MessageFns<HealthCheck_Http> = {
   encode(message: HealthCheck_Http, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.path !== undefined && message.path !== "") {
+    if (message.path !== undefined && message.path !== '') {
       writer.uint32(18).string(message.path);
     }
     return writer;
@@ -1292,7 +1281,7 @@ export const HealthCheck_Http: MessageFns<HealthCheck_Http> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1338,7 +1327,7 @@ export const HttpProtocolLimits: MessageFns<HttpProtocolLimits> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1398,7 +1387,7 @@ export const Http2ProtocolOptions: MessageFns<Http2ProtocolOptions> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1471,7 +1460,7 @@ export const Http2ProtocolOptions_Keepalive: MessageFns<Http2ProtocolOptions_Kee
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1511,7 +1500,7 @@ export const Http2ProtocolOptions_Keepalive: MessageFns<Http2ProtocolOptions_Kee
 
 function createBaseCluster(): Cluster {
   return {
-    name: "",
+    name: '',
     type: 0,
     edsClusterConfig: undefined,
     connectTimeout: undefined,
@@ -1528,7 +1517,7 @@ function createBaseCluster(): Cluster {
 
 export const Cluster: MessageFns<Cluster> = {
   encode(message: Cluster, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== undefined && message.name !== "") {
+    if (message.name !== undefined && message.name !== '') {
       writer.uint32(10).string(message.name);
     }
     if (message.type !== undefined && message.type !== 0) {
@@ -1573,7 +1562,7 @@ export const Cluster: MessageFns<Cluster> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1713,7 +1702,7 @@ export const Cluster_EdsClusterConfig: MessageFns<Cluster_EdsClusterConfig> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1762,7 +1751,7 @@ export const Cluster_CommonLbConfig: MessageFns<Cluster_CommonLbConfig> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1801,12 +1790,12 @@ export const Cluster_CommonLbConfig: MessageFns<Cluster_CommonLbConfig> = {
 };
 
 function createBaseCluster_TypedExtensionProtocolOptionsEntry(): Cluster_TypedExtensionProtocolOptionsEntry {
-  return { key: "", value: undefined };
+  return { key: '', value: undefined };
 }
 
 export const Cluster_TypedExtensionProtocolOptionsEntry: MessageFns<Cluster_TypedExtensionProtocolOptionsEntry> = {
   encode(message: Cluster_TypedExtensionProtocolOptionsEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
+    if (message.key !== '') {
       writer.uint32(10).string(message.key);
     }
     if (message.value !== undefined) {
@@ -1819,7 +1808,7 @@ export const Cluster_TypedExtensionProtocolOptionsEntry: MessageFns<Cluster_Type
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1875,7 +1864,7 @@ export const CircuitBreakers: MessageFns<CircuitBreakers> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -1933,7 +1922,7 @@ export const CircuitBreakers_Thresholds: MessageFns<CircuitBreakers_Thresholds> 
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2045,7 +2034,7 @@ export const OutlierDetection: MessageFns<OutlierDetection> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2174,7 +2163,7 @@ export const HttpProtocolOptions: MessageFns<HttpProtocolOptions> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2228,7 +2217,7 @@ export const HttpProtocolOptions_ExplicitHttpConfig: MessageFns<HttpProtocolOpti
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2259,12 +2248,12 @@ export const HttpProtocolOptions_ExplicitHttpConfig: MessageFns<HttpProtocolOpti
 };
 
 function createBaseClusterLoadAssignment(): ClusterLoadAssignment {
-  return { clusterName: "", endpoints: [] };
+  return { clusterName: '', endpoints: [] };
 }
 
 export const ClusterLoadAssignment: MessageFns<ClusterLoadAssignment> = {
   encode(message: ClusterLoadAssignment, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.clusterName !== undefined && message.clusterName !== "") {
+    if (message.clusterName !== undefined && message.clusterName !== '') {
       writer.uint32(10).string(message.clusterName);
     }
     if (message.endpoints !== undefined && message.endpoints.length !== 0) {
@@ -2279,7 +2268,7 @@ export const ClusterLoadAssignment: MessageFns<ClusterLoadAssignment> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2341,7 +2330,7 @@ export const LocalityLbEndpoints: MessageFns<LocalityLbEndpoints> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2398,7 +2387,7 @@ export const LbEndpoint: MessageFns<LbEndpoint> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2447,7 +2436,7 @@ export const Endpoint: MessageFns<Endpoint> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2501,7 +2490,7 @@ export const Endpoint_HealthCheckConfig: MessageFns<Endpoint_HealthCheckConfig> 
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2532,12 +2521,12 @@ export const Endpoint_HealthCheckConfig: MessageFns<Endpoint_HealthCheckConfig> 
 };
 
 function createBaseListener(): Listener {
-  return { name: "", address: undefined, filterChains: [], perConnectionBufferLimitBytes: undefined };
+  return { name: '', address: undefined, filterChains: [], perConnectionBufferLimitBytes: undefined };
 }
 
 export const Listener: MessageFns<Listener> = {
   encode(message: Listener, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== undefined && message.name !== "") {
+    if (message.name !== undefined && message.name !== '') {
       writer.uint32(10).string(message.name);
     }
     if (message.address !== undefined) {
@@ -2558,7 +2547,7 @@ export const Listener: MessageFns<Listener> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2636,7 +2625,7 @@ export const FilterChain: MessageFns<FilterChain> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2678,12 +2667,12 @@ export const FilterChain: MessageFns<FilterChain> = {
 };
 
 function createBaseFilter(): Filter {
-  return { name: "", typedConfig: undefined };
+  return { name: '', typedConfig: undefined };
 }
 
 export const Filter: MessageFns<Filter> = {
   encode(message: Filter, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== undefined && message.name !== "") {
+    if (message.name !== undefined && message.name !== '') {
       writer.uint32(10).string(message.name);
     }
     if (message.typedConfig !== undefined) {
@@ -2696,7 +2685,7 @@ export const Filter: MessageFns<Filter> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2737,7 +2726,7 @@ export const Filter: MessageFns<Filter> = {
 function createBaseHttpConnectionManager(): HttpConnectionManager {
   return {
     codecType: 0,
-    statPrefix: "",
+    statPrefix: '',
     rds: undefined,
     httpFilters: [],
     http2ProtocolOptions: undefined,
@@ -2761,7 +2750,7 @@ export const HttpConnectionManager: MessageFns<HttpConnectionManager> = {
     if (message.codecType !== undefined && message.codecType !== 0) {
       writer.uint32(8).uint32(message.codecType);
     }
-    if (message.statPrefix !== undefined && message.statPrefix !== "") {
+    if (message.statPrefix !== undefined && message.statPrefix !== '') {
       writer.uint32(18).string(message.statPrefix);
     }
     if (message.rds !== undefined) {
@@ -2785,8 +2774,10 @@ export const HttpConnectionManager: MessageFns<HttpConnectionManager> = {
       Duration.encode(message.streamIdleTimeout, writer.uint32(194).fork()).join();
     }
     if (message.internalAddressConfig !== undefined) {
-      HttpConnectionManager_InternalAddressConfig.encode(message.internalAddressConfig, writer.uint32(202).fork())
-        .join();
+      HttpConnectionManager_InternalAddressConfig.encode(
+        message.internalAddressConfig,
+        writer.uint32(202).fork(),
+      ).join();
     }
     if (message.requestTimeout !== undefined) {
       Duration.encode(message.requestTimeout, writer.uint32(226).fork()).join();
@@ -2819,7 +2810,7 @@ export const HttpConnectionManager: MessageFns<HttpConnectionManager> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -2981,7 +2972,7 @@ export const HttpConnectionManager: MessageFns<HttpConnectionManager> = {
 };
 
 function createBaseHttpConnectionManager_Rds(): HttpConnectionManager_Rds {
-  return { configSource: undefined, routeConfigName: "" };
+  return { configSource: undefined, routeConfigName: '' };
 }
 
 export const HttpConnectionManager_Rds: MessageFns<HttpConnectionManager_Rds> = {
@@ -2989,7 +2980,7 @@ export const HttpConnectionManager_Rds: MessageFns<HttpConnectionManager_Rds> = 
     if (message.configSource !== undefined) {
       ConfigSource.encode(message.configSource, writer.uint32(10).fork()).join();
     }
-    if (message.routeConfigName !== undefined && message.routeConfigName !== "") {
+    if (message.routeConfigName !== undefined && message.routeConfigName !== '') {
       writer.uint32(18).string(message.routeConfigName);
     }
     return writer;
@@ -2999,7 +2990,7 @@ export const HttpConnectionManager_Rds: MessageFns<HttpConnectionManager_Rds> = 
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3058,7 +3049,7 @@ export const HttpConnectionManager_InternalAddressConfig: MessageFns<HttpConnect
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3112,7 +3103,7 @@ export const LocalReplyConfig: MessageFns<LocalReplyConfig> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3172,7 +3163,7 @@ export const ResponseMapper: MessageFns<ResponseMapper> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3226,7 +3217,7 @@ export const AccessLogFilter: MessageFns<AccessLogFilter> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3272,7 +3263,7 @@ export const HeaderFilter: MessageFns<HeaderFilter> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3303,12 +3294,12 @@ export const HeaderFilter: MessageFns<HeaderFilter> = {
 };
 
 function createBaseHeaderMatcher(): HeaderMatcher {
-  return { name: "", stringMatch: undefined };
+  return { name: '', stringMatch: undefined };
 }
 
 export const HeaderMatcher: MessageFns<HeaderMatcher> = {
   encode(message: HeaderMatcher, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== undefined && message.name !== "") {
+    if (message.name !== undefined && message.name !== '') {
       writer.uint32(10).string(message.name);
     }
     if (message.stringMatch !== undefined) {
@@ -3321,7 +3312,7 @@ export const HeaderMatcher: MessageFns<HeaderMatcher> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3360,12 +3351,12 @@ export const HeaderMatcher: MessageFns<HeaderMatcher> = {
 };
 
 function createBaseStringMatcher(): StringMatcher {
-  return { prefix: "" };
+  return { prefix: '' };
 }
 
 export const StringMatcher: MessageFns<StringMatcher> = {
   encode(message: StringMatcher, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.prefix !== undefined && message.prefix !== "") {
+    if (message.prefix !== undefined && message.prefix !== '') {
       writer.uint32(18).string(message.prefix);
     }
     return writer;
@@ -3375,7 +3366,7 @@ export const StringMatcher: MessageFns<StringMatcher> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3421,7 +3412,7 @@ export const Router: MessageFns<Router> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3452,12 +3443,12 @@ export const Router: MessageFns<Router> = {
 };
 
 function createBaseRouteConfiguration(): RouteConfiguration {
-  return { name: "", virtualHosts: [] };
+  return { name: '', virtualHosts: [] };
 }
 
 export const RouteConfiguration: MessageFns<RouteConfiguration> = {
   encode(message: RouteConfiguration, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== undefined && message.name !== "") {
+    if (message.name !== undefined && message.name !== '') {
       writer.uint32(10).string(message.name);
     }
     if (message.virtualHosts !== undefined && message.virtualHosts.length !== 0) {
@@ -3472,7 +3463,7 @@ export const RouteConfiguration: MessageFns<RouteConfiguration> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3514,12 +3505,12 @@ export const RouteConfiguration: MessageFns<RouteConfiguration> = {
 };
 
 function createBaseVirtualHost(): VirtualHost {
-  return { name: "", domains: [], routes: [] };
+  return { name: '', domains: [], routes: [] };
 }
 
 export const VirtualHost: MessageFns<VirtualHost> = {
   encode(message: VirtualHost, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== undefined && message.name !== "") {
+    if (message.name !== undefined && message.name !== '') {
       writer.uint32(10).string(message.name);
     }
     if (message.domains !== undefined && message.domains.length !== 0) {
@@ -3539,7 +3530,7 @@ export const VirtualHost: MessageFns<VirtualHost> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3613,7 +3604,7 @@ export const Route: MessageFns<Route> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3660,12 +3651,12 @@ export const Route: MessageFns<Route> = {
 };
 
 function createBaseRoute_Match(): Route_Match {
-  return { prefix: "" };
+  return { prefix: '' };
 }
 
 export const Route_Match: MessageFns<Route_Match> = {
   encode(message: Route_Match, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.prefix !== undefined && message.prefix !== "") {
+    if (message.prefix !== undefined && message.prefix !== '') {
       writer.uint32(10).string(message.prefix);
     }
     return writer;
@@ -3675,7 +3666,7 @@ export const Route_Match: MessageFns<Route_Match> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3706,12 +3697,12 @@ export const Route_Match: MessageFns<Route_Match> = {
 };
 
 function createBaseRouteAction(): RouteAction {
-  return { cluster: "", timeout: undefined, retryPolicy: undefined, idleTimeout: undefined };
+  return { cluster: '', timeout: undefined, retryPolicy: undefined, idleTimeout: undefined };
 }
 
 export const RouteAction: MessageFns<RouteAction> = {
   encode(message: RouteAction, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.cluster !== undefined && message.cluster !== "") {
+    if (message.cluster !== undefined && message.cluster !== '') {
       writer.uint32(10).string(message.cluster);
     }
     if (message.timeout !== undefined) {
@@ -3730,7 +3721,7 @@ export const RouteAction: MessageFns<RouteAction> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3786,7 +3777,7 @@ export const RouteAction: MessageFns<RouteAction> = {
 
 function createBaseRetryPolicy(): RetryPolicy {
   return {
-    retryOn: "",
+    retryOn: '',
     numRetries: undefined,
     retryHostPredicate: [],
     hostSelectionRetryMaxAttempts: 0n,
@@ -3796,7 +3787,7 @@ function createBaseRetryPolicy(): RetryPolicy {
 
 export const RetryPolicy: MessageFns<RetryPolicy> = {
   encode(message: RetryPolicy, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.retryOn !== undefined && message.retryOn !== "") {
+    if (message.retryOn !== undefined && message.retryOn !== '') {
       writer.uint32(10).string(message.retryOn);
     }
     if (message.numRetries !== undefined) {
@@ -3810,7 +3801,7 @@ export const RetryPolicy: MessageFns<RetryPolicy> = {
     if (message.hostSelectionRetryMaxAttempts !== undefined && message.hostSelectionRetryMaxAttempts !== 0n) {
       if (BigInt.asIntN(64, message.hostSelectionRetryMaxAttempts) !== message.hostSelectionRetryMaxAttempts) {
         throw new globalThis.Error(
-          "value provided for field message.hostSelectionRetryMaxAttempts of type int64 too large",
+          'value provided for field message.hostSelectionRetryMaxAttempts of type int64 too large',
         );
       }
       writer.uint32(48).int64(message.hostSelectionRetryMaxAttempts);
@@ -3825,7 +3816,7 @@ export const RetryPolicy: MessageFns<RetryPolicy> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3909,7 +3900,7 @@ export const RetryPolicy_BackOff: MessageFns<RetryPolicy_BackOff> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -3963,7 +3954,7 @@ export const DownstreamTlsContext: MessageFns<DownstreamTlsContext> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -4016,7 +4007,7 @@ export const CommonTlsContext: MessageFns<CommonTlsContext> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -4061,12 +4052,12 @@ export const CommonTlsContext: MessageFns<CommonTlsContext> = {
 };
 
 function createBaseSdsSecretConfig(): SdsSecretConfig {
-  return { name: "", sdsConfig: undefined };
+  return { name: '', sdsConfig: undefined };
 }
 
 export const SdsSecretConfig: MessageFns<SdsSecretConfig> = {
   encode(message: SdsSecretConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== undefined && message.name !== "") {
+    if (message.name !== undefined && message.name !== '') {
       writer.uint32(10).string(message.name);
     }
     if (message.sdsConfig !== undefined) {
@@ -4079,7 +4070,7 @@ export const SdsSecretConfig: MessageFns<SdsSecretConfig> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -4118,12 +4109,12 @@ export const SdsSecretConfig: MessageFns<SdsSecretConfig> = {
 };
 
 function createBaseSecret(): Secret {
-  return { name: "", tlsCertificate: undefined };
+  return { name: '', tlsCertificate: undefined };
 }
 
 export const Secret: MessageFns<Secret> = {
   encode(message: Secret, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== undefined && message.name !== "") {
+    if (message.name !== undefined && message.name !== '') {
       writer.uint32(10).string(message.name);
     }
     if (message.tlsCertificate !== undefined) {
@@ -4136,7 +4127,7 @@ export const Secret: MessageFns<Secret> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
@@ -4196,7 +4187,7 @@ export const TlsCertificate: MessageFns<TlsCertificate> = {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
     }
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {

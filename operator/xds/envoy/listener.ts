@@ -30,36 +30,50 @@ export function buildListener({ host, port, tlsFolder }: ListenerOptions): Uint8
     name: NAMES.listener,
     address: { socketAddress: { address: host, portValue: port } },
     perConnectionBufferLimitBytes: uint32(BUFFER_BYTES),
-    filterChains: [{
-      filters: [{ name: 'http', typedConfig: pack(EXTENSIONS.httpManager, HttpConnectionManager, MANAGER) }],
-      ...tlsFolder === undefined ? {} : { transportSocket: TLS },
-    }],
+    filterChains: [
+      {
+        filters: [{ name: 'http', typedConfig: pack(EXTENSIONS.httpManager, HttpConnectionManager, MANAGER) }],
+        ...(tlsFolder === undefined ? {} : { transportSocket: TLS }),
+      },
+    ],
   }).finish();
 }
 
 /** The certificate as paths on Envoy's machine: the operator never sees it. */
 export function buildCertificate(folder: string): Uint8Array {
-  return Secret.encode({ name: NAMES.certificate, tlsCertificate: {
-    certificateChain: { filename:
-      `${folder}/tls.crt` }, privateKey: { filename: `${folder}/tls.key` }, watchedDirectory: { path: folder },
-  } }).finish();
+  return Secret.encode({
+    name: NAMES.certificate,
+    tlsCertificate: {
+      certificateChain: { filename: `${folder}/tls.crt` },
+      privateKey: { filename: `${folder}/tls.key` },
+      watchedDirectory: { path: folder },
+    },
+  }).finish();
 }
 
-const TLS: Extension = extension('envoy.transport_sockets.tls', pack(EXTENSIONS.downstreamTls, DownstreamTlsContext, {
-  commonTlsContext: {
-    alpnProtocols: ['h2', 'http/1.1'], tlsCertificateSdsSecretConfigs: [{ name: NAMES.certificate, sdsConfig: ADS }],
-  },
-}));
+const TLS: Extension = extension(
+  'envoy.transport_sockets.tls',
+  pack(EXTENSIONS.downstreamTls, DownstreamTlsContext, {
+    commonTlsContext: {
+      alpnProtocols: ['h2', 'http/1.1'],
+      tlsCertificateSdsSecretConfigs: [{ name: NAMES.certificate, sdsConfig: ADS }],
+    },
+  }),
+);
 
 const MANAGER: HttpConnectionManager = {
   statPrefix: NAMES.listener,
   rds: { configSource: ADS, routeConfigName: NAMES.routes },
-  httpFilters: [{
-    name: 'envoy.filters.http.router', typedConfig: pack(EXTENSIONS.router, Router, { suppressEnvoyHeaders: true }),
-  }],
+  httpFilters: [
+    {
+      name: 'envoy.filters.http.router',
+      typedConfig: pack(EXTENSIONS.router, Router, { suppressEnvoyHeaders: true }),
+    },
+  ],
   http2ProtocolOptions: {
     maxConcurrentStreams: uint32(STREAMS_PER_CONNECTION),
-    initialStreamWindowSize: uint32(STREAM_WINDOW_BYTES), initialConnectionWindowSize: uint32(CONNECTION_WINDOW_BYTES),
+    initialStreamWindowSize: uint32(STREAM_WINDOW_BYTES),
+    initialConnectionWindowSize: uint32(CONNECTION_WINDOW_BYTES),
     connectionKeepalive: { interval: seconds(60), timeout: seconds(20) },
   },
   commonHttpProtocolOptions: { idleTimeout: seconds(IDLE_SECONDS) },
@@ -85,10 +99,12 @@ function localReplies(): LocalReplyConfig {
     'The call met no proxy of the gateway, or its connection broke off (edge: %RESPONSE_CODE% %RESPONSE_FLAGS%).';
   const format = (inlineString: string) => ({ contentType: 'application/json', textFormatSource: { inlineString } });
   return {
-    mappers: [{
-      filter: { headerFilter: { header: { name: ':path', stringMatch: { prefix: '/v1/messages' } } } },
-      bodyFormatOverride: format(`{"type":"error","error":{"type":"api_error","message":"${message}"}}`),
-    }],
+    mappers: [
+      {
+        filter: { headerFilter: { header: { name: ':path', stringMatch: { prefix: '/v1/messages' } } } },
+        bodyFormatOverride: format(`{"type":"error","error":{"type":"api_error","message":"${message}"}}`),
+      },
+    ],
     bodyFormat: format(`{"error":{"message":"${message}","type":"server_error","param":null,"code":"edge_error"}}`),
   };
 }

@@ -10,9 +10,12 @@ import { EXTENSIONS, NAMES, NEVER, extension, milliseconds, seconds, uint32 } fr
 const RETRY: RetryPolicy = {
   retryOn: 'connect-failure,refused-stream,reset-before-request',
   numRetries: uint32(3),
-  retryHostPredicate: [extension(
-    'envoy.retry_host_predicates.previous_hosts', { typeUrl: EXTENSIONS.previousHosts, value: new Uint8Array() },
-  )],
+  retryHostPredicate: [
+    extension('envoy.retry_host_predicates.previous_hosts', {
+      typeUrl: EXTENSIONS.previousHosts,
+      value: new Uint8Array(),
+    }),
+  ],
   hostSelectionRetryMaxAttempts: 5n,
   retryBackOff: { baseInterval: milliseconds(25), maxInterval: seconds(1) },
 };
@@ -25,10 +28,18 @@ const RETRY_BUFFER_BYTES = 4n * 1024n * 1024n;
 export function buildRoutes(): Uint8Array {
   return RouteConfiguration.encode({
     name: NAMES.routes,
-    virtualHosts: [{ name: 'all', domains: ['*'], routes: [{
-      match: { prefix: '/' },
-      route: { cluster: NAMES.cluster, timeout: NEVER, idleTimeout: NEVER, retryPolicy: RETRY },
-      requestBodyBufferLimit: { value: RETRY_BUFFER_BYTES },
-    }] }],
+    virtualHosts: [
+      {
+        name: 'all',
+        domains: ['*'],
+        routes: [
+          {
+            match: { prefix: '/' },
+            route: { cluster: NAMES.cluster, timeout: NEVER, idleTimeout: NEVER, retryPolicy: RETRY },
+            requestBodyBufferLimit: { value: RETRY_BUFFER_BYTES },
+          },
+        ],
+      },
+    ],
   }).finish();
 }

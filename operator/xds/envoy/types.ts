@@ -21,7 +21,10 @@ export const EXTENSIONS = {
 
 /** The names of the resources. */
 export const NAMES = {
-  cluster: 'model-gateway', listener: 'model-gateway', routes: 'model-gateway', certificate: 'model-gateway-edge',
+  cluster: 'model-gateway',
+  listener: 'model-gateway',
+  routes: 'model-gateway',
+  certificate: 'model-gateway-edge',
 } as const;
 
 /** Get this resource over the same stream as all others. */

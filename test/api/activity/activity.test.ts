@@ -24,20 +24,27 @@ beforeAll(async () => {
         if (broken) throw new Error('the store is down');
         batches.push(batch);
       },
-      async writeChannels({ channels }) { told.push(...channels); },
-      async close() { closed = true; },
+      async writeChannels({ channels }) {
+        told.push(...channels);
+      },
+      async close() {
+        closed = true;
+      },
     },
-    timers: { every(_ms, tick) {
-      const timer = setInterval(tick, 5).unref();
-      return () => clearInterval(timer);
-    } },
+    timers: {
+      every(_ms, tick) {
+        const timer = setInterval(tick, 5).unref();
+        return () => clearInterval(timer);
+      },
+    },
   });
 });
 afterAll(() => stack.stop());
 
 async function entryOf(requestId: string | null): Promise<ActivityEntry> {
   return eventually('the entry is written', () =>
-    batches.flatMap(({ entries }) => entries).find(({ callId }) => callId === requestId));
+    batches.flatMap(({ entries }) => entries).find(({ callId }) => callId === requestId),
+  );
 }
 
 const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
@@ -49,7 +56,8 @@ describe('the activity of keys', () => {
       [
         KEYS.poor,
         message('claude-model', { tools: [{ name: 'a', input_schema: { type: 'object' } }], max_tokens: 4_000 }),
-        'credit_balance_exhausted', '/v1/messages',
+        'credit_balance_exhausted',
+        '/v1/messages',
       ],
       [KEYS.disabled, chat(), 'invalid_api_key', '/v1/chat/completions'],
       [KEYS.expired, chat(), 'invalid_api_key', '/v1/chat/completions'],
@@ -68,7 +76,10 @@ describe('the activity of keys', () => {
       assert.match(entry.account, /^team\//);
     }
     const counts = batches.flatMap(({ refusals }) => refusals);
-    assert.equal(counts.reduce((sum, { calls }) => sum + calls, 0), 8);
+    assert.equal(
+      counts.reduce((sum, { calls }) => sum + calls, 0),
+      8,
+    );
     assert.ok(!JSON.stringify(batches).includes('sk-test'));
   });
 
@@ -89,7 +100,10 @@ describe('the activity of keys', () => {
     stack.openai.script(openaiChat());
     const answer = await post(stack, '/v1/chat/completions', chat());
     const entry = await entryOf(answer.headers.get('x-request-id'));
-    assert.deepEqual(entry.attempts.map(({ outcome }) => outcome), ['ok']);
+    assert.deepEqual(
+      entry.attempts.map(({ outcome }) => outcome),
+      ['ok'],
+    );
     assert.ok((entry.firstByteMs ?? -1) >= 0);
   });
 
@@ -112,7 +126,8 @@ describe('the activity of keys', () => {
       assert.equal((await post(stack, '/v1/chat/completions', chat())).status, 200);
     }
     await eventually('the failure is logged', () =>
-      stack.gateway.logs.find((line) => line.includes('cannot be stored for the console')));
+      stack.gateway.logs.find((line) => line.includes('cannot be stored for the console')),
+    );
     broken = false;
     await stack.gateway.dataplane.drain();
     assert.equal(closed, true);

@@ -8,7 +8,8 @@ import { openaiChat, openaiStream } from '../../support/provider-answers.ts';
 
 const ORIGIN = 'https://app.example';
 const PREFLIGHT = {
-  'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization,x-stainless-lang',
+  'access-control-request-method': 'POST',
+  'access-control-request-headers': 'authorization,x-stainless-lang',
 };
 
 let stack: TestStack;
@@ -16,7 +17,9 @@ let open: TestStack;
 let closed: TestStack;
 beforeAll(async () => {
   [stack, open, closed] = await Promise.all([
-    startTestStack({ corsOrigins: [ORIGIN] }), startTestStack({ corsOrigins: ['*'] }), startTestStack(),
+    startTestStack({ corsOrigins: [ORIGIN] }),
+    startTestStack({ corsOrigins: ['*'] }),
+    startTestStack(),
   ]);
 });
 afterAll(() => Promise.all([stack.stop(), open.stop(), closed.stop()]));
@@ -25,7 +28,8 @@ const ask = (to: TestStack, method: string, path: string, headers: Record<string
   fetch(to.gateway.url + path, { method, headers });
 const call = (to: TestStack, headers: Record<string, string>, more: object = {}): Promise<Response> =>
   fetch(`${to.gateway.url}/v1/chat/completions`, {
-    method: 'POST', body: JSON.stringify(chat('gpt-model', { ...more })),
+    method: 'POST',
+    body: JSON.stringify(chat('gpt-model', { ...more })),
     headers: { 'content-type': 'application/json', authorization: `Bearer ${KEYS.main}`, ...headers },
   });
 
@@ -42,7 +46,11 @@ describe('a preflight request', () => {
   });
 
   it('is refused for other origins, and for every origin by default', async () => {
-    const refused = [[stack, 'https://other.example'], [stack, `${ORIGIN}.evil`], [closed, ORIGIN]] as const;
+    const refused = [
+      [stack, 'https://other.example'],
+      [stack, `${ORIGIN}.evil`],
+      [closed, ORIGIN],
+    ] as const;
     for (const [to, origin] of refused) {
       const response = await ask(to, 'OPTIONS', '/v1/messages', { origin, ...PREFLIGHT });
       assert.notEqual(response.status, 204);
@@ -55,12 +63,16 @@ describe('a response', () => {
   it('can be read by a page of an allowed origin, with its headers, whole, streamed or an error', async () => {
     stack.openai.script(openaiChat({ content: 'ok' }), openaiStream(['ok']));
     const responses = [
-      await call(stack, { origin: ORIGIN }), await call(stack, { origin: ORIGIN }, { stream: true }),
+      await call(stack, { origin: ORIGIN }),
+      await call(stack, { origin: ORIGIN }, { stream: true }),
       await call(stack, { origin: ORIGIN, authorization: 'Bearer sk-wrong' }),
       await ask(stack, 'GET', '/v1/models', { origin: ORIGIN }),
       await ask(stack, 'GET', '/nowhere', { origin: ORIGIN }),
     ];
-    assert.deepEqual(responses.map(({ status }) => status), [200, 200, 401, 401, 404]);
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [200, 200, 401, 401, 404],
+    );
     for (const response of responses) {
       assert.equal(response.headers.get('access-control-allow-origin'), ORIGIN);
       assert.match(response.headers.get('access-control-expose-headers') ?? '', /x-modelgateway-cost-usd/);
@@ -75,8 +87,10 @@ describe('a response', () => {
   });
 
   it('is readable by all origins if * is allowed, and by none by default', async () => {
-    const [any, none] = [await ask(open, 'GET', '/pricing.json', { origin: 'https://x.example' }),
-      await ask(closed, 'GET', '/pricing.json', { origin: ORIGIN })];
+    const [any, none] = [
+      await ask(open, 'GET', '/pricing.json', { origin: 'https://x.example' }),
+      await ask(closed, 'GET', '/pricing.json', { origin: ORIGIN }),
+    ];
     assert.equal(any.headers.get('access-control-allow-origin'), 'https://x.example');
     assert.equal(none.headers.get('access-control-allow-origin'), null);
     await Promise.all([any.text(), none.text()]);

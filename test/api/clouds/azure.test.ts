@@ -7,11 +7,26 @@ import type Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
 import {
-  AZURE_KEY, CLIENT_SECRET, cloudRoute, FEDERATED_TOKEN, formOf, secret, startClouds, token,
+  AZURE_KEY,
+  CLIENT_SECRET,
+  cloudRoute,
+  FEDERATED_TOKEN,
+  formOf,
+  secret,
+  startClouds,
+  token,
 } from '../../support/api/clouds.ts';
 import type { Clouds } from '../../support/api/clouds.ts';
 import {
-  anthropicClient, Books, caught, CLAUDE, collect, free, GPT, openaiClient, paid,
+  anthropicClient,
+  Books,
+  caught,
+  CLAUDE,
+  collect,
+  free,
+  GPT,
+  openaiClient,
+  paid,
 } from '../../support/api/sdk.ts';
 import { get } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
@@ -27,28 +42,47 @@ beforeAll(async () => {
   clouds = await startClouds({
     nowMs: () => now,
     env: ({ tokensUrl, tokenFile }) => ({
-      AZURE_TENANT_ID: 'tenant-of-pod', AZURE_CLIENT_ID: 'client-of-pod', AZURE_FEDERATED_TOKEN_FILE: tokenFile,
+      AZURE_TENANT_ID: 'tenant-of-pod',
+      AZURE_CLIENT_ID: 'client-of-pod',
+      AZURE_FEDERATED_TOKEN_FILE: tokenFile,
       AZURE_AUTHORITY_HOST: `${tokensUrl}/`,
     }),
-    manifest: ({ cloudUrl, tokensUrl }) => [
-      secret('azure', { apiKey: AZURE_KEY }), secret('entra', { clientSecret: CLIENT_SECRET }),
-      cloudRoute('azure-v1', { upstream: 'my-deployment', protocol: 'OpenAI', lines: `
+    manifest: ({ cloudUrl, tokensUrl }) =>
+      [
+        secret('azure', { apiKey: AZURE_KEY }),
+        secret('entra', { clientSecret: CLIENT_SECRET }),
+        cloudRoute('azure-v1', {
+          upstream: 'my-deployment',
+          protocol: 'OpenAI',
+          lines: `
     baseUrl: ${cloudUrl}/openai/v1
     endpoints: [Chat, Responses]
-    auth: {type: ApiKey, secretRef: {name: azure}, header: api-key}` }),
-      cloudRoute('azure-dated', { upstream: 'my deployment/1', protocol: 'OpenAI', lines: `
+    auth: {type: ApiKey, secretRef: {name: azure}, header: api-key}`,
+        }),
+        cloudRoute('azure-dated', {
+          upstream: 'my deployment/1',
+          protocol: 'OpenAI',
+          lines: `
     platform: AzureDeployments
     baseUrl: ${cloudUrl}
-    auth: {type: ApiKey, secretRef: {name: azure}}` }),
-      cloudRoute('azure-entra', { upstream: 'my-deployment', protocol: 'OpenAI', lines: `
+    auth: {type: ApiKey, secretRef: {name: azure}}`,
+        }),
+        cloudRoute('azure-entra', {
+          upstream: 'my-deployment',
+          protocol: 'OpenAI',
+          lines: `
     platform: AzureDeployments
     apiVersion: 2025-04-01-preview
     baseUrl: ${cloudUrl}
     auth:
       type: AzureEntra
       secretRef: {name: entra, key: clientSecret}
-      azure: {tenantId: tenant-1, clientId: client-1, authority: "${tokensUrl}"}` }),
-      cloudRoute('azure-two', { upstream: 'my-deployment', protocol: 'OpenAI', lines: `
+      azure: {tenantId: tenant-1, clientId: client-1, authority: "${tokensUrl}"}`,
+        }),
+        cloudRoute('azure-two', {
+          upstream: 'my-deployment',
+          protocol: 'OpenAI',
+          lines: `
     platform: AzureDeployments
     baseUrl: ${cloudUrl}
     auth:
@@ -61,11 +95,16 @@ beforeAll(async () => {
     models: [{name: azure-two, upstreamName: my-deployment}]
     platform: AzureDeployments
     baseUrl: ${cloudUrl}
-    auth: {type: ApiKey, secretRef: {name: azure}}` }),
-      cloudRoute('foundry-claude', { upstream: 'claude-deployment', protocol: 'Anthropic', lines: `
+    auth: {type: ApiKey, secretRef: {name: azure}}`,
+        }),
+        cloudRoute('foundry-claude', {
+          upstream: 'claude-deployment',
+          protocol: 'Anthropic',
+          lines: `
     baseUrl: ${cloudUrl}/anthropic
-    auth: {type: AzureEntra}` }),
-    ].join(''),
+    auth: {type: AzureEntra}`,
+        }),
+      ].join(''),
   });
   openai = openaiClient(clouds, { maxRetries: 0 });
   anthropic = anthropicClient(clouds, { maxRetries: 0 });
@@ -85,21 +124,30 @@ afterEach(() => {
 
 const HELLO = { messages: [{ role: 'user' as const, content: 'hello' }] };
 const CONTENT_FILTER = {
-  hate: { filtered: false, severity: 'safe' }, jailbreak: { filtered: false, detected: false },
+  hate: { filtered: false, severity: 'safe' },
+  jailbreak: { filtered: false, detected: false },
 };
 /** The first chunk of Azure's streams. */
-const PROMPT_FILTER = sse({ data: {
-  id: '', object: '', created: 0, model: '', choices: [],
-  prompt_filter_results: [{ prompt_index: 0, content_filter_results: CONTENT_FILTER }],
-} });
+const PROMPT_FILTER = sse({
+  data: {
+    id: '',
+    object: '',
+    created: 0,
+    model: '',
+    choices: [],
+    prompt_filter_results: [{ prompt_index: 0, content_filter_results: CONTENT_FILTER }],
+  },
+});
 
 describe('Azure by key', () => {
   it('serves the v1 API with the deployment as model and the key in api-key', async () => {
     clouds.cloud.script(openaiChat({ usage: { prompt_tokens: 20, completion_tokens: 5 } }));
     await openai.chat.completions.create({ model: 'azure-v1', ...HELLO });
     const sent = await clouds.cloud.request(0);
-    assert.deepEqual([sent.path, sent.headers['api-key'], sent.headers.authorization],
-      ['/openai/v1/chat/completions', AZURE_KEY, undefined]);
+    assert.deepEqual(
+      [sent.path, sent.headers['api-key'], sent.headers.authorization],
+      ['/openai/v1/chat/completions', AZURE_KEY, undefined],
+    );
     assert.equal(sent.json()['model'], 'my-deployment');
     await books.check(paid(20n * GPT.input + 5n * GPT.output));
   });
@@ -114,23 +162,42 @@ describe('Azure by key', () => {
   it('meters streams whose first chunk has filter results and no choices', async () => {
     const usage = { prompt_tokens: 20, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 8 } };
     const reply = insertAt(
-      openaiStream(['a', 'b'], { usage, extra: { content_filter_results: CONTENT_FILTER } }), 0, PROMPT_FILTER,
+      openaiStream(['a', 'b'], { usage, extra: { content_filter_results: CONTENT_FILTER } }),
+      0,
+      PROMPT_FILTER,
     );
     clouds.cloud.script(reply);
-    const chunks =
-      await collect(await openai.chat.completions.create({ model: 'azure-dated', ...HELLO, stream: true }));
+    const chunks = await collect(
+      await openai.chat.completions.create({ model: 'azure-dated', ...HELLO, stream: true }),
+    );
     assert.equal(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), 'ab');
     const message = await anthropic.messages.stream({ model: 'azure-dated', max_tokens: 50, ...HELLO }).finalMessage();
-    assert.deepEqual(message.content.map((block) => block.type === 'text' && block.text), ['ab']);
+    assert.deepEqual(
+      message.content.map((block) => block.type === 'text' && block.text),
+      ['ab'],
+    );
     const cost = 12n * GPT.input + 8n * GPT.cached + 7n * GPT.output;
     await books.check(paid(cost), paid(cost));
   });
   it('passes on the results of the content filter', async () => {
-    clouds.cloud.script(json({ error: {
-      message: 'The response was filtered due to the prompt triggering the content management policy.',
-      type: null, param: 'prompt', code: 'content_filter', status: 400,
-      innererror: { code: 'ResponsibleAIPolicyViolation', content_filter_result: { violence: { filtered: true } } },
-    } }, { status: 400 }));
+    clouds.cloud.script(
+      json(
+        {
+          error: {
+            message: 'The response was filtered due to the prompt triggering the content management policy.',
+            type: null,
+            param: 'prompt',
+            code: 'content_filter',
+            status: 400,
+            innererror: {
+              code: 'ResponsibleAIPolicyViolation',
+              content_filter_result: { violence: { filtered: true } },
+            },
+          },
+        },
+        { status: 400 },
+      ),
+    );
     const error = await caught(openai.chat.completions.create({ model: 'azure-v1', ...HELLO }), OpenAI.BadRequestError);
     assert.equal(error.code, 'content_filter');
     await books.check(free(400));
@@ -156,7 +223,9 @@ describe('Azure by Entra', () => {
     assert.equal(clouds.tokens.requests.length, 1);
     assert.equal(clouds.tokens.requests[0]?.path, '/tenant-1/oauth2/v2.0/token');
     assert.deepEqual(formOf(clouds.tokens.requests[0]), {
-      client_id: 'client-1', scope: 'https://cognitiveservices.azure.com/.default', grant_type: 'client_credentials',
+      client_id: 'client-1',
+      scope: 'https://cognitiveservices.azure.com/.default',
+      grant_type: 'client_credentials',
       client_secret: CLIENT_SECRET,
     });
     assert.ok(clouds.cloud.requests.every(({ headers }) => headers.authorization === 'Bearer entra-token-1'));
@@ -205,10 +274,13 @@ describe('Azure by Entra', () => {
     clouds.tokens.script(json({ error: 'invalid_client' }, { status: 401 }));
     clouds.cloud.script(openaiChat());
     await openai.chat.completions.create({ model: 'azure-two', ...HELLO });
-    assert.deepEqual(clouds.cloud.requests.map(({ headers }) => headers['api-key']), [AZURE_KEY]);
+    assert.deepEqual(
+      clouds.cloud.requests.map(({ headers }) => headers['api-key']),
+      [AZURE_KEY],
+    );
     await books.check(paid(cost));
   });
-  it('never sends a token to a redirect\'s target', async () => {
+  it("never sends a token to a redirect's target", async () => {
     clouds.tokens.script(token('entra-token-8'));
     clouds.cloud.script({ status: 307, headers: { location: `${clouds.tokens.url}/stolen` }, steps: [] });
     await caught(chat(), OpenAI.InternalServerError);
@@ -219,8 +291,9 @@ describe('Azure by Entra', () => {
     clouds.tokens.script(token('entra-token-7'));
     clouds.cloud.script(openaiChat());
     await chat();
-    const shown = await Promise.all(['/config_dump', '/metrics'].map(async (path) =>
-      (await fetch(clouds.gateway.adminUrl + path)).text()));
+    const shown = await Promise.all(
+      ['/config_dump', '/metrics'].map(async (path) => (await fetch(clouds.gateway.adminUrl + path)).text()),
+    );
     const all = [...clouds.gateway.logs, ...shown].join('\n');
     for (const value of [CLIENT_SECRET, AZURE_KEY, FEDERATED_TOKEN, 'entra-token-'])
       assert.ok(!all.includes(value), `${value} is shown`);
@@ -230,16 +303,21 @@ describe('Azure by Entra', () => {
 });
 
 describe('Claude on Foundry', () => {
-  it('signs in with the pod\'s workload identity', async () => {
+  it("signs in with the pod's workload identity", async () => {
     clouds.tokens.script(token('pod-token'));
     clouds.cloud.script(anthropicMessage({ usage: { input_tokens: 20, output_tokens: 5 } }));
-    await anthropic.messages.create({ model: 'foundry-claude', max_tokens: 50, ...HELLO }, {
-      headers: { 'anthropic-beta': 'interleaved-thinking-2025-05-14,files-api-2025-04-14' },
-    });
+    await anthropic.messages.create(
+      { model: 'foundry-claude', max_tokens: 50, ...HELLO },
+      {
+        headers: { 'anthropic-beta': 'interleaved-thinking-2025-05-14,files-api-2025-04-14' },
+      },
+    );
     const form = formOf(clouds.tokens.requests[0]);
     assert.equal(clouds.tokens.requests[0]?.path, '/tenant-of-pod/oauth2/v2.0/token');
-    assert.deepEqual([form['client_id'], form['client_assertion'], form['scope'], form['client_secret']],
-      ['client-of-pod', FEDERATED_TOKEN, 'https://ai.azure.com/.default', undefined]);
+    assert.deepEqual(
+      [form['client_id'], form['client_assertion'], form['scope'], form['client_secret']],
+      ['client-of-pod', FEDERATED_TOKEN, 'https://ai.azure.com/.default', undefined],
+    );
     const sent = await clouds.cloud.request(0);
     assert.equal(sent.path, '/anthropic/v1/messages');
     assert.deepEqual([sent.headers.authorization, sent.headers['x-api-key']], ['Bearer pod-token', undefined]);

@@ -5,7 +5,14 @@ import type { Content } from '@google/genai';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
 import { KEYS } from '../../support/manifests.ts';
 import {
-  chunkFrame, cloudRoute, eventFrame, eventStreamReply, secret, serviceAccount, startClouds, token,
+  chunkFrame,
+  cloudRoute,
+  eventFrame,
+  eventStreamReply,
+  secret,
+  serviceAccount,
+  startClouds,
+  token,
 } from '../../support/api/clouds.ts';
 import type { Clouds } from '../../support/api/clouds.ts';
 import { Books, CLAUDE, collect, free, GPT, paid } from '../../support/api/sdk.ts';
@@ -14,43 +21,74 @@ import { json, sseReply } from '../../support/provider-answers.ts';
 
 const MODEL = 'gemini-3-pro-preview';
 const USAGE = {
-  promptTokenCount: 120, cachedContentTokenCount: 100, candidatesTokenCount: 7, thoughtsTokenCount: 30,
+  promptTokenCount: 120,
+  cachedContentTokenCount: 100,
+  candidatesTokenCount: 7,
+  thoughtsTokenCount: 30,
   totalTokenCount: 157,
 };
 const COST = 20n * 2_000n + 100n * 500n + 37n * 16_000n;
 const PNG = 'iVBORw0KGgo=';
 const SIGNATURE = 'c2lnbmF0dXJlLW9mLXRob3VnaHRz';
-const TOOLS = [{ functionDeclarations: [{
-  name: 'get_weather', parametersJsonSchema: { type: 'object', properties: { city: { type: 'string' } } },
-}] }];
+const TOOLS = [
+  {
+    functionDeclarations: [
+      {
+        name: 'get_weather',
+        parametersJsonSchema: { type: 'object', properties: { city: { type: 'string' } } },
+      },
+    ],
+  },
+];
 
 let clouds: Clouds;
 let books: Books;
 let client: GoogleGenAI;
 beforeAll(async () => {
   clouds = await startClouds({
-    manifest: ({ cloudUrl, tokensUrl }) => [
-      secret('key', { apiKey: 'provider-key-value' }),
-      secret('google', { apiKey: serviceAccount(`${tokensUrl}/token`) }),
-      cloudRoute('gemini', { upstream: MODEL, protocol: 'Gemini', lines: `
+    manifest: ({ cloudUrl, tokensUrl }) =>
+      [
+        secret('key', { apiKey: 'provider-key-value' }),
+        secret('google', { apiKey: serviceAccount(`${tokensUrl}/token`) }),
+        cloudRoute('gemini', {
+          upstream: MODEL,
+          protocol: 'Gemini',
+          lines: `
     baseUrl: ${cloudUrl}
-    auth: {type: ApiKey, secretRef: {name: key}}` }),
-      cloudRoute('azure', { upstream: 'my-deployment', protocol: 'OpenAI', lines: `
+    auth: {type: ApiKey, secretRef: {name: key}}`,
+        }),
+        cloudRoute('azure', {
+          upstream: 'my-deployment',
+          protocol: 'OpenAI',
+          lines: `
     platform: AzureDeployments
     baseUrl: ${cloudUrl}
-    auth: {type: ApiKey, secretRef: {name: key}}` }),
-      cloudRoute('invoke', { upstream: 'anthropic.claude', protocol: 'Anthropic', lines: `
+    auth: {type: ApiKey, secretRef: {name: key}}`,
+        }),
+        cloudRoute('invoke', {
+          upstream: 'anthropic.claude',
+          protocol: 'Anthropic',
+          lines: `
     platform: BedrockInvoke
     baseUrl: ${cloudUrl}
-    auth: {type: ApiKey, secretRef: {name: key}}` }),
-      cloudRoute('converse', { upstream: 'amazon.nova-pro-v1:0', protocol: 'BedrockConverse', lines: `
+    auth: {type: ApiKey, secretRef: {name: key}}`,
+        }),
+        cloudRoute('converse', {
+          upstream: 'amazon.nova-pro-v1:0',
+          protocol: 'BedrockConverse',
+          lines: `
     baseUrl: ${cloudUrl}
-    auth: {type: ApiKey, secretRef: {name: key}}` }),
-      cloudRoute('vertex', { upstream: 'claude-sonnet-4-5@20250929', protocol: 'Anthropic', lines: `
+    auth: {type: ApiKey, secretRef: {name: key}}`,
+        }),
+        cloudRoute('vertex', {
+          upstream: 'claude-sonnet-4-5@20250929',
+          protocol: 'Anthropic',
+          lines: `
     platform: VertexPublisher
     baseUrl: ${cloudUrl}/v1/projects/p/locations/global
-    auth: {type: GoogleOAuth, secretRef: {name: google}}` }),
-    ].join(''),
+    auth: {type: GoogleOAuth, secretRef: {name: google}}`,
+        }),
+      ].join(''),
   });
   books = new Books(clouds);
   client = new GoogleGenAI({ apiKey: KEYS.main, httpOptions: { baseUrl: clouds.gateway.url } });
@@ -64,28 +102,31 @@ afterEach(() => {
 
 function chunk(parts: readonly object[], finishReason?: string): object {
   return {
-    candidates: [{ index: 0, content: { role: 'model', parts }, ...finishReason !== undefined && { finishReason } }],
-    usageMetadata: USAGE, modelVersion: MODEL,
+    candidates: [{ index: 0, content: { role: 'model', parts }, ...(finishReason !== undefined && { finishReason }) }],
+    usageMetadata: USAGE,
+    modelVersion: MODEL,
   };
 }
 
 function streamed(...parts: readonly object[]): Reply {
-  return sseReply(...parts.map((part, index) =>
-    ({ data: chunk([part], index === parts.length - 1 ? 'STOP' : undefined) })));
+  return sseReply(
+    ...parts.map((part, index) => ({ data: chunk([part], index === parts.length - 1 ? 'STOP' : undefined) })),
+  );
 }
 
 async function sentContents(index: number): Promise<readonly Content[]> {
   return (await clouds.cloud.request(index)).json()['contents'] as readonly Content[];
 }
 
-describe('Google\'s SDK on a channel of Gemini', () => {
+describe("Google's SDK on a channel of Gemini", () => {
   it('streams text, sends images, and is billed for thoughts', async () => {
     clouds.cloud.script(streamed({ text: 'Bon' }, { text: 'jour 🗼' }));
-    const chunks = await collect(await client.models.generateContentStream({
-      model: 'gemini', contents: [{ role: 'user', parts: [
-        { text: 'where?' }, { inlineData: { mimeType: 'image/png', data: PNG } },
-      ] }],
-    }));
+    const chunks = await collect(
+      await client.models.generateContentStream({
+        model: 'gemini',
+        contents: [{ role: 'user', parts: [{ text: 'where?' }, { inlineData: { mimeType: 'image/png', data: PNG } }] }],
+      }),
+    );
     assert.equal(chunks.map(({ text }) => text ?? '').join(''), 'Bonjour 🗼');
     const { usageMetadata } = chunks.at(-1) ?? assert.fail();
     assert.deepEqual([usageMetadata?.promptTokenCount, usageMetadata?.cachedContentTokenCount], [120, 100]);
@@ -104,7 +145,11 @@ describe('Google\'s SDK on a channel of Gemini', () => {
     const first = await collect(await chat.sendMessageStream({ message: 'where?' }));
     const [called] = first.flatMap(({ functionCalls }) => functionCalls ?? []);
     assert.deepEqual([called?.name, called?.args], ['get_weather', { city: 'Oslo' }]);
-    const result = { name: 'get_weather', response: { rain: true }, ...called?.id !== undefined && { id: called.id } };
+    const result = {
+      name: 'get_weather',
+      response: { rain: true },
+      ...(called?.id !== undefined && { id: called.id }),
+    };
     const second = await collect(await chat.sendMessageStream({ message: [{ functionResponse: result }] }));
     assert.equal(second.map(({ text }) => text ?? '').join(''), 'Rain.');
     const [, model, results] = await sentContents(1);
@@ -137,11 +182,20 @@ function anthropicEvents(calls: boolean): readonly (Readonly<Record<string, unkn
     ? { type: 'input_json_delta', partial_json: '{"city":"Oslo"}' }
     : { type: 'text_delta', text: 'Rain.' };
   return [
-    { type: 'message_start', message: {
-      id: 'msg_1', type: 'message', role: 'assistant', model: 'claude', content: [], stop_reason: null,
-      usage: { input_tokens: 20, output_tokens: 1 },
-    } },
-    { type: 'content_block_start', index: 0, content_block: block }, { type: 'content_block_delta', index: 0, delta },
+    {
+      type: 'message_start',
+      message: {
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'claude',
+        content: [],
+        stop_reason: null,
+        usage: { input_tokens: 20, output_tokens: 1 },
+      },
+    },
+    { type: 'content_block_start', index: 0, content_block: block },
+    { type: 'content_block_delta', index: 0, delta },
     { type: 'content_block_stop', index: 0 },
     { type: 'message_delta', delta: { stop_reason: calls ? 'tool_use' : 'end_turn' }, usage: { output_tokens: 7 } },
     { type: 'message_stop' },
@@ -150,9 +204,19 @@ function anthropicEvents(calls: boolean): readonly (Readonly<Record<string, unkn
 
 function chatChunks(calls: boolean): readonly object[] {
   const delta = calls
-    ? { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: {
-      name: 'get_weather', arguments: '{"city":"Oslo"}',
-    } }] }
+    ? {
+        tool_calls: [
+          {
+            index: 0,
+            id: 'call_1',
+            type: 'function',
+            function: {
+              name: 'get_weather',
+              arguments: '{"city":"Oslo"}',
+            },
+          },
+        ],
+      }
     : { content: 'Rain.' };
   const chat = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'gpt' };
   return [
@@ -167,7 +231,7 @@ function converseFrames(calls: boolean): readonly Buffer[] {
   const delta = calls ? { toolUse: { input: '{"city":"Oslo"}' } } : { text: 'Rain.' };
   return [
     eventFrame('messageStart', { role: 'assistant' }),
-    ...start ? [eventFrame('contentBlockStart', { contentBlockIndex: 0, ...start })] : [],
+    ...(start ? [eventFrame('contentBlockStart', { contentBlockIndex: 0, ...start })] : []),
     eventFrame('contentBlockDelta', { contentBlockIndex: 0, delta }),
     eventFrame('contentBlockStop', { contentBlockIndex: 0 }),
     eventFrame('messageStop', { stopReason: calls ? 'tool_use' : 'end_turn' }),
@@ -178,33 +242,44 @@ function converseFrames(calls: boolean): readonly Buffer[] {
 const CLAUDE_COST = 20n * CLAUDE.input + 7n * CLAUDE.output;
 const PLATFORMS: Readonly<Record<string, Platform>> = {
   azure: {
-    path: /^\/openai\/deployments\/my-deployment\/chat\/completions\?/, cost: 20n * GPT.input + 7n * GPT.output,
+    path: /^\/openai\/deployments\/my-deployment\/chat\/completions\?/,
+    cost: 20n * GPT.input + 7n * GPT.output,
     reply: (calls) => sseReply(...chatChunks(calls).map((data) => ({ data })), { data: '[DONE]' }),
   },
   invoke: {
-    path: /\/invoke-with-response-stream$/, cost: CLAUDE_COST,
+    path: /\/invoke-with-response-stream$/,
+    cost: CLAUDE_COST,
     reply: (calls) => eventStreamReply(anthropicEvents(calls).map(chunkFrame)),
   },
   converse: {
-    path: /\/converse-stream$/, cost: CLAUDE_COST, reply: (calls) => eventStreamReply(converseFrames(calls)),
+    path: /\/converse-stream$/,
+    cost: CLAUDE_COST,
+    reply: (calls) => eventStreamReply(converseFrames(calls)),
   },
   vertex: {
-    path: /:streamRawPredict$/, cost: CLAUDE_COST,
+    path: /:streamRawPredict$/,
+    cost: CLAUDE_COST,
     reply: (calls) => sseReply(...anthropicEvents(calls).map((data) => ({ event: data.type, data }))),
   },
 };
 
-describe('Google\'s SDK on another platform', () => {
+describe("Google's SDK on another platform", () => {
   it.each(Object.entries(PLATFORMS))('%s: streams, with tools and images', async (model, { path, cost, reply }) => {
     clouds.tokens.script(token('google-token'));
     clouds.cloud.script(reply(true), reply(false));
     const chat = client.chats.create({ model, config: { tools: TOOLS, maxOutputTokens: 100 } });
-    const first = await collect(await chat.sendMessageStream({ message: [
-      { text: 'where?' }, { inlineData: { mimeType: 'image/png', data: PNG } },
-    ] }));
+    const first = await collect(
+      await chat.sendMessageStream({
+        message: [{ text: 'where?' }, { inlineData: { mimeType: 'image/png', data: PNG } }],
+      }),
+    );
     const [called] = first.flatMap(({ functionCalls }) => functionCalls ?? []);
     assert.deepEqual([called?.name, called?.args], ['get_weather', { city: 'Oslo' }]);
-    const result = { name: 'get_weather', response: { rain: true }, ...called?.id !== undefined && { id: called.id } };
+    const result = {
+      name: 'get_weather',
+      response: { rain: true },
+      ...(called?.id !== undefined && { id: called.id }),
+    };
     const second = await collect(await chat.sendMessageStream({ message: [{ functionResponse: result }] }));
     assert.equal(second.map(({ text }) => text ?? '').join(''), 'Rain.');
     assert.equal(second.at(-1)?.usageMetadata?.candidatesTokenCount, 7);

@@ -26,23 +26,39 @@ const MODEL = 'gemini-3-pro-preview';
 beforeAll(async () => {
   clouds = await startClouds({
     nowMs: () => now,
-    manifest: ({ cloudUrl, tokensUrl }) => [
-      secret('gemini-key', { apiKey: 'google-api-key-value' }),
-      secret('google', { apiKey: serviceAccount(`${tokensUrl}/token`) }),
-      ...[['gemini', MODEL], ['older', 'gemini-2.5-flash']].map(([name = '', upstream = '']) =>
-        cloudRoute(name, { upstream, protocol: 'Gemini', lines: `
+    manifest: ({ cloudUrl, tokensUrl }) =>
+      [
+        secret('gemini-key', { apiKey: 'google-api-key-value' }),
+        secret('google', { apiKey: serviceAccount(`${tokensUrl}/token`) }),
+        ...[
+          ['gemini', MODEL],
+          ['older', 'gemini-2.5-flash'],
+        ].map(([name = '', upstream = '']) =>
+          cloudRoute(name, {
+            upstream,
+            protocol: 'Gemini',
+            lines: `
     baseUrl: ${cloudUrl}
-    auth: {type: ApiKey, secretRef: {name: gemini-key}}` })),
-      cloudRoute('vertex', { upstream: MODEL, protocol: 'Gemini', lines: `
+    auth: {type: ApiKey, secretRef: {name: gemini-key}}`,
+          }),
+        ),
+        cloudRoute('vertex', {
+          upstream: MODEL,
+          protocol: 'Gemini',
+          lines: `
     platform: VertexPublisher
     baseUrl: ${cloudUrl}/v1/projects/p/locations/global
-    auth: {type: GoogleOAuth, secretRef: {name: google}}` }),
-    ].join(''),
+    auth: {type: GoogleOAuth, secretRef: {name: google}}`,
+        }),
+      ].join(''),
   });
   openai = openaiClient(clouds, { maxRetries: 0 });
   anthropic = anthropicClient(clouds, { maxRetries: 0 });
   google = new GoogleGenAI({
-    apiKey: 'google-api-key-value', vertexai: false, apiVersion: 'v1beta', httpOptions: { baseUrl: clouds.cloud.url },
+    apiKey: 'google-api-key-value',
+    vertexai: false,
+    apiVersion: 'v1beta',
+    httpOptions: { baseUrl: clouds.cloud.url },
   });
   books = new Books(clouds);
 });
@@ -60,8 +76,13 @@ afterEach(() => {
 const PRICE = { input: 2_000n, cached: 500n, output: 16_000n } as const;
 /** 100 prompt tokens were read from the cache, and 8 come from a tool. */
 const USAGE = {
-  promptTokenCount: 120, cachedContentTokenCount: 100, toolUsePromptTokenCount: 8, candidatesTokenCount: 7,
-  thoughtsTokenCount: 30, totalTokenCount: 165, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 120 }],
+  promptTokenCount: 120,
+  cachedContentTokenCount: 100,
+  toolUsePromptTokenCount: 8,
+  candidatesTokenCount: 7,
+  thoughtsTokenCount: 30,
+  totalTokenCount: 165,
+  promptTokensDetails: [{ modality: 'TEXT', tokenCount: 120 }],
 };
 const COST = 28n * PRICE.input + 100n * PRICE.cached + 37n * PRICE.output;
 const CITY = { type: 'object' as const, properties: { city: { type: 'string' } } };
@@ -81,8 +102,10 @@ const CALLS = [
 
 function chunk(parts: readonly unknown[], finishReason?: string, usage: unknown = USAGE): object {
   return {
-    candidates: [{ index: 0, content: { role: 'model', parts }, ...finishReason !== undefined && { finishReason } }],
-    usageMetadata: usage, modelVersion: MODEL, responseId: 'r-1',
+    candidates: [{ index: 0, content: { role: 'model', parts }, ...(finishReason !== undefined && { finishReason }) }],
+    usageMetadata: usage,
+    modelVersion: MODEL,
+    responseId: 'r-1',
   };
 }
 
@@ -93,10 +116,9 @@ function answer(parts: readonly unknown[], finishReason = 'STOP', usage: unknown
 /** Chunks with growing usage; the last has the finish reason, and no text. */
 function streamed(chunks: readonly (readonly unknown[])[], finishReason = 'STOP'): Reply {
   const partial = { promptTokenCount: 120, candidatesTokenCount: 1, totalTokenCount: 121 };
-  return sseReply(
-    ...chunks.map((parts) => ({ data: chunk(parts, undefined, partial) })),
-    { data: chunk([{ text: '' }], finishReason) },
-  );
+  return sseReply(...chunks.map((parts) => ({ data: chunk(parts, undefined, partial) })), {
+    data: chunk([{ text: '' }], finishReason),
+  });
 }
 
 /** The request that Google's SDK generates for these parameters. */
@@ -123,68 +145,117 @@ async function contentsOf(index: number): Promise<readonly { readonly role: stri
 }
 
 describe('a conversation with Gemini', () => {
-  it('matches the requests of Google\'s SDK, with tools, images and thinking', async () => {
+  it("matches the requests of Google's SDK, with tools, images and thinking", async () => {
     clouds.cloud.script(answer([{ text: 'hello' }]));
     await anthropic.messages.create({
-      model: 'gemini', max_tokens: 2000, system: 'Be brief.', stop_sequences: ['END'],
-      thinking: { type: 'enabled', budget_tokens: 1024 }, tools: [TOOL], tool_choice: { type: 'any' },
+      model: 'gemini',
+      max_tokens: 2000,
+      system: 'Be brief.',
+      stop_sequences: ['END'],
+      thinking: { type: 'enabled', budget_tokens: 1024 },
+      tools: [TOOL],
+      tool_choice: { type: 'any' },
       messages: [
-        { role: 'user', content: [
-          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
-          { type: 'image', source: { type: 'url', url: 'https://example.com/a.jpg' } },
-          { type: 'text', text: 'where?' },
-        ] },
-        { role: 'assistant', content: [
-          { type: 'thinking', thinking: 'hm', signature: `gemini.call.fc-1.${SIGNATURE}` },
-          { type: 'tool_use', id: 'fc-1', name: 'get_weather', input: { city: 'Oslo' } },
-        ] },
-        { role: 'user', content: [
-          { type: 'text', text: 'well?' },
-          { type: 'tool_result', tool_use_id: 'fc-1', content: 'rain', is_error: true },
-        ] },
+        {
+          role: 'user',
+          content: [
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
+            { type: 'image', source: { type: 'url', url: 'https://example.com/a.jpg' } },
+            { type: 'text', text: 'where?' },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'hm', signature: `gemini.call.fc-1.${SIGNATURE}` },
+            { type: 'tool_use', id: 'fc-1', name: 'get_weather', input: { city: 'Oslo' } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'well?' },
+            { type: 'tool_result', tool_use_id: 'fc-1', content: 'rain', is_error: true },
+          ],
+        },
       ],
     });
     const ours = await clouds.cloud.request(0);
     const theirs = await googleRequest({
       model: MODEL,
       contents: [
-        { role: 'user', parts: [
-          { inlineData: { mimeType: 'image/png', data: PNG } },
-          { fileData: { fileUri: 'https://example.com/a.jpg', mimeType: 'image/jpeg' } }, { text: 'where?' },
-        ] },
-        { role: 'model', parts: [{
-          functionCall: { id: 'fc-1', name: 'get_weather', args: { city: 'Oslo' } }, thoughtSignature: SIGNATURE,
-        }] },
-        { role: 'user', parts: [
-          { functionResponse: { id: 'fc-1', name: 'get_weather', response: { error: 'rain' } } }, { text: 'well?' },
-        ] },
+        {
+          role: 'user',
+          parts: [
+            { inlineData: { mimeType: 'image/png', data: PNG } },
+            { fileData: { fileUri: 'https://example.com/a.jpg', mimeType: 'image/jpeg' } },
+            { text: 'where?' },
+          ],
+        },
+        {
+          role: 'model',
+          parts: [
+            {
+              functionCall: { id: 'fc-1', name: 'get_weather', args: { city: 'Oslo' } },
+              thoughtSignature: SIGNATURE,
+            },
+          ],
+        },
+        {
+          role: 'user',
+          parts: [
+            { functionResponse: { id: 'fc-1', name: 'get_weather', response: { error: 'rain' } } },
+            { text: 'well?' },
+          ],
+        },
       ],
       config: {
-        systemInstruction: { parts: [{ text: 'Be brief.' }] }, maxOutputTokens: 2000, stopSequences: ['END'],
+        systemInstruction: { parts: [{ text: 'Be brief.' }] },
+        maxOutputTokens: 2000,
+        stopSequences: ['END'],
         thinkingConfig: { thinkingLevel: ThinkingLevel.LOW, includeThoughts: true },
-        tools: [{ functionDeclarations: [{
-          name: 'get_weather', description: 'The weather.', parametersJsonSchema: CITY,
-        }] }],
+        tools: [
+          {
+            functionDeclarations: [
+              {
+                name: 'get_weather',
+                description: 'The weather.',
+                parametersJsonSchema: CITY,
+              },
+            ],
+          },
+        ],
         toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.ANY } },
       },
     });
     assertSame(ours, theirs);
     await books.check(paid(COST));
   });
-  it('streams to clients of all dialects, and Google\'s SDK can read the stream too', async () => {
+  it("streams to clients of all dialects, and Google's SDK can read the stream too", async () => {
     clouds.cloud.script(streamed(WORDS));
-    const message = await anthropic.messages.stream({
-      model: 'gemini', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }],
-    }).finalMessage();
-    assert.deepEqual(message.content.map((block) => block.type === 'text' && block.text), ['Bonjour 🗼']);
+    const message = await anthropic.messages
+      .stream({
+        model: 'gemini',
+        max_tokens: 50,
+        messages: [{ role: 'user', content: 'hi' }],
+      })
+      .finalMessage();
+    assert.deepEqual(
+      message.content.map((block) => block.type === 'text' && block.text),
+      ['Bonjour 🗼'],
+    );
     assert.deepEqual(
       [message.usage.input_tokens, message.usage.cache_read_input_tokens, message.usage.output_tokens],
       [28, 100, 37],
     );
-    const chunks = await collect(await openai.chat.completions.create({
-      model: 'gemini', stream: true, stream_options: { include_usage: true },
-      messages: [{ role: 'user', content: 'hi' }],
-    }));
+    const chunks = await collect(
+      await openai.chat.completions.create({
+        model: 'gemini',
+        stream: true,
+        stream_options: { include_usage: true },
+        messages: [{ role: 'user', content: 'hi' }],
+      }),
+    );
     assert.equal(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), 'Bonjour 🗼');
     assert.deepEqual([chunks.at(-1)?.usage?.prompt_tokens, chunks.at(-1)?.usage?.completion_tokens], [128, 37]);
     const events = await collect(await openai.responses.create({ model: 'gemini', input: 'hi', stream: true }));
@@ -205,33 +276,61 @@ describe('a conversation with Gemini', () => {
     ];
     clouds.cloud.script(streamed(CALLS), streamed(WORDS));
     const question = { role: 'user' as const, content: 'where?' };
-    const message = await anthropic.messages.stream({
-      model: 'gemini', max_tokens: 50, tools: [TOOL], messages: [question],
-    }).finalMessage();
+    const message = await anthropic.messages
+      .stream({
+        model: 'gemini',
+        max_tokens: 50,
+        tools: [TOOL],
+        messages: [question],
+      })
+      .finalMessage();
     const uses = message.content.filter((block) => block.type === 'tool_use');
-    assert.deepEqual([uses.map(({ input }) => input), message.stop_reason],
-      [[{ city: 'Oslo' }, { city: 'Rome' }], 'tool_use']);
-    await anthropic.messages.stream({ model: 'gemini', max_tokens: 50, tools: [TOOL], messages: [
-      question, { role: 'assistant', content: message.content },
-      { role: 'user', content: uses.map(({ id }) => ({
-        type: 'tool_result' as const, tool_use_id: id, content: 'x',
-      })) },
-    ] }).finalMessage();
+    assert.deepEqual(
+      [uses.map(({ input }) => input), message.stop_reason],
+      [[{ city: 'Oslo' }, { city: 'Rome' }], 'tool_use'],
+    );
+    await anthropic.messages
+      .stream({
+        model: 'gemini',
+        max_tokens: 50,
+        tools: [TOOL],
+        messages: [
+          question,
+          { role: 'assistant', content: message.content },
+          {
+            role: 'user',
+            content: uses.map(({ id }) => ({
+              type: 'tool_result' as const,
+              tool_use_id: id,
+              content: 'x',
+            })),
+          },
+        ],
+      })
+      .finalMessage();
     assert.deepEqual((await contentsOf(1))[1]?.parts, expected);
-    assert.deepEqual((await contentsOf(1))[2]?.parts[1],
-      { functionResponse: { name: 'get_weather', response: { output: 'x' } } });
+    assert.deepEqual((await contentsOf(1))[2]?.parts[1], {
+      functionResponse: { name: 'get_weather', response: { output: 'x' } },
+    });
 
     clouds.cloud.clear();
     clouds.cloud.script(answer(CALLS.flat()), answer([{ text: 'sunny' }]));
     const completion = await openai.chat.completions.create({
-      model: 'gemini', tools: [CHAT_TOOL], messages: [question],
+      model: 'gemini',
+      tools: [CHAT_TOOL],
+      messages: [question],
     });
     const said = completion.choices[0]?.message;
     assert.equal(completion.choices[0]?.finish_reason, 'tool_calls');
-    await openai.chat.completions.create({ model: 'gemini', tools: [CHAT_TOOL], messages: [
-      question, said!,
-      ...said?.tool_calls?.map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: 'x' })) ?? [],
-    ] });
+    await openai.chat.completions.create({
+      model: 'gemini',
+      tools: [CHAT_TOOL],
+      messages: [
+        question,
+        said!,
+        ...(said?.tool_calls?.map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: 'x' })) ?? []),
+      ],
+    });
     assert.deepEqual((await contentsOf(1))[1]?.parts, expected);
 
     clouds.cloud.clear();
@@ -239,25 +338,40 @@ describe('a conversation with Gemini', () => {
     const tools = [{ type: 'function' as const, name: 'get_weather', parameters: CITY, strict: false }];
     const include = ['reasoning.encrypted_content' as const];
     const response = await openai.responses.create({ model: 'gemini', store: false, include, input: 'where?', tools });
-    const results = response.output.flatMap((item) => (item.type === 'function_call'
-      ? [{ type: 'function_call_output' as const, call_id: item.call_id, output: 'x' }] : []));
-    await openai.responses.create({ model: 'gemini', store: false, include, tools, input: [
-      question, ...response.output as OpenAI.Responses.ResponseInputItem[], ...results,
-    ] });
+    const results = response.output.flatMap((item) =>
+      item.type === 'function_call'
+        ? [{ type: 'function_call_output' as const, call_id: item.call_id, output: 'x' }]
+        : [],
+    );
+    await openai.responses.create({
+      model: 'gemini',
+      store: false,
+      include,
+      tools,
+      input: [question, ...(response.output as OpenAI.Responses.ResponseInputItem[]), ...results],
+    });
     assert.deepEqual((await contentsOf(1))[1]?.parts, expected);
     await books.check(paid(COST), paid(COST), paid(COST), paid(COST), paid(COST), paid(COST));
   });
   it('skips the signature check, which only newer models have, for tool calls of other models', async () => {
-    for (const [model, signature] of [['gemini', 'skip_thought_signature_validator'], ['older', undefined]] as const) {
+    for (const [model, signature] of [
+      ['gemini', 'skip_thought_signature_validator'],
+      ['older', undefined],
+    ] as const) {
       clouds.cloud.clear();
       clouds.cloud.script(answer([{ text: 'sunny' }]));
-      await openai.chat.completions.create({ model, tools: [CHAT_TOOL], messages: [
-        { role: 'user', content: 'where?' },
-        { role: 'assistant', tool_calls: [
-          { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{}' } },
-        ] },
-        { role: 'tool', tool_call_id: 'call_1', content: 'x' },
-      ] });
+      await openai.chat.completions.create({
+        model,
+        tools: [CHAT_TOOL],
+        messages: [
+          { role: 'user', content: 'where?' },
+          {
+            role: 'assistant',
+            tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{}' } }],
+          },
+          { role: 'tool', tool_call_id: 'call_1', content: 'x' },
+        ],
+      });
       const [part] = (await contentsOf(0))[1]?.parts ?? [];
       assert.equal((part as Record<string, unknown>)['thoughtSignature'], signature);
     }
@@ -269,18 +383,25 @@ describe('Gemini on Vertex', () => {
   it('sends the model and the project in the path, and a token', async () => {
     clouds.tokens.script(token('google-token'));
     clouds.cloud.script(streamed(WORDS));
-    const message = await anthropic.messages.stream({
-      model: 'vertex', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }],
-    }).finalMessage();
+    const message = await anthropic.messages
+      .stream({
+        model: 'vertex',
+        max_tokens: 50,
+        messages: [{ role: 'user', content: 'hi' }],
+      })
+      .finalMessage();
     assert.equal(message.stop_reason, 'end_turn');
     const { path, headers } = await clouds.cloud.request(0);
-    assert.equal(path,
-      `/v1/projects/p/locations/global/publishers/google/models/${MODEL}:streamGenerateContent?alt=sse`);
+    assert.equal(
+      path,
+      `/v1/projects/p/locations/global/publishers/google/models/${MODEL}:streamGenerateContent?alt=sse`,
+    );
     assert.deepEqual([headers.authorization, headers['x-goog-api-key']], ['Bearer google-token', undefined]);
     clouds.cloud.clear();
     clouds.cloud.script(json({ totalTokens: 42 }));
     const { input_tokens: tokens } = await anthropic.messages.countTokens({
-      model: 'vertex', messages: [{ role: 'user', content: 'hi' }],
+      model: 'vertex',
+      messages: [{ role: 'user', content: 'hi' }],
     });
     assert.equal(tokens, 42);
     const counted = await clouds.cloud.request(0);
@@ -291,44 +412,60 @@ describe('Gemini on Vertex', () => {
 });
 
 describe('refusals and errors of Gemini', () => {
-  const ask = async (): Promise<Anthropic.Message> => anthropic.messages.create({
-    model: 'gemini', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }],
-  });
+  const ask = async (): Promise<Anthropic.Message> =>
+    anthropic.messages.create({
+      model: 'gemini',
+      max_tokens: 50,
+      messages: [{ role: 'user', content: 'hi' }],
+    });
   const failure = (code: number, status: string, details: readonly object[] = []): Reply =>
     json({ error: { code, message: 'The call is not possible.', status, details } }, { status: code });
 
   it('reports blocked prompts and answers as refusals, and bills what Google reports', async () => {
-    clouds.cloud.script(json({
-      promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: { promptTokenCount: 20, totalTokenCount: 20 },
-    }));
+    clouds.cloud.script(
+      json({
+        promptFeedback: { blockReason: 'SAFETY' },
+        usageMetadata: { promptTokenCount: 20, totalTokenCount: 20 },
+      }),
+    );
     const blocked = await ask();
     assert.deepEqual([blocked.stop_reason, blocked.content], ['refusal', []]);
     clouds.cloud.clear();
     clouds.cloud.script(answer([{ text: 'I' }], 'SAFETY'));
-    const { choices: [choice] } = await openai.chat.completions.create({
-      model: 'gemini', messages: [{ role: 'user', content: 'hi' }],
+    const {
+      choices: [choice],
+    } = await openai.chat.completions.create({
+      model: 'gemini',
+      messages: [{ role: 'user', content: 'hi' }],
     });
     assert.equal(choice?.finish_reason, 'content_filter');
     await books.check(paid(20n * PRICE.input), paid(COST));
   });
-  it('uses the client\'s dialect, and hides a refused key', async () => {
+  it("uses the client's dialect, and hides a refused key", async () => {
     clouds.cloud.script(failure(400, 'INVALID_ARGUMENT'));
     assert.match((await caught(ask(), Anthropic.BadRequestError)).message, /not possible/);
     clouds.cloud.clear();
     clouds.cloud.script(failure(400, 'INVALID_ARGUMENT', [{ reason: 'API_KEY_INVALID' }]));
     assert.doesNotMatch((await caught(ask(), Anthropic.InternalServerError)).message, /not possible/);
     clouds.cloud.clear();
-    clouds.cloud.script(failure(429, 'RESOURCE_EXHAUSTED', [
-      { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '33.2s' },
-    ]));
+    clouds.cloud.script(
+      failure(429, 'RESOURCE_EXHAUSTED', [
+        { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '33.2s' },
+      ]),
+    );
     const limited = await caught(ask(), Anthropic.RateLimitError);
     assert.equal(limited.headers?.get('retry-after'), '34');
     await books.check(free(400), free(502), free(429));
   });
   it('ends a stream with an error, and never completes a stream that was cut off', async () => {
-    const stream = (): Promise<unknown> => anthropic.messages.stream({
-      model: 'gemini', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }],
-    }).finalMessage();
+    const stream = (): Promise<unknown> =>
+      anthropic.messages
+        .stream({
+          model: 'gemini',
+          max_tokens: 50,
+          messages: [{ role: 'user', content: 'hi' }],
+        })
+        .finalMessage();
     clouds.cloud.script(sseReply({ data: [{ error: { code: 503, message: 'Busy.', status: 'UNAVAILABLE' } }] }));
     assert.match((await caught(stream(), Anthropic.APIError)).message, /overloaded_error/);
     await books.check(free(529));
@@ -336,15 +473,20 @@ describe('refusals and errors of Gemini', () => {
   it('counts tokens', async () => {
     clouds.cloud.script(json({ totalTokens: 42 }));
     const { input_tokens: tokens } = await anthropic.messages.countTokens({
-      model: 'gemini', system: 'Be brief.', messages: [{ role: 'user', content: 'hi' }],
+      model: 'gemini',
+      system: 'Be brief.',
+      messages: [{ role: 'user', content: 'hi' }],
     });
     assert.equal(tokens, 42);
     const sent = await clouds.cloud.request(0);
     assert.equal(sent.path, `/v1beta/models/${MODEL}:countTokens`);
-    assert.deepEqual(sent.json(), { generateContentRequest: {
-      model: `models/${MODEL}`, contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
-      systemInstruction: { parts: [{ text: 'Be brief.' }] },
-    } });
+    assert.deepEqual(sent.json(), {
+      generateContentRequest: {
+        model: `models/${MODEL}`,
+        contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+        systemInstruction: { parts: [{ text: 'Be brief.' }] },
+      },
+    });
     await books.check(free());
   });
 });

@@ -4,11 +4,25 @@ import type Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
 import {
-  cloudRoute, formOf, readAssertion, secret, serviceAccount, startClouds, token,
+  cloudRoute,
+  formOf,
+  readAssertion,
+  secret,
+  serviceAccount,
+  startClouds,
+  token,
 } from '../../support/api/clouds.ts';
 import type { Clouds } from '../../support/api/clouds.ts';
 import {
-  anthropicClient, Books, caught, CLAUDE, collect, free, GPT, openaiClient, paid,
+  anthropicClient,
+  Books,
+  caught,
+  CLAUDE,
+  collect,
+  free,
+  GPT,
+  openaiClient,
+  paid,
 } from '../../support/api/sdk.ts';
 import { anthropicMessage, anthropicStream, json, openaiChat } from '../../support/provider-answers.ts';
 
@@ -25,16 +39,25 @@ beforeAll(async () => {
   clouds = await startClouds({
     nowMs: () => now,
     env: ({ tokensUrl }) => ({ GCE_METADATA_HOST: new URL(tokensUrl).host }),
-    manifest: ({ cloudUrl, tokensUrl }) => [
-      secret('google', { 'key.json': serviceAccount(`${tokensUrl}/token`) }),
-      cloudRoute('vertex-claude', { upstream: MODEL, protocol: 'Anthropic', lines: `
+    manifest: ({ cloudUrl, tokensUrl }) =>
+      [
+        secret('google', { 'key.json': serviceAccount(`${tokensUrl}/token`) }),
+        cloudRoute('vertex-claude', {
+          upstream: MODEL,
+          protocol: 'Anthropic',
+          lines: `
     platform: VertexPublisher
     baseUrl: ${cloudUrl}${PROJECT}
-    auth: {type: GoogleOAuth, secretRef: {name: google, key: key.json}}` }),
-      cloudRoute('vertex-openai', { upstream: 'google/gemini-2.5-flash', protocol: 'OpenAI', lines: `
+    auth: {type: GoogleOAuth, secretRef: {name: google, key: key.json}}`,
+        }),
+        cloudRoute('vertex-openai', {
+          upstream: 'google/gemini-2.5-flash',
+          protocol: 'OpenAI',
+          lines: `
     baseUrl: ${cloudUrl}${PROJECT}/endpoints/openapi
-    auth: {type: GoogleOAuth}` }),
-    ].join(''),
+    auth: {type: GoogleOAuth}`,
+        }),
+      ].join(''),
   });
   openai = openaiClient(clouds, { maxRetries: 0 });
   anthropic = anthropicClient(clouds, { maxRetries: 0 });
@@ -59,15 +82,21 @@ describe('Claude on Vertex', () => {
   it('is called by rawPredict, with a token of the service account', async () => {
     clouds.tokens.script(token('google-token-1'));
     clouds.cloud.script(anthropicMessage({ usage: USAGE }));
-    await anthropic.messages.create({ model: 'vertex-claude', max_tokens: 50, ...HELLO }, {
-      headers: { 'anthropic-beta': 'interleaved-thinking-2025-05-14' },
-    });
+    await anthropic.messages.create(
+      { model: 'vertex-claude', max_tokens: 50, ...HELLO },
+      {
+        headers: { 'anthropic-beta': 'interleaved-thinking-2025-05-14' },
+      },
+    );
     const form = formOf(clouds.tokens.requests[0]);
     assert.equal(form['grant_type'], 'urn:ietf:params:oauth:grant-type:jwt-bearer');
     const issuedAt = Math.floor(now / 1000);
     assert.deepEqual(readAssertion(form['assertion'] ?? ''), {
-      iss: 'gateway@project.iam.gserviceaccount.com', scope: 'https://www.googleapis.com/auth/cloud-platform',
-      aud: `${clouds.tokens.url}/token`, iat: issuedAt, exp: issuedAt + 3600,
+      iss: 'gateway@project.iam.gserviceaccount.com',
+      scope: 'https://www.googleapis.com/auth/cloud-platform',
+      aud: `${clouds.tokens.url}/token`,
+      iat: issuedAt,
+      exp: issuedAt + 3600,
     });
     const sent = await clouds.cloud.request(0);
     assert.equal(sent.path, `${PROJECT}/publishers/anthropic/models/${MODEL}:rawPredict`);
@@ -79,15 +108,20 @@ describe('Claude on Vertex', () => {
   it('streams by streamRawPredict to clients of all dialects', async () => {
     clouds.tokens.script(token('google-token-2'));
     clouds.cloud.script(anthropicStream(['Bon', 'jour'], { usage: USAGE }));
-    const message =
-      await anthropic.messages.stream({ model: 'vertex-claude', max_tokens: 50, ...HELLO }).finalMessage();
-    assert.deepEqual(message.content.map((block) => block.type === 'text' && block.text), ['Bonjour']);
+    const message = await anthropic.messages
+      .stream({ model: 'vertex-claude', max_tokens: 50, ...HELLO })
+      .finalMessage();
+    assert.deepEqual(
+      message.content.map((block) => block.type === 'text' && block.text),
+      ['Bonjour'],
+    );
     const chunks = await collect(
       await openai.chat.completions.create({ model: 'vertex-claude', ...HELLO, stream: true }),
     );
     assert.equal(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), 'Bonjour');
-    const events =
-      await collect(await openai.responses.create({ model: 'vertex-claude', input: 'hello', stream: true }));
+    const events = await collect(
+      await openai.responses.create({ model: 'vertex-claude', input: 'hello', stream: true }),
+    );
     assert.equal(events.at(-1)?.type, 'response.completed');
     for (const sent of clouds.cloud.requests) {
       assert.equal(sent.path, `${PROJECT}/publishers/anthropic/models/${MODEL}:streamRawPredict`);
@@ -117,14 +151,16 @@ describe('Claude on Vertex', () => {
   });
 });
 
-describe('Vertex\'s OpenAI-compatible path', () => {
+describe("Vertex's OpenAI-compatible path", () => {
   it('signs in with the metadata server', async () => {
     clouds.tokens.script(token('metadata-token'));
     clouds.cloud.script(openaiChat({ usage: { prompt_tokens: 20, completion_tokens: 5 } }));
     await openai.chat.completions.create({ model: 'vertex-openai', ...HELLO });
     const [asked] = clouds.tokens.requests;
-    assert.deepEqual([asked?.path, asked?.headers['metadata-flavor']],
-      ['/computeMetadata/v1/instance/service-accounts/default/token', 'Google']);
+    assert.deepEqual(
+      [asked?.path, asked?.headers['metadata-flavor']],
+      ['/computeMetadata/v1/instance/service-accounts/default/token', 'Google'],
+    );
     const sent = await clouds.cloud.request(0);
     assert.equal(sent.path, `${PROJECT}/endpoints/openapi/chat/completions`);
     assert.equal(sent.headers.authorization, 'Bearer metadata-token');

@@ -12,10 +12,25 @@ import { startTestStack } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
 import { CUT } from '../../support/mock-provider.ts';
 import {
-  anthropicError, anthropicMessage, anthropicStream, breakAt, openaiChat, openaiError, openaiStream, sse,
+  anthropicError,
+  anthropicMessage,
+  anthropicStream,
+  breakAt,
+  openaiChat,
+  openaiError,
+  openaiStream,
+  sse,
 } from '../../support/provider-answers.ts';
 import {
-  anthropicClient, Books, caught, CLAUDE, collect, free, GPT, openaiClient, paid,
+  anthropicClient,
+  Books,
+  caught,
+  CLAUDE,
+  collect,
+  free,
+  GPT,
+  openaiClient,
+  paid,
 } from '../../support/api/sdk.ts';
 
 let stack: TestStack;
@@ -34,58 +49,114 @@ beforeEach(() => books.open());
 afterEach(() => books.assertChecked());
 
 const SCHEMA = {
-  type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false,
+  type: 'object' as const,
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
 };
-const USES = [{
-  id: 'toolu_1', name: 'get_weather', input: { city: 'Oslo' },
-}, { id: 'toolu_2', name: 'get_weather', input: { city: 'São Paulo' } }];
+const USES = [
+  {
+    id: 'toolu_1',
+    name: 'get_weather',
+    input: { city: 'Oslo' },
+  },
+  { id: 'toolu_2', name: 'get_weather', input: { city: 'São Paulo' } },
+];
 /** Marks the end of a prompt prefix that an Anthropic provider caches. */
 const BREAKPOINT = { cache_control: { type: 'ephemeral' } };
-const CALLS = [{
-  id: 'call_1', name: 'get_weather', arguments: '{"city":"Oslo"}',
-}, { id: 'call_2', name: 'get_weather', arguments: '{"city":"São Paulo"}' }];
+const CALLS = [
+  {
+    id: 'call_1',
+    name: 'get_weather',
+    arguments: '{"city":"Oslo"}',
+  },
+  { id: 'call_2', name: 'get_weather', arguments: '{"city":"São Paulo"}' },
+];
 
-describe('OpenAI\'s client on a model of an Anthropic provider', () => {
+describe("OpenAI's client on a model of an Anthropic provider", () => {
   const HELLO = { model: 'claude-model', messages: [{ role: 'user' as const, content: 'hello' }] };
   const TOOL = {
-    type: 'function' as const, function: { name: 'get_weather', description: 'The weather.', parameters: SCHEMA },
+    type: 'function' as const,
+    function: { name: 'get_weather', description: 'The weather.', parameters: SCHEMA },
   };
   const sent = async (index = 0): Promise<Record<string, unknown>> => (await stack.anthropic.request(index)).json();
 
   it('sends text, system prompts, several turns and settings', async () => {
-    stack.anthropic.script(anthropicMessage({ content: 'Bonjour.', usage: { input_tokens:
-      20, cache_read_input_tokens: 100, cache_creation_input_tokens: 30, output_tokens: 5 } }));
+    stack.anthropic.script(
+      anthropicMessage({
+        content: 'Bonjour.',
+        usage: { input_tokens: 20, cache_read_input_tokens: 100, cache_creation_input_tokens: 30, output_tokens: 5 },
+      }),
+    );
     const completion = await openai.chat.completions.create({
-      model:
-        'claude-model', temperature: 1.7, top_p: 0.9, stop: ['END'], max_completion_tokens: 50, user: 'u-1', seed: 3,
+      model: 'claude-model',
+      temperature: 1.7,
+      top_p: 0.9,
+      stop: ['END'],
+      max_completion_tokens: 50,
+      user: 'u-1',
+      seed: 3,
       messages: [
-        { role: 'system', content: 'Speak French.' }, { role: 'developer', content: 'Be brief.' },
-        { role: 'user', content: 'hello' }, {
-          role: 'assistant', content: 'Oui?',
-        }, { role: 'user', content: [{ type: 'text', text: 'Go ' }, { type: 'text', text: 'on.' }] },
+        { role: 'system', content: 'Speak French.' },
+        { role: 'developer', content: 'Be brief.' },
+        { role: 'user', content: 'hello' },
+        {
+          role: 'assistant',
+          content: 'Oui?',
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'Go ' },
+            { type: 'text', text: 'on.' },
+          ],
+        },
       ],
     });
     assert.deepEqual(await sent(), {
-      model: 'claude-model', max_tokens:
-        50, temperature: 1, top_p: 0.9, stop_sequences: ['END'], metadata: { user_id: 'u-1' },
-      system: [{ type: 'text', text: 'Speak French.' }, { type: 'text', text: 'Be brief.', ...BREAKPOINT }],
+      model: 'claude-model',
+      max_tokens: 50,
+      temperature: 1,
+      top_p: 0.9,
+      stop_sequences: ['END'],
+      metadata: { user_id: 'u-1' },
+      system: [
+        { type: 'text', text: 'Speak French.' },
+        { type: 'text', text: 'Be brief.', ...BREAKPOINT },
+      ],
       messages: [
         { role: 'user', content: [{ type: 'text', text: 'hello', ...BREAKPOINT }] },
         { role: 'assistant', content: 'Oui?' },
-        { role: 'user', content: [{ type: 'text', text: 'Go ' }, { type: 'text', text: 'on.', ...BREAKPOINT }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'Go ' },
+            { type: 'text', text: 'on.', ...BREAKPOINT },
+          ],
+        },
       ],
     });
-    assert.deepEqual([
-      completion.object, completion.choices[0]?.message.content, completion.choices[0]?.finish_reason,
-    ], ['chat.completion', 'Bonjour.', 'stop']);
-    assert.deepEqual([
-      completion.usage?.prompt_tokens, completion.usage?.prompt_tokens_details?.cached_tokens,
-      completion.usage?.completion_tokens, completion.usage?.total_tokens,
-    ], [150, 100, 5, 155]);
+    assert.deepEqual(
+      [completion.object, completion.choices[0]?.message.content, completion.choices[0]?.finish_reason],
+      ['chat.completion', 'Bonjour.', 'stop'],
+    );
+    assert.deepEqual(
+      [
+        completion.usage?.prompt_tokens,
+        completion.usage?.prompt_tokens_details?.cached_tokens,
+        completion.usage?.completion_tokens,
+        completion.usage?.total_tokens,
+      ],
+      [150, 100, 5, 155],
+    );
     await books.check(paid(20n * CLAUDE.input + 100n * CLAUDE.cached + 30n * CLAUDE.write5m + 5n * CLAUDE.output));
   });
   it('gets finish reasons', async () => {
-    const reasons = [['max_tokens', 'length'], ['stop_sequence', 'stop'], ['refusal', 'content_filter']] as const;
+    const reasons = [
+      ['max_tokens', 'length'],
+      ['stop_sequence', 'stop'],
+      ['refusal', 'content_filter'],
+    ] as const;
     for (const [stopReason, finishReason] of reasons) {
       stack.anthropic.script(anthropicMessage({ stopReason }));
       assert.equal((await openai.chat.completions.create(HELLO)).choices[0]?.finish_reason, finishReason);
@@ -96,9 +167,11 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     await books.check(...Array.from({ length: 6 }, () => paid(10n * CLAUDE.input + CLAUDE.output)));
   });
   it('streams, with usage if it asks for it', async () => {
-    stack.anthropic.script(anthropicStream(
-      ['Bon', 'jour 🗼'], { usage: { input_tokens: 20, cache_read_input_tokens: 100, output_tokens: 7 } },
-    ));
+    stack.anthropic.script(
+      anthropicStream(['Bon', 'jour 🗼'], {
+        usage: { input_tokens: 20, cache_read_input_tokens: 100, output_tokens: 7 },
+      }),
+    );
     const silent = await collect(await openai.chat.completions.create({ ...HELLO, stream: true }));
     assert.equal(silent.map((chunk) => chunk.choices[0]?.delta.content ?? '').join(''), 'Bonjour 🗼');
     assert.ok(silent.every((chunk) => chunk.object === 'chat.completion.chunk' && !('usage' in chunk)));
@@ -111,34 +184,59 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
   });
   it('calls tools and returns their results', async () => {
     stack.anthropic.script(
-      anthropicMessage({ content: 'Let me see.', toolUses: USES }), anthropicMessage({ content: 'Cold and warm.' }),
+      anthropicMessage({ content: 'Let me see.', toolUses: USES }),
+      anthropicMessage({ content: 'Cold and warm.' }),
     );
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Weather?' }];
     const asks = {
-      model: 'claude-model', messages, tools: [TOOL], tool_choice: 'required' as const, parallel_tool_calls: false,
+      model: 'claude-model',
+      messages,
+      tools: [TOOL],
+      tool_choice: 'required' as const,
+      parallel_tool_calls: false,
     };
     const first = await openai.chat.completions.create(asks);
-    assert.deepEqual(
-      (await sent())['tools'],
-      [{ name: 'get_weather', description: 'The weather.', input_schema: SCHEMA, ...BREAKPOINT }],
-    );
+    assert.deepEqual((await sent())['tools'], [
+      { name: 'get_weather', description: 'The weather.', input_schema: SCHEMA, ...BREAKPOINT },
+    ]);
     assert.deepEqual((await sent())['tool_choice'], { type: 'any', disable_parallel_tool_use: true });
     const [choice] = first.choices;
     assert.equal(choice?.finish_reason, 'tool_calls');
-    assert.deepEqual(choice.message.tool_calls, USES.map(({ id, name, input }) =>
-      ({ id, type: 'function', function: { name, arguments: JSON.stringify(input) } })));
-    messages.push(choice.message, {
-      role: 'tool', tool_call_id: 'toolu_1', content: '-3',
-    }, { role: 'tool', tool_call_id: 'toolu_2', content: '31' });
+    assert.deepEqual(
+      choice.message.tool_calls,
+      USES.map(({ id, name, input }) => ({
+        id,
+        type: 'function',
+        function: { name, arguments: JSON.stringify(input) },
+      })),
+    );
+    messages.push(
+      choice.message,
+      {
+        role: 'tool',
+        tool_call_id: 'toolu_1',
+        content: '-3',
+      },
+      { role: 'tool', tool_call_id: 'toolu_2', content: '31' },
+    );
     assert.equal((await openai.chat.completions.create(asks)).choices[0]?.message.content, 'Cold and warm.');
     assert.deepEqual((await sent(1))['messages'], [
       { role: 'user', content: [{ type: 'text', text: 'Weather?', ...BREAKPOINT }] },
-      { role: 'assistant', content: [
-        { type: 'text', text: 'Let me see.' }, ...USES.map((use) => ({ type: 'tool_use', ...use })),
-      ] },
-      { role: 'user', content: [{
-        type: 'tool_result', tool_use_id: 'toolu_1', content: '-3',
-      }, { type: 'tool_result', tool_use_id: 'toolu_2', content: '31', ...BREAKPOINT }] },
+      {
+        role: 'assistant',
+        content: [{ type: 'text', text: 'Let me see.' }, ...USES.map((use) => ({ type: 'tool_use', ...use }))],
+      },
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'tool_result',
+            tool_use_id: 'toolu_1',
+            content: '-3',
+          },
+          { type: 'tool_result', tool_use_id: 'toolu_2', content: '31', ...BREAKPOINT },
+        ],
+      },
     ]);
     await books.check(paid(10n * CLAUDE.input + 3n * CLAUDE.output), paid(10n * CLAUDE.input + CLAUDE.output));
   });
@@ -146,9 +244,21 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     stack.anthropic.script(anthropicStream(['Let me see.'], { toolUses: USES }), anthropicStream(['Cold.']));
     const asked: unknown[] = [];
     const runner = openai.chat.completions.runTools({
-      ...HELLO, stream: true,
-      tools: [{ type: 'function', function: { ...TOOL.function, parse: (text: string): { city: string } =>
-        JSON.parse(text), function: (args: { city: string }) => { asked.push(args.city); return 'cold'; } } }],
+      ...HELLO,
+      stream: true,
+      tools: [
+        {
+          type: 'function',
+          function: {
+            ...TOOL.function,
+            parse: (text: string): { city: string } => JSON.parse(text),
+            function: (args: { city: string }) => {
+              asked.push(args.city);
+              return 'cold';
+            },
+          },
+        },
+      ],
     });
     assert.equal(await runner.finalContent(), 'Cold.');
     assert.deepEqual(asked, ['Oslo', 'São Paulo']);
@@ -156,63 +266,100 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
   });
   it('images', async () => {
     stack.anthropic.script(anthropicMessage());
-    await openai.chat.completions.create({ model: 'claude-model', messages: [{ role: 'user', content: [
+    await openai.chat.completions.create({
+      model: 'claude-model',
+      messages: [
+        {
+          role: 'user',
+          content: [
+            {
+              type: 'image_url',
+              image_url: { url: 'https://example.com/cat.png' },
+            },
+            { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+            { type: 'text', text: 'What?' },
+          ],
+        },
+      ],
+    });
+    assert.deepEqual((await sent())['messages'], [
       {
-        type: 'image_url', image_url: { url: 'https://example.com/cat.png' },
-      }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }, { type: 'text', text: 'What?' },
-    ] }] });
-    assert.deepEqual((await sent())['messages'], [{ role: 'user', content: [
-      { type: 'image', source: { type: 'url', url: 'https://example.com/cat.png' } }, {
-        type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' },
-      }, { type: 'text', text: 'What?' },
-    ] }]);
+        role: 'user',
+        content: [
+          { type: 'image', source: { type: 'url', url: 'https://example.com/cat.png' } },
+          {
+            type: 'image',
+            source: { type: 'base64', media_type: 'image/png', data: 'AAAA' },
+          },
+          { type: 'text', text: 'What?' },
+        ],
+      },
+    ]);
     await books.check(paid(10n * CLAUDE.input + CLAUDE.output));
   });
   it('calls custom tools, whole and streamed', async () => {
     const uses = [{ id: 'toolu_9', name: 'shell', input: { input: 'ls -l "é"' } }];
     stack.anthropic.script(
-      anthropicMessage({ toolUses: uses }), anthropicStream([], { toolUses: uses }),
+      anthropicMessage({ toolUses: uses }),
+      anthropicStream([], { toolUses: uses }),
       anthropicMessage({ content: 'Done.' }),
     );
     const asks = { ...HELLO, tools: [{ type: 'custom' as const, custom: { name: 'shell', description: 'Runs it.' } }] };
     const call = { id: 'toolu_9', type: 'custom', custom: { name: 'shell', input: 'ls -l "é"' } } as const;
-    const { choices: [first] } = await openai.chat.completions.create(asks);
+    const {
+      choices: [first],
+    } = await openai.chat.completions.create(asks);
     assert.ok(first);
     assert.deepEqual(first.message.tool_calls, [call]);
     const chunks = await collect(await openai.chat.completions.create({ ...asks, stream: true }));
-    assert.deepEqual(chunks.flatMap((chunk) => chunk.choices[0]?.delta.tool_calls ?? []), [{ index: 0, ...call }]);
-    await openai.chat.completions.create({
-      ...asks, messages: [...asks.messages, first.message, { role: 'tool', tool_call_id: 'toolu_9', content: 'a' }],
-    });
     assert.deepEqual(
-      ((await sent(2))['messages'] as unknown[])[1], { role: 'assistant', content: [{ type: 'tool_use', ...uses[0] }] },
+      chunks.flatMap((chunk) => chunk.choices[0]?.delta.tool_calls ?? []),
+      [{ index: 0, ...call }],
     );
+    await openai.chat.completions.create({
+      ...asks,
+      messages: [...asks.messages, first.message, { role: 'tool', tool_call_id: 'toolu_9', content: 'a' }],
+    });
+    assert.deepEqual(((await sent(2))['messages'] as unknown[])[1], {
+      role: 'assistant',
+      content: [{ type: 'tool_use', ...uses[0] }],
+    });
     await books.check(...Array.from({ length: 3 }, () => paid(10n * CLAUDE.input + CLAUDE.output)));
   });
   it('calls functions in the older format', async () => {
     stack.anthropic.script(
-      anthropicMessage({ toolUses: [USES[0]!] }), anthropicStream([], { toolUses: [USES[0]!] }),
+      anthropicMessage({ toolUses: [USES[0]!] }),
+      anthropicStream([], { toolUses: [USES[0]!] }),
       anthropicMessage({ content: 'Cold.' }),
     );
     const asks = {
-      ...HELLO, functions: [{ name: 'get_weather', parameters: SCHEMA }], function_call: { name: 'get_weather' },
+      ...HELLO,
+      functions: [{ name: 'get_weather', parameters: SCHEMA }],
+      function_call: { name: 'get_weather' },
     };
     const first = await openai.chat.completions.create(asks);
-    assert.deepEqual([
-      first.choices[0]?.finish_reason, first.choices[0]?.message.function_call,
-    ], ['function_call', { name: 'get_weather', arguments: '{"city":"Oslo"}' }]);
     assert.deepEqual(
-      (await sent())['tool_choice'], { type: 'tool', name: 'get_weather', disable_parallel_tool_use: true },
+      [first.choices[0]?.finish_reason, first.choices[0]?.message.function_call],
+      ['function_call', { name: 'get_weather', arguments: '{"city":"Oslo"}' }],
     );
+    assert.deepEqual((await sent())['tool_choice'], {
+      type: 'tool',
+      name: 'get_weather',
+      disable_parallel_tool_use: true,
+    });
     const chunks = await collect(await openai.chat.completions.create({ ...asks, stream: true }));
-    assert.deepEqual(chunks.map((chunk) => chunk.choices[0]?.delta.function_call)
-      .filter(Boolean), [{ name: 'get_weather', arguments: '{"city":"Oslo"}' }]);
-    await openai.chat.completions.create({ ...asks, messages: [
-      ...asks.messages, first.choices[0]!.message, { role: 'function', name: 'get_weather', content: '-3' },
-    ] });
+    assert.deepEqual(chunks.map((chunk) => chunk.choices[0]?.delta.function_call).filter(Boolean), [
+      { name: 'get_weather', arguments: '{"city":"Oslo"}' },
+    ]);
+    await openai.chat.completions.create({
+      ...asks,
+      messages: [...asks.messages, first.choices[0]!.message, { role: 'function', name: 'get_weather', content: '-3' }],
+    });
     assert.deepEqual(((await sent(2))['messages'] as unknown[]).slice(1), [
-      { role:
-        'assistant', content: [{ type: 'tool_use', id: 'function_1', name: 'get_weather', input: { city: 'Oslo' } }] },
+      {
+        role: 'assistant',
+        content: [{ type: 'tool_use', id: 'function_1', name: 'get_weather', input: { city: 'Oslo' } }],
+      },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'function_1', content: '-3', ...BREAKPOINT }] },
     ]);
     await books.check(...Array.from({ length: 3 }, () => paid(10n * CLAUDE.input + CLAUDE.output)));
@@ -220,7 +367,10 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
   it('uses JSON mode and reasoning effort', async () => {
     stack.anthropic.script(anthropicMessage({ content: '{}' }));
     await openai.chat.completions.create({
-      ...HELLO, response_format: { type: 'json_object' }, reasoning_effort: 'high', temperature: 0.5,
+      ...HELLO,
+      response_format: { type: 'json_object' },
+      reasoning_effort: 'high',
+      temperature: 0.5,
     });
     const { system, thinking, output_config: output, temperature } = await sent();
     assert.match(String(system), /JSON/);
@@ -228,9 +378,13 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     await books.check(paid(10n * CLAUDE.input + CLAUDE.output));
   });
   it('gets structured output', async () => {
-    const format = makeParseableResponseFormat({
-      type: 'json_schema' as const, json_schema: { name: 'city', strict: true, schema: SCHEMA },
-    }, (text): { city: string } => JSON.parse(text));
+    const format = makeParseableResponseFormat(
+      {
+        type: 'json_schema' as const,
+        json_schema: { name: 'city', strict: true, schema: SCHEMA },
+      },
+      (text): { city: string } => JSON.parse(text),
+    );
     stack.anthropic.script(anthropicMessage({ content: '{"city":"Oslo"}' }));
     const completion = await openai.chat.completions.parse({ ...HELLO, response_format: format });
     assert.deepEqual(completion.choices[0]?.message.parsed, { city: 'Oslo' });
@@ -238,18 +392,31 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     await books.check(paid(10n * CLAUDE.input + CLAUDE.output));
   });
   const REFUSED: Record<string, object> = {
-    n: { n: 2 }, logprobs: { logprobs:
-      true }, frequency_penalty: { frequency_penalty: 0.5 }, logit_bias: { logit_bias: { 50256: -100 } },
-    'response_format.type': { response_format: { type: 'grammar' } }, brand_new_field: { brand_new_field: 1 },
-    'tools[0].custom.format': { tools: [{ type: 'custom', custom: {
-      name: 'grep', format: { type: 'grammar', grammar: { syntax: 'regex', definition: 'a' } },
-    } }] }, 'messages[0].content[0].type': { messages: [{ role: 'user', content: [{ type: 'brand_new' }] }] },
+    n: { n: 2 },
+    logprobs: { logprobs: true },
+    frequency_penalty: { frequency_penalty: 0.5 },
+    logit_bias: { logit_bias: { 50256: -100 } },
+    'response_format.type': { response_format: { type: 'grammar' } },
+    brand_new_field: { brand_new_field: 1 },
+    'tools[0].custom.format': {
+      tools: [
+        {
+          type: 'custom',
+          custom: {
+            name: 'grep',
+            format: { type: 'grammar', grammar: { syntax: 'regex', definition: 'a' } },
+          },
+        },
+      ],
+    },
+    'messages[0].content[0].type': { messages: [{ role: 'user', content: [{ type: 'brand_new' }] }] },
   };
   for (const [param, more] of Object.entries(REFUSED)) {
     it(`refuses ${param}, and names it`, async () => {
       const error = await caught(openai.chat.completions.create({ ...HELLO, ...more }), OpenAI.BadRequestError);
       assert.deepEqual(
-        [error.type, error.code, error.param], ['invalid_request_error', 'unsupported_parameter', param],
+        [error.type, error.code, error.param],
+        ['invalid_request_error', 'unsupported_parameter', param],
       );
       assert.ok(error.message.includes(`"${param}"`), error.message);
       assert.equal(stack.anthropic.requests.length, 0);
@@ -260,52 +427,92 @@ describe('OpenAI\'s client on a model of an Anthropic provider', () => {
     const once = openaiClient(stack, { maxRetries: 0 });
     stack.anthropic.script(anthropicError(400, 'invalid_request_error', 'messages: too many'));
     assert.match(
-      (await caught(openai.chat.completions.create(HELLO), OpenAI.BadRequestError)).message, /^400 messages: too many$/,
+      (await caught(openai.chat.completions.create(HELLO), OpenAI.BadRequestError)).message,
+      /^400 messages: too many$/,
     );
     stack.anthropic.script(anthropicError(529, 'overloaded_error'));
     assert.equal((await caught(once.chat.completions.create(HELLO), OpenAI.InternalServerError)).status, 503);
-    stack.anthropic.script(breakAt(anthropicStream(['x'.repeat(40), 'y']), 3, sse({
-      event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
-    })));
+    stack.anthropic.script(
+      breakAt(
+        anthropicStream(['x'.repeat(40), 'y']),
+        3,
+        sse({
+          event: 'error',
+          data: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+        }),
+      ),
+    );
     const raised = await caught(openai.chat.completions.stream(HELLO).finalChatCompletion(), OpenAI.APIError);
     assert.deepEqual([raised.message, raised.type, raised.code], ['Overloaded', 'server_error', 'upstream_error']);
-    await books.check(free(400), free(503), { status: 200, costNanoUsd: 10n * CLAUDE.input +
-      10n * CLAUDE.output, source: 'Partial' });
+    await books.check(free(400), free(503), {
+      status: 200,
+      costNanoUsd: 10n * CLAUDE.input + 10n * CLAUDE.output,
+      source: 'Partial',
+    });
   });
 });
 
-describe('Anthropic\'s client on a model of an OpenAI provider', () => {
+describe("Anthropic's client on a model of an OpenAI provider", () => {
   const HELLO = { model: 'gpt-model', max_tokens: 100, messages: [{ role: 'user' as const, content: 'hello' }] };
   const TOOL: Anthropic.Tool = { name: 'get_weather', description: 'The weather.', input_schema: SCHEMA };
   const sent = async (index = 0): Promise<Record<string, unknown>> => (await stack.openai.request(index)).json();
 
   it('sends text, system prompts, several turns and settings', async () => {
-    stack.openai.script(openaiChat({ content: 'Bonjour.', usage: { prompt_tokens:
-      120, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 100 } } }));
+    stack.openai.script(
+      openaiChat({
+        content: 'Bonjour.',
+        usage: { prompt_tokens: 120, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 100 } },
+      }),
+    );
     const message = await anthropic.messages.create({
-      model: 'gpt-model', max_tokens: 50, stop_sequences: ['END'], metadata: { user_id: 'u-1' },
-      system: [{
-        type: 'text', text: 'Speak French.', cache_control: { type: 'ephemeral' },
-      }, { type: 'text', text: 'Be brief.' }],
-      messages: [{ role: 'user', content: 'hello' }, {
-        role: 'assistant', content: [{ type: 'text', text: 'Oui?' }],
-      }, { role: 'user', content: [{ type: 'text', text: 'Go on.' }] }],
+      model: 'gpt-model',
+      max_tokens: 50,
+      stop_sequences: ['END'],
+      metadata: { user_id: 'u-1' },
+      system: [
+        {
+          type: 'text',
+          text: 'Speak French.',
+          cache_control: { type: 'ephemeral' },
+        },
+        { type: 'text', text: 'Be brief.' },
+      ],
+      messages: [
+        { role: 'user', content: 'hello' },
+        {
+          role: 'assistant',
+          content: [{ type: 'text', text: 'Oui?' }],
+        },
+        { role: 'user', content: [{ type: 'text', text: 'Go on.' }] },
+      ],
     });
     assert.deepEqual(await sent(), {
-      model: 'gpt-model', max_completion_tokens: 50, stop: ['END'], user: 'u-1',
-      messages: [{ role: 'system', content: 'Speak French.\n\nBe brief.' }, { role:
-        'user', content: 'hello' }, { role: 'assistant', content: 'Oui?' }, { role: 'user', content: 'Go on.' }],
+      model: 'gpt-model',
+      max_completion_tokens: 50,
+      stop: ['END'],
+      user: 'u-1',
+      messages: [
+        { role: 'system', content: 'Speak French.\n\nBe brief.' },
+        { role: 'user', content: 'hello' },
+        { role: 'assistant', content: 'Oui?' },
+        { role: 'user', content: 'Go on.' },
+      ],
     });
-    assert.deepEqual([
-      message.type, message.role, message.content, message.stop_reason,
-    ], ['message', 'assistant', [{ type: 'text', text: 'Bonjour.' }], 'end_turn']);
     assert.deepEqual(
-      [message.usage.input_tokens, message.usage.cache_read_input_tokens, message.usage.output_tokens], [20, 100, 5],
+      [message.type, message.role, message.content, message.stop_reason],
+      ['message', 'assistant', [{ type: 'text', text: 'Bonjour.' }], 'end_turn'],
+    );
+    assert.deepEqual(
+      [message.usage.input_tokens, message.usage.cache_read_input_tokens, message.usage.output_tokens],
+      [20, 100, 5],
     );
     await books.check(paid(20n * GPT.input + 100n * GPT.cached + 5n * GPT.output));
   });
   it('gets stop reasons', async () => {
-    for (const [finishReason, stopReason] of [['length', 'max_tokens'], ['content_filter', 'refusal']] as const) {
+    for (const [finishReason, stopReason] of [
+      ['length', 'max_tokens'],
+      ['content_filter', 'refusal'],
+    ] as const) {
       stack.openai.script(openaiChat({ finishReason }));
       assert.equal((await anthropic.messages.create(HELLO)).stop_reason, stopReason);
       stack.openai.script(openaiStream(['a'], { finishReason }));
@@ -314,52 +521,95 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
     await books.check(...Array.from({ length: 4 }, () => paid(10n * GPT.input + GPT.output)));
   });
   it('streams', async () => {
-    stack.openai.script(openaiStream([
-      'Bon', 'jour 🗼',
-    ], { usage: { prompt_tokens: 120, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 100 } } }));
+    stack.openai.script(
+      openaiStream(['Bon', 'jour 🗼'], {
+        usage: { prompt_tokens: 120, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 100 } },
+      }),
+    );
     const events = await collect(await anthropic.messages.create({ ...HELLO, stream: true }));
-    assert.deepEqual(events.map(({ type }) => type), [
-      'message_start', 'content_block_start', 'content_block_delta', 'content_block_delta', 'content_block_stop',
-      'message_delta', 'message_stop',
-    ]);
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      [
+        'message_start',
+        'content_block_start',
+        'content_block_delta',
+        'content_block_delta',
+        'content_block_stop',
+        'message_delta',
+        'message_stop',
+      ],
+    );
     const message = await anthropic.messages.stream(HELLO).finalMessage();
     assert.deepEqual(message.content, [{ type: 'text', text: 'Bonjour 🗼' }]);
     assert.deepEqual(
-      [message.usage.input_tokens, message.usage.cache_read_input_tokens, message.usage.output_tokens], [20, 100, 7],
+      [message.usage.input_tokens, message.usage.cache_read_input_tokens, message.usage.output_tokens],
+      [20, 100, 7],
     );
     const cost = 20n * GPT.input + 100n * GPT.cached + 7n * GPT.output;
     await books.check(paid(cost), paid(cost));
   });
   it('calls tools and returns their results', async () => {
     stack.openai.script(
-      openaiChat({ content: 'Let me see.', toolCalls: CALLS }), openaiChat({ content: 'Cold and warm.' }),
+      openaiChat({ content: 'Let me see.', toolCalls: CALLS }),
+      openaiChat({ content: 'Cold and warm.' }),
     );
     const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'Weather?' }];
     const asks = {
-      ...HELLO, messages, tools: [TOOL], tool_choice: { type: 'any' as const, disable_parallel_tool_use: true },
+      ...HELLO,
+      messages,
+      tools: [TOOL],
+      tool_choice: { type: 'any' as const, disable_parallel_tool_use: true },
     };
     const first = await anthropic.messages.create(asks);
-    assert.deepEqual((await sent())['tools'], [{
-      type: 'function', function: { name: 'get_weather', description: 'The weather.', parameters: SCHEMA },
-    }]);
+    assert.deepEqual((await sent())['tools'], [
+      {
+        type: 'function',
+        function: { name: 'get_weather', description: 'The weather.', parameters: SCHEMA },
+      },
+    ]);
     assert.deepEqual([(await sent())['tool_choice'], (await sent())['parallel_tool_calls']], ['required', false]);
     assert.equal(first.stop_reason, 'tool_use');
-    assert.deepEqual(first.content, [{
-      type: 'text', text: 'Let me see.',
-    }, ...CALLS.map(({ id, name, arguments: args }) => ({ type: 'tool_use', id, name, input: JSON.parse(args) }))]);
-    messages.push({ role: 'assistant', content: first.content }, { role: 'user', content: [
-      { type: 'tool_result', tool_use_id: 'call_1', content: '-3' }, { type:
-        'tool_result', tool_use_id: 'call_2', is_error: true, content: [{ type: 'text', text: 'no such city' }] },
-      { type: 'text', text: 'So?' },
-    ] });
+    assert.deepEqual(first.content, [
+      {
+        type: 'text',
+        text: 'Let me see.',
+      },
+      ...CALLS.map(({ id, name, arguments: args }) => ({ type: 'tool_use', id, name, input: JSON.parse(args) })),
+    ]);
+    messages.push(
+      { role: 'assistant', content: first.content },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'call_1', content: '-3' },
+          {
+            type: 'tool_result',
+            tool_use_id: 'call_2',
+            is_error: true,
+            content: [{ type: 'text', text: 'no such city' }],
+          },
+          { type: 'text', text: 'So?' },
+        ],
+      },
+    );
     await anthropic.messages.create(asks);
     assert.deepEqual((await sent(1))['messages'], [
       { role: 'user', content: 'Weather?' },
-      { role: 'assistant', content: 'Let me see.', tool_calls:
-        CALLS.map(({ id, name, arguments: args }) => ({ id, type: 'function', function: { name, arguments: args } })) },
       {
-        role: 'tool', tool_call_id: 'call_1', content: '-3',
-      }, { role: 'tool', tool_call_id: 'call_2', content: 'Error: no such city' },
+        role: 'assistant',
+        content: 'Let me see.',
+        tool_calls: CALLS.map(({ id, name, arguments: args }) => ({
+          id,
+          type: 'function',
+          function: { name, arguments: args },
+        })),
+      },
+      {
+        role: 'tool',
+        tool_call_id: 'call_1',
+        content: '-3',
+      },
+      { role: 'tool', tool_call_id: 'call_2', content: 'Error: no such city' },
       { role: 'user', content: 'So?' },
     ]);
     await books.check(paid(10n * GPT.input + 3n * GPT.output), paid(10n * GPT.input + GPT.output));
@@ -367,9 +617,10 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
   it('tools called within a stream', async () => {
     stack.openai.script(openaiStream(['Let me see.'], { toolCalls: CALLS }));
     const message = await anthropic.messages.stream({ ...HELLO, tools: [TOOL] }).finalMessage();
-    assert.deepEqual(message.content.map((block) =>
-      (block.type === 'tool_use' ? [block.id, block.name, block.input] : block.type)),
-      ['text', ...CALLS.map(({ id, name, arguments: args }) => [id, name, JSON.parse(args)])]);
+    assert.deepEqual(
+      message.content.map((block) => (block.type === 'tool_use' ? [block.id, block.name, block.input] : block.type)),
+      ['text', ...CALLS.map(({ id, name, arguments: args }) => [id, name, JSON.parse(args)])],
+    );
     assert.equal(message.stop_reason, 'tool_use');
     await books.check(paid(10n * GPT.input + 3n * GPT.output));
   });
@@ -381,40 +632,74 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
       return openaiStream([], { toolCalls: [{ id: 'call_1', name: tool.function.name, arguments: '{}' }] });
     });
     const message = await anthropic.messages.stream({ ...HELLO, tools: [{ ...TOOL, name }] }).finalMessage();
-    assert.deepEqual(message.content.map((block) => block.type === 'tool_use' && block.name), [name]);
+    assert.deepEqual(
+      message.content.map((block) => block.type === 'tool_use' && block.name),
+      [name],
+    );
     await books.check(paid(10n * GPT.input + GPT.output));
   });
   it('calls tools by toolRunner()', async () => {
     stack.openai.script(openaiChat({ toolCalls: [CALLS[0]!] }), openaiChat({ content: 'Cold.' }));
-    const tool = betaTool({ name: 'get_weather', description: 'The weather.', inputSchema: { type:
-      'object', properties: { city: { type: 'string' } }, required: ['city'] }, run: ({ city }) => `cold in ${city}` });
+    const tool = betaTool({
+      name: 'get_weather',
+      description: 'The weather.',
+      inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+      run: ({ city }) => `cold in ${city}`,
+    });
     const message = await anthropic.beta.messages.toolRunner({ ...HELLO, tools: [tool] }).runUntilDone();
     assert.deepEqual(message.content, [{ type: 'text', text: 'Cold.' }]);
     assert.deepEqual(((await sent(1))['messages'] as unknown[]).at(-1), {
-      role: 'tool', tool_call_id: 'call_1', content: 'cold in Oslo',
+      role: 'tool',
+      tool_call_id: 'call_1',
+      content: 'cold in Oslo',
     });
     // it first asks the provider to store the conversation
     await books.check(free(400), paid(10n * GPT.input + GPT.output), paid(10n * GPT.input + GPT.output));
   });
   it('images', async () => {
     stack.openai.script(openaiChat());
-    await anthropic.messages.create({ ...HELLO, messages: [{ role: 'user', content: [
-      { type: 'image', source: { type: 'url', url: 'https://example.com/cat.png' } }, {
-        type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' },
-      }, { type: 'text', text: 'What?' },
-    ] }] });
-    assert.deepEqual((await sent())['messages'], [{ role: 'user', content: [
+    await anthropic.messages.create({
+      ...HELLO,
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'image', source: { type: 'url', url: 'https://example.com/cat.png' } },
+            {
+              type: 'image',
+              source: { type: 'base64', media_type: 'image/png', data: 'AAAA' },
+            },
+            { type: 'text', text: 'What?' },
+          ],
+        },
+      ],
+    });
+    assert.deepEqual((await sent())['messages'], [
       {
-        type: 'image_url', image_url: { url: 'https://example.com/cat.png' },
-      }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }, { type: 'text', text: 'What?' },
-    ] }]);
+        role: 'user',
+        content: [
+          {
+            type: 'image_url',
+            image_url: { url: 'https://example.com/cat.png' },
+          },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+          { type: 'text', text: 'What?' },
+        ],
+      },
+    ]);
     await books.check(paid(10n * GPT.input + GPT.output));
   });
   const REFUSED: Record<string, object> = {
-    brand_new_field: { brand_new_field: 1 }, stop_sequences: { stop_sequences: ['1', '2', '3', '4', '5'] },
-    'messages[0].content[0].type': { messages: [{
-      role: 'user', content: [{ type: 'tool_reference', tool_name: 'x' }],
-    }] },
+    brand_new_field: { brand_new_field: 1 },
+    stop_sequences: { stop_sequences: ['1', '2', '3', '4', '5'] },
+    'messages[0].content[0].type': {
+      messages: [
+        {
+          role: 'user',
+          content: [{ type: 'tool_reference', tool_name: 'x' }],
+        },
+      ],
+    },
   };
   for (const [param, more] of Object.entries(REFUSED)) {
     it(`refuses ${param}, and names it`, async () => {
@@ -429,16 +714,20 @@ describe('Anthropic\'s client on a model of an OpenAI provider', () => {
     const once = anthropicClient(stack, { maxRetries: 0 });
     stack.openai.script(openaiError(400, 'messages: too many', { code: 'context_length_exceeded' }));
     const refused = await caught(anthropic.messages.create(HELLO), Anthropic.BadRequestError);
-    assert.deepEqual([
-      refused.apiMessage, refused.type, refused.errorCode,
-    ], ['messages: too many', 'invalid_request_error', 'context_length_exceeded']);
+    assert.deepEqual(
+      [refused.apiMessage, refused.type, refused.errorCode],
+      ['messages: too many', 'invalid_request_error', 'context_length_exceeded'],
+    );
     stack.openai.script(openaiError(503));
     assert.equal((await caught(once.messages.create(HELLO), Anthropic.InternalServerError)).status, 502);
     stack.openai.script(breakAt(openaiStream(['x'.repeat(40), 'y']), 2, CUT));
     const raised = await caught(anthropic.messages.stream(HELLO).finalMessage(), Anthropic.APIError);
     assert.equal(raised.type, 'api_error');
     const input = BigInt(Math.ceil(Buffer.byteLength(JSON.stringify({ ...HELLO, stream: true })) / 4) + 3);
-    await books.check(free(400), free(502), { status: 200, costNanoUsd: input * GPT.input +
-      10n * GPT.output, source: 'Partial' });
+    await books.check(free(400), free(502), {
+      status: 200,
+      costNanoUsd: input * GPT.input + 10n * GPT.output,
+      source: 'Partial',
+    });
   });
 });

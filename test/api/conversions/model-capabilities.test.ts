@@ -54,12 +54,14 @@ describe('a model whose capabilities the route states', () => {
     const description = `Reads a file. ${'It has many rules. '.repeat(10)}`;
     const tools = [{ name: 'Read', description, input_schema: { type: 'object', properties: {} } }];
     await post(stack, '/v1/messages', message('stated-model', { tools, system: 'Be brief.' }));
-    const { tools: sent, messages } = await sentBody() as {
-      tools: { function: { description: string } }[]; messages: { role: string; content: string }[];
+    const { tools: sent, messages } = (await sentBody()) as {
+      tools: { function: { description: string } }[];
+      messages: { role: string; content: string }[];
     };
     assert.ok((sent[0]?.function.description.length ?? 99) <= 60);
     assert.deepEqual(messages[0], {
-      role: 'system', content: `Be brief.\n\nDescription of the tool "Read":\n${description}`,
+      role: 'system',
+      content: `Be brief.\n\nDescription of the tool "Read":\n${description}`,
     });
   });
 });
@@ -75,7 +77,9 @@ describe('a well-known model', () => {
   it('gets a call of its own protocol unchanged', async () => {
     stack.openai.script(openaiChat({ content: 'ok' }));
     const answer = await post(stack, '/v1/chat/completions', {
-      model: 'gpt-4o', messages: [{ role: 'user', content: 'hi' }], reasoning_effort: 'high',
+      model: 'gpt-4o',
+      messages: [{ role: 'user', content: 'hi' }],
+      reasoning_effort: 'high',
     });
     assert.equal(answer.headers.get('x-modelgateway-dropped'), null);
     assert.equal((await sentBody())['reasoning_effort'], 'high');

@@ -11,20 +11,31 @@ import { chat, post, startTestStack, tidyUp } from '../../support/api/test-stack
 import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
 let stack: TestStack;
-beforeAll(async () => { stack = await startTestStack(); });
+beforeAll(async () => {
+  stack = await startTestStack();
+});
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
-const count = (model: string, body: object = { messages: [{
-  role: 'user', content: 'hello world',
-}] }, headers: Record<string, string> = {}): Promise<Answer> =>
-  post(stack, '/v1/messages/count_tokens', { model, ...body }, headers);
+const count = (
+  model: string,
+  body: object = {
+    messages: [
+      {
+        role: 'user',
+        content: 'hello world',
+      },
+    ],
+  },
+  headers: Record<string, string> = {},
+): Promise<Answer> => post(stack, '/v1/messages/count_tokens', { model, ...body }, headers);
 const tokensOf = async (body: object): Promise<number> => (await count('gpt-model', body)).json().input_tokens;
 
 describe('an estimate', () => {
   it('counts words instead of bytes, and is marked as an estimate', async () => {
-    const answer =
-      await count('gpt-model', { messages: [{ role: 'user', content: 'internationalization '.repeat(500) }] });
+    const answer = await count('gpt-model', {
+      messages: [{ role: 'user', content: 'internationalization '.repeat(500) }],
+    });
     assert.equal(answer.headers.get('x-modelgateway-usage'), 'estimated');
     // two tokens each, although its bytes suggest five
     assert.ok(answer.json().input_tokens > 990 && answer.json().input_tokens < 1100, answer.text);
@@ -33,65 +44,121 @@ describe('an estimate', () => {
     const words = 'one two three four five six seven eight nine ten';
     const plain = await tokensOf({ messages: [{ role: 'user', content: 'hi' }] });
     const read: readonly object[] = [
-      { system: words }, { system: [{
-        type: 'text', text: words,
-      }] }, { tools: [{ name: 'f', description: words, input_schema: { type: 'object' } }] },
+      { system: words },
+      {
+        system: [
+          {
+            type: 'text',
+            text: words,
+          },
+        ],
+      },
+      { tools: [{ name: 'f', description: words, input_schema: { type: 'object' } }] },
       { messages: [{ role: 'user', content: [{ type: 'text', text: words }] }] },
-      { messages: [{
-        role: 'user', content: 'hi',
-      }, { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: { words } }] }] },
-      { messages: [{
-        role: 'user', content: 'hi',
-      }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: words }] }] },
-      { messages: [{ role: 'user', content: 'hi' }, {
-        role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: [{ type: 'text', text: words }] }],
-      }] },
-      { messages: [{ role: 'user', content: [{
-        type: 'document', title: 't', source: { type: 'text', media_type: 'text/plain', data: words },
-      }] }] },
-      { messages: [{ role: 'user', content: [{
-        type: 'document', source: { type: 'content', content: [{ type: 'text', text: words }] },
-      }] }] },
+      {
+        messages: [
+          {
+            role: 'user',
+            content: 'hi',
+          },
+          { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: { words } }] },
+        ],
+      },
+      {
+        messages: [
+          {
+            role: 'user',
+            content: 'hi',
+          },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: words }] },
+        ],
+      },
+      {
+        messages: [
+          { role: 'user', content: 'hi' },
+          {
+            role: 'user',
+            content: [{ type: 'tool_result', tool_use_id: 't', content: [{ type: 'text', text: words }] }],
+          },
+        ],
+      },
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              {
+                type: 'document',
+                title: 't',
+                source: { type: 'text', media_type: 'text/plain', data: words },
+              },
+            ],
+          },
+        ],
+      },
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              {
+                type: 'document',
+                source: { type: 'content', content: [{ type: 'text', text: words }] },
+              },
+            ],
+          },
+        ],
+      },
     ];
     for (const body of read) {
       const tokens = await tokensOf({ messages: [{ role: 'user', content: 'hi' }], ...body });
       assert.ok(tokens >= plain + 9 && tokens < plain + 45, `${tokens} for ${JSON.stringify(body)}`);
     }
   });
-  it('counts an image at the model\'s bound, and does not count its data as text', async () => {
+  it("counts an image at the model's bound, and does not count its data as text", async () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(100_000) } };
     const tokens = await tokensOf({ messages: [{ role: 'user', content: [image, { type: 'text', text: 'see' }] }] });
     assert.ok(tokens > 4096 && tokens < 4120, String(tokens));
   });
   it('leaves out content that the model does not read again', async () => {
     const thought = { type: 'thinking', thinking: 'a long thought '.repeat(100), signature: 's'.repeat(500) };
-    assert.ok(await tokensOf({ messages: [{ role: 'user', content: 'hi' }, {
-      role: 'assistant', content: [thought, { type: 'text', text: 'ok' }],
-    }, { role: 'user', content: 'go on' }] }) < 40);
+    assert.ok(
+      (await tokensOf({
+        messages: [
+          { role: 'user', content: 'hi' },
+          {
+            role: 'assistant',
+            content: [thought, { type: 'text', text: 'ok' }],
+          },
+          { role: 'user', content: 'go on' },
+        ],
+      })) < 40,
+    );
   });
-  it('may exceed the model\'s context', async () => {
-    assert.ok(await tokensOf({ messages: [{ role: 'user', content: 'word '.repeat(150_000) }] }) > 100_000);
+  it("may exceed the model's context", async () => {
+    assert.ok((await tokensOf({ messages: [{ role: 'user', content: 'word '.repeat(150_000) }] })) > 100_000);
   });
 });
 
 describe('a provider that fails to count', () => {
   for (const [what, outcome, reply] of [
-    [
-      'says 500', 'status_500', anthropicError(500),
-    ], ['refuses the credential', 'status_401', anthropicError(401, 'authentication_error')],
-    [
-      'has no such endpoint', 'status_404', anthropicError(404, 'not_found_error'),
-    ], ['answers nonsense', 'cut', json({ tokens: 'many' })],
+    ['says 500', 'status_500', anthropicError(500)],
+    ['refuses the credential', 'status_401', anthropicError(401, 'authentication_error')],
+    ['has no such endpoint', 'status_404', anthropicError(404, 'not_found_error')],
+    ['answers nonsense', 'cut', json({ tokens: 'many' })],
     ['breaks off', 'reset', { beforeHead: [RESET], steps: [] }],
   ] as const) {
     it(`because it ${what} is replaced by an estimate, and reported in log and metrics`, async () => {
       stack.anthropic.script(reply);
       const answer = await count('claude-model');
       assert.deepEqual([answer.status, answer.headers.get('x-modelgateway-usage')], [200, 'estimated']);
-      const line = stack.gateway.logs.map((text) => JSON.parse(text)).find(({ request_id: id }) =>
-        id === answer.headers.get('x-request-id'));
-      assert.deepEqual(line.attempts.map(({ channel, outcome: said }: { channel: string; outcome: string }) =>
-        [channel, said]), [['anthropic/direct', outcome]]);
+      const line = stack.gateway.logs
+        .map((text) => JSON.parse(text))
+        .find(({ request_id: id }) => id === answer.headers.get('x-request-id'));
+      assert.deepEqual(
+        line.attempts.map(({ channel, outcome: said }: { channel: string; outcome: string }) => [channel, said]),
+        [['anthropic/direct', outcome]],
+      );
       const metrics = await (await fetch(`${stack.gateway.adminUrl}/metrics`)).text();
       assert.match(
         metrics,
@@ -106,7 +173,7 @@ describe('a provider that fails to count', () => {
   });
 });
 
-describe('a key\'s threshold', () => {
+describe("a key's threshold", () => {
   it('limits token counting with every provider', async () => {
     const holding = gate();
     stack.openai.script({ beforeHead: [holding], steps: ['{"choices":[]}'] });

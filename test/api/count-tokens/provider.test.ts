@@ -8,8 +8,9 @@ import type { TestStack } from '../../support/api/test-stack.ts';
 
 let stack: TestStack;
 beforeAll(async () => {
-  stack = await startTestStack({ files: ({ anthropicUrl }) => ({
-    'slashed.yaml': `
+  stack = await startTestStack({
+    files: ({ anthropicUrl }) => ({
+      'slashed.yaml': `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: slashed}
@@ -26,7 +27,8 @@ kind: PriceCatalog
 metadata: {name: slashed}
 spec: {models: [{name: vendor/model-1.0, vendor: Slash, quotaType: Token, modelRatio: "1"}]}
 `,
-  }) });
+    }),
+  });
 });
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
@@ -39,23 +41,31 @@ describe('POST /v1/messages/count_tokens', () => {
     const answer = await post(stack, '/v1/messages/count_tokens', body, { 'anthropic-beta': 'some-beta' });
     assert.deepEqual([answer.status, answer.json()], [200, { input_tokens: 42 }]);
     const asked = await stack.anthropic.request(0);
-    assert.deepEqual([
-      asked.path, asked.body.toString(), asked.headers['anthropic-beta'],
-    ], ['/v1/messages/count_tokens', body, 'some-beta']);
+    assert.deepEqual(
+      [asked.path, asked.body.toString(), asked.headers['anthropic-beta']],
+      ['/v1/messages/count_tokens', body, 'some-beta'],
+    );
     assert.ok(!JSON.stringify(asked.headers).includes(KEYS.main));
     assert.deepEqual(await spending(stack), before);
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), null);
   });
-  it('uses the provider\'s name of the model', async () => {
+  it("uses the provider's name of the model", async () => {
     stack.anthropic.script(json({ input_tokens: 7 }));
-    assert.deepEqual((await post(
-      stack, '/v1/messages/count_tokens', { model: 'vendor/model-1.0', messages: [{ role: 'user', content: 'x' }] },
-    )).json(), { input_tokens: 7 });
+    assert.deepEqual(
+      (
+        await post(stack, '/v1/messages/count_tokens', {
+          model: 'vendor/model-1.0',
+          messages: [{ role: 'user', content: 'x' }],
+        })
+      ).json(),
+      { input_tokens: 7 },
+    );
     assert.equal((await stack.anthropic.request(0)).json()['model'], 'upstream-1');
   });
-  it('is refused like a call, in Anthropic\'s dialect', async () => {
+  it("is refused like a call, in Anthropic's dialect", async () => {
     for (const [model, status, type] of [
-      ['nothing', 404, 'not_found_error'], ['unpriced-model', 503, 'api_error'],
+      ['nothing', 404, 'not_found_error'],
+      ['unpriced-model', 503, 'api_error'],
     ] as const) {
       const answer = await post(stack, '/v1/messages/count_tokens', { ...message(model) });
       assert.deepEqual([answer.status, answer.json().type, answer.json().error.type], [status, 'error', type]);

@@ -12,13 +12,22 @@ import type { Seen } from '../../support/api/client.ts';
 import { eventually } from '../../support/api/process.ts';
 import type { GatewayProcess } from '../../support/api/process.ts';
 import {
-  answerNumbered, createScene, KINDS, keyOf, numberedCall, numberIn, randomFrom, seedOfRun,
+  answerNumbered,
+  createScene,
+  KINDS,
+  keyOf,
+  numberedCall,
+  numberIn,
+  randomFrom,
+  seedOfRun,
 } from '../../support/api/scene.ts';
 import type { NumberedCall, Scene } from '../../support/api/scene.ts';
 
 describe('a gateway that is killed right after the client got the end', () => {
   let scene: Scene;
-  beforeAll(async () => { scene = await createScene({ keys: [{ name: 'one' }], creditUsd: '100' }); });
+  beforeAll(async () => {
+    scene = await createScene({ keys: [{ name: 'one' }], creditUsd: '100' });
+  });
   afterAll(() => scene.remove());
 
   for (const [n, kind] of KINDS.entries())
@@ -28,9 +37,13 @@ describe('a gateway that is killed right after the client got the end', () => {
       const first = await scene.home.start();
       let killed: Promise<unknown> | undefined;
       // a stream: in the same turn of the event loop as its last event
-      const seen = await ask(first.url, { ...call, key: keyOf('one'), onText: (text) => {
-        if (/data: \[DONE\]|event: message_stop/.test(text)) killed ??= first.kill();
-      } });
+      const seen = await ask(first.url, {
+        ...call,
+        key: keyOf('one'),
+        onText: (text) => {
+          if (/data: \[DONE\]|event: message_stop/.test(text)) killed ??= first.kill();
+        },
+      });
       killed ??= first.kill();
       await killed;
       assert.equal(seen.status, 200);
@@ -50,10 +63,13 @@ describe('a gateway that is killed at any moment under 100 concurrent calls', ()
   let scene: Scene;
   beforeAll(async () => {
     // whenShort is Refuse, since the provider does not know lowered output limits
-    scene = await createScene({ keys: [
-      { name: 'one', spec: 'quota: {limitUsd: "0.2", whenShort: Refuse}' },
-      { name: 'two', spec: 'quota: {limitUsd: "10", whenShort: Refuse}' },
-    ], creditUsd: '0.45' });
+    scene = await createScene({
+      keys: [
+        { name: 'one', spec: 'quota: {limitUsd: "0.2", whenShort: Refuse}' },
+        { name: 'two', spec: 'quota: {limitUsd: "10", whenShort: Refuse}' },
+      ],
+      creditUsd: '0.45',
+    });
   });
   afterAll(() => scene.remove());
 
@@ -62,8 +78,9 @@ describe('a gateway that is killed at any moment under 100 concurrent calls', ()
     let gateway = await scene.home.start();
     const ended = new Map<number, Seen>();
     for (let round = 0; round < ROUNDS; round++) {
-      const [stopAfter, killAfter] =
-        [random(), random()].map((part) => 1 + Math.floor(part * CALLS * 0.8)).sort((a, b) => a - b);
+      const [stopAfter, killAfter] = [random(), random()]
+        .map((part) => 1 + Math.floor(part * CALLS * 0.8))
+        .sort((a, b) => a - b);
       const seen = await crowd(gateway, round, { stopAfter: stopAfter!, killAfter: killAfter! });
       assertWithin(readBooks(scene.home.dataDir), LIMITS);
       gateway = await scene.home.start();
@@ -81,24 +98,28 @@ describe('a gateway that is killed at any moment under 100 concurrent calls', ()
     assertReconciled(readBooks(scene.home.dataDir));
   });
 
-  const keyName = (n: number): 'one' | 'two' => n % 3 === 0 ? 'one' : 'two';
+  const keyName = (n: number): 'one' | 'two' => (n % 3 === 0 ? 'one' : 'two');
 
   /**
    * A hundred concurrent calls; after some of them, the process is stopped for longer than a hold may wait, and killed.
    */
-  async function crowd(gateway: GatewayProcess, round: number, {
-    stopAfter, killAfter,
-  }: { stopAfter: number; killAfter: number }): Promise<Map<number, Seen>> {
+  async function crowd(
+    gateway: GatewayProcess,
+    round: number,
+    { stopAfter, killAfter }: { stopAfter: number; killAfter: number },
+  ): Promise<Map<number, Seen>> {
     let over = 0;
     const seen = new Map<number, Seen>();
-    await Promise.all(Array.from({ length: CALLS }, async (_, index) => {
-      const call = numberedCall(round * CALLS + index);
-      const each = await ask(gateway.url, { ...call, key: keyOf(keyName(call.n)) });
-      if (each.ended) over++;
-      if (each.ended && over === stopAfter) pause(gateway);
-      if (each.ended && over === killAfter) gateway.signal('SIGKILL');
-      seen.set(call.n, each);
-    }));
+    await Promise.all(
+      Array.from({ length: CALLS }, async (_, index) => {
+        const call = numberedCall(round * CALLS + index);
+        const each = await ask(gateway.url, { ...call, key: keyOf(keyName(call.n)) });
+        if (each.ended) over++;
+        if (each.ended && over === stopAfter) pause(gateway);
+        if (each.ended && over === killAfter) gateway.signal('SIGKILL');
+        seen.set(call.n, each);
+      }),
+    );
     await gateway.exited;
     return seen;
   }
@@ -126,17 +147,22 @@ describe('a gateway that is killed at any moment under 100 concurrent calls', ()
     const abandoned = books.records.filter(({ status }) => status === 'Abandoned');
     assert.equal(succeeded.length + abandoned.length, books.records.length);
     assert.ok(
-      abandoned.length >= produced.size - numbers.length, 'the provider had a request that is not in the books',
+      abandoned.length >= produced.size - numbers.length,
+      'the provider had a request that is not in the books',
     );
-    assert.ok(abandoned.every(({ costNanoUsd }) => costNanoUsd > 0n), 'a call was abandoned for nothing');
+    assert.ok(
+      abandoned.every(({ costNanoUsd }) => costNanoUsd > 0n),
+      'a call was abandoned for nothing',
+    );
   }
 });
 
-function assertWithin({
-  keys, accounts, holds, records,
-}: BooksOnDisk, limits: { one: bigint; two: bigint; account: bigint }): void {
+function assertWithin(
+  { keys, accounts, holds, records }: BooksOnDisk,
+  limits: { one: bigint; two: bigint; account: bigint },
+): void {
   const held = (uid?: string): bigint =>
-    holds.reduce((sum, hold) => uid === undefined || hold.key === uid ? sum + hold.heldNanoUsd : sum, 0n);
+    holds.reduce((sum, hold) => (uid === undefined || hold.key === uid ? sum + hold.heldNanoUsd : sum), 0n);
   for (const name of ['one', 'two'] as const) {
     const uid = `team/${name}`;
     assert.ok((keys.get(uid) ?? 0n) + held(uid) <= limits[name], `key ${name} is overspent`);
@@ -165,24 +191,28 @@ async function assertCutShort(gateway: GatewayProcess, n: number, seen: Seen): P
 async function assertNothingHeld(gateway: GatewayProcess): Promise<void> {
   for (const name of ['one', 'two']) {
     const response = await fetch(`${gateway.url}/v1/key`, { headers: { authorization: `Bearer ${keyOf(name)}` } });
-    assert.equal((await response.json() as { held_usd: string }).held_usd, '0.00');
+    assert.equal(((await response.json()) as { held_usd: string }).held_usd, '0.00');
   }
 }
 
 function assertSame(record: BookRecord, call: NumberedCall): void {
   assert.deepEqual(
-    [record.input, record.output, record.costNanoUsd], [call.inputTokens, call.outputTokens, call.costNanoUsd],
+    [record.input, record.output, record.costNanoUsd],
+    [call.inputTokens, call.outputTokens, call.costNanoUsd],
   );
 }
 
 describe('a gateway that is killed within a stream', () => {
   let scene: Scene;
-  beforeAll(async () => { scene = await createScene({
-    keys: [{ name: 'serial', spec: 'quota: {limitUsd: "0.012"}\nmaxConcurrency: 1' }], creditUsd: '1',
-  }); });
+  beforeAll(async () => {
+    scene = await createScene({
+      keys: [{ name: 'serial', spec: 'quota: {limitUsd: "0.012"}\nmaxConcurrency: 1' }],
+      creditUsd: '1',
+    });
+  });
   afterAll(() => scene.remove());
 
-  it('bills the call\'s last recorded progress, and frees its hold and slot at once', async () => {
+  it("bills the call's last recorded progress, and frees its hold and slot at once", async () => {
     const waiting = gate();
     scene.provider.script(insertAt(openaiStream(['x'.repeat(400), 'y'.repeat(400), 'z']), 3, waiting));
     const first = await scene.home.start();
@@ -190,7 +220,8 @@ describe('a gateway that is killed within a stream', () => {
     const asked = ask(first.url, call);
     await waiting.reached;
     const recorded = await eventually('the progress of the stream is on disk', () =>
-      readBooks(scene.home.dataDir).holds.find(({ output }) => output === 200));
+      readBooks(scene.home.dataDir).holds.find(({ output }) => output === 200),
+    );
     // there is money for one call only, and its key has one slot
     const refused = await ask(first.url, call);
     assert.equal(refused.status, 429);
@@ -200,9 +231,10 @@ describe('a gateway that is killed within a stream', () => {
 
     const second = await scene.home.start();
     const { body } = await usage(second.url, keyOf('serial'), seen.id);
-    assert.deepEqual([
-      body.status, body.usage_source, body.output_tokens, nanoUsd(body.cost_usd),
-    ], ['Abandoned', 'Partial', 200, recorded.costNanoUsd]);
+    assert.deepEqual(
+      [body.status, body.usage_source, body.output_tokens, nanoUsd(body.cost_usd)],
+      ['Abandoned', 'Partial', 200, recorded.costNanoUsd],
+    );
     assert.equal(nanoUsd(body.cost_usd), BigInt(body.input_tokens) * 2_500n + 200n * 10_000n);
     assert.ok(body.input_tokens > 300, 'the input was not billed');
     assert.deepEqual(readBooks(scene.home.dataDir).holds, []);
@@ -224,8 +256,10 @@ describe('a gateway that is killed within a stream', () => {
     await (await scene.home.start()).terminate();
     const books = readBooks(scene.home.dataDir);
     const record = books.records.at(-1);
-    assert.deepEqual([record?.status, record?.output, record?.costNanoUsd], ['Abandoned', 0, BigInt(record?.input ??
-      0) * 2_500n]);
+    assert.deepEqual(
+      [record?.status, record?.output, record?.costNanoUsd],
+      ['Abandoned', 0, BigInt(record?.input ?? 0) * 2_500n],
+    );
     assert.ok((record?.input ?? 0) > 300);
     assertBalanced(books);
   });

@@ -13,7 +13,11 @@ import { KEYS } from '../../support/manifests.ts';
 import { gate } from '../../support/mock-provider.ts';
 import { need } from '../../support/needs.ts';
 import {
-  anthropicMessage, anthropicStream, insertAt, openaiChat, openaiStream,
+  anthropicMessage,
+  anthropicStream,
+  insertAt,
+  openaiChat,
+  openaiStream,
 } from '../../support/provider-answers.ts';
 import { Books, CLAUDE, free, GPT, paid } from '../../support/api/sdk.ts';
 
@@ -64,28 +68,35 @@ describe.skipIf(curl.skip)('curl', () => {
     stack.openai.script(openaiChat());
     stack.anthropic.script(anthropicMessage());
     assert.equal(
-      JSON.parse(await ok(`${url}/v1/chat/completions`, ...KEY, '-d', CHAT)).choices[0].message.content, 'hello',
+      JSON.parse(await ok(`${url}/v1/chat/completions`, ...KEY, '-d', CHAT)).choices[0].message.content,
+      'hello',
     );
-    assert.equal(JSON.parse(await ok(
-      `${url}/v1/messages`, '-H', `x-api-key: ${KEYS.main}`, '-d', JSON.stringify(message()),
-    )).content[0].text, 'hello');
+    assert.equal(
+      JSON.parse(await ok(`${url}/v1/messages`, '-H', `x-api-key: ${KEYS.main}`, '-d', JSON.stringify(message())))
+        .content[0].text,
+      'hello',
+    );
     assert.equal((await stack.openai.request(0)).headers['content-type'], 'application/json');
     assert.equal((await stack.anthropic.request(0)).headers['content-type'], 'application/json');
     await books.check(paid(SMALL_CHAT), paid(SMALL_MESSAGE));
   });
   it('--json works, and so does a content-type with a charset or in capitals', async () => {
     stack.openai.script(openaiChat());
-    for (const args of [['--json', CHAT], [
-      '-d', CHAT, '-H', 'Content-Type: application/json; charset=utf-8',
-    ], ['-d', CHAT, '-H', 'CONTENT-TYPE: Application/JSON'], ['-d', CHAT, '-H', 'Content-Type:']])
+    for (const args of [
+      ['--json', CHAT],
+      ['-d', CHAT, '-H', 'Content-Type: application/json; charset=utf-8'],
+      ['-d', CHAT, '-H', 'CONTENT-TYPE: Application/JSON'],
+      ['-d', CHAT, '-H', 'Content-Type:'],
+    ])
       assert.match(await ok(`${url}/v1/chat/completions`, ...KEY, ...args), /"hello"/);
     await books.check(paid(SMALL_CHAT), paid(SMALL_CHAT), paid(SMALL_CHAT), paid(SMALL_CHAT));
   });
   it('gets /v1/models and /v1/key, also by HEAD', async () => {
     assert.match(await ok(`${url}/v1/models`, ...KEY), /"gpt-model"/);
-    assert.match(await ok(
-      `${url}/v1/models`, '-H', `x-api-key: ${KEYS.main}`, '-H', 'anthropic-version: 2023-06-01',
-    ), /"type":"model"/);
+    assert.match(
+      await ok(`${url}/v1/models`, '-H', `x-api-key: ${KEYS.main}`, '-H', 'anthropic-version: 2023-06-01'),
+      /"type":"model"/,
+    );
     assert.match(await ok(`${url}/v1/key`, ...KEY), /"remaining_usd":"Unlimited"/);
     assert.match(await ok('-I', `${url}/v1/models`, ...KEY), /^HTTP\/1\.1 200 OK\r\n/);
     await books.check(free(), free(), free(), free());
@@ -93,10 +104,20 @@ describe.skipIf(curl.skip)('curl', () => {
   it('-N prints a stream as it arrives', async () => {
     const waiting = gate();
     stack.openai.script(insertAt(openaiStream(['first', 'second']), 2, waiting));
-    const child = spawn(curl.path, [
-      '-q', '-sSN', '--noproxy', '*', `${url}/v1/chat/completions`, ...KEY, '-d',
-      JSON.stringify(chat('gpt-model', { stream: true })),
-    ], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(
+      curl.path,
+      [
+        '-q',
+        '-sSN',
+        '--noproxy',
+        '*',
+        `${url}/v1/chat/completions`,
+        ...KEY,
+        '-d',
+        JSON.stringify(chat('gpt-model', { stream: true })),
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
     const closed = once(child, 'close');
     let seen = '';
     for await (const piece of child.stdout.setEncoding('utf8')) {
@@ -110,12 +131,36 @@ describe.skipIf(curl.skip)('curl', () => {
   });
   it('--data-binary sends a large file with Expect: 100-continue', async () => {
     const file = join(folder, 'large.json');
-    await writeFile(file, JSON.stringify(chat('gpt-model', { messages: [{ role: 'user', content: [{
-      type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(3_000_000)}` },
-    }] }] }), null, 1));
+    await writeFile(
+      file,
+      JSON.stringify(
+        chat('gpt-model', {
+          messages: [
+            {
+              role: 'user',
+              content: [
+                {
+                  type: 'image_url',
+                  image_url: { url: `data:image/png;base64,${'A'.repeat(3_000_000)}` },
+                },
+              ],
+            },
+          ],
+        }),
+        null,
+        1,
+      ),
+    );
     stack.openai.script(openaiChat());
-    const answer =
-      await ok('-i', `${url}/v1/chat/completions`, ...KEY, '-H', 'Expect: 100-continue', '--data-binary', `@${file}`);
+    const answer = await ok(
+      '-i',
+      `${url}/v1/chat/completions`,
+      ...KEY,
+      '-H',
+      'Expect: 100-continue',
+      '--data-binary',
+      `@${file}`,
+    );
     assert.match(answer, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
     const { headers, body } = await stack.openai.request(0);
     assert.equal(headers.expect, undefined);
@@ -125,7 +170,8 @@ describe.skipIf(curl.skip)('curl', () => {
   it('sends a chunked body without a content-length', async () => {
     stack.openai.script(openaiChat());
     assert.match(
-      await ok(`${url}/v1/chat/completions`, ...KEY, '-H', 'Transfer-Encoding: chunked', '-d', CHAT), /"hello"/,
+      await ok(`${url}/v1/chat/completions`, ...KEY, '-H', 'Transfer-Encoding: chunked', '-d', CHAT),
+      /"hello"/,
     );
     await books.check(paid(SMALL_CHAT));
   });
@@ -134,13 +180,20 @@ describe.skipIf(curl.skip)('curl', () => {
     stack.anthropic.script(anthropicStream());
     assert.match(await ok('-0', `${url}/v1/chat/completions`, ...KEY, '-d', CHAT), /"hello"/);
     const stream = await ok(
-      '-0', '-i', `${url}/v1/chat/completions`, ...KEY, '-d', JSON.stringify(chat('gpt-model', { stream: true })),
+      '-0',
+      '-i',
+      `${url}/v1/chat/completions`,
+      ...KEY,
+      '-d',
+      JSON.stringify(chat('gpt-model', { stream: true })),
     );
     assert.doesNotMatch(stream, /transfer-encoding/i);
     assert.ok(stream.endsWith('data: [DONE]\n\n'));
-    assert.ok((await ok(
-      '-0', `${url}/v1/messages`, ...KEY, '-d', JSON.stringify(message('claude-model', { stream: true })),
-    )).includes('event: message_stop\n'));
+    assert.ok(
+      (
+        await ok('-0', `${url}/v1/messages`, ...KEY, '-d', JSON.stringify(message('claude-model', { stream: true })))
+      ).includes('event: message_stop\n'),
+    );
     await books.check(paid(SMALL_CHAT), paid(SMALL_CHAT + GPT.output), paid(SMALL_MESSAGE + CLAUDE.output));
   });
   it('--compressed accepts an uncompressed response', async () => {
@@ -169,8 +222,14 @@ describe.skipIf(curl.skip)('curl', () => {
       assert.match(tooLarge, /HTTP\/1\.1 413 /);
       assert.match(tooLarge, /"request_too_large"/);
       const unknown = await ok(
-        '-i', `${url}/v1/chat/completions`, '-H', expect, '-H',
-        'Authorization: Bearer sk-nobody-has-this-key-00000000000000000000', '--data-binary', `@${file}`,
+        '-i',
+        `${url}/v1/chat/completions`,
+        '-H',
+        expect,
+        '-H',
+        'Authorization: Bearer sk-nobody-has-this-key-00000000000000000000',
+        '--data-binary',
+        `@${file}`,
       );
       assert.match(unknown, /HTTP\/1\.1 401 /);
       await books.check(free(413), free(401));

@@ -7,7 +7,13 @@ import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, PROVIDER_KEYS } from '../../support/manifests.ts';
 import {
-  anthropicMessage, breakAt, openaiChat, openaiEmbeddings, openaiError, openaiImages, openaiStream,
+  anthropicMessage,
+  breakAt,
+  openaiChat,
+  openaiEmbeddings,
+  openaiError,
+  openaiImages,
+  openaiStream,
 } from '../../support/provider-answers.ts';
 import { CUT } from '../../support/mock-provider.ts';
 import { chat, get, message, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
@@ -15,7 +21,9 @@ import type { TestStack } from '../../support/api/test-stack.ts';
 
 const MAX_BODY = 2000;
 let stack: TestStack;
-beforeAll(async () => { stack = await startTestStack({ maxBodyBytes: MAX_BODY }); });
+beforeAll(async () => {
+  stack = await startTestStack({ maxBodyBytes: MAX_BODY });
+});
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
@@ -24,7 +32,9 @@ function raw(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';
     const socket = connect(Number(new URL(stack.gateway.url).port), '127.0.0.1', () => socket.write(text));
-    socket.setEncoding('utf8').on('data', (piece: string) => { answer += piece; });
+    socket.setEncoding('utf8').on('data', (piece: string) => {
+      answer += piece;
+    });
     socket.once('close', () => resolve(answer)).once('error', reject);
   });
 }
@@ -38,7 +48,8 @@ describe('paths', () => {
     }
     const answer = await get(stack, '/v1/messages/%ZZ', { 'no-key': '1' });
     assert.deepEqual(
-      [answer.status, answer.json().type, answer.json().error.type], [400, 'error', 'invalid_request_error'],
+      [answer.status, answer.json().type, answer.json().error.type],
+      [400, 'error', 'invalid_request_error'],
     );
     assert.equal((await get(stack, '/v1/models')).status, 200);
   });
@@ -54,7 +65,8 @@ describe('paths', () => {
 describe('a request that is not HTTP', () => {
   it('gets an error with ids', async () => {
     for (const [text, status] of [
-      ['nonsense\r\n\r\n', 400], [`GET /v1/models HTTP/1.1\r\nhost: a\r\nx-long: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
+      ['nonsense\r\n\r\n', 400],
+      [`GET /v1/models HTTP/1.1\r\nhost: a\r\nx-long: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
       ['POST /v1/messages HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n{}', 400],
     ] as const) {
       const answer = await raw(text);
@@ -75,9 +87,11 @@ describe('bodies', () => {
     };
     assert.equal((await post(stack, '/v1/chat/completions', sized(MAX_BODY))).status, 200);
     assert.equal((await post(stack, '/v1/chat/completions', sized(MAX_BODY + 1))).status, 413);
-    const chunked = async (path: string, size: number): Promise<string> => raw(
-      `POST ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\nx-api-key: ${KEYS.main}\r\ntransfer-encoding: ` +
-      `chunked\r\n\r\n${size.toString(16)}\r\n${sized(size)}\r\n0\r\n\r\n`);
+    const chunked = async (path: string, size: number): Promise<string> =>
+      raw(
+        `POST ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\nx-api-key: ${KEYS.main}\r\ntransfer-encoding: ` +
+          `chunked\r\n\r\n${size.toString(16)}\r\n${sized(size)}\r\n0\r\n\r\n`,
+      );
     assert.match(await chunked('/v1/chat/completions', MAX_BODY), /^HTTP\/1\.1 200 /);
     const large = await chunked('/v1/messages', MAX_BODY + 1);
     assert.match(large, /^HTTP\/1\.1 413 .*"type":"request_too_large"/s);
@@ -101,23 +115,49 @@ describe('bodies', () => {
 
 describe('headers on the wire', () => {
   it('that are hop-by-hop, cookies or credentials are not forwarded; repeated ones are joined', async () => {
-    stack.openai.script({ ...openaiChat(), headers: {
-      connection: 'x-of-provider', 'x-of-provider':
-        '1', 'set-cookie': ['a=b', 'c=d'], 'x-modelgateway-cost-usd': '0.00', 'x-told': 'yes',
-    } });
+    stack.openai.script({
+      ...openaiChat(),
+      headers: {
+        connection: 'x-of-provider',
+        'x-of-provider': '1',
+        'set-cookie': ['a=b', 'c=d'],
+        'x-modelgateway-cost-usd': '0.00',
+        'x-told': 'yes',
+      },
+    });
     const body = JSON.stringify(chat());
-    const answer = await raw([
-      'POST /v1/chat/completions HTTP/1.1', 'host: gateway.example', 'connection: close, x-of-client', 'x-of-client: 1',
-      'keep-alive: timeout=5', 'te: trailers',
-      'proxy-authorization: Basic ' +
-        'dXNlcjpwYXNz', 'cookie: session=1', `x-api-key: ${KEYS.main}`, `authorization: Bearer ${KEYS.main}`,
-      'openai-beta: one', 'openai-beta: two', 'x-modelgateway-group: vip', `content-length: ${Buffer.byteLength(body)}`, '', body,
-    ].join('\r\n'));
+    const answer = await raw(
+      [
+        'POST /v1/chat/completions HTTP/1.1',
+        'host: gateway.example',
+        'connection: close, x-of-client',
+        'x-of-client: 1',
+        'keep-alive: timeout=5',
+        'te: trailers',
+        'proxy-authorization: Basic ' + 'dXNlcjpwYXNz',
+        'cookie: session=1',
+        `x-api-key: ${KEYS.main}`,
+        `authorization: Bearer ${KEYS.main}`,
+        'openai-beta: one',
+        'openai-beta: two',
+        'x-modelgateway-group: vip',
+        `content-length: ${Buffer.byteLength(body)}`,
+        '',
+        body,
+      ].join('\r\n'),
+    );
     assert.match(answer, /^HTTP\/1\.1 200 /);
     const { headers, rawHeaders } = await stack.openai.request(0);
     for (const name of [
-      'x-of-client', 'keep-alive', 'te', 'proxy-authorization', 'cookie', 'x-api-key', 'x-modelgateway-group',
-    ]) assert.equal(headers[name], undefined, name);
+      'x-of-client',
+      'keep-alive',
+      'te',
+      'proxy-authorization',
+      'cookie',
+      'x-api-key',
+      'x-modelgateway-group',
+    ])
+      assert.equal(headers[name], undefined, name);
     assert.equal(headers.host, new URL(stack.openai.url).host);
     assert.equal(headers['openai-beta'], 'one, two');
     assert.equal(headers.authorization, `Bearer ${PROVIDER_KEYS.openai}`);
@@ -126,7 +166,7 @@ describe('headers on the wire', () => {
     assert.match(head, /^x-told: yes\r$/m);
     for (const name of ['x-of-provider', 'set-cookie', 'openai-organization'])
       assert.doesNotMatch(head, new RegExp(`^${name}:`, 'im'));
-    assert.match(head, /^x-modelgateway-cost-usd: 0\.0000\d+\r$/m, 'the gateway\'s own figure, not the provider\'s');
+    assert.match(head, /^x-modelgateway-cost-usd: 0\.0000\d+\r$/m, "the gateway's own figure, not the provider's");
   });
 });
 
@@ -142,13 +182,20 @@ describe('the log', () => {
     await get(stack, '/v1/models');
     await get(stack, '/v1/key', { 'no-key': '1' });
     const lines = stack.gateway.logs.slice(first).map((line) => JSON.parse(line));
-    assert.deepEqual(lines.map(({ endpoint, status }) =>
-      [endpoint, status]), [['chat_completions', 200], ['models', 200], ['key', 401]]);
+    assert.deepEqual(
+      lines.map(({ endpoint, status }) => [endpoint, status]),
+      [
+        ['chat_completions', 200],
+        ['models', 200],
+        ['key', 401],
+      ],
+    );
     const [call] = lines;
     assert.equal(call.request_id, answer.headers.get('x-request-id'));
-    assert.deepEqual([
-      call.key, call.account, call.model, call.group, call.input_tokens, call.output_tokens, call.cost_usd,
-    ], ['team/main', 'team/team', 'gpt-model', 'main', 100, 50, '0.00075']);
+    assert.deepEqual(
+      [call.key, call.account, call.model, call.group, call.input_tokens, call.output_tokens, call.cost_usd],
+      ['team/main', 'team/team', 'gpt-model', 'main', 100, 50, '0.00075'],
+    );
   });
   it('never contains a prompt or an answer, however the call ends', async () => {
     stack.anthropic.script(anthropicMessage({ content: ANSWER }));
@@ -180,15 +227,12 @@ describe('the log', () => {
   it('never contains a refused key, and neither does the response', async () => {
     const refused = 'sk-refused-00000000000000000000000000000000';
     const texts = await Promise.all([
-      get(
-        stack, '/v1/models', { 'x-api-key': refused },
-      ), get(stack, '/v1/models', { authorization: `Bearer ${refused}` }),
-      get(
-        stack, '/v1/models', { authorization: refused },
-      ), get(stack, '/v1/models', { authorization: `Bearer ${refused} x` }),
-      get(
-        stack, '/v1/models', { 'x-api-key': refused, authorization: `Bearer ${KEYS.main}` },
-      ), get(stack, `/v1/models?api_key=${refused}`, { 'no-key': '1' }),
+      get(stack, '/v1/models', { 'x-api-key': refused }),
+      get(stack, '/v1/models', { authorization: `Bearer ${refused}` }),
+      get(stack, '/v1/models', { authorization: refused }),
+      get(stack, '/v1/models', { authorization: `Bearer ${refused} x` }),
+      get(stack, '/v1/models', { 'x-api-key': refused, authorization: `Bearer ${KEYS.main}` }),
+      get(stack, `/v1/models?api_key=${refused}`, { 'no-key': '1' }),
     ]);
     for (const { status, text } of texts) {
       assert.equal(status, 401);

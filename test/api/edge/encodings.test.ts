@@ -10,12 +10,22 @@ import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 const MAX_BODY = 2_000_000;
 
 let stack: TestStack;
-beforeAll(async () => { stack = await startTestStack({ maxBodyBytes: MAX_BODY, maxBufferedBytes: 3 * MAX_BODY }); });
-afterAll(async () => { await stack.stop(); });
-afterEach(() => { tidyUp(stack); });
+beforeAll(async () => {
+  stack = await startTestStack({ maxBodyBytes: MAX_BODY, maxBufferedBytes: 3 * MAX_BODY });
+});
+afterAll(async () => {
+  await stack.stop();
+});
+afterEach(() => {
+  tidyUp(stack);
+});
 
 const ENCODERS: Readonly<Record<string, (text: string | Uint8Array) => Uint8Array>> = {
-  gzip: gzipSync, 'x-gzip': gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync,
+  gzip: gzipSync,
+  'x-gzip': gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+  zstd: zstdCompressSync,
   identity: (text) => Buffer.from(text),
 };
 
@@ -80,8 +90,10 @@ describe('a compressed body', () => {
 
   it('that is truncated or invalid gets 400, in the dialect of the path', async () => {
     for (const [encoding, bytes] of [
-      ['gzip', gzipSync(JSON.stringify(message())).subarray(0, 30)], ['br', Buffer.from('not brotli at all')],
-      ['zstd', Buffer.from('{"model":"claude-model"}')], ['deflate', Buffer.from('{}')],
+      ['gzip', gzipSync(JSON.stringify(message())).subarray(0, 30)],
+      ['br', Buffer.from('not brotli at all')],
+      ['zstd', Buffer.from('{"model":"claude-model"}')],
+      ['deflate', Buffer.from('{}')],
     ] as const) {
       const answer = await post(stack, '/v1/messages', bytes, { 'content-encoding': encoding });
       assert.equal(answer.status, 400, encoding);

@@ -6,7 +6,9 @@ import { chat, get, message, post, startTestStack, tidyUp } from '../../support/
 import type { TestStack } from '../../support/api/test-stack.ts';
 
 let stack: TestStack;
-beforeAll(async () => { stack = await startTestStack(); });
+beforeAll(async () => {
+  stack = await startTestStack();
+});
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
@@ -15,12 +17,19 @@ describe('request ids', () => {
     stack.openai.script(openaiStream());
     stack.anthropic.script(anthropicMessage());
     const answers = await Promise.all([
-      post(stack, '/v1/chat/completions', chat('gpt-model', { stream: true })), post(stack, '/v1/messages', message()),
-      post(stack, '/v1/messages/count_tokens', message()), post(stack, '/v1/chat/completions', 'no json'),
-      get(stack, '/v1/models'), get(
-        stack, '/v1/key',
-      ), get(stack, '/v1/usage/nothing'), get(stack, '/pricing'), get(stack, '/pricing.json'), get(stack, '/nothing'),
-      get(stack, '/v1/chat/completions'), get(stack, '/v1/key', { 'no-key': '1' }), get(stack, '/v1/models/%ZZ'),
+      post(stack, '/v1/chat/completions', chat('gpt-model', { stream: true })),
+      post(stack, '/v1/messages', message()),
+      post(stack, '/v1/messages/count_tokens', message()),
+      post(stack, '/v1/chat/completions', 'no json'),
+      get(stack, '/v1/models'),
+      get(stack, '/v1/key'),
+      get(stack, '/v1/usage/nothing'),
+      get(stack, '/pricing'),
+      get(stack, '/pricing.json'),
+      get(stack, '/nothing'),
+      get(stack, '/v1/chat/completions'),
+      get(stack, '/v1/key', { 'no-key': '1' }),
+      get(stack, '/v1/models/%ZZ'),
     ]);
     const ids = answers.map(({ headers }) => headers.get('x-request-id') ?? '');
     for (const [index, id] of ids.entries()) {

@@ -7,7 +7,9 @@ import { get, post, startTestStack, tidyUp } from '../../support/api/test-stack.
 import type { Json, TestStack } from '../../support/api/test-stack.ts';
 
 let stack: TestStack;
-beforeAll(async () => { stack = await startTestStack(); });
+beforeAll(async () => {
+  stack = await startTestStack();
+});
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
@@ -27,26 +29,30 @@ describe('embeddings and images', () => {
   });
   it('return different errors for a model of another endpoint, an unknown model and a wrong field', async () => {
     assert.equal(
-      (await post(stack, '/v1/embeddings', { model: 'gpt-model', input: 'x' })).json().error.code, 'wrong_endpoint',
+      (await post(stack, '/v1/embeddings', { model: 'gpt-model', input: 'x' })).json().error.code,
+      'wrong_endpoint',
     );
     assert.equal(
       (await post(stack, '/v1/images/generations', { model: 'embed-model', prompt: 'x' })).json().error.code,
       'wrong_endpoint',
     );
     for (const [path, body, param] of [
-      ['/v1/embeddings', { model: 'embed-model' }, 'input'], ['/v1/embeddings', { input: 'x' }, 'model'],
-      [
-        '/v1/images/generations', { model: 'image-model' }, 'prompt',
-      ], ['/v1/images/generations', { model: 'image-model', prompt: 'x', n: 0 }, 'n'],
+      ['/v1/embeddings', { model: 'embed-model' }, 'input'],
+      ['/v1/embeddings', { input: 'x' }, 'model'],
+      ['/v1/images/generations', { model: 'image-model' }, 'prompt'],
+      ['/v1/images/generations', { model: 'image-model', prompt: 'x', n: 0 }, 'n'],
     ] as const) {
       const answer = await post(stack, path, body);
       assert.deepEqual(
-        [answer.status, answer.json().error.type, answer.json().error.param], [400, 'invalid_request_error', param],
+        [answer.status, answer.json().error.type, answer.json().error.param],
+        [400, 'invalid_request_error', param],
       );
     }
   });
   it('refuse images that have only a price per token, and say what is missing', async () => {
-    await stack.gateway.write('painter.yaml', `
+    await stack.gateway.write(
+      'painter.yaml',
+      `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: painter}
@@ -57,7 +63,8 @@ apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata: {name: painter}
 spec: {models: [{name: painter, vendor: V, quotaType: Token, modelRatio: "1"}]}
-`);
+`,
+    );
     const answer = await post(stack, '/v1/images/generations', { model: 'painter', prompt: 'x' });
     assert.deepEqual([answer.status, answer.json().error.code], [503, 'model_not_priced']);
     assert.match(answer.json().error.message, /quotaType Request/);
@@ -73,7 +80,9 @@ spec: {models: [{name: painter, vendor: V, quotaType: Token, modelRatio: "1"}]}
     assert.equal((await usageOf(answer.headers.get('x-request-id'))).usage_source, 'Provider');
   });
   it('bill images by the size and quality of the response, and refuse those without a price', async () => {
-    await stack.gateway.write('sized.yaml', `
+    await stack.gateway.write(
+      'sized.yaml',
+      `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: sized}
@@ -91,13 +100,16 @@ spec:
     perImage:
     - {size: 1024x1024, quality: low, usd: "0.011"}
     - {size: 1024x1024, quality: high, usd: "0.167"}
-`);
+`,
+    );
     const draw = async (asked: object): Promise<Awaited<ReturnType<typeof post>>> =>
       post(stack, '/v1/images/generations', { model: 'sized', prompt: 'x', ...asked });
     stack.openai.script(json({ created: 1, data: [{ b64_json: 'iVBORw0KGgo=' }], size: '1024x1024', quality: 'low' }));
     const chosen = await draw({ size: 'auto' });
     assert.equal(chosen.headers.get('x-modelgateway-cost-usd'), '0.011');
-    const { lines: [line] } = await usageOf(chosen.headers.get('x-request-id'));
+    const {
+      lines: [line],
+    } = await usageOf(chosen.headers.get('x-request-id'));
     assert.deepEqual(
       [line.dimension, line.quantity, line.rate_usd, line.size, line.quality],
       ['generation', 1, '0.011', '1024x1024', 'low'],
@@ -107,11 +119,14 @@ spec:
     assert.equal(asked.headers.get('x-modelgateway-cost-usd'), '0.334');
     const sent = stack.openai.requests.length;
     for (const [more, param] of [
-      [{ size: '512x512' }, 'size'], [{ size: '1024x1024', quality: 'hd' }, 'quality'],
+      [{ size: '512x512' }, 'size'],
+      [{ size: '1024x1024', quality: 'hd' }, 'quality'],
     ] as const) {
       const refused = await draw(more);
-      assert.deepEqual([refused.status, refused.json().error.code, refused.json().error.param],
-        [400, 'not_allowed', param]);
+      assert.deepEqual(
+        [refused.status, refused.json().error.code, refused.json().error.param],
+        [400, 'not_allowed', param],
+      );
     }
     assert.equal(stack.openai.requests.length, sent);
     await stack.gateway.write('sized.yaml', '# nothing\n');
@@ -120,21 +135,30 @@ spec:
     const { ledger } = stack.gateway;
     const settle = ledger.settle.bind(ledger);
     const [asked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    ledger.settle = async (settlement) => { asked.resolve(); await release.promise; return settle(settlement); };
-    const event = (type: string): { event: string; data: object } =>
-      ({ event: `image_generation.${type}`, data: { type: `image_generation.${type}`, b64_json: 'iVBORw0KGgo=' } });
+    ledger.settle = async (settlement) => {
+      asked.resolve();
+      await release.promise;
+      return settle(settlement);
+    };
+    const event = (type: string): { event: string; data: object } => ({
+      event: `image_generation.${type}`,
+      data: { type: `image_generation.${type}`, b64_json: 'iVBORw0KGgo=' },
+    });
     stack.openai.script(sseReply(event('partial_image'), event('completed')));
     const draft = Promise.withResolvers<void>();
     let text = '';
     try {
       const response = await fetch(`${stack.gateway.url}/v1/images/generations`, {
-        method: 'POST', headers: { 'x-api-key': KEYS.main },
+        method: 'POST',
+        headers: { 'x-api-key': KEYS.main },
         body: JSON.stringify({ model: 'image-model', prompt: 'a cat', stream: true, partial_images: 1 }),
       });
-      const reading = (async () => { for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
-        text += piece;
-        if (text.includes('partial_image')) draft.resolve();
-      } })();
+      const reading = (async () => {
+        for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
+          text += piece;
+          if (text.includes('partial_image')) draft.resolve();
+        }
+      })();
       await Promise.all([asked.promise, draft.promise]);
       assert.ok(!text.includes('completed'), text);
       release.resolve();

@@ -15,12 +15,15 @@ let providers: MockProvider[] = [];
 
 beforeAll(async () => {
   providers = await Promise.all([0, 1, 2, 3].map(() => startMockProvider()));
-  const channels = (protocol: string, path: string): string => providers.map(({ url }, index) =>
-    `{name: c${index}, protocol: ${protocol}, baseUrl: ${url}${path}, priority: ${index}}`).join(', ');
+  const channels = (protocol: string, path: string): string =>
+    providers
+      .map(({ url }, index) => `{name: c${index}, protocol: ${protocol}, baseUrl: ${url}${path}, priority: ${index}}`)
+      .join(', ');
   const model = (name: string): string =>
     `{name: ${name}, contextTokens: 100000, maxOutputTokens: 1000, allow: [ServiceTiers, FileReferences, ServerTools]}`;
-  stack = await startTestStack({ files: () => ({
-    'four.yaml': `${HEAD}ModelRoute
+  stack = await startTestStack({
+    files: () => ({
+      'four.yaml': `${HEAD}ModelRoute
 metadata: {name: four}
 spec: {models: [${model('four-model')}, ${model('hidden-model')}], channels: [${channels('OpenAI', '/v1')}]}
 ---
@@ -34,11 +37,13 @@ spec: {allowedNamespaces: {from: All}, routes: [{routeRef: {name: four}, models:
 ---
 ${HEAD}PriceCatalog
 metadata: {name: four}
-spec: {models: [${['four', 'hidden', 'messages'].map((name) =>
-  `{name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`).join(', ')}]}
+spec: {models: [${['four', 'hidden', 'messages']
+        .map((name) => `{name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`)
+        .join(', ')}]}
 ---
 ${keyManifest('filtered', KEY, 'groupRef: {name: filtered}')}`,
-  }) });
+    }),
+  });
 });
 afterAll(async () => {
   await stack.stop();
@@ -55,28 +60,41 @@ const script = (...replies: readonly Reply[]): void =>
 const call = (more = {}, headers = {}): Promise<Answer> =>
   post(stack, '/v1/chat/completions', chat('four-model', more), headers);
 
-describe('a feature that the model\'s allow names', () => {
+describe("a feature that the model's allow names", () => {
   it('is passed on, and refused for models that do not name it', async () => {
     script(openaiChat());
     const asks: readonly Record<string, unknown>[] = [
-      { service_tier: 'priority' }, { messages: [{
-        role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }],
-      }] }, { web_search_options: {} },
+      { service_tier: 'priority' },
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [{ type: 'file', file: { file_id: 'file-1' } }],
+          },
+        ],
+      },
+      { web_search_options: {} },
     ];
     for (const more of asks) {
       assert.equal((await call(more)).status, 200, JSON.stringify(more));
       const refused = await post(stack, '/v1/chat/completions', chat('gpt-model', more));
       assert.deepEqual([refused.status, refused.json().error.code], [400, 'not_allowed'], JSON.stringify(more));
       assert.match(
-        refused.json().error.message, /ask the platform team to allow (ServiceTiers|FileReferences|ServerTools)/,
+        refused.json().error.message,
+        /ask the platform team to allow (ServiceTiers|FileReferences|ServerTools)/,
       );
     }
     script(anthropicMessage());
     for (const more of [
       { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
-      { messages: [{
-        role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'file_1' } }],
-      }] },
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [{ type: 'document', source: { type: 'file', file_id: 'file_1' } }],
+          },
+        ],
+      },
     ]) {
       assert.equal((await post(stack, '/v1/messages', message('messages-model', more))).status, 200);
       const refused = await post(stack, '/v1/messages', message('claude-model', more));

@@ -47,41 +47,47 @@ describe('a refusal that a retry cannot change', () => {
   });
 });
 
-describe('a provider\'s 404', () => {
+describe("a provider's 404", () => {
   const notFound = (error: object): ReturnType<typeof json> => json({ error }, { status: 404 });
 
   it('about something in the request reaches the client with its message', async () => {
-    stack.openai.script(notFound({
-      message: 'Item with id \'rs_1\' not found.', type: 'invalid_request_error', param: 'input', code: null,
-    }));
+    stack.openai.script(
+      notFound({
+        message: "Item with id 'rs_1' not found.",
+        type: 'invalid_request_error',
+        param: 'input',
+        code: null,
+      }),
+    );
     const answer = await post(stack, '/v1/responses', { model: 'gpt-model', input: 'hi' });
     assert.equal(answer.status, 404);
-    assert.equal(answer.json().error.message, 'Item with id \'rs_1\' not found.');
+    assert.equal(answer.json().error.message, "Item with id 'rs_1' not found.");
     assert.equal(answer.json().error.param, 'input');
   });
 
   it('about a file reaches the client too, in its dialect', async () => {
-    stack.anthropic.script(json(
-      { type: 'error', error: { type: 'not_found_error', message: 'File not found: f_1' } }, { status: 404 },
-    ));
+    stack.anthropic.script(
+      json({ type: 'error', error: { type: 'not_found_error', message: 'File not found: f_1' } }, { status: 404 }),
+    );
     const answer = await post(stack, '/v1/messages', message());
     assert.deepEqual([answer.status, answer.json().error.type], [404, 'not_found_error']);
     assert.match(answer.json().error.message, /File not found/);
   });
 
   it('about a stored prompt or a conversation reaches the client too', async () => {
-    for (const message of ['Prompt with id \'pmpt_1\' not found.', 'Conversation with id \'conv_1\' not found.']) {
+    for (const message of ["Prompt with id 'pmpt_1' not found.", "Conversation with id 'conv_1' not found."]) {
       stack.openai.script(notFound({ message, type: 'invalid_request_error', param: null, code: null }));
       const answer = await post(stack, '/v1/responses', { model: 'gpt-model', input: 'hello' });
       assert.deepEqual([answer.status, answer.json().error.message], [404, message]);
     }
   });
 
-  it('about the model or the path is reported as the gateway\'s error', async () => {
+  it("about the model or the path is reported as the gateway's error", async () => {
     for (const error of [
       { message: 'The model does not exist', type: 'invalid_request_error', param: 'model', code: null },
       { message: 'The model does not exist', type: 'invalid_request_error', param: 'x', code: 'model_not_found' },
-      { message: 'Not found', type: 'not_found_error' }, { message: 'Invalid URL', type: 'invalid_request_error' },
+      { message: 'Not found', type: 'not_found_error' },
+      { message: 'Invalid URL', type: 'invalid_request_error' },
     ]) {
       stack.openai.script(notFound(error));
       const answer = await post(stack, '/v1/chat/completions', chat());
@@ -93,18 +99,18 @@ describe('a provider\'s 404', () => {
 describe('an error message that Claude Code matches', () => {
   for (const words of [
     'prompt is too long: 210000 tokens > 200000 maximum',
-    'input length and `max_tokens` exceed context limit: 190000 + 21333 > 204800, decrease input length or '
-    + '`max_tokens` and try again',
-    'messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be '
-    + 'modified. These blocks must remain as they were in the original response.',
+    'input length and `max_tokens` exceed context limit: 190000 + 21333 > 204800, decrease input length or ' +
+      '`max_tokens` and try again',
+    'messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be ' +
+      'modified. These blocks must remain as they were in the original response.',
     'messages.1.content.0: Invalid `signature` in `thinking` block',
     'messages.1.content.0.thinking.signature: Field required',
-    '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" '
-    + 'to control thinking behavior.',
+    '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" ' +
+      'to control thinking behavior.',
     'adaptive thinking is not supported on this model',
-    'messages.2: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an '
-    + 'input message role.',
-    'role \'system\' is not supported on this model',
+    'messages.2: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an ' +
+      'input message role.',
+    "role 'system' is not supported on this model",
     'Unexpected value(s) `mid-conversation-system-2026-01-01` for the `anthropic-beta` header.',
     'Your credit balance is too low to access the API.',
   ])
@@ -147,10 +153,15 @@ describe('a path that the gateway does not serve', () => {
 
   it('gets 404 with one sentence of advice', async () => {
     for (const [path, advice] of [
-      ['/v1/batches', /by itself/], ['/v1/messages/batches', /by itself/], ['/v1/files', /base64/],
-      ['/v1/moderations', /classify/], ['/v1/audio/transcriptions', /Audio is not served/],
-      ['/v1/completions', /chat\/completions/], ['/v1/complete', /\/v1\/messages/],
-      ['/v1/assistants', /POST \/v1\/conversations/], ['/v1/vector_stores', /your side/],
+      ['/v1/batches', /by itself/],
+      ['/v1/messages/batches', /by itself/],
+      ['/v1/files', /base64/],
+      ['/v1/moderations', /classify/],
+      ['/v1/audio/transcriptions', /Audio is not served/],
+      ['/v1/completions', /chat\/completions/],
+      ['/v1/complete', /\/v1\/messages/],
+      ['/v1/assistants', /POST \/v1\/conversations/],
+      ['/v1/vector_stores', /your side/],
     ] as const) {
       const answer = await post(stack, path, {});
       assert.equal(answer.status, 404, path);
@@ -162,17 +173,20 @@ describe('a path that the gateway does not serve', () => {
 
 describe('a client that waits before it sends its body', () => {
   /** The status line of the response to headers without a body. */
-  const firstLine = (key: string): Promise<string> => new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(stack.gateway.url);
-    const socket = connect(Number(port), hostname, () => socket.write(
-      `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\ncontent-type: application/json\r\n`
-        + 'content-length: 20\r\nexpect: 100-continue\r\n\r\n',
-    ));
-    socket.on('error', reject).once('data', (bytes: Buffer) => {
-      socket.destroy();
-      resolve(bytes.toString().split('\r\n', 1)[0] ?? '');
+  const firstLine = (key: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const { hostname, port } = new URL(stack.gateway.url);
+      const socket = connect(Number(port), hostname, () =>
+        socket.write(
+          `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\ncontent-type: application/json\r\n` +
+            'content-length: 20\r\nexpect: 100-continue\r\n\r\n',
+        ),
+      );
+      socket.on('error', reject).once('data', (bytes: Buffer) => {
+        socket.destroy();
+        resolve(bytes.toString().split('\r\n', 1)[0] ?? '');
+      });
     });
-  });
 
   it('gets 100 Continue only with a known key', async () => {
     assert.equal(await firstLine('sk-wrong'), 'HTTP/1.1 401 Unauthorized');
@@ -182,13 +196,23 @@ describe('a client that waits before it sends its body', () => {
 
 describe('the record of a call', () => {
   it('distinguishes five-minute and one-hour cache writes', async () => {
-    stack.anthropic.script(anthropicMessage({ usage: {
-      input_tokens: 10, output_tokens: 2, cache_creation_input_tokens: 300,
-      cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 },
-    } }));
-    const answer = await post(stack, '/v1/messages', message('claude-model', {
-      system: [{ type: 'text', text: 'S'.repeat(500), cache_control: { type: 'ephemeral', ttl: '1h' } }],
-    }));
+    stack.anthropic.script(
+      anthropicMessage({
+        usage: {
+          input_tokens: 10,
+          output_tokens: 2,
+          cache_creation_input_tokens: 300,
+          cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 },
+        },
+      }),
+    );
+    const answer = await post(
+      stack,
+      '/v1/messages',
+      message('claude-model', {
+        system: [{ type: 'text', text: 'S'.repeat(500), cache_control: { type: 'ephemeral', ttl: '1h' } }],
+      }),
+    );
     const usage = (await get(stack, `/v1/usage/${answer.headers.get('request-id')}`)).json();
     const { cache_write_tokens: all, cache_write_5m_tokens: short, cache_write_1h_tokens: long } = usage;
     assert.deepEqual([all, short, long], [300, 100, 200]);

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, PROVIDER_KEYS } from '../../support/manifests.ts';
-import {
-  openaiChat, openaiError, anthropicError, anthropicMessage,
-} from '../../support/provider-answers.ts';
+import { openaiChat, openaiError, anthropicError, anthropicMessage } from '../../support/provider-answers.ts';
 import { chat, get, message, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 
 let stack: TestStack;
-beforeAll(async () => { stack = await startTestStack({ maxBodyBytes: 100_000 }); });
+beforeAll(async () => {
+  stack = await startTestStack({ maxBodyBytes: 100_000 });
+});
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
@@ -52,7 +52,9 @@ const PATHS = Object.keys(BODIES);
 
 describe('keys', () => {
   const row: Expected = {
-    status: 401, openai: ['invalid_request_error', 'invalid_api_key'], anthropic: 'authentication_error',
+    status: 401,
+    openai: ['invalid_request_error', 'invalid_api_key'],
+    anthropic: 'authentication_error',
   };
   it('are required on paths without a body too, and must not be empty', async () => {
     for (const path of ['/v1/models', '/v1/models/gpt-model', '/v1/key', '/v1/usage/req_1']) {
@@ -65,17 +67,21 @@ describe('keys', () => {
     const headers = new Headers({ 'content-type': 'application/json' });
     headers.append('x-api-key', KEYS.main);
     headers.append('x-api-key', KEYS.small);
-    const response =
-      await fetch(`${stack.gateway.url}/v1/messages`, { method: 'POST', headers, body: JSON.stringify(message()) });
+    const response = await fetch(`${stack.gateway.url}/v1/messages`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(message()),
+    });
     assert.equal(response.status, 401);
     assert.match(await response.text(), /more than once/);
   });
 
   it('may be the same in both headers', async () => {
     stack.openai.script(openaiChat());
-    const answer = await post(
-      stack, '/v1/chat/completions', chat(), { authorization: `Bearer ${KEYS.main}`, 'x-api-key': KEYS.main },
-    );
+    const answer = await post(stack, '/v1/chat/completions', chat(), {
+      authorization: `Bearer ${KEYS.main}`,
+      'x-api-key': KEYS.main,
+    });
     assert.equal(answer.status, 200);
   });
 
@@ -83,7 +89,9 @@ describe('keys', () => {
     stack.openai.script(openaiChat());
     stack.anthropic.script(anthropicMessage());
     for (const headers of [
-      { authorization: `Bearer ${KEYS.main}` }, { authorization: `bearer ${KEYS.main}` }, { 'x-api-key': KEYS.main },
+      { authorization: `Bearer ${KEYS.main}` },
+      { authorization: `bearer ${KEYS.main}` },
+      { 'x-api-key': KEYS.main },
     ] as Record<string, string>[])
       for (const path of PATHS) assert.equal((await post(stack, path, BODIES[path]!(), headers)).status, 200);
   });
@@ -91,13 +99,18 @@ describe('keys', () => {
 
 describe('a model that cannot be called', () => {
   const row: Expected = {
-    status: 404, openai: ['invalid_request_error', 'model_not_found'], anthropic: 'not_found_error',
+    status: 404,
+    openai: ['invalid_request_error', 'model_not_found'],
+    anthropic: 'not_found_error',
   };
   for (const path of PATHS) {
     it(`unknown, without a route, or not for this key gets the same 404 on ${path}`, async () => {
       const unknown = assertError(await post(stack, path, BODIES[path]!('no-such-model')), path, row);
-      const notMine =
-        assertError(await post(stack, path, BODIES[path]!('gpt-model'), { 'x-api-key': KEYS.narrow }), path, row);
+      const notMine = assertError(
+        await post(stack, path, BODIES[path]!('gpt-model'), { 'x-api-key': KEYS.narrow }),
+        path,
+        row,
+      );
       const shelf = assertError(await post(stack, path, BODIES[path]!('shelf-model')), path, row);
       const shape = (text: string): string => text.replace(/"[^"]*"/, '"…"');
       assert.equal(new Set([unknown, notMine, shelf].map(shape)).size, 1, 'they can be told apart');
@@ -122,8 +135,11 @@ describe('paths and methods', () => {
 });
 
 describe('bad requests', () => {
-  const row = (code: string): Expected =>
-    ({ status: 400, openai: ['invalid_request_error', code], anthropic: 'invalid_request_error' });
+  const row = (code: string): Expected => ({
+    status: 400,
+    openai: ['invalid_request_error', code],
+    anthropic: 'invalid_request_error',
+  });
   for (const path of PATHS) {
     it(`return 400 for malformed JSON on ${path}`, async () => {
       for (const body of ['{"model": ', 'not json', '[]', '"text"', 'null', ''])
@@ -132,10 +148,12 @@ describe('bad requests', () => {
     it(`name the missing or wrong field on ${path}`, async () => {
       const param = (answer: Answer): unknown => answer.json().error.param;
       const cases: [Record<string, unknown>, string][] = [
-        [{ messages: [] }, 'model'], [{ ...BODIES[path]!(), model: 7 }, 'model'], [{ model: 'gpt-model' }, 'messages'],
-        [
-          { ...BODIES[path]!(), messages: 'x' }, 'messages',
-        ], [{ ...BODIES[path]!(), stream: 'yes' }, 'stream'], [{ ...BODIES[path]!(), max_tokens: -1 }, 'max_tokens'],
+        [{ messages: [] }, 'model'],
+        [{ ...BODIES[path]!(), model: 7 }, 'model'],
+        [{ model: 'gpt-model' }, 'messages'],
+        [{ ...BODIES[path]!(), messages: 'x' }, 'messages'],
+        [{ ...BODIES[path]!(), stream: 'yes' }, 'stream'],
+        [{ ...BODIES[path]!(), max_tokens: -1 }, 'max_tokens'],
       ];
       for (const [body, name] of cases) {
         const answer = await post(stack, path, body);
@@ -150,8 +168,11 @@ describe('bad requests', () => {
 describe('responses of providers', () => {
   const both = [
     ['/v1/chat/completions', () => stack.openai, openaiError] as const,
-    ['/v1/messages', () => stack.anthropic, (status: number, text?: string): ReturnType<typeof anthropicError> =>
-      anthropicError(status, 'api_error', text)] as const,
+    [
+      '/v1/messages',
+      () => stack.anthropic,
+      (status: number, text?: string): ReturnType<typeof anthropicError> => anthropicError(status, 'api_error', text),
+    ] as const,
   ];
   for (const [path, provider, error] of both) {
     it(`that refuse the gateway's credential or model on ${path} are reported in log and status`, async () => {
@@ -159,8 +180,9 @@ describe('responses of providers', () => {
       assert.equal((await post(stack, path, BODIES[path]!())).status, 502);
       assert.ok(stack.gateway.logs.some((line) => line.includes('refuses the gateway')));
       const statuses = await stack.gateway.operator.statuses();
-      const route = statuses.find(({ kind, name }) => kind === 'ModelRoute' &&
-        name === (path === '/v1/messages' ? 'anthropic' : 'openai'));
+      const route = statuses.find(
+        ({ kind, name }) => kind === 'ModelRoute' && name === (path === '/v1/messages' ? 'anthropic' : 'openai'),
+      );
       const warning = route?.status.conditions.find(({ type }) => type === 'UpstreamRefused');
       assert.deepEqual([warning?.status, warning?.reason], ['True', 'ModelRefused']);
       assert.match(warning?.message ?? '', /Channel "direct".*404/);
@@ -168,13 +190,15 @@ describe('responses of providers', () => {
     it(`that are not JSON become 502 on ${path}`, async () => {
       provider().script({ steps: ['<html>oops</html>'] });
       assertError(await post(stack, path, BODIES[path]!()), path, {
-        status: 502, openai: ['server_error', 'upstream_error'], anthropic: 'api_error',
+        status: 502,
+        openai: ['server_error', 'upstream_error'],
+        anthropic: 'api_error',
       });
     });
   }
 });
 
-describe('spaces around a header\'s value', () => {
+describe("spaces around a header's value", () => {
   it('are stripped by HTTP, so the key is accepted', async () => {
     const { host, hostname, port } = new URL(stack.gateway.url);
     const socket = connect(Number(port), hostname);

@@ -13,18 +13,26 @@ it('returns 503 in the dialect of the path until a configuration is in force', a
   const ledger = await openEmbeddedLedger({ path: join(folder, 'ledger.sqlite') });
   const at = { host: '127.0.0.1', port: 0 };
   const dataplane = await startDataplane({
-    listen: at, admin: at, ledger, log: pino({ level: 'silent' }), maxBodyBytes: 1000, version: 'test',
+    listen: at,
+    admin: at,
+    ledger,
+    log: pino({ level: 'silent' }),
+    maxBodyBytes: 1000,
+    version: 'test',
   });
   try {
-    const call = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${dataplane.port}${path}`, {
-      method: 'POST', headers: { 'x-api-key': 'sk-anything' }, body: '{}',
-    });
+    const call = (path: string): Promise<Response> =>
+      fetch(`http://127.0.0.1:${dataplane.port}${path}`, {
+        method: 'POST',
+        headers: { 'x-api-key': 'sk-anything' },
+        body: '{}',
+      });
     const openai = await call('/v1/chat/completions');
     assert.equal(openai.status, 503);
     assert.equal(openai.headers.get('retry-after'), '1');
-    const { error } = await openai.json() as { error: { code: string } };
+    const { error } = (await openai.json()) as { error: { code: string } };
     assert.equal(error.code, 'not_ready');
-    const anthropic = await (await call('/v1/messages')).json() as { type: string; error: { type: string } };
+    const anthropic = (await (await call('/v1/messages')).json()) as { type: string; error: { type: string } };
     assert.deepEqual([anthropic.type, anthropic.error.type], ['error', 'api_error']);
     assert.equal((await fetch(`http://127.0.0.1:${dataplane.adminPort}/readyz`)).status, 503);
     dataplane.apply({ keys: [], accounts: [], groups: [], routes: [], catalogs: [] });

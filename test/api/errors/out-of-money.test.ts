@@ -25,7 +25,7 @@ const SPECS: Readonly<Record<string, string>> = {
   brokebusy: 'accountRef: {name: broke-busy}',
   without: 'accountRef: {name: without}',
 };
-const ACCOUNTS = { 'broke': '0.04', 'broke-busy': '0.05', 'without': '0' };
+const ACCOUNTS = { broke: '0.04', 'broke-busy': '0.05', without: '0' };
 const RAISE = 'The owner of the key can raise it or set it to Unlimited: ';
 const GRANT = 'Whoever manages the account can grant more: ';
 
@@ -39,15 +39,23 @@ function accountRemedy(name: string): string {
 
 let stack: TestStack;
 beforeAll(async () => {
-  const keys = Object.entries(SPECS).map(([name, spec]) => keyManifest(name, KEY(name), spec)).join('');
-  const accounts = Object.entries(ACCOUNTS).map(([name, usd]) => `
+  const keys = Object.entries(SPECS)
+    .map(([name, spec]) => keyManifest(name, KEY(name), spec))
+    .join('');
+  const accounts = Object.entries(ACCOUNTS)
+    .map(
+      ([name, usd]) => `
 apiVersion: modelgateway.dev/v1alpha1
 kind: Account
 metadata: {name: ${name}, namespace: team}
 spec: {grants: [{name: start, usd: "${usd}"}]}
----`).join('');
+---`,
+    )
+    .join('');
   stack = await startTestStack({
-    nowMs: () => NOW_MS, consoleUrl: () => 'https://console.example', files: () => ({ 'short.yaml': keys + accounts }),
+    nowMs: () => NOW_MS,
+    consoleUrl: () => 'https://console.example',
+    files: () => ({ 'short.yaml': keys + accounts }),
   });
 });
 afterAll(() => stack.stop());
@@ -89,10 +97,11 @@ describe('a quota that is too small for the call', () => {
   it('is reported with the worst case, the remaining money and the output limit that would fit', async () => {
     const [status, code, text] = refusal(await ask('little', chat('gpt-model', { max_tokens: 4000 })));
     assert.deepEqual([status, code], [429, 'insufficient_quota']);
-    const [, cost = '', limit] = pattern(
-      /^This call may cost up to \$([\d.]+), and \$0\.01 is left of this key's quota of \$0\.01 for November, /,
-      /which starts anew on 1 December \(UTC\)\. An output limit \(max_tokens\) of (\d+) would fit\. /,
-    ).exec(text) ?? assert.fail(text);
+    const [, cost = '', limit] =
+      pattern(
+        /^This call may cost up to \$([\d.]+), and \$0\.01 is left of this key's quota of \$0\.01 for November, /,
+        /which starts anew on 1 December \(UTC\)\. An output limit \(max_tokens\) of (\d+) would fit\. /,
+      ).exec(text) ?? assert.fail(text);
     assert.ok(Number(cost) > 0.04 && Number(cost) < 0.05, cost);
     assert.ok(text.endsWith(keyRemedy('little')), text);
     stack.openai.script(openaiChat());
@@ -109,8 +118,10 @@ describe('a quota that is too small for the call', () => {
     assert.match(answer.json().error.message, / of \d+ would fit, with a thinking budget below that\. /);
   });
   it('is reported without advice on output for images', async () => {
-    assert.match(refusal(await draw('little'))[2],
-      /^This call may cost up to \$0\.04, and \$0\.00\d+ is left of [^.]*\$0\.01 for November[^.]*\(UTC\)\. The owner/);
+    assert.match(
+      refusal(await draw('little'))[2],
+      /^This call may cost up to \$0\.04, and \$0\.00\d+ is left of [^.]*\$0\.01 for November[^.]*\(UTC\)\. The owner/,
+    );
     stack.openai.clear();
   });
 });
@@ -124,12 +135,17 @@ describe('a quota that running calls hold', () => {
     const [status, code, text] = refusal(await ask('busy', chat('gpt-model', { max_tokens: 3000 })));
     gate.open();
     assert.deepEqual([status, code, (await running).status], [429, 'insufficient_quota', 200]);
-    assert.match(text, pattern(
-      pattern(/^Running calls hold \$0\.039\d* of this key's quota of \$0\.0425 /,
-        /for November until they end: \$0\.0425 is left, /),
-      /\$0\.00\d+ of it is free, and this call may cost up to \$0\.03\d+\. Try again when they have ended\. /,
-      /An output limit \(max_tokens\) of \d+ would fit\. /,
-    ));
+    assert.match(
+      text,
+      pattern(
+        pattern(
+          /^Running calls hold \$0\.039\d* of this key's quota of \$0\.0425 /,
+          /for November until they end: \$0\.0425 is left, /,
+        ),
+        /\$0\.00\d+ of it is free, and this call may cost up to \$0\.03\d+\. Try again when they have ended\. /,
+        /An output limit \(max_tokens\) of \d+ would fit\. /,
+      ),
+    );
     assert.ok(text.endsWith(keyRemedy('busy')), text);
   });
 });
@@ -137,17 +153,24 @@ describe('a quota that running calls hold', () => {
 describe('an account', () => {
   it('that is used up is reported with a link to its Wallet', async () => {
     assert.equal((await draw('broke')).status, 200);
-    assert.deepEqual(refusal(await ask('broke')), [402, 'credit_balance_exhausted',
-      `The account team/broke of this key has used up its credit of $0.04. ${accountRemedy('broke')}`]);
+    assert.deepEqual(refusal(await ask('broke')), [
+      402,
+      'credit_balance_exhausted',
+      `The account team/broke of this key has used up its credit of $0.04. ${accountRemedy('broke')}`,
+    ]);
     const answer = await post(stack, '/v1/messages', message(), { 'x-api-key': KEY('broke') });
     assert.deepEqual([answer.status, answer.json().error.type], [402, 'billing_error']);
     assert.match(
-      answer.json().error.message, /The account team\/broke of this key has used up its credit of \$0\.04\./,
+      answer.json().error.message,
+      /The account team\/broke of this key has used up its credit of \$0\.04\./,
     );
   });
   it('without credit is reported as such', async () => {
-    assert.deepEqual(refusal(await ask('without')), [402, 'credit_balance_exhausted',
-      `The account team/without of this key has no credit. ${accountRemedy('without')}`]);
+    assert.deepEqual(refusal(await ask('without')), [
+      402,
+      'credit_balance_exhausted',
+      `The account team/without of this key has no credit. ${accountRemedy('without')}`,
+    ]);
   });
   it('that is too small for a call, or held by other calls, is reported as such', async () => {
     const { reply, gate } = gated(anthropicMessage());
@@ -158,20 +181,35 @@ describe('an account', () => {
     await gate.reached;
     const held = refusal(await draw('brokebusy'));
     stack.openai.clear();
-    const small = refusal(await post(stack, '/v1/images/generations', { model: 'image-model', prompt: 'x', n: 2 }, {
-      'x-api-key': KEY('brokebusy'),
-    }));
+    const small = refusal(
+      await post(
+        stack,
+        '/v1/images/generations',
+        { model: 'image-model', prompt: 'x', n: 2 },
+        {
+          'x-api-key': KEY('brokebusy'),
+        },
+      ),
+    );
     gate.open();
     assert.equal((await running).status, 200);
-    assert.match(held[2], pattern(
-      pattern(/^Running calls hold \$0\.03\d* of the balance of this key's account team\/broke-busy until they end: /,
-        /\$0\.05 is left, /),
-      /\$0\.01\d+ of it is free, and this call may cost up to \$0\.04\. /,
-    ));
-    assert.match(small[2], pattern(
-      /^This call may cost up to \$0\.08, and \$0\.05 is left of the balance of this key's /,
-      /account team\/broke-busy\. /,
-    ));
+    assert.match(
+      held[2],
+      pattern(
+        pattern(
+          /^Running calls hold \$0\.03\d* of the balance of this key's account team\/broke-busy until they end: /,
+          /\$0\.05 is left, /,
+        ),
+        /\$0\.01\d+ of it is free, and this call may cost up to \$0\.04\. /,
+      ),
+    );
+    assert.match(
+      small[2],
+      pattern(
+        /^This call may cost up to \$0\.08, and \$0\.05 is left of the balance of this key's /,
+        /account team\/broke-busy\. /,
+      ),
+    );
     assert.ok(small[2].endsWith(accountRemedy('broke-busy')), small[2]);
   });
 });

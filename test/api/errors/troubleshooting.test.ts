@@ -14,7 +14,12 @@ import { anthropicClient, caught, openaiClient } from '../../support/api/sdk.ts'
 import { chat, message, post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
 import {
-  anthropicError, anthropicMessage, gated, json, openaiChat, openaiError,
+  anthropicError,
+  anthropicMessage,
+  gated,
+  json,
+  openaiChat,
+  openaiError,
 } from '../../support/provider-answers.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 23, 12);
@@ -80,15 +85,22 @@ interface Row {
 let stack: TestStack;
 beforeAll(async () => {
   stack = await startTestStack({
-    maxBodyBytes: MAX_BODY_BYTES, nowMs: () => NOW_MS, consoleUrl: () => CONSOLE,
+    maxBodyBytes: MAX_BODY_BYTES,
+    nowMs: () => NOW_MS,
+    consoleUrl: () => CONSOLE,
     files: () => ({ 'troubles.yaml': MANIFESTS }),
   });
   // the rest of their quota and account, to the last nano-dollar
   stack.openai.script({ steps: ['{"created":1,"data":[{"url":"x"}]}'] });
   for (const name of ['monthly', 'broke']) {
-    const drawn = await post(stack, '/v1/images/generations', { model: 'image-model', prompt: 'x' }, {
-      'x-api-key': key(name),
-    });
+    const drawn = await post(
+      stack,
+      '/v1/images/generations',
+      { model: 'image-model', prompt: 'x' },
+      {
+        'x-api-key': key(name),
+      },
+    );
     assert.equal(drawn.status, 200, drawn.text);
   }
 });
@@ -97,34 +109,40 @@ afterEach(() => tidyUp(stack));
 
 const PATHS: ByDialect<string> = { OpenAI: '/v1/chat/completions', Anthropic: '/v1/messages' };
 const MODELS: ByDialect<string> = { OpenAI: 'gpt-model', Anthropic: 'claude-model' };
-const providerOf = (dialect: Dialect): MockProvider => dialect === 'OpenAI' ? stack.openai : stack.anthropic;
+const providerOf = (dialect: Dialect): MockProvider => (dialect === 'OpenAI' ? stack.openai : stack.anthropic);
 const of = <T>(value: T | ByDialect<T>, dialect: Dialect): T =>
   typeof value === 'object' && value !== null && 'OpenAI' in value ? value[dialect] : value;
-const inEach = <T>(make: (dialect: Dialect) => T): ByDialect<T> =>
-  ({ OpenAI: make('OpenAI'), Anthropic: make('Anthropic') });
+const inEach = <T>(make: (dialect: Dialect) => T): ByDialect<T> => ({
+  OpenAI: make('OpenAI'),
+  Anthropic: make('Anthropic'),
+});
 
 function bodyOf({ model, more }: Ask, dialect: Dialect): Record<string, unknown> {
   return (dialect === 'OpenAI' ? chat : message)(model ?? MODELS[dialect], more);
 }
 
 /** The provider responds to all calls of the test with this status and text. */
-const providerSays = (status: number, text?: string) => (dialect: Dialect): (() => void) => {
-  const reply = dialect === 'OpenAI' ? openaiError(status, text) : anthropicError(status, 'api_error', text);
-  providerOf(dialect).script(reply);
-  return () => undefined;
-};
+const providerSays =
+  (status: number, text?: string) =>
+  (dialect: Dialect): (() => void) => {
+    const reply = dialect === 'OpenAI' ? openaiError(status, text) : anthropicError(status, 'api_error', text);
+    providerOf(dialect).script(reply);
+    return () => undefined;
+  };
 
 /** Runs a call of this key. */
-const busy = (of: string) => async (dialect: Dialect): Promise<() => Promise<void>> => {
-  const waiting = gated(dialect === 'OpenAI' ? openaiChat() : anthropicMessage());
-  providerOf(dialect).script(waiting.reply);
-  const running = post(stack, PATHS[dialect], bodyOf({}, dialect), { 'x-api-key': of });
-  await waiting.gate.reached;
-  return async () => {
-    waiting.gate.open();
-    assert.equal((await running).status, 200);
+const busy =
+  (of: string) =>
+  async (dialect: Dialect): Promise<() => Promise<void>> => {
+    const waiting = gated(dialect === 'OpenAI' ? openaiChat() : anthropicMessage());
+    providerOf(dialect).script(waiting.reply);
+    const running = post(stack, PATHS[dialect], bodyOf({}, dialect), { 'x-api-key': of });
+    await waiting.gate.reached;
+    return async () => {
+      waiting.gate.open();
+      assert.equal((await running).status, 200);
+    };
   };
-};
 
 function ledgerGone(): () => void {
   const { ledger } = stack.gateway;
@@ -134,25 +152,37 @@ function ledgerGone(): () => void {
 }
 
 const BAD_KEY = {
-  status: 401, openai: ['invalid_request_error', 'invalid_api_key'], anthropic: 'authentication_error', retry: 'never',
+  status: 401,
+  openai: ['invalid_request_error', 'invalid_api_key'],
+  anthropic: 'authentication_error',
+  retry: 'never',
 } as const;
 const BAD_REQUEST = { status: 400, anthropic: 'invalid_request_error' } as const;
 const FULL = {
-  status: 429, openai: ['rate_limit_error', 'rate_limit_exceeded'], anthropic: 'rate_limit_error', retry: 'later',
+  status: 429,
+  openai: ['rate_limit_error', 'rate_limit_exceeded'],
+  anthropic: 'rate_limit_error',
+  retry: 'later',
 } as const;
 const NO_QUOTA = {
-  status: 429, openai: ['insufficient_quota', 'insufficient_quota'], anthropic: 'rate_limit_error', retry: 'never',
+  status: 429,
+  openai: ['insufficient_quota', 'insufficient_quota'],
+  anthropic: 'rate_limit_error',
+  retry: 'never',
 } as const;
 const NO_CREDIT = {
-  status: 402, openai: ['insufficient_quota', 'credit_balance_exhausted'], anthropic: 'billing_error', retry: 'never',
+  status: 402,
+  openai: ['insufficient_quota', 'credit_balance_exhausted'],
+  anthropic: 'billing_error',
+  retry: 'never',
 } as const;
 const UPSTREAM = { status: 502, openai: ['server_error', 'upstream_error'], anthropic: 'api_error' } as const;
 
 /** Headers that replace the SDK's own. */
-const WITHOUT_KEY = { 'authorization': null, 'x-api-key': null };
+const WITHOUT_KEY = { authorization: null, 'x-api-key': null };
 const QUOTA_REMEDY = (name: string): string =>
-  `The owner of the key can raise it or set it to Unlimited: ${CONSOLE}/keys/team/${name} or spec.quota of ApiKey `
-    + `team/${name}.`;
+  `The owner of the key can raise it or set it to Unlimited: ${CONSOLE}/keys/team/${name} or spec.quota of ApiKey ` +
+  `team/${name}.`;
 const CREDIT_REMEDY = (name: string): string =>
   `Whoever manages the account can grant more: ${CONSOLE}/wallet/team/${name} or spec.grants of Account team/${name}.`;
 /** With tools and a schema, an output limit is not lowered. */
@@ -161,7 +191,8 @@ const TOOLS: ByDialect<unknown> = {
   Anthropic: [{ name: 'f', input_schema: { type: 'object' } }],
 };
 const SERVER_TOOL: ByDialect<unknown> = {
-  OpenAI: [{ type: 'web_search_preview' }], Anthropic: [{ type: 'web_search_20250305', name: 'web_search' }],
+  OpenAI: [{ type: 'web_search_preview' }],
+  Anthropic: [{ type: 'web_search_20250305', name: 'web_search' }],
 };
 const IMAGE: ByDialect<unknown> = {
   OpenAI: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }],
@@ -170,103 +201,150 @@ const IMAGE: ByDialect<unknown> = {
 
 const ROWS: readonly Row[] = [
   {
-    ...BAD_KEY, when: 'no key', ask: { headers: WITHOUT_KEY },
+    ...BAD_KEY,
+    when: 'no key',
+    ask: { headers: WITHOUT_KEY },
     says: 'No API key. Send it as "Authorization: Bearer sk-…" or as "x-api-key: sk-…".',
   },
   {
-    ...BAD_KEY, when: 'a key without sk-', ask: { key: 'pk-1234567890123456789012345678901234' },
+    ...BAD_KEY,
+    when: 'a key without sk-',
+    ask: { key: 'pk-1234567890123456789012345678901234' },
     says: /^The key in the (?:Authorization|x-api-key) header is not one of this gateway's: they start with "sk-"\.$/,
   },
   {
-    ...BAD_KEY, when: 'a space in the key', ask: { key: `${KEYS.main.slice(0, 20)} ${KEYS.main.slice(20)}` },
+    ...BAD_KEY,
+    when: 'a space in the key',
+    ask: { key: `${KEYS.main.slice(0, 20)} ${KEYS.main.slice(20)}` },
     says: /^The key in the (?:Authorization|x-api-key) header has spaces in or around it\.$/,
   },
   {
-    ...BAD_KEY, when: 'a space before the key',
+    ...BAD_KEY,
+    when: 'a space before the key',
     ask: { headers: { ...WITHOUT_KEY, authorization: `Bearer  ${KEYS.main}` } },
     says: 'The key in the Authorization header has spaces in or around it.',
   },
   {
-    ...BAD_KEY, when: 'an incomplete key', ask: { key: KEYS.main.slice(0, -1) },
+    ...BAD_KEY,
+    when: 'an incomplete key',
+    ask: { key: KEYS.main.slice(0, -1) },
     says: 'This API key is unknown. Check that it is complete, and that it was not revoked or replaced.',
   },
   {
-    ...BAD_KEY, when: 'an unknown key', ask: { key: UNKNOWN_KEY },
+    ...BAD_KEY,
+    when: 'an unknown key',
+    ask: { key: UNKNOWN_KEY },
     says: 'This API key is unknown. Check that it is complete, and that it was not revoked or replaced.',
   },
   { ...BAD_KEY, when: 'a disabled key', ask: { key: KEYS.disabled }, says: 'This API key is disabled.' },
   { ...BAD_KEY, when: 'an expired key', ask: { key: KEYS.expired }, says: 'This API key has expired.' },
   {
-    ...BAD_KEY, when: 'a key whose group does not exist', ask: { key: KEYS.orphan },
-    says: 'This API key is not accepted: its group "nobody" does not exist. Whoever manages this key can name another '
-      + 'one.',
+    ...BAD_KEY,
+    when: 'a key whose group does not exist',
+    ask: { key: KEYS.orphan },
+    says:
+      'This API key is not accepted: its group "nobody" does not exist. Whoever manages this key can name another ' +
+      'one.',
   },
   {
-    ...BAD_KEY, when: 'a key whose group does not admit it', ask: { key: key('elsewhere') },
+    ...BAD_KEY,
+    when: 'a key whose group does not admit it',
+    ask: { key: key('elsewhere') },
     says: 'This API key is not accepted: its group "Elsewhere" does not admit the namespace "team".',
   },
   {
-    ...BAD_KEY, when: 'credentials of another kind, also beside a good key',
-    ask: { headers: { 'authorization': 'Basic dXNlcjpwYXNz', 'x-api-key': KEYS.main } },
+    ...BAD_KEY,
+    when: 'credentials of another kind, also beside a good key',
+    ask: { headers: { authorization: 'Basic dXNlcjpwYXNz', 'x-api-key': KEYS.main } },
     says: 'The Authorization header is not a bearer key of this gateway. Send "Authorization: Bearer sk-…".',
   },
   {
-    ...BAD_KEY, when: 'two different keys',
-    ask: { headers: { 'authorization': `Bearer ${KEYS.main}`, 'x-api-key': KEYS.small } },
+    ...BAD_KEY,
+    when: 'two different keys',
+    ask: { headers: { authorization: `Bearer ${KEYS.main}`, 'x-api-key': KEYS.small } },
     says: 'The Authorization and x-api-key headers carry different keys. Send one of them.',
   },
   {
-    when: 'a model that is not in the catalog', ask: { model: 'no-such-model' },
-    status: 404, openai: ['invalid_request_error', 'model_not_found', 'model'], anthropic: 'not_found_error',
-    says: 'The model "no-such-model" does not exist or you do not have access to it. GET /v1/models lists the models '
-      + 'of this key.',
+    when: 'a model that is not in the catalog',
+    ask: { model: 'no-such-model' },
+    status: 404,
+    openai: ['invalid_request_error', 'model_not_found', 'model'],
+    anthropic: 'not_found_error',
+    says:
+      'The model "no-such-model" does not exist or you do not have access to it. GET /v1/models lists the models ' +
+      'of this key.',
   },
   {
-    when: 'a model that is not for this key', ask: { key: KEYS.narrow },
-    status: 404, openai: ['invalid_request_error', 'model_not_found', 'model'], anthropic: 'not_found_error',
-    says: inEach((dialect) => `The model "${MODELS[dialect]}" does not exist or you do not have access to it. `
-      + 'GET /v1/models lists the models of this key.'),
+    when: 'a model that is not for this key',
+    ask: { key: KEYS.narrow },
+    status: 404,
+    openai: ['invalid_request_error', 'model_not_found', 'model'],
+    anthropic: 'not_found_error',
+    says: inEach(
+      (dialect) =>
+        `The model "${MODELS[dialect]}" does not exist or you do not have access to it. ` +
+        'GET /v1/models lists the models of this key.',
+    ),
   },
   {
-    ...BAD_REQUEST, when: 'a model on an endpoint that is not its own', ask: { model: 'image-model' },
+    ...BAD_REQUEST,
+    when: 'a model on an endpoint that is not its own',
+    ask: { model: 'image-model' },
     openai: ['invalid_request_error', 'wrong_endpoint', 'model'],
     says: 'image-model makes images: POST /v1/images/generations',
   },
   {
-    when: 'an unknown path', ask: inEach((dialect) => ({ at: { method: 'POST', path: `${PATHS[dialect]}/nothing` } })),
-    status: 404, openai: ['invalid_request_error', 'not_found'], anthropic: 'not_found_error',
+    when: 'an unknown path',
+    ask: inEach((dialect) => ({ at: { method: 'POST', path: `${PATHS[dialect]}/nothing` } })),
+    status: 404,
+    openai: ['invalid_request_error', 'not_found'],
+    anthropic: 'not_found_error',
     says: inEach((dialect) => `There is nothing at POST ${PATHS[dialect]}/nothing.`),
   },
   {
-    ...BAD_REQUEST, when: 'a base URL that has /v1 twice', ask: { base: '/v1' },
+    ...BAD_REQUEST,
+    when: 'a base URL that has /v1 twice',
+    ask: { base: '/v1' },
     openai: ['invalid_request_error', 'invalid_value'],
-    says: 'The path has /v1 twice: the base URL given to the SDK must not have /v1 where the SDK adds it (OpenAI: with '
-      + '/v1, Anthropic: without).',
+    says:
+      'The path has /v1 twice: the base URL given to the SDK must not have /v1 where the SDK adds it (OpenAI: with ' +
+      '/v1, Anthropic: without).',
   },
   {
     when: 'a known path with the wrong method',
     ask: inEach((dialect) => ({ at: { method: 'GET', path: PATHS[dialect] } })),
-    status: 405, openai: ['invalid_request_error', 'method_not_allowed'], anthropic: 'invalid_request_error',
-    says: 'GET is not possible here; use POST.', headers: { allow: 'POST' },
+    status: 405,
+    openai: ['invalid_request_error', 'method_not_allowed'],
+    anthropic: 'invalid_request_error',
+    says: 'GET is not possible here; use POST.',
+    headers: { allow: 'POST' },
   },
   {
-    ...NO_QUOTA, when: 'a quota that is used up', ask: { key: key('monthly') },
-    says: 'This key has used up its quota of $0.04 for November; it starts anew on 1 December (UTC). '
-      + QUOTA_REMEDY('monthly'),
+    ...NO_QUOTA,
+    when: 'a quota that is used up',
+    ask: { key: key('monthly') },
+    says:
+      'This key has used up its quota of $0.04 for November; it starts anew on 1 December (UTC). ' +
+      QUOTA_REMEDY('monthly'),
   },
   {
-    ...NO_QUOTA, when: 'a quota that is too small for the call', ask: { key: KEYS.refuse, more: { max_tokens: 4000 } },
+    ...NO_QUOTA,
+    when: 'a quota that is too small for the call',
+    ask: { key: KEYS.refuse, more: { max_tokens: 4000 } },
     says: pattern(
       /^This call may cost up to \$0\.0\d+, and \$0\.01 is left of this key's quota of \$0\.01\. /,
       /An output limit \(max_tokens\) of \d+ would fit\. The owner of the key can raise it or set it to Unlimited: /,
     ),
   },
   {
-    ...NO_CREDIT, when: 'an account that has used up its credit', ask: { key: key('broke') },
+    ...NO_CREDIT,
+    when: 'an account that has used up its credit',
+    ask: { key: key('broke') },
     says: `The account team/broke of this key has used up its credit of $0.04. ${CREDIT_REMEDY('broke')}`,
   },
   {
-    ...NO_CREDIT, when: 'a balance that is too small for the call',
+    ...NO_CREDIT,
+    when: 'a balance that is too small for the call',
     ask: inEach((dialect) => ({ key: KEYS.poor, more: { max_tokens: 4000, tools: TOOLS[dialect] } })),
     says: pattern(
       /^This call may cost up to \$0\.0\d+, and \$0\.001 is left of the balance of this key's account team\/poor\. /,
@@ -274,90 +352,149 @@ const ROWS: readonly Row[] = [
     ),
   },
   {
-    ...FULL, when: 'a key at its own limit of calls', ask: { key: KEYS.serial }, given: busy(KEYS.serial),
+    ...FULL,
+    when: 'a key at its own limit of calls',
+    ask: { key: KEYS.serial },
+    given: busy(KEYS.serial),
     says: 'This API key has its full number of calls in flight (1). Try again when one has ended.',
   },
   {
-    ...FULL, when: 'a group at its limit of calls', ask: { key: key('capped') }, given: busy(key('capped')),
-    says: inEach((dialect) => `Every channel of "${MODELS[dialect]}" that this key's group may use has its full number `
-      + 'of calls in flight. Try again shortly.'),
+    ...FULL,
+    when: 'a group at its limit of calls',
+    ask: { key: key('capped') },
+    given: busy(key('capped')),
+    says: inEach(
+      (dialect) =>
+        `Every channel of "${MODELS[dialect]}" that this key's group may use has its full number ` +
+        'of calls in flight. Try again shortly.',
+    ),
   },
   {
-    ...BAD_REQUEST, when: 'an image for a model that takes text only',
+    ...BAD_REQUEST,
+    when: 'an image for a model that takes text only',
     ask: inEach((dialect) => ({
-      model: 'text-model', more: { messages: [{ role: 'user', content: IMAGE[dialect] }] },
+      model: 'text-model',
+      more: { messages: [{ role: 'user', content: IMAGE[dialect] }] },
     })),
     openai: ['invalid_request_error', 'unsupported_image', 'messages[0].content[0]'],
     says: 'The model "text-model" takes text only. Leave the image out, or choose a model that takes images.',
   },
   {
-    ...BAD_REQUEST, when: 'something whose price has no bound',
+    ...BAD_REQUEST,
+    when: 'something whose price has no bound',
     ask: inEach((dialect) => ({ more: { tools: SERVER_TOOL[dialect] } })),
     openai: ['invalid_request_error', 'not_allowed', 'tools[0].type'],
-    says: inEach((dialect) => 'The field "tools[0].type" asks for tools that run at the provider, whose price has no '
-      + `bound for "${MODELS[dialect]}". Leave it out, or ask the platform team to allow ServerTools for this model.`),
+    says: inEach(
+      (dialect) =>
+        'The field "tools[0].type" asks for tools that run at the provider, whose price has no ' +
+        `bound for "${MODELS[dialect]}". Leave it out, or ask the platform team to allow ServerTools for this model.`,
+    ),
   },
   {
-    ...BAD_REQUEST, when: 'a missing field', ask: { more: { messages: undefined } },
+    ...BAD_REQUEST,
+    when: 'a missing field',
+    ask: { more: { messages: undefined } },
     openai: ['invalid_request_error', 'invalid_value', 'messages'],
     says: 'The field "messages" must be a list of at least one message.',
   },
   {
-    ...BAD_REQUEST, when: 'a wrong field', ask: { more: { max_tokens: -1 } },
+    ...BAD_REQUEST,
+    when: 'a wrong field',
+    ask: { more: { max_tokens: -1 } },
     openai: ['invalid_request_error', 'invalid_value', 'max_tokens'],
-    says: inEach((dialect) =>
-      `The field "max_tokens" must be a whole number of at least ${dialect === 'OpenAI' ? 1 : 0}.`),
+    says: inEach(
+      (dialect) => `The field "max_tokens" must be a whole number of at least ${dialect === 'OpenAI' ? 1 : 0}.`,
+    ),
   },
   {
-    ...BAD_REQUEST, when: 'malformed JSON', ask: { text: '{"model": ' },
+    ...BAD_REQUEST,
+    when: 'malformed JSON',
+    ask: { text: '{"model": ' },
     openai: ['invalid_request_error', 'invalid_json'],
     says: 'The body is not valid JSON: it ends too early, at byte 11 (line 1, column 11).',
   },
   {
-    when: 'a body that is too large', ask: { more: { metadata: { user_id: 'x'.repeat(MAX_BODY_BYTES) } } },
-    status: 413, openai: ['invalid_request_error', 'request_too_large'], anthropic: 'request_too_large',
+    when: 'a body that is too large',
+    ask: { more: { metadata: { user_id: 'x'.repeat(MAX_BODY_BYTES) } } },
+    status: 413,
+    openai: ['invalid_request_error', 'request_too_large'],
+    anthropic: 'request_too_large',
     says: 'The request body is larger than 100000 bytes.',
   },
   {
-    when: 'a model without a price', ask: { model: 'unpriced-model' },
-    status: 503, openai: ['server_error', 'model_not_priced', 'model'], anthropic: 'api_error',
-    says: 'The model "unpriced-model" has no price yet, so it cannot be called. Ask the platform team to add it to a '
-      + 'PriceCatalog.',
+    when: 'a model without a price',
+    ask: { model: 'unpriced-model' },
+    status: 503,
+    openai: ['server_error', 'model_not_priced', 'model'],
+    anthropic: 'api_error',
+    says:
+      'The model "unpriced-model" has no price yet, so it cannot be called. Ask the platform team to add it to a ' +
+      'PriceCatalog.',
   },
   {
-    when: 'a ledger that cannot be reached', given: ledgerGone, retry: 'later',
-    status: 503, openai: ['server_error', 'ledger_unavailable'], anthropic: 'api_error',
+    when: 'a ledger that cannot be reached',
+    given: ledgerGone,
+    retry: 'later',
+    status: 503,
+    openai: ['server_error', 'ledger_unavailable'],
+    anthropic: 'api_error',
     says: 'The ledger cannot be reached, so that nothing can be billed now. Try again shortly.',
   },
   {
-    ...UPSTREAM, when: 'every channel failed', given: providerSays(500),
+    ...UPSTREAM,
+    when: 'every channel failed',
+    given: providerSays(500),
     says: inEach((dialect) => `The providers of "${MODELS[dialect]}" failed (last status 500). Try again.`),
   },
   {
-    when: 'every channel is overloaded', given: providerSays(529), status: { OpenAI: 503, Anthropic: 529 },
-    openai: ['server_error', 'upstream_error'], anthropic: 'overloaded_error',
+    when: 'every channel is overloaded',
+    given: providerSays(529),
+    status: { OpenAI: 503, Anthropic: 529 },
+    openai: ['server_error', 'upstream_error'],
+    anthropic: 'overloaded_error',
     says: inEach((dialect) => `The providers of "${MODELS[dialect]}" are overloaded. Try again in a little while.`),
   },
-  ...([[400, 'invalid_request_error'], [413, 'request_too_large'], [422, 'invalid_request_error']] as const)
-    .map(([status, anthropic]): Row => ({
-    when: `a provider that refuses the request with ${status}`, given: providerSays(status, 'the thing is wrong'),
-    status, openai: ['invalid_request_error', null], anthropic, says: 'the thing is wrong',
+  ...(
+    [
+      [400, 'invalid_request_error'],
+      [413, 'request_too_large'],
+      [422, 'invalid_request_error'],
+    ] as const
+  ).map(([status, anthropic]): Row => ({
+    when: `a provider that refuses the request with ${status}`,
+    given: providerSays(status, 'the thing is wrong'),
+    status,
+    openai: ['invalid_request_error', null],
+    anthropic,
+    says: 'the thing is wrong',
   })),
   {
-    ...FULL, when: 'the provider\'s own rate limit', given: (dialect) => {
-      providerOf(dialect).script(json({ error: { message: 'slow down' } }, {
-        status: 429, headers: { 'retry-after': '7' },
-      }));
+    ...FULL,
+    when: "the provider's own rate limit",
+    given: (dialect) => {
+      providerOf(dialect).script(
+        json(
+          { error: { message: 'slow down' } },
+          {
+            status: 429,
+            headers: { 'retry-after': '7' },
+          },
+        ),
+      );
       return () => undefined;
     },
     says: inEach((dialect) => `The providers of "${MODELS[dialect]}" limit the rate of calls. Try again later.`),
     headers: { 'retry-after': '7' },
   },
   ...[401, 402, 403, 404].map((status): Row => ({
-    ...UPSTREAM, when: `a provider that refuses the gateway with ${status}`,
+    ...UPSTREAM,
+    when: `a provider that refuses the gateway with ${status}`,
     given: providerSays(status, `Incorrect API key provided: ${PROVIDER_KEYS.openai}`),
-    says: inEach((dialect) => `The provider of "${MODELS[dialect]}" refuses the gateway's credential or its model `
-      + 'name. The platform team sees why in the ModelRoute\'s status.'),
+    says: inEach(
+      (dialect) =>
+        `The provider of "${MODELS[dialect]}" refuses the gateway's credential or its model ` +
+        "name. The platform team sees why in the ModelRoute's status.",
+    ),
   })),
 ];
 
@@ -371,8 +508,9 @@ async function checkHttp(row: Row, dialect: Dialect): Promise<void> {
     if (value === null) headers.delete(name);
     else headers.set(name, value);
   const response = await fetch(stack.gateway.url + (ask.base ?? '') + (ask.at?.path ?? PATHS[dialect]), {
-    method: ask.at?.method ?? 'POST', headers,
-    ...ask.at?.method === 'GET' ? {} : { body: ask.text ?? JSON.stringify(bodyOf(ask, dialect)) },
+    method: ask.at?.method ?? 'POST',
+    headers,
+    ...(ask.at?.method === 'GET' ? {} : { body: ask.text ?? JSON.stringify(bodyOf(ask, dialect)) }),
   });
   const text = await response.text();
   assert.equal(response.status, of(row.status, dialect), text);
@@ -411,8 +549,9 @@ async function checkSdk(row: Row, dialect: Dialect, stream: boolean): Promise<vo
   let requests = 0;
   const retriedByStatus = row.retry !== 'never' && RETRIED.test(String(of(row.status, dialect)));
   const options = {
-    apiKey: ask.key ?? KEYS.main, ...ask.headers && { defaultHeaders: { ...ask.headers } },
-    ...retriedByStatus && { maxRetries: 0 },
+    apiKey: ask.key ?? KEYS.main,
+    ...(ask.headers && { defaultHeaders: { ...ask.headers } }),
+    ...(retriedByStatus && { maxRetries: 0 }),
     fetch: (...args: Parameters<typeof fetch>): Promise<Response> => {
       requests += 1;
       return fetch(...args);
@@ -432,13 +571,17 @@ interface SdkCall {
 
 async function checkOpenAi(row: Row, { ask, options, stream }: SdkCall): Promise<void> {
   const client = openaiClient(stack, {
-    ...options, ...ask.base !== undefined && { baseURL: `${stack.gateway.url}/v1${ask.base}` },
+    ...options,
+    ...(ask.base !== undefined && { baseURL: `${stack.gateway.url}/v1${ask.base}` }),
   });
   const body = { ...bodyOf(ask, 'OpenAI'), stream } as OpenAI.ChatCompletionCreateParams;
   const path = ask.at?.path.slice('/v1'.length) ?? '';
-  const call = ask.at === undefined
-    ? client.chat.completions.create(body)
-    : ask.at.method === 'GET' ? client.get(path) : client.post(path, { body });
+  const call =
+    ask.at === undefined
+      ? client.chat.completions.create(body)
+      : ask.at.method === 'GET'
+        ? client.get(path)
+        : client.post(path, { body });
   const status = of(row.status, 'OpenAI');
   const otherwise = status >= 500 ? OpenAI.InternalServerError : OpenAI.APIError;
   const error = await caught(call, OPENAI_CLASSES[status] ?? otherwise);
@@ -450,18 +593,25 @@ async function checkOpenAi(row: Row, { ask, options, stream }: SdkCall): Promise
 
 type OpenAiError = new (...args: never[]) => InstanceType<typeof OpenAI.APIError>;
 const OPENAI_CLASSES: Readonly<Record<number, OpenAiError>> = {
-  400: OpenAI.BadRequestError, 401: OpenAI.AuthenticationError, 404: OpenAI.NotFoundError,
-  422: OpenAI.UnprocessableEntityError, 429: OpenAI.RateLimitError,
+  400: OpenAI.BadRequestError,
+  401: OpenAI.AuthenticationError,
+  404: OpenAI.NotFoundError,
+  422: OpenAI.UnprocessableEntityError,
+  429: OpenAI.RateLimitError,
 };
 
 async function checkAnthropic(row: Row, { ask, options, stream }: SdkCall): Promise<void> {
   const client = anthropicClient(stack, {
-    ...options, ...ask.base !== undefined && { baseURL: stack.gateway.url + ask.base },
+    ...options,
+    ...(ask.base !== undefined && { baseURL: stack.gateway.url + ask.base }),
   });
   const body = { ...bodyOf(ask, 'Anthropic'), stream } as Anthropic.MessageCreateParams;
-  const call = ask.at === undefined
-    ? client.messages.create(body)
-    : ask.at.method === 'GET' ? client.get(ask.at.path) : client.post(ask.at.path, { body });
+  const call =
+    ask.at === undefined
+      ? client.messages.create(body)
+      : ask.at.method === 'GET'
+        ? client.get(ask.at.path)
+        : client.post(ask.at.path, { body });
   const status = of(row.status, 'Anthropic');
   const error = await caught(call, ANTHROPIC_CLASSES[status] ?? Anthropic.APIError);
   assert.deepEqual([error.status, error.type], [status, row.anthropic]);
@@ -471,9 +621,15 @@ async function checkAnthropic(row: Row, { ask, options, stream }: SdkCall): Prom
 
 type AnthropicError = new (...args: never[]) => InstanceType<typeof Anthropic.APIError>;
 const ANTHROPIC_CLASSES: Readonly<Record<number, AnthropicError>> = {
-  400: Anthropic.BadRequestError, 401: Anthropic.AuthenticationError, 402: Anthropic.PaymentRequiredError,
-  404: Anthropic.NotFoundError, 413: Anthropic.ContentTooLargeError, 422: Anthropic.UnprocessableEntityError,
-  429: Anthropic.RateLimitError, 502: Anthropic.InternalServerError, 503: Anthropic.ServiceUnavailableError,
+  400: Anthropic.BadRequestError,
+  401: Anthropic.AuthenticationError,
+  402: Anthropic.PaymentRequiredError,
+  404: Anthropic.NotFoundError,
+  413: Anthropic.ContentTooLargeError,
+  422: Anthropic.UnprocessableEntityError,
+  429: Anthropic.RateLimitError,
+  502: Anthropic.InternalServerError,
+  503: Anthropic.ServiceUnavailableError,
   529: Anthropic.OverloadedError,
 };
 
@@ -492,7 +648,7 @@ describe.for(ROWS)('$when', (row) => {
   });
 });
 
-it('logs neither keys nor providers\' credentials', () => {
+it("logs neither keys nor providers' credentials", () => {
   const text = stack.gateway.logs.join('');
   for (const secret of [...Object.values(KEYS), ...Object.values(PROVIDER_KEYS)]) assert.ok(!text.includes(secret));
   assert.ok(stack.gateway.logs.length > ROWS.length);

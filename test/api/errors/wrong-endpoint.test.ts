@@ -31,7 +31,9 @@ const VIDEOS = 'film-model makes videos: POST /v1/videos';
 
 describe('a model on an endpoint that is not its own', () => {
   let stack: TestStack;
-  beforeAll(async () => { stack = await startTestStack({ files: () => ({ 'films.yaml': VIDEO_ROUTE }) }); });
+  beforeAll(async () => {
+    stack = await startTestStack({ files: () => ({ 'films.yaml': VIDEO_ROUTE }) });
+  });
   afterAll(() => stack.stop());
 
   for (const [path, body, expected] of [
@@ -40,22 +42,35 @@ describe('a model on an endpoint that is not its own', () => {
     ['/v1/chat/completions', chat('film-model'), VIDEOS],
     ['/v1/responses', { model: 'image-model', input: 'x' }, IMAGES],
     ['/v1/embeddings', { model: 'gpt-model', input: 'x' }, `gpt-model ${CHAT}`],
-    ['/v1/embeddings', { model: 'draw-and-talk', input: 'x' },
-      `draw-and-talk ${CHAT}; it makes images: POST /v1/images/generations`],
+    [
+      '/v1/embeddings',
+      { model: 'draw-and-talk', input: 'x' },
+      `draw-and-talk ${CHAT}; it makes images: POST /v1/images/generations`,
+    ],
     ['/v1/images/generations', { model: 'claude-model', prompt: 'x' }, `claude-model ${CHAT}`],
     ['/v1/images/generations', { model: 'film-model', prompt: 'x' }, VIDEOS],
     ['/v1/videos', { model: 'image-model', prompt: 'x' }, IMAGES],
   ] as const) {
     it(`gets 400 wrong_endpoint: ${String(body.model)} on ${path}`, async () => {
       const answer = await post(stack, path, body);
-      assert.deepEqual([answer.status, answer.json()], [400, {
-        error: { message: expected, type: 'invalid_request_error', param: 'model', code: 'wrong_endpoint' },
-      }]);
+      assert.deepEqual(
+        [answer.status, answer.json()],
+        [
+          400,
+          {
+            error: { message: expected, type: 'invalid_request_error', param: 'model', code: 'wrong_endpoint' },
+          },
+        ],
+      );
     });
   }
   for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
     it(`gets invalid_request_error on ${path}`, async () => {
-      for (const [model, expected] of [['image-model', IMAGES], ['embed-model', EMBEDDINGS], ['film-model', VIDEOS]]) {
+      for (const [model, expected] of [
+        ['image-model', IMAGES],
+        ['embed-model', EMBEDDINGS],
+        ['film-model', VIDEOS],
+      ]) {
         const answer = await post(stack, path, message(model));
         assert.equal(answer.status, 400);
         assert.deepEqual(answer.json().error, { type: 'invalid_request_error', message: expected });

@@ -9,7 +9,9 @@ const NO_KEY = { 'no-key': '1' };
 describe('GET /', () => {
   let stack: TestStack;
   let knownConsole: string | undefined;
-  beforeAll(async () => { stack = await startTestStack({ consoleUrl: () => knownConsole }); });
+  beforeAll(async () => {
+    stack = await startTestStack({ consoleUrl: () => knownConsole });
+  });
   afterAll(() => stack.stop());
 
   it('is a page for people, with the base URLs of both SDKs, the prices and the console', async () => {
@@ -27,12 +29,16 @@ describe('GET /', () => {
     const { url } = stack.gateway;
     for (const accept of ['application/json', '*/*'])
       assert.deepEqual((await get(stack, '/', { ...NO_KEY, accept })).json(), {
-        object: 'gateway', name: 'Model Gateway', base_urls: { openai: `${url}/v1`, anthropic: url },
-        models: `${url}/v1/models`, pricing: `${url}/pricing.json`, console: null,
+        object: 'gateway',
+        name: 'Model Gateway',
+        base_urls: { openai: `${url}/v1`, anthropic: url },
+        models: `${url}/v1/models`,
+        pricing: `${url}/pricing.json`,
+        console: null,
       });
   });
   it('shows the address with which a proxy in front was called', async () => {
-    const headers = { ...NO_KEY, 'accept': 'application/json', 'x-forwarded-proto': 'https' };
+    const headers = { ...NO_KEY, accept: 'application/json', 'x-forwarded-proto': 'https' };
     const { base_urls: addresses } = (await get(stack, '/', headers)).json();
     assert.equal(addresses.anthropic, stack.gateway.url.replace('http:', 'https:'));
   });

@@ -15,7 +15,10 @@ const LISTEN = { host: '127.0.0.1', port: 0 };
 
 /** Polls until it is true; the test's timeout ends it. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!await holds()) await new Promise((resolve) => { setTimeout(resolve, 10); });
+  while (!(await holds()))
+    await new Promise((resolve) => {
+      setTimeout(resolve, 10);
+    });
 }
 
 describe('a proxy that is cut off from its operators', () => {
@@ -30,23 +33,32 @@ describe('a proxy that is cut off from its operators', () => {
       const server = await testDistribution();
       server.publish(configOf([1]));
       const proxy = await startProxy({
-        listen: LISTEN, admin: LISTEN, ledger, log, version: 'test', maxBodyBytes: 1024 * 1024, maxConfigAgeMs,
+        listen: LISTEN,
+        admin: LISTEN,
+        ledger,
+        log,
+        version: 'test',
+        maxBodyBytes: 1024 * 1024,
+        maxConfigAgeMs,
         xds: { addresses: [`127.0.0.1:${server.port}`], secure: undefined, nodeId: 'proxy' },
       });
-      const call = async (): Promise<number> => (await fetch(`http://127.0.0.1:${proxy.port}/v1/models`, {
-        headers: { authorization: `Bearer sk-${'x'.repeat(48)}` },
-      })).status;
+      const call = async (): Promise<number> =>
+        (
+          await fetch(`http://127.0.0.1:${proxy.port}/v1/models`, {
+            headers: { authorization: `Bearer sk-${'x'.repeat(48)}` },
+          })
+        ).status;
       const metric = async (name: string): Promise<number> => {
         const page = await (await fetch(`http://127.0.0.1:${proxy.adminPort}/metrics`)).text();
         return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(page)?.[1]);
       };
       try {
-        await until(async () => await metric('modelgateway_xds_connected') === 1);
+        await until(async () => (await metric('modelgateway_xds_connected')) === 1);
         assert.equal(await call(), 401); // an unknown key: the configuration is in force
         assert.equal(await metric('modelgateway_xds_config_expires_in_seconds'), maxConfigAgeMs / 1000);
         await server.stop();
-        await until(async () => await metric('modelgateway_xds_connected') === 0 && await call() === status);
-        assert.ok(await metric('modelgateway_xds_config_expires_in_seconds') <= maxConfigAgeMs / 1000);
+        await until(async () => (await metric('modelgateway_xds_connected')) === 0 && (await call()) === status);
+        assert.ok((await metric('modelgateway_xds_config_expires_in_seconds')) <= maxConfigAgeMs / 1000);
       } finally {
         await proxy.stop();
         await server.stop();

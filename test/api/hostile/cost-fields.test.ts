@@ -8,20 +8,30 @@ import { routeManifest } from './route-world.ts';
 
 let stack: TestStack;
 beforeAll(async () => {
-  stack = await startTestStack({ files: ({ openaiUrl }) => ({
-    'allowed.yaml': routeManifest('allowed', openaiUrl, {
-      spec: '  allow: {fields: [thinking_budget, extra_body.google.thinkingConfig.maxTokens]}',
+  stack = await startTestStack({
+    files: ({ openaiUrl }) => ({
+      'allowed.yaml': routeManifest('allowed', openaiUrl, {
+        spec: '  allow: {fields: [thinking_budget, extra_body.google.thinkingConfig.maxTokens]}',
+      }),
     }),
-  }) });
+  });
 });
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
 const CHAT_FIELDS: readonly Record<string, unknown>[] = [
-  { n_predict: 100_000 }, { N_PREDICT: -1 }, { max_new_tokens: 100_000 }, { maxOutputTokens: 100_000 },
-  { thinking_budget: 100_000 }, { batch_size: 4 }, { num_return_sequences: 4 }, { 'max-length': 9 },
-  { extra_body: { google: { thinking_config: { thinking_budget: 100_000 } } } }, { options: { num_predict: 100_000 } },
-  { chat_template_kwargs: { thinking_budget: 100_000 } }, { generationConfig: { candidateCount: 8 } },
+  { n_predict: 100_000 },
+  { N_PREDICT: -1 },
+  { max_new_tokens: 100_000 },
+  { maxOutputTokens: 100_000 },
+  { thinking_budget: 100_000 },
+  { batch_size: 4 },
+  { num_return_sequences: 4 },
+  { 'max-length': 9 },
+  { extra_body: { google: { thinking_config: { thinking_budget: 100_000 } } } },
+  { options: { num_predict: 100_000 } },
+  { chat_template_kwargs: { thinking_budget: 100_000 } },
+  { generationConfig: { candidateCount: 8 } },
   { use_beam_search: true },
 ];
 
@@ -35,7 +45,8 @@ describe('a field that changes the price of a call that passes through', () => {
   for (const field of CHAT_FIELDS) {
     it(`${pathOf(field)} is refused by name`, async () => {
       const calls = [
-        ['/v1/chat/completions', chat('gpt-model', field)], ['/v1/messages', message('claude-model', field)],
+        ['/v1/chat/completions', chat('gpt-model', field)],
+        ['/v1/messages', message('claude-model', field)],
         ['/v1/responses', { model: 'gpt-model', input: 'hello', ...field }],
       ] as const;
       for (const [path, body] of calls) {
@@ -59,8 +70,16 @@ describe('a field that changes the price of a call that passes through', () => {
   });
   it('passes if it has the default value or is unknown', async () => {
     const harmless = {
-      best_of: 1, batch_size: 1, thinking_budget: 0, n_predict: null, use_beam_search: false, top_k: 3, own: { max: 1 },
-      chat_template_kwargs: { enable_thinking: false }, max_tokens: 5, reasoning: { max_tokens: 2 },
+      best_of: 1,
+      batch_size: 1,
+      thinking_budget: 0,
+      n_predict: null,
+      use_beam_search: false,
+      top_k: 3,
+      own: { max: 1 },
+      chat_template_kwargs: { enable_thinking: false },
+      max_tokens: 5,
+      reasoning: { max_tokens: 2 },
     };
     stack.openai.script(openaiChat());
     const answer = await post(stack, '/v1/chat/completions', chat('gpt-model', harmless));
@@ -73,7 +92,9 @@ describe('a field that changes the price of a call that passes through', () => {
   it('passes if the ModelRoute allows it, and is billed as reported', async () => {
     stack.openai.script(openaiChat({ usage: { prompt_tokens: 10, completion_tokens: 5000 } }));
     const allowed = {
-      thinking_budget: 9000, options: { thinking_budget: 1 }, max_tokens: 300,
+      thinking_budget: 9000,
+      options: { thinking_budget: 1 },
+      max_tokens: 300,
       extra_body: { google: { thinkingConfig: { maxTokens: 1 } } },
     };
     const answer = await post(stack, '/v1/chat/completions', chat('allowed-model', allowed));

@@ -15,19 +15,25 @@ const USAGE = { prompt_tokens: 11, completion_tokens: 2010, completion_tokens_de
 let stack: TestStack;
 
 beforeAll(async () => {
-  stack = await startTestStack({ files: ({ openaiUrl }) => ({
-    'disconnect.yaml': routeManifest('plain', openaiUrl, { spec: CANCEL })
-      + routeManifest('thinker', openaiUrl, {
-        spec: CANCEL, channel: 'models: [{name: thinker-model, upstreamName: gpt-5-mini}]',
-      })
-      + routeManifest('open', openaiUrl, {
-        spec: CANCEL, model: 'contextTokens: 100000, maxOutputTokens: 4000, reasoning: Shown',
-        channel: 'models: [{name: open-model, upstreamName: gpt-5-mini}]',
-      })
-      + routeManifest('closed', openaiUrl, {
-        spec: CANCEL, model: 'contextTokens: 100000, maxOutputTokens: 4000, reasoning: Hidden',
-      }),
-  }) });
+  stack = await startTestStack({
+    files: ({ openaiUrl }) => ({
+      'disconnect.yaml':
+        routeManifest('plain', openaiUrl, { spec: CANCEL }) +
+        routeManifest('thinker', openaiUrl, {
+          spec: CANCEL,
+          channel: 'models: [{name: thinker-model, upstreamName: gpt-5-mini}]',
+        }) +
+        routeManifest('open', openaiUrl, {
+          spec: CANCEL,
+          model: 'contextTokens: 100000, maxOutputTokens: 4000, reasoning: Shown',
+          channel: 'models: [{name: open-model, upstreamName: gpt-5-mini}]',
+        }) +
+        routeManifest('closed', openaiUrl, {
+          spec: CANCEL,
+          model: 'contextTokens: 100000, maxOutputTokens: 4000, reasoning: Hidden',
+        }),
+    }),
+  });
 });
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
@@ -85,7 +91,7 @@ describe('a client that disconnects after the last text', () => {
 });
 
 describe('a client that disconnects in the middle of an answer under Cancel', () => {
-  it('aborts the provider\'s response at the next text, and pays for that too', async () => {
+  it("aborts the provider's response at the next text, and pays for that too", async () => {
     const waiting = gate();
     stack.openai.script(breakAt(insertAt(openaiStream([TEXT, TEXT, TEXT]), 2, waiting), 4, STALL));
     const id = await leaveAfter(stack, 'lazy dog', chat('plain-model', { stream: true }));
@@ -101,7 +107,9 @@ describe('a client that disconnects in the middle of an answer under Cancel', ()
     stack.openai.script({ ...ANSWER, beforeHead: [waiting] });
     const leaving = new AbortController();
     const call = fetch(`${stack.gateway.url}/v1/chat/completions`, {
-      method: 'POST', signal: leaving.signal, headers: { 'x-api-key': 'sk-test-main-000000000000000000000000000000' },
+      method: 'POST',
+      signal: leaving.signal,
+      headers: { 'x-api-key': 'sk-test-main-000000000000000000000000000000' },
       body: JSON.stringify(chat('thinker-model', { stream: true, max_tokens: 3000 })),
     });
     const gone = assert.rejects(call);
@@ -110,12 +118,19 @@ describe('a client that disconnects in the middle of an answer under Cancel', ()
     const before = await spent();
     leaving.abort();
     await gone;
-    await (await stack.openai.request(0)).over;
-    while (await spent() === before) await new Promise((resolve) => { setImmediate(resolve); });
-    assert.ok(await spent() - before > 3000n * 10_000n);
+    await (
+      await stack.openai.request(0)
+    ).over;
+    while ((await spent()) === before)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    assert.ok((await spent()) - before > 3000n * 10_000n);
   });
   it('pays the reported input and the whole output limit where thinking is summarized', async () => {
-    await stack.gateway.write('claude.yaml', `
+    await stack.gateway.write(
+      'claude.yaml',
+      `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: claude}
@@ -128,10 +143,14 @@ apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata: {name: claude}
 spec: {models: [{name: claude-cancel, vendor: Anthropic, quotaType: Token, modelRatio: "1.5", completionRatio: "5"}]}
-`);
+`,
+    );
     stack.anthropic.script(insertAt(anthropicStream([TEXT]), -2, STALL));
     const body = {
-      model: 'claude-cancel', stream: true, max_tokens: 3000, messages: [{ role: 'user', content: 'hello' }],
+      model: 'claude-cancel',
+      stream: true,
+      max_tokens: 3000,
+      messages: [{ role: 'user', content: 'hello' }],
       thinking: { type: 'enabled', budget_tokens: 2000 },
     };
     const usage = await settledUsage(stack, await leaveAfter(stack, 'lazy dog', body, '/v1/messages'));

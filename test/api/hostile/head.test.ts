@@ -13,7 +13,9 @@ const OWN_KEY = `Authorization: Bearer ${KEYS.main}`;
 
 describe('the headers of a request are enough:', () => {
   let stack: TestStack;
-  beforeAll(async () => { stack = await startTestStack({ files: () => ({ 'broke.yaml': brokeManifest() }) }); });
+  beforeAll(async () => {
+    stack = await startTestStack({ files: () => ({ 'broke.yaml': brokeManifest() }) });
+  });
   afterAll(() => stack.stop());
 
   /** Returns the status of a request whose body is never sent. */
@@ -37,11 +39,13 @@ describe('the headers of a request are enough:', () => {
     assert.equal(await statusOf([HOST, key, 'Transfer-Encoding: chunked']), '402 credit_balance_exhausted');
   });
 
-  it('to limit a key\'s uploads by its slots', async () => {
+  it("to limit a key's uploads by its slots", async () => {
     const key = `Authorization: Bearer ${KEYS.serial}`;
     const first = await send(stack.gateway.url, requestHead(CHAT, [HOST, key, LARGE, 'Expect: 100-continue']));
     // 100 Continue means that the first body is being read
-    await new Promise<void>((resolve) => { first.socket.once('data', () => resolve()); });
+    await new Promise<void>((resolve) => {
+      first.socket.once('data', () => resolve());
+    });
     assert.equal(await statusOf([HOST, key, LARGE]), '429 rate_limit_exceeded');
     first.socket.destroy();
   });
@@ -54,10 +58,16 @@ describe('the headers of a request are enough:', () => {
 
   it('to refuse a framing that proxies interpret differently', async () => {
     const oddities = [
-      ['Transfer-Encoding: gzip, chunked'], ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'],
-      ['Transfer-Encoding: chunked', 'Content-Length: 5'], ['Transfer-Encoding: chunked, chunked'],
-      ['Transfer-Encoding: identity'], ['Transfer-Encoding: xchunked'], ['Transfer-Encoding: chunked;q=1'],
-      ['Transfer-Encoding:\x0bchunked'], ['Content-Length: 5', 'Content-Length: 6'], ['Content-Length: +5'],
+      ['Transfer-Encoding: gzip, chunked'],
+      ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'],
+      ['Transfer-Encoding: chunked', 'Content-Length: 5'],
+      ['Transfer-Encoding: chunked, chunked'],
+      ['Transfer-Encoding: identity'],
+      ['Transfer-Encoding: xchunked'],
+      ['Transfer-Encoding: chunked;q=1'],
+      ['Transfer-Encoding:\x0bchunked'],
+      ['Content-Length: 5', 'Content-Length: 6'],
+      ['Content-Length: +5'],
     ];
     for (const oddity of oddities) assert.match(await statusOf([HOST, OWN_KEY, ...oddity]), /^400/, oddity.join(', '));
     assert.match(await statusOf([HOST, OWN_KEY, 'Transfer-Encoding: chunked'], '1.0'), /^400/);

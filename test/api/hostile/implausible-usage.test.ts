@@ -2,14 +2,20 @@
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import {
-  anthropicMessage, openaiChat, openaiEmbeddings, openaiImages, openaiStream,
+  anthropicMessage,
+  openaiChat,
+  openaiEmbeddings,
+  openaiImages,
+  openaiStream,
 } from '../../support/provider-answers.ts';
 import { chat, get, message, post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 import { metric } from './route-world.ts';
 
 let stack: TestStack;
-beforeAll(async () => { stack = await startTestStack(); });
+beforeAll(async () => {
+  stack = await startTestStack();
+});
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
@@ -23,7 +29,10 @@ describe('usage beyond what the request allowed', () => {
     const series = 'modelgateway_implausible_usage_total{channel="openai/direct"}';
     const before = await metric(stack, series);
     const usage = { prompt_tokens: 10, completion_tokens: 100_000_000 };
-    for (const [reply, stream] of [[openaiChat({ usage }), false], [openaiStream(['a'], { usage }), true]] as const) {
+    for (const [reply, stream] of [
+      [openaiChat({ usage }), false],
+      [openaiStream(['a'], { usage }), true],
+    ] as const) {
       stack.openai.script(reply);
       const spent = await spending(stack);
       const answer = await post(stack, '/v1/chat/completions', chat('gpt-model', { max_tokens: 300, n: 2, stream }));
@@ -32,13 +41,14 @@ describe('usage beyond what the request allowed', () => {
       assert.deepEqual([record.cost_usd, record.unbilled_usd], ['0.006025', '0.00']);
       assert.equal((await spending(stack)).spent - spent.spent, 6_025_000n);
     }
-    assert.equal(await metric(stack, series) - before, 2);
+    assert.equal((await metric(stack, series)) - before, 2);
   });
   it('is capped at the input that the body can have, whatever its class', async () => {
     const body = message('claude-model', { max_tokens: 10 });
     const bound = Buffer.byteLength(JSON.stringify(body)) + 128 + 16;
     const absurd = [
-      { input_tokens: 50_000_000 }, { input_tokens: 1, cache_read_input_tokens: 50_000_000 },
+      { input_tokens: 50_000_000 },
+      { input_tokens: 1, cache_read_input_tokens: 50_000_000 },
       { input_tokens: 1, cache_creation_input_tokens: 50_000_000 },
     ];
     for (const usage of absurd) {

@@ -9,19 +9,30 @@ import { chat, message, post, startTestStack } from '../../support/api/test-stac
 import type { TestStack } from '../../support/api/test-stack.ts';
 
 const COMPLETION = JSON.stringify({
-  id: 'x', object: 'chat.completion', created: 1, model: 'gpt-model',
+  id: 'x',
+  object: 'chat.completion',
+  created: 1,
+  model: 'gpt-model',
   choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'hi' } }],
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 });
 const MESSAGE = JSON.stringify({
-  id: 'msg_x', type: 'message', role: 'assistant', model: 'claude-model', stop_reason: 'end_turn', stop_sequence: null,
-  content: [{ type: 'text', text: 'hi' }], usage: { input_tokens: 1, output_tokens: 1 },
+  id: 'msg_x',
+  type: 'message',
+  role: 'assistant',
+  model: 'claude-model',
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  content: [{ type: 'text', text: 'hi' }],
+  usage: { input_tokens: 1, output_tokens: 1 },
 });
 const LONG = 'lorem ipsum '.repeat(40_000);
 
 describe('a large body', () => {
   let stack: TestStack;
-  beforeAll(async () => { stack = await startTestStack(); });
+  beforeAll(async () => {
+    stack = await startTestStack();
+  });
   afterAll(() => stack.stop());
 
   it('passes its messages through unchanged', async () => {
@@ -50,14 +61,16 @@ describe('a large body', () => {
     ] as const;
     for (const [text, code] of pairs) {
       const [small, large] = [text, `${text}${' '.repeat(300_000)}`];
-      const answers =
-        [await post(stack, '/v1/chat/completions', small), await post(stack, '/v1/chat/completions', large)];
+      const answers = [
+        await post(stack, '/v1/chat/completions', small),
+        await post(stack, '/v1/chat/completions', large),
+      ];
       for (const answer of answers) assert.deepEqual([answer.status, answer.json().error.code], [400, code]);
       assert.equal(answers[0]?.json().error.message, answers[1]?.json().error.message);
     }
   });
 
-  it('has its tokens counted by the gateway\'s own tokenizer', async () => {
+  it("has its tokens counted by the gateway's own tokenizer", async () => {
     const body = message('text-model', { messages: [{ role: 'user', content: LONG }] });
     const answer = await post(stack, '/v1/messages/count_tokens', body);
     assert.equal(answer.status, 200);
@@ -76,7 +89,8 @@ describe('a large body', () => {
   it('is refused if the arguments of a tool call contain more than that', async () => {
     const call = { id: 'a', type: 'function', function: { name: 'f', arguments: `{"a":[${'0,'.repeat(200_000)}0]}` } };
     const messages = [
-      { role: 'user', content: 'x' }, { role: 'assistant', tool_calls: [call] },
+      { role: 'user', content: 'x' },
+      { role: 'assistant', tool_calls: [call] },
       { role: 'tool', tool_call_id: 'a', content: 'x' },
     ];
     const refused = await post(stack, '/v1/chat/completions', chat('claude-model', { messages }));

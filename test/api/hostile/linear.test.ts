@@ -14,8 +14,13 @@ function nestedBlocks(depth: number, name: string): { readonly block: object; re
   let reads = 0;
   let block: object = { type: 'unknown' };
   for (let level = 0; level < depth; level++)
-    block =
-      { type: 'unknown', [name]: name === 'source' ? { content: [block] } : [block], get probe() { return reads++; } };
+    block = {
+      type: 'unknown',
+      [name]: name === 'source' ? { content: [block] } : [block],
+      get probe() {
+        return reads++;
+      },
+    };
   return { block, reads: () => reads };
 }
 
@@ -42,13 +47,20 @@ describe('traversals of a body', () => {
     const tool = (id: string): object => ({ role: 'tool', tool_call_id: id, content: id });
     const calls = ['a', 'b'].map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } }));
     const messages = [
-      { role: 'user', content: 'go' }, { role: 'assistant', tool_calls: calls },
-      { role: 'user', content: 'x' }, tool('a'), { role: 'user', content: 'y' }, tool('b'),
+      { role: 'user', content: 'go' },
+      { role: 'assistant', tool_calls: calls },
+      { role: 'user', content: 'x' },
+      tool('a'),
+      { role: 'user', content: 'y' },
+      tool('b'),
     ];
     const { body } = converterFor('OpenAI', 'Anthropic').request(NO_BYTES, { model: 'm', messages }, PLAN);
-    const [, , turn] =
-      (JSON.parse(Buffer.from(body).toString()) as { messages: { content: { type: string }[] }[] }).messages;
-    assert.deepEqual(turn?.content.map(({ type }) => type), ['tool_result', 'tool_result', 'text', 'text']);
+    const [, , turn] = (JSON.parse(Buffer.from(body).toString()) as { messages: { content: { type: string }[] }[] })
+      .messages;
+    assert.deepEqual(
+      turn?.content.map(({ type }) => type),
+      ['tool_result', 'tool_result', 'text', 'text'],
+    );
   });
 
   it('find an image field by a name with many brackets', () => {

@@ -8,29 +8,46 @@ import { routeManifest } from './route-world.ts';
 
 let stack: TestStack;
 beforeAll(async () => {
-  stack = await startTestStack({ files: ({ openaiUrl }) => ({
-    'allowed.yaml': routeManifest('allowed', openaiUrl, {
-      channel: 'allow: {headers: [X-Title, x-team-*, x-api-key]}',
+  stack = await startTestStack({
+    files: ({ openaiUrl }) => ({
+      'allowed.yaml': routeManifest('allowed', openaiUrl, {
+        channel: 'allow: {headers: [X-Title, x-team-*, x-api-key]}',
+      }),
     }),
-  }) });
+  });
 });
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
 const HOSTILE: Readonly<Record<string, string>> = {
-  'x-amzn-bedrock-service-tier': 'priority', 'x-amzn-bedrock-performanceconfig-latency': 'optimized',
-  'x-vertex-ai-llm-request-type': 'shared', 'x-vertex-ai-llm-shared-request-type': 'priority',
-  'x-goog-user-project': 'another-project', 'x-goog-request-params': 'model=another',
-  'helicone-target-url': 'https://attacker.example', 'helicone-auth': 'Bearer x', 'x-portkey-config': '{}',
-  'x-http-method-override': 'DELETE', 'x-method-override': 'DELETE', 'x-rewrite-url': '/v1/files',
+  'x-amzn-bedrock-service-tier': 'priority',
+  'x-amzn-bedrock-performanceconfig-latency': 'optimized',
+  'x-vertex-ai-llm-request-type': 'shared',
+  'x-vertex-ai-llm-shared-request-type': 'priority',
+  'x-goog-user-project': 'another-project',
+  'x-goog-request-params': 'model=another',
+  'helicone-target-url': 'https://attacker.example',
+  'helicone-auth': 'Bearer x',
+  'x-portkey-config': '{}',
+  'x-http-method-override': 'DELETE',
+  'x-method-override': 'DELETE',
+  'x-rewrite-url': '/v1/files',
   'x-host': 'a.example',
-  'openai-organization': 'org', 'x-ms-region': 'west', 'x-litellm-tags': 'a', 'x-openrouter-provider': 'dear',
+  'openai-organization': 'org',
+  'x-ms-region': 'west',
+  'x-litellm-tags': 'a',
+  'x-openrouter-provider': 'dear',
   'x-own': '1',
 };
 /** Headers of official SDKs and clients, and of tracing. */
 const KEPT: Readonly<Record<string, string>> = {
-  'user-agent': 'OpenAI/JS 6.1.0', 'x-stainless-lang': 'js', 'x-stainless-retry-count': '0', 'idempotency-key': 'k',
-  'x-client-request-id': 'c', traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=b',
+  'user-agent': 'OpenAI/JS 6.1.0',
+  'x-stainless-lang': 'js',
+  'x-stainless-retry-count': '0',
+  'idempotency-key': 'k',
+  'x-client-request-id': 'c',
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  tracestate: 'a=b',
 };
 
 describe('headers of a request', () => {

@@ -6,11 +6,16 @@ import type { Json, TestStack } from '../../support/api/test-stack.ts';
 
 /** Reads a stream until `text`, disconnects, and resolves with the request id. */
 export async function leaveAfter(
-  stack: TestStack, text: string, body: unknown, path = '/v1/chat/completions',
+  stack: TestStack,
+  text: string,
+  body: unknown,
+  path = '/v1/chat/completions',
 ): Promise<string> {
   const leaving = new AbortController();
   const response = await fetch(stack.gateway.url + path, {
-    method: 'POST', signal: leaving.signal, body: JSON.stringify(body),
+    method: 'POST',
+    signal: leaving.signal,
+    body: JSON.stringify(body),
     headers: { authorization: `Bearer ${KEYS.main}`, 'content-type': 'application/json' },
   });
   assert.ok(response.body);
@@ -27,7 +32,10 @@ export async function leaveAfter(
 
 /** Returns the usage record of a call, once no call holds money. */
 export async function settledUsage(stack: TestStack, id: string): Promise<Json> {
-  while (!nothingLeaks(stack)) await new Promise((resolve) => { setImmediate(resolve); });
+  while (!nothingLeaks(stack))
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   return (await get(stack, `/v1/usage/${id}`)).json();
 }
 

@@ -11,14 +11,19 @@ const TIMEOUTS = 'timeouts: {firstByteSeconds: 1, wholeSeconds: 1, idleSeconds: 
 let stack: TestStack;
 
 beforeAll(async () => {
-  stack = await startTestStack({ files: ({ openaiUrl }) => ({
-    'timeouts.yaml': routeManifest('free', openaiUrl, { channel: TIMEOUTS })
-      + routeManifest('billed', openaiUrl, { channel: TIMEOUTS, spec: '  onTimeout: BillHold' })
-      + routeManifest('films', openaiUrl, {
-        channel: TIMEOUTS, spec: '  onTimeout: BillHold', model: 'endpoints: [Images]',
-        quota: 'quotaType: Request, requestUsd: "0.04"',
-      }),
-  }) });
+  stack = await startTestStack({
+    files: ({ openaiUrl }) => ({
+      'timeouts.yaml':
+        routeManifest('free', openaiUrl, { channel: TIMEOUTS }) +
+        routeManifest('billed', openaiUrl, { channel: TIMEOUTS, spec: '  onTimeout: BillHold' }) +
+        routeManifest('films', openaiUrl, {
+          channel: TIMEOUTS,
+          spec: '  onTimeout: BillHold',
+          model: 'endpoints: [Images]',
+          quota: 'quotaType: Request, requestUsd: "0.04"',
+        }),
+    }),
+  });
 });
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
@@ -63,5 +68,5 @@ it('has the key that provokes timeouts counted in the metrics', async () => {
   await post(stack, '/v1/chat/completions', chat('free-model'));
   stack.openai.script({ ...openaiStream(['a']), steps: [...openaiStream(['a']).steps.slice(0, 2), STALL] });
   await post(stack, '/v1/chat/completions', chat('free-model', { stream: true }));
-  assert.equal(await metric(stack, series) - before, 2);
+  assert.equal((await metric(stack, series)) - before, 2);
 });

@@ -15,7 +15,9 @@ const CHAT = '/v1/chat/completions';
 
 describe('unfinished uploads', () => {
   let stack: TestStack;
-  beforeAll(async () => { stack = await startTestStack({ maxBodyBytes: MIB, maxBufferedBytes: 8 * MIB }); });
+  beforeAll(async () => {
+    stack = await startTestStack({ maxBodyBytes: MIB, maxBufferedBytes: 8 * MIB });
+  });
   afterAll(() => stack.stop());
 
   it('of one key cause refusals for that key only', async () => {
@@ -41,7 +43,10 @@ describe('unfinished uploads', () => {
 });
 
 const ANSWER = JSON.stringify({
-  id: 'x', object: 'chat.completion', created: 1, model: 'gpt-model',
+  id: 'x',
+  object: 'chat.completion',
+  created: 1,
+  model: 'gpt-model',
   choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'hi' } }],
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 });

@@ -17,9 +17,13 @@ beforeAll(async () => {
   stack = await startTestStack({
     nowMs: () => nowMs,
     files: () => ({
-      'monthly.yaml': keyManifest('monthly', KEY('monthly'), `quota: {limitUsd: "5.5", period: Monthly}
+      'monthly.yaml': keyManifest(
+        'monthly',
+        KEY('monthly'),
+        `quota: {limitUsd: "5.5", period: Monthly}
 expirationTime: "2027-01-01T00:00:00Z"
-models: [text-model, gpt-model]`),
+models: [text-model, gpt-model]`,
+      ),
     }),
   });
 });
@@ -36,25 +40,38 @@ describe('GET /v1/key', () => {
   it('describes the calling key, with its hold while a call runs', async () => {
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 1000, completion_tokens: 100 } }));
     stack.openai.script(waiting.reply);
-    const call =
-      post(stack, '/v1/chat/completions', chat('text-model', { max_tokens: 100, messages: LONG }), as('monthly'));
+    const call = post(
+      stack,
+      '/v1/chat/completions',
+      chat('text-model', { max_tokens: 100, messages: LONG }),
+      as('monthly'),
+    );
     await waiting.gate.reached;
     const running = (await get(stack, '/v1/key', as('monthly'))).json();
     assert.ok(Number(running.held_usd) >= 0.001, running.held_usd);
     assert.deepEqual(
-      [running.spent_usd, running.remaining_usd], ['0.00', '5.50'], 'remaining is limit less spent, whatever is held',
+      [running.spent_usd, running.remaining_usd],
+      ['0.00', '5.50'],
+      'remaining is limit less spent, whatever is held',
     );
     waiting.gate.open();
     await call;
     const { balance_usd: balance, ...rest } = (await get(stack, '/v1/key', as('monthly'))).json();
     assert.match(balance, /^999\.9\d+$/);
     assert.deepEqual(rest, {
-      object: 'key', namespace:
-        'team', name: 'monthly', key_prefix: KEY('monthly').slice(0, 8), account: 'team', group: 'Main', enabled: true,
-      models: [
-        'gpt-model', 'text-model',
-      ], quota: { limit_usd: '5.50', period: 'Monthly', resets_at: '2026-04-01T00:00:00Z' },
-      spent_usd: '0.0035', held_usd: '0.00', remaining_usd: '5.4965', expires_at: '2027-01-01T00:00:00Z',
+      object: 'key',
+      namespace: 'team',
+      name: 'monthly',
+      key_prefix: KEY('monthly').slice(0, 8),
+      account: 'team',
+      group: 'Main',
+      enabled: true,
+      models: ['gpt-model', 'text-model'],
+      quota: { limit_usd: '5.50', period: 'Monthly', resets_at: '2026-04-01T00:00:00Z' },
+      spent_usd: '0.0035',
+      held_usd: '0.00',
+      remaining_usd: '5.4965',
+      expires_at: '2027-01-01T00:00:00Z',
     });
   });
   it('refuses a key from the moment it expires', async () => {

@@ -6,24 +6,33 @@ import { chat, get, message, post, startTestStack, tidyUp } from '../../support/
 import type { TestStack } from '../../support/api/test-stack.ts';
 
 let stack: TestStack;
-beforeAll(async () => { stack = await startTestStack(); });
+beforeAll(async () => {
+  stack = await startTestStack();
+});
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
 describe('a ledger that does not respond', () => {
   it('causes 503 with retry-after on every endpoint that needs it, and on no other', async () => {
     const { ledger } = stack.gateway;
-    const [hold, readKey, readUsage] =
-      [ledger.hold.bind(ledger), ledger.readKey.bind(ledger), ledger.readUsage.bind(ledger)];
+    const [hold, readKey, readUsage] = [
+      ledger.hold.bind(ledger),
+      ledger.readKey.bind(ledger),
+      ledger.readUsage.bind(ledger),
+    ];
     const unavailable = (): Promise<never> => Promise.reject(new LedgerUnavailable('gone'));
     Object.assign(ledger, { hold: unavailable, readKey: unavailable, readUsage: unavailable });
     try {
-      const openai = [await post(
-        stack, '/v1/chat/completions', chat(),
-      ), await get(stack, '/v1/key'), await get(stack, '/v1/usage/req_1')];
-      for (const answer of openai) assert.deepEqual([
-        answer.status, answer.json().error.type, answer.json().error.code,
-      ], [503, 'server_error', 'ledger_unavailable']);
+      const openai = [
+        await post(stack, '/v1/chat/completions', chat()),
+        await get(stack, '/v1/key'),
+        await get(stack, '/v1/usage/req_1'),
+      ];
+      for (const answer of openai)
+        assert.deepEqual(
+          [answer.status, answer.json().error.type, answer.json().error.code],
+          [503, 'server_error', 'ledger_unavailable'],
+        );
       const anthropic = await post(stack, '/v1/messages', message());
       assert.deepEqual([anthropic.status, anthropic.json().error.type], [503, 'api_error']);
       for (const answer of [...openai, anthropic]) assert.ok(Number(answer.headers.get('retry-after')) >= 1);

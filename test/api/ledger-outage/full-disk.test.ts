@@ -65,7 +65,10 @@ function assertNotBilled(refused: readonly Seen[]): void {
   assertBalanced(books);
   assert.deepEqual(books.holds, []);
   const ids = new Set(refused.map(({ id }) => id));
-  assert.deepEqual(books.records.filter(({ id }) => ids.has(id)), []);
+  assert.deepEqual(
+    books.records.filter(({ id }) => ids.has(id)),
+    [],
+  );
 }
 
 describe.skipIf(prlimit.skip)('a full disk under the ledger of one machine', () => {
@@ -79,8 +82,10 @@ describe.skipIf(prlimit.skip)('a full disk under the ledger of one machine', () 
       await freeDisk(gateway.pid);
       const seen = await running;
       assert.ok(seen.ended, seen.text);
-      await eventually('calls are taken again', async () =>
-        (await ask(gateway.url, { ...numberedCall(1), key: LIMITED })).status === 200);
+      await eventually(
+        'calls are taken again',
+        async () => (await ask(gateway.url, { ...numberedCall(1), key: LIMITED })).status === 200,
+      );
       const { body } = await usage(gateway.url, KEY, seen.id);
       assert.deepEqual([body.status, nanoUsd(body.cost_usd)], ['Succeeded', STREAM.costNanoUsd]);
       assert.equal(await gateway.terminate(), 0);
@@ -113,16 +118,22 @@ describe.skipIf(prlimit.skip || valkey.skip)('a full disk under a gateway with V
       scene.provider.script(answerNumbered);
       const calls = KINDS.map((_, kind) => numberedCall(kind));
       const seen = await Promise.all(calls.map((call) => ask(gateway.url, { ...call, key: KEY })));
-      assert.deepEqual(seen.map(({ status }) => status), [200, 200, 200, 200]);
+      assert.deepEqual(
+        seen.map(({ status }) => status),
+        [200, 200, 200, 200],
+      );
       await eventually('the log says so', () => /ledger.*journal/i.test(gateway.output()));
       if (when === 'when there is room again') await freeDisk(gateway.pid);
       await server.command('FLUSHALL');
       const spent = await eventually('the store is filled again', async () => {
         const response = await fetch(`${gateway.url}/v1/key`, { headers: { authorization: `Bearer ${KEY}` } });
-        const body = await response.json() as { spent_usd?: string };
+        const body = (await response.json()) as { spent_usd?: string };
         return body.spent_usd !== undefined && nanoUsd(body.spent_usd);
       });
-      assert.equal(spent, calls.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n));
+      assert.equal(
+        spent,
+        calls.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n),
+      );
       for (const [index, { id }] of seen.entries()) {
         const { body } = await usage(gateway.url, KEY, id);
         assert.deepEqual([body.status, nanoUsd(body.cost_usd)], ['Succeeded', calls[index]?.costNanoUsd]);
@@ -144,8 +155,10 @@ describe.skipIf(valkey.skip)('a Valkey that is unavailable', () => {
       await refuseAll(gateway);
       if (how === 'SIGSTOP') server.signal('SIGCONT');
       else await server.start();
-      await eventually('calls are taken again', async () =>
-        (await ask(gateway.url, { ...STREAM, key: LIMITED })).status === 200);
+      await eventually(
+        'calls are taken again',
+        async () => (await ask(gateway.url, { ...STREAM, key: LIMITED })).status === 200,
+      );
       assert.equal(await gateway.terminate(), 0);
     });
   }

@@ -11,7 +11,12 @@ import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { gate } from '../../support/mock-provider.ts';
 import {
-  anthropicMessage, anthropicStream, gated, insertAt, openaiChat, openaiStream,
+  anthropicMessage,
+  anthropicStream,
+  gated,
+  insertAt,
+  openaiChat,
+  openaiStream,
 } from '../../support/provider-answers.ts';
 import { assertBalanced, readBooks } from '../../support/api/books.ts';
 import { ask, nanoUsd } from '../../support/api/client.ts';
@@ -30,12 +35,13 @@ class Time {
     return () => undefined;
   };
 
-  readonly withTimeout = <T>(ms: number, work: Promise<T>): Promise<T> => new Promise((resolve, reject) => {
-    const expire = (): void => reject(new LedgerUnavailable('late'));
-    this.waiting.push({ ms, expire });
-    work.then(resolve, reject);
-    if (ms === 0) setImmediate(expire);
-  });
+  readonly withTimeout = <T>(ms: number, work: Promise<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const expire = (): void => reject(new LedgerUnavailable('late'));
+      this.waiting.push({ ms, expire });
+      work.then(resolve, reject);
+      if (ms === 0) setImmediate(expire);
+    });
 
   /** Advances the clock, in steps of the renewals' interval. */
   async pass(ms: number): Promise<void> {
@@ -53,15 +59,21 @@ let stack: TestStack;
 
 beforeAll(async () => {
   stack = await startTestStack({
-    faults, monotonicMs: () => time.monotonicMs, timers: { every: time.every, withTimeout: time.withTimeout },
+    faults,
+    monotonicMs: () => time.monotonicMs,
+    timers: { every: time.every, withTimeout: time.withTimeout },
   });
 });
 afterAll(() => (stack as TestStack | undefined)?.stop());
-beforeEach(() => { time.waiting = []; });
+beforeEach(() => {
+  time.waiting = [];
+});
 afterEach(async () => {
   setFault(FAULT.none);
-  await eventually('the ledger works again, and nothing is left', () => nothingLeaks(stack) &&
-    readBooks(stack.gateway.dataDir).holds.length === 0);
+  await eventually(
+    'the ledger works again, and nothing is left',
+    () => nothingLeaks(stack) && readBooks(stack.gateway.dataDir).holds.length === 0,
+  );
   assertBalanced(readBooks(stack.gateway.dataDir));
   stack.openai.clear();
   stack.anthropic.clear();
@@ -101,13 +113,17 @@ describe('a ledger whose file cannot be written', () => {
       setFault(FAULT[fault]);
       // at once: late holds, and then holds that are refused because the ledger is known to fail
       for (let round = 0; round < 2; round++)
-        for (const [index, answer] of (await Promise.all(CALLS.map(({ path, body }) =>
-          post(stack, path, body)))).entries()) assertUnavailable(CALLS[index]!.path, answer);
+        for (const [index, answer] of (
+          await Promise.all(CALLS.map(({ path, body }) => post(stack, path, body)))
+        ).entries())
+          assertUnavailable(CALLS[index]!.path, answer);
       assert.equal(stack.openai.requests.length + stack.anthropic.requests.length, 0);
       setFault(FAULT.none);
       stack.openai.script(openaiChat({ usage: USAGE }));
-      await eventually('calls are taken again', async () =>
-        (await post(stack, '/v1/chat/completions', chat())).status === 200);
+      await eventually(
+        'calls are taken again',
+        async () => (await post(stack, '/v1/chat/completions', chat())).status === 200,
+      );
       assert.deepEqual(await spending(stack), { spent: before.spent + COST, held: 0n });
     });
 
@@ -121,7 +137,8 @@ describe('a ledger whose file cannot be written', () => {
       for (const { path, body } of CALLS) assertUnavailable(path, await post(stack, path, body));
       for (const path of ['/v1/key', '/v1/usage/req_1']) assertUnavailable(path, await get(stack, path));
       assertUnavailable(
-        '/v1/chat/completions', await post(stack, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.serial }),
+        '/v1/chat/completions',
+        await post(stack, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.serial }),
       );
       assert.equal((await get(stack, '/v1/models')).status, 200, 'what needs no ledger goes on');
     } finally {
@@ -135,9 +152,11 @@ describe('a settlement that cannot be committed', () => {
     const before = await spending(stack);
     const waiting = gate();
     stack.openai.script(insertAt(openaiStream(['hel', 'lo'], { usage: USAGE }), 2, waiting));
-    const asked = ask(
-      stack.gateway.url, { path: '/v1/chat/completions', key: KEYS.main, body: chat('gpt-model', { stream: true }) },
-    );
+    const asked = ask(stack.gateway.url, {
+      path: '/v1/chat/completions',
+      key: KEYS.main,
+      body: chat('gpt-model', { stream: true }),
+    });
     await waiting.reached;
     setFault(FAULT.commitFails);
     waiting.open();
@@ -151,11 +170,14 @@ describe('a settlement that cannot be committed', () => {
     setFault(FAULT.none);
     await billedOnce(seen.id, before.spent);
   });
-  it('does the same in Anthropic\'s dialect', async () => {
+  it("does the same in Anthropic's dialect", async () => {
     const waiting = gate();
     stack.anthropic.script(insertAt(anthropicStream(), 2, waiting));
-    const asked =
-      ask(stack.gateway.url, { path: '/v1/messages', key: KEYS.main, body: message('claude-model', { stream: true }) });
+    const asked = ask(stack.gateway.url, {
+      path: '/v1/messages',
+      key: KEYS.main,
+      body: message('claude-model', { stream: true }),
+    });
     await waiting.reached;
     setFault(FAULT.stalls);
     waiting.open();
@@ -177,8 +199,11 @@ describe('a settlement that cannot be committed', () => {
     assertUnavailable('/v1/chat/completions', answer);
     setFault(FAULT.none);
     await billedOnce(answer.headers.get('x-request-id') ?? '', before.spent);
-    await eventually('the log tells what it came to', () => stack.gateway.logs.some((line) =>
-      line.includes('"billed late"') && line.includes(answer.headers.get('x-request-id') ?? '?')));
+    await eventually('the log tells what it came to', () =>
+      stack.gateway.logs.some(
+        (line) => line.includes('"billed late"') && line.includes(answer.headers.get('x-request-id') ?? '?'),
+      ),
+    );
   });
   it('does not affect the client if it is committed before the timeout', async () => {
     const waiting = gated(anthropicMessage());
@@ -196,7 +221,8 @@ describe('a settlement that cannot be committed', () => {
 
   async function billedOnce(id: string, spentBefore: bigint): Promise<void> {
     await eventually('the settlement is in the file', () =>
-      readBooks(stack.gateway.dataDir).records.some((record) => record.id === id));
+      readBooks(stack.gateway.dataDir).records.some((record) => record.id === id),
+    );
     const usage = await usageOf(id);
     assert.deepEqual([usage.status, nanoUsd(usage.cost_usd)], ['Succeeded', COST]);
     assert.deepEqual(await spending(stack), { spent: spentBefore + COST, held: 0n });
@@ -210,13 +236,22 @@ describe('holds that cannot be renewed', () => {
     stack.anthropic.script(insertAt(anthropicStream(['x'.repeat(40), 'never']), 3, stopping));
     const streams = [CALLS[1], CALLS[3]].map(({ path, body }) => {
       const begun = Promise.withResolvers<void>();
-      const ended = ask(stack.gateway.url, { path, body, key: KEYS.main, onText: (text) => { if (text.includes('xxx'))
-        begun.resolve(); } });
+      const ended = ask(stack.gateway.url, {
+        path,
+        body,
+        key: KEYS.main,
+        onText: (text) => {
+          if (text.includes('xxx')) begun.resolve();
+        },
+      });
       return { begun: begun.promise, ended };
     });
     for (const { begun } of streams) await begun;
     let over = 0;
-    for (const { ended } of streams) void ended.then(() => { over++; });
+    for (const { ended } of streams)
+      void ended.then(() => {
+        over++;
+      });
     setFault(FAULT.commitFails);
     await failedRenewal();
     await time.pass(18_000);
@@ -251,11 +286,17 @@ describe('holds that cannot be renewed', () => {
     setFault(FAULT.none);
     await eventually('the ledger works again', async () => {
       await time.pass(0);
-      return stack.gateway.ledger.recordProgress(new Map()).then(() => true, () => false);
+      return stack.gateway.ledger.recordProgress(new Map()).then(
+        () => true,
+        () => false,
+      );
     });
     const renewals = await renewalCount('ok');
-    await eventually('the holds are renewed', async () => { time.monotonicMs -=
-      1_000; await time.pass(1_000); return await renewalCount('ok') > renewals; });
+    await eventually('the holds are renewed', async () => {
+      time.monotonicMs -= 1_000;
+      await time.pass(1_000);
+      return (await renewalCount('ok')) > renewals;
+    });
     await time.pass(17_000);
     waiting.open();
     assert.ok((await asked).ended);
@@ -266,13 +307,19 @@ describe('holds that cannot be renewed', () => {
     assert.equal((await post(stack, '/v1/chat/completions', chat())).status, 503);
     const failed = await renewalCount('unavailable');
     await time.pass(1_000);
-    await eventually('a renewal has failed', async () => await renewalCount('unavailable') > failed);
+    await eventually('a renewal has failed', async () => (await renewalCount('unavailable')) > failed);
   }
 
   async function renewalCount(outcome: string): Promise<number> {
     const text = await (await fetch(`${stack.gateway.adminUrl}/metrics`)).text();
-    const line = text.split('\n').find((each) =>
-      /ledger.*_count\{/.test(each) && each.includes('operation="progress"') && each.includes(`outcome="${outcome}"`));
+    const line = text
+      .split('\n')
+      .find(
+        (each) =>
+          /ledger.*_count\{/.test(each) &&
+          each.includes('operation="progress"') &&
+          each.includes(`outcome="${outcome}"`),
+      );
     return Number(line?.split(' ').at(-1) ?? 0);
   }
 });

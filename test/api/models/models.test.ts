@@ -9,8 +9,9 @@ import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 const TWO_MODELS = 'sk-test-two-models-000000000000000000000000';
 let stack: TestStack;
 beforeAll(async () => {
-  stack = await startTestStack({ files: ({ anthropicUrl }) => ({
-    'slashed.yaml': `
+  stack = await startTestStack({
+    files: ({ anthropicUrl }) => ({
+      'slashed.yaml': `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: slashed}
@@ -27,16 +28,24 @@ kind: PriceCatalog
 metadata: {name: slashed}
 spec: {models: [{name: vendor/model-1.0, vendor: Slash, quotaType: Token, modelRatio: "1"}]}
 `,
-    'two-models.yaml': keyManifest('two-models', TWO_MODELS, 'models: [text-model, gpt-model]'),
-  }) });
+      'two-models.yaml': keyManifest('two-models', TWO_MODELS, 'models: [text-model, gpt-model]'),
+    }),
+  });
 });
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
 describe('GET /v1/models', () => {
   const priced = [
-    'claude-model', 'embed-model', 'gpt-model', 'image-model', 'old-field-model', 'renamed-model', 'text-model',
-    'tools-model', 'vendor/model-1.0',
+    'claude-model',
+    'embed-model',
+    'gpt-model',
+    'image-model',
+    'old-field-model',
+    'renamed-model',
+    'text-model',
+    'tools-model',
+    'vendor/model-1.0',
   ];
   const ids = (answer: Answer): string[] => answer.json().data.map(({ id }: Json) => id);
 
@@ -47,15 +56,25 @@ describe('GET /v1/models', () => {
     assert.deepEqual(ids(await get(stack, '/v1/models', { 'x-api-key': KEYS.narrow })), ['text-model']);
     assert.deepEqual(ids(await get(stack, '/v1/models', { 'x-api-key': TWO_MODELS })), ['gpt-model', 'text-model']);
   });
-  it('has OpenAI\'s format, with the vendor as owner, also for a single model', async () => {
+  it("has OpenAI's format, with the vendor as owner, also for a single model", async () => {
     const [first] = (await get(stack, '/v1/models')).json().data;
-    assert.deepEqual({
-      ...first, created: typeof first.created,
-    }, {
-      id: 'claude-model', object: 'model', created: 'number', owned_by: 'Anthropic',
-      endpoints: ['/v1/chat/completions', '/v1/messages'], input_modalities: ['text', 'image'],
-      output_modalities: ['text'], context_length: 100_000, max_output_tokens: 4000,
-    });
+    assert.deepEqual(
+      {
+        ...first,
+        created: typeof first.created,
+      },
+      {
+        id: 'claude-model',
+        object: 'model',
+        created: 'number',
+        owned_by: 'Anthropic',
+        endpoints: ['/v1/chat/completions', '/v1/messages'],
+        input_modalities: ['text', 'image'],
+        output_modalities: ['text'],
+        context_length: 100_000,
+        max_output_tokens: 4000,
+      },
+    );
     assert.deepEqual((await get(stack, '/v1/models/claude-model')).json(), first);
     assert.equal((await get(stack, '/v1/models/vendor/model-1.0')).json().owned_by, 'Slash');
     assert.equal((await get(stack, '/v1/models/vendor%2Fmodel-1.0')).json().id, 'vendor/model-1.0');
@@ -67,8 +86,13 @@ describe('GET /v1/models', () => {
   it('describes inputs, outputs and endpoints of each model', async () => {
     const list = (await get(stack, '/v1/models')).json().data;
     const factsOf = (model: string): Json => {
-      const { endpoints, input_modalities: inputs, output_modalities: outputs, context_length: context,
-        max_output_tokens: output } = list.find(({ id }: Json) => id === model);
+      const {
+        endpoints,
+        input_modalities: inputs,
+        output_modalities: outputs,
+        context_length: context,
+        max_output_tokens: output,
+      } = list.find(({ id }: Json) => id === model);
       return [endpoints, inputs, outputs, context, output];
     };
     assert.deepEqual(factsOf('embed-model'), [['/v1/embeddings'], ['text'], ['embedding'], 8192, null]);
@@ -79,30 +103,34 @@ describe('GET /v1/models', () => {
     assert.deepEqual([seen.image_input.supported, blind.image_input.supported], [true, false]);
     assert.deepEqual([seen.citations.supported, blind.citations.supported], [true, false]);
   });
-  it('has Anthropic\'s format if the request has anthropic-version', async () => {
+  it("has Anthropic's format if the request has anthropic-version", async () => {
     const version = { 'anthropic-version': '2023-06-01' };
     const page = (await get(stack, '/v1/models?limit=2', version)).json();
-    assert.deepEqual([
-      page.data.map(({ id }: Json) => id), page.has_more, page.first_id, page.last_id,
-    ], [priced.slice(0, 2), true, 'claude-model', 'embed-model']);
+    assert.deepEqual(
+      [page.data.map(({ id }: Json) => id), page.has_more, page.first_id, page.last_id],
+      [priced.slice(0, 2), true, 'claude-model', 'embed-model'],
+    );
     assert.equal(page.data[0].type, 'model');
     const next = (await get(stack, `/v1/models?limit=20&after_id=${page.last_id}`, version)).json();
     assert.deepEqual([next.data.map(({ id }: Json) => id), next.has_more], [priced.slice(2), false]);
     const one = (await get(stack, '/v1/models/vendor/model-1.0', version)).json();
     assert.deepEqual(
-      [one.type, one.id, one.max_input_tokens, one.max_tokens], ['model', 'vendor/model-1.0', 200_000, 64_000],
+      [one.type, one.id, one.max_input_tokens, one.max_tokens],
+      ['model', 'vendor/model-1.0', 200_000, 64_000],
     );
   });
   it('answers HEAD without a body', async () => {
-    const response =
-      await fetch(`${stack.gateway.url}/v1/models`, { method: 'HEAD', headers: { 'x-api-key': KEYS.main } });
+    const response = await fetch(`${stack.gateway.url}/v1/models`, {
+      method: 'HEAD',
+      headers: { 'x-api-key': KEYS.main },
+    });
     assert.deepEqual([response.status, await response.text()], [200, '']);
     assert.match(response.headers.get('x-request-id') ?? '', /^req_/);
     assert.equal((await fetch(`${stack.gateway.url}/v1/models`, { method: 'HEAD' })).status, 401);
   });
 });
 
-describe('a model\'s name', () => {
+describe("a model's name", () => {
   it('is compared exactly', async () => {
     stack.openai.script(openaiChat());
     for (const name of ['GPT-model', ' gpt-model', 'gpt-model ', 'openai/gpt-model', 'gpt-model-latest']) {

@@ -11,7 +11,9 @@ let stack: TestStack;
 
 beforeAll(async () => {
   const model = (name: string): string => `{name: ${name}, contextTokens: 100000, maxOutputTokens: 4000}`;
-  stack = await startTestStack({ files: ({ openaiUrl, anthropicUrl }) => ({ 'channels.yaml': `${HEAD}ModelRoute
+  stack = await startTestStack({
+    files: ({ openaiUrl, anthropicUrl }) => ({
+      'channels.yaml': `${HEAD}ModelRoute
 metadata: {name: channels}
 spec:
   models: [${model('gpt-both')}, ${model('gpt-dear')}]
@@ -29,7 +31,9 @@ spec:
     usdPerMillion: {input: "1", output: "2"}
     channels: [{channel: channels/dear, usdPerMillion: {input: "10", output: "20"}}]
   - {name: gpt-dear, vendor: V, quotaType: Token, usdPerMillion: {input: "10", output: "20"}}
-` }) });
+`,
+    }),
+  });
 });
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
@@ -63,14 +67,20 @@ describe('a call that a cheap or an expensive channel can serve', () => {
     const usage = await get(stack, `/v1/usage/${dear.headers.get('x-request-id')}`);
     const { channel, lines } = usage.json();
     assert.equal(channel, 'channels/dear');
-    assert.deepEqual(lines.map((line: { rate_usd: string }) => line.rate_usd), ['10', '20']);
+    assert.deepEqual(
+      lines.map((line: { rate_usd: string }) => line.rate_usd),
+      ['10', '20'],
+    );
   });
 
   it('has one hold, whichever channel serves it', async () => {
     const { ledger } = stack.gateway;
     const hold = ledger.hold.bind(ledger);
     let holds = 0;
-    ledger.hold = (request) => { holds++; return hold(request); };
+    ledger.hold = (request) => {
+      holds++;
+      return hold(request);
+    };
     try {
       stack.openai.script(openaiError(500, 'down'));
       stack.anthropic.script(openaiChat(USAGE));
@@ -102,8 +112,9 @@ describe('a call that a cheap or an expensive channel can serve', () => {
     const { spent, held } = await spending(stack, 'small');
     assert.ok(spent <= 10_000_000n, `spent ${spent}`);
     assert.equal(held, 0n);
-    const records = await Promise.all(answers.map(({ headers }) => (
-      stack.gateway.ledger.readUsage('team/small', headers.get('x-request-id') ?? ''))));
+    const records = await Promise.all(
+      answers.map(({ headers }) => stack.gateway.ledger.readUsage('team/small', headers.get('x-request-id') ?? '')),
+    );
     const billed = records.reduce((sum, record) => sum + (record?.costNanoUsd ?? 0n), 0n);
     assert.equal(billed, spent);
     assert.ok(records.every((record) => (record?.unbilledNanoUsd ?? 0n) === 0n));

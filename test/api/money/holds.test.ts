@@ -15,27 +15,35 @@ const QUOTAS = { afford300: '0.0045', afford200: '0.0028', afford3000: '0.034', 
 let stack: TestStack;
 
 beforeAll(async () => {
-  stack = await startTestStack({ files: () => ({
-    'dear.yaml': `
+  stack = await startTestStack({
+    files: () => ({
+      'dear.yaml': `
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: dear}
 spec: {priceRatio: "1.5", allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
 ---
 ${keyManifest('dear', KEY('dear'), 'groupRef: {name: dear}')}
-${Object.entries(QUOTAS).map(([name, usd]) => keyManifest(name.toLowerCase(), KEY(name), 
-  `quota: {limitUsd: "${usd}"${name === 'afford200' ? ', minOutputTokens: 256' : ''}}`))
+${Object.entries(QUOTAS)
+  .map(([name, usd]) =>
+    keyManifest(
+      name.toLowerCase(),
+      KEY(name),
+      `quota: {limitUsd: "${usd}"${name === 'afford200' ? ', minOutputTokens: 256' : ''}}`,
+    ),
+  )
   .join('')}`,
-  }) });
+    }),
+  });
 });
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
 /** A key's hold while this call, its only one, is at the provider. */
 async function held(path: string, body: unknown, name = 'main'): Promise<bigint> {
-  const reply = gated(path === '/v1/messages'
-    ? anthropicMessage()
-    : path === '/v1/images/generations' ? openaiImages(1) : openaiChat());
+  const reply = gated(
+    path === '/v1/messages' ? anthropicMessage() : path === '/v1/images/generations' ? openaiImages(1) : openaiChat(),
+  );
   (path === '/v1/messages' ? stack.anthropic : stack.openai).script(reply.reply);
   const call = post(stack, path, body, name === 'main' ? {} : { 'x-api-key': KEY(name) });
   await Promise.race([reply.gate.reached, call]);
@@ -55,22 +63,25 @@ const INPUT_CAP = 100_000n * INPUT;
 describe('the hold', () => {
   it('is the output limit that is sent, times n, and the input bounded by its bytes', async () => {
     const plain = await heldByChat({});
-    assert.equal(await heldByChat({ max_tokens: 350 }) - plain, 250n * OUTPUT);
+    assert.equal((await heldByChat({ max_tokens: 350 })) - plain, 250n * OUTPUT);
     const three = await heldByChat({ n: 3 });
     assert.ok(three - plain >= 200n * OUTPUT && three - plain < 201n * OUTPUT + 20n * INPUT, String(three - plain));
-    assert.equal(await heldByChat(says('x'.repeat(1005))) - plain, 1000n * INPUT, 'hello has 5 bytes');
-    assert.equal(await heldByChat(says('é'.repeat(1005))) - plain, 2005n * INPUT, 'bytes, not characters');
+    assert.equal((await heldByChat(says('x'.repeat(1005)))) - plain, 1000n * INPUT, 'hello has 5 bytes');
+    assert.equal((await heldByChat(says('é'.repeat(1005)))) - plain, 2005n * INPUT, 'bytes, not characters');
     assert.ok(plain > 100n * OUTPUT + 5n * INPUT && plain < 100n * OUTPUT + 400n * INPUT, String(plain));
   });
-  it('uses the model\'s own limit if the call has none or a higher one', async () => {
+  it("uses the model's own limit if the call has none or a higher one", async () => {
     const limited = await heldByChat({ max_tokens: 4000 });
-    assert.ok(await heldByChat({ max_tokens: 999_999 }) - limited <= 10n * INPUT);
+    assert.ok((await heldByChat({ max_tokens: 999_999 })) - limited <= 10n * INPUT);
     const unlimited = await held('/v1/chat/completions', chat('gpt-model'));
     assert.ok(limited - unlimited >= 0n && limited - unlimited <= 40n * INPUT);
   });
   it('counts an image at imageTokens, however large its data', async () => {
-    const image = (bytes: number): Record<string, unknown> => says([{ type: 'text', text:
-      'hello' }, { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(bytes)}` } }]);
+    const image = (bytes: number): Record<string, unknown> =>
+      says([
+        { type: 'text', text: 'hello' },
+        { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(bytes)}` } },
+      ]);
     const none = await heldByChat(says([{ type: 'text', text: 'hello' }]));
     const small = await heldByChat(image(400));
     assert.equal(await heldByChat(image(60_000)), small);
@@ -83,8 +94,16 @@ describe('the hold', () => {
     assert.equal(await held('/v1/chat/completions', chat('tools-model', { max_tokens: 100, ...file })), full);
   });
   it('counts one-hour cache writes only where the call asks for them', async () => {
-    const asks = (ttl?: string): Record<string, unknown> => message('claude-model', { system: [{ type: 'text', text:
-      'x'.repeat(10_000), cache_control: { type: 'ephemeral', ...(ttl === undefined ? {} : { ttl }) } }] });
+    const asks = (ttl?: string): Record<string, unknown> =>
+      message('claude-model', {
+        system: [
+          {
+            type: 'text',
+            text: 'x'.repeat(10_000),
+            cache_control: { type: 'ephemeral', ...(ttl === undefined ? {} : { ttl }) },
+          },
+        ],
+      });
     const [five, hour] = [await held('/v1/messages', asks('5m')), await held('/v1/messages', asks('1h'))];
     // $3 a million: 1.25 times for five minutes, twice for an hour; 100 tokens of output at $15
     const [fiveInput, hourInput] = [five - 1_500_000n, hour - 1_500_000n];
@@ -98,10 +117,11 @@ describe('the hold', () => {
   });
   it('of images is their price times n', async () => {
     assert.equal(
-      await held('/v1/images/generations', { model: 'image-model', prompt: 'x'.repeat(1000), n: 3 }), 120_000_000n,
+      await held('/v1/images/generations', { model: 'image-model', prompt: 'x'.repeat(1000), n: 3 }),
+      120_000_000n,
     );
   });
-  it('uses the limit that is sent: the requested one, or the model\'s own if that is lower', async () => {
+  it("uses the limit that is sent: the requested one, or the model's own if that is lower", async () => {
     stack.openai.script(openaiChat());
     await post(stack, '/v1/chat/completions', chat('gpt-model', { max_completion_tokens: 999_999_999 }));
     await post(stack, '/v1/chat/completions', chat('gpt-model'));
@@ -109,18 +129,26 @@ describe('the hold', () => {
     await post(stack, '/v1/chat/completions', chat('old-field-model', { max_completion_tokens: 7 }));
     const sent = await Promise.all([0, 1, 2, 3].map(async (index) => (await stack.openai.request(index)).json()));
     const limits = sent.map(({ max_tokens: old, max_completion_tokens: current }) => [old, current]);
-    assert.deepEqual(limits, [[undefined, 4000], [undefined, 4000], [undefined, 7], [7, undefined]]);
+    assert.deepEqual(limits, [
+      [undefined, 4000],
+      [undefined, 4000],
+      [undefined, 7],
+      [7, undefined],
+    ]);
   });
 });
 
 describe('a limit that is lowered', () => {
-  const ask = (name: keyof typeof QUOTAS, more: Record<string, unknown>, path:
-    | '/v1/chat/completions' | '/v1/messages' = '/v1/chat/completions'): Promise<Answer> => {
+  const ask = (
+    name: keyof typeof QUOTAS,
+    more: Record<string, unknown>,
+    path: '/v1/chat/completions' | '/v1/messages' = '/v1/chat/completions',
+  ): Promise<Answer> => {
     stack.openai.script(openaiChat());
     stack.anthropic.script(anthropicMessage());
-    return post(stack, path, path === '/v1/messages'
-      ? message('claude-model', more)
-      : chat('gpt-model', more), { 'x-api-key': KEY(name) });
+    return post(stack, path, path === '/v1/messages' ? message('claude-model', more) : chat('gpt-model', more), {
+      'x-api-key': KEY(name),
+    });
   };
   it('is the affordable output, but at least minOutputTokens', async () => {
     const lowered = await ask('afford300', {});
@@ -135,12 +163,16 @@ describe('a limit that is lowered', () => {
     assert.ok(little.status === 200 && least >= 16 && least < 256, `${little.status} ${least}`);
     const small = await ask('afford200', { max_tokens: 100 });
     assert.deepEqual(
-      [small.status, small.headers.get('x-modelgateway-max-tokens')], [200, null], 'a smaller wish is served as it is',
+      [small.status, small.headers.get('x-modelgateway-max-tokens')],
+      [200, null],
+      'a smaller wish is served as it is',
     );
   });
   it('stays above a thinking budget', async () => {
-    const thinking = (budget: number): Record<string, unknown> =>
-      ({ max_tokens: 4000, thinking: { type: 'enabled', budget_tokens: budget } });
+    const thinking = (budget: number): Record<string, unknown> => ({
+      max_tokens: 4000,
+      thinking: { type: 'enabled', budget_tokens: budget },
+    });
     const lowered = await ask('afford3000', thinking(1024), '/v1/messages');
     const limit = Number(lowered.headers.get('x-modelgateway-max-tokens'));
     assert.ok(lowered.status === 200 && limit > 1024 && limit < 4000, `${lowered.status} ${limit}`);
@@ -150,12 +182,20 @@ describe('a limit that is lowered', () => {
     const headers = { 'x-api-key': KEY('afford300') };
     const tools = { tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }] };
     assert.equal((await post(stack, '/v1/chat/completions', chat('gpt-model', tools), headers)).status, 429);
-    assert.equal((await post(
-      stack, '/v1/chat/completions', chat('gpt-model', { response_format: { type: 'json_object' } }), headers,
-    )).status, 429);
+    assert.equal(
+      (
+        await post(
+          stack,
+          '/v1/chat/completions',
+          chat('gpt-model', { response_format: { type: 'json_object' } }),
+          headers,
+        )
+      ).status,
+      429,
+    );
     assert.equal((await post(stack, '/v1/chat/completions', chat(), { 'x-api-key': KEYS.refuse })).status, 429);
   });
-  it('is reported in streams and in Anthropic\'s dialect too', async () => {
+  it("is reported in streams and in Anthropic's dialect too", async () => {
     stack.openai.script(openaiStream());
     stack.anthropic.script(anthropicMessage());
     for (const answer of [
@@ -166,6 +206,6 @@ describe('a limit that is lowered', () => {
       const told = Number(answer.headers.get('x-modelgateway-max-tokens'));
       assert.ok(told >= 16 && told < 4000, String(told));
     }
-    assert.equal((await stack.anthropic.request(0)).json()['max_tokens'] as number < 4000, true);
+    assert.equal(((await stack.anthropic.request(0)).json()['max_tokens'] as number) < 4000, true);
   });
 });

@@ -12,7 +12,9 @@ const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
 let stack: TestStack;
 
 beforeAll(async () => {
-  stack = await startTestStack({ files: ({ openaiUrl, anthropicUrl }) => ({ 'margins.yaml': `${HEAD}ModelRoute
+  stack = await startTestStack({
+    files: ({ openaiUrl, anthropicUrl }) => ({
+      'margins.yaml': `${HEAD}ModelRoute
 metadata: {name: margins}
 spec:
   models: [{name: gpt-cost, contextTokens: 100000, maxOutputTokens: 4000},
@@ -40,16 +42,22 @@ spec:
     usdPerMillion: {input: "1", output: "4", cacheRead: "0.1"}
     serviceTiers: {priority: {multiplier: "2"}}
   - {name: only-a-cost, vendor: V, quotaType: Token, modelRatio: "1"}
-` }) });
+`,
+    }),
+  });
 });
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
 const PATH = '/v1/chat/completions';
 const BODY = chat('gpt-cost', { max_tokens: 500, messages: [{ role: 'user', content: 'word '.repeat(2000) }] });
-const ANSWER = { usage: {
-  prompt_tokens: 1000, completion_tokens: 200, prompt_tokens_details: { cached_tokens: 400 },
-} } as const;
+const ANSWER = {
+  usage: {
+    prompt_tokens: 1000,
+    completion_tokens: 200,
+    prompt_tokens_details: { cached_tokens: 400 },
+  },
+} as const;
 
 async function recordOf(answer: Answer): Promise<UsageRecord> {
   const record = await stack.gateway.ledger.readUsage('team/main', answer.headers.get('x-request-id') ?? '');
@@ -91,7 +99,10 @@ describe('a channel with a cost', () => {
     assert.deepEqual([list?.held, list?.spent], [cost?.held, cost?.spent]);
     assert.equal(cost?.spent, 4_000_000n);
     assert.ok(amounts.every(({ channel }) => channel === 'margins/second'));
-    assert.deepEqual(amounts.map(({ upstreamCostNanoUsd }) => upstreamCostNanoUsd), [undefined, 15_120_000n]);
+    assert.deepEqual(
+      amounts.map(({ upstreamCostNanoUsd }) => upstreamCostNanoUsd),
+      [undefined, 15_120_000n],
+    );
   });
 
   it('costs nothing if the provider refuses the call', async () => {
@@ -106,8 +117,12 @@ describe('a channel with a cost', () => {
     const usage = await get(stack, `/v1/usage/${answer.headers.get('x-request-id')}`);
     assert.equal(usage.json().cost_usd, '0.004');
     const told = [
-      answer.text, JSON.stringify([...answer.headers]), usage.text, (await get(stack, '/v1/key')).text,
-      (await get(stack, '/pricing.json')).text, (await get(stack, '/v1/models')).text,
+      answer.text,
+      JSON.stringify([...answer.headers]),
+      usage.text,
+      (await get(stack, '/v1/key')).text,
+      (await get(stack, '/pricing.json')).text,
+      (await get(stack, '/v1/models')).text,
     ].join('\n');
     assert.doesNotMatch(told, /upstream_cost|margin_usd|0\.00144|only-a-cost|"costs/);
     const unpriced = await post(stack, PATH, chat('only-a-cost'));
@@ -115,8 +130,9 @@ describe('a channel with a cost', () => {
   });
 
   it('is exported as a metric by channel and model, beside the billed amount', async () => {
-    const { text } = await fetch(`${stack.gateway.adminUrl}/metrics`).then(async (response) => (
-      { text: await response.text() }));
+    const { text } = await fetch(`${stack.gateway.adminUrl}/metrics`).then(async (response) => ({
+      text: await response.text(),
+    }));
     const labels = '\\{channel="margins/second",model="gpt-cost"\\}';
     assert.match(text, new RegExp(`modelgateway_channel_cost_usd_total${labels} 0\\.01512`));
     assert.match(text, new RegExp(`modelgateway_channel_billed_usd_total${labels} 0\\.004`));

@@ -3,13 +3,29 @@ import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS, keyManifest } from '../../support/manifests.ts';
 import {
-  anthropicMessage, anthropicStream, breakAt, gated, insertAt, json, openaiChat, openaiEmbeddings, openaiError,
-  openaiImages, openaiStream,
+  anthropicMessage,
+  anthropicStream,
+  breakAt,
+  gated,
+  insertAt,
+  json,
+  openaiChat,
+  openaiEmbeddings,
+  openaiError,
+  openaiImages,
+  openaiStream,
 } from '../../support/provider-answers.ts';
 import { CUT, gate } from '../../support/mock-provider.ts';
 import type { Reply } from '../../support/mock-provider.ts';
 import {
-  chat, get, message, nothingLeaks, post, spending, startTestStack, tidyUp,
+  chat,
+  get,
+  message,
+  nothingLeaks,
+  post,
+  spending,
+  startTestStack,
+  tidyUp,
 } from '../../support/api/test-stack.ts';
 import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 
@@ -55,12 +71,15 @@ spec:
 }
 
 beforeAll(async () => {
-  stack = await startTestStack({ files: ({ openaiUrl }) => ({
-    'groups.yaml': groupsManifest(openaiUrl),
-    'more-keys.yaml': keyManifest('cheap', 'sk-test-cheap-00000000000000000000000000000', 'groupRef: {name: cheap}')
-      + keyManifest('dear', 'sk-test-dear-000000000000000000000000000000', 'groupRef: {name: dear}')
-      + keyManifest('crowd', CROWD_KEY, 'quota: {limitUsd: "1", whenShort: Refuse}'),
-  }) });
+  stack = await startTestStack({
+    files: ({ openaiUrl }) => ({
+      'groups.yaml': groupsManifest(openaiUrl),
+      'more-keys.yaml':
+        keyManifest('cheap', 'sk-test-cheap-00000000000000000000000000000', 'groupRef: {name: cheap}') +
+        keyManifest('dear', 'sk-test-dear-000000000000000000000000000000', 'groupRef: {name: dear}') +
+        keyManifest('crowd', CROWD_KEY, 'quota: {limitUsd: "1", whenShort: Refuse}'),
+    }),
+  });
 });
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
@@ -74,10 +93,17 @@ async function usageOf(answer: Answer, headers: Record<string, string> = {}): Pr
 }
 
 describe('the check values of the price formula', () => {
-  const anthropicUsage = { input_tokens: 1000, cache_read_input_tokens: 20000, cache_creation_input_tokens:
-    4000, cache_creation: { ephemeral_5m_input_tokens: 3000, ephemeral_1h_input_tokens: 1000 }, output_tokens: 500 };
-  const asks = message('claude-model', { max_tokens:
-    4000, system: [{ type: 'text', text: 'x'.repeat(30000), cache_control: { type: 'ephemeral', ttl: '1h' } }] });
+  const anthropicUsage = {
+    input_tokens: 1000,
+    cache_read_input_tokens: 20000,
+    cache_creation_input_tokens: 4000,
+    cache_creation: { ephemeral_5m_input_tokens: 3000, ephemeral_1h_input_tokens: 1000 },
+    output_tokens: 500,
+  };
+  const asks = message('claude-model', {
+    max_tokens: 4000,
+    system: [{ type: 'text', text: 'x'.repeat(30000), cache_control: { type: 'ephemeral', ttl: '1h' } }],
+  });
 
   it('$3/$15 with cache reads and writes cost $0.03375, streamed or not', async () => {
     stack.anthropic.script(anthropicMessage({ usage: anthropicUsage }));
@@ -88,9 +114,10 @@ describe('the check values of the price formula', () => {
     assert.equal(streamed.status, 200);
     const usage = await usageOf(streamed);
     assert.equal(usage.cost_usd, '0.03375');
-    assert.deepEqual([
-      usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens, usage.output_tokens,
-    ], [1000, 20000, 4000, 500]);
+    assert.deepEqual(
+      [usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens, usage.output_tokens],
+      [1000, 20000, 4000, 500],
+    );
     assert.equal(usage.usage_source, 'Provider');
   });
   it('$2.5/$10 with cached input at group ratio 0.8 cost $0.0204', async () => {
@@ -98,7 +125,8 @@ describe('the check values of the price formula', () => {
     stack.openai.script(openaiChat({ usage }));
     const body = chat('gpt-model', { messages: [{ role: 'user', content: 'x'.repeat(20000) }] });
     assert.equal(
-      (await post(stack, '/v1/chat/completions', body, CHEAP)).headers.get('x-modelgateway-cost-usd'), '0.0204',
+      (await post(stack, '/v1/chat/completions', body, CHEAP)).headers.get('x-modelgateway-cost-usd'),
+      '0.0204',
     );
     stack.openai.script(openaiStream(['a', 'b'], { usage }));
     const streamed = await post(stack, '/v1/chat/completions', { ...body, stream: true }, CHEAP);
@@ -132,9 +160,10 @@ describe('the money of a call', () => {
     const usage = await usageOf(answer, headers);
     assert.equal(usage.object, 'usage');
     assert.equal(usage.id, answer.headers.get('x-request-id'));
-    assert.deepEqual([
-      usage.model, usage.group, usage.channel, usage.cost_usd, usage.unbilled_usd,
-    ], ['gpt-model', 'Main', 'openai/direct', '0.00075', '0.00']);
+    assert.deepEqual(
+      [usage.model, usage.group, usage.channel, usage.cost_usd, usage.unbilled_usd],
+      ['gpt-model', 'Main', 'openai/direct', '0.00075', '0.00'],
+    );
     assert.equal((await get(stack, `/v1/usage/${usage.id}`)).status, 404, 'another key reads it');
     const key = (await get(stack, '/v1/key', headers)).json();
     assert.deepEqual([key.spent_usd, key.remaining_usd, key.held_usd], ['0.00075', '0.00925', '0.00']);
@@ -142,7 +171,8 @@ describe('the money of a call', () => {
   it('is shown as Unlimited for an unlimited key', async () => {
     stack.openai.script(openaiChat());
     assert.equal(
-      (await post(stack, '/v1/chat/completions', chat())).headers.get('x-modelgateway-remaining-usd'), 'Unlimited',
+      (await post(stack, '/v1/chat/completions', chat())).headers.get('x-modelgateway-remaining-usd'),
+      'Unlimited',
     );
   });
   it('is estimated, marked and never zero if the provider reports no usage', async () => {
@@ -174,14 +204,15 @@ describe('too little money for the worst case', () => {
     // the worst case of one call is just under a 20th of the dollar: input bound by bytes, output 4000 tokens at $10 a
     // million
     const body = chat('gpt-model', { max_tokens: 4000, messages: [{ role: 'user', content: '' }] });
-    const bound = (bytes: number): number => (bytes + 128 + 16) * 2.5 * 1.25 / 1e6 + 4000 * 10 / 1e6;
+    const bound = (bytes: number): number => ((bytes + 128 + 16) * 2.5 * 1.25) / 1e6 + (4000 * 10) / 1e6;
     body['messages'] = [{ role: 'user', content: 'x'.repeat(2850) }];
     assert.ok(bound(2950) < 0.05 && bound(2950) * 21 > 1);
     const waiting = gate();
     const usage = { prompt_tokens: 700, completion_tokens: 4000 };
     stack.openai.script({ ...openaiChat({ usage }), beforeHead: [waiting] });
-    const calls =
-      Array.from({ length: 200 }, () => post(stack, '/v1/chat/completions', body, { 'x-api-key': CROWD_KEY }));
+    const calls = Array.from({ length: 200 }, () =>
+      post(stack, '/v1/chat/completions', body, { 'x-api-key': CROWD_KEY }),
+    );
     const settled: Promise<Answer>[] = calls;
     await stack.openai.request(17);
     // all calls are decided when 200 less those in flight have a response
@@ -205,20 +236,27 @@ describe('too little money for the worst case', () => {
 function firstRefusals(calls: readonly Promise<Answer>[], count: number): Promise<number> {
   return new Promise((resolve) => {
     let done = 0;
-    for (const call of calls) void call.then(() => { if (++done === count) resolve(done); });
+    for (const call of calls)
+      void call.then(() => {
+        if (++done === count) resolve(done);
+      });
   });
 }
 
 describe('a provider that reports more output than allowed', () => {
   it('is billed from the free money; the rest is written off and never overspent', async () => {
     await stack.gateway.write(
-      'liar.yaml', keyManifest('liar', 'sk-test-liar-000000000000000000000000000000', 'quota: {limitUsd: "0.01"}'),
+      'liar.yaml',
+      keyManifest('liar', 'sk-test-liar-000000000000000000000000000000', 'quota: {limitUsd: "0.01"}'),
     );
     const headers = { 'x-api-key': 'sk-test-liar-000000000000000000000000000000' };
     stack.openai.script(openaiChat({ usage: { prompt_tokens: 10, completion_tokens: 1_000_000 } }));
     // a web search has no bound, so the provider's usage is believed
     const answer = await post(
-      stack, '/v1/chat/completions', chat('tools-model', { max_tokens: 300, web_search_options: {} }), headers,
+      stack,
+      '/v1/chat/completions',
+      chat('tools-model', { max_tokens: 300, web_search_options: {} }),
+      headers,
     );
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get('x-modelgateway-remaining-usd'), '0.00');
@@ -233,10 +271,9 @@ describe('a provider that reports more output than allowed', () => {
     await stack.gateway.write('lowered.yaml', keyManifest('lowered', key, 'quota: {limitUsd: "20"}'));
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 10, completion_tokens: 1_000_000 } }));
     stack.openai.script(waiting.reply);
-    const call = post(
-      stack, '/v1/chat/completions', chat('tools-model', { max_tokens: 300, web_search_options: {} }),
-      { 'x-api-key': key },
-    );
+    const call = post(stack, '/v1/chat/completions', chat('tools-model', { max_tokens: 300, web_search_options: {} }), {
+      'x-api-key': key,
+    });
     await waiting.gate.reached;
     await stack.gateway.write('lowered.yaml', keyManifest('lowered', key, 'quota: {limitUsd: "5"}'));
     waiting.gate.open();
@@ -280,9 +317,9 @@ describe('a call that ends early', () => {
   it('is read to its exact usage under Drain, the default', async () => {
     for (const [index, model] of ['drain-model', 'gpt-model'].entries()) {
       const waiting = gate();
-      stack.openai.script(insertAt(
-        openaiStream(['aa', 'bb', 'cc'], { usage: { prompt_tokens: 11, completion_tokens: 33 } }), 2, waiting,
-      ));
+      stack.openai.script(
+        insertAt(openaiStream(['aa', 'bb', 'cc'], { usage: { prompt_tokens: 11, completion_tokens: 33 } }), 2, waiting),
+      );
       const id = await leaveAfter('aa', chat(model, { stream: true }));
       waiting.open();
       const request = await stack.openai.request(index);
@@ -296,22 +333,30 @@ describe('a call that ends early', () => {
     const waiting = gated(openaiChat({ usage: { prompt_tokens: 11, completion_tokens: 33 } }));
     stack.openai.script(waiting.reply);
     const leaving = new AbortController();
-    const call = fetch(`${stack.gateway.url}/v1/chat/completions`, { method: 'POST', signal:
-      leaving.signal, headers: { authorization: `Bearer ${KEYS.main}` }, body: JSON.stringify(chat()) });
+    const call = fetch(`${stack.gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      signal: leaving.signal,
+      headers: { authorization: `Bearer ${KEYS.main}` },
+      body: JSON.stringify(chat()),
+    });
     const gone = assert.rejects(call);
     await waiting.gate.reached;
     const before = await spending(stack);
     leaving.abort();
     await gone;
     waiting.gate.open();
-    await (await stack.openai.request(0)).over;
+    await (
+      await stack.openai.request(0)
+    ).over;
     await settlement();
     assert.equal((await spending(stack)).spent - before.spent, 11n * 2_500n + 33n * 10_000n);
   });
   it('costs nothing if the provider fails before any output', async () => {
     const before = await spending(stack);
     for (const reply of [
-      openaiError(500), { beforeHead: [CUT], steps: [] } satisfies Reply, json({}, { status: 404 }),
+      openaiError(500),
+      { beforeHead: [CUT], steps: [] } satisfies Reply,
+      json({}, { status: 404 }),
     ]) {
       stack.openai.script(reply);
       assert.equal((await post(stack, '/v1/chat/completions', chat('gpt-model', { stream: true }))).status, 502);
@@ -326,8 +371,12 @@ const TEN_TOKENS = 'The quick brown fox jumps over the lazy dog.';
 /** Streams until `text`, then disconnects; returns the request id. */
 async function leaveAfter(text: string, body: unknown): Promise<string> {
   const leaving = new AbortController();
-  const response = await fetch(`${stack.gateway.url}/v1/chat/completions`, { method:
-    'POST', signal: leaving.signal, headers: { authorization: `Bearer ${KEYS.main}` }, body: JSON.stringify(body) });
+  const response = await fetch(`${stack.gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    signal: leaving.signal,
+    headers: { authorization: `Bearer ${KEYS.main}` },
+    body: JSON.stringify(body),
+  });
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   for (let seen = ''; !seen.includes(text);) {
     const { value, done } = await reader.read();
@@ -341,7 +390,10 @@ async function leaveAfter(text: string, body: unknown): Promise<string> {
 
 /** Resolves once no call holds money any more. */
 async function settlement(): Promise<void> {
-  while (!nothingLeaks(stack)) await new Promise((resolve) => { setImmediate(resolve); });
+  while (!nothingLeaks(stack))
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
 }
 
 async function settledUsage(id: string): Promise<Json> {
@@ -351,12 +403,18 @@ async function settledUsage(id: string): Promise<Json> {
 
 describe('an account', () => {
   it('without a grant pays for nothing', async () => {
-    await stack.gateway.write('broke.yaml', keyManifest(
-      'broke', 'sk-test-broke-00000000000000000000000000000', 'accountRef: {name: broke}',
-    )
-      + 'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: broke, namespace: team}\nspec: {}\n');
-    assert.equal((await post(
-      stack, '/v1/chat/completions', chat(), { 'x-api-key': 'sk-test-broke-00000000000000000000000000000' },
-    )).status, 402);
+    await stack.gateway.write(
+      'broke.yaml',
+      keyManifest('broke', 'sk-test-broke-00000000000000000000000000000', 'accountRef: {name: broke}') +
+        'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: broke, namespace: team}\nspec: {}\n',
+    );
+    assert.equal(
+      (
+        await post(stack, '/v1/chat/completions', chat(), {
+          'x-api-key': 'sk-test-broke-00000000000000000000000000000',
+        })
+      ).status,
+      402,
+    );
   });
 });

@@ -8,7 +8,9 @@ import { chat, get, message, post, spending, startTestStack, tidyUp } from '../.
 import type { TestStack } from '../../support/api/test-stack.ts';
 
 let stack: TestStack;
-beforeAll(async () => { stack = await startTestStack(); });
+beforeAll(async () => {
+  stack = await startTestStack();
+});
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
@@ -16,7 +18,8 @@ describe('a provider', () => {
   it('that sends only a busy event before it breaks off has produced nothing', async () => {
     const before = await spending(stack);
     stack.openai.script({
-      headers: { 'content-type': 'text/event-stream' }, steps: [': PROCESSING\n\n', ': PROCESSING\n\n', CUT],
+      headers: { 'content-type': 'text/event-stream' },
+      steps: [': PROCESSING\n\n', ': PROCESSING\n\n', CUT],
     });
     const answer = await post(stack, '/v1/chat/completions', chat('gpt-model', { stream: true }));
     assert.match(answer.text, /"error"/);
@@ -37,9 +40,12 @@ describe('a provider', () => {
     assert.equal(request.clientGone, true);
   });
   it('that is overloaded in its first event still determines the status', async () => {
-    stack.anthropic.script(sseReply({
-      event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
-    }));
+    stack.anthropic.script(
+      sseReply({
+        event: 'error',
+        data: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+      }),
+    );
     const answer = await post(stack, '/v1/messages', message('claude-model', { stream: true }));
     assert.equal(answer.status, 529);
     assert.equal(answer.json().error.type, 'overloaded_error');
@@ -50,7 +56,8 @@ describe('a header', () => {
   it('cannot raise the context that bounds the price', async () => {
     stack.anthropic.script(json({}));
     const answer = await post(stack, '/v1/messages', message(), {
-      'x-api-key': KEYS.main, 'anthropic-beta': 'token-efficient-tools-2025-02-19, context-1m-2025-08-07',
+      'x-api-key': KEYS.main,
+      'anthropic-beta': 'token-efficient-tools-2025-02-19, context-1m-2025-08-07',
     });
     assert.equal(answer.status, 400);
     assert.match(answer.json().error.message, /anthropic-beta/);

@@ -12,8 +12,13 @@ import { keyOf, sharedKeys } from '../../support/api/scene.ts';
 
 const DAY_MS = 86_400_000;
 /** Keys by name, and their periods; `late` ones spend nothing before the last day of a month. */
-const KEYS =
-  { daily: 'Daily', monthly: 'Monthly', never: 'Never', 'late-daily': 'Daily', 'late-monthly': 'Monthly' } as const;
+const KEYS = {
+  daily: 'Daily',
+  monthly: 'Monthly',
+  never: 'Never',
+  'late-daily': 'Daily',
+  'late-monthly': 'Monthly',
+} as const;
 type KeyName = keyof typeof KEYS;
 let nowMs = 0;
 let stack: TestStack;
@@ -22,8 +27,15 @@ beforeAll(async () => {
   nowMs = Date.parse('2026-12-30T12:00:00Z');
   stack = await startTestStack({
     nowMs: () => nowMs,
-    files: () => ({ 'periods.yaml': sharedKeys(Object.entries(KEYS).map(([name, period]) =>
-      ({ name, spec: `quota: {limitUsd: "0.01", period: ${period}, whenShort: Refuse}` })), '100') }),
+    files: () => ({
+      'periods.yaml': sharedKeys(
+        Object.entries(KEYS).map(([name, period]) => ({
+          name,
+          spec: `quota: {limitUsd: "0.01", period: ${period}, whenShort: Refuse}`,
+        })),
+        '100',
+      ),
+    }),
   });
   stack.openai.script(FULL);
 });
@@ -42,7 +54,9 @@ const call = (name: KeyName): Promise<Answer> =>
   post(stack, '/v1/chat/completions', chat('gpt-model', { max_tokens: 900 }), headersOf(name));
 const keyView = async (name: KeyName): Promise<Json> => (await get(stack, '/v1/key', headersOf(name))).json();
 const statuses = async (): Promise<number[]> => (await Promise.all(PERIODS.map(call))).map(({ status }) => status);
-const at = (time: string): void => { nowMs = Date.parse(time); };
+const at = (time: string): void => {
+  nowMs = Date.parse(time);
+};
 
 /** The spending of each key in its period. */
 async function spent(): Promise<unknown[]> {
@@ -101,15 +115,19 @@ describe('periods', () => {
       assert.equal(answer.status, 200);
       // it belongs to the old period, by whose limit it was admitted
       assert.equal(answer.headers.get('x-modelgateway-remaining-usd'), '0.001');
-      const usage =
-        (await get(stack, `/v1/usage/${answer.headers.get('x-request-id')}`, headersOf(late[index]!))).json();
+      const usage = (
+        await get(stack, `/v1/usage/${answer.headers.get('x-request-id')}`, headersOf(late[index]!))
+      ).json();
       assert.equal(usage.created_at, '2027-01-31T23:59:59.999Z');
       assert.equal((await keyView(late[index]!)).spent_usd, '0.00', 'the new period was charged');
     }
     stack.openai.script(FULL);
-    for (const name of late) assert.deepEqual(
-      [(await call(name)).status, (await call(name)).status], [200, 429], 'the new period is not whole',
-    );
+    for (const name of late)
+      assert.deepEqual(
+        [(await call(name)).status, (await call(name)).status],
+        [200, 429],
+        'the new period is not whole',
+      );
     at('2027-01-31T12:00:00Z');
     for (const name of late) assert.equal((await keyView(name)).spent_usd, '0.009', 'the old period was not charged');
   });
@@ -125,8 +143,11 @@ describe('periods', () => {
     assert.deepEqual(answers, [200, 200, 429, 429]);
     stack.openai.script(FULL);
     nowMs += DAY_MS;
-    assert.deepEqual((await Promise.all(Array.from({ length: 20 }, () => call('daily')))).filter(({ status }) =>
-      status === 200).length, 1);
+    assert.deepEqual(
+      (await Promise.all(Array.from({ length: 20 }, () => call('daily')))).filter(({ status }) => status === 200)
+        .length,
+      1,
+    );
   });
 
   /** Resolves once a call of the key is admitted. */

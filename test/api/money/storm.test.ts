@@ -6,7 +6,14 @@ import type { TestStack } from '../../support/api/test-stack.ts';
 import { CUT, gate, RESET } from '../../support/mock-provider.ts';
 import type { RecordedRequest, Reply } from '../../support/mock-provider.ts';
 import {
-  anthropicError, anthropicMessage, anthropicStream, breakAt, insertAt, openaiChat, openaiError, openaiStream,
+  anthropicError,
+  anthropicMessage,
+  anthropicStream,
+  breakAt,
+  insertAt,
+  openaiChat,
+  openaiError,
+  openaiStream,
 } from '../../support/provider-answers.ts';
 import { assertBalanced, readBooks } from '../../support/api/books.ts';
 import type { BookRecord } from '../../support/api/books.ts';
@@ -16,7 +23,7 @@ import { eventually } from '../../support/api/process.ts';
 import { keyOf, randomFrom, seedOfRun, sharedKeys } from '../../support/api/scene.ts';
 
 const USD = 1_000_000_000n;
-const CREDIT = 4n * USD / 10n;
+const CREDIT = (4n * USD) / 10n;
 /** The limits of keys; null is Unlimited. */
 const LIMITS = { small: USD / 20n, middle: USD / 8n, smart: USD / 5n, free: null } as const;
 type KeyName = keyof typeof LIMITS;
@@ -54,11 +61,18 @@ let stack: TestStack;
 beforeAll(async () => {
   const limit = (name: KeyName): string =>
     LIMITS[name] === null ? '' : `quota: {limitUsd: "${Number(LIMITS[name]) / 1e9}"}`;
-  stack = await startTestStack({ files: ({ openaiUrl }) => ({
-    'storm.yaml': manifest(openaiUrl),
-    'keys.yaml': sharedKeys(NAMES.map((name) =>
-      ({ name, spec: `${limit(name)}${name === 'smart' ? '\ngroupRef: {name: smart}' : ''}`.trim() })), '0.4'),
-  }) });
+  stack = await startTestStack({
+    files: ({ openaiUrl }) => ({
+      'storm.yaml': manifest(openaiUrl),
+      'keys.yaml': sharedKeys(
+        NAMES.map((name) => ({
+          name,
+          spec: `${limit(name)}${name === 'smart' ? '\ngroupRef: {name: smart}' : ''}`.trim(),
+        })),
+        '0.4',
+      ),
+    }),
+  });
 });
 afterAll(() => (stack as TestStack | undefined)?.stop());
 
@@ -78,8 +92,11 @@ describe('a storm on one small account', () => {
     assert.deepEqual(books.holds, []);
     assertBalanced(books);
     assert.ok((books.accounts.get('team/shared') ?? 0n) <= CREDIT);
-    for (const name of NAMES) assert.ok(LIMITS[name] === null ||
-      (books.keys.get(`team/${name}`) ?? 0n) <= LIMITS[name], `key ${name} is overspent`);
+    for (const name of NAMES)
+      assert.ok(
+        LIMITS[name] === null || (books.keys.get(`team/${name}`) ?? 0n) <= LIMITS[name],
+        `key ${name} is overspent`,
+      );
     assertOutcomes(seen, books.records);
   });
 
@@ -90,8 +107,11 @@ describe('a storm on one small account', () => {
     for (const each of seen) {
       count.set(each.status, (count.get(each.status) ?? 0) + 1);
       const record = byId.get(each.id);
-      if (each.status === 200 && each.ended) assert.ok(record?.status === 'Succeeded' &&
-        record.costNanoUsd + record.unbilledNanoUsd > 0n, `${each.id}: ${record?.status}`);
+      if (each.status === 200 && each.ended)
+        assert.ok(
+          record?.status === 'Succeeded' && record.costNanoUsd + record.unbilledNanoUsd > 0n,
+          `${each.id}: ${record?.status}`,
+        );
       // refused by the gateway, or by every provider before any output
       if ([402, 429, 502, 503, 529].includes(each.status))
         assert.equal(record?.costNanoUsd ?? 0n, 0n, `a call that ended with ${each.status} was billed`);
@@ -99,8 +119,14 @@ describe('a storm on one small account', () => {
     const told = JSON.stringify([...count]);
     for (const status of [0, 200, 429, 502])
       assert.ok((count.get(status) ?? 0) > 0, `no call ended with ${status}: ${told}`);
-    assert.ok([...count.keys()].every((status) => [0, 200, 402, 429, 502, 503, 529].includes(status)), told);
-    assert.ok(records.some(({ unbilledNanoUsd }) => unbilledNanoUsd > 0n), 'no provider lied beyond what was free');
+    assert.ok(
+      [...count.keys()].every((status) => [0, 200, 402, 429, 502, 503, 529].includes(status)),
+      told,
+    );
+    assert.ok(
+      records.some(({ unbilledNanoUsd }) => unbilledNanoUsd > 0n),
+      'no provider lied beyond what was free',
+    );
   }
 });
 
@@ -113,15 +139,19 @@ function watchLimits(): { stop(): { samples: number; mostHeld: bigint } } {
   const look = async (): Promise<void> => {
     const account = await ledger.readAccount('team/shared');
     if (account.heldNanoUsd > mostHeld) mostHeld = account.heldNanoUsd;
-    assert.ok(account.spentNanoUsd +
-      account.heldNanoUsd <= CREDIT, `the account: ${account.spentNanoUsd} spent, ${account.heldNanoUsd} held`);
+    assert.ok(
+      account.spentNanoUsd + account.heldNanoUsd <= CREDIT,
+      `the account: ${account.spentNanoUsd} spent, ${account.heldNanoUsd} held`,
+    );
     let held = 0n;
     for (const name of NAMES) {
       const key = await ledger.readKey(`team/${name}`, 'Never');
       held += key.heldNanoUsd;
       const limit = LIMITS[name];
-      assert.ok(limit === null ||
-        key.spentNanoUsd + key.heldNanoUsd <= limit, `key ${name}: ${key.spentNanoUsd} spent, ${key.heldNanoUsd} held`);
+      assert.ok(
+        limit === null || key.spentNanoUsd + key.heldNanoUsd <= limit,
+        `key ${name}: ${key.spentNanoUsd} spent, ${key.heldNanoUsd} held`,
+      );
     }
     samples++;
   };
@@ -131,7 +161,9 @@ function watchLimits(): { stop(): { samples: number; mostHeld: bigint } } {
       await new Promise(setImmediate);
     }
   };
-  void loop().catch((error: Error) => { broken = error; });
+  void loop().catch((error: Error) => {
+    broken = error;
+  });
   return {
     stop() {
       stopping.abort();
@@ -149,11 +181,16 @@ async function oneCall(name: KeyName, random: () => number): Promise<Seen> {
   // a search has no bound, so that the provider's figures are believed
   const body = anthropic
     ? message(model, more)
-    : random() < 0.3 ? chat('tools-model', { ...more, web_search_options: {} }) : chat(model, more);
+    : random() < 0.3
+      ? chat('tools-model', { ...more, web_search_options: {} })
+      : chat(model, more);
   const leaving = new AbortController();
   if (random() < 0.2) void turns(random() * 200).then(() => leaving.abort());
   return ask(stack.gateway.url, {
-    path: anthropic ? '/v1/messages' : '/v1/chat/completions', key: keyOf(name), body, signal: leaving.signal,
+    path: anthropic ? '/v1/messages' : '/v1/chat/completions',
+    key: keyOf(name),
+    body,
+    signal: leaving.signal,
   });
 }
 
@@ -186,9 +223,10 @@ function anthropicFate(request: RecordedRequest, random: () => number): Reply {
   return withFate({ answer, error: anthropicError(529, 'overloaded_error'), stream }, random);
 }
 
-function withFate({
-  answer, error, stream,
-}: { answer: Reply; error: Reply; stream: boolean }, random: () => number): Reply {
+function withFate(
+  { answer, error, stream }: { answer: Reply; error: Reply; stream: boolean },
+  random: () => number,
+): Reply {
   const slow = gate();
   void turns(random() * 100).then(() => slow.open());
   const fate = random();

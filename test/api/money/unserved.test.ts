@@ -54,10 +54,15 @@ beforeAll(async () => {
     sockets.add(socket.on('error', () => undefined));
     connected.resolve();
   });
-  await new Promise<void>((resolve) => { silent.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    silent.listen(0, '127.0.0.1', resolve);
+  });
   const { port } = silent.address() as AddressInfo;
-  stack = await startTestStack({ files: ({ openaiUrl, anthropicUrl }) =>
-    ({ 'pair.yaml': manifest(openaiUrl, anthropicUrl, `https://127.0.0.1:${port}`) }) });
+  stack = await startTestStack({
+    files: ({ openaiUrl, anthropicUrl }) => ({
+      'pair.yaml': manifest(openaiUrl, anthropicUrl, `https://127.0.0.1:${port}`),
+    }),
+  });
 });
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
@@ -83,7 +88,10 @@ function leavingCall(model: string, stream: boolean): Leaving {
   const known = new Set(readBooks(stack.gateway.dataDir).records.map(({ id }) => id));
   const leaving = new AbortController();
   const asked = ask(stack.gateway.url, {
-    path: '/v1/chat/completions', key: KEYS.main, body: chat(model, { stream }), signal: leaving.signal,
+    path: '/v1/chat/completions',
+    key: KEYS.main,
+    body: chat(model, { stream }),
+    signal: leaving.signal,
   });
   return {
     async leave() {
@@ -93,7 +101,8 @@ function leavingCall(model: string, stream: boolean): Leaving {
     async record() {
       assert.equal((await asked).status, 0);
       return eventually('the call is in the books', () =>
-        readBooks(stack.gateway.dataDir).records.find(({ id }) => !known.has(id)));
+        readBooks(stack.gateway.dataDir).records.find(({ id }) => !known.has(id)),
+      );
     },
   };
 }
@@ -108,7 +117,8 @@ async function charged(
 
 describe('a client that disconnects before any response', () => {
   for (const [name, failure] of [
-    ['refuses', openaiError(500)], ['breaks off', { beforeHead: [CUT], steps: [] }],
+    ['refuses', openaiError(500)],
+    ['breaks off', { beforeHead: [CUT], steps: [] }],
   ] as const)
     it(`pays nothing if the provider then ${name} the call`, async () => {
       const waiting = gated(failure);
@@ -163,14 +173,20 @@ describe('a client that disconnects before any response', () => {
     const hold = ledger.hold.bind(ledger);
     const asked = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
-    ledger.hold = async (request) => { asked.resolve(); await release.promise; return hold(request); };
+    ledger.hold = async (request) => {
+      asked.resolve();
+      await release.promise;
+      return hold(request);
+    };
     const closed = (): number => stack.gateway.logs.filter((line) => line.includes('"status":499')).length;
     const [before, closedBefore] = [await spending(stack), closed()];
     try {
       const leaving = new AbortController();
       const call = fetch(`${stack.gateway.url}/v1/chat/completions`, {
-        method: 'POST', signal: leaving.signal, headers: { authorization: `Bearer ${KEYS.main}` }, body:
-          JSON.stringify(chat('pair-model', { stream: true })),
+        method: 'POST',
+        signal: leaving.signal,
+        headers: { authorization: `Bearer ${KEYS.main}` },
+        body: JSON.stringify(chat('pair-model', { stream: true })),
       });
       const gone = assert.rejects(call);
       await asked.promise;

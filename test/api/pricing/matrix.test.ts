@@ -11,7 +11,12 @@ import type { Answer, TestStack } from '../../support/api/test-stack.ts';
 import { accountsManifest, keyManifest } from '../../support/manifests.ts';
 import type { Reply } from '../../support/mock-provider.ts';
 import {
-  anthropicMessage, anthropicStream, insertAt, openaiChat, openaiStream, sse,
+  anthropicMessage,
+  anthropicStream,
+  insertAt,
+  openaiChat,
+  openaiStream,
+  sse,
 } from '../../support/provider-answers.ts';
 import type { AnthropicUsage } from '../../support/provider-answers.ts';
 import { readPriceMatrix } from '../../support/price-matrix.ts';
@@ -30,38 +35,50 @@ const keyOf = (each: PriceCase): string => `sk-test-${groupOf(each).padEnd(35, '
 
 let stack: TestStack;
 beforeAll(async () => {
-  stack = await startTestStack({ files: ({ openaiUrl, anthropicUrl }) => ({
-    'keys.yaml': keysAndGroups(),
-    'platform.yaml': [
-      routeManifest('openai', `protocol: OpenAI, baseUrl: "${openaiUrl}/v1"`),
-      routeManifest('messages', `protocol: Anthropic, baseUrl: "${anthropicUrl}"`), stringify(catalog),
-    ].join('---\n'),
-  }) });
+  stack = await startTestStack({
+    files: ({ openaiUrl, anthropicUrl }) => ({
+      'keys.yaml': keysAndGroups(),
+      'platform.yaml': [
+        routeManifest('openai', `protocol: OpenAI, baseUrl: "${openaiUrl}/v1"`),
+        routeManifest('messages', `protocol: Anthropic, baseUrl: "${anthropicUrl}"`),
+        stringify(catalog),
+      ].join('---\n'),
+    }),
+  });
 });
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
 function keysAndGroups(): string {
   const byGroup = new Map(cases.map((each) => [groupOf(each), each]));
-  return [...byGroup].map(([name, each]) => {
-    const [route, channel] = each.channel?.split('/') ?? [];
-    const routes = route === undefined
-      ? '[{routeRef: {name: openai}, channels: [any]}, {routeRef: {name: messages}, channels: [any]}]'
-      : `[{routeRef: {name: ${route}}, channels: [${channel}]}]`;
-    return `${keyManifest(name, keyOf(each), `groupRef: {name: ${name}}`)}
+  return (
+    [...byGroup]
+      .map(([name, each]) => {
+        const [route, channel] = each.channel?.split('/') ?? [];
+        const routes =
+          route === undefined
+            ? '[{routeRef: {name: openai}, channels: [any]}, {routeRef: {name: messages}, channels: [any]}]'
+            : `[{routeRef: {name: ${route}}, channels: [${channel}]}]`;
+        return `${keyManifest(name, keyOf(each), `groupRef: {name: ${name}}`)}
 ${HEAD}Group
 metadata: {name: ${name}}
 spec: {allowedNamespaces: {from: All}, priceRatio: "${each.groupRatio ?? '1'}", routes: ${routes}}
 ---
 `;
-  }).join('') + accountsManifest();
+      })
+      .join('') + accountsManifest()
+  );
 }
 
 function routeManifest(name: keyof typeof CHANNELS, provider: string): string {
   const isClaude = name === 'messages';
-  const models = catalog.spec.models.filter(({ vendor }) => (vendor === 'Anthropic') === isClaude)
-    .map((model) => `{name: ${model.name}, contextTokens: 400000, maxOutputTokens: 5000, allow: [ServerTools], `
-      + 'inputs: [Text, Image]}');
+  const models = catalog.spec.models
+    .filter(({ vendor }) => (vendor === 'Anthropic') === isClaude)
+    .map(
+      (model) =>
+        `{name: ${model.name}, contextTokens: 400000, maxOutputTokens: 5000, allow: [ServerTools], ` +
+        'inputs: [Text, Image]}',
+    );
   return `${HEAD}ModelRoute
 metadata: {name: ${name}}
 spec:
@@ -81,8 +98,8 @@ function mediaOf(usage: PriceCase['answer']['usage']): readonly object[] {
   const has = (name: string): boolean =>
     countIn(usage, 'prompt_tokens_details', name) + countIn(usage, 'input_tokens_details', name) > 0;
   return [
-    ...has('image_tokens') ? [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }] : [],
-    ...has('audio_tokens') ? [{ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }] : [],
+    ...(has('image_tokens') ? [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }] : []),
+    ...(has('audio_tokens') ? [{ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }] : []),
   ];
 }
 
@@ -93,16 +110,20 @@ function countIn(usage: PriceCase['answer']['usage'], details: string, name: str
 
 /** Such a call has the input of its response; only provider tools cause several requests. */
 function bodyOf(
-  { model, protocol, asked, answer: { usage }, inputTokens }: PriceCase, stream: boolean,
+  { model, protocol, asked, answer: { usage }, inputTokens }: PriceCase,
+  stream: boolean,
 ): Record<string, unknown> {
   const fields = {
-    stream, messages: [{ role: 'user', content: [{ type: 'text', text: 'x'.repeat(inputTokens) }, ...mediaOf(usage)] }],
-    ...asked !== undefined && (protocol ? { speed: asked } : { service_tier: asked }),
+    stream,
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'x'.repeat(inputTokens) }, ...mediaOf(usage)] }],
+    ...(asked !== undefined && (protocol ? { speed: asked } : { service_tier: asked })),
   };
-  if (!protocol) return chat(model, { max_tokens: 5000, ...fields, ...isSpoken(usage) && SPOKEN });
+  if (!protocol) return chat(model, { max_tokens: 5000, ...fields, ...(isSpoken(usage) && SPOKEN) });
   const hasTools = 'iterations' in usage || 'server_tool_use' in usage;
   return message(model, {
-    max_tokens: 5000, ...fields, ...hasTools && { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+    max_tokens: 5000,
+    ...fields,
+    ...(hasTools && { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }),
   });
 }
 
@@ -148,11 +169,17 @@ async function check(each: PriceCase, stream: boolean): Promise<void> {
 
 function assertLines(shown: readonly ShownLine[], { lines, tier, steps, above, region, models }: PriceCase): void {
   if (!lines) return;
-  assert.deepEqual(shown.map((line) => [line.dimension, line.quantity, line.rate_usd]), lines);
+  assert.deepEqual(
+    shown.map((line) => [line.dimension, line.quantity, line.rate_usd]),
+    lines,
+  );
   assert.deepEqual(
     shown.map((line) => [line.service_tier, line.context_above, line.region, line.model]),
     lines.map((_, index) => [
-      tier ?? null, (steps ? steps[index] : above) ?? null, region ?? null, models?.[index] ?? null,
+      tier ?? null,
+      (steps ? steps[index] : above) ?? null,
+      region ?? null,
+      models?.[index] ?? null,
     ]),
   );
 }

@@ -90,8 +90,9 @@ describe('an edit', () => {
     assert.equal(cost(await call()), '0.02');
     waiting.gate.open();
     assert.equal(cost(await before), '0.002');
-    const catalog = (await get(stack, '/pricing.json')).json().data.find(({ model_name:
-      name }: { model_name: string }) => name === 'own-model');
+    const catalog = (await get(stack, '/pricing.json'))
+      .json()
+      .data.find(({ model_name: name }: { model_name: string }) => name === 'own-model');
     assert.equal(catalog.model_ratio, '5');
     await stack.gateway.write('own.yaml', ownManifest({}));
   });
@@ -102,7 +103,10 @@ describe('an edit', () => {
     await waiting.gate.reached;
     await stack.gateway.write('own.yaml', ownManifest({ upstreamName: 'second' }));
     assert.equal((await call()).status, 200);
-    assert.deepEqual(stack.openai.requests.map((request) => request.json()['model']), ['first', 'second']);
+    assert.deepEqual(
+      stack.openai.requests.map((request) => request.json()['model']),
+      ['first', 'second'],
+    );
     await stack.gateway.write('own.yaml', ownManifest({}).replace(/---\n[^-]*kind: ModelRoute[\s\S]*?---/, '---'));
     assert.equal((await call()).status, 404);
     waiting.gate.open();
@@ -124,14 +128,18 @@ describe('an edit', () => {
   });
   for (const [whose, file, threshold] of [
     ['a key', 'own-key.yaml', (text: string) => text.replace('groupRef:', 'maxConcurrency: 1\n  groupRef:')],
-    ['a group on a channel', 'own.yaml', (text: string) =>
-      text.replace('{name: own}}]', '{name: own}, maxConcurrency: 1}]')],
+    [
+      'a group on a channel',
+      'own.yaml',
+      (text: string) => text.replace('{name: own}}]', '{name: own}, maxConcurrency: 1}]'),
+    ],
     ['a channel', 'own.yaml', (text: string) => text.replace('{name: only,', '{name: only, maxConcurrency: 1,')],
   ] as const)
     it(`that sets the first threshold of ${whose} counts calls in flight`, async () => {
-      const none = file === 'own.yaml'
-        ? ownManifest({}).replace(', maxConcurrency: 5', '')
-        : keyManifest('own', KEY('own'), 'groupRef: {name: own}');
+      const none =
+        file === 'own.yaml'
+          ? ownManifest({}).replace(', maxConcurrency: 5', '')
+          : keyManifest('own', KEY('own'), 'groupRef: {name: own}');
       assert.notEqual(threshold(none), none);
       await stack.gateway.write(file, none);
       const waiting = gated(openaiChat({ usage: USAGE }));
@@ -161,7 +169,8 @@ describe('an edit', () => {
     await asked.promise;
     ledger.hold = hold;
     await stack.gateway.write(
-      'own-key.yaml', keyManifest('own', KEY('own'), 'groupRef: {name: own}\nmaxConcurrency: 1'),
+      'own-key.yaml',
+      keyManifest('own', KEY('own'), 'groupRef: {name: own}\nmaxConcurrency: 1'),
     );
     granted.resolve();
     await waiting.gate.reached;
@@ -170,13 +179,14 @@ describe('an edit', () => {
     assert.equal((await running).status, 200);
     await stack.gateway.write('own-key.yaml', keyManifest('own', KEY('own'), 'groupRef: {name: own}'));
   });
-  it('that sets a threshold of a key and changes its string counts the old one\'s calls', async () => {
+  it("that sets a threshold of a key and changes its string counts the old one's calls", async () => {
     const waiting = gated(openaiChat({ usage: USAGE }));
     stack.openai.script(waiting.reply, openaiChat({ usage: USAGE }));
     const running = call();
     await waiting.gate.reached;
     await stack.gateway.write(
-      'own-key.yaml', keyManifest('own', KEY('own-second'), 'groupRef: {name: own}\nmaxConcurrency: 1'),
+      'own-key.yaml',
+      keyManifest('own', KEY('own-second'), 'groupRef: {name: own}\nmaxConcurrency: 1'),
     );
     assert.equal((await call()).status, 401);
     assert.equal((await call(as('own-second'))).status, 429);
@@ -200,7 +210,9 @@ describe('an edit', () => {
     assert.equal((await its()).status, 401);
     await writeFile(join(stack.gateway.configDir, 'broken.yaml'), 'kind: ApiKey\n  broken: [');
     while (!stack.gateway.logs.some((line) => line.includes('problems')))
-      await new Promise((resolve) => { setTimeout(resolve, 20); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 20);
+      });
     assert.ok(stack.gateway.logs.some((line) => line.includes('broken.yaml') && line.includes('"line":')));
     assert.deepEqual([(await call()).status, (await its()).status], [200, 401]);
     await stack.gateway.write('broken.yaml', manifest(''));
@@ -217,23 +229,27 @@ describe('a key', () => {
   });
   it('that is deleted is refused; created again, it keeps its spending', async () => {
     await stack.gateway.write(
-      'late.yaml', keyManifest('late', KEY('late'), 'groupRef: {name: own}\nquota: {limitUsd: "0.01"}'),
+      'late.yaml',
+      keyManifest('late', KEY('late'), 'groupRef: {name: own}\nquota: {limitUsd: "0.01"}'),
     );
     assert.equal((await call(as('late'))).status, 200);
     await stack.gateway.write('late.yaml', NOTHING);
     assert.match(await refusal(call(as('late'))), /unknown/);
     await stack.gateway.write(
-      'late.yaml', keyManifest('late', KEY('later'), 'groupRef: {name: own}\nquota: {limitUsd: "0.01"}'),
+      'late.yaml',
+      keyManifest('late', KEY('later'), 'groupRef: {name: own}\nquota: {limitUsd: "0.01"}'),
     );
     assert.equal((await get(stack, '/v1/key', as('later'))).json().spent_usd, '0.002');
     assert.equal((await call(as('late'))).status, 401);
   });
-  it('of a deleted account is refused with the reason; the account\'s spending survives', async () => {
-    const account = (usd: string): string => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
+  it("of a deleted account is refused with the reason; the account's spending survives", async () => {
+    const account = (usd: string): string =>
+      `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
       `brief, namespace: team}\nspec: {grants: [{name: a, usd: "${usd}"}]}\n`;
     await stack.gateway.write('brief.yaml', account('1'));
     await stack.gateway.write(
-      'brief-key.yaml', keyManifest('brief', KEY('brief'), 'groupRef: {name: own}\naccountRef: {name: brief}'),
+      'brief-key.yaml',
+      keyManifest('brief', KEY('brief'), 'groupRef: {name: own}\naccountRef: {name: brief}'),
     );
     assert.equal((await call(as('brief'))).status, 200);
     await stack.gateway.write('brief.yaml', NOTHING);

@@ -15,13 +15,16 @@ const NOW = Date.parse('2026-03-31T15:00:00Z');
 const HEAD = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ';
 let stack: TestStack;
 
-beforeAll(async () => { stack = await startTestStack({ nowMs: () => NOW }); });
+beforeAll(async () => {
+  stack = await startTestStack({ nowMs: () => NOW });
+});
 afterAll(() => stack.stop());
 afterEach(() => stack.openai.clear());
 
 async function statusOf(kind: string, name: string): Promise<Json> {
-  const found = (await stack.gateway.operator.statuses()).find((each) => each.kind === kind &&
-    `${each.namespace}/${each.name}` === name);
+  const found = (await stack.gateway.operator.statuses()).find(
+    (each) => each.kind === kind && `${each.namespace}/${each.name}` === name,
+  );
   assert.ok(found, `${kind} ${name} has no status`);
   return found.status;
 }
@@ -46,7 +49,8 @@ describe('conditions', () => {
     const rows: Readonly<Record<string, ConditionRow>> = CONDITIONS;
     const statuses = await stack.gateway.operator.statuses();
     assert.deepEqual(
-      new Set(statuses.map(({ kind }) => kind)), new Set(['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog']),
+      new Set(statuses.map(({ kind }) => kind)),
+      new Set(['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog']),
     );
     for (const { kind, name, status } of statuses) {
       const types = status.conditions.map(({ type }) => type);
@@ -56,8 +60,10 @@ describe('conditions', () => {
       for (const condition of status.conditions) {
         const row = rows[condition.type];
         assert.ok(row, condition.type);
-        assert.ok(row.kinds.some((each) => each === kind) &&
-          row.reasons.some((each) => each === condition.reason), `${kind}: ${condition.type} ${condition.reason}`);
+        assert.ok(
+          row.kinds.some((each) => each === kind) && row.reasons.some((each) => each === condition.reason),
+          `${kind}: ${condition.type} ${condition.reason}`,
+        );
         assert.ok(!row.onlyWhileTrue || condition.status === 'True');
         assert.match(condition.lastTransitionTime, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
         assert.equal(condition.observedGeneration, status.observedGeneration);
@@ -74,14 +80,17 @@ describe('conditions', () => {
   });
   it('say what is wrong and who can fix it', async () => {
     assert.deepEqual(await conditionsOf('ApiKey', 'team/orphan'), [
-      'Accepted=False GroupNotFound', 'Programmed=False NotAccepted', 'Ready=False GroupNotFound',
+      'Accepted=False GroupNotFound',
+      'Programmed=False NotAccepted',
+      'Ready=False GroupNotFound',
       'Stalled=True GroupNotFound',
     ]);
     assert.ok((await conditionsOf('ApiKey', 'team/disabled')).includes('Ready=False Disabled'));
     assert.ok((await conditionsOf('ApiKey', 'team/expired')).includes('Ready=False Expired'));
     assert.match(await messageOf('ModelRoute', 'model-gateway/openai', 'UnpricedModels'), /"unpriced-model"/);
-    assert.ok(!(await conditionsOf('ModelRoute', 'model-gateway/anthropic')).some((each) =>
-      each.startsWith('UnpricedModels')));
+    assert.ok(
+      !(await conditionsOf('ModelRoute', 'model-gateway/anthropic')).some((each) => each.startsWith('UnpricedModels')),
+    );
   });
 });
 
@@ -89,16 +98,22 @@ describe('the log on one machine', () => {
   it('reports an object without effect once, and not what its owner intends', async () => {
     const told: string[] = [];
     const report = createConditionReport((line) => told.push(line));
-    await stack.gateway.write('half.yaml', `${HEAD}Group
+    await stack.gateway.write(
+      'half.yaml',
+      `${HEAD}Group
 metadata: {name: useless}
 spec: {routes: [{routeRef: {name: nowhere}}]}
 ---
-${keyManifest('bare', KEY('bare'), '').split('---')[0]}`);
+${keyManifest('bare', KEY('bare'), '').split('---')[0]}`,
+    );
     report.update(await stack.gateway.operator.statusChanges());
     const lines = (name: string): string[] => told.filter((line) => line.includes(` ${name}: `));
-    for (const [name, words] of [['team/orphan', /"nobody" does not exist/], [
-      'model-gateway/openai', /"unpriced-model"/,
-    ], ['model-gateway/useless', /"nowhere" does not exist/], ['team/bare', /"bare-key"/]] as const) {
+    for (const [name, words] of [
+      ['team/orphan', /"nobody" does not exist/],
+      ['model-gateway/openai', /"unpriced-model"/],
+      ['model-gateway/useless', /"nowhere" does not exist/],
+      ['team/bare', /"bare-key"/],
+    ] as const) {
       assert.equal(lines(name).length, 1, `${name}: ${told.join('\n')}`);
       assert.match(lines(name)[0] ?? '', words);
     }
@@ -110,9 +125,11 @@ ${keyManifest('bare', KEY('bare'), '').split('---')[0]}`);
   });
 });
 
-describe('the platform team\'s kinds outside the gateway\'s namespace', () => {
+describe("the platform team's kinds outside the gateway's namespace", () => {
   it('have no effect, and report WrongNamespace', async () => {
-    await stack.gateway.write('elsewhere.yaml', `${HEAD}Group
+    await stack.gateway.write(
+      'elsewhere.yaml',
+      `${HEAD}Group
 metadata: {name: main, namespace: team}
 spec: {priceRatio: "0.001", allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}
 ---
@@ -121,9 +138,12 @@ metadata: {name: openai, namespace: team}
 spec: {models: [{name: stray-model, contextTokens: 10, maxOutputTokens: 5}],
   channels: [{name: c, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1"}]}
 ---
-${catalog('prices', 'stray-model', '1', ', namespace: team')}`);
+${catalog('prices', 'stray-model', '1', ', namespace: team')}`,
+    );
     for (const [kind, name] of [
-      ['Group', 'team/main'], ['ModelRoute', 'team/openai'], ['PriceCatalog', 'team/prices'],
+      ['Group', 'team/main'],
+      ['ModelRoute', 'team/openai'],
+      ['PriceCatalog', 'team/prices'],
     ] as const) {
       assert.equal((await conditionsOf(kind, name))[0], 'Accepted=False WrongNamespace');
       assert.match(await messageOf(kind, name, 'Accepted'), /"model-gateway"/);
@@ -134,9 +154,10 @@ ${catalog('prices', 'stray-model', '1', ', namespace: team')}`);
     assert.equal((await post(stack, '/v1/chat/completions', long)).headers.get('x-modelgateway-cost-usd'), '0.0025');
     assert.equal(await priceOf('stray-model'), undefined);
   });
-  it('have no effect for another gateway\'s accounts and keys either', async () => {
+  it("have no effect for another gateway's accounts and keys either", async () => {
     await stack.gateway.write(
-      'other-gateway.yaml', keyManifest('foreign', KEY('foreign'), 'gatewayNamespace: other-gateway'),
+      'other-gateway.yaml',
+      keyManifest('foreign', KEY('foreign'), 'gatewayNamespace: other-gateway'),
     );
     assert.equal((await get(stack, '/v1/key', as('foreign'))).status, 401);
   });
@@ -144,27 +165,32 @@ ${catalog('prices', 'stray-model', '1', ', namespace: team')}`);
 
 describe('two objects that claim one thing', () => {
   it('price a model twice: the older wins, and the other names it', async () => {
-    await stack.gateway.write('twice.yaml', catalog(
-      'a-young', 'twice-model', '3', ', creationTimestamp: "2026-02-01T00:00:00Z"',
-    )
-      + catalog('z-old', 'twice-model', '7', ', creationTimestamp: "2026-01-01T00:00:00Z"'));
+    await stack.gateway.write(
+      'twice.yaml',
+      catalog('a-young', 'twice-model', '3', ', creationTimestamp: "2026-02-01T00:00:00Z"') +
+        catalog('z-old', 'twice-model', '7', ', creationTimestamp: "2026-01-01T00:00:00Z"'),
+    );
     assert.equal(await priceOf('twice-model'), '7');
     assert.equal((await conditionsOf('PriceCatalog', 'model-gateway/a-young'))[0], 'Accepted=False Conflicted');
     assert.match(await messageOf('PriceCatalog', 'model-gateway/a-young', 'Accepted'), /model-gateway\/z-old/);
     assert.ok((await conditionsOf('PriceCatalog', 'model-gateway/z-old')).includes('Ready=True Ready'));
   });
   it('have the same age: namespace and name decide, and the loser applies once the winner is gone', async () => {
-    await stack.gateway.write('twice.yaml', catalog('b-name', 'twice-model', '3') +
-      catalog('a-name', 'twice-model', '7'));
+    await stack.gateway.write(
+      'twice.yaml',
+      catalog('b-name', 'twice-model', '3') + catalog('a-name', 'twice-model', '7'),
+    );
     assert.equal(await priceOf('twice-model'), '7');
     assert.match(await messageOf('PriceCatalog', 'model-gateway/b-name', 'Accepted'), /model-gateway\/a-name/);
     await stack.gateway.write('twice.yaml', catalog('b-name', 'twice-model', '3'));
     assert.equal(await priceOf('twice-model'), '3');
     assert.ok((await conditionsOf('PriceCatalog', 'model-gateway/b-name')).includes('Ready=True Ready'));
   });
-  it('have one key: the winner\'s account pays, and the other names the winner', async () => {
-    await stack.gateway.write('twins.yaml', keyManifest('twin-b', KEY('twin'), '') +
-      keyManifest('twin-a', KEY('twin'), ''));
+  it("have one key: the winner's account pays, and the other names the winner", async () => {
+    await stack.gateway.write(
+      'twins.yaml',
+      keyManifest('twin-b', KEY('twin'), '') + keyManifest('twin-a', KEY('twin'), ''),
+    );
     assert.equal((await get(stack, '/v1/key', as('twin'))).json().name, 'twin-a');
     assert.equal((await conditionsOf('ApiKey', 'team/twin-b'))[0], 'Accepted=False Conflicted');
     assert.match(await messageOf('ApiKey', 'team/twin-b', 'Accepted'), /team\/twin-a/);
@@ -173,7 +199,8 @@ describe('two objects that claim one thing', () => {
 
 describe('provided keys', () => {
   for (const [what, key] of [
-    ['without sk-', 'pk-00000000000000000000000000000000000000'], ['of 31 characters', `sk-${'0'.repeat(28)}`],
+    ['without sk-', 'pk-00000000000000000000000000000000000000'],
+    ['of 31 characters', `sk-${'0'.repeat(28)}`],
   ] as const)
     it(`${what} are refused as weak`, async () => {
       await stack.gateway.write('weak.yaml', keyManifest('weak', key, ''));
@@ -189,14 +216,19 @@ describe('provided keys', () => {
   it('without their Secret wait for it', async () => {
     await stack.gateway.write('weak.yaml', keyManifest('weak', KEY('weak'), '').split('---')[0] ?? '');
     const conditions = await conditionsOf('ApiKey', 'team/weak');
-    assert.ok(conditions.some((each) => each.startsWith('Ready=False')), conditions.join());
+    assert.ok(
+      conditions.some((each) => each.startsWith('Ready=False')),
+      conditions.join(),
+    );
     assert.match(await messageOf('ApiKey', 'team/weak', 'Ready'), /"weak-key"/);
   });
 });
 
 describe('a route whose Secret is missing', () => {
   it('reports its name in ResolvedRefs, and its other channels serve', async () => {
-    await stack.gateway.write('half.yaml', `${HEAD}ModelRoute
+    await stack.gateway.write(
+      'half.yaml',
+      `${HEAD}ModelRoute
 metadata: {name: half}
 spec:
   models: [{name: half-model, contextTokens: 1000, maxOutputTokens: 50}]
@@ -205,11 +237,13 @@ spec:
       auth: {type: ApiKey, secretRef: {name: nowhere, key: apiKey}}}
   - {name: there, protocol: OpenAI, baseUrl: ${stack.openai.url}/v1}
 ---
-${catalog('half', 'half-model', '1')}`);
+${catalog('half', 'half-model', '1')}`,
+    );
     assert.ok((await conditionsOf('ModelRoute', 'model-gateway/half')).includes('ResolvedRefs=False SecretNotFound'));
-    assert.match(await messageOf(
-      'ModelRoute', 'model-gateway/half', 'ResolvedRefs',
-    ), /"lost".*"nowhere".*The other channels serve/);
+    assert.match(
+      await messageOf('ModelRoute', 'model-gateway/half', 'ResolvedRefs'),
+      /"lost".*"nowhere".*The other channels serve/,
+    );
     stack.openai.script(openaiChat());
     assert.equal((await post(stack, '/v1/chat/completions', chat('half-model'))).status, 200);
     assert.equal((await stack.openai.request(0)).headers.authorization, undefined, 'no auth: no credential');
@@ -218,25 +252,43 @@ ${catalog('half', 'half-model', '1')}`);
 
 describe('spending in statuses', () => {
   it('is shown for a key and its account, during a call and after it, with warnings at 80 % and 100 %', async () => {
-    const account = `${HEAD}Account\nmetadata: {name: purse, namespace: team}\nspec: {grants: [{name: a, usd: ` +
+    const account =
+      `${HEAD}Account\nmetadata: {name: purse, namespace: team}\nspec: {grants: [{name: a, usd: ` +
       `"0.02"}, {name: b, usd: "-0.01", reason: correction}]}\n---\n`;
-    await stack.gateway.write('purse.yaml', account +
-      keyManifest('purse', KEY('purse'), 'accountRef: {name: purse}\nquota: {limitUsd: "0.01", period: Daily}'));
+    await stack.gateway.write(
+      'purse.yaml',
+      account +
+        keyManifest('purse', KEY('purse'), 'accountRef: {name: purse}\nquota: {limitUsd: "0.01", period: Daily}'),
+    );
     const fields = async (kind: string): Promise<Json> => {
-      const { conditions, observedGeneration: _, keyHash: _hash, keyPrefix: _prefix, ...rest } =
-        await statusOf(kind, 'team/purse');
-      return { ...rest, warnings:
-        conditions.map(({ type }: Json) => type).filter((type: string) => /Low|Exhausted/.test(type)) };
+      const {
+        conditions,
+        observedGeneration: _,
+        keyHash: _hash,
+        keyPrefix: _prefix,
+        ...rest
+      } = await statusOf(kind, 'team/purse');
+      return {
+        ...rest,
+        warnings: conditions.map(({ type }: Json) => type).filter((type: string) => /Low|Exhausted/.test(type)),
+      };
     };
     assert.deepEqual(await fields('Account'), {
-      creditUsd: '0.01', spentUsd: '0.00', heldUsd: '0.00', balanceUsd: '0.01', warnings: [],
+      creditUsd: '0.01',
+      spentUsd: '0.00',
+      heldUsd: '0.00',
+      balanceUsd: '0.01',
+      warnings: [],
     });
     const run = async (promptTokens: number): Promise<string> => {
       const waiting = gated(openaiChat({ usage: { prompt_tokens: promptTokens, completion_tokens: 0 } }));
       stack.openai.script(waiting.reply);
       // a web search has no bound, so the provider's usage is believed
       const call = post(
-        stack, '/v1/chat/completions', chat('tools-model', { max_tokens: 10, web_search_options: {} }), as('purse'),
+        stack,
+        '/v1/chat/completions',
+        chat('tools-model', { max_tokens: 10, web_search_options: {} }),
+        as('purse'),
       );
       await waiting.gate.reached;
       const { heldUsd, balanceUsd } = await fields('Account');
@@ -247,8 +299,12 @@ describe('spending in statuses', () => {
     };
     assert.equal(await run(3196), '0.01', 'what is held is not spent');
     assert.deepEqual(await fields('ApiKey'), {
-      periodStartTime: '2026-03-31T00:00:00Z', spentUsd: '0.00799', totalSpentUsd:
-        '0.00799', remainingUsd: '0.00201', lastUsedTime: '2026-03-31T15:00:00Z', warnings: [],
+      periodStartTime: '2026-03-31T00:00:00Z',
+      spentUsd: '0.00799',
+      totalSpentUsd: '0.00799',
+      remainingUsd: '0.00201',
+      lastUsedTime: '2026-03-31T15:00:00Z',
+      warnings: [],
     });
     assert.equal(await run(4), '0.00201');
     assert.deepEqual((await fields('ApiKey')).warnings, ['QuotaLow']);
@@ -257,11 +313,13 @@ describe('spending in statuses', () => {
     const [key, purse] = [await fields('ApiKey'), await fields('Account')];
     assert.deepEqual([key.remainingUsd, key.warnings], ['0.00', ['QuotaLow', 'QuotaExhausted']]);
     assert.deepEqual(
-      [purse.balanceUsd, purse.heldUsd, purse.warnings], ['0.00', '0.00', ['BalanceLow', 'BalanceExhausted']],
+      [purse.balanceUsd, purse.heldUsd, purse.warnings],
+      ['0.00', '0.00', ['BalanceLow', 'BalanceExhausted']],
     );
     assert.ok((await conditionsOf('ApiKey', 'team/purse')).includes('Ready=False LimitReached'));
     assert.equal(
-      (await post(stack, '/v1/chat/completions', chat('gpt-model', { max_tokens: 10 }), as('purse'))).status, 429,
+      (await post(stack, '/v1/chat/completions', chat('gpt-model', { max_tokens: 10 }), as('purse'))).status,
+      429,
     );
   });
 });

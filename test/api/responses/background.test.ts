@@ -25,7 +25,14 @@ beforeAll(async () => {
   stack = await startTestStack({
     files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls) }),
     nowMs: () => nowMs,
-    timers: { every: (_ms, each) => { tick = each; return () => { tick = () => undefined; }; } },
+    timers: {
+      every: (_ms, each) => {
+        tick = each;
+        return () => {
+          tick = () => undefined;
+        };
+      },
+    },
   });
 });
 afterAll(() => stack.stop());
@@ -49,12 +56,17 @@ async function make(more: object = {}): Promise<Made> {
   const answer = await post(stack, '/v1/responses', body);
   assert.equal(answer.status, 200, answer.text);
   return {
-    id: answer.json().id, ownId: provider.made.at(-1) ?? '', callId: answer.headers.get('x-request-id') ?? '', answer,
+    id: answer.json().id,
+    ownId: provider.made.at(-1) ?? '',
+    callId: answer.headers.get('x-request-id') ?? '',
+    answer,
   };
 }
 
 async function call(
-  method: string, path: string, key: string = KEYS.main,
+  method: string,
+  path: string,
+  key: string = KEYS.main,
 ): Promise<{ readonly status: number; readonly body: Json }> {
   const headers = { authorization: `Bearer ${key}` };
   const response = await fetch(stack.gateway.url + path, { method, headers });
@@ -73,7 +85,9 @@ async function poll(callId: string): Promise<void> {
     }
     const record = await stack.gateway.ledger.readUsage('team/main', callId);
     if (record?.status !== 'Running') return;
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
   assert.fail('the poller did not bill it');
 }
@@ -86,21 +100,23 @@ describe('a background response', () => {
     assert.equal(answer.json().status, 'queued');
     const sent = (await stack.openai.request(0)).json();
     assert.deepEqual([sent['background'], sent['max_output_tokens']], [true, LIMIT]);
-    const charged = await spent() - before;
+    const charged = (await spent()) - before;
     assert.ok(charged >= BigInt(LIMIT) * PRICE, String(charged));
     assert.equal((await recordOf(callId)).status, 'Running');
     assert.equal((await call('GET', `/v1/responses/${id}`)).body.status, 'in_progress');
-    assert.equal(await spent() - before, charged, 'it runs');
+    assert.equal((await spent()) - before, charged, 'it runs');
 
     provider.end(ownId, DONE);
     const { body } = await call('GET', `/v1/responses/${id}`);
     assert.deepEqual([body.id, body.status, body.output[0].content[0].text], [id, 'completed', 'hi']);
-    assert.equal(await spent() - before, 49n * PRICE);
+    assert.equal((await spent()) - before, 49n * PRICE);
     const record = await recordOf(callId);
-    assert.deepEqual([record.status, record.input_tokens, record.output_tokens, record.usage_source],
-      ['Succeeded', 40, 9, 'Provider']);
+    assert.deepEqual(
+      [record.status, record.input_tokens, record.output_tokens, record.usage_source],
+      ['Succeeded', 40, 9, 'Provider'],
+    );
     await call('GET', `/v1/responses/${id}`);
-    assert.equal(await spent() - before, 49n * PRICE, 'once');
+    assert.equal((await spent()) - before, 49n * PRICE, 'once');
   });
   it('is billed although nobody fetches it, at the price of its admission', async () => {
     const before = await spent();
@@ -112,7 +128,7 @@ describe('a background response', () => {
     try {
       provider.end(ownId, { ...DONE, status: 'incomplete' });
       await poll(callId);
-      assert.equal(await spent() - before, 49n * PRICE);
+      assert.equal((await spent()) - before, 49n * PRICE);
     } finally {
       await stack.gateway.write('platform.yaml', manifest);
     }
@@ -125,9 +141,11 @@ describe('a background response', () => {
     provider.end(half.ownId, { status: 'failed', text: 'ha', usage: { input_tokens: 40, output_tokens: 1 } });
     await call('GET', `/v1/responses/${empty.id}`);
     assert.equal((await call('GET', `/v1/responses/${half.id}`)).body.error.code, 'server_error');
-    assert.equal(await spent() - before, 41n * PRICE);
-    assert.deepEqual([(await recordOf(empty.callId)).status, (await recordOf(half.callId)).status],
-      ['Failed', 'ProviderCut']);
+    assert.equal((await spent()) - before, 41n * PRICE);
+    assert.deepEqual(
+      [(await recordOf(empty.callId)).status, (await recordOf(half.callId)).status],
+      ['Failed', 'ProviderCut'],
+    );
   });
   it('that is cancelled is billed by its usage, or else keeps its charge', async () => {
     const [known, unknown] = [await make(), await make()];
@@ -137,7 +155,7 @@ describe('a background response', () => {
     assert.deepEqual([body.id, body.status], [known.id, 'cancelled']);
     const record = await recordOf(known.callId);
     assert.deepEqual([record.input_tokens, record.output_tokens, record.status], [40, 3, 'ClientClosed']);
-    assert.ok(await spent() < before);
+    assert.ok((await spent()) < before);
 
     before = await spent();
     provider.cancelsAs = { status: 'cancelled', text: 'ha', usage: null };
@@ -151,38 +169,39 @@ describe('a background response', () => {
     const { id, ownId, callId } = await make();
     provider.cancelsAs = { status: 'cancelled', usage: { input_tokens: 40, output_tokens: 2 } };
     assert.equal((await call('DELETE', `/v1/responses/${id}`)).body.deleted, true);
-    assert.equal(await spent() - before, 42n * PRICE);
+    assert.equal((await spent()) - before, 42n * PRICE);
     assert.equal((await recordOf(callId)).status, 'ClientClosed');
-    assert.deepEqual(stack.openai.requests.slice(1).map(({ method, path }) => `${method} ${path}`), [
-      `GET /v1/responses/${ownId}`, `POST /v1/responses/${ownId}/cancel`, `DELETE /v1/responses/${ownId}`,
-    ]);
+    assert.deepEqual(
+      stack.openai.requests.slice(1).map(({ method, path }) => `${method} ${path}`),
+      [`GET /v1/responses/${ownId}`, `POST /v1/responses/${ownId}/cancel`, `DELETE /v1/responses/${ownId}`],
+    );
   });
   it('that its provider still works on after a cancellation keeps its charge when it is deleted', async () => {
     const before = await spent();
     const { id, callId } = await make();
-    const charged = await spent() - before;
+    const charged = (await spent()) - before;
     provider.cancelsAs = { status: 'in_progress' };
     await call('DELETE', `/v1/responses/${id}`);
-    assert.equal(await spent() - before, charged);
+    assert.equal((await spent()) - before, charged);
     const { status, usage_source: source } = await recordOf(callId);
     assert.deepEqual([status, source], ['ClientClosed', 'Estimated']);
   });
   it('that runs for more than a day keeps its charge', async () => {
     const before = await spent();
     const { callId } = await make();
-    const charged = await spent() - before;
+    const charged = (await spent()) - before;
     nowMs += 24 * 60 * 60 * 1_000;
     await poll(callId);
-    assert.equal(await spent() - before, charged);
+    assert.equal((await spent()) - before, charged);
     assert.equal((await recordOf(callId)).status, 'ProviderCut');
   });
   it('never costs more than was charged', async () => {
     const before = await spent();
     const { id, ownId, callId } = await make();
-    const charged = await spent() - before;
+    const charged = (await spent()) - before;
     provider.end(ownId, { status: 'completed', text: 'x', usage: { input_tokens: 40, output_tokens: 1_000_000 } });
     await call('GET', `/v1/responses/${id}`);
-    assert.equal(await spent() - before, BigInt(40 + LIMIT) * PRICE);
+    assert.equal((await spent()) - before, BigInt(40 + LIMIT) * PRICE);
     assert.ok(BigInt(40 + LIMIT) * PRICE <= charged);
     assert.equal((await recordOf(callId)).usage_source, 'Implausible');
   });
@@ -213,7 +232,7 @@ describe('a background response', () => {
     provider.end(ownId, DONE);
     for (let times = 0; times < 2; times++) await call('GET', `/v1/responses/${id}`);
     await poll(callId);
-    assert.equal(Math.round((await billed() - before) * 1e9), Number(49n * PRICE));
+    assert.equal(Math.round(((await billed()) - before) * 1e9), Number(49n * PRICE));
   });
   it('is billed by what the ledger knows of it, whatever the provider calls it', async () => {
     const before = await spent();
@@ -224,15 +243,15 @@ describe('a background response', () => {
     assert.equal((await recordOf(callId)).status, 'Running', 'an unknown status');
     provider.end(ownId, DONE);
     await call('GET', `/v1/responses/${id}`);
-    assert.equal(await spent() - before, 49n * PRICE);
+    assert.equal((await spent()) - before, 49n * PRICE);
   });
-  it('is billed when another key of its account deletes it, and is no other account\'s', async () => {
+  it("is billed when another key of its account deletes it, and is no other account's", async () => {
     const before = await spent();
     const { id, callId } = await make();
     assert.equal((await call('DELETE', `/v1/responses/${id}`, KEYS.poor)).status, 404);
     provider.cancelsAs = { status: 'cancelled', usage: { input_tokens: 40, output_tokens: 2 } };
     assert.equal((await call('DELETE', `/v1/responses/${id}`, KEYS.small)).body.deleted, true);
-    assert.equal(await spent() - before, 42n * PRICE);
+    assert.equal((await spent()) - before, 42n * PRICE);
     assert.equal((await recordOf(callId)).status, 'ClientClosed');
   });
   it('whose deletion fails is billed when it ends', async () => {
@@ -243,12 +262,12 @@ describe('a background response', () => {
     assert.equal((await recordOf(callId)).status, 'Running');
     provider.end(ownId, DONE);
     await call('GET', `/v1/responses/${id}`);
-    assert.equal(await spent() - before, 49n * PRICE);
+    assert.equal((await spent()) - before, 49n * PRICE);
   });
   it('that its provider no longer has keeps its charge', async () => {
     const before = await spent();
     const { callId } = await make();
-    const charged = await spent() - before;
+    const charged = (await spent()) - before;
     stack.openai.clear();
     stack.openai.script(() => openaiError(404, 'no such response'));
     nowMs += 30 * 60 * 1_000;
@@ -257,14 +276,16 @@ describe('a background response', () => {
     assert.equal((await recordOf(callId)).status, 'Running', 'its provider may only be slow');
     nowMs += 31 * 60 * 1_000;
     await poll(callId);
-    assert.equal(await spent() - before, charged);
+    assert.equal((await spent()) - before, charged);
     assert.equal((await recordOf(callId)).status, 'ProviderCut');
   });
   it('is fetched from a channel that gets no new calls', async () => {
     const { id, ownId, callId } = await make();
     const manifest = platformManifest({ openaiUrl: stack.openai.url, anthropicUrl: stack.anthropic.url });
-    const drained = manifest.replace('metadata: {name: openai}\nspec:\n  models:',
-      'metadata: {name: openai}\nspec:\n  drainedChannels: [direct]\n  models:');
+    const drained = manifest.replace(
+      'metadata: {name: openai}\nspec:\n  models:',
+      'metadata: {name: openai}\nspec:\n  drainedChannels: [direct]\n  models:',
+    );
     assert.notEqual(drained, manifest);
     await stack.gateway.write('platform.yaml', drained);
     try {
@@ -294,8 +315,10 @@ describe('a background response', () => {
   it('is refused where no provider keeps it', async () => {
     for (const model of ['chat-model', 'claude-model']) {
       const answer = await post(stack, '/v1/responses', { model, input: 'hello', background: true });
-      assert.deepEqual([answer.status, answer.json().error.code, answer.json().error.param],
-        [400, 'unsupported_parameter', 'background']);
+      assert.deepEqual(
+        [answer.status, answer.json().error.code, answer.json().error.param],
+        [400, 'unsupported_parameter', 'background'],
+      );
     }
     assert.equal(stack.openai.requests.length, 0);
   });
@@ -309,13 +332,18 @@ it('a background response whose provider refuses to cancel what has ended is del
     return openaiError(400, 'Cannot cancel a completed response.');
   };
   assert.equal((await call('DELETE', `/v1/responses/${id}`)).body.deleted, true);
-  assert.equal(await spent() - before, 49n * PRICE);
+  assert.equal((await spent()) - before, 49n * PRICE);
 });
 
 describe('a streamed background response', () => {
-  const stream = (): Promise<Answer> => post(stack, '/v1/responses', {
-    model: 'renamed-model', input: 'hello', background: true, stream: true, max_output_tokens: LIMIT,
-  });
+  const stream = (): Promise<Answer> =>
+    post(stack, '/v1/responses', {
+      model: 'renamed-model',
+      input: 'hello',
+      background: true,
+      stream: true,
+      max_output_tokens: LIMIT,
+    });
   const callIdOf = ({ headers }: Answer): string => headers.get('x-request-id') ?? '';
 
   it('is billed by its last event', async () => {
@@ -323,7 +351,7 @@ describe('a streamed background response', () => {
     provider.streamsAs = DONE;
     const answer = await stream();
     assert.match(answer.text, /event: response\.completed\ndata: .*"id":"mgw1_response_/);
-    assert.equal(await spent() - before, 49n * PRICE);
+    assert.equal((await spent()) - before, 49n * PRICE);
     assert.equal((await recordOf(callIdOf(answer))).status, 'Succeeded');
     assert.equal(await stack.gateway.ledger.readJob('team/main', provider.made.at(-1) ?? ''), undefined);
   });
@@ -333,7 +361,7 @@ describe('a streamed background response', () => {
     const answer = await stream();
     assert.match(answer.text, /upstream_error/);
     const callId = callIdOf(answer);
-    assert.ok(await spent() - before >= BigInt(LIMIT) * PRICE, 'charged');
+    assert.ok((await spent()) - before >= BigInt(LIMIT) * PRICE, 'charged');
     assert.equal((await recordOf(callId)).status, 'Running');
     const id = /mgw1_response_[\w-]+/.exec(answer.text)?.[0] ?? '';
     provider.streamsAs = CUT;
@@ -343,7 +371,7 @@ describe('a streamed background response', () => {
     const rest = await get(stack, `/v1/responses/${id}?stream=true&starting_after=1`);
     assert.deepEqual([rest.headers.get('cache-control'), rest.headers.get('x-accel-buffering')], ['no-cache', 'no']);
     assert.match(rest.text, /event: response\.completed\n/);
-    assert.equal(await spent() - before, 49n * PRICE);
+    assert.equal((await spent()) - before, 49n * PRICE);
     assert.equal((await recordOf(callId)).status, 'Succeeded');
   });
   it('is a job whatever its provider says of it', async () => {
@@ -353,7 +381,7 @@ describe('a streamed background response', () => {
     assert.equal((await recordOf(callId)).status, 'Running');
     provider.end(provider.made.at(-1) ?? '', DONE);
     await poll(callId);
-    assert.equal(await spent() - before, 49n * PRICE);
+    assert.equal((await spent()) - before, 49n * PRICE);
   });
   it('whose client leaves goes on at the provider, and is billed exactly', async () => {
     const before = await spent();
@@ -361,10 +389,15 @@ describe('a streamed background response', () => {
     provider.streamsAs = holding;
     const leaving = new AbortController();
     const response = await fetch(`${stack.gateway.url}/v1/responses`, {
-      method: 'POST', signal: leaving.signal,
+      method: 'POST',
+      signal: leaving.signal,
       headers: { authorization: `Bearer ${KEYS.main}`, 'content-type': 'application/json' },
       body: JSON.stringify({
-        model: 'renamed-model', input: 'hello', background: true, stream: true, max_output_tokens: LIMIT,
+        model: 'renamed-model',
+        input: 'hello',
+        background: true,
+        stream: true,
+        max_output_tokens: LIMIT,
       }),
     });
     await holding.reached;
@@ -373,11 +406,13 @@ describe('a streamed background response', () => {
     holding.open();
     for (let turns = 0; stack.gateway.ledger.gauges().holds > 0; turns++) {
       assert.ok(turns < 100_000, 'the call did not end');
-      await new Promise((resolve) => { setImmediate(resolve); });
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     }
     assert.equal((await recordOf(callId)).status, 'Running');
     provider.end(provider.made.at(-1) ?? '', DONE);
     await poll(callId);
-    assert.equal(await spent() - before, 49n * PRICE);
+    assert.equal((await spent()) - before, 49n * PRICE);
   });
 });

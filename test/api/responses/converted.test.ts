@@ -7,7 +7,13 @@ import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { chatModelsManifest } from '../../support/chat-models.ts';
 import { KEYS } from '../../support/manifests.ts';
 import {
-  anthropicMessage, anthropicStream, breakAt, openaiChat, openaiError, openaiStream, sse,
+  anthropicMessage,
+  anthropicStream,
+  breakAt,
+  openaiChat,
+  openaiError,
+  openaiStream,
+  sse,
 } from '../../support/provider-answers.ts';
 import { post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
@@ -44,17 +50,23 @@ async function costOf(call: () => Promise<Answer>): Promise<{ answer: Answer; co
 }
 
 const eventsOf = (text: string): Json[] =>
-  text.split('\n\n').filter((event) => event.startsWith('event: ')).map((event) => {
-    const [head = '', data = ''] = event.split('\n');
-    const value: Json = JSON.parse(data.slice('data: '.length));
-    assert.equal(head, `event: ${value.type}`);
-    return value;
-  });
+  text
+    .split('\n\n')
+    .filter((event) => event.startsWith('event: '))
+    .map((event) => {
+      const [head = '', data = ''] = event.split('\n');
+      const value: Json = JSON.parse(data.slice('data: '.length));
+      assert.equal(head, `event: ${value.type}`);
+      return value;
+    });
 
 /** All events in order, with their numbers and exactly one end. */
 function checkedEvents(answer: Answer): Json[] {
   const events = eventsOf(answer.text);
-  assert.deepEqual(events.map((event) => event.sequence_number), events.map((_, index) => index));
+  assert.deepEqual(
+    events.map((event) => event.sequence_number),
+    events.map((_, index) => index),
+  );
   const ends = events.filter(({ type }) => /^response\.(?:completed|incomplete|failed)$/.test(type));
   assert.deepEqual(ends, events.slice(-1));
   return events;
@@ -66,19 +78,31 @@ describe('a response of a chat model', () => {
     const { answer, cost } = await costOf(() => ask({ instructions: 'Be brief.', metadata: { a: 'b' } }));
     assert.equal(answer.status, 200, answer.text);
     const sent = await world.openai.request(0);
-    assert.deepEqual([sent.path, sent.json()], ['/v1/chat/completions', {
-      model: 'chat-model', max_completion_tokens: 4000,
-      messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'hello' }],
-    }]);
+    assert.deepEqual(
+      [sent.path, sent.json()],
+      [
+        '/v1/chat/completions',
+        {
+          model: 'chat-model',
+          max_completion_tokens: 4000,
+          messages: [
+            { role: 'system', content: 'Be brief.' },
+            { role: 'user', content: 'hello' },
+          ],
+        },
+      ],
+    );
     const { id, object, status, output, usage, instructions, metadata, tools } = answer.json();
     assert.match(id, /^resp_[0-9a-f]{32}$/);
-    assert.deepEqual([object, status, output[0].content[0].text, instructions, metadata, tools],
-      ['response', 'completed', 'Hello.', 'Be brief.', { a: 'b' }, []]);
+    assert.deepEqual(
+      [object, status, output[0].content[0].text, instructions, metadata, tools],
+      ['response', 'completed', 'Hello.', 'Be brief.', { a: 'b' }, []],
+    );
     assert.deepEqual([usage.input_tokens, usage.input_tokens_details.cached_tokens, usage.output_tokens], [100, 40, 7]);
     assert.equal(cost, COST);
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.00027');
   });
-  it('of Anthropic\'s provider is answered too', async () => {
+  it("of Anthropic's provider is answered too", async () => {
     world.anthropic.script(anthropicMessage({ content: 'Hello.' }), anthropicStream(['Hel', 'lo.']));
     const answer = await ask({ model: 'claude-model' });
     assert.equal(answer.json().output[0].content[0].text, 'Hello.', answer.text);
@@ -86,7 +110,7 @@ describe('a response of a chat model', () => {
     const events = checkedEvents(await ask({ model: 'claude-model', stream: true }));
     assert.equal(events.at(-1).response.output[0].content[0].text, 'Hello.');
   });
-  it('has the limit in the field that its provider takes, at most the model\'s', async () => {
+  it("has the limit in the field that its provider takes, at most the model's", async () => {
     world.openai.script(openaiChat());
     await ask({ model: 'deepseek-model', max_output_tokens: 99_999 });
     assert.equal((await world.openai.request(0)).json()['max_tokens'], 4000);
@@ -97,7 +121,10 @@ describe('a response of a chat model', () => {
     assert.ok(lowered >= 256 && lowered < 1000);
     assert.equal((await world.openai.request(0)).json()['max_completion_tokens'], lowered);
   });
-  for (const [finishReason, reason] of [['length', 'max_output_tokens'], ['content_filter', 'content_filter']] as const)
+  for (const [finishReason, reason] of [
+    ['length', 'max_output_tokens'],
+    ['content_filter', 'content_filter'],
+  ] as const)
     it(`that ends by ${finishReason} is incomplete, and billed`, async () => {
       world.openai.script(openaiChat({ content: 'Hel', usage: USAGE, finishReason }));
       const { answer, cost } = await costOf(() => ask());
@@ -107,27 +134,34 @@ describe('a response of a chat model', () => {
   it('that its provider refuses is told, and free', async () => {
     world.openai.script(openaiError(400, 'too long', { code: 'context_length_exceeded' }));
     const { answer, cost } = await costOf(() => ask());
-    assert.deepEqual([answer.status, answer.json().error.message, answer.json().error.code, cost],
-      [400, 'too long', 'context_length_exceeded', 0n]);
+    assert.deepEqual(
+      [answer.status, answer.json().error.message, answer.json().error.code, cost],
+      [400, 'too long', 'context_length_exceeded', 0n],
+    );
   });
   it('calls tools as they were declared', async () => {
     world.openai.script(openaiChat({ toolCalls: CALLS }));
     const answer = await ask({ tools: TOOLS });
-    assert.deepEqual(answer.json().output.map(({ id: _id, status: _status, ...item }: Json) => item), [
-      { type: 'function_call', name: 'shell', call_id: 'call_1', arguments: '{"command":"ls"}' },
-      { type: 'custom_tool_call', name: 'apply_patch', call_id: 'call_2', input: '*** Begin\né' },
-      { type: 'function_call', name: 'list', namespace: 'mcp', call_id: 'call_3', arguments: '{}' },
-    ]);
+    assert.deepEqual(
+      answer.json().output.map(({ id: _id, status: _status, ...item }: Json) => item),
+      [
+        { type: 'function_call', name: 'shell', call_id: 'call_1', arguments: '{"command":"ls"}' },
+        { type: 'custom_tool_call', name: 'apply_patch', call_id: 'call_2', input: '*** Begin\né' },
+        { type: 'function_call', name: 'list', namespace: 'mcp', call_id: 'call_3', arguments: '{}' },
+      ],
+    );
   });
   it('leaves tools out that the provider would run, and names them', async () => {
     world.openai.script(openaiChat());
     const answer = await ask({
-      tools: [...TOOLS, { type: 'web_search' }], truncation: 'auto', text: { verbosity: 'low' },
+      tools: [...TOOLS, { type: 'web_search' }],
+      truncation: 'auto',
+      text: { verbosity: 'low' },
     });
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.headers.get('x-modelgateway-dropped'), 'truncation, tools[3] (web_search), text.verbosity');
   });
-  it('in Codex\'s fast mode is answered by Anthropic\'s provider, which has no such tier', async () => {
+  it("in Codex's fast mode is answered by Anthropic's provider, which has no such tier", async () => {
     world.anthropic.script(anthropicMessage());
     const answer = await ask({ model: 'claude-model', service_tier: 'priority' });
     assert.deepEqual([answer.status, answer.headers.get('x-modelgateway-dropped')], [200, 'service_tier'], answer.text);
@@ -139,7 +173,8 @@ describe('a response of a chat model', () => {
   it('is refused for what cannot be left out', async () => {
     for (const [body, param] of [
       [{ input: [{ role: 'user', content: 'x' }, { type: 'compaction_trigger' }] }, 'input[1].type'],
-      [{ brand_new: 1 }, 'brand_new'], [{ top_logprobs: 3 }, 'top_logprobs'],
+      [{ brand_new: 1 }, 'brand_new'],
+      [{ top_logprobs: 3 }, 'top_logprobs'],
     ] as const) {
       const answer = await ask(body);
       const { code, param: named } = answer.json().error;
@@ -155,10 +190,21 @@ describe('a stream of one', () => {
     const { answer, cost } = await costOf(() => ask({ stream: true }));
     assert.match(answer.headers.get('content-type') ?? '', /^text\/event-stream/);
     const events = checkedEvents(answer);
-    assert.deepEqual(events.map(({ type }) => type.replace('response.', '')), [
-      'created', 'in_progress', 'output_item.added', 'content_part.added', 'output_text.delta', 'output_text.delta',
-      'output_text.done', 'content_part.done', 'output_item.done', 'completed',
-    ]);
+    assert.deepEqual(
+      events.map(({ type }) => type.replace('response.', '')),
+      [
+        'created',
+        'in_progress',
+        'output_item.added',
+        'content_part.added',
+        'output_text.delta',
+        'output_text.delta',
+        'output_text.done',
+        'content_part.done',
+        'output_item.done',
+        'completed',
+      ],
+    );
     assert.deepEqual(events.at(-1).response.output, [events.at(-2).item]);
     assert.doesNotMatch(answer.text, /DONE/);
     assert.equal(cost, COST);
@@ -167,34 +213,49 @@ describe('a stream of one', () => {
     world.openai.script(openaiStream([], { toolCalls: CALLS }));
     const events = checkedEvents(await ask({ tools: TOOLS, stream: true }));
     const items = events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item);
-    assert.deepEqual(items.map(({ type, name, namespace, input }: Json) => [type, name, namespace ?? input]), [
-      ['function_call', 'shell', undefined], ['custom_tool_call', 'apply_patch', '*** Begin\né'],
-      ['function_call', 'list', 'mcp'],
-    ]);
+    assert.deepEqual(
+      items.map(({ type, name, namespace, input }: Json) => [type, name, namespace ?? input]),
+      [
+        ['function_call', 'shell', undefined],
+        ['custom_tool_call', 'apply_patch', '*** Begin\né'],
+        ['function_call', 'list', 'mcp'],
+      ],
+    );
   });
   it('that is cut short is incomplete, and billed', async () => {
     world.openai.script(openaiStream(['Hel'], { usage: USAGE, finishReason: 'length' }));
     const { answer, cost } = await costOf(() => ask({ stream: true }));
     const end = checkedEvents(answer).at(-1);
-    assert.deepEqual([end.type, end.response.incomplete_details, cost],
-      ['response.incomplete', { reason: 'max_output_tokens' }, COST]);
+    assert.deepEqual(
+      [end.type, end.response.incomplete_details, cost],
+      ['response.incomplete', { reason: 'max_output_tokens' }, COST],
+    );
   });
   it('that breaks off has failed, with the items that were done, and is billed by what was seen', async () => {
     world.openai.script(breakAt(openaiStream(['four', 'four']), 3, { kind: 'cut' }));
     const { answer, cost } = await costOf(() => ask({ stream: true }));
     const end = checkedEvents(answer).at(-1);
-    assert.deepEqual([end.type, end.response.status, end.response.error.code, end.response.output],
-      ['response.failed', 'failed', 'server_error', []]);
+    assert.deepEqual(
+      [end.type, end.response.status, end.response.error.code, end.response.output],
+      ['response.failed', 'failed', 'server_error', []],
+    );
     assert.ok(cost >= 2n * PRICE.output && cost < 2n * PRICE.output + 100n * PRICE.input, String(cost));
   });
   it('whose provider sends an error has failed, with a code that clients know', async () => {
     for (const [code, expected] of [
-      ['rate_limit_exceeded', 'rate_limit_exceeded'], ['context_length_exceeded', 'context_length_exceeded'],
+      ['rate_limit_exceeded', 'rate_limit_exceeded'],
+      ['context_length_exceeded', 'context_length_exceeded'],
       ['invalid_api_key', 'server_error'],
     ]) {
-      world.openai.script(breakAt(openaiStream(['four', 'four']), 3, sse({
-        data: { error: { message: 'no more', type: 'x', code } },
-      })));
+      world.openai.script(
+        breakAt(
+          openaiStream(['four', 'four']),
+          3,
+          sse({
+            data: { error: { message: 'no more', type: 'x', code } },
+          }),
+        ),
+      );
       const { answer, cost } = await costOf(() => ask({ stream: true }));
       const end = checkedEvents(answer).at(-1);
       assert.deepEqual([end.type, end.response.error.code], ['response.failed', expected]);
@@ -218,11 +279,16 @@ it('thinking that Anthropic signed comes back to it, sealed in between', async (
   const tools = [{ type: 'function', name: 'f' }];
   const input = [{ role: 'user', content: 'hello' }];
   const { output } = (await ask({ model: 'claude-model', input, tools })).json();
-  assert.deepEqual(output.map(({ type }: Json) => type), ['reasoning', 'function_call']);
+  assert.deepEqual(
+    output.map(({ type }: Json) => type),
+    ['reasoning', 'function_call'],
+  );
   assert.doesNotMatch(output[0].encrypted_content, /signed|I call|direct/);
-  const answer = await ask({ model: 'claude-model', tools, input: [
-    ...input, ...output, { type: 'function_call_output', call_id: 'toolu_1', output: 'x' },
-  ] });
+  const answer = await ask({
+    model: 'claude-model',
+    tools,
+    input: [...input, ...output, { type: 'function_call_output', call_id: 'toolu_1', output: 'x' }],
+  });
   assert.equal(answer.json().output[0].content[0].text, 'Done.', answer.text);
   const { messages }: Json = (await world.anthropic.request(1)).json();
   assert.deepEqual(messages[1].content, [thinking, use]);

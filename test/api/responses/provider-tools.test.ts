@@ -13,15 +13,23 @@ const OWN = { type: 'function', name: 'f', parameters: { type: 'object', propert
 
 let world: TestStack;
 beforeAll(async () => {
-  world = await startTestStack({ files: ({ openaiUrl, anthropicUrl }) => {
-    const models = (kind: string): string => ['Refuse', 'Drop', 'Allow'].map((policy) =>
-      `{name: ${kind}-${policy.toLowerCase()}, contextTokens: 100000, maxOutputTokens: 1000, providerTools: ${policy}, `
-        + `allow: [ServerTools]}`).join(', ');
-    const price = (name: string): string => `{name: ${name}, vendor: V, quotaType: Token, modelRatio: "0.001", `
-      + 'perUse: {webSearchUsd: "1"}}';
-    const names = ['native', 'chat', 'claude'].flatMap((kind) =>
-      ['refuse', 'drop', 'allow'].map((policy) => `${kind}-${policy}`));
-    return { 'tools.yaml': `
+  world = await startTestStack({
+    files: ({ openaiUrl, anthropicUrl }) => {
+      const models = (kind: string): string =>
+        ['Refuse', 'Drop', 'Allow']
+          .map(
+            (policy) =>
+              `{name: ${kind}-${policy.toLowerCase()}, contextTokens: 100000, maxOutputTokens: 1000, providerTools: ${policy}, ` +
+              `allow: [ServerTools]}`,
+          )
+          .join(', ');
+      const price = (name: string): string =>
+        `{name: ${name}, vendor: V, quotaType: Token, modelRatio: "0.001", ` + 'perUse: {webSearchUsd: "1"}}';
+      const names = ['native', 'chat', 'claude'].flatMap((kind) =>
+        ['refuse', 'drop', 'allow'].map((policy) => `${kind}-${policy}`),
+      );
+      return {
+        'tools.yaml': `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: native}
@@ -47,18 +55,26 @@ apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata: {name: tools}
 spec: {models: [${names.map(price).join(', ')}]}
-` };
-  } });
+`,
+      };
+    },
+  });
 });
 afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 
 const respond = (model: string): Promise<Answer> =>
   post(world, '/v1/responses', { model, input: 'x', tools: [OWN, { type: 'web_search' }] });
-const message = (model: string): Promise<Answer> => post(world, '/v1/messages', {
-  model, max_tokens: 100, messages: [{ role: 'user', content: 'x' }],
-  tools: [{ type: 'web_search_20250305', name: 'web_search' }, { name: 'f', input_schema: OWN.parameters }],
-});
+const message = (model: string): Promise<Answer> =>
+  post(world, '/v1/messages', {
+    model,
+    max_tokens: 100,
+    messages: [{ role: 'user', content: 'x' }],
+    tools: [
+      { type: 'web_search_20250305', name: 'web_search' },
+      { name: 'f', input_schema: OWN.parameters },
+    ],
+  });
 
 async function toolsSent(provider: MockProvider): Promise<unknown> {
   const { tools } = (await provider.request(0)).json();
@@ -100,10 +116,17 @@ describe('a tool that is left out', () => {
     world.anthropic.script(anthropicMessage());
     assert.equal((await search('claude-allow')).status, 200);
     world.openai.script(openaiChat());
-    const { status } = await post(world, '/v1/messages', {
-      model: 'chat-allow', max_tokens: 300, messages: [{ role: 'user', content: 'x' }],
-      tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 5 }],
-    }, small);
+    const { status } = await post(
+      world,
+      '/v1/messages',
+      {
+        model: 'chat-allow',
+        max_tokens: 300,
+        messages: [{ role: 'user', content: 'x' }],
+        tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 5 }],
+      },
+      small,
+    );
     assert.equal(status, 200);
   });
 });
@@ -111,7 +134,8 @@ describe('a tool that is left out', () => {
 describe('Refuse', () => {
   it('answers with an error, although allow has ServerTools', async () => {
     for (const [answer, code] of [
-      [await respond('native-refuse'), 'not_allowed'], [await respond('chat-refuse'), 'unsupported_parameter'],
+      [await respond('native-refuse'), 'not_allowed'],
+      [await respond('chat-refuse'), 'unsupported_parameter'],
       [await respond('claude-refuse'), 'unsupported_parameter'],
     ] as const) {
       const { error } = answer.json();

@@ -19,7 +19,9 @@ const USAGE = { input_tokens: 100, cached: 40, output_tokens: 7 };
 const COST = 60n * PRICE.input + 40n * PRICE.cached + 7n * PRICE.output;
 
 let world: TestStack;
-beforeAll(async () => { world = await startTestStack(); });
+beforeAll(async () => {
+  world = await startTestStack();
+});
 afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
 
@@ -38,29 +40,47 @@ describe('a response', () => {
     const { answer, cost } = await costOf(() => ask({ store: false, metadata: { a: 'b' } }));
     assert.deepEqual([answer.status, answer.json().output[0].content[0].text, cost], [200, 'hello', COST]);
     const sent = await world.openai.request(0);
-    assert.deepEqual([sent.path, sent.json()], ['/v1/responses', {
-      model: 'gpt-model', input: 'hello', store: false, metadata: { a: 'b' }, max_output_tokens: 4000,
-    }]);
+    assert.deepEqual(
+      [sent.path, sent.json()],
+      [
+        '/v1/responses',
+        {
+          model: 'gpt-model',
+          input: 'hello',
+          store: false,
+          metadata: { a: 'b' },
+          max_output_tokens: 4000,
+        },
+      ],
+    );
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.00027');
   });
-  it('is requested by the provider\'s model name, with max_output_tokens capped at the model\'s limit', async () => {
+  it("is requested by the provider's model name, with max_output_tokens capped at the model's limit", async () => {
     world.openai.script(openaiResponse());
     await ask({ max_output_tokens: 100_000 }, 'renamed-model');
-    assert.deepEqual(
-      (await world.openai.request(0)).json(), { model: 'upstream-name-7', input: 'hello', max_output_tokens: 4000 },
-    );
+    assert.deepEqual((await world.openai.request(0)).json(), {
+      model: 'upstream-name-7',
+      input: 'hello',
+      max_output_tokens: 4000,
+    });
   });
   it('has max_output_tokens lowered to what the key can pay for', async () => {
     world.openai.script(openaiResponse());
-    const answer =
-      await post(world, '/v1/responses', { model: 'gpt-model', input: 'hello' }, { 'x-api-key': KEYS.small });
+    const answer = await post(
+      world,
+      '/v1/responses',
+      { model: 'gpt-model', input: 'hello' },
+      { 'x-api-key': KEYS.small },
+    );
     const lowered = Number(answer.headers.get('x-modelgateway-max-tokens'));
     assert.ok(lowered >= 256 && lowered < 1000, answer.text);
     assert.equal((await world.openai.request(0)).json()['max_output_tokens'], lowered);
   });
   it('is billed when it is incomplete or failed, but costs nothing when it failed without usage', async () => {
     for (const [status, usage, expected] of [
-      ['incomplete', USAGE, COST], ['failed', USAGE, COST], ['failed', null, 0n],
+      ['incomplete', USAGE, COST],
+      ['failed', USAGE, COST],
+      ['failed', null, 0n],
     ] as const) {
       world.openai.script(openaiResponse(status === 'failed' ? '' : 'hel', usage, status));
       const { answer, cost } = await costOf(() => ask());
@@ -73,7 +93,7 @@ describe('a response', () => {
     assert.equal(answer.headers.get('x-modelgateway-usage'), 'estimated');
     assert.ok(cost > 3n * PRICE.output && cost < 3n * PRICE.output + 100n * PRICE.input);
   });
-  it('that the provider refuses costs nothing, and the client gets the provider\'s message', async () => {
+  it("that the provider refuses costs nothing, and the client gets the provider's message", async () => {
     world.openai.script(openaiError(400, 'no such verbosity'));
     const { answer, cost } = await costOf(() => ask());
     assert.deepEqual([answer.status, answer.json().error.message, cost], [400, 'no such verbosity', 0n]);
@@ -113,7 +133,8 @@ describe('a stream that breaks off and is sent again', () => {
   // as Codex does, up to five times
   it('is a call of its own each time, billed by what came of it', async () => {
     world.openai.script(
-      openaiResponseStream(['one two three'], { end: 'cut' }), openaiResponseStream(['one'], { end: 'cut' }),
+      openaiResponseStream(['one two three'], { end: 'cut' }),
+      openaiResponseStream(['one'], { end: 'cut' }),
       openaiResponseStream(['hello'], { usage: USAGE }),
     );
     const records: Json[] = [];
@@ -125,7 +146,10 @@ describe('a stream that breaks off and is sent again', () => {
       }
       return answer ?? assert.fail();
     });
-    assert.deepEqual(records.map(({ status }) => status), ['ProviderCut', 'ProviderCut', 'Succeeded']);
+    assert.deepEqual(
+      records.map(({ status }) => status),
+      ['ProviderCut', 'ProviderCut', 'Succeeded'],
+    );
     assert.equal(new Set(records.map(({ id }) => id)).size, 3);
     const costs = records.map(({ cost_usd: usd }) => BigInt(Math.round(Number(usd) * 1e9)));
     assert.ok(costs.every((cost) => cost > 0n) && costs[0]! > costs[1]!, String(costs));
@@ -139,9 +163,19 @@ describe('a request is refused', () => {
     ['a conversation', { conversation: 'conv_1' }, 'unsupported_parameter', 'conversation'],
     ['an item reference', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 'unsupported_parameter', 'input[0]'],
     ['web search', { tools: [{ type: 'web_search' }] }, 'not_allowed', 'tools[0].type'],
-    ['a file id', { input: [{
-      role: 'user', content: [{ type: 'input_file', file_id: 'f' }],
-    }] }, 'not_allowed', 'input[0].content[0].file_id'],
+    [
+      'a file id',
+      {
+        input: [
+          {
+            role: 'user',
+            content: [{ type: 'input_file', file_id: 'f' }],
+          },
+        ],
+      },
+      'not_allowed',
+      'input[0].content[0].file_id',
+    ],
     ['a parameter name in the wrong case', { Previous_Response_Id: 'resp_1' }, 'invalid_value', 'Previous_Response_Id'],
   ];
   for (const [what, body, code, param] of refused) {
@@ -158,7 +192,8 @@ describe('a request is refused', () => {
   });
   it('for a model without chat, with an error that names the endpoint to use', async () => {
     assert.equal(
-      (await ask({}, 'embed-model')).json().error.message, 'embed-model makes embeddings: POST /v1/embeddings',
+      (await ask({}, 'embed-model')).json().error.message,
+      'embed-model makes embeddings: POST /v1/embeddings',
     );
     assert.doesNotMatch((await ask({}, 'nothing')).json().error.message, /chat\/completions/);
   });
@@ -166,24 +201,32 @@ describe('a request is refused', () => {
 
 describe('the rest of the Responses API', () => {
   for (const [method, path] of [
-    ['GET', '/v1/responses/resp_1'], [
-      'DELETE', '/v1/responses/resp_1',
-    ], ['POST', '/v1/responses/resp_1/cancel'], ['GET', '/v1/responses/resp_1/input_items'],
+    ['GET', '/v1/responses/resp_1'],
+    ['DELETE', '/v1/responses/resp_1'],
+    ['POST', '/v1/responses/resp_1/cancel'],
+    ['GET', '/v1/responses/resp_1/input_items'],
     ['GET', '/v1/conversations/conv_1/items'],
   ] as const) {
     it(`is not served: ${method} ${path} gets a 404 that says what to do instead`, async () => {
-      const response =
-        await fetch(world.gateway.url + path, { method, headers: { authorization: `Bearer ${KEYS.main}` } });
-      const { error } = await response.json() as { error: { code: string; message: string } };
+      const response = await fetch(world.gateway.url + path, {
+        method,
+        headers: { authorization: `Bearer ${KEYS.main}` },
+      });
+      const { error } = (await response.json()) as { error: { code: string; message: string } };
       assert.deepEqual([response.status, error.code], [404, 'not_found']);
       assert.match(error.message, /"input"/);
     });
   }
   it('is not served over a WebSocket: the upgrade gets a 426 that tells clients to POST', async () => {
-    const request = http.get(`${world.gateway.url}/v1/responses`, { headers: {
-      connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', authorization: `Bearer ${KEYS.main}`,
-    } });
-    const [response] = await once(request, 'response') as [http.IncomingMessage];
+    const request = http.get(`${world.gateway.url}/v1/responses`, {
+      headers: {
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        authorization: `Bearer ${KEYS.main}`,
+      },
+    });
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage];
     assert.deepEqual([response.statusCode, response.headers.upgrade], [426, 'HTTP/1.1']);
     const { error } = JSON.parse(await text(response)) as { error: { code: string; message: string } };
     assert.equal(error.code, 'upgrade_required');

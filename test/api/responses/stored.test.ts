@@ -32,7 +32,7 @@ async function made(): Promise<string> {
 
 async function call(method: string, path: string, key: string = KEYS.main): Promise<{ status: number; body: Json }> {
   const response = await fetch(world.gateway.url + path, { method, headers: { authorization: `Bearer ${key}` } });
-  return { status: response.status, body: JSON.parse(await response.text() || 'null') };
+  return { status: response.status, body: JSON.parse((await response.text()) || 'null') };
 }
 
 describe('an earlier response', () => {
@@ -48,11 +48,15 @@ describe('an earlier response', () => {
     world.openai.script(openaiResponse());
     assert.equal((await ask({}, small)).status, 200);
   });
-  it('is no other model\'s, nor one that a client made up', async () => {
+  it("is no other model's, nor one that a client made up", async () => {
     const id = await made();
     // not the last character, whose last bits may be padding
     const forged = `${id.slice(0, -2)}${id.at(-2) === 'A' ? 'B' : 'A'}${id.slice(-1)}`;
-    for (const [model, previous] of [['chat-model', id], ['claude-model', id], ['gpt-model', forged]] as const) {
+    for (const [model, previous] of [
+      ['chat-model', id],
+      ['claude-model', id],
+      ['gpt-model', forged],
+    ] as const) {
       const answer = await ask({ model, previous_response_id: previous });
       const { code, message } = answer.json().error;
       assert.deepEqual([answer.status, code], [400, 'unsupported_parameter']);
@@ -65,12 +69,17 @@ describe('an earlier response', () => {
 describe('what is kept of a response', () => {
   it('is asked of the channel that made it, and answered under the id that the client has', async () => {
     const id = await made();
-    const kept = { id: 'resp_mock', object: 'response', previous_response_id: null, output: [
-      { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA-own' },
-    ] };
+    const kept = {
+      id: 'resp_mock',
+      object: 'response',
+      previous_response_id: null,
+      output: [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA-own' }],
+    };
     world.openai.script(
-      json(kept), json({ object: 'list', data: [{ type: 'reasoning', encrypted_content: 'gAAAA-own' }] }),
-      json({ ...kept, status: 'cancelled' }), json({ id: 'resp_mock', object: 'response.deleted', deleted: true }),
+      json(kept),
+      json({ object: 'list', data: [{ type: 'reasoning', encrypted_content: 'gAAAA-own' }] }),
+      json({ ...kept, status: 'cancelled' }),
+      json({ id: 'resp_mock', object: 'response.deleted', deleted: true }),
     );
     const { spent } = await spending(world);
     const got = await call('GET', `/v1/responses/${id}?include[]=reasoning.encrypted_content`);
@@ -80,19 +89,26 @@ describe('what is kept of a response', () => {
     assert.match(items.body.data[0].encrypted_content, /^mgw1_encrypted_/);
     assert.equal((await call('POST', `/v1/responses/${id}/cancel`)).body.status, 'cancelled');
     assert.deepEqual((await call('DELETE', `/v1/responses/${id}`)).body, {
-      id, object: 'response.deleted', deleted: true,
+      id,
+      object: 'response.deleted',
+      deleted: true,
     });
-    assert.deepEqual(world.openai.requests.map(({ method, path }) => `${method} ${path}`), [
-      'GET /v1/responses/resp_mock?include[]=reasoning.encrypted_content',
-      'GET /v1/responses/resp_mock/input_items?limit=5', 'POST /v1/responses/resp_mock/cancel',
-      'DELETE /v1/responses/resp_mock',
-    ]);
+    assert.deepEqual(
+      world.openai.requests.map(({ method, path }) => `${method} ${path}`),
+      [
+        'GET /v1/responses/resp_mock?include[]=reasoning.encrypted_content',
+        'GET /v1/responses/resp_mock/input_items?limit=5',
+        'POST /v1/responses/resp_mock/cancel',
+        'DELETE /v1/responses/resp_mock',
+      ],
+    );
     assert.equal((await spending(world)).spent, spent, 'it is free');
   });
-  it('is nobody else\'s', async () => {
+  it("is nobody else's", async () => {
     const id = await made();
     for (const [path, key] of [
-      [`/v1/responses/${id}`, KEYS.poor], ['/v1/responses/resp_mock', KEYS.main],
+      [`/v1/responses/${id}`, KEYS.poor],
+      ['/v1/responses/resp_mock', KEYS.main],
       [`/v1/responses/${id.replace('response', 'encrypted')}`, KEYS.main],
     ] as const) {
       const { status, body } = await call('GET', path, key);
@@ -117,7 +133,9 @@ describe('what is kept of a response', () => {
     const answer = await get(world, `/v1/responses/${id}?stream=true&starting_after=2`);
     assert.match(answer.headers.get('content-type') ?? '', /^text\/event-stream/);
     assert.equal((await world.openai.request(0)).path, '/v1/responses/resp_mock?stream=true&starting_after=2');
-    const events = answer.text.split('\n').filter((line) => line.startsWith('data: '))
+    const events = answer.text
+      .split('\n')
+      .filter((line) => line.startsWith('data: '))
       .map((line): Json => JSON.parse(line.slice(6)));
     const last = events.at(-1);
     assert.deepEqual([last.type, last.response.id], ['response.completed', id]);
@@ -135,10 +153,16 @@ describe('a compaction', () => {
     post(world, '/v1/responses/compact', { model: 'renamed-model', input: [{ role: 'user', content: 'x' }], ...more });
 
   it('is made by the provider, billed by its figures, and sealed', async () => {
-    world.openai.script(json({
-      id: 'resp_c', object: 'response.compaction', created_at: 1, output: [ITEM],
-      usage: { input_tokens: 100, output_tokens: 7, total_tokens: 107 },
-    }), openaiResponse());
+    world.openai.script(
+      json({
+        id: 'resp_c',
+        object: 'response.compaction',
+        created_at: 1,
+        output: [ITEM],
+        usage: { input_tokens: 100, output_tokens: 7, total_tokens: 107 },
+      }),
+      openaiResponse(),
+    );
     const { spent } = await spending(world);
     const answer = await compact();
     assert.equal(answer.status, 200, answer.text);
@@ -146,8 +170,10 @@ describe('a compaction', () => {
     assert.equal(object, 'response.compaction');
     assert.match(output[0].encrypted_content, /^mgw1_encrypted_/);
     const { path, body } = await world.openai.request(0);
-    assert.deepEqual([path, JSON.parse(body.toString())],
-      ['/v1/responses/compact', { model: 'upstream-name-7', input: [{ role: 'user', content: 'x' }] }]);
+    assert.deepEqual(
+      [path, JSON.parse(body.toString())],
+      ['/v1/responses/compact', { model: 'upstream-name-7', input: [{ role: 'user', content: 'x' }] }],
+    );
     assert.equal((await spending(world)).spent - spent, 107n * PRICE);
     assert.equal((await ask({ model: 'renamed-model', input: output })).status, 200);
     assert.deepEqual((await world.openai.request(1)).json()['input'], [ITEM], 'its account gets its own value back');
@@ -167,16 +193,26 @@ describe('a count of tokens', () => {
   const count = (more: object): Promise<Answer> =>
     post(world, '/v1/responses/input_tokens', { input: 'hello', ...more });
 
-  it('is the provider\'s', async () => {
+  it("is the provider's", async () => {
     const id = await made();
     world.openai.script(json({ object: 'response.input_tokens', input_tokens: 12 }));
     const answer = await count({ model: 'renamed-model', previous_response_id: id });
-    assert.deepEqual([answer.status, answer.json(), answer.headers.get('x-modelgateway-usage')],
-      [200, { object: 'response.input_tokens', input_tokens: 12 }, null]);
+    assert.deepEqual(
+      [answer.status, answer.json(), answer.headers.get('x-modelgateway-usage')],
+      [200, { object: 'response.input_tokens', input_tokens: 12 }, null],
+    );
     const { path, body } = await world.openai.request(0);
-    assert.deepEqual([path, JSON.parse(body.toString())], ['/v1/responses/input_tokens', {
-      input: 'hello', model: 'upstream-name-7', previous_response_id: 'resp_mock',
-    }]);
+    assert.deepEqual(
+      [path, JSON.parse(body.toString())],
+      [
+        '/v1/responses/input_tokens',
+        {
+          input: 'hello',
+          model: 'upstream-name-7',
+          previous_response_id: 'resp_mock',
+        },
+      ],
+    );
   });
   it('is estimated where the provider counts none, of everything that the model reads', async () => {
     const tokensOf = async (more: object): Promise<number> => {
@@ -189,14 +225,16 @@ describe('a count of tokens', () => {
     assert.ok(plain > 0 && plain < 20);
     const words = 'several more words than before';
     for (const more of [
-      { instructions: words }, { input: [{ role: 'user', content: [{ type: 'input_text', text: words }] }] },
+      { instructions: words },
+      { input: [{ role: 'user', content: [{ type: 'input_text', text: words }] }] },
       { tools: [{ type: 'function', name: 'f', description: words }] },
       { input: [{ type: 'function_call_output', call_id: 'c', output: words }] },
       { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:image/png;base64,AA==' }] }] },
       { text: { format: { type: 'json_schema', name: 'x', schema: { description: words } } } },
-    ]) assert.ok(await tokensOf({ model, ...more }) >= plain + 4, JSON.stringify(more));
+    ])
+      assert.ok((await tokensOf({ model, ...more })) >= plain + 4, JSON.stringify(more));
     world.openai.script(openaiError(404));
-    assert.ok(await tokensOf({ model: 'gpt-model' }) > 0, 'also where the provider has no such endpoint');
+    assert.ok((await tokensOf({ model: 'gpt-model' })) > 0, 'also where the provider has no such endpoint');
   });
   it('is refused for what the call would be refused for', async () =>
     assert.equal((await count({ model: 'nothing' })).json().error.code, 'model_not_found'));

@@ -14,9 +14,10 @@ const movingKey = (account: string): string =>
 let stack: TestStack;
 
 beforeAll(async () => {
-  stack = await startTestStack({ files: ({ openaiUrl, anthropicUrl }) => ({
-    'moving.yaml': movingKey('team'),
-    'twice.yaml': `${keyManifest('twice', TWICE, 'groupRef: {name: smart}')}
+  stack = await startTestStack({
+    files: ({ openaiUrl, anthropicUrl }) => ({
+      'moving.yaml': movingKey('team'),
+      'twice.yaml': `${keyManifest('twice', TWICE, 'groupRef: {name: smart}')}
 apiVersion: modelgateway.dev/v1alpha1
 kind: Account
 metadata: {name: rich, namespace: team}
@@ -60,7 +61,8 @@ spec:
   - {name: flat-model, vendor: V, quotaType: Request, requestUsd: "0.01"}
   - {name: shared-model, vendor: V, quotaType: Token, modelRatio: "1"}
 `,
-  }) });
+    }),
+  });
 });
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
@@ -78,18 +80,21 @@ describe('a retry', () => {
     assert.ok([200, 401].includes((await call).status));
     stack.openai.script(openaiChat());
     assert.equal(
-      (await post(stack, '/v1/chat/completions', chat('gpt-model'))).status, 200, 'the old account is locked out',
+      (await post(stack, '/v1/chat/completions', chat('gpt-model'))).status,
+      200,
+      'the old account is locked out',
     );
     await stack.gateway.write('moving.yaml', movingKey('team'));
   });
   it('uses no channel twice, although two members share it', async () => {
     stack.openai.script(openaiError(500));
-    const answer =
-      await post(stack, '/v1/chat/completions', chat('shared-model', { max_tokens: 50 }), { 'x-api-key': TWICE });
+    const answer = await post(stack, '/v1/chat/completions', chat('shared-model', { max_tokens: 50 }), {
+      'x-api-key': TWICE,
+    });
     assert.equal(answer.status, 502);
     assert.equal(stack.openai.requests.length, 1);
   });
-  it('is sent with the next model\'s own output limit', async () => {
+  it("is sent with the next model's own output limit", async () => {
     stack.openai.script(openaiError(500));
     stack.anthropic.script(openaiChat());
     assert.equal((await post(stack, '/v1/chat/completions', chat('flat-model'), { 'x-api-key': MOVING })).status, 200);

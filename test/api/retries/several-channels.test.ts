@@ -15,12 +15,15 @@ let providers: MockProvider[] = [];
 
 beforeAll(async () => {
   providers = await Promise.all([0, 1, 2, 3].map(() => startMockProvider()));
-  const channels = (protocol: string, path: string): string => providers.map(({ url }, index) =>
-    `{name: c${index}, protocol: ${protocol}, baseUrl: ${url}${path}, priority: ${index}}`).join(', ');
+  const channels = (protocol: string, path: string): string =>
+    providers
+      .map(({ url }, index) => `{name: c${index}, protocol: ${protocol}, baseUrl: ${url}${path}, priority: ${index}}`)
+      .join(', ');
   const model = (name: string): string =>
     `{name: ${name}, contextTokens: 100000, maxOutputTokens: 1000, allow: [ServiceTiers, FileReferences, ServerTools]}`;
-  stack = await startTestStack({ files: () => ({
-    'four.yaml': `${HEAD}ModelRoute
+  stack = await startTestStack({
+    files: () => ({
+      'four.yaml': `${HEAD}ModelRoute
 metadata: {name: four}
 spec: {models: [${model('four-model')}, ${model('hidden-model')}], channels: [${channels('OpenAI', '/v1')}]}
 ---
@@ -34,11 +37,13 @@ spec: {allowedNamespaces: {from: All}, routes: [{routeRef: {name: four}, models:
 ---
 ${HEAD}PriceCatalog
 metadata: {name: four}
-spec: {models: [${['four', 'hidden', 'messages'].map((name) =>
-  `{name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`).join(', ')}]}
+spec: {models: [${['four', 'hidden', 'messages']
+        .map((name) => `{name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`)
+        .join(', ')}]}
 ---
 ${keyManifest('filtered', KEY, 'groupRef: {name: filtered}')}`,
-  }) });
+    }),
+  });
 });
 afterAll(async () => {
   await stack.stop();
@@ -55,9 +60,14 @@ const script = (...replies: readonly Reply[]): void =>
 const call = (more = {}, headers = {}): Promise<Answer> =>
   post(stack, '/v1/chat/completions', chat('four-model', more), headers);
 const asked = (): number[] => providers.map(({ requests }) => requests.length);
-const limited = (seconds?: number): Reply => json({ error: { message: 'slow down' } }, {
-  status: 429, headers: seconds === undefined ? {} : { 'retry-after': String(seconds) },
-});
+const limited = (seconds?: number): Reply =>
+  json(
+    { error: { message: 'slow down' } },
+    {
+      status: 429,
+      headers: seconds === undefined ? {} : { 'retry-after': String(seconds) },
+    },
+  );
 
 describe('retries', () => {
   it('go to two further channels by default, and to none twice', async () => {
@@ -75,7 +85,7 @@ describe('retries', () => {
 });
 
 describe('the error that the client gets', () => {
-  it('is an overload only if the last channel reported one: 503, in Anthropic\'s dialect 529', async () => {
+  it("is an overload only if the last channel reported one: 503, in Anthropic's dialect 529", async () => {
     script(openaiError(500), openaiError(529), openaiError(529));
     assert.equal((await call()).status, 503);
     script(openaiError(529), openaiError(529), openaiError(500));
@@ -88,20 +98,22 @@ describe('the error that the client gets', () => {
     script(limited(30), limited(7), limited(90));
     const answer = await call();
     assert.deepEqual(
-      [answer.status, answer.headers.get('retry-after'), answer.json().error.code], [429, '7', 'rate_limit_exceeded'],
+      [answer.status, answer.headers.get('retry-after'), answer.json().error.code],
+      [429, '7', 'rate_limit_exceeded'],
     );
     script(limited(30), openaiError(500), limited(30));
     assert.deepEqual([(await call()).status], [502]);
   });
-  it('is the provider\'s refusal of the request, and ends the retries', async () => {
+  it("is the provider's refusal of the request, and ends the retries", async () => {
     script(openaiError(500), openaiError(400, 'this is too odd', { code: 'odd_request' }));
     const answer = await call();
     assert.deepEqual(
-      [answer.status, answer.json().error.message, answer.json().error.code], [400, 'this is too odd', 'odd_request'],
+      [answer.status, answer.json().error.message, answer.json().error.code],
+      [400, 'this is too odd', 'odd_request'],
     );
     assert.deepEqual(asked(), [1, 1, 0, 0]);
   });
-  it('contains no provider\'s address or key', async () => {
+  it("contains no provider's address or key", async () => {
     script(openaiError(401, `bad key sk-1234567890abcdefghij at ${providers[0]?.url}`));
     const answer = await call();
     assert.equal(answer.status, 502);

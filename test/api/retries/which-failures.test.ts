@@ -23,20 +23,30 @@ kind: ModelRoute
 metadata: {name: ${name}, labels: {of: ${name}}}
 spec: {models: [${model(`${name}-model`)}], channels: [${channels.join(', ')}]${more}}
 ---`;
-  return [
-    route('tiers', [channel(
-      'a', first.url, ', priority: 0',
-    ), channel('b', second.url, ', priority: 1'), channel('c', third.url, ', priority: 2')]),
-    route('weights', [channel('a', first.url, ', weight: 300'), channel('b', second.url, ', weight: 100')]),
-    route('limited', [
-      channel('a', first.url, ', maxConcurrency: 1'), channel('b', second.url, ', priority: 1, maxConcurrency: 1'),
-    ]),
-    route('dead', [channel('a', dead), channel('b', second.url, ', priority: 1')]),
-    route('slow', [channel(
-      'a', first.url, ', timeouts: {connectSeconds: 1, firstByteSeconds: 1, wholeSeconds: 1, idleSeconds: 1}',
-    ), channel('b', second.url, ', priority: 1')]),
-    route('once', [channel('a', first.url), channel('b', second.url, ', priority: 1')], ', retry: {attempts: 0}'),
-  ].join('') + `
+  return (
+    [
+      route('tiers', [
+        channel('a', first.url, ', priority: 0'),
+        channel('b', second.url, ', priority: 1'),
+        channel('c', third.url, ', priority: 2'),
+      ]),
+      route('weights', [channel('a', first.url, ', weight: 300'), channel('b', second.url, ', weight: 100')]),
+      route('limited', [
+        channel('a', first.url, ', maxConcurrency: 1'),
+        channel('b', second.url, ', priority: 1, maxConcurrency: 1'),
+      ]),
+      route('dead', [channel('a', dead), channel('b', second.url, ', priority: 1')]),
+      route('slow', [
+        channel(
+          'a',
+          first.url,
+          ', timeouts: {connectSeconds: 1, firstByteSeconds: 1, wholeSeconds: 1, idleSeconds: 1}',
+        ),
+        channel('b', second.url, ', priority: 1'),
+      ]),
+      route('once', [channel('a', first.url), channel('b', second.url, ', priority: 1')], ', retry: {attempts: 0}'),
+    ].join('') +
+    `
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: vip}
@@ -64,19 +74,24 @@ kind: PriceCatalog
 metadata: {name: routing}
 spec:
   models:
-${['tiers', 'weights', 'limited', 'dead', 'slow', 'once'].map((name) =>
-  `  - {name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`).join('\n')}
-`;
+${['tiers', 'weights', 'limited', 'dead', 'slow', 'once']
+  .map((name) => `  - {name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`)
+  .join('\n')}
+`
+  );
 }
 
 beforeAll(async () => {
   for (const name of ['first', 'second', 'third'] as const) providers[name] = await startMockProvider();
   const dead = await refusingUrl();
-  stack = await startTestStack({ files: () => ({
-    'routing.yaml': manifest(dead),
-    'routing-keys.yaml':
-      ['smart', 'capped', 'vip'].map((name) => keyManifest(name, KEY(name), `groupRef: {name: ${name}}`)).join(''),
-  }) });
+  stack = await startTestStack({
+    files: () => ({
+      'routing.yaml': manifest(dead),
+      'routing-keys.yaml': ['smart', 'capped', 'vip']
+        .map((name) => keyManifest(name, KEY(name), `groupRef: {name: ${name}}`))
+        .join(''),
+    }),
+  });
 });
 afterAll(async () => {
   await stack.stop();
@@ -90,7 +105,9 @@ afterEach(() => {
 const ok = (content: string): ReturnType<typeof openaiChat> =>
   openaiChat({ content, usage: { prompt_tokens: 1000, completion_tokens: 1000 } });
 const call = (
-  model: string, headers: Record<string, string> = {}, more: Record<string, unknown> = {},
+  model: string,
+  headers: Record<string, string> = {},
+  more: Record<string, unknown> = {},
 ): Promise<Answer> => post(stack, '/v1/chat/completions', chat(model, more), headers);
 const said = (answer: Answer): unknown => answer.json().choices[0].message.content;
 
@@ -102,8 +119,11 @@ describe('channels', () => {
       providers.third.script(ok('c'));
       const answer = await call('tiers-model');
       assert.equal(said(answer), 'c');
-      assert.deepEqual([providers.first, providers.second, providers.third].map(({ requests }) =>
-        requests.length), [1, 1, 1], 'one was tried twice');
+      assert.deepEqual(
+        [providers.first, providers.second, providers.third].map(({ requests }) => requests.length),
+        [1, 1, 1],
+        'one was tried twice',
+      );
     });
   for (const status of [400, 401, 404, 422])
     it(`that respond with ${status} are not followed by the next`, async () => {

@@ -18,9 +18,13 @@ const providers: Record<Account, MockProvider> = {} as never;
 
 beforeAll(async () => {
   for (const account of ACCOUNTS) providers[account] = await startMockProvider();
-  const channels = ACCOUNTS.map((account) =>
-    `{name: ${account}, protocol: OpenAI, baseUrl: ${providers[account].url}/v1, endpoints: [Chat, Responses]}`);
-  stack = await startTestStack({ files: () => ({ 'agents.yaml': `
+  const channels = ACCOUNTS.map(
+    (account) =>
+      `{name: ${account}, protocol: OpenAI, baseUrl: ${providers[account].url}/v1, endpoints: [Chat, Responses]}`,
+  );
+  stack = await startTestStack({
+    files: () => ({
+      'agents.yaml': `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: agents}
@@ -32,7 +36,9 @@ apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata: {name: agents}
 spec: {models: [{name: agent-model, vendor: V, quotaType: Token, modelRatio: "0.001"}]}
-` }) });
+`,
+    }),
+  });
 });
 afterAll(async () => {
   await stack.stop();
@@ -47,11 +53,16 @@ afterEach(() => {
 function answerOf(account: Account): (request: RecordedRequest) => Reply {
   return (request) => {
     const { input } = request.json() as { input: readonly Json[] };
-    const foreign = input.some(({ type, encrypted_content: content }) =>
-      type === 'reasoning' && !content.startsWith(`${account}:`));
+    const foreign = input.some(
+      ({ type, encrypted_content: content }) => type === 'reasoning' && !content.startsWith(`${account}:`),
+    );
     if (foreign) return openaiError(400, 'foreign', { code: 'invalid_encrypted_content' });
     return json({
-      id: `resp_${account}`, object: 'response', status: 'completed', model: 'm', error: null,
+      id: `resp_${account}`,
+      object: 'response',
+      status: 'completed',
+      model: 'm',
+      error: null,
       output: [
         { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: `${account}:${request.index}` },
         { type: 'message', id: 'msg_1', role: 'assistant', content: [{ type: 'output_text', text: account }] },
@@ -71,8 +82,11 @@ interface Conversation {
 async function takeTurn({ cacheKey, input, served }: Conversation, turn: number): Promise<Answer> {
   input.push({ role: 'user', content: `turn ${turn} of ${cacheKey ?? 'a conversation without a name'}` });
   const answer = await post(stack, '/v1/responses', {
-    model: 'agent-model', input, store: false, include: ['reasoning.encrypted_content'],
-    ...cacheKey !== undefined && { prompt_cache_key: cacheKey },
+    model: 'agent-model',
+    input,
+    store: false,
+    include: ['reasoning.encrypted_content'],
+    ...(cacheKey !== undefined && { prompt_cache_key: cacheKey }),
   });
   if (answer.status !== 200) return answer;
   const { output } = answer.json();
@@ -85,7 +99,9 @@ describe('agents', () => {
   it('keep 97 % of 1,000 turns on their account while an account fails and recovers', async () => {
     for (const account of ACCOUNTS) providers[account].script(answerOf(account));
     const conversations = Array.from({ length: 50 }, (_, n): Conversation => ({
-      cacheKey: n % 5 === 0 ? undefined : `thread-${n}`, input: [{ role: 'developer', content: `${n}` }], served: [],
+      cacheKey: n % 5 === 0 ? undefined : `thread-${n}`,
+      input: [{ role: 'developer', content: `${n}` }],
+      served: [],
     }));
     const refusals: string[] = [];
     let [eligible, kept, moved] = [0, 0, 0];
@@ -116,12 +132,15 @@ describe('agents', () => {
     assert.equal(new Set(conversations.map(({ served }) => served[0])).size, 3, 'each account has some');
   }, 600_000);
 
-  it('get sealed values without a channel\'s name, and a header if reasoning was left out', async () => {
+  it("get sealed values without a channel's name, and a header if reasoning was left out", async () => {
     for (const account of ACCOUNTS) providers[account].script(answerOf(account));
     const conversation: Conversation = { cacheKey: 'sealed', input: [], served: [] };
     const { text } = await takeTurn(conversation, 0);
     assert.doesNotMatch(text, /resp_|"(?:one|two|three):|agents\//);
-    const { id, output: [{ encrypted_content: sealed }] } = JSON.parse(text);
+    const {
+      id,
+      output: [{ encrypted_content: sealed }],
+    } = JSON.parse(text);
     assert.match(id, /^mgw1_response_/);
     assert.match(sealed, /^mgw1_encrypted_/);
     const dump = await (await fetch(`${stack.gateway.adminUrl}/config_dump`)).text();
@@ -134,7 +153,10 @@ describe('agents', () => {
     assert.equal(answer.headers.get('x-modelgateway-dropped'), 'input[].encrypted_content');
     const provider = providers[conversation.served[1]!];
     const { input } = (await provider.request(0)).json() as { input: readonly Json[] };
-    assert.deepEqual(input.map(({ type, role }) => type ?? role), ['user', 'message', 'user']);
+    assert.deepEqual(
+      input.map(({ type, role }) => type ?? role),
+      ['user', 'message', 'user'],
+    );
     assert.equal(input[1].id, undefined);
   });
 });
@@ -146,13 +168,23 @@ describe('a session', () => {
       const served = new Set<unknown>();
       for (let n = 0; n < 12; n++) {
         const text = `call ${n}`;
-        const said = await post(stack, '/v1/chat/completions', chat('agent-model', {
-          messages: [{ role: 'user', content: text }],
-        }), { [header]: 'session-1' });
+        const said = await post(
+          stack,
+          '/v1/chat/completions',
+          chat('agent-model', {
+            messages: [{ role: 'user', content: text }],
+          }),
+          { [header]: 'session-1' },
+        );
         served.add(said.json().choices[0].message.content);
-        const spoken = await post(stack, '/v1/messages', message('agent-model', {
-          messages: [{ role: 'user', content: text }],
-        }), { [header]: 'session-1' });
+        const spoken = await post(
+          stack,
+          '/v1/messages',
+          message('agent-model', {
+            messages: [{ role: 'user', content: text }],
+          }),
+          { [header]: 'session-1' },
+        );
         served.add(spoken.json().content[0].text);
       }
       assert.equal(served.size, 1);

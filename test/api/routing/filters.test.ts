@@ -15,12 +15,15 @@ let providers: MockProvider[] = [];
 
 beforeAll(async () => {
   providers = await Promise.all([0, 1, 2].map(() => startMockProvider()));
-  const channels = (protocol: string, path: string): string => providers.map(({ url }, index) =>
-    `{name: c${index}, protocol: ${protocol}, baseUrl: ${url}${path}, priority: ${index}}`).join(', ');
+  const channels = (protocol: string, path: string): string =>
+    providers
+      .map(({ url }, index) => `{name: c${index}, protocol: ${protocol}, baseUrl: ${url}${path}, priority: ${index}}`)
+      .join(', ');
   const model = (name: string): string =>
     `{name: ${name}, contextTokens: 100000, maxOutputTokens: 1000, allow: [ServiceTiers, FileReferences, ServerTools]}`;
-  stack = await startTestStack({ files: () => ({
-    'four.yaml': `${HEAD}ModelRoute
+  stack = await startTestStack({
+    files: () => ({
+      'four.yaml': `${HEAD}ModelRoute
 metadata: {name: four}
 spec: {models: [${model('four-model')}, ${model('hidden-model')}], channels: [${channels('OpenAI', '/v1')}]}
 ---
@@ -34,11 +37,13 @@ spec: {allowedNamespaces: {from: All}, routes: [{routeRef: {name: four}, models:
 ---
 ${HEAD}PriceCatalog
 metadata: {name: four}
-spec: {models: [${['four', 'hidden', 'messages'].map((name) =>
-  `{name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`).join(', ')}]}
+spec: {models: [${['four', 'hidden', 'messages']
+        .map((name) => `{name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`)
+        .join(', ')}]}
 ---
 ${keyManifest('filtered', KEY, 'groupRef: {name: filtered}')}`,
-  }) });
+    }),
+  });
 });
 afterAll(async () => {
   await stack.stop();
@@ -55,12 +60,14 @@ const script = (...replies: readonly Reply[]): void =>
 const call = (more = {}, headers = {}): Promise<Answer> =>
   post(stack, '/v1/chat/completions', chat('four-model', more), headers);
 
-describe('a group\'s filters', () => {
+describe("a group's filters", () => {
   it('hide models and channels', async () => {
     script(openaiChat({ content: '0' }), openaiChat({ content: '1' }), openaiChat({ content: '2' }));
     assert.equal((await call({}, { 'x-api-key': KEY })).json().choices[0].message.content, '2');
     assert.equal((await post(stack, '/v1/chat/completions', chat('hidden-model'), { 'x-api-key': KEY })).status, 404);
-    assert.deepEqual((await get(stack, '/v1/models', { 'x-api-key': KEY })).json().data.map(({ id }: { id: string }) =>
-      id), ['four-model']);
+    assert.deepEqual(
+      (await get(stack, '/v1/models', { 'x-api-key': KEY })).json().data.map(({ id }: { id: string }) => id),
+      ['four-model'],
+    );
   });
 });

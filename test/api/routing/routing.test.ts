@@ -24,23 +24,35 @@ kind: ModelRoute
 metadata: {name: ${name}, labels: {of: ${name}}}
 spec: {models: [${model(`${name}-model`)}], channels: [${channels.join(', ')}]${more}}
 ---`;
-  return [
-    route('tiers', [channel(
-      'a', first.url, ', priority: 0',
-    ), channel('b', second.url, ', priority: 1'), channel('c', third.url, ', priority: 2')]),
-    route('weights', [channel('a', first.url, ', weight: 300'), channel('b', second.url, ', weight: 100')]),
-    route('drawn', [
-      channel('a', first.url, ', weight: 300'), channel('b', second.url, ', weight: 100'),
-    ], ', routing: Weighted'),
-    route('limited', [
-      channel('a', first.url, ', maxConcurrency: 1'), channel('b', second.url, ', priority: 1, maxConcurrency: 1'),
-    ]),
-    route('dead', [channel('a', dead), channel('b', second.url, ', priority: 1')]),
-    route('slow', [channel(
-      'a', first.url, ', timeouts: {connectSeconds: 1, firstByteSeconds: 1, wholeSeconds: 1, idleSeconds: 1}',
-    ), channel('b', second.url, ', priority: 1')]),
-    route('once', [channel('a', first.url), channel('b', second.url, ', priority: 1')], ', retry: {attempts: 0}'),
-  ].join('') + `
+  return (
+    [
+      route('tiers', [
+        channel('a', first.url, ', priority: 0'),
+        channel('b', second.url, ', priority: 1'),
+        channel('c', third.url, ', priority: 2'),
+      ]),
+      route('weights', [channel('a', first.url, ', weight: 300'), channel('b', second.url, ', weight: 100')]),
+      route(
+        'drawn',
+        [channel('a', first.url, ', weight: 300'), channel('b', second.url, ', weight: 100')],
+        ', routing: Weighted',
+      ),
+      route('limited', [
+        channel('a', first.url, ', maxConcurrency: 1'),
+        channel('b', second.url, ', priority: 1, maxConcurrency: 1'),
+      ]),
+      route('dead', [channel('a', dead), channel('b', second.url, ', priority: 1')]),
+      route('slow', [
+        channel(
+          'a',
+          first.url,
+          ', timeouts: {connectSeconds: 1, firstByteSeconds: 1, wholeSeconds: 1, idleSeconds: 1}',
+        ),
+        channel('b', second.url, ', priority: 1'),
+      ]),
+      route('once', [channel('a', first.url), channel('b', second.url, ', priority: 1')], ', retry: {attempts: 0}'),
+    ].join('') +
+    `
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: vip}
@@ -69,19 +81,24 @@ kind: PriceCatalog
 metadata: {name: routing}
 spec:
   models:
-${['tiers', 'weights', 'drawn', 'limited', 'dead', 'slow', 'once'].map((name) =>
-  `  - {name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`).join('\n')}
-`;
+${['tiers', 'weights', 'drawn', 'limited', 'dead', 'slow', 'once']
+  .map((name) => `  - {name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`)
+  .join('\n')}
+`
+  );
 }
 
 beforeAll(async () => {
   for (const name of ['first', 'second', 'third'] as const) providers[name] = await startMockProvider();
   const dead = await refusingUrl();
-  stack = await startTestStack({ files: () => ({
-    'routing.yaml': manifest(dead),
-    'routing-keys.yaml':
-      ['smart', 'capped', 'vip'].map((name) => keyManifest(name, KEY(name), `groupRef: {name: ${name}}`)).join(''),
-  }) });
+  stack = await startTestStack({
+    files: () => ({
+      'routing.yaml': manifest(dead),
+      'routing-keys.yaml': ['smart', 'capped', 'vip']
+        .map((name) => keyManifest(name, KEY(name), `groupRef: {name: ${name}}`))
+        .join(''),
+    }),
+  });
 });
 afterAll(async () => {
   await stack.stop();
@@ -97,7 +114,9 @@ const LONG = [{ role: 'user', content: 'x'.repeat(1000) }];
 const ok = (content: string): ReturnType<typeof openaiChat> =>
   openaiChat({ content, usage: { prompt_tokens: 1000, completion_tokens: 1000 } });
 const call = (
-  model: string, headers: Record<string, string> = {}, more: Record<string, unknown> = {},
+  model: string,
+  headers: Record<string, string> = {},
+  more: Record<string, unknown> = {},
 ): Promise<Answer> => post(stack, '/v1/chat/completions', chat(model, { messages: LONG, ...more }), headers);
 const said = (answer: Answer): unknown => answer.json().choices[0].message.content;
 
@@ -108,7 +127,10 @@ describe('channels', () => {
     assert.equal(providers.second.requests.length, 0);
   });
   it('of equal priority share conversations by weight, or calls if the route says so', async () => {
-    for (const [model, conversation] of [['weights', (n: number) => `${n}`], ['drawn', () => 'the same']] as const) {
+    for (const [model, conversation] of [
+      ['weights', (n: number) => `${n}`],
+      ['drawn', () => 'the same'],
+    ] as const) {
       providers.first.script(ok('a'));
       providers.second.script(ok('b'));
       for (let n = 0; n < 80; n++)
@@ -136,7 +158,7 @@ describe('channels', () => {
     assert.deepEqual([said(await one), said(await two)], ['a', 'b']);
     assert.deepEqual([providers.first.mostInFlight, providers.second.mostInFlight], [1, 1]);
   });
-  it('apply a group\'s own threshold, whatever other groups do', async () => {
+  it("apply a group's own threshold, whatever other groups do", async () => {
     const waiting = gated(ok('a'));
     providers.first.script(waiting.reply, ok('a'));
     const mine = call('tiers-model', header('capped'));
@@ -150,7 +172,7 @@ describe('channels', () => {
 
 describe('an Automatic group', () => {
   // 1000 tokens in and 1000 out at $2 a million each are $0.004 at ratio 1
-  it('is served by its first member, at that member\'s ratio times its own', async () => {
+  it("is served by its first member, at that member's ratio times its own", async () => {
     providers.first.script(ok('a'));
     const answer = await call('tiers-model', header('smart'));
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.012');

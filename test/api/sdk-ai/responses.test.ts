@@ -39,36 +39,54 @@ afterAll(async () => {
 
 const weather = tool({
   description: 'The weather of a city.',
-  inputSchema:
-    jsonSchema<{ city: string }>({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }),
+  inputSchema: jsonSchema<{ city: string }>({
+    type: 'object',
+    properties: { city: { type: 'string' } },
+    required: ['city'],
+  }),
   execute: ({ city }) => Promise.resolve(`rain in ${city}`),
 });
 
 /** It refers to earlier items at the provider, unless it is told that nothing is stored there. */
 const KEEPS_NOTHING = { openai: { store: false } };
 
-describe('the AI SDK\'s responses', () => {
+describe("the AI SDK's responses", () => {
   const model = (): ReturnType<ReturnType<typeof createOpenAI>['responses']> =>
     createOpenAI({ apiKey: KEYS.main, baseURL: `${stack.gateway.url}/v1` }).responses('demo-model');
 
   it('converse with a tool', async () => {
-    const { text, steps, totalUsage } = await generateText({ model:
-      model(), prompt: 'use the tool', tools: { weather }, stopWhen: stepCountIs(3), providerOptions: KEEPS_NOTHING });
+    const { text, steps, totalUsage } = await generateText({
+      model: model(),
+      prompt: 'use the tool',
+      tools: { weather },
+      stopWhen: stepCountIs(3),
+      providerOptions: KEEPS_NOTHING,
+    });
     assert.match(text, /The tool says: .*rain in Paris/);
     assert.equal(steps.length, 2);
     assert.ok((totalUsage.outputTokens ?? 0) > 0);
     assert.ok(nothingLeaks(stack));
   });
   it('stream, with a tool as well', async () => {
-    const result = streamText({ model:
-      model(), prompt: 'use the tool', tools: { weather }, stopWhen: stepCountIs(3), providerOptions: KEEPS_NOTHING });
+    const result = streamText({
+      model: model(),
+      prompt: 'use the tool',
+      tools: { weather },
+      stopWhen: stepCountIs(3),
+      providerOptions: KEEPS_NOTHING,
+    });
     assert.match((await Array.fromAsync(result.textStream)).join(''), /rain in Paris/);
   });
   it('by reference are refused with what to do', async () => {
     const call = generateText({
-      model: model(), prompt: 'hi', providerOptions: { openai: { previousResponseId: 'resp_1' } }, maxRetries: 0,
+      model: model(),
+      prompt: 'hi',
+      providerOptions: { openai: { previousResponseId: 'resp_1' } },
+      maxRetries: 0,
     });
-    await assert.rejects(call, (error) => APICallError.isInstance(error) && error.statusCode === 400 &&
-      /whole conversation/.test(error.message));
+    await assert.rejects(
+      call,
+      (error) => APICallError.isInstance(error) && error.statusCode === 400 && /whole conversation/.test(error.message),
+    );
   });
 });

@@ -10,7 +10,13 @@ import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { CUT } from '../../support/mock-provider.ts';
 import {
-  anthropicError, anthropicMessage, anthropicStream, breakAt, gated, json, sse,
+  anthropicError,
+  anthropicMessage,
+  anthropicStream,
+  breakAt,
+  gated,
+  json,
+  sse,
 } from '../../support/provider-answers.ts';
 import { anthropicClient, Books, caught, CLAUDE, free, paid } from '../../support/api/sdk.ts';
 
@@ -37,13 +43,19 @@ type ErrorClass = new (...args: never[]) => InstanceType<typeof Anthropic.APIErr
 
 /** The parts of an error that users read: its class, its fields, and an id that the gateway knows. */
 async function assertRaises(
-  call: PromiseLike<unknown>, type: ErrorClass,
+  call: PromiseLike<unknown>,
+  type: ErrorClass,
   expected: { status: number; type: string; message: RegExp; errorCode?: string },
 ): Promise<InstanceType<typeof Anthropic.APIError>> {
   const error = await caught(call, type);
-  assert.deepEqual({
-    status: error.status, type: error.type, errorCode: error.errorCode,
-  }, { status: expected.status, type: expected.type, errorCode: expected.errorCode ?? null });
+  assert.deepEqual(
+    {
+      status: error.status,
+      type: error.type,
+      errorCode: error.errorCode,
+    },
+    { status: expected.status, type: expected.type, errorCode: expected.errorCode ?? null },
+  );
   assert.match(error.apiMessage ?? '', expected.message);
   assert.match(error.requestID ?? '', /^req_[0-9a-f]{32}$/);
   assert.equal((error.error as { request_id?: string }).request_id, error.requestID);
@@ -51,16 +63,20 @@ async function assertRaises(
 }
 
 describe('AuthenticationError', () => {
-  it('is raised for a token that is not a key, and for a provider\'s key when counting', async () => {
+  it("is raised for a token that is not a key, and for a provider's key when counting", async () => {
     const expected = { status: 401, type: 'authentication_error' };
     await assertRaises(
       anthropicClient(stack, { apiKey: null, authToken: 'eyJhbGciOi.eyJzdWIi.c2ln' }).messages.create(HELLO),
-      Anthropic.AuthenticationError, { ...expected, message: /start with "sk-"/ },
+      Anthropic.AuthenticationError,
+      { ...expected, message: /start with "sk-"/ },
     );
     await assertRaises(
       anthropicClient(stack, { apiKey: 'sk-ant-api03-0000000000000000000000000000000' }).messages.countTokens({
-        model: 'claude-model', messages: HELLO.messages,
-      }), Anthropic.AuthenticationError, { ...expected, message: /unknown/ },
+        model: 'claude-model',
+        messages: HELLO.messages,
+      }),
+      Anthropic.AuthenticationError,
+      { ...expected, message: /unknown/ },
     );
     await books.check(free(401), free(401));
   });
@@ -80,19 +96,31 @@ describe('BadRequestError', () => {
   it('is raised for a conversation stored by the provider, with the code that the SDK maps to a class', async () => {
     const thread = client.beta.messages.thread({ model: 'claude-model', max_tokens: 100 });
     await assertRaises(thread.send({ role: 'user', content: 'hello' }), Anthropic.BadRequestError, {
-      ...expected, message: /"thread"/, errorCode: 'thread_unsupported_request',
+      ...expected,
+      message: /"thread"/,
+      errorCode: 'thread_unsupported_request',
     });
     await books.check(free(400));
   });
-  it('is raised for the provider\'s own refusal, with its message and code', async () => {
+  it("is raised for the provider's own refusal, with its message and code", async () => {
     stack.anthropic.script(anthropicError(400, 'invalid_request_error', 'max_tokens: too many'));
-    await assertRaises(
-      client.messages.create(HELLO), Anthropic.BadRequestError, { ...expected, message: /^max_tokens: too many$/ },
-    );
-    stack.anthropic.script(json({ type: 'error', error: { type:
-      'invalid_request_error', message: 'No.', details: { error_code: 'tool_name_conflict' } } }, { status: 400 }));
     await assertRaises(client.messages.create(HELLO), Anthropic.BadRequestError, {
-      ...expected, message: /^No\.$/, errorCode: 'tool_name_conflict',
+      ...expected,
+      message: /^max_tokens: too many$/,
+    });
+    stack.anthropic.script(
+      json(
+        {
+          type: 'error',
+          error: { type: 'invalid_request_error', message: 'No.', details: { error_code: 'tool_name_conflict' } },
+        },
+        { status: 400 },
+      ),
+    );
+    await assertRaises(client.messages.create(HELLO), Anthropic.BadRequestError, {
+      ...expected,
+      message: /^No\.$/,
+      errorCode: 'tool_name_conflict',
     });
     await books.check(free(400), free(400));
   });
@@ -134,13 +162,19 @@ describe('an error within a stream', () => {
   // the input was reported at the start; 40 bytes of output are estimated as ten tokens
   const seen = { status: 200, costNanoUsd: 10n * CLAUDE.input + 10n * CLAUDE.output, source: 'Partial' } as const;
 
-  it('is raised with the provider\'s type, after the events before it', async () => {
-    const error =
-      sse({ event: 'error', data: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } } });
+  it("is raised with the provider's type, after the events before it", async () => {
+    const error = sse({
+      event: 'error',
+      data: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+    });
     stack.anthropic.script(breakAt(anthropicStream(['x'.repeat(40), 'y']), 3, error));
     const texts: string[] = [];
     const raised = await caught(
-      client.messages.stream(HELLO).on('text', (text) => texts.push(text)).finalMessage(), Anthropic.APIError,
+      client.messages
+        .stream(HELLO)
+        .on('text', (text) => texts.push(text))
+        .finalMessage(),
+      Anthropic.APIError,
     );
     assert.deepEqual(texts, ['x'.repeat(40)]);
     assert.deepEqual([raised.type, raised.apiMessage], ['overloaded_error', 'Overloaded']);
@@ -158,12 +192,19 @@ describe('an error within a stream', () => {
 });
 
 describe('a body that is too large', () => {
-  for (const [name, bytes] of [['a little', MAX_BODY_BYTES], ['far', 30 * MAX_BODY_BYTES]] as const) {
+  for (const [name, bytes] of [
+    ['a little', MAX_BODY_BYTES],
+    ['far', 30 * MAX_BODY_BYTES],
+  ] as const) {
     it(`raises ContentTooLargeError by ${name}, not a connection error`, async () => {
-      await assertRaises(client.messages.create({
-        ...HELLO, messages: [{ role: 'user', content: 'x'.repeat(bytes) }],
-      }), Anthropic.ContentTooLargeError,
-        { status: 413, type: 'request_too_large', message: /larger than 1000000 bytes/ });
+      await assertRaises(
+        client.messages.create({
+          ...HELLO,
+          messages: [{ role: 'user', content: 'x'.repeat(bytes) }],
+        }),
+        Anthropic.ContentTooLargeError,
+        { status: 413, type: 'request_too_large', message: /larger than 1000000 bytes/ },
+      );
       await books.check(free(413));
     });
   }

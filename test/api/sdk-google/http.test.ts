@@ -3,19 +3,29 @@ import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../../support/manifests.ts';
 import {
-  anthropicMessage, anthropicStream, breakAt, openaiChat, openaiStream, sse,
+  anthropicMessage,
+  anthropicStream,
+  breakAt,
+  openaiChat,
+  openaiStream,
+  sse,
 } from '../../support/provider-answers.ts';
 import { get, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 
 let stack: TestStack;
-beforeAll(async () => { stack = await startTestStack(); });
+beforeAll(async () => {
+  stack = await startTestStack();
+});
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
 
 const HELLO = { contents: [{ role: 'user', parts: [{ text: 'hello' }] }] };
 const ask = (
-  method: string, body: object = HELLO, headers: Record<string, string> = {}, model = 'gpt-model',
+  method: string,
+  body: object = HELLO,
+  headers: Record<string, string> = {},
+  model = 'gpt-model',
 ): Promise<Answer> => post(stack, `/v1beta/models/${model}:${method}`, body, headers);
 const reasonOf = (answer: Answer): string => answer.json().error.details[0].reason;
 
@@ -46,10 +56,13 @@ describe('paths', () => {
     const escaped = await ask('generateContent', HELLO, {}, 'vendor%2Fft:none');
     assert.match(escaped.json().error.message, /"vendor\/ft:none"/);
   });
-  it('that are unknown get an error in Google\'s format', async () => {
+  it("that are unknown get an error in Google's format", async () => {
     for (const [path, status] of [
-      ['/v1beta/models/gpt-model:embedContent', 405], ['/v1beta/models/gpt-model', 405], ['/v1beta/files', 404],
-      ['/v1beta', 404], ['/v1beta/models', 405],
+      ['/v1beta/models/gpt-model:embedContent', 405],
+      ['/v1beta/models/gpt-model', 405],
+      ['/v1beta/files', 404],
+      ['/v1beta', 404],
+      ['/v1beta/models', 405],
     ] as const) {
       const answer = await post(stack, path, HELLO);
       assert.deepEqual([answer.status, answer.json().error.code], [status, status], path);
@@ -72,7 +85,10 @@ describe('a stream', () => {
     const answer = await ask('streamGenerateContent?alt=sse');
     assert.match(answer.headers.get('content-type') ?? '', /^text\/event-stream/);
     const events = answer.text.split('\n\n').filter((event) => event !== '');
-    assert.ok(events.every((event) => event.startsWith('data: {')), answer.text);
+    assert.ok(
+      events.every((event) => event.startsWith('data: {')),
+      answer.text,
+    );
     assert.equal(events.length, 3);
   });
   it('is a JSON array without alt=sse', async () => {
@@ -80,7 +96,10 @@ describe('a stream', () => {
     const answer = await ask('streamGenerateContent');
     assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
     const chunks: Json[] = answer.json();
-    assert.deepEqual(chunks.map(({ candidates: [{ content }] }) => content.parts[0].text), ['Hel', 'lo.', '']);
+    assert.deepEqual(
+      chunks.map(({ candidates: [{ content }] }) => content.parts[0].text),
+      ['Hel', 'lo.', ''],
+    );
     assert.equal(chunks[2].usageMetadata.totalTokenCount, 12);
   });
   it('that fails as an array ends with the error, and stays valid JSON', async () => {
@@ -103,23 +122,38 @@ describe('a request', () => {
       generation_config: { max_output_tokens: 77, stop_sequences: ['X'] },
     });
     const sent: Json = (await stack.openai.request(0)).json();
-    assert.deepEqual([sent.max_completion_tokens, sent.stop, sent.messages], [77, ['X'], [
-      { role: 'system', content: 'Be brief.' }, { role: 'user', content: 'hi' },
-    ]]);
+    assert.deepEqual(
+      [sent.max_completion_tokens, sent.stop, sent.messages],
+      [
+        77,
+        ['X'],
+        [
+          { role: 'system', content: 'Be brief.' },
+          { role: 'user', content: 'hi' },
+        ],
+      ],
+    );
     const twice = await ask('generateContent', { ...HELLO, generationConfig: { topP: 1, top_p: 1 } });
     assert.match(twice.json().error.message, /"generationConfig.topP" is given in two spellings/);
   });
   it('that is malformed is refused with the name of its field', async () => {
     for (const [body, field] of [
-      [{}, 'contents'], [{ contents: [] }, 'contents'], [{ contents: [7] }, 'contents[0]'],
-      [{ contents: [{ parts: 7 }] }, 'contents[0].parts'], [{ ...HELLO, generationConfig: 7 }, 'generationConfig'],
+      [{}, 'contents'],
+      [{ contents: [] }, 'contents'],
+      [{ contents: [7] }, 'contents[0]'],
+      [{ contents: [{ parts: 7 }] }, 'contents[0].parts'],
+      [{ ...HELLO, generationConfig: 7 }, 'generationConfig'],
       [{ ...HELLO, generationConfig: { maxOutputTokens: 0 } }, 'generationConfig.maxOutputTokens'],
       [{ ...HELLO, brandNew: 1 }, 'brandNew'],
       [{ contents: [{ role: 'user', parts: [{ brandNew: 1 }] }] }, 'contents[0].parts[0].brandNew'],
-      [{ contents: [{ parts: [{ inlineData: { mimeType: 'video/mp4', data: 'AAAA' } }] }] },
-        'contents[0].parts[0].inlineData'],
-      [{ ...HELLO, tools: [{ functionDeclarations: [{ name: 'f', behavior: 'NON_BLOCKING' }] }] },
-        'tools[0].functionDeclarations[0].behavior'],
+      [
+        { contents: [{ parts: [{ inlineData: { mimeType: 'video/mp4', data: 'AAAA' } }] }] },
+        'contents[0].parts[0].inlineData',
+      ],
+      [
+        { ...HELLO, tools: [{ functionDeclarations: [{ name: 'f', behavior: 'NON_BLOCKING' }] }] },
+        'tools[0].functionDeclarations[0].behavior',
+      ],
       [{ ...HELLO, toolConfig: { functionCallingConfig: { mode: 'NOVEL' } } }, 'toolConfig.functionCallingConfig.mode'],
       [{ ...HELLO, generationConfig: { stopSequences: ['1', '2', '3', '4', '5'] } }, 'generationConfig.stopSequences'],
     ] as const) {
@@ -132,16 +166,18 @@ describe('a request', () => {
   });
   it('keeps numbers that a double cannot represent', async () => {
     stack.anthropic.script(anthropicMessage());
-    const body = '{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f","args":'
-      + '{"id":12345678901234567890}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":'
-      + '{"id":12345678901234567890}}}]}]}';
+    const body =
+      '{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f","args":' +
+      '{"id":12345678901234567890}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":' +
+      '{"id":12345678901234567890}}}]}]}';
     await post(stack, '/v1beta/models/claude-model:generateContent', body);
     assert.equal((await stack.anthropic.request(0)).body.toString().split('12345678901234567890').length, 3);
   });
-  it('keeps other such numbers that OpenAI\'s protocol supports', async () => {
+  it("keeps other such numbers that OpenAI's protocol supports", async () => {
     stack.openai.script(openaiChat());
-    const body = '{"contents":[{"role":"user","parts":[{"text":"x"}]},'
-      + '{"role":"model","parts":[{"functionCall":{"name":"f","args":{"id":12345678901234567890}}}]}]}';
+    const body =
+      '{"contents":[{"role":"user","parts":[{"text":"x"}]},' +
+      '{"role":"model","parts":[{"functionCall":{"name":"f","args":{"id":12345678901234567890}}}]}]}';
     await post(stack, '/v1beta/models/gpt-model:generateContent', body);
     assert.match((await stack.openai.request(0)).body.toString(), /12345678901234567890/);
   });
@@ -152,7 +188,9 @@ describe('a count', () => {
     const plain = (await ask('countTokens', HELLO, { 'x-api-key': KEYS.poor })).json().totalTokens;
     const wrapped = await ask('countTokens', {
       generateContentRequest: {
-        model: 'models/gpt-model', ...HELLO, systemInstruction: { parts: [{ text: 'Be brief.' }] },
+        model: 'models/gpt-model',
+        ...HELLO,
+        systemInstruction: { parts: [{ text: 'Be brief.' }] },
       },
     });
     assert.equal(wrapped.headers.get('x-modelgateway-usage'), 'estimated');

@@ -4,14 +4,20 @@
  */
 import assert from 'node:assert/strict';
 import { ApiError, FunctionCallingConfigMode, GoogleGenAI, Modality, Type } from '@google/genai';
-import type {
-  Chat, Content, FunctionDeclaration, GenerateContentConfig, GenerateContentResponse,
-} from '@google/genai';
+import type { Chat, Content, FunctionDeclaration, GenerateContentConfig, GenerateContentResponse } from '@google/genai';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../../support/manifests.ts';
 import type { KeyName } from '../../support/manifests.ts';
 import {
-  anthropicMessage, anthropicStream, breakAt, json, openaiChat, openaiError, openaiStream, sse, sseReply,
+  anthropicMessage,
+  anthropicStream,
+  breakAt,
+  json,
+  openaiChat,
+  openaiError,
+  openaiStream,
+  sse,
+  sseReply,
 } from '../../support/provider-answers.ts';
 import { CLAUDE, GPT } from '../../support/api/sdk.ts';
 import { spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
@@ -44,14 +50,18 @@ async function costOf<T>(call: () => Promise<T>): Promise<{ answer: T; cost: big
 
 /** Returns the SDK's error of a call. */
 async function faultOf(call: Promise<unknown>): Promise<{ status: number; error: Json }> {
-  const fault: unknown = await call.then(() => undefined, (error: unknown) => error);
+  const fault: unknown = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
   assert.ok(fault instanceof ApiError, String(fault));
   const { error }: Json = JSON.parse(fault.message.slice(fault.message.indexOf('{')));
   return { status: fault.status, error };
 }
 
 const WEATHER: FunctionDeclaration = {
-  name: 'get_weather', description: 'The weather of a city.',
+  name: 'get_weather',
+  description: 'The weather of a city.',
   parameters: { type: Type.OBJECT, properties: { city: { type: Type.STRING, nullable: true } }, required: ['city'] },
 };
 /** Enough money for the usage that the providers report. */
@@ -60,50 +70,93 @@ const TOOLS = [{ functionDeclarations: [WEATHER] }];
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 describe('an answer', () => {
-  it('of a provider of OpenAI\'s protocol has its text, its usage and its cost', async () => {
-    stack.openai.script(openaiChat({ content: 'Good day.', usage: {
-      prompt_tokens: 100, completion_tokens: 20, prompt_tokens_details: { cached_tokens: 40 },
-      completion_tokens_details: { reasoning_tokens: 5 },
-    } }));
-    const { answer, cost } = await costOf(() => client.models.generateContent({
-      model: 'gpt-model', contents: 'hello',
-      config: {
-        systemInstruction: 'Be brief.', temperature: 1.5, topP: 0.5, maxOutputTokens: 50, stopSequences: ['X'],
-      },
-    }));
+  it("of a provider of OpenAI's protocol has its text, its usage and its cost", async () => {
+    stack.openai.script(
+      openaiChat({
+        content: 'Good day.',
+        usage: {
+          prompt_tokens: 100,
+          completion_tokens: 20,
+          prompt_tokens_details: { cached_tokens: 40 },
+          completion_tokens_details: { reasoning_tokens: 5 },
+        },
+      }),
+    );
+    const { answer, cost } = await costOf(() =>
+      client.models.generateContent({
+        model: 'gpt-model',
+        contents: 'hello',
+        config: {
+          systemInstruction: 'Be brief.',
+          temperature: 1.5,
+          topP: 0.5,
+          maxOutputTokens: 50,
+          stopSequences: ['X'],
+        },
+      }),
+    );
     assert.equal(answer.text, 'Good day.');
     assert.equal(answer.candidates?.[0]?.finishReason, 'STOP');
     assert.equal(answer.modelVersion, 'mock-model');
     assert.deepEqual(answer.usageMetadata, {
-      promptTokenCount: 100, cachedContentTokenCount: 40, candidatesTokenCount: 15, thoughtsTokenCount: 5,
+      promptTokenCount: 100,
+      cachedContentTokenCount: 40,
+      candidatesTokenCount: 15,
+      thoughtsTokenCount: 5,
       totalTokenCount: 120,
     });
     assert.equal(cost, 60n * GPT.input + 40n * GPT.cached + 20n * GPT.output);
     assert.deepEqual((await stack.openai.request(0)).json(), {
-      model: 'gpt-model', max_completion_tokens: 50, temperature: 1.5, top_p: 0.5, stop: ['X'],
-      messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'hello' }],
+      model: 'gpt-model',
+      max_completion_tokens: 50,
+      temperature: 1.5,
+      top_p: 0.5,
+      stop: ['X'],
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'hello' },
+      ],
     });
     const headers = answer.sdkHttpResponse?.headers ?? {};
     assert.match(headers['x-modelgateway-cost-usd'] ?? '', /^0\.000/);
     assert.match(answer.responseId ?? '', /^[0-9a-f]{32}$/);
   });
-  it('of Anthropic\'s provider is billed with its cache', async () => {
+  it("of Anthropic's provider is billed with its cache", async () => {
     const usage = {
-      input_tokens: 100, cache_read_input_tokens: 2000, cache_creation_input_tokens: 300, output_tokens: 20,
+      input_tokens: 100,
+      cache_read_input_tokens: 2000,
+      cache_creation_input_tokens: 300,
+      output_tokens: 20,
     };
     stack.anthropic.script(anthropicMessage({ content: 'Good day.', usage }));
-    const { answer, cost } = await costOf(() => client.models.generateContent({
-      model: 'claude-model', contents: LONG, config: { maxOutputTokens: 90, topK: 5 },
-    }));
+    const { answer, cost } = await costOf(() =>
+      client.models.generateContent({
+        model: 'claude-model',
+        contents: LONG,
+        config: { maxOutputTokens: 90, topK: 5 },
+      }),
+    );
     assert.equal(answer.text, 'Good day.');
     assert.deepEqual(answer.usageMetadata, {
-      promptTokenCount: 2400, cachedContentTokenCount: 2000, candidatesTokenCount: 20, totalTokenCount: 2420,
+      promptTokenCount: 2400,
+      cachedContentTokenCount: 2000,
+      candidatesTokenCount: 20,
+      totalTokenCount: 2420,
     });
     assert.equal(cost, 100n * CLAUDE.input + 2000n * CLAUDE.cached + 300n * CLAUDE.write5m + 20n * CLAUDE.output);
     const sent = await stack.anthropic.request(0);
-    assert.deepEqual([sent.path, sent.json()], ['/v1/messages', {
-      model: 'claude-model', max_tokens: 90, top_k: 5, messages: [{ role: 'user', content: LONG }],
-    }]);
+    assert.deepEqual(
+      [sent.path, sent.json()],
+      [
+        '/v1/messages',
+        {
+          model: 'claude-model',
+          max_tokens: 90,
+          top_k: 5,
+          messages: [{ role: 'user', content: LONG }],
+        },
+      ],
+    );
     assert.equal(sent.headers['x-goog-api-key'], undefined);
   });
   it('sees images', async () => {
@@ -116,7 +169,8 @@ describe('an answer', () => {
     const toOpenai: Json = (await stack.openai.request(0)).json();
     const toAnthropic: Json = (await stack.anthropic.request(0)).json();
     assert.deepEqual(toOpenai.messages[0].content[1], {
-      type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` },
+      type: 'image_url',
+      image_url: { url: `data:image/png;base64,${PNG}` },
     });
     assert.deepEqual(toAnthropic.messages[0].content[1].source, { type: 'base64', media_type: 'image/png', data: PNG });
     const { status, error } = await faultOf(client.models.generateContent({ model: 'text-model', contents }));
@@ -126,7 +180,9 @@ describe('an answer', () => {
   it('is held to a schema', async () => {
     stack.openai.script(openaiChat({ content: '{"a":"b"}' }));
     const answer = await client.models.generateContent({
-      model: 'gpt-model', contents: 'hello', config: {
+      model: 'gpt-model',
+      contents: 'hello',
+      config: {
         responseMimeType: 'application/json',
         responseSchema: { type: Type.OBJECT, properties: { a: { type: Type.STRING } }, propertyOrdering: ['a'] },
       },
@@ -138,19 +194,26 @@ describe('an answer', () => {
   it('names what was left out, and refuses what cannot be', async () => {
     stack.openai.script(openaiChat());
     const { sdkHttpResponse } = await client.models.generateContent({
-      model: 'gpt-model', contents: 'hello',
+      model: 'gpt-model',
+      contents: 'hello',
       config: { presencePenalty: 0.5, tools: [...TOOLS, { googleSearch: {} }] },
     });
-    assert.equal(sdkHttpResponse?.headers?.['x-modelgateway-dropped'],
-      'generationConfig.presencePenalty, tools[1].googleSearch');
+    assert.equal(
+      sdkHttpResponse?.headers?.['x-modelgateway-dropped'],
+      'generationConfig.presencePenalty, tools[1].googleSearch',
+    );
     for (const [config, field] of [
       [{ candidateCount: 2 }, 'generationConfig.candidateCount'],
       [{ cachedContent: 'cachedContents/x' }, 'cachedContent'],
       [{ responseModalities: [Modality.AUDIO] }, 'generationConfig.responseModalities'],
     ] satisfies [GenerateContentConfig, string][]) {
-      const { status, error } = await faultOf(client.models.generateContent({
-        model: 'gpt-model', contents: 'hello', config,
-      }));
+      const { status, error } = await faultOf(
+        client.models.generateContent({
+          model: 'gpt-model',
+          contents: 'hello',
+          config,
+        }),
+      );
       const violation = error.details.find((detail: Json) => detail['@type'].endsWith('BadRequest')).fieldViolations[0];
       assert.deepEqual([status, violation.field], [400, field]);
     }
@@ -164,50 +227,105 @@ describe('a stream', () => {
     it(`of ${model} comes in pieces, and ends with its usage and cost`, async () => {
       stack.openai.script(openaiStream(['Hel', 'lo.']));
       stack.anthropic.script(anthropicStream(['Hel', 'lo.']));
-      const { answer: chunks, cost } = await costOf(() => collect(client.models.generateContentStream({
-        model, contents: 'hello',
-      })));
-      assert.deepEqual(chunks.map(({ text }) => text), ['Hel', 'lo.', '']);
-      assert.deepEqual(chunks.map(({ candidates }) => candidates?.[0]?.finishReason), [undefined, undefined, 'STOP']);
+      const { answer: chunks, cost } = await costOf(() =>
+        collect(
+          client.models.generateContentStream({
+            model,
+            contents: 'hello',
+          }),
+        ),
+      );
+      assert.deepEqual(
+        chunks.map(({ text }) => text),
+        ['Hel', 'lo.', ''],
+      );
+      assert.deepEqual(
+        chunks.map(({ candidates }) => candidates?.[0]?.finishReason),
+        [undefined, undefined, 'STOP'],
+      );
       assert.deepEqual(chunks.at(-1)?.usageMetadata, {
-        promptTokenCount: 10, candidatesTokenCount: 2, totalTokenCount: 12,
+        promptTokenCount: 10,
+        candidatesTokenCount: 2,
+        totalTokenCount: 12,
       });
       const price = model === 'gpt-model' ? GPT : CLAUDE;
       assert.equal(cost, 10n * price.input + 2n * price.output);
     });
   it('of an error that the provider sends is one', async () => {
-    stack.openai.script(breakAt(openaiStream(['four', 'four']), 2, sse({
-      data: { error: { message: 'no more', type: 'x', code: 'rate_limit_exceeded' } },
-    })));
-    const { answer, cost } = await costOf(() => faultOf(collect(client.models.generateContentStream({
-      model: 'gpt-model', contents: 'hello',
-    }))));
+    stack.openai.script(
+      breakAt(
+        openaiStream(['four', 'four']),
+        2,
+        sse({
+          data: { error: { message: 'no more', type: 'x', code: 'rate_limit_exceeded' } },
+        }),
+      ),
+    );
+    const { answer, cost } = await costOf(() =>
+      faultOf(
+        collect(
+          client.models.generateContentStream({
+            model: 'gpt-model',
+            contents: 'hello',
+          }),
+        ),
+      ),
+    );
     const { status, error } = answer;
     assert.deepEqual([status, error.status, error.message], [429, 'RESOURCE_EXHAUSTED', 'no more']);
     assert.ok(cost >= GPT.output);
   });
   it('that breaks off is an error, and is billed by what was seen', async () => {
     stack.anthropic.script(breakAt(anthropicStream(['four', 'four']), 4, { kind: 'cut' }));
-    const { answer, cost } = await costOf(() => faultOf(collect(client.models.generateContentStream({
-      model: 'claude-model', contents: 'hello',
-    }))));
+    const { answer, cost } = await costOf(() =>
+      faultOf(
+        collect(
+          client.models.generateContentStream({
+            model: 'claude-model',
+            contents: 'hello',
+          }),
+        ),
+      ),
+    );
     assert.deepEqual([answer.status, answer.error.status], [502, 'UNAVAILABLE']);
     assert.ok(cost >= 2n * CLAUDE.output);
   });
   it('that breaks off in thoughts that are not shown is billed for them', async () => {
-    stack.anthropic.script(sseReply(
-      { event: 'message_start', data: { type: 'message_start', message: { usage: { input_tokens: 10 } } } },
-      { event: 'x', data: {
-        type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' },
-      } },
-      { event: 'x', data: { type: 'content_block_delta', index: 0, delta: {
-        type: 'thinking_delta', thinking: 'a long thought about nothing',
-      } } },
-      { kind: 'cut' },
-    ));
-    const { cost } = await costOf(() => faultOf(collect(client.models.generateContentStream({
-      model: 'claude-model', contents: 'hello',
-    }))));
+    stack.anthropic.script(
+      sseReply(
+        { event: 'message_start', data: { type: 'message_start', message: { usage: { input_tokens: 10 } } } },
+        {
+          event: 'x',
+          data: {
+            type: 'content_block_start',
+            index: 0,
+            content_block: { type: 'thinking', thinking: '' },
+          },
+        },
+        {
+          event: 'x',
+          data: {
+            type: 'content_block_delta',
+            index: 0,
+            delta: {
+              type: 'thinking_delta',
+              thinking: 'a long thought about nothing',
+            },
+          },
+        },
+        { kind: 'cut' },
+      ),
+    );
+    const { cost } = await costOf(() =>
+      faultOf(
+        collect(
+          client.models.generateContentStream({
+            model: 'claude-model',
+            contents: 'hello',
+          }),
+        ),
+      ),
+    );
     assert.ok(cost > 10n * CLAUDE.input, String(cost));
   });
 });
@@ -217,43 +335,79 @@ describe('tools', () => {
   const answered = (response: GenerateContentResponse): Content[] => [
     { role: 'user', parts: [{ text: 'hello' }] },
     response.candidates?.[0]?.content ?? {},
-    { role: 'user', parts: [{ functionResponse: {
-      id: response.functionCalls?.[0]?.id ?? '', name: 'get_weather', response: { result: 'sunny' },
-    } }] },
+    {
+      role: 'user',
+      parts: [
+        {
+          functionResponse: {
+            id: response.functionCalls?.[0]?.id ?? '',
+            name: 'get_weather',
+            response: { result: 'sunny' },
+          },
+        },
+      ],
+    },
   ];
 
-  it('are called, and answered in the next turn, on OpenAI\'s protocol', async () => {
+  it("are called, and answered in the next turn, on OpenAI's protocol", async () => {
     stack.openai.script(openaiChat({ toolCalls: [call] }), openaiChat({ content: 'Sunny.' }));
-    const config = { tools: TOOLS, toolConfig: { functionCallingConfig: {
-      mode: FunctionCallingConfigMode.ANY, allowedFunctionNames: ['get_weather'],
-    } } };
+    const config = {
+      tools: TOOLS,
+      toolConfig: {
+        functionCallingConfig: {
+          mode: FunctionCallingConfigMode.ANY,
+          allowedFunctionNames: ['get_weather'],
+        },
+      },
+    };
     const first = await client.models.generateContent({ model: 'gpt-model', contents: 'hello', config });
     assert.deepEqual(first.functionCalls, [{ id: 'call_1', name: 'get_weather', args: { city: 'Paris' } }]);
     assert.equal(first.candidates?.[0]?.finishReason, 'STOP');
     const sent: Json = (await stack.openai.request(0)).json();
     assert.deepEqual(sent.tools[0].function.parameters, {
-      type: 'object', properties: { city: { type: ['string', 'null'] } }, required: ['city'],
+      type: 'object',
+      properties: { city: { type: ['string', 'null'] } },
+      required: ['city'],
     });
     assert.deepEqual(sent.tool_choice, { type: 'function', function: { name: 'get_weather' } });
     const last = await client.models.generateContent({
-      model: 'gpt-model', contents: answered(first), config: { tools: TOOLS },
+      model: 'gpt-model',
+      contents: answered(first),
+      config: { tools: TOOLS },
     });
     assert.equal(last.text, 'Sunny.');
     const { messages }: Json = (await stack.openai.request(1)).json();
     assert.deepEqual(messages.slice(1), [
-      { role: 'assistant', content: null, tool_calls: [{
-        id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Paris"}' },
-      }] },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          {
+            id: 'call_1',
+            type: 'function',
+            function: { name: 'get_weather', arguments: '{"city":"Paris"}' },
+          },
+        ],
+      },
       { role: 'tool', tool_call_id: 'call_1', content: 'sunny' },
     ]);
   });
   it('are called in a stream, each once it is whole', async () => {
     stack.openai.script(openaiStream([], { toolCalls: [call, { ...call, id: 'call_2' }] }));
-    const chunks = await collect(client.models.generateContentStream({
-      model: 'gpt-model', contents: 'hello', config: { tools: TOOLS },
-    }));
-    assert.deepEqual(chunks.flatMap(({ functionCalls }) => functionCalls ?? []).map(({ id, args }) => [id, args]),
-      [['call_1', { city: 'Paris' }], ['call_2', { city: 'Paris' }]]);
+    const chunks = await collect(
+      client.models.generateContentStream({
+        model: 'gpt-model',
+        contents: 'hello',
+        config: { tools: TOOLS },
+      }),
+    );
+    assert.deepEqual(
+      chunks.flatMap(({ functionCalls }) => functionCalls ?? []).map(({ id, args }) => [id, args]),
+      [
+        ['call_1', { city: 'Paris' }],
+        ['call_2', { city: 'Paris' }],
+      ],
+    );
   });
   it('keep the thinking that Anthropic signed, sealed in a signature, although thoughts are dropped', async () => {
     const thinking = { type: 'thinking', thinking: 'I call it.', signature: 'signed' };
@@ -265,12 +419,19 @@ describe('tools', () => {
     const config = { tools: TOOLS, thinkingConfig: { includeThoughts: true, thinkingBudget: 2000 } };
     const first = await client.models.generateContent({ model: 'claude-model', contents: 'hello', config });
     const parts = first.candidates?.[0]?.content?.parts ?? [];
-    assert.deepEqual(parts.map(({ text, thought }) => [text, thought]), [['I call it.', true], [undefined, undefined]]);
+    assert.deepEqual(
+      parts.map(({ text, thought }) => [text, thought]),
+      [
+        ['I call it.', true],
+        [undefined, undefined],
+      ],
+    );
     const signature = parts[1]?.thoughtSignature ?? '';
     assert.equal(Buffer.from(signature, 'base64').toString('base64'), signature);
     assert.doesNotMatch(Buffer.from(signature, 'base64').toString(), /signed|I call/);
     const contents = answered(first).map(({ role, parts: all = [] }) => ({
-      ...role !== undefined && { role }, parts: all.filter(({ thought }) => !thought),
+      ...(role !== undefined && { role }),
+      parts: all.filter(({ thought }) => !thought),
     }));
     await client.models.generateContent({ model: 'claude-model', contents, config });
     const { messages, thinking: wish }: Json = (await stack.anthropic.request(1)).json();
@@ -281,25 +442,41 @@ describe('tools', () => {
     const use = { id: 'toolu_1', name: 'get_weather', input: { city: 'Paris' } };
     stack.anthropic.script(
       anthropicStream(['Let me ', 'see.'], { toolUses: [use] }),
-      anthropicStream(['Sunny.']), anthropicStream(['Bye.']),
+      anthropicStream(['Sunny.']),
+      anthropicStream(['Bye.']),
     );
     const chats: Chat = client.chats.create({ model: 'claude-model', config: { tools: TOOLS } });
     const first = await collect(chats.sendMessageStream({ message: 'weather?' }));
     const [called] = first.flatMap(({ functionCalls }) => functionCalls ?? []);
     assert.equal(called?.name, 'get_weather');
-    await collect(chats.sendMessageStream({ message: [{ functionResponse: {
-      ...called?.id !== undefined && { id: called.id }, name: 'get_weather', response: { temperature: 20 },
-    } }] }));
+    await collect(
+      chats.sendMessageStream({
+        message: [
+          {
+            functionResponse: {
+              ...(called?.id !== undefined && { id: called.id }),
+              name: 'get_weather',
+              response: { temperature: 20 },
+            },
+          },
+        ],
+      }),
+    );
     const last = await collect(chats.sendMessageStream({ message: 'thanks' }));
     assert.equal(last.map(({ text }) => text).join(''), 'Bye.');
     const { messages }: Json = (await stack.anthropic.request(2)).json();
-    assert.deepEqual(messages.map(({ role }: Json) => role), ['user', 'assistant', 'user', 'assistant', 'user']);
+    assert.deepEqual(
+      messages.map(({ role }: Json) => role),
+      ['user', 'assistant', 'user', 'assistant', 'user'],
+    );
     assert.deepEqual(messages[1].content, [
-      { type: 'text', text: 'Let me see.' }, { type: 'tool_use', ...use },
+      { type: 'text', text: 'Let me see.' },
+      { type: 'tool_use', ...use },
     ]);
-    assert.deepEqual(messages[2].content.map(({ cache_control: _cache, ...block }: Json) => block), [
-      { type: 'tool_result', tool_use_id: 'toolu_1', content: '{"temperature":20}' },
-    ]);
+    assert.deepEqual(
+      messages[2].content.map(({ cache_control: _cache, ...block }: Json) => block),
+      [{ type: 'tool_result', tool_use_id: 'toolu_1', content: '{"temperature":20}' }],
+    );
     assert.equal(messages[3].content, 'Sunny.');
   });
 });
@@ -310,12 +487,18 @@ describe('free requests', () => {
     const names: (string | undefined)[] = [];
     for await (const { name } of pager) names.push(name);
     assert.deepEqual(names, [
-      'models/claude-model', 'models/gpt-model', 'models/old-field-model', 'models/renamed-model', 'models/text-model',
+      'models/claude-model',
+      'models/gpt-model',
+      'models/old-field-model',
+      'models/renamed-model',
+      'models/text-model',
       'models/tools-model',
     ]);
     const model = await client.models.get({ model: 'claude-model' });
-    assert.deepEqual([model.name, model.inputTokenLimit, model.outputTokenLimit],
-      ['models/claude-model', 100_000, 4000]);
+    assert.deepEqual(
+      [model.name, model.inputTokenLimit, model.outputTokenLimit],
+      ['models/claude-model', 100_000, 4000],
+    );
     const { status } = await faultOf(client.models.get({ model: 'shelf-model' }));
     assert.equal(status, 404);
   });
@@ -324,7 +507,7 @@ describe('free requests', () => {
     assert.ok(totalTokens >= 4 && totalTokens < 20, String(totalTokens));
   });
 
-  it('is the provider\'s where it counts, of what a call would send', async () => {
+  it("is the provider's where it counts, of what a call would send", async () => {
     stack.anthropic.script(json({ input_tokens: 42 }));
     const { totalTokens } = await client.models.countTokens({ model: 'claude-model', contents: 'one two three four' });
     assert.equal(totalTokens, 42);
@@ -333,9 +516,12 @@ describe('free requests', () => {
   });
 
   it('is refused as the call would be', async () => {
-    const { status, error } = await faultOf(client.models.countTokens({
-      model: 'claude-model', contents: [{ role: 'user', parts: [{ executableCode: { code: 'x' } }] }],
-    }));
+    const { status, error } = await faultOf(
+      client.models.countTokens({
+        model: 'claude-model',
+        contents: [{ role: 'user', parts: [{ executableCode: { code: 'x' } }] }],
+      }),
+    );
     assert.deepEqual([status, error.status], [400, 'INVALID_ARGUMENT']);
   });
 });

@@ -23,7 +23,9 @@ beforeAll(async () => {
   client = openaiClient(stack);
 });
 afterAll(() => stack.stop());
-beforeEach(() => { provider = serveBackground(stack.openai); });
+beforeEach(() => {
+  provider = serveBackground(stack.openai);
+});
 afterEach(() => {
   stack.openai.clear();
   assert.ok(nothingLeaks(stack));
@@ -41,7 +43,7 @@ describe('a background response', () => {
     provider.end(ownId(), { status: 'completed', text: 'hi', usage: USAGE });
     const done = await client.responses.retrieve(id);
     assert.deepEqual([done.id, done.status, done.output_text], [id, 'completed', 'hi']);
-    assert.equal(await spent() - before, 49n * PRICE);
+    assert.equal((await spent()) - before, 49n * PRICE);
     await client.responses.delete(id);
     await caught(client.responses.retrieve(id), OpenAI.NotFoundError);
   });
@@ -50,7 +52,7 @@ describe('a background response', () => {
     const { id } = await client.responses.create(ASKED);
     provider.cancelsAs = { status: 'cancelled', usage: { input_tokens: 40, output_tokens: 1 } };
     assert.equal((await client.responses.cancel(id)).status, 'cancelled');
-    assert.equal(await spent() - before, 41n * PRICE);
+    assert.equal((await spent()) - before, 41n * PRICE);
   });
   it('is read on after its stream broke off', async () => {
     const before = await spent();
@@ -69,6 +71,6 @@ describe('a background response', () => {
     const last = rest.at(-1);
     assert.ok(last?.type === 'response.completed');
     assert.equal(last.response.id, id);
-    assert.equal(await spent() - before, 49n * PRICE);
+    assert.equal((await spent()) - before, 49n * PRICE);
   });
 });

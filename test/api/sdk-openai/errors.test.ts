@@ -37,12 +37,15 @@ type ErrorClass = new (...args: never[]) => InstanceType<typeof OpenAI.APIError>
 
 /** The parts of an error that users read: its class, its fields, and an id that the gateway knows. */
 async function assertRaises(
-  call: PromiseLike<unknown>, type: ErrorClass,
+  call: PromiseLike<unknown>,
+  type: ErrorClass,
   expected: { status: number; type: string; code: string | null; param?: string | null; message: RegExp },
 ): Promise<InstanceType<typeof OpenAI.APIError>> {
   const error = await caught(call, type);
-  assert.deepEqual({ status: error.status, type: error.type, code: error.code, param: error.param },
-    { status: expected.status, type: expected.type, code: expected.code, param: expected.param ?? null });
+  assert.deepEqual(
+    { status: error.status, type: error.type, code: error.code, param: error.param },
+    { status: expected.status, type: expected.type, code: expected.code, param: expected.param ?? null },
+  );
   assert.match(error.message, expected.message);
   assert.match(error.requestID ?? '', /^req_[0-9a-f]{32}$/);
   assert.equal(error.headers?.get('x-request-id'), error.requestID);
@@ -50,14 +53,16 @@ async function assertRaises(
 }
 
 describe('AuthenticationError', () => {
-  it('is raised for another provider\'s key, and for an unknown key when listing models', async () => {
+  it("is raised for another provider's key, and for an unknown key when listing models", async () => {
     const expected = { status: 401, type: 'invalid_request_error', code: 'invalid_api_key' };
     await assertRaises(
       openaiClient(stack, { apiKey: 'AIzaSyA-1234567890123456789012345678' }).chat.completions.create(HELLO),
-      OpenAI.AuthenticationError, { ...expected, message: /start with "sk-"/ },
+      OpenAI.AuthenticationError,
+      { ...expected, message: /start with "sk-"/ },
     );
     await assertRaises(
-      openaiClient(stack, { apiKey: KEYS.main.slice(0, -3) }).models.list(), OpenAI.AuthenticationError,
+      openaiClient(stack, { apiKey: KEYS.main.slice(0, -3) }).models.list(),
+      OpenAI.AuthenticationError,
       { ...expected, message: /unknown/ },
     );
     await books.check(free(401), free(401));
@@ -67,7 +72,10 @@ describe('AuthenticationError', () => {
 describe('NotFoundError', () => {
   it('is raised for the look-up of an unknown model', async () => {
     await assertRaises(client.models.retrieve('gpt-nothing'), OpenAI.NotFoundError, {
-      status: 404, type: 'invalid_request_error', code: 'model_not_found', param: 'model',
+      status: 404,
+      type: 'invalid_request_error',
+      code: 'model_not_found',
+      param: 'model',
       message: /"gpt-nothing" does not exist or you do not have access/,
     });
     await books.check(free(404));
@@ -75,15 +83,20 @@ describe('NotFoundError', () => {
   it('is raised for a base URL without /v1, with that reason', async () => {
     const expected = { status: 404, type: 'invalid_request_error', code: 'not_found' };
     const never = openaiClient(stack, { baseURL: stack.gateway.url });
-    await assertRaises(
-      never.chat.completions.create(HELLO), OpenAI.NotFoundError, { ...expected, message: /base URL.*\/v1/ },
-    );
+    await assertRaises(never.chat.completions.create(HELLO), OpenAI.NotFoundError, {
+      ...expected,
+      message: /base URL.*\/v1/,
+    });
     await assertRaises(never.models.list(), OpenAI.NotFoundError, { ...expected, message: /base URL.*\/v1/ });
     await books.check(free(404), free(404));
   });
   it('is raised for an endpoint that the gateway does not serve', async () => {
-    await assertRaises(client.moderations.create({ input: 'hello' }), OpenAI.NotFoundError,
-      { status: 404, type: 'invalid_request_error', code: 'not_found', message: /moderation.*chat model/ });
+    await assertRaises(client.moderations.create({ input: 'hello' }), OpenAI.NotFoundError, {
+      status: 404,
+      type: 'invalid_request_error',
+      code: 'not_found',
+      message: /moderation.*chat model/,
+    });
     await books.check(free(404));
   });
 });
@@ -92,17 +105,32 @@ describe('BadRequestError', () => {
   const expected = { status: 400, type: 'invalid_request_error' };
   it('is raised for an output limit that is given twice', async () => {
     await assertRaises(
-      client.chat.completions.create({ ...HELLO, max_tokens: 1, max_completion_tokens: 2 }), OpenAI.BadRequestError,
+      client.chat.completions.create({ ...HELLO, max_tokens: 1, max_completion_tokens: 2 }),
+      OpenAI.BadRequestError,
       { ...expected, code: 'invalid_value', param: 'max_tokens', message: /differ/ },
     );
     await books.check(free(400));
   });
-  it('is raised for the provider\'s own refusal, with its message', async () => {
-    stack.openai.script(json({ error: { message: 'Temperature must be at most 2.', type:
-      'invalid_request_error', param: 'temperature', code: 'decimal_above_max_value' } }, { status: 400 }));
-    await assertRaises(client.chat.completions.create({ ...HELLO, temperature: 9 }), OpenAI.BadRequestError,
-      { ...expected, code:
-        'decimal_above_max_value', param: 'temperature', message: /^400 Temperature must be at most 2\.$/ });
+  it("is raised for the provider's own refusal, with its message", async () => {
+    stack.openai.script(
+      json(
+        {
+          error: {
+            message: 'Temperature must be at most 2.',
+            type: 'invalid_request_error',
+            param: 'temperature',
+            code: 'decimal_above_max_value',
+          },
+        },
+        { status: 400 },
+      ),
+    );
+    await assertRaises(client.chat.completions.create({ ...HELLO, temperature: 9 }), OpenAI.BadRequestError, {
+      ...expected,
+      code: 'decimal_above_max_value',
+      param: 'temperature',
+      message: /^400 Temperature must be at most 2\.$/,
+    });
     await books.check(free(400));
   });
 });
@@ -136,7 +164,10 @@ describe('InternalServerError', () => {
   it('is raised for a provider that responds with something other than JSON', async () => {
     stack.openai.script({ steps: ['<html>'] });
     await assertRaises(once.chat.completions.create(HELLO), OpenAI.InternalServerError, {
-      status: 502, type: 'server_error', code: 'upstream_error', message: /not JSON/,
+      status: 502,
+      type: 'server_error',
+      code: 'upstream_error',
+      message: /not JSON/,
     });
     await books.check(free(502));
   });
@@ -152,18 +183,24 @@ describe('an error within a stream', () => {
   /** 40 bytes, estimated as ten tokens. */
   const output = 10n * GPT.output;
 
-  it('is raised with the provider\'s fields, after the chunks before it', async () => {
-    const error =
-      sse({ data: { error: { message: 'The server had an error.', type: 'server_error', param: null, code: null } } });
+  it("is raised with the provider's fields, after the chunks before it", async () => {
+    const error = sse({
+      data: { error: { message: 'The server had an error.', type: 'server_error', param: null, code: null } },
+    });
     stack.openai.script(breakAt(openaiStream(['x'.repeat(40), 'y']), 2, error));
     const seen: string[] = [];
     const stream = await client.chat.completions.create({ ...HELLO, stream: true });
-    const raised = await caught((async () => { for await (const chunk of stream)
-      seen.push(chunk.choices[0]?.delta.content ?? ''); })(), OpenAI.APIError);
+    const raised = await caught(
+      (async () => {
+        for await (const chunk of stream) seen.push(chunk.choices[0]?.delta.content ?? '');
+      })(),
+      OpenAI.APIError,
+    );
     assert.equal(seen.join(''), 'x'.repeat(40));
-    assert.deepEqual([
-      raised.message, raised.type, raised.code, raised.param,
-    ], ['The server had an error.', 'server_error', 'upstream_error', null]);
+    assert.deepEqual(
+      [raised.message, raised.type, raised.code, raised.param],
+      ['The server had an error.', 'server_error', 'upstream_error', null],
+    );
     assert.match(raised.requestID ?? '', /^req_/);
     await books.check({ status: 200, costNanoUsd: input + output, source: 'Partial' });
   });
@@ -186,21 +223,31 @@ describe('an error within a stream', () => {
 });
 
 describe('a body that is too large', () => {
-  for (const [name, bytes] of [['a little', MAX_BODY_BYTES], ['far', 30 * MAX_BODY_BYTES]] as const) {
+  for (const [name, bytes] of [
+    ['a little', MAX_BODY_BYTES],
+    ['far', 30 * MAX_BODY_BYTES],
+  ] as const) {
     it(`raises status 413 by ${name}, not a connection error`, async () => {
       const messages = [{ role: 'user' as const, content: 'x'.repeat(bytes) }];
-      await assertRaises(client.chat.completions.create({ model: 'gpt-model', messages }), OpenAI.APIError,
-        { status:
-          413, type: 'invalid_request_error', code: 'request_too_large', message: /larger than 1000000 bytes/ });
+      await assertRaises(client.chat.completions.create({ model: 'gpt-model', messages }), OpenAI.APIError, {
+        status: 413,
+        type: 'invalid_request_error',
+        code: 'request_too_large',
+        message: /larger than 1000000 bytes/,
+      });
       await books.check(free(413));
     });
   }
   it('raises status 401 for a client with an unknown key', async () => {
     const messages = [{ role: 'user' as const, content: 'x'.repeat(20 * MAX_BODY_BYTES) }];
-    await assertRaises(openaiClient(
-      stack, { apiKey: 'sk-nobody-has-this-key-00000000000000000000' },
-    ).chat.completions.create({ model: 'gpt-model', messages }), OpenAI.AuthenticationError,
-      { status: 401, type: 'invalid_request_error', code: 'invalid_api_key', message: /unknown/ });
+    await assertRaises(
+      openaiClient(stack, { apiKey: 'sk-nobody-has-this-key-00000000000000000000' }).chat.completions.create({
+        model: 'gpt-model',
+        messages,
+      }),
+      OpenAI.AuthenticationError,
+      { status: 401, type: 'invalid_request_error', code: 'invalid_api_key', message: /unknown/ },
+    );
     await books.check(free(401));
   });
 });

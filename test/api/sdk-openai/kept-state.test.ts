@@ -29,8 +29,12 @@ spec:
   models:
   - {name: kept-model, contextTokens: 100000, maxOutputTokens: 1000, allow: [PromptTemplates]}
   channels:
-${urls.map((url, index) =>
-  `  - {name: account-${index}, protocol: OpenAI, baseUrl: "${url}/v1", endpoints: [Chat, Responses]}`).join('\n')}
+${urls
+  .map(
+    (url, index) =>
+      `  - {name: account-${index}, protocol: OpenAI, baseUrl: "${url}/v1", endpoints: [Chat, Responses]}`,
+  )
+  .join('\n')}
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
@@ -65,9 +69,12 @@ let accounts: StateAccount[] = [];
 
 beforeAll(async () => {
   for (const _ of ['one', 'two']) providers.push(await startMockProvider());
-  stack = await startTestStack({ files: (urls) => ({
-    'chats.yaml': chatModelsManifest(urls), 'keeping.yaml': MANIFESTS(providers.map(({ url }) => url)),
-  }) });
+  stack = await startTestStack({
+    files: (urls) => ({
+      'chats.yaml': chatModelsManifest(urls),
+      'keeping.yaml': MANIFESTS(providers.map(({ url }) => url)),
+    }),
+  });
   client = openaiClient(stack, TEAM);
   books = new Books(stack, { keeping: KEY, 'keeping-small': POOR_KEY });
 });
@@ -89,7 +96,7 @@ const user = (text: string): OpenAI.Responses.EasyInputMessage => ({ role: 'user
 /** The account that has a conversation; they have one in all. */
 function homeOf(): { readonly index: number; readonly ownId: string } {
   const index = accounts.findIndex(({ conversations }) => conversations.size > 0);
-  const [ownId] = [...accounts[index]?.conversations.keys() ?? []];
+  const [ownId] = [...(accounts[index]?.conversations.keys() ?? [])];
   assert.ok(ownId !== undefined);
   return { index, ownId };
 }
@@ -102,21 +109,31 @@ describe('a conversation', () => {
     const said = await client.responses.create({ model: 'kept-model', conversation: id, input: 'two' });
     assert.deepEqual([said.output_text, said.conversation?.id], ['one two', id]);
     const stream = await client.responses.create({
-      model: 'kept-model', conversation: { id }, input: 'three', stream: true,
+      model: 'kept-model',
+      conversation: { id },
+      input: 'three',
+      stream: true,
     });
     const last = (await collect(stream)).at(-1);
     assert.ok(last?.type === 'response.completed');
-    assert.deepEqual([last.response.output_text ?? textOf(last.response), last.response.conversation?.id],
-      ['one two three', id]);
+    assert.deepEqual(
+      [last.response.output_text ?? textOf(last.response), last.response.conversation?.id],
+      ['one two three', id],
+    );
     await client.conversations.items.create(id, { items: [user('four')] });
     const items = await Array.fromAsync(client.conversations.items.list(id, { limit: 10 }));
-    assert.deepEqual(items.map((item) => item.type === 'message' && item.role),
-      ['user', 'user', 'assistant', 'user', 'assistant', 'user']);
+    assert.deepEqual(
+      items.map((item) => item.type === 'message' && item.role),
+      ['user', 'user', 'assistant', 'user', 'assistant', 'user'],
+    );
     const { index, ownId } = homeOf();
     assert.equal(providers[1 - index]!.requests.length, 0, 'the other account is not asked');
     const paths = providers[index]!.requests.map(({ method, path }) => `${method} ${path}`);
     assert.deepEqual(paths, [
-      'POST /v1/conversations', 'POST /v1/responses', 'POST /v1/responses', `POST /v1/conversations/${ownId}/items`,
+      'POST /v1/conversations',
+      'POST /v1/responses',
+      'POST /v1/responses',
+      `POST /v1/conversations/${ownId}/items`,
       `GET /v1/conversations/${ownId}/items?limit=10`,
     ]);
     await books.check(free(), paid(COST), paid(COST), free(), free());
@@ -135,7 +152,10 @@ describe('a conversation', () => {
       const answer = await get(stack, `/v1/conversations/${id}/items/${other}`, { authorization: `Bearer ${KEY}` });
       assert.equal(answer.status, 404, other);
     }
-    assert.deepEqual(providers.map(({ requests }) => requests.length), sent);
+    assert.deepEqual(
+      providers.map(({ requests }) => requests.length),
+      sent,
+    );
     assert.equal((await client.conversations.retrieve(id)).id, id);
     const said = await client.responses.create({ model: 'kept-model', conversation: id, input: 'three' });
     assert.equal(said.output_text, 'two three');
@@ -143,8 +163,12 @@ describe('a conversation', () => {
     const { message } = await caught(client.conversations.retrieve(id), OpenAI.NotFoundError);
     assert.match(message, /no such conversation any more/);
     await books.check(
-      ...Array.from({ length: 5 }, () => free()), ...Array.from({ length: 4 }, () => free(404)), free(), paid(COST),
-      free(), free(404),
+      ...Array.from({ length: 5 }, () => free()),
+      ...Array.from({ length: 4 }, () => free(404)),
+      free(),
+      paid(COST),
+      free(),
+      free(404),
     );
   });
 
@@ -154,13 +178,15 @@ describe('a conversation', () => {
     const { index } = homeOf();
     providers[index]!.script(openaiError(503));
     const once = openaiClient(stack, { ...TEAM, maxRetries: 0 });
-    await caught(once.responses.create({ model: 'kept-model', conversation: id, input: 'two' }),
-      OpenAI.InternalServerError);
+    await caught(
+      once.responses.create({ model: 'kept-model', conversation: id, input: 'two' }),
+      OpenAI.InternalServerError,
+    );
     assert.equal(providers[1 - index]!.requests.length, 0);
     await books.check(free(), paid(COST), free(502));
   });
 
-  it('is no other account\'s, no other model\'s, nor one that a client made up', async () => {
+  it("is no other account's, no other model's, nor one that a client made up", async () => {
     const { id } = await client.conversations.create();
     const stranger = openaiClient(stack, { apiKey: KEYS.poor });
     await caught(stranger.conversations.retrieve(id), OpenAI.NotFoundError);
@@ -168,7 +194,8 @@ describe('a conversation', () => {
     await caught(client.conversations.retrieve(id.replace('conversation', 'response')), OpenAI.NotFoundError);
     const everything = openaiClient(stack);
     for (const [model, conversation, words] of [
-      ['gpt-model', id, /Send the whole conversation/], ['chat-model', id, /Send the whole conversation/],
+      ['gpt-model', id, /Send the whole conversation/],
+      ['chat-model', id, /Send the whole conversation/],
       ['kept-model', 'conv_1', /Make one with POST \/v1\/conversations here/],
     ] as const) {
       const refused = everything.responses.create({ model, conversation, input: 'x' });
@@ -188,7 +215,9 @@ describe('a conversation', () => {
     assert.match(second.encrypted_content ?? '', /^mgw1_encrypted_/);
     await client.conversations.items.create(id, { items: [second] });
     const { index } = homeOf();
-    const { items: [sent] } = (await providers[index]!.request(2)).json() as { items: readonly object[] };
+    const {
+      items: [sent],
+    } = (await providers[index]!.request(2)).json() as { items: readonly object[] };
     assert.deepEqual(sent, reasoning, 'the account gets its own value back');
     await books.check(free(), free(), free());
   });
@@ -209,8 +238,10 @@ describe('a conversation', () => {
     const small = openaiClient(stack, { apiKey: POOR_KEY, maxRetries: 0 });
     const { id } = await small.conversations.create();
     await small.responses.create({ model: 'kept-model', input: 'hello' });
-    const { code } = await caught(small.responses.create({ model: 'kept-model', conversation: id, input: 'x' }),
-      OpenAI.RateLimitError);
+    const { code } = await caught(
+      small.responses.create({ model: 'kept-model', conversation: id, input: 'x' }),
+      OpenAI.RateLimitError,
+    );
     assert.equal(code, 'insufficient_quota', 'a context of 100,000 tokens is more than it has');
     await books.check(free(), paid(COST), free(429));
   });
@@ -218,7 +249,8 @@ describe('a conversation', () => {
   it('takes no items by reference, and is kept where the client says if there are several providers', async () => {
     for (const [items, param] of [
       [[{ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }], 'items[0].content[0].file_id'],
-      [[{ type: 'item_reference', id: 'msg_1' }], 'items[0]'], ['text', 'items'],
+      [[{ type: 'item_reference', id: 'msg_1' }], 'items[0]'],
+      ['text', 'items'],
     ] as const) {
       const refused = client.conversations.create({ items: items as never });
       assert.equal((await caught(refused, OpenAI.BadRequestError)).param, param);

@@ -8,11 +8,28 @@ import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { gate } from '../../support/mock-provider.ts';
 import {
-  gated, insertAt, json, openaiChat, openaiEmbeddings, openaiImages, openaiStream, sseReply,
+  gated,
+  insertAt,
+  json,
+  openaiChat,
+  openaiEmbeddings,
+  openaiImages,
+  openaiStream,
+  sseReply,
 } from '../../support/provider-answers.ts';
 import { openConnections } from '../../support/api/connections.ts';
 import {
-  Books, EMBEDDING_TOKEN, GPT, IMAGE, TEN_TOKENS, cancelManifest, caught, collect, free, openaiClient, paid,
+  Books,
+  EMBEDDING_TOKEN,
+  GPT,
+  IMAGE,
+  TEN_TOKENS,
+  cancelManifest,
+  caught,
+  collect,
+  free,
+  openaiClient,
+  paid,
 } from '../../support/api/sdk.ts';
 
 let stack: TestStack;
@@ -46,9 +63,15 @@ afterEach(() => books.assertChecked());
 const HELLO = { model: 'gpt-model', messages: [{ role: 'user' as const, content: 'hello' }] };
 const WEATHER = {
   type: 'function' as const,
-  function: { name: 'get_weather', description: 'The weather of a city.', parameters: {
-    type: 'object', properties: { city: { type: 'string' } }, required: ['city'],
-  } },
+  function: {
+    name: 'get_weather',
+    description: 'The weather of a city.',
+    parameters: {
+      type: 'object',
+      properties: { city: { type: 'string' } },
+      required: ['city'],
+    },
+  },
 };
 
 describe('models', () => {
@@ -56,10 +79,16 @@ describe('models', () => {
     const page = await client.models.list();
     const all = await collect(client.models.list());
     assert.deepEqual(page.data, all);
-    assert.ok(all.some(({ id, object, owned_by: owner, created }) =>
-      id === 'gpt-model' && object === 'model' && owner === 'OpenAI' && created > 1e9));
-    assert.ok(all.some(({ id }) => id === 'claude-model') &&
-      !all.some(({ id }) => id === 'unpriced-model' || id === 'shelf-model'));
+    assert.ok(
+      all.some(
+        ({ id, object, owned_by: owner, created }) =>
+          id === 'gpt-model' && object === 'model' && owner === 'OpenAI' && created > 1e9,
+      ),
+    );
+    assert.ok(
+      all.some(({ id }) => id === 'claude-model') &&
+        !all.some(({ id }) => id === 'unpriced-model' || id === 'shelf-model'),
+    );
     await books.check(free(), free());
   });
   it('are looked up by names with any characters', async () => {
@@ -71,9 +100,16 @@ describe('models', () => {
 
 describe('chat completions', () => {
   it('return id, usage and cost', async () => {
-    stack.openai.script(openaiChat({ content: 'Good day.', usage: {
-      prompt_tokens: 100, completion_tokens: 20, prompt_tokens_details: { cached_tokens: 40 },
-    } }));
+    stack.openai.script(
+      openaiChat({
+        content: 'Good day.',
+        usage: {
+          prompt_tokens: 100,
+          completion_tokens: 20,
+          prompt_tokens_details: { cached_tokens: 40 },
+        },
+      }),
+    );
     const { data, response, request_id: id } = await client.chat.completions.create(HELLO).withResponse();
     assert.equal(data.choices[0]?.message.content, 'Good day.');
     assert.equal(data.usage?.prompt_tokens_details?.cached_tokens, 40);
@@ -87,9 +123,19 @@ describe('chat completions', () => {
   });
   it('accept every role, every setting and fields that the SDK does not know', async () => {
     const body = {
-      model: 'gpt-model', n: 2, temperature:
-        0.2, top_p: 0.9, seed: 7, stop: ['END', '\n\n'], user: 'someone', logprobs: true, top_logprobs: 2,
-      max_completion_tokens: 50, logit_bias: { 50256: -100 }, metadata: { a: 'b' }, brand_new_field: { x: 1 },
+      model: 'gpt-model',
+      n: 2,
+      temperature: 0.2,
+      top_p: 0.9,
+      seed: 7,
+      stop: ['END', '\n\n'],
+      user: 'someone',
+      logprobs: true,
+      top_logprobs: 2,
+      max_completion_tokens: 50,
+      logit_bias: { 50256: -100 },
+      metadata: { a: 'b' },
+      brand_new_field: { x: 1 },
       messages: [
         { role: 'developer' as const, content: 'Be brief.' },
         { role: 'user' as const, content: [{ type: 'text' as const, text: 'Zażółć 🗼' }] },
@@ -134,8 +180,9 @@ describe('chat completions', () => {
 describe('streams', () => {
   it('arrive chunk by chunk, without usage that was not requested', async () => {
     stack.openai.script(openaiStream(['Hel', 'lo ', '🗼']));
-    const { data: stream, request_id: id } =
-      await client.chat.completions.create({ ...HELLO, stream: true }).withResponse();
+    const { data: stream, request_id: id } = await client.chat.completions
+      .create({ ...HELLO, stream: true })
+      .withResponse();
     const chunks = await collect(stream);
     assert.equal(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join(''), 'Hello 🗼');
     assert.ok(chunks.every((chunk) => chunk.choices.length === 1 && !('usage' in chunk)));
@@ -144,12 +191,18 @@ describe('streams', () => {
     assert.equal(id, call?.request_id);
   });
   it('end with usage if it was requested', async () => {
-    stack.openai.script(openaiStream(
-      ['a', 'b'], { usage: { prompt_tokens: 30, completion_tokens: 9, prompt_tokens_details: { cached_tokens: 10 } } },
-    ));
-    const chunks = await collect(await client.chat.completions.create({
-      ...HELLO, stream: true, stream_options: { include_usage: true },
-    }));
+    stack.openai.script(
+      openaiStream(['a', 'b'], {
+        usage: { prompt_tokens: 30, completion_tokens: 9, prompt_tokens_details: { cached_tokens: 10 } },
+      }),
+    );
+    const chunks = await collect(
+      await client.chat.completions.create({
+        ...HELLO,
+        stream: true,
+        stream_options: { include_usage: true },
+      }),
+    );
     assert.deepEqual(chunks.at(-1)?.choices, []);
     assert.equal(chunks.at(-1)?.usage?.total_tokens, 39);
     await books.check(paid(20n * GPT.input + 10n * GPT.cached + 9n * GPT.output));
@@ -157,7 +210,8 @@ describe('streams', () => {
   it('of the stream() helper add up to a completion', async () => {
     stack.openai.script(openaiStream(['Good ', 'day.']));
     const deltas: string[] = [];
-    const runner = client.chat.completions.stream({ ...HELLO, stream_options: { include_usage: true } })
+    const runner = client.chat.completions
+      .stream({ ...HELLO, stream_options: { include_usage: true } })
       .on('content', (delta) => deltas.push(delta));
     assert.equal(await runner.finalContent(), 'Good day.');
     assert.deepEqual(deltas, ['Good ', 'day.']);
@@ -183,8 +237,11 @@ describe('streams', () => {
       await request.over;
       assert.equal(request.clientGone, true);
       // "hello" in its wrapping is ceil(bytes / 4) + 3
-      const [call] = await books.check({ status: 200, costNanoUsd: estimated(asks) * GPT.input +
-        10n * GPT.output, source: 'Partial' });
+      const [call] = await books.check({
+        status: 200,
+        costNanoUsd: estimated(asks) * GPT.input + 10n * GPT.output,
+        source: 'Partial',
+      });
       assert.equal(call?.endpoint, 'chat_completions');
       await stack.gateway.write('cancel.yaml', '# nothing\n');
     });
@@ -199,7 +256,9 @@ describe('streams', () => {
     leaving.abort();
     assert.match((await failure).message, /abort/i);
     waiting.gate.open();
-    await (await stack.openai.request(0)).over;
+    await (
+      await stack.openai.request(0)
+    ).over;
     await books.check({ status: undefined, costNanoUsd: 11n * GPT.input + 33n * GPT.output });
   });
 });
@@ -213,77 +272,131 @@ function estimated(body: object): bigint {
 }
 
 describe('tools', () => {
-  const calls = [{ id: 'call_1', name: 'get_weather', arguments: '{"city": "Oslo"}' }, {
-    id: 'call_2', name: 'get_weather', arguments: '{"city":"São Paulo"}',
-  }];
+  const calls = [
+    { id: 'call_1', name: 'get_weather', arguments: '{"city": "Oslo"}' },
+    {
+      id: 'call_2',
+      name: 'get_weather',
+      arguments: '{"city":"São Paulo"}',
+    },
+  ];
 
   it('reach the provider unchanged, and so do their calls and results', async () => {
     stack.openai.script(openaiChat({ toolCalls: calls }), openaiChat({ content: 'Cold and warm.' }));
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Weather?' }];
     const asks = {
-      model: 'gpt-model', messages, tools: [WEATHER], tool_choice: 'auto' as const, parallel_tool_calls: true,
+      model: 'gpt-model',
+      messages,
+      tools: [WEATHER],
+      tool_choice: 'auto' as const,
+      parallel_tool_calls: true,
     };
     const first = await client.chat.completions.create(asks);
     assert.deepEqual((await stack.openai.request(0)).json(), {
-      ...asks, messages: [{ role: 'user', content: 'Weather?' }], max_completion_tokens: 4000,
+      ...asks,
+      messages: [{ role: 'user', content: 'Weather?' }],
+      max_completion_tokens: 4000,
     });
     const [choice] = first.choices;
     assert.equal(choice?.finish_reason, 'tool_calls');
-    assert.deepEqual(choice.message.tool_calls, calls.map(({ id, name, arguments: args }) =>
-      ({ id, type: 'function', function: { name, arguments: args } })));
+    assert.deepEqual(
+      choice.message.tool_calls,
+      calls.map(({ id, name, arguments: args }) => ({ id, type: 'function', function: { name, arguments: args } })),
+    );
     messages.push(
-      choice.message, ...calls.map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: '{"c":-3}' })),
+      choice.message,
+      ...calls.map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: '{"c":-3}' })),
     );
     assert.equal((await client.chat.completions.create(asks)).choices[0]?.message.content, 'Cold and warm.');
     assert.deepEqual((await stack.openai.request(1)).json()['messages'], JSON.parse(JSON.stringify(messages)));
     await books.check(paid(10n * GPT.input + 2n * GPT.output), paid(10n * GPT.input + GPT.output));
   });
   it('are reassembled from the interleaved fragments of a stream', async () => {
-    const chunk = (delta: object, finish: string | null = null): { data: object } => ({ data: {
-      id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm',
-      choices: [{ index: 0, delta, finish_reason: finish }],
-    } });
+    const chunk = (delta: object, finish: string | null = null): { data: object } => ({
+      data: {
+        id: 'c',
+        object: 'chat.completion.chunk',
+        created: 1,
+        model: 'm',
+        choices: [{ index: 0, delta, finish_reason: finish }],
+      },
+    });
     const piece = (index: number, more: object): { data: object } => chunk({ tool_calls: [{ index, ...more }] });
-    stack.openai.script(sseReply(
-      chunk({ role: 'assistant', content: null }),
-      piece(0, { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '' } }),
-      piece(0, { function: { arguments: '{"ci' } }),
-      piece(1, { id: 'call_2', type: 'function', function: { name: 'get_weather', arguments: '{"city"' } }),
-      piece(1, { function: { arguments: ':"São' } }),
-      piece(0, { function: { arguments: 'ty": "Oslo"}' } }),
-      piece(1, { function: { arguments: ' Paulo"}' } }),
-      chunk({}, 'tool_calls'),
-      { data: { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage: {
-        prompt_tokens: 50, completion_tokens: 30, total_tokens: 80,
-      } } },
-      { data: '[DONE]' },
-    ));
+    stack.openai.script(
+      sseReply(
+        chunk({ role: 'assistant', content: null }),
+        piece(0, { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '' } }),
+        piece(0, { function: { arguments: '{"ci' } }),
+        piece(1, { id: 'call_2', type: 'function', function: { name: 'get_weather', arguments: '{"city"' } }),
+        piece(1, { function: { arguments: ':"São' } }),
+        piece(0, { function: { arguments: 'ty": "Oslo"}' } }),
+        piece(1, { function: { arguments: ' Paulo"}' } }),
+        chunk({}, 'tool_calls'),
+        {
+          data: {
+            id: 'c',
+            object: 'chat.completion.chunk',
+            created: 1,
+            model: 'm',
+            choices: [],
+            usage: {
+              prompt_tokens: 50,
+              completion_tokens: 30,
+              total_tokens: 80,
+            },
+          },
+        },
+        { data: '[DONE]' },
+      ),
+    );
     const runner = client.chat.completions.stream({ ...HELLO, tools: [WEATHER] });
-    const { choices: [choice] } = await runner.finalChatCompletion();
-    assert.deepEqual(choice?.message.tool_calls?.map((call) => call.type === 'function' &&
-      [call.id, call.function.name, call.function.arguments]),
-      calls.map(({ id, name, arguments: args }) => [id, name, args]));
+    const {
+      choices: [choice],
+    } = await runner.finalChatCompletion();
+    assert.deepEqual(
+      choice?.message.tool_calls?.map(
+        (call) => call.type === 'function' && [call.id, call.function.name, call.function.arguments],
+      ),
+      calls.map(({ id, name, arguments: args }) => [id, name, args]),
+    );
     assert.equal(choice?.finish_reason, 'tool_calls');
     await books.check(paid(50n * GPT.input + 30n * GPT.output));
   });
   for (const stream of [false, true]) {
     it(`are run by runTools()${stream ? ', streaming' : ''}`, async () => {
       const [one] = calls;
-      stack.openai.script(...(stream
-        ? [openaiStream([], { toolCalls: [one!] }), openaiStream(['It is ', 'cold.'])]
-        : [openaiChat({ toolCalls: [one!] }), openaiChat({ content: ['It is ', 'cold.'] })]));
+      stack.openai.script(
+        ...(stream
+          ? [openaiStream([], { toolCalls: [one!] }), openaiStream(['It is ', 'cold.'])]
+          : [openaiChat({ toolCalls: [one!] }), openaiChat({ content: ['It is ', 'cold.'] })]),
+      );
       const asked: unknown[] = [];
       const body = {
         ...HELLO,
-        tools: [{ type: 'function' as const, function: { ...WEATHER.function, parse: (text: string): { city: string } =>
-          JSON.parse(text), function: (args: { city: string }) => { asked.push(args); return { celsius: -3 }; } } }],
+        tools: [
+          {
+            type: 'function' as const,
+            function: {
+              ...WEATHER.function,
+              parse: (text: string): { city: string } => JSON.parse(text),
+              function: (args: { city: string }) => {
+                asked.push(args);
+                return { celsius: -3 };
+              },
+            },
+          },
+        ],
       };
-      const runner =
-        stream ? client.chat.completions.runTools({ ...body, stream: true }) : client.chat.completions.runTools(body);
+      const runner = stream
+        ? client.chat.completions.runTools({ ...body, stream: true })
+        : client.chat.completions.runTools(body);
       assert.equal(await runner.finalContent(), 'It is cold.');
       assert.deepEqual(asked, [{ city: 'Oslo' }]);
       const messages = (await stack.openai.request(1)).json()['messages'] as { role: string; content: unknown }[];
-      assert.deepEqual(messages.map(({ role }) => role), ['user', 'assistant', 'tool']);
+      assert.deepEqual(
+        messages.map(({ role }) => role),
+        ['user', 'assistant', 'tool'],
+      );
       assert.equal(messages[2]?.content, '{"celsius":-3}');
       await books.check(paid(10n * GPT.input + GPT.output), paid(10n * GPT.input + 2n * GPT.output));
     });
@@ -292,11 +405,16 @@ describe('tools', () => {
 
 describe('images in messages', () => {
   it('are passed on unchanged, by URL and as data', async () => {
-    const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: [
-      { type: 'text', text: 'What are these?' },
-      { type: 'image_url', image_url: { url: 'https://example.com/cat.png', detail: 'low' } },
-      { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(200_000)}` } },
-    ] }];
+    const messages: OpenAI.ChatCompletionMessageParam[] = [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What are these?' },
+          { type: 'image_url', image_url: { url: 'https://example.com/cat.png', detail: 'low' } },
+          { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(200_000)}` } },
+        ],
+      },
+    ];
     stack.openai.script(openaiChat({ usage: { prompt_tokens: 1500, completion_tokens: 4 } }));
     await client.chat.completions.create({ model: 'gpt-model', messages });
     assert.deepEqual((await stack.openai.request(0)).json()['messages'], messages);
@@ -306,8 +424,10 @@ describe('images in messages', () => {
 
 describe('structured output', () => {
   const SCHEMA = {
-    type: 'object', properties: { city: { type: 'string' }, celsius: { type: 'number' } },
-    required: ['city', 'celsius'], additionalProperties: false,
+    type: 'object',
+    properties: { city: { type: 'string' }, celsius: { type: 'number' } },
+    required: ['city', 'celsius'],
+    additionalProperties: false,
   };
   const FORMAT = makeParseableResponseFormat(
     { type: 'json_schema' as const, json_schema: { name: 'weather', strict: true, schema: SCHEMA } },
@@ -320,7 +440,8 @@ describe('structured output', () => {
     const whole = await client.chat.completions.parse({ ...HELLO, response_format: FORMAT });
     assert.deepEqual(whole.choices[0]?.message.parsed, { city: 'Oslo', celsius: -3 });
     assert.deepEqual((await stack.openai.request(0)).json()['response_format'], {
-      type: 'json_schema', json_schema: { name: 'weather', strict: true, schema: SCHEMA },
+      type: 'json_schema',
+      json_schema: { name: 'weather', strict: true, schema: SCHEMA },
     });
     const streamed = await client.chat.completions.stream({ ...HELLO, response_format: FORMAT }).finalChatCompletion();
     assert.deepEqual(streamed.choices[0]?.message.parsed, { city: 'Oslo', celsius: -3 });
@@ -330,23 +451,45 @@ describe('structured output', () => {
 });
 
 describe('embeddings', () => {
-  it('are returned in base64, the SDK\'s default', async () => {
+  it("are returned in base64, the SDK's default", async () => {
     const base64 = Buffer.from(new Float32Array([0.5, -2, 0.25]).buffer).toString('base64');
-    stack.openai.script(json({
-      object: 'list', model: 'm', data: [{ object: 'embedding', index: 0, embedding: base64 }],
-      usage: { prompt_tokens: 1000, total_tokens: 1000 },
-    }));
+    stack.openai.script(
+      json({
+        object: 'list',
+        model: 'm',
+        data: [{ object: 'embedding', index: 0, embedding: base64 }],
+        usage: { prompt_tokens: 1000, total_tokens: 1000 },
+      }),
+    );
     const { data } = await client.embeddings.create({ model: 'embed-model', input: 'hello '.repeat(200) });
     assert.deepEqual(data[0]?.embedding, [0.5, -2, 0.25]);
     assert.equal((await stack.openai.request(0)).json()['encoding_format'], 'base64');
     await books.check(paid(1000n * EMBEDDING_TOKEN));
   });
   it('are returned as numbers, for several texts or for tokens', async () => {
-    stack.openai.script(openaiEmbeddings([[0.1, 0.2], [0.3, 0.4]], 7), openaiEmbeddings([[0.5]], 3));
+    stack.openai.script(
+      openaiEmbeddings(
+        [
+          [0.1, 0.2],
+          [0.3, 0.4],
+        ],
+        7,
+      ),
+      openaiEmbeddings([[0.5]], 3),
+    );
     const { data, usage } = await client.embeddings.create({
-      model: 'embed-model', input: ['one', 'two'], encoding_format: 'float', dimensions: 2,
+      model: 'embed-model',
+      input: ['one', 'two'],
+      encoding_format: 'float',
+      dimensions: 2,
     });
-    assert.deepEqual(data.map(({ embedding }) => embedding), [[0.1, 0.2], [0.3, 0.4]]);
+    assert.deepEqual(
+      data.map(({ embedding }) => embedding),
+      [
+        [0.1, 0.2],
+        [0.3, 0.4],
+      ],
+    );
     assert.equal(usage.prompt_tokens, 7);
     await client.embeddings.create({ model: 'embed-model', input: [[1, 2, 3]], encoding_format: 'float' });
     await books.check(paid(7n * EMBEDDING_TOKEN), paid(3n * EMBEDDING_TOKEN));
@@ -357,36 +500,74 @@ describe('images', () => {
   it('are generated n at a time, and billed by number', async () => {
     stack.openai.script(openaiImages(3), openaiImages());
     const { data } = await client.images.generate({
-      model: 'image-model', prompt: 'a cat', n: 3, size: '1024x1024', response_format: 'b64_json',
+      model: 'image-model',
+      prompt: 'a cat',
+      n: 3,
+      size: '1024x1024',
+      response_format: 'b64_json',
     });
-    assert.deepEqual(data?.map(({ b64_json: image }) =>
-      Buffer.from(image ?? '', 'base64').subarray(1, 4).toString()), ['PNG', 'PNG', 'PNG']);
+    assert.deepEqual(
+      data?.map(({ b64_json: image }) =>
+        Buffer.from(image ?? '', 'base64')
+          .subarray(1, 4)
+          .toString(),
+      ),
+      ['PNG', 'PNG', 'PNG'],
+    );
     assert.deepEqual((await stack.openai.request(0)).json(), {
-      model: 'image-model', prompt: 'a cat', n: 3, size: '1024x1024', response_format: 'b64_json',
+      model: 'image-model',
+      prompt: 'a cat',
+      n: 3,
+      size: '1024x1024',
+      response_format: 'b64_json',
     });
     const { response } = await client.images.generate({ model: 'image-model', prompt: 'a dog' }).withResponse();
     assert.equal(response.headers.get('x-modelgateway-cost-usd'), '0.04');
     await books.check(paid(3n * IMAGE), paid(IMAGE));
   });
   it('stream with partial images', async () => {
-    stack.openai.script(sseReply(
-      { event: 'image_generation.partial_image', data: {
-        type: 'image_generation.partial_image', b64_json: 'AA==', partial_image_index: 0,
-      } },
-      { event: 'image_generation.completed', data: { type: 'image_generation.completed', b64_json: 'AAA=', usage: {
-        input_tokens: 5, output_tokens: 100, total_tokens: 105,
-      } } },
-    ));
-    const events = await collect(await client.images.generate({
-      model: 'image-model', prompt: 'a cat', stream: true, partial_images: 1,
-    }));
-    assert.deepEqual(events.map(({ type }) => type), ['image_generation.partial_image', 'image_generation.completed']);
+    stack.openai.script(
+      sseReply(
+        {
+          event: 'image_generation.partial_image',
+          data: {
+            type: 'image_generation.partial_image',
+            b64_json: 'AA==',
+            partial_image_index: 0,
+          },
+        },
+        {
+          event: 'image_generation.completed',
+          data: {
+            type: 'image_generation.completed',
+            b64_json: 'AAA=',
+            usage: {
+              input_tokens: 5,
+              output_tokens: 100,
+              total_tokens: 105,
+            },
+          },
+        },
+      ),
+    );
+    const events = await collect(
+      await client.images.generate({
+        model: 'image-model',
+        prompt: 'a cat',
+        stream: true,
+        partial_images: 1,
+      }),
+    );
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ['image_generation.partial_image', 'image_generation.completed'],
+    );
     await books.check(paid(IMAGE));
   });
 });
 
 describe('the key', () => {
-  it('shows its remaining money, through the SDK\'s own get()', async () => {
+  it("shows its remaining money, through the SDK's own get()", async () => {
     stack.openai.script(openaiChat({ usage: { prompt_tokens: 100, completion_tokens: 50 } }));
     const small = openaiClient(stack, { apiKey: KEYS.small });
     await small.chat.completions.create({ ...HELLO, max_tokens: 300 });

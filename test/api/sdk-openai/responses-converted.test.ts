@@ -7,17 +7,28 @@ import { chatModelsManifest } from '../../support/chat-models.ts';
 import { CUT } from '../../support/mock-provider.ts';
 import type { Reply } from '../../support/mock-provider.ts';
 import {
-  anthropicMessage, anthropicStream, breakAt, openaiChat, openaiStream,
+  anthropicMessage,
+  anthropicStream,
+  breakAt,
+  openaiChat,
+  openaiStream,
 } from '../../support/provider-answers.ts';
 import { Books, caught, CLAUDE, GPT, openaiClient, paid } from '../../support/api/sdk.ts';
 import { startTestStack } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
 
 const SCHEMA = {
-  type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false,
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
 };
 const TOOL = {
-  type: 'function' as const, name: 'get_weather', description: 'The weather.', parameters: SCHEMA, strict: true,
+  type: 'function' as const,
+  name: 'get_weather',
+  description: 'The weather.',
+  parameters: SCHEMA,
+  strict: true,
 };
 const CALL = { id: 'call_1', name: 'get_weather', arguments: '{"city":"Oslo"}' };
 
@@ -46,16 +57,19 @@ interface Provider {
 
 const PROVIDERS: Record<string, Provider> = {
   'chat completions': {
-    model: 'chat-model', cost: 10n * GPT.input + GPT.output,
+    model: 'chat-model',
+    cost: 10n * GPT.input + GPT.output,
     script: (...replies) => stack.openai.script(...replies),
     whole: (content) => openaiChat({ content }),
     stream: (...pieces) => openaiStream(pieces, { usage: { prompt_tokens: 10, completion_tokens: 1 } }),
-    calls: (kind) => (kind === 'whole'
-      ? openaiChat({ toolCalls: [CALL], usage: { prompt_tokens: 10, completion_tokens: 1 } })
-      : openaiStream([], { toolCalls: [CALL], usage: { prompt_tokens: 10, completion_tokens: 1 } })),
+    calls: (kind) =>
+      kind === 'whole'
+        ? openaiChat({ toolCalls: [CALL], usage: { prompt_tokens: 10, completion_tokens: 1 } })
+        : openaiStream([], { toolCalls: [CALL], usage: { prompt_tokens: 10, completion_tokens: 1 } }),
   },
   messages: {
-    model: 'claude-model', cost: 10n * CLAUDE.input + CLAUDE.output,
+    model: 'claude-model',
+    cost: 10n * CLAUDE.input + CLAUDE.output,
     script: (...replies) => stack.anthropic.script(...replies),
     whole: (content) => anthropicMessage({ content }),
     stream: (...pieces) => anthropicStream(pieces, { usage: { input_tokens: 10, output_tokens: 1 } }),
@@ -75,8 +89,10 @@ for (const [name, provider] of Object.entries(PROVIDERS)) {
     it('serves create()', async () => {
       provider.script(provider.whole('Hello.'));
       const response = await client.responses.create({ model, input: 'hello', instructions: 'Be brief.' });
-      assert.deepEqual([response.output_text, response.status, response.instructions],
-        ['Hello.', 'completed', 'Be brief.']);
+      assert.deepEqual(
+        [response.output_text, response.status, response.instructions],
+        ['Hello.', 'completed', 'Be brief.'],
+      );
       await books.check(paid(cost));
     });
     it('serves stream(), as events and as one response', async () => {
@@ -89,9 +105,15 @@ for (const [name, provider] of Object.entries(PROVIDERS)) {
       await books.check(paid(cost));
     });
     it('serves parse(), also for a stream', async () => {
-      const format = makeParseableTextFormat({
-        type: 'json_schema', name: 'city', strict: true, schema: SCHEMA,
-      }, (text) => JSON.parse(text) as { city: string });
+      const format = makeParseableTextFormat(
+        {
+          type: 'json_schema',
+          name: 'city',
+          strict: true,
+          schema: SCHEMA,
+        },
+        (text) => JSON.parse(text) as { city: string },
+      );
       provider.script(provider.whole('{"city":"Oslo"}'), provider.stream('{"city":', '"Oslo"}'));
       const parsed = await client.responses.parse({ model, input: 'a city', text: { format } });
       assert.deepEqual(parsed.output_parsed, { city: 'Oslo' });
@@ -123,9 +145,14 @@ it('fails a stream that is cut off, with its output so far', async () => {
   await books.check({ status: 200, costNanoUsd: input * GPT.input + 2n * GPT.output, source: 'Partial' });
 });
 it('refuses an earlier response, and says what to do instead', async () => {
-  const error = await caught(client.responses.create({
-    model: 'chat-model', input: 'hello', previous_response_id: 'resp_1',
-  }), OpenAI.BadRequestError);
+  const error = await caught(
+    client.responses.create({
+      model: 'chat-model',
+      input: 'hello',
+      previous_response_id: 'resp_1',
+    }),
+    OpenAI.BadRequestError,
+  );
   assert.deepEqual([error.code, error.param], ['unsupported_parameter', 'previous_response_id']);
   assert.match(error.message, /whole conversation/);
   await books.check({ status: 400, costNanoUsd: 0n });

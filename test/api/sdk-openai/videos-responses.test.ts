@@ -32,7 +32,8 @@ let jobs: VideoJobs;
 beforeAll(async () => {
   // jobs are polled only when the test's client asks
   stack = await startTestStack({
-    files: ({ openaiUrl }) => ({ 'films.yaml': FILMS(openaiUrl) }), timers: { every: () => () => undefined },
+    files: ({ openaiUrl }) => ({ 'films.yaml': FILMS(openaiUrl) }),
+    timers: { every: () => () => undefined },
   });
   client = openaiClient(stack);
   books = new Books(stack);
@@ -60,10 +61,15 @@ describe('videos', () => {
     await books.check(paid(FILM), free(), free(), free(), free(), free());
   });
   it('start from an image, as a file or by URL', async () => {
-    await client.videos.create({ model: 'film-model', prompt:
-      'a river', input_reference: await toFile(Buffer.from('PNG'), 'a.png', { type: 'image/png' }) });
     await client.videos.create({
-      model: 'film-model', prompt: 'a river', input_reference: { image_url: 'https://example.com/a.png' },
+      model: 'film-model',
+      prompt: 'a river',
+      input_reference: await toFile(Buffer.from('PNG'), 'a.png', { type: 'image/png' }),
+    });
+    await client.videos.create({
+      model: 'film-model',
+      prompt: 'a river',
+      input_reference: { image_url: 'https://example.com/a.png' },
     });
     assert.match((await stack.openai.request(0)).body.toString(), /name="input_reference"; filename="a\.png"/);
     assert.match((await stack.openai.request(1)).body.toString(), /name="input_reference\[image_url\]"/);
@@ -81,10 +87,12 @@ describe('videos', () => {
   it('cannot be listed or remixed, and the error says so', async () => {
     assert.match((await caught(client.videos.list(), OpenAI.NotFoundError)).message, /Keep the id/);
     assert.match(
-      (await caught(client.videos.remix('video_1', { prompt: 'x' }), OpenAI.NotFoundError)).message, /Make a new one/,
+      (await caught(client.videos.remix('video_1', { prompt: 'x' }), OpenAI.NotFoundError)).message,
+      /Make a new one/,
     );
     assert.match(
-      (await caught(client.videos.retrieve('video_never'), OpenAI.NotFoundError)).message, /no video with that id/,
+      (await caught(client.videos.retrieve('video_never'), OpenAI.NotFoundError)).message,
+      /no video with that id/,
     );
     await books.check(free(404), free(404), free(404));
   });
@@ -102,17 +110,24 @@ describe('responses', () => {
   it('stream, as events and as one response', async () => {
     stack.openai.script(openaiResponseStream());
     const events = await collect(await client.responses.create({ ...HELLO, stream: true }));
-    assert.equal(events.filter((event) => event.type === 'response.output_text.delta').map(({ delta }) => delta)
-      .join(''), 'hello');
+    assert.equal(
+      events
+        .filter((event) => event.type === 'response.output_text.delta')
+        .map(({ delta }) => delta)
+        .join(''),
+      'hello',
+    );
     assert.equal(events.at(-1)?.type, 'response.completed');
     assert.equal((await client.responses.stream(HELLO).finalResponse()).output_text, 'hello');
     const cost = 10n * GPT.input + 2n * GPT.output;
     await books.check(paid(cost), paid(cost));
   });
   it('that fail or are cut off raise errors', async () => {
-    stack.openai.script(openaiResponseStream(
-      ['four'], { end: 'failed', usage: { input_tokens: 10, output_tokens: 1 } },
-    ), openaiResponseStream(['four'], { end: 'error' }), openaiResponseStream(['four'], { end: 'cut' }));
+    stack.openai.script(
+      openaiResponseStream(['four'], { end: 'failed', usage: { input_tokens: 10, output_tokens: 1 } }),
+      openaiResponseStream(['four'], { end: 'error' }),
+      openaiResponseStream(['four'], { end: 'cut' }),
+    );
     const failed = await collect(await client.responses.create({ ...HELLO, stream: true }));
     const last = failed.at(-1);
     assert.ok(last?.type === 'response.failed' && last.response.error?.message === 'the mock provider gave up');
@@ -127,9 +142,11 @@ describe('responses', () => {
   it('that this account has not created cannot be fetched, and the error says so', async () => {
     const { message } = await caught(client.responses.retrieve('resp_1'), OpenAI.NotFoundError);
     assert.match(message, /has no such response here/);
-    assert.match((await caught(
-      client.responses.create({ ...HELLO, previous_response_id: 'resp_1' }), OpenAI.BadRequestError,
-    )).message, /whole conversation/);
+    assert.match(
+      (await caught(client.responses.create({ ...HELLO, previous_response_id: 'resp_1' }), OpenAI.BadRequestError))
+        .message,
+      /whole conversation/,
+    );
     await books.check(free(404), free(400));
   });
 });

@@ -14,7 +14,9 @@ const STREAM = numberedCall(0);
 const WHOLE = numberedCall(1);
 
 let scene: Scene;
-beforeAll(async () => { scene = await createScene({ keys: [{ name: 'one' }, { name: 'two' }], creditUsd: '100' }); });
+beforeAll(async () => {
+  scene = await createScene({ keys: [{ name: 'one' }, { name: 'two' }], creditUsd: '100' });
+});
 afterAll(() => scene.remove());
 afterEach(() => scene.provider.clear());
 
@@ -49,7 +51,7 @@ describe('a key that is disabled while the gateway drains', () => {
     assert.equal(await statusOf(gateway, first, keyOf('two')), 200);
     const previous = await generation(gateway);
     await scene.home.write('keys.yaml', sharedKeys([{ name: 'one' }, { name: 'two', spec: 'enabled: false' }], '100'));
-    await eventually('the edit is in force', async () => await generation(gateway) !== previous);
+    await eventually('the edit is in force', async () => (await generation(gateway)) !== previous);
     assert.equal(await statusOf(gateway, second, keyOf('two')), 401);
     waiting.open();
     assert.equal((await running).status, 200);

@@ -16,7 +16,9 @@ import { answerNumbered, createScene, keyOf, numberedCall } from '../../support/
 import type { Scene } from '../../support/api/scene.ts';
 
 let scene: Scene;
-beforeAll(async () => { scene = await createScene({ keys: [{ name: 'one' }], creditUsd: '100' }); });
+beforeAll(async () => {
+  scene = await createScene({ keys: [{ name: 'one' }], creditUsd: '100' });
+});
 afterAll(() => scene.remove());
 afterEach(() => scene.provider.clear());
 
@@ -41,7 +43,7 @@ describe('SIGTERM', () => {
       await waiting[index]!.reached;
     }
     gateway.signal('SIGTERM');
-    await eventually('the gateway says that it is not ready', async () => await readiness(gateway) === 503);
+    await eventually('the gateway says that it is not ready', async () => (await readiness(gateway)) === 503);
     for (const call of calls) {
       const refused = await ask(gateway.url, { ...call, key: KEY });
       assert.ok(refused.status === 0 || refused.status === 503, `a new call got ${refused.status}`);
@@ -66,14 +68,15 @@ describe('SIGTERM', () => {
     const gateway = await scene.home.start();
     const waiting = gate();
     scene.provider.script((request, index) =>
-      insertAt(answerNumbered(request), index === 1 ? 2 : 0, index === 1 ? waiting : ''));
+      insertAt(answerNumbered(request), index === 1 ? 2 : 0, index === 1 ? waiting : ''),
+    );
     const kept = new Agent({ keepAlive: true, maxSockets: 1 });
     const before = await whole(gateway, kept);
     assert.deepEqual([before.status, before.connection], [200, 'keep-alive']);
     const running = ask(gateway.url, { ...OPENAI_STREAM, key: KEY });
     await waiting.reached;
     gateway.signal('SIGTERM');
-    await eventually('the gateway says that it is not ready', async () => await readiness(gateway) === 503);
+    await eventually('the gateway says that it is not ready', async () => (await readiness(gateway)) === 503);
     const late = await whole(gateway, kept);
     assert.deepEqual([late.status, late.connection], [200, 'close']);
     const next = await whole(gateway, kept);
@@ -96,7 +99,7 @@ describe('SIGTERM', () => {
     leaving.abort();
     await asked;
     gateway.signal('SIGTERM');
-    await eventually('the gateway drains', async () => await readiness(gateway) === 503);
+    await eventually('the gateway drains', async () => (await readiness(gateway)) === 503);
     waiting.open();
     assert.equal(await gateway.exited, 0);
     const record = readBooks(scene.home.dataDir).records.find(({ id }) => id === held?.id);
@@ -109,10 +112,12 @@ describe('SIGTERM', () => {
     const content = 'x'.repeat(7 * 2 ** 20);
     scene.provider.script(openaiChat({ content, usage: { prompt_tokens: 100, completion_tokens: 20 } }));
     const { answer, id } = await untilHead(gateway, OPENAI_WHOLE.body);
-    assert.ok(readBooks(scene.home.dataDir).records.some((record) =>
-      record.id === id), 'the head came before the settlement');
+    assert.ok(
+      readBooks(scene.home.dataDir).records.some((record) => record.id === id),
+      'the head came before the settlement',
+    );
     gateway.signal('SIGTERM');
-    await eventually('the gateway drains', async () => await readiness(gateway) === 503);
+    await eventually('the gateway drains', async () => (await readiness(gateway)) === 503);
     let text = '';
     for await (const piece of answer.setEncoding('utf8')) text += String(piece);
     assert.ok(text.includes(content), `cut after ${text.length} characters`);
@@ -122,13 +127,24 @@ describe('SIGTERM', () => {
   it('does not wait for connections without a call', async () => {
     const gateway = await scene.home.start();
     const { port, hostname } = new URL(gateway.url);
-    const sockets = ['', 'POST /v1/chat/completions HTTP/1.1\r\nhost: ' +
-      'a\r\n', `GET /v1/key HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${KEY}\r\n\r\n`].map((text) => {
-      const socket = connect(Number(port), hostname, () => { socket.write(text); });
-      return { socket, closed:
-        new Promise<void>((resolve) => { socket.once('close', () => resolve()).on('error', () => undefined); }) };
+    const sockets = [
+      '',
+      'POST /v1/chat/completions HTTP/1.1\r\nhost: ' + 'a\r\n',
+      `GET /v1/key HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${KEY}\r\n\r\n`,
+    ].map((text) => {
+      const socket = connect(Number(port), hostname, () => {
+        socket.write(text);
+      });
+      return {
+        socket,
+        closed: new Promise<void>((resolve) => {
+          socket.once('close', () => resolve()).on('error', () => undefined);
+        }),
+      };
     });
-    await new Promise((resolve) => { sockets[2]!.socket.once('data', resolve); });
+    await new Promise((resolve) => {
+      sockets[2]!.socket.once('data', resolve);
+    });
     assert.equal(await gateway.terminate(), 0);
     for (const { socket, closed } of sockets) await closed.finally(() => socket.destroy());
   });
@@ -140,7 +156,9 @@ describe('SIGTERM', () => {
     const asked = ask(first.url, { ...OPENAI_STREAM, key: KEY });
     await waiting.reached;
     let ended = false;
-    void first.exited.then(() => { ended = true; });
+    void first.exited.then(() => {
+      ended = true;
+    });
     // Ctrl-C reaches a process twice: signals within half a second count as one
     await eventually('the second signal ends it', () => {
       if (!ended) first.signal('SIGTERM');
@@ -159,24 +177,36 @@ describe('SIGTERM', () => {
 
   /** A call that does not stream, on an agent's connection. */
   function whole(
-    gateway: GatewayProcess, agent: Agent,
+    gateway: GatewayProcess,
+    agent: Agent,
   ): Promise<{ status: number | undefined; connection: string | undefined }> {
     return new Promise((resolve, reject) => {
-      const headers = { authorization: `Bearer ${KEY}`, 'content-type':
-        'application/json', 'content-length': Buffer.byteLength(JSON.stringify(OPENAI_WHOLE.body)) };
+      const headers = {
+        authorization: `Bearer ${KEY}`,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(JSON.stringify(OPENAI_WHOLE.body)),
+      };
       request(`${gateway.url}/v1/chat/completions`, { method: 'POST', agent, headers }, (answer) => {
-        answer.resume().once('end', () =>
-          resolve({ status: answer.statusCode, connection: answer.headers.connection }));
-      }).once('error', reject).end(JSON.stringify(OPENAI_WHOLE.body));
+        answer
+          .resume()
+          .once('end', () => resolve({ status: answer.statusCode, connection: answer.headers.connection }));
+      })
+        .once('error', reject)
+        .end(JSON.stringify(OPENAI_WHOLE.body));
     });
   }
 
   /** A call whose response's headers have arrived, and whose body is unread. */
   function untilHead(gateway: GatewayProcess, body: unknown): Promise<{ answer: IncomingMessage; id: unknown }> {
     return new Promise((resolve, reject) => {
-      const sent = request(`${gateway.url}/v1/chat/completions`, {
-        method: 'POST', headers: { authorization: `Bearer ${KEY}` },
-      }, (answer) => resolve({ answer, id: answer.headers['x-request-id'] }));
+      const sent = request(
+        `${gateway.url}/v1/chat/completions`,
+        {
+          method: 'POST',
+          headers: { authorization: `Bearer ${KEY}` },
+        },
+        (answer) => resolve({ answer, id: answer.headers['x-request-id'] }),
+      );
       sent.once('error', reject).end(JSON.stringify(body));
     });
   }

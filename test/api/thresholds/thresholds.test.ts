@@ -18,7 +18,11 @@ import { keyOf, randomFrom, seedOfRun } from '../../support/api/scene.ts';
 
 /** The limits of calls in flight: on a channel, of a group on it, of a key. */
 const LIMITS: Readonly<Record<string, number>> = {
-  'channel a': 6, 'channel b': 4, 'group capped on a': 3, 'group capped on b': 3, 'key lone': 2,
+  'channel a': 6,
+  'channel b': 4,
+  'group capped on a': 3,
+  'group capped on b': 3,
+  'key lone': 2,
 };
 /** The number of calls that both channels serve together. */
 const CAPACITY = 10;
@@ -55,9 +59,13 @@ kind: PriceCatalog
 metadata: {name: narrow}
 spec: {models: [{name: narrow-model, vendor: V, quotaType: Token, modelRatio: "1"}]}
 ---
-${NAMES.map((name) => keyManifest(name, keyOf(name), `groupRef: {name: ${GROUPS[name]}}${name === 'lone'
-  ? `\nmaxConcurrency: ${LIMITS['key lone']}`
-  : ''}`)).join('')}`;
+${NAMES.map((name) =>
+  keyManifest(
+    name,
+    keyOf(name),
+    `groupRef: {name: ${GROUPS[name]}}${name === 'lone' ? `\nmaxConcurrency: ${LIMITS['key lone']}` : ''}`,
+  ),
+).join('')}`;
 
 let stack: TestStack;
 let providers: { readonly a: MockProvider; readonly b: MockProvider };
@@ -86,11 +94,15 @@ function scriptBoth(reply: (request: RecordedRequest) => Reply): void {
   for (const channel of ['a', 'b'] as const)
     providers[channel].script(async (request) => {
       const name = /key (\w+)/.exec(request.body.toString())?.[1] as KeyName;
-      const counted = [`channel ${channel}`, ...(GROUPS[name] === 'capped'
-        ? [`group capped on ${channel}`]
-        : []), ...(name === 'lone' ? ['key lone'] : [])];
+      const counted = [
+        `channel ${channel}`,
+        ...(GROUPS[name] === 'capped' ? [`group capped on ${channel}`] : []),
+        ...(name === 'lone' ? ['key lone'] : []),
+      ];
       for (const what of counted) now[what] = (now[what] ?? 0) + 1;
-      void request.over.then(() => { for (const what of counted) now[what]!--; });
+      void request.over.then(() => {
+        for (const what of counted) now[what]!--;
+      });
       // calls that ended before this one arrived may be noticed in the same turn, after it
       for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
       for (const what of counted) most[what] = Math.max(most[what] ?? 0, now[what]!);
@@ -98,14 +110,21 @@ function scriptBoth(reply: (request: RecordedRequest) => Reply): void {
     });
 }
 
-function call(name: KeyName, {
-  stream = false, signal, onText,
-}: { stream?: boolean; signal?: AbortSignal; onText?: (text: string) => void } = {}): Promise<Seen> {
+function call(
+  name: KeyName,
+  { stream = false, signal, onText }: { stream?: boolean; signal?: AbortSignal; onText?: (text: string) => void } = {},
+): Promise<Seen> {
   return ask(stack.gateway.url, {
-    path: '/v1/chat/completions', key: keyOf(name), body: {
-      model: 'narrow-model', stream, max_tokens: 100, messages: [{ role: 'user', content: `key ${name}` }],
+    path: '/v1/chat/completions',
+    key: keyOf(name),
+    body: {
+      model: 'narrow-model',
+      stream,
+      max_tokens: 100,
+      messages: [{ role: 'user', content: `key ${name}` }],
     },
-    ...(signal ? { signal } : {}), ...(onText ? { onText } : {}),
+    ...(signal ? { signal } : {}),
+    ...(onText ? { onText } : {}),
   });
 }
 
@@ -117,11 +136,13 @@ async function takeAll(): Promise<readonly Seen[]> {
     if (++arrived === CAPACITY) waiting.open();
     return { ...openaiChat(), beforeHead: [waiting] };
   });
-  return Promise.all(Array.from({ length: CAPACITY }, async () => {
-    const seen = await call('wide');
-    waiting.open();
-    return seen;
-  }));
+  return Promise.all(
+    Array.from({ length: CAPACITY }, async () => {
+      const seen = await call('wide');
+      waiting.open();
+      return seen;
+    }),
+  );
 }
 
 function assertWithin(): void {
@@ -135,21 +156,29 @@ describe('thresholds', () => {
     scriptBoth(() => ({ ...openaiChat(), beforeHead: [waiting] }));
     const crowd = (name: KeyName, count: number): { running: Promise<Seen[]>; over: () => number } => {
       let over = 0;
-      return { running: Promise.all(Array.from(
-        { length: count }, async () => { const seen = await call(name); over++; return seen; },
-      )), over: () => over };
+      return {
+        running: Promise.all(
+          Array.from({ length: count }, async () => {
+            const seen = await call(name);
+            over++;
+            return seen;
+          }),
+        ),
+        over: () => over,
+      };
     };
     const lone = crowd('lone', 5);
-    await eventually('three of the key\'s five are refused', () => lone.over() === 3);
+    await eventually("three of the key's five are refused", () => lone.over() === 3);
     // two of six slots on channel a are taken: the group has three of them, then three on b
     const first = crowd('first', 4);
     const second = crowd('second', 4);
-    await eventually('two of the group\'s eight are refused', () => first.over() + second.over() === 2);
+    await eventually("two of the group's eight are refused", () => first.over() + second.over() === 2);
     // one slot is left on a, one on b
     const wide = crowd('wide', 5);
     await eventually('three of five are refused', () => wide.over() === 3);
     await eventually('the others have arrived', () =>
-      Object.entries(LIMITS).every(([what, limit]) => (most[what] ?? 0) >= limit));
+      Object.entries(LIMITS).every(([what, limit]) => (most[what] ?? 0) >= limit),
+    );
     waiting.open();
     const answers = (await Promise.all([lone, first, second, wide].map(({ running }) => running))).flat();
     assert.equal(answers.filter(({ status }) => status === 200).length, 10);
@@ -164,8 +193,9 @@ describe('thresholds', () => {
   const seed = seedOfRun();
   it(`hold under many failures and disconnected clients (SEED=${seed})`, async () => {
     const random = randomFrom(seed);
-    const turns = async (most: number): Promise<void> => { for (let left = random() * most; left > 0; left--)
-      await new Promise(setImmediate); };
+    const turns = async (most: number): Promise<void> => {
+      for (let left = random() * most; left > 0; left--) await new Promise(setImmediate);
+    };
     scriptBoth((request) => {
       const stream = request.json()['stream'] === true;
       const answer = stream ? openaiStream(['a', 'b', 'c']) : openaiChat();
@@ -182,8 +212,10 @@ describe('thresholds', () => {
       for (let n = 0; n < 12; n++) {
         const leaving = new AbortController();
         if (random() < 0.25) void turns(80).then(() => leaving.abort());
-        const seen =
-          await call(NAMES[Math.floor(random() * NAMES.length)]!, { stream: random() < 0.5, signal: leaving.signal });
+        const seen = await call(NAMES[Math.floor(random() * NAMES.length)]!, {
+          stream: random() < 0.5,
+          signal: leaving.signal,
+        });
         statuses.set(seen.status, (statuses.get(seen.status) ?? 0) + 1);
       }
     };
@@ -195,13 +227,18 @@ describe('thresholds', () => {
     }
     for (const [what, limit] of Object.entries(LIMITS))
       assert.ok((most[what] ?? 0) >= limit - 1, `${what} was hardly tried: ${most[what]} of ${limit}`);
-    assert.deepEqual([...statuses.keys()].sort((a, b) => a - b), FATES);
+    assert.deepEqual(
+      [...statuses.keys()].sort((a, b) => a - b),
+      FATES,
+    );
     // all slots are free again: all of them can be taken once more
     let answers: readonly Seen[] = [];
     for (let tries = 0; tries < 5 && !(answers.length > 0 && answers.every(({ status }) => status === 200)); tries++)
       answers = await takeAll();
-    assert.deepEqual(answers.map(({ status, text }) =>
-      (status === 200 ? 200 : { status, text })), Array.from({ length: CAPACITY }, () => 200));
+    assert.deepEqual(
+      answers.map(({ status, text }) => (status === 200 ? 200 : { status, text })),
+      Array.from({ length: CAPACITY }, () => 200),
+    );
     assertBalanced(readBooks(stack.gateway.dataDir));
   });
 });

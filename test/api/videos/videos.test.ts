@@ -52,7 +52,14 @@ beforeAll(async () => {
   stack = await startTestStack({
     files: (urls) => ({ 'films.yaml': route(urls) }),
     nowMs: () => nowMs,
-    timers: { every: (_ms, each) => { tick = each; return () => { tick = () => undefined; }; } },
+    timers: {
+      every: (_ms, each) => {
+        tick = each;
+        return () => {
+          tick = () => undefined;
+        };
+      },
+    },
   });
 });
 afterAll(() => stack.stop());
@@ -63,7 +70,8 @@ beforeEach(() => {
 
 /** Created through the gateway; the provider's id differs between tests. */
 async function make(
-  more: Record<string, unknown> = {}, headers: Record<string, string> = {},
+  more: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
 ): Promise<{ id: string; requestId: string }> {
   const answer = await post(stack, '/v1/videos', { model: 'film-model', prompt: 'a river', ...more }, headers);
   assert.equal(answer.status, 200, answer.text);
@@ -71,9 +79,10 @@ async function make(
 }
 
 async function remove(id: string): Promise<Response> {
-  return fetch(
-    `${stack.gateway.url}/v1/videos/${id}`, { method: 'DELETE', headers: { authorization: `Bearer ${KEYS.main}` } },
-  );
+  return fetch(`${stack.gateway.url}/v1/videos/${id}`, {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${KEYS.main}` },
+  });
 }
 
 /** Advances the poller until it has learned of it. */
@@ -84,7 +93,9 @@ async function poll(until: () => Promise<boolean>): Promise<void> {
       tick();
     }
     if (await until()) return;
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
   assert.fail('the poller did not hear of it');
 }
@@ -107,17 +118,21 @@ describe('a video', () => {
     form.set('model', 'film-model');
     form.set('prompt', 'a river');
     form.set(
-      'input_reference', new Blob([new Uint8Array([0x89, 80, 78, 71, 13, 10, 0])], { type: 'image/png' }), 'a.png',
+      'input_reference',
+      new Blob([new Uint8Array([0x89, 80, 78, 71, 13, 10, 0])], { type: 'image/png' }),
+      'a.png',
     );
     const response = await fetch(`${stack.gateway.url}/v1/videos`, {
-      method: 'POST', headers: { authorization: `Bearer ${KEYS.main}` }, body: form,
+      method: 'POST',
+      headers: { authorization: `Bearer ${KEYS.main}` },
+      body: form,
     });
     assert.equal(response.status, 200);
     const sent = await stack.openai.request(0);
     assert.match(sent.headers['content-type'] ?? '', /^multipart\/form-data; boundary=/);
-    const received = await new Response(
-      new Uint8Array(sent.body), { headers: { 'content-type': sent.headers['content-type'] ?? '' } },
-    ).formData();
+    const received = await new Response(new Uint8Array(sent.body), {
+      headers: { 'content-type': sent.headers['content-type'] ?? '' },
+    }).formData();
     assert.equal(received.get('model'), 'up');
     const file = received.get('input_reference');
     assert.ok(file instanceof File && file.size === 7 && file.type === 'image/png');
@@ -133,7 +148,8 @@ describe('a video', () => {
     const before = await spending(stack);
     const answer = await post(stack, '/v1/videos', { model: 'film-model', prompt: 'x' });
     assert.deepEqual(
-      [answer.status, answer.json().status, answer.headers.get('x-modelgateway-cost-usd')], [200, 'failed', '0.00'],
+      [answer.status, answer.json().status, answer.headers.get('x-modelgateway-cost-usd')],
+      [200, 'failed', '0.00'],
     );
     assert.deepEqual(await spending(stack), before);
     assert.equal((await get(stack, `/v1/videos/${answer.json().id}`)).status, 404);
@@ -145,15 +161,20 @@ describe('a video', () => {
     assert.deepEqual(await spending(stack), before);
   });
   for (const [what, body, status, code] of [
+    ['no prompt', { model: 'film-model' }, 400, 'invalid_value'],
+    ['an unknown model', { model: 'nothing', prompt: 'x' }, 404, 'model_not_found'],
+    ['a model that makes none', { model: 'gpt-model', prompt: 'x' }, 400, 'wrong_endpoint'],
+    ['a model of the other protocol', { model: 'claude-film', prompt: 'x' }, 404, 'model_not_found'],
     [
-      'no prompt', { model: 'film-model' }, 400, 'invalid_value',
-    ], ['an unknown model', { model: 'nothing', prompt: 'x' }, 404, 'model_not_found'],
-    [
-      'a model that makes none', { model: 'gpt-model', prompt: 'x' }, 400, 'wrong_endpoint',
-    ], ['a model of the other protocol', { model: 'claude-film', prompt: 'x' }, 404, 'model_not_found'],
-    ['a file that is kept', {
-      model: 'film-model', prompt: 'x', input_reference: { file_id: 'file_1' },
-    }, 400, 'not_allowed'],
+      'a file that is kept',
+      {
+        model: 'film-model',
+        prompt: 'x',
+        input_reference: { file_id: 'file_1' },
+      },
+      400,
+      'not_allowed',
+    ],
   ] as const) {
     it(`with ${what} is refused`, async () => {
       const answer = await post(stack, '/v1/videos', body);
@@ -162,14 +183,15 @@ describe('a video', () => {
     });
   }
   it('from a broken form is refused', async () => {
-    const answer =
-      await post(stack, '/v1/videos', '--x\r\nbroken', { 'content-type': 'multipart/form-data; boundary=x' });
+    const answer = await post(stack, '/v1/videos', '--x\r\nbroken', {
+      'content-type': 'multipart/form-data; boundary=x',
+    });
     assert.deepEqual([answer.status, answer.json().error.code], [400, 'invalid_value']);
   });
 });
 
 describe('polling a video', () => {
-  it('is free, and returns the provider\'s own response', async () => {
+  it("is free, and returns the provider's own response", async () => {
     const { id } = await make();
     const before = await spending(stack);
     jobs.set(id, 'in_progress');
@@ -203,22 +225,30 @@ describe('polling a video', () => {
   it('is refused to other keys, with the same error as for an unknown video', async () => {
     const { id } = await make();
     for (const path of [`/v1/videos/${id}`, `/v1/videos/${id}/content`]) {
-      const [other, never] =
-        [await get(stack, path, { 'x-api-key': KEYS.small }), await get(stack, path.replace(id, 'video_never'))];
+      const [other, never] = [
+        await get(stack, path, { 'x-api-key': KEYS.small }),
+        await get(stack, path.replace(id, 'video_never')),
+      ];
       assert.deepEqual([other.status, other.json().error.message], [404, never.json().error.message]);
     }
-    const response =
-      await fetch(`${stack.gateway.url}/v1/videos/${id}`, { method: 'DELETE', headers: { 'x-api-key': KEYS.small } });
+    const response = await fetch(`${stack.gateway.url}/v1/videos/${id}`, {
+      method: 'DELETE',
+      headers: { 'x-api-key': KEYS.small },
+    });
     assert.equal(response.status, 404);
     assert.equal((await get(stack, `/v1/videos/${id}`, { 'no-key': '1' })).status, 401);
     assert.ok(stack.openai.requests.every(({ path }) => !path.endsWith('/content')));
     assert.equal(jobs.deleted.length, 0);
   });
-  it('returns the provider\'s error', async () => {
+  it("returns the provider's error", async () => {
     const { id } = await make();
-    for (const [status, told, code] of [[500, 502, 'upstream_error'], [
-      401, 502, 'upstream_error',
-    ], [404, 404, 'not_found'], [429, 429, 'rate_limit_exceeded'], [409, 409, null]] as const) {
+    for (const [status, told, code] of [
+      [500, 502, 'upstream_error'],
+      [401, 502, 'upstream_error'],
+      [404, 404, 'not_found'],
+      [429, 429, 'rate_limit_exceeded'],
+      [409, 409, null],
+    ] as const) {
       stack.openai.script(openaiError(status, 'no'));
       const answer = await get(stack, `/v1/videos/${id}`);
       assert.deepEqual([answer.status, answer.json().error.code], [told, code], answer.text);
@@ -236,7 +266,8 @@ describe('polling a video', () => {
     try {
       const answer = await get(stack, `/v1/videos/${id}`);
       assert.deepEqual(
-        [answer.status, answer.json().error.code, await statusOf(requestId)], [503, 'ledger_unavailable', 'Succeeded'],
+        [answer.status, answer.json().error.code, await statusOf(requestId)],
+        [503, 'ledger_unavailable', 'Succeeded'],
       );
     } finally {
       ledger.finishJob = finishJob;
@@ -263,7 +294,8 @@ describe('polling a video', () => {
     await Promise.all([1, 2, 3].map((index) => stack.openai.request(index)));
     const answer = await get(stack, `/v1/videos/${id}`);
     assert.deepEqual(
-      [answer.status, answer.json().error.code, answer.headers.get('retry-after')], [429, 'rate_limit_exceeded', '1'],
+      [answer.status, answer.json().error.code, answer.headers.get('retry-after')],
+      [429, 'rate_limit_exceeded', '1'],
     );
     holding.open();
     await Promise.all(waiting);
@@ -271,42 +303,50 @@ describe('polling a video', () => {
   });
 });
 
-describe('a video\'s content', () => {
+describe("a video's content", () => {
   it('is returned unchanged, with its length', async () => {
     const { id } = await make();
-    const response = await fetch(
-      `${stack.gateway.url}/v1/videos/${id}/content`, { headers: { authorization: `Bearer ${KEYS.main}` } },
+    const response = await fetch(`${stack.gateway.url}/v1/videos/${id}/content`, {
+      headers: { authorization: `Bearer ${KEYS.main}` },
+    });
+    assert.deepEqual(
+      [response.status, response.headers.get('content-type'), response.headers.get('content-length')],
+      [200, 'video/mp4', String(filmOf(id).length)],
     );
-    assert.deepEqual([
-      response.status, response.headers.get('content-type'), response.headers.get('content-length'),
-    ], [200, 'video/mp4', String(filmOf(id).length)]);
     assert.ok(Buffer.from(await response.arrayBuffer()).equals(filmOf(id)));
     assert.ok(nothingLeaks(stack));
   });
   it('is returned by range, and in another variant', async () => {
     const { id } = await make();
     const part = await get(stack, `/v1/videos/${id}/content`, { range: 'bytes=5-9' });
-    assert.deepEqual([
-      part.status, part.text, part.headers.get('content-range'),
-    ], [206, filmOf(id).toString().slice(5, 10), `bytes 5-9/${filmOf(id).length}`]);
+    assert.deepEqual(
+      [part.status, part.text, part.headers.get('content-range')],
+      [206, filmOf(id).toString().slice(5, 10), `bytes 5-9/${filmOf(id).length}`],
+    );
     assert.equal((await get(stack, `/v1/videos/${id}/content?variant=thumbnail`)).text, 'thumb');
     assert.equal((await stack.openai.request(2)).path, `/v1/videos/${id}/content?variant=thumbnail`);
   });
   it('is described by HEAD', async () => {
     const { id } = await make();
     const response = await fetch(`${stack.gateway.url}/v1/videos/${id}/content`, {
-      method: 'HEAD', headers: { authorization: `Bearer ${KEYS.main}` },
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${KEYS.main}` },
     });
-    assert.deepEqual([
-      response.status, response.headers.get('content-length'), await response.text(),
-    ], [200, String(filmOf(id).length), '']);
+    assert.deepEqual(
+      [response.status, response.headers.get('content-length'), await response.text()],
+      [200, String(filmOf(id).length), ''],
+    );
   });
   it('that is cut off is not completed', async () => {
     const { id } = await make();
     stack.openai.script({ headers: { 'content-type': 'video/mp4' }, steps: ['half a film', CUT] });
-    await assert.rejects(async () => (await fetch(
-      `${stack.gateway.url}/v1/videos/${id}/content`, { headers: { authorization: `Bearer ${KEYS.main}` } },
-    )).text());
+    await assert.rejects(async () =>
+      (
+        await fetch(`${stack.gateway.url}/v1/videos/${id}/content`, {
+          headers: { authorization: `Bearer ${KEYS.main}` },
+        })
+      ).text(),
+    );
     assert.ok(nothingLeaks(stack));
   });
   it('is stopped when its client disconnects', async () => {
@@ -315,7 +355,8 @@ describe('a video\'s content', () => {
     stack.openai.script({ headers: { 'content-type': 'video/mp4' }, steps: ['some', holding, 'more'] });
     const leaving = new AbortController();
     const response = await fetch(`${stack.gateway.url}/v1/videos/${id}/content`, {
-      headers: { authorization: `Bearer ${KEYS.main}` }, signal: leaving.signal,
+      headers: { authorization: `Bearer ${KEYS.main}` },
+      signal: leaving.signal,
     });
     assert.equal(response.status, 200);
     leaving.abort();
@@ -367,21 +408,26 @@ describe('the poller', () => {
     const { id, requestId } = await make();
     assert.equal((await spending(stack)).spent, before + PRICE);
     jobs.set(id, 'failed');
-    await poll(async () => await statusOf(requestId) === 'Refunded');
+    await poll(async () => (await statusOf(requestId)) === 'Refunded');
     assert.equal((await spending(stack)).spent, before);
-    await poll(() => Promise.resolve(stack.gateway.logs.some((line) =>
-      line.includes('job ended') && line.includes(requestId) && line.includes('Failed'))));
+    await poll(() =>
+      Promise.resolve(
+        stack.gateway.logs.some(
+          (line) => line.includes('job ended') && line.includes(requestId) && line.includes('Failed'),
+        ),
+      ),
+    );
     const metrics = await (await fetch(`${stack.gateway.adminUrl}/metrics`)).text();
     assert.match(metrics, /modelgateway_jobs_ended_total\{model="film-model",group="main",end="Failed"\} \d/);
     assert.equal((await get(stack, `/v1/videos/${id}`)).json().status, 'failed');
     assert.equal((await spending(stack)).spent, before);
   });
-  it('continues after a provider\'s failures', async () => {
+  it("continues after a provider's failures", async () => {
     const { id, requestId } = await make();
-    stack.openai.script(
-      openaiError(500), openaiError(404), openaiError(429), { steps: [`{"id":"${id}","status":"failed"}`] },
-    );
-    await poll(async () => await statusOf(requestId) === 'Refunded');
+    stack.openai.script(openaiError(500), openaiError(404), openaiError(429), {
+      steps: [`{"id":"${id}","status":"failed"}`],
+    });
+    await poll(async () => (await statusOf(requestId)) === 'Refunded');
   });
 });
 
@@ -392,15 +438,17 @@ describe('a client that disconnects before it gets the id of its video', () => {
     stack.openai.script({ beforeHead: [holding], steps: ['{"id":"video_orphan","status":"queued"}'] });
     const leaving = new AbortController();
     const call = fetch(`${stack.gateway.url}/v1/videos`, {
-      method: 'POST', signal: leaving.signal, headers: { 'content-type': 'application/json', authorization:
-        `Bearer ${KEYS.main}` }, body: JSON.stringify({ model: 'film-model', prompt: 'x' }),
+      method: 'POST',
+      signal: leaving.signal,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${KEYS.main}` },
+      body: JSON.stringify({ model: 'film-model', prompt: 'x' }),
     });
     await holding.reached;
     leaving.abort();
     await assert.rejects(call);
     holding.open();
     stack.openai.script({ steps: ['{"id":"video_orphan","status":"queued"}'] });
-    await poll(async () => await stack.gateway.ledger.readJob('team/main', 'video_orphan') !== undefined);
+    await poll(async () => (await stack.gateway.ledger.readJob('team/main', 'video_orphan')) !== undefined);
     assert.equal((await spending(stack)).spent, before + PRICE);
     stack.openai.script({ steps: ['{"id":"video_orphan","status":"failed"}'] });
     await poll(async () => (await spending(stack)).spent === before);
@@ -408,8 +456,10 @@ describe('a client that disconnects before it gets the id of its video', () => {
 });
 
 describe('an edit of the route', () => {
-  const urls = (): { openaiUrl: string; anthropicUrl: string } =>
-    ({ openaiUrl: stack.openai.url, anthropicUrl: stack.anthropic.url });
+  const urls = (): { openaiUrl: string; anthropicUrl: string } => ({
+    openaiUrl: stack.openai.url,
+    anthropicUrl: stack.anthropic.url,
+  });
 
   it('that keeps the channel keeps its videos', async () => {
     const { id } = await make();
@@ -429,26 +479,29 @@ describe('an edit of the route', () => {
 
 describe('a request that is not served', () => {
   for (const [method, path, words] of [
-    [
-      'GET', '/v1/videos', /Keep the id/,
-    ], ['POST', '/v1/videos/video_1/remix', /Make a new one/], ['POST', '/v1/videos/edits', /Make a new one/],
-    [
-      'POST', '/v1/videos/extensions', /Make a new one/,
-    ], ['POST', '/v1/videos/characters', /Describe them/], ['GET', '/v1/videos/characters/c', /Describe them/],
+    ['GET', '/v1/videos', /Keep the id/],
+    ['POST', '/v1/videos/video_1/remix', /Make a new one/],
+    ['POST', '/v1/videos/edits', /Make a new one/],
+    ['POST', '/v1/videos/extensions', /Make a new one/],
+    ['POST', '/v1/videos/characters', /Describe them/],
+    ['GET', '/v1/videos/characters/c', /Describe them/],
     ['POST', '/v1/images/edits', /generated only/],
   ] as const) {
     it(`gets an error with the alternative: ${method} ${path}`, async () => {
-      const response =
-        await fetch(stack.gateway.url + path, { method, headers: { authorization: `Bearer ${KEYS.main}` } });
-      const { error } = await response.json() as { error: { code: string; message: string } };
+      const response = await fetch(stack.gateway.url + path, {
+        method,
+        headers: { authorization: `Bearer ${KEYS.main}` },
+      });
+      const { error } = (await response.json()) as { error: { code: string; message: string } };
       assert.deepEqual([response.status, error.code], [404, 'not_found']);
       assert.match(error.message, words);
     });
   }
   it('differs from a wrong method', async () => {
-    const response = await fetch(
-      `${stack.gateway.url}/v1/videos/video_1`, { method: 'PUT', headers: { authorization: `Bearer ${KEYS.main}` } },
-    );
+    const response = await fetch(`${stack.gateway.url}/v1/videos/video_1`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${KEYS.main}` },
+    });
     assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, DELETE']);
   });
 
@@ -461,10 +514,15 @@ describe('a request that is not served', () => {
     // the provider makes four seconds of each
     assert.deepEqual([usage.cost_usd, usage.lines[0].dimension, usage.lines[0].quantity], ['0.80', 'second', 8]);
     const sent = stack.openai.requests.length;
-    for (const [asked, param] of [[{}, 'seconds'], [{ seconds: 4, duration: 60 }, 'duration']] as const) {
+    for (const [asked, param] of [
+      [{}, 'seconds'],
+      [{ seconds: 4, duration: 60 }, 'duration'],
+    ] as const) {
       const refused = await film(asked);
-      assert.deepEqual([refused.status, refused.json().error.code, refused.json().error.param],
-        [400, 'not_allowed', param]);
+      assert.deepEqual(
+        [refused.status, refused.json().error.code, refused.json().error.param],
+        [400, 'not_allowed', param],
+      );
     }
     assert.equal(stack.openai.requests.length, sent);
   });

@@ -12,20 +12,35 @@ import { need } from '../../support/needs.ts';
 const chromium = await need('chromium');
 const snapshot = sampleSnapshot({
   ...REALISTIC,
-  tokens: [...REALISTIC.tokens ?? [], [
-    'odd', 'Odd', '0.333333333', '8.333333333', '0.123456789', '1.1', '1.999999999',
-  ], ['dear', 'Odd', '9999999999', '9999999999', '1', '9999999999.999999999'], ['steps', 'Odd', '0', '0', '0.1']],
-  routed: [...REALISTIC.routed ?? [], 'odd', 'dear', 'steps'],
+  tokens: [
+    ...(REALISTIC.tokens ?? []),
+    ['odd', 'Odd', '0.333333333', '8.333333333', '0.123456789', '1.1', '1.999999999'],
+    ['dear', 'Odd', '9999999999', '9999999999', '1', '9999999999.999999999'],
+    ['steps', 'Odd', '0', '0', '0.1'],
+  ],
+  routed: [...(REALISTIC.routed ?? []), 'odd', 'dear', 'steps'],
 });
 /** A model with a price in each dimension of a token request. */
-const state = compile({ ...snapshot, catalogs: snapshot.catalogs.map((catalog) => ({
-  ...catalog, models: catalog.models.map((price) => (price.name === 'steps' ? {
-    ...price, usdPerMillion: { input: e9('2'), output: e9('10'), audioInput: e9('6') },
-    contextTiers: [{ above: 200_000, usdPerMillion: { input: e9('4'), output: e9('15'), audioInput: e9('8') } }],
-    serviceTiers: [{ name: 'priority', multiplierE9: e9('2'), usdPerMillion: undefined, contextTiers: [] }],
-    regions: [{ name: 'eu', multiplierE9: e9('1.1') }], perUse: { webSearchNanoUsd: e9('0.01') },
-  } : price)),
-})) });
+const state = compile({
+  ...snapshot,
+  catalogs: snapshot.catalogs.map((catalog) => ({
+    ...catalog,
+    models: catalog.models.map((price) =>
+      price.name === 'steps'
+        ? {
+            ...price,
+            usdPerMillion: { input: e9('2'), output: e9('10'), audioInput: e9('6') },
+            contextTiers: [
+              { above: 200_000, usdPerMillion: { input: e9('4'), output: e9('15'), audioInput: e9('8') } },
+            ],
+            serviceTiers: [{ name: 'priority', multiplierE9: e9('2'), usdPerMillion: undefined, contextTiers: [] }],
+            regions: [{ name: 'eu', multiplierE9: e9('1.1') }],
+            perUse: { webSearchNanoUsd: e9('0.01') },
+          }
+        : price,
+    ),
+  })),
+});
 
 /** Chooses another model, and types while it loads; the given function lets the response arrive. */
 async function typeWhileAsking(page: Page, answer: (route: Route) => Promise<void>): Promise<() => void> {
@@ -35,7 +50,11 @@ async function typeWhileAsking(page: Page, answer: (route: Route) => Promise<voi
     await answer(route);
   });
   await page.getByRole('combobox', { name: 'Model to price' }).selectOption('claude-sonnet-4-5');
-  for (const [name, value] of [['input', '1000000'], ['cached', '0'], ['output', '0']] as const)
+  for (const [name, value] of [
+    ['input', '1000000'],
+    ['cached', '0'],
+    ['output', '0'],
+  ] as const)
     await page.locator(`#calc-${name}`).fill(value);
   return () => typed.resolve(undefined);
 }
@@ -44,7 +63,9 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
   const browser = suiteBrowser(chromium.path);
   let server: PriceServer;
 
-  beforeAll(async () => { server = await servePrices(() => state); });
+  beforeAll(async () => {
+    server = await servePrices(() => state);
+  });
   afterAll(() => server.stop());
 
   async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
@@ -56,20 +77,32 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
 
   /** The result's text as the server renders it for these counts. */
   async function rendered(page: Page, query: Record<string, string>): Promise<string> {
-    const text = await page.evaluate<string>(`fetch('/pricing?${new URLSearchParams({ ...query, part: 'calculation', }).toString()}').then((answer) => answer.text()).then((markup) => {
+    const text =
+      await page.evaluate<string>(`fetch('/pricing?${new URLSearchParams({ ...query, part: 'calculation' }).toString()}').then((answer) => answer.text()).then((markup) => {
       const holder = document.createElement('div'); holder.innerHTML = markup; document.body.append(holder);
       const text = holder.querySelector('.estimate').innerText; holder.remove(); return text; })`);
     return text;
   }
 
-  for (const [model, at] of [[
-    'claude-sonnet-4-5', '',
-  ], ['claude-sonnet-4-5', 'smart'], ['odd', 'auto-a'], ['dear', 'auto-a'], ['gpt-4o-mini', 'budget']] as const) {
+  for (const [model, at] of [
+    ['claude-sonnet-4-5', ''],
+    ['claude-sonnet-4-5', 'smart'],
+    ['odd', 'auto-a'],
+    ['dear', 'auto-a'],
+    ['gpt-4o-mini', 'budget'],
+  ] as const) {
     test(`shows the server's results while typing: ${model} at ${at || 'base prices'}`, async () => {
       const page = await open(`/pricing?calc=${model}&at=${at}`);
-      for (const counts of [{
-        input: '1', cached: '', write5m: '0', write1h: '7', output: '3',
-      }, { input: '123,456', cached: '999999999999999', write5m: '3000', write1h: '1000', output: '0' }]) {
+      for (const counts of [
+        {
+          input: '1',
+          cached: '',
+          write5m: '0',
+          write1h: '7',
+          output: '3',
+        },
+        { input: '123,456', cached: '999999999999999', write5m: '3000', write1h: '1000', output: '0' },
+      ]) {
         // a model has no field for a price that its catalog does not have
         for (const [name, value] of Object.entries(counts))
           for (const field of await page.locator(`#calc-${name}`).all()) await field.fill(value);
@@ -81,8 +114,13 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
   test('computes context tiers, service tiers, regions, audio and searches as the server does', async () => {
     const page = await open('/pricing?calc=steps');
     for (const [name, value] of [
-      ['input', '100,000'], ['audio_in', '1000'], ['cached', '0'], ['output', '1000'], ['searches', '3'],
-    ] as const) await page.locator(`#calc-${name}`).fill(value);
+      ['input', '100,000'],
+      ['audio_in', '1000'],
+      ['cached', '0'],
+      ['output', '1000'],
+      ['searches', '3'],
+    ] as const)
+      await page.locator(`#calc-${name}`).fill(value);
     assert.equal(await page.locator('[data-sum]').innerText(), '$0.246');
     await page.locator('#calc-cached').fill('100,000');
     await page.locator('[data-sum]', { hasText: /^\$0\.853$/ }).waitFor();
@@ -92,15 +130,24 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
     await page.locator('[data-sum]', { hasText: /^\$1\.8406$/ }).waitFor();
     await page.locator('#calc-output').fill('2000');
     assert.equal(await page.locator('[data-sum]').innerText(), '$1.8736');
-    assert.equal(await page.locator('#estimate').innerText(), await rendered(page, {
-      calc: 'steps', tier: 'priority', region: 'eu', input: '100,000', audio_in: '1000', cached: '100,000',
-      output: '2000', searches: '3',
-    }));
+    assert.equal(
+      await page.locator('#estimate').innerText(),
+      await rendered(page, {
+        calc: 'steps',
+        tier: 'priority',
+        region: 'eu',
+        input: '100,000',
+        audio_in: '1000',
+        cached: '100,000',
+        output: '2000',
+        searches: '3',
+      }),
+    );
     await page.locator('#calc-cached').fill('0');
     await page.locator('[data-sum]', { hasText: /^\$0\.5272$/ }).waitFor();
   });
 
-  test('shows the fields of another model\'s price, and remembers counts', async () => {
+  test("shows the fields of another model's price, and remembers counts", async () => {
     const page = await open('/pricing');
     await page.locator('#calc-output').fill('4321');
     await page.getByRole('combobox', { name: 'Model to price' }).selectOption('flux-1.1-pro');
@@ -146,7 +193,11 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
       });
       await page.goto(`${server.url}/pricing?calc=gpt-4o-mini`, { waitUntil: 'commit' });
       await page.getByRole('combobox', { name: 'Model to price' }).selectOption(choice);
-      for (const [name, value] of [['input', '1000000'], ['cached', '0'], ['output', '0']] as const)
+      for (const [name, value] of [
+        ['input', '1000000'],
+        ['cached', '0'],
+        ['output', '0'],
+      ] as const)
         await page.locator(`#calc-${name}`).fill(value);
       loaded.resolve(undefined);
       await page.locator('[data-sum]', { hasText: choice === 'gpt-4o-mini' ? /^\$0\.15$/ : /^\$3\.00$/ }).waitFor();
@@ -164,13 +215,18 @@ describe.skipIf(chromium.skip)('the calculator in a browser', () => {
     assert.notEqual(await page.locator('[data-sum]').innerText(), '—');
   });
 
-  test('is a form without scripts, and keeps the list\'s view', async () => {
+  test("is a form without scripts, and keeps the list's view", async () => {
     const page = await open('/pricing?q=claude&sort=-model', { javaScriptEnabled: false });
     await page.getByRole('combobox', { name: 'Model to price' }).selectOption('claude-sonnet-4-5');
     await page.getByRole('combobox', { name: 'At the prices of' }).selectOption('vip');
     for (const [name, value] of [
-      ['input', '1000'], ['cached', '20000'], ['write5m', '3000'], ['write1h', '1000'], ['output', '500'],
-    ] as const) await page.locator(`#calc-${name}`).fill(value);
+      ['input', '1000'],
+      ['cached', '20000'],
+      ['write5m', '3000'],
+      ['write1h', '1000'],
+      ['output', '500'],
+    ] as const)
+      await page.locator(`#calc-${name}`).fill(value);
     await page.getByRole('button', { name: 'Calculate' }).click();
     assert.equal(await page.locator('[data-sum]').innerText(), '$0.050625');
     assert.equal(await page.locator('tbody tr:not([hidden])').count(), 4);

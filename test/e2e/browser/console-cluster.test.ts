@@ -20,11 +20,19 @@ import { fillLedger, KEYS, platformManifests, teamManifests } from './console-sc
 import { openStage } from './console-stage.ts';
 import type { Stage, Visitor } from './console-stage.ts';
 import {
-  downloadCsv, eventually, remove, rotate, rowOf, shownKey, showToken, untilRefused, untilTaken,
+  downloadCsv,
+  eventually,
+  remove,
+  rotate,
+  rowOf,
+  shownKey,
+  showToken,
+  untilRefused,
+  untilTaken,
 } from './console-stories.ts';
 
 const chromium = await need('chromium');
-const missing = await kubeApiserverMissing() ?? (chromium.skip || valkey.skip || false);
+const missing = (await kubeApiserverMissing()) ?? (chromium.skip || valkey.skip || false);
 const TEAMS = ['research', 'support'];
 
 describe.skipIf(missing)('the console of a cluster in a browser', () => {
@@ -45,35 +53,82 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
 
   /** All processes of a cluster, on free ports, with a month of calls in the ledger. */
   async function startFleet(): Promise<void> {
-    const [, demoUrl = ''] =
-      await run(['demo-provider', '--listen', '127.0.0.1:0']).until(/the demo provider answers on (\S+)/);
+    const [, demoUrl = ''] = await run(['demo-provider', '--listen', '127.0.0.1:0']).until(
+      /the demo provider answers on (\S+)/,
+    );
     await cluster.apply(platformManifests(demoUrl));
     for (const team of TEAMS) await cluster.apply(teamManifests(team));
-    const uids = new Map((await cluster.list('ApiKey')).map(({ metadata: { namespace, name, uid } }: Live) =>
-      [`${namespace}/${name}`, String(uid)]));
+    const uids = new Map(
+      (await cluster.list('ApiKey')).map(({ metadata: { namespace, name, uid } }: Live) => [
+        `${namespace}/${name}`,
+        String(uid),
+      ]),
+    );
     const ledger = await openValkeyLedger({ url: store.url, dataDir: undefined, over: LONG_TIMEOUT });
     // by the store's clock all of it is spent today: only the calls' times are of the last month
-    await fillLedger(ledger, { clock: { nowMs: 0 }, uidOf: (namespace, name) => uids.get(`${namespace}/${name}`) ??
-      '', nowMs: Date.now() });
-    const [xds, operatorAdmin, web, sdk, proxyAdmin] =
-      [await freePort(), await freePort(), await freePort(), await freePort(), await freePort()];
+    await fillLedger(ledger, {
+      clock: { nowMs: 0 },
+      uidOf: (namespace, name) => uids.get(`${namespace}/${name}`) ?? '',
+      nowMs: Date.now(),
+    });
+    const [xds, operatorAdmin, web, sdk, proxyAdmin] = [
+      await freePort(),
+      await freePort(),
+      await freePort(),
+      await freePort(),
+      await freePort(),
+    ];
     [url, sdkUrl] = [`http://localhost:${web}`, `http://127.0.0.1:${sdk}`];
     run([
-      'operator', '--kubeconfig', cluster.kubeconfig, '--insecure-xds', '--xds-listen', `127.0.0.1:${xds}`, '--admin',
-      `127.0.0.1:${operatorAdmin}`, '--ledger', store.url, '--console', `127.0.0.1:${web}`, '--console-gateway-url',
+      'operator',
+      '--kubeconfig',
+      cluster.kubeconfig,
+      '--insecure-xds',
+      '--xds-listen',
+      `127.0.0.1:${xds}`,
+      '--admin',
+      `127.0.0.1:${operatorAdmin}`,
+      '--ledger',
+      store.url,
+      '--console',
+      `127.0.0.1:${web}`,
+      '--console-gateway-url',
       sdkUrl,
     ]);
     run([
-      'dataplane', '--insecure-xds', '--xds', `127.0.0.1:${xds}`, '--listen', `127.0.0.1:${sdk}`, '--admin',
-      `127.0.0.1:${proxyAdmin}`, '--data', folder.path, '--ledger', store.url,
+      'dataplane',
+      '--insecure-xds',
+      '--xds',
+      `127.0.0.1:${xds}`,
+      '--listen',
+      `127.0.0.1:${sdk}`,
+      '--admin',
+      `127.0.0.1:${proxyAdmin}`,
+      '--data',
+      folder.path,
+      '--ledger',
+      store.url,
     ]);
     const working = KEYS.filter(({ more = '' }) => !/enabled: false|expirationTime/.test(more));
-    await until('the keys are ready', () =>
-      cluster.list('ApiKey'), (all) => all.filter(isReady).length >= working.length);
-    await until('statuses tell of spending', () =>
-      cluster.list('ApiKey'), (all) => all.every(({ status }: Live) => status?.spentUsd !== undefined));
-    await until('the console', () =>
-      fetch(`${url}/sign-in`).then(({ status }) => status, () => 0), (status) => status === 200);
+    await until(
+      'the keys are ready',
+      () => cluster.list('ApiKey'),
+      (all) => all.filter(isReady).length >= working.length,
+    );
+    await until(
+      'statuses tell of spending',
+      () => cluster.list('ApiKey'),
+      (all) => all.every(({ status }: Live) => status?.spentUsd !== undefined),
+    );
+    await until(
+      'the console',
+      () =>
+        fetch(`${url}/sign-in`).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      (status) => status === 200,
+    );
   }
 
   beforeAll(async () => {
@@ -81,9 +136,13 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     [cluster, store] = await Promise.all([startCluster(TEAMS), startValkey()]);
     await startFleet();
     for (const [name, roles] of Object.entries({
-      anna: { research: EDITS_KEYS }, ben: { support: EDITS_KEYS }, rita: { research: SEES_KEYS }, nina: {},
+      anna: { research: EDITS_KEYS },
+      ben: { support: EDITS_KEYS },
+      rita: { research: SEES_KEYS },
+      nina: {},
       paul: { '': DOES_ALL },
-    })) tokens.set(name, await makePerson(cluster, name, roles));
+    }))
+      tokens.set(name, await makePerson(cluster, name, roles));
     stage = await openStage(chromium.path);
   });
   afterAll(async () => {
@@ -108,15 +167,22 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
 
   async function keysSeen({ page }: Visitor): Promise<readonly string[]> {
     await page.goto(`${url}/keys`);
-    return (await page.locator('#keys-table tbody tr').evaluateAll<string[], { dataset: { key: string } }>((rows) =>
-      rows.map(({ dataset }) => dataset.key))).sort();
+    return (
+      await page
+        .locator('#keys-table tbody tr')
+        .evaluateAll<string[], { dataset: { key: string } }>((rows) => rows.map(({ dataset }) => dataset.key))
+    ).sort();
   }
 
   const namesOf = (team: string): string[] =>
-    KEYS.filter(({ namespace }) => namespace === team).map(({ namespace, name }) => `${namespace}/${name}`).sort();
+    KEYS.filter(({ namespace }) => namespace === team)
+      .map(({ namespace, name }) => `${namespace}/${name}`)
+      .sort();
   const addressesOf = (team: string, name: string): string[] => [
     ...['', '/activity', '/settings', '/use', '/rotate', '/delete'].map((page) => `/keys/${team}/${name}${page}`),
-    `/wallet/${team}/main`, `/wallet/${team}/main/calls`, `/keys/new?namespace=${team}`,
+    `/wallet/${team}/main`,
+    `/wallet/${team}/main/calls`,
+    `/keys/new?namespace=${team}`,
   ];
 
   test('refuses a token that the cluster does not know', async () => {
@@ -129,9 +195,10 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     await visitor.context.close();
   });
 
-  test('shows each of two tenants their own objects, and none of the other\'s at any address', async () => {
+  test("shows each of two tenants their own objects, and none of the other's at any address", async () => {
     for (const [name, own, other, theirs] of [
-      ['anna', 'research', 'support', 'chat-widget'], ['ben', 'support', 'research', 'ci-bot'],
+      ['anna', 'research', 'support', 'chat-widget'],
+      ['ben', 'support', 'research', 'ci-bot'],
     ] as const) {
       const visitor = await enter(name);
       assert.deepEqual(await keysSeen(visitor), namesOf(own));
@@ -198,22 +265,28 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     const first = await shownKey(anna);
     await untilTaken(sdkUrl, first);
     const made = await cluster.get('ApiKey', 'research', 'her-own');
-    assert.ok(made.metadata.managedFields.some(({ manager }: { manager: string }) =>
-      manager === 'model-gateway-console'));
+    assert.ok(
+      made.metadata.managedFields.some(({ manager }: { manager: string }) => manager === 'model-gateway-console'),
+    );
 
     await page.goto(`${url}/wallet/research/main?key=her-own`);
     await eventually('the call is in the wallet', async () => {
       await page.reload();
-      return await page.locator('.calls tbody tr').count() > 0;
+      return (await page.locator('.calls tbody tr').count()) > 0;
     });
     await page.goto(`${url}/keys?q=her-own`);
-    await rowOf(page, 'her-own').getByText(/^\$0\.00\d+$/).first().waitFor(); // by itself
+    await rowOf(page, 'her-own')
+      .getByText(/^\$0\.00\d+$/)
+      .first()
+      .waitFor(); // by itself
 
     await page.goto(`${url}/keys/research/her-own/settings`);
     await page.locator('input[name=limitUsd]').fill('5');
     const changed = await cluster.admin.call(
-      'PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/research/apikeys/her-own',
-      { spec: { quota: { limitUsd: '9' }, maxConcurrency: 3 } }, 'application/merge-patch+json',
+      'PATCH',
+      '/apis/modelgateway.dev/v1alpha1/namespaces/research/apikeys/her-own',
+      { spec: { quota: { limitUsd: '9' }, maxConcurrency: 3 } },
+      'application/merge-patch+json',
     );
     assert.equal(changed.status, 200);
     anna.expectStatus(409);
@@ -241,7 +314,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     await anna.context.close();
   });
 
-  test('shows a wallet on the fleet\'s ledger with charts, calls and CSV, and grants credit', async () => {
+  test("shows a wallet on the fleet's ledger with charts, calls and CSV, and grants credit", async () => {
     const ben = await enter('ben', '/wallet/support/main');
     await ben.page.locator('.chart .column').nth(5).waitFor();
     assert.equal(await ben.page.getByText('Grant credit').count(), 0);
@@ -269,7 +342,7 @@ describe.skipIf(missing)('the console of a cluster in a browser', () => {
     await paul.page.goto(`${url}/wallet`);
     await eventually('the credit counts', async () => {
       await paul.page.reload();
-      return await paul.page.getByText('$262.50').count() > 0;
+      return (await paul.page.getByText('$262.50').count()) > 0;
     });
     await paul.inspect('cluster-wallets');
     await paul.context.close();

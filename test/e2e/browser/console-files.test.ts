@@ -12,7 +12,17 @@ import { fillLedger, teamManifests } from './console-scene.ts';
 import { openStage } from './console-stage.ts';
 import type { Stage, Visitor } from './console-stage.ts';
 import {
-  call, downloadCsv, eventually, isTaken, remove, rotate, rowOf, shownKey, showToken, untilRefused, untilTaken,
+  call,
+  downloadCsv,
+  eventually,
+  isTaken,
+  remove,
+  rotate,
+  rowOf,
+  shownKey,
+  showToken,
+  untilRefused,
+  untilTaken,
 } from './console-stories.ts';
 import { pattern } from '../../support/pattern.ts';
 
@@ -30,7 +40,10 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
 
   const manifestPath = (name: string): string => join(machine.path, 'manifests', name);
   const manifest = (name: string): Promise<string> => readFile(manifestPath(name), 'utf8');
-  const at = (path: string) => (address: URL): boolean => address.pathname === path;
+  const at =
+    (path: string) =>
+    (address: URL): boolean =>
+      address.pathname === path;
 
   beforeAll(async () => {
     machine = await startMachine({
@@ -70,9 +83,10 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
   test('lists keys with all columns, search, filters and sorting', async () => {
     await page.goto(`${url}/keys`);
     assert.equal(await page.locator('#keys-table tbody tr').count(), 8);
-    assert.match(await rowOf(
-      page, 'nightly-evals',
-    ).innerText(), /research[\s\S]*sk-[\s\S]*Active[\s\S]*Batch[\s\S]*of \$60\.00[\s\S]*this month/);
+    assert.match(
+      await rowOf(page, 'nightly-evals').innerText(),
+      /research[\s\S]*sk-[\s\S]*Active[\s\S]*Batch[\s\S]*of \$60\.00[\s\S]*this month/,
+    );
     await admin.inspect('keys');
     await page.getByRole('searchbox').pressSequentially('support');
     await page.getByRole('status').getByText('3 of 8 keys').waitFor();
@@ -100,7 +114,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await page.locator('.chart .column').nth(20).waitFor();
     await admin.inspect('wallet');
     await page.getByText('As a table').click();
-    assert.ok(await page.locator('.chart table tbody tr').count() > 20);
+    assert.ok((await page.locator('.chart table tbody tr').count()) > 20);
     const [, sum = ''] = /\$([\d,.]+) for/.exec(await page.locator('.chart figcaption').innerText()) ?? [];
     assert.ok(Number(sum) > 50, sum);
     await page.getByRole('link', { name: 'All calls' }).click();
@@ -162,12 +176,16 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await page.goto(`${url}/keys?q=from-browser`);
     await page.evaluate('window.stays = document.querySelector("#keys-table tbody tr")');
     await call(sdkUrl, made);
-    await rowOf(page, 'from-browser').getByText(/^\$0\.00\d+|^< ?\$0\.01|^\$0\.0[1-9]/).first().waitFor();
+    await rowOf(page, 'from-browser')
+      .getByText(/^\$0\.00\d+|^< ?\$0\.01|^\$0\.0[1-9]/)
+      .first()
+      .waitFor();
     assert.equal(await page.evaluate('window.stays.isConnected'), true, 'the row was not replaced');
     await page.goto(`${url}/wallet/research/main?key=from-browser`);
-    await eventually('both calls are in the wallet', async () => { // the ledger writes its file a little later
+    await eventually('both calls are in the wallet', async () => {
+      // the ledger writes its file a little later
       await page.reload();
-      return await page.locator('.calls tbody tr').count() === 2;
+      return (await page.locator('.calls tbody tr').count()) === 2;
     });
     assert.match(
       await page.locator('.calls tbody tr').first().innerText(),
@@ -181,7 +199,11 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     const before = await manifest('research.yaml');
     await page.goto(`${url}/keys/research/nightly-evals`);
     await admin.inspect('key');
-    const tabs = [['Activity', 'key-activity'], ['Use it', 'key-use'], ['Settings', 'key-settings']] as const;
+    const tabs = [
+      ['Activity', 'key-activity'],
+      ['Use it', 'key-use'],
+      ['Settings', 'key-settings'],
+    ] as const;
     for (const [tab, name] of tabs) {
       await page.getByRole('link', { name: tab, exact: true }).click();
       await admin.inspect(name);
@@ -249,7 +271,10 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await showToken(holder, 'Admin token or API key', made);
     await holder.page.waitForURL(at('/keys/research/from-browser'));
     await holder.inspect('holder-key');
-    for (const [tab, name] of [['Activity', 'holder-activity'], ['Use it', 'holder-use']] as const) {
+    for (const [tab, name] of [
+      ['Activity', 'holder-activity'],
+      ['Use it', 'holder-use'],
+    ] as const) {
       await holder.page.getByRole('link', { name: tab, exact: true }).click();
       await holder.inspect(name);
     }
@@ -273,9 +298,11 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await admin.inspect('key-delete');
     await remove(admin, `${url}/keys/research/from-browser`, 'from-browser');
     await untilRefused(sdkUrl, made);
-    assert.deepEqual(
-      (await readdir(join(machine.path, 'manifests'))).sort(), ['platform.yaml', 'research.yaml', 'support.yaml'],
-    );
+    assert.deepEqual((await readdir(join(machine.path, 'manifests'))).sort(), [
+      'platform.yaml',
+      'research.yaml',
+      'support.yaml',
+    ]);
     await page.goto(`${url}/wallet/research/main`);
     await page.getByRole('link', { name: 'Key from-browser' }).waitFor(); // what it has spent stays
   });
@@ -287,8 +314,9 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await admin.inspect('wallet-grant');
     await page.getByLabel('$25', { exact: false }).check();
     await page.getByText(/^The balance goes from \$[\d.]+ to \$[\d.]+\.$/).waitFor();
-    const [before = 0, after = 0] = ((await page.locator('#credit-after').innerText()).match(/\d+\.\d+/g) ?? [])
-      .map((usd) => Math.round(Number(usd) * 100));
+    const [before = 0, after = 0] = ((await page.locator('#credit-after').innerText()).match(/\d+\.\d+/g) ?? []).map(
+      (usd) => Math.round(Number(usd) * 100),
+    );
     assert.equal(after - before, 2500);
     await page.getByLabel('Amount in USD').fill('lots');
     await admin.press('Grant');
@@ -301,11 +329,14 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await admin.press('Grant');
     await page.getByText('Granted: 12.5').waitFor();
     const text = await manifest('support.yaml');
-    assert.match(text, pattern(
-      /November's budget, as agreed with finance"\}/,
-      /\n {2}- name: extra\n {4}usd: "12\.50?"\n {4}reason: For the voice pilot/,
-      /\n {4}grantedBy: admin\n {4}grantTime: .*Z"?\n---/,
-    ));
+    assert.match(
+      text,
+      pattern(
+        /November's budget, as agreed with finance"\}/,
+        /\n {2}- name: extra\n {4}usd: "12\.50?"\n {4}reason: For the voice pilot/,
+        /\n {4}grantedBy: admin\n {4}grantTime: .*Z"?\n---/,
+      ),
+    );
     assert.match(text, /^# Whoever needs more credit asks finance\.\n/);
     await page.goto(`${url}/wallet`);
     await page.getByText('$262.50').waitFor();
@@ -354,7 +385,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await admin.inspect('models-ratios');
   });
 
-  test('shows an unknown address as an error in the console\'s layout', async () => {
+  test("shows an unknown address as an error in the console's layout", async () => {
     admin.expectStatus(404);
     await page.goto(`${url}/keys/research/never-was`);
     await page.getByRole('heading', { level: 1 }).waitFor();
@@ -389,7 +420,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await sheet.locator('input[name=group][value=standard]').check();
     await press('Create key');
     const key = sheet.locator('#key-text');
-    for (let looks = 0; looks < 100 && await key.count() === 0; looks++) await sheet.reload();
+    for (let looks = 0; looks < 100 && (await key.count()) === 0; looks++) await sheet.reload();
     assert.match(await call(sdkUrl, await key.innerText()), /./);
     assert.equal(await sheet.locator('button[data-copy]:visible').count(), 0, 'what needs scripts is not there');
     await sheet.goto(`${url}/keys/support/plain/settings`);
@@ -403,7 +434,7 @@ describe.skipIf(chromium.skip)('the console of one machine in a browser', () => 
     await sheet.goto(`${url}/wallet/support/main/calls`);
     await sheet.getByLabel('Status').selectOption('Client left');
     await press('Apply');
-    assert.ok(await sheet.locator('.calls tbody tr').count() > 0);
+    assert.ok((await sheet.locator('.calls tbody tr').count()) > 0);
     await sheet.goto(`${url}/prices`);
     await sheet.getByLabel('Model to price').selectOption('gpt-4o');
     await sheet.getByLabel('Output tokens').fill('1000000');

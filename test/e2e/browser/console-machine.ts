@@ -30,14 +30,29 @@ export async function startMachine({ teams, platform, fill }: Content): Promise<
   const demo = started.use(startMgw(['demo-provider', '--listen', '127.0.0.1:0']));
   const [, demoUrl = ''] = await demo.until(/the demo provider answers on (\S+)/);
   await mkdir(join(path, 'manifests'));
-  const files = { platform: platformManifests(demoUrl), ...platform && { more: platform(demoUrl) }, ...teams };
+  const files = { platform: platformManifests(demoUrl), ...(platform && { more: platform(demoUrl) }), ...teams };
   for (const [name, text] of Object.entries(files)) await writeFile(join(path, 'manifests', `${name}.yaml`), text);
   await mkdir(join(path, 'data'));
   await fill?.(join(path, 'data'));
-  const gateway = started.use(startMgw([
-    'run', '--config', 'manifests', '--data', 'data', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0',
-    '--console', '127.0.0.1:0', '--hello',
-  ], { cwd: path }));
+  const gateway = started.use(
+    startMgw(
+      [
+        'run',
+        '--config',
+        'manifests',
+        '--data',
+        'data',
+        '--listen',
+        '127.0.0.1:0',
+        '--admin',
+        '127.0.0.1:0',
+        '--console',
+        '127.0.0.1:0',
+        '--hello',
+      ],
+      { cwd: path },
+    ),
+  );
   const [, consoleUrl = '', tokenFile = ''] = await gateway.until(/Console +(http:\S+): .* in (\S+)\n/);
   const [, sdkUrl = ''] = await gateway.until(/Prices +(http:\S+)\/pricing/);
   const adminToken = (await readFile(join(path, tokenFile), 'utf8')).trim();

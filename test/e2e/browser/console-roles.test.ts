@@ -7,9 +7,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { loadAssets } from '../../../console/assets.ts';
 import { createConsoleFixture } from '../../support/console-access.ts';
 import { need } from '../../support/needs.ts';
-import {
-  ACCOUNT, ANNA, BOTH, keysIn, keysStand, PLATFORM, READER, TENANTS,
-} from '../../unit/console/keys/stand.ts';
+import { ACCOUNT, ANNA, BOTH, keysIn, keysStand, PLATFORM, READER, TENANTS } from '../../unit/console/keys/stand.ts';
 import { call, usageBook } from '../../unit/console/wallet/stand.ts';
 import { openStage } from './console-stage.ts';
 import type { Stage, Visitor } from './console-stage.ts';
@@ -23,7 +21,9 @@ describe.skipIf(chromium.skip)('tasks of each role', () => {
   let stage: Stage;
   const running: { close(): PromiseLike<unknown> }[] = [];
 
-  beforeAll(async () => { stage = await openStage(chromium.path); });
+  beforeAll(async () => {
+    stage = await openStage(chromium.path);
+  });
   afterAll(async () => {
     try {
       await stage?.close();
@@ -37,10 +37,12 @@ describe.skipIf(chromium.skip)('tasks of each role', () => {
     manifests: readonly unknown[],
   ): Promise<{ url: string; world: ReturnType<typeof createConsoleFixture> }> {
     const world = createConsoleFixture([...PLATFORM, ...manifests]);
-    const usage = usageBook([...world.objects.values()].filter(({ kind }) => kind === 'ApiKey')
-      .map(({ metadata }) => call(`req_${metadata.name}`, metadata.uid ?? '', { account: 'team-a/team-a' })));
-    const { app } =
-      keysStand({ world, usage, assets: loadAssets(), keys: keysIn(world) });
+    const usage = usageBook(
+      [...world.objects.values()]
+        .filter(({ kind }) => kind === 'ApiKey')
+        .map(({ metadata }) => call(`req_${metadata.name}`, metadata.uid ?? '', { account: 'team-a/team-a' })),
+    );
+    const { app } = keysStand({ world, usage, assets: loadAssets(), keys: keysIn(world) });
     await app.listen({ host: '127.0.0.1', port: 0 });
     running.push(app);
     return { url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`, world };
@@ -54,7 +56,9 @@ describe.skipIf(chromium.skip)('tasks of each role', () => {
     await visitor.page.goto(url);
     await showToken(visitor, 'Token or API key', token);
     await visitor.page.locator('.site-person').waitFor();
-    await visitor.page.exposeFunction('countClick', () => { clicks++; });
+    await visitor.page.exposeFunction('countClick', () => {
+      clicks++;
+    });
     const count = 'addEventListener("pointerdown", () => window.countClick(), true)';
     await visitor.page.addInitScript(count);
     await visitor.page.evaluate(count);
@@ -84,9 +88,15 @@ describe.skipIf(chromium.skip)('tasks of each role', () => {
     const { page, press, inspect } = await enter(url, ANNA.name);
     await page.goto(`${url}/keys/new`);
     await inspect('role-no-account');
-    world.put({ ...createConsoleFixture([ACCOUNT]).objects.get('Account team-a/team-a')!, metadata: {
-      namespace: 'team-b', name: 'team-b', uid: 'b', generation: 1,
-    } });
+    world.put({
+      ...createConsoleFixture([ACCOUNT]).objects.get('Account team-a/team-a')!,
+      metadata: {
+        namespace: 'team-b',
+        name: 'team-b',
+        uid: 'b',
+        generation: 1,
+      },
+    });
     await page.getByRole('link', { name: 'Create account' }).click();
     await page.getByLabel('Credit in USD').fill('25');
     await inspect('account-new');
@@ -149,7 +159,7 @@ describe.skipIf(chromium.skip)('tasks of each role', () => {
     assert.ok(clicks() <= 2, `${clicks()} clicks`);
   });
 
-  test('show the first key on a phone\'s first screen, on compressed pages', async () => {
+  test("show the first key on a phone's first screen, on compressed pages", async () => {
     const { url } = await serve(TENANTS);
     const { page } = await enter(url, ANNA.name);
     await page.setViewportSize(PHONE);

@@ -81,35 +81,95 @@ interface ScenicKey {
 }
 
 export const KEYS: readonly ScenicKey[] = [
-  { namespace: 'research', name: 'ci-bot', group: 'standard', quota:
-    '{limitUsd: "5.00", period: Daily}', models: ['gpt-4o-mini', 'claude-haiku-4-5'], callsADay: 5, costUsd: 0.06 },
-  { namespace: 'research', name: 'nightly-evals', group: 'batch', quota:
-    '{limitUsd: "60.00", period: Monthly}', models: ['claude-sonnet-4-6', 'gpt-4o'], callsADay: 4, costUsd: 0.55 },
-  { namespace: 'research', name: 'notebooks', group: 'priority', quota: '{limitUsd: "25.00", period: Never}', more:
-    ', maxConcurrency: 8', models: ['claude-sonnet-4-6'], callsADay: 2, costUsd: 0.34 },
-  { namespace: 'research', name: 'paper-search', group:
-    'standard', quota: '{}', models: ['text-embedding-3-small', 'claude-haiku-4-5'], callsADay: 3, costUsd: 0.09 },
-  { namespace: 'research', name: 'summer-demo', group: 'standard', quota: '{limitUsd: "10.00"}', more:
-    ', expirationTime: "2026-09-30T00:00:00Z"', models: ['gpt-4o'], callsADay: 1, costUsd: 0.2, endedDays: 21 },
   {
-    namespace: 'support', name: 'chat-widget', group: 'priority', quota: '{limitUsd: "120.00", period: Monthly}',
-    models: ['claude-sonnet-4-6', 'claude-haiku-4-5'], callsADay: 5, costUsd: 0.42,
+    namespace: 'research',
+    name: 'ci-bot',
+    group: 'standard',
+    quota: '{limitUsd: "5.00", period: Daily}',
+    models: ['gpt-4o-mini', 'claude-haiku-4-5'],
+    callsADay: 5,
+    costUsd: 0.06,
   },
-  { namespace: 'support', name: 'triage', group:
-    'batch', quota: '{limitUsd: "12.00", period: Never}', models: ['gpt-4o-mini'], callsADay: 2, costUsd: 0.2 },
-  { namespace: 'support', name: 'voice-pilot', group: 'standard', quota:
-    '{limitUsd: "30.00"}', more: ', enabled: false', models: ['gpt-4o'], callsADay: 1, costUsd: 0.3, endedDays: 12 },
+  {
+    namespace: 'research',
+    name: 'nightly-evals',
+    group: 'batch',
+    quota: '{limitUsd: "60.00", period: Monthly}',
+    models: ['claude-sonnet-4-6', 'gpt-4o'],
+    callsADay: 4,
+    costUsd: 0.55,
+  },
+  {
+    namespace: 'research',
+    name: 'notebooks',
+    group: 'priority',
+    quota: '{limitUsd: "25.00", period: Never}',
+    more: ', maxConcurrency: 8',
+    models: ['claude-sonnet-4-6'],
+    callsADay: 2,
+    costUsd: 0.34,
+  },
+  {
+    namespace: 'research',
+    name: 'paper-search',
+    group: 'standard',
+    quota: '{}',
+    models: ['text-embedding-3-small', 'claude-haiku-4-5'],
+    callsADay: 3,
+    costUsd: 0.09,
+  },
+  {
+    namespace: 'research',
+    name: 'summer-demo',
+    group: 'standard',
+    quota: '{limitUsd: "10.00"}',
+    more: ', expirationTime: "2026-09-30T00:00:00Z"',
+    models: ['gpt-4o'],
+    callsADay: 1,
+    costUsd: 0.2,
+    endedDays: 21,
+  },
+  {
+    namespace: 'support',
+    name: 'chat-widget',
+    group: 'priority',
+    quota: '{limitUsd: "120.00", period: Monthly}',
+    models: ['claude-sonnet-4-6', 'claude-haiku-4-5'],
+    callsADay: 5,
+    costUsd: 0.42,
+  },
+  {
+    namespace: 'support',
+    name: 'triage',
+    group: 'batch',
+    quota: '{limitUsd: "12.00", period: Never}',
+    models: ['gpt-4o-mini'],
+    callsADay: 2,
+    costUsd: 0.2,
+  },
+  {
+    namespace: 'support',
+    name: 'voice-pilot',
+    group: 'standard',
+    quota: '{limitUsd: "30.00"}',
+    more: ', enabled: false',
+    models: ['gpt-4o'],
+    callsADay: 1,
+    costUsd: 0.3,
+    endedDays: 12,
+  },
 ];
 
 /** One team's account, with a comment that must be kept, and its keys. */
 export function teamManifests(team: string): string {
-  const keys = KEYS.filter(({ namespace }) =>
-    namespace === team).map(({ namespace, name, group, quota, more = '' }) => `---
+  const keys = KEYS.filter(({ namespace }) => namespace === team).map(
+    ({ namespace, name, group, quota, more = '' }) => `---
 apiVersion: modelgateway.dev/v1alpha1
 kind: ApiKey
 metadata: {name: ${name}, namespace: ${namespace}}
 spec: {groupRef: {name: ${group}}, accountRef: {name: main}, quota: ${quota}${more}}
-`);
+`,
+  );
   return `# Whoever needs more credit asks finance.
 apiVersion: modelgateway.dev/v1alpha1
 kind: Account
@@ -137,8 +197,14 @@ function planCalls(uidOf: (namespace: string, name: string) => string, nowMs: nu
     const quiet = [0, 6].includes(new Date(nowMs - day * DAY_MS).getUTCDay());
     for (const key of KEYS.filter(({ endedDays = -1 }) => day > endedDays)) {
       for (let n = 0; n < Math.round(key.callsADay * (quiet ? 0.3 : 0.7 + 0.7 * next())); n++)
-        calls.push(planCall(key, { uid: uidOf(key.namespace, key.name), atMs:
-          nowMs - day * DAY_MS - Math.floor(next() * 36_000_000) - 600_000, number: calls.length, next }));
+        calls.push(
+          planCall(key, {
+            uid: uidOf(key.namespace, key.name),
+            atMs: nowMs - day * DAY_MS - Math.floor(next() * 36_000_000) - 600_000,
+            number: calls.length,
+            next,
+          }),
+        );
     }
   }
   return calls.sort((a, b) => a.origin.createdMs - b.origin.createdMs);
@@ -156,11 +222,17 @@ function planCall({ namespace, group, models, costUsd }: ScenicKey, { uid, atMs,
   const input = Math.floor(400 + next() * 12_000);
   return {
     origin: {
-      callId: `req_${(number * 2_654_435_761 % 4_294_967_296).toString(16).padStart(8, '0')}${String(number) .padStart(24, '0')}`, keyUid: uid, account: `${namespace}/main`, createdMs: atMs, group, model,
-      channel: `${model.startsWith('claude') ? 'anthropic' : 'openai'}/demo`, catalog: 'model-gateway/standard@1',
+      callId: `req_${((number * 2_654_435_761) % 4_294_967_296).toString(16).padStart(8, '0')}${String(number).padStart(24, '0')}`,
+      keyUid: uid,
+      account: `${namespace}/main`,
+      createdMs: atMs,
+      group,
+      model,
+      channel: `${model.startsWith('claude') ? 'anthropic' : 'openai'}/demo`,
+      catalog: 'model-gateway/standard@1',
     },
-    costNanoUsd: BigInt(Math.round(costUsd * (0.3 + 1.4 * next()) * 1_000_000)) * 1000n, durationMs: Math.floor(600 +
-      next() * 9000),
+    costNanoUsd: BigInt(Math.round(costUsd * (0.3 + 1.4 * next()) * 1_000_000)) * 1000n,
+    durationMs: Math.floor(600 + next() * 9000),
     status: number % 41 === 7 ? 'Failed' : number % 29 === 3 ? 'ClientClosed' : 'Succeeded',
     tokens: { input, cached: number % 3 === 0 ? Math.floor(input * 0.6) : 0, output: Math.floor(80 + next() * 1800) },
   };
@@ -187,24 +259,40 @@ export async function fillLedger(ledger: Ledger, { clock, uidOf, nowMs }: Fillin
   try {
     for (const { origin, costNanoUsd, status, durationMs, tokens } of planCalls(uidOf, nowMs)) {
       clock.nowMs = origin.createdMs;
-      const limits = { ...limitsOf(origin, uidOf), keyGeneration:
-        0n, accountCreditNanoUsd: 1000n * 1000n * MILLION, accountGeneration: 0n };
+      const limits = {
+        ...limitsOf(origin, uidOf),
+        keyGeneration: 0n,
+        accountCreditNanoUsd: 1000n * 1000n * MILLION,
+        accountGeneration: 0n,
+      };
       const { outcome } = await ledger.hold(holdRequest(origin.callId, costNanoUsd, { origin, limits }));
       if (outcome !== 'Held') continue; // its limit is reached, as in life
       clock.nowMs += durationMs;
-      await ledger.settle({ callId: origin.callId, origin, status, durationMs, progress: {
-        costNanoUsd, usageSource: 'Provider', tokens: { cacheWrite5m: 0, cacheWrite1h: 0, ...tokens },
-      } });
+      await ledger.settle({
+        callId: origin.callId,
+        origin,
+        status,
+        durationMs,
+        progress: {
+          costNanoUsd,
+          usageSource: 'Provider',
+          tokens: { cacheWrite5m: 0, cacheWrite1h: 0, ...tokens },
+        },
+      });
     }
   } finally {
     await ledger.close();
   }
 }
 
-function limitsOf({ keyUid }: CallOrigin, uidOf: Filling['uidOf']): { readonly period:
-  | 'Never' | 'Daily' | 'Monthly'; readonly keyLimitNanoUsd: bigint | null } {
+function limitsOf(
+  { keyUid }: CallOrigin,
+  uidOf: Filling['uidOf'],
+): { readonly period: 'Never' | 'Daily' | 'Monthly'; readonly keyLimitNanoUsd: bigint | null } {
   const quota = KEYS.find(({ namespace, name }) => uidOf(namespace, name) === keyUid)?.quota ?? '';
   const [, limit] = /limitUsd: "(\d+)/.exec(quota) ?? [];
-  return { period: quota.includes('Daily') ? 'Daily' : quota.includes('Monthly') ? 'Monthly' : 'Never', keyLimitNanoUsd:
-    limit === undefined ? null : BigInt(limit) * 1000n * MILLION };
+  return {
+    period: quota.includes('Daily') ? 'Daily' : quota.includes('Monthly') ? 'Monthly' : 'Never',
+    keyLimitNanoUsd: limit === undefined ? null : BigInt(limit) * 1000n * MILLION,
+  };
 }

@@ -37,17 +37,24 @@ export async function openStage(chromiumPath: string): Promise<Stage> {
   const complaints: string[] = [];
   return {
     async visitor(options = {}) {
-      const context =
-        await browser.newContext({ viewport: DESK, colorScheme: 'light', timezoneId: 'Europe/Berlin', ...options });
+      const context = await browser.newContext({
+        viewport: DESK,
+        colorScheme: 'light',
+        timezoneId: 'Europe/Berlin',
+        ...options,
+      });
       context.setDefaultTimeout(TIMEOUT_MS);
       const page = await context.newPage();
       const expected: number[] = [];
       listen(page, complaints, expected);
       return {
-        page, context,
+        page,
+        context,
         inspect: (name) => inspect(page, name),
         press: (name) => page.locator('main').getByRole('button', { name, exact: true }).click(),
-        expectStatus: (status) => { expected.push(status); },
+        expectStatus: (status) => {
+          expected.push(status);
+        },
       };
     },
     async close() {
@@ -58,7 +65,9 @@ export async function openStage(chromiumPath: string): Promise<Stage> {
 }
 
 function listen(page: Page, complaints: string[], expected: number[]): void {
-  const note = (text: string): void => { complaints.push(`${page.url()}: ${text}`); };
+  const note = (text: string): void => {
+    complaints.push(`${page.url()}: ${text}`);
+  };
   page.on('console', (message) => {
     if (isOfHaste(message.text())) return;
     const [, status] = /status of (\d+)/.exec(message.text()) ?? [];

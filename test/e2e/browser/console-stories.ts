@@ -12,14 +12,16 @@ const LOOK_AGAIN_MS = 200;
 /** Makes a call as a program does. Resolves with the model's text. */
 export async function call(sdkUrl: string, apiKey: string): Promise<string> {
   const client = new OpenAI({ apiKey, baseURL: `${sdkUrl}/v1`, maxRetries: 0 });
-  const { choices } =
-    await client.chat.completions.create({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello' }] });
+  const { choices } = await client.chat.completions.create({
+    model: 'gpt-4o',
+    messages: [{ role: 'user', content: 'Hello' }],
+  });
   return choices[0]?.message.content ?? '';
 }
 
 /** Polls until the condition is true. */
 export async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + TIMEOUT_MS; !await holds(); await delay(LOOK_AGAIN_MS))
+  for (const deadline = performance.now() + TIMEOUT_MS; !(await holds()); await delay(LOOK_AGAIN_MS))
     assert.ok(performance.now() < deadline, `${what}: not in time`);
 }
 
@@ -29,13 +31,13 @@ export function untilTaken(sdkUrl: string, key: string): Promise<void> {
 }
 
 export function untilRefused(sdkUrl: string, key: string): Promise<void> {
-  return eventually('calls with the key are refused', async () => !await isTaken(sdkUrl, key));
+  return eventually('calls with the key are refused', async () => !(await isTaken(sdkUrl, key)));
 }
 
 /** Whether a call with the key is served now. */
 export async function isTaken(sdkUrl: string, key: string): Promise<boolean> {
   try {
-    return await call(sdkUrl, key) !== '';
+    return (await call(sdkUrl, key)) !== '';
   } catch (error) {
     if (error instanceof AuthenticationError) return false;
     throw error;
@@ -89,8 +91,10 @@ export async function remove(visitor: Visitor, keyUrl: string, name: string): Pr
 
 /** Returns the CSV of a page of calls, without its header. */
 export async function downloadCsv(page: Page): Promise<readonly string[]> {
-  const [download] =
-    await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download as CSV' }).click()]);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download as CSV' }).click(),
+  ]);
   assert.match(download.suggestedFilename(), /\.csv$/);
   const [head = '', ...lines] = (await readFile(await download.path(), 'utf8')).trimEnd().split(/\r?\n/);
   assert.match(head, /model.*cost/i);

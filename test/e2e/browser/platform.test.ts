@@ -19,35 +19,56 @@ function manifest(kind: string, name: string, spec: object): unknown {
 const MANIFESTS = [
   manifest('ModelRoute', 'openai', {
     models: [
-      { name: 'gpt-5-mini', contextTokens: 200_000, maxOutputTokens: 64_000 }, { name: 'flux', endpoints: ['Images'] },
+      { name: 'gpt-5-mini', contextTokens: 200_000, maxOutputTokens: 64_000 },
+      { name: 'flux', endpoints: ['Images'] },
     ],
     channels: [
       {
-        name: 'direct', protocol: 'OpenAI', baseUrl: 'https://api.openai.example/v1', maxConcurrency: 40,
+        name: 'direct',
+        protocol: 'OpenAI',
+        baseUrl: 'https://api.openai.example/v1',
+        maxConcurrency: 40,
         cost: { catalogRef: { name: 'all' }, multiplier: '0.85' },
       },
       { name: 'spare', protocol: 'OpenAI', baseUrl: 'https://spare.openai.example/v1', priority: 1 },
     ],
   }),
-  manifest('PriceCatalog', 'all', { models: [
-    { name: 'gpt-5-mini', vendor: 'OpenAI', quotaType: 'Token', modelRatio: '0.125', completionRatio: '8' },
-    { name: 'flux', vendor: 'BFL', quotaType: 'Request', requestUsd: '0.04' },
-  ] }),
+  manifest('PriceCatalog', 'all', {
+    models: [
+      { name: 'gpt-5-mini', vendor: 'OpenAI', quotaType: 'Token', modelRatio: '0.125', completionRatio: '8' },
+      { name: 'flux', vendor: 'BFL', quotaType: 'Request', requestUsd: '0.04' },
+    ],
+  }),
   manifest('Group', 'vip', {
-    displayName: 'VIP', priceRatio: '1.5', allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }],
+    displayName: 'VIP',
+    priceRatio: '1.5',
+    allowedNamespaces: { from: 'All' },
+    routes: [{ routeSelector: {} }],
   }),
   manifest('Group', 'auto', {
-    displayName: 'Automatic', type: 'Automatic', priceRatio: '1', allowedNamespaces: { from: 'All' },
+    displayName: 'Automatic',
+    type: 'Automatic',
+    priceRatio: '1',
+    allowedNamespaces: { from: 'All' },
     members: [{ name: 'vip' }],
   }),
   keyManifest('team-a', 'gone', { accountRef: { name: 'main' }, expirationTime: '2026-11-20T00:00:00Z' }),
 ];
 
-const REPORT = { atMs: TEST_NOW_MS, channels: [{
-  channel: 'openai/direct', inFlight: 7, attempts: 200, failed: 9, skipped: 3,
-  latency: [...LATENCY_CLASSES_MS.map((end) => (end === 500 ? 180 : 0)), 20],
-  lastFailure: { atMs: TEST_NOW_MS - 20_000, outcome: 'status_529' },
-}] };
+const REPORT = {
+  atMs: TEST_NOW_MS,
+  channels: [
+    {
+      channel: 'openai/direct',
+      inFlight: 7,
+      attempts: 200,
+      failed: 9,
+      skipped: 3,
+      latency: [...LATENCY_CLASSES_MS.map((end) => (end === 500 ? 180 : 0)), 20],
+      lastFailure: { atMs: TEST_NOW_MS - 20_000, outcome: 'status_529' },
+    },
+  ],
+};
 
 describe.skipIf(chromium.skip)('the platform team in a browser', () => {
   let stand: WalletStand;
@@ -58,8 +79,11 @@ describe.skipIf(chromium.skip)('the platform team in a browser', () => {
   beforeAll(async () => {
     const records: ReturnType<typeof manyCalls> = [];
     stand = walletStand(usageBook(records), MANIFESTS, activityOf([], [], [REPORT]));
-    records.push(...manyCalls(400, [stand.world.apiKey('team-a', 'ci').metadata.uid ?? '']).map((each, index) => (
-      index % 9 === 0 ? each : { ...each, upstreamCostNanoUsd: each.costNanoUsd * 17n / 20n })));
+    records.push(
+      ...manyCalls(400, [stand.world.apiKey('team-a', 'ci').metadata.uid ?? '']).map((each, index) =>
+        index % 9 === 0 ? each : { ...each, upstreamCostNanoUsd: (each.costNanoUsd * 17n) / 20n },
+      ),
+    );
     await stand.app.listen({ host: '127.0.0.1', port: 0 });
     url = `http://127.0.0.1:${(stand.app.server.address() as AddressInfo).port}`;
     stage = await openStage(chromium.path);

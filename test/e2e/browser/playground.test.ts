@@ -39,12 +39,17 @@ describe.skipIf(chromium.skip)('the playground', () => {
   let key = '';
 
   beforeAll(async () => {
-    machine = await startMachine({ teams: { research: `${teamManifests('research')}---
+    machine = await startMachine({
+      teams: {
+        research: `${teamManifests('research')}---
 apiVersion: modelgateway.dev/v1alpha1
 kind: ApiKey
 metadata: {name: tiny, namespace: research}
 spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "0.006", minOutputTokens: 16}}
-` }, platform: videosAt });
+`,
+      },
+      platform: videosAt,
+    });
     ({ consoleUrl: url, sdkUrl, adminToken: token } = machine);
     const secret = await readFile(join(machine.path, 'data', 'secrets', 'research', 'ci-bot-key.yaml'), 'utf8');
     key = /sk-\w+/.exec(secret)?.[0] ?? assert.fail(secret);
@@ -76,33 +81,43 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
   /** Returns the usage record as the key's holder gets it. */
   async function read(path: string): Promise<Record<string, unknown>> {
     const response = await fetch(sdkUrl + path, { headers: { authorization: `Bearer ${key}` } });
-    return await response.json() as Record<string, unknown>;
+    return (await response.json()) as Record<string, unknown>;
   }
 
-  test('calls a chosen key\'s models in each dialect, at the ledger\'s cost', async () => {
+  test("calls a chosen key's models in each dialect, at the ledger's cost", async () => {
     await page.getByLabel('Key', { exact: true }).selectOption('research/ci-bot');
     await page.locator('#pg-model:enabled').waitFor();
-    assert.deepEqual(await page.locator('#pg-model option').allInnerTexts(),
-      ['claude-haiku-4-5', 'claude-sonnet-4-6', 'flux-1.1-pro', 'gpt-4o', 'gpt-4o-mini', 'sora-2',
-        'text-embedding-3-small']);
+    assert.deepEqual(await page.locator('#pg-model option').allInnerTexts(), [
+      'claude-haiku-4-5',
+      'claude-sonnet-4-6',
+      'flux-1.1-pro',
+      'gpt-4o',
+      'gpt-4o-mini',
+      'sora-2',
+      'text-embedding-3-small',
+    ]);
     let spent = 0;
     for (const [model, api] of [
-      ['gpt-4o', '/v1/chat/completions'], ['claude-haiku-4-5', '/v1/messages'], ['gpt-4o-mini', '/v1/responses'],
+      ['gpt-4o', '/v1/chat/completions'],
+      ['claude-haiku-4-5', '/v1/messages'],
+      ['gpt-4o-mini', '/v1/responses'],
     ] as const) {
       await page.getByLabel('Model').selectOption(model);
       await page.getByLabel('API', { exact: true }).selectOption(api);
       const [called, facts] = await Promise.all([
-        page.waitForResponse((response) => response.url().endsWith('/playground/calls')), ask(`Hello from ${model}`),
+        page.waitForResponse((response) => response.url().endsWith('/playground/calls')),
+        ask(`Hello from ${model}`),
       ]);
       const id = called.headers()['x-request-id'] ?? '';
       assert.notEqual(await answer().locator('.pg-answer').innerText(), '');
       const record = await read(`/v1/usage/${id}`);
       assert.equal(record['model'], model);
-      const [, cost = ''] = /^\$(\S+) · [\d,]+ tokens in.*, [\d,]+ out · [\d.]+ s, first words after [\d.]+ s · (\S+)$/
-        .exec(facts) ?? assert.fail(facts);
+      const [, cost = ''] =
+        /^\$(\S+) · [\d,]+ tokens in.*, [\d,]+ out · [\d.]+ s, first words after [\d.]+ s · (\S+)$/.exec(facts) ??
+        assert.fail(facts);
       assert.equal(cost, record['cost_usd']);
       spent += Number(cost);
-      assert.match(await answer().locator('code').textContent() ?? '', new RegExp(`^curl -N '${sdkUrl}${api}'`));
+      assert.match((await answer().locator('code').textContent()) ?? '', new RegExp(`^curl -N '${sdkUrl}${api}'`));
     }
     const { spent_usd: total } = await read('/v1/key');
     assert.ok(Math.abs(Number(total) - spent) < 1e-9, `${String(total)} and ${spent}`);
@@ -146,7 +161,10 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     assert.match(await ask('A lighthouse at dusk'), /^\$0\.40 · [\d.]+ s · sora-2$/);
     await admin.inspect('playground-video');
     const [file] = await Promise.all([
-      page.waitForEvent('download'), answer().getByRole('link', { name: /Save the video/ }).click(),
+      page.waitForEvent('download'),
+      answer()
+        .getByRole('link', { name: /Save the video/ })
+        .click(),
     ]);
     assert.equal(file.suggestedFilename(), 'video.avi');
     assert.equal((await readFile(await file.path())).subarray(0, 4).toString(), 'RIFF');
@@ -164,12 +182,15 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     await page.getByRole('button', { name: 'New conversation' }).click();
   });
 
-  test('shows the gateway\'s errors, and no key appears in logs', async () => {
+  test("shows the gateway's errors, and no key appears in logs", async () => {
     await page.getByLabel('Key', { exact: true }).selectOption('paste');
     admin.expectStatus(401);
     await page.getByLabel('API key').fill(`sk-${'x'.repeat(48)}`);
     await page.getByLabel('API key').press('Tab');
-    await page.getByRole('alert').getByText(/API key.*invalid_api_key/).waitFor();
+    await page
+      .getByRole('alert')
+      .getByText(/API key.*invalid_api_key/)
+      .waitFor();
     await admin.inspect('playground-refused');
     for (const cli of machine.programs) {
       const said = cli.stdout() + cli.stderr();
@@ -183,7 +204,7 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     await page.getByLabel('Model').selectOption('gpt-4o');
     admin.expectStatus(429);
     const refused = answer().getByRole('alert');
-    for (let calls = 0; calls < 20 && await refused.count() === 0; calls++) {
+    for (let calls = 0; calls < 20 && (await refused.count()) === 0; calls++) {
       if (calls > 0) await page.getByRole('button', { name: 'New conversation' }).click();
       await page.getByLabel('Prompt', { exact: true }).fill('Hello');
       await page.getByRole('button', { name: 'Send' }).click();
@@ -192,7 +213,7 @@ spec: {groupRef: {name: standard}, accountRef: {name: main}, quota: {limitUsd: "
     await refused.getByText(/\$0\.000\d* is left of this key's quota.*insufficient_quota/).waitFor();
     await eventually('the status follows', async () => {
       await page.goto(`${url}/keys?status=LimitReached`);
-      return await page.locator('#keys-table tbody tr', { hasText: 'tiny' }).count() === 1;
+      return (await page.locator('#keys-table tbody tr', { hasText: 'tiny' }).count()) === 1;
     });
     await page.getByRole('link', { name: 'tiny', exact: true }).click();
     await page.getByText(/\$0\.000\d remains, too little for its last call/).waitFor();

@@ -20,9 +20,14 @@ const hostile = sampleState({
     ['\u202Eevil\u202C', 'مزود النماذج', '1', '1', '1'],
     ['ok', 'ok', '1', '1', '1'],
   ],
-  groups: [{
-    name: 'g', displayName: 'z'.repeat(60),
-  }, { name: 'h', displayName: '\'"><b>' }, ...Array.from({ length: 12 }, (_, index) => ({ name: `n${index}` }))],
+  groups: [
+    {
+      name: 'g',
+      displayName: 'z'.repeat(60),
+    },
+    { name: 'h', displayName: '\'"><b>' },
+    ...Array.from({ length: 12 }, (_, index) => ({ name: `n${index}` })),
+  ],
 });
 
 const DESK = { width: 1280, height: 900 };
@@ -68,7 +73,9 @@ function choice(page: Page, name: string): Locator {
 
 describe.skipIf(chromium.skip)('price page in a browser', () => {
   browser = suiteBrowser(chromium.path);
-  beforeAll(async () => { server = await servePrices(() => state); });
+  beforeAll(async () => {
+    server = await servePrices(() => state);
+  });
   afterAll(() => server.stop());
   afterEach(() => {
     state = realistic;
@@ -77,12 +84,20 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
 
   test('sorts each column by mouse, in both directions, as the server does', async () => {
     const page = await open('/pricing');
-    for (const [title, column] of [[
-      'Model Name', 'model',
-    ], ['Quota Type', 'type'], ['Model Ratio', 'model_ratio'], ['Completion Ratio', 'completion_ratio'],
-      ['Cache Ratio', 'cache_ratio'], ['Enabled Groups', 'groups'], ['Vendor / Owner', 'vendor']] as const) {
+    for (const [title, column] of [
+      ['Model Name', 'model'],
+      ['Quota Type', 'type'],
+      ['Model Ratio', 'model_ratio'],
+      ['Completion Ratio', 'completion_ratio'],
+      ['Cache Ratio', 'cache_ratio'],
+      ['Enabled Groups', 'groups'],
+      ['Vendor / Owner', 'vendor'],
+    ] as const) {
       const heading = page.locator('thead th', { hasText: title });
-      for (const [query, order] of [[column, 'ascending'], [`-${column}`, 'descending']] as const) {
+      for (const [query, order] of [
+        [column, 'ascending'],
+        [`-${column}`, 'descending'],
+      ] as const) {
         await heading.getByRole('button').click();
         assert.equal(await heading.getAttribute('aria-sort'), order);
         assert.equal(await page.locator('thead [aria-sort]').count(), 1);
@@ -117,7 +132,10 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     assert.equal(await page.getByRole('status').innerText(), '4 of 26 models');
     assert.equal(await queryOf(page), '?q=openai+mini');
     await page.getByLabel('Search').press('Enter');
-    assert.deepEqual(server.asked.filter((path) => path.startsWith('/pricing?')), []);
+    assert.deepEqual(
+      server.asked.filter((path) => path.startsWith('/pricing?')),
+      [],
+    );
     await page.getByLabel('Search').fill('');
     assert.equal(await page.getByRole('status').innerText(), '26 models');
     assert.equal(await queryOf(page), '');
@@ -139,15 +157,18 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     assert.equal(await queryOf(page), '?vendor=OpenAI&context=200000');
   });
 
-  test('shows a group\'s models at its prices, and keeps the other filters', async () => {
+  test("shows a group's models at its prices, and keeps the other filters", async () => {
     const page = await open('/pricing');
     await page.getByRole('button', { name: 'Model Ratio' }).click();
     await page.getByLabel('Search').fill('claude');
     await choice(page, 'Group and its prices').selectOption('VIP · × 1.5');
     await page.locator('#basis', { hasText: 'VIP' }).waitFor();
-    assert.deepEqual(
-      await visibleModels(page), ['claude-haiku-4-5', 'claude-sonnet-4-5', 'claude-opus-4-5', 'claude-opus-4-1'],
-    );
+    assert.deepEqual(await visibleModels(page), [
+      'claude-haiku-4-5',
+      'claude-sonnet-4-5',
+      'claude-opus-4-5',
+      'claude-opus-4-1',
+    ]);
     assert.match(await page.locator('tbody tr', { hasText: 'claude-sonnet-4-5' }).innerText(), /\$4\.50 input/);
     assert.equal(await queryOf(page), '?q=claude&group=vip&sort=model_ratio');
     await page.getByLabel('Search').fill('');
@@ -194,9 +215,12 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     assert.match(await page.locator('tbody').innerText(), /\$4\.50 input/);
     await page.getByRole('button', { name: 'Model Ratio' }).click();
     await page.getByRole('button', { name: 'Model Ratio' }).click();
-    assert.deepEqual(
-      await visibleModels(page), ['claude-opus-4-1', 'claude-opus-4-5', 'claude-sonnet-4-5', 'claude-haiku-4-5'],
-    );
+    assert.deepEqual(await visibleModels(page), [
+      'claude-opus-4-1',
+      'claude-opus-4-5',
+      'claude-sonnet-4-5',
+      'claude-haiku-4-5',
+    ]);
     assert.equal(await page.getByLabel('Search').inputValue(), 'claude');
   });
 
@@ -209,8 +233,10 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
 
   test('stays responsive with thousands of models', async () => {
     state = sampleState({
-      tokens: Array.from({ length: 2000 }, (_, index) =>
-        [`model-${index}`, `vendor-${index % 40}`, `${index % 97}.${index}`, '4', '0.5'] as const),
+      tokens: Array.from(
+        { length: 2000 },
+        (_, index) => [`model-${index}`, `vendor-${index % 40}`, `${index % 97}.${index}`, '4', '0.5'] as const,
+      ),
       groups: [{ name: 'a' }],
     });
     const page = await open('/pricing');
@@ -221,11 +247,14 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
   });
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    for (const [name, viewport] of [['desk', DESK], ['phone', PHONE]] as const) {
+    for (const [name, viewport] of [
+      ['desk', DESK],
+      ['phone', PHONE],
+    ] as const) {
       test(`has no axe violation and no overflow: ${colorScheme} on a ${name}`, async () => {
         const page = await open('/pricing?sort=vendor&group=smart', { colorScheme, viewport });
-        for (const summary of await page.locator('tbody summary').all()) if (await summary.isVisible())
-          await summary.click();
+        for (const summary of await page.locator('tbody summary').all())
+          if (await summary.isVisible()) await summary.click();
         assert.deepEqual(await axeFaults(page), []);
         assert.equal(await overflow(page), 0);
         assert.equal(await themeOf(page), colorScheme);

@@ -19,14 +19,27 @@ const FOLDER = process.env['SCREENSHOTS'];
 
 const ROUTES: ConsoleRoute[] = [
   {
-    method: 'GET', path: '/keys', handle: ({ person, csrf }) => ({
-      page: { title: 'Keys', active: 'keys', body:
-        html`<h1>Keys of ${person.person.name}</h1><form method="post" action="/keys">${csrfField(csrf)}<button type="submit">Change</button></form>` },
+    method: 'GET',
+    path: '/keys',
+    handle: ({ person, csrf }) => ({
+      page: {
+        title: 'Keys',
+        active: 'keys',
+        body: html`<h1>Keys of ${person.person.name}</h1>
+          <form method="post" action="/keys">${csrfField(csrf)}<button type="submit">Change</button></form>`,
+      },
     }),
   },
   { method: 'POST', path: '/keys', handle: () => ({ redirect: '/keys?changed' }) },
-  { method: 'GET', path: '/refused', handle: () => { throw new AccessError('Invalid', 'Some fields are not valid. ' +
-    'Nothing was changed.', { fields: [{ path: 'spec.quota.limitUsd', message: 'must be a decimal' }] }); } },
+  {
+    method: 'GET',
+    path: '/refused',
+    handle: () => {
+      throw new AccessError('Invalid', 'Some fields are not valid. ' + 'Nothing was changed.', {
+        fields: [{ path: 'spec.quota.limitUsd', message: 'must be a decimal' }],
+      });
+    },
+  },
 ];
 
 describe.skipIf(chromium.skip)('signing in with a browser', () => {
@@ -53,15 +66,20 @@ describe.skipIf(chromium.skip)('signing in with a browser', () => {
   }
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    for (const [name, width] of [['desk', 1280], ['phone', 360]] as const) {
+    for (const [name, width] of [
+      ['desk', 1280],
+      ['phone', 360],
+    ] as const) {
       test(`has no axe violation and no overflow: ${colorScheme}, on a ${name}`, async () => {
         const page = await open({ colorScheme, viewport: { width, height: 800 }, bypassCSP: true });
         const check = async (what: string): Promise<void> => {
           assert.deepEqual(await axeFaults(page), [], what);
           assert.equal(await overflow(page), 0, `${what} is wider than the window`);
-          if (FOLDER !== undefined) await page.screenshot({
-            path: `${FOLDER}/${what.replaceAll(' ', '-')}-${colorScheme}-${name}.png`, fullPage: true,
-          });
+          if (FOLDER !== undefined)
+            await page.screenshot({
+              path: `${FOLDER}/${what.replaceAll(' ', '-')}-${colorScheme}-${name}.png`,
+              fullPage: true,
+            });
         };
         await page.goto(`${url}/keys`);
         await check('the sign-in page');
@@ -108,17 +126,23 @@ describe.skipIf(chromium.skip)('signing in with a browser', () => {
   test('protects the session from other sites, whose links need one click to lead in', async () => {
     let body = '';
     const other = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(body));
-    await new Promise<void>((resolve) => { other.listen(0, '127.0.0.2', resolve); });
+    await new Promise<void>((resolve) => {
+      other.listen(0, '127.0.0.2', resolve);
+    });
     try {
       const page = await open();
       await page.goto(`${url}/keys`);
       await signIn(page);
       await page.getByRole('heading', { name: 'Keys of alice' }).waitFor();
       const cookies = await page.context().cookies();
-      assert.deepEqual(cookies.map(({ httpOnly, sameSite }) => [httpOnly, sameSite]), [[true, 'Strict']]);
+      assert.deepEqual(
+        cookies.map(({ httpOnly, sameSite }) => [httpOnly, sameSite]),
+        [[true, 'Strict']],
+      );
       assert.equal(await page.evaluate('document.cookie'), '');
 
-      body = `<a href="${url}/keys">look</a><form method="post" ` +
+      body =
+        `<a href="${url}/keys">look</a><form method="post" ` +
         `action="${url}/keys"><button>attack</button></form><iframe src="${url}/sign-in"></iframe>`;
       const evil = `http://127.0.0.2:${(other.address() as AddressInfo).port}/`;
       await page.goto(evil);

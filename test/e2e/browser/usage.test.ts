@@ -48,7 +48,7 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
   test('shows refused calls two clicks from the account', async () => {
     const { page, inspect } = visitor;
     await page.goto(url + PATH);
-    await page.getByText('13 refused today: 12 over the key\'s limit, 1 out of credit').waitFor();
+    await page.getByText("13 refused today: 12 over the key's limit, 1 out of credit").waitFor();
     await inspect('account-with-refusals');
     await page.getByRole('link', { name: 'All refused calls' }).click();
     await page.getByText('This key has used up its quota').first().waitFor();
@@ -58,7 +58,7 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     await inspect('refused-call');
   });
 
-  test('opens the calls of a chart\'s column', async () => {
+  test("opens the calls of a chart's column", async () => {
     const { page, inspect } = visitor;
     await page.getByRole('link', { name: 'Usage', exact: true }).click();
     await page.getByRole('heading', { name: 'Cost by day and model' }).waitFor();
@@ -77,7 +77,7 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     await inspect('usage-calls');
   });
 
-  test('shows a key\'s own chart, refusals and calls', async () => {
+  test("shows a key's own chart, refusals and calls", async () => {
     const { page, inspect } = visitor;
     await page.goto(`${url}/keys/team-a/ci`);
     await page.getByRole('link', { name: 'Activity', exact: true }).click();
@@ -85,7 +85,7 @@ describe.skipIf(chromium.skip)('usage in a browser', () => {
     await inspect('key-activity');
   });
 
-  test('shows a call\'s attempts and its price by token class', async () => {
+  test("shows a call's attempts and its price by token class", async () => {
     const { page, inspect } = visitor;
     await page.goto(`${url}${PATH}/calls`);
     await inspect('calls');
@@ -111,20 +111,37 @@ function fill({ records, entries, counts, uids }: Filled): void {
   entries.push(
     servedEntry(latest.callId, { keyUid: latest.keyUid, atMs: latest.createdMs, model: latest.model }),
     refusedEntry('req_1f0e58dfb2cf4b01a6a4f8c8d1a4d4aa', {
-      keyUid: app, atMs: TEST_NOW_MS - 20_000, httpStatus: 402, errorCode: 'credit_balance_exhausted',
-      model: 'claude-sonnet-4-5', message: 'The account team-a/main has used up its credit of $100.00. Its owner can '
-        + 'grant more: https://console.example.com/wallet/team-a/main or spec.grants of Account team-a/main.',
+      keyUid: app,
+      atMs: TEST_NOW_MS - 20_000,
+      httpStatus: 402,
+      errorCode: 'credit_balance_exhausted',
+      model: 'claude-sonnet-4-5',
+      message:
+        'The account team-a/main has used up its credit of $100.00. Its owner can ' +
+        'grant more: https://console.example.com/wallet/team-a/main or spec.grants of Account team-a/main.',
     }),
-    ...Array.from({ length: 8 }, (_, at) => refusedEntry(`req_${String(at).padStart(32, '0')}`, {
-      keyUid: ci, atMs: TEST_NOW_MS - at * 61_000 - 30_000, ...at < 7 && { model: 'gpt-5-mini' },
-      message: 'This key has used up its quota of $25.00 for November; it starts anew on 1 December (UTC). The owner '
-        + 'of the key can raise it or set it to Unlimited: https://console.example.com/keys/team-a/ci.',
-    })),
+    ...Array.from({ length: 8 }, (_, at) =>
+      refusedEntry(`req_${String(at).padStart(32, '0')}`, {
+        keyUid: ci,
+        atMs: TEST_NOW_MS - at * 61_000 - 30_000,
+        ...(at < 7 && { model: 'gpt-5-mini' }),
+        message:
+          'This key has used up its quota of $25.00 for November; it starts anew on 1 December (UTC). The owner ' +
+          'of the key can raise it or set it to Unlimited: https://console.example.com/keys/team-a/ci.',
+      }),
+    ),
   );
-  const count = (keyUid: string, errorCode: string, calls: number, day = TODAY): RefusalCount =>
-    ({ account: 'team-a/main', day, keyUid, errorCode, calls });
+  const count = (keyUid: string, errorCode: string, calls: number, day = TODAY): RefusalCount => ({
+    account: 'team-a/main',
+    day,
+    keyUid,
+    errorCode,
+    calls,
+  });
   counts.push(
-    count(ci, 'insufficient_quota', 12), count(app, 'credit_balance_exhausted', 1),
-    count(ci, 'insufficient_quota', 3, TODAY - 1), count(ci, 'rate_limit_exceeded', 1_204, TODAY - 3),
+    count(ci, 'insufficient_quota', 12),
+    count(app, 'credit_balance_exhausted', 1),
+    count(ci, 'insufficient_quota', 3, TODAY - 1),
+    count(ci, 'rate_limit_exceeded', 1_204, TODAY - 3),
   );
 }

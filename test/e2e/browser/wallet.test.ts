@@ -24,12 +24,24 @@ describe.skipIf(chromium.skip)('the Wallet in a browser', () => {
   let url = '';
 
   beforeAll(async () => {
-    stand = walletStand(usageBook(records), [accountManifest('team-a', 'x'.repeat(60), [{
-      name: 'y'.repeat(63), usd: '8999999999.999999999', reason: HOSTILE + 'z'.repeat(200),
-    }])]);
+    stand = walletStand(usageBook(records), [
+      accountManifest('team-a', 'x'.repeat(60), [
+        {
+          name: 'y'.repeat(63),
+          usd: '8999999999.999999999',
+          reason: HOSTILE + 'z'.repeat(200),
+        },
+      ]),
+    ]);
     const uids = ['ci', 'app'].map((name) => stand.world.apiKey('team-a', name).metadata.uid ?? '');
-    records.push(...manyCalls(400, uids), call('req_hostile', uids[0] ??
-      '', { model: HOSTILE + 'm'.repeat(150), unbilledNanoUsd: 1n, usageSource: 'Estimated' }));
+    records.push(
+      ...manyCalls(400, uids),
+      call('req_hostile', uids[0] ?? '', {
+        model: HOSTILE + 'm'.repeat(150),
+        unbilledNanoUsd: 1n,
+        usageSource: 'Estimated',
+      }),
+    );
     await stand.app.listen({ host: '127.0.0.1', port: 0 });
     url = `http://127.0.0.1:${(stand.app.server.address() as AddressInfo).port}`;
   });
@@ -47,16 +59,24 @@ describe.skipIf(chromium.skip)('the Wallet in a browser', () => {
   }
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    for (const [name, viewport] of [['desk', DESK], ['phone', PHONE]] as const) {
+    for (const [name, viewport] of [
+      ['desk', DESK],
+      ['phone', PHONE],
+    ] as const) {
       test(`has no axe violation and no overflow: ${colorScheme} on a ${name}`, async () => {
         const page = await open('/wallet', { colorScheme, viewport });
         for (const path of [
-          '/wallet', '/wallet/team-a/main?days=90', '/wallet/team-a/main?key=ci', `/wallet/team-a/${'x'.repeat(60)}`,
-          '/wallet/team-a/main/calls', '/wallet/team-a/main/calls?key=nope', '/prices',
+          '/wallet',
+          '/wallet/team-a/main?days=90',
+          '/wallet/team-a/main?key=ci',
+          `/wallet/team-a/${'x'.repeat(60)}`,
+          '/wallet/team-a/main/calls',
+          '/wallet/team-a/main/calls?key=nope',
+          '/prices',
         ]) {
           await page.goto(url + path);
-          for (const summary of await page.locator('main summary').all()) if (await summary.isVisible())
-            await summary.click();
+          for (const summary of await page.locator('main summary').all())
+            if (await summary.isVisible()) await summary.click();
           assert.deepEqual(await axeFaults(page), [], path);
           assert.equal(await overflow(page), 0, path);
           assert.doesNotMatch(await page.title(), /broken/);
@@ -65,11 +85,12 @@ describe.skipIf(chromium.skip)('the Wallet in a browser', () => {
     }
   }
 
-  test('shows times in the reader\'s zone, and in UTC without scripts', async () => {
+  test("shows times in the reader's zone, and in UTC without scripts", async () => {
     const shown = (page: Page): Promise<string> => page.locator('.calls time').first().innerText();
     assert.equal(await shown(await open('/wallet/team-a/main')), '2026-11-21 20:59:00');
     assert.equal(
-      await shown(await open('/wallet/team-a/main', { javaScriptEnabled: false })), '2026-11-21 11:59:00 UTC',
+      await shown(await open('/wallet/team-a/main', { javaScriptEnabled: false })),
+      '2026-11-21 11:59:00 UTC',
     );
   });
 
@@ -80,8 +101,9 @@ describe.skipIf(chromium.skip)('the Wallet in a browser', () => {
     await page.getByLabel('Amount in USD').fill('no');
     await grant.click();
     await page.getByRole('link', { name: /Amount: usd must be a decimal/ }).click();
-    assert.deepEqual(browser.complaints.splice(0), ['Failed to load resource: the server responded with a status of ' +
-      '422 (Unprocessable Entity)']);
+    assert.deepEqual(browser.complaints.splice(0), [
+      'Failed to load resource: the server responded with a status of ' + '422 (Unprocessable Entity)',
+    ]);
     await page.getByLabel('Amount in USD').fill('12.50');
     await page.getByLabel('Reason').fill(HOSTILE);
     await grant.click();
@@ -104,7 +126,8 @@ describe.skipIf(chromium.skip)('the Wallet in a browser', () => {
     await page.getByRole('link', { name: 'Older' }).press('Enter');
     await page.getByRole('link', { name: 'Newest' }).waitFor();
     const [download] = await Promise.all([
-      page.waitForEvent('download'), page.getByRole('link', { name: 'Download as CSV' }).press('Enter'),
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download as CSV' }).press('Enter'),
     ]);
     assert.equal(download.suggestedFilename(), 'calls-team-a-main.csv');
     assert.match(await readFile(await download.path(), 'utf8'), /^id,created_at,key,/);

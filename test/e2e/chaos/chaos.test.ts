@@ -23,14 +23,20 @@ const randomSeed = seedOfRun();
 
 let world: World;
 let played: RoundResult;
-beforeAll(async () => { world = await openWorld(); });
+beforeAll(async () => {
+  world = await openWorld();
+});
 afterAll(async () => {
   await world.stop();
   closeConnections();
 });
 
 describe('chaos', () => {
-  for (const [seed, round] of [[FIXED_SEED, 1], [FIXED_SEED, 2], [randomSeed, 1]] as const)
+  for (const [seed, round] of [
+    [FIXED_SEED, 1],
+    [FIXED_SEED, 2],
+    [randomSeed, 1],
+  ] as const)
     it(`nothing is overspent, lost or leaked (npm run chaos -- --seed ${seed} --round ${round})`, async () => {
       played = await playRound(world, seed, round);
       assert.deepEqual(played.violations, []);
@@ -52,21 +58,55 @@ test('a call that reached no channel before its process died is priced in the re
   const channel = 'anthropic/first';
   const at = (region: string | undefined): LedgerRecord => {
     const what = {
-      model: plan.model, channel, tier: undefined, region, searches: 0, tokens, details: NO_PARTS, requests: [],
-      generations: 1, look: {}, served: {},
+      model: plan.model,
+      channel,
+      tier: undefined,
+      region,
+      searches: 0,
+      tokens,
+      details: NO_PARTS,
+      requests: [],
+      generations: 1,
+      look: {},
+      served: {},
     };
     return {
-      seq: 1, id: 'req_1', key: uidOf(plan.key), account: `team/${account}`, group, model: plan.model, channel,
-      createdMs: 1000, status: 'Abandoned', usageSource: 'Partial', tokens, unbilledNanoUsd: 0n, durationMs: 1,
+      seq: 1,
+      id: 'req_1',
+      key: uidOf(plan.key),
+      account: `team/${account}`,
+      group,
+      model: plan.model,
+      channel,
+      createdMs: 1000,
+      status: 'Abandoned',
+      usageSource: 'Partial',
+      tokens,
+      unbilledNanoUsd: 0n,
+      durationMs: 1,
       costNanoUsd: priceOf(config, { key: plan.key, group }, what),
     };
   };
   const call: CallLog = {
-    plan, sentMs: 999, overMs: 2000, id: '', status: 0, end: 'None', left: false, textBytes: 0, costUsd: undefined,
-    maxTokens: undefined, said: '', hung: false,
+    plan,
+    sentMs: 999,
+    overMs: 2000,
+    id: '',
+    status: 0,
+    end: 'None',
+    left: false,
+    textBytes: 0,
+    costUsd: undefined,
+    maxTokens: undefined,
+    said: '',
+    hung: false,
   };
   const happened: Happened = {
-    versions: [{ config, writtenMs: 0, inForceMs: 0 }], kills: [1001], pauses: [], drains: [], violations: [],
+    versions: [{ config, writtenMs: 0, inForceMs: 0 }],
+    kills: [1001],
+    pauses: [],
+    drains: [],
+    violations: [],
   };
   assert.equal(judge({ call, attempts: [], record: at('us'), happened }), undefined);
   assert.match(judge({ call, attempts: [], record: at(undefined), happened }) ?? '', /its price is/);
@@ -74,25 +114,33 @@ test('a call that reached no channel before its process died is priced in the re
 
 describe('the reconciliation of the last round finds', () => {
   const succeeded = (): LedgerRecord => {
-    const seen =
-      new Set(played.evidence.calls.filter(({ status, end }) => status === 200 && end === 'Whole').map(({ id }) => id));
-    const found = played.evidence.records.find(({ id, model, costNanoUsd }) =>
-      seen.has(id) && model !== 'flat-model' && !model.endsWith('image-model') && costNanoUsd > 0n);
+    const seen = new Set(
+      played.evidence.calls.filter(({ status, end }) => status === 200 && end === 'Whole').map(({ id }) => id),
+    );
+    const found = played.evidence.records.find(
+      ({ id, model, costNanoUsd }) =>
+        seen.has(id) && model !== 'flat-model' && !model.endsWith('image-model') && costNanoUsd > 0n,
+    );
     assert.ok(found);
     return found;
   };
-  const replaced = (record: LedgerRecord, change: Partial<LedgerRecord>): Evidence =>
-    ({ ...played.evidence, records:
-      played.evidence.records.map((each) => each === record ? { ...each, ...change } : each) });
+  const replaced = (record: LedgerRecord, change: Partial<LedgerRecord>): Evidence => ({
+    ...played.evidence,
+    records: played.evidence.records.map((each) => (each === record ? { ...each, ...change } : each)),
+  });
 
   it('a lost call', () => {
     const lost = succeeded();
-    assert.match(reconcile({ ...played.evidence, records:
-      played.evidence.records.filter((each) => each !== lost) }).join(), /it is lost/);
+    assert.match(
+      reconcile({ ...played.evidence, records: played.evidence.records.filter((each) => each !== lost) }).join(),
+      /it is lost/,
+    );
   });
-  it('a nano-dollar of the platform\'s cost too much, and a cost that is missing', () => {
-    const record = played.evidence.records.find(({ status, upstreamCostNanoUsd = 0n }) =>
-      status === 'Succeeded' && upstreamCostNanoUsd > 0n) ?? assert.fail('no call has a cost');
+  it("a nano-dollar of the platform's cost too much, and a cost that is missing", () => {
+    const record =
+      played.evidence.records.find(
+        ({ status, upstreamCostNanoUsd = 0n }) => status === 'Succeeded' && upstreamCostNanoUsd > 0n,
+      ) ?? assert.fail('no call has a cost');
     const { upstreamCostNanoUsd = 0n, ...unknown } = record;
     const wrong = replaced(record, { upstreamCostNanoUsd: upstreamCostNanoUsd + 1n });
     assert.match(reconcile(wrong).join(), /it cost the platform \d+, and not \d+/);
@@ -111,9 +159,13 @@ describe('the reconciliation of the last round finds', () => {
   });
   it('a call that is billed twice', () => {
     const record = succeeded();
-    assert.match(reconcile({
-      ...played.evidence, records: [...played.evidence.records, { ...record, id: 'req_again' }],
-    }).join(), /belongs to no call/);
+    assert.match(
+      reconcile({
+        ...played.evidence,
+        records: [...played.evidence.records, { ...record, id: 'req_again' }],
+      }).join(),
+      /belongs to no call/,
+    );
   });
   it('a call that is free although the provider completed it', () => {
     const free = { status: 'Failed', costNanoUsd: 0n, unbilledNanoUsd: 0n };
@@ -123,8 +175,12 @@ describe('the reconciliation of the last round finds', () => {
     const { id } = succeeded();
     const n = played.evidence.calls.find((call) => call.id === id)?.plan.n;
     const attempts = played.evidence.attempts.filter(({ asked }) => asked.n !== n);
-    const refused = (said: string): string => reconcile({ ...played.evidence, attempts, calls:
-      played.evidence.calls.map((call) => call.id === id ? { ...call, status: 503, said } : call) }).join();
+    const refused = (said: string): string =>
+      reconcile({
+        ...played.evidence,
+        attempts,
+        calls: played.evidence.calls.map((call) => (call.id === id ? { ...call, status: 503, said } : call)),
+      }).join();
     assert.match(refused('{"code":"ledger_unavailable","type":"api_error"}'), /was refused with 503, and billed/);
     assert.match(refused('{"code":"internal"}'), /was refused with 503 and not told why/);
   });
@@ -132,11 +188,16 @@ describe('the reconciliation of the last round finds', () => {
     const [first] = played.evidence.calls;
     assert.ok(first);
     const full = (limit: number): CallLog => ({
-      ...first, plan: { ...first.plan, n: -1 }, status: 429, said: `its full number of calls in flight (${limit}).`,
+      ...first,
+      plan: { ...first.plan, n: -1 },
+      status: 429,
+      said: `its full number of calls in flight (${limit}).`,
     });
-    const found = (limit: number): string[] => refusedAsFull(
-      { ...played.evidence, calls: [...played.evidence.calls, full(limit)] }, { pauses: [], memberOf: () => 0 },
-    );
+    const found = (limit: number): string[] =>
+      refusedAsFull(
+        { ...played.evidence, calls: [...played.evidence.calls, full(limit)] },
+        { pauses: [], memberOf: () => 0 },
+      );
     assert.match(found(5_000).join(), /refused as full/);
     assert.deepEqual(found(1), []);
   });
@@ -144,12 +205,20 @@ describe('the reconciliation of the last round finds', () => {
     const [first] = played.evidence.samples;
     assert.ok(first);
     const { tally } = first;
-    const beyond = { ...first, tally: {
-      ...tally, accountSpent: { ...tally.accountSpent, shared: tally.accountSpent.shared + 10n ** 13n },
-    } };
-    assert.match(reconcile({
-      ...played.evidence, samples: [...played.evidence.samples, beyond],
-    }).join(), /account shared has spent/);
+    const beyond = {
+      ...first,
+      tally: {
+        ...tally,
+        accountSpent: { ...tally.accountSpent, shared: tally.accountSpent.shared + 10n ** 13n },
+      },
+    };
+    assert.match(
+      reconcile({
+        ...played.evidence,
+        samples: [...played.evidence.samples, beyond],
+      }).join(),
+      /account shared has spent/,
+    );
   });
   it('a call that cost more than it held', () => {
     const { samples, records } = played.evidence;
@@ -163,13 +232,16 @@ describe('the reconciliation of the last round finds', () => {
     assert.ok(attempt);
     const crowd = Array.from({ length: 50 }, () => ({ ...attempt, markedMs: attempt.arrivedMs + 1 }));
     assert.match(
-      reconcile({ ...played.evidence, attempts: [...played.evidence.attempts, ...crowd] }).join(), /calls at once/,
+      reconcile({ ...played.evidence, attempts: [...played.evidence.attempts, ...crowd] }).join(),
+      /calls at once/,
     );
   });
   it('a secret or a defect in the log', () => {
     const { output } = played.evidence;
     assert.match(reconcile({ ...played.evidence, output: `${output}\nchaosprompt call` }).join(), /shows a secret/);
-    assert.match(reconcile({ ...played.evidence, output:
-      `${output}\n{"level":"error","msg":"defect"}` }).join(), /tells of a defect/);
+    assert.match(
+      reconcile({ ...played.evidence, output: `${output}\n{"level":"error","msg":"defect"}` }).join(),
+      /tells of a defect/,
+    );
   });
 });

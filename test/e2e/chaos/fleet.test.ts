@@ -15,11 +15,16 @@ const seed = seedOfRun();
 describe.skipIf(valkey.skip || prlimit.skip)('a fleet in chaos', () => {
   afterAll(() => closeConnections());
 
-  for (const [ledger, round] of [['valkey', 1], ['file', 2]] as const) {
+  for (const [ledger, round] of [
+    ['valkey', 1],
+    ['file', 2],
+  ] as const) {
     const command = `node tools/chaos/fleet.ts --ledger ${ledger} --seed ${seed} --round ${round}`;
     it(`nothing is overspent, lost or leaked (${command})`, async () => {
-      const { violations, evidence: { records, samples } } =
-        await playFleetRound(seed, round, { ledger, longStop: round === 1 });
+      const {
+        violations,
+        evidence: { records, samples },
+      } = await playFleetRound(seed, round, { ledger, longStop: round === 1 });
       assert.deepEqual(violations, []);
       assert.ok(records.filter(({ status }) => status === 'Succeeded').length > 10, `${records.length} records`);
       assert.ok(samples.length > 20, `${samples.length} samples`);

@@ -8,16 +8,34 @@ import { expectedTokens, NO_PARTS, NO_TOKENS, partsOf, priceOf, requestsOf } fro
 import type { Priced } from '../../../tools/chaos/oracle.ts';
 import { planRound } from '../../../tools/chaos/plan.ts';
 
-const { config: drawn, calls: [plan = assert.fail()] } = planRound(7, 1);
-const config = ([['omni-model', '2'], ['sized-image-model', '0.005']] as const).reduce(
-  (before, [model, ratio]) => edited(before, { kind: 'price', model, ratio }), drawn,
-);
+const {
+  config: drawn,
+  calls: [plan = assert.fail()],
+} = planRound(7, 1);
+const config = (
+  [
+    ['omni-model', '2'],
+    ['sized-image-model', '0.005'],
+  ] as const
+).reduce((before, [model, ratio]) => edited(before, { kind: 'price', model, ratio }), drawn);
 
 function cost(what: Partial<Priced> & Pick<Priced, 'model' | 'channel'>): bigint {
-  return priceOf(config, { key: 'free', group: 'main' }, {
-    tier: undefined, region: undefined, searches: 0, tokens: NO_TOKENS, details: NO_PARTS, requests: [],
-    generations: 1, look: {}, served: {}, ...what,
-  });
+  return priceOf(
+    config,
+    { key: 'free', group: 'main' },
+    {
+      tier: undefined,
+      region: undefined,
+      searches: 0,
+      tokens: NO_TOKENS,
+      details: NO_PARTS,
+      requests: [],
+      generations: 1,
+      look: {},
+      served: {},
+      ...what,
+    },
+  );
 }
 
 function listed(type: ListedRequest['type'], input: number, output: number): ListedRequest {
@@ -26,7 +44,9 @@ function listed(type: ListedRequest['type'], input: number, output: number): Lis
 
 test('parts have rates of their own, and there are no more of them than of the whole', () => {
   const what = {
-    model: 'omni-model', channel: 'openai/first', tokens: { ...NO_TOKENS, input: 100, cached: 10, output: 50 },
+    model: 'omni-model',
+    channel: 'openai/first',
+    tokens: { ...NO_TOKENS, input: 100, cached: 10, output: 50 },
     details: { imageInput: 30, audioInput: 90, reasoning: 45, imageOutput: 10, audioOutput: 20 },
   };
   // 30·1.700000001 + 70·6.3 + 10·0.3 + 45·21.000000007 + 5·6.5
@@ -38,7 +58,9 @@ test('parts have rates of their own, and there are no more of them than of the w
 
 test('each request of a call is in the step of its own length, and in its own tier', () => {
   const what = {
-    model: 'claude-model', channel: 'anthropic/second', searches: 2,
+    model: 'claude-model',
+    channel: 'anthropic/second',
+    searches: 2,
     tokens: { ...NO_TOKENS, input: 1500, output: 15 },
   };
   // (1000·0.8 + 10·3)·1.6 + 500·0.5 + 5·2.1, and two searches
@@ -60,15 +82,39 @@ test('an image costs what it looks like, and no more than what was asked for', (
 });
 
 const ASKED: Asked = {
-  n: 0, channel: 'anthropic/first', protocol: 'Anthropic', kind: 'chat', stream: false, limit: 100, answers: 1,
-  bodyBytes: 300, searches: 1, media: new Set(['audioInput']), look: {},
+  n: 0,
+  channel: 'anthropic/first',
+  protocol: 'Anthropic',
+  kind: 'chat',
+  stream: false,
+  limit: 100,
+  answers: 1,
+  bodyBytes: 300,
+  searches: 1,
+  media: new Set(['audioInput']),
+  look: {},
 };
 const FIGURES: Figures = {
-  input: 30, cached: 0, written: 0, output: 30, searches: 1, details: {}, requests: undefined,
+  input: 30,
+  cached: 0,
+  written: 0,
+  output: 30,
+  searches: 1,
+  details: {},
+  requests: undefined,
 };
 const FATE: AnswerFate = {
-  kind: 'answer', headMs: 0, pieces: ['x'], pieceMs: 0, lie: 'honest', figures: FIGURES, broken: undefined,
-  tier: undefined, region: undefined, look: {}, noise: false,
+  kind: 'answer',
+  headMs: 0,
+  pieces: ['x'],
+  pieceMs: 0,
+  lie: 'honest',
+  figures: FIGURES,
+  broken: undefined,
+  tier: undefined,
+  region: undefined,
+  look: {},
+  noise: false,
 };
 const fate = (figures: Partial<Figures>): AnswerFate => ({ ...FATE, figures: { ...FIGURES, ...figures } });
 

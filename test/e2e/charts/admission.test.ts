@@ -18,7 +18,7 @@ import { CHART, NAMESPACE } from './situations.ts';
 import { pattern } from '../../support/pattern.ts';
 
 const helm = await needHelm();
-const missing = await kubeApiserverMissing() ?? (helm.skip || undefined);
+const missing = (await kubeApiserverMissing()) ?? (helm.skip || undefined);
 const API = 'modelgateway.dev/v1alpha1';
 const MERGE = 'application/merge-patch+json';
 const KEY = `sk-${'a1B2'.repeat(12)}`;
@@ -38,40 +38,83 @@ describe.skipIf(missing)('admission', () => {
     server = await startKubeApiserver();
     admin = kubeClient(server);
     folder = await mkdtemp(join(tmpdir(), 'mgw-admission-'));
-    await installCrds(admin, (await readCrdTexts()).map((text) => parse(text) as Definition));
+    await installCrds(
+      admin,
+      (await readCrdTexts()).map((text) => parse(text) as Definition),
+    );
     for (const name of [NAMESPACE, 'team-a', 'team-b', 'other'])
       await post(admin, '/api/v1/namespaces', { metadata: { name } });
     const values = join(folder, 'values.yaml');
     await writeFile(values, 'admission: {groupAssignment: true}\n');
-    const rendered = renderedObjects(await runHelm(
-      helm, 'template', 'gw', CHART, '--namespace', NAMESPACE, '--kube-version', '1.36.0', '--values', values,
-    ));
-    for (const object of rendered.filter(({ kind, metadata }) => kind.startsWith('ValidatingAdmission') ||
-      (kind === 'ClusterRole' && /platform/.test(metadata.name))))
-      await post(admin, `/apis/${object.apiVersion}/${object.kind === 'ValidatingAdmissionPolicy'
-        ? 'validatingadmissionpolicies'
-        : `${object.kind.toLowerCase()}s`}`, object);
+    const rendered = renderedObjects(
+      await runHelm(
+        helm,
+        'template',
+        'gw',
+        CHART,
+        '--namespace',
+        NAMESPACE,
+        '--kube-version',
+        '1.36.0',
+        '--values',
+        values,
+      ),
+    );
+    for (const object of rendered.filter(
+      ({ kind, metadata }) =>
+        kind.startsWith('ValidatingAdmission') || (kind === 'ClusterRole' && /platform/.test(metadata.name)),
+    ))
+      await post(
+        admin,
+        `/apis/${object.apiVersion}/${
+          object.kind === 'ValidatingAdmissionPolicy' ? 'validatingadmissionpolicies' : `${object.kind.toLowerCase()}s`
+        }`,
+        object,
+      );
     // tenants with all rights in their own namespaces
     for (const team of ['team-a', 'team-b']) await person(team, team, TENANT);
-    const platform =
-      rendered.find(({ kind, metadata }) => kind === 'ClusterRole' && /platform/.test(metadata.name))?.metadata.name;
+    const platform = rendered.find(({ kind, metadata }) => kind === 'ClusterRole' && /platform/.test(metadata.name))
+      ?.metadata.name;
     await person('platform', NAMESPACE, []);
     await post(admin, '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-      metadata: { name: 'platform' }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind:
-        'ClusterRole', name: platform }, subjects: [{ kind: 'ServiceAccount', name: 'platform', namespace: NAMESPACE }],
+      metadata: { name: 'platform' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: platform },
+      subjects: [{ kind: 'ServiceAccount', name: 'platform', namespace: NAMESPACE }],
     });
     // team-a may give the group "standard" to its keys
-    await role('assign-standard', NAMESPACE, [{
-      apiGroups: ['modelgateway.dev'], resources: ['groups'], resourceNames: ['standard'], verbs: ['assign'],
-    }], { name: 'team-a', namespace: 'team-a' });
-    await until('the policies hold', () => as('team-a')
-      .call('POST', `${at('team-a', 'accounts')}?dryRun=All`, account('probe')), ({ status }) => status === FORBIDDEN);
-    await until('that on groups too', () => as('team-b').call(
-      'POST', `${at('team-b', 'apikeys')}?dryRun=All`, key('probe', 'standard'),
-    ), ({ status }) => status === FORBIDDEN);
-    await until('all of them', () => admin.call(
-      'POST', `${at('team-a', 'apikeys')}?dryRun=All`, key('probe', 'standard', { annotations: { note: KEY } }),
-    ), ({ status }) => status === INVALID);
+    await role(
+      'assign-standard',
+      NAMESPACE,
+      [
+        {
+          apiGroups: ['modelgateway.dev'],
+          resources: ['groups'],
+          resourceNames: ['standard'],
+          verbs: ['assign'],
+        },
+      ],
+      { name: 'team-a', namespace: 'team-a' },
+    );
+    await until(
+      'the policies hold',
+      () => as('team-a').call('POST', `${at('team-a', 'accounts')}?dryRun=All`, account('probe')),
+      ({ status }) => status === FORBIDDEN,
+    );
+    await until(
+      'that on groups too',
+      () => as('team-b').call('POST', `${at('team-b', 'apikeys')}?dryRun=All`, key('probe', 'standard')),
+      ({ status }) => status === FORBIDDEN,
+    );
+    await until(
+      'all of them',
+      () =>
+        admin.call(
+          'POST',
+          `${at('team-a', 'apikeys')}?dryRun=All`,
+          key('probe', 'standard', { annotations: { note: KEY } }),
+        ),
+      ({ status }) => status === INVALID,
+    );
   });
   afterAll(async () => {
     for (const each of people.values()) await each.close();
@@ -86,13 +129,22 @@ describe.skipIf(missing)('admission', () => {
     return answer.body;
   }
   async function role(
-    name: string, namespace: string, rules: object[], account: { name: string; namespace: string },
+    name: string,
+    namespace: string,
+    rules: object[],
+    account: { name: string; namespace: string },
   ): Promise<void> {
     const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
     await post(admin, `${rbac}/roles`, { metadata: { name }, rules });
-    await post(admin, `${rbac}/rolebindings`, { metadata: { name }, roleRef: {
-      apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name,
-    }, subjects: [{ kind: 'ServiceAccount', ...account }] });
+    await post(admin, `${rbac}/rolebindings`, {
+      metadata: { name },
+      roleRef: {
+        apiGroup: 'rbac.authorization.k8s.io',
+        kind: 'Role',
+        name,
+      },
+      subjects: [{ kind: 'ServiceAccount', ...account }],
+    });
   }
   async function person(name: string, namespace: string, rules: object[]): Promise<void> {
     await post(admin, `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
@@ -102,18 +154,28 @@ describe.skipIf(missing)('admission', () => {
   }
   const at = (namespace: string, plural: string, name = ''): string =>
     `/apis/${API}/namespaces/${namespace}/${plural}${name && `/${name}`}`;
-  const account = (name: string, spec: object = {}, metadata: object = {}): object => ({ apiVersion:
-    API, kind: 'Account', metadata: { name, ...metadata }, spec: { grants: [{ name: 'first', usd: '5' }], ...spec } });
+  const account = (name: string, spec: object = {}, metadata: object = {}): object => ({
+    apiVersion: API,
+    kind: 'Account',
+    metadata: { name, ...metadata },
+    spec: { grants: [{ name: 'first', usd: '5' }], ...spec },
+  });
   const key = (name: string, group: string, metadata: object = {}, spec: object = {}): object => ({
-    apiVersion: API, kind: 'ApiKey', metadata: { name, ...metadata },
+    apiVersion: API,
+    kind: 'ApiKey',
+    metadata: { name, ...metadata },
     spec: { groupRef: { name: group }, accountRef: { name: 'team' }, ...spec },
   });
 
   describe('Accounts', () => {
     it('are created, given credit and deleted by the platform team', async () => {
       await post(as('platform'), at('team-a', 'accounts'), account('team'));
-      const { status, body } = await as('platform')
-        .call('PATCH', at('team-a', 'accounts', 'team'), { spec: { grants: [{ name: 'first', usd: '7' }] } }, MERGE);
+      const { status, body } = await as('platform').call(
+        'PATCH',
+        at('team-a', 'accounts', 'team'),
+        { spec: { grants: [{ name: 'first', usd: '7' }] } },
+        MERGE,
+      );
       assert.equal(status, 200, body.message);
       await post(as('platform'), at('team-b', 'accounts'), account('gone'));
       assert.equal((await as('platform').call('DELETE', at('team-b', 'accounts', 'gone'))).status, 200);
@@ -123,29 +185,42 @@ describe.skipIf(missing)('admission', () => {
       for (const answer of [
         await as('team-a').call('POST', at('team-a', 'accounts'), account('mine')),
         await as('team-a').call(
-          'PATCH', at('team-a', 'accounts', 'team'), { spec: { grants: [{ name: 'first', usd: '9000' }] } }, MERGE,
+          'PATCH',
+          at('team-a', 'accounts', 'team'),
+          { spec: { grants: [{ name: 'first', usd: '9000' }] } },
+          MERGE,
         ),
         await as('team-a').call('DELETE', at('team-a', 'accounts', 'team')),
       ]) {
         assert.equal(answer.status, FORBIDDEN);
-        assert.match(answer.body.message, pattern(
-          /Accounts are the platform team's.*/,
-          /needs the same right on accounts\.modelgateway\.dev in the namespace model-gateway\./,
-          / Ask the platform team for credit\./,
-        ));
+        assert.match(
+          answer.body.message,
+          pattern(
+            /Accounts are the platform team's.*/,
+            /needs the same right on accounts\.modelgateway\.dev in the namespace model-gateway\./,
+            / Ask the platform team for credit\./,
+          ),
+        );
       }
     });
 
     it('can be labelled and read by those who can edit them', async () => {
-      const { status, body } = await as('team-a')
-        .call('PATCH', at('team-a', 'accounts', 'team'), { metadata: { labels: { cost: 'a' } } }, MERGE);
+      const { status, body } = await as('team-a').call(
+        'PATCH',
+        at('team-a', 'accounts', 'team'),
+        { metadata: { labels: { cost: 'a' } } },
+        MERGE,
+      );
       assert.equal(status, 200, body.message);
       assert.equal((await as('team-a').call('GET', at('team-a', 'accounts', 'team'))).status, 200);
     });
 
     it('of another gateway are not checked', async () => {
-      const { status, body } =
-        await as('team-a').call('POST', at('team-a', 'accounts'), account('elsewhere', { gatewayNamespace: 'other' }));
+      const { status, body } = await as('team-a').call(
+        'POST',
+        at('team-a', 'accounts'),
+        account('elsewhere', { gatewayNamespace: 'other' }),
+      );
       assert.equal(status, 201, body.message);
     });
   });
@@ -155,14 +230,18 @@ describe.skipIf(missing)('admission', () => {
       await post(as('team-a'), at('team-a', 'apikeys'), key('one', 'standard'));
       const { status, body } = await as('team-a').call('POST', at('team-a', 'apikeys'), key('two', 'vip'));
       assert.equal(status, FORBIDDEN);
-      assert.match(body.message, pattern(
-        /you may not give the Group "vip" to a key: /,
-        /that needs the verb assign on groups\.modelgateway\.dev "vip"/,
-        / in the namespace model-gateway\./,
-        / Choose a group that you may assign, or ask the platform team\./,
-      ));
+      assert.match(
+        body.message,
+        pattern(
+          /you may not give the Group "vip" to a key: /,
+          /that needs the verb assign on groups\.modelgateway\.dev "vip"/,
+          / in the namespace model-gateway\./,
+          / Choose a group that you may assign, or ask the platform team\./,
+        ),
+      );
       assert.equal(
-        (await as('team-b').call('POST', at('team-b', 'apikeys'), key('one', 'standard'))).status, FORBIDDEN,
+        (await as('team-b').call('POST', at('team-b', 'apikeys'), key('one', 'standard'))).status,
+        FORBIDDEN,
       );
       await post(as('platform'), at('team-b', 'apikeys'), key('given', 'vip'));
     });
@@ -179,14 +258,25 @@ describe.skipIf(missing)('admission', () => {
 
   describe('keys in plain text', () => {
     it('are refused in annotations, those of kubectl included', async () => {
-      const copy = { 'kubectl.kubernetes.io/last-applied-configuration':
-        JSON.stringify(key('leak', 'standard', {}, { key: { value: KEY } })) };
+      const copy = {
+        'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(
+          key('leak', 'standard', {}, { key: { value: KEY } }),
+        ),
+      };
       for (const annotations of [{ note: KEY }, copy]) {
-        const { status, body } =
-          await as('team-a').call('POST', at('team-a', 'apikeys'), key('leak', 'standard', { annotations }));
+        const { status, body } = await as('team-a').call(
+          'POST',
+          at('team-a', 'apikeys'),
+          key('leak', 'standard', { annotations }),
+        );
         assert.equal(status, INVALID);
-        assert.match(body.message, new RegExp(`the annotation ${Object.keys(annotations)[0]} holds what looks like a ` +
-          `key in plain text\\. Keys belong into Secrets`));
+        assert.match(
+          body.message,
+          new RegExp(
+            `the annotation ${Object.keys(annotations)[0]} holds what looks like a ` +
+              `key in plain text\\. Keys belong into Secrets`,
+          ),
+        );
         assert.ok(!body.message.includes(KEY));
       }
     });
@@ -194,31 +284,59 @@ describe.skipIf(missing)('admission', () => {
     it('are refused whatever their vendor; checksums and commits are allowed', async () => {
       const random = 'aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9';
       const create = (note: string) =>
-        as('team-a')
-          .call('POST', `${at('team-a', 'apikeys')}?dryRun=All`, key('leak', 'standard', { annotations: { note } }));
+        as('team-a').call(
+          'POST',
+          `${at('team-a', 'apikeys')}?dryRun=All`,
+          key('leak', 'standard', { annotations: { note } }),
+        );
       for (const secret of [
-        `gsk_${random}`, `AIza${random.slice(0, 35)}`, `hf_${random.slice(0, 34)}`, `ghp_${random.slice(0, 36)}`,
-        `xai-${random}`, 'AKIAIOSFODNN7EXAMPLE', random,
+        `gsk_${random}`,
+        `AIza${random.slice(0, 35)}`,
+        `hf_${random.slice(0, 34)}`,
+        `ghp_${random.slice(0, 36)}`,
+        `xai-${random}`,
+        'AKIAIOSFODNN7EXAMPLE',
+        random,
       ]) {
         const { status, body } = await create(`use ${secret} please`);
         assert.equal(status, INVALID, secret);
         assert.ok(!body.message.includes(secret));
       }
       for (const harmless of [
-        '0123456789abcdef'.repeat(4), 'a-long-name-of-words-that-goes-on-and-on-and-on', 'v1.2.3',
+        '0123456789abcdef'.repeat(4),
+        'a-long-name-of-words-that-goes-on-and-on-and-on',
+        'v1.2.3',
       ])
         assert.notEqual((await create(harmless)).status, INVALID, harmless);
     });
 
     it('are refused in free text', async () => {
-      const route = { apiVersion: API, kind: 'ModelRoute', metadata: { name: 'r' }, spec: { models: [{
-        name: 'm', contextTokens: 9, maxOutputTokens: 5,
-      }], channels: [{ name: 'c', protocol: 'OpenAI', baseUrl: `https://api.test/${KEY}/v1` }] } };
-      const group = { apiVersion: API, kind:
-        'Group', metadata: { name: 'g' }, spec: { displayName: KEY.slice(0, 40), routes: [{ routeSelector: {} }] } };
+      const route = {
+        apiVersion: API,
+        kind: 'ModelRoute',
+        metadata: { name: 'r' },
+        spec: {
+          models: [
+            {
+              name: 'm',
+              contextTokens: 9,
+              maxOutputTokens: 5,
+            },
+          ],
+          channels: [{ name: 'c', protocol: 'OpenAI', baseUrl: `https://api.test/${KEY}/v1` }],
+        },
+      };
+      const group = {
+        apiVersion: API,
+        kind: 'Group',
+        metadata: { name: 'g' },
+        spec: { displayName: KEY.slice(0, 40), routes: [{ routeSelector: {} }] },
+      };
       for (const [namespace, plural, object, words] of [
         [
-          'team-a', 'accounts', account('leak', { grants: [{ name: 'first', usd: '1', reason: `for ${KEY}` }] }),
+          'team-a',
+          'accounts',
+          account('leak', { grants: [{ name: 'first', usd: '1', reason: `for ${KEY}` }] }),
           /spec\.grants holds what looks like a key/,
         ],
         [NAMESPACE, 'groups', group, /spec\.displayName holds what looks like a key/],
@@ -231,8 +349,13 @@ describe.skipIf(missing)('admission', () => {
     });
 
     it('do not include names that only begin like a key', async () => {
-      await post(as('team-a'), at('team-a', 'apikeys'), key('fine', 'standard', { annotations: { note:
-        'sk-short', team: 'task-force-of-the-spring-of-2026-in-the-north' } }));
+      await post(
+        as('team-a'),
+        at('team-a', 'apikeys'),
+        key('fine', 'standard', {
+          annotations: { note: 'sk-short', team: 'task-force-of-the-spring-of-2026-in-the-north' },
+        }),
+      );
     });
   });
 
@@ -243,13 +366,16 @@ describe.skipIf(missing)('admission', () => {
     it('cannot be deleted by accident, and the error says what to do', async () => {
       await post(as('platform'), at('team-b', 'accounts'), account('team'));
       await post(as('platform'), at('team-b', 'apikeys'), key('spender', 'standard'));
-      const refused = await until('the API server knows the key', () =>
-        as('platform').call('DELETE', `${at('team-b', 'accounts', 'team')}?dryRun=All`), ({ status }) =>
-        status === FORBIDDEN);
+      const refused = await until(
+        'the API server knows the key',
+        () => as('platform').call('DELETE', `${at('team-b', 'accounts', 'team')}?dryRun=All`),
+        ({ status }) => status === FORBIDDEN,
+      );
       for (const words of [
         'the Account team pays for the ApiKey spender, whose calls would all be refused without it',
         'kubectl annotate account team --namespace team-b modelgateway.dev/allow-deletion=true',
-      ]) assert.ok(refused.body.message.includes(words), refused.body.message);
+      ])
+        assert.ok(refused.body.message.includes(words), refused.body.message);
       assert.equal((await deletion(as('platform'), 'team')).status, FORBIDDEN);
     });
 
@@ -261,7 +387,8 @@ describe.skipIf(missing)('admission', () => {
     it('can be deleted with an annotation', async () => {
       const metadata = { annotations: { 'modelgateway.dev/allow-deletion': 'true' } };
       assert.equal(
-        (await as('platform').call('PATCH', at('team-b', 'accounts', 'team'), { metadata }, MERGE)).status, 200,
+        (await as('platform').call('PATCH', at('team-b', 'accounts', 'team'), { metadata }, MERGE)).status,
+        200,
       );
       assert.equal((await deletion(as('platform'), 'team')).status, 200);
     });
@@ -270,8 +397,11 @@ describe.skipIf(missing)('admission', () => {
       await post(as('platform'), at('team-b', 'accounts'), account('team'));
       assert.equal((await deletion(as('platform'), 'team')).status, FORBIDDEN);
       assert.equal((await as('team-b').call('DELETE', at('team-b', 'apikeys', 'spender'))).status, 200);
-      await until('the API server knows it', () =>
-        deletion(as('platform'), 'team'), ({ status }) => status === 200);
+      await until(
+        'the API server knows it',
+        () => deletion(as('platform'), 'team'),
+        ({ status }) => status === 200,
+      );
     });
 
     it('of another gateway is not checked', async () => {
@@ -284,7 +414,10 @@ describe.skipIf(missing)('admission', () => {
   describe('the operator', () => {
     const at = (name = ''): string => `/api/v1/namespaces/team-b/secrets${name && `/${name}`}`;
     const secret = (name: string, metadata: object = {}): object => ({
-      apiVersion: 'v1', kind: 'Secret', metadata: { name, ...metadata }, data: { apiKey: '' },
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name, ...metadata },
+      data: { apiKey: '' },
     });
     const owner = { apiVersion: API, kind: 'ApiKey', name: 'gone', uid: '6f1c6c1e-0000-4000-8000-000000000000' };
     const touch = { metadata: { annotations: { touched: 'yes' } } };
@@ -310,8 +443,10 @@ describe.skipIf(missing)('admission', () => {
       const operator = as('model-gateway-operator');
       const labelled = { metadata: { labels: { 'modelgateway.dev/api-key': 'mine' } } };
       for (const answer of [
-        await operator.call('DELETE', at('of-a-team')), await operator.call('PATCH', at('of-a-team'), touch, MERGE),
-        await operator.call('PATCH', at('of-a-team'), labelled, MERGE), await operator.call('DELETE', at()),
+        await operator.call('DELETE', at('of-a-team')),
+        await operator.call('PATCH', at('of-a-team'), touch, MERGE),
+        await operator.call('PATCH', at('of-a-team'), labelled, MERGE),
+        await operator.call('DELETE', at()),
       ]) {
         assert.equal(answer.status, FORBIDDEN);
         assert.match(answer.body.message, /may change and delete Secrets of ApiKeys only/);
@@ -340,8 +475,11 @@ describe.skipIf(missing)('admission', () => {
     // its ApiKeys still exist: only the deletion of a namespace deletes Accounts before them
     assert.equal((await as('collector').call('DELETE', at('team-a', 'accounts'))).status, FORBIDDEN);
     assert.equal((await admin.call('DELETE', '/api/v1/namespaces/team-a')).body.status.phase, 'Terminating');
-    const { status, body } = await until('the API server knows that it ends', () =>
-      as('collector').call('DELETE', at('team-a', 'accounts')), (answer) => answer.status !== FORBIDDEN);
+    const { status, body } = await until(
+      'the API server knows that it ends',
+      () => as('collector').call('DELETE', at('team-a', 'accounts')),
+      (answer) => answer.status !== FORBIDDEN,
+    );
     assert.equal(status, 200, body.message);
     assert.deepEqual((await admin.call('GET', at('team-a', 'accounts'))).body.items, []);
   });

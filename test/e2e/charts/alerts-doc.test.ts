@@ -7,11 +7,13 @@ import { parse } from 'yaml';
 import { CHART, ROOT } from './situations.ts';
 
 it('documents every alert with its severity, and no other', async () => {
-  const rules = parse((await readFile(join(CHART, 'alerts.yaml'), 'utf8')).replaceAll(
-    'NAMESPACE', 'ns',
-  )) as { alert: string; labels: { severity: string } }[];
+  const rules = parse((await readFile(join(CHART, 'alerts.yaml'), 'utf8')).replaceAll('NAMESPACE', 'ns')) as {
+    alert: string;
+    labels: { severity: string };
+  }[];
   const page = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
-  const explained = [...page.matchAll(/^### (ModelGateway\w+)\n\n\*(\w+)\.\* .{80,}$/gm)].map(([, name, severity]) =>
-    `${name} ${severity}`);
+  const explained = [...page.matchAll(/^### (ModelGateway\w+)\n\n\*(\w+)\.\* .{80,}$/gm)].map(
+    ([, name, severity]) => `${name} ${severity}`,
+  );
   assert.deepEqual(explained.toSorted(), rules.map(({ alert, labels }) => `${alert} ${labels.severity}`).toSorted());
 });

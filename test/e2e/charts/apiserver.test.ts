@@ -20,29 +20,39 @@ import { CRDS_CHART, NAMESPACE, podTemplates, readSituations, renderAll } from '
 /** Definitions of other projects whose objects the chart renders, from their Go modules. */
 const FOREIGN = [
   {
-    module: 'sigs.k8s.io/gateway-api@v1.4.0', files: ['config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
+    module: 'sigs.k8s.io/gateway-api@v1.4.0',
+    files: ['config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
   },
-  { module: 'github.com/prometheus-operator/prometheus-operator@v0.85.0', files: [
-    'prometheusrules', 'servicemonitors',
-  ].map((name) => `example/prometheus-operator-crd/monitoring.coreos.com_${name}.yaml`) },
+  {
+    module: 'github.com/prometheus-operator/prometheus-operator@v0.85.0',
+    files: ['prometheusrules', 'servicemonitors'].map(
+      (name) => `example/prometheus-operator-crd/monitoring.coreos.com_${name}.yaml`,
+    ),
+  },
 ] as const;
-const RESTRICTED =
-  Object.fromEntries(['enforce', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']));
+const RESTRICTED = Object.fromEntries(
+  ['enforce', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']),
+);
 /** Plurals that are not the kind in lower case followed by s. */
 const PLURALS: Readonly<Record<string, string>> = {
-  NetworkPolicy: 'networkpolicies', ValidatingAdmissionPolicy: 'validatingadmissionpolicies', Ingress: 'ingresses',
+  NetworkPolicy: 'networkpolicies',
+  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
+  Ingress: 'ingresses',
 };
 
 const helm = await needHelm();
-const missing = await kubeApiserverMissing() ?? (helm.skip || undefined) ??
-  (await hasGo() ? undefined : 'no Go, with which others\' definitions are fetched');
+const missing =
+  (await kubeApiserverMissing()) ??
+  (helm.skip || undefined) ??
+  ((await hasGo()) ? undefined : "no Go, with which others' definitions are fetched");
 const situations = await readSituations();
 
 function pathOf({ apiVersion, kind, metadata }: Rendered): string {
   const plural = PLURALS[kind] ?? `${String(kind).toLowerCase()}s`;
   const base = apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`;
-  const where =
-    /^Cluster|^Namespace$|^(?:Valid|Mut)ating/.test(kind) ? '' : `/namespaces/${metadata.namespace ?? NAMESPACE}`;
+  const where = /^Cluster|^Namespace$|^(?:Valid|Mut)ating/.test(kind)
+    ? ''
+    : `/namespaces/${metadata.namespace ?? NAMESPACE}`;
   return `${base}${where}/${plural}`;
 }
 
@@ -56,9 +66,10 @@ describe.skipIf(missing)('on a real API server', () => {
       await client.call('POST', '/api/v1/namespaces', { metadata: { name, labels: RESTRICTED } });
     for (const name of ['high', 'system'])
       await client.call('POST', '/apis/scheduling.k8s.io/v1/priorityclasses', { metadata: { name }, value: 1 });
-    await client.call(
-      'POST', '/apis/node.k8s.io/v1/runtimeclasses', { metadata: { name: 'gvisor' }, handler: 'runsc' },
-    );
+    await client.call('POST', '/apis/node.k8s.io/v1/runtimeclasses', {
+      metadata: { name: 'gvisor' },
+      handler: 'runsc',
+    });
     const definitions = renderedObjects(await runHelm(helm, 'template', 'crds', CRDS_CHART));
     for (const { module, files } of FOREIGN) {
       const folder = await moduleFolder(module);
@@ -71,30 +82,52 @@ describe.skipIf(missing)('on a real API server', () => {
     await server?.stop();
   });
 
-  for (const situation of situations) it(`${situation.name}: every object is accepted`, async () => {
-    const objects = await renderAll(helm, situation);
-    await Promise.all(objects.map(async (object) => {
-      const { status, body } = await client.call('POST', `${pathOf(object)}?dryRun=All&fieldValidation=Strict`, object);
-      assert.equal(status, 201, `${object.kind} ${object.metadata.name}: ${body.message ?? body}`);
-    }));
-  });
+  for (const situation of situations)
+    it(`${situation.name}: every object is accepted`, async () => {
+      const objects = await renderAll(helm, situation);
+      await Promise.all(
+        objects.map(async (object) => {
+          const { status, body } = await client.call(
+            'POST',
+            `${pathOf(object)}?dryRun=All&fieldValidation=Strict`,
+            object,
+          );
+          assert.equal(status, 201, `${object.kind} ${object.metadata.name}: ${body.message ?? body}`);
+        }),
+      );
+    });
 
-  for (const situation of situations) it(`${situation.name}: every pod satisfies the restricted standard`, async () => {
-    const pods = podTemplates(await renderAll(helm, situation));
-    assert.ok(pods.length >= 2);
-    await Promise.all(pods.map(async ({ owner, template: { metadata, spec } }) => {
-      const pod = { apiVersion: 'v1', kind: 'Pod', metadata: {
-        ...metadata, generateName: 'pod-',
-      }, spec: { ...spec, volumes: [...spec.volumes ?? [], ...missingVolumes(spec)] } };
-      const { status, body } =
-        await client.call('POST', `/api/v1/namespaces/${NAMESPACE}/pods?dryRun=All&fieldValidation=Strict`, pod);
-      assert.equal(status, 201, `${owner}: ${body.message ?? body}`);
-    }));
-  });
+  for (const situation of situations)
+    it(`${situation.name}: every pod satisfies the restricted standard`, async () => {
+      const pods = podTemplates(await renderAll(helm, situation));
+      assert.ok(pods.length >= 2);
+      await Promise.all(
+        pods.map(async ({ owner, template: { metadata, spec } }) => {
+          const pod = {
+            apiVersion: 'v1',
+            kind: 'Pod',
+            metadata: {
+              ...metadata,
+              generateName: 'pod-',
+            },
+            spec: { ...spec, volumes: [...(spec.volumes ?? []), ...missingVolumes(spec)] },
+          };
+          const { status, body } = await client.call(
+            'POST',
+            `/api/v1/namespaces/${NAMESPACE}/pods?dryRun=All&fieldValidation=Strict`,
+            pod,
+          );
+          assert.equal(status, 201, `${owner}: ${body.message ?? body}`);
+        }),
+      );
+    });
 
   it('a pod that violates the standard is refused', async () => {
     const pod = {
-      apiVersion: 'v1', kind: 'Pod', metadata: { name: 'loose' }, spec: { containers: [{ name: 'a', image: 'a' }] },
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'loose' },
+      spec: { containers: [{ name: 'a', image: 'a' }] },
     };
     const { status, body } = await client.call('POST', `/api/v1/namespaces/${NAMESPACE}/pods?dryRun=All`, pod);
     assert.equal(status, 403);
@@ -105,7 +138,8 @@ describe.skipIf(missing)('on a real API server', () => {
 /** A StatefulSet's claims become volumes of its pods. */
 function missingVolumes({ containers, volumes = [] }: Rendered): Rendered[] {
   const there = new Set(volumes.map(({ name }: { name: string }) => name));
-  const mounted = new Set<string>(containers.flatMap(({ volumeMounts = [] }: Rendered) =>
-    volumeMounts.map(({ name }: { name: string }) => name)));
+  const mounted = new Set<string>(
+    containers.flatMap(({ volumeMounts = [] }: Rendered) => volumeMounts.map(({ name }: { name: string }) => name)),
+  );
   return [...mounted].filter((name) => !there.has(name)).map((name) => ({ name, emptyDir: {} }));
 }

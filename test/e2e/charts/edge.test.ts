@@ -22,16 +22,17 @@ const helm = await needHelm();
 function filesOf(objects: readonly Rendered[], name: string): Record<string, unknown> {
   const found = objects.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name);
   assert.ok(found, name);
-  return Object.fromEntries(Object.entries(found.data as Record<string, string>).map(([file, text]) =>
-    [file, parse(text)]));
+  return Object.fromEntries(
+    Object.entries(found.data as Record<string, string>).map(([file, text]) => [file, parse(text)]),
+  );
 }
 
 const situation = (name: string) => ({ name, valuesFile: join(TESTDATA, `${name}.values.yaml`), only: [] });
 
 /** A fake of Envoy's admin port. */
-async function adminServer(onRequest: (
-  method: string, url: string,
-) => string): Promise<AsyncDisposable & { readonly port: number }> {
+async function adminServer(
+  onRequest: (method: string, url: string) => string,
+): Promise<AsyncDisposable & { readonly port: number }> {
   const server = createServer(({ method = '', url = '' }, response) => {
     response.end(onRequest(method, url));
   });
@@ -52,7 +53,10 @@ async function adminServer(onRequest: (
 async function openHook(port: number): Promise<{ readonly answer: Promise<string> }> {
   for (;;) {
     const socket = connect({ port, host: '127.0.0.1' });
-    const connected = await once(socket, 'connect').then(() => true, () => false);
+    const connected = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
     socket.destroy();
     if (connected) break;
     await delay(20);
@@ -64,17 +68,23 @@ describe.skipIf(helm.skip)('the edge', () => {
   it('has the bootstrap configuration of the example', async () => {
     const example = renderedObjects(await readFile(join(ROOT, 'docs/examples/kubernetes/edge.yaml'), 'utf8'));
     assert.deepEqual(
-      filesOf(await renderAll(helm, situation('edge')), 'model-gateway-edge'), filesOf(example, 'model-gateway-edge'),
+      filesOf(await renderAll(helm, situation('edge')), 'model-gateway-edge'),
+      filesOf(example, 'model-gateway-edge'),
     );
   });
 
   it('is in front of the proxies if enabled, and absent otherwise', async () => {
-    for (const [name, component] of [['edge', 'edge'], ['defaults', 'dataplane']] as const) {
+    for (const [name, component] of [
+      ['edge', 'edge'],
+      ['defaults', 'dataplane'],
+    ] as const) {
       const objects = await renderAll(helm, situation(name));
       const front = objects.find(({ kind, metadata }) => kind === 'Service' && metadata.name === 'model-gateway');
       assert.equal(front.spec.selector['app.kubernetes.io/component'], component);
-      assert.equal(objects.some(({ kind, metadata }) => kind === 'Deployment' &&
-        metadata.name === 'model-gateway-edge'), component === 'edge');
+      assert.equal(
+        objects.some(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'model-gateway-edge'),
+        component === 'edge',
+      );
     }
   });
 
@@ -84,16 +94,21 @@ describe.skipIf(helm.skip)('the edge', () => {
     await using server = await adminServer((method, url) => {
       asked.push(`${method} ${url.split('?')[0]}`);
       if (!url.startsWith('/stats')) return 'OK\n';
-      return JSON.stringify({ stats: [
-        { name: 'http.admin.downstream_cx_active', value: 1 },
-        { name: 'http.model-gateway.downstream_cx_active', value: active.shift() ?? 0 },
-      ] });
+      return JSON.stringify({
+        stats: [
+          { name: 'http.admin.downstream_cx_active', value: 1 },
+          { name: 'http.model-gateway.downstream_cx_active', value: active.shift() ?? 0 },
+        ],
+      });
     });
     const port = await freePort();
-    const script =
-      (await readFile(join(CHART, 'edge-drain.mjs'), 'utf8')).replace('127.0.0.1:9901', `127.0.0.1:${server.port}`);
+    const script = (await readFile(join(CHART, 'edge-drain.mjs'), 'utf8')).replace(
+      '127.0.0.1:9901',
+      `127.0.0.1:${server.port}`,
+    );
     const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-      stdio: 'inherit', env: { ...process.env, PORT: String(port), GRACE_MS: '0' },
+      stdio: 'inherit',
+      env: { ...process.env, PORT: String(port), GRACE_MS: '0' },
     });
     const hook = await openHook(port);
     assert.deepEqual(asked, []);
@@ -106,8 +121,10 @@ describe.skipIf(helm.skip)('the edge', () => {
 
   it('lets streams end before Envoy exits', async () => {
     const objects = await renderAll(helm, situation('edge-with-tls'));
-    const { terminationGracePeriodSeconds, containers: [{ lifecycle }, { ports }] } =
-      objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'llm-edge').spec.template.spec;
+    const {
+      terminationGracePeriodSeconds,
+      containers: [{ lifecycle }, { ports }],
+    } = objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'llm-edge').spec.template.spec;
     // a number: the kubelet looks for a name only among the ports of the hook's own container
     assert.deepEqual(lifecycle.preStop.httpGet, { path: '/drained', port: 9902 });
     assert.deepEqual(ports, [{ name: 'drained', containerPort: 9902 }]);

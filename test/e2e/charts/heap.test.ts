@@ -49,10 +49,18 @@ async function heapLimit({ folder, limitFile }: Hierarchy, limitMib: number, opt
   await mkdir(cgroup);
   try {
     await writeFile(join(cgroup, limitFile), String(limitMib * MIB));
-    const { stdout } = await promisify(execFile)('sh', [
-      '-ec', 'echo $$ > "$0/cgroup.procs"; exec "$@"', cgroup, process.execPath, '--print',
-      'v8.getHeapStatistics().heap_size_limit',
-    ], { env: { ...process.env, NODE_OPTIONS: options } });
+    const { stdout } = await promisify(execFile)(
+      'sh',
+      [
+        '-ec',
+        'echo $$ > "$0/cgroup.procs"; exec "$@"',
+        cgroup,
+        process.execPath,
+        '--print',
+        'v8.getHeapStatistics().heap_size_limit',
+      ],
+      { env: { ...process.env, NODE_OPTIONS: options } },
+    );
     return Number(stdout) / MIB;
   } finally {
     await rmdir(cgroup);
@@ -63,7 +71,9 @@ describe.skipIf(helm.skip || !hierarchy)('the heap of Node.js', () => {
   it('is half of the memory limit of an operator and of a proxy, whatever that is', async () => {
     assert.ok(hierarchy);
     const objects = await renderAll(helm, {
-      name: 'defaults', valuesFile: join(TESTDATA, 'defaults.values.yaml'), only: [],
+      name: 'defaults',
+      valuesFile: join(TESTDATA, 'defaults.values.yaml'),
+      only: [],
     });
     const containers = podTemplates(objects).flatMap(({ template }) => template.spec.containers);
     for (const name of ['operator', 'dataplane']) {

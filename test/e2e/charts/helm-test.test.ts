@@ -20,13 +20,32 @@ describe('the test of the chart', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'mgw-helm-test-'));
     const [sdk, admin] = [await freePort(), await freePort()];
-    gateway = spawn(process.execPath, [
-      'bin/mgw.js', 'run', '--config', 'docs/examples/quickstart', '--data', folder, '--listen', `127.0.0.1:${sdk}`,
-      '--admin', `127.0.0.1:${admin}`,
-    ], { cwd: ROOT, stdio: 'ignore' });
+    gateway = spawn(
+      process.execPath,
+      [
+        'bin/mgw.js',
+        'run',
+        '--config',
+        'docs/examples/quickstart',
+        '--data',
+        folder,
+        '--listen',
+        `127.0.0.1:${sdk}`,
+        '--admin',
+        `127.0.0.1:${admin}`,
+      ],
+      { cwd: ROOT, stdio: 'ignore' },
+    );
     env = { FRONT: `http://127.0.0.1:${sdk}`, FLEET: '127.0.0.1', ADMIN_PORT: String(admin), TIMEOUT_MS: '0' };
-    await until('it is ready', () =>
-      fetch(`http://127.0.0.1:${admin}/readyz`).then(({ status }) => status, () => 0), (status) => status === 200);
+    await until(
+      'it is ready',
+      () =>
+        fetch(`http://127.0.0.1:${admin}/readyz`).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      (status) => status === 200,
+    );
   });
   afterAll(async () => {
     const ended = once(gateway, 'exit');
@@ -38,25 +57,33 @@ describe('the test of the chart', () => {
   async function runTest(more: NodeJS.ProcessEnv = {}): Promise<{ readonly code: number; readonly output: string }> {
     const script = await readFile(join(CHART, 'test.mjs'), 'utf8');
     return new Promise((resolve) => {
-      execFile(process.execPath, [
-        '--input-type=module', '--eval', script,
-      ], { env: { ...env, ...more } }, (error, stdout) => resolve({ code: Number(error?.code ?? 0), output: stdout }));
+      execFile(
+        process.execPath,
+        ['--input-type=module', '--eval', script],
+        { env: { ...env, ...more } },
+        (error, stdout) => resolve({ code: Number(error?.code ?? 0), output: stdout }),
+      );
     });
   }
 
   it('passes', async () => {
     const { code, output } = await runTest();
-    assert.match(output, pattern(
-      /^ok {4}every proxy is ready: 1 of 1\nok {4}prices: [1-9]\d* models\n/,
-      /ok {4}a call without a key is refused: 401\n$/,
-    ));
+    assert.match(
+      output,
+      pattern(
+        /^ok {4}every proxy is ready: 1 of 1\nok {4}prices: [1-9]\d* models\n/,
+        /ok {4}a call without a key is refused: 401\n$/,
+      ),
+    );
     assert.equal(code, 0);
   });
 
-  it('requests a key\'s models and remaining money', async () => {
+  it("requests a key's models and remaining money", async () => {
     const secrets = await Array.fromAsync((await import('node:fs/promises')).glob('secrets/*/*.yaml', { cwd: folder }));
-    const secret = parse(await readFile(join(folder, secrets[0] ??
-      ''), 'utf8')) as { data?: { apiKey: string }; stringData?: { apiKey: string } };
+    const secret = parse(await readFile(join(folder, secrets[0] ?? ''), 'utf8')) as {
+      data?: { apiKey: string };
+      stringData?: { apiKey: string };
+    };
     const key = secret.stringData?.apiKey ?? Buffer.from(secret.data?.apiKey ?? '', 'base64').toString();
     const { code, output } = await runTest({ KEY: key });
     assert.match(output, /ok {4}models of the key: \S.*\nok {4}remaining money of the key: [\d.]+ USD\n$/);

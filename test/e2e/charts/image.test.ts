@@ -26,14 +26,17 @@ it.skipIf(hadolint.skip)('Hadolint finds nothing', async () => {
 });
 
 it('runs as a numbered user who is not root, without a shell', () => {
-  assert.deepEqual(lastStage.filter((line) => line.startsWith('USER ')), ['USER 65532:65532']);
+  assert.deepEqual(
+    lastStage.filter((line) => line.startsWith('USER ')),
+    ['USER 65532:65532'],
+  );
   assert.ok(lastStage.some((line) => line === 'ENTRYPOINT ["node", "/app/bin/mgw.js"]'));
   assert.ok(!lastStage.some((line) => line.startsWith('RUN ')));
   assert.equal(lastStage[0], 'FROM ${RUNTIME_BASE}');
   assert.match(text, /^ARG RUNTIME_BASE=\S+\/distroless\/cc-\w+:nonroot$/m);
 });
 
-it('base images have versions, and the project\'s own has the package\'s', async () => {
+it("base images have versions, and the project's own has the package's", async () => {
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const bases = instructions.filter((each) => each.startsWith('FROM '));
   assert.equal(bases.length, 2);
@@ -52,7 +55,15 @@ it.skipIf(process.platform !== 'linux')('contains every library that Node.js is 
   const needed = [...stdout.matchAll(/^\s*(?:\/\S*\/)?([\w+-]+)\.so/gm)].map(([, name = '']) => name);
   // in the base of the last stage: the packages libc6, libgcc-s1 and libstdc++6
   const base = [
-    'linux-vdso', 'ld-linux-x86-64', 'ld-linux-aarch64', 'libc', 'libdl', 'libm', 'libpthread', 'libgcc_s', 'libstdc++',
+    'linux-vdso',
+    'ld-linux-x86-64',
+    'ld-linux-aarch64',
+    'libc',
+    'libdl',
+    'libm',
+    'libpthread',
+    'libgcc_s',
+    'libstdc++',
   ];
   const added = needed.filter((name) => !base.includes(name));
   for (const name of added) assert.ok(text.includes(`/${name}.so.1 lib/`), `${name} is missing`);
@@ -63,26 +74,38 @@ it.skipIf(process.platform !== 'linux')('contains every library that Node.js is 
 it('the build context has what is copied, and no tests, secrets or data', () => {
   for (const path of copied) assert.ok(reachesBuild(path), path);
   for (const path of [
-    '.git/config', '.env', '.mgw-data/ledger.db', 'node_modules/x', 'test/unit/architecture.test.ts', 'docs/README.md',
+    '.git/config',
+    '.env',
+    '.mgw-data/ledger.db',
+    'node_modules/x',
+    'test/unit/architecture.test.ts',
+    'docs/README.md',
     'dataplane/protocol/testdata/x.json',
-  ]) assert.ok(!reachesBuild(path), path);
+  ])
+    assert.ok(!reachesBuild(path), path);
 });
 
 describe('with exactly these files', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'mgw-image-'));
-    for (const path of copied) await cp(join(ROOT, path), join(folder, path), {
-      recursive: true, filter: (source) => reachesBuild(relative(ROOT, source)),
-    });
+    for (const path of copied)
+      await cp(join(ROOT, path), join(folder, path), {
+        recursive: true,
+        filter: (source) => reachesBuild(relative(ROOT, source)),
+      });
     await addModules(ROOT, folder, dockerfile);
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
   const env = { PATH: process.env['PATH'] };
   const node = (...args: readonly string[]): Promise<{ readonly stdout: string }> =>
-    run(join(folder, 'node_modules/.bin/node'), args, { cwd: folder, env: {
-      ...env, NODE_COMPILE_CACHE: join(folder, 'node_modules/.cache/compiled'),
-    } });
+    run(join(folder, 'node_modules/.bin/node'), args, {
+      cwd: folder,
+      env: {
+        ...env,
+        NODE_COMPILE_CACHE: join(folder, 'node_modules/.cache/compiled'),
+      },
+    });
 
   it('every source is loaded', async () => {
     assert.ok(compileScript);
@@ -92,19 +115,24 @@ describe('with exactly these files', () => {
 
   it('the worker that is not loaded above imports nothing else', async () => {
     const worker = join(folder, 'dataplane/ledger/embedded/worker.ts');
-    await assert.rejects(node('--input-type=module', '--eval', `await import(${JSON.stringify(worker)})`), (
-      error: Error,
-    ) => error.message.includes('was started outside a worker thread') && !error.message.includes('Cannot find'));
+    await assert.rejects(
+      node('--input-type=module', '--eval', `await import(${JSON.stringify(worker)})`),
+      (error: Error) =>
+        error.message.includes('was started outside a worker thread') && !error.message.includes('Cannot find'),
+    );
   });
 
   it('the tokenizer has its vocabulary', async () => {
     // a file, since a worker inherits the options of a script on the command line
     const script = join(folder, 'count.mjs');
-    await writeFile(script, `
+    await writeFile(
+      script,
+      `
       const { createTokenizer } = await import(${JSON.stringify(join(folder, 'dataplane/tokenizer/tokenizer.ts'))});
       const tokenizer = createTokenizer({ onFault: (error) => { throw error; } });
       console.log(await tokenizer.count('key', ['tokenization']));
-      await tokenizer.close();`);
+      await tokenizer.close();`,
+    );
     const { stdout } = await node(script);
     // a quarter of its bytes would give 3
     assert.equal(stdout, '2\n');

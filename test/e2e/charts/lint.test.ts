@@ -23,12 +23,17 @@ interface Explained {
   readonly why: string;
 }
 
-function explains({
-  check, object = '', words = '', situation = '',
-}: Explained, finding: Finding, of: string): boolean {
-  return new RegExp(`^(?:${check})$`).test(finding.check) && new RegExp(`^(?:${object || '.*'})$`).test(
-    finding.object,
-  ) && new RegExp(words).test(finding.message) && new RegExp(`^(?:${situation || '.*'})$`).test(of);
+function explains(
+  { check, object = '', words = '', situation = '' }: Explained,
+  finding: Finding,
+  of: string,
+): boolean {
+  return (
+    new RegExp(`^(?:${check})$`).test(finding.check) &&
+    new RegExp(`^(?:${object || '.*'})$`).test(finding.object) &&
+    new RegExp(words).test(finding.message) &&
+    new RegExp(`^(?:${situation || '.*'})$`).test(of)
+  );
 }
 
 describe.skipIf('missing' in linter)('kube-score finds nothing unexplained', () => {
@@ -38,20 +43,27 @@ describe.skipIf('missing' in linter)('kube-score finds nothing unexplained', () 
     explained = parse(await readFile(join(import.meta.dirname, 'lint.yaml'), 'utf8'));
   });
 
-  for (const situation of situations) it(situation.name, async () => {
-    assert.ok('path' in linter);
-    const findings = await lint(linter.path, await renderText(helm, situation), ['container-seccomp-profile']);
-    assert.ok(findings.length > 0, 'it has looked');
-    const unexplained = findings.filter((finding) => {
-      const because = explained.filter((each) => explains(each, finding, situation.name));
-      for (const each of because) used.add(each);
-      return because.length === 0;
+  for (const situation of situations)
+    it(situation.name, async () => {
+      assert.ok('path' in linter);
+      const findings = await lint(linter.path, await renderText(helm, situation), ['container-seccomp-profile']);
+      assert.ok(findings.length > 0, 'it has looked');
+      const unexplained = findings.filter((finding) => {
+        const because = explained.filter((each) => explains(each, finding, situation.name));
+        for (const each of because) used.add(each);
+        return because.length === 0;
+      });
+      assert.deepEqual(unexplained, []);
     });
-    assert.deepEqual(unexplained, []);
-  });
 
   it('every explanation is needed', () => {
-    assert.deepEqual(explained.filter((each) => !used.has(each)), []);
-    assert.deepEqual(explained.filter(({ why }) => why.length < 20), []);
+    assert.deepEqual(
+      explained.filter((each) => !used.has(each)),
+      [],
+    );
+    assert.deepEqual(
+      explained.filter(({ why }) => why.length < 20),
+      [],
+    );
   });
 });

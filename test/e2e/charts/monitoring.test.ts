@@ -43,21 +43,32 @@ function metricOf(name: string): Metric | undefined {
 /** Returns what is wrong with an expression; the labels that it groups by must be those of each metric in it. */
 function wrongIn(expr: string): string[] {
   const bare = expr.replace(/"[^"]*"/g, '""');
-  const balanced =
-    ['()', '{}', '[]'].every(([open = '', close = '']) => bare.split(open).length === bare.split(close).length);
-  const grouped =
-    [...bare.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(',').map((label) => label.trim()));
-  const series = [...bare.matchAll(/\b((?:modelgateway|gen_ai|process|nodejs)_\w+)(\{[^}]*\})?/g)].filter(([name]) =>
-    !grouped.includes(name));
+  const balanced = ['()', '{}', '[]'].every(
+    ([open = '', close = '']) => bare.split(open).length === bare.split(close).length,
+  );
+  const grouped = [...bare.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) =>
+    list.split(',').map((label) => label.trim()),
+  );
+  const series = [...bare.matchAll(/\b((?:modelgateway|gen_ai|process|nodejs)_\w+)(\{[^}]*\})?/g)].filter(
+    ([name]) => !grouped.includes(name),
+  );
   const wrong = series.flatMap(([, name = '', selector = '{}']) => {
     const metric = metricOf(name);
     if (metric === undefined) return [`there is no metric ${name}`];
     const named = [...selector.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label);
     const without = named.includes('namespace') ? [] : [`${name} is not narrowed to one gateway's namespace`];
-    return [...without, ...[...named, ...grouped].filter((label) =>
-      ![...metric.labels, ...TARGET_LABELS].includes(label)).map((label) => `${name} has no label ${label}`)];
+    return [
+      ...without,
+      ...[...named, ...grouped]
+        .filter((label) => ![...metric.labels, ...TARGET_LABELS].includes(label))
+        .map((label) => `${name} has no label ${label}`),
+    ];
   });
-  return [...balanced ? [] : ['brackets do not match'], ...series.length === 0 ? ['it names no metric'] : [], ...wrong];
+  return [
+    ...(balanced ? [] : ['brackets do not match']),
+    ...(series.length === 0 ? ['it names no metric'] : []),
+    ...wrong,
+  ];
 }
 
 /** The labels that a text shows. */
@@ -65,36 +76,39 @@ function shownLabels(text: string, pattern: RegExp): string[] {
   return [...text.matchAll(pattern)].map(([, label = '']) => label);
 }
 
-for (const { alert, expr, annotations, labels } of alerts) it(`the alert ${alert}`, () => {
-  assert.deepEqual(wrongIn(expr), []);
-  assert.match(alert, /^ModelGateway[A-Z][A-Za-z]+$/);
-  assert.match(labels.severity, /^(?:warning|critical)$/);
-  const kept = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/, */));
-  const aggregates = /\b(?:sum|max|absent)\b/.test(expr);
-  for (const label of shownLabels(annotations.description, /\$labels\.(\w+)/g))
-    assert.ok(aggregates ? kept.includes(label) : TARGET_LABELS.includes(label), `${label} is not in the result`);
-});
+for (const { alert, expr, annotations, labels } of alerts)
+  it(`the alert ${alert}`, () => {
+    assert.deepEqual(wrongIn(expr), []);
+    assert.match(alert, /^ModelGateway[A-Z][A-Za-z]+$/);
+    assert.match(labels.severity, /^(?:warning|critical)$/);
+    const kept = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/, */));
+    const aggregates = /\b(?:sum|max|absent)\b/.test(expr);
+    for (const label of shownLabels(annotations.description, /\$labels\.(\w+)/g))
+      assert.ok(aggregates ? kept.includes(label) : TARGET_LABELS.includes(label), `${label} is not in the result`);
+  });
 
-for (const { title, targets } of dashboard.panels) for (const { expr, legendFormat } of targets ??
-  []) it(`the panel ${title}: ${legendFormat || 'its figure'}`, () => {
-  assert.deepEqual(wrongIn(expr), []);
-  const kept = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/, */));
-  for (const label of shownLabels(legendFormat, /\{\{(\w+)\}\}/g))
-    assert.ok(kept.includes(label) || TARGET_LABELS.includes(label), `${label} is not in the result`);
-});
+for (const { title, targets } of dashboard.panels)
+  for (const { expr, legendFormat } of targets ?? [])
+    it(`the panel ${title}: ${legendFormat || 'its figure'}`, () => {
+      assert.deepEqual(wrongIn(expr), []);
+      const kept = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/, */));
+      for (const label of shownLabels(legendFormat, /\{\{(\w+)\}\}/g))
+        assert.ok(kept.includes(label) || TARGET_LABELS.includes(label), `${label} is not in the result`);
+    });
 
 it('the check finds wrong expressions', () => {
-  assert.deepEqual(
-    wrongIn('sum(modelgateway_request_total{namespace="a"})'), ['there is no metric modelgateway_request_total'],
-  );
+  assert.deepEqual(wrongIn('sum(modelgateway_request_total{namespace="a"})'), [
+    'there is no metric modelgateway_request_total',
+  ]);
   assert.deepEqual(wrongIn('modelgateway_holds{namespace="a",scope="Key"}'), ['modelgateway_holds has no label scope']);
-  assert.deepEqual(
-    wrongIn('sum by (pods) (modelgateway_holds{namespace="a"})'), ['modelgateway_holds has no label pods'],
-  );
-  assert.deepEqual(
-    wrongIn('gen_ai_client_token_usage{namespace="a"}'), ['there is no metric gen_ai_client_token_usage'],
-  );
+  assert.deepEqual(wrongIn('sum by (pods) (modelgateway_holds{namespace="a"})'), [
+    'modelgateway_holds has no label pods',
+  ]);
+  assert.deepEqual(wrongIn('gen_ai_client_token_usage{namespace="a"}'), [
+    'there is no metric gen_ai_client_token_usage',
+  ]);
   assert.deepEqual(wrongIn('sum(modelgateway_holds'), [
-    'brackets do not match', 'modelgateway_holds is not narrowed to one gateway\'s namespace',
+    'brackets do not match',
+    "modelgateway_holds is not narrowed to one gateway's namespace",
   ]);
 });

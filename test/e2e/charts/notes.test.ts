@@ -14,7 +14,13 @@ const helm = await needHelm();
 
 async function notes(namespace: string, ...settings: readonly string[]): Promise<string> {
   const text = await runHelm(
-    helm, 'install', 'gw', CHART, '--namespace', namespace, '--dry-run=client',
+    helm,
+    'install',
+    'gw',
+    CHART,
+    '--namespace',
+    namespace,
+    '--dry-run=client',
     ...settings.flatMap((each) => ['--set', each]),
   );
   return text.slice(text.indexOf('\nNOTES:\n'));
@@ -22,7 +28,8 @@ async function notes(namespace: string, ...settings: readonly string[]): Promise
 
 async function documented(namespace: string): Promise<unknown[]> {
   const files = ['platform.yaml', 'team-a.yaml'].map((file) =>
-    readFile(join(ROOT, 'docs/examples/kubernetes/first-call', file), 'utf8'));
+    readFile(join(ROOT, 'docs/examples/kubernetes/first-call', file), 'utf8'),
+  );
   const objects = renderedObjects((await Promise.all(files)).join('\n---\n'));
   for (const { kind, metadata, spec } of objects) {
     if (metadata.namespace === 'model-gateway') metadata.namespace = namespace;
@@ -32,8 +39,8 @@ async function documented(namespace: string): Promise<unknown[]> {
   return objects;
 }
 
-describe.skipIf(helm.skip)('the chart\'s notes', () => {
-  it('contain the first call of docs/kubernetes.md, with this release\'s own names', async () => {
+describe.skipIf(helm.skip)("the chart's notes", () => {
+  it("contain the first call of docs/kubernetes.md, with this release's own names", async () => {
     for (const namespace of ['model-gateway', 'elsewhere']) {
       const printed = firstCallManifests(await notes(namespace, 'demo.enabled=true'));
       assert.deepEqual(renderedObjects(printed), await documented(namespace));
@@ -46,9 +53,9 @@ describe.skipIf(helm.skip)('the chart\'s notes', () => {
     assert.match(commands, /deployment\/llm deployment\/llm-demo --namespace ai /);
     assert.match(commands, /kubectl port-forward --namespace ai service\/llm 8080:8000 &\n/);
     assert.match(commands, /http:\/\/llm-demo\.ai\.svc:4010\/v1/);
-    const objects = renderedObjects(await runHelm(
-      helm, 'template', 'gw', CHART, '--namespace', 'ai', ...settings.flatMap((each) => ['--set', each]),
-    ));
+    const objects = renderedObjects(
+      await runHelm(helm, 'template', 'gw', CHART, '--namespace', 'ai', ...settings.flatMap((each) => ['--set', each])),
+    );
     const portsOf = (name: string): unknown =>
       objects.find(({ kind, metadata }) => kind === 'Service' && metadata.name === name)?.spec.ports[0].port;
     assert.deepEqual([portsOf('llm'), portsOf('llm-demo')], [8000, 4010]);
@@ -62,7 +69,8 @@ describe.skipIf(helm.skip)('the chart\'s notes', () => {
   it('say how to enable the demo provider', async () => {
     const text = await notes('ai');
     assert.match(
-      text, /\n {2}helm upgrade gw \S+ --namespace ai --reset-then-reuse-values --set demo\.enabled=true\n?$/,
+      text,
+      /\n {2}helm upgrade gw \S+ --namespace ai --reset-then-reuse-values --set demo\.enabled=true\n?$/,
     );
     assert.throws(() => firstCallCommands(text), /no first call/);
   });

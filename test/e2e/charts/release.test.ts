@@ -17,9 +17,13 @@ import type { KubeApiserver } from '../../support/kube-apiserver.ts';
 import { CHART, CRDS_CHART, NAMESPACE } from './situations.ts';
 
 const helm = await needHelm();
-const missing = await kubeApiserverMissing() ?? (helm.skip || undefined);
-const ACCOUNT = { apiVersion: 'modelgateway.dev/v1alpha1', kind:
-  'Account', metadata: { name: 'team-a', namespace: 'default' }, spec: { grants: [{ name: 'first', usd: '5' }] } };
+const missing = (await kubeApiserverMissing()) ?? (helm.skip || undefined);
+const ACCOUNT = {
+  apiVersion: 'modelgateway.dev/v1alpha1',
+  kind: 'Account',
+  metadata: { name: 'team-a', namespace: 'default' },
+  spec: { grants: [{ name: 'first', usd: '5' }] },
+};
 
 describe.skipIf(missing)('a release', () => {
   let server: KubeApiserver;
@@ -38,22 +42,28 @@ describe.skipIf(missing)('a release', () => {
   });
   const helmDoes = (...args: string[]): Promise<string> =>
     runHelmAt(helm, join(folder, 'kubeconfig'), [...args, '--namespace', NAMESPACE]);
-  const password = async (): Promise<string> => (await client.call(
-    'GET', `/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-password`,
-  )).body.data?.password;
+  const password = async (): Promise<string> =>
+    (await client.call('GET', `/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-password`)).body.data
+      ?.password;
   const statusOf = async (path: string): Promise<number> => (await client.call('GET', path)).status;
   const deployment = async () =>
     (await client.call('GET', `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/model-gateway`)).body;
   let made: string;
 
   it('adopts definitions that kubectl applied', async () => {
-    await installCrds(client, (await readCrdTexts()).map((text) => parse(text) as Definition));
+    await installCrds(
+      client,
+      (await readCrdTexts()).map((text) => parse(text) as Definition),
+    );
     await helmDoes('install', 'model-gateway-crds', CRDS_CHART, '--create-namespace', '--take-ownership');
-    const { body } =
-      await client.call('GET', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/accounts.modelgateway.dev');
+    const { body } = await client.call(
+      'GET',
+      '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/accounts.modelgateway.dev',
+    );
     assert.equal(body.metadata.annotations['meta.helm.sh/release-name'], 'model-gateway-crds');
     assert.equal(
-      (await client.call('POST', '/apis/modelgateway.dev/v1alpha1/namespaces/default/accounts', ACCOUNT)).status, 201,
+      (await client.call('POST', '/apis/modelgateway.dev/v1alpha1/namespaces/default/accounts', ACCOUNT)).status,
+      201,
     );
   });
 
@@ -63,12 +73,14 @@ describe.skipIf(missing)('a release', () => {
     assert.doesNotMatch(notes, /not installed/);
     made = await password();
     assert.equal(Buffer.from(made, 'base64').toString().length, 40);
-    assert.equal((await deployment()).spec.replicas, 3, 'the autoscaler\'s minimum');
+    assert.equal((await deployment()).spec.replicas, 3, "the autoscaler's minimum");
   });
 
-  it('keeps the ledger\'s password and the autoscaler\'s number of replicas in an upgrade', async () => {
+  it("keeps the ledger's password and the autoscaler's number of replicas in an upgrade", async () => {
     const scaled = await client.call(
-      'PATCH', `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/model-gateway/scale`, { spec: { replicas: 9 } },
+      'PATCH',
+      `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/model-gateway/scale`,
+      { spec: { replicas: 9 } },
       'application/merge-patch+json',
     );
     assert.equal(scaled.status, 200, scaled.body.message);
@@ -85,7 +97,12 @@ describe.skipIf(missing)('a release', () => {
     assert.deepEqual(Object.keys(data).sort(), ['ca.crt', 'tls.crt', 'tls.key']);
     const addressAfter = async (enabled: string): Promise<string> => {
       await helmDoes(
-        'upgrade', 'model-gateway', CHART, '--reset-then-reuse-values', '--set', `valkey.tls.enabled=${enabled}`,
+        'upgrade',
+        'model-gateway',
+        CHART,
+        '--reset-then-reuse-values',
+        '--set',
+        `valkey.tls.enabled=${enabled}`,
       );
       const { env } = (await deployment()).spec.template.spec.containers[0];
       return env.find(({ name }: { name: string }) => name === 'MGW_LEDGER').value;
@@ -107,14 +124,18 @@ describe.skipIf(missing)('a release', () => {
     assert.equal((await deployment()).metadata.generation, before.metadata.generation);
   });
 
-  it('restarts no pod when only the chart\'s version changes', async () => {
+  it("restarts no pod when only the chart's version changes", async () => {
     const newer = join(folder, 'newer');
     await cp(CHART, newer, { recursive: true });
     const about = await readFile(join(newer, 'Chart.yaml'), 'utf8');
     await writeFile(join(newer, 'Chart.yaml'), about.replace(/^version: .*$/m, 'version: 99.0.0'));
-    const templates = async () => Promise.all(['deployments/model-gateway', 'statefulsets/model-gateway-valkey'].map(
-      async (path) => (await client.call('GET', `/apis/apps/v1/namespaces/${NAMESPACE}/${path}`)).body.spec.template,
-    ));
+    const templates = async () =>
+      Promise.all(
+        ['deployments/model-gateway', 'statefulsets/model-gateway-valkey'].map(
+          async (path) =>
+            (await client.call('GET', `/apis/apps/v1/namespaces/${NAMESPACE}/${path}`)).body.spec.template,
+        ),
+      );
     const before = await templates();
     await helmDoes('upgrade', 'model-gateway', newer, '--reset-then-reuse-values');
     assert.match((await deployment()).metadata.labels['helm.sh/chart'], /99\.0\.0/);
@@ -128,8 +149,12 @@ describe.skipIf(missing)('a release', () => {
     assert.equal(await statusOf(`/apis/apps/v1/namespaces/${NAMESPACE}/deployments/model-gateway`), 404);
     assert.equal(await statusOf('/apis/modelgateway.dev/v1alpha1/namespaces/default/accounts/team-a'), 200);
     const { body } = await client.call('GET', '/apis/rbac.authorization.k8s.io/v1/clusterroles');
-    assert.deepEqual(body.items.map(({ metadata }: { metadata: { name: string } }) =>
-      metadata.name).filter((name: string) => name.startsWith('model-gateway')), []);
+    assert.deepEqual(
+      body.items
+        .map(({ metadata }: { metadata: { name: string } }) => metadata.name)
+        .filter((name: string) => name.startsWith('model-gateway')),
+      [],
+    );
   });
 
   it('can be installed again', async () => {

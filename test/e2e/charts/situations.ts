@@ -44,7 +44,15 @@ export function renderText(helm: Needed, situation: Situation): Promise<string> 
 
 function render(helm: Needed, situation: Situation): Promise<string> {
   return runHelm(
-    helm, 'template', 'gw', CHART, '--namespace', NAMESPACE, '--kube-version', '1.36.0', '--values',
+    helm,
+    'template',
+    'gw',
+    CHART,
+    '--namespace',
+    NAMESPACE,
+    '--kube-version',
+    '1.36.0',
+    '--values',
     situation.valuesFile,
   );
 }
@@ -62,8 +70,10 @@ interface PodTemplate {
 
 /** The pod templates of all workloads, and pods. */
 export function podTemplates(objects: readonly Rendered[]): PodTemplate[] {
-  return objects.map((object) => ({
-    owner: `${object.kind}/${object.metadata.name}`, template: object.kind === 'Pod' ? object : object.spec?.template,
-  }))
+  return objects
+    .map((object) => ({
+      owner: `${object.kind}/${object.metadata.name}`,
+      template: object.kind === 'Pod' ? object : object.spec?.template,
+    }))
     .filter(({ template }) => template?.spec?.containers !== undefined);
 }

@@ -9,7 +9,15 @@ import { needHelm, renderedObjects, runHelm } from '../../support/helm.ts';
 import { readValues } from '../../../tools/generate/helm-values.ts';
 import type { HelmValue } from '../../../tools/generate/helm-values.ts';
 import {
-  CHART, CRDS_CHART, NAMESPACE, ROOT, TESTDATA, podTemplates, readSituations, renderAll, renderText,
+  CHART,
+  CRDS_CHART,
+  NAMESPACE,
+  ROOT,
+  TESTDATA,
+  podTemplates,
+  readSituations,
+  renderAll,
+  renderText,
 } from './situations.ts';
 import type { Situation } from './situations.ts';
 
@@ -19,62 +27,81 @@ const situations = await readSituations();
 /** Only the relevant part; generated passwords and certificates are masked. */
 function shown(text: string, { only }: Situation): string {
   const made = /(\n {2}(?:password|ca\.crt|tls\.crt|tls\.key): )[A-Za-z0-9+/=]{56,}(?=\n)/g;
-  const parts = text.replace(made, '$1MADE').split(/^---\n/m)
-    .filter((part) => part.trim() !== '' &&
-      (only.length === 0 || only.some((name) => part.startsWith(`# Source: model-gateway/templates/${name}.yaml\n`))));
+  const parts = text
+    .replace(made, '$1MADE')
+    .split(/^---\n/m)
+    .filter(
+      (part) =>
+        part.trim() !== '' &&
+        (only.length === 0 || only.some((name) => part.startsWith(`# Source: model-gateway/templates/${name}.yaml\n`))),
+    );
   return parts.map((part) => `---\n${part.replace(/[ \t]+$/gm, '')}`).join('');
 }
 
 describe.skipIf(helm.skip)('charts/model-gateway', () => {
-  for (const situation of situations) it(`renders ${situation.name}`, async () => {
-    const text = shown(await renderText(helm, situation), situation);
-    for (const name of situation.only) assert.ok(text.includes(`templates/${name}.yaml`), `nothing of ${name}`);
-    const path = join(TESTDATA, `${situation.name}.out.yaml`);
-    if (process.env['GOLDEN'] === 'write') await writeFile(path, text);
-    assert.equal(text, await readFile(path, 'utf8').catch(() =>
-      ''), `${situation.name}.out.yaml differs: GOLDEN=write rewrites it`);
-  });
+  for (const situation of situations)
+    it(`renders ${situation.name}`, async () => {
+      const text = shown(await renderText(helm, situation), situation);
+      for (const name of situation.only) assert.ok(text.includes(`templates/${name}.yaml`), `nothing of ${name}`);
+      const path = join(TESTDATA, `${situation.name}.out.yaml`);
+      if (process.env['GOLDEN'] === 'write') await writeFile(path, text);
+      assert.equal(
+        text,
+        await readFile(path, 'utf8').catch(() => ''),
+        `${situation.name}.out.yaml differs: GOLDEN=write rewrites it`,
+      );
+    });
 
   it('passes helm lint in every situation', async () => {
     await runHelm(helm, 'lint', '--strict', CRDS_CHART);
-    await Promise.all(situations.map(({ valuesFile }) =>
-      runHelm(helm, 'lint', '--strict', '--kube-version', '1.36.0', CHART, '--values', valuesFile)));
+    await Promise.all(
+      situations.map(({ valuesFile }) =>
+        runHelm(helm, 'lint', '--strict', '--kube-version', '1.36.0', CHART, '--values', valuesFile),
+      ),
+    );
   });
 
   it('lets a stream end before its pod does', async () => {
     for (const situation of situations) {
-      const values =
-        parse(await readFile(situation.valuesFile, 'utf8')) as { dataplane?: { longestStreamSeconds?: number } } | null;
-      const pod = podTemplates(await renderAll(helm, situation)).find(({ template }) =>
-        template.spec.containers[0].name === 'dataplane')?.template.spec;
+      const values = parse(await readFile(situation.valuesFile, 'utf8')) as {
+        dataplane?: { longestStreamSeconds?: number };
+      } | null;
+      const pod = podTemplates(await renderAll(helm, situation)).find(
+        ({ template }) => template.spec.containers[0].name === 'dataplane',
+      )?.template.spec;
       const args: readonly string[] = pod.containers[0].args;
       const pauseSeconds = args.includes('--drain-delay') ? Number(args[args.indexOf('--drain-delay') + 1]) : 0;
-      assert.ok(pod.terminationGracePeriodSeconds > (values?.dataplane?.longestStreamSeconds ?? 900) +
-        pauseSeconds, situation.name);
+      assert.ok(
+        pod.terminationGracePeriodSeconds > (values?.dataplane?.longestStreamSeconds ?? 900) + pauseSeconds,
+        situation.name,
+      );
     }
   });
 
   it('names in probes and hooks only ports of the same container, where the kubelet looks for them', async () => {
-    for (const situation of situations) for (const { owner, template } of podTemplates(
-      await renderAll(helm, situation),
-    )) for (const container of template.spec.containers) {
-      const { ports = [], readinessProbe, livenessProbe, startupProbe, lifecycle } = container;
-      const own = ports.map(({ name }: { name: string }) => name);
-      for (const hook of [readinessProbe, livenessProbe, startupProbe, lifecycle?.preStop]) {
-        const port = hook?.httpGet?.port ?? hook?.tcpSocket?.port ?? 0;
-        assert.ok(typeof port === 'number' || own.includes(port), `${situation.name} ${owner}: ${port}`);
-      }
-    }
+    for (const situation of situations)
+      for (const { owner, template } of podTemplates(await renderAll(helm, situation)))
+        for (const container of template.spec.containers) {
+          const { ports = [], readinessProbe, livenessProbe, startupProbe, lifecycle } = container;
+          const own = ports.map(({ name }: { name: string }) => name);
+          for (const hook of [readinessProbe, livenessProbe, startupProbe, lifecycle?.preStop]) {
+            const port = hook?.httpGet?.port ?? hook?.tcpSocket?.port ?? 0;
+            assert.ok(typeof port === 'number' || own.includes(port), `${situation.name} ${owner}: ${port}`);
+          }
+        }
   });
 
   it('has Valkey refuse writes at three quarters of its memory limit, however that is written', async () => {
     for (const [memory, bytes] of [
-      ['"2Gi"', 1_610_612_736], ['"1.5Gi"', 1_207_959_552], ['"512M"', 384_000_000], ['2147483648', 1_610_612_736],
+      ['"2Gi"', 1_610_612_736],
+      ['"1.5Gi"', 1_207_959_552],
+      ['"512M"', 384_000_000],
+      ['2147483648', 1_610_612_736],
       ['"2e9"', 1_500_000_000],
     ] as const) {
-      const objects = renderedObjects(await runHelm(
-        helm, 'template', 'gw', CHART, '--set-json', `valkey.resources.limits={"memory": ${memory}}`,
-      ));
+      const objects = renderedObjects(
+        await runHelm(helm, 'template', 'gw', CHART, '--set-json', `valkey.resources.limits={"memory": ${memory}}`),
+      );
       const [valkey] = objects.filter(({ kind }) => kind === 'StatefulSet');
       const { args } = valkey?.spec.template.spec.containers[0] ?? {};
       assert.equal(args[args.indexOf('--maxmemory') + 1], String(bytes), memory);
@@ -82,9 +109,10 @@ describe.skipIf(helm.skip)('charts/model-gateway', () => {
   });
 
   it('has unique names of objects, distinct from those of another gateway in the cluster', async () => {
-    const render = async (namespace: string) => renderedObjects(await runHelm(
-      helm, 'template', 'gw', CHART, '--namespace', namespace,
-    )).map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`);
+    const render = async (namespace: string) =>
+      renderedObjects(await runHelm(helm, 'template', 'gw', CHART, '--namespace', namespace)).map(
+        ({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`,
+      );
     const [one, two] = await Promise.all([render('one'), render('two')]);
     assert.equal(new Set([...one, ...two]).size, one.length + two.length);
   });
@@ -98,9 +126,11 @@ const REFUSED: readonly [what: string, args: readonly string[], because: RegExp]
   ['no operator', ['operator.replicas=0'], /replicas/],
   ['an unknown ledger', ['ledger.type=Memcached'], /ledger/],
   ['a ledger that is no Valkey', ['ledger.type=External', 'ledger.external.url=postgres://db'], /ledger/],
-  ['a password in the ledger\'s address', [
-    'ledger.type=External', 'ledger.external.url=valkey://user:secret@host:6379',
-  ], /ledger/],
+  [
+    "a password in the ledger's address",
+    ['ledger.type=External', 'ledger.external.url=valkey://user:secret@host:6379'],
+    /ledger/,
+  ],
   ['an external ledger without an address', ['ledger.type=External'], /ledger\.external\.url/],
   ['an answer of the ledger that may take longer than its leases', ['ledger.timeoutMs=2001'], /timeoutMs/],
   ['a namespace that can be none', ['operator.watchNamespaces={Team_A}'], /watchNamespaces/],
@@ -113,11 +143,13 @@ const REFUSED: readonly [what: string, args: readonly string[], because: RegExp]
 ];
 
 describe.skipIf(helm.skip)('values that are refused', () => {
-  for (const [what, settings, because] of REFUSED) it(what, async () => {
-    await assert.rejects(
-      runHelm(helm, 'template', 'gw', CHART, ...settings.flatMap((each) => ['--set', each])), because,
-    );
-  });
+  for (const [what, settings, because] of REFUSED)
+    it(what, async () => {
+      await assert.rejects(
+        runHelm(helm, 'template', 'gw', CHART, ...settings.flatMap((each) => ['--set', each])),
+        because,
+      );
+    });
 });
 
 describe.skipIf(helm.skip)('docs/helm.md', async () => {
@@ -126,8 +158,9 @@ describe.skipIf(helm.skip)('docs/helm.md', async () => {
 
   it('has values that the chart accepts', async () => {
     // manifests are not values
-    const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, block = '']) => block).filter((block) =>
-      !block.startsWith('apiVersion:'));
+    const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)]
+      .map(([, block = '']) => block)
+      .filter((block) => !block.startsWith('apiVersion:'));
     assert.ok(blocks.length >= 4);
     const folder = await mkdtemp(join(tmpdir(), 'mgw-helm-docs-'));
     try {
@@ -146,22 +179,27 @@ describe.skipIf(helm.skip)('docs/helm.md', async () => {
       each.flatMap((value) => [value.path.join('.'), ...paths(value.children)]);
     const all = paths(values);
     const inherited = all.flatMap((path) =>
-      ['operator', 'dataplane', 'valkey', 'edge', 'demo', 'test'].map((name) => path.replace(/^workload\b/, name)));
+      ['operator', 'dataplane', 'valkey', 'edge', 'demo', 'test'].map((name) => path.replace(/^workload\b/, name)),
+    );
     const tops = values.map(({ path }) => path[0]);
-    const named = [...page.matchAll(/`([a-z]\w*(?:\.\w+)+)(?:: \w+)?`/g)].map(([, name = '']) => name).filter((name) =>
-      tops.includes(name.split('.')[0] ?? ''));
+    const named = [...page.matchAll(/`([a-z]\w*(?:\.\w+)+)(?:: \w+)?`/g)]
+      .map(([, name = '']) => name)
+      .filter((name) => tops.includes(name.split('.')[0] ?? ''));
     assert.ok(named.length >= 8);
-    assert.deepEqual(named.filter((name) => !all.includes(name) && !inherited.includes(name) &&
-      !name.includes('.resources.')), []);
+    assert.deepEqual(
+      named.filter((name) => !all.includes(name) && !inherited.includes(name) && !name.includes('.resources.')),
+      [],
+    );
   });
 
   it('every value is used', async () => {
     const files = await Array.fromAsync(glob('templates/*', { cwd: CHART }));
     const templates = (await Promise.all(files.map((file) => readFile(join(CHART, file), 'utf8')))).join('\n');
     const leaves = (each: readonly HelmValue[]): HelmValue[] =>
-      each.flatMap((value) => value.children.length === 0 ? [value] : leaves(value.children));
-    const unused = leaves(values).map(({ path }) => path.at(-1) ?? '').filter((name) =>
-      !new RegExp(`[.$"]${name}\\b`).test(templates));
+      each.flatMap((value) => (value.children.length === 0 ? [value] : leaves(value.children)));
+    const unused = leaves(values)
+      .map(({ path }) => path.at(-1) ?? '')
+      .filter((name) => !new RegExp(`[.$"]${name}\\b`).test(templates));
     assert.deepEqual(unused, []);
   });
 });
@@ -170,7 +208,10 @@ describe.skipIf(helm.skip)('charts/model-gateway-crds', () => {
   it('contains the definitions, unchanged except for labels and annotations', async () => {
     const objects = renderedObjects(await runHelm(helm, 'template', 'crds', CRDS_CHART, '--namespace', NAMESPACE));
     assert.equal(objects.length, 5);
-    for (const { metadata: { labels, annotations, ...metadata }, ...object } of objects) {
+    for (const {
+      metadata: { labels, annotations, ...metadata },
+      ...object
+    } of objects) {
       const source = parse(await readFile(join(ROOT, 'crds', `${object.spec.names.singular}.yaml`), 'utf8'));
       assert.deepEqual({ ...object, metadata }, source);
       assert.deepEqual(annotations, { 'helm.sh/resource-policy': 'keep' });

@@ -20,15 +20,25 @@ const REPOSITORY = join(ROOT, 'docs/examples/gitops');
 
 const LITELLM = JSON.stringify({
   'gpt-4o': {
-    litellm_provider: 'openai', mode: 'chat', input_cost_per_token: 0.0000025, output_cost_per_token: 0.00001,
-    cache_read_input_token_cost: 0.00000125, tiered_pricing: [{}],
+    litellm_provider: 'openai',
+    mode: 'chat',
+    input_cost_per_token: 0.0000025,
+    output_cost_per_token: 0.00001,
+    cache_read_input_token_cost: 0.00000125,
+    tiered_pricing: [{}],
   },
   'gpt-4o-mini': {
-    litellm_provider: 'openai', mode: 'chat', input_cost_per_token: 1.5e-7, output_cost_per_token: 6e-7,
+    litellm_provider: 'openai',
+    mode: 'chat',
+    input_cost_per_token: 1.5e-7,
+    output_cost_per_token: 6e-7,
     cache_read_input_token_cost: 7.5e-8,
   },
   'claude-sonnet-4-6': {
-    litellm_provider: 'anthropic', mode: 'chat', input_cost_per_token: 0.000004, output_cost_per_token: 0.00002,
+    litellm_provider: 'anthropic',
+    mode: 'chat',
+    input_cost_per_token: 0.000004,
+    output_cost_per_token: 0.00002,
     cache_read_input_token_cost: 4e-7,
   },
 });
@@ -41,7 +51,9 @@ const LISTS = {
 };
 
 let folder: TempFolder;
-beforeAll(async () => { folder = await tempFolder(LISTS); });
+beforeAll(async () => {
+  folder = await tempFolder(LISTS);
+});
 afterAll(() => folder[Symbol.asyncDispose]());
 
 const place = (file: string): string => join(folder.path, file);
@@ -53,33 +65,43 @@ interface Ended {
 }
 
 /** A command whose stdin is a text. */
-async function run(command: string, args: readonly string[], more: {
-  readonly stdin?: string;
-  readonly cwd?: string;
-  readonly env?: Readonly<Record<string, string>>;
-} = {}): Promise<Ended> {
+async function run(
+  command: string,
+  args: readonly string[],
+  more: {
+    readonly stdin?: string;
+    readonly cwd?: string;
+    readonly env?: Readonly<Record<string, string>>;
+  } = {},
+): Promise<Ended> {
   const child = spawn(command, args, { cwd: more.cwd, env: { ...inheritedEnvironment(), ...more.env } });
   child.stdin.end(more.stdin);
   const [stdout, stderr, [exitCode]] = await Promise.all([
-    text(child.stdout), text(child.stderr), once(child, 'close') as Promise<[number | null]>,
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close') as Promise<[number | null]>,
   ]);
   return { exitCode, stdout, stderr };
 }
 
 describe('mgw catalog import', () => {
   const rates = ({ stdout }: Ended): unknown =>
-    (parse(stdout) as { readonly spec: { readonly models: readonly { readonly usdPerMillion: unknown }[] } })
-      .spec.models[0]?.usdPerMillion;
+    (parse(stdout) as { readonly spec: { readonly models: readonly { readonly usdPerMillion: unknown }[] } }).spec
+      .models[0]?.usdPerMillion;
 
   it('reads each kind of list from a file', async () => {
     for (const [file, kind, key, cacheRead] of [
-      ['litellm.json', 'litellm', 'gpt-4o', '1.25'], ['models-dev.json', 'models.dev', 'openai/gpt-4o', undefined],
-      ['openrouter.json', 'openrouter', 'openai/gpt-4o', undefined], ['portkey.json', 'portkey', 'gpt-4o', undefined],
+      ['litellm.json', 'litellm', 'gpt-4o', '1.25'],
+      ['models-dev.json', 'models.dev', 'openai/gpt-4o', undefined],
+      ['openrouter.json', 'openrouter', 'openai/gpt-4o', undefined],
+      ['portkey.json', 'portkey', 'gpt-4o', undefined],
     ] as const) {
       const ended = await mgw(['catalog', 'import', place(file), '--from', kind, '--models', `gpt-4o=${key}`]);
       assert.equal(ended.exitCode, 0, ended.stderr);
       assert.deepEqual(rates(ended), {
-        input: '2.5', output: kind === 'models.dev' ? '11' : '10', ...cacheRead && { cacheRead },
+        input: '2.5',
+        output: kind === 'models.dev' ? '11' : '10',
+        ...(cacheRead && { cacheRead }),
       });
       assert.match(ended.stdout, new RegExp(`prices.modelgateway.dev/source: ${kind}\n`));
     }
@@ -90,9 +112,11 @@ describe('mgw catalog import', () => {
     const ended = await run(process.execPath, [script, 'catalog', 'import', '-', '--config', config], {
       stdin: LITELLM,
     });
-    assert.deepEqual([ended.exitCode, ended.stdout.match(/name: .*/g)], [0, [
-      'name: imported', 'name: claude-sonnet-4-6', 'name: gpt-4o', 'name: gpt-4o-mini',
-    ]], ended.stderr);
+    assert.deepEqual(
+      [ended.exitCode, ended.stdout.match(/name: .*/g)],
+      [0, ['name: imported', 'name: claude-sonnet-4-6', 'name: gpt-4o', 'name: gpt-4o-mini']],
+      ended.stderr,
+    );
     assert.equal(ended.stderr, 'gpt-4o: not carried over: tiered_pricing\n');
     const absent = await mgw(['catalog', 'import', place('portkey.json'), '--config', config]);
     assert.deepEqual([absent.exitCode, absent.stderr.match(/.*no such key/g)?.length], [1, 2]);
@@ -118,11 +142,22 @@ describe('mgw catalog import', () => {
     }
   });
   it('compares with a list or a catalog of --config, whatever the key in the first list', async () => {
-    const compare = (second: string): Promise<Ended> => mgw([
-      'catalog', 'import', place('models-dev.json'), '--models', 'gpt-4o=openai/gpt-4o', '--compare', second,
-      '--config', join(REPOSITORY, 'models'),
-    ]);
-    for (const [second, title] of [[place('litellm.json'), 'LITELLM'], ['standard', 'THE CATALOG STANDARD']] as const) {
+    const compare = (second: string): Promise<Ended> =>
+      mgw([
+        'catalog',
+        'import',
+        place('models-dev.json'),
+        '--models',
+        'gpt-4o=openai/gpt-4o',
+        '--compare',
+        second,
+        '--config',
+        join(REPOSITORY, 'models'),
+      ]);
+    for (const [second, title] of [
+      [place('litellm.json'), 'LITELLM'],
+      ['standard', 'THE CATALOG STANDARD'],
+    ] as const) {
       const { exitCode, stderr } = await compare(second);
       assert.equal(exitCode, 0, stderr);
       const table = `^MODEL +FIGURE +MODELS\\.DEV +${title}\\ngpt-4o +usdPerMillion\\.output +11 +10$`;
@@ -141,15 +176,29 @@ function ledgerOf(path: string, models: readonly string[]): string {
     `INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${SETTLED_COLUMNS.map(() => '?').join(', ')})`,
   );
   for (const model of models) {
-    insert.run(...settledRow({
-      record: {
-        callId: `req_${model}`, keyUid: 'team-blue/prototype', account: 'team-blue/team-blue', createdMs: Date.now(),
-        group: 'standard', model, channel: 'openai/main', catalog: 'model-gateway/standard@1', costNanoUsd: 1n,
-        tokens: { ...NO_TOKENS, input: 1_000_000 }, usageSource: 'Provider', status: 'Succeeded', unbilledNanoUsd: 0n,
-        durationMs: 1,
-      },
-      keySpentNanoUsd: 1n, keyRemainingNanoUsd: null, settledMs: Date.now(),
-    }));
+    insert.run(
+      ...settledRow({
+        record: {
+          callId: `req_${model}`,
+          keyUid: 'team-blue/prototype',
+          account: 'team-blue/team-blue',
+          createdMs: Date.now(),
+          group: 'standard',
+          model,
+          channel: 'openai/main',
+          catalog: 'model-gateway/standard@1',
+          costNanoUsd: 1n,
+          tokens: { ...NO_TOKENS, input: 1_000_000 },
+          usageSource: 'Provider',
+          status: 'Succeeded',
+          unbilledNanoUsd: 0n,
+          durationMs: 1,
+        },
+        keySpentNanoUsd: 1n,
+        keyRemainingNanoUsd: null,
+        settledMs: Date.now(),
+      }),
+    );
   }
   db.close();
   return `file:${path}`;
@@ -177,31 +226,48 @@ spec: {models: [${prices}]}
     const price = 'name: gpt-4o, vendor: V, quotaType: Token, usdPerMillion:';
     const old = await folder.write('old/prices.yaml', of(`{${price} {input: "2"}}`));
     await folder.write('new/prices.yaml', of(`{${price} {input: "2"}}`));
-    await folder.write('new/promotion.yaml', of(`{${price} {input: "1"}, validFrom: "2126-01-01T00:00:00Z",
-      validUntil: "2126-02-01T00:00:00Z"}`).replace('standard', 'promotion'));
+    await folder.write(
+      'new/promotion.yaml',
+      of(`{${price} {input: "1"}, validFrom: "2126-01-01T00:00:00Z",
+      validUntil: "2126-02-01T00:00:00Z"}`).replace('standard', 'promotion'),
+    );
     const ledger = ledgerOf(place('promotion.db'), ['gpt-4o']);
     const total = async (...flags: readonly string[]): Promise<unknown> => {
       const { stdout, stderr } = await mgw([
-        'catalog', 'diff', old, place('new'), '--ledger', ledger, '--format', 'json', ...flags,
+        'catalog',
+        'diff',
+        old,
+        place('new'),
+        '--ledger',
+        ledger,
+        '--format',
+        'json',
+        ...flags,
       ]);
       assert.equal(stderr, '');
       return (JSON.parse(stdout) as { readonly total: { readonly new_usd: unknown } }).total.new_usd;
     };
-    assert.deepEqual([
-      await total(), await total('--at', '2126-01-15'), await total('--at', '2126-02-01T00:00:00Z'),
-    ], ['2.00', '1.00', '2.00']);
+    assert.deepEqual(
+      [await total(), await total('--at', '2126-01-15'), await total('--at', '2126-02-01T00:00:00Z')],
+      ['2.00', '1.00', '2.00'],
+    );
     const { exitCode, stderr } = await diff('--ledger', ledger, '--at', 'soon');
     assert.deepEqual([exitCode, stderr.includes('It must be a date such as 2026-12-01')], [64, true]);
   });
   it('says how many calls have keys whose automatic group is unknown', async () => {
     const group = (name: string, spec: string): string =>
       `apiVersion: modelgateway.dev/v1alpha1\nkind: Group\nmetadata: {name: ${name}}\nspec: {${spec}}\n---\n`;
-    const automatic = await folder.write('automatic/groups.yaml', group('main', 'routes: [{routeSelector: {}}]')
-      + group('smart', 'type: Automatic, priceRatio: "2", members: [{name: main}]'));
+    const automatic = await folder.write(
+      'automatic/groups.yaml',
+      group('main', 'routes: [{routeSelector: {}}]') +
+        group('smart', 'type: Automatic, priceRatio: "2", members: [{name: main}]'),
+    );
     const ledger = ledgerOf(place('automatic.db'), ['gpt-4o']);
     const { exitCode, stderr } = await mgw(['catalog', 'diff', automatic, automatic, '--ledger', ledger]);
-    assert.deepEqual([exitCode, stderr],
-      [0, 'The manifests lack the keys of 1 calls: an automatic group\'s own ratio counts as 1 for them.\n']);
+    assert.deepEqual(
+      [exitCode, stderr],
+      [0, "The manifests lack the keys of 1 calls: an automatic group's own ratio counts as 1 for them.\n"],
+    );
   });
   it('says what it cannot read', async () => {
     const calls = await folder.write('calls.json', '[{"id": "req_1"}]');
@@ -244,12 +310,22 @@ describe('the weekly job of docs/gitops.md', () => {
       await chmod(join(programs, name), 0o755);
     }
     const env = {
-      HOME: home.path, GIT_CONFIG_NOSYSTEM: '1', LEDGER: ledger, PATH: `${programs}:${process.env['PATH'] ?? ''}`,
+      HOME: home.path,
+      GIT_CONFIG_NOSYSTEM: '1',
+      LEDGER: ledger,
+      PATH: `${programs}:${process.env['PATH'] ?? ''}`,
     };
     await cp(REPOSITORY, path, { recursive: true });
-    const prepared = await run('bash', ['-ec', `git init -q --bare ../origin && git init -q -b main
+    const prepared = await run(
+      'bash',
+      [
+        '-ec',
+        `git init -q --bare ../origin && git init -q -b main
       git add . && git -c user.name=a -c user.email=a@example.com commit -qm first
-      git remote add origin ../origin && git push -q origin main`], { cwd: path, env });
+      git remote add origin ../origin && git push -q origin main`,
+      ],
+      { cwd: path, env },
+    );
     assert.equal(prepared.exitCode, 0, prepared.stderr);
     return { path, week: () => run('bash', ['-e', '-o', 'pipefail', '-c', script], { cwd: path, env }) };
   }
@@ -263,7 +339,12 @@ describe('the weekly job of docs/gitops.md', () => {
     assert.match(first.stdout, /\| claude-sonnet-4-6 \| 1 \| 3\.00 \| 4\.00 \| \+1\.00 \(\+33\.3 %\) \|/);
     assert.match(first.stdout, /^ {4}gpt-4o: not carried over: tiered_pricing$/m);
     const { stdout: pushed } = await run('git', [
-      '--git-dir', join(path, '../origin'), 'log', '--all', '--topo-order', '--format=%s',
+      '--git-dir',
+      join(path, '../origin'),
+      'log',
+      '--all',
+      '--topo-order',
+      '--format=%s',
     ]);
     assert.deepEqual(pushed.trim().split('\n'), ['Update prices', 'first']);
     const second = await week();

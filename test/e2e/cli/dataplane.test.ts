@@ -23,7 +23,10 @@ async function statusOf(url: string): Promise<number> {
 }
 
 async function eventually(url: string, status: number): Promise<void> {
-  while (await statusOf(url) !== status) await new Promise((resolve) => { setTimeout(resolve, 10); });
+  while ((await statusOf(url)) !== status)
+    await new Promise((resolve) => {
+      setTimeout(resolve, 10);
+    });
 }
 
 describe('mgw dataplane', { timeout: 60_000 }, () => {
@@ -32,8 +35,15 @@ describe('mgw dataplane', { timeout: 60_000 }, () => {
     await using server = await testDistribution();
     const cached = ['--config-cache', join(folder.path, 'cache'), '--config-cache-key', join(folder.path, 'cache.key')];
     const flags = [
-      'dataplane', '--insecure-xds', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--data',
-      join(folder.path, 'data'), ...cached,
+      'dataplane',
+      '--insecure-xds',
+      '--listen',
+      '127.0.0.1:0',
+      '--admin',
+      '127.0.0.1:0',
+      '--data',
+      join(folder.path, 'data'),
+      ...cached,
     ];
     await using cli = startMgw(flags, { env: { MGW_XDS: `127.0.0.1:${server.port}` } });
     const { sdk, admin } = await addresses(cli);
@@ -44,9 +54,12 @@ describe('mgw dataplane', { timeout: 60_000 }, () => {
     assert.equal(await statusOf(`${sdk}/v1/models`), 200);
     const metrics = await (await fetch(`${admin}/metrics`)).text();
     for (const line of [
-      'modelgateway_xds_connected 1', 'modelgateway_xds_resources 5', 'modelgateway_xds_refused_resources 0',
+      'modelgateway_xds_connected 1',
+      'modelgateway_xds_resources 5',
+      'modelgateway_xds_refused_resources 0',
       'modelgateway_xds_connections_total 1',
-    ]) assert.ok(metrics.includes(`\n${line}\n`), line);
+    ])
+      assert.ok(metrics.includes(`\n${line}\n`), line);
     const dump = await (await fetch(`${admin}/config_dump`)).text();
     assert.ok(dump.includes('"digest"') && !dump.includes('secret-of-one'));
     server.publish(configOf([], { keys: [{ ...KEY, enabled: false, generation: 2n }] }));
@@ -78,14 +91,18 @@ describe('mgw dataplane', { timeout: 60_000 }, () => {
       [[...xds, '--data', folder.path, '--insecure-xds'], 64, /loopback/],
       [[...xds, '--data', folder.path, '--config-cache', 'x'], 64, /belong together/],
       [[...xds, '--data', folder.path], 1, /--xds-ca .*there is no such file/],
-      [[
-        ...xds, '--data', folder.path, '--config-cache', 'x', '--config-cache-key', join(folder.path, 'short'),
-      ], 1, /at least 32 bytes/],
+      [
+        [...xds, '--data', folder.path, '--config-cache', 'x', '--config-cache-key', join(folder.path, 'short')],
+        1,
+        /at least 32 bytes/,
+      ],
     ];
-    await Promise.all(cases.map(async ([args, exitCode, words]) => {
-      const ended = await mgw(args);
-      assert.equal(ended.exitCode, exitCode, `${args.join(' ')}: ${ended.stderr}`);
-      assert.match(ended.stderr, words);
-    }));
+    await Promise.all(
+      cases.map(async ([args, exitCode, words]) => {
+        const ended = await mgw(args);
+        assert.equal(ended.exitCode, exitCode, `${args.join(' ')}: ${ended.stderr}`);
+        assert.match(ended.stderr, words);
+      }),
+    );
   });
 });

@@ -9,7 +9,9 @@ import { channelOf, modelOf, routeOf } from '../../unit/dataplane/snapshot/objec
 import { testDistribution } from '../../unit/operator/xds/support.ts';
 
 let provider: MockProvider;
-beforeAll(async () => { provider = await startMockProvider(); });
+beforeAll(async () => {
+  provider = await startMockProvider();
+});
 afterAll(() => provider.stop());
 afterEach(() => provider.clear());
 
@@ -30,7 +32,9 @@ ${channels.replaceAll('URL', url)}
 const OPENAI = '  - {name: a, protocol: OpenAI, baseUrl: "URL/v1", auth: {type: ApiKey, secretRef: {name: key}}}';
 
 async function doctor(
-  channels: string, replies: readonly Reply[], flags: readonly string[] = ['--yes'],
+  channels: string,
+  replies: readonly Reply[],
+  flags: readonly string[] = ['--yes'],
 ): Promise<Awaited<ReturnType<typeof mgw>>> {
   if (replies.length > 0) provider.script(...replies);
   await using folder = await tempFolder({ 'all.yaml': manifests(channels, provider.url) });
@@ -44,13 +48,18 @@ describe('mgw doctor', () => {
     assert.match(stdout, /^CHANNEL +MODEL +ASKED +RESULT +DETAILS\nr\/a +m +call +ok +serves\n$/);
     assert.match(stderr, /^Asks 1 times: 0 for a count[^]*1 by a call/);
     const [sent] = provider.requests;
-    assert.deepEqual([sent?.path, sent?.headers.authorization, sent?.json()['max_completion_tokens']],
-      ['/v1/chat/completions', 'Bearer provider-key-value', 1]);
+    assert.deepEqual(
+      [sent?.path, sent?.headers.authorization, sent?.json()['max_completion_tokens']],
+      ['/v1/chat/completions', 'Bearer provider-key-value', 1],
+    );
   });
   it('counts tokens if that is free, and calls a model whose tokens cannot be counted', async () => {
     const channel = '  - {name: a, protocol: Anthropic, baseUrl: "URL"}';
     assert.match((await doctor(channel, [json({ input_tokens: 8 })])).stdout, /r\/a +m +count +ok/);
-    assert.deepEqual(provider.requests.map(({ path }) => path), ['/v1/messages/count_tokens']);
+    assert.deepEqual(
+      provider.requests.map(({ path }) => path),
+      ['/v1/messages/count_tokens'],
+    );
     provider.clear();
     const { stdout } = await doctor(channel, [json({}, { status: 404 }), anthropicMessage()]);
     assert.match(stdout, /r\/a +m +call +ok/);
@@ -58,7 +67,10 @@ describe('mgw doctor', () => {
   });
   it('calls each model on request, or one route only', async () => {
     await doctor(OPENAI, [openaiChat()], ['--yes', '--all-models']);
-    assert.deepEqual(provider.requests.map((sent) => sent.json()['model']), ['m', 'n']);
+    assert.deepEqual(
+      provider.requests.map((sent) => sent.json()['model']),
+      ['m', 'n'],
+    );
     provider.clear();
     const { exitCode } = await doctor(OPENAI, [], ['--yes', '--only', 'other']);
     assert.deepEqual([exitCode, provider.requests.length], [0, 0]);
@@ -81,7 +93,8 @@ describe('mgw doctor', () => {
   });
   it('reports a token service that refuses, an address without a server, and a missing Secret', async () => {
     provider.script(json({ error: 'invalid_client' }, { status: 401 }));
-    const { exitCode, stdout } = await doctor(`
+    const { exitCode, stdout } = await doctor(
+      `
   - name: entra
     protocol: OpenAI
     baseUrl: URL/v1
@@ -90,7 +103,9 @@ describe('mgw doctor', () => {
       secretRef: {name: key}
       azure: {tenantId: t, clientId: c, authority: "URL"}
   - {name: nobody, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1"}
-  - {name: secretless, protocol: OpenAI, baseUrl: "URL/v1", auth: {type: ApiKey, secretRef: {name: none}}}`, []);
+  - {name: secretless, protocol: OpenAI, baseUrl: "URL/v1", auth: {type: ApiKey, secretRef: {name: none}}}`,
+      [],
+    );
     assert.equal(exitCode, 1);
     assert.match(stdout, /r\/entra +m +call +Credential +no token \(invalid_client\)/);
     assert.match(stdout, /r\/nobody +m +call +Address +no connection \(ECONNREFUSED\)/);
@@ -108,7 +123,9 @@ describe('mgw doctor', () => {
     server.publish({ keys: [], accounts: [], groups: [], routes, catalogs: [] });
     provider.script(openaiChat());
     let most = 0;
-    const watching = setInterval(() => { most = Math.max(most, server.figures().connectedProxies); }, 1);
+    const watching = setInterval(() => {
+      most = Math.max(most, server.figures().connectedProxies);
+    }, 1);
     const { exitCode, stdout } = await mgw(['doctor', '--insecure-xds', '--xds', `127.0.0.1:${server.port}`, '--yes']);
     clearInterval(watching);
     assert.match(stdout, /r\/a +m +call +ok +serves/);
@@ -119,7 +136,7 @@ describe('mgw doctor', () => {
     assert.equal(exitCode, 64);
     assert.match(stderr, /Give --config DIR, or --xds HOST:PORT/);
   });
-  it('passes when the provider\'s rate limit is reached', async () => {
+  it("passes when the provider's rate limit is reached", async () => {
     const { exitCode, stdout } = await doctor(OPENAI, [json({ error: { message: 'slow down' } }, { status: 429 })]);
     assert.deepEqual([exitCode, /RateLimited/.test(stdout)], [0, true]);
   });

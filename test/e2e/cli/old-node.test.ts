@@ -9,28 +9,35 @@ import { describe, it } from 'vitest';
 const ROOT = join(import.meta.dirname, '../../..');
 const MGW = join(ROOT, 'bin/mgw.js');
 
-const as = (version: string): string => `data:text/javascript,Object.defineProperty(process, 'versions', { value: { ` +
+const as = (version: string): string =>
+  `data:text/javascript,Object.defineProperty(process, 'versions', { value: { ` +
   `...process.versions, node: '${version}' } })`;
 
 describe('a Node that is too old', () => {
   it('gets one line as the error', async () => {
-    const failed: unknown = await promisify(execFile)(
-      process.execPath, ['--import', as('20.19.0'), MGW, '--version'],
-    ).catch((error: unknown) => error);
+    const failed: unknown = await promisify(execFile)(process.execPath, [
+      '--import',
+      as('20.19.0'),
+      MGW,
+      '--version',
+    ]).catch((error: unknown) => error);
     assert.ok(failed instanceof Error && 'stderr' in failed && 'code' in failed);
     assert.equal(failed.code, 1);
     assert.match(
-      String(failed.stderr), /^Model Gateway runs on Node 26 or newer, .*node_modules\/\.bin\/node bin\/mgw\.js\n$/,
+      String(failed.stderr),
+      /^Model Gateway runs on Node 26 or newer, .*node_modules\/\.bin\/node bin\/mgw\.js\n$/,
     );
   });
 
   it('is not assumed for the installed version or a newer one', async () => {
     for (const version of [process.versions.node, '27.0.0'])
       assert.equal(
-        (await promisify(execFile)(process.execPath, ['--import', as(version), MGW, '--version'])).stderr, '',
+        (await promisify(execFile)(process.execPath, ['--import', as(version), MGW, '--version'])).stderr,
+        '',
       );
-    const { dependencies } =
-      JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: { node: string } };
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      dependencies: { node: string };
+    };
     assert.match(dependencies.node, /^26\./);
   });
 

@@ -47,14 +47,13 @@ async function addressOf(cli: RunningCli): Promise<{ readonly url: string; reado
   return { url, adminUrl };
 }
 
-const chat = (
-  url: string, key: string, content: string, signal?: AbortSignal,
-): Promise<Response> => fetch(`${url}/v1/chat/completions`, {
-  method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-  body: JSON.stringify({ model: 'gpt-4o', stream: true, messages: [{ role: 'user', content }] }), ...(signal
-    ? { signal }
-    : {}),
-});
+const chat = (url: string, key: string, content: string, signal?: AbortSignal): Promise<Response> =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'gpt-4o', stream: true, messages: [{ role: 'user', content }] }),
+    ...(signal ? { signal } : {}),
+  });
 
 /** Reads the key from a file of the data folder; output that is not a terminal never contains it. */
 async function keyOf(path: string): Promise<string> {
@@ -66,7 +65,7 @@ function keyIn(folder: string, name = 'first'): Promise<string> {
 }
 
 describe('mgw run --hello', () => {
-  it('prints the key\'s file, and curl and SDK examples that work at once; prints no secret into a pipe', async () => {
+  it("prints the key's file, and curl and SDK examples that work at once; prints no secret into a pipe", async () => {
     await using demo = await startDemo();
     await using folder = await quickstart(demo.url);
     const args = ['run', '--config', 'manifests', '--data', 'data', '--hello', ...FREE_PORTS];
@@ -84,7 +83,10 @@ describe('mgw run --hello', () => {
     assert.equal((await stat(join(folder.path, 'data'))).mode & 0o077, 0);
     assert.equal(await end(first), 0);
     assert.equal(first.stderr(), '');
-    const logged = first.stdout().split('\n').filter((line) => line.startsWith('{"level"'));
+    const logged = first
+      .stdout()
+      .split('\n')
+      .filter((line) => line.startsWith('{"level"'));
     assert.ok(logged.length >= 4);
     assert.ok(logged.length > 0 && !first.stdout().includes(key), 'the key is in a redirected output');
 
@@ -107,18 +109,20 @@ describe('mgw run --hello', () => {
     await writeFile(join(cwd, 'try.mjs'), script.slice(0, script.indexOf('.text);') + '.text);'.length));
     if (!existsSync(join(cwd, 'node_modules'))) await symlink(join(ROOT, 'node_modules'), join(cwd, 'node_modules'));
     const command = /then {2}((?:MGW_KEY=.*? )?node try\.mjs)/.exec(printed)?.[1] ?? '';
-    const { stdout } = await execute('sh', [
-      '-c', command,
-    ], { cwd, env: { ...process.env, PATH: `${join(ROOT, 'node_modules', '.bin')}:${process.env['PATH']}` } });
+    const { stdout } = await execute('sh', ['-c', command], {
+      cwd,
+      env: { ...process.env, PATH: `${join(ROOT, 'node_modules', '.bin')}:${process.env['PATH']}` },
+    });
     assert.match(stdout, /Hello there![\s\S]*The ledger agrees\./);
   }
 
   it('runs the demo provider in the same process', async () => {
     await using folder = await tempFolder();
     await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
-    await using cli = startMgw([
-      'run', ...FREE_PORTS, '--with-demo-provider', '127.0.0.1:0',
-    ], { cwd: folder.path, env: { MGW_CONFIG: 'manifests', MGW_HELLO: '1', MGW_LOG_LEVEL: 'warn' } });
+    await using cli = startMgw(['run', ...FREE_PORTS, '--with-demo-provider', '127.0.0.1:0'], {
+      cwd: folder.path,
+      env: { MGW_CONFIG: 'manifests', MGW_HELLO: '1', MGW_LOG_LEVEL: 'warn' },
+    });
     const [, demoUrl = ''] = await cli.until(/Provider +(http:\S+), a demo/);
     const [, keyFile = ''] = await cli.until(/Your key is in (\S+)\.\n/);
     const key = await keyOf(join(folder.path, keyFile));
@@ -131,8 +135,10 @@ describe('mgw run --hello', () => {
     assert.match(text, /"content":"new"/);
     assert.equal(await end(cli), 0);
     // Without --data, the folder is beside the manifests, and must not be committed.
-    assert.deepEqual((await readdir(join(folder.path, 'manifests.mgw-data'))).filter((name) =>
-      !name.startsWith('ledger')), ['.gitignore', 'activity.db', 'gateway-key', 'secrets']);
+    assert.deepEqual(
+      (await readdir(join(folder.path, 'manifests.mgw-data'))).filter((name) => !name.startsWith('ledger')),
+      ['.gitignore', 'activity.db', 'gateway-key', 'secrets'],
+    );
   });
 });
 
@@ -145,15 +151,19 @@ describe('mgw run --console', () => {
     const [, url = '', file = ''] = await first.until(/Console +(http:\S+): .* in (\S+)\n/);
     const token = (await readFile(join(folder.path, file), 'utf8')).trim();
     assert.match(token, /^mgw-[\w-]{43}$/);
-    const signIn = (shown: string): Promise<Response> => fetch(`${url}/sign-in`, {
-      method: 'POST', redirect: 'manual', headers: { origin: url }, body: new URLSearchParams({ token: shown }),
-    });
+    const signIn = (shown: string): Promise<Response> =>
+      fetch(`${url}/sign-in`, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { origin: url },
+        body: new URLSearchParams({ token: shown }),
+      });
     assert.equal((await signIn(`${token}x`)).status, 422);
     const answer = await signIn(token);
     assert.equal(answer.headers.get('location'), '/keys');
-    const keys = await fetch(
-      `${url}/keys`, { headers: { cookie: (answer.headers.getSetCookie()[0] ?? '').split(';', 1)[0] ?? '' } },
-    );
+    const keys = await fetch(`${url}/keys`, {
+      headers: { cookie: (answer.headers.getSetCookie()[0] ?? '').split(';', 1)[0] ?? '' },
+    });
     assert.match(await keys.text(), /first/);
     assert.equal(await end(first), 0);
     assert.ok(!first.stdout().includes(token), 'the token is in a redirected output');
@@ -170,15 +180,21 @@ describe('mgw run --console', () => {
     await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
     const taken = createServer();
     // or another program uses it already
-    await new Promise<void>((resolve) => { taken.once('error', () => resolve()).listen(8081, '127.0.0.1', resolve); });
+    await new Promise<void>((resolve) => {
+      taken.once('error', () => resolve()).listen(8081, '127.0.0.1', resolve);
+    });
     try {
-      await using cli =
-        startMgw(['run', '--config', 'manifests', ...FREE_PORTS], { cwd: folder.path, env: { MGW_CONSOLE: '' } });
+      await using cli = startMgw(['run', '--config', 'manifests', ...FREE_PORTS], {
+        cwd: folder.path,
+        env: { MGW_CONSOLE: '' },
+      });
       await addressOf(cli);
       await cli.until(/no console: its port is in use/);
       assert.equal(await end(cli), 0);
-      const { exitCode, stderr } =
-        await mgw(['run', '--config', 'manifests', '--console', '127.0.0.1:8081', ...FREE_PORTS], { cwd: folder.path });
+      const { exitCode, stderr } = await mgw(
+        ['run', '--config', 'manifests', '--console', '127.0.0.1:8081', ...FREE_PORTS],
+        { cwd: folder.path },
+      );
       assert.equal(exitCode, 1);
       assert.match(stderr, /--console 127\.0\.0\.1:8081: the port is in use by another program/);
     } finally {
@@ -189,9 +205,10 @@ describe('mgw run --console', () => {
   it('reports what is wrong with a given token', async () => {
     await using folder = await tempFolder({ 'data/console/admin-token': 'short\n' });
     await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
-    const { exitCode, stderr } = await mgw([
-      'run', '--config', 'manifests', '--data', 'data', '--console', '127.0.0.1:0', ...FREE_PORTS,
-    ], { cwd: folder.path });
+    const { exitCode, stderr } = await mgw(
+      ['run', '--config', 'manifests', '--data', 'data', '--console', '127.0.0.1:0', ...FREE_PORTS],
+      { cwd: folder.path },
+    );
     assert.equal(exitCode, 1);
     assert.match(stderr, /^\S+data\/console\/admin-token must hold one line of at least 32 characters/m);
     assert.ok(!stderr.includes('    at '), stderr);
@@ -200,9 +217,10 @@ describe('mgw run --console', () => {
   it('is off by default', async () => {
     await using folder = await tempFolder();
     await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
-    await using cli = startMgw(
-      ['run', '--config', 'manifests', '--no-console', ...FREE_PORTS], { cwd: folder.path, env: { MGW_CONSOLE: '' } },
-    );
+    await using cli = startMgw(['run', '--config', 'manifests', '--no-console', ...FREE_PORTS], {
+      cwd: folder.path,
+      env: { MGW_CONSOLE: '' },
+    });
     await addressOf(cli);
     assert.equal(await end(cli), 0);
     assert.ok(!cli.stdout().includes('console') && !existsSync(join(folder.path, 'manifests.mgw-data', 'console')));
@@ -212,9 +230,11 @@ describe('mgw run --console', () => {
 describe('mgw run, at the start', () => {
   it('reports every mistake in the manifests with file and line, and starts nothing', async () => {
     await using folder = await tempFolder({
-      'm/a.yaml': 'apiVersion: modelgateway.dev/v1alpha1\nkind: Group\nmetadata: {name: a}\nspec:\n  type: ' +
+      'm/a.yaml':
+        'apiVersion: modelgateway.dev/v1alpha1\nkind: Group\nmetadata: {name: a}\nspec:\n  type: ' +
         'Sideways\n  priceRatio: "-1"\n',
-      'm/b.yaml': 'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: b, namespace: b}\nspec:\n  ' +
+      'm/b.yaml':
+        'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: b, namespace: b}\nspec:\n  ' +
         'grants:\n  - {name: x, usd: 5}\n',
       'm/c.yaml': 'kind: [\n',
     });
@@ -231,7 +251,9 @@ describe('mgw run, at the start', () => {
     await using folder = await tempFolder();
     const config = join(folder.path, 'missing');
     assert.deepEqual(await mgw(['run', '--config', config]), {
-      exitCode: 1, stdout: '', stderr: `--config ${config}: there is no such folder\n`,
+      exitCode: 1,
+      stdout: '',
+      stderr: `--config ${config}: there is no such folder\n`,
     });
     assert.deepEqual(await readdir(folder.path), []);
   });
@@ -239,7 +261,9 @@ describe('mgw run, at the start', () => {
   it('reports a port that is in use', async () => {
     await using folder = await tempFolder();
     const taken = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => { taken.once('listening', resolve); });
+    await new Promise((resolve) => {
+      taken.once('listening', resolve);
+    });
     const address = taken.address();
     const place = `127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
     const common = ['run', '--config', QUICKSTART, '--data', folder.path];
@@ -250,9 +274,10 @@ describe('mgw run, at the start', () => {
       ['--listen', ['demo-provider', '--listen', place]],
     ] as const) {
       const { exitCode, stderr } = await mgw(args);
-      assert.deepEqual([
-        exitCode, stderr,
-      ], [1, `${flag} ${place}: the port is in use by another program. Choose another address with ${flag}.\n`]);
+      assert.deepEqual(
+        [exitCode, stderr],
+        [1, `${flag} ${place}: the port is in use by another program. Choose another address with ${flag}.\n`],
+      );
     }
     taken.close();
   });
@@ -275,14 +300,19 @@ describe('mgw run, at the start', () => {
     await using folder = await tempFolder();
     const path = join(folder.path, 'books', 'own.db');
     await using cli = startMgw([
-      'run', '--config', QUICKSTART, '--data', join(folder.path, 'data'), '--ledger', `file:${path}`, '--ledger-sync',
-      'full', ...FREE_PORTS,
+      'run',
+      '--config',
+      QUICKSTART,
+      '--data',
+      join(folder.path, 'data'),
+      '--ledger',
+      `file:${path}`,
+      '--ledger-sync',
+      'full',
+      ...FREE_PORTS,
     ]);
     await addressOf(cli);
-    assert.match(
-      cli.stdout(),
-      /key of ApiKey team-a\/first: it is in \S+first-key\.yaml\n/,
-    );
+    assert.match(cli.stdout(), /key of ApiKey team-a\/first: it is in \S+first-key\.yaml\n/);
     assert.equal(await end(cli), 0);
     assert.ok(existsSync(path));
     assert.ok(!existsSync(join(folder.path, 'data', 'ledger.db')));
@@ -293,24 +323,39 @@ describe('mgw run, while it runs', () => {
   it('keeps the last good state after a broken edit, reports the place, and applies the next good one', async () => {
     await using demo = await startDemo();
     await using folder = await quickstart(demo.url);
-    await using cli =
-      startMgw(['run', '--config', join(folder.path, 'manifests'), '--data', join(folder.path, 'data'), ...FREE_PORTS]);
+    await using cli = startMgw([
+      'run',
+      '--config',
+      join(folder.path, 'manifests'),
+      '--data',
+      join(folder.path, 'data'),
+      ...FREE_PORTS,
+    ]);
     const { url } = await addressOf(cli);
     await cli.until(/key of ApiKey team-a\/first: it is in/);
     const key = await keyIn(folder.path);
-    await folder.write('manifests/more.yaml', 'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: ' +
-      '{name: b, namespace: b}\nspec:\n  grants: 7\n');
+    await folder.write(
+      'manifests/more.yaml',
+      'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: ' +
+        '{name: b, namespace: b}\nspec:\n  grants: 7\n',
+    );
     await cli.until(/more\.yaml:5(:\d+)?: error: .*spec\.grants/);
     await cli.until(/the last good configuration stays in force/);
     assert.equal((await chat(url, key, 'hello')).status, 200);
-    await folder.write('manifests/more.yaml', 'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ' +
-      'second, namespace: team-a}\nspec:\n  groupRef: {name: standard}\n  accountRef: {name: team-a}\n');
+    await folder.write(
+      'manifests/more.yaml',
+      'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ' +
+        'second, namespace: team-a}\nspec:\n  groupRef: {name: standard}\n  accountRef: {name: team-a}\n',
+    );
     await cli.until(/the manifests are in order again/);
     await cli.until(/key of ApiKey team-a\/second: it is in/);
     const secondKey = await keyIn(folder.path, 'second');
     assert.match(await (await chat(url, secondKey, 'say: second')).text(), /second/);
-    await folder.write('manifests/lost.yaml', 'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ' +
-      'lost, namespace: team-a}\nspec:\n  groupRef: {name: nowhere}\n  accountRef: {name: team-a}\n');
+    await folder.write(
+      'manifests/lost.yaml',
+      'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ' +
+        'lost, namespace: team-a}\nspec:\n  groupRef: {name: nowhere}\n  accountRef: {name: team-a}\n',
+    );
     await cli.until(/warning: ApiKey team-a\/lost: .*nowhere/);
     assert.equal(await end(cli), 0);
     assert.equal(await end(demo.cli), 0);
@@ -319,8 +364,14 @@ describe('mgw run, while it runs', () => {
   it('completes and bills a running stream on SIGTERM, and refuses new calls', async () => {
     await using demo = await startDemo();
     await using folder = await quickstart(demo.url);
-    const args =
-      ['run', '--config', join(folder.path, 'manifests'), '--data', join(folder.path, 'data'), ...FREE_PORTS];
+    const args = [
+      'run',
+      '--config',
+      join(folder.path, 'manifests'),
+      '--data',
+      join(folder.path, 'data'),
+      ...FREE_PORTS,
+    ];
     await using cli = startMgw(args);
     const { url } = await addressOf(cli);
     await cli.until(/key of ApiKey team-a\/first: it is in/);
@@ -330,7 +381,10 @@ describe('mgw run, while it runs', () => {
     assert.equal((await reader?.read())?.done, false);
     cli.kill('SIGTERM');
     await cli.until(/no new calls; waiting for the running ones/);
-    const refused = await chat(url, key, 'hello').then((late) => late.status, () => 'no connection');
+    const refused = await chat(url, key, 'hello').then(
+      (late) => late.status,
+      () => 'no connection',
+    );
     assert.ok(refused === 503 || refused === 'no connection', String(refused));
     let text = '';
     for (let part = await reader?.read(); part && !part.done; part = await reader?.read())
@@ -349,9 +403,10 @@ describe('mgw run, while it runs', () => {
   it('serves when node restarts it at each edit of the code, as npm run dev does', async () => {
     await using demo = await startDemo();
     await using folder = await quickstart(demo.url);
-    await using cli = startMgw([
-      'run', '--config', join(folder.path, 'manifests'), '--data', join(folder.path, 'data'), ...FREE_PORTS,
-    ], { nodeFlags: ['--watch'] });
+    await using cli = startMgw(
+      ['run', '--config', join(folder.path, 'manifests'), '--data', join(folder.path, 'data'), ...FREE_PORTS],
+      { nodeFlags: ['--watch'] },
+    );
     const { url } = await addressOf(cli);
     await cli.until(/key of ApiKey team-a\/first: it is in/);
     const key = await keyIn(folder.path);
@@ -365,8 +420,14 @@ describe('mgw run, while it runs', () => {
   it('exits at once with 1 on a second signal', async () => {
     await using demo = await startDemo();
     await using folder = await quickstart(demo.url);
-    await using cli =
-      startMgw(['run', '--config', join(folder.path, 'manifests'), '--data', join(folder.path, 'data'), ...FREE_PORTS]);
+    await using cli = startMgw([
+      'run',
+      '--config',
+      join(folder.path, 'manifests'),
+      '--data',
+      join(folder.path, 'data'),
+      ...FREE_PORTS,
+    ]);
     const { url } = await addressOf(cli);
     await cli.until(/key of ApiKey team-a\/first: it is in/);
     const key = await keyIn(folder.path);

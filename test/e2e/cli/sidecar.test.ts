@@ -19,7 +19,9 @@ afterEach(async () => {
   fleet = undefined;
   if (!server) return;
   server.closeAllConnections();
-  await new Promise((resolve) => { server.close(resolve); });
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
 });
 
 async function startFleet(listener: RequestListener): Promise<string> {
@@ -55,15 +57,23 @@ describe('mgw dataplane --sidecar', () => {
     await cli.until(/the sidecar listens/);
     const ask = (path: string): Promise<string> =>
       fetch(`http://127.0.0.1:${port}${path}`).then((answer) => answer.text());
-    const ready = (): Promise<{ status: number; text: string }> => fetch(
-      `http://127.0.0.1:${admin}/readyz`,
-    ).then(async (answer) => ({ status: answer.status, text: await answer.text() }));
+    const ready = (): Promise<{ status: number; text: string }> =>
+      fetch(`http://127.0.0.1:${admin}/readyz`).then(async (answer) => ({
+        status: answer.status,
+        text: await answer.text(),
+      }));
     assert.equal((await ready()).status, 200);
     assert.equal(await ask('/v1/models'), `Bearer ${KEYS[0]}`);
     await mount(folder.path, 2, KEYS[1]);
-    await until('the other key', () => ask('/v1/models'), (text) => text === `Bearer ${KEYS[1]}`);
-    const dump =
-      await fetch(`http://127.0.0.1:${admin}/config_dump`).then((answer) => answer.json()) as Record<string, unknown>;
+    await until(
+      'the other key',
+      () => ask('/v1/models'),
+      (text) => text === `Bearer ${KEYS[1]}`,
+    );
+    const dump = (await fetch(`http://127.0.0.1:${admin}/config_dump`).then((answer) => answer.json())) as Record<
+      string,
+      unknown
+    >;
     assert.deepEqual([dump['fleet'], dump['keyLoaded'], dump['keyChanges']], [url, true, 1]);
     await mount(folder.path, 3, undefined);
     const without = await until('no key', ready, ({ status }) => status === 503);
@@ -86,19 +96,24 @@ describe('mgw dataplane --sidecar', () => {
     [['sidecar', '--fleet', 'http://gateway'], 64, /whoever sees the traffic has the key.*--insecure-fleet/],
     [['sidecar', '--fleet', 'https://user:secret@gateway'], 64, /--fleet with a password: it must be an https URL/],
     [['sidecar', '--fleet', 'ftp://gateway'], 64, /it must be an https URL/],
-    [[
-      'sidecar', '--fleet', 'https://gateway', '--listen', '192.0.2.1:4000', '--admin', '127.0.0.1:0',
-    ], 1, /--listen 192\.0\.2\.1:4000: this machine has no such address/],
+    [
+      ['sidecar', '--fleet', 'https://gateway', '--listen', '192.0.2.1:4000', '--admin', '127.0.0.1:0'],
+      1,
+      /--listen 192\.0\.2\.1:4000: this machine has no such address/,
+    ],
     [['dataplane', '--sidecar', '--fleet', 'https://gateway', '--xds', 'a:1'], 64, /unknown option '--xds'/],
-    [[
-      'dataplane', '--xds', 'a:1', '--data', '/nowhere', '--tls', '/nowhere',
-    ], 64, /--tls-listen and --tls belong together/],
-  ] as const) it(`refuses ${args.join(' ')}`, async () => {
-    const finished = await mgw(args);
-    assert.equal(finished.exitCode, exitCode, finished.stderr);
-    assert.match(finished.stderr, words);
-    assert.ok(!finished.stderr.includes('secret'));
-  });
+    [
+      ['dataplane', '--xds', 'a:1', '--data', '/nowhere', '--tls', '/nowhere'],
+      64,
+      /--tls-listen and --tls belong together/,
+    ],
+  ] as const)
+    it(`refuses ${args.join(' ')}`, async () => {
+      const finished = await mgw(args);
+      assert.equal(finished.exitCode, exitCode, finished.stderr);
+      assert.match(finished.stderr, words);
+      assert.ok(!finished.stderr.includes('secret'));
+    });
 
   it('is enabled by MGW_SIDECAR too, and can be disabled', async () => {
     assert.match((await mgw(['dataplane'], { env: { MGW_SIDECAR: 'true' } })).stderr, /--fleet <URL>/);

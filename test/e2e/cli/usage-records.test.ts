@@ -22,9 +22,9 @@ const DEADLINE_MS = 120_000;
 
 async function fill(ledger: Ledger): Promise<void> {
   for (const call of CALLS) {
-    await ledger.hold(holdRequest(
-      call.callId, 50_000_000n, { origin: call, limits: { accountCreditNanoUsd: 10n ** 12n } },
-    ));
+    await ledger.hold(
+      holdRequest(call.callId, 50_000_000n, { origin: call, limits: { accountCreditNanoUsd: 10n ** 12n } }),
+    );
     await ledger.settle(settlement(call.callId, 12_500_000n, { origin: origin(call.callId, call) }));
   }
 }
@@ -77,17 +77,20 @@ describe('mgw usage', () => {
     it.skipIf(skip)(`lists each call in ${place}, also while it is in use, and filters`, async () => {
       const flags = places.find(({ name }) => name === place)?.flags ?? [];
       const lines = await whenThere(flags);
-      assert.deepEqual(lines.map(({ id, cost_usd, created_at }) => [id, cost_usd, created_at]).toSorted((
-        [a = ''], [b = ''],
-      ) => a.localeCompare(b)), CALLS.map(({ callId, createdMs }) =>
-        [callId, '0.0125', new Date(createdMs).toISOString()]));
-      const ids = async (...filter: string[]): Promise<string[]> => (JSON.parse((await mgw([
-        'usage', ...flags, '--format', 'json', ...filter,
-      ])).stdout) as Line[]).map(({ id }) => id);
-      assert.deepEqual(await ids('--key', 'key-2'), ['call-2']);
       assert.deepEqual(
-        await ids('--account', 'team-a/a', '--since', new Date(NOON_MS + 1_000).toISOString()), ['call-2'],
+        lines
+          .map(({ id, cost_usd, created_at }) => [id, cost_usd, created_at])
+          .toSorted(([a = ''], [b = '']) => a.localeCompare(b)),
+        CALLS.map(({ callId, createdMs }) => [callId, '0.0125', new Date(createdMs).toISOString()]),
       );
+      const ids = async (...filter: string[]): Promise<string[]> =>
+        (JSON.parse((await mgw(['usage', ...flags, '--format', 'json', ...filter])).stdout) as Line[]).map(
+          ({ id }) => id,
+        );
+      assert.deepEqual(await ids('--key', 'key-2'), ['call-2']);
+      assert.deepEqual(await ids('--account', 'team-a/a', '--since', new Date(NOON_MS + 1_000).toISOString()), [
+        'call-2',
+      ]);
       assert.deepEqual(await ids('--model', '=model-1'), ['call-3']);
       assert.deepEqual(await ids('--since', '2199-01-01'), []);
       const table = (await mgw(['usage', ...flags])).stdout.trimEnd().split('\n');
@@ -104,24 +107,35 @@ describe('mgw usage', () => {
     assert.deepEqual([missing.exitCode, /there is no such ledger/.test(missing.stderr)], [1, true]);
     await folder.write('broken/ledger.db', 'this is no database, and never was one');
     assert.match((await mgw(['usage', '--data', `${folder.path}/broken`])).stderr, /cannot be read as a ledger/);
-    assert.match((await mgw([
-      'usage', '--ledger', 'valkey://127.0.0.1:1',
-    ])).stderr, /cannot be reached: connect ECONNREFUSED|cannot be reached/);
+    assert.match(
+      (await mgw(['usage', '--ledger', 'valkey://127.0.0.1:1'])).stderr,
+      /cannot be reached: connect ECONNREFUSED|cannot be reached/,
+    );
   });
 
   it('writes CSV that spreadsheets read correctly', () => {
     const writer = usageWriter('csv');
-    const record = { ...origin('id', { model: '=1+1, "x"' }), ...progress(5n), status:
-      'Succeeded' as const, unbilledNanoUsd: 0n, durationMs: 3 };
+    const record = {
+      ...origin('id', { model: '=1+1, "x"' }),
+      ...progress(5n),
+      status: 'Succeeded' as const,
+      unbilledNanoUsd: 0n,
+      durationMs: 3,
+    };
     const [line = ''] = writer.row(record).split('\r\n');
     assert.ok(line.includes(`,"'=1+1, ""x""",`), line);
     assert.ok(line.includes(',0.000000005,0.00,3,'), line);
     assert.equal(writer.begin.split(',').length, 20);
   });
 
-  it('includes the platform\'s cost and the margin on request', () => {
-    const record = { ...origin('id'), ...progress(5n, { upstreamCostNanoUsd: 7n }), status: 'Succeeded' as const,
-      unbilledNanoUsd: 0n, durationMs: 3 };
+  it("includes the platform's cost and the margin on request", () => {
+    const record = {
+      ...origin('id'),
+      ...progress(5n, { upstreamCostNanoUsd: 7n }),
+      status: 'Succeeded' as const,
+      unbilledNanoUsd: 0n,
+      durationMs: 3,
+    };
     const { upstreamCostNanoUsd: _cost, ...unknown } = record;
     const csv = usageWriter('csv', { margins: true });
     assert.ok(csv.begin.endsWith(',upstream_cost_usd,margin_usd\r\n'));
@@ -131,8 +145,10 @@ describe('mgw usage', () => {
     assert.match(table.begin, /COST USD +UPSTREAM USD +MARGIN USD +ID/);
     assert.match(table.row(unknown), /unknown +unknown/);
     table.row(record);
-    assert.equal(table.end(), '2 calls, 0.00000001 USD, upstream 0.000000007 USD, margin -0.000000002 USD of 1 call ' +
-      'whose cost is known\n');
+    assert.equal(
+      table.end(),
+      '2 calls, 0.00000001 USD, upstream 0.000000007 USD, margin -0.000000002 USD of 1 call ' + 'whose cost is known\n',
+    );
     assert.ok(!usageWriter('json').row(record).includes('upstream'));
   });
 

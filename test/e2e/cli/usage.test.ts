@@ -9,21 +9,49 @@ import { mgw } from '../../support/cli.ts';
 describe('help', () => {
   it('covers every command, and lists only what works', async () => {
     const [all, run, validate, demo, helpRun] = await Promise.all([
-      mgw(['--help']), mgw([
-        'run', '--help',
-      ]), mgw(['validate', '-h']), mgw(['demo-provider', '--help']), mgw(['help', 'run']),
+      mgw(['--help']),
+      mgw(['run', '--help']),
+      mgw(['validate', '-h']),
+      mgw(['demo-provider', '--help']),
+      mgw(['help', 'run']),
     ]);
     for (const each of [all, run, validate, demo, helpRun]) assert.deepEqual([each.exitCode, each.stderr], [0, '']);
-    assert.deepEqual([...all.stdout.matchAll(/^ {2}([a-z-]+) (?=.* {2})/gm)].map(([, name]) =>
-      name), ['run', 'validate', 'doctor', 'operator', 'dataplane', 'sidecar', 'usage',
-      'catalog', 'retire', 'demo-provider', 'help']);
+    assert.deepEqual(
+      [...all.stdout.matchAll(/^ {2}([a-z-]+) (?=.* {2})/gm)].map(([, name]) => name),
+      [
+        'run',
+        'validate',
+        'doctor',
+        'operator',
+        'dataplane',
+        'sidecar',
+        'usage',
+        'catalog',
+        'retire',
+        'demo-provider',
+        'help',
+      ],
+    );
     assert.match(all.stdout, /Exit codes: 0 ok, 1 failed, 64 the command line is wrong/);
     assert.equal(helpRun.stdout, run.stdout);
     const flags = [...run.stdout.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name]) => name);
     assert.deepEqual(flags, [
-      'config', 'listen', 'admin', 'console', 'no-console', 'console-url', 'data', 'ledger', 'ledger-sync', 'max-body',
+      'config',
+      'listen',
+      'admin',
+      'console',
+      'no-console',
+      'console-url',
+      'data',
+      'ledger',
+      'ledger-sync',
+      'max-body',
       'max-buffered',
-      'cors-origins', 'gateway-namespace', 'log-level', 'with-demo-provider', 'hello',
+      'cors-origins',
+      'gateway-namespace',
+      'log-level',
+      'with-demo-provider',
+      'hello',
     ]);
     const unwrapped = run.stdout.replace(/\s+/g, ' ');
     for (const name of flags.filter((flag) => flag !== 'no-console'))
@@ -41,7 +69,7 @@ describe('help', () => {
 });
 
 describe('npm start', () => {
-  it('passes signals on to the gateway, since exec replaces npm\'s shell', () => {
+  it("passes signals on to the gateway, since exec replaces npm's shell", () => {
     const scripts: Readonly<Record<string, string>> = manifest.scripts;
     for (const name of ['start', 'dev']) assert.match(scripts[name] ?? '', /^exec node /);
   });
@@ -57,9 +85,10 @@ describe('usage', () => {
     [['run'], /required option '--config <DIR>'/],
     [['run', '--config', '.', '--frob'], /unknown option '--frob'/],
     [['run', '--config', '.', 'more'], /too many arguments/],
-    [[
-      'run', '--config', '.', '--listen', '8080',
-    ], /'--listen <ADDRESS>' argument '8080' is invalid.*127\.0\.0\.1:8080/],
+    [
+      ['run', '--config', '.', '--listen', '8080'],
+      /'--listen <ADDRESS>' argument '8080' is invalid.*127\.0\.0\.1:8080/,
+    ],
     [['run', '--config', '.', '--ledger', 'redis://host:port'], /needs a host, such as valkey:/],
     [['run', '--config', '.', '--ledger-sync', 'never'], /Allowed choices are normal, full/],
     [['run', '--config', '.'], /MGW_MAX_BODY.*a size such as 64MiB/, { MGW_MAX_BODY: 'huge' }],
@@ -88,16 +117,32 @@ describe('values', () => {
     assert.deepEqual(parseAddress('gateway.local:65535'), { host: 'gateway.local', port: 65535 });
     assert.deepEqual(parseAddress(':80'), { host: '0.0.0.0', port: 80 });
     for (const text of [
-      '', '8080', 'host', 'host:', 'host:65536', '::1:80', 'a b:1', 'http://host:1', 'host:-1', 'host:1x',
-    ]) fails(() => parseAddress(text));
+      '',
+      '8080',
+      'host',
+      'host:',
+      'host:65536',
+      '::1:80',
+      'a b:1',
+      'http://host:1',
+      'host:-1',
+      'host:1x',
+    ])
+      fails(() => parseAddress(text));
     assert.equal(urlOf({ host: '0.0.0.0', port: 80 }), 'http://127.0.0.1:80');
     assert.equal(urlOf({ host: '::1', port: 80 }), 'http://[::1]:80');
   });
 
   it('include sizes', () => {
     for (const [text, bytes] of [
-      ['1', 1], ['64MiB', 67_108_864], ['10MB', 10_000_000], ['1gib', 1_073_741_824], ['5 kb', 5_000], ['7b', 7],
-    ] as const) assert.equal(parseBytes(text), bytes);
+      ['1', 1],
+      ['64MiB', 67_108_864],
+      ['10MB', 10_000_000],
+      ['1gib', 1_073_741_824],
+      ['5 kb', 5_000],
+      ['7b', 7],
+    ] as const)
+      assert.equal(parseBytes(text), bytes);
     for (const text of ['', '0', '-1', '1.5MB', '64 potatoes', '2GiB', 'MiB', '1e9']) fails(() => parseBytes(text));
   });
 
@@ -107,8 +152,15 @@ describe('values', () => {
     assert.deepEqual(parseLedger('file:ledger.db'), { kind: 'file', path: 'ledger.db' });
     assert.deepEqual(parseLedger('valkeys://me:word@host'), { kind: 'valkey', url: 'valkeys://me:word@host' });
     for (const text of [
-      '', 'ledger.db', 'file:', 'valkey://', 'rediss://host:port', 'valkey://host?what=1', 'postgres://host',
-    ]) fails(() => parseLedger(text));
+      '',
+      'ledger.db',
+      'file:',
+      'valkey://',
+      'rediss://host:port',
+      'valkey://host?what=1',
+      'postgres://host',
+    ])
+      fails(() => parseLedger(text));
   });
 
   it('include namespaces', () => {

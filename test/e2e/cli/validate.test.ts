@@ -26,9 +26,11 @@ spec:
 describe('mgw validate', () => {
   it('passes valid manifests', async () => {
     const folder = join(EXAMPLES, 'quickstart');
-    assert.deepEqual(
-      await mgw(['validate', folder]), { exitCode: 0, stdout: `${folder}: no errors, no warnings\n`, stderr: '' },
-    );
+    assert.deepEqual(await mgw(['validate', folder]), {
+      exitCode: 0,
+      stdout: `${folder}: no errors, no warnings\n`,
+      stderr: '',
+    });
   });
 
   it('reports every mistake with file and line, and exits with 1', async () => {
@@ -51,7 +53,8 @@ spec:
     assert.equal(exitCode, 1);
     assert.equal(stderr, '');
     assert.match(
-      stdout, new RegExp(`^${folder.path}/platform/group\\.yaml:6(:\\d+)?: error: .*spec\\.priceRatio`, 'm'),
+      stdout,
+      new RegExp(`^${folder.path}/platform/group\\.yaml:6(:\\d+)?: error: .*spec\\.priceRatio`, 'm'),
     );
     assert.match(stdout, new RegExp(`^${folder.path}/platform/group\\.yaml:7(:\\d+)?: error: .*spec\\.colour`, 'm'));
     assert.match(stdout, new RegExp(`^${folder.path}/team\\.yml:10(:\\d+)?: error: .*spec\\.quota\\.period`, 'm'));
@@ -74,7 +77,7 @@ spec:
     assert.match(stdout, /key\.yaml:9: error: ApiKey team-a\/bot: .*gone/);
   });
 
-  it('uses the given namespace as the gateway\'s', async () => {
+  it("uses the given namespace as the gateway's", async () => {
     await using folder = await tempFolder({ 'prices.yaml': PRICES });
     const wrong = await mgw(['validate', folder.path]);
     assert.equal(wrong.exitCode, 1);
@@ -93,7 +96,10 @@ spec:
 
   it('reports a missing folder', async () => {
     await using folder = await tempFolder({ 'a.yaml': '' });
-    for (const [path, said] of [['missing', 'there is no such folder'], ['a.yaml', 'it is not a folder']] as const) {
+    for (const [path, said] of [
+      ['missing', 'there is no such folder'],
+      ['a.yaml', 'it is not a folder'],
+    ] as const) {
       const { exitCode, stderr } = await mgw(['validate', join(folder.path, path)]);
       assert.deepEqual([exitCode, stderr], [1, `DIR ${join(folder.path, path)}: ${said}\n`]);
     }

@@ -36,7 +36,8 @@ const WRITTEN = 'two\ncafé\n';
 
 /** The headers by which the agents name their sessions. Gemini CLI names none. */
 const SESSION_HEADERS: Readonly<Record<string, string>> = {
-  codex: 'session-id', claude: 'x-claude-code-session-id',
+  codex: 'session-id',
+  claude: 'x-claude-code-session-id',
 };
 
 /** What a model does in one turn: it calls a tool, or it is done. */
@@ -108,9 +109,13 @@ describe.skipIf(installed.skip)('an agent', () => {
     if (header === undefined) return;
     const sessions = turns.map(({ request }) => request.headers[header]);
     assert.match(String(sessions[0]), /^[\w-]{20,}$/);
-    const records = await Promise.all(turns.map(({ headers }) =>
-      get(stack, `/v1/usage/${String(headers['x-request-id'])}`)));
-    assert.deepEqual(records.map((record) => record.json().session), sessions.map(() => sessions[0]));
+    const records = await Promise.all(
+      turns.map(({ headers }) => get(stack, `/v1/usage/${String(headers['x-request-id'])}`)),
+    );
+    assert.deepEqual(
+      records.map((record) => record.json().session),
+      sessions.map(() => sessions[0]),
+    );
   }
 
   for (const kind of ['Responses', 'Chat', 'Anthropic'] as const)
@@ -118,11 +123,17 @@ describe.skipIf(installed.skip)('an agent', () => {
       const turns: readonly Turn[] = [...PATCHES.map((input) => ({ tool: 'apply_patch', input })), { input: null }];
       const seen = script(stackOf(kind), kind, turns, 'apply_patch');
       assert.equal(await work('codex', kind, async (places) => unboxed(await codex(MODEL, places))), WRITTEN);
-      assert.deepEqual(seen.map(({ results }) => results), [0, 1, 2]);
+      assert.deepEqual(
+        seen.map(({ results }) => results),
+        [0, 1, 2],
+      );
       const declared = { Responses: 'custom', Chat: 'function', Anthropic: undefined }[kind];
       for (const each of seen) assert.deepEqual([each.declared.type, each.searches], [declared, false]);
-      assert.deepEqual(seen.at(-1)!.calls, PATCHES.map((patch) =>
-        (kind === 'Responses' ? patch : { input: patch })), 'the history has the calls as this provider writes them');
+      assert.deepEqual(
+        seen.at(-1)!.calls,
+        PATCHES.map((patch) => (kind === 'Responses' ? patch : { input: patch })),
+        'the history has the calls as this provider writes them',
+      );
     });
 
   it('like Codex is given a list of models when a command prints its key', async () => {
@@ -134,9 +145,12 @@ describe.skipIf(installed.skip)('an agent', () => {
     if (!tap) throw new Error('it was not started');
     const { args, ...command } = unboxed(await codex(MODEL, { ...installed, url: tap.url, key: KEYS.main, work: cwd }));
     const byCommand = args.map((arg) =>
-      arg.replace('env_key="GATEWAY_KEY"', 'auth={command="printenv",args=["GATEWAY_KEY"]}'));
+      arg.replace('env_key="GATEWAY_KEY"', 'auth={command="printenv",args=["GATEWAY_KEY"]}'),
+    );
     const { code, output } = await runCommand({
-      ...command, args: byCommand, env: { ...command.env, CODEX_HOME: home },
+      ...command,
+      args: byCommand,
+      env: { ...command.env, CODEX_HOME: home },
     });
     assert.equal(code, 0, output);
     const lists = tap.take().filter(({ request }) => request.path.startsWith('/v1/models?client_version='));
@@ -158,12 +172,21 @@ describe.skipIf(installed.skip)('an agent', () => {
         { input: null },
       ];
       const seen = script(stackOf(kind), kind, turns, 'Write');
-      assert.equal(await work('claude', kind, async (places) => {
-        const { args, ...command } = await claudeCode(MODEL, places);
-        return { ...command, args: [...args, '--allowedTools', 'Write,Edit', '--permission-mode', 'acceptEdits'] };
-      }), WRITTEN);
-      assert.deepEqual(seen.map(({ results }) => results), [0, 1, 2]);
-      assert.deepEqual(seen.at(-1)!.calls, turns.slice(0, 2).map(({ input }) => input));
+      assert.equal(
+        await work('claude', kind, async (places) => {
+          const { args, ...command } = await claudeCode(MODEL, places);
+          return { ...command, args: [...args, '--allowedTools', 'Write,Edit', '--permission-mode', 'acceptEdits'] };
+        }),
+        WRITTEN,
+      );
+      assert.deepEqual(
+        seen.map(({ results }) => results),
+        [0, 1, 2],
+      );
+      assert.deepEqual(
+        seen.at(-1)!.calls,
+        turns.slice(0, 2).map(({ input }) => input),
+      );
       assert.equal(seen[0]!.declared.type, kind === 'Chat' ? 'function' : undefined);
     });
 
@@ -176,12 +199,21 @@ describe.skipIf(installed.skip)('an agent', () => {
         { input: null },
       ];
       const seen = script(stackOf(kind), kind, turns, 'write_file');
-      assert.equal(await work('gemini', kind, async (places) => {
-        const { args, ...command } = await geminiCli(MODEL, places);
-        return { ...command, args: [...args, '--approval-mode', 'auto_edit'] };
-      }), WRITTEN);
-      assert.deepEqual(seen.map(({ results }) => results), [0, 1, 2]);
-      assert.deepEqual(seen.at(-1)!.calls, turns.slice(0, 2).map(({ input }) => input));
+      assert.equal(
+        await work('gemini', kind, async (places) => {
+          const { args, ...command } = await geminiCli(MODEL, places);
+          return { ...command, args: [...args, '--approval-mode', 'auto_edit'] };
+        }),
+        WRITTEN,
+      );
+      assert.deepEqual(
+        seen.map(({ results }) => results),
+        [0, 1, 2],
+      );
+      assert.deepEqual(
+        seen.at(-1)!.calls,
+        turns.slice(0, 2).map(({ input }) => input),
+      );
     });
 });
 
@@ -238,7 +270,8 @@ const READERS: Readonly<Record<Kind, (body: Json, tool: string) => Seen>> = {
   Chat: ({ tools = [], messages }, tool) => ({
     declared: tools.find((each: Json) => each.function.name === tool),
     searches: tools.some(isSearch),
-    calls: messages.flatMap((message: Json) => message.tool_calls ?? [])
+    calls: messages
+      .flatMap((message: Json) => message.tool_calls ?? [])
       .map((call: Json) => JSON.parse(call.function.arguments)),
     results: messages.filter(({ role }: Json) => role === 'tool').length,
   }),
@@ -255,30 +288,59 @@ const READERS: Readonly<Record<Kind, (body: Json, tool: string) => Seen>> = {
 
 const WRITERS: Readonly<Record<Kind, (turn: Turn, request: RecordedRequest) => Reply>> = {
   Responses: ({ tool, input }, { index }) => {
-    const item = tool === undefined
-      ? { id: `msg_${index}`, type: 'message', role: 'assistant', status: 'completed',
-        content: [{ type: 'output_text', text: 'All done.', annotations: [] }] }
-      : {
-        id: `ctc_${index}`, type: 'custom_tool_call', status: 'completed', call_id: `call_${index}`, name: tool, input,
-      };
+    const item =
+      tool === undefined
+        ? {
+            id: `msg_${index}`,
+            type: 'message',
+            role: 'assistant',
+            status: 'completed',
+            content: [{ type: 'output_text', text: 'All done.', annotations: [] }],
+          }
+        : {
+            id: `ctc_${index}`,
+            type: 'custom_tool_call',
+            status: 'completed',
+            call_id: `call_${index}`,
+            name: tool,
+            input,
+          };
     const response = { id: `resp_${index}`, object: 'response', status: 'in_progress', output: [] as unknown[] };
     const usage = { input_tokens: 10, output_tokens: 2, total_tokens: 12 };
     return sseReply(
       { event: 'response.created', data: { type: 'response.created', response } },
       { event: 'response.output_item.done', data: { type: 'response.output_item.done', output_index: 0, item } },
-      { event: 'response.completed', data: {
-        type: 'response.completed', response: { ...response, status: 'completed', output: [item], usage },
-      } },
+      {
+        event: 'response.completed',
+        data: {
+          type: 'response.completed',
+          response: { ...response, status: 'completed', output: [item], usage },
+        },
+      },
     );
   },
-  Chat: ({ tool, input }, { index }) => (tool === undefined
-    ? openaiStream(['All ', 'done.'])
-    : openaiStream([], { toolCalls: [{
-      id: `call_${index}`, name: tool, arguments: JSON.stringify(typeof input === 'string' ? { input } : input),
-    }] })),
-  Anthropic: ({ tool, input }, { index }) => (tool === undefined
-    ? anthropicStream(['All ', 'done.'])
-    : anthropicStream([], { toolUses: [{
-      id: `toolu_${index}`, name: tool, input: typeof input === 'string' ? { input } : input,
-    }] })),
+  Chat: ({ tool, input }, { index }) =>
+    tool === undefined
+      ? openaiStream(['All ', 'done.'])
+      : openaiStream([], {
+          toolCalls: [
+            {
+              id: `call_${index}`,
+              name: tool,
+              arguments: JSON.stringify(typeof input === 'string' ? { input } : input),
+            },
+          ],
+        }),
+  Anthropic: ({ tool, input }, { index }) =>
+    tool === undefined
+      ? anthropicStream(['All ', 'done.'])
+      : anthropicStream([], {
+          toolUses: [
+            {
+              id: `toolu_${index}`,
+              name: tool,
+              input: typeof input === 'string' ? { input } : input,
+            },
+          ],
+        }),
 };

@@ -3,14 +3,49 @@ import { isRecord, itemsOf, stringOf } from '../../../dataplane/protocol/fields.
 import type { JsonRecord } from '../../../dataplane/protocol/fields.ts';
 
 const FIELDS = new Set([
-  'model', 'messages', 'max_tokens', 'system', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'tools',
-  'tool_choice', 'thinking', 'output_config', 'output_format', 'metadata', 'service_tier', 'cache_control', 'betas',
-  'context_management', 'container', 'mcp_servers', 'diagnostics',
+  'model',
+  'messages',
+  'max_tokens',
+  'system',
+  'stream',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'output_config',
+  'output_format',
+  'metadata',
+  'service_tier',
+  'cache_control',
+  'betas',
+  'context_management',
+  'container',
+  'mcp_servers',
+  'diagnostics',
 ]);
 const FORMATS = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']);
 const KEYWORDS = new Set([
-  'type', 'enum', 'const', 'title', 'description', 'properties', 'required', 'items', 'anyOf', 'allOf', '$defs', '$ref',
-  'default', 'additionalProperties', 'definitions', 'minItems', 'format', '$schema',
+  'type',
+  'enum',
+  'const',
+  'title',
+  'description',
+  'properties',
+  'required',
+  'items',
+  'anyOf',
+  'allOf',
+  '$defs',
+  '$ref',
+  'default',
+  'additionalProperties',
+  'definitions',
+  'minItems',
+  'format',
+  '$schema',
 ]);
 
 type Rule = (body: JsonRecord, version: number) => string | undefined;
@@ -24,9 +59,15 @@ const RULES: readonly Rule[] = [
     const sampling = ['temperature', 'top_p', 'top_k'].find((name) => name in body && body[name] !== 1);
     if (version >= 4.7 && sampling !== undefined) return `${sampling} is not supported by this model`;
     return version >= 4.1 && 'temperature' in body && 'top_p' in body
-      ? '`temperature` and `top_p` cannot both be specified for this model.' : undefined;
+      ? '`temperature` and `top_p` cannot both be specified for this model.'
+      : undefined;
   },
-  thinkingRule, toolRule, formatRule, cacheRule, messagesRule, historyRule,
+  thinkingRule,
+  toolRule,
+  formatRule,
+  cacheRule,
+  messagesRule,
+  historyRule,
 ];
 
 /** The first rule that a request breaks, as the API words it; undefined: it is accepted. */
@@ -45,7 +86,8 @@ function thinkingRule(body: JsonRecord): string | undefined {
   if (!(Number(thinking['budget_tokens']) < Number(body['max_tokens'] ?? Infinity)))
     return '`max_tokens` must be greater than `thinking.budget_tokens`.';
   return 'temperature' in body && body['temperature'] !== 1
-    ? '`temperature` may only be set to 1 when thinking is enabled.' : undefined;
+    ? '`temperature` may only be set to 1 when thinking is enabled.'
+    : undefined;
 }
 
 function toolRule(body: JsonRecord): string | undefined {
@@ -78,12 +120,15 @@ function schemaFault(schema: JsonRecord): string | undefined {
   if (keyword !== undefined) return `property '${keyword}' is not supported`;
   if ('format' in schema && !FORMATS.has(stringOf(schema['format']))) return 'format is not supported';
   if ('minItems' in schema && Number(schema['minItems']) > 1)
-    return '\'minItems\' values other than 0 or 1 are not supported';
+    return "'minItems' values other than 0 or 1 are not supported";
   if (schema['type'] === 'object' && schema['additionalProperties'] !== false)
-    return 'For \'object\' type, \'additionalProperties\' must be explicitly set to false';
+    return "For 'object' type, 'additionalProperties' must be explicitly set to false";
   const named = [schema['properties'], schema['$defs']].flatMap((each) => (isRecord(each) ? Object.values(each) : []));
   const inner = [...named, ...itemsOf(schema['anyOf']), ...itemsOf(schema['allOf']), schema['items']];
-  return inner.filter(isRecord).map(schemaFault).find((fault) => fault !== undefined);
+  return inner
+    .filter(isRecord)
+    .map(schemaFault)
+    .find((fault) => fault !== undefined);
 }
 
 function cacheRule(body: JsonRecord): string | undefined {
@@ -114,14 +159,16 @@ function messagesRule(body: JsonRecord, version: number): string | undefined {
   if (version >= 4.6)
     return 'This model does not support assistant message prefill. The conversation must end with a user message.';
   return /\s$/.test(textsOf([last]).at(-1) ?? '')
-    ? 'messages: final assistant content cannot end with trailing whitespace' : undefined;
+    ? 'messages: final assistant content cannot end with trailing whitespace'
+    : undefined;
 }
 
 function textsOf(values: readonly unknown[]): string[] {
   return values.filter(isRecord).flatMap((value) => {
     if (value['type'] === 'text') return [stringOf(value['text'])];
     return typeof value['content'] === 'string' && value['type'] !== 'tool_result'
-      ? [value['content']] : textsOf(itemsOf(value['content']));
+      ? [value['content']]
+      : textsOf(itemsOf(value['content']));
   });
 }
 
@@ -146,5 +193,6 @@ function historyRule(body: JsonRecord): string | undefined {
   }
   if (open.length > 0) return UNANSWERED;
   return used && itemsOf(body['tools']).length === 0
-    ? 'Requests which include `tool_use` or `tool_result` blocks must define tools' : undefined;
+    ? 'Requests which include `tool_use` or `tool_result` blocks must define tools'
+    : undefined;
 }

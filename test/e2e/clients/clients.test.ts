@@ -68,23 +68,33 @@ describe.skipIf(installed.skip)('clients', () => {
       const models = KINDS.flatMap((kind) => MODELS[kind]);
       const { output } = await runCommand(libraryCommand(places, join(root, 'programs', program), models));
       const errors = new Map(verdictsIn(output).map(({ model, error }) => [model, error]));
-      rows.push(judge(name, limits, (model) =>
-        (errors.has(model) ? errors.get(model) : `no verdict: ${output.slice(-500)}`), gateway));
+      rows.push(
+        judge(
+          name,
+          limits,
+          (model) => (errors.has(model) ? errors.get(model) : `no verdict: ${output.slice(-500)}`),
+          gateway,
+        ),
+      );
       await expectRecordings(name);
     });
 
   for (const { name, command, limits } of COMMAND_LINES)
-    it(name, async () => {
-      const places = await placesOf(name);
-      const errors = new Map<string, string | undefined>();
-      for (const model of KINDS.flatMap((kind) => MODELS[kind])) {
-        const { code, output } = await runCommand(await command(model, places));
-        const answered = code === 0 && /I am the demo provider|The ledger agrees/.test(output);
-        errors.set(model, answered ? undefined : `exit code ${code}: ${output.slice(-1000)}`);
-      }
-      rows.push(judge(name, limits, (model) => errors.get(model), gateway));
-      await expectRecordings(name);
-    }, PROGRAM_TIMEOUT_MS);
+    it(
+      name,
+      async () => {
+        const places = await placesOf(name);
+        const errors = new Map<string, string | undefined>();
+        for (const model of KINDS.flatMap((kind) => MODELS[kind])) {
+          const { code, output } = await runCommand(await command(model, places));
+          const answered = code === 0 && /I am the demo provider|The ledger agrees/.test(output);
+          errors.set(model, answered ? undefined : `exit code ${code}: ${output.slice(-1000)}`);
+        }
+        rows.push(judge(name, limits, (model) => errors.get(model), gateway));
+        await expectRecordings(name);
+      },
+      PROGRAM_TIMEOUT_MS,
+    );
 
   it('Claude Code reports the cost that the ledger has', async () => {
     const places = await placesOf('cost');
@@ -92,7 +102,7 @@ describe.skipIf(installed.skip)('clients', () => {
       const before = await gateway.spent();
       const { output } = await runCommand(await claudeCode(model, places));
       const { total_cost_usd: reported } = JSON.parse(output.slice(output.indexOf('{'))) as { total_cost_usd: number };
-      assert.equal(reported.toFixed(9), (Number(await gateway.spent() - before) / 1e9).toFixed(9), model);
+      assert.equal(reported.toFixed(9), (Number((await gateway.spent()) - before) / 1e9).toFixed(9), model);
     }
   });
 
@@ -115,7 +125,10 @@ describe.skipIf(installed.skip)('clients', () => {
 
 /** The client's row of the table. Fails for an error that no limit documents, and for a limit that is none any more. */
 function judge(
-  name: string, limits: readonly Limit[] = [], errorOf: (model: string) => string | undefined, gateway: ClientsGateway,
+  name: string,
+  limits: readonly Limit[] = [],
+  errorOf: (model: string) => string | undefined,
+  gateway: ClientsGateway,
 ): string {
   const refusals = gateway.takeRefusals();
   const cells = KINDS.map((kind) => {

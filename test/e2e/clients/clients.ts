@@ -79,10 +79,16 @@ export const COMMAND_LINES: readonly CommandLineClient[] = [
   { name: 'Claude Code', command: claudeCode },
   { name: 'Codex', command: codex },
   {
-    name: 'opencode', command: opencode, limits: [{
-      kind: 'OpenAI', models: ['gpt-4o', 'o3-mini'], error: /description': string too long/,
-      reason: '✔ on GPT-5.1; its descriptions of tools are longer than older models take, with or without a gateway',
-    }],
+    name: 'opencode',
+    command: opencode,
+    limits: [
+      {
+        kind: 'OpenAI',
+        models: ['gpt-4o', 'o3-mini'],
+        error: /description': string too long/,
+        reason: '✔ on GPT-5.1; its descriptions of tools are longer than older models take, with or without a gateway',
+      },
+    ],
   },
   { name: 'Gemini CLI', command: geminiCli },
   { name: 'aider', command: aider },
@@ -92,24 +98,40 @@ export const COMMAND_LINES: readonly CommandLineClient[] = [
 /** Also for the suite's test of its costs: the answer is JSON with `result` and `total_cost_usd`. */
 export function claudeCode(model: string, { url, key, npm, work }: Places): Promise<Command> {
   return Promise.resolve({
-    file: join(npm, 'node_modules', '.bin', 'claude'), cwd: work,
+    file: join(npm, 'node_modules', '.bin', 'claude'),
+    cwd: work,
     args: ['-p', 'hello', '--output-format', 'json', '--model', model],
     env: {
-      ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: key, ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1',
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_AUTH_TOKEN: key,
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      DISABLE_AUTOUPDATER: '1',
     },
   });
 }
 
 /** Also for the suite's agents. */
 export function codex(model: string, { url, key, npm, work }: Places): Promise<Command> {
-  const provider = `{name="gw",base_url="${url}/v1",env_key="GATEWAY_KEY",wire_api="responses",`
-    + 'request_max_retries=0,stream_max_retries=0}';
+  const provider =
+    `{name="gw",base_url="${url}/v1",env_key="GATEWAY_KEY",wire_api="responses",` +
+    'request_max_retries=0,stream_max_retries=0}';
   return Promise.resolve({
-    file: join(npm, 'node_modules', '.bin', 'codex'), cwd: work, env: { GATEWAY_KEY: key },
+    file: join(npm, 'node_modules', '.bin', 'codex'),
+    cwd: work,
+    env: { GATEWAY_KEY: key },
     args: [
-      'exec', '--skip-git-repo-check', '-c', `model_providers.gw=${provider}`, '-c', 'model_provider=gw',
-      '-c', 'web_search="disabled"', '-m', model, 'hello',
+      'exec',
+      '--skip-git-repo-check',
+      '-c',
+      `model_providers.gw=${provider}`,
+      '-c',
+      'model_provider=gw',
+      '-c',
+      'web_search="disabled"',
+      '-m',
+      model,
+      'hello',
     ],
   });
 }
@@ -117,38 +139,64 @@ export function codex(model: string, { url, key, npm, work }: Places): Promise<C
 /** Also for the suite's agents. */
 export async function geminiCli(model: string, { url, key, npm, work }: Places): Promise<Command> {
   await mkdir(join(work, '.gemini'), { recursive: true });
-  await writeFile(join(work, '.gemini', 'settings.json'), JSON.stringify({
-    general: { enableAutoUpdate: false }, privacy: { usageStatisticsEnabled: false },
-    security: { auth: { selectedType: 'gemini-api-key' } },
-  }));
+  await writeFile(
+    join(work, '.gemini', 'settings.json'),
+    JSON.stringify({
+      general: { enableAutoUpdate: false },
+      privacy: { usageStatisticsEnabled: false },
+      security: { auth: { selectedType: 'gemini-api-key' } },
+    }),
+  );
   return {
-    file: join(npm, 'node_modules', '.bin', 'gemini'), cwd: work, args: ['-p', 'hello', '-m', model],
+    file: join(npm, 'node_modules', '.bin', 'gemini'),
+    cwd: work,
+    args: ['-p', 'hello', '-m', model],
     env: { GEMINI_API_KEY: key, GOOGLE_GEMINI_BASE_URL: url, GEMINI_CLI_TRUST_WORKSPACE: 'true' },
   };
 }
 
 async function opencode(model: string, { url, key, npm, work }: Places): Promise<Command> {
-  await writeFile(join(work, 'opencode.json'), JSON.stringify({
-    autoupdate: false, share: 'disabled',
-    provider: { gw: {
-      npm: '@ai-sdk/openai-compatible', name: 'gw', options: { baseURL: `${url}/v1`, apiKey: key },
-      models: { [model]: { name: model } },
-    } },
-  }));
+  await writeFile(
+    join(work, 'opencode.json'),
+    JSON.stringify({
+      autoupdate: false,
+      share: 'disabled',
+      provider: {
+        gw: {
+          npm: '@ai-sdk/openai-compatible',
+          name: 'gw',
+          options: { baseURL: `${url}/v1`, apiKey: key },
+          models: { [model]: { name: model } },
+        },
+      },
+    }),
+  );
   return {
-    file: join(npm, 'node_modules', '.bin', 'opencode'), args: ['run', '-m', `gw/${model}`, 'hello'], env: {},
+    file: join(npm, 'node_modules', '.bin', 'opencode'),
+    args: ['run', '-m', `gw/${model}`, 'hello'],
+    env: {},
     cwd: work,
   };
 }
 
 function aider(model: string, { url, key, aider: python, work }: Places): Promise<Command> {
   return Promise.resolve({
-    file: python, cwd: work,
+    file: python,
+    cwd: work,
     env: { OPENAI_API_BASE: `${url}/v1`, OPENAI_API_KEY: key, LITELLM_LOCAL_MODEL_COST_MAP: 'True' },
     args: [
-      '-m', 'aider', '--model', `openai/${model}`, '--message', 'hello', '--no-git', '--yes-always',
+      '-m',
+      'aider',
+      '--model',
+      `openai/${model}`,
+      '--message',
+      'hello',
+      '--no-git',
+      '--yes-always',
       '--no-check-update',
-      '--no-show-model-warnings', '--analytics-disable', '--no-pretty',
+      '--no-show-model-warnings',
+      '--analytics-disable',
+      '--no-pretty',
     ],
   });
 }
@@ -156,8 +204,10 @@ function aider(model: string, { url, key, aider: python, work }: Places): Promis
 async function llm(model: string, { url, key, python, work }: Places): Promise<Command> {
   const folder = join(work, 'llm');
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'extra-openai-models.yaml'),
-    `- {model_id: gw, model_name: ${model}, api_base: "${url}/v1", api_key_name: gw}\n`);
+  await writeFile(
+    join(folder, 'extra-openai-models.yaml'),
+    `- {model_id: gw, model_name: ${model}, api_base: "${url}/v1", api_key_name: gw}\n`,
+  );
   const args = ['-m', 'llm', '-m', 'gw', '--key', key, 'hello'];
   return { file: python, args, env: { LLM_USER_PATH: folder }, cwd: work };
 }

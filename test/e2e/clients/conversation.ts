@@ -28,14 +28,17 @@ export interface TurnSummary {
 type Dialect = 'chat' | 'messages' | 'responses' | 'gemini';
 
 const DIALECTS: readonly (readonly [RegExp, Dialect])[] = [
-  [/^\/v1\/chat\/completions/, 'chat'], [/^\/v1\/messages(?!\/count_tokens)/, 'messages'],
-  [/^\/v1\/responses/, 'responses'], [/^\/v1(?:beta)?\/models\/[^:]+:(?:streamG|g)enerateContent/, 'gemini'],
+  [/^\/v1\/chat\/completions/, 'chat'],
+  [/^\/v1\/messages(?!\/count_tokens)/, 'messages'],
+  [/^\/v1\/responses/, 'responses'],
+  [/^\/v1(?:beta)?\/models\/[^:]+:(?:streamG|g)enerateContent/, 'gemini'],
 ];
 
 /** The model that a request names, in its path or in its body; undefined: it is no call of a model. */
 export function modelOf({ path, body }: SentRequest): string | undefined {
-  return dialectOf(path) === undefined ? undefined
-    : /\/models\/([^:]+):/.exec(path)?.[1] ?? textOf(parse(body)['model']);
+  return dialectOf(path) === undefined
+    ? undefined
+    : (/\/models\/([^:]+):/.exec(path)?.[1] ?? textOf(parse(body)['model']));
 }
 
 /** The names of the tools that a request declares. */
@@ -46,9 +49,14 @@ export function toolsOf({ path, body }: SentRequest): readonly string[] {
 /** The turns of a conversation. */
 export function turnsOf(exchanges: readonly Exchange[]): readonly TurnSummary[] {
   return exchanges.map(({ request, upstream, status, headers, body }) => ({
-    client: summarize(request), provider: upstream.map(summarize), status,
-    answer: withoutRepeats(stringOf(headers['content-type']).startsWith('text/event-stream')
-      ? eventsOf(body).map(eventName) : partsOf(parse(body))),
+    client: summarize(request),
+    provider: upstream.map(summarize),
+    status,
+    answer: withoutRepeats(
+      stringOf(headers['content-type']).startsWith('text/event-stream')
+        ? eventsOf(body).map(eventName)
+        : partsOf(parse(body)),
+    ),
   }));
 }
 
@@ -58,7 +66,9 @@ function summarize({ path, body }: Pick<SentRequest, 'path' | 'body'>): RequestS
   const call = path.replace(/\?.*/, '');
   if (dialect === undefined) return { call, stream: false, conversation: [], tools: [] };
   return {
-    call, stream: parsed['stream'] === true || call.includes(':stream'), conversation: READERS[dialect](parsed),
+    call,
+    stream: parsed['stream'] === true || call.includes(':stream'),
+    conversation: READERS[dialect](parsed),
     tools: toolNames(parsed),
   };
 }
@@ -68,21 +78,24 @@ function dialectOf(path: string): Dialect | undefined {
 }
 
 const READERS: Readonly<Record<Dialect, (body: JsonRecord) => readonly string[]>> = {
-  chat: ({ messages }) => records(messages).map((message) => line(message['role'], [
-    ...kindsOf(message['content']), ...records(message['tool_calls']).map(kindOf),
-  ])),
+  chat: ({ messages }) =>
+    records(messages).map((message) =>
+      line(message['role'], [...kindsOf(message['content']), ...records(message['tool_calls']).map(kindOf)]),
+    ),
   messages: ({ system, messages }) => [
-    ...system === undefined ? [] : ['system'],
+    ...(system === undefined ? [] : ['system']),
     ...records(messages).map(({ role, content }) => line(role, kindsOf(content))),
   ],
   responses: ({ instructions, input }) => [
-    ...instructions === undefined ? [] : ['instructions'],
-    ...typeof input === 'string' ? ['user: text']
-      : records(input).map((item) => (item['role'] === undefined ? kindOf(item)
-        : line(item['role'], kindsOf(item['content'])))),
+    ...(instructions === undefined ? [] : ['instructions']),
+    ...(typeof input === 'string'
+      ? ['user: text']
+      : records(input).map((item) =>
+          item['role'] === undefined ? kindOf(item) : line(item['role'], kindsOf(item['content'])),
+        )),
   ],
   gemini: ({ systemInstruction, contents }) => [
-    ...systemInstruction === undefined ? [] : ['systemInstruction'],
+    ...(systemInstruction === undefined ? [] : ['systemInstruction']),
     ...records(contents).map(({ role, parts }) => line(role, records(parts).map(kindOf))),
   ],
 };
@@ -101,7 +114,7 @@ function kindOf(part: JsonRecord): string {
   const [google] = ['functionCall', 'functionResponse', 'inlineData', 'text'].filter((member) => part[member]);
   const inner = isRecord(called) ? called : part[google ?? ''];
   const tool = textOf(name) ?? (isRecord(inner) ? textOf(inner['name']) : undefined);
-  return [textOf(type) ?? google ?? 'part', ...tool === undefined ? [] : [tool]].join(' ');
+  return [textOf(type) ?? google ?? 'part', ...(tool === undefined ? [] : [tool])].join(' ');
 }
 
 function toolNames({ tools }: JsonRecord): readonly string[] {
@@ -134,9 +147,11 @@ function partsOf(answer: JsonRecord): readonly string[] {
   if (error !== undefined && error !== null) return ['error'];
   const parts = [
     ...records(choices).flatMap((choice) => [...messageKinds(choice['message'] ?? choice['delta']), ...stopOf(choice)]),
-    ...records(content).map(kindOf), ...records(output).map(kindOf),
+    ...records(content).map(kindOf),
+    ...records(output).map(kindOf),
     ...records(candidates).flatMap((candidate) => [
-      ...isRecord(candidate['content']) ? records(candidate['content']['parts']).map(kindOf) : [], ...stopOf(candidate),
+      ...(isRecord(candidate['content']) ? records(candidate['content']['parts']).map(kindOf) : []),
+      ...stopOf(candidate),
     ]),
     ...stopOf(answer),
   ];
@@ -146,18 +161,19 @@ function partsOf(answer: JsonRecord): readonly string[] {
 function messageKinds(message: unknown): readonly string[] {
   if (!isRecord(message)) return [];
   return [
-    ...textOf(message['content']) === undefined ? [] : ['text'],
+    ...(textOf(message['content']) === undefined ? [] : ['text']),
     ...records(message['tool_calls']).map(({ function: called }) => {
       const name = isRecord(called) ? textOf(called['name']) : undefined;
       return name === undefined ? 'arguments' : `tool_call ${name}`;
     }),
-    ...textOf(message['reasoning_content']) === undefined ? [] : ['reasoning'],
+    ...(textOf(message['reasoning_content']) === undefined ? [] : ['reasoning']),
   ];
 }
 
 function stopOf(value: unknown): readonly string[] {
   if (!isRecord(value)) return [];
-  const reason = ['stop_reason', 'finish_reason', 'finishReason', 'status'].map((name) => textOf(value[name]))
+  const reason = ['stop_reason', 'finish_reason', 'finishReason', 'status']
+    .map((name) => textOf(value[name]))
     .find((text) => text !== undefined);
   return reason === undefined ? [] : [`(${reason})`];
 }

@@ -24,13 +24,20 @@ export async function startFakes(): Promise<Fakes> {
   let refusals: string[] = [];
   const requests: SentRequest[] = [];
   const served = {
-    demoUrl: demo.url, requests, onRefused: (refusal: string) => { refusals.push(refusal); },
+    demoUrl: demo.url,
+    requests,
+    onRefused: (refusal: string) => {
+      refusals.push(refusal);
+    },
   };
   const server = createServer((request, response) => {
-    serve(served, request, response)
-      .catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
+    serve(served, request, response).catch((error: unknown) =>
+      response.destroy(error instanceof Error ? error : undefined),
+    );
   });
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
   const address = server.address();
   if (typeof address !== 'object' || address === null) throw new Error('the fake provider has no address');
   return {
@@ -43,7 +50,12 @@ export async function startFakes(): Promise<Fakes> {
     },
     async stop() {
       server.closeAllConnections();
-      await Promise.all([demo.stop(), new Promise((resolve) => { server.close(resolve); })]);
+      await Promise.all([
+        demo.stop(),
+        new Promise((resolve) => {
+          server.close(resolve);
+        }),
+      ]);
     },
   };
 }
@@ -55,7 +67,9 @@ interface Serving {
 }
 
 async function serve(
-  { demoUrl, requests, onRefused }: Serving, request: IncomingMessage, response: ServerResponse,
+  { demoUrl, requests, onRefused }: Serving,
+  request: IncomingMessage,
+  response: ServerResponse,
 ): Promise<void> {
   const sent = await readRequest(request);
   requests.push(sent);
@@ -69,9 +83,11 @@ async function serve(
   }
   const version = request.headers['anthropic-version'];
   const answer = await fetch(demoUrl + path, {
-    method: request.method ?? 'GET', ...body.length > 0 ? { body } : {},
+    method: request.method ?? 'GET',
+    ...(body.length > 0 ? { body } : {}),
     headers: {
-      'content-type': 'application/json', ...typeof version === 'string' ? { 'anthropic-version': version } : {},
+      'content-type': 'application/json',
+      ...(typeof version === 'string' ? { 'anthropic-version': version } : {}),
     },
   });
   response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'application/json' });

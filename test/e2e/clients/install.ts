@@ -12,12 +12,13 @@ import { promisify } from 'node:util';
 
 export type Installed =
   | {
-    readonly skip: false;
-    /** The interpreters of the two environments. */
-    readonly python: string; readonly aider: string;
-    /** The folder with node_modules. */
-    readonly npm: string;
-  }
+      readonly skip: false;
+      /** The interpreters of the two environments. */
+      readonly python: string;
+      readonly aider: string;
+      /** The folder with node_modules. */
+      readonly npm: string;
+    }
   | { readonly skip: string };
 
 const PINS = ['requirements.txt', 'requirements-aider.txt', 'packages.json'] as const;
@@ -29,7 +30,8 @@ export async function installClients(): Promise<Installed> {
   const digest = createHash('sha256');
   for (const file of PINS) digest.update(readFileSync(join(import.meta.dirname, file)));
   const folder = join(
-    process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'model-gateway',
+    process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
+    'model-gateway',
     `clients-${digest.digest('hex').slice(0, 12)}`,
   );
   try {
@@ -39,7 +41,10 @@ export async function installClients(): Promise<Installed> {
     return { skip: `the clients cannot be installed: ${firstLine(error)}` };
   }
   return {
-    skip: false, python: pythonIn(folder, 'python'), aider: pythonIn(folder, 'aider'), npm: join(folder, 'npm'),
+    skip: false,
+    python: pythonIn(folder, 'python'),
+    aider: pythonIn(folder, 'aider'),
+    npm: join(folder, 'npm'),
   };
 }
 
@@ -54,16 +59,19 @@ async function install(folder: string): Promise<void> {
   await installPython(folder, 'aider', 'requirements-aider.txt');
   await copyFile(join(import.meta.dirname, 'packages.json'), join(folder, 'npm', 'package.json'));
   await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: join(folder, 'npm'), timeout: INSTALL_TIMEOUT_MS,
+    cwd: join(folder, 'npm'),
+    timeout: INSTALL_TIMEOUT_MS,
   });
   await writeFile(join(folder, 'complete'), '');
 }
 
 async function installPython(folder: string, environment: string, requirements: string): Promise<void> {
   await run('python3', ['-m', 'venv', join(folder, environment)], { timeout: INSTALL_TIMEOUT_MS });
-  await run(pythonIn(folder, environment), [
-    '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', join(import.meta.dirname, requirements),
-  ], { timeout: INSTALL_TIMEOUT_MS, maxBuffer: 64 * 2 ** 20 });
+  await run(
+    pythonIn(folder, environment),
+    ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', join(import.meta.dirname, requirements)],
+    { timeout: INSTALL_TIMEOUT_MS, maxBuffer: 64 * 2 ** 20 },
+  );
 }
 
 function firstLine(error: unknown): string {

@@ -9,31 +9,79 @@ export interface Refusal {
 }
 
 const FIELDS = new Set([
-  'model', 'messages', 'max_completion_tokens', 'max_tokens', 'stream', 'stream_options', 'temperature', 'top_p',
+  'model',
+  'messages',
+  'max_completion_tokens',
+  'max_tokens',
+  'stream',
+  'stream_options',
+  'temperature',
+  'top_p',
   'stop',
-  'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call', 'response_format', 'reasoning_effort',
-  'user', 'safety_identifier', 'service_tier', 'metadata', 'store', 'seed', 'prompt_cache_key',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'functions',
+  'function_call',
+  'response_format',
+  'reasoning_effort',
+  'user',
+  'safety_identifier',
+  'service_tier',
+  'metadata',
+  'store',
+  'seed',
+  'prompt_cache_key',
   'prompt_cache_retention',
-  'prediction', 'n', 'logprobs', 'top_logprobs', 'logit_bias', 'frequency_penalty', 'presence_penalty', 'modalities',
-  'audio', 'verbosity', 'web_search_options',
+  'prediction',
+  'n',
+  'logprobs',
+  'top_logprobs',
+  'logit_bias',
+  'frequency_penalty',
+  'presence_penalty',
+  'modalities',
+  'audio',
+  'verbosity',
+  'web_search_options',
 ]);
 const MESSAGE_FIELDS = new Set([
-  'role', 'content', 'name', 'tool_calls', 'tool_call_id', 'refusal', 'audio', 'function_call', 'annotations',
+  'role',
+  'content',
+  'name',
+  'tool_calls',
+  'tool_call_id',
+  'refusal',
+  'audio',
+  'function_call',
+  'annotations',
 ]);
 const EFFORTS = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']);
 /** Refused in strict schemas. */
 const NOT_STRICT = [
-  'minLength', 'maxLength', 'uniqueItems', 'default', 'allOf', 'oneOf', 'not', 'if', 'patternProperties',
+  'minLength',
+  'maxLength',
+  'uniqueItems',
+  'default',
+  'allOf',
+  'oneOf',
+  'not',
+  'if',
+  'patternProperties',
   'propertyNames',
 ];
 
 type Rule = (body: JsonRecord, model: string) => Refusal | undefined;
 
 const reasons = (model: string): boolean => /^(?:o\d|gpt-5)/.test(model);
-const unsupported = (param: string): Refusal =>
-  ({ message: `Unsupported parameter: '${param}' is not supported with this model.`, param });
-const tooLong = (param: string, most: number, length: number): Refusal => ({ param, message:
-  `Invalid '${param}': string too long. Expected a string with maximum length ${most}, but got ${length} instead.` });
+const unsupported = (param: string): Refusal => ({
+  message: `Unsupported parameter: '${param}' is not supported with this model.`,
+  param,
+});
+const tooLong = (param: string, most: number, length: number): Refusal => ({
+  param,
+  message: `Invalid '${param}': string too long. Expected a string with maximum length ${most}, but got ${length} instead.`,
+});
 
 const RULES: readonly Rule[] = [
   (body) => {
@@ -58,9 +106,11 @@ const RULES: readonly Rule[] = [
   },
   (body) => {
     const tooMany = itemsOf(body['stop']).length > 4;
-    return tooMany ? { message: 'Invalid \'stop\': array too long.', param: 'stop' } : undefined;
+    return tooMany ? { message: "Invalid 'stop': array too long.", param: 'stop' } : undefined;
   },
-  toolRule, formatRule, messageRule,
+  toolRule,
+  formatRule,
+  messageRule,
 ];
 
 /** The first rule that a request breaks. */
@@ -75,7 +125,8 @@ export function refuseOpenAi(body: JsonRecord): Refusal | undefined {
 function toolRule(body: JsonRecord, model: string): Refusal | undefined {
   if (!('tools' in body))
     return 'tool_choice' in body || 'parallel_tool_calls' in body
-      ? { message: '\'tool_choice\' is only allowed when \'tools\' are specified.', param: 'tool_choice' } : undefined;
+      ? { message: "'tool_choice' is only allowed when 'tools' are specified.", param: 'tool_choice' }
+      : undefined;
   for (const [index, tool] of itemsOf(body['tools']).filter(isRecord).entries()) {
     const refusal = functionRule(isRecord(tool['function']) ? tool['function'] : {}, `tools[${index}].function`, model);
     if (refusal) return refusal;
@@ -110,7 +161,7 @@ function strictFault(schema: JsonRecord, param: string): Refusal | undefined {
   if (keyword !== undefined) return refused(`'${keyword}' is not permitted.`);
   const properties = isRecord(schema['properties']) ? schema['properties'] : {};
   if (schema['type'] === 'object') {
-    if (schema['additionalProperties'] !== false) return refused('\'additionalProperties\' is required to be false.');
+    if (schema['additionalProperties'] !== false) return refused("'additionalProperties' is required to be false.");
     const missing = Object.keys(properties).find((name) => !itemsOf(schema['required']).includes(name));
     if (missing !== undefined) return refused(`'required' must include every key in properties. Missing '${missing}'.`);
   }
@@ -123,8 +174,8 @@ function strictFault(schema: JsonRecord, param: string): Refusal | undefined {
   return undefined;
 }
 
-const UNANSWERED = 'An assistant message with \'tool_calls\' must be followed by tool messages.';
-const STRAY = 'messages with role \'tool\' must be a response to a preceeding message with \'tool_calls\'.';
+const UNANSWERED = "An assistant message with 'tool_calls' must be followed by tool messages.";
+const STRAY = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.";
 
 /** Every tool call is followed by its results, and every result follows its call. */
 function messageRule(body: JsonRecord): Refusal | undefined {

@@ -45,8 +45,11 @@ export async function startTap(gatewayUrl: string, upstream: () => readonly Sent
   };
   // a client that asks for a WebSocket is answered by the gateway
   const server = createServer({ shouldUpgradeCallback: () => false }, (incoming, response) => {
-    last = last.then(() => serve(incoming, response))
-      .catch((error: unknown) => { response.destroy(error instanceof Error ? error : new Error(String(error))); });
+    last = last
+      .then(() => serve(incoming, response))
+      .catch((error: unknown) => {
+        response.destroy(error instanceof Error ? error : new Error(String(error)));
+      });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -74,12 +77,15 @@ export async function readRequest(incoming: IncomingMessage): Promise<SentReques
 }
 
 async function passOn(
-  gatewayUrl: string, { method, url, rawHeaders }: IncomingMessage, body: Buffer, response: ServerResponse,
+  gatewayUrl: string,
+  { method, url, rawHeaders }: IncomingMessage,
+  body: Buffer,
+  response: ServerResponse,
 ): Promise<Pick<Exchange, 'status' | 'headers' | 'body'>> {
   const outgoing = send(gatewayUrl + (url ?? '/'), { method: method ?? 'GET', headers: rawHeaders });
   response.on('close', () => outgoing.destroy());
   outgoing.end(body);
-  const [answer] = await once(outgoing, 'response') as [IncomingMessage];
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
   response.writeHead(answer.statusCode ?? 0, answer.rawHeaders);
   const pieces: Buffer[] = [];
   for await (const piece of answer as AsyncIterable<Buffer>) {

@@ -31,13 +31,21 @@ describe.skipIf(missing)('a thousand objects on a Kubernetes API server', () => 
   const keys = async (): Promise<Live[]> =>
     (await cluster.list('ApiKey', 'team-a')).filter(({ metadata }) => metadata.name !== 'ci');
   const atRest = () =>
-    until('nothing waits', () => run.meter.count('modelgateway_operator_status_queue'), (waiting) => waiting === 0);
+    until(
+      'nothing waits',
+      () => run.meter.count('modelgateway_operator_status_queue'),
+      (waiting) => waiting === 0,
+    );
 
   it('are all correct in the end, with few writes', async () => {
     const spec = { groupRef: { name: 'main' }, accountRef: { name: 'team' } };
     await inParallel(KEYS, AT_ONCE, async (index) => {
-      const { status } = await cluster.admin.call('POST', PATH, { apiVersion:
-        'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata: { name: `key-${index}`, namespace: 'team-a' }, spec });
+      const { status } = await cluster.admin.call('POST', PATH, {
+        apiVersion: 'modelgateway.dev/v1alpha1',
+        kind: 'ApiKey',
+        metadata: { name: `key-${index}`, namespace: 'team-a' },
+        spec,
+      });
       assert.equal(status, 201);
       if (index % 2 === 0)
         await cluster.admin.call('PATCH', `${PATH}/key-${index}`, { spec: { enabled: false } }, MERGE);
@@ -66,8 +74,14 @@ describe.skipIf(missing)('a thousand objects on a Kubernetes API server', () => 
     await run.stop();
     run = runOperator(cluster, { lease: LEASE });
     await run.operator.ready;
-    await until('it leads', () => run.operator.leading, (leading) => leading);
-    await new Promise((resolve) => { setTimeout(resolve, 1500); });
+    await until(
+      'it leads',
+      () => run.operator.leading,
+      (leading) => leading,
+    );
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1500);
+    });
     await atRest();
     assert.deepEqual(run.writes, [], `after ${writes} writes of the one before`);
   });

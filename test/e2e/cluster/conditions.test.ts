@@ -18,19 +18,34 @@ const NANO = 1_000_000_000n;
 /** Reasons that cannot occur on a validating server, or not for long enough to be seen. */
 const NOT_HERE: ReadonlySet<string> = new Set([
   // no operator writes them
-  'Accepted Pending', 'ResolvedRefs Pending', 'Reconciling Pending',
-  'Accepted SecretNotFound', 'Accepted SecretInvalid', 'Accepted SecretTaken', 'Accepted SecretPending',
-  'Accepted RouteNotFound', 'Accepted RouteNotAccepted',
+  'Accepted Pending',
+  'ResolvedRefs Pending',
+  'Reconciling Pending',
+  'Accepted SecretNotFound',
+  'Accepted SecretInvalid',
+  'Accepted SecretTaken',
+  'Accepted SecretPending',
+  'Accepted RouteNotFound',
+  'Accepted RouteNotAccepted',
   // each prevents Ready, but not Accepted
-  'Accepted ModelNotFound', 'Accepted ChannelNotFound',
+  'Accepted ModelNotFound',
+  'Accepted ChannelNotFound',
   // a Direct group that the schema accepts is accepted
-  'Accepted MemberNotAccepted', 'Ready MemberNotAccepted', 'Stalled MemberNotAccepted',
-  'Ready NotAccepted', 'Stalled SecretPending', // they have a reason of their own
+  'Accepted MemberNotAccepted',
+  'Ready MemberNotAccepted',
+  'Stalled MemberNotAccepted',
+  'Ready NotAccepted',
+  'Stalled SecretPending', // they have a reason of their own
   'Stalled PartiallyConflicted',
   // retire.test.ts and removal.test.ts remove a gateway
-  'Programmed GatewayRemoved', 'Ready GatewayRemoved', 'Programmed GatewaySilent', 'Ready GatewaySilent',
+  'Programmed GatewayRemoved',
+  'Ready GatewayRemoved',
+  'Programmed GatewaySilent',
+  'Ready GatewaySilent',
   // test/api/clouds/ and refusals.test.ts have channels that sign in
-  'CredentialReady SignedIn', 'CredentialReady TokenRefused', 'CredentialReady TokenUnavailable',
+  'CredentialReady SignedIn',
+  'CredentialReady TokenRefused',
+  'CredentialReady TokenUnavailable',
   'CredentialReady IdentityMissing',
 ]);
 
@@ -41,62 +56,68 @@ const API_KEYS: Readonly<Record<string, string>> = {
   'no-account': 'groupRef: {name: main}, accountRef: {name: nobody}',
   'account-refused': 'groupRef: {name: main}, accountRef: {name: too-rich}',
   'foreign-account': 'groupRef: {name: main}, accountRef: {name: foreign}',
-  'disabled': 'groupRef: {name: main}, accountRef: {name: team}, enabled: false',
-  'expired': 'groupRef: {name: main}, accountRef: {name: team}, expirationTime: "2020-01-01T00:00:00Z"',
-  'weak': 'groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided}',
-  'hollow': 'groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided}',
-  'awaited': 'groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided}',
-  'taken': 'groupRef: {name: main}, accountRef: {name: team}, key: {secretRef: {name: of-somebody}}',
-  'one': 'groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided, secretRef: {name: twice}}',
-  'two': 'groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided, secretRef: {name: twice}}',
+  disabled: 'groupRef: {name: main}, accountRef: {name: team}, enabled: false',
+  expired: 'groupRef: {name: main}, accountRef: {name: team}, expirationTime: "2020-01-01T00:00:00Z"',
+  weak: 'groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided}',
+  hollow: 'groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided}',
+  awaited: 'groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided}',
+  taken: 'groupRef: {name: main}, accountRef: {name: team}, key: {secretRef: {name: of-somebody}}',
+  one: 'groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided, secretRef: {name: twice}}',
+  two: 'groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided, secretRef: {name: twice}}',
   'no-model': 'groupRef: {name: main}, accountRef: {name: team}, models: [gpt-typo]',
-  'low': 'groupRef: {name: main}, accountRef: {name: team}, quota: {limitUsd: "10"}',
-  'spent': 'groupRef: {name: main}, accountRef: {name: team}, quota: {limitUsd: "5"}',
+  low: 'groupRef: {name: main}, accountRef: {name: team}, quota: {limitUsd: "10"}',
+  spent: 'groupRef: {name: main}, accountRef: {name: team}, quota: {limitUsd: "5"}',
 };
 const GROUPS: Readonly<Record<string, string>> = {
-  'closed': 'routes: [{routeSelector: {}}]',
-  'empty': 'allowedNamespaces: {from: All}, type: Automatic, members: [{name: ghost}]',
-  'nested': 'type: Automatic, members: [{name: half}]',
-  'half': 'type: Automatic, members: [{name: main}, {name: ghost}]',
+  closed: 'routes: [{routeSelector: {}}]',
+  empty: 'allowedNamespaces: {from: All}, type: Automatic, members: [{name: ghost}]',
+  nested: 'type: Automatic, members: [{name: half}]',
+  half: 'type: Automatic, members: [{name: main}, {name: ghost}]',
   'no-route': 'routes: [{routeRef: {name: nowhere}}]',
   'route-refused': 'routes: [{routeRef: {name: bad-url}}]',
   'typo-model': 'routes: [{routeSelector: {}, models: [gpt-typo]}]',
   'typo-channel': 'routes: [{routeSelector: {}, channels: [typo]}]',
 };
 
-const situations = (): string => [
-  ...Object.entries(GROUPS).map(([name, spec]) => `kind: Group\nmetadata: {name: ${name}}\nspec: {${spec}}\n`),
-  'kind: Group\nmetadata: {name: misplaced, namespace: team-a}\nspec: {routes: [{routeSelector: {}}]}\n',
-  'kind: Account\nmetadata: {name: too-rich, namespace: team-a}\nspec: {grants: [{name: a, usd: "9000000000"}, ' +
-    '{name: b, usd: "9000000000"}]}\n',
-  'kind: Account\nmetadata: {name: foreign, namespace: team-a}\nspec: {gatewayNamespace: elsewhere}\n',
-  'kind: Account\nmetadata: {name: low, namespace: team-a}\nspec: {grants: [{name: a, usd: "10"}]}\n',
-  'kind: Account\nmetadata: {name: spent, namespace: team-a}\nspec: {grants: [{name: a, usd: "5"}]}\n',
-  'kind: ModelRoute\nmetadata: {name: bad-url}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
-    '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:99999/v1"}]}\n',
-  'kind: ModelRoute\nmetadata: {name: unpriced}\nspec: {models: [{name: free-of-price, contextTokens: 1000, ' +
-    'maxOutputTokens: 100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1"}]}\n',
-  'kind: ModelRoute\nmetadata: {name: no-secret}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
-    '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", auth: {type: ApiKey, ' +
-    'secretRef: {name: nowhere, key: apiKey}}}]}\n',
-  'kind: ModelRoute\nmetadata: {name: bad-secret}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
-    '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", auth: {type: ApiKey, ' +
-    'secretRef: {name: openai, key: typo}}}]}\n',
-  'kind: ModelRoute\nmetadata: {name: no-costs}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
-    '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", cost: {catalogRef: ' +
-    '{name: nowhere}}}]}\n',
-  'kind: PriceCatalog\nmetadata: {name: z-same}\nspec: {models: [{name: gpt, vendor: OpenAI, quotaType: Token, ' +
-    'modelRatio: "2"}]}\n',
-  'kind: PriceCatalog\nmetadata: {name: z-half}\nspec: {models: [{name: gpt, vendor: OpenAI, quotaType: Token, ' +
-    'modelRatio: "2"}, {name: other, vendor: OpenAI, quotaType: Token, modelRatio: "2"}]}\n',
-  ...Object.entries(API_KEYS).map(([name, spec]) =>
-    `kind: ApiKey\nmetadata: {name: ${name}, namespace: team-a}\nspec: {${spec}}\n`),
-].join('---\n');
+const situations = (): string =>
+  [
+    ...Object.entries(GROUPS).map(([name, spec]) => `kind: Group\nmetadata: {name: ${name}}\nspec: {${spec}}\n`),
+    'kind: Group\nmetadata: {name: misplaced, namespace: team-a}\nspec: {routes: [{routeSelector: {}}]}\n',
+    'kind: Account\nmetadata: {name: too-rich, namespace: team-a}\nspec: {grants: [{name: a, usd: "9000000000"}, ' +
+      '{name: b, usd: "9000000000"}]}\n',
+    'kind: Account\nmetadata: {name: foreign, namespace: team-a}\nspec: {gatewayNamespace: elsewhere}\n',
+    'kind: Account\nmetadata: {name: low, namespace: team-a}\nspec: {grants: [{name: a, usd: "10"}]}\n',
+    'kind: Account\nmetadata: {name: spent, namespace: team-a}\nspec: {grants: [{name: a, usd: "5"}]}\n',
+    'kind: ModelRoute\nmetadata: {name: bad-url}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
+      '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:99999/v1"}]}\n',
+    'kind: ModelRoute\nmetadata: {name: unpriced}\nspec: {models: [{name: free-of-price, contextTokens: 1000, ' +
+      'maxOutputTokens: 100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1"}]}\n',
+    'kind: ModelRoute\nmetadata: {name: no-secret}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
+      '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", auth: {type: ApiKey, ' +
+      'secretRef: {name: nowhere, key: apiKey}}}]}\n',
+    'kind: ModelRoute\nmetadata: {name: bad-secret}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
+      '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", auth: {type: ApiKey, ' +
+      'secretRef: {name: openai, key: typo}}}]}\n',
+    'kind: ModelRoute\nmetadata: {name: no-costs}\nspec: {models: [{name: gpt, contextTokens: 1000, maxOutputTokens: ' +
+      '100}], channels: [{name: direct, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1", cost: {catalogRef: ' +
+      '{name: nowhere}}}]}\n',
+    'kind: PriceCatalog\nmetadata: {name: z-same}\nspec: {models: [{name: gpt, vendor: OpenAI, quotaType: Token, ' +
+      'modelRatio: "2"}]}\n',
+    'kind: PriceCatalog\nmetadata: {name: z-half}\nspec: {models: [{name: gpt, vendor: OpenAI, quotaType: Token, ' +
+      'modelRatio: "2"}, {name: other, vendor: OpenAI, quotaType: Token, modelRatio: "2"}]}\n',
+    ...Object.entries(API_KEYS).map(
+      ([name, spec]) => `kind: ApiKey\nmetadata: {name: ${name}, namespace: team-a}\nspec: {${spec}}\n`,
+    ),
+  ].join('---\n');
 
 /** The kind, the name and the expected conditions; all objects are in team-a or the gateway's namespace. */
 const EXPECTED: readonly [Kind, string, ...string[]][] = [
   [
-    'ApiKey', 'no-group', 'Accepted=False GroupNotFound', 'Ready=False GroupNotFound', 'Programmed=False NotAccepted',
+    'ApiKey',
+    'no-group',
+    'Accepted=False GroupNotFound',
+    'Ready=False GroupNotFound',
+    'Programmed=False NotAccepted',
     'Stalled=True GroupNotFound',
   ],
   ['ApiKey', 'group-refused', 'Accepted=False GroupNotAccepted', 'Stalled=True GroupNotAccepted'],
@@ -128,7 +149,10 @@ const EXPECTED: readonly [Kind, string, ...string[]][] = [
   ['ModelRoute', 'bad-url', 'Accepted=False Invalid'],
   ['ModelRoute', 'unpriced', 'ResolvedRefs=True ResolvedRefs', 'Ready=True Ready', 'UnpricedModels=True PriceNotFound'],
   [
-    'ModelRoute', 'no-secret', 'ResolvedRefs=False SecretNotFound', 'Ready=False SecretNotFound',
+    'ModelRoute',
+    'no-secret',
+    'ResolvedRefs=False SecretNotFound',
+    'Ready=False SecretNotFound',
     'Stalled=True SecretNotFound',
   ],
   ['ModelRoute', 'bad-secret', 'ResolvedRefs=False SecretInvalid', 'Ready=False SecretInvalid'],
@@ -146,21 +170,31 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
   let answers = true;
 
   const find = async (kind: Kind, name: string): Promise<Live> => {
-    const object = await cluster.get(kind, 'team-a', name) ?? await cluster.get(kind, 'model-gateway', name);
+    const object = (await cluster.get(kind, 'team-a', name)) ?? (await cluster.get(kind, 'model-gateway', name));
     for (const { type, reason } of object?.status?.conditions ?? []) seen.add(`${type} ${reason}`);
     return object;
   };
   const has = (kind: Kind, name: string, ...wanted: string[]) =>
-    until(`${kind} ${name}: ${wanted.join(', ')}`, () =>
-      find(kind, name), (object) => wanted.every((each) => conditionsOf(object).includes(each)));
+    until(
+      `${kind} ${name}: ${wanted.join(', ')}`,
+      () => find(kind, name),
+      (object) => wanted.every((each) => conditionsOf(object).includes(each)),
+    );
 
   /** Spending by a key's uid or an account's name. */
   const ledger: LedgerReader = {
     readKey: async (uid) => {
       if (!answers) throw new LedgerUnavailable('gone');
       const amount = spent.get(uid) ?? 0n;
-      return { nowMs: Date.now(), periodStartMs: null, resetsMs: null, spentNanoUsd: amount, heldNanoUsd:
-        0n, totalSpentNanoUsd: amount, lastUsedMs: null } as Awaited<ReturnType<LedgerReader['readKey']>>;
+      return {
+        nowMs: Date.now(),
+        periodStartMs: null,
+        resetsMs: null,
+        spentNanoUsd: amount,
+        heldNanoUsd: 0n,
+        totalSpentNanoUsd: amount,
+        lastUsedMs: null,
+      } as Awaited<ReturnType<LedgerReader['readKey']>>;
     },
     readAccount: async (account) => {
       if (!answers) throw new LedgerUnavailable('gone');
@@ -171,15 +205,20 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
   beforeAll(async () => {
     cluster = await startCluster();
     await cluster.apply(SCENE);
-    const secret = (name: string, entries: object) => cluster.admin.call('POST', '/api/v1/namespaces/team-a/secrets', {
-      metadata: { name, labels: { 'modelgateway.dev/api-key': name.replace('-key', '') } }, stringData: entries,
-    });
+    const secret = (name: string, entries: object) =>
+      cluster.admin.call('POST', '/api/v1/namespaces/team-a/secrets', {
+        metadata: { name, labels: { 'modelgateway.dev/api-key': name.replace('-key', '') } },
+        stringData: entries,
+      });
     await secret('weak-key', { apiKey: 'sk-weak' });
     await secret('hollow-key', { typo: 'x' });
     await secret('of-somebody', { password: 'x' });
     await secret('twice', { apiKey: `sk-${'t'.repeat(40)}` });
     await cluster.apply(situations());
-    for (const [name, usd] of [['low', 8n], ['spent', 5n]] as const) {
+    for (const [name, usd] of [
+      ['low', 8n],
+      ['spent', 5n],
+    ] as const) {
       spent.set((await cluster.get('ApiKey', 'team-a', name)).metadata.uid, usd * NANO);
       spent.set(`team-a/${name}`, usd * NANO);
     }
@@ -191,8 +230,13 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
   });
 
   it('report that no proxy is connected, and what to do', async () => {
-    const object =
-      await has('Group', 'main', 'Programmed=False NoProxies', 'Ready=False NoProxies', 'Reconciling=True NoProxies');
+    const object = await has(
+      'Group',
+      'main',
+      'Programmed=False NoProxies',
+      'Ready=False NoProxies',
+      'Reconciling=True NoProxies',
+    );
     assert.match(JSON.stringify(object.status), /Start the data plane/);
     fleet.connect(3);
     fleet.release();
@@ -214,17 +258,28 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
 
   it('report proxies that lag or refuse, with their messages, until they acknowledge', async () => {
     fleet.hold();
-    await cluster.apply('kind: Group\nmetadata: {name: late}\nspec: {allowedNamespaces: {from: All}, routes: ' +
-      '[{routeSelector: {}}]}\n');
+    await cluster.apply(
+      'kind: Group\nmetadata: {name: late}\nspec: {allowedNamespaces: {from: All}, routes: ' +
+        '[{routeSelector: {}}]}\n',
+    );
     const late = await has(
-      'Group', 'late', 'Programmed=Unknown Reconciling', 'Ready=Unknown Reconciling', 'Reconciling=True Reconciling',
+      'Group',
+      'late',
+      'Programmed=Unknown Reconciling',
+      'Ready=Unknown Reconciling',
+      'Reconciling=True Reconciling',
     );
     assert.match(JSON.stringify(late.status), /Acknowledged by 0 of 3 proxies so far/);
     fleet.release();
     await has('Group', 'late', 'Ready=True Ready');
     fleet.refuse('Group model-gateway/late', 'routes[0]: too long');
-    const refused =
-      await has('Group', 'late', 'Programmed=False Rejected', 'Ready=False Rejected', 'Stalled=True Rejected');
+    const refused = await has(
+      'Group',
+      'late',
+      'Programmed=False Rejected',
+      'Ready=False Rejected',
+      'Stalled=True Rejected',
+    );
     assert.match(JSON.stringify(refused.status), /Refused by 1 of 3 proxies.*proxy-1: routes\[0\]: too long/);
     fleet.accept('Group model-gateway/late');
     await has('Group', 'late', 'Ready=True Ready');
@@ -239,8 +294,11 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
 
   it('report why a provider cannot be reached', async () => {
     for (const [connectError, reason] of [
-      ['ENOTFOUND', 'HostNotFound'], ['ECONNREFUSED', 'ConnectionRefused'], ['ETIMEDOUT', 'ConnectTimedOut'],
-      ['CERT_HAS_EXPIRED', 'TlsFailed'], ['EHOSTUNREACH', 'ConnectFailed'],
+      ['ENOTFOUND', 'HostNotFound'],
+      ['ECONNREFUSED', 'ConnectionRefused'],
+      ['ETIMEDOUT', 'ConnectTimedOut'],
+      ['CERT_HAS_EXPIRED', 'TlsFailed'],
+      ['EHOSTUNREACH', 'ConnectFailed'],
     ] as const) {
       fleet.reportRefusal({ route: 'openai', channel: 'direct', status: 0, connectError });
       await has('ModelRoute', 'openai', `UpstreamUnreachable=True ${reason}`);
@@ -248,10 +306,12 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
   });
 
   it('report a model with other limits in another route, on both routes', async () => {
-    await cluster.apply('kind: ModelRoute\nmetadata: {name: resale, namespace: model-gateway}\nspec: {models: ' +
-      '[{name: ' +
-      'gpt, contextTokens: 7, maxOutputTokens: 7}], channels: [{name: c, protocol: OpenAI, baseUrl: ' +
-      '"https://r.test"}]}\n');
+    await cluster.apply(
+      'kind: ModelRoute\nmetadata: {name: resale, namespace: model-gateway}\nspec: {models: ' +
+        '[{name: ' +
+        'gpt, contextTokens: 7, maxOutputTokens: 7}], channels: [{name: c, protocol: OpenAI, baseUrl: ' +
+        '"https://r.test"}]}\n',
+    );
     await has('ModelRoute', 'openai', 'LimitsDiffer=True LimitsDiffer');
     await has('ModelRoute', 'resale', 'LimitsDiffer=True LimitsDiffer');
   });
@@ -261,31 +321,50 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
     const writes = run.writes.length;
     fleet.connect(5);
     fleet.connect(2);
-    await new Promise((resolve) => { setTimeout(resolve, 300); });
-    assert.deepEqual(run.writes.slice(writes).filter((write) => write.includes('/status')), []);
+    await new Promise((resolve) => {
+      setTimeout(resolve, 300);
+    });
+    assert.deepEqual(
+      run.writes.slice(writes).filter((write) => write.includes('/status')),
+      [],
+    );
     assert.deepEqual((await find('Group', 'main')).status, before.status);
   });
 
   it('have a field manager of their own for spending, written every half minute or at a threshold', async () => {
     const low = await find('ApiKey', 'low');
     assert.deepEqual([low.status.spentUsd, low.status.remainingUsd], ['8.00', '2.00']);
-    const managers = low.metadata.managedFields.filter(({ subresource }: { subresource?: string }) =>
-      subresource === 'status').map(({ manager }: { manager: string }) => manager);
+    const managers = low.metadata.managedFields
+      .filter(({ subresource }: { subresource?: string }) => subresource === 'status')
+      .map(({ manager }: { manager: string }) => manager);
     assert.deepEqual(managers.sort(), ['modelgateway-operator.model-gateway', 'modelgateway-spending.model-gateway']);
     answers = false; // nothing that is known is taken back
     await cluster.admin.call(
-      'PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/low', { spec: { maxConcurrency: 3 } }, MERGE,
+      'PATCH',
+      '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/low',
+      { spec: { maxConcurrency: 3 } },
+      MERGE,
     );
-    await until('the edit is observed', () => find('ApiKey', 'low'), (object) => isReady(object) &&
-      object.status.observedGeneration === object.metadata.generation);
+    await until(
+      'the edit is observed',
+      () => find('ApiKey', 'low'),
+      (object) => isReady(object) && object.status.observedGeneration === object.metadata.generation,
+    );
     assert.equal((await find('ApiKey', 'low')).status.spentUsd, '8.00');
   });
 
   it('all occur in tests, as far as a validating server allows them', () => {
-    const all =
-      Object.entries(CONDITIONS).flatMap(([type, { reasons }]) => reasons.map((reason) => `${type} ${reason}`));
+    const all = Object.entries(CONDITIONS).flatMap(([type, { reasons }]) =>
+      reasons.map((reason) => `${type} ${reason}`),
+    );
     seen.add('Ready Pending'); // the schema's default, which is there only until the operator answers
-    assert.deepEqual(all.filter((each) => !seen.has(each) && !NOT_HERE.has(each)), []);
-    assert.deepEqual([...seen].filter((each) => NOT_HERE.has(each)), []);
+    assert.deepEqual(
+      all.filter((each) => !seen.has(each) && !NOT_HERE.has(each)),
+      [],
+    );
+    assert.deepEqual(
+      [...seen].filter((each) => NOT_HERE.has(each)),
+      [],
+    );
   });
 });

@@ -42,10 +42,25 @@ describe.skipIf(missing)('mgw operator --console', () => {
   });
 
   function run(web: number, [xds, admin]: readonly number[], args: readonly string[]): Replica {
-    const child = spawn(process.execPath, [
-      'bin/mgw.js', 'operator', '--kubeconfig', cluster.kubeconfig, '--xds-listen', `127.0.0.1:${xds}`, '--xds-name',
-      'localhost', '--admin', `127.0.0.1:${admin}`, '--console', `127.0.0.1:${web}`, ...args,
-    ], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(
+      process.execPath,
+      [
+        'bin/mgw.js',
+        'operator',
+        '--kubeconfig',
+        cluster.kubeconfig,
+        '--xds-listen',
+        `127.0.0.1:${xds}`,
+        '--xds-name',
+        'localhost',
+        '--admin',
+        `127.0.0.1:${admin}`,
+        '--console',
+        `127.0.0.1:${web}`,
+        ...args,
+      ],
+      { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] },
+    );
     const output: string[] = [];
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(String(chunk)));
     const replica = { child, console: web, output };
@@ -56,21 +71,40 @@ describe.skipIf(missing)('mgw operator --console', () => {
   async function start(): Promise<Replica> {
     const [web, xds, admin] = [await freePort(), await freePort(), await freePort()];
     const replica = run(web, [xds, admin], []);
-    await until('the sign-in page', () => fetch(`http://127.0.0.1:${web}/sign-in`).then(({ status }) =>
-      status, () => replica.output.join('')), (status) => status === 200);
+    await until(
+      'the sign-in page',
+      () =>
+        fetch(`http://127.0.0.1:${web}/sign-in`).then(
+          ({ status }) => status,
+          () => replica.output.join(''),
+        ),
+      (status) => status === 200,
+    );
     return replica;
   }
 
-  async function signIn({ console:
-    port }: Replica, token: string): Promise<{ readonly status: number; readonly cookie: string }> {
+  async function signIn(
+    { console: port }: Replica,
+    token: string,
+  ): Promise<{ readonly status: number; readonly cookie: string }> {
     const answer = await fetch(`http://localhost:${port}/sign-in`, {
-      method: 'POST', redirect: 'manual', headers: {
-        'content-type': 'application/x-www-form-urlencoded', origin: `http://localhost:${port}`,
-      }, body: new URLSearchParams({ token, next: '/' }).toString(),
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        origin: `http://localhost:${port}`,
+      },
+      body: new URLSearchParams({ token, next: '/' }).toString(),
     });
     await answer.text();
-    return { status: answer.status, cookie: answer.headers.getSetCookie().map((each) => each.split(';')[0] ??
-      '').filter((each) => !each.endsWith('=')).join('; ') };
+    return {
+      status: answer.status,
+      cookie: answer.headers
+        .getSetCookie()
+        .map((each) => each.split(';')[0] ?? '')
+        .filter((each) => !each.endsWith('='))
+        .join('; '),
+    };
   }
 
   /** 200 if the start page shows the overview, else the target of its redirect: the sign-in. */
@@ -93,9 +127,15 @@ describe.skipIf(missing)('mgw operator --console', () => {
     const { body } = await cluster.admin.call('GET', `${SECRETS}/model-gateway-console`);
     const key = Buffer.from(body.data.sealingKey, 'base64').toString();
     await cluster.admin.call('DELETE', `${SECRETS}/model-gateway-console`);
-    for (const [replica, held] of [[first, cookie], [second, atSecond]] as const)
-      await until('signed out', () =>
-        startOf(replica, held).catch(() => 'not there'), (place) => place.startsWith('/sign-in'));
+    for (const [replica, held] of [
+      [first, cookie],
+      [second, atSecond],
+    ] as const)
+      await until(
+        'signed out',
+        () => startOf(replica, held).catch(() => 'not there'),
+        (place) => place.startsWith('/sign-in'),
+      );
     const again = await cluster.admin.call('GET', `${SECRETS}/model-gateway-console`);
     assert.notEqual(again.body.data.sealingKey, body.data.sealingKey);
     assert.equal((await signIn(second, cluster.server.token)).status, 303);
@@ -108,22 +148,35 @@ describe.skipIf(missing)('mgw operator --console', () => {
     assert.ok(first && second);
     const at = ({ console: port }: Replica, cookie: string): string =>
       cookie.replaceAll(`-${first.console}`, `-${port}`);
-    const [{ cookie }, { cookie: other }] =
-      [await signIn(first, cluster.server.token), await signIn(first, cluster.server.token)];
+    const [{ cookie }, { cookie: other }] = [
+      await signIn(first, cluster.server.token),
+      await signIn(first, cluster.server.token),
+    ];
     assert.deepEqual(
-      [await startOf(second, at(second, cookie)), await startOf(second, at(second, other))], ['200', '200'],
+      [await startOf(second, at(second, cookie)), await startOf(second, at(second, other))],
+      ['200', '200'],
     );
     const origin = `http://localhost:${first.console}`;
-    const csrf = /name="csrf" value="([^"]+)"/.exec(await (await fetch(
-      `${origin}/keys`, { headers: { cookie } },
-    )).text())?.[1] ?? '';
-    const answer = await fetch(`${origin}/sign-out`, { method: 'POST', redirect: 'manual', headers: {
-      cookie, origin, 'content-type': 'application/x-www-form-urlencoded',
-    }, body: new URLSearchParams({ csrf }).toString() });
+    const csrf =
+      /name="csrf" value="([^"]+)"/.exec(await (await fetch(`${origin}/keys`, { headers: { cookie } })).text())?.[1] ??
+      '';
+    const answer = await fetch(`${origin}/sign-out`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        cookie,
+        origin,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: new URLSearchParams({ csrf }).toString(),
+    });
     await answer.text();
     assert.equal(answer.headers.get('location'), '/sign-in?why=out');
-    await until('signed out at the other', () =>
-      startOf(second, at(second, cookie)), (place) => place.startsWith('/sign-in'));
+    await until(
+      'signed out at the other',
+      () => startOf(second, at(second, cookie)),
+      (place) => place.startsWith('/sign-in'),
+    );
     const third = await start();
     for (const replica of [first, second, third]) {
       assert.match(await startOf(replica, at(replica, cookie)), /^\/sign-in/);
@@ -137,12 +190,21 @@ describe.skipIf(missing)('mgw operator --console', () => {
   it('admits a key made while the operator runs, and no longer the key it replaced', async () => {
     const [replica] = replicas;
     assert.ok(replica);
-    const keyOtherThan = async (before: string): Promise<string> => until('the key', async () => {
-      const secret = await cluster.get('Secret', 'team-b', 'ci-key');
-      return Buffer.from(secret?.data.apiKey ?? '', 'base64').toString();
-    }, (key) => key !== '' && key !== before);
+    const keyOtherThan = async (before: string): Promise<string> =>
+      until(
+        'the key',
+        async () => {
+          const secret = await cluster.get('Secret', 'team-b', 'ci-key');
+          return Buffer.from(secret?.data.apiKey ?? '', 'base64').toString();
+        },
+        (key) => key !== '' && key !== before,
+      );
     const answers = (key: string, wanted: number): Promise<number> =>
-      until('the sign-in', async () => (await signIn(replica, key)).status, (status) => status === wanted);
+      until(
+        'the sign-in',
+        async () => (await signIn(replica, key)).status,
+        (status) => status === wanted,
+      );
     await cluster.apply(teamManifest('team-b'));
     const key = await keyOtherThan('');
     await answers(key, 303);
@@ -155,25 +217,44 @@ describe.skipIf(missing)('mgw operator --console', () => {
     const folder = await mkdtemp(join(tmpdir(), 'mgw-console-tls-'));
     const nowMs = Date.now();
     const authority = await createAuthority(nowMs, 86_400_000);
-    const { certificate, key } =
-      await issueServing(authority, ['localhost'], { fromMs: nowMs, untilMs: nowMs + 86_400_000 });
+    const { certificate, key } = await issueServing(authority, ['localhost'], {
+      fromMs: nowMs,
+      untilMs: nowMs + 86_400_000,
+    });
     await writeFile(join(folder, 'tls.crt'), certificate);
     await writeFile(join(folder, 'tls.key'), key, { mode: 0o600 });
     try {
       const encrypted = run(await freePort(), [await freePort(), await freePort()], ['--console-tls', folder]);
-      const get = (): Promise<string> => new Promise((resolve) => {
-        request({ host: '127.0.0.1', port: encrypted.console, path:
-          '/sign-in', servername: 'localhost', ca: authority.certificate, agent: false }, (answer) => {
-          answer.resume();
-          resolve(String(answer.statusCode));
-        }).on('error', ({ message }) => resolve(message)).end();
-      });
+      const get = (): Promise<string> =>
+        new Promise((resolve) => {
+          request(
+            {
+              host: '127.0.0.1',
+              port: encrypted.console,
+              path: '/sign-in',
+              servername: 'localhost',
+              ca: authority.certificate,
+              agent: false,
+            },
+            (answer) => {
+              answer.resume();
+              resolve(String(answer.statusCode));
+            },
+          )
+            .on('error', ({ message }) => resolve(message))
+            .end();
+        });
       await until('the sign-in page', get, (status) => status === '200');
       await cluster.admin.call('PUT', `${SECRETS}/model-gateway-console`, {
-        metadata: { name: 'model-gateway-console' }, stringData: { sealingKey: 'short' },
+        metadata: { name: 'model-gateway-console' },
+        stringData: { sealingKey: 'short' },
       });
       const keyless = run(await freePort(), [await freePort(), await freePort()], []);
-      await until('what is wrong', () => keyless.output.join(''), (text) => /is no key; delete the Secret/.test(text));
+      await until(
+        'what is wrong',
+        () => keyless.output.join(''),
+        (text) => /is no key; delete the Secret/.test(text),
+      );
       assert.equal(await get(), '200'); // who has a key goes on with it
       for (const { child } of [keyless, encrypted]) {
         const exited = once(child, 'exit');

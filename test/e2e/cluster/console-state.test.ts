@@ -23,9 +23,14 @@ describe.skipIf(missing)('replicas of a console', () => {
   const states: ClusterState[] = [];
 
   async function open(namespace = GATEWAY_NAMESPACE): Promise<ClusterState> {
-    const client = createKubeClient({ access: openAccess({
-      kubeconfig: cluster.kubeconfig, nowMs: () => Date.now(),
-    }), userAgent: 'test', meter: countingMeter() });
+    const client = createKubeClient({
+      access: openAccess({
+        kubeconfig: cluster.kubeconfig,
+        nowMs: () => Date.now(),
+      }),
+      userAgent: 'test',
+      meter: countingMeter(),
+    });
     const state = openClusterState({ client, namespace, clock: SYSTEM_CLOCK, meter: countingMeter(), log });
     clients.push(client);
     states.push(state);
@@ -33,25 +38,36 @@ describe.skipIf(missing)('replicas of a console', () => {
     return state;
   }
 
-  beforeAll(async () => { cluster = await startCluster(); });
+  beforeAll(async () => {
+    cluster = await startCluster();
+  });
   afterAll(async () => {
     for (const state of states) await state.stop();
     for (const client of clients) await client.close();
     await cluster?.stop();
   });
 
-  it('lose no concurrent change, and see each other\'s changes', async () => {
+  it("lose no concurrent change, and see each other's changes", async () => {
     const [one, two] = [await open(), await open()];
     assert.equal(one.read('signedOut'), '');
     await one.change('signedOut', (text) => text);
     assert.equal(
-      (await cluster.admin.call('GET', SECRET)).status, 404, 'made by the first who has something to remember',
+      (await cluster.admin.call('GET', SECRET)).status,
+      404,
+      'made by the first who has something to remember',
     );
-    await Promise.all([one, two].flatMap((state, at) =>
-      [1, 2, 3, 4, 5].map((number) => state.change('signedOut', (text) => `${text}${at}${number} `))));
+    await Promise.all(
+      [one, two].flatMap((state, at) =>
+        [1, 2, 3, 4, 5].map((number) => state.change('signedOut', (text) => `${text}${at}${number} `)),
+      ),
+    );
     const all = ['01', '02', '03', '04', '05', '11', '12', '13', '14', '15'];
-    for (const state of [one, two]) await until('it knows all', () =>
-      state.read('signedOut').split(' ').filter(Boolean).sort(), (words) => words.join() === all.join());
+    for (const state of [one, two])
+      await until(
+        'it knows all',
+        () => state.read('signedOut').split(' ').filter(Boolean).sort(),
+        (words) => words.join() === all.join(),
+      );
     const { body } = await cluster.admin.call('GET', SECRET);
     assert.equal(body.metadata.labels['app.kubernetes.io/managed-by'], 'model-gateway');
     assert.equal((await open()).read('signedOut'), one.read('signedOut'), 'one that starts later');
@@ -61,8 +77,9 @@ describe.skipIf(missing)('replicas of a console', () => {
     const [one, two, three] = [await open(), await open(), await open()];
     for (const key of ['a', 'b', 'c']) {
       const hash = key.repeat(64);
-      const claims =
-        await Promise.all([one, two, three, one, two, three].map((state) => claimReveal(state, hash, Date.now())));
+      const claims = await Promise.all(
+        [one, two, three, one, two, three].map((state) => claimReveal(state, hash, Date.now())),
+      );
       assert.equal(claims.filter(Boolean).length, 1);
       for (const state of [one, two, three]) await until('it was shown', () => isRevealed(state, hash), Boolean);
     }
@@ -80,8 +97,10 @@ describe.skipIf(missing)('replicas of a console', () => {
 
   it('report that it cannot be written', async () => {
     const state = await open('nowhere');
-    await assert.rejects(state.change('signedOut', () => 'x'), (error) => error instanceof AccessError &&
-      error.reason === 'Unavailable');
+    await assert.rejects(
+      state.change('signedOut', () => 'x'),
+      (error) => error instanceof AccessError && error.reason === 'Unavailable',
+    );
     assert.equal(state.read('signedOut'), '');
   });
 });

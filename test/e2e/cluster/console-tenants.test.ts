@@ -19,7 +19,9 @@ const missing = await kubeApiserverMissing();
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 /** Texts that only team-a's objects contain. */
 const THEIRS = { limit: '31337.42', grant: 'only-for-team-a' };
-const OBJECTS = ['a', 'b'].map((team) => `
+const OBJECTS = ['a', 'b']
+  .map(
+    (team) => `
 kind: Account
 metadata: {name: purse-of-${team}, namespace: team-${team}}
 spec: {grants: [{name: ${team === 'a' ? THEIRS.grant : 'ordinary'}, usd: "100"}]}
@@ -27,12 +29,22 @@ spec: {grants: [{name: ${team === 'a' ? THEIRS.grant : 'ordinary'}, usd: "100"}]
 kind: ApiKey
 metadata: {name: key-of-${team}, namespace: team-${team}}
 spec: {groupRef: {name: main}, accountRef: {name: purse-of-${team}}, quota: {limitUsd: "${team === 'a' ? THEIRS.limit : '5'}"}}
-`).join('---');
+`,
+  )
+  .join('---');
 const NOTHING: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0, outputTokens: 0 };
-const TAMPERED = { 'impersonate-user': 'admin', 'impersonate-group': 'system:masters', 'x-remote-user':
-  'admin', 'x-remote-group': 'system:masters', 'x-forwarded-access-token': 'test-admin' };
+const TAMPERED = {
+  'impersonate-user': 'admin',
+  'impersonate-group': 'system:masters',
+  'x-remote-user': 'admin',
+  'x-remote-group': 'system:masters',
+  'x-forwarded-access-token': 'test-admin',
+};
 
-interface Reply { readonly status: number; readonly text: string }
+interface Reply {
+  readonly status: number;
+  readonly text: string;
+}
 
 describe.skipIf(missing)('tenants at the console', () => {
   let cluster: Cluster;
@@ -50,7 +62,9 @@ describe.skipIf(missing)('tenants at the console', () => {
     records: (query) => noted(query, ReadableStream.from([])),
     series: async (query) => noted(query, { sums: [], wholeSinceMs: 0 }),
     margins: async (query) => noted(query, { sums: [], wholeSinceMs: 0 }),
-    find: (query) => noted(query, Promise.resolve(undefined)), prepare: () => undefined, close: () => undefined,
+    find: (query) => noted(query, Promise.resolve(undefined)),
+    prepare: () => undefined,
+    close: () => undefined,
   };
 
   function noted<T>(query: CallQuery, answer: T): T {
@@ -65,14 +79,29 @@ describe.skipIf(missing)('tenants at the console', () => {
       return answer;
     };
     await post('/api/v1/namespaces/default/serviceaccounts', { metadata: { name } });
-    await post(`${RBAC}/namespaces/${namespace}/roles`, { metadata: { name }, rules: [{
-      apiGroups: ['modelgateway.dev'], resources: ['*'], verbs: ['*'],
-    }, { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }] });
-    await post(`${RBAC}/namespaces/${namespace}/rolebindings`, { metadata: { name }, roleRef: {
-      apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name,
-    }, subjects: [{ kind: 'ServiceAccount', namespace: 'default', name }] });
+    await post(`${RBAC}/namespaces/${namespace}/roles`, {
+      metadata: { name },
+      rules: [
+        {
+          apiGroups: ['modelgateway.dev'],
+          resources: ['*'],
+          verbs: ['*'],
+        },
+        { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
+      ],
+    });
+    await post(`${RBAC}/namespaces/${namespace}/rolebindings`, {
+      metadata: { name },
+      roleRef: {
+        apiGroup: 'rbac.authorization.k8s.io',
+        kind: 'Role',
+        name,
+      },
+      subjects: [{ kind: 'ServiceAccount', namespace: 'default', name }],
+    });
     tokens.set(
-      name, (await post(`/api/v1/namespaces/default/serviceaccounts/${name}/token`, { spec: {} })).status.token,
+      name,
+      (await post(`/api/v1/namespaces/default/serviceaccounts/${name}/token`, { spec: {} })).status.token,
     );
   }
 
@@ -83,18 +112,37 @@ describe.skipIf(missing)('tenants at the console', () => {
     await tenant('anna', 'team-a');
     await tenant('ben', 'team-b');
     run = runOperator(cluster);
-    await until('all is ready', () => cluster.list('ApiKey'), (all) => all.every(isReady));
+    await until(
+      'all is ready',
+      () => cluster.list('ApiKey'),
+      (all) => all.every(isReady),
+    );
     prefix = (await cluster.get('ApiKey', 'team-a', 'key-of-a')).status.keyPrefix;
-    await until('the cache', () => run.operator.cache.isComplete, (complete) => complete);
+    await until(
+      'the cache',
+      () => run.operator.cache.isComplete,
+      (complete) => complete,
+    );
     access = openAccess({ kubeconfig: cluster.kubeconfig, nowMs: () => Date.now() });
     const note = (): void => undefined;
     server = await startConsole({
-      listen: { host: '127.0.0.1', port: 0 }, usage, resources: () =>
-        run.operator.resources(), gatewayNamespace: GATEWAY_NAMESPACE, gatewayUrl: undefined, nowMs: () => Date.now(),
-      log: { info: note, warn: note, error: note }, sealingKeys: [new Uint8Array(32).fill(7)], proxyHeader:
-        'authorization',
-      access: openClusterAccess({ access, userAgent: 'test', meter:
-        countingMeter(), cache: run.operator.cache, gatewayNamespace: GATEWAY_NAMESPACE, nowMs: () => Date.now() }),
+      listen: { host: '127.0.0.1', port: 0 },
+      usage,
+      resources: () => run.operator.resources(),
+      gatewayNamespace: GATEWAY_NAMESPACE,
+      gatewayUrl: undefined,
+      nowMs: () => Date.now(),
+      log: { info: note, warn: note, error: note },
+      sealingKeys: [new Uint8Array(32).fill(7)],
+      proxyHeader: 'authorization',
+      access: openClusterAccess({
+        access,
+        userAgent: 'test',
+        meter: countingMeter(),
+        cache: run.operator.cache,
+        gatewayNamespace: GATEWAY_NAMESPACE,
+        nowMs: () => Date.now(),
+      }),
     });
   });
   afterAll(async () => {
@@ -105,18 +153,25 @@ describe.skipIf(missing)('tenants at the console', () => {
   });
 
   async function visit(who: string, path: string, form?: Readonly<Record<string, string>>): Promise<Reply> {
-    const headers = { ...TAMPERED, authorization:
-      `Bearer ${tokens.get(who)}`, 'sec-fetch-site': 'same-origin', origin: `http://127.0.0.1:${server.port}` };
+    const headers = {
+      ...TAMPERED,
+      authorization: `Bearer ${tokens.get(who)}`,
+      'sec-fetch-site': 'same-origin',
+      origin: `http://127.0.0.1:${server.port}`,
+    };
     const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, {
-      redirect: 'manual', headers: form ? { ...headers, 'content-type': 'application/x-www-form-urlencoded' } : headers,
-      ...form && { method: 'POST', body: new URLSearchParams({ ...form, csrf: await csrfOf(who) }).toString() },
+      redirect: 'manual',
+      headers: form ? { ...headers, 'content-type': 'application/x-www-form-urlencoded' } : headers,
+      ...(form && { method: 'POST', body: new URLSearchParams({ ...form, csrf: await csrfOf(who) }).toString() }),
     });
     return { status: answer.status, text: await answer.text() };
   }
 
   const csrfs = new Map<string, string>();
   async function csrfOf(who: string): Promise<string> {
-    const known = csrfs.get(who) ?? /name="csrf" value="([^"]+)"/.exec((await visit(who, '/keys/new')).text)?.[1] ??
+    const known =
+      csrfs.get(who) ??
+      /name="csrf" value="([^"]+)"/.exec((await visit(who, '/keys/new')).text)?.[1] ??
       assert.fail('no form');
     csrfs.set(who, known);
     return known;
@@ -143,12 +198,16 @@ describe.skipIf(missing)('tenants at the console', () => {
     assert.match((await visit('anna', '/keys')).text, /key-of-a/);
   });
 
-  it('see no page of the other\'s objects, whatever the address', async () => {
+  it("see no page of the other's objects, whatever the address", async () => {
     asked.splice(0);
     for (const { path } of ofObjects.filter(({ method }) => method === 'GET')) {
-      for (const [namespace, name] of [['team-a', nameIn(path, 'a')], ['team-a', 'not-there'], [
-        'team-b%2f..%2fteam-a', nameIn(path, 'a'),
-      ], ['team-b', `..%2f..%2fteam-a%2f${nameIn(path, 'a')}`], ['team-a', `${nameIn(path, 'a')}%00`]] as const) {
+      for (const [namespace, name] of [
+        ['team-a', nameIn(path, 'a')],
+        ['team-a', 'not-there'],
+        ['team-b%2f..%2fteam-a', nameIn(path, 'a')],
+        ['team-b', `..%2f..%2fteam-a%2f${nameIn(path, 'a')}`],
+        ['team-a', `${nameIn(path, 'a')}%00`],
+      ] as const) {
         const where = pathTo(path, namespace, name);
         const reply = await visit('ben', where);
         assert.ok([403, 404].includes(reply.status), `${where}: ${reply.status}`);
@@ -156,8 +215,15 @@ describe.skipIf(missing)('tenants at the console', () => {
       }
     }
     for (const where of [
-      '/keys', '/keys?q=key-of-a', '/keys?namespace=team-a', '/keys?account=team-a/purse-of-a',
-      '/keys?account=purse-of-a', '/wallet', '/wallet?namespace=team-a', '/keys/new?namespace=team-a', '/prices',
+      '/keys',
+      '/keys?q=key-of-a',
+      '/keys?namespace=team-a',
+      '/keys?account=team-a/purse-of-a',
+      '/keys?account=purse-of-a',
+      '/wallet',
+      '/wallet?namespace=team-a',
+      '/keys/new?namespace=team-a',
+      '/prices',
       '/wallet/team-b/purse-of-b?account=team-a/purse-of-a',
       '/wallet/team-b/purse-of-b/calls?account=team-a/purse-of-a&key=team-a/key-of-a',
       '/wallet/team-b/purse-of-b/calls.csv?accounts=team-a/purse-of-a',
@@ -170,13 +236,19 @@ describe.skipIf(missing)('tenants at the console', () => {
     assert.deepEqual([...new Set(asked)], ['team-b/purse-of-b']);
   });
 
-  it('cannot change or create the other\'s objects by any form', async () => {
+  it("cannot change or create the other's objects by any form", async () => {
     const theirs = async (): Promise<unknown> => {
-      const spec = ({ metadata: { uid, generation, annotations }, spec: wish }: Live): unknown =>
-        ({ uid, generation, annotations, wish });
-      return { keys: (await cluster.list('ApiKey', 'team-a')).map(spec), accounts: (await cluster.list(
-        'Account', 'team-a',
-      )).map(spec), secret: (await cluster.get('Secret', 'team-a', 'key-of-a-key')).data };
+      const spec = ({ metadata: { uid, generation, annotations }, spec: wish }: Live): unknown => ({
+        uid,
+        generation,
+        annotations,
+        wish,
+      });
+      return {
+        keys: (await cluster.list('ApiKey', 'team-a')).map(spec),
+        accounts: (await cluster.list('Account', 'team-a')).map(spec),
+        secret: (await cluster.get('Secret', 'team-a', 'key-of-a-key')).data,
+      };
     };
     const was = await theirs();
     const seen = await cluster.get('ApiKey', 'team-a', 'key-of-a');
@@ -184,23 +256,44 @@ describe.skipIf(missing)('tenants at the console', () => {
     for (const { path } of ofObjects.filter(({ method }) => method === 'POST')) {
       const { uid, generation } = (path.startsWith('/wallet') ? account : seen).metadata;
       const form = {
-        uid, generation:
-          String(generation), name: 'key-of-a', namespace: 'team-a', enabled: 'false', group: 'main', account:
-          'purse-of-a', limit: 'Unlimited', quota: 'Unlimited', limitUsd: '1', period: 'Never', rotation: '1',
-        overlap: '0', overlapSeconds:
-          '0', confirm: 'key-of-a', usd: '500', amount: '500', reason: 'mine now', grant: 'mine', back: '/keys',
+        uid,
+        generation: String(generation),
+        name: 'key-of-a',
+        namespace: 'team-a',
+        enabled: 'false',
+        group: 'main',
+        account: 'purse-of-a',
+        limit: 'Unlimited',
+        quota: 'Unlimited',
+        limitUsd: '1',
+        period: 'Never',
+        rotation: '1',
+        overlap: '0',
+        overlapSeconds: '0',
+        confirm: 'key-of-a',
+        usd: '500',
+        amount: '500',
+        reason: 'mine now',
+        grant: 'mine',
+        back: '/keys',
       };
       const where = pathTo(path, 'team-a', nameIn(path, 'a'));
       const reply = await visit('ben', where, form);
       assert.ok([400, 403, 404, 409, 422].includes(reply.status), `${where}: ${reply.status}`);
       tellsNothing(reply, where);
-      const shown = await visit(
-        'ben', pathTo(path, 'team-b', nameIn(path, 'b')), { ...form, uid: 'of-nobody' },
-      ); // theirs in the form, ben's in the address
+      const shown = await visit('ben', pathTo(path, 'team-b', nameIn(path, 'b')), { ...form, uid: 'of-nobody' }); // theirs in the form, ben's in the address
       assert.ok([303, 400, 403, 404, 409, 422].includes(shown.status), `${path}: ${shown.status}`);
     }
-    const made = await visit('ben', '/keys/new', { namespace: 'team-a', name: 'intruder', group:
-      'main', account: 'purse-of-a', limit: 'Unlimited', quota: 'Unlimited', period: 'Never', enabled: 'true' });
+    const made = await visit('ben', '/keys/new', {
+      namespace: 'team-a',
+      name: 'intruder',
+      group: 'main',
+      account: 'purse-of-a',
+      limit: 'Unlimited',
+      quota: 'Unlimited',
+      period: 'Never',
+      enabled: 'true',
+    });
     assert.ok([400, 403, 404, 422].includes(made.status), String(made.status));
     assert.deepEqual(await theirs(), was);
   });
@@ -214,9 +307,14 @@ describe.skipIf(missing)('tenants at the console', () => {
     for (const [headers, form] of [
       [{ ...base, 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, body.toString()],
       [{ ...base, 'sec-fetch-site': 'same-origin', origin: own }, new URLSearchParams({ enabled: 'false' }).toString()],
-      [{
-        ...base, 'sec-fetch-site': 'same-origin', origin: own,
-      }, new URLSearchParams({ enabled: 'false', csrf: await csrfOf('anna') }).toString()],
+      [
+        {
+          ...base,
+          'sec-fetch-site': 'same-origin',
+          origin: own,
+        },
+        new URLSearchParams({ enabled: 'false', csrf: await csrfOf('anna') }).toString(),
+      ],
     ] as const) {
       const { status } = await fetch(at, { method: 'POST', redirect: 'manual', headers, body: form });
       assert.equal(status, 403);

@@ -5,8 +5,13 @@ import type { ProxyProgress } from '../../../operator/status/programming.ts';
 
 type Refusal = Parameters<Parameters<ProxyDistribution['onRefusal']>[0]>[0];
 
-const KINDS =
-  { keys: 'ApiKey', accounts: 'Account', groups: 'Group', routes: 'ModelRoute', catalogs: 'PriceCatalog' } as const;
+const KINDS = {
+  keys: 'ApiKey',
+  accounts: 'Account',
+  groups: 'Group',
+  routes: 'ModelRoute',
+  catalogs: 'PriceCatalog',
+} as const;
 
 export class FakeFleet implements ProxyDistribution {
   /** All that were published, the latest last. */
@@ -32,10 +37,11 @@ export class FakeFleet implements ProxyDistribution {
     this.published.push(snapshot);
     const now = new Map<string, string>();
     for (const list of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
-      for (const message of snapshot[list]) now.set(
-        `${KINDS[list]} ${message.namespace}/${message.name}`,
-        JSON.stringify(message, (_, value: unknown) => typeof value === 'bigint' ? String(value) : value),
-      );
+      for (const message of snapshot[list])
+        now.set(
+          `${KINDS[list]} ${message.namespace}/${message.name}`,
+          JSON.stringify(message, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+        );
     }
     const changed = new Set<string>();
     for (const id of this.#versions.keys()) if (!now.has(id)) this.#versions.delete(id);
@@ -52,7 +58,9 @@ export class FakeFleet implements ProxyDistribution {
     if (!version) return undefined;
     const words = this.#refusals.get(id);
     return {
-      connected: this.#connected, acknowledged: Math.min(version.acknowledged, this.#connected), convergedMs: 14,
+      connected: this.#connected,
+      acknowledged: Math.min(version.acknowledged, this.#connected),
+      convergedMs: 14,
       rejected: words === undefined ? [] : [{ proxy: 'proxy-1', message: words }],
     };
   }
@@ -73,8 +81,8 @@ export class FakeFleet implements ProxyDistribution {
 
   /** From now on so many are connected; those that are new have everything at once. */
   connect(count: number): void {
-    for (const version of this.#versions.values()) if (version.acknowledged === this.#connected)
-      version.acknowledged = count;
+    for (const version of this.#versions.values())
+      if (version.acknowledged === this.#connected) version.acknowledged = count;
     this.#connected = count;
     this.#tell(new Set(this.#versions.keys()));
   }

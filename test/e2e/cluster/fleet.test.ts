@@ -22,7 +22,7 @@ import { SCENE, isReady, kubeconfigFor, startCluster, until } from './support.ts
 import type { Cluster, Live } from './support.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const skip = await kubeApiserverMissing() ?? valkey.skip;
+const skip = (await kubeApiserverMissing()) ?? valkey.skip;
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const MERGE = 'application/merge-patch+json';
 
@@ -48,34 +48,52 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
 
   beforeAll(async () => {
     [cluster, ledger, provider, folder] = await Promise.all([
-      startCluster(), startValkey(), startDemoProvider({
-        host: '127.0.0.1', port: 0, tokenMs: 0, slowTokenMs: 0,
-      }), mkdtemp(join(tmpdir(), 'mgw-fleet-')),
+      startCluster(),
+      startValkey(),
+      startDemoProvider({
+        host: '127.0.0.1',
+        port: 0,
+        tokenMs: 0,
+        slowTokenMs: 0,
+      }),
+      mkdtemp(join(tmpdir(), 'mgw-fleet-')),
     ]);
-    for (const document of parseAllDocuments(await readFile(
-      join(ROOT, 'docs/examples/kubernetes/rbac.yaml'), 'utf8',
-    ))) {
+    for (const document of parseAllDocuments(
+      await readFile(join(ROOT, 'docs/examples/kubernetes/rbac.yaml'), 'utf8'),
+    )) {
       const object = document.toJS();
       if (object.kind === 'Namespace') continue;
       const where = object.metadata.namespace ? `/namespaces/${object.metadata.namespace}` : '';
       const { status, body } = await cluster.admin.call(
-        'POST', `${object.kind === 'ServiceAccount' ? '/api/v1' : RBAC}${where}/${object.kind.toLowerCase()}s`, object,
+        'POST',
+        `${object.kind === 'ServiceAccount' ? '/api/v1' : RBAC}${where}/${object.kind.toLowerCase()}s`,
+        object,
       );
       assert.equal(status, 201, body.message);
     }
-    for (const [namespace, name] of [[
-      'model-gateway', 'model-gateway-dataplane',
-    ], ['model-gateway', 'passer-by'], ['team-a', 'model-gateway-dataplane']]) {
+    for (const [namespace, name] of [
+      ['model-gateway', 'model-gateway-dataplane'],
+      ['model-gateway', 'passer-by'],
+      ['team-a', 'model-gateway-dataplane'],
+    ]) {
       await cluster.admin.call('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
     }
-    await cluster.apply(SCENE.replace('http://127.0.0.1:1/v1', `${provider.url}/v1`)
-      .replaceAll('name: gpt,', 'name: gpt-4o-mini,'));
+    await cluster.apply(
+      SCENE.replace('http://127.0.0.1:1/v1', `${provider.url}/v1`).replaceAll('name: gpt,', 'name: gpt-4o-mini,'),
+    );
     replicas = [await startOperator(), await startOperator()];
-    for (const { admin } of replicas) await until('an operator is ready', () =>
-      statusOf(`http://127.0.0.1:${admin}/readyz`), (status) => status === 200);
-    await writeFile(join(folder, 'ca.crt'), (await cluster.admin.call(
-      'GET', '/api/v1/namespaces/model-gateway/configmaps/model-gateway-xds-ca',
-    )).body.data['ca.crt']);
+    for (const { admin } of replicas)
+      await until(
+        'an operator is ready',
+        () => statusOf(`http://127.0.0.1:${admin}/readyz`),
+        (status) => status === 200,
+      );
+    await writeFile(
+      join(folder, 'ca.crt'),
+      (await cluster.admin.call('GET', '/api/v1/namespaces/model-gateway/configmaps/model-gateway-xds-ca')).body.data[
+        'ca.crt'
+      ],
+    );
   });
   afterAll(async () => {
     await Promise.all(processes.map(endOf));
@@ -87,7 +105,9 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
 
   async function tokenFile(namespace: string, account: string, audience: string): Promise<string> {
     const { status, body } = await cluster.admin.call(
-      'POST', `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`, { spec: { audiences: [audience] } },
+      'POST',
+      `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`,
+      { spec: { audiences: [audience] } },
     );
     assert.equal(status, 201, body.message);
     const path = join(folder, `${namespace}.${account}.${audience.replaceAll(/\W/g, '-')}`);
@@ -96,9 +116,10 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
   }
 
   function mgw(args: readonly string[]): ChildProcess {
-    const child = spawn(process.execPath, [
-      'bin/mgw.js', ...args, '--log-level', 'error',
-    ], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+    const child = spawn(process.execPath, ['bin/mgw.js', ...args, '--log-level', 'error'], {
+      cwd: ROOT,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     processes.push(child);
     return child;
   }
@@ -107,29 +128,58 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
     const [xds, admin] = [await freePort(), await freePort()];
     const kubeconfig = join(folder, 'kubeconfig');
     const token = await readFile(
-      await tokenFile('model-gateway', 'model-gateway-operator', 'https://kubernetes.default.svc'), 'utf8',
+      await tokenFile('model-gateway', 'model-gateway-operator', 'https://kubernetes.default.svc'),
+      'utf8',
     );
     await writeFile(kubeconfig, kubeconfigFor(cluster.server, token), { mode: 0o600 });
-    return { xds, admin, process: mgw([
-      'operator', '--kubeconfig', kubeconfig, '--xds-listen', `127.0.0.1:${xds}`, '--xds-name', 'localhost',
-      '--advertise', `127.0.0.1:${xds}`,
-      '--token-file', await tokenFile(
-        'model-gateway', 'model-gateway-operator', 'model-gateway-xds',
-      ), '--admin', `127.0.0.1:${admin}`, '--ledger', ledger.url,
-    ]) };
+    return {
+      xds,
+      admin,
+      process: mgw([
+        'operator',
+        '--kubeconfig',
+        kubeconfig,
+        '--xds-listen',
+        `127.0.0.1:${xds}`,
+        '--xds-name',
+        'localhost',
+        '--advertise',
+        `127.0.0.1:${xds}`,
+        '--token-file',
+        await tokenFile('model-gateway', 'model-gateway-operator', 'model-gateway-xds'),
+        '--admin',
+        `127.0.0.1:${admin}`,
+        '--ledger',
+        ledger.url,
+      ]),
+    };
   }
 
   async function startProxy(xds: readonly number[], name: string): Promise<Proxy> {
     const [sdk, admin] = [await freePort(), await freePort()];
     const child = mgw([
-      'dataplane', ...xds.flatMap((port) =>
-        ['--xds', `localhost:${port}`]), '--xds-ca', join(folder, 'ca.crt'), '--node-id', name,
-      '--token-file', await tokenFile('model-gateway', 'model-gateway-dataplane', 'model-gateway-xds'),
-      '--listen', `127.0.0.1:${sdk}`, '--admin', `127.0.0.1:${admin}`, '--data', join(
-        folder, name,
-      ), '--ledger', ledger.url,
+      'dataplane',
+      ...xds.flatMap((port) => ['--xds', `localhost:${port}`]),
+      '--xds-ca',
+      join(folder, 'ca.crt'),
+      '--node-id',
+      name,
+      '--token-file',
+      await tokenFile('model-gateway', 'model-gateway-dataplane', 'model-gateway-xds'),
+      '--listen',
+      `127.0.0.1:${sdk}`,
+      '--admin',
+      `127.0.0.1:${admin}`,
+      '--data',
+      join(folder, name),
+      '--ledger',
+      ledger.url,
     ]);
-    await until(`${name} is ready`, () => statusOf(`http://127.0.0.1:${admin}/readyz`), (status) => status === 200);
+    await until(
+      `${name} is ready`,
+      () => statusOf(`http://127.0.0.1:${admin}/readyz`),
+      (status) => status === 200,
+    );
     return { sdk, process: child };
   }
 
@@ -137,7 +187,8 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
 
   async function call({ sdk }: Proxy, key: string): Promise<number> {
     const answer = await fetch(`http://127.0.0.1:${sdk}/v1/chat/completions`, {
-      method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 50 }),
     });
     await answer.text();
@@ -150,11 +201,19 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
     // one at each operator: what the other's proxy holds reaches the leader over the stream between the replicas
     proxies = await Promise.all(replicas.map(({ xds }, n) => startProxy([xds], `proxy-${n}`)));
     await cluster.admin.call(
-      'PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci', { spec: { maxConcurrency: 9 } }, MERGE,
+      'PATCH',
+      '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci',
+      { spec: { maxConcurrency: 9 } },
+      MERGE,
     );
-    const object = await until('both have it', apiKey, (seen) =>
-      isReady(seen) && seen.status.observedGeneration === seen.metadata.generation &&
-        /Acknowledged by 2 of 2 proxies/.test(JSON.stringify(seen.status)));
+    const object = await until(
+      'both have it',
+      apiKey,
+      (seen) =>
+        isReady(seen) &&
+        seen.status.observedGeneration === seen.metadata.generation &&
+        /Acknowledged by 2 of 2 proxies/.test(JSON.stringify(seen.status)),
+    );
     assert.equal(object.metadata.generation, object.status.observedGeneration);
     const key = await generatedKey();
     for (const proxy of proxies) assert.equal(await call(proxy, key), 200);
@@ -162,65 +221,99 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
 
   for (const [who, namespace, account, audience, reason] of [
     [
-      'another ServiceAccount of the gateway\'s namespace', 'model-gateway', 'passer-by', 'model-gateway-xds',
+      "another ServiceAccount of the gateway's namespace",
+      'model-gateway',
+      'passer-by',
+      'model-gateway-xds',
       /7 PERMISSION_DENIED: the ServiceAccount passer-by may not do this.*--xds-proxies/,
     ],
     [
-      'the operator\'s own', 'model-gateway', 'model-gateway-operator', 'model-gateway-xds',
+      "the operator's own",
+      'model-gateway',
+      'model-gateway-operator',
+      'model-gateway-xds',
       /7 PERMISSION_DENIED: the ServiceAccount model-gateway-operator/,
     ],
     [
-      'one of that name in another namespace', 'team-a', 'model-gateway-dataplane', 'model-gateway-xds',
+      'one of that name in another namespace',
+      'team-a',
+      'model-gateway-dataplane',
+      'model-gateway-xds',
       /7 PERMISSION_DENIED: only the namespace model-gateway is served/,
     ],
     [
-      'a token for another audience', 'model-gateway', 'model-gateway-dataplane', 'model-gateway-edge',
+      'a token for another audience',
+      'model-gateway',
+      'model-gateway-dataplane',
+      'model-gateway-edge',
       /16 UNAUTHENTICATED/,
     ],
     [
-      'a token for the API server', 'model-gateway', 'model-gateway-dataplane', 'https://kubernetes.default.svc',
+      'a token for the API server',
+      'model-gateway',
+      'model-gateway-dataplane',
+      'https://kubernetes.default.svc',
       /16 UNAUTHENTICATED/,
     ],
-  ] as const) it(`refuses ${who}`, async () => {
-    const lines: string[] = [];
-    const note = (fields: unknown, message = ''): void => void lines.push(`${message} ${JSON.stringify(fields, (_, value) => value instanceof Error ? value.message : value)}`);
-    const client = await startXdsClient({
-      addresses: [`localhost:${replicas[0]!.xds}`], secure: {
-        caFile: join(folder, 'ca.crt'), tokenFile: await tokenFile(namespace, account, audience),
-      },
-      nodeId: 'stranger', version: 'test', log: { debug: note, info: note, warn: note, error: note },
-      install: () => assert.fail('it got the configuration'),
+  ] as const)
+    it(`refuses ${who}`, async () => {
+      const lines: string[] = [];
+      const note = (fields: unknown, message = ''): void =>
+        void lines.push(
+          `${message} ${JSON.stringify(fields, (_, value) => (value instanceof Error ? value.message : value))}`,
+        );
+      const client = await startXdsClient({
+        addresses: [`localhost:${replicas[0]!.xds}`],
+        secure: {
+          caFile: join(folder, 'ca.crt'),
+          tokenFile: await tokenFile(namespace, account, audience),
+        },
+        nodeId: 'stranger',
+        version: 'test',
+        log: { debug: note, info: note, warn: note, error: note },
+        install: () => assert.fail('it got the configuration'),
+      });
+      try {
+        await until(
+          'it is refused',
+          () => lines.join('\n'),
+          (text) => reason.test(text),
+        );
+        assert.equal(client.figures().resources, 0);
+      } finally {
+        await client.stop();
+      }
     });
-    try {
-      await until('it is refused', () => lines.join('\n'), (text) => reason.test(text));
-      assert.equal(client.figures().resources, 0);
-    } finally {
-      await client.stop();
-    }
-  });
 
   it('continues with the other operator when the leader is killed', async () => {
     const leads = async ({ admin }: Replica): Promise<boolean> =>
       /modelgateway_operator_leader 1/.test(await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text());
-    const [first, second] = await leads(replicas[0]!) ? [replicas[0]!, replicas[1]!] : [replicas[1]!, replicas[0]!];
+    const [first, second] = (await leads(replicas[0]!)) ? [replicas[0]!, replicas[1]!] : [replicas[1]!, replicas[0]!];
     proxies.push(await startProxy([first.xds, second.xds], 'proxy-2'));
     const exited = once(first.process, 'exit');
     first.process.kill('SIGKILL');
     await exited;
     const key = await generatedKey();
     for (const proxy of proxies) assert.equal(await call(proxy, key), 200, 'proxies go on with what they have');
-    await until('the second leads', () => leads(second), (yes) => yes);
+    await until(
+      'the second leads',
+      () => leads(second),
+      (yes) => yes,
+    );
   });
 
   it('writes the spending of all proxies into the statuses', async () => {
     const spent = await until('the spending', apiKey, (object) => Number(object.status.spentUsd ?? 0) > 0);
     const key = await generatedKey();
-    const own = await (await fetch(
-      `http://127.0.0.1:${proxies[0]!.sdk}/v1/key`, { headers: { authorization: `Bearer ${key}` } },
-    )).json() as { spent_usd: string };
+    const own = (await (
+      await fetch(`http://127.0.0.1:${proxies[0]!.sdk}/v1/key`, { headers: { authorization: `Bearer ${key}` } })
+    ).json()) as { spent_usd: string };
     assert.equal(Number(spent.status.spentUsd), Number(own.spent_usd));
-    const account = await until('the account\'s', () =>
-      cluster.get('Account', 'team-a', 'team'), ({ status }) => Number(status.spentUsd ?? 0) > 0);
+    const account = await until(
+      "the account's",
+      () => cluster.get('Account', 'team-a', 'team'),
+      ({ status }) => Number(status.spentUsd ?? 0) > 0,
+    );
     assert.equal(account.status.spentUsd, spent.status.totalSpentUsd);
     const managers = spent.metadata.managedFields.map(({ manager }: { manager: string }) => manager);
     assert.ok(managers.includes('modelgateway-spending.model-gateway'), managers.join());
@@ -229,14 +322,24 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
   it('revokes a key through the new leader', async () => {
     const key = await generatedKey();
     await cluster.admin.call(
-      'PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci', { spec: { enabled: false } }, MERGE,
+      'PATCH',
+      '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci',
+      { spec: { enabled: false } },
+      MERGE,
     );
-    await until('the new leader\'s proxies refuse the key', () => call(proxies[2]!, key), (status) => status === 401);
+    await until(
+      "the new leader's proxies refuse the key",
+      () => call(proxies[2]!, key),
+      (status) => status === 401,
+    );
   });
 });
 
 function statusOf(url: string): Promise<number> {
-  return fetch(url).then(({ status }) => status, () => 0);
+  return fetch(url).then(
+    ({ status }) => status,
+    () => 0,
+  );
 }
 
 async function endOf(child: ChildProcess): Promise<void> {

@@ -19,12 +19,16 @@ export const EDITS_KEYS: readonly Rule[] = [
   { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
 ];
 export const SEES_KEYS: readonly Rule[] = [{ apiGroups: API, resources: ['apikeys'], verbs: ['get', 'list'] }];
-export const DOES_ALL: readonly Rule[] =
-  [{ apiGroups: API, resources: ['*'], verbs: ['*'] }, { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];
+export const DOES_ALL: readonly Rule[] = [
+  { apiGroups: API, resources: ['*'], verbs: ['*'] },
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
+];
 
 /** Creates a person with these rights by namespace ("" for all). Resolves with their token. */
 export async function makePerson(
-  { admin }: Cluster, name: string, roles: Readonly<Record<string, readonly Rule[]>>,
+  { admin }: Cluster,
+  name: string,
+  roles: Readonly<Record<string, readonly Rule[]>>,
 ): Promise<string> {
   const post = async (path: string, body: object): Promise<Live> => {
     const answer = await admin.call('POST', path, body);
@@ -36,9 +40,13 @@ export async function makePerson(
     const [kind, place] = namespace === '' ? ['ClusterRole', ''] : ['Role', `/namespaces/${namespace}`];
     await post(`${RBAC}${place}/${kind.toLowerCase()}s`, { metadata: { name }, rules });
     await post(`${RBAC}${place}/${kind.toLowerCase()}bindings`, {
-      metadata: { name }, roleRef: {
-        apiGroup: 'rbac.authorization.k8s.io', kind, name,
-      }, subjects: [{ kind: 'ServiceAccount', namespace: 'default', name }],
+      metadata: { name },
+      roleRef: {
+        apiGroup: 'rbac.authorization.k8s.io',
+        kind,
+        name,
+      },
+      subjects: [{ kind: 'ServiceAccount', namespace: 'default', name }],
     });
   }
   return (await post(`${PEOPLE}/${name}/token`, { spec: {} })).status.token;

@@ -46,7 +46,11 @@ describe.skipIf(missing)('removal', () => {
   const isAtRest = (): boolean => run.meter.count('modelgateway_operator_status_queue') === 0;
 
   it('confirms statuses under a field manager of its own, and shows it in a wide column', async () => {
-    const confirmed = await until('a confirmation', () => apiKey('team-a'), ({ status }) => status.lastConfirmedTime);
+    const confirmed = await until(
+      'a confirmation',
+      () => apiKey('team-a'),
+      ({ status }) => status.lastConfirmedTime,
+    );
     assert.ok(Math.abs(Date.parse(confirmed.status.lastConfirmedTime) - Date.now()) < DAY_MS);
     const { managedFields } = confirmed.metadata;
     const managers: readonly string[] = managedFields.map(({ manager }: { manager: string }) => manager);
@@ -54,19 +58,41 @@ describe.skipIf(missing)('removal', () => {
     for (const plural of ['accounts', 'apikeys', 'groups', 'modelroutes', 'pricecatalogs']) {
       const { columnDefinitions } = await cluster.admin.table(`/apis/modelgateway.dev/v1alpha1/${plural}`);
       const names = columnDefinitions.map(({ name }) => name);
-      assert.ok(['Ready', 'Reason', 'Confirmed'].every((name) => names.includes(name)), `${plural}: ${names.join()}`);
+      assert.ok(
+        ['Ready', 'Reason', 'Confirmed'].every((name) => names.includes(name)),
+        `${plural}: ${names.join()}`,
+      );
     }
   });
 
   it('withdraws Ready from the ApiKey of a gateway that has been silent for a day', async () => {
-    const conditions = [{
-      type: 'Ready', status: 'True', reason: 'Ready', message: 'x', lastTransitionTime: '2026-01-01T00:00:00Z',
-      observedGeneration: 1,
-    }];
-    await cluster.admin.call('PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/team-c/apikeys/foreign/status', {
-      status: { observedGeneration: 1, lastConfirmedTime: new Date(Date.now() - 2 * DAY_MS).toISOString(), conditions },
-    }, 'application/merge-patch+json');
-    const silent = await until('foreign is not Ready', () => apiKey('team-c', 'foreign'), (object) => !isReady(object));
+    const conditions = [
+      {
+        type: 'Ready',
+        status: 'True',
+        reason: 'Ready',
+        message: 'x',
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+        observedGeneration: 1,
+      },
+    ];
+    await cluster.admin.call(
+      'PATCH',
+      '/apis/modelgateway.dev/v1alpha1/namespaces/team-c/apikeys/foreign/status',
+      {
+        status: {
+          observedGeneration: 1,
+          lastConfirmedTime: new Date(Date.now() - 2 * DAY_MS).toISOString(),
+          conditions,
+        },
+      },
+      'application/merge-patch+json',
+    );
+    const silent = await until(
+      'foreign is not Ready',
+      () => apiKey('team-c', 'foreign'),
+      (object) => !isReady(object),
+    );
     assert.deepEqual(conditionsOf(silent), ['Ready=Unknown GatewaySilent']);
   });
 
@@ -76,9 +102,11 @@ describe.skipIf(missing)('removal', () => {
     const before = writesIn('team-b').length;
     await cluster.remove('Account', 'team-b', 'team');
     await cluster.remove('Secret', 'team-b', 'ci-key');
-    await until('the operator has seen both', () => run.operator.statuses().find(({ namespace, kind }) =>
-      kind === 'ApiKey' && namespace === 'team-b'), (found) => found?.status.conditions.some(({ reason }) =>
-      reason === 'AccountNotFound') ?? false);
+    await until(
+      'the operator has seen both',
+      () => run.operator.statuses().find(({ namespace, kind }) => kind === 'ApiKey' && namespace === 'team-b'),
+      (found) => found?.status.conditions.some(({ reason }) => reason === 'AccountNotFound') ?? false,
+    );
     await cluster.apply(teamManifest('team-c'));
     await until('others go on', () => apiKey('team-c'), isReady);
     await until('nothing waits', isAtRest, Boolean);
@@ -87,8 +115,10 @@ describe.skipIf(missing)('removal', () => {
   });
 
   it('leaves objects alone that wait for a finalizer, also when the gateway is retired', async () => {
-    await cluster.apply('kind: ApiKey\nmetadata: {name: held, namespace: team-a, finalizers: [example.com/hold]}\n' +
-      'spec: {groupRef: {name: main}, accountRef: {name: team}}\n');
+    await cluster.apply(
+      'kind: ApiKey\nmetadata: {name: held, namespace: team-a, finalizers: [example.com/hold]}\n' +
+        'spec: {groupRef: {name: main}, accountRef: {name: team}}\n',
+    );
     await until('held is ready', () => apiKey('team-a', 'held'), isReady);
     await cluster.remove('ApiKey', 'team-a', 'held');
     await until('nothing waits', isAtRest, Boolean);
@@ -100,18 +130,24 @@ describe.skipIf(missing)('removal', () => {
     assert.equal((await apiKey('team-a', 'held')).metadata.resourceVersion, resourceVersion);
   });
 
-  it('marks tenants\' objects when its own namespace is deleted, and writes nothing after that', async () => {
+  it("marks tenants' objects when its own namespace is deleted, and writes nothing after that", async () => {
     run = runOperator(cluster);
     isStopped = false;
     await until('ci is ready again', () => apiKey('team-a'), isReady);
     await beginDeletion('model-gateway');
-    await until('ci is marked', () => apiKey('team-a'), (object) =>
-      conditionsOf(object).includes('Ready=Unknown GatewayRemoved'));
+    await until(
+      'ci is marked',
+      () => apiKey('team-a'),
+      (object) => conditionsOf(object).includes('Ready=Unknown GatewayRemoved'),
+    );
     const next = runOperator(cluster);
     await stop();
     await until('the next replica leads', () => next.operator.leading, Boolean);
     await next.stop();
     assert.ok(conditionsOf(await apiKey('team-a')).includes('Ready=Unknown GatewayRemoved'));
-    assert.deepEqual(next.writes.filter((write) => write.includes('/team-a/')), []);
+    assert.deepEqual(
+      next.writes.filter((write) => write.includes('/team-a/')),
+      [],
+    );
   });
 });

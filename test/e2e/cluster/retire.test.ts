@@ -12,9 +12,19 @@ const FOREIGN = `kind: ApiKey
 metadata: {name: foreign, namespace: team-b}
 spec: {groupRef: {name: main}, accountRef: {name: team}, gatewayNamespace: other}
 `;
-const READY_ELSEWHERE = { status: { conditions: [{
-  type: 'Ready', status: 'True', reason: 'Ready', message: 'x', lastTransitionTime: '2026-01-01T00:00:00Z',
-}] } };
+const READY_ELSEWHERE = {
+  status: {
+    conditions: [
+      {
+        type: 'Ready',
+        status: 'True',
+        reason: 'Ready',
+        message: 'x',
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      },
+    ],
+  },
+};
 
 describe.skipIf(missing)('a gateway that was uninstalled', () => {
   let cluster: Cluster;
@@ -34,7 +44,9 @@ describe.skipIf(missing)('a gateway that was uninstalled', () => {
     const before = await until('ci is ready', apiKey, isReady);
     await first.stop();
     await cluster.admin.call(
-      'PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/team-b/apikeys/foreign/status', READY_ELSEWHERE,
+      'PATCH',
+      '/apis/modelgateway.dev/v1alpha1/namespaces/team-b/apikeys/foreign/status',
+      READY_ELSEWHERE,
       'application/merge-patch+json',
     );
     const { exitCode, stdout, stderr } = await retire();
@@ -42,14 +54,19 @@ describe.skipIf(missing)('a gateway that was uninstalled', () => {
     assert.match(stdout, /^\d+ statuses of the gateway in model-gateway say now that it is gone\n$/);
     const after = await apiKey();
     assert.deepEqual(conditionsOf(after), [
-      'Accepted=True Accepted', 'Programmed=Unknown GatewayRemoved', 'Ready=Unknown GatewayRemoved',
+      'Accepted=True Accepted',
+      'Programmed=Unknown GatewayRemoved',
+      'Ready=Unknown GatewayRemoved',
     ]);
     assert.deepEqual({ ...after.status, conditions: [] }, { ...before.status, conditions: [] });
     for (const kind of ['Account', 'Group', 'ModelRoute', 'PriceCatalog'] as const)
       for (const object of await cluster.list(kind))
         assert.ok(conditionsOf(object).includes('Ready=Unknown GatewayRemoved'), `${kind} ${object.metadata.name}`);
     const foreign = conditionsOf(await cluster.get('ApiKey', 'team-b', 'foreign'));
-    assert.ok(foreign.some((text) => text.startsWith('Ready=True')), String(foreign));
+    assert.ok(
+      foreign.some((text) => text.startsWith('Ready=True')),
+      String(foreign),
+    );
     assert.match((await retire()).stdout, /^0 statuses/);
 
     const next = runOperator(cluster);

@@ -21,13 +21,18 @@ const EXAMPLES = join(ROOT, 'docs/examples/kubernetes');
 const MERGE = 'application/merge-patch+json';
 
 const FOLDERS: Readonly<Record<string, string>> = {
-  Namespace: 'api/v1/namespaces', ServiceAccount:
-    'api/v1/NS/serviceaccounts', ClusterRole: 'apis/rbac.authorization.k8s.io/v1/clusterroles',
-  ClusterRoleBinding: 'apis/rbac.authorization.k8s.io/v1/clusterrolebindings', Role:
-    'apis/rbac.authorization.k8s.io/v1/NS/roles', RoleBinding: 'apis/rbac.authorization.k8s.io/v1/NS/rolebindings',
+  Namespace: 'api/v1/namespaces',
+  ServiceAccount: 'api/v1/NS/serviceaccounts',
+  ClusterRole: 'apis/rbac.authorization.k8s.io/v1/clusterroles',
+  ClusterRoleBinding: 'apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
+  Role: 'apis/rbac.authorization.k8s.io/v1/NS/roles',
+  RoleBinding: 'apis/rbac.authorization.k8s.io/v1/NS/rolebindings',
 };
 
-for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespaced.yaml', ['team-a']]] as const) {
+for (const [file, watchNamespaces] of [
+  ['rbac.yaml', undefined],
+  ['rbac-namespaced.yaml', ['team-a']],
+] as const) {
   describe.skipIf(missing)(`with the rights of ${file}`, () => {
     let cluster: Cluster;
     let kubeconfig: string;
@@ -41,7 +46,9 @@ for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespac
         assert.ok(status === 201 || (object.kind === 'Namespace' && status === 409), body.message);
       }
       const { body } = await cluster.admin.call(
-        'POST', '/api/v1/namespaces/model-gateway/serviceaccounts/model-gateway-operator/token', { spec: {} },
+        'POST',
+        '/api/v1/namespaces/model-gateway/serviceaccounts/model-gateway-operator/token',
+        { spec: {} },
       );
       kubeconfig = `${cluster.kubeconfig}.operator`;
       await writeFile(kubeconfig, kubeconfigFor(cluster.server, body.status.token));
@@ -55,20 +62,27 @@ for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespac
     const apiKey = (): Promise<Live> => cluster.get('ApiKey', 'team-a', 'ci');
 
     it('everything works, and no forbidden request is made', async () => {
-      run = runOperator(cluster, { kubeconfig, ...watchNamespaces && { watchNamespaces } });
+      run = runOperator(cluster, { kubeconfig, ...(watchNamespaces && { watchNamespaces }) });
       await until('ci is ready', apiKey, isReady);
       await cluster.admin.call(
-        'PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci', { spec: { key: { rotation: 2 } } },
+        'PATCH',
+        '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci',
+        { spec: { key: { rotation: 2 } } },
         MERGE,
       );
       await until('ci is rotated', apiKey, (object) => isReady(object) && object.status.keyRotation === 2);
       await cluster.remove('ApiKey', 'team-a', 'ci');
-      await cluster.apply('kind: ApiKey\nmetadata: {name: ci, namespace: team-a}\nspec: {groupRef: {name: main}, ' +
-        'accountRef: {name: team}}\n');
+      await cluster.apply(
+        'kind: ApiKey\nmetadata: {name: ci, namespace: team-a}\nspec: {groupRef: {name: main}, ' +
+          'accountRef: {name: team}}\n',
+      );
       await until('ci is ready again', apiKey, isReady);
       const running = run;
-      await until('an Event', () =>
-        running.meter.count('modelgateway_operator_events_total', 'ok'), (count) => count > 0);
+      await until(
+        'an Event',
+        () => running.meter.count('modelgateway_operator_events_total', 'ok'),
+        (count) => count > 0,
+      );
       for (const verb of ['GET', 'POST', 'PATCH', 'PUT', 'DELETE', 'WATCH'])
         assert.equal(running.meter.count('modelgateway_operator_api_requests_total', verb, '403'), 0, verb);
       await run.stop();
@@ -81,25 +95,44 @@ for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespac
       await mkdir(folder);
       const accounts = '/api/v1/namespaces/model-gateway/serviceaccounts';
       await cluster.admin.call('POST', accounts, { metadata: { name: 'model-gateway-dataplane' } });
-      const { body } = await cluster.admin.call(
-        'POST', `${accounts}/model-gateway-dataplane/token`, { spec: { audiences: ['model-gateway-xds'] } },
-      );
+      const { body } = await cluster.admin.call('POST', `${accounts}/model-gateway-dataplane/token`, {
+        spec: { audiences: ['model-gateway-xds'] },
+      });
       await writeFile(join(folder, 'token'), body.status.token);
       await writeFile(join(folder, 'ca.crt'), authority);
       const [sdk, admin] = [await freePort(), await freePort()];
-      const proxy = spawn(process.execPath, [
-        'bin/mgw.js', 'dataplane', '--xds', `localhost:${xds}`, '--xds-ca', join(
-          folder, 'ca.crt',
-        ), '--token-file', join(folder, 'token'),
-        '--listen', `127.0.0.1:${sdk}`, '--admin', `127.0.0.1:${admin}`, '--data', join(folder, 'data'),
-      ], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+      const proxy = spawn(
+        process.execPath,
+        [
+          'bin/mgw.js',
+          'dataplane',
+          '--xds',
+          `localhost:${xds}`,
+          '--xds-ca',
+          join(folder, 'ca.crt'),
+          '--token-file',
+          join(folder, 'token'),
+          '--listen',
+          `127.0.0.1:${sdk}`,
+          '--admin',
+          `127.0.0.1:${admin}`,
+          '--data',
+          join(folder, 'data'),
+        ],
+        { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] },
+      );
       try {
         await cluster.admin.call(
-          'PATCH', '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci', { spec: { maxConcurrency: 9 } },
+          'PATCH',
+          '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci',
+          { spec: { maxConcurrency: 9 } },
           MERGE,
         );
-        const object = await until('the proxy has it', apiKey, (seen) => isReady(seen) &&
-          seen.status.observedGeneration === seen.metadata.generation);
+        const object = await until(
+          'the proxy has it',
+          apiKey,
+          (seen) => isReady(seen) && seen.status.observedGeneration === seen.metadata.generation,
+        );
         assert.match(JSON.stringify(object.status), /Acknowledged by 1 of 1 proxy/);
       } finally {
         await endOf(proxy);
@@ -109,9 +142,19 @@ for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespac
     it('mgw operator runs, becomes ready, and exits normally', async () => {
       const [xds, admin, web] = [await freePort(), await freePort(), await freePort()];
       const args = [
-        'bin/mgw.js', 'operator', '--kubeconfig', kubeconfig, '--xds-listen', `127.0.0.1:${xds}`, '--xds-name',
-        'localhost', '--admin', `127.0.0.1:${admin}`, '--console', `127.0.0.1:${web}`,
-        ...watchNamespaces ? ['--watch-namespaces', watchNamespaces.join()] : [],
+        'bin/mgw.js',
+        'operator',
+        '--kubeconfig',
+        kubeconfig,
+        '--xds-listen',
+        `127.0.0.1:${xds}`,
+        '--xds-name',
+        'localhost',
+        '--admin',
+        `127.0.0.1:${admin}`,
+        '--console',
+        `127.0.0.1:${web}`,
+        ...(watchNamespaces ? ['--watch-namespaces', watchNamespaces.join()] : []),
       ];
       const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
       const output: string[] = [];
@@ -121,25 +164,43 @@ for (const [file, watchNamespaces] of [['rbac.yaml', undefined], ['rbac-namespac
           const answer = await fetch(`http://127.0.0.1:${admin}${path}`).catch(() => undefined);
           return answer ? { status: answer.status, text: await answer.text() } : { status: 0, text: output.join('') };
         };
-        await until('it is ready', () => get('/readyz'), ({ status }) => status === 200);
-        await until('it leads', () => get('/metrics'), ({ text }) => text.includes('modelgateway_operator_leader 1'));
+        await until(
+          'it is ready',
+          () => get('/readyz'),
+          ({ status }) => status === 200,
+        );
+        await until(
+          'it leads',
+          () => get('/metrics'),
+          ({ text }) => text.includes('modelgateway_operator_leader 1'),
+        );
         const dump = await get('/config_dump');
         assert.match(dump.text, /"name": "ci"/);
         const secret = Buffer.from((await cluster.get('Secret', 'team-a', 'ci-key')).data.apiKey, 'base64').toString();
         for (const text of [dump.text, output.join('')])
           assert.ok(!text.includes(secret) && !text.includes('provider-credential'));
-        const { body } =
-          await cluster.admin.call('GET', '/api/v1/namespaces/model-gateway/configmaps/model-gateway-xds-ca');
+        const { body } = await cluster.admin.call(
+          'GET',
+          '/api/v1/namespaces/model-gateway/configmaps/model-gateway-xds-ca',
+        );
         assert.match(body.data['ca.crt'], /^-----BEGIN CERTIFICATE-----/);
         await proxyConnects(xds, body.data['ca.crt']);
-        await until('the console', () =>
-          fetch(`http://127.0.0.1:${web}/sign-in`).then(({ status }) => status, () => 0), (status) => status === 200);
+        await until(
+          'the console',
+          () =>
+            fetch(`http://127.0.0.1:${web}/sign-in`).then(
+              ({ status }) => status,
+              () => 0,
+            ),
+          (status) => status === 200,
+        );
       } finally {
         await endOf(child);
       }
       assert.equal(child.exitCode, 0, output.join(''));
       const { body } = await cluster.admin.call(
-        'GET', '/apis/coordination.k8s.io/v1/namespaces/model-gateway/leases/model-gateway-operator',
+        'GET',
+        '/apis/coordination.k8s.io/v1/namespaces/model-gateway/leases/model-gateway-operator',
       );
       assert.equal(body.spec.holderIdentity ?? '', '', 'the lead is given back');
       await rm(kubeconfig);

@@ -45,7 +45,8 @@ export interface Cluster {
 
 /** Starts a server with the definitions (today's, or the given YAML texts) and some namespaces. */
 export async function startCluster(
-  namespaces: readonly string[] = ['team-a', 'team-b'], definitions?: readonly string[],
+  namespaces: readonly string[] = ['team-a', 'team-b'],
+  definitions?: readonly string[],
 ): Promise<Cluster> {
   const server = await startKubeApiserver();
   const admin = kubeClient(server);
@@ -54,17 +55,32 @@ export async function startCluster(
   await writeFile(kubeconfig, kubeconfigFor(server, server.token), { mode: 0o600 });
   for (const name of [GATEWAY_NAMESPACE, ...namespaces])
     await admin.call('POST', '/api/v1/namespaces', { metadata: { name } });
-  await installCrds(admin, (definitions ?? await readCrdTexts()).map((text) => parse(text) as Definition));
+  await installCrds(
+    admin,
+    (definitions ?? (await readCrdTexts())).map((text) => parse(text) as Definition),
+  );
   const cluster: Cluster = {
-    server, admin, kubeconfig,
+    server,
+    admin,
+    kubeconfig,
     async apply(text) {
       for (const document of parseAllDocuments(text)) {
         const object = document.toJS();
         if (!object) continue;
-        const { kind, metadata: { namespace = GATEWAY_NAMESPACE, name } } = object;
-        const answer = await admin.call('PATCH', `${pathOf(kind, namespace, name)}?fieldManager=test&force=true`, {
-          apiVersion: API_VERSION, ...object, metadata: { ...object.metadata, namespace },
-        }, 'application/apply-patch+yaml');
+        const {
+          kind,
+          metadata: { namespace = GATEWAY_NAMESPACE, name },
+        } = object;
+        const answer = await admin.call(
+          'PATCH',
+          `${pathOf(kind, namespace, name)}?fieldManager=test&force=true`,
+          {
+            apiVersion: API_VERSION,
+            ...object,
+            metadata: { ...object.metadata, namespace },
+          },
+          'application/apply-patch+yaml',
+        );
         if (answer.status >= 300) throw new Error(answer.body.message);
       }
     },
@@ -88,10 +104,15 @@ export async function startCluster(
 
 export function kubeconfigFor({ url, ca }: Pick<KubeApiserver, 'url' | 'ca'>, token: string): string {
   return JSON.stringify({
-    apiVersion: 'v1', kind: 'Config', 'current-context': 'test',
-    clusters: [{
-      name: 'test', cluster: { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') },
-    }],
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'test',
+    clusters: [
+      {
+        name: 'test',
+        cluster: { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') },
+      },
+    ],
     users: [{ name: 'test', user: { token } }],
     contexts: [{ name: 'test', context: { cluster: 'test', user: 'test', namespace: GATEWAY_NAMESPACE } }],
   });
@@ -100,9 +121,9 @@ export function kubeconfigFor({ url, ca }: Pick<KubeApiserver, 'url' | 'ca'>, to
 export function pathOf(kind: Kind | 'Secret', namespace: string | undefined, name: string): string {
   const base = kind === 'Secret' ? '/api/v1' : `/apis/${API_VERSION}`;
   const plural = kind === 'Secret' ? 'secrets' : PLURALS[kind];
-  return `${base}${namespace === undefined
-    ? ''
-    : `/namespaces/${namespace}`}/${plural}${name === '' ? '' : `/${name}`}`;
+  return `${base}${
+    namespace === undefined ? '' : `/namespaces/${namespace}`
+  }/${plural}${name === '' ? '' : `/${name}`}`;
 }
 
 /** Polls; rejects with the last value. */
@@ -121,8 +142,10 @@ export async function until<T>(what: string, look: () => Promise<T> | T, holds: 
 /** "Ready=True Ready" and so on, for the current generation. */
 export function conditionsOf(object: Live): string[] {
   const conditions: Condition[] = object?.status?.conditions ?? [];
-  return conditions.map(({ type, status, reason, observedGeneration }) =>
-    `${type}=${status} ${reason}${observedGeneration === object?.metadata.generation ? '' : ' (of before)'}`);
+  return conditions.map(
+    ({ type, status, reason, observedGeneration }) =>
+      `${type}=${status} ${reason}${observedGeneration === object?.metadata.generation ? '' : ' (of before)'}`,
+  );
 }
 
 export function isReady(object: Live): boolean {
@@ -138,8 +161,10 @@ export function countingMeter(): MetricsRecorder & { count(name: string, ...labe
     add: (name, labels, value) => void counts.set(keyOf(name, labels), (counts.get(keyOf(name, labels)) ?? 0) + value),
     set: (name, labels, value) => void counts.set(keyOf(name, labels), value),
     observe: () => undefined,
-    count: (name, ...labels) => [...counts].filter(([key]) => key === [name, ...labels].join(' ') ||
-      key.startsWith(`${[name, ...labels].join(' ')} `)).reduce((sum, [, value]) => sum + value, 0),
+    count: (name, ...labels) =>
+      [...counts]
+        .filter(([key]) => key === [name, ...labels].join(' ') || key.startsWith(`${[name, ...labels].join(' ')} `))
+        .reduce((sum, [, value]) => sum + value, 0),
   };
 }
 
@@ -178,15 +203,19 @@ let replicas = 0;
 
 /** Runs an operator on this cluster, with quick elections. */
 export function runOperator(
-  cluster: Cluster, { proxies, lease, onWrite, kubeconfig, waits, ...options }: RunOptions = {},
+  cluster: Cluster,
+  { proxies, lease, onWrite, kubeconfig, waits, ...options }: RunOptions = {},
 ): Running {
   const fleet = proxies ?? new FakeFleet();
   const meter = countingMeter();
   const logs: unknown[] = [];
   const writes: string[] = [];
   const note = (...line: unknown[]): void => void logs.push(line);
-  const real = createKubeClient({ access:
-    openAccess({ kubeconfig: kubeconfig ?? cluster.kubeconfig, nowMs: () => Date.now() }), userAgent: 'test', meter });
+  const real = createKubeClient({
+    access: openAccess({ kubeconfig: kubeconfig ?? cluster.kubeconfig, nowMs: () => Date.now() }),
+    userAgent: 'test',
+    meter,
+  });
   let dead = false;
   const client: KubeClient = {
     async request(request) {
@@ -199,13 +228,30 @@ export function runOperator(
     close: () => real.close(),
   };
   const operator = startClusterManager({
-    client, fleet, meter, gatewayNamespace: GATEWAY_NAMESPACE, log: { info: note, warn: note, error: note },
-    waits: { settleMs: 200, sweepEveryMs: NEVER_MS, ...waits }, gatewayKey: GATEWAY_KEY, ...options,
-    lease: { name: 'model-gateway-operator', identity: `replica-${replicas += 1}`, address:
-      `replica-${replicas}:18000`, durationMs: 3000, renewWithinMs: 2000, retryMs: 300, ...lease },
+    client,
+    fleet,
+    meter,
+    gatewayNamespace: GATEWAY_NAMESPACE,
+    log: { info: note, warn: note, error: note },
+    waits: { settleMs: 200, sweepEveryMs: NEVER_MS, ...waits },
+    gatewayKey: GATEWAY_KEY,
+    ...options,
+    lease: {
+      name: 'model-gateway-operator',
+      identity: `replica-${(replicas += 1)}`,
+      address: `replica-${replicas}:18000`,
+      durationMs: 3000,
+      renewWithinMs: 2000,
+      retryMs: 300,
+      ...lease,
+    },
   });
   return {
-    operator, fleet, meter, logs, writes,
+    operator,
+    fleet,
+    meter,
+    logs,
+    writes,
     async stop() {
       await operator.stop();
       await client.close();

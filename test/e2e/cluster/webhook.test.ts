@@ -23,10 +23,13 @@ const CHART = join(import.meta.dirname, '../../../charts/model-gateway');
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations';
 const NAME = 'model-gateway-sidecar.model-gateway';
 const FOLDERS: Readonly<Record<string, string>> = {
-  ClusterRole: 'clusterroles', ClusterRoleBinding: 'clusterrolebindings', Role: 'roles', RoleBinding: 'rolebindings',
+  ClusterRole: 'clusterroles',
+  ClusterRoleBinding: 'clusterrolebindings',
+  Role: 'roles',
+  RoleBinding: 'rolebindings',
 };
 
-describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
+describe.skipIf(missing ?? helm.skip)("the sidecar's webhook", () => {
   let cluster: Cluster;
   let operator: RunningCli | undefined;
   let folder: TempFolder;
@@ -36,35 +39,60 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
     folder = await tempFolder();
     cluster = await startCluster();
     const restricted = { 'pod-security.kubernetes.io/enforce': 'restricted' };
-    for (const name of ['strict', 'elsewhere']) await cluster.admin.call(
-      'POST', '/api/v1/namespaces', { metadata: { name, labels: name === 'strict' ? restricted : {} } },
+    for (const name of ['strict', 'elsewhere'])
+      await cluster.admin.call('POST', '/api/v1/namespaces', {
+        metadata: { name, labels: name === 'strict' ? restricted : {} },
+      });
+    const objects = renderedObjects(
+      await runHelm(helm, 'template', 'gw', CHART, '--namespace', 'model-gateway', '--set', 'sidecar.enabled=true'),
     );
-    const objects = renderedObjects(await runHelm(
-      helm, 'template', 'gw', CHART, '--namespace', 'model-gateway', '--set', 'sidecar.enabled=true',
-    ));
     for (const object of objects.filter(({ kind }) => FOLDERS[kind] !== undefined))
-      await create(`/apis/rbac.authorization.k8s.io/v1/${object.metadata.namespace
-        ? `namespaces/${object.metadata.namespace}/`
-        : ''}${FOLDERS[object.kind]}`, object);
+      await create(
+        `/apis/rbac.authorization.k8s.io/v1/${
+          object.metadata.namespace ? `namespaces/${object.metadata.namespace}/` : ''
+        }${FOLDERS[object.kind]}`,
+        object,
+      );
     ports = { xds: await freePort(), admin: await freePort(), webhook: await freePort() };
     const [configuration] = objects.filter(({ kind }) => kind === 'MutatingWebhookConfiguration');
     await create(CONFIGURATIONS, atThisMachine(configuration));
     await create('/api/v1/namespaces/model-gateway/serviceaccounts', { metadata: { name: 'model-gateway-operator' } });
     const { body } = await cluster.admin.call(
-      'POST', '/api/v1/namespaces/model-gateway/serviceaccounts/model-gateway-operator/token', { spec: {} },
+      'POST',
+      '/api/v1/namespaces/model-gateway/serviceaccounts/model-gateway-operator/token',
+      { spec: {} },
     );
     const kubeconfig = await folder.write('kubeconfig', kubeconfigFor(cluster.server, body.status.token));
-    await cluster.apply([
-      SCENE, teamManifest('strict'), teamManifest('elsewhere', 'gatewayNamespace: another'),
-    ].join('---'));
+    await cluster.apply(
+      [SCENE, teamManifest('strict'), teamManifest('elsewhere', 'gatewayNamespace: another')].join('---'),
+    );
     operator = startMgw([
-      'operator', '--kubeconfig', kubeconfig, '--namespace', 'model-gateway',
-      '--insecure-xds', '--xds-listen', `127.0.0.1:${ports.xds}`, '--admin', `127.0.0.1:${ports.admin}`,
-      '--webhook-listen', `127.0.0.1:${ports.webhook}`, '--webhook-name', 'localhost',
-      '--sidecar-settings', '{"image": "model-gateway:test"}',
+      'operator',
+      '--kubeconfig',
+      kubeconfig,
+      '--namespace',
+      'model-gateway',
+      '--insecure-xds',
+      '--xds-listen',
+      `127.0.0.1:${ports.xds}`,
+      '--admin',
+      `127.0.0.1:${ports.admin}`,
+      '--webhook-listen',
+      `127.0.0.1:${ports.webhook}`,
+      '--webhook-name',
+      'localhost',
+      '--sidecar-settings',
+      '{"image": "model-gateway:test"}',
     ]);
-    await until('the operator is ready', () => fetch(`http://127.0.0.1:${ports.admin}/readyz`).then(({ status }) =>
-      status, () => 0), (status) => status === 200);
+    await until(
+      'the operator is ready',
+      () =>
+        fetch(`http://127.0.0.1:${ports.admin}/readyz`).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      (status) => status === 200,
+    );
     await until('the API server trusts the webhook', bundle, (pem) => pem.includes('BEGIN CERTIFICATE'));
   });
   afterAll(async () => {
@@ -81,8 +109,13 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
   /** The chart's objects, except the Service, which nothing serves here. */
   function atThisMachine(configuration: Rendered): Rendered {
     assert.ok(configuration);
-    return { ...configuration, webhooks: configuration.webhooks.map((each: Rendered) =>
-      ({ ...each, clientConfig: { url: `https://localhost:${ports.webhook}${each.clientConfig.service.path}` } })) };
+    return {
+      ...configuration,
+      webhooks: configuration.webhooks.map((each: Rendered) => ({
+        ...each,
+        clientConfig: { url: `https://localhost:${ports.webhook}${each.clientConfig.service.path}` },
+      })),
+    };
   }
 
   async function bundle(): Promise<string> {
@@ -91,7 +124,9 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
   }
 
   async function createPod(
-    namespace: string, metadata: string, spec = '{containers: [{name: app, image: app}]}',
+    namespace: string,
+    metadata: string,
+    spec = '{containers: [{name: app, image: app}]}',
   ): Promise<{ readonly status: number; readonly body: Live }> {
     const pod = parse(`{apiVersion: v1, kind: Pod, metadata: ${metadata}, spec: ${spec}}`) as object;
     return cluster.admin.call('POST', `/api/v1/namespaces/${namespace}/pods`, pod);
@@ -99,15 +134,17 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
 
   const ASKING =
     '{generateName: app-, labels: {modelgateway.dev/inject: "true"}, annotations: {modelgateway.dev/api-key: ci}}';
-  const RESTRICTED = '{securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, containers: ' +
+  const RESTRICTED =
+    '{securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, containers: ' +
     '[{name: app, image: app, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]}';
 
-  it('adds the sidecar to a pod, with the key\'s Secret and the fleet\'s CA', async () => {
+  it("adds the sidecar to a pod, with the key's Secret and the fleet's CA", async () => {
     const { status, body } = await createPod('team-a', ASKING);
     assert.equal(status, 201, body.message);
     const [sidecar] = body.spec.initContainers;
     assert.deepEqual(
-      [sidecar.name, sidecar.restartPolicy, sidecar.image], ['model-gateway-sidecar', 'Always', 'model-gateway:test'],
+      [sidecar.name, sidecar.restartPolicy, sidecar.image],
+      ['model-gateway-sidecar', 'Always', 'model-gateway:test'],
     );
     assert.equal(body.spec.volumes.find((each: Live) => each.name === 'model-gateway-key').secret.secretName, 'ci-key');
     const env = Object.fromEntries(sidecar.env.map((each: Live) => [each.name, each.value]));
@@ -116,10 +153,14 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
     assert.equal(env['MGW_FLEET'], 'https://model-gateway-tls.model-gateway.svc');
     const app = Object.fromEntries(body.spec.containers[0].env.map((each: Live) => [each.name, each.value]));
     assert.deepEqual(
-      [app['OPENAI_BASE_URL'], app['ANTHROPIC_BASE_URL']], ['http://127.0.0.1:4000/v1', 'http://127.0.0.1:4000'],
+      [app['OPENAI_BASE_URL'], app['ANTHROPIC_BASE_URL']],
+      ['http://127.0.0.1:4000/v1', 'http://127.0.0.1:4000'],
     );
-    await until('the key that it waits for is there', () =>
-      cluster.get('Secret', 'team-a', 'ci-key'), (key) => key?.data?.apiKey !== undefined);
+    await until(
+      'the key that it waits for is there',
+      () => cluster.get('Secret', 'team-a', 'ci-key'),
+      (key) => key?.data?.apiKey !== undefined,
+    );
   });
 
   it('works in a namespace that enforces the restricted Pod Security Standard', async () => {
@@ -131,8 +172,8 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
   });
 
   it('adds it to the pods of a Job, and does not change an injected pod that is created again', async () => {
-    const first =
-      (await createPod('team-a', ASKING, '{restartPolicy: Never, containers: [{name: batch, image: app}]}')).body;
+    const first = (await createPod('team-a', ASKING, '{restartPolicy: Never, containers: [{name: batch, image: app}]}'))
+      .body;
     const { resourceVersion: _, uid: __, name: ___, ...metadata } = first.metadata;
     const again = await cluster.admin.call('POST', '/api/v1/namespaces/team-a/pods', { ...first, metadata });
     assert.equal(again.status, 201, again.body.message);
@@ -143,13 +184,18 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
     const without = await createPod('team-a', '{name: a, labels: {modelgateway.dev/inject: "true"}}');
     assert.equal(without.status, 403);
     assert.match(
-      without.body.message, /admission webhook .* denied the request: Model Gateway: .*modelgateway\.dev\/api-key/,
+      without.body.message,
+      /admission webhook .* denied the request: Model Gateway: .*modelgateway\.dev\/api-key/,
     );
     const unknown = await createPod('team-b', ASKING);
     assert.match(unknown.body.message, /there is no ApiKey ci in the namespace team-b/);
-    for (const [namespace, metadata] of [[
-      'team-a', '{name: b, labels: {modelgateway.dev/inject: "false"}}',
-    ], ['team-a', '{name: c}'], ['elsewhere', ASKING], ['kube-system', ASKING], ['model-gateway', ASKING]] as const) {
+    for (const [namespace, metadata] of [
+      ['team-a', '{name: b, labels: {modelgateway.dev/inject: "false"}}'],
+      ['team-a', '{name: c}'],
+      ['elsewhere', ASKING],
+      ['kube-system', ASKING],
+      ['model-gateway', ASKING],
+    ] as const) {
       const { status, body } = await createPod(namespace, metadata);
       assert.deepEqual([status, body.spec?.initContainers], [201, undefined], `${namespace} ${metadata}`);
     }
@@ -157,19 +203,34 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
 
   it('restores its CA after somebody has removed it, or replaced the configuration', async () => {
     const good = await bundle();
-    await cluster.admin.call('PATCH', `${CONFIGURATIONS}/${NAME}`, [{
-      op: 'remove', path: '/webhooks/0/clientConfig/caBundle',
-    }], 'application/json-patch+json');
+    await cluster.admin.call(
+      'PATCH',
+      `${CONFIGURATIONS}/${NAME}`,
+      [
+        {
+          op: 'remove',
+          path: '/webhooks/0/clientConfig/caBundle',
+        },
+      ],
+      'application/json-patch+json',
+    );
     await until('it is back', bundle, (pem) => pem === good);
-    const { body: { metadata: { name, labels }, ...configuration } } =
-      await cluster.admin.call('GET', `${CONFIGURATIONS}/${NAME}`);
+    const {
+      body: {
+        metadata: { name, labels },
+        ...configuration
+      },
+    } = await cluster.admin.call('GET', `${CONFIGURATIONS}/${NAME}`);
     await cluster.admin.call('DELETE', `${CONFIGURATIONS}/${NAME}`);
-    await create(CONFIGURATIONS, { ...configuration, metadata: { name, labels }, webhooks:
-      configuration.webhooks.map((each: Live) => ({ ...each, clientConfig: { url: each.clientConfig.url } })) });
+    await create(CONFIGURATIONS, {
+      ...configuration,
+      metadata: { name, labels },
+      webhooks: configuration.webhooks.map((each: Live) => ({ ...each, clientConfig: { url: each.clientConfig.url } })),
+    });
     await until('it is back', bundle, (pem) => pem === good);
-    const managers = (await cluster.admin.call(
-      'GET', `${CONFIGURATIONS}/${NAME}`,
-    )).body.metadata.managedFields.filter((each: Live) => each.manager === 'model-gateway-webhook');
+    const managers = (await cluster.admin.call('GET', `${CONFIGURATIONS}/${NAME}`)).body.metadata.managedFields.filter(
+      (each: Live) => each.manager === 'model-gateway-webhook',
+    );
     assert.deepEqual(Object.keys(managers[0].fieldsV1['f:webhooks']), ['k:{"name":"inject.sidecar.modelgateway.dev"}']);
   });
 
@@ -187,7 +248,7 @@ describe.skipIf(missing ?? helm.skip)('the sidecar\'s webhook', () => {
   });
 });
 
-it('is requested by the documentation\'s example', async () => {
+it("is requested by the documentation's example", async () => {
   const page = await readFile(join(import.meta.dirname, '../../../docs/sidecar.md'), 'utf8');
   assert.match(page, /modelgateway\.dev\/inject: "true"/);
 });

@@ -45,9 +45,11 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
 
   it('accepts the definitions', () => {
     for (const { metadata, status } of installed) {
-      const bad = status.conditions.filter((condition: { type: string; status: string }) =>
-        condition.type === 'NonStructuralSchema' ||
-          (condition.type === 'NamesAccepted' && condition.status !== 'True'));
+      const bad = status.conditions.filter(
+        (condition: { type: string; status: string }) =>
+          condition.type === 'NonStructuralSchema' ||
+          (condition.type === 'NamesAccepted' && condition.status !== 'True'),
+      );
       assert.deepEqual(bad, [], metadata.name);
     }
   });
@@ -55,7 +57,9 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
   it('would accept lists twice as long', async () => {
     for (const definition of definitions) {
       const answer = await client.call(
-        'POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All', renamed(enlarged(definition, 2)),
+        'POST',
+        '/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All',
+        renamed(enlarged(definition, 2)),
       );
       assert.equal(answer.status, 201, answer.body.message);
     }
@@ -84,15 +88,18 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
 
   it('agrees with admit on random mutations', async () => {
     const accepted = situations.filter(({ expected }) => expected.length === 0);
-    const mutated = fc.constantFrom(...accepted).chain(({ kind, object }) =>
-      arbitraryMutation(object, schemaOf(kind).root).map((mutant) => ({ kind, mutant })));
+    const mutated = fc
+      .constantFrom(...accepted)
+      .chain(({ kind, object }) => arbitraryMutation(object, schemaOf(kind).root).map((mutant) => ({ kind, mutant })));
     await fc.assert(
       fc.asyncProperty(mutated, async ({ kind, mutant }) => {
         const schema = schemaOf(kind);
         const answer = await create(client, schema, mutant);
         const { object, errors } = admit(schema, mutant);
         assert.equal(
-          errors.length === 0, answer.status === 201, JSON.stringify({ server: answer.body.message, errors }),
+          errors.length === 0,
+          answer.status === 201,
+          JSON.stringify({ server: answer.body.message, errors }),
         );
         if (answer.status === 201) assertSameObject(answer.body, object);
       }),
@@ -102,12 +109,23 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
 
   describe('refuses changes of', () => {
     const account = { spec: { gatewayNamespace: 'a' } };
-    const key = { spec: {
-      gatewayNamespace: 'a', groupRef: { name: 'g' }, accountRef: { name: 'a' }, key: { rotation: 3 },
-    } };
-    const changes: readonly [kind: string, path: string, object: {
-      spec: JsonObject;
-    }, changed: JsonObject, message: RegExp][] = [
+    const key = {
+      spec: {
+        gatewayNamespace: 'a',
+        groupRef: { name: 'g' },
+        accountRef: { name: 'a' },
+        key: { rotation: 3 },
+      },
+    };
+    const changes: readonly [
+      kind: string,
+      path: string,
+      object: {
+        spec: JsonObject;
+      },
+      changed: JsonObject,
+      message: RegExp,
+    ][] = [
       ['Account', 'spec.gatewayNamespace', account, { gatewayNamespace: 'b' }, /gatewayNamespace cannot be changed/],
       ['ApiKey', 'spec.gatewayNamespace', key, { gatewayNamespace: 'b' }, /gatewayNamespace cannot be changed/],
       ['ApiKey', 'spec.accountRef.name', key, { accountRef: { name: 'b' } }, /accountRef\.name cannot be changed/],
@@ -119,24 +137,37 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
         const schema = schemaOf(kind);
         const name = `change-${index}`;
         const created = await store(client, schema, { ...object, metadata: { name } });
-        const answer = await client.call(
-          'PUT', `${collection(schema)}/${name}`, { ...created, spec: { ...created.spec, ...changed } },
-        );
+        const answer = await client.call('PUT', `${collection(schema)}/${name}`, {
+          ...created,
+          spec: { ...created.spec, ...changed },
+        });
         assert.equal(answer.status, 422);
         const causes = causesOf(answer.body);
-        assert.ok(causes.some((cause) => cause.path === path && message.test(cause.message)), JSON.stringify(causes));
+        assert.ok(
+          causes.some((cause) => cause.path === path && message.test(cause.message)),
+          JSON.stringify(causes),
+        );
       });
     }
   });
 
   it('allows the normal changes of a key', async () => {
     const schema = schemaOf('ApiKey');
-    const created = await store(
-      client, schema, { metadata: { name: 'grows' }, spec: { groupRef: { name: 'g' }, accountRef: { name: 'a' } } },
-    );
-    const spec = { ...created.spec, enabled: false, groupRef: { name: 'h' }, quota: { limitUsd: '5' }, key: {
-      ...created.spec.key, rotation: 2, overlapSeconds: 60,
-    } };
+    const created = await store(client, schema, {
+      metadata: { name: 'grows' },
+      spec: { groupRef: { name: 'g' }, accountRef: { name: 'a' } },
+    });
+    const spec = {
+      ...created.spec,
+      enabled: false,
+      groupRef: { name: 'h' },
+      quota: { limitUsd: '5' },
+      key: {
+        ...created.spec.key,
+        rotation: 2,
+        overlapSeconds: 60,
+      },
+    };
     const answer = await client.call('PUT', `${collection(schema)}/grows`, { ...created, spec });
     assert.equal(answer.status, 200, answer.body.message);
     assert.equal(answer.body.metadata.generation, 2);
@@ -145,25 +176,40 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
   it('finds keys by group and by account', async () => {
     const schema = schemaOf('ApiKey');
     await store(client, schema, {
-      metadata: { name: 'selected' }, spec: { groupRef: { name: 'sought' }, accountRef: { name: 'payer' } },
+      metadata: { name: 'selected' },
+      spec: { groupRef: { name: 'sought' }, accountRef: { name: 'payer' } },
     });
     for (const selector of ['spec.groupRef.name=sought', 'spec.accountRef.name=payer']) {
       const { body } = await client.call('GET', `${collection(schema)}?fieldSelector=${selector}`);
-      assert.deepEqual(body.items.map((item: { metadata: { name: string } }) => item.metadata.name), ['selected']);
+      assert.deepEqual(
+        body.items.map((item: { metadata: { name: string } }) => item.metadata.name),
+        ['selected'],
+      );
     }
   });
 
   it('merges the grants of two owners', async () => {
     const path = `${collection(schemaOf('Account'))}/merged`;
     for (const owner of ['alice', 'bob']) {
-      const object = { apiVersion: 'modelgateway.dev/v1alpha1', kind:
-        'Account', metadata: { name: 'merged' }, spec: { grants: [{ name: owner, usd: '1' }] } };
-      const answer =
-        await client.call('PATCH', `${path}?fieldManager=${owner}`, object, 'application/apply-patch+yaml');
+      const object = {
+        apiVersion: 'modelgateway.dev/v1alpha1',
+        kind: 'Account',
+        metadata: { name: 'merged' },
+        spec: { grants: [{ name: owner, usd: '1' }] },
+      };
+      const answer = await client.call(
+        'PATCH',
+        `${path}?fieldManager=${owner}`,
+        object,
+        'application/apply-patch+yaml',
+      );
       assert.ok(answer.status < 300, answer.body.message);
     }
     const { body } = await client.call('GET', path);
-    assert.deepEqual(body.spec.grants.map((grant: { name: string }) => grant.name), ['alice', 'bob']);
+    assert.deepEqual(
+      body.spec.grants.map((grant: { name: string }) => grant.name),
+      ['alice', 'bob'],
+    );
   });
 
   it('shows the columns of kubectl get in their order', async () => {
@@ -189,20 +235,40 @@ describe.skipIf(missing)('on a Kubernetes API server', () => {
     const situation = situations.find(({ name }) => name === 'account-minimal');
     assert.ok(situation);
     const { body } = await create(client, schema, situation.object);
-    assert.deepEqual(body.status.conditions.map(({ type, status, reason }: Readonly<Record<string, string>>) =>
-      [type, status, reason]), [['Ready', 'Unknown', 'Pending']]);
+    assert.deepEqual(
+      body.status.conditions.map(({ type, status, reason }: Readonly<Record<string, string>>) => [
+        type,
+        status,
+        reason,
+      ]),
+      [['Ready', 'Unknown', 'Pending']],
+    );
   });
 
   it('keeps an applied status, and shows it', async () => {
     const schema = schemaOf('Account');
     await store(client, schema, { metadata: { name: 'shown' }, spec: {} });
-    const ready = { type: 'Ready', status:
-      'True', reason: 'Ready', message: '', lastTransitionTime: '2027-01-01T00:00:00Z', observedGeneration: 1 };
-    const status = { observedGeneration:
-      1, creditUsd: '5.00', spentUsd: '1.00', heldUsd: '0.00', balanceUsd: '4.00', conditions: [ready] };
+    const ready = {
+      type: 'Ready',
+      status: 'True',
+      reason: 'Ready',
+      message: '',
+      lastTransitionTime: '2027-01-01T00:00:00Z',
+      observedGeneration: 1,
+    };
+    const status = {
+      observedGeneration: 1,
+      creditUsd: '5.00',
+      spentUsd: '1.00',
+      heldUsd: '0.00',
+      balanceUsd: '4.00',
+      conditions: [ready],
+    };
     const applied = { apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Account', metadata: { name: 'shown' }, status };
     const answer = await client.call(
-      'PATCH', `${collection(schema)}/shown/status?fieldManager=test&fieldValidation=Strict`, applied,
+      'PATCH',
+      `${collection(schema)}/shown/status?fieldManager=test&fieldValidation=Strict`,
+      applied,
       'application/apply-patch+yaml',
     );
     assert.equal(answer.status, 200, answer.body.message);
@@ -237,9 +303,11 @@ function create(client: KubeClient, schema: KindSchema, object: JsonObject): Pro
 }
 
 async function store(client: KubeClient, schema: KindSchema, object: JsonObject): Promise<KubeAnswer['body']> {
-  const answer = await client.call(
-    'POST', collection(schema), { apiVersion: `${schema.group}/${schema.version}`, kind: schema.kind, ...object },
-  );
+  const answer = await client.call('POST', collection(schema), {
+    apiVersion: `${schema.group}/${schema.version}`,
+    kind: schema.kind,
+    ...object,
+  });
   assert.equal(answer.status, 201, answer.body.message);
   return answer.body;
 }
@@ -253,12 +321,16 @@ function assertSameObject(fromServer: JsonObject, own: JsonObject): void {
 
 /** The server's errors as paths and messages, without its remark that rules were not checked. */
 function causesOf(body: KubeAnswer['body']): ExpectedError[] {
-  const unknown = [...String(body.message).matchAll(/unknown field "([^"]+)"/g)].map(([, path = '']) =>
-    ({ path, message: 'unknown field' }));
+  const unknown = [...String(body.message).matchAll(/unknown field "([^"]+)"/g)].map(([, path = '']) => ({
+    path,
+    message: 'unknown field',
+  }));
   const causes: readonly { field: string; message: string }[] = body.details?.causes ?? [];
   // a server writes a map's members as tiers[flex] or tiers.flex, depending on the check
-  const named = causes.map(({ field, message }) => (
-    { path: field === '<nil>' ? '' : field.replaceAll(/\[([a-z]\w*)\]/gi, '.$1'), message }));
+  const named = causes.map(({ field, message }) => ({
+    path: field === '<nil>' ? '' : field.replaceAll(/\[([a-z]\w*)\]/gi, '.$1'),
+    message,
+  }));
   return [...unknown, ...named.filter(({ message }) => !NOT_CHECKED.test(message))];
 }
 
@@ -271,10 +343,11 @@ const ONLY_UNKNOWN_FIELDS = /strict decoding error/;
  * structural error it skips rules, or reports that it could not evaluate them.
  */
 function assertExpectedCauses(body: KubeAnswer['body'], expected: readonly ExpectedError[]): void {
-  const causes = causesOf(body).filter((cause) =>
-    !(COULD_NOT_JUDGE.test(cause.message) && expected.some(({ path }) => path === cause.path)));
-  const matches = (cause: ExpectedError, { path, message }: ExpectedError): boolean => cause.path === path &&
-    sameMessage(cause.message, message);
+  const causes = causesOf(body).filter(
+    (cause) => !(COULD_NOT_JUDGE.test(cause.message) && expected.some(({ path }) => path === cause.path)),
+  );
+  const matches = (cause: ExpectedError, { path, message }: ExpectedError): boolean =>
+    cause.path === path && sameMessage(cause.message, message);
   const surplus = causes.filter((cause) => !expected.some((error) => matches(cause, error)));
   const blocked = [NOT_CHECKED, COULD_NOT_JUDGE, ONLY_UNKNOWN_FIELDS].some((remark) => remark.test(body.message));
   const notSaid = blocked ? [] : expected.filter((error) => !causes.some((cause) => matches(cause, error)));
@@ -289,14 +362,23 @@ function sameMessage(theirs: string, part: string): boolean {
 /** The same definition with every list and map that many times as long. */
 function enlarged<T>(value: T, times: number): T {
   return JSON.parse(JSON.stringify(value), (key: string, item: unknown) =>
-    (/^max(Items|Properties)$/.test(key) && typeof item === 'number' ? item * times : item)) as T;
+    /^max(Items|Properties)$/.test(key) && typeof item === 'number' ? item * times : item,
+  ) as T;
 }
 
 /** Under another name, so that a dry run does not conflict with the installed one. */
 function renamed(definition: Definition): Definition {
   const { names } = definition.spec;
-  const other = { plural:
-    `x${names.plural}`, singular: `x${names.plural}x`, kind: `X${names.plural}`, listKind: `X${names.plural}List` };
-  return { metadata: { name: `${other.plural}.${definition.spec.group}` }, apiVersion: 'apiextensions.k8s.io/v1', kind:
-    'CustomResourceDefinition', spec: { ...definition.spec, names: other } } as Definition;
+  const other = {
+    plural: `x${names.plural}`,
+    singular: `x${names.plural}x`,
+    kind: `X${names.plural}`,
+    listKind: `X${names.plural}List`,
+  };
+  return {
+    metadata: { name: `${other.plural}.${definition.spec.group}` },
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    spec: { ...definition.spec, names: other },
+  } as Definition;
 }

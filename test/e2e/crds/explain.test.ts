@@ -18,7 +18,7 @@ const MOST_TRIES = 60;
 const PAUSE_MS = 250;
 const run = promisify(execFile);
 const kubectl = await needKubectl(process.env);
-const skip = await kubeApiserverMissing() ?? kubectl.skip;
+const skip = (await kubeApiserverMissing()) ?? kubectl.skip;
 
 interface Schema {
   readonly description?: string;
@@ -33,27 +33,36 @@ interface Field {
 
 /** All fields of a schema except metadata, which is Kubernetes' own. */
 function fieldsOf({ properties = {}, items }: Schema, path: string): Field[] {
-  const own = Object.entries(properties).filter(([name]) => name !== 'metadata').flatMap(([name, schema]) => {
-    const at = `${path}.${name}`;
-    return [{ path: at, description: schema.description ?? '' }, ...fieldsOf(schema, at)];
-  });
-  return [...own, ...items ? fieldsOf(items, path) : []];
+  const own = Object.entries(properties)
+    .filter(([name]) => name !== 'metadata')
+    .flatMap(([name, schema]) => {
+      const at = `${path}.${name}`;
+      return [{ path: at, description: schema.description ?? '' }, ...fieldsOf(schema, at)];
+    });
+  return [...own, ...(items ? fieldsOf(items, path) : [])];
 }
 
 const definitions = (await readCrdTexts()).map((text) => {
-  const { spec: { names, versions } } = parse(text);
+  const {
+    spec: { names, versions },
+  } = parse(text);
   const schema: Schema = versions[0].schema.openAPIV3Schema;
-  return { plural: names.plural as string, kind: names.kind as string, description: schema.description ??
-    '', fields: fieldsOf(schema, names.plural) };
+  return {
+    plural: names.plural as string,
+    kind: names.kind as string,
+    description: schema.description ?? '',
+    fields: fieldsOf(schema, names.plural),
+  };
 });
 
 describe('every field is described', () => {
-  for (const { kind, description, fields } of definitions) it(kind, () => {
-    assert.ok(description.length > 40, kind);
-    assert.ok(fields.length > 10);
-    for (const field of fields)
-      assert.match(field.description, /^[A-Z0-9"].{7,}[.)]$/s, `${field.path}: ${JSON.stringify(field.description)}`);
-  });
+  for (const { kind, description, fields } of definitions)
+    it(kind, () => {
+      assert.ok(description.length > 40, kind);
+      assert.ok(fields.length > 10);
+      for (const field of fields)
+        assert.match(field.description, /^[A-Z0-9"].{7,}[.)]$/s, `${field.path}: ${JSON.stringify(field.description)}`);
+    });
 });
 
 describe.skipIf(skip)('kubectl explain', { timeout: 120_000 }, () => {
@@ -76,24 +85,29 @@ describe.skipIf(skip)('kubectl explain', { timeout: 120_000 }, () => {
     await cluster?.stop();
     await rm(home, { recursive: true, force: true });
   });
-  const explain = async (...args: string[]): Promise<string> => (await run(
-    kubectl.path, ['explain', ...args], { env: { ...process.env, KUBECONFIG: cluster.kubeconfig, HOME: home } },
-  )).stdout;
+  const explain = async (...args: string[]): Promise<string> =>
+    (
+      await run(kubectl.path, ['explain', ...args], {
+        env: { ...process.env, KUBECONFIG: cluster.kubeconfig, HOME: home },
+      })
+    ).stdout;
   /** The text as it is wrapped. */
   const flat = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
-  for (const { plural, kind, description, fields } of definitions) it(`shows every field of ${kind}`, async () => {
-    const shown = flat(await explain(plural, '--recursive'));
-    assert.ok(shown.includes(flat(description).trim()));
-    for (const { path } of fields) assert.ok(shown.includes(` ${path.split('.').at(-1)} <`), path);
-    const parts = fields.filter(({ path }) => fields.some((other) => other.path.startsWith(`${path}.`)));
-    for (const part of parts.filter(({ path }) => path.split('.').length <= 3)) {
-      const text = flat(await explain(part.path));
-      assert.ok(text.includes(flat(part.description).trim()), part.path);
-      for (const child of fields.filter(({ path }) => path.startsWith(`${part.path}.`) &&
-        !path.slice(part.path.length + 1).includes('.'))) {
-        assert.ok(text.includes(flat(child.description).trim()), `${child.path} in ${part.path}`);
+  for (const { plural, kind, description, fields } of definitions)
+    it(`shows every field of ${kind}`, async () => {
+      const shown = flat(await explain(plural, '--recursive'));
+      assert.ok(shown.includes(flat(description).trim()));
+      for (const { path } of fields) assert.ok(shown.includes(` ${path.split('.').at(-1)} <`), path);
+      const parts = fields.filter(({ path }) => fields.some((other) => other.path.startsWith(`${path}.`)));
+      for (const part of parts.filter(({ path }) => path.split('.').length <= 3)) {
+        const text = flat(await explain(part.path));
+        assert.ok(text.includes(flat(part.description).trim()), part.path);
+        for (const child of fields.filter(
+          ({ path }) => path.startsWith(`${part.path}.`) && !path.slice(part.path.length + 1).includes('.'),
+        )) {
+          assert.ok(text.includes(flat(child.description).trim()), `${child.path} in ${part.path}`);
+        }
       }
-    }
-  });
+    });
 });

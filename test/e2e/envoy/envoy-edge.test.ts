@@ -38,8 +38,11 @@ function endpointOf({ dataplane }: TestGateway): FleetEndpoint {
 function publish(server: TestDistribution, endpoints: readonly FleetEndpoint[], tlsFolder?: string): void {
   const health = healthCheckKind(endpoints, 'Readyz');
   for (const { typeUrl, resources } of edgeResources({
-    endpoints, health, listener: { host: '127.0.0.1', port: 0, tlsFolder },
-  })) server.publishResources(typeUrl, resources);
+    endpoints,
+    health,
+    listener: { host: '127.0.0.1', port: 0, tlsFolder },
+  }))
+    server.publishResources(typeUrl, resources);
   server.publish(snapshotOf());
 }
 
@@ -54,14 +57,16 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
 
   beforeAll(async () => {
     [openai, anthropic] = await Promise.all([startMockProvider(), startMockProvider()]);
-    const files = { 'keys.yaml':
-      keysManifest(), 'platform.yaml': platformManifest({ openaiUrl: openai.url, anthropicUrl: anthropic.url }) };
+    const files = {
+      'keys.yaml': keysManifest(),
+      'platform.yaml': platformManifest({ openaiUrl: openai.url, anthropicUrl: anthropic.url }),
+    };
     [first, second] = await Promise.all([startGateway({ files }), startGateway({ files })]);
     server = await testDistribution();
     publish(server, [endpointOf(first), endpointOf(second)]);
     edge = await startEnvoy(envoy.path, edgeBootstrap(server.port));
     url = `http://127.0.0.1:${await edgePort(edge)}`;
-    await eventually(async () => await healthy() === 2);
+    await eventually(async () => (await healthy()) === 2);
   });
   afterAll(async () => {
     await edge?.[Symbol.asyncDispose]();
@@ -70,15 +75,22 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
     await Promise.all([first, second].map((each) => each?.stop()));
   });
 
-  interface Hosts { readonly cluster_statuses: readonly { readonly name: string; readonly host_statuses?: readonly {
-    readonly health_status: Readonly<Record<string, unknown>>;
-    readonly address: { readonly socket_address: { readonly port_value: number } };
-  }[] }[] }
+  interface Hosts {
+    readonly cluster_statuses: readonly {
+      readonly name: string;
+      readonly host_statuses?: readonly {
+        readonly health_status: Readonly<Record<string, unknown>>;
+        readonly address: { readonly socket_address: { readonly port_value: number } };
+      }[];
+    }[];
+  }
   async function hosts(): Promise<{ port: number; healthy: boolean }[]> {
     const { cluster_statuses: clusters } = await adminJson<Hosts>(edge, '/clusters?format=json');
     const found = clusters.find(({ name }) => name === 'model-gateway')?.host_statuses ?? [];
-    return found.map(({ address, health_status: status }) =>
-      ({ port: address.socket_address.port_value, healthy: Object.keys(status).join() === 'eds_health_status' }));
+    return found.map(({ address, health_status: status }) => ({
+      port: address.socket_address.port_value,
+      healthy: Object.keys(status).join() === 'eds_health_status',
+    }));
   }
   async function healthy(): Promise<number> {
     return (await hosts()).filter((each) => each.healthy).length;
@@ -98,7 +110,9 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
       openai.script(openaiStream(['Good ', 'day.']));
       const before = first.logs.length;
       let text = '';
-      for await (const { choices: [choice] } of await openaiSdk().chat.completions.create({ ...ASK, stream: true }))
+      for await (const {
+        choices: [choice],
+      } of await openaiSdk().chat.completions.create({ ...ASK, stream: true }))
         text += choice?.delta.content ?? '';
       assert.equal(text, 'Good day.');
       seen.add(first.logs.length > before);
@@ -106,9 +120,11 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
     anthropic.script(anthropicMessage({ content: 'Good day.' }));
     const { data, response } = await anthropicSdk().messages.create(MESSAGE).withResponse();
     assert.deepEqual(data.content, [{ type: 'text', text: 'Good day.' }]);
-    assert.match(response.headers.get('x-request-id') ?? '', /^req_/, 'the id is the proxy\'s');
-    assert.deepEqual([...response.headers.keys()].filter((name) => name.startsWith('x-envoy-') ||
-      name === 'server'), []);
+    assert.match(response.headers.get('x-request-id') ?? '', /^req_/, "the id is the proxy's");
+    assert.deepEqual(
+      [...response.headers.keys()].filter((name) => name.startsWith('x-envoy-') || name === 'server'),
+      [],
+    );
   });
 
   it('passes events on as they arrive', async () => {
@@ -125,17 +141,25 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
     assert.equal(text, 'onetwo');
   });
 
-  it('ignores a client\'s headers for timeouts and retries', async () => {
+  it("ignores a client's headers for timeouts and retries", async () => {
     const before = anthropic.requests.length;
     const { reply, gate: wait } = gated(anthropicMessage({ content: 'late' }));
     anthropic.script(reply);
     const asked = fetch(`${url}/v1/messages`, {
-      method: 'POST', headers: { 'content-type': 'application/json', 'x-api-key':
-        KEYS.main, 'x-envoy-upstream-rq-timeout-ms': '1', 'x-envoy-retry-on': '5xx', 'x-envoy-max-retries': '5' },
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-api-key': KEYS.main,
+        'x-envoy-upstream-rq-timeout-ms': '1',
+        'x-envoy-retry-on': '5xx',
+        'x-envoy-max-retries': '5',
+      },
       body: JSON.stringify(MESSAGE),
     });
     await eventually(() => Promise.resolve(anthropic.requests.length > before));
-    await new Promise((resolve) => { setTimeout(resolve, 50); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 50);
+    });
     wait.open();
     assert.equal((await asked).status, 200);
     assert.equal(anthropic.requests.length, before + 1);
@@ -144,9 +168,14 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
   it('accepts large bodies, and leaves refusals to the proxies', async () => {
     openai.script(openaiStream(['ok']));
     const large = { ...ASK, stream: true, messages: [{ role: 'user', content: 'x'.repeat(8 * 1024 * 1024) }] };
-    const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: {
-      'content-type': 'application/json', authorization: `Bearer ${KEYS.main}`,
-    }, body: JSON.stringify(large) });
+    const answer = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${KEYS.main}`,
+      },
+      body: JSON.stringify(large),
+    });
     const text = await answer.text();
     assert.equal(answer.status, 200, text);
     await assert.rejects(openaiSdk({ apiKey: 'sk-wrong' }).models.list(), OpenAI.AuthenticationError);
@@ -161,11 +190,16 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
     for (let n = 0; n < 4; n += 1) {
       openai.script(insertAt(openaiStream(['before', ' after']), 2, wait));
       const stream = await openaiSdk().chat.completions.create({ ...ASK, stream: true });
-      held.push((async () => {
-        let text = '';
-        for await (const { choices: [choice] } of stream) text += choice?.delta.content ?? '';
-        return text;
-      })());
+      held.push(
+        (async () => {
+          let text = '';
+          for await (const {
+            choices: [choice],
+          } of stream)
+            text += choice?.delta.content ?? '';
+          return text;
+        })(),
+      );
     }
     publish(server, [endpointOf(second)]);
     await eventually(async () => (await hosts()).map(({ port }) => port).join() === String(second.dataplane.port));
@@ -187,7 +221,8 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
     for (let n = 0; n < 24; n += 1) {
       anthropic.script(anthropicMessage({ content: 'hello' }));
       const message = await anthropicSdk().messages.create({
-        ...MESSAGE, messages: [{ role: 'user', content: 'x'.repeat(n % 2 === 0 ? 10 : 60_000) }],
+        ...MESSAGE,
+        messages: [{ role: 'user', content: 'x'.repeat(n % 2 === 0 ? 10 : 60_000) }],
       });
       assert.equal(message.content.length, 1);
     }
@@ -207,38 +242,53 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
       });
     }).listen(0, '127.0.0.1');
     await once(rude, 'listening');
-    publish(server, [{
-      address: '127.0.0.1', port: (rude.address() as AddressInfo).port, healthPort: second.dataplane.adminPort,
-    }]);
-    await eventually(async () => (await hosts()).length === 1 && await healthy() === 1);
-    const refused = await anthropicSdk().messages.create(MESSAGE).then(() => undefined, (error: unknown) => error);
+    publish(server, [
+      {
+        address: '127.0.0.1',
+        port: (rude.address() as AddressInfo).port,
+        healthPort: second.dataplane.adminPort,
+      },
+    ]);
+    await eventually(async () => (await hosts()).length === 1 && (await healthy()) === 1);
+    const refused = await anthropicSdk()
+      .messages.create(MESSAGE)
+      .then(
+        () => undefined,
+        (error: unknown) => error,
+      );
     assert.ok(refused instanceof Anthropic.InternalServerError, String(refused));
     assert.deepEqual(
-      [refused.status, (refused.error as { error: { type: string } }).error.type, calls], [503, 'api_error', 1],
+      [refused.status, (refused.error as { error: { type: string } }).error.type, calls],
+      [503, 'api_error', 1],
     );
-    await assert.rejects(openaiSdk().chat.completions.create(ASK), (error: unknown) =>
-      error instanceof OpenAI.InternalServerError && error.code === 'edge_error');
+    await assert.rejects(
+      openaiSdk().chat.completions.create(ASK),
+      (error: unknown) => error instanceof OpenAI.InternalServerError && error.code === 'edge_error',
+    );
     rude.close();
   });
 
   it('serves HTTP/2 and HTTP/1.1 over TLS, with a certificate from its own disk', async () => {
     const authority = await createAuthority(Date.now(), 3_600_000);
-    const { certificate, key } =
-      await issueServing(authority, ['localhost'], { fromMs: Date.now(), untilMs: Date.now() + 3_600_000 });
+    const { certificate, key } = await issueServing(authority, ['localhost'], {
+      fromMs: Date.now(),
+      untilMs: Date.now() + 3_600_000,
+    });
     await using folder = await tempFolder({ 'tls.crt': certificate, 'tls.key': key });
     publish(server, [endpointOf(second)], folder.path);
     const port = await eventually(async () => {
       const found = await edgePort(edge);
       const session = connect(`https://localhost:${found}`, { ca: authority.certificate });
       const works = await Promise.race([
-        once(session, 'connect').then(() => true), once(session, 'error').then(() => false),
+        once(session, 'connect').then(() => true),
+        once(session, 'error').then(() => false),
       ]).catch(() => false);
       session.destroy();
       return works && found;
     });
     const session = connect(`https://localhost:${port}`, { ca: authority.certificate });
     const request = session.request({ ':path': '/v1/models', authorization: `Bearer ${KEYS.main}` });
-    const [headers] = await once(request, 'response') as [Record<string, unknown>];
+    const [headers] = (await once(request, 'response')) as [Record<string, unknown>];
     request.resume();
     await once(request, 'end');
     session.close();

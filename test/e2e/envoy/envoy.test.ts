@@ -8,7 +8,14 @@ import { describe, it } from 'vitest';
 import { snapshotOf } from '../../unit/dataplane/snapshot/objects.ts';
 import { needEnvoy, startEnvoy } from '../../support/envoy.ts';
 import {
-  cluster, CLUSTER, endpoints, ENDPOINTS, listener, LISTENER, routes, ROUTES,
+  cluster,
+  CLUSTER,
+  endpoints,
+  ENDPOINTS,
+  listener,
+  LISTENER,
+  routes,
+  ROUTES,
 } from '../../unit/operator/xds/envoy-messages.ts';
 import { edgeBootstrap, eventually, portOf, upstream } from './envoy-support.ts';
 import { testDistribution, until } from '../../unit/operator/xds/support.ts';
@@ -38,11 +45,11 @@ describe.skipIf(envoy.skip)('a real Envoy', { timeout: 180_000 }, () => {
     const port = await eventually(() => portOf(running, 'edge'));
     assert.equal(await eventually(() => answerOf(port)), 'one');
     server.publishResources(ENDPOINTS, [endpoints('fleet', two.port)]);
-    await eventually(async () => await answerOf(port) === 'two');
+    await eventually(async () => (await answerOf(port)) === 'two');
     server.publishResources(CLUSTER, [cluster('fleet'), cluster('other')]);
     server.publishResources(ENDPOINTS, [endpoints('fleet', two.port), endpoints('other', one.port)]);
     server.publishResources(ROUTES, [routes('edge-routes', 'other')]);
-    await eventually(async () => await answerOf(port) === 'one');
+    await eventually(async () => (await answerOf(port)) === 'one');
     assert.equal(server.figures().rejectionsTotal, 0, running.log());
   });
 
@@ -80,7 +87,7 @@ describe.skipIf(envoy.skip)('a real Envoy', { timeout: 180_000 }, () => {
     await using second = await testDistribution({ listen: { host: '127.0.0.1', port: first.port } });
     publishEdge(second, one.port);
     second.publish(snapshotOf());
-    await eventually(async () => await portOf(running, 'doomed') === undefined);
+    await eventually(async () => (await portOf(running, 'doomed')) === undefined);
     assert.equal(await answerOf(port), 'one');
   });
 });

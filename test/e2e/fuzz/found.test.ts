@@ -16,7 +16,9 @@ import type { Scene } from '../../../tools/fuzz/scene.ts';
 let scene: Scene;
 let answer: (request: ProviderRequest) => ProviderAnswer | Promise<ProviderAnswer> = honestAnswer;
 
-beforeAll(async () => { scene = await openScene({ answer: (request) => answer(request) }); });
+beforeAll(async () => {
+  scene = await openScene({ answer: (request) => answer(request) });
+});
 afterEach(async () => {
   answer = honestAnswer;
   await scene.calm();
@@ -26,15 +28,22 @@ afterAll(() => scene.close());
 const KEY = `Authorization: Bearer ${KEYS.main}\r\n`;
 
 function call(path: string, body: Record<string, unknown> = {}, headers = ''): string {
-  const text =
-    JSON.stringify({ model: 'gpt-model', max_tokens: 10, messages: [{ role: 'user', content: 'x' }], ...body });
-  return `POST ${path} HTTP/1.1\r\nHost: gateway\r\n${KEY}${headers}Content-Type: ` +
-    `application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+  const text = JSON.stringify({
+    model: 'gpt-model',
+    max_tokens: 10,
+    messages: [{ role: 'user', content: 'x' }],
+    ...body,
+  });
+  return (
+    `POST ${path} HTTP/1.1\r\nHost: gateway\r\n${KEY}${headers}Content-Type: ` +
+    `application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+  );
 }
 
 /** Sends this, disconnects after some responses or when the server closes, and returns what was received. */
 async function send(
-  text: string, count = 1,
+  text: string,
+  count = 1,
 ): Promise<{ answers: readonly HttpAnswer[]; text: string; closed: boolean }> {
   const socket = connect({ port: scene.port, host: '127.0.0.1' });
   const got: Buffer[] = [];
@@ -54,7 +63,9 @@ async function send(
 }
 
 async function only(text: string): Promise<HttpAnswer & { readonly json: Record<string, unknown> }> {
-  const { answers: [first = assert.fail('no answer')] } = await send(text);
+  const {
+    answers: [first = assert.fail('no answer')],
+  } = await send(text);
   return { ...first, json: JSON.parse(first.body.toString('utf8')) as Record<string, unknown> };
 }
 
@@ -70,22 +81,31 @@ describe('unusual requests', () => {
   });
 
   it('upload nothing after a refusal instead of 100 Continue, and their connection ends', async () => {
-    const { text, closed } = await send(`POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: ` +
-      `Bearer sk-nobody\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n`, 2);
+    const { text, closed } = await send(
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: ` +
+        `Bearer sk-nobody\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n`,
+      2,
+    );
     assert.match(text, /^HTTP\/1\.1 401 /);
     assert.match(text, /\r\nconnection: close\r\n/i);
     assert.ok(closed);
   });
 
   it('get no 100 Continue within the response before', async () => {
-    const { answers } =
-      await send(`${call('/v1/chat/completions')}${call('/v1/chat/completions', {}, 'Expect: 100-continue\r\n')}`, 2);
-    assert.deepEqual(answers.map(({ status }) => status), [200, 200]);
+    const { answers } = await send(
+      `${call('/v1/chat/completions')}${call('/v1/chat/completions', {}, 'Expect: 100-continue\r\n')}`,
+      2,
+    );
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200],
+    );
   });
 
   it('are refused in their dialect without a host', async () => {
-    const { status, json } =
-      await only(`GET /v1/messages HTTP/1.1\r\n${KEY}\r\n`.replace('GET /v1/messages', 'POST /v1/messages'));
+    const { status, json } = await only(
+      `GET /v1/messages HTTP/1.1\r\n${KEY}\r\n`.replace('GET /v1/messages', 'POST /v1/messages'),
+    );
     assert.equal(status, 400);
     assert.equal(json['type'], 'error');
   });
@@ -97,16 +117,19 @@ describe('unusual requests', () => {
     });
 
   it('are refused in the dialect of the path if the body is not HTTP', async () => {
-    const { status, json } =
-      await only(`POST /v1/messages HTTP/1.1\r\nHost: gateway\r\n${KEY}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
+    const { status, json } = await only(
+      `POST /v1/messages HTTP/1.1\r\nHost: gateway\r\n${KEY}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    );
     assert.equal(status, 400);
     assert.equal(json['type'], 'error');
     assert.ok(typeof json['request_id'] === 'string');
   });
 
   it('are refused and logged in full if the request line has no version', async () => {
-    const { status } = await only('PRI /pricing/x\r\nHost: gateway\r\nContent-Type: ' +
-      'application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n');
+    const { status } = await only(
+      'PRI /pricing/x\r\nHost: gateway\r\nContent-Type: ' +
+        'application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    );
     assert.ok(status >= 400 && status < 500);
     // the scene reads each line as JSON
   });
@@ -120,7 +143,9 @@ describe('unusual requests', () => {
     const socket = connect({ port: scene.port, host: '127.0.0.1' });
     socket.write(call('/v1/chat/completions', { stream: true }));
     await begun.promise;
-    const first = await new Promise<Buffer>((resolve) => { socket.once('data', resolve); });
+    const first = await new Promise<Buffer>((resolve) => {
+      socket.once('data', resolve);
+    });
     socket.write('this is not HTTP\r\n\r\n');
     const rest = await new Promise<Buffer>((resolve) => {
       const got: Buffer[] = [first];
@@ -133,20 +158,26 @@ describe('unusual requests', () => {
   it('are dropped with their connection if they are pipelined, also before CONNECT', async () => {
     const both = Promise.withResolvers<void>();
     let arrived = 0;
-    answer = () => new Promise<ProviderAnswer>(() => { if (++arrived === 2) both.resolve(); });
+    answer = () =>
+      new Promise<ProviderAnswer>(() => {
+        if (++arrived === 2) both.resolve();
+      });
     const socket = connect({ port: scene.port, host: '127.0.0.1' });
     socket.on('error', () => undefined);
     const body = call('/v1/chat/completions', { stream: true });
     socket.write(body + body);
     await both.promise;
     socket.write('CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n');
-    await new Promise((resolve) => { socket.once('close', resolve); });
+    await new Promise((resolve) => {
+      socket.once('close', resolve);
+    });
     // scene.calm checks that nothing is held and no response is open
   });
 
   it('have no body read without a known key, whatever the path', async () => {
-    const { status } =
-      await only('POST /nothing HTTP/1.1\r\nHost: gateway\r\nContent-Length: 50000000\r\n\r\nbut it does not come');
+    const { status } = await only(
+      'POST /nothing HTTP/1.1\r\nHost: gateway\r\nContent-Length: 50000000\r\n\r\nbut it does not come',
+    );
     assert.equal(status, 404);
   });
 });
@@ -154,9 +185,15 @@ describe('unusual requests', () => {
 describe('bodies that are refused while they arrive', () => {
   it('leave a reusable connection', async () => {
     const piece = `${(2 ** 20).toString(16)}\r\n${'x'.repeat(2 ** 20)}\r\n`;
-    const { answers } = await send(`POST /v1/messages HTTP/1.1\r\nHost: gateway\r\n${KEY}Transfer-Encoding: ` +
-      `chunked\r\n\r\n${piece.repeat(70)}0\r\n\r\n${call('/v1/messages')}`, 2);
-    assert.deepEqual(answers.map(({ status }) => status), [413, 200]);
+    const { answers } = await send(
+      `POST /v1/messages HTTP/1.1\r\nHost: gateway\r\n${KEY}Transfer-Encoding: ` +
+        `chunked\r\n\r\n${piece.repeat(70)}0\r\n\r\n${call('/v1/messages')}`,
+      2,
+    );
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [413, 200],
+    );
   });
 });
 
@@ -165,15 +202,18 @@ describe('unusual providers', () => {
     answer = (request) => ({ pieces: [bytes(request)], end: 'fin' });
   };
 
-  it('have their stream\'s content type corrected', async () => {
+  it("have their stream's content type corrected", async () => {
     for (const type of [undefined, 'text/plain']) {
       answering((request) => {
         const { headers: _headers, ...reply } = honestReply(request);
-        const bytes = answerBytes(reply).toString('latin1')
+        const bytes = answerBytes(reply)
+          .toString('latin1')
           .replace('content-type: application/json\r\n', type === undefined ? '' : `content-type: ${type}\r\n`);
         return Buffer.from(bytes, 'latin1');
       });
-      const { answers: [first] } = await send(call('/v1/chat/completions', { stream: true }));
+      const {
+        answers: [first],
+      } = await send(call('/v1/chat/completions', { stream: true }));
       assert.match(first?.headers.get('content-type') ?? '', /^text\/event-stream/);
     }
   });
@@ -209,9 +249,13 @@ describe('clients that are deliberately slow', () => {
       if (socket.localPort !== scene.port || !socket.server) return;
       server.resolve(socket.server);
       // Node's behaviour after its timeout
-      setImmediate(() => socket.server?.emit(
-        'clientError', Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket,
-      ));
+      setImmediate(() =>
+        socket.server?.emit(
+          'clientError',
+          Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }),
+          socket,
+        ),
+      );
     };
     subscribe('net.server.socket', accepted);
     const { status, headers } = await only('POST /v1/messages HTTP/1.1\r\nHost: ga');

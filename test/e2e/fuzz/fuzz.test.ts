@@ -43,7 +43,10 @@ describe('a fuzzer that fails', () => {
     const file = /--replay (\S+)/.exec(failed.message)?.[1] ?? '';
     const { fuzzer: name, cases } = decodeCases(readFileSync(file, 'utf8'));
     assert.equal(name, 'failing');
-    assert.deepEqual(cases.map(({ pieces }) => Buffer.concat([...pieces]).toString('latin1')), [seen[5]]);
+    assert.deepEqual(
+      cases.map(({ pieces }) => Buffer.concat([...pieces]).toString('latin1')),
+      [seen[5]],
+    );
     const again: unknown = await replay(fuzzer, cases).catch((error: unknown) => error);
     assert.ok(again instanceof Error);
     for (const { message } of [failed, again]) rmSync(/--replay (\S+)/.exec(message)?.[1] ?? '');
@@ -52,11 +55,21 @@ describe('a fuzzer that fails', () => {
   it('generates the same cases from the same seed', async () => {
     const run = async (): Promise<string[]> => {
       const cases: string[] = [];
-      await fuzz({ name: 'counting', open: async () => ({
-        batch: 10, next: (random) => ({ label: '', pieces: [Buffer.from(String(random.next()))] }),
-        run: async ({ pieces }) => { cases.push(String(pieces[0])); }, check: async () => undefined,
-        close: async () => undefined,
-      }) }, { seed: 5, durationMs: 1000, cases: 30 });
+      await fuzz(
+        {
+          name: 'counting',
+          open: async () => ({
+            batch: 10,
+            next: (random) => ({ label: '', pieces: [Buffer.from(String(random.next()))] }),
+            run: async ({ pieces }) => {
+              cases.push(String(pieces[0]));
+            },
+            check: async () => undefined,
+            close: async () => undefined,
+          }),
+        },
+        { seed: 5, durationMs: 1000, cases: 30 },
+      );
       return cases;
     };
     assert.deepEqual(await run(), await run());

@@ -63,7 +63,13 @@ const LARGE_BYTES = 50 * MIB;
 const FILLER = Buffer.alloc(MIB, 'x');
 
 function largeAnswer(): Uint8Array[] {
-  return [Buffer.from(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${LARGE_BYTES + 24}\r\n\r\n{"choices":[],"x":"`), ...Array.from({ length: LARGE_BYTES / MIB }, () => FILLER), Buffer.from('"   }')];
+  return [
+    Buffer.from(
+      `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${LARGE_BYTES + 24}\r\n\r\n{"choices":[],"x":"`,
+    ),
+    ...Array.from({ length: LARGE_BYTES / MIB }, () => FILLER),
+    Buffer.from('"   }'),
+  ];
 }
 
 function largeStream(): Uint8Array[] {
@@ -79,8 +85,10 @@ function largeStream(): Uint8Array[] {
 
 function requestBytes(body: Record<string, unknown>): Buffer {
   const text = JSON.stringify({ model: 'gpt-model', max_tokens: 10, ...body });
-  return Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ` +
-    `${KEYS.main}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+  return Buffer.from(
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ` +
+      `${KEYS.main}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
 }
 
 function chatOf(user: string, content: string, stream = true): Record<string, unknown> {
@@ -111,10 +119,12 @@ async function streams(count: number, content: string): Promise<Socket[]> {
   const open: Socket[] = [];
   const bytes = requestBytes(chatOf('held', content));
   while (open.length < count)
-    open.push(...(await Promise.all(Array.from({ length: GROUP }, () => opened(bytes)))).map(({ socket, first }) => {
-      assert.match(first, /^HTTP\/1\.1 200 /);
-      return socket;
-    }));
+    open.push(
+      ...(await Promise.all(Array.from({ length: GROUP }, () => opened(bytes)))).map(({ socket, first }) => {
+        assert.match(first, /^HTTP\/1\.1 200 /);
+        return socket;
+      }),
+    );
   return open;
 }
 
@@ -143,8 +153,9 @@ describe('memory is bounded', () => {
 
   it('of streams with large contexts, which are freed when the response begins', async () => {
     const { heldBytes, rssBytes } = await perStream(100, 'x'.repeat(300_000));
-    console.info(`a stream with a context of 300 KB holds ${kib(heldBytes)} of heap, ${kib(rssBytes)} of resident ` +
-      `memory`);
+    console.info(
+      `a stream with a context of 300 KB holds ${kib(heldBytes)} of heap, ${kib(rssBytes)} of resident ` + `memory`,
+    );
     assert.ok(heldBytes < 100 * 1024, kib(heldBytes)); // what was let go may still be counted at a hundred streams
   });
 
@@ -163,17 +174,21 @@ describe('memory is bounded', () => {
   for (const stream of [false, true])
     it(`of 50 MB in ${stream ? 'a stream' : 'an answer'} whose client does not read: the provider waits`, async () => {
       const start = await gateway.memory();
-      const readers = await Promise.all(Array.from({ length: 4 }, async () => {
-        const reader = await opened(requestBytes(chatOf('large', 'x', stream)));
-        reader.socket.pause();
-        return reader;
-      }));
+      const readers = await Promise.all(
+        Array.from({ length: 4 }, async () => {
+          const reader = await opened(requestBytes(chatOf('large', 'x', stream)));
+          reader.socket.pause();
+          return reader;
+        }),
+      );
       // a response is buffered up to 8 MiB, a stream not at all
       const bound = (stream ? 4 : 12) * MIB;
       let each = Infinity;
       // beside other suites, what was held before may be freed later
       for (let tries = 0; tries < 10 && each >= bound; tries++) {
-        await new Promise((resolve) => { setTimeout(resolve, 300); });
+        await new Promise((resolve) => {
+          setTimeout(resolve, 300);
+        });
         each = ((await gateway.memory()).held - start.held) / readers.length;
       }
       console.info(`a reader that stopped holds ${kib(each)}`);
@@ -198,13 +213,17 @@ describe('memory is bounded', () => {
     const { first } = await Promise.race(calls);
     assert.match(first, /^HTTP\/1\.1 429 [\s\S]*retry-after: 1\r\n[\s\S]*"code":"rate_limit_exceeded"/);
     const { held, peakRss } = await gateway.memory();
-    console.info(`10 bodies of 16 MiB: ${kib(held - start.held)} held, ${kib(peakRss - start.rss)} of resident ` +
-      `memory at the most`);
+    console.info(
+      `10 bodies of 16 MiB: ${kib(held - start.held)} held, ${kib(peakRss - start.rss)} of resident ` +
+        `memory at the most`,
+    );
     finish();
     const answers = await Promise.all(calls);
     const statuses = answers.map(({ first }) => first.slice(9, 12)).sort();
-    assert.ok(statuses.includes('200') &&
-      statuses.every((status) => status === '200' || status === '429'), statuses.join());
+    assert.ok(
+      statuses.includes('200') && statuses.every((status) => status === '200' || status === '429'),
+      statuses.join(),
+    );
     assert.ok(held - start.held < MAX_BUFFERED * 6, kib(held - start.held));
     await close(answers.map(({ socket }) => socket));
     hold();
@@ -217,17 +236,24 @@ describe('memory is bounded', () => {
 
   it('of a body in pieces of one byte', async () => {
     const text = JSON.stringify({
-      model: 'gpt-model', max_tokens: 10, messages: [{ role: 'user', content: 'x'.repeat(SINGLE_BYTES) }],
+      model: 'gpt-model',
+      max_tokens: 10,
+      messages: [{ role: 'user', content: 'x'.repeat(SINGLE_BYTES) }],
     });
     const start = await gateway.memory();
     const socket = connect({ port: gateway.port, host: '127.0.0.1' });
     sockets.add(socket);
-    const answered =
-      new Promise<string>((resolve) => { socket.once('data', (data: Buffer) => resolve(data.toString('latin1'))); });
-    socket.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ` +
-      `${KEYS.main}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    const answered = new Promise<string>((resolve) => {
+      socket.once('data', (data: Buffer) => resolve(data.toString('latin1')));
+    });
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ` +
+        `${KEYS.main}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    );
     socket.write(text.replace(/./g, '1\r\n$&\r\n'));
-    await new Promise((resolve) => { setTimeout(resolve, 1000); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1000);
+    });
     const { held } = await gateway.memory();
     socket.write('0\r\n\r\n');
     assert.match(await answered, /^HTTP\/1\.1 200 /);

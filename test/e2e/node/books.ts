@@ -22,9 +22,12 @@ export interface Books {
 
 /** The balances of an account and its keys. */
 export async function readBooks(release: ClusterRelease, account: string, keyUids: readonly string[]): Promise<Books> {
-  const { spec: { clusterIP } } = await release.get(`/api/v1/namespaces/${NAMESPACE}/services/model-gateway-valkey`);
-  const { data: { password } } =
-    await release.get(`/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-password`);
+  const {
+    spec: { clusterIP },
+  } = await release.get(`/api/v1/namespaces/${NAMESPACE}/services/model-gateway-valkey`);
+  const {
+    data: { password },
+  } = await release.get(`/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-password`);
   const certificate = await release.get(`/api/v1/namespaces/${NAMESPACE}/secrets/model-gateway-valkey-tls`);
   const { folder } = release.node;
   const [passwordFile, caFile] = [join(folder, 'valkey-password'), join(folder, 'valkey-ca.crt')];
@@ -32,8 +35,7 @@ export async function readBooks(release: ClusterRelease, account: string, keyUid
   await writeFile(caFile, Buffer.from(certificate.data['ca.crt'], 'base64'));
   // the certificate is for names and 127.0.0.1, not for a Service's address
   await using here = await forward(clusterIP, 6379);
-  const reader =
-    openValkeyReader(`valkeys://127.0.0.1:${here.port}/0?password-file=${passwordFile}&ca-file=${caFile}`);
+  const reader = openValkeyReader(`valkeys://127.0.0.1:${here.port}/0?password-file=${passwordFile}&ca-file=${caFile}`);
   try {
     return {
       records: await Array.fromAsync(reader.records({ account })),
@@ -52,7 +54,12 @@ async function forward(host: string, to: number): Promise<AsyncDisposable & { re
     const far = connect(to, host);
     for (const socket of [near, far]) {
       sockets.add(socket);
-      socket.on('error', () => { near.destroy(); far.destroy(); }).on('close', () => sockets.delete(socket));
+      socket
+        .on('error', () => {
+          near.destroy();
+          far.destroy();
+        })
+        .on('close', () => sockets.delete(socket));
     }
     near.pipe(far).pipe(near);
   });
@@ -80,14 +87,20 @@ export function reconcile({ records, keys, account }: Books, calls: readonly Cal
   const sent = records.filter(({ status }) => status !== 'Abandoned');
   return [
     ...calls.flatMap((call) => billed(call, byId.get(call.id))),
-    ...sum === account.spentNanoUsd ? [] : [`the account has spent ${account.spentNanoUsd}, its records say ${sum}`],
-    ...keys.reduce((total, { totalSpentNanoUsd }) => total + totalSpentNanoUsd, 0n) === sum
+    ...(sum === account.spentNanoUsd ? [] : [`the account has spent ${account.spentNanoUsd}, its records say ${sum}`]),
+    ...(keys.reduce((total, { totalSpentNanoUsd }) => total + totalSpentNanoUsd, 0n) === sum
       ? []
-      : [`its keys have spent ${keys.map((key) => key.totalSpentNanoUsd).join(' + ')}, the records say ${sum}`],
-    ...[...keys, account].every(({ heldNanoUsd }) => heldNanoUsd === 0n) ? [] : ['money is held although nothing runs'],
-    ...sent.length <= asked ? [] : [`${sent.length} calls in the books were sent, the provider had ${asked}`],
-    ...nameless <= headless ? [] : [`${nameless} records belong to calls that nobody knows, but only ${headless} ` +
-      `calls ended before they had a name`],
+      : [`its keys have spent ${keys.map((key) => key.totalSpentNanoUsd).join(' + ')}, the records say ${sum}`]),
+    ...([...keys, account].every(({ heldNanoUsd }) => heldNanoUsd === 0n)
+      ? []
+      : ['money is held although nothing runs']),
+    ...(sent.length <= asked ? [] : [`${sent.length} calls in the books were sent, the provider had ${asked}`]),
+    ...(nameless <= headless
+      ? []
+      : [
+          `${nameless} records belong to calls that nobody knows, but only ${headless} ` +
+            `calls ended before they had a name`,
+        ]),
   ];
 }
 
@@ -95,8 +108,9 @@ export function reconcile({ records, keys, account }: Books, calls: readonly Cal
 function billed({ id, status, ended, costNanoUsd, text }: Call, record: UsageRecord | undefined): string[] {
   if (status !== 200) return record ? [`${id} was refused with ${status}, and billed`] : [];
   if (!record) return [`${id} was answered and is in no book: ${text.slice(-200)}`];
-  if (ended && costNanoUsd !== undefined) return record.costNanoUsd === costNanoUsd && record.status === 'Succeeded'
-    ? []
-    : [`${id} says that it costs ${costNanoUsd}, the books ${record.costNanoUsd} ${record.status}`];
+  if (ended && costNanoUsd !== undefined)
+    return record.costNanoUsd === costNanoUsd && record.status === 'Succeeded'
+      ? []
+      : [`${id} says that it costs ${costNanoUsd}, the books ${record.costNanoUsd} ${record.status}`];
   return record.costNanoUsd > 0n ? [] : [`${id} was cut short and is billed nothing`];
 }

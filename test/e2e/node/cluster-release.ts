@@ -60,7 +60,7 @@ export const ENTRANCES = ['edge', 'direct'] as const;
 /** Returns undefined if the suite can run, else the reason. */
 export async function clusterReleaseMissing(): Promise<string | undefined> {
   const needs = [await needHelm(), await needEnvoy(), await need('valkey')];
-  return needs.map(({ skip }) => skip).find((skip) => skip !== false) || await kubeNodeMissing();
+  return needs.map(({ skip }) => skip).find((skip) => skip !== false) || (await kubeNodeMissing());
 }
 
 /** Starts a node with all images and a namespace for restricted pods; nothing is installed. */
@@ -71,9 +71,13 @@ export async function openClusterRelease(): Promise<ClusterRelease> {
     await node.kubectl('label', 'namespace', NAMESPACE, 'pod-security.kubernetes.io/enforce=restricted');
     const path = await node.volumeFolder('valkey', VALKEY_USER);
     await node.client.call('POST', '/api/v1/persistentvolumes', {
-      metadata: { name: 'valkey' }, spec: {
-        capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], persistentVolumeReclaimPolicy: 'Retain',
-        claimRef: CLAIM, hostPath: { path, type: 'Directory' },
+      metadata: { name: 'valkey' },
+      spec: {
+        capacity: { storage: '1Gi' },
+        accessModes: ['ReadWriteOnce'],
+        persistentVolumeReclaimPolicy: 'Retain',
+        claimRef: CLAIM,
+        hostPath: { path, type: 'Directory' },
       },
     });
     return new InstalledRelease(node, (await needHelm()).path);
@@ -105,8 +109,14 @@ class InstalledRelease implements ClusterRelease {
   }
 
   async urls(): Promise<Readonly<Record<Entrance, string>>> {
-    const { spec: { clusterIP } } = await this.get(`/api/v1/namespaces/${NAMESPACE}/services/direct`);
-    const { spec: { ports: [{ nodePort }] } } = await this.get(`/api/v1/namespaces/${NAMESPACE}/services/${RELEASE}`);
+    const {
+      spec: { clusterIP },
+    } = await this.get(`/api/v1/namespaces/${NAMESPACE}/services/direct`);
+    const {
+      spec: {
+        ports: [{ nodePort }],
+      },
+    } = await this.get(`/api/v1/namespaces/${NAMESPACE}/services/${RELEASE}`);
     return { edge: `http://${this.node.address}:${nodePort}`, direct: `http://${clusterIP}` };
   }
 
@@ -118,18 +128,20 @@ class InstalledRelease implements ClusterRelease {
     try {
       await this.helm('install', RELEASE, CHART, '--values', VALUES, '--wait', '--timeout', `${WITHIN_MS / 1000}s`);
     } catch (error) {
-      throw new Error(
-        [error instanceof Error ? error.message : String(error), ...await this.#say()].join('\n'), { cause: error },
-      );
+      throw new Error([error instanceof Error ? error.message : String(error), ...(await this.#say())].join('\n'), {
+        cause: error,
+      });
     }
   }
 
   /** Returns the state of pods and events. */
   async #say(): Promise<string[]> {
     const said = [];
-    for (const args of [['get', 'pods', '-o', 'wide'], [
-      'get', 'events', '--field-selector', 'type!=Normal',
-    ], ['logs', '--tail=5', '--prefix', '-l', 'app.kubernetes.io/name=model-gateway']]) {
+    for (const args of [
+      ['get', 'pods', '-o', 'wide'],
+      ['get', 'events', '--field-selector', 'type!=Normal'],
+      ['logs', '--tail=5', '--prefix', '-l', 'app.kubernetes.io/name=model-gateway'],
+    ]) {
       said.push(await this.node.kubectl(...args, '--namespace', NAMESPACE).catch(String));
     }
     return said;
@@ -137,13 +149,17 @@ class InstalledRelease implements ClusterRelease {
 
   async pods(component?: string): Promise<Pod[]> {
     const { items } = await this.get(`/api/v1/namespaces/${NAMESPACE}/pods`);
-    return (items as KubeAnswer['body'][]).map(podOf).filter((pod) => component === undefined ||
-      pod.component === component);
+    return (items as KubeAnswer['body'][])
+      .map(podOf)
+      .filter((pod) => component === undefined || pod.component === component);
   }
 
   settled(component: string, count: number): Promise<Pod[]> {
-    return eventually(`${count} pods of ${component} are ready`, () =>
-      this.pods(component), (pods) => pods.length === count && pods.every(({ ready, ending }) => ready && !ending));
+    return eventually(
+      `${count} pods of ${component} are ready`,
+      () => this.pods(component),
+      (pods) => pods.length === count && pods.every(({ ready, ending }) => ready && !ending),
+    );
   }
 
   async get(path: string): Promise<KubeAnswer['body']> {
@@ -159,11 +175,13 @@ class InstalledRelease implements ClusterRelease {
 
   async memory(): Promise<[string, number][]> {
     const text = String(await this.get('/api/v1/nodes/node1/proxy/metrics/resource'));
-    return [...text.matchAll(
-      /^container_memory_working_set_bytes\{container="([^"]+)",namespace="([^"]+)",pod="([^"]+)"\} (\S+)/gm,
-    )]
-      .filter(([, , namespace]) => namespace === NAMESPACE).map(([, container, , pod, bytes]) =>
-        [`${pod} ${container}`, Math.round(Number(bytes) / 2 ** 20)]);
+    return [
+      ...text.matchAll(
+        /^container_memory_working_set_bytes\{container="([^"]+)",namespace="([^"]+)",pod="([^"]+)"\} (\S+)/gm,
+      ),
+    ]
+      .filter(([, , namespace]) => namespace === NAMESPACE)
+      .map(([, container, , pod, bytes]) => [`${pod} ${container}`, Math.round(Number(bytes) / 2 ** 20)]);
   }
 
   close(): Promise<void> {
@@ -175,9 +193,12 @@ function podOf({ metadata, status }: KubeAnswer['body']): Pod {
   const [container] = status.containerStatuses ?? [];
   const ready = status.conditions?.find(({ type }: { type: string }) => type === 'Ready');
   return {
-    name: metadata.name, component: metadata.labels['app.kubernetes.io/component'] ?? '',
-    containerId: container?.containerID ?? '', restarts: container?.restartCount ?? 0,
-    ready: ready?.status === 'True', ending: metadata.deletionTimestamp !== undefined,
+    name: metadata.name,
+    component: metadata.labels['app.kubernetes.io/component'] ?? '',
+    containerId: container?.containerID ?? '',
+    restarts: container?.restartCount ?? 0,
+    ready: ready?.status === 'True',
+    ending: metadata.deletionTimestamp !== undefined,
     readyAfterSeconds: (Date.parse(ready?.lastTransitionTime) - Date.parse(metadata.creationTimestamp)) / 1000,
   };
 }
@@ -197,8 +218,11 @@ export async function killPod(release: ClusterRelease, pod: Pod | undefined): Pr
   if (!pod) throw new Error('there is no pod to kill');
   const killedMs = Date.now();
   await release.node.killContainer(pod.containerId);
-  await eventually(`${pod.name} is back`, async () => (await release.pods()).find(({ name }) => name === pod.name),
-    (now) => now !== undefined && now.restarts > pod.restarts && now.ready);
+  await eventually(
+    `${pod.name} is back`,
+    async () => (await release.pods()).find(({ name }) => name === pod.name),
+    (now) => now !== undefined && now.restarts > pod.restarts && now.ready,
+  );
   return killedMs;
 }
 
@@ -211,7 +235,10 @@ export async function operatorLease(
 
 /** kubectl rollout of a component's Deployment. */
 export async function rollout(
-  release: ClusterRelease, verb: string, component: string, ...args: readonly string[]
+  release: ClusterRelease,
+  verb: string,
+  component: string,
+  ...args: readonly string[]
 ): Promise<void> {
   const deployment = component === 'dataplane' ? RELEASE : `${RELEASE}-${component}`;
   await release.node.kubectl('rollout', verb, `deployment/${deployment}`, '--namespace', NAMESPACE, ...args);

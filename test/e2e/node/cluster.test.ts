@@ -17,8 +17,18 @@ import { testSidecars } from './sidecars.ts';
 import { failures, isSpent, startTraffic } from './traffic.ts';
 import type { Traffic } from './traffic.ts';
 import {
-  ENTRANCES, eventually, installDefinitions, killPod, makeFirstCall, openClusterRelease, operatorLease, packagedChart,
-  RELEASE, rollout, VALUES, clusterReleaseMissing,
+  ENTRANCES,
+  eventually,
+  installDefinitions,
+  killPod,
+  makeFirstCall,
+  openClusterRelease,
+  operatorLease,
+  packagedChart,
+  RELEASE,
+  rollout,
+  VALUES,
+  clusterReleaseMissing,
 } from './cluster-release.ts';
 import type { ClusterRelease } from './cluster-release.ts';
 
@@ -40,7 +50,11 @@ Promise.all(tried).then((words) => console.log(JSON.stringify(words)));`;
 const MODEL = 'gpt-4o-mini';
 const NEXT_VERSION = '0.1.1';
 /** Deployments with the number of their pods. */
-const RESTARTED = [['dataplane', 3], ['operator', 2], ['edge', 2]] as const;
+const RESTARTED = [
+  ['dataplane', 3],
+  ['operator', 2],
+  ['edge', 2],
+] as const;
 
 describe.skipIf(missing)('a release on a node', () => {
   let release: ClusterRelease;
@@ -56,7 +70,15 @@ describe.skipIf(missing)('a release on a node', () => {
     await release.install();
     const pods = await release.pods();
     assert.deepEqual(pods.map(({ component }) => component).sort(), [
-      'dataplane', 'dataplane', 'dataplane', 'demo', 'edge', 'edge', 'operator', 'operator', 'valkey',
+      'dataplane',
+      'dataplane',
+      'dataplane',
+      'demo',
+      'edge',
+      'edge',
+      'operator',
+      'operator',
+      'valkey',
     ]);
     for (const { name, restarts, readyAfterSeconds } of pods) {
       console.info(`${name}: ready after ${readyAfterSeconds} s`);
@@ -65,7 +87,7 @@ describe.skipIf(missing)('a release on a node', () => {
   });
 
   it('serves the first call that helm prints', async () => {
-    const { choices, model } = await makeFirstCall(release) as OpenAI.ChatCompletion;
+    const { choices, model } = (await makeFirstCall(release)) as OpenAI.ChatCompletion;
     assert.equal(model, MODEL);
     assert.match(choices[0]?.message.content ?? '', /^Hello there! .*I am the demo provider/);
   });
@@ -74,15 +96,24 @@ describe.skipIf(missing)('a release on a node', () => {
     const [urls, apiKey] = [await release.urls(), await release.key('first')];
     for (const entrance of ENTRANCES) {
       const openai = new OpenAI({ apiKey, baseURL: `${urls[entrance]}/v1`, organization: null, project: null });
-      const answer =
-        await openai.chat.completions.create({ model: MODEL, messages: [{ role: 'user', content: 'say: hello' }] });
+      const answer = await openai.chat.completions.create({
+        model: MODEL,
+        messages: [{ role: 'user', content: 'say: hello' }],
+      });
       assert.equal(answer.choices[0]?.message.content, 'hello');
       const anthropic = new Anthropic({ apiKey, authToken: null, baseURL: urls[entrance] });
-      const message = await anthropic.messages.stream({
-        model: MODEL, max_tokens: 100, messages: [{ role: 'user', content: 'say: hello' }],
-      }).finalMessage();
+      const message = await anthropic.messages
+        .stream({
+          model: MODEL,
+          max_tokens: 100,
+          messages: [{ role: 'user', content: 'say: hello' }],
+        })
+        .finalMessage();
       assert.deepEqual(message.content, [{ type: 'text', text: 'hello' }]);
-      assert.deepEqual((await Array.fromAsync(await openai.models.list())).map(({ id }) => id), [MODEL]);
+      assert.deepEqual(
+        (await Array.fromAsync(await openai.models.list())).map(({ id }) => id),
+        [MODEL],
+      );
     }
   });
 
@@ -94,15 +125,38 @@ describe.skipIf(missing)('a release on a node', () => {
 
   it('lets other pods reach the gateway, but not its ledger, operator or demo provider', async () => {
     const places = [
-      ['model-gateway', 80], ['model-gateway-fleet', 8080], ['model-gateway-valkey', 6379],
-      ['model-gateway-operator', 18000], ['model-gateway-demo', 4010],
+      ['model-gateway', 80],
+      ['model-gateway-fleet', 8080],
+      ['model-gateway-valkey', 6379],
+      ['model-gateway-operator', 18000],
+      ['model-gateway-demo', 4010],
     ] as const;
     await release.node.kubectl(
-      'run', 'stranger', '--namespace', 'team-a', '--image', 'model-gateway:0.1.0', '--image-pull-policy', 'Never',
-      '--restart', 'Never', '--command', '--', 'node', '--eval', CONNECT, JSON.stringify(places),
+      'run',
+      'stranger',
+      '--namespace',
+      'team-a',
+      '--image',
+      'model-gateway:0.1.0',
+      '--image-pull-policy',
+      'Never',
+      '--restart',
+      'Never',
+      '--command',
+      '--',
+      'node',
+      '--eval',
+      CONNECT,
+      JSON.stringify(places),
     );
     await release.node.kubectl(
-      'wait', '--for', 'jsonpath={.status.phase}=Succeeded', 'pod/stranger', '--namespace', 'team-a', '--timeout=60s',
+      'wait',
+      '--for',
+      'jsonpath={.status.phase}=Succeeded',
+      'pod/stranger',
+      '--namespace',
+      'team-a',
+      '--timeout=60s',
     );
     const said = await release.node.kubectl('logs', 'stranger', '--namespace', 'team-a');
     // with Envoys in front of them, only these call the proxies
@@ -114,11 +168,18 @@ describe.skipIf(missing)('a release on a node', () => {
     await writeFile(join(release.node.folder, 'job.yaml'), job);
     await release.node.kubectl('apply', '-f', join(release.node.folder, 'job.yaml'));
     await release.node.kubectl(
-      'wait', '--for', 'condition=Complete', 'job/assistant', '--namespace', 'team-a', '--timeout=90s',
+      'wait',
+      '--for',
+      'condition=Complete',
+      'job/assistant',
+      '--namespace',
+      'team-a',
+      '--timeout=90s',
     );
-    assert.equal(await release.node.kubectl(
-      'logs', 'job/assistant', '--container', 'assistant', '--namespace', 'team-a',
-    ), 'hello from a sidecar\n');
+    assert.equal(
+      await release.node.kubectl('logs', 'job/assistant', '--container', 'assistant', '--namespace', 'team-a'),
+      'hello from a sidecar\n',
+    );
   });
 
   describe('sidecars', () => testSidecars(() => release));
@@ -133,7 +194,7 @@ describe.skipIf(missing)('a release on a node', () => {
     });
   }
 
-  it('loses no call while it is upgraded to the next version\'s packaged chart', async () => {
+  it("loses no call while it is upgraded to the next version's packaged chart", async () => {
     const chart = await packagedChart(release, NEXT_VERSION);
     await release.node.tagImage('model-gateway:0.1.0', `model-gateway:${NEXT_VERSION}`);
     const ledger = await release.pods('valkey');
@@ -151,8 +212,11 @@ describe.skipIf(missing)('a release on a node', () => {
     await release.settled('demo', 1);
     assert.deepEqual(await imagesOf('dataplane'), [`model-gateway:${NEXT_VERSION}`]);
     assert.deepEqual(await imagesOf('operator'), [`model-gateway:${NEXT_VERSION}`]);
-    assert.deepEqual((await release.pods('valkey')).map(({ containerId }) => containerId),
-      ledger.map(({ containerId }) => containerId), 'the ledger goes on');
+    assert.deepEqual(
+      (await release.pods('valkey')).map(({ containerId }) => containerId),
+      ledger.map(({ containerId }) => containerId),
+      'the ledger goes on',
+    );
   });
 
   async function imagesOf(component: string): Promise<readonly string[]> {
@@ -171,13 +235,19 @@ describe.skipIf(missing)('a release on a node', () => {
     assert.match(said, /team-a +apikey\S+\/first +standard +team-a +true +0\.0\d+ +5\.00 +4\.9\d+ +True/);
     assert.match(said, /team-a +account\S+\/team-a +25\.00 +0\.0\d+ +24\.9\d+ +True/);
     for (const name of [
-      'group.modelgateway.dev/standard', 'modelroute.modelgateway.dev/demo', 'pricecatalog.modelgateway.dev/standard',
-    ]) assert.ok(said.includes(name), said);
+      'group.modelgateway.dev/standard',
+      'modelroute.modelgateway.dev/demo',
+      'pricecatalog.modelgateway.dev/standard',
+    ])
+      assert.ok(said.includes(name), said);
   });
 
   async function withoutFailure(work: () => Promise<void>): Promise<void> {
     const traffic = startTraffic({
-      urls: await release.urls(), keys: [await release.key('first')], lanes: 8, words: 40,
+      urls: await release.urls(),
+      keys: [await release.key('first')],
+      lanes: 8,
+      words: 40,
     });
     try {
       await work();
@@ -192,9 +262,16 @@ describe.skipIf(missing)('a release on a node', () => {
     let traffic: Traffic;
     beforeAll(async () => {
       await release.node.kubectl('apply', '-f', MORE_KEYS);
-      for (const name of ['plenty', 'little']) await release.node.kubectl(
-        'wait', '--for', 'condition=Ready', `apikey/${name}`, '--namespace', 'team-k', '--timeout=60s',
-      );
+      for (const name of ['plenty', 'little'])
+        await release.node.kubectl(
+          'wait',
+          '--for',
+          'condition=Ready',
+          `apikey/${name}`,
+          '--namespace',
+          'team-k',
+          '--timeout=60s',
+        );
       const keys = await Promise.all(['plenty', 'little'].map((name) => release.key(name, 'team-k')));
       traffic = startTraffic({ urls: await release.urls(), keys, lanes: 8, words: 40 });
     });
@@ -203,44 +280,74 @@ describe.skipIf(missing)('a release on a node', () => {
     it('continues without the leading operator, until another leads', async () => {
       const [from, killedAt] = [traffic.calls.length, new Date().toISOString()];
       const { holderIdentity } = await operatorLease(release);
-      await killPod(release, (await release.pods('operator')).find(({ name }) => name === holderIdentity));
+      await killPod(
+        release,
+        (await release.pods('operator')).find(({ name }) => name === holderIdentity),
+      );
       // its successor, or itself in a new container
-      await eventually('the Lease is renewed', () => operatorLease(release), ({ renewTime }) => renewTime > killedAt);
+      await eventually(
+        'the Lease is renewed',
+        () => operatorLease(release),
+        ({ renewTime }) => renewTime > killedAt,
+      );
       await release.node.kubectl(
-        'patch', 'apikey', 'plenty', '--namespace', 'team-k', '--type', 'merge', '--patch',
+        'patch',
+        'apikey',
+        'plenty',
+        '--namespace',
+        'team-k',
+        '--type',
+        'merge',
+        '--patch',
         '{"spec": {"maxConcurrency": 100}}',
       );
       await eventually(
-        'an edit is in force', () => release.get('/apis/modelgateway.dev/v1alpha1/namespaces/team-k/apikeys/plenty'),
+        'an edit is in force',
+        () => release.get('/apis/modelgateway.dev/v1alpha1/namespaces/team-k/apikeys/plenty'),
         ({ metadata, status }) => status.observedGeneration === metadata.generation,
       );
       assert.deepEqual(failures(traffic.calls.slice(from)), []);
     });
 
-    for (const component of [
-      'dataplane', 'valkey', 'edge',
-    ]) it(`recovers after kills of ${component}, one pod after the other`, async () => {
-      const killedMs = Date.now();
-      for (const pod of await release.pods(component)) await killPod(release, pod);
-      const backMs = Date.now();
-      await eventually('calls are answered by every way', async () =>
-        ENTRANCES.filter((via) => traffic.calls.filter((call) => call.sentMs > backMs && call.via === via &&
-          call.ended && call.status === 200).length < 10), (silent) => silent.length === 0);
-      const failed = failures(traffic.calls.filter(({ sentMs }) => sentMs > killedMs));
-      console.info(`${component}: all ready again after ${backMs - killedMs} ms, ${failed.length} calls failed`);
-    });
+    for (const component of ['dataplane', 'valkey', 'edge'])
+      it(`recovers after kills of ${component}, one pod after the other`, async () => {
+        const killedMs = Date.now();
+        for (const pod of await release.pods(component)) await killPod(release, pod);
+        const backMs = Date.now();
+        await eventually(
+          'calls are answered by every way',
+          async () =>
+            ENTRANCES.filter(
+              (via) =>
+                traffic.calls.filter(
+                  (call) => call.sentMs > backMs && call.via === via && call.ended && call.status === 200,
+                ).length < 10,
+            ),
+          (silent) => silent.length === 0,
+        );
+        const failed = failures(traffic.calls.filter(({ sentMs }) => sentMs > killedMs));
+        console.info(`${component}: all ready again after ${backMs - killedMs} ms, ${failed.length} calls failed`);
+      });
 
     it('has recorded every call once, and nothing else', async () => {
       const calls = await traffic.stop();
-      const uids = await Promise.all(['plenty', 'little'].map(async (name) =>
-        (await release.get(
-          `/apis/modelgateway.dev/v1alpha1/namespaces/team-k/apikeys/${name}`,
-        )).metadata.uid as string));
-      const books = await eventually('nothing is held', () =>
-        readBooks(release, 'team-k/team-k', uids), ({ account }) => account.heldNanoUsd === 0n);
-      const asked = (await release.node.kubectl(
-        'logs', 'deployment/model-gateway-demo', '--namespace', NAMESPACE, '--tail=-1',
-      )).split('\n').filter((line) => line.startsWith('POST')).length;
+      const uids = await Promise.all(
+        ['plenty', 'little'].map(
+          async (name) =>
+            (await release.get(`/apis/modelgateway.dev/v1alpha1/namespaces/team-k/apikeys/${name}`)).metadata
+              .uid as string,
+        ),
+      );
+      const books = await eventually(
+        'nothing is held',
+        () => readBooks(release, 'team-k/team-k', uids),
+        ({ account }) => account.heldNanoUsd === 0n,
+      );
+      const asked = (
+        await release.node.kubectl('logs', 'deployment/model-gateway-demo', '--namespace', NAMESPACE, '--tail=-1')
+      )
+        .split('\n')
+        .filter((line) => line.startsWith('POST')).length;
       assert.deepEqual(reconcile(books, calls, asked), []);
       console.info(`${calls.length} calls, ${books.records.length} in the books, ${failures(calls).length} failed`);
       assert.ok(books.keys.every(({ totalSpentNanoUsd }) => totalSpentNanoUsd > 0n));
@@ -257,8 +364,8 @@ describe.skipIf(missing)('a release on a node', () => {
   it('keeps accounts and spending after uninstallation and installation', async () => {
     const spent = async (): Promise<string> =>
       (await release.get('/apis/modelgateway.dev/v1alpha1/namespaces/team-k/accounts/team-k')).status.spentUsd;
-    const uid =
-      (await release.get('/apis/modelgateway.dev/v1alpha1/namespaces/team-k/apikeys/plenty')).metadata.uid as string;
+    const uid = (await release.get('/apis/modelgateway.dev/v1alpha1/namespaces/team-k/apikeys/plenty')).metadata
+      .uid as string;
     const readyOf = async (): Promise<string[]> => {
       const { status } = await release.get('/apis/modelgateway.dev/v1alpha1/namespaces/team-k/apikeys/plenty');
       const { status: state, reason } = status.conditions.find(({ type }: { type: string }) => type === 'Ready');
@@ -266,19 +373,40 @@ describe.skipIf(missing)('a release on a node', () => {
     };
     const before = await readBooks(release, 'team-k/team-k', [uid]);
     await release.helm('uninstall', RELEASE, '--wait', '--timeout', '120s');
-    await eventually('all pods are gone', () =>
-      release.pods(), (pods) => pods.every(({ component }) => component === 'test'));
+    await eventually(
+      'all pods are gone',
+      () => release.pods(),
+      (pods) => pods.every(({ component }) => component === 'test'),
+    );
     assert.deepEqual(await readyOf(), ['Unknown', 'GatewayRemoved']);
     await release.install();
     const after_ = await readBooks(release, 'team-k/team-k', [uid]);
     assert.deepEqual(after_.account, before.account);
     assert.deepEqual(after_.records.length, before.records.length);
-    const openai = new OpenAI({ apiKey: await release.key('plenty', 'team-k'), baseURL:
-      `${(await release.urls()).edge}/v1`, organization: null, project: null });
-    await eventually('calls are answered', () => openai.chat.completions.create({
-      model: MODEL, messages: [{ role: 'user', content: 'say: again' }],
-    }).then(() => true, () => false), (answered) => answered);
-    await eventually('the status has what was spent before', spent, (usd) =>
-      nanoUsd(usd) > before.account.spentNanoUsd);
+    const openai = new OpenAI({
+      apiKey: await release.key('plenty', 'team-k'),
+      baseURL: `${(await release.urls()).edge}/v1`,
+      organization: null,
+      project: null,
+    });
+    await eventually(
+      'calls are answered',
+      () =>
+        openai.chat.completions
+          .create({
+            model: MODEL,
+            messages: [{ role: 'user', content: 'say: again' }],
+          })
+          .then(
+            () => true,
+            () => false,
+          ),
+      (answered) => answered,
+    );
+    await eventually(
+      'the status has what was spent before',
+      spent,
+      (usd) => nanoUsd(usd) > before.account.spentNanoUsd,
+    );
   });
 });

@@ -84,8 +84,10 @@ function question(dialect: Call['dialect'], content: string): { readonly path: s
 function costOf(text: string): bigint | undefined {
   const last = (pattern: RegExp): bigint | undefined =>
     [...text.matchAll(pattern)].map(([, digits = '']) => BigInt(digits)).at(-1);
-  const [input, output] =
-    [last(/"(?:prompt_tokens|input_tokens)":(\d+)/g), last(/"(?:completion_tokens|output_tokens)":(\d+)/g)];
+  const [input, output] = [
+    last(/"(?:prompt_tokens|input_tokens)":(\d+)/g),
+    last(/"(?:completion_tokens|output_tokens)":(\d+)/g),
+  ];
   return input === undefined || output === undefined ? undefined : input * PRICE.input + output * PRICE.output;
 }
 
@@ -100,8 +102,16 @@ export function isSpent({ status, headers }: Call): boolean {
 
 /** Returns the calls that failed for a user, with reasons. */
 export function failures(calls: readonly Call[]): string[] {
-  return calls.filter((call) => !call.again && !isSpent(call) &&
-    (call.status !== 200 || !call.ended || /event: error|"error":\{/.test(call.text)))
-    .map(({ via, dialect, status, sentMs, overMs, text, id, broken }) => `${new Date(sentMs).toISOString()} ` +
-      `${dialect} by ${via}: ${status} ${broken} after ${overMs - sentMs} ms ${id} ${text.slice(-300)}`);
+  return calls
+    .filter(
+      (call) =>
+        !call.again &&
+        !isSpent(call) &&
+        (call.status !== 200 || !call.ended || /event: error|"error":\{/.test(call.text)),
+    )
+    .map(
+      ({ via, dialect, status, sentMs, overMs, text, id, broken }) =>
+        `${new Date(sentMs).toISOString()} ` +
+        `${dialect} by ${via}: ${status} ${broken} after ${overMs - sentMs} ms ${id} ${text.slice(-300)}`,
+    );
 }

@@ -16,18 +16,26 @@ const NEW = ['owned', 'plain'];
 const KEYS = [...OLD, ...NEW];
 /** Values that differ from the default. */
 const KEY_SPECS: Readonly<Record<string, string>> = {
-  given: 'type: Provided', rotated: 'rotation: 3', plain: 'rotation: 3',
+  given: 'type: Provided',
+  rotated: 'rotation: 3',
+  plain: 'rotation: 3',
 };
 
-const OBJECTS = KEYS.map((name) => `kind: ApiKey
+const OBJECTS = KEYS.map(
+  (name) => `kind: ApiKey
 metadata: {name: ${name}, namespace: team-a}
 spec: {groupRef: {name: main}, accountRef: {name: team}, key: {${KEY_SPECS[name] ?? ''}}}
-`).join('---\n');
+`,
+).join('---\n');
 
 describe.skipIf(missing)('another cluster', () => {
   let cluster: Cluster;
-  beforeAll(async () => { cluster = await startCluster(['team-a']); });
-  afterAll(async () => { await cluster?.stop(); });
+  beforeAll(async () => {
+    cluster = await startCluster(['team-a']);
+  });
+  afterAll(async () => {
+    await cluster?.stop();
+  });
 
   const secretOf = (name: string): Promise<Live> => cluster.get('Secret', 'team-a', `${name}-key`);
   const keyIn = (secret: Live): string => Buffer.from(secret?.data?.apiKey ?? '', 'base64').toString();
@@ -50,32 +58,57 @@ describe.skipIf(missing)('another cluster', () => {
     for (const name of KEYS) await cluster.remove('ApiKey', 'team-a', name);
     for (const name of KEYS) await cluster.remove('Secret', 'team-a', `${name}-key`);
 
-    for (const [key, { metadata: { name, labels, annotations, ownerReferences }, type, data }] of backup)
-      await create({
-        name, labels, ...(key === 'plain' ? {} : { annotations }), ...(key === 'owned' ? { ownerReferences } : {}),
-      }, { type, data });
+    for (const [
+      key,
+      {
+        metadata: { name, labels, annotations, ownerReferences },
+        type,
+        data,
+      },
+    ] of backup)
+      await create(
+        {
+          name,
+          labels,
+          ...(key === 'plain' ? {} : { annotations }),
+          ...(key === 'owned' ? { ownerReferences } : {}),
+        },
+        { type, data },
+      );
     await cluster.apply(OBJECTS);
     const second = runOperator(cluster);
-    for (const name of NEW) await until(`${name} has another key`, async () =>
-      keyIn(await secretOf(name)), (key) => key !== '' && key !== keyIn(backup.get(name)));
+    for (const name of NEW)
+      await until(
+        `${name} has another key`,
+        async () => keyIn(await secretOf(name)),
+        (key) => key !== '' && key !== keyIn(backup.get(name)),
+      );
     for (const name of KEYS) {
       const now = keyIn(await secretOf(name));
-      await until(`${name} is ready`, () => cluster.get('ApiKey', 'team-a', name), (object) => isReady(object) &&
-        object.status.keyHash === fingerprintOf(now));
+      await until(
+        `${name} is ready`,
+        () => cluster.get('ApiKey', 'team-a', name),
+        (object) => isReady(object) && object.status.keyHash === fingerprintOf(now),
+      );
     }
-    assert.deepEqual(await Promise.all(OLD.map(async (name) => keyIn(await secretOf(name)))), OLD.map((name) =>
-      keyIn(backup.get(name))));
+    assert.deepEqual(
+      await Promise.all(OLD.map(async (name) => keyIn(await secretOf(name)))),
+      OLD.map((name) => keyIn(backup.get(name))),
+    );
     assert.equal(keyIn(backup.get('given')), PROVIDED);
     await second.stop();
   });
 
   it('accepts the pod that restores a snapshot, also in restricted namespaces', async () => {
-    const [, pod = ''] = /<<'EOF'\n([\s\S]*?)^EOF$/m.exec(blockWith(
-      commandsBelow('operations.md', '### The ledger on Valkey'), 'kind: Pod',
-    )) ?? [];
+    const [, pod = ''] =
+      /<<'EOF'\n([\s\S]*?)^EOF$/m.exec(
+        blockWith(commandsBelow('operations.md', '### The ledger on Valkey'), 'kind: Pod'),
+      ) ?? [];
     await cluster.admin.call(
-      'PATCH', '/api/v1/namespaces/model-gateway',
-      { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } }, 'application/merge-patch+json',
+      'PATCH',
+      '/api/v1/namespaces/model-gateway',
+      { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } },
+      'application/merge-patch+json',
     );
     const make = (object: { spec: object }): ReturnType<Cluster['admin']['call']> =>
       cluster.admin.call('POST', '/api/v1/namespaces/model-gateway/pods?fieldValidation=Strict&dryRun=All', object);

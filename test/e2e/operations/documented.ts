@@ -20,7 +20,8 @@ export function commandsBelow(page: string, heading: string): string[] {
   // what begins with # within a block is a comment, and has one # only
   const [section = ''] = text.slice(start + heading.length + 2).split(/^##+ /m);
   return [...section.matchAll(/^( *)```sh\n([\s\S]*?)^\1```$/gm)].map(([, indent = '', block = '']) =>
-    block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''));
+    block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  );
 }
 
 /** The one block that contains all of these words. */
@@ -56,9 +57,12 @@ export async function openShell({ folder, paths, programs = {} }: ShellOptions):
     async run(script) {
       let text = script;
       for (const [there, here] of Object.entries(paths)) text = text.replaceAll(there, here);
-      return (await run('sh', [
-        '-c', text,
-      ], { cwd: folder, env: { ...process.env, PATH: `${bin}${delimiter}${process.env['PATH'] ?? ''}` } })).stdout;
+      return (
+        await run('sh', ['-c', text], {
+          cwd: folder,
+          env: { ...process.env, PATH: `${bin}${delimiter}${process.env['PATH'] ?? ''}` },
+        })
+      ).stdout;
     },
   };
 }

@@ -44,8 +44,17 @@ let folder: TempFolder;
 let demo: RunningCli;
 
 const at = (...path: string[]): string => join(folder.path, ...path);
-const flagsOf = (data: string): string[] =>
-  ['run', '--config', at('manifests'), '--data', data, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
+const flagsOf = (data: string): string[] => [
+  'run',
+  '--config',
+  at('manifests'),
+  '--data',
+  data,
+  '--listen',
+  '127.0.0.1:0',
+  '--admin',
+  '127.0.0.1:0',
+];
 const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, amount) => total + amount, 0n);
 
 function nanoUsd(decimal: string): bigint {
@@ -59,8 +68,12 @@ function booksIn(path: string): Books {
     assert.equal(db.prepare('PRAGMA integrity_check').get()?.['integrity_check'], 'ok');
     const one = (sql: string): bigint => BigInt(String(db.prepare(sql).get()?.['n'] ?? 0n));
     return {
-      key: one('SELECT total_spent_nano_usd AS n FROM keys'), account: one('SELECT spent_nano_usd AS n FROM accounts'),
-      records: db.prepare('SELECT cost_nano_usd AS n FROM usage').all().map(({ n }) => BigInt(String(n))),
+      key: one('SELECT total_spent_nano_usd AS n FROM keys'),
+      account: one('SELECT spent_nano_usd AS n FROM accounts'),
+      records: db
+        .prepare('SELECT cost_nano_usd AS n FROM usage')
+        .all()
+        .map(({ n }) => BigInt(String(n))),
     };
   } finally {
     db.close();
@@ -78,11 +91,17 @@ async function start(data: string): Promise<Gateway> {
   const cli = startMgw(flagsOf(data));
   const [, url = ''] = await cli.until(/"address":"(http:\S+?)"/);
   const secret = await readFile(join(data, 'secrets', 'team-a', 'first-key.yaml'), 'utf8');
-  const headers = { authorization: `Bearer ${/sk-\w{48}/.exec(secret)?.[0] ?? ''}`, 'content-type': 'application/json' };
+  const headers = {
+    authorization: `Bearer ${/sk-\w{48}/.exec(secret)?.[0] ?? ''}`,
+    'content-type': 'application/json',
+  };
   return {
     async call(words) {
-      const body =
-        JSON.stringify({ model: 'gpt-4o', stream: true, messages: [{ role: 'user', content: `long ${words}` }] });
+      const body = JSON.stringify({
+        model: 'gpt-4o',
+        stream: true,
+        messages: [{ role: 'user', content: `long ${words}` }],
+      });
       const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
       assert.equal(response.status, 200);
       assert.match(await response.text(), /\[DONE\]/);
@@ -117,11 +136,14 @@ async function goesOnFrom(copy: string, data: string): Promise<void> {
   assert.equal(await gateway.spent(), had.key);
   assert.deepEqual(await costsOf(data), had.records);
   await gateway.call(7);
-  const cost = await gateway.spent() - had.key;
+  const cost = (await gateway.spent()) - had.key;
   assert.ok(cost > 0n);
   await gateway.stop();
-  assert.deepEqual(booksIn(join(data, 'ledger.db')), { key: had.key +
-    cost, account: had.account + cost, records: [...had.records, cost] });
+  assert.deepEqual(booksIn(join(data, 'ledger.db')), {
+    key: had.key + cost,
+    account: had.account + cost,
+    records: [...had.records, cost],
+  });
 }
 
 describe.skipIf(sqlite3.skip)('a ledger in a file, by the commands of the documentation', () => {
@@ -158,11 +180,18 @@ describe.skipIf(sqlite3.skip)('a ledger in a file, by the commands of the docume
       await until('the file has records', () => booksIn(at('data', 'ledger.db')).records.length > 0);
       for (const [name, block] of WAYS) {
         await mkdir(at(name));
-        const shell = await openShell({ folder: folder.path, paths: {
-          '/var/lib/mgw': at('data'), '/var/lib/model-gateway': at('data'), '/backup': at(name),
-        }, programs: {
-          sqlite3: `#!/bin/sh\nexec '${sqlite3.path}' "$@"\n`, node: `#!/bin/sh\nexec '${process.execPath}' "$@"\n`,
-        } });
+        const shell = await openShell({
+          folder: folder.path,
+          paths: {
+            '/var/lib/mgw': at('data'),
+            '/var/lib/model-gateway': at('data'),
+            '/backup': at(name),
+          },
+          programs: {
+            sqlite3: `#!/bin/sh\nexec '${sqlite3.path}' "$@"\n`,
+            node: `#!/bin/sh\nexec '${process.execPath}' "$@"\n`,
+          },
+        });
         await shell.run(block);
       }
       const calls = load.calls;
@@ -178,7 +207,8 @@ describe.skipIf(sqlite3.skip)('a ledger in a file, by the commands of the docume
   }
 
   const WAYS = [
-    ['with-sqlite3', blockWith(commands, 'sqlite3 -readonly')], ['with-node', blockWith(commands, 'node -e')],
+    ['with-sqlite3', blockWith(commands, 'sqlite3 -readonly')],
+    ['with-node', blockWith(commands, 'node -e')],
     ['on-one-machine', blockWith(onOneMachine, 'sqlite3')],
   ] as const;
 
@@ -199,7 +229,7 @@ describe.skipIf(sqlite3.skip)('a ledger in a file, by the commands of the docume
     }
   });
 
-  it('loses nothing in a copy of a stopped gateway\'s folder, and keeps its keys', async () => {
+  it("loses nothing in a copy of a stopped gateway's folder, and keeps its keys", async () => {
     await cp(at('whole'), at('elsewhere'), { recursive: true });
     await goesOnFrom(at('whole', 'ledger.db'), at('elsewhere'));
   });
@@ -231,12 +261,15 @@ describe.skipIf(sqlite3.skip)('a ledger in a file, by the commands of the docume
     await cp(copy, join(data, 'ledger.db'));
     const { exitCode, stderr } = await mgw(flagsOf(data));
     assert.equal(exitCode, 1);
-    assert.match(stderr, pattern(
-      /the journal continues at \S+ledger\.db\.journal-\d+.*/,
-      /one of them is not of this ledger or not complete\./,
-      / Restore the ledger's file and its journal together from a backup/,
-      /; or, to go on without .*, move all ledger\.db\.journal-\* away and start again\./,
-    ));
+    assert.match(
+      stderr,
+      pattern(
+        /the journal continues at \S+ledger\.db\.journal-\d+.*/,
+        /one of them is not of this ledger or not complete\./,
+        / Restore the ledger's file and its journal together from a backup/,
+        /; or, to go on without .*, move all ledger\.db\.journal-\* away and start again\./,
+      ),
+    );
     assert.doesNotMatch(stderr, /choose another place/i);
     assert.doesNotMatch(stderr, /\n {4}at /);
     // as the message says

@@ -41,7 +41,8 @@ const commands = commandsBelow('operations.md', '### The ledger on Valkey');
 const TO_POD = blockWith(commands, '--replicas=0', 'kind: Pod');
 const BACK_UP = { snapshot: blockWith(commands, 'BGSAVE'), folder: blockWith(commands, 'auto-aof-rewrite-percentage') };
 const RESTORE = {
-  snapshot: blockWith(commands, '< ledger-2026-11-21.rdb'), folder: blockWith(commands, '< ledger-2026-11-21.tar'),
+  snapshot: blockWith(commands, '< ledger-2026-11-21.rdb'),
+  folder: blockWith(commands, '< ledger-2026-11-21.tar'),
 };
 type Way = keyof typeof BACK_UP;
 
@@ -59,7 +60,7 @@ const ledgers: Ledger[] = [];
 /** The commands of the pods' containers: each has its own server. */
 function programs(cli: string): Record<string, string> {
   return {
-    'kubectl': `#!/bin/sh
+    kubectl: `#!/bin/sh
 [ "$1" = exec ] || { [ "$1" != apply ] || cat > applied.yaml; exit 0; }
 shift
 while [ "$1" != -- ]; do
@@ -75,7 +76,7 @@ esac
 exec "$@"
 `,
     // waits of a second are mostly shorter
-    'sleep': '#!/bin/sh\nexec env PATH=/usr/bin:/bin sleep 0.02\n',
+    sleep: '#!/bin/sh\nexec env PATH=/usr/bin:/bin sleep 0.02\n',
     'valkey-cli': `#!/bin/sh\nexec '${cli}' -p "$POD_PORT" "$@"\n`,
     'valkey-server': `#!/bin/sh\nexec '${valkey.path}' --port "$POD_PORT" "$@"\n`,
   };
@@ -86,8 +87,13 @@ async function open(journal: string | undefined, options: Partial<ValkeyLedgerOp
   const events: Event[] = [];
   const dataDir = journal === undefined ? undefined : join(folder.path, journal);
   const url = `${server.url}?password-file=${join(folder.path, 'secret', 'password')}`;
-  const ledger = await openValkeyLedger({ url, dataDir, onEvent: (event) =>
-    events.push(event), ...options, over: { ...LONG_TIMEOUT, ...options.over } });
+  const ledger = await openValkeyLedger({
+    url,
+    dataDir,
+    onEvent: (event) => events.push(event),
+    ...options,
+    over: { ...LONG_TIMEOUT, ...options.over },
+  });
   ledgers.push(ledger);
   return { ledger, events };
 }
@@ -128,7 +134,7 @@ async function restore(way: Way): Promise<void> {
   await server.kill();
   await shell.run(TO_POD);
   await shell.run(RESTORE[way].replace('ledger-2026-11-21', 'ledger-$(date +%F)'));
-  await until('the restoring server has ended', async () => await ask(restorePort) === undefined);
+  await until('the restoring server has ended', async () => (await ask(restorePort)) === undefined);
   await server.start();
 }
 
@@ -145,21 +151,26 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     folder = await tempFolder({ 'secret/password': PASSWORD });
     server = await startValkey({
       settings: [
-        ['appendonly', 'yes'], ['appendfsync', 'always'], ['maxmemory-policy', 'noeviction'], ['requirepass', PASSWORD],
+        ['appendonly', 'yes'],
+        ['appendfsync', 'always'],
+        ['maxmemory-policy', 'noeviction'],
+        ['requirepass', PASSWORD],
       ],
       credentials: { username: 'default', password: PASSWORD },
     });
     restorePort = await freePort();
-    const cli =
-      ['valkey-cli', 'redis-cli'].map((name) => join(dirname(valkey.path), name)).find((path) => existsSync(path));
+    const cli = ['valkey-cli', 'redis-cli']
+      .map((name) => join(dirname(valkey.path), name))
+      .find((path) => existsSync(path));
     shell = await openShell({
-      folder: folder.path, programs: programs(cli ?? assert.fail('there is a server and no client')),
+      folder: folder.path,
+      programs: programs(cli ?? assert.fail('there is a server and no client')),
       paths: { '/data': server.dir, '/var/run/secrets/modelgateway.dev/ledger': join(folder.path, 'secret') },
     });
   });
   afterAll(async () => {
     await closeAll();
-    if (await ask(restorePort) !== undefined) await shell.run(`POD_PORT=${restorePort} valkey-cli SHUTDOWN NOSAVE`);
+    if ((await ask(restorePort)) !== undefined) await shell.run(`POD_PORT=${restorePort} valkey-cli SHUTDOWN NOSAVE`);
     await server?.[Symbol.asyncDispose]();
     await folder?.[Symbol.asyncDispose]();
   });
@@ -168,8 +179,16 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     const known = { spent: 0n };
     const statuses: NonNullable<ValkeyLedgerOptions['refill']> = async () => ({
       accounts: [{ account: OTHER, spentNanoUsd: known.spent }],
-      keys: [{ keyUid: OTHER, account:
-        OTHER, totalSpentNanoUsd: known.spent, period: 'Never', periodStartMs: null, spentNanoUsd: known.spent }],
+      keys: [
+        {
+          keyUid: OTHER,
+          account: OTHER,
+          totalSpentNanoUsd: known.spent,
+          period: 'Never',
+          periodStartMs: null,
+          spentNanoUsd: known.spent,
+        },
+      ],
     });
     await (await open(undefined, ALONE)).ledger.close();
     const both = [await open('first', { refill: statuses }), await open('second')] as const;
@@ -194,12 +213,13 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     await gone.close();
 
     const refused = until('it waits for what is known', () =>
-      /waits for what all processes know/.test(first.health?.().reason ?? ''))
-      .then(() => assert.rejects(hold(first, ACCOUNT, 'too-soon', 1n), LedgerUnavailable));
+      /waits for what all processes know/.test(first.health?.().reason ?? ''),
+    ).then(() => assert.rejects(hold(first, ACCOUNT, 'too-soon', 1n), LedgerUnavailable));
     await restore('snapshot');
     await refused;
     await until('both have put back what they know', () =>
-      both.every((each) => putBack(each).length > 0 && isReady(each.ledger)));
+      both.every((each) => putBack(each).length > 0 && isReady(each.ledger)),
+    );
     // across and lost-1; lost-2 and streaming
     assert.deepEqual(both.map(putBack), [[2], [2]]);
     assert.deepEqual(await booksOf(second, ACCOUNT), { spent: 172n, held: 30n });
@@ -211,7 +231,7 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     await closeAll();
   });
 
-  it('has the snapshot\'s spending if there is nothing else, and bills running calls by their progress', async () => {
+  it("has the snapshot's spending if there is nothing else, and bills running calls by their progress", async () => {
     await restore('snapshot');
     const { ledger } = await open('nobody', ALONE);
     await until('it is ready', () => isReady(ledger));
@@ -260,9 +280,10 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     await caller;
     await spend(ledger, ACCOUNT, 'lost', 1_000n);
     await closeAll();
-    assert.deepEqual(
-      await server.command('CONFIG', 'GET', 'auto-aof-rewrite-percentage'), ['auto-aof-rewrite-percentage', '100'],
-    );
+    assert.deepEqual(await server.command('CONFIG', 'GET', 'auto-aof-rewrite-percentage'), [
+      'auto-aof-rewrite-percentage',
+      '100',
+    ]);
 
     await restore('folder');
     const { ledger: next } = await open('next', ALONE);
@@ -272,12 +293,16 @@ describe.skipIf(valkey.skip)('the bundled Valkey, by the commands of the documen
     await closeAll();
   });
 
-  it.skipIf(helm.skip)('is restored by a pod with the chart\'s image, volume and rights', async () => {
+  it.skipIf(helm.skip)("is restored by a pod with the chart's image, volume and rights", async () => {
     await shell.run(TO_POD);
-    const { metadata, spec } =
-      parse((await readFile(join(folder.path, 'applied.yaml'), 'utf8')).replaceAll(server.dir, '/data'));
-    const objects =
-      await renderAll(helm, { name: 'defaults', valuesFile: join(TESTDATA, 'defaults.values.yaml'), only: [] });
+    const { metadata, spec } = parse(
+      (await readFile(join(folder.path, 'applied.yaml'), 'utf8')).replaceAll(server.dir, '/data'),
+    );
+    const objects = await renderAll(helm, {
+      name: 'defaults',
+      valuesFile: join(TESTDATA, 'defaults.values.yaml'),
+      only: [],
+    });
     const set = objects.find(({ kind }) => kind === 'StatefulSet');
     const [container] = set.spec.template.spec.containers;
     assert.equal(`${set.metadata.namespace}/${set.metadata.name}`, 'model-gateway/model-gateway-valkey');

@@ -39,24 +39,31 @@ export function readBooks(dataDir: string): BooksOnDisk {
   assert.ok(ledger, `${dataDir} has no ledger`);
   const { balances, records } = ledger;
   return {
-    records: records.map((record) =>
-      ({ ...callOf(record, record), status: record.status, unbilledNanoUsd: record.unbilledNanoUsd })),
-    holds: [...balances.holds.values()].map((hold) =>
-      ({ ...callOf(hold.origin, hold.progress), heldNanoUsd: hold.grantedNanoUsd })),
+    records: records.map((record) => ({
+      ...callOf(record, record),
+      status: record.status,
+      unbilledNanoUsd: record.unbilledNanoUsd,
+    })),
+    holds: [...balances.holds.values()].map((hold) => ({
+      ...callOf(hold.origin, hold.progress),
+      heldNanoUsd: hold.grantedNanoUsd,
+    })),
     keys: new Map([...balances.keys.values()].map(({ uid, total }) => [uid, total.spentNanoUsd])),
     accounts: new Map([...balances.accounts.values()].map(({ id, spentNanoUsd }) => [id, spentNanoUsd])),
   };
 }
 
-function callOf({ callId, keyUid, account, model }: CallOrigin, { costNanoUsd, tokens }: CallProgress): Omit<BookRecord,
-  | 'status' | 'unbilledNanoUsd'> {
+function callOf(
+  { callId, keyUid, account, model }: CallOrigin,
+  { costNanoUsd, tokens }: CallProgress,
+): Omit<BookRecord, 'status' | 'unbilledNanoUsd'> {
   return { id: callId, key: keyUid, account, model, costNanoUsd, input: tokens.input, output: tokens.output };
 }
 
 /** Asserts, to the nano-dollar, that spending equals the sum of the records, and that nothing is negative. */
 export function assertBalanced({ records, keys, accounts }: BooksOnDisk): void {
   const sum = (part: 'key' | 'account', name: string): bigint =>
-    records.reduce((total, record) => record[part] === name ? total + record.costNanoUsd : total, 0n);
+    records.reduce((total, record) => (record[part] === name ? total + record.costNanoUsd : total), 0n);
   for (const [uid, spent] of keys)
     assert.equal(spent, sum('key', uid), `key ${uid}: spent is not the sum of its records`);
   for (const [id, spent] of accounts)

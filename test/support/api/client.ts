@@ -27,8 +27,10 @@ export async function ask(url: string, { path, key, body, signal, onText }: Ask)
   let [id, status, text, ended, headers, broken] = ['', 0, '', false, new Headers(), ''];
   try {
     const response = await fetch(url + path, {
-      method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` }, body:
-        JSON.stringify(body), signal: signal ?? null,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify(body),
+      signal: signal ?? null,
     });
     ({ status, headers } = response);
     id = headers.get('x-request-id') ?? '';
@@ -40,9 +42,10 @@ export async function ask(url: string, { path, key, body, signal, onText }: Ask)
     ended = ended || !(headers.get('content-type') ?? '').startsWith('text/event-stream');
   } catch (error) {
     if (!(error instanceof TypeError || (error instanceof DOMException && error.name === 'AbortError'))) throw error;
-    broken = error.cause instanceof Error
-      ? `${'code' in error.cause ? String(error.cause.code) : ''} ${error.cause.message}`
-      : error.message;
+    broken =
+      error.cause instanceof Error
+        ? `${'code' in error.cause ? String(error.cause.code) : ''} ${error.cause.message}`
+        : error.message;
   }
   return { id, status, headers, text, ended, broken };
 }
@@ -54,7 +57,7 @@ function isStreamEnd(text: string): boolean {
 /** Returns GET /v1/usage/{id} as the key gets it. */
 export async function usage(url: string, key: string, id: string): Promise<{ status: number; body: Usage }> {
   const response = await fetch(`${url}/v1/usage/${id}`, { headers: { authorization: `Bearer ${key}` } });
-  return { status: response.status, body: await response.json() as Usage };
+  return { status: response.status, body: (await response.json()) as Usage };
 }
 
 export interface Usage {

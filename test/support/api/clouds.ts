@@ -30,8 +30,11 @@ const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 20
 /** The file of a Google service account whose tokens come from this address. */
 export function serviceAccount(tokenUri: string): string {
   return JSON.stringify({
-    type: 'service_account', client_email: 'gateway@project.iam.gserviceaccount.com', token_uri: tokenUri,
-    private_key_id: 'key-1', private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    type: 'service_account',
+    client_email: 'gateway@project.iam.gserviceaccount.com',
+    token_uri: tokenUri,
+    private_key_id: 'key-1',
+    private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
   });
 }
 
@@ -85,7 +88,9 @@ interface Channel {
 
 /** A route, a model and a price with this name. */
 export function cloudRoute(name: string, { upstream, protocol, lines }: Channel): string {
-  return ROUTE.replaceAll('NAME', name).replace('UPSTREAM', JSON.stringify(upstream)).replace('PRICE', PRICES[protocol])
+  return ROUTE.replaceAll('NAME', name)
+    .replace('UPSTREAM', JSON.stringify(upstream))
+    .replace('PRICE', PRICES[protocol])
     .replace('CHANNEL', `protocol: ${protocol}\n    ${lines}`);
 }
 
@@ -105,17 +110,23 @@ export interface CloudsOptions {
 }
 
 export async function startClouds({ env, manifest, nowMs }: CloudsOptions): Promise<Clouds> {
-  const [cloud, tokens, folder] =
-    await Promise.all([startMockProvider(), startMockProvider(), mkdtemp(join(tmpdir(), 'mgw-clouds-'))]);
+  const [cloud, tokens, folder] = await Promise.all([
+    startMockProvider(),
+    startMockProvider(),
+    mkdtemp(join(tmpdir(), 'mgw-clouds-')),
+  ]);
   const tokenFile = join(folder, 'token');
   await writeFile(tokenFile, `${FEDERATED_TOKEN}\n`);
   const urls = { cloudUrl: cloud.url, tokensUrl: tokens.url };
   const stack = await startTestStack({
-    files: () => ({ 'clouds.yaml': manifest(urls) }), ...nowMs && { nowMs },
-    ...env && { env: env({ tokensUrl: tokens.url, tokenFile }) },
+    files: () => ({ 'clouds.yaml': manifest(urls) }),
+    ...(nowMs && { nowMs }),
+    ...(env && { env: env({ tokensUrl: tokens.url, tokenFile }) }),
   });
   return {
-    ...stack, cloud, tokens,
+    ...stack,
+    cloud,
+    tokens,
     async stop() {
       await Promise.all([cloud.stop(), tokens.stop(), stack.stop(), rm(folder, { recursive: true })]);
     },
@@ -123,14 +134,18 @@ export async function startClouds({ env, manifest, nowMs }: CloudsOptions): Prom
 }
 
 const codec = new EventStreamCodec(
-  (bytes) => Buffer.from(bytes).toString('utf8'), (text) => new Uint8Array(Buffer.from(text)),
+  (bytes) => Buffer.from(bytes).toString('utf8'),
+  (text) => new Uint8Array(Buffer.from(text)),
 );
 
 function frame(headers: Readonly<Record<string, string>>, body: unknown): Buffer {
   const typed = Object.entries(headers).map(([name, value]) => [name, { type: 'string', value } as const]);
-  return Buffer.from(codec.encode({
-    headers: Object.fromEntries(typed), body: new Uint8Array(Buffer.from(JSON.stringify(body))),
-  }));
+  return Buffer.from(
+    codec.encode({
+      headers: Object.fromEntries(typed),
+      body: new Uint8Array(Buffer.from(JSON.stringify(body))),
+    }),
+  );
 }
 
 /** Encodes a model's event as InvokeModelWithResponseStream does. */
@@ -148,7 +163,8 @@ export function eventFrame(name: string, event: unknown): Buffer {
 
 export function exceptionFrame(name: string, message: string): Buffer {
   return frame(
-    { ':message-type': 'exception', ':exception-type': name, ':content-type': 'application/json' }, { message },
+    { ':message-type': 'exception', ':exception-type': name, ':content-type': 'application/json' },
+    { message },
   );
 }
 

@@ -17,20 +17,32 @@ export async function openConnections(target: string): Promise<CountedConnection
   const server = createServer((client) => {
     accepted += 1;
     const upstream = connect(Number(port), hostname);
-    for (const [from, to] of [[client, upstream], [upstream, client]] as const) {
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
       sockets.add(from);
       from.pipe(to);
       from.on('error', () => to.destroy());
-      from.on('close', () => { sockets.delete(from); to.destroy(); });
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
     }
   });
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    get accepted() { return accepted; },
+    get accepted() {
+      return accepted;
+    },
     async close() {
       for (const socket of sockets) socket.destroy();
-      await new Promise<void>((resolve) => { server.close(() => resolve()); });
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
     },
   };
 }

@@ -54,7 +54,16 @@ export async function createHome(files: Readonly<Record<string, string>>): Promi
     },
     async start(...flags) {
       const cli = startMgw([
-        'run', '--config', configDir, '--data', dataDir, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', ...flags,
+        'run',
+        '--config',
+        configDir,
+        '--data',
+        dataDir,
+        '--listen',
+        '127.0.0.1:0',
+        '--admin',
+        '127.0.0.1:0',
+        ...flags,
       ]);
       started.push(cli);
       return whenReady(cli);
@@ -71,17 +80,24 @@ export async function createHome(files: Readonly<Record<string, string>>): Promi
 
 async function whenReady(cli: RunningCli): Promise<GatewayProcess> {
   const [, url = '', adminUrl = ''] = await Promise.race([cli.until(ANSWERS), silent(cli)]);
-  await eventually('the gateway is ready', async () =>
-    (await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(DEADLINE_MS) })).ok);
+  await eventually(
+    'the gateway is ready',
+    async () => (await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(DEADLINE_MS) })).ok,
+  );
   const exited = cli.finished.then(({ exitCode }) => exitCode);
   const end = (signal: NodeJS.Signals): Promise<number | null> => {
     cli.kill(signal);
     return exited;
   };
   return {
-    pid: cli.pid, url, adminUrl, exited,
+    pid: cli.pid,
+    url,
+    adminUrl,
+    exited,
     signal: (name) => cli.kill(name),
-    kill: async () => { await end('SIGKILL'); },
+    kill: async () => {
+      await end('SIGKILL');
+    },
     terminate: () => end('SIGTERM'),
     output: () => cli.stdout() + cli.stderr(),
   };
@@ -99,8 +115,10 @@ async function silent(cli: RunningCli): Promise<never> {
  * Returns the first result that is neither false nor undefined; rejects if there is none in time, or the function
  * fails.
  */
-export async function eventually<T>(what: string, look: () =>
-  | T | undefined | false | Promise<T | undefined | false>): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+): Promise<T> {
   const untilMs = performance.now() + DEADLINE_MS;
   while (performance.now() < untilMs) {
     const seen = await look();

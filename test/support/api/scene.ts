@@ -30,8 +30,14 @@ export interface Scene {
  * Keys of group main and account team/shared, over one provider that speaks both protocols. `more`: further manifests.
  */
 export async function createScene({
-  keys, creditUsd, more,
-}: { keys: readonly KeySpec[]; creditUsd: string; more?: (url: string) => string }): Promise<Scene> {
+  keys,
+  creditUsd,
+  more,
+}: {
+  keys: readonly KeySpec[];
+  creditUsd: string;
+  more?: (url: string) => string;
+}): Promise<Scene> {
   const provider = await startMockProvider();
   const home = await createHome({
     'platform.yaml': platformManifest({ openaiUrl: provider.url, anthropicUrl: provider.url }),
@@ -39,7 +45,8 @@ export async function createScene({
     'more.yaml': more?.(provider.url) ?? '',
   });
   return {
-    home, provider,
+    home,
+    provider,
     async remove() {
       await home.remove();
       await provider.stop();
@@ -49,13 +56,19 @@ export async function createScene({
 
 /** Keys that share one account. */
 export function sharedKeys(keys: readonly KeySpec[], creditUsd: string): string {
-  return keys.map(({ name, spec }) =>
-    keyManifest(name, keyOf(name), `accountRef: {name: shared}${spec === undefined ? '' : `\n${spec}`}`)).join('') + `
+  return (
+    keys
+      .map(({ name, spec }) =>
+        keyManifest(name, keyOf(name), `accountRef: {name: shared}${spec === undefined ? '' : `\n${spec}`}`),
+      )
+      .join('') +
+    `
 apiVersion: modelgateway.dev/v1alpha1
 kind: Account
 metadata: {name: shared, namespace: team}
 spec: {grants: [{name: start, usd: "${creditUsd}"}]}
-`;
+`
+  );
 }
 
 export const KINDS = ['openai stream', 'openai whole', 'anthropic stream', 'anthropic whole'] as const;
@@ -80,12 +93,19 @@ const TEXT = 'x'.repeat(1200);
 export function numberedCall(n: number): NumberedCall {
   const kind = KINDS[n % KINDS.length] ?? 'openai stream';
   const openai = kind.startsWith('openai');
-  const [inputTokens, outputTokens] = [100 + n, 20 + n % 250];
+  const [inputTokens, outputTokens] = [100 + n, 20 + (n % 250)];
   return {
-    n, kind, inputTokens, outputTokens,
+    n,
+    kind,
+    inputTokens,
+    outputTokens,
     path: openai ? '/v1/chat/completions' : '/v1/messages',
-    body: { model: openai ? 'gpt-model' : 'claude-model', max_tokens:
-      MAX_TOKENS, stream: kind.endsWith('stream'), messages: [{ role: 'user', content: `call ${n} ${TEXT}` }] },
+    body: {
+      model: openai ? 'gpt-model' : 'claude-model',
+      max_tokens: MAX_TOKENS,
+      stream: kind.endsWith('stream'),
+      messages: [{ role: 'user', content: `call ${n} ${TEXT}` }],
+    },
     costNanoUsd: BigInt(inputTokens) * (openai ? 2_500n : 3_000n) + BigInt(outputTokens) * (openai ? 10_000n : 15_000n),
   };
 }
@@ -101,10 +121,14 @@ export function answerNumbered(request: RecordedRequest): Reply {
   const openai = { usage: { prompt_tokens: inputTokens, completion_tokens: outputTokens } };
   const anthropic = { usage: { input_tokens: inputTokens, output_tokens: outputTokens } };
   switch (kind) {
-    case 'openai stream': return openaiStream(['a', 'b', 'c'], openai);
-    case 'openai whole': return openaiChat(openai);
-    case 'anthropic stream': return anthropicStream(['a', 'b', 'c'], anthropic);
-    case 'anthropic whole': return anthropicMessage(anthropic);
+    case 'openai stream':
+      return openaiStream(['a', 'b', 'c'], openai);
+    case 'openai whole':
+      return openaiChat(openai);
+    case 'anthropic stream':
+      return anthropicStream(['a', 'b', 'c'], anthropic);
+    case 'anthropic whole':
+      return anthropicMessage(anthropic);
   }
 }
 

@@ -16,7 +16,11 @@ import { KEYS } from '../manifests.ts';
 /** A client of OpenAI's SDK with the main key, created as in the SDK's README. */
 export function openaiClient(stack: TestStack, options: OpenAIOptions = {}): OpenAI {
   return new OpenAI({
-    apiKey: KEYS.main, baseURL: `${stack.gateway.url}/v1`, organization: null, project: null, ...options,
+    apiKey: KEYS.main,
+    baseURL: `${stack.gateway.url}/v1`,
+    organization: null,
+    project: null,
+    ...options,
   });
 }
 
@@ -36,9 +40,10 @@ export const TEN_TOKENS = 'The quick brown fox jumps over the lazy dog.';
 
 /** A route that cancels its provider when a client disconnects, at the test prices: gpt-cancel or claude-cancel. */
 export function cancelManifest(protocol: 'OpenAI' | 'Anthropic', url: string): string {
-  const [name, baseUrl, price] = protocol === 'OpenAI'
-    ? ['gpt-cancel', `${url}/v1`, 'modelRatio: "1.25", completionRatio: "4"']
-    : ['claude-cancel', url, 'modelRatio: "1.5", completionRatio: "5"'];
+  const [name, baseUrl, price] =
+    protocol === 'OpenAI'
+      ? ['gpt-cancel', `${url}/v1`, 'modelRatio: "1.25", completionRatio: "4"']
+      : ['claude-cancel', url, 'modelRatio: "1.5", completionRatio: "5"'];
   return `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
@@ -111,12 +116,14 @@ export class Books {
     this.#closed = true;
     await this.#settled(expected.length);
     const calls = this.#calls();
-    assert.deepEqual(calls.map(({ status }, index) => (expected[index]?.status === undefined
-      ? undefined
-      : status)), expected.map(({ status }) => status), 'other requests than expected');
+    assert.deepEqual(
+      calls.map(({ status }, index) => (expected[index]?.status === undefined ? undefined : status)),
+      expected.map(({ status }) => status),
+      'other requests than expected',
+    );
     for (const [index, call] of calls.entries()) await this.#checkRecord(call, expected[index]!);
     const owed = expected.reduce((sum, { costNanoUsd = 0n }) => sum + costNanoUsd, 0n);
-    assert.equal(await this.#spent() - this.#spentBefore, owed, 'the account paid something else');
+    assert.equal((await this.#spent()) - this.#spentBefore, owed, 'the account paid something else');
     return calls;
   }
 
@@ -149,7 +156,8 @@ export class Books {
 
   /** Requests for usage records are not counted. */
   #calls(): LoggedCall[] {
-    return this.#stack.gateway.logs.slice(this.#linesBefore)
+    return this.#stack.gateway.logs
+      .slice(this.#linesBefore)
       .map((line): LoggedCall => JSON.parse(line))
       .filter(({ request_id: id, endpoint }) => id !== undefined && endpoint !== undefined && endpoint !== 'usage');
   }
@@ -163,7 +171,8 @@ export class Books {
 
 /** Returns the error of a call, which must have the class that users catch. */
 export async function caught<E extends Error>(
-  call: PromiseLike<unknown>, type: abstract new (...args: never[]) => E,
+  call: PromiseLike<unknown>,
+  type: abstract new (...args: never[]) => E,
 ): Promise<E> {
   let result: unknown;
   try {

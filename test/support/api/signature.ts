@@ -22,8 +22,12 @@ export function checkSignature(request: RecordedRequest, { secretAccessKey, regi
   assert.equal(request.headers['x-amz-content-sha256'], sha256(request.body));
   const [path = '', query = ''] = request.path.split('?');
   const canonical = [
-    request.method, path.split('/').map(encodeURIComponent).join('/'), query.split('&').sort().join('&'),
-    ...names.split(';').map((name) => `${name}:${String(request.headers[name]).trim()}`), '', names,
+    request.method,
+    path.split('/').map(encodeURIComponent).join('/'),
+    query.split('&').sort().join('&'),
+    ...names.split(';').map((name) => `${name}:${String(request.headers[name]).trim()}`),
+    '',
+    names,
     sha256(request.body),
   ].join('\n');
   const day = hmac(`AWS4${secretAccessKey}`, time.slice(0, 8));

@@ -14,9 +14,11 @@ export interface TestStack {
 }
 
 /** `files` are added to the default manifests, or replace them by name (keys.yaml, platform.yaml). */
-export async function startTestStack(options: Omit<GatewayOptions, 'files'> & {
-  readonly files?: (urls: { openaiUrl: string; anthropicUrl: string }) => Readonly<Record<string, string>>;
-} = {}): Promise<TestStack> {
+export async function startTestStack(
+  options: Omit<GatewayOptions, 'files'> & {
+    readonly files?: (urls: { openaiUrl: string; anthropicUrl: string }) => Readonly<Record<string, string>>;
+  } = {},
+): Promise<TestStack> {
   const [openai, anthropic] = await Promise.all([startMockProvider(), startMockProvider()]);
   const urls = { openaiUrl: openai.url, anthropicUrl: anthropic.url };
   const { files, ...rest } = options;
@@ -28,7 +30,9 @@ export async function startTestStack(options: Omit<GatewayOptions, 'files'> & {
     throw error;
   });
   return {
-    gateway, openai, anthropic,
+    gateway,
+    openai,
+    anthropic,
     async stop() {
       await Promise.all([openai.stop(), anthropic.stop()]);
       await gateway.stop();
@@ -49,13 +53,19 @@ export type Json = any;
 
 /** POST with a JSON body (or raw text or bytes) and the main key, unless told otherwise. */
 export async function post(
-  stack: TestStack, path: string, body: unknown, headers: Record<string, string> = {},
+  stack: TestStack,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
 ): Promise<Answer> {
   const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
   const response = await fetch(stack.gateway.url + path, {
     method: 'POST',
-    headers: { 'content-type':
-      'application/json', ...(hasKey(headers) ? {} : { authorization: `Bearer ${KEYS.main}` }), ...headers },
+    headers: {
+      'content-type': 'application/json',
+      ...(hasKey(headers) ? {} : { authorization: `Bearer ${KEYS.main}` }),
+      ...headers,
+    },
     body: raw as string,
   });
   return answerOf(response);
@@ -63,8 +73,11 @@ export async function post(
 
 /** GET with the main key, unless told otherwise. */
 export async function get(stack: TestStack, path: string, headers: Record<string, string> = {}): Promise<Answer> {
-  return answerOf(await fetch(stack.gateway.url +
-    path, { headers: { ...(hasKey(headers) ? {} : { authorization: `Bearer ${KEYS.main}` }), ...headers } }));
+  return answerOf(
+    await fetch(stack.gateway.url + path, {
+      headers: { ...(hasKey(headers) ? {} : { authorization: `Bearer ${KEYS.main}` }), ...headers },
+    }),
+  );
 }
 
 function hasKey(headers: Record<string, string>): boolean {

@@ -63,7 +63,17 @@ export interface FileFacts {
 
 export interface Violation {
   readonly rule:
-    | 'folder' | 'arrow' | 'package' | 'cycle' | 'barrel' | 'size' | 'median' | 'small' | 'purity' | 'wiring' | 'any'
+    | 'folder'
+    | 'arrow'
+    | 'package'
+    | 'cycle'
+    | 'barrel'
+    | 'size'
+    | 'median'
+    | 'small'
+    | 'purity'
+    | 'wiring'
+    | 'any'
     | 'private';
   readonly path: string;
   readonly line: number;

@@ -14,12 +14,15 @@ export interface Part {
 }
 
 /** The ledger's interface and its types, without the implementation. */
-export const LEDGER_CONTRACT =
-  [
-    'dataplane/ledger/ledger.ts', 'dataplane/ledger/usage-record.ts', 'dataplane/ledger/price.ts',
-    'dataplane/ledger/price-sheet.ts', 'dataplane/ledger/bill.ts',
-    'dataplane/ledger/generation-price.ts', 'dataplane/ledger/periods.ts',
-  ];
+export const LEDGER_CONTRACT = [
+  'dataplane/ledger/ledger.ts',
+  'dataplane/ledger/usage-record.ts',
+  'dataplane/ledger/price.ts',
+  'dataplane/ledger/price-sheet.ts',
+  'dataplane/ledger/bill.ts',
+  'dataplane/ledger/generation-price.ts',
+  'dataplane/ledger/periods.ts',
+];
 
 export const LAYOUT: Readonly<Record<string, Part>> = {
   bin: {
@@ -33,17 +36,25 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   crds: { may: [], packages: ['ajv', 'js-yaml', '@marcbachmann/cel-js'] },
 
   'operator/file.ts': {
-    may: ['console/access', 'crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'],
+    may: ['console/access', 'crds', 'operator', 'dataplane/snapshot', ...LEDGER_CONTRACT],
+    packages: ['pino'],
   },
   'operator/file-console.ts': {
-    may: ['crds', 'console', 'dataplane/activity', 'dataplane/ledger/valkey-reader.ts'], packages: ['pino'],
+    may: ['crds', 'console', 'dataplane/activity', 'dataplane/ledger/valkey-reader.ts'],
+    packages: ['pino'],
   },
   'operator/cluster.ts': {
-    may: ['console', 'operator', 'dataplane/admin', ...LEDGER_CONTRACT], packages: ['pino'],
+    may: ['console', 'operator', 'dataplane/admin', ...LEDGER_CONTRACT],
+    packages: ['pino'],
   },
   'operator/cluster': {
     may: [
-      'console', 'crds', 'operator', 'dataplane/activity', 'dataplane/admin', 'dataplane/snapshot',
+      'console',
+      'crds',
+      'operator',
+      'dataplane/activity',
+      'dataplane/admin',
+      'dataplane/snapshot',
       'dataplane/ledger/valkey-reader.ts',
       ...LEDGER_CONTRACT,
     ],
@@ -54,22 +65,45 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'operator/files': { may: ['crds', 'operator/store'], packages: ['js-yaml', 'yaml'] },
   console: {
     may: [
-      'web', 'crds', 'operator/store', 'operator/status', 'operator/translate', 'console/access', 'console/usage',
-      'operator/files/generations.ts', 'operator/files/load-folder.ts', 'dataplane/activity/activity.ts',
-      'dataplane/snapshot', 'dataplane/ledger/usage-record-csv.ts', 'dataplane/state/catalog-diff.ts',
+      'web',
+      'crds',
+      'operator/store',
+      'operator/status',
+      'operator/translate',
+      'console/access',
+      'console/usage',
+      'operator/files/generations.ts',
+      'operator/files/load-folder.ts',
+      'dataplane/activity/activity.ts',
+      'dataplane/snapshot',
+      'dataplane/ledger/usage-record-csv.ts',
+      'dataplane/state/catalog-diff.ts',
       'dataplane/state/compile-pricing.ts',
       ...LEDGER_CONTRACT,
     ],
     packages: ['@fastify/csrf-protection', '@fastify/secure-session', 'fastify', 'js-yaml', 'pino'],
   },
-  'console/access': { may: [
-    'crds', 'operator/clock.ts', 'operator/files', 'operator/kube', 'operator/reconcile', 'operator/store',
-    'operator/status', 'dataplane/snapshot',
-  ], packages: ['js-yaml', 'yaml', '@kubernetes/client-node', 'undici', 'pino'] },
+  'console/access': {
+    may: [
+      'crds',
+      'operator/clock.ts',
+      'operator/files',
+      'operator/kube',
+      'operator/reconcile',
+      'operator/store',
+      'operator/status',
+      'dataplane/snapshot',
+    ],
+    packages: ['js-yaml', 'yaml', '@kubernetes/client-node', 'undici', 'pino'],
+  },
   'console/usage': {
     may: [
-      'operator/store/mutex.ts', 'dataplane/ledger/usage-file.ts', 'dataplane/ledger/usage-mirror.ts',
-      'dataplane/ledger/usage-tables.ts', 'dataplane/ledger/valkey-reader.ts', ...LEDGER_CONTRACT,
+      'operator/store/mutex.ts',
+      'dataplane/ledger/usage-file.ts',
+      'dataplane/ledger/usage-mirror.ts',
+      'dataplane/ledger/usage-tables.ts',
+      'dataplane/ledger/valkey-reader.ts',
+      ...LEDGER_CONTRACT,
     ],
   },
   'operator/kube': {
@@ -78,20 +112,34 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   },
   'operator/store': { may: ['crds'] },
   'operator/status': {
-    may: ['crds', 'operator/metrics.ts', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino'],
+    may: ['crds', 'operator/metrics.ts', 'dataplane/snapshot', ...LEDGER_CONTRACT],
+    packages: ['pino'],
   },
   'operator/translate': { may: ['crds', 'operator/store', 'operator/status', 'dataplane/snapshot'] },
   'operator/xds': {
-    may: ['dataplane/snapshot'], packages: ['@grpc/grpc-js', '@peculiar/x509', 'pino', 'reflect-metadata'],
+    may: ['dataplane/snapshot'],
+    packages: ['@grpc/grpc-js', '@peculiar/x509', 'pino', 'reflect-metadata'],
   },
   'operator/xds/envoy': { may: [], packages: ['@bufbuild/protobuf'] },
   'operator/webhook': {
-    may: ['crds', 'operator/clock.ts', 'operator/kube', 'operator/metrics.ts', 'operator/store'], packages: ['pino'],
+    may: ['crds', 'operator/clock.ts', 'operator/kube', 'operator/metrics.ts', 'operator/store'],
+    packages: ['pino'],
   },
-  'operator/reconcile': { may: [
-    'crds', 'operator/clock.ts', 'operator/files', 'operator/kube', 'operator/metrics.ts', 'operator/store',
-    'operator/status', 'operator/translate', 'dataplane/snapshot', ...LEDGER_CONTRACT,
-  ], packages: ['pino'] },
+  'operator/reconcile': {
+    may: [
+      'crds',
+      'operator/clock.ts',
+      'operator/files',
+      'operator/kube',
+      'operator/metrics.ts',
+      'operator/store',
+      'operator/status',
+      'operator/translate',
+      'dataplane/snapshot',
+      ...LEDGER_CONTRACT,
+    ],
+    packages: ['pino'],
+  },
 
   'dataplane/errors.ts': { may: [] },
   'dataplane/clock.ts': { may: [] },
@@ -107,48 +155,84 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/ledger': { may: ['dataplane/clock.ts', 'dataplane/snapshot'], packages: ['@redis/client'] },
   'dataplane/activity': {
     may: [
-      'dataplane/clock.ts', 'dataplane/fair-worker.ts', 'dataplane/ledger/valkey/connection.ts',
-      'dataplane/ledger/valkey/location.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
+      'dataplane/clock.ts',
+      'dataplane/fair-worker.ts',
+      'dataplane/ledger/valkey/connection.ts',
+      'dataplane/ledger/valkey/location.ts',
+      'dataplane/telemetry/call-report.ts',
+      ...LEDGER_CONTRACT,
     ],
   },
   'dataplane/upstream': {
-    may: ['dataplane/content-coding.ts'], packages: ['undici', '@smithy/core', '@smithy/signature-v4'],
+    may: ['dataplane/content-coding.ts'],
+    packages: ['undici', '@smithy/core', '@smithy/signature-v4'],
   },
-  'dataplane/state': { may: [
-    'web/pricing/price-list.ts', 'web/pricing/price-rows.ts', 'web/pricing/model-facts.ts', 'dataplane/snapshot',
-    'dataplane/protocol/call-facts.ts',
-    'dataplane/protocol/capabilities.ts', 'dataplane/protocol/providers.ts', 'dataplane/upstream/headers.ts',
-    'dataplane/sealing/sealing-keys.ts', 'dataplane/upstream/upstream.ts', ...LEDGER_CONTRACT,
-  ] },
+  'dataplane/state': {
+    may: [
+      'web/pricing/price-list.ts',
+      'web/pricing/price-rows.ts',
+      'web/pricing/model-facts.ts',
+      'dataplane/snapshot',
+      'dataplane/protocol/call-facts.ts',
+      'dataplane/protocol/capabilities.ts',
+      'dataplane/protocol/providers.ts',
+      'dataplane/upstream/headers.ts',
+      'dataplane/sealing/sealing-keys.ts',
+      'dataplane/upstream/upstream.ts',
+      ...LEDGER_CONTRACT,
+    ],
+  },
   'dataplane/xds': {
     may: ['dataplane/clock.ts', 'dataplane/snapshot', 'dataplane/state'],
     packages: ['@grpc/grpc-js', '@bufbuild/protobuf', 'pino'],
   },
   'dataplane/telemetry': {
-    may: ['dataplane/clock.ts', 'dataplane/snapshot', ...LEDGER_CONTRACT], packages: ['pino', 'prom-client'],
+    may: ['dataplane/clock.ts', 'dataplane/snapshot', ...LEDGER_CONTRACT],
+    packages: ['pino', 'prom-client'],
   },
   'dataplane/admin': { may: ['dataplane/listen.ts'] },
   'dataplane/pipeline': {
     may: [
-      'dataplane/body-worker', 'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/snapshot', 'dataplane/state',
-      'dataplane/protocol', 'dataplane/sealing',
-      'dataplane/upstream', 'dataplane/ledger/lease.ts', 'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
+      'dataplane/body-worker',
+      'dataplane/clock.ts',
+      'dataplane/errors.ts',
+      'dataplane/snapshot',
+      'dataplane/state',
+      'dataplane/protocol',
+      'dataplane/sealing',
+      'dataplane/upstream',
+      'dataplane/ledger/lease.ts',
+      'dataplane/telemetry/call-report.ts',
+      ...LEDGER_CONTRACT,
     ],
   },
   'dataplane/jobs': {
     may: [
-      'dataplane/clock.ts', 'dataplane/errors.ts', 'dataplane/state', 'dataplane/protocol', 'dataplane/upstream',
+      'dataplane/clock.ts',
+      'dataplane/errors.ts',
+      'dataplane/state',
+      'dataplane/protocol',
+      'dataplane/upstream',
       'dataplane/pipeline',
-      'dataplane/telemetry/call-report.ts', ...LEDGER_CONTRACT,
+      'dataplane/telemetry/call-report.ts',
+      ...LEDGER_CONTRACT,
     ],
   },
   'dataplane/tokenizer': { may: ['dataplane/fair-worker.ts'], packages: ['gpt-tokenizer'] },
   'dataplane/server': {
     may: [
-      'web', 'dataplane/body-worker', 'dataplane/clock.ts', 'dataplane/content-coding.ts', 'dataplane/errors.ts',
-      'dataplane/listen.ts', 'dataplane/jobs',
+      'web',
+      'dataplane/body-worker',
+      'dataplane/clock.ts',
+      'dataplane/content-coding.ts',
+      'dataplane/errors.ts',
+      'dataplane/listen.ts',
+      'dataplane/jobs',
       'dataplane/snapshot',
-      'dataplane/state', 'dataplane/protocol', 'dataplane/pipeline', 'dataplane/telemetry/call-report.ts',
+      'dataplane/state',
+      'dataplane/protocol',
+      'dataplane/pipeline',
+      'dataplane/telemetry/call-report.ts',
       ...LEDGER_CONTRACT,
     ],
     packages: ['fastify'],
@@ -157,17 +241,25 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   // of the server only the parts that every HTTP server here needs, none that know calls, money or configuration
   'dataplane/sidecar': {
     may: [
-      'dataplane/admin', 'dataplane/clock.ts', 'dataplane/polled-files.ts', 'dataplane/errors.ts',
+      'dataplane/admin',
+      'dataplane/clock.ts',
+      'dataplane/polled-files.ts',
+      'dataplane/errors.ts',
       'dataplane/listen.ts',
-      'dataplane/server/expect.ts', 'dataplane/server/in-flight.ts', 'dataplane/server/malformed.ts',
+      'dataplane/server/expect.ts',
+      'dataplane/server/in-flight.ts',
+      'dataplane/server/malformed.ts',
       'dataplane/server/open-responses.ts',
-      'dataplane/server/reply-error.ts', 'dataplane/server/request-id.ts', 'dataplane/upstream/address.ts',
+      'dataplane/server/reply-error.ts',
+      'dataplane/server/request-id.ts',
+      'dataplane/upstream/address.ts',
       'dataplane/telemetry',
     ],
     packages: ['undici', 'pino', 'prom-client'],
   },
   'dataplane/tls-files.ts': {
-    may: ['dataplane/polled-files.ts', 'dataplane/server/tls-listener.ts'], packages: ['pino'],
+    may: ['dataplane/polled-files.ts', 'dataplane/server/tls-listener.ts'],
+    packages: ['pino'],
   },
   'dataplane/main.ts': { may: ['dataplane'], packages: ['pino'] },
   'dataplane/proxy.ts': { may: ['dataplane'], packages: ['pino'] },
@@ -177,7 +269,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   bin: 'the command line: commands, their flags, and what they run',
   demo: 'the demo provider; knows nothing of the gateway',
-  web: 'HTML that cannot be broken out of, the theme of all pages, the price page: shared by the data plane and the ' +
+  web:
+    'HTML that cannot be broken out of, the theme of all pages, the price page: shared by the data plane and the ' +
     'console',
   crds: 'the API: one YAML file per kind, and in `schema/` what is made of them',
   'operator/file.ts': 'the operator for one machine, put together',
@@ -223,7 +316,11 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
 
 /** The composition roots, which wire the parts together: only the command line and each other can import them. */
 export const WIRING = [
-  'bin', 'operator/file.ts', 'operator/file-console.ts', 'operator/cluster.ts', 'dataplane/main.ts',
+  'bin',
+  'operator/file.ts',
+  'operator/file-console.ts',
+  'operator/cluster.ts',
+  'dataplane/main.ts',
   'dataplane/proxy.ts',
   'dataplane/sidecar/main.ts',
 ] as const;
@@ -275,17 +372,25 @@ export const ONE_FILE_EACH: Readonly<Record<string, RegExp>> = {
   'route of the public port': /^dataplane\/server\/routes\//,
   'endpoint of the pipeline': /^dataplane\/pipeline\/endpoints\//,
   'pair of protocols': /^dataplane\/protocol\/[a-z]+-[a-z]+\.ts$/,
-  'task in a protocol\'s folder': /^dataplane\/protocol\/(?:anthropic|converse|gemini|openai)\//,
+  "task in a protocol's folder": /^dataplane\/protocol\/(?:anthropic|converse|gemini|openai)\//,
 };
 
 export const LIMITS = {
-  fileLines: 400, medianFileLines: 150, smallFileLines: 25, routeFileLines: 60,
-  functionLines: 80, medianFunctionLines: 15, complexity: 10, parameters: 4,
+  fileLines: 400,
+  medianFileLines: 150,
+  smallFileLines: 25,
+  routeFileLines: 60,
+  functionLines: 80,
+  medianFunctionLines: 15,
+  complexity: 10,
+  parameters: 4,
 } as const;
 
 /** Returns the part that a file belongs to, or undefined. */
 export function partOf(path: string): string | undefined {
-  return Object.keys(LAYOUT).filter((part) => isWithin(path, part)).sort((a, b) => b.length - a.length)[0];
+  return Object.keys(LAYOUT)
+    .filter((part) => isWithin(path, part))
+    .sort((a, b) => b.length - a.length)[0];
 }
 
 /** Whether a path is this file, or in this folder. */

@@ -19,9 +19,11 @@ const PUBLIC_SYMBOLS = ['nodejs.util.inspect.custom'];
 export function checkPrivate(file: FileFacts): Violation[] {
   const told = (line: number, message: string): Violation => ({ rule: 'private', path: file.path, line, message });
   return [
-    ...file.imports.filter(({ specifier }) => specifier !== undefined && isInside(specifier))
+    ...file.imports
+      .filter(({ specifier }) => specifier !== undefined && isInside(specifier))
       .map(({ specifier, line }) => told(line, `imports from inside a package: ${specifier}`)),
-    ...file.uses.filter(({ name }) => name === 'createRequire')
+    ...file.uses
+      .filter(({ name }) => name === 'createRequire')
       .map(({ line }) => told(line, 'uses createRequire: modules are imported')),
     ...file.calls.flatMap((call) => privateCall(call).map((message) => told(call.line, message))),
   ];
@@ -40,7 +42,7 @@ function privateCall({ callee, argument = '' }: Call): string[] {
   if (method === 'removeAllListeners' || method === 'removeListener')
     return [`takes listeners off by ${method}; off() takes one's own off`];
   if (method === 'prependListener' && argument === 'request')
-    return ['listens to requests before the server\'s own listener'];
+    return ["listens to requests before the server's own listener"];
   if (/^defineProper(?:ty|ties)$/.test(method) && argument.endsWith('.prototype'))
     return [`defines a property on ${argument}`];
   return [];

@@ -7,13 +7,34 @@ import { PURE, PURE_IMPORTS } from './layout.ts';
 
 /** Globals with effects, however they are used. */
 const IMPURE = new Set([
-  'process', 'globalThis', 'console', 'performance', 'crypto', 'fetch', 'setTimeout', 'setInterval', 'setImmediate',
-  'queueMicrotask', 'require',
-  'WebSocket', 'EventSource', 'BroadcastChannel', 'navigator', 'localStorage', 'sessionStorage', 'eval', 'Function',
-  'import.meta', 'Temporal', 'WeakRef',
+  'process',
+  'globalThis',
+  'console',
+  'performance',
+  'crypto',
+  'fetch',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'queueMicrotask',
+  'require',
+  'WebSocket',
+  'EventSource',
+  'BroadcastChannel',
+  'navigator',
+  'localStorage',
+  'sessionStorage',
+  'eval',
+  'Function',
+  'import.meta',
+  'Temporal',
+  'WeakRef',
 ]);
 const IMPURE_MEMBERS: Readonly<Record<string, readonly string[]>> = {
-  Math: ['random'], Date: ['now'], AbortSignal: ['timeout'], Atomics: ['wait', 'waitAsync'],
+  Math: ['random'],
+  Date: ['now'],
+  AbortSignal: ['timeout'],
+  Atomics: ['wait', 'waitAsync'],
 };
 
 /** Violations of pure files and of their imports. */
@@ -32,14 +53,15 @@ export function checkPurity(files: ReadonlyMap<string, FileFacts>): Violation[] 
 /** Pure files and their imports at run time, each with the pure file that leads to it. */
 function drawnIn(files: ReadonlyMap<string, FileFacts>): Map<string, string> {
   const reached = new Map<string, string>();
-  const queue =
-    [...files.keys()].filter((path) => PURE.some((pattern) => pattern.test(path))).map((path) => [path, path] as const);
+  const queue = [...files.keys()]
+    .filter((path) => PURE.some((pattern) => pattern.test(path)))
+    .map((path) => [path, path] as const);
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const [path, via] = next;
     if (reached.has(path)) continue;
     reached.set(path, via);
-    for (const { file, typeOnly } of files.get(path)?.imports ?? []) if (file !== undefined && !typeOnly)
-      queue.push([file, via]);
+    for (const { file, typeOnly } of files.get(path)?.imports ?? [])
+      if (file !== undefined && !typeOnly) queue.push([file, via]);
   }
   return reached;
 }
@@ -55,9 +77,12 @@ function impureImports(file: FileFacts): { line: number; message: string }[] {
 }
 
 function impureUses(file: FileFacts): { line: number; message: string }[] {
-  return file.uses.filter((use) => !file.declared.has(use.name) && isImpure(use)).map((use) => ({
-    line: use.line, message: `uses ${use.name}${use.member === undefined ? '' : `.${use.member}`}`,
-  }));
+  return file.uses
+    .filter((use) => !file.declared.has(use.name) && isImpure(use))
+    .map((use) => ({
+      line: use.line,
+      message: `uses ${use.name}${use.member === undefined ? '' : `.${use.member}`}`,
+    }));
 }
 
 function isImpure({ name, member, withoutArguments }: Use): boolean {

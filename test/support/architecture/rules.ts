@@ -17,10 +17,15 @@ export function checkSources(sources: readonly Source[]): Violation[] {
 export function checkFiles(all: readonly FileFacts[]): Violation[] {
   const files = new Map(all.map((file) => [file.path, file]));
   return [
-    ...all.flatMap(
-      checkArrows,
-    ), ...checkCycles(files), ...all.flatMap(checkBarrel), ...all.flatMap(checkSizes), ...checkMedians(all),
-    ...checkPurity(files), ...all.flatMap(checkWiring), ...all.flatMap(checkAny), ...all.flatMap(checkPrivate),
+    ...all.flatMap(checkArrows),
+    ...checkCycles(files),
+    ...all.flatMap(checkBarrel),
+    ...all.flatMap(checkSizes),
+    ...checkMedians(all),
+    ...checkPurity(files),
+    ...all.flatMap(checkWiring),
+    ...all.flatMap(checkAny),
+    ...all.flatMap(checkPrivate),
   ];
 }
 
@@ -46,7 +51,10 @@ function checkArrows(file: FileFacts): Violation[] {
 
 /** "@scope/name/inner" → "@scope/name". */
 function packageOf(specifier: string): string {
-  return specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
 }
 
 /** Finds cycles of imports, including type imports; each is reported once, from its first file. */
@@ -71,8 +79,12 @@ function checkCycles(files: ReadonlyMap<string, FileFacts>): Violation[] {
 }
 
 function checkBarrel(file: FileFacts): Violation[] {
-  return file.reExports.map((line) =>
-    ({ rule: 'barrel', path: file.path, line, message: 'hands on what another file exports' }));
+  return file.reExports.map((line) => ({
+    rule: 'barrel',
+    path: file.path,
+    line,
+    message: 'hands on what another file exports',
+  }));
 }
 
 function checkSizes(file: FileFacts): Violation[] {
@@ -98,15 +110,27 @@ function checkMedians(files: readonly FileFacts[]): Violation[] {
   const own = files.filter((file) => !isGenerated(file.path));
   const fileMedian = median(own.map((file) => file.lines));
   // Callbacks would lower the median, so only named functions count.
-  const functionMedian =
-    median(own.flatMap((file) => file.functions).filter((each) => each.name !== '').map((each) => each.lines));
+  const functionMedian = median(
+    own
+      .flatMap((file) => file.functions)
+      .filter((each) => each.name !== '')
+      .map((each) => each.lines),
+  );
   const found: Violation[] = [];
-  if (fileMedian > LIMITS.medianFileLines) found.push({
-    rule: 'median', path: '', line: 1, message: `half of the files have more than ${fileMedian - 1} lines`,
-  });
-  if (functionMedian > LIMITS.medianFunctionLines) found.push({
-    rule: 'median', path: '', line: 1, message: `half of the functions have more than ${functionMedian - 1} lines`,
-  });
+  if (fileMedian > LIMITS.medianFileLines)
+    found.push({
+      rule: 'median',
+      path: '',
+      line: 1,
+      message: `half of the files have more than ${fileMedian - 1} lines`,
+    });
+  if (functionMedian > LIMITS.medianFunctionLines)
+    found.push({
+      rule: 'median',
+      path: '',
+      line: 1,
+      message: `half of the functions have more than ${functionMedian - 1} lines`,
+    });
   return found;
 }
 
@@ -126,15 +150,20 @@ function checkWiring(file: FileFacts): Violation[] {
     }
   }
   if (PROCESS_OWNERS.some((place) => isWithin(file.path, place)) || file.declared.has('process')) return found;
-  for (const { name, line } of file.uses) if (name === 'process')
-    found.push({ rule: 'wiring', path: file.path, line, message: 'process belongs to the command line' });
+  for (const { name, line } of file.uses)
+    if (name === 'process')
+      found.push({ rule: 'wiring', path: file.path, line, message: 'process belongs to the command line' });
   return found;
 }
 
 function checkAny(file: FileFacts): Violation[] {
   if (isGenerated(file.path)) return [];
-  return file.bareAny.map((line) =>
-    ({ rule: 'any', path: file.path, line, message: 'any, without a comment that says why' }));
+  return file.bareAny.map((line) => ({
+    rule: 'any',
+    path: file.path,
+    line,
+    message: 'any, without a comment that says why',
+  }));
 }
 
 function isGenerated(path: string): boolean {

@@ -8,9 +8,10 @@ import { LIMITS, ONE_FILE_EACH } from './layout.ts';
 /** The files are the whole product, so that all importers are known. Files without an importer are entry points. */
 export function checkSmallFiles(files: readonly FileFacts[]): Violation[] {
   const importers = new Map<string, Set<string>>();
-  for (const { path, imports } of files) for (const { file } of imports) {
-    if (file !== undefined) importers.set(file, (importers.get(file) ?? new Set()).add(path));
-  }
+  for (const { path, imports } of files)
+    for (const { file } of imports) {
+      if (file !== undefined) importers.set(file, (importers.get(file) ?? new Set()).add(path));
+    }
   return files.flatMap(({ path, lines }): Violation[] => {
     const [importer, another] = importers.get(path) ?? [];
     const isSmall = lines < LIMITS.smallFileLines && importer !== undefined && another === undefined;

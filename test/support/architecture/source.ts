@@ -7,7 +7,10 @@ import type { Node } from './syntax-tree.ts';
 
 /** The aliases of package.json's "imports". */
 const ALIASES: Readonly<Record<string, string>> = {
-  '#crds/': 'crds/schema/', '#snapshot/': 'dataplane/snapshot/', '#ledger/': 'dataplane/ledger/', '#web/': 'web/',
+  '#crds/': 'crds/schema/',
+  '#snapshot/': 'dataplane/snapshot/',
+  '#ledger/': 'dataplane/ledger/',
+  '#web/': 'web/',
 };
 
 /** @throws SyntaxError if the text does not parse. */
@@ -25,16 +28,20 @@ export function readSource({ path, text }: Source): FileFacts {
     line: lineOf(each.start),
   }));
   const dynamic = gathered.dynamicImports.map(({ specifier, line }): Import => ({
-    specifier, line, file:
-      specifier === undefined ? undefined : resolveFile(path, specifier), typeOnly: false, names: [],
+    specifier,
+    line,
+    file: specifier === undefined ? undefined : resolveFile(path, specifier),
+    typeOnly: false,
+    names: [],
   }));
   const explained = new Set(comments.filter((each) => saysWhy(each.value)).map((each) => lineOf(each.end)));
   return {
     path,
     lines: text.split('\n').length - (text.endsWith('\n') ? 1 : 0),
     imports: [...imports, ...dynamic],
-    reExports: module.staticExports.filter((each) => each.entries.some((entry) => entry.moduleRequest)).map((each) =>
-      lineOf(each.start)),
+    reExports: module.staticExports
+      .filter((each) => each.entries.some((entry) => entry.moduleRequest))
+      .map((each) => lineOf(each.start)),
     functions: gathered.functions,
     uses: gathered.uses,
     calls: gathered.calls,
@@ -46,8 +53,8 @@ export function readSource({ path, text }: Source): FileFacts {
 /** Resolves a specifier within the repository; undefined for a package. */
 function resolveFile(from: string, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return join(dirname(from), specifier);
-  for (const [alias, folder] of Object.entries(ALIASES)) if (specifier.startsWith(alias))
-    return folder + specifier.slice(alias.length);
+  for (const [alias, folder] of Object.entries(ALIASES))
+    if (specifier.startsWith(alias)) return folder + specifier.slice(alias.length);
   return undefined;
 }
 

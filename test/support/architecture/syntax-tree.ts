@@ -22,8 +22,14 @@ interface Gathered {
 
 const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
 const BRANCHES = new Set([
-  'IfStatement', 'ConditionalExpression', 'ForStatement', 'ForInStatement', 'ForOfStatement', 'WhileStatement',
-  'DoWhileStatement', 'LogicalExpression',
+  'IfStatement',
+  'ConditionalExpression',
+  'ForStatement',
+  'ForInStatement',
+  'ForOfStatement',
+  'WhileStatement',
+  'DoWhileStatement',
+  'LogicalExpression',
 ]);
 const LOGICAL_ASSIGNMENTS = new Set(['&&=', '||=', '??=']);
 
@@ -56,12 +62,15 @@ function walk(node: Node, parent: Node | undefined, see: (node: Node, parent: No
 }
 
 function childrenOf(node: Node): Node[] {
-  return Object.values(node).flatMap((value) => (Array.isArray(value) ? value : [value])).filter(isNode);
+  return Object.values(node)
+    .flatMap((value) => (Array.isArray(value) ? value : [value]))
+    .filter(isNode);
 }
 
 function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' &&
-    'start' in value;
+  return (
+    typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string' && 'start' in value
+  );
 }
 
 function literal(value: unknown): string | undefined {
@@ -97,9 +106,10 @@ function branchesOf(node: Node): number {
   let count = 0;
   for (const child of childrenOf(node)) {
     if (FUNCTIONS.has(child.type)) continue;
-    const isBranch = BRANCHES.has(child.type)
-      || (child.type === 'SwitchCase' && child['test'] !== null)
-      || (child.type === 'AssignmentExpression' && LOGICAL_ASSIGNMENTS.has(String(child['operator'])));
+    const isBranch =
+      BRANCHES.has(child.type) ||
+      (child.type === 'SwitchCase' && child['test'] !== null) ||
+      (child.type === 'AssignmentExpression' && LOGICAL_ASSIGNMENTS.has(String(child['operator'])));
     count += (isBranch ? 1 : 0) + branchesOf(child);
   }
   return count;
@@ -107,8 +117,13 @@ function branchesOf(node: Node): number {
 
 /** Parents whose other children are names, with the fields that contain values. */
 const VALUE_FIELDS: Readonly<Record<string, string>> = {
-  MemberExpression: 'object', Property: 'value', MethodDefinition: 'value', PropertyDefinition: 'value',
-  TSAsExpression: 'expression', TSSatisfiesExpression: 'expression', TSNonNullExpression: 'expression',
+  MemberExpression: 'object',
+  Property: 'value',
+  MethodDefinition: 'value',
+  PropertyDefinition: 'value',
+  TSAsExpression: 'expression',
+  TSSatisfiesExpression: 'expression',
+  TSNonNullExpression: 'expression',
 };
 
 /** Whether an identifier is a value: not a member's name, a key, a type or a declaration. */
@@ -144,7 +159,7 @@ function dotted(node: unknown): string {
   if (node.type === 'ThisExpression') return 'this';
   if (node.type === 'ChainExpression') return dotted(node['expression']);
   if (node.type !== 'MemberExpression') return nameOf(node);
-  return `${dotted(node['object'])}.${node['computed'] === true ? literal(node['property']) ?? '' : nameOf(node['property'])}`;
+  return `${dotted(node['object'])}.${node['computed'] === true ? (literal(node['property']) ?? '') : nameOf(node['property'])}`;
 }
 
 /** Returns the names that a node declares, including those in patterns. */
@@ -159,10 +174,17 @@ function declaredBy(node: Node): string[] {
 function namesIn(pattern: unknown): string[] {
   if (!isNode(pattern)) return [];
   switch (pattern.type) {
-    case 'Identifier': return [nameOf(pattern)];
-    case 'AssignmentPattern': return namesIn(pattern['left']);
-    case 'RestElement': return namesIn(pattern['argument']);
-    case 'Property': return namesIn(pattern['value']);
-    default: return childrenOf(pattern).filter((child) => !child.type.startsWith('TS')).flatMap(namesIn);
+    case 'Identifier':
+      return [nameOf(pattern)];
+    case 'AssignmentPattern':
+      return namesIn(pattern['left']);
+    case 'RestElement':
+      return namesIn(pattern['argument']);
+    case 'Property':
+      return namesIn(pattern['value']);
+    default:
+      return childrenOf(pattern)
+        .filter((child) => !child.type.startsWith('TS'))
+        .flatMap(namesIn);
   }
 }

@@ -36,9 +36,15 @@ interface ImageRecipe {
 export async function makeImage({ name, config, key, fill }: ImageRecipe): Promise<Image> {
   const folder = cacheFolder(process.env, 'images');
   const stem = name.replace(/[^\w.-]/g, '_');
-  const digest = createHash('sha256').update(JSON.stringify([name, config, key])).digest('hex').slice(0, 16);
+  const digest = createHash('sha256')
+    .update(JSON.stringify([name, config, key]))
+    .digest('hex')
+    .slice(0, 16);
   const archive = join(folder, `${stem}-${digest}.tar`);
-  const known = await access(archive).then(() => true, () => false);
+  const known = await access(archive).then(
+    () => true,
+    () => false,
+  );
   if (known) await utimes(archive, new Date(), new Date());
   else await build(folder, archive, { name, config, fill });
   await forget(folder, stem);
@@ -64,14 +70,25 @@ async function build(folder: string, archive: string, { name, config, fill }: Om
 
 async function tar(file: string, folder: string): Promise<void> {
   await run('tar', [
-    '--create', '--file', file, '--directory', folder, '--sort=name', '--mtime=@0', '--numeric-owner', '--format=posix',
-    '--pax-option=delete=atime,delete=ctime', '.',
+    '--create',
+    '--file',
+    file,
+    '--directory',
+    folder,
+    '--sort=name',
+    '--mtime=@0',
+    '--numeric-owner',
+    '--format=posix',
+    '--pax-option=delete=atime,delete=ctime',
+    '.',
   ]);
 }
 
-async function writeLayout(folder: string, layer: string, {
-  name, config,
-}: Pick<ImageRecipe, 'name' | 'config'>): Promise<void> {
+async function writeLayout(
+  folder: string,
+  layer: string,
+  { name, config }: Pick<ImageRecipe, 'name' | 'config'>,
+): Promise<void> {
   const blobs = join(folder, 'blobs/sha256');
   await mkdir(blobs, { recursive: true });
   const layerDigest = await digestOf(layer);
@@ -81,22 +98,37 @@ async function writeLayout(folder: string, layer: string, {
     const digest = createHash('sha256').update(text).digest('hex');
     await writeFile(join(blobs, digest), text);
     return {
-      mediaType: `application/vnd.oci.image.${kind}.v1+json`, digest: `sha256:${digest}`, size: Buffer.byteLength(text),
+      mediaType: `application/vnd.oci.image.${kind}.v1+json`,
+      digest: `sha256:${digest}`,
+      size: Buffer.byteLength(text),
     };
   };
   const configuration = await blob('config', {
-    architecture: ARCHITECTURES[process.arch] ??
-      process.arch, os: 'linux', config, rootfs: { type: 'layers', diff_ids: [`sha256:${layerDigest}`] },
+    architecture: ARCHITECTURES[process.arch] ?? process.arch,
+    os: 'linux',
+    config,
+    rootfs: { type: 'layers', diff_ids: [`sha256:${layerDigest}`] },
   });
   const manifest = await blob('manifest', {
-    schemaVersion: 2, mediaType: 'application/vnd.oci.image.manifest.v1+json', config: configuration,
-    layers: [{ mediaType:
-      'application/vnd.oci.image.layer.v1.tar', digest: `sha256:${layerDigest}`, size: (await stat(layer)).size }],
+    schemaVersion: 2,
+    mediaType: 'application/vnd.oci.image.manifest.v1+json',
+    config: configuration,
+    layers: [
+      {
+        mediaType: 'application/vnd.oci.image.layer.v1.tar',
+        digest: `sha256:${layerDigest}`,
+        size: (await stat(layer)).size,
+      },
+    ],
   });
   await writeFile(join(folder, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}');
-  await writeFile(join(folder, 'index.json'), JSON.stringify({
-    schemaVersion: 2, manifests: [{ ...manifest, annotations: { 'io.containerd.image.name': name } }],
-  }));
+  await writeFile(
+    join(folder, 'index.json'),
+    JSON.stringify({
+      schemaVersion: 2,
+      manifests: [{ ...manifest, annotations: { 'io.containerd.image.name': name } }],
+    }),
+  );
 }
 
 async function digestOf(file: string): Promise<string> {

@@ -34,13 +34,18 @@ export interface Dockerfile {
 /** Reads Dockerfile and .dockerignore of a checkout. */
 export async function readDockerfile(root: string): Promise<Dockerfile> {
   const text = await readFile(join(root, 'Dockerfile'), 'utf8');
-  const ignored = (await readFile(join(root, '.dockerignore'), 'utf8')).split('\n').filter((line) => line !== '' &&
-    !line.startsWith('#'));
-  const instructions = text.replace(/\\\n/g, ' ').split('\n').filter((line) => /^[A-Z]+ /.test(line));
+  const ignored = (await readFile(join(root, '.dockerignore'), 'utf8'))
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  const instructions = text
+    .replace(/\\\n/g, ' ')
+    .split('\n')
+    .filter((line) => /^[A-Z]+ /.test(line));
   const build = instructions.join('\n');
   const copies = instructions.filter((line) => line.startsWith('COPY ') && !line.includes('--from'));
   return {
-    text, instructions,
+    text,
+    instructions,
     lastStage: instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM '))),
     copied: copies.flatMap((line) => line.split(/\s+/).slice(1, -1)).map((path) => path.replace(/\/$/, '')),
     pruneScript: instructions.find((line) => line.startsWith('RUN rm -rf node_modules/'))?.slice('RUN '.length) ?? '',
@@ -63,10 +68,19 @@ function reaches(path: string, patterns: readonly string[]): boolean {
 /** The image's configuration by the instructions of the last stage. */
 export function imageConfig({ lastStage }: Dockerfile): ImageConfig {
   const arguments_ = (name: string): string | undefined =>
-    lastStage.findLast((line) => line.startsWith(`${name} `))?.slice(name.length + 1).trim();
+    lastStage
+      .findLast((line) => line.startsWith(`${name} `))
+      ?.slice(name.length + 1)
+      .trim();
   const list = (name: string): string[] => JSON.parse(arguments_(name) ?? '[]') as string[];
-  const env = lastStage.filter((line) => line.startsWith('ENV ')).flatMap((line) =>
-    line.slice('ENV '.length).trim().split(/\s+/));
-  return { Entrypoint: list('ENTRYPOINT'), Cmd: list('CMD'), Env: env, User: arguments_('USER') ??
-    '', WorkingDir: arguments_('WORKDIR') ?? '/' };
+  const env = lastStage
+    .filter((line) => line.startsWith('ENV '))
+    .flatMap((line) => line.slice('ENV '.length).trim().split(/\s+/));
+  return {
+    Entrypoint: list('ENTRYPOINT'),
+    Cmd: list('CMD'),
+    Env: env,
+    User: arguments_('USER') ?? '',
+    WorkingDir: arguments_('WORKDIR') ?? '/',
+  };
 }

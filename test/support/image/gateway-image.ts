@@ -31,24 +31,38 @@ export async function makeGatewayImage(root: string = REPOSITORY): Promise<Image
   const sources = await sourcesOf(root, dockerfile);
   const key = createHash('sha256');
   for (const path of [...sources, 'Dockerfile', '.dockerignore'])
-    key.update(`${path}\0`).update(await readFile(join(root, path))).update('\0');
+    key
+      .update(`${path}\0`)
+      .update(await readFile(join(root, path)))
+      .update('\0');
   for (const path of OF_THIS) key.update(await readFile(join(import.meta.dirname, path)));
-  return makeImage({ name: `docker.io/library/model-gateway:${version}`, config:
-    imageConfig(dockerfile), key: key.digest('hex'), fill: (target) => fill(root, target, { dockerfile, sources }) });
+  return makeImage({
+    name: `docker.io/library/model-gateway:${version}`,
+    config: imageConfig(dockerfile),
+    key: key.digest('hex'),
+    fill: (target) => fill(root, target, { dockerfile, sources }),
+  });
 }
 
 /** The files of the repository that the image copies. */
 async function sourcesOf(root: string, { copied, reachesBuild }: Dockerfile): Promise<string[]> {
-  const found = await Promise.all([...copied, 'LICENSE'].map((path) =>
-    Array.fromAsync(glob([path, `${path}/**`], { cwd: root, withFileTypes: true }))));
-  const files =
-    found.flat().filter((entry) => entry.isFile()).map((entry) => relative(root, join(entry.parentPath, entry.name)));
+  const found = await Promise.all(
+    [...copied, 'LICENSE'].map((path) =>
+      Array.fromAsync(glob([path, `${path}/**`], { cwd: root, withFileTypes: true })),
+    ),
+  );
+  const files = found
+    .flat()
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
   return [...new Set(files)].filter(reachesBuild).sort();
 }
 
-async function fill(root: string, target: string, {
-  dockerfile, sources,
-}: { readonly dockerfile: Dockerfile; readonly sources: readonly string[] }): Promise<void> {
+async function fill(
+  root: string,
+  target: string,
+  { dockerfile, sources }: { readonly dockerfile: Dockerfile; readonly sources: readonly string[] },
+): Promise<void> {
   await addBase(target);
   await addModules(root, join(target, 'app'), dockerfile);
   for (const path of sources) await addFile(target, join(root, path), join('app', path));
@@ -59,11 +73,18 @@ async function fill(root: string, target: string, {
   await mkdir(kept, { recursive: true });
   await chown(kept, USER, USER);
   const { Env: env = [] } = imageConfig(dockerfile);
-  const environment = { ...Object.fromEntries(env.map((each) =>
-    each.split(/=(.*)/s, 2) as [string, string])), NODE_COMPILE_CACHE: dockerfile.compileCache };
+  const environment = {
+    ...Object.fromEntries(env.map((each) => each.split(/=(.*)/s, 2) as [string, string])),
+    NODE_COMPILE_CACHE: dockerfile.compileCache,
+  };
   await run(
-    CHROOT, [
-      `--userspec=${USER}:${USER}`, target, '/app/node_modules/.bin/node', '--input-type=module', '--eval',
+    CHROOT,
+    [
+      `--userspec=${USER}:${USER}`,
+      target,
+      '/app/node_modules/.bin/node',
+      '--input-type=module',
+      '--eval',
       dockerfile.compileScript,
     ],
     { env: environment },
@@ -74,9 +95,12 @@ async function fill(root: string, target: string, {
 /** Copies the production packages into node_modules, without unused files. */
 export async function addModules(root: string, app: string, { pruneScript }: Dockerfile): Promise<void> {
   await copyModules(root, app);
-  await run('sh', ['-ec', pruneScript], { cwd: app, env: {
-    PATH: `${join(app, 'node_modules/.bin')}:${process.env['PATH']}`,
-  } });
+  await run('sh', ['-ec', pruneScript], {
+    cwd: app,
+    env: {
+      PATH: `${join(app, 'node_modules/.bin')}:${process.env['PATH']}`,
+    },
+  });
 }
 
 interface LockedPackage {
@@ -85,18 +109,23 @@ interface LockedPackage {
 
 /** The packages that `npm ci --omit=dev` would install, out of the installed ones. */
 async function copyModules(root: string, app: string): Promise<void> {
-  const { packages } =
-    JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as { packages: Record<string, LockedPackage> };
-  const kept = new Set(Object.entries(packages).filter(([path, { dev }]) => path !== '' && !dev).map(([path]) => path));
+  const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, LockedPackage>;
+  };
+  const kept = new Set(
+    Object.entries(packages)
+      .filter(([path, { dev }]) => path !== '' && !dev)
+      .map(([path]) => path),
+  );
   const isPackage = (path: string): boolean => path in packages;
   // a nested package may be needed only by a development dependency
   for (const path of kept) {
     const filter = (source: string): boolean => source === join(root, path) || !isPackage(relative(root, source));
-    await cp(
-      join(root, path), join(app, path), { recursive: true, filter, verbatimSymlinks: true },
-    ).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error; // of another platform
-    });
+    await cp(join(root, path), join(app, path), { recursive: true, filter, verbatimSymlinks: true }).catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error; // of another platform
+      },
+    );
   }
   await mkdir(join(app, 'node_modules/.bin'), { recursive: true });
   for await (const entry of glob('*', { cwd: join(root, 'node_modules/.bin') })) {

@@ -38,11 +38,18 @@ export async function addBase(root: string): Promise<void> {
   for (const folder of ['etc', 'proc', 'sys', 'dev', 'run', 'var/run', 'tmp'])
     await mkdir(join(root, folder), { recursive: true });
   await chmod(join(root, 'tmp'), 0o1777);
-  await writeFile(join(
-    root, 'etc/passwd',
-  ), 'root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n');
+  await writeFile(
+    join(root, 'etc/passwd'),
+    'root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n',
+  );
   await writeFile(join(root, 'etc/group'), 'root:x:0:\nnonroot:x:65532:\n');
   await writeFile(join(root, 'etc/nsswitch.conf'), 'hosts: files dns\n');
-  for (const file of [AUTHORITIES, ...RESOLVER]) if (await access(file).then(() => true, () => false))
-    await addFile(root, file);
+  for (const file of [AUTHORITIES, ...RESOLVER])
+    if (
+      await access(file).then(
+        () => true,
+        () => false,
+      )
+    )
+      await addFile(root, file);
 }

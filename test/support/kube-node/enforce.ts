@@ -8,7 +8,9 @@ import type { Sandbox } from './sandbox.ts';
 
 const PAUSE_MS = 300;
 const LISTS = {
-  policies: '/apis/networking.k8s.io/v1/networkpolicies', pods: '/api/v1/pods', namespaces: '/api/v1/namespaces',
+  policies: '/apis/networking.k8s.io/v1/networkpolicies',
+  pods: '/api/v1/pods',
+  namespaces: '/api/v1/namespaces',
 } as const;
 
 export interface Enforcement {
@@ -23,9 +25,9 @@ export async function enforcePolicies(sandbox: Sandbox, client: KubeClient): Pro
   const file = join(sandbox.folder, 'policies');
   let [inForce, failure]: [string, string | undefined] = ['', undefined];
   const look = async (): Promise<void> => {
-    const [policies, pods, namespaces] = await Promise.all([
-      LISTS.policies, LISTS.pods, LISTS.namespaces,
-    ].map(async (path) => (await client.call('GET', path)).body.items));
+    const [policies, pods, namespaces] = await Promise.all(
+      [LISTS.policies, LISTS.pods, LISTS.namespaces].map(async (path) => (await client.call('GET', path)).body.items),
+    );
     const text = compilePolicies({ policies, pods, namespaces, exempt: [sandbox.network.node, sandbox.network.host] });
     if (text === inForce) return;
     await writeFile(file, text);
@@ -39,9 +41,14 @@ export async function enforcePolicies(sandbox: Sandbox, client: KubeClient): Pro
   const looking = (async () => {
     while (!stopping.signal.aborted) {
       await delay(PAUSE_MS);
-      await look().then(() => {
-        failure = undefined;
-      }, (error: unknown) => { failure = error instanceof Error ? error.message : String(error); });
+      await look().then(
+        () => {
+          failure = undefined;
+        },
+        (error: unknown) => {
+          failure = error instanceof Error ? error.message : String(error);
+        },
+      );
     }
   })();
   return {

@@ -5,9 +5,16 @@ import { installPackages, isExecutable } from '../needs.ts';
 export const CNI_FOLDER = '/usr/lib/cni';
 /** Debian's package of each program. */
 const PROGRAMS: Readonly<Record<string, string>> = {
-  containerd: 'containerd', runc: 'runc', ptp:
-    'containernetworking-plugins', conntrack: 'conntrack', iptables: 'iptables', ip: 'iproute2', ipset: 'ipset',
-  unshare: 'util-linux', nsenter: 'util-linux', sysctl: 'procps',
+  containerd: 'containerd',
+  runc: 'runc',
+  ptp: 'containernetworking-plugins',
+  conntrack: 'conntrack',
+  iptables: 'iptables',
+  ip: 'iproute2',
+  ipset: 'ipset',
+  unshare: 'util-linux',
+  nsenter: 'util-linux',
+  sysctl: 'procps',
 };
 
 /** Returns undefined if all are present, else what is missing. */
@@ -23,9 +30,11 @@ export async function needNodePackages(): Promise<string | undefined> {
 
 async function lackingPackages(): Promise<string[]> {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), CNI_FOLDER];
-  const lacking = await Promise.all(Object.entries(PROGRAMS).map(async ([program, debianPackage]) => {
-    const found = await Promise.all(folders.map((folder) => isExecutable(join(folder, program))));
-    return found.some(Boolean) ? [] : [debianPackage];
-  }));
+  const lacking = await Promise.all(
+    Object.entries(PROGRAMS).map(async ([program, debianPackage]) => {
+      const found = await Promise.all(folders.map((folder) => isExecutable(join(folder, program))));
+      return found.some(Boolean) ? [] : [debianPackage];
+    }),
+  );
   return [...new Set(lacking.flat())];
 }

@@ -34,7 +34,8 @@ const TYPES: Readonly<Record<Direction, string>> = { ingress: 'Ingress', egress:
 export function compilePolicies(state: PolicyState): string {
   const chains = new Map<string, string[]>();
   const root = [
-    ...state.exempt.map((address) => `-s ${address} -j RETURN`), '-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN',
+    ...state.exempt.map((address) => `-s ${address} -j RETURN`),
+    '-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN',
   ];
   for (const [index, pod] of state.pods.filter(isThere).entries()) {
     for (const direction of ['egress', 'ingress'] as const) {
@@ -46,34 +47,47 @@ export function compilePolicies(state: PolicyState): string {
     }
   }
   const all = [[ROOT_CHAIN, root] as const, ...chains];
-  return `*filter\n${all.map(([name]) => `:${name} - [0:0]\n`)
+  return `*filter\n${all
+    .map(([name]) => `:${name} - [0:0]\n`)
     .join('')}${all.flatMap(([name, rules]) => rules.map((rule) => `-A ${name} ${rule}\n`)).join('')}COMMIT\n`;
 }
 
 function isThere({ status, spec }: Body): boolean {
-  return status.podIP !== undefined && spec.hostNetwork !== true && status.phase !== 'Succeeded' &&
-    status.phase !== 'Failed';
+  return (
+    status.podIP !== undefined && spec.hostNetwork !== true && status.phase !== 'Succeeded' && status.phase !== 'Failed'
+  );
 }
 
 function concerns({ metadata, spec }: Body, pod: Body, direction: Direction): boolean {
-  return metadata.namespace === pod.metadata.namespace &&
-    (spec.policyTypes ?? ['Ingress']).includes(TYPES[direction]) && selects(spec.podSelector, pod.metadata.labels);
+  return (
+    metadata.namespace === pod.metadata.namespace &&
+    (spec.policyTypes ?? ['Ingress']).includes(TYPES[direction]) &&
+    selects(spec.podSelector, pod.metadata.labels)
+  );
 }
 
-function selects({
-  matchLabels = {}, matchExpressions = [],
-}: Selector, labels: Readonly<Record<string, string>> = {}): boolean {
-  return Object.entries(matchLabels).every(([key, value]) =>
-    labels[key] === value) && matchExpressions.every(({ key, operator, values = [] }) => {
-    const value = labels[key];
-    switch (operator) {
-      case 'In': return value !== undefined && values.includes(value);
-      case 'NotIn': return value === undefined || !values.includes(value);
-      case 'Exists': return value !== undefined;
-      case 'DoesNotExist': return value === undefined;
-      default: throw new Error(`a selector has the operator ${operator}`);
-    }
-  });
+function selects(
+  { matchLabels = {}, matchExpressions = [] }: Selector,
+  labels: Readonly<Record<string, string>> = {},
+): boolean {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      const value = labels[key];
+      switch (operator) {
+        case 'In':
+          return value !== undefined && values.includes(value);
+        case 'NotIn':
+          return value === undefined || !values.includes(value);
+        case 'Exists':
+          return value !== undefined;
+        case 'DoesNotExist':
+          return value === undefined;
+        default:
+          throw new Error(`a selector has the operator ${operator}`);
+      }
+    })
+  );
 }
 
 interface Concerned {
@@ -102,29 +116,45 @@ function allow(match: Match, port: string, direction: Direction): string[] {
   const [address, ...except] = match;
   const at = address === undefined ? '' : `${side} ${address} `;
   if (except.length === 0) return [`${at}${port}-j RETURN`];
-  return [`${at}${port}-j MARK --set-xmark ${mark}`, ...except.map((range) =>
-    `${side} ${range} ${port}-j MARK --set-xmark 0x0/${mark.split('/')[1]}`), `-m mark --mark ${mark} -j RETURN`];
+  return [
+    `${at}${port}-j MARK --set-xmark ${mark}`,
+    ...except.map((range) => `${side} ${range} ${port}-j MARK --set-xmark 0x0/${mark.split('/')[1]}`),
+    `-m mark --mark ${mark} -j RETURN`,
+  ];
 }
 
 function peerMatches({ pods, namespaces }: PolicyState, peer: Body, { policy }: Concerned): Match[] {
-  if (peer.ipBlock) return peer.ipBlock.cidr.includes(':') ? [] : [[peer.ipBlock.cidr, ...peer.ipBlock.except ?? []]];
-  const known = new Set<string>(namespaces.filter(({ metadata }) => peer.namespaceSelector
-    ? selects(peer.namespaceSelector, metadata.labels)
-    : metadata.name === policy.metadata.namespace).map(({ metadata }) => metadata.name));
-  return pods.filter((pod) => isThere(pod) && known.has(pod.metadata.namespace) &&
-    selects(peer.podSelector ?? {}, pod.metadata.labels)).map((pod) => [pod.status.podIP]);
+  if (peer.ipBlock) return peer.ipBlock.cidr.includes(':') ? [] : [[peer.ipBlock.cidr, ...(peer.ipBlock.except ?? [])]];
+  const known = new Set<string>(
+    namespaces
+      .filter(({ metadata }) =>
+        peer.namespaceSelector
+          ? selects(peer.namespaceSelector, metadata.labels)
+          : metadata.name === policy.metadata.namespace,
+      )
+      .map(({ metadata }) => metadata.name),
+  );
+  return pods
+    .filter(
+      (pod) =>
+        isThere(pod) && known.has(pod.metadata.namespace) && selects(peer.podSelector ?? {}, pod.metadata.labels),
+    )
+    .map((pod) => [pod.status.podIP]);
 }
 
 /** A name is the name of a port of the called pod. */
 function portsOf(ports: readonly Body[] | undefined, { spec }: Body): string[] {
   if (ports === undefined || ports.length === 0) return [''];
-  const named: Body[] =
-    [...spec.containers, ...spec.initContainers ?? []].flatMap((container: Body) => container.ports ?? []);
+  const named: Body[] = [...spec.containers, ...(spec.initContainers ?? [])].flatMap(
+    (container: Body) => container.ports ?? [],
+  );
   return ports.flatMap(({ protocol = 'TCP', port, endPort }) => {
     const number = typeof port === 'string' ? named.find(({ name }) => name === port)?.containerPort : port;
     if (number === undefined && port !== undefined) return [];
-    return [`-p ${protocol.toLowerCase()} ${number === undefined
-      ? ''
-      : `--dport ${number}${endPort === undefined ? '' : `:${endPort}`} `}`];
+    return [
+      `-p ${protocol.toLowerCase()} ${
+        number === undefined ? '' : `--dport ${number}${endPort === undefined ? '' : `:${endPort}`} `
+      }`,
+    ];
   });
 }

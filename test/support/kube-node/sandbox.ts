@@ -53,9 +53,21 @@ exec sleep infinity`;
 
 /** Returns undefined if one can be opened, else the reason. */
 export async function sandboxMissing(): Promise<string | undefined> {
-  const refused = await run(
-    'unshare', ['--net', '--mount', '--pid', '--fork', '--mount-proc', 'ip', 'link', 'set', 'lo', 'up'],
-  ).then(() => false, () => true);
+  const refused = await run('unshare', [
+    '--net',
+    '--mount',
+    '--pid',
+    '--fork',
+    '--mount-proc',
+    'ip',
+    'link',
+    'set',
+    'lo',
+    'up',
+  ]).then(
+    () => false,
+    () => true,
+  );
   if (refused) return 'kernel namespaces cannot be made here';
   const trial = `/${PREFIX}trial-${process.pid}`;
   try {
@@ -72,9 +84,11 @@ export async function openSandbox(): Promise<Sandbox> {
   await removeRemains();
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
   await writeFile(join(folder, 'owner'), String(process.pid));
-  const unshared = spawn('unshare', [
-    '--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', 'sh', '-ec', BEGIN,
-  ], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const unshared = spawn(
+    'unshare',
+    ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', 'sh', '-ec', BEGIN],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
   // the folder stays for the clean-up of the next run if this process is killed
   const unwatch = watchOver([{ name: 'unshare', child: unshared, log: '' }], join(folder, 'nothing'));
   const cgroup = `/${folder.slice(folder.lastIndexOf('/') + 1)}`;
@@ -86,15 +100,21 @@ export async function openSandbox(): Promise<Sandbox> {
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await Promise.race([once(unshared.stdout, 'data'), once(unshared, 'exit').then(() => {
-      throw new Error('no namespaces could be made');
-    })]);
+    await Promise.race([
+      once(unshared.stdout, 'data'),
+      once(unshared, 'exit').then(() => {
+        throw new Error('no namespaces could be made');
+      }),
+    ]);
     const init = await childOf(unshared);
     const network = await connect(init);
     await makeCgroup(cgroup);
     const enter = ['--target', init, '--net', '--mount', '--pid'];
     return {
-      folder, network, cgroup, stop,
+      folder,
+      network,
+      cgroup,
+      stop,
       start: (name, path, args) => startProcess(folder, 'nsenter', [...enter, path, ...args], name),
       run: async (path, args) => (await run('nsenter', [...enter, path, ...args], { maxBuffer: 64 * 2 ** 20 })).stdout,
     };
@@ -115,9 +135,19 @@ async function childOf({ pid }: ChildProcess): Promise<string> {
 async function connect(init: string): Promise<Network> {
   for (let slot = 0; slot < SLOTS; slot++) {
     const name = `${PREFIX}${slot}`;
-    if (!(await run('ip', ['link', 'add', name, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', init]).then(() =>
-      true, () => false))) continue;
-    const network = { node: `10.250.${slot}.1`, host: `10.250.${slot}.2`, services: `10.${96 + slot}.0.0/16`, pods: `10.244.${slot}.0/24` };
+    if (
+      !(await run('ip', ['link', 'add', name, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', init]).then(
+        () => true,
+        () => false,
+      ))
+    )
+      continue;
+    const network = {
+      node: `10.250.${slot}.1`,
+      host: `10.250.${slot}.2`,
+      services: `10.${96 + slot}.0.0/16`,
+      pods: `10.244.${slot}.0/24`,
+    };
     const inside = (...args: string[]): Promise<unknown> => run('nsenter', ['--target', init, '--net', 'ip', ...args]);
     await inside('addr', 'add', `${network.node}/30`, 'dev', 'eth0');
     await inside('link', 'set', 'eth0', 'up');
@@ -162,7 +192,7 @@ async function makeCgroup(name: string): Promise<void> {
 
 async function removeCgroup(name: string): Promise<void> {
   // if both versions are mounted, programs use the second one too
-  for (const root of [...await cgroupRoots('cgroup'), ...await cgroupRoots('cgroup2')])
+  for (const root of [...(await cgroupRoots('cgroup')), ...(await cgroupRoots('cgroup2'))])
     await removeTree(join(root, name));
 }
 
@@ -172,7 +202,10 @@ async function removeTree(path: string): Promise<void> {
   for (const entry of entries) if (entry.isDirectory()) await removeTree(join(path, entry.name));
   const deadline = Date.now() + REMOVED_WITHIN_MS;
   for (;;) {
-    const failure = await rmdir(path).then(() => undefined, (error: NodeJS.ErrnoException) => error);
+    const failure = await rmdir(path).then(
+      () => undefined,
+      (error: NodeJS.ErrnoException) => error,
+    );
     if (failure === undefined || failure.code === 'ENOENT') return;
     if (Date.now() > deadline) throw failure;
     await delay(50);
@@ -193,9 +226,15 @@ async function removeRemains(): Promise<void> {
 
 /** Its owner may be about to write its name. */
 function isYoung(folder: string): Promise<boolean> {
-  return stat(folder).then(({ mtimeMs }) => Date.now() - mtimeMs < YOUNG_MS, () => true);
+  return stat(folder).then(
+    ({ mtimeMs }) => Date.now() - mtimeMs < YOUNG_MS,
+    () => true,
+  );
 }
 
 function isRunning(pid: number): Promise<boolean> {
-  return readFile(`/proc/${pid}/stat`).then(() => true, () => false);
+  return readFile(`/proc/${pid}/stat`).then(
+    () => true,
+    () => false,
+  );
 }

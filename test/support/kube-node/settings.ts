@@ -26,10 +26,15 @@ export const CREDENTIALS = { token: ADMIN_TOKEN, file: `${ADMIN_TOKEN},admin,adm
 /** The administrator, also for the daemons. */
 export function kubeconfig(place: NodeResources): string {
   return yaml({
-    apiVersion: 'v1', kind: 'Config', 'current-context': 'node',
-    clusters: [{
-      name: 'node', cluster: { server: apiUrl(place), 'certificate-authority': `${place.folder}/pki/apiserver.crt` },
-    }],
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'node',
+    clusters: [
+      {
+        name: 'node',
+        cluster: { server: apiUrl(place), 'certificate-authority': `${place.folder}/pki/apiserver.crt` },
+      },
+    ],
     users: [{ name: 'admin', user: { token: ADMIN_TOKEN } }],
     contexts: [{ name: 'node', context: { cluster: 'node', user: 'admin' } }],
   });
@@ -38,28 +43,41 @@ export function kubeconfig(place: NodeResources): string {
 export function etcdArgs({ folder }: NodeResources): string[] {
   const [client, peer] = ['http://127.0.0.1:2379', 'http://127.0.0.1:2380'];
   return [
-    `--data-dir=${folder}/etcd`, '--unsafe-no-fsync', `--listen-client-urls=${client}`,
+    `--data-dir=${folder}/etcd`,
+    '--unsafe-no-fsync',
+    `--listen-client-urls=${client}`,
     `--advertise-client-urls=${client}`,
-    `--listen-peer-urls=${peer}`, `--initial-advertise-peer-urls=${peer}`, `--initial-cluster=default=${peer}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=default=${peer}`,
   ];
 }
 
 export function apiserverArgs({ folder, network }: NodeResources): string[] {
   return [
-    '--etcd-servers=http://127.0.0.1:2379', `--cert-dir=${folder}/pki`, `--secure-port=${API_PORT}`,
-    `--advertise-address=${network.node}`, `--bind-address=${network.node}`,
-    `--service-cluster-ip-range=${network.services}`, '--service-account-issuer=https://kubernetes.default.svc',
-    `--service-account-key-file=${folder}/sa.pub`, `--service-account-signing-key-file=${folder}/sa.key`,
+    '--etcd-servers=http://127.0.0.1:2379',
+    `--cert-dir=${folder}/pki`,
+    `--secure-port=${API_PORT}`,
+    `--advertise-address=${network.node}`,
+    `--bind-address=${network.node}`,
+    `--service-cluster-ip-range=${network.services}`,
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${folder}/sa.pub`,
+    `--service-account-signing-key-file=${folder}/sa.key`,
     `--token-auth-file=${folder}/tokens.csv`,
-    '--authorization-mode=Node,RBAC', '--kubelet-preferred-address-types=InternalIP',
+    '--authorization-mode=Node,RBAC',
+    '--kubelet-preferred-address-types=InternalIP',
   ];
 }
 
 export function controllerManagerArgs({ folder }: NodeResources): string[] {
   return [
-    `--kubeconfig=${folder}/kubeconfig`, `--service-account-private-key-file=${folder}/sa.key`,
+    `--kubeconfig=${folder}/kubeconfig`,
+    `--service-account-private-key-file=${folder}/sa.key`,
     `--root-ca-file=${folder}/pki/apiserver.crt`,
-    '--use-service-account-credentials', '--leader-elect=false', '--secure-port=0',
+    '--use-service-account-credentials',
+    '--leader-elect=false',
+    '--secure-port=0',
   ];
 }
 
@@ -69,22 +87,35 @@ export function schedulerArgs({ folder }: NodeResources): string[] {
 
 export function kubeletArgs({ folder, network }: NodeResources): string[] {
   return [
-    `--config=${folder}/kubelet.yaml`, `--kubeconfig=${folder}/kubeconfig`, `--root-dir=${folder}/kubelet`,
-    `--hostname-override=${NODE_NAME}`, `--node-ip=${network.node}`,
+    `--config=${folder}/kubelet.yaml`,
+    `--kubeconfig=${folder}/kubeconfig`,
+    `--root-dir=${folder}/kubelet`,
+    `--hostname-override=${NODE_NAME}`,
+    `--node-ip=${network.node}`,
   ];
 }
 
 export function kubeletConfig({ folder, cgroup, network }: NodeResources): string {
   return yaml({
-    apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration',
-    failCgroupV1: false, cgroupDriver: 'cgroupfs', cgroupRoot: cgroup, failSwapOn: false,
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    kind: 'KubeletConfiguration',
+    failCgroupV1: false,
+    cgroupDriver: 'cgroupfs',
+    cgroupRoot: cgroup,
+    failSwapOn: false,
     authentication: {
-      anonymous: { enabled: true }, webhook: { enabled: false },
-    }, authorization: { mode: 'AlwaysAllow' },
-    containerRuntimeEndpoint: `unix://${folder}/containerd.sock`, clusterDomain:
-      'cluster.local', clusterDNS: [network.node], resolvConf: `${folder}/resolv.conf`,
-    podLogsDir: `${folder}/pod-logs`, localStorageCapacityIsolation:
-      false, imageGCHighThresholdPercent: 100, volumeStatsAggPeriod: '0s',
+      anonymous: { enabled: true },
+      webhook: { enabled: false },
+    },
+    authorization: { mode: 'AlwaysAllow' },
+    containerRuntimeEndpoint: `unix://${folder}/containerd.sock`,
+    clusterDomain: 'cluster.local',
+    clusterDNS: [network.node],
+    resolvConf: `${folder}/resolv.conf`,
+    podLogsDir: `${folder}/pod-logs`,
+    localStorageCapacityIsolation: false,
+    imageGCHighThresholdPercent: 100,
+    volumeStatsAggPeriod: '0s',
     // the disk is shared and may be nearly full
     evictionHard: { 'memory.available': '100Mi' },
   });
@@ -92,8 +123,11 @@ export function kubeletConfig({ folder, cgroup, network }: NodeResources): strin
 
 export function kubeProxyConfig({ folder, network }: NodeResources): string {
   return yaml({
-    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1', kind:
-      'KubeProxyConfiguration', mode: 'iptables', hostnameOverride: NODE_NAME, clusterCIDR: network.pods,
+    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+    kind: 'KubeProxyConfiguration',
+    mode: 'iptables',
+    hostnameOverride: NODE_NAME,
+    clusterCIDR: network.pods,
     healthzBindAddress: `${network.node}:${PROXY_HEALTH_PORT}`,
     // a sandbox must not change the machine's settings
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
@@ -107,7 +141,10 @@ export function kubeProxyConfig({ folder, network }: NodeResources): string {
  */
 export function podNetwork({ folder, network }: NodeResources): string {
   const ipam = {
-    type: 'host-local', dataDir: `${folder}/ipam`, ranges: [[{ subnet: network.pods }]], routes: [{ dst: '0.0.0.0/0' }],
+    type: 'host-local',
+    dataDir: `${folder}/ipam`,
+    ranges: [[{ subnet: network.pods }]],
+    routes: [{ dst: '0.0.0.0/0' }],
   };
   return JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'ptp', ipMasq: true, ipam }] });
 }

@@ -14,12 +14,17 @@ const BINARIES = ['etcd', 'kube-apiserver'] as const;
 /** Finds the binaries, and builds them if needed. */
 export async function findBinaries(env: NodeJS.ProcessEnv): Promise<Binaries> {
   const assets = env['KUBEBUILDER_ASSETS'];
-  if (assets) return (await holdsAll(assets, BINARIES))
-    ? { folder: assets }
-    : { missing: `KUBEBUILDER_ASSETS=${assets} lacks etcd or kube-apiserver` };
+  if (assets)
+    return (await holdsAll(assets, BINARIES))
+      ? { folder: assets }
+      : { missing: `KUBEBUILDER_ASSETS=${assets} lacks etcd or kube-apiserver` };
   const folder = kubeFolder(env);
-  return findOrBuild({ folder, names: BINARIES, build: () =>
-    build(folder), withoutGo: 'install Go, or set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver' });
+  return findOrBuild({
+    folder,
+    names: BINARIES,
+    build: () => build(folder),
+    withoutGo: 'install Go, or set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver',
+  });
 }
 
 /** The folder of the built programs. */
@@ -28,11 +33,16 @@ export function kubeFolder(env: NodeJS.ProcessEnv): string {
 }
 
 async function build(folder: string): Promise<void> {
-  console.error(`building etcd ${ETCD_VERSION} and kube-apiserver ${KUBERNETES_VERSION} into ${folder}, once; this ` +
-    `takes some minutes`);
+  console.error(
+    `building etcd ${ETCD_VERSION} and kube-apiserver ${KUBERNETES_VERSION} into ${folder}, once; this ` +
+      `takes some minutes`,
+  );
   const etcd = 'go.etcd.io/etcd/server/v3';
   await goBuild(folder, {
-    name: 'etcd', package: etcd, modules: [`${etcd}@v${ETCD_VERSION}`], files: { 'tools.go': importing(etcd) },
+    name: 'etcd',
+    package: etcd,
+    modules: [`${etcd}@v${ETCD_VERSION}`],
+    files: { 'tools.go': importing(etcd) },
   });
   await goBuild(folder, await kubernetesProgram('kube-apiserver'));
 }
@@ -43,22 +53,31 @@ export async function kubernetesProgram(name: string): Promise<GoProgram> {
   const path = `k8s.io/kubernetes/cmd/${name}`;
   const goMod = stagingReplaces(await readFile(join(await moduleFolder(module), 'go.mod'), 'utf8'));
   return {
-    name, package: path, modules: [module], goMod, ldflags: versionStamps(), files: { 'tools.go': importing(path) },
+    name,
+    package: path,
+    modules: [module],
+    goMod,
+    ldflags: versionStamps(),
+    files: { 'tools.go': importing(path) },
   };
 }
 
 /** Kubernetes replaces its staging modules by relative paths; they are published as v0.<minor>.<patch>. */
 function stagingReplaces(goMod: string): string {
   const version = `v0.${KUBERNETES_VERSION.slice('1.'.length)}`;
-  return [...goMod.matchAll(/^\s+(k8s\.io\/[a-z0-9.-]+) => /gm)].map(([, name]) =>
-    `replace ${name} => ${name} ${version}\n`).join('');
+  return [...goMod.matchAll(/^\s+(k8s\.io\/[a-z0-9.-]+) => /gm)]
+    .map(([, name]) => `replace ${name} => ${name} ${version}\n`)
+    .join('');
 }
 
 /** The linker sets the server's version, which determines its features. */
 function versionStamps(): string {
   const minor = KUBERNETES_VERSION.split('.')[1];
   return ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version']
-    .map((at) => `-X ${at}.gitVersion=v${KUBERNETES_VERSION} -X ${at}.gitMajor=1 -X ${at}.gitMinor=${minor} -X ` +
-      `${at}.gitTreeState=clean`)
+    .map(
+      (at) =>
+        `-X ${at}.gitVersion=v${KUBERNETES_VERSION} -X ${at}.gitMajor=1 -X ${at}.gitMinor=${minor} -X ` +
+        `${at}.gitTreeState=clean`,
+    )
     .join(' ');
 }

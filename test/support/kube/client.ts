@@ -25,7 +25,10 @@ interface KubeTable {
 export interface KubeClient {
   /** Sends a request; `path` includes the query. The body is JSON, whatever `contentType` says. */
   call(
-    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown, contentType?: string,
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: unknown,
+    contentType?: string,
   ): Promise<KubeAnswer>;
   /** The table that `kubectl get` shows for a list or an object. */
   table(path: string): Promise<KubeTable>;
@@ -36,12 +39,18 @@ export interface KubeClient {
 export function kubeClient(endpoint: KubeEndpoint): KubeClient {
   const dispatcher = new Agent({ connect: { ca: endpoint.ca } });
   const send = async (
-    method: string, path: string, body: unknown, headers: Readonly<Record<string, string>>,
+    method: string,
+    path: string,
+    body: unknown,
+    headers: Readonly<Record<string, string>>,
   ): Promise<KubeAnswer> => {
     const authorization = `Bearer ${endpoint.token}`;
-    const options = { method, headers: { authorization, ...headers }, dispatcher, ...(body === undefined
-      ? {}
-      : { body: JSON.stringify(body) }) };
+    const options = {
+      method,
+      headers: { authorization, ...headers },
+      dispatcher,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    };
     const answer = await request(endpoint.url + path, options as Parameters<typeof request>[1]);
     const text = await answer.body.text();
     return { status: answer.statusCode, body: text.startsWith('{') ? JSON.parse(text) : text };

@@ -14,14 +14,21 @@ const MODULE_VERSION = '0.37.2';
 const run = promisify(execFile);
 
 /** Returns the program's path, built if needed, or the reason why there is none. */
-export function findCrdCheck(env: NodeJS.ProcessEnv): Promise<{
-  readonly path: string;
-} | { readonly missing: string }> {
+export function findCrdCheck(env: NodeJS.ProcessEnv): Promise<
+  | {
+      readonly path: string;
+    }
+  | { readonly missing: string }
+> {
   const folder = cacheFolder(env, `crd-check-${MODULE_VERSION}`);
   const build = async (): Promise<void> => {
     const source = await readFile(new URL('crd-check.go', import.meta.url), 'utf8');
-    await goBuild(folder, { name: 'crd-check', package:
-      '.', modules: [`k8s.io/apiextensions-apiserver@v${MODULE_VERSION}`], files: { 'main.go': source } });
+    await goBuild(folder, {
+      name: 'crd-check',
+      package: '.',
+      modules: [`k8s.io/apiextensions-apiserver@v${MODULE_VERSION}`],
+      files: { 'main.go': source },
+    });
   };
   return findOrBuildOne({ folder, name: 'crd-check', build });
 }

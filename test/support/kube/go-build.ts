@@ -49,9 +49,15 @@ export async function findOrBuild({ folder, names, build, withoutGo }: Programs)
 }
 
 /** The same for a single program. */
-export async function findOrBuildOne(
-  { folder, name, build }: { readonly folder: string; readonly name: string; readonly build: () => Promise<void> },
-): Promise<{ readonly path: string } | { readonly missing: string }> {
+export async function findOrBuildOne({
+  folder,
+  name,
+  build,
+}: {
+  readonly folder: string;
+  readonly name: string;
+  readonly build: () => Promise<void>;
+}): Promise<{ readonly path: string } | { readonly missing: string }> {
   const found = await findOrBuild({ folder, names: [name], build, withoutGo: 'install Go' });
   return 'folder' in found ? { path: join(found.folder, name) } : found;
 }
@@ -67,7 +73,10 @@ export function cacheFolder(env: NodeJS.ProcessEnv, name: string): string {
 }
 
 export async function hasGo(): Promise<boolean> {
-  return run('go', ['version']).then(() => true, () => false);
+  return run('go', ['version']).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The folder of a module that `go mod download` has downloaded. */
@@ -134,6 +143,10 @@ export async function goBuild(folder: string, program: GoProgram): Promise<void>
   const options = { cwd, env: { ...process.env, CGO_ENABLED: '0' }, maxBuffer: 64 * 1024 * 1024 };
   await run('go', ['get', ...program.modules], options);
   await run('go', ['mod', 'tidy'], options);
-  await run('go', ['build', '-ldflags', `-s -w ${program.ldflags ?? ''}`, '-o', `${program.name}.new`, program.package], options);
+  await run(
+    'go',
+    ['build', '-ldflags', `-s -w ${program.ldflags ?? ''}`, '-o', `${program.name}.new`, program.package],
+    options,
+  );
   await rename(join(cwd, `${program.name}.new`), join(folder, program.name));
 }

@@ -9,14 +9,19 @@ const ESTABLISHED_WITHIN_MS = 120_000;
 /** The fields of a definition that are used here; the rest is sent unchanged. */
 export interface Definition {
   readonly metadata: { readonly name: string };
-  readonly spec: { readonly group: string; readonly names: {
-    readonly plural: string;
-  }; readonly versions: readonly { readonly name: string }[] };
+  readonly spec: {
+    readonly group: string;
+    readonly names: {
+      readonly plural: string;
+    };
+    readonly versions: readonly { readonly name: string }[];
+  };
 }
 
 /** Creates the definitions; returns each as stored, once it is served. */
 export async function installCrds(
-  client: KubeClient, definitions: readonly Definition[],
+  client: KubeClient,
+  definitions: readonly Definition[],
 ): Promise<KubeAnswer['body'][]> {
   for (const definition of definitions) {
     const created = await client.call('POST', `${DEFINITIONS}?fieldValidation=Strict`, definition);
@@ -29,8 +34,10 @@ async function untilServed(client: KubeClient, { metadata, spec }: Definition): 
   const list = `/apis/${spec.group}/${spec.versions[0]?.name}/${spec.names.plural}`;
   const deadline = Date.now() + ESTABLISHED_WITHIN_MS;
   while (Date.now() < deadline) {
-    const [definition, listed] =
-      await Promise.all([client.call('GET', `${DEFINITIONS}/${metadata.name}`), client.call('GET', list)]);
+    const [definition, listed] = await Promise.all([
+      client.call('GET', `${DEFINITIONS}/${metadata.name}`),
+      client.call('GET', list),
+    ]);
     if (isEstablished(definition.body) && listed.status === 200) return definition.body;
     await delay(POLL_MS);
   }

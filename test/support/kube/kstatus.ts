@@ -11,7 +11,10 @@ export function findKstatus(env: NodeJS.ProcessEnv): Promise<{ readonly path: st
   const build = async (): Promise<void> => {
     const source = await readFile(new URL('kstatus.go', import.meta.url), 'utf8');
     await goBuild(folder, {
-      name: 'kstatus', package: '.', modules: [`github.com/fluxcd/cli-utils@v${VERSION}`], files: { 'main.go': source },
+      name: 'kstatus',
+      package: '.',
+      modules: [`github.com/fluxcd/cli-utils@v${VERSION}`],
+      files: { 'main.go': source },
     });
   };
   return findOrBuildOne({ folder, name: 'kstatus', build });
@@ -20,7 +23,7 @@ export function findKstatus(env: NodeJS.ProcessEnv): Promise<{ readonly path: st
 /** "Current …", "InProgress …", "Failed …": one for each object. */
 export async function statusesOf(path: string, objects: readonly unknown[]): Promise<string[]> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const child = execFile(path, (error, stdout) => error ? reject(error) : resolve(stdout));
+  const child = execFile(path, (error, stdout) => (error ? reject(error) : resolve(stdout)));
   child.stdin?.end(JSON.stringify(objects));
   return (await promise).trimEnd().split('\n');
 }

@@ -7,7 +7,9 @@ import { findOrBuildOne, goBuild } from './go-build.ts';
 export async function needKubectl(env: NodeJS.ProcessEnv): Promise<Needed> {
   const folder = kubeFolder(env);
   const found = await findOrBuildOne({
-    folder, name: 'kubectl', build: async () => goBuild(folder, await kubernetesProgram('kubectl')),
+    folder,
+    name: 'kubectl',
+    build: async () => goBuild(folder, await kubernetesProgram('kubectl')),
   });
   if ('path' in found) return { path: found.path, skip: false };
   const failure = `no kubectl: ${found.missing}`;

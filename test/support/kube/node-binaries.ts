@@ -49,11 +49,17 @@ export function findNodeBinaries(env: NodeJS.ProcessEnv): Promise<Binaries> {
 }
 
 async function build(folder: string): Promise<void> {
-  console.error(`building kubelet and the rest of a node of Kubernetes ${KUBERNETES_VERSION} into ${folder}, once; ` +
-    `this takes some minutes`);
+  console.error(
+    `building kubelet and the rest of a node of Kubernetes ${KUBERNETES_VERSION} into ${folder}, once; ` +
+      `this takes some minutes`,
+  );
   await mkdir(folder, { recursive: true });
   for (const name of OF_KUBERNETES) await goBuild(folder, await kubernetesProgram(name));
-  await goBuild(folder, { name: 'coredns', package:
-    '.', modules: [`github.com/coredns/coredns@v${COREDNS_VERSION}`], files: { 'main.go': COREDNS } });
+  await goBuild(folder, {
+    name: 'coredns',
+    package: '.',
+    modules: [`github.com/coredns/coredns@v${COREDNS_VERSION}`],
+    files: { 'main.go': COREDNS },
+  });
   await goBuild(folder, { name: 'pause', package: '.', modules: [], files: { 'main.go': PAUSE } });
 }

@@ -15,14 +15,16 @@ const KINDS = [
   '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
   '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
   '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations',
-  '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', '/apis/rbac.authorization.k8s.io/v1/clusterroles',
-  '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', '/api/v1/namespaces',
+  '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
+  '/apis/rbac.authorization.k8s.io/v1/clusterroles',
+  '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+  '/api/v1/namespaces',
 ] as const;
 
 /** Its address, if tests are to run on it. */
 export function otherCluster(env: NodeJS.ProcessEnv): KubeEndpoint | undefined {
   const file = env['MGW_TEST_CLUSTER'];
-  return file ? JSON.parse(readFileSync(file, 'utf8')) as KubeEndpoint : undefined;
+  return file ? (JSON.parse(readFileSync(file, 'utf8')) as KubeEndpoint) : undefined;
 }
 
 /** The cluster with the interface of a test's own, except that it is neither frozen nor restarted. */
@@ -30,9 +32,14 @@ export async function borrowCluster(endpoint: KubeEndpoint): Promise<KubeApiserv
   const client = kubeClient(endpoint);
   const before = new Map<string, ReadonlySet<string>>();
   for (const path of KINDS) before.set(path, new Set(await namesOf(client, path)));
-  const notOurs = (): never => { throw new Error('a cluster that is there already is neither frozen nor restarted'); };
+  const notOurs = (): never => {
+    throw new Error('a cluster that is there already is neither frozen nor restarted');
+  };
   return {
-    ...endpoint, freeze: notOurs, thaw: notOurs, restart: async () => notOurs(),
+    ...endpoint,
+    freeze: notOurs,
+    thaw: notOurs,
+    restart: async () => notOurs(),
     async stop() {
       const added = async (path: string): Promise<string[]> =>
         (await namesOf(client, path)).filter((name) => !before.get(path)?.has(name));

@@ -19,7 +19,10 @@ export interface Process {
 
 /** Starts a program with its output in `<folder>/<name>.log`; by default it is called as it is. */
 export function startProcess(
-  folder: string, path: string, args: readonly string[], name: string = path.slice(path.lastIndexOf('/') + 1),
+  folder: string,
+  path: string,
+  args: readonly string[],
+  name: string = path.slice(path.lastIndexOf('/') + 1),
 ): Process {
   const log = join(folder, `${name}.log`);
   const output = openSync(log, 'w');
@@ -53,9 +56,10 @@ export async function stopProcess(process: Process): Promise<void> {
 export function watchOver(processes: readonly Process[], folder: string): () => void {
   const pids = processes.flatMap((process) => (process.child.pid === undefined ? [] : [String(process.child.pid)]));
   const script = 'folder=$1; shift; cat > /dev/null; kill -9 "$@" 2> /dev/null; rm -rf "$folder"';
-  const watchdog = spawn(
-    '/bin/sh', ['-c', script, 'watchdog', folder, ...pids], { stdio: ['pipe', 'ignore', 'ignore'], detached: true },
-  );
+  const watchdog = spawn('/bin/sh', ['-c', script, 'watchdog', folder, ...pids], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
   watchdog.unref();
   const input = watchdog.stdin as unknown as { unref(): void };
   input.unref();

@@ -19,18 +19,28 @@ async function* broken(): AsyncGenerator<string> {
 }
 
 async function openPages() {
-  const file = (content: () => AsyncGenerator<string>) =>
-    () => ({ file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content: content() } });
-  const { app } = stand({ routes: [
-    { method: 'GET', path: '/long', handle: () => ({ fragment: html`<p>${LONG}</p>` }) },
-    { method: 'GET', path: '/short', handle: () => ({ fragment: html`<p>short</p>` }) },
-    { method: 'GET', path: '/file', handle: file(pieces) },
-    { method: 'GET', path: '/broken', handle: file(broken) },
-  ] });
+  const file = (content: () => AsyncGenerator<string>) => () => ({
+    file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content: content() },
+  });
+  const { app } = stand({
+    routes: [
+      { method: 'GET', path: '/long', handle: () => ({ fragment: html`<p>${LONG}</p>` }) },
+      { method: 'GET', path: '/short', handle: () => ({ fragment: html`<p>short</p>` }) },
+      { method: 'GET', path: '/file', handle: file(pieces) },
+      { method: 'GET', path: '/broken', handle: file(broken) },
+    ],
+  });
   const cookie = await signIn(app, ALICE);
-  return (url: string, encoding?: string, method: 'GET' | 'HEAD' = 'GET') => app.inject({ method, url, headers: {
-    host: HOST, cookie, ...encoding !== undefined && { 'accept-encoding': encoding },
-  } });
+  return (url: string, encoding?: string, method: 'GET' | 'HEAD' = 'GET') =>
+    app.inject({
+      method,
+      url,
+      headers: {
+        host: HOST,
+        cookie,
+        ...(encoding !== undefined && { 'accept-encoding': encoding }),
+      },
+    });
 }
 
 describe('compressed answers', () => {
@@ -58,8 +68,17 @@ describe('compressed answers', () => {
 
   it('follow Accept-Encoding', () => {
     for (const [header, taken] of [
-      [undefined, false], ['', false], ['br', false], ['gzip', true], ['br, GZIP;q=0.5', true], ['gzip;q=0', false],
-      ['gzip; q=0.000', false], ['*', true], ['identity, *;q=0', false], ['xgzip', false],
-    ] as const) assert.equal(takesGzip(header), taken, String(header));
+      [undefined, false],
+      ['', false],
+      ['br', false],
+      ['gzip', true],
+      ['br, GZIP;q=0.5', true],
+      ['gzip;q=0', false],
+      ['gzip; q=0.000', false],
+      ['*', true],
+      ['identity, *;q=0', false],
+      ['xgzip', false],
+    ] as const)
+      assert.equal(takesGzip(header), taken, String(header));
   });
 });

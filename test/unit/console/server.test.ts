@@ -14,31 +14,61 @@ import { pattern } from '../../support/pattern.ts';
 const SECRET = 'sk-0123456789';
 
 function pages(seen: PageRequest[] = []): ConsoleRoute[] {
-  const fail = (path: string, error: unknown): ConsoleRoute =>
-    ({ method: 'GET', path, handle: () => { throw error; } });
+  const fail = (path: string, error: unknown): ConsoleRoute => ({
+    method: 'GET',
+    path,
+    handle: () => {
+      throw error;
+    },
+  });
   return [
     { method: 'GET', path: '/', handle: () => ({ redirect: '/keys' }) },
-    { method: 'GET', path: '/keys', handle: ({ person }) =>
-      ({ page: { title: 'Keys', active: 'keys', body: html`<h1>Keys of ${person.person.name}</h1>` } }) },
-    { method: 'GET', path: '/keys/:namespace/:name', handle: ({ params }) =>
-      ({ fragment: html`<p>${params['namespace'] ?? ''}|${params['name'] ?? ''}</p>` }) },
-    { method: 'POST', path:
-      '/keys', repeated: ['models'], handle: (visit) => { seen.push(visit); return { redirect: '/keys?done=1' }; } },
+    {
+      method: 'GET',
+      path: '/keys',
+      handle: ({ person }) => ({
+        page: { title: 'Keys', active: 'keys', body: html`<h1>Keys of ${person.person.name}</h1>` },
+      }),
+    },
+    {
+      method: 'GET',
+      path: '/keys/:namespace/:name',
+      handle: ({ params }) => ({ fragment: html`<p>${params['namespace'] ?? ''}|${params['name'] ?? ''}</p>` }),
+    },
+    {
+      method: 'POST',
+      path: '/keys',
+      repeated: ['models'],
+      handle: (visit) => {
+        seen.push(visit);
+        return { redirect: '/keys?done=1' };
+      },
+    },
     fail('/conflict', new AccessError('Conflict', 'It was changed by <bob>.')),
-    fail('/invalid', new AccessError(
-      'Invalid', 'No.', { fields: [{ path: 'spec.enabled', message: 'must be a <boolean>' }] },
-    )),
+    fail(
+      '/invalid',
+      new AccessError('Invalid', 'No.', { fields: [{ path: 'spec.enabled', message: 'must be a <boolean>' }] }),
+    ),
     fail('/unavailable', new AccessError('Unavailable', 'The API server does not answer.')),
     fail('/signed-out', new AccessError('SignedOut', 'The token has expired.')),
     fail('/ledger', new LedgerUnavailable('secret details')),
     fail('/defect', new Error(`cannot read ${SECRET}`)),
-    { method: 'GET', path: '/form', handle: ({ csrf }) =>
-      ({ fragment: html`<form method="post" action="/keys">${csrfField(csrf)}</form>` }) },
+    {
+      method: 'GET',
+      path: '/form',
+      handle: ({ csrf }) => ({ fragment: html`<form method="post" action="/keys">${csrfField(csrf)}</form>` }),
+    },
     { method: 'GET', path: '/away', handle: () => ({ redirect: '//evil.example/' }) },
-    { method: 'GET', path: '/file', handle: () =>
-      ({ file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content: pieces() } }) },
-    { method: 'GET', path: '/bad-file', handle: () =>
-      ({ file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content: badPieces() } }) },
+    {
+      method: 'GET',
+      path: '/file',
+      handle: () => ({ file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content: pieces() } }),
+    },
+    {
+      method: 'GET',
+      path: '/bad-file',
+      handle: () => ({ file: { name: 'calls.csv', contentType: 'text/csv; charset=utf-8', content: badPieces() } }),
+    },
   ];
 }
 
@@ -68,8 +98,12 @@ describe('signing in', () => {
     assert.equal(first.headers.location, '/sign-in?next=%2Fkeys%3Fsearch%3Da%2520b');
     const page = await app.inject({ url: first.headers.location, headers: { host: HOST } });
     assert.match(page.body, /name="next" value="\/keys\?search=a%20b"/);
-    const answer = await app.inject({ method:
-      'POST', url: '/sign-in', headers: FORM_HEADERS, payload: `token=Bearer+${ALICE}%0A&next=%2Fkeys%3Fsearch%3Da` });
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/sign-in',
+      headers: FORM_HEADERS,
+      payload: `token=Bearer+${ALICE}%0A&next=%2Fkeys%3Fsearch%3Da`,
+    });
     assert.equal(answer.headers.location, '/keys?search=a');
     const keys = await app.inject({ url: '/keys', headers: { host: HOST, cookie: cookiesOf(answer) } });
     assert.match(keys.body, /<h1>Keys of alice<\/h1>/);
@@ -87,11 +121,22 @@ describe('signing in', () => {
   it('never redirects to another site', async () => {
     const { app } = stand({ routes: pages() });
     for (const next of [
-      'https://evil.example/', '//evil.example/', '/\\evil.example/', '/\t/evil.example', 'javascript:alert(1)',
-      '/sign-in', '', '///evil.example', '/..//evil.example',
+      'https://evil.example/',
+      '//evil.example/',
+      '/\\evil.example/',
+      '/\t/evil.example',
+      'javascript:alert(1)',
+      '/sign-in',
+      '',
+      '///evil.example',
+      '/..//evil.example',
     ]) {
-      const answer = await app.inject({ method: 'POST', url:
-        '/sign-in', headers: FORM_HEADERS, payload: new URLSearchParams({ token: ALICE, next }).toString() });
+      const answer = await app.inject({
+        method: 'POST',
+        url: '/sign-in',
+        headers: FORM_HEADERS,
+        payload: new URLSearchParams({ token: ALICE, next }).toString(),
+      });
       assert.match(String(answer.headers.location), /^\/(?![/\\])/, next);
       assert.ok(!String(answer.headers.location).startsWith('/sign-in'));
     }
@@ -99,11 +144,17 @@ describe('signing in', () => {
 
   it('reports what is wrong with a token without repeating or logging it', async () => {
     const { app, logged, asked } = stand({ routes: pages() });
-    for (const [token, words] of [['', /Required/], [
-      'wrong-token', /does not know this token/,
-    ], ['two words', /has no spaces/], ['schön', /has no spaces/]] as const) {
+    for (const [token, words] of [
+      ['', /Required/],
+      ['wrong-token', /does not know this token/],
+      ['two words', /has no spaces/],
+      ['schön', /has no spaces/],
+    ] as const) {
       const answer = await app.inject({
-        method: 'POST', url: '/sign-in', headers: FORM_HEADERS, payload: new URLSearchParams({ token }).toString(),
+        method: 'POST',
+        url: '/sign-in',
+        headers: FORM_HEADERS,
+        payload: new URLSearchParams({ token }).toString(),
       });
       assert.equal(answer.statusCode, 422);
       assert.match(answer.body, words);
@@ -140,10 +191,14 @@ describe('signing in', () => {
 
   it('delays no other person behind the same proxy', async () => {
     const { app, logged } = stand({ routes: pages() });
-    const attempt = (token: string, forwarded: string) => app.inject({
-      method: 'POST', url: '/sign-in', remoteAddress:
-        '10.0.0.1', headers: { ...FORM_HEADERS, 'x-forwarded-for': forwarded }, payload: `token=${token}`,
-    });
+    const attempt = (token: string, forwarded: string) =>
+      app.inject({
+        method: 'POST',
+        url: '/sign-in',
+        remoteAddress: '10.0.0.1',
+        headers: { ...FORM_HEADERS, 'x-forwarded-for': forwarded },
+        payload: `token=${token}`,
+      });
     // a client's own value comes before the one that the proxy adds
     for (let i = 0; i < 20; i++) assert.equal((await attempt('wrong', `198.51.100.${i}, 203.0.113.7`)).statusCode, 422);
     assert.equal((await attempt(ALICE, '198.51.100.99, 203.0.113.7')).statusCode, 429);
@@ -160,7 +215,10 @@ describe('signing in', () => {
     assert.equal(refused.statusCode, 403);
     assert.match(refused.body, /needs https/);
     const long = await app.inject({
-      method: 'POST', url: '/sign-in', headers: FORM_HEADERS, payload: `token=${'x'.repeat(6_000)}`,
+      method: 'POST',
+      url: '/sign-in',
+      headers: FORM_HEADERS,
+      payload: `token=${'x'.repeat(6_000)}`,
     });
     assert.equal(long.statusCode, 422);
     assert.match(long.body, /6,000 characters/);
@@ -170,7 +228,8 @@ describe('signing in', () => {
   it('offers a link to people who followed a link from another site', async () => {
     const { app } = stand({ routes: pages() });
     const page = await app.inject({
-      url: '/sign-in?next=%2Fkeys%2Fa%2Fb', headers: { host: HOST, 'sec-fetch-site': 'cross-site' },
+      url: '/sign-in?next=%2Fkeys%2Fa%2Fb',
+      headers: { host: HOST, 'sec-fetch-site': 'cross-site' },
     });
     assert.match(page.body, /<a href="\/keys\/a\/b">go on to the page<\/a>/);
   });
@@ -195,19 +254,30 @@ describe('signing in', () => {
     const other = await signIn(stand({ routes: pages() }).app, ALICE);
     for (const kept of [
       `${name}=${sealed.slice(0, -1)}`,
-      `${name}=${sealed.slice(0, 30)}${sealed[30] === 'A' ? 'B' : 'A'}${sealed.slice(31)}`, `${name}=`,
-      `${name}=${ALICE}`, `${cookie}; ${cookie}`, other, `__Host-mgw-console=${sealed}x`,
+      `${name}=${sealed.slice(0, 30)}${sealed[30] === 'A' ? 'B' : 'A'}${sealed.slice(31)}`,
+      `${name}=`,
+      `${name}=${ALICE}`,
+      `${cookie}; ${cookie}`,
+      other,
+      `__Host-mgw-console=${sealed}x`,
     ])
       assert.equal((await app.inject({ url: '/keys', headers: { host: HOST, cookie: kept } })).statusCode, 303, kept);
   });
 
   it('ends with signing out', async () => {
     const { app, cookie, csrf } = await signedIn();
-    const stale =
-      await app.inject({ method: 'POST', url: '/sign-out', headers: { ...FORM_HEADERS, cookie }, payload: 'csrf=x' });
+    const stale = await app.inject({
+      method: 'POST',
+      url: '/sign-out',
+      headers: { ...FORM_HEADERS, cookie },
+      payload: 'csrf=x',
+    });
     assert.equal(stale.statusCode, 403);
     const answer = await app.inject({
-      method: 'POST', url: '/sign-out', headers: { ...FORM_HEADERS, cookie }, payload: `csrf=${csrf}`,
+      method: 'POST',
+      url: '/sign-out',
+      headers: { ...FORM_HEADERS, cookie },
+      payload: `csrf=${csrf}`,
     });
     assert.equal(answer.headers.location, '/sign-in?why=out');
     assert.match(String(answer.headers['set-cookie']), /mgw-console-8081=; Max-Age=0; Path=\//);
@@ -221,16 +291,27 @@ describe('signing in', () => {
     const renewed = cookiesOf(await visit(cookie));
     assert.notEqual(renewed, cookie);
     await app.inject({
-      method: 'POST', url: '/sign-out', headers: { ...FORM_HEADERS, cookie: renewed }, payload: `csrf=${csrf}`,
+      method: 'POST',
+      url: '/sign-out',
+      headers: { ...FORM_HEADERS, cookie: renewed },
+      payload: `csrf=${csrf}`,
     });
     const questions = asked.length;
     for (const copied of [cookie, renewed]) {
       const refused = await visit(copied);
       assert.equal(refused.headers.location, '/sign-in?next=%2Fkeys&why=over');
       assert.match(String(refused.headers['set-cookie']), /mgw-console-8081=; Max-Age=0; Path=\//);
-      assert.equal((await app.inject({
-        method: 'POST', url: '/keys', headers: { ...FORM_HEADERS, cookie: copied }, payload: `csrf=${csrf}&name=a`,
-      })).statusCode, 401);
+      assert.equal(
+        (
+          await app.inject({
+            method: 'POST',
+            url: '/keys',
+            headers: { ...FORM_HEADERS, cookie: copied },
+            payload: `csrf=${csrf}&name=a`,
+          })
+        ).statusCode,
+        401,
+      );
     }
     assert.equal(asked.length, questions, 'its token is not even asked about');
     for (const other of others)
@@ -242,17 +323,29 @@ describe('signing in', () => {
 describe('a form', () => {
   it('reaches its handler with the token of its session, from this site', async () => {
     const { app, cookie, csrf, seen } = await signedIn();
-    const answer = await app.inject({ method:
-      'POST', url: '/keys', headers: { ...FORM_HEADERS, cookie }, payload: `csrf=${csrf}&name=a+b&models=x&models=y` });
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/keys',
+      headers: { ...FORM_HEADERS, cookie },
+      payload: `csrf=${csrf}&name=a+b&models=x&models=y`,
+    });
     assert.equal(answer.statusCode, 303);
     assert.equal(answer.headers.location, '/keys?done=1');
-    assert.deepEqual([...seen[0]?.form ?? []], [['name', 'a b'], ['models', 'x'], ['models', 'y']]);
+    assert.deepEqual(
+      [...(seen[0]?.form ?? [])],
+      [
+        ['name', 'a b'],
+        ['models', 'x'],
+        ['models', 'y'],
+      ],
+    );
   });
 
   it('is refused in every other case, without effect', async () => {
     const { app, cookie, csrf, seen } = await signedIn();
-    const bobs =
-      csrfIn((await app.inject({ url: '/keys', headers: { host: HOST, cookie: await signIn(app, BOB) } })).body);
+    const bobs = csrfIn(
+      (await app.inject({ url: '/keys', headers: { host: HOST, cookie: await signIn(app, BOB) } })).body,
+    );
     const { 'sec-fetch-site': _, ...old } = FORM_HEADERS;
     const { origin: __, ...silent } = old;
     const cases: [status: number, headers: Record<string, string>, payload: string][] = [
@@ -295,10 +388,14 @@ describe('every response', () => {
     const { app, cookie } = await signedIn();
     for (const url of ['/keys', '/', '/sign-in', '/nothing', '/defect', '/%zz', '/file']) {
       const { headers } = await app.inject({ url, headers: { host: HOST, cookie } });
-      assert.match(String(headers['content-security-policy']), pattern(
-        /^default-src 'none'; script-src 'self'; style-src 'self'; /,
-        /.*form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
-      ), url);
+      assert.match(
+        String(headers['content-security-policy']),
+        pattern(
+          /^default-src 'none'; script-src 'self'; style-src 'self'; /,
+          /.*form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
+        ),
+        url,
+      );
       assert.equal(headers['cache-control'], 'no-store', url);
       assert.equal(headers['x-content-type-options'], 'nosniff', url);
       assert.equal(headers['cross-origin-opener-policy'], 'same-origin', url);
@@ -348,7 +445,8 @@ describe('every response', () => {
     const put = await app.inject({ method: 'PUT', url: '/keys', headers: { host: HOST, cookie } });
     assert.deepEqual([put.statusCode, put.headers.allow], [405, 'GET, HEAD, POST']);
     assert.equal(
-      (await app.inject({ method: 'POST', url: '/conflict', headers: { ...FORM_HEADERS, cookie } })).statusCode, 405,
+      (await app.inject({ method: 'POST', url: '/conflict', headers: { ...FORM_HEADERS, cookie } })).statusCode,
+      405,
     );
   });
 
@@ -380,7 +478,8 @@ describe('assets', () => {
 
 describe('behind an authenticating proxy', () => {
   for (const [proxyHeader, value] of [
-    ['authorization', `Bearer ${ALICE}`], ['x-forwarded-access-token', ALICE],
+    ['authorization', `Bearer ${ALICE}`],
+    ['x-forwarded-access-token', ALICE],
   ] as const) {
     it(`uses the token of ${proxyHeader} in each request, without a session`, async () => {
       const seen: PageRequest[] = [];
@@ -390,25 +489,59 @@ describe('behind an authenticating proxy', () => {
       assert.match(page.body, /Keys of alice/);
       assert.ok(!page.body.includes('Sign out'));
       assert.equal(page.headers['set-cookie'], undefined);
-      const foreign =
-        csrfIn((await stand({ routes: pages(), proxyHeader }).app.inject({ url: '/form', headers })).body);
+      const foreign = csrfIn(
+        (await stand({ routes: pages(), proxyHeader }).app.inject({ url: '/form', headers })).body,
+      );
       const own = csrfIn((await app.inject({ url: '/form', headers })).body);
-      const bobs = csrfIn((await app.inject({
-        url: '/form', headers: { ...headers, [proxyHeader]: value.replace(ALICE, BOB) },
-      })).body);
-      assert.equal((await app.inject({
-        method: 'POST', url: '/keys', headers, payload: `csrf=${bobs}`,
-      })).statusCode, 403, 'of somebody else');
-      assert.equal((await app.inject({
-        method: 'POST', url: '/keys', headers: { ...headers, 'sec-fetch-site': 'cross-site' }, payload: `csrf=${own}`,
-      })).statusCode, 403, 'from elsewhere');
+      const bobs = csrfIn(
+        (
+          await app.inject({
+            url: '/form',
+            headers: { ...headers, [proxyHeader]: value.replace(ALICE, BOB) },
+          })
+        ).body,
+      );
+      assert.equal(
+        (
+          await app.inject({
+            method: 'POST',
+            url: '/keys',
+            headers,
+            payload: `csrf=${bobs}`,
+          })
+        ).statusCode,
+        403,
+        'of somebody else',
+      );
+      assert.equal(
+        (
+          await app.inject({
+            method: 'POST',
+            url: '/keys',
+            headers: { ...headers, 'sec-fetch-site': 'cross-site' },
+            payload: `csrf=${own}`,
+          })
+        ).statusCode,
+        403,
+        'from elsewhere',
+      );
       assert.equal((await app.inject({ method: 'POST', url: '/keys', headers, payload: 'name=a' })).statusCode, 403);
-      assert.equal((await app.inject({
-        method: 'POST', url: '/keys', headers, payload: `csrf=${foreign}`,
-      })).statusCode, 403, 'of another console');
+      assert.equal(
+        (
+          await app.inject({
+            method: 'POST',
+            url: '/keys',
+            headers,
+            payload: `csrf=${foreign}`,
+          })
+        ).statusCode,
+        403,
+        'of another console',
+      );
       assert.deepEqual(seen, []);
       assert.equal(
-        (await app.inject({ method: 'POST', url: '/keys', headers, payload: `csrf=${own}` })).statusCode, 303,
+        (await app.inject({ method: 'POST', url: '/keys', headers, payload: `csrf=${own}` })).statusCode,
+        303,
       );
       assert.equal(seen.length, 1);
     });
@@ -419,17 +552,26 @@ describe('behind an authenticating proxy', () => {
     const bare = await app.inject({ url: '/keys', headers: { host: HOST } });
     assert.match(String(bare.headers.location), /^\/sign-in/);
     assert.equal((await app.inject({ url: '/sign-in', headers: { host: HOST } })).statusCode, 401);
-    assert.equal((await app.inject({ method:
-      'POST', url: '/sign-in', headers: FORM_HEADERS, payload: `token=${ALICE}` })).statusCode, 401);
+    assert.equal(
+      (await app.inject({ method: 'POST', url: '/sign-in', headers: FORM_HEADERS, payload: `token=${ALICE}` }))
+        .statusCode,
+      401,
+    );
     const header = await app.inject({ url: '/keys', headers: { host: HOST, authorization: 'Bearer wrong' } });
     assert.match(String(header.headers.location), /^\/sign-in/);
   });
 
   it('ignores that header if no proxy is configured', async () => {
     const { app } = stand({ routes: pages() });
-    const answer = await app.inject({ url: '/keys', headers: {
-      host: HOST, authorization: `Bearer ${ALICE}`, 'x-forwarded-access-token': ALICE, origin: ORIGIN,
-    } });
+    const answer = await app.inject({
+      url: '/keys',
+      headers: {
+        host: HOST,
+        authorization: `Bearer ${ALICE}`,
+        'x-forwarded-access-token': ALICE,
+        origin: ORIGIN,
+      },
+    });
     assert.equal(answer.statusCode, 303);
   });
 });

@@ -20,9 +20,15 @@ export function somebody(name: string): PersonAccess {
     person: { name },
     list: async () => ({ objects: [], allowed: false }),
     get: async () => undefined,
-    create: async () => { throw new AccessError('Forbidden', 'not here'); },
-    change: async () => { throw new AccessError('Forbidden', 'not here'); },
-    remove: async () => { throw new AccessError('Forbidden', 'not here'); },
+    create: async () => {
+      throw new AccessError('Forbidden', 'not here');
+    },
+    change: async () => {
+      throw new AccessError('Forbidden', 'not here');
+    },
+    remove: async () => {
+      throw new AccessError('Forbidden', 'not here');
+    },
     readKeyText: async () => undefined,
     may: async () => false,
     namespaces: async () => [],
@@ -48,9 +54,15 @@ export function stand(options: StandOptions = {}): Stand {
   const logged: Stand['logged'] = [];
   const asked: string[] = [];
   const clock = { nowMs: Date.UTC(2026, 10, 21, 12) };
-  const note = (level: string) =>
-    (fields: unknown, message?: string): void => { logged.push({ level, fields, message: message ?? '' }); };
-  const people = new Map([[ALICE, somebody('alice')], [BOB, somebody('bob')]]);
+  const note =
+    (level: string) =>
+    (fields: unknown, message?: string): void => {
+      logged.push({ level, fields, message: message ?? '' });
+    };
+  const people = new Map([
+    [ALICE, somebody('alice')],
+    [BOB, somebody('bob')],
+  ]);
   const access: ConsoleAccess = {
     backend: 'Kubernetes',
     async signIn({ token }) {
@@ -59,11 +71,21 @@ export function stand(options: StandOptions = {}): Stand {
     },
   };
   const app = buildConsole({
-    access, usage: undefined, resources: () => buildResources({
-      objects: [], secrets: [], namespaces: new Map(),
-    }), gatewayNamespace: 'model-gateway', gatewayUrl: undefined,
-    assets: NO_ASSETS, sealingKeys: [randomBytes(32)], ...options,
-    nowMs: () => clock.nowMs, log: { info: note('info'), warn: note('warn'), error: note('error') },
+    access,
+    usage: undefined,
+    resources: () =>
+      buildResources({
+        objects: [],
+        secrets: [],
+        namespaces: new Map(),
+      }),
+    gatewayNamespace: 'model-gateway',
+    gatewayUrl: undefined,
+    assets: NO_ASSETS,
+    sealingKeys: [randomBytes(32)],
+    ...options,
+    nowMs: () => clock.nowMs,
+    log: { info: note('info'), warn: note('warn'), error: note('error') },
   });
   return { app, logged, asked, clock };
 }
@@ -72,18 +94,27 @@ export function stand(options: StandOptions = {}): Stand {
 export function cookiesOf(answer: LightMyRequestResponse): string {
   const header = answer.headers['set-cookie'];
   const all = Array.isArray(header) ? header : [header ?? ''];
-  return all.filter((each) => !each.includes('Max-Age=0')).map((each) => each.split(';', 1)[0] ?? '').join('; ');
+  return all
+    .filter((each) => !each.includes('Max-Age=0'))
+    .map((each) => each.split(';', 1)[0] ?? '')
+    .join('; ');
 }
 
 /** The headers that a browser sends with each form. */
 export const FORM_HEADERS = {
-  host: HOST, origin: ORIGIN, 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded',
+  host: HOST,
+  origin: ORIGIN,
+  'sec-fetch-site': 'same-origin',
+  'content-type': 'application/x-www-form-urlencoded',
 } as const;
 
 /** Signs in and returns the Cookie header. */
 export async function signIn(app: FastifyInstance, token: string): Promise<string> {
   const answer = await app.inject({
-    method: 'POST', url: '/sign-in', headers: FORM_HEADERS, payload: new URLSearchParams({ token }).toString(),
+    method: 'POST',
+    url: '/sign-in',
+    headers: FORM_HEADERS,
+    payload: new URLSearchParams({ token }).toString(),
   });
   if (answer.statusCode !== 303) throw new Error(`signing in was answered with ${answer.statusCode}`);
   return cookiesOf(answer);

@@ -23,11 +23,14 @@ describe('TLS of the console', async () => {
     await writeFile(join(folder, 'tls.key'), key, { mode: 0o600 });
   }
 
-  const get = (port: number, servername: string): Promise<string> => new Promise((resolve, reject) => {
-    request({ host: '127.0.0.1', port, servername, ca: authority.certificate, agent: false }, (answer) => {
-      answer.setEncoding('utf8').on('data', resolve);
-    }).on('error', reject).end();
-  });
+  const get = (port: number, servername: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      request({ host: '127.0.0.1', port, servername, ca: authority.certificate, agent: false }, (answer) => {
+        answer.setEncoding('utf8').on('data', resolve);
+      })
+        .on('error', reject)
+        .end();
+    });
 
   it('needs a certificate, and uses a renewed one without a restart', async () => {
     const told: unknown[] = [];
@@ -42,7 +45,9 @@ describe('TLS of the console', async () => {
     await renew('one.test');
     const tls = await openTls(folder, { after, log });
     const server = tls.serverFactory((_request, answer) => void answer.end('here'));
-    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
     try {
       const { port } = server.address() as AddressInfo;
       assert.equal(await get(port, 'one.test'), 'here');
@@ -55,7 +60,9 @@ describe('TLS of the console', async () => {
       assert.equal(await get(port, 'two.test'), 'here');
     } finally {
       tls.stop();
-      await new Promise((resolve) => { server.close(resolve); });
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
     }
   });
 });
@@ -64,5 +71,8 @@ describe('TLS of the console', async () => {
 async function lookAgain(look: () => void, told: readonly unknown[]): Promise<void> {
   const before = told.length;
   look();
-  while (told.length === before) await new Promise((resolve) => { setImmediate(resolve); });
+  while (told.length === before)
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
 }

@@ -8,17 +8,27 @@ import { parseAllDocuments } from 'yaml';
 import { PLURALS } from '#crds/types.gen.ts';
 
 const FOLDER = new URL('../../../crds/', import.meta.url);
-const files = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isFile()).map(({ name }) => name);
+const files = readdirSync(FOLDER, { withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map(({ name }) => name);
 
 describe('the folder crds/', () => {
   it('contains one file for each kind, and no other file', () => {
-    assert.deepEqual(files.toSorted(), Object.keys(PLURALS).map((kind) => `${kind.toLowerCase()}.yaml`).toSorted());
+    assert.deepEqual(
+      files.toSorted(),
+      Object.keys(PLURALS)
+        .map((kind) => `${kind.toLowerCase()}.yaml`)
+        .toSorted(),
+    );
   });
 
   for (const name of files) {
     it(`has one CustomResourceDefinition in ${name}`, () => {
       const documents = parseAllDocuments(readFileSync(new URL(name, FOLDER), 'utf8'));
-      assert.deepEqual(documents.flatMap(({ errors }) => errors), []);
+      assert.deepEqual(
+        documents.flatMap(({ errors }) => errors),
+        [],
+      );
       const [definition, ...more] = documents.map((each) => each.toJS());
       assert.deepEqual(more, []);
       assert.equal(definition.apiVersion, 'apiextensions.k8s.io/v1');

@@ -6,13 +6,20 @@ import { generateAll, staleFiles } from '../../../tools/generate/generate.ts';
 
 it('all generated files are current', async () => {
   const stale = await staleFiles(await generateAll());
-  assert.deepEqual(stale.map(({ path }) => path), [], 'run npm run generate');
+  assert.deepEqual(
+    stale.map(({ path }) => path),
+    [],
+    'run npm run generate',
+  );
 });
 
 it('every reason belongs to a condition', () => {
   const rows: readonly ConditionRow[] = Object.values(CONDITIONS);
   const used = new Set<string>(rows.flatMap(({ reasons }) => reasons));
-  assert.deepEqual(Object.keys(REASONS).filter((reason) => !used.has(reason)), []);
+  assert.deepEqual(
+    Object.keys(REASONS).filter((reason) => !used.has(reason)),
+    [],
+  );
 });
 
 it('conditions and reasons satisfy metav1.Condition', () => {

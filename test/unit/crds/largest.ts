@@ -18,9 +18,9 @@ function largest(kind: string, spec: JsonObject): Largest {
 }
 
 function largestAccount(): Largest {
-  return largest(
-    'Account', { grants: list(1000, (index) => ({ name: padded('g', index, 63), usd: '-8999999999.999999999' })) },
-  );
+  return largest('Account', {
+    grants: list(1000, (index) => ({ name: padded('g', index, 63), usd: '-8999999999.999999999' })),
+  });
 }
 
 function largestGroup(): Largest {
@@ -41,10 +41,20 @@ function largestRoute(): Largest {
 function largestCatalog(): Largest {
   const ratio = '9999999999.999999999';
   const ratios = {
-    modelRatio: ratio, completionRatio: ratio, cacheRatio: ratio, cacheWriteRatio: ratio, cacheWrite1hRatio: ratio,
+    modelRatio: ratio,
+    completionRatio: ratio,
+    cacheRatio: ratio,
+    cacheWriteRatio: ratio,
+    cacheWrite1hRatio: ratio,
   };
-  return largest('PriceCatalog', { models: list(1000, (index) =>
-    ({ name: padded('m', index, 128), vendor: 'v'.repeat(128), quotaType: 'Token', ...ratios })) });
+  return largest('PriceCatalog', {
+    models: list(1000, (index) => ({
+      name: padded('m', index, 128),
+      vendor: 'v'.repeat(128),
+      quotaType: 'Token',
+      ...ratios,
+    })),
+  });
 }
 
 function list<T>(length: number, item: (index: number) => T): T[] {

@@ -18,12 +18,15 @@ describe('admit', () => {
       const schema = kinds.get(kind);
       assert.ok(schema);
       const { errors } = admit(schema, object);
-      const surplus = errors.filter((error) =>
-        !expected.some(({ path, message }) => error.path === path && error.message.includes(message)));
-      const missing = expected.filter(({ path, message }) =>
-        !errors.some((error) => error.path === path && error.message.includes(message)));
+      const surplus = errors.filter(
+        (error) => !expected.some(({ path, message }) => error.path === path && error.message.includes(message)),
+      );
+      const missing = expected.filter(
+        ({ path, message }) => !errors.some((error) => error.path === path && error.message.includes(message)),
+      );
       assert.deepEqual(
-        { surplus: surplus.map(({ path, message }) => ({ path, message })), missing }, { surplus: [], missing: [] },
+        { surplus: surplus.map(({ path, message }) => ({ path, message })), missing },
+        { surplus: [], missing: [] },
       );
     });
   }
@@ -31,25 +34,65 @@ describe('admit', () => {
 
 describe('admit, for objects that a server would not decode,', () => {
   const cases: readonly [what: string, object: JsonObject, expected: readonly [path: string, message: RegExp][]][] = [
-    ['another kind and version', {
-      apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a' }, spec: {},
-    }, [['apiVersion', /must be modelgateway\.dev\/v1alpha1/], ['kind', /must be Account/]]],
+    [
+      'another kind and version',
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'a' },
+        spec: {},
+      },
+      [
+        ['apiVersion', /must be modelgateway\.dev\/v1alpha1/],
+        ['kind', /must be Account/],
+      ],
+    ],
     ['metadata of another type', { ...OF_ACCOUNT, metadata: 'a', spec: {} }, [['metadata', /must be of type object/]]],
-    ['a name of another type', {
-      ...OF_ACCOUNT, metadata: { name: 1 }, spec: {},
-    }, [['metadata.name', /must be of type string/]]],
-    ['a label of another type', {
-      ...OF_ACCOUNT, metadata: { name: 'a', labels: { team: 1 } }, spec: {},
-    }, [['metadata.labels', /must be of type string/]]],
-    ['labels of another type', {
-      ...OF_ACCOUNT, metadata: { name: 'a', labels: ['a'] }, spec: {},
-    }, [['metadata.labels', /must be of type object/]]],
-    ['a namespace that is none', {
-      ...OF_ACCOUNT, metadata: { name: 'a', namespace: 'a.b' }, spec: {},
-    }, [['metadata.namespace', /a namespace consists of/]]],
-    ['a spec of another type', {
-      ...OF_ACCOUNT, metadata: { name: 'a' }, spec: [],
-    }, [['spec', /must be of type object/]]],
+    [
+      'a name of another type',
+      {
+        ...OF_ACCOUNT,
+        metadata: { name: 1 },
+        spec: {},
+      },
+      [['metadata.name', /must be of type string/]],
+    ],
+    [
+      'a label of another type',
+      {
+        ...OF_ACCOUNT,
+        metadata: { name: 'a', labels: { team: 1 } },
+        spec: {},
+      },
+      [['metadata.labels', /must be of type string/]],
+    ],
+    [
+      'labels of another type',
+      {
+        ...OF_ACCOUNT,
+        metadata: { name: 'a', labels: ['a'] },
+        spec: {},
+      },
+      [['metadata.labels', /must be of type object/]],
+    ],
+    [
+      'a namespace that is none',
+      {
+        ...OF_ACCOUNT,
+        metadata: { name: 'a', namespace: 'a.b' },
+        spec: {},
+      },
+      [['metadata.namespace', /a namespace consists of/]],
+    ],
+    [
+      'a spec of another type',
+      {
+        ...OF_ACCOUNT,
+        metadata: { name: 'a' },
+        spec: [],
+      },
+      [['spec', /must be of type object/]],
+    ],
   ];
   for (const [what, object, expected] of cases) {
     it(`refuses ${what}`, () => {
@@ -69,35 +112,61 @@ describe('admit, for objects that a server would not decode,', () => {
 
   it('repeats no credential', () => {
     const channel = (baseUrl: string, secret: string): JsonObject => ({
-      name: 'a', protocol: 'OpenAI', baseUrl, auth: { type: 'ApiKey', secretRef: { name: secret, key: `/${secret}` } },
+      name: 'a',
+      protocol: 'OpenAI',
+      baseUrl,
+      auth: { type: 'ApiKey', secretRef: { name: secret, key: `/${secret}` } },
     });
-    const channels =
-      [channel('https://user:hunter2@host/v1', 'sk-Hunter2'), channel('https://host/v1?key=hunter2', 'sk-ant-HUNTER2')];
-    const object = { apiVersion: OF_ACCOUNT.apiVersion, kind: 'ModelRoute', metadata: { name: 'sk-Hunter2' }, spec: {
-      models: [{ name: 'm', endpoints: ['sk-hunter2'] }], channels,
-    } };
+    const channels = [
+      channel('https://user:hunter2@host/v1', 'sk-Hunter2'),
+      channel('https://host/v1?key=hunter2', 'sk-ant-HUNTER2'),
+    ];
+    const object = {
+      apiVersion: OF_ACCOUNT.apiVersion,
+      kind: 'ModelRoute',
+      metadata: { name: 'sk-Hunter2' },
+      spec: {
+        models: [{ name: 'm', endpoints: ['sk-hunter2'] }],
+        channels,
+      },
+    };
     const { errors } = admit(kinds.get('ModelRoute')!, object);
     assert.equal(errors.length, 9);
-    assert.deepEqual(errors.filter(({ message }) => /hunter2/i.test(message)), []);
+    assert.deepEqual(
+      errors.filter(({ message }) => /hunter2/i.test(message)),
+      [],
+    );
   });
 
   it('returns the path of a mistake in segments too', () => {
-    const [error] = admit(
-      kinds.get('Account')!, { ...OF_ACCOUNT, metadata: { name: 'a' }, spec: { grants: [{ name: 'a', usd: 'x' }] } },
-    ).errors;
+    const [error] = admit(kinds.get('Account')!, {
+      ...OF_ACCOUNT,
+      metadata: { name: 'a' },
+      spec: { grants: [{ name: 'a', usd: 'x' }] },
+    }).errors;
     assert.deepEqual(error?.segments, ['spec', 'grants', 0, 'usd']);
   });
 });
 
 describe('testdata', () => {
   it('breaks every rule at least once', () => {
-    const said = situations.flatMap(({ kind, object }) => admit(kinds.get(kind)!, object).errors.map(({
-      path, message,
-    }) => ({ kind, path: path.replaceAll(/\[\d+\]/g, '[]'), message })));
+    const said = situations.flatMap(({ kind, object }) =>
+      admit(kinds.get(kind)!, object).errors.map(({ path, message }) => ({
+        kind,
+        path: path.replaceAll(/\[\d+\]/g, '[]'),
+        message,
+      })),
+    );
     const unbroken = [...kinds.values()].flatMap(({ kind, root }) =>
-      rulesOf(root, '').filter(({ path, rule }) => !said.some((error) =>
-        error.kind === kind && isBelow(error.path, path) && error.message.endsWith(rule.message)))
-        .map(({ path, rule }) => `${kind} ${path}: ${rule.message}`));
+      rulesOf(root, '')
+        .filter(
+          ({ path, rule }) =>
+            !said.some(
+              (error) => error.kind === kind && isBelow(error.path, path) && error.message.endsWith(rule.message),
+            ),
+        )
+        .map(({ path, rule }) => `${kind} ${path}: ${rule.message}`),
+    );
     assert.deepEqual(unbroken, []);
   });
 });
@@ -111,16 +180,24 @@ function isBelow(path: string, place: string): boolean {
 describe('the schemas', () => {
   for (const { kind, root } of kinds.values()) {
     it(`of ${kind} bound every value`, () => {
-      assert.deepEqual(nodesOf(root, '').filter(({ path, node }) => !path.startsWith('metadata') &&
-        !isBounded(node)).map(({ path }) => path), ['apiVersion', 'kind']);
+      assert.deepEqual(
+        nodesOf(root, '')
+          .filter(({ path, node }) => !path.startsWith('metadata') && !isBounded(node))
+          .map(({ path }) => path),
+        ['apiVersion', 'kind'],
+      );
     });
 
     it(`of ${kind} describe every field and set every list's type`, () => {
       const nodes = nodesOf(root, '').filter(({ path }) => path !== 'metadata');
-      assert.deepEqual(nodes.filter(({ node }) => !/^[A-Z].*\.$/.test(node.description ?? '')).map(({ path }) =>
-        path), []);
-      assert.deepEqual(nodes.filter(({ node }) => node.type === 'array' &&
-        !node['x-kubernetes-list-type']).map(({ path }) => path), []);
+      assert.deepEqual(
+        nodes.filter(({ node }) => !/^[A-Z].*\.$/.test(node.description ?? '')).map(({ path }) => path),
+        [],
+      );
+      assert.deepEqual(
+        nodes.filter(({ node }) => node.type === 'array' && !node['x-kubernetes-list-type']).map(({ path }) => path),
+        [],
+      );
     });
 
     it(`of ${kind} explain every rule`, () => {
@@ -138,7 +215,8 @@ interface Place {
 /** All nodes of a schema; items are `path[]`. */
 function nodesOf(node: SchemaNode, path: string): Place[] {
   const below = Object.entries(node.properties ?? {}).flatMap(([field, child]) =>
-    nodesOf(child, path ? `${path}.${field}` : field));
+    nodesOf(child, path ? `${path}.${field}` : field),
+  );
   const items = node.items ? nodesOf(node.items, `${path}[]`) : [];
   const values = node.additionalProperties ? nodesOf(node.additionalProperties, `${path}.*`) : [];
   return [{ path, node }, ...below, ...items, ...values];
@@ -147,30 +225,40 @@ function nodesOf(node: SchemaNode, path: string): Place[] {
 /** The rules that need no old object. */
 function rulesOf(root: SchemaNode, path: string): { path: string; rule: Rule }[] {
   return nodesOf(root, path).flatMap(({ path: at, node }) =>
-    (node['x-kubernetes-validations'] ?? []).filter(({ rule }) => !rule.includes('oldSelf')).map((rule) =>
-      ({ path: at, rule })));
+    (node['x-kubernetes-validations'] ?? [])
+      .filter(({ rule }) => !rule.includes('oldSelf'))
+      .map((rule) => ({ path: at, rule })),
+  );
 }
 
 function isBounded(node: SchemaNode): boolean {
   switch (node.type) {
-    case 'string': return node.enum !== undefined || node.maxLength !== undefined;
-    case 'array': return node.maxItems !== undefined;
-    case 'integer': return node.minimum !== undefined;
-    case 'object': return node.additionalProperties === undefined || node.maxProperties !== undefined;
-    default: return true;
+    case 'string':
+      return node.enum !== undefined || node.maxLength !== undefined;
+    case 'array':
+      return node.maxItems !== undefined;
+    case 'integer':
+      return node.minimum !== undefined;
+    case 'object':
+      return node.additionalProperties === undefined || node.maxProperties !== undefined;
+    default:
+      return true;
   }
 }
 
-describe('a group\'s name', () => {
+describe("a group's name", () => {
   const messageOf = (kind: 'Group' | 'Account', name: string): string => {
     const object = { apiVersion: 'modelgateway.dev/v1alpha1', kind, metadata: { name }, spec: {} };
     return admit(kinds.get(kind)!, object).errors.find(({ path }) => path === 'metadata.name')?.message ?? '';
   };
   it('with capitals or spaces is refused with a valid suggestion and displayName', () => {
-    assert.match(messageOf('Group', 'Auto-A'), pattern(
-      /^Invalid value: "Auto-A": a name consists of lower-case letters.*; /,
-      /call it auto-a, and write the name that people see into spec\.displayName: "Auto-A"$/,
-    ));
+    assert.match(
+      messageOf('Group', 'Auto-A'),
+      pattern(
+        /^Invalid value: "Auto-A": a name consists of lower-case letters.*; /,
+        /call it auto-a, and write the name that people see into spec\.displayName: "Auto-A"$/,
+      ),
+    );
     assert.match(messageOf('Group', 'Very Important'), /; call it very-important, and .*"Very Important"$/);
   });
   it('without a valid suggestion, or of another kind, is refused as by an API server', () => {

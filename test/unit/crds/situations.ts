@@ -33,7 +33,10 @@ function readSituation(name: string, text: string): Situation {
   const accepted = /^# accepted$/m.test(text);
   if (accepted === expected.length > 0) throw new Error(`${name} must say either accepted or refused`);
   return {
-    name: name.replace(/\.yaml$/, ''), kind: typeof object['kind'] === 'string' ? object['kind'] : '', object, expected,
+    name: name.replace(/\.yaml$/, ''),
+    kind: typeof object['kind'] === 'string' ? object['kind'] : '',
+    object,
+    expected,
   };
 }
 

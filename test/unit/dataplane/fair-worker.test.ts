@@ -5,13 +5,15 @@ import { createFairWorker } from '../../../dataplane/fair-worker.ts';
 import type { FairWorker, FairWorkerOptions } from '../../../dataplane/fair-worker.ts';
 
 /** Responds to each job with its text in capitals, and exits at the job "crash". */
-const MODULE = new URL(`data:text/javascript,${encodeURIComponent(`
+const MODULE = new URL(
+  `data:text/javascript,${encodeURIComponent(`
   import { parentPort } from 'node:worker_threads';
   parentPort.on('message', ({ job }) => {
     if (job === 'crash') throw new Error('crashed');
     parentPort.postMessage({ reply: job.toUpperCase() });
   });
-`)}`);
+`)}`,
+);
 
 function start(options: Partial<FairWorkerOptions> = {}): FairWorker<string, string> {
   const worker = createFairWorker<string, string>({ module: MODULE, onFault: () => undefined, ...options });
@@ -24,7 +26,7 @@ describe('a fair worker', () => {
     const worker = start();
     const order: string[] = [];
     const run = async (key: string, job: string): Promise<void> => {
-      order.push(await worker.run(key, job) ?? 'nothing');
+      order.push((await worker.run(key, job)) ?? 'nothing');
     };
     const hostile = Array.from({ length: 6 }, (_, index) => run('hostile', `h${index}`));
     await Promise.all([...hostile, run('a', 'a0'), run('b', 'b0'), run('a', 'a1')]);
@@ -35,7 +37,11 @@ describe('a fair worker', () => {
   it('accepts a limited number of jobs, of a key and in all, and returns nothing for the rest', async () => {
     const worker = start({ maxOfKey: 2, maxInAll: 3 });
     const answers = await Promise.all([
-      worker.run('a', 'x'), worker.run('a', 'x'), worker.run('a', 'x'), worker.run('b', 'y'), worker.run('c', 'z'),
+      worker.run('a', 'x'),
+      worker.run('a', 'x'),
+      worker.run('a', 'x'),
+      worker.run('b', 'y'),
+      worker.run('c', 'z'),
     ]);
     assert.deepEqual(answers, ['X', 'X', undefined, 'Y', undefined]);
     assert.equal(await worker.run('a', 'again'), 'AGAIN');

@@ -9,12 +9,17 @@ import { startDemoProvider } from '../../../demo/provider.ts';
 import type { DemoProvider } from '../../../demo/provider.ts';
 
 const SCHEMA = {
-  type: 'object', additionalProperties: false, required: ['name', 'age', 'tags', 'owner', 'parent'],
+  type: 'object',
+  additionalProperties: false,
+  required: ['name', 'age', 'tags', 'owner', 'parent'],
   properties: {
-    name: { type: 'string', minLength: 9 }, age: { type: 'integer', minimum: 18, maximum: 20 },
+    name: { type: 'string', minLength: 9 },
+    age: { type: 'integer', minimum: 18, maximum: 20 },
     tags: { type: 'array', minItems: 2, items: { enum: ['a', 'b'] } },
-    owner: { $ref: '#/$defs/person' }, parent: { anyOf: [{ $ref: '#' }, { type: 'null' }] },
-    email: { type: 'string', format: 'email' }, kind: { const: 'k' },
+    owner: { $ref: '#/$defs/person' },
+    parent: { anyOf: [{ $ref: '#' }, { type: 'null' }] },
+    email: { type: 'string', format: 'email' },
+    kind: { const: 'k' },
   },
   $defs: { person: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } },
 };
@@ -39,22 +44,31 @@ describe('an answer of a schema', () => {
   it('matches it, in all three protocols', async () => {
     const schema = { name: 'a', schema: SCHEMA };
     const chat = await openai.chat.completions.create({
-      model: 'm', messages: HELLO, response_format: { type: 'json_schema', json_schema: schema },
+      model: 'm',
+      messages: HELLO,
+      response_format: { type: 'json_schema', json_schema: schema },
     });
     assertFits(chat.choices[0]?.message.content);
     const response = await openai.responses.create({
-      model: 'm', input: 'hello', text: { format: { type: 'json_schema', ...schema } },
+      model: 'm',
+      input: 'hello',
+      text: { format: { type: 'json_schema', ...schema } },
     });
     assertFits(response.output_text);
     const message = await anthropic.messages.create({
-      model: 'm', max_tokens: 2000, messages: HELLO, output_config: { format: { type: 'json_schema', schema: SCHEMA } },
+      model: 'm',
+      max_tokens: 2000,
+      messages: HELLO,
+      output_config: { format: { type: 'json_schema', schema: SCHEMA } },
     });
     assertFits(message.content[0]?.type === 'text' ? message.content[0].text : '');
   });
 
   it('is an object in JSON mode', async () => {
     const { choices } = await openai.chat.completions.create({
-      model: 'm', messages: HELLO, response_format: { type: 'json_object' },
+      model: 'm',
+      messages: HELLO,
+      response_format: { type: 'json_object' },
     });
     assert.deepEqual(JSON.parse(choices[0]?.message.content ?? ''), { answer: 'example' });
   });
@@ -63,7 +77,8 @@ describe('an answer of a schema', () => {
     const node = { type: 'object', properties: { next: { $ref: '#' } } };
     assert.ok(JSON.stringify(exampleOf(node)).length < 1000);
     assert.deepEqual(exampleOf({ allOf: [{ properties: { a: { type: 'null' } } }, { properties: { b: {} } }] }), {
-      a: null, b: {},
+      a: null,
+      b: {},
     });
   });
 });
@@ -72,9 +87,10 @@ describe('images', () => {
   it('can be streamed, partial ones first', async () => {
     const stream = await openai.images.generate({ model: 'm', prompt: 'a river', stream: true, partial_images: 2 });
     const events = await Array.fromAsync(stream);
-    assert.deepEqual(events.map(({ type }) => type), [
-      'image_generation.partial_image', 'image_generation.partial_image', 'image_generation.completed',
-    ]);
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ['image_generation.partial_image', 'image_generation.partial_image', 'image_generation.completed'],
+    );
     const whole = await openai.images.generate({ model: 'm', prompt: 'a river' });
     assert.equal(events[2]?.b64_json, whole.data?.[0]?.b64_json);
   });
@@ -84,8 +100,10 @@ describe('tools', () => {
   it('count as input', async () => {
     const tools = [{ name: 'look', description: 'one two three four', input_schema: { type: 'object' as const } }];
     const request = { model: 'm', messages: HELLO };
-    const [bare, tooled] = [await anthropic.messages.countTokens(request),
-      await anthropic.messages.countTokens({ ...request, tools })];
+    const [bare, tooled] = [
+      await anthropic.messages.countTokens(request),
+      await anthropic.messages.countTokens({ ...request, tools }),
+    ];
     assert.ok(tooled.input_tokens > bare.input_tokens + 4);
     const message = await anthropic.messages.create({ ...request, tools, max_tokens: 100 });
     assert.equal(message.usage.input_tokens, tooled.input_tokens);

@@ -13,13 +13,21 @@ const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../../..');
 const EXAMPLES = join(ROOT, 'docs', 'examples');
 /** Expected warnings of an example: Secrets that users add. */
-const EXPECTED_WARNINGS: Readonly<Record<string, number>> =
-  { 'openai-and-anthropic': 2, 'gitops/models': 2, 'clouds': 1 };
+const EXPECTED_WARNINGS: Readonly<Record<string, number>> = {
+  'openai-and-anthropic': 2,
+  'gitops/models': 2,
+  clouds: 1,
+};
 
 describe('examples', () => {
   // two also contain manifests of other kinds
-  const folders = [...readdirSync(EXAMPLES).filter((name) => !name.endsWith('.mgw-data') &&
-    name !== 'kubernetes' && name !== 'gitops'), 'kubernetes/first-call', 'gitops/models'];
+  const folders = [
+    ...readdirSync(EXAMPLES).filter(
+      (name) => !name.endsWith('.mgw-data') && name !== 'kubernetes' && name !== 'gitops',
+    ),
+    'kubernetes/first-call',
+    'gitops/models',
+  ];
   it('exist', () => assert.ok(folders.length >= 6 && folders.includes('quickstart')));
 
   for (const folder of folders) {
@@ -42,7 +50,7 @@ describe('the repository for GitOps', () => {
     await cp(join(REPOSITORY, 'models'), join(folder.path, 'models'), { recursive: true });
     await edit(folder.path);
     const catalog = parse(await readFile(join(folder.path, 'models/platform/prices.yaml'), 'utf8'));
-    return { ...await mgw(['validate', join(folder.path, 'models')]), gpt4o: catalog.spec.models[0].modelRatio };
+    return { ...(await mgw(['validate', join(folder.path, 'models')])), gpt4o: catalog.spec.models[0].modelRatio };
   };
   const pullRequest = async (cwd: string): Promise<void> => {
     await run('git', ['apply', join(REPOSITORY, 'pull-requests/price-change.patch')], { cwd });
@@ -63,7 +71,8 @@ describe('the repository for GitOps', () => {
   });
   it('has the folders that Argo CD and Flux refer to', async () => {
     const paths = ['argocd/applications.yaml', 'flux/models.yaml'].flatMap((file) =>
-      [...readFileSync(join(REPOSITORY, file), 'utf8').matchAll(/\bpath: ([^\s,}]+)/g)].map(([, path = '']) => path));
+      [...readFileSync(join(REPOSITORY, file), 'utf8').matchAll(/\bpath: ([^\s,}]+)/g)].map(([, path = '']) => path),
+    );
     assert.deepEqual(paths, ['models/platform', 'models/teams', './models']);
     for (const path of paths) assert.ok(existsSync(join(REPOSITORY, path)), path);
   });
@@ -71,8 +80,9 @@ describe('the repository for GitOps', () => {
 
 describe('manifests in the documentation', () => {
   // The reference shows each kind by itself; its manifests are checked with the schema.
-  const pages =
-    ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })].filter((page) => page !== 'docs/reference.md').sort();
+  const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })]
+    .filter((page) => page !== 'docs/reference.md')
+    .sort();
   it('exist', () => assert.ok(manifestsIn('README.md').length >= 4));
   for (const page of pages) {
     const manifests = manifestsIn(page);
@@ -87,7 +97,8 @@ describe('manifests in the documentation', () => {
 
 /** The YAML blocks of a page that contain whole manifests. */
 function manifestsIn(page: string): string[] {
-  const blocks =
-    [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = '']) => text);
+  const blocks = [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(
+    ([, text = '']) => text,
+  );
   return blocks.filter((text) => /^apiVersion: modelgateway\.dev\//m.test(text));
 }

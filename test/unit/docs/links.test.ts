@@ -12,7 +12,10 @@ describe('links in Markdown files', () => {
 
   it('are checked: a missing file and a missing anchor are found', () => {
     const links = ['docs/nowhere.md', '#nowhere', 'LICENSE', 'CONTRIBUTING.md#programs'];
-    assert.deepEqual(links.filter((link) => !resolves('README.md', link)), links.slice(0, 2));
+    assert.deepEqual(
+      links.filter((link) => !resolves('README.md', link)),
+      links.slice(0, 2),
+    );
   });
 });
 
@@ -33,8 +36,14 @@ function resolves(page: string, link: string): boolean {
 /** The anchors of a page's headings, as GitHub generates them. */
 function anchorsOf(page: string): ReadonlySet<string> {
   const headings = withoutCode(readFileSync(join(ROOT, page), 'utf8')).matchAll(/^#{1,6} (.+)$/gm);
-  return new Set([...headings].map(([, heading = '']) =>
-    heading.toLowerCase().replaceAll(/[^\p{L}\p{N}\p{M}_ -]/gu, '').replaceAll(' ', '-')));
+  return new Set(
+    [...headings].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\p{M}_ -]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
 }
 
 /** Lines that begin with # within a block of code are comments, and no headings. */

@@ -20,17 +20,27 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** The page has a price by tokens, further fields of it, images and videos, and a channel's cost. */
 function manifestsOfPage(): { readonly prices: string; readonly costs: string; readonly route: string } {
-  const [entry = '', further = '', generations = '', ofRoute = '', costs = ''] =
-    [...PAGE.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = '']) => text);
-  const channels = [...parse(ofRoute) as readonly Fields[], { name: 'backup' }]
-    .map((channel) => ({ protocol: 'OpenAI', baseUrl: 'https://api.example.com/v1', ...channel }));
-  const models = [...parse(entry + further) as readonly Fields[], ...parse(generations) as readonly Fields[]];
+  const [entry = '', further = '', generations = '', ofRoute = '', costs = ''] = [
+    ...PAGE.matchAll(/^```yaml\n([\s\S]*?)^```/gm),
+  ].map(([, text = '']) => text);
+  const channels = [...(parse(ofRoute) as readonly Fields[]), { name: 'backup' }].map((channel) => ({
+    protocol: 'OpenAI',
+    baseUrl: 'https://api.example.com/v1',
+    ...channel,
+  }));
+  const models = [...(parse(entry + further) as readonly Fields[]), ...(parse(generations) as readonly Fields[])];
   return {
     prices: stringify({ ...HEAD, metadata: { name: 'prices' }, spec: { models } }),
     costs,
-    route: stringify({ ...HEAD, kind: 'ModelRoute', metadata: { name: 'openai' }, spec: {
-      models: [{ name: 'gpt-5.4', contextTokens: 1_000_000, maxOutputTokens: 100_000 }], channels,
-    } }),
+    route: stringify({
+      ...HEAD,
+      kind: 'ModelRoute',
+      metadata: { name: 'openai' },
+      spec: {
+        models: [{ name: 'gpt-5.4', contextTokens: 1_000_000, maxOutputTokens: 100_000 }],
+        channels,
+      },
+    }),
   };
 }
 
@@ -52,14 +62,17 @@ const EXAMPLES: readonly {
   readonly more?: Partial<Consumption>;
 }[] = [
   {
-    usd: '1.245', tokens: { input: 100_000, cached: 200_000, output: 1000 },
+    usd: '1.245',
+    tokens: { input: 100_000, cached: 200_000, output: 1000 },
     more: { serviceTiers: ['priority'] },
   },
   { usd: '0.0145', tokens: CALL },
   { usd: '0.01595', tokens: CALL, channel: 'openai/azure-eu' },
   { usd: '0.0152', tokens: CALL, channel: 'openai/backup' },
   {
-    usd: '0.0495', model: 'gpt-image-1', ratio: '1.5',
+    usd: '0.0495',
+    model: 'gpt-image-1',
+    ratio: '1.5',
     more: { generations: 3, made: { size: '1024x1024', quality: 'low' } },
   },
   { usd: '0.80', model: 'sora-2', ratio: '0.5', more: { generations: 2, made: { seconds: 8 } } },
@@ -75,7 +88,9 @@ test.each(EXAMPLES)('a call costs $usd', ({ usd, model = 'gpt-5.4', ratio = '1',
   const entry = indexPrices(snapshot.catalogs).get(model) ?? assert.fail(`${model} has no price`);
   const ratioE18 = (parseDecimal(ratio) ?? assert.fail(ratio)) * 10n ** 9n;
   const { costNanoUsd } = billOf(priceAt(entry, ratioE18, channel), {
-    generations: 1, tokens: { ...NO_TOKENS, ...tokens }, ...more,
+    generations: 1,
+    tokens: { ...NO_TOKENS, ...tokens },
+    ...more,
   });
   assert.equal(costNanoUsd, parseDecimal(usd));
   assert.ok(PAGE.includes(`$${usd}`), usd);

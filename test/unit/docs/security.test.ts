@@ -8,8 +8,11 @@ import { describe, it } from 'vitest';
 const TESTS = join(import.meta.dirname, '../..');
 const page = await readFile(join(TESTS, '../docs/security.md'), 'utf8');
 const [, threats = ''] = /## Threats\n([^]*?)\n## /.exec(page) ?? [];
-const rows = threats.split('\n').filter((line) => line.startsWith('| ')).slice(1).map((line) =>
-  line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '')));
+const rows = threats
+  .split('\n')
+  .filter((line) => line.startsWith('| '))
+  .slice(1)
+  .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '')));
 
 describe('docs/security.md', () => {
   it('has threats', () => {
@@ -17,9 +20,13 @@ describe('docs/security.md', () => {
     assert.ok(rows.every((cells) => cells.length === 4 && cells.every((cell) => cell.length > 5)));
   });
 
-  for (const [who = '', , , shownBy = ''] of rows) it(`${who}: is tested`, () => {
-    const paths = [...shownBy.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path);
-    assert.ok(paths.length > 0);
-    assert.deepEqual(paths.filter((path) => !existsSync(join(TESTS, path))), []);
-  });
+  for (const [who = '', , , shownBy = ''] of rows)
+    it(`${who}: is tested`, () => {
+      const paths = [...shownBy.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path);
+      assert.ok(paths.length > 0);
+      assert.deepEqual(
+        paths.filter((path) => !existsSync(join(TESTS, path))),
+        [],
+      );
+    });
 });

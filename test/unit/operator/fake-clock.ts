@@ -16,7 +16,9 @@ export function fakeClock(): FakeClock {
     after(ms, run) {
       const timer = { atMs: nowMs + ms, run };
       pending.add(timer);
-      return () => { pending.delete(timer); };
+      return () => {
+        pending.delete(timer);
+      };
     },
     async pass(ms) {
       const untilMs = nowMs + ms;
@@ -37,7 +39,10 @@ export function fakeClock(): FakeClock {
 
 /** Resolves when no promise can make progress. */
 export async function settled(): Promise<void> {
-  for (let i = 0; i < 12; i++) await new Promise((resolve) => { setImmediate(resolve); });
+  for (let i = 0; i < 12; i++)
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
 }
 
 export const NO_METER = { add: () => undefined, set: () => undefined, observe: () => undefined };

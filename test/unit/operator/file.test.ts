@@ -48,9 +48,13 @@ async function start(t: TestContext, options: Partial<OperatorOptions> = {}, man
   const minted: MintedKey[] = [];
   const problems: (readonly Diagnostic[])[] = [];
   const logs: unknown[] = [];
-  const note = (...words: unknown[]): void => { logs.push(words); };
+  const note = (...words: unknown[]): void => {
+    logs.push(words);
+  };
   const operator = await startOperator({
-    configDir: config, dataDir: data, gatewayNamespace: GATEWAY_NAMESPACE,
+    configDir: config,
+    dataDir: data,
+    gatewayNamespace: GATEWAY_NAMESPACE,
     log: { info: note, warn: note, error: note },
     publish(snapshot): PublishResult {
       const rejected = validateSnapshot(snapshot);
@@ -71,12 +75,18 @@ async function start(t: TestContext, options: Partial<OperatorOptions> = {}, man
     for (;;) {
       const found = get();
       if (found !== undefined) return found;
-      await new Promise<void>((resolve) => { wake = resolve; });
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
     }
   };
   return {
-    operator, config, data, minted, logs,
-    snapshotWhere: (condition) => until(() => latest && condition(latest) ? latest : undefined),
+    operator,
+    config,
+    data,
+    minted,
+    logs,
+    snapshotWhere: (condition) => until(() => (latest && condition(latest) ? latest : undefined)),
     nextProblems: () => until(() => problems.shift()),
   };
 }
@@ -84,8 +94,14 @@ async function start(t: TestContext, options: Partial<OperatorOptions> = {}, man
 const LEDGER: LedgerReader = {
   readKey: (uid, period) => {
     assert.deepEqual([uid, period], ['team/ci', 'Never']);
-    return Promise.resolve({ periodStartMs: null, resetsMs:
-      null, spentNanoUsd: 1_600_000_000n, heldNanoUsd: 1n, totalSpentNanoUsd: 1_600_000_000n, lastUsedMs: 0 });
+    return Promise.resolve({
+      periodStartMs: null,
+      resetsMs: null,
+      spentNanoUsd: 1_600_000_000n,
+      heldNanoUsd: 1n,
+      totalSpentNanoUsd: 1_600_000_000n,
+      lastUsedMs: 0,
+    });
   },
   readAccount: (account) => {
     assert.equal(account, 'team/team');
@@ -99,18 +115,28 @@ test('translates a folder of manifests into a snapshot and statuses with spendin
   assert.match(await readFile(join(data, 'secrets/team/ci-key.yaml'), 'utf8'), new RegExp(minted[0]?.key ?? '?'));
   const statuses = await operator.statuses();
   const status = (kind: string) => statuses.find((one) => one.kind === kind)?.status;
-  assert.deepEqual(statuses.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`), [
-    'Account team/team', 'ApiKey team/ci', 'Group model-gateway/main', 'ModelRoute model-gateway/openai',
-    'PriceCatalog model-gateway/acme',
-  ]);
-  assert.deepEqual([
-    status('ApiKey')?.spentUsd, status('ApiKey')?.remainingUsd, status('ApiKey')?.lastUsedTime,
-  ], ['1.60', '0.40', '1970-01-01T00:00:00Z']);
-  assert.deepEqual(status('ApiKey')?.conditions.map(({ type }) =>
-    type), ['Accepted', 'Programmed', 'Ready', 'QuotaLow']);
-  assert.deepEqual(status('Account')?.conditions.map(({ type, status: value }) => `${type}=${value}`), [
-    'Accepted=True', 'Programmed=True', 'Ready=False', 'BalanceLow=True', 'BalanceExhausted=True',
-  ]);
+  assert.deepEqual(
+    statuses.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`),
+    [
+      'Account team/team',
+      'ApiKey team/ci',
+      'Group model-gateway/main',
+      'ModelRoute model-gateway/openai',
+      'PriceCatalog model-gateway/acme',
+    ],
+  );
+  assert.deepEqual(
+    [status('ApiKey')?.spentUsd, status('ApiKey')?.remainingUsd, status('ApiKey')?.lastUsedTime],
+    ['1.60', '0.40', '1970-01-01T00:00:00Z'],
+  );
+  assert.deepEqual(
+    status('ApiKey')?.conditions.map(({ type }) => type),
+    ['Accepted', 'Programmed', 'Ready', 'QuotaLow'],
+  );
+  assert.deepEqual(
+    status('Account')?.conditions.map(({ type, status: value }) => `${type}=${value}`),
+    ['Accepted=True', 'Programmed=True', 'Ready=False', 'BalanceLow=True', 'BalanceExhausted=True'],
+  );
   assert.equal(status('Account')?.balanceUsd, '0.00');
   assert.deepEqual([status('Group')?.models, status('Group')?.keys], [1, 1]);
   assert.ok(!JSON.stringify(statuses).includes(minted[0]?.key ?? ''));
@@ -121,14 +147,17 @@ test('reports only changed statuses', async (t) => {
   const ledger: LedgerReader = { ...LEDGER, readAccount: () => Promise.resolve({ spentNanoUsd, heldNanoUsd: 0n }) };
   const { operator, config, snapshotWhere } = await start(t, { ledger });
   const first = await operator.statusChanges();
-  assert.deepEqual([...first.keys()].toSorted(), (await operator.statuses()).map(({ kind, namespace, name }) =>
-    `${kind} ${namespace}/${name}`).toSorted());
+  assert.deepEqual(
+    [...first.keys()].toSorted(),
+    (await operator.statuses()).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`).toSorted(),
+  );
   assert.deepEqual([...(await operator.statusChanges()).keys()], []);
   spentNanoUsd = 5n;
   assert.deepEqual([...(await operator.statusChanges()).keys()], ['Account team/team']);
   assert.equal(operator.lastStatuses().find(({ kind }) => kind === 'Account')?.status.spentUsd, '0.000000005');
   await writeFile(
-    join(config, 'all.yaml'), MANIFESTS.replace(/apiVersion: \S+\nkind: PriceCatalog\n.*\n.*\n---\n/, ''),
+    join(config, 'all.yaml'),
+    MANIFESTS.replace(/apiVersion: \S+\nkind: PriceCatalog\n.*\n.*\n---\n/, ''),
   );
   await snapshotWhere(({ catalogs }) => catalogs.length === 0);
   const gone = await operator.statusChanges();
@@ -160,8 +189,10 @@ test('generates a new key for a deleted key file at once', async (t) => {
 });
 
 test('does not start with mistakes in the folder', async (t) => {
-  await assert.rejects(start(t, {}, MANIFESTS.replaceAll('kind:', 'knd:')), (error) =>
-    error instanceof InvalidManifests && error.diagnostics.length === 5);
+  await assert.rejects(
+    start(t, {}, MANIFESTS.replaceAll('kind:', 'knd:')),
+    (error) => error instanceof InvalidManifests && error.diagnostics.length === 5,
+  );
 });
 
 test('starts with missing references, which are reported in statuses', async (t) => {
@@ -175,9 +206,16 @@ test('reports a first snapshot that the proxy refuses at the lines of its object
   const rejected = [{ kind: 'Account', namespace: 'team', name: 'team', message: 'too rich' }] as const;
   await assert.rejects(start(t, { publish: () => ({ accepted: false, rejected }) }), (error) => {
     assert.ok(error instanceof InvalidManifests);
-    assert.deepEqual(error.diagnostics.map(({ line, object, message }) => ({ line, object, message })), [{
-      line: 18, object: 'Account team/team', message: 'refused by the proxy: too rich',
-    }]);
+    assert.deepEqual(
+      error.diagnostics.map(({ line, object, message }) => ({ line, object, message })),
+      [
+        {
+          line: 18,
+          object: 'Account team/team',
+          message: 'refused by the proxy: too rich',
+        },
+      ],
+    );
     return true;
   });
 });
@@ -185,14 +223,17 @@ test('reports a first snapshot that the proxy refuses at the lines of its object
 test('reports a later snapshot that the proxy refuses, and its recovery', async (t) => {
   let refuse = false;
   const { config, nextProblems, operator } = await start(t, {
-    publish: () => refuse
-      ? { accepted: false, rejected: [{ kind: 'Account', namespace: 'team', name: 'team', message: 'too rich' }] }
-      : { accepted: true },
+    publish: () =>
+      refuse
+        ? { accepted: false, rejected: [{ kind: 'Account', namespace: 'team', name: 'team', message: 'too rich' }] }
+        : { accepted: true },
   });
   refuse = true;
   await writeFile(join(config, 'all.yaml'), MANIFESTS.replace('usd: "10"', 'usd: "20"'));
-  assert.deepEqual((await nextProblems()).map(({ line, object }) =>
-    ({ line, object })), [{ line: 18, object: 'Account team/team' }]);
+  assert.deepEqual(
+    (await nextProblems()).map(({ line, object }) => ({ line, object })),
+    [{ line: 18, object: 'Account team/team' }],
+  );
   const account = (await operator.statuses()).find(({ kind }) => kind === 'Account');
   assert.equal(account?.status.conditions[1]?.reason, 'Rejected');
   refuse = false;
@@ -200,7 +241,7 @@ test('reports a later snapshot that the proxy refuses, and its recovery', async 
   assert.deepEqual(await nextProblems(), []);
 });
 
-test('keeps statuses\' last spending if the ledger does not respond', async (t) => {
+test("keeps statuses' last spending if the ledger does not respond", async (t) => {
   const unavailable = () => Promise.reject(new LedgerUnavailable('gone'));
   const { operator, logs } = await start(t, { ledger: { readKey: unavailable, readAccount: unavailable } });
   assert.equal((await operator.statuses()).length, 5);
@@ -208,7 +249,11 @@ test('keeps statuses\' last spending if the ledger does not respond', async (t) 
 });
 
 test('generates a key even if printing it fails, and logs none', async (t) => {
-  const { snapshotWhere, logs, data } = await start(t, { onMinted: () => { throw new Error('no terminal'); } });
+  const { snapshotWhere, logs, data } = await start(t, {
+    onMinted: () => {
+      throw new Error('no terminal');
+    },
+  });
   const { keys } = await snapshotWhere((snapshot) => snapshot.keys.length === 1);
   const key = /sk-\w+/.exec(await readFile(join(data, 'secrets/team/ci-key.yaml'), 'utf8'))?.[0] ?? '?';
   assert.equal(keys[0]?.prefix, key.slice(0, 8));

@@ -26,7 +26,8 @@ test('the meter writes counters, gauges and histograms', async () => {
     'modelgateway_operator_reconcile_duration_seconds_bucket{le="0.25"} 1',
     'modelgateway_operator_reconcile_duration_seconds_sum 0.2',
     'modelgateway_operator_status_queue 0',
-  ]) assert.ok(lines.includes(line), line);
+  ])
+    assert.ok(lines.includes(line), line);
 });
 
 test('gauges with a collector are read at each scrape', async () => {

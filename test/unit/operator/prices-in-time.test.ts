@@ -17,8 +17,7 @@ spec:
   - {name: new, vendor: V, quotaType: Token, modelRatio: "7", validFrom: "2027-01-01T00:00:00Z"}
 `);
 
-const [FROM, UNTIL, NEW_YEAR] =
-  [Date.UTC(2026, 11, 1), Date.UTC(2026, 11, 24, 10), Date.UTC(2027, 0, 1)] as const;
+const [FROM, UNTIL, NEW_YEAR] = [Date.UTC(2026, 11, 1), Date.UTC(2026, 11, 24, 10), Date.UTC(2027, 0, 1)] as const;
 
 test.each([
   { name: 'a millisecond before', nowMs: FROM - 1, ratios: { m: 3 }, nextMs: FROM },
@@ -28,7 +27,8 @@ test.each([
   { name: 'once the last price has begun', nowMs: NEW_YEAR, ratios: { m: 3, new: 7 }, nextMs: undefined },
 ])('$name, and the moment of the next change is known', ({ nowMs, ratios, nextMs }) => {
   const { snapshot, statuses, nextChangeMs } = translate(resources, { gatewayNamespace: GATEWAY_NAMESPACE, nowMs });
-  const inForce = snapshot.catalogs.flatMap(pricesOf)
+  const inForce = snapshot.catalogs
+    .flatMap(pricesOf)
     .map(({ name, modelRatioE9 }) => [name, Number(modelRatioE9 / 10n ** 9n)] as const);
   assert.deepEqual(Object.fromEntries(inForce), ratios);
   assert.equal(inForce.length, Object.keys(ratios).length, 'no model has two prices');

@@ -39,9 +39,13 @@ spec: {models: [{name: gpt, vendor: Acme, quotaType: Token, modelRatio: "1"}]}
 
 /** One file's manifests, mistakes included; every object's generation is 1. */
 export function loadText(text: string, path = 'test.yaml'): LoadedFolder {
-  const load = createLoader({ kinds, defaultNamespace: GATEWAY_NAMESPACE }, {
-    assign: (_, object) => ({ ...object, metadata: { ...object.metadata, generation: 1 } }), retain: () => undefined,
-  });
+  const load = createLoader(
+    { kinds, defaultNamespace: GATEWAY_NAMESPACE },
+    {
+      assign: (_, object) => ({ ...object, metadata: { ...object.metadata, generation: 1 } }),
+      retain: () => undefined,
+    },
+  );
   return load([{ path, text }]);
 }
 

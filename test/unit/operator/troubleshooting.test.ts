@@ -64,10 +64,15 @@ function sceneWith(mistake: Manifest | undefined): string {
   const all = parseAllDocuments(BASE).map((document) => document.toJS() as Manifest);
   const isOther = ({ kind, metadata: { name } }: Manifest): boolean =>
     kind !== mistake?.kind || name !== mistake.metadata.name;
-  return [...all.filter(isOther), ...mistake ? [mistake] : []].map((object) => JSON.stringify({
-    apiVersion: object.kind === 'Secret' ? 'v1' : 'modelgateway.dev/v1alpha1', ...object,
-    metadata: { creationTimestamp: CREATED, ...object.metadata },
-  })).join('\n---\n');
+  return [...all.filter(isOther), ...(mistake ? [mistake] : [])]
+    .map((object) =>
+      JSON.stringify({
+        apiVersion: object.kind === 'Secret' ? 'v1' : 'modelgateway.dev/v1alpha1',
+        ...object,
+        metadata: { creationTimestamp: CREATED, ...object.metadata },
+      }),
+    )
+    .join('\n---\n');
 }
 
 /** "Kind name: Type=Status Reason" and the message, of everything that the operator says. */
@@ -75,11 +80,17 @@ function saidOf(mistake: Manifest | undefined): readonly string[] {
   const resources = resourcesOf(sceneWith(mistake));
   const { statuses } = translate(resources, { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS });
   const unserved = findUnserved(resources, {
-    gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS, observedGeneration: () => undefined,
+    gatewayNamespace: GATEWAY_NAMESPACE,
+    nowMs: NOW_MS,
+    observedGeneration: () => undefined,
   });
   return [
-    ...statuses.flatMap((findings) => conditionsOf(findings, PROGRAMMED).map(({ type, status, reason, message }) =>
-      `${findings.kind} ${findings.name}: ${type}=${status} ${reason}\n${message}`)),
+    ...statuses.flatMap((findings) =>
+      conditionsOf(findings, PROGRAMMED).map(
+        ({ type, status, reason, message }) =>
+          `${findings.kind} ${findings.name}: ${type}=${status} ${reason}\n${message}`,
+      ),
+    ),
     ...unserved.map(({ id, message }) => `${id.replace(/ .*\//, ' ')}: Event GatewayNotServed\n${message}`),
   ];
 }
@@ -92,11 +103,15 @@ function saidAnyway(): readonly string[] {
     { ...refusal, status: 401 },
   ];
   const terminating = new KubeError('forbidden', {
-    status: 403, causes: [{ reason: 'NamespaceTerminating', field: 'metadata.namespace', message: 'it ends' }],
+    status: 403,
+    causes: [{ reason: 'NamespaceTerminating', field: 'metadata.namespace', message: 'it ends' }],
   });
   return [
-    ...refusals.flatMap((each) => refusalConditions([each]).map(({ type, status, reason, message }) =>
-      `ModelRoute openai: ${type}=${status} ${reason}\n${message}`)),
+    ...refusals.flatMap((each) =>
+      refusalConditions([each]).map(
+        ({ type, status, reason, message }) => `ModelRoute openai: ${type}=${status} ${reason}\n${message}`,
+      ),
+    ),
     `ApiKey ci: write refused\n${explainKubeError(terminating)}`,
     `ApiKey ci: Ready=Unknown GatewayRemoved\n${REASONS.GatewayRemoved}`,
     `ApiKey ci: Ready=Unknown GatewaySilent\n${silenceMessage('model-gateway', '2026-11-20T11:00:00Z')}`,
@@ -106,28 +121,38 @@ function saidAnyway(): readonly string[] {
 /** The blocks of a section, each with its message on one line. */
 function expectedIn(section: string): string[] {
   return [...section.matchAll(/```text\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
-    block.trim().split(/\n(?=[A-Z]\w+ [\w-]+: )/).map((each) => {
-      const [head, ...message] = each.split('\n');
-      return `${head}\n${message.join(' ')}`;
-    }));
+    block
+      .trim()
+      .split(/\n(?=[A-Z]\w+ [\w-]+: )/)
+      .map((each) => {
+        const [head, ...message] = each.split('\n');
+        return `${head}\n${message.join(' ')}`;
+      }),
+  );
 }
 
-const sections = readFileSync(PAGE, 'utf8').split(/^#{2,3} /m).slice(1);
+const sections = readFileSync(PAGE, 'utf8')
+  .split(/^#{2,3} /m)
+  .slice(1);
 
 describe('docs/troubleshooting.md', () => {
   it('begins with a gateway that is all right', () => {
     const heads = saidOf(undefined).map((text) => text.split('\n')[0] ?? '');
     assert.equal(heads.filter((head) => head.endsWith(': Ready=True Ready')).length, 5);
-    assert.deepEqual(heads.filter((head) => !/=True (?:Ready|Accepted|Programmed|ResolvedRefs)$/.test(head)), []);
+    assert.deepEqual(
+      heads.filter((head) => !/=True (?:Ready|Accepted|Programmed|ResolvedRefs)$/.test(head)),
+      [],
+    );
   });
 
   const withText = sections.filter((section) => section.includes('```text'));
   it('shows at least twenty mistakes', () => assert.ok(withText.length >= 20, String(withText.length)));
 
-  for (const section of withText) it(section.split('\n')[0] ?? '', () => {
-    const [, yaml] = /```yaml\n([\s\S]*?)```/.exec(section) ?? [];
-    const said = yaml === undefined ? saidAnyway() : saidOf(parse(yaml) as Manifest);
-    for (const expected of expectedIn(section))
-      assert.ok(said.includes(expected), `${expected}\n\nsaid instead:\n${said.join('\n')}`);
-  });
+  for (const section of withText)
+    it(section.split('\n')[0] ?? '', () => {
+      const [, yaml] = /```yaml\n([\s\S]*?)```/.exec(section) ?? [];
+      const said = yaml === undefined ? saidAnyway() : saidOf(parse(yaml) as Manifest);
+      for (const expected of expectedIn(section))
+        assert.ok(said.includes(expected), `${expected}\n\nsaid instead:\n${said.join('\n')}`);
+    });
 });

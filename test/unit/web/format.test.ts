@@ -5,7 +5,14 @@ import { renderBar } from '#web/theme/bar.ts';
 import { renderColumns } from '#web/theme/columns.ts';
 import { formatDecimal } from '#web/decimal.ts';
 import {
-  pluralize, formatCount, formatDuration, formatExactUsd, formatUsd, renderTime, renderUsd, formatShortUsd,
+  pluralize,
+  formatCount,
+  formatDuration,
+  formatExactUsd,
+  formatUsd,
+  renderTime,
+  renderUsd,
+  formatShortUsd,
 } from '#web/format.ts';
 import { html } from '#web/html.ts';
 import { formatDecimal as formatContractDecimal } from '#snapshot/decimal.ts';
@@ -14,11 +21,18 @@ describe('decimals', () => {
   test('are written as in snapshots', () => {
     assert.equal(formatDecimal(25_000_000_000n, 2), '25.00');
     assert.equal(formatDecimal(-1n), '-0.000000001');
-    fc.assert(fc.property(fc.bigInt({
-      min: -(10n ** 19n), max: 10n ** 19n,
-    }), fc.integer({ min: 0, max: 9 }), (billionths, places) => {
-      assert.equal(formatDecimal(billionths, places), formatContractDecimal(billionths, places));
-    }));
+    fc.assert(
+      fc.property(
+        fc.bigInt({
+          min: -(10n ** 19n),
+          max: 10n ** 19n,
+        }),
+        fc.integer({ min: 0, max: 9 }),
+        (billionths, places) => {
+          assert.equal(formatDecimal(billionths, places), formatContractDecimal(billionths, places));
+        },
+      ),
+    );
   });
 });
 
@@ -48,19 +62,23 @@ describe('money', () => {
   });
 
   test('includes the exact amount', () => {
-    assert.equal(renderUsd(1_234_567_890_123n).markup, '<data class="money" value="1234.567890123" ' +
-      'title="$1,234.567890123">$1,234.57</data>');
+    assert.equal(
+      renderUsd(1_234_567_890_123n).markup,
+      '<data class="money" value="1234.567890123" ' + 'title="$1,234.567890123">$1,234.57</data>',
+    );
   });
 
   test('differs from the amount by at most half of its last digit', () => {
-    fc.assert(fc.property(fc.bigInt(-(10n ** 20n), 10n ** 20n), fc.integer({ min: 0, max: 9 }), (nano, places) => {
-      const digits = formatUsd(nano, places).replace(/[$,]/g, '').replace('−', '-');
-      const [whole = '', fraction = ''] = digits.split('.');
-      const unit = 10n ** BigInt(9 - places);
-      const shown = BigInt(whole + fraction) * unit;
-      const distance = shown - nano;
-      assert.ok(2n * (distance < 0n ? -distance : distance) <= unit, digits);
-    }));
+    fc.assert(
+      fc.property(fc.bigInt(-(10n ** 20n), 10n ** 20n), fc.integer({ min: 0, max: 9 }), (nano, places) => {
+        const digits = formatUsd(nano, places).replace(/[$,]/g, '').replace('−', '-');
+        const [whole = '', fraction = ''] = digits.split('.');
+        const unit = 10n ** BigInt(9 - places);
+        const shown = BigInt(whole + fraction) * unit;
+        const distance = shown - nano;
+        assert.ok(2n * (distance < 0n ? -distance : distance) <= unit, digits);
+      }),
+    );
   });
 });
 
@@ -69,11 +87,19 @@ describe('counts, moments and durations', () => {
     assert.equal(formatCount(1_234_567), '1,234,567');
     assert.equal(pluralize(1, 'call'), '1 call');
     assert.equal(pluralize(1200, 'key'), '1,200 keys');
-    assert.equal(renderTime(Date.UTC(2026, 10, 21, 10, 53, 21)).markup, '<time datetime="2026-11-21T10:53:21Z" ' +
-      'data-unit="second">2026-11-21 10:53:21 UTC</time>');
+    assert.equal(
+      renderTime(Date.UTC(2026, 10, 21, 10, 53, 21)).markup,
+      '<time datetime="2026-11-21T10:53:21Z" ' + 'data-unit="second">2026-11-21 10:53:21 UTC</time>',
+    );
     assert.match(renderTime(0, 'day').markup, />1970-01-01</);
     assert.deepEqual([0, 840, 1000, 12_490, 59_999, 200_000, 7_260_000].map(formatDuration), [
-      '0 ms', '840 ms', '1.0 s', '12.4 s', '59.9 s', '3 min 20 s', '2 h 1 min',
+      '0 ms',
+      '840 ms',
+      '1.0 s',
+      '12.4 s',
+      '59.9 s',
+      '3 min 20 s',
+      '2 h 1 min',
     ]);
   });
 });
@@ -93,33 +119,49 @@ describe('a bar', () => {
 
   test('is hidden from assistive technology beside text, and has a name otherwise', () => {
     assert.match(renderBar({ part: 1n, whole: 2n }).markup, /aria-hidden="true"/);
-    assert.match(renderBar({
-      part: 1n, whole: 2n, tone: 'warn', label: '"half"',
-    }).markup, /class="bar warn".* role="img" aria-label="&quot;half&quot;"/);
+    assert.match(
+      renderBar({
+        part: 1n,
+        whole: 2n,
+        tone: 'warn',
+        label: '"half"',
+      }).markup,
+      /class="bar warn".* role="img" aria-label="&quot;half&quot;"/,
+    );
   });
 });
 
 describe('columns by day', () => {
-  const render = (costs: readonly bigint[]): string => renderColumns({
-    title: 'By day', note: html`all`, days: costs.map((costNanoUsd, index) =>
-      ({ day: `2026-11-${String(index + 1).padStart(2, '0')}`, costNanoUsd, calls: costNanoUsd > 0n ? 2 : 0 })),
-  }).markup;
+  const render = (costs: readonly bigint[]): string =>
+    renderColumns({
+      title: 'By day',
+      note: html`all`,
+      days: costs.map((costNanoUsd, index) => ({
+        day: `2026-11-${String(index + 1).padStart(2, '0')}`,
+        costNanoUsd,
+        calls: costNanoUsd > 0n ? 2 : 0,
+      })),
+    }).markup;
 
   test('end below the top of a scale with round steps', () => {
-    fc.assert(fc.property(fc.array(fc.bigInt(0n, 10n ** 15n), { minLength: 1, maxLength: 90 }), (costs) => {
-      const markup = render(costs);
-      for (const [, y, height] of markup.matchAll(/class="column" x="\d+" y="(\d+)" width="\d+" height="(\d+)"/g))
-        assert.equal(Number(y) + Number(height), 1000);
-      assert.equal(markup.match(/class="column"/g)?.length ?? 0, costs.filter((cost) => cost > 0n).length);
-    }));
+    fc.assert(
+      fc.property(fc.array(fc.bigInt(0n, 10n ** 15n), { minLength: 1, maxLength: 90 }), (costs) => {
+        const markup = render(costs);
+        for (const [, y, height] of markup.matchAll(/class="column" x="\d+" y="(\d+)" width="\d+" height="(\d+)"/g))
+          assert.equal(Number(y) + Number(height), 1000);
+        assert.equal(markup.match(/class="column"/g)?.length ?? 0, costs.filter((cost) => cost > 0n).length);
+      }),
+    );
     assert.match(render([11_500_000_000n]), /<span>\$15\.00<\/span><span>\$7\.50<\/span>/);
     assert.match(render([6_000_000n]), /<span>\$0\.0060<\/span><span>\$0\.0030<\/span>/);
   });
 
   test('are a table too, and have no inline style', () => {
     const markup = render([3_000_000_000n, 0n, 21_000_000n]);
-    assert.deepEqual([...markup.matchAll(/<th scope="row">([^<]*)</g)].map(([, day]) =>
-      day), ['2026-11-03', '2026-11-01']);
+    assert.deepEqual(
+      [...markup.matchAll(/<th scope="row">([^<]*)</g)].map(([, day]) => day),
+      ['2026-11-03', '2026-11-01'],
+    );
     assert.match(markup, /title="\$0\.021">\$0\.021000</);
     assert.doesNotMatch(markup, /style=/);
     assert.doesNotMatch(render([0n]), /<details/);

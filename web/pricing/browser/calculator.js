@@ -23,7 +23,13 @@
   }
 
   function decimal(nano) {
-    return { whole: nano / E9, fraction: String(nano % E9).padStart(9, '0').replace(/0+$/, '').padEnd(2, '0') };
+    return {
+      whole: nano / E9,
+      fraction: String(nano % E9)
+        .padStart(9, '0')
+        .replace(/0+$/, '')
+        .padEnd(2, '0'),
+    };
   }
 
   /** Every digit of it. */
@@ -41,8 +47,9 @@
 
   /** The figures beside the result: one of each price that may apply. */
   function readPrices(result) {
-    return JSON.parse(result.dataset.figures).map((figures) => (
-      Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, BigInt(value)]))));
+    return JSON.parse(result.dataset.figures).map((figures) =>
+      Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, BigInt(value)])),
+    );
   }
 
   /** By class; what cannot be read is marked, and counts nothing. `context`: the tokens of the whole input. */
@@ -69,15 +76,18 @@
 
   /** At each price, rounded once, lowest first. */
   function costs(prices, counts) {
-    return prices.map((price) => {
-      const sum = Object.entries(counts).reduce((total, [name, count]) => total + price[name] * count, 0n);
-      return (2n * sum + price.denominator) / (2n * price.denominator);
-    }).sort(byValue);
+    return prices
+      .map((price) => {
+        const sum = Object.entries(counts).reduce((total, [name, count]) => total + price[name] * count, 0n);
+        return (2n * sum + price.denominator) / (2n * price.denominator);
+      })
+      .sort(byValue);
   }
 
   function writeLine(line, prices, count) {
     const name = line.dataset.line;
-    const amounts = prices.map((price) => ({ numerator: price[name] * count, denominator: price.denominator }))
+    const amounts = prices
+      .map((price) => ({ numerator: price[name] * count, denominator: price.denominator }))
       .sort((a, b) => byValue(a.numerator * b.denominator, b.numerator * a.denominator));
     const from = shownUsd(amounts[0]);
     const to = shownUsd(amounts.at(-1));
@@ -146,11 +156,14 @@
     const part = document.getElementById('calculation');
     part.setAttribute('aria-busy', 'true');
     try {
-      const response =
-        await fetch(`${location.pathname}?${query()}&part=calculation`, { signal, headers: { accept: 'text/html' } });
+      const response = await fetch(`${location.pathname}?${query()}&part=calculation`, {
+        signal,
+        headers: { accept: 'text/html' },
+      });
       if (!response.ok) throw new Error(`HTTP ${response.status}`);
-      const answered =
-        new DOMParser().parseFromString(await response.text(), 'text/html').getElementById('calculation');
+      const answered = new DOMParser()
+        .parseFromString(await response.text(), 'text/html')
+        .getElementById('calculation');
       replacePart(part, answered);
     } catch {
       // Without scripts the same choice is a page load: whatever went wrong, that shows it.
@@ -173,8 +186,7 @@
   function catchUp() {
     const isOther = (select) => select.value !== (select.querySelector('option[selected]') ?? select.options[0]).value;
     if ([...form.querySelectorAll('select')].some(isOther)) void askPart();
-    else if (fields().some((input) => input.value !== input.defaultValue))
-      calculate();
+    else if (fields().some((input) => input.value !== input.defaultValue)) calculate();
   }
   catchUp();
   addEventListener('pageshow', catchUp);

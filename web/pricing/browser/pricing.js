@@ -9,8 +9,12 @@
   if (!form || !table) return;
 
   // Not form.elements: the headings' buttons are named "sort" too.
-  const controls = Object.fromEntries(['q', 'vendor', 'type', 'use', 'context', 'group', 'sort'].map((name) => (
-    [name, form.querySelector(`input[name=${name}], select[name=${name}]`)])));
+  const controls = Object.fromEntries(
+    ['q', 'vendor', 'type', 'use', 'context', 'group', 'sort'].map((name) => [
+      name,
+      form.querySelector(`input[name=${name}], select[name=${name}]`),
+    ]),
+  );
   const columns = [...table.tHead.querySelectorAll('button')].map((button) => button.dataset.column);
   const modelColumn = columns.indexOf('model');
   const DEFAULT_SORT = 'vendor';

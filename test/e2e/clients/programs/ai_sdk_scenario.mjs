@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { check } from './harness.mjs';
 
 const weather = tool({
-  description: 'The weather in a city.', inputSchema: z.object({ city: z.string() }),
+  description: 'The weather in a city.',
+  inputSchema: z.object({ city: z.string() }),
   execute: ({ city }) => `20 C in ${city}`,
 });
 
@@ -14,7 +15,10 @@ export async function scenario(model) {
   const schema = z.object({ name: z.string(), age: z.number().int().min(18) });
   check((await generateObject({ ...settings, schema, prompt: 'hello' })).object.age >= 18, 'an object');
   const stepped = await generateText({
-    ...settings, tools: { weather }, stopWhen: stepCountIs(3), prompt: 'use the tool',
+    ...settings,
+    tools: { weather },
+    stopWhen: stepCountIs(3),
+    prompt: 'use the tool',
   });
-  check(stepped.text.includes('20 C'), 'the tool\'s result');
+  check(stepped.text.includes('20 C'), "the tool's result");
 }

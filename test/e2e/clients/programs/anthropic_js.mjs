@@ -6,10 +6,15 @@ import { check, KEY, ROOT, run } from './harness.mjs';
 const client = new Anthropic({ baseURL: ROOT, apiKey: KEY, maxRetries: 0 });
 const Person = z.object({ name: z.string(), age: z.number().int().min(18) });
 const base = { max_tokens: 2000, messages: [{ role: 'user', content: 'hello' }] };
-const tools = [{
-  name: 'weather', description: 'The weather in a city.', run: ({ city }) => `20 C in ${city}`, parse: (input) => input,
-  input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-}];
+const tools = [
+  {
+    name: 'weather',
+    description: 'The weather in a city.',
+    run: ({ city }) => `20 C in ${city}`,
+    parse: (input) => input,
+    input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  },
+];
 
 await run(async (model) => {
   check((await client.messages.create({ model, ...base })).content[0].text, 'an answer');
@@ -19,5 +24,5 @@ await run(async (model) => {
   check((await client.messages.countTokens({ model, messages: base.messages })).input_tokens > 0, 'a count');
   const messages = [{ role: 'user', content: 'use the tool' }];
   const final = await client.beta.messages.toolRunner({ model, max_tokens: 2000, tools, messages });
-  check(final.content[0].text.includes('20 C'), 'the tool\'s result');
+  check(final.content[0].text.includes('20 C'), "the tool's result");
 });

@@ -5,9 +5,9 @@ import { check, KEY, ROOT, run } from './harness.mjs';
 const client = new GoogleGenAI({ apiKey: KEY, httpOptions: { baseUrl: ROOT } });
 const Person = z.object({ name: z.string(), age: z.number().int().min(18) });
 const parametersJsonSchema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
-const tools = [{ functionDeclarations: [
-  { name: 'weather', description: 'The weather in a city.', parametersJsonSchema },
-] }];
+const tools = [
+  { functionDeclarations: [{ name: 'weather', description: 'The weather in a city.', parametersJsonSchema }] },
+];
 
 await run(async (model) => {
   check((await client.models.generateContent({ model, contents: 'hello' })).text, 'an answer');
@@ -27,5 +27,5 @@ await run(async (model) => {
     call ??= chunk.functionCalls?.[0];
   const response = { output: `20 C in ${String(call.args.city)}` };
   const told = await chat.sendMessage({ message: [{ functionResponse: { id: call.id, name: call.name, response } }] });
-  check(told.text.includes('20 C'), 'the tool\'s result');
+  check(told.text.includes('20 C'), "the tool's result");
 });

@@ -4,7 +4,9 @@ import { z } from 'zod';
 import { check } from './harness.mjs';
 
 const weather = tool(({ city }) => `20 C in ${city}`, {
-  name: 'weather', description: 'The weather in a city.', schema: z.object({ city: z.string() }),
+  name: 'weather',
+  description: 'The weather in a city.',
+  schema: z.object({ city: z.string() }),
 });
 const Person = z.object({ name: z.string(), age: z.number().int().min(18) });
 
@@ -17,5 +19,5 @@ export async function scenario(llm) {
   const called = await bound.invoke(messages);
   const [call] = called.tool_calls;
   messages.push(called, new ToolMessage({ content: await weather.invoke(call.args), tool_call_id: call.id }));
-  check((await bound.invoke(messages)).text.includes('20 C'), 'the tool\'s result');
+  check((await bound.invoke(messages)).text.includes('20 C'), "the tool's result");
 }

@@ -5,7 +5,9 @@ import { check, KEY, OPENAI, run } from './harness.mjs';
 
 setTracingDisabled(true);
 const weather = tool({
-  name: 'weather', description: 'The weather in a city.', parameters: z.object({ city: z.string() }),
+  name: 'weather',
+  description: 'The weather in a city.',
+  parameters: z.object({ city: z.string() }),
   execute: ({ city }) => `20 C in ${city}`,
 });
 
@@ -13,10 +15,10 @@ await run(async (name) => {
   const model = new OpenAIResponsesModel(new OpenAI({ baseURL: OPENAI, apiKey: KEY, maxRetries: 0 }), name);
   const agent = new Agent({ name: 'a', instructions: 'Be brief.', model, tools: [weather] });
   const called = await runAgent(agent, 'use the tool');
-  check(called.finalOutput.includes('20 C'), 'the tool\'s result');
+  check(called.finalOutput.includes('20 C'), "the tool's result");
   const streamed = await runAgent(agent, 'use the tool', { stream: true });
   await streamed.completed;
-  check(streamed.finalOutput.includes('20 C'), 'the tool\'s result of a stream');
+  check(streamed.finalOutput.includes('20 C'), "the tool's result of a stream");
   const outputType = z.object({ name: z.string(), age: z.number() });
   check((await runAgent(new Agent({ name: 'b', model, outputType }), 'hello')).finalOutput.name, 'a person');
 });

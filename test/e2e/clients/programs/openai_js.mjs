@@ -5,11 +5,22 @@ import { check, KEY, OPENAI, run } from './harness.mjs';
 
 const client = new OpenAI({ baseURL: OPENAI, apiKey: KEY, maxRetries: 0 });
 const Person = z.object({ name: z.string(), age: z.number().int().min(18) });
-const messages = [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'hello' }];
-const tools = [{ type: 'function', function: {
-  name: 'weather', description: 'The weather in a city.', parse: JSON.parse, function: ({ city }) => `20 C in ${city}`,
-  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-} }];
+const messages = [
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: 'hello' },
+];
+const tools = [
+  {
+    type: 'function',
+    function: {
+      name: 'weather',
+      description: 'The weather in a city.',
+      parse: JSON.parse,
+      function: ({ city }) => `20 C in ${city}`,
+      parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    },
+  },
+];
 
 await run(async (model) => {
   const answer = await client.chat.completions.create({ model, messages });
@@ -20,5 +31,5 @@ await run(async (model) => {
   check(parsed.choices[0].message.parsed.age >= 18, 'a parsed answer');
   const asked = [{ role: 'user', content: 'use the tool' }];
   const runner = client.chat.completions.runTools({ model, tools, messages: asked });
-  check((await runner.finalContent()).includes('20 C'), 'the tool\'s result');
+  check((await runner.finalContent()).includes('20 C'), "the tool's result");
 });

@@ -5,12 +5,20 @@ import { check, KEY, OPENAI, run } from './harness.mjs';
 
 const client = new OpenAI({ baseURL: OPENAI, apiKey: KEY, maxRetries: 0 });
 const Person = z.object({ name: z.string(), age: z.number().int().min(18) });
-const tools = [{
-  type: 'function', name: 'weather', description: 'The weather in a city.', strict: true,
-  parameters: {
-    type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false,
+const tools = [
+  {
+    type: 'function',
+    name: 'weather',
+    description: 'The weather in a city.',
+    strict: true,
+    parameters: {
+      type: 'object',
+      properties: { city: { type: 'string' } },
+      required: ['city'],
+      additionalProperties: false,
+    },
   },
-}];
+];
 
 await run(async (model) => {
   const answer = await client.responses.create({ model, instructions: 'Be brief.', input: 'hello' });
@@ -18,7 +26,9 @@ await run(async (model) => {
 
   let deltas = '';
   const stream = client.responses.stream({ model, input: 'hello' });
-  stream.on('response.output_text.delta', ({ delta }) => { deltas += delta; });
+  stream.on('response.output_text.delta', ({ delta }) => {
+    deltas += delta;
+  });
   const final = await stream.finalResponse();
   check(deltas !== '' && deltas === final.output_text, 'a stream that adds up to its response');
 
@@ -32,5 +42,5 @@ await run(async (model) => {
   const { city } = JSON.parse(call.arguments);
   input.push(...called.output, { type: 'function_call_output', call_id: call.call_id, output: `20 C in ${city}` });
   const told = await client.responses.create({ model, input, tools, store: false });
-  check(told.output_text.includes('20 C'), 'the tool\'s result');
+  check(told.output_text.includes('20 C'), "the tool's result");
 });

@@ -11,7 +11,9 @@ import type { DiffedCall } from '../../../../dataplane/state/catalog-diff.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../../operator/support.ts';
 
-const snapshotOf = (models: string) => translate(resourcesOf(`apiVersion: modelgateway.dev/v1alpha1
+const snapshotOf = (models: string) =>
+  translate(
+    resourcesOf(`apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata: {name: prices}
 spec: {models: [${models}]}
@@ -20,7 +22,9 @@ apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: vip}
 spec: {priceRatio: "2", routes: [{routeSelector: {}}]}
-`), { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS }).snapshot;
+`),
+    { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS },
+  ).snapshot;
 
 const OLD = snapshotOf(`{name: gpt, vendor: V, quotaType: Token, contextTiers: [{above: 1000, inputMultiplier: "2"}],
   usdPerMillion: {input: "2", output: "10", audioInput: "40"}, serviceTiers: {priority: {multiplier: "2"}},
@@ -32,13 +36,30 @@ const NEW = snapshotOf(`{name: gpt, vendor: V, quotaType: Token, usdPerMillion: 
 let calls = 0;
 function call(lines: readonly BillLine[], more: Partial<UsageRecord> = {}): UsageRecord {
   return {
-    callId: `req_${++calls}`, keyUid: 'key-1', account: 'team-a/team-a', createdMs: NOW_MS, group: 'main', model: 'gpt',
-    channel: 'openai/direct', catalog: 'model-gateway/prices@1', costNanoUsd: 0n, tokens: NO_TOKENS,
-    usageSource: 'Provider', status: 'Succeeded', unbilledNanoUsd: 0n, durationMs: 1, lines, ...more,
+    callId: `req_${++calls}`,
+    keyUid: 'key-1',
+    account: 'team-a/team-a',
+    createdMs: NOW_MS,
+    group: 'main',
+    model: 'gpt',
+    channel: 'openai/direct',
+    catalog: 'model-gateway/prices@1',
+    costNanoUsd: 0n,
+    tokens: NO_TOKENS,
+    usageSource: 'Provider',
+    status: 'Succeeded',
+    unbilledNanoUsd: 0n,
+    durationMs: 1,
+    lines,
+    ...more,
   };
 }
-const line = (dimension: string, quantity: number, more: Partial<BillLine> = {}): BillLine =>
-  ({ dimension, quantity, rateUsd: '1', ...more });
+const line = (dimension: string, quantity: number, more: Partial<BillLine> = {}): BillLine => ({
+  dimension,
+  quantity,
+  rateUsd: '1',
+  ...more,
+});
 
 type Snapshot = ReturnType<typeof snapshotOf>;
 
@@ -66,7 +87,7 @@ describe('a diff of catalogs', () => {
     assert.equal(total.calls, 1);
   });
 
-  test('prices each call by both, in its tiers, at its group\'s ratio', async () => {
+  test("prices each call by both, in its tiers, at its group's ratio", async () => {
     const { total, by } = await diff([
       call([line('input', 500), line('output', 100)]), // 0.001 + 0.001; 0.0015 + 0.001
       call([line('input', 1001, { above: 1000 })], { group: 'vip' }), // 2 · 0.004004; 2 · 0.003003
@@ -82,15 +103,21 @@ describe('a diff of catalogs', () => {
       ['gpt', { calls: 4, oldNanoUsd: 12_808_000n, newNanoUsd: 12_406_000n }],
     ]);
     assert.deepEqual(by.group.find(([name]) => name === 'vip')?.[1], {
-      calls: 1, oldNanoUsd: 8_008_000n, newNanoUsd: 6_006_000n,
+      calls: 1,
+      oldNanoUsd: 8_008_000n,
+      newNanoUsd: 6_006_000n,
     });
     assert.deepEqual(by.key.find(([name]) => name === 'key-2')?.[1], {
-      calls: 1, oldNanoUsd: 400_000n, newNanoUsd: 300_000n,
+      calls: 1,
+      oldNanoUsd: 400_000n,
+      newNanoUsd: 300_000n,
     });
   });
 
-  test('counts an automatic group\'s own ratio for the keys that are known to call through one', async () => {
-    const automatic = (ratio: string) => translate(resourcesOf(`apiVersion: modelgateway.dev/v1alpha1
+  test("counts an automatic group's own ratio for the keys that are known to call through one", async () => {
+    const automatic = (ratio: string) =>
+      translate(
+        resourcesOf(`apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata: {name: prices}
 spec: {models: [{name: gpt, vendor: V, quotaType: Token, usdPerMillion: {input: "2"}}]}
@@ -111,44 +138,63 @@ apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: smart}
 spec: {type: Automatic, priceRatio: "${ratio}", members: [{name: vip}]}
-`), { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS }).snapshot;
+`),
+        { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS },
+      ).snapshot;
     const [before, after] = [automatic('1.5'), automatic('3')];
-    const groupOfKey = new Map([['smart-key', 'smart'], ['vip-key', 'vip']]);
-    const { by } = await diffCatalogs(
-      catalogsOf(before, after, groupOfKey), catalogsOf(after, before, groupOfKey),
-      [
-        ...['smart-key', 'vip-key', 'unknown'].map((keyUid) => call([line('input', 1000)], { group: 'vip', keyUid })),
-        // of the time before the key's group was automatic
-        call([line('input', 1000)], { group: 'plain', keyUid: 'smart-key' }),
-      ],
-    );
+    const groupOfKey = new Map([
+      ['smart-key', 'smart'],
+      ['vip-key', 'vip'],
+    ]);
+    const { by } = await diffCatalogs(catalogsOf(before, after, groupOfKey), catalogsOf(after, before, groupOfKey), [
+      ...['smart-key', 'vip-key', 'unknown'].map((keyUid) => call([line('input', 1000)], { group: 'vip', keyUid })),
+      // of the time before the key's group was automatic
+      call([line('input', 1000)], { group: 'plain', keyUid: 'smart-key' }),
+    ]);
     // 0.002 · 2, times 1.5 and 3 through the automatic group
-    assert.deepEqual(new Map(by.key.map(([name, { oldNanoUsd, newNanoUsd }]) => [name, [oldNanoUsd, newNanoUsd]])),
+    assert.deepEqual(
+      new Map(by.key.map(([name, { oldNanoUsd, newNanoUsd }]) => [name, [oldNanoUsd, newNanoUsd]])),
       new Map([
-        ['smart-key', [8_000_000n, 14_000_000n]], ['vip-key', [4_000_000n, 4_000_000n]],
+        ['smart-key', [8_000_000n, 14_000_000n]],
+        ['vip-key', [4_000_000n, 4_000_000n]],
         ['unknown', [4_000_000n, 4_000_000n]],
-      ]));
+      ]),
+    );
   });
 
   test('names what has no price any more', async () => {
     const { unpriced } = await diff([
       call([line('input', 5, { serviceTier: 'priority' }), line('webSearch', 2)]),
-      call([line('audioInput', 5), line('webSearch', 1)]), call([line('input', 5)], { model: 'old' }),
+      call([line('audioInput', 5), line('webSearch', 1)]),
+      call([line('input', 5)], { model: 'old' }),
     ]);
-    assert.deepEqual(new Map(unpriced), new Map([
-      ['webSearch', 2], ['service tier priority', 1], ['audioInput', 1], ['model old', 1],
-    ]));
+    assert.deepEqual(
+      new Map(unpriced),
+      new Map([
+        ['webSearch', 2],
+        ['service tier priority', 1],
+        ['audioInput', 1],
+        ['model old', 1],
+      ]),
+    );
   });
 
   test('lists the ten calls that change most, and none that does not', async () => {
     const records = Array.from({ length: 15 }, (_, index) => call([line('input', (index + 1) * 10)]));
     const { calls: top } = await diff([...records, call([line('output', 1_000_000)])]);
-    assert.deepEqual(top.map(({ callId }) => callId), records.slice(5).toReversed().map(({ callId }) => callId));
+    assert.deepEqual(
+      top.map(({ callId }) => callId),
+      records
+        .slice(5)
+        .toReversed()
+        .map(({ callId }) => callId),
+    );
   });
 
   test('is the same from the records that mgw usage prints', async () => {
     const records = [
-      call([line('input', 500), line('webSearch', 1)]), call([line('input', 9, { serviceTier: 'priority' })]),
+      call([line('input', 500), line('webSearch', 1)]),
+      call([line('input', 9, { serviceTier: 'priority' })]),
       call([], { tokens: { ...NO_TOKENS, input: 100, output: 7 } }),
     ];
     const writer = usageWriter('json');
@@ -157,19 +203,28 @@ spec: {type: Automatic, priceRatio: "${ratio}", members: [{name: vip}]}
   });
 
   test('is a table, JSON, and Markdown whose cells cannot break out', async () => {
-    const found = await diff([
-      call([line('input', 500_000_000), line('webSearch', 1)], { account: 'a|b' }),
-    ]);
+    const found = await diff([call([line('input', 500_000_000), line('webSearch', 1)], { account: 'a|b' })]);
     const table = formatDiff(found, 'table', 30);
-    assert.ok(table.startsWith('1 call of the last 30 days: 2000.01 by the old prices, '
-      + '1500.00 by the new ones (-500.01 (-25.0 %))\n'), table);
+    assert.ok(
+      table.startsWith(
+        '1 call of the last 30 days: 2000.01 by the old prices, ' + '1500.00 by the new ones (-500.01 (-25.0 %))\n',
+      ),
+      table,
+    );
     assert.match(table, /By model\n {2}Model +Calls +Old USD/);
     const markdown = formatDiff(found, 'markdown', 30);
     assert.match(markdown, /\| a b \| 1 \| 2000\.01 \| 1500\.00 \|/);
-    assert.ok(markdown.includes('### Without a price by the new catalogs\n\n| What | Calls |\n| --- | --- |\n'
-      + '| webSearch | 1 |'), markdown);
+    assert.ok(
+      markdown.includes(
+        '### Without a price by the new catalogs\n\n| What | Calls |\n| --- | --- |\n' + '| webSearch | 1 |',
+      ),
+      markdown,
+    );
     assert.deepEqual((JSON.parse(formatDiff(found, 'json', 30)) as { total: unknown }).total, {
-      calls: 1, old_usd: '2000.01', new_usd: '1500.00', change_usd: '-500.01',
+      calls: 1,
+      old_usd: '2000.01',
+      new_usd: '1500.00',
+      change_usd: '-500.01',
     });
   });
 });

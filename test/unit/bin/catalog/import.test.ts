@@ -64,17 +64,30 @@ interface Manifest {
 
 function imported(text: string, models: readonly string[], more: Partial<Parameters<typeof importCatalog>[0]> = {}) {
   const { manifest, ...rest } = importCatalog({
-    name: 'imported', source: openList(text), text, wanted: models.map((name) => ({ name, keys: [name] })),
-    allowFree: false, revision: 'abc', date: '2026-11-23', ...more,
+    name: 'imported',
+    source: openList(text),
+    text,
+    wanted: models.map((name) => ({ name, keys: [name] })),
+    allowFree: false,
+    revision: 'abc',
+    date: '2026-11-23',
+    ...more,
   });
-  return { ...rest, manifest, parsed: manifest === undefined ? undefined : parse(manifest) as Manifest };
+  return { ...rest, manifest, parsed: manifest === undefined ? undefined : (parse(manifest) as Manifest) };
 }
 
 describe('decimals by their text', () => {
   test('are exact, and refused where a catalog could not hold them', () => {
     for (const [text, places, expected] of [
-      ['2.5e-06', 6, '2.5'], ['1e-7', 6, '0.1'], ['0.00000125', 6, '1.25'], ['3', 0, '3'], ['0', 6, '0'],
-      ['1.30E-07', 6, '0.13'], ['5e3', 0, '5000'], ['0.1234567891', 0, undefined], ['-1', 0, undefined],
+      ['2.5e-06', 6, '2.5'],
+      ['1e-7', 6, '0.1'],
+      ['0.00000125', 6, '1.25'],
+      ['3', 0, '3'],
+      ['0', 6, '0'],
+      ['1.30E-07', 6, '0.13'],
+      ['5e3', 0, '5000'],
+      ['0.1234567891', 0, undefined],
+      ['-1', 0, undefined],
       ['99999999999', 0, undefined],
     ] as const) {
       const decimal = parseDecimalText(text) ?? assert.fail(text);
@@ -84,13 +97,15 @@ describe('decimals by their text', () => {
   });
 });
 
-describe('LiteLLM\'s list', () => {
+describe("LiteLLM's list", () => {
   test('goes over with its context tiers, service tiers and what they have in common', () => {
     const { parsed, remarks, missing } = imported(LITELLM, ['gpt-5.4', 'claude-opus-4-8']);
     assert.deepEqual(missing, []);
     assert.deepEqual(parsed?.spec.models, [
       {
-        name: 'gpt-5.4', vendor: 'openai', quotaType: 'Token',
+        name: 'gpt-5.4',
+        vendor: 'openai',
+        quotaType: 'Token',
         usdPerMillion: { input: '2.5', output: '15', cacheRead: '0.25' },
         contextTiers: [{ above: 272_000, usdPerMillion: { input: '5', output: '22.5', cacheRead: '0.5' } }],
         serviceTiers: {
@@ -104,12 +119,25 @@ describe('LiteLLM\'s list', () => {
         },
       },
       {
-        name: 'claude-opus-4-8', vendor: 'anthropic', quotaType: 'Token',
+        name: 'claude-opus-4-8',
+        vendor: 'anthropic',
+        quotaType: 'Token',
         usdPerMillion: { input: '5', output: '25', cacheRead: '0.5', cacheWrite5m: '6.25', cacheWrite1h: '10' },
-        contextTiers: [{ above: 200_000, usdPerMillion: {
-          input: '10', output: '37.5', cacheRead: '1', cacheWrite5m: '12.5', cacheWrite1h: '20',
-        } }],
-        serviceTiers: { fast: { multiplier: '6' } }, perUse: { webSearchUsd: '0.01' }, regions: { us: '1.1' },
+        contextTiers: [
+          {
+            above: 200_000,
+            usdPerMillion: {
+              input: '10',
+              output: '37.5',
+              cacheRead: '1',
+              cacheWrite5m: '12.5',
+              cacheWrite1h: '20',
+            },
+          },
+        ],
+        serviceTiers: { fast: { multiplier: '6' } },
+        perUse: { webSearchUsd: '0.01' },
+        regions: { us: '1.1' },
       },
     ]);
     assert.ok(remarks.includes('gpt-5.4: not carried over: regional_processing_uplift_multiplier_us'), String(remarks));
@@ -119,11 +147,18 @@ describe('LiteLLM\'s list', () => {
 
   test('says where it is from, and is taken by the operator as it is', () => {
     const { parsed, manifest = '' } = imported(LITELLM, ['gpt-5.4', 'claude-opus-4-8', 'gemini-flash', 'gpt-image']);
-    assert.deepEqual(Object.entries(parsed?.metadata.annotations ?? {}).map(([name, value]) =>
-      [name, name.endsWith('sha256') ? value.length : value]), [
-      ['prices.modelgateway.dev/source', 'litellm'], ['prices.modelgateway.dev/revision', 'abc'],
-      ['prices.modelgateway.dev/date', '2026-11-23'], ['prices.modelgateway.dev/sha256', 64],
-    ]);
+    assert.deepEqual(
+      Object.entries(parsed?.metadata.annotations ?? {}).map(([name, value]) => [
+        name,
+        name.endsWith('sha256') ? value.length : value,
+      ]),
+      [
+        ['prices.modelgateway.dev/source', 'litellm'],
+        ['prices.modelgateway.dev/revision', 'abc'],
+        ['prices.modelgateway.dev/date', '2026-11-23'],
+        ['prices.modelgateway.dev/sha256', 64],
+      ],
+    );
     const { snapshot } = translate(resourcesOf(manifest), { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS });
     assert.equal(snapshot.catalogs.flatMap(({ models, sheets }) => [...models, ...sheets]).length, 4);
   });
@@ -154,18 +189,25 @@ describe('LiteLLM\'s list', () => {
       "provider_specific_entry": {"us": 1.1, "eu": -1, "fast": 0, "turbo": 3}, "tiered_pricing": []}}`;
     const { parsed, remarks } = imported(text, ['m']);
     assert.deepEqual(parsed?.spec.models[0], {
-      name: 'm', vendor: 'x', quotaType: 'Token', usdPerMillion: { input: '1' },
+      name: 'm',
+      vendor: 'x',
+      quotaType: 'Token',
+      usdPerMillion: { input: '1' },
       contextTiers: [{ above: 200_000, usdPerMillion: { input: '2' } }],
-      serviceTiers: { priority: { multiplier: '2' } }, regions: { us: '1.1' },
+      serviceTiers: { priority: { multiplier: '2' } },
+      regions: { us: '1.1' },
     });
     const zero = 'the list says 0: add --allow-free if it is meant';
     assert.deepEqual(remarks, [
       'm: not carried over: provider_specific_entry.eu: "-1" is not a price',
-      'm: not carried over: provider_specific_entry.turbo', 'm: not carried over: tiered_pricing',
-      `m: not carried over: output: ${zero}`, `m: not carried over: cacheRead: ${zero}`,
+      'm: not carried over: provider_specific_entry.turbo',
+      'm: not carried over: tiered_pricing',
+      `m: not carried over: output: ${zero}`,
+      `m: not carried over: cacheRead: ${zero}`,
       `m: not carried over: above 200000 output: ${zero}`,
       `m: not carried over: service tier priority cacheRead: ${zero}`,
-      `m: not carried over: service tier fast: ${zero}`, `m: not carried over: webSearchUsd: ${zero}`,
+      `m: not carried over: service tier fast: ${zero}`,
+      `m: not carried over: webSearchUsd: ${zero}`,
       'm: the list has no price of output: it costs what input does',
       'm: the list has no price of cached input: it costs what input does',
     ]);
@@ -179,7 +221,7 @@ describe('LiteLLM\'s list', () => {
   });
 });
 
-test('models.dev\'s list goes over, and disagrees with LiteLLM\'s about the fast mode', () => {
+test("models.dev's list goes over, and disagrees with LiteLLM's about the fast mode", () => {
   const { parsed, differences } = imported(MODELS_DEV, [], {
     wanted: [{ name: 'claude-opus-4-8', keys: ['anthropic/claude-opus-4-8', 'claude-opus-4-8'] }],
     other: figuresOfList(openList(LITELLM), false),
@@ -187,7 +229,10 @@ test('models.dev\'s list goes over, and disagrees with LiteLLM\'s about the fast
   assert.deepEqual(parsed?.spec.models[0]?.['serviceTiers'], { fast: { multiplier: '2' } });
   const [head, ...lines] = differenceTable(differences, 'models.dev', 'litellm');
   assert.match(head ?? '', /^MODEL +FIGURE +MODELS\.DEV +LITELLM$/);
-  assert.ok(lines.some((line) => /^claude-opus-4-8 +serviceTiers\.fast\.multiplier +2 +6$/.test(line)), String(lines));
+  assert.ok(
+    lines.some((line) => /^claude-opus-4-8 +serviceTiers\.fast\.multiplier +2 +6$/.test(line)),
+    String(lines),
+  );
   assert.ok(lines.some((line) => /^claude-opus-4-8 +usdPerMillion\.cacheWrite1h +- +10$/.test(line)));
 });
 
@@ -202,45 +247,77 @@ test('videos go over by the second, and speech by the second is refused by name'
 
 test('a catalog in force is compared in dollars, also where it is written in ratios', () => {
   const other = figuresOfCatalog({
-    apiVersion: 'modelgateway.dev/v1alpha1', kind: 'PriceCatalog', metadata: { name: 'standard', namespace: 'g' },
-    spec: { ratioBaseUsd: '2', models: [
-      { name: 'gpt-5.4', vendor: 'OpenAI', quotaType: 'Token', modelRatio: '1.25', completionRatio: '5',
-        cacheRatio: '0.1', channels: [{ channel: 'r/eu', multiplier: '1.1' }] },
-    ] },
+    apiVersion: 'modelgateway.dev/v1alpha1',
+    kind: 'PriceCatalog',
+    metadata: { name: 'standard', namespace: 'g' },
+    spec: {
+      ratioBaseUsd: '2',
+      models: [
+        {
+          name: 'gpt-5.4',
+          vendor: 'OpenAI',
+          quotaType: 'Token',
+          modelRatio: '1.25',
+          completionRatio: '5',
+          cacheRatio: '0.1',
+          channels: [{ channel: 'r/eu', multiplier: '1.1' }],
+        },
+      ],
+    },
   });
   const { remarks, differences } = imported(LITELLM, ['gpt-5.4', 'claude-opus-4-8'], { other });
-  assert.deepEqual(differences.find(({ figure }) => figure === 'usdPerMillion.output'), {
-    model: 'gpt-5.4', figure: 'usdPerMillion.output', mine: '15', theirs: '12.5',
-  });
+  assert.deepEqual(
+    differences.find(({ figure }) => figure === 'usdPerMillion.output'),
+    {
+      model: 'gpt-5.4',
+      figure: 'usdPerMillion.output',
+      mine: '15',
+      theirs: '12.5',
+    },
+  );
   assert.ok(!differences.some(({ figure }) => /^usdPerMillion\.(?:input|cacheRead)|channels/.test(figure)));
   assert.ok(remarks.includes('claude-opus-4-8: the catalog standard has no such key'));
 });
 
-test('OpenRouter\'s list goes over from strings per token; a price that varies is none', () => {
-  const { parsed, remarks, missing } = imported(OPENROUTER, [], { wanted: [
-    { name: 'gpt-5.4', keys: ['openai/gpt-5.4'] }, { name: 'auto', keys: ['openrouter/auto'] },
-  ] });
-  assert.deepEqual(parsed?.spec.models, [{
-    name: 'gpt-5.4', vendor: 'openai', quotaType: 'Token',
-    usdPerMillion: { input: '2.5', output: '15', cacheRead: '0.25' }, perUse: { webSearchUsd: '0.01' },
-  }]);
+test("OpenRouter's list goes over from strings per token; a price that varies is none", () => {
+  const { parsed, remarks, missing } = imported(OPENROUTER, [], {
+    wanted: [
+      { name: 'gpt-5.4', keys: ['openai/gpt-5.4'] },
+      { name: 'auto', keys: ['openrouter/auto'] },
+    ],
+  });
+  assert.deepEqual(parsed?.spec.models, [
+    {
+      name: 'gpt-5.4',
+      vendor: 'openai',
+      quotaType: 'Token',
+      usdPerMillion: { input: '2.5', output: '15', cacheRead: '0.25' },
+      perUse: { webSearchUsd: '0.01' },
+    },
+  ]);
   assert.deepEqual(missing, ['auto']);
   assert.ok(remarks.includes('gpt-5.4: not carried over: pricing.request'));
   assert.ok(remarks.includes('auto: not carried over: pricing.prompt: "-1" is not a price'));
 });
 
-test('Portkey\'s list goes over from cents per token; 0 for a class is no price', () => {
+test("Portkey's list goes over from cents per token; 0 for a class is no price", () => {
   const { parsed, remarks } = imported(PORTKEY, ['gpt-5.4']);
   assert.deepEqual(parsed?.spec.models[0], {
-    name: 'gpt-5.4', vendor: 'unknown', quotaType: 'Token',
-    usdPerMillion: { input: '2.5', output: '15', cacheRead: '0.25' }, perUse: { webSearchUsd: '0.01' },
+    name: 'gpt-5.4',
+    vendor: 'unknown',
+    quotaType: 'Token',
+    usdPerMillion: { input: '2.5', output: '15', cacheRead: '0.25' },
+    perUse: { webSearchUsd: '0.01' },
   });
   assert.ok(remarks.includes('gpt-5.4: not carried over: additional_units.gpu_hour'));
   assert.ok(remarks.includes('gpt-5.4: not carried over: custom_pricing'));
 });
 
 test('what is no list is said to be none', () => {
-  for (const [text, words] of [['{', /it is not JSON/], ['[]', /no list of openrouter, litellm/]] as const)
+  for (const [text, words] of [
+    ['{', /it is not JSON/],
+    ['[]', /no list of openrouter, litellm/],
+  ] as const)
     assert.throws(() => openList(text), words);
   assert.throws(() => openList(LITELLM, 'openrouter'), /no list of openrouter/);
 });

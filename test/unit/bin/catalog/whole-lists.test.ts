@@ -7,7 +7,15 @@ import { openList } from '../../../../bin/catalog/lists/open-list.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../../operator/support.ts';
 import {
-  LITELLM, litellmText, modelsOf, MODELS_DEV, modelsDevText, MODELS_PER_TEMPLATE, OPENROUTER, openrouterText, PORTKEY,
+  LITELLM,
+  litellmText,
+  modelsOf,
+  MODELS_DEV,
+  modelsDevText,
+  MODELS_PER_TEMPLATE,
+  OPENROUTER,
+  openrouterText,
+  PORTKEY,
   portkeyText,
 } from './whole-lists.ts';
 import type { Template } from './whole-lists.ts';
@@ -20,15 +28,22 @@ const LISTS: readonly {
   readonly counts: { readonly taken: number; readonly missing: number; readonly refused: number };
 }[] = [
   {
-    kind: 'litellm', text: litellmText(), templates: LITELLM,
+    kind: 'litellm',
+    text: litellmText(),
+    templates: LITELLM,
     counts: { taken: 275, missing: 175, refused: 575 },
   },
   {
-    kind: 'models.dev', text: modelsDevText(), templates: MODELS_DEV, keyOf: (template, key) => `${template}/${key}`,
+    kind: 'models.dev',
+    text: modelsDevText(),
+    templates: MODELS_DEV,
+    keyOf: (template, key) => `${template}/${key}`,
     counts: { taken: 150, missing: 25, refused: 75 },
   },
   {
-    kind: 'openrouter', text: openrouterText(), templates: OPENROUTER,
+    kind: 'openrouter',
+    text: openrouterText(),
+    templates: OPENROUTER,
     counts: { taken: 75, missing: 50, refused: 125 },
   },
   { kind: 'portkey', text: portkeyText(), templates: PORTKEY, counts: { taken: 75, missing: 50, refused: 125 } },
@@ -38,10 +53,20 @@ const REFUSED = /^(.+?): not carried over: ([^:]+)/;
 
 describe.each(LISTS)('the whole list of $kind', ({ kind, text, templates, keyOf = (_, key) => key, counts }) => {
   const source = openList(text);
-  const { manifest = '', remarks, missing } = importCatalog({
-    name: 'whole', source, text, allowFree: false, revision: undefined, date: '2026-11-24',
-    wanted: templates.flatMap((template) => modelsOf(template).map(({ key }) =>
-      ({ name: key, keys: [keyOf(template.name, key)] }))),
+  const {
+    manifest = '',
+    remarks,
+    missing,
+  } = importCatalog({
+    name: 'whole',
+    source,
+    text,
+    allowFree: false,
+    revision: undefined,
+    date: '2026-11-24',
+    wanted: templates.flatMap((template) =>
+      modelsOf(template).map(({ key }) => ({ name: key, keys: [keyOf(template.name, key)] })),
+    ),
   });
   const models = (parse(manifest) as { spec: { models: { name: string }[] } }).spec.models;
   const refused = remarks.flatMap((remark) => {
@@ -56,17 +81,29 @@ describe.each(LISTS)('the whole list of $kind', ({ kind, text, templates, keyOf 
   });
 
   test('goes over to the last digit', () => {
-    const expected = templates.flatMap((template) => modelsOf(template).flatMap(({ key, n }) =>
-      (template.entry ? [{ name: key, ...template.entry(n) }] : [])));
-    assert.deepEqual(models.map((model) => ({ ...model, vendor: undefined })),
-      expected.map((model) => ({ ...model, vendor: undefined })));
+    const expected = templates.flatMap((template) =>
+      modelsOf(template).flatMap(({ key, n }) => (template.entry ? [{ name: key, ...template.entry(n) }] : [])),
+    );
+    assert.deepEqual(
+      models.map((model) => ({ ...model, vendor: undefined })),
+      expected.map((model) => ({ ...model, vendor: undefined })),
+    );
   });
 
   test('has each field that cannot go over named, with its model', () => {
-    assert.deepEqual(refused.map(({ model, field }) => `${model} ${field}`).sort(),
-      templates.flatMap((template) => modelsOf(template).flatMap(({ key }) =>
-        template.refused.map((field) => `${key} ${field}`))).sort());
-    for (const name of missing) assert.ok(remarks.some((remark) => remark.startsWith(`${name}: `)), name);
+    assert.deepEqual(
+      refused.map(({ model, field }) => `${model} ${field}`).sort(),
+      templates
+        .flatMap((template) =>
+          modelsOf(template).flatMap(({ key }) => template.refused.map((field) => `${key} ${field}`)),
+        )
+        .sort(),
+    );
+    for (const name of missing)
+      assert.ok(
+        remarks.some((remark) => remark.startsWith(`${name}: `)),
+        name,
+      );
   });
 
   test('makes a catalog that the operator accepts', () => {

@@ -58,7 +58,9 @@ spec: {groupRef: {name: main}, accountRef: {name: team}, models: &models [gpt], 
 const TOKEN = 'the-admin-token-of-this-test-1234';
 const CI = { namespace: 'team', name: 'ci' };
 const CI_SPEC = {
-  groupRef: { name: 'main' }, accountRef: { name: 'team' }, quota: { limitUsd: '7' },
+  groupRef: { name: 'main' },
+  accountRef: { name: 'team' },
+  quota: { limitUsd: '7' },
 } as unknown as ObjectOf<'ApiKey'>['spec'];
 
 interface Machine {
@@ -79,14 +81,23 @@ async function machine(t: TestContext, team = TEAM): Promise<Machine> {
   const minted: MintedKey[] = [];
   const ignore = (): void => undefined;
   const operator = await startOperator({
-    configDir:
-      config, dataDir: data, gatewayNamespace: GATEWAY_NAMESPACE, log: { info: ignore, warn: ignore, error: ignore },
-    publish: () => ({ accepted: true }), onMinted: (key) => minted.push(key), onProblems: ignore,
+    configDir: config,
+    dataDir: data,
+    gatewayNamespace: GATEWAY_NAMESPACE,
+    log: { info: ignore, warn: ignore, error: ignore },
+    publish: () => ({ accepted: true }),
+    onMinted: (key) => minted.push(key),
+    onProblems: ignore,
   });
   t.onTestFinished(() => operator.stop());
   const filesAccess = createFilesAccess({
-    source: operator.manifests, kinds: await loadApiKinds(), log: { info: ignore }, isToken: (token) =>
-      token === TOKEN, delay: async (ms) => { await setTimeout(ms); },
+    source: operator.manifests,
+    kinds: await loadApiKinds(),
+    log: { info: ignore },
+    isToken: (token) => token === TOKEN,
+    delay: async (ms) => {
+      await setTimeout(ms);
+    },
   });
   const admin = await filesAccess.signIn({ token: TOKEN });
   assert.ok(admin);
@@ -115,7 +126,10 @@ async function seen(admin: PersonAccess, ref = CI): Promise<{ generation: number
 
 /** The parts of a text that an edit keeps: its lines, but not empty ones, nor the distance of a comment. */
 function linesOf(text: string): string[] {
-  return text.split('\n').filter((line) => line !== '').map((line) => line.replace(/ +#/, ' #'));
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.replace(/ +#/, ' #'));
 }
 
 /** The line in the team's manifests, from 1. */
@@ -142,7 +156,7 @@ describe('reading', () => {
     assert.equal(key?.spec.enabled, true, 'with defaults');
     assert.ok(key?.status?.conditions?.some(({ type }) => type === 'Accepted'));
     assert.equal(await admin.get('ApiKey', { namespace: 'team', name: 'none' }), undefined);
-    assert.match(await admin.readKeyText(CI) ?? '', /^sk-/);
+    assert.match((await admin.readKeyText(CI)) ?? '', /^sk-/);
     assert.deepEqual(await admin.namespaces('create', 'ApiKey'), [GATEWAY_NAMESPACE, 'team'].sort());
     assert.deepEqual(await admin.namespaces('create', 'Group'), [GATEWAY_NAMESPACE]);
   });
@@ -151,19 +165,31 @@ describe('reading', () => {
 describe('a change', () => {
   it('changes one place in the file, and is in force when it returns', async (t) => {
     const { admin, text, team } = await machine(t);
-    const changed = await admin.change('ApiKey', CI, { ...await seen(admin), patch: { spec: {
-      quota: { limitUsd: '30.50', period: 'Never' }, enabled: true, maxConcurrency: 4,
-    } } });
+    const changed = await admin.change('ApiKey', CI, {
+      ...(await seen(admin)),
+      patch: {
+        spec: {
+          quota: { limitUsd: '30.50', period: 'Never' },
+          enabled: true,
+          maxConcurrency: 4,
+        },
+      },
+    });
     assert.equal(changed.spec.quota.limitUsd, '30.50');
-    assert.equal(changed.status?.conditions?.find(({ type }) =>
-      type === 'Accepted')?.observedGeneration, changed.metadata.generation);
-    assert.deepEqual(linesOf(await text()), linesOf(TEAM.replace(
-      '"2"     # not more!\n', '"30.50"     # not more!\n  maxConcurrency: 4\n',
-    )), 'defaults get no line');
-    assert.equal((await stat(team)).mode & 0o777, 0o640);
-    const again = await admin.change(
-      'ApiKey', CI, { ...await seen(admin), patch: { spec: { maxConcurrency: null, quota: { limitUsd: '2' } } } },
+    assert.equal(
+      changed.status?.conditions?.find(({ type }) => type === 'Accepted')?.observedGeneration,
+      changed.metadata.generation,
     );
+    assert.deepEqual(
+      linesOf(await text()),
+      linesOf(TEAM.replace('"2"     # not more!\n', '"30.50"     # not more!\n  maxConcurrency: 4\n')),
+      'defaults get no line',
+    );
+    assert.equal((await stat(team)).mode & 0o777, 0o640);
+    const again = await admin.change('ApiKey', CI, {
+      ...(await seen(admin)),
+      patch: { spec: { maxConcurrency: null, quota: { limitUsd: '2' } } },
+    });
     assert.equal(again.spec.maxConcurrency, undefined);
     assert.deepEqual(linesOf(await text()), linesOf(TEAM));
     assert.deepEqual((await readdir(join(team, '..'))).sort(), ['platform.yaml', 'team.yaml'], 'nothing else is left');
@@ -173,7 +199,8 @@ describe('a change', () => {
     const { admin, team } = await machine(t);
     const before = await stat(team);
     await admin.change('ApiKey', CI, {
-      ...await seen(admin), patch: { spec: { enabled: true, expirationTime: null, quota: { limitUsd: '2' } } },
+      ...(await seen(admin)),
+      patch: { spec: { enabled: true, expirationTime: null, quota: { limitUsd: '2' } } },
     });
     assert.equal((await stat(team)).ino, before.ino);
   });
@@ -182,13 +209,24 @@ describe('a change', () => {
     const { admin, text } = await machine(t);
     const ref = { namespace: 'team', name: 'team' };
     const account = await admin.get('Account', ref);
-    const grants = [...account?.spec.grants ?? [], { name: 'second', usd: '5', reason: 'more' }];
-    await admin.change('Account', ref, { generation: account?.metadata.generation ??
-      0, uid: account?.metadata.uid ?? '', patch: { spec: { grants }, metadata: { annotations: { note: 'x' } } } });
-    assert.deepEqual(linesOf(await text()), linesOf(TEAM.replace(
-      '# from the budget\n', '# from the budget\n  - name: second\n    usd: "5"\n    reason: more\n',
-    ).replace('{name: team, namespace: team}\nspec:\n  ' +
-      'grants', '{name: team, namespace: team, annotations: {note: x}}\nspec:\n  grants')));
+    const grants = [...(account?.spec.grants ?? []), { name: 'second', usd: '5', reason: 'more' }];
+    await admin.change('Account', ref, {
+      generation: account?.metadata.generation ?? 0,
+      uid: account?.metadata.uid ?? '',
+      patch: { spec: { grants }, metadata: { annotations: { note: 'x' } } },
+    });
+    assert.deepEqual(
+      linesOf(await text()),
+      linesOf(
+        TEAM.replace(
+          '# from the budget\n',
+          '# from the budget\n  - name: second\n    usd: "5"\n    reason: more\n',
+        ).replace(
+          '{name: team, namespace: team}\nspec:\n  ' + 'grants',
+          '{name: team, namespace: team, annotations: {note: x}}\nspec:\n  grants',
+        ),
+      ),
+    );
   });
 
   it('that the API would refuse is reported at its fields, and not written', async (t) => {
@@ -201,7 +239,7 @@ describe('a change', () => {
       [{ key: { type: 'Provided' } }, 'spec.key.type', /^Forbidden: /],
     ];
     for (const [spec, path, words] of cases) {
-      await assert.rejects(admin.change('ApiKey', CI, { ...await seen(admin), patch: { spec } }), (error) => {
+      await assert.rejects(admin.change('ApiKey', CI, { ...(await seen(admin)), patch: { spec } }), (error) => {
         assert.ok(error instanceof AccessError);
         assert.equal(error.reason, 'Invalid');
         const field = error.fields.find((each) => each.path === path);
@@ -216,20 +254,24 @@ describe('a change', () => {
   it('that cannot be made safely is refused with file and line', async (t) => {
     const { admin, text, team } = await machine(t);
     const shared = { namespace: 'team', name: 'shared' };
-    await assert.rejects(admin.change(
-      'ApiKey', shared, { ...await seen(admin, shared), patch: { spec: { enabled: false } } },
-    ), (error) => {
-      assert.ok(error instanceof AccessError && error.reason === 'Invalid');
-      assert.ok(error.message.includes(`${team}:${lineOf('&spec')}: it has an anchor (&spec)`), error.message);
-      return true;
-    });
+    await assert.rejects(
+      admin.change('ApiKey', shared, { ...(await seen(admin, shared)), patch: { spec: { enabled: false } } }),
+      (error) => {
+        assert.ok(error instanceof AccessError && error.reason === 'Invalid');
+        assert.ok(error.message.includes(`${team}:${lineOf('&spec')}: it has an anchor (&spec)`), error.message);
+        return true;
+      },
+    );
     const alias = { namespace: 'team', name: 'alias' };
-    await assert.rejects(admin.change(
-      'ApiKey', alias, { ...await seen(admin, alias), patch: { spec: { models: ['gpt', 'o3'] } } },
-    ), refused('Invalid', new RegExp(`:${lineOf('&models')}: it has an anchor`)));
-    await admin.change('ApiKey', alias, { ...await seen(admin, alias), patch: { spec: { maxConcurrency: 4 } } });
+    await assert.rejects(
+      admin.change('ApiKey', alias, { ...(await seen(admin, alias)), patch: { spec: { models: ['gpt', 'o3'] } } }),
+      refused('Invalid', new RegExp(`:${lineOf('&models')}: it has an anchor`)),
+    );
+    await admin.change('ApiKey', alias, { ...(await seen(admin, alias)), patch: { spec: { maxConcurrency: 4 } } });
     assert.deepEqual(
-      linesOf(await text()), linesOf(TEAM.replace('maxConcurrency: 3', 'maxConcurrency: 4')), 'the rest can be edited',
+      linesOf(await text()),
+      linesOf(TEAM.replace('maxConcurrency: 3', 'maxConcurrency: 4')),
+      'the rest can be edited',
     );
   });
 
@@ -238,17 +280,20 @@ describe('a change', () => {
     const before = await seen(admin);
     const theirs = TEAM.replace('# not more!', '# really').replace('"2"', '"3"');
     await writeFile(team, theirs);
-    await assert.rejects(admin.change(
-      'ApiKey', CI, { ...before, patch: { spec: { enabled: false } } },
-    ), refused('Conflict', /changed since you opened it/));
-    assert.equal(await text(), theirs);
-    await admin.change('ApiKey', CI, { ...await seen(admin), patch: { spec: { quota: { limitUsd: '4' } } } });
-    assert.deepEqual(linesOf(await text()), linesOf(theirs.replace('"3"', '"4"')));
-    await assert.rejects(admin.change(
-      'ApiKey', CI, { ...await seen(admin), uid: 'other', patch: { spec: { enabled: false } } },
-    ), refused('Conflict'));
     await assert.rejects(
-      admin.change('ApiKey', { namespace: 'team', name: 'none' }, { ...before, patch: {} }), refused('NotFound'),
+      admin.change('ApiKey', CI, { ...before, patch: { spec: { enabled: false } } }),
+      refused('Conflict', /changed since you opened it/),
+    );
+    assert.equal(await text(), theirs);
+    await admin.change('ApiKey', CI, { ...(await seen(admin)), patch: { spec: { quota: { limitUsd: '4' } } } });
+    assert.deepEqual(linesOf(await text()), linesOf(theirs.replace('"3"', '"4"')));
+    await assert.rejects(
+      admin.change('ApiKey', CI, { ...(await seen(admin)), uid: 'other', patch: { spec: { enabled: false } } }),
+      refused('Conflict'),
+    );
+    await assert.rejects(
+      admin.change('ApiKey', { namespace: 'team', name: 'none' }, { ...before, patch: {} }),
+      refused('NotFound'),
     );
   });
 
@@ -265,9 +310,10 @@ describe('a change', () => {
     const { admin, team } = await machine(t);
     const before = await seen(admin);
     await writeFile(team, TEAM.replace('kind: Account', 'kind: Acount'));
-    await assert.rejects(admin.change(
-      'ApiKey', CI, { ...before, patch: { spec: { enabled: false } } },
-    ), refused('Unavailable', /team\.yaml:5:\d+: error: .*unknown kind/));
+    await assert.rejects(
+      admin.change('ApiKey', CI, { ...before, patch: { spec: { enabled: false } } }),
+      refused('Unavailable', /team\.yaml:5:\d+: error: .*unknown kind/),
+    );
     await writeFile(team, TEAM);
     await admin.change('ApiKey', CI, { ...before, patch: { spec: { enabled: false } } });
   });
@@ -275,19 +321,23 @@ describe('a change', () => {
   it('waits for the one before it', async (t) => {
     const { admin, text } = await machine(t);
     const before = await seen(admin);
-    const results = await Promise.allSettled([3, 4, 5].map((maxConcurrency) =>
-      admin.change('ApiKey', CI, { ...before, patch: { spec: { maxConcurrency } } })));
-    assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'rejected', 'rejected']);
+    const results = await Promise.allSettled(
+      [3, 4, 5].map((maxConcurrency) => admin.change('ApiKey', CI, { ...before, patch: { spec: { maxConcurrency } } })),
+    );
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'rejected'],
+    );
     assert.match(await text(), /maxConcurrency: 3\n---/);
   });
 
-  it('of a linked file changes the link\'s target', async (t) => {
+  it("of a linked file changes the link's target", async (t) => {
     const { admin, config, team } = await machine(t);
     const real = join(await temporaryFolder(t), 'real.yaml');
     await writeFile(real, TEAM);
     await rm(team);
     await symlink(real, team);
-    await admin.change('ApiKey', CI, { ...await seen(admin), patch: { spec: { quota: { limitUsd: '4' } } } });
+    await admin.change('ApiKey', CI, { ...(await seen(admin)), patch: { spec: { quota: { limitUsd: '4' } } } });
     assert.ok((await lstat(join(config, 'team.yaml'))).isSymbolicLink());
     assert.deepEqual(linesOf(await readFile(real, 'utf8')), linesOf(TEAM.replace('"2"', '"4"')));
   });
@@ -295,29 +345,35 @@ describe('a change', () => {
   it('reports a file that cannot be written', async (t) => {
     const { admin, config, team, text } = await machine(t);
     await using _file = await writeProtected(team);
-    await assert.rejects(admin.change(
-      'ApiKey', CI, { ...await seen(admin), patch: { spec: { enabled: false } } },
-    ), refused('Unavailable', /may not write|on a read-only file system/));
+    await assert.rejects(
+      admin.change('ApiKey', CI, { ...(await seen(admin)), patch: { spec: { enabled: false } } }),
+      refused('Unavailable', /may not write|on a read-only file system/),
+    );
     assert.equal(await text(), TEAM);
     await using _folder = await writeProtected(config);
     assert.equal(await admin.may('create', 'ApiKey', {}), false);
     assert.deepEqual(await admin.namespaces('create', 'ApiKey'), []);
-    await assert.rejects(admin.create(
-      'ApiKey', { namespace: 'team', name: 'new' }, CI_SPEC,
-    ), refused('Unavailable', /may not write|on a read-only file system/));
+    await assert.rejects(
+      admin.create('ApiKey', { namespace: 'team', name: 'new' }, CI_SPEC),
+      refused('Unavailable', /may not write|on a read-only file system/),
+    );
   });
 });
 
 describe('a new object', () => {
-  it('gets a file of its own with the author\'s fields', async (t) => {
+  it("gets a file of its own with the author's fields", async (t) => {
     const { admin, config, minted } = await machine(t);
     const ref = { namespace: 'team', name: 'new' };
     const made = await admin.create('ApiKey', ref, {
-      ...CI_SPEC, enabled: true, gatewayNamespace: 'model-gateway',
+      ...CI_SPEC,
+      enabled: true,
+      gatewayNamespace: 'model-gateway',
       key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
     } as unknown as ObjectOf<'ApiKey'>['spec']);
     assert.equal(made.metadata.uid, 'team/new');
-    assert.equal(await readFile(join(config, 'team-new.yaml'), 'utf8'), `apiVersion: modelgateway.dev/v1alpha1
+    assert.equal(
+      await readFile(join(config, 'team-new.yaml'), 'utf8'),
+      `apiVersion: modelgateway.dev/v1alpha1
 kind: ApiKey
 metadata:
   name: new
@@ -329,9 +385,13 @@ spec:
     name: team
   quota:
     limitUsd: "7"
-`);
-    assert.equal(await admin.readKeyText(ref), minted.find(({ name }) =>
-      name === 'new')?.key, 'the key exists when create() resolves');
+`,
+    );
+    assert.equal(
+      await admin.readKeyText(ref),
+      minted.find(({ name }) => name === 'new')?.key,
+      'the key exists when create() resolves',
+    );
     await assert.rejects(admin.create('ApiKey', ref, CI_SPEC), refused('AlreadyExists'));
     const account = { namespace: 'team', name: 'new' };
     await admin.create('Account', account, { grants: [] } as unknown as ObjectOf<'Account'>['spec']);
@@ -340,12 +400,20 @@ spec:
 
   it('is refused with an invalid name, and leaves no file', async (t) => {
     const { admin, config } = await machine(t);
-    for (const ref of [{ namespace: 'team', name: '../evil' }, {
-      namespace: '..', name: 'x',
-    }, { namespace: 'team', name: '.hidden' }, { namespace: 'team', name: 'Über' }, { namespace: 'team', name: '' }])
+    for (const ref of [
+      { namespace: 'team', name: '../evil' },
+      {
+        namespace: '..',
+        name: 'x',
+      },
+      { namespace: 'team', name: '.hidden' },
+      { namespace: 'team', name: 'Über' },
+      { namespace: 'team', name: '' },
+    ])
       await assert.rejects(admin.create('ApiKey', ref, CI_SPEC), refused('Invalid'));
     await assert.rejects(
-      admin.create('ApiKey', { namespace: 'team', name: 'bad' }, { ...CI_SPEC, maxConcurrency: 0 }), refused('Invalid'),
+      admin.create('ApiKey', { namespace: 'team', name: 'bad' }, { ...CI_SPEC, maxConcurrency: 0 }),
+      refused('Invalid'),
     );
     assert.deepEqual((await readdir(config)).sort(), ['platform.yaml', 'team.yaml']);
   });
@@ -372,7 +440,7 @@ describe('a deletion', () => {
     await assert.rejects(admin.remove('ApiKey', CI, 'team/ci'), refused('NotFound'));
   });
 
-  it('of the first document keeps the file\'s own comment', async (t) => {
+  it("of the first document keeps the file's own comment", async (t) => {
     const { admin, text } = await machine(t);
     await admin.remove('Account', { namespace: 'team', name: 'team' }, 'team/team');
     assert.equal(await text(), `# Team A, written by hand.\n${TEAM.slice(TEAM.indexOf('---\n'))}`);
@@ -386,16 +454,20 @@ describe('a deletion', () => {
     assert.deepEqual((await readdir(config)).sort(), ['platform.yaml', 'team.yaml']);
     await admin.create('ApiKey', { namespace: 'team', name: 'new' }, CI_SPEC);
     assert.notEqual(
-      await admin.readKeyText({ namespace: 'team', name: 'new' }), key, 'a deleted key never opens anything again',
+      await admin.readKeyText({ namespace: 'team', name: 'new' }),
+      key,
+      'a deleted key never opens anything again',
     );
   });
 
   it('keeps a key that another ApiKey names, and Secrets that users wrote', async (t) => {
     const { admin, data, config } = await machine(t);
     await mkdir(join(config, 'more'));
-    await writeFile(join(config, 'more', 'twin.yaml'),
+    await writeFile(
+      join(config, 'more', 'twin.yaml'),
       'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: twin, namespace: team}\nspec: ' +
-      '{groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided, secretRef: {name: ci-key}}}\n');
+        '{groupRef: {name: main}, accountRef: {name: team}, key: {type: Provided, secretRef: {name: ci-key}}}\n',
+    );
     await admin.remove('ApiKey', CI, 'team/ci');
     await access(join(data, 'secrets', 'team', 'ci-key.yaml'));
   });

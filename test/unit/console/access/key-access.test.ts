@@ -17,8 +17,15 @@ interface HolderStand {
   readonly app: ReturnType<typeof keysStand>['app'];
   readonly logged: ReturnType<typeof keysStand>['logged'];
   readonly clock: ReturnType<typeof keysStand>['clock'];
-  signIn(token: string, next?: string): Promise<{ readonly status: number; readonly location: string;
-    readonly body: string; readonly cookies: readonly string[]; }>;
+  signIn(
+    token: string,
+    next?: string,
+  ): Promise<{
+    readonly status: number;
+    readonly location: string;
+    readonly body: string;
+    readonly cookies: readonly string[];
+  }>;
   holder(): Promise<Browser>;
 }
 
@@ -34,20 +41,28 @@ function holderStand(proxied = false): HolderStand {
     call('req_other', uidOf('chat-frontend'), { account, model: 'gpt-of-others' }),
   ]);
   const stand = keysStand({
-    world, usage, keys: keysIn(world), ...proxied && { proxyHeader: 'authorization' },
+    world,
+    usage,
+    keys: keysIn(world),
+    ...(proxied && { proxyHeader: 'authorization' }),
   });
   const signIn: HolderStand['signIn'] = async (token, next = '/keys') => {
     const answer = await stand.app.inject({
-      method: 'POST', url: '/sign-in', headers: FORM_HEADERS,
+      method: 'POST',
+      url: '/sign-in',
+      headers: FORM_HEADERS,
       payload: new URLSearchParams({ token, next }).toString(),
     });
     return {
-      status: answer.statusCode, location: answer.headers['location'] ?? '', body: answer.body,
+      status: answer.statusCode,
+      location: answer.headers['location'] ?? '',
+      body: answer.body,
       cookies: [answer.headers['set-cookie'] ?? []].flat(),
     };
   };
   return {
-    ...stand, signIn,
+    ...stand,
+    signIn,
     async holder() {
       const { cookies } = await signIn(KEY);
       const cookie = cookies.filter((each) => !each.includes('Max-Age=0')).map((each) => each.split(';', 1)[0]);
@@ -73,8 +88,10 @@ describe('the holder of a key', () => {
     assert.doesNotMatch(markup, /gpt-of-others/);
     assert.match((await holder.get(`${OWN}/use`)).markup, /\$MGW_KEY/);
     const [navigation = ''] = /<nav class="site-nav"[^]*?<\/nav>/.exec((await holder.get(OWN)).markup) ?? [];
-    assert.deepEqual([...navigation.matchAll(/>([^<>\n]+)<\/a>/g)].map(([, label]) => label),
-      ['API Keys', 'Usage', 'Models', 'Prices', 'Groups', 'Playground']);
+    assert.deepEqual(
+      [...navigation.matchAll(/>([^<>\n]+)<\/a>/g)].map(([, label]) => label),
+      ['API Keys', 'Usage', 'Models', 'Prices', 'Groups', 'Playground'],
+    );
     assert.equal((await holder.get('/prices')).status, 200);
   });
 
@@ -83,10 +100,16 @@ describe('the holder of a key', () => {
     const { markup } = await holder.get('/keys');
     assert.equal(markup.match(/<tr data-key=/g)?.length, 1);
     for (const path of [
-      '/keys/team-a/chat-frontend', '/keys/team-b/secret-project', '/keys/team-b/ci-bot', '/wallet/team-a/team-a',
-      '/wallet/team-a/team-a?key=chat-frontend', '/wallet/team-a/team-a/calls', '/wallet/team-b/team-b?key=ci-bot',
+      '/keys/team-a/chat-frontend',
+      '/keys/team-b/secret-project',
+      '/keys/team-b/ci-bot',
+      '/wallet/team-a/team-a',
+      '/wallet/team-a/team-a?key=chat-frontend',
+      '/wallet/team-a/team-a/calls',
+      '/wallet/team-b/team-b?key=ci-bot',
       '/wallet/team-a/team-a/take-back',
-    ]) assert.ok([403, 404].includes((await holder.get(path)).status), path);
+    ])
+      assert.ok([403, 404].includes((await holder.get(path)).status), path);
     const wallet = await holder.get('/wallet');
     assert.doesNotMatch(wallet.markup, /182\.43|chat-frontend/);
     const spending = await holder.get('/wallet/team-a/team-a?key=ci-bot');
@@ -103,11 +126,16 @@ describe('the holder of a key', () => {
     assert.doesNotMatch(markup, /Change limit|>Rotate<|>Delete<|>Copy</);
     const { uid = '' } = stand.world.apiKey('team-a', 'ci-bot').metadata;
     for (const [path, fields] of [
-      [`${OWN}/limit`, { uid, to: 'Unlimited' }], [`${OWN}/enabled`, { to: `off ${uid}` }],
-      [`${OWN}/rotate`, { uid, overlap: '0' }], [`${OWN}/delete`, { uid, confirm: 'ci-bot' }],
-      [`${OWN}/settings`, { uid, group: 'vip' }], ['/keys/new', { namespace: 'team-a', name: 'x' }],
-      ['/wallet/team-a/team-a/grants', { name: 'x', usd: '1' }], ['/wallet/new', { namespace: 'team-a', name: 'x' }],
-    ] as const) assert.ok((await holder.post(path, fields)).status >= 400, path);
+      [`${OWN}/limit`, { uid, to: 'Unlimited' }],
+      [`${OWN}/enabled`, { to: `off ${uid}` }],
+      [`${OWN}/rotate`, { uid, overlap: '0' }],
+      [`${OWN}/delete`, { uid, confirm: 'ci-bot' }],
+      [`${OWN}/settings`, { uid, group: 'vip' }],
+      ['/keys/new', { namespace: 'team-a', name: 'x' }],
+      ['/wallet/team-a/team-a/grants', { name: 'x', usd: '1' }],
+      ['/wallet/new', { namespace: 'team-a', name: 'x' }],
+    ] as const)
+      assert.ok((await holder.post(path, fields)).status >= 400, path);
     assert.equal(JSON.stringify([...stand.world.objects]), before);
   });
 
@@ -134,7 +162,9 @@ describe('a key that is not valid', () => {
     }
     const ref = { namespace: 'team-a', name: 'ci-bot' };
     for (const fault of [
-      { enabled: false }, { expirationTime: '2026-11-21T11:59:59Z' }, { gatewayNamespace: 'another' },
+      { enabled: false },
+      { expirationTime: '2026-11-21T11:59:59Z' },
+      { gatewayNamespace: 'another' },
     ]) {
       const { spec } = stand.world.apiKey('team-a', 'ci-bot');
       stand.world.edit('ApiKey', ref, (now) => ({ ...now, ...fault }));

@@ -30,11 +30,14 @@ function setUp(over: Partial<Server> = {}) {
     nowMs: () => nowMs,
     client: {
       async request({ path, body }: KubeRequest) {
-        const { namespace, resourceAttributes: about } = (body as
-          | { spec?: { namespace?: string; resourceAttributes?: Record<string, string> } } | undefined)?.spec ?? {};
-        const what = path.endsWith('limit=1') ? 'read' : path.endsWith('rulesreviews')
-          ? `rules ${namespace}`
-          : `may ${[about?.['verb'], about?.['namespace'] ?? '*', about?.['name'] ?? ''].join(' ').trim()}`;
+        const { namespace, resourceAttributes: about } =
+          (body as { spec?: { namespace?: string; resourceAttributes?: Record<string, string> } } | undefined)?.spec ??
+          {};
+        const what = path.endsWith('limit=1')
+          ? 'read'
+          : path.endsWith('rulesreviews')
+            ? `rules ${namespace}`
+            : `may ${[about?.['verb'], about?.['namespace'] ?? '*', about?.['name'] ?? ''].join(' ').trim()}`;
         asked.push(what);
         if (server.fails) throw new KubeUnreachable('no');
         if (what === 'read') {
@@ -47,7 +50,15 @@ function setUp(over: Partial<Server> = {}) {
       },
     },
   });
-  return { server, rights, asked, pass: (ms: number) => { nowMs += ms; }, take: () => asked.splice(0) };
+  return {
+    server,
+    rights,
+    asked,
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+    take: () => asked.splice(0),
+  };
 }
 
 const EDIT: Rule = { verbs: ['*'], apiGroups: ['modelgateway.dev'], resources: ['apikeys'] };
@@ -55,7 +66,7 @@ const NAMED: Rule = { verbs: ['get'], apiGroups: ['*'], resources: ['*'], resour
 const OTHER: Rule = { verbs: ['*'], apiGroups: ['apps'], resources: ['*'] };
 const teams = (): string[] => ['a', 'b', 'c'];
 
-describe('a person\'s rights', () => {
+describe("a person's rights", () => {
   it('are read with one request for all namespaces', async () => {
     const { rights, asked } = setUp({ readsAll: true });
     assert.equal(await rights.readable('ApiKey', () => assert.fail('no namespace matters')), 'All');
@@ -129,7 +140,9 @@ describe('cached answers', () => {
     let [running, most] = [0, 0];
     const doubled = await mapConcurrently([1, 2, 3, 4, 5, 6, 7], 3, async (n) => {
       most = Math.max(most, ++running);
-      await new Promise((resolve) => { setImmediate(resolve); });
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
       running--;
       return n * 2;
     });

@@ -17,7 +17,7 @@ describe('a generated key', () => {
     const browsers = await Promise.all(stands.map(({ browser }) => browser(ANNA)));
     const { uid = '' } = world.apiKey('team-a', 'ci-bot').metadata;
     const { location } =
-      await browsers[0]?.post('/keys/team-a/ci-bot/rotate', { uid, rotation: '1', overlap: '0' }) ?? assert.fail();
+      (await browsers[0]?.post('/keys/team-a/ci-bot/rotate', { uid, rotation: '1', overlap: '0' })) ?? assert.fail();
     for (const browser of browsers) assert.match((await browser.get(location)).markup, /data-state="Waiting"/);
     const text = world.mint('team-a', 'ci-bot');
     const pages = await Promise.all([...browsers, ...browsers].map((browser) => browser.get(location)));
@@ -28,8 +28,11 @@ describe('a generated key', () => {
   it('is not shown if it is unknown whether it was shown before', async () => {
     const here = localState();
     let away = true;
-    const state: typeof here = { ...here, change: (entry, edit) =>
-      away ? Promise.reject(new AccessError('Unavailable', 'Try again.')) : here.change(entry, edit) };
+    const state: typeof here = {
+      ...here,
+      change: (entry, edit) =>
+        away ? Promise.reject(new AccessError('Unavailable', 'Try again.')) : here.change(entry, edit),
+    };
     const { browser, world } = keysStand({ state });
     const anna = await browser(ANNA);
     const { uid = '' } = world.apiKey('team-a', 'ci-bot').metadata;
@@ -51,8 +54,13 @@ describe('a generated key', () => {
     const text = world.mint('team-a', 'ci-bot');
     const at = '/keys/team-a/ci-bot/created';
     for (const query of [
-      '', '?rotation=2', `?since=${clock.nowMs}`, `?rotation=1&since=${clock.nowMs}`,
-      `?rotation=3&since=${clock.nowMs}`, `?rotation=x&since=${clock.nowMs}`, '?rotation=2&since=x',
+      '',
+      '?rotation=2',
+      `?since=${clock.nowMs}`,
+      `?rotation=1&since=${clock.nowMs}`,
+      `?rotation=3&since=${clock.nowMs}`,
+      `?rotation=x&since=${clock.nowMs}`,
+      '?rotation=2&since=x',
     ])
       assert.ok(!(await anna.get(`${at}${query}`)).markup.includes(text), query);
     // a request that waits for the previous key gets an answer, and does not take the next one's place
@@ -65,22 +73,33 @@ describe('the record of keys that were shown', () => {
   it('is claimed once, and dropped when no page can show the key any more', async () => {
     const state = localState();
     assert.ok(!isRevealed(state, hashOf(1)));
-    assert.deepEqual(
-      await Promise.all([1, 1, 2].map((key) => claimReveal(state, hashOf(key), NOW_MS))), [true, false, true],
-    );
+    assert.deepEqual(await Promise.all([1, 1, 2].map((key) => claimReveal(state, hashOf(key), NOW_MS))), [
+      true,
+      false,
+      true,
+    ]);
     assert.ok(isRevealed(state, hashOf(1)) && !isRevealed(state, hashOf(3)));
     assert.ok(await claimReveal(state, hashOf(3), NOW_MS + 1_300_000));
-    assert.deepEqual([1, 2, 3].map((key) => isRevealed(state, hashOf(key))), [false, false, true]);
+    assert.deepEqual(
+      [1, 2, 3].map((key) => isRevealed(state, hashOf(key))),
+      [false, false, true],
+    );
   });
 
   it('is bounded, and other content in its place is ignored', async () => {
     const state = localState();
     await state.change('shownKeys', () => '["x"]');
     assert.ok(await claimReveal(state, hashOf(0), NOW_MS));
-    await state.change('shownKeys', () => JSON.stringify(Object.fromEntries(Array.from({ length: 2_000 }, (_, key) =>
-      [hashOf(key).slice(0, 32), NOW_MS + key]))));
+    await state.change('shownKeys', () =>
+      JSON.stringify(
+        Object.fromEntries(Array.from({ length: 2_000 }, (_, key) => [hashOf(key).slice(0, 32), NOW_MS + key])),
+      ),
+    );
     assert.ok(await claimReveal(state, hashOf(9_999), NOW_MS));
-    assert.deepEqual([0, 1, 1_999, 9_999].map((key) => isRevealed(state, hashOf(key))), [false, true, true, true]);
+    assert.deepEqual(
+      [0, 1, 1_999, 9_999].map((key) => isRevealed(state, hashOf(key))),
+      [false, true, true, true],
+    );
     assert.ok(state.read('shownKeys').length < 200_000);
   });
 });

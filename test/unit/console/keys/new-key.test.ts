@@ -8,7 +8,12 @@ import { ACCOUNT, ANNA, BLIND, BOTH, GATEWAY, keysStand, NOBODY, PLATFORM, READE
 import type { Browser } from './stand.ts';
 
 const NEW_KEY = {
-  name: 'bot', group: 'auto-a', account: 'team-a', quota: 'Limited', limitUsd: '12.50', period: 'Daily',
+  name: 'bot',
+  group: 'auto-a',
+  account: 'team-a',
+  quota: 'Limited',
+  limitUsd: '12.50',
+  period: 'Daily',
 };
 
 /** Creates a key and returns the page that follows. */
@@ -23,16 +28,27 @@ describe('creating a key', () => {
   it('creates the key of the form, and shows it once it exists, and only once', async () => {
     const { browser, world, logged, clock } = keysStand();
     const anna = await browser(ANNA);
-    const made = await create(
-      anna, { allowed: 'Some', model: ['gpt-5', 'gpt-5-mini'], maxConcurrency: '3', expires: '2027-03-01T08:30' },
-    );
+    const made = await create(anna, {
+      allowed: 'Some',
+      model: ['gpt-5', 'gpt-5-mini'],
+      maxConcurrency: '3',
+      expires: '2027-03-01T08:30',
+    });
     assert.deepEqual(world.apiKey('team-a', 'bot').spec, {
-      gatewayNamespace: 'model-gateway', enabled: true, groupRef: { name:
-        'auto-a' }, accountRef: { name: 'team-a' }, quota: {
-          limitUsd: '12.50', period: 'Daily', whenShort: 'Lower', minOutputTokens: 16,
-        },
-      expirationTime: '2027-03-01T08:30:00Z', models: ['gpt-5', 'gpt-5-mini'], maxConcurrency:
-        3, key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
+      gatewayNamespace: 'model-gateway',
+      enabled: true,
+      groupRef: { name: 'auto-a' },
+      accountRef: { name: 'team-a' },
+      quota: {
+        limitUsd: '12.50',
+        period: 'Daily',
+        whenShort: 'Lower',
+        minOutputTokens: 16,
+      },
+      expirationTime: '2027-03-01T08:30:00Z',
+      models: ['gpt-5', 'gpt-5-mini'],
+      maxConcurrency: 3,
+      key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
     });
     const waiting = await anna.get(made);
     assert.match(
@@ -46,9 +62,11 @@ describe('creating a key', () => {
     const shown = await anna.get(made);
     assert.match(shown.markup, new RegExp(`<code id="key-text">${text}</code>`));
     for (const words of [
-      "curl &#39;https://models.example.com/v1/chat/completions&#39;",
-      'base_url=&quot;https://models.example.com/v1&quot;', 'baseURL: &quot;https://models.example.com/v1&quot;',
-      'base_url=&quot;https://models.example.com&quot;', 'model=&quot;gpt-5&quot;',
+      'curl &#39;https://models.example.com/v1/chat/completions&#39;',
+      'base_url=&quot;https://models.example.com/v1&quot;',
+      'baseURL: &quot;https://models.example.com/v1&quot;',
+      'base_url=&quot;https://models.example.com&quot;',
+      'model=&quot;gpt-5&quot;',
     ])
       assert.ok(shown.markup.includes(words), words);
     assert.doesNotMatch(shown.markup, /id="placeholders"/);
@@ -67,7 +85,8 @@ describe('creating a key', () => {
     assert.match((await anna.get(`${made}&part=`)).markup, /^<div id="made" data-state="Waiting"/);
     const text = world.mint('team-a', 'bot');
     assert.match(
-      (await anna.get(`${made}&part=`)).markup, new RegExp(`^<div id="made" data-state="Shown"[\\s\\S]*${text}`),
+      (await anna.get(`${made}&part=`)).markup,
+      new RegExp(`^<div id="made" data-state="Shown"[\\s\\S]*${text}`),
     );
     assert.match((await anna.get(made)).markup, /data-state="Over"/);
   });
@@ -108,7 +127,7 @@ describe('creating a key', () => {
     assert.match(unreadable.markup, /data-state="Unreadable"[\s\S]*kubectl get secret bot-key/);
     assert.doesNotMatch(unreadable.markup, new RegExp(text));
   });
-  it('marks an address as a placeholder if the gateway\'s is not configured', async () => {
+  it("marks an address as a placeholder if the gateway's is not configured", async () => {
     const { browser, world } = keysStand({ gatewayUrl: undefined });
     const anna = await browser(ANNA);
     const made = await create(anna);
@@ -120,10 +139,14 @@ describe('creating a key', () => {
     const anna = await browser(ANNA);
     const made = await create(anna, { keyType: 'Provided', secret: 'mine' });
     assert.deepEqual(world.apiKey('team-a', 'bot').spec.key, {
-      type: 'Provided', rotation: 1, overlapSeconds: 0, secretRef: { name: 'mine' },
+      type: 'Provided',
+      rotation: 1,
+      overlapSeconds: 0,
+      secretRef: { name: 'mine' },
     });
     assert.match(
-      (await anna.get(made)).markup, /data-state="Provided"[\s\S]*kubectl create secret generic mine -n team-a/,
+      (await anna.get(made)).markup,
+      /data-state="Provided"[\s\S]*kubectl create secret generic mine -n team-a/,
     );
     assert.match((await anna.get('/keys/team-a/bot/rotate')).markup, /id="provided"/);
   });
@@ -143,12 +166,16 @@ describe('creating a key', () => {
     for (const path of ['/keys/team-a/ci-bot/settings', '/keys/new'])
       assert.match((await rita.get(path)).markup, /The folder of manifests cannot be written to/, path);
   });
-  it('shows the API\'s error at its field, and keeps what was typed', async () => {
+  it("shows the API's error at its field, and keeps what was typed", async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/new');
-    const { status, markup } =
-      await anna.submit('key-form', { ...NEW_KEY, limitUsd: '12,50', allowed: 'Some', maxConcurrency: '0' });
+    const { status, markup } = await anna.submit('key-form', {
+      ...NEW_KEY,
+      limitUsd: '12,50',
+      allowed: 'Some',
+      maxConcurrency: '0',
+    });
     assert.equal(status, 422);
     assert.match(markup, /<a href="#f-limitUsd">Quota: [^<]*limitUsd must be a decimal such as &quot;25.00&quot;/);
     assert.match(
@@ -161,7 +188,8 @@ describe('creating a key', () => {
     assert.match(markup, /name="group" value="auto-a" required checked/);
     assert.equal(world.objects.has('ApiKey team-a/bot'), false);
     assert.equal(
-      (await anna.submit('key-form', { limitUsd: '12.50', maxConcurrency: '1', allowed: 'All' })).status, 303,
+      (await anna.submit('key-form', { limitUsd: '12.50', maxConcurrency: '1', allowed: 'All' })).status,
+      303,
     );
   });
   it('shows a name that is taken at the name', async () => {
@@ -206,9 +234,14 @@ describe('creating a key', () => {
   });
   it('starts with an automatic group if several have the most models', async () => {
     const automatic = {
-      apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Group', metadata: { namespace: 'model-gateway', name: 'smart' },
+      apiVersion: 'modelgateway.dev/v1alpha1',
+      kind: 'Group',
+      metadata: { namespace: 'model-gateway', name: 'smart' },
       spec: {
-        type: 'Automatic', priceRatio: '2', allowedNamespaces: { from: 'All' }, members: [{ name: 'auto-a' }],
+        type: 'Automatic',
+        priceRatio: '2',
+        allowedNamespaces: { from: 'All' },
+        members: [{ name: 'auto-a' }],
       },
     };
     const { browser } = keysStand({ world: createConsoleFixture([...PLATFORM, automatic, ACCOUNT]) });
@@ -228,7 +261,7 @@ describe('creating a key', () => {
     assert.deepEqual(made.key, { type: 'Generated', rotation: 1, overlapSeconds: 0 });
     assert.equal((await anna.get('/keys/new?copy=team-b%2Fsecret-project')).status, 403);
   });
-  it('never chooses the gateway\'s own namespace where there is another', () => {
+  it("never chooses the gateway's own namespace where there is another", () => {
     const payer = (namespace: string) => ({ namespace, name: 'main', balanceNanoUsd: 1n });
     assert.equal(defaultPayer([payer(GATEWAY), payer('team-a')], undefined, GATEWAY)?.namespace, 'team-a');
     assert.equal(defaultPayer([payer(GATEWAY)], undefined, GATEWAY)?.namespace, GATEWAY);
@@ -242,22 +275,36 @@ describe('creating a key', () => {
     assert.match(location, /^\/keys\/team-a\/my-ci-bot-zurich\/created/);
     assert.ok(world.apiKey('team-a', 'my-ci-bot-zurich'));
     for (const [typed, name] of [
-      ['ci-bot', 'ci-bot'], ['A.b', 'a.b'], ['--x--', 'x'], ['日本', ''], ['a'.repeat(80), 'a'.repeat(63)],
-    ] as const) assert.equal(nameOf(typed), name, typed);
+      ['ci-bot', 'ci-bot'],
+      ['A.b', 'a.b'],
+      ['--x--', 'x'],
+      ['日本', ''],
+      ['a'.repeat(80), 'a'.repeat(63)],
+    ] as const)
+      assert.equal(nameOf(typed), name, typed);
   });
-  it('reports all mistakes at once, including the API\'s, and opens the sections with mistakes', async () => {
+  it("reports all mistakes at once, including the API's, and opens the sections with mistakes", async () => {
     const { browser } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/new');
     const { status, markup } = await anna.submit('key-form', {
-      name: '!', account: '', group: [], quota: 'Limited', limitUsd: 'lots', expires: '2020-01-01T00:00',
-      allowed: 'Some', maxConcurrency: 'many', keyType: 'Provided', secret: 'Not A Name',
+      name: '!',
+      account: '',
+      group: [],
+      quota: 'Limited',
+      limitUsd: 'lots',
+      expires: '2020-01-01T00:00',
+      allowed: 'Some',
+      maxConcurrency: 'many',
+      keyType: 'Provided',
+      secret: 'Not A Name',
     });
     assert.equal(status, 422);
     const faults = [...markup.matchAll(/<li><a href="#f-(\w+)">/g)].map(([, field]) => field);
-    assert.deepEqual(new Set(faults), new Set([
-      'name', 'account', 'group', 'limitUsd', 'expires', 'models', 'maxConcurrency', 'secret',
-    ]));
+    assert.deepEqual(
+      new Set(faults),
+      new Set(['name', 'account', 'group', 'limitUsd', 'expires', 'models', 'maxConcurrency', 'secret']),
+    );
     for (const field of faults) assert.match(markup, new RegExp(`id="f-${field}-fault"`));
     assert.match(markup, /<details class="fold key-more" open>/);
   });
@@ -271,7 +318,8 @@ describe('creating a key', () => {
     const one = createConsoleFixture([...PLATFORM, ...TENANTS.slice(0, 1)]);
     const olga = (await (await keysStand({ world: one }).browser(BOTH)).get('/keys/new?namespace=team-b')).markup;
     assert.match(
-      olga, /The namespace <bdi>team-b<\/bdi> has no account\. <a href="\/wallet\/new\?next=key&amp;namespace/,
+      olga,
+      /The namespace <bdi>team-b<\/bdi> has no account\. <a href="\/wallet\/new\?next=key&amp;namespace/,
     );
   });
   it('is not offered to people who cannot', async () => {
@@ -316,14 +364,25 @@ describe('the groups to choose from', () => {
   });
   it('multiply the ratios of an automatic group and its members', async () => {
     const automatic = (name: string, members: readonly string[]): unknown => ({
-      apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Group', metadata: { namespace: 'model-gateway', name },
-      spec: { type: 'Automatic', priceRatio:
-        '2', allowedNamespaces: { from: 'All' }, members: members.map((member) => ({ name: member })) },
+      apiVersion: 'modelgateway.dev/v1alpha1',
+      kind: 'Group',
+      metadata: { namespace: 'model-gateway', name },
+      spec: {
+        type: 'Automatic',
+        priceRatio: '2',
+        allowedNamespaces: { from: 'All' },
+        members: members.map((member) => ({ name: member })),
+      },
     });
-    const { browser } = keysStand({ world: createConsoleFixture([
-      ...PLATFORM, automatic('smart', ['auto-a', 'economy']), automatic('plain', ['economy']),
-      keyManifest('team-a', 'k'), ACCOUNT,
-    ]) });
+    const { browser } = keysStand({
+      world: createConsoleFixture([
+        ...PLATFORM,
+        automatic('smart', ['auto-a', 'economy']),
+        automatic('plain', ['economy']),
+        keyManifest('team-a', 'k'),
+        ACCOUNT,
+      ]),
+    });
     const { markup } = await (await browser(ANNA)).get('/keys/new');
     assert.match(markup, /value="smart"[\s\S]*?× 1 to 1\.6/);
     assert.match(markup, /value="plain"[\s\S]*?× 1</);

@@ -10,15 +10,19 @@ const CI = { namespace: 'team-a', name: 'ci-bot' };
 describe('editing a key', () => {
   it('changes only what was typed', async () => {
     const { browser, world } = keysStand();
-    world.edit('ApiKey', CI, (spec) =>
-      ({ ...spec, key: { ...spec.key, overlapSeconds: 77, secretRef: { name: 'own' } } }));
+    world.edit('ApiKey', CI, (spec) => ({
+      ...spec,
+      key: { ...spec.key, overlapSeconds: 77, secretRef: { name: 'own' } },
+    }));
     const before = world.apiKey('team-a', 'ci-bot').spec;
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/ci-bot/settings');
     const answer = await anna.submit('key-form', { limitUsd: '30.5', group: 'economy' });
     assert.deepEqual([answer.status, answer.location], [303, '/keys/team-a/ci-bot/settings?done=saved']);
     assert.deepEqual(world.apiKey('team-a', 'ci-bot').spec, {
-      ...before, groupRef: { name: 'economy' }, quota: { ...before.quota, limitUsd: '30.5' },
+      ...before,
+      groupRef: { name: 'economy' },
+      quota: { ...before.quota, limitUsd: '30.5' },
     });
     assert.match((await anna.follow(answer)).markup, /role="status"><p>Saved/);
   });
@@ -36,15 +40,17 @@ describe('editing a key', () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/chat-frontend/settings');
-    assert.equal((await anna.submit(
-      'key-form', { quota: 'Unlimited', allowed: 'All', maxConcurrency: '', enabled: null },
-    )).status, 303);
+    assert.equal(
+      (await anna.submit('key-form', { quota: 'Unlimited', allowed: 'All', maxConcurrency: '', enabled: null })).status,
+      303,
+    );
     const { spec } = world.apiKey('team-a', 'chat-frontend');
     assert.deepEqual(
-      [spec.quota.limitUsd, spec.models, spec.maxConcurrency, spec.enabled], ['Unlimited', undefined, undefined, false],
+      [spec.quota.limitUsd, spec.models, spec.maxConcurrency, spec.enabled],
+      ['Unlimited', undefined, undefined, false],
     );
   });
-  it('shows the API\'s error at its field, and keeps what was typed', async () => {
+  it("shows the API's error at its field, and keeps what was typed", async () => {
     const { browser } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/ci-bot/settings');
@@ -58,20 +64,27 @@ describe('editing a key', () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/ci-bot/settings');
-    world.edit('ApiKey', CI, (spec) =>
-      ({ ...spec, groupRef: { name: 'economy' }, quota: { ...spec.quota, limitUsd: '50.00' } }));
+    world.edit('ApiKey', CI, (spec) => ({
+      ...spec,
+      groupRef: { name: 'economy' },
+      quota: { ...spec.quota, limitUsd: '50.00' },
+    }));
     const theirs = world.apiKey('team-a', 'ci-bot');
     const { status, markup } = await anna.submit('key-form', { limitUsd: '30', maxConcurrency: '2' });
     assert.equal(status, 409);
     assert.equal(world.apiKey('team-a', 'ci-bot'), theirs);
-    assert.match(markup, pattern(
-      /<tr data-field="limit"><th scope="row">Quota<\/th>/,
-      /<td class="wrap">25\.00<\/td><td class="wrap">50\.00<\/td><td class="wrap">30<\/td>/,
-    ));
+    assert.match(
+      markup,
+      pattern(
+        /<tr data-field="limit"><th scope="row">Quota<\/th>/,
+        /<td class="wrap">25\.00<\/td><td class="wrap">50\.00<\/td><td class="wrap">30<\/td>/,
+      ),
+    );
     assert.match(markup, /<tr data-field="group">[\s\S]*?auto-a[\s\S]*?economy[\s\S]*?Nothing/);
     assert.doesNotMatch(markup, /data-field="maxConcurrency"/);
     assert.match(
-      markup, /Changed meanwhile<\/b> to <q>50\.00<\/q>; it was <q>25\.00<\/q>\. The form keeps what you typed/,
+      markup,
+      /Changed meanwhile<\/b> to <q>50\.00<\/q>; it was <q>25\.00<\/q>\. The form keeps what you typed/,
     );
     assert.match(markup, />Apply on top of the new state</);
     assert.equal((await anna.submit('key-form')).status, 303);
@@ -147,7 +160,7 @@ describe('the switch', () => {
     assert.equal(world.apiKey('team-a', 'ci-bot').spec.enabled, true);
     assert.doesNotMatch((await anna.get('/keys?off=team-b%2Fsecret-project')).markup, /is switched off/);
   });
-  it('is on the key\'s pages too, with the link back', async () => {
+  it("is on the key's pages too, with the link back", async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     const button = (to: string, label: string) =>
@@ -190,12 +203,14 @@ describe('rotating a key', () => {
     const anna = await browser(ANNA);
     assert.match((await anna.get('/keys/team-a/ci-bot/rotate')).markup, /name="overlap" value="86400" checked/);
     const answer = await anna.submit('rotate-form', { overlap: '3600' });
-    assert.deepEqual(
-      world.apiKey('team-a', 'ci-bot').spec.key, { type: 'Generated', rotation: 2, overlapSeconds: 3600 },
-    );
+    assert.deepEqual(world.apiKey('team-a', 'ci-bot').spec.key, {
+      type: 'Generated',
+      rotation: 2,
+      overlapSeconds: 3600,
+    });
     const waiting = await anna.follow(answer);
     assert.match(waiting.markup, /data-state="Waiting"/);
-    assert.doesNotMatch(waiting.markup, new RegExp(first), 'the old key is not shown in the new one\'s place');
+    assert.doesNotMatch(waiting.markup, new RegExp(first), "the old key is not shown in the new one's place");
     const second = world.mint('team-a', 'ci-bot');
     assert.match((await anna.follow(answer)).markup, new RegExp(second));
     assert.match((await anna.follow(answer)).markup, /data-state="Over"/);
@@ -211,7 +226,7 @@ describe('rotating a key', () => {
     assert.match(again.markup, /Somebody else has rotated this key meanwhile[\s\S]*name="rotation" value="2"/);
     assert.equal(world.apiKey('team-a', 'ci-bot').spec.key.rotation, 2);
   });
-  it('reports the API\'s error, and a concurrent change', async () => {
+  it("reports the API's error, and a concurrent change", async () => {
     const { browser, world } = keysStand();
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/ci-bot/rotate');

@@ -16,7 +16,8 @@ function manifest(kind: string, name: string, spec: object): unknown {
 
 const ROUTE = manifest('ModelRoute', 'openai', {
   models: [
-    { name: 'sonnet', contextTokens: 200_000, maxOutputTokens: 64_000 }, { name: 'flux', endpoints: ['Images'] },
+    { name: 'sonnet', contextTokens: 200_000, maxOutputTokens: 64_000 },
+    { name: 'flux', endpoints: ['Images'] },
   ],
   channels: [
     { name: 'one', protocol: 'OpenAI', baseUrl: 'https://one.example/v1', maxConcurrency: 8 },
@@ -26,37 +27,66 @@ const ROUTE = manifest('ModelRoute', 'openai', {
 
 const MANIFESTS = [
   ROUTE,
-  manifest('PriceCatalog', 'all', { models: [
-    { name: 'sonnet', vendor: 'A', quotaType: 'Token', modelRatio: '1.5', completionRatio: '5' },
-    { name: 'flux', vendor: 'B', quotaType: 'Request', requestUsd: '0.04' },
-  ] }),
+  manifest('PriceCatalog', 'all', {
+    models: [
+      { name: 'sonnet', vendor: 'A', quotaType: 'Token', modelRatio: '1.5', completionRatio: '5' },
+      { name: 'flux', vendor: 'B', quotaType: 'Request', requestUsd: '0.04' },
+    ],
+  }),
   manifest('Group', 'vip', {
-    displayName: 'VIP', priceRatio: '1.5', allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }],
+    displayName: 'VIP',
+    priceRatio: '1.5',
+    allowedNamespaces: { from: 'All' },
+    routes: [{ routeSelector: {} }],
   }),
   manifest('Group', 'cheap', {
-    displayName: 'Cheap', priceRatio: '1', allowedNamespaces: { from: 'All' },
+    displayName: 'Cheap',
+    priceRatio: '1',
+    allowedNamespaces: { from: 'All' },
     routes: [{ routeRef: { name: 'openai' }, models: ['sonnet'] }],
   }),
   manifest('Group', 'auto', {
-    displayName: 'Auto', type: 'Automatic', priceRatio: '1', allowedNamespaces: { from: 'All' },
+    displayName: 'Auto',
+    type: 'Automatic',
+    priceRatio: '1',
+    allowedNamespaces: { from: 'All' },
     members: [{ name: 'cheap' }, { name: 'vip' }],
   }),
   manifest('Group', 'secret-deal', {
-    displayName: 'Secret deal', priceRatio: '0.1', allowedNamespaces: { from: 'Selector', selector: {
-      matchLabels: { 'kubernetes.io/metadata.name': 'team-b' },
-    } }, routes: [{ routeSelector: {} }],
+    displayName: 'Secret deal',
+    priceRatio: '0.1',
+    allowedNamespaces: {
+      from: 'Selector',
+      selector: {
+        matchLabels: { 'kubernetes.io/metadata.name': 'team-b' },
+      },
+    },
+    routes: [{ routeSelector: {} }],
   }),
-  keyManifest('team-a', 'spent', { accountRef: { name: 'main' }, quota: { limitUsd: '10.00', period: 'Never' } }, {
-    spentUsd: '9.50', conditions: [condition('Ready', 'True', 'Ready', '')],
-  }),
+  keyManifest(
+    'team-a',
+    'spent',
+    { accountRef: { name: 'main' }, quota: { limitUsd: '10.00', period: 'Never' } },
+    {
+      spentUsd: '9.50',
+      conditions: [condition('Ready', 'True', 'Ready', '')],
+    },
+  ),
 ];
 
 /** Durations in the class that ends with `ms`. */
 const durations = (counts: Readonly<Record<number, number>>): number[] =>
   [...LATENCY_CLASSES_MS, Infinity].map((end) => counts[end] ?? 0);
 
-const figures = (channel: string, more: Partial<ChannelStats> = {}): ChannelStats =>
-  ({ channel, inFlight: 0, attempts: 0, failed: 0, skipped: 0, latency: durations({}), ...more });
+const figures = (channel: string, more: Partial<ChannelStats> = {}): ChannelStats => ({
+  channel,
+  inFlight: 0,
+  attempts: 0,
+  failed: 0,
+  skipped: 0,
+  latency: durations({}),
+  ...more,
+});
 
 function textOf(markup: string): string {
   return markup.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
@@ -109,12 +139,16 @@ describe('the health of channels', () => {
   };
 
   it('adds up the reports of proxies', () => {
-    const proxy = (more: Partial<ChannelStats>): ProxyStats =>
-      ({ atMs: TEST_NOW_MS, channels: [figures('openai/one', more)] });
+    const proxy = (more: Partial<ChannelStats>): ProxyStats => ({
+      atMs: TEST_NOW_MS,
+      channels: [figures('openai/one', more)],
+    });
     const [one, two] = healthOf([
       proxy({ inFlight: 2, attempts: 9, failed: 1, latency: durations({ 500: 9 }) }),
       proxy({
-        inFlight: 1, attempts: 11, latency: durations({ 500: 9, 5_000: 2 }),
+        inFlight: 1,
+        attempts: 11,
+        latency: durations({ 500: 9, 5_000: 2 }),
         lastFailure: { atMs: TEST_NOW_MS, outcome: 'timeout' },
       }),
     ]);
@@ -123,13 +157,18 @@ describe('the health of channels', () => {
     assert.equal(errorRate(one.figures), '5.0 %');
     assert.deepEqual([latencyAt(one.figures, 0.5), latencyAt(one.figures, 0.95)], ['≤ 500 ms', '≤ 5.0 s']);
     assert.equal(one.figures.lastFailure?.outcome, 'timeout');
-    assert.deepEqual([two.state.label, errorRate(two.figures), latencyAt(two.figures, 0.5)],
-      ['No calls', undefined, undefined]);
+    assert.deepEqual(
+      [two.state.label, errorRate(two.figures), latencyAt(two.figures, 0.5)],
+      ['No calls', undefined, undefined],
+    );
   });
 
   it.each([
-    [{ attempts: 6, failed: 3 }, 'Failing'], [{ attempts: 1, failed: 1 }, 'Some calls fail'],
-    [{ attempts: 1 }, 'Serving'], [{ inFlight: 1 }, 'Serving'], [{}, 'No calls'],
+    [{ attempts: 6, failed: 3 }, 'Failing'],
+    [{ attempts: 1, failed: 1 }, 'Some calls fail'],
+    [{ attempts: 1 }, 'Serving'],
+    [{ inFlight: 1 }, 'Serving'],
+    [{}, 'No calls'],
   ] as const)('%o is %s', (told, label) => {
     const [one] = healthOf([{ atMs: TEST_NOW_MS, channels: [figures('openai/one', told)] }]);
     assert.equal(one?.state.label, label);
@@ -142,8 +181,9 @@ describe('the health of channels', () => {
   });
 
   it('is bounded if durations exceed every class', () => {
-    const [one] =
-      healthOf([{ atMs: TEST_NOW_MS, channels: [figures('openai/one', { latency: durations({ Infinity: 1 }) })] }]);
+    const [one] = healthOf([
+      { atMs: TEST_NOW_MS, channels: [figures('openai/one', { latency: durations({ Infinity: 1 }) })] },
+    ]);
     assert.ok(one?.figures);
     assert.equal(latencyAt(one.figures, 0.5), '> 2 min 0 s');
   });
@@ -152,10 +192,17 @@ describe('the health of channels', () => {
 describe('routes', () => {
   const drain = (channel: string, how: 'yes' | 'no', generation?: number) => {
     const route = stand.world.objects.get(`ModelRoute ${GATEWAY}/openai`);
-    return stand.post('petra', '/routes/openai/drain', {
-      channel, drain: how, uid: route?.metadata.uid ?? '',
-      generation: String(generation ?? route?.metadata.generation),
-    }, '/routes');
+    return stand.post(
+      'petra',
+      '/routes/openai/drain',
+      {
+        channel,
+        drain: how,
+        uid: route?.metadata.uid ?? '',
+        generation: String(generation ?? route?.metadata.generation),
+      },
+      '/routes',
+    );
   };
   const drained = (): unknown => {
     const route = stand.world.objects.get(`ModelRoute ${GATEWAY}/openai`);
@@ -164,10 +211,20 @@ describe('routes', () => {
   };
 
   it('show channels with their metrics to the platform team only', async () => {
-    reports = [{ atMs: TEST_NOW_MS, channels: [figures('openai/one', {
-      inFlight: 3, attempts: 10, failed: 6, latency: durations({ 1_000: 10 }),
-      lastFailure: { atMs: TEST_NOW_MS, outcome: 'status_529' },
-    })] }];
+    reports = [
+      {
+        atMs: TEST_NOW_MS,
+        channels: [
+          figures('openai/one', {
+            inFlight: 3,
+            attempts: 10,
+            failed: 6,
+            latency: durations({ 1_000: 10 }),
+            lastFailure: { atMs: TEST_NOW_MS, outcome: 'status_529' },
+          }),
+        ],
+      },
+    ];
     const text = textOf((await stand.see('petra', '/routes')).body);
     assert.match(text, /one one\.example · OpenAI · priority 0 Failing 3 of 8 10 60 % ≤ 1\.0 s ≤ 1\.0 s HTTP 529/);
     assert.match(text, /from 1 proxy that had calls/);
@@ -180,7 +237,8 @@ describe('routes', () => {
     stand = walletStand(usageBook([]), MANIFESTS);
     assert.match(textOf((await stand.see('petra', '/routes')).body), /has not been told where recent calls are kept/);
     stand = walletStand(usageBook([]), MANIFESTS, {
-      ...activityOf([]), channels: () => Promise.reject(new Error('the store is down')),
+      ...activityOf([]),
+      channels: () => Promise.reject(new Error('the store is down')),
     });
     assert.match(textOf((await stand.see('petra', '/routes')).body), /does not answer at the moment/);
   });
@@ -208,18 +266,21 @@ describe('routes', () => {
 
 describe('a check of a route', () => {
   const checked: string[] = [];
-  const withDoctor = () => walletStand(usageBook([]), MANIFESTS, activityOf([]), {
-    costs: (route) => `Asks 2 times for ${route}`,
-    async check(route) {
-      checked.push(route);
-      return [
-        { channel: 'openai/one', model: 'sonnet', asked: 'Call', problem: undefined, message: 'serves' },
-        { channel: 'openai/two', model: 'sonnet', asked: 'Count', problem: 'Credential', message: 'a <Secret>' },
-        { channel: 'openai/three', model: 'sonnet', asked: 'Count', problem: 'RateLimited', message: 'limited' },
-      ];
-    },
+  const withDoctor = () =>
+    walletStand(usageBook([]), MANIFESTS, activityOf([]), {
+      costs: (route) => `Asks 2 times for ${route}`,
+      async check(route) {
+        checked.push(route);
+        return [
+          { channel: 'openai/one', model: 'sonnet', asked: 'Call', problem: undefined, message: 'serves' },
+          { channel: 'openai/two', model: 'sonnet', asked: 'Count', problem: 'Credential', message: 'a <Secret>' },
+          { channel: 'openai/three', model: 'sonnet', asked: 'Count', problem: 'RateLimited', message: 'limited' },
+        ];
+      },
+    });
+  beforeEach(() => {
+    checked.length = 0;
   });
-  beforeEach(() => { checked.length = 0; });
 
   it('shows its cost first, and then the problems of each channel', async () => {
     stand = withDoctor();
@@ -253,7 +314,7 @@ describe('groups', () => {
     assert.match(text, /flux \$0\.06 per image VIP/);
   });
 
-  it('are hidden if they allow none of a person\'s namespaces', async () => {
+  it("are hidden if they allow none of a person's namespaces", async () => {
     assert.doesNotMatch((await stand.see('ulla', '/groups')).body, /Secret deal/);
     assert.match((await stand.see('petra', '/groups')).body, /Secret deal/);
   });

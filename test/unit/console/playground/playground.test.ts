@@ -31,7 +31,11 @@ describe('the playground', () => {
   beforeAll(async () => {
     gateway = createServer((call, response) => {
       void text(call).then((body) => {
-        const { method, url, headers: { authorization } } = call;
+        const {
+          method,
+          url,
+          headers: { authorization },
+        } = call;
         seen.push({ method, url, authorization, body });
         answer(response);
       });
@@ -52,23 +56,29 @@ describe('the playground', () => {
   }
   type Opened = ReturnType<typeof open>;
 
-  async function post(
-    { app }: Opened, url: string, fields: Readonly<Record<string, string>>, token = ANNA.name,
-  ) {
+  async function post({ app }: Opened, url: string, fields: Readonly<Record<string, string>>, token = ANNA.name) {
     const cookie = await signIn(app, token);
     const page = await app.inject({ url: '/playground', headers: { ...FORM_HEADERS, cookie } });
     const csrf = csrfIn(page.body);
     return app.inject({
-      method: 'POST', url, headers: { ...FORM_HEADERS, cookie: cookiesOf(page) || cookie },
+      method: 'POST',
+      url,
+      headers: { ...FORM_HEADERS, cookie: cookiesOf(page) || cookie },
       payload: new URLSearchParams({ csrf, ...fields }).toString(),
     });
   }
 
   it('forwards a call with the pasted key, and returns the response and headers', async () => {
     const stand = open();
-    answer = (response) => response.writeHead(429, {
-      'content-type': 'application/json', 'x-request-id': 'req_1', 'set-cookie': 'a=b', 'x-secret': 'c',
-    }).end('{"error":{"message":"This key has used up its quota."}}');
+    answer = (response) =>
+      response
+        .writeHead(429, {
+          'content-type': 'application/json',
+          'x-request-id': 'req_1',
+          'set-cookie': 'a=b',
+          'x-secret': 'c',
+        })
+        .end('{"error":{"message":"This key has used up its quota."}}');
     const { statusCode, headers, body } = await post(stand, '/playground/calls', { key: ` ${KEY} `, ...CALL });
     assert.deepEqual(seen.splice(0), [
       { method: 'POST', url: CALL.path, authorization: `Bearer ${KEY}`, body: CALL.body },
@@ -84,7 +94,10 @@ describe('the playground', () => {
     const { headers } = await post(open(), '/playground/models', { key: KEY });
     assert.equal(headers['content-type'], 'application/json; charset=utf-8');
     assert.equal(headers['x-content-type-options'], 'nosniff');
-    assert.deepEqual(seen.splice(0).map(({ method, url }) => [method, url]), [['GET', '/v1/models']]);
+    assert.deepEqual(
+      seen.splice(0).map(({ method, url }) => [method, url]),
+      [['GET', '/v1/models']],
+    );
   });
 
   it('calls with the chosen key if the person can read it, or with that of the session', async () => {
@@ -92,30 +105,44 @@ describe('the playground', () => {
     const stand = open();
     const minted = stand.world.mint('team-a', 'ci-bot');
     await post(stand, '/playground/usage', { ref: 'team-a/ci-bot', id: 'req_1' });
-    assert.deepEqual(seen.splice(0).map(({ url, authorization }) => [url, authorization]),
-      [['/v1/usage/req_1', `Bearer ${minted}`]]);
+    assert.deepEqual(
+      seen.splice(0).map(({ url, authorization }) => [url, authorization]),
+      [['/v1/usage/req_1', `Bearer ${minted}`]],
+    );
     const theirs = await post(stand, '/playground/models', { ref: 'team-b/secret-project' });
     assert.equal(theirs.statusCode, 422);
     assert.match(theirs.body, /Paste it instead/);
     const holder = await post(open(), '/playground/models', { ref: 'team-b/secret-project' }, KEY);
     assert.equal(holder.statusCode, 200);
-    assert.deepEqual(seen.splice(0).map(({ authorization }) => authorization), [`Bearer ${KEY}`]);
+    assert.deepEqual(
+      seen.splice(0).map(({ authorization }) => authorization),
+      [`Bearer ${KEY}`],
+    );
   });
 
   it('accepts only its own calls, forms and keys', async () => {
     const stand = open();
     for (const fields of [
-      { key: KEY, path: '/v1/files', body: '{}' }, { key: KEY, path: '/v1/messages', body: '' },
+      { key: KEY, path: '/v1/files', body: '{}' },
+      { key: KEY, path: '/v1/messages', body: '' },
       { ...CALL, key: 'a b' },
-      { ...CALL, key: 'schlüssel' }, CALL, { ...CALL, ref: 'team-a' }, { ...CALL, ref: 'a/b/c' },
-    ]) assert.equal((await post(stand, '/playground/calls', fields)).statusCode, 422, JSON.stringify(fields));
+      { ...CALL, key: 'schlüssel' },
+      CALL,
+      { ...CALL, ref: 'team-a' },
+      { ...CALL, ref: 'a/b/c' },
+    ])
+      assert.equal((await post(stand, '/playground/calls', fields)).statusCode, 422, JSON.stringify(fields));
     for (const url of ['/playground/usage', '/playground/videos'])
       assert.equal((await post(stand, url, { key: KEY, id: '../../keys' })).statusCode, 422);
     assert.equal((await post(stand, '/playground/calls', { ...CALL, key: KEY, csrf: 'other' })).statusCode, 403);
     const large = await post(stand, '/playground/calls', { ...CALL, key: KEY, body: 'x'.repeat(300_000) });
     assert.equal(large.statusCode, 413);
-    const bare =
-      await stand.app.inject({ method: 'POST', url: '/playground/calls', headers: FORM_HEADERS, payload: '' });
+    const bare = await stand.app.inject({
+      method: 'POST',
+      url: '/playground/calls',
+      headers: FORM_HEADERS,
+      payload: '',
+    });
     assert.equal(bare.statusCode, 401);
     assert.deepEqual(seen, []);
   });
@@ -138,8 +165,13 @@ describe('the playground', () => {
     await post(open(), '/playground/videos', { key: KEY, id: 'video_1' });
     const { headers, body } = await post(open(), '/playground/videos', { key: KEY, id: 'video_1', content: 'yes' });
     assert.deepEqual([headers['content-type'], body], ['video/mp4', 'film']);
-    assert.deepEqual(seen.splice(0).map(({ method, url }) => [method, url]),
-      [['GET', '/v1/videos/video_1'], ['GET', '/v1/videos/video_1/content']]);
+    assert.deepEqual(
+      seen.splice(0).map(({ method, url }) => [method, url]),
+      [
+        ['GET', '/v1/videos/video_1'],
+        ['GET', '/v1/videos/video_1/content'],
+      ],
+    );
   });
 
   it('forwards events as they arrive, and aborts the call when the browser disconnects', async () => {
@@ -154,13 +186,14 @@ describe('the playground', () => {
     const cookie = await signIn(stand.app, ANNA.name);
     const page = await stand.app.inject({ url: '/playground', headers: { ...FORM_HEADERS, cookie } });
     const browser = request(`${url}/playground/calls`, {
-      method: 'POST', headers: { ...FORM_HEADERS, cookie, 'accept-encoding': 'gzip' },
+      method: 'POST',
+      headers: { ...FORM_HEADERS, cookie, 'accept-encoding': 'gzip' },
     });
     browser.end(new URLSearchParams({ csrf: csrfIn(page.body), key: KEY, ...CALL }).toString());
-    const [response] = await once(browser, 'response') as [IncomingMessage];
+    const [response] = (await once(browser, 'response')) as [IncomingMessage];
     assert.equal(response.headers['content-type'], 'text/event-stream');
     assert.equal(response.headers['content-encoding'], undefined);
-    const [first] = await once(response, 'data') as [Buffer];
+    const [first] = (await once(response, 'data')) as [Buffer];
     assert.equal(first.toString(), 'data: {"first":1}\n\n');
     browser.destroy();
     await gone.promise;

@@ -24,21 +24,30 @@ spec:
 const price = (model: string, input: string): string =>
   `- {name: ${model}, vendor: V, quotaType: Token, usdPerMillion: {input: "${input}", output: "10"}}`;
 
-const CATALOG = manifest('PriceCatalog', 'all', { models: [
-  { name: 'm', vendor: 'V', quotaType: 'Token', usdPerMillion: { input: '2', output: '10' } },
-] });
-const COSTS = manifest('PriceCatalog', 'costs', { purpose: 'Costs', models: [
-  { name: 'm', vendor: 'V', quotaType: 'Token', usdPerMillion: { input: '1', output: '5' } },
-] });
+const CATALOG = manifest('PriceCatalog', 'all', {
+  models: [{ name: 'm', vendor: 'V', quotaType: 'Token', usdPerMillion: { input: '2', output: '10' } }],
+});
+const COSTS = manifest('PriceCatalog', 'costs', {
+  purpose: 'Costs',
+  models: [{ name: 'm', vendor: 'V', quotaType: 'Token', usdPerMillion: { input: '1', output: '5' } }],
+});
 
-function open(records = [
-  call('req_a', 'uid-ci', { model: 'm', group: 'vip', tokens: TOKENS }),
-  call('req_b', 'uid-ci', { model: 'm', group: 'vip', tokens: TOKENS, account: 'team-b/main' }),
-  call('req_old', 'uid-ci', { model: 'm', group: 'vip', tokens: TOKENS, createdMs: TEST_NOW_MS - 20 * DAY_MS }),
-]): ReturnType<typeof walletStand> {
-  return walletStand(usageBook(records), [CATALOG, COSTS, manifest('Group', 'vip', {
-    priceRatio: '1.5', allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }],
-  })]);
+function open(
+  records = [
+    call('req_a', 'uid-ci', { model: 'm', group: 'vip', tokens: TOKENS }),
+    call('req_b', 'uid-ci', { model: 'm', group: 'vip', tokens: TOKENS, account: 'team-b/main' }),
+    call('req_old', 'uid-ci', { model: 'm', group: 'vip', tokens: TOKENS, createdMs: TEST_NOW_MS - 20 * DAY_MS }),
+  ],
+): ReturnType<typeof walletStand> {
+  return walletStand(usageBook(records), [
+    CATALOG,
+    COSTS,
+    manifest('Group', 'vip', {
+      priceRatio: '1.5',
+      allowedNamespaces: { from: 'All' },
+      routes: [{ routeSelector: {} }],
+    }),
+  ]);
 }
 
 function textOf(markup: string): string {
@@ -60,7 +69,7 @@ describe('the preview of a price change', () => {
     assert.doesNotMatch((await stand.see('alice', '/prices')).body, /href="\/prices\/change"/);
   });
 
-  it('prices the calls of the chosen days by both, at their groups\' ratios', async () => {
+  it("prices the calls of the chosen days by both, at their groups' ratios", async () => {
     const stand = open();
     const answer = await post(stand, catalogText(price('m', '3')));
     assert.equal(answer.status, 200);
@@ -69,8 +78,10 @@ describe('the preview of a price change', () => {
     assert.match(text, /By today.+ prices \$ ?6\.00 By the edited prices \$ ?9\.00 Change \+ ?\$ ?3\.00 \+50\.0 %/);
     assert.match(text, /By model .* m 2 .*\+50\.0 %/);
     // a change below a cent has places enough to add up
-    assert.match(textOf((await post(stand, catalogText(price('m', '2.0001')))).body),
-      /By today.+ prices \$ ?6\.000000 By the edited prices \$ ?6\.000300 Change \+ ?\$ ?0\.000300/);
+    assert.match(
+      textOf((await post(stand, catalogText(price('m', '2.0001')))).body),
+      /By today.+ prices \$ ?6\.000000 By the edited prices \$ ?6\.000300 Change \+ ?\$ ?0\.000300/,
+    );
     assert.match(text, /By group .* vip 2/);
     assert.match(text, /team-a\/main 1 .* team-b\/main 1/);
     assert.match(answer.body, /href="\/wallet\/team-a\/main\/calls\/req_a\?at=/);
@@ -93,7 +104,8 @@ describe('the preview of a price change', () => {
     assert.match(wrong.body, /input: &quot;-1&quot;|input: "-1"/);
     assert.doesNotMatch((await post(stand, catalogText(price('m', '-1')).replaceAll('\n', '\r\n'))).body, /\uFFFD|\r/);
     for (const [text, message] of [
-      ['a: [', /Line \d/], ['', /one PriceCatalog/],
+      ['a: [', /Line \d/],
+      ['', /one PriceCatalog/],
       [catalogText(price('m', '1'), 'all', 'elsewhere'), /namespace model-gateway only/],
       [catalogText(price('m', '1')).replace('spec:', 'spec:\n  purpose: Costs'), /costs changes no bill/],
       [`${catalogText(price('m', '1'))}---\n${catalogText(price('n', '1'), 'more')}`, /one PriceCatalog/],

@@ -7,11 +7,20 @@ import type { FastifyInstance } from 'fastify';
 import { describe, it } from 'vitest';
 import { isSameSite } from '../../../../console/hooks.ts';
 import {
-  dropCookies, readSession, registerSessions, sealSession, writeCookies,
+  dropCookies,
+  readSession,
+  registerSessions,
+  sealSession,
+  writeCookies,
 } from '../../../../console/session/session-cookies.ts';
 import type { CookieScope } from '../../../../console/session/session-cookies.ts';
 import {
-  IDLE_MS, SESSION_MS, beginSession, parseSession, renewSession, secondsLeft,
+  IDLE_MS,
+  SESSION_MS,
+  beginSession,
+  parseSession,
+  renewSession,
+  secondsLeft,
 } from '../../../../console/session/session.ts';
 import type { Session } from '../../../../console/session/session.ts';
 import { cookiesOf } from '../stand.ts';
@@ -29,9 +38,10 @@ interface Cookies {
 async function openCookies(keys: readonly Uint8Array[]): Promise<Cookies & { app: FastifyInstance }> {
   const app = fastify();
   registerSessions(app, keys);
-  let work: (
-    exchange: { request: Parameters<typeof readSession>[0]; reply: Parameters<typeof writeCookies>[0] },
-  ) => void = () => undefined;
+  let work: (exchange: {
+    request: Parameters<typeof readSession>[0];
+    reply: Parameters<typeof writeCookies>[0];
+  }) => void = () => undefined;
   app.get('/', (request, reply) => {
     work({ request, reply });
     return 'done';
@@ -46,7 +56,9 @@ async function openCookies(keys: readonly Uint8Array[]): Promise<Cookies & { app
     },
     async read(cookie, scope = HERE) {
       let found: Session | undefined;
-      work = ({ request }) => { found = readSession(request, scope, NOW_MS); };
+      work = ({ request }) => {
+        found = readSession(request, scope, NOW_MS);
+      };
       await app.inject({ url: '/', headers: cookie === undefined ? {} : { cookie } });
       return found;
     },
@@ -54,20 +66,28 @@ async function openCookies(keys: readonly Uint8Array[]): Promise<Cookies & { app
 }
 
 const headerOf = (cookies: readonly string[]): string =>
-  cookies.filter((each) => !each.includes('Max-Age=0')).map((each) => each.split(';', 1)[0]).join('; ');
+  cookies
+    .filter((each) => !each.includes('Max-Age=0'))
+    .map((each) => each.split(';', 1)[0])
+    .join('; ');
 
 describe('sealing', () => {
   const session = beginSession('token', NOW_MS);
 
   it('opens to the same value, and never seals to the same text twice', async () => {
     const cookies = await openCookies([randomBytes(32)]);
-    await fc.assert(fc.asyncProperty(fc.string({ unit: 'grapheme' }), async (token) => {
-      const [one, two] =
-        [headerOf(await cookies.write({ ...session, token })), headerOf(await cookies.write({ ...session, token }))];
-      assert.notEqual(one, two);
-      assert.deepEqual(await cookies.read(one), { ...session, token });
-      assert.match(one, /^mgw-console-8081=[\w.-]+$/);
-    }), { numRuns: 30 });
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'grapheme' }), async (token) => {
+        const [one, two] = [
+          headerOf(await cookies.write({ ...session, token })),
+          headerOf(await cookies.write({ ...session, token })),
+        ];
+        assert.notEqual(one, two);
+        assert.deepEqual(await cookies.read(one), { ...session, token });
+        assert.match(one, /^mgw-console-8081=[\w.-]+$/);
+      }),
+      { numRuns: 30 },
+    );
   });
 
   it('detects every changed bit', async () => {
@@ -78,7 +98,10 @@ describe('sealing', () => {
       for (let bit = 0; bit < bytes.length * 8; bit++) {
         const changed = Buffer.from(bytes);
         changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-        const text = parts.with(at, changed).map((part) => part.toString('base64url')).join('.');
+        const text = parts
+          .with(at, changed)
+          .map((part) => part.toString('base64url'))
+          .join('.');
         assert.equal(await cookies.read(`${name}=${text}`), undefined, `part ${at}, bit ${bit}`);
       }
     }
@@ -90,13 +113,27 @@ describe('sealing', () => {
     assert.deepEqual(await cookies.read(`${name}=${value}`), session);
     const [cipher = '', nonce = ''] = value.split('.');
     for (const text of [
-      '', 'x', value.slice(0, -1), `${value}A`, `${value}=`, `${value}.`, `.${value}`, value.slice(1), cipher, nonce,
-      `${nonce}.${cipher}`, `${value}.${value}`, `${cipher};${nonce}`, `${cipher}%3B${nonce}`,
+      '',
+      'x',
+      value.slice(0, -1),
+      `${value}A`,
+      `${value}=`,
+      `${value}.`,
+      `.${value}`,
+      value.slice(1),
+      cipher,
+      nonce,
+      `${nonce}.${cipher}`,
+      `${value}.${value}`,
+      `${cipher};${nonce}`,
+      `${cipher}%3B${nonce}`,
     ])
       assert.equal(await cookies.read(`${name}=${text}`), undefined, text);
-    await fc.assert(fc.asyncProperty(fc.base64String(), async (text) => {
-      assert.equal(await cookies.read(`${name}=${text}`), undefined);
-    }));
+    await fc.assert(
+      fc.asyncProperty(fc.base64String(), async (text) => {
+        assert.equal(await cookies.read(`${name}=${text}`), undefined);
+      }),
+    );
   });
 
   it('opens with older keys of its list, and seals with the first', async () => {
@@ -182,8 +219,10 @@ describe('cookies', () => {
   it('combined from two sessions are invalid', async () => {
     const cookies = await openCookies([randomBytes(32)]);
     const long = (token: string): Session => ({ ...beginSession(token.repeat(4_000), NOW_MS) });
-    const [one, two] =
-      [headerOf(await cookies.write(long('a'))).split('; '), headerOf(await cookies.write(long('b'))).split('; ')];
+    const [one, two] = [
+      headerOf(await cookies.write(long('a'))).split('; '),
+      headerOf(await cookies.write(long('b'))).split('; '),
+    ];
     assert.equal(await cookies.read(`${one[0]}; ${two[1]}`), undefined);
     assert.equal(await cookies.read(one[0]), undefined);
     assert.equal(await cookies.read(one[1]), undefined);

@@ -12,8 +12,9 @@ import { csrfField } from '../../../../console/views/fragments.ts';
 import { temporaryFolder } from '../../operator/support.ts';
 import { ALICE, BOB, FORM_HEADERS, HOST, csrfIn, signIn, stand } from '../stand.ts';
 
-const routes: readonly ConsoleRoute[] =
-  [{ method: 'GET', path: '/keys', handle: ({ csrf }) => ({ fragment: html`<form>${csrfField(csrf)}</form>` }) }];
+const routes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/keys', handle: ({ csrf }) => ({ fragment: html`<form>${csrfField(csrf)}</form>` }) },
+];
 
 async function isOpen(app: FastifyInstance, cookie: string): Promise<boolean> {
   return (await app.inject({ url: '/keys', headers: { host: HOST, cookie } })).statusCode === 200;
@@ -22,8 +23,12 @@ async function isOpen(app: FastifyInstance, cookie: string): Promise<boolean> {
 /** The target of the redirect. */
 async function signOut(app: FastifyInstance, cookie: string): Promise<unknown> {
   const { body } = await app.inject({ url: '/keys', headers: { host: HOST, cookie } });
-  const answer = await app.inject({ method: 'POST', url: '/sign-out', headers: { ...FORM_HEADERS, cookie }, payload:
-    new URLSearchParams({ csrf: csrfIn(body) }).toString() });
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/sign-out',
+    headers: { ...FORM_HEADERS, cookie },
+    payload: new URLSearchParams({ csrf: csrfIn(body) }).toString(),
+  });
   assert.match(String(answer.headers['set-cookie']), /mgw-console-8081=; Max-Age=0; Path=\//);
   return answer.headers.location;
 }
@@ -35,9 +40,11 @@ describe('signing out', () => {
     const [copied, other, bob] = [await signIn(one, ALICE), await signIn(two, ALICE), await signIn(one, BOB)];
     assert.ok(await isOpen(two, copied));
     assert.equal(await signOut(one, copied), '/sign-in?why=out');
-    for (const app of [one, two, stand(shared).app]) assert.deepEqual(
-      [await isOpen(app, copied), await isOpen(app, other), await isOpen(app, bob)], [false, true, true],
-    );
+    for (const app of [one, two, stand(shared).app])
+      assert.deepEqual(
+        [await isOpen(app, copied), await isOpen(app, other), await isOpen(app, bob)],
+        [false, true, true],
+      );
   });
 
   it('survives a restart on one machine', async (t) => {
@@ -55,11 +62,19 @@ describe('signing out', () => {
     const { app, logged } = stand({ state, routes });
     const cookie = await signIn(app, ALICE);
     assert.equal(await signOut(app, cookie), '/sign-in?why=out-here');
-    assert.ok(!await isOpen(app, cookie));
-    assert.match((await app.inject({
-      url: '/sign-in?why=out-here', headers: { host: HOST },
-    })).body, /signed out in this browser[^<]*may still open the console elsewhere/);
-    assert.deepEqual(logged.filter(({ level }) => level === 'warn').map(({ message }) =>
-      message), ['a sign-out of the console holds in this process only']);
+    assert.ok(!(await isOpen(app, cookie)));
+    assert.match(
+      (
+        await app.inject({
+          url: '/sign-in?why=out-here',
+          headers: { host: HOST },
+        })
+      ).body,
+      /signed out in this browser[^<]*may still open the console elsewhere/,
+    );
+    assert.deepEqual(
+      logged.filter(({ level }) => level === 'warn').map(({ message }) => message),
+      ['a sign-out of the console holds in this process only'],
+    );
   });
 });

@@ -28,65 +28,100 @@ function moveAway(path: string): void {
 }
 
 function insert(
-  db: DatabaseSync, table: string, columns: readonly string[], row: readonly (string | number | bigint | null)[],
+  db: DatabaseSync,
+  table: string,
+  columns: readonly string[],
+  row: readonly (string | number | bigint | null)[],
 ): void {
   db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`).run(...row);
 }
 
 /** The ledger thread's writes for a settled call, and for a failed job. */
 function settle(db: DatabaseSync, record: UsageRecord): void {
-  insert(db, 'usage', SETTLED_COLUMNS, settledRow({
-    record, keySpentNanoUsd: 0n, keyRemainingNanoUsd: null, settledMs: NOON_MS,
-  }));
+  insert(
+    db,
+    'usage',
+    SETTLED_COLUMNS,
+    settledRow({
+      record,
+      keySpentNanoUsd: 0n,
+      keyRemainingNanoUsd: null,
+      settledMs: NOON_MS,
+    }),
+  );
 }
 
-function refund(db: DatabaseSync, {
-  callId, keyUid, account, createdMs, group, model, channel, catalog, costNanoUsd,
-}: UsageRecord, endedMs: number): void {
+function refund(
+  db: DatabaseSync,
+  { callId, keyUid, account, createdMs, group, model, channel, catalog, costNanoUsd }: UsageRecord,
+  endedMs: number,
+): void {
   insert(db, 'jobs', JOB_COLUMNS, [
-    callId, keyUid, account, createdMs, group, model, channel, catalog, `job-${callId}`, costNanoUsd, 0, 0, 'Failed', 0,
-    endedMs, '',
+    callId,
+    keyUid,
+    account,
+    createdMs,
+    group,
+    model,
+    channel,
+    catalog,
+    `job-${callId}`,
+    costNanoUsd,
+    0,
+    0,
+    'Failed',
+    0,
+    endedMs,
+    '',
   ]);
-  db.prepare('UPDATE usage SET cost_nano_usd = 0, unbilled_nano_usd = 0, status = \'Refunded\' WHERE call_id = ?')
-    .run(callId);
+  db.prepare("UPDATE usage SET cost_nano_usd = 0, unbilled_nano_usd = 0, status = 'Refunded' WHERE call_id = ?").run(
+    callId,
+  );
 }
 
-describe('the usage of a ledger\'s file', () => {
+describe("the usage of a ledger's file", () => {
   it('agrees with a count of the records, while they are added, refunded and deleted', async () => {
-    const batch = fc.record({ calls: fc.array(plannedCall, { maxLength: 40 }), asked:
-      fc.array(query, { minLength: 1, maxLength: 4 }), drop: fc.nat(30), size: fc.integer({ min: 1, max: 20 }) });
-    await fc.assert(fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 5 }), async (batches) => {
-      const path = newPath();
-      const db = openFile(path);
-      let nowMs = NOON_MS;
-      const book = openFileUsageStore(path);
-      let all: UsageRecord[] = [];
-      let late: UsageRecord[] = [];
-      let number = 0;
-      try {
-        for (const { calls, asked, drop, size } of batches) {
-          for (const record of late) refund(db, record, nowMs);
-          all = all.map((record) => (late.includes(record) ? asRefunded(record) : record));
-          const made = calls.map((call: PlannedCall) => recordOf(call, `call-${number++}`));
-          for (const record of made) settle(db, record);
-          all.push(...made);
-          late = made.filter((_, at) => calls[at]?.refunded);
-          if (drop > 15) {
-            const gone = all.splice(0, drop);
-            db.prepare('DELETE FROM usage WHERE seq <= (SELECT min(seq) - 1 + ? FROM usage)').run(gone.length);
-            late = late.filter((record) => all.includes(record));
+    const batch = fc.record({
+      calls: fc.array(plannedCall, { maxLength: 40 }),
+      asked: fc.array(query, { minLength: 1, maxLength: 4 }),
+      drop: fc.nat(30),
+      size: fc.integer({ min: 1, max: 20 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 5 }), async (batches) => {
+        const path = newPath();
+        const db = openFile(path);
+        let nowMs = NOON_MS;
+        const book = openFileUsageStore(path);
+        let all: UsageRecord[] = [];
+        let late: UsageRecord[] = [];
+        let number = 0;
+        try {
+          for (const { calls, asked, drop, size } of batches) {
+            for (const record of late) refund(db, record, nowMs);
+            all = all.map((record) => (late.includes(record) ? asRefunded(record) : record));
+            const made = calls.map((call: PlannedCall) => recordOf(call, `call-${number++}`));
+            for (const record of made) settle(db, record);
+            all.push(...made);
+            late = made.filter((_, at) => calls[at]?.refunded);
+            if (drop > 15) {
+              const gone = all.splice(0, drop);
+              db.prepare('DELETE FROM usage WHERE seq <= (SELECT min(seq) - 1 + ? FROM usage)').run(gone.length);
+              late = late.filter((record) => all.includes(record));
+            }
+            // read-ahead changes nothing, and delays nobody
+            if (drop % 2 === 1) book.prepare([...new Set(all.map(({ account }) => account))]);
+            for (const each of [...asked, { accounts: ACCOUNTS }]) await checkBook(book, all, each, size);
+            nowMs += 60_000;
           }
-          // read-ahead changes nothing, and delays nobody
-          if (drop % 2 === 1) book.prepare([...new Set(all.map(({ account }) => account))]);
-          for (const each of [...asked, { accounts: ACCOUNTS }]) await checkBook(book, all, each, size);
-          nowMs += 60_000;
+        } finally {
+          book.close();
+          db.close();
+          book.prepare(['team-a/team-a']); // rejects nowhere
         }
-      } finally {
-        book.close();
-        db.close();
-        book.prepare(['team-a/team-a']); // rejects nowhere
-      }
-    }), { numRuns: 40 });
+      }),
+      { numRuns: 40 },
+    );
   });
 
   it('reads the records of a real ledger, and continues with a replaced file', async () => {
@@ -107,7 +142,10 @@ describe('the usage of a ledger\'s file', () => {
     moveAway(path);
     await fill([100n]);
     assert.equal((await book.sums(query)).all.costNanoUsd, 100n);
-    assert.deepEqual((await book.page(query, { size: 10 })).calls.map(({ callId }) => callId), ['c0']);
+    assert.deepEqual(
+      (await book.page(query, { size: 10 })).calls.map(({ callId }) => callId),
+      ['c0'],
+    );
     book.close();
     await assert.rejects(book.sums(query), LedgerUnavailable);
   });
@@ -116,8 +154,11 @@ describe('the usage of a ledger\'s file', () => {
     const path = newPath();
     let db = openFile(path);
     db.exec('BEGIN');
-    for (let at = 0; at < 30_000; at++) settle(db, recordOf({ ...SOME, createdMs: NOON_MS - 29_999 +
-      at, model: at === 0 ? 'claude' : 'gpt' }, `call-${at}`));
+    for (let at = 0; at < 30_000; at++)
+      settle(
+        db,
+        recordOf({ ...SOME, createdMs: NOON_MS - 29_999 + at, model: at === 0 ? 'claude' : 'gpt' }, `call-${at}`),
+      );
     db.exec('COMMIT');
     db.close();
     const book = openFileUsageStore(path);
@@ -135,7 +176,10 @@ describe('the usage of a ledger\'s file', () => {
     // from the new file, and the old query continues
     assert.equal((await book.sums({ accounts: ['team-b/main'] })).all.costNanoUsd, 3n);
     assert.equal((await begun).all.calls, 30_000);
-    assert.deepEqual((await alsoBegun).calls.map(({ callId }) => callId), ['call-0']);
+    assert.deepEqual(
+      (await alsoBegun).calls.map(({ callId }) => callId),
+      ['call-0'],
+    );
     assert.deepEqual((await book.page({ accounts: ['team-a/main'] }, { size: 3 })).calls, []);
     assert.equal(descriptors(), open, 'the old file is closed');
     book.close();
@@ -144,7 +188,9 @@ describe('the usage of a ledger\'s file', () => {
   it('opens a replaced file once', async () => {
     const path = newPath();
     const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
-    onTestFinished(() => { prepare.mockRestore(); });
+    onTestFinished(() => {
+      prepare.mockRestore();
+    });
     const { mock: prepared } = prepare;
     const opened = (): number => prepared.calls.filter(([sql]) => sql.endsWith('GROUP BY 1, 2, 3')).length;
     const fill = (calls: number): void => {
@@ -170,11 +216,12 @@ describe('the usage of a ledger\'s file', () => {
     book.close();
   });
 
-  it('treats an invalid page address as the first page, never as another account\'s', async () => {
+  it("treats an invalid page address as the first page, never as another account's", async () => {
     const path = newPath();
     const db = openFile(path);
-    const [mine, theirs] = [{ account: 'team-a/main' }, { account: 'team-b/main' }].map((over, at) =>
-      ({ ...recordOf({ ...SOME, ...over }, `c${at}`) }));
+    const [mine, theirs] = [{ account: 'team-a/main' }, { account: 'team-b/main' }].map((over, at) => ({
+      ...recordOf({ ...SOME, ...over }, `c${at}`),
+    }));
     if (mine) settle(db, mine);
     if (theirs) settle(db, theirs);
     const book = openFileUsageStore(path);
@@ -193,7 +240,9 @@ describe('the usage of a ledger\'s file', () => {
     db.exec('COMMIT');
     const book = openFileUsageStore(path);
     let turns = 0;
-    const counting = setInterval(() => { turns++; }, 0);
+    const counting = setInterval(() => {
+      turns++;
+    }, 0);
     assert.equal((await book.sums({ accounts: ACCOUNTS, sinceMs: NOON_MS - 19_999 })).all.calls, 20_000);
     clearInterval(counting);
     assert.ok(turns >= 3, `${turns} turns`);
@@ -202,5 +251,13 @@ describe('the usage of a ledger\'s file', () => {
   });
 });
 
-const SOME: PlannedCall = { account: 'team-a/main', keyUid: 'key-1', model: 'gpt', status:
-  'Succeeded', createdMs: NOON_MS, costNanoUsd: 5n, tokens: { input: 1, cached: 2, output: 3 }, refunded: false };
+const SOME: PlannedCall = {
+  account: 'team-a/main',
+  keyUid: 'key-1',
+  model: 'gpt',
+  status: 'Succeeded',
+  createdMs: NOON_MS,
+  costNanoUsd: 5n,
+  tokens: { input: 1, cached: 2, output: 3 },
+  refunded: false,
+};

@@ -12,18 +12,31 @@ import { openValkeyUsageStore } from '../../../../console/usage/valkey-store.ts'
 import { NOON_MS, recordOf } from './cases.ts';
 
 const CALL = {
-  account: 'a', keyUid: 'key-1', model: 'gpt', status: 'Succeeded' as const, createdMs: NOON_MS,
-  costNanoUsd: 5n, tokens: { input: 1, cached: 2, output: 3 }, refunded: false,
+  account: 'a',
+  keyUid: 'key-1',
+  model: 'gpt',
+  status: 'Succeeded' as const,
+  createdMs: NOON_MS,
+  costNanoUsd: 5n,
+  tokens: { input: 1, cached: 2, output: 3 },
+  refunded: false,
 };
 
 /** An in-memory ledger, with the number of records that were read per account. */
 function ledgerOf(accounts: readonly string[], calls: number) {
-  const streams = new Map(accounts.map((account) => [account, Array.from({ length: calls }, (_, at): StreamRecord => ({
-    id: { ms: NOON_MS +
-      at, seq: 0 }, record: recordOf({ ...CALL, account, createdMs: NOON_MS + at }, `${account}-${at}`),
-  }))]));
+  const streams = new Map(
+    accounts.map((account) => [
+      account,
+      Array.from({ length: calls }, (_, at): StreamRecord => ({
+        id: { ms: NOON_MS + at, seq: 0 },
+        record: recordOf({ ...CALL, account, createdMs: NOON_MS + at }, `${account}-${at}`),
+      })),
+    ]),
+  );
   const ledger = {
-    epoch: 'first', read: new Map<string, number>(), streams,
+    epoch: 'first',
+    read: new Map<string, number>(),
+    streams,
     /** Called after each batch that was read. */
     onRead: (): void => undefined,
     reader: {
@@ -81,7 +94,10 @@ describe('the file of the usage mirror', () => {
     await filled.promise;
     ledger.read.clear();
     assert.deepEqual([await callsOf(book), await callsOf(book, 'b')], [1_200, 1_200]);
-    assert.deepEqual([...ledger.read.values()].filter((count) => count > 0), []);
+    assert.deepEqual(
+      [...ledger.read.values()].filter((count) => count > 0),
+      [],
+    );
     book.close();
   });
 
@@ -96,7 +112,13 @@ describe('the file of the usage mirror', () => {
     };
     const book = openValkeyUsageStore(ledger.reader, { path, maxRows: 2_500, followEveryMs: 1 });
     await round.promise;
-    assert.deepEqual([...ledger.read], [['a', 1_000], ['b', 1_000]]);
+    assert.deepEqual(
+      [...ledger.read],
+      [
+        ['a', 1_000],
+        ['b', 1_000],
+      ],
+    );
     book.close();
   });
 
@@ -116,7 +138,8 @@ describe('the file of the usage mirror', () => {
   });
 
   for (const [what, content] of [
-    ['damaged', 'SQLite format 3\0 and then nothing'], ['of another kind', 'some text'],
+    ['damaged', 'SQLite format 3\0 and then nothing'],
+    ['of another kind', 'some text'],
   ] as const) {
     it(`is replaced if it is ${what}`, async () => {
       writeFileSync(path, content);
@@ -130,7 +153,8 @@ describe('the file of the usage mirror', () => {
   it('is used by one process: another one copies into a temporary file', async () => {
     const mirror = openUsageMirror(path);
     // another thread has another connection, as another process would have
-    const worker = new Worker(`
+    const worker = new Worker(
+      `
       const { parentPort, workerData } = require('node:worker_threads');
       import(workerData.module).then(({ openUsageMirror }) => {
         const mirror = openUsageMirror(workerData.path);
@@ -138,7 +162,9 @@ describe('the file of the usage mirror', () => {
         mirror.add(empty, []);
         parentPort.postMessage(mirror.streams().length);
         mirror.close();
-      });`, { eval: true, workerData: { path, module: import.meta.resolve('#ledger/usage-mirror.ts') } });
+      });`,
+      { eval: true, workerData: { path, module: import.meta.resolve('#ledger/usage-mirror.ts') } },
+    );
     assert.deepEqual(await once(worker, 'message'), [1]);
     assert.deepEqual(mirror.streams(), []);
     mirror.close();

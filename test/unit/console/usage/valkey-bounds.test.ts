@@ -8,8 +8,14 @@ import { openValkeyUsageStore } from '../../../../console/usage/valkey-store.ts'
 import { NOON_MS, asRefunded, recordOf } from './cases.ts';
 
 const SOME = {
-  account: 'team-a/main', keyUid: 'key-1', model: 'gpt', status: 'Succeeded' as const, createdMs: NOON_MS,
-  costNanoUsd: 5n, tokens: { input: 1, cached: 2, output: 3 }, refunded: false,
+  account: 'team-a/main',
+  keyUid: 'key-1',
+  model: 'gpt',
+  status: 'Succeeded' as const,
+  createdMs: NOON_MS,
+  costNanoUsd: 5n,
+  tokens: { input: 1, cached: 2, output: 3 },
+  refunded: false,
 };
 const ROOM: MirrorBounds = { maxRows: 1_000_000, maxRowsPerAccount: 1_000_000 };
 
@@ -43,13 +49,19 @@ function readerOf(streams: Map<string, StreamRecord[]>) {
 
 describe('a mirror of a shared ledger', () => {
   it('keeps the latest records of an account, and shows from when they are complete', async () => {
-    const streams = new Map([['huge', stream('huge', 12_000)], ['small', stream('small', 300)]]);
+    const streams = new Map([
+      ['huge', stream('huge', 12_000)],
+      ['small', stream('small', 300)],
+    ]);
     const book = openValkeyUsageStore(readerOf(streams).reader, { maxRows: 20_000, maxRowsPerAccount: 4_000 });
     const [huge, small] = [await book.sums({ accounts: ['huge'] }), await book.sums({ accounts: ['small'] })];
     assert.deepEqual([huge.all.calls, huge.wholeSinceMs], [4_000, NOON_MS + 8_000]);
     assert.deepEqual([small.all.calls, small.wholeSinceMs], [300, 0]);
     const page = await book.page({ accounts: ['huge'] }, { size: 2 });
-    assert.deepEqual(page.calls.map(({ callId }) => callId), ['huge-11999', 'huge-11998']);
+    assert.deepEqual(
+      page.calls.map(({ callId }) => callId),
+      ['huge-11999', 'huge-11998'],
+    );
     assert.equal(page.wholeSinceMs, huge.wholeSinceMs);
     const exported = await Array.fromAsync(book.records({ accounts: ['huge'] }));
     assert.deepEqual([exported.length, exported[0]?.createdMs], [4_000, huge.wholeSinceMs]);
@@ -74,7 +86,12 @@ describe('a mirror of a shared ledger', () => {
   });
 
   it('keeps an account while it is in use, although it alone is too large', async () => {
-    const { reader, begun } = readerOf(new Map([['long', stream('long', 3_000)], ['short', stream('short', 700)]]));
+    const { reader, begun } = readerOf(
+      new Map([
+        ['long', stream('long', 3_000)],
+        ['short', stream('short', 700)],
+      ]),
+    );
     const book = openValkeyUsageStore(reader, { ...ROOM, maxRows: 1_000 });
     const [long, short] = await Promise.all([book.sums({ accounts: ['long'] }), book.sums({ accounts: ['short'] })]);
     assert.deepEqual([long.all.calls, short.all.calls], [3_000, 700]);

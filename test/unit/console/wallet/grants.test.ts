@@ -4,7 +4,10 @@ import { afterAll, afterEach, beforeEach, describe, test } from 'vitest';
 import type { Account } from '#crds/types.gen.ts';
 import { AccessError } from '../../../../console/access/access.ts';
 import {
-  emptyGrantForm, errorsOfRefusedGrant, parseGrantForm, validateGrant,
+  emptyGrantForm,
+  errorsOfRefusedGrant,
+  parseGrantForm,
+  validateGrant,
 } from '../../../../console/wallet/grants.ts';
 import { accountManifest, walletStand } from './stand.ts';
 import type { WalletStand } from './stand.ts';
@@ -22,7 +25,9 @@ function fields(more: Record<string, string> = {}): Record<string, string> {
   return { name: '2026-11', usd: '250.00', reason: 'November', uid, generation: String(generation), ...more };
 }
 
-beforeEach(() => { stand = walletStand(undefined); });
+beforeEach(() => {
+  stand = walletStand(undefined);
+});
 afterEach(() => stand.app.close());
 afterAll(() => stand.app.close());
 
@@ -31,9 +36,14 @@ describe('granting credit', () => {
     const { status, location } = await stand.post('alice', `${PATH}/grants`, fields());
     assert.equal(status, 303);
     assert.equal(location, `${PATH}?granted=2026-11`);
-    assert.deepEqual(account().spec.grants, [{
-      name: 'welcome', usd: '100.00', reason: 'To try it out',
-    }, { name: '2026-11', usd: '250.00', reason: 'November', ...BY_ALICE }]);
+    assert.deepEqual(account().spec.grants, [
+      {
+        name: 'welcome',
+        usd: '100.00',
+        reason: 'To try it out',
+      },
+      { name: '2026-11', usd: '250.00', reason: 'November', ...BY_ALICE },
+    ]);
     const { body } = await stand.see('alice', location);
     assert.match(body, /Granted: 250\.00 USD as 2026-11/);
     assert.match(body, /name="name" value="2026-11-2"/);
@@ -77,13 +87,16 @@ describe('granting credit', () => {
   test('reports mistakes at their field, keeps what was typed, and changes nothing', async () => {
     const before = account();
     for (const [wrong, message] of [
-      [{ name: '' }, /Enter a name/], [
-        { name: 'a b' }, /letters, digits/,
-      ], [{ name: 'welcome' }, /There is a grant called welcome already/], [{ name: 'x'.repeat(64) }, /at most 63/],
-      [{ usd: '' }, /Enter an amount/], [
-        { usd: 'lots' }, /usd must be a decimal/,
-      ], [{ usd: '1e3' }, /usd must be a decimal/], [{ usd: '0.0000000001' }, /usd must be a decimal/],
-      [{ usd: '9000000001' }, /usd must be a decimal/], [{ reason: 'x'.repeat(257) }, /at most 256/],
+      [{ name: '' }, /Enter a name/],
+      [{ name: 'a b' }, /letters, digits/],
+      [{ name: 'welcome' }, /There is a grant called welcome already/],
+      [{ name: 'x'.repeat(64) }, /at most 63/],
+      [{ usd: '' }, /Enter an amount/],
+      [{ usd: 'lots' }, /usd must be a decimal/],
+      [{ usd: '1e3' }, /usd must be a decimal/],
+      [{ usd: '0.0000000001' }, /usd must be a decimal/],
+      [{ usd: '9000000001' }, /usd must be a decimal/],
+      [{ reason: 'x'.repeat(257) }, /at most 256/],
     ] as const) {
       const { status, body } = await stand.post('alice', `${PATH}/grants`, fields(wrong));
       assert.equal(status, 422, JSON.stringify(wrong));
@@ -91,16 +104,19 @@ describe('granting credit', () => {
       assert.match(body, /role="alert"/);
       assert.match(body, /aria-invalid="true"/);
     }
-    assert.match((await stand.post(
-      'alice', `${PATH}/grants`, fields({ usd: '"><script>' }),
-    )).body, /value="&quot;&gt;&lt;script&gt;"/);
+    assert.match(
+      (await stand.post('alice', `${PATH}/grants`, fields({ usd: '"><script>' }))).body,
+      /value="&quot;&gt;&lt;script&gt;"/,
+    );
     assert.equal(account(), before);
   });
 
   test('never overwrites concurrent changes', async () => {
     const seen = fields();
-    stand.world.edit('Account', { namespace: 'team-a', name: 'main' }, (spec) =>
-      ({ ...spec, grants: [...spec.grants ?? [], { name: 'theirs', usd: '1' }] }));
+    stand.world.edit('Account', { namespace: 'team-a', name: 'main' }, (spec) => ({
+      ...spec,
+      grants: [...(spec.grants ?? []), { name: 'theirs', usd: '1' }],
+    }));
     const { status, body } = await stand.post('alice', `${PATH}/grants`, seen);
     assert.equal(status, 409);
     assert.match(body, /Somebody else has changed this account meanwhile/);
@@ -109,7 +125,10 @@ describe('granting credit', () => {
     assert.match(body, /name="generation" value="2"/);
     assert.equal(account().spec.grants?.length, 2);
     assert.equal((await stand.post('alice', `${PATH}/grants`, fields())).status, 303);
-    assert.deepEqual(account().spec.grants?.map(({ name }) => name), ['welcome', 'theirs', '2026-11']);
+    assert.deepEqual(
+      account().spec.grants?.map(({ name }) => name),
+      ['welcome', 'theirs', '2026-11'],
+    );
   });
 
   test('detects a change between reading and writing, and another object of the same name', async () => {
@@ -132,30 +151,51 @@ describe('granting credit', () => {
     assert.equal(account(), before);
   });
 
-  test('shows the API\'s error at its field', () => {
-    const error = new AccessError('Invalid', 'refused', { fields: [
-      { path: 'spec.grants[1].usd', message: 'too much' }, {
-        path: 'spec.grants', message: 'their sum is too large',
-      }, { path: 'spec.grants[0].name', message: 'no name' }, { path: '', message: 'spec: no' },
-    ] });
+  test("shows the API's error at its field", () => {
+    const error = new AccessError('Invalid', 'refused', {
+      fields: [
+        { path: 'spec.grants[1].usd', message: 'too much' },
+        {
+          path: 'spec.grants',
+          message: 'their sum is too large',
+        },
+        { path: 'spec.grants[0].name', message: 'no name' },
+        { path: '', message: 'spec: no' },
+      ],
+    });
     assert.deepEqual(errorsOfRefusedGrant(error), [
-      { field: 'usd', message: 'too much' }, {
-        field: undefined, message: 'spec.grants: their sum is too large',
-      }, { field: 'name', message: 'no name' }, { field: undefined, message: 'spec: no' },
+      { field: 'usd', message: 'too much' },
+      {
+        field: undefined,
+        message: 'spec.grants: their sum is too large',
+      },
+      { field: 'name', message: 'no name' },
+      { field: undefined, message: 'spec: no' },
     ]);
-    assert.deepEqual(errorsOfRefusedGrant(new AccessError('Invalid', 'refused by policy')), [{
-      field: undefined, message: 'refused by policy',
-    }]);
+    assert.deepEqual(errorsOfRefusedGrant(new AccessError('Invalid', 'refused by policy')), [
+      {
+        field: undefined,
+        message: 'refused by policy',
+      },
+    ]);
   });
 
   test('suggests a free name while there are any', () => {
-    const full =
-      accountManifest('team-a', 'main', ['2026-11', '2026-11-2'].map((name) => ({ name, usd: '1' }))) as Account;
+    const full = accountManifest(
+      'team-a',
+      'main',
+      ['2026-11', '2026-11-2'].map((name) => ({ name, usd: '1' })),
+    ) as Account;
     assert.equal(emptyGrantForm(full, Date.UTC(2026, 10, 21)).name, '2026-11-3');
-    const many = accountManifest('team-a', 'main', Array.from({ length: 1000 }, (_, index) =>
-      ({ name: `n${index}`, usd: '1' }))) as Account;
-    assert.match(validateGrant(parseGrantForm(new URLSearchParams('name=x&usd=1')), many)[0]?.message ??
-      '', /1000 grants/);
+    const many = accountManifest(
+      'team-a',
+      'main',
+      Array.from({ length: 1000 }, (_, index) => ({ name: `n${index}`, usd: '1' })),
+    ) as Account;
+    assert.match(
+      validateGrant(parseGrantForm(new URLSearchParams('name=x&usd=1')), many)[0]?.message ?? '',
+      /1000 grants/,
+    );
   });
 });
 
@@ -197,8 +237,10 @@ describe('taking credit back', () => {
 
   test('changes nothing after a concurrent change, or without the right', async () => {
     const seen = fields({ usd: '10', confirmed: 'true' });
-    stand.world.edit('Account', { namespace: 'team-a', name: 'main' }, (spec) =>
-      ({ ...spec, grants: [...spec.grants ?? [], { name: '2026-11', usd: '1' }] }));
+    stand.world.edit('Account', { namespace: 'team-a', name: 'main' }, (spec) => ({
+      ...spec,
+      grants: [...(spec.grants ?? []), { name: '2026-11', usd: '1' }],
+    }));
     const before = account();
     const { status, body } = await stand.post('alice', TAKE_BACK, { ...seen, name: 'back' }, TAKE_BACK);
     assert.equal(status, 409);

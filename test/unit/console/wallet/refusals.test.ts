@@ -26,11 +26,18 @@ function textOf(markup: string): string {
   return markup.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
 }
 
-const refusal = (more: Partial<RefusalCount>): RefusalCount =>
-  ({ account: 'team-a/main', day: TODAY, keyUid: ci, errorCode: 'insufficient_quota', calls: 1, ...more });
+const refusal = (more: Partial<RefusalCount>): RefusalCount => ({
+  account: 'team-a/main',
+  day: TODAY,
+  keyUid: ci,
+  errorCode: 'insufficient_quota',
+  calls: 1,
+  ...more,
+});
 
 const LINES = [
-  { dimension: 'input', quantity: 2_000, rateUsd: '3' }, { dimension: 'cacheRead', quantity: 10_000, rateUsd: '0.3' },
+  { dimension: 'input', quantity: 2_000, rateUsd: '3' },
+  { dimension: 'cacheRead', quantity: 10_000, rateUsd: '0.3' },
   { dimension: 'output', quantity: 800, rateUsd: '15', serviceTier: 'priority', above: 200_000 },
 ];
 
@@ -41,12 +48,15 @@ beforeAll(() => {
   const theirs = stand.world.apiKey('team-b', 'theirs').metadata.uid ?? '';
   records.push(
     // 2,000 at $3, 10,000 cached at $0.30, 800 at $15 a million
-    call('req_ok', ci, { lines: LINES }), call('req_failed', ci, { status: 'Failed', costNanoUsd: 0n }),
+    call('req_ok', ci, { lines: LINES }),
+    call('req_failed', ci, { status: 'Failed', costNanoUsd: 0n }),
     call('req_images', app, {
-      costNanoUsd: 80_000_000n, tokens: { input: 0, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0 },
+      costNanoUsd: 80_000_000n,
+      tokens: { input: 0, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0 },
       lines: [{ dimension: 'generation', quantity: 2, rateUsd: '0.04' }],
     }),
-    call('req_old', app), call('req_theirs', theirs, { account: 'team-b/main' }),
+    call('req_old', app),
+    call('req_theirs', theirs, { account: 'team-b/main' }),
   );
   const at = (keyUid: string, atMs = TEST_NOW_MS): Partial<ActivityEntry> => ({ keyUid, atMs });
   entries.push(
@@ -58,8 +68,10 @@ beforeAll(() => {
     refusedEntry('req_not_yours', { ...at(theirs), account: 'team-b/main' }),
   );
   counts.push(
-    refusal({ calls: 12 }), refusal({ keyUid: app, errorCode: 'credit_balance_exhausted', calls: 2 }),
-    refusal({ day: TODAY - 2, calls: 7 }), refusal({ account: 'team-b/main', keyUid: theirs, calls: 1000 }),
+    refusal({ calls: 12 }),
+    refusal({ keyUid: app, errorCode: 'credit_balance_exhausted', calls: 2 }),
+    refusal({ day: TODAY - 2, calls: 7 }),
+    refusal({ account: 'team-b/main', keyUid: theirs, calls: 1000 }),
   );
 });
 afterAll(() => stand.app.close());
@@ -67,16 +79,23 @@ afterAll(() => stand.app.close());
 describe('refused calls', () => {
   it('are counted by reason', () => {
     assert.equal(
-      refusalSentence(counts.filter(({ account }) => account === 'team-a/main'), TODAY),
-      '14 refused today: 12 over the key\'s limit, 2 out of credit',
+      refusalSentence(
+        counts.filter(({ account }) => account === 'team-a/main'),
+        TODAY,
+      ),
+      "14 refused today: 12 over the key's limit, 2 out of credit",
     );
     assert.equal(refusalSentence(counts, TODAY + 1), 'None refused today');
-    assert.equal(refusalSentence([
-      refusal({ errorCode: 'invalid_json', calls: 1200 }), refusal({ errorCode: 'invalid_request', calls: 5 }),
-    ], TODAY), '1,205 refused today: 1,205 invalid requests');
+    assert.equal(
+      refusalSentence(
+        [refusal({ errorCode: 'invalid_json', calls: 1200 }), refusal({ errorCode: 'invalid_request', calls: 5 })],
+        TODAY,
+      ),
+      '1,205 refused today: 1,205 invalid requests',
+    );
   });
 
-  it('are on the account\'s page, listed with the API\'s messages', async () => {
+  it("are on the account's page, listed with the API's messages", async () => {
     const page = textOf((await stand.see('alice', '/wallet/team-a/main')).body);
     assert.match(page, /Refused calls .*14 refused today: 12 over the key&#39;s limit, 2 out of credit\. A refused/);
     const { body, status } = await stand.see('alice', '/wallet/team-a/main/refused');
@@ -98,7 +117,7 @@ describe('refused calls', () => {
     assert.equal((await stand.see('alice', '/wallet/team-b/main/refused')).status, 403);
   });
 
-  it('are on the key\'s Activity tab beside its chart and its calls', async () => {
+  it("are on the key's Activity tab beside its chart and its calls", async () => {
     for (const token of ['alice', 'ulla']) {
       const { body } = await stand.see(token, '/keys/team-a/ci/activity');
       const text = textOf(body);
@@ -107,14 +126,20 @@ describe('refused calls', () => {
       const [, href = ''] = /<a href="([^"]*)" tabindex="-1">/.exec(body) ?? [];
       assert.match(textOf((await stand.see(token, href.replaceAll('&amp;', '&'))).body), /2 calls · \$0\.021/);
     }
-    assert.match(textOf((await stand.see('alice', '/keys/team-a/app/activity?since=2026-01-01&until=2026-01-02')).body),
-      /No calls with this key in this time/);
+    assert.match(
+      textOf((await stand.see('alice', '/keys/team-a/app/activity?since=2026-01-01&until=2026-01-02')).body),
+      /No calls with this key in this time/,
+    );
   });
 
   it('do not affect a page if their store does not respond, and are absent without one', async () => {
     const failing = () => Promise.reject(new Error('down'));
     const down = walletStand(usageBook(records), [], {
-      refusals: failing, refused: failing, find: failing, channels: failing, shortages: failing,
+      refusals: failing,
+      refused: failing,
+      find: failing,
+      channels: failing,
+      shortages: failing,
       close: () => undefined,
     });
     assert.match(textOf((await down.see('alice', '/wallet/team-a/main')).body), /cannot be shown at the moment/);
@@ -129,17 +154,35 @@ describe('refused calls', () => {
 
 describe('a key whose last call was refused for lack of money', () => {
   const READY = condition('Ready', 'True', 'Ready', '');
-  const keyOf = (name: string, limitUsd: string): unknown => keyManifest('team-a', name, {
-    accountRef: { name: 'main' }, quota: { limitUsd },
-  }, { spentUsd: '24.998', lastUsedTime: '2026-11-21T11:00:00Z', conditions: [READY] });
+  const keyOf = (name: string, limitUsd: string): unknown =>
+    keyManifest(
+      'team-a',
+      name,
+      {
+        accountRef: { name: 'main' },
+        quota: { limitUsd },
+      },
+      { spentUsd: '24.998', lastUsedTime: '2026-11-21T11:00:00Z', conditions: [READY] },
+    );
   const kept: ActivityEntry[] = [];
-  const short = walletStand(usageBook([]), [
-    keyOf('empty', '25'), keyOf('raised', '25.01'), keyOf('held', '25'), keyOf('served', '25'), keyOf('large', '50'),
-    accountManifest('team-a', 'small', [{ name: 'one', usd: '10' }], {
-      creditUsd: '10', spentUsd: '9.99', balanceUsd: '0.01', conditions: [READY],
-    }),
-    keyManifest('team-a', 'unlimited', { accountRef: { name: 'small' } }, { conditions: [READY] }),
-  ], activityOf(kept));
+  const short = walletStand(
+    usageBook([]),
+    [
+      keyOf('empty', '25'),
+      keyOf('raised', '25.01'),
+      keyOf('held', '25'),
+      keyOf('served', '25'),
+      keyOf('large', '50'),
+      accountManifest('team-a', 'small', [{ name: 'one', usd: '10' }], {
+        creditUsd: '10',
+        spentUsd: '9.99',
+        balanceUsd: '0.01',
+        conditions: [READY],
+      }),
+      keyManifest('team-a', 'unlimited', { accountRef: { name: 'small' } }, { conditions: [READY] }),
+    ],
+    activityOf(kept),
+  );
   const uidOf = (name: string): string => short.world.apiKey('team-a', name).metadata.uid ?? '';
   afterAll(() => short.app.close());
   beforeAll(() => {
@@ -149,7 +192,10 @@ describe('a key whose last call was refused for lack of money', () => {
       refusedEntry('held', { atMs: TEST_NOW_MS - 1, keyUid: uidOf('held') }),
       servedEntry('then served', { atMs: TEST_NOW_MS, keyUid: uidOf('served') }),
       refusedEntry('broke', {
-        account: 'team-a/small', keyUid: uidOf('unlimited'), atMs: TEST_NOW_MS, errorCode: 'credit_balance_exhausted',
+        account: 'team-a/small',
+        keyUid: uidOf('unlimited'),
+        atMs: TEST_NOW_MS,
+        errorCode: 'credit_balance_exhausted',
         exceededLimitNanoUsd: '10000000000',
       }),
     );
@@ -157,9 +203,14 @@ describe('a key whose last call was refused for lack of money', () => {
 
   it('is Limit reached in the list, its filter, its page, the overview and the CSV, and no other key is', async () => {
     const { body } = await short.see('alice', '/keys?status=LimitReached');
-    assert.deepEqual([...body.matchAll(/data-key="([^"]*)"/g)].map(([, key]) => key), ['team-a/empty']);
-    assert.match(textOf((await short.see('alice', '/keys/team-a/empty')).body),
-      /Limit reached\. \$0\.0020 remains, too little for its last call/);
+    assert.deepEqual(
+      [...body.matchAll(/data-key="([^"]*)"/g)].map(([, key]) => key),
+      ['team-a/empty'],
+    );
+    assert.match(
+      textOf((await short.see('alice', '/keys/team-a/empty')).body),
+      /Limit reached\. \$0\.0020 remains, too little for its last call/,
+    );
     for (const name of ['raised', 'held', 'served'])
       assert.match(textOf((await short.see('alice', `/keys/team-a/${name}`)).body), / Low\. /, name);
     const csv = (await short.see('alice', '/keys.csv?q=team-a')).body;
@@ -181,7 +232,7 @@ describe('the page of one call', () => {
   const open = (id: string, uid: string, token = 'alice', more = '') =>
     stand.see(token, `/wallet/team-a/main/calls/${id}?at=${at}&uid=${uid}${more}`);
 
-  it('is linked from the calls, and shows tokens, price by class, the ledger\'s sum and attempts', async () => {
+  it("is linked from the calls, and shows tokens, price by class, the ledger's sum and attempts", async () => {
     const { body: list } = await stand.see('alice', '/wallet/team-a/main/calls');
     assert.ok(list.includes(`/wallet/team-a/main/calls/req_ok?at=${at}&amp;uid=${ci}`));
     const text = textOf((await open('req_ok', ci)).body);
@@ -189,7 +240,8 @@ describe('the page of one call', () => {
     assert.match(text, /Endpoint POST \/v1\/messages, streamed Time to first token 410 ms Duration 2\.3 s/);
     assert.match(text, /Input 2,000 \$3\.00 per million \$0\.006000 Cached input 10,000 \$0\.30 per million \$0\.003/);
     assert.match(
-      text, /Output priority tier, context above 200,000 800 \$15\.00 per million \$0\.012000 Billed \$0\.021000/,
+      text,
+      /Output priority tier, context above 200,000 800 \$15\.00 per million \$0\.012000 Billed \$0\.021000/,
     );
     assert.match(text, /openai\/a Answered 529 120 ms anthropic\/direct Answered 2\.2 s/);
   });
@@ -199,8 +251,10 @@ describe('the page of one call', () => {
     assert.match(failed, /Failed · 502 upstream_refused The provider&#39;s own words went to the caller/);
     assert.match(failed, /Billed \$0\.000000 .*fails at the provider before any output costs nothing/);
     assert.match(textOf((await open('req_images', app)).body), /Generations 2 \$0\.04 each \$0\.080000 Billed/);
-    assert.match(textOf((await open('req_old', app)).body),
-      /Input 2,000 — — .* Billed \$0\.021000.*Of this call they are not/);
+    assert.match(
+      textOf((await open('req_old', app)).body),
+      /Input 2,000 — — .* Billed \$0\.021000.*Of this call they are not/,
+    );
   });
 
   it('of a refused call shows the message', async () => {
@@ -209,7 +263,7 @@ describe('the page of one call', () => {
     assert.doesNotMatch(text, /Billed/);
   });
 
-  it('is shown only for one\'s own account and key', async () => {
+  it("is shown only for one's own account and key", async () => {
     const theirs = stand.world.apiKey('team-b', 'theirs').metadata.uid ?? '';
     assert.equal((await open('req_theirs', theirs)).status, 404);
     assert.equal((await open('req_not_yours', theirs)).status, 404);

@@ -3,7 +3,11 @@ import type { FastifyInstance } from 'fastify';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import type { MarginSum } from '#ledger/usage-tables.ts';
 import type {
-  ActivityEntry, ActivityQuery, ActivityReader, ProxyStats, RefusalCount,
+  ActivityEntry,
+  ActivityQuery,
+  ActivityReader,
+  ProxyStats,
+  RefusalCount,
 } from '../../../../dataplane/activity/activity.ts';
 import { SHORTAGE_CODES } from '../../../../dataplane/activity/activity.ts';
 import type { ChannelDoctor } from '../../../../console/route.ts';
@@ -16,37 +20,61 @@ import { FORM_HEADERS, csrfIn, signIn } from '../stand.ts';
 
 const DAY_MS = 86_400_000;
 
-export function accountManifest(namespace: string, name: string, grants: readonly object[] = [{
-  name: 'welcome', usd: '100.00', reason: 'To try it out',
-}], status?: object): unknown {
-  return { apiVersion: 'modelgateway.dev/v1alpha1', kind:
-    'Account', metadata: { namespace, name }, spec: { grants }, ...(status === undefined ? {} : { status }) };
+export function accountManifest(
+  namespace: string,
+  name: string,
+  grants: readonly object[] = [
+    {
+      name: 'welcome',
+      usd: '100.00',
+      reason: 'To try it out',
+    },
+  ],
+  status?: object,
+): unknown {
+  return {
+    apiVersion: 'modelgateway.dev/v1alpha1',
+    kind: 'Account',
+    metadata: { namespace, name },
+    spec: { grants },
+    ...(status === undefined ? {} : { status }),
+  };
 }
 
 /** A usage store over a list. */
 export function usageBook(
-  records: readonly UsageRecord[], wholeSinceMs = 0,
+  records: readonly UsageRecord[],
+  wholeSinceMs = 0,
 ): UsageStore & { readonly asked: CallQuery[]; readonly prepared: string[] } {
   const asked: CallQuery[] = [];
   const prepared: string[] = [];
   const chosen = (query: CallQuery): UsageRecord[] => {
     asked.push(query);
-    return records.filter((record) => query.accounts.includes(record.account) &&
-      (query.keysOf?.[record.account] ?? [record.keyUid]).includes(record.keyUid) &&
-      (query.group ?? record.group) === record.group &&
-      (query.keyUid ?? record.keyUid) === record.keyUid && (query.model ?? record.model) === record.model
-      && (query.status ?? record.status) === record.status && record.createdMs >= (query.sinceMs ?? 0) &&
-        record.createdMs < (query.untilMs ?? Infinity)).sort((a, b) => a.createdMs - b.createdMs);
+    return records
+      .filter(
+        (record) =>
+          query.accounts.includes(record.account) &&
+          (query.keysOf?.[record.account] ?? [record.keyUid]).includes(record.keyUid) &&
+          (query.group ?? record.group) === record.group &&
+          (query.keyUid ?? record.keyUid) === record.keyUid &&
+          (query.model ?? record.model) === record.model &&
+          (query.status ?? record.status) === record.status &&
+          record.createdMs >= (query.sinceMs ?? 0) &&
+          record.createdMs < (query.untilMs ?? Infinity),
+      )
+      .sort((a, b) => a.createdMs - b.createdMs);
   };
   return {
-    asked, prepared,
+    asked,
+    prepared,
     sums: (query) => Promise.resolve({ ...sumsOf(chosen(query)), wholeSinceMs }),
     async series(query, { by, unit }) {
       const intervalMs = unit === 'Day' ? DAY_MS : DAY_MS / 24;
       const nameOf = ({ model, keyUid, group, account }: UsageRecord): string =>
         ({ Model: model, Key: keyUid, Group: group, Account: account })[by];
       const grouped = Map.groupBy(chosen(query), (record) =>
-        JSON.stringify([Math.floor(record.createdMs / intervalMs) * intervalMs, nameOf(record)]));
+        JSON.stringify([Math.floor(record.createdMs / intervalMs) * intervalMs, nameOf(record)]),
+      );
       const sums = [...grouped].map(([id, some]) => {
         const [startMs, name] = JSON.parse(id) as [number, string];
         return { startMs, name, ...sumOf(some) };
@@ -57,25 +85,35 @@ export function usageBook(
     page(query, { size, before }): Promise<CallPage> {
       const all = chosen(query).toReversed();
       const from = before === undefined ? 0 : Number(before);
-      return Promise.resolve({ calls: all.slice(from, from +
-        size), next: from + size < all.length ? String(from + size) : undefined, wholeSinceMs });
+      return Promise.resolve({
+        calls: all.slice(from, from + size),
+        next: from + size < all.length ? String(from + size) : undefined,
+        wholeSinceMs,
+      });
     },
     find: (query, { callId }) => Promise.resolve(chosen(query).find((record) => record.callId === callId)),
-    async *records(query) { yield* chosen(query); },
+    async *records(query) {
+      yield* chosen(query);
+    },
     prepare: (accounts) => void prepared.push(...accounts),
     close: () => undefined,
   };
 }
 
 function sumsOf(records: readonly UsageRecord[]): Omit<SpendingSums, 'wholeSinceMs'> {
-  const by = (nameOf: (record: UsageRecord) => string): Map<string, SpendingSum> => new Map([...Map.groupBy(
-    records, nameOf,
-  )].map(([name, some]) => [name, sumOf(some)] as const)
-    .sort(([, a], [, b]) => Number(b.costNanoUsd - a.costNanoUsd)));
+  const by = (nameOf: (record: UsageRecord) => string): Map<string, SpendingSum> =>
+    new Map(
+      [...Map.groupBy(records, nameOf)]
+        .map(([name, some]) => [name, sumOf(some)] as const)
+        .sort(([, a], [, b]) => Number(b.costNanoUsd - a.costNanoUsd)),
+    );
   return {
-    all: sumOf(records), byKey: by(({ keyUid }) => keyUid), byModel: by(({ model }) => model),
-    byDay: new Map([...by(({ createdMs }) => new Date(createdMs).toISOString().slice(0, 10))].sort(([a], [b]) =>
-      (a < b ? -1 : 1))),
+    all: sumOf(records),
+    byKey: by(({ keyUid }) => keyUid),
+    byModel: by(({ model }) => model),
+    byDay: new Map(
+      [...by(({ createdMs }) => new Date(createdMs).toISOString().slice(0, 10))].sort(([a], [b]) => (a < b ? -1 : 1)),
+    ),
   };
 }
 
@@ -84,8 +122,13 @@ function marginsOf(records: readonly UsageRecord[]): MarginSum[] {
     const { model = '', channel = '' } = some[0] ?? {};
     const known = some.filter(({ upstreamCostNanoUsd }) => upstreamCostNanoUsd !== undefined);
     return {
-      model, channel, calls: some.length, billedNanoUsd: sumOf(some).costNanoUsd, known: {
-        calls: known.length, billedNanoUsd: sumOf(known).costNanoUsd,
+      model,
+      channel,
+      calls: some.length,
+      billedNanoUsd: sumOf(some).costNanoUsd,
+      known: {
+        calls: known.length,
+        billedNanoUsd: sumOf(known).costNanoUsd,
         upstreamNanoUsd: known.reduce((sum, { upstreamCostNanoUsd = 0n }) => sum + upstreamCostNanoUsd, 0n),
       },
     };
@@ -94,35 +137,66 @@ function marginsOf(records: readonly UsageRecord[]): MarginSum[] {
 
 function sumOf(records: readonly UsageRecord[]): SpendingSum {
   return {
-    calls: records.length, costNanoUsd: records.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n),
-    inputTokens: records.reduce((sum, { tokens }) => sum + tokens.input, 0), outputTokens:
-      records.reduce((sum, { tokens }) => sum + tokens.output, 0),
+    calls: records.length,
+    costNanoUsd: records.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n),
+    inputTokens: records.reduce((sum, { tokens }) => sum + tokens.input, 0),
+    outputTokens: records.reduce((sum, { tokens }) => sum + tokens.output, 0),
   };
 }
 
 export function call(callId: string, keyUid: string, more: Partial<UsageRecord> = {}): UsageRecord {
   return {
-    callId, keyUid, account: 'team-a/main', createdMs: TEST_NOW_MS - 3_600_000, group:
-      'auto-a', model: 'claude-sonnet-4-5', channel: 'anthropic/direct', catalog: 'model-gateway/anthropic@3',
-    status: 'Succeeded', usageSource: 'Provider', tokens: {
-      input: 2000, cached: 10_000, cacheWrite5m: 0, cacheWrite1h: 0, output: 800,
-    }, costNanoUsd: 21_000_000n, unbilledNanoUsd: 0n, durationMs: 2_340, ...more,
+    callId,
+    keyUid,
+    account: 'team-a/main',
+    createdMs: TEST_NOW_MS - 3_600_000,
+    group: 'auto-a',
+    model: 'claude-sonnet-4-5',
+    channel: 'anthropic/direct',
+    catalog: 'model-gateway/anthropic@3',
+    status: 'Succeeded',
+    usageSource: 'Provider',
+    tokens: {
+      input: 2000,
+      cached: 10_000,
+      cacheWrite5m: 0,
+      cacheWrite1h: 0,
+      output: 800,
+    },
+    costNanoUsd: 21_000_000n,
+    unbilledNanoUsd: 0n,
+    durationMs: 2_340,
+    ...more,
   };
 }
 
 /** Many calls of some keys over 90 days, the same each time. */
 export function manyCalls(count: number, keyUids: readonly string[], account = 'team-a/main'): UsageRecord[] {
-  const models =
-    ['claude-sonnet-4-5', 'gpt-5-mini', 'gemini-2.5-flash', 'claude-opus-4-5', 'gpt-image-1', 'deepseek-chat'];
+  const models = [
+    'claude-sonnet-4-5',
+    'gpt-5-mini',
+    'gemini-2.5-flash',
+    'claude-opus-4-5',
+    'gpt-image-1',
+    'deepseek-chat',
+  ];
   const statuses = [
-    'Succeeded', 'Succeeded', 'Succeeded', 'Succeeded', 'Succeeded', 'Succeeded', 'ClientClosed', 'Failed',
-    'ProviderCut', 'Succeeded',
+    'Succeeded',
+    'Succeeded',
+    'Succeeded',
+    'Succeeded',
+    'Succeeded',
+    'Succeeded',
+    'ClientClosed',
+    'Failed',
+    'ProviderCut',
+    'Succeeded',
   ] as const;
   let seed = 7;
   const random = (below: number): number => {
     seed = (seed + 0x6d2b79f5) | 0;
     const mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    return (((mixed ^ (mixed >>> 7)) >>> 0) % 65_536) * below >>> 16;
+    return ((((mixed ^ (mixed >>> 7)) >>> 0) % 65_536) * below) >>> 16;
   };
   return Array.from({ length: count }, (_, index) => {
     const age = Math.floor((index / count) ** 0.9 * 90 * DAY_MS);
@@ -131,11 +205,19 @@ export function manyCalls(count: number, keyUids: readonly string[], account = '
     const output = random(1500);
     const status = statuses[random(statuses.length)] ?? 'Succeeded';
     return call(`req_${index.toString(16).padStart(32, '0')}`, keyUids[random(keyUids.length)] ?? '', {
-      account, status, createdMs: TEST_NOW_MS - 60_000 - age, model: models[Math.min(random(7), random(6))] ??
-        'gpt-5-mini', usageSource: status === 'ClientClosed' ? 'Partial' : 'Provider',
+      account,
+      status,
+      createdMs: TEST_NOW_MS - 60_000 - age,
+      model: models[Math.min(random(7), random(6))] ?? 'gpt-5-mini',
+      usageSource: status === 'ClientClosed' ? 'Partial' : 'Provider',
       tokens: {
-        input, cached: random(3) === 0 ? 10_240 : 0, cacheWrite5m: random(9) === 0 ? 2_048 : 0, cacheWrite1h: 0, output,
-      }, durationMs: 300 + random(14_000),
+        input,
+        cached: random(3) === 0 ? 10_240 : 0,
+        cacheWrite5m: random(9) === 0 ? 2_048 : 0,
+        cacheWrite1h: 0,
+        output,
+      },
+      durationMs: 300 + random(14_000),
       costNanoUsd: status === 'Failed' ? 0n : BigInt(input) * 3_000n + BigInt(output) * 15_000n,
     });
   });
@@ -146,11 +228,15 @@ export interface WalletStand {
   readonly world: ConsoleFixture;
   /** Returns a page for a person, by their token. */
   see(
-    token: string, url: string,
+    token: string,
+    url: string,
   ): Promise<{ readonly status: number; readonly body: string; readonly headers: Readonly<Record<string, unknown>> }>;
   /** Posts a form from the page at `from`. */
   post(
-    token: string, url: string, fields: Readonly<Record<string, string>>, from?: string,
+    token: string,
+    url: string,
+    fields: Readonly<Record<string, string>>,
+    from?: string,
   ): Promise<{ readonly status: number; readonly body: string; readonly location: string }>;
 }
 
@@ -167,7 +253,9 @@ const PEOPLE = [
 
 /** An activity store over lists. */
 export function activityOf(
-  entries: readonly ActivityEntry[], counts: readonly RefusalCount[] = [], figures: readonly ProxyStats[] = [],
+  entries: readonly ActivityEntry[],
+  counts: readonly RefusalCount[] = [],
+  figures: readonly ProxyStats[] = [],
 ): ActivityReader & { readonly asked: ActivityQuery[] } {
   const asked: ActivityQuery[] = [];
   const chosen = <T extends { account: string; keyUid: string }>(list: readonly T[], query: ActivityQuery): T[] => {
@@ -176,14 +264,18 @@ export function activityOf(
   };
   return {
     asked,
-    refusals: async (query) =>
-      chosen(counts, query).filter(({ day }) => day >= query.fromDay && day <= query.toDay),
-    refused: async (query) => chosen(entries, query).filter(({ refused }) => refused)
-      .toSorted((a, b) => b.atMs - a.atMs).slice(0, query.most),
+    refusals: async (query) => chosen(counts, query).filter(({ day }) => day >= query.fromDay && day <= query.toDay),
+    refused: async (query) =>
+      chosen(entries, query)
+        .filter(({ refused }) => refused)
+        .toSorted((a, b) => b.atMs - a.atMs)
+        .slice(0, query.most),
     async shortages(queries) {
-      return queries.flatMap((query) => [...Map.groupBy(chosen(entries, query), ({ keyUid }) => keyUid).values()])
+      return queries
+        .flatMap((query) => [...Map.groupBy(chosen(entries, query), ({ keyUid }) => keyUid).values()])
         .flatMap((ofKey) => {
-          const [last] = ofKey.toSorted((a, b) => b.atMs - a.atMs)
+          const [last] = ofKey
+            .toSorted((a, b) => b.atMs - a.atMs)
             .filter(({ refused, errorCode }) => !refused || SHORTAGE_CODES.has(errorCode));
           return last?.refused === true ? [last] : [];
         });
@@ -195,48 +287,84 @@ export function activityOf(
 }
 
 export function walletStand(
-  usage: UsageStore | undefined, manifests: readonly unknown[] = [], activity?: ActivityReader,
+  usage: UsageStore | undefined,
+  manifests: readonly unknown[] = [],
+  activity?: ActivityReader,
   doctor?: ChannelDoctor,
 ): WalletStand {
   const world = createConsoleFixture([
     accountManifest('team-a', 'main', undefined, {
-      observedGeneration: 1, creditUsd: '100', spentUsd: '23.4567', balanceUsd: '76.5433', heldUsd: '0.125',
-      conditions: [{ type: 'Ready', status:
-        'True', reason: 'Ready', message: '', lastTransitionTime: '2026-11-01T09:00:00Z', observedGeneration: 1 }],
+      observedGeneration: 1,
+      creditUsd: '100',
+      spentUsd: '23.4567',
+      balanceUsd: '76.5433',
+      heldUsd: '0.125',
+      conditions: [
+        {
+          type: 'Ready',
+          status: 'True',
+          reason: 'Ready',
+          message: '',
+          lastTransitionTime: '2026-11-01T09:00:00Z',
+          observedGeneration: 1,
+        },
+      ],
     }),
     accountManifest('team-b', 'main'),
-    keyManifest(
-      'team-a', 'ci', { accountRef: { name: 'main' } },
-    ), keyManifest('team-a', 'app', { accountRef: { name: 'main' } }),
-    keyManifest('team-b', 'theirs', { accountRef: { name: 'main' } }), ...manifests,
+    keyManifest('team-a', 'ci', { accountRef: { name: 'main' } }),
+    keyManifest('team-a', 'app', { accountRef: { name: 'main' } }),
+    keyManifest('team-b', 'theirs', { accountRef: { name: 'main' } }),
+    ...manifests,
   ]);
-  const log = { info: () => undefined, warn: () => undefined, error: (fields: unknown, message?: string) => {
-    console.error(message, fields);
-  } };
+  const log = {
+    info: () => undefined,
+    warn: () => undefined,
+    error: (fields: unknown, message?: string) => {
+      console.error(message, fields);
+    },
+  };
   const app = buildConsole({
-    access: world.access(PEOPLE), usage, activity, doctor, resources: () => buildResources({
-      objects: world.objects.values(), secrets: [], namespaces: new Map(),
-    }), gatewayNamespace: 'model-gateway',
-    gatewayUrl: 'https://models.example.com', sealingKeys: [new Uint8Array(32).fill(7)], nowMs: () => TEST_NOW_MS, log,
+    access: world.access(PEOPLE),
+    usage,
+    activity,
+    doctor,
+    resources: () =>
+      buildResources({
+        objects: world.objects.values(),
+        secrets: [],
+        namespaces: new Map(),
+      }),
+    gatewayNamespace: 'model-gateway',
+    gatewayUrl: 'https://models.example.com',
+    sealingKeys: [new Uint8Array(32).fill(7)],
+    nowMs: () => TEST_NOW_MS,
+    log,
   });
   const cookies = new Map<string, string>();
   const cookieOf = async (token: string): Promise<string> => {
-    const cookie = cookies.get(token) ?? await signIn(app, token);
+    const cookie = cookies.get(token) ?? (await signIn(app, token));
     cookies.set(token, cookie);
     return cookie;
   };
   const see: WalletStand['see'] = async (token, url) => {
-    const answer =
-      await app.inject({ method: 'GET', url, headers: { host: 'localhost:8081', cookie: await cookieOf(token) } });
+    const answer = await app.inject({
+      method: 'GET',
+      url,
+      headers: { host: 'localhost:8081', cookie: await cookieOf(token) },
+    });
     return { status: answer.statusCode, body: answer.body, headers: answer.headers };
   };
   return {
-    app, world, see,
+    app,
+    world,
+    see,
     async post(token, url, fields, from = '/wallet/team-a/main') {
       const csrf = csrfIn((await see(token, from)).body);
       const answer = await app.inject({
-        method: 'POST', url, headers: { ...FORM_HEADERS, cookie: await cookieOf(token) }, payload:
-          new URLSearchParams({ csrf, ...fields }).toString(),
+        method: 'POST',
+        url,
+        headers: { ...FORM_HEADERS, cookie: await cookieOf(token) },
+        payload: new URLSearchParams({ csrf, ...fields }).toString(),
       });
       return { status: answer.statusCode, body: answer.body, location: answer.headers['location'] ?? '' };
     },

@@ -31,11 +31,16 @@ beforeAll(() => {
   ci = stand.world.apiKey('team-a', 'ci').metadata.uid ?? '';
   app = stand.world.apiKey('team-a', 'app').metadata.uid ?? '';
   records.push(
-    call('req_ci_1', ci), call('req_ci_2', ci, { createdMs: TEST_NOW_MS - 3 * DAY_MS, model:
-      'gpt-5', costNanoUsd: 1_000_000_000n, usageSource: 'Estimated', unbilledNanoUsd: 5_000n }),
-    call(
-      'req_app', app, { createdMs: TEST_NOW_MS - 40 * DAY_MS, status: 'Failed', costNanoUsd: 0n },
-    ), call('req_gone', GONE, { createdMs: TEST_NOW_MS - 2 * DAY_MS, model: HOSTILE }),
+    call('req_ci_1', ci),
+    call('req_ci_2', ci, {
+      createdMs: TEST_NOW_MS - 3 * DAY_MS,
+      model: 'gpt-5',
+      costNanoUsd: 1_000_000_000n,
+      usageSource: 'Estimated',
+      unbilledNanoUsd: 5_000n,
+    }),
+    call('req_app', app, { createdMs: TEST_NOW_MS - 40 * DAY_MS, status: 'Failed', costNanoUsd: 0n }),
+    call('req_gone', GONE, { createdMs: TEST_NOW_MS - 2 * DAY_MS, model: HOSTILE }),
     call('req_theirs', stand.world.apiKey('team-b', 'theirs').metadata.uid ?? '', { account: 'team-b/main' }),
   );
 });
@@ -54,8 +59,12 @@ describe('the list of accounts', () => {
   });
 
   test('is searched, sorted and paged by the server', async () => {
-    const many = walletStand(undefined, Array.from({ length: 250 }, (_, index) =>
-      accountManifest('team-a', `n${String(index).padStart(3, '0')}`, [{ name: 'g', usd: String(index) }])));
+    const many = walletStand(
+      undefined,
+      Array.from({ length: 250 }, (_, index) =>
+        accountManifest('team-a', `n${String(index).padStart(3, '0')}`, [{ name: 'g', usd: String(index) }]),
+      ),
+    );
     const names = (body: string): string[] =>
       [...body.matchAll(/<th scope="row" class="main"><a href="[^"]*"><bdi>([^<]*)</g)].map(([, name = '']) => name);
     const first = (await many.see('alice', '/wallet')).body;
@@ -94,7 +103,12 @@ describe('an account', () => {
   });
 
   test('has a column for each day of the range', async () => {
-    for (const [query, days] of [['', 30], ['?days=7', 7], ['?days=90', 90], ['?days=1000', 30]] as const) {
+    for (const [query, days] of [
+      ['', 30],
+      ['?days=7', 7],
+      ['?days=90', 90],
+      ['?days=1000', 30],
+    ] as const) {
       const { body } = await stand.see('alice', `/wallet/team-a/main${query}`);
       assert.equal(body.match(/<g><title>/g)?.length, days, query);
       assert.match(body, /<title>2026-11-21: \$0\.021, 1 call<\/title>/);
@@ -115,26 +129,40 @@ describe('an account', () => {
     assert.equal(status, 200);
     assert.match(textOf(body), /\$76\.54 .* has not been told where the ledger is/);
     assert.match(
-      textOf((await without.see('alice', '/wallet/team-a/main/calls')).body), /has not been told where the ledger is/,
+      textOf((await without.see('alice', '/wallet/team-a/main/calls')).body),
+      /has not been told where the ledger is/,
     );
-    assert.match(textOf((await without.see(
-      'alice', '/wallet/team-a/main/calls.csv',
-    )).body), /has not been told where the ledger is/);
-    await without.app.close();
-    const failing = walletStand({ ...book, sums: () =>
-      Promise.reject(new LedgerUnavailable('away')), page: () => Promise.reject(new LedgerUnavailable('away')) });
     assert.match(
-      textOf((await failing.see('alice', '/wallet/team-a/main')).body), /\$76\.54 .* The ledger does not answer/,
+      textOf((await without.see('alice', '/wallet/team-a/main/calls.csv')).body),
+      /has not been told where the ledger is/,
+    );
+    await without.app.close();
+    const failing = walletStand({
+      ...book,
+      sums: () => Promise.reject(new LedgerUnavailable('away')),
+      page: () => Promise.reject(new LedgerUnavailable('away')),
+    });
+    assert.match(
+      textOf((await failing.see('alice', '/wallet/team-a/main')).body),
+      /\$76\.54 .* The ledger does not answer/,
     );
     assert.equal((await failing.see('alice', '/wallet/team-a/main/calls')).status, 503);
     await failing.app.close();
   });
 });
 
-describe('somebody else\'s account', () => {
+describe("somebody else's account", () => {
   const paths = [
-    '', '?days=7', '?key=ci', '?key=theirs', '/calls', '/calls.csv', '/calls?key=ci', '/calls.csv?key=ci',
-    '/calls?uid=x', `/calls?account=team-a%2Fmain`,
+    '',
+    '?days=7',
+    '?key=ci',
+    '?key=theirs',
+    '/calls',
+    '/calls.csv',
+    '/calls?key=ci',
+    '/calls.csv?key=ci',
+    '/calls?uid=x',
+    `/calls?account=team-a%2Fmain`,
   ];
 
   test('is refused at any address', async () => {
@@ -158,22 +186,32 @@ describe('somebody else\'s account', () => {
       const { status, body } = await stand.see('ulla', `/wallet/team-a/main${path}${separator}key=ci&uid=${app}`);
       assert.equal(status, 200, path);
       assert.doesNotMatch(body, /req_app|req_gone|\$76\.54|welcome/, path);
-      assert.ok(book.asked.length > 0 &&
-        book.asked.every(({ keyUid, accounts }) => keyUid === ci && accounts.join() === 'team-a/main'), path);
+      assert.ok(
+        book.asked.length > 0 &&
+          book.asked.every(({ keyUid, accounts }) => keyUid === ci && accounts.join() === 'team-a/main'),
+        path,
+      );
     }
     for (const path of ['', '/calls', '?key=gone', '?key=theirs', '/calls?key=', `/calls?uid=${ci}`])
       assert.equal((await stand.see('ulla', `/wallet/team-a/main${path}`)).status, 403, path);
   });
 
   test('cannot be opened with a key of another account or gateway', async () => {
-    const own = walletStand(book, [keyManifest(
-      'team-a', 'side', { accountRef: { name: 'side' } },
-    ), keyManifest('team-a', 'far', { accountRef: { name: 'main' }, gatewayNamespace: 'other' })]);
+    const own = walletStand(book, [
+      keyManifest('team-a', 'side', { accountRef: { name: 'side' } }),
+      keyManifest('team-a', 'far', { accountRef: { name: 'main' }, gatewayNamespace: 'other' }),
+    ]);
     for (const key of ['side', 'far'])
       assert.equal((await own.see('ulla', `/wallet/team-a/main?key=${key}`)).status, 403, key);
     await own.app.close();
-    const other = walletStand(book, [{ apiVersion: 'modelgateway.dev/v1alpha1', kind:
-      'Account', metadata: { namespace: 'team-a', name: 'far' }, spec: { gatewayNamespace: 'other' } }]);
+    const other = walletStand(book, [
+      {
+        apiVersion: 'modelgateway.dev/v1alpha1',
+        kind: 'Account',
+        metadata: { namespace: 'team-a', name: 'far' },
+        spec: { gatewayNamespace: 'other' },
+      },
+    ]);
     assert.equal((await other.see('alice', '/wallet/team-a/far')).status, 404);
     await other.app.close();
   });
@@ -189,9 +227,12 @@ describe('calls', () => {
     assert.deepEqual(await ids('?model=gpt-5'), ['req_ci_2']);
     assert.deepEqual(await ids('?status=Failed'), ['req_app']);
     assert.deepEqual(await ids('?since=2026-11-19&until=2026-11-20'), ['req_gone']);
-    assert.deepEqual(
-      await ids('?status=Nonsense&since=yesterday&until=2026-02-31'), ['req_ci_1', 'req_gone', 'req_ci_2', 'req_app'],
-    );
+    assert.deepEqual(await ids('?status=Nonsense&since=yesterday&until=2026-02-31'), [
+      'req_ci_1',
+      'req_gone',
+      'req_ci_2',
+      'req_app',
+    ]);
     const unknown = (await stand.see('alice', '/wallet/team-a/main/calls?key=nope')).body;
     assert.deepEqual(idsIn(unknown), []);
     assert.match(textOf(unknown), /No key of this account that you may see is called nope/);
@@ -212,12 +253,17 @@ describe('calls', () => {
       const { body } = await paged.see('alice', url);
       assert.ok(idsIn(body).length <= 50);
       seen.push(...idsIn(body));
-      url = /href="([^"]*)" rel="next"/.exec(body.replace(
-        /class="button small" rel="next" href="([^"]*)"/g, 'href="$1" rel="next"',
-      ))?.[1]?.replaceAll('&amp;', '&');
+      url = /href="([^"]*)" rel="next"/
+        .exec(body.replace(/class="button small" rel="next" href="([^"]*)"/g, 'href="$1" rel="next"'))?.[1]
+        ?.replaceAll('&amp;', '&');
     }
-    assert.deepEqual(seen, many.filter(({ model }) => model === 'claude-sonnet-4-5').sort((a, b) =>
-      b.createdMs - a.createdMs).map(({ callId }) => callId));
+    assert.deepEqual(
+      seen,
+      many
+        .filter(({ model }) => model === 'claude-sonnet-4-5')
+        .sort((a, b) => b.createdMs - a.createdMs)
+        .map(({ callId }) => callId),
+    );
     await paged.app.close();
   });
 
@@ -225,13 +271,24 @@ describe('calls', () => {
     const sinceMs = TEST_NOW_MS - 20 * DAY_MS;
     const cut = walletStand(usageBook(manyCalls(20, [ci]), sinceMs));
     const day = (daysAgo: number): string => new Date(TEST_NOW_MS - daysAgo * DAY_MS).toISOString().slice(0, 10);
-    for (const [path, told] of [['calls', true], [
-      `calls?since=${day(25)}`, true,
-    ], [`calls?since=${day(19)}`, false], ['', true], ['?days=90', true], ['?days=7', false]] as const) {
+    for (const [path, told] of [
+      ['calls', true],
+      [`calls?since=${day(25)}`, true],
+      [`calls?since=${day(19)}`, false],
+      ['', true],
+      ['?days=90', true],
+      ['?days=7', false],
+    ] as const) {
       const { body } = await cut.see('alice', `/wallet/team-a/main${path.startsWith('calls') ? '/' : ''}${path}`);
       assert.equal(body.includes('id="calls-missing"'), told, path);
-      if (told) assert.match(body, new RegExp(`more calls than the console keeps: some from before <time ` +
-        `datetime="${new Date(sinceMs).toISOString().slice(0, 19)}Z`));
+      if (told)
+        assert.match(
+          body,
+          new RegExp(
+            `more calls than the console keeps: some from before <time ` +
+              `datetime="${new Date(sinceMs).toISOString().slice(0, 19)}Z`,
+          ),
+        );
     }
     assert.ok(!(await stand.see('alice', '/wallet/team-a/main/calls')).body.includes('calls-missing'));
     await cut.app.close();
@@ -247,16 +304,18 @@ describe('calls', () => {
   });
 
   test('can be downloaded in the format of `mgw usage`, without spreadsheet formulas', async () => {
-    records.push(call(
-      'req_formula', ci, { createdMs: TEST_NOW_MS - 80 * DAY_MS, model: '=HYPERLINK("http://x","y")' },
-    ), call('req_lines', ci, { createdMs: TEST_NOW_MS - 81 * DAY_MS, model: 'a\r\nb,c' }));
+    records.push(
+      call('req_formula', ci, { createdMs: TEST_NOW_MS - 80 * DAY_MS, model: '=HYPERLINK("http://x","y")' }),
+      call('req_lines', ci, { createdMs: TEST_NOW_MS - 81 * DAY_MS, model: 'a\r\nb,c' }),
+    );
     const { status, headers, body } = await stand.see('alice', '/wallet/team-a/main/calls.csv');
     assert.equal(status, 200);
     assert.equal(headers['content-type'], 'text/csv; charset=utf-8');
     assert.equal(headers['content-disposition'], 'attachment; filename="calls-team-a-main.csv"');
     assert.equal(headers['cache-control'], 'no-store');
-    const expected =
-      records.filter(({ account }) => account === 'team-a/main').sort((a, b) => a.createdMs - b.createdMs);
+    const expected = records
+      .filter(({ account }) => account === 'team-a/main')
+      .sort((a, b) => a.createdMs - b.createdMs);
     const csv = usageCsv({ margins: false });
     assert.equal(body, csv.head + expected.map(csv.row).join(''));
     assert.match(body, /,"'=HYPERLINK\(""http:\/\/x"",""y""\)",/);
@@ -265,13 +324,20 @@ describe('calls', () => {
     assert.equal(filtered.trimEnd().split('\r\n').length, 2);
   });
 
-  test('use the groups\' display names, in both files', async () => {
-    const named = walletStand(usageBook(records), [{
-      apiVersion: 'modelgateway.dev/v1alpha1', kind: 'Group',
-      metadata: { namespace: 'model-gateway', name: 'auto-a' }, spec: {
-        displayName: 'Auto-A', priceRatio: '1', allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }],
+  test("use the groups' display names, in both files", async () => {
+    const named = walletStand(usageBook(records), [
+      {
+        apiVersion: 'modelgateway.dev/v1alpha1',
+        kind: 'Group',
+        metadata: { namespace: 'model-gateway', name: 'auto-a' },
+        spec: {
+          displayName: 'Auto-A',
+          priceRatio: '1',
+          allowedNamespaces: { from: 'All' },
+          routes: [{ routeSelector: {} }],
+        },
       },
-    }]);
+    ]);
     for (const path of ['/wallet/team-a/main/calls.csv', '/usage/calls.csv?range=90d']) {
       const { body } = await named.see('alice', path);
       assert.match(body, /,Auto-A,/, path);

@@ -10,8 +10,14 @@ import { attemptOf, reportOf } from '../telemetry/report.ts';
 import { NOON_MS } from './entries.ts';
 
 const REFUSED = {
-  httpStatus: 429, errorCode: 'insufficient_quota', errorMessage: 'This key has used up its quota.', billing: undefined,
-  attempts: [], durationMs: 2, firstByteMs: undefined, stream: false,
+  httpStatus: 429,
+  errorCode: 'insufficient_quota',
+  errorMessage: 'This key has used up its quota.',
+  billing: undefined,
+  attempts: [],
+  durationMs: 2,
+  firstByteMs: undefined,
+  stream: false,
 };
 
 function stand(write: (batch: ActivityBatch) => Promise<void>) {
@@ -20,10 +26,23 @@ function stand(write: (batch: ActivityBatch) => Promise<void>) {
   const figures: ProxyStats[] = [];
   let closed = 0;
   const recorder = createActivityRecorder({
-    writer: { write, writeChannels: async (told) => { figures.push(told); }, close: async () => { closed++; } },
+    writer: {
+      write,
+      writeChannels: async (told) => {
+        figures.push(told);
+      },
+      close: async () => {
+        closed++;
+      },
+    },
     clock: { nowMs: () => NOON_MS },
     inFlight: () => ['openai/direct'],
-    every: (_ms, tick) => { ticks.push(tick); return () => { ticks.length = 0; }; },
+    every: (_ms, tick) => {
+      ticks.push(tick);
+      return () => {
+        ticks.length = 0;
+      };
+    },
     onFault: (error) => faults.push(error),
   });
   return { recorder, faults, figures, closed: () => closed, tick: () => ticks.forEach((tick) => tick()) };
@@ -31,12 +50,25 @@ function stand(write: (batch: ActivityBatch) => Promise<void>) {
 
 describe('the entry of a call', () => {
   it('has attempts and the time to the first byte', () => {
-    const entry = entryOf(reportOf({
-      admitted: true, attempts: [attemptOf('status_529', 'openai/a'), attemptOf('ok')],
-    }), NOON_MS);
+    const entry = entryOf(
+      reportOf({
+        admitted: true,
+        attempts: [attemptOf('status_529', 'openai/a'), attemptOf('ok')],
+      }),
+      NOON_MS,
+    );
     assert.deepEqual(JSON.parse(JSON.stringify(entry)), {
-      callId: 'req_1', keyUid: 'u1', account: 'team-a/team-a', atMs: NOON_MS - 1500, refused: false,
-      endpoint: 'chat_completions', stream: true, httpStatus: 200, model: 'gpt-5', durationMs: 1500, firstByteMs: 500,
+      callId: 'req_1',
+      keyUid: 'u1',
+      account: 'team-a/team-a',
+      atMs: NOON_MS - 1500,
+      refused: false,
+      endpoint: 'chat_completions',
+      stream: true,
+      httpStatus: 200,
+      model: 'gpt-5',
+      durationMs: 1500,
+      firstByteMs: 500,
       attempts: [
         { channel: 'openai/a', outcome: 'status_529', durationMs: 500 },
         { channel: 'openai/direct', outcome: 'ok', durationMs: 500 },
@@ -45,8 +77,10 @@ describe('the entry of a call', () => {
   });
 
   it('is refused if it had no hold, and contains the shortened message', () => {
-    const entry =
-      entryOf(reportOf({ ...REFUSED, errorMessage: 'x'.repeat(5_000), exceededLimitNanoUsd: 25n }), NOON_MS);
+    const entry = entryOf(
+      reportOf({ ...REFUSED, errorMessage: 'x'.repeat(5_000), exceededLimitNanoUsd: 25n }),
+      NOON_MS,
+    );
     assert.equal(entry?.exceededLimitNanoUsd, '25');
     assert.equal(entry.refused, true);
     assert.equal(entry.message?.length, 600);
@@ -63,7 +97,10 @@ describe('the recorder', () => {
   it('writes a batch at each tick, one at a time, and the rest when it is closed', async () => {
     const batches: ActivityBatch[] = [];
     const gate = Promise.withResolvers<void>();
-    const { recorder, tick, closed } = stand(async (batch) => { batches.push(batch); await gate.promise; });
+    const { recorder, tick, closed } = stand(async (batch) => {
+      batches.push(batch);
+      await gate.promise;
+    });
     tick();
     recorder.finished(reportOf({ ...REFUSED, requestId: 'a' }));
     recorder.finished(reportOf({ ...REFUSED, requestId: 'b' }));
@@ -71,20 +108,33 @@ describe('the recorder', () => {
     recorder.finished(reportOf({ requestId: 'c', admitted: true }));
     tick(); // the first write is not done
     assert.equal(batches.length, 1);
-    assert.deepEqual(batches[0]?.entries.map(({ callId }) => callId), ['a', 'b']);
-    assert.deepEqual(batches[0]?.refusals, [{
-      account: 'team-a/team-a', day: Math.floor(NOON_MS / 86_400_000), keyUid: 'u1', errorCode: 'insufficient_quota',
-      calls: 2,
-    }]);
+    assert.deepEqual(
+      batches[0]?.entries.map(({ callId }) => callId),
+      ['a', 'b'],
+    );
+    assert.deepEqual(batches[0]?.refusals, [
+      {
+        account: 'team-a/team-a',
+        day: Math.floor(NOON_MS / 86_400_000),
+        keyUid: 'u1',
+        errorCode: 'insufficient_quota',
+        calls: 2,
+      },
+    ]);
     gate.resolve();
     await recorder.close();
-    assert.deepEqual(batches[1]?.entries.map(({ callId }) => callId), ['c']);
+    assert.deepEqual(
+      batches[1]?.entries.map(({ callId }) => callId),
+      ['c'],
+    );
     assert.equal(closed(), 1);
   });
 
   it('keeps a bounded number of entries, and counts the rest', async () => {
     const batches: ActivityBatch[] = [];
-    const { recorder } = stand(async (batch) => { batches.push(batch); });
+    const { recorder } = stand(async (batch) => {
+      batches.push(batch);
+    });
     for (let at = 0; at < 50_000; at++) recorder.finished(reportOf(REFUSED));
     for (let at = 0; at < 50_000; at++) {
       const key = { uid: `k${at}`, namespace: 'n', name: 'k', prefix: 'sk-', account: 'n/a' };
@@ -112,12 +162,15 @@ describe('the recorder', () => {
     }
     await recorder.close();
     assert.equal(faults.length, 1);
-    assert.deepEqual(written.flatMap(({ entries }) => entries.map(({ callId }) => callId)), ['c']);
+    assert.deepEqual(
+      written.flatMap(({ entries }) => entries.map(({ callId }) => callId)),
+      ['c'],
+    );
   });
 });
 
 describe('the report on channels', () => {
-  it('has calls in flight, the provider\'s failures and durations of the last five minutes', () => {
+  it("has calls in flight, the provider's failures and durations of the last five minutes", () => {
     const monitor = new ChannelMonitor();
     monitor.observe([attemptOf('status_529', 'openai/a'), attemptOf('ok')], NOON_MS);
     monitor.observe([{ ...attemptOf('ok'), durationMs: 999_999 }, attemptOf('full', 'openai/a')], NOON_MS + 60_000);
@@ -126,7 +179,12 @@ describe('the report on channels', () => {
     const of = (name: string) => figures.find(({ channel }) => channel === name) ?? assert.fail(name);
     const { latency, ...direct } = of('openai/direct');
     assert.deepEqual(direct, {
-      channel: 'openai/direct', inFlight: 2, attempts: 4, failed: 0, skipped: 0, lastFailure: undefined,
+      channel: 'openai/direct',
+      inFlight: 2,
+      attempts: 4,
+      failed: 0,
+      skipped: 0,
+      lastFailure: undefined,
     });
     assert.equal(latency[LATENCY_CLASSES_MS.indexOf(500)], 3);
     assert.equal(latency.at(-1), 1);
@@ -145,7 +203,10 @@ describe('the report on channels', () => {
     recorder.finished(reportOf());
     tick();
     assert.equal(figures[0]?.atMs, NOON_MS);
-    assert.deepEqual(figures[0]?.channels.map(({ channel, inFlight }) => [channel, inFlight]), [['openai/direct', 1]]);
+    assert.deepEqual(
+      figures[0]?.channels.map(({ channel, inFlight }) => [channel, inFlight]),
+      [['openai/direct', 1]],
+    );
     await recorder.close();
   });
 });

@@ -8,7 +8,10 @@ import { afterAll, describe, it } from 'vitest';
 import { ActivityTables, openActivityFile } from '../../../../dataplane/activity/activity-table.ts';
 import { parseEntry } from '../../../../dataplane/activity/activity.ts';
 import type {
-  ActivityQuery, ActivityReader, ActivityWriter, RefusalCount,
+  ActivityQuery,
+  ActivityReader,
+  ActivityWriter,
+  RefusalCount,
 } from '../../../../dataplane/activity/activity.ts';
 import { openActivityFileWriter } from '../../../../dataplane/activity/file-writer.ts';
 import { openValkeyActivityReader, openValkeyActivityWriter } from '../../../../dataplane/activity/valkey-activity.ts';
@@ -33,8 +36,14 @@ function openFile(): Opened {
   return { writer: openActivityFileWriter(path, () => NOON_MS), reader: openActivityFile(path), bound: 100 };
 }
 
-const count = (more: Partial<RefusalCount>): RefusalCount =>
-  ({ account: ACCOUNT, day: TODAY, keyUid: 'u1', errorCode: 'insufficient_quota', calls: 1, ...more });
+const count = (more: Partial<RefusalCount>): RefusalCount => ({
+  account: ACCOUNT,
+  day: TODAY,
+  keyUid: 'u1',
+  errorCode: 'insufficient_quota',
+  calls: 1,
+  ...more,
+});
 
 function promises(name: string, open: () => Opened | Promise<Opened>): void {
   describe(name, () => {
@@ -58,11 +67,13 @@ function promises(name: string, open: () => Opened | Promise<Opened>): void {
       assert.equal(await reader.find({ account: ACCOUNT, keyUid: 'u3', callId: 'd' }), undefined);
       assert.equal(await reader.find({ account: ACCOUNT, keyUid: 'u2', callId: 'c' }), undefined);
       const counts = await reader.refusals({ account: ACCOUNT, fromDay: TODAY - 6, toDay: TODAY });
-      assert.deepEqual(counts.toSorted((x, y) => y.calls - x.calls), [count({ calls: 4 }), count({ keyUid: 'u2' })]);
       assert.deepEqual(
-        await reader.refusals({ account: ACCOUNT, keyUid: 'u2', fromDay: TODAY, toDay: TODAY }),
-        [count({ keyUid: 'u2' })],
+        counts.toSorted((x, y) => y.calls - x.calls),
+        [count({ calls: 4 }), count({ keyUid: 'u2' })],
       );
+      assert.deepEqual(await reader.refusals({ account: ACCOUNT, keyUid: 'u2', fromDay: TODAY, toDay: TODAY }), [
+        count({ keyUid: 'u2' }),
+      ]);
       assert.deepEqual(await reader.refusals({ account: ACCOUNT, fromDay: TODAY - 3, toDay: TODAY - 1 }), []);
       await writer.close();
       reader.close();
@@ -75,17 +86,21 @@ function promises(name: string, open: () => Opened | Promise<Opened>): void {
       const broke = refusedEntry('broke', { keyUid: 'u2', errorCode: 'credit_balance_exhausted', atMs: NOON_MS + 5 });
       await writer.write({
         entries: [
-          refusedEntry('earlier', { atMs: NOON_MS - 9 }), short,
+          refusedEntry('earlier', { atMs: NOON_MS - 9 }),
+          short,
           refusedEntry('too long', { errorCode: 'context_length_exceeded', atMs: NOON_MS + 9 }),
-          broke, refusedEntry('other', { keyUid: 'u3', errorCode: 'rate_limit_exceeded' }),
+          broke,
+          refusedEntry('other', { keyUid: 'u3', errorCode: 'rate_limit_exceeded' }),
           refusedEntry('theirs', { account: 'team-b/main', keyUid: 'u4' }),
           // it arrived before the refused one, and ended later
           servedEntry('long', { atMs: NOON_MS - 1 }),
         ],
         refusals: [
-          count({ calls: 2 }), count({ errorCode: 'context_length_exceeded' }),
+          count({ calls: 2 }),
+          count({ errorCode: 'context_length_exceeded' }),
           count({ keyUid: 'u2', errorCode: 'credit_balance_exhausted' }),
-          count({ keyUid: 'u3', errorCode: 'rate_limit_exceeded' }), count({ account: 'team-b/main', keyUid: 'u4' }),
+          count({ keyUid: 'u3', errorCode: 'rate_limit_exceeded' }),
+          count({ account: 'team-b/main', keyUid: 'u4' }),
         ],
       });
       const idsOf = async (...queries: ActivityQuery[]) =>
@@ -100,7 +115,7 @@ function promises(name: string, open: () => Opened | Promise<Opened>): void {
       reader.close();
     });
 
-    it('keeps proxies\' reports on channels for half a minute', async () => {
+    it("keeps proxies' reports on channels for half a minute", async () => {
       const { writer, reader } = await open();
       assert.deepEqual(await reader.channels(NOON_MS), []);
       const channel = { channel: 'a/b', inFlight: 2, attempts: 5, failed: 1, skipped: 0, latency: [1, 4] };
@@ -115,9 +130,11 @@ function promises(name: string, open: () => Opened | Promise<Opened>): void {
     it('keeps only the latest entries of each key', async () => {
       const { writer, reader, bound } = await open();
       await writer.write({ entries: [refusedEntry('quiet', { keyUid: 'u2' })], refusals: [count({ keyUid: 'u2' })] });
-      for (let batch = 0; batch < 5; batch++) await writer.write({
-        entries: Array.from({ length: 100 }, (_, at) => refusedEntry(`r${batch * 100 + at}`)), refusals: [count({})],
-      });
+      for (let batch = 0; batch < 5; batch++)
+        await writer.write({
+          entries: Array.from({ length: 100 }, (_, at) => refusedEntry(`r${batch * 100 + at}`)),
+          refusals: [count({})],
+        });
       const kept = await reader.refused({ account: ACCOUNT, keyUid: 'u1', most: 1_000 });
       assert.equal(kept.length, bound);
       assert.ok(kept.some(({ callId }) => callId === 'r499'));
@@ -132,18 +149,23 @@ function promises(name: string, open: () => Opened | Promise<Opened>): void {
 promises('activity in a file', openFile);
 
 describe('the file of activity', () => {
-  it('is replaced if it is damaged or another program\'s, and drops old entries', async () => {
+  it("is replaced if it is damaged or another program's, and drops old entries", async () => {
     const path = join(folder, 'damaged.db');
     await writeFile(path, 'not a database '.repeat(1_000));
     const tables = new ActivityTables(path);
     const DAY_MS = 86_400_000;
-    tables.write({
-      entries: [refusedEntry('old', { atMs: NOON_MS - 8 * DAY_MS })], refusals: [count({ day: TODAY - 40 })],
-    }, NOON_MS - 8 * DAY_MS);
+    tables.write(
+      {
+        entries: [refusedEntry('old', { atMs: NOON_MS - 8 * DAY_MS })],
+        refusals: [count({ day: TODAY - 40 })],
+      },
+      NOON_MS - 8 * DAY_MS,
+    );
     tables.write({ entries: [refusedEntry('new')], refusals: [count({})] }, NOON_MS);
     const reader = openActivityFile(path);
     assert.deepEqual(
-      (await reader.refused({ account: ACCOUNT, most: 10 })).map(({ callId }) => callId), ['new'],
+      (await reader.refused({ account: ACCOUNT, most: 10 })).map(({ callId }) => callId),
+      ['new'],
     );
     assert.equal((await reader.refusals({ account: ACCOUNT, fromDay: 0, toDay: TODAY })).length, 1);
     tables.close();
@@ -177,7 +199,9 @@ if (!valkey.skip) {
     it('has the channels of every proxy, and drops those of terminated proxies', async () => {
       const url = `${server.url}?prefix=p${randomUUID().slice(0, 8)}`;
       const [one, two, reader] = [
-        openValkeyActivityWriter(url, 'one'), openValkeyActivityWriter(url, 'two'), openValkeyActivityReader(url),
+        openValkeyActivityWriter(url, 'one'),
+        openValkeyActivityWriter(url, 'two'),
+        openValkeyActivityReader(url),
       ];
       await answers(() => one.writeChannels({ atMs: NOON_MS - 600_000, channels: [] }));
       await answers(() => reader.channels(NOON_MS));
@@ -205,9 +229,14 @@ if (!valkey.skip) {
   /** A connection is established in the background, and commands fail until then. */
   async function answers(work: () => Promise<unknown>): Promise<void> {
     for (;;) {
-      const done = await work().then(() => true, () => false);
+      const done = await work().then(
+        () => true,
+        () => false,
+      );
       if (done) return;
-      await new Promise((resolve) => { setTimeout(resolve, 5); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 5);
+      });
     }
   }
 }

@@ -13,7 +13,9 @@ const admin = createAdmin({
   dump: () => dump(),
 });
 let base = '';
-beforeAll(async () => { base = `http://127.0.0.1:${await admin.listen('127.0.0.1', 0)}`; });
+beforeAll(async () => {
+  base = `http://127.0.0.1:${await admin.listen('127.0.0.1', 0)}`;
+});
 afterAll(() => admin.close());
 
 test('is alive', async () => {
@@ -22,11 +24,18 @@ test('is alive', async () => {
 });
 
 test('is ready only when every check passes; otherwise it names the failing check and the reason', async () => {
-  checks = [{ name: 'configuration', ok: true }, { name: 'ledger', ok: true }];
+  checks = [
+    { name: 'configuration', ok: true },
+    { name: 'ledger', ok: true },
+  ];
   const ready = await fetch(`${base}/readyz`);
   assert.deepEqual([ready.status, await ready.json()], [200, { status: 'ready', checks: ['configuration', 'ledger'] }]);
   const unconfigured = { name: 'configuration', detail: 'none has come yet' };
-  checks = [{ ...unconfigured, ok: false }, { name: 'ledger', ok: true }, { name: 'draining', ok: false }];
+  checks = [
+    { ...unconfigured, ok: false },
+    { name: 'ledger', ok: true },
+    { name: 'draining', ok: false },
+  ];
   const unready = await fetch(`${base}/readyz`);
   const body = { status: 'not ready', not_ready: [unconfigured, { name: 'draining', detail: '' }] };
   assert.deepEqual([unready.status, await unready.json()], [503, body]);
@@ -50,7 +59,9 @@ test('dumps JSON with exact integers, and redacts secrets', async () => {
 });
 
 test('returns 500 without the message if a source fails', async () => {
-  dump = () => { throw new Error('password=hidden'); };
+  dump = () => {
+    throw new Error('password=hidden');
+  };
   const response = await fetch(`${base}/config_dump`);
   assert.deepEqual([response.status, await response.json()], [500, { error: 'internal error' }]);
 });
@@ -73,13 +84,16 @@ describe('the dump', () => {
     assert.ok(!(await (await fetch(`${base}/config_dump`)).text()).includes('abc'));
   });
 
-  const address = Object.values(networkInterfaces()).flat().find((each) => each?.family === 'IPv4' && !each.internal);
+  const address = Object.values(networkInterfaces())
+    .flat()
+    .find((each) => each?.family === 'IPv4' && !each.internal);
   it.skipIf(!address)('is for this machine only unless configured otherwise', async () => {
     const allowed: string[] = [];
     const sources = { metrics: { contentType: 'text/plain', metrics: () => Promise.resolve('') }, readiness: () => [] };
     const closed = createAdmin({ ...sources, dump: () => 'shown' });
     const guarded = createAdmin({
-      ...sources, dump: () => 'shown',
+      ...sources,
+      dump: () => 'shown',
       mayDump: (token) => {
         allowed.push(token);
         return Promise.resolve(token === 'reader');

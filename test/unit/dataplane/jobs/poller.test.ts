@@ -6,9 +6,20 @@ import type { Poller, PollerDeps } from '../../../../dataplane/jobs/poller.ts';
 import type { JobRecord } from '../../../../dataplane/ledger/ledger.ts';
 
 function job(jobId: string, createdMs = 0, channel = 'route/channel'): JobRecord {
-  return { jobId, state: 'Running', origin: {
-    callId: `call-${jobId}`, keyUid: 'k', account: 'a/a', createdMs, group: 'g', model: 'm', channel, catalog: '',
-  } };
+  return {
+    jobId,
+    state: 'Running',
+    origin: {
+      callId: `call-${jobId}`,
+      keyUid: 'k',
+      account: 'a/a',
+      createdMs,
+      group: 'g',
+      model: 'm',
+      channel,
+      catalog: '',
+    },
+  };
 }
 
 /** A ledger of jobs with claimJobs' guarantees, and a log of the poller's actions. */
@@ -47,8 +58,13 @@ class Scene {
       ready: () => this.ready,
       every: (_ms, tick) => {
         const before = this.#tick;
-        this.#tick = () => { before(); tick(); };
-        return () => { this.#tick = before; };
+        this.#tick = () => {
+          before();
+          tick();
+        };
+        return () => {
+          this.#tick = before;
+        };
       },
       onError: (error, each) => void this.troubles.push(`${each?.jobId ?? 'ledger'}: ${String(error)}`),
     });
@@ -57,7 +73,10 @@ class Scene {
   async #claim(nowMs: number, againMs: number, limit: number): Promise<readonly JobRecord[]> {
     this.claims++;
     if (this.claimFails) throw new Error('unavailable');
-    const due = [...this.dueMs].filter(([, at]) => at <= nowMs).slice(0, limit).map(([each]) => each);
+    const due = [...this.dueMs]
+      .filter(([, at]) => at <= nowMs)
+      .slice(0, limit)
+      .map(([each]) => each);
     for (const each of due) this.dueMs.set(each, nowMs + againMs);
     return due;
   }
@@ -72,7 +91,10 @@ class Scene {
   }
 
   async settle(): Promise<void> {
-    for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => { setImmediate(resolve); });
+    for (let turns = 0; turns < 5; turns++)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
   }
 }
 
@@ -83,7 +105,10 @@ describe('the poller', () => {
     const at = scene.looks.map((look) => Number(look.split('@')[1]));
     assert.equal(at[0], 5);
     const pauses = at.slice(1).map((second, index) => second - (at[index] ?? 0));
-    assert.ok(pauses.every((pause) => pause >= 3 && pause <= 62), String(pauses));
+    assert.ok(
+      pauses.every((pause) => pause >= 3 && pause <= 62),
+      String(pauses),
+    );
     assert.ok(at.length < 25 && pauses.slice(0, 3).every((pause) => pause <= 4), String(pauses));
     assert.ok((pauses.at(-1) ?? 0) >= 58);
     await scene.poller.stop();
@@ -98,7 +123,7 @@ describe('the poller', () => {
       await scene.poller.stop();
     });
   }
-  it('ignores a provider\'s failures', async () => {
+  it("ignores a provider's failures", async () => {
     const scene = new Scene([job('v')]);
     let looks = 0;
     scene.poll = () => (++looks < 4 ? Promise.reject(new Error('502')) : Promise.resolve({ end: 'Failed' as const }));
@@ -106,9 +131,10 @@ describe('the poller', () => {
     assert.deepEqual([scene.ends, scene.troubles], [['v Failed'], ['v: Error: 502', 'v: Error: 502', 'v: Error: 502']]);
     await scene.poller.stop();
   });
-  const stuck: readonly [what: string, poll: PollerDeps['poll']][] =
-    [['runs', () => Promise.resolve(undefined)],
-      ['cannot be asked about', () => Promise.reject(new Error('gone'))]];
+  const stuck: readonly [what: string, poll: PollerDeps['poll']][] = [
+    ['runs', () => Promise.resolve(undefined)],
+    ['cannot be asked about', () => Promise.reject(new Error('gone'))],
+  ];
   for (const [what, poll] of stuck) {
     it(`gives up a job after a day that still ${what}`, async () => {
       const scene = new Scene([job('v')]);
@@ -131,7 +157,7 @@ describe('the poller', () => {
     assert.deepEqual(scene.ends, ['v Failed']);
     await scene.poller.stop();
   });
-  it('learns of a job\'s end before it gives it up', async () => {
+  it("learns of a job's end before it gives it up", async () => {
     const scene = new Scene([job('v')]);
     scene.poll = () => Promise.resolve({ end: 'Failed' as const });
     scene.nowMs = 48 * 3_600_000;
@@ -143,28 +169,39 @@ describe('the poller', () => {
     const scene = new Scene([job('v'), job('w')]);
     const other = scene.start();
     await scene.pass(30);
-    assert.deepEqual(scene.looks.filter((look) =>
-      look.startsWith('v')), [...new Set(scene.looks.filter((look) => look.startsWith('v')))]);
+    assert.deepEqual(
+      scene.looks.filter((look) => look.startsWith('v')),
+      [...new Set(scene.looks.filter((look) => look.startsWith('v')))],
+    );
     await scene.poller.stop();
     await other.stop();
   });
   it('stops polling when its lease ends', async () => {
     const scene = new Scene([job('v')]);
     const aborted: number[] = [];
-    scene.poll = (_job, signal) => new Promise((_resolve, reject) => {
-      signal.addEventListener('abort', () => { aborted.push(scene.nowMs); reject(new Error('aborted')); });
-    });
+    scene.poll = (_job, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          aborted.push(scene.nowMs);
+          reject(new Error('aborted'));
+        });
+      });
     await scene.pass(70);
     assert.deepEqual(aborted, [65_000]);
     assert.deepEqual(scene.troubles, []);
     await scene.poller.stop();
   });
-  for (const [what, channelOf, most] of [['of a channel', () =>
-    'route/channel', 1], ['in all', (index: number) => `route/${index}`, 32]] as const) {
+  for (const [what, channelOf, most] of [
+    ['of a channel', () => 'route/channel', 1],
+    ['in all', (index: number) => `route/${index}`, 32],
+  ] as const) {
     it(`polls ${most} ${what} at once, and the next when one has responded`, async () => {
       const scene = new Scene(Array.from({ length: 100 }, (_none, index) => job(`v${index}`, 0, channelOf(index))));
       const waiting: (() => void)[] = [];
-      scene.poll = () => new Promise((resolve) => { waiting.push(() => resolve({ end: 'Completed' as const })); });
+      scene.poll = () =>
+        new Promise((resolve) => {
+          waiting.push(() => resolve({ end: 'Completed' as const }));
+        });
       await scene.pass(1);
       while (waiting.length > 0) {
         assert.ok(waiting.length <= most);
@@ -188,9 +225,13 @@ describe('the poller', () => {
   it('aborts its requests when stopped, and starts none', async () => {
     const scene = new Scene([job('v')]);
     let aborted = false;
-    scene.poll = (_job, signal) => new Promise((_resolve, reject) => {
-      signal.addEventListener('abort', () => { aborted = true; reject(new Error('aborted')); });
-    });
+    scene.poll = (_job, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          aborted = true;
+          reject(new Error('aborted'));
+        });
+      });
     await scene.pass(1);
     await scene.poller.stop();
     assert.ok(aborted);

@@ -16,21 +16,43 @@ export function testClock(nowMs = NOON_MS): TestClock {
 
 export function origin(callId: string, over: Partial<CallOrigin> = {}): CallOrigin {
   return {
-    callId, keyUid: 'key-1', account: 'team-a/team-a', createdMs: NOON_MS, group: 'auto-a', model: 'claude-sonnet-4-5',
-    channel: 'anthropic/direct', catalog: 'model-gateway/anthropic@1', ...over,
+    callId,
+    keyUid: 'key-1',
+    account: 'team-a/team-a',
+    createdMs: NOON_MS,
+    group: 'auto-a',
+    model: 'claude-sonnet-4-5',
+    channel: 'anthropic/direct',
+    catalog: 'model-gateway/anthropic@1',
+    ...over,
   };
 }
 
 /** Very high limits, except the given ones. */
 export function limits(over: Partial<Limits> = {}): Limits {
-  return { keyLimitNanoUsd:
-    null, period: 'Never', keyGeneration: 1n, accountCreditNanoUsd: 1_000_000n, accountGeneration: 1n, ...over };
+  return {
+    keyLimitNanoUsd: null,
+    period: 'Never',
+    keyGeneration: 1n,
+    accountCreditNanoUsd: 1_000_000n,
+    accountGeneration: 1n,
+    ...over,
+  };
 }
 
 export function progress(costNanoUsd: bigint, over: Partial<CallProgress> = {}): CallProgress {
-  return { costNanoUsd, tokens: {
-    input: 10, cached: 1, cacheWrite5m: 2, cacheWrite1h: 3, output: Number(costNanoUsd % 1000n),
-  }, usageSource: 'Partial', ...over };
+  return {
+    costNanoUsd,
+    tokens: {
+      input: 10,
+      cached: 1,
+      cacheWrite5m: 2,
+      cacheWrite1h: 3,
+      output: Number(costNanoUsd % 1000n),
+    },
+    usageSource: 'Partial',
+    ...over,
+  };
 }
 
 export interface HoldOptions {
@@ -42,17 +64,26 @@ export interface HoldOptions {
 
 export function holdRequest(callId: string, amountNanoUsd: bigint, options: HoldOptions = {}): HoldRequest {
   return {
-    origin: origin(callId, options.origin), limits: limits(options.limits), amountNanoUsd,
-    minimumNanoUsd: options.minimum ?? amountNanoUsd, progress: options.progress ?? progress(0n),
+    origin: origin(callId, options.origin),
+    limits: limits(options.limits),
+    amountNanoUsd,
+    minimumNanoUsd: options.minimum ?? amountNanoUsd,
+    progress: options.progress ?? progress(0n),
   };
 }
 
 export function settlement(
-  callId: string, costNanoUsd: bigint, over: Partial<Settlement> & { origin?: CallOrigin } = {},
+  callId: string,
+  costNanoUsd: bigint,
+  over: Partial<Settlement> & { origin?: CallOrigin } = {},
 ): Settlement {
   return {
-    callId, progress: progress(costNanoUsd, { usageSource: 'Provider' }), status:
-      'Succeeded', durationMs: 1234, origin: origin(callId), ...over,
+    callId,
+    progress: progress(costNanoUsd, { usageSource: 'Provider' }),
+    status: 'Succeeded',
+    durationMs: 1234,
+    origin: origin(callId),
+    ...over,
   };
 }
 

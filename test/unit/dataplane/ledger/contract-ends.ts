@@ -28,8 +28,11 @@ export function endScenarios(scenario: AddScenario): void {
     const next = await (await subject.crash()).crash();
     const { ledger } = next;
     assert.deepEqual(await ledger.readUsage('key-1', 'a'), {
-      ...origin('a'), ...progress(22n, { usageSource: 'Estimated' }), status:
-        'Abandoned', unbilledNanoUsd: 0n, durationMs: 1_500,
+      ...origin('a'),
+      ...progress(22n, { usageSource: 'Estimated' }),
+      status: 'Abandoned',
+      unbilledNanoUsd: 0n,
+      durationMs: 1_500,
     });
     assert.equal((await ledger.readUsage('key-1', 'b'))?.costNanoUsd, 4n);
     const { spentNanoUsd, heldNanoUsd, lastUsedMs } = await ledger.readKey('key-1', 'Never');
@@ -75,9 +78,9 @@ export function endScenarios(scenario: AddScenario): void {
 
   scenario('a replaced hold is the one that counts afterwards', async (subject) => {
     await subject.ledger.hold(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 100n }, progress: progress(1n) }));
-    await subject.ledger.hold(holdRequest(
-      'a', 70n, { limits: { keyLimitNanoUsd: 90n, keyGeneration: 2n }, progress: progress(95n) },
-    ));
+    await subject.ledger.hold(
+      holdRequest('a', 70n, { limits: { keyLimitNanoUsd: 90n, keyGeneration: 2n }, progress: progress(95n) }),
+    );
     const next = await subject.crash();
     const record = await next.ledger.readUsage('key-1', 'a');
     assert.deepEqual([record?.costNanoUsd, record?.unbilledNanoUsd], [90n, 5n]);

@@ -19,11 +19,16 @@ interface JobCall extends HoldOptions {
 
 /** A call that creates a job. */
 async function make(
-  ledger: Ledger, callId: string, cost: bigint, { jobId = `job-${callId}`, pollMs = DUE_MS, ...options }: JobCall = {},
+  ledger: Ledger,
+  callId: string,
+  cost: bigint,
+  { jobId = `job-${callId}`, pollMs = DUE_MS, ...options }: JobCall = {},
 ): Promise<void> {
   await ledger.hold(holdRequest(callId, cost, options));
-  const settling: Settlement =
-    settlement(callId, cost, { origin: origin(callId, options.origin), job: { jobId, pollMs } });
+  const settling: Settlement = settlement(callId, cost, {
+    origin: origin(callId, options.origin),
+    job: { jobId, pollMs },
+  });
   await ledger.settle(settling);
 }
 
@@ -51,14 +56,14 @@ function recordScenarios(scenario: AddScenario): void {
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 30n, heldNanoUsd: 0n });
 
     await make(ledger, 'b', 30n);
-    assert.ok(!('upstreamCostNanoUsd' in (await ledger.readUsage('key-1', 'b') ?? assert.fail())), 'unknown');
+    assert.ok(!('upstreamCostNanoUsd' in ((await ledger.readUsage('key-1', 'b')) ?? assert.fail())), 'unknown');
     await ledger.hold(holdRequest('c', 30n));
     await ledger.settle(settlement('c', 30n, { progress: own, job: { jobId: 'job-c', pollMs: DUE_MS } }));
     await ledger.finishJob(job('c', 'Running'), 'Failed');
     assert.equal((await ledger.readUsage('key-1', 'c'))?.upstreamCostNanoUsd, 0n);
   });
 
-  scenario('a job is its own key\'s only', async ({ ledger }) => {
+  scenario("a job is its own key's only", async ({ ledger }) => {
     await make(ledger, 'a', 30n);
     assert.equal(await ledger.readJob('key-2', 'job-a'), undefined);
     assert.equal(await ledger.readJob('key-1', 'job-b'), undefined);
@@ -82,22 +87,25 @@ function recordScenarios(scenario: AddScenario): void {
     assert.deepEqual(await ledger.readJob('key-1', 'job-a'), job('a', 'Running', moved));
   });
 
-  scenario('the same job of the same channel is recorded once, of another channel again; every call is ' +
-    'charged', async ({ ledger }) => {
-    await make(ledger, 'a', 30n, { jobId: 'same' });
-    await make(ledger, 'b', 5n, { jobId: 'same' });
-    await make(ledger, 'c', 7n, { jobId: 'same', origin: { keyUid: 'key-2', channel: 'openai/other' } });
-    assert.deepEqual(await ledger.readJob('key-1', 'same'), { jobId: 'same', origin: origin('a'), state: 'Running' });
-    assert.equal((await ledger.readJob('key-2', 'same'))?.origin.callId, 'c');
-    assert.equal((await ledger.claimJobs(DUE_MS, AGAIN_MS, 10)).length, 2);
-    assert.equal((await ledger.readAccount('team-a/team-a')).spentNanoUsd, 42n);
-  });
+  scenario(
+    'the same job of the same channel is recorded once, of another channel again; every call is ' + 'charged',
+    async ({ ledger }) => {
+      await make(ledger, 'a', 30n, { jobId: 'same' });
+      await make(ledger, 'b', 5n, { jobId: 'same' });
+      await make(ledger, 'c', 7n, { jobId: 'same', origin: { keyUid: 'key-2', channel: 'openai/other' } });
+      assert.deepEqual(await ledger.readJob('key-1', 'same'), { jobId: 'same', origin: origin('a'), state: 'Running' });
+      assert.equal((await ledger.readJob('key-2', 'same'))?.origin.callId, 'c');
+      assert.equal((await ledger.claimJobs(DUE_MS, AGAIN_MS, 10)).length, 2);
+      assert.equal((await ledger.readAccount('team-a/team-a')).spentNanoUsd, 42n);
+    },
+  );
 
   scenario('a settlement that is repeated records nothing more', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 30n));
     const settling = settlement('a', 30n, { job: { jobId: 'job-a', pollMs: DUE_MS } });
     const [first, second] = await Promise.all([
-      ledger.settle(settling), ledger.settle({ ...settling, job: { jobId: 'job-b', pollMs: DUE_MS } }),
+      ledger.settle(settling),
+      ledger.settle({ ...settling, job: { jobId: 'job-b', pollMs: DUE_MS } }),
     ]);
     assert.deepEqual(second, first);
     assert.equal(await ledger.readJob('key-1', 'job-b'), undefined);
@@ -105,15 +113,17 @@ function recordScenarios(scenario: AddScenario): void {
 }
 
 function claimScenarios(scenario: AddScenario): void {
-  scenario('a job is given out when its time has come, to one caller, and again when nobody said how it ' +
-    'ended', async ({ ledger }) => {
-    await make(ledger, 'a', 30n);
-    assert.deepEqual(await ledger.claimJobs(DUE_MS - 1, AGAIN_MS, 10), []);
-    const both = await Promise.all([ledger.claimJobs(DUE_MS, AGAIN_MS, 10), ledger.claimJobs(DUE_MS, AGAIN_MS, 10)]);
-    assert.deepEqual(both.flat(), [job('a', 'Running')]);
-    assert.deepEqual(await ledger.claimJobs(DUE_MS + AGAIN_MS - 1, AGAIN_MS, 10), []);
-    assert.deepEqual(await ledger.claimJobs(DUE_MS + AGAIN_MS, AGAIN_MS, 10), [job('a', 'Running')]);
-  });
+  scenario(
+    'a job is given out when its time has come, to one caller, and again when nobody said how it ' + 'ended',
+    async ({ ledger }) => {
+      await make(ledger, 'a', 30n);
+      assert.deepEqual(await ledger.claimJobs(DUE_MS - 1, AGAIN_MS, 10), []);
+      const both = await Promise.all([ledger.claimJobs(DUE_MS, AGAIN_MS, 10), ledger.claimJobs(DUE_MS, AGAIN_MS, 10)]);
+      assert.deepEqual(both.flat(), [job('a', 'Running')]);
+      assert.deepEqual(await ledger.claimJobs(DUE_MS + AGAIN_MS - 1, AGAIN_MS, 10), []);
+      assert.deepEqual(await ledger.claimJobs(DUE_MS + AGAIN_MS, AGAIN_MS, 10), [job('a', 'Running')]);
+    },
+  );
 
   scenario('at most so many, the longest due first, until all have been given out', async ({ ledger }) => {
     for (const n of [3, 1, 2]) await make(ledger, `${n}`, 1n, { pollMs: DUE_MS + n });
@@ -152,8 +162,12 @@ function finishScenarios(scenario: AddScenario): void {
       assert.deepEqual([spentNanoUsd, totalSpentNanoUsd], [10n, 10n], period);
     }
     assert.deepEqual(await ledger.readUsage('key-1', 'a'), {
-      ...origin('a'), ...progress(60n, { usageSource: 'Provider' }), costNanoUsd:
-        0n, status: 'Refunded', unbilledNanoUsd: 0n, durationMs: 1234,
+      ...origin('a'),
+      ...progress(60n, { usageSource: 'Provider' }),
+      costNanoUsd: 0n,
+      status: 'Refunded',
+      unbilledNanoUsd: 0n,
+      durationMs: 1234,
     });
     assert.deepEqual(await ledger.hold(holdRequest('c', 80n, { limits })), HELD(80n));
   });
@@ -171,11 +185,14 @@ function finishScenarios(scenario: AddScenario): void {
   scenario('only the first end counts: repeated, at once, and otherwise', async ({ ledger }) => {
     await make(ledger, 'a', 60n);
     const ends = await Promise.all([
-      ledger.finishJob(
-        job('a', 'Running'), 'Failed',
-      ), ledger.finishJob(job('a', 'Running'), 'Failed'), ledger.finishJob(job('a', 'Running'), 'Completed'),
+      ledger.finishJob(job('a', 'Running'), 'Failed'),
+      ledger.finishJob(job('a', 'Running'), 'Failed'),
+      ledger.finishJob(job('a', 'Running'), 'Completed'),
     ]);
-    assert.deepEqual(ends.map(({ state }) => state), ['Failed', 'Failed', 'Failed']);
+    assert.deepEqual(
+      ends.map(({ state }) => state),
+      ['Failed', 'Failed', 'Failed'],
+    );
     assert.equal((await ledger.finishJob(job('a', 'Running'), 'Completed')).state, 'Failed');
     assert.equal((await ledger.readAccount('team-a/team-a')).spentNanoUsd, 0n);
     await make(ledger, 'b', 20n);
@@ -189,25 +206,26 @@ function finishScenarios(scenario: AddScenario): void {
     assert.equal((await ledger.readAccount('team-a/team-a')).spentNanoUsd, 0n);
   });
 
-  scenario('a refund goes to the windows that were billed, and the present ones keep theirs', async (
-    { ledger }, clock,
-  ) => {
-    const limits = { keyLimitNanoUsd: 100n, period: 'Daily' as const };
-    await make(ledger, 'a', 60n, { limits });
-    clock.nowMs += 11 * DAY_MS;
-    await make(ledger, 'b', 25n, { limits });
-    await ledger.finishJob(job('a', 'Running'), 'Failed');
-    const [today, month] = [await ledger.readKey('key-1', 'Daily'), await ledger.readKey('key-1', 'Monthly')];
-    assert.deepEqual([today.spentNanoUsd, month.spentNanoUsd, today.totalSpentNanoUsd], [25n, 25n, 25n]);
-    assert.deepEqual(await ledger.hold(holdRequest('c', 76n, { limits })), SHORT('Key', 75n));
-    clock.nowMs -= 11 * DAY_MS;
-    assert.equal((await ledger.readKey('key-1', 'Daily')).spentNanoUsd, 0n);
-    assert.equal((await ledger.readKey('key-1', 'Monthly')).spentNanoUsd, 0n);
-    assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 25n, heldNanoUsd: 0n });
-  });
+  scenario(
+    'a refund goes to the windows that were billed, and the present ones keep theirs',
+    async ({ ledger }, clock) => {
+      const limits = { keyLimitNanoUsd: 100n, period: 'Daily' as const };
+      await make(ledger, 'a', 60n, { limits });
+      clock.nowMs += 11 * DAY_MS;
+      await make(ledger, 'b', 25n, { limits });
+      await ledger.finishJob(job('a', 'Running'), 'Failed');
+      const [today, month] = [await ledger.readKey('key-1', 'Daily'), await ledger.readKey('key-1', 'Monthly')];
+      assert.deepEqual([today.spentNanoUsd, month.spentNanoUsd, today.totalSpentNanoUsd], [25n, 25n, 25n]);
+      assert.deepEqual(await ledger.hold(holdRequest('c', 76n, { limits })), SHORT('Key', 75n));
+      clock.nowMs -= 11 * DAY_MS;
+      assert.equal((await ledger.readKey('key-1', 'Daily')).spentNanoUsd, 0n);
+      assert.equal((await ledger.readKey('key-1', 'Monthly')).spentNanoUsd, 0n);
+      assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 25n, heldNanoUsd: 0n });
+    },
+  );
 }
 
-const TERMS = Buffer.from('whatever the caller\'s bill needs').toString('base64');
+const TERMS = Buffer.from("whatever the caller's bill needs").toString('base64');
 
 /** A call that is charged with the most that its job can cost. */
 async function begin(ledger: Ledger, callId: string, most: bigint, options: HoldOptions = {}): Promise<void> {
@@ -220,8 +238,13 @@ async function begin(ledger: Ledger, callId: string, most: bigint, options: Hold
 function bill(costNanoUsd: bigint): JobBill {
   const lines = [{ dimension: 'output', quantity: 5, rateUsd: '4' }];
   return {
-    status: 'Succeeded', progress: { ...progress(costNanoUsd, { usageSource: 'Provider' }), lines,
-      tokens: { input: 7, cached: 1, cacheWrite5m: 0, cacheWrite1h: 0, output: 5 }, upstreamCostNanoUsd: 9n },
+    status: 'Succeeded',
+    progress: {
+      ...progress(costNanoUsd, { usageSource: 'Provider' }),
+      lines,
+      tokens: { input: 7, cached: 1, cacheWrite5m: 0, cacheWrite1h: 0, output: 5 },
+      upstreamCostNanoUsd: 9n,
+    },
   };
 }
 
@@ -231,7 +254,7 @@ function billScenarios(scenario: AddScenario): void {
     const running = { ...job('a', 'Running'), terms: TERMS };
     assert.deepEqual(await ledger.readJob('key-1', 'job-a'), running);
     assert.deepEqual(await ledger.claimJobs(DUE_MS, AGAIN_MS, 10), [running]);
-    const { status, costNanoUsd, upstreamCostNanoUsd } = await ledger.readUsage('key-1', 'a') ?? assert.fail();
+    const { status, costNanoUsd, upstreamCostNanoUsd } = (await ledger.readUsage('key-1', 'a')) ?? assert.fail();
     assert.deepEqual([status, costNanoUsd, upstreamCostNanoUsd], ['Running', 60n, 90n]);
   });
 
@@ -241,8 +264,10 @@ function billScenarios(scenario: AddScenario): void {
     await make(ledger, 'b', 10n, { limits });
     assert.deepEqual(await ledger.hold(holdRequest('c', 31n, { limits })), SHORT('Key', 30n));
     const billed = { costNanoUsd: 21n, unbilledNanoUsd: 0n };
-    assert.deepEqual(
-      await ledger.finishJob(job('a', 'Running'), 'Completed', bill(21n)), { ...job('a', 'Completed'), billed });
+    assert.deepEqual(await ledger.finishJob(job('a', 'Running'), 'Completed', bill(21n)), {
+      ...job('a', 'Completed'),
+      billed,
+    });
     assert.deepEqual(await ledger.readJob('key-1', 'job-a'), job('a', 'Completed'));
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 31n, heldNanoUsd: 0n });
     for (const period of ['Never', 'Daily', 'Monthly'] as const) {
@@ -250,7 +275,11 @@ function billScenarios(scenario: AddScenario): void {
       assert.deepEqual([spentNanoUsd, totalSpentNanoUsd], [31n, 31n], period);
     }
     assert.deepEqual(await ledger.readUsage('key-1', 'a'), {
-      ...origin('a'), ...bill(21n).progress, status: 'Succeeded', unbilledNanoUsd: 0n, durationMs: 1234,
+      ...origin('a'),
+      ...bill(21n).progress,
+      status: 'Succeeded',
+      unbilledNanoUsd: 0n,
+      durationMs: 1234,
     });
     assert.deepEqual(await ledger.hold(holdRequest('c', 69n, { limits })), HELD(69n));
   });
@@ -260,16 +289,19 @@ function billScenarios(scenario: AddScenario): void {
     const { billed } = await ledger.finishJob(job('a', 'Running'), 'Failed', { ...bill(75n), status: 'ProviderCut' });
     assert.deepEqual(billed, { costNanoUsd: 60n, unbilledNanoUsd: 15n });
     const record = await ledger.readUsage('key-1', 'a');
-    assert.deepEqual(
-      [record?.costNanoUsd, record?.unbilledNanoUsd, record?.status], [60n, 15n, 'ProviderCut']);
+    assert.deepEqual([record?.costNanoUsd, record?.unbilledNanoUsd, record?.status], [60n, 15n, 'ProviderCut']);
     assert.equal((await ledger.readAccount('team-a/team-a')).spentNanoUsd, 60n);
   });
 
   scenario('only the first bill counts, and only its caller learns of it', async ({ ledger }) => {
     await begin(ledger, 'a', 60n);
     const ends = await Promise.all(
-      [bill(20n), bill(30n), undefined].map((each) => ledger.finishJob(job('a', 'Running'), 'Completed', each)));
-    assert.deepEqual(ends.map(({ billed }) => billed?.costNanoUsd), [20n, undefined, undefined]);
+      [bill(20n), bill(30n), undefined].map((each) => ledger.finishJob(job('a', 'Running'), 'Completed', each)),
+    );
+    assert.deepEqual(
+      ends.map(({ billed }) => billed?.costNanoUsd),
+      [20n, undefined, undefined],
+    );
     assert.equal((await ledger.readAccount('team-a/team-a')).spentNanoUsd, 20n);
   });
 
@@ -289,7 +321,11 @@ function billScenarios(scenario: AddScenario): void {
       assert.equal((await ledger.readJob('key-1', 'job-billed'))?.terms, undefined);
       assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 71n, heldNanoUsd: 0n });
       assert.deepEqual(await ledger.readUsage('key-1', 'billed'), {
-        ...origin('billed'), ...bill(21n).progress, status: 'Succeeded', unbilledNanoUsd: 0n, durationMs: 1234,
+        ...origin('billed'),
+        ...bill(21n).progress,
+        status: 'Succeeded',
+        unbilledNanoUsd: 0n,
+        durationMs: 1234,
       });
       await ledger.finishJob(job('running', 'Running'), 'Completed', bill(11n));
       assert.equal((await ledger.readKey('key-1', 'Daily')).spentNanoUsd, 32n);
@@ -307,7 +343,11 @@ function survivalScenarios(scenario: AddScenario): void {
       await subject.ledger.finishJob(job('completed', 'Running'), 'Completed');
       await subject.ledger.finishJob(job('failed', 'Running'), 'Failed');
       const { ledger } = await (await subject[end]())[end]();
-      for (const [id, state] of [['running', 'Running'], ['completed', 'Completed'], ['failed', 'Failed']] as const)
+      for (const [id, state] of [
+        ['running', 'Running'],
+        ['completed', 'Completed'],
+        ['failed', 'Failed'],
+      ] as const)
         assert.deepEqual(await ledger.readJob('key-1', `job-${id}`), job(id, state));
       assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 30n, heldNanoUsd: 0n });
       assert.equal((await ledger.readKey('key-1', 'Monthly')).spentNanoUsd, 30n);

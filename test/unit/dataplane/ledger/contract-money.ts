@@ -22,7 +22,8 @@ export function holdScenarios(scenario: AddScenario): void {
     assert.deepEqual(await ledger.hold(holdRequest('b', 41n, other)), SHORT('Account', 40n));
     assert.deepEqual(await ledger.hold(holdRequest('b', 40n, other)), HELD(40n));
     assert.deepEqual(
-      await ledger.hold(holdRequest('c', 1n, { origin: { account: 'team-b/team-b' }, limits })), HELD(1n),
+      await ledger.hold(holdRequest('c', 1n, { origin: { account: 'team-b/team-b' }, limits })),
+      HELD(1n),
     );
   });
 
@@ -43,9 +44,10 @@ export function holdScenarios(scenario: AddScenario): void {
   scenario('a free call needs no money, but no limit that is exceeded', async ({ ledger }) => {
     assert.deepEqual(await ledger.hold(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 50n } })), HELD(50n));
     assert.deepEqual(await ledger.hold(holdRequest('b', 0n, { limits: { keyLimitNanoUsd: 50n } })), HELD(0n));
-    assert.deepEqual(await ledger.hold(holdRequest(
-      'c', 0n, { limits: { keyLimitNanoUsd: 49n, keyGeneration: 2n } },
-    )), SHORT('Key', 0n));
+    assert.deepEqual(
+      await ledger.hold(holdRequest('c', 0n, { limits: { keyLimitNanoUsd: 49n, keyGeneration: 2n } })),
+      SHORT('Key', 0n),
+    );
   });
 
   scenario('a negative amount holds nothing', async ({ ledger }) => {
@@ -79,25 +81,34 @@ export function holdScenarios(scenario: AddScenario): void {
 
   scenario('limits older than those already seen are refused, for key and account alike', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 1n, { limits: { keyGeneration: 3n, accountGeneration: 5n } }));
-    assert.deepEqual(await ledger.hold(holdRequest(
-      'b', 1n, { limits: { keyGeneration: 2n, accountGeneration: 5n } },
-    )), { outcome: 'StaleLimits' });
-    assert.deepEqual(await ledger.hold(holdRequest(
-      'b', 1n, { limits: { keyGeneration: 3n, accountGeneration: 4n } },
-    )), { outcome: 'StaleLimits' });
     assert.deepEqual(
-      await ledger.hold(holdRequest('b', 1n, { limits: { keyGeneration: 3n, accountGeneration: 5n } })), HELD(1n),
+      await ledger.hold(holdRequest('b', 1n, { limits: { keyGeneration: 2n, accountGeneration: 5n } })),
+      { outcome: 'StaleLimits' },
     );
-    assert.deepEqual(await ledger.hold(holdRequest(
-      'c', 1n, { origin: { keyUid: 'key-2' }, limits: { keyGeneration: 1n, accountGeneration: 5n } },
-    )), HELD(1n));
+    assert.deepEqual(
+      await ledger.hold(holdRequest('b', 1n, { limits: { keyGeneration: 3n, accountGeneration: 4n } })),
+      { outcome: 'StaleLimits' },
+    );
+    assert.deepEqual(
+      await ledger.hold(holdRequest('b', 1n, { limits: { keyGeneration: 3n, accountGeneration: 5n } })),
+      HELD(1n),
+    );
+    assert.deepEqual(
+      await ledger.hold(
+        holdRequest('c', 1n, { origin: { keyUid: 'key-2' }, limits: { keyGeneration: 1n, accountGeneration: 5n } }),
+      ),
+      HELD(1n),
+    );
   });
 
   scenario('200 calls at once on a quota whose holds afford 20', async ({ ledger }) => {
     const limits = { keyLimitNanoUsd: 20_000n };
     const ids = Array.from({ length: 200 }, (_, n) => `call-${n}`);
     const results = await Promise.all(ids.map((id) => ledger.hold(holdRequest(id, 1_000n, { limits }))));
-    assert.deepEqual(results.map(({ outcome }) => outcome), ids.map((_, n) => (n < 20 ? 'Held' : 'Short')));
+    assert.deepEqual(
+      results.map(({ outcome }) => outcome),
+      ids.map((_, n) => (n < 20 ? 'Held' : 'Short')),
+    );
     await Promise.all(ids.slice(0, 20).map((id, n) => ledger.settle(settlement(id, n % 2 ? 1_000n : 400n))));
     const { spentNanoUsd, heldNanoUsd } = await ledger.readKey('key-1', 'Never');
     assert.deepEqual([spentNanoUsd, heldNanoUsd], [14_000n, 0n]);
@@ -119,9 +130,15 @@ export function settleScenarios(scenario: AddScenario): void {
     await ledger.hold(holdRequest('a', 80n, { limits }));
     const result = await ledger.settle(settlement('a', 30n));
     assert.deepEqual(result, {
-      record: { ...origin('a'), ...progress(30n, { usageSource: 'Provider' }), status:
-        'Succeeded', unbilledNanoUsd: 0n, durationMs: 1234 },
-      keySpentNanoUsd: 30n, keyRemainingNanoUsd: 70n,
+      record: {
+        ...origin('a'),
+        ...progress(30n, { usageSource: 'Provider' }),
+        status: 'Succeeded',
+        unbilledNanoUsd: 0n,
+        durationMs: 1234,
+      },
+      keySpentNanoUsd: 30n,
+      keyRemainingNanoUsd: 70n,
     });
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 30n, heldNanoUsd: 0n });
     assert.deepEqual(await ledger.hold(holdRequest('b', 70n, { limits })), HELD(70n));
@@ -143,32 +160,40 @@ export function settleScenarios(scenario: AddScenario): void {
   scenario('repeated at once, it is applied once', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 80n));
     const results = await Promise.all([
-      ledger.settle(settlement('a', 30n)), ledger.settle(settlement('a', 40n)), ledger.settle(settlement('a', 50n)),
+      ledger.settle(settlement('a', 30n)),
+      ledger.settle(settlement('a', 40n)),
+      ledger.settle(settlement('a', 50n)),
     ]);
-    assert.deepEqual(results.map(({ record }) => record.costNanoUsd), [30n, 30n, 30n]);
+    assert.deepEqual(
+      results.map(({ record }) => record.costNanoUsd),
+      [30n, 30n, 30n],
+    );
     assert.equal((await ledger.readAccount('team-a/team-a')).spentNanoUsd, 30n);
   });
 
-  scenario('what exceeds the hold is taken from what is free under both limits, the rest is ' +
-    'unbilled', async ({ ledger }) => {
-    const limits = { keyLimitNanoUsd: 100n, accountCreditNanoUsd: 90n };
-    await ledger.hold(holdRequest('a', 20n, { limits }));
-    await ledger.hold(holdRequest('b', 30n, { limits }));
-    // 40 are free in the account, 50 under the quota
-    const { record, keySpentNanoUsd } = await ledger.settle(settlement('a', 75n));
-    assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd, keySpentNanoUsd], [60n, 15n, 60n]);
-    // nothing is free: the amount by which b exceeds its hold is unbilled
-    const second = await ledger.settle(settlement('b', 31n));
-    assert.deepEqual([second.record.costNanoUsd, second.record.unbilledNanoUsd], [30n, 1n]);
-    assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 90n, heldNanoUsd: 0n });
-  });
+  scenario(
+    'what exceeds the hold is taken from what is free under both limits, the rest is ' + 'unbilled',
+    async ({ ledger }) => {
+      const limits = { keyLimitNanoUsd: 100n, accountCreditNanoUsd: 90n };
+      await ledger.hold(holdRequest('a', 20n, { limits }));
+      await ledger.hold(holdRequest('b', 30n, { limits }));
+      // 40 are free in the account, 50 under the quota
+      const { record, keySpentNanoUsd } = await ledger.settle(settlement('a', 75n));
+      assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd, keySpentNanoUsd], [60n, 15n, 60n]);
+      // nothing is free: the amount by which b exceeds its hold is unbilled
+      const second = await ledger.settle(settlement('b', 31n));
+      assert.deepEqual([second.record.costNanoUsd, second.record.unbilledNanoUsd], [30n, 1n]);
+      assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 90n, heldNanoUsd: 0n });
+    },
+  );
 
   scenario('a lowered limit lets calls end within their holds, and not beyond', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 100n } }));
     await ledger.hold(holdRequest('b', 30n, { limits: { keyLimitNanoUsd: 100n } }));
-    assert.deepEqual(await ledger.hold(holdRequest(
-      'c', 1n, { limits: { keyLimitNanoUsd: 10n, keyGeneration: 2n } },
-    )), SHORT('Key', 0n));
+    assert.deepEqual(
+      await ledger.hold(holdRequest('c', 1n, { limits: { keyLimitNanoUsd: 10n, keyGeneration: 2n } })),
+      SHORT('Key', 0n),
+    );
     const a = await ledger.settle(settlement('a', 55n));
     assert.deepEqual([a.record.costNanoUsd, a.record.unbilledNanoUsd], [50n, 5n]);
     const b = await ledger.settle(settlement('b', 30n));
@@ -177,16 +202,22 @@ export function settleScenarios(scenario: AddScenario): void {
 
   scenario('credit that was taken back is not billed into', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 50n, { limits: { accountCreditNanoUsd: 100n } }));
-    assert.deepEqual(await ledger.hold(holdRequest(
-      'b', 1n, { limits: { accountCreditNanoUsd: -100n, accountGeneration: 2n } },
-    )), SHORT('Account', 0n));
+    assert.deepEqual(
+      await ledger.hold(holdRequest('b', 1n, { limits: { accountCreditNanoUsd: -100n, accountGeneration: 2n } })),
+      SHORT('Account', 0n),
+    );
     const { record } = await ledger.settle(settlement('a', 60n));
     assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [50n, 10n]);
   });
 
   scenario('progress caps nothing: the settlement decides', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 60n } }));
-    await ledger.recordProgress(new Map([['a', progress(1_000n)], ['unknown', progress(5n)]]));
+    await ledger.recordProgress(
+      new Map([
+        ['a', progress(1_000n)],
+        ['unknown', progress(5n)],
+      ]),
+    );
     assert.equal(ledger.gauges().heldNanoUsd, 50n);
     assert.equal((await ledger.settle(settlement('a', 20n))).record.costNanoUsd, 20n);
   });
@@ -197,7 +228,8 @@ export function settleScenarios(scenario: AddScenario): void {
     await ledger.settle(settlement('a', 20n, { origin: moved }));
     const record = await ledger.readUsage('key-1', 'a');
     assert.deepEqual(
-      [record?.group, record?.channel, record?.catalog], ['vip', 'other/backup', 'model-gateway/other@7'],
+      [record?.group, record?.channel, record?.catalog],
+      ['vip', 'other/backup', 'model-gateway/other@7'],
     );
   });
 
@@ -229,37 +261,48 @@ export function settleScenarios(scenario: AddScenario): void {
   scenario('figures that are no counts do not stop a settlement', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 50n));
     const tokens = {
-      input: Number.NaN, cached: -3, cacheWrite5m: 1.5, cacheWrite1h: Number.POSITIVE_INFINITY, output: 2,
+      input: Number.NaN,
+      cached: -3,
+      cacheWrite5m: 1.5,
+      cacheWrite1h: Number.POSITIVE_INFINITY,
+      output: 2,
     };
-    const { record } = await ledger.settle(settlement(
-      'a', -1n, { durationMs: Number.NaN, progress: { costNanoUsd: -1n, tokens, usageSource: 'Provider' } },
-    ));
-    assert.deepEqual([record.costNanoUsd, record.durationMs], [0n, 0]);
-    assert.deepEqual(
-      record.tokens, { input: 0, cached: 0, cacheWrite5m: 2, cacheWrite1h: Number.MAX_SAFE_INTEGER, output: 2 },
+    const { record } = await ledger.settle(
+      settlement('a', -1n, { durationMs: Number.NaN, progress: { costNanoUsd: -1n, tokens, usageSource: 'Provider' } }),
     );
+    assert.deepEqual([record.costNanoUsd, record.durationMs], [0n, 0]);
+    assert.deepEqual(record.tokens, {
+      input: 0,
+      cached: 0,
+      cacheWrite5m: 2,
+      cacheWrite1h: Number.MAX_SAFE_INTEGER,
+      output: 2,
+    });
   });
 
-  scenario('what a call costs beyond its hold is measured against limits that were lowered ' +
-    'meanwhile', async ({ ledger }) => {
-    const before = { keyLimitNanoUsd: 1_000n, accountCreditNanoUsd: 5_000n };
-    await ledger.hold(holdRequest('a', 100n, { limits: before }));
-    await ledger.hold(holdRequest('b', 100n, { limits: before }));
-    const lowered = limits({ ...before, keyLimitNanoUsd: 250n, keyGeneration: 2n });
-    const { record } = await ledger.settle(settlement('a', 700n, { limits: lowered }));
-    assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [150n, 550n]);
-    // an edit older than the last one changes nothing
-    const stale =
-      await ledger.settle(settlement('b', 700n, { limits: limits({ ...before, keyLimitNanoUsd: 9_000n }) }));
-    assert.deepEqual([stale.record.costNanoUsd, stale.record.unbilledNanoUsd], [100n, 600n]);
-    assert.equal((await ledger.readKey('key-1', 'Never')).spentNanoUsd, 250n);
-  });
+  scenario(
+    'what a call costs beyond its hold is measured against limits that were lowered ' + 'meanwhile',
+    async ({ ledger }) => {
+      const before = { keyLimitNanoUsd: 1_000n, accountCreditNanoUsd: 5_000n };
+      await ledger.hold(holdRequest('a', 100n, { limits: before }));
+      await ledger.hold(holdRequest('b', 100n, { limits: before }));
+      const lowered = limits({ ...before, keyLimitNanoUsd: 250n, keyGeneration: 2n });
+      const { record } = await ledger.settle(settlement('a', 700n, { limits: lowered }));
+      assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [150n, 550n]);
+      // an edit older than the last one changes nothing
+      const stale = await ledger.settle(
+        settlement('b', 700n, { limits: limits({ ...before, keyLimitNanoUsd: 9_000n }) }),
+      );
+      assert.deepEqual([stale.record.costNanoUsd, stale.record.unbilledNanoUsd], [100n, 600n]);
+      assert.equal((await ledger.readKey('key-1', 'Never')).spentNanoUsd, 250n);
+    },
+  );
 
   scenario('nor does it pass a credit that was lowered meanwhile', async ({ ledger }) => {
     await ledger.hold(holdRequest('a', 100n));
-    const { record } = await ledger.settle(settlement(
-      'a', 700n, { limits: limits({ accountCreditNanoUsd: 40n, accountGeneration: 2n }) },
-    ));
+    const { record } = await ledger.settle(
+      settlement('a', 700n, { limits: limits({ accountCreditNanoUsd: 40n, accountGeneration: 2n }) }),
+    );
     // the hold was granted under the earlier credit
     assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [100n, 600n]);
   });

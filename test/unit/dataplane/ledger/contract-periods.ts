@@ -29,23 +29,25 @@ export function periodScenarios(scenario: AddScenario): void {
     assert.deepEqual(await ledger.hold(holdRequest('b', 100n, { limits })), HELD(100n));
   });
 
-  scenario('a call belongs to the period it was admitted in, with its hold, its cost and its overshoot', async (
-    { ledger }, clock,
-  ) => {
-    const limits = { keyLimitNanoUsd: 100n, period: 'Daily' as const };
-    await ledger.hold(holdRequest('early', 30n, { limits }));
-    await ledger.settle(settlement('early', 30n));
-    await ledger.hold(holdRequest('across', 60n, { limits }));
-    clock.nowMs += DAY_MS;
-    assert.deepEqual(await ledger.hold(holdRequest('today', 100n, { limits })), HELD(100n));
-    // 10 were free on the day before
-    const { record, keySpentNanoUsd, keyRemainingNanoUsd } = await ledger.settle(settlement('across', 75n));
-    assert.deepEqual(
-      [record.costNanoUsd, record.unbilledNanoUsd, keySpentNanoUsd, keyRemainingNanoUsd], [70n, 5n, 100n, 0n],
-    );
-    const today = await ledger.readKey('key-1', 'Daily');
-    assert.deepEqual([today.spentNanoUsd, today.heldNanoUsd, today.totalSpentNanoUsd], [0n, 100n, 100n]);
-  });
+  scenario(
+    'a call belongs to the period it was admitted in, with its hold, its cost and its overshoot',
+    async ({ ledger }, clock) => {
+      const limits = { keyLimitNanoUsd: 100n, period: 'Daily' as const };
+      await ledger.hold(holdRequest('early', 30n, { limits }));
+      await ledger.settle(settlement('early', 30n));
+      await ledger.hold(holdRequest('across', 60n, { limits }));
+      clock.nowMs += DAY_MS;
+      assert.deepEqual(await ledger.hold(holdRequest('today', 100n, { limits })), HELD(100n));
+      // 10 were free on the day before
+      const { record, keySpentNanoUsd, keyRemainingNanoUsd } = await ledger.settle(settlement('across', 75n));
+      assert.deepEqual(
+        [record.costNanoUsd, record.unbilledNanoUsd, keySpentNanoUsd, keyRemainingNanoUsd],
+        [70n, 5n, 100n, 0n],
+      );
+      const today = await ledger.readKey('key-1', 'Daily');
+      assert.deepEqual([today.spentNanoUsd, today.heldNanoUsd, today.totalSpentNanoUsd], [0n, 100n, 100n]);
+    },
+  );
 
   scenario('a second hold after midnight stays in the day of the first', async ({ ledger }, clock) => {
     const limits = { keyLimitNanoUsd: 100n, period: 'Daily' as const };

@@ -29,9 +29,10 @@ export function slotScenarios(scenario: AddScenario): void {
   scenario('a call may take another slot while it runs, beyond the threshold where it says so', async ({ ledger }) => {
     const [channel, key] = [slot('Channel', 'c', 1), slot('Key', '1', 1)];
     const [first, second] = ['a', 'b'] as const;
-    for (const callId of [first, second]) assert.deepEqual(
-      await ledger.takeSlots(callId, [{ ...key, limit: Number.MAX_SAFE_INTEGER }]), { outcome: 'Taken' },
-    );
+    for (const callId of [first, second])
+      assert.deepEqual(await ledger.takeSlots(callId, [{ ...key, limit: Number.MAX_SAFE_INTEGER }]), {
+        outcome: 'Taken',
+      });
     assert.deepEqual(await ledger.takeSlots(first, [channel]), { outcome: 'Taken' });
     assert.deepEqual(ledger.gauges().slots, { Key: 2, Group: 0, Channel: 1 });
     ledger.releaseSlots(first);
@@ -40,7 +41,7 @@ export function slotScenarios(scenario: AddScenario): void {
     assert.deepEqual(await ledger.takeSlots('c', [key]), { outcome: 'Taken' });
     ledger.releaseSlots('c');
   });
-  scenario('a settlement gives the call\'s slots back', async ({ ledger }) => {
+  scenario("a settlement gives the call's slots back", async ({ ledger }) => {
     await ledger.takeSlots('a', [slot('Key', '1', 1), slot('Channel', 'c', 1)]);
     await ledger.hold(holdRequest('a', 1n));
     await ledger.settle(settlement('a', 1n));
@@ -48,8 +49,9 @@ export function slotScenarios(scenario: AddScenario): void {
   });
 
   scenario('never one too many, whatever runs at once', async ({ ledger }) => {
-    const results = await Promise.all(Array.from({ length: 200 }, async (_, n) =>
-      ledger.takeSlots(`call-${n}`, [slot('Channel', 'c', 7)])));
+    const results = await Promise.all(
+      Array.from({ length: 200 }, async (_, n) => ledger.takeSlots(`call-${n}`, [slot('Channel', 'c', 7)])),
+    );
     assert.equal(results.filter(({ outcome }) => outcome === 'Taken').length, 7);
   });
 }
@@ -59,10 +61,14 @@ export function readerScenarios(scenario: AddScenario): void {
     const nothing = { spentNanoUsd: 0n, heldNanoUsd: 0n, totalSpentNanoUsd: 0n, lastUsedMs: null };
     assert.deepEqual(await ledger.readKey('key-9', 'Never'), { ...nothing, periodStartMs: null, resetsMs: null });
     assert.deepEqual(await ledger.readKey('key-9', 'Daily'), {
-      ...nothing, periodStartMs: Date.UTC(2026, 10, 20), resetsMs: Date.UTC(2026, 10, 21),
+      ...nothing,
+      periodStartMs: Date.UTC(2026, 10, 20),
+      resetsMs: Date.UTC(2026, 10, 21),
     });
     assert.deepEqual(await ledger.readKey('key-9', 'Monthly'), {
-      ...nothing, periodStartMs: Date.UTC(2026, 10, 1), resetsMs: Date.UTC(2026, 11, 1),
+      ...nothing,
+      periodStartMs: Date.UTC(2026, 10, 1),
+      resetsMs: Date.UTC(2026, 11, 1),
     });
     assert.deepEqual(await ledger.readAccount('nobody/nobody'), { spentNanoUsd: 0n, heldNanoUsd: 0n });
   });
@@ -73,32 +79,45 @@ export function readerScenarios(scenario: AddScenario): void {
     clock.nowMs += DAY_MS;
     await ledger.hold(holdRequest('b', 10n));
     assert.deepEqual(await ledger.readKey('key-1', 'Daily'), {
-      periodStartMs: Date.UTC(2026, 10, 21), resetsMs: Date.UTC(2026, 10, 22), spentNanoUsd: 0n, heldNanoUsd: 10n,
-      totalSpentNanoUsd: 25n, lastUsedMs: NOON_MS + DAY_MS,
+      periodStartMs: Date.UTC(2026, 10, 21),
+      resetsMs: Date.UTC(2026, 10, 22),
+      spentNanoUsd: 0n,
+      heldNanoUsd: 10n,
+      totalSpentNanoUsd: 25n,
+      lastUsedMs: NOON_MS + DAY_MS,
     });
     assert.deepEqual(await ledger.readKey('key-1', 'Monthly'), {
-      periodStartMs: Date.UTC(2026, 10, 1), resetsMs: Date.UTC(2026, 11, 1), spentNanoUsd: 25n, heldNanoUsd: 10n,
-      totalSpentNanoUsd: 25n, lastUsedMs: NOON_MS + DAY_MS,
+      periodStartMs: Date.UTC(2026, 10, 1),
+      resetsMs: Date.UTC(2026, 11, 1),
+      spentNanoUsd: 25n,
+      heldNanoUsd: 10n,
+      totalSpentNanoUsd: 25n,
+      lastUsedMs: NOON_MS + DAY_MS,
     });
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 25n, heldNanoUsd: 10n });
     clock.nowMs += DAY_MS;
     assert.deepEqual((await ledger.readKey('key-1', 'Daily')).heldNanoUsd, 0n);
   });
 
-  scenario('a running call\'s record is what a reaper would bill; it is its own key\'s only', async (
-    { ledger }, clock,
-  ) => {
-    await ledger.hold(holdRequest('a', 30n, { progress: progress(3n) }));
-    clock.nowMs += 500;
-    assert.deepEqual(await ledger.readUsage('key-1', 'a'), {
-      ...origin('a'), ...progress(3n), status: 'Running', unbilledNanoUsd: 0n, durationMs: 500,
-    });
-    await ledger.recordProgress(new Map([['a', progress(7n)]]));
-    assert.equal((await ledger.readUsage('key-1', 'a'))?.costNanoUsd, 7n);
-    assert.equal(await ledger.readUsage('key-2', 'a'), undefined);
-    await ledger.settle(settlement('a', 9n));
-    assert.equal((await ledger.readUsage('key-1', 'a'))?.costNanoUsd, 9n);
-    assert.equal(await ledger.readUsage('key-2', 'a'), undefined);
-    assert.equal(await ledger.readUsage('key-1', 'b'), undefined);
-  });
+  scenario(
+    "a running call's record is what a reaper would bill; it is its own key's only",
+    async ({ ledger }, clock) => {
+      await ledger.hold(holdRequest('a', 30n, { progress: progress(3n) }));
+      clock.nowMs += 500;
+      assert.deepEqual(await ledger.readUsage('key-1', 'a'), {
+        ...origin('a'),
+        ...progress(3n),
+        status: 'Running',
+        unbilledNanoUsd: 0n,
+        durationMs: 500,
+      });
+      await ledger.recordProgress(new Map([['a', progress(7n)]]));
+      assert.equal((await ledger.readUsage('key-1', 'a'))?.costNanoUsd, 7n);
+      assert.equal(await ledger.readUsage('key-2', 'a'), undefined);
+      await ledger.settle(settlement('a', 9n));
+      assert.equal((await ledger.readUsage('key-1', 'a'))?.costNanoUsd, 9n);
+      assert.equal(await ledger.readUsage('key-2', 'a'), undefined);
+      assert.equal(await ledger.readUsage('key-1', 'b'), undefined);
+    },
+  );
 }

@@ -19,5 +19,8 @@ export type Scenario = (subject: LedgerUnderTest, clock: TestClock) => Promise<v
 export type AddScenario = (title: string, body: Scenario) => void;
 
 export const HELD = (heldNanoUsd: bigint) => ({ outcome: 'Held', heldNanoUsd });
-export const SHORT = (short: 'Key' | 'Account', availableNanoUsd: bigint) =>
-  ({ outcome: 'Short', short, availableNanoUsd });
+export const SHORT = (short: 'Key' | 'Account', availableNanoUsd: bigint) => ({
+  outcome: 'Short',
+  short,
+  availableNanoUsd,
+});

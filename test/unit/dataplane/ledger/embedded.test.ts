@@ -33,131 +33,158 @@ async function inFolder(body: (path: string, open: Open) => Promise<void>): Prom
 }
 
 describe('the file', () => {
-  test('is private to its owner, like its folder, and contains plain integers', () => inFolder(async (path, open) => {
-    const ledger = await open({ sync: 'full' });
-    await ledger.hold(holdRequest('a', 9_000_000_000_000_000_001n, { limits: { accountCreditNanoUsd: 2n ** 70n } }));
-    await ledger.settle(settlement('a', 9_000_000_000_000_000_001n));
-    await ledger.close();
-    assert.equal(statSync(path).mode & 0o777, 0o600);
-    const db = new DatabaseSync(path, { readOnly: true, readBigInts: true });
-    assert.deepEqual({ ...db.prepare('SELECT * FROM accounts').get() }, {
-      id: 'team-a/team-a', spent_nano_usd: 9_000_000_000_000_000_001n,
-    });
-    assert.equal(db.prepare('SELECT typeof(cost_nano_usd) AS type FROM usage').get()?.['type'], 'integer');
-    assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 8n);
-    db.close();
-  }));
+  test('is private to its owner, like its folder, and contains plain integers', () =>
+    inFolder(async (path, open) => {
+      const ledger = await open({ sync: 'full' });
+      await ledger.hold(holdRequest('a', 9_000_000_000_000_000_001n, { limits: { accountCreditNanoUsd: 2n ** 70n } }));
+      await ledger.settle(settlement('a', 9_000_000_000_000_000_001n));
+      await ledger.close();
+      assert.equal(statSync(path).mode & 0o777, 0o600);
+      const db = new DatabaseSync(path, { readOnly: true, readBigInts: true });
+      assert.deepEqual(
+        { ...db.prepare('SELECT * FROM accounts').get() },
+        {
+          id: 'team-a/team-a',
+          spent_nano_usd: 9_000_000_000_000_000_001n,
+        },
+      );
+      assert.equal(db.prepare('SELECT typeof(cost_nano_usd) AS type FROM usage').get()?.['type'], 'integer');
+      assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 8n);
+      db.close();
+    }));
 
-  test('is locked by one process, also within that process, until it is closed', () => inFolder(async (_path, open) => {
-    const first = await open();
-    await assert.rejects(open(), /in use by another process/);
-    await first.hold(holdRequest('a', 1n));
-    await first.settle(settlement('a', 1n));
-    await first.close();
-    const second = await open();
-    assert.equal((await second.readUsage('key-1', 'a'))?.costNanoUsd, 1n);
-    await second.close();
-  }));
+  test('is locked by one process, also within that process, until it is closed', () =>
+    inFolder(async (_path, open) => {
+      const first = await open();
+      await assert.rejects(open(), /in use by another process/);
+      await first.hold(holdRequest('a', 1n));
+      await first.settle(settlement('a', 1n));
+      await first.close();
+      const second = await open();
+      assert.equal((await second.readUsage('key-1', 'a'))?.costNanoUsd, 1n);
+      await second.close();
+    }));
 
-  test('of a newer version is refused, and unchanged', () => inFolder(async (path, open) => {
-    await (await open()).close();
-    const db = new DatabaseSync(path);
-    db.exec('PRAGMA user_version = 99');
-    db.close();
-    await assert.rejects(
-      open(), /cannot open the ledger .*version 99, and this program knows only 8: it was written by a newer one/,
-    );
-    await assert.rejects(open(), /version 99/, 'the lock is free again');
-  }));
+  test('of a newer version is refused, and unchanged', () =>
+    inFolder(async (path, open) => {
+      await (await open()).close();
+      const db = new DatabaseSync(path);
+      db.exec('PRAGMA user_version = 99');
+      db.close();
+      await assert.rejects(
+        open(),
+        /cannot open the ledger .*version 99, and this program knows only 8: it was written by a newer one/,
+      );
+      await assert.rejects(open(), /version 99/, 'the lock is free again');
+    }));
 
-  test('that is not a ledger is refused', () => inFolder(async (path, open) => {
-    await (await open()).close();
-    writeFileSync(path, 'not a database, but long enough that SQLite looks for its header in it '.repeat(20));
-    await assert.rejects(open(), /cannot open the ledger .*not a database/);
-  }));
+  test('that is not a ledger is refused', () =>
+    inFolder(async (path, open) => {
+      await (await open()).close();
+      writeFileSync(path, 'not a database, but long enough that SQLite looks for its header in it '.repeat(20));
+      await assert.rejects(open(), /cannot open the ledger .*not a database/);
+    }));
 
-  test('of another program is refused', () => inFolder(async (path, open) => {
-    await (await open({ path: `${path}.other` })).close();
-    const db = new DatabaseSync(path);
-    db.exec('CREATE TABLE customers (name TEXT)');
-    db.close();
-    await assert.rejects(open(), /an SQLite file, but not a ledger/);
-  }));
+  test('of another program is refused', () =>
+    inFolder(async (path, open) => {
+      await (await open({ path: `${path}.other` })).close();
+      const db = new DatabaseSync(path);
+      db.exec('CREATE TABLE customers (name TEXT)');
+      db.close();
+      await assert.rejects(open(), /an SQLite file, but not a ledger/);
+    }));
 
-  test('that is damaged is refused', () => inFolder(async (path, open) => {
-    const ledger = await open();
-    await Promise.all(Array.from({ length: 500 }, (_, n) =>
-      ledger.hold(holdRequest(`call-${n}`, 1n, { origin: { keyUid: `key-${n}` } }))));
-    await Promise.all(Array.from({ length: 500 }, (_, n) => ledger.settle(settlement(`call-${n}`, 1n))));
-    await ledger.close();
-    const db = new DatabaseSync(path);
-    const { rootpage, size } = db.prepare('SELECT rootpage, (SELECT page_size FROM pragma_page_size) AS size FROM ' +
-      'sqlite_schema WHERE name = \'keys\'').get() as { rootpage: number; size: number };
-    db.close();
-    const file = openSync(path, 'r+');
-    writeSync(file, Buffer.alloc(size, 0x5a), 0, size, (rootpage - 1) * size);
-    closeSync(file);
-    await assert.rejects(open(), /cannot open the ledger .*(damaged|malformed)/);
-  }));
+  test('that is damaged is refused', () =>
+    inFolder(async (path, open) => {
+      const ledger = await open();
+      await Promise.all(
+        Array.from({ length: 500 }, (_, n) =>
+          ledger.hold(holdRequest(`call-${n}`, 1n, { origin: { keyUid: `key-${n}` } })),
+        ),
+      );
+      await Promise.all(Array.from({ length: 500 }, (_, n) => ledger.settle(settlement(`call-${n}`, 1n))));
+      await ledger.close();
+      const db = new DatabaseSync(path);
+      const { rootpage, size } = db
+        .prepare(
+          'SELECT rootpage, (SELECT page_size FROM pragma_page_size) AS size FROM ' +
+            "sqlite_schema WHERE name = 'keys'",
+        )
+        .get() as { rootpage: number; size: number };
+      db.close();
+      const file = openSync(path, 'r+');
+      writeSync(file, Buffer.alloc(size, 0x5a), 0, size, (rootpage - 1) * size);
+      closeSync(file);
+      await assert.rejects(open(), /cannot open the ledger .*(damaged|malformed)/);
+    }));
 });
 
-test('reports to a reader whose spending changed, but not from a closed ledger', () => inFolder(async (_path, open) => {
-  const ledger = await open({ checkpointEveryMs: 1 });
-  const first = await ledger.changesSince?.(undefined);
-  assert.equal(first?.keys, undefined);
-  await ledger.hold(holdRequest('a', 1n));
-  await ledger.settle(settlement('a', 1n));
-  await ledger.readUsage('key-1', 'nobody\'s'); // from the file's thread, which does one thing after the other
-  const second = await ledger.changesSince?.(first?.mark);
-  assert.deepEqual([second?.keys, second?.accounts], [['key-1'], ['team-a/team-a']]);
-  await ledger.close();
-  await assert.rejects(async () => ledger.changesSince?.(second?.mark), LedgerUnavailable);
-}));
+test('reports to a reader whose spending changed, but not from a closed ledger', () =>
+  inFolder(async (_path, open) => {
+    const ledger = await open({ checkpointEveryMs: 1 });
+    const first = await ledger.changesSince?.(undefined);
+    assert.equal(first?.keys, undefined);
+    await ledger.hold(holdRequest('a', 1n));
+    await ledger.settle(settlement('a', 1n));
+    await ledger.readUsage('key-1', "nobody's"); // from the file's thread, which does one thing after the other
+    const second = await ledger.changesSince?.(first?.mark);
+    assert.deepEqual([second?.keys, second?.accounts], [['key-1'], ['team-a/team-a']]);
+    await ledger.close();
+    await assert.rejects(async () => ledger.changesSince?.(second?.mark), LedgerUnavailable);
+  }));
 
 describe('retention', () => {
-  test('keeps the latest records, and all balances', () => inFolder(async (_path, open) => {
-    const ledger = await open({ retention: { maxRecords: 10 } });
-    for (let n = 0; n < 60; n++) {
-      await ledger.hold(holdRequest(`call-${n}`, 2n));
-      await ledger.settle(settlement(`call-${n}`, 2n));
-    }
-    await ledger.close();
-    const again = await open();
-    const kept = [];
-    for (let n = 0; n < 60; n++) if (await again.readUsage('key-1', `call-${n}`)) kept.push(n);
-    assert.deepEqual(kept, [50, 51, 52, 53, 54, 55, 56, 57, 58, 59]);
-    assert.equal((await again.readKey('key-1', 'Never')).spentNanoUsd, 120n);
-    await again.close();
-  }));
+  test('keeps the latest records, and all balances', () =>
+    inFolder(async (_path, open) => {
+      const ledger = await open({ retention: { maxRecords: 10 } });
+      for (let n = 0; n < 60; n++) {
+        await ledger.hold(holdRequest(`call-${n}`, 2n));
+        await ledger.settle(settlement(`call-${n}`, 2n));
+      }
+      await ledger.close();
+      const again = await open();
+      const kept = [];
+      for (let n = 0; n < 60; n++) if (await again.readUsage('key-1', `call-${n}`)) kept.push(n);
+      assert.deepEqual(kept, [50, 51, 52, 53, 54, 55, 56, 57, 58, 59]);
+      assert.equal((await again.readKey('key-1', 'Never')).spentNanoUsd, 120n);
+      await again.close();
+    }));
 
-  test('deletes old records by the ledger\'s clock, in batches', () => inFolder(async (path, open) => {
-    const clock = testClock();
-    const ledger = await open({ clock: () => clock.nowMs, retention: { maxAgeMs: 3 * DAY_MS } });
-    const settle = async (ids: readonly string[]): Promise<void> => {
+  test("deletes old records by the ledger's clock, in batches", () =>
+    inFolder(async (path, open) => {
+      const clock = testClock();
+      const ledger = await open({ clock: () => clock.nowMs, retention: { maxAgeMs: 3 * DAY_MS } });
+      const settle = async (ids: readonly string[]): Promise<void> => {
+        await Promise.all(ids.map((id) => ledger.hold(holdRequest(id, 2n))));
+        await Promise.all(ids.map((id) => ledger.settle(settlement(id, 2n))));
+      };
+      await settle(Array.from({ length: 100 }, (_, n) => `old-${n}`));
+      clock.nowMs += 2 * DAY_MS;
+      await settle(['young']);
+      clock.nowMs += 2 * DAY_MS;
+      for (const id of ['new-1', 'new-2']) await settle([id]);
+      await ledger.close();
+      const db = new DatabaseSync(path, { readOnly: true });
+      assert.deepEqual(
+        db
+          .prepare('SELECT call_id FROM usage ORDER BY seq')
+          .all()
+          .map((row) => row['call_id']),
+        ['young', 'new-1', 'new-2'],
+      );
+      db.close();
+    }));
+
+  test('answers a repeated settlement that memory has dropped', () =>
+    inFolder(async (_path, open) => {
+      const ledger = await open();
+      await ledger.hold(holdRequest('first', 2n));
+      const first = await ledger.settle(settlement('first', 1n));
+      const ids = Array.from({ length: 5000 }, (_, n) => `call-${n}`);
       await Promise.all(ids.map((id) => ledger.hold(holdRequest(id, 2n))));
       await Promise.all(ids.map((id) => ledger.settle(settlement(id, 2n))));
-    };
-    await settle(Array.from({ length: 100 }, (_, n) => `old-${n}`));
-    clock.nowMs += 2 * DAY_MS;
-    await settle(['young']);
-    clock.nowMs += 2 * DAY_MS;
-    for (const id of ['new-1', 'new-2']) await settle([id]);
-    await ledger.close();
-    const db = new DatabaseSync(path, { readOnly: true });
-    assert.deepEqual(db.prepare('SELECT call_id FROM usage ORDER BY seq').all().map((row) =>
-      row['call_id']), ['young', 'new-1', 'new-2']);
-    db.close();
-  }));
-
-  test('answers a repeated settlement that memory has dropped', () => inFolder(async (_path, open) => {
-    const ledger = await open();
-    await ledger.hold(holdRequest('first', 2n));
-    const first = await ledger.settle(settlement('first', 1n));
-    const ids = Array.from({ length: 5000 }, (_, n) => `call-${n}`);
-    await Promise.all(ids.map((id) => ledger.hold(holdRequest(id, 2n))));
-    await Promise.all(ids.map((id) => ledger.settle(settlement(id, 2n))));
-    assert.deepEqual(await ledger.settle(settlement('first', 2n)), first);
-    assert.equal((await ledger.readKey('key-1', 'Never')).spentNanoUsd, 10_001n);
-    await ledger.close();
-  }));
+      assert.deepEqual(await ledger.settle(settlement('first', 2n)), first);
+      assert.equal((await ledger.readKey('key-1', 'Never')).spentNanoUsd, 10_001n);
+      await ledger.close();
+    }));
 });

@@ -7,13 +7,13 @@ import { DAY_MS, holdRequest, NOON_MS, progress, settlement } from './calls.ts';
 
 export type Step =
   | {
-    readonly kind: 'hold';
-    readonly slot: number;
-    readonly amount: bigint;
-    readonly minimum: number;
-    readonly progress: bigint;
-    readonly stale: boolean;
-  }
+      readonly kind: 'hold';
+      readonly slot: number;
+      readonly amount: bigint;
+      readonly minimum: number;
+      readonly progress: bigint;
+      readonly stale: boolean;
+    }
   | { readonly kind: 'confirm' | 'withdraw'; readonly slot: number }
   | { readonly kind: 'progress' | 'settle' | 'settleAgain'; readonly slot: number; readonly cost: bigint }
   /** The job of a slot's latest settled call ends, with this bill. */
@@ -27,26 +27,50 @@ export type Step =
 const slot = fc.nat({ max: 6 });
 const amount = fc.bigInt({ min: 0n, max: 70n });
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 10, arbitrary: fc.record({ kind: fc.constant('hold' as const), slot, amount, minimum:
-    fc.nat({ max: 100 }), progress: amount, stale: fc.integer({ min: 0, max: 9 }).map((n) => n === 9) }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      kind: fc.constant('hold' as const),
+      slot,
+      amount,
+      minimum: fc.nat({ max: 100 }),
+      progress: amount,
+      stale: fc.integer({ min: 0, max: 9 }).map((n) => n === 9),
+    }),
+  },
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('confirm' as const), slot }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('withdraw' as const), slot }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('progress' as const), slot, cost: amount }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('settle' as const), slot, cost: amount }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('settleAgain' as const), slot, cost: amount }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('finish' as const), slot, cost: amount }) },
-  { weight: 2, arbitrary:
-    fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1, 3_600_000, DAY_MS, 20 * DAY_MS) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('pass' as const),
+      ms: fc.constantFrom(1, 3_600_000, DAY_MS, 20 * DAY_MS),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('setBack' as const) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('flush' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash' as const) }) },
-  { weight: 2, arbitrary: fc.record({
-    kind: fc.constant('editKey' as const), key: fc.nat({ max: 2 }), limit: fc.option(fc.bigInt({ min: 0n, max: 250n })),
-    period: fc.constantFrom('Never' as const, 'Daily' as const, 'Monthly' as const),
-  }) },
-  { weight: 1, arbitrary: fc.record({
-    kind: fc.constant('editAccount' as const), account: fc.nat({ max: 1 }), credit: fc.bigInt({ min: -50n, max: 500n }),
-  }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('editKey' as const),
+      key: fc.nat({ max: 2 }),
+      limit: fc.option(fc.bigInt({ min: 0n, max: 250n })),
+      period: fc.constantFrom('Never' as const, 'Daily' as const, 'Monthly' as const),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('editAccount' as const),
+      account: fc.nat({ max: 1 }),
+      credit: fc.bigInt({ min: -50n, max: 500n }),
+    }),
+  },
 );
 
 export const histories = fc.array(step, { minLength: 1, maxLength: 120, size: 'max' });
@@ -78,12 +102,17 @@ export class HistoryState {
   }
 
   edit(step: Extract<Step, { kind: 'editKey' | 'editAccount' }>): void {
-    if (step.kind === 'editKey') Object.assign(this.#keys[step.key]!, {
-      limit: step.limit, period: step.period, generation: this.#keys[step.key]!.generation + 1n,
-    });
-    else Object.assign(
-      this.#accounts[step.account]!, { credit: step.credit, generation: this.#accounts[step.account]!.generation + 1n },
-    );
+    if (step.kind === 'editKey')
+      Object.assign(this.#keys[step.key]!, {
+        limit: step.limit,
+        period: step.period,
+        generation: this.#keys[step.key]!.generation + 1n,
+      });
+    else
+      Object.assign(this.#accounts[step.account]!, {
+        credit: step.credit,
+        generation: this.#accounts[step.account]!.generation + 1n,
+      });
   }
 
   /** Forwards by so much, or back by a day from the latest moment. */
@@ -97,12 +126,18 @@ export class HistoryState {
     const account = key === 2 ? 1 : 0;
     const { limit, period, generation } = this.#keys[key]!;
     const limits: Limits = {
-      keyLimitNanoUsd: limit, period, keyGeneration: step.stale ? generation - 1n : generation,
-      accountCreditNanoUsd: this.#accounts[account]!.credit, accountGeneration: this.#accounts[account]!.generation,
+      keyLimitNanoUsd: limit,
+      period,
+      keyGeneration: step.stale ? generation - 1n : generation,
+      accountCreditNanoUsd: this.#accounts[account]!.credit,
+      accountGeneration: this.#accounts[account]!.generation,
     };
     const origin = { keyUid: KEYS[key]!, account: ACCOUNTS[account]!, createdMs: this.nowMs };
     return holdRequest(this.callId(step.slot), step.amount, {
-      origin, limits, minimum: (step.amount * BigInt(step.minimum)) / 100n, progress: progress(step.progress),
+      origin,
+      limits,
+      minimum: (step.amount * BigInt(step.minimum)) / 100n,
+      progress: progress(step.progress),
     });
   }
 }

@@ -66,9 +66,14 @@ test('records the progress of all running calls in one step, then only changes',
   await bench.tick();
   bench.keeper.untrack('b');
   await bench.tick();
-  assert.deepEqual(
-    bench.renewals, [new Map([['a', progress(1n)], ['b', progress(1n)]]), new Map([['a', progress(2n)]]), new Map()],
-  );
+  assert.deepEqual(bench.renewals, [
+    new Map([
+      ['a', progress(1n)],
+      ['b', progress(1n)],
+    ]),
+    new Map([['a', progress(2n)]]),
+    new Map(),
+  ]);
 });
 
 test('records any changed field', async () => {
@@ -79,7 +84,10 @@ test('records any changed field', async () => {
   let index = 0;
   bench.track('a', () => states[index]!);
   for (; index < states.length; index++) await bench.tick();
-  assert.deepEqual(bench.renewals.map((renewal) => renewal.get('a')), states);
+  assert.deepEqual(
+    bench.renewals.map((renewal) => renewal.get('a')),
+    states,
+  );
 });
 
 test('sends nothing to the ledger without calls', async () => {
@@ -98,7 +106,10 @@ test('records what failed with the next renewal', async () => {
   bench.answer = async () => undefined;
   await bench.tick();
   await bench.tick();
-  assert.deepEqual(bench.renewals.map(({ size }) => size), [1, 1, 0]);
+  assert.deepEqual(
+    bench.renewals.map(({ size }) => size),
+    [1, 1, 0],
+  );
   assert.deepEqual(bench.outcomes, ['unavailable', 'ok', 'ok']);
 });
 
@@ -123,9 +134,10 @@ test('counts a renewal from its request, and runs one at a time', async () => {
   const bench = new Bench();
   bench.track('a');
   let finish: () => void = () => undefined;
-  bench.answer = () => new Promise((resolve) => {
-    finish = resolve;
-  });
+  bench.answer = () =>
+    new Promise((resolve) => {
+      finish = resolve;
+    });
   await bench.tick();
   await bench.tick(15_000);
   assert.equal(bench.renewals.length, 1);
@@ -144,7 +156,10 @@ test('gives up its calls before a renewal if the process was stopped for 20 s', 
   await bench.tick();
   await bench.tick(60_000);
   assert.deepEqual(bench.lost, ['a']);
-  assert.deepEqual(bench.renewals.map((renewal) => [...renewal.keys()]), [['a'], []]);
+  assert.deepEqual(
+    bench.renewals.map((renewal) => [...renewal.keys()]),
+    [['a'], []],
+  );
 });
 
 test('keeps the calls after a renewal that succeeds again', async () => {
@@ -161,7 +176,9 @@ test('keeps the calls after a renewal that succeeds again', async () => {
 
 test('renews other calls if the progress of one cannot be computed', async () => {
   const bench = new Bench();
-  bench.track('a', () => { throw new Error('a defect'); });
+  bench.track('a', () => {
+    throw new Error('a defect');
+  });
   bench.track('b', () => progress(1n));
   await bench.tick();
   assert.deepEqual(bench.outcomes, ['unavailable', 'ok'], 'the defect is told, and the renewal goes on');

@@ -12,14 +12,27 @@ import { encodeHeader } from '#ledger/embedded/journal-format.ts';
 import { readFrames } from '#ledger/embedded/journal-reader.ts';
 import { replayInto } from '#ledger/embedded/recovery.ts';
 import {
-  confirmHold, placeHold, readKeySpending, recordProgress, settleCall, withdrawHold,
+  confirmHold,
+  placeHold,
+  readKeySpending,
+  recordProgress,
+  settleCall,
+  withdrawHold,
 } from '#ledger/ledger-core.ts';
 import type { PendingHold } from '#ledger/ledger-core.ts';
 import { progress, settlement } from './calls.ts';
 import { ACCOUNTS, histories, KEYS, PERIODS, HistoryState } from './histories.ts';
 import type { Step } from './histories.ts';
 import {
-  accountSums, createModel, keySums, modelConfirm, modelCrash, modelHold, modelSettle, modelSpending, modelWithdraw,
+  accountSums,
+  createModel,
+  keySums,
+  modelConfirm,
+  modelCrash,
+  modelHold,
+  modelSettle,
+  modelSpending,
+  modelWithdraw,
 } from './model.ts';
 import type { Model } from './model.ts';
 
@@ -34,8 +47,10 @@ class Disk {
     const recent = new Map<string, SettledCall>();
     const encoder = this.#encoder;
     const log: MovementLog = {
-      held: (hold) => encoder.held(hold), withdrawn: (callId) =>
-        encoder.withdrawn(callId), renewed: (hold) => encoder.renewed(hold), job: (job) => encoder.job(job),
+      held: (hold) => encoder.held(hold),
+      withdrawn: (callId) => encoder.withdrawn(callId),
+      renewed: (hold) => encoder.renewed(hold),
+      job: (job) => encoder.job(job),
       settled: (call, hold) => {
         encoder.settled(call, hold);
         recent.set(call.record.callId, call);
@@ -87,19 +102,30 @@ class History {
 
   take(step: Step): void {
     switch (step.kind) {
-      case 'hold': return this.#hold(step);
-      case 'confirm': return this.#decide(step.slot, confirmHold, modelConfirm);
-      case 'withdraw': return this.#decide(step.slot, withdrawHold, modelWithdraw);
-      case 'progress': return this.#progress(step);
-      case 'settle': return this.#settle(step.slot, step.cost);
-      case 'settleAgain': return this.#settleAgain(step.slot);
+      case 'hold':
+        return this.#hold(step);
+      case 'confirm':
+        return this.#decide(step.slot, confirmHold, modelConfirm);
+      case 'withdraw':
+        return this.#decide(step.slot, withdrawHold, modelWithdraw);
+      case 'progress':
+        return this.#progress(step);
+      case 'settle':
+        return this.#settle(step.slot, step.cost);
+      case 'settleAgain':
+        return this.#settleAgain(step.slot);
       case 'editKey':
-      case 'editAccount': return this.world.edit(step);
+      case 'editAccount':
+        return this.world.edit(step);
       case 'pass':
-      case 'setBack': return this.world.turnClock(step);
-      case 'finish': return; // the ledgers' own histories have jobs
-      case 'flush': return this.#flush();
-      case 'crash': return this.#crash();
+      case 'setBack':
+        return this.world.turnClock(step);
+      case 'finish':
+        return; // the ledgers' own histories have jobs
+      case 'flush':
+        return this.#flush();
+      case 'crash':
+        return this.#crash();
     }
   }
 
@@ -148,7 +174,8 @@ class History {
     const settled = settleCall(this.balances, settlement(callId, cost), this.world.nowMs);
     const expected = modelSettle(this.model, callId, cost);
     assert.deepEqual(
-      [settled?.record.costNanoUsd, settled?.record.unbilledNanoUsd], [expected?.billed, expected?.unbilled],
+      [settled?.record.costNanoUsd, settled?.record.unbilledNanoUsd],
+      [expected?.billed, expected?.unbilled],
     );
     if (!settled) return;
     this.world.endCall(slot);
@@ -176,7 +203,9 @@ class History {
     const left = [...this.balances.holds.values()].sort((a, b) => (a.origin.callId < b.origin.callId ? -1 : 1));
     for (const { origin, progress } of left)
       settleCall(
-        this.balances, { callId: origin.callId, progress, status: 'Abandoned', durationMs: 0 }, this.world.nowMs,
+        this.balances,
+        { callId: origin.callId, progress, status: 'Abandoned', durationMs: 0 },
+        this.world.nowMs,
       );
     this.#pending.clear();
     this.#flush();
@@ -192,14 +221,17 @@ class History {
       for (const period of PERIODS) {
         const { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd } = readKeySpending(this.balances, key, { period, nowMs });
         assert.deepEqual(
-          { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd }, modelSpending(this.model, key, period, nowMs),
+          { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd },
+          modelSpending(this.model, key, period, nowMs),
         );
       }
     }
     for (const account of ACCOUNTS) {
       const book = this.balances.accounts.get(account);
-      assert.deepEqual({ spent: book?.spentNanoUsd ??
-        0n, held: book?.heldNanoUsd ?? 0n }, accountSums(this.model, account));
+      assert.deepEqual(
+        { spent: book?.spentNanoUsd ?? 0n, held: book?.heldNanoUsd ?? 0n },
+        accountSums(this.model, account),
+      );
     }
   }
 
@@ -217,12 +249,15 @@ class History {
 }
 
 test('every random history agrees with the model, to the nano-dollar, at every step', () => {
-  fc.assert(fc.property(histories, (steps) => {
-    const history = new History();
-    for (const step of steps) {
-      history.take(step);
-      history.assertAgrees();
-    }
-    history.finish();
-  }), { numRuns: 400 });
+  fc.assert(
+    fc.property(histories, (steps) => {
+      const history = new History();
+      for (const step of steps) {
+        history.take(step);
+        history.assertAgrees();
+      }
+      history.finish();
+    }),
+    { numRuns: 400 },
+  );
 });

@@ -10,11 +10,15 @@ interface ModelCall {
   progress: bigint;
   /** Not confirmed yet; the replaced hold counts if it is larger. */
   pending: { readonly held: bigint; readonly limits: Limits } | 'new' | undefined;
-  settled: {
-    readonly billed: bigint; readonly unbilled: bigint; readonly abandoned: boolean;
-    /** A bill has replaced the charge. */
-    readonly final?: boolean;
-  } | undefined;
+  settled:
+    | {
+        readonly billed: bigint;
+        readonly unbilled: bigint;
+        readonly abandoned: boolean;
+        /** A bill has replaced the charge. */
+        readonly final?: boolean;
+      }
+    | undefined;
 }
 
 export interface Model {
@@ -42,10 +46,14 @@ const sum = (values: Iterable<bigint>): bigint => [...values].reduce((a, b) => a
 const least = (...values: bigint[]): bigint => values.reduce((a, b) => (a < b ? a : b));
 
 export function keySums(
-  model: Model, keyUid: string, period: QuotaPeriod, atMs: number,
+  model: Model,
+  keyUid: string,
+  period: QuotaPeriod,
+  atMs: number,
 ): { spent: bigint; held: bigint } {
-  const calls =
-    [...model.calls.values()].filter((call) => call.keyUid === keyUid && samePeriod(period, call.admittedMs, atMs));
+  const calls = [...model.calls.values()].filter(
+    (call) => call.keyUid === keyUid && samePeriod(period, call.admittedMs, atMs),
+  );
   return { spent: sum(calls.map(({ settled }) => settled?.billed ?? 0n)), held: sum(calls.map(counted)) };
 }
 
@@ -55,7 +63,9 @@ export function accountSums(model: Model, account: string): { spent: bigint; hel
 }
 
 function headroom(
-  model: Model, of: { keyUid: string; account: string; admittedMs: number }, limits: Limits,
+  model: Model,
+  of: { keyUid: string; account: string; admittedMs: number },
+  limits: Limits,
 ): { key: bigint; account: bigint } {
   const key = keySums(model, of.keyUid, limits.period, of.admittedMs);
   const account = accountSums(model, of.account);
@@ -66,14 +76,19 @@ function headroom(
 }
 
 /** The result that the ledger must return; a hold stays pending. */
-export function modelHold(model: Model, {
-  origin, limits, amountNanoUsd, minimumNanoUsd, progress,
-}: HoldRequest, nowMs: number): HoldResult {
+export function modelHold(
+  model: Model,
+  { origin, limits, amountNanoUsd, minimumNanoUsd, progress }: HoldRequest,
+  nowMs: number,
+): HoldResult {
   const { callId, keyUid, account } = origin;
   const seenKey = model.seenKeys.get(keyUid);
   const seenAccount = model.seenAccounts.get(account);
-  if ((seenKey?.keyGeneration ?? 0n) > limits.keyGeneration ||
-    (seenAccount?.accountGeneration ?? 0n) > limits.accountGeneration) return { outcome: 'StaleLimits' };
+  if (
+    (seenKey?.keyGeneration ?? 0n) > limits.keyGeneration ||
+    (seenAccount?.accountGeneration ?? 0n) > limits.accountGeneration
+  )
+    return { outcome: 'StaleLimits' };
   model.seenKeys.set(keyUid, limits);
   model.seenAccounts.set(account, limits);
   const call = model.calls.get(callId);
@@ -84,11 +99,20 @@ export function modelHold(model: Model, {
   const granted = least(amountNanoUsd, free);
   if (granted < minimumNanoUsd || granted < 0n)
     return {
-      outcome: 'Short', short: room.key <= room.account ? 'Key' : 'Account', availableNanoUsd: free < 0n ? 0n : free,
+      outcome: 'Short',
+      short: room.key <= room.account ? 'Key' : 'Account',
+      availableNanoUsd: free < 0n ? 0n : free,
     };
-  const pending = call ? { held: call.held, limits: call.limits } : 'new' as const;
+  const pending = call ? { held: call.held, limits: call.limits } : ('new' as const);
   model.calls.set(callId, {
-    keyUid, account, admittedMs, limits, held: granted, progress: progress.costNanoUsd, pending, settled: undefined,
+    keyUid,
+    account,
+    admittedMs,
+    limits,
+    held: granted,
+    progress: progress.costNanoUsd,
+    pending,
+    settled: undefined,
   });
   return { outcome: 'Held', heldNanoUsd: granted };
 }
@@ -143,8 +167,12 @@ export function modelCrash(model: Model): void {
 }
 
 /** The amounts that a reader must get. */
-export function modelSpending(model: Model, keyUid: string, period: QuotaPeriod, nowMs: number): Pick<KeySpending,
-  | 'spentNanoUsd' | 'heldNanoUsd' | 'totalSpentNanoUsd'> {
+export function modelSpending(
+  model: Model,
+  keyUid: string,
+  period: QuotaPeriod,
+  nowMs: number,
+): Pick<KeySpending, 'spentNanoUsd' | 'heldNanoUsd' | 'totalSpentNanoUsd'> {
   const { spent, held } = keySums(model, keyUid, period, nowMs);
   return { spentNanoUsd: spent, heldNanoUsd: held, totalSpentNanoUsd: keySums(model, keyUid, 'Never', nowMs).spent };
 }

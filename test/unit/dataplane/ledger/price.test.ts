@@ -29,13 +29,22 @@ interface TokenRatios {
 }
 
 function tokenPrice({
-  model, completion = '1', cache = '1', write = '1.25', write1h, base = '2',
+  model,
+  completion = '1',
+  cache = '1',
+  write = '1.25',
+  write1h,
+  base = '2',
 }: TokenRatios): CatalogPrice {
   return {
-    quotaType: 'Token', ratioBaseUsdE9:
-      e9(base), modelRatioE9: e9(model), completionRatioE9: e9(completion), cacheRatioE9: e9(cache),
-    cacheWriteRatioE9:
-      e9(write), ...(write1h === undefined ? {} : { cacheWrite1hRatioE9: e9(write1h) }), requestNanoUsd: 0n,
+    quotaType: 'Token',
+    ratioBaseUsdE9: e9(base),
+    modelRatioE9: e9(model),
+    completionRatioE9: e9(completion),
+    cacheRatioE9: e9(cache),
+    cacheWriteRatioE9: e9(write),
+    ...(write1h === undefined ? {} : { cacheWrite1hRatioE9: e9(write1h) }),
+    requestNanoUsd: 0n,
   };
 }
 
@@ -58,14 +67,16 @@ describe('the check values of the contract', () => {
   test('a model of $2.5/$10 at group ratio 0.8, mostly cached, costs $0.0204', () => {
     const price = compilePrice(tokenPrice({ model: '1.25', completion: '4', cache: '0.5' }), e9('0.8') * E9);
     assert.equal(
-      costNanoUsd(price, { tokens: tokens({ input: 2000, cached: 10_000, output: 800 }), generations: 0 }), 20_400_000n,
+      costNanoUsd(price, { tokens: tokens({ input: 2000, cached: 10_000, output: 800 }), generations: 0 }),
+      20_400_000n,
     );
   });
 
   test('a request of $0.04 at group ratio 1.5 costs $0.06', () => {
-    assert.equal(costNanoUsd(
-      compilePrice(requestPrice('0.04'), e9('1.5') * E9), { tokens: NO_TOKENS, generations: 1 },
-    ), 60_000_000n);
+    assert.equal(
+      costNanoUsd(compilePrice(requestPrice('0.04'), e9('1.5') * E9), { tokens: NO_TOKENS, generations: 1 }),
+      60_000_000n,
+    );
   });
 });
 
@@ -81,7 +92,7 @@ describe('cost', () => {
     assert.equal(cost({ cacheWrite1h: million }), e9('6'));
   });
 
-  test('an automatic group multiplies its ratio with the member\'s', () => {
+  test("an automatic group multiplies its ratio with the member's", () => {
     const price = compilePrice(SONNET, e9('0.8') * e9('1.25'));
     assert.deepEqual(price, compilePrice(SONNET, E9 * E9));
   });
@@ -94,12 +105,14 @@ describe('cost', () => {
 
   test('a given one-hour ratio is used, also when it is 0', () => {
     const million = tokens({ cacheWrite1h: 1_000_000 });
-    assert.equal(costNanoUsd(
-      compilePrice(tokenPrice({ model: '1', write1h: '0' }), E9 * E9), { tokens: million, generations: 0 },
-    ), 0n);
-    assert.equal(costNanoUsd(
-      compilePrice(tokenPrice({ model: '1', write1h: '3' }), E9 * E9), { tokens: million, generations: 0 },
-    ), e9('6'));
+    assert.equal(
+      costNanoUsd(compilePrice(tokenPrice({ model: '1', write1h: '0' }), E9 * E9), { tokens: million, generations: 0 }),
+      0n,
+    );
+    assert.equal(
+      costNanoUsd(compilePrice(tokenPrice({ model: '1', write1h: '3' }), E9 * E9), { tokens: million, generations: 0 }),
+      e9('6'),
+    );
   });
 
   test('it is rounded half up, once per call', () => {
@@ -117,7 +130,8 @@ describe('cost', () => {
   test('a price per request ignores tokens and counts generations; a price per token ignores generations', () => {
     const used = tokens({ input: 1_000_000, output: 1_000_000 });
     assert.equal(
-      costNanoUsd(compilePrice(requestPrice('0.04'), E9 * E9), { tokens: used, generations: 3 }), e9('0.12'),
+      costNanoUsd(compilePrice(requestPrice('0.04'), E9 * E9), { tokens: used, generations: 3 }),
+      e9('0.12'),
     );
     assert.equal(costNanoUsd(compilePrice(SONNET, E9 * E9), { tokens: NO_TOKENS, generations: 3 }), 0n);
   });
@@ -126,7 +140,8 @@ describe('cost', () => {
     const free = compilePrice(SONNET, 0n);
     assert.equal(costNanoUsd(free, { tokens: tokens({ input: 10 ** 9, output: 10 ** 9 }), generations: 1 }), 0n);
     assert.equal(
-      affordableOutputTokens(free, 0n, { inputTokens: 10 ** 9, oneHourCache: true }), Number.MAX_SAFE_INTEGER,
+      affordableOutputTokens(free, 0n, { inputTokens: 10 ** 9, oneHourCache: true }),
+      Number.MAX_SAFE_INTEGER,
     );
   });
 
@@ -135,8 +150,10 @@ describe('cost', () => {
     const price = compilePrice(tokenPrice({ model: most, completion: most, base: most }), e9(most) * e9(most));
     const expected = 7n * e9(most) ** 5n;
     const unit = 10n ** 42n;
-    assert.equal(costNanoUsd(price, { tokens: tokens({ output: 7 }), generations: 0 }), (2n * expected +
-      unit) / (2n * unit));
+    assert.equal(
+      costNanoUsd(price, { tokens: tokens({ output: 7 }), generations: 0 }),
+      (2n * expected + unit) / (2n * unit),
+    );
   });
 
   test('figures that are no counts neither lower a price nor throw', () => {
@@ -150,30 +167,63 @@ describe('cost', () => {
   });
 });
 
-const ratio = fc.oneof(fc.bigInt({
-  min: 0n, max: 20n * E9,
-}), fc.bigInt({ min: 0n, max: 100n }), fc.bigInt({ min: 0n, max: 10n ** 19n - 1n }));
+const ratio = fc.oneof(
+  fc.bigInt({
+    min: 0n,
+    max: 20n * E9,
+  }),
+  fc.bigInt({ min: 0n, max: 100n }),
+  fc.bigInt({ min: 0n, max: 10n ** 19n - 1n }),
+);
 const count = fc.oneof(fc.nat({ max: 300_000 }), fc.nat({ max: 3 }));
-const anyPrice: fc.Arbitrary<CatalogPrice> = fc.record({
-  quotaType: fc.constantFrom('Token', 'Request'),
-  ratioBaseUsdE9: ratio, modelRatioE9: ratio, completionRatioE9: ratio, cacheRatioE9: ratio, cacheWriteRatioE9: ratio,
-  cacheWrite1hRatioE9: ratio, requestNanoUsd: ratio,
-}, { requiredKeys: [
-  'quotaType', 'ratioBaseUsdE9', 'modelRatioE9', 'completionRatioE9', 'cacheRatioE9', 'cacheWriteRatioE9',
-  'requestNanoUsd',
-] });
-const anyTokens: fc.Arbitrary<TokenCounts> =
-  fc.record({ input: count, cached: count, cacheWrite5m: count, cacheWrite1h: count, output: count });
-const groupRatioE18 = fc.oneof(ratio.map((e9) => e9 * E9), fc.tuple(ratio, ratio).map(([a, b]) => a * b));
+const anyPrice: fc.Arbitrary<CatalogPrice> = fc.record(
+  {
+    quotaType: fc.constantFrom('Token', 'Request'),
+    ratioBaseUsdE9: ratio,
+    modelRatioE9: ratio,
+    completionRatioE9: ratio,
+    cacheRatioE9: ratio,
+    cacheWriteRatioE9: ratio,
+    cacheWrite1hRatioE9: ratio,
+    requestNanoUsd: ratio,
+  },
+  {
+    requiredKeys: [
+      'quotaType',
+      'ratioBaseUsdE9',
+      'modelRatioE9',
+      'completionRatioE9',
+      'cacheRatioE9',
+      'cacheWriteRatioE9',
+      'requestNanoUsd',
+    ],
+  },
+);
+const anyTokens: fc.Arbitrary<TokenCounts> = fc.record({
+  input: count,
+  cached: count,
+  cacheWrite5m: count,
+  cacheWrite1h: count,
+  output: count,
+});
+const groupRatioE18 = fc.oneof(
+  ratio.map((e9) => e9 * E9),
+  fc.tuple(ratio, ratio).map(([a, b]) => a * b),
+);
 
 /** The documented formula, term by term, on unreduced fractions. */
 function formula(
-  price: CatalogPrice, groupE18: bigint, used: TokenCounts, generations: number,
+  price: CatalogPrice,
+  groupE18: bigint,
+  used: TokenCounts,
+  generations: number,
 ): { over: bigint; under: bigint } {
   if (price.quotaType === 'Request')
     return { over: price.requestNanoUsd * BigInt(generations) * groupE18, under: 10n ** 18n };
-  const write1h = price.cacheWrite1hRatioE9 === undefined
-    ? { over: price.cacheWriteRatioE9 * 16n, under: 10n * E9 } : { over: price.cacheWrite1hRatioE9, under: E9 };
+  const write1h =
+    price.cacheWrite1hRatioE9 === undefined
+      ? { over: price.cacheWriteRatioE9 * 16n, under: 10n * E9 }
+      : { over: price.cacheWrite1hRatioE9, under: E9 };
   const terms = [
     { over: BigInt(used.input), under: 1n },
     { over: BigInt(used.cached) * price.cacheRatioE9, under: E9 },
@@ -183,66 +233,96 @@ function formula(
   ];
   const sum = terms.reduce((a, b) => ({ over: a.over * b.under + b.over * a.under, under: a.under * b.under }));
   // USD to nano-USD: 10⁹
-  return { over: sum.over * price.modelRatioE9 * price.ratioBaseUsdE9 * groupE18 * E9, under:
-    sum.under * E9 * E9 * 1_000_000n * 10n ** 18n };
+  return {
+    over: sum.over * price.modelRatioE9 * price.ratioBaseUsdE9 * groupE18 * E9,
+    under: sum.under * E9 * E9 * 1_000_000n * 10n ** 18n,
+  };
 }
 
 describe('properties', () => {
   test('cost is the formula, rounded half up', () => {
-    fc.assert(fc.property(anyPrice, groupRatioE18, anyTokens, fc.nat({ max:
-      10 }), (price, group, used, generations) => {
-      const { over, under } = formula(price, group, used, generations);
-      let expected = over / under;
-      if ((over % under) * 2n >= under) expected += 1n;
-      assert.equal(costNanoUsd(compilePrice(price, group), { tokens: used, generations }), expected);
-    }), { numRuns: 300 });
+    fc.assert(
+      fc.property(anyPrice, groupRatioE18, anyTokens, fc.nat({ max: 10 }), (price, group, used, generations) => {
+        const { over, under } = formula(price, group, used, generations);
+        let expected = over / under;
+        if ((over % under) * 2n >= under) expected += 1n;
+        assert.equal(costNanoUsd(compilePrice(price, group), { tokens: used, generations }), expected);
+      }),
+      { numRuns: 300 },
+    );
   });
 
   test('cost never falls when more is consumed', () => {
-    fc.assert(fc.property(anyPrice, groupRatioE18, anyTokens, anyTokens, (price, group, used, more) => {
-      const compiled = compilePrice(price, group);
-      const sum = {
-        input: used.input +
-          more.input, cached: used.cached + more.cached, cacheWrite5m: used.cacheWrite5m + more.cacheWrite5m,
-        cacheWrite1h: used.cacheWrite1h + more.cacheWrite1h, output: used.output + more.output,
-      };
-      assert.ok(costNanoUsd(
-        compiled, { tokens: sum, generations: 2 },
-      ) >= costNanoUsd(compiled, { tokens: used, generations: 1 }));
-    }), { numRuns: 200 });
+    fc.assert(
+      fc.property(anyPrice, groupRatioE18, anyTokens, anyTokens, (price, group, used, more) => {
+        const compiled = compilePrice(price, group);
+        const sum = {
+          input: used.input + more.input,
+          cached: used.cached + more.cached,
+          cacheWrite5m: used.cacheWrite5m + more.cacheWrite5m,
+          cacheWrite1h: used.cacheWrite1h + more.cacheWrite1h,
+          output: used.output + more.output,
+        };
+        assert.ok(
+          costNanoUsd(compiled, { tokens: sum, generations: 2 }) >=
+            costNanoUsd(compiled, { tokens: used, generations: 1 }),
+        );
+      }),
+      { numRuns: 200 },
+    );
   });
 
   test('the worst case covers every usage within it, however the input splits into classes', () => {
-    fc.assert(fc.property(anyPrice, groupRatioE18, anyTokens, fc.boolean(), (price, group, split, oneHourCache) => {
-      const compiled = compilePrice(price, group);
-      const used = oneHourCache ? split : { ...split, cacheWrite1h: 0 };
-      const inputTokens = used.input + used.cached + used.cacheWrite5m + used.cacheWrite1h;
-      const worst =
-        worstCaseNanoUsd(compiled, { inputTokens, outputTokens: used.output, oneHourCache, generations: 2 });
-      assert.ok(worst >= costNanoUsd(compiled, { tokens: used, generations: 2 }));
-      // and it is tight up to its rounding: some split reaches it
-      const { perToken } = compiled;
-      const classes: (keyof TokenCounts)[] =
-        oneHourCache ? ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h'] : ['input', 'cached', 'cacheWrite5m'];
-      const dearest = classes.reduce((a, b) => (perToken[a] >= perToken[b] ? a : b));
-      const reached =
-        costNanoUsd(compiled, { tokens: tokens({ [dearest]: inputTokens, output: used.output }), generations: 2 });
-      assert.ok(worst - reached <= 1n);
-    }), { numRuns: 300 });
+    fc.assert(
+      fc.property(anyPrice, groupRatioE18, anyTokens, fc.boolean(), (price, group, split, oneHourCache) => {
+        const compiled = compilePrice(price, group);
+        const used = oneHourCache ? split : { ...split, cacheWrite1h: 0 };
+        const inputTokens = used.input + used.cached + used.cacheWrite5m + used.cacheWrite1h;
+        const worst = worstCaseNanoUsd(compiled, {
+          inputTokens,
+          outputTokens: used.output,
+          oneHourCache,
+          generations: 2,
+        });
+        assert.ok(worst >= costNanoUsd(compiled, { tokens: used, generations: 2 }));
+        // and it is tight up to its rounding: some split reaches it
+        const { perToken } = compiled;
+        const classes: (keyof TokenCounts)[] = oneHourCache
+          ? ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h']
+          : ['input', 'cached', 'cacheWrite5m'];
+        const dearest = classes.reduce((a, b) => (perToken[a] >= perToken[b] ? a : b));
+        const reached = costNanoUsd(compiled, {
+          tokens: tokens({ [dearest]: inputTokens, output: used.output }),
+          generations: 2,
+        });
+        assert.ok(worst - reached <= 1n);
+      }),
+      { numRuns: 300 },
+    );
   });
 
   test('the affordable output is the largest whose worst case fits', () => {
-    fc.assert(fc.property(anyPrice, groupRatioE18, fc.record({
-      inputTokens: count, oneHourCache: fc.boolean(),
-    }), fc.bigInt({ min: 0n, max: 10n ** 14n }), (price, group, { inputTokens, oneHourCache }, budget) => {
-      const compiled = compilePrice({ ...price, requestNanoUsd: 0n }, group);
-      const worst = (outputTokens: number): bigint =>
-        worstCaseNanoUsd(compiled, { inputTokens, outputTokens, oneHourCache, generations: 0 });
-      const affordable = affordableOutputTokens(compiled, budget, { inputTokens, oneHourCache });
-      if (worst(0) > budget) assert.equal(affordable, 0);
-      else assert.ok(worst(affordable) <= budget);
-      if (affordable < Number.MAX_SAFE_INTEGER) assert.ok(worst(affordable + 1) > budget);
-    }), { numRuns: 300 });
+    fc.assert(
+      fc.property(
+        anyPrice,
+        groupRatioE18,
+        fc.record({
+          inputTokens: count,
+          oneHourCache: fc.boolean(),
+        }),
+        fc.bigInt({ min: 0n, max: 10n ** 14n }),
+        (price, group, { inputTokens, oneHourCache }, budget) => {
+          const compiled = compilePrice({ ...price, requestNanoUsd: 0n }, group);
+          const worst = (outputTokens: number): bigint =>
+            worstCaseNanoUsd(compiled, { inputTokens, outputTokens, oneHourCache, generations: 0 });
+          const affordable = affordableOutputTokens(compiled, budget, { inputTokens, oneHourCache });
+          if (worst(0) > budget) assert.equal(affordable, 0);
+          else assert.ok(worst(affordable) <= budget);
+          if (affordable < Number.MAX_SAFE_INTEGER) assert.ok(worst(affordable + 1) > budget);
+        },
+      ),
+      { numRuns: 300 },
+    );
   });
 });
 
@@ -251,17 +331,23 @@ describe('figures that numbers cannot hold', () => {
     const cent = compilePrice(requestPrice('0.01'), E9 * E9);
     for (const generations of [900_719_925, 900_719_926, 450_359_962, 450_359_963, 2 ** 40])
       assert.equal(
-        costNanoUsd(cent, { tokens: NO_TOKENS, generations }), BigInt(generations) * 10_000_000n, `${generations}`,
+        costNanoUsd(cent, { tokens: NO_TOKENS, generations }),
+        BigInt(generations) * 10_000_000n,
+        `${generations}`,
       );
   });
 });
 
 describe('images by size and quality, videos by the second', () => {
-  const image = (size: string, quality: string, usd: string): { size: string; quality: string; nanoUsd: bigint } =>
-    ({ size, quality, nanoUsd: e9(usd) });
-  const pictures: CatalogPrice = { ...requestPrice('0'), perImage: [
-    image('1024x1024', 'low', '0.011'), image('1024x1024', 'high', '0.167'), image('1536x1024', '', '0.25'),
-  ] };
+  const image = (size: string, quality: string, usd: string): { size: string; quality: string; nanoUsd: bigint } => ({
+    size,
+    quality,
+    nanoUsd: e9(usd),
+  });
+  const pictures: CatalogPrice = {
+    ...requestPrice('0'),
+    perImage: [image('1024x1024', 'low', '0.011'), image('1024x1024', 'high', '0.167'), image('1536x1024', '', '0.25')],
+  };
   const compiled = compilePrice(pictures, e9('1.5') * E9);
   const bounds = { inputTokens: 0, outputTokens: 0, oneHourCache: false };
   const cost = (consumption: Pick<Consumption, 'generations' | 'made' | 'served'>): bigint =>
@@ -283,8 +369,10 @@ describe('images by size and quality, videos by the second', () => {
   test('the size and quality that the answer names are billed; without, the dearest that fits', () => {
     assert.equal(cost({ generations: 1, made: {}, served: { size: '1024x1024', quality: 'low' } }), e9('0.0165'));
     assert.equal(cost({ generations: 1, made: {}, served: {} }), e9('0.375'));
-    assert.equal(cost({ generations: 1, made: { size: '1024x1024' }, served: { size: '9x9', quality: 'x' } }),
-      e9('0.2505'));
+    assert.equal(
+      cost({ generations: 1, made: { size: '1024x1024' }, served: { size: '9x9', quality: 'x' } }),
+      e9('0.2505'),
+    );
   });
 
   test('an image dearer than the dearest that was asked for costs no more than that', () => {
@@ -296,7 +384,9 @@ describe('images by size and quality, videos by the second', () => {
 
   test('the lines name what was billed', () => {
     const { lines } = billOf(compiled, {
-      tokens: NO_TOKENS, generations: 2, made: { size: '1024x1024', quality: 'high' },
+      tokens: NO_TOKENS,
+      generations: 2,
+      made: { size: '1024x1024', quality: 'high' },
     });
     assert.deepEqual(lines, [
       { dimension: 'generation', quantity: 2, rateUsd: '0.2505', size: '1024x1024', quality: 'high' },
@@ -304,9 +394,13 @@ describe('images by size and quality, videos by the second', () => {
   });
 
   test('an entry without size and quality prices every other image, and never one that has an entry', () => {
-    const rates = compilePrice({ ...pictures, perImage: [
-      image('', '', '9'), image('', 'low', '2'), image('1x1', '', '3'), image('1x1', 'low', '1'),
-    ] }, E9 * E9).perImage;
+    const rates = compilePrice(
+      {
+        ...pictures,
+        perImage: [image('', '', '9'), image('', 'low', '2'), image('1x1', '', '3'), image('1x1', 'low', '1')],
+      },
+      E9 * E9,
+    ).perImage;
     const usd = (made: GenerationAttributes): bigint | undefined => imageRate(rates, made)?.rate;
     assert.equal(usd({ size: '1x1', quality: 'low' }), e9('1') * E9 * E9);
     assert.equal(usd({ size: '2x2', quality: 'low' }), e9('2') * E9 * E9);

@@ -11,53 +11,64 @@ describe('periods', () => {
     assert.deepEqual(spanAt('Day', lastMs), { startMs: Date.UTC(2024, 1, 29), endMs: Date.UTC(2024, 2, 1) });
     assert.deepEqual(spanAt('Month', lastMs), { startMs: Date.UTC(2024, 1, 1), endMs: Date.UTC(2024, 2, 1) });
     assert.deepEqual(spanAt('Month', lastMs + 1), { startMs: Date.UTC(2024, 2, 1), endMs: Date.UTC(2024, 3, 1) });
-    assert.deepEqual(
-      spanAt('Month', Date.UTC(2026, 11, 31, 23)), { startMs: Date.UTC(2026, 11, 1), endMs: Date.UTC(2027, 0, 1) },
-    );
+    assert.deepEqual(spanAt('Month', Date.UTC(2026, 11, 31, 23)), {
+      startMs: Date.UTC(2026, 11, 1),
+      endMs: Date.UTC(2027, 0, 1),
+    });
   });
 
   test('contain every moment in exactly one day and one month', () => {
-    fc.assert(fc.property(fc.integer({ min: 0, max: 200 * 365 * DAY_MS }), (atMs) => {
-      for (const kind of ['Day', 'Month'] as const) {
-        const { startMs, endMs } = spanAt(kind, atMs);
-        const name = (ms: number): string => new Date(ms).toISOString().slice(0, kind === 'Day' ? 10 : 7);
-        assert.ok(startMs <= atMs && atMs < endMs);
-        assert.deepEqual([name(startMs), name(endMs - 1)], [name(atMs), name(atMs)]);
-        assert.notEqual(name(startMs - 1), name(atMs));
-        assert.notEqual(name(endMs), name(atMs));
-      }
-    }));
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 200 * 365 * DAY_MS }), (atMs) => {
+        for (const kind of ['Day', 'Month'] as const) {
+          const { startMs, endMs } = spanAt(kind, atMs);
+          const name = (ms: number): string => new Date(ms).toISOString().slice(0, kind === 'Day' ? 10 : 7);
+          assert.ok(startMs <= atMs && atMs < endMs);
+          assert.deepEqual([name(startMs), name(endMs - 1)], [name(atMs), name(atMs)]);
+          assert.notEqual(name(startMs - 1), name(atMs));
+          assert.notEqual(name(endMs), name(atMs));
+        }
+      }),
+    );
   });
 });
 
 test('slots agree with a model: never over a limit, all or none, none leaked', () => {
   const command = fc.record({
-    call: fc.nat({ max: 8 }), take:
-      fc.boolean(), scopes: fc.subarray(['Key', 'Group', 'Channel'] as const), limit: fc.integer({ min: 0, max: 3 }),
+    call: fc.nat({ max: 8 }),
+    take: fc.boolean(),
+    scopes: fc.subarray(['Key', 'Group', 'Channel'] as const),
+    limit: fc.integer({ min: 0, max: 3 }),
   });
-  fc.assert(fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
-    const slots = createSlots();
-    /** call/scope pairs in use */
-    const owned = new Set<string>();
-    const inUse = (scope: string): number => [...owned].filter((pair) => pair.endsWith(scope)).length;
-    for (const { call, take, scopes, limit } of commands) {
-      const callId = `call-${call}`;
-      if (take) {
-        const wanted = scopes.filter((scope) => !owned.has(`${callId}/${scope}`));
-        const full = wanted.find((scope) => inUse(scope) >= limit);
-        const result = takeSlots(slots, callId, scopes.map((scope) => slot(scope, 'one', limit)));
-        assert.deepEqual(result, full ? { outcome: 'Full', full: slot(full, 'one', limit) } : { outcome: 'Taken' });
-        if (!full) for (const scope of scopes) owned.add(`${callId}/${scope}`);
-      } else {
-        releaseSlots(slots, callId, scopes);
-        for (const scope of scopes) owned.delete(`${callId}/${scope}`);
+  fc.assert(
+    fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
+      const slots = createSlots();
+      /** call/scope pairs in use */
+      const owned = new Set<string>();
+      const inUse = (scope: string): number => [...owned].filter((pair) => pair.endsWith(scope)).length;
+      for (const { call, take, scopes, limit } of commands) {
+        const callId = `call-${call}`;
+        if (take) {
+          const wanted = scopes.filter((scope) => !owned.has(`${callId}/${scope}`));
+          const full = wanted.find((scope) => inUse(scope) >= limit);
+          const result = takeSlots(
+            slots,
+            callId,
+            scopes.map((scope) => slot(scope, 'one', limit)),
+          );
+          assert.deepEqual(result, full ? { outcome: 'Full', full: slot(full, 'one', limit) } : { outcome: 'Taken' });
+          if (!full) for (const scope of scopes) owned.add(`${callId}/${scope}`);
+        } else {
+          releaseSlots(slots, callId, scopes);
+          for (const scope of scopes) owned.delete(`${callId}/${scope}`);
+        }
+        assert.deepEqual(countSlots(slots), { Key: inUse('Key'), Group: inUse('Group'), Channel: inUse('Channel') });
       }
-      assert.deepEqual(countSlots(slots), { Key: inUse('Key'), Group: inUse('Group'), Channel: inUse('Channel') });
-    }
-    for (let call = 0; call <= 8; call++) releaseSlots(slots, `call-${call}`);
-    assert.deepEqual([slots.owned.size, countSlots(slots)], [0, { Key: 0, Group: 0, Channel: 0 }]);
-    assert.ok([...slots.uses.values()].every(({ inUse }) => inUse === 0));
-  }));
+      for (let call = 0; call <= 8; call++) releaseSlots(slots, `call-${call}`);
+      assert.deepEqual([slots.owned.size, countSlots(slots)], [0, { Key: 0, Group: 0, Channel: 0 }]);
+      assert.ok([...slots.uses.values()].every(({ inUse }) => inUse === 0));
+    }),
+  );
 });
 
 test('unused slots are dropped, and used ones stay', () => {

@@ -3,7 +3,11 @@ import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { markCheckpointed, changesSince, createBalances } from '../../../../dataplane/ledger/balances.ts';
 import {
-  confirmHold, placeHold, readKeySpending, settleCall, withdrawHold,
+  confirmHold,
+  placeHold,
+  readKeySpending,
+  settleCall,
+  withdrawHold,
 } from '../../../../dataplane/ledger/ledger-core.ts';
 import type { PendingHold } from '../../../../dataplane/ledger/ledger-core.ts';
 import { holdRequest, NOON_MS, origin, settlement } from './calls.ts';
@@ -33,8 +37,11 @@ function scene() {
   };
   const read = () => ask()();
   const hold = (callId: string, { key = KEYS[0], account = ACCOUNTS[0], nowMs = NOON_MS } = {}): PendingHold => {
-    const { pending } = placeHold(balances, holdRequest(callId, 10n, { origin: { ...origin(callId), keyUid: key ??
-      '', account: account ?? '' } }), nowMs);
+    const { pending } = placeHold(
+      balances,
+      holdRequest(callId, 10n, { origin: { ...origin(callId), keyUid: key ?? '', account: account ?? '' } }),
+      nowMs,
+    );
     assert.ok(pending);
     confirmHold(balances, pending);
     return pending;
@@ -99,28 +106,39 @@ describe('the keys and accounts whose spending has changed', () => {
   });
 
   it('keep a reader of changes only complete in every history', () => {
-    type Step =
-      { readonly do: 'read' | 'file' | 'hold' | 'settle' | 'withdraw'; readonly key: number; readonly account: number };
-    const step: fc.Arbitrary<Step> = fc.record({ do: fc.constantFrom('read', 'file', 'hold', 'settle', 'withdraw'), key:
-      fc.nat(KEYS.length - 1), account: fc.nat(ACCOUNTS.length - 1) });
-    fc.assert(fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      const { balances, read, hold, assertKnown } = scene();
-      const inFlight: PendingHold[] = [];
-      for (const [index, { do: what, key, account }] of steps.entries()) {
-        if (what === 'hold')
-          inFlight.push(hold(`call-${index}`, { key: KEYS[key], account: ACCOUNTS[account], nowMs: NOON_MS + index }));
-        if (what === 'file') markCheckpointed(balances);
-        if (what === 'read') {
-          read();
-          assertKnown();
+    type Step = {
+      readonly do: 'read' | 'file' | 'hold' | 'settle' | 'withdraw';
+      readonly key: number;
+      readonly account: number;
+    };
+    const step: fc.Arbitrary<Step> = fc.record({
+      do: fc.constantFrom('read', 'file', 'hold', 'settle', 'withdraw'),
+      key: fc.nat(KEYS.length - 1),
+      account: fc.nat(ACCOUNTS.length - 1),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const { balances, read, hold, assertKnown } = scene();
+        const inFlight: PendingHold[] = [];
+        for (const [index, { do: what, key, account }] of steps.entries()) {
+          if (what === 'hold')
+            inFlight.push(
+              hold(`call-${index}`, { key: KEYS[key], account: ACCOUNTS[account], nowMs: NOON_MS + index }),
+            );
+          if (what === 'file') markCheckpointed(balances);
+          if (what === 'read') {
+            read();
+            assertKnown();
+          }
+          const pending = what === 'settle' || what === 'withdraw' ? inFlight.shift() : undefined;
+          if (!pending) continue;
+          if (what === 'withdraw') withdrawHold(balances, pending);
+          else settleCall(balances, settlement(pending.hold.origin.callId, 3n), NOON_MS);
         }
-        const pending = what === 'settle' || what === 'withdraw' ? inFlight.shift() : undefined;
-        if (!pending) continue;
-        if (what === 'withdraw') withdrawHold(balances, pending);
-        else settleCall(balances, settlement(pending.hold.origin.callId, 3n), NOON_MS);
-      }
-      read();
-      assertKnown();
-    }), { numRuns: 1000 });
+        read();
+        assertKnown();
+      }),
+      { numRuns: 1000 },
+    );
   });
 });

@@ -39,7 +39,9 @@ interface Call {
 }
 
 const call: fc.Arbitrary<Call> = fc.record({
-  id: fc.nat(20), account: fc.constantFrom('a', 'b'), keyUid: fc.constantFrom('key-1', 'key-2'),
+  id: fc.nat(20),
+  account: fc.constantFrom('a', 'b'),
+  keyUid: fc.constantFrom('key-1', 'key-2'),
   status: fc.constantFrom<CallStatus>('Succeeded', 'Failed'),
   createdMs: fc.integer({ min: NOON_MS - 2 * DAY_MS, max: NOON_MS }),
   costNanoUsd: fc.oneof(fc.bigInt({ min: 0n, max: 10n ** 9n }), fc.constant(20_000_000_000_000_001n)),
@@ -47,8 +49,11 @@ const call: fc.Arbitrary<Call> = fc.record({
 
 function add(db: DatabaseSync, { id, account, keyUid, status, createdMs, costNanoUsd }: Call): void {
   const record = {
-    ...origin(`call-${id}`, { account, keyUid, createdMs }), ...progress(costNanoUsd), status,
-    unbilledNanoUsd: 0n, durationMs: 7,
+    ...origin(`call-${id}`, { account, keyUid, createdMs }),
+    ...progress(costNanoUsd),
+    status,
+    unbilledNanoUsd: 0n,
+    durationMs: 7,
   };
   const row = settledRow({ record, keySpentNanoUsd: 0n, keyRemainingNanoUsd: null, settledMs: createdMs });
   db.prepare(`INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${row.map(() => '?').join(', ')})`).run(...row);
@@ -67,15 +72,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 function take(db: DatabaseSync, taken: Step): void {
   switch (taken.kind) {
-    case 'Add': return add(db, taken.call);
+    case 'Add':
+      return add(db, taken.call);
     case 'Rewrite': {
       const { id, costNanoUsd, status, createdMs } = taken.call;
-      db.prepare('UPDATE usage SET cost_nano_usd = ?, status = ?, created_ms = ?, input = input + 1 WHERE call_id = ?')
-        .run(costNanoUsd, status, createdMs, `call-${id}`);
+      db.prepare(
+        'UPDATE usage SET cost_nano_usd = ?, status = ?, created_ms = ?, input = input + 1 WHERE call_id = ?',
+      ).run(costNanoUsd, status, createdMs, `call-${id}`);
       return;
     }
     case 'Refund':
-      db.prepare('UPDATE usage SET cost_nano_usd = 0, status = \'Refunded\' WHERE call_id = ?').run(`call-${taken.id}`);
+      db.prepare("UPDATE usage SET cost_nano_usd = 0, status = 'Refunded' WHERE call_id = ?").run(`call-${taken.id}`);
       return;
     case 'Prune':
       db.prepare('DELETE FROM usage WHERE seq <= (SELECT min(seq) - 1 + ? FROM usage)').run(taken.count);
@@ -89,94 +96,118 @@ function assertExact(db: DatabaseSync): void {
     statement.setReadBigInts(true);
     return statement.all().map((row) => ({ ...row }));
   };
-  assert.deepEqual(rows('SELECT * FROM usage_days ORDER BY account, day, key_uid, model, status'),
+  assert.deepEqual(
+    rows('SELECT * FROM usage_days ORDER BY account, day, key_uid, model, status'),
     rows(`SELECT account, created_ms / 86400000 AS day, key_uid, model, status, count(*) AS calls,
       sum(cost_nano_usd) AS cost_nano_usd, sum(input + cached + cache_write_5m + cache_write_1h) AS input_tokens,
-      sum(output) AS output_tokens FROM usage GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`));
+      sum(output) AS output_tokens FROM usage GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`),
+  );
 }
 
 describe('sums by day', () => {
   it('equal those of the records, while they are added, rewritten, refunded and deleted', () => {
     inFolder((path) => {
       const db = openFile(path);
-      fc.assert(fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        db.exec('BEGIN');
-        for (const each of steps) {
-          take(db, each);
-          assertExact(db);
-        }
-        db.exec('DELETE FROM usage');
-        assert.equal(db.prepare('SELECT count(*) AS n FROM usage_days').get()?.['n'], 0);
-        db.exec('ROLLBACK');
-      }), { numRuns: 30 });
+      fc.assert(
+        fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+          db.exec('BEGIN');
+          for (const each of steps) {
+            take(db, each);
+            assertExact(db);
+          }
+          db.exec('DELETE FROM usage');
+          assert.equal(db.prepare('SELECT count(*) AS n FROM usage_days').get()?.['n'], 0);
+          db.exec('ROLLBACK');
+        }),
+        { numRuns: 30 },
+      );
       db.close();
     });
   });
 
-  it('are created by the migration of an older file, and updated afterwards', () => inFolder((path) => {
-    let db = openFile(path);
-    const calls = fc.sample(call, 200);
-    for (const each of calls) add(db, each);
-    db.exec(UNDO_VERSION_4);
-    db.close();
-    for (let opening = 0; opening < 2; opening++) {
-      db = openFile(path);
-      assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 8);
-      assert.equal(db.prepare('SELECT sum(calls) AS n FROM usage_days').get()?.['n'], 200 + opening);
-      assertExact(db);
-      add(db, { ...calls[0] ?? assert.fail(), id: 1_000 + opening });
-      assertExact(db);
+  it('are created by the migration of an older file, and updated afterwards', () =>
+    inFolder((path) => {
+      let db = openFile(path);
+      const calls = fc.sample(call, 200);
+      for (const each of calls) add(db, each);
+      db.exec(UNDO_VERSION_4);
       db.close();
-    }
-    assert.equal([...readUsageFile(path, {})].length, 202);
-  }));
+      for (let opening = 0; opening < 2; opening++) {
+        db = openFile(path);
+        assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 8);
+        assert.equal(db.prepare('SELECT sum(calls) AS n FROM usage_days').get()?.['n'], 200 + opening);
+        assertExact(db);
+        add(db, { ...(calls[0] ?? assert.fail()), id: 1_000 + opening });
+        assertExact(db);
+        db.close();
+      }
+      assert.equal([...readUsageFile(path, {})].length, 202);
+    }));
 });
 
 describe('queries of usage', () => {
-  it('use the indexes, and sort nothing', () => inFolder((path) => {
-    const db = openFile(path);
-    const plan = (sql: string): string => {
-      const parameters = Object.fromEntries([...new Set(sql.match(/:\w+/g))].map((name) => [name.slice(1), 1]));
-      return db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(parameters).map(({ detail }) => String(detail)).join('; ');
-    };
-    const range = '(account=? AND (created_ms,call_id)>(?,?) AND (created_ms,call_id)<(?,?))';
-    for (const order of ['OldestFirst', 'NewestFirst'] as const) {
-      assert.equal(plan(USAGE_QUERIES.calls(order)), `SEARCH usage USING INDEX usage_by_account ${range}`);
-      assert.equal(plan(USAGE_QUERIES.position(order)), `SEARCH usage USING COVERING INDEX usage_by_account ${range}`);
-      assert.equal(plan(USAGE_QUERIES.day(order)),
-        'SEARCH usage_days USING PRIMARY KEY (account=? AND day>? AND day<?)');
-    }
-    assert.equal(plan(USAGE_QUERIES.sums),
-      `SEARCH usage USING INDEX usage_by_account ${range}; USE TEMP B-TREE FOR GROUP BY`);
-    assert.equal(plan(USAGE_QUERIES.intervals),
-      `SEARCH usage USING INDEX usage_by_account ${range}; USE TEMP B-TREE FOR GROUP BY`);
-    for (const column of ['model', 'key_uid', 'account'] as const) assert.match(plan(USAGE_QUERIES.dayTotals(column)),
-      /^SEARCH usage_days USING PRIMARY KEY \(account=\? AND day=\?\)/);
-    assert.equal(plan(USAGE_QUERIES.daySums), 'SEARCH usage_days USING PRIMARY KEY (account=? AND day=?)');
-    db.close();
-  }));
-
-  it('read no more calls than a page has', () => inFolder((path) => {
-    const db = openFile(path);
-    const some = { account: 'a', keyUid: 'key-1', status: 'Succeeded' as const, costNanoUsd: 1n };
-    for (let id = 0; id < 25; id++) add(db, { ...some, id: id + 100, createdMs: NOON_MS + Math.floor(id / 3) });
-    const whole = { from: { createdMs: 0, callId: '' }, to: { createdMs: NOON_MS + DAY_MS, callId: '' } };
-    const tables = new UsageTables(db);
-    for (const order of ['OldestFirst', 'NewestFirst'] as const) {
-      const sizes: number[] = [];
-      const ids: string[] = [];
-      for (let range = whole; ids.length < 25;) {
-        const slice = tables.slice('a', range, { order, size: 10 });
-        const calls = tables.calls({ account: 'a' }, slice, { order, most: 100 });
-        assert.equal(tables.sums({ account: 'a' }, slice)[0]?.calls, calls.length);
-        sizes.push(calls.length);
-        ids.push(...calls.map(({ callId }) => callId));
-        range = order === 'OldestFirst' ? { ...range, from: slice.to } : { ...range, to: slice.from };
+  it('use the indexes, and sort nothing', () =>
+    inFolder((path) => {
+      const db = openFile(path);
+      const plan = (sql: string): string => {
+        const parameters = Object.fromEntries([...new Set(sql.match(/:\w+/g))].map((name) => [name.slice(1), 1]));
+        return db
+          .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+          .all(parameters)
+          .map(({ detail }) => String(detail))
+          .join('; ');
+      };
+      const range = '(account=? AND (created_ms,call_id)>(?,?) AND (created_ms,call_id)<(?,?))';
+      for (const order of ['OldestFirst', 'NewestFirst'] as const) {
+        assert.equal(plan(USAGE_QUERIES.calls(order)), `SEARCH usage USING INDEX usage_by_account ${range}`);
+        assert.equal(
+          plan(USAGE_QUERIES.position(order)),
+          `SEARCH usage USING COVERING INDEX usage_by_account ${range}`,
+        );
+        assert.equal(
+          plan(USAGE_QUERIES.day(order)),
+          'SEARCH usage_days USING PRIMARY KEY (account=? AND day>? AND day<?)',
+        );
       }
-      assert.deepEqual(sizes, [10, 10, 5]);
-      const all = Array.from({ length: 25 }, (_, id) => `call-${id + 100}`);
-      assert.deepEqual(ids, order === 'OldestFirst' ? all : all.toReversed());
-    }
-    db.close();
-  }));
+      assert.equal(
+        plan(USAGE_QUERIES.sums),
+        `SEARCH usage USING INDEX usage_by_account ${range}; USE TEMP B-TREE FOR GROUP BY`,
+      );
+      assert.equal(
+        plan(USAGE_QUERIES.intervals),
+        `SEARCH usage USING INDEX usage_by_account ${range}; USE TEMP B-TREE FOR GROUP BY`,
+      );
+      for (const column of ['model', 'key_uid', 'account'] as const)
+        assert.match(
+          plan(USAGE_QUERIES.dayTotals(column)),
+          /^SEARCH usage_days USING PRIMARY KEY \(account=\? AND day=\?\)/,
+        );
+      assert.equal(plan(USAGE_QUERIES.daySums), 'SEARCH usage_days USING PRIMARY KEY (account=? AND day=?)');
+      db.close();
+    }));
+
+  it('read no more calls than a page has', () =>
+    inFolder((path) => {
+      const db = openFile(path);
+      const some = { account: 'a', keyUid: 'key-1', status: 'Succeeded' as const, costNanoUsd: 1n };
+      for (let id = 0; id < 25; id++) add(db, { ...some, id: id + 100, createdMs: NOON_MS + Math.floor(id / 3) });
+      const whole = { from: { createdMs: 0, callId: '' }, to: { createdMs: NOON_MS + DAY_MS, callId: '' } };
+      const tables = new UsageTables(db);
+      for (const order of ['OldestFirst', 'NewestFirst'] as const) {
+        const sizes: number[] = [];
+        const ids: string[] = [];
+        for (let range = whole; ids.length < 25;) {
+          const slice = tables.slice('a', range, { order, size: 10 });
+          const calls = tables.calls({ account: 'a' }, slice, { order, most: 100 });
+          assert.equal(tables.sums({ account: 'a' }, slice)[0]?.calls, calls.length);
+          sizes.push(calls.length);
+          ids.push(...calls.map(({ callId }) => callId));
+          range = order === 'OldestFirst' ? { ...range, from: slice.to } : { ...range, to: slice.from };
+        }
+        assert.deepEqual(sizes, [10, 10, 5]);
+        const all = Array.from({ length: 25 }, (_, id) => `call-${id + 100}`);
+        assert.deepEqual(ids, order === 'OldestFirst' ? all : all.toReversed());
+      }
+      db.close();
+    }));
 });

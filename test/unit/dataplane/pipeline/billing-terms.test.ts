@@ -12,36 +12,68 @@ import { compilePrice } from '#ledger/price-sheet.ts';
 const STORED = new URL('../testdata/billing-terms-1.txt', import.meta.url);
 const ONE_E18 = 10n ** 18n;
 
-const price = compilePrice({
-  quotaType: 'Token', modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n,
-  requestNanoUsd: 0n, ratioBaseUsdE9: 2_000_000_000n,
-  usdPerMillion: {
-    input: 3_000_000_000n, output: 15_000_000_000n, reasoning: 20_000_000_000n, imageInput: 5_000_000_000n,
+const price = compilePrice(
+  {
+    quotaType: 'Token',
+    modelRatioE9: 0n,
+    completionRatioE9: 0n,
+    cacheRatioE9: 0n,
+    cacheWriteRatioE9: 0n,
+    requestNanoUsd: 0n,
+    ratioBaseUsdE9: 2_000_000_000n,
+    usdPerMillion: {
+      input: 3_000_000_000n,
+      output: 15_000_000_000n,
+      reasoning: 20_000_000_000n,
+      imageInput: 5_000_000_000n,
+    },
+    contextTiers: [
+      {
+        above: 1_000,
+        usdPerMillion: undefined,
+        inputMultiplierE9: 2_000_000_000n,
+        outputMultiplierE9: 1_500_000_000n,
+      },
+    ],
+    serviceTiers: [{ name: 'priority', usdPerMillion: undefined, multiplierE9: 2_000_000_000n, contextTiers: [] }],
+    regions: [{ name: 'us', multiplierE9: 1_100_000_000n }],
   },
-  contextTiers: [{
-    above: 1_000, usdPerMillion: undefined, inputMultiplierE9: 2_000_000_000n, outputMultiplierE9: 1_500_000_000n,
-  }],
-  serviceTiers: [{ name: 'priority', usdPerMillion: undefined, multiplierE9: 2_000_000_000n, contextTiers: [] }],
-  regions: [{ name: 'us', multiplierE9: 1_100_000_000n }],
-}, ONE_E18);
+  ONE_E18,
+);
 
 const TERMS: BillingTerms = {
   bounds: {
-    price, requestTokens: 2_000, inputTokens: 2_000, estimatedInputTokens: 1_500,
+    price,
+    requestTokens: 2_000,
+    inputTokens: 2_000,
+    estimatedInputTokens: 1_500,
     reach: {
-      oneHourCache: false, serviceTiers: ['standard', 'priority'], regions: ['us'], modalities: [], uses: {},
+      oneHourCache: false,
+      serviceTiers: ['standard', 'priority'],
+      regions: ['us'],
+      modalities: [],
+      uses: {},
       requests: 1,
     },
   },
   outputLimit: 500,
   candidate: {
-    clientDisconnect: 'Cancel', onTimeout: 'BillNothing', upstreamModel: 'gpt-5', model: { reasoning: 'Auto' },
-    cost: undefined, costOf: () => undefined, priceOf: () => undefined,
+    clientDisconnect: 'Cancel',
+    onTimeout: 'BillNothing',
+    upstreamModel: 'gpt-5',
+    model: { reasoning: 'Auto' },
+    cost: undefined,
+    costOf: () => undefined,
+    priceOf: () => undefined,
   },
   routed: {
     call: {
       output: { maxTokens: 500, answers: 1, predictionTokens: 0, thinkingBudget: undefined, fixed: false },
-      generations: 1, serviceTier: 'priority', region: 'us', modalities: ['imageInput'], stream: false,
+      generations: 1,
+      serviceTier: 'priority',
+      region: 'us',
+      modalities: ['imageInput'],
+      stream: false,
       asksForReasoning: true,
       unbounded: () => false,
     },
@@ -52,14 +84,27 @@ const TERMS: BillingTerms = {
 function costBy(terms: BillingTerms | undefined): bigint {
   assert.ok(terms);
   const reported = {
-    input: 1_200, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 100,
+    input: 1_200,
+    cached: 0,
+    cacheWrite5m: 0,
+    cacheWrite1h: 0,
+    output: 100,
     details: { reasoning: 60, imageInput: 200 },
-    serviceTier: 'priority', region: 'us',
+    serviceTier: 'priority',
+    region: 'us',
   };
-  return progressOf({
-    meter: { reported, final: true, outputBytes: 10 }, sent: true, produced: true, holdLost: false, timedOut: false,
-    countedOutput: undefined,
-  }, terms, 'Succeeded').costNanoUsd;
+  return progressOf(
+    {
+      meter: { reported, final: true, outputBytes: 10 },
+      sent: true,
+      produced: true,
+      holdLost: false,
+      timedOut: false,
+      countedOutput: undefined,
+    },
+    terms,
+    'Succeeded',
+  ).costNanoUsd;
 }
 
 describe('the terms of a bill', () => {

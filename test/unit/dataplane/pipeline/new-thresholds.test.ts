@@ -11,22 +11,36 @@ const GROUP: SlotLimit = { scope: 'Group', id: 'group/g/r/c', limit: 2 };
 const CHANNEL: SlotLimit = { scope: 'Channel', id: 'channel/r/c', limit: 3 };
 
 /** A call that runs on r/c for group g without slots; the state in force has `slots`. */
-function scene({ key, slots, offered = 'm', own = [] }: {
+function scene({
+  key,
+  slots,
+  offered = 'm',
+  own = [],
+}: {
   readonly key?: SlotLimit;
   readonly offered?: string;
   readonly slots: readonly SlotLimit[];
   readonly own?: readonly SlotLimit[];
 }) {
   const asked: string[] = [];
-  const candidate = (its: readonly SlotLimit[]): object =>
-    ({ group: 'g', model: { name: 'm' }, target: { id: 'r/c' }, slots: its });
-  const record = { received: { requestId: 'req_1' }, sent: true, admitted: {
-    routed: { key: { uid: 'uid' }, keyHash: 'hash' }, candidate: candidate(own),
-  } } as unknown as CallRecord;
+  const candidate = (its: readonly SlotLimit[]): object => ({
+    group: 'g',
+    model: { name: 'm' },
+    target: { id: 'r/c' },
+    slots: its,
+  });
+  const record = {
+    received: { requestId: 'req_1' },
+    sent: true,
+    admitted: {
+      routed: { key: { uid: 'uid' }, keyHash: 'hash' },
+      candidate: candidate(own),
+    },
+  } as unknown as CallRecord;
   const state = {
     groups: new Map([['g', { offers: new Map([[offered, { tiers: [[], [candidate(slots)]] }]]) }]]),
     channelSlots: new Map([['r/c', CHANNEL]]),
-    credentials: new Map([['hash', { key: { uid: 'uid', ...key && { slot: key } } }]]),
+    credentials: new Map([['hash', { key: { uid: 'uid', ...(key && { slot: key }) } }]]),
   };
   const running = new CallMap<CallRecord>();
   running.set(record.received.requestId, record);
@@ -50,7 +64,7 @@ describe('a running call', () => {
     assert.deepEqual(asked, [take(GROUP), take(KEY)]);
   });
 
-  it('counts under its channel\'s own threshold if its group no longer has the model', () => {
+  it("counts under its channel's own threshold if its group no longer has the model", () => {
     const { deps, asked } = scene({ slots: [GROUP, CHANNEL], offered: 'another' });
     countRunningCalls(deps);
     assert.deepEqual(asked, [take(CHANNEL)]);

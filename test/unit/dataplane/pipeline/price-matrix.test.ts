@@ -23,7 +23,8 @@ import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../../operator/support.t
 const E9 = 10n ** 9n;
 const fixture = readPriceMatrix();
 const { snapshot } = translate(resourcesOf(stringify(fixture.catalog)), {
-  gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS,
+  gatewayNamespace: GATEWAY_NAMESPACE,
+  nowMs: NOW_MS,
 });
 const prices = indexPrices(snapshot.catalogs);
 
@@ -37,9 +38,13 @@ function reportedBy({ answer, protocol }: PriceCase): ReportedUsage {
   return (protocol === 'Anthropic' ? meterMessage(answer) : meterCompletion(answer)).reported;
 }
 
-function tokensOf(
-  { input = 0, cached = 0, cacheWrite5m = 0, cacheWrite1h = 0, output = 0 }: ReportedUsage,
-): TokenCounts {
+function tokensOf({
+  input = 0,
+  cached = 0,
+  cacheWrite5m = 0,
+  cacheWrite1h = 0,
+  output = 0,
+}: ReportedUsage): TokenCounts {
   return { input, cached, cacheWrite5m, cacheWrite1h, output };
 }
 
@@ -48,7 +53,11 @@ describe('an answer costs, to the nano-dollar,', () => {
     test(each.name, () => {
       const reported = reportedBy(each);
       const activity = {
-        meter: { reported, final: true, outputBytes: 0 }, sent: true, produced: true, holdLost: false, timedOut: false,
+        meter: { reported, final: true, outputBytes: 0 },
+        sent: true,
+        produced: true,
+        holdLost: false,
+        timedOut: false,
         countedOutput: undefined,
       };
       const terms = termsOf(each, tokensOf(reported));
@@ -72,7 +81,10 @@ describe('an answer costs, to the nano-dollar,', () => {
 
 function assertLines(lines: readonly BillLine[], each: PriceCase): void {
   if (!each.lines) return;
-  assert.deepEqual(lines.map(({ dimension, quantity, rateUsd }) => [dimension, quantity, rateUsd]), each.lines);
+  assert.deepEqual(
+    lines.map(({ dimension, quantity, rateUsd }) => [dimension, quantity, rateUsd]),
+    each.lines,
+  );
   for (const [index, line] of lines.entries()) {
     assert.deepEqual(
       [line.serviceTier, line.above, line.region, line.model],
@@ -90,10 +102,16 @@ function termsOf({ model, groupRatio, channel, asked }: PriceCase, tokens: Token
     outputLimit: tokens.output,
     bounds: { price, inputTokens, requestTokens: inputTokens, estimatedInputTokens: inputTokens },
     candidate: { upstreamModel: model, model: {}, priceOf: (other: string) => priceOf(other, groupRatio, channel) },
-    routed: { call: {
-      serviceTier: asked, generations: 1, unbounded: () => true, output: { answers: 1, predictionTokens: 0 },
-      modalities: ['audioInput', 'audioOutput', 'imageInput'],
-    }, offer: { quotaType: 'Token' } },
+    routed: {
+      call: {
+        serviceTier: asked,
+        generations: 1,
+        unbounded: () => true,
+        output: { answers: 1, predictionTokens: 0 },
+        modalities: ['audioInput', 'audioOutput', 'imageInput'],
+      },
+      offer: { quotaType: 'Token' },
+    },
   } as unknown as BillingTerms;
 }
 
@@ -110,10 +128,16 @@ describe('no answer within its bounds costs more than what was held for it', () 
       const inputTokens = tokens.input + tokens.cached + tokens.cacheWrite5m + tokens.cacheWrite1h;
       for (const serviceTier of ['standard', ...price.serviceTiers.keys()]) {
         const cost = costNanoUsd(price, {
-          tokens, details: reported.details, generations: 1, serviceTiers: [serviceTier],
+          tokens,
+          details: reported.details,
+          generations: 1,
+          serviceTiers: [serviceTier],
         });
         const held = worstCaseNanoUsd(price, {
-          inputTokens, outputTokens: tokens.output, oneHourCache: true, generations: 1,
+          inputTokens,
+          outputTokens: tokens.output,
+          oneHourCache: true,
+          generations: 1,
           serviceTiers: ['standard', ...price.serviceTiers.keys()],
           modalities: ['audioInput', 'audioOutput', 'imageInput'],
         });

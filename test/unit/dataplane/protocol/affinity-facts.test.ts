@@ -53,10 +53,14 @@ describe('sealed values', () => {
   const sealed = (name: string): string => `mgw1_encrypted_${name}`;
   it('of reasoning are optional; those of responses and compacted conversations are required', () => {
     const { sealed: found, bound } = readAffinity('Responses', {
-      previous_response_id: 'mgw1_response_AAAA', conversation: { id: 'mgw1_conversation_AAAA' },
+      previous_response_id: 'mgw1_response_AAAA',
+      conversation: { id: 'mgw1_conversation_AAAA' },
       input: [
-        { type: 'reasoning', encrypted_content: sealed('one') }, { type: 'reasoning', encrypted_content: 'gAAAAA' },
-        { type: 'compaction', encrypted_content: sealed('two') }, user('x'), 7,
+        { type: 'reasoning', encrypted_content: sealed('one') },
+        { type: 'reasoning', encrypted_content: 'gAAAAA' },
+        { type: 'compaction', encrypted_content: sealed('two') },
+        user('x'),
+        7,
         { type: 'reasoning', encrypted_content: sealed('three') },
       ],
     });
@@ -72,7 +76,7 @@ describe('sealed values', () => {
 });
 
 describe('the cache key', () => {
-  it('is the client\'s value if it is a text', () => {
+  it("is the client's value if it is a text", () => {
     assert.equal(readAffinity('OpenAIChat', { prompt_cache_key: 'thread' }).cacheKey, 'thread');
     for (const value of ['', 7, null])
       assert.equal(readAffinity('Responses', { prompt_cache_key: value }).cacheKey, undefined);

@@ -54,7 +54,8 @@ test('an end marker with spaces around it is recognised', () => {
 
 test('a stream cut at any byte is Cut, or Complete if nothing is missing, and sends no half event', () => {
   for (const { name, upstream, bytes } of recordings().filter(({ name }) =>
-    ['openai/text', 'openai/parallel-tools', 'anthropic/text', 'anthropic/tools', 'azure/filters'].includes(name))) {
+    ['openai/text', 'openai/parallel-tools', 'anthropic/text', 'anthropic/tools', 'azure/filters'].includes(name),
+  )) {
     for (const client of DIALECTS) {
       const whole = replay(openStream(client, upstream), [bytes]);
       for (let at = 0; at < bytes.length; at++) {
@@ -78,7 +79,10 @@ test('only a finish reason completes a stream without [DONE]', () => {
 
 test('an event beyond the size limit fails the stream', () => {
   for (const [client, upstream] of [
-    ['OpenAI', 'OpenAI'], ['Anthropic', 'OpenAI'], ['OpenAI', 'Anthropic'], ['Anthropic', 'Anthropic'],
+    ['OpenAI', 'OpenAI'],
+    ['Anthropic', 'OpenAI'],
+    ['OpenAI', 'Anthropic'],
+    ['Anthropic', 'Anthropic'],
   ] as const) {
     const stream = openStream(client, upstream);
     stream.push(Buffer.from('data: '));
@@ -109,22 +113,40 @@ test('implausible usage is ignored, and earlier usage stays', () => {
   const usage = (value: unknown): string => chunk({ choices: [], usage: value });
   const body = delta({ content: 'abcdefgh' }, 'stop');
   for (const lie of [
-    {}, { prompt_tokens: -5, completion_tokens: 1e300 }, { prompt_tokens: '10', completion_tokens: null }, [], 'x', 5,
+    {},
+    { prompt_tokens: -5, completion_tokens: 1e300 },
+    { prompt_tokens: '10', completion_tokens: null },
+    [],
+    'x',
+    5,
   ]) {
     const { meter, outcome } = run('OpenAI', 'OpenAI', `${body}${usage(lie)}data: [DONE]\n\n`);
     assert.deepEqual(
-      [outcome, meter.final, meter.reported.output, meter.outputBytes], ['Complete', false, undefined, 8],
+      [outcome, meter.final, meter.reported.output, meter.outputBytes],
+      ['Complete', false, undefined, 8],
     );
   }
-  const { meter } = run('OpenAI', 'OpenAI', `${body}${usage({ prompt_tokens: 3, completion_tokens: 2, })}${usage({ completion_tokens: 'many' })}data: [DONE]\n\n`);
+  const { meter } = run(
+    'OpenAI',
+    'OpenAI',
+    `${body}${usage({ prompt_tokens: 3, completion_tokens: 2 })}${usage({ completion_tokens: 'many' })}data: [DONE]\n\n`,
+  );
   assert.deepEqual([meter.final, meter.reported.input, meter.reported.output], [true, 3, 2]);
 });
 
 test('usage from the middle of an answer is not final', () => {
   const stream = openStream('OpenAI', 'OpenAI');
-  stream.push(Buffer.from(chunk({ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }], usage: {
-    prompt_tokens: 3, completion_tokens: 1,
-  } })));
+  stream.push(
+    Buffer.from(
+      chunk({
+        choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }],
+        usage: {
+          prompt_tokens: 3,
+          completion_tokens: 1,
+        },
+      }),
+    ),
+  );
   assert.deepEqual([stream.meter.final, stream.meter.reported.output], [false, 1]);
   stream.push(Buffer.from(chunk({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 1 } })));
   stream.push(Buffer.from(delta({ content: 'more' })));
@@ -138,7 +160,8 @@ test('data that is not JSON passes through, and is left out of a conversion', ()
 });
 
 test('usage beside choices is removed from a chunk of any form, and nothing else is', () => {
-  const text = 'id: 4\r\nevent: chunk\r\ndata: { "choices" : [ {"index":0,"delta":{"content":"\\u0041"},"x":1.10} ] ' +
+  const text =
+    'id: 4\r\nevent: chunk\r\ndata: { "choices" : [ {"index":0,"delta":{"content":"\\u0041"},"x":1.10} ] ' +
     ', "usage" : {"a":1e400}, "big":12345678901234567890 }\r\n\r\n';
   assert.equal(run('OpenAI', 'OpenAI', text).sent, text.replace(' , "usage" : {"a":1e400}', ''));
   const two = 'data: {"choices":[{"index":0,\ndata: "delta":{}}],"usage":{}}\n\n';
@@ -146,7 +169,8 @@ test('usage beside choices is removed from a chunk of any form, and nothing else
 });
 
 test('a chunk whose usage is null passes unchanged', () => {
-  const text = 'id: 4\r\ndata: { "choices" : [ {"index":0,"delta":{"content":"\\u0041"}} ] , "usage" : null, ' +
+  const text =
+    'id: 4\r\ndata: { "choices" : [ {"index":0,"delta":{"content":"\\u0041"}} ] , "usage" : null, ' +
     '"big":12345678901234567890 }\r\n\r\n';
   assert.equal(run('OpenAI', 'OpenAI', text).sent, text);
 });
@@ -168,69 +192,128 @@ function assertBlocks(sent: string): void {
 }
 
 const call = fc.record({
-  index: fc.option(fc.nat(3), { nil: undefined }), id: fc.constantFrom(undefined, null, '', 'a', 'b'),
+  index: fc.option(fc.nat(3), { nil: undefined }),
+  id: fc.constantFrom(undefined, null, '', 'a', 'b'),
   function: fc.record({
-    name: fc.constantFrom(undefined, null, '', 'f', 'g'), arguments: fc.constantFrom(undefined, '', '{', '"x":1', '}'),
+    name: fc.constantFrom(undefined, null, '', 'f', 'g'),
+    arguments: fc.constantFrom(undefined, '', '{', '"x":1', '}'),
   }),
 });
-const anyDelta = fc.record({
-  content: fc.constantFrom(undefined, null, '', 'text'), reasoning_content:
-    fc.constantFrom(undefined, null, 'hm'), refusal: fc.constantFrom(undefined, 'no'),
-  tool_calls: fc.option(fc.array(call, { maxLength: 3 }), { nil: undefined }),
-}, { requiredKeys: [] });
+const anyDelta = fc.record(
+  {
+    content: fc.constantFrom(undefined, null, '', 'text'),
+    reasoning_content: fc.constantFrom(undefined, null, 'hm'),
+    refusal: fc.constantFrom(undefined, 'no'),
+    tool_calls: fc.option(fc.array(call, { maxLength: 3 }), { nil: undefined }),
+  },
+  { requiredKeys: [] },
+);
 
 test('blocks are numbered without a gap and one is open at a time, for any order of deltas', () => {
-  fc.assert(fc.property(fc.array(anyDelta, { maxLength: 12 }), (deltas) => {
-    const { sent, last, outcome } =
-      run('Anthropic', 'OpenAI', `${deltas.map((value) => delta(value)).join('')}${delta({}, 'stop')}data: [DONE]\n\n`);
-    assert.equal(outcome, 'Complete');
-    assertBlocks(sent + last);
-    const expected = deltas.flatMap(({ content, refusal }) => [content, refusal]).filter(Boolean).join('');
-    const texts = (sent + last).split('\n').filter((line) => line.includes('"text_delta"')).map((line) =>
-      (JSON.parse(line.slice(6)) as { delta: { text: string } }).delta.text);
-    assert.equal(texts.join('').length, expected.length);
-  }), { numRuns: 300 });
+  fc.assert(
+    fc.property(fc.array(anyDelta, { maxLength: 12 }), (deltas) => {
+      const { sent, last, outcome } = run(
+        'Anthropic',
+        'OpenAI',
+        `${deltas.map((value) => delta(value)).join('')}${delta({}, 'stop')}data: [DONE]\n\n`,
+      );
+      assert.equal(outcome, 'Complete');
+      assertBlocks(sent + last);
+      const expected = deltas
+        .flatMap(({ content, refusal }) => [content, refusal])
+        .filter(Boolean)
+        .join('');
+      const texts = (sent + last)
+        .split('\n')
+        .filter((line) => line.includes('"text_delta"'))
+        .map((line) => (JSON.parse(line.slice(6)) as { delta: { text: string } }).delta.text);
+      assert.equal(texts.join('').length, expected.length);
+    }),
+    { numRuns: 300 },
+  );
 });
 
-const anyEvent = fc.oneof(
-  fc.jsonValue(),
-  fc.record({ type: fc.constantFrom(
-    'message_start', 'content_block_start', 'content_block_delta', 'content_block_stop', 'message_delta',
-    'message_stop', 'ping', 'error', 5,
-  ) , index: fc.jsonValue(), message: fc.jsonValue(), delta:
-    fc.jsonValue(), content_block: fc.jsonValue(), usage: fc.jsonValue() }, { requiredKeys: ['type'] }),
-  fc.record({ choices: fc.oneof(fc.jsonValue(), fc.array(fc.record({
-    index: fc.jsonValue(), delta: fc.oneof(fc.jsonValue(), anyDelta), finish_reason: fc.jsonValue(),
-    usage: fc.jsonValue(),
-  }, { requiredKeys: [] }))), usage: fc.jsonValue(), error: fc.jsonValue() }, { requiredKeys: [] }),
-).map((value) => `data: ${JSON.stringify(value)}\n\n`);
+const anyEvent = fc
+  .oneof(
+    fc.jsonValue(),
+    fc.record(
+      {
+        type: fc.constantFrom(
+          'message_start',
+          'content_block_start',
+          'content_block_delta',
+          'content_block_stop',
+          'message_delta',
+          'message_stop',
+          'ping',
+          'error',
+          5,
+        ),
+        index: fc.jsonValue(),
+        message: fc.jsonValue(),
+        delta: fc.jsonValue(),
+        content_block: fc.jsonValue(),
+        usage: fc.jsonValue(),
+      },
+      { requiredKeys: ['type'] },
+    ),
+    fc.record(
+      {
+        choices: fc.oneof(
+          fc.jsonValue(),
+          fc.array(
+            fc.record(
+              {
+                index: fc.jsonValue(),
+                delta: fc.oneof(fc.jsonValue(), anyDelta),
+                finish_reason: fc.jsonValue(),
+                usage: fc.jsonValue(),
+              },
+              { requiredKeys: [] },
+            ),
+          ),
+        ),
+        usage: fc.jsonValue(),
+        error: fc.jsonValue(),
+      },
+      { requiredKeys: [] },
+    ),
+  )
+  .map((value) => `data: ${JSON.stringify(value)}\n\n`);
 
 test('no stream makes a converter throw', () => {
   const streams = fc.array(
-    fc.oneof(anyEvent, fc.constantFrom('data: [DONE]\n\n', '\r\r', ': c\n\n', 'event: error\n')), { maxLength: 8 },
+    fc.oneof(anyEvent, fc.constantFrom('data: [DONE]\n\n', '\r\r', ': c\n\n', 'event: error\n')),
+    { maxLength: 8 },
   );
-  fc.assert(fc.property(streams, fc.boolean(), fc.array(fc.nat(300), { maxLength: 4 }), (
-    events, wantsStreamUsage, places,
-  ) => {
-    const bytes = Buffer.from(events.join(''));
-    for (const client of DIALECTS) for (const upstream of DIALECTS) {
-      const first = replay(openStream(client, upstream, { wantsStreamUsage }), [bytes]);
-      assert.deepEqual(replay(openStream(client, upstream, { wantsStreamUsage }), splitAt(bytes, places)), first);
-      for (const count of [...Object.values(first.meter.reported), first.meter.outputBytes])
-        assert.ok(count === undefined || (Number.isSafeInteger(count) && count >= 0));
-    }
-  }), { numRuns: 150 });
+  fc.assert(
+    fc.property(streams, fc.boolean(), fc.array(fc.nat(300), { maxLength: 4 }), (events, wantsStreamUsage, places) => {
+      const bytes = Buffer.from(events.join(''));
+      for (const client of DIALECTS)
+        for (const upstream of DIALECTS) {
+          const first = replay(openStream(client, upstream, { wantsStreamUsage }), [bytes]);
+          assert.deepEqual(replay(openStream(client, upstream, { wantsStreamUsage }), splitAt(bytes, places)), first);
+          for (const count of [...Object.values(first.meter.reported), first.meter.outputBytes])
+            assert.ok(count === undefined || (Number.isSafeInteger(count) && count >= 0));
+        }
+    }),
+    { numRuns: 150 },
+  );
 });
 
 test('mangled recordings make no converter throw', () => {
   const mangle = fc.tuple(
-    fc.constantFrom(...recordings()), fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 10 }),
+    fc.constantFrom(...recordings()),
+    fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 10 }),
   );
-  fc.assert(fc.property(mangle, ([{ bytes, upstream }, changes]) => {
-    const mangled = Buffer.from(bytes);
-    for (const [at, byte] of changes) mangled[at % mangled.length] = byte;
-    for (const client of DIALECTS) replay(openStream(client, upstream), [mangled]);
-  }), { numRuns: 150 });
+  fc.assert(
+    fc.property(mangle, ([{ bytes, upstream }, changes]) => {
+      const mangled = Buffer.from(bytes);
+      for (const [at, byte] of changes) mangled[at % mangled.length] = byte;
+      for (const client of DIALECTS) replay(openStream(client, upstream), [mangled]);
+    }),
+    { numRuns: 150 },
+  );
 });
 
 const loosely = (make: () => unknown): void => {
@@ -242,50 +325,125 @@ const loosely = (make: () => unknown): void => {
 };
 
 test('no response makes a converter throw anything but SyntaxError', () => {
-  const answers = fc.oneof(fc.jsonValue(), fc.record({ choices: fc.array(fc.record({
-    message: fc.oneof(fc.jsonValue(), anyDelta), finish_reason: fc.jsonValue(),
-  })), content: fc.array(fc.record({
-    type: fc.constantFrom('text', 'tool_use', 'thinking', 5), text: fc.jsonValue(), input: fc.jsonValue(),
-  }, { requiredKeys: [] })), usage: fc.jsonValue() }));
-  fc.assert(fc.property(fc.oneof(answers.map((value) =>
-    Buffer.from(JSON.stringify(value))), fc.uint8Array()), (body) => {
-    for (const client of DIALECTS)
-      for (const upstream of DIALECTS) loosely(() => converterFor(client, upstream).response(body));
-  }), { numRuns: 200 });
+  const answers = fc.oneof(
+    fc.jsonValue(),
+    fc.record({
+      choices: fc.array(
+        fc.record({
+          message: fc.oneof(fc.jsonValue(), anyDelta),
+          finish_reason: fc.jsonValue(),
+        }),
+      ),
+      content: fc.array(
+        fc.record(
+          {
+            type: fc.constantFrom('text', 'tool_use', 'thinking', 5),
+            text: fc.jsonValue(),
+            input: fc.jsonValue(),
+          },
+          { requiredKeys: [] },
+        ),
+      ),
+      usage: fc.jsonValue(),
+    }),
+  );
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        answers.map((value) => Buffer.from(JSON.stringify(value))),
+        fc.uint8Array(),
+      ),
+      (body) => {
+        for (const client of DIALECTS)
+          for (const upstream of DIALECTS) loosely(() => converterFor(client, upstream).response(body));
+      },
+    ),
+    { numRuns: 200 },
+  );
 });
 
 test('no request makes a reader or a converter throw anything but RequestFault', () => {
-  const part = fc.oneof(fc.jsonValue(), fc.record({ type: fc.constantFrom(
-    'text', 'image', 'image_url', 'file', 'document', 'tool_use', 'tool_result', 'refusal', 'thinking', 5,
-  ), text: fc.jsonValue(), source: fc.jsonValue(), content: fc.jsonValue(), image_url: fc.jsonValue(), file:
-    fc.jsonValue(), tool_use_id: fc.jsonValue(), input: fc.jsonValue() }, { requiredKeys: ['type'] }));
-  const message = fc.record({
-    role: fc.constantFrom('system', 'user', 'assistant', 'tool', 'developer', 'function', 5),
-    content: fc.oneof(fc.jsonValue(), fc.array(part, { maxLength: 3 })),
-    tool_calls: fc.oneof(fc.jsonValue(), fc.array(call, { maxLength: 2 })), tool_call_id: fc.jsonValue(),
-  }, { requiredKeys: ['role'] });
-  const request = fc.record({
-    messages: fc.oneof(fc.jsonValue(), fc.array(message, { maxLength: 4 })), system:
-      fc.jsonValue(), tools: fc.oneof(fc.jsonValue(), fc.array(fc.record(
-      { type: fc.jsonValue(), function: fc.jsonValue(), name: fc.jsonValue() }, { requiredKeys: [] },
-    ), { maxLength: 2 })), tool_choice: fc.jsonValue(), stop: fc.jsonValue(),
-    stop_sequences:
-      fc.jsonValue(), stream: fc.constantFrom(true, false), stream_options: fc.jsonValue(), response_format:
-      fc.jsonValue(), output_config: fc.jsonValue(), thinking: fc.jsonValue(), prediction: fc.jsonValue(), metadata:
-      fc.jsonValue(), context_management: fc.jsonValue(), modalities: fc.jsonValue(), cache_control: fc.jsonValue(),
-  }, { requiredKeys: ['messages'] });
+  const part = fc.oneof(
+    fc.jsonValue(),
+    fc.record(
+      {
+        type: fc.constantFrom(
+          'text',
+          'image',
+          'image_url',
+          'file',
+          'document',
+          'tool_use',
+          'tool_result',
+          'refusal',
+          'thinking',
+          5,
+        ),
+        text: fc.jsonValue(),
+        source: fc.jsonValue(),
+        content: fc.jsonValue(),
+        image_url: fc.jsonValue(),
+        file: fc.jsonValue(),
+        tool_use_id: fc.jsonValue(),
+        input: fc.jsonValue(),
+      },
+      { requiredKeys: ['type'] },
+    ),
+  );
+  const message = fc.record(
+    {
+      role: fc.constantFrom('system', 'user', 'assistant', 'tool', 'developer', 'function', 5),
+      content: fc.oneof(fc.jsonValue(), fc.array(part, { maxLength: 3 })),
+      tool_calls: fc.oneof(fc.jsonValue(), fc.array(call, { maxLength: 2 })),
+      tool_call_id: fc.jsonValue(),
+    },
+    { requiredKeys: ['role'] },
+  );
+  const request = fc.record(
+    {
+      messages: fc.oneof(fc.jsonValue(), fc.array(message, { maxLength: 4 })),
+      system: fc.jsonValue(),
+      tools: fc.oneof(
+        fc.jsonValue(),
+        fc.array(
+          fc.record({ type: fc.jsonValue(), function: fc.jsonValue(), name: fc.jsonValue() }, { requiredKeys: [] }),
+          { maxLength: 2 },
+        ),
+      ),
+      tool_choice: fc.jsonValue(),
+      stop: fc.jsonValue(),
+      stop_sequences: fc.jsonValue(),
+      stream: fc.constantFrom(true, false),
+      stream_options: fc.jsonValue(),
+      response_format: fc.jsonValue(),
+      output_config: fc.jsonValue(),
+      thinking: fc.jsonValue(),
+      prediction: fc.jsonValue(),
+      metadata: fc.jsonValue(),
+      context_management: fc.jsonValue(),
+      modalities: fc.jsonValue(),
+      cache_control: fc.jsonValue(),
+    },
+    { requiredKeys: ['messages'] },
+  );
   const plan = { upstreamModel: 'u', maxOutputTokens: 5, outputLimitField: 'max_tokens' } as const;
-  fc.assert(fc.property(request, (fields) => {
-    const body = Buffer.from(JSON.stringify({ model: 'm', ...fields }));
-    for (const client of DIALECTS) loosely(() => {
-      const parsed = parseBody(body);
-      const facts = (client === 'OpenAI' ? readOpenAiFacts : readAnthropicFacts)(body, parsed);
-      for (const count of [facts.textBytes, facts.units, facts.images, facts.files, facts.predictionTokens])
-        assert.ok(Number.isSafeInteger(count) && count >= 0);
-      for (const upstream of DIALECTS) loosely(() =>
-        JSON.parse(Buffer.from(converterFor(client, upstream).request(body, parsed, plan).body).toString()));
-    });
-  }), { numRuns: 300 });
+  fc.assert(
+    fc.property(request, (fields) => {
+      const body = Buffer.from(JSON.stringify({ model: 'm', ...fields }));
+      for (const client of DIALECTS)
+        loosely(() => {
+          const parsed = parseBody(body);
+          const facts = (client === 'OpenAI' ? readOpenAiFacts : readAnthropicFacts)(body, parsed);
+          for (const count of [facts.textBytes, facts.units, facts.images, facts.files, facts.predictionTokens])
+            assert.ok(Number.isSafeInteger(count) && count >= 0);
+          for (const upstream of DIALECTS)
+            loosely(() =>
+              JSON.parse(Buffer.from(converterFor(client, upstream).request(body, parsed, plan).body).toString()),
+            );
+        });
+    }),
+    { numRuns: 300 },
+  );
 });
 
 test('an earlier state of a meter does not change', () => {

@@ -12,8 +12,9 @@ describe('fields that change the price', () => {
   it('are found in any spelling, and in the objects where providers read settings', () => {
     const spelled = { n_predict: 1, numPredict: 1, 'NUM-PREDICT': 1 };
     assert.deepEqual(find(spelled), Object.keys(spelled));
-    assert.deepEqual(find({ extra_body: { google: { thinkingConfig: { thinkingBudget: 9 } } } }),
-      ['extra_body.google.thinkingConfig.thinkingBudget']);
+    assert.deepEqual(find({ extra_body: { google: { thinkingConfig: { thinkingBudget: 9 } } } }), [
+      'extra_body.google.thinkingConfig.thinkingBudget',
+    ]);
     assert.deepEqual(find({ metadata: { n_predict: 1 }, tools: [{ batch_size: 2 }] }), []);
   });
   it('are ignored if they are known, or have the default value', () => {
@@ -26,7 +27,10 @@ describe('fields that change the price', () => {
   it('are allowed by name or by path', () => {
     const allowed = new Set(['thinking_budget', 'options.n_predict']);
     const paths = ['thinking_budget', 'extra.thinking_budget', 'options.n_predict', 'n_predict'];
-    assert.deepEqual(paths.map((path) => isAllowedField(path, allowed)), [true, true, true, false]);
+    assert.deepEqual(
+      paths.map((path) => isAllowedField(path, allowed)),
+      [true, true, true, false],
+    );
   });
   it('are not searched at any depth: deeply nested settings count as one', () => {
     const nested = (depth: number): Record<string, unknown> =>
@@ -37,20 +41,29 @@ describe('fields that change the price', () => {
 });
 
 describe('hidden reasoning', () => {
-  it('depends on the model\'s name at its provider', () => {
-    const hidden =
-      ['o3', 'o4-mini', 'openai/o1-pro', 'gpt-5-mini', 'openai/gpt-5.2', 'gemini-2.5-pro', 'x/gemini-3', 'grok-4'];
+  it("depends on the model's name at its provider", () => {
+    const hidden = [
+      'o3',
+      'o4-mini',
+      'openai/o1-pro',
+      'gpt-5-mini',
+      'openai/gpt-5.2',
+      'gemini-2.5-pro',
+      'x/gemini-3',
+      'grok-4',
+    ];
     for (const name of hidden) assert.equal(hidesReasoning(name, false), true, name);
     const none = ['gpt-4o', 'gpt-5-chat-latest', 'grok-4-fast-non-reasoning', 'claude-haiku-4-5', 'llama-3', 'foo3'];
-    for (const name of none)
-      assert.equal(hidesReasoning(name, false), false, name);
+    for (const name of none) assert.equal(hidesReasoning(name, false), false, name);
   });
   it('or on the request, unless the model is known to show its reasoning', () => {
     assert.equal(hidesReasoning('claude-haiku-4-5', true), true);
     for (const name of ['deepseek-reasoner', 'qwen3-235b', 'gpt-oss-120b'])
       assert.equal(hidesReasoning(name, true), false, name);
     const asks = [
-      { reasoning_effort: 'low' }, { thinking: { type: 'adaptive' } }, { reasoning: { effort: 'high' } },
+      { reasoning_effort: 'low' },
+      { thinking: { type: 'adaptive' } },
+      { reasoning: { effort: 'high' } },
       { reasoning: { max_tokens: 5 } },
     ];
     for (const request of asks) assert.equal(asksForReasoning(request), true, JSON.stringify(request));

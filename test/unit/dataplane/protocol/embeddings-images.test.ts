@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import {
-  boundEmbeddingsInput, embeddingsConverter, readEmbeddingsFacts,
+  boundEmbeddingsInput,
+  embeddingsConverter,
+  readEmbeddingsFacts,
 } from '../../../../dataplane/protocol/openai/embeddings.ts';
 import { imagesConverter, readImagesFacts } from '../../../../dataplane/protocol/openai/images.ts';
 import { refusalOf } from './refusal.ts';
@@ -25,22 +27,39 @@ test('embeddings: a text has at most as many tokens as bytes; tokens are counted
 });
 
 test('embeddings: other input is refused by name', () => {
-  for (const [input, param] of [[undefined, 'input'], [null, 'input'], [[], 'input'], [5, 'input'], [{}, 'input'], [
-    ['a', 5], 'input[1]',
-  ], [['a', null], 'input[1]'], [[[1], ['a']], 'input[1]'], [[{ image: 'x' }], 'input[0]']] as const)
-    assert.equal(faultParam(() => readEmbeddingsFacts({ model: 'e', input })), param, JSON.stringify(input));
-  assert.equal(faultParam(() => readEmbeddingsFacts({ input: 'x' })), 'model');
+  for (const [input, param] of [
+    [undefined, 'input'],
+    [null, 'input'],
+    [[], 'input'],
+    [5, 'input'],
+    [{}, 'input'],
+    [['a', 5], 'input[1]'],
+    [['a', null], 'input[1]'],
+    [[[1], ['a']], 'input[1]'],
+    [[{ image: 'x' }], 'input[0]'],
+  ] as const)
+    assert.equal(
+      faultParam(() => readEmbeddingsFacts({ model: 'e', input })),
+      param,
+      JSON.stringify(input),
+    );
+  assert.equal(
+    faultParam(() => readEmbeddingsFacts({ input: 'x' })),
+    'model',
+  );
 });
 
 test('embeddings pass through, renamed and metered', () => {
   const body = Buffer.from('{"model":"e","input":"x","dimensions":256.0}');
   const sent = embeddingsConverter.request(body, { model: 'e', input: 'x' }, PLAN);
   assert.deepEqual(
-    [sent.path, Buffer.from(sent.body).toString()], ['/embeddings', '{"model":"up","input":"x","dimensions":256.0}'],
+    [sent.path, Buffer.from(sent.body).toString()],
+    ['/embeddings', '{"model":"up","input":"x","dimensions":256.0}'],
   );
   assert.equal(embeddingsConverter.request(body, { model: 'e' }, { ...PLAN, upstreamModel: 'e' }).body, body);
-  const answer =
-    Buffer.from('{"object":"list","data":[{"embedding":[0.1]}],"usage":{"prompt_tokens":8,"total_tokens":8}}');
+  const answer = Buffer.from(
+    '{"object":"list","data":[{"embedding":[0.1]}],"usage":{"prompt_tokens":8,"total_tokens":8}}',
+  );
   const { body: same, meter } = embeddingsConverter.response(answer);
   assert.equal(same, answer);
   assert.deepEqual([meter.final, meter.reported.input, meter.outputBytes], [true, 8, 0]);
@@ -51,15 +70,33 @@ test('embeddings pass through, renamed and metered', () => {
 
 test('images: the requested number is billed', () => {
   assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: 3, stream: true }), {
-    model: 'i', stream: true, generations: 3, imageParam: undefined, made: { size: undefined, quality: undefined },
+    model: 'i',
+    stream: true,
+    generations: 3,
+    imageParam: undefined,
+    made: { size: undefined, quality: undefined },
   });
   assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: null }), {
-    model: 'i', stream: false, generations: 1, imageParam: undefined, made: { size: undefined, quality: undefined },
+    model: 'i',
+    stream: false,
+    generations: 1,
+    imageParam: undefined,
+    made: { size: undefined, quality: undefined },
   });
-  for (const [fields, param] of [[{ n: 0 }, 'n'], [{ n: 11 }, 'n'], [{ n: 1.5 }, 'n'], [{ n: '2' }, 'n'], [
-    { prompt: '' }, 'prompt',
-  ], [{ prompt: 5 }, 'prompt'], [{ model: 1 }, 'model'], [{ stream: 'x' }, 'stream']] as const)
-    assert.equal(faultParam(() => readImagesFacts({ model: 'i', prompt: 'x', ...fields })), param);
+  for (const [fields, param] of [
+    [{ n: 0 }, 'n'],
+    [{ n: 11 }, 'n'],
+    [{ n: 1.5 }, 'n'],
+    [{ n: '2' }, 'n'],
+    [{ prompt: '' }, 'prompt'],
+    [{ prompt: 5 }, 'prompt'],
+    [{ model: 1 }, 'model'],
+    [{ stream: 'x' }, 'stream'],
+  ] as const)
+    assert.equal(
+      faultParam(() => readImagesFacts({ model: 'i', prompt: 'x', ...fields })),
+      param,
+    );
 });
 
 test('images pass through, with usage if there is any', () => {
@@ -67,15 +104,19 @@ test('images pass through, with usage if there is any', () => {
   const { body, meter } = imagesConverter.response(plain);
   assert.equal(body, plain);
   assert.deepEqual([meter.final, meter.reported.input, meter.reported.output], [true, 0, 0]);
-  const counted = imagesConverter.response(Buffer.from(
-    '{"created":1,"data":[{"b64_json":"AAAA"}],"usage":{"input_tokens":50,"output_tokens":4160,' +
-    '"total_tokens":4210,"input_tokens_details":{"text_tokens":50,"image_tokens":0}}}'));
+  const counted = imagesConverter.response(
+    Buffer.from(
+      '{"created":1,"data":[{"b64_json":"AAAA"}],"usage":{"input_tokens":50,"output_tokens":4160,' +
+        '"total_tokens":4210,"input_tokens_details":{"text_tokens":50,"image_tokens":0}}}',
+    ),
+  );
   assert.deepEqual([counted.meter.reported.input, counted.meter.reported.output], [50, 4160]);
   assert.throws(() => imagesConverter.response(Buffer.from('{"error":"x"}')), SyntaxError);
 });
 
 test('a stream of images holds the latest whole image back until its end', () => {
-  const partial = 'event: image_generation.partial_image\ndata: ' +
+  const partial =
+    'event: image_generation.partial_image\ndata: ' +
     '{"type":"image_generation.partial_image","partial_image_index":0,"b64_json":"AA"}\n\n';
   const completed = (image: string): string =>
     `event: image_generation.completed\ndata: {"type":"image_generation.completed","b64_json":"${image}",` +
@@ -83,20 +124,25 @@ test('a stream of images holds the latest whole image back until its end', () =>
   const bytes = Buffer.from(partial + completed('AAA') + partial + completed('BBB'));
   const open = () => imagesConverter.stream(STREAM_REQUEST);
   const whole = replay(open(), [bytes]);
-  assert.deepEqual([whole.outcome, whole.sent, whole.last], ['Complete', partial + completed('AAA') +
-    partial, completed('BBB')]);
+  assert.deepEqual(
+    [whole.outcome, whole.sent, whole.last],
+    ['Complete', partial + completed('AAA') + partial, completed('BBB')],
+  );
   assert.deepEqual([whole.meter.final, whole.meter.reported.input, whole.meter.reported.output], [true, 5, 7]);
   assert.deepEqual(replay(open(), byteByByte(bytes)), whole);
   assert.equal(replay(open(), [Buffer.from(partial)]).outcome, 'Cut');
   assert.equal(replay(open(), [Buffer.from(completed('A') + partial)]).outcome, 'Cut');
   assert.equal(replay(open(), [Buffer.from(`${completed('A')}: ping\n\n`)]).last, `${completed('A')}: ping\n\n`);
   assert.equal(
-    replay(open(), [Buffer.from(`${completed('A')}data: [DONE]\n\n`)]).last, `${completed('A')}data: [DONE]\n\n`,
+    replay(open(), [Buffer.from(`${completed('A')}data: [DONE]\n\n`)]).last,
+    `${completed('A')}data: [DONE]\n\n`,
   );
-  assert.equal(replay(
-    open(), [Buffer.from(`${partial}data: {"type":"error","error":{"message":"moderated"}}\n\n`)],
-  ).outcome, 'Failed');
   assert.equal(
-    replay(open(), [Buffer.from(`${completed('A')}data: {"error":{"message":"broke"}}\n\n`)]).sent, completed('A'),
+    replay(open(), [Buffer.from(`${partial}data: {"type":"error","error":{"message":"moderated"}}\n\n`)]).outcome,
+    'Failed',
+  );
+  assert.equal(
+    replay(open(), [Buffer.from(`${completed('A')}data: {"error":{"message":"broke"}}\n\n`)]).sent,
+    completed('A'),
   );
 });

@@ -9,7 +9,13 @@ const OWN = { type: 'thinking', thinking: 'own', signature: 'EqQB' };
 const USE = { type: 'tool_use', id: 'fc-1', name: 'f', input: { n: 1 } };
 
 function sent(content: unknown, text = ''): { readonly text: string; readonly messages: readonly unknown[] } {
-  const body = Buffer.from(`{"model":"claude","max_tokens":100,${text}"messages":${JSON.stringify([{ role: 'user', content: 'hi' }, { role: 'assistant', content }, { role: 'user', content: 'on' }])}}`);
+  const body = Buffer.from(
+    `{"model":"claude","max_tokens":100,${text}"messages":${JSON.stringify([
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content },
+      { role: 'user', content: 'on' },
+    ])}}`,
+  );
   const { body: bytes } = providerOf('Anthropic').chat.Anthropic.request(body, JSON.parse(body.toString()), PLAN);
   const written = Buffer.from(bytes).toString();
   return { text: written, messages: (JSON.parse(written) as { messages: readonly unknown[] }).messages };
@@ -27,13 +33,22 @@ describe('thinking of Gemini', () => {
     assert.deepEqual(sent(words).messages[1], { role: 'assistant', content: words });
   });
   it('is left out of chat completions too', () => {
-    const body = Buffer.from(JSON.stringify({ model: 'claude', messages: [
-      { role: 'user', content: 'hi' },
-      { role: 'assistant', content: 'hello', reasoning_details: [
-        { type: 'reasoning.text', text: 'hm', signature: 'gemini.text.c2ln', format: 'anthropic-claude-v1' },
-      ] },
-      { role: 'user', content: 'on' },
-    ] }));
+    const body = Buffer.from(
+      JSON.stringify({
+        model: 'claude',
+        messages: [
+          { role: 'user', content: 'hi' },
+          {
+            role: 'assistant',
+            content: 'hello',
+            reasoning_details: [
+              { type: 'reasoning.text', text: 'hm', signature: 'gemini.text.c2ln', format: 'anthropic-claude-v1' },
+            ],
+          },
+          { role: 'user', content: 'on' },
+        ],
+      }),
+    );
     const { body: bytes } = providerOf('Anthropic').chat.OpenAI.request(body, JSON.parse(body.toString()), PLAN);
     assert.doesNotMatch(Buffer.from(bytes).toString(), /gemini\./);
   });

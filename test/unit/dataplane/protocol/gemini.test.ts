@@ -32,7 +32,7 @@ describe('a stream of Gemini', () => {
     assert.deepEqual([outcome, meter.final, meter.outputBytes], ['Cut', false, 5]);
     assert.equal(run().outcome, 'Cut');
   });
-  it('fails if the model\'s output is invalid, and with Google\'s errors', () => {
+  it("fails if the model's output is invalid, and with Google's errors", () => {
     assert.equal(run(TEXT, chunk([], 'MALFORMED_FUNCTION_CALL')).outcome, 'Failed');
     const { outcome, last } = run(TEXT, event({ error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'x' } }));
     assert.equal(outcome, 'Failed');
@@ -40,11 +40,23 @@ describe('a stream of Gemini', () => {
   });
   it('keeps one block open at a time, and adds signatures to the thoughts before a part', () => {
     const { sent, last } = run(
-      chunk([{ text: 'hm', thought: true }]), chunk([{ text: 'a' }, { text: 'b', thoughtSignature: 'AAAA' }]),
-      chunk([{ functionCall: { id: 'x', name: 'f' }, thoughtSignature: 'BBBB' }]), STOP,
+      chunk([{ text: 'hm', thought: true }]),
+      chunk([{ text: 'a' }, { text: 'b', thoughtSignature: 'AAAA' }]),
+      chunk([{ functionCall: { id: 'x', name: 'f' }, thoughtSignature: 'BBBB' }]),
+      STOP,
     );
-    assert.deepEqual(blocksOf(sent + last),
-      ['start0', 'stop0', 'start1', 'stop1', 'start2', 'stop2', 'start3', 'stop3', 'start4', 'stop4']);
+    assert.deepEqual(blocksOf(sent + last), [
+      'start0',
+      'stop0',
+      'start1',
+      'stop1',
+      'start2',
+      'stop2',
+      'start3',
+      'stop3',
+      'start4',
+      'stop4',
+    ]);
     assert.match(sent, /"signature":"gemini\.text\.AAAA"[^]*"signature":"gemini\.call\.x\.BBBB"/);
     assert.match(sent, /"id":"x","name":"f","input":\{\}/);
     assert.match(last, /"stop_reason":"tool_use"/);
@@ -61,11 +73,18 @@ describe('a stream of Gemini', () => {
 });
 
 describe('the usage of Gemini', () => {
-  it('subtracts cached tokens from the prompt, and adds tools\' prompts and thoughts', () => {
+  it("subtracts cached tokens from the prompt, and adds tools' prompts and thoughts", () => {
     const reported = readUsage({
-      promptTokenCount: 100, cachedContentTokenCount: 40, toolUsePromptTokenCount: 5, candidatesTokenCount: 7,
-      thoughtsTokenCount: 11, trafficType: 'ON_DEMAND_PRIORITY',
-      promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 30 }, { modality: 'IMAGE', tokenCount: 20 }],
+      promptTokenCount: 100,
+      cachedContentTokenCount: 40,
+      toolUsePromptTokenCount: 5,
+      candidatesTokenCount: 7,
+      thoughtsTokenCount: 11,
+      trafficType: 'ON_DEMAND_PRIORITY',
+      promptTokensDetails: [
+        { modality: 'AUDIO', tokenCount: 30 },
+        { modality: 'IMAGE', tokenCount: 20 },
+      ],
       cacheTokensDetails: [{ modality: 'AUDIO', tokenCount: 10 }],
       candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 6 }],
     });
@@ -95,7 +114,9 @@ describe('a request to Gemini', () => {
   const send = (request: object, model = 'gemini-3-pro-preview'): Record<string, unknown> => {
     const body = Buffer.from(JSON.stringify({ model: 'm', max_tokens: 9, ...request }));
     const sent = converterFor('Anthropic', 'Gemini').request(body, JSON.parse(body.toString()), {
-      upstreamModel: model, maxOutputTokens: undefined, outputLimitField: 'max_tokens',
+      upstreamModel: model,
+      maxOutputTokens: undefined,
+      outputLimitField: 'max_tokens',
     });
     return { ...JSON.parse(Buffer.from(sent.body).toString()), dropped: sent.dropped };
   };
@@ -121,21 +142,34 @@ describe('a request to Gemini', () => {
   it('returns signatures wherever the client keeps them, and none of other providers', () => {
     const thinking = (signature: string): object => ({ type: 'thinking', thinking: '', signature });
     const use = { type: 'tool_use', id: 'a.b', name: 'f', input: {} };
-    const { contents } = send({ messages: [
-      ...HI, { role: 'assistant', content: [
-        thinking('gemini.call.a.b.AAAA'), thinking('gemini.text.BBBB'), thinking('of-another'),
-        { type: 'text', text: 'so' }, use,
-      ] },
-    ] });
-    assert.deepEqual((contents as readonly unknown[])[1], { role: 'model', parts: [
-      { text: 'so', thoughtSignature: 'BBBB' },
-      { functionCall: { id: 'a.b', name: 'f', args: {} }, thoughtSignature: 'AAAA' },
-    ] });
+    const { contents } = send({
+      messages: [
+        ...HI,
+        {
+          role: 'assistant',
+          content: [
+            thinking('gemini.call.a.b.AAAA'),
+            thinking('gemini.text.BBBB'),
+            thinking('of-another'),
+            { type: 'text', text: 'so' },
+            use,
+          ],
+        },
+      ],
+    });
+    assert.deepEqual((contents as readonly unknown[])[1], {
+      role: 'model',
+      parts: [
+        { text: 'so', thoughtSignature: 'BBBB' },
+        { functionCall: { id: 'a.b', name: 'f', args: {} }, thoughtSignature: 'AAAA' },
+      ],
+    });
   });
-  it('puts a tool\'s media into its result from Gemini 3 on, and after it for earlier models', () => {
+  it("puts a tool's media into its result from Gemini 3 on, and after it for earlier models", () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
     const messages = [
-      ...HI, { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: {} }] },
+      ...HI,
+      { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: {} }] },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: [image] }] },
     ];
     const part = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
@@ -147,7 +181,8 @@ describe('a request to Gemini', () => {
   });
   it('enforces a schema, which before Gemini 3 beside tools is only a prompt', () => {
     const request = {
-      messages: HI, output_config: { format: { type: 'json_schema', schema: { type: 'object' } } },
+      messages: HI,
+      output_config: { format: { type: 'json_schema', schema: { type: 'object' } } },
       tools: [{ name: 'f', input_schema: { type: 'object' } }],
     };
     assert.match(JSON.stringify(send(request)['generationConfig']), /responseJsonSchema/);

@@ -23,10 +23,12 @@ export function indent(text: string): string {
   let depth = 0;
   const line = (): string => `\n${'  '.repeat(depth)}`;
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^"{}[\],:]+/g) ?? [];
-  return `${tokens.map((token, index) => {
-    const [before, after] = [tokens[index - 1], tokens[index + 1]];
-    if (token === '{' || token === '[') return ++depth, after === '}' || after === ']' ? token : token + line();
-    if (token === '}' || token === ']') return --depth, before === '{' || before === '[' ? token : line() + token;
-    return token === ',' ? token + line() : token === ':' ? ': ' : token;
-  }).join('')}\n`;
+  return `${tokens
+    .map((token, index) => {
+      const [before, after] = [tokens[index - 1], tokens[index + 1]];
+      if (token === '{' || token === '[') return (++depth, after === '}' || after === ']' ? token : token + line());
+      if (token === '}' || token === ']') return (--depth, before === '{' || before === '[' ? token : line() + token);
+      return token === ',' ? token + line() : token === ':' ? ': ' : token;
+    })
+    .join('')}\n`;
 }

@@ -17,20 +17,25 @@ const edit = (text: string, edits: Record<string, string | undefined>): string =
 const fault = (text: string | Buffer): RequestFault => refusalOf(() => parseBody(Buffer.from(text)));
 
 /** JSON text with white space of any kind, and escapes where none are needed. */
-const spaced = fc.tuple(fc.dictionary(
-  fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }), { maxKeys: 8 },
-), fc.integer({ min: 0, max: 3 }))
+const spaced = fc
+  .tuple(
+    fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }), { maxKeys: 8 }),
+    fc.integer({ min: 0, max: 3 }),
+  )
   .map(([value, indent]) => JSON.stringify(value, undefined, indent === 3 ? '\t\r\n ' : indent));
 
 test('parts that an edit does not name stay byte for byte', () => {
-  const body = '\r\n{ "model" : "a" ,\n\t"big":12345678901234567890, ' +
+  const body =
+    '\r\n{ "model" : "a" ,\n\t"big":12345678901234567890, ' +
     '"small":1.0e-400,"escaped":"\\u0041\\/\\ud83d\\ude00","n":1.10 , "nested":{"model":"a","x":[1,{"model":"b"}]} } ' +
     '\n';
   assert.equal(edit(body, { model: '"b"' }), body.replace('"model" : "a"', '"model" : "b"'));
   assert.equal(edit(body, { n: undefined }), body.replace(',"n":1.10', ''));
   assert.equal(edit(body, { max_tokens: '5' }), body.replace(']} }', ']},"max_tokens":5 }'));
-  assert.equal(edit(body, { model: undefined, nested: undefined, add: 'true' }),
-    '\r\n{ "big":12345678901234567890, "small":1.0e-400,"escaped":"\\u0041\\/\\ud83d\\ude00","n":1.10,"add":true } \n');
+  assert.equal(
+    edit(body, { model: undefined, nested: undefined, add: 'true' }),
+    '\r\n{ "big":12345678901234567890, "small":1.0e-400,"escaped":"\\u0041\\/\\ud83d\\ude00","n":1.10,"add":true } \n',
+  );
 });
 
 test('numbers and names that begin alike are not confused', () => {
@@ -54,57 +59,79 @@ test('an empty object can gain members, and one that loses all is empty', () => 
 });
 
 test('an edit equals the same change to the parsed value', () => {
-  fc.assert(fc.property(spaced, fc.dictionary(fc.string(), fc.option(fc.jsonValue(), { nil: undefined }), { maxKeys:
-    4 }), (text, changes) => {
-    const parsed = Object.entries(JSON.parse(text) as Record<string, unknown>);
-    const edits =
-      new Map([...parsed.slice(0, 2).map(([name]) => [name, changes[name]] as const), ...Object.entries(changes)]);
-    const expected = new Map(parsed);
-    for (const [name, value] of edits) if (value === undefined) expected.delete(name); else expected.set(name, value);
-    const edited = Buffer.from(editObject(Buffer.from(text), new Map([...edits].map(([name, value]) =>
-      [name, value === undefined ? undefined : JSON.stringify(value)])))).toString('utf8');
-    assert.deepEqual(
-      new Map(Object.entries(JSON.parse(edited) as object)),
-      new Map(Object.entries(JSON.parse(JSON.stringify(Object.fromEntries(expected))) as object)),
-    );
-  }));
+  fc.assert(
+    fc.property(
+      spaced,
+      fc.dictionary(fc.string(), fc.option(fc.jsonValue(), { nil: undefined }), { maxKeys: 4 }),
+      (text, changes) => {
+        const parsed = Object.entries(JSON.parse(text) as Record<string, unknown>);
+        const edits = new Map([
+          ...parsed.slice(0, 2).map(([name]) => [name, changes[name]] as const),
+          ...Object.entries(changes),
+        ]);
+        const expected = new Map(parsed);
+        for (const [name, value] of edits)
+          if (value === undefined) expected.delete(name);
+          else expected.set(name, value);
+        const edited = Buffer.from(
+          editObject(
+            Buffer.from(text),
+            new Map([...edits].map(([name, value]) => [name, value === undefined ? undefined : JSON.stringify(value)])),
+          ),
+        ).toString('utf8');
+        assert.deepEqual(
+          new Map(Object.entries(JSON.parse(edited) as object)),
+          new Map(Object.entries(JSON.parse(JSON.stringify(Object.fromEntries(expected))) as object)),
+        );
+      },
+    ),
+  );
 });
 
 test('the scanner finds exactly the members that JSON.parse finds', () => {
-  fc.assert(fc.property(spaced, (text) => {
-    const bytes = Buffer.from(text);
-    const found = scanObject(bytes)?.members.map(({ name, valueStart, valueEnd }) =>
-      [name, JSON.parse(bytes.toString('utf8', valueStart, valueEnd))]);
-    const parsed = Object.entries(JSON.parse(text) as object).map(([name, value]) => [name, value]);
-    // JavaScript puts names that are numbers first
-    const byName = ([a]: unknown[], [b]: unknown[]): number => (String(a) < String(b) ? -1 : 1);
-    assert.deepEqual(found?.sort(byName), parsed.sort(byName));
-  }));
+  fc.assert(
+    fc.property(spaced, (text) => {
+      const bytes = Buffer.from(text);
+      const found = scanObject(bytes)?.members.map(({ name, valueStart, valueEnd }) => [
+        name,
+        JSON.parse(bytes.toString('utf8', valueStart, valueEnd)),
+      ]);
+      const parsed = Object.entries(JSON.parse(text) as object).map(([name, value]) => [name, value]);
+      // JavaScript puts names that are numbers first
+      const byName = ([a]: unknown[], [b]: unknown[]): number => (String(a) < String(b) ? -1 : 1);
+      assert.deepEqual(found?.sort(byName), parsed.sort(byName));
+    }),
+  );
 });
 
 test('the scanner and the search for an error terminate on any bytes', () => {
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
-    scanObject(bytes);
-    findSyntaxFault(bytes);
-  }));
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
+      scanObject(bytes);
+      findSyntaxFault(bytes);
+    }),
+  );
 });
 
 test('an error is found exactly where JSON.parse finds one', () => {
-  const mangled = fc.tuple(fc.json(), fc.nat(), fc.constantFrom(...'{}[]",:\\0e-+.ntf \u0001'.split(''))).map(([
-    text, at, byte,
-  ]) => {
-    const place = at % (text.length + 1);
-    return text.slice(0, place) + byte + text.slice(place + (at % 2));
-  });
-  fc.assert(fc.property(mangled, (text) => {
-    let parses = true;
-    try {
-      JSON.parse(text);
-    } catch {
-      parses = false;
-    }
-    assert.equal(findSyntaxFault(Buffer.from(text)) === undefined, parses);
-  }), { numRuns: 2000 });
+  const mangled = fc
+    .tuple(fc.json(), fc.nat(), fc.constantFrom(...'{}[]",:\\0e-+.ntf \u0001'.split('')))
+    .map(([text, at, byte]) => {
+      const place = at % (text.length + 1);
+      return text.slice(0, place) + byte + text.slice(place + (at % 2));
+    });
+  fc.assert(
+    fc.property(mangled, (text) => {
+      let parses = true;
+      try {
+        JSON.parse(text);
+      } catch {
+        parses = false;
+      }
+      assert.equal(findSyntaxFault(Buffer.from(text)) === undefined, parses);
+    }),
+    { numRuns: 2000 },
+  );
 });
 
 test('a body that is not JSON is refused with the position and without its text', () => {
@@ -113,9 +140,19 @@ test('a body that is not JSON is refused with the position and without its text'
   assert.equal(code, 'invalid_json');
   assert.equal(message, 'The body is not valid JSON: unexpected byte 53 (line 2, column 39).');
   assert.match(fault('{"model":"m"').message, /ends too early, at byte 13 \(line 1, column 13\)/);
-  for (const [text, at] of [['{"a":01}', 7], ['{"a":tru}', 9], ['{"a":"\\x"}', 8], ['{"a":"\\u12g4"}', 11], [
-    '{"a":1.}', 8,
-  ], ['{"a":-}', 7], ['{"a":1e}', 8], ['{,}', 2], ['[1,]', 4], ['{} x', 4], ['{"a":"\n"}', 7]] as const)
+  for (const [text, at] of [
+    ['{"a":01}', 7],
+    ['{"a":tru}', 9],
+    ['{"a":"\\x"}', 8],
+    ['{"a":"\\u12g4"}', 11],
+    ['{"a":1.}', 8],
+    ['{"a":-}', 7],
+    ['{"a":1e}', 8],
+    ['{,}', 2],
+    ['[1,]', 4],
+    ['{} x', 4],
+    ['{"a":"\n"}', 7],
+  ] as const)
     assert.match(fault(text).message, new RegExp(`byte ${at} `), text);
 });
 
@@ -128,7 +165,8 @@ test('a body must be an object in UTF-8', () => {
 
 test('input that two parsers could read differently is refused', () => {
   assert.deepEqual(
-    [fault('{"model":"a","model":"b"}').code, fault('{"model":"a","model":"b"}').param], ['invalid_request', 'model'],
+    [fault('{"model":"a","model":"b"}').code, fault('{"model":"a","model":"b"}').param],
+    ['invalid_request', 'model'],
   );
   assert.equal(fault('{"max_tokens":1,"max_tok\\u0065ns":100000}').param, 'max_tokens');
   assert.equal(fault('{"x":1,"x":1}').param, 'x');
@@ -136,11 +174,14 @@ test('input that two parsers could read differently is refused', () => {
   assert.equal(fault('{"\u212aodel":1, "max_to\u212aens":1}').param, 'max_to\u212aens');
   assert.equal(fault('{"me\u017f\u017fages":[]}').param, 'me\u017f\u017fages');
   assert.equal(
-    fault('{"stream_options":{"include_usage":true,"include_usage":false}}').param, 'stream_options.include_usage',
+    fault('{"stream_options":{"include_usage":true,"include_usage":false}}').param,
+    'stream_options.include_usage',
   );
-  assert.deepEqual(
-    parseBody(Buffer.from('{"User":1,"user":2,"a":{"B":1,"b":2}}')), { User: 1, user: 2, a: { B: 1, b: 2 } },
-  );
+  assert.deepEqual(parseBody(Buffer.from('{"User":1,"user":2,"a":{"B":1,"b":2}}')), {
+    User: 1,
+    user: 2,
+    a: { B: 1, b: 2 },
+  });
 });
 
 test('__proto__ is a name like any other', () => {
@@ -165,44 +206,55 @@ test('numbers of any precision survive a conversion', () => {
     '1000],"s":"1234567890123456789"}';
   assert.equal(writeJson(parseLossless(text)), text);
   assert.deepEqual(parseLossless('{"a":1.0,"b":1e3,"c":9007199254740991}'), { a: 1, b: 1000, c: 9007199254740991 });
-  fc.assert(fc.property(fc.bigInt(), (id) => {
-    assert.equal(writeJson(parseLossless(`[${id}]`)), `[${id}]`);
-  }));
+  fc.assert(
+    fc.property(fc.bigInt(), (id) => {
+      assert.equal(writeJson(parseLossless(`[${id}]`)), `[${id}]`);
+    }),
+  );
   assert.throws(() => parseLossless('{"a":1234567890123456789'), SyntaxError);
 });
 
 test('a duplicate member is refused at any depth, by its path', () => {
   for (const [text, param] of [
-    ['{"a":1,"a":1}', 'a'], [
-      '{"m":[{"role":"user"},{"role":"user","content":[{"type":"text","type":"image_url"}]}]}', 'm[1].content[0].type',
-    ],
-    [
-      '{"tools":[{"function":{"name":"f","n\\u0061me":"g"}}]}', 'tools[0].function.name',
-    ], ['{"x":{"__proto__":1,"__proto__":2}}', 'x.__proto__'], ['{"a":[[{"b":1 , "c":[] , "b" : 2}]]}', 'a[0][0].b'],
-    [
-      '{"stream_options":{"include_usage":true,"include_usage":false}}', 'stream_options.include_usage',
-    ], [`{"${'x'.repeat(200)}":{"b":1,"b":2}}`, `${'x'.repeat(100)}…`],
+    ['{"a":1,"a":1}', 'a'],
+    ['{"m":[{"role":"user"},{"role":"user","content":[{"type":"text","type":"image_url"}]}]}', 'm[1].content[0].type'],
+    ['{"tools":[{"function":{"name":"f","n\\u0061me":"g"}}]}', 'tools[0].function.name'],
+    ['{"x":{"__proto__":1,"__proto__":2}}', 'x.__proto__'],
+    ['{"a":[[{"b":1 , "c":[] , "b" : 2}]]}', 'a[0][0].b'],
+    ['{"stream_options":{"include_usage":true,"include_usage":false}}', 'stream_options.include_usage'],
+    [`{"${'x'.repeat(200)}":{"b":1,"b":2}}`, `${'x'.repeat(100)}…`],
   ] as const) {
-    assert.throws(() => parseBody(Buffer.from(text)), (error) =>
-      error instanceof RequestFault && error.code === 'invalid_request' && error.param === param, text);
+    assert.throws(
+      () => parseBody(Buffer.from(text)),
+      (error) => error instanceof RequestFault && error.code === 'invalid_request' && error.param === param,
+      text,
+    );
   }
 });
 
 test('duplicate members are detected exactly', () => {
-  const odd = fc.oneof(fc.json({ stringUnit:
-    'binary' }), fc.json({ stringUnit: fc.constantFrom('"', ':', '{', '}', '\\', ',', 'a', '[', ']') }));
-  fc.assert(fc.property(odd, odd, fc.string({ unit:
-    fc.constantFrom('"', ':', '\\', '{', 'a', 'é') }), (one, two, name) => {
-    parseBody(Buffer.from(`{"one":${one},"two":[${two},{"three":${one}}]}`));
-    const twice = `{"one":${one},"two":[${two},{${JSON.stringify(name)}:${one}, ${JSON.stringify(name)} :${two}}]}`;
-    assert.throws(() => parseBody(Buffer.from(twice)), (error) => error instanceof RequestFault &&
-      error.param === `two[1].${name}`);
-  }), { numRuns: 300 });
+  const odd = fc.oneof(
+    fc.json({ stringUnit: 'binary' }),
+    fc.json({ stringUnit: fc.constantFrom('"', ':', '{', '}', '\\', ',', 'a', '[', ']') }),
+  );
+  fc.assert(
+    fc.property(odd, odd, fc.string({ unit: fc.constantFrom('"', ':', '\\', '{', 'a', 'é') }), (one, two, name) => {
+      parseBody(Buffer.from(`{"one":${one},"two":[${two},{"three":${one}}]}`));
+      const twice = `{"one":${one},"two":[${two},{${JSON.stringify(name)}:${one}, ${JSON.stringify(name)} :${two}}]}`;
+      assert.throws(
+        () => parseBody(Buffer.from(twice)),
+        (error) => error instanceof RequestFault && error.param === `two[1].${name}`,
+      );
+    }),
+    { numRuns: 300 },
+  );
 });
 
-test('a protocol field that differs only by case is refused; names in the client\'s own data are not', () => {
-  const read = (read: (body: Buffer, parsed: Readonly<Record<string, unknown>>) => unknown, fields: object):
-    | string | undefined => {
+test("a protocol field that differs only by case is refused; names in the client's own data are not", () => {
+  const read = (
+    read: (body: Buffer, parsed: Readonly<Record<string, unknown>>) => unknown,
+    fields: object,
+  ): string | undefined => {
     const body = Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...fields }));
     try {
       read(body, parseBody(body));
@@ -214,23 +266,35 @@ test('a protocol field that differs only by case is refused; names in the client
   };
   const user = (content: unknown): object => ({ messages: [{ role: 'user', content }] });
   assert.equal(read(readOpenAi, { messages: [{ role: 'user', Content: [] }] }), 'messages[0].Content');
-  assert.equal(read(
-    readOpenAi, user([{ type: 'text', text: 'a', Image_URL: { url: 'https://x' } }]),
-  ), 'messages[0].content[0].Image_URL');
+  assert.equal(
+    read(readOpenAi, user([{ type: 'text', text: 'a', Image_URL: { url: 'https://x' } }])),
+    'messages[0].content[0].Image_URL',
+  );
   assert.equal(read(readOpenAi, user([{ type: 'text', TYPE: 'image_url' }])), 'messages[0].content[0].TYPE');
-  assert.equal(read(
-    readOpenAi, user([{ type: 'image_url', image_url: { URL: 'https://x' } }]),
-  ), 'messages[0].content[0].image_url.URL');
+  assert.equal(
+    read(readOpenAi, user([{ type: 'image_url', image_url: { URL: 'https://x' } }])),
+    'messages[0].content[0].image_url.URL',
+  );
   assert.equal(read(readOpenAi, { tools: [{ Type: 'web_search' }] }), 'tools[0].Type');
-  assert.equal(read(readOpenAi, { tools: [{
-    type: 'function', function: { name: 'f', parameters: { properties: { Type: {}, URL: {} } } },
-  }] }), undefined);
+  assert.equal(
+    read(readOpenAi, {
+      tools: [
+        {
+          type: 'function',
+          function: { name: 'f', parameters: { properties: { Type: {}, URL: {} } } },
+        },
+      ],
+    }),
+    undefined,
+  );
   assert.equal(read(readAnthropic, { messages: [{ role: 'user', CONTENT: [] }] }), 'messages[0].CONTENT');
-  assert.equal(read(
-    readAnthropic, user([{ type: 'tool_result', content: [{ type: 'text', Source: {} }] }]),
-  ), 'messages[0].content[0].content[0].Source');
-  assert.equal(read(
-    readAnthropic, user([{ type: 'image', source: { type: 'base64', Type: 'url' } }]),
-  ), 'messages[0].content[0].source.Type');
+  assert.equal(
+    read(readAnthropic, user([{ type: 'tool_result', content: [{ type: 'text', Source: {} }] }])),
+    'messages[0].content[0].content[0].Source',
+  );
+  assert.equal(
+    read(readAnthropic, user([{ type: 'image', source: { type: 'base64', Type: 'url' } }])),
+    'messages[0].content[0].source.Type',
+  );
   assert.equal(read(readAnthropic, user([{ type: 'tool_use', input: { Type: 1, CONTENT: 2 } }])), undefined);
 });

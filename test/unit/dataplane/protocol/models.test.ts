@@ -3,8 +3,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
-import { ANTHROPIC_MODELS, capabilitiesOf, DEFAULT_CAPABILITIES, OPENAI_MODELS }
-  from '../../../../dataplane/protocol/capabilities.ts';
+import {
+  ANTHROPIC_MODELS,
+  capabilitiesOf,
+  DEFAULT_CAPABILITIES,
+  OPENAI_MODELS,
+} from '../../../../dataplane/protocol/capabilities.ts';
 import type { ModelCapabilities, StatedCapabilities } from '../../../../dataplane/protocol/capabilities.ts';
 import { parseBody } from '../../../../dataplane/protocol/parse-body.ts';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';
@@ -25,7 +29,9 @@ const FOLDER = join(TESTDATA, 'models');
 function convert({ client, upstream, upstreamModel, capabilities, request }: Case): unknown {
   const body = Buffer.from(JSON.stringify(request));
   const { body: sent, dropped = [] } = converterFor(client, upstream).request(body, parseBody(body), {
-    upstreamModel, maxOutputTokens: 1000, outputLimitField: 'max_completion_tokens',
+    upstreamModel,
+    maxOutputTokens: 1000,
+    outputLimitField: 'max_completion_tokens',
     capabilities,
   });
   return { dropped, sent: JSON.parse(Buffer.from(sent).toString('utf8')) as unknown };
@@ -43,26 +49,35 @@ describe('a request as its model supports it', () => {
 
 describe('the capabilities of well-known models', () => {
   const differing = (known: typeof OPENAI_MODELS, model: string): string[] =>
-    Object.entries(capabilitiesOf(known, model)).filter(([name, value]) =>
-      value !== DEFAULT_CAPABILITIES[name as keyof ModelCapabilities]).map(([name]) => name);
+    Object.entries(capabilitiesOf(known, model))
+      .filter(([name, value]) => value !== DEFAULT_CAPABILITIES[name as keyof ModelCapabilities])
+      .map(([name]) => name);
 
   it('are found by the name at the provider, with any prefix', () => {
     for (const [model, names] of [
-      ['gpt-4o', ['reasoning', 'toolDescriptionLength']], [
-        'openai/gpt-4.1-mini', ['reasoning', 'toolDescriptionLength'],
-      ],
-      ['gpt-5', ['temperature', 'stopSequences']], ['gpt-5-chat-latest', ['reasoning']],
-      ['o3', ['temperature', 'stopSequences', 'parallelTools', 'toolDescriptionLength']], ['ollama-model', []],
-      ['deepseek-reasoner', ['reasoning', 'strictSchemas']], ['grok-3-mini', []], ['grok-4', ['reasoning']], ['x', []],
-    ] as const) assert.deepEqual(differing(OPENAI_MODELS, model), names, model);
+      ['gpt-4o', ['reasoning', 'toolDescriptionLength']],
+      ['openai/gpt-4.1-mini', ['reasoning', 'toolDescriptionLength']],
+      ['gpt-5', ['temperature', 'stopSequences']],
+      ['gpt-5-chat-latest', ['reasoning']],
+      ['o3', ['temperature', 'stopSequences', 'parallelTools', 'toolDescriptionLength']],
+      ['ollama-model', []],
+      ['deepseek-reasoner', ['reasoning', 'strictSchemas']],
+      ['grok-3-mini', []],
+      ['grok-4', ['reasoning']],
+      ['x', []],
+    ] as const)
+      assert.deepEqual(differing(OPENAI_MODELS, model), names, model);
     for (const [model, names] of [
-      ['claude-3-opus-20240229', ['reasoning', 'strictSchemas']], [
-        'us.anthropic.claude-3-7-sonnet-v1', ['strictSchemas'],
-      ],
-      ['claude-sonnet-4-20250514', ['strictSchemas']], ['claude-opus-4.1', ['temperatureWithTopP']],
-      ['claude-sonnet-4-5-20250929', ['temperatureWithTopP']], ['claude-opus-4-6', ['temperatureWithTopP', 'prefill']],
-      ['claude-sonnet-5', ['temperature', 'temperatureWithTopP', 'prefill']], ['glm-4.6', []],
-    ] as const) assert.deepEqual(differing(ANTHROPIC_MODELS, model), names, model);
+      ['claude-3-opus-20240229', ['reasoning', 'strictSchemas']],
+      ['us.anthropic.claude-3-7-sonnet-v1', ['strictSchemas']],
+      ['claude-sonnet-4-20250514', ['strictSchemas']],
+      ['claude-opus-4.1', ['temperatureWithTopP']],
+      ['claude-sonnet-4-5-20250929', ['temperatureWithTopP']],
+      ['claude-opus-4-6', ['temperatureWithTopP', 'prefill']],
+      ['claude-sonnet-5', ['temperature', 'temperatureWithTopP', 'prefill']],
+      ['glm-4.6', []],
+    ] as const)
+      assert.deepEqual(differing(ANTHROPIC_MODELS, model), names, model);
   });
 
   it('are overridden by the route', () => {

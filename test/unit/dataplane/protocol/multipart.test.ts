@@ -9,8 +9,9 @@ const TYPE = 'multipart/form-data; boundary=edge';
 
 /** Parts as written: headers, then content. */
 function form(...parts: readonly (readonly [headers: string, content: string])[]): Buffer {
-  return Buffer.from(`${parts.map(([headers, content]) => `--edge\r\n${headers}\r\n\r\n${content}\r\n`)
-    .join('')}--edge--\r\n`);
+  return Buffer.from(
+    `${parts.map(([headers, content]) => `--edge\r\n${headers}\r\n\r\n${content}\r\n`).join('')}--edge--\r\n`,
+  );
 }
 
 function field(name: string, content: string): readonly [string, string] {
@@ -19,10 +20,13 @@ function field(name: string, content: string): readonly [string, string] {
 
 describe('a form', () => {
   it('is parsed into texts and files', () => {
-    const body = form(field('prompt', 'ein Fluß\r\nim Mai'), field('empty', ''), ['content-disposition: form-data; ' +
-      'name=input_reference; filename="a \\"b\\".png"\r\nContent-Type: image/png', 'PNG--edge']);
+    const body = form(field('prompt', 'ein Fluß\r\nim Mai'), field('empty', ''), [
+      'content-disposition: form-data; ' + 'name=input_reference; filename="a \\"b\\".png"\r\nContent-Type: image/png',
+      'PNG--edge',
+    ]);
     assert.deepEqual(parseForm(body, TYPE), {
-      prompt: 'ein Fluß\r\nim Mai', empty: '',
+      prompt: 'ein Fluß\r\nim Mai',
+      empty: '',
       input_reference: { filename: 'a "b".png', contentType: 'image/png', bytes: 9 },
     });
   });
@@ -32,34 +36,48 @@ describe('a form', () => {
     written.set('input_reference', new Blob([new Uint8Array([0, 13, 10, 255])], { type: 'image/png' }), 'grüße.png');
     const request = new Request('http://x', { method: 'POST', body: written });
     const fields = parseForm(new Uint8Array(await request.arrayBuffer()), request.headers.get('content-type') ?? '');
-    assert.deepEqual(
-      fields, { model: 'sora', input_reference: { filename: 'grüße.png', contentType: 'image/png', bytes: 4 } },
-    );
+    assert.deepEqual(fields, {
+      model: 'sora',
+      input_reference: { filename: 'grüße.png', contentType: 'image/png', bytes: 4 },
+    });
   });
   it('is parsed as by the platform, whatever is in its fields', async () => {
-    await fc.assert(fc.asyncProperty(fc.dictionary(
-      fc.stringMatching(/^[a-z][a-z_]{0,8}$/), fc.string({ unit: 'grapheme' }), { maxKeys: 5, minKeys: 1 },
-    ), async (fields) => {
-      const written = new FormData();
-      for (const [name, value] of Object.entries(fields)) written.set(name, value);
-      const request = new Request('http://x', { method: 'POST', body: written });
-      const [again, type] = [request.clone(), request.headers.get('content-type') ?? ''];
-      assert.deepEqual(
-        parseForm(new Uint8Array(await request.arrayBuffer()), type), Object.fromEntries(await again.formData()),
-      );
-    }), { numRuns: 60 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.dictionary(fc.stringMatching(/^[a-z][a-z_]{0,8}$/), fc.string({ unit: 'grapheme' }), {
+          maxKeys: 5,
+          minKeys: 1,
+        }),
+        async (fields) => {
+          const written = new FormData();
+          for (const [name, value] of Object.entries(fields)) written.set(name, value);
+          const request = new Request('http://x', { method: 'POST', body: written });
+          const [again, type] = [request.clone(), request.headers.get('content-type') ?? ''];
+          assert.deepEqual(
+            parseForm(new Uint8Array(await request.arrayBuffer()), type),
+            Object.fromEntries(await again.formData()),
+          );
+        },
+      ),
+      { numRuns: 60 },
+    );
   });
   it('is edited in one field only', () => {
     const body = form(field('prompt', 'model'), field('model', 'a'), [
-      'Content-Disposition: form-data; name="f"; filename="x"', '\0\r\n\0',
+      'Content-Disposition: form-data; name="f"; filename="x"',
+      '\0\r\n\0',
     ]);
     const edited = editForm(body, TYPE, { name: 'model', value: 'upstream-ü' });
     assert.equal(Buffer.from(edited).toString(), body.toString().replace('\r\n\r\na\r\n', '\r\n\r\nupstream-ü\r\n'));
     assert.equal(editForm(body, TYPE, { name: 'none', value: 'x' }), body);
   });
   it('is recognised by its content type', () => {
-    assert.ok(isForm('Multipart/Form-Data; boundary=x') && !isForm('application/json') && !isForm(undefined) &&
-      !isForm('multipart/mixed; boundary=x'));
+    assert.ok(
+      isForm('Multipart/Form-Data; boundary=x') &&
+        !isForm('application/json') &&
+        !isForm(undefined) &&
+        !isForm('multipart/mixed; boundary=x'),
+    );
   });
 
   const wrong: [what: string, body: string | Buffer, type?: string][] = [
@@ -73,12 +91,19 @@ describe('a form', () => {
     ['a name twice but for its case', form(field('model', 'a'), field('Model', 'b'))],
     ['two names in one part', form(['Content-Disposition: form-data; name="a"; name="model"', 'b'])],
     ['no name', form(['Content-Disposition: form-data', 'b'])],
-    ['a disposition twice', form([
-      'Content-Disposition: form-data; name="a"\r\nContent-Disposition: form-data; name="model"', 'b',
-    ])],
+    [
+      'a disposition twice',
+      form(['Content-Disposition: form-data; name="a"\r\nContent-Disposition: form-data; name="model"', 'b']),
+    ],
     ['no form-data', form(['Content-Disposition: attachment; name="a"', 'b'])],
-    ['a text that is not UTF-8', Buffer.concat([Buffer.from('--edge\r\nContent-Disposition: form-data; ' +
-      'name="a"\r\n\r\n'), Buffer.from([0xff]), Buffer.from('\r\n--edge--\r\n')])],
+    [
+      'a text that is not UTF-8',
+      Buffer.concat([
+        Buffer.from('--edge\r\nContent-Disposition: form-data; ' + 'name="a"\r\n\r\n'),
+        Buffer.from([0xff]),
+        Buffer.from('\r\n--edge--\r\n'),
+      ]),
+    ],
     ['too many parts', form(...Array.from({ length: 200 }, (_none, index) => field(`f${index}`, '')))],
     ['nothing', ''],
   ];
@@ -86,14 +111,16 @@ describe('a form', () => {
     it(`with ${what} is refused`, () => assert.throws(() => parseForm(Buffer.from(body), type), RequestFault));
 
   it('never fails with another error', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(400), (noise, at) => {
-      const body = form(field('model', 'a'), field('prompt', 'b'));
-      const broken = Buffer.concat([body.subarray(0, at), noise, body.subarray(at)]);
-      try {
-        assert.ok(readParts(broken, TYPE).every(({ start, end }) => start <= end && end <= broken.length));
-      } catch (error) {
-        assert.ok(error instanceof RequestFault, String(error));
-      }
-    }));
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(400), (noise, at) => {
+        const body = form(field('model', 'a'), field('prompt', 'b'));
+        const broken = Buffer.concat([body.subarray(0, at), noise, body.subarray(at)]);
+        try {
+          assert.ok(readParts(broken, TYPE).every(({ start, end }) => start <= end && end <= broken.length));
+        } catch (error) {
+          assert.ok(error instanceof RequestFault, String(error));
+        }
+      }),
+    );
   });
 });

@@ -30,17 +30,25 @@ export interface Replay {
 }
 
 export const STREAM_REQUEST: StreamRequest = {
-  wantsStreamUsage: false, model: 'the-model', estimatedInputTokens: 77, id: 'req-1', createdSeconds: 1_800_000_000,
+  wantsStreamUsage: false,
+  model: 'the-model',
+  estimatedInputTokens: 77,
+  id: 'req-1',
+  createdSeconds: 1_800_000_000,
 };
 
 export function recordings(): Recording[] {
-  return readdirSync(FIXTURES, { withFileTypes: true }).filter((entry) =>
-    entry.isDirectory()).flatMap(({ name: provider }) =>
-    readdirSync(join(FIXTURES, provider)).filter((file) => file.endsWith('.sse')).map((file) => ({
-      name: `${provider}/${file.slice(0, -4)}`,
-      upstream: ANTHROPIC_PROVIDERS.has(provider) ? 'Anthropic' as const : 'OpenAI' as const,
-      bytes: readFileSync(join(FIXTURES, provider, file)),
-    })));
+  return readdirSync(FIXTURES, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name: provider }) =>
+      readdirSync(join(FIXTURES, provider))
+        .filter((file) => file.endsWith('.sse'))
+        .map((file) => ({
+          name: `${provider}/${file.slice(0, -4)}`,
+          upstream: ANTHROPIC_PROVIDERS.has(provider) ? ('Anthropic' as const) : ('OpenAI' as const),
+          bytes: readFileSync(join(FIXTURES, provider, file)),
+        })),
+    );
 }
 
 export function recording(name: string): Recording {
@@ -50,7 +58,9 @@ export function recording(name: string): Recording {
 }
 
 export function openStream(
-  client: ChatDialect, upstream: Protocol, request: Partial<StreamRequest> = {},
+  client: ChatDialect,
+  upstream: Protocol,
+  request: Partial<StreamRequest> = {},
 ): StreamConverter {
   return converterFor(client, upstream).stream({ ...STREAM_REQUEST, ...request });
 }
@@ -75,7 +85,9 @@ export function replay(stream: StreamConverter, pieces: readonly Uint8Array[]): 
 /** Chunks that end at these positions. */
 export function splitAt(bytes: Buffer, places: readonly number[]): Buffer[] {
   const cuts = [
-    0, ...[...new Set(places)].filter((place) => place > 0 && place < bytes.length).sort((a, b) => a - b), bytes.length,
+    0,
+    ...[...new Set(places)].filter((place) => place > 0 && place < bytes.length).sort((a, b) => a - b),
+    bytes.length,
   ];
   return cuts.slice(1).map((end, index) => bytes.subarray(cuts[index], end));
 }
@@ -86,7 +98,10 @@ export function byteByByte(bytes: Buffer): Buffer[] {
 
 /** Chunks of one event, as providers send them. */
 export function byEvent(bytes: Buffer): Buffer[] {
-  return bytes.toString('latin1').split(/(?<=\n\r?\n)/).map((event) => Buffer.from(event, 'latin1'));
+  return bytes
+    .toString('latin1')
+    .split(/(?<=\n\r?\n)/)
+    .map((event) => Buffer.from(event, 'latin1'));
 }
 
 /** Asserts that a stream gives the same result in chunks of any size. */

@@ -15,21 +15,27 @@ const record = (value: unknown): Value => {
 };
 
 export function eventsOf(text: string): Event[] {
-  return text.split('\n\n').filter((event) => event.startsWith('event: ')).map((event) => {
-    const [head = '', data = '', ...rest] = event.split('\n');
-    const value = record(JSON.parse(data.slice('data: '.length)));
-    const { type } = value;
-    assert.ok(typeof type === 'string' && rest.length === 0);
-    assert.equal(head, `event: ${type}`);
-    return { ...value, type };
-  });
+  return text
+    .split('\n\n')
+    .filter((event) => event.startsWith('event: '))
+    .map((event) => {
+      const [head = '', data = '', ...rest] = event.split('\n');
+      const value = record(JSON.parse(data.slice('data: '.length)));
+      const { type } = value;
+      assert.ok(typeof type === 'string' && rest.length === 0);
+      assert.equal(head, `event: ${type}`);
+      return { ...value, type };
+    });
 }
 
 const ENDS = /^response\.(?:completed|incomplete|failed)$/;
 /** The parts of an item that grow by deltas, by the event with their final value. */
 const WHOLE: Readonly<Record<string, string>> = {
-  'response.output_text': 'text', 'response.refusal': 'refusal', 'response.reasoning_summary_text': 'text',
-  'response.function_call_arguments': 'arguments', 'response.custom_tool_call_input': 'input',
+  'response.output_text': 'text',
+  'response.refusal': 'refusal',
+  'response.reasoning_summary_text': 'text',
+  'response.function_call_arguments': 'arguments',
+  'response.custom_tool_call_input': 'input',
 };
 
 /**
@@ -37,8 +43,14 @@ const WHOLE: Readonly<Record<string, string>> = {
  * end holds all items.
  */
 export function assertResponse(events: readonly Event[]): void {
-  assert.deepEqual(events.map((event) => event['sequence_number']), events.map((_event, index) => index));
-  assert.deepEqual(events.slice(0, 2).map(({ type }) => type), ['response.created', 'response.in_progress']);
+  assert.deepEqual(
+    events.map((event) => event['sequence_number']),
+    events.map((_event, index) => index),
+  );
+  assert.deepEqual(
+    events.slice(0, 2).map(({ type }) => type),
+    ['response.created', 'response.in_progress'],
+  );
   const done: Value[] = [];
   let open: Value | undefined;
   let delta = '';
@@ -71,8 +83,9 @@ export function assertResponse(events: readonly Event[]): void {
 
 /** Returns the events of a stream, which the gateway ends if its provider broke off. */
 export function wholeResponse(stream: StreamConverter, { sent, last, outcome }: Replay): readonly Event[] {
-  const end = outcome === 'Cut'
-    ? Buffer.from(stream.fail?.({ code: 'server_error', message: 'broken off' }) ?? '').toString('utf8')
-    : last;
+  const end =
+    outcome === 'Cut'
+      ? Buffer.from(stream.fail?.({ code: 'server_error', message: 'broken off' }) ?? '').toString('utf8')
+      : last;
   return eventsOf(sent + end);
 }

@@ -10,8 +10,13 @@ const keys = [Buffer.alloc(32, 1)];
 const sealOf = (channel: string, account = 'team/a'): ChannelSeal => createChannelSeal({ keys, channel, account });
 const [one, two] = [sealOf('openai/one'), sealOf('openai/two')];
 
-function sent(body: Readonly<Record<string, unknown>>, seal: ChannelSeal | undefined = one): {
-  readonly json: Record<string, unknown>; readonly text: string; readonly dropped: readonly string[] | undefined;
+function sent(
+  body: Readonly<Record<string, unknown>>,
+  seal: ChannelSeal | undefined = one,
+): {
+  readonly json: Record<string, unknown>;
+  readonly text: string;
+  readonly dropped: readonly string[] | undefined;
 } {
   const bytes = Buffer.from(JSON.stringify({ model: 'm', ...body }));
   const plan = { upstreamModel: 'm', maxOutputTokens: undefined, outputLimitField: 'max_tokens', seal } as const;
@@ -20,17 +25,24 @@ function sent(body: Readonly<Record<string, unknown>>, seal: ChannelSeal | undef
   return { json: JSON.parse(text), text, dropped };
 }
 
-const reasoning = (content: string, more = {}): Record<string, unknown> =>
-  ({ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: content, ...more });
+const reasoning = (content: string, more = {}): Record<string, unknown> => ({
+  type: 'reasoning',
+  id: 'rs_1',
+  summary: [],
+  encrypted_content: content,
+  ...more,
+});
 
 describe('a request', () => {
-  it('gets the provider\'s own values', () => {
+  it("gets the provider's own values", () => {
     const input = [
-      reasoning(one.seal('encrypted', 'gAAA=')), { type: 'compaction', encrypted_content: one.seal('encrypted', 'cc') },
+      reasoning(one.seal('encrypted', 'gAAA=')),
+      { type: 'compaction', encrypted_content: one.seal('encrypted', 'cc') },
     ];
     const { json, dropped } = sent({ input, previous_response_id: one.seal('response', 'resp_1') });
     assert.deepEqual(json, {
-      model: 'm', input: [reasoning('gAAA='), { type: 'compaction', encrypted_content: 'cc' }],
+      model: 'm',
+      input: [reasoning('gAAA='), { type: 'compaction', encrypted_content: 'cc' }],
       previous_response_id: 'resp_1',
     });
     assert.equal(dropped, undefined);
@@ -45,17 +57,25 @@ describe('a request', () => {
     const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f', arguments: '{}' };
     const other = createChannelSeal({ keys: [Buffer.alloc(32, 2)], channel: 'openai/one', account: 'team/a' });
     for (const foreign of [two, sealOf('openai/one', 'team/b'), other]) {
-      const { json, dropped } = sent({ input: [
-        { role: 'user', content: 'x' }, reasoning(one.seal('encrypted', 'own')), { ...call, call_id: 'call_0' },
-        { type: 'function_call_output', call_id: 'call_0', output: 'y' },
-        reasoning(foreign.seal('encrypted', 'theirs')), call,
-        { type: 'function_call_output', id: 'fco_1', call_id: 'call_1', output: 'y' },
-      ] });
+      const { json, dropped } = sent({
+        input: [
+          { role: 'user', content: 'x' },
+          reasoning(one.seal('encrypted', 'own')),
+          { ...call, call_id: 'call_0' },
+          { type: 'function_call_output', call_id: 'call_0', output: 'y' },
+          reasoning(foreign.seal('encrypted', 'theirs')),
+          call,
+          { type: 'function_call_output', id: 'fco_1', call_id: 'call_1', output: 'y' },
+        ],
+      });
       const { id: _id, ...withoutId } = call;
       assert.deepEqual(json['input'], [
-        { role: 'user', content: 'x' }, reasoning('own'), { ...call, call_id: 'call_0' },
+        { role: 'user', content: 'x' },
+        reasoning('own'),
+        { ...call, call_id: 'call_0' },
         { type: 'function_call_output', call_id: 'call_0', output: 'y' },
-        withoutId, { type: 'function_call_output', id: 'fco_1', call_id: 'call_1', output: 'y' },
+        withoutId,
+        { type: 'function_call_output', id: 'fco_1', call_id: 'call_1', output: 'y' },
       ]);
       assert.deepEqual(dropped, ['input[].encrypted_content']);
     }
@@ -65,7 +85,8 @@ describe('a request', () => {
     for (const body of [
       { previous_response_id: two.seal('response', 'resp_1') },
       { input: [{ type: 'compaction', encrypted_content: two.seal('encrypted', 'cc') }] },
-      { conversation: two.seal('conversation', 'conv_1') }, { conversation: one.seal('response', 'resp_1') },
+      { conversation: two.seal('conversation', 'conv_1') },
+      { conversation: one.seal('response', 'resp_1') },
     ]) {
       assert.throws(() => sent(body), RequestFault);
       assert.throws(() => sent(body, sealOf('openai/two', 'team/b')), RequestFault);
@@ -74,7 +95,10 @@ describe('a request', () => {
 });
 
 const RESPONSE = {
-  id: 'resp_1', object: 'response', status: 'completed', previous_response_id: 'resp_0',
+  id: 'resp_1',
+  object: 'response',
+  status: 'completed',
+  previous_response_id: 'resp_0',
   output: [reasoning('gA/A='), { type: 'message', content: [{ type: 'output_text', text: 'say "resp_1"' }] }],
 };
 
@@ -82,10 +106,11 @@ function checkResponse(response: typeof RESPONSE): void {
   assert.deepEqual(one.open(response.id), { kind: 'response', channel: 'openai/one', data: 'resp_1' });
   assert.equal(one.open(response.previous_response_id)?.data, 'resp_0');
   const [item, message] = response.output;
-  assert.deepEqual(
-    one.open((item as { encrypted_content: string }).encrypted_content),
-    { kind: 'encrypted', channel: 'openai/one', data: 'gA/A=' },
-  );
+  assert.deepEqual(one.open((item as { encrypted_content: string }).encrypted_content), {
+    kind: 'encrypted',
+    channel: 'openai/one',
+    data: 'gA/A=',
+  });
   assert.deepEqual(message, RESPONSE.output[1]);
 }
 
@@ -104,15 +129,24 @@ describe('a response', () => {
     const event = (type: string, more: object): string =>
       `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: 0, ...more })}\n\n`;
     const delta = event('response.output_text.delta', { item_id: 'msg_1', delta: 'resp_1' });
-    const pushed = Buffer.from(stream.push(Buffer.from([
-      event('response.created', { response: { ...RESPONSE, status: 'in_progress' } }),
-      event('response.output_item.done', { output_index: 0, item: RESPONSE.output[0] }), delta,
-      event('response.completed', { response: RESPONSE }),
-    ].join('')))).toString();
+    const pushed = Buffer.from(
+      stream.push(
+        Buffer.from(
+          [
+            event('response.created', { response: { ...RESPONSE, status: 'in_progress' } }),
+            event('response.output_item.done', { output_index: 0, item: RESPONSE.output[0] }),
+            delta,
+            event('response.completed', { response: RESPONSE }),
+          ].join(''),
+        ),
+      ),
+    ).toString();
     const end = stream.end();
     assert.ok(end.outcome === 'Complete');
     assert.ok(pushed.endsWith(delta));
-    const events = (pushed + Buffer.from(end.last).toString()).split('\n\n').filter(Boolean)
+    const events = (pushed + Buffer.from(end.last).toString())
+      .split('\n\n')
+      .filter(Boolean)
       .map((text) => JSON.parse(text.slice(text.indexOf('data: ') + 'data: '.length)));
     const [created, done, , completed] = events;
     checkResponse(created.response);

@@ -26,15 +26,21 @@ interface Sent {
 
 const FOLDER = join(TESTDATA, 'responses-requests');
 const PLAN: RequestPlan = {
-  upstreamModel: 'vendor/chat-1', maxOutputTokens: 1000, outputLimitField: 'max_completion_tokens',
+  upstreamModel: 'vendor/chat-1',
+  maxOutputTokens: 1000,
+  outputLimitField: 'max_completion_tokens',
 };
 
 function convert(upstream: ProviderKind, request: object, plan: Partial<RequestPlan> = {}): Sent {
   const body = Buffer.from(JSON.stringify(request));
-  const { body: sent, dropped = [], notes } = converterFor('Responses', upstream)
-    .request(body, parseBody(body), { ...PLAN, ...plan });
+  const {
+    body: sent,
+    dropped = [],
+    notes,
+  } = converterFor('Responses', upstream).request(body, parseBody(body), { ...PLAN, ...plan });
   return {
-    dropped, tools: Object.fromEntries(toolsOf(notes)),
+    dropped,
+    tools: Object.fromEntries(toolsOf(notes)),
     sent: JSON.parse(Buffer.from(sent).toString('utf8')) as Record<string, unknown>,
   };
 }
@@ -71,9 +77,13 @@ describe('a request is converted', () => {
 describe('a field that cannot be converted is refused by name', () => {
   const USER = { role: 'user', content: 'hi' };
   const refused: Record<string, object> = {
-    previous_response_id: { previous_response_id: 'resp_1' }, conversation: { conversation: 'conv_1' },
-    prompt: { prompt: { id: 'p' } }, background: { background: true }, top_logprobs: { top_logprobs: 2 },
-    moderation: { moderation: {} }, brand_new_field: { brand_new_field: 1 },
+    previous_response_id: { previous_response_id: 'resp_1' },
+    conversation: { conversation: 'conv_1' },
+    prompt: { prompt: { id: 'p' } },
+    background: { background: true },
+    top_logprobs: { top_logprobs: 2 },
+    moderation: { moderation: {} },
+    brand_new_field: { brand_new_field: 1 },
     'input[1].type': { input: [USER, { type: 'compaction_trigger' }] },
     'input[0].type': { input: [{ type: 'item_reference', id: 'msg_1' }] },
     'input[0].content[0].type': { input: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] },
@@ -101,11 +111,14 @@ describe('a field that cannot be converted is refused by name', () => {
   it('malformed fields', () => {
     for (const [param, request] of Object.entries({
       'input[0].call_id': { input: [{ type: 'function_call_output', output: 'x' }] },
-      'input[0].role': { input: [{ role: 'robot', content: 'x' }] }, 'input[0]': { input: ['x'] },
-      'tools[0].name': { tools: [{ type: 'function' }] }, text: { text: 'x' },
+      'input[0].role': { input: [{ role: 'robot', content: 'x' }] },
+      'input[0]': { input: ['x'] },
+      'tools[0].name': { tools: [{ type: 'function' }] },
+      text: { text: 'x' },
       'text.format.schema': { text: { format: { type: 'json_schema', name: 'x' } } },
       'input[0].content[0].image_url': { input: [{ role: 'user', content: [{ type: 'input_image' }] }] },
-    })) assert.equal(faultOf('OpenAI', request), `invalid_request ${param}`);
+    }))
+      assert.equal(faultOf('OpenAI', request), `invalid_request ${param}`);
   });
 });
 
@@ -117,7 +130,8 @@ describe('names of tools', () => {
 
   it('stay distinct, although chat completions have one list of them', () => {
     const names = named([
-      { type: 'function', name: 'a__b' }, { type: 'namespace', name: 'a', tools: [{ type: 'function', name: 'b' }] },
+      { type: 'function', name: 'a__b' },
+      { type: 'namespace', name: 'a', tools: [{ type: 'function', name: 'b' }] },
       { type: 'namespace', name: 'a__b', tools: [{ type: 'function', name: 'c' }] },
       { type: 'namespace', name: 'a', tools: [{ type: 'function', name: 'b__c' }] },
     ]);
@@ -125,7 +139,10 @@ describe('names of tools', () => {
     for (const name of names) assert.match(name, /^[\w-]{1,64}$/);
   });
   it('are rewritten consistently if the API does not allow them', () => {
-    const tools = [{ type: 'function', name: 'with spaces' }, { type: 'function', name: 'x'.repeat(80) }];
+    const tools = [
+      { type: 'function', name: 'with spaces' },
+      { type: 'function', name: 'x'.repeat(80) },
+    ];
     assert.deepEqual(named(tools), named(tools));
     for (const name of named(tools)) assert.match(name, /^[\w-]{1,64}$/);
   });
@@ -133,11 +150,16 @@ describe('names of tools', () => {
 
 describe('sealed reasoning', () => {
   const seal = sealFor('route/one');
-  const asked = (encrypted: string): object => ({ model: 'm', input: [
-    { role: 'user', content: 'hi' }, { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: encrypted },
-    { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
-    { type: 'function_call_output', call_id: 'c', output: 'x' },
-  ], tools: [{ type: 'function', name: 'f' }] });
+  const asked = (encrypted: string): object => ({
+    model: 'm',
+    input: [
+      { role: 'user', content: 'hi' },
+      { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: encrypted },
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c', output: 'x' },
+    ],
+    tools: [{ type: 'function', name: 'f' }],
+  });
   const reasoningIn = ({ sent }: Sent): unknown =>
     (sent['messages'] as Record<string, unknown>[])[1]?.['reasoning_content'];
 
@@ -147,11 +169,16 @@ describe('sealed reasoning', () => {
     assert.equal(reasoningIn(convert('OpenAI', asked(encrypted), { seal })), undefined);
   });
   it('of another provider is left out', () => {
-    for (const encrypted of ['gAAAA', seal.seal('encrypted', 'x'), sealThinking(seal, {
-      type: 'thinking', thinking: 't', signature: 's',
-    })]) assert.equal(
-      reasoningIn(convert('OpenAI', asked(encrypted), { upstreamModel: 'kimi-k2', seal })), undefined,
-    );
+    for (const encrypted of [
+      'gAAAA',
+      seal.seal('encrypted', 'x'),
+      sealThinking(seal, {
+        type: 'thinking',
+        thinking: 't',
+        signature: 's',
+      }),
+    ])
+      assert.equal(reasoningIn(convert('OpenAI', asked(encrypted), { upstreamModel: 'kimi-k2', seal })), undefined);
     const own = sealThinking(seal, { type: 'reasoning', text: 'I call f.' });
     assert.equal(reasoningIn(convert('OpenAI', asked(own), { upstreamModel: 'kimi-k2' })), undefined);
   });
@@ -163,8 +190,14 @@ describe('thinking that Anthropic signed', () => {
   const REDACTED = { type: 'redacted_thinking', data: 'hidden' };
   const USE = { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 } };
   const MESSAGE = {
-    id: 'msg_1', type: 'message', role: 'assistant', model: 'claude', stop_reason: 'tool_use', stop_sequence: null,
-    content: [THINKING, { type: 'text', text: 'First.' }, REDACTED, USE], usage: { input_tokens: 1, output_tokens: 2 },
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude',
+    stop_reason: 'tool_use',
+    stop_sequence: null,
+    content: [THINKING, { type: 'text', text: 'First.' }, REDACTED, USE],
+    usage: { input_tokens: 1, output_tokens: 2 },
   };
   const USER = { role: 'user', content: 'hi' };
   const OUTPUT = { type: 'function_call_output', call_id: 'toolu_1', output: 'x' };
@@ -194,25 +227,42 @@ describe('thinking that Anthropic signed', () => {
   });
 });
 
-describe('a field that a model on Anthropic\'s protocol does not support', () => {
-  it('is named in the client\'s dialect', () => {
-    const { dropped } = convert('Anthropic', {
-      model: 'm', input: 'hi', reasoning: { effort: 'high' }, temperature: 0.5, service_tier: 'priority',
-      tools: [{ type: 'web_search' }, { type: 'function', name: 'f', strict: true }],
-    }, { upstreamModel: 'claude-3-5-sonnet' });
+describe("a field that a model on Anthropic's protocol does not support", () => {
+  it("is named in the client's dialect", () => {
+    const { dropped } = convert(
+      'Anthropic',
+      {
+        model: 'm',
+        input: 'hi',
+        reasoning: { effort: 'high' },
+        temperature: 0.5,
+        service_tier: 'priority',
+        tools: [{ type: 'web_search' }, { type: 'function', name: 'f', strict: true }],
+      },
+      { upstreamModel: 'claude-3-5-sonnet' },
+    );
     assert.deepEqual(dropped, ['tools[0] (web_search)', 'tools[1].strict', 'reasoning.effort', 'service_tier']);
   });
-  it('is refused by its name in the client\'s dialect', () => {
+  it("is refused by its name in the client's dialect", () => {
     const image = { type: 'input_image', image_url: 'ftp://example.com/x' };
     const file = { type: 'input_file', file_data: 'data:application/zip;base64,AAAA' };
     for (const [param, request] of Object.entries({
-      'input[1].content[0].image_url': { input: [{ role: 'user', content: 'a' }, { role: 'user', content: [image] }] },
+      'input[1].content[0].image_url': {
+        input: [
+          { role: 'user', content: 'a' },
+          { role: 'user', content: [image] },
+        ],
+      },
       'input[0].content[0].file_data': { instructions: 'i', input: [{ role: 'user', content: [file] }] },
-      'input[2].output[0].file_data': { input: [
-        { role: 'user', content: 'a' }, { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
-        { type: 'function_call_output', call_id: 'c', output: [file] },
-      ] },
+      'input[2].output[0].file_data': {
+        input: [
+          { role: 'user', content: 'a' },
+          { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+          { type: 'function_call_output', call_id: 'c', output: [file] },
+        ],
+      },
       service_tier: { service_tier: 'flex' },
-    })) assert.match(faultOf('Anthropic', request), new RegExp(` ${param.replaceAll(/[[\].]/g, String.raw`\$&`)}$`));
+    }))
+      assert.match(faultOf('Anthropic', request), new RegExp(` ${param.replaceAll(/[[\].]/g, String.raw`\$&`)}$`));
   });
 });

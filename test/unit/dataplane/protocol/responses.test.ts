@@ -17,8 +17,10 @@ function facts(more: object): ChatFacts {
 
 describe('a request', () => {
   it('has a bounded cost', () => {
-    const { maxOutputTokens, answers, stream, fixedOutput, units, textBytes } =
-      facts({ max_output_tokens: 500, stream: true });
+    const { maxOutputTokens, answers, stream, fixedOutput, units, textBytes } = facts({
+      max_output_tokens: 500,
+      stream: true,
+    });
     assert.deepEqual([maxOutputTokens, answers, stream, fixedOutput, units], [500, 1, true, false, 1]);
     assert.equal(textBytes, Buffer.byteLength('{"model":"m","input":"hi","max_output_tokens":500,"stream":true}'));
     assert.equal(facts({ tools: [{ type: 'function', name: 'f' }] }).fixedOutput, true);
@@ -26,106 +28,246 @@ describe('a request', () => {
     assert.equal(facts({ text: { format: { type: 'text' }, verbosity: 'low' } }).fixedOutput, false);
     assert.equal(facts({ prompt: { id: 'pmpt_1' } }).fixedOutput, true);
   });
-  it('has the images and files of a prompt\'s variables', () => {
-    const { images, unbounded } = facts({ prompt: { id: 'pmpt_1', variables: {
-      a: 'text', b: { type: 'input_image', image_url: 'data:image/png;base64,AAAA' },
-      c: { type: 'input_file', file_id: 'file_1' },
-    } } });
+  it("has the images and files of a prompt's variables", () => {
+    const { images, unbounded } = facts({
+      prompt: {
+        id: 'pmpt_1',
+        variables: {
+          a: 'text',
+          b: { type: 'input_image', image_url: 'data:image/png;base64,AAAA' },
+          c: { type: 'input_file', file_id: 'file_1' },
+        },
+      },
+    });
     assert.equal(images, 1);
-    assert.deepEqual(unbounded.map(({ feature }) => feature), ['FileReferences', 'PromptTemplates']);
+    assert.deepEqual(
+      unbounded.map(({ feature }) => feature),
+      ['FileReferences', 'PromptTemplates'],
+    );
   });
-  it('may have instructions only', () =>
-    assert.equal(facts({ input: undefined, instructions: 'say hi' }).units, 1));
+  it('may have instructions only', () => assert.equal(facts({ input: undefined, instructions: 'say hi' }).units, 1));
   it('does not count the data of its images', () => {
     const data = 'A'.repeat(50_000);
-    const { images, textBytes } = facts({ input: [{
-      role: 'user', content: [{ type: 'input_image', image_url: `data:image/png;base64,${data}` }],
-    }] });
+    const { images, textBytes } = facts({
+      input: [
+        {
+          role: 'user',
+          content: [{ type: 'input_image', image_url: `data:image/png;base64,${data}` }],
+        },
+      ],
+    });
     assert.equal(images, 1);
     assert.ok(textBytes < 300);
   });
   it('may fill the context with a reasoning item that the provider stores', () => {
     const model = { contextTokens: 10_000, imageTokens: 1 };
     assert.equal(boundInput(facts({ input: [{ type: 'reasoning', id: 'rs_1', summary: [] }] }), model), 10_000);
-    assert.ok(boundInput(
-      facts({ input: [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'abc' }] }), model,
-    ) < 1000);
+    assert.ok(
+      boundInput(facts({ input: [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'abc' }] }), model) <
+        1000,
+    );
     assert.equal(boundInput(facts({ input: [{ type: 'brand_new_item' }] }), model), 10_000);
-    assert.equal(boundInput(facts({ input: [{
-      role: 'user', content: [{ type: 'input_file', file_data: 'data:application/pdf;base64,AA==' }],
-    }] }), model), 10_000);
+    assert.equal(
+      boundInput(
+        facts({
+          input: [
+            {
+              role: 'user',
+              content: [{ type: 'input_file', file_data: 'data:application/pdf;base64,AA==' }],
+            },
+          ],
+        }),
+        model,
+      ),
+      10_000,
+    );
   });
   it('of plain items is bounded by its bytes', () => {
     const input = [
       {
-        role: 'user', content: 'a',
-      }, { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'b', annotations: [] }] },
+        role: 'user',
+        content: 'a',
+      },
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'b', annotations: [] }] },
       {
-        type: 'function_call', call_id: 'c', name: 'f', arguments: '{}',
-      }, { type: 'function_call_output', call_id: 'c', output: 'done' },
+        type: 'function_call',
+        call_id: 'c',
+        name: 'f',
+        arguments: '{}',
+      },
+      { type: 'function_call_output', call_id: 'c', output: 'done' },
       { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_text', text: 'done' }] },
-      { type: 'shell_call_output', call_id:
-        'c', output: [{ stdout: 'a', stderr: '', outcome: { type: 'exit', exit_code: 0 } }] },
+      {
+        type: 'shell_call_output',
+        call_id: 'c',
+        output: [{ stdout: 'a', stderr: '', outcome: { type: 'exit', exit_code: 0 } }],
+      },
     ];
     assert.deepEqual([facts({ input }).files, facts({ input }).images, facts({ input }).unbounded], [0, 0, []]);
   });
 
   const unbounded: readonly [what: string, more: object, feature: string, param: string][] = [
     ['a search', { tools: [{ type: 'function', name: 'f' }, { type: 'web_search' }] }, 'ServerTools', 'tools[1].type'],
-    ['a remote server of tools', { tools: [{
-      type: 'mcp', server_label: 'x', server_url: 'https://x',
-    }] }, 'ServerTools', 'tools[0].type'],
-    ['code at the provider', { tools: [{
-      type: 'code_interpreter', container: { type: 'auto' },
-    }] }, 'ServerTools', 'tools[0].type'],
+    [
+      'a remote server of tools',
+      {
+        tools: [
+          {
+            type: 'mcp',
+            server_label: 'x',
+            server_url: 'https://x',
+          },
+        ],
+      },
+      'ServerTools',
+      'tools[0].type',
+    ],
+    [
+      'code at the provider',
+      {
+        tools: [
+          {
+            type: 'code_interpreter',
+            container: { type: 'auto' },
+          },
+        ],
+      },
+      'ServerTools',
+      'tools[0].type',
+    ],
     ['pictures by a tool', { tools: [{ type: 'image_generation' }] }, 'ServerTools', 'tools[0].type'],
-    ['a shell at the provider', { tools: [{
-      type: 'shell', environment: { type: 'container_auto' },
-    }] }, 'ServerTools', 'tools[0].type'],
+    [
+      'a shell at the provider',
+      {
+        tools: [
+          {
+            type: 'shell',
+            environment: { type: 'container_auto' },
+          },
+        ],
+      },
+      'ServerTools',
+      'tools[0].type',
+    ],
     ['a shell nobody knows where', { tools: [{ type: 'shell' }] }, 'ServerTools', 'tools[0].type'],
     ['a tool of a new type', { tools: [{ type: 'oracle' }] }, 'ServerTools', 'tools[0].type'],
-    ['a search in a namespace', { tools: [{
-      type: 'namespace', name: 'n', tools: [{ type: 'web_search' }],
-    }] }, 'ServerTools', 'tools[0].tools[0].type'],
-    ['a search that joins later', { input: [{
-      type: 'additional_tools', role: 'developer', tools: [{ type: 'web_search' }],
-    }] }, 'ServerTools', 'input[0].tools[0].type'],
-    ['a summary by the provider', { context_management: [{
-      type: 'compaction', compact_threshold: 1000,
-    }] }, 'ServerTools', 'context_management'],
+    [
+      'a search in a namespace',
+      {
+        tools: [
+          {
+            type: 'namespace',
+            name: 'n',
+            tools: [{ type: 'web_search' }],
+          },
+        ],
+      },
+      'ServerTools',
+      'tools[0].tools[0].type',
+    ],
+    [
+      'a search that joins later',
+      {
+        input: [
+          {
+            type: 'additional_tools',
+            role: 'developer',
+            tools: [{ type: 'web_search' }],
+          },
+        ],
+      },
+      'ServerTools',
+      'input[0].tools[0].type',
+    ],
+    [
+      'a summary by the provider',
+      {
+        context_management: [
+          {
+            type: 'compaction',
+            compact_threshold: 1000,
+          },
+        ],
+      },
+      'ServerTools',
+      'context_management',
+    ],
     ['a summary now', { input: [{ type: 'compaction_trigger' }] }, 'ServerTools', 'input[0].type'],
-    ['a file that is kept', { input: [{
-      role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }],
-    }] }, 'FileReferences', 'input[0].content[0].file_id'],
-    ['a file by URL', { input: [{
-      role: 'user', content: [{ type: 'input_file', file_url: 'https://x/y.pdf' }],
-    }] }, 'FileReferences', 'input[0].content[0].file_url'],
+    [
+      'a file that is kept',
+      {
+        input: [
+          {
+            role: 'user',
+            content: [{ type: 'input_file', file_id: 'file_1' }],
+          },
+        ],
+      },
+      'FileReferences',
+      'input[0].content[0].file_id',
+    ],
+    [
+      'a file by URL',
+      {
+        input: [
+          {
+            role: 'user',
+            content: [{ type: 'input_file', file_url: 'https://x/y.pdf' }],
+          },
+        ],
+      },
+      'FileReferences',
+      'input[0].content[0].file_url',
+    ],
     ['a prompt that is kept', { prompt: { id: 'pmpt_1' } }, 'PromptTemplates', 'prompt'],
-    ['sound', { input: [{
-      role: 'user', content: [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }],
-    }] }, 'Audio', 'input[0].content[0]'],
+    [
+      'sound',
+      {
+        input: [
+          {
+            role: 'user',
+            content: [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }],
+          },
+        ],
+      },
+      'Audio',
+      'input[0].content[0]',
+    ],
   ];
   for (const [what, more, feature, param] of unbounded)
     it(`for ${what} has no bound`, () =>
-      assert.deepEqual(facts(more).unbounded.map((use) => [use.feature, use.param]), [[feature, param]]));
-  it('for a more expensive tier is bounded by that tier\'s price', () => {
+      assert.deepEqual(
+        facts(more).unbounded.map((use) => [use.feature, use.param]),
+        [[feature, param]],
+      ));
+  it("for a more expensive tier is bounded by that tier's price", () => {
     const { unbounded: uses, serviceTier } = facts({ service_tier: 'priority' });
     assert.deepEqual(uses, [{ feature: 'ServiceTiers', param: 'service_tier', needs: { serviceTier: 'priority' } }]);
     assert.equal(serviceTier, 'priority');
   });
   it('for what the provider keeps may fill the context', () => {
     for (const more of [
-      { previous_response_id: 'mgw1_response_AAAA' }, { conversation: 'mgw1_conversation_AAAA' },
-      { conversation: { id: 'mgw1_conversation_AAAA' } }, { prompt: { id: 'pmpt_1' } },
-    ]) assert.equal(facts(more).files, 1);
+      { previous_response_id: 'mgw1_response_AAAA' },
+      { conversation: 'mgw1_conversation_AAAA' },
+      { conversation: { id: 'mgw1_conversation_AAAA' } },
+      { prompt: { id: 'pmpt_1' } },
+    ])
+      assert.equal(facts(more).files, 1);
   });
   for (const tool of ['function', 'custom', 'apply_patch', 'local_shell', 'computer_use_preview'])
     it(`for the client's tool ${tool} has a bound`, () =>
       assert.deepEqual(facts({ tools: [{ type: tool, name: 'x' }] }).unbounded, []));
-  it('for the client\'s own shell and search has a bound', () => {
-    assert.deepEqual(facts({ tools: [
-      { type: 'shell', environment: { type: 'local' } }, { type: 'tool_search', execution: 'client' },
-    ], service_tier: 'auto' }).unbounded, []);
+  it("for the client's own shell and search has a bound", () => {
+    assert.deepEqual(
+      facts({
+        tools: [
+          { type: 'shell', environment: { type: 'local' } },
+          { type: 'tool_search', execution: 'client' },
+        ],
+        service_tier: 'auto',
+      }).unbounded,
+      [],
+    );
   });
 
   const refused: readonly [what: string, more: object, param: string][] = [
@@ -140,44 +282,88 @@ describe('a request', () => {
   ];
   for (const [what, more, param] of refused)
     it(`for ${what} is refused`, () =>
-      assert.throws(() => facts(more), (error) => error instanceof RequestFault && error.param === param));
+      assert.throws(
+        () => facts(more),
+        (error) => error instanceof RequestFault && error.param === param,
+      ));
   it('that disables all of that is accepted', () => {
-    assert.deepEqual(facts({ previous_response_id: null, conversation: null, prompt:
-      null, background: false, store: true, metadata: {}, include: ['reasoning.encrypted_content'] }).unbounded, []);
+    assert.deepEqual(
+      facts({
+        previous_response_id: null,
+        conversation: null,
+        prompt: null,
+        background: false,
+        store: true,
+        metadata: {},
+        include: ['reasoning.encrypted_content'],
+      }).unbounded,
+      [],
+    );
   });
   it('is forwarded with its limit, and otherwise unchanged', () => {
     const body = '{ "model":"m", "input":"hi", "x":1.50 }';
     const plan = { upstreamModel: 'm', maxOutputTokens: 300, outputLimitField: 'max_tokens' } as const;
     const { path, body: sent } = responsesConverter.request(Buffer.from(body), JSON.parse(body), plan);
-    assert.deepEqual([
-      path, Buffer.from(sent).toString(),
-    ], ['/responses', '{ "model":"m", "input":"hi", "x":1.50,"max_output_tokens":300 }']);
+    assert.deepEqual(
+      [path, Buffer.from(sent).toString()],
+      ['/responses', '{ "model":"m", "input":"hi", "x":1.50,"max_output_tokens":300 }'],
+    );
     const request = '{"model":"m","max_output_tokens":9000}';
-    assert.equal(Buffer.from(responsesConverter.request(
-      Buffer.from(request), JSON.parse(request), { ...plan, upstreamModel: 'u' },
-    ).body).toString(), '{"model":"u","max_output_tokens":300}');
+    assert.equal(
+      Buffer.from(
+        responsesConverter.request(Buffer.from(request), JSON.parse(request), { ...plan, upstreamModel: 'u' }).body,
+      ).toString(),
+      '{"model":"u","max_output_tokens":300}',
+    );
   });
 });
 
-const USAGE = { input_tokens: 100, input_tokens_details: { cached_tokens: 60 }, output_tokens:
-  7, output_tokens_details: { reasoning_tokens: 3 }, total_tokens: 107 };
-const OUTPUT = [{
-  type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hello' }],
-}, { type: 'function_call', name: 'f', arguments: '{}', call_id: 'c' }];
+const USAGE = {
+  input_tokens: 100,
+  input_tokens_details: { cached_tokens: 60 },
+  output_tokens: 7,
+  output_tokens_details: { reasoning_tokens: 3 },
+  total_tokens: 107,
+};
+const OUTPUT = [
+  {
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'output_text', text: 'hello' }],
+  },
+  { type: 'function_call', name: 'f', arguments: '{}', call_id: 'c' },
+];
 
 describe('a whole answer', () => {
   const whole = (response: object): ReturnType<typeof responsesConverter.response> =>
     responsesConverter.response(Buffer.from(JSON.stringify(response)));
   it('is billed by its usage', () => {
     const { meter, failed } = whole({ id: 'r', status: 'completed', output: OUTPUT, usage: USAGE });
-    assert.deepEqual(meter, { reported: {
-      input: 40, cached: 60, cacheWrite5m: undefined, cacheWrite1h: undefined, output: 7, details: { reasoning: 3 },
-    }, final: true, outputBytes: 8 });
+    assert.deepEqual(meter, {
+      reported: {
+        input: 40,
+        cached: 60,
+        cacheWrite5m: undefined,
+        cacheWrite1h: undefined,
+        output: 7,
+        details: { reasoning: 3 },
+      },
+      final: true,
+      outputBytes: 8,
+    });
     assert.equal(failed, false);
   });
-  it('without usage is estimated by its text', () => assert.deepEqual([whole({
-    status: 'completed', output: OUTPUT,
-  }).meter.final, whole({ status: 'completed', output: OUTPUT }).meter.outputBytes], [false, 8]));
+  it('without usage is estimated by its text', () =>
+    assert.deepEqual(
+      [
+        whole({
+          status: 'completed',
+          output: OUTPUT,
+        }).meter.final,
+        whole({ status: 'completed', output: OUTPUT }).meter.outputBytes,
+      ],
+      [false, 8],
+    ));
   it('that has failed costs its usage, or nothing', () => {
     assert.equal(whole({ status: 'failed', output: [], usage: null, error: { code: 'x', message: 'y' } }).failed, true);
     assert.equal(whole({ status: 'failed', output: [], usage: USAGE }).failed, false);
@@ -186,14 +372,21 @@ describe('a whole answer', () => {
 });
 
 describe('a stream', () => {
-  const started = (): StreamConverter => responsesConverter.stream({
-    wantsStreamUsage: true, model: 'm', estimatedInputTokens: 5, id: 'req_1', createdSeconds: 0,
-  });
+  const started = (): StreamConverter =>
+    responsesConverter.stream({
+      wantsStreamUsage: true,
+      model: 'm',
+      estimatedInputTokens: 5,
+      id: 'req_1',
+      createdSeconds: 0,
+    });
   const event = (type: string, more: object = {}): Buffer =>
     writeEvent(JSON.stringify({ type, sequence_number: 1, ...more }), type);
   const TEXT = event('response.output_text.delta', { item_id: 'i', delta: 'hello' });
-  const HEAD =
-    [event('response.created', { response: { id: 'r', status: 'in_progress', output: [], usage: null } }), TEXT];
+  const HEAD = [
+    event('response.created', { response: { id: 'r', status: 'in_progress', output: [], usage: null } }),
+    TEXT,
+  ];
 
   /** In chunks of a few bytes each. */
   function run(events: readonly Buffer[]): { sent: string; end: StreamEnd; converter: StreamConverter } {
@@ -211,29 +404,40 @@ describe('a stream', () => {
       const { sent, end, converter } = run([...HEAD, last]);
       assert.equal(sent, Buffer.concat(HEAD).toString());
       assert.ok(end.outcome === 'Complete' && Buffer.from(end.last).equals(last));
-      assert.deepEqual([
-        converter.meter.final, converter.meter.reported.input, converter.meter.reported.cached,
-        converter.meter.reported.output,
-      ], [true, 40, 60, 7]);
+      assert.deepEqual(
+        [
+          converter.meter.final,
+          converter.meter.reported.input,
+          converter.meter.reported.cached,
+          converter.meter.reported.output,
+        ],
+        [true, 40, 60, 7],
+      );
     });
   }
   it('that fails is billed by its last event, and reveals no secret', () => {
     const error = { code: 'server_error', message: 'key sk-proj-abcdefgh1234 at https://internal.example.com/x' };
     const { end, converter } = run([
-      ...HEAD, event('response.failed', { response: { id: 'r', status: 'failed', error, usage: USAGE, output: [] } }),
+      ...HEAD,
+      event('response.failed', { response: { id: 'r', status: 'failed', error, usage: USAGE, output: [] } }),
     ]);
     assert.ok(end.outcome === 'Failed');
     const last = Buffer.from(end.last).toString();
-    assert.match(last, pattern(
-      /^event: response\.failed\ndata: \{"type":"response.failed","sequence_number":1,/,
-      /"response":\{"id":"r","status":"failed"/,
-    ));
+    assert.match(
+      last,
+      pattern(
+        /^event: response\.failed\ndata: \{"type":"response.failed","sequence_number":1,/,
+        /"response":\{"id":"r","status":"failed"/,
+      ),
+    );
     assert.doesNotMatch(last, /sk-proj|internal\.example/);
     assert.deepEqual([converter.meter.final, converter.meter.reported.output], [true, 7]);
   });
   it('that ends with an error reports it as an error', () => {
-    const { end, converter } =
-      run([...HEAD, event('error', { code: 'rate_limit_exceeded', message: 'slow down', param: null })]);
+    const { end, converter } = run([
+      ...HEAD,
+      event('error', { code: 'rate_limit_exceeded', message: 'slow down', param: null }),
+    ]);
     assert.ok(end.outcome === 'Failed');
     assert.match(Buffer.from(end.last).toString(), /"message":"slow down","type":"rate_limit_error"/);
     assert.deepEqual([converter.meter.final, converter.meter.outputBytes], [false, 5]);
@@ -249,9 +453,10 @@ describe('a stream', () => {
     assert.equal(run(odd).sent, Buffer.concat(odd).toString());
   });
   it('counts arguments and reasoning as they arrive', () => {
-    const { converter } = run([event(
-      'response.function_call_arguments.delta', { delta: '{"a":1}' },
-    ), event('response.reasoning_summary_text.delta', { delta: 'hm' })]);
+    const { converter } = run([
+      event('response.function_call_arguments.delta', { delta: '{"a":1}' }),
+      event('response.reasoning_summary_text.delta', { delta: 'hm' }),
+    ]);
     assert.equal(converter.meter.outputBytes, 9);
   });
 });

@@ -5,8 +5,9 @@ export function sealFor(channel: string): ChannelSeal {
   return {
     channel,
     seal: (kind, data) => `sealed:${JSON.stringify({ kind, channel, data })}`,
-    open: (sealed) => (sealed.startsWith('sealed:')
-      ? JSON.parse(sealed.slice('sealed:'.length)) as ReturnType<ChannelSeal['open']>
-      : undefined),
+    open: (sealed) =>
+      sealed.startsWith('sealed:')
+        ? (JSON.parse(sealed.slice('sealed:'.length)) as ReturnType<ChannelSeal['open']>)
+        : undefined,
   };
 }

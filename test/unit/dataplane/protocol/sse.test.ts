@@ -26,7 +26,10 @@ const read = (text: string): (readonly [string | undefined, string | undefined])
 
 test('parses fields with and without the space', () => {
   assert.deepEqual(read('event: a\ndata: 1\n\nevent:b\ndata:2\n\ndata:  3\n\ndata\n\n'), [
-    ['a', '1'], ['b', '2'], [undefined, ' 3'], [undefined, ''],
+    ['a', '1'],
+    ['b', '2'],
+    [undefined, ' 3'],
+    [undefined, ''],
   ]);
 });
 
@@ -35,23 +38,35 @@ test('joins several data lines into one text', () => {
 });
 
 test('ignores comments, ids and unknown fields', () => {
-  assert.deepEqual(read(': ping\n\nid: 1\nretry: 5\nfoo: bar\n\n'), [[undefined, undefined], [undefined, undefined]]);
+  assert.deepEqual(read(': ping\n\nid: 1\nretry: 5\nfoo: bar\n\n'), [
+    [undefined, undefined],
+    [undefined, undefined],
+  ]);
 });
 
 test('parses all line ends, mixed', () => {
   assert.deepEqual(read('data: 1\r\n\r\ndata: 2\r\rdata: 3\n\ndata: 4\r\n\n'), [
-    [undefined, '1'], [undefined, '2'], [undefined, '3'], [undefined, '4'],
+    [undefined, '1'],
+    [undefined, '2'],
+    [undefined, '3'],
+    [undefined, '4'],
   ]);
 });
 
 test('ignores a byte order mark at the beginning', () => {
-  assert.deepEqual(read('\ufeffdata: 1\n\n\ufeffdata: 2\n\n'), [[undefined, '1'], [undefined, undefined]]);
+  assert.deepEqual(read('\ufeffdata: 1\n\n\ufeffdata: 2\n\n'), [
+    [undefined, '1'],
+    [undefined, undefined],
+  ]);
 });
 
 test('completes the last event with a blank line', () => {
-  for (const [text, raw] of [[
-    'data: 1', 'data: 1\n\n',
-  ], ['data: 1\n', 'data: 1\n\n'], ['data: 1\r', 'data: 1\r\n\n'], ['data: 1\r\r', 'data: 1\r\r\n\n']] as const) {
+  for (const [text, raw] of [
+    ['data: 1', 'data: 1\n\n'],
+    ['data: 1\n', 'data: 1\n\n'],
+    ['data: 1\r', 'data: 1\r\n\n'],
+    ['data: 1\r\r', 'data: 1\r\r\n\n'],
+  ] as const) {
     const [event] = frame([Buffer.from(text)]);
     assert.equal(event?.data, '1');
     assert.equal(Buffer.from(event.raw).toString(), raw);
@@ -60,17 +75,21 @@ test('completes the last event with a blank line', () => {
 
 test('keeps all bytes, and finds the same events in chunks of any size', () => {
   const line = fc.oneof(
-    fc.constantFrom('data: ü🗼', 'data:', 'event: x', ': c', '', ''), fc.string({ unit: 'binary', maxLength: 5 }),
+    fc.constantFrom('data: ü🗼', 'data:', 'event: x', ': c', '', ''),
+    fc.string({ unit: 'binary', maxLength: 5 }),
   );
-  const stream = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n', '\r')), { maxLength: 20 }).map((lines) =>
-    `${lines.flat().join('')}data: end\n\n`);
-  fc.assert(fc.property(stream, fc.array(fc.nat(200), { maxLength: 8 }), (text, places) => {
-    const bytes = Buffer.from(text);
-    const whole = frame([bytes]);
-    assert.deepEqual(Buffer.concat(whole.map(({ raw }) => raw)), bytes);
-    assert.deepEqual(frame(splitAt(bytes, places)), whole);
-    assert.deepEqual(frame(byteByByte(bytes)), whole);
-  }));
+  const stream = fc
+    .array(fc.tuple(line, fc.constantFrom('\n', '\r\n', '\r')), { maxLength: 20 })
+    .map((lines) => `${lines.flat().join('')}data: end\n\n`);
+  fc.assert(
+    fc.property(stream, fc.array(fc.nat(200), { maxLength: 8 }), (text, places) => {
+      const bytes = Buffer.from(text);
+      const whole = frame([bytes]);
+      assert.deepEqual(Buffer.concat(whole.map(({ raw }) => raw)), bytes);
+      assert.deepEqual(frame(splitAt(bytes, places)), whole);
+      assert.deepEqual(frame(byteByByte(bytes)), whole);
+    }),
+  );
 });
 
 test('fails at an event beyond the limit', () => {

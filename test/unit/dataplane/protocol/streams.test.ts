@@ -39,9 +39,12 @@ for (const { name, upstream, bytes } of recordings()) {
       assertGolden(join(TESTDATA, folder, `${name.replace('/', '-')}.end.json`), pretty(end));
       assert.deepEqual(run(byteByByte(bytes)), whole);
       assert.deepEqual(run(byEvent(bytes)), whole);
-      fc.assert(fc.property(fc.array(fc.nat(bytes.length), { maxLength: 12 }), (places) => {
-        assert.deepEqual(run(splitAt(bytes, places)), whole);
-      }), { numRuns: 25 });
+      fc.assert(
+        fc.property(fc.array(fc.nat(bytes.length), { maxLength: 12 }), (places) => {
+          assert.deepEqual(run(splitAt(bytes, places)), whole);
+        }),
+        { numRuns: 25 },
+      );
     });
   }
 }

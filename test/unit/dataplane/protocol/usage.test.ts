@@ -3,22 +3,26 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
 import {
-  NO_USAGE as NO_ANTHROPIC, readUsage as readAnthropic, toReportedUsage as reportAnthropic,
+  NO_USAGE as NO_ANTHROPIC,
+  readUsage as readAnthropic,
+  toReportedUsage as reportAnthropic,
 } from '../../../../dataplane/protocol/anthropic/usage.ts';
 import { MessageEventMeter } from '../../../../dataplane/protocol/anthropic/stream-meter.ts';
 import type { ChatFacts } from '../../../../dataplane/protocol/call-facts.ts';
 import { boundInput, estimateInput, estimateOutputTokens } from '../../../../dataplane/protocol/estimate.ts';
 import { ChunkMeter } from '../../../../dataplane/protocol/openai/stream-meter.ts';
 import {
-  readUsage as readOpenAi, toReportedUsage as reportOpenAi,
+  readUsage as readOpenAi,
+  toReportedUsage as reportOpenAi,
 } from '../../../../dataplane/protocol/openai/usage.ts';
 import { mergeDefined, readTokenCount } from '../../../../dataplane/protocol/usage.ts';
 import { readUsageAtEnds } from '../../../../dataplane/protocol/usage-at-ends.ts';
 
 const openai = (usage: object): object => reportOpenAi(readOpenAi(usage as Record<string, unknown>));
 const anthropic = (...events: object[]): object =>
-  reportAnthropic(events.map((usage) => readAnthropic(usage as Record<string, unknown>))
-    .reduce(mergeDefined, NO_ANTHROPIC));
+  reportAnthropic(
+    events.map((usage) => readAnthropic(usage as Record<string, unknown>)).reduce(mergeDefined, NO_ANTHROPIC),
+  );
 const said = (figures: object): object =>
   Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== undefined));
 
@@ -29,17 +33,40 @@ test('an impossible token count is not reported', () => {
 });
 
 test('OpenAI: prompt_tokens include cached and written tokens, each in one class', () => {
-  assert.deepEqual(said(openai({
-    prompt_tokens: 12000, completion_tokens: 800, prompt_tokens_details: { cached_tokens: 10000 },
-  })), { input: 2000, cached: 10000, output: 800 });
-  assert.deepEqual(said(openai({
-    prompt_tokens: 100, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 80, cache_write_tokens: 60 },
-  })), { input: 0, cached: 80, cacheWrite5m: 20, output: 1 });
-  assert.deepEqual(said(openai({
-    prompt_tokens: 5, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 80 },
-  })), { input: 0, cached: 5, output: 1 });
+  assert.deepEqual(
+    said(
+      openai({
+        prompt_tokens: 12000,
+        completion_tokens: 800,
+        prompt_tokens_details: { cached_tokens: 10000 },
+      }),
+    ),
+    { input: 2000, cached: 10000, output: 800 },
+  );
+  assert.deepEqual(
+    said(
+      openai({
+        prompt_tokens: 100,
+        completion_tokens: 1,
+        prompt_tokens_details: { cached_tokens: 80, cache_write_tokens: 60 },
+      }),
+    ),
+    { input: 0, cached: 80, cacheWrite5m: 20, output: 1 },
+  );
+  assert.deepEqual(
+    said(
+      openai({
+        prompt_tokens: 5,
+        completion_tokens: 1,
+        prompt_tokens_details: { cached_tokens: 80 },
+      }),
+    ),
+    { input: 0, cached: 5, output: 1 },
+  );
   assert.deepEqual(said(openai({ prompt_tokens: 30, completion_tokens: 1, prompt_cache_hit_tokens: 10 })), {
-    input: 20, cached: 10, output: 1,
+    input: 20,
+    cached: 10,
+    output: 1,
   });
 });
 
@@ -54,40 +81,56 @@ test('OpenAI: missing is not zero', () => {
 test('OpenAI: reasoning beside completion_tokens counts as output if the total proves it', () => {
   const details = { completion_tokens_details: { reasoning_tokens: 100 } };
   assert.deepEqual(said(openai({ prompt_tokens: 30, completion_tokens: 2, total_tokens: 132, ...details })), {
-    input: 30, output: 102, details: { reasoning: 100 },
+    input: 30,
+    output: 102,
+    details: { reasoning: 100 },
   });
   assert.deepEqual(said(openai({ prompt_tokens: 30, completion_tokens: 120, total_tokens: 150, ...details })), {
-    input: 30, output: 120, details: { reasoning: 100 },
+    input: 30,
+    output: 120,
+    details: { reasoning: 100 },
   });
   assert.deepEqual(said(openai({ prompt_tokens: 30, completion_tokens: 2, ...details })), {
-    input: 30, output: 2, details: { reasoning: 100 },
+    input: 30,
+    output: 2,
+    details: { reasoning: 100 },
   });
 });
 
 test('OpenAI: the input never exceeds the prompt', () => {
   const figure = fc.oneof(fc.nat(5000), fc.double(), fc.constantFrom(null, '7', -3, 1e300));
-  fc.assert(fc.property(figure, figure, figure, (prompt, cached, written) => {
-    const report = reportOpenAi(readOpenAi({ prompt_tokens:
-      prompt, completion_tokens: 1, prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written } }));
-    for (const count of Object.values(report))
-      assert.ok(count === undefined || (Number.isSafeInteger(count) && count >= 0));
-    if (report.input !== undefined)
-      assert.equal(report.input + (report.cached ?? 0) + (report.cacheWrite5m ?? 0), readTokenCount(prompt));
-  }));
+  fc.assert(
+    fc.property(figure, figure, figure, (prompt, cached, written) => {
+      const report = reportOpenAi(
+        readOpenAi({
+          prompt_tokens: prompt,
+          completion_tokens: 1,
+          prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
+        }),
+      );
+      for (const count of Object.values(report))
+        assert.ok(count === undefined || (Number.isSafeInteger(count) && count >= 0));
+      if (report.input !== undefined)
+        assert.equal(report.input + (report.cached ?? 0) + (report.cacheWrite5m ?? 0), readTokenCount(prompt));
+    }),
+  );
 });
 
 test('Anthropic: counts are merged field by field and never summed', () => {
   const start = { input_tokens: 25, cache_read_input_tokens: 7, cache_creation_input_tokens: null, output_tokens: 1 };
   assert.deepEqual(said(anthropic(start, { output_tokens: 15 })), { input: 25, cached: 7, output: 15 });
-  assert.deepEqual(said(anthropic(
-    start, { input_tokens: null, output_tokens: 15 }, { input_tokens: 10682, output_tokens: 510 },
-  )), { input: 10682, cached: 7, output: 510 });
   assert.deepEqual(
-    said(anthropic(start, { output_tokens: 15 }, { output_tokens: -3 })), { input: 25, cached: 7, output: 15 },
+    said(anthropic(start, { input_tokens: null, output_tokens: 15 }, { input_tokens: 10682, output_tokens: 510 })),
+    { input: 10682, cached: 7, output: 510 },
   );
+  assert.deepEqual(said(anthropic(start, { output_tokens: 15 }, { output_tokens: -3 })), {
+    input: 25,
+    cached: 7,
+    output: 15,
+  });
 });
 
-test('Anthropic: message_start\'s counts are not final if a stream\'s last ones are implausible', () => {
+test("Anthropic: message_start's counts are not final if a stream's last ones are implausible", () => {
   const metered = (...last: object[]): object => {
     const meter = new MessageEventMeter();
     meter.add({ type: 'message_start', message: { usage: { input_tokens: 25, output_tokens: 1 } } });
@@ -100,12 +143,13 @@ test('Anthropic: message_start\'s counts are not final if a stream\'s last ones 
     assert.deepEqual(metered(stopped({ output_tokens: lie })), { final: false, output: 1 });
   assert.deepEqual(metered(stopped({})), { final: false, output: 1 });
   assert.deepEqual(metered(stopped({ output_tokens: 90 })), { final: true, output: 90 });
-  assert.deepEqual(metered(
-    { type: 'message_delta', delta: {}, usage: { output_tokens: 90 } }, { type: 'message_stop', usage: {} },
-  ), { final: true, output: 90 });
+  assert.deepEqual(
+    metered({ type: 'message_delta', delta: {}, usage: { output_tokens: 90 } }, { type: 'message_stop', usage: {} }),
+    { final: true, output: 90 },
+  );
 });
 
-test('OpenAI: counts from before the last text are not final if a stream\'s last ones are implausible', () => {
+test("OpenAI: counts from before the last text are not final if a stream's last ones are implausible", () => {
   const metered = (completion: unknown): boolean => {
     const meter = new ChunkMeter();
     meter.add({ choices: [{ index: 0, delta: { content: 'a' } }], usage: { prompt_tokens: 5, completion_tokens: 1 } });
@@ -118,28 +162,50 @@ test('OpenAI: counts from before the last text are not final if a stream\'s last
 });
 
 test('Anthropic: cache writes beyond or without a split are five-minute ones', () => {
-  const split = (five: number, hour: number): object =>
-    ({ cache_creation: { ephemeral_5m_input_tokens: five, ephemeral_1h_input_tokens: hour } });
+  const split = (five: number, hour: number): object => ({
+    cache_creation: { ephemeral_5m_input_tokens: five, ephemeral_1h_input_tokens: hour },
+  });
   assert.deepEqual(said(anthropic({ cache_creation_input_tokens: 4000 })), { cacheWrite5m: 4000 });
   assert.deepEqual(said(anthropic({ cache_creation_input_tokens: 4000, ...split(3000, 1000) })), {
-    cacheWrite5m: 3000, cacheWrite1h: 1000,
+    cacheWrite5m: 3000,
+    cacheWrite1h: 1000,
   });
   assert.deepEqual(said(anthropic({ cache_creation_input_tokens: 4500, ...split(3000, 1000) })), {
-    cacheWrite5m: 3500, cacheWrite1h: 1000,
+    cacheWrite5m: 3500,
+    cacheWrite1h: 1000,
   });
   assert.deepEqual(said(anthropic({ cache_creation_input_tokens: 10, ...split(3000, 1000) })), {
-    cacheWrite5m: 3000, cacheWrite1h: 1000,
+    cacheWrite5m: 3000,
+    cacheWrite1h: 1000,
   });
   assert.deepEqual(said(anthropic(split(0, 900))), { cacheWrite5m: 0, cacheWrite1h: 900 });
-  assert.deepEqual(said(anthropic({
-    cache_creation_input_tokens: 900, cache_creation: { ephemeral_1h_input_tokens: 900 },
-  })), { cacheWrite5m: 0, cacheWrite1h: 900 });
+  assert.deepEqual(
+    said(
+      anthropic({
+        cache_creation_input_tokens: 900,
+        cache_creation: { ephemeral_1h_input_tokens: 900 },
+      }),
+    ),
+    { cacheWrite5m: 0, cacheWrite1h: 900 },
+  );
 });
 
 const FACTS: ChatFacts = {
-  model: 'm', stream: false, wantsStreamUsage:
-    false, maxOutputTokens: undefined, answers: 1, textBytes: 1000, units: 2, images: 0, imageParam: undefined,
-  files: 0, predictionTokens: 0, thinkingBudget: undefined, fixedOutput: false, oneHourCache: false, unbounded: [],
+  model: 'm',
+  stream: false,
+  wantsStreamUsage: false,
+  maxOutputTokens: undefined,
+  answers: 1,
+  textBytes: 1000,
+  units: 2,
+  images: 0,
+  imageParam: undefined,
+  files: 0,
+  predictionTokens: 0,
+  thinkingBudget: undefined,
+  fixedOutput: false,
+  oneHourCache: false,
+  unbounded: [],
 };
 const MODEL = { contextTokens: 200_000, imageTokens: 4096 };
 
@@ -152,32 +218,62 @@ test('the bound covers the bytes, the images and the files, up to the context', 
 });
 
 test('the estimate is below the bound, and never zero', () => {
-  fc.assert(fc.property(fc.record({
-    textBytes: fc.nat(10_000_000), units: fc.integer({ min: 1, max: 1000 }), images: fc.nat(20), files: fc.nat(3),
-  }), (some) => {
-    const facts = { ...FACTS, ...some };
-    const estimate = estimateInput(facts, MODEL);
-    assert.ok(estimate > 0 && estimate <= boundInput(facts, MODEL) && Number.isSafeInteger(estimate));
-  }));
+  fc.assert(
+    fc.property(
+      fc.record({
+        textBytes: fc.nat(10_000_000),
+        units: fc.integer({ min: 1, max: 1000 }),
+        images: fc.nat(20),
+        files: fc.nat(3),
+      }),
+      (some) => {
+        const facts = { ...FACTS, ...some };
+        const estimate = estimateInput(facts, MODEL);
+        assert.ok(estimate > 0 && estimate <= boundInput(facts, MODEL) && Number.isSafeInteger(estimate));
+      },
+    ),
+  );
   assert.deepEqual([0, 1, 4, 5, 400].map(estimateOutputTokens), [0, 1, 1, 2, 100]);
 });
 
 test('usage is found at either end of a large answer', () => {
   const ends = (head: string, tail: string): object =>
     readUsageAtEnds('OpenAI', { head: Buffer.from(head), tail: Buffer.from(tail), size: 9_000_000 });
-  const found = { reported: {
-    input: 5, cached: undefined, cacheWrite5m: undefined, cacheWrite1h: undefined, output: 6,
-  }, final: true, outputBytes: 9_000_000 };
+  const found = {
+    reported: {
+      input: 5,
+      cached: undefined,
+      cacheWrite5m: undefined,
+      cacheWrite1h: undefined,
+      output: 6,
+    },
+    final: true,
+    outputBytes: 9_000_000,
+  };
   assert.deepEqual(ends('{"choices":[', '…"}}],"usage" : {"prompt_tokens":5,"completion_tokens":6},"x":1}'), found);
   assert.deepEqual(ends('{"usage":{"prompt_tokens":5,"completion_tokens":6},"choices":[', '…"}]}'), found);
-  assert.deepEqual(ends(
-    '{"usage":{"prompt_tokens":5,"completion_tokens":6},"choices":[',
-    'the \\"usage\\":{\\"prompt_tokens\\":1} and "usage": null, "usage": {"prompt_tok',
-  ), found);
-  assert.deepEqual(ends('{', '"content":"\\"usage\\":{"}]}'), { reported: {
-    input: undefined, cached: undefined, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined,
-  }, final: false, outputBytes: 9_000_000 });
-  const claude = readUsageAtEnds('Anthropic', { head: Buffer.from('{'), tail:
-    Buffer.from('],"usage":{"input_tokens":5,"cache_read_input_tokens":2,"output_tokens":6}}'), size: 1 });
+  assert.deepEqual(
+    ends(
+      '{"usage":{"prompt_tokens":5,"completion_tokens":6},"choices":[',
+      'the \\"usage\\":{\\"prompt_tokens\\":1} and "usage": null, "usage": {"prompt_tok',
+    ),
+    found,
+  );
+  assert.deepEqual(ends('{', '"content":"\\"usage\\":{"}]}'), {
+    reported: {
+      input: undefined,
+      cached: undefined,
+      cacheWrite5m: undefined,
+      cacheWrite1h: undefined,
+      output: undefined,
+    },
+    final: false,
+    outputBytes: 9_000_000,
+  });
+  const claude = readUsageAtEnds('Anthropic', {
+    head: Buffer.from('{'),
+    tail: Buffer.from('],"usage":{"input_tokens":5,"cache_read_input_tokens":2,"output_tokens":6}}'),
+    size: 1,
+  });
   assert.deepEqual(said(claude.reported), { input: 5, cached: 2, output: 6 });
 });

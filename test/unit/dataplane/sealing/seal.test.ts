@@ -8,10 +8,12 @@ const KEY = Buffer.alloc(32, 7);
 const sealer = createSealer([KEY]);
 
 test('A sealed value opens to what was sealed, on every replica with the same key', () => {
-  fc.assert(fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (channel, data) => {
-    const opened = createSealer([Buffer.from(KEY)]).open(sealer.seal('reasoning', channel, data));
-    expect(opened).toEqual({ kind: 'reasoning', channel, data });
-  }));
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (channel, data) => {
+      const opened = createSealer([Buffer.from(KEY)]).open(sealer.seal('reasoning', channel, data));
+      expect(opened).toEqual({ kind: 'reasoning', channel, data });
+    }),
+  );
 });
 
 test('A sealed value shows its version and kind, and neither the channel nor the data', () => {
@@ -56,7 +58,10 @@ test('After a rotation old values still open, and new ones are sealed under the 
 
 test('Values of earlier releases, sealed under the key itself with a random nonce, still open', () => {
   const head = 'mgw1_encrypted';
-  for (const [key, opener] of [[KEY, sealer], [KEY, createSealer([Buffer.alloc(32, 8), KEY])]] as const) {
+  for (const [key, opener] of [
+    [KEY, sealer],
+    [KEY, createSealer([Buffer.alloc(32, 8), KEY])],
+  ] as const) {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(head));
     const parts = [nonce, cipher.update('\0\u000aopenai/onegAAAA'), cipher.final()];

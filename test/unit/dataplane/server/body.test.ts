@@ -18,8 +18,8 @@ import type { BodyReader } from '../../../../dataplane/server/body.ts';
 /** A request whose body arrives in these chunks; `declared`: its content-length. */
 function message(pieces: readonly Uint8Array[], declared?: number, encoding?: string): IncomingMessage {
   const headers = {
-    ...declared !== undefined && { 'content-length': String(declared) },
-    ...encoding !== undefined && { 'content-encoding': encoding },
+    ...(declared !== undefined && { 'content-length': String(declared) }),
+    ...(encoding !== undefined && { 'content-encoding': encoding }),
   };
   return Object.assign(Readable.from(pieces, { objectMode: true }), { headers }) as unknown as IncomingMessage;
 }
@@ -44,15 +44,24 @@ const MIB = 2 ** 20;
 describe('a body', () => {
   it('has the bytes that arrived, in chunks of any size, with content-length or without', async () => {
     const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: MIB });
-    await fc.assert(fc.asyncProperty(fc.array(
-      fc.uint8Array({ maxLength: 9000 }), { maxLength: 12 },
-    ), fc.boolean(), async (pieces, declare) => {
-      const whole = Buffer.concat(pieces);
-      const body = await reader.read(message(pieces.filter(({ length }) => length > 0).map((piece) =>
-        Buffer.from(piece)), declare ? whole.length : undefined));
-      assert.deepEqual(body.bytes, whole);
-      body.drop();
-    }), { numRuns: 60 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.uint8Array({ maxLength: 9000 }), { maxLength: 12 }),
+        fc.boolean(),
+        async (pieces, declare) => {
+          const whole = Buffer.concat(pieces);
+          const body = await reader.read(
+            message(
+              pieces.filter(({ length }) => length > 0).map((piece) => Buffer.from(piece)),
+              declare ? whole.length : undefined,
+            ),
+          );
+          assert.deepEqual(body.bytes, whole);
+          body.drop();
+        },
+      ),
+      { numRuns: 60 },
+    );
     assert.equal(reader.crowded, false);
   });
 
@@ -140,11 +149,12 @@ describe('a body on a connection', () => {
     if (next) next({ request, response, text });
     else arrived.push({ request, response, text });
   });
-  const next = (): Promise<Arrived> => new Promise((resolve) => {
-    const arrival = arrived.shift();
-    if (arrival) resolve(arrival);
-    else waiting.push(resolve);
-  });
+  const next = (): Promise<Arrived> =>
+    new Promise((resolve) => {
+      const arrival = arrived.shift();
+      if (arrival) resolve(arrival);
+      else waiting.push(resolve);
+    });
   const dial = async (): Promise<Socket> => {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
     socket.on('error', () => undefined);
@@ -164,18 +174,20 @@ describe('a body on a connection', () => {
     const socket = await dial();
     const body = fc.string({ unit: fc.constantFrom('a', '0', '\r\n', 'é', '"'), maxLength: 40 });
     const pipelined = fc.array(body, { minLength: 1, maxLength: 3 });
-    await fc.assert(fc.asyncProperty(pipelined, fc.integer({ min:
-      1, max: 60 }), fc.boolean(), async (bodies, size, chunked) => {
-      const bytes = Buffer.from(bodies.map((each) => requestWith(each, chunked)).join(''));
-      for (let at = 0; at < bytes.length; at += size) socket.write(bytes.subarray(at, at + size));
-      for (const each of bodies) {
-        const { request, response, text } = await next();
-        assert.equal(await text, each);
-        assert.equal(request.complete, true);
-        response.end('ok');
-        await once(response, 'close');
-      }
-    }), { numRuns: 60 });
+    await fc.assert(
+      fc.asyncProperty(pipelined, fc.integer({ min: 1, max: 60 }), fc.boolean(), async (bodies, size, chunked) => {
+        const bytes = Buffer.from(bodies.map((each) => requestWith(each, chunked)).join(''));
+        for (let at = 0; at < bytes.length; at += size) socket.write(bytes.subarray(at, at + size));
+        for (const each of bodies) {
+          const { request, response, text } = await next();
+          assert.equal(await text, each);
+          assert.equal(request.complete, true);
+          response.end('ok');
+          await once(response, 'close');
+        }
+      }),
+      { numRuns: 60 },
+    );
     socket.destroy();
   });
 
@@ -190,7 +202,10 @@ describe('a body on a connection', () => {
 
   it('that is responded to before it has arrived, or refused, does not delay the next request', async () => {
     const socket = await dial();
-    for (const [length, text] of [[4, 'half'], [2000, 'request_too_large']] as const) {
+    for (const [length, text] of [
+      [4, 'half'],
+      [2000, 'request_too_large'],
+    ] as const) {
       const answer = once(socket, 'data');
       socket.write(`POST / HTTP/1.1\r\nhost: h\r\ncontent-length: ${length}\r\n\r\nha`);
       const first = await next();
@@ -234,7 +249,8 @@ describe('all bodies together', () => {
     assert.equal((await refusal(reader, zeros(LARGE_BODY_BYTES))).code, 'too_busy');
     for (let count = 0; count < 16; count++) await reader.read(zeros(LARGE_BODY_BYTES - 1));
     assert.equal(
-      (await refusal(reader, message(Array.from({ length: 200 }, () => Buffer.alloc(1000))))).code, 'too_busy',
+      (await refusal(reader, message(Array.from({ length: 200 }, () => Buffer.alloc(1000))))).code,
+      'too_busy',
     );
   });
 
@@ -261,11 +277,20 @@ describe('the bodies of one key or account', () => {
 
   it('have a share of the budget, and leave the rest to others', async () => {
     const reader = createBodyReader(limits);
-    const [a, b, other] = [{ uid: 'a', account: 'x' }, { uid: 'b', account: 'x' }, { uid: 'c', account: 'y' }];
+    const [a, b, other] = [
+      { uid: 'a', account: 'x' },
+      { uid: 'b', account: 'x' },
+      { uid: 'c', account: 'y' },
+    ];
     const held = [await reader.read(zeros(1000), a), await reader.read(zeros(1000), a)];
     const refused = async (owner: typeof a): Promise<string> =>
-      reader.read(zeros(1000), owner).then((body) => { body.drop(); return 'none'; }, (error: GatewayError) =>
-        error.code);
+      reader.read(zeros(1000), owner).then(
+        (body) => {
+          body.drop();
+          return 'none';
+        },
+        (error: GatewayError) => error.code,
+      );
     assert.equal(await refused(a), 'rate_limit_exceeded');
     held.push(await reader.read(zeros(1000), b), await reader.read(zeros(1000), b));
     assert.equal(await refused({ uid: 'd', account: 'x' }), 'rate_limit_exceeded');
@@ -286,12 +311,18 @@ describe('the bodies of one key or account', () => {
 describe('a body that arrives too slowly', () => {
   it('is refused once its grace period is over, and a faster one is not', async () => {
     let tick = (): void => undefined;
-    const every = (_ms: number, run: () => void) => { tick = run; return () => undefined; };
+    const every = (_ms: number, run: () => void) => {
+      tick = run;
+      return () => undefined;
+    };
     const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: MIB }, { every });
-    const pass = (seconds: number): void => { for (let second = 0; second < seconds; second++) tick(); };
+    const pass = (seconds: number): void => {
+      for (let second = 0; second < seconds; second++) tick();
+    };
     const [slow, fast] = [new Readable({ read: () => undefined }), new Readable({ read: () => undefined })];
-    const [slowly, fastly] =
-      [slow, fast].map((stream) => reader.read(Object.assign(stream, { headers: {} }) as unknown as IncomingMessage));
+    const [slowly, fastly] = [slow, fast].map((stream) =>
+      reader.read(Object.assign(stream, { headers: {} }) as unknown as IncomingMessage),
+    );
     slow.push(Buffer.alloc(1000));
     fast.push(Buffer.alloc(100_000));
     await once(fast, 'data');

@@ -9,7 +9,10 @@ describe('connections', () => {
     const connections = createConnections(2);
     const sockets = Array.from({ length: 3 }, () => new Socket());
     for (const socket of sockets) connections.onConnection(socket);
-    assert.deepEqual(sockets.map(({ destroyed }) => destroyed), [false, false, true]);
+    assert.deepEqual(
+      sockets.map(({ destroyed }) => destroyed),
+      [false, false, true],
+    );
     sockets[0]?.emit('close');
     assert.equal(connections.count, 1);
     const later = new Socket();
@@ -21,7 +24,10 @@ describe('connections', () => {
     const connections = createConnections(4);
     const [first, second, third] = [new Socket(), new Socket(), new Socket()];
     for (const socket of [first, second, third]) connections.onConnection(socket);
-    assert.deepEqual([first, second, third].map((socket) => connections.claim(socket, 'a')), [true, true, false]);
+    assert.deepEqual(
+      [first, second, third].map((socket) => connections.claim(socket, 'a')),
+      [true, true, false],
+    );
     assert.equal(connections.claim(first, 'a'), true);
     assert.equal(connections.claim(third, 'b'), true);
     // the first connection changes to another key, and makes room

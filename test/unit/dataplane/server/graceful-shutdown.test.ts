@@ -23,7 +23,9 @@ const deps = {
 const server = buildServer(deps);
 const agents = [1, 2, 3].map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
 
-beforeAll(async () => { await server.listen({ host: '127.0.0.1', port: 0 }); });
+beforeAll(async () => {
+  await server.listen({ host: '127.0.0.1', port: 0 });
+});
 afterAll(async () => {
   for (const agent of agents) agent.destroy();
   await server.close();
@@ -35,7 +37,9 @@ function ask(agent: Agent | undefined, path: string): Promise<string> {
   return new Promise((resolve, reject) => {
     request({ host: '127.0.0.1', port, path, agent }, (answer) => {
       answer.resume().once('end', () => resolve(`${answer.statusCode} ${answer.headers.connection ?? 'open'}`));
-    }).once('error', reject).end();
+    })
+      .once('error', reject)
+      .end();
   });
 }
 

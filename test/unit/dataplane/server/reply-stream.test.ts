@@ -14,8 +14,14 @@ import type { ClientReply } from '../../../../dataplane/pipeline/context.ts';
 const MUCH = Buffer.alloc(32 * 2 ** 20, 'x');
 const ANSWERS: Readonly<Record<string, (reply: ClientReply) => unknown>> = {
   'whole answer': (reply) => reply.send(200, {}, MUCH),
-  'stream at its end': (reply) => { reply.start(200, {}); reply.end(MUCH); },
-  'stream within': (reply) => { reply.start(200, {}); return reply.write(MUCH); },
+  'stream at its end': (reply) => {
+    reply.start(200, {});
+    reply.end(MUCH);
+  },
+  'stream within': (reply) => {
+    reply.start(200, {});
+    return reply.write(MUCH);
+  },
 };
 
 let server: Server;
@@ -28,7 +34,9 @@ beforeAll(async () => {
   await once(server, 'listening');
   ({ port } = server.address() as AddressInfo);
 });
-afterAll(() => { server.close(); });
+afterAll(() => {
+  server.close();
+});
 
 describe('a client that stops reading', () => {
   for (const [name, answer] of Object.entries(ANSWERS))
@@ -49,8 +57,11 @@ describe('a client that stops reading', () => {
   it('and one that reads gets everything', async () => {
     arrived = Promise.withResolvers();
     const asked = fetch(`http://127.0.0.1:${port}/`);
-    createReply(await arrived.promise, { requestId: 'req_1', dialect: 'OpenAI', stalledMs: 60_000 })
-      .send(200, {}, MUCH);
+    createReply(await arrived.promise, { requestId: 'req_1', dialect: 'OpenAI', stalledMs: 60_000 }).send(
+      200,
+      {},
+      MUCH,
+    );
     assert.equal((await (await asked).arrayBuffer()).byteLength, MUCH.length);
   });
 });
@@ -65,7 +76,8 @@ describe('a stream that fails in the middle', () => {
       void reply.write(Buffer.from('event: ping\ndata: {}\n\n'));
       reply.fail(new GatewayError('upstream_error', 'The provider broke off.'));
       assert.match(
-        await (await asked).text(), /^event: ping\ndata: \{\}\n\nevent: error\ndata: .*The provider broke off/,
+        await (await asked).text(),
+        /^event: ping\ndata: \{\}\n\nevent: error\ndata: .*The provider broke off/,
       );
     });
 });

@@ -14,7 +14,9 @@ import type { TlsListener } from '../../../../dataplane/server/tls-listener.ts';
 import { makeCertificates } from '../sidecar/support.ts';
 import type { Certificates } from '../sidecar/support.ts';
 
-const server = createServer((request, response) => { response.end(request.url); });
+const server = createServer((request, response) => {
+  response.end(request.url);
+});
 const first = await makeCertificates();
 let tls: TlsListener;
 let folder: string;
@@ -53,14 +55,17 @@ describe('the TLS listener', () => {
 
   it('uses a renewed certificate of a folder, and keeps the old one if the new one is invalid', async () => {
     const problems: unknown[] = [];
-    const files = await pollFiles({ paths: [join(folder, 'tls.crt'), join(folder, 'tls.key')], everyMs:
-      1e9, onRead([certificate = '', key = '']) {
-      try {
-        tls.renew({ certificate, key });
-      } catch (error) {
-        problems.push(error);
-      }
-    } });
+    const files = await pollFiles({
+      paths: [join(folder, 'tls.crt'), join(folder, 'tls.key')],
+      everyMs: 1e9,
+      onRead([certificate = '', key = '']) {
+        try {
+          tls.renew({ certificate, key });
+        } catch (error) {
+          problems.push(error);
+        }
+      },
+    });
     const second = await makeCertificates();
     await writeFile(join(folder, 'tls.crt'), second.serving.certificate);
     await files.poll();

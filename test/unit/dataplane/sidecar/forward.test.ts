@@ -15,8 +15,10 @@ afterEach(async () => {
   for (const each of started.splice(0).toReversed()) await each.stop();
 });
 
-async function scene(listener: RequestListener, key:
-  | string | undefined = KEY): Promise<{ readonly fleet: ScriptedFleet; readonly sidecar: TestSidecar }> {
+async function scene(
+  listener: RequestListener,
+  key: string | undefined = KEY,
+): Promise<{ readonly fleet: ScriptedFleet; readonly sidecar: TestSidecar }> {
   const fleet = await startFleet(listener);
   started.push(fleet);
   const sidecar = await startTestSidecar(fleet.url, key);
@@ -26,7 +28,8 @@ async function scene(listener: RequestListener, key:
 
 const echo: RequestListener = (request, response) => {
   void textOf(request).then((body) =>
-    response.end(JSON.stringify({ method: request.method, url: request.url, rawHeaders: request.rawHeaders, body })));
+    response.end(JSON.stringify({ method: request.method, url: request.url, rawHeaders: request.rawHeaders, body })),
+  );
 };
 
 /** Returns a value once it has not changed for many turns of the event loop. */
@@ -36,7 +39,9 @@ async function settled(read: () => Promise<number>): Promise<number> {
     const now = await read();
     if (now !== last) still = 0;
     last = now;
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
   return last;
 }
@@ -50,10 +55,18 @@ function headersOf(text: string): Record<string, string[]> {
 }
 
 describe('a forwarded request', () => {
-  it('has the pod\'s key in place of every credential', async () => {
+  it("has the pod's key in place of every credential", async () => {
     const { sidecar } = await scene(echo);
-    const { text } = await call(`${sidecar.url}/v1/models`, { headers: { authorization: 'Bearer sk-dummy', 'X-Api-Key':
-      'dummy', 'api-key': 'dummy', 'x-goog-api-key': 'dummy', cookie: 'a=b', 'proxy-authorization': 'Basic eA==' } });
+    const { text } = await call(`${sidecar.url}/v1/models`, {
+      headers: {
+        authorization: 'Bearer sk-dummy',
+        'X-Api-Key': 'dummy',
+        'api-key': 'dummy',
+        'x-goog-api-key': 'dummy',
+        cookie: 'a=b',
+        'proxy-authorization': 'Basic eA==',
+      },
+    });
     const headers = headersOf(text);
     assert.deepEqual(headers['authorization'], [`Bearer ${KEY}`]);
     for (const name of ['x-api-key', 'api-key', 'x-goog-api-key', 'cookie', 'proxy-authorization'])
@@ -62,15 +75,26 @@ describe('a forwarded request', () => {
 
   it('keeps method, path, query, body and headers, but not hop-by-hop headers', async () => {
     const { sidecar } = await scene(echo);
-    const { text } = await call(`${sidecar.url}/v1/messages?beta=true&x=%2F`, { method:
-      'POST', body: '{"a":1}', headers: {
-      'content-type': 'application/json', 'anthropic-beta': 'one', 'X-Request-Id': 'mine', connection:
-        'x-hop, close', 'x-hop': '1', te: 'trailers', 'keep-alive': 'timeout=5', 'proxy-connection': 'x' } });
+    const { text } = await call(`${sidecar.url}/v1/messages?beta=true&x=%2F`, {
+      method: 'POST',
+      body: '{"a":1}',
+      headers: {
+        'content-type': 'application/json',
+        'anthropic-beta': 'one',
+        'X-Request-Id': 'mine',
+        connection: 'x-hop, close',
+        'x-hop': '1',
+        te: 'trailers',
+        'keep-alive': 'timeout=5',
+        'proxy-connection': 'x',
+      },
+    });
     const seen = JSON.parse(text) as Record<string, unknown>;
     assert.deepEqual([seen['method'], seen['url'], seen['body']], ['POST', '/v1/messages?beta=true&x=%2F', '{"a":1}']);
     const headers = headersOf(text);
     assert.deepEqual(
-      [headers['anthropic-beta'], headers['x-request-id'], headers['content-length']], [['one'], ['mine'], ['7']],
+      [headers['anthropic-beta'], headers['x-request-id'], headers['content-length']],
+      [['one'], ['mine'], ['7']],
     );
     for (const name of ['x-hop', 'te', 'keep-alive', 'proxy-connection']) assert.equal(headers[name], undefined, name);
     assert.match(headers['host']?.[0] ?? '', /^127\.0\.0\.1:\d+$/);
@@ -93,15 +117,28 @@ describe('a forwarded request', () => {
 
   it('gets status, headers and bytes of the response unchanged, compressed ones and request ids included', async () => {
     const { sidecar } = await scene((_request, response) => {
-      response.writeHead(429, { 'x-request-id': 'req_1', 'request-id': 'req_1', 'retry-after':
-        '3', 'content-encoding': 'gzip', 'set-cookie': ['a=1', 'b=2'], connection: 'keep-alive, x-hop', 'x-hop': '1' });
+      response.writeHead(429, {
+        'x-request-id': 'req_1',
+        'request-id': 'req_1',
+        'retry-after': '3',
+        'content-encoding': 'gzip',
+        'set-cookie': ['a=1', 'b=2'],
+        connection: 'keep-alive, x-hop',
+        'x-hop': '1',
+      });
       response.end(Buffer.from([0x1f, 0x8b, 0, 255]));
     });
     const { status, message, text } = await call(`${sidecar.url}/v1/models`);
-    assert.deepEqual([
-      status, message.headers['x-request-id'], message.headers['retry-after'], message.headers['content-encoding'],
-      message.headers['x-hop'],
-    ], [429, 'req_1', '3', 'gzip', undefined]);
+    assert.deepEqual(
+      [
+        status,
+        message.headers['x-request-id'],
+        message.headers['retry-after'],
+        message.headers['content-encoding'],
+        message.headers['x-hop'],
+      ],
+      [429, 'req_1', '3', 'gzip', undefined],
+    );
     assert.deepEqual(message.headers['set-cookie'], ['a=1', 'b=2']);
     assert.equal(text.length, 4);
   });
@@ -122,14 +159,17 @@ describe('a forwarded request', () => {
     const { sidecar } = await scene((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.flushHeaders();
-      steps.push(() => response.write('data: 1\n\n'), () => response.end('data: 2\n\n'));
+      steps.push(
+        () => response.write('data: 1\n\n'),
+        () => response.end('data: 2\n\n'),
+      );
     });
     const sent = httpRequest(`${sidecar.url}/v1/x`, { agent: false });
     sent.end();
-    const [message] = await once(sent, 'response') as [IncomingMessage];
+    const [message] = (await once(sent, 'response')) as [IncomingMessage];
     for (const expected of ['data: 1\n\n', 'data: 2\n\n']) {
       steps.shift()?.();
-      const [chunk] = await once(message, 'data') as [Buffer];
+      const [chunk] = (await once(message, 'data')) as [Buffer];
       assert.equal(chunk.toString(), expected);
     }
   });
@@ -149,22 +189,31 @@ describe('connections', () => {
     started.push(sidecar);
     const bodies: string[] = [];
     const answer = call(`${sidecar.url}/v1/messages`, { method: 'POST', body: '{"a":1}' });
-    while (await sidecar.metric('modelgateway_sidecar_connect_retries_total') === 0)
-      await new Promise((resolve) => { setImmediate(resolve); });
-    started.push(await startFleet((request, response) => void textOf(request).then((body) => {
-      bodies.push(body);
-      response.end('there');
-    }), port));
+    while ((await sidecar.metric('modelgateway_sidecar_connect_retries_total')) === 0)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    started.push(
+      await startFleet(
+        (request, response) =>
+          void textOf(request).then((body) => {
+            bodies.push(body);
+            response.end('there');
+          }),
+        port,
+      ),
+    );
     assert.equal((await answer).text, 'there');
     assert.deepEqual(bodies, ['{"a":1}']);
   });
 
-  it('return an error in the path\'s dialect if the fleet stays unavailable', async () => {
+  it("return an error in the path's dialect if the fleet stays unavailable", async () => {
     const sidecar = await startTestSidecar(`http://127.0.0.1:${await freePort()}`, KEY);
     started.push(sidecar);
-    const [openai, anthropic] = await Promise.all([call(
-      `${sidecar.url}/v1/chat/completions`, { method: 'POST', body: '{}' },
-    ), call(`${sidecar.url}/v1/messages`, { method: 'POST', body: '{}' })]);
+    const [openai, anthropic] = await Promise.all([
+      call(`${sidecar.url}/v1/chat/completions`, { method: 'POST', body: '{}' }),
+      call(`${sidecar.url}/v1/messages`, { method: 'POST', body: '{}' }),
+    ]);
     assert.equal(openai.status, 502);
     assert.equal((JSON.parse(openai.text) as { error: { code: string } }).error.code, 'upstream_error');
     assert.equal((JSON.parse(anthropic.text) as { type: string }).type, 'error');
@@ -184,7 +233,7 @@ describe('connections', () => {
 });
 
 describe('a side that disconnects', () => {
-  it('ends the fleet\'s request if it is an app within a stream, before a response, or while it sends', async () => {
+  it("ends the fleet's request if it is an app within a stream, before a response, or while it sends", async () => {
     const ends: Promise<unknown>[] = [];
     const arrived = Promise.withResolvers<void>();
     let mode = 'stream';
@@ -196,7 +245,7 @@ describe('a side that disconnects', () => {
     });
     const streamed = httpRequest(`${sidecar.url}/v1/x`, { agent: false }).on('error', () => undefined);
     streamed.end();
-    const [message] = await once(streamed, 'response') as [IncomingMessage];
+    const [message] = (await once(streamed, 'response')) as [IncomingMessage];
     message.on('error', () => undefined);
     await once(message, 'data');
     streamed.destroy();
@@ -206,12 +255,17 @@ describe('a side that disconnects', () => {
       const sent = httpRequest(`${sidecar.url}/v1/x`, { agent: false, method: 'POST' }).on('error', () => undefined);
       sent.write('part');
       if (next === 'silent') sent.end();
-      while (ends.length < (next === 'silent' ? 2 : 3)) await new Promise((resolve) => { setImmediate(resolve); });
+      while (ends.length < (next === 'silent' ? 2 : 3))
+        await new Promise((resolve) => {
+          setImmediate(resolve);
+        });
       sent.destroy();
       await ends.at(-1);
     }
-    while (await sidecar.metric('modelgateway_sidecar_requests_in_flight') > 0)
-      await new Promise((resolve) => { setImmediate(resolve); });
+    while ((await sidecar.metric('modelgateway_sidecar_requests_in_flight')) > 0)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     assert.equal(ends.length, 3);
   });
 
@@ -221,11 +275,15 @@ describe('a side that disconnects', () => {
     started.push(sidecar);
     const sent = httpRequest(`${sidecar.url}/v1/x`, { agent: false }).on('error', () => undefined);
     sent.end();
-    while (await sidecar.metric('modelgateway_sidecar_connect_retries_total') === 0)
-      await new Promise((resolve) => { setImmediate(resolve); });
+    while ((await sidecar.metric('modelgateway_sidecar_connect_retries_total')) === 0)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     sent.destroy();
-    while (await sidecar.metric('modelgateway_sidecar_requests_total{result="left",status=""}') === 0)
-      await new Promise((resolve) => { setImmediate(resolve); });
+    while ((await sidecar.metric('modelgateway_sidecar_requests_total{result="left",status=""}')) === 0)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
   });
 
   it('is not taken for the end of a stream if it is the fleet', async () => {
@@ -234,8 +292,10 @@ describe('a side that disconnects', () => {
       setImmediate(() => response.destroy());
     });
     await assert.rejects(call(`${sidecar.url}/v1/x`), /aborted|ECONNRESET|socket hang up/);
-    while (await sidecar.metric('modelgateway_sidecar_requests_total{result="cut",status="200"}') === 0)
-      await new Promise((resolve) => { setImmediate(resolve); });
+    while ((await sidecar.metric('modelgateway_sidecar_requests_total{result="cut",status="200"}')) === 0)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
   });
 });
 
@@ -243,7 +303,9 @@ describe('bodies', () => {
   it('get 100 Continue once there is a connection, and not for a refusal', async () => {
     const { sidecar } = await scene(echo);
     const sent = httpRequest(`${sidecar.url}/v1/x`, {
-      agent: false, method: 'POST', headers: { expect: '100-continue', 'content-length': '4' },
+      agent: false,
+      method: 'POST',
+      headers: { expect: '100-continue', 'content-length': '4' },
     });
     sent.flushHeaders();
     await once(sent, 'continue');
@@ -251,7 +313,9 @@ describe('bodies', () => {
     assert.equal((JSON.parse((await replyTo(sent)).text) as { body: string }).body, 'body');
     await sidecar.writeKey(undefined);
     const refused = httpRequest(`${sidecar.url}/v1/x`, {
-      agent: false, method: 'POST', headers: { expect: '100-continue', 'content-length': '4' },
+      agent: false,
+      method: 'POST',
+      headers: { expect: '100-continue', 'content-length': '4' },
     });
     refused.on('continue', () => assert.fail('told to go on'));
     refused.flushHeaders();
@@ -264,7 +328,9 @@ describe('bodies', () => {
     });
     const socket = connect(sidecar.port, '127.0.0.1');
     let seen = '';
-    socket.setEncoding('utf8').on('data', (text: string) => { seen += text; });
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      seen += text;
+    });
     socket.write('POST /v1/x HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2000000\r\n\r\n');
     socket.write('x'.repeat(1_000_000));
     while (!seen.includes('too large')) await once(socket, 'data');
@@ -280,20 +346,27 @@ describe('bodies', () => {
     const { sidecar } = await scene((request, response) => {
       read = () => {
         let count = 0;
-        request.on('data', (chunk: Buffer) => { count += chunk.length; }).on('end', () => {
-          response.writeHead(200, { 'x-count': String(count) });
-          const piece = Buffer.alloc(1024 * 1024);
-          const give = (left: number): void => {
-            if (left === 0) return void response.end();
-            if (response.write(piece)) setImmediate(give, left - 1);
-            else response.once('drain', () => give(left - 1));
-          };
-          give(50);
-        });
+        request
+          .on('data', (chunk: Buffer) => {
+            count += chunk.length;
+          })
+          .on('end', () => {
+            response.writeHead(200, { 'x-count': String(count) });
+            const piece = Buffer.alloc(1024 * 1024);
+            const give = (left: number): void => {
+              if (left === 0) return void response.end();
+              if (response.write(piece)) setImmediate(give, left - 1);
+              else response.once('drain', () => give(left - 1));
+            };
+            give(50);
+          });
       };
     });
-    const sent =
-      httpRequest(`${sidecar.url}/v1/x`, { agent: false, method: 'POST', headers: { 'content-length': String(SIZE) } });
+    const sent = httpRequest(`${sidecar.url}/v1/x`, {
+      agent: false,
+      method: 'POST',
+      headers: { 'content-length': String(SIZE) },
+    });
     const piece = Buffer.alloc(1024 * 1024);
     let given = 0;
     while (sent.write(piece) && ++given < 50);
@@ -303,7 +376,7 @@ describe('bodies', () => {
     read();
     for (given++; given < 50; given++) if (!sent.write(piece)) await once(sent, 'drain');
     sent.end();
-    const [message] = await once(sent, 'response') as [IncomingMessage];
+    const [message] = (await once(sent, 'response')) as [IncomingMessage];
     assert.equal(message.headers['x-count'], String(SIZE));
     const taken = await settled(() => sidecar.metric('modelgateway_sidecar_bytes_total{direction="to_app"}'));
     assert.ok(taken < SIZE / 2, `${taken} bytes were taken for an app that does not read`);
@@ -322,10 +395,13 @@ describe('the key', () => {
     await sidecar.writeKey('sk-another-key-0000000000000000000000000000\n');
     assert.equal(await keyNow(), 'Bearer sk-another-key-0000000000000000000000000000');
     assert.equal(await sidecar.metric('modelgateway_sidecar_key_changes_total'), 1);
-    for (const [text, words] of [[
-      undefined, /is not there or cannot be read/,
-    ], ['', /is empty/], ['not a key', /holds no key/], ['sk-with space', /holds no key/]] as const) {
-      await sidecar.writeKey(text ?? '').then(() => text === undefined ? sidecar.writeKey(undefined) : undefined);
+    for (const [text, words] of [
+      [undefined, /is not there or cannot be read/],
+      ['', /is empty/],
+      ['not a key', /holds no key/],
+      ['sk-with space', /holds no key/],
+    ] as const) {
+      await sidecar.writeKey(text ?? '').then(() => (text === undefined ? sidecar.writeKey(undefined) : undefined));
       const { status, text: body } = await call(`${sidecar.url}/v1/messages`, { method: 'POST', body: '{}' });
       assert.equal(status, 503);
       assert.match(body, words);
@@ -336,14 +412,19 @@ describe('the key', () => {
   });
 
   it('is sent only to the fleet', async () => {
-    const { sidecar, fleet } = await scene((request) => { request.socket.destroy(); });
+    const { sidecar, fleet } = await scene((request) => {
+      request.socket.destroy();
+    });
     const replies = [await call(`${sidecar.url}/v1/models`), await call(sidecar.url, { method: 'OPTIONS', path: '*' })];
     await fleet.stop();
     replies.push(await call(`${sidecar.url}/v1/models`));
     await sidecar.writeKey(`${KEY} broken`);
     replies.push(await call(`${sidecar.url}/v1/models`));
-    const told = [...replies.map(({ text, message }) => text +
-      JSON.stringify(message.rawHeaders)), ...sidecar.logs, await sidecar.page()].join('\n');
+    const told = [
+      ...replies.map(({ text, message }) => text + JSON.stringify(message.rawHeaders)),
+      ...sidecar.logs,
+      await sidecar.page(),
+    ].join('\n');
     assert.ok(sidecar.logs.length >= 4);
     assert.ok(!told.includes(KEY.slice(0, 12)), told);
   });
@@ -358,9 +439,11 @@ describe('shutdown', () => {
     });
     const sent = httpRequest(`${sidecar.url}/v1/x`, { agent: false });
     sent.end();
-    const [message] = await once(sent, 'response') as [IncomingMessage];
+    const [message] = (await once(sent, 'response')) as [IncomingMessage];
     let drained = false;
-    const draining = sidecar.sidecar.drain().then(() => { drained = true; });
+    const draining = sidecar.sidecar.drain().then(() => {
+      drained = true;
+    });
     await assert.rejects(call(`${sidecar.url}/v1/y`), /ECONNREFUSED/);
     assert.equal(drained, false);
     finish();

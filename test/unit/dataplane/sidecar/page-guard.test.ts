@@ -15,7 +15,9 @@ const fleet = createServer((_request, response) => {
 let sidecar: TestSidecar;
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => { fleet.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    fleet.listen(0, '127.0.0.1', resolve);
+  });
   const address = fleet.address() as AddressInfo;
   sidecar = await startTestSidecar(`http://127.0.0.1:${address.port}`, `sk-${'k'.repeat(48)}`);
 });
@@ -29,7 +31,9 @@ function send(headers: Readonly<Record<string, string>>): Promise<number | undef
   return new Promise((resolve, reject) => {
     request({ host: '127.0.0.1', port: sidecar.port, path: '/v1/models', headers }, (response) => {
       response.resume().on('end', () => resolve(response.statusCode));
-    }).on('error', reject).end();
+    })
+      .on('error', reject)
+      .end();
   });
 }
 
@@ -53,7 +57,11 @@ describe('a request of a web page', () => {
 
 describe('a request of a program of the pod', () => {
   for (const headers of [
-    {}, { host: 'localhost' }, { host: 'LOCALHOST:4000' }, { host: '[::1]:4000' }, { 'sec-fetch-mode': 'cors' },
+    {},
+    { host: 'localhost' },
+    { host: 'LOCALHOST:4000' },
+    { host: '[::1]:4000' },
+    { 'sec-fetch-mode': 'cors' },
     { 'sec-fetch-site': 'none' },
   ]) {
     it(`with ${JSON.stringify(headers)} is served`, async () => {

@@ -21,10 +21,18 @@ let anthropic: Anthropic;
 beforeAll(async () => {
   const { certificate, key } = certificates.serving;
   stack = await startTestStack({ tls: { certificate, key } });
-  sidecar =
-    await startTestSidecar(`https://localhost:${stack.gateway.dataplane.tls?.port}`, KEYS.main, certificates.authority);
-  openai =
-    new OpenAI({ apiKey: DUMMY, baseURL: `${sidecar.url}/v1`, organization: null, project: null, maxRetries: 0 });
+  sidecar = await startTestSidecar(
+    `https://localhost:${stack.gateway.dataplane.tls?.port}`,
+    KEYS.main,
+    certificates.authority,
+  );
+  openai = new OpenAI({
+    apiKey: DUMMY,
+    baseURL: `${sidecar.url}/v1`,
+    organization: null,
+    project: null,
+    maxRetries: 0,
+  });
   anthropic = new Anthropic({ apiKey: DUMMY, authToken: null, baseURL: sidecar.url, maxRetries: 0 });
 });
 afterAll(async () => {
@@ -35,8 +43,8 @@ afterAll(async () => {
 const HELLO = { model: 'gpt-model', messages: [{ role: 'user' as const, content: 'hello' }] };
 const MESSAGE = { model: 'claude-model', max_tokens: 100, messages: [{ role: 'user' as const, content: 'hello' }] };
 
-describe('OpenAI\'s SDK', () => {
-  it('lists models and gets whole and streamed responses, billed to the pod\'s key', async () => {
+describe("OpenAI's SDK", () => {
+  it("lists models and gets whole and streamed responses, billed to the pod's key", async () => {
     const { spent } = await spending(stack);
     assert.ok((await openai.models.list()).data.some(({ id }) => id === 'gpt-model'));
     stack.openai.script(openaiChat());
@@ -53,13 +61,15 @@ describe('OpenAI\'s SDK', () => {
     assert.ok(nothingLeaks(stack));
   });
 
-  it('gets the gateway\'s own refusals', async () => {
-    await assert.rejects(openai.chat.completions.create({ ...HELLO, model: 'unknown' }), (error) =>
-      error instanceof OpenAI.NotFoundError && error.code === 'model_not_found');
+  it("gets the gateway's own refusals", async () => {
+    await assert.rejects(
+      openai.chat.completions.create({ ...HELLO, model: 'unknown' }),
+      (error) => error instanceof OpenAI.NotFoundError && error.code === 'model_not_found',
+    );
   });
 });
 
-describe('Anthropic\'s SDK', () => {
+describe("Anthropic's SDK", () => {
   it('gets whole and streamed responses', async () => {
     stack.anthropic.script(anthropicMessage());
     assert.equal((await anthropic.messages.create(MESSAGE)).type, 'message');
@@ -72,15 +82,16 @@ describe('Anthropic\'s SDK', () => {
 
 describe('rotation', () => {
   it('uses another key without a restart, and the gateway refuses the old one', async () => {
-    const before = await openai.get('/key') as { name: string };
+    const before = (await openai.get('/key')) as { name: string };
     await sidecar.writeKey(KEYS.serial);
-    const between = await openai.get('/key') as { name: string };
+    const between = (await openai.get('/key')) as { name: string };
     assert.deepEqual([before.name, between.name], ['main', 'serial']);
     await stack.gateway.write(
-      'keys-rotated.yaml', keyManifest('rotated', 'sk-test-rotated-00000000000000000000000000000', ''),
+      'keys-rotated.yaml',
+      keyManifest('rotated', 'sk-test-rotated-00000000000000000000000000000', ''),
     );
     await sidecar.writeKey('sk-test-rotated-00000000000000000000000000000');
-    assert.equal((await openai.get('/key') as { name: string }).name, 'rotated');
+    assert.equal(((await openai.get('/key')) as { name: string }).name, 'rotated');
     await sidecar.writeKey('sk-unknown-0000000000000000000000000000000');
     await assert.rejects(openai.models.list(), OpenAI.AuthenticationError);
     await sidecar.writeKey(KEYS.main);
@@ -91,9 +102,10 @@ describe('TLS', () => {
   it('sends nothing to a fleet with an untrusted CA or another name', async () => {
     const port = stack.gateway.dataplane.tls?.port;
     const logged = stack.gateway.logs.length;
-    for (const [url, authority] of [[
-      `https://localhost:${port}`, (await makeCertificates()).authority,
-    ], [`https://127.0.0.1:${port}`, certificates.authority]] as const) {
+    for (const [url, authority] of [
+      [`https://localhost:${port}`, (await makeCertificates()).authority],
+      [`https://127.0.0.1:${port}`, certificates.authority],
+    ] as const) {
       const other = await startTestSidecar(url, KEYS.main, authority);
       try {
         assert.equal((await fetch(`${other.url}/v1/models`)).status, 502);

@@ -33,8 +33,10 @@ export interface Certificates {
 export async function makeCertificates(): Promise<Certificates> {
   const nowMs = Date.now();
   const authority = await createAuthority(nowMs, HOUR_MS);
-  return { authority: authority.certificate, serving:
-    await issueServing(authority, ['localhost'], { fromMs: nowMs, untilMs: nowMs + HOUR_MS }) };
+  return {
+    authority: authority.certificate,
+    serving: await issueServing(authority, ['localhost'], { fromMs: nowMs, untilMs: nowMs + HOUR_MS }),
+  };
 }
 
 export interface TestSidecar {
@@ -57,18 +59,35 @@ export async function startTestSidecar(url: string, key: string | undefined, aut
   const keyFile = join(folder, 'apiKey');
   if (key !== undefined) await writeFile(keyFile, key);
   const logs: string[] = [];
-  const log = pino({ level:
-    'trace' }, new Writable({ write(chunk: Buffer, _encoding, done) { logs.push(chunk.toString()); done(); } }));
+  const log = pino(
+    { level: 'trace' },
+    new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        logs.push(chunk.toString());
+        done();
+      },
+    }),
+  );
   const fleet = connectFleet({ url });
   fleet.trust(authority);
   const holder = createMountedKey(keyFile);
   const files = await pollFiles({ paths: [keyFile], onRead: ([text]) => holder.take(text) });
   const metrics = createSidecarMetrics({ version: 'test', process, key: holder, fleet });
   const sidecar = await startSidecar({
-    fleet, key: holder, metrics, log, listen: { host: '127.0.0.1', port: 0 }, clock: SYSTEM_CLOCK, random: () => 0,
+    fleet,
+    key: holder,
+    metrics,
+    log,
+    listen: { host: '127.0.0.1', port: 0 },
+    clock: SYSTEM_CLOCK,
+    random: () => 0,
   });
   return {
-    url: `http://127.0.0.1:${sidecar.port}`, port: sidecar.port, fleet, sidecar, logs,
+    url: `http://127.0.0.1:${sidecar.port}`,
+    port: sidecar.port,
+    fleet,
+    sidecar,
+    logs,
     page: () => metrics.registry.metrics(),
     async metric(sample) {
       const line = (await metrics.registry.metrics()).split('\n').find((each) => each.startsWith(`${sample} `));
@@ -103,10 +122,14 @@ export async function startFleet(listener: RequestListener, port = 0): Promise<S
   await once(server.listen(port, '127.0.0.1'), 'listening');
   const { port: taken } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${taken}`, port: taken, connections,
+    url: `http://127.0.0.1:${taken}`,
+    port: taken,
+    connections,
     async stop() {
       server.closeAllConnections();
-      await new Promise((resolve) => { server.close(resolve); });
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
     },
   };
 }
@@ -119,7 +142,8 @@ export interface Reply {
 
 /** Sends one request as an app does, without a library's defaults. */
 export async function call(
-  url: string, { body, ...options }: RequestOptions & { readonly body?: string | Buffer } = {},
+  url: string,
+  { body, ...options }: RequestOptions & { readonly body?: string | Buffer } = {},
 ): Promise<Reply> {
   const sent = httpRequest(url, { agent: false, ...options });
   sent.end(body);
@@ -127,7 +151,7 @@ export async function call(
 }
 
 export async function replyTo(sent: ClientRequest): Promise<Reply> {
-  const [message] = await once(sent, 'response') as [IncomingMessage];
+  const [message] = (await once(sent, 'response')) as [IncomingMessage];
   const chunks: Buffer[] = [];
   for await (const chunk of message) chunks.push(chunk as Buffer);
   return { status: message.statusCode ?? 0, message, text: Buffer.concat(chunks).toString() };

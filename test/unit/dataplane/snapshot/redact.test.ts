@@ -12,7 +12,7 @@ test('a redacted snapshot is JSON with everything but secrets, and exact numbers
   assert.match(text, /"upstreamName":"m-2026"/);
 });
 
-test('a channel without a credential is marked; a base URL\'s query is not shown', () => {
+test("a channel without a credential is marked; a base URL's query is not shown", () => {
   const channels = [channelOf('c', { apiKey: undefined, baseUrl: 'https://host/v1?key=hidden' })];
   const text = JSON.stringify(redactSnapshot(snapshotOf({ routes: [routeOf('r', [], channels)] })));
   assert.doesNotMatch(text, /hidden|apiKey/);

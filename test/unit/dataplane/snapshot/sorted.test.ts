@@ -13,18 +13,28 @@ interface Item {
 }
 
 /** Items of one name and version are one object, as the unchanged objects of two snapshots are. */
-const items = new Map(NAMES.flatMap((id) => [1, 2].map((version): [string, Item] => {
-  const [namespace = '', name = ''] = id.split('/');
-  return [`${id} ${version}`, { namespace, name, version }];
-})));
+const items = new Map(
+  NAMES.flatMap((id) =>
+    [1, 2].map((version): [string, Item] => {
+      const [namespace = '', name = ''] = id.split('/');
+      return [`${id} ${version}`, { namespace, name, version }];
+    }),
+  ),
+);
 const list = fc.dictionary(fc.constantFrom(...NAMES), fc.constantFrom(1, 2)).map((versions) =>
-  Object.entries(versions).map(([id, version]) => items.get(`${id} ${version}`)!).sort(compareNamed));
+  Object.entries(versions)
+    .map(([id, version]) => items.get(`${id} ${version}`)!)
+    .sort(compareNamed),
+);
 
 test('differences are those of a comparison by name', () => {
-  fc.assert(fc.property(list, list, (before, after) => {
-    const find = (all: readonly Item[], id: string): Item | undefined =>
-      all.find(({ namespace, name }) => `${namespace}/${name}` === id);
-    const expected = NAMES.map((id) => [find(before, id), find(after, id)]).filter(([old, now]) => old !== now);
-    assert.deepEqual(differences(before, after, compareNamed), expected);
-  }), { numRuns: 500 });
+  fc.assert(
+    fc.property(list, list, (before, after) => {
+      const find = (all: readonly Item[], id: string): Item | undefined =>
+        all.find(({ namespace, name }) => `${namespace}/${name}` === id);
+      const expected = NAMES.map((id) => [find(before, id), find(after, id)]).filter(([old, now]) => old !== now);
+      assert.deepEqual(differences(before, after, compareNamed), expected);
+    }),
+    { numRuns: 500 },
+  );
 });

@@ -1,13 +1,31 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import {
-  Allowance, ClientDisconnect, Endpoint, Input, Period, Protocol, QuotaType, WhenShort,
+  Allowance,
+  ClientDisconnect,
+  Endpoint,
+  Input,
+  Period,
+  Protocol,
+  QuotaType,
+  WhenShort,
 } from '../../../../dataplane/snapshot/snapshot.gen.ts';
 import type { Channel, Group, Key, Model, Price, Snapshot } from '../../../../dataplane/snapshot/snapshot.gen.ts';
 import { validateSnapshot } from '../../../../dataplane/snapshot/validate.ts';
 import {
-  accountOf, automaticGroup, catalogOf, channelOf, completeSnapshot, directGroup, hashOf, keyOf, modelOf, priceOf,
-  routeEntry, routeOf, snapshotOf,
+  accountOf,
+  automaticGroup,
+  catalogOf,
+  channelOf,
+  completeSnapshot,
+  directGroup,
+  hashOf,
+  keyOf,
+  modelOf,
+  priceOf,
+  routeEntry,
+  routeOf,
+  snapshotOf,
 } from './objects.ts';
 
 const messagesOf = (snapshot: Partial<Snapshot>): string[] =>
@@ -19,20 +37,27 @@ test('a complete snapshot and an empty one are valid', () => {
 });
 
 test('references to missing objects are valid', () => {
-  assert.deepEqual(messagesOf({
-    keys: [keyOf('k', { group: 'none', account: 'no/one', models: { names: ['unknown'] } })],
-    groups: [directGroup(
-      'g', [routeEntry('none', { models: { names: ['unknown'] }, channels: { names: ['unknown'] } })],
-    ), automaticGroup('a', ['none'])],
-    routes: [routeOf('r', [], [channelOf('c', { models: [{ name: 'unknown', upstreamName: 'x' }] })])],
-    catalogs: [catalogOf('c', [priceOf('unknown')])],
-  }), []);
+  assert.deepEqual(
+    messagesOf({
+      keys: [keyOf('k', { group: 'none', account: 'no/one', models: { names: ['unknown'] } })],
+      groups: [
+        directGroup('g', [routeEntry('none', { models: { names: ['unknown'] }, channels: { names: ['unknown'] } })]),
+        automaticGroup('a', ['none']),
+      ],
+      routes: [routeOf('r', [], [channelOf('c', { models: [{ name: 'unknown', upstreamName: 'x' }] })])],
+      catalogs: [catalogOf('c', [priceOf('unknown')])],
+    }),
+    [],
+  );
 });
 
 test('every error names its object, and all are reported at once', () => {
-  const faults = validateSnapshot(snapshotOf({
-    keys: [keyOf('k', { uid: '', period: Period.UNSPECIFIED })], groups: [directGroup('g', [], { displayName: '' })],
-  }));
+  const faults = validateSnapshot(
+    snapshotOf({
+      keys: [keyOf('k', { uid: '', period: Period.UNSPECIFIED })],
+      groups: [directGroup('g', [], { displayName: '' })],
+    }),
+  );
   assert.deepEqual(faults, [
     { kind: 'ApiKey', namespace: 'team-a', name: 'k', message: 'uid: required' },
     { kind: 'ApiKey', namespace: 'team-a', name: 'k', message: 'period: required' },
@@ -63,28 +88,29 @@ test('keys', () => {
     assert.match(messages[0] ?? '', message);
   }
   assert.deepEqual(
-    messagesOf({ keys: [keyOf('k', { refusal: 'its group does not admit it', group: '', account: '' })] }), [],
+    messagesOf({ keys: [keyOf('k', { refusal: 'its group does not admit it', group: '', account: '' })] }),
+    [],
   );
 });
 
 test('two objects with one name, uid or hash', () => {
   const twice = { hashes: [{ sha256: hashOf(2) }] };
-  assert.deepEqual(
-    messagesOf({ keys: [keyOf('a'), keyOf('b', { uid: 'uid-a', ...twice })] }), ['uid: another key has the same'],
-  );
+  assert.deepEqual(messagesOf({ keys: [keyOf('a'), keyOf('b', { uid: 'uid-a', ...twice })] }), [
+    'uid: another key has the same',
+  ]);
   assert.deepEqual(messagesOf({ keys: [keyOf('a'), keyOf('b')] }), [`hashes: ${hashOf(1)} is there twice`]);
-  assert.deepEqual(
-    messagesOf({ keys: [keyOf('a'), keyOf('a', { uid: 'other', ...twice })] }), ['"team-a/a" is there twice'],
-  );
+  assert.deepEqual(messagesOf({ keys: [keyOf('a'), keyOf('a', { uid: 'other', ...twice })] }), [
+    '"team-a/a" is there twice',
+  ]);
   assert.deepEqual(messagesOf({ keys: [keyOf('a'), keyOf('a', { uid: 'other', namespace: 'team-b', ...twice })] }), []);
   assert.deepEqual(messagesOf({ accounts: [accountOf('a'), accountOf('a')] }), ['"a/a" is there twice']);
-  assert.deepEqual(messagesOf({ groups: [
-    directGroup('g', []), directGroup('g', [], { namespace: 'other' }),
-  ] }), ['"g" is there twice']);
+  assert.deepEqual(messagesOf({ groups: [directGroup('g', []), directGroup('g', [], { namespace: 'other' })] }), [
+    '"g" is there twice',
+  ]);
   assert.deepEqual(messagesOf({ routes: [routeOf('r', [], []), routeOf('r', [], [])] }), ['"r" is there twice']);
-  assert.deepEqual(messagesOf({ catalogs: [
-    catalogOf('a', [priceOf('m')]), catalogOf('b', [priceOf('m')]),
-  ] }), ['models "m": priced twice']);
+  assert.deepEqual(messagesOf({ catalogs: [catalogOf('a', [priceOf('m')]), catalogOf('b', [priceOf('m')])] }), [
+    'models "m": priced twice',
+  ]);
 });
 
 test('groups', () => {
@@ -106,7 +132,8 @@ test('groups', () => {
     assert.match(messages[0] ?? '', message);
   }
   assert.deepEqual(
-    messagesOf({ groups: [directGroup('g', [routeEntry('r', { models: { names: ['a'] } }), routeEntry('r')])] }), [],
+    messagesOf({ groups: [directGroup('g', [routeEntry('r', { models: { names: ['a'] } }), routeEntry('r')])] }),
+    [],
     'one route, two entries',
   );
 });
@@ -131,8 +158,13 @@ test('models', () => {
     assert.equal(messages.length, 1, JSON.stringify(messages));
     assert.match(messages[0] ?? '', message);
   }
-  const image = modelOf('i', { endpoints: [Endpoint.IMAGES, Endpoint.VIDEOS], contextTokens:
-    0, maxOutputTokens: 0, outputLimitField: '', imageTokens: 0 });
+  const image = modelOf('i', {
+    endpoints: [Endpoint.IMAGES, Endpoint.VIDEOS],
+    contextTokens: 0,
+    maxOutputTokens: 0,
+    outputLimitField: '',
+    imageTokens: 0,
+  });
   assert.deepEqual(messagesOf({ routes: [routeOf('r', [image], [])] }), []);
 });
 
@@ -148,7 +180,15 @@ test('channels', () => {
     [{ apiKey: { value: '' } }, /api_key/],
     [{ apiKey: { value: 'key\r\nx: y' } }, /api_key/],
     [{ models: [{ name: 'a', upstreamName: '' }] }, /upstream_name/],
-    [{ models: [{ name: 'a', upstreamName: 'b' }, { name: 'a', upstreamName: 'c' }] }, /there twice/],
+    [
+      {
+        models: [
+          { name: 'a', upstreamName: 'b' },
+          { name: 'a', upstreamName: 'c' },
+        ],
+      },
+      /there twice/,
+    ],
     [{ weight: 0 }, /weight/],
     [{ maxConcurrency: 0 }, /at least 1/],
     [{ timeouts: undefined }, /timeouts: required/],
@@ -161,10 +201,12 @@ test('channels', () => {
     assert.doesNotMatch(messages[0] ?? '', /user:pass|x: y/);
   }
   assert.deepEqual(messagesOf({ routes: [routeOf('r', [], [channelOf('c', { apiKey: undefined })])] }), []);
-  assert.deepEqual(messagesOf({ routes: [routeOf(
-    'r', [], [channelOf('c'), channelOf('c')], { clientDisconnect: ClientDisconnect.UNSPECIFIED },
-  )] }),
-    ['client_disconnect: required', 'channels: "c" is there twice']);
+  assert.deepEqual(
+    messagesOf({
+      routes: [routeOf('r', [], [channelOf('c'), channelOf('c')], { clientDisconnect: ClientDisconnect.UNSPECIFIED })],
+    }),
+    ['client_disconnect: required', 'channels: "c" is there twice'],
+  );
 });
 
 test('prices', () => {
@@ -179,7 +221,7 @@ test('prices', () => {
     assert.equal(messages.length, 1, JSON.stringify(messages));
     assert.match(messages[0] ?? '', message);
   }
-  assert.deepEqual(
-    messagesOf({ catalogs: [catalogOf('c', [], { ratioBaseUsdE9: 0n })] }), ['ratio_base_usd_e9: must be above 0'],
-  );
+  assert.deepEqual(messagesOf({ catalogs: [catalogOf('c', [], { ratioBaseUsdE9: 0n })] }), [
+    'ratio_base_usd_e9: must be above 0',
+  ]);
 });

@@ -19,8 +19,10 @@ test('starts empty, and is replaced as a whole', () => {
 test('a key has the access of the state in force', () => {
   const current = createCurrentState();
   const [keyHash, other] = ['abc'.padEnd(64, '1'), 'abc'.padEnd(64, '2')];
-  const opening = (...hashes: string[]): State =>
-    ({ ...compile(completeSnapshot()), credentials: new Map(hashes.map((hash) => [hash, {} as Credential])) });
+  const opening = (...hashes: string[]): State => ({
+    ...compile(completeSnapshot()),
+    credentials: new Map(hashes.map((hash) => [hash, {} as Credential])),
+  });
   assert.equal(current.credential(keyHash), undefined);
   for (const state of [opening(keyHash, other), opening(keyHash), opening()]) {
     current.swap(state);

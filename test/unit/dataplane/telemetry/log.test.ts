@@ -11,7 +11,10 @@ import { attemptOf, reportOf } from './report.ts';
 const KEY = `sk-${'a1B2'.repeat(12)}`;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const NO_METRICS: Parameters<typeof createCallTelemetry>[0] = {
-  call: () => undefined, billedLate: () => undefined, ledger: () => undefined, jobEnded: () => undefined,
+  call: () => undefined,
+  billedLate: () => undefined,
+  ledger: () => undefined,
+  jobEnded: () => undefined,
 };
 
 /** A logger and what it wrote. */
@@ -50,8 +53,10 @@ test('writes no key, token or credential, in any form, and the line stays JSON',
 test('does not redact text that only looks similar', () => {
   const { log, lines } = capture();
   const harmless = {
-    key_prefix: 'sk-abcd1234', error_code: 'invalid_api_key',
-    task: 'ask-me-anything', note: 'basic plan, bearer of news',
+    key_prefix: 'sk-abcd1234',
+    error_code: 'invalid_api_key',
+    task: 'ask-me-anything',
+    note: 'basic plan, bearer of news',
   };
   log.info(harmless, 'line');
   const line = JSON.parse(lines[0] ?? '');
@@ -68,24 +73,56 @@ function lineOf(report: CallReport): Record<string, unknown> {
   return line;
 }
 
-test('writes a call\'s ids and exact amounts', () => {
+test("writes a call's ids and exact amounts", () => {
   assert.deepEqual(lineOf(reportOf()), {
-    level: 'info', msg: 'call', request_id: 'req_1', endpoint: 'chat_completions', dialect: 'OpenAI', stream: true,
-    status: 200, key: 'team-a/ci-bot', key_prefix: 'sk-abcd', account: 'team-a/team-a', model: 'gpt-5', group: 'auto-a',
+    level: 'info',
+    msg: 'call',
+    request_id: 'req_1',
+    endpoint: 'chat_completions',
+    dialect: 'OpenAI',
+    stream: true,
+    status: 200,
+    key: 'team-a/ci-bot',
+    key_prefix: 'sk-abcd',
+    account: 'team-a/team-a',
+    model: 'gpt-5',
+    group: 'auto-a',
     attempts: [{ channel: 'openai/direct', outcome: 'ok', duration_ms: 500 }],
-    call_status: 'Succeeded', input_tokens: 1000, cached_tokens: 200, cache_write_tokens: 34, output_tokens: 101,
-    usage_source: 'Provider', cost_usd: '0.03375', unbilled_usd: '0', duration_ms: 1500.123, first_byte_ms: 500,
+    call_status: 'Succeeded',
+    input_tokens: 1000,
+    cached_tokens: 200,
+    cache_write_tokens: 34,
+    output_tokens: 101,
+    usage_source: 'Provider',
+    cost_usd: '0.03375',
+    unbilled_usd: '0',
+    duration_ms: 1500.123,
+    first_byte_ms: 500,
   });
 });
 
 test('writes a line for a call that was refused before anything was known', () => {
   const refused = {
-    httpStatus: 401, errorCode: 'invalid_api_key', key: undefined, model: undefined, group: undefined, attempts: [],
-    billing: undefined, firstByteMs: undefined,
+    httpStatus: 401,
+    errorCode: 'invalid_api_key',
+    key: undefined,
+    model: undefined,
+    group: undefined,
+    attempts: [],
+    billing: undefined,
+    firstByteMs: undefined,
   };
   assert.deepEqual(lineOf(reportOf(refused)), {
-    level: 'info', msg: 'call', request_id: 'req_1', endpoint: 'chat_completions', dialect: 'OpenAI', stream: true,
-    status: 401, error_code: 'invalid_api_key', attempts: [], duration_ms: 1500.123,
+    level: 'info',
+    msg: 'call',
+    request_id: 'req_1',
+    endpoint: 'chat_completions',
+    dialect: 'OpenAI',
+    stream: true,
+    status: 401,
+    error_code: 'invalid_api_key',
+    attempts: [],
+    duration_ms: 1500.123,
   });
 });
 
@@ -93,10 +130,14 @@ test('escapes and redacts names like everything else', () => {
   const { log, lines } = capture();
   const telemetry = createCallTelemetry(NO_METRICS, log);
   const model = 'quote " back \\ line \n tab \t \u2028 é 😀 \ud800';
-  telemetry.finished(reportOf({
-    model, group: `after Bearer ${KEY}`, key: { uid: 'u1', namespace: 'n', name: KEY, prefix: 'p', account: 'x"y' },
-    attempts: [attemptOf('ok', KEY), attemptOf('connect', 'b"c'), attemptOf('reset', `d ${KEY}`)],
-  }));
+  telemetry.finished(
+    reportOf({
+      model,
+      group: `after Bearer ${KEY}`,
+      key: { uid: 'u1', namespace: 'n', name: KEY, prefix: 'p', account: 'x"y' },
+      attempts: [attemptOf('ok', KEY), attemptOf('connect', 'b"c'), attemptOf('reset', `d ${KEY}`)],
+    }),
+  );
   const [text = ''] = lines;
   assert.ok(text.endsWith('}\n') && !text.includes(KEY));
   const line = JSON.parse(text);
@@ -109,10 +150,14 @@ test('names of objects that look a little like keys stay readable', () => {
   const { log, lines } = capture();
   for (const name of ['task-runner-production-eu', 'team-sk-bratislava-production', 'risk-assessment-2026-11'])
     log.warn({ object: `ApiKey team-a/${name}` }, 'a key could not be made');
-  assert.deepEqual(lines.map((line) => JSON.parse(line).object), [
-    'ApiKey team-a/task-runner-production-eu', 'ApiKey team-a/team-sk-bratislava-production',
-    'ApiKey team-a/risk-assessment-2026-11',
-  ]);
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).object),
+    [
+      'ApiKey team-a/task-runner-production-eu',
+      'ApiKey team-a/team-sk-bratislava-production',
+      'ApiKey team-a/risk-assessment-2026-11',
+    ],
+  );
 });
 
 test('keys are masked after whatever comes before them', () => {
@@ -132,7 +177,10 @@ test('applies the log level to calls too', () => {
   const telemetry = createCallTelemetry(NO_METRICS, log);
   telemetry.finished(reportOf());
   telemetry.finished(reportOf({ httpStatus: 500 }));
-  assert.deepEqual(lines.map((line) => JSON.parse(line).status), [500]);
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).status),
+    [500],
+  );
 });
 
 test('counts and logs a late settlement with its cost', () => {
@@ -148,9 +196,19 @@ test('counts and logs a late settlement with its cost', () => {
   const { time, ...fields } = line;
   assert.match(time, TIME);
   assert.deepEqual(fields, {
-    level: 'warn', msg: 'billed late', request_id: requestId, model: 'gpt-5', group: 'auto-a', call_status: 'Succeeded',
-    input_tokens: 1000, cached_tokens: 200, cache_write_tokens: 34, output_tokens: 101, usage_source: 'Provider',
-    cost_usd: '0.03375', unbilled_usd: '0',
+    level: 'warn',
+    msg: 'billed late',
+    request_id: requestId,
+    model: 'gpt-5',
+    group: 'auto-a',
+    call_status: 'Succeeded',
+    input_tokens: 1000,
+    cached_tokens: 200,
+    cache_write_tokens: 34,
+    output_tokens: 101,
+    usage_source: 'Provider',
+    cost_usd: '0.03375',
+    unbilled_usd: '0',
   });
 });
 
@@ -164,9 +222,15 @@ test('counts and logs each finished call once; faults of the gateway and provide
   telemetry.finished(reportOf({ errorCode: 'upstream_error', attempts: [attemptOf('cut')] }));
   telemetry.finished(reportOf({ httpStatus: 429, errorCode: 'insufficient_quota', attempts: [] }));
   assert.deepEqual(counted, [200, 502, 200, 429]);
-  assert.deepEqual(lines.map((line) => JSON.parse(line)).map(({ level, status, msg }) => [level, status, msg]), [
-    ['info', 200, 'call'], ['warn', 502, 'call'], ['warn', 200, 'call'], ['info', 429, 'call'],
-  ]);
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line)).map(({ level, status, msg }) => [level, status, msg]),
+    [
+      ['info', 200, 'call'],
+      ['warn', 502, 'call'],
+      ['warn', 200, 'call'],
+      ['info', 429, 'call'],
+    ],
+  );
 });
 
 test('warns of a job that was given up, but of no other end', () => {
@@ -178,7 +242,13 @@ test('warns of a job that was given up, but of no other end', () => {
   const { time, ...fields } = completed;
   assert.match(time, TIME);
   assert.deepEqual(fields, {
-    level: 'info', msg: 'job ended', request_id: 'req_1', job_id: 'video_1', model: 'sora', group: 'g', channel: 'r/c',
+    level: 'info',
+    msg: 'job ended',
+    request_id: 'req_1',
+    job_id: 'video_1',
+    model: 'sora',
+    group: 'g',
+    channel: 'r/c',
     end: 'Completed',
   });
   assert.deepEqual([givenUp.level, givenUp.end], ['warn', 'GivenUp']);
@@ -195,8 +265,14 @@ for (const end of ['process.exit(0)', 'throw new Error("crash")', 'undefined']) 
   test(`loses nothing at the end of a process: ${end}`, () => {
     const script = scriptOf(`for (let i = 0; i < 2000; i++) log.info({ i }, 'x'.repeat(100)); ${end};`);
     const { stdout } = spawnSync(process.execPath, script, { encoding: 'utf8', maxBuffer: 2 ** 24 });
-    const seen = stdout.trimEnd().split('\n').map((line) => JSON.parse(line).i);
-    assert.deepEqual(seen, Array.from({ length: 2000 }, (_none, i) => i));
+    const seen = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).i);
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 2000 }, (_none, i) => i),
+    );
   });
 }
 

@@ -9,7 +9,8 @@ import { attemptOf, reportOf } from './report.ts';
 
 /** The samples of a page, by name and sorted labels. */
 async function samplesAfter(
-  work: (metrics: Metrics) => void, ledger?: () => LedgerGauges,
+  work: (metrics: Metrics) => void,
+  ledger?: () => LedgerGauges,
 ): Promise<Map<string, number>> {
   const metrics = createMetrics({ version: '1.2.3', process, ...(ledger ? { ledger } : {}) });
   work(metrics);
@@ -24,7 +25,8 @@ async function samplesAfter(
 }
 
 function assertSamples(
-  samples: ReadonlyMap<string, number>, expected: Readonly<Record<string, number | undefined>>,
+  samples: ReadonlyMap<string, number>,
+  expected: Readonly<Record<string, number | undefined>>,
 ): void {
   for (const [name, value] of Object.entries(expected)) assert.equal(samples.get(name), value, name);
 }
@@ -60,13 +62,20 @@ test('a successful call is counted', async () => {
 
 test('retries, full channels and unbilled money are counted', async () => {
   const { billing } = reportOf();
-  const samples = await samplesAfter((metrics) => metrics.call(reportOf({
-    attempts: [
-      attemptOf('full', 'a/1'), attemptOf('status_503', 'a/2'), attemptOf('short', 'a/3'), attemptOf('connect', 'a/4'),
-      attemptOf('ok', 'a/2'),
-    ],
-    billing: billing && { ...billing, tokens: { ...billing.tokens, cached: 0 }, unbilledNanoUsd: 5_000_000n },
-  })));
+  const samples = await samplesAfter((metrics) =>
+    metrics.call(
+      reportOf({
+        attempts: [
+          attemptOf('full', 'a/1'),
+          attemptOf('status_503', 'a/2'),
+          attemptOf('short', 'a/3'),
+          attemptOf('connect', 'a/4'),
+          attemptOf('ok', 'a/2'),
+        ],
+        billing: billing && { ...billing, tokens: { ...billing.tokens, cached: 0 }, unbilledNanoUsd: 5_000_000n },
+      }),
+    ),
+  );
   assertSamples(samples, {
     'modelgateway_upstream_attempts_total{channel="a/1",outcome="full"}': 1,
     'modelgateway_upstream_attempts_total{channel="a/2",outcome="status_503"}': 1,
@@ -83,8 +92,15 @@ test('retries, full channels and unbilled money are counted', async () => {
 
 test('a refused call counts as a request, and as a model call only if its model is configured', async () => {
   const refused = {
-    httpStatus: 401, errorCode: 'invalid_api_key', key: undefined, model: undefined, group: undefined, attempts: [],
-    billing: undefined, stream: false, firstByteMs: undefined,
+    httpStatus: 401,
+    errorCode: 'invalid_api_key',
+    key: undefined,
+    model: undefined,
+    group: undefined,
+    attempts: [],
+    billing: undefined,
+    stream: false,
+    firstByteMs: undefined,
   };
   const samples = await samplesAfter((metrics) => {
     metrics.call(reportOf(refused));
@@ -92,8 +108,9 @@ test('a refused call counts as a request, and as a model call only if its model 
     metrics.call(reportOf({ ...refused, endpoint: 'models', httpStatus: 200, errorCode: undefined }));
   });
   const names = [...samples.keys()].filter((name) => name.startsWith('gen_ai') && name.includes('_count{'));
-  const labels = 'error_type="insufficient_quota",gen_ai_operation_name="chat",gen_ai_provider_name="",'
-    + 'gen_ai_request_model="gpt-5"';
+  const labels =
+    'error_type="insufficient_quota",gen_ai_operation_name="chat",gen_ai_provider_name="",' +
+    'gen_ai_request_model="gpt-5"';
   assert.deepEqual(names, [`gen_ai_server_request_duration_seconds_count{${labels}}`]);
   const requests = 'modelgateway_requests_total{dialect="OpenAI"';
   assertSamples(samples, {
@@ -121,9 +138,12 @@ test('ledger, configuration, build and process', async () => {
     [`modelgateway_build_info{node_version="${process.versions.node}",version="1.2.3"}`]: 1,
   });
   for (const name of [
-    'process_resident_memory_bytes', 'process_cpu_seconds_total', 'process_start_time_seconds',
+    'process_resident_memory_bytes',
+    'process_cpu_seconds_total',
+    'process_start_time_seconds',
     'nodejs_heap_size_used_bytes',
-  ]) assert.ok((samples.get(`${name}{}`) ?? 0) > 0, name);
+  ])
+    assert.ok((samples.get(`${name}{}`) ?? 0) > 0, name);
   for (const quantile of ['0.5', '0.99', '1']) {
     const name = `modelgateway_event_loop_lag_seconds{quantile="${quantile}"}`;
     assert.ok((samples.get(name) ?? -1) >= 0, name);
@@ -144,7 +164,12 @@ test('jobs by how they ended', async () => {
 
 test('a configuration that arrives over the network', async () => {
   const distribution = {
-    connected: true, connections: 2, lastUpdateMs: 1_700_000_000_500, resources: 7, refused: 1, expiresInMs: 3_600_000,
+    connected: true,
+    connections: 2,
+    lastUpdateMs: 1_700_000_000_500,
+    resources: 7,
+    refused: 1,
+    expiresInMs: 3_600_000,
   };
   const metrics = createMetrics({ version: '1', distribution: () => distribution });
   await metrics.registry.metrics();
@@ -153,8 +178,10 @@ test('a configuration that arrives over the network', async () => {
   metrics.close();
   const lines = page.split('\n').filter((line) => line.startsWith('modelgateway_xds_'));
   assert.deepEqual(lines, [
-    'modelgateway_xds_connected 1', 'modelgateway_xds_connections_total 3',
-    'modelgateway_xds_last_update_timestamp_seconds 1700000000.5', 'modelgateway_xds_config_expires_in_seconds 3600',
+    'modelgateway_xds_connected 1',
+    'modelgateway_xds_connections_total 3',
+    'modelgateway_xds_last_update_timestamp_seconds 1700000000.5',
+    'modelgateway_xds_config_expires_in_seconds 3600',
     'modelgateway_xds_resources 7',
     'modelgateway_xds_refused_resources 1',
   ]);
@@ -170,7 +197,12 @@ test('the registry has the metrics of the table and no others, those without lab
   );
   for (const { name, values } of registered) {
     const { labels } = METRICS[name as keyof typeof METRICS];
-    if (labels.length === 0) assert.deepEqual(values.map(({ labels: of }) => of), [{}], name);
+    if (labels.length === 0)
+      assert.deepEqual(
+        values.map(({ labels: of }) => of),
+        [{}],
+        name,
+      );
   }
   assert.equal(registered.find(({ name }) => name === 'modelgateway_config_rejected_total')?.values[0]?.value, 0);
 });
@@ -200,7 +232,7 @@ test('a counter that is scraped again does not start over', async () => {
   assert.ok(first > 0 && second >= first, `${first} then ${second}`);
 });
 
-test('names and labels follow Prometheus\' conventions, and only one metric has a label for a key', () => {
+test("names and labels follow Prometheus' conventions, and only one metric has a label for a key", () => {
   const units = /_(seconds|bytes|usd|total|info|usage|holds|generation|in_use|connected|resources)$/;
   for (const [name, { type, labels, buckets }] of Object.entries<MetricRow>(METRICS)) {
     assert.match(name, /^(gen_ai|modelgateway|process|nodejs)_[a-z_]+$/);

@@ -9,7 +9,8 @@ const CASES: readonly (readonly [baseUrl: string, path: string, url: string])[] 
   ['https://api.anthropic.com/', '/v1/messages?beta=true', 'https://api.anthropic.com/v1/messages?beta=true'],
   ['http://localhost:8000/proxy/openai/v1//', '/embeddings', 'http://localhost:8000/proxy/openai/v1/embeddings'],
   [
-    'https://host/deployments/m?api-version=2025-01-01', '/chat/completions',
+    'https://host/deployments/m?api-version=2025-01-01',
+    '/chat/completions',
     'https://host/deployments/m/chat/completions?api-version=2025-01-01',
   ],
   ['https://host/v1?a=1', '/videos?limit=2', 'https://host/v1/videos?limit=2&a=1'],

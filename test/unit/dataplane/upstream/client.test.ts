@@ -15,10 +15,13 @@ test('gets a whole response with status, headers and body; sends credential, bod
     response.writeHead(201).end('hello');
   });
   const upstreams = startUpstreams();
-  const answer = await upstreams.send(targetAt(`${base}/v1/`), requestOf({
-    body: Buffer.from('{"model":"m"}'),
-    headers: { 'content-type': 'application/json', authorization: 'Bearer sk-client', 'x-api-key': 'sk-client' },
-  }));
+  const answer = await upstreams.send(
+    targetAt(`${base}/v1/`),
+    requestOf({
+      body: Buffer.from('{"model":"m"}'),
+      headers: { 'content-type': 'application/json', authorization: 'Bearer sk-client', 'x-api-key': 'sk-client' },
+    }),
+  );
   assert.equal(answer.status, 201);
   assert.equal(answer.headers['x-many'], 'a, b');
   assert.equal(await readAll(answer.body), 'hello');
@@ -34,19 +37,24 @@ test('gets a whole response with status, headers and body; sends credential, bod
 
 test('sends a credential in another header, overridable default headers, or no credential', async () => {
   const seen: Record<string, string | string[] | undefined>[] = [];
-  const base = await startHttp((request, response) => { seen.push(request.headers); response.end('{}'); });
+  const base = await startHttp((request, response) => {
+    seen.push(request.headers);
+    response.end('{}');
+  });
   const upstreams = startUpstreams();
   const credential = { header: 'x-api-key', value: new SecretValue('provider-secret') };
   const target = targetAt(base, { credential, defaultHeaders: { 'anthropic-version': '2023-06-01' } });
   for (const headers of [{}, { 'anthropic-version': '2024-10-22' }])
     await readAll((await upstreams.send(target, requestOf({ path: '/v1/messages', headers }))).body);
   await readAll((await upstreams.send(targetAt(base, { credential: undefined }), requestOf())).body);
-  assert.deepEqual(seen.map((headers) =>
-    [headers['x-api-key'], headers['anthropic-version'], headers['authorization']]), [
-    ['provider-secret', '2023-06-01', undefined],
-    ['provider-secret', '2024-10-22', undefined],
-    [undefined, undefined, undefined],
-  ]);
+  assert.deepEqual(
+    seen.map((headers) => [headers['x-api-key'], headers['anthropic-version'], headers['authorization']]),
+    [
+      ['provider-secret', '2023-06-01', undefined],
+      ['provider-secret', '2024-10-22', undefined],
+      [undefined, undefined, undefined],
+    ],
+  );
 });
 
 test('fails with Connect for a refused connection and an unknown host name', async () => {
@@ -105,7 +113,9 @@ test('fails with Timeout without a first byte, or if a whole response does not e
 });
 
 test('reads what arrived of a stream that stops, then fails with Idle', async () => {
-  const base = await startHttp((_request, response) => { response.writeHead(200).write('data: 1\n\n'); });
+  const base = await startHttp((_request, response) => {
+    response.writeHead(200).write('data: 1\n\n');
+  });
   const answer = await startUpstreams().send(targetAt(base, { timeouts: { idleMs: 30 } }), requestOf({ stream: true }));
   const iterator = answer.body[Symbol.asyncIterator]();
   assert.equal(text(await iterator.next()), 'data: 1\n\n');
@@ -130,7 +140,8 @@ test('ends a response without length with its connection', async () => {
 
 test('skips early hints', async () => {
   const base = await startRaw((socket) =>
-    socket.write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
+    socket.write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'),
+  );
   const answer = await startUpstreams().send(targetAt(base), requestOf());
   assert.equal(answer.status, 200);
   assert.equal(await readAll(answer.body), 'ok');
@@ -138,21 +149,25 @@ test('skips early hints', async () => {
 
 test('survives an unexpected 100 Continue, which fails only the exchange', async () => {
   const base = await startRaw((socket) =>
-    socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
+    socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'),
+  );
   await assert.rejects(startUpstreams().send(targetAt(base), requestOf()), failsWith('Reset'));
 });
 
 test('reads an error response while the request body is still being sent', async () => {
   const base = await startRaw((socket) =>
-    socket.end('HTTP/1.1 413 Payload Too Large\r\ncontent-length: 3\r\nconnection: close\r\n\r\nbig'));
+    socket.end('HTTP/1.1 413 Payload Too Large\r\ncontent-length: 3\r\nconnection: close\r\n\r\nbig'),
+  );
   const answer = await startUpstreams().send(targetAt(base), requestOf({ body: Buffer.alloc(20 * 1024 * 1024, 0x61) }));
   assert.equal(answer.status, 413);
 });
 
 test('returns redirects, and does not follow them', async () => {
   let calls = 0;
-  const base =
-    await startHttp((_request, response) => { calls++; response.writeHead(307, { location: '/elsewhere' }).end(); });
+  const base = await startHttp((_request, response) => {
+    calls++;
+    response.writeHead(307, { location: '/elsewhere' }).end();
+  });
   const answer = await startUpstreams().send(targetAt(base), requestOf());
   assert.equal(answer.status, 307);
   assert.equal(await readAll(answer.body), '');
@@ -164,14 +179,17 @@ test('aborts before sending, before the headers and within the body, and closes 
   let connections = 0;
   const base = await startHttp((request, response) => {
     connections++;
-    response.on('close', () => { if (request.url === '/body') closed.resolve(); });
+    response.on('close', () => {
+      if (request.url === '/body') closed.resolve();
+    });
     if (request.url === '/body') response.writeHead(200).write('first');
     else arrived.resolve();
   });
   const arrived = Promise.withResolvers<void>();
   const upstreams = startUpstreams();
   await assert.rejects(
-    upstreams.send(targetAt(base), requestOf({ signal: AbortSignal.abort() })), failsWith('Aborted'),
+    upstreams.send(targetAt(base), requestOf({ signal: AbortSignal.abort() })),
+    failsWith('Aborted'),
   );
   assert.equal(connections, 0);
 
@@ -193,11 +211,15 @@ test('aborts before sending, before the headers and within the body, and closes 
 
 test('closes the connection when the loop ends early', async () => {
   const closed = Promise.withResolvers<void>();
-  const base = await startHttp((
-    _request, response,
-  ) => { response.on('close', closed.resolve); response.writeHead(200).write('first'); });
+  const base = await startHttp((_request, response) => {
+    response.on('close', closed.resolve);
+    response.writeHead(200).write('first');
+  });
   const answer = await startUpstreams().send(targetAt(base), requestOf({ stream: true }));
-  for await (const piece of answer.body) { assert.ok(piece.length > 0); break; }
+  for await (const piece of answer.body) {
+    assert.ok(piece.length > 0);
+    break;
+  }
   await closed.promise;
 });
 
@@ -236,9 +258,13 @@ test('pauses the provider for a slow reader, with bounded memory and no loss', a
 test('decompresses responses, also with several encodings', async () => {
   const text = JSON.stringify({ text: 'ä'.repeat(10_000) });
   const encodings: Record<string, Buffer> = {
-    gzip: gzipSync(text), 'x-gzip':
-      gzipSync(text), deflate: deflateSync(text), br: brotliCompressSync(text), zstd: zstdCompressSync(text),
-    'gzip, br': brotliCompressSync(gzipSync(text)), identity: Buffer.from(text),
+    gzip: gzipSync(text),
+    'x-gzip': gzipSync(text),
+    deflate: deflateSync(text),
+    br: brotliCompressSync(text),
+    zstd: zstdCompressSync(text),
+    'gzip, br': brotliCompressSync(gzipSync(text)),
+    identity: Buffer.from(text),
   };
   const base = await startHttp((request, response) => {
     const encoding = String(request.headers['x-encoding']);
@@ -272,9 +298,13 @@ test('fails for an unknown encoding, truncated or invalid data, and a bomb', asy
 });
 
 test('fails the attempt, not the process, for invalid headers', async () => {
-  const base = await startHttp((_request, response) => { response.end(); });
-  await assert.rejects(startUpstreams()
-    .send(targetAt(base), requestOf({ headers: { 'x-bad': 'a\r\nb: c' } })), failsWith('Connect'));
+  const base = await startHttp((_request, response) => {
+    response.end();
+  });
+  await assert.rejects(
+    startUpstreams().send(targetAt(base), requestOf({ headers: { 'x-bad': 'a\r\nb: c' } })),
+    failsWith('Connect'),
+  );
   await assert.rejects(startUpstreams().send(targetAt('nonsense'), requestOf()), failsWith('Connect'));
 });
 

@@ -14,7 +14,10 @@ test('keeps connections alive between calls, one call at a time', async () => {
   const base = await startHttp((request, response) => {
     ports.add(request.socket.remotePort);
     most = Math.max(most, ++running);
-    const finish = (): void => { running--; response.end('ok'); };
+    const finish = (): void => {
+      running--;
+      response.end('ok');
+    };
     if (request.url === '/held') held.push(finish);
     else finish();
     if (held.length === 20) for (const release of held) release();
@@ -24,8 +27,9 @@ test('keeps connections alive between calls, one call at a time', async () => {
   for (let i = 0; i < 5; i++) await readAll((await upstreams.send(target, requestOf())).body);
   // a connection rests for a turn of the event loop before it is used again, so a second one may be opened
   assert.ok(ports.size <= 2, `${ports.size} connections`);
-  const answers =
-    await Promise.all(Array.from({ length: 20 }, () => upstreams.send(target, requestOf({ path: '/held' }))));
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => upstreams.send(target, requestOf({ path: '/held' }))),
+  );
   await Promise.all(answers.map(({ body }) => readAll(body)));
   assert.equal(most, 20);
 });
@@ -54,7 +58,7 @@ test('fails with Reset on a kept connection that closes, since the request may h
   assert.equal(answered.size, 1);
 });
 
-test('completes a removed target\'s running stream; an unchanged target keeps its connection', async () => {
+test("completes a removed target's running stream; an unchanged target keeps its connection", async () => {
   const ports: (number | undefined)[] = [];
   const finish = Promise.withResolvers<void>();
   const base = await startHttp((request, response) => {
@@ -76,13 +80,16 @@ test('completes a removed target\'s running stream; an unchanged target keeps it
 
 test('waits for running calls at close, and refuses new ones', async () => {
   const finish = Promise.withResolvers<void>();
-  const base = await startHttp((
-    _request, response,
-  ) => { response.writeHead(200).write('first'); void finish.promise.then(() => response.end()); });
+  const base = await startHttp((_request, response) => {
+    response.writeHead(200).write('first');
+    void finish.promise.then(() => response.end());
+  });
   const upstreams = startUpstreams();
   const answer = await upstreams.send(targetAt(base), requestOf({ stream: true }));
   let closed = false;
-  const closing = upstreams.close().finally(() => { closed = true; });
+  const closing = upstreams.close().finally(() => {
+    closed = true;
+  });
   await assert.rejects(upstreams.send(targetAt(base), requestOf()), failsWith('Connect'));
   assert.equal(closed, false);
   finish.resolve();
@@ -101,8 +108,10 @@ test('sends no request after an aborted one on its connection, even if it may be
   const upstreams = startUpstreams();
   const target = targetAt(base);
   const left = new AbortController();
-  const silent =
-    upstreams.send(target, requestOf({ method: 'GET', path: '/silent', body: undefined, signal: left.signal }));
+  const silent = upstreams.send(
+    target,
+    requestOf({ method: 'GET', path: '/silent', body: undefined, signal: left.signal }),
+  );
   await arrived.promise;
   left.abort();
   await assert.rejects(silent, failsWith('Aborted'));
@@ -115,11 +124,14 @@ test('removes its listeners from a signal that outlives the calls', async () => 
   const warnings: Error[] = [];
   const onWarning = (warning: Error): void => void warnings.push(warning);
   process.on('warning', onWarning);
-  const base = await startHttp((_request, response) => { response.end('ok'); });
+  const base = await startHttp((_request, response) => {
+    response.end('ok');
+  });
   const upstreams = startUpstreams();
   const { signal } = new AbortController();
-  await Promise.all(Array.from({ length: 30 }, async () =>
-    readAll((await upstreams.send(targetAt(base), requestOf({ signal }))).body)));
+  await Promise.all(
+    Array.from({ length: 30 }, async () => readAll((await upstreams.send(targetAt(base), requestOf({ signal }))).body)),
+  );
   await setImmediate();
   process.off('warning', onWarning);
   assert.deepEqual(warnings, []);

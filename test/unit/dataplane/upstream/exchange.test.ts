@@ -9,10 +9,21 @@ const TIMEOUTS = { connectMs: 50, firstByteMs: 1000, wholeMs: 3000, idleMs: 200 
 
 function controllerOf(exchange: Exchange) {
   return {
-    aborted: false, paused: false, reason: null as Error | null,
-    abort(reason: Error) { if (!this.aborted) { this.aborted = true; exchange.onResponseError(null, reason); } },
-    pause() { this.paused = true; },
-    resume() { this.paused = false; },
+    aborted: false,
+    paused: false,
+    reason: null as Error | null,
+    abort(reason: Error) {
+      if (!this.aborted) {
+        this.aborted = true;
+        exchange.onResponseError(null, reason);
+      }
+    },
+    pause() {
+      this.paused = true;
+    },
+    resume() {
+      this.paused = false;
+    },
   };
 }
 
@@ -23,7 +34,10 @@ function start(stream: boolean, signal: AbortSignal = new AbortController().sign
 }
 
 const kindOf = (promise: Promise<unknown>): Promise<string> =>
-  promise.then(() => 'no failure', (failure: UpstreamFailure) => failure.kind);
+  promise.then(
+    () => 'no failure',
+    (failure: UpstreamFailure) => failure.kind,
+  );
 
 const clock = moveClock();
 
@@ -90,7 +104,7 @@ test('a timeout before the connection is a Connect failure, and the request is n
   assert.equal(controller.aborted, true);
 });
 
-test('a slow reader pauses the socket, and the provider\'s silence then does not count', async () => {
+test("a slow reader pauses the socket, and the provider's silence then does not count", async () => {
   const { exchange, controller } = start(true);
   exchange.onRequestStart(controller);
   exchange.onResponseStart(controller, 200, {});
@@ -138,8 +152,12 @@ test('no timer and no listener is left behind, however it ends', async () => {
   for (const end of endings) {
     const abort = new AbortController();
     let listeners = 0;
-    vi.spyOn(abort.signal, 'addEventListener').mockImplementation(() => { listeners++; });
-    vi.spyOn(abort.signal, 'removeEventListener').mockImplementation(() => { listeners--; });
+    vi.spyOn(abort.signal, 'addEventListener').mockImplementation(() => {
+      listeners++;
+    });
+    vi.spyOn(abort.signal, 'removeEventListener').mockImplementation(() => {
+      listeners--;
+    });
     const { exchange, controller } = start(true, abort.signal);
     exchange.onRequestStart(controller);
     exchange.onResponseStart(controller, 200, {});

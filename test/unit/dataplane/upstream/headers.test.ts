@@ -10,95 +10,174 @@ const ANTHROPIC = allowHeaders(anthropic.clientHeaders);
 /** The allow list of a channel whose team trusts its tenants. */
 const ALL = allowHeaders(['*']);
 
-test('to the provider: what its protocol needs, without hop-by-hop headers, credentials and proxies\' headers', () => {
+test("to the provider: what its protocol needs, without hop-by-hop headers, credentials and proxies' headers", () => {
   const kept = {
-    'content-type':
-      'application/json', accept: 'text/event-stream', 'user-agent': 'sdk/1', 'openai-beta': 'assistants=v2',
-    traceparent: '00-1-2-01', tracestate: 'a=b', 'idempotency-key': 'k', 'x-stainless-lang': 'js', range: 'bytes=0-1',
+    'content-type': 'application/json',
+    accept: 'text/event-stream',
+    'user-agent': 'sdk/1',
+    'openai-beta': 'assistants=v2',
+    traceparent: '00-1-2-01',
+    tracestate: 'a=b',
+    'idempotency-key': 'k',
+    'x-stainless-lang': 'js',
+    range: 'bytes=0-1',
   };
   const dropped = {
-    connection: 'Keep-Alive, X-Named', 'keep-alive':
-      'timeout=5', 'x-named': 'only for this connection', te: 'trailers', 'transfer-encoding': 'chunked',
-    upgrade: 'h2c', expect:
-      '100-continue', host: 'gateway', 'content-length': '3', 'proxy-authorization': 'Basic x', 'proxy-anything': 'x',
-    authorization: 'Bearer sk-x', 'x-api-key': 'sk-x', 'api-key': 'sk-x', 'x-goog-api-key': 'x', cookie: 'session=1',
-    'accept-encoding': 'gzip', 'content-encoding': 'gzip', 'openai-organization': 'org', 'openai-project': 'p',
-    forwarded: 'for=1', 'x-forwarded-for':
-      '10.0.0.1', 'x-forwarded-host': 'h', 'x-real-ip': '10.0.0.1', via: '1.1 a', 'cf-connecting-ip': '10.0.0.1',
-    origin: 'https://page', referer:
-      'https://page/', 'sec-fetch-mode': 'cors', 'x-modelgateway-anything': '1', 'x-envoy-attempt-count': '1',
-    'x-request-id':
-      'r', 'if-none-match': 'e', baggage: 'user=1', 'anthropic-beta': 'for the other protocol', 'x-own': '1',
+    connection: 'Keep-Alive, X-Named',
+    'keep-alive': 'timeout=5',
+    'x-named': 'only for this connection',
+    te: 'trailers',
+    'transfer-encoding': 'chunked',
+    upgrade: 'h2c',
+    expect: '100-continue',
+    host: 'gateway',
+    'content-length': '3',
+    'proxy-authorization': 'Basic x',
+    'proxy-anything': 'x',
+    authorization: 'Bearer sk-x',
+    'x-api-key': 'sk-x',
+    'api-key': 'sk-x',
+    'x-goog-api-key': 'x',
+    cookie: 'session=1',
+    'accept-encoding': 'gzip',
+    'content-encoding': 'gzip',
+    'openai-organization': 'org',
+    'openai-project': 'p',
+    forwarded: 'for=1',
+    'x-forwarded-for': '10.0.0.1',
+    'x-forwarded-host': 'h',
+    'x-real-ip': '10.0.0.1',
+    via: '1.1 a',
+    'cf-connecting-ip': '10.0.0.1',
+    origin: 'https://page',
+    referer: 'https://page/',
+    'sec-fetch-mode': 'cors',
+    'x-modelgateway-anything': '1',
+    'x-envoy-attempt-count': '1',
+    'x-request-id': 'r',
+    'if-none-match': 'e',
+    baggage: 'user=1',
+    'anthropic-beta': 'for the other protocol',
+    'x-own': '1',
   };
   assert.deepEqual(requestHeaders({ ...kept, ...dropped }, OPENAI), kept);
 });
 
 test('and what its channel allows, except hop-by-hop headers and credentials', () => {
   const allowed = allowHeaders([
-    'x-own', 'x-team-*', 'authorization', 'x-api-key', 'host', 'x-forwarded-*', 'sec-*', 'content-*',
+    'x-own',
+    'x-team-*',
+    'authorization',
+    'x-api-key',
+    'host',
+    'x-forwarded-*',
+    'sec-*',
+    'content-*',
     'x-modelgateway-*',
   ]);
   const headers = {
-    'x-own': '1', 'x-own-too': '1', 'x-team-a':
-      '1', 'x-team-': '1', 'x-team': '1', authorization: 'Bearer sk-x', 'x-api-key': 'sk-x', host: 'gateway',
-    'x-forwarded-for': '10.0.0.1', 'sec-fetch-mode':
-      'cors', 'content-length': '3', 'content-language': 'en', 'x-modelgateway-anything': '1',
+    'x-own': '1',
+    'x-own-too': '1',
+    'x-team-a': '1',
+    'x-team-': '1',
+    'x-team': '1',
+    authorization: 'Bearer sk-x',
+    'x-api-key': 'sk-x',
+    host: 'gateway',
+    'x-forwarded-for': '10.0.0.1',
+    'sec-fetch-mode': 'cors',
+    'content-length': '3',
+    'content-language': 'en',
+    'x-modelgateway-anything': '1',
   };
-  assert.deepEqual(
-    requestHeaders(headers, allowed), { 'x-own': '1', 'x-team-a': '1', 'x-team-': '1', 'content-language': 'en' },
-  );
+  assert.deepEqual(requestHeaders(headers, allowed), {
+    'x-own': '1',
+    'x-team-a': '1',
+    'x-team-': '1',
+    'content-language': 'en',
+  });
 });
 
-test('each protocol gets its own dialect\'s headers', () => {
+test("each protocol gets its own dialect's headers", () => {
   const headers = { 'anthropic-version': '2023-06-01', 'anthropic-beta': ['a', 'b'], 'openai-beta': 'x' };
   assert.deepEqual(requestHeaders(headers, ANTHROPIC), { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'a, b' });
   assert.deepEqual(requestHeaders(headers, OPENAI), { 'openai-beta': 'x' });
 });
 
-test('to the client: nothing of the connection, the gateway\'s account or the provider\'s infrastructure', () => {
+test("to the client: nothing of the connection, the gateway's account or the provider's infrastructure", () => {
   const kept = {
-    'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'openai-processing-ms': '12',
-    'openai-version': '2020-10-01', 'x-own': '1',
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-cache',
+    'openai-processing-ms': '12',
+    'openai-version': '2020-10-01',
+    'x-own': '1',
   };
   const dropped = {
-    connection: 'x-named', 'x-named': '1', 'transfer-encoding':
-      'chunked', 'content-length': '3', 'content-encoding': 'gzip', 'set-cookie': ['a=1', 'b=2'],
-    'x-request-id': 'req_1', 'request-id':
-      'req_1', 'anthropic-organization-id': 'org', 'openai-organization': 'org', 'openai-project': 'p',
-    'x-ratelimit-remaining-requests': '1', 'anthropic-ratelimit-tokens-limit':
-      '1', 'ratelimit-limit': '1', 'retry-after': '1', 'x-should-retry': 'true',
-    server: 'cloudflare', 'cf-ray': '1', via:
-      '1.1', 'alt-svc': 'h3', 'strict-transport-security': 'max-age=1', date: 'now', location: 'https://provider',
-    'access-control-allow-origin':
-      '*', 'x-modelgateway-cost-usd': '0', 'x-envoy-upstream-service-time': '1', 'www-authenticate': 'Bearer',
+    connection: 'x-named',
+    'x-named': '1',
+    'transfer-encoding': 'chunked',
+    'content-length': '3',
+    'content-encoding': 'gzip',
+    'set-cookie': ['a=1', 'b=2'],
+    'x-request-id': 'req_1',
+    'request-id': 'req_1',
+    'anthropic-organization-id': 'org',
+    'openai-organization': 'org',
+    'openai-project': 'p',
+    'x-ratelimit-remaining-requests': '1',
+    'anthropic-ratelimit-tokens-limit': '1',
+    'ratelimit-limit': '1',
+    'retry-after': '1',
+    'x-should-retry': 'true',
+    server: 'cloudflare',
+    'cf-ray': '1',
+    via: '1.1',
+    'alt-svc': 'h3',
+    'strict-transport-security': 'max-age=1',
+    date: 'now',
+    location: 'https://provider',
+    'access-control-allow-origin': '*',
+    'x-modelgateway-cost-usd': '0',
+    'x-envoy-upstream-service-time': '1',
+    'www-authenticate': 'Bearer',
   };
   assert.deepEqual(responseHeaders({ ...kept, ...dropped }), kept);
 });
 
-test('a copy of the client\'s key in any other header is not forwarded', () => {
+test("a copy of the client's key in any other header is not forwarded", () => {
   const key = `sk-${'k'.repeat(48)}`;
   for (const shown of [{ authorization: `Bearer ${key}` }, { 'x-api-key': key }, { 'x-goog-api-key': key }]) {
     const copies = {
-      'x-forward-authorization': `Bearer ${key}`, toauthorization: key, 'x-list': ['a', `b=${key};c`],
+      'x-forward-authorization': `Bearer ${key}`,
+      toauthorization: key,
+      'x-list': ['a', `b=${key};c`],
       'x-debug': JSON.stringify({ key }),
     };
     assert.deepEqual(requestHeaders({ ...shown, ...copies, 'x-own': '1', 'user-agent': 'sdk/1' }, ALL), {
-      'x-own': '1', 'user-agent': 'sdk/1',
+      'x-own': '1',
+      'user-agent': 'sdk/1',
     });
   }
   // headers that only look similar are the client's own
-  assert.deepEqual(
-    requestHeaders({ authorization: 'Bearer sk-a', 'x-own': 'task-sk-a' }, ALL), { 'x-own': 'task-sk-a' },
-  );
+  assert.deepEqual(requestHeaders({ authorization: 'Bearer sk-a', 'x-own': 'task-sk-a' }, ALL), {
+    'x-own': 'task-sk-a',
+  });
 });
 
-test('headers that exceed clients\' limits are reduced, content-type last', () => {
+test("headers that exceed clients' limits are reduced, content-type last", () => {
   const long = 'v'.repeat(7_000);
   const headers = {
-    'x-first': long, 'x-second': long, 'x-third': '3', constructor: 'of nothing', 'content-type': 'application/json',
+    'x-first': long,
+    'x-second': long,
+    'x-third': '3',
+    constructor: 'of nothing',
+    'content-type': 'application/json',
   };
   assert.deepEqual(responseHeaders(headers), {
-    'x-first': long, 'x-third': '3', constructor: 'of nothing', 'content-type': 'application/json',
+    'x-first': long,
+    'x-third': '3',
+    constructor: 'of nothing',
+    'content-type': 'application/json',
   });
   const { 'x-second': _second, ...fits } = headers;
   assert.deepEqual(Object.keys(responseHeaders(fits)), Object.keys(fits));

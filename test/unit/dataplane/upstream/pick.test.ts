@@ -4,14 +4,21 @@ import { test } from 'vitest';
 import { orderCandidates, rankCandidates } from '../../../../dataplane/upstream/pick.ts';
 
 test('returns every candidate once, tier after tier', () => {
-  fc.assert(fc.property(fc.array(
-    fc.array(fc.nat({ max: 1000 }), { maxLength: 6 }), { maxLength: 5 },
-  ), fc.nat(), (weights, seed) => {
-    const tiers = weights.map((tier, tierIndex) => tier.map((weight, index) => ({ weight, tierIndex, index })));
-    const ordered = [...orderCandidates(tiers, () => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31)];
-    assert.deepEqual(ordered.map(({ tierIndex }) => tierIndex), tiers.flat().map(({ tierIndex }) => tierIndex));
-    assert.equal(new Set(ordered).size, tiers.flat().length);
-  }));
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(fc.nat({ max: 1000 }), { maxLength: 6 }), { maxLength: 5 }),
+      fc.nat(),
+      (weights, seed) => {
+        const tiers = weights.map((tier, tierIndex) => tier.map((weight, index) => ({ weight, tierIndex, index })));
+        const ordered = [...orderCandidates(tiers, () => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31) / 2 ** 31)];
+        assert.deepEqual(
+          ordered.map(({ tierIndex }) => tierIndex),
+          tiers.flat().map(({ tierIndex }) => tierIndex),
+        );
+        assert.equal(new Set(ordered).size, tiers.flat().length);
+      },
+    ),
+  );
 });
 
 test('chooses the first in proportion to the weights, exactly, over evenly spread numbers', () => {
@@ -40,7 +47,11 @@ test('needs no random number for a single candidate', () => {
   assert.deepEqual([...orderCandidates([[only], []], () => assert.fail('asked'))], [only]);
 });
 
-const TIER = [{ id: 'a', weight: 1 }, { id: 'b', weight: 3 }, { id: 'c', weight: 6 }];
+const TIER = [
+  { id: 'a', weight: 1 },
+  { id: 'b', weight: 3 },
+  { id: 'c', weight: 6 },
+];
 const idOf = ({ id }: { id: string }): string => id;
 const firstOf = (tier: typeof TIER, conversation: number): string | undefined =>
   rankCandidates(tier, `conversation ${conversation}`, idOf)[0]?.id;

@@ -15,18 +15,23 @@ import type { UpstreamFailureKind, UpstreamRequest, UpstreamTarget } from '../..
 const TIMEOUTS = { connectMs: 2000, firstByteMs: 5000, wholeMs: 5000, idleMs: 5000 };
 
 /** Returns the base URL of an HTTP server, which is closed after the test file. */
-export async function startHttp(listener: RequestListener, configure: (server: HttpServer) => void = () =>
-  undefined): Promise<string> {
+export async function startHttp(
+  listener: RequestListener,
+  configure: (server: HttpServer) => void = () => undefined,
+): Promise<string> {
   const server = createHttp(listener);
   configure(server);
-  afterAll(() => { server.closeAllConnections(); server.close(); });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
   return listen(server);
 }
 
 /** Returns the base URL of a raw TCP server. `onRequest` is called for each chunk that a client sends. */
-export async function startRaw(onRequest: (
-  socket: Socket, request: string, connection: number,
-) => void): Promise<string> {
+export async function startRaw(
+  onRequest: (socket: Socket, request: string, connection: number) => void,
+): Promise<string> {
   const sockets = new Set<Socket>();
   let connections = 0;
   const server = createTcp((socket) => {
@@ -35,7 +40,10 @@ export async function startRaw(onRequest: (
     socket.on('error', () => undefined);
     socket.on('data', (bytes) => onRequest(socket, bytes.toString('latin1'), connection));
   });
-  afterAll(() => { for (const socket of sockets) socket.destroy(); server.close(); });
+  afterAll(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
   return listen(server);
 }
 
@@ -54,22 +62,37 @@ export function startUpstreams(options?: UpstreamOptions): PooledUpstreams {
   return upstreams;
 }
 
-export function targetAt(baseUrl: string, changes: Partial<Omit<UpstreamTarget, 'timeouts'>> & {
-  timeouts?: Partial<UpstreamTarget['timeouts']>;
-} = {}): UpstreamTarget {
+export function targetAt(
+  baseUrl: string,
+  changes: Partial<Omit<UpstreamTarget, 'timeouts'>> & {
+    timeouts?: Partial<UpstreamTarget['timeouts']>;
+  } = {},
+): UpstreamTarget {
   return {
-    id: 'route/channel', protocol: 'OpenAI', credential: {
-      header: 'authorization', value: new SecretValue('Bearer provider-secret'),
+    id: 'route/channel',
+    protocol: 'OpenAI',
+    credential: {
+      header: 'authorization',
+      value: new SecretValue('Bearer provider-secret'),
     },
-    endpoints: new Set(['Chat']), defaultHeaders: {}, clientHeaders: allowHeaders([]), ...changes, baseUrl,
+    endpoints: new Set(['Chat']),
+    defaultHeaders: {},
+    clientHeaders: allowHeaders([]),
+    ...changes,
+    baseUrl,
     timeouts: { ...TIMEOUTS, ...changes.timeouts },
   };
 }
 
 export function requestOf(changes: Partial<UpstreamRequest> = {}): UpstreamRequest {
   return {
-    method: 'POST', path: '/chat/completions', headers: { 'content-type': 'application/json' }, body: Buffer.from('{}'),
-    stream: false, signal: new AbortController().signal, ...changes,
+    method: 'POST',
+    path: '/chat/completions',
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from('{}'),
+    stream: false,
+    signal: new AbortController().signal,
+    ...changes,
   };
 }
 

@@ -12,15 +12,23 @@ test('classifies each status', () => {
     rate_limited: [429],
     overloaded: [529],
     unavailable: [408, 500, 501, 502, 503, 504, 520, 524, 599],
-    timeout: [], cut: [], aborted: [],
+    timeout: [],
+    cut: [],
+    aborted: [],
   };
   for (const [verdict, statuses] of Object.entries(expected))
     for (const status of statuses) assert.equal(classify({ status }), verdict, String(status));
 });
 
 test('tries another channel only if nothing was produced, or the provider said so', () => {
-  const failures: readonly (readonly [UpstreamFailureKind, boolean])[] =
-    [['Connect', true], ['Reset', true], ['Timeout', false], ['Cut', false], ['Idle', false], ['Aborted', false]];
+  const failures: readonly (readonly [UpstreamFailureKind, boolean])[] = [
+    ['Connect', true],
+    ['Reset', true],
+    ['Timeout', false],
+    ['Cut', false],
+    ['Idle', false],
+    ['Aborted', false],
+  ];
   for (const [failure, retry] of failures) assert.equal(mayRetry(classify({ failure })), retry, failure);
   for (const status of [408, 429, 500, 502, 503, 504, 529])
     assert.equal(mayRetry(classify({ status })), true, String(status));

@@ -12,9 +12,12 @@ interface SelfSigned {
 
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
-  const length = content.length < 128
-    ? [content.length]
-    : content.length < 256 ? [0x81, content.length] : [0x82, content.length >> 8, content.length & 255];
+  const length =
+    content.length < 128
+      ? [content.length]
+      : content.length < 256
+        ? [0x81, content.length]
+        : [0x82, content.length >> 8, content.length & 255];
   return Buffer.concat([Buffer.from([tag, ...length]), content]);
 }
 
@@ -28,8 +31,9 @@ function utcTime(date: Date): Buffer {
 /** Returns a private key and its certificate for "localhost", both in PEM. */
 export function createSelfSignedCertificate(): SelfSigned {
   const { privateKey, publicKey } = generateKeyPairSync('ec', {
-    namedCurve:
-      'P-256', privateKeyEncoding: { type: 'pkcs8', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'der' },
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'der' },
   });
   const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
   const name = sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from('localhost')))));
@@ -49,6 +53,7 @@ export function createSelfSignedCertificate(): SelfSigned {
   const certificate = sequence(body, ecdsaWithSha256, der(0x03, Buffer.from([0]), signature));
   const lines = certificate.toString('base64').match(/.{1,64}/g) ?? [];
   return {
-    key: privateKey, cert: ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n'),
+    key: privateKey,
+    cert: ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n'),
   };
 }

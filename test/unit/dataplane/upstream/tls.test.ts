@@ -8,7 +8,10 @@ import { createSelfSignedCertificate } from './self-signed.ts';
 
 const identity = createSelfSignedCertificate();
 let calls = 0;
-const server = createServer(identity, (_request, response) => { calls++; response.end('over TLS'); });
+const server = createServer(identity, (_request, response) => {
+  calls++;
+  response.end('over TLS');
+});
 let port = 0;
 beforeAll(async () => {
   server.listen(0, '127.0.0.1');
@@ -16,7 +19,10 @@ beforeAll(async () => {
   const address = server.address();
   port = typeof address === 'object' && address ? address.port : 0;
 });
-afterAll(() => { server.closeAllConnections(); server.close(); });
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
 
 const isConnect = (error: unknown): boolean => error instanceof UpstreamFailure && error.kind === 'Connect';
 

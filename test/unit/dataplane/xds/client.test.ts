@@ -35,7 +35,10 @@ describe('a proxy', { timeout: 60_000 }, () => {
     assert.equal(described(proxy.state()?.groups), described(compile(first).groups));
     server.publish({ ...first, keys: [numberedKey(1), numberedKey(2, { enabled: false }), numberedKey(4)] });
     await until(() => opens(proxy, 4));
-    assert.deepEqual([1, 2, 3, 4].map((n) => opens(proxy, n)), [true, false, false, true]);
+    assert.deepEqual(
+      [1, 2, 3, 4].map((n) => opens(proxy, n)),
+      [true, false, false, true],
+    );
     await until(() => server.progress('ApiKey team-a/key-4')?.acknowledged === 1);
     assert.equal(server.progress('ApiKey team-a/key-3'), undefined);
     assert.equal(proxy.state()?.credentials.size, 3);
@@ -49,9 +52,10 @@ describe('a proxy', { timeout: 60_000 }, () => {
     await until(() => opens(proxy, 2));
     const moved = {
       ...config,
-      keys: [numberedKey(
-        1, { hashes: [{ sha256: hashOf(2) }] },
-      ), numberedKey(2, { hashes: [{ sha256: hashOf(1) }], models: { names: ['gpt'] } })],
+      keys: [
+        numberedKey(1, { hashes: [{ sha256: hashOf(2) }] }),
+        numberedKey(2, { hashes: [{ sha256: hashOf(1) }], models: { names: ['gpt'] } }),
+      ],
       accounts: [accountOf('team-a', 5n), accountOf('team-b')],
       groups: [directGroup('auto-a', [routeEntry('main')], { priceRatioE9: 2_000_000_000n })],
     };
@@ -72,9 +76,12 @@ describe('a proxy', { timeout: 60_000 }, () => {
     const config = configOf([1]);
     server.publish(config);
     await until(() => server.progress(KEY)?.acknowledged === 1);
-    const bad = routeOf('main', [modelOf(
-      'gpt', { contextTokens: 0 },
-    )], [channelOf('one', { weight: 0, baseUrl: 'nowhere' })], { generation: 2n });
+    const bad = routeOf(
+      'main',
+      [modelOf('gpt', { contextTokens: 0 })],
+      [channelOf('one', { weight: 0, baseUrl: 'nowhere' })],
+      { generation: 2n },
+    );
     server.publish({ ...config, keys: [numberedKey(1), numberedKey(2)], routes: [bad] });
     await until(() => opens(proxy, 2));
     await until(() => (server.progress('ModelRoute model-gateway/main')?.rejected.length ?? 0) > 0);
@@ -87,9 +94,11 @@ describe('a proxy', { timeout: 60_000 }, () => {
     assert.equal(proxy.state()?.targets.get('main/one')?.baseUrl, 'https://one.example/v1');
     assert.equal(proxy.client.figures().refused, 1);
     await until(() => server.progress('ApiKey team-a/key-2')?.acknowledged === 1);
-    server.publish({ ...config, keys: [
-      numberedKey(1), numberedKey(2),
-    ], routes: [routeOf('main', [modelOf('gpt')], [channelOf('two')], { generation: 3n })] });
+    server.publish({
+      ...config,
+      keys: [numberedKey(1), numberedKey(2)],
+      routes: [routeOf('main', [modelOf('gpt')], [channelOf('two')], { generation: 3n })],
+    });
     await until(() => server.progress('ModelRoute model-gateway/main')?.acknowledged === 1);
     assert.ok(proxy.state()?.targets.has('main/two'));
     assert.equal(proxy.client.figures().refused, 0);
@@ -179,9 +188,11 @@ describe('a proxy', { timeout: 60_000 }, () => {
     let generation = 1n;
     const churn = setInterval(() => {
       generation += 1n;
-      server.publish(configOf(
-        [], { keys: [1, 2, 3].map((n) => numberedKey(n, { generation, enabled: n !== Number(generation % 4n) })) },
-      ));
+      server.publish(
+        configOf([], {
+          keys: [1, 2, 3].map((n) => numberedKey(n, { generation, enabled: n !== Number(generation % 4n) })),
+        }),
+      );
     });
     try {
       await using proxy = await testProxy(server.port);
@@ -189,14 +200,17 @@ describe('a proxy', { timeout: 60_000 }, () => {
       clearInterval(churn);
       await until(() => proxy.state()?.credentials.get(hashOf(3))?.key.generation === generation);
       await until(() => [1, 2, 3].every((n) => server.progress(`ApiKey team-a/key-${n}`)?.acknowledged === 1));
-      assert.deepEqual([1, 2, 3].map((n) => opens(proxy, n)), [1, 2, 3].map((n) => n !== Number(generation % 4n)));
+      assert.deepEqual(
+        [1, 2, 3].map((n) => opens(proxy, n)),
+        [1, 2, 3].map((n) => n !== Number(generation % 4n)),
+      );
       assert.deepEqual(proxy.logs, []);
     } finally {
       clearInterval(churn);
     }
   });
 
-  it('reports providers\' refusals, each at most once per interval', async () => {
+  it("reports providers' refusals, each at most once per interval", async () => {
     await using server = await testDistribution();
     const heard: unknown[] = [];
     server.onRefusal((refusal) => heard.push(refusal));
@@ -207,10 +221,14 @@ describe('a proxy', { timeout: 60_000 }, () => {
       proxy.client.reportRefusal({ route: 'main', channel: 'one', status: 401, connectError: '' });
     proxy.client.reportRefusal({ route: 'main', channel: 'two', status: 404, connectError: '' });
     await until(() => heard.length >= 2);
-    assert.deepEqual(
-      heard, [{ route: 'main', channel: 'one', status: 401, connectError: '' }, {
-        route: 'main', channel: 'two', status: 404, connectError: '',
-      }],
-    );
+    assert.deepEqual(heard, [
+      { route: 'main', channel: 'one', status: 401, connectError: '' },
+      {
+        route: 'main',
+        channel: 'two',
+        status: 404,
+        connectError: '',
+      },
+    ]);
   });
 });

@@ -39,7 +39,10 @@ describe('the configuration cache', { timeout: 120_000 }, () => {
     server.publish(configOf([2, 3]));
     await using proxy = await testProxy(server.port, { cache });
     await until(() => proxy.client.figures().connected);
-    assert.deepEqual(proxy.snapshot()?.keys.map(({ name }) => name), ['key-2', 'key-3']);
+    assert.deepEqual(
+      proxy.snapshot()?.keys.map(({ name }) => name),
+      ['key-2', 'key-3'],
+    );
   });
 
   it('is readable by its owner only, and contains no readable name or credential', async () => {
@@ -54,13 +57,19 @@ describe('the configuration cache', { timeout: 120_000 }, () => {
     const bytes = await readFile(cache.file);
     const changed = Buffer.from(bytes);
     changed.writeUInt8(changed.readUInt8(60) ^ 1, 60);
-    for (const [name, content] of [['changed', changed], [
-      'short', bytes.subarray(0, 40),
-    ], ['cut', bytes.subarray(0, -1)], ['foreign', Buffer.from('x'.repeat(100))]] as const) {
+    for (const [name, content] of [
+      ['changed', changed],
+      ['short', bytes.subarray(0, 40)],
+      ['cut', bytes.subarray(0, -1)],
+      ['foreign', Buffer.from('x'.repeat(100))],
+    ] as const) {
       await writeFile(cache.file, content);
       await using proxy = await testProxy(NOWHERE, { cache });
       assert.equal(proxy.installs(), 0, name);
-      assert.ok(proxy.logs.some((line) => line.includes('cannot be used')), name);
+      assert.ok(
+        proxy.logs.some((line) => line.includes('cannot be used')),
+        name,
+      );
     }
     await writeFile(cache.file, bytes);
     await writeFile(cache.keyFile, 'another secret that is long enough too');

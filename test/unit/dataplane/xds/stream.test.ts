@@ -5,7 +5,12 @@ import { Resource } from '../../../../dataplane/snapshot/discovery.gen.ts';
 import type { DeltaDiscoveryRequest } from '../../../../dataplane/snapshot/discovery.gen.ts';
 import { Checkpoint, ResourceFault } from '../../../../dataplane/snapshot/fleet.gen.ts';
 import {
-  CHECKPOINT_TYPE, encodeObject, RESOURCE_TYPES, resourceName, SetDigest, typeUrlOf,
+  CHECKPOINT_TYPE,
+  encodeObject,
+  RESOURCE_TYPES,
+  resourceName,
+  SetDigest,
+  typeUrlOf,
 } from '../../../../dataplane/snapshot/resources.ts';
 import type { SnapshotField } from '../../../../dataplane/snapshot/resources.ts';
 import type { Snapshot } from '../../../../dataplane/snapshot/snapshot.gen.ts';
@@ -39,19 +44,36 @@ function scene(inventory = new Inventory(), fresh = false): Scene {
   const waiting: (() => void)[] = [];
   let nonce = 0;
   const stream = new XdsStream({
-    inventory, nodeId:
-      'n', version: 'v', fresh, send: (request) => sent.push(request), install: (config) => installed.push(config),
-    onRound: (consistent) => rounds.push(consistent), onRefused: () => undefined, soon: (run) => waiting.push(run),
+    inventory,
+    nodeId: 'n',
+    version: 'v',
+    fresh,
+    send: (request) => sent.push(request),
+    install: (config) => installed.push(config),
+    onRound: (consistent) => rounds.push(consistent),
+    onRefused: () => undefined,
+    soon: (run) => waiting.push(run),
   });
   stream.begin();
   return {
-    stream, inventory, sent, installed, rounds,
-    settle: () => { for (const run of waiting.splice(0)) run(); },
+    stream,
+    inventory,
+    sent,
+    installed,
+    rounds,
+    settle: () => {
+      for (const run of waiting.splice(0)) run();
+    },
     give(field, objects, removedResources = []) {
       const typeUrl = typeUrlOf(field);
-      const resources = objects.map((object) => Resource.encode({ name: resourceName(object), version:
-        `v${object.generation}`, resource: { typeUrl, value: encodeObject(field, object) } }).finish());
-      stream.receive({ systemVersionInfo: '', typeUrl, nonce: String(nonce += 1), resources, removedResources });
+      const resources = objects.map((object) =>
+        Resource.encode({
+          name: resourceName(object),
+          version: `v${object.generation}`,
+          resource: { typeUrl, value: encodeObject(field, object) },
+        }).finish(),
+      );
+      stream.receive({ systemVersionInfo: '', typeUrl, nonce: String((nonce += 1)), resources, removedResources });
     },
     end(wrong = false) {
       const digest = new SetDigest();
@@ -59,13 +81,24 @@ function scene(inventory = new Inventory(), fresh = false): Scene {
         for (const { name, version } of inventory.held(field)) digest.add(typeUrl, name, version);
       for (const { name, version, typeUrl } of pending) digest.add(typeUrl, name, version);
       const value = Checkpoint.encode({ resources: digest.count + Number(wrong), digest: digest.text }).finish();
-      stream.receive({ systemVersionInfo:
-        '', typeUrl: CHECKPOINT_TYPE, nonce: String(nonce += 1), resources: [Resource.encode({
-        name: 'checkpoint', version: `c${nonce}`, resource: { typeUrl: CHECKPOINT_TYPE, value },
-      }).finish()], removedResources: [] });
+      stream.receive({
+        systemVersionInfo: '',
+        typeUrl: CHECKPOINT_TYPE,
+        nonce: String((nonce += 1)),
+        resources: [
+          Resource.encode({
+            name: 'checkpoint',
+            version: `c${nonce}`,
+            resource: { typeUrl: CHECKPOINT_TYPE, value },
+          }).finish(),
+        ],
+        removedResources: [],
+      });
     },
-    answers: () => sent.filter(({ responseNonce }) => responseNonce !== '').map(({ responseNonce, errorDetail }) =>
-      `${responseNonce}${errorDetail ? '!' : ''}`),
+    answers: () =>
+      sent
+        .filter(({ responseNonce }) => responseNonce !== '')
+        .map(({ responseNonce, errorDetail }) => `${responseNonce}${errorDetail ? '!' : ''}`),
   };
 }
 
@@ -89,8 +122,10 @@ function begun(keys: readonly Snapshot['keys'][number][]): Scene {
 describe('a stream', () => {
   it('subscribes to every type, and last to the checkpoint', () => {
     const { sent } = scene();
-    assert.deepEqual(sent.map(({ typeUrl }) =>
-      typeUrl), [...RESOURCE_TYPES.map(({ typeUrl }) => typeUrl), CHECKPOINT_TYPE]);
+    assert.deepEqual(
+      sent.map(({ typeUrl }) => typeUrl),
+      [...RESOURCE_TYPES.map(({ typeUrl }) => typeUrl), CHECKPOINT_TYPE],
+    );
     assert.ok(sent.every(({ resourceNamesSubscribe, node }) => resourceNamesSubscribe[0] === '*' && node?.id === 'n'));
   });
 
@@ -102,7 +137,10 @@ describe('a stream', () => {
     assert.deepEqual([held.installed.length, held.answers()], [0, []]);
     for (const { field } of RESOURCE_TYPES) if (field !== 'keys') held.give(field, []);
     assert.equal(held.installed.length, 1);
-    assert.deepEqual(held.installed[0]?.snapshot().keys.map(({ name }) => name), ['key-1']);
+    assert.deepEqual(
+      held.installed[0]?.snapshot().keys.map(({ name }) => name),
+      ['key-1'],
+    );
     assert.deepEqual(held.answers(), ['1', '2', '3', '4', '5', '6']);
   });
 
@@ -123,15 +161,27 @@ describe('a stream', () => {
     assert.equal(held.installed.length, 1);
     held.settle();
     const config = held.installed[1];
-    assert.deepEqual(config?.edit?.keys.map(({ before: was, after }) =>
-      [was?.name, after?.name]), [['key-2', 'key-2'], ['key-1', undefined], ['key-3', 'key-3']]);
+    assert.deepEqual(
+      config?.edit?.keys.map(({ before: was, after }) => [was?.name, after?.name]),
+      [
+        ['key-2', 'key-2'],
+        ['key-1', undefined],
+        ['key-3', 'key-3'],
+      ],
+    );
     assert.equal(held.answers().length, before + 1, 'the response of which nothing waits any more');
     held.end();
     assert.equal(held.answers().length, before + 3);
-    assert.deepEqual(config?.snapshot().keys.map(({ name }) => name).sort(), ['key-2', 'key-3', 'key-4']);
+    assert.deepEqual(
+      config
+        ?.snapshot()
+        .keys.map(({ name }) => name)
+        .sort(),
+      ['key-2', 'key-3', 'key-4'],
+    );
   });
 
-  it('does not apply a restricted key early that takes another one\'s hash', () => {
+  it("does not apply a restricted key early that takes another one's hash", () => {
     const held = begun([numberedKey(1), numberedKey(2)]);
     held.give('keys', [numberedKey(2, { enabled: false, generation: 2n, hashes: [{ sha256: hashOf(1) }] })]);
     held.settle();
@@ -143,18 +193,35 @@ describe('a stream', () => {
     held.give('keys', [numberedKey(1, { uid: '' }), numberedKey(2)]);
     held.end();
     const refusal = held.sent.find(({ errorDetail }) => errorDetail);
-    assert.deepEqual(refusal?.errorDetail?.details.map(({ value }) =>
-      ResourceFault.decode(value)), [{ name: 'team-a/key-1', version: 'v1', message: 'uid: required' }]);
-    assert.deepEqual(held.installed.at(-1)?.snapshot().keys.map(({ name }) => name), ['key-2']);
+    assert.deepEqual(
+      refusal?.errorDetail?.details.map(({ value }) => ResourceFault.decode(value)),
+      [{ name: 'team-a/key-1', version: 'v1', message: 'uid: required' }],
+    );
+    assert.deepEqual(
+      held.installed
+        .at(-1)
+        ?.snapshot()
+        .keys.map(({ name }) => name),
+      ['key-2'],
+    );
   });
 
   it('refuses what it cannot parse, and what has another name than it says', () => {
     const held = begun([]);
     const value = encodeObject('keys', numberedKey(1));
-    const resources = [['team-a/other', value], ['team-a/broken', Buffer.from([0xff, 0xff, 0xff])]] as const;
-    held.stream.receive({ systemVersionInfo: '', typeUrl: KEYS, nonce: 'x', removedResources: [], resources:
-      resources.map(([name, bytes]) =>
-        Resource.encode({ name, version: 'v', resource: { typeUrl: KEYS, value: bytes } }).finish()) });
+    const resources = [
+      ['team-a/other', value],
+      ['team-a/broken', Buffer.from([0xff, 0xff, 0xff])],
+    ] as const;
+    held.stream.receive({
+      systemVersionInfo: '',
+      typeUrl: KEYS,
+      nonce: 'x',
+      removedResources: [],
+      resources: resources.map(([name, bytes]) =>
+        Resource.encode({ name, version: 'v', resource: { typeUrl: KEYS, value: bytes } }).finish(),
+      ),
+    });
     held.end();
     const refusal = held.sent.find(({ responseNonce }) => responseNonce === 'x');
     assert.equal(refusal?.errorDetail?.details.length, 2);
@@ -166,11 +233,16 @@ describe('a stream', () => {
     held.end(true);
     assert.deepEqual(held.rounds, [true, false]);
     const again = scene(held.inventory, true);
-    assert.deepEqual(again.sent.map(({ initialResourceVersions }) =>
-      Object.keys(initialResourceVersions).length), [0, 0, 0, 0, 0, 0]);
+    assert.deepEqual(
+      again.sent.map(({ initialResourceVersions }) => Object.keys(initialResourceVersions).length),
+      [0, 0, 0, 0, 0, 0],
+    );
     for (const { field } of RESOURCE_TYPES) again.give(field, field === 'keys' ? [numberedKey(2)] : []);
     again.end();
-    assert.deepEqual(again.installed[0]?.snapshot().keys.map(({ name }) => name), ['key-2']);
+    assert.deepEqual(
+      again.installed[0]?.snapshot().keys.map(({ name }) => name),
+      ['key-2'],
+    );
   });
 
   it('sends what it holds to a new stream, but not what it refused', () => {
@@ -178,8 +250,8 @@ describe('a stream', () => {
     held.give('keys', [numberedKey(1, { generation: 2n, uid: '' }), numberedKey(3, { uid: '' })]);
     held.end();
     const again = scene(held.inventory);
-    assert.deepEqual(
-      again.sent.find(({ typeUrl }) => typeUrl === KEYS)?.initialResourceVersions, { 'team-a/key-1': 'v1' },
-    );
+    assert.deepEqual(again.sent.find(({ typeUrl }) => typeUrl === KEYS)?.initialResourceVersions, {
+      'team-a/key-1': 'v1',
+    });
   });
 });

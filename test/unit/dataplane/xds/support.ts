@@ -10,7 +10,17 @@ import type { XdsClient, XdsClientOptions } from '../../../../dataplane/xds/clie
 import type { Snapshot } from '../../../../dataplane/snapshot/snapshot.gen.ts';
 import { QUIET } from '../../operator/xds/support.ts';
 import {
-  accountOf, catalogOf, channelOf, directGroup, hashOf, keyOf, modelOf, priceOf, routeEntry, routeOf, snapshotOf,
+  accountOf,
+  catalogOf,
+  channelOf,
+  directGroup,
+  hashOf,
+  keyOf,
+  modelOf,
+  priceOf,
+  routeEntry,
+  routeOf,
+  snapshotOf,
 } from '../snapshot/objects.ts';
 
 export interface TestProxy extends AsyncDisposable {
@@ -24,18 +34,23 @@ export interface TestProxy extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-export async function testProxy(ports:
-  | number | readonly number[], options: Partial<XdsClientOptions> = {}): Promise<TestProxy> {
+export async function testProxy(
+  ports: number | readonly number[],
+  options: Partial<XdsClientOptions> = {},
+): Promise<TestProxy> {
   let state: State | undefined;
   let snapshot: (() => Snapshot) | undefined;
   let installs = 0;
   const logs: string[] = [];
   const note = (...words: unknown[]): void => {
-    logs.push(JSON.stringify(words, (_name, value: unknown) => value instanceof Error ? value.message : value));
+    logs.push(JSON.stringify(words, (_name, value: unknown) => (value instanceof Error ? value.message : value)));
   };
   const client = await startXdsClient({
-    addresses: [ports].flat().map((port) => `127.0.0.1:${port}`), secure:
-      undefined, nodeId: 'proxy', version: 'test', random: () => 0,
+    addresses: [ports].flat().map((port) => `127.0.0.1:${port}`),
+    secure: undefined,
+    nodeId: 'proxy',
+    version: 'test',
+    random: () => 0,
     log: { ...QUIET, warn: note, error: note },
     install(config) {
       state = state && config.edit ? compileEdit(state, config.edit) : compile(config.snapshot(), state);
@@ -44,8 +59,15 @@ export async function testProxy(ports:
     },
     ...options,
   });
-  return { client, logs, state: () => state, snapshot: () =>
-    snapshot?.(), installs: () => installs, stop: () => client.stop(), [Symbol.asyncDispose]: () => client.stop() };
+  return {
+    client,
+    logs,
+    state: () => state,
+    snapshot: () => snapshot?.(),
+    installs: () => installs,
+    stop: () => client.stop(),
+    [Symbol.asyncDispose]: () => client.stop(),
+  };
 }
 
 /** A small configuration with these keys. */
@@ -81,7 +103,10 @@ export async function cable(to: number): Promise<Cable> {
     for (const socket of [near, far]) {
       sockets.add(socket);
       socket.on('error', () => undefined);
-      socket.on('close', () => { near.destroy(); far.destroy(); });
+      socket.on('close', () => {
+        near.destroy();
+        far.destroy();
+      });
     }
     if (cutOff) return void near.pause();
     near.pipe(far);
@@ -98,7 +123,9 @@ export async function cable(to: number): Promise<Cable> {
         socket.pause();
       }
     },
-    mend: () => { cutOff = false; },
+    mend: () => {
+      cutOff = false;
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -31,7 +31,9 @@ function scene(own: readonly string[], others: readonly (Account | ApiKey)[] = [
   const problems: unknown[] = [];
   const lives = new Map<string, LiveObject>();
   const state: { leading: boolean; unreadable: boolean; fails: (id: string) => boolean } = {
-    leading: true, unreadable: false, fails: () => false,
+    leading: true,
+    unreadable: false,
+    fails: () => false,
   };
   const put = (id: string, status: object = { observedGeneration: 1 }): void => {
     const [kind = '', name = ''] = id.split(' ');
@@ -40,12 +42,16 @@ function scene(own: readonly string[], others: readonly (Account | ApiKey)[] = [
   };
   for (const id of own) put(id);
   const confirmations = startConfirmations({
-    clock, gatewayNamespace: OWN, leading: () => state.leading, tenantObjects: () => others,
+    clock,
+    gatewayNamespace: OWN,
+    leading: () => state.leading,
+    tenantObjects: () => others,
     ownIds() {
       if (state.unreadable) throw new Error('the statuses cannot be read');
       return own;
     },
-    writable: (id) => lives.get(id), onWritten: () => undefined,
+    writable: (id) => lives.get(id),
+    onWritten: () => undefined,
     log: { warn: (...line: unknown[]) => void problems.push(line) },
     client: {
       async request({ path, body }: { path: string; body?: unknown }): Promise<never> {
@@ -68,10 +74,13 @@ describe('the leader', () => {
     put('ApiKey team-a/new', {}); // nobody has written its status yet
     await clock.pass(MINUTE_MS);
     const first = { lastConfirmedTime: formatTime(NOW_MS + MINUTE_MS) };
-    assert.deepEqual(writes.sort((a, b) => a.object.localeCompare(b.object)), [
-      { manager: `modelgateway-confirmation.${OWN}`, object: 'ApiKey team-a/ci', status: first },
-      { manager: `modelgateway-confirmation.${OWN}`, object: 'Group model-gateway/main', status: first },
-    ]);
+    assert.deepEqual(
+      writes.sort((a, b) => a.object.localeCompare(b.object)),
+      [
+        { manager: `modelgateway-confirmation.${OWN}`, object: 'ApiKey team-a/ci', status: first },
+        { manager: `modelgateway-confirmation.${OWN}`, object: 'Group model-gateway/main', status: first },
+      ],
+    );
     await clock.pass(6 * HOUR_MS - MINUTE_MS);
     assert.equal(writes.length, 2);
     await clock.pass(MINUTE_MS);
@@ -108,7 +117,10 @@ describe('the leader', () => {
     put(old, { observedGeneration: 1, lastConfirmedTime: formatTime(NOW_MS - 24 * HOUR_MS) });
     put(silent, { observedGeneration: 1, conditions: [{ type: 'Ready', status: 'Unknown', reason: 'GatewaySilent' }] });
     await clock.pass(MINUTE_MS);
-    assert.deepEqual(writes.slice(0, 2).map(({ object }) => object), [old, silent]);
+    assert.deepEqual(
+      writes.slice(0, 2).map(({ object }) => object),
+      [old, silent],
+    );
     await clock.pass(2 * MINUTE_MS);
     assert.deepEqual(writes.map(({ object }) => object).sort(), ids.sort());
     await stop();
@@ -150,12 +162,19 @@ describe('the leader', () => {
 
 describe('an object of another gateway', () => {
   const id = 'Account team-b/team';
-  const accounts = (...names: string[]): Account[] => accountsOf(names.map((name) => `
+  const accounts = (...names: string[]): Account[] =>
+    accountsOf(
+      names
+        .map(
+          (name) => `
 apiVersion: modelgateway.dev/v1alpha1
 kind: Account
 metadata: {name: ${name}, namespace: team-b}
 spec: {gatewayNamespace: other}
----`).join(''));
+---`,
+        )
+        .join(''),
+    );
   const others = accounts('team');
   const ready = { type: 'Ready', status: 'True', reason: 'Ready', message: 'It does.', lastTransitionTime: 'then' };
   const accepted = { ...ready, type: 'Accepted' };
@@ -167,7 +186,10 @@ spec: {gatewayNamespace: other}
     await clock.pass(24 * HOUR_MS - MINUTE_MS);
     assert.equal(writes.length, 0);
     await clock.pass(MINUTE_MS);
-    assert.deepEqual(writes.map(({ manager, object }) => [manager, object]), [['modelgateway-operator.other', id]]);
+    assert.deepEqual(
+      writes.map(({ manager, object }) => [manager, object]),
+      [['modelgateway-operator.other', id]],
+    );
     const [still, withdrawn] = writes[0]?.status.conditions ?? [];
     assert.deepEqual(still, accepted);
     assert.deepEqual([withdrawn?.status, withdrawn?.reason], ['Unknown', 'GatewaySilent']);

@@ -12,14 +12,22 @@ const READY = { type: 'Ready', status: 'True', reason: 'Ready', message: 'It doe
 /** An API server with Accounts, and no object of another kind. */
 function serverWith(names: readonly string[]) {
   const state: { fails: (name: string) => boolean } = { fails: () => false };
-  const objects = new Map(names.map((name) => [name, {
-    metadata: { name, namespace: 'team-a', uid: name, resourceVersion: '1' }, spec: { gatewayNamespace: OWN },
-    status: { conditions: [READY] },
-  }]));
+  const objects = new Map(
+    names.map((name) => [
+      name,
+      {
+        metadata: { name, namespace: 'team-a', uid: name, resourceVersion: '1' },
+        spec: { gatewayNamespace: OWN },
+        status: { conditions: [READY] },
+      },
+    ]),
+  );
   return {
     state,
-    marked: () => [...objects.values()].filter(({ status }) => status.conditions[0]?.reason === 'GatewayRemoved')
-      .map(({ metadata }) => metadata.name),
+    marked: () =>
+      [...objects.values()]
+        .filter(({ status }) => status.conditions[0]?.reason === 'GatewayRemoved')
+        .map(({ metadata }) => metadata.name),
     async request({ method, path, body }: { method: string; path: string; body?: unknown }): Promise<never> {
       if (method === 'GET')
         return { metadata: {}, items: path.includes('/accounts') ? [...objects.values()] : [] } as never;
@@ -39,7 +47,10 @@ describe('the objects of a gateway that was removed', () => {
     server.state.fails = (name) => name === 'team-3' || name === 'team-30';
     const options = { client: server, gatewayNamespace: OWN, nowMs: 0 };
     await assert.rejects(retireObjects(options), /accounts team-3: 500/);
-    assert.deepEqual(server.marked(), names.filter((name) => !server.state.fails(name)));
+    assert.deepEqual(
+      server.marked(),
+      names.filter((name) => !server.state.fails(name)),
+    );
     server.state.fails = () => false;
     assert.equal(await retireObjects(options), 2);
   });
@@ -50,9 +61,15 @@ describe('an operator whose own namespace is being deleted', () => {
     const clock = fakeClock();
     const state = { isDue: true };
     const lines: string[] = [];
-    const line = (fields: unknown, text?: string): void => { lines.push(`${JSON.stringify(fields)} ${text}`); };
+    const line = (fields: unknown, text?: string): void => {
+      lines.push(`${JSON.stringify(fields)} ${text}`);
+    };
     const removal = watchForRemoval({
-      client: server, gatewayNamespace: OWN, clock, isDue: () => state.isDue, log: { info: line, warn: line },
+      client: server,
+      gatewayNamespace: OWN,
+      clock,
+      isDue: () => state.isDue,
+      log: { info: line, warn: line },
     });
     return { clock, state, lines, removal };
   }

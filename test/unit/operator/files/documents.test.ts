@@ -14,39 +14,60 @@ async function problemsOf(text: string): Promise<string[]> {
 
 describe('splitDocuments', () => {
   const line = fc.constantFrom(
-    '---', '--- # comment', '---\t', '----', '---a', 'a: 1', 'b: |', '  text', '# comment', '', ' ---', '...', '- x',
+    '---',
+    '--- # comment',
+    '---\t',
+    '----',
+    '---a',
+    'a: 1',
+    'b: |',
+    '  text',
+    '# comment',
+    '',
+    ' ---',
+    '...',
+    '- x',
   );
   const stream = fc.array(line).map((lines) => lines.join('\n'));
 
   test('returns texts that add up to the stream, each with its line', () => {
-    fc.assert(fc.property(stream, (text) => {
-      const documents = splitDocuments(text);
-      assert.equal(documents.map((one) => one.text).join(''), text);
-      let before = '';
-      for (const one of documents) {
-        assert.equal(one.firstLine, before.split('\n').length - 1);
-        before += one.text;
-      }
-    }));
+    fc.assert(
+      fc.property(stream, (text) => {
+        const documents = splitDocuments(text);
+        assert.equal(documents.map((one) => one.text).join(''), text);
+        let before = '';
+        for (const one of documents) {
+          assert.equal(one.firstLine, before.split('\n').length - 1);
+          before += one.text;
+        }
+      }),
+    );
   });
 
   test('agrees with the YAML parser on where documents end', () => {
-    fc.assert(fc.property(stream, (text) => {
-      const whole = parseAllDocuments(text, { logLevel: 'silent' });
-      fc.pre(Array.isArray(whole) && whole.every(({ errors }) => errors.length === 0));
-      const values = (part: string): unknown[] => {
-        const parsed = parseAllDocuments(part, { logLevel: 'silent' });
-        return Array.isArray(parsed)
-          ? parsed.map((document) => document.toJS() as unknown).filter((value) => value !== null)
-          : [];
-      };
-      assert.deepEqual(splitDocuments(text).flatMap((one) => values(one.text)), values(text));
-    }));
+    fc.assert(
+      fc.property(stream, (text) => {
+        const whole = parseAllDocuments(text, { logLevel: 'silent' });
+        fc.pre(Array.isArray(whole) && whole.every(({ errors }) => errors.length === 0));
+        const values = (part: string): unknown[] => {
+          const parsed = parseAllDocuments(part, { logLevel: 'silent' });
+          return Array.isArray(parsed)
+            ? parsed.map((document) => document.toJS() as unknown).filter((value) => value !== null)
+            : [];
+        };
+        assert.deepEqual(
+          splitDocuments(text).flatMap((one) => values(one.text)),
+          values(text),
+        );
+      }),
+    );
   });
 
   test('accepts a byte order mark and Windows line ends', () => {
-    const { namespaces } = resourcesOf('\uFEFFapiVersion: v1\r\nkind: Namespace\r\nmetadata: {name: ' +
-      'one}\r\n---\r\napiVersion: v1\r\nkind: Namespace\r\nmetadata: {name: two}\r\n');
+    const { namespaces } = resourcesOf(
+      '\uFEFFapiVersion: v1\r\nkind: Namespace\r\nmetadata: {name: ' +
+        'one}\r\n---\r\napiVersion: v1\r\nkind: Namespace\r\nmetadata: {name: two}\r\n',
+    );
     assert.deepEqual([...namespaces.keys()], ['one', 'two']);
   });
 });
@@ -86,73 +107,96 @@ apiVersion: v1
 `).diagnose();
     const places = problems.map(({ line, path, object }) => ({ line, path, object }));
     const team = 'ApiKey team-a/Ci';
-    assert.deepEqual(new Set(places.map((place) => JSON.stringify(place))), new Set([
-      { line: 10, path: 'metadata.name', object: team },
-      { line: 12, path: 'spec.accountRef', object: team },
-      { line: 15, path: 'spec.quota.limitUsd', object: team },
-      { line: 16, path: 'spec.enabeld', object: team },
-      { line: 22, path: 'spec.priceRatio', object: 'Group model-gateway/main' },
-      { line: 24, path: 'spec.routes[0]', object: 'Group model-gateway/main' },
-      { line: 27, path: 'kind' },
-      { line: 30, path: '' },
-    ].map((place) => JSON.stringify({ line: place.line, path: place.path, object: place.object }))));
-    assert.ok(problems.every(({ file, severity, message }) => file === 'test.yaml' && severity === 'Error' &&
-      message !== ''));
+    assert.deepEqual(
+      new Set(places.map((place) => JSON.stringify(place))),
+      new Set(
+        [
+          { line: 10, path: 'metadata.name', object: team },
+          { line: 12, path: 'spec.accountRef', object: team },
+          { line: 15, path: 'spec.quota.limitUsd', object: team },
+          { line: 16, path: 'spec.enabeld', object: team },
+          { line: 22, path: 'spec.priceRatio', object: 'Group model-gateway/main' },
+          { line: 24, path: 'spec.routes[0]', object: 'Group model-gateway/main' },
+          { line: 27, path: 'kind' },
+          { line: 30, path: '' },
+        ].map((place) => JSON.stringify({ line: place.line, path: place.path, object: place.object })),
+      ),
+    );
+    assert.ok(
+      problems.every(({ file, severity, message }) => file === 'test.yaml' && severity === 'Error' && message !== ''),
+    );
   });
 
   test('of YAML are reported for their document only, at their line', async () => {
-    const loaded = loadText('apiVersion: v1\nkind: Namespace\nmetadata: {name: one}\n---\na: [1\nb: ' +
-      '2\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: two}\n');
+    const loaded = loadText(
+      'apiVersion: v1\nkind: Namespace\nmetadata: {name: one}\n---\na: [1\nb: ' +
+        '2\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: two}\n',
+    );
     const problems = await loaded.diagnose();
     assert.ok(problems.length > 0);
-    assert.ok(problems.every(({ line, message }) => line >= 5 && line <= 7 &&
-      message.startsWith('YAML: ')), JSON.stringify(problems));
+    assert.ok(
+      problems.every(({ line, message }) => line >= 5 && line <= 7 && message.startsWith('YAML: ')),
+      JSON.stringify(problems),
+    );
     assert.deepEqual([...loaded.resources.namespaces.keys()], ['one', 'two']);
   });
 
   test('in identity: a duplicate object is reported with both places', async () => {
     const account =
       'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a, namespace: b}\nspec: {}\n';
-    assert.deepEqual(await problemsOf(`${account}---\n${account}`), ['test.yaml:6: error: Account b/a: is there ' +
-      'twice: already in test.yaml:1']);
+    assert.deepEqual(await problemsOf(`${account}---\n${account}`), [
+      'test.yaml:6: error: Account b/a: is there ' + 'twice: already in test.yaml:1',
+    ]);
     const load = newLoader();
-    const problems =
-      await load([{ path: 'one.yaml', text: account }, { path: 'two.yaml', text: `\n\n${account}` }]).diagnose();
-    assert.deepEqual(
-      problems.map(formatDiagnostic), ['two.yaml:3: error: Account b/a: is there twice: already in one.yaml:1'],
-    );
+    const problems = await load([
+      { path: 'one.yaml', text: account },
+      { path: 'two.yaml', text: `\n\n${account}` },
+    ]).diagnose();
+    assert.deepEqual(problems.map(formatDiagnostic), [
+      'two.yaml:3: error: Account b/a: is there twice: already in one.yaml:1',
+    ]);
   });
 
   test('include a duplicate key in a map', async () => {
-    assert.deepEqual(await problemsOf('apiVersion: v1\nkind: Namespace\nkind: Namespace\nmetadata: {name: ' +
-      'one}\n'), ['test.yaml:3:1: error: YAML: this key is in its map twice']);
+    assert.deepEqual(
+      await problemsOf('apiVersion: v1\nkind: Namespace\nkind: Namespace\nmetadata: {name: ' + 'one}\n'),
+      ['test.yaml:3:1: error: YAML: this key is in its map twice'],
+    );
   });
 
   test('report the known kinds for an unknown one, and the right version for an unknown one', async () => {
-    assert.match((await problemsOf('apiVersion: apps/v1\nkind: Deployment\n'))[0] ??
-      '', /:2:1: error: kind: unknown kind "Deployment"; .*ApiKey.*Secret/);
+    assert.match(
+      (await problemsOf('apiVersion: apps/v1\nkind: Deployment\n'))[0] ?? '',
+      /:2:1: error: kind: unknown kind "Deployment"; .*ApiKey.*Secret/,
+    );
     assert.match(
       (await problemsOf('apiVersion: modelgateway.dev/v9\nkind: Account\nmetadata: {name: a}\nspec: {}\n'))[0] ?? '',
       /:1:1: error: .*apiVersion.*modelgateway\.dev\/v1alpha1/,
     );
-    assert.match((await problemsOf('apiVersion: v2\nkind: Secret\nmetadata: {name: a}\n'))[0] ??
-      '', /:1:1: error: .*apiVersion: must be v1/);
+    assert.match(
+      (await problemsOf('apiVersion: v2\nkind: Secret\nmetadata: {name: a}\n'))[0] ?? '',
+      /:1:1: error: .*apiVersion: must be v1/,
+    );
     assert.match((await problemsOf('a: 1\n'))[0] ?? '', /kind: required/);
   });
 
   test('have the nearest place that exists, through anchors and merges', async () => {
-    const [problem] = await loadText('apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ' +
-      'a}\nspec:\n  grants:\n  - &one {name: one, usd: "1"}\n  - {<<: *one, name: two, usd: no}\n').diagnose();
+    const [problem] = await loadText(
+      'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ' +
+        'a}\nspec:\n  grants:\n  - &one {name: one, usd: "1"}\n  - {<<: *one, name: two, usd: no}\n',
+    ).diagnose();
     assert.deepEqual([problem?.line, problem?.path], [7, 'spec.grants[1].usd']);
   });
 
   test('are limited in aliases', async () => {
-    const levels = Array.from({ length: 9 }, (_, index) =>
-      `l${index + 1}: &l${index + 1} [${Array.from({ length: 9 }, () => `*l${index}`).join(', ')}]`);
+    const levels = Array.from(
+      { length: 9 },
+      (_, index) => `l${index + 1}: &l${index + 1} [${Array.from({ length: 9 }, () => `*l${index}`).join(', ')}]`,
+    );
     assert.match((await problemsOf(`l0: &l0 [x]\n${levels.join('\n')}\n`))[0] ?? '', /too many aliases/);
   });
 
-  test('never repeat a Secret\'s value', async () => {
+  test("never repeat a Secret's value", async () => {
     const secret = 'sk-very-secret-value';
     const texts = [
       `apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {apiKey: [${secret}]}`,
@@ -176,25 +220,50 @@ apiVersion: v1
 
 describe('Secrets and Namespaces', () => {
   test('have base64 in data, plain text in stringData, which takes precedence', () => {
-    const { secrets } = resourcesOf('apiVersion: v1\nkind: Secret\ntype: Opaque\nimmutable: true\nmetadata: {name: ' +
-      'a, annotations: {note: x}}\ndata: {one: b25l, two: "dHdv\\n"}\nstringData: {two: zwei, three: "drei"}\n');
+    const { secrets } = resourcesOf(
+      'apiVersion: v1\nkind: Secret\ntype: Opaque\nimmutable: true\nmetadata: {name: ' +
+        'a, annotations: {note: x}}\ndata: {one: b25l, two: "dHdv\\n"}\nstringData: {two: zwei, three: "drei"}\n',
+    );
     const secret = secrets.get('model-gateway')?.get('a');
-    assert.deepEqual(secret?.data, new Map([['one', 'one'], ['two', 'zwei'], ['three', 'drei']]));
+    assert.deepEqual(
+      secret?.data,
+      new Map([
+        ['one', 'one'],
+        ['two', 'zwei'],
+        ['three', 'drei'],
+      ]),
+    );
     assert.deepEqual(secret?.annotations, { note: 'x' });
   });
 
   test('have mistakes reported: values that are not strings or base64, and unknown fields', async () => {
-    const problems = await loadText('apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n  bad: ' +
-      '"%%%"\nstringData:\n  number: 5\n  "bad name": x\nstringdata: {}\n').diagnose();
-    assert.deepEqual(problems.map(({ line, path }) =>
-      [line, path]), [[5, 'data.bad'], [7, 'stringData.number'], [8, 'stringData.bad name'], [9, 'stringdata']]);
+    const problems = await loadText(
+      'apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n  bad: ' +
+        '"%%%"\nstringData:\n  number: 5\n  "bad name": x\nstringdata: {}\n',
+    ).diagnose();
+    assert.deepEqual(
+      problems.map(({ line, path }) => [line, path]),
+      [
+        [5, 'data.bad'],
+        [7, 'stringData.number'],
+        [8, 'stringData.bad name'],
+        [9, 'stringdata'],
+      ],
+    );
   });
 
   test('are known by their manifest, with labels, or because an object names them', () => {
     const { namespaces } = resourcesOf(
       'apiVersion: v1\nkind: Namespace\nmetadata: {name: team-a, labels: {team: a}}\n---\napiVersion: ' +
-      'modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a, namespace: team-b}\nspec: {}\n');
-    assert.deepEqual([...namespaces], [['team-a', { team: 'a' }], ['team-b', {}]]);
+        'modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a, namespace: team-b}\nspec: {}\n',
+    );
+    assert.deepEqual(
+      [...namespaces],
+      [
+        ['team-a', { team: 'a' }],
+        ['team-b', {}],
+      ],
+    );
   });
 });
 
@@ -202,11 +271,16 @@ describe('objects', () => {
   const account = (spec: string, meta = '') =>
     `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a${meta}}\nspec: ${spec}\n`;
 
-  test('have defaults, the gateway\'s namespace, an identity and no status', () => {
+  test("have defaults, the gateway's namespace, an identity and no status", () => {
     const [object] = accountsOf(`${account('{}', ', uid: from-elsewhere')}status: {creditUsd: "7"}\n`);
     assert.equal(object?.spec.gatewayNamespace, 'model-gateway');
     assert.deepEqual(object.metadata, {
-      name: 'a', namespace: 'model-gateway', uid: 'model-gateway/a', labels: {}, annotations: {}, generation: 1,
+      name: 'a',
+      namespace: 'model-gateway',
+      uid: 'model-gateway/a',
+      labels: {},
+      annotations: {},
+      generation: 1,
     });
     assert.ok(!('status' in object));
     assert.ok(Object.isFrozen(object.spec));
@@ -216,8 +290,10 @@ describe('objects', () => {
     const [object] = accountsOf(account('{}', ', creationTimestamp: "2026-01-01T00:00:00Z"'));
     assert.equal(object?.metadata.creationTimestamp, '2026-01-01T00:00:00Z');
     assert.equal(accountsOf(account('{}', ', creationTimestamp: null'))[0]?.metadata.creationTimestamp, undefined);
-    assert.match((await problemsOf(account('{}', ', creationTimestamp: yesterday')))[0] ??
-      '', /metadata.creationTimestamp/);
+    assert.match(
+      (await problemsOf(account('{}', ', creationTimestamp: yesterday')))[0] ?? '',
+      /metadata.creationTimestamp/,
+    );
   });
 
   test('have a generation that grows only with their spec, and starts at the start time', () => {

@@ -12,7 +12,8 @@ import { allOf } from '../../../../operator/store/resources.ts';
 import type { Resources } from '../../../../operator/store/resources.ts';
 import { newLoader, temporaryFolder } from '../support.ts';
 
-const account = (name: string, usd = '1') => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
+const account = (name: string, usd = '1') =>
+  `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
   `${name}, namespace: team}\nspec: {grants: [{name: g, usd: "${usd}"}]}\n`;
 
 /** The provider's reports, in order. */
@@ -31,21 +32,32 @@ async function provide(t: TestContext, folder: string, delay?: (ms: number) => P
     reports.push(item);
     wake();
   };
-  const provider = await provideFolder({ folder, load: newLoader(), onResources: (resources) =>
-    report({ resources }), onProblems: (problems) => report({ problems }), ...(delay && { delay }) });
+  const provider = await provideFolder({
+    folder,
+    load: newLoader(),
+    onResources: (resources) => report({ resources }),
+    onProblems: (problems) => report({ problems }),
+    ...(delay && { delay }),
+  });
   t.onTestFinished(() => provider.stop());
   return {
     provider,
     pending: () => reports.length,
     async next() {
-      while (reports.length === 0) await new Promise<void>((resolve) => { wake = resolve; });
+      while (reports.length === 0)
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
       return reports.shift() ?? {};
     },
   };
 }
 
-const namesOf = (resources: Resources | undefined) => resources && allOf(resources.accounts).map(({ metadata, spec }) =>
-  `${metadata.name}=${spec.grants?.[0]?.usd}`).sort((a, b) => a.localeCompare(b));
+const namesOf = (resources: Resources | undefined) =>
+  resources &&
+  allOf(resources.accounts)
+    .map(({ metadata, spec }) => `${metadata.name}=${spec.grants?.[0]?.usd}`)
+    .sort((a, b) => a.localeCompare(b));
 
 test('reads every manifest at any depth, and nothing that begins with a dot', async (t) => {
   const folder = await temporaryFolder(t);
@@ -68,7 +80,8 @@ test('does not start with mistakes in the folder, and reports all of them', asyn
   await assert.rejects(provide(t, folder), (error) => {
     assert.ok(error instanceof InvalidManifests);
     assert.deepEqual(
-      [...new Set(error.diagnostics.map(({ file }) => file))], [join(folder, 'a.yaml'), join(folder, 'b.yaml')],
+      [...new Set(error.diagnostics.map(({ file }) => file))],
+      [join(folder, 'a.yaml'), join(folder, 'b.yaml')],
     );
     assert.match(error.message, /a\.yaml:4:\d+: error: Account team\/a: spec\.grants\[0\]\.usd: /);
     return true;
@@ -77,8 +90,10 @@ test('does not start with mistakes in the folder, and reports all of them', asyn
 
 test('reports a missing folder', async (t) => {
   const folder = join(await temporaryFolder(t), 'gone');
-  await assert.rejects(provide(t, folder), (error) => error instanceof InvalidManifests &&
-    error.diagnostics[0]?.file === folder);
+  await assert.rejects(
+    provide(t, folder),
+    (error) => error instanceof InvalidManifests && error.diagnostics[0]?.file === folder,
+  );
 });
 
 test('applies edits, new files and deletions', async (t) => {
@@ -122,9 +137,17 @@ test('keeps the last good state after a mistake, reports it, and applies the fix
   const reports = await provide(t, folder);
   await writeFile(join(folder, 'a.yaml'), `${account('a', 'two')}---\n${account('c')}`);
   const { problems } = await reports.next();
-  assert.deepEqual(problems?.map(({ file, line, path, object }) => ({ file, line, path, object })), [{
-    file: join(folder, 'a.yaml'), line: 4, path: 'spec.grants[0].usd', object: 'Account team/a',
-  }]);
+  assert.deepEqual(
+    problems?.map(({ file, line, path, object }) => ({ file, line, path, object })),
+    [
+      {
+        file: join(folder, 'a.yaml'),
+        line: 4,
+        path: 'spec.grants[0].usd',
+        object: 'Account team/a',
+      },
+    ],
+  );
   assert.deepEqual(namesOf(reports.provider.resources), ['a=1', 'b=1']);
   await writeFile(join(folder, 'a.yaml'), account('a', '2'));
   assert.deepEqual((await reports.next()).problems, []);
@@ -149,7 +172,10 @@ test('handles a mounted ConfigMap whose links are replaced', async (t) => {
 
 test('handles a folder that is a link and is replaced without an event', async (t) => {
   const root = await temporaryFolder(t);
-  for (const [version, usd] of [['v1', '1'], ['v2', '2']] as const) {
+  for (const [version, usd] of [
+    ['v1', '1'],
+    ['v2', '2'],
+  ] as const) {
     await mkdir(join(root, version));
     await writeFile(join(root, version, 'a.yaml'), account('a', usd));
   }

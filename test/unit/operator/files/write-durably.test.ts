@@ -35,7 +35,10 @@ describe('a durable write', () => {
     const path = join(folder, `${'n'.repeat(200)}.yaml`);
     const told = await withPartial(path, { text: 'all of it', mode: 0o640 }, async (partial) => {
       assert.equal(dirname(partial), folder);
-      assert.deepEqual((await readdir(folder)).map((name) => name.startsWith('.n')), [true]);
+      assert.deepEqual(
+        (await readdir(folder)).map((name) => name.startsWith('.n')),
+        [true],
+      );
       assert.deepEqual([await readFile(partial, 'utf8'), (await stat(partial)).mode & 0o777], ['all of it', 0o640]);
       await rename(partial, path);
       return 'done';
@@ -47,14 +50,16 @@ describe('a durable write', () => {
   it('keeps the old file, and no other, if it fails', async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'a.yaml'), 'before');
-    await assert.rejects(withPartial(join(folder, 'a.yaml'), { text: 'after', mode: 0o600 }, () =>
-      Promise.reject(new Error('no'))), /^Error: no$/);
+    await assert.rejects(
+      withPartial(join(folder, 'a.yaml'), { text: 'after', mode: 0o600 }, () => Promise.reject(new Error('no'))),
+      /^Error: no$/,
+    );
     assert.equal(await readFile(join(folder, 'a.yaml'), 'utf8'), 'before');
     await mkdir(join(folder, 'folder'));
     await assert.rejects(writeDurably(join(folder, 'folder'), { text: 'after', mode: 0o600 }), { code: 'EISDIR' });
-    await assert.rejects(
-      writeDurably(join(folder, 'nowhere', 'a.yaml'), { text: 'after', mode: 0o600 }), { code: 'ENOENT' },
-    );
+    await assert.rejects(writeDurably(join(folder, 'nowhere', 'a.yaml'), { text: 'after', mode: 0o600 }), {
+      code: 'ENOENT',
+    });
     assert.deepEqual((await readdir(folder)).sort(), ['a.yaml', 'folder']);
   });
 });

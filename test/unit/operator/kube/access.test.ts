@@ -12,12 +12,17 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** A kubeconfig for a user of this description; client-node reads JSON as YAML. */
 function kubeconfigFor(name: string, user: object): string {
   const path = join(folder, `${name}.yaml`);
-  writeFileSync(path, JSON.stringify({
-    apiVersion: 'v1', kind: 'Config', 'current-context': 'it',
-    clusters: [{ name: 'it', cluster: { server: 'https://127.0.0.1:1' } }],
-    users: [{ name: 'it', user }],
-    contexts: [{ name: 'it', context: { cluster: 'it', user: 'it', namespace: 'team-a' } }],
-  }));
+  writeFileSync(
+    path,
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'it',
+      clusters: [{ name: 'it', cluster: { server: 'https://127.0.0.1:1' } }],
+      users: [{ name: 'it', user }],
+      contexts: [{ name: 'it', context: { cluster: 'it', user: 'it', namespace: 'team-a' } }],
+    }),
+  );
   return path;
 }
 
@@ -39,18 +44,28 @@ function idToken(expiresSeconds: number): string {
 describe('a kubeconfig', () => {
   it('with an exec plugin sends the token that the plugin prints', async () => {
     const plugin = join(folder, 'plugin');
-    writeFileSync(plugin, `#!/bin/sh
+    writeFileSync(
+      plugin,
+      `#!/bin/sh
 printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s-%s"}}' \\
-  "$1" "$TENANT"\n`);
+  "$1" "$TENANT"\n`,
+    );
     chmodSync(plugin, 0o700);
-    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command:
-      plugin, args: ['token'], env: [{ name: 'TENANT', value: 'a' }], interactiveMode: 'Never' };
+    const exec = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: plugin,
+      args: ['token'],
+      env: [{ name: 'TENANT', value: 'a' }],
+      interactiveMode: 'Never',
+    };
     assert.equal(await authorizationOf(kubeconfigFor('exec', { exec })), 'Bearer token-a');
   });
 
   it('with an exec plugin that fails says so', async () => {
     const exec = {
-      apiVersion: 'client.authentication.k8s.io/v1', command: join(folder, 'absent'), interactiveMode: 'Never',
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: join(folder, 'absent'),
+      interactiveMode: 'Never',
     };
     await assert.rejects(authorizationOf(kubeconfigFor('absent', { exec })), /absent/);
   });
@@ -58,10 +73,14 @@ printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential",
   it('with an OpenID Connect provider sends the id token that is still valid', async () => {
     const token = idToken(Math.floor(Date.now() / 1000) + 3600);
     const config = {
-      'client-id': 'kubernetes', 'id-token': token, 'idp-issuer-url': 'https://127.0.0.1:1', 'refresh-token': 'refresh',
+      'client-id': 'kubernetes',
+      'id-token': token,
+      'idp-issuer-url': 'https://127.0.0.1:1',
+      'refresh-token': 'refresh',
     };
     assert.equal(
-      await authorizationOf(kubeconfigFor('oidc', { 'auth-provider': { name: 'oidc', config } })), `Bearer ${token}`,
+      await authorizationOf(kubeconfigFor('oidc', { 'auth-provider': { name: 'oidc', config } })),
+      `Bearer ${token}`,
     );
   });
 });

@@ -24,40 +24,59 @@ function object(kind: string, name: string, spec: unknown): Resource {
 function translated(...objects: Resource[]) {
   const live = openLiveObjects({ onSpecs: () => undefined, onLive: () => undefined, admit });
   for (const one of objects) live.apply('watch', one);
-  return translate({
-    apiKeys: live.byNamespace('ApiKey'), accounts: live.byNamespace('Account'),
-    groups: live.ofKind('Group'), modelRoutes: live.ofKind('ModelRoute'),
-    priceCatalogs: live.ofKind('PriceCatalog'), secrets: new Map(), namespaces: new Map(), malformed: live.malformed(),
-  }, { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS });
+  return translate(
+    {
+      apiKeys: live.byNamespace('ApiKey'),
+      accounts: live.byNamespace('Account'),
+      groups: live.ofKind('Group'),
+      modelRoutes: live.ofKind('ModelRoute'),
+      priceCatalogs: live.ofKind('PriceCatalog'),
+      secrets: new Map(),
+      namespaces: new Map(),
+      malformed: live.malformed(),
+    },
+    { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS },
+  );
 }
 
 const refusalOf = ({ statuses }: ReturnType<typeof translated>, kind: string, name: string) =>
   statuses.find((one) => one.kind === kind && one.name === name)?.refused;
 
 test('fills in a default that an older schema did not have', () => {
-  const { snapshot, statuses } = translated(object('ModelRoute', 'r', {
-    models: [{
-      name: 'm', contextTokens: 9, maxOutputTokens: 5,
-    }], channels: [{ name: 'c', protocol: 'OpenAI', baseUrl: 'https://api.test' }],
-  }));
-  assert.deepEqual(statuses.map(({ refused }) => refused), [undefined]);
+  const { snapshot, statuses } = translated(
+    object('ModelRoute', 'r', {
+      models: [
+        {
+          name: 'm',
+          contextTokens: 9,
+          maxOutputTokens: 5,
+        },
+      ],
+      channels: [{ name: 'c', protocol: 'OpenAI', baseUrl: 'https://api.test' }],
+    }),
+  );
+  assert.deepEqual(
+    statuses.map(({ refused }) => refused),
+    [undefined],
+  );
   assert.equal(typeof snapshot.routes[0]?.models[0]?.imageTokens, 'number');
 });
 
 test('ignores a field of a newer schema', () => {
-  const { snapshot } =
-    translated(object('Account', 'a', { grants: [{ name: 'g', usd: '1', since: 'tomorrow' }], newField: 1 }));
+  const { snapshot } = translated(
+    object('Account', 'a', { grants: [{ name: 'g', usd: '1', since: 'tomorrow' }], newField: 1 }),
+  );
   assert.equal(snapshot.accounts[0]?.creditNanoUsd, 1_000_000_000n);
 });
 
 test('marks an unusable object Invalid with all errors, and so do objects that refer to it', () => {
   const result = translated(
-    object(
-      'Account', 'a', { grants: [{ name: 'g', usd: 'lots' }] },
-    ), object('Account', 'b', { grants: 7 }), object('Account', 'c', undefined),
-    object(
-      'Group', 'g', { routes: 'all' },
-    ), object('ModelRoute', 'r', { models: [] }), object('PriceCatalog', 'p', null),
+    object('Account', 'a', { grants: [{ name: 'g', usd: 'lots' }] }),
+    object('Account', 'b', { grants: 7 }),
+    object('Account', 'c', undefined),
+    object('Group', 'g', { routes: 'all' }),
+    object('ModelRoute', 'r', { models: [] }),
+    object('PriceCatalog', 'p', null),
     object('Group', 'auto', { type: 'Automatic', allowedNamespaces: { from: 'All' }, members: [{ name: 'g' }] }),
     object('Group', 'direct', { allowedNamespaces: { from: 'All' }, routes: [{ routeRef: { name: 'r' } }] }),
     object('ApiKey', 'bad', { groupRef: 'g', accountRef: { name: 'b' } }),
@@ -65,7 +84,11 @@ test('marks an unusable object Invalid with all errors, and so do objects that r
     object('Account', 'fine', {}),
   );
   for (const [kind, name] of [
-    ['Account', 'a'], ['Account', 'b'], ['Group', 'g'], ['ModelRoute', 'r'], ['ApiKey', 'bad'],
+    ['Account', 'a'],
+    ['Account', 'b'],
+    ['Group', 'g'],
+    ['ModelRoute', 'r'],
+    ['ApiKey', 'bad'],
   ] as const)
     assert.equal(refusalOf(result, kind, name)?.reason, 'Invalid', `${kind} ${name}`);
   assert.match(refusalOf(result, 'Account', 'b')?.message ?? '', /^spec\.grants: /);
@@ -73,7 +96,10 @@ test('marks an unusable object Invalid with all errors, and so do objects that r
   assert.match(refusalOf(result, 'ApiKey', 'k')?.message ?? '', /The Account "b" is not Accepted itself\./);
   assert.equal(refusalOf(result, 'Group', 'auto')?.reason, 'MemberNotAccepted');
   assert.equal(result.statuses.find(({ name }) => name === 'direct')?.notReady?.reason, 'RouteNotAccepted');
-  assert.deepEqual(result.snapshot.accounts.map(({ name }) => name), ['fine']);
+  assert.deepEqual(
+    result.snapshot.accounts.map(({ name }) => name),
+    ['fine'],
+  );
 });
 
 test('uses a corrected object again', () => {

@@ -34,11 +34,22 @@ function candidate(clock: FakeClock, server: ReturnType<typeof fakeServer>, iden
   const told: string[] = [];
   let cut = false;
   const lease = startLeaderElection({
-    clock, log: NO_LOG, namespace: 'n', name: 'l', identity, address: `${identity}:1`,
-    client: { request: (request) => cut ? Promise.reject(new KubeUnreachable('cut off')) : server.request(request) },
+    clock,
+    log: NO_LOG,
+    namespace: 'n',
+    name: 'l',
+    identity,
+    address: `${identity}:1`,
+    client: { request: (request) => (cut ? Promise.reject(new KubeUnreachable('cut off')) : server.request(request)) },
     onChange: (leading, address) => told.push(leading ? 'leads' : `follows ${address ?? 'nobody'}`),
   });
-  return { lease, told, cut: (value: boolean) => { cut = value; } };
+  return {
+    lease,
+    told,
+    cut: (value: boolean) => {
+      cut = value;
+    },
+  };
 }
 
 test('the first one leads, and the other knows the leader', async () => {

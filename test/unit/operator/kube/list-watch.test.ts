@@ -15,12 +15,18 @@ function setUp(answers: readonly (() => unknown)[] = [], idleTimeoutMs = 90_000)
   const clock = fakeClock();
   const requests: string[] = [];
   const known: string[] = [];
-  const watches: { readonly path: string; readonly push: (
-    event: WatchEvent,
-  ) => void; readonly end: (error?: Error) => void }[] = [];
+  const watches: {
+    readonly path: string;
+    readonly push: (event: WatchEvent) => void;
+    readonly end: (error?: Error) => void;
+  }[] = [];
   const queue = [...answers];
   const watch = startListWatch({
-    clock, meter: NO_METER, log: NO_LOG, idleTimeoutMs, pageSize: 2,
+    clock,
+    meter: NO_METER,
+    log: NO_LOG,
+    idleTimeoutMs,
+    pageSize: 2,
     collection: { resource: 'things', path: '/things', labelSelector: 'a' },
     client: {
       request: async ({ path }) => {
@@ -42,7 +48,10 @@ function setUp(answers: readonly (() => unknown)[] = [], idleTimeoutMs = 90_000)
           if (next === 'end') return;
           if (next instanceof Error) throw next;
           if (next) yield next;
-          else await new Promise<void>((resolve) => { wake = resolve; });
+          else
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+            });
         }
       },
     },
@@ -97,7 +106,9 @@ describe('a list-watch', () => {
   it('lists everything in one page if continue tokens expire', async () => {
     const { clock, requests, known, watch } = setUp([
       () => ({ metadata: { resourceVersion: '7', continue: 'more' }, items: [object('a', '1')] }),
-      () => { throw new KubeError('expired', { status: 410 }); },
+      () => {
+        throw new KubeError('expired', { status: 410 });
+      },
       () => ({ metadata: { resourceVersion: '9' }, items: [object('a', '1'), object('b', '2')] }),
     ]);
     await clock.pass(1000);
@@ -132,7 +143,10 @@ describe('a list-watch', () => {
       waits.push(waited);
       await fail();
     }
-    assert.deepEqual(waits, [...waits].sort((a, b) => a - b));
+    assert.deepEqual(
+      waits,
+      [...waits].sort((a, b) => a - b),
+    );
     assert.ok((waits[0] ?? 0) <= 200 && (waits.at(-1) ?? 0) >= 20_000 && (waits.at(-1) ?? 0) <= 30_000, waits.join());
     assert.deepEqual([requests.length, known], [1, ['= one']]);
     await clock.pass(60_000);
@@ -143,8 +157,11 @@ describe('a list-watch', () => {
   });
 
   it('respects Retry-After', async () => {
-    const { clock, requests, watch } =
-      setUp([() => { throw new KubeError('too many requests', { status: 429, retryAfterMs: 7000 }); }]);
+    const { clock, requests, watch } = setUp([
+      () => {
+        throw new KubeError('too many requests', { status: 429, retryAfterMs: 7000 });
+      },
+    ]);
     await clock.pass(6900);
     assert.equal(requests.length, 1);
     await clock.pass(200);
@@ -155,8 +172,14 @@ describe('a list-watch', () => {
 
 describe('lines of JSON', () => {
   const read = async (...chunks: (string | Uint8Array)[]): Promise<unknown[]> => {
-    const bytes = chunks.map((chunk) => typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk);
-    return Array.fromAsync(jsonLines((async function* () { yield* bytes; })()));
+    const bytes = chunks.map((chunk) => (typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk));
+    return Array.fromAsync(
+      jsonLines(
+        (async function* () {
+          yield* bytes;
+        })(),
+      ),
+    );
   };
   it('may be split anywhere, also within a character', async () => {
     const bytes = new TextEncoder().encode('{"a":"ä"}\n{"b":2}\n');

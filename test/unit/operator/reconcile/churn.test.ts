@@ -18,7 +18,11 @@ const TIMEOUT_MS = 600_000;
 
 it(`the heap does not grow over ${EDITS} edits at ${KEYS} keys, in each role`, { timeout: TIMEOUT_MS }, async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [
-    '--expose-gc', `--max-old-space-size=${HEAP_LIMIT_MIB}`, PROGRAM, String(KEYS), String(EDITS),
+    '--expose-gc',
+    `--max-old-space-size=${HEAP_LIMIT_MIB}`,
+    PROGRAM,
+    String(KEYS),
+    String(EDITS),
     String(EDITS_PER_GROUP),
   ]);
   const heap: Readonly<Record<string, readonly number[]>> = JSON.parse(stdout);

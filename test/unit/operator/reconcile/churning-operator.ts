@@ -37,7 +37,11 @@ interface Identity {
 
 function metadataOf({ name, namespace }: Identity, generation: number) {
   return {
-    name, namespace, uid: `${namespace}/${name}`, resourceVersion: String(++version), generation,
+    name,
+    namespace,
+    uid: `${namespace}/${name}`,
+    resourceVersion: String(++version),
+    generation,
     creationTimestamp: '2026-01-01T00:00:00Z',
   };
 }
@@ -48,11 +52,19 @@ function object(kind: string, identity: Identity, spec: object, generation = 1) 
 
 function keyOf(n: number, generation: number) {
   const namespace = `team-${n % 100}`;
-  return object('ApiKey', { name: `key-${n}`, namespace }, {
-    gatewayNamespace: GATEWAY, enabled: generation % 2 === 1, groupRef: { name: 'main' },
-    accountRef: { name: namespace }, quota: { limitUsd: '25', period: 'Monthly', whenShort: 'Lower' },
-    key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
-  }, generation);
+  return object(
+    'ApiKey',
+    { name: `key-${n}`, namespace },
+    {
+      gatewayNamespace: GATEWAY,
+      enabled: generation % 2 === 1,
+      groupRef: { name: 'main' },
+      accountRef: { name: namespace },
+      quota: { limitUsd: '25', period: 'Monthly', whenShort: 'Lower' },
+      key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
+    },
+    generation,
+  );
 }
 
 function secretOf(n: number) {
@@ -67,15 +79,28 @@ const numbers = Array.from({ length: keyCount }, (_, n) => n);
 const collections: Readonly<Record<string, readonly unknown[]>> = {
   apikeys: numbers.map((n) => keyOf(n, 1)),
   secrets: numbers.map(secretOf),
-  accounts: Array.from({ length: 100 }, (_, n) => object(
-    'Account', { name: `team-${n}`, namespace: `team-${n}` },
-    { gatewayNamespace: GATEWAY, grants: [{ name: 'g', usd: '100' }] },
-  )),
-  groups: [object('Group', { name: 'main', namespace: GATEWAY }, {
-    type: 'Direct', priceRatio: '1', allowedNamespaces: { from: 'All' }, routes: [{ routeSelector: {} }],
-  })],
-  namespaces: Array.from({ length: 100 }, (_, n) =>
-    ({ metadata: metadataOf({ name: `team-${n}`, namespace: '' }, 1) })),
+  accounts: Array.from({ length: 100 }, (_, n) =>
+    object(
+      'Account',
+      { name: `team-${n}`, namespace: `team-${n}` },
+      { gatewayNamespace: GATEWAY, grants: [{ name: 'g', usd: '100' }] },
+    ),
+  ),
+  groups: [
+    object(
+      'Group',
+      { name: 'main', namespace: GATEWAY },
+      {
+        type: 'Direct',
+        priceRatio: '1',
+        allowedNamespaces: { from: 'All' },
+        routes: [{ routeSelector: {} }],
+      },
+    ),
+  ],
+  namespaces: Array.from({ length: 100 }, (_, n) => ({
+    metadata: metadataOf({ name: `team-${n}`, namespace: '' }, 1),
+  })),
 };
 const collectionOf = (path: string): string => (path.split('?')[0] ?? '').split('/').at(-1) ?? '';
 
@@ -85,37 +110,62 @@ let wake = (): void => undefined;
 
 async function* watchEvents(path: string, signal: AbortSignal): AsyncGenerator<WatchEvent> {
   const watched = collectionOf(path) === 'apikeys';
-  const aborted =
-    new Promise<void>((resolve) => { signal.addEventListener('abort', () => resolve(), { once: true }); });
+  const aborted = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
   while (!signal.aborted) {
     if (watched) yield* events.splice(0);
-    await Promise.race([aborted, watched ? new Promise<void>((resolve) => { wake = resolve; }) : aborted]);
+    await Promise.race([
+      aborted,
+      watched
+        ? new Promise<void>((resolve) => {
+            wake = resolve;
+          })
+        : aborted,
+    ]);
   }
 }
 
 const client = {
-  request: ({ path }: { readonly path: string }) => Promise.resolve({
-    metadata: { resourceVersion: String(version) }, items: collections[collectionOf(path)] ?? [],
-  }),
+  request: ({ path }: { readonly path: string }) =>
+    Promise.resolve({
+      metadata: { resourceVersion: String(version) },
+      items: collections[collectionOf(path)] ?? [],
+    }),
   watch: watchEvents,
 };
 
 let published = Promise.withResolvers<void>();
 const distribution = await startDistribution({
-  listen: { host: '127.0.0.1', port: 0 }, gatewayNamespace: GATEWAY, security: { insecure: true }, log: LOG,
+  listen: { host: '127.0.0.1', port: 0 },
+  gatewayNamespace: GATEWAY,
+  security: { insecure: true },
+  log: LOG,
 });
 const MAC_KEY = Buffer.alloc(32);
 const provider = provideCluster({
-  client, clock: SYSTEM_CLOCK, meter: METER, log: LOG, gatewayNamespace: GATEWAY, macKey: MAC_KEY,
+  client,
+  clock: SYSTEM_CLOCK,
+  meter: METER,
+  log: LOG,
+  gatewayNamespace: GATEWAY,
+  macKey: MAC_KEY,
   admit: admitObjects(loadApiKindsSync()),
-  onResources: () => controller.resourcesChanged(), onLive: (id) => controller.liveChanged(id),
+  onResources: () => controller.resourcesChanged(),
+  onLive: (id) => controller.liveChanged(id),
   onChange: (id) => cache.changed(id),
 });
 const cache = createClusterCache({
-  objects: provider.objects, namespaces: () => [], covers: () => true, after: SYSTEM_CLOCK.after,
+  objects: provider.objects,
+  namespaces: () => [],
+  covers: () => true,
+  after: SYSTEM_CLOCK.after,
 });
 const writer = new StatusWriter({
-  clock: SYSTEM_CLOCK, meter: METER, log: LOG, writesPerSecond: 1_000_000,
+  clock: SYSTEM_CLOCK,
+  meter: METER,
+  log: LOG,
+  writesPerSecond: 1_000_000,
   desired: (id) => {
     const status = controller.status(id);
     return status && { ...status };
@@ -128,9 +178,21 @@ const writer = new StatusWriter({
   remove: () => Promise.resolve('Written'),
 });
 const controller: ClusterController = new ClusterController({
-  gatewayNamespace: GATEWAY, provider, writer, clock: SYSTEM_CLOCK, meter: METER, log: LOG, settleMs: 0, debounceMs: 0,
-  onMinted: () => undefined, keys: clusterKeys({
-    client, provider, macKey: MAC_KEY, nowMs: () => Date.now(), leading: () => leads,
+  gatewayNamespace: GATEWAY,
+  provider,
+  writer,
+  clock: SYSTEM_CLOCK,
+  meter: METER,
+  log: LOG,
+  settleMs: 0,
+  debounceMs: 0,
+  onMinted: () => undefined,
+  keys: clusterKeys({
+    client,
+    provider,
+    macKey: MAC_KEY,
+    nowMs: () => Date.now(),
+    leading: () => leads,
   }),
   proxies: {
     publish(snapshot) {
@@ -144,7 +206,10 @@ const controller: ClusterController = new ClusterController({
 /** Responds as an API server: with the object's next version. */
 function written(target: StatusTarget, part: StatusBody): 'Written' {
   const answer: unknown = {
-    apiVersion: API, kind: target.kind, metadata: { ...target, resourceVersion: String(++version) }, spec: {},
+    apiVersion: API,
+    kind: target.kind,
+    metadata: { ...target, resourceVersion: String(++version) },
+    spec: {},
     status: part,
   };
   provider.objects.written(answer as Parameters<typeof provider.objects.written>[0]);
@@ -153,7 +218,9 @@ function written(target: StatusTarget, part: StatusBody): 'Written' {
 
 async function heapMiB(): Promise<number> {
   for (let turn = 0; turn < 3; turn++) {
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
     globalThis.gc?.();
   }
   return process.memoryUsage().heapUsed / 2 ** 20;

@@ -16,7 +16,8 @@ import type { ProxyProgress } from '../../../../operator/status/programming.ts';
 import { NO_LOG, NO_METER, fakeClock } from '../fake-clock.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, newLoader } from '../support.ts';
 
-const ACCOUNT = (name: string, usd = '1') => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
+const ACCOUNT = (name: string, usd = '1') =>
+  `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
   `${name}}\nspec: {grants: [{name: g, usd: "${usd}"}]}\n---\n`;
 const ID = `Account ${GATEWAY_NAMESPACE}/a`;
 
@@ -27,28 +28,56 @@ function setUp(text: string, over: Partial<ClusterControllerOptions> = {}) {
   const changed: [string, number | undefined][] = [];
   const live = new Map<string, LiveObject>();
   const state: { resources: Resources; progress: ProxyProgress | undefined; writing: boolean } = {
-    resources: load([{ path: 'x', text }]).resources, progress: {
-      connected: 2, acknowledged: 2, rejected: [], convergedMs: 3.2,
-    }, writing: false,
+    resources: load([{ path: 'x', text }]).resources,
+    progress: {
+      connected: 2,
+      acknowledged: 2,
+      rejected: [],
+      convergedMs: 3.2,
+    },
+    writing: false,
   };
   const controller = new ClusterController({
-    gatewayNamespace: GATEWAY_NAMESPACE, clock, meter: NO_METER, log: NO_LOG, onMinted: () => undefined,
+    gatewayNamespace: GATEWAY_NAMESPACE,
+    clock,
+    meter: NO_METER,
+    log: NO_LOG,
+    onMinted: () => undefined,
     provider: { resources: () => state.resources, objects: { live: (id: string) => live.get(id) } as never },
     proxies: { publish: (snapshot) => void published.push(snapshot), progress: () => state.progress },
-    keys: { joined: (resources) =>
-      resources, find: () => undefined, obstacle: () => undefined, write: () => Promise.reject(new Error('hangs')) },
-    writer: { start: () => {
-      state.writing = true;
-    }, stop: async () => { state.writing = false; }, changed: (id, afterMs) => void changed.push([id, afterMs]) },
+    keys: {
+      joined: (resources) => resources,
+      find: () => undefined,
+      obstacle: () => undefined,
+      write: () => Promise.reject(new Error('hangs')),
+    },
+    writer: {
+      start: () => {
+        state.writing = true;
+      },
+      stop: async () => {
+        state.writing = false;
+      },
+      changed: (id, afterMs) => void changed.push([id, afterMs]),
+    },
     ...over,
   });
   const programmed = (id = ID): string => {
     const condition = controller.status(id)?.conditions.find(({ type }) => type === 'Programmed');
     return `${condition?.status} ${condition?.reason}: ${condition?.message}`;
   };
-  return { clock, controller, published, changed, live, state, programmed, edit: (next: string) => {
-    state.resources = load([{ path: 'x', text: next }]).resources;
-  } };
+  return {
+    clock,
+    controller,
+    published,
+    changed,
+    live,
+    state,
+    programmed,
+    edit: (next: string) => {
+      state.resources = load([{ path: 'x', text: next }]).resources;
+    },
+  };
 }
 
 test('publishes a change before it writes any status', async () => {
@@ -77,11 +106,16 @@ test('ignores a new proxy for two seconds, but not a refusal', async () => {
   assert.equal(programmed(), before);
   await clock.pass(200);
   assert.equal(programmed(), 'Unknown Reconciling: Acknowledged by 2 of 3 proxies so far.');
-  state.progress =
-    { connected: 3, acknowledged: 2, rejected: [{ proxy: 'p3', message: 'too long' }], convergedMs: undefined };
+  state.progress = {
+    connected: 3,
+    acknowledged: 2,
+    rejected: [{ proxy: 'p3', message: 'too long' }],
+    convergedMs: undefined,
+  };
   controller.progressed([ID]);
   assert.equal(
-    programmed(), 'False Rejected: Refused by 1 of 3 proxies, which go on with the last good version. p3: too long',
+    programmed(),
+    'False Rejected: Refused by 1 of 3 proxies, which go on with the last good version. p3: too long',
   );
   await controller.stop();
 });
@@ -90,16 +124,30 @@ test('continues from the live objects as a new leader, and waits for proxies to 
   const { clock, controller, programmed, live, state } = setUp(ACCOUNT('a'));
   state.progress = { connected: 0, acknowledged: 0, rejected: [], convergedMs: undefined };
   const generation = allOf(state.resources.accounts)[0]?.metadata.generation ?? 0;
-  const conditions = ['Accepted', 'Programmed', 'Ready'].map((type) => ({ type, status: 'True' as const, reason:
-    type, message: `${type} before`, lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: generation }));
-  live.set(ID, { kind: 'Account', namespace: GATEWAY_NAMESPACE, name:
-    'a', uid: 'u', resourceVersion: '1', status: { observedGeneration: generation, conditions } });
+  const conditions = ['Accepted', 'Programmed', 'Ready'].map((type) => ({
+    type,
+    status: 'True' as const,
+    reason: type,
+    message: `${type} before`,
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+    observedGeneration: generation,
+  }));
+  live.set(ID, {
+    kind: 'Account',
+    namespace: GATEWAY_NAMESPACE,
+    name: 'a',
+    uid: 'u',
+    resourceVersion: '1',
+    status: { observedGeneration: generation, conditions },
+  });
   await controller.start();
   await controller.lead(true);
   assert.equal(state.writing, true);
   assert.equal(programmed(), 'True Programmed: Programmed before');
-  assert.deepEqual(controller.status(ID)?.conditions.map(({ lastTransitionTime }) =>
-    lastTransitionTime), Array(3).fill('2026-01-01T00:00:00Z'));
+  assert.deepEqual(
+    controller.status(ID)?.conditions.map(({ lastTransitionTime }) => lastTransitionTime),
+    Array(3).fill('2026-01-01T00:00:00Z'),
+  );
   await clock.pass(12_500);
   assert.match(programmed(), /^False NoProxies: No proxy is connected/);
   await controller.lead(false);
@@ -109,8 +157,9 @@ test('continues from the live objects as a new leader, and waits for proxies to 
 
 test('reports an object that no operator serves again before its Event is deleted', async () => {
   const reported: string[] = [];
-  const foreign = `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: typo, creationTimestamp: `
-    + `"2020-01-01T00:00:00Z"}\nspec: {gatewayNamespace: nobody}\n---\n`;
+  const foreign =
+    `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: typo, creationTimestamp: ` +
+    `"2020-01-01T00:00:00Z"}\nspec: {gatewayNamespace: nobody}\n---\n`;
   const { clock, controller } = setUp(foreign, { onUnserved: ({ id }) => void reported.push(id) });
   await controller.start();
   await controller.lead(true);
@@ -133,12 +182,20 @@ test('writes objects later that are about to change again', async () => {
 });
 
 test('generates keys beside publishing, and a failure delays nothing', async () => {
-  const key = 'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: k, namespace: team-a}\nspec: ' +
+  const key =
+    'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: k, namespace: team-a}\nspec: ' +
     '{groupRef: {name: g}, accountRef: {name: a}}\n';
   let asked = 0;
   const { clock, controller, published, edit } = setUp(ACCOUNT('a') + key, {
-    keys: { joined: (resources) =>
-      resources, find: () => undefined, obstacle: () => undefined, write: () => new Promise(() => { asked++; }) },
+    keys: {
+      joined: (resources) => resources,
+      find: () => undefined,
+      obstacle: () => undefined,
+      write: () =>
+        new Promise(() => {
+          asked++;
+        }),
+    },
   });
   await controller.start();
   await controller.lead(true);
@@ -150,22 +207,46 @@ test('generates keys beside publishing, and a failure delays nothing', async () 
   assert.deepEqual([published.at(-1)?.accounts.length, asked], [2, 1]);
 });
 
-test('keeps one object\'s fault from affecting others: it stays at its last good version, or out', () => {
+test("keeps one object's fault from affecting others: it stays at its last good version, or out", () => {
   const load = newLoader();
   const snapshotOf = (text: string): Snapshot =>
     translate(load([{ path: 'x', text }]).resources, { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS }).snapshot;
   const good = snapshotOf(ACCOUNT('a') + ACCOUNT('b'));
-  const group = { namespace: GATEWAY_NAMESPACE, name:
-    'bad', generation: 1n, displayName: '', priceRatioE9: 1n, access: { $case: 'automatic', value: { members: [] } } };
+  const group = {
+    namespace: GATEWAY_NAMESPACE,
+    name: 'bad',
+    generation: 1n,
+    displayName: '',
+    priceRatioE9: 1n,
+    access: { $case: 'automatic', value: { members: [] } },
+  };
   const wanted: Snapshot = { ...snapshotOf(ACCOUNT('a', '5') + ACCOUNT('c')), groups: [group as never] };
   const result = publishable(wanted, good);
-  assert.deepEqual(result?.faults.map(({ name }) => name), Array(result?.faults.length).fill('bad'));
+  assert.deepEqual(
+    result?.faults.map(({ name }) => name),
+    Array(result?.faults.length).fill('bad'),
+  );
   assert.ok((result?.faults.length ?? 0) > 0);
-  assert.deepEqual([result?.snapshot.groups, result?.snapshot.accounts.map(({ name, creditNanoUsd }) =>
-    [name, creditNanoUsd])], [[], [['a', 5_000_000_000n], ['c', 1_000_000_000n]]]);
-  const before = { ...good, groups: [{
-    ...group, access: { $case: 'automatic', value: { members: ['x'] } }, displayName: 'last good',
-  } as never] };
+  assert.deepEqual(
+    [result?.snapshot.groups, result?.snapshot.accounts.map(({ name, creditNanoUsd }) => [name, creditNanoUsd])],
+    [
+      [],
+      [
+        ['a', 5_000_000_000n],
+        ['c', 1_000_000_000n],
+      ],
+    ],
+  );
+  const before = {
+    ...good,
+    groups: [
+      {
+        ...group,
+        access: { $case: 'automatic', value: { members: ['x'] } },
+        displayName: 'last good',
+      } as never,
+    ],
+  };
   assert.equal(publishable(wanted, before)?.snapshot.groups[0]?.displayName, 'last good');
 });
 
@@ -173,7 +254,8 @@ test('a changed key with a fault keeps its last good version, and all others cha
   const load = newLoader();
   const snapshotOf = (...limits: string[]): Snapshot =>
     translate(load([{ path: 'x', text: ACCOUNT('a') + limits.map(keyManifest).join('') }]).resources, {
-      gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS,
+      gatewayNamespace: GATEWAY_NAMESPACE,
+      nowMs: NOW_MS,
     }).snapshot;
   const good = snapshotOf('1', '1');
   const wanted = snapshotOf('2', '2');
@@ -181,14 +263,19 @@ test('a changed key with a fault keeps its last good version, and all others cha
   assert.ok(first && second);
   const twice = { ...first, hashes: [...first.hashes, ...first.hashes] };
   const result = publishable({ ...wanted, keys: [twice, second] }, good);
-  assert.deepEqual(result?.faults.map(({ kind, name }) => `${kind} ${name}`), ['ApiKey key-0']);
+  assert.deepEqual(
+    result?.faults.map(({ kind, name }) => `${kind} ${name}`),
+    ['ApiKey key-0'],
+  );
   assert.deepEqual(result?.snapshot.keys, [good.keys[0], second]);
   assert.deepEqual(publishable(wanted, good), { snapshot: wanted, faults: [] });
 });
 
 /** The nth key, with its Secret. */
 function keyManifest(limitUsd: string, n: number): string {
-  return `apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: key-${n}}\nspec: {groupRef: {name: ` +
+  return (
+    `apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: key-${n}}\nspec: {groupRef: {name: ` +
     `g}, accountRef: {name: a}, quota: {limitUsd: "${limitUsd}"}, key: {type: Provided}}\n---\napiVersion: v1\n` +
-    `kind: Secret\nmetadata: {name: key-${n}-key}\nstringData: {apiKey: sk-${String(n).padStart(40, '0')}}\n---\n`;
+    `kind: Secret\nmetadata: {name: key-${n}-key}\nstringData: {apiKey: sk-${String(n).padStart(40, '0')}}\n---\n`
+  );
 }

@@ -22,7 +22,9 @@ function fakeTimers() {
     after(ms: number, run: () => void) {
       const timer = { atMs: nowMs + ms, run };
       pending.add(timer);
-      return () => { pending.delete(timer); };
+      return () => {
+        pending.delete(timer);
+      };
     },
     next: () => [...pending].map(({ atMs }) => atMs - nowMs).sort((a, b) => a - b),
     async pass(ms: number) {
@@ -39,7 +41,10 @@ function fakeTimers() {
 
 /** Resolves when no promise can make progress. */
 async function settled(): Promise<void> {
-  for (let i = 0; i < 20; i++) await new Promise((resolve) => { setImmediate(resolve); });
+  for (let i = 0; i < 20; i++)
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
 }
 
 interface Setup {
@@ -54,18 +59,32 @@ function setUp(resources: Resources, { publish = () => ({ accepted: true }), min
   const told: (readonly SnapshotFault[])[] = [];
   const logs: unknown[] = [];
   let mints = 0;
-  const log = { info: () =>
-    undefined, warn: (...words: unknown[]) => logs.push(words), error: (...words: unknown[]) => logs.push(words) };
+  const log = {
+    info: () => undefined,
+    warn: (...words: unknown[]) => logs.push(words),
+    error: (...words: unknown[]) => logs.push(words),
+  };
   const controller = new Controller(resources, {
-    gatewayNamespace: GATEWAY_NAMESPACE, tracker, clock: timers, log: log as never, debounceMs: DEBOUNCE_MS,
+    gatewayNamespace: GATEWAY_NAMESPACE,
+    tracker,
+    clock: timers,
+    log: log as never,
+    debounceMs: DEBOUNCE_MS,
     publish: async (snapshot) => {
       published.push(snapshot);
       return publish(snapshot, published.length);
     },
-    mint: (given) => Promise.resolve({
-      resources: given, failures: new Map(), failedWrites: 0, retry: false, ...mint(given, ++mints),
-    }),
-    onRejected: (faults) => { told.push(faults); },
+    mint: (given) =>
+      Promise.resolve({
+        resources: given,
+        failures: new Map(),
+        failedWrites: 0,
+        retry: false,
+        ...mint(given, ++mints),
+      }),
+    onRejected: (faults) => {
+      told.push(faults);
+    },
   });
   const status = (name: string): ObjectStatus['status'] | undefined =>
     tracker.list().find((one) => one.name === name)?.status;
@@ -74,13 +93,17 @@ function setUp(resources: Resources, { publish = () => ({ accepted: true }), min
   return { controller, timers, tracker, published, told, logs, status, said };
 }
 
-const account = (name: string, usd = '1') => `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
+const account = (name: string, usd = '1') =>
+  `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
   `${name}}\nspec: {grants: [{name: g, usd: "${usd}"}]}\n---\n`;
 
 test('publishes at once in the first run, and published objects are Programmed', async () => {
   const { controller, published, said, status } = setUp(resourcesOf(account('a')));
   await controller.start();
-  assert.deepEqual(published.map(({ accounts }) => accounts.length), [1]);
+  assert.deepEqual(
+    published.map(({ accounts }) => accounts.length),
+    [1],
+  );
   assert.deepEqual(said('a'), ['Accepted=True Accepted', 'Programmed=True Programmed', 'Ready=True Ready']);
   assert.deepEqual([status('a')?.observedGeneration, status('a')?.creditUsd], [1, '1.00']);
 });
@@ -93,7 +116,10 @@ test('combines simultaneous changes in one run', async () => {
   controller.update(resourcesOf(account('c')));
   assert.equal(published.length, 1);
   await timers.pass(1);
-  assert.deepEqual(published.map(({ accounts }) => accounts.map(({ name }) => name)), [['a'], ['c']]);
+  assert.deepEqual(
+    published.map(({ accounts }) => accounts.map(({ name }) => name)),
+    [['a'], ['c']],
+  );
   await timers.pass(10_000);
   assert.equal(published.length, 2);
 });
@@ -101,7 +127,12 @@ test('combines simultaneous changes in one run', async () => {
 test('runs once more after changes during a run, never twice at once', async () => {
   let release: (result: PublishResult) => void = () => undefined;
   const { controller, timers, published } = setUp(resourcesOf(account('a')), {
-    publish: (_, count) => count === 2 ? new Promise((resolve) => { release = resolve; }) : { accepted: true },
+    publish: (_, count) =>
+      count === 2
+        ? new Promise((resolve) => {
+            release = resolve;
+          })
+        : { accepted: true },
   });
   await controller.start();
   for (const name of ['b', 'c', 'd']) {
@@ -111,28 +142,43 @@ test('runs once more after changes during a run, never twice at once', async () 
   assert.equal(published.length, 2);
   release({ accepted: true });
   await settled();
-  assert.deepEqual(published.map(({ accounts }) => accounts[0]?.name), ['a', 'b', 'd']);
+  assert.deepEqual(
+    published.map(({ accounts }) => accounts[0]?.name),
+    ['a', 'b', 'd'],
+  );
 });
 
-test('reports the proxy\'s message on a refused object, keeps the others, and delays new ones', async () => {
+test("reports the proxy's message on a refused object, keeps the others, and delays new ones", async () => {
   const load = newLoader();
   const resources = (text: string) => load([{ path: 'x', text }]).resources;
-  const rejected = [{
-    kind: 'Account', namespace: GATEWAY_NAMESPACE, name: 'a', message: 'one',
-  }, { kind: 'Account', namespace: GATEWAY_NAMESPACE, name: 'a', message: 'two' }] as const;
+  const rejected = [
+    {
+      kind: 'Account',
+      namespace: GATEWAY_NAMESPACE,
+      name: 'a',
+      message: 'one',
+    },
+    { kind: 'Account', namespace: GATEWAY_NAMESPACE, name: 'a', message: 'two' },
+  ] as const;
   const { controller, timers, said, status, told } = setUp(resources(account('a') + account('b')), {
-    publish: (_, count) => count === 2 ? { accepted: false, rejected } : { accepted: true },
+    publish: (_, count) => (count === 2 ? { accepted: false, rejected } : { accepted: true }),
   });
   await controller.start();
   controller.update(resources(account('a', '2') + account('b') + account('c')));
   await timers.pass(DEBOUNCE_MS);
-  assert.deepEqual(
-    said('a'), ['Accepted=True Accepted', 'Programmed=False Rejected', 'Ready=False Rejected', 'Stalled=True Rejected'],
-  );
+  assert.deepEqual(said('a'), [
+    'Accepted=True Accepted',
+    'Programmed=False Rejected',
+    'Ready=False Rejected',
+    'Stalled=True Rejected',
+  ]);
   assert.equal(status('a')?.conditions[1]?.message, 'one; two');
   assert.deepEqual(said('b'), ['Accepted=True Accepted', 'Programmed=True Programmed', 'Ready=True Ready']);
   assert.deepEqual(said('c'), [
-    'Accepted=True Accepted', 'Programmed=False Reconciling', 'Ready=False Reconciling', 'Reconciling=True Reconciling',
+    'Accepted=True Accepted',
+    'Programmed=False Reconciling',
+    'Ready=False Reconciling',
+    'Reconciling=True Reconciling',
   ]);
   assert.deepEqual(told, [rejected]);
 
@@ -157,10 +203,13 @@ test('keeps Programmed and times stable while an unrelated change is in progress
   controller.update(resources(account('a') + account('b')));
   await timers.pass(60_000);
   assert.deepEqual(seen, [
-    ['Programmed=Unknown Reconciling', undefined], ['Programmed=True Programmed', 'Programmed=Unknown Reconciling'],
+    ['Programmed=Unknown Reconciling', undefined],
+    ['Programmed=True Programmed', 'Programmed=Unknown Reconciling'],
   ]);
-  assert.deepEqual(status('a')?.conditions.map(({ lastTransitionTime }) =>
-    lastTransitionTime), Array(3).fill('2026-11-21T12:00:00Z'));
+  assert.deepEqual(
+    status('a')?.conditions.map(({ lastTransitionTime }) => lastTransitionTime),
+    Array(3).fill('2026-11-21T12:00:00Z'),
+  );
   assert.equal(status('b')?.conditions[0]?.lastTransitionTime, '2026-11-21T12:01:00Z');
 });
 
@@ -182,10 +231,12 @@ test('retries a failed publication with backoff', async () => {
 });
 
 test('retries a failed key generation, and reports the reason in the status', async () => {
-  const resources = resourcesOf('apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ci, ' +
-    'namespace: team-a}\nspec: {groupRef: {name: g}, accountRef: {name: a}}\n');
+  const resources = resourcesOf(
+    'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ci, ' +
+      'namespace: team-a}\nspec: {groupRef: {name: g}, accountRef: {name: a}}\n',
+  );
   const { controller, timers, published, status } = setUp(resources, {
-    mint: (_, count) => count === 1 ? { failures: new Map([['team-a/ci', 'disk full']]), retry: true } : {},
+    mint: (_, count) => (count === 1 ? { failures: new Map([['team-a/ci', 'disk full']]), retry: true } : {}),
   });
   await controller.start();
   assert.equal(status('ci')?.conditions.find(({ type }) => type === 'Accepted')?.reason, 'GroupNotFound');
@@ -196,7 +247,8 @@ test('retries a failed key generation, and reports the reason in the status', as
 
 test('treats time as a change: an expiration and the end of an overlap', async () => {
   const hash = 'a'.repeat(64);
-  const { controller, timers, published, said } = setUp(resourcesOf(`
+  const { controller, timers, published, said } = setUp(
+    resourcesOf(`
 apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: g}
@@ -220,12 +272,19 @@ metadata:
   labels: {modelgateway.dev/api-key: ci}
   annotations: {modelgateway.dev/previous-keys: '[{"sha256":"${hash}","notAfter":"2026-11-21T12:00:05Z"}]'}
 stringData: {apiKey: sk-0000000000000000000000000000000000000000}
-`));
+`),
+  );
   await controller.start();
-  assert.deepEqual(published.map(({ keys }) => keys[0]?.hashes.length), [2]);
+  assert.deepEqual(
+    published.map(({ keys }) => keys[0]?.hashes.length),
+    [2],
+  );
   assert.deepEqual(timers.next(), [5000]);
   await timers.pass(5000);
-  assert.deepEqual(published.map(({ keys }) => keys[0]?.hashes.length), [2, 1]);
+  assert.deepEqual(
+    published.map(({ keys }) => keys[0]?.hashes.length),
+    [2, 1],
+  );
   // two days less five seconds, in parts: a timer does not count the time of a suspended machine
   for (let slept = 0; published.length < 3; slept++) {
     assert.ok(slept <= 2 * 24 * 60, 'it sleeps as long as it can');
@@ -241,13 +300,21 @@ stringData: {apiKey: sk-0000000000000000000000000000000000000000}
 test('does nothing after stop, which waits for the current run', async () => {
   let release: (result: PublishResult) => void = () => undefined;
   const { controller, timers, published } = setUp(resourcesOf(account('a')), {
-    publish: (_, count) => count === 2 ? new Promise((resolve) => { release = resolve; }) : { accepted: true },
+    publish: (_, count) =>
+      count === 2
+        ? new Promise((resolve) => {
+            release = resolve;
+          })
+        : { accepted: true },
   });
   await controller.start();
   controller.update(resourcesOf(account('b')));
   await timers.pass(DEBOUNCE_MS);
   let stopped = false;
-  const stop = controller.stop().then(() => { stopped = true; return undefined; });
+  const stop = controller.stop().then(() => {
+    stopped = true;
+    return undefined;
+  });
   await settled();
   assert.equal(stopped, false);
   release({ accepted: true });

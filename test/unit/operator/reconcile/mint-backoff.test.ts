@@ -22,7 +22,8 @@ function keys(namespace: string, count: number): string {
 }
 
 const TERMINATING = new KubeError('POST /secrets: 403 forbidden', {
-  status: 403, reason: 'Forbidden',
+  status: 403,
+  reason: 'Forbidden',
   causes: [{ reason: 'NamespaceTerminating', field: 'metadata.namespace', message: 'namespace is being terminated' }],
 });
 

@@ -42,15 +42,18 @@ async function minter(t: TestContext, data?: string): Promise<Minter> {
   const minted = await openMintedSecrets(folder);
   const told: MintedKey[] = [];
   return {
-    data: folder, minted, told,
+    data: folder,
+    minted,
+    told,
     mint: (resources, nowMs = NOW_MS) =>
       mintKeys(resources, nowMs, { gatewayNamespace: GATEWAY_NAMESPACE, minted, onMinted: (key) => told.push(key) }),
   };
 }
 
 function hashesOf(resources: Resources, nowMs = NOW_MS): unknown[] {
-  return translate(resources, { gatewayNamespace: GATEWAY_NAMESPACE, nowMs }).snapshot.keys.flatMap(({ hashes }) =>
-    hashes);
+  return translate(resources, { gatewayNamespace: GATEWAY_NAMESPACE, nowMs }).snapshot.keys.flatMap(
+    ({ hashes }) => hashes,
+  );
 }
 
 const sha256 = (text: string | undefined): string => hash('sha256', text ?? '');
@@ -69,16 +72,28 @@ test('a key is written with permissions for its owner, printed once, and in forc
   const { data, told, mint } = await minter(t);
   const { resources, failures } = await mint(manifests());
   assert.equal(failures.size, 0);
-  assert.deepEqual(told.map(({ namespace, name }) => `${namespace}/${name}`), ['team-a/ci']);
+  assert.deepEqual(
+    told.map(({ namespace, name }) => `${namespace}/${name}`),
+    ['team-a/ci'],
+  );
   const path = join(data, 'secrets/team-a/ci-key.yaml');
   assert.equal((await stat(path)).mode & 0o777, 0o600);
   assert.equal((await stat(join(data, 'secrets/team-a'))).mode & 0o777, 0o700);
   assert.equal((await stat(join(data, 'secrets'))).mode & 0o777, 0o700);
   const secret = parse(await readFile(path, 'utf8')) as Record<string, Record<string, unknown>>;
-  assert.deepEqual([secret['apiVersion'], secret['kind'], secret['metadata']], ['v1', 'Secret', {
-    name: 'ci-key', namespace:
-      'team-a', labels: { 'modelgateway.dev/api-key': 'ci' }, annotations: { 'modelgateway.dev/rotation': '1' },
-  }]);
+  assert.deepEqual(
+    [secret['apiVersion'], secret['kind'], secret['metadata']],
+    [
+      'v1',
+      'Secret',
+      {
+        name: 'ci-key',
+        namespace: 'team-a',
+        labels: { 'modelgateway.dev/api-key': 'ci' },
+        annotations: { 'modelgateway.dev/rotation': '1' },
+      },
+    ],
+  );
   assert.equal(secret['stringData']?.['apiKey'], told[0]?.key);
   assert.deepEqual(hashesOf(resources), [{ sha256: sha256(told[0]?.key) }]);
   assert.deepEqual(await readdir(join(data, 'secrets/team-a')), ['ci-key.yaml'], 'nothing is left beside it');
@@ -112,8 +127,10 @@ test('a rotation generates a new key; the old one works until its overlap ends, 
   const rotated = manifests({ rotation: 2, overlapSeconds: 3600 });
   await after.mint(rotated);
   const { resources } = await (await minter(t, before.data)).mint(rotated);
-  const [fresh, old] = [{ sha256:
-    sha256(after.told[0]?.key) }, { sha256: sha256(before.told[0]?.key), notAfterMs: BigInt(NOW_MS + HOUR_MS) }];
+  const [fresh, old] = [
+    { sha256: sha256(after.told[0]?.key) },
+    { sha256: sha256(before.told[0]?.key), notAfterMs: BigInt(NOW_MS + HOUR_MS) },
+  ];
   assert.notEqual(fresh.sha256, old.sha256);
   assert.deepEqual(hashesOf(resources), [fresh, old]);
   assert.deepEqual(hashesOf(resources, NOW_MS + HOUR_MS), [fresh]);
@@ -153,9 +170,7 @@ test('a deleted file causes a new key', async (t) => {
   assert.equal(await minted.reload(), false);
 });
 
-test('a damaged file is not overwritten: the known key continues, and after a restart waits', async (
-  t,
-) => {
+test('a damaged file is not overwritten: the known key continues, and after a restart waits', async (t) => {
   const { data, minted, told, mint } = await minter(t);
   await mint(manifests());
   const path = join(data, 'secrets/team-a/ci-key.yaml');
@@ -178,7 +193,7 @@ test('a key that cannot be written is not used, and is written once that is poss
   await mkdir(join(data, 'secrets/team-a/ci-key.yaml'), { recursive: true }); // a folder where the file should be
   const { resources, failures, retry } = await mint(manifests());
   assert.deepEqual([told.length, hashesOf(resources), [...failures.keys()], retry], [0, [], ['team-a/ci'], true]);
-  assert.deepEqual((await readdir(join(data, 'secrets/team-a'))), ['ci-key.yaml'], 'no partial file stays');
+  assert.deepEqual(await readdir(join(data, 'secrets/team-a')), ['ci-key.yaml'], 'no partial file stays');
   await rm(join(data, 'secrets/team-a/ci-key.yaml'), { recursive: true });
   assert.equal((await mint(manifests())).failures.size, 0);
   assert.equal(told.length, 1);
@@ -195,12 +210,17 @@ test('a rotation that cannot be written leaves the old key in force', async (t) 
   assert.deepEqual(hashesOf(resources), [{ sha256: sha256(told[0]?.key) }]);
 });
 
-test('Provided keys, other gateways\' keys and Secrets among the manifests are never written', async (t) => {
+test("Provided keys, other gateways' keys and Secrets among the manifests are never written", async (t) => {
   const { data, told, mint } = await minter(t);
   await mint(manifests({ key: ', type: Provided' }));
-  await mint(resourcesOf('apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ci, namespace: ' +
-    'team-a}\nspec: {gatewayNamespace: other, groupRef: {name: main}, accountRef: {name: team-a}}\n'));
-  const secret = (labels: string) => `---\napiVersion: v1\nkind: Secret\nmetadata: {name: ci-key, namespace: team-a, ` +
+  await mint(
+    resourcesOf(
+      'apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ci, namespace: ' +
+        'team-a}\nspec: {gatewayNamespace: other, groupRef: {name: main}, accountRef: {name: team-a}}\n',
+    ),
+  );
+  const secret = (labels: string) =>
+    `---\napiVersion: v1\nkind: Secret\nmetadata: {name: ci-key, namespace: team-a, ` +
     `labels: {${labels}}}\nstringData: {apiKey: ${generateKey()}}\n`;
   await mint(manifests({ extra: secret('') }));
   const { failures } = await mint(manifests({ rotation: 2, extra: secret('modelgateway.dev/api-key: ci') }));
@@ -211,11 +231,17 @@ test('Provided keys, other gateways\' keys and Secrets among the manifests are n
 test('two ApiKeys with one Secret get one key, for the first of them', async (t) => {
   const { told, mint } = await minter(t);
   const both = (extra: string) => manifests({ name: 'b', key: ', secretRef: {name: shared}', extra });
-  const { resources } = await mint(both(
-    '---\napiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: a, namespace: team-a}\nspec: ' +
-    '{groupRef: {name: main}, accountRef: {name: team-a}, key: {rotation: 3, secretRef: {name: shared}}}\n'));
+  const { resources } = await mint(
+    both(
+      '---\napiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: a, namespace: team-a}\nspec: ' +
+        '{groupRef: {name: main}, accountRef: {name: team-a}, key: {rotation: 3, secretRef: {name: shared}}}\n',
+    ),
+  );
   await mint(resources);
-  assert.deepEqual(told.map(({ name }) => name), ['a']);
+  assert.deepEqual(
+    told.map(({ name }) => name),
+    ['a'],
+  );
   assert.deepEqual(hashesOf(resources), [{ sha256: sha256(told[0]?.key) }]);
 });
 
@@ -234,16 +260,27 @@ async function readBy(work: () => Promise<void>): Promise<unknown[]> {
 
 test('a reload replaces only objects whose files changed, and reads no others', async (t) => {
   const first = await minter(t);
-  await first.mint(resourcesOf(['a', 'b', 'c', 'd', 'e'].map((name) => `
+  await first.mint(
+    resourcesOf(
+      ['a', 'b', 'c', 'd', 'e']
+        .map(
+          (name) => `
 apiVersion: modelgateway.dev/v1alpha1
 kind: ApiKey
 metadata: {name: ${name}, namespace: team-a}
-spec: {groupRef: {name: main}, accountRef: {name: team-a}}`).join('\n---')));
+spec: {groupRef: {name: main}, accountRef: {name: team-a}}`,
+        )
+        .join('\n---'),
+    ),
+  );
   const { minted, data } = await minter(t, first.data);
   const before = new Map(minted.secrets);
   const file = (name: string): string => join(data, 'secrets', 'team-a', `${name}-key.yaml`);
   assert.equal(await minted.reload(), false, 'all were read anew, and say the same');
-  assert.deepEqual([...minted.secrets.keys()].filter((id) => minted.secrets.get(id) !== before.get(id)), []);
+  assert.deepEqual(
+    [...minted.secrets.keys()].filter((id) => minted.secrets.get(id) !== before.get(id)),
+    [],
+  );
   await writeFile(file('a'), (await readFile(file('a'), 'utf8')).replace('# Made', '# Once made'));
   await writeFile(file('b'), (await readFile(file('b'), 'utf8')).replace(/sk-\w{8}/, 'sk-00000000'));
   await rm(file('c'));
@@ -280,9 +317,12 @@ test('folders that others can read are made private', async (t) => {
 test('generated keys stand beside those of manifests', async (t) => {
   const { data, minted, mint } = await minter(t);
   const made = (await mint(manifests())).resources;
-  const provided = manifests({ extra: '---\napiVersion: v1\nkind: Secret\nmetadata: {name: other, ' +
-    'namespace: team-a}\nstringData: {apiKey: sk-other}\n' });
-  const namesIn = ({ secrets }: Resources): string[] => [...secrets.get('team-a')?.keys() ?? []].sort();
+  const provided = manifests({
+    extra:
+      '---\napiVersion: v1\nkind: Secret\nmetadata: {name: other, ' +
+      'namespace: team-a}\nstringData: {apiKey: sk-other}\n',
+  });
+  const namesIn = ({ secrets }: Resources): string[] => [...(secrets.get('team-a')?.keys() ?? [])].sort();
   assert.deepEqual(namesIn(minted.joined(provided)), [...namesIn(made), 'other'].sort());
   assert.deepEqual(namesIn(minted.joined(manifests())), namesIn(made), 'without it again');
 

@@ -22,11 +22,23 @@ metadata: {name: team, namespace: team}
 spec: {grants: [{name: all, usd: "10"}]}
 `;
 const NOTHING: KeySpending = {
-  periodStartMs: null, resetsMs: null, spentNanoUsd: 0n, heldNanoUsd: 0n, totalSpentNanoUsd: 0n, lastUsedMs: null,
+  periodStartMs: null,
+  resetsMs: null,
+  spentNanoUsd: 0n,
+  heldNanoUsd: 0n,
+  totalSpentNanoUsd: 0n,
+  lastUsedMs: null,
 };
 
-const findings = (kind: Findings['kind'], name: string): Findings =>
-  ({ kind, namespace: 'team', name, uid: name, generation: 1, published: true, fields: {} });
+const findings = (kind: Findings['kind'], name: string): Findings => ({
+  kind,
+  namespace: 'team',
+  name,
+  uid: name,
+  generation: 1,
+  published: true,
+  fields: {},
+});
 const OBSERVED = [findings('Account', 'team'), findings('ApiKey', 'one'), findings('ApiKey', 'two')];
 
 /** A ledger that reports changes, and records which objects were requested. */
@@ -41,24 +53,30 @@ function scene(telling?: Telling) {
   const tracker = createStatusTracker();
   const told: string[] = [];
   const counted = {
-    ...tracker, spent: (...args: Parameters<typeof tracker.spent>) => { told.push(args[0]); tracker.spent(...args); },
+    ...tracker,
+    spent: (...args: Parameters<typeof tracker.spent>) => {
+      told.push(args[0]);
+      tracker.spent(...args);
+    },
   };
   const spent = new Map<string, KeySpending>();
   const ledger: LedgerReader = {
     readKey: (uid, _period, account) => {
       assert.equal(account, 'team/team');
       telling?.asked.push(uid);
-      return Promise.resolve({ ...spent.get(uid) ?? NOTHING });
+      return Promise.resolve({ ...(spent.get(uid) ?? NOTHING) });
     },
     readAccount: (account) => {
       telling?.asked.push(`account ${account}`);
       return Promise.resolve({ spentNanoUsd: 0n, heldNanoUsd: 0n });
     },
-    ...telling && { changesSince: (mark) => {
-      telling.marks.push(mark);
-      const { keys, accounts } = telling.changed;
-      return Promise.resolve({ mark: {}, ...mark && keys && { keys, accounts } });
-    } },
+    ...(telling && {
+      changesSince: (mark) => {
+        telling.marks.push(mark);
+        const { keys, accounts } = telling.changed;
+        return Promise.resolve({ mark: {}, ...(mark && keys && { keys, accounts }) });
+      },
+    }),
   };
   const reader = createSpendingReader(counted, GATEWAY_NAMESPACE);
   tracker.observe(OBSERVED, NOW_MS);
@@ -82,9 +100,13 @@ describe('reading spending', () => {
     assert.equal(spentUsd('two')?.remainingUsd, '1.50');
     // every field counts: a period may begin with no spending before and after
     for (const change of [
-      { lastUsedMs: 1 }, { periodStartMs: 2 }, { resetsMs: 3 }, { heldNanoUsd: 4n }, { totalSpentNanoUsd: 5n },
+      { lastUsedMs: 1 },
+      { periodStartMs: 2 },
+      { resetsMs: 3 },
+      { heldNanoUsd: 4n },
+      { totalSpentNanoUsd: 5n },
     ]) {
-      spent.set('team/one', { ...spent.get('team/one') ?? NOTHING, ...change });
+      spent.set('team/one', { ...(spent.get('team/one') ?? NOTHING), ...change });
       assert.deepEqual(await read(resources), ['ApiKey team/one'], Object.keys(change).join());
     }
   });
@@ -113,21 +135,34 @@ describe('reading spending', () => {
     tracker.observe([], NOW_MS);
     await read(resources);
     const time = new Date(NOW_MS).toISOString();
-    const conditions = [{ type: 'QuotaLow', status: 'True' as const, reason:
-      'AboveThreshold', message: 'of another gateway', lastTransitionTime: time, observedGeneration: 1 }];
+    const conditions = [
+      {
+        type: 'QuotaLow',
+        status: 'True' as const,
+        reason: 'AboveThreshold',
+        message: 'of another gateway',
+        lastTransitionTime: time,
+        observedGeneration: 1,
+      },
+    ];
     tracker.observe(OBSERVED, NOW_MS, (id) =>
-      id === 'ApiKey team/one' ? { observedGeneration: 1, conditions } : undefined);
+      id === 'ApiKey team/one' ? { observedGeneration: 1, conditions } : undefined,
+    );
     await read(resources);
     assert.equal(spentUsd('one')?.remainingUsd, '2.00');
   });
 
-  it('leaves out other gateways\' objects, and reports a ledger that does not respond', async () => {
+  it("leaves out other gateways' objects, and reports a ledger that does not respond", async () => {
     const { read, reader } = scene();
     assert.deepEqual(await read(resourcesOf(key('one', '2', ', gatewayNamespace: elsewhere'))), []);
     const unavailable = (): Promise<never> => Promise.reject(new LedgerUnavailable('gone'));
-    assert.equal(await reader.read(
-      resourcesOf(key('one', '2')), { ledger: { readKey: unavailable, readAccount: unavailable }, nowMs: NOW_MS },
-    ), false);
+    assert.equal(
+      await reader.read(resourcesOf(key('one', '2')), {
+        ledger: { readKey: unavailable, readAccount: unavailable },
+        nowMs: NOW_MS,
+      }),
+      false,
+    );
   });
 });
 
@@ -148,7 +183,7 @@ describe('reading from a ledger that reports changes', () => {
     const { read } = scene(ledger);
     assert.deepEqual(await askedBy(ledger, () => read(RESOURCES)), ALL);
     assert.deepEqual(await askedBy(ledger, () => read(RESOURCES)), []);
-    ledger.changed.keys = ['team/two', 'another gateway\'s'];
+    ledger.changed.keys = ['team/two', "another gateway's"];
     ledger.changed.accounts = ['team/team'];
     assert.deepEqual(await askedBy(ledger, () => read(RESOURCES)), ['team/two', 'account team/team']);
     assert.equal(ledger.marks[0], undefined);
@@ -239,7 +274,9 @@ describe('reading from a ledger that reports changes', () => {
     await asked.promise;
     ledger.changed.keys = [];
     const second = read(RESOURCES).then(() => spentUsd('two')?.remainingUsd);
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
     gate.resolve(undefined);
     assert.equal(await second, '1.50');
     await first;

@@ -14,7 +14,8 @@ function setUp(result: () => RunResult | Promise<RunResult>) {
   let runs = 0;
   const pending = new Set<{ readonly atMs: number; readonly run: () => void }>();
   const loop = new ReconcileLoop({
-    debounceMs: DEBOUNCE_MS, log: { error: () => undefined },
+    debounceMs: DEBOUNCE_MS,
+    log: { error: () => undefined },
     run: async () => {
       runs++;
       return result();
@@ -24,14 +25,19 @@ function setUp(result: () => RunResult | Promise<RunResult>) {
       after(ms, run) {
         const timer = { atMs: awakeMs + ms, run };
         pending.add(timer);
-        return () => { pending.delete(timer); };
+        return () => {
+          pending.delete(timer);
+        };
       },
     },
   });
   return {
-    loop, runs: () => runs,
+    loop,
+    runs: () => runs,
     /** Sets the clock forward, as after a suspension, or back. */
-    setClock: (byMs: number): void => { aheadMs += byMs; },
+    setClock: (byMs: number): void => {
+      aheadMs += byMs;
+    },
     pass: async (ms: number): Promise<void> => {
       const untilMs = awakeMs + ms;
       for (;;) {
@@ -49,7 +55,10 @@ function setUp(result: () => RunResult | Promise<RunResult>) {
 }
 
 async function turns(): Promise<void> {
-  for (let i = 0; i < 5; i++) await new Promise((resolve) => { setImmediate(resolve); });
+  for (let i = 0; i < 5; i++)
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
 }
 
 const again = (againInMs: number) => (): RunResult => ({ againInMs, retry: false });
@@ -100,13 +109,18 @@ test('does with a change the run that time would have caused', async () => {
 test('settled resolves at once when idle, otherwise when all changes are processed', async () => {
   let release: () => void = () => undefined;
   const { loop, runs, pass } = setUp(async () => {
-    await new Promise<void>((resolve) => { release = resolve; });
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
     return { retry: false };
   });
   await loop.settled();
   let settledAfter = -1;
   loop.changed();
-  const settled = loop.settled().then(() => { settledAfter = runs(); return undefined; });
+  const settled = loop.settled().then(() => {
+    settledAfter = runs();
+    return undefined;
+  });
   await pass(DEBOUNCE_MS);
   loop.changed();
   release();
@@ -120,7 +134,9 @@ test('settled resolves at once when idle, otherwise when all changes are process
 });
 
 test('settled resolves for a loop that fails or is stopped', async () => {
-  const { loop, pass } = setUp(() => { throw new Error('no'); });
+  const { loop, pass } = setUp(() => {
+    throw new Error('no');
+  });
   loop.changed();
   const failed = loop.settled();
   await pass(DEBOUNCE_MS);

@@ -15,7 +15,8 @@ spec: {gatewayNamespace: ${gateway}}
 function unserved(afterMs: number, observed: ReadonlyMap<string, number> = new Map()) {
   const resources = resourcesOf(account('ours', GATEWAY_NAMESPACE) + account('typo', 'model-gatway'));
   return findUnserved(resources, {
-    gatewayNamespace: GATEWAY_NAMESPACE, nowMs: Date.parse(CREATED) + afterMs,
+    gatewayNamespace: GATEWAY_NAMESPACE,
+    nowMs: Date.parse(CREATED) + afterMs,
     observedGeneration: (id) => observed.get(id),
   });
 }

@@ -19,14 +19,17 @@ const brief = (problems: readonly Diagnostic[]) =>
   problems.map(({ severity, file, line, object, message }) => `${severity} ${file}:${line} ${object ?? ''} ${message}`);
 
 const PLATFORM = platformManifest('auth: {type: ApiKey, secretRef: {name: openai}}');
-const key = (name: string, spec = '') => `---\napiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ` +
+const key = (name: string, spec = '') =>
+  `---\napiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ` +
   `${name}, namespace: team}\nspec: {groupRef: {name: main}, accountRef: {name: team}${spec}}\n`;
 const ACCOUNT =
   'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: team, namespace: team}\nspec: {}\n';
 
 test('warns of a missing Secret, since Secrets may be elsewhere', async (t) => {
-  const problems = await validate(t, { 'a-platform.yaml': PLATFORM, 'b-team.yaml': ACCOUNT + key('generated') +
-    key('provided', ', key: {type: Provided}') });
+  const problems = await validate(t, {
+    'a-platform.yaml': PLATFORM,
+    'b-team.yaml': ACCOUNT + key('generated') + key('provided', ', key: {type: Provided}'),
+  });
   assert.deepEqual(brief(problems), [
     'Warning a-platform.yaml:6 ModelRoute model-gateway/openai Channel "direct" is left out: the Secret "openai" ' +
       'does not exist in model-gateway. No channel is left to serve its models.',
@@ -38,11 +41,12 @@ test('warns of a missing Secret, since Secrets may be elsewhere', async (t) => {
 test('accepts a folder with its Secrets', async (t) => {
   const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: openai}\nstringData: {apiKey: x}\n';
   assert.deepEqual(
-    await validate(t, { 'a.yaml': PLATFORM, 'b.yaml': ACCOUNT + key('generated'), 'c.yaml': secret }), [],
+    await validate(t, { 'a.yaml': PLATFORM, 'b.yaml': ACCOUNT + key('generated'), 'c.yaml': secret }),
+    [],
   );
 });
 
-test('reports a price for another endpoint than the model\'s', async (t) => {
+test("reports a price for another endpoint than the model's", async (t) => {
   const manifests = `apiVersion: v1
 kind: Secret
 metadata: {name: openai}
@@ -70,12 +74,14 @@ spec:
 });
 
 test('refuses a price per character by name, because no endpoint makes speech', async (t) => {
-  const problems = await validate(t, { 'a.yaml': `apiVersion: modelgateway.dev/v1alpha1
+  const problems = await validate(t, {
+    'a.yaml': `apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata: {name: speech}
 spec:
   models: [{name: tts, vendor: A, quotaType: Request, perCharacterUsd: "0.00001"}]
-` });
+`,
+  });
   const { severity, path, message = '' } = problems.at(-1) ?? {};
   assert.deepEqual([severity, path], ['Error', 'spec.models[0].perCharacterUsd']);
   assert.match(message, /no endpoint of the gateway makes speech/);
@@ -85,16 +91,27 @@ test('accepts a key that its owner disables or lets expire', async (t) => {
   const secret =
     'apiVersion: v1\nkind: Secret\nmetadata: {name: openai}\nstringData: {apiKey: x}\n---\napiVersion: v1\nkind: ' +
     'Secret\nmetadata: {name: b-key, namespace: team}\nstringData: {apiKey: sk-00000000000000000000000000000000}\n';
-  const problems = await validate(t, { 'a.yaml': PLATFORM, 'b.yaml': ACCOUNT + key('a', ', enabled: false') +
-    key('b', ', key: {type: Provided}, expirationTime: "2020-01-01T00:00:00Z"'), 'c.yaml': secret });
-  assert.deepEqual(problems.map(({ severity, object }) => [severity, object]), [['Warning', 'ApiKey team/b']]);
+  const problems = await validate(t, {
+    'a.yaml': PLATFORM,
+    'b.yaml':
+      ACCOUNT +
+      key('a', ', enabled: false') +
+      key('b', ', key: {type: Provided}, expirationTime: "2020-01-01T00:00:00Z"'),
+    'c.yaml': secret,
+  });
+  assert.deepEqual(
+    problems.map(({ severity, object }) => [severity, object]),
+    [['Warning', 'ApiKey team/b']],
+  );
 });
 
 test('reports wrong references, conflicts and wrong namespaces as errors', async (t) => {
   const problems = await validate(t, {
     'a.yaml': PLATFORM,
-    'b.yaml': key('no-account').slice(4) + key('no-group', ', groupRef: {name: nowhere}')
-      .replace('groupRef: {name: main}, ', '') + key('typo', ', models: [gtp]'),
+    'b.yaml':
+      key('no-account').slice(4) +
+      key('no-group', ', groupRef: {name: nowhere}').replace('groupRef: {name: main}, ', '') +
+      key('typo', ', models: [gtp]'),
     'c.yaml': `apiVersion: modelgateway.dev/v1alpha1
 kind: Group
 metadata: {name: narrow}
@@ -116,8 +133,9 @@ metadata: {name: lost, namespace: team}
 spec: {routes: [{routeSelector: {}}]}
 `,
   });
-  const errors = problems.filter(({ severity }) => severity === 'Error').map(({ file, line, object, message }) =>
-    `${file}:${line} ${object}: ${message}`);
+  const errors = problems
+    .filter(({ severity }) => severity === 'Error')
+    .map(({ file, line, object, message }) => `${file}:${line} ${object}: ${message}`);
   const expected = [
     /^b\.yaml:1 ApiKey team\/no-account: The Account "team" does not exist/,
     /^b\.yaml:6 ApiKey team\/no-group: The Group "nowhere" does not exist\. There is "main"\. The Account "team"/,
@@ -133,23 +151,35 @@ spec: {routes: [{routeSelector: {}}]}
 });
 
 test('does not report consequences of mistakes in other manifests', async (t) => {
-  const problems = await validate(t, { 'a.yaml': PLATFORM.replace('priceRatio', 'x')
-    .replace('allowedNamespaces', 'allowdNamespaces'), 'b.yaml': ACCOUNT + key('ci') });
+  const problems = await validate(t, {
+    'a.yaml': PLATFORM.replace('priceRatio', 'x').replace('allowedNamespaces', 'allowdNamespaces'),
+    'b.yaml': ACCOUNT + key('ci'),
+  });
   assert.deepEqual(brief(problems), ['Error a.yaml:4 Group model-gateway/main unknown field']);
 });
 
 test('reports a weak key and a duplicate one as errors', async (t) => {
-  const secret = (name: string, value: string) => `---\napiVersion: v1\nkind: Secret\nmetadata: {name: ${name}-key, ` +
+  const secret = (name: string, value: string) =>
+    `---\napiVersion: v1\nkind: Secret\nmetadata: {name: ${name}-key, ` +
     `namespace: team}\nstringData: {apiKey: ${value}}\n`;
   const strong = 'sk-0000000000000000000000000000000000';
   const provided = ', key: {type: Provided}';
   const problems = await validate(t, {
     'a.yaml': PLATFORM,
-    'b.yaml': ACCOUNT + key('weak', provided) + secret('weak', 'sk-short') + key('x', provided) + secret('x', strong) +
-      key('y', provided) + secret('y', strong),
+    'b.yaml':
+      ACCOUNT +
+      key('weak', provided) +
+      secret('weak', 'sk-short') +
+      key('x', provided) +
+      secret('x', strong) +
+      key('y', provided) +
+      secret('y', strong),
   });
   const errors = problems.filter(({ severity }) => severity === 'Error');
-  assert.deepEqual(errors.map(({ object }) => object), ['ApiKey team/weak', 'ApiKey team/y']);
+  assert.deepEqual(
+    errors.map(({ object }) => object),
+    ['ApiKey team/weak', 'ApiKey team/y'],
+  );
   assert.match(errors[0]?.message ?? '', /8 characters, and at least 32/);
   assert.match(errors[1]?.message ?? '', /team\/x has the same key/);
 });

@@ -3,15 +3,21 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import type { Condition } from '#crds/types.gen.ts';
 import {
-  RECONCILING, PROGRAMMED, conditionsOf, formatTime, mergeConditions,
+  RECONCILING,
+  PROGRAMMED,
+  conditionsOf,
+  formatTime,
+  mergeConditions,
 } from '../../../../operator/status/conditions.ts';
 import type { DesiredCondition } from '../../../../operator/status/conditions.ts';
 import { findingsOf } from '../../../../operator/status/findings.ts';
 import { accountSpendingStatus, creditOf, keySpendingStatus } from '../../../../operator/status/spending.ts';
 import { NOW_MS, accountsOf, apiKeysOf } from '../support.ts';
 
-const [account] = accountsOf('apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a}\nspec: ' +
-  '{grants: [{name: one, usd: "10"}, {name: two, usd: "-0.5"}]}\n');
+const [account] = accountsOf(
+  'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a}\nspec: ' +
+    '{grants: [{name: one, usd: "10"}, {name: two, usd: "-0.5"}]}\n',
+);
 assert.ok(account);
 const findings = findingsOf(account);
 const summary = (conditions: readonly (Condition | DesiredCondition)[]) =>
@@ -20,48 +26,71 @@ const summary = (conditions: readonly (Condition | DesiredCondition)[]) =>
 describe('conditions', () => {
   test('report an object in progress to the proxies as not ready', () => {
     assert.deepEqual(summary(conditionsOf(findings, RECONCILING)), [
-      'Accepted=True Accepted', 'Programmed=Unknown Reconciling', 'Ready=Unknown Reconciling',
+      'Accepted=True Accepted',
+      'Programmed=Unknown Reconciling',
+      'Ready=Unknown Reconciling',
       'Reconciling=True Reconciling',
     ]);
   });
 
   test('report what proxies refuse as stalled, with their messages', () => {
-    const conditions =
-      conditionsOf(findings, { status: 'False', reason: 'Rejected', message: 'models "x": priced twice' });
+    const conditions = conditionsOf(findings, {
+      status: 'False',
+      reason: 'Rejected',
+      message: 'models "x": priced twice',
+    });
     assert.deepEqual(summary(conditions), [
-      'Accepted=True Accepted', 'Programmed=False Rejected', 'Ready=False Rejected', 'Stalled=True Rejected',
+      'Accepted=True Accepted',
+      'Programmed=False Rejected',
+      'Ready=False Rejected',
+      'Stalled=True Rejected',
     ]);
     assert.equal(conditions[3]?.message, 'models "x": priced twice');
   });
 
   test('report an object that is not Accepted as not Programmed, whatever the proxies report', () => {
     assert.deepEqual(summary(conditionsOf({ ...findings, refused: { reason: 'Invalid', message: 'x' } }, PROGRAMMED)), [
-      'Accepted=False Invalid', 'Programmed=False NotAccepted', 'Ready=False Invalid', 'Stalled=True Invalid',
+      'Accepted=False Invalid',
+      'Programmed=False NotAccepted',
+      'Ready=False Invalid',
+      'Stalled=True Invalid',
     ]);
   });
 
   test('have bounded messages', () => {
-    const [accepted] =
-      conditionsOf({ ...findings, refused: { reason: 'Invalid', message: 'x'.repeat(40_000) } }, PROGRAMMED);
+    const [accepted] = conditionsOf(
+      { ...findings, refused: { reason: 'Invalid', message: 'x'.repeat(40_000) } },
+      PROGRAMMED,
+    );
     assert.ok((accepted?.message.length ?? 0) <= 2048);
   });
 
   test('change their transition time with the status only, and are removed when they end', () => {
     const first = mergeConditions([], conditionsOf(findings, RECONCILING), { generation: 1, nowMs: NOW_MS });
-    assert.ok(first.every(({ lastTransitionTime, observedGeneration }) =>
-      lastTransitionTime === '2026-11-21T12:00:00Z' && observedGeneration === 1));
+    assert.ok(
+      first.every(
+        ({ lastTransitionTime, observedGeneration }) =>
+          lastTransitionTime === '2026-11-21T12:00:00Z' && observedGeneration === 1,
+      ),
+    );
     const second = mergeConditions(first, conditionsOf(findings, PROGRAMMED), { generation: 2, nowMs: NOW_MS + 1000 });
-    assert.deepEqual(second.map(({ type, lastTransitionTime, observedGeneration }) =>
-      [type, lastTransitionTime, observedGeneration]), [
+    assert.deepEqual(
+      second.map(({ type, lastTransitionTime, observedGeneration }) => [type, lastTransitionTime, observedGeneration]),
       [
-        'Accepted', '2026-11-21T12:00:00Z', 2,
-      ], ['Programmed', '2026-11-21T12:00:01Z', 2], ['Ready', '2026-11-21T12:00:01Z', 2],
-    ]);
-    const other = mergeConditions(second, conditionsOf(
-      { ...findings, notReady: { reason: 'Disabled', message: 'x' } }, PROGRAMMED,
-    ), { generation: 3, nowMs: NOW_MS + 2000 });
-    assert.deepEqual(other.map(({ lastTransitionTime }) =>
-      lastTransitionTime), ['2026-11-21T12:00:00Z', '2026-11-21T12:00:01Z', '2026-11-21T12:00:02Z']);
+        ['Accepted', '2026-11-21T12:00:00Z', 2],
+        ['Programmed', '2026-11-21T12:00:01Z', 2],
+        ['Ready', '2026-11-21T12:00:01Z', 2],
+      ],
+    );
+    const other = mergeConditions(
+      second,
+      conditionsOf({ ...findings, notReady: { reason: 'Disabled', message: 'x' } }, PROGRAMMED),
+      { generation: 3, nowMs: NOW_MS + 2000 },
+    );
+    assert.deepEqual(
+      other.map(({ lastTransitionTime }) => lastTransitionTime),
+      ['2026-11-21T12:00:00Z', '2026-11-21T12:00:01Z', '2026-11-21T12:00:02Z'],
+    );
   });
 
   test('have times in whole seconds', () => {
@@ -71,24 +100,42 @@ describe('conditions', () => {
 
 describe('spending', () => {
   const key = (limitUsd: string) => {
-    const [apiKey] = apiKeysOf(`apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: a}\nspec: ` +
-      `{groupRef: {name: g}, accountRef: {name: a}, quota: {limitUsd: "${limitUsd}", period: Daily}}\n`);
+    const [apiKey] = apiKeysOf(
+      `apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: a}\nspec: ` +
+        `{groupRef: {name: g}, accountRef: {name: a}, quota: {limitUsd: "${limitUsd}", period: Daily}}\n`,
+    );
     assert.ok(apiKey);
     return apiKey;
   };
-  const spending = (spentNanoUsd: bigint) => ({ periodStartMs: NOW_MS, resetsMs:
-    null, spentNanoUsd, heldNanoUsd: 5n, totalSpentNanoUsd: spentNanoUsd + 1n, lastUsedMs: NOW_MS + 1500 });
+  const spending = (spentNanoUsd: bigint) => ({
+    periodStartMs: NOW_MS,
+    resetsMs: null,
+    spentNanoUsd,
+    heldNanoUsd: 5n,
+    totalSpentNanoUsd: spentNanoUsd + 1n,
+    lastUsedMs: NOW_MS + 1500,
+  });
 
   test('of an unlimited key is unlimited', () => {
     assert.deepEqual(keySpendingStatus(key('Unlimited'), spending(25_000_000_000n)), {
-      fields: { periodStartTime: '2026-11-21T12:00:00Z', spentUsd: '25.00', totalSpentUsd:
-        '25.000000001', remainingUsd: 'Unlimited', lastUsedTime: '2026-11-21T12:00:01Z' }, conditions: [],
+      fields: {
+        periodStartTime: '2026-11-21T12:00:00Z',
+        spentUsd: '25.00',
+        totalSpentUsd: '25.000000001',
+        remainingUsd: 'Unlimited',
+        lastUsedTime: '2026-11-21T12:00:01Z',
+      },
+      conditions: [],
     });
   });
 
   test('of an unused key has no times', () => {
-    const { fields } =
-      keySpendingStatus(key('1'), { ...spending(0n), totalSpentNanoUsd: 0n, periodStartMs: null, lastUsedMs: null });
+    const { fields } = keySpendingStatus(key('1'), {
+      ...spending(0n),
+      totalSpentNanoUsd: 0n,
+      periodStartMs: null,
+      lastUsedMs: null,
+    });
     assert.deepEqual(fields, { spentUsd: '0.00', totalSpentUsd: '0.00', remainingUsd: '1.00' });
   });
 
@@ -101,7 +148,10 @@ describe('spending', () => {
   ] as const)
     test(`${spent} of a key's 10^9 nano-USD`, () => {
       const status = keySpendingStatus(key('1'), spending(spent));
-      assert.deepEqual(status.conditions.map(({ type }) => type), types);
+      assert.deepEqual(
+        status.conditions.map(({ type }) => type),
+        types,
+      );
       assert.equal(status.fields.remainingUsd, remaining);
       assert.equal(status.spent?.reason, spent >= 1_000_000_000n ? 'LimitReached' : undefined);
     });
@@ -111,16 +161,24 @@ describe('spending', () => {
     assert.equal(credit, 9_500_000_000n);
     const status = accountSpendingStatus(credit, { spentNanoUsd: 10_000_000_000n, heldNanoUsd: 1n });
     assert.deepEqual(status.fields, { spentUsd: '10.00', heldUsd: '0.000000001', balanceUsd: '-0.50' });
-    assert.deepEqual(status.conditions.map(({ type }) => type), ['BalanceLow', 'BalanceExhausted']);
+    assert.deepEqual(
+      status.conditions.map(({ type }) => type),
+      ['BalanceLow', 'BalanceExhausted'],
+    );
     assert.deepEqual(accountSpendingStatus(credit, { spentNanoUsd: 7_599_999_999n, heldNanoUsd: 0n }).conditions, []);
-    assert.deepEqual(accountSpendingStatus(
-      credit, { spentNanoUsd: 7_600_000_000n, heldNanoUsd: 0n },
-    ).conditions.map(({ type }) => type), ['BalanceLow']);
+    assert.deepEqual(
+      accountSpendingStatus(credit, { spentNanoUsd: 7_600_000_000n, heldNanoUsd: 0n }).conditions.map(
+        ({ type }) => type,
+      ),
+      ['BalanceLow'],
+    );
   });
 
   test('can make an object not ready', () => {
     assert.deepEqual(summary(conditionsOf(findings, PROGRAMMED, { reason: 'LimitReached', message: 'x' })), [
-      'Accepted=True Accepted', 'Programmed=True Programmed', 'Ready=False LimitReached',
+      'Accepted=True Accepted',
+      'Programmed=True Programmed',
+      'Ready=False LimitReached',
     ]);
   });
 });

@@ -25,20 +25,30 @@ describe('a provider that cannot be reached', () => {
     });
   }
   it('is reported beside one that refuses the credential', () => {
-    assert.deepEqual(reasonsOf([
-      { channel: 'a', status: 0, connectError: 'ENOTFOUND', atMs: 1 }, { channel: 'b', status: 401, atMs: 1 },
-    ]), ['CredentialRefused', 'HostNotFound']);
+    assert.deepEqual(
+      reasonsOf([
+        { channel: 'a', status: 0, connectError: 'ENOTFOUND', atMs: 1 },
+        { channel: 'b', status: 401, atMs: 1 },
+      ]),
+      ['CredentialRefused', 'HostNotFound'],
+    );
   });
 });
 
 describe('a channel without a token', () => {
   it('is reported with the reason of the code', () => {
     for (const [code, reason] of [
-      ['invalid_client', 'TokenRefused'], ['AccessDenied', 'TokenRefused'], ['HTTP_404', 'TokenRefused'],
-      ['ENOTFOUND', 'TokenUnavailable'], ['TIMEOUT', 'TokenUnavailable'], ['NO_IDENTITY', 'IdentityMissing'],
+      ['invalid_client', 'TokenRefused'],
+      ['AccessDenied', 'TokenRefused'],
+      ['HTTP_404', 'TokenRefused'],
+      ['ENOTFOUND', 'TokenUnavailable'],
+      ['TIMEOUT', 'TokenUnavailable'],
+      ['NO_IDENTITY', 'IdentityMissing'],
     ] as const) {
-      const [condition] =
-        refusalConditions([{ channel: 'a', status: 0, connectError: `SIGN_IN:${code}`, atMs: 1 }], true);
+      const [condition] = refusalConditions(
+        [{ channel: 'a', status: 0, connectError: `SIGN_IN:${code}`, atMs: 1 }],
+        true,
+      );
       assert.deepEqual([condition?.type, condition?.reason], ['CredentialReady', reason]);
       assert.ok(condition?.message.startsWith(`Channel "a" has no token for its cloud (${code})`));
     }
@@ -60,16 +70,32 @@ describe('a provider that refuses', () => {
     assert.deepEqual(refusalConditions([]), []);
   });
   it('on several channels is reported with all of them', () => {
-    const [{ message } = { message: '' }] =
-      refusalConditions([{ channel: 'b', status: 403, atMs: 2 }, { channel: 'a', status: 401, atMs: 1 }]);
+    const [{ message } = { message: '' }] = refusalConditions([
+      { channel: 'b', status: 403, atMs: 2 },
+      { channel: 'a', status: 401, atMs: 1 },
+    ]);
     assert.match(message, /^Channel "a".*Likewise: "b" \(403\)/);
   });
   it('is counted once for each channel, for a limited time', () => {
-    const refusals = [{
-      channel: 'a', status: 401, atMs: 0,
-    }, { channel: 'a', status: 404, atMs: 5 }, { channel: 'b', status: 401, atMs: 1 }];
-    assert.deepEqual(freshRefusals(refusals, 10).map(({ channel, status }) =>
-      [channel, status]), [['a', 404], ['b', 401]]);
-    assert.deepEqual(freshRefusals(refusals, REFUSAL_LASTS_MS + 1).map(({ channel }) => channel), ['a']);
+    const refusals = [
+      {
+        channel: 'a',
+        status: 401,
+        atMs: 0,
+      },
+      { channel: 'a', status: 404, atMs: 5 },
+      { channel: 'b', status: 401, atMs: 1 },
+    ];
+    assert.deepEqual(
+      freshRefusals(refusals, 10).map(({ channel, status }) => [channel, status]),
+      [
+        ['a', 404],
+        ['b', 401],
+      ],
+    );
+    assert.deepEqual(
+      freshRefusals(refusals, REFUSAL_LASTS_MS + 1).map(({ channel }) => channel),
+      ['a'],
+    );
   });
 });

@@ -11,8 +11,13 @@ import { StatusWriter } from '../../../../operator/status/writer.ts';
 import type { StatusTarget, StatusWriterOptions } from '../../../../operator/status/writer.ts';
 import { NO_LOG, NO_METER, fakeClock } from '../fake-clock.ts';
 
-const condition = (type: string, status: Condition['status'] = 'True'): Condition =>
-  ({ type, status, reason: type, message: type, lastTransitionTime: '2026-01-01T00:00:00Z' });
+const condition = (type: string, status: Condition['status'] = 'True'): Condition => ({
+  type,
+  status,
+  reason: type,
+  message: type,
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+});
 
 function setUp(over: Partial<StatusWriterOptions> = {}) {
   const clock = fakeClock();
@@ -25,14 +30,16 @@ function setUp(over: Partial<StatusWriterOptions> = {}) {
   };
   const idOf = ({ name }: StatusTarget): string => name;
   const writer = new StatusWriter({
-    clock, meter: NO_METER, log: NO_LOG,
+    clock,
+    meter: NO_METER,
+    log: NO_LOG,
     desired: (id) => desired.get(id),
     live: (id) => live.get(id),
     async apply(target, owner, part) {
       writes.push(`${owner} ${idOf(target)}`);
       const other: StatusOwner = owner === 'operator' ? 'spending' : 'operator';
       const kept = partOf(live.get(idOf(target))?.status ?? {}, other);
-      take(idOf(target), { ...kept, ...part, conditions: [...kept.conditions ?? [], ...part.conditions ?? []] });
+      take(idOf(target), { ...kept, ...part, conditions: [...(kept.conditions ?? []), ...(part.conditions ?? [])] });
       return 'Written';
     },
     remove: async () => 'Written',
@@ -94,7 +101,10 @@ test('retries a failed write with backoff, which changes do not shorten', async 
     await setup.clock.pass(100);
     setup.writer.changed('a');
   }
-  assert.deepEqual(times.slice(1).map((ms, index) => ms - (times[index] ?? 0)), [500, 1000, 2000, 4000, 8000, 16_000]);
+  assert.deepEqual(
+    times.slice(1).map((ms, index) => ms - (times[index] ?? 0)),
+    [500, 1000, 2000, 4000, 8000, 16_000],
+  );
 });
 
 test('does not loop on a server that does not store what is written', async () => {
@@ -134,9 +144,12 @@ test('writes spending once per half minute, but at once at a threshold or with a
   const { clock, desired, live, take, writes, writer } = setUp();
   take('a', {});
   const spend = async (spentUsd: string, remainingUsd: string, ...warnings: string[]): Promise<void> => {
-    desired.set(
-      'a', { observedGeneration: 1, spentUsd, remainingUsd, conditions: warnings.map((type) => condition(type)) },
-    );
+    desired.set('a', {
+      observedGeneration: 1,
+      spentUsd,
+      remainingUsd,
+      conditions: warnings.map((type) => condition(type)),
+    });
     writer.changed('a');
     await clock.pass(1000);
   };
@@ -165,7 +178,12 @@ test('keeps the last spending without a ledger', async () => {
 });
 
 test('does not write objects of another gateway', async () => {
-  const setup = setUp({ apply: async (target) => { setup.writes.push(target.name); return 'Taken'; } });
+  const setup = setUp({
+    apply: async (target) => {
+      setup.writes.push(target.name);
+      return 'Taken';
+    },
+  });
   setup.take('a', { observedGeneration: 7 });
   setup.desired.set('a', { observedGeneration: 1 });
   setup.writer.start();
@@ -177,11 +195,17 @@ test('does not write objects of another gateway', async () => {
 });
 
 test('removes entries without an owner, the last of a list first', () => {
-  const live = { strange:
-    1, spentUsd: '1', conditions: [condition('Stalled'), condition('QuotaLow'), condition('Odd'), condition('Ready')] };
+  const live = {
+    strange: 1,
+    spentUsd: '1',
+    conditions: [condition('Stalled'), condition('QuotaLow'), condition('Odd'), condition('Ready')],
+  };
   assert.deepEqual(removalsFrom(live, { conditions: [condition('Ready')] }, 'operator'), [
     {
-      op: 'remove', path: '/status/strange',
-    }, { op: 'remove', path: '/status/conditions/2' }, { op: 'remove', path: '/status/conditions/0' },
+      op: 'remove',
+      path: '/status/strange',
+    },
+    { op: 'remove', path: '/status/conditions/2' },
+    { op: 'remove', path: '/status/conditions/0' },
   ]);
 });

@@ -17,13 +17,32 @@ interface Version {
 }
 
 function apiKey({
-  name = 'ci', uid = 'u', resourceVersion, generation = 1, enabled = true, spentUsd = '0', labels = {}, leaving = false,
+  name = 'ci',
+  uid = 'u',
+  resourceVersion,
+  generation = 1,
+  enabled = true,
+  spentUsd = '0',
+  labels = {},
+  leaving = false,
 }: Version): ApiKey {
   return {
-    apiVersion: 'modelgateway.dev/v1alpha1', kind: 'ApiKey', metadata: { name, namespace:
-      'team-a', uid, resourceVersion, generation, labels, ...leaving && { deletionTimestamp: '2026-11-20T12:00:00Z' } },
+    apiVersion: 'modelgateway.dev/v1alpha1',
+    kind: 'ApiKey',
+    metadata: {
+      name,
+      namespace: 'team-a',
+      uid,
+      resourceVersion,
+      generation,
+      labels,
+      ...(leaving && { deletionTimestamp: '2026-11-20T12:00:00Z' }),
+    },
     spec: {
-      gatewayNamespace: 'model-gateway', enabled, groupRef: { name: 'main' }, accountRef: { name: 'team' },
+      gatewayNamespace: 'model-gateway',
+      enabled,
+      groupRef: { name: 'main' },
+      accountRef: { name: 'team' },
       quota: { limitUsd: 'Unlimited', period: 'Never', whenShort: 'Lower', minOutputTokens: 16 },
       key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
     },
@@ -34,7 +53,9 @@ function apiKey({
 function setUp() {
   const timers: (() => void)[] = [];
   const objects = openLiveObjects({
-    onSpecs: () => undefined, onLive: () => undefined, onChange: (id) => cache.changed(id),
+    onSpecs: () => undefined,
+    onLive: () => undefined,
+    onChange: (id) => cache.changed(id),
     admit: (object) => ({ object, faults: object.metadata.labels?.['faulty'] === 'yes' ? ['no good'] : [] }),
   });
   const looks: string[] = [];
@@ -46,14 +67,23 @@ function setUp() {
         return objects.current(id);
       },
     },
-    namespaces: () => ['team-a', 'empty'], covers: (namespace) => namespace !== 'unwatched',
+    namespaces: () => ['team-a', 'empty'],
+    covers: (namespace) => namespace !== 'unwatched',
     after: (_ms, run) => {
       timers.push(run);
       return () => void timers.splice(timers.indexOf(run), 1);
     },
   });
-  const seen = (): unknown[] => cache.list('ApiKey').map(({ metadata, spec, status }) =>
-    [metadata.name, metadata.resourceVersion, metadata.generation, spec.enabled, status?.spentUsd]);
+  const seen = (): unknown[] =>
+    cache
+      .list('ApiKey')
+      .map(({ metadata, spec, status }) => [
+        metadata.name,
+        metadata.resourceVersion,
+        metadata.generation,
+        spec.enabled,
+        status?.spentUsd,
+      ]);
   return { objects, cache, seen, timers, looks };
 }
 
@@ -61,11 +91,17 @@ describe('the cluster cache', () => {
   it('has the latest statuses and labels, and the same list while nothing changes', () => {
     const { objects, cache, seen } = setUp();
     objects.replace('w', [apiKey({ resourceVersion: '1' }), apiKey({ name: 'bot', resourceVersion: '2' })]);
-    assert.deepEqual(seen(), [['ci', '1', 1, true, '0'], ['bot', '2', 1, true, '0']]);
+    assert.deepEqual(seen(), [
+      ['ci', '1', 1, true, '0'],
+      ['bot', '2', 1, true, '0'],
+    ]);
     const before = cache.list('ApiKey');
     assert.equal(cache.list('ApiKey'), before);
     objects.apply('w', apiKey({ resourceVersion: '3', spentUsd: '5', labels: { team: 'a' } }));
-    assert.deepEqual(seen(), [['ci', '3', 1, true, '5'], ['bot', '2', 1, true, '0']]);
+    assert.deepEqual(seen(), [
+      ['ci', '3', 1, true, '5'],
+      ['bot', '2', 1, true, '0'],
+    ]);
     assert.equal(cache.list('ApiKey')[0]?.metadata.labels?.['team'], 'a');
     assert.equal(cache.list('ApiKey')[1], before[1]);
     assert.deepEqual(cache.list('Group'), []);
@@ -111,7 +147,10 @@ describe('the cluster cache', () => {
     const before = looks.length;
     assert.equal(seen().length, 1);
     assert.ok(looks.length - before < 10_000, String(looks.length));
-    assert.deepEqual(cache.list('ApiKey').map(({ metadata }) => metadata.name), ['ci']);
+    assert.deepEqual(
+      cache.list('ApiKey').map(({ metadata }) => metadata.name),
+      ['ci'],
+    );
   });
 
   it('waits until a watch reports a write, and not for objects that it does not watch', async () => {
@@ -119,7 +158,9 @@ describe('the cluster cache', () => {
     const id = 'ApiKey team-a/ci';
     let done = 0;
     const wait = (write: Parameters<typeof cache.waitFor>[1]): Promise<void> =>
-      cache.waitFor(id, write).then(() => { done++; });
+      cache.waitFor(id, write).then(() => {
+        done++;
+      });
     const made = Promise.all([wait({ uid: 'u', resourceVersion: '5' }), wait({ uid: 'u', resourceVersion: '6' })]);
     objects.apply('w', apiKey({ resourceVersion: '5' }));
     await Promise.resolve();

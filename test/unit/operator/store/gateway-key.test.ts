@@ -10,7 +10,10 @@ import type { KubeJson, KubeRequest } from '../../../../operator/kube/client.ts'
 import { withFingerprints } from '../../../../operator/store/fingerprint.ts';
 import { deriveKey } from '../../../../operator/store/gateway-key.ts';
 import {
-  PREVIOUS_ANNOTATION, PREVIOUS_MAC_ANNOTATION, hasForgedPreviousKeys, macOfPreviousKeys,
+  PREVIOUS_ANNOTATION,
+  PREVIOUS_MAC_ANNOTATION,
+  hasForgedPreviousKeys,
+  macOfPreviousKeys,
 } from '../../../../operator/store/key-secret.ts';
 import type { SecretObject } from '../../../../operator/store/resources.ts';
 import { tempFolder } from '../../../support/cli.ts';
@@ -21,8 +24,13 @@ const LIST = JSON.stringify([{ sha256: 'a'.repeat(64), notAfter: '2030-01-01T00:
 
 function secretWith(annotations: Record<string, string>, over: Partial<SecretObject> = {}): SecretObject {
   return {
-    namespace: 'team-a', name: 'ci-key', labels: {}, data: new Map(), annotations,
-    live: { uid: 'secret', resourceVersion: '1', ownerUid: 'owner' }, ...over,
+    namespace: 'team-a',
+    name: 'ci-key',
+    labels: {},
+    data: new Map(),
+    annotations,
+    live: { uid: 'secret', resourceVersion: '1', ownerUid: 'owner' },
+    ...over,
   };
 }
 
@@ -41,13 +49,16 @@ describe('the list of replaced keys in a Secret', () => {
     ['with a longer life', secretWith({ ...signed, [PREVIOUS_ANNOTATION]: LIST.replace('2030', '2031') })],
     ['copied to another Secret', secretWith(signed, { name: 'other-key' })],
     ['copied to another namespace', secretWith(signed, { namespace: 'team-b' })],
-    ['of a deleted ApiKey of the name', secretWith(signed, {
-      live: { uid: 'secret', resourceVersion: '1', ownerUid: 'new' },
-    })],
+    [
+      'of a deleted ApiKey of the name',
+      secretWith(signed, {
+        live: { uid: 'secret', resourceVersion: '1', ownerUid: 'new' },
+      }),
+    ],
   ] as const)
     it(`is ignored ${what}`, () => assert.equal(hasForgedPreviousKeys(secret, MAC_KEY), true));
 
-  it('is ignored with another gateway\'s key', () => {
+  it("is ignored with another gateway's key", () => {
     const other = deriveKey(Buffer.alloc(32, 2), 'previous-keys');
     assert.equal(hasForgedPreviousKeys(secretWith(signed), other), true);
   });
@@ -66,7 +77,7 @@ describe('the hashes of keys', () => {
   });
 });
 
-describe('the gateway\'s own key', () => {
+describe("the gateway's own key", () => {
   it('is created once on one machine, with permissions for its owner only', async () => {
     await using folder = await tempFolder();
     const first = await openGatewayKey(join(folder.path, 'data'));
@@ -88,8 +99,12 @@ describe('the gateway\'s own key', () => {
         if (fault) return Promise.reject(fault);
         if (method === 'POST' && stored) return Promise.reject(statusError(409));
         if (method === 'POST') {
-          const { stringData: { gatewayKey }, ...rest } = body as {
-            stringData: { gatewayKey: string }; metadata: unknown;
+          const {
+            stringData: { gatewayKey },
+            ...rest
+          } = body as {
+            stringData: { gatewayKey: string };
+            metadata: unknown;
           };
           stored = { ...rest, data: { gatewayKey: Buffer.from(gatewayKey).toString('base64') } };
         }
@@ -106,7 +121,11 @@ describe('the gateway\'s own key', () => {
     const client = server();
     const log = { warn: () => undefined };
     const options = {
-      client, namespace: 'gateway', log, onProblem: () => undefined, signal: new AbortController().signal,
+      client,
+      namespace: 'gateway',
+      log,
+      onProblem: () => undefined,
+      signal: new AbortController().signal,
     };
     const [one, two] = await Promise.all([loadGatewayKey(options), loadGatewayKey(options)]);
     assert.equal(one.length, 32);
@@ -117,18 +136,34 @@ describe('the gateway\'s own key', () => {
     const abort = new AbortController();
     const warnings: unknown[] = [];
     const problems: string[] = [];
-    const log = { warn: (...line: unknown[]) => { warnings.push(line); } };
+    const log = {
+      warn: (...line: unknown[]) => {
+        warnings.push(line);
+      },
+    };
     const key = await loadGatewayKey({
-      client: server([statusError(403)]), namespace: 'gateway', log, signal: abort.signal,
-      onProblem: (problem) => { problems.push(problem); },
+      client: server([statusError(403)]),
+      namespace: 'gateway',
+      log,
+      signal: abort.signal,
+      onProblem: (problem) => {
+        problems.push(problem);
+      },
     });
     assert.equal(key.length, 32);
     assert.equal(warnings.length, 1);
     assert.match(problems.join(), /^the Secret model-gateway-key: /);
     abort.abort();
     const client = { request: () => Promise.reject(statusError(403)) };
-    await assert.rejects(loadGatewayKey({
-      client, namespace: 'gateway', log, signal: abort.signal, onProblem: () => undefined,
-    }), /abort/i);
+    await assert.rejects(
+      loadGatewayKey({
+        client,
+        namespace: 'gateway',
+        log,
+        signal: abort.signal,
+        onProblem: () => undefined,
+      }),
+      /abort/i,
+    );
   });
 });

@@ -6,8 +6,10 @@ import { openLiveObjects } from '../../../../operator/store/live-objects.ts';
 import { accountsOf } from '../support.ts';
 
 function account(namespace: string, name: string, generation: number): Account {
-  const [object] = accountsOf(`apiVersion: modelgateway.dev/v1alpha1\nkind: Account\n` +
-    `metadata: {name: ${name}, namespace: ${namespace}}\nspec: {}`);
+  const [object] = accountsOf(
+    `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\n` +
+      `metadata: {name: ${name}, namespace: ${namespace}}\nspec: {}`,
+  );
   assert.ok(object);
   const metadata = { ...object.metadata, generation, resourceVersion: String(generation) };
   return { ...object, metadata };
@@ -26,8 +28,15 @@ test('a namespace has the same list until one of its objects changes', () => {
   objects.apply('all', account('b', 'x', 4));
   const after = objects.byNamespace('Account');
   assert.equal(after.get('a'), before.get('a'));
-  assert.deepEqual(after.get('b')?.map(({ metadata }) => metadata.generation), [4]);
-  assert.deepEqual(before.get('b')?.map(({ metadata }) => metadata.generation), [3], 'a list never changes');
+  assert.deepEqual(
+    after.get('b')?.map(({ metadata }) => metadata.generation),
+    [4],
+  );
+  assert.deepEqual(
+    before.get('b')?.map(({ metadata }) => metadata.generation),
+    [3],
+    'a list never changes',
+  );
   assert.notEqual(objects.ofKind('Account'), all);
 
   objects.remove('all', account('b', 'x', 5));

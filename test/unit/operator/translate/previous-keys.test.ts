@@ -9,9 +9,16 @@ import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../support.ts';
 const VICTIM = `sk-${'v'.repeat(48)}`;
 const ATTACKER = `sk-${'a'.repeat(48)}`;
 
-function apiKey(namespace: string, { created, key, previous = '' }: Readonly<Record<'created' | 'key', string>> & {
-  readonly previous?: string;
-}): string {
+function apiKey(
+  namespace: string,
+  {
+    created,
+    key,
+    previous = '',
+  }: Readonly<Record<'created' | 'key', string>> & {
+    readonly previous?: string;
+  },
+): string {
   const entry = JSON.stringify([{ sha256: previous, notAfter: new Date(NOW_MS + 3_600_000).toISOString() }]);
   return `
 apiVersion: modelgateway.dev/v1alpha1
@@ -36,8 +43,11 @@ spec: {}
 ---`;
 }
 
-describe('a previous hash that is another tenant\'s current key', () => {
-  for (const [age, created] of [['older', '2020-01-01T00:00:00Z'], ['younger', '2030-01-01T00:00:00Z']] as const) {
+describe("a previous hash that is another tenant's current key", () => {
+  for (const [age, created] of [
+    ['older', '2020-01-01T00:00:00Z'],
+    ['younger', '2030-01-01T00:00:00Z'],
+  ] as const) {
     it(`does not take the key over if the claiming ApiKey is ${age}`, () => {
       const resources = resourcesOf(`${apiKey('victim', { created: '2025-01-01T00:00:00Z', key: VICTIM })}
 ${apiKey('attacker', { created, key: ATTACKER, previous: hash('sha256', VICTIM, 'hex') })}
@@ -47,10 +57,12 @@ metadata: {name: main, namespace: ${GATEWAY_NAMESPACE}}
 spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}`);
       const { snapshot } = translate(resources, { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS });
       const owner = snapshot.keys.filter(({ hashes }) =>
-        hashes.some(({ sha256 }) => sha256 === hash('sha256', VICTIM, 'hex')));
-      assert.deepEqual(owner.map(({ namespace, refusal }) => ({ namespace, refusal })), [
-        { namespace: 'victim', refusal: '' },
-      ]);
+        hashes.some(({ sha256 }) => sha256 === hash('sha256', VICTIM, 'hex')),
+      );
+      assert.deepEqual(
+        owner.map(({ namespace, refusal }) => ({ namespace, refusal })),
+        [{ namespace: 'victim', refusal: '' }],
+      );
     });
   }
 });
@@ -58,13 +70,22 @@ spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}`);
 describe('a key that was replaced twice', () => {
   it('is listed once, until the later end', () => {
     const times = [2, 3, 1].map((hours) => NOW_MS + hours * 3_600_000);
-    const list = times.map((ms, index) =>
-      ({ sha256: (index < 2 ? 'a' : 'b').repeat(64), notAfter: new Date(ms).toISOString() }));
-    const secret = { namespace: 'n', name: 's', labels: {}, data: new Map(), annotations: {
-      'modelgateway.dev/previous-keys': JSON.stringify(list),
-    } };
+    const list = times.map((ms, index) => ({
+      sha256: (index < 2 ? 'a' : 'b').repeat(64),
+      notAfter: new Date(ms).toISOString(),
+    }));
+    const secret = {
+      namespace: 'n',
+      name: 's',
+      labels: {},
+      data: new Map(),
+      annotations: {
+        'modelgateway.dev/previous-keys': JSON.stringify(list),
+      },
+    };
     assert.deepEqual(previousKeysOf(secret, NOW_MS), [
-      { sha256: 'a'.repeat(64), notAfterMs: times[1] }, { sha256: 'b'.repeat(64), notAfterMs: times[2] },
+      { sha256: 'a'.repeat(64), notAfterMs: times[1] },
+      { sha256: 'b'.repeat(64), notAfterMs: times[2] },
     ]);
   });
 });

@@ -22,12 +22,24 @@ test('equal fresh ones for the same objects in other circumstances', () => {
       readonly nowMs?: number;
       readonly mintFailures?: ReadonlyMap<string, string>;
     }[] = [
-      { resources: all }, { resources: { ...all, groups: [] } }, { resources:
-        all }, { resources: { ...all, accounts: new Map() } }, { resources: all, nowMs: NOW_MS + YEAR_MS },
-      { resources: { ...all, secrets: new Map() } }, { resources: all, mintFailures: failing },
-      { resources: { ...all, groups: all.groups.map((group) =>
-        ({ ...group, spec: { ...group.spec, allowedNamespaces: { from: 'Same' as const } } })) } },
-      { resources: all, nowMs: NOW_MS - YEAR_MS }, { resources: all },
+      { resources: all },
+      { resources: { ...all, groups: [] } },
+      { resources: all },
+      { resources: { ...all, accounts: new Map() } },
+      { resources: all, nowMs: NOW_MS + YEAR_MS },
+      { resources: { ...all, secrets: new Map() } },
+      { resources: all, mintFailures: failing },
+      {
+        resources: {
+          ...all,
+          groups: all.groups.map((group) => ({
+            ...group,
+            spec: { ...group.spec, allowedNamespaces: { from: 'Same' as const } },
+          })),
+        },
+      },
+      { resources: all, nowMs: NOW_MS - YEAR_MS },
+      { resources: all },
     ];
     for (const { resources, ...given } of circumstances) {
       const options = { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS, ...given };

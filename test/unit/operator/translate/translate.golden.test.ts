@@ -26,10 +26,15 @@ function mintFailuresOf(text: string): Map<string, string> {
 
 function statusOf(findings: Findings): unknown {
   const { kind, namespace, name, fields } = findings;
-  const conditions =
-    conditionsOf(findings, findings.published ? PROGRAMMED : { status: 'Unknown', reason: 'Pending', message: '' });
-  return { object: `${kind} ${namespace}/${name}`, ...fields, conditions:
-    conditions.map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`) };
+  const conditions = conditionsOf(
+    findings,
+    findings.published ? PROGRAMMED : { status: 'Unknown', reason: 'Pending', message: '' },
+  );
+  return {
+    object: `${kind} ${namespace}/${name}`,
+    ...fields,
+    conditions: conditions.map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`),
+  };
 }
 
 function checkReasons(findings: Findings): void {
@@ -40,8 +45,15 @@ function checkReasons(findings: Findings): void {
   }
 }
 
-const TIERS: ReadonlySet<unknown> =
-  new Set(['sheets', 'contextTiers', 'serviceTiers', 'regions', 'channelPrices', 'channelRates', 'perImage']);
+const TIERS: ReadonlySet<unknown> = new Set([
+  'sheets',
+  'contextTiers',
+  'serviceTiers',
+  'regions',
+  'channelPrices',
+  'channelRates',
+  'perImage',
+]);
 
 /** Most prices have none; golden files show those that exist. */
 function withoutEmptyTiers(key: unknown, value: unknown): unknown {
@@ -60,17 +72,25 @@ for (const input of inputs) {
   test(input.replace('.in.yaml', ''), async () => {
     const text = await readFile(join(TESTDATA, input), 'utf8');
     const { snapshot, statuses, nextChangeMs } = translate(resourcesOf(text), {
-      gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS, mintFailures: mintFailuresOf(text),
+      gatewayNamespace: GATEWAY_NAMESPACE,
+      nowMs: NOW_MS,
+      mintFailures: mintFailuresOf(text),
     });
     assert.deepEqual(validateSnapshot(snapshot), [], 'a proxy takes it');
-    assert.ok(Object.isFrozen(snapshot.keys) &&
-      snapshot.groups.every(({ access }) => Object.isFrozen(access?.value)), 'nobody can change it');
+    assert.ok(
+      Object.isFrozen(snapshot.keys) && snapshot.groups.every(({ access }) => Object.isFrozen(access?.value)),
+      'nobody can change it',
+    );
     statuses.forEach(checkReasons);
-    const output = stringify({
-      snapshot,
-      statuses: statuses.map(statusOf),
-      ...(nextChangeMs === undefined ? {} : { nextChange: new Date(nextChangeMs).toISOString() }),
-    }, withoutEmptyTiers, { lineWidth: 0, aliasDuplicateObjects: false });
+    const output = stringify(
+      {
+        snapshot,
+        statuses: statuses.map(statusOf),
+        ...(nextChangeMs === undefined ? {} : { nextChange: new Date(nextChangeMs).toISOString() }),
+      },
+      withoutEmptyTiers,
+      { lineWidth: 0, aliasDuplicateObjects: false },
+    );
     const golden = join(TESTDATA, input.replace('.in.yaml', '.out.yaml'));
     if (REWRITE) await writeFile(golden, output);
     assert.equal(output, await readFile(golden, 'utf8'));

@@ -20,11 +20,18 @@ const ROUTE = 'ModelRoute model-gateway/main';
 const CONFIG = configOf([1]);
 const EDITED = { ...CONFIG, keys: [numberedKey(1, { generation: 2n })] };
 
-function counts(server: TestDistribution, id: string):
-  | { connected: number; acknowledged: number; rejected: number } | undefined {
+function counts(
+  server: TestDistribution,
+  id: string,
+): { connected: number; acknowledged: number; rejected: number } | undefined {
   const progress = server.progress(id);
-  return progress &&
-    { connected: progress.connected, acknowledged: progress.acknowledged, rejected: progress.rejected.length };
+  return (
+    progress && {
+      connected: progress.connected,
+      acknowledged: progress.acknowledged,
+      rejected: progress.rejected.length,
+    }
+  );
 }
 
 async function proxies(server: TestDistribution, names: readonly string[]): Promise<TestProxy[]> {
@@ -51,9 +58,13 @@ describe('progress', { timeout: 180_000 }, () => {
     assert.equal(server.progress(KEY), undefined);
     server.publish(CONFIG);
     const progress = server.progress(KEY);
-    assert.deepEqual({
-      ...progress, version: '',
-    }, { version: '', connected: 0, acknowledged: 0, rejected: [], convergedMs: undefined });
+    assert.deepEqual(
+      {
+        ...progress,
+        version: '',
+      },
+      { version: '', connected: 0, acknowledged: 0, rejected: [], convergedMs: undefined },
+    );
     assert.match(progress?.version ?? '', /^[0-9a-f]{20}$/);
     assert.equal(server.progress('Nothing team-a/key-1'), undefined);
   });
@@ -95,7 +106,10 @@ describe('progress', { timeout: 180_000 }, () => {
     await until(() => server.progress(KEY)?.connected === 2);
     assert.equal(server.progress(KEY)?.acknowledged, 2);
     await until(() => told.length > 0 && server.progress(KEY)?.convergedMs !== undefined);
-    assert.ok(told.flat().every((id) => id === KEY), told.flat().join());
+    assert.ok(
+      told.flat().every((id) => id === KEY),
+      told.flat().join(),
+    );
     await Promise.all([one?.stop(), two?.stop()]);
     await until(() => server.figures().connectedProxies === 0);
   });
@@ -148,7 +162,13 @@ describe('with several replicas', { timeout: 180_000 }, () => {
     const bad = { ...EDITED, routes: [routeOf('main', [modelOf('gpt')], [channelOf('one', { weight: 0 })])] };
     for (const server of [leader, follower]) server.publish(bad);
     await until(() => leader.progress(ROUTE)?.rejected.length === 3);
-    assert.deepEqual(leader.progress(ROUTE)?.rejected.map(({ proxy }) => proxy).sort(), ['one', 'three', 'two']);
+    assert.deepEqual(
+      leader
+        .progress(ROUTE)
+        ?.rejected.map(({ proxy }) => proxy)
+        .sort(),
+      ['one', 'three', 'two'],
+    );
     const heard: unknown[] = [];
     leader.onRefusal((refusal) => heard.push(refusal));
     there[0]?.client.reportRefusal({ route: 'main', channel: 'one', status: 401, connectError: '' });
@@ -160,8 +180,13 @@ describe('with several replicas', { timeout: 180_000 }, () => {
     await until(() => heard.length === 2);
     here[0]?.client.reportRefusal({ route: 'main', channel: 'three', status: 404, connectError: '' });
     await until(() => heard.length >= 3);
-    await new Promise((resolve) => { setTimeout(resolve, 50); });
-    assert.deepEqual(heard.map((each) => (each as { channel: string }).channel), ['one', 'two', 'three']);
+    await new Promise((resolve) => {
+      setTimeout(resolve, 50);
+    });
+    assert.deepEqual(
+      heard.map((each) => (each as { channel: string }).channel),
+      ['one', 'two', 'three'],
+    );
     leader.leaderAt(undefined);
     await Promise.all([...here, ...there].map((proxy) => proxy.stop()));
     await until(() => leader.progress(KEY)?.connected === 0);
@@ -185,7 +210,7 @@ describe('with several replicas', { timeout: 180_000 }, () => {
     await using one = await testDistribution();
     await using two = await testDistribution();
     for (const server of [one, two]) server.publish(CONFIG);
-    const started = [...await proxies(one, ['a']), ...await proxies(two, ['b'])];
+    const started = [...(await proxies(one, ['a'])), ...(await proxies(two, ['b']))];
     two.leaderAt(`127.0.0.1:${one.port}`);
     await until(() => one.progress(KEY)?.acknowledged === 2);
     two.leaderAt(undefined);

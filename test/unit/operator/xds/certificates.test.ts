@@ -20,16 +20,21 @@ it('are replaced in time over thirty years', async () => {
   for (let nowMs = start; nowMs < start + 30 * 365 * DAY_MS; nowMs += STEP_DAYS * DAY_MS) {
     for (let next = await renew(stored, { ...naming, nowMs }); next; next = await renew(stored, { ...naming, nowMs }))
       stored = next;
-    given.push([stored.caCertificate, stored.nextCaCertificate, stored.previousCaCertificate].filter((pem) =>
-      pem !== undefined).map((pem) => new X509Certificate(pem)));
+    given.push(
+      [stored.caCertificate, stored.nextCaCertificate, stored.previousCaCertificate]
+        .filter((pem) => pem !== undefined)
+        .map((pem) => new X509Certificate(pem)),
+    );
     authorities.add(stored.caCertificate);
     const serving = new X509Certificate(stored.servingCertificate);
     assert.ok(serving.validToDate.getTime() > nowMs);
     for (const age of [0, 1, POD_LIFE_STEPS]) {
       const known = given[Math.max(0, given.length - 1 - age)] ?? [];
       const signer = known.find((ca) => serving.checkIssued(ca) && serving.verify(ca.publicKey));
-      assert.ok(signer &&
-        signer.validToDate.getTime() > nowMs, `a pod of ${age * STEP_DAYS} days at ${new Date(nowMs).toISOString()}`);
+      assert.ok(
+        signer && signer.validToDate.getTime() > nowMs,
+        `a pod of ${age * STEP_DAYS} days at ${new Date(nowMs).toISOString()}`,
+      );
     }
   }
   assert.ok(authorities.size >= 3, `${authorities.size} authorities`);

@@ -43,7 +43,8 @@ export function cluster(name: string): RawResource {
 
 export function endpoints(name: string, port: number): RawResource {
   return {
-    name, value: message([1, name], [2, message([2, message([1, message([1, address(port)])])], [3, message([1, 1])])]),
+    name,
+    value: message([1, name], [2, message([2, message([1, message([1, address(port)])])], [3, message([1, 1])])]),
   };
 }
 
@@ -51,8 +52,14 @@ export function endpoints(name: string, port: number): RawResource {
 export function listener(name: string, routes: string, broken = false): RawResource {
   const router = message([1, 'router'], [4, any(broken ? `${ROUTER}That.Is.None` : ROUTER, message())]);
   const manager = message([2, name], [3, message([1, ADS], [2, routes])], [5, router]);
-  return { name, value:
-    message([1, name], [2, address(0)], [3, message([3, message([1, 'http'], [4, any(HTTP_MANAGER, manager)])])]) };
+  return {
+    name,
+    value: message(
+      [1, name],
+      [2, address(0)],
+      [3, message([3, message([1, 'http'], [4, any(HTTP_MANAGER, manager)])])],
+    ),
+  };
 }
 
 export function routes(name: string, toCluster: string): RawResource {

@@ -21,12 +21,17 @@ interface Scene extends AsyncDisposable {
 async function scene(things: Record<string, string> = {}): Promise<Scene> {
   const server = await testDistribution();
   const set = (values: Record<string, string>): void =>
-    server.publishResources(TYPE, Object.entries(values).map(([name, value]) => ({ name, value: Buffer.from(value) })));
+    server.publishResources(
+      TYPE,
+      Object.entries(values).map(([name, value]) => ({ name, value: Buffer.from(value) })),
+    );
   set(things);
   server.publish(snapshotOf());
   const client = rawClient(server.port);
   return {
-    server, client, set,
+    server,
+    client,
+    set,
     async [Symbol.asyncDispose]() {
       await client[Symbol.asyncDispose]();
       await server.stop();
@@ -35,13 +40,21 @@ async function scene(things: Record<string, string> = {}): Promise<Scene> {
 }
 
 function saw({ typeUrl, resources, removed }: Seen, expected: { resources?: string[]; removed?: string[] }): void {
-  assert.deepEqual({
-    typeUrl, resources: resources.toSorted(), removed: removed.toSorted(),
-  }, { typeUrl: TYPE, resources: expected.resources ?? [], removed: expected.removed ?? [] });
+  assert.deepEqual(
+    {
+      typeUrl,
+      resources: resources.toSorted(),
+      removed: removed.toSorted(),
+    },
+    { typeUrl: TYPE, resources: expected.resources ?? [], removed: expected.removed ?? [] },
+  );
 }
 
 describe('the wildcard', () => {
-  for (const [words, names] of [['named', ['*']], ['by a first request without names', []]] as const) {
+  for (const [words, names] of [
+    ['named', ['*']],
+    ['by a first request without names', []],
+  ] as const) {
     it(`sends everything, and changes: ${words}`, async () => {
       await using held = await scene({ a: '1', b: '1' });
       const { client, set } = held;

@@ -37,7 +37,8 @@ interface RawOptions {
 const PROBE = 'type.googleapis.com/test.Probe';
 
 export function rawClient(
-  port: number, { credentials: trust = credentials.createInsecure(), token, options = {} }: RawOptions = {},
+  port: number,
+  { credentials: trust = credentials.createInsecure(), token, options = {} }: RawOptions = {},
 ): RawClient {
   const client = new Client(`localhost:${port}`, trust, { 'grpc.use_local_subchannel_pool': 1, ...options });
   const metadata = new Metadata();
@@ -62,16 +63,28 @@ export function rawClient(
   call.on('end', () => over());
   const send = (request: Partial<DeltaDiscoveryRequest>): void => {
     call.write({
-      node: { id: 'test', cluster: '', userAgentName: '' }, typeUrl: '', resourceNamesSubscribe: [],
-      resourceNamesUnsubscribe: [], initialResourceVersions: {}, responseNonce: '', errorDetail: undefined, ...request,
+      node: { id: 'test', cluster: '', userAgentName: '' },
+      typeUrl: '',
+      resourceNamesSubscribe: [],
+      resourceNamesUnsubscribe: [],
+      initialResourceVersions: {},
+      responseNonce: '',
+      errorDetail: undefined,
+      ...request,
     });
   };
   const next = (): Promise<Seen> => {
     const first = arrived.shift();
-    return first ? Promise.resolve(first) : new Promise((resolve, reject) => { waiting.push({ resolve, reject }); });
+    return first
+      ? Promise.resolve(first)
+      : new Promise((resolve, reject) => {
+          waiting.push({ resolve, reject });
+        });
   };
   return {
-    send, next, ended,
+    send,
+    next,
+    ended,
     ack: ({ typeUrl, nonce }) => send({ typeUrl, responseNonce: nonce }),
     nack: ({ typeUrl, nonce }, message) =>
       send({ typeUrl, responseNonce: nonce, errorDetail: { code: 3, message, details: [] } }),
@@ -83,8 +96,12 @@ export function rawClient(
       if (seen.typeUrl !== typeUrl) throw new Error(`came: ${JSON.stringify(seen)}`);
       send({ typeUrl, responseNonce: seen.nonce });
     },
-    pause: () => { call.pause(); },
-    resume: () => { call.resume(); },
+    pause: () => {
+      call.pause();
+    },
+    resume: () => {
+      call.resume();
+    },
     async [Symbol.asyncDispose]() {
       call.cancel();
       await ended;
@@ -96,7 +113,9 @@ export function rawClient(
 function seenOf({ typeUrl, nonce, resources, removedResources }: DeltaDiscoveryResponse): Seen {
   const decoded = resources.map((bytes) => Resource.decode(bytes));
   return {
-    typeUrl, nonce, removed: removedResources,
+    typeUrl,
+    nonce,
+    removed: removedResources,
     resources: decoded.map(({ name, resource }) => `${name}@${Buffer.from(resource?.value ?? []).toString()}`),
     versions: Object.fromEntries(decoded.map(({ name, version }) => [name, version])),
   };

@@ -11,7 +11,10 @@ import { manageCertificates, LIFETIMES, renew } from '../../../../operator/xds/c
 import type { ManagedCertificates, StoredCertificates } from '../../../../operator/xds/certificates.ts';
 import type { DistributionSecurity } from '../../../../operator/xds/distribution.ts';
 import {
-  validityOf, createAuthority, issueServing, dnsNamesOf,
+  validityOf,
+  createAuthority,
+  issueServing,
+  dnsNamesOf,
 } from '../../../../operator/xds/certificate-authority.ts';
 import { configOf, testProxy } from '../../dataplane/xds/support.ts';
 import { tempFolder } from '../../../support/cli.ts';
@@ -24,11 +27,15 @@ const AUDIENCE = 'model-gateway-xds';
 
 /** Certificates in a store of this process; the clock is the test's. */
 async function kept(
-  mayWrite = true, shared: { stored?: StoredCertificates; published: string[] } = { published: [] },
+  mayWrite = true,
+  shared: { stored?: StoredCertificates; published: string[] } = { published: [] },
 ): Promise<{ tls: ManagedCertificates; shared: typeof shared; clock: { nowMs: number } }> {
   const clock = { nowMs: Date.now() };
   const tls = await manageCertificates({
-    serverNames: NAMES, mayWrite: () => mayWrite, nowMs: () => clock.nowMs, log: QUIET,
+    serverNames: NAMES,
+    mayWrite: () => mayWrite,
+    nowMs: () => clock.nowMs,
+    log: QUIET,
     after: (ms, run) => {
       const timer = setTimeout(run, Math.min(ms, 20));
       timer.unref();
@@ -59,10 +66,18 @@ const IDENTITIES: Readonly<Record<string, Identity | AuthenticationRefusal>> = {
 
 function security(tls: ManagedCertificates, token = 'operator'): DistributionSecurity {
   return {
-    insecure: false, tls, serverName: 'localhost', token: () =>
-      Promise.resolve(token), serviceAccounts: { proxies: ['proxy'], operators: ['operator'] },
-    authenticate: (given) => Promise.resolve(IDENTITIES[given] ??
-      { refused: 'Unauthenticated', message: 'the token is not valid for this server, or has expired' }),
+    insecure: false,
+    tls,
+    serverName: 'localhost',
+    token: () => Promise.resolve(token),
+    serviceAccounts: { proxies: ['proxy'], operators: ['operator'] },
+    authenticate: (given) =>
+      Promise.resolve(
+        IDENTITIES[given] ?? {
+          refused: 'Unauthenticated',
+          message: 'the token is not valid for this server, or has expired',
+        },
+      ),
   };
 }
 
@@ -73,20 +88,24 @@ describe('callers', { timeout: 120_000 }, () => {
     server.publish(configOf([1]));
     const trust = credentials.createSsl(Buffer.from(tls.current().authorities));
     const cases: [token: string | undefined, code: status][] = [
-      [undefined, status.UNAUTHENTICATED], [
-        'unknown', status.UNAUTHENTICATED,
-      ], ['stranger', status.PERMISSION_DENIED], ['operator', status.PERMISSION_DENIED], ['nobody', status.UNAVAILABLE],
+      [undefined, status.UNAUTHENTICATED],
+      ['unknown', status.UNAUTHENTICATED],
+      ['stranger', status.PERMISSION_DENIED],
+      ['operator', status.PERMISSION_DENIED],
+      ['nobody', status.UNAVAILABLE],
     ];
     for (const [token, code] of cases) {
-      await using client = rawClient(server.port, { credentials: trust, ...token === undefined ? {} : { token } });
+      await using client = rawClient(server.port, { credentials: trust, ...(token === undefined ? {} : { token }) });
       client.send({ typeUrl: 'type.googleapis.com/x', resourceNamesSubscribe: ['*'] });
       const error = await client.ended;
       assert.equal(error?.code, code, `${token}: ${error?.details}`);
     }
     await using plain = rawClient(server.port, { token: 'proxy' });
     assert.equal((await plain.ended)?.code, status.UNAVAILABLE);
-    await using distrusting = rawClient(server.port, { token: 'proxy', credentials:
-      credentials.createSsl(Buffer.from((await createAuthority(Date.now(), DAY_MS)).certificate)) });
+    await using distrusting = rawClient(server.port, {
+      token: 'proxy',
+      credentials: credentials.createSsl(Buffer.from((await createAuthority(Date.now(), DAY_MS)).certificate)),
+    });
     assert.equal((await distrusting.ended)?.code, status.UNAVAILABLE);
     await using good = rawClient(server.port, { credentials: trust, token: 'proxy' });
     good.send({ typeUrl: 'type.googleapis.com/x', resourceNamesSubscribe: ['*'] });
@@ -114,21 +133,27 @@ describe('callers', { timeout: 120_000 }, () => {
 });
 
 describe('a token', () => {
-  const review = { status: { authenticated: true, audiences: [AUDIENCE], user: {
-    username: 'system:serviceaccount:ns:proxy', extra: { 'authentication.kubernetes.io/pod-name': ['proxy-1'] },
-  } } };
+  const review = {
+    status: {
+      authenticated: true,
+      audiences: [AUDIENCE],
+      user: {
+        username: 'system:serviceaccount:ns:proxy',
+        extra: { 'authentication.kubernetes.io/pod-name': ['proxy-1'] },
+      },
+    },
+  };
 
   it('identifies its bearer', () => {
     assert.deepEqual(readReview(review, AUDIENCE), { namespace: 'ns', serviceAccount: 'proxy', podName: 'proxy-1' });
   });
 
   for (const [words, answer] of [
-    [
-      'not authenticated', { status: { ...review.status, authenticated: false } },
-    ], ['for another audience', { status: { ...review.status, audiences: ['https://kubernetes.default.svc'] } }],
-    [
-      'without an audience', { status: { ...review.status, audiences: undefined } },
-    ], ['of a person', { status: { ...review.status, user: { username: 'alice' } } }], ['without an answer', undefined],
+    ['not authenticated', { status: { ...review.status, authenticated: false } }],
+    ['for another audience', { status: { ...review.status, audiences: ['https://kubernetes.default.svc'] } }],
+    ['without an audience', { status: { ...review.status, audiences: undefined } }],
+    ['of a person', { status: { ...review.status, user: { username: 'alice' } } }],
+    ['without an answer', undefined],
   ] as const) {
     it(`${words} is refused`, () => assert.equal('refused' in readReview(answer, AUDIENCE), true));
   }
@@ -138,7 +163,8 @@ describe('a token', () => {
     let fails = false;
     let nowMs = 0;
     const authenticate = createTokenReviewer({
-      audience: AUDIENCE, nowMs: () => nowMs,
+      audience: AUDIENCE,
+      nowMs: () => nowMs,
       post: (path, body) => {
         asked += 1;
         assert.equal(path, '/apis/authentication.k8s.io/v1/tokenreviews');
@@ -150,11 +176,12 @@ describe('a token', () => {
     assert.equal(asked, 1);
     nowMs += 61_000;
     fails = true;
-    assert.deepEqual(
-      await authenticate('t'), { refused: 'Unavailable', message: 'the API server could not be asked about the token' },
-    );
+    assert.deepEqual(await authenticate('t'), {
+      refused: 'Unavailable',
+      message: 'the API server could not be asked about the token',
+    });
     fails = false;
-    assert.equal('refused' in await authenticate('t'), false);
+    assert.equal('refused' in (await authenticate('t')), false);
     assert.equal(asked, 3);
   });
 });
@@ -164,8 +191,10 @@ describe('certificates', { timeout: 120_000 }, () => {
     const nowMs = Date.UTC(2049, 11, 1);
     // ends after 2050, where times are written otherwise
     const authority = await createAuthority(nowMs, LIFETIMES.caMs);
-    const serving =
-      await issueServing(authority, ['a.example', 'b.example'], { fromMs: nowMs, untilMs: nowMs + DAY_MS });
+    const serving = await issueServing(authority, ['a.example', 'b.example'], {
+      fromMs: nowMs,
+      untilMs: nowMs + DAY_MS,
+    });
     const [ca, leaf] = [new X509Certificate(authority.certificate), new X509Certificate(serving.certificate)];
     assert.deepEqual([leaf.checkIssued(ca), leaf.verify(ca.publicKey), ca.ca, leaf.ca], [true, true, true, false]);
     assert.deepEqual([leaf.checkHost('b.example'), leaf.checkHost('c.example')], ['b.example', undefined]);
@@ -181,17 +210,25 @@ describe('certificates', { timeout: 120_000 }, () => {
     const authorities = new Set<string>();
     for (let day = 0; day < 1000; day += 1) {
       nowMs += DAY_MS;
-      for (let next = await renew(stored, { serverNames: NAMES, nowMs }); next; next =
-        await renew(stored, { serverNames: NAMES, nowMs })) stored = next;
+      for (
+        let next = await renew(stored, { serverNames: NAMES, nowMs });
+        next;
+        next = await renew(stored, { serverNames: NAMES, nowMs })
+      )
+        stored = next;
       const serving = new X509Certificate(stored.servingCertificate);
       assert.ok(validityOf(stored.servingCertificate).untilMs > nowMs + 5 * DAY_MS);
-      const signer = known.split(/(?<=-----END CERTIFICATE-----\n)/).filter((pem) => pem.includes('BEGIN')).map((pem) =>
-        new X509Certificate(pem)).find((ca) => serving.checkIssued(ca) && serving.verify(ca.publicKey));
+      const signer = known
+        .split(/(?<=-----END CERTIFICATE-----\n)/)
+        .filter((pem) => pem.includes('BEGIN'))
+        .map((pem) => new X509Certificate(pem))
+        .find((ca) => serving.checkIssued(ca) && serving.verify(ca.publicKey));
       assert.ok(signer, `day ${day}`);
       assert.ok(signer.validToDate.getTime() > nowMs);
       authorities.add(stored.caCertificate);
-      known = [stored.caCertificate, stored.nextCaCertificate, stored.previousCaCertificate].filter((pem) =>
-        pem !== undefined).join('');
+      known = [stored.caCertificate, stored.nextCaCertificate, stored.previousCaCertificate]
+        .filter((pem) => pem !== undefined)
+        .join('');
     }
     assert.ok(authorities.size >= 3, `${authorities.size} authorities`);
   });
@@ -200,8 +237,10 @@ describe('certificates', { timeout: 120_000 }, () => {
     const nowMs = Date.now();
     const stored = await renew(undefined, { serverNames: NAMES, nowMs });
     const next = await renew(stored, { serverNames: ['other'], nowMs });
-    assert.deepEqual([next?.caCertificate === stored?.caCertificate, dnsNamesOf(next?.servingCertificate ??
-      '')], [true, ['other']]);
+    assert.deepEqual(
+      [next?.caCertificate === stored?.caCertificate, dnsNamesOf(next?.servingCertificate ?? '')],
+      [true, ['other']],
+    );
     assert.equal(await renew(next, { serverNames: ['other'], nowMs }), undefined);
   });
 
@@ -220,9 +259,13 @@ describe('certificates', { timeout: 120_000 }, () => {
     await using server = await testDistribution({ security: security(tls) });
     server.publish(configOf([1]));
     await using folder = await tempFolder({ 'ca.crt': tls.current().authorities, token: 'proxy' });
-    await using proxy = await testProxy([], { addresses: [`localhost:${server.port}`], secure: {
-      caFile: join(folder.path, 'ca.crt'), tokenFile: join(folder.path, 'token'),
-    } });
+    await using proxy = await testProxy([], {
+      addresses: [`localhost:${server.port}`],
+      secure: {
+        caFile: join(folder.path, 'ca.crt'),
+        tokenFile: join(folder.path, 'token'),
+      },
+    });
     await until(() => proxy.client.figures().connected);
     await until(() => server.figures().connectedProxies === 1);
     const old = tls.current();
@@ -233,12 +276,17 @@ describe('certificates', { timeout: 120_000 }, () => {
     await tls.refresh();
     assert.notEqual(tls.current().certificate, old.certificate);
     assert.ok(proxy.client.figures().connected, 'what is connected stays so');
-    await using before =
-      rawClient(server.port, { token: 'proxy', credentials: credentials.createSsl(Buffer.from(old.authorities)) });
+    await using before = rawClient(server.port, {
+      token: 'proxy',
+      credentials: credentials.createSsl(Buffer.from(old.authorities)),
+    });
     assert.equal((await before.ended)?.code, status.UNAVAILABLE);
     await writeFile(join(folder.path, 'ca.crt'), tls.current().authorities);
-    await using again = await testProxy([], { addresses: [`localhost:${server.port}`], nodeId:
-      'again', secure: { caFile: join(folder.path, 'ca.crt'), tokenFile: join(folder.path, 'token') } });
+    await using again = await testProxy([], {
+      addresses: [`localhost:${server.port}`],
+      nodeId: 'again',
+      secure: { caFile: join(folder.path, 'ca.crt'), tokenFile: join(folder.path, 'token') },
+    });
     await until(() => again.client.figures().connected);
     tls.stop();
   });

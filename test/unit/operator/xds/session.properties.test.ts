@@ -16,20 +16,37 @@ const TYPES = [A, B, LAST];
 const ORDER = { parentsFirst: [A, B], revoking: [B], last: LAST };
 
 type Step =
-  | { readonly do: 'publish'; readonly typeUrl: string; readonly name: string; readonly value:
-    | string | undefined; readonly urgent: boolean }
+  | {
+      readonly do: 'publish';
+      readonly typeUrl: string;
+      readonly name: string;
+      readonly value: string | undefined;
+      readonly urgent: boolean;
+    }
   | { readonly do: 'read'; readonly count: number }
   | { readonly do: 'answer'; readonly count: number; readonly refuse: boolean }
   | { readonly do: 'reconnect' };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({
-    do: fc.constant('publish' as const), typeUrl: fc.constantFrom(A, B), name: fc.constantFrom('x', 'y', 'z'),
-    value: fc.option(fc.constantFrom('1', '2', '3'), { nil: undefined }), urgent: fc.boolean(),
-  }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('publish' as const),
+      typeUrl: fc.constantFrom(A, B),
+      name: fc.constantFrom('x', 'y', 'z'),
+      value: fc.option(fc.constantFrom('1', '2', '3'), { nil: undefined }),
+      urgent: fc.boolean(),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('read' as const), count: fc.integer({ min: 1, max: 4 }) }) },
-  { weight: 3, arbitrary:
-    fc.record({ do: fc.constant('answer' as const), count: fc.integer({ min: 1, max: 4 }), refuse: fc.boolean() }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('answer' as const),
+      count: fc.integer({ min: 1, max: 4 }),
+      refuse: fc.boolean(),
+    }),
+  },
   { weight: 1, arbitrary: fc.constant({ do: 'reconnect' as const }) },
 );
 
@@ -56,16 +73,25 @@ class Model {
     if (!changed) return;
     this.rounds += 1;
     this.cache.set(LAST, 'last', Buffer.from(String(this.rounds)));
-    this.session.change([{
-      typeUrl, names: [name], urgent: new Set(urgent ? [name] : []),
-    }, { typeUrl: LAST, names: ['last'], urgent: new Set() }]);
+    this.session.change([
+      {
+        typeUrl,
+        names: [name],
+        urgent: new Set(urgent ? [name] : []),
+      },
+      { typeUrl: LAST, names: ['last'], urgent: new Set() },
+    ]);
   }
 
   connect(): void {
     this.session = new DiscoverySession(this.cache, ORDER);
     [this.unread, this.unanswered] = [[], []];
-    for (const typeUrl of TYPES) this.request({ typeUrl, resourceNamesSubscribe: ['*'], initialResourceVersions:
-      Object.fromEntries(this.holds.get(typeUrl) ?? []) });
+    for (const typeUrl of TYPES)
+      this.request({
+        typeUrl,
+        resourceNamesSubscribe: ['*'],
+        initialResourceVersions: Object.fromEntries(this.holds.get(typeUrl) ?? []),
+      });
   }
 
   /** The connection accepts this many responses. */
@@ -74,8 +100,11 @@ class Model {
       const response = this.session.next(0);
       if (!response) return this.session.endTurn();
       const names = response.resources.map((bytes) => Resource.decode(bytes).name);
-      assert.equal(new Set([...names, ...response.removedResources]).size, names.length +
-        response.removedResources.length, 'a name twice');
+      assert.equal(
+        new Set([...names, ...response.removedResources]).size,
+        names.length + response.removedResources.length,
+        'a name twice',
+      );
       if (response.typeUrl === LAST && response.resources.length > 0) {
         for (const each of this.session.subscriptions())
           assert.ok(each.typeUrl === LAST || each.pending === 0, 'the end of a round before its end');
@@ -88,22 +117,31 @@ class Model {
 
   answer(count: number, refuse: boolean): void {
     const complete = this.unanswered.findLastIndex(({ typeUrl }) => typeUrl === LAST) + 1;
-    for (const { typeUrl, nonce, resources, removedResources } of this.unanswered.splice(0, this.byRounds
-      ? Math.min(count, complete)
-      : count)) {
+    for (const { typeUrl, nonce, resources, removedResources } of this.unanswered.splice(
+      0,
+      this.byRounds ? Math.min(count, complete) : count,
+    )) {
       const held = this.holds.get(typeUrl) ?? new Map<string, string>();
       for (const name of removedResources) held.delete(name);
       if (!refuse)
         for (const { name, version } of resources.map((bytes) => Resource.decode(bytes))) held.set(name, version);
-      this.request({ typeUrl, responseNonce: nonce, errorDetail: refuse &&
-        resources.length > 0 ? { code: 3, message: 'no', details: [] } : undefined });
+      this.request({
+        typeUrl,
+        responseNonce: nonce,
+        errorDetail: refuse && resources.length > 0 ? { code: 3, message: 'no', details: [] } : undefined,
+      });
     }
   }
 
   request(request: Partial<DeltaDiscoveryRequest> & { typeUrl: string }): void {
     this.session.receive({
-      node: undefined, resourceNamesSubscribe: [], resourceNamesUnsubscribe: [], initialResourceVersions: {},
-      responseNonce: '', errorDetail: undefined, ...request,
+      node: undefined,
+      resourceNamesSubscribe: [],
+      resourceNamesUnsubscribe: [],
+      initialResourceVersions: {},
+      responseNonce: '',
+      errorDetail: undefined,
+      ...request,
     });
   }
 
@@ -117,29 +155,32 @@ class Model {
 
 describe('a session', () => {
   it('brings its client to the published state after any events', () => {
-    fc.assert(fc.property(fc.array(step, { maxLength: 40 }), fc.boolean(), (steps, byRounds) => {
-      const model = new Model(byRounds);
-      for (const each of steps) {
-        if (each.do === 'publish') model.publish(each.typeUrl, each.name, each.value, each.urgent);
-        else if (each.do === 'read') model.read(each.count);
-        else if (each.do === 'answer') model.answer(each.count, each.refuse);
-        else model.connect();
-      }
-      model.settle();
-      for (const typeUrl of [A, B]) {
-        const given = model.cache.all(typeUrl);
-        const subscription = model.session.subscription(typeUrl);
-        const held = model.holds.get(typeUrl);
-        for (const name of new Set([...given.keys(), ...held?.keys() ?? []])) {
-          const wanted = given.get(name)?.version;
-          assert.equal(subscription?.waiting(name), false, `${name} waits`);
-          if (subscription?.refusal(name) === undefined) assert.equal(held?.get(name), wanted, `${typeUrl} ${name}`);
-          else assert.notEqual(wanted, undefined);
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), fc.boolean(), (steps, byRounds) => {
+        const model = new Model(byRounds);
+        for (const each of steps) {
+          if (each.do === 'publish') model.publish(each.typeUrl, each.name, each.value, each.urgent);
+          else if (each.do === 'read') model.read(each.count);
+          else if (each.do === 'answer') model.answer(each.count, each.refuse);
+          else model.connect();
         }
-        assert.ok(subscription?.idle);
-      }
-      assert.ok(model.session.caughtUp);
-    }), { numRuns: 300 });
+        model.settle();
+        for (const typeUrl of [A, B]) {
+          const given = model.cache.all(typeUrl);
+          const subscription = model.session.subscription(typeUrl);
+          const held = model.holds.get(typeUrl);
+          for (const name of new Set([...given.keys(), ...(held?.keys() ?? [])])) {
+            const wanted = given.get(name)?.version;
+            assert.equal(subscription?.waiting(name), false, `${name} waits`);
+            if (subscription?.refusal(name) === undefined) assert.equal(held?.get(name), wanted, `${typeUrl} ${name}`);
+            else assert.notEqual(wanted, undefined);
+          }
+          assert.ok(subscription?.idle);
+        }
+        assert.ok(model.session.caughtUp);
+      }),
+      { numRuns: 300 },
+    );
   });
 
   it('sends urgent changes first, and removals after additions, children first', () => {
@@ -155,8 +196,10 @@ describe('a session', () => {
     model.publish(B, 'z', '1', false);
     model.publish(B, 'y', '2', true);
     model.settle();
-    const seen = model.unread.map(({ typeUrl, resources, removedResources }) =>
-      `${typeUrl} +${resources.map((bytes) => Resource.decode(bytes).name).join()} -${removedResources.join()}`);
+    const seen = model.unread.map(
+      ({ typeUrl, resources, removedResources }) =>
+        `${typeUrl} +${resources.map((bytes) => Resource.decode(bytes).name).join()} -${removedResources.join()}`,
+    );
     assert.deepEqual(seen, ['test/B +y -', 'test/A +z -', 'test/B +z -', 'test/A + -x,y', 'test/Last +last -']);
   });
 });

@@ -15,32 +15,46 @@ describe('changes', () => {
     const take = createSnapshotChanges(new ResourceCache());
     take(snapshotOf({ keys: before }));
     const found = take(snapshotOf({ keys: after })).find(({ typeUrl }) => typeUrl === KEYS);
-    return { names: [...found?.names ?? []].sort(), urgent: [...found?.urgent ?? []].sort() };
+    return { names: [...(found?.names ?? [])].sort(), urgent: [...(found?.urgent ?? [])].sort() };
   }
 
   const keys = [1, 2, 3, 4, 5].map((n) => numberedKey(n));
   const name = (n: number): string => `team-a/key-${n}`;
 
   it('are found anywhere in the list', () => {
-    assert.deepEqual(changesOf(keys, keys.map((key) => ({ ...key }))), { names: [], urgent: [] });
+    assert.deepEqual(
+      changesOf(
+        keys,
+        keys.map((key) => ({ ...key })),
+      ),
+      { names: [], urgent: [] },
+    );
     assert.deepEqual(changesOf(keys, [...keys.slice(1), numberedKey(6)]).names, [name(1), name(6)]);
-    assert.deepEqual(changesOf(keys, []).names, keys.map((_key, index) => name(index + 1)));
-    assert.deepEqual(changesOf([], keys).names, keys.map((_key, index) => name(index + 1)));
-    assert.deepEqual(changesOf(keys, keys.with(0, numberedKey(1, { prefix: 'x' }))
-      .with(4, numberedKey(5, { prefix: 'x' }))).names, [name(1), name(5)]);
+    assert.deepEqual(
+      changesOf(keys, []).names,
+      keys.map((_key, index) => name(index + 1)),
+    );
+    assert.deepEqual(
+      changesOf([], keys).names,
+      keys.map((_key, index) => name(index + 1)),
+    );
+    assert.deepEqual(
+      changesOf(keys, keys.with(0, numberedKey(1, { prefix: 'x' })).with(4, numberedKey(5, { prefix: 'x' }))).names,
+      [name(1), name(5)],
+    );
     assert.deepEqual(changesOf(keys, keys.toSpliced(2, 1)).names, [name(3)]);
   });
 
   const tighter: [string, Partial<Key>, Partial<Key>][] = [
-    ['revoked', {}, { enabled: false }], [
-      'refused', {}, { refusal: 'no group' },
-    ], ['expiring', {}, { expirationMs: 5n }], ['expiring sooner', { expirationMs: 9n }, { expirationMs: 5n }],
-    ['limited', {}, { limitNanoUsd: 5n }], [
-      'limited more', { limitNanoUsd: 9n }, { limitNanoUsd: 5n },
-    ], ['with another string', {}, { hashes: [{ sha256: hashOf(8) }] }],
-    [
-      'whose overlap ends', {}, { hashes: [{ sha256: hashOf(1), notAfterMs: 5n }] },
-    ], ['with fewer at a time', { maxConcurrency: 9 }, { maxConcurrency: 5 }],
+    ['revoked', {}, { enabled: false }],
+    ['refused', {}, { refusal: 'no group' }],
+    ['expiring', {}, { expirationMs: 5n }],
+    ['expiring sooner', { expirationMs: 9n }, { expirationMs: 5n }],
+    ['limited', {}, { limitNanoUsd: 5n }],
+    ['limited more', { limitNanoUsd: 9n }, { limitNanoUsd: 5n }],
+    ['with another string', {}, { hashes: [{ sha256: hashOf(8) }] }],
+    ['whose overlap ends', {}, { hashes: [{ sha256: hashOf(1), notAfterMs: 5n }] }],
+    ['with fewer at a time', { maxConcurrency: 9 }, { maxConcurrency: 5 }],
   ];
   for (const [words, before, after] of tighter) {
     it(`are urgent for a key that is ${words}, and not the other way round`, () => {
@@ -56,7 +70,10 @@ describe('changes', () => {
     const take = createSnapshotChanges(new ResourceCache());
     take(snapshotOf({ accounts: [accountOf('a', 5n), accountOf('b', 5n)] }));
     const changes = take(snapshotOf({ accounts: [accountOf('a', 4n), accountOf('b', 6n)] }));
-    assert.deepEqual(changes.flatMap(({ urgent }) => [...urgent]), ['a/a']);
+    assert.deepEqual(
+      changes.flatMap(({ urgent }) => [...urgent]),
+      ['a/a'],
+    );
   });
 
   it('end with a checkpoint, if there are any', () => {

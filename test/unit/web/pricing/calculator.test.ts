@@ -7,9 +7,7 @@ import { compilePrice } from '#ledger/price-sheet.ts';
 import { NO_TOKENS } from '#ledger/usage-record.ts';
 import type { TokenCounts } from '#ledger/usage-record.ts';
 import { ONE_E9 } from '#snapshot/decimal.ts';
-import {
-  COUNT_NAMES, countsOf, parseCalculation, parseCount, resolveCalculation,
-} from '#web/pricing/calculation.ts';
+import { COUNT_NAMES, countsOf, parseCalculation, parseCount, resolveCalculation } from '#web/pricing/calculation.ts';
 import { offeredFigures } from '#web/pricing/dollars.ts';
 import { amountOf, estimate, flatPrices } from '#web/pricing/estimate.ts';
 import type { Counts } from '#web/pricing/estimate.ts';
@@ -30,7 +28,9 @@ function part(search: string): string {
 }
 
 function textOf(markup: string): string {
-  return markup.replace(/<span data-term="\w+" hidden>.*?<\/span>.*?<\/span>/gs, '').replace(/<[^>]*>/g, ' ')
+  return markup
+    .replace(/<span data-term="\w+" hidden>.*?<\/span>.*?<\/span>/gs, '')
+    .replace(/<[^>]*>/g, ' ')
     .replace(/\s+/g, ' ');
 }
 
@@ -42,99 +42,179 @@ describe('what a call costs', () => {
   const ratio = fc.bigInt(0n, 10n ** 12n);
   const optional = fc.option(ratio, { nil: undefined });
   const rates = fc.record({
-    input: ratio, output: optional, cacheRead: optional, cacheWrite5m: optional, cacheWrite1h: optional,
-    reasoning: optional, audioInput: optional, audioOutput: optional, imageInput: optional, imageOutput: optional,
+    input: ratio,
+    output: optional,
+    cacheRead: optional,
+    cacheWrite5m: optional,
+    cacheWrite1h: optional,
+    reasoning: optional,
+    audioInput: optional,
+    audioOutput: optional,
+    imageInput: optional,
+    imageOutput: optional,
   });
-  const contextTiers = fc.uniqueArray(fc.record({
-    above: fc.constantFrom(10_000, 200_000, 10 ** 12), usdPerMillion: fc.option(rates, { nil: undefined }),
-    inputMultiplierE9: optional, outputMultiplierE9: optional,
-  }), { selector: ({ above }) => above, maxLength: 3 });
+  const contextTiers = fc.uniqueArray(
+    fc.record({
+      above: fc.constantFrom(10_000, 200_000, 10 ** 12),
+      usdPerMillion: fc.option(rates, { nil: undefined }),
+      inputMultiplierE9: optional,
+      outputMultiplierE9: optional,
+    }),
+    { selector: ({ above }) => above, maxLength: 3 },
+  );
   const tokenPrice = fc.record({
-    quotaType: fc.constant('Token' as const), ratioBaseUsdE9: ratio, modelRatioE9: ratio, completionRatioE9: ratio,
-    cacheRatioE9: ratio, cacheWriteRatioE9: ratio, cacheWrite1hRatioE9: optional, requestNanoUsd: fc.constant(0n),
-    usdPerMillion: fc.option(rates, { nil: undefined }), contextTiers,
-    serviceTiers: fc.uniqueArray(fc.record({
-      name: fc.constantFrom('standard', 'priority', 'flex'), multiplierE9: optional,
-      usdPerMillion: fc.option(rates, { nil: undefined }), contextTiers,
-    }), { selector: ({ name }) => name }),
+    quotaType: fc.constant('Token' as const),
+    ratioBaseUsdE9: ratio,
+    modelRatioE9: ratio,
+    completionRatioE9: ratio,
+    cacheRatioE9: ratio,
+    cacheWriteRatioE9: ratio,
+    cacheWrite1hRatioE9: optional,
+    requestNanoUsd: fc.constant(0n),
+    usdPerMillion: fc.option(rates, { nil: undefined }),
+    contextTiers,
+    serviceTiers: fc.uniqueArray(
+      fc.record({
+        name: fc.constantFrom('standard', 'priority', 'flex'),
+        multiplierE9: optional,
+        usdPerMillion: fc.option(rates, { nil: undefined }),
+        contextTiers,
+      }),
+      { selector: ({ name }) => name },
+    ),
     regions: fc.uniqueArray(fc.record({ name: fc.constantFrom('eu', 'us'), multiplierE9: ratio }), {
       selector: ({ name }) => name,
     }),
-    perUse: fc.option(fc.record({
-      webSearchNanoUsd: optional, webFetchNanoUsd: optional, fileSearchNanoUsd: optional,
-    }), { nil: undefined }),
+    perUse: fc.option(
+      fc.record({
+        webSearchNanoUsd: optional,
+        webFetchNanoUsd: optional,
+        fileSearchNanoUsd: optional,
+      }),
+      { nil: undefined },
+    ),
   });
-  const requestPrice = fc.record({
-    quotaType: fc.constant('Request' as const), ratioBaseUsdE9: ratio, modelRatioE9: fc.constant(0n),
-    completionRatioE9: fc.constant(0n), cacheRatioE9: fc.constant(0n), cacheWriteRatioE9: fc.constant(0n),
-    requestNanoUsd: ratio, perSecondNanoUsd: optional,
-    perImage: fc.uniqueArray(fc.record({
-      size: fc.constantFrom('', '1024x1024', '1536x1024'), quality: fc.constantFrom('', 'low', 'high'), nanoUsd: ratio,
-    }), { selector: ({ size, quality }) => `${size} ${quality}`, maxLength: 4 }),
-  }).filter(({ perSecondNanoUsd, perImage }) => perSecondNanoUsd === undefined || perImage.length === 0);
+  const requestPrice = fc
+    .record({
+      quotaType: fc.constant('Request' as const),
+      ratioBaseUsdE9: ratio,
+      modelRatioE9: fc.constant(0n),
+      completionRatioE9: fc.constant(0n),
+      cacheRatioE9: fc.constant(0n),
+      cacheWriteRatioE9: fc.constant(0n),
+      requestNanoUsd: ratio,
+      perSecondNanoUsd: optional,
+      perImage: fc.uniqueArray(
+        fc.record({
+          size: fc.constantFrom('', '1024x1024', '1536x1024'),
+          quality: fc.constantFrom('', 'low', 'high'),
+          nanoUsd: ratio,
+        }),
+        { selector: ({ size, quality }) => `${size} ${quality}`, maxLength: 4 },
+      ),
+    })
+    .filter(({ perSecondNanoUsd, perImage }) => perSecondNanoUsd === undefined || perImage.length === 0);
   const count = fc.integer({ min: 0, max: 10 ** 12 });
   const tokens = fc.record({ input: count, cached: count, cacheWrite5m: count, cacheWrite1h: count, output: count });
   const details = fc.record({
-    imageInput: count, audioInput: count, reasoning: count, imageOutput: count, audioOutput: count,
+    imageInput: count,
+    audioInput: count,
+    reasoning: count,
+    imageOutput: count,
+    audioOutput: count,
   });
   const uses = fc.record({ webSearch: count, webFetch: count, fileSearch: count });
   const ANY = { tier: '', region: '', image: undefined };
 
   /** The fields of the calculator hold parts of the input and of the output; records hold the sums, parts included. */
   function consumed(
-    typed: Readonly<Record<keyof TokenCounts, number>>, parts: Readonly<Record<DetailClass, number>>,
+    typed: Readonly<Record<keyof TokenCounts, number>>,
+    parts: Readonly<Record<DetailClass, number>>,
   ): { readonly tokens: TokenCounts; readonly details: TokenDetails } {
-    return { details: parts, tokens: {
-      ...typed, input: typed.input + parts.imageInput + parts.audioInput,
-      output: typed.output + parts.reasoning + parts.imageOutput + parts.audioOutput,
-    } };
+    return {
+      details: parts,
+      tokens: {
+        ...typed,
+        input: typed.input + parts.imageInput + parts.audioInput,
+        output: typed.output + parts.reasoning + parts.imageOutput + parts.audioOutput,
+      },
+    };
   }
 
   function counted(...typed: readonly Readonly<Record<string, number>>[]): Counts {
-    return Object.fromEntries(typed.flatMap((some) => Object.entries(some))
-      .map(([name, value]) => [name, BigInt(value)]));
+    return Object.fromEntries(
+      typed.flatMap((some) => Object.entries(some)).map(([name, value]) => [name, BigInt(value)]),
+    );
   }
 
   test('is what the gateway bills for tokens, in any tier, region and class, and for uses of tools', () => {
-    fc.assert(fc.property(fc.record({
-      price: tokenPrice, groupRatioE9: ratio, channelE9: optional,
-      tier: fc.constantFrom('', 'priority', 'flex'), region: fc.constantFrom('', 'eu', 'us'),
-    }), tokens, details, uses, ({ price, groupRatioE9, channelE9, tier, region }, typed, parts, used) => {
-      const compiled = compilePrice(price, groupRatioE9 * ONE_E9, channelE9);
-      const counts = counted(typed, parts, used);
-      const { low, high } = estimate(flatPrices([compiled], { tier, region, image: undefined }, counts), counts);
-      assert.equal(low, costNanoUsd(compiled, {
-        ...consumed(typed, parts), generations: 0, uses: used,
-        ...tier !== '' && { serviceTiers: [tier] }, ...region !== '' && { regions: [region] },
-      }));
-      assert.equal(high, low);
-    }), { numRuns: 1000 });
+    fc.assert(
+      fc.property(
+        fc.record({
+          price: tokenPrice,
+          groupRatioE9: ratio,
+          channelE9: optional,
+          tier: fc.constantFrom('', 'priority', 'flex'),
+          region: fc.constantFrom('', 'eu', 'us'),
+        }),
+        tokens,
+        details,
+        uses,
+        ({ price, groupRatioE9, channelE9, tier, region }, typed, parts, used) => {
+          const compiled = compilePrice(price, groupRatioE9 * ONE_E9, channelE9);
+          const counts = counted(typed, parts, used);
+          const { low, high } = estimate(flatPrices([compiled], { tier, region, image: undefined }, counts), counts);
+          assert.equal(
+            low,
+            costNanoUsd(compiled, {
+              ...consumed(typed, parts),
+              generations: 0,
+              uses: used,
+              ...(tier !== '' && { serviceTiers: [tier] }),
+              ...(region !== '' && { regions: [region] }),
+            }),
+          );
+          assert.equal(high, low);
+        },
+      ),
+      { numRuns: 1000 },
+    );
   });
 
   test('is what the gateway bills for images of a size and quality, for seconds, and for requests', () => {
-    fc.assert(fc.property(requestPrice, ratio, count, fc.nat(3), (price, groupRatioE9, generations, chosen) => {
-      const compiled = compilePrice(price, groupRatioE9 * ONE_E9);
-      const { perImage, perSecond } = compiled;
-      const image = perImage.length === 0 ? undefined : chosen % perImage.length;
-      // an entry of any size or quality is chosen for those that no other entry names
-      const { size = '512x512', quality = 'medium' } = perImage[image ?? 0] ?? {};
-      const counts = counted({ generations });
-      const bill = costNanoUsd(compiled, perSecond === undefined
-        ? { tokens: NO_TOKENS, generations, made: { size, quality } }
-        : { tokens: NO_TOKENS, generations: 1, made: { seconds: generations } });
-      assert.equal(estimate(flatPrices([compiled], { ...ANY, image }, counts), counts).low, bill);
-    }), { numRuns: 500 });
+    fc.assert(
+      fc.property(requestPrice, ratio, count, fc.nat(3), (price, groupRatioE9, generations, chosen) => {
+        const compiled = compilePrice(price, groupRatioE9 * ONE_E9);
+        const { perImage, perSecond } = compiled;
+        const image = perImage.length === 0 ? undefined : chosen % perImage.length;
+        // an entry of any size or quality is chosen for those that no other entry names
+        const { size = '512x512', quality = 'medium' } = perImage[image ?? 0] ?? {};
+        const counts = counted({ generations });
+        const bill = costNanoUsd(
+          compiled,
+          perSecond === undefined
+            ? { tokens: NO_TOKENS, generations, made: { size, quality } }
+            : { tokens: NO_TOKENS, generations: 1, made: { seconds: generations } },
+        );
+        assert.equal(estimate(flatPrices([compiled], { ...ANY, image }, counts), counts).low, bill);
+      }),
+      { numRuns: 500 },
+    );
   });
 
   test('has parts that add up to it', () => {
-    fc.assert(fc.property(tokenPrice, tokens, details, uses, (price, ...typed) => {
-      const compiled = compilePrice(price, ONE_E9 * ONE_E9);
-      const counts = counted(...typed);
-      const flat = flatPrices([compiled], ANY, counts);
-      const parts = COUNT_NAMES.reduce((sum, name) =>
-        sum + amountOf(flat, name, counts[name] ?? 0n).low.numerator, 0n);
-      assert.equal((2n * parts + compiled.denominator) / (2n * compiled.denominator), estimate(flat, counts).low);
-    }));
+    fc.assert(
+      fc.property(tokenPrice, tokens, details, uses, (price, ...typed) => {
+        const compiled = compilePrice(price, ONE_E9 * ONE_E9);
+        const counts = counted(...typed);
+        const flat = flatPrices([compiled], ANY, counts);
+        const parts = COUNT_NAMES.reduce(
+          (sum, name) => sum + amountOf(flat, name, counts[name] ?? 0n).low.numerator,
+          0n,
+        );
+        assert.equal((2n * parts + compiled.denominator) / (2n * compiled.denominator), estimate(flat, counts).low);
+      }),
+    );
   });
 
   test('where members of a group differ is a range', () => {
@@ -147,9 +227,10 @@ describe('what a call costs', () => {
 });
 
 describe('the calculator', () => {
-  test('works out the contract\'s examples', () => {
+  test("works out the contract's examples", () => {
     assert.equal(
-      sumOf(part('calc=claude-sonnet-4-5&input=1000&cached=20000&write5m=3000&write1h=1000&output=500')), '$0.03375',
+      sumOf(part('calc=claude-sonnet-4-5&input=1000&cached=20000&write5m=3000&write1h=1000&output=500')),
+      '$0.03375',
     );
     assert.equal(sumOf(part('calc=flux-1.1-pro&at=vip&n=1')), '$0.06');
     assert.equal(sumOf(part('calc=gpt-4o-mini&at=budget&input=2,000&cached=10 000&output=800')), '$0.001224');
@@ -163,13 +244,18 @@ describe('the calculator', () => {
   });
 
   test('says the sum in words, without what is not there', () => {
-    const words = textOf(/<p class="formula">.*<\/p>/s.exec(
-      part('calc=claude-sonnet-4-5&at=vip&input=2000&cached=10000&output=800'),
-    )?.[0] ?? '');
-    assert.match(words, pattern(
-      /\( 2,000 input \+ 10,000 cached × 0\.1 \+ 800 output × 5 \)/,
-      / × model ratio 1\.5 × \$2 ÷ 1,000,000 × group ratio 1\.5/,
-    ));
+    const words = textOf(
+      /<p class="formula">.*<\/p>/s.exec(
+        part('calc=claude-sonnet-4-5&at=vip&input=2000&cached=10000&output=800'),
+      )?.[0] ?? '',
+    );
+    assert.match(
+      words,
+      pattern(
+        /\( 2,000 input \+ 10,000 cached × 0\.1 \+ 800 output × 5 \)/,
+        / × model ratio 1\.5 × \$2 ÷ 1,000,000 × group ratio 1\.5/,
+      ),
+    );
     assert.doesNotMatch(words, /written/);
     assert.match(part('calc=claude-sonnet-4-5&at=smart'), /the ratio of the member that serves the call/);
     assert.match(textOf(part('calc=sora-2&n=3')), /3 × \$0\.80 × group ratio 1/);
@@ -181,8 +267,10 @@ describe('the calculator', () => {
     assert.doesNotMatch(token, /name="n"/);
     assert.match(request, /name="n"/);
     assert.doesNotMatch(request, /name="input"/);
-    assert.deepEqual(state.pricing.rows.filter(({ quotaType }) => quotaType === 'Request').map((row) =>
-      countsOf(row).join()), ['generations', 'generations', 'generations', 'generations']);
+    assert.deepEqual(
+      state.pricing.rows.filter(({ quotaType }) => quotaType === 'Request').map((row) => countsOf(row).join()),
+      ['generations', 'generations', 'generations', 'generations'],
+    );
   });
 
   test('keeps what was typed, and says what is wrong with it', () => {
@@ -197,7 +285,7 @@ describe('the calculator', () => {
     assert.match(textOf(part('calc=sora-2&at=vip')), /VIP does not offer sora-2/);
   });
 
-  test('goes on where a model or group is gone, and begins with the list\'s group', () => {
+  test("goes on where a model or group is gone, and begins with the list's group", () => {
     const query = parsePricingQuery(new URLSearchParams('calc=gone&at=gone&group=vip'), state.pricing);
     const example = state.pricing.rows.find(({ modelName }) => modelName === 'gpt-5');
     assert.equal(resolveCalculation(state, query.calculation, query.group, example)?.row.modelName, 'gpt-5');
@@ -207,19 +295,26 @@ describe('the calculator', () => {
     assert.equal(parseCalculation(new URLSearchParams('q=x')), undefined);
   });
 
-  test('keeps the list\'s view', () => {
+  test("keeps the list's view", () => {
     const markup = page('calc=gpt-5&q=gpt&vendor=OpenAI&type=token&group=vip&sort=-model');
     for (const [name, value] of [
-      ['q', 'gpt'], ['vendor', 'OpenAI'], ['type', 'token'], ['group', 'vip'], ['sort', '-model'],
+      ['q', 'gpt'],
+      ['vendor', 'OpenAI'],
+      ['type', 'token'],
+      ['group', 'vip'],
+      ['sort', '-model'],
     ] as const)
       assert.ok(markup.includes(`<input type="hidden" name="${name}" value="${value}">`), name);
   });
 
   test('reads counts as people write them, and nothing else', () => {
     const counts: readonly (readonly [string, bigint])[] = [
-      ['', 0n], [
-        '12,000', 12_000n,
-      ], ['12 000', 12_000n], ['1_000', 1000n], ["1'000", 1000n], ['999999999999999', 999_999_999_999_999n],
+      ['', 0n],
+      ['12,000', 12_000n],
+      ['12 000', 12_000n],
+      ['1_000', 1000n],
+      ["1'000", 1000n],
+      ['999999999999999', 999_999_999_999_999n],
     ];
     for (const [typed, expected] of counts) assert.equal(parseCount(typed), expected, typed);
     for (const typed of ['-1', '1.5', '1e3', 'x', '0x10', '1000000000000000', '١٢'])

@@ -11,7 +11,8 @@ import { translate } from '../../../../operator/translate/translate.ts';
 import { unpricedWays } from '../../../../operator/translate/unpriced-ways.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../../operator/support.ts';
 
-const { snapshot } = translate(resourcesOf(`apiVersion: modelgateway.dev/v1alpha1
+const { snapshot } = translate(
+  resourcesOf(`apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata: {name: openai}
 spec:
@@ -32,26 +33,36 @@ metadata: {name: openai}
 spec:
   models: [{name: gpt, contextTokens: 400000, maxOutputTokens: 4000, allow: [ServerTools]}]
   channels: [{name: direct, protocol: OpenAI, baseUrl: "https://api.test/v1"}]
-`), { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS });
+`),
+  { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS },
+);
 const prices = [...indexPrices(snapshot.catalogs).values()];
 const [row = assert.fail()] = makePricingRows({ prices, groups: [], served: [] });
 
 describe('a price in dollars', () => {
   test('is in the price list as its catalog states it, and has no ratios', () => {
-    const { data: [json = assert.fail()] } = pricingJson({ rows: [row], groups: [] });
+    const {
+      data: [json = assert.fail()],
+    } = pricingJson({ rows: [row], groups: [] });
     assert.deepEqual(dimensionsJson(row.dimensions), {
       usd_per_million: { input: '3', output: '22.5', cache_read: '1', audio_input: '32' },
-      context_tiers: [{
-        above: 272_000, usd_per_million: { input: '6', output: '30', cache_read: '2', audio_input: '64' },
-        input_multiplier: null, output_multiplier: null,
-      }],
+      context_tiers: [
+        {
+          above: 272_000,
+          usd_per_million: { input: '6', output: '30', cache_read: '2', audio_input: '64' },
+          input_multiplier: null,
+          output_multiplier: null,
+        },
+      ],
       service_tiers: { priority: { multiplier: '2', usd_per_million: null, context_tiers: null } },
       per_use_usd: { web_search: '0.01' },
-      regions: { us: '1.1' }, per_image: null, per_second_usd: null,
+      regions: { us: '1.1' },
+      per_image: null,
+      per_second_usd: null,
     });
     assert.deepEqual([json.model_ratio, json.completion_ratio, json.cache_ratio], [null, null, null]);
     assert.equal(json.varies_by_channel, true);
-    assert.ok(!JSON.stringify(json).includes('secret-name'), 'channels are nobody\'s business');
+    assert.ok(!JSON.stringify(json).includes('secret-name'), "channels are nobody's business");
   });
 
   test('is exact on the page, also where a ratio would not be', () => {
@@ -61,29 +72,45 @@ describe('a price in dollars', () => {
   });
 
   test('has no ratio on the page, where others have theirs, and a range with one rounded end says so once', () => {
-    const page = renderPricingPage({ pricing: { rows: [row], groups: [] }, groups: new Map() }, {
-      title: 'Prices', styleHref: 's.css', scriptHref: 's.js', iconHref: 'i.svg',
-    });
+    const page = renderPricingPage(
+      { pricing: { rows: [row], groups: [] }, groups: new Map() },
+      {
+        title: 'Prices',
+        styleHref: 's.css',
+        scriptHref: 's.js',
+        iconHref: 'i.svg',
+      },
+    );
     const text = page.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
     assert.match(text, /Token-based — \$3\.00 input — \$22\.50 output — \$1\.00 cached/);
     const [low, high] = [
-      { numerator: 3n * 10n ** 9n, denominator: 1n }, { numerator: 10n ** 10n, denominator: 3n },
+      { numerator: 3n * 10n ** 9n, denominator: 1n },
+      { numerator: 10n ** 10n, denominator: 3n },
     ];
     assert.equal(formatRange({ low, high }), '≈ $3.00–$3.3333');
   });
 
   test('says what else counts', () => {
-    const text = renderDimensions(row.dimensions).markup.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+    const text = renderDimensions(row.dimensions)
+      .markup.replaceAll(/<[^>]+>/g, ' ')
+      .replaceAll(/\s+/g, ' ');
     for (const words of [
-      'audio input $32.00 per million tokens', 'Above 272,000 tokens of input input $6.00, output $30.00',
-      'Service tier priority × 2', 'In the region us × 1.1', 'A search of the web $0.01',
-    ]) assert.ok(text.includes(words), `${words} in ${text}`);
+      'audio input $32.00 per million tokens',
+      'Above 272,000 tokens of input input $6.00, output $30.00',
+      'Service tier priority × 2',
+      'In the region us × 1.1',
+      'A search of the web $0.01',
+    ])
+      assert.ok(text.includes(words), `${words} in ${text}`);
   });
 
   test('says the rules of steps and tiers only where it has them', () => {
     assert.match(renderDimensions(row.dimensions).markup, /above a step pays .*The service tier that the answer names/);
     const image = {
-      ...row.dimensions, usdPerMillion: undefined, contextTiers: [], serviceTiers: [],
+      ...row.dimensions,
+      usdPerMillion: undefined,
+      contextTiers: [],
+      serviceTiers: [],
       perImage: [{ size: '1x1', quality: '', nanoUsd: 1n }],
     };
     assert.match(renderDimensions(image).markup, /<p class="soft">All of it is at group ratio 1\.<\/p>/);
@@ -98,7 +125,11 @@ describe('a price in dollars', () => {
 });
 
 test('ways of calling a model that no price says are named', () => {
-  assert.deepEqual(unpricedWays(snapshot), [{
-    route: 'openai', model: 'gpt', ways: ['serviceTiers.flex', 'serviceTiers.fast', 'usdPerMillion.audioOutput'],
-  }]);
+  assert.deepEqual(unpricedWays(snapshot), [
+    {
+      route: 'openai',
+      model: 'gpt',
+      ways: ['serviceTiers.flex', 'serviceTiers.fast', 'usdPerMillion.audioOutput'],
+    },
+  ]);
 });

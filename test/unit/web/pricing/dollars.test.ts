@@ -10,8 +10,9 @@ import type { Sample } from '../../dataplane/server/pricing/sample.ts';
 
 function texts(dollars: RowDollars | undefined): Record<string, string> {
   assert.ok(dollars);
-  return Object.fromEntries(Object.entries(dollars)
-    .map(([name, value]) => [name, typeof value === 'string' ? value : formatRange(value)]));
+  return Object.fromEntries(
+    Object.entries(dollars).map(([name, value]) => [name, typeof value === 'string' ? value : formatRange(value)]),
+  );
 }
 
 function inGroup(state: State, group: string, model: string): Record<string, string> {
@@ -29,8 +30,12 @@ function only(sample: Sample): Record<string, string> {
 describe('dollars', () => {
   test('of ratios, per million tokens', () => {
     assert.deepEqual(only({ tokens: [['m', 'v', '1.5', '5', '0.1', '1.25']] }), {
-      quotaType:
-        'Token', input: '$3.00', output: '$15.00', cached: '$0.30', cacheWrite5m: '$3.75', cacheWrite1h: '$6.00',
+      quotaType: 'Token',
+      input: '$3.00',
+      output: '$15.00',
+      cached: '$0.30',
+      cacheWrite5m: '$3.75',
+      cacheWrite1h: '$6.00',
     });
     assert.equal(only({ tokens: [['m', 'v', '1', '1', '1']], ratioBaseUsd: '2.5' })['input'], '$2.50');
   });
@@ -39,7 +44,7 @@ describe('dollars', () => {
     assert.deepEqual(only({ requests: [['m', 'v', '0.042']] }), { quotaType: 'Request', request: '$0.042' });
   });
 
-  test('at a group\'s ratio', () => {
+  test("at a group's ratio", () => {
     const state = sampleState(REALISTIC);
     assert.equal(inGroup(state, 'vip', 'claude-sonnet-4-5')['input'], '$4.50');
     assert.equal(inGroup(state, 'budget', 'gpt-4o-mini')['cached'], '$0.06');
@@ -75,24 +80,29 @@ describe('dollars', () => {
   });
 
   test('are never further from the exact amount than half of their last place', () => {
-    fc.assert(fc.property(fc.bigInt(0n, 10n ** 24n), fc.bigInt(1n, 10n ** 15n), (numerator, denominator) => {
-      const text = formatAmount({ numerator, denominator });
-      const shown = parseShown(text);
-      const unit = numerator >= 10n ** 7n * denominator ? 10n ** 5n : 1n;
-      const distance = shown * denominator - numerator;
-      assert.ok(2n * (distance < 0n ? -distance : distance) <= unit * denominator, text);
-      assert.equal(text.startsWith('≈'), distance !== 0n);
-    }));
+    fc.assert(
+      fc.property(fc.bigInt(0n, 10n ** 24n), fc.bigInt(1n, 10n ** 15n), (numerator, denominator) => {
+        const text = formatAmount({ numerator, denominator });
+        const shown = parseShown(text);
+        const unit = numerator >= 10n ** 7n * denominator ? 10n ** 5n : 1n;
+        const distance = shown * denominator - numerator;
+        assert.ok(2n * (distance < 0n ? -distance : distance) <= unit * denominator, text);
+        assert.equal(text.startsWith('≈'), distance !== 0n);
+      }),
+    );
   });
 
   test('of a group with ratio 1 are the base prices', () => {
     const ratio = fc.bigInt(0n, 10n ** 13n).map((value) => formatDecimal(value));
-    fc.assert(fc.property(ratio, ratio, ratio, ratio, (model, completion, cache, write) => {
-      const state = sampleState({ tokens: [['m', 'v', model, completion, cache, write]], groups: [{ name: 'g' }] });
-      const [row] = state.pricing.rows;
-      assert.ok(row);
-      assert.deepEqual(inGroup(state, 'g', 'm'), texts(baseDollars(row)));
-    }), { numRuns: 50 });
+    fc.assert(
+      fc.property(ratio, ratio, ratio, ratio, (model, completion, cache, write) => {
+        const state = sampleState({ tokens: [['m', 'v', model, completion, cache, write]], groups: [{ name: 'g' }] });
+        const [row] = state.pricing.rows;
+        assert.ok(row);
+        assert.deepEqual(inGroup(state, 'g', 'm'), texts(baseDollars(row)));
+      }),
+      { numRuns: 50 },
+    );
   });
 });
 

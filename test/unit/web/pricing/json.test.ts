@@ -6,8 +6,13 @@ import { formatDecimal } from '#snapshot/decimal.ts';
 import { sampleState } from '../../dataplane/server/pricing/sample.ts';
 
 const NO_DIMENSIONS = {
-  usd_per_million: null, context_tiers: null, service_tiers: null, per_use_usd: null, regions: null,
-  per_image: null, per_second_usd: null,
+  usd_per_million: null,
+  context_tiers: null,
+  service_tiers: null,
+  per_use_usd: null,
+  regions: null,
+  per_image: null,
+  per_second_usd: null,
 };
 
 describe('/pricing.json', () => {
@@ -15,7 +20,10 @@ describe('/pricing.json', () => {
     const { pricing } = sampleState({
       tokens: [['claude-sonnet-4-5', 'Anthropic', '1.5', '5', '0.1', '1.25']],
       requests: [['flux-1.1-pro', 'BFL', '0.04']],
-      groups: [{ name: 'vip', displayName: 'VIP', priceRatio: '1.5' }, { name: 'auto-a', displayName: 'Auto-A' }],
+      groups: [
+        { name: 'vip', displayName: 'VIP', priceRatio: '1.5' },
+        { name: 'auto-a', displayName: 'Auto-A' },
+      ],
       routed: ['claude-sonnet-4-5'],
     });
     assert.deepEqual(pricingJson(pricing), {
@@ -27,20 +35,41 @@ describe('/pricing.json', () => {
       ],
       data: [
         {
-          model_name: 'claude-sonnet-4-5', vendor:
-            'Anthropic', quota_type: 'Token-based', ratio_base_usd: '2', model_ratio: '1.5',
-          completion_ratio:
-            '5', cache_ratio: '0.1', cache_write_ratio: '1.25', cache_write_1h_ratio: '2', request_usd: null,
-          ...NO_DIMENSIONS, enabled_groups: ['Auto-A', 'VIP'],
-          endpoints: ['/v1/chat/completions', '/v1/messages'], input_modalities: ['text'], output_modalities: ['text'],
-          context_length: 200_000, max_output_tokens: 64_000,
+          model_name: 'claude-sonnet-4-5',
+          vendor: 'Anthropic',
+          quota_type: 'Token-based',
+          ratio_base_usd: '2',
+          model_ratio: '1.5',
+          completion_ratio: '5',
+          cache_ratio: '0.1',
+          cache_write_ratio: '1.25',
+          cache_write_1h_ratio: '2',
+          request_usd: null,
+          ...NO_DIMENSIONS,
+          enabled_groups: ['Auto-A', 'VIP'],
+          endpoints: ['/v1/chat/completions', '/v1/messages'],
+          input_modalities: ['text'],
+          output_modalities: ['text'],
+          context_length: 200_000,
+          max_output_tokens: 64_000,
         },
         {
-          model_name: 'flux-1.1-pro', vendor: 'BFL', quota_type: 'Per-request', ratio_base_usd: null, model_ratio: null,
-          completion_ratio:
-            null, cache_ratio: null, cache_write_ratio: null, cache_write_1h_ratio: null, request_usd: '0.04',
-          ...NO_DIMENSIONS, enabled_groups: [],
-          endpoints: null, input_modalities: null, output_modalities: null, context_length: null,
+          model_name: 'flux-1.1-pro',
+          vendor: 'BFL',
+          quota_type: 'Per-request',
+          ratio_base_usd: null,
+          model_ratio: null,
+          completion_ratio: null,
+          cache_ratio: null,
+          cache_write_ratio: null,
+          cache_write_1h_ratio: null,
+          request_usd: '0.04',
+          ...NO_DIMENSIONS,
+          enabled_groups: [],
+          endpoints: null,
+          input_modalities: null,
+          output_modalities: null,
+          context_length: null,
           max_output_tokens: null,
         },
       ],
@@ -48,10 +77,22 @@ describe('/pricing.json', () => {
   });
 
   test('has null for ratios that the catalog does not state', () => {
-    const { pricing } = sampleState({ tokens: [['plain', 'v', '1', '4'], ['cached', 'v', '1', '4', '0.5']] });
-    const ratios = pricingJson(pricing).data.map((row) =>
-      [row.model_name, row.cache_ratio, row.cache_write_ratio, row.cache_write_1h_ratio]);
-    assert.deepEqual(ratios, [['cached', '0.5', null, null], ['plain', null, null, null]]);
+    const { pricing } = sampleState({
+      tokens: [
+        ['plain', 'v', '1', '4'],
+        ['cached', 'v', '1', '4', '0.5'],
+      ],
+    });
+    const ratios = pricingJson(pricing).data.map((row) => [
+      row.model_name,
+      row.cache_ratio,
+      row.cache_write_ratio,
+      row.cache_write_1h_ratio,
+    ]);
+    assert.deepEqual(ratios, [
+      ['cached', '0.5', null, null],
+      ['plain', null, null, null],
+    ]);
   });
 
   test('an automatic group has members at the ratios that they are paid at, and no ratio of its own', () => {
@@ -64,7 +105,11 @@ describe('/pricing.json', () => {
       ],
     });
     assert.deepEqual(pricingJson(pricing).groups[0], {
-      name: 'auto-a', display_name: 'Auto-A', type: 'Automatic', price_ratio: null, members: [
+      name: 'auto-a',
+      display_name: 'Auto-A',
+      type: 'Automatic',
+      price_ratio: null,
+      members: [
         { name: 'vip', display_name: 'VIP', price_ratio: '0.4999999995' },
         { name: 'standard', display_name: 'Standard', price_ratio: '0.333333333' },
       ],
@@ -79,10 +124,12 @@ describe('/pricing.json', () => {
     assert.equal(formatE10(16n), '0.0000000016');
     assert.equal(formatE10(20_000_000_000n), '2');
     assert.equal(formatE10(20_000_000_001n), '2.0000000001');
-    fc.assert(fc.property(fc.bigInt(0n, 10n ** 20n), (value) => {
-      const [whole = '', fraction = ''] = formatE10(value).split('.');
-      assert.equal(BigInt(whole + fraction.padEnd(10, '0')), value);
-      assert.equal(formatE10(value * 10n), formatDecimal(value));
-    }));
+    fc.assert(
+      fc.property(fc.bigInt(0n, 10n ** 20n), (value) => {
+        const [whole = '', fraction = ''] = formatE10(value).split('.');
+        assert.equal(BigInt(whole + fraction.padEnd(10, '0')), value);
+        assert.equal(formatE10(value * 10n), formatDecimal(value));
+      }),
+    );
   });
 });

@@ -22,61 +22,82 @@ function skeleton(markup: string): string[] {
 }
 
 function textOf(markup: string): string {
-  return markup.replace(/<[^>]*>/g, '').replace(/&(lt|gt|quot|#39|amp);/g, (_, name: string) => (
-    { lt: '<', gt: '>', quot: '"', '#39': '\'', amp: '&' }[name] ?? ''));
+  return markup
+    .replace(/<[^>]*>/g, '')
+    .replace(
+      /&(lt|gt|quot|#39|amp);/g,
+      (_, name: string) => ({ lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' })[name] ?? '',
+    );
 }
 
 function headings(markup: string): string[] {
-  return [...markup.matchAll(/<th role="columnheader"[^>]*>\s*<button[^>]*>(.*?)<\/button>/gs)].map(([, title = '']) =>
-    title);
+  return [...markup.matchAll(/<th role="columnheader"[^>]*>\s*<button[^>]*>(.*?)<\/button>/gs)].map(
+    ([, title = '']) => title,
+  );
 }
 
 function cellsOf(markup: string, model: string): string[] {
   const row = markup.split('\n<tr').find((part) => part.includes(`<bdi>${model}</bdi></a>`));
   assert.ok(row, model);
   return [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/g)].map(([, cell = '']) =>
-    textOf(cell.replaceAll('</li>', ' ')).trim());
+    textOf(cell.replaceAll('</li>', ' ')).trim(),
+  );
 }
 
 describe('price page', () => {
   const state = sampleState(REALISTIC);
 
   test('has exactly the seven columns', () => {
-    assert.deepEqual(headings(render(state)),
-      [
-        'Model Name', 'Vendor / Owner', 'Quota Type', 'Model Ratio', 'Completion Ratio', 'Cache Ratio',
-        'Enabled Groups',
-      ]);
+    assert.deepEqual(headings(render(state)), [
+      'Model Name',
+      'Vendor / Owner',
+      'Quota Type',
+      'Model Ratio',
+      'Completion Ratio',
+      'Cache Ratio',
+      'Enabled Groups',
+    ]);
   });
 
   test('shows a model with its ratios and what they mean in dollars', () => {
     assert.deepEqual(cellsOf(render(state), 'claude-sonnet-4-5'), [
-      'claude-sonnet-4-5text→ to text200K context64K output', 'Anthropic', 'Token-based', '1.5$3.00 input',
+      'claude-sonnet-4-5text→ to text200K context64K output',
+      'Anthropic',
+      'Token-based',
+      '1.5$3.00 input',
       '5$15.00 output',
-      '0.1$0.30 cached; show cache writes5 min write 1.25$3.751 h write 2$6.00', 'Auto-A Smart VIP',
+      '0.1$0.30 cached; show cache writes5 min write 1.25$3.751 h write 2$6.00',
+      'Auto-A Smart VIP',
     ]);
   });
 
   test('shows a price per request, and what does not apply as a dash', () => {
-    assert.deepEqual(cellsOf(render(state), 'flux-1.1-pro'),
-      [
-        'flux-1.1-protext→ to image', 'Black Forest Labs', 'Per-request', '—$0.04 per request', '—', '—',
-        'Auto-A Smart VIP',
-      ]);
+    assert.deepEqual(cellsOf(render(state), 'flux-1.1-pro'), [
+      'flux-1.1-protext→ to image',
+      'Black Forest Labs',
+      'Per-request',
+      '—$0.04 per request',
+      '—',
+      '—',
+      'Auto-A Smart VIP',
+    ]);
   });
 
   test('shows a model that no group offers', () => assert.equal(cellsOf(render(state), 'sora-2').at(-1), 'None yet'));
 
-  test('shows a group\'s prices, and only its models', () => {
+  test("shows a group's prices, and only its models", () => {
     const page = render(state, '?group=vip');
     assert.equal(cellsOf(page, 'claude-sonnet-4-5')[3], '1.5$4.50 input');
     assert.match(page, /<option value="vip" selected>VIP · × 1\.5<\/option>/);
     assert.match(textOf(page), /USD per million tokens in VIP, group ratio 1\.5/);
     assert.match(textOf(page), /8 of 26 models/);
-    assert.match(page, pattern(
-      /<tr role="row" hidden[^>]*><th role="rowheader" scope="row"><a class="model-name" /,
-      /href="pricing\/models\/gpt-4\.1"><bdi>gpt-4\.1</,
-    ));
+    assert.match(
+      page,
+      pattern(
+        /<tr role="row" hidden[^>]*><th role="rowheader" scope="row"><a class="model-name" /,
+        /href="pricing\/models\/gpt-4\.1"><bdi>gpt-4\.1</,
+      ),
+    );
     assert.match(textOf(render(state, '?group=smart')), /at the ratio of the member that serves the call\n/);
   });
 
@@ -106,15 +127,20 @@ describe('price page', () => {
   });
 
   test('tells groups of one display name apart', () => {
-    const twins = sampleState({ tokens: [['m', 'v', '1', '1', '1']], groups: [
-      { name: 'a', displayName: 'Same' }, { name: 'b', displayName: 'Same' },
-    ] });
+    const twins = sampleState({
+      tokens: [['m', 'v', '1', '1', '1']],
+      groups: [
+        { name: 'a', displayName: 'Same' },
+        { name: 'b', displayName: 'Same' },
+      ],
+    });
     assert.match(render(twins), />Same \(a\) · × 1</);
   });
 
   test('marks the sorted column, and its button turns the order round', () => {
     assert.match(
-      render(state), /<th role="columnheader" scope="col" aria-sort="ascending">\s*<button [^>]*value="-vendor"/,
+      render(state),
+      /<th role="columnheader" scope="col" aria-sort="ascending">\s*<button [^>]*value="-vendor"/,
     );
     const page = render(state, '?sort=-model_ratio');
     assert.match(page, /scope="col" aria-sort="descending">\s*<button [^>]*value="model_ratio"/);
@@ -124,7 +150,8 @@ describe('price page', () => {
   test('works an example out with figures of this list', () => {
     const example = sampleState({ tokens: [['claude-sonnet-4-5', 'Anthropic', '1.5', '5', '0.1']] });
     assert.match(
-      textOf(render(example)), /\( 2,000 \+ 10,000 × 0\.1 \+ 800 × 5 \) × 1\.5 × \$2 ÷ 1,000,000 × 1 = \$0\.021/,
+      textOf(render(example)),
+      /\( 2,000 \+ 10,000 × 0\.1 \+ 800 × 5 \) × 1\.5 × \$2 ÷ 1,000,000 × 1 = \$0\.021/,
     );
     const perRequest = sampleState({ requests: [['flux', 'BFL', '0.04']] });
     assert.doesNotMatch(render(perRequest), /For example/);
@@ -162,18 +189,32 @@ describe('price page', () => {
 });
 
 const HOSTILE = [
-  '<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '\' onfocus=alert(1) x=\'', '</td></tr></table><h1>',
-  '&lt;b&gt;', '&amp;',
-  '{{7*7}}${7*7}`', '<!--', ']]>', '\u202Egnp.exe\u202C', 'مرحبا بالعالم', 'a\u0000b\u001F', 'x'.repeat(
-    200,
-  ), '\uD800', ' ', '🦊'.repeat(50),
-  '__proto__', 'constructor',
+  '<script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  "' onfocus=alert(1) x='",
+  '</td></tr></table><h1>',
+  '&lt;b&gt;',
+  '&amp;',
+  '{{7*7}}${7*7}`',
+  '<!--',
+  ']]>',
+  '\u202Egnp.exe\u202C',
+  'مرحبا بالعالم',
+  'a\u0000b\u001F',
+  'x'.repeat(200),
+  '\uD800',
+  ' ',
+  '🦊'.repeat(50),
+  '__proto__',
+  'constructor',
 ];
 
 function hostileSample(model: string, vendor: string, group: string): Sample {
-  return { tokens: [[
-    model, vendor, '1.5', '5', '0.1',
-  ]], requests: [[`${model}-image`, vendor, '0.04']], groups: [{ name: 'g', displayName: group }] };
+  return {
+    tokens: [[model, vendor, '1.5', '5', '0.1']],
+    requests: [[`${model}-image`, vendor, '0.04']],
+    groups: [{ name: 'g', displayName: group }],
+  };
 }
 
 describe('names from manifests', () => {
@@ -181,19 +222,25 @@ describe('names from manifests', () => {
   const harmless = skeleton(render(sampleState(hostileSample('model', 'vendor', 'group'))));
 
   test('are only ever text: they add no tag and no attribute', () => {
-    fc.assert(fc.property(name, name, name, (model, vendor, group) => {
-      const page = render(sampleState(hostileSample(model, vendor, group)));
-      assert.deepEqual(skeleton(page), harmless);
-      assert.doesNotMatch(page, /[\p{Cs}\u202A-\u202E\u2066-\u2069]/u);
-    }), { numRuns: 200 });
+    fc.assert(
+      fc.property(name, name, name, (model, vendor, group) => {
+        const page = render(sampleState(hostileSample(model, vendor, group)));
+        assert.deepEqual(skeleton(page), harmless);
+        assert.doesNotMatch(page, /[\p{Cs}\u202A-\u202E\u2066-\u2069]/u);
+      }),
+      { numRuns: 200 },
+    );
   });
 
   test('are shown as they are, but for what HTML cannot hold', () => {
     const visible = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 });
-    fc.assert(fc.property(visible, (model) => {
-      const page = render(sampleState(hostileSample(model, 'v', 'g')));
-      assert.ok(textOf(page).includes(model));
-    }), { numRuns: 100 });
+    fc.assert(
+      fc.property(visible, (model) => {
+        const page = render(sampleState(hostileSample(model, 'v', 'g')));
+        assert.ok(textOf(page).includes(model));
+      }),
+      { numRuns: 100 },
+    );
   });
 
   test('the searched text and the title are only text too', () => {
@@ -201,7 +248,9 @@ describe('names from manifests', () => {
     const expected = skeleton(render(state, '?q=zzz'));
     for (const text of HOSTILE) {
       const page = renderPricingPage(
-        state, { ...SITE, title: text }, parsePricingQuery(new URLSearchParams({ q: `zzz${text}` }), state.pricing),
+        state,
+        { ...SITE, title: text },
+        parsePricingQuery(new URLSearchParams({ q: `zzz${text}` }), state.pricing),
       );
       assert.deepEqual(skeleton(page), expected);
     }
@@ -210,7 +259,7 @@ describe('names from manifests', () => {
 
 describe('html', () => {
   test('escapes text, keeps markup, joins lists', () => {
-    const inner = html`<b title="${'"'}">${'<&>\''}</b>`;
+    const inner = html`<b title="${'"'}">${"<&>'"}</b>`;
     assert.equal(html`<p>${[inner, 1, 'x']}</p>`.markup, '<p><b title="&quot;">&lt;&amp;&gt;&#39;</b>1x</p>');
   });
 });

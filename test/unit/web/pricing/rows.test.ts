@@ -9,11 +9,16 @@ import type { Sample } from '../../dataplane/server/pricing/sample.ts';
 
 const SMALL: Sample = {
   tokens: [
-    ['gpt-10', 'OpenAI', '2', '4', '0.5'], ['gpt-4', 'OpenAI', '10', '4', '0.25'],
-    ['claude', 'Anthropic', '1.5', '5', '0.1'], ['free', 'anthropic-labs', '0', '1', '1'],
+    ['gpt-10', 'OpenAI', '2', '4', '0.5'],
+    ['gpt-4', 'OpenAI', '10', '4', '0.25'],
+    ['claude', 'Anthropic', '1.5', '5', '0.1'],
+    ['free', 'anthropic-labs', '0', '1', '1'],
   ],
   requests: [['flux', 'BFL', '0.04']],
-  groups: [{ name: 'a', displayName: 'Same' }, { name: 'b', displayName: 'Same', models: ['flux', 'gpt-4'] }],
+  groups: [
+    { name: 'a', displayName: 'Same' },
+    { name: 'b', displayName: 'Same', models: ['flux', 'gpt-4'] },
+  ],
 };
 const state = sampleState(SMALL);
 const ranked = rankRows(state.pricing.rows);
@@ -21,7 +26,8 @@ const ranked = rankRows(state.pricing.rows);
 function view(search: string): string[] {
   const query = parsePricingQuery(new URLSearchParams(search), state.pricing);
   return arrangeRows(ranked, query, query.group === undefined ? undefined : state.groups.get(query.group))
-    .filter(({ visible }) => visible).map(({ ranked: { row } }) => row.modelName);
+    .filter(({ visible }) => visible)
+    .map(({ ranked: { row } }) => row.modelName);
 }
 
 describe('order of rows', () => {
@@ -45,20 +51,28 @@ describe('order of rows', () => {
   }
 
   test('ranks are exact where floats are not', () => {
-    const { pricing } = sampleState({ tokens: [
-      ['a', 'v', '9999999999.000000002', '1', '1'], ['b', 'v', '9999999999.000000001', '1', '1'],
-    ] });
-    assert.deepEqual(rankRows(pricing.rows).map(({ ranks }) => ranks.model_ratio), [1, 0]);
+    const { pricing } = sampleState({
+      tokens: [
+        ['a', 'v', '9999999999.000000002', '1', '1'],
+        ['b', 'v', '9999999999.000000001', '1', '1'],
+      ],
+    });
+    assert.deepEqual(
+      rankRows(pricing.rows).map(({ ranks }) => ranks.model_ratio),
+      [1, 0],
+    );
   });
 
   test('every sort shows every row once', () => {
     const full = sampleState(REALISTIC);
     const rows = rankRows(full.pricing.rows);
-    fc.assert(fc.property(fc.constantFrom(...COLUMNS), fc.boolean(), (column, descending) => {
-      const arranged = arrangeRows(rows, { ...DEFAULT_QUERY, sort: { column, descending } }, undefined);
-      assert.deepEqual(new Set(arranged.map(({ ranked: { row } }) => row)), new Set(full.pricing.rows));
-      assert.equal(arranged.filter(({ leads }) => leads).length, column === 'vendor' ? 9 : 0);
-    }));
+    fc.assert(
+      fc.property(fc.constantFrom(...COLUMNS), fc.boolean(), (column, descending) => {
+        const arranged = arrangeRows(rows, { ...DEFAULT_QUERY, sort: { column, descending } }, undefined);
+        assert.deepEqual(new Set(arranged.map(({ ranked: { row } }) => row)), new Set(full.pricing.rows));
+        assert.equal(arranged.filter(({ leads }) => leads).length, column === 'vendor' ? 9 : 0);
+      }),
+    );
   });
 });
 
@@ -83,15 +97,20 @@ describe('choice of rows', () => {
 
   test('the first visible row of a vendor leads, whatever is hidden before it', () => {
     const query = parsePricingQuery(new URLSearchParams('?q=10'), state.pricing);
-    assert.deepEqual(arrangeRows(ranked, query, undefined).filter(({ leads }) => leads).map(({ ranked: { row } }) =>
-      row.modelName), ['gpt-10']);
+    assert.deepEqual(
+      arrangeRows(ranked, query, undefined)
+        .filter(({ leads }) => leads)
+        .map(({ ranked: { row } }) => row.modelName),
+      ['gpt-10'],
+    );
   });
 });
 
 describe('query', () => {
-  test('the last of several counts: a heading\'s button adds its order behind the form\'s', () => {
+  test("the last of several counts: a heading's button adds its order behind the form's", () => {
     assert.deepEqual(parsePricingQuery(new URLSearchParams('?sort=vendor&sort=-model'), state.pricing).sort, {
-      column: 'model', descending: true,
+      column: 'model',
+      descending: true,
     });
   });
 
@@ -100,21 +119,28 @@ describe('query', () => {
   });
 
   test('any query string gives a view, and the view gives itself back', () => {
-    fc.assert(fc.property(fc.string(), (search) => {
-      const query = parsePricingQuery(new URLSearchParams(search), state.pricing);
-      assert.deepEqual(parsePricingQuery(new URLSearchParams(searchOf(query)), state.pricing), query);
-    }));
+    fc.assert(
+      fc.property(fc.string(), (search) => {
+        const query = parsePricingQuery(new URLSearchParams(search), state.pricing);
+        assert.deepEqual(parsePricingQuery(new URLSearchParams(searchOf(query)), state.pricing), query);
+      }),
+    );
   });
 
   test('different views have different keys', () => {
-    const keys = ['', '?q=a', '?vendor=BFL', '?type=token', '?group=a', '?sort=-vendor']
-      .map((search) => queryKey(parsePricingQuery(new URLSearchParams(search), state.pricing)));
+    const keys = ['', '?q=a', '?vendor=BFL', '?type=token', '?group=a', '?sort=-vendor'].map((search) =>
+      queryKey(parsePricingQuery(new URLSearchParams(search), state.pricing)),
+    );
     assert.equal(new Set(keys).size, keys.length);
   });
 });
 
 function searchOf({ text, vendor, quotaType, group, sort }: PricingQuery): string {
   return new URLSearchParams({
-    q: text, vendor: vendor ?? '', type: quotaType?.toLowerCase() ?? '', group: group ?? '', sort: formatSort(sort),
+    q: text,
+    vendor: vendor ?? '',
+    type: quotaType?.toLowerCase() ?? '',
+    group: group ?? '',
+    sort: formatSort(sort),
   }).toString();
 }

@@ -6,7 +6,7 @@ import { describe, it } from 'vitest';
 import { openConsoleSecrets } from '../../../../../console/access/files/console-secrets.ts';
 import { temporaryFolder } from '../../../operator/support.ts';
 
-describe('the console\'s secrets', () => {
+describe("the console's secrets", () => {
   it('are created once, with permissions for their owner only, and printed once', async (t) => {
     const data = join(await temporaryFolder(t), 'data');
     const first = await openConsoleSecrets(data);

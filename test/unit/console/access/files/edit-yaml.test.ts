@@ -16,7 +16,10 @@ function edited(text: string, patch: Json): string[] {
 
 /** Removes empty lines, and the spaces before comments. */
 function linesOf(text: string): string[] {
-  return text.split('\n').filter((line) => line !== '').map((line) => line.replace(/ +#/, ' #'));
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.replace(/ +#/, ' #'));
 }
 
 /** By the longest common lines. */
@@ -31,8 +34,10 @@ function difference(before: readonly string[], after: readonly string[]): string
   let i = 0;
   let j = 0;
   while (i < before.length || j < after.length) {
-    if (i < before.length && j < after.length && before[i] === after[j]) { i++; j++; }
-    else if (i < before.length && at(i + 1, j) >= at(i, j + 1)) lines.push(`-${before[i++]}`);
+    if (i < before.length && j < after.length && before[i] === after[j]) {
+      i++;
+      j++;
+    } else if (i < before.length && at(i + 1, j) >= at(i, j + 1)) lines.push(`-${before[i++]}`);
     else lines.push(`+${after[j++]}`);
   }
   return lines;
@@ -63,63 +68,107 @@ spec:
 
 describe('an edit', () => {
   const cases: [name: string, patch: Json, difference: string[]][] = [
-    ['replaces a text in its quotes', { spec: { quota: { limitUsd: '30' } } }, [
-      '-    limitUsd: "25.00" # per month', '+    limitUsd: "30" # per month',
-    ]],
-    ['replaces a plain word', { spec: { groupRef: { name: 'smart' } } }, [
-      '-    name: auto-a # the cheap one', '+    name: smart # the cheap one',
-    ]],
-    ['quotes what would be no text', { spec: { groupRef: { name: 'on' } } }, [
-      '-    name: auto-a # the cheap one', '+    name: "on" # the cheap one',
-    ]],
-    ['replaces within brackets', { spec: { key: { rotation: 2 } } }, [
-      '-  key: {rotation: 1, overlapSeconds: 60}', '+  key: {rotation: 2, overlapSeconds: 60}',
-    ]],
-    ['adds within brackets', { spec: { key: { type: 'Generated' } } }, [
-      '-  key: {rotation: 1, overlapSeconds: 60}', '+  key: {rotation: 1, overlapSeconds: 60, type: Generated}',
-    ]],
-    ['removes within brackets', { spec: { key: { rotation: null } } }, [
-      '-  key: {rotation: 1, overlapSeconds: 60}', '+  key: {overlapSeconds: 60}',
-    ]],
-    ['removes the last within brackets', { spec: { key: { overlapSeconds: null } } }, [
-      '-  key: {rotation: 1, overlapSeconds: 60}', '+  key: {rotation: 1}',
-    ]],
-    ['empties brackets', { spec: { key: { rotation: null, overlapSeconds: null } } }, [
-      '-  key: {rotation: 1, overlapSeconds: 60}', '+  key: {}',
-    ]],
+    [
+      'replaces a text in its quotes',
+      { spec: { quota: { limitUsd: '30' } } },
+      ['-    limitUsd: "25.00" # per month', '+    limitUsd: "30" # per month'],
+    ],
+    [
+      'replaces a plain word',
+      { spec: { groupRef: { name: 'smart' } } },
+      ['-    name: auto-a # the cheap one', '+    name: smart # the cheap one'],
+    ],
+    [
+      'quotes what would be no text',
+      { spec: { groupRef: { name: 'on' } } },
+      ['-    name: auto-a # the cheap one', '+    name: "on" # the cheap one'],
+    ],
+    [
+      'replaces within brackets',
+      { spec: { key: { rotation: 2 } } },
+      ['-  key: {rotation: 1, overlapSeconds: 60}', '+  key: {rotation: 2, overlapSeconds: 60}'],
+    ],
+    [
+      'adds within brackets',
+      { spec: { key: { type: 'Generated' } } },
+      ['-  key: {rotation: 1, overlapSeconds: 60}', '+  key: {rotation: 1, overlapSeconds: 60, type: Generated}'],
+    ],
+    [
+      'removes within brackets',
+      { spec: { key: { rotation: null } } },
+      ['-  key: {rotation: 1, overlapSeconds: 60}', '+  key: {overlapSeconds: 60}'],
+    ],
+    [
+      'removes the last within brackets',
+      { spec: { key: { overlapSeconds: null } } },
+      ['-  key: {rotation: 1, overlapSeconds: 60}', '+  key: {rotation: 1}'],
+    ],
+    [
+      'empties brackets',
+      { spec: { key: { rotation: null, overlapSeconds: null } } },
+      ['-  key: {rotation: 1, overlapSeconds: 60}', '+  key: {}'],
+    ],
     ['adds a line after the last of its map', { spec: { maxConcurrency: 4 } }, ['+  maxConcurrency: 4']],
-    ['adds a map', { spec: { nested: { a: 'b', c: ['d'], e: [] } } }, [
-      '+  nested:', '+    a: b', '+    c:', '+    - d', '+    e: []',
-    ]],
+    [
+      'adds a map',
+      { spec: { nested: { a: 'b', c: ['d'], e: [] } } },
+      ['+  nested:', '+    a: b', '+    c:', '+    - d', '+    e: []'],
+    ],
     ['adds to an inner map', { spec: { quota: { whenShort: 'Refuse' } } }, ['+    whenShort: Refuse']],
-    ['takes a line away with the comment behind ' +
-      'it', { spec: { quota: { limitUsd: null } } }, ['-    limitUsd: "25.00" # per month']],
-    ['takes a map away', { spec: { quota: null } }, [
-      '-  quota:', '-    limitUsd: "25.00" # per month', '-    period: Monthly',
-    ]],
-    ['writes an emptied map as such', { spec: { quota: { limitUsd: null, period: null } } }, [
-      '-  quota:', '-    limitUsd: "25.00" # per month', '-    period: Monthly', '+  quota: {}',
-    ]],
+    [
+      'takes a line away with the comment behind ' + 'it',
+      { spec: { quota: { limitUsd: null } } },
+      ['-    limitUsd: "25.00" # per month'],
+    ],
+    [
+      'takes a map away',
+      { spec: { quota: null } },
+      ['-  quota:', '-    limitUsd: "25.00" # per month', '-    period: Monthly'],
+    ],
+    [
+      'writes an emptied map as such',
+      { spec: { quota: { limitUsd: null, period: null } } },
+      ['-  quota:', '-    limitUsd: "25.00" # per month', '-    period: Monthly', '+  quota: {}'],
+    ],
     ['adds to a list', { spec: { models: ['claude-sonnet-4-5', 'gpt-5', 'o3'] } }, ['+  - o3']],
-    ['adds to a list\'s beginning', { spec: { models: ['o3', 'claude-sonnet-4-5', 'gpt-5'] } }, ['+  - o3']],
+    ["adds to a list's beginning", { spec: { models: ['o3', 'claude-sonnet-4-5', 'gpt-5'] } }, ['+  - o3']],
     ['takes from a list', { spec: { models: ['gpt-5'] } }, ['-  - claude-sonnet-4-5']],
-    ['replaces in a list', { spec: { models: ['claude-sonnet-4-5', 'gpt-6'] } }, [
-      "-  - 'gpt-5' # quoted", "+  - 'gpt-6' # quoted",
-    ]],
-    ['writes a list anew where it becomes another sort', { spec: { models: 'all' } }, [
-      '-  - claude-sonnet-4-5', "-  - 'gpt-5' # quoted", '+    all',
-    ]],
-    ['makes a map of a word', { spec: { enabled: { a: 1 } } }, [
-      '-  enabled: yes-not-really', '+  enabled:', '+    a: 1',
-    ]],
-    ['does several things at once', { spec: {
-      quota: { period: null, limitUsd: '1' }, enabled: false, expirationTime: '2027-01-01T00:00:00Z',
-    }, metadata: { labels: { a: 'b' } } }, [
-      '-metadata: {name: ci, namespace: team-a} # one ' +
-        'line', '+metadata: {name: ci, namespace: team-a, labels: {a: b}} # one line',
-      '-    limitUsd: "25.00" # per month', '-    period: Monthly', '+    limitUsd: "1" # per month',
-      '-  enabled: yes-not-really', '+  enabled: false', '+  expirationTime: "2027-01-01T00:00:00Z"',
-    ]],
+    [
+      'replaces in a list',
+      { spec: { models: ['claude-sonnet-4-5', 'gpt-6'] } },
+      ["-  - 'gpt-5' # quoted", "+  - 'gpt-6' # quoted"],
+    ],
+    [
+      'writes a list anew where it becomes another sort',
+      { spec: { models: 'all' } },
+      ['-  - claude-sonnet-4-5', "-  - 'gpt-5' # quoted", '+    all'],
+    ],
+    [
+      'makes a map of a word',
+      { spec: { enabled: { a: 1 } } },
+      ['-  enabled: yes-not-really', '+  enabled:', '+    a: 1'],
+    ],
+    [
+      'does several things at once',
+      {
+        spec: {
+          quota: { period: null, limitUsd: '1' },
+          enabled: false,
+          expirationTime: '2027-01-01T00:00:00Z',
+        },
+        metadata: { labels: { a: 'b' } },
+      },
+      [
+        '-metadata: {name: ci, namespace: team-a} # one ' + 'line',
+        '+metadata: {name: ci, namespace: team-a, labels: {a: b}} # one line',
+        '-    limitUsd: "25.00" # per month',
+        '-    period: Monthly',
+        '+    limitUsd: "1" # per month',
+        '-  enabled: yes-not-really',
+        '+  enabled: false',
+        '+  expirationTime: "2027-01-01T00:00:00Z"',
+      ],
+    ],
   ];
   for (const [name, patch, expected] of cases) {
     it(name, () => assert.deepEqual(edited(KEY, patch).toSorted(), expected.toSorted()));
@@ -129,9 +178,10 @@ describe('an edit', () => {
 
   it('keeps the line ends and the indentation of a text', () => {
     const text = 'kind: A\r\nspec:\r\n    a: 1 # one\r\n    b:\r\n        - x\r\n    x: { o: 1 }\r\n';
-    assert.equal(editYaml(
-      text, { kind: 'A', spec: { a: 2, b: ['x', 'z'], x: { o: 1 }, c: { d: 1 } } },
-    ), text.replace('1 # one', '2 # one').replace('- x\r\n', '- x\r\n        - z\r\n') + '    c:\r\n        d: 1\r\n');
+    assert.equal(
+      editYaml(text, { kind: 'A', spec: { a: 2, b: ['x', 'z'], x: { o: 1 }, c: { d: 1 } } }),
+      text.replace('1 # one', '2 # one').replace('- x\r\n', '- x\r\n        - z\r\n') + '    c:\r\n        d: 1\r\n',
+    );
     assert.equal(editYaml('a:\n- b\nc: {d: 1}\n', { a: ['b', 'e'], c: { d: 2 } }), 'a:\n- b\n- e\nc: {d: 2}\n');
   });
 
@@ -141,7 +191,11 @@ describe('an edit', () => {
 
   it('keeps a separator with a comment beside it', () => {
     assert.deepEqual(edited('--- # first\n# second\na: 1 # third\n', { a: 2 }), [
-      '---- # first', '+---', '+# first', '-a: 1 # third', '+a: 2 # third',
+      '---- # first',
+      '+---',
+      '+# first',
+      '-a: 1 # third',
+      '+a: 2 # third',
     ]);
   });
 
@@ -158,15 +212,23 @@ describe('an edit', () => {
   });
 
   it('edits lists of maps', () => {
-    const text = 'spec:\n  grants:\n  - name: a # first\n    usd: "1"\n  - {name: b, usd: "2"}\n\n  # then\n  - usd: ' +
+    const text =
+      'spec:\n  grants:\n  - name: a # first\n    usd: "1"\n  - {name: b, usd: "2"}\n\n  # then\n  - usd: ' +
       '"3"\n    name: c\n  x: 1\n';
     const value = (grants: Json): JsonObject => ({ spec: { grants, x: 1 } });
-    const [a, b, c, d] = [{
-      name: 'a', usd: '1',
-    }, { name: 'b', usd: '2' }, { name: 'c', usd: '3' }, { name: 'd', usd: '-4.5', reason: 'yes: no' }];
-    assert.equal(editYaml(
-      text, value([a, b, c, d]),
-    ), text.replace('    name: c\n', '    name: c\n  - name: d\n    usd: "-4.5"\n    reason: "yes: no"\n'));
+    const [a, b, c, d] = [
+      {
+        name: 'a',
+        usd: '1',
+      },
+      { name: 'b', usd: '2' },
+      { name: 'c', usd: '3' },
+      { name: 'd', usd: '-4.5', reason: 'yes: no' },
+    ];
+    assert.equal(
+      editYaml(text, value([a, b, c, d])),
+      text.replace('    name: c\n', '    name: c\n  - name: d\n    usd: "-4.5"\n    reason: "yes: no"\n'),
+    );
     assert.equal(editYaml(text, value([a, c])), text.replace('  - {name: b, usd: "2"}\n', ''));
     assert.equal(editYaml(text, value([{ name: 'a' }, b, c])), text.replace('    usd: "1"\n', ''));
     assert.equal(editYaml(text, value([{ usd: '1' }, b, c])), text.replace('name: a # first\n    usd', 'usd'));
@@ -194,16 +256,21 @@ describe('what cannot be edited', () => {
     ['a list', '- a\n', { a: 2 }, /object/],
   ];
   for (const [name, text, value, words] of obstacles) {
-    it(`is ${name}`, () => assert.throws(() => editYaml(text, value), (error) => error instanceof UneditableError &&
-      words.test(error.message)));
+    it(`is ${name}`, () =>
+      assert.throws(
+        () => editYaml(text, value),
+        (error) => error instanceof UneditableError && words.test(error.message),
+      ));
   }
 
   it('does not prevent other edits', () => {
     assert.equal(
-      editYaml('a: &x {b: 1}\nc: *x\nd: 1\n', { a: { b: 1 }, c: { b: 1 }, d: 2 }), 'a: &x {b: 1}\nc: *x\nd: 2\n',
+      editYaml('a: &x {b: 1}\nc: *x\nd: 1\n', { a: { b: 1 }, c: { b: 1 }, d: 2 }),
+      'a: &x {b: 1}\nc: *x\nd: 2\n',
     );
-    assert.equal(editYaml(
-      'a: &x {b: 1}\nc: {<<: *x, d: 2}\n', { a: { b: 1 }, c: { b: 3, d: 2 } },
-    ), 'a: &x {b: 1}\nc: {<<: *x, d: 2, b: 3}\n');
+    assert.equal(
+      editYaml('a: &x {b: 1}\nc: {<<: *x, d: 2}\n', { a: { b: 1 }, c: { b: 3, d: 2 } }),
+      'a: &x {b: 1}\nc: {<<: *x, d: 2, b: 3}\n',
+    );
   });
 });

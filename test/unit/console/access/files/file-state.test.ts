@@ -24,8 +24,10 @@ describe('the stored state of one machine', () => {
     const data = await temporaryFolder(t);
     const memory = await openFileState(data);
     await Promise.all(Array.from({ length: 20 }, (_, at) => memory.change('shownKeys', (text) => `${text} ${at}`)));
-    assert.equal((await openFileState(data)).read('shownKeys').trim(), Array.from({ length: 20 }, (_, at) => at)
-      .join(' '));
+    assert.equal(
+      (await openFileState(data)).read('shownKeys').trim(),
+      Array.from({ length: 20 }, (_, at) => at).join(' '),
+    );
   });
 
   it('reports a failed write, keeps the old state, and recovers later', async (t) => {
@@ -33,8 +35,10 @@ describe('the stored state of one machine', () => {
     const memory = await openFileState(data);
     await rm(join(data, 'console'), { recursive: true });
     await writeFile(join(data, 'console'), 'in the way');
-    await assert.rejects(memory.change('signedOut', () => 'some'), (error) => error instanceof AccessError &&
-      error.reason === 'Unavailable');
+    await assert.rejects(
+      memory.change('signedOut', () => 'some'),
+      (error) => error instanceof AccessError && error.reason === 'Unavailable',
+    );
     assert.equal(memory.read('signedOut'), '');
     await rm(join(data, 'console'));
     await openFileState(data);

@@ -40,12 +40,16 @@ describe('writing', () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it('uses the first free name, and no other file\'s', async (t) => {
+  it("uses the first free name, and no other file's", async (t) => {
     const folder = await temporaryFolder(t);
-    const made =
-      await Promise.all(['1', '2', '3'].map((text) => createFile(folder, ['a.yaml', 'b.yaml', 'c.yaml'], text)));
-    assert.deepEqual(made.toSorted(), ['a.yaml', 'b.yaml', 'c.yaml'].map((name) => join(folder, name)));
-    assert.deepEqual((await Promise.all(made.map((path) => readFile(path, 'utf8')))), ['1', '2', '3']);
+    const made = await Promise.all(
+      ['1', '2', '3'].map((text) => createFile(folder, ['a.yaml', 'b.yaml', 'c.yaml'], text)),
+    );
+    assert.deepEqual(
+      made.toSorted(),
+      ['a.yaml', 'b.yaml', 'c.yaml'].map((name) => join(folder, name)),
+    );
+    assert.deepEqual(await Promise.all(made.map((path) => readFile(path, 'utf8'))), ['1', '2', '3']);
     await assert.rejects(createFile(folder, ['a.yaml', 'b.yaml'], '4'), isConflict);
     assert.deepEqual((await readdir(folder)).sort(), ['a.yaml', 'b.yaml', 'c.yaml']);
   });

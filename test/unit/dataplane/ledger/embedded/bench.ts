@@ -55,8 +55,10 @@ export function spentInFile(path: string): number[] {
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path, { readOnly: true });
-    return db.prepare('SELECT spent_nano_usd FROM accounts ORDER BY id').all().map((row) =>
-      Number(row['spent_nano_usd']));
+    return db
+      .prepare('SELECT spent_nano_usd FROM accounts ORDER BY id')
+      .all()
+      .map((row) => Number(row['spent_nano_usd']));
   } catch {
     return [];
   } finally {
@@ -71,7 +73,12 @@ export function faultTest(title: string, body: (bench: Bench) => Promise<void>, 
     const faults: LedgerFault[] = [];
     const path = join(folder.path, 'ledger.db');
     const ledger = await openEmbeddedLedger({
-      path, sync, faults: control, timeoutMs: 500, checkpointEveryMs: 30, onFault: (fault) => faults.push(fault),
+      path,
+      sync,
+      faults: control,
+      timeoutMs: 500,
+      checkpointEveryMs: 30,
+      onFault: (fault) => faults.push(fault),
     });
     const bench = new Bench(path, ledger, { faults, control });
     try {
@@ -83,4 +90,3 @@ export function faultTest(title: string, body: (bench: Bench) => Promise<void>, 
     }
   });
 }
-

@@ -12,8 +12,11 @@ const [path = '', sync = 'normal', round = '0', said = '/dev/null'] = process.ar
 const output = openSync(said, 'a');
 
 /** What a step says: what happened, to which call, and an amount. */
-export type Line =
-  readonly ['try' | 'held' | 'progress' | 'settling' | 'settled' | 'refunding' | 'refunded', string, string];
+export type Line = readonly [
+  'try' | 'held' | 'progress' | 'settling' | 'settled' | 'refunding' | 'refunded',
+  string,
+  string,
+];
 
 function say(...line: Line): void {
   writeSync(output, `${line.join(' ')}\n`);
@@ -46,7 +49,9 @@ async function call(ledger: Awaited<ReturnType<typeof openEmbeddedLedger>>, id: 
 
 if (path !== '') {
   const ledger = await openEmbeddedLedger({ path, sync: sync as LedgerSync, ...LONG_TIMEOUT });
-  await Promise.all(Array.from({ length: 12 }, async (_, lane) => {
-    for (let n = 0; ; n++) await call(ledger, `${round}-${lane}-${n}`, `key-${lane % 3}`);
-  }));
+  await Promise.all(
+    Array.from({ length: 12 }, async (_, lane) => {
+      for (let n = 0; ; n++) await call(ledger, `${round}-${lane}-${n}`, `key-${lane % 3}`);
+    }),
+  );
 }

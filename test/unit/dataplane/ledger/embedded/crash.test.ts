@@ -30,8 +30,9 @@ async function runAndKill(path: string, sync: string, round: number): Promise<Ma
   const said = `${path}.said-${round}`;
   writeFileSync(said, '');
   const program = fileURLToPath(new URL('crash-child.ts', import.meta.url));
-  const child =
-    spawn(process.execPath, [program, path, sync, String(round), said], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, [program, path, sync, String(round), said], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   let errors = '';
   child.stderr.on('data', (data: Buffer) => {
     errors += data.toString();
@@ -51,8 +52,14 @@ function readLines(output: string): Map<string, Said> {
   const calls = new Map<string, Said>();
   for (const text of output.split('\n').slice(0, -1)) {
     const [what, id, amount] = text.split(' ') as unknown as Line;
-    const said = calls.get(id) ??
-      { progress: [], held: false, settling: undefined, settled: undefined, refunding: undefined, refunded: undefined };
+    const said = calls.get(id) ?? {
+      progress: [],
+      held: false,
+      settling: undefined,
+      settled: undefined,
+      refunding: undefined,
+      refunded: undefined,
+    };
     calls.set(id, said);
     if (what === 'try' || what === 'progress') said.progress.push(BigInt(amount));
     else if (what === 'held') said.held = true;
@@ -76,18 +83,22 @@ function assertKept(id: string, said: Said, record: UsageRecord | undefined): vo
   }
   if (said.settled !== undefined) {
     assert.deepEqual(
-      [record?.status, record?.costNanoUsd], ['Succeeded', said.settled], `${id}: an acknowledged settlement`,
+      [record?.status, record?.costNanoUsd],
+      ['Succeeded', said.settled],
+      `${id}: an acknowledged settlement`,
     );
     return;
   }
   if (said.held) assert.ok(record, `${id}: an acknowledged hold`);
   if (!record) return;
   const due = record.costNanoUsd + record.unbilledNanoUsd;
-  if (record.status === 'Succeeded') assert.equal(
-    due, said.settling, `${id}: committed, and killed before it was told`,
-  );
-  else assert.ok(record.status === 'Abandoned' &&
-    said.progress.slice(-2).includes(due), `${id}: its last progress, or the one before if that was not acknowledged`);
+  if (record.status === 'Succeeded')
+    assert.equal(due, said.settling, `${id}: committed, and killed before it was told`);
+  else
+    assert.ok(
+      record.status === 'Abandoned' && said.progress.slice(-2).includes(due),
+      `${id}: its last progress, or the one before if that was not acknowledged`,
+    );
 }
 
 /** A call that was settled in the ordinary way has made a job; it failed exactly where its cost was given back. */
@@ -126,8 +137,10 @@ for (const sync of ['normal', 'full']) {
           await ledger.close();
         }
       }
-      assert.ok([...everyone.values()].some(({ held, settled }) => held &&
-        settled === undefined), 'something was running when it was killed');
+      assert.ok(
+        [...everyone.values()].some(({ held, settled }) => held && settled === undefined),
+        'something was running when it was killed',
+      );
     } finally {
       folder.remove();
     }

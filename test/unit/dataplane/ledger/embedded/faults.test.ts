@@ -41,7 +41,8 @@ async function refusedThenRecovered(bench: Bench, fault: keyof typeof FAULT): Pr
   bench.set(fault);
   const settling = watch(ledger.settle(settlement('running', 30n)));
   await assert.rejects(
-    ledger.hold(holdRequest('refused', 60n, { limits: LIMITS, progress: progress(9n) })), LedgerUnavailable,
+    ledger.hold(holdRequest('refused', 60n, { limits: LIMITS, progress: progress(9n) })),
+    LedgerUnavailable,
   );
   await assert.rejects(async () => ledger.takeSlots('refused', [slot('Key', '1', 5)]), LedgerUnavailable);
   assert.equal(settling.isSettled(), false, 'a settlement is not acknowledged before it is in the journal');
@@ -50,13 +51,19 @@ async function refusedThenRecovered(bench: Bench, fault: keyof typeof FAULT): Pr
   const { record, keySpentNanoUsd } = await settling.promise;
   assert.deepEqual([record.costNanoUsd, keySpentNanoUsd], [30n, 30n]);
   await bench.told('Recovered');
-  assert.deepEqual(bench.faults.slice(0, 2).map(({ state }) => state), ['Failing', 'Recovered']);
+  assert.deepEqual(
+    bench.faults.slice(0, 2).map(({ state }) => state),
+    ['Failing', 'Recovered'],
+  );
   // the undoing of the refused hold is in the journal before this one
   assert.deepEqual(await ledger.hold(holdRequest('next', 71n, { limits: LIMITS })), {
-    outcome: 'Short', short: 'Key', availableNanoUsd: 70n,
+    outcome: 'Short',
+    short: 'Key',
+    availableNanoUsd: 70n,
   });
   assert.deepEqual(await ledger.hold(holdRequest('next', 70n, { limits: LIMITS, progress: progress(1n) })), {
-    outcome: 'Held', heldNanoUsd: 70n,
+    outcome: 'Held',
+    heldNanoUsd: 70n,
   });
   await bench.afterwards(async (next) => {
     assert.equal((await next.readKey('key-1', 'Never')).spentNanoUsd, 31n);
@@ -68,10 +75,14 @@ async function refusedThenRecovered(bench: Bench, fault: keyof typeof FAULT): Pr
 
 for (const fault of ['commitFails', 'answerFails', 'stalls', 'writeTears'] as const)
   faultTest(`${fault}: holds are refused and leave nothing, settlements wait and are applied once`, (bench) =>
-    refusedThenRecovered(bench, fault));
+    refusedThenRecovered(bench, fault),
+  );
 for (const fault of ['commitFails', 'stalls', 'syncFails'] as const)
-  faultTest(`${fault}, full: holds are refused and leave nothing, settlements wait and are applied once`, (bench) =>
-    refusedThenRecovered(bench, fault), 'full');
+  faultTest(
+    `${fault}, full: holds are refused and leave nothing, settlements wait and are applied once`,
+    (bench) => refusedThenRecovered(bench, fault),
+    'full',
+  );
 
 faultTest('a process that ends within a write leaves what was acknowledged', async (bench) => {
   const { ledger } = bench;
@@ -172,7 +183,8 @@ faultTest('a second hold that comes too late leaves the first, in memory and in 
   await ledger.hold(holdRequest('a', 40n, { limits: LIMITS, progress: progress(7n) }));
   bench.set('stalls');
   await assert.rejects(
-    ledger.hold(holdRequest('a', 90n, { limits: LIMITS, progress: progress(8n) })), LedgerUnavailable,
+    ledger.hold(holdRequest('a', 90n, { limits: LIMITS, progress: progress(8n) })),
+    LedgerUnavailable,
   );
   assert.equal(ledger.gauges().heldNanoUsd, 40n);
   bench.set('none');
@@ -202,15 +214,21 @@ test('a hold is refused after its deadline passed while the process was busy', a
   const onFault = ({ state }: LedgerFault): void => {
     if (state === 'Failing') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
   };
-  const ledger =
-    await openEmbeddedLedger({ path: join(folder.path, 'ledger.db'), faults: control, timeoutMs: 400, onFault });
+  const ledger = await openEmbeddedLedger({
+    path: join(folder.path, 'ledger.db'),
+    faults: control,
+    timeoutMs: 400,
+    onFault,
+  });
   try {
     Atomics.store(control, 0, FAULT.stalls);
-    const held =
-      ledger.hold(holdRequest('a', 40n, { limits: LIMITS })).then(({ outcome }) => outcome, (error: unknown) => error);
-    assert.ok(await Promise.race([
-      held, sleep(10_000, 'nobody says anything', { ref: false }),
-    ]) instanceof LedgerUnavailable);
+    const held = ledger.hold(holdRequest('a', 40n, { limits: LIMITS })).then(
+      ({ outcome }) => outcome,
+      (error: unknown) => error,
+    );
+    assert.ok(
+      (await Promise.race([held, sleep(10_000, 'nobody says anything', { ref: false })])) instanceof LedgerUnavailable,
+    );
     assert.equal(ledger.gauges().heldNanoUsd, 0n);
   } finally {
     Atomics.store(control, 0, FAULT.none);
@@ -229,11 +247,13 @@ faultTest('a hold is refused in time although progress, which has more, was late
   bench.set('none');
   await renewed;
   bench.set('stalls');
-  const held =
-    ledger.hold(holdRequest('a', 40n, { limits: LIMITS })).then(({ outcome }) => outcome, (error: unknown) => error);
-  assert.ok(await Promise.race([
-    held, sleep(4_000, 'nobody says anything', { ref: false }),
-  ]) instanceof LedgerUnavailable);
+  const held = ledger.hold(holdRequest('a', 40n, { limits: LIMITS })).then(
+    ({ outcome }) => outcome,
+    (error: unknown) => error,
+  );
+  assert.ok(
+    (await Promise.race([held, sleep(4_000, 'nobody says anything', { ref: false })])) instanceof LedgerUnavailable,
+  );
 });
 
 faultTest('progress is refused while the journal fails, and is there afterwards', async (bench) => {

@@ -11,7 +11,14 @@ import { openSubject } from './subject.ts';
 import { ACCOUNTS, billOf, chargeFor, histories, KEYS, PERIODS, HistoryState } from '../histories.ts';
 import type { Step } from '../histories.ts';
 import {
-  accountSums, createModel, modelConfirm, modelCrash, modelFinish, modelHold, modelSettle, modelSpending,
+  accountSums,
+  createModel,
+  modelConfirm,
+  modelCrash,
+  modelFinish,
+  modelHold,
+  modelSettle,
+  modelSpending,
 } from '../model.ts';
 
 class History {
@@ -43,8 +50,10 @@ class History {
         if (call) call.progress = step.cost;
         return;
       }
-      case 'settle': return this.#settle(step.slot, step.cost);
-      case 'finish': return this.#finish(step.slot, step.cost);
+      case 'settle':
+        return this.#settle(step.slot, step.cost);
+      case 'finish':
+        return this.#finish(step.slot, step.cost);
       case 'settleAgain': {
         const callId = this.#world.previousCallId(step.slot);
         const first = this.#settled.get(callId);
@@ -52,9 +61,11 @@ class History {
           assert.equal((await ledger.settle(settlement(callId, 999n))).record.costNanoUsd, first);
         return;
       }
-      case 'crash': return this.#crash();
+      case 'crash':
+        return this.#crash();
       case 'editKey':
-      case 'editAccount': return this.#world.edit(step);
+      case 'editAccount':
+        return this.#world.edit(step);
       case 'pass':
       case 'setBack':
         this.#world.turnClock(step);
@@ -62,7 +73,8 @@ class History {
         return;
       case 'confirm':
       case 'withdraw':
-      case 'flush': return;
+      case 'flush':
+        return;
     }
   }
 
@@ -97,9 +109,10 @@ class History {
       const call = this.#model.calls.get(callId);
       if (!call) continue;
       const record = await this.#subject.ledger.readUsage(call.keyUid, callId);
-      assert.deepEqual([
-        record?.status, record?.costNanoUsd, record?.unbilledNanoUsd,
-      ], ['Abandoned', call.settled?.billed, call.settled?.unbilled]);
+      assert.deepEqual(
+        [record?.status, record?.costNanoUsd, record?.unbilledNanoUsd],
+        ['Abandoned', call.settled?.billed, call.settled?.unbilled],
+      );
       this.#settled.set(callId, call.settled?.billed ?? 0n);
       this.#world.endCall(slot);
     }
@@ -111,7 +124,8 @@ class History {
       for (const period of PERIODS) {
         const { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd } = await ledger.readKey(key, period);
         assert.deepEqual(
-          { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd }, modelSpending(this.#model, key, period, this.#world.nowMs),
+          { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd },
+          modelSpending(this.#model, key, period, this.#world.nowMs),
         );
       }
     }
@@ -123,17 +137,20 @@ class History {
 }
 
 test('every random history on the file agrees with the model', async () => {
-  await fc.assert(fc.asyncProperty(histories, async (steps) => {
-    const clock = testClock();
-    const subject = await openSubject(clock, { retention: { maxAgeMs: 10_000 * DAY_MS } });
-    const history = new History(subject, clock);
-    try {
-      for (const step of steps) await history.take(step);
-      await history.assertAgrees();
-      await history.take({ kind: 'crash' });
-      await history.assertAgrees();
-    } finally {
-      await subject.close();
-    }
-  }), { numRuns: 20 });
+  await fc.assert(
+    fc.asyncProperty(histories, async (steps) => {
+      const clock = testClock();
+      const subject = await openSubject(clock, { retention: { maxAgeMs: 10_000 * DAY_MS } });
+      const history = new History(subject, clock);
+      try {
+        for (const step of steps) await history.take(step);
+        await history.assertAgrees();
+        await history.take({ kind: 'crash' });
+        await history.assertAgrees();
+      } finally {
+        await subject.close();
+      }
+    }),
+    { numRuns: 20 },
+  );
 });

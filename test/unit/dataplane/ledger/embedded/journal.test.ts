@@ -31,8 +31,11 @@ const NEVER = 3_600_000;
 /** What a process leaves that was killed after these calls, one after the other, each a frame or two of its own. */
 async function leave(calls: number): Promise<Left> {
   const folder = tempFolder();
-  const ledger =
-    await openEmbeddedLedger({ path: join(folder.path, 'ledger.db'), ...LONG_TIMEOUT, checkpointEveryMs: NEVER });
+  const ledger = await openEmbeddedLedger({
+    path: join(folder.path, 'ledger.db'),
+    ...LONG_TIMEOUT,
+    checkpointEveryMs: NEVER,
+  });
   for (let n = 0; n < calls; n++) {
     await ledger.hold(holdRequest(`call-${n}`, 10n, { progress: progress(1n) }));
     await ledger.settle(settlement(`call-${n}`, 10n));
@@ -80,79 +83,92 @@ function frameEnds(bytes: Buffer): number[] {
 }
 
 describe('a journal that ends', () => {
-  test('with a whole frame is complete', () => withLeft(5, async ({ path }) => {
-    assert.deepEqual(await known(path, 5), { spent: 50n, records: 5 });
-  }));
+  test('with a whole frame is complete', () =>
+    withLeft(5, async ({ path }) => {
+      assert.deepEqual(await known(path, 5), { spent: 50n, records: 5 });
+    }));
 
-  test('within its last frame loses only that frame, at any byte', () => withLeft(3, async ({ path, segment }) => {
-    const bytes = readFileSync(segment);
-    const [end, before] = frameEnds(bytes).toReversed();
-    for (const length of [before! + 1, before! + FRAME_HEADER_BYTES, end! - 1]) {
-      truncateSync(segment, length);
-      const copy = tempFolder();
-      for (const suffix of ['', '-wal']) copyFileSync(path + suffix, join(copy.path, `ledger.db${suffix}`));
-      copyFileSync(segment, join(copy.path, segment.slice(segment.lastIndexOf('/') + 1)));
-      // the last settlement is not there, and its hold is billed at its progress
-      assert.deepEqual(await known(join(copy.path, 'ledger.db'), 3), { spent: 21n, records: 3 });
-      copy.remove();
-      writeFileSync(segment, bytes);
-    }
-  }));
+  test('within its last frame loses only that frame, at any byte', () =>
+    withLeft(3, async ({ path, segment }) => {
+      const bytes = readFileSync(segment);
+      const [end, before] = frameEnds(bytes).toReversed();
+      for (const length of [before! + 1, before! + FRAME_HEADER_BYTES, end! - 1]) {
+        truncateSync(segment, length);
+        const copy = tempFolder();
+        for (const suffix of ['', '-wal']) copyFileSync(path + suffix, join(copy.path, `ledger.db${suffix}`));
+        copyFileSync(segment, join(copy.path, segment.slice(segment.lastIndexOf('/') + 1)));
+        // the last settlement is not there, and its hold is billed at its progress
+        assert.deepEqual(await known(join(copy.path, 'ledger.db'), 3), { spent: 21n, records: 3 });
+        copy.remove();
+        writeFileSync(segment, bytes);
+      }
+    }));
 
-  test('in other bytes or zeros loses only its last frame', () => withLeft(3, async ({ path, segment }) => {
-    const bytes = readFileSync(segment);
-    bytes.writeUInt8(bytes.at(-1)! ^ 0xff, bytes.length - 1);
-    writeFileSync(segment, Buffer.concat([bytes, Buffer.alloc(4096)]));
-    assert.deepEqual(await known(path, 3), { spent: 21n, records: 3 });
-  }));
+  test('in other bytes or zeros loses only its last frame', () =>
+    withLeft(3, async ({ path, segment }) => {
+      const bytes = readFileSync(segment);
+      bytes.writeUInt8(bytes.at(-1)! ^ 0xff, bytes.length - 1);
+      writeFileSync(segment, Buffer.concat([bytes, Buffer.alloc(4096)]));
+      assert.deepEqual(await known(path, 3), { spent: 21n, records: 3 });
+    }));
 
-  test('before its header was written is ignored', () => withLeft(3, async ({ path, segment }) => {
-    const next = segment.replace(/\d+$/, (number) => String(Number(number) + 1).padStart(number.length, '0'));
-    writeFileSync(next, readFileSync(segment).subarray(0, 7));
-    assert.deepEqual(await known(path, 3), { spent: 30n, records: 3 });
-  }));
+  test('before its header was written is ignored', () =>
+    withLeft(3, async ({ path, segment }) => {
+      const next = segment.replace(/\d+$/, (number) => String(Number(number) + 1).padStart(number.length, '0'));
+      writeFileSync(next, readFileSync(segment).subarray(0, 7));
+      assert.deepEqual(await known(path, 3), { spent: 30n, records: 3 });
+    }));
 });
 
 describe('a journal that cannot be trusted', () => {
-  const refused = (left: Left, words: RegExp) => assert.rejects(opened(left.path, async () =>
-    undefined), (error: Error) => {
-    assert.match(error.message, words);
-    assert.match(error.message, /from a backup; or, .* move all ledger\.db\.journal-\* away and start again/);
-    return true;
-  });
+  const refused = (left: Left, words: RegExp) =>
+    assert.rejects(
+      opened(left.path, async () => undefined),
+      (error: Error) => {
+        assert.match(error.message, words);
+        assert.match(error.message, /from a backup; or, .* move all ledger\.db\.journal-\* away and start again/);
+        return true;
+      },
+    );
 
-  test('is refused if it is damaged before its end, and the lock is released', () => withLeft(3, async (left) => {
-    const bytes = readFileSync(left.segment);
-    const at = frameEnds(bytes)[1]! + FRAME_HEADER_BYTES + 20;
-    bytes.writeUInt8(bytes[at]! ^ 0xff, at);
-    writeFileSync(left.segment, bytes);
-    await refused(left, /is damaged at byte \d+ of \d+, and goes on after that/);
-    await refused(left, /is damaged/);
-    // what the words say helps
-    rmSync(left.segment);
-    assert.deepEqual(await known(left.path, 3), { spent: 0n, records: 0 });
-  }));
+  test('is refused if it is damaged before its end, and the lock is released', () =>
+    withLeft(3, async (left) => {
+      const bytes = readFileSync(left.segment);
+      const at = frameEnds(bytes)[1]! + FRAME_HEADER_BYTES + 20;
+      bytes.writeUInt8(bytes[at]! ^ 0xff, at);
+      writeFileSync(left.segment, bytes);
+      await refused(left, /is damaged at byte \d+ of \d+, and goes on after that/);
+      await refused(left, /is damaged/);
+      // what the words say helps
+      rmSync(left.segment);
+      assert.deepEqual(await known(left.path, 3), { spent: 0n, records: 0 });
+    }));
 
-  test('is refused with a damaged header', () => withLeft(3, async (left) => {
-    const bytes = readFileSync(left.segment);
-    bytes.writeUInt8(0xff, 3);
-    writeFileSync(left.segment, bytes);
-    await refused(left, /is damaged at its beginning/);
-  }));
+  test('is refused with a damaged header', () =>
+    withLeft(3, async (left) => {
+      const bytes = readFileSync(left.segment);
+      bytes.writeUInt8(0xff, 3);
+      writeFileSync(left.segment, bytes);
+      await refused(left, /is damaged at its beginning/);
+    }));
 
-  test('is refused if a segment is missing', () => withLeft(3, async (left) => {
-    const bytes = readFileSync(left.segment);
-    bytes.writeDoubleLE(3, 8);
-    bytes.writeUInt32LE(crc32(bytes.subarray(0, SEGMENT_HEADER_BYTES - 4)), SEGMENT_HEADER_BYTES - 4);
-    rmSync(left.segment);
-    writeFileSync(left.segment.replace(/\d+$/, '000000000003'), bytes);
-    await refused(left, /one of them is not of this ledger or not complete/);
-  }));
+  test('is refused if a segment is missing', () =>
+    withLeft(3, async (left) => {
+      const bytes = readFileSync(left.segment);
+      bytes.writeDoubleLE(3, 8);
+      bytes.writeUInt32LE(crc32(bytes.subarray(0, SEGMENT_HEADER_BYTES - 4)), SEGMENT_HEADER_BYTES - 4);
+      rmSync(left.segment);
+      writeFileSync(left.segment.replace(/\d+$/, '000000000003'), bytes);
+      await refused(left, /one of them is not of this ledger or not complete/);
+    }));
 
-  test('is refused beside another file', () => withLeft(3, (one) => withLeft(2, async (other) => {
-    copyFileSync(other.segment, one.segment);
-    await refused(one, /belongs to another file/);
-  })));
+  test('is refused beside another file', () =>
+    withLeft(3, (one) =>
+      withLeft(2, async (other) => {
+        copyFileSync(other.segment, one.segment);
+        await refused(one, /belongs to another file/);
+      }),
+    ));
 
   test('is refused beside an older copy of its file', async () => {
     const folder = tempFolder();
@@ -170,32 +186,41 @@ describe('a journal that cannot be trusted', () => {
       await ledger.close();
       for (const suffix of ['-wal']) rmSync(left.path + suffix, { force: true });
       writeFileSync(left.path, backup);
-      await assert.rejects(openEmbeddedLedger({ path:
-        left.path }), /the file ends at segment \d+: one of them is not of this ledger or not complete/);
+      await assert.rejects(
+        openEmbeddedLedger({ path: left.path }),
+        /the file ends at segment \d+: one of them is not of this ledger or not complete/,
+      );
       left.folder.remove();
     } finally {
       folder.remove();
     }
   });
 
-  test('is read up to the first changed byte, and never beyond', () => withLeft(4, async ({
-    segment,
-  }) => {
-    const bytes = readFileSync(segment);
-    const ends = frameEnds(bytes);
-    fc.assert(fc.property(fc.integer({
-      min: SEGMENT_HEADER_BYTES, max: bytes.length - 1,
-    }), fc.integer({ min: 1, max: 255 }), (at, flip) => {
-      const changed = Buffer.from(bytes);
-      changed.writeUInt8(changed[at]! ^ flip, at);
-      const balances = createBalances();
-      const end = readFrames(changed, replayInto(balances, NOON_MS));
-      const frame = ends.findIndex((each) => each > at);
-      assert.equal(end.bytes, ends[frame - 1] ?? SEGMENT_HEADER_BYTES);
-      assert.equal(end.torn, true);
-      assert.equal(end.damaged, frame < ends.length - 1);
-    }), { numRuns: 200 });
-  }));
+  test('is read up to the first changed byte, and never beyond', () =>
+    withLeft(4, async ({ segment }) => {
+      const bytes = readFileSync(segment);
+      const ends = frameEnds(bytes);
+      fc.assert(
+        fc.property(
+          fc.integer({
+            min: SEGMENT_HEADER_BYTES,
+            max: bytes.length - 1,
+          }),
+          fc.integer({ min: 1, max: 255 }),
+          (at, flip) => {
+            const changed = Buffer.from(bytes);
+            changed.writeUInt8(changed[at]! ^ flip, at);
+            const balances = createBalances();
+            const end = readFrames(changed, replayInto(balances, NOON_MS));
+            const frame = ends.findIndex((each) => each > at);
+            assert.equal(end.bytes, ends[frame - 1] ?? SEGMENT_HEADER_BYTES);
+            assert.equal(end.torn, true);
+            assert.equal(end.damaged, frame < ends.length - 1);
+          },
+        ),
+        { numRuns: 200 },
+      );
+    }));
 });
 
 describe('the folder', () => {
@@ -208,7 +233,10 @@ describe('the folder', () => {
         assert.equal(statSync(join(folder.path, name)).mode & 0o777, 0o600);
         await ledger.hold(holdRequest('a', 10n));
       });
-      assert.deepEqual(readdirSync(folder.path).filter((each) => each.includes('.journal-')), []);
+      assert.deepEqual(
+        readdirSync(folder.path).filter((each) => each.includes('.journal-')),
+        [],
+      );
     } finally {
       folder.remove();
     }
@@ -239,7 +267,8 @@ describe('a file of the version without a journal', () => {
     PRAGMA application_id = 1296521036; PRAGMA user_version = 1;`;
   const DAY = Date.UTC(2026, 10, 20);
   const MONTH = Date.UTC(2026, 10, 1);
-  const CALL = `'key-1', 'team-a/team-a', ${NOON_MS}, 'auto-a', 'claude-sonnet-4-5', 'anthropic/direct', ` +
+  const CALL =
+    `'key-1', 'team-a/team-a', ${NOON_MS}, 'auto-a', 'claude-sonnet-4-5', 'anthropic/direct', ` +
     `'model-gateway/anthropic@1'`;
 
   test('opens and keeps its balances, its records and running calls', async () => {
@@ -259,21 +288,27 @@ describe('a file of the version without a journal', () => {
       const ledger = await openEmbeddedLedger({ path, ...LONG_TIMEOUT, clock: () => NOON_MS });
       const [day, month] = [await ledger.readKey('key-1', 'Daily'), await ledger.readKey('key-1', 'Monthly')];
       assert.deepEqual([day.spentNanoUsd, month.spentNanoUsd, day.totalSpentNanoUsd], [74n, 94n, 9000000000000000005n]);
+      assert.deepEqual(await ledger.readAccount('team-a/team-a'), {
+        spentNanoUsd: 9000000000000000005n,
+        heldNanoUsd: 0n,
+      });
       assert.deepEqual(
-        await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 9000000000000000005n, heldNanoUsd: 0n },
+        [(await ledger.readUsage('key-1', 'old'))?.costNanoUsd, (await ledger.readUsage('key-1', 'running'))?.status],
+        [70n, 'Abandoned'],
       );
-      assert.deepEqual([
-        (await ledger.readUsage('key-1', 'old'))?.costNanoUsd, (await ledger.readUsage('key-1', 'running'))?.status,
-      ], [70n, 'Abandoned']);
       await ledger.close();
     };
     try {
       await expected();
       await expected();
       const after = new DatabaseSync(path, { readOnly: true });
-      assert.deepEqual(after.prepare('SELECT (SELECT count(*) FROM holds) AS holds, (SELECT past_windows FROM keys) ' +
-        'AS past').all().map((row) => ({ ...row })),
-        [{ holds: 0, past: `Day ${DAY - 86_400_000} 20` }]);
+      assert.deepEqual(
+        after
+          .prepare('SELECT (SELECT count(*) FROM holds) AS holds, (SELECT past_windows FROM keys) ' + 'AS past')
+          .all()
+          .map((row) => ({ ...row })),
+        [{ holds: 0, past: `Day ${DAY - 86_400_000} 20` }],
+      );
       after.close();
     } finally {
       folder.remove();
@@ -295,9 +330,10 @@ describe('a file of the version without a journal', () => {
     faults.fill(0);
     await ledger.close();
     try {
-      assert.deepEqual(
-        await opened(left.path, (next) => next.readAccount('team-a/team-a')), { spentNanoUsd: 14n, heldNanoUsd: 0n },
-      );
+      assert.deepEqual(await opened(left.path, (next) => next.readAccount('team-a/team-a')), {
+        spentNanoUsd: 14n,
+        heldNanoUsd: 0n,
+      });
     } finally {
       left.folder.remove();
       folder.remove();

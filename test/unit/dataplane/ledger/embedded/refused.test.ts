@@ -16,8 +16,13 @@ import type { Bench } from './bench.ts';
 import { tempFolder } from './subject.ts';
 
 const CASES: readonly (readonly [LedgerSync, keyof typeof FAULT])[] = [
-  ['normal', 'commitFails'], ['normal', 'writeTears'], ['normal', 'answerFails'], ['normal', 'stalls'],
-  ['full', 'commitFails'], ['full', 'writeTears'], ['full', 'syncFails'],
+  ['normal', 'commitFails'],
+  ['normal', 'writeTears'],
+  ['normal', 'answerFails'],
+  ['normal', 'stalls'],
+  ['full', 'commitFails'],
+  ['full', 'writeTears'],
+  ['full', 'syncFails'],
 ];
 
 interface Refused {
@@ -30,8 +35,10 @@ async function refuse(bench: Bench, fault: keyof typeof FAULT): Promise<Refused>
   const { ledger } = bench;
   await ledger.hold(holdRequest('running', 40n, { progress: progress(3n) }));
   bench.set(fault);
-  const refused =
-    assert.rejects(ledger.hold(holdRequest('refused', 60n, { progress: progress(9n) })), LedgerUnavailable);
+  const refused = assert.rejects(
+    ledger.hold(holdRequest('refused', 60n, { progress: progress(9n) })),
+    LedgerUnavailable,
+  );
   const settling = ledger.settle(settlement('running', 30n));
   await refused;
   return { settling };
@@ -45,14 +52,18 @@ async function costsNothing(next: Ledger, spent: readonly bigint[]): Promise<voi
 }
 
 for (const [sync, fault] of CASES) {
-  faultTest(`${fault}, ${sync}: costs nothing when its process dies at once`, async (bench) => {
-    const { settling } = await refuse(bench, fault);
-    // the other call is billed its progress, or its cost where that was written and not acknowledged
-    await bench.afterwards((next) => costsNothing(next, [3n, 30n]));
-    bench.set('none');
-    await settling;
-    await bench.afterwards((next) => costsNothing(next, [30n]));
-  }, sync);
+  faultTest(
+    `${fault}, ${sync}: costs nothing when its process dies at once`,
+    async (bench) => {
+      const { settling } = await refuse(bench, fault);
+      // the other call is billed its progress, or its cost where that was written and not acknowledged
+      await bench.afterwards((next) => costsNothing(next, [3n, 30n]));
+      bench.set('none');
+      await settling;
+      await bench.afterwards((next) => costsNothing(next, [30n]));
+    },
+    sync,
+  );
 }
 
 for (const fault of ['commitFails', 'writeTears', 'answerFails'] as const) {
@@ -66,7 +77,8 @@ for (const fault of ['commitFails', 'writeTears', 'answerFails'] as const) {
     for (let cut = SEGMENT_HEADER_BYTES; cut <= bytes.length; cut++) {
       const running = new Set<string>();
       readFrames(bytes.subarray(0, cut), {
-        held: ({ origin }) => running.add(origin.callId), withdrawn: (callId) => running.delete(callId),
+        held: ({ origin }) => running.add(origin.callId),
+        withdrawn: (callId) => running.delete(callId),
       });
       assert.equal(running.has('refused'), false, `cut after ${cut} of ${bytes.length} bytes`);
     }
@@ -75,7 +87,8 @@ for (const fault of ['commitFails', 'writeTears', 'answerFails'] as const) {
 
 function newestSegment(path: string): Buffer {
   const numberOf = (name: string): number => Number(name.split('-').at(-1));
-  const [newest] = readdirSync(dirname(path)).filter((name) => name.includes('.journal-'))
+  const [newest] = readdirSync(dirname(path))
+    .filter((name) => name.includes('.journal-'))
     .sort((a, b) => numberOf(b) - numberOf(a));
   assert.ok(newest !== undefined);
   return readFileSync(join(dirname(path), newest));
@@ -87,8 +100,10 @@ test('costs nothing when its ledger is closed before the hold is on disk', async
   const path = join(folder.path, 'ledger.db');
   const ledger = await openEmbeddedLedger({ path, sync: 'full', faults, timeoutMs: 60_000 });
   Atomics.store(faults, 0, FAULT.syncFails);
-  const refused =
-    assert.rejects(ledger.hold(holdRequest('refused', 60n, { progress: progress(9n) })), LedgerUnavailable);
+  const refused = assert.rejects(
+    ledger.hold(holdRequest('refused', 60n, { progress: progress(9n) })),
+    LedgerUnavailable,
+  );
   await ledger.close();
   await refused;
   const next = await openEmbeddedLedger({ path });

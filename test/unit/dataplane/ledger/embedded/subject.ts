@@ -46,14 +46,17 @@ export function copyLedger(path: string): { readonly folder: TempFolder; readonl
 }
 
 export async function openSubject(
-  clock: TestClock, over: Partial<EmbeddedLedgerOptions> = {},
+  clock: TestClock,
+  over: Partial<EmbeddedLedgerOptions> = {},
 ): Promise<LedgerUnderTest> {
   const folder = tempFolder();
   return openIn(folder, join(folder.path, 'ledger.db'), { clock: () => clock.nowMs, ...LONG_TIMEOUT, ...over });
 }
 
 async function openIn(
-  folder: TempFolder, path: string, options: Omit<EmbeddedLedgerOptions, 'path'>,
+  folder: TempFolder,
+  path: string,
+  options: Omit<EmbeddedLedgerOptions, 'path'>,
 ): Promise<LedgerUnderTest> {
   const ledger = await openEmbeddedLedger({ ...options, path });
   let next: LedgerUnderTest | undefined;
@@ -62,11 +65,11 @@ async function openIn(
     crash: async () => {
       const copy = copyLedger(path);
       await ledger.close();
-      return next = await openIn(copy.folder, copy.path, options);
+      return (next = await openIn(copy.folder, copy.path, options));
     },
     reopen: async () => {
       await ledger.close();
-      return next = await openIn(folder, path, options);
+      return (next = await openIn(folder, path, options));
     },
     close: async () => {
       await ledger.close();

@@ -85,12 +85,17 @@ export async function muteable({ port }: ValkeyServer): Promise<Muted> {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
-    for (const [socket, other] of [[client, upstream], [upstream, client]] as const) {
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
       sockets.add(socket);
-      socket.on('error', () => undefined).on('close', () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          sockets.delete(socket);
+          other.destroy();
+        });
     }
     client.on('data', (bytes) => upstream.write(bytes));
     upstream.on('data', (bytes: Buffer) => {
@@ -105,8 +110,12 @@ export async function muteable({ port }: ValkeyServer): Promise<Muted> {
   if (typeof address !== 'object' || !address) throw new Error('no port is free');
   return {
     url: `valkey://127.0.0.1:${address.port}`,
-    mute: () => { silent = true; },
-    speak: () => { silent = false; },
+    mute: () => {
+      silent = true;
+    },
+    speak: () => {
+      silent = false;
+    },
     answered: () => countAnswers(Buffer.concat(passed).toString('latin1')),
     async close() {
       for (const socket of sockets) socket.destroy();

@@ -11,8 +11,15 @@ import fc from 'fast-check';
 import { afterAll, describe, it } from 'vitest';
 import type { Limits, QuotaPeriod, SlotLimit } from '#ledger/ledger.ts';
 import {
-  admitOperation, confirmOperation, settleHeldOperation, encodeBatch, holdOperation, progressOperation, limitsOperation,
-  settleOperation, takeOperation,
+  admitOperation,
+  confirmOperation,
+  settleHeldOperation,
+  encodeBatch,
+  holdOperation,
+  progressOperation,
+  limitsOperation,
+  settleOperation,
+  takeOperation,
 } from '#ledger/valkey/operations.ts';
 import type { Operation } from '#ledger/valkey/operations.ts';
 import { parseReplies, parseReply } from '#ledger/valkey/replies.ts';
@@ -55,70 +62,123 @@ interface Batch {
 
 const KEYS = ['key-1', 'key-2'];
 const callId = fc.constantFrom('a', 'b', 'c', 'd');
-const amount = fc.oneof({
-  weight: 2, arbitrary: fc.constantFrom(0n, 1n, 999_999_999n, 10n ** 9n, 2_500_000_000n, 4n * 10n ** 9n),
-}, { weight: 1, arbitrary: fc.constantFrom(10n ** 15n - 1n, 10n ** 15n + 1n, 2n ** 53n + 1n) });
-const limit = fc.oneof({
-  weight: 3, arbitrary: fc.constant(10n ** 18n),
-}, { weight: 2, arbitrary: amount }, { weight: 1, arbitrary: fc.constantFrom(-1n, -(10n ** 9n), -(10n ** 17n) - 1n) });
-const slots = fc.uniqueArray(fc.record({ id: fc.constantFrom('x', 'y'), limit: fc.integer({ min: 1, max: 3 }) }), {
-  selector: ({ id }) => id, maxLength: 2,
-})
+const amount = fc.oneof(
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(0n, 1n, 999_999_999n, 10n ** 9n, 2_500_000_000n, 4n * 10n ** 9n),
+  },
+  { weight: 1, arbitrary: fc.constantFrom(10n ** 15n - 1n, 10n ** 15n + 1n, 2n ** 53n + 1n) },
+);
+const limit = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.constant(10n ** 18n),
+  },
+  { weight: 2, arbitrary: amount },
+  { weight: 1, arbitrary: fc.constantFrom(-1n, -(10n ** 9n), -(10n ** 17n) - 1n) },
+);
+const slots = fc
+  .uniqueArray(fc.record({ id: fc.constantFrom('x', 'y'), limit: fc.integer({ min: 1, max: 3 }) }), {
+    selector: ({ id }) => id,
+    maxLength: 2,
+  })
   .map((wanted): SlotLimit[] => wanted.map(({ id, limit: most }) => slot('Key', id, most)));
 const limits = fc.record({
-  keyLimitNanoUsd: fc.option(limit, { nil: null }), period:
-    fc.constantFrom<QuotaPeriod>('Never', 'Daily', 'Monthly'), keyGeneration: fc.constantFrom(1n, 1n, 1n, 2n, 10n),
-  accountCreditNanoUsd: limit, accountGeneration: fc.constantFrom(1n, 1n, 1n, 2n),
+  keyLimitNanoUsd: fc.option(limit, { nil: null }),
+  period: fc.constantFrom<QuotaPeriod>('Never', 'Daily', 'Monthly'),
+  keyGeneration: fc.constantFrom(1n, 1n, 1n, 2n, 10n),
+  accountCreditNanoUsd: limit,
+  accountGeneration: fc.constantFrom(1n, 1n, 1n, 2n),
 });
-const plenty: Limits = { keyLimitNanoUsd:
-  10n ** 18n, period: 'Monthly', keyGeneration: 1n, accountCreditNanoUsd: 10n ** 18n, accountGeneration: 1n };
+const plenty: Limits = {
+  keyLimitNanoUsd: 10n ** 18n,
+  period: 'Monthly',
+  keyGeneration: 1n,
+  accountCreditNanoUsd: 10n ** 18n,
+  accountGeneration: 1n,
+};
 const little = { ...plenty, keyLimitNanoUsd: 8_000_000_000n };
 /** The limits of most calls of a history: a usual call has those of the call before. */
 const usualLimits = fc.constantFrom<Limits>(
-  plenty, { ...plenty, keyLimitNanoUsd: null }, little, {
-    ...little, period: 'Daily',
-  }, { ...little, period: 'Never' }, { ...plenty, accountCreditNanoUsd: 8_000_000_000n },
+  plenty,
+  { ...plenty, keyLimitNanoUsd: null },
+  little,
+  {
+    ...little,
+    period: 'Daily',
+  },
+  { ...little, period: 'Never' },
+  { ...plenty, accountCreditNanoUsd: 8_000_000_000n },
 );
 /** A call always belongs to the same key. */
 const originOf = (id: string, model: string) =>
   origin(id, { keyUid: KEYS[id.charCodeAt(0) % 2] ?? '', account: 'team/a', model });
 
-const holdingBy = (usual: Limits) => fc.record({ id: callId, measure: fc.oneof(
-  { weight: 6, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: usualLimits }, { weight: 1, arbitrary: limits },
-), most: amount, least: fc.oneof(fc.constant(0n), amount), cost: amount, wanted: slots, both: fc.boolean() })
-  .map(({ id, measure, most, least, cost, wanted, both }) => {
-    const request = { ...holdRequest(id, most, { limits: measure }), origin:
-      originOf(id, 'm'), minimumNanoUsd: least, progress: progress(cost) };
-    return both ? admitOperation(request, wanted) : holdOperation(request);
+const holdingBy = (usual: Limits) =>
+  fc
+    .record({
+      id: callId,
+      measure: fc.oneof(
+        { weight: 6, arbitrary: fc.constant(usual) },
+        { weight: 1, arbitrary: usualLimits },
+        { weight: 1, arbitrary: limits },
+      ),
+      most: amount,
+      least: fc.oneof(fc.constant(0n), amount),
+      cost: amount,
+      wanted: slots,
+      both: fc.boolean(),
+    })
+    .map(({ id, measure, most, least, cost, wanted, both }) => {
+      const request = {
+        ...holdRequest(id, most, { limits: measure }),
+        origin: originOf(id, 'm'),
+        minimumNanoUsd: least,
+        progress: progress(cost),
+      };
+      return both ? admitOperation(request, wanted) : holdOperation(request);
+    });
+const booking = fc
+  .record({ id: callId, cost: amount, moved: fc.boolean(), wanted: slots })
+  .map(({ id, cost, moved, wanted }) => {
+    const settled = { ...settlement(id, cost), origin: originOf(id, 'm') };
+    return settleHeldOperation(
+      settled,
+      originOf(id, moved ? 'other' : 'm'),
+      wanted.map((each) => each.id),
+    );
   });
-const booking = fc.record({ id: callId, cost: amount, moved: fc.boolean(), wanted: slots }).map(({
-  id, cost, moved, wanted,
-}) => {
-  const settled = { ...settlement(id, cost), origin: originOf(id, 'm') };
-  return settleHeldOperation(settled, originOf(id, moved ? 'other' : 'm'), wanted.map((each) => each.id));
-});
 const others = fc.oneof(
   callId.map(confirmOperation),
-  fc.record({ id: callId, cost: amount }).map(({ id, cost }) =>
-    settleOperation({ ...settlement(id, cost), origin: originOf(id, 'm') }, ['key/x'])),
+  fc
+    .record({ id: callId, cost: amount })
+    .map(({ id, cost }) => settleOperation({ ...settlement(id, cost), origin: originOf(id, 'm') }, ['key/x'])),
   callId.map((id) => ({ name: 'withdraw', args: [id] })),
   fc.record({ id: callId, cost: amount }).map(({ id, cost }) => progressOperation(id, progress(cost))),
   fc.record({ id: callId, wanted: slots }).map(({ id, wanted }) => takeOperation(id, wanted)),
-  fc.record({ id: callId, wanted: slots }).map(({ id, wanted }) =>
-    ({ name: 'give', args: [id, ...wanted.map((each) => each.id)] })),
-  fc.record({ id: callId, again: fc.constantFrom('', '1') }).map(({ id, again }) =>
-    ({ name: 'keep', args: ['key/x', again, id] })),
+  fc
+    .record({ id: callId, wanted: slots })
+    .map(({ id, wanted }) => ({ name: 'give', args: [id, ...wanted.map((each) => each.id)] })),
+  fc
+    .record({ id: callId, again: fc.constantFrom('', '1') })
+    .map(({ id, again }) => ({ name: 'keep', args: ['key/x', again, id] })),
   fc.record({ id: callId, measure: limits }).map(({ id, measure }) => limitsOperation(originOf(id, 'm'), measure)),
-  fc.constantFrom('reap', 'usage', 'key', 'account').map((name) =>
-    ({ name, args: [{ reap: '50', usage: 'a', key: 'key-1', account: 'team/a' }[name] ?? ''] })),
+  fc
+    .constantFrom('reap', 'usage', 'key', 'account')
+    .map((name) => ({ name, args: [{ reap: '50', usage: 'a', key: 'key-1', account: 'team/a' }[name] ?? ''] })),
 );
-const stepBy = (usual: Limits) => fc.oneof(
-  { weight: 5, arbitrary: holdingBy(usual) }, { weight: 4, arbitrary: booking }, { weight: 2, arbitrary: others },
-);
-const batchBy = (usual: Limits): fc.Arbitrary<Batch> => fc.record({
-  passedMs: fc.constantFrom(0, 1, 1, 3_000, 6_000, -2_000, 30_000, DAY_MS, DAY_MS, 31 * DAY_MS), instance:
-    fc.constantFrom('one', 'one', 'one', 'two'), operations: fc.array(stepBy(usual), { minLength: 1, maxLength: 16 }),
-});
+const stepBy = (usual: Limits) =>
+  fc.oneof(
+    { weight: 5, arbitrary: holdingBy(usual) },
+    { weight: 4, arbitrary: booking },
+    { weight: 2, arbitrary: others },
+  );
+const batchBy = (usual: Limits): fc.Arbitrary<Batch> =>
+  fc.record({
+    passedMs: fc.constantFrom(0, 1, 1, 3_000, 6_000, -2_000, 30_000, DAY_MS, DAY_MS, 31 * DAY_MS),
+    instance: fc.constantFrom('one', 'one', 'one', 'two'),
+    operations: fc.array(stepBy(usual), { minLength: 1, maxLength: 16 }),
+  });
 const histories = usualLimits.chain((usual) => fc.array(batchBy(usual), { minLength: 1, maxLength: 8 }));
 
 describe.skipIf(valkey.skip)('a batch', async () => {
@@ -134,15 +194,33 @@ describe.skipIf(valkey.skip)('a batch', async () => {
   /** The replies of a batch's steps, by the general operations or by the whole script. */
   const runner = (text: string, base: string) => {
     let seq = 0;
-    return async ({ nowMs, instance, mode = '', operations, more = [] }: {
+    return async ({
+      nowMs,
+      instance,
+      mode = '',
+      operations,
+      more = [],
+    }: {
       nowMs: number;
       instance: string;
       mode?: string;
       operations: readonly Operation[];
       more?: readonly string[];
     }): Promise<readonly string[]> => {
-      const head =
-        [String(nowMs), instance, 'epoch', '0', String(++seq), mode, '20000', '60000', '100', '10000', '', ...more];
+      const head = [
+        String(nowMs),
+        instance,
+        'epoch',
+        '0',
+        String(++seq),
+        mode,
+        '20000',
+        '60000',
+        '100',
+        '10000',
+        '',
+        ...more,
+      ];
       return parseReplies(await client.sendCommand(['EVAL', text, '1', base, encodeBatch(head, operations)]));
     };
   };
@@ -155,7 +233,8 @@ describe.skipIf(valkey.skip)('a batch', async () => {
 
   /** The reply of each operation of one batch. */
   const answers = async (
-    base: string, ...operations: readonly Operation[]
+    base: string,
+    ...operations: readonly Operation[]
   ): Promise<readonly (string | undefined)[]> => {
     const [word, ...replies] = await (await found(base))({ nowMs: NOON_MS, instance: 'one', operations });
     assert.equal(word, 'ok');
@@ -182,16 +261,28 @@ describe.skipIf(valkey.skip)('a batch', async () => {
   it('returns what its operations return one by one, on the fast and the general path', async () => {
     assert.notEqual(GENERAL, WHOLE);
     const words = new Set<string | undefined>();
-    await fc.assert(fc.asyncProperty(histories, async (batches) => {
-      const together = await play(WHOLE, batches);
-      assert.deepEqual(await play(WHOLE, batches.flatMap(({ operations, passedMs, instance }) =>
-        operations.map((one, at) => ({ passedMs: at === 0 ? passedMs : 0, instance, operations: [one] })))), together);
-      assert.deepEqual(await play(GENERAL, batches), together);
-      assert.doesNotMatch(together.store, /^z:\S+ stays/m);
-      for (const reply of together.replies) words.add(reply.split('\0')[0]);
-    }), { numRuns: 200 });
-    assert.deepEqual(['booked', 'full', 'held', 'short', 'stale', 'settled', 'over', 'done'].filter((word) =>
-      !words.has(word)), []);
+    await fc.assert(
+      fc.asyncProperty(histories, async (batches) => {
+        const together = await play(WHOLE, batches);
+        assert.deepEqual(
+          await play(
+            WHOLE,
+            batches.flatMap(({ operations, passedMs, instance }) =>
+              operations.map((one, at) => ({ passedMs: at === 0 ? passedMs : 0, instance, operations: [one] })),
+            ),
+          ),
+          together,
+        );
+        assert.deepEqual(await play(GENERAL, batches), together);
+        assert.doesNotMatch(together.store, /^z:\S+ stays/m);
+        for (const reply of together.replies) words.add(reply.split('\0')[0]);
+      }),
+      { numRuns: 200 },
+    );
+    assert.deepEqual(
+      ['booked', 'full', 'held', 'short', 'stale', 'settled', 'over', 'done'].filter((word) => !words.has(word)),
+      [],
+    );
   });
 
   const [x, y] = [slot('Key', 'x', 2), slot('Key', 'y', 2)];
@@ -200,26 +291,48 @@ describe.skipIf(valkey.skip)('a batch', async () => {
     return admitOperation(request, wanted);
   };
   const bookingOf = (id: string, wanted: readonly SlotLimit[]): Operation =>
-    settleHeldOperation({
-      ...settlement(id, 5n), origin: originOf(id, 'm'), progress: progress(5n),
-    }, originOf(id, 'm'), wanted.map((each) => each.id));
+    settleHeldOperation(
+      {
+        ...settlement(id, 5n),
+        origin: originOf(id, 'm'),
+        progress: progress(5n),
+      },
+      originOf(id, 'm'),
+      wanted.map((each) => each.id),
+    );
 
   it('counts the calls that have a slot, whoever added them', async () => {
     const keep = { name: 'keep', args: [x.id, '1', 'b'] };
+    assert.deepEqual(await answers(`{${randomUUID()}}:`, admitting('a', [x]), keep, admitting('c', [x])), [
+      'held',
+      'ok',
+      'full',
+    ]);
     assert.deepEqual(
-      await answers(`{${randomUUID()}}:`, admitting('a', [x]), keep, admitting('c', [x])), ['held', 'ok', 'full'],
+      await answers(
+        `{${randomUUID()}}:`,
+        admitting('a', [x]),
+        admitting('b', [x]),
+        bookingOf('a', [x]),
+        admitting('c', [x]),
+        admitting('d', [x]),
+      ),
+      ['held', 'held', 'booked', 'held', 'full'],
     );
-    assert.deepEqual(await answers(`{${randomUUID()}}:`, admitting('a', [x]), admitting(
-      'b', [x],
-    ), bookingOf('a', [x]), admitting('c', [x]), admitting('d', [x])), ['held', 'held', 'booked', 'held', 'full']);
   });
 
   it('with an invalid operation fails at that one', async () => {
     const base = `{${randomUUID()}}:`;
     assert.deepEqual(await answers(base, admitting('a', [x])), ['held']);
-    const unreadable = [{ name: 'hold', args: ['b'] }, { name: 'nothing', args: [] }];
+    const unreadable = [
+      { name: 'hold', args: ['b'] },
+      { name: 'nothing', args: [] },
+    ];
     assert.deepEqual(await answers(base, bookingOf('a', [x]), ...unreadable, admitting('b', [x])), [
-      'booked', 'error', 'error', 'held',
+      'booked',
+      'error',
+      'error',
+      'held',
     ]);
   });
 
@@ -227,7 +340,9 @@ describe.skipIf(valkey.skip)('a batch', async () => {
     const base = `{${randomUUID()}}:`;
     await client.sendCommand(['SET', `${base}z:${x.id}`, 'no set']);
     assert.deepEqual(await answers(base, admitting('a', [x]), admitting('b', [y]), bookingOf('b', [y, x])), [
-      'error', 'held', 'booked',
+      'error',
+      'held',
+      'booked',
     ]);
     const other = `{${randomUUID()}}:`;
     await client.sendCommand(['SET', `${other}u:one`, 'no set']);
@@ -242,18 +357,38 @@ describe.skipIf(valkey.skip)('a batch', async () => {
   const refilling = (job: string): Operation => ({
     name: 'refill',
     args: [
-      'a', ending.origin.keyUid, 'team/a', String(NOON_MS), '["auto","m","r/c","ns/p@1"]', '[1,0,0,0,1,"Provider"]',
-      '5', '0', 'Succeeded', '1', '5', '-', '1', '5', '5', '5', '5', '20777', '24322', job, '0', 'r/c', '',
+      'a',
+      ending.origin.keyUid,
+      'team/a',
+      String(NOON_MS),
+      '["auto","m","r/c","ns/p@1"]',
+      '[1,0,0,0,1,"Provider"]',
+      '5',
+      '0',
+      'Succeeded',
+      '1',
+      '5',
+      '-',
+      '1',
+      '5',
+      '5',
+      '5',
+      '5',
+      '20777',
+      '24322',
+      job,
+      '0',
+      'r/c',
+      '',
     ],
   });
   for (const [what, text, operation, broken] of [
-    [
-      'usual settlement', WHOLE, bookingOf('a', []), 'u:one',
-    ], ['settlement by the general operations', GENERAL, bookingOf('a', []), 'u:one'],
-    ['settlement that tells all', WHOLE, settling, 'u:one'], ['settlement with a job', WHOLE, withJob, 'jq'],
-    [
-      'settlement from a journal', WHOLE, refilling(''), 'u:one',
-    ], ['settlement with a job from a journal', WHOLE, refilling('job'), 'jq'],
+    ['usual settlement', WHOLE, bookingOf('a', []), 'u:one'],
+    ['settlement by the general operations', GENERAL, bookingOf('a', []), 'u:one'],
+    ['settlement that tells all', WHOLE, settling, 'u:one'],
+    ['settlement with a job', WHOLE, withJob, 'jq'],
+    ['settlement from a journal', WHOLE, refilling(''), 'u:one'],
+    ['settlement with a job from a journal', WHOLE, refilling('job'), 'jq'],
   ] as const) {
     it(`writes no record of a ${what} that fails, and keeps its hold listed`, async () => {
       const base = `{${randomUUID()}}:`;
@@ -270,23 +405,26 @@ describe.skipIf(valkey.skip)('a batch', async () => {
       if (broken !== 'u:one') assert.equal(await held('u:one'), 1);
       await client.sendCommand(['DEL', base + broken]);
       if (broken === 'u:one') await client.sendCommand(['RENAME', `${base}kept`, `${base}u:one`]);
-      assert.match(await word(operation) ?? '', /^(?:booked|settled|refilled)$/);
+      assert.match((await word(operation)) ?? '', /^(?:booked|settled|refilled)$/);
       assert.equal(await records(), 1);
       assert.equal(await held('u:one'), 0);
     });
   }
 
   const later: readonly (readonly [period: QuotaPeriod, days: number, outcome: string])[] = [
-    [
-      'Never', 1, 'short',
-    ], ['Monthly', 1, 'short'], ['Daily', 1, 'held'], ['Never', 31, 'short'], ['Monthly', 31, 'held'],
+    ['Never', 1, 'short'],
+    ['Monthly', 1, 'short'],
+    ['Daily', 1, 'held'],
+    ['Never', 31, 'short'],
+    ['Monthly', 31, 'held'],
   ];
   for (const [period, days, outcome] of later) {
     it(`of a call ${days} days after another applies a quota that restarts ${period}`, async () => {
       const run = await found(`{${randomUUID()}}:`);
       const holding = (id: string, amountNanoUsd: bigint): Operation => {
         const request = {
-          ...holdRequest(id, amountNanoUsd, { limits: { ...little, period } }), origin: originOf('a', 'm'),
+          ...holdRequest(id, amountNanoUsd, { limits: { ...little, period } }),
+          origin: originOf('a', 'm'),
         };
         return holdOperation({ ...request, origin: { ...request.origin, callId: id } });
       };
@@ -294,34 +432,59 @@ describe.skipIf(valkey.skip)('a batch', async () => {
         (await run({ nowMs, instance: 'one', operations })).slice(1).map((reply) => parseReply(reply)[0]);
       assert.deepEqual(await words(NOON_MS, holding('a', 5_000_000_000n), holding('b', 0n)), ['held', 'held']);
       // the first one of a day begins its window, the next one is a usual call
-      assert.deepEqual(await words(NOON_MS +
-        days * DAY_MS, holding('c', 1n), holding('d', 4_000_000_000n)), ['held', outcome]);
+      assert.deepEqual(await words(NOON_MS + days * DAY_MS, holding('c', 1n), holding('d', 4_000_000_000n)), [
+        'held',
+        outcome,
+      ]);
     });
   }
 
   it('is exact, whatever the amounts', async () => {
     const most = 2n ** 63n - 1n;
-    const any = fc.oneof(fc.bigInt({ min: 0n, max: most }), fc.bigInt({ min: 2n ** 53n - 2n, max: 2n ** 53n +
-      2n }), fc.bigInt({ min: 0n, max: 10n ** 10n }), fc.bigInt({ min: 9n * 10n ** 15n, max: 10n ** 17n }));
-    await fc.assert(fc.asyncProperty(fc.tuple(any, any, any).map((three) => three.toSorted((a, b) =>
-      (a < b ? -1 : a > b ? 1 : 0))), fc.boolean(), async ([cost = 0n, held = 0n, credit = 0n], usual) => {
-      const run = await found(`{${randomUUID()}}:`);
-      const ask = async (operation: Operation): Promise<readonly string[]> =>
-        parseReply((await run({ nowMs: NOON_MS, instance: 'one', operations: [operation] }))[1] ?? '');
-      const holding = (id: string, amountNanoUsd: bigint): Operation => {
-        const request = { ...holdRequest(
-          id, amountNanoUsd, { limits: { ...plenty, keyLimitNanoUsd: null, accountCreditNanoUsd: credit } },
-        ), origin: originOf('a', 'm') };
-        return holdOperation({ ...request, origin: { ...request.origin, callId: id } });
-      };
-      // the balances of a usual call are known
-      if (usual) assert.equal((await ask(holding('before', 0n)))[0], 'held');
-      assert.deepEqual((await ask(holding('a', held))).slice(0, 2), ['held', String(held)]);
-      if (credit < most) assert.deepEqual(await ask(holding('b', most)), ['short', 'Account', String(credit - held)]);
-      assert.deepEqual((await ask(settleHeldOperation(
-        { ...settlement('a', cost), origin: originOf('a', 'm'), progress: progress(cost) }, originOf('a', 'm'), [],
-      ))).slice(2, 4), [String(cost), String(cost)]);
-      assert.deepEqual(await ask({ name: 'account', args: ['team/a'] }), ['account', String(cost), '0']);
-    }), { numRuns: 100 });
+    const any = fc.oneof(
+      fc.bigInt({ min: 0n, max: most }),
+      fc.bigInt({ min: 2n ** 53n - 2n, max: 2n ** 53n + 2n }),
+      fc.bigInt({ min: 0n, max: 10n ** 10n }),
+      fc.bigInt({ min: 9n * 10n ** 15n, max: 10n ** 17n }),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.tuple(any, any, any).map((three) => three.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))),
+        fc.boolean(),
+        async ([cost = 0n, held = 0n, credit = 0n], usual) => {
+          const run = await found(`{${randomUUID()}}:`);
+          const ask = async (operation: Operation): Promise<readonly string[]> =>
+            parseReply((await run({ nowMs: NOON_MS, instance: 'one', operations: [operation] }))[1] ?? '');
+          const holding = (id: string, amountNanoUsd: bigint): Operation => {
+            const request = {
+              ...holdRequest(id, amountNanoUsd, {
+                limits: { ...plenty, keyLimitNanoUsd: null, accountCreditNanoUsd: credit },
+              }),
+              origin: originOf('a', 'm'),
+            };
+            return holdOperation({ ...request, origin: { ...request.origin, callId: id } });
+          };
+          // the balances of a usual call are known
+          if (usual) assert.equal((await ask(holding('before', 0n)))[0], 'held');
+          assert.deepEqual((await ask(holding('a', held))).slice(0, 2), ['held', String(held)]);
+          if (credit < most)
+            assert.deepEqual(await ask(holding('b', most)), ['short', 'Account', String(credit - held)]);
+          assert.deepEqual(
+            (
+              await ask(
+                settleHeldOperation(
+                  { ...settlement('a', cost), origin: originOf('a', 'm'), progress: progress(cost) },
+                  originOf('a', 'm'),
+                  [],
+                ),
+              )
+            ).slice(2, 4),
+            [String(cost), String(cost)],
+          );
+          assert.deepEqual(await ask({ name: 'account', args: ['team/a'] }), ['account', String(cost), '0']);
+        },
+      ),
+      { numRuns: 100 },
+    );
   });
 });

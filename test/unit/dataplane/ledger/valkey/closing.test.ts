@@ -33,16 +33,27 @@ function fault(error: unknown): never {
 
 /** A process of the fleet, which the test closes. `over`: its connection to the server. */
 async function joinFleet(
-  server: ValkeyServer, dataDir: string, over: (connection: ValkeyConnection) => Partial<ValkeyConnection> = () => ({}),
+  server: ValkeyServer,
+  dataDir: string,
+  over: (connection: ValkeyConnection) => Partial<ValkeyConnection> = () => ({}),
 ): Promise<Instance> {
   const location = parseValkeyUrl(server.url);
   const connection = openConnection(location);
   const journal = await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault: fault });
   const settings = {
-    ...LONG_TIMEOUT, instance: randomUUID(), keepMs: DAY_MS, records: 100, lenient: false, clock: undefined,
+    ...LONG_TIMEOUT,
+    instance: randomUUID(),
+    keepMs: DAY_MS,
+    records: 100,
+    lenient: false,
+    clock: undefined,
   };
   const instance = new Instance({
-    location, connection: { ...connection, ...over(connection) }, settings, journal, onEvent: () => undefined,
+    location,
+    connection: { ...connection, ...over(connection) },
+    settings,
+    journal,
+    onEvent: () => undefined,
     refill: undefined,
   });
   instance.start();
@@ -76,7 +87,10 @@ async function closeAtOnce(instance: Instance, refused: Promise<unknown>): Promi
 describe.skipIf(valkey.skip)('a ledger that is closed', () => {
   afterEach(endScene);
 
-  for (const [how, outage] of [['is away', OUTAGES.killed], ['hangs', OUTAGES.hanging]] as const) {
+  for (const [how, outage] of [
+    ['is away', OUTAGES.killed],
+    ['hangs', OUTAGES.hanging],
+  ] as const) {
     test(`while the server ${how} has its settlement delivered by the next process, once`, async () => {
       const server = await start(ALWAYS);
       const dataDir = await dataFolder();
@@ -87,7 +101,10 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
       // on its way
       await new Promise(setImmediate);
       await closeAtOnce(first, settling);
-      assert.deepEqual((await leftIn(dataDir)).map(({ callId }) => callId), ['a']);
+      assert.deepEqual(
+        (await leftIn(dataDir)).map(({ callId }) => callId),
+        ['a'],
+      );
       await outage.end(server);
       for (let round = 0; round < 2; round++) {
         const { ledger } = await open(server, { dataDir });
@@ -144,7 +161,10 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
     await server.command('SET', `{mgw0}:s:${ACCOUNT}`, 'no stream');
     await assert.rejects(settle(first, settlement('a', 50n)), /failed at book/);
     await first.close(0);
-    assert.deepEqual((await leftIn(dataDir)).map(({ callId }) => callId), ['a']);
+    assert.deepEqual(
+      (await leftIn(dataDir)).map(({ callId }) => callId),
+      ['a'],
+    );
     await server.command('DEL', `{mgw0}:s:${ACCOUNT}`);
     const ledger = await nextDelivers(server, dataDir);
     assert.deepEqual(await ledger.readAccount(ACCOUNT), { spentNanoUsd: 50n, heldNanoUsd: 0n });

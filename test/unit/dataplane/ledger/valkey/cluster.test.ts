@@ -40,10 +40,12 @@ if (valkey.skip) {
   describe('a Cluster', () => {
     const accounts = Array.from({ length: 40 }, (_, n) => ({ keyUid: `key-${n}`, account: `team-${n}/team-${n}` }));
     const spend = async (ledger: Ledger, round: number): Promise<void> => {
-      await Promise.all(accounts.map(async (place, n) => {
-        await ledger.hold(holdRequest(`call-${round}-${n}`, 10n, { origin: place }));
-        await ledger.settle(settlement(`call-${round}-${n}`, 5n, { origin: origin('', place) }));
-      }));
+      await Promise.all(
+        accounts.map(async (place, n) => {
+          await ledger.hold(holdRequest(`call-${round}-${n}`, 10n, { origin: place }));
+          await ledger.settle(settlement(`call-${round}-${n}`, 5n, { origin: origin('', place) }));
+        }),
+      );
     };
 
     test('has accounts on every node, and is read as one', async () => {
@@ -59,9 +61,11 @@ if (valkey.skip) {
       for (const each of [reader, other]) {
         assert.equal((await each.readKey('key-9', 'Never')).spentNanoUsd, 5n);
         assert.equal((await each.readKey('key-9', 'Never', 'team-9/team-9')).spentNanoUsd, 5n);
-        assert.equal((await each.readKey(
-          'key-9', 'Never', 'team-7/team-7',
-        )).spentNanoUsd, 0n, 'told the account, it looks there only');
+        assert.equal(
+          (await each.readKey('key-9', 'Never', 'team-7/team-7')).spentNanoUsd,
+          0n,
+          'told the account, it looks there only',
+        );
       }
       await other.close();
       reader.close();
@@ -85,15 +89,18 @@ if (valkey.skip) {
       await spend(ledger, 1);
       await node?.kill();
       const untilMs = performance.now() + DEADLINE_MS;
-      const results = await Promise.allSettled(accounts.map((place, n) =>
-        ledger.hold(holdRequest(`away-${n}`, 1n, { origin: place }))));
+      const results = await Promise.allSettled(
+        accounts.map((place, n) => ledger.hold(holdRequest(`away-${n}`, 1n, { origin: place }))),
+      );
       assert.ok(results.some(({ status }) => status === 'rejected'));
       for (const each of results) if (each.status === 'rejected') assert.ok(each.reason instanceof LedgerUnavailable);
       await node?.start();
       await whenFormed(cluster.nodes);
       while (!ledger.health?.().ok && performance.now() < untilMs) await sleep(20);
-      assert.deepEqual(await Promise.all(accounts.map((place, n) =>
-        ledger.hold(holdRequest(`back-${n}`, 1n, { origin: place })))), accounts.map(() => HELD(1n)));
+      assert.deepEqual(
+        await Promise.all(accounts.map((place, n) => ledger.hold(holdRequest(`back-${n}`, 1n, { origin: place })))),
+        accounts.map(() => HELD(1n)),
+      );
       for (const { account } of accounts) assert.equal((await ledger.readAccount(account)).spentNanoUsd, 5n);
       await ledger.close();
     });

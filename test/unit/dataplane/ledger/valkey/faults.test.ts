@@ -19,14 +19,19 @@ const limits = { keyLimitNanoUsd: 100n };
 describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
   afterEach(endScene);
 
-  for (const [how, outage] of [['is killed', OUTAGES.killed], ['hangs', OUTAGES.hanging]] as const) {
+  for (const [how, outage] of [
+    ['is killed', OUTAGES.killed],
+    ['hangs', OUTAGES.hanging],
+  ] as const) {
     test(`refuses calls, keeps settlements and recovers if a server ${how}`, async () => {
       const server = await start(ALWAYS);
       const { ledger, events } = await open(server, { dataDir: await dataFolder() });
       await ledger.hold(holdRequest('running', 40n, { limits }));
       await outage.begin(server);
-      await assert.rejects(ledger.hold(holdRequest('first', 10n, { limits })), (error: unknown) =>
-        error instanceof LedgerUnavailable && !/:\s*$/.test(error.message));
+      await assert.rejects(
+        ledger.hold(holdRequest('first', 10n, { limits })),
+        (error: unknown) => error instanceof LedgerUnavailable && !/:\s*$/.test(error.message),
+      );
       // from here on, no process waits
       assert.equal(ledger.health?.().ok, false);
       const beganMs = performance.now();
@@ -43,8 +48,10 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
       await eventually('it is ready again', isReady(ledger));
       assert.deepEqual(await ledger.hold(holdRequest('next', 70n, { limits })), HELD(70n));
       assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 30n, heldNanoUsd: 70n });
-      assert.deepEqual(events.map(({ kind }) => kind).filter((kind) => kind === 'Emptied' ||
-        kind === 'LostWrites'), []);
+      assert.deepEqual(
+        events.map(({ kind }) => kind).filter((kind) => kind === 'Emptied' || kind === 'LostWrites'),
+        [],
+      );
       assert.deepEqual([events.at(-1)?.kind, events.some(({ kind }) => kind === 'Failing')], ['Working', true]);
     });
   }
@@ -53,14 +60,18 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     const server = await start();
     const { ledger } = await open(server);
     server.signal('SIGSTOP');
-    const asked =
-      [ledger.hold(holdRequest('a', 60n, { limits })), Promise.resolve(ledger.takeSlots('b', [slot('Key', '1', 1)]))];
+    const asked = [
+      ledger.hold(holdRequest('a', 60n, { limits })),
+      Promise.resolve(ledger.takeSlots('b', [slot('Key', '1', 1)])),
+    ];
     for (const each of await Promise.allSettled(asked)) assert.equal(each.status, 'rejected');
     server.signal('SIGCONT');
     await eventually('it is ready again', isReady(ledger));
     await eventually('the money is free', async () => (await ledger.readAccount('team-a/team-a')).heldNanoUsd === 0n);
-    await eventually('the slot is free', async () =>
-      (await ledger.takeSlots('c', [slot('Key', '1', 1)])).outcome === 'Taken');
+    await eventually(
+      'the slot is free',
+      async () => (await ledger.takeSlots('c', [slot('Key', '1', 1)])).outcome === 'Taken',
+    );
     // also if its hold arrives after its withdrawal
     await assert.rejects(ledger.hold(holdRequest('a', 60n, { limits })), LedgerUnavailable);
   });
@@ -71,9 +82,15 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     const first = holdRequest('a', 10n, { limits });
     await ledger.hold(first);
     server.signal('SIGSTOP');
-    await assert.rejects(ledger.hold(holdRequest('a', 90n, {
-      limits: { keyLimitNanoUsd: 200n, keyGeneration: 2n }, origin: { channel: 'other/backup', group: 'vip' },
-    })), LedgerUnavailable);
+    await assert.rejects(
+      ledger.hold(
+        holdRequest('a', 90n, {
+          limits: { keyLimitNanoUsd: 200n, keyGeneration: 2n },
+          origin: { channel: 'other/backup', group: 'vip' },
+        }),
+      ),
+      LedgerUnavailable,
+    );
     server.signal('SIGCONT');
     await eventually('it is ready again', isReady(ledger));
     const { record, keyRemainingNanoUsd } = await ledger.settle(settlement('a', 5n));
@@ -139,25 +156,58 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     const server = await start();
     const dataDir = await dataFolder();
     await mkdir(join(dataDir, 'ledger-journal'));
-    const line = (id: string, cost: number, spent: number): string => JSON.stringify(['C', id, [
-      'settled', 'team-a/team-a', id, 'key-1', '1795176000000',
-      '["auto-a","claude-sonnet-4-5","anthropic/direct","model-gateway/anthropic@1"]', '[10,1,2,3,30,"Provider"]',
-      String(cost), '0', 'Succeeded', '1234',
-      String(spent), String(100 - spent), String(spent), String(spent), String(spent), '0', '0', '20777', '24322',
-    ], ['', '0', 'anthropic/direct']]);
+    const line = (id: string, cost: number, spent: number): string =>
+      JSON.stringify([
+        'C',
+        id,
+        [
+          'settled',
+          'team-a/team-a',
+          id,
+          'key-1',
+          '1795176000000',
+          '["auto-a","claude-sonnet-4-5","anthropic/direct","model-gateway/anthropic@1"]',
+          '[10,1,2,3,30,"Provider"]',
+          String(cost),
+          '0',
+          'Succeeded',
+          '1234',
+          String(spent),
+          String(100 - spent),
+          String(spent),
+          String(spent),
+          String(spent),
+          '0',
+          '0',
+          '20777',
+          '24322',
+        ],
+        ['', '0', 'anthropic/direct'],
+      ]);
     await writeFile(join(dataDir, 'ledger-journal', 'current.jsonl'), `\n${line('a', 30, 30)}\n${line('b', 12, 42)}\n`);
     const { ledger, events } = await open(server, { dataDir, over: { refillMs: REFILL_MS } });
-    assert.deepEqual(events.filter(({ kind }) => kind === 'Emptied'), [{ kind: 'Emptied', putBack: 2 }]);
+    assert.deepEqual(
+      events.filter(({ kind }) => kind === 'Emptied'),
+      [{ kind: 'Emptied', putBack: 2 }],
+    );
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 42n, heldNanoUsd: 0n });
     const { progress: settled, status, durationMs } = settlement('b', 12n);
     assert.deepEqual(await ledger.readUsage('key-1', 'b'), {
-      ...origin('b', { createdMs: 1_795_176_000_000 }), ...settled, tokens: {
-        ...settled.tokens, output: 30,
-      }, status, durationMs, unbilledNanoUsd: 0n,
+      ...origin('b', { createdMs: 1_795_176_000_000 }),
+      ...settled,
+      tokens: {
+        ...settled.tokens,
+        output: 30,
+      },
+      status,
+      durationMs,
+      unbilledNanoUsd: 0n,
     });
     // a repeated settlement gets the same reply
     assert.deepEqual(await ledger.settle(settlement('a', 99n)), {
-      record: await ledger.readUsage('key-1', 'a'), keySpentNanoUsd: 30n, keyRemainingNanoUsd: 70n,
+      record: await ledger.readUsage('key-1', 'a'),
+      keySpentNanoUsd: 30n,
+      keyRemainingNanoUsd: 70n,
     });
   });
 
@@ -174,17 +224,23 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     await first.hold(holdRequest('running-1', 30n, { limits: daily, progress: progress(2n) }));
     await second.hold(holdRequest('running-2', 20n, { limits: daily, progress: progress(2n) }));
     await first.takeSlots('running-1', [slot('Key', '1', 1)]);
-    const before = [await first.readKey(
-      'key-1', 'Daily',
-    ), await first.readAccount('team-a/team-a'), await first.readUsage('key-1', 'call-2')];
+    const before = [
+      await first.readKey('key-1', 'Daily'),
+      await first.readAccount('team-a/team-a'),
+      await first.readUsage('key-1', 'call-2'),
+    ];
     await server.command('FLUSHALL');
     await assert.rejects(first.hold(holdRequest('too-soon', 100n, { limits: daily })), LedgerUnavailable);
     await eventually('both are ready', () => isReady(first)() && isReady(second)());
     assert.deepEqual(await second.hold(holdRequest('more', 41n, { limits: daily })), SHORT('Key', 40n));
-    assert.deepEqual([
-      await second.readKey('key-1', 'Daily'), await second.readAccount('team-a/team-a'),
-      await second.readUsage('key-1', 'call-2'),
-    ].map(withoutUse), before.map(withoutUse));
+    assert.deepEqual(
+      [
+        await second.readKey('key-1', 'Daily'),
+        await second.readAccount('team-a/team-a'),
+        await second.readUsage('key-1', 'call-2'),
+      ].map(withoutUse),
+      before.map(withoutUse),
+    );
     assert.equal((await second.takeSlots('other', [slot('Key', '1', 1)])).outcome, 'Full');
     assert.deepEqual((await first.settle(settlement('call-1', 99n))).record.costNanoUsd, 2n);
     assert.equal((await first.settle(settlement('running-1', 25n))).record.costNanoUsd, 25n);
@@ -197,8 +253,16 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
       over: { refillMs: REFILL_MS },
       refill: async () => ({
         accounts: [{ account: 'team-a/team-a', spentNanoUsd: 70n }],
-        keys: [{ keyUid: 'key-1', account:
-          'team-a/team-a', totalSpentNanoUsd: 70n, period: 'Never', periodStartMs: null, spentNanoUsd: 70n }],
+        keys: [
+          {
+            keyUid: 'key-1',
+            account: 'team-a/team-a',
+            totalSpentNanoUsd: 70n,
+            period: 'Never',
+            periodStartMs: null,
+            spentNanoUsd: 70n,
+          },
+        ],
       }),
     });
     await eventually('it is ready', isReady(ledger));
@@ -252,7 +316,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     assert.deepEqual(await second.hold(holdRequest('b', 41n, { limits })), SHORT('Key', 40n));
   });
 
-  test('restores a store that lost its latest data from the next process\'s journal only', async () => {
+  test("restores a store that lost its latest data from the next process's journal only", async () => {
     const server = await start({ settings: [['dbfilename', 'dump.rdb']] });
     const dataDir = await dataFolder();
     const settle = async (ledger: Ledger, id: string, cost: bigint): Promise<void> => {
@@ -293,7 +357,10 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     await server.start();
     // another server's epoch, as if this one had had all of it and lost it
     const { ledger: second } = await open(server);
-    for (const [id, cost] of [['a', 60n], ['b', 5n]] as const) {
+    for (const [id, cost] of [
+      ['a', 60n],
+      ['b', 5n],
+    ] as const) {
       await second.hold(holdRequest(id, cost, old));
       await second.settle(settlement(id, cost, { origin: origin(id, { createdMs }) }));
     }
@@ -305,8 +372,10 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     await assert.rejects(third.settle(settlement('b', 5n)), LedgerUnavailable);
     assert.deepEqual(await third.readAccount('team-a/team-a'), { spentNanoUsd: 65n, heldNanoUsd: 0n });
     await third.close();
-    const journal =
-      await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault: (error) => assert.fail(String(error)) });
+    const journal = await openJournal({
+      folder: join(dataDir, 'ledger-journal'),
+      onFault: (error) => assert.fail(String(error)),
+    });
     await journal.close();
     assert.deepEqual(journal.undelivered, []);
   });
@@ -332,6 +401,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
 });
 
 function withoutUse(value: unknown): unknown {
-  return typeof value === 'object' && value !== null &&
-    'lastUsedMs' in value ? { ...value, lastUsedMs: undefined } : value;
+  return typeof value === 'object' && value !== null && 'lastUsedMs' in value
+    ? { ...value, lastUsedMs: undefined }
+    : value;
 }

@@ -25,18 +25,29 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     const place = newPlace();
     const fleet = await Promise.all([1, 2, 3, 4].map(() => open(place)));
     const limits = { keyLimitNanoUsd: 500n, accountCreditNanoUsd: 700n };
-    const asked =
-      Array.from({ length: 200 }, (_, n) => ({ id: `call-${n}`, keyUid: `key-${n % 2}`, ledger: fleet[n % 4]! }));
-    const results = await Promise.all(asked.map(({ id, keyUid, ledger }) =>
-      ledger.hold(holdRequest(id, 10n, { origin: { keyUid }, limits }))));
+    const asked = Array.from({ length: 200 }, (_, n) => ({
+      id: `call-${n}`,
+      keyUid: `key-${n % 2}`,
+      ledger: fleet[n % 4]!,
+    }));
+    const results = await Promise.all(
+      asked.map(({ id, keyUid, ledger }) => ledger.hold(holdRequest(id, 10n, { origin: { keyUid }, limits }))),
+    );
     const held = asked.filter((_, n) => results[n]?.outcome === 'Held');
     assert.equal(held.length, 70);
-    await Promise.all(held.map(({ id, keyUid }, n) =>
-      fleet[n % 4]!.settle(settlement(id, 7n, { origin: origin(id, { keyUid }) }))));
+    await Promise.all(
+      held.map(({ id, keyUid }, n) => fleet[n % 4]!.settle(settlement(id, 7n, { origin: origin(id, { keyUid }) }))),
+    );
     assert.deepEqual(await fleet[0]!.readAccount('team-a/team-a'), { spentNanoUsd: 490n, heldNanoUsd: 0n });
     const keys = await Promise.all(['key-0', 'key-1'].map((key) => fleet[3]!.readKey(key, 'Never')));
-    assert.deepEqual(keys.map(({ heldNanoUsd }) => heldNanoUsd), [0n, 0n]);
-    assert.equal(keys.reduce((sum, { spentNanoUsd }) => sum + spentNanoUsd, 0n), 490n);
+    assert.deepEqual(
+      keys.map(({ heldNanoUsd }) => heldNanoUsd),
+      [0n, 0n],
+    );
+    assert.equal(
+      keys.reduce((sum, { spentNanoUsd }) => sum + spentNanoUsd, 0n),
+      490n,
+    );
     await Promise.all(fleet.map((ledger) => ledger.close()));
   });
 
@@ -66,8 +77,16 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     await stopped.hold(holdRequest('b', 10n, { limits, progress: progress(8n) }));
     await declareDead(place, slow);
     const reaper = await open(place, { instance: other });
-    assert.deepEqual([await reaper.readUsage('key-1', 'a'), await reaper.readUsage('key-1', 'b')].map((record) =>
-      [record?.status, record?.costNanoUsd]), [['Abandoned', 20n], ['Abandoned', 8n]]);
+    assert.deepEqual(
+      [await reaper.readUsage('key-1', 'a'), await reaper.readUsage('key-1', 'b')].map((record) => [
+        record?.status,
+        record?.costNanoUsd,
+      ]),
+      [
+        ['Abandoned', 20n],
+        ['Abandoned', 8n],
+      ],
+    );
     assert.deepEqual(await reaper.hold(holdRequest('c', 60n, { limits })), HELD(60n));
     // it continues: its hold is gone, and the same call cannot get it again
     await assert.rejects(stopped.hold(holdRequest('a', 70n, { limits })), LedgerUnavailable);
@@ -109,8 +128,9 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     await fleet[1]!.hold(holdRequest('before', 40n, { limits }));
     await fleet[1]!.settle(settlement('before', 40n));
     clock.nowMs += 1;
-    const results = await Promise.all(Array.from({ length: 30 }, (_, n) =>
-      fleet[n % 3]!.hold(holdRequest(`after-${n}`, 10n, { limits }))));
+    const results = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => fleet[n % 3]!.hold(holdRequest(`after-${n}`, 10n, { limits }))),
+    );
     assert.equal(results.filter(({ outcome }) => outcome === 'Held').length, 10);
     const { record, keySpentNanoUsd } = await fleet[2]!.settle(settlement('across', 75n));
     assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd, keySpentNanoUsd], [60n, 15n, 100n]);
@@ -125,18 +145,34 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     const ledger = await open(place, { clock: () => clock.nowMs });
     const limits = { keyLimitNanoUsd: 1n, period: 'Monthly' as const };
     for (const [year, month] of [
-      [1999, 11], [2000, 1], [2023, 1], [2024, 1], [2024, 11], [2026, 3], [2099, 1], [2100, 1], [2100, 2],
+      [1999, 11],
+      [2000, 1],
+      [2023, 1],
+      [2024, 1],
+      [2024, 11],
+      [2026, 3],
+      [2099, 1],
+      [2100, 1],
+      [2100, 2],
     ] as const) {
       const [last, next] = [Date.UTC(year, month + 1, 1) - 1, Date.UTC(year, month + 1, 1)];
-      for (const [ms, id] of [[last, 'last'], [next, 'next']] as const) {
+      for (const [ms, id] of [
+        [last, 'last'],
+        [next, 'next'],
+      ] as const) {
         clock.nowMs = ms;
         const call = `${year}-${month}-${id}`;
         assert.deepEqual(
-          await ledger.hold(holdRequest(call, 1n, { limits, origin: { keyUid: `${year}-${month}` } })), HELD(1n), call,
+          await ledger.hold(holdRequest(call, 1n, { limits, origin: { keyUid: `${year}-${month}` } })),
+          HELD(1n),
+          call,
         );
-        assert.equal((await ledger.hold(holdRequest(
-          `${call}-more`, 1n, { limits, origin: { keyUid: `${year}-${month}` } },
-        ))).outcome, 'Short', call);
+        assert.equal(
+          (await ledger.hold(holdRequest(`${call}-more`, 1n, { limits, origin: { keyUid: `${year}-${month}` } })))
+            .outcome,
+          'Short',
+          call,
+        );
       }
     }
     await ledger.close();
@@ -158,17 +194,25 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
   test('refuses an earlier generation only if its limits differ', async () => {
     const place = newPlace();
     const ledger = await open(place, { lenient: true });
-    await ledger.hold(holdRequest(
-      'a', 1n, { limits: { keyGeneration: 7n, accountGeneration: 7n, keyLimitNanoUsd: 50n } },
-    ));
-    assert.deepEqual(await ledger.hold(holdRequest(
-      'b', 1n, { limits: { keyGeneration: 3n, accountGeneration: 3n, keyLimitNanoUsd: 50n } },
-    )), HELD(1n));
-    for (const limits of [{ keyLimitNanoUsd:
-      51n }, { keyLimitNanoUsd: 50n, period: 'Daily' as const }, { keyLimitNanoUsd: 50n, accountCreditNanoUsd: 1n }])
-      assert.equal((await ledger.hold(holdRequest(
-        'c', 1n, { limits: { keyGeneration: 6n, accountGeneration: 6n, ...limits } },
-      ))).outcome, 'StaleLimits');
+    await ledger.hold(
+      holdRequest('a', 1n, { limits: { keyGeneration: 7n, accountGeneration: 7n, keyLimitNanoUsd: 50n } }),
+    );
+    assert.deepEqual(
+      await ledger.hold(
+        holdRequest('b', 1n, { limits: { keyGeneration: 3n, accountGeneration: 3n, keyLimitNanoUsd: 50n } }),
+      ),
+      HELD(1n),
+    );
+    for (const limits of [
+      { keyLimitNanoUsd: 51n },
+      { keyLimitNanoUsd: 50n, period: 'Daily' as const },
+      { keyLimitNanoUsd: 50n, accountCreditNanoUsd: 1n },
+    ])
+      assert.equal(
+        (await ledger.hold(holdRequest('c', 1n, { limits: { keyGeneration: 6n, accountGeneration: 6n, ...limits } })))
+          .outcome,
+        'StaleLimits',
+      );
     await ledger.close();
   });
 
@@ -203,11 +247,19 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     assert.deepEqual([spentNanoUsd, heldNanoUsd], [25n, 10n]);
     assert.deepEqual(await reader.readAccount('team-a/team-a'), { spentNanoUsd: 25n, heldNanoUsd: 10n });
     assert.deepEqual(await Array.fromAsync(reader.records({})), [record]);
-    assert.deepEqual(await Array.fromAsync(reader.records({ account:
-      'team-a/team-a', keyUid: 'key-1', model: record.model, sinceMs: record.createdMs })), [record]);
+    assert.deepEqual(
+      await Array.fromAsync(
+        reader.records({ account: 'team-a/team-a', keyUid: 'key-1', model: record.model, sinceMs: record.createdMs }),
+      ),
+      [record],
+    );
     for (const filter of [
-      { account: 'team-b/team-b' }, { keyUid: 'key-2' }, { model: 'other' }, { sinceMs: record.createdMs + 1 },
-    ]) assert.deepEqual(await Array.fromAsync(reader.records(filter)), []);
+      { account: 'team-b/team-b' },
+      { keyUid: 'key-2' },
+      { model: 'other' },
+      { sinceMs: record.createdMs + 1 },
+    ])
+      assert.deepEqual(await Array.fromAsync(reader.records(filter)), []);
     assert.deepEqual(await server.command('DBSIZE'), before);
     reader.close();
     const nothing = openValkeyReader(urlOf(newPlace()));

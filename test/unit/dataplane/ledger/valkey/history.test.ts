@@ -13,7 +13,13 @@ import { origin, progress, settlement, testClock } from '../calls.ts';
 import { ACCOUNTS, billOf, chargeFor, histories, KEYS, PERIODS, HistoryState } from '../histories.ts';
 import type { Step } from '../histories.ts';
 import {
-  accountSums, createModel, modelConfirm, modelFinish, modelHold, modelSettle, modelSpending,
+  accountSums,
+  createModel,
+  modelConfirm,
+  modelFinish,
+  modelHold,
+  modelSettle,
+  modelSpending,
 } from '../model.ts';
 import { declareDead, LONG_TIMEOUT, urlOf } from './subject.ts';
 import type { StoreLocation } from './subject.ts';
@@ -47,9 +53,13 @@ class History {
 
   async #join(): Promise<Member> {
     const instance = randomUUID();
-    return { instance, ledger: await openValkeyLedger({
-      url: urlOf(this.#place), over: { ...LONG_TIMEOUT, instance, clock: () => this.#clock.nowMs },
-    }) };
+    return {
+      instance,
+      ledger: await openValkeyLedger({
+        url: urlOf(this.#place),
+        over: { ...LONG_TIMEOUT, instance, clock: () => this.#clock.nowMs },
+      }),
+    };
   }
 
   #member(index: number): Member {
@@ -61,14 +71,21 @@ class History {
   async take(step: Step): Promise<void> {
     this.#turn++;
     switch (step.kind) {
-      case 'hold': return this.#hold(step);
-      case 'progress': return this.#progress(step.slot, step.cost);
-      case 'settle': return this.#settle(step.slot, step.cost);
-      case 'finish': return this.#finish(step.slot, step.cost);
-      case 'settleAgain': return this.#settleAgain(step.slot);
-      case 'crash': return this.#crash(this.#turn % FLEET);
+      case 'hold':
+        return this.#hold(step);
+      case 'progress':
+        return this.#progress(step.slot, step.cost);
+      case 'settle':
+        return this.#settle(step.slot, step.cost);
+      case 'finish':
+        return this.#finish(step.slot, step.cost);
+      case 'settleAgain':
+        return this.#settleAgain(step.slot);
+      case 'crash':
+        return this.#crash(this.#turn % FLEET);
       case 'editKey':
-      case 'editAccount': return this.#world.edit(step);
+      case 'editAccount':
+        return this.#world.edit(step);
       case 'pass':
       case 'setBack':
         this.#world.turnClock(step);
@@ -76,7 +93,8 @@ class History {
         return;
       case 'confirm':
       case 'withdraw':
-      case 'flush': return;
+      case 'flush':
+        return;
     }
   }
 
@@ -129,9 +147,9 @@ class History {
     const first = this.#settled.get(callId);
     if (first === undefined) return;
     const { account, keyUid } = this.#model.calls.get(callId) ?? {};
-    const { record } = await this.#member(this.#turn).ledger.settle(settlement(
-      callId, 999n, { origin: origin(callId, { account: account ?? '', keyUid: keyUid ?? '' }) },
-    ));
+    const { record } = await this.#member(this.#turn).ledger.settle(
+      settlement(callId, 999n, { origin: origin(callId, { account: account ?? '', keyUid: keyUid ?? '' }) }),
+    );
     assert.equal(record.costNanoUsd, first);
   }
 
@@ -140,19 +158,21 @@ class History {
     const { ledger, instance } = this.#member(index);
     await ledger.close();
     await declareDead(this.#place, instance, ACCOUNTS);
-    const left = [...this.#model.calls].filter(([id, { settled }]) => !settled &&
-      this.#owners.get(id) === index).sort(([a], [b]) => (a < b ? -1 : 1));
+    const left = [...this.#model.calls]
+      .filter(([id, { settled }]) => !settled && this.#owners.get(id) === index)
+      .sort(([a], [b]) => (a < b ? -1 : 1));
     for (const [callId, call] of left) modelSettle(this.#model, callId, call.progress, true);
     this.#members[index] = await this.#join();
     for (const [callId, call] of left) {
       const record = await this.#member(this.#turn).ledger.readUsage(call.keyUid, callId);
-      assert.deepEqual([
-        record?.status, record?.costNanoUsd, record?.unbilledNanoUsd,
-      ], ['Abandoned', call.settled?.billed, call.settled?.unbilled]);
+      assert.deepEqual(
+        [record?.status, record?.costNanoUsd, record?.unbilledNanoUsd],
+        ['Abandoned', call.settled?.billed, call.settled?.unbilled],
+      );
     }
     // another test covers late settlements of these
-    for (let slot = 0; slot < SLOTS; slot++) if (left.some(([id]) => id === this.#world.callId(slot)))
-      this.#world.endCall(slot);
+    for (let slot = 0; slot < SLOTS; slot++)
+      if (left.some(([id]) => id === this.#world.callId(slot))) this.#world.endCall(slot);
   }
 
   async assertAgrees(): Promise<void> {
@@ -160,9 +180,14 @@ class History {
       for (const key of KEYS) {
         for (const period of PERIODS) {
           const { spentNanoUsd, heldNanoUsd, totalSpentNanoUsd } = await ledger.readKey(key, period);
-          assert.deepEqual({
-            spentNanoUsd, heldNanoUsd, totalSpentNanoUsd,
-          }, modelSpending(this.#model, key, period, this.#world.nowMs));
+          assert.deepEqual(
+            {
+              spentNanoUsd,
+              heldNanoUsd,
+              totalSpentNanoUsd,
+            },
+            modelSpending(this.#model, key, period, this.#world.nowMs),
+          );
         }
       }
       for (const account of ACCOUNTS) {
@@ -183,15 +208,18 @@ describe.skipIf(valkey.skip)('random histories on Valkey', async () => {
   afterAll(() => server[Symbol.asyncDispose]());
 
   test('agree with the model', async () => {
-    await fc.assert(fc.asyncProperty(histories, async (steps) => {
-      const history = new History({ server, prefix: `h${randomUUID().slice(0, 8)}`, query: '' });
-      await history.open();
-      try {
-        for (const step of steps) await history.take(step);
-        await history.assertAgrees();
-      } finally {
-        await history.close();
-      }
-    }), { numRuns: 40 });
+    await fc.assert(
+      fc.asyncProperty(histories, async (steps) => {
+        const history = new History({ server, prefix: `h${randomUUID().slice(0, 8)}`, query: '' });
+        await history.open();
+        try {
+          for (const step of steps) await history.take(step);
+          await history.assertAgrees();
+        } finally {
+          await history.close();
+        }
+      }),
+      { numRuns: 40 },
+    );
   });
 });

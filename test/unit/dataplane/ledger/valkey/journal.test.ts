@@ -15,15 +15,26 @@ const faults: unknown[] = [];
 
 const open = (): Promise<SettlementJournal> =>
   openJournal({ folder, onFault: (error) => faults.push(error), monotonicMs: () => nowMs });
-const pending = (callId: string): PendingSettlement =>
-  ({ callId, account: 'team/a', adopt: { name: 'adopt', args: [callId] }, settle: { name: 'settle', args: [callId] } });
+const pending = (callId: string): PendingSettlement => ({
+  callId,
+  account: 'team/a',
+  adopt: { name: 'adopt', args: [callId] },
+  settle: { name: 'settle', args: [callId] },
+});
 /** As the script reports it. */
 const reply = (callId: string, account = 'team/a'): string[] => ['settled', account, callId, 'key-1', 'rest'];
-const refill = (callId: string, account = 'team/a') =>
-  ({ name: 'refill', args: [callId, 'key-1', account, 'rest', 'job', '5', 'route/channel', ''] });
+const refill = (callId: string, account = 'team/a') => ({
+  name: 'refill',
+  args: [callId, 'key-1', account, 'rest', 'job', '5', 'route/channel', ''],
+});
 const JOB = ['job', '5', 'route/channel'];
-const part = (over: Partial<BucketScope> = {}): BucketScope =>
-  ({ base: '{mgw0}:', epoch: 'epoch-1', missed: false, accepts: () => true, ...over });
+const part = (over: Partial<BucketScope> = {}): BucketScope => ({
+  base: '{mgw0}:',
+  epoch: 'epoch-1',
+  missed: false,
+  accepts: () => true,
+  ...over,
+});
 const all = part();
 
 describe('the journal', () => {
@@ -53,9 +64,9 @@ describe('the journal', () => {
     const journal = await open();
     void journal.addSettled(reply('a'), JOB);
     void journal.addSettled(reply('b', 'team/b'), JOB);
-    assert.deepEqual(
-      await journal.refills(part({ accepts: (account) => account === 'team/b' })), [refill('b', 'team/b')],
-    );
+    assert.deepEqual(await journal.refills(part({ accepts: (account) => account === 'team/b' })), [
+      refill('b', 'team/b'),
+    ]);
     await journal.close();
   });
 
@@ -81,32 +92,65 @@ describe('the journal', () => {
     const reading = journal.refills(all);
     for (const id of ids.slice(2_000)) void journal.addSettled(reply(id), JOB);
     await reading;
-    assert.deepEqual(await journal.refills(all), ids.map((id) => refill(id)));
+    assert.deepEqual(
+      await journal.refills(all),
+      ids.map((id) => refill(id)),
+    );
     await journal.close();
   });
 
   test('reads the format of an older version', async () => {
-    writeFileSync(join(folder, 'previous.jsonl'),
+    writeFileSync(
+      join(folder, 'previous.jsonl'),
       '\n["C","req_1",["settled","team-a/team-a","req_1","key-1","1795176000000","[\\"auto-a\\",\\"m\\",' +
-      '\\"r/c\\",\\"ns/p@1\\"]","[10,1,2,3,30,\\"Provider\\"]","30","0","Succeeded","1234","30","70","1","30",' +
-      '"30","30","30","20777","24322"],["","0","r/c"]]\n');
-    writeFileSync(join(folder, 'current.jsonl'),
+        '\\"r/c\\",\\"ns/p@1\\"]","[10,1,2,3,30,\\"Provider\\"]","30","0","Succeeded","1234","30","70","1","30",' +
+        '"30","30","30","20777","24322"],["","0","r/c"]]\n',
+    );
+    writeFileSync(
+      join(folder, 'current.jsonl'),
       '\n["P",{"callId":"req_2","account":"team-a/team-a","adopt":{"name":"adopt","args":["req_2"]},' +
-      '"settle":{"name":"settle","args":["req_2","5"]}}]\n["P",{"callId":"req_3","account":"team-a/team-a",' +
-      '"adopt":{"name":"adopt","args":[]},"settle":{"name":"settle","args":[]}}]\n["D","req_3"]\n');
+        '"settle":{"name":"settle","args":["req_2","5"]}}]\n["P",{"callId":"req_3","account":"team-a/team-a",' +
+        '"adopt":{"name":"adopt","args":[]},"settle":{"name":"settle","args":[]}}]\n["D","req_3"]\n',
+    );
     const journal = await open();
-    assert.deepEqual(journal.undelivered, [{
-      callId: 'req_2', account: 'team-a/team-a', adopt: { name: 'adopt', args: ['req_2'] },
-      settle: { name: 'settle', args: ['req_2', '5'] },
-    }]);
-    assert.deepEqual(await journal.refills(all), [{
-      name: 'refill',
-      args: [
-        'req_1', 'key-1', 'team-a/team-a', '1795176000000', '["auto-a","m","r/c","ns/p@1"]', '[10,1,2,3,30,"Provider"]',
-        '30', '0', 'Succeeded', '1234', '30', '70', '1', '30', '30', '30', '30',
-        '20777', '24322', '', '0', 'r/c', '',
-      ],
-    }]);
+    assert.deepEqual(journal.undelivered, [
+      {
+        callId: 'req_2',
+        account: 'team-a/team-a',
+        adopt: { name: 'adopt', args: ['req_2'] },
+        settle: { name: 'settle', args: ['req_2', '5'] },
+      },
+    ]);
+    assert.deepEqual(await journal.refills(all), [
+      {
+        name: 'refill',
+        args: [
+          'req_1',
+          'key-1',
+          'team-a/team-a',
+          '1795176000000',
+          '["auto-a","m","r/c","ns/p@1"]',
+          '[10,1,2,3,30,"Provider"]',
+          '30',
+          '0',
+          'Succeeded',
+          '1234',
+          '30',
+          '70',
+          '1',
+          '30',
+          '30',
+          '30',
+          '30',
+          '20777',
+          '24322',
+          '',
+          '0',
+          'r/c',
+          '',
+        ],
+      },
+    ]);
     await journal.close();
   });
 
@@ -127,9 +171,8 @@ describe('the journal', () => {
   });
 
   test('knows which settlements are as new as an epoch, also after a rotation and a restart', async () => {
-    const since = async (journal: SettlementJournal, over: Partial<BucketScope>): Promise<string[]> => (
-      (await journal.refills(part(over))).filter(({ args }) => args.at(-1) === '1').map(({ args: [id = ''] }) => id)
-    );
+    const since = async (journal: SettlementJournal, over: Partial<BucketScope>): Promise<string[]> =>
+      (await journal.refills(part(over))).filter(({ args }) => args.at(-1) === '1').map(({ args: [id = ''] }) => id);
     const journal = await open();
     void journal.addSettled(reply('a'), JOB);
     journal.beginEpoch('{mgw0}:', { id: 'epoch-1', start: 1 });
@@ -158,7 +201,10 @@ describe('the journal', () => {
     const ids = ['a\u2028b', 'c\u2029', 'd\u0085', 'e\rf', 'g\nh', 'ü"'.repeat(40_000)];
     const journal = await open();
     for (const id of ids) void journal.addSettled(reply(id), JOB);
-    assert.deepEqual(await journal.refills(all), ids.map((id) => refill(id)));
+    assert.deepEqual(
+      await journal.refills(all),
+      ids.map((id) => refill(id)),
+    );
     await journal.close();
   });
 
@@ -193,7 +239,8 @@ describe('the journal', () => {
     void journal.addSettled(reply('a'), JOB);
     await journal.refills(all);
     const write = vi.spyOn(proto, 'appendFile').mockImplementation(async function half(
-      this: { write(bytes: Uint8Array): Promise<unknown> }, bytes: Uint8Array,
+      this: { write(bytes: Uint8Array): Promise<unknown> },
+      bytes: Uint8Array,
     ) {
       await this.write(bytes.subarray(0, bytes.length / 2));
       throw new Error('the disk is full');
@@ -248,12 +295,18 @@ describe('the journal', () => {
     failing.mockRestore();
     syncBuiltinESMExports();
     assert.ok(faults.splice(0).every((fault) => String(fault) === 'Error: the disk is full'));
-    assert.deepEqual(await journal.refills(all), ['a', 'b', 'c'].map((id) => refill(id)));
+    assert.deepEqual(
+      await journal.refills(all),
+      ['a', 'b', 'c'].map((id) => refill(id)),
+    );
     // the due rotation, and the writes after it
     await settle('d');
     await settle('e');
     assert.deepEqual(faults, []);
-    assert.deepEqual(await journal.refills(all), ['a', 'b', 'c', 'd', 'e'].map((id) => refill(id)));
+    assert.deepEqual(
+      await journal.refills(all),
+      ['a', 'b', 'c', 'd', 'e'].map((id) => refill(id)),
+    );
     assert.doesNotMatch(readFileSync(join(folder, 'current.jsonl'), 'utf8'), /"a"/);
     // each later rotation drops a file as usual
     nowMs += 5 * 60_000 + 1;

@@ -29,8 +29,10 @@ describe.skipIf(valkey.skip)('a settlement whose reply was lost', () => {
       assert.deepEqual(await ledger.hold(holdRequest(id, 60n, { progress: progress(5n) })), HELD(60n));
     between.mute();
     const settling = ledger.settle(settlement('a', 50n));
-    await eventually('the store has taken it', async () =>
-      String(await server.command('XLEN', `{mgw0}:s:${ACCOUNT}`)) === '1');
+    await eventually(
+      'the store has taken it',
+      async () => String(await server.command('XLEN', `{mgw0}:s:${ACCOUNT}`)) === '1',
+    );
     await server.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     between.speak();
     assert.equal((await settling).record.costNanoUsd, 50n);
@@ -47,7 +49,10 @@ describe.skipIf(valkey.skip)('a settlement whose reply was lost', () => {
       assert.deepEqual(await ledger.readAccount(ACCOUNT), { spentNanoUsd: 57n, heldNanoUsd: 0n });
       assert.equal((await ledger.readKey('key-1', 'Daily')).spentNanoUsd, 57n);
       const records = await Promise.all(['a', 'b'].map((id) => ledger.readUsage('key-1', id)));
-      assert.deepEqual(records.map((record) => record?.costNanoUsd), [50n, 7n]);
+      assert.deepEqual(
+        records.map((record) => record?.costNanoUsd),
+        [50n, 7n],
+      );
     });
   }
 
@@ -63,15 +68,27 @@ describe.skipIf(valkey.skip)('a settlement whose reply was lost', () => {
     const { ledger: next } = await open(server, { url, dataDir, over });
     await eventually('both are ready', () => isReady(next)() && isReady(other)());
     await eventually('the store is filled again', () =>
-      next.readAccount(ACCOUNT).then(({ spentNanoUsd }) => spentNanoUsd === 60n, () => false));
-    for (const [id, cost] of [['a', 50n], ['b', 7n], ['c', 3n]] as const)
+      next.readAccount(ACCOUNT).then(
+        ({ spentNanoUsd }) => spentNanoUsd === 60n,
+        () => false,
+      ),
+    );
+    for (const [id, cost] of [
+      ['a', 50n],
+      ['b', 7n],
+      ['c', 3n],
+    ] as const)
       assert.equal((await next.readUsage('key-1', id))?.costNanoUsd, cost);
   });
 });
 
 function isReadyAfterLoss(ledger: Parameters<typeof isReady>[0]): () => Promise<boolean> {
   // the loss is noticed by the next operation
-  return async () => ledger.readAccount(ACCOUNT).then(({ spentNanoUsd }) => spentNanoUsd > 0n, () => false);
+  return async () =>
+    ledger.readAccount(ACCOUNT).then(
+      ({ spentNanoUsd }) => spentNanoUsd > 0n,
+      () => false,
+    );
 }
 
 describe.skipIf(valkey.skip)('a threshold that is set while the store is unavailable', () => {
@@ -107,9 +124,10 @@ describe.skipIf(valkey.skip)('a threshold that is set while the store is unavail
       await settling;
       await eventually('it is ready again', isReady(ledger));
       assert.deepEqual(await ledger.takeSlots('c', [channel]), { outcome: 'Taken' });
-      assert.deepEqual(
-        await ledger.takeSlots('c', [{ ...KEY, limit: 1 }]), { outcome: 'Full', full: { ...KEY, limit: 1 } },
-      );
+      assert.deepEqual(await ledger.takeSlots('c', [{ ...KEY, limit: 1 }]), {
+        outcome: 'Full',
+        full: { ...KEY, limit: 1 },
+      });
       assert.deepEqual(ledger.gauges().slots, { Key: 1, Group: 0, Channel: 1 });
       ledger.releaseSlots('a');
       assert.deepEqual(await ledger.takeSlots('c', [{ ...KEY, limit: 1 }]), { outcome: 'Taken' });

@@ -35,7 +35,11 @@ const finish = (ledger: Ledger, id: string, cost: bigint) =>
 
 async function assertSpent(ledger: Ledger, spent: bigint): Promise<void> {
   await eventually(`${spent} are spent`, () =>
-    ledger.readAccount(ACCOUNT).then(({ spentNanoUsd }) => spentNanoUsd === spent, () => false));
+    ledger.readAccount(ACCOUNT).then(
+      ({ spentNanoUsd }) => spentNanoUsd === spent,
+      () => false,
+    ),
+  );
   for (const period of ['Never', 'Daily', 'Monthly'] as const) {
     const { spentNanoUsd, totalSpentNanoUsd } = await ledger.readKey('key-1', period);
     assert.deepEqual([spentNanoUsd, totalSpentNanoUsd], [spent, spent], period);
@@ -63,13 +67,22 @@ describe.skipIf(valkey.skip)('a store that loses everything', () => {
     await call(first, 'then', 2n);
     const lose = async (): Promise<void> => {
       await server.command('FLUSHALL');
-      for (const ledger of [first, second]) await eventually('it is filled again', () =>
-        ledger.readAccount(ACCOUNT).then(() => true, () => false));
+      for (const ledger of [first, second])
+        await eventually('it is filled again', () =>
+          ledger.readAccount(ACCOUNT).then(
+            () => true,
+            () => false,
+          ),
+        );
     };
     return { first, second, lose };
   };
 
-  for (const [ender, late] of [['first', 'second'], ['second', 'second'], ['second', 'first']] as const)
+  for (const [ender, late] of [
+    ['first', 'second'],
+    ['second', 'second'],
+    ['second', 'first'],
+  ] as const)
     it(`gets the bill that the ${ender} gateway knows, and the running charge, if the ${late} is late`, async () => {
       const { first, second, lose } = await twoGateways(late);
       assert.equal((await finish(ender === 'first' ? first : second, 'ended', 5n)).billed?.costNanoUsd, 5n);
@@ -81,11 +94,17 @@ describe.skipIf(valkey.skip)('a store that loses everything', () => {
         await assertSpent(first, spent);
       }
       const due = await first.claimJobs(Date.now() + DAY_AHEAD_MS, 1, 10);
-      assert.deepEqual(due.map(({ jobId, terms }) => [jobId, terms]), [['running', 'terms']]);
+      assert.deepEqual(
+        due.map(({ jobId, terms }) => [jobId, terms]),
+        [['running', 'terms']],
+      );
       assert.equal((await finish(first, 'ended', 5n).catch(() => undefined))?.billed, undefined);
       assert.equal((await finish(second, 'running', 20n)).billed?.costNanoUsd, 20n);
       await assertSpent(second, spent - CHARGE + 20n);
-      for (const [id, cost] of [['ended', 5n], ['running', 20n]] as const) {
+      for (const [id, cost] of [
+        ['ended', 5n],
+        ['running', 20n],
+      ] as const) {
         const record = await first.readUsage('key-1', id);
         assert.deepEqual([record?.costNanoUsd, record?.status], [cost, 'Succeeded'], id);
       }
@@ -108,10 +127,18 @@ describe.skipIf(valkey.skip)('a store that loses everything', () => {
     await server.kill();
     await server.start();
     await eventually('it is reaped', () =>
-      other.readUsage('key-1', 'job').then((record) => record?.status === 'Abandoned', () => false));
+      other.readUsage('key-1', 'job').then(
+        (record) => record?.status === 'Abandoned',
+        () => false,
+      ),
+    );
     const { ledger: back } = await open(server, { dataDir, over });
     await eventually('its settlement is restored', () =>
-      back.readUsage('key-1', 'job').then((record) => record?.status === 'Running', () => false));
+      back.readUsage('key-1', 'job').then(
+        (record) => record?.status === 'Running',
+        () => false,
+      ),
+    );
     assert.equal((await finish(back, 'job', 20n)).billed?.costNanoUsd, 20n);
     await assertSpent(other, 20n);
   });

@@ -24,20 +24,33 @@ async function bill(ledger: Ledger, id: string, cost: bigint, key = 'key-1'): Pr
 /** Resolves when all of them have refilled the store. */
 async function loseEverything(server: ValkeyServer, ...ledgers: readonly Ledger[]): Promise<void> {
   await server.command('FLUSHALL');
-  for (const ledger of ledgers) await eventually('it is filled again', () =>
-    ledger.readAccount(ACCOUNT).then(() => true, () => false));
+  for (const ledger of ledgers)
+    await eventually('it is filled again', () =>
+      ledger.readAccount(ACCOUNT).then(
+        () => true,
+        () => false,
+      ),
+    );
 }
 
 async function assertBooks(ledger: Ledger, costs: Readonly<Record<string, bigint>>): Promise<void> {
   const total = Object.values(costs).reduce((sum, cost) => sum + cost, 0n);
   await eventually(`${total} are spent`, () =>
-    ledger.readAccount(ACCOUNT).then(({ spentNanoUsd }) => spentNanoUsd === total, () => false));
+    ledger.readAccount(ACCOUNT).then(
+      ({ spentNanoUsd }) => spentNanoUsd === total,
+      () => false,
+    ),
+  );
   for (const [id, cost] of Object.entries(costs)) {
     const keyUid = id.startsWith('own') ? 'key-own' : 'key-1';
     assert.equal((await ledger.readUsage(keyUid, id))?.costNanoUsd, cost, id);
   }
-  for (const [keyUid, isMine] of [['key-own', true], ['key-1', false]] as const) {
-    const spent = Object.entries(costs).filter(([id]) => id.startsWith('own') === isMine)
+  for (const [keyUid, isMine] of [
+    ['key-own', true],
+    ['key-1', false],
+  ] as const) {
+    const spent = Object.entries(costs)
+      .filter(([id]) => id.startsWith('own') === isMine)
       .reduce((sum, [, cost]) => sum + cost, 0n);
     assert.equal((await ledger.readKey(keyUid, 'Never')).totalSpentNanoUsd, spent, keyUid);
   }

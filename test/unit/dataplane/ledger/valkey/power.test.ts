@@ -18,9 +18,14 @@ import { endScene, eventually, isReady, open, start } from './scene.ts';
 import type { Event } from './scene.ts';
 
 /** No rewrite in between, so that all of it is in one file. */
-const KEPT = { settings: [
-  ['appendonly', 'yes'], ['appendfsync', 'always'], ['aof-load-truncated', 'yes'], ['auto-aof-rewrite-percentage', '0'],
-] } as const;
+const KEPT = {
+  settings: [
+    ['appendonly', 'yes'],
+    ['appendfsync', 'always'],
+    ['aof-load-truncated', 'yes'],
+    ['auto-aof-rewrite-percentage', '0'],
+  ],
+} as const;
 const LANES = 24;
 const HELD = 10n;
 const CREDIT = 6_000n;
@@ -50,16 +55,24 @@ describe.skipIf(valkey.skip)('the ledger on Valkey, when its machine loses power
   for (const [name, cut] of CUTS) {
     test(`loses, doubles and overspends nothing acknowledged if the disk has ${name}`, async () => {
       const { settled, ledger, events } = await losePower(cut);
-      await eventually('what was not answered is withdrawn', async () => isReady(ledger)() &&
-        (await ledger.readAccount('team-a/team-a')).heldNanoUsd === 0n);
+      await eventually(
+        'what was not answered is withdrawn',
+        async () => isReady(ledger)() && (await ledger.readAccount('team-a/team-a')).heldNanoUsd === 0n,
+      );
       const costs = [...settled.values()];
       const spent = costs.reduce((sum, cost) => sum + cost, 0n);
       assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: spent, heldNanoUsd: 0n });
       assert.equal((await ledger.readKey('key-1', 'Never')).totalSpentNanoUsd, spent);
       assert.ok(spent <= CREDIT && spent > CREDIT - 2n * HELD, `${spent} spent`);
       const known = await Promise.all([...settled.keys()].map((id) => ledger.readUsage('key-1', id)));
-      assert.deepEqual(known.map((record) => record?.costNanoUsd), costs);
-      assert.deepEqual(events.filter(({ kind }) => kind === 'LostWrites' || kind === 'Emptied'), []);
+      assert.deepEqual(
+        known.map((record) => record?.costNanoUsd),
+        costs,
+      );
+      assert.deepEqual(
+        events.filter(({ kind }) => kind === 'LostWrites' || kind === 'Emptied'),
+        [],
+      );
     });
   }
 
@@ -97,9 +110,11 @@ async function losePower(cut: Cut): Promise<Survived> {
 }
 
 /** Each lane continues until the credit is used up. Acknowledgements are recorded at once. */
-function load(
-  ledger: Ledger,
-): { held: ReadonlySet<string>; settled: ReadonlyMap<string, bigint>; ended: Promise<unknown> } {
+function load(ledger: Ledger): {
+  held: ReadonlySet<string>;
+  settled: ReadonlyMap<string, bigint>;
+  ended: Promise<unknown>;
+} {
   const held = new Set<string>();
   const settled = new Map<string, bigint>();
   let calls = 0;
@@ -115,12 +130,16 @@ function load(
     }
     held.add(id);
     await sleep(restMs);
-    const { record } = await ledger.settle(settlement(id, BigInt(5 + calls % 6)));
+    const { record } = await ledger.settle(settlement(id, BigInt(5 + (calls % 6))));
     settled.set(id, record.costNanoUsd);
     return true;
   };
   // at different speeds, so that holds and settlements are in flight together
-  const ended = Promise.all(Array.from({ length: LANES }, async (_none, lane) => { while (await call(lane % 4)); }));
+  const ended = Promise.all(
+    Array.from({ length: LANES }, async (_none, lane) => {
+      while (await call(lane % 4));
+    }),
+  );
   return { held, settled, ended };
 }
 
@@ -135,8 +154,8 @@ interface Acknowledged {
 async function endOf(server: ValkeyServer, { answered, holds, calls }: Acknowledged): Promise<number> {
   const batches = (await readAppended(server)).filter(({ commands }) => commands.some(isBatch)).slice(0, answered);
   const missing = new Set([...holds.map((id) => `hold ${id}`), ...calls.map((id) => `record ${id}`)]);
-  for (const { commands } of batches) for (const { words } of commands) for (const what of saidBy(words))
-    missing.delete(what);
+  for (const { commands } of batches)
+    for (const { words } of commands) for (const what of saidBy(words)) missing.delete(what);
   assert.deepEqual([...missing], [], 'acknowledged, and not written');
   assert.equal(batches.length, answered);
   return batches.at(-1)?.to ?? 0;

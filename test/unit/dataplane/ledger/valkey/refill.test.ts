@@ -31,16 +31,34 @@ interface Known {
 function refill(id: string, { cost, n, spent, since = false, status = 'Succeeded' }: Known): Operation {
   const after = String(spent);
   const call = [
-    id, 'key-1', ACCOUNT, String(NOON_MS), '["auto-a","m","r/c","ns/p@1"]', '[10,1,2,3,30,"Provider"]', String(cost),
-    '0', status, '1234', after, '-',
+    id,
+    'key-1',
+    ACCOUNT,
+    String(NOON_MS),
+    '["auto-a","m","r/c","ns/p@1"]',
+    '[10,1,2,3,30,"Provider"]',
+    String(cost),
+    '0',
+    status,
+    '1234',
+    after,
+    '-',
   ];
-  return { name:
-    'refill', args: [...call, String(n), after, after, after, after, ...WINDOWS, '', '0', 'r/c', since ? '1' : ''] };
+  return {
+    name: 'refill',
+    args: [...call, String(n), after, after, after, after, ...WINDOWS, '', '0', 'r/c', since ? '1' : ''],
+  };
 }
 
 function statuses(spentNanoUsd: bigint): Operation[] {
-  const key: KnownKey = { keyUid: 'key-1', account:
-    ACCOUNT, totalSpentNanoUsd: spentNanoUsd, period: 'Monthly', periodStartMs: NOON_MS, spentNanoUsd };
+  const key: KnownKey = {
+    keyUid: 'key-1',
+    account: ACCOUNT,
+    totalSpentNanoUsd: spentNanoUsd,
+    period: 'Monthly',
+    periodStartMs: NOON_MS,
+    spentNanoUsd,
+  };
   return refillOperations({ keys: [key], accounts: [{ account: ACCOUNT, spentNanoUsd }] }, () => true);
 }
 
@@ -52,7 +70,9 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
 
   /** `told`: the statuses' amounts during the refill. */
   const withBucket = async (
-    where: StoreLocation, told: readonly Operation[], work: (bucket: Bucket, instance: string) => Promise<void>,
+    where: StoreLocation,
+    told: readonly Operation[],
+    work: (bucket: Bucket, instance: string) => Promise<void>,
   ): Promise<void> => {
     const location = parseValkeyUrl(urlOf(where));
     const connection = openConnection(location);
@@ -61,14 +81,23 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
     let nowMs = NOON_MS;
     const opened = Promise.withResolvers<void>();
     const bucket = new Bucket({
-      connection, base: bucketBases(location)[0] ?? assert.fail(),
+      connection,
+      base: bucketBases(location)[0] ?? assert.fail(),
       settings: {
-        ...LONG_TIMEOUT, keepMs: DAY_MS, records: 100, lenient: false, instance, refillMs: 1_000, clock: () => nowMs,
+        ...LONG_TIMEOUT,
+        keepMs: DAY_MS,
+        records: 100,
+        lenient: false,
+        instance,
+        refillMs: 1_000,
+        clock: () => nowMs,
       },
       collectRestores: async () => ({ operations: told, late: [] }),
       onRestored: () => undefined,
       latestStart: () => 0,
-      onRejoined: () => { nowMs += 2_000; },
+      onRejoined: () => {
+        nowMs += 2_000;
+      },
       onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
     });
     bucket.start();
@@ -96,33 +125,38 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
     assert.equal((await bucket.execute(settleOperation(settlement(id, cost), [])))[0], 'settled');
   };
 
-  test('has the state after the latest known settlement', () => withBucket(place(), [
-    refill('a', { cost: 5, n: 10, spent: 95 }), refill('b', { cost: 5, n: 11, spent: 100 }),
-  ], async (bucket) => {
-    assert.equal(await spent(bucket), 100);
-    // a late journal: one settlement that is present already, and one that is not
-    await bucket.execute(refill('c', { cost: 3, n: 9, spent: 90 }));
-    assert.equal(await spent(bucket), 100);
-    await bucket.execute(refill('d', { cost: 7, n: 12, spent: 107 }));
-    assert.equal(await spent(bucket), 107);
-    // once each
-    await bucket.execute(refill('d', { cost: 7, n: 12, spent: 107 }));
-    assert.equal(await spent(bucket), 107);
-  }));
+  test('has the state after the latest known settlement', () =>
+    withBucket(
+      place(),
+      [refill('a', { cost: 5, n: 10, spent: 95 }), refill('b', { cost: 5, n: 11, spent: 100 })],
+      async (bucket) => {
+        assert.equal(await spent(bucket), 100);
+        // a late journal: one settlement that is present already, and one that is not
+        await bucket.execute(refill('c', { cost: 3, n: 9, spent: 90 }));
+        assert.equal(await spent(bucket), 100);
+        await bucket.execute(refill('d', { cost: 7, n: 12, spent: 107 }));
+        assert.equal(await spent(bucket), 107);
+        // once each
+        await bucket.execute(refill('d', { cost: 7, n: 12, spent: 107 }));
+        assert.equal(await spent(bucket), 107);
+      },
+    ));
 
-  test('without known settlements gets the earlier state from a late journal', () => withBucket(place(), [], async (
-    bucket,
-  ) => {
-    await spend(bucket, 'new', 4n);
-    await bucket.execute(refill('a', { cost: 5, n: 10, spent: 95 }));
-    assert.equal(await spent(bucket), 99);
-    await bucket.execute(refill('b', { cost: 6, n: 11, spent: 101 }));
-    assert.equal(await spent(bucket), 105);
-  }));
+  test('without known settlements gets the earlier state from a late journal', () =>
+    withBucket(place(), [], async (bucket) => {
+      await spend(bucket, 'new', 4n);
+      await bucket.execute(refill('a', { cost: 5, n: 10, spent: 95 }));
+      assert.equal(await spent(bucket), 99);
+      await bucket.execute(refill('b', { cost: 6, n: 11, spent: 101 }));
+      assert.equal(await spent(bucket), 105);
+    }));
 
   test('gets the union of statuses and journals in any order, not their sum', async () => {
     const journal = [refill('a', { cost: 5, n: 10, spent: 60 })];
-    for (const told of [[...statuses(70n), ...journal], [...journal, ...statuses(70n)]])
+    for (const told of [
+      [...statuses(70n), ...journal],
+      [...journal, ...statuses(70n)],
+    ])
       await withBucket(place(), told, async (bucket) => assert.equal(await spent(bucket), 70));
     await withBucket(place(), statuses(70n), async (bucket) => {
       await bucket.execute(refill('a', { cost: 5, n: 10, spent: 60 }));
@@ -160,7 +194,8 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
       const { channel } = holdRequest('job', 0n).origin;
       // the call, without the arguments that create its job
       const ended: Operation = {
-        name: 'refillEnd', args: ['job', '60', String(NOON_MS), channel, ...args.slice(0, 19), ...args.slice(22)],
+        name: 'refillEnd',
+        args: ['job', '60', String(NOON_MS), channel, ...args.slice(0, 19), ...args.slice(22)],
       };
       for (let times = 0; times < 2; times++) {
         await bucket.execute(ended);
@@ -195,9 +230,9 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
         assert.match(told, /Abandoned/);
         assert.equal(await spent(second), 20);
         // the reaper's own journal adds nothing new
-        assert.deepEqual(
-          await second.execute(refill('a', { cost: 20, n: 1, spent: 20, status: 'Abandoned' })), ['known'],
-        );
+        assert.deepEqual(await second.execute(refill('a', { cost: 20, n: 1, spent: 20, status: 'Abandoned' })), [
+          'known',
+        ]);
         for (let round = 0; round < 2; round++) {
           await second.execute(refill('a', { cost: 50, n: 1, spent: 50 }));
           assert.equal(await spent(second), 50);

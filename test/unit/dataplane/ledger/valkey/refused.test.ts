@@ -35,20 +35,33 @@ async function openWay(server: ValkeyServer) {
     const far = connect(server.port, '127.0.0.1');
     for (const socket of [near, far]) {
       sockets.add(socket);
-      socket.on('error', () => undefined).on('close', () => { near.destroy(); far.destroy(); });
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          near.destroy();
+          far.destroy();
+        });
     }
     near.pipe(far);
-    far.on('data', (data) => { if (!muted) near.write(data); });
+    far.on('data', (data) => {
+      if (!muted) near.write(data);
+    });
   });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
   const address = proxy.address();
   return {
     url: `valkey://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
-    mute: () => { muted = true; },
-    unmute: () => { muted = false; },
+    mute: () => {
+      muted = true;
+    },
+    unmute: () => {
+      muted = false;
+    },
     /** Closes the connections: held replies are lost. */
-    cut: () => { for (const socket of sockets) socket.destroy(); },
+    cut: () => {
+      for (const socket of sockets) socket.destroy();
+    },
     end: () => {
       proxy.close();
       for (const socket of sockets) socket.destroy();
@@ -64,13 +77,30 @@ async function joinFleet(server: ValkeyServer, timeoutMs = 200) {
   const location = parseValkeyUrl(way.url);
   const connection = openConnection(location);
   const folder = join(await dataFolder(), 'ledger-journal');
-  const journal = await openJournal({ folder, onFault: (error) => { throw error; } });
+  const journal = await openJournal({
+    folder,
+    onFault: (error) => {
+      throw error;
+    },
+  });
   const settings = {
-    ...LONG_TIMEOUT, leaseMs: 25_000, timeoutMs, instance: randomUUID(), keepMs: DAY_MS, records: 100, lenient: false,
+    ...LONG_TIMEOUT,
+    leaseMs: 25_000,
+    timeoutMs,
+    instance: randomUUID(),
+    keepMs: DAY_MS,
+    records: 100,
+    lenient: false,
     clock: undefined,
   };
-  const instance =
-    new Instance({ location, connection, settings, journal, onEvent: () => undefined, refill: undefined });
+  const instance = new Instance({
+    location,
+    connection,
+    settings,
+    journal,
+    onEvent: () => undefined,
+    refill: undefined,
+  });
   instance.start();
   await eventually('it is ready', () => instance.health().ok);
   const die = (): void => {
@@ -90,8 +120,10 @@ async function reap(server: ValkeyServer, id: string, other: Ledger): Promise<vo
     await declareSilent(); // a gateway that is only muted may have been heard of since
     return false;
   });
-  await eventually('its lists are gone', async () =>
-    String(await server.command('EXISTS', `{mgw0}:o:${id}`, `{mgw0}:u:${id}`)) === '0');
+  await eventually(
+    'its lists are gone',
+    async () => String(await server.command('EXISTS', `{mgw0}:o:${id}`, `{mgw0}:u:${id}`)) === '0',
+  );
 }
 
 describe.skipIf(valkey.skip)('a call whose hold was confirmed too late', () => {
@@ -104,10 +136,13 @@ describe.skipIf(valkey.skip)('a call whose hold was confirmed too late', () => {
     const gateway = await joinFleet(server);
     gateway.way.mute();
     await assert.rejects(
-      hold(gateway.instance, holdRequest(callId, 60n, { progress: progress(5n) })), LedgerUnavailable,
+      hold(gateway.instance, holdRequest(callId, 60n, { progress: progress(5n) })),
+      LedgerUnavailable,
     );
-    await eventually('the store has it', async () =>
-      String(await server.command('EXISTS', `{mgw0}:c:${callId}`)) === '1');
+    await eventually(
+      'the store has it',
+      async () => String(await server.command('EXISTS', `{mgw0}:c:${callId}`)) === '1',
+    );
     return gateway;
   };
 
@@ -163,13 +198,21 @@ describe.skipIf(valkey.skip)('a call whose hold was confirmed in time', () => {
     // a batch older than the latest acknowledged one
     await server.command('HSET', '{mgw0}:i', id, `${Date.now()},0`);
     await eventually('it is confirmed again', confirmed);
-    await eventually('the other gateway follows', () => other.readAccount(ACCOUNT).then(() => true, () => false));
+    await eventually('the other gateway follows', () =>
+      other.readAccount(ACCOUNT).then(
+        () => true,
+        () => false,
+      ),
+    );
     die();
     await reap(server, id, other);
     assert.deepEqual(await other.readAccount(ACCOUNT), { spentNanoUsd: 5n, heldNanoUsd: 0n });
   });
 
-  for (const [what, credit, billed] of [['what it cost', 100n, 50n], ['what is free', 80n, 30n]] as const) {
+  for (const [what, credit, billed] of [
+    ['what it cost', 100n, 50n],
+    ['what is free', 80n, 30n],
+  ] as const) {
     it(`is billed ${what} by its gateway if the reaper dropped its hold without a confirmation`, async () => {
       const server = await start();
       const { ledger: other } = await open(server);
@@ -177,8 +220,10 @@ describe.skipIf(valkey.skip)('a call whose hold was confirmed in time', () => {
       const limits = { accountCreditNanoUsd: credit };
       await hold(instance, holdRequest('a', 60n, { limits, progress: progress(5n) }));
       // as if the store had never got the confirmation
-      await eventually('it is confirmed', async () =>
-        String(await server.command('SISMEMBER', `{mgw0}:o:${id}`, 'a')) === '1');
+      await eventually(
+        'it is confirmed',
+        async () => String(await server.command('SISMEMBER', `{mgw0}:o:${id}`, 'a')) === '1',
+      );
       way.mute();
       await server.command('SMOVE', `{mgw0}:o:${id}`, `{mgw0}:u:${id}`, 'a');
       await reap(server, id, other);
@@ -188,7 +233,8 @@ describe.skipIf(valkey.skip)('a call whose hold was confirmed in time', () => {
       way.cut();
       const { record } = await settle(instance, settlement('a', 50n, { status: 'Succeeded' }));
       assert.deepEqual(
-        [record.status, record.costNanoUsd, record.unbilledNanoUsd], ['Succeeded', billed, 50n - billed],
+        [record.status, record.costNanoUsd, record.unbilledNanoUsd],
+        ['Succeeded', billed, 50n - billed],
       );
       assert.deepEqual(await other.readAccount(ACCOUNT), { spentNanoUsd: billed, heldNanoUsd: 50n });
       await other.settle(settlement('b', 0n));

@@ -12,7 +12,12 @@ import type { ValkeyOptions, ValkeyServer } from '../../../../support/valkey.ts'
 export type Event = Parameters<NonNullable<ValkeyLedgerOptions['onEvent']>>[0];
 
 /** Acknowledged data survives a kill. */
-export const ALWAYS: ValkeyOptions = { settings: [['appendonly', 'yes'], ['appendfsync', 'always']] };
+export const ALWAYS: ValkeyOptions = {
+  settings: [
+    ['appendonly', 'yes'],
+    ['appendfsync', 'always'],
+  ],
+};
 const DEADLINE_MS = 30_000;
 
 const opened: { close(): Promise<void> }[] = [];
@@ -32,11 +37,15 @@ export async function dataFolder(): Promise<string> {
 }
 
 export async function open(
-  server: ValkeyServer, options: Partial<ValkeyLedgerOptions> = {},
+  server: ValkeyServer,
+  options: Partial<ValkeyLedgerOptions> = {},
 ): Promise<{ ledger: Ledger; events: Event[] }> {
   const events: Event[] = [];
   const ledger = await openValkeyLedger({
-    url: server.url, onEvent: (event) => events.push(event), ...options, over: { refillMs: 0, ...options.over },
+    url: server.url,
+    onEvent: (event) => events.push(event),
+    ...options,
+    over: { refillMs: 0, ...options.over },
   });
   opened.push(ledger);
   return { ledger, events };
@@ -48,8 +57,10 @@ export async function open(
  */
 export const OUTAGES = {
   killed: { begin: (server: ValkeyServer) => server.kill(), end: (server: ValkeyServer) => server.start() },
-  hanging: { begin: async (server: ValkeyServer) =>
-    server.signal('SIGSTOP'), end: async (server: ValkeyServer) => server.signal('SIGCONT') },
+  hanging: {
+    begin: async (server: ValkeyServer) => server.signal('SIGSTOP'),
+    end: async (server: ValkeyServer) => server.signal('SIGCONT'),
+  },
 } as const;
 
 /** For `afterEach`. */

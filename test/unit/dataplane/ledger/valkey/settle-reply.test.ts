@@ -8,7 +8,12 @@ import { Bucket } from '#ledger/valkey/bucket.ts';
 import { openConnection } from '#ledger/valkey/connection.ts';
 import { bucketBases, parseValkeyUrl } from '#ledger/valkey/location.ts';
 import {
-  admitOperation, ARGUMENT_END, settleHeldOperation, encodeBatch, holdOperation, settleOperation,
+  admitOperation,
+  ARGUMENT_END,
+  settleHeldOperation,
+  encodeBatch,
+  holdOperation,
+  settleOperation,
 } from '#ledger/valkey/operations.ts';
 import type { HeldCall, Operation } from '#ledger/valkey/operations.ts';
 import { expandSettleReply, parseRecord } from '#ledger/valkey/replies.ts';
@@ -42,53 +47,92 @@ function heldCall(request: HoldRequest, [day, month]: readonly [string, string])
 }
 
 /** Identifiers that others may have chosen. */
-const odd = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.constantFrom(
-  '"', '\\', '\n', '\x1e', '\0', 'a\0b\x1e', '\u2028', '\ud800', 'Zürich "1"', '模型',
-));
-const oddOrigin =
-  fc.record({ callId: odd, keyUid: odd, account: odd, group: odd, model: odd, channel: odd, catalog: odd });
+const odd = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string(),
+  fc.constantFrom('"', '\\', '\n', '\x1e', '\0', 'a\0b\x1e', '\u2028', '\ud800', 'Zürich "1"', '模型'),
+);
+const oddOrigin = fc.record({
+  callId: odd,
+  keyUid: odd,
+  account: odd,
+  group: odd,
+  model: odd,
+  channel: odd,
+  catalog: odd,
+});
 const oddCount = fc.oneof(fc.double(), fc.nat(), fc.constantFrom(-1, Number.NaN, Number.POSITIVE_INFINITY, 2.5));
 const oddAmount = fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n });
 const oddProgress = fc.record({
-  costNanoUsd: oddAmount, usageSource: fc.constantFrom('Provider', 'Estimated', 'Partial'),
-  tokens:
-    fc.record({ input: oddCount, cached: oddCount, cacheWrite5m: oddCount, cacheWrite1h: oddCount, output: oddCount }),
+  costNanoUsd: oddAmount,
+  usageSource: fc.constantFrom('Provider', 'Estimated', 'Partial'),
+  tokens: fc.record({
+    input: oddCount,
+    cached: oddCount,
+    cacheWrite5m: oddCount,
+    cacheWrite1h: oddCount,
+    output: oddCount,
+  }),
 });
 const oddLimits = fc.record({
-  keyLimitNanoUsd: fc.option(oddAmount, { nil: null }), period:
-    fc.constantFrom('Never', 'Daily', 'Monthly'), keyGeneration: fc.bigInt({ min: 0n }),
-  accountCreditNanoUsd: oddAmount, accountGeneration: fc.bigInt({ min: 0n }),
+  keyLimitNanoUsd: fc.option(oddAmount, { nil: null }),
+  period: fc.constantFrom('Never', 'Daily', 'Monthly'),
+  keyGeneration: fc.bigInt({ min: 0n }),
+  accountCreditNanoUsd: oddAmount,
+  accountGeneration: fc.bigInt({ min: 0n }),
 });
-const oddRequest = fc.record({ origin: oddOrigin, createdMs:
-  oddCount, limits: oddLimits, amountNanoUsd: oddAmount, minimumNanoUsd: oddAmount, progress: oddProgress })
+const oddRequest = fc
+  .record({
+    origin: oddOrigin,
+    createdMs: oddCount,
+    limits: oddLimits,
+    amountNanoUsd: oddAmount,
+    minimumNanoUsd: oddAmount,
+    progress: oddProgress,
+  })
   .map(({ origin: from, createdMs, ...rest }): HoldRequest => ({ ...rest, origin: { ...from, createdMs } }));
-const oddSlots = fc.array(
-  fc.record({ scope: fc.constantFrom('Key', 'Group', 'Channel'), id: odd, limit: fc.nat() }), { maxLength: 3 },
-);
+const oddSlots = fc.array(fc.record({ scope: fc.constantFrom('Key', 'Group', 'Channel'), id: odd, limit: fc.nat() }), {
+  maxLength: 3,
+});
 
 describe('an operation as text', () => {
   it('has as many arguments as it says, whatever they are', () => {
-    fc.assert(fc.property(oddRequest, oddSlots, oddCount, fc.boolean(), (request, slots, durationMs, moved) => {
-      const { callId } = request.origin;
-      const settled = {
-        callId, progress: request.progress, status: 'ClientClosed' as const, durationMs, origin: request.origin,
-      };
-      const heldOrigin = moved ? { ...request.origin, channel: `${request.origin.channel}-other` } : request.origin;
-      const operations = [
-        holdOperation(request), admitOperation(request, slots), settleHeldOperation(
-          settled, heldOrigin, slots.map(({ id }) => id),
-        ),
-        settleOperation(settled, slots.map(({ id }) => id)),
-      ];
-      const decoded = decode(encodeBatch([], operations));
-      assert.deepEqual(decoded.map(({ name, args }) =>
-        [name, args.length]), operations.map(({ name, args }) => [name, args.length]));
-      const [hold, admit, book, settle] = decoded;
-      assert.deepEqual(admit?.args.slice(1 + slots.length * 2), hold?.args);
-      assert.deepEqual(book?.args.slice(0, 3), settle?.args.slice(0, 3));
-      assert.equal(book?.args[3], moved ? settle?.args[3] : '');
-      assert.deepEqual([hold?.args[4], ...book?.args.slice(4, 6) ?? []], settle?.args.slice(3, 6));
-    }));
+    fc.assert(
+      fc.property(oddRequest, oddSlots, oddCount, fc.boolean(), (request, slots, durationMs, moved) => {
+        const { callId } = request.origin;
+        const settled = {
+          callId,
+          progress: request.progress,
+          status: 'ClientClosed' as const,
+          durationMs,
+          origin: request.origin,
+        };
+        const heldOrigin = moved ? { ...request.origin, channel: `${request.origin.channel}-other` } : request.origin;
+        const operations = [
+          holdOperation(request),
+          admitOperation(request, slots),
+          settleHeldOperation(
+            settled,
+            heldOrigin,
+            slots.map(({ id }) => id),
+          ),
+          settleOperation(
+            settled,
+            slots.map(({ id }) => id),
+          ),
+        ];
+        const decoded = decode(encodeBatch([], operations));
+        assert.deepEqual(
+          decoded.map(({ name, args }) => [name, args.length]),
+          operations.map(({ name, args }) => [name, args.length]),
+        );
+        const [hold, admit, book, settle] = decoded;
+        assert.deepEqual(admit?.args.slice(1 + slots.length * 2), hold?.args);
+        assert.deepEqual(book?.args.slice(0, 3), settle?.args.slice(0, 3));
+        assert.equal(book?.args[3], moved ? settle?.args[3] : '');
+        assert.deepEqual([hold?.args[4], ...(book?.args.slice(4, 6) ?? [])], settle?.args.slice(3, 6));
+      }),
+    );
   });
 
   const call = holdRequest('a', 600n);
@@ -100,7 +144,13 @@ describe('an operation as text', () => {
     assert.deepEqual(both.args, ['4', 'key/one', '2', 'channel/r/c', '1', ...held.args]);
     const settled = settlement('a', 5n, { progress: progress(5n), origin: call.origin });
     assert.deepEqual(encoded(settleHeldOperation(settled, call.origin, ['key/one'])).args, [
-      'a', '5', '[10,1,2,3,5,"Partial"]', '', 'Succeeded', '1234', 'key/one',
+      'a',
+      '5',
+      '[10,1,2,3,5,"Partial"]',
+      '',
+      'Succeeded',
+      '1234',
+      'key/one',
     ]);
   });
 
@@ -109,12 +159,13 @@ describe('an operation as text', () => {
     assert.deepEqual(encoded(holdOperation(strange)).args.slice(0, 3), ['a\uFFFDb', 'k\uFFFD', '\uFFFD']);
   });
 
-  it('contains the call\'s current route', () => {
+  it("contains the call's current route", () => {
     const other = { ...call.origin, catalog: 'model-gateway/anthropic@2' };
     const settled = settlement('a', 5n, { origin: other });
-    assert.equal(settleHeldOperation(settled, call.origin, []).args[3], JSON.stringify([
-      other.group, other.model, other.channel, other.catalog,
-    ]));
+    assert.equal(
+      settleHeldOperation(settled, call.origin, []).args[3],
+      JSON.stringify([other.group, other.model, other.channel, other.catalog]),
+    );
     assert.equal(settleHeldOperation(settled, other, []).args[3], '');
   });
 });
@@ -124,19 +175,33 @@ describe.skipIf(valkey.skip)('a short reply', async () => {
   const server = await startValkey();
   afterAll(() => server[Symbol.asyncDispose]());
 
-  const withBucket = async (test: (bucket: Bucket) => Promise<void>, place: StoreLocation = {
-    server, prefix: `b${randomUUID().slice(0, 8)}`, query: '',
-  }): Promise<void> => {
+  const withBucket = async (
+    test: (bucket: Bucket) => Promise<void>,
+    place: StoreLocation = {
+      server,
+      prefix: `b${randomUUID().slice(0, 8)}`,
+      query: '',
+    },
+  ): Promise<void> => {
     const location = parseValkeyUrl(urlOf(place));
     const connection = openConnection(location);
     const settings = {
-      keepMs: DAY_MS, records: 100, lenient: false, ...LONG_TIMEOUT, instance: randomUUID(), clock: () => NOON_MS,
+      keepMs: DAY_MS,
+      records: 100,
+      lenient: false,
+      ...LONG_TIMEOUT,
+      instance: randomUUID(),
+      clock: () => NOON_MS,
     };
     const opened = Promise.withResolvers<void>();
     const bucket = new Bucket({
-      connection, base: bucketBases(location)[0] ??
-        assert.fail(), settings, collectRestores: async () => ({ operations: [], late: [] }),
-    onRestored: () => undefined, latestStart: () => 0, onRejoined: () => undefined,
+      connection,
+      base: bucketBases(location)[0] ?? assert.fail(),
+      settings,
+      collectRestores: async () => ({ operations: [], late: [] }),
+      onRestored: () => undefined,
+      latestStart: () => 0,
+      onRejoined: () => undefined,
       onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
     });
     bucket.start();
@@ -168,11 +233,24 @@ describe.skipIf(valkey.skip)('a short reply', async () => {
     ['of which not all can be billed', { keyLimitNanoUsd: 100n, period: 'Daily' }, 20n, settlement('a', 190n)],
     ['in a quota by the month', { keyLimitNanoUsd: 100n, period: 'Monthly' }, 20n, settlement('a', 20n)],
     ['that ran elsewhere in the end', {}, 20n, settlement('a', 20n, { origin: moved, status: 'ProviderCut' })],
-    ['of amounts beyond every number', {
-      keyLimitNanoUsd: huge, accountCreditNanoUsd: huge,
-    }, huge - 3n, settlement('a', 2n ** 80n)],
-    ['with figures that are no counts', {}, 20n, settlement('a', -4n, { durationMs:
-      Number.NaN, progress: { ...progress(-4n), tokens: { ...progress(0n).tokens, input: -1, output: 2.5 } } })],
+    [
+      'of amounts beyond every number',
+      {
+        keyLimitNanoUsd: huge,
+        accountCreditNanoUsd: huge,
+      },
+      huge - 3n,
+      settlement('a', 2n ** 80n),
+    ],
+    [
+      'with figures that are no counts',
+      {},
+      20n,
+      settlement('a', -4n, {
+        durationMs: Number.NaN,
+        progress: { ...progress(-4n), tokens: { ...progress(0n).tokens, input: -1, output: 2.5 } },
+      }),
+    ],
   ];
   for (const [name, limits, heldNanoUsd, settled] of cases) {
     it(`of a call ${name} means the same as a long one`, async () => {
@@ -190,26 +268,28 @@ describe.skipIf(valkey.skip)('a short reply', async () => {
         const reply = await book(bucket, settled, request.origin);
         assert.equal(reply[0], 'booked');
         Object.assign(asked, {
-          reply: expandSettleReply(reply, held, settled), kept: await bucket.execute({ name: 'usage', args: ['a'] }),
+          reply: expandSettleReply(reply, held, settled),
+          kept: await bucket.execute({ name: 'usage', args: ['a'] }),
         });
       });
       assert.deepEqual(asked, told);
     });
   }
 
-  it('is sent to the process that holds the call, once', () => withBucket(async (bucket) => {
-    const request = holdRequest('a', 80n);
-    await hold(bucket, request);
-    assert.deepEqual(await book(bucket, settlement('nobody', 1n)), ['unknown']);
-    assert.equal((await book(bucket, settlement('a', 30n)))[0], 'booked');
-    const again = await book(bucket, settlement('a', 77n));
-    assert.equal(again[0], 'done');
-    assert.equal(parseRecord(again).record.costNanoUsd, 30n);
-  }));
+  it('is sent to the process that holds the call, once', () =>
+    withBucket(async (bucket) => {
+      const request = holdRequest('a', 80n);
+      await hold(bucket, request);
+      assert.deepEqual(await book(bucket, settlement('nobody', 1n)), ['unknown']);
+      assert.equal((await book(bucket, settlement('a', 30n)))[0], 'booked');
+      const again = await book(bucket, settlement('a', 77n));
+      assert.equal(again[0], 'done');
+      assert.equal(parseRecord(again).record.costNanoUsd, 30n);
+    }));
 
   it('is not sent to another process, which gets the full reply', async () => {
     const place = { server, prefix: `b${randomUUID().slice(0, 8)}`, query: '' };
-    await withBucket(async (bucket) => void await hold(bucket, holdRequest('a', 80n)), place);
+    await withBucket(async (bucket) => void (await hold(bucket, holdRequest('a', 80n))), place);
     await withBucket(async (bucket) => {
       const reply = await book(bucket, settlement('a', 30n));
       assert.equal(reply[0], 'settled');

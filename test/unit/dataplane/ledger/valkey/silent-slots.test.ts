@@ -35,8 +35,10 @@ async function silence() {
 }
 
 async function leaseEnds(server: ValkeyServer): Promise<void> {
-  await eventually('the lease ends', async () =>
-    String(await server.command('ZCOUNT', '{mgw0}:z:key/1', String(Date.now()), '+inf')) === '0');
+  await eventually(
+    'the lease ends',
+    async () => String(await server.command('ZCOUNT', '{mgw0}:z:key/1', String(Date.now()), '+inf')) === '0',
+  );
 }
 
 /** The ticks of the gateway renew what it has. */

@@ -17,11 +17,15 @@ export const LONG_TIMEOUT = { timeoutMs: 60_000, refillMs: 0, leaseMs: 1e12, gen
 type Options = Omit<ValkeyLedgerOptions, 'url'>;
 
 /** With a key prefix of its own, so that tests can share a server. */
-export async function openSubject(server: Pick<ValkeyServer,
-  | 'url' | 'command'>, clock: TestClock, options: Options = {}): Promise<LedgerUnderTest> {
+export async function openSubject(
+  server: Pick<ValkeyServer, 'url' | 'command'>,
+  clock: TestClock,
+  options: Options = {},
+): Promise<LedgerUnderTest> {
   const prefix = `t${randomUUID().slice(0, 8)}`;
   return openIn(
-    { server, prefix, query: '' }, { ...options, over: { ...LONG_TIMEOUT, clock: () => clock.nowMs, ...options.over } },
+    { server, prefix, query: '' },
+    { ...options, over: { ...LONG_TIMEOUT, clock: () => clock.nowMs, ...options.over } },
   );
 }
 
@@ -41,7 +45,7 @@ export async function declareDead(place: StoreLocation, instance: string, accoun
   const bases = bucketBases(parseValkeyUrl(urlOf(place)));
   for (const base of new Set(accounts.map((account) => bases[bucketOf(account, bases.length)]))) {
     // a confirmation in flight would show that it is alive
-    while (await place.server.command('EXISTS', `${base}u:${instance}`) !== 0) await sleep(5);
+    while ((await place.server.command('EXISTS', `${base}u:${instance}`)) !== 0) await sleep(5);
     await place.server.command('HSET', `${base}i`, instance, '0,0');
   }
 }
@@ -55,11 +59,11 @@ async function openIn(place: StoreLocation, options: Options): Promise<LedgerUnd
     crash: async () => {
       await ledger.close();
       await declareDead(place, instance);
-      return next = await openIn(place, options);
+      return (next = await openIn(place, options));
     },
     reopen: async () => {
       await ledger.close();
-      return next = await openIn(place, options);
+      return (next = await openIn(place, options));
     },
     close: async () => {
       await ledger.close();

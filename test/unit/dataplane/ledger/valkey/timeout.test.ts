@@ -18,22 +18,39 @@ const PAUSE_MS = '500';
 
 /** A bucket whose server replies to each batch on request, and to an empty batch at once. */
 async function withBucket(
-  timeoutMs: number, work: (bucket: Bucket, batches: ((reply: string) => void)[]) => Promise<void>,
+  timeoutMs: number,
+  work: (bucket: Bucket, batches: ((reply: string) => void)[]) => Promise<void>,
 ): Promise<void> {
   const batches: ((reply: string) => void)[] = [];
   const opened = Promise.withResolvers<void>();
   const bucket = new Bucket({
-    base: '{b}:', settings: {
-      ...LONG_TIMEOUT, timeoutMs, keepMs: 1, records: 1, lenient: false, instance: 'one', clock: undefined,
+    base: '{b}:',
+    settings: {
+      ...LONG_TIMEOUT,
+      timeoutMs,
+      keepMs: 1,
+      records: 1,
+      lenient: false,
+      instance: 'one',
+      clock: undefined,
     },
     connection: {
       run: (_base, batch) =>
-        (batch.includes('beat') ? new Promise((resolve) => { batches.push(resolve); }) : Promise.resolve('ok')),
-      read: () => assert.fail(), command: () => assert.fail(), write: () => assert.fail(),
-      lastFailure: () => '', close: () => undefined,
+        batch.includes('beat')
+          ? new Promise((resolve) => {
+              batches.push(resolve);
+            })
+          : Promise.resolve('ok'),
+      read: () => assert.fail(),
+      command: () => assert.fail(),
+      write: () => assert.fail(),
+      lastFailure: () => '',
+      close: () => undefined,
     },
     collectRestores: async () => ({ operations: [], late: [] }),
-    onRestored: () => undefined, latestStart: () => 0, onRejoined: () => undefined,
+    onRestored: () => undefined,
+    latestStart: () => 0,
+    onRejoined: () => undefined,
     onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
   });
   bucket.start();
@@ -50,40 +67,44 @@ function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 describe('a bucket', () => {
-  it('rejects an operation without a reply in time as possibly done', () => withBucket(50, async (
-    bucket, batches,
-  ) => {
-    const asked = bucket.execute(BEAT);
-    await assert.rejects(asked, OutcomeUnknown);
-    assert.equal(batches.length, 1);
-    // later replies are ignored
-    batches[0]?.('ok\x1eok');
-    await assert.rejects(asked, /does not answer/);
-  }));
+  it('rejects an operation without a reply in time as possibly done', () =>
+    withBucket(50, async (bucket, batches) => {
+      const asked = bucket.execute(BEAT);
+      await assert.rejects(asked, OutcomeUnknown);
+      assert.equal(batches.length, 1);
+      // later replies are ignored
+      batches[0]?.('ok\x1eok');
+      await assert.rejects(asked, /does not answer/);
+    }));
 
-  it('rejects an operation that it never sent as not done', () => withBucket(50, async (bucket) => {
-    // two batches are in flight
-    for (let n = 0; n < 2; n++) {
-      bucket.executeUntilAnswered(BEAT).catch(() => undefined);
+  it('rejects an operation that it never sent as not done', () =>
+    withBucket(50, async (bucket) => {
+      // two batches are in flight
+      for (let n = 0; n < 2; n++) {
+        bucket.executeUntilAnswered(BEAT).catch(() => undefined);
+        await turn();
+      }
+      await assert.rejects(
+        bucket.execute(BEAT),
+        (error) => error instanceof LedgerUnavailable && !(error instanceof OutcomeUnknown),
+      );
+    }));
+
+  it('gives operations their full time after the process stood still', () =>
+    withBucket(100, async (bucket, batches) => {
+      const asked = bucket.execute(BEAT);
       await turn();
-    }
-    await assert.rejects(bucket.execute(BEAT), (error) => error instanceof LedgerUnavailable &&
-      !(error instanceof OutcomeUnknown));
-  }));
-
-  it('gives operations their full time after the process stood still', () => withBucket(100, async (
-    bucket, batches,
-  ) => {
-    const asked = bucket.execute(BEAT);
-    await turn();
-    standStill(300);
-    await turn();
-    batches[0]?.('ok\x1eok');
-    assert.deepEqual(await asked, ['ok']);
-  }));
+      standStill(300);
+      await turn();
+      batches[0]?.('ok\x1eok');
+      assert.deepEqual(await asked, ['ok']);
+    }));
 });
 
 describe.skipIf(valkey.skip)('the parameter timeout-ms', () => {

@@ -24,9 +24,23 @@ const openssl = await need('openssl');
 async function certificates(folder: string): Promise<{ ca: string; cert: string; key: string }> {
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   await promisify(execFile)(openssl.path, [
-    'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1', '-subj',
-    '/CN=ledger', '-addext', 'subjectAltName=IP:127.0.0.1',
-    '-keyout', key, '-out', cert,
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-nodes',
+    '-days',
+    '1',
+    '-subj',
+    '/CN=ledger',
+    '-addext',
+    'subjectAltName=IP:127.0.0.1',
+    '-keyout',
+    key,
+    '-out',
+    cert,
   ]);
   return { ca: cert, cert, key };
 }
@@ -36,12 +50,26 @@ describe.skipIf(valkey.skip || openssl.skip)('a server with TLS and users', asyn
   const folder = await mkdtemp(join(tmpdir(), 'mgw-tls-'));
   const files = await certificates(folder);
   const tlsPort = await freePort();
-  const server = await startValkey({ tls: {
-    port: tlsPort, ...files,
-  }, credentials: { username: 'default', password: PASSWORD }, settings: [['requirepass', PASSWORD]] });
+  const server = await startValkey({
+    tls: {
+      port: tlsPort,
+      ...files,
+    },
+    credentials: { username: 'default', password: PASSWORD },
+    settings: [['requirepass', PASSWORD]],
+  });
   await server.command('ACL', 'SETUSER', 'gateway', 'on', `>${PASSWORD}`, '~{mgw*', '+@all', '-@dangerous', '-@admin');
   await server.command(
-    'ACL', 'SETUSER', 'operator', 'on', '>reads', '%R~{mgw*', '+@read', '+@connection', '+eval_ro', '+evalsha_ro',
+    'ACL',
+    'SETUSER',
+    'operator',
+    'on',
+    '>reads',
+    '%R~{mgw*',
+    '+@read',
+    '+@connection',
+    '+eval_ro',
+    '+evalsha_ro',
     '+time',
   );
   afterAll(async () => {
@@ -51,7 +79,7 @@ describe.skipIf(valkey.skip || openssl.skip)('a server with TLS and users', asyn
   const urlFor = (credentials: string, query = ''): string =>
     `valkeys://${credentials}@127.0.0.1:${tlsPort}/0?ca-file=${files.ca}${query}`;
 
-  test('gives the gateway\'s user the rights that it needs, and a reader only read rights', async () => {
+  test("gives the gateway's user the rights that it needs, and a reader only read rights", async () => {
     const url = urlFor(`gateway:${encodeURIComponent(PASSWORD)}`);
     const ledger = await openValkeyLedger({ url, over: { refillMs: 0 } });
     assert.deepEqual(await ledger.hold(holdRequest('a', 10n)), HELD(10n));
@@ -67,15 +95,17 @@ describe.skipIf(valkey.skip || openssl.skip)('a server with TLS and users', asyn
     const path = join(folder, 'password');
     await writeFile(path, `${PASSWORD}\n`);
     const ledger = await openValkeyLedger({
-      url: urlFor('gateway:', `&password-file=${path}&prefix=mgw-file`), over: { refillMs: 0 },
+      url: urlFor('gateway:', `&password-file=${path}&prefix=mgw-file`),
+      over: { refillMs: 0 },
     });
     assert.deepEqual(await ledger.hold(holdRequest('a', 10n)), HELD(10n));
     await ledger.close();
   });
 
-  for (const [what, url, words] of [['a wrong password', urlFor('gateway:secret'), /WRONGPASS/], [
-    'an authority that nobody trusts', urlFor('gateway:secret').replace(/\?ca-file=[^&]+/, ''), /self.signed/,
-  ]] as const) {
+  for (const [what, url, words] of [
+    ['a wrong password', urlFor('gateway:secret'), /WRONGPASS/],
+    ['an authority that nobody trusts', urlFor('gateway:secret').replace(/\?ca-file=[^&]+/, ''), /self.signed/],
+  ] as const) {
     // both wait for the server's full timeout
     test.concurrent(`${what}: is refused with a message that has no password`, async () => {
       const ledger = await openValkeyLedger({ url });
@@ -89,13 +119,22 @@ describe.skipIf(valkey.skip || openssl.skip)('a server with TLS and users', asyn
   }
 });
 
-describe('a ledger\'s URL', () => {
+describe("a ledger's URL", () => {
   test('contains address, user and options', () => {
-    const { passwordFile, caFile, ...said } =
-      parseValkeyUrl('valkeys://me:p%40ss%2Fword@[::1]:7000/3?prefix=prod&wait=1&records=5&timeout-ms=800');
+    const { passwordFile, caFile, ...said } = parseValkeyUrl(
+      'valkeys://me:p%40ss%2Fword@[::1]:7000/3?prefix=prod&wait=1&records=5&timeout-ms=800',
+    );
     assert.deepEqual(said, {
-      hosts: [{ host: '::1', port: 7000 }], tls: true, cluster: false, username: 'me', password: 'p@ss/word',
-      database: 3, prefix: 'prod', wait: 1, records: 5, timeoutMs: 800,
+      hosts: [{ host: '::1', port: 7000 }],
+      tls: true,
+      cluster: false,
+      username: 'me',
+      password: 'p@ss/word',
+      database: 3,
+      prefix: 'prod',
+      wait: 1,
+      records: 5,
+      timeoutMs: 800,
     });
     assert.deepEqual([passwordFile, caFile], [undefined, undefined]);
     assert.equal(parseValkeyUrl('redis://host').timeoutMs, 200);
@@ -109,11 +148,22 @@ describe('a ledger\'s URL', () => {
   });
   test('with a mistake is refused with a message', () => {
     for (const url of [
-      'valkey://', 'valkey://host:port', 'valkey://host:99999', 'valkey://host/x', 'valkey://host?cluster=true&what=1',
-      'valkey://a,b/1', 'valkey://host?prefix={x}', 'valkey://host?wait=-1', 'valkey://host?timeout-ms=49',
-      'valkey://host?timeout-ms=2001', 'valkey://host?timeout-ms=1s',
+      'valkey://',
+      'valkey://host:port',
+      'valkey://host:99999',
+      'valkey://host/x',
+      'valkey://host?cluster=true&what=1',
+      'valkey://a,b/1',
+      'valkey://host?prefix={x}',
+      'valkey://host?wait=-1',
+      'valkey://host?timeout-ms=49',
+      'valkey://host?timeout-ms=2001',
+      'valkey://host?timeout-ms=1s',
     ])
-      assert.throws(() => parseValkeyUrl(url), (error: Error) => error.message.length > 20 &&
-        !(error instanceof TypeError), url);
+      assert.throws(
+        () => parseValkeyUrl(url),
+        (error: Error) => error.message.length > 20 && !(error instanceof TypeError),
+        url,
+      );
   });
 });

@@ -1,6 +1,10 @@
 /** Converts the Parrot's responses to chat completions: whole ones, and streams of words that end with their usage. */
 import type {
-  ResponseContext, ConvertedResponse, Meter, StreamEnd, StreamRequest,
+  ResponseContext,
+  ConvertedResponse,
+  Meter,
+  StreamEnd,
+  StreamRequest,
 } from '../../../../../dataplane/protocol/converter.ts';
 import { failStream } from '../../../../../dataplane/protocol/stream-errors.ts';
 import type { EventHandler } from '../../../../../dataplane/protocol/event-stream.ts';
@@ -30,10 +34,18 @@ export function convertResponse(body: Uint8Array, answer?: ResponseContext): Con
   if (typeof said !== 'string') throw new SyntaxError('the answer says nothing');
   const metered = meter(counts, utf8Bytes(said));
   const completion = {
-    id: `chatcmpl-${answer?.id ?? ''}`, object: 'chat.completion', created: answer?.createdSeconds ?? 0, model: bird,
-    choices: [{
-      index: 0, message: { role: 'assistant', content: said, refusal: null }, logprobs: null, finish_reason: 'stop',
-    }],
+    id: `chatcmpl-${answer?.id ?? ''}`,
+    object: 'chat.completion',
+    created: answer?.createdSeconds ?? 0,
+    model: bird,
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: said, refusal: null },
+        logprobs: null,
+        finish_reason: 'stop',
+      },
+    ],
     usage: writeUsage(metered, answer?.estimatedInputTokens ?? 0),
   };
   return { body: Buffer.from(JSON.stringify(completion)), meter: metered };
@@ -90,8 +102,14 @@ export class WordsToChunks implements EventHandler {
 
   #write(rest: JsonRecord): Uint8Array {
     const { id, createdSeconds, model } = this.#request;
-    return writeEvent(JSON.stringify({
-      id: `chatcmpl-${stringOf(id)}`, object: 'chat.completion.chunk', created: createdSeconds, model, ...rest,
-    }));
+    return writeEvent(
+      JSON.stringify({
+        id: `chatcmpl-${stringOf(id)}`,
+        object: 'chat.completion.chunk',
+        created: createdSeconds,
+        model,
+        ...rest,
+      }),
+    );
   }
 }

@@ -24,7 +24,8 @@ const openaiToParrot: Converter = {
 
 export const parrot: Provider = {
   chat: {
-    OpenAI: openaiToParrot, Anthropic: chain(anthropicToOpenai, openaiToParrot),
+    OpenAI: openaiToParrot,
+    Anthropic: chain(anthropicToOpenai, openaiToParrot),
     Responses: chain(responsesToOpenai, openaiToParrot),
     Gemini: geminiThrough(chain(anthropicToOpenai, openaiToParrot), OPENAI_MODELS),
   },

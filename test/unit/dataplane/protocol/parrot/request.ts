@@ -7,9 +7,13 @@ import { unsupported } from '../../../../../dataplane/protocol/unsupported.ts';
 
 /** A field that is in no table is refused by name. */
 const REQUEST = objectTable('Request', {
-  model: converted('`bird`'), messages: converted('`lines`'), max_tokens:
-    converted('`most`'), max_completion_tokens: converted('`most`'), stream: converted('`live`'),
-  stream_options: converted('the figures at the end'), temperature: dropped('a parrot has no temperature'),
+  model: converted('`bird`'),
+  messages: converted('`lines`'),
+  max_tokens: converted('`most`'),
+  max_completion_tokens: converted('`most`'),
+  stream: converted('`live`'),
+  stream_options: converted('the figures at the end'),
+  temperature: dropped('a parrot has no temperature'),
 });
 const MESSAGE = objectTable('Messages', { role: converted('who'), content: converted('what') });
 
@@ -21,7 +25,11 @@ export function convertRequest(_body: Uint8Array, parsed: JsonRecord, plan: Requ
       throw unsupported(`messages[${index}].content`, 'the Parrot', 'it takes text only');
     return { who: stringOf(role), what: content };
   });
-  const said = { bird: plan.upstreamModel, lines, most: plan.maxOutputTokens ?? request.max_completion_tokens ??
-    request.max_tokens, live: request.stream === true };
+  const said = {
+    bird: plan.upstreamModel,
+    lines,
+    most: plan.maxOutputTokens ?? request.max_completion_tokens ?? request.max_tokens,
+    live: request.stream === true,
+  };
   return { path: '/say', body: Buffer.from(JSON.stringify(said)) };
 }

@@ -6,12 +6,16 @@ import { toPlatformRequest } from '../../../../../dataplane/protocol/platforms/p
 import type { PlatformPlan } from '../../../../../dataplane/protocol/platforms/platform-request.ts';
 
 const PLAN: PlatformPlan = {
-  platform: 'BedrockInvoke', model: 'm:0', apiVersion: '2024-10-21', stream: true, betas: undefined,
+  platform: 'BedrockInvoke',
+  model: 'm:0',
+  apiVersion: '2024-10-21',
+  stream: true,
+  betas: undefined,
 };
 const body = Buffer.from('{"model":"m:0", "stream":true,"max_tokens":1}');
 
 describe('toPlatformRequest', () => {
-  it('does not change requests to a protocol\'s own API', () => {
+  it("does not change requests to a protocol's own API", () => {
     const sent = { path: '/v1/messages', body };
     assert.equal(toPlatformRequest(sent, undefined), sent);
   });
@@ -27,10 +31,11 @@ describe('toPlatformRequest', () => {
 });
 
 describe('chooseBetas', () => {
-  it('drops a flag\'s field of the body, unless another version of the flag stays', () => {
+  it("drops a flag's field of the body, unless another version of the flag stays", () => {
     const header = ' fast-mode-2026-02-01 ,context-management-2099-01-01,context-management-2025-06-27';
     assert.deepEqual(chooseBetas(header, 'BedrockInvoke'), {
-      kept: ['context-management-2025-06-27'], dropped: ['fast-mode-2026-02-01', 'context-management-2099-01-01'],
+      kept: ['context-management-2025-06-27'],
+      dropped: ['fast-mode-2026-02-01', 'context-management-2099-01-01'],
       members: ['speed'],
     });
   });

@@ -30,7 +30,8 @@ describe('price list over HTTP', () => {
 
   test('/pricing is data for who asks for it, and /pricing.json always', () => {
     for (const answer of [
-      ask('/pricing', { accept: 'application/json' }), ask('/pricing.json', { accept: 'text/html' }),
+      ask('/pricing', { accept: 'application/json' }),
+      ask('/pricing.json', { accept: 'text/html' }),
     ]) {
       assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8');
       assert.equal(answer.headers['vary'], 'Accept, Authorization, X-Api-Key');
@@ -58,16 +59,21 @@ describe('price list over HTTP', () => {
     let nowMs = 0;
     const limit = createRenderBudget({ monotonicMs: () => nowMs++ * 50 }); // whatever is rendered takes 50 ms
     const asked = (search: string): PricingAnswer => {
-      const answer =
-        answerPricing({ path: '/pricing', search, accept: 'text/html', ifNoneMatch: undefined }, sampled, { limit });
+      const answer = answerPricing({ path: '/pricing', search, accept: 'text/html', ifNoneMatch: undefined }, sampled, {
+        limit,
+      });
       assert.ok(answer);
       return answer;
     };
     const sampled = sampleState(REALISTIC);
     let rendered = 0;
-    assert.throws(() => { for (; rendered < 100; rendered++) asked(`?q=word${rendered}`); },
-      (error: unknown) => error instanceof GatewayError && error.code === 'too_busy' &&
-        error.details.retryAfterSeconds === 1);
+    assert.throws(
+      () => {
+        for (; rendered < 100; rendered++) asked(`?q=word${rendered}`);
+      },
+      (error: unknown) =>
+        error instanceof GatewayError && error.code === 'too_busy' && error.details.retryAfterSeconds === 1,
+    );
     assert.ok(rendered >= 5 && rendered < 10, String(rendered));
     assert.equal(asked('').status, 200);
     nowMs += 100;
@@ -84,8 +90,10 @@ describe('price list over HTTP', () => {
 
   test('the page names its assets relatively, and they are kept for ever', () => {
     const page = ask('/pricing').body.toString();
-    assert.deepEqual([...pricingAssets.keys()].map((path) => path.replace(/[0-9a-f]{12}/, '*')),
-      ['/pricing/assets/pricing-*.css', '/pricing/assets/pricing-*.js', '/pricing/assets/icon-*.svg']);
+    assert.deepEqual(
+      [...pricingAssets.keys()].map((path) => path.replace(/[0-9a-f]{12}/, '*')),
+      ['/pricing/assets/pricing-*.css', '/pricing/assets/pricing-*.js', '/pricing/assets/icon-*.svg'],
+    );
     for (const [path, asset] of pricingAssets) {
       assert.ok(page.includes(`="${path.slice(1)}"`), path);
       const { headers, body } = ask(path);
@@ -96,7 +104,7 @@ describe('price list over HTTP', () => {
     }
   });
 
-  test('another version\'s asset is answered with this one\'s, not to be kept', () => {
+  test("another version's asset is answered with this one's, not to be kept", () => {
     const { headers, body } = ask('/pricing/assets/pricing-000000000000.css');
     assert.equal(headers['cache-control'], 'no-cache');
     assert.match(body.toString(), /prefers-color-scheme/);
@@ -104,11 +112,16 @@ describe('price list over HTTP', () => {
 
   test('there is nothing else', () => {
     for (const path of [
-      '/pricing/', '/pricing/assets/', '/pricing/assets/pricing.css', '/pricing/assets/../answer.ts',
+      '/pricing/',
+      '/pricing/assets/',
+      '/pricing/assets/pricing.css',
+      '/pricing/assets/../answer.ts',
       '/pricing/assets/x-000000000000.css',
     ]) {
       assert.equal(
-        answerPricing({ path, search: '', accept: undefined, ifNoneMatch: undefined }, state), undefined, path,
+        answerPricing({ path, search: '', accept: undefined, ifNoneMatch: undefined }, state),
+        undefined,
+        path,
       );
     }
   });

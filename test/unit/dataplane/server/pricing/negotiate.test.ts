@@ -25,10 +25,11 @@ const CASES: readonly (readonly [string | undefined, 'html' | 'json'])[] = [
 
 describe('page or data', () => {
   for (const [accept, expected] of CASES) {
-    test(`Accept: ${accept ?? '(absent)'} at /pricing: ${expected}`, () => assert.equal(negotiate(accept, '/pricing'), expected));
+    test(`Accept: ${accept ?? '(absent)'} at /pricing: ${expected}`, () =>
+      assert.equal(negotiate(accept, '/pricing'), expected));
   }
 
-  test('at the gateway\'s address, whoever does not name HTML is a program', () => {
+  test("at the gateway's address, whoever does not name HTML is a program", () => {
     for (const accept of [undefined, '*/*', 'application/json', 'application/json, text/plain, */*', 'image/png'])
       assert.equal(negotiate(accept, '/'), 'json');
     for (const accept of ['text/html', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'])
@@ -36,9 +37,11 @@ describe('page or data', () => {
   });
 
   test('/pricing.json is data whatever is accepted', () => {
-    fc.assert(fc.property(fc.option(fc.string(), { nil: undefined }), (accept) => {
-      assert.equal(negotiate(accept, '/pricing.json'), 'json');
-      assert.match(negotiate(accept, '/pricing'), /^(html|json)$/);
-    }));
+    fc.assert(
+      fc.property(fc.option(fc.string(), { nil: undefined }), (accept) => {
+        assert.equal(negotiate(accept, '/pricing.json'), 'json');
+        assert.match(negotiate(accept, '/pricing'), /^(html|json)$/);
+      }),
+    );
   });
 });

@@ -18,9 +18,15 @@ export async function servePrices(state: () => State): Promise<PriceServer> {
   const server = createServer((request, response) => {
     const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
     asked.push(pathname + search);
-    const answer = answerPricing({
-      path: pathname, search, accept: request.headers.accept, ifNoneMatch: request.headers['if-none-match'],
-    }, state());
+    const answer = answerPricing(
+      {
+        path: pathname,
+        search,
+        accept: request.headers.accept,
+        ifNoneMatch: request.headers['if-none-match'],
+      },
+      state(),
+    );
     if (answer) response.writeHead(answer.status, answer.headers).end(answer.body);
     else response.writeHead(404).end();
   });

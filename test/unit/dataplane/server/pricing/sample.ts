@@ -3,7 +3,13 @@
  */
 import { parseDecimal } from '../../../../../dataplane/snapshot/decimal.ts';
 import {
-  ClientDisconnect, Endpoint, Input, OnTimeout, Protocol, QuotaType, Reasoning,
+  ClientDisconnect,
+  Endpoint,
+  Input,
+  OnTimeout,
+  Protocol,
+  QuotaType,
+  Reasoning,
 } from '../../../../../dataplane/snapshot/snapshot.gen.ts';
 import type { Group, Model, ModelRoute, Price, Snapshot } from '../../../../../dataplane/snapshot/snapshot.gen.ts';
 import { compile } from '../../../../../dataplane/state/compile.ts';
@@ -48,7 +54,11 @@ export function sampleState(sample: Sample): State {
 }
 
 export function sampleSnapshot({
-  tokens = [], requests = [], groups = [], routed, ratioBaseUsd = '2',
+  tokens = [],
+  requests = [],
+  groups = [],
+  routed,
+  ratioBaseUsd = '2',
 }: Sample): Snapshot {
   const prices = [...tokens.map(tokenPrice), ...requests.map(requestPrice)];
   const perRequest = new Set(requests.map(([name]) => name));
@@ -56,23 +66,52 @@ export function sampleSnapshot({
     keys: [],
     accounts: [],
     groups: groups.map(sampleGroup),
-    routes: [sampleRoute((routed ?? prices.map(({ name }) => name)).map((name) =>
-      perRequest.has(name) ? imageModel(name) : sampleModel(name)))],
-    catalogs: [{
-      namespace: NAMESPACE, name: 'all', generation: 1n, ratioBaseUsdE9: e9(ratioBaseUsd), models: prices, sheets: [],
-    }],
+    routes: [
+      sampleRoute(
+        (routed ?? prices.map(({ name }) => name)).map((name) =>
+          perRequest.has(name) ? imageModel(name) : sampleModel(name),
+        ),
+      ),
+    ],
+    catalogs: [
+      {
+        namespace: NAMESPACE,
+        name: 'all',
+        generation: 1n,
+        ratioBaseUsdE9: e9(ratioBaseUsd),
+        models: prices,
+        sheets: [],
+      },
+    ],
   };
 }
 
 function tokenPrice([
-  name, vendor, modelRatio, completionRatio, cacheRatio, cacheWriteRatio, cacheWrite1hRatio,
+  name,
+  vendor,
+  modelRatio,
+  completionRatio,
+  cacheRatio,
+  cacheWriteRatio,
+  cacheWrite1hRatio,
 ]: TokenRow): Price {
   return {
-    name, vendor, quotaType: QuotaType.TOKEN, requestNanoUsd: 0n,
-    modelRatioE9: e9(modelRatio), completionRatioE9:
-      e9(completionRatio), cacheRatioE9: e9(cacheRatio ?? '1'), cacheWriteRatioE9: e9(cacheWriteRatio ?? '1.25'),
-    cacheRatioDefaulted: cacheRatio === undefined, cacheWriteRatioDefaulted: cacheWriteRatio === undefined,
-    usdPerMillion: undefined, contextTiers: [], serviceTiers: [], perUse: undefined, regions: [], channelPrices: [],
+    name,
+    vendor,
+    quotaType: QuotaType.TOKEN,
+    requestNanoUsd: 0n,
+    modelRatioE9: e9(modelRatio),
+    completionRatioE9: e9(completionRatio),
+    cacheRatioE9: e9(cacheRatio ?? '1'),
+    cacheWriteRatioE9: e9(cacheWriteRatio ?? '1.25'),
+    cacheRatioDefaulted: cacheRatio === undefined,
+    cacheWriteRatioDefaulted: cacheWriteRatio === undefined,
+    usdPerMillion: undefined,
+    contextTiers: [],
+    serviceTiers: [],
+    perUse: undefined,
+    regions: [],
+    channelPrices: [],
     channelRates: [],
     perImage: [],
     ...(cacheWrite1hRatio === undefined ? {} : { cacheWrite1hRatioE9: e9(cacheWrite1hRatio) }),
@@ -81,10 +120,22 @@ function tokenPrice([
 
 function requestPrice([name, vendor, usd]: RequestRow): Price {
   return {
-    name, vendor, quotaType: QuotaType.REQUEST, requestNanoUsd: e9(usd),
-    modelRatioE9: 0n, completionRatioE9: 0n, cacheRatioE9: 0n, cacheWriteRatioE9: 0n,
-    cacheRatioDefaulted: false, cacheWriteRatioDefaulted: false,
-    usdPerMillion: undefined, contextTiers: [], serviceTiers: [], perUse: undefined, regions: [], channelPrices: [],
+    name,
+    vendor,
+    quotaType: QuotaType.REQUEST,
+    requestNanoUsd: e9(usd),
+    modelRatioE9: 0n,
+    completionRatioE9: 0n,
+    cacheRatioE9: 0n,
+    cacheWriteRatioE9: 0n,
+    cacheRatioDefaulted: false,
+    cacheWriteRatioDefaulted: false,
+    usdPerMillion: undefined,
+    contextTiers: [],
+    serviceTiers: [],
+    perUse: undefined,
+    regions: [],
+    channelPrices: [],
     channelRates: [],
     perImage: [],
   };
@@ -93,16 +144,28 @@ function requestPrice([name, vendor, usd]: RequestRow): Price {
 function sampleGroup({ name, displayName = name, priceRatio = '1', models, members }: SampleGroup): Group {
   const direct = { routes: [{ route: 'all', models: models && { names: models }, channels: undefined }] };
   return {
-    namespace: NAMESPACE, name, generation: 1n, displayName, priceRatioE9: e9(priceRatio), restricted: false,
+    namespace: NAMESPACE,
+    name,
+    generation: 1n,
+    displayName,
+    priceRatioE9: e9(priceRatio),
+    restricted: false,
     access: members ? { $case: 'automatic', value: { members } } : { $case: 'direct', value: direct },
   };
 }
 
 function sampleModel(name: string): Model {
   return {
-    name, endpoints: [Endpoint.CHAT], inputs: [Input.TEXT], contextTokens:
-      200_000, maxOutputTokens: 64_000, imageTokens: 4096,
-    outputLimitField: 'max_completion_tokens', allow: [], reasoning: Reasoning.AUTO, capabilities: undefined,
+    name,
+    endpoints: [Endpoint.CHAT],
+    inputs: [Input.TEXT],
+    contextTokens: 200_000,
+    maxOutputTokens: 64_000,
+    imageTokens: 4096,
+    outputLimitField: 'max_completion_tokens',
+    allow: [],
+    reasoning: Reasoning.AUTO,
+    capabilities: undefined,
   };
 }
 
@@ -112,14 +175,27 @@ function imageModel(name: string): Model {
 
 function sampleRoute(models: readonly Model[]): ModelRoute {
   return {
-    namespace:
-      NAMESPACE, name: 'all', generation: 1n, models, retryAttempts: 2, clientDisconnect: ClientDisconnect.CANCEL,
-    onTimeout: OnTimeout.BILL_NOTHING, allowedFields: [],
-    channels: [{
-      name: 'direct', protocol: Protocol.OPENAI, baseUrl:
-        'https://provider.example/v1', apiKey: undefined, models: [], priority: 0, weight: 100,
-      timeouts: { connectMs: 5000, firstByteMs: 120_000, wholeMs: 600_000, idleMs: 120_000 }, allowedHeaders: [],
-    }],
+    namespace: NAMESPACE,
+    name: 'all',
+    generation: 1n,
+    models,
+    retryAttempts: 2,
+    clientDisconnect: ClientDisconnect.CANCEL,
+    onTimeout: OnTimeout.BILL_NOTHING,
+    allowedFields: [],
+    channels: [
+      {
+        name: 'direct',
+        protocol: Protocol.OPENAI,
+        baseUrl: 'https://provider.example/v1',
+        apiKey: undefined,
+        models: [],
+        priority: 0,
+        weight: 100,
+        timeouts: { connectMs: 5000, firstByteMs: 120_000, wholeMs: 600_000, idleMs: 120_000 },
+        allowedHeaders: [],
+      },
+    ],
   };
 }
 
@@ -153,17 +229,36 @@ const OTHERS: readonly TokenRow[] = [
 /** What a real installation might show: 26 models of nine vendors, in four groups. */
 export const REALISTIC: Sample = {
   tokens: [...ANTHROPIC, ...OTHERS],
-  requests: [['flux-1.1-pro', 'Black Forest Labs', '0.04'], ['flux-1.1-pro-ultra', 'Black Forest Labs', '0.06'],
-    ['gpt-image-1', 'OpenAI', '0.042'], ['sora-2', 'OpenAI', '0.8']],
+  requests: [
+    ['flux-1.1-pro', 'Black Forest Labs', '0.04'],
+    ['flux-1.1-pro-ultra', 'Black Forest Labs', '0.06'],
+    ['gpt-image-1', 'OpenAI', '0.042'],
+    ['sora-2', 'OpenAI', '0.8'],
+  ],
   routed: [...ANTHROPIC, ...OTHERS].map(([name]) => name).concat('flux-1.1-pro', 'flux-1.1-pro-ultra', 'gpt-image-1'),
   groups: [
     { name: 'auto-a', displayName: 'Auto-A' },
-    { name: 'budget', displayName:
-      'Budget', priceRatio: '0.8', models: ['gpt-4o-mini', 'gpt-4.1-mini', 'gpt-5-mini', 'claude-haiku-4-5',
-      'gemini-2.5-flash', 'deepseek-chat', 'mistral-small-latest', 'text-embedding-3-small'] },
+    {
+      name: 'budget',
+      displayName: 'Budget',
+      priceRatio: '0.8',
+      models: [
+        'gpt-4o-mini',
+        'gpt-4.1-mini',
+        'gpt-5-mini',
+        'claude-haiku-4-5',
+        'gemini-2.5-flash',
+        'deepseek-chat',
+        'mistral-small-latest',
+        'text-embedding-3-small',
+      ],
+    },
     { name: 'smart', displayName: 'Smart', members: ['vip', 'auto-a'] },
-    { name: 'vip', displayName: 'VIP', priceRatio: '1.5', models: [
-      ...ANTHROPIC.map(([name]) => name), 'gpt-5', 'gpt-4o', 'gemini-2.5-pro', 'flux-1.1-pro',
-    ] },
+    {
+      name: 'vip',
+      displayName: 'VIP',
+      priceRatio: '1.5',
+      models: [...ANTHROPIC.map(([name]) => name), 'gpt-5', 'gpt-4o', 'gemini-2.5-pro', 'flux-1.1-pro'],
+    },
   ],
 };

@@ -8,19 +8,36 @@ import { parseDecimal } from '../../../../../dataplane/snapshot/decimal.ts';
 import type { KeyState } from '../../../../../dataplane/state/state.ts';
 
 const KEY: KeyState = {
-  uid: 'uid-1', namespace: 'team-a', name: 'ci-bot', prefix: 'sk-AbCd', generation: 3n, enabled: true, refusal: '',
-  expirationMs: Date.UTC(2027, 0, 1), group:
-    'auto-a', account:
-      'team-a/budget', limitNanoUsd: 25_000_000_000n, period: 'Monthly', whenShort: 'Lower', minOutputTokens: 16,
-  models: new Set(['gpt-5', 'claude-sonnet-4-5']), slot: undefined,
+  uid: 'uid-1',
+  namespace: 'team-a',
+  name: 'ci-bot',
+  prefix: 'sk-AbCd',
+  generation: 3n,
+  enabled: true,
+  refusal: '',
+  expirationMs: Date.UTC(2027, 0, 1),
+  group: 'auto-a',
+  account: 'team-a/budget',
+  limitNanoUsd: 25_000_000_000n,
+  period: 'Monthly',
+  whenShort: 'Lower',
+  minOutputTokens: 16,
+  models: new Set(['gpt-5', 'claude-sonnet-4-5']),
+  slot: undefined,
 };
 const SPENDING: KeySpending = {
-  periodStartMs: Date.UTC(2026, 10, 1), resetsMs:
-    Date.UTC(2026, 11, 1), spentNanoUsd: 33_750_000n, heldNanoUsd: 1n, totalSpentNanoUsd: 99n, lastUsedMs: null,
+  periodStartMs: Date.UTC(2026, 10, 1),
+  resetsMs: Date.UTC(2026, 11, 1),
+  spentNanoUsd: 33_750_000n,
+  heldNanoUsd: 1n,
+  totalSpentNanoUsd: 99n,
+  lastUsedMs: null,
 };
 
 function facts(
-  key: Partial<KeyState> = {}, spending: Partial<KeySpending> = {}, more: Partial<KeyViewData> = {},
+  key: Partial<KeyState> = {},
+  spending: Partial<KeySpending> = {},
+  more: Partial<KeyViewData> = {},
 ): KeyViewData {
   return {
     key: { ...KEY, ...key },
@@ -55,10 +72,18 @@ describe('GET /v1/key', () => {
   });
 
   test('has Unlimited or null for absent values', () => {
-    const view = keyView(facts({
-      limitNanoUsd: null, period: 'Never', models: undefined, expirationMs: undefined,
-    }, { periodStartMs: null, resetsMs: null },
-      { state: { accounts: new Map(), groups: new Map() } }));
+    const view = keyView(
+      facts(
+        {
+          limitNanoUsd: null,
+          period: 'Never',
+          models: undefined,
+          expirationMs: undefined,
+        },
+        { periodStartMs: null, resetsMs: null },
+        { state: { accounts: new Map(), groups: new Map() } },
+      ),
+    );
     assert.deepEqual(view.quota, { limit_usd: 'Unlimited', period: 'Never', resets_at: null });
     assert.equal(view.remaining_usd, 'Unlimited');
     assert.equal(view.models, null);
@@ -67,11 +92,12 @@ describe('GET /v1/key', () => {
     assert.equal(view.group, 'auto-a');
   });
 
-  test('of a rotated key\'s old string shows when it ends', () => {
+  test("of a rotated key's old string shows when it ends", () => {
     const soon = Date.UTC(2026, 5, 1, 12, 0, 0, 250);
     assert.equal(keyView(facts({}, {}, { notAfterMs: soon })).expires_at, '2026-06-01T12:00:00.250Z');
     assert.equal(
-      keyView(facts({ expirationMs: undefined }, {}, { notAfterMs: soon })).expires_at, '2026-06-01T12:00:00.250Z',
+      keyView(facts({ expirationMs: undefined }, {}, { notAfterMs: soon })).expires_at,
+      '2026-06-01T12:00:00.250Z',
     );
     assert.equal(keyView(facts({}, {}, { notAfterMs: Date.UTC(2030, 0, 1) })).expires_at, '2027-01-01T00:00:00Z');
   });
@@ -79,16 +105,19 @@ describe('GET /v1/key', () => {
   test('has no negative remainder after a lowered limit, and shows withdrawn credit', () => {
     assert.equal(keyView(facts({ limitNanoUsd: 1n }, { spentNanoUsd: 5n })).remaining_usd, '0.00');
     assert.equal(
-      keyView(facts({}, {}, { account: { spentNanoUsd: 251_000_000_000n, heldNanoUsd: 0n } })).balance_usd, '-1.00',
+      keyView(facts({}, {}, { account: { spentNanoUsd: 251_000_000_000n, heldNanoUsd: 0n } })).balance_usd,
+      '-1.00',
     );
   });
 
   test('has spent and remaining amounts that add up to the limit, to the nano-dollar', () => {
-    fc.assert(fc.property(fc.bigInt(0n, 9n * 10n ** 18n), fc.bigInt(0n, 9n * 10n ** 18n), (a, b) => {
-      const [spent, limit] = a < b ? [a, b] : [b, a];
-      const view = keyView(facts({ limitNanoUsd: limit }, { spentNanoUsd: spent }));
-      assert.equal((parseDecimal(view.spent_usd) ?? -1n) + (parseDecimal(view.remaining_usd) ?? -1n), limit);
-      assert.equal(parseDecimal(view.quota.limit_usd), limit);
-    }));
+    fc.assert(
+      fc.property(fc.bigInt(0n, 9n * 10n ** 18n), fc.bigInt(0n, 9n * 10n ** 18n), (a, b) => {
+        const [spent, limit] = a < b ? [a, b] : [b, a];
+        const view = keyView(facts({ limitNanoUsd: limit }, { spentNanoUsd: spent }));
+        assert.equal((parseDecimal(view.spent_usd) ?? -1n) + (parseDecimal(view.remaining_usd) ?? -1n), limit);
+        assert.equal(parseDecimal(view.quota.limit_usd), limit);
+      }),
+    );
   });
 });

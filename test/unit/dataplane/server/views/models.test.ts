@@ -5,18 +5,31 @@ import OpenAI from 'openai';
 import { describe, test } from 'vitest';
 import { GatewayError } from '../../../../../dataplane/errors.ts';
 import {
-  anthropicModel, anthropicModels, callableModel, callableModels, openaiModel, openaiModels,
+  anthropicModel,
+  anthropicModels,
+  callableModel,
+  callableModels,
+  openaiModel,
+  openaiModels,
 } from '../../../../../dataplane/server/views/models.ts';
 import type { Offer } from '../../../../../dataplane/state/state.ts';
 import { sampleState } from '../pricing/sample.ts';
 
 const state = sampleState({
-  tokens: [[
-    'b-model', 'Beta', '1', '1', '1',
-  ], ['a-model', 'Alpha', '1', '1', '1'], ['c-model', 'Gamma', '1', '1', '1'], ['elsewhere', 'Delta', '1', '1', '1']],
-  groups: [{
-    name: 'g', models: ['b-model', 'a-model', 'c-model', 'unpriced'],
-  }, { name: 'smart', members: ['g'] }, { name: 'none', models: ['other'] }],
+  tokens: [
+    ['b-model', 'Beta', '1', '1', '1'],
+    ['a-model', 'Alpha', '1', '1', '1'],
+    ['c-model', 'Gamma', '1', '1', '1'],
+    ['elsewhere', 'Delta', '1', '1', '1'],
+  ],
+  groups: [
+    {
+      name: 'g',
+      models: ['b-model', 'a-model', 'c-model', 'unpriced'],
+    },
+    { name: 'smart', members: ['g'] },
+    { name: 'none', models: ['other'] },
+  ],
   routed: ['b-model', 'a-model', 'c-model', 'elsewhere', 'unpriced'],
 });
 
@@ -26,15 +39,18 @@ function names(group: string, models?: readonly string[]): string[] {
 
 function manyOffers(count: number): Offer[] {
   const many = sampleState({
-    tokens: Array.from({ length: count }, (_, index) =>
-      [`m-${String(index).padStart(4, '0')}`, 'v', '1', '1', '1'] as const), groups: [{ name: 'g' }],
+    tokens: Array.from(
+      { length: count },
+      (_, index) => [`m-${String(index).padStart(4, '0')}`, 'v', '1', '1', '1'] as const,
+    ),
+    groups: [{ name: 'g' }],
   });
   return callableModels(many, { group: 'g', models: undefined });
 }
 
 describe('models a key can call', () => {
-  test('are its group\'s priced ones, by name', () => assert.deepEqual(names('g'), ['a-model', 'b-model', 'c-model']));
-  test('of an automatic group are its members\'', () =>
+  test("are its group's priced ones, by name", () => assert.deepEqual(names('g'), ['a-model', 'b-model', 'c-model']));
+  test("of an automatic group are its members'", () =>
     assert.deepEqual(names('smart'), ['a-model', 'b-model', 'c-model']));
   test('are narrowed by the key, never widened', () =>
     assert.deepEqual(names('g', ['c-model', 'elsewhere', 'unpriced', 'nothing']), ['c-model']));
@@ -57,9 +73,10 @@ describe('models a key can call', () => {
     const offer = group?.offers.get('a-model');
     assert.ok(group && offer);
     const list = (endpoints: Offer['endpoints'], quotaType: Offer['quotaType']): number =>
-      callableModels({ groups: new Map([[
-        'g', { ...group, offers: new Map([['a-model', { ...offer, endpoints, quotaType }]]) },
-      ]]) }, { group: 'g', models: undefined }).length;
+      callableModels(
+        { groups: new Map([['g', { ...group, offers: new Map([['a-model', { ...offer, endpoints, quotaType }]]) }]]) },
+        { group: 'g', models: undefined },
+      ).length;
     assert.equal(list(new Set(['Images']), 'Token'), 0);
     assert.equal(list(new Set(['Images']), 'Request'), 1);
     assert.equal(list(new Set(['Images', 'Chat']), 'Token'), 1);
@@ -70,7 +87,10 @@ describe('models a key can call', () => {
       for (const models of [undefined, new Set(['a-model', 'unpriced'])]) {
         const listed = callableModels(state, { group, models });
         for (const name of ['a-model', 'b-model', 'c-model', 'elsewhere', 'unpriced', 'toString']) {
-          assert.equal(callableModel(state, { group, models }, name), listed.find(({ model }) => model === name));
+          assert.equal(
+            callableModel(state, { group, models }, name),
+            listed.find(({ model }) => model === name),
+          );
         }
       }
     }
@@ -83,13 +103,17 @@ describe('OpenAI shape', () => {
   test('describes one model and all', () => {
     const [first] = offers;
     assert.ok(first);
-    assert.deepEqual(
-      openaiModel(first), {
-        id: 'a-model', object: 'model', created: Date.UTC(2026, 0, 1) / 1000, owned_by: 'Alpha',
-        endpoints: ['/v1/chat/completions', '/v1/messages'], input_modalities: ['text'], output_modalities: ['text'],
-        context_length: 200_000, max_output_tokens: 64_000,
-      },
-    );
+    assert.deepEqual(openaiModel(first), {
+      id: 'a-model',
+      object: 'model',
+      created: Date.UTC(2026, 0, 1) / 1000,
+      owned_by: 'Alpha',
+      endpoints: ['/v1/chat/completions', '/v1/messages'],
+      input_modalities: ['text'],
+      output_modalities: ['text'],
+      context_length: 200_000,
+      max_output_tokens: 64_000,
+    });
     assert.deepEqual(openaiModels(offers), { object: 'list', data: offers.map(openaiModel) });
     assert.deepEqual(openaiModels([]), { object: 'list', data: [] });
   });
@@ -110,16 +134,31 @@ describe('Anthropic shape', () => {
     assert.ok(first);
     const { capabilities, ...model } = anthropicModel(first);
     assert.deepEqual(model, {
-      type: 'model', id: 'a-model', display_name:
-        'a-model', created_at: '1970-01-01T00:00:00Z', max_input_tokens: 200_000, max_tokens: 64_000,
-      lifecycle: 'active', deprecated_at: null, retires_at: null, line: null,
+      type: 'model',
+      id: 'a-model',
+      display_name: 'a-model',
+      created_at: '1970-01-01T00:00:00Z',
+      max_input_tokens: 200_000,
+      max_tokens: 64_000,
+      lifecycle: 'active',
+      deprecated_at: null,
+      retires_at: null,
+      line: null,
     });
     const yes = { supported: true };
     const no = { supported: false };
     assert.deepEqual(capabilities, {
-      batch: no, citations: no, code_execution: no, image_input: no, pdf_input: no, structured_outputs: yes,
+      batch: no,
+      citations: no,
+      code_execution: no,
+      image_input: no,
+      pdf_input: no,
+      structured_outputs: yes,
       context_management: {
-        ...no, clear_thinking_20251015: null, clear_tool_uses_20250919: null, compact_20260112: null,
+        ...no,
+        clear_thinking_20251015: null,
+        clear_tool_uses_20250919: null,
+        compact_20260112: null,
       },
       effort: { ...yes, low: yes, medium: yes, high: yes, max: no, xhigh: null },
       server_tools: { ...no, code_execution: no, web_search: no },
@@ -131,10 +170,14 @@ describe('Anthropic shape', () => {
     const [offer] = offers;
     const candidate = offer?.tiers[0]?.[0];
     assert.ok(offer && candidate);
-    const limited = (contextTokens: number, maxOutputTokens: number) =>
-      ({ ...candidate, model: { ...candidate.model, contextTokens, maxOutputTokens } });
-    const { max_input_tokens, max_tokens } =
-      anthropicModel({ ...offer, tiers: [[limited(100, 0)], [limited(50, 0), limited(0, 0)]] });
+    const limited = (contextTokens: number, maxOutputTokens: number) => ({
+      ...candidate,
+      model: { ...candidate.model, contextTokens, maxOutputTokens },
+    });
+    const { max_input_tokens, max_tokens } = anthropicModel({
+      ...offer,
+      tiers: [[limited(100, 0)], [limited(50, 0), limited(0, 0)]],
+    });
     assert.deepEqual([max_input_tokens, max_tokens], [50, null]);
   });
 
@@ -161,31 +204,40 @@ describe('Anthropic shape', () => {
 
   test('refuses an invalid limit or cursor', () => {
     for (const limit of ['0', '1001', '-1', '1.5', 'ten', '']) {
-      assert.throws(() => anthropicModels(offers, { limit }), (error) =>
-        error instanceof GatewayError && error.code === 'invalid_request' && error.details.param === 'limit');
+      assert.throws(
+        () => anthropicModels(offers, { limit }),
+        (error) => error instanceof GatewayError && error.code === 'invalid_request' && error.details.param === 'limit',
+      );
     }
     assert.throws(() => anthropicModels(offers, { after_id: 'a', before_id: 'b' }), GatewayError);
   });
 
   test('has pages that add up to the list, for the official SDK, in both directions', async () => {
     const all = manyOffers(47);
-    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 60 }), async (limit) => {
-      const client = new Anthropic({
-        apiKey: 'sk-test',
-        fetch: (request) => Promise.resolve(Response.json(anthropicModels(
-          all, Object.fromEntries(new URL(new Request(request).url).searchParams),
-        ))),
-      });
-      const forwards: string[] = [];
-      for await (const { id } of client.models.list({ limit })) forwards.push(id);
-      assert.deepEqual(forwards, all.map(({ model }) => model));
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 60 }), async (limit) => {
+        const client = new Anthropic({
+          apiKey: 'sk-test',
+          fetch: (request) =>
+            Promise.resolve(
+              Response.json(anthropicModels(all, Object.fromEntries(new URL(new Request(request).url).searchParams))),
+            ),
+        });
+        const forwards: string[] = [];
+        for await (const { id } of client.models.list({ limit })) forwards.push(id);
+        assert.deepEqual(
+          forwards,
+          all.map(({ model }) => model),
+        );
 
-      const backwards: string[] = [];
-      const last = await client.models.list({ limit, before_id: 'z' });
-      for await (const page of last.iterPages()) {
-        backwards.unshift(...page.data.map(({ id }) => id));
-      }
-      assert.deepEqual(backwards, forwards);
-    }), { numRuns: 15 });
+        const backwards: string[] = [];
+        const last = await client.models.list({ limit, before_id: 'z' });
+        for await (const page of last.iterPages()) {
+          backwards.unshift(...page.data.map(({ id }) => id));
+        }
+        assert.deepEqual(backwards, forwards);
+      }),
+      { numRuns: 15 },
+    );
   });
 });

@@ -4,16 +4,29 @@ import type { UsageRecord } from '../../../../../dataplane/ledger/usage-record.t
 import { usageView } from '../../../../../dataplane/server/views/usage.ts';
 
 const RECORD: UsageRecord = {
-  callId: 'req_1', keyUid: 'uid-1', account:
-    'team-a/team-a', createdMs: Date.UTC(2026, 10, 3, 8, 30, 15, 42), group: 'vip', model: 'claude-sonnet-4-5',
-  channel: 'anthropic/direct', catalog: 'model-gateway/anthropic@4', costNanoUsd: 33_750_000n,
+  callId: 'req_1',
+  keyUid: 'uid-1',
+  account: 'team-a/team-a',
+  createdMs: Date.UTC(2026, 10, 3, 8, 30, 15, 42),
+  group: 'vip',
+  model: 'claude-sonnet-4-5',
+  channel: 'anthropic/direct',
+  catalog: 'model-gateway/anthropic@4',
+  costNanoUsd: 33_750_000n,
   tokens: { input: 1000, cached: 20_000, cacheWrite5m: 3000, cacheWrite1h: 1000, output: 500 },
-  usageSource: 'Provider', status: 'Succeeded', unbilledNanoUsd: 0n, durationMs: 1234,
+  usageSource: 'Provider',
+  status: 'Succeeded',
+  unbilledNanoUsd: 0n,
+  durationMs: 1234,
 };
 
-const NAMES = { 'vip': 'VIP', 'standard': 'Standard', 'auto-a': 'Auto-A' };
-const GROUPS = new Map(Object.entries(NAMES).map(([name, displayName]) =>
-  [name, { name, displayName, members: name === 'auto-a' ? ['standard', 'vip'] : [], offers: new Map() }]));
+const NAMES = { vip: 'VIP', standard: 'Standard', 'auto-a': 'Auto-A' };
+const GROUPS = new Map(
+  Object.entries(NAMES).map(([name, displayName]) => [
+    name,
+    { name, displayName, members: name === 'auto-a' ? ['standard', 'vip'] : [], offers: new Map() },
+  ]),
+);
 
 describe('GET /v1/usage/{id}', () => {
   test('has exactly the documented fields, and nothing of the key or its account', () => {
@@ -41,12 +54,21 @@ describe('GET /v1/usage/{id}', () => {
   });
 
   test('shows the unbilled amount, to the nano-dollar', () => {
-    const view = usageView({
-      ...RECORD, status: 'Abandoned', usageSource: 'Partial', unbilledNanoUsd: 1n, costNanoUsd: 3_000_000_000n,
-    }, 'auto-a', GROUPS);
-    assert.deepEqual([
-      view.unbilled_usd, view.cost_usd, view.status, view.usage_source,
-    ], ['0.000000001', '3.00', 'Abandoned', 'Partial']);
+    const view = usageView(
+      {
+        ...RECORD,
+        status: 'Abandoned',
+        usageSource: 'Partial',
+        unbilledNanoUsd: 1n,
+        costNanoUsd: 3_000_000_000n,
+      },
+      'auto-a',
+      GROUPS,
+    );
+    assert.deepEqual(
+      [view.unbilled_usd, view.cost_usd, view.status, view.usage_source],
+      ['0.000000001', '3.00', 'Abandoned', 'Partial'],
+    );
   });
 
   test('has the name of a direct group, an earlier group, and a deleted one', () => {

@@ -14,19 +14,25 @@ function scene(random = 0): {
 } {
   let now = 0;
   const asked: PromiseWithResolvers<Issued<string>>[] = [];
-  const source = createTokenSource(() => {
-    const pending = Promise.withResolvers<Issued<string>>();
-    asked.push(pending);
-    return pending.promise;
-  }, { nowMs: () => now, random: () => random });
+  const source = createTokenSource(
+    () => {
+      const pending = Promise.withResolvers<Issued<string>>();
+      asked.push(pending);
+      return pending.promise;
+    },
+    { nowMs: () => now, random: () => random },
+  );
   return {
-    source, asked,
+    source,
+    asked,
     answer: async (index, value) => {
       asked[index]?.resolve({ value, expiresAtMs: now + LIFE_MS });
       await Promise.resolve();
       await Promise.resolve();
     },
-    at: (ms) => { now = ms; },
+    at: (ms) => {
+      now = ms;
+    },
   };
 }
 
@@ -39,7 +45,10 @@ describe('a token source', () => {
     assert.equal(asked.length, 1);
   });
   it('renews after 70 to 80 % of the lifetime, while the old token is used', async () => {
-    for (const [random, share] of [[0, 0.8], [0.999, 0.7001]] as const) {
+    for (const [random, share] of [
+      [0, 0.8],
+      [0.999, 0.7001],
+    ] as const) {
       const { source, asked, answer, at } = scene(random);
       const first = source.get();
       await answer(0, 'one');
