@@ -79,7 +79,7 @@ function logEvent(log: Logger, event: LedgerEvent): void {
     case 'JournalFails':
       return log.error(
         { reason: event.reason },
-        "the ledger's journal cannot be written: " + 'settlements that Valkey does not take are lost with this process',
+        "the ledger's journal cannot be written: settlements that Valkey does not take are lost with this process",
       );
   }
 }

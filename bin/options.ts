@@ -43,7 +43,7 @@ export function parseAddress(text: string): Address {
   const port = Number(digits);
   if (digits === undefined || port > 65_535)
     throw new InvalidArgumentError(
-      'It must be an address such as ' + '127.0.0.1:8080, [::1]:8080, or :8080 for all interfaces.',
+      'It must be an address such as 127.0.0.1:8080, [::1]:8080, or :8080 for all interfaces.',
     );
   return { host: bracketed ?? (plain || '0.0.0.0'), port };
 }
@@ -65,7 +65,7 @@ export function parseOrigin(text: string): string {
     url.username !== ''
   )
     throw new InvalidArgumentError(
-      'It must be http:// or https:// with a host and nothing ' + 'after it, such as https://gateway.example.',
+      'It must be http:// or https:// with a host and nothing after it, such as https://gateway.example.',
     );
   return url.origin;
 }
@@ -76,7 +76,7 @@ export function parseHostPorts(text: string, earlier: readonly string[] = []): r
   const wrong = addresses.find((each) => !/^(?:\[[0-9a-f:.]+\]|[^\s:[\]/]+):\d{1,5}$/i.test(each));
   if (wrong !== undefined)
     throw new InvalidArgumentError(
-      `"${wrong}" is not HOST:PORT, such as ` + `model-gateway-operator.model-gateway.svc:18000.`,
+      `"${wrong}" is not HOST:PORT, such as model-gateway-operator.model-gateway.svc:18000.`,
     );
   return [...earlier, ...addresses];
 }
@@ -90,7 +90,7 @@ export function parseOrigins(text: string): readonly string[] {
   const wrong = origins.find((each) => each !== '*' && URL.parse(each)?.origin !== each);
   if (wrong !== undefined)
     throw new InvalidArgumentError(
-      `"${wrong}" is not an origin: a scheme, a host and perhaps ` + 'a port, such as https://app.example.',
+      `"${wrong}" is not an origin: a scheme, a host and perhaps a port, such as https://app.example.`,
     );
   return origins;
 }

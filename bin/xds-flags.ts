@@ -27,13 +27,13 @@ export function addXdsFlags(command: Command, { mandatory }: { readonly mandator
     .addOption(
       flag(
         '--xds-ca <FILE>',
-        "the authorities that operators' certificates are checked with, read anew " + 'for each connection',
+        "the authorities that operators' certificates are checked with, read anew for each connection",
       ).default('/var/run/configmaps/modelgateway.dev/xds/ca.crt'),
     )
     .addOption(
       flag(
         '--token-file <FILE>',
-        'the ServiceAccount token for operators (audience model-gateway-xds), ' + 'read anew for each connection',
+        'the ServiceAccount token for operators (audience model-gateway-xds), read anew for each connection',
       ).default('/var/run/secrets/modelgateway.dev/xds/token'),
     )
     .addOption(flag('--insecure-xds', 'neither TLS nor a token, for one machine; only with loopback addresses'));

@@ -67,7 +67,7 @@ export function describeError(error: unknown): ErrorDescription {
       ...plain,
       status: 503,
       title: 'The ledger does not answer',
-      message: 'What was spent cannot be read at ' + 'the moment. Try again in a few seconds.',
+      message: 'What was spent cannot be read at the moment. Try again in a few seconds.',
       headers: { 'retry-after': RETRY_SECONDS },
     };
   return (
@@ -93,7 +93,7 @@ const FRAMEWORK: Readonly<Record<string, readonly [status: number, title: string
   FST_ERR_BAD_URL: [
     400,
     'This address is not well-formed',
-    'Every "%" in it must begin an escape of two hexadecimal ' + 'digits, such as %2F.',
+    'Every "%" in it must begin an escape of two hexadecimal digits, such as %2F.',
   ],
   FST_ERR_MAX_PARAM_LENGTH: [404, 'There is nothing here', 'No object has a name of this length.'],
   FST_CSRF_MISSING_SECRET: STALE_FORM,

@@ -43,7 +43,7 @@ export async function runDiff(run: DiffRun): Promise<number> {
   );
   if (hasAutomatic && unknown > 0)
     process.stderr.write(
-      `The manifests lack the keys of ${unknown} calls: an automatic group's own ratio counts as ` + '1 for them.\n',
+      `The manifests lack the keys of ${unknown} calls: an automatic group's own ratio counts as 1 for them.\n`,
     );
   return EXIT.ok;
 }

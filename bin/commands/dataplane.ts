@@ -66,7 +66,7 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--max-config-age <SECONDS>',
-        'without an operator for this long, calls are refused, since keys ' + 'may have been revoked meanwhile',
+        'without an operator for this long, calls are refused, since keys may have been revoked meanwhile',
       )
         .default(86_400)
         .argParser(parseSeconds),
@@ -74,7 +74,7 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--config-cache-key <FILE>',
-        'a file with at least 32 secret bytes, kept elsewhere than the ' + 'cache: a mounted Secret',
+        'a file with at least 32 secret bytes, kept elsewhere than the cache: a mounted Secret',
       ),
     )
     .addOption(
@@ -95,7 +95,7 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--cors-origins <ORIGINS>',
-        'origins whose pages may call from a browser, separated by commas; * ' + 'for any (default: none)',
+        'origins whose pages may call from a browser, separated by commas; * for any (default: none)',
       ).argParser(parseOrigins),
     )
     .addOption(

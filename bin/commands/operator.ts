@@ -103,13 +103,13 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--envoy-xds-listen <ADDRESS>',
-        'where Envoys that stand before the fleet take their ' + 'configuration (default: nowhere); docs/envoy.md',
+        'where Envoys that stand before the fleet take their configuration (default: nowhere); docs/envoy.md',
       ).argParser(parseAddress),
     )
     .addOption(
       flag(
         '--edge-service <NAME>',
-        'the Service whose endpoints Envoys send calls to; its port admin, if ' + 'it has one, is asked for readyz',
+        'the Service whose endpoints Envoys send calls to; its port admin, if it has one, is asked for readyz',
       ).default('model-gateway'),
     )
     .addOption(
@@ -123,19 +123,19 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--webhook-listen <ADDRESS>',
-        'where the API server asks about pods that want a sidecar ' + '(default: nowhere); docs/sidecar.md',
+        'where the API server asks about pods that want a sidecar (default: nowhere); docs/sidecar.md',
       ).argParser(parseAddress),
     )
     .addOption(
       flag(
         '--webhook-name <NAME>',
-        'the DNS name by which the API server knows it (default: ' + 'model-gateway-webhook.NAMESPACE.svc)',
+        'the DNS name by which the API server knows it (default: model-gateway-webhook.NAMESPACE.svc)',
       ),
     )
     .addOption(
       flag(
         '--webhook-configuration <NAME>',
-        'the MutatingWebhookConfiguration whose caBundle is kept right ' + '(default: model-gateway-sidecar.NAMESPACE)',
+        'the MutatingWebhookConfiguration whose caBundle is kept right (default: model-gateway-sidecar.NAMESPACE)',
       ),
     )
     .addOption(
@@ -161,7 +161,7 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--console-tls <DIR>',
-        'a folder with tls.crt and tls.key for the console (default: plain HTTP, ' + 'behind whatever ends TLS)',
+        'a folder with tls.crt and tls.key for the console (default: plain HTTP, behind whatever ends TLS)',
       ),
     )
     .addOption(

@@ -22,7 +22,7 @@ export function retireCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--watch-namespaces <NAMES>',
-        "only ApiKeys and Accounts of these namespaces and the gateway's " + 'own, separated by commas (default: all)',
+        "only ApiKeys and Accounts of these namespaces and the gateway's own, separated by commas (default: all)",
       ).argParser(parseNamespaces),
     )
     .addOption(

@@ -70,7 +70,7 @@ export function runCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--ledger-sync <MODE>',
-        'what an acknowledged step survives: the end of the process (normal), or ' + 'a loss of power too (full)',
+        'what an acknowledged step survives: the end of the process (normal), or a loss of power too (full)',
       )
         .choices(['normal', 'full'])
         .default('normal'),
@@ -90,7 +90,7 @@ export function runCommand(ended: (exitCode: number) => void): Command {
     .addOption(
       flag(
         '--cors-origins <ORIGINS>',
-        'origins whose pages may call from a browser, separated by commas; * ' + 'for any (default: none)',
+        'origins whose pages may call from a browser, separated by commas; * for any (default: none)',
       ).argParser(parseOrigins),
     )
     .addOption(

@@ -89,7 +89,7 @@ export function parseSince(text: string, nowMs: number): number {
   const ms = moment || DATE.test(text) ? Date.parse(moment && moment[1] === undefined ? `${text}Z` : text) : Number.NaN;
   if (Number.isNaN(ms))
     throw new InvalidArgumentError(
-      'It must be a time back such as 90m, 24h or 7d, or a date ' + 'such as 2026-11-01 or 2026-11-01T12:00:00Z.',
+      'It must be a time back such as 90m, 24h or 7d, or a date such as 2026-11-01 or 2026-11-01T12:00:00Z.',
     );
   return ms;
 }

@@ -95,7 +95,7 @@ async function nameOf(client: ReturnType<typeof createKubeClient>): Promise<stri
     if (hasStatus(error, 404))
       throw new AccessError(
         'Unavailable',
-        'The cluster cannot say whose token this is: ' + 'Kubernetes 1.28 or later is needed.',
+        'The cluster cannot say whose token this is: Kubernetes 1.28 or later is needed.',
         { cause: error },
       );
     throw error;

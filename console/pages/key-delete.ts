@@ -88,7 +88,7 @@ function renderDelete({ apiKey, typed, errors, csrf, backend }: DeleteView): Htm
 ${errorSummary(errors, (field) => FIELD_LABELS[field])}
 <form class="form" id="delete-form" method="post" action="${keyPath(apiKey, 'delete')}">${csrfField(csrf)}<input type="hidden" name="uid" value="${uid ?? ''}">
 <div class="notice bad"><p><b>Calls with this key fail from now on, and nothing brings it back.</b></p>
-<p>${backend === 'Kubernetes' ? 'A new key of the same name is another key, with spending of its own.' : 'A new key of the same name has another text, and goes on with the spending of this ' + 'one.'} What this one has spent stays in its account's records. To stop it only for a while, <a href="${keyPath(apiKey, 'settings')}">disable it</a>.</p></div>
+<p>${backend === 'Kubernetes' ? 'A new key of the same name is another key, with spending of its own.' : 'A new key of the same name has another text, and goes on with the spending of this one.'} What this one has spent stays in its account's records. To stop it only for a while, <a href="${keyPath(apiKey, 'settings')}">disable it</a>.</p></div>
 ${renderLosses(apiKey)}
 ${textField({
   field: 'confirm',

@@ -108,7 +108,7 @@ const OVERLAPS: readonly (readonly [number, string, string])[] = [
   [
     0,
     'Not at all',
-    'Right for a key that somebody else may know. Programs that have it fail until they get the new ' + 'one.',
+    'Right for a key that somebody else may know. Programs that have it fail until they get the new one.',
   ],
   [3600, '1 hour', ''],
   [DAY, '1 day', 'Time to give every program the new key.'],

@@ -127,7 +127,7 @@ async function readChosenKey({ person, form }: PageRequest): Promise<string | un
     if (!(error instanceof AccessError) || error.reason === 'SignedOut') throw error;
     throw new AccessError(
       'Invalid',
-      `The console cannot read the key ${name} for you: ${error.message} Paste it ` + 'instead.',
+      `The console cannot read the key ${name} for you: ${error.message} Paste it instead.`,
     );
   }
 }

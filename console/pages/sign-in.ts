@@ -123,8 +123,7 @@ function signInError(token: string, { backend, takesKeys = false }: ConsoleAcces
 
 function tooMany(seconds: number): RequestRefused {
   return new RequestRefused(429, 'Too many failed sign-ins', {
-    message:
-      `Too many tokens that are not valid came from your address. Try again in ${Math.ceil(seconds / 60)} ` + `min.`,
+    message: `Too many tokens that are not valid came from your address. Try again in ${Math.ceil(seconds / 60)} min.`,
     headers: { 'retry-after': String(seconds) },
   });
 }

@@ -31,7 +31,7 @@ const METADATA_FIELDS: Readonly<Record<string, 'string' | 'integer' | 'object' |
 };
 
 const NAME_RULE =
-  "a name consists of lower-case letters, digits, '-' and '.', " + 'with a letter or digit at both ends of each part';
+  "a name consists of lower-case letters, digits, '-' and '.', with a letter or digit at both ends of each part";
 const NAMESPACE_RULE =
   "a namespace consists of lower-case letters, digits and '-', " +
   `with a letter or digit at both ends, ${MAX_LABEL_LENGTH} characters at most`;

@@ -210,7 +210,7 @@ export class ClusterController {
       if (good) proxies.publish((this.#lastGood = good.snapshot));
       else
         this.#options.log.error(
-          'the configuration has faults that cannot be isolated; the last good one stays ' + 'in force',
+          'the configuration has faults that cannot be isolated; the last good one stays in force',
         );
       meter.observe('modelgateway_operator_reconcile_duration_seconds', {}, (clock.nowMs() - nowMs) / 1000);
       await immediate(); // sends the change to the proxies before the statuses are computed

@@ -107,7 +107,7 @@ function checkAccount({ apiKey }: GatheredKey, { account, suggestedAccounts }: K
     case 'OtherGateway':
       return {
         reason: 'OtherGateway',
-        message: `The Account "${name}" belongs to another gateway; its ` + `gatewayNamespace says which.`,
+        message: `The Account "${name}" belongs to another gateway; its gatewayNamespace says which.`,
         refusal: `its account "${name}" belongs to another gateway.`,
       };
     case 'NotFound':

@@ -68,7 +68,7 @@ function findAccessKey(name: string, data: ReadonlyMap<string, string>): Channel
     if (!HEADER_VALUE.test(value))
       return notFound(
         'SecretInvalid',
-        `the entry "${entry}" of the Secret "${name}" has spaces or other characters ` + `that no access key has.`,
+        `the entry "${entry}" of the Secret "${name}" has spaces or other characters that no access key has.`,
       );
   }
   return { found: true, value: JSON.stringify(Object.fromEntries(entries)) };

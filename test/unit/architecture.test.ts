@@ -217,7 +217,7 @@ describe('the checker', () => {
     const body = `{\n${lines(20)}}\n`;
     assert.match(
       one({
-        'dataplane/server/app.ts': `function a(): void ${body}function b(f: () => void): void ` + `${body}a(); b(a);\n`,
+        'dataplane/server/app.ts': `function a(): void ${body}function b(f: () => void): void ${body}a(); b(a);\n`,
       }),
       /\[median\] half of the functions/,
     );
@@ -313,8 +313,7 @@ describe('the checker', () => {
     }
     assert.match(
       one({
-        'dataplane/protocol/x.ts':
-          `import { randomBytes, createHash } from 'node:crypto';\nexport ` + `const y = [randomBytes, createHash];\n`,
+        'dataplane/protocol/x.ts': `import { randomBytes, createHash } from 'node:crypto';\nexport const y = [randomBytes, createHash];\n`,
       }),
       /imports node:crypto/,
     );
@@ -355,11 +354,11 @@ describe('the checker', () => {
 
   const privateParts: [text: string, found: RegExp][] = [
     [
-      `import connect from 'undici/lib/core/connect.js';\nexport const x = ` + `connect;`,
+      `import connect from 'undici/lib/core/connect.js';\nexport const x = connect;`,
       /from inside a package: undici\/lib\/core\/connect\.js/,
     ],
     [
-      `import type { X } from '@grpc/grpc-js/build/src/call.js';\nexport type Y = ` + `X;`,
+      `import type { X } from '@grpc/grpc-js/build/src/call.js';\nexport type Y = X;`,
       /from inside a package: @grpc\/grpc-js/,
     ],
     [`export const x = (): Promise<unknown> => import('pino/lib/tools.js');`, /from inside a package: pino/],
@@ -377,28 +376,28 @@ describe('the checker', () => {
     [`export const x = Symbol.for('undici.globalDispatcher.1');`, /symbol "undici/],
     ['export const x = (name: string): symbol => Symbol.for(name);', /looks up the symbol "name"/],
     [
-      `export const x = (app: { server: Server }): unknown => ` + `app.server.removeAllListeners('request');`,
+      `export const x = (app: { server: Server }): unknown => app.server.removeAllListeners('request');`,
       /by removeAllListeners/,
     ],
     [`export const x = (server: Server): unknown => server['removeAllListeners']();`, /by removeAllListeners/],
     [
-      'export const x = (server: Server, f: () => void): unknown => server?.removeListener("request", ' + 'f);',
+      'export const x = (server: Server, f: () => void): unknown => server?.removeListener("request", f);',
       /by removeListener/,
     ],
     [
-      'export const x = (server: Server, f: () => void): unknown => server.prependListener("request", ' + 'f);',
+      'export const x = (server: Server, f: () => void): unknown => server.prependListener("request", f);',
       /before the server's own/,
     ],
     [
-      'export const x = (): unknown => Object.defineProperty(Pool.prototype, "closed", { value: false ' + '});',
+      'export const x = (): unknown => Object.defineProperty(Pool.prototype, "closed", { value: false });',
       /property on Pool\.prototype/,
     ],
     [
-      'export class K extends Pool { static { Object.defineProperties(this.prototype, {}); } ' + '}',
+      'export class K extends Pool { static { Object.defineProperties(this.prototype, {}); } }',
       /property on this\.prototype/,
     ],
     [
-      'export const x = (): unknown => Reflect.defineProperty(http.Server.prototype, "x", ' + '{});',
+      'export const x = (): unknown => Reflect.defineProperty(http.Server.prototype, "x", {});',
       /property on http\.Server\.prototype/,
     ],
   ];
@@ -425,7 +424,7 @@ describe('the checker', () => {
     assert.match(
       one({
         'dataplane/upstream/client.ts':
-          '// oxlint-disable-next-line ' + 'typescript/no-explicit-any\nexport const x = (y: any): unknown => y;\n',
+          '// oxlint-disable-next-line typescript/no-explicit-any\nexport const x = (y: any): unknown => y;\n',
       }),
       /\[any\]/,
     );

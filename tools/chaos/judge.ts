@@ -198,9 +198,7 @@ const tokens: Check = (each) => {
   if (fate?.kind !== 'answer' || !asked) return 'it succeeded without an answer';
   const expected = expectedTokens(plan, fate, asked);
   if (!same(record.tokens, expected.tokens))
-    return (
-      `${formatTokens(record.tokens)} are billed, and ${formatTokens(expected.tokens)} were reported ` + `(${fate.lie})`
-    );
+    return `${formatTokens(record.tokens)} are billed, and ${formatTokens(expected.tokens)} were reported (${fate.lie})`;
   return record.usageSource === expected.source
     ? undefined
     : `its figures are ${expected.source}, and the books say ${record.usageSource}`;

@@ -162,7 +162,7 @@ const SHAPES: readonly Shape[] = [
       .replace(/\\*"?$/, '"'),
   (random, bytes) =>
     repeated(
-      () => `{"role":"${random.pick(['user', 'tool', 'assistant', 'system'])}","content":"x",` + `"tool_call_id":"a"}`,
+      () => `{"role":"${random.pick(['user', 'tool', 'assistant', 'system'])}","content":"x","tool_call_id":"a"}`,
       bytes,
     ),
   (_random, bytes) =>
@@ -179,7 +179,7 @@ const SHAPES: readonly Shape[] = [
     ),
   (random, bytes) =>
     repeated(
-      (index) => `{"type":"function","function":{"name":"f${index}",` + `"parameters":{"${random.pick(NAMES)}":{}}}}`,
+      (index) => `{"type":"function","function":{"name":"f${index}","parameters":{"${random.pick(NAMES)}":{}}}}`,
       bytes,
     ),
   (_random, bytes) => `{"${'['.repeat(bytes)}\\n":"x"}`,

@@ -56,12 +56,12 @@ export interface LoggedCall {
 export function withVideos(yaml: string): string {
   return yaml
     .replace(
-      '  - {name: image-model, endpoints: ' + '[Images]}',
+      '  - {name: image-model, endpoints: [Images]}',
       '  - {name: image-model, endpoints: [Images]}\n  - {name: video-model, endpoints: [Videos]}',
     )
     .replace(
       '  - {name: shelf-model,',
-      '  - {name: video-model, vendor: BFL, quotaType: Request, requestUsd: ' + '"0.04"}\n  - {name: shelf-model,',
+      '  - {name: video-model, vendor: BFL, quotaType: Request, requestUsd: "0.04"}\n  - {name: shelf-model,',
     );
 }
 

@@ -46,7 +46,7 @@ export function errorsText(): string {
   );
   return [
     HEAD,
-    '| error | status | OpenAI type | OpenAI code | Anthropic type | SDKs retry | when ' + '|',
+    '| error | status | OpenAI type | OpenAI code | Anthropic type | SDKs retry | when |',
     '|---|---|---|---|---|---|---|',
     ...table,
     AUTHENTICATION,

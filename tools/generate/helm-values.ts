@@ -153,7 +153,7 @@ export function chartReadme(chartText: string, values: readonly HelmValue[]): st
     '',
     '## Values',
     '',
-    'Generated from `values.yaml`; `values.schema.json` refuses all other ' + 'values.',
+    'Generated from `values.yaml`; `values.schema.json` refuses all other values.',
     '',
     ...valuesTable(values),
   ].join('\n')}\n`;

@@ -14,7 +14,7 @@ import { createMutex } from '../../../operator/store/mutex.ts';
 const FOLDER = 'console';
 const FILES: Readonly<Record<StateEntry, string>> = { signedOut: 'signed-out.json', shownKeys: 'shown-keys.json' };
 const NOT_KEPT =
-  'It could not be written to the data folder. Nothing was changed; ' + 'try again when the folder can be written.';
+  'It could not be written to the data folder. Nothing was changed; try again when the folder can be written.';
 
 /** Only one process may write there at a time. Rejects if the folder cannot be used. */
 export async function openFileState(dataDir: string): Promise<SharedState> {

@@ -126,8 +126,7 @@ export function checkAllowed(
 ): void {
   const { model } = candidate;
   if (facts.images > 0 && !model.acceptsImages) {
-    const message =
-      `The model "${model.name}" takes text only. ` + 'Leave the image out, or choose a model that takes images.';
+    const message = `The model "${model.name}" takes text only. Leave the image out, or choose a model that takes images.`;
     const { imageParam: param } = facts;
     throw new GatewayError('unsupported_image', message, param === undefined ? {} : { param });
   }
@@ -199,8 +198,7 @@ function notAllowed(
   { name: model, providerTools }: Candidate['model'],
 ): GatewayError {
   if (droppable && providerTools === 'Refuse') {
-    const message =
-      `The field "${param}" asks for ${FEATURE_NAMES[feature]}, which "${model}" does not offer. ` + 'Leave it out.';
+    const message = `The field "${param}" asks for ${FEATURE_NAMES[feature]}, which "${model}" does not offer. Leave it out.`;
     return new GatewayError('not_allowed', message, { param });
   }
   if (needs) return notPriced({ param, feature }, needs, model);

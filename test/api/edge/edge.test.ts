@@ -134,7 +134,7 @@ describe('headers on the wire', () => {
         'x-of-client: 1',
         'keep-alive: timeout=5',
         'te: trailers',
-        'proxy-authorization: Basic ' + 'dXNlcjpwYXNz',
+        'proxy-authorization: Basic dXNlcjpwYXNz',
         'cookie: session=1',
         `x-api-key: ${KEYS.main}`,
         `authorization: Bearer ${KEYS.main}`,

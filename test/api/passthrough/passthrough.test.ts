@@ -50,12 +50,12 @@ describe('requests', () => {
     await post(
       stack,
       '/v1/chat/completions',
-      '{"stream":true, "messages":[{"role":"user","content":"1.0"}] ' + ',"model":"renamed-model","x":1.0}',
+      '{"stream":true, "messages":[{"role":"user","content":"1.0"}] ,"model":"renamed-model","x":1.0}',
     );
     const sent = (await stack.openai.request(0)).body.toString();
     assert.ok(
       sent.startsWith(
-        '{"stream":true, "messages":[{"role":"user","content":"1.0"}] ' + ',"model":"upstream-name-7","x":1.0',
+        '{"stream":true, "messages":[{"role":"user","content":"1.0"}] ,"model":"upstream-name-7","x":1.0',
       ),
       sent,
     );
@@ -165,7 +165,7 @@ describe('streams', () => {
     const reply = anthropicStream(['h\u00e9l', 'lo']);
     const steps = [
       ...reply.steps.slice(0, 2),
-      'event: ping\ndata: {"type": ' + '"ping"}\n\n',
+      'event: ping\ndata: {"type": "ping"}\n\n',
       'event: brand_new\ndata: {"type":"brand_new","x":1.0}\n\n',
       ...reply.steps.slice(2),
     ];

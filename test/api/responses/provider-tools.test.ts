@@ -24,7 +24,7 @@ beforeAll(async () => {
           )
           .join(', ');
       const price = (name: string): string =>
-        `{name: ${name}, vendor: V, quotaType: Token, modelRatio: "0.001", ` + 'perUse: {webSearchUsd: "1"}}';
+        `{name: ${name}, vendor: V, quotaType: Token, modelRatio: "0.001", perUse: {webSearchUsd: "1"}}`;
       const names = ['native', 'chat', 'claude'].flatMap((kind) =>
         ['refuse', 'drop', 'allow'].map((policy) => `${kind}-${policy}`),
       );

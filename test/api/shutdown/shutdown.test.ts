@@ -129,7 +129,7 @@ describe('SIGTERM', () => {
     const { port, hostname } = new URL(gateway.url);
     const sockets = [
       '',
-      'POST /v1/chat/completions HTTP/1.1\r\nhost: ' + 'a\r\n',
+      'POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\n',
       `GET /v1/key HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${KEY}\r\n\r\n`,
     ].map((text) => {
       const socket = connect(Number(port), hostname, () => {

@@ -35,7 +35,7 @@ const ROUTES: ConsoleRoute[] = [
     method: 'GET',
     path: '/refused',
     handle: () => {
-      throw new AccessError('Invalid', 'Some fields are not valid. ' + 'Nothing was changed.', {
+      throw new AccessError('Invalid', 'Some fields are not valid. Nothing was changed.', {
         fields: [{ path: 'spec.quota.limitUsd', message: 'must be a decimal' }],
       });
     },

@@ -102,7 +102,7 @@ describe.skipIf(chromium.skip)('the Wallet in a browser', () => {
     await grant.click();
     await page.getByRole('link', { name: /Amount: usd must be a decimal/ }).click();
     assert.deepEqual(browser.complaints.splice(0), [
-      'Failed to load resource: the server responded with a status of ' + '422 (Unprocessable Entity)',
+      'Failed to load resource: the server responded with a status of 422 (Unprocessable Entity)',
     ]);
     await page.getByLabel('Amount in USD').fill('12.50');
     await page.getByLabel('Reason').fill(HOSTILE);

@@ -147,7 +147,7 @@ describe('mgw usage', () => {
     table.row(record);
     assert.equal(
       table.end(),
-      '2 calls, 0.00000001 USD, upstream 0.000000007 USD, margin -0.000000002 USD of 1 call ' + 'whose cost is known\n',
+      '2 calls, 0.00000001 USD, upstream 0.000000007 USD, margin -0.000000002 USD of 1 call whose cost is known\n',
     );
     assert.ok(!usageWriter('json').row(record).includes('upstream'));
   });

@@ -154,7 +154,7 @@ describe('memory is bounded', () => {
   it('of streams with large contexts, which are freed when the response begins', async () => {
     const { heldBytes, rssBytes } = await perStream(100, 'x'.repeat(300_000));
     console.info(
-      `a stream with a context of 300 KB holds ${kib(heldBytes)} of heap, ${kib(rssBytes)} of resident ` + `memory`,
+      `a stream with a context of 300 KB holds ${kib(heldBytes)} of heap, ${kib(rssBytes)} of resident memory`,
     );
     assert.ok(heldBytes < 100 * 1024, kib(heldBytes)); // what was let go may still be counted at a hundred streams
   });

@@ -99,7 +99,7 @@ describe('a policy', () => {
       ),
       [
         '-d 0.0.0.0/0 -j MARK --set-xmark 0x20000/0x20000',
-        '-d 169.254.0.0/16 -j MARK --set-xmark ' + '0x0/0x20000',
+        '-d 169.254.0.0/16 -j MARK --set-xmark 0x0/0x20000',
         '-m mark --mark 0x20000/0x20000 -j RETURN',
         '-j DROP',
       ],

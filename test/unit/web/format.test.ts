@@ -64,7 +64,7 @@ describe('money', () => {
   test('includes the exact amount', () => {
     assert.equal(
       renderUsd(1_234_567_890_123n).markup,
-      '<data class="money" value="1234.567890123" ' + 'title="$1,234.567890123">$1,234.57</data>',
+      '<data class="money" value="1234.567890123" title="$1,234.567890123">$1,234.57</data>',
     );
   });
 
@@ -89,7 +89,7 @@ describe('counts, moments and durations', () => {
     assert.equal(pluralize(1200, 'key'), '1,200 keys');
     assert.equal(
       renderTime(Date.UTC(2026, 10, 21, 10, 53, 21)).markup,
-      '<time datetime="2026-11-21T10:53:21Z" ' + 'data-unit="second">2026-11-21 10:53:21 UTC</time>',
+      '<time datetime="2026-11-21T10:53:21Z" data-unit="second">2026-11-21 10:53:21 UTC</time>',
     );
     assert.match(renderTime(0, 'day').markup, />1970-01-01</);
     assert.deepEqual([0, 840, 1000, 12_490, 59_999, 200_000, 7_260_000].map(formatDuration), [

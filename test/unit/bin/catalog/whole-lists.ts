@@ -350,8 +350,7 @@ export const MODELS_DEV: readonly Template[] = [
     refused: ['experimental.modes.turbo'],
     fields: (n) =>
       priced(cost(n), {
-        experimental:
-          `{"modes": {"fast": {"cost": ${jsonOf(cost(2 * n))}}, ` + `"turbo": {"cost": ${jsonOf(cost(3 * n))}}}}`,
+        experimental: `{"modes": {"fast": {"cost": ${jsonOf(cost(2 * n))}}, "turbo": {"cost": ${jsonOf(cost(3 * n))}}}}`,
       }),
     entry: (n) => token(n, { serviceTiers: { fast: { multiplier: '2' } } }),
   },

@@ -222,7 +222,7 @@ describe('a change', () => {
           '# from the budget\n',
           '# from the budget\n  - name: second\n    usd: "5"\n    reason: more\n',
         ).replace(
-          '{name: team, namespace: team}\nspec:\n  ' + 'grants',
+          '{name: team, namespace: team}\nspec:\n  grants',
           '{name: team, namespace: team, annotations: {note: x}}\nspec:\n  grants',
         ),
       ),

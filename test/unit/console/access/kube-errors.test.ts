@@ -19,13 +19,13 @@ const CASES: Readonly<Record<string, Case>> = {
   'a missing right': {
     status: 403,
     reason: 'Forbidden',
-    words: 'apikeys is forbidden: User "anna" cannot ' + 'list',
+    words: 'apikeys is forbidden: User "anna" cannot list',
     says: ['Forbidden'],
     message: /^apikeys is forbidden: User "anna" cannot list$/,
   },
   "a webhook's denial": {
     status: 403,
-    words: 'admission webhook "policy.example" denied the request: no keys on ' + 'Fridays',
+    words: 'admission webhook "policy.example" denied the request: no keys on Fridays',
     says: ['Invalid', ': no keys on Fridays'],
   },
   "a webhook's denial without words": {
@@ -94,7 +94,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'a webhook that does not answer': {
     status: 500,
-    words: 'failed calling webhook "policy.example": connection ' + 'refused',
+    words: 'failed calling webhook "policy.example": connection refused',
     says: ['Unavailable'],
     message: /failed calling webhook/,
   },

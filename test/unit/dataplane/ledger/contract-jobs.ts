@@ -88,7 +88,7 @@ function recordScenarios(scenario: AddScenario): void {
   });
 
   scenario(
-    'the same job of the same channel is recorded once, of another channel again; every call is ' + 'charged',
+    'the same job of the same channel is recorded once, of another channel again; every call is charged',
     async ({ ledger }) => {
       await make(ledger, 'a', 30n, { jobId: 'same' });
       await make(ledger, 'b', 5n, { jobId: 'same' });
@@ -114,7 +114,7 @@ function recordScenarios(scenario: AddScenario): void {
 
 function claimScenarios(scenario: AddScenario): void {
   scenario(
-    'a job is given out when its time has come, to one caller, and again when nobody said how it ' + 'ended',
+    'a job is given out when its time has come, to one caller, and again when nobody said how it ended',
     async ({ ledger }) => {
       await make(ledger, 'a', 30n);
       assert.deepEqual(await ledger.claimJobs(DUE_MS - 1, AGAIN_MS, 10), []);

@@ -172,7 +172,7 @@ export function settleScenarios(scenario: AddScenario): void {
   });
 
   scenario(
-    'what exceeds the hold is taken from what is free under both limits, the rest is ' + 'unbilled',
+    'what exceeds the hold is taken from what is free under both limits, the rest is unbilled',
     async ({ ledger }) => {
       const limits = { keyLimitNanoUsd: 100n, accountCreditNanoUsd: 90n };
       await ledger.hold(holdRequest('a', 20n, { limits }));
@@ -281,7 +281,7 @@ export function settleScenarios(scenario: AddScenario): void {
   });
 
   scenario(
-    'what a call costs beyond its hold is measured against limits that were lowered ' + 'meanwhile',
+    'what a call costs beyond its hold is measured against limits that were lowered meanwhile',
     async ({ ledger }) => {
       const before = { keyLimitNanoUsd: 1_000n, accountCreditNanoUsd: 5_000n };
       await ledger.hold(holdRequest('a', 100n, { limits: before }));

@@ -175,11 +175,11 @@ test("the gateway's errors, as a body and as an event", () => {
   };
   assert.equal(
     Buffer.from(writeErrorBody('OpenAI', error)).toString(),
-    '{"error":{"message":"It ' + '\\"broke\\".","type":"server_error","param":null,"code":"upstream_error"}}',
+    '{"error":{"message":"It \\"broke\\".","type":"server_error","param":null,"code":"upstream_error"}}',
   );
   assert.equal(
     Buffer.from(writeErrorEvent('OpenAI', error)).toString(),
-    'data: {"error":{"message":"It ' + '\\"broke\\".","type":"server_error","param":null,"code":"upstream_error"}}\n\n',
+    'data: {"error":{"message":"It \\"broke\\".","type":"server_error","param":null,"code":"upstream_error"}}\n\n',
   );
   assert.equal(
     Buffer.from(writeErrorBody('Anthropic', error)).toString(),

@@ -21,7 +21,7 @@ function field(name: string, content: string): readonly [string, string] {
 describe('a form', () => {
   it('is parsed into texts and files', () => {
     const body = form(field('prompt', 'ein Fluß\r\nim Mai'), field('empty', ''), [
-      'content-disposition: form-data; ' + 'name=input_reference; filename="a \\"b\\".png"\r\nContent-Type: image/png',
+      'content-disposition: form-data; name=input_reference; filename="a \\"b\\".png"\r\nContent-Type: image/png',
       'PNG--edge',
     ]);
     assert.deepEqual(parseForm(body, TYPE), {
@@ -99,7 +99,7 @@ describe('a form', () => {
     [
       'a text that is not UTF-8',
       Buffer.concat([
-        Buffer.from('--edge\r\nContent-Disposition: form-data; ' + 'name="a"\r\n\r\n'),
+        Buffer.from('--edge\r\nContent-Disposition: form-data; name="a"\r\n\r\n'),
         Buffer.from([0xff]),
         Buffer.from('\r\n--edge--\r\n'),
       ]),

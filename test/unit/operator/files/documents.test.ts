@@ -145,7 +145,7 @@ apiVersion: v1
     const account =
       'apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: a, namespace: b}\nspec: {}\n';
     assert.deepEqual(await problemsOf(`${account}---\n${account}`), [
-      'test.yaml:6: error: Account b/a: is there ' + 'twice: already in test.yaml:1',
+      'test.yaml:6: error: Account b/a: is there twice: already in test.yaml:1',
     ]);
     const load = newLoader();
     const problems = await load([
@@ -158,10 +158,9 @@ apiVersion: v1
   });
 
   test('include a duplicate key in a map', async () => {
-    assert.deepEqual(
-      await problemsOf('apiVersion: v1\nkind: Namespace\nkind: Namespace\nmetadata: {name: ' + 'one}\n'),
-      ['test.yaml:3:1: error: YAML: this key is in its map twice'],
-    );
+    assert.deepEqual(await problemsOf('apiVersion: v1\nkind: Namespace\nkind: Namespace\nmetadata: {name: one}\n'), [
+      'test.yaml:3:1: error: YAML: this key is in its map twice',
+    ]);
   });
 
   test('report the known kinds for an unknown one, and the right version for an unknown one', async () => {

@@ -120,7 +120,7 @@ describe('YAML', () => {
       'a: *secret',
       'a: !secret b',
       'a: !secret!x b',
-      '%TAG !a! secret\n%TAG !a! secret\n---\na: ' + '1',
+      '%TAG !a! secret\n%TAG !a! secret\n---\na: 1',
       'secret: 1\nsecret: 2',
       'a: !<secret> b',
       'a: !a{secret} b',

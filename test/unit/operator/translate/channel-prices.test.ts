@@ -63,7 +63,7 @@ describe("a channel's own price", () => {
     ],
     [
       'with steps and no rates',
-      `${TOKEN}, channels: [{channel: r/a, multiplier: "2", contextTiers: [{above: 9, ` + 'inputMultiplier: "2"}]}]',
+      `${TOKEN}, channels: [{channel: r/a, multiplier: "2", contextTiers: [{above: 9, inputMultiplier: "2"}]}]`,
       /contextTiers needs usdPerMillion/,
     ],
     [
@@ -74,7 +74,7 @@ describe("a channel's own price", () => {
     ],
     [
       'of tokens for a price of generations',
-      'quotaType: Request, requestUsd: "1", channels: [{channel: r/a, ' + 'usdPerMillion: {input: "2"}}]',
+      'quotaType: Request, requestUsd: "1", channels: [{channel: r/a, usdPerMillion: {input: "2"}}]',
       /usdPerMillion is for quotaType Token/,
     ],
     [
@@ -116,7 +116,7 @@ describe("a channel's cost", () => {
 
   it('may be a catalog of prices, also of those that another catalog claimed first', () => {
     const list =
-      'metadata: {name: list}\n' + 'spec: {models: [{name: gpt, vendor: A, quotaType: Token, modelRatio: "3"}]}\n';
+      'metadata: {name: list}\nspec: {models: [{name: gpt, vendor: A, quotaType: Token, modelRatio: "3"}]}\n';
     const { catalogs } = translated('{catalogRef: {name: list}}', list).snapshot;
     const own = catalogs.find(({ name }) => name === 'list');
     assert.deepEqual(

@@ -7,7 +7,7 @@ import type { ReviewContext } from '../../../../operator/webhook/review.ts';
 import { parseSidecarSettings } from '../../../../operator/webhook/settings.ts';
 
 export const SETTINGS = parseSidecarSettings(
-  '{"image": "registry.example/model-gateway:1", "imagePullPolicy": ' + '"IfNotPresent"}',
+  '{"image": "registry.example/model-gateway:1", "imagePullPolicy": "IfNotPresent"}',
   { fleet: 'https://model-gateway-tls.model-gateway.svc' },
 );
 export const AUTHORITIES = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';

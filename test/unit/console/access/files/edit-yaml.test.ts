@@ -116,7 +116,7 @@ describe('an edit', () => {
     ],
     ['adds to an inner map', { spec: { quota: { whenShort: 'Refuse' } } }, ['+    whenShort: Refuse']],
     [
-      'takes a line away with the comment behind ' + 'it',
+      'takes a line away with the comment behind it',
       { spec: { quota: { limitUsd: null } } },
       ['-    limitUsd: "25.00" # per month'],
     ],
@@ -159,7 +159,7 @@ describe('an edit', () => {
         metadata: { labels: { a: 'b' } },
       },
       [
-        '-metadata: {name: ci, namespace: team-a} # one ' + 'line',
+        '-metadata: {name: ci, namespace: team-a} # one line',
         '+metadata: {name: ci, namespace: team-a, labels: {a: b}} # one line',
         '-    limitUsd: "25.00" # per month',
         '-    period: Monthly',

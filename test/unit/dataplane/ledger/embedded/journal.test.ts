@@ -304,7 +304,7 @@ describe('a file of the version without a journal', () => {
       const after = new DatabaseSync(path, { readOnly: true });
       assert.deepEqual(
         after
-          .prepare('SELECT (SELECT count(*) FROM holds) AS holds, (SELECT past_windows FROM keys) ' + 'AS past')
+          .prepare('SELECT (SELECT count(*) FROM holds) AS holds, (SELECT past_windows FROM keys) AS past')
           .all()
           .map((row) => ({ ...row })),
         [{ holds: 0, past: `Day ${DAY - 86_400_000} 20` }],

@@ -14,7 +14,7 @@ const SIGNED = 'content-type;host;x-amz-content-sha256;x-amz-date;x-amz-security
 describe('signRequest', () => {
   it("encodes a model's colon twice in the signed path", async () => {
     const body =
-      '{"anthropic_version":"bedrock-2023-05-31","max_tokens":1,' + '"messages":[{"role":"user","content":"hi"}]}';
+      '{"anthropic_version":"bedrock-2023-05-31","max_tokens":1,"messages":[{"role":"user","content":"hi"}]}';
     const headers = await signRequest(
       {
         method: 'POST',
