@@ -171,12 +171,17 @@ function generationCharge(price: CompiledPrice, generated: Generated): Generatio
   const { generations, made, served } = generated;
   if (perImage.length > 0) return imageCharge(perImage, generated);
   if (perSecond !== undefined) {
-    const quantity = generations * (served?.seconds ?? made?.seconds ?? 0);
+    const quantity = generations * billedSeconds(made?.seconds, served?.seconds);
     return { charge: { name: 'second', quantity, rate: perSecond }, marks: {} };
   }
   // a price of tokens has no line for its generations
   const quantity = perGeneration > 0n ? generations : 0;
   return { charge: { name: 'generation', quantity, rate: perGeneration }, marks: {} };
+}
+
+/** Those that the response names, but no more than were asked for, which the hold is for. */
+function billedSeconds(asked = 0, served = asked): number {
+  return Math.min(asked, served);
 }
 
 function imageCharge(

@@ -77,26 +77,33 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
   if (!isBilled(activity, status)) return terms.candidate.cost ? { ...FREE, upstreamCostNanoUsd: 0n } : FREE;
   if (isBilledAtHold(activity, terms, status)) return holdProgress(activity.meter, terms);
   const { tokens, usageSource } = measureUsage(activity, terms, status);
-  // bill images beyond those asked for; for fewer, the provider may charge the number asked for
-  const generations = Math.max(terms.routed.call.generations, activity.meter?.images ?? 0);
-  const { made } = terms.routed.call;
-  const { served } = activity.meter ?? {};
-  const consumed = (priceOf: PriceOf, asked: Consumption['made']): Consumption => {
+  // for fewer images than were asked for, the provider may charge the number asked for
+  const { made, generations } = terms.routed.call;
+  const { served, images = 0 } = activity.meter ?? {};
+  const consumed = (priceOf: PriceOf, generated: Pick<Consumption, 'made' | 'generations'>): Consumption => {
     const { parts, ...whole } = partsOf(activity.meter, terms, priceOf);
     // of another source, the tokens are not those of the parts: they are capped, or estimated from what was seen
     const isWhole = usageSource !== 'Provider';
-    return { ...whole, ...(!isWhole && { parts }), tokens, generations, made: asked, served };
+    return { ...whole, ...(!isWhole && { parts }), tokens, ...generated, served };
   };
   const {
     bounds: { price },
     candidate: { cost, costOf, priceOf },
   } = terms;
   return {
-    ...billOf(price, consumed(priceOf, made)),
+    ...billOf(price, consumed(priceOf, { made, generations })),
     tokens,
     usageSource,
-    // the platform pays for the images that were made, whatever was asked for
-    ...(cost && { upstreamCostNanoUsd: costNanoUsd(cost, consumed(costOf, mergeDefined({ ...made }, { ...served }))) }),
+    // the platform pays for what was made, whatever was asked for
+    ...(cost && {
+      upstreamCostNanoUsd: costNanoUsd(
+        cost,
+        consumed(costOf, {
+          made: mergeDefined({ ...made }, { ...served }),
+          generations: Math.max(generations, images),
+        }),
+      ),
+    }),
   };
 }
 
@@ -236,13 +243,21 @@ interface MeasuredUsage {
 function measureUsage(activity: BilledActivity, terms: BillingTerms, status: CallStatus): MeasuredUsage {
   const { meter } = activity;
   const reported = meter?.reported ?? UNREPORTED_USAGE;
-  // a price per generation is exact whatever the provider reports
-  if (terms.routed.offer.quotaType === 'Request')
-    return { tokens: tokensOf(reported, 0, reported.output ?? 0), usageSource: 'Provider' };
+  // a price per generation needs no token counts
+  if (terms.routed.offer.quotaType === 'Request') {
+    const usageSource = isPlausiblyGenerated(meter, terms.routed.call) ? 'Provider' : 'Implausible';
+    return { tokens: tokensOf(reported, 0, reported.output ?? 0), usageSource };
+  }
   const tokens = tokensOf(reported, terms.bounds.estimatedInputTokens, outputTokens(activity, terms));
   const capped = capTokens(tokens, terms);
   const isPlausible = capped === tokens && capUses(reported.uses, terms) === reported.uses;
   return { tokens: capped, usageSource: isPlausible ? usageSourceOf(meter, terms, status) : 'Implausible' };
+}
+
+/** Whether no more was generated than was asked for; more is not billed. */
+function isPlausiblyGenerated(meter: Meter | undefined, { generations, made }: BilledCall): boolean {
+  const { images = 0, served } = meter ?? {};
+  return images <= generations && (served?.seconds ?? 0) <= (made?.seconds ?? Infinity);
 }
 
 /**

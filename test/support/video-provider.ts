@@ -22,12 +22,12 @@ let latest = 0;
 /** Scripts the provider to create jobs `video_1`, `video_2`, … and to serve them. */
 export function serveVideos(
   provider: MockProvider,
-  { firstStatus = 'queued' }: { readonly firstStatus?: string } = {},
+  { firstStatus = 'queued', seconds = '4' }: { readonly firstStatus?: string; readonly seconds?: unknown } = {},
 ): VideoJobs {
   const statuses = new Map<string, string>();
   const made: string[] = [];
   const deleted: string[] = [];
-  provider.script((request) => answer(request, { statuses, made, deleted, firstStatus }));
+  provider.script((request) => answer(request, { statuses, made, deleted, firstStatus, seconds }));
   return { set: (id, status) => void statuses.set(id, status), made, deleted };
 }
 
@@ -36,15 +36,16 @@ interface Kept {
   readonly made: string[];
   readonly deleted: string[];
   readonly firstStatus: string;
+  readonly seconds: unknown;
 }
 
-function answer(request: RecordedRequest, { statuses, made, deleted, firstStatus }: Kept): Reply {
+function answer(request: RecordedRequest, { statuses, made, deleted, firstStatus, seconds }: Kept): Reply {
   const [path = '', query = ''] = request.path.split('?');
   if (request.method === 'POST' && path === '/v1/videos') {
     const id = `video_${++latest}`;
     made.push(id);
     statuses.set(id, firstStatus);
-    return json(video(id, firstStatus));
+    return json(video(id, firstStatus, seconds));
   }
   const [, id = '', content] = /^\/v1\/videos\/([^/]+)(\/content)?$/.exec(path) ?? [];
   const status = statuses.get(id);
@@ -54,13 +55,13 @@ function answer(request: RecordedRequest, { statuses, made, deleted, firstStatus
       { status: 404 },
     );
   if (content !== undefined) return film(id, request, query);
-  if (request.method !== 'DELETE') return json(video(id, status));
+  if (request.method !== 'DELETE') return json(video(id, status, seconds));
   statuses.delete(id);
   deleted.push(id);
   return json({ id, object: 'video.deleted', deleted: true });
 }
 
-function video(id: string, status: string): Record<string, unknown> {
+function video(id: string, status: string, seconds: unknown): Record<string, unknown> {
   return {
     id,
     object: 'video',
@@ -70,7 +71,7 @@ function video(id: string, status: string): Record<string, unknown> {
     created_at: 1_700_000_000,
     completed_at: null,
     expires_at: null,
-    seconds: '4',
+    seconds,
     size: '720x1280',
     prompt: 'p',
     remixed_from_video_id: null,

@@ -505,6 +505,25 @@ describe('a request that is not served', () => {
     assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, DELETE']);
   });
 
+  it('priced by the second costs no more seconds than were asked for, whatever the response and its job say', async () => {
+    for (const [seconds, cost, source] of [
+      ['4', '0.40', 'Provider'],
+      ['8', '0.80', 'Provider'],
+      ['9', '0.80', 'Implausible'],
+      [8.2, '0.80', 'Implausible'],
+      ['8000', '0.80', 'Implausible'],
+      ['86401', '0.80', 'Provider'],
+    ] as const) {
+      jobs = serveVideos(stack.openai, { seconds });
+      const before = (await spending(stack)).spent;
+      const { id, requestId } = await make({ model: 'by-second', seconds: '8' });
+      jobs.set(id, 'completed');
+      assert.equal((await get(stack, `/v1/videos/${id}`)).json().seconds, seconds);
+      const usage = (await get(stack, `/v1/usage/${requestId}`)).json();
+      assert.deepEqual([usage.cost_usd, usage.usage_source, usage.unbilled_usd], [cost, source, '0.00'], `${seconds}`);
+      assert.equal((await spending(stack)).spent - before, BigInt(Math.round(Number(cost) * 1e9)));
+    }
+  });
   it('priced by the second costs the seconds of the response, and one without seconds is refused', async () => {
     const film = async (asked: object): Promise<Awaited<ReturnType<typeof post>>> =>
       post(stack, '/v1/videos', { model: 'by-second', prompt: 'a river', ...asked });

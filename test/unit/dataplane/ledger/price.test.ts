@@ -419,6 +419,8 @@ describe('images by size and quality, videos by the second', () => {
     const bill = billOf(film, { tokens: NO_TOKENS, generations: 2, made: { seconds: 8 }, served: { seconds: 4 } });
     assert.equal(bill.costNanoUsd, e9('0.4'));
     assert.deepEqual(bill.lines, [{ dimension: 'second', quantity: 8, rateUsd: '0.05' }]);
+    const longer = { tokens: NO_TOKENS, generations: 2, made: { seconds: 8 }, served: { seconds: 8000 } };
+    assert.equal(costNanoUsd(film, longer), e9('0.8'));
     assert.equal(isFree(film), false);
   });
 });
