@@ -1,14 +1,14 @@
 /**
  * A minute of chaos on four gateways that share one Valkey, and some seconds on one gateway whose disk fills up.
- * Longer, and on a Cluster: `node tools/chaos/fleet.ts --minutes 10`.
+ * Longer, and on a Cluster: `node test/chaos/fleet.ts --minutes 10`.
  */
 import assert from 'node:assert/strict';
 import { afterAll, describe, it } from 'vitest';
 import { seedOfRun } from '../../support/api/scene.ts';
 import { prlimit } from '../../support/full-disk.ts';
 import { valkey } from '../../support/valkey.ts';
-import { closeConnections } from '../../../tools/chaos/client.ts';
-import { playFleetRound } from '../../../tools/chaos/fleet-round.ts';
+import { closeConnections } from '../../chaos/client.ts';
+import { playFleetRound } from '../../chaos/fleet-round.ts';
 
 const seed = seedOfRun();
 
@@ -19,7 +19,7 @@ describe.skipIf(valkey.skip || prlimit.skip)('a fleet in chaos', () => {
     ['valkey', 1],
     ['file', 2],
   ] as const) {
-    const command = `node tools/chaos/fleet.ts --ledger ${ledger} --seed ${seed} --round ${round}`;
+    const command = `node test/chaos/fleet.ts --ledger ${ledger} --seed ${seed} --round ${round}`;
     it(`nothing is overspent, lost or leaked (${command})`, async () => {
       const {
         violations,

@@ -1,12 +1,12 @@
 /** The oracle's prices against figures computed by hand, and what it takes from an answer. */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { edited } from '../../../tools/chaos/config.ts';
-import type { AnswerFate, Asked } from '../../../tools/chaos/fate.ts';
-import type { Figures, ListedRequest } from '../../../tools/chaos/figures.ts';
-import { expectedTokens, NO_PARTS, NO_TOKENS, partsOf, priceOf, requestsOf } from '../../../tools/chaos/oracle.ts';
-import type { Priced } from '../../../tools/chaos/oracle.ts';
-import { planRound } from '../../../tools/chaos/plan.ts';
+import { edited } from '../../chaos/config.ts';
+import type { AnswerFate, Asked } from '../../chaos/fate.ts';
+import type { Figures, ListedRequest } from '../../chaos/figures.ts';
+import { expectedTokens, NO_PARTS, NO_TOKENS, partsOf, priceOf, requestsOf } from '../../chaos/oracle.ts';
+import type { Priced } from '../../chaos/oracle.ts';
+import { planRound } from '../../chaos/plan.ts';
 
 const {
   config: drawn,

@@ -6,12 +6,12 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../../support/manifests.ts';
-import { readAnswers } from '../../../tools/fuzz/answers.ts';
-import type { HttpAnswer } from '../../../tools/fuzz/answers.ts';
-import { answerBytes, honestAnswer, honestReply } from '../../../tools/fuzz/honest.ts';
-import type { ProviderAnswer, ProviderRequest } from '../../../tools/fuzz/provider.ts';
-import { openScene } from '../../../tools/fuzz/scene.ts';
-import type { Scene } from '../../../tools/fuzz/scene.ts';
+import { readAnswers } from '../../fuzz/answers.ts';
+import type { HttpAnswer } from '../../fuzz/answers.ts';
+import { answerBytes, honestAnswer, honestReply } from '../../fuzz/honest.ts';
+import type { ProviderAnswer, ProviderRequest } from '../../fuzz/provider.ts';
+import { openScene } from '../../fuzz/scene.ts';
+import type { Scene } from '../../fuzz/scene.ts';
 
 let scene: Scene;
 let answer: (request: ProviderRequest) => ProviderAnswer | Promise<ProviderAnswer> = honestAnswer;

@@ -1,10 +1,10 @@
 /** Runs each fuzzer briefly: from a fixed seed, and, except in CI, from a new one. `npm run fuzz` has longer runs. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { decodeCases, fuzz, replay } from '../../../tools/fuzz/fuzzer.ts';
+import { decodeCases, fuzz, replay } from '../../fuzz/fuzzer.ts';
 import { seedOfRun } from '../../support/api/scene.ts';
-import type { Fuzzer } from '../../../tools/fuzz/fuzzer.ts';
-import { FUZZERS } from '../../../tools/fuzz/fuzzers.ts';
+import type { Fuzzer } from '../../fuzz/fuzzer.ts';
+import { FUZZERS } from '../../fuzz/fuzzers.ts';
 import { readFileSync, rmSync } from 'node:fs';
 
 const STEADY_SEED = 20_261_121;

@@ -7,11 +7,11 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { KEYS } from '../../support/manifests.ts';
-import { answerBytes, chunk, honestAnswer, honestReply, jsonOf } from '../../../tools/fuzz/honest.ts';
-import { startMeasured } from '../../../tools/fuzz/measured.ts';
-import type { Measured } from '../../../tools/fuzz/measured.ts';
-import { startRawProvider } from '../../../tools/fuzz/provider.ts';
-import type { ProviderAnswer, ProviderRequest, RawProvider } from '../../../tools/fuzz/provider.ts';
+import { answerBytes, chunk, honestAnswer, honestReply, jsonOf } from '../../fuzz/honest.ts';
+import { startMeasured } from '../../fuzz/measured.ts';
+import type { Measured } from '../../fuzz/measured.ts';
+import { startRawProvider } from '../../fuzz/provider.ts';
+import type { ProviderAnswer, ProviderRequest, RawProvider } from '../../fuzz/provider.ts';
 
 const MIB = 2 ** 20;
 const MAX_BODY = 16 * MIB;

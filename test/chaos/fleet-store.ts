@@ -1,0 +1,117 @@
+/**
+ * The store of a fleet's books: a Valkey that keeps what it acknowledges (valkey) or nothing (forgetful), a Valkey
+ * Cluster, or the file of a single gateway. `members` is the number of gateways.
+ */
+import { startValkeyCluster, whenFormed } from '../support/valkey-cluster.ts';
+import { startValkey } from '../support/valkey.ts';
+import type { ValkeyServer } from '../support/valkey.ts';
+import { openFileBooks } from './fleet-books-file.ts';
+import { openBooks } from './fleet-books.ts';
+import type { FleetBooks } from './fleet-books.ts';
+import { openNetwork } from './network.ts';
+import type { Network } from './network.ts';
+
+export const LEDGERS = ['file', 'valkey', 'forgetful', 'cluster'] as const;
+export type LedgerKind = (typeof LEDGERS)[number];
+
+export interface FleetStore extends AsyncDisposable {
+  readonly kind: LedgerKind;
+  readonly members: number;
+  /** Its servers; none where the books are in a file. */
+  readonly nodes: readonly ValkeyServer[];
+  /** The flags of a member that name the ledger. */
+  flags(member: number): readonly string[];
+  /** A network that a fault of this member disturbs. */
+  network(member: number): Network;
+  /** Starts a server that was killed; resolves when the store takes commands again. */
+  restart(node: ValkeyServer): Promise<void>;
+  /** `dataDir`: the data folder of the first member. */
+  openBooks(dataDir: string): FleetBooks;
+}
+
+const MEMBERS = 4;
+const KEPT = [
+  ['appendonly', 'yes'],
+  ['appendfsync', 'always'],
+  ['auto-aof-rewrite-percentage', '0'],
+] as const;
+
+export function openStore(kind: LedgerKind): Promise<FleetStore> {
+  switch (kind) {
+    case 'file':
+      return Promise.resolve(fileStore());
+    case 'cluster':
+      return openClusterStore();
+    default:
+      return openServerStore(kind);
+  }
+}
+
+function fileStore(): FleetStore {
+  return {
+    kind: 'file',
+    members: 1,
+    nodes: [],
+    flags: () => [],
+    network: () => {
+      throw new Error('a file has no network');
+    },
+    restart: async () => undefined,
+    openBooks: openFileBooks,
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+/** Each member reaches the server through a network of its own. */
+async function openServerStore(kind: 'valkey' | 'forgetful'): Promise<FleetStore> {
+  const server = await startValkey({ settings: kind === 'forgetful' ? [] : KEPT });
+  const networks = await Promise.all(Array.from({ length: MEMBERS }, () => openNetwork(server.port)));
+  const network = pick(networks);
+  return {
+    kind,
+    members: MEMBERS,
+    nodes: [server],
+    network,
+    flags: (member) => ['--ledger', `valkey://127.0.0.1:${network(member).port}`],
+    restart: () => server.start(),
+    openBooks: () => openBooks(server.url, [server]),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(networks.map((each) => each.close()));
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Every member learns the same addresses of the nodes: each node has a network, which all members share. */
+async function openClusterStore(): Promise<FleetStore> {
+  const networks: Network[] = [];
+  const cluster = await startValkeyCluster(async (port) => {
+    const network = await openNetwork(port);
+    networks.push(network);
+    return network.port;
+  });
+  return {
+    kind: 'cluster',
+    members: MEMBERS,
+    nodes: cluster.nodes,
+    network: pick(networks),
+    flags: () => ['--ledger', cluster.url],
+    async restart(node) {
+      await node.start();
+      await whenFormed(cluster.nodes);
+    },
+    openBooks: () => openBooks(cluster.url, cluster.nodes),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(networks.map((each) => each.close()));
+      await cluster[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function pick(networks: readonly Network[]): (member: number) => Network {
+  return (member) => {
+    const network = networks[member % networks.length];
+    if (!network) throw new Error('there is no such network');
+    return network;
+  };
+}
