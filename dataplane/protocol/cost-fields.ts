@@ -9,7 +9,7 @@ import type { JsonRecord } from './fields.ts';
 /** Limit: of the output. Budget: of reasoning beyond the limit. Count: of answers. Mode: of generating several. */
 export type CostFieldKind = 'Limit' | 'Budget' | 'Count' | 'Mode';
 
-/** By folded name (foldName), because some providers ignore case, and many take both spellings. */
+/** By folded name (foldSpelling), because some providers ignore case, and many take both spellings. */
 export type CostFields = ReadonlyMap<string, CostFieldKind>;
 
 const LIMITS = [
@@ -112,7 +112,7 @@ const CONTAINERS: ReadonlySet<string> = new Set(
     'sequential_image_generation_options',
     'vllm_xargs',
     'nvext',
-  ].map(foldName),
+  ].map(foldSpelling),
 );
 
 /** OpenAI's API and those that are compatible with it. */
@@ -127,11 +127,11 @@ function costFields(): CostFields {
     ['Count', COUNTS],
     ['Mode', MODES],
   ] as const;
-  return new Map(kinds.flatMap(([kind, names]) => names.map((name) => [foldName(name), kind] as const)));
+  return new Map(kinds.flatMap(([kind, names]) => names.map((name) => [foldSpelling(name), kind] as const)));
 }
 
 /** `thinkingBudget`, `thinking-budget` and `THINKING_BUDGET` are `thinkingbudget`. */
-function foldName(name: string): string {
+export function foldSpelling(name: string): string {
   return name.toLowerCase().replaceAll(/[_-]/g, '');
 }
 
@@ -155,7 +155,7 @@ export function findCostFields(request: JsonRecord, table: CostFields, known: Re
     for (const name of Object.keys(next.object)) {
       const path = next.path === '' ? name : `${next.path}.${name}`;
       const value = next.object[name];
-      const folded = foldName(name);
+      const folded = foldSpelling(name);
       const kind = table.get(folded);
       if (kind && !known.has(path) && !isHarmless(kind, value)) found.push(path);
       if (!CONTAINERS.has(folded) || !isRecord(value)) continue;

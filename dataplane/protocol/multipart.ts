@@ -1,15 +1,20 @@
 /**
- * Parses forms with files (RFC 7578) and edits them in their bytes. Stricter than the RFC where two parsers could
- * disagree on what is asked, and so on its price: no preamble, no padded delimiters, one name per part, no name twice.
+ * Parses forms with files (RFC 7578) and writes them anew. Stricter than the RFC where two parsers could disagree on
+ * what is asked, and so on its price: no preamble, no padded delimiters, one name per part, no name twice. What goes on
+ * to a provider has a boundary and headers of the gateway's own, so that it cannot be read in another way.
  */
+import { createHash } from 'node:crypto';
 import { asBuffer } from './bytes.ts';
 import { RequestFault } from './call-facts.ts';
 import type { JsonRecord } from './fields.ts';
+import { foldName, refuseFoldedNames } from './folded-names.ts';
+import { parseDisposition, parseMediaType } from './media-type.ts';
 
 export interface FormPart {
   readonly name: string;
   /** Undefined: a field, not a file. */
   readonly filename: string | undefined;
+  /** Without parameters; empty: none is stated. */
   readonly contentType: string;
   /** Where its content is in the body. */
   readonly start: number;
@@ -26,10 +31,17 @@ export interface FormFile {
 const MAX_PARTS = 128;
 const MAX_HEADER_BYTES = 8 * 1024;
 const CRLF = '\r\n';
-const BOUNDARY = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"\\]{1,70})"|([^\s";,]{1,70}))\s*(?:;|$)/i;
+/** RFC 2046, section 5.1.1. */
+const BOUNDARY = /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/;
+/** Of a form, and of a part. The texts of a form are UTF-8. */
+const CHARSETS: ReadonlySet<string> = new Set(['', 'utf-8', 'utf8', 'us-ascii', 'ascii']);
+/** Encodings of a part that leave its bytes as they are. */
+const IDENTITY_ENCODINGS: ReadonlySet<string> = new Set(['', '7bit', '8bit', 'binary']);
+/** Names a charset for all other fields (RFC 7578, section 4.6). */
+const CHARSET_FIELD = '_charset_';
 
 export function isForm(contentType: string | undefined): contentType is string {
-  return /^\s*multipart\/form-data\b/i.test(contentType ?? '');
+  return /^[ \t]*multipart\/form-data[ \t]*(?:;|$)/i.test(contentType ?? '');
 }
 
 /** The fields of a form by name: text, or a FormFile. Throws RequestFault where the form is malformed. */
@@ -39,14 +51,14 @@ export function parseForm(bytes: Uint8Array, contentType: string): JsonRecord {
     part.name,
     part.filename === undefined ? textOfPart(body, part) : fileOf(part),
   ]);
-  return Object.fromEntries(fields);
+  const form = Object.fromEntries(fields);
+  refuseFoldedNames(form);
+  return form;
 }
 
 /** The parts in their order. Throws RequestFault. */
 export function readParts(bytes: Uint8Array, contentType: string): readonly FormPart[] {
-  const boundary = BOUNDARY.exec(contentType.trim());
-  if (!boundary) throw malformed('its content-type has no boundary');
-  const delimiter = `--${boundary[1] ?? boundary[2] ?? ''}`;
+  const delimiter = `--${boundaryOf(contentType)}`;
   const body = asBuffer(bytes);
   if (body.indexOf(delimiter) !== 0) throw malformed('it does not begin with its boundary');
   const parts: FormPart[] = [];
@@ -62,14 +74,56 @@ export function readParts(bytes: Uint8Array, contentType: string): readonly Form
   return parts;
 }
 
-/** The same form with another value of one field. Throws RequestFault. */
-export function editForm(
+/** A form that can be sent. */
+export interface WrittenForm {
+  readonly contentType: string;
+  readonly body: Uint8Array;
+}
+
+/** Writes the same form anew, with another value of one field. Throws RequestFault. */
+export function rewriteForm(
   bytes: Uint8Array,
   contentType: string,
   { name, value }: { readonly name: string; readonly value: string },
-): Uint8Array {
-  const part = readParts(bytes, contentType).find((candidate) => candidate.name === name);
-  return part ? Buffer.concat([bytes.subarray(0, part.start), Buffer.from(value), bytes.subarray(part.end)]) : bytes;
+): WrittenForm {
+  // no content contains its own hash
+  const boundary = `modelgateway-${createHash('sha256').update(bytes).digest('hex').slice(0, 48)}`;
+  const written = readParts(bytes, contentType).flatMap((part) => [
+    Buffer.from(`--${boundary}${CRLF}${headersOf(part)}${CRLF}${CRLF}`),
+    part.name === name ? Buffer.from(value) : bytes.subarray(part.start, part.end),
+    Buffer.from(CRLF),
+  ]);
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    body: Buffer.concat([...written, Buffer.from(`--${boundary}--${CRLF}`)]),
+  };
+}
+
+function headersOf({ name, filename, contentType }: FormPart): string {
+  const disposition = `Content-Disposition: form-data; name="${escape(name)}"`;
+  if (filename === undefined) return disposition;
+  const file = `${disposition}; filename="${escape(filename)}"`;
+  return `${file}${CRLF}Content-Type: ${contentType === '' ? 'application/octet-stream' : contentType}`;
+}
+
+/** As HTML writes names and file names, and for a backslash too, which only some parsers take as an escape. */
+function escape(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  return text.replace(/["\\\x00-\x1f\x7f]/g, (char) => {
+    const code = char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0');
+    return `%${code}`;
+  });
+}
+
+function boundaryOf(contentType: string): string {
+  const type = parseMediaType(contentType);
+  if (!type) throw malformed('its content-type is not well-formed, or names a parameter twice');
+  const { boundary, charset = '', ...others } = Object.fromEntries(type.parameters);
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw malformed(`its content-type has the parameter "${truncate(other)}"`);
+  if (!CHARSETS.has(charset.toLowerCase())) throw malformed('its charset is not UTF-8');
+  if (boundary === undefined || !BOUNDARY.test(boundary)) throw malformed('its content-type has no valid boundary');
+  return boundary;
 }
 
 /** After a delimiter: two hyphens close the form, and nothing but an empty line may follow. */
@@ -94,38 +148,61 @@ function readPart(body: Buffer, at: number, delimiter: string): FormPart {
 
 function readHeaders(text: string): Pick<FormPart, 'name' | 'filename' | 'contentType'> {
   const headers = splitHeaders(text);
-  const disposition = headers.get('content-disposition') ?? '';
-  const [name, ...others] = parametersOf(disposition, 'name');
-  if (!/^form-data\s*;/i.test(disposition) || name === undefined || others.length > 0)
-    throw malformed('a part has not exactly one name');
-  return { name, filename: filenameIn(disposition), contentType: headers.get('content-type') ?? '' };
+  if (!IDENTITY_ENCODINGS.has((headers.get('content-transfer-encoding') ?? '').toLowerCase()))
+    throw malformed('a part has an encoding (content-transfer-encoding)');
+  return { ...namesOf(headers), contentType: contentTypeOf(headers.get('content-type')) };
 }
+
+function namesOf(headers: ReadonlyMap<string, string>): Pick<FormPart, 'name' | 'filename'> {
+  const disposition = parseDisposition(headers.get('content-disposition') ?? '');
+  const name = disposition?.value === 'form-data' ? disposition.parameters.get('name') : undefined;
+  if (!disposition || name === undefined) throw malformed('a part has not exactly one name');
+  const encoded = disposition.parameters.get('filename*');
+  const filename = encoded === undefined ? disposition.parameters.get('filename') : decodeFilename(encoded);
+  if (disposition.parameters.size > (filename === undefined ? 1 : 2))
+    throw malformed('the disposition of a part has more than a name and a file name');
+  return { name, filename };
+}
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 function splitHeaders(text: string): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (const line of text.split(CRLF)) {
     const colon = line.indexOf(':');
-    const header = line.slice(0, colon).toLowerCase();
-    if (colon < 1 || headers.has(header)) throw malformed("a part's headers are not well-formed");
+    const header = line.slice(0, Math.max(colon, 0)).toLowerCase();
+    if (!HEADER_NAME.test(header) || headers.has(header)) throw malformed("a part's headers are not well-formed");
     headers.set(header, line.slice(colon + 1).trim());
   }
   return headers;
 }
 
-/** A part with a filename, even an empty or an encoded one, is a file. */
-function filenameIn(disposition: string): string | undefined {
-  const [filename] = parametersOf(disposition, 'filename');
-  return filename ?? (/;\s*filename\*=/i.test(disposition) ? '' : undefined);
+/** A part that is itself a form could hold fields. */
+function contentTypeOf(header: string | undefined): string {
+  if (header === undefined) return '';
+  const type = parseMediaType(header);
+  if (!type || /^(?:multipart|message)\//.test(type.value)) throw malformed('the content-type of a part is not valid');
+  if (!CHARSETS.has((type.parameters.get('charset') ?? '').toLowerCase()))
+    throw malformed('the charset of a part is not UTF-8');
+  return type.value;
 }
 
-function parametersOf(disposition: string, parameter: string): string[] {
-  const pattern = new RegExp(`;\\s*${parameter}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s";]+))`, 'gi');
-  return [...disposition.matchAll(pattern)].map(([, quoted, plain]) => quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '');
+/** `UTF-8''gr%C3%BC%C3%9Fe.png` (RFC 8187). */
+function decodeFilename(encoded: string): string {
+  const [, text] = /^utf-8'[a-z0-9-]*'(.*)$/i.exec(encoded) ?? [];
+  try {
+    if (text !== undefined) return decodeURIComponent(text);
+  } catch {
+    // not UTF-8
+  }
+  throw malformed('the file name of a part is not valid');
 }
 
 /** Items of a list share one name that ends in brackets; no other name may come twice, in any case. */
 function addName(names: Set<string>, name: string): void {
-  const folded = name.toLowerCase();
+  const folded = foldName(name);
+  if (folded === CHARSET_FIELD || name.trim() !== name)
+    throw malformed('a part has a name that changes how it is read');
   if (names.has(folded) && !folded.endsWith('[]'))
     throw new RequestFault('invalid_request', `The field "${truncate(name)}" is given twice.`, truncate(name));
   names.add(folded);

@@ -1,65 +1,14 @@
 /**
  * Parses a request body; errors describe the fault without quoting the body. It is stricter than JSON where two parsers
- * could read different requests with different prices: it refuses duplicate members at any depth, and top-level names
- * that differ only in case, which some JSON libraries ignore.
+ * could read different requests with different prices: it refuses duplicate members at any depth, and names of the body
+ * and the objects in it that differ only in case from one that is read, which some JSON libraries ignore.
  */
 import { RequestFault } from './call-facts.ts';
 import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
+import { refuseFoldedFields } from './folded-names.ts';
 import { checkSize, findDuplicate, findSyntaxFault, scanObject } from './json-scan.ts';
 import type { JsonObject } from './json-scan.ts';
-
-/** Top-level members that the gateway reads at any endpoint. */
-const READ_MEMBERS: ReadonlySet<string> = new Set([
-  'model',
-  'messages',
-  'system',
-  'input',
-  'items',
-  'prompt',
-  'n',
-  'best_of',
-  'stream',
-  'stream_options',
-  'max_tokens',
-  'max_completion_tokens',
-  'tools',
-  'functions',
-  'response_format',
-  'output_config',
-  'output_format',
-  'prediction',
-  'modalities',
-  'audio',
-  'thinking',
-  'reasoning',
-  'service_tier',
-  'speed',
-  'inference_geo',
-  'models',
-  'provider',
-  'fallbacks',
-  'web_search_options',
-  'search_parameters',
-  'plugins',
-  'enable_search',
-  'data_sources',
-  'mcp_servers',
-  'container',
-  'context_management',
-  'compaction',
-  'thread',
-  'cache_control',
-  'previous_response_id',
-  'conversation',
-  'background',
-  'max_output_tokens',
-  'text',
-  'moderation',
-  'input_reference',
-  'image',
-  'image_url',
-]);
 
 /** A body as a value, and the positions of its members. */
 export interface ReadBody {
@@ -124,12 +73,7 @@ function decode(bytes: Uint8Array): string {
 function checkNames(bytes: Uint8Array, object: JsonObject, parsed: JsonRecord): void {
   // JSON.parse keeps the last of several members of one name, so that the value has fewer than the text
   if (countMembers(parsed) !== object.memberCount) throw givenTwice(findDuplicate(bytes) ?? '');
-  for (const name of Object.keys(parsed)) {
-    if (READ_MEMBERS.has(name)) continue;
-    const folded = fold(name);
-    if (folded !== name && READ_MEMBERS.has(folded))
-      throw new RequestFault('invalid_request', `The field is called "${folded}"; names are case-sensitive.`, name);
-  }
+  refuseFoldedFields(parsed);
 }
 
 /** Members of a value and of everything within it. */
@@ -147,9 +91,4 @@ function countMembers(value: object): number {
 function givenTwice(param: string): RequestFault {
   const path = param.length > 100 ? `${param.slice(0, 100)}…` : param;
   return new RequestFault('invalid_request', `The field "${path}" is given twice.`, path);
-}
-
-/** Upper and then lower case, so that the long s and the Kelvin sign fold as Unicode says. */
-function fold(name: string): string {
-  return name.length > 64 ? name : name.toUpperCase().toLowerCase();
 }

@@ -15,6 +15,7 @@ import { chartReadme, readValues, schemaText } from './helm-values.ts';
 import { withLayoutTable } from './layout-doc.ts';
 import { protocolsText } from './protocols-doc.ts';
 import { providerText } from './provider-doc.ts';
+import { readNamesText } from './read-names.ts';
 import { referenceText } from './reference.ts';
 import { protobufTexts } from './protobuf.ts';
 import { typesText } from './types.ts';
@@ -52,6 +53,7 @@ async function generateTexts(): Promise<Generated[]> {
     { path: 'docs/metrics.md', text: metricsText() },
     { path: 'docs/protocols.md', text: protocolsText() },
     { path: 'docs/adding-a-provider.md', text: await providerText(ROOT) },
+    { path: 'dataplane/protocol/read-names.gen.ts', text: await readNamesText(ROOT) },
     { path: DESIGN, text: withLayoutTable(await readFile(new URL(DESIGN, ROOT), 'utf8')) },
     ...(await crdTemplates()),
     ...(await Promise.all(CHARTS.map(chartTexts))).flat(),

@@ -6,7 +6,7 @@ import { addImage, addUnbounded } from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
 import { isRecord, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { refuseCaseVariants } from '../case-variants.ts';
+import { refuseFoldedNames } from '../folded-names.ts';
 import { findImage, isImageData } from '../image-inputs.ts';
 import { isServerTool } from './tool-types.ts';
 
@@ -31,13 +31,13 @@ export function readContent(counts: ContentCounts, content: unknown, param: stri
   for (let next = pending.pop(); next; next = pending.pop()) {
     counts.units++;
     if (!isRecord(next.value)) continue;
-    refuseCaseVariants(next.value, next.param);
+    refuseFoldedNames(next.value, next.param);
     readBlock(counts, next.value, next.param);
     pushBlocks(pending, next.value['content'], `${next.param}.content`);
     pushBlocks(pending, next.value['tool_changes'], `${next.param}.tool_changes`);
     const { source } = next.value;
     if (!isRecord(source)) continue;
-    refuseCaseVariants(source, `${next.param}.source`);
+    refuseFoldedNames(source, `${next.param}.source`);
     pushBlocks(pending, source['content'], `${next.param}.source.content`);
   }
 }

@@ -26,7 +26,7 @@ import {
   textOf,
 } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { refuseCaseVariants } from '../case-variants.ts';
+import { refuseFoldedNames } from '../folded-names.ts';
 import { readContent } from './content-facts.ts';
 import { isServerTool, toolUnits, useOf } from './tool-types.ts';
 
@@ -56,7 +56,7 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
   readContent(counts, parsed['system'], 'system');
   for (const [index, message] of readMessages(parsed).entries()) {
     counts.units++;
-    refuseCaseVariants(message, `messages[${index}]`);
+    refuseFoldedNames(message, `messages[${index}]`);
     readContent(counts, message['content'], `messages[${index}].content`);
   }
   const tools = readTools(counts, parsed);
@@ -84,7 +84,7 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
 function readTools(counts: ContentCounts, parsed: JsonRecord): number {
   const tools = readRecords(parsed['tools'], 'tools');
   for (const [index, tool] of tools.entries()) {
-    refuseCaseVariants(tool, `tools[${index}]`);
+    refuseFoldedNames(tool, `tools[${index}]`);
     if (isServerTool(tool['type'])) addProviderTool(counts, `tools[${index}].type`, useOf(tool));
     counts.units += toolUnits(tool['type']);
   }

@@ -29,7 +29,7 @@ import {
   utf8Bytes,
 } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { refuseCaseVariants } from '../case-variants.ts';
+import { refuseFoldedNames } from '../folded-names.ts';
 import { findImage, isImageData } from '../image-inputs.ts';
 
 /** The API's limit of `n`. */
@@ -126,7 +126,7 @@ function readStreamOptions(options: unknown): boolean {
 }
 
 function readMessage(counts: ContentCounts, message: JsonRecord, param: string): void {
-  refuseCaseVariants(message, param);
+  refuseFoldedNames(message, param);
   counts.units += 1 + itemsOf(message['tool_calls']).length;
   // a reference to an earlier spoken answer
   if (isGiven(message['audio'])) {
@@ -146,8 +146,8 @@ function readMessage(counts: ContentCounts, message: JsonRecord, param: string):
 function readPart(counts: ContentCounts, part: unknown, param: string): void {
   counts.units++;
   if (!isRecord(part)) return;
-  refuseCaseVariants(part, param);
-  for (const name of NESTED) if (isRecord(part[name])) refuseCaseVariants(part[name], `${param}.${name}`);
+  refuseFoldedNames(part, param);
+  for (const name of NESTED) if (isRecord(part[name])) refuseFoldedNames(part[name], `${param}.${name}`);
   const type = stringOf(part['type']);
   const media = [
     readImagePart(counts, part, param, type),
@@ -200,7 +200,7 @@ export function isClientTool(tool: JsonRecord): boolean {
 function readTools(counts: ContentCounts, parsed: JsonRecord): number {
   const tools = readRecords(parsed['tools'], 'tools');
   for (const [index, tool] of tools.entries()) {
-    refuseCaseVariants(tool, `tools[${index}]`);
+    refuseFoldedNames(tool, `tools[${index}]`);
     if (!isClientTool(tool)) addProviderTool(counts, `tools[${index}].type`);
   }
   const count = tools.length + readRecords(parsed['functions'], 'functions').length;

@@ -16,6 +16,7 @@ import type { SseEvent } from '../sse.ts';
 import { meterOf } from '../usage.ts';
 import { isDone } from './done.ts';
 import { renameModel } from './embeddings.ts';
+import { findField, QUALITY_FIELDS, SIZE_FIELDS } from './generation-fields.ts';
 import { NO_USAGE, readUsage, toReportedUsage } from './usage.ts';
 
 export interface ImagesFacts {
@@ -53,25 +54,13 @@ export function readImagesFacts(parsed: JsonRecord): ImagesFacts {
   };
 }
 
-/** Fields by which compatible providers take a size besides `size`; lower case, without separators. */
-const SIZE_FIELDS: ReadonlySet<string> = new Set([
-  'width',
-  'height',
-  'imagesize',
-  'resolution',
-  'aspectratio',
-  'megapixels',
-  'imagewidth',
-  'imageheight',
-  'extrabody',
-]);
-
+/** A size or quality that may be in another field is not known. */
 function readMade(parsed: JsonRecord): ImageAttributes {
-  const isSizedElsewhere = Object.keys(parsed).some(
-    (name) => SIZE_FIELDS.has(name.toLowerCase().replaceAll(/[_-]/g, '')) && isGiven(parsed[name]),
-  );
   const { size, quality } = madeOf(parsed);
-  return { ...(!isSizedElsewhere && { size }), quality };
+  return {
+    ...(findField(parsed, SIZE_FIELDS, 'size') === undefined && { size }),
+    ...(findField(parsed, QUALITY_FIELDS, 'quality') === undefined && { quality }),
+  };
 }
 
 /** `auto` leaves the choice to the provider. */

@@ -9,10 +9,11 @@ import { isGiven, isRecord, readCount, readModel, stringOf, textOf } from '../fi
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
 import { parseObject } from '../json-value.ts';
-import { editForm } from '../multipart.ts';
+import { rewriteForm } from '../multipart.ts';
 import { meterOf, UNREPORTED_USAGE } from '../usage.ts';
 import type { VideoJobs } from '../provider.ts';
 import { renameModel } from './embeddings.ts';
+import { findField, LENGTH_FIELDS } from './generation-fields.ts';
 
 export interface VideosFacts {
   readonly model: string;
@@ -45,29 +46,10 @@ export function readVideosFacts(fields: JsonRecord): VideosFacts {
     imageParam: findImageField(fields),
     unbounded: readReferences(fields),
     seconds: secondsOf(fields['seconds']),
-    lengthParam: Object.keys(fields).find((name) => LENGTH_FIELDS.has(name.toLowerCase().replaceAll(/[_-]/g, ''))),
+    lengthParam: findField(fields, LENGTH_FIELDS, 'seconds'),
   };
 }
 
-/** Fields by which compatible providers take a length besides `seconds`; lower case, without separators. */
-const LENGTH_FIELDS: ReadonlySet<string> = new Set([
-  'duration',
-  'durationseconds',
-  'videolength',
-  'videoduration',
-  'length',
-  'numseconds',
-  'nseconds',
-  'numframes',
-  'framecount',
-  'frames',
-  'fps',
-  'framerate',
-  'framespersecond',
-  'extrabody',
-  'parameters',
-  'metadata',
-]);
 /** No provider makes longer videos in one request. */
 const MAX_SECONDS = 86_400;
 
@@ -108,14 +90,7 @@ function videosConverter(contentType: string | undefined): Converter {
     request: (body, parsed, plan) => {
       if (contentType === undefined) return renameModel(PATH)(body, parsed, plan);
       const { upstreamModel } = plan;
-      return {
-        path: PATH,
-        contentType,
-        body:
-          parsed['model'] === upstreamModel
-            ? body
-            : editForm(body, contentType, { name: 'model', value: upstreamModel }),
-      };
+      return { path: PATH, ...rewriteForm(body, contentType, { name: 'model', value: upstreamModel }) };
     },
     response: (body) => {
       const job = readVideoJob(body);

@@ -113,7 +113,7 @@ describe('a video', () => {
     assert.equal((await spending(stack)).spent - before, 2n * PRICE);
     assert.ok(nothingLeaks(stack));
   });
-  it('is created from a form that is passed on unchanged, with its file', async () => {
+  it('is created from a form that is written anew, with its file', async () => {
     const form = new FormData();
     form.set('model', 'film-model');
     form.set('prompt', 'a river');
@@ -129,13 +129,41 @@ describe('a video', () => {
     });
     assert.equal(response.status, 200);
     const sent = await stack.openai.request(0);
-    assert.match(sent.headers['content-type'] ?? '', /^multipart\/form-data; boundary=/);
+    assert.match(sent.headers['content-type'] ?? '', /^multipart\/form-data; boundary=modelgateway-[0-9a-f]{48}$/);
     const received = await new Response(new Uint8Array(sent.body), {
       headers: { 'content-type': sent.headers['content-type'] ?? '' },
     }).formData();
     assert.equal(received.get('model'), 'up');
     const file = received.get('input_reference');
     assert.ok(file instanceof File && file.size === 7 && file.type === 'image/png');
+  });
+  it('from a form that has a second reading is refused, unread by its provider', async () => {
+    const part = (name: string, value: string): string =>
+      `Content-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+    const long = ['', part('model', 'sora-2-pro'), part('prompt', 'x'), part('seconds', '12'), '--'].join('--B\r\n');
+    const body = [
+      ['model', 'by-second'],
+      ['prompt', 'x'],
+      ['seconds', '1'],
+      ['junk', `\r\n${long}`],
+    ]
+      .map(([name = '', value = '']) => `--A\r\n${part(name, value)}`)
+      .join('');
+    for (const type of ['boundary=B; x="; boundary=A;"', 'boundary=B; boundary=A', 'boundary=B; BOUNDARY=A']) {
+      const answer = await post(stack, '/v1/videos', `${body}--A--\r\n`, {
+        'content-type': `multipart/form-data; ${type}`,
+      });
+      assert.deepEqual([answer.status, stack.openai.requests.length], [400, 0], type);
+    }
+    const answer = await post(stack, '/v1/videos', `${body}--A--\r\n`, {
+      'content-type': 'Multipart/Form-Data; Boundary="A"',
+    });
+    assert.deepEqual([answer.status, answer.headers.get('x-modelgateway-cost-usd')], [200, '0.10'], answer.text);
+    const sent = await stack.openai.request(0);
+    const form = await new Response(new Uint8Array(sent.body), {
+      headers: { 'content-type': sent.headers['content-type'] ?? '' },
+    }).formData();
+    assert.deepEqual([form.get('model'), form.getAll('seconds')], ['by-second', ['1']]);
   });
   it('that its provider refuses costs nothing', async () => {
     const before = await spending(stack);
@@ -536,12 +564,34 @@ describe('a request that is not served', () => {
     for (const [asked, param] of [
       [{}, 'seconds'],
       [{ seconds: 4, duration: 60 }, 'duration'],
+      [{ seconds: 4, input: { duration: 60 } }, 'input.duration'],
+      [{ seconds: 4, input: [{ config: { durationSeconds: 60 } }] }, 'input.0.config.durationSeconds'],
+      [{ seconds: 4, options: { seconds: 60 } }, 'options.seconds'],
+      [{ seconds: 4, 'parameters[duration]': 60 }, 'parameters[duration]'],
+      [{ seconds: 4, 'seconds[]': 60 }, 'seconds[]'],
+      [{ seconds: 4, extra_body: { seconds: 60 } }, 'extra_body'],
     ] as const) {
       const refused = await film(asked);
       assert.deepEqual(
         [refused.status, refused.json().error.code, refused.json().error.param],
         [400, 'not_allowed', param],
       );
+    }
+    for (const name of ['parameters[duration]', 'extra_body[seconds]', 'duration[]', 'input.duration']) {
+      const form = new FormData();
+      for (const [field, value] of [
+        ['model', 'by-second'],
+        ['prompt', 'x'],
+        ['seconds', '4'],
+        [name, '60'],
+      ])
+        form.set(field ?? '', value ?? '');
+      const response = await fetch(`${stack.gateway.url}/v1/videos`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${KEYS.main}` },
+        body: form,
+      });
+      assert.equal(response.status, 400, name);
     }
     assert.equal(stack.openai.requests.length, sent);
   });

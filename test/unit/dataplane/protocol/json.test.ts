@@ -173,13 +173,25 @@ test('input that two parsers could read differently is refused', () => {
   assert.equal(fault('{"Max_Tokens":1}').param, 'Max_Tokens');
   assert.equal(fault('{"\u212aodel":1, "max_to\u212aens":1}').param, 'max_to\u212aens');
   assert.equal(fault('{"me\u017f\u017fages":[]}').param, 'me\u017f\u017fages');
+  for (const name of [
+    'Size',
+    '\u017fize',
+    '\uff33\uff49\uff5a\uff45',
+    'QUALITY',
+    'Seconds',
+    '\u017feconds',
+    'Max_Tool_Calls',
+  ])
+    assert.equal(fault(JSON.stringify({ size: '256x256', [name]: '4096x4096' })).param, name);
+  assert.equal(fault('{"reasoning":{"Max_Tokens":1}}').param, 'reasoning.Max_Tokens');
+  assert.ok(parseBody(Buffer.from('{"metadata":{"Size":1,"Model":2},"extra_body":{"maxTokens":1}}')));
   assert.equal(
     fault('{"stream_options":{"include_usage":true,"include_usage":false}}').param,
     'stream_options.include_usage',
   );
-  assert.deepEqual(parseBody(Buffer.from('{"User":1,"user":2,"a":{"B":1,"b":2}}')), {
-    User: 1,
-    user: 2,
+  assert.deepEqual(parseBody(Buffer.from('{"Seed":1,"seed":2,"a":{"B":1,"b":2}}')), {
+    Seed: 1,
+    seed: 2,
     a: { B: 1, b: 2 },
   });
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
-import { editForm, isForm, parseForm, readParts } from '../../../../dataplane/protocol/multipart.ts';
+import { isForm, parseForm, readParts, rewriteForm } from '../../../../dataplane/protocol/multipart.ts';
 
 const TYPE = 'multipart/form-data; boundary=edge';
 
@@ -62,22 +62,81 @@ describe('a form', () => {
       { numRuns: 60 },
     );
   });
-  it('is edited in one field only', () => {
-    const body = form(field('prompt', 'model'), field('model', 'a'), [
-      'Content-Disposition: form-data; name="f"; filename="x"',
-      '\0\r\n\0',
-    ]);
-    const edited = editForm(body, TYPE, { name: 'model', value: 'upstream-ü' });
-    assert.equal(Buffer.from(edited).toString(), body.toString().replace('\r\n\r\na\r\n', '\r\n\r\nupstream-ü\r\n'));
-    assert.equal(editForm(body, TYPE, { name: 'none', value: 'x' }), body);
+  it('is written anew: with another value of one field, a boundary and headers of its own', () => {
+    const body = form(
+      field('prompt', 'model'),
+      ['Content-Type: text/plain; charset="utf-8"\r\ncontent-disposition: form-data; NAME=model', 'a'],
+      [
+        'Content-Disposition: form-data; filename="a\\"\\\\b;x=\tü"; name="f"\r\nX-More: y\r\nContent-Type: image/png; x=y',
+        '\0\r\n\0\r\n--other\n--edg\r\n',
+      ],
+    );
+    const sent = rewriteForm(body, 'Multipart/Form-Data; charset=UTF-8; BOUNDARY="edge"', {
+      name: 'model',
+      value: 'upstream-ü',
+    });
+    const [, boundary = ''] =
+      /^multipart\/form-data; boundary=(modelgateway-[0-9a-f]{48})$/.exec(sent.contentType) ?? [];
+    assert.equal(
+      Buffer.from(sent.body).toString(),
+      [
+        `--${boundary}`,
+        'Content-Disposition: form-data; name="prompt"',
+        '',
+        'model',
+        `--${boundary}`,
+        'Content-Disposition: form-data; name="model"',
+        '',
+        'upstream-ü',
+        `--${boundary}`,
+        'Content-Disposition: form-data; name="f"; filename="a%22%5Cb;x=%09ü"',
+        'Content-Type: image/png',
+        '',
+        '\0\r\n\0\r\n--other\n--edg\r\n',
+        `--${boundary}--`,
+        '',
+      ].join('\r\n'),
+    );
+  });
+  it('is written so that the platform reads the same, whatever the bytes', async () => {
+    const read = async (bytes: Uint8Array, type: string): Promise<unknown> => {
+      const entries = [
+        ...(await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData()),
+      ];
+      return Promise.all(
+        entries.map(async ([name, value]) => [name, typeof value === 'string' ? value : await value.bytes()]),
+      );
+    };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.dictionary(fc.stringMatching(/^[a-z][a-z_]{0,8}$/), fc.string()),
+        fc.uint8Array(),
+        async (fields, file) => {
+          const written = new FormData();
+          for (const [name, value] of Object.entries(fields)) written.set(name, value);
+          written.set('a file', new Blob([new Uint8Array(file)]), 'x.bin');
+          const request = new Request('http://x', { method: 'POST', body: written });
+          const type = request.headers.get('content-type') ?? '';
+          const bytes = new Uint8Array(await request.arrayBuffer());
+          const sent = rewriteForm(bytes, type, { name: 'none', value: '' });
+          assert.deepEqual(await read(sent.body, sent.contentType), await read(bytes, type));
+        },
+      ),
+      { numRuns: 60 },
+    );
   });
   it('is recognised by its content type', () => {
     assert.ok(
       isForm('Multipart/Form-Data; boundary=x') &&
         !isForm('application/json') &&
         !isForm(undefined) &&
-        !isForm('multipart/mixed; boundary=x'),
+        !isForm('multipart/mixed; boundary=x') &&
+        !isForm('application/json; x="multipart/form-data; boundary=x"'),
     );
+  });
+  it('has a file by an encoded name', () => {
+    const body = form(["Content-Disposition: form-data; name=f; filename*=UTF-8''gr%C3%BC%C3%9Fe.png", 'x']);
+    assert.deepEqual(parseForm(body, TYPE), { f: { filename: 'grüße.png', contentType: '', bytes: 1 } });
   });
 
   const wrong: [what: string, body: string | Buffer, type?: string][] = [
@@ -106,6 +165,38 @@ describe('a form', () => {
     ],
     ['too many parts', form(...Array.from({ length: 200 }, (_none, index) => field(`f${index}`, '')))],
     ['nothing', ''],
+    ...[
+      'multipart/form-data; boundary=edge; boundary=edge',
+      'multipart/form-data; boundary=edge; BOUNDARY=other',
+      'multipart/form-data; boundary=other; x="; boundary=edge;"',
+      'multipart/form-data; boundary=other; x="\\"; boundary=edge;"',
+      'multipart/form-data; boundary="other"; x="a; boundary=edge; b"',
+      'multipart/form-data; boundary=edge; x=y',
+      'multipart/form-data; boundary=edge; boundary*=other',
+      'multipart/form-data; boundary=edge; charset=utf-16',
+      'multipart/form-data; boundary=edge, boundary=other',
+      'multipart/form-data; boundary="edge',
+      'multipart/form-data; boundary = edge',
+      'multipart/form-data; boundary="edge"x',
+      'multipart/form-data; boundary=edge x',
+      'multipart/form-data boundary=edge',
+    ].map((type): [string, Buffer, string] => [`the type ${type}`, form(field('a', 'b')), type]),
+    ...[
+      'Content-Disposition: form-data; name="a"; name*=UTF-8\'\'model',
+      'Content-Disposition: form-data; name="a"; NAME="model"',
+      'Content-Disposition: form-data; name="a"; filename="x"; filename*=UTF-8\'\'y',
+      'Content-Disposition: form-data; name="a"; filename*=latin1\'\'y',
+      'Content-Disposition: form-data; name="a"; size=4',
+      'Content-Disposition: form-data; name="a',
+      'Content-Disposition: form-data; name=" a"',
+      'Content-Disposition: form-data; name="_charset_"',
+      'Content-Disposition: form-data; name="a"\r\n x: y',
+      'Content-Disposition: form-data; name="a"\r\nContent-Type: text/plain; charset=utf-16',
+      'Content-Disposition: form-data; name="a"\r\nContent-Type: multipart/mixed; boundary=x',
+      'Content-Disposition: form-data; name="a"\r\nContent-Transfer-Encoding: base64',
+      'Content-Disposition: form-data; name="Model"',
+      'Content-Disposition: form-data; name="ſeconds"',
+    ].map((headers): [string, Buffer] => [`the part ${headers}`, form([headers, 'b'])]),
   ];
   for (const [what, body, type = TYPE] of wrong)
     it(`with ${what} is refused`, () => assert.throws(() => parseForm(Buffer.from(body), type), RequestFault));

@@ -1,0 +1,99 @@
+/**
+ * Fields by which compatible providers take a size, a quality or a length of what they generate, besides the one that
+ * the gateway reads: at any depth of a body, and in the names of a form's fields (`parameters[duration]`).
+ */
+import { foldSpelling } from '../cost-fields.ts';
+import type { JsonRecord } from '../fields.ts';
+
+export type FieldNames = ReadonlySet<string>;
+
+/** In any spelling: `image_size`, `imageSize` and `image-size` are one. */
+function fieldNames(names: readonly string[]): FieldNames {
+  return new Set(names.map(foldSpelling));
+}
+
+export const SIZE_FIELDS = fieldNames([
+  'size',
+  'width',
+  'height',
+  'image_size',
+  'video_size',
+  'output_size',
+  'resolution',
+  'output_resolution',
+  'aspect_ratio',
+  'ratio',
+  'dimension',
+  'dimensions',
+  'megapixels',
+  'image_width',
+  'image_height',
+  'scale',
+  'upscale',
+  'upscale_factor',
+  'hd',
+  // may hold any of them
+  'extra_body',
+]);
+
+export const QUALITY_FIELDS = fieldNames([
+  'quality',
+  'image_quality',
+  'video_quality',
+  'output_quality',
+  'hd',
+  'extra_body',
+]);
+
+export const LENGTH_FIELDS = fieldNames([
+  'seconds',
+  'duration',
+  'duration_seconds',
+  'duration_secs',
+  'duration_ms',
+  'video_length',
+  'video_duration',
+  'length',
+  'num_seconds',
+  'n_seconds',
+  'num_frames',
+  'n_frames',
+  'frame_count',
+  'frames',
+  'fps',
+  'frame_rate',
+  'frames_per_second',
+  'extra_body',
+  'parameters',
+  'metadata',
+]);
+
+interface Located {
+  readonly value: unknown;
+  readonly path: string;
+}
+
+/**
+ * The path of a field of such a name; undefined: there is none. Iterative, because clients choose the depth.
+ * @param read the top-level field that the gateway reads
+ */
+export function findField(fields: JsonRecord, names: FieldNames, read: string): string | undefined {
+  const pending: Located[] = [{ value: fields, path: '' }];
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    if (typeof next.value !== 'object' || next.value === null) continue;
+    for (const [name, value] of Object.entries(next.value)) {
+      const path = next.path === '' ? name : `${next.path}.${name}`;
+      if (path === read || value === null) continue;
+      if (segmentsOf(name).some((segment) => names.has(foldSpelling(segment)))) return path;
+      pending.push({ value, path });
+    }
+  }
+  return undefined;
+}
+
+/** `parameters[duration]` and `parameters.duration` are `parameters` and `duration`. */
+function segmentsOf(name: string): readonly string[] {
+  return name.length > MAX_NAME ? [] : name.split(/[[\].]/);
+}
+
+const MAX_NAME = 256;
