@@ -4,6 +4,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
+import { keepToOwner } from '../owner-only.ts';
 import { COUNT_DAYS, DAY_MS, ENTRY_DAYS, parseEntry, parseStats, SHORTAGE_CODES } from './activity.ts';
 import type { ActivityBatch, ActivityEntry, ActivityReader, ProxyStats, RefusalCount } from './activity.ts';
 
@@ -105,6 +106,7 @@ function openOrReplace(path: string): DatabaseSync {
 }
 
 function open(path: string): DatabaseSync {
+  keepToOwner(path);
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;');

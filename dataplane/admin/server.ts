@@ -5,6 +5,8 @@
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
+import { foreignPage } from '../foreign-page.ts';
 import { listenOn } from '../listen.ts';
 
 /** A condition that must hold before the process accepts calls. */
@@ -48,8 +50,9 @@ type Page = (request: IncomingMessage) => Answer | Promise<Answer>;
  */
 export function createAdmin(sources: AdminSources): Admin {
   const pages = pagesOf(sources);
+  let ownHost = '';
   const server = createServer((request, response) => {
-    answer(pages, request)
+    answer(pages, request, ownHost)
       .catch(() => json(500, { error: 'internal error' }))
       .then(
         (page) => send(request, response, page),
@@ -57,7 +60,10 @@ export function createAdmin(sources: AdminSources): Admin {
       );
   });
   return {
-    listen: (host, port) => listenOn(server, { host, port }),
+    listen(host, port) {
+      ownHost = host;
+      return listenOn(server, { host, port });
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -85,6 +91,16 @@ function pagesOf({ metrics, readiness, dump, mayDump }: AdminSources): ReadonlyM
 const LOOPBACK = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
 
 /**
+ * Why a request that reaches this machine by loopback may come from a web page in a browser here. An address as Host
+ * passes, as probes and meshes send it: no DNS name can be rebound to it.
+ */
+function pageRefusal({ socket, headers }: IncomingMessage, ownHost: string): string | undefined {
+  if (!LOOPBACK.test(socket.remoteAddress ?? '')) return undefined;
+  const host = headers.host?.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1') ?? '';
+  return foreignPage(headers, isIP(host) > 0 ? (headers.host ?? '').replace(/:\d+$/, '') : ownHost);
+}
+
+/**
  * Decides who may see the dump, which shows accounts and credit: this machine, and people with the right to read it.
  */
 async function dumpRefusal(
@@ -109,8 +125,10 @@ function readinessPage(checks: readonly ReadinessCheck[]): Answer {
   return json(503, { status: 'not ready', not_ready: failed.map(({ name, detail = '' }) => ({ name, detail })) });
 }
 
-async function answer(pages: ReadonlyMap<string, Page>, request: IncomingMessage): Promise<Answer> {
+async function answer(pages: ReadonlyMap<string, Page>, request: IncomingMessage, ownHost: string): Promise<Answer> {
   const { url = '', method } = request;
+  const foreign = pageRefusal(request, ownHost);
+  if (foreign !== undefined) return json(403, { error: `the admin port serves no web pages: ${foreign}` });
   const [path = ''] = url.split('?');
   const page = pages.get(path);
   if (!page) return json(404, { error: 'not found', paths: [...pages.keys()] });

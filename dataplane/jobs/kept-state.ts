@@ -7,6 +7,7 @@ import { sealFor } from '../pipeline/sealing-context.ts';
 import type { JsonRecord } from '../protocol/fields.ts';
 import { parseObject } from '../protocol/json-value.ts';
 import { ResponseSeals } from '../protocol/openai/response-seals.ts';
+import { isPathSegment } from '../protocol/openai/videos.ts';
 import type { ChannelSeal } from '../protocol/sealed-values.ts';
 import { channelSlots } from '../state/limits.ts';
 import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
@@ -75,7 +76,7 @@ export function findKept(
   { id, kind }: SealedId,
 ): (Kept & { readonly offered: Candidate }) | undefined {
   const opened = sealFor(state, key, '')?.open(id);
-  if (opened?.kind !== kind) return undefined;
+  if (opened?.kind !== kind || !isPathSegment(opened.data)) return undefined;
   const offered = offersOf(state, key)
     .flatMap(keepersOf)
     .flat()
@@ -94,7 +95,7 @@ export async function findKeptByJob(
   { id, kind }: SealedId,
 ): Promise<Kept | undefined> {
   const opened = sealFor(state.get(), key, '')?.open(id);
-  if (opened?.kind !== kind) return undefined;
+  if (opened?.kind !== kind || !isPathSegment(opened.data)) return undefined;
   const { channel, data: ownId } = opened;
   const job = await ledger.readChannelJob(key.account, channel, ownId);
   const [target, seal] = [state.get().targets.get(channel), sealFor(state.get(), key, channel)];
@@ -153,7 +154,10 @@ export async function exchange<T>(
 ): Promise<T> {
   const { requestId, key, method, query, left, attempts } = asked;
   const { target, slots, model } = offered;
-  const { 'content-type': _type, ...headers } = requestHeaders(asked.headers, target.clientHeaders);
+  const { 'content-type': _type, ...headers } = requestHeaders(asked.headers, {
+    allowed: target.clientHeaders,
+    account: key.account,
+  });
   if (body) headers['content-type'] = 'application/json';
   const request: UpstreamRequest = {
     method,

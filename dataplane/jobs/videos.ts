@@ -136,11 +136,14 @@ type RequestLine = Pick<UpstreamRequest, 'method' | 'path' | 'stream'>;
 
 function exchange(
   deps: PipelineDeps,
-  { requestId, headers, left, attempts }: VideoRequest,
+  { requestId, key, headers, left, attempts }: VideoRequest,
   { job, at: { target } }: FoundVideo,
   line: RequestLine,
 ): Promise<UpstreamResponse> {
-  const { 'content-type': _type, ...passed } = requestHeaders(headers, target.clientHeaders);
+  const { 'content-type': _type, ...passed } = requestHeaders(headers, {
+    allowed: target.clientHeaders,
+    account: key.account,
+  });
   const request = { ...line, headers: passed, body: undefined, signal: left };
   return sendToChannel(deps, { callId: requestId, model: job.origin.model, target, about: 'video', attempts, request });
 }

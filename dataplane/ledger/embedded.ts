@@ -4,9 +4,10 @@
  * thread applies the journal to an SQLite file every two seconds (docs/design/ledger.md). One process owns the files.
  * At the start it settles the holds of the previous process at their last recorded progress.
  */
-import { closeSync, mkdirSync, openSync, realpathSync } from 'node:fs';
+import { mkdirSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { keepToOwner } from '../owner-only.ts';
 import { changesSince, createBalances, sumHeld } from './balances.ts';
 import type { Balances, SettledCall } from './balances.ts';
 import { Checkpointer } from './embedded/checkpointer.ts';
@@ -116,10 +117,9 @@ async function openLocked(path: string, options: EmbeddedLedgerOptions, unlock: 
   }
 }
 
-/** Lets only the owner read the file, because it records who called what. SQLite gives its side files the same mode. */
 function prepareFile(path: string): string {
   mkdirSync(dirname(path), { recursive: true });
-  closeSync(openSync(path, 'a', 0o600));
+  keepToOwner(path);
   return realpathSync(path);
 }
 

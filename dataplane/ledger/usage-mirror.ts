@@ -3,9 +3,10 @@
  * account's stream. Records and position change in one transaction, so that copying continues after a restart. Only one
  * process uses a file. Every method throws if the database cannot be read or written.
  */
-import { closeSync, openSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
+import { keepToOwner } from '../owner-only.ts';
 import { decodeCount, RECORD_COLUMNS, recordRow, RowReader } from './embedded/rows.ts';
 import type { Row } from './embedded/rows.ts';
 import { prepareRows, rowsOf } from './embedded/schema.ts';
@@ -30,7 +31,6 @@ const TEMPORARY = '';
 /** The most bytes of the file. It is less than the chart's volume, beyond which the kubelet would evict the pod. */
 const MAX_BYTES = 1.5 * 2 ** 30;
 const PAGE_BYTES = 4096;
-const OWNER_ONLY = 0o600;
 /** "MGWM" */
 const APPLICATION_ID = 0x4d47574d;
 /** A file of another version is replaced. */
@@ -85,7 +85,7 @@ function sqliteCode(error: unknown): number | undefined {
 }
 
 function openDatabase(path: string): DatabaseSync {
-  if (path !== TEMPORARY) closeSync(openSync(path, 'a', OWNER_ONLY));
+  if (path !== TEMPORARY) keepToOwner(path);
   const db = new DatabaseSync(path);
   try {
     db.exec(SETTINGS);

@@ -49,7 +49,10 @@ export async function attempt(deps: PipelineDeps, admitted: Admitted, record: Ca
   const startedAt = deps.clock.monotonicMs();
   const converter = call.converter(candidate);
   if (!converter) throw new Error('the call was routed to a candidate that cannot serve its endpoint');
-  const given = requestHeaders(admitted.routed.received.headers, candidate.target.clientHeaders);
+  const given = requestHeaders(admitted.routed.received.headers, {
+    allowed: candidate.target.clientHeaders,
+    account: admitted.routed.key.account,
+  });
   const platformPlan = platformPlanOf(candidate, { stream: call.stream, headers: given });
   const request = await convertRequest(deps, admitted, { converter, platformPlan });
   const headers = toPlatformHeaders(given, platformPlan);

@@ -114,7 +114,7 @@ async function countAt(
 ): Promise<number | string> {
   const { received } = routed;
   const { target, upstreamModel } = candidate;
-  const given = requestHeaders(received.headers, target.clientHeaders);
+  const given = requestHeaders(received.headers, { allowed: target.clientHeaders, account: routed.key.account });
   const platformPlan = platformPlanOf(candidate, { stream: false, headers: given });
   const headers = toPlatformHeaders(given, platformPlan);
   const { path, body: request } = await received.body

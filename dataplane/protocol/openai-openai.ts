@@ -5,6 +5,7 @@
 import { RequestFault } from './call-facts.ts';
 import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
 import { DroppedFields } from './dropped-fields.ts';
+import { setCacheKey } from './openai/cache-key.ts';
 import { failStream } from './stream-errors.ts';
 import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
@@ -46,6 +47,7 @@ function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): U
   const edits = new Map<string, JsonEdit>(
     plan.providerTools === 'Drop' ? editsOf(withoutProviderTools(body, parsed, { dialect: TOOLS, dropped })) : [],
   );
+  setCacheKey(edits, parsed, plan);
   if (parsed['model'] !== plan.upstreamModel) edits.set('model', JSON.stringify(plan.upstreamModel));
   if (plan.maxOutputTokens !== undefined) editLimit(edits, parsed, plan.maxOutputTokens, plan.outputLimitField);
   if (parsed['stream'] === true) editStreamOptions(edits, body, parsed['stream_options']);

@@ -22,6 +22,8 @@ export interface ChannelSeal {
   readonly channel: string;
   /** `kind` has 1 to 16 letters from a to z, and stays readable; nothing else does. */
   seal(kind: string, data: string): string;
+  /** A one-way value in place of this one, the same for the account's every call, and another one for other accounts. */
+  ofAccount(value: string): string;
   /** Undefined: not sealed by this gateway, or for another account. The channel and the kind may be any. */
   open(sealed: string): SealedData | undefined;
 }

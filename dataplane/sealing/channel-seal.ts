@@ -3,6 +3,7 @@
  * account, so that a client cannot use a value from another account's call.
  */
 import type { ChannelSeal } from '../protocol/sealed-values.ts';
+import { valueOfAccount } from './account-value.ts';
 import { createSealer } from './seal.ts';
 
 /** Plain values, which can be posted to another thread. */
@@ -23,6 +24,7 @@ export function createChannelSeal({ keys, channel, account }: SealingContext): C
   const owner = account + SEPARATOR;
   return {
     channel,
+    ofAccount: (value) => valueOfAccount(account, value),
     seal: (kind, data) => sealer.seal(kind, channel, owner + data),
     open(sealed) {
       const opened = sealer.open(sealed);

@@ -6,12 +6,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
+import { foreignPage } from '../foreign-page.ts';
 import { awaitsContinue, sendContinue } from '../server/expect.ts';
 import { dialectOf, errorReply } from '../server/reply-error.ts';
 import { newRequestId } from '../server/request-id.ts';
 import { joinPath } from '../upstream/address.ts';
 import type { FleetConnection } from './fleet.ts';
-import { requestPath, fleetRequestHeaders, foreignPage } from './headers.ts';
+import { requestPath, fleetRequestHeaders } from './headers.ts';
 import type { MountedKey } from './key.ts';
 import { ProxyExchange } from './proxy-exchange.ts';
 import type { ExchangeOutcome } from './proxy-exchange.ts';

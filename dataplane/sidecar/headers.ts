@@ -3,7 +3,6 @@
  * credentials, in the sender's order and spelling. The gateway decides which it forwards. Also detects requests of
  * foreign web pages.
  */
-import type { IncomingHttpHeaders } from 'node:http';
 
 const HOP_BY_HOP = [
   'connection',
@@ -86,22 +85,4 @@ export function requestPath(target: string): string | undefined {
   const [, path] = /^https?:\/\/[^/?#]*([/?][^#]*)?$/i.exec(target) ?? [];
   if (path === undefined) return /^https?:\/\//i.test(target) ? '/' : undefined;
   return path.startsWith('/') ? path : `/${path}`;
-}
-
-const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
-/** Values of Sec-Fetch-Site for a navigation, and for a page that the sidecar itself served: the fleet's price list. */
-const OWN_SITES: ReadonlySet<string> = new Set(['none', 'same-origin']);
-
-/**
- * Why a request may come from a foreign web page, or undefined. A browser on the same machine sends a page's requests
- * to loopback addresses too, and the sidecar would add the pod's key. A page cannot forge Host (against DNS rebinding),
- * Origin or Sec-Fetch-Site. `ownHost` is the host on which the sidecar listens.
- */
-export function foreignPage(headers: IncomingHttpHeaders, ownHost: string): string | undefined {
-  const { host, origin, 'sec-fetch-site': site } = headers;
-  if (host !== undefined && !LOOPBACK_HOST.test(host) && host.replace(/:\d+$/, '') !== ownHost)
-    return "its Host is not the sidecar's address";
-  if (origin !== undefined && origin !== `http://${host}`) return 'it has the Origin of a web page';
-  if (site !== undefined && !OWN_SITES.has(site)) return 'a web page of another site sent it';
-  return undefined;
 }

@@ -8,6 +8,7 @@ import { joinPath, parseBaseUrl } from './address.ts';
 import type { BaseAddress } from './address.ts';
 import { decodeEventStream } from './aws-event-stream.ts';
 import { Exchange } from './exchange.ts';
+import { redactResponse, secretsInHeaders, secretsInQuery, secretsInValue } from './redact-credentials.ts';
 import { requestBody } from './request-body.ts';
 import { createAuthorizer } from './sign-in/authorizer.ts';
 import type { Authorizer } from './sign-in/authorizer.ts';
@@ -116,12 +117,25 @@ async function exchange(channel: Channel, target: UpstreamTarget, request: Upstr
   if (signal.aborted) throw new UpstreamFailure('Aborted', 'the exchange was aborted', undefined, false);
   const headers = outgoingHeaders(target, request);
   const path = joinPath(base, request.path);
-  if (authorizer) Object.assign(headers, await signIn(authorizer, { request, headers, host: hostOf(base), path }));
+  const signature = authorizer && (await signIn(authorizer, { request, headers, host: hostOf(base), path }));
+  Object.assign(headers, signature);
   const handler = new Exchange({ stream, timeouts: target.timeouts, signal });
   pool.dispatch({ method, path, headers, body: requestBody(request.body) }, handler);
   const response = await handler.response;
   authorizer?.answered(response);
-  return decodeEventStream(response);
+  // after the decoder, which verifies the checksum of each frame
+  const decoded = decodeEventStream(response);
+  return redactResponse(decoded, secretsOf(target, base, signature));
+}
+
+/** All secrets that the provider was sent. */
+function secretsOf(
+  { credential }: UpstreamTarget,
+  base: BaseAddress,
+  signature: Readonly<Record<string, string>> = {},
+): readonly string[] {
+  const own = credential ? secretsInValue(credential.value.reveal()) : [];
+  return [...own, ...secretsInQuery(base), ...secretsInHeaders(signature)];
 }
 
 function hostOf({ origin }: BaseAddress): string {
@@ -158,7 +172,7 @@ async function signIn(
 
 /**
  * All headers of a request to this target: the client's replace the defaults, and the gateway's own replace both. Apart
- * from sign-in/, only this function reveals a secret, and only into the headers of a request.
+ * from sign-in/, only this function reveals a secret, and secretsOf, which masks it.
  */
 function outgoingHeaders(
   { credential, defaultHeaders }: UpstreamTarget,

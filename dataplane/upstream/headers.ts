@@ -5,6 +5,8 @@
  * and of the provider's infrastructure.
  */
 
+import { valueOfAccount } from '../sealing/account-value.ts';
+
 /** As Node's HTTP server gives them: lower-case names, repeated headers joined or as a list. */
 export type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -98,8 +100,22 @@ const NOT_TO_CLIENT: ReadonlySet<string> = new Set([
   'date',
   'set-cookie',
   'set-cookie2',
+  'cookie',
   'www-authenticate',
   'proxy-authenticate',
+  // echoes of the gateway's credential
+  'authorization',
+  'authentication-info',
+  'x-api-key',
+  'api-key',
+  'x-goog-api-key',
+  'x-auth-token',
+  // instructions to a browser or to a proxy in front of the gateway, about the gateway's own origin
+  'clear-site-data',
+  'refresh',
+  'service-worker-allowed',
+  'x-accel-redirect',
+  'x-sendfile',
   // replaced by the gateway's own request id and advice on retries
   'x-request-id',
   'request-id',
@@ -130,11 +146,30 @@ const NOT_TO_CLIENT: ReadonlySet<string> = new Set([
 const NOT_TO_CLIENT_PREFIXES =
   /^(?:proxy-|x-modelgateway-|x-envoy-|cf-|x-amz|access-control-|x-ratelimit-|anthropic-ratelimit-|ratelimit)/;
 
+/** Headers by which a provider recognizes a request that it has seen: two accounts' values must not meet there. */
+const OF_ACCOUNT = ['idempotency-key', 'x-client-request-id'] as const;
+
+/** Where requests go, and who pays for them. */
+export interface HeaderScope {
+  readonly allowed: HeaderAllowList;
+  /** "namespace/name" of the account. */
+  readonly account: string;
+}
+
 /**
  * The client's headers that pass to a provider, as a new object. The target's credential and default headers are added
  * when the request is sent.
  */
-export function requestHeaders(headers: IncomingHeaders, allowed: HeaderAllowList): Record<string, string> {
+export function requestHeaders(headers: IncomingHeaders, { allowed, account }: HeaderScope): Record<string, string> {
+  const passed = passingHeaders(headers, allowed);
+  for (const name of OF_ACCOUNT) {
+    const value = passed[name];
+    if (value !== undefined) passed[name] = valueOfAccount(account, value);
+  }
+  return passed;
+}
+
+function passingHeaders(headers: IncomingHeaders, allowed: HeaderAllowList): Record<string, string> {
   const key = callerKey(headers);
   return filterHeaders(headers, (name, value) => {
     if (!allowed.names.has(name) && !allowed.prefixes.some((prefix) => name.startsWith(prefix))) return false;

@@ -5,6 +5,7 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
+import { keepToOwner } from '../../owner-only.ts';
 import { CALL_COLUMNS, USAGE_SUMS } from '../usage-schema.ts';
 import { ACCOUNT_COLUMNS, decodeCheckpoint, HOLD_COLUMNS, JOB_COLUMNS, KEY_COLUMNS } from './rows.ts';
 import type { Row, StoredBalances } from './rows.ts';
@@ -156,6 +157,7 @@ function isRow(row: unknown): row is Row {
  * the function that unlocks; throws if another process has the lock.
  */
 export function lockLedger(path: string): () => void {
+  keepToOwner(`${path}.lock`);
   const db = new DatabaseSync(`${path}.lock`);
   try {
     db.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');

@@ -28,6 +28,7 @@ import { editsOf, UNCHANGED, withoutProviderTools } from '../provider-tools.ts';
 import type { ToolDialect } from '../provider-tools.ts';
 import { writeEvent } from '../sse.ts';
 import type { SseEvent } from '../sse.ts';
+import { setCacheKey } from './cache-key.ts';
 import { isDone } from './done.ts';
 import { SEARCH_OPTIONS } from './facts.ts';
 import { meterResponse, ResponseMeter } from './response-meter.ts';
@@ -74,6 +75,7 @@ export function editRequest(
   const { edits: opened, leftOut, sealedIds } = openRequest(body, parsed, { seal, input: changed.get('input') });
   if (leftOut !== undefined) dropped.add(leftOut);
   const edits = new Map<string, JsonEdit>([...editsOf(changed), ...opened]);
+  setCacheKey(edits, parsed, plan);
   if (parsed['model'] !== upstreamModel) edits.set('model', JSON.stringify(upstreamModel));
   if (maxOutputTokens !== undefined && parsed['max_output_tokens'] !== maxOutputTokens)
     edits.set('max_output_tokens', String(maxOutputTokens));

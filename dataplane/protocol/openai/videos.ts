@@ -105,11 +105,16 @@ function videosConverter(contentType: string | undefined): Converter {
 
 const FAILED: ReadonlySet<string> = new Set(['failed', 'failure', 'error', 'cancelled', 'canceled', 'rejected']);
 const COMPLETED: ReadonlySet<string> = new Set(['completed', 'complete', 'succeeded', 'success', 'done', 'expired']);
-/** Safe in a path and in a log. */
-const JOB_ID = /^[\x21-\x7e]{1,256}$/;
+const MAX_JOB_ID = 256;
 
+/** Safe in a path and in a log. */
 export function isJobId(id: string): boolean {
-  return JOB_ID.test(id) && id !== '.' && id !== '..';
+  return id.length <= MAX_JOB_ID && isPathSegment(id);
+}
+
+/** Whether a provider's id, percent-encoded, is one segment of a path: servers take dots for steps even if encoded. */
+export function isPathSegment(id: string): boolean {
+  return /^[\x21-\x7e]+$/.test(id) && id !== '.' && id !== '..';
 }
 
 /** An unknown status counts as running. */

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { anthropicMessage, openaiChat } from '../../support/provider-answers.ts';
+import { KEYS } from '../../support/manifests.ts';
+import { openaiResponse } from '../../support/response-answers.ts';
 import { chat, message, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
 import { routeManifest } from './route-world.ts';
@@ -44,8 +46,6 @@ const KEPT: Readonly<Record<string, string>> = {
   'user-agent': 'OpenAI/JS 6.1.0',
   'x-stainless-lang': 'js',
   'x-stainless-retry-count': '0',
-  'idempotency-key': 'k',
-  'x-client-request-id': 'c',
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   tracestate: 'a=b',
 };
@@ -75,4 +75,47 @@ describe('headers of a request', () => {
     assert.deepEqual([headers['x-title'], headers['x-team-name'], headers['x-other']], ['app', 'a', undefined]);
     assert.equal(headers['x-api-key'], undefined);
   });
+  it('by which a provider recognizes a request do not meet those of another account', async () => {
+    const names = ['idempotency-key', 'x-client-request-id'];
+    const sent = Object.fromEntries(names.map((name) => [name, 'order-1']));
+    const seen = async (key: string): Promise<readonly unknown[]> => {
+      stack.openai.clear();
+      stack.openai.script(openaiChat());
+      const answer = await post(stack, '/v1/chat/completions', chat('gpt-model', { max_tokens: 10 }), {
+        ...sent,
+        authorization: `Bearer ${key}`,
+      });
+      assert.equal(answer.status, 200, answer.text);
+      const { headers } = await stack.openai.request(0);
+      return names.map((name) => headers[name]);
+    };
+    const [first, again, other] = [await seen(KEYS.main), await seen(KEYS.main), await seen(KEYS.poor)];
+    assert.deepEqual(first, again);
+    for (const [index, value] of first.entries()) {
+      assert.match(String(value), /^[\w-]{43}$/);
+      assert.notEqual(value, other[index]);
+    }
+  });
+});
+
+describe("a conversation's cache key", () => {
+  const ENDPOINTS = [
+    ['/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }], max_tokens: 10 }, openaiChat()],
+    ['/v1/responses', { input: 'hi', max_output_tokens: 16 }, openaiResponse()],
+  ] as const;
+  for (const [path, body, answer] of ENDPOINTS)
+    it(`is the account's own at the provider: ${path}`, async () => {
+      const seen = async (key: string): Promise<unknown> => {
+        stack.openai.clear();
+        stack.openai.script(answer);
+        const asked = { model: 'gpt-model', ...body, prompt_cache_key: 'thread-1' };
+        const { status, text } = await post(stack, path, asked, { authorization: `Bearer ${key}` });
+        assert.equal(status, 200, text);
+        return (await stack.openai.request(0)).json()['prompt_cache_key'];
+      };
+      const first = await seen(KEYS.main);
+      assert.match(String(first), /^[\w-]{43}$/);
+      assert.equal(await seen(KEYS.main), first);
+      assert.notEqual(await seen(KEYS.poor), first);
+    });
 });

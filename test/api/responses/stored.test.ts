@@ -35,6 +35,34 @@ async function call(method: string, path: string, key: string = KEYS.main): Prom
   return { status: response.status, body: JSON.parse((await response.text()) || 'null') };
 }
 
+describe("a provider's id", () => {
+  it('leads to no other path, and to no request at all', async () => {
+    for (const id of ['..', '.', 'a b', 'a\u0000b', 'é']) {
+      world.openai.script(
+        json({
+          id,
+          object: 'response',
+          status: 'completed',
+          output: [],
+          usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+        }),
+      );
+      const { id: sealed } = (await ask()).json();
+      world.openai.clear();
+      for (const [method, path] of [
+        ['GET', ''],
+        ['DELETE', ''],
+        ['POST', '/cancel'],
+        ['GET', '/input_items'],
+      ] as const) {
+        const { status, body } = await call(method, `/v1/responses/${sealed}${path}`);
+        assert.deepEqual([status, body.error.code], [404, 'not_found'], `${method} ${id}`);
+      }
+      assert.equal(world.openai.requests.length, 0);
+    }
+  });
+});
+
 describe('an earlier response', () => {
   it('goes back to its provider under its own id, and is held as a whole context', async () => {
     const id = await made();

@@ -145,6 +145,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/clock.ts': { may: [] },
   'dataplane/content-coding.ts': { may: [] },
   'dataplane/listen.ts': { may: [] },
+  'dataplane/owner-only.ts': { may: [] },
+  'dataplane/foreign-page.ts': { may: [] },
   'dataplane/fair-worker.ts': { may: [] },
   'dataplane/body-worker': {
     may: ['dataplane/errors.ts', 'dataplane/fair-worker.ts', 'dataplane/protocol', 'dataplane/sealing'],
@@ -152,11 +154,15 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'dataplane/protocol': { may: [] },
   'dataplane/sealing': { may: ['dataplane/protocol/sealed-values.ts'] },
-  'dataplane/ledger': { may: ['dataplane/clock.ts', 'dataplane/snapshot'], packages: ['@redis/client'] },
+  'dataplane/ledger': {
+    may: ['dataplane/clock.ts', 'dataplane/owner-only.ts', 'dataplane/snapshot'],
+    packages: ['@redis/client'],
+  },
   'dataplane/activity': {
     may: [
       'dataplane/clock.ts',
       'dataplane/fair-worker.ts',
+      'dataplane/owner-only.ts',
       'dataplane/ledger/valkey/connection.ts',
       'dataplane/ledger/valkey/location.ts',
       'dataplane/telemetry/call-report.ts',
@@ -164,7 +170,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     ],
   },
   'dataplane/upstream': {
-    may: ['dataplane/content-coding.ts'],
+    may: ['dataplane/content-coding.ts', 'dataplane/sealing/account-value.ts'],
     packages: ['undici', '@smithy/core', '@smithy/signature-v4'],
   },
   'dataplane/state': {
@@ -190,7 +196,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     may: ['dataplane/clock.ts', 'dataplane/snapshot', ...LEDGER_CONTRACT],
     packages: ['pino', 'prom-client'],
   },
-  'dataplane/admin': { may: ['dataplane/listen.ts'] },
+  'dataplane/admin': { may: ['dataplane/foreign-page.ts', 'dataplane/listen.ts'] },
   'dataplane/pipeline': {
     may: [
       'dataplane/body-worker',
@@ -245,6 +251,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'dataplane/clock.ts',
       'dataplane/polled-files.ts',
       'dataplane/errors.ts',
+      'dataplane/foreign-page.ts',
       'dataplane/listen.ts',
       'dataplane/server/expect.ts',
       'dataplane/server/in-flight.ts',

@@ -1,7 +1,7 @@
 /** Both stores of activity have the same guarantees: the latest by key, counts by day and reason, bounds. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, it } from 'vitest';
@@ -174,7 +174,7 @@ describe('the file of activity', () => {
   it('reports why a write failed, and writes the next one', async () => {
     const missing = join(folder, 'no', 'such', 'folder.db');
     const writer = openActivityFileWriter(missing, () => NOON_MS);
-    await assert.rejects(writer.write({ entries: [refusedEntry('a')], refusals: [] }), /unable to open/);
+    await assert.rejects(writer.write({ entries: [refusedEntry('a')], refusals: [] }), /no such file/);
     await writer.close();
   });
 
@@ -240,3 +240,26 @@ if (!valkey.skip) {
     }
   }
 }
+
+describe('the file of activity', () => {
+  it('is private to its owner, and so are its side files, also where they existed', async () => {
+    const own = await mkdtemp(join(folder, 'private-'));
+    const path = join(own, 'activity.db');
+    const modes = async (): Promise<readonly number[]> => {
+      const names = (await readdir(own)).sort();
+      assert.deepEqual(names, ['activity.db', 'activity.db-shm', 'activity.db-wal']);
+      return Promise.all(names.map(async (name) => (await stat(join(own, name))).mode & 0o777));
+    };
+    for (const when of ['new', 'in use']) {
+      const tables = new ActivityTables(path);
+      tables.write({ entries: [servedEntry('private')], refusals: [] }, NOON_MS);
+      assert.deepEqual(await modes(), [0o600, 0o600, 0o600], when);
+      for (const name of await readdir(own)) await chmod(join(own, name), 0o644);
+      const second = new ActivityTables(path);
+      assert.deepEqual(await modes(), [0o600, 0o600, 0o600], when);
+      second.close();
+      tables.close();
+      await chmod(path, 0o644);
+    }
+  });
+});

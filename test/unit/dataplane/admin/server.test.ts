@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, it, test } from 'vitest';
 import { createAdmin } from '../../../../dataplane/admin/server.ts';
@@ -76,6 +77,37 @@ test('refuses unknown paths and wrong methods', async () => {
   assert.deepEqual(await wrong.json(), { error: 'method not allowed' });
   const head = await fetch(`${base}/healthz`, { method: 'HEAD' });
   assert.equal(head.status, 200);
+});
+
+describe('a web page in a browser on this machine', () => {
+  /** fetch sets these headers itself. */
+  const statusOf = (path: string, headers: Readonly<Record<string, string>>): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const asked = request(base + path, { headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      asked.on('error', reject).end();
+    });
+  const port = (): string => new URL(base).port;
+  for (const path of ['/config_dump', '/metrics', '/readyz', '/healthz', '/debug'])
+    it(`gets nothing of ${path}`, async () => {
+      dump = () => ({});
+      for (const headers of [
+        { host: 'attacker.example' },
+        { host: `attacker.example:${port()}`, 'sec-fetch-site': 'same-origin' },
+        { origin: 'https://attacker.example' },
+        { 'sec-fetch-site': 'cross-site' },
+        { 'sec-fetch-site': 'same-site' },
+      ])
+        assert.equal(await statusOf(path, headers), 403, JSON.stringify(headers));
+    });
+  it('is told from programs, probes and a person who opens it', async () => {
+    checks = [];
+    for (const host of ['localhost:9090', '127.0.0.1', '[::1]:9090', '10.0.0.7:9090', '[fd00::1]:9090'])
+      assert.equal(await statusOf('/readyz', { host }), 200, host);
+    assert.equal(await statusOf('/metrics', { 'sec-fetch-site': 'none' }), 200);
+  });
 });
 
 describe('the dump', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { closeSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, closeSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'vitest';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
@@ -33,6 +33,26 @@ async function inFolder(body: (path: string, open: Open) => Promise<void>): Prom
 }
 
 describe('the file', () => {
+  test('and all files beside it are private, also those of a folder in use', () =>
+    inFolder(async (path, open) => {
+      const modes = (): readonly string[] =>
+        readdirSync(dirname(path)).map((name) => {
+          const mode = statSync(join(dirname(path), name)).mode & 0o777;
+          return `${name} ${mode.toString(8)}`;
+        });
+      const ledger = await open();
+      assert.deepEqual(
+        modes().filter((mode) => !mode.endsWith(' 600')),
+        [],
+      );
+      await ledger.close();
+      for (const name of readdirSync(dirname(path))) chmodSync(join(dirname(path), name), 0o644);
+      await open();
+      assert.deepEqual(
+        modes().filter((mode) => !mode.endsWith(' 600')),
+        [],
+      );
+    }));
   test('is private to its owner, like its folder, and contains plain integers', () =>
     inFolder(async (path, open) => {
       const ledger = await open({ sync: 'full' });

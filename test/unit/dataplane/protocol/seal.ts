@@ -4,6 +4,7 @@ import type { ChannelSeal } from '../../../../dataplane/protocol/sealed-values.t
 export function sealFor(channel: string): ChannelSeal {
   return {
     channel,
+    ofAccount: (value) => `own:${value}`,
     seal: (kind, data) => `sealed:${JSON.stringify({ kind, channel, data })}`,
     open: (sealed) =>
       sealed.startsWith('sealed:')

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { anthropic } from '../../../../dataplane/protocol/anthropic/provider.ts';
 import { openai } from '../../../../dataplane/protocol/openai/provider.ts';
+import { valueOfAccount } from '../../../../dataplane/sealing/account-value.ts';
 import { allowHeaders, requestHeaders, responseHeaders } from '../../../../dataplane/upstream/headers.ts';
 
 /** The target of such a channel. */
@@ -9,6 +10,7 @@ const OPENAI = allowHeaders(openai.clientHeaders);
 const ANTHROPIC = allowHeaders(anthropic.clientHeaders);
 /** The allow list of a channel whose team trusts its tenants. */
 const ALL = allowHeaders(['*']);
+const ACCOUNT = 'team-a/main';
 
 test("to the provider: what its protocol needs, without hop-by-hop headers, credentials and proxies' headers", () => {
   const kept = {
@@ -18,7 +20,8 @@ test("to the provider: what its protocol needs, without hop-by-hop headers, cred
     'openai-beta': 'assistants=v2',
     traceparent: '00-1-2-01',
     tracestate: 'a=b',
-    'idempotency-key': 'k',
+    'idempotency-key': valueOfAccount(ACCOUNT, 'k'),
+    'x-client-request-id': valueOfAccount(ACCOUNT, 'c'),
     'x-stainless-lang': 'js',
     range: 'bytes=0-1',
   };
@@ -60,7 +63,8 @@ test("to the provider: what its protocol needs, without hop-by-hop headers, cred
     'anthropic-beta': 'for the other protocol',
     'x-own': '1',
   };
-  assert.deepEqual(requestHeaders({ ...kept, ...dropped }, OPENAI), kept);
+  const asked = { ...kept, 'idempotency-key': 'k', 'x-client-request-id': 'c' };
+  assert.deepEqual(requestHeaders({ ...asked, ...dropped }, { allowed: OPENAI, account: ACCOUNT }), kept);
 });
 
 test('and what its channel allows, except hop-by-hop headers and credentials', () => {
@@ -90,7 +94,7 @@ test('and what its channel allows, except hop-by-hop headers and credentials', (
     'content-language': 'en',
     'x-modelgateway-anything': '1',
   };
-  assert.deepEqual(requestHeaders(headers, allowed), {
+  assert.deepEqual(requestHeaders(headers, { allowed, account: ACCOUNT }), {
     'x-own': '1',
     'x-team-a': '1',
     'x-team-': '1',
@@ -100,8 +104,11 @@ test('and what its channel allows, except hop-by-hop headers and credentials', (
 
 test("each protocol gets its own dialect's headers", () => {
   const headers = { 'anthropic-version': '2023-06-01', 'anthropic-beta': ['a', 'b'], 'openai-beta': 'x' };
-  assert.deepEqual(requestHeaders(headers, ANTHROPIC), { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'a, b' });
-  assert.deepEqual(requestHeaders(headers, OPENAI), { 'openai-beta': 'x' });
+  assert.deepEqual(requestHeaders(headers, { allowed: ANTHROPIC, account: ACCOUNT }), {
+    'anthropic-version': '2023-06-01',
+    'anthropic-beta': 'a, b',
+  });
+  assert.deepEqual(requestHeaders(headers, { allowed: OPENAI, account: ACCOUNT }), { 'openai-beta': 'x' });
 });
 
 test("to the client: nothing of the connection, the gateway's account or the provider's infrastructure", () => {
@@ -140,6 +147,17 @@ test("to the client: nothing of the connection, the gateway's account or the pro
     'x-modelgateway-cost-usd': '0',
     'x-envoy-upstream-service-time': '1',
     'www-authenticate': 'Bearer',
+    authorization: 'Bearer echoed',
+    'x-api-key': 'echoed',
+    'api-key': 'echoed',
+    'x-goog-api-key': 'echoed',
+    'x-auth-token': 'echoed',
+    cookie: 'a=1',
+    'clear-site-data': '"*"',
+    refresh: '0;url=https://attacker.example',
+    'service-worker-allowed': '/',
+    'x-accel-redirect': '/etc/passwd',
+    'x-sendfile': '/etc/passwd',
   };
   assert.deepEqual(responseHeaders({ ...kept, ...dropped }), kept);
 });
@@ -153,15 +171,21 @@ test("a copy of the client's key in any other header is not forwarded", () => {
       'x-list': ['a', `b=${key};c`],
       'x-debug': JSON.stringify({ key }),
     };
-    assert.deepEqual(requestHeaders({ ...shown, ...copies, 'x-own': '1', 'user-agent': 'sdk/1' }, ALL), {
-      'x-own': '1',
-      'user-agent': 'sdk/1',
-    });
+    assert.deepEqual(
+      requestHeaders({ ...shown, ...copies, 'x-own': '1', 'user-agent': 'sdk/1' }, { allowed: ALL, account: ACCOUNT }),
+      {
+        'x-own': '1',
+        'user-agent': 'sdk/1',
+      },
+    );
   }
   // headers that only look similar are the client's own
-  assert.deepEqual(requestHeaders({ authorization: 'Bearer sk-a', 'x-own': 'task-sk-a' }, ALL), {
-    'x-own': 'task-sk-a',
-  });
+  assert.deepEqual(
+    requestHeaders({ authorization: 'Bearer sk-a', 'x-own': 'task-sk-a' }, { allowed: ALL, account: ACCOUNT }),
+    {
+      'x-own': 'task-sk-a',
+    },
+  );
 });
 
 test("headers that exceed clients' limits are reduced, content-type last", () => {
