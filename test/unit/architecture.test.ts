@@ -8,9 +8,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import type { Source, Violation } from '../support/architecture/facts.ts';
-import { DESCRIPTIONS, LAYOUT, ONE_FILE_EACH, PURE } from '../support/architecture/layout.ts';
+import { DESCRIPTIONS, LAYOUT, PURE } from '../support/architecture/layout.ts';
 import { checkFiles, checkSources } from '../support/architecture/rules.ts';
-import { checkSmallFiles } from '../support/architecture/small-files.ts';
 import { readSource } from '../support/architecture/source.ts';
 import { pattern } from '../support/pattern.ts';
 
@@ -55,7 +54,6 @@ describe('the product', () => {
   it('has no cycles', () => assert.deepEqual(told(violations, ['cycle']), []));
   it('has no barrel files', () => assert.deepEqual(told(violations, ['barrel']), []));
   it('keeps files and functions small', () => assert.deepEqual(told(violations, ['size', 'median']), []));
-  it('has no small file for one importer', () => assert.deepEqual(told(checkSmallFiles(files)), []));
   it('keeps pure files pure', () => assert.deepEqual(told(violations, ['purity']), []));
   it('is wired only by the command line and the composition roots', () =>
     assert.deepEqual(told(violations, ['wiring']), []));
@@ -68,7 +66,7 @@ describe('the product', () => {
         `no file in ${part}`,
       );
     for (const part of Object.keys(DESCRIPTIONS)) assert.ok(LAYOUT[part], `${part} is described, and is no part`);
-    for (const pattern of [...PURE, ...Object.values(ONE_FILE_EACH)])
+    for (const pattern of PURE)
       assert.ok(
         sources.some(({ path }) => pattern.test(path)),
         `nothing matches ${pattern}`,
@@ -186,65 +184,49 @@ describe('the checker', () => {
   });
 
   it('finds files and functions that are too large', () => {
-    const lines = (count: number): string => '  f();\n'.repeat(count);
-    assert.match(
-      check({ 'dataplane/server/app.ts': `declare const f: () => void;\n${lines(400)}` }).join(),
-      /app\.ts:1 \[size\] 401 lines/,
-    );
+    const calls = (count: number): string => '  f();\n'.repeat(count);
+    const app = (text: string): string => one({ 'dataplane/server/app.ts': text });
+    assert.match(app(`declare const f: () => void;\n${calls(600)}`), /app\.ts:1 \[size\] 601 lines/);
     assert.deepEqual(
-      check({ 'dataplane/server/app.ts': 'export const x = 1;\n', 'dataplane/server/paths.gen.ts': lines(500) }),
+      check({ 'dataplane/server/app.ts': 'export const x = 1;\n', 'dataplane/server/paths.gen.ts': calls(700) }),
       [],
     );
     assert.match(
-      check({ 'dataplane/server/app.ts': `export function long(f: () => void): void {\n${lines(79)}}\n` }).join(),
-      /long has 81 lines/,
-    );
-    assert.match(
-      one({
-        'dataplane/server/app.ts': 'export const many = (a: 1, b: 1, c: 1, d: 1, e: 1): unknown => [a, b, c, d, e];\n',
-      }),
+      app('export const many = (a: 1, b: 1, c: 1, d: 1, e: 1): unknown => [a, b, c, d, e];\n'),
       /many has 5 parameters/,
     );
+    const branches = '(x) || '.repeat(10);
     assert.match(
-      one({ 'dataplane/server/routes/x.ts': 'export const x = 1;\n'.replace('1', `[\n${'  1,\n'.repeat(60)}]`) }),
-      /a route of 62 lines/,
-    );
-    const branches = Array.from({ length: 10 }, (_, index) => `if (x === ${index}) return ${index};`).join('\n');
-    assert.match(
-      one({ 'dataplane/server/app.ts': `export class K { twisted(x: number): number {\n${branches}\nreturn x; } }\n` }),
+      app(`export class K { twisted(x: boolean): boolean { return ${branches}x; } }\n`),
       /twisted has a complexity of 11/,
-    );
-    const body = `{\n${lines(20)}}\n`;
-    assert.match(
-      one({
-        'dataplane/server/app.ts': `function a(): void ${body}function b(f: () => void): void ${body}a(); b(a);\n`,
-      }),
-      /\[median\] half of the functions/,
-    );
-    assert.match(
-      check({ 'dataplane/server/app.ts': `declare const f: () => void;\n${lines(160)}` }).join(),
-      /\[median\] half of the files/,
     );
   });
 
-  it('finds small files for one importer, except in families with one file each', () => {
-    const small = (files: Record<string, string>): string[] =>
-      told(checkSmallFiles(Object.entries(files).map(([path, text]) => readSource({ path, text }))));
-    const importing = `import { x } from './x.ts';\nexport const y = x;\n`;
-    const x = 'export const x = 1;\n';
-    assert.deepEqual(small({ 'dataplane/state/x.ts': x, 'dataplane/state/y.ts': importing }), [
-      'dataplane/state/x.ts:1 [small] 1 lines for one importer: merge it into dataplane/state/y.ts',
-    ]);
-    assert.deepEqual(small({ 'dataplane/state/x.ts': x.repeat(25), 'dataplane/state/y.ts': importing }), []);
-    assert.deepEqual(
-      small({
-        'dataplane/state/x.ts': x,
-        'dataplane/state/y.ts': importing,
-        'dataplane/state/z.ts': importing,
-      }),
-      [],
+  it('counts statements at any depth, however they are laid out, and those of a function within by themselves', () => {
+    const size = (text: string): string[] => told(checkSources([{ path: 'dataplane/server/app.ts', text }]), ['size']);
+    const long = (body: string): string => `export function long(f: () => void, x: boolean): void { ${body} }\n`;
+    const calls = (count: number): string => 'f(); '.repeat(count);
+    const found = (statements: number): string[] => [
+      `dataplane/server/app.ts:1 [size] long has ${statements} statements, at most 40`,
+    ];
+    assert.deepEqual(size(long(calls(40))), []);
+    assert.deepEqual(size(long(calls(41))), found(41));
+    assert.deepEqual(size(long(calls(41).replaceAll(' ', '\n'))), found(41));
+    assert.deepEqual(size(long(`if (x) { ${calls(20)} } else for (const y of [x]) { ${calls(20)} }`)), found(42));
+    assert.deepEqual(size(long(`if (x) f(); ${calls(39)}`)), found(41));
+    assert.deepEqual(size(long(`const inner = (): void => { ${calls(30)} }; ${calls(30)} inner();`)), []);
+    assert.deepEqual(size(long(`function inner(): void { ${calls(30)} } ${calls(39)}`)), []);
+    assert.deepEqual(size(long(`function inner(): void { ${calls(30)} } ${calls(40)}`)), found(41));
+  });
+
+  it('finds that half of the functions have many statements', () => {
+    const functions = (...sizes: readonly number[]): string =>
+      sizes.map((size, index) => `function f${index}(f: () => void): void { ${'f(); '.repeat(size)} }`).join('\n');
+    assert.match(
+      one({ 'dataplane/server/app.ts': functions(1, 16, 16) }),
+      /\[median\] half of the functions have 16 statements or more/,
     );
-    assert.deepEqual(small({ 'console/pages/x.ts': x, 'console/pages/y.ts': importing }), []);
+    assert.deepEqual(check({ 'dataplane/server/app.ts': functions(1, 15, 16) }), []);
   });
 
   const impure = [

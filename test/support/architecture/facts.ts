@@ -21,7 +21,8 @@ export interface FunctionFacts {
   /** Empty for a callback or another function without a name. */
   readonly name: string;
   readonly line: number;
-  readonly lines: number;
+  /** Those in its body, at any depth, without those of functions within it. */
+  readonly statements: number;
   readonly parameters: number;
   /** Branches plus one. */
   readonly complexity: number;
@@ -63,18 +64,7 @@ export interface FileFacts {
 
 export interface Violation {
   readonly rule:
-    | 'folder'
-    | 'arrow'
-    | 'package'
-    | 'cycle'
-    | 'barrel'
-    | 'size'
-    | 'median'
-    | 'small'
-    | 'purity'
-    | 'wiring'
-    | 'any'
-    | 'private';
+    'folder' | 'arrow' | 'package' | 'cycle' | 'barrel' | 'size' | 'median' | 'purity' | 'wiring' | 'any' | 'private';
   readonly path: string;
   readonly line: number;
   readonly message: string;

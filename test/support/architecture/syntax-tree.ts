@@ -43,7 +43,7 @@ export function gather(program: Node, lineOf: (offset: number) => number): Gathe
   const anyLines: number[] = [];
   walk(program, undefined, (node, parent) => {
     const line = lineOf(node.start);
-    if (FUNCTIONS.has(node.type)) functions.push(functionFacts(node, parent, lineOf));
+    if (FUNCTIONS.has(node.type)) functions.push(functionFacts(node, parent, line));
     if (node.type === 'Identifier' && isValue(node, parent)) uses.push(useOf(node, parent, line));
     if (node.type === 'CallExpression') calls.push(callOf(node, line));
     if (node.type === 'ImportExpression') dynamicImports.push({ specifier: literal(node['source']), line });
@@ -83,14 +83,13 @@ function nameOf(value: unknown): string {
   return typeof name === 'string' ? name : '';
 }
 
-function functionFacts(node: Node, parent: Node | undefined, lineOf: (offset: number) => number): FunctionFacts {
-  const line = lineOf(node.start);
+function functionFacts(node: Node, parent: Node | undefined, line: number): FunctionFacts {
   return {
     name: functionName(node, parent),
     line,
-    lines: lineOf(node.end) - line + 1,
+    statements: countIn(node, isStatement),
     parameters: Array.isArray(node['params']) ? node['params'].length : 0,
-    complexity: 1 + branchesOf(node),
+    complexity: 1 + countIn(node, isBranch),
   };
 }
 
@@ -101,18 +100,26 @@ function functionName(node: Node, parent: Node | undefined): string {
   return parent.type === 'MethodDefinition' || parent.type === 'Property' ? nameOf(parent['key']) : '';
 }
 
-/** Counts a function's branches, without those of functions within it. */
-function branchesOf(node: Node): number {
-  let count = 0;
-  for (const child of childrenOf(node)) {
-    if (FUNCTIONS.has(child.type)) continue;
-    const isBranch =
-      BRANCHES.has(child.type) ||
-      (child.type === 'SwitchCase' && child['test'] !== null) ||
-      (child.type === 'AssignmentExpression' && LOGICAL_ASSIGNMENTS.has(String(child['operator'])));
-    count += (isBranch ? 1 : 0) + branchesOf(child);
-  }
-  return count;
+/** Counts such nodes of a function, without those of functions within it. */
+function countIn(node: Node, counts: (node: Node, parent: Node) => boolean): number {
+  return childrenOf(node).reduce((sum, child) => {
+    const within = FUNCTIONS.has(child.type) ? 0 : countIn(child, counts);
+    return sum + (counts(child, node) ? 1 : 0) + within;
+  }, 0);
+}
+
+/** A block is no statement of its own, nor is the variable of a loop. */
+function isStatement({ type }: Node, parent: Node): boolean {
+  if (type === 'VariableDeclaration') return !parent.type.startsWith('For');
+  return (type.endsWith('Statement') && type !== 'BlockStatement') || type.endsWith('Declaration');
+}
+
+function isBranch(node: Node): boolean {
+  return (
+    BRANCHES.has(node.type) ||
+    (node.type === 'SwitchCase' && node['test'] !== null) ||
+    (node.type === 'AssignmentExpression' && LOGICAL_ASSIGNMENTS.has(String(node['operator'])))
+  );
 }
 
 /** Parents whose other children are names, with the fields that contain values. */

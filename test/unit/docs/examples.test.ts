@@ -64,10 +64,10 @@ describe('the repository for GitOps', () => {
     const { exitCode, stdout } = await validateAfter(async (folder) => {
       await pullRequest(folder);
       const prices = join(folder, 'models/platform/prices.yaml');
-      await writeFile(prices, (await readFile(prices, 'utf8')).replace('modelRatio: "2"', 'modelRatio: 2'));
+      await writeFile(prices, (await readFile(prices, 'utf8')).replace("modelRatio: '2'", 'modelRatio: 2'));
     });
     assert.equal(exitCode, 1, stdout);
-    assert.match(stdout, /prices\.yaml:8(:\d+)?: error: .*modelRatio/);
+    assert.match(stdout, /prices\.yaml:11(:\d+)?: error: .*modelRatio/);
   });
   it('has the folders that Argo CD and Flux refer to', async () => {
     const paths = ['argocd/applications.yaml', 'flux/models.yaml'].flatMap((file) =>

@@ -28,7 +28,8 @@ function manifestsOfPage(): { readonly prices: string; readonly costs: string; r
     baseUrl: 'https://api.example.com/v1',
     ...channel,
   }));
-  const models = [...(parse(entry + further) as readonly Fields[]), ...(parse(generations) as readonly Fields[])];
+  const [byTokens] = parse(entry) as readonly Fields[];
+  const models = [{ ...byTokens, ...(parse(further) as Fields) }, ...(parse(generations) as readonly Fields[])];
   return {
     prices: stringify({ ...HEAD, metadata: { name: 'prices' }, spec: { models } }),
     costs,

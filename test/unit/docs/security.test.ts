@@ -11,8 +11,13 @@ const [, threats = ''] = /## Threats\n([^]*?)\n## /.exec(page) ?? [];
 const rows = threats
   .split('\n')
   .filter((line) => line.startsWith('| '))
-  .slice(1)
-  .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '')));
+  .slice(2)
+  .map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
 
 describe('docs/security.md', () => {
   it('has threats', () => {
