@@ -146,6 +146,20 @@ export function parseNamespaces(text: string): string[] {
   return text.split(',').map((name) => parseNamespace(name.trim()));
 }
 
+const MAX_USAGE_LABELS = 8;
+const LABEL_NAME = /^(?:[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$/;
+
+/** Parses names of labels, separated by commas. */
+export function parseLabelNames(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim());
+  const wrong = names.find((name) => !LABEL_NAME.test(name));
+  if (wrong !== undefined)
+    throw new InvalidArgumentError(`"${wrong}" is not a label's name, such as cost-center or example.com/team.`);
+  if (names.length > MAX_USAGE_LABELS)
+    throw new InvalidArgumentError(`There may be ${MAX_USAGE_LABELS} labels, not ${names.length}.`);
+  return [...new Set(names)];
+}
+
 /** Parses names of ServiceAccounts, separated by commas. */
 export function parseServiceAccounts(text: string): string[] {
   const names = text.split(',').map((name) => name.trim());

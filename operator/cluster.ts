@@ -151,6 +151,7 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
       log,
       meter,
       ...(settings.watchNamespaces && { watchNamespaces: settings.watchNamespaces }),
+      usageLabels: settings.usageLabels,
       ...(ledger && { ledger: ledger.reader }),
       lease: {
         name: settings.leaseName,

@@ -40,6 +40,8 @@ export interface OperatorOptions {
   readonly dataDir: string;
   /** The namespace of Groups, ModelRoutes and PriceCatalogs, and of objects that name none. */
   readonly gatewayNamespace: string;
+  /** The labels that usage records carry; absent: none. */
+  readonly usageLabels?: readonly string[] | undefined;
   /** Puts a snapshot in force as a whole, or refuses it. */
   readonly publish: (snapshot: Snapshot) => PublishResult | Promise<PublishResult>;
   /** May still be opening. Without a ledger, statuses contain no spending. */
@@ -125,6 +127,7 @@ async function startController(options: Started, onCreated: (controller: Control
     clock,
     log,
     sealingKeys: [options.sealingKey],
+    ...(options.usageLabels && { usageLabels: options.usageLabels }),
     publish: async (snapshot) => options.publish(snapshot),
     mint: (resources, nowMs) => mintKeys(resources, nowMs, { gatewayNamespace, minted, onMinted: guarded(options) }),
     onRejected(faults) {

@@ -6,6 +6,7 @@ import {
   logLevelFlag,
   paragraphs,
   parseAddress,
+  parseLabelNames,
   parseLedger,
   parseNamespace,
   parseNamespaces,
@@ -43,6 +44,12 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
         '--watch-namespaces <NAMES>',
         "only these namespaces and the gateway's own, separated by commas (default: all)",
       ).argParser(parseNamespaces),
+    )
+    .addOption(
+      flag(
+        '--usage-labels <NAMES>',
+        'labels that usage records carry, separated by commas: of the namespace, else of the ApiKey (default: none)',
+      ).argParser(parseLabelNames),
     )
     .addOption(
       flag('--xds-listen <ADDRESS>', 'where proxies connect')

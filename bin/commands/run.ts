@@ -8,6 +8,7 @@ import {
   parseAddress,
   parseBytes,
   parseConsole,
+  parseLabelNames,
   parseLedger,
   parseNamespace,
   parseOrigin,
@@ -97,6 +98,12 @@ export function runCommand(ended: (exitCode: number) => void): Command {
       flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none')
         .default(DEFAULT_GATEWAY_NAMESPACE)
         .argParser(parseNamespace),
+    )
+    .addOption(
+      flag(
+        '--usage-labels <NAMES>',
+        'labels that usage records carry, separated by commas: of the namespace, else of the ApiKey (default: none)',
+      ).argParser(parseLabelNames),
     )
     .addOption(logLevelFlag())
     .addOption(

@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { flag, paragraphs, parseLedger } from '../options.ts';
 import type { LedgerLocation } from '../options.ts';
 import type { UsageFormat } from '../usage/format.ts';
+import { isSummedBy, SUMMED_BY } from '../usage/sums.ts';
 
 interface UsageFlags {
   readonly ledger?: LedgerLocation;
@@ -11,7 +12,10 @@ interface UsageFlags {
   readonly key?: string;
   readonly account?: string;
   readonly model?: string;
+  readonly namespace?: string;
+  readonly label?: string;
   readonly session?: string;
+  readonly by?: string;
   /** Milliseconds since the epoch. */
   readonly since?: number;
   readonly format: UsageFormat;
@@ -40,8 +44,10 @@ export function usageCommand(ended: (exitCode: number) => void): Command {
     .addOption(flag('--ledger <URL>', 'file:PATH or valkey://HOST:PORT').argParser(parseLedger))
     .addOption(flag('--data <DIR>', 'data folder of mgw run'))
     .addOption(flag('--config <DIR>', 'folder of manifests of mgw run, whose data folder is beside it'))
-    .addOption(new Option('--key <UID>', 'of this key: metadata.uid; of mgw run: namespace/name'))
+    .addOption(new Option('--key <KEY>', 'of this key: namespace/name, or metadata.uid'))
     .addOption(new Option('--account <NAME>', 'of this account: namespace/name'))
+    .addOption(new Option('--namespace <NAME>', 'of the keys of this namespace'))
+    .addOption(new Option('--label <NAME=VALUE>', 'with this usage label'))
     .addOption(new Option('--model <NAME>', 'of this model'))
     .addOption(new Option('--session <ID>', 'of this session of Claude Code or Codex'))
     .addOption(
@@ -49,6 +55,12 @@ export function usageCommand(ended: (exitCode: number) => void): Command {
         '--since <TIME>',
         'admitted since: 90m, 24h, 7d, or a date such as 2026-11-01 or 2026-11-01T12:00:00Z',
       ).argParser((text) => parseSince(text, Date.now())),
+    )
+    .addOption(
+      new Option(
+        '--by <NAME>',
+        `one line with the sum for each ${SUMMED_BY.join(', ')} or label:NAME, instead of each call`,
+      ).argParser(parseSummedBy),
     )
     .addOption(
       new Option('--format <FORMAT>', 'table, json (one list) or csv')
@@ -65,9 +77,12 @@ export function usageCommand(ended: (exitCode: number) => void): Command {
           config: flags.config,
           format: flags.format,
           margins: flags.margins === true,
+          by: flags.by,
           filter: {
             keyUid: flags.key,
             account: flags.account,
+            namespace: flags.namespace,
+            label: flags.label,
             model: flags.model,
             session: flags.session,
             sinceMs: flags.since,
@@ -75,6 +90,11 @@ export function usageCommand(ended: (exitCode: number) => void): Command {
         }),
       );
     });
+}
+
+function parseSummedBy(text: string): string {
+  if (isSummedBy(text)) return text;
+  throw new InvalidArgumentError(`It must be ${SUMMED_BY.join(', ')} or label:NAME.`);
 }
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;

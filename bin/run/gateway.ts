@@ -20,6 +20,7 @@ export interface GatewayOptions {
   readonly configDir: string;
   readonly dataDir: string;
   readonly gatewayNamespace: string;
+  readonly usageLabels?: readonly string[] | undefined;
   readonly listen: Address;
   readonly admin: Address;
   readonly maxBodyBytes: number;
@@ -82,6 +83,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     configDir,
     dataDir,
     gatewayNamespace,
+    ...(options.usageLabels && { usageLabels: options.usageLabels }),
     ledger,
     log,
     onMinted,

@@ -38,6 +38,7 @@ export interface RunFlags {
   readonly corsOrigins?: readonly string[];
   readonly consoleUrl?: string;
   readonly gatewayNamespace: string;
+  readonly usageLabels?: readonly string[];
   readonly logLevel: NonNullable<LogOptions['level']>;
   /** True: at its default address. */
   readonly withDemoProvider?: Address | true;
@@ -97,6 +98,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
         activity,
         log,
         gatewayNamespace: flags.gatewayNamespace,
+        usageLabels: flags.usageLabels,
         listen: flags.listen,
         admin: flags.admin,
         maxBodyBytes: flags.maxBody,

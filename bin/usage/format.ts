@@ -1,12 +1,13 @@
 /** Formats usage records as a table, JSON (one list) or CSV. Amounts are decimal USD. */
 import { viewLines } from '../../dataplane/ledger/bill.ts';
+import { keyIdOf } from '../../dataplane/ledger/usage-filter.ts';
 import { marginNanoUsd, usageColumns, usageCsv, usd } from '../../dataplane/ledger/usage-record-csv.ts';
 import type { UsageRecord } from '../../dataplane/ledger/usage-record.ts';
 
 export type UsageFormat = 'table' | 'json' | 'csv';
 
 /** Writes each record, and the text before and after all of them. */
-interface UsageWriter {
+export interface UsageWriter {
   readonly begin: string;
   row(record: UsageRecord): string;
   end(): string;
@@ -17,7 +18,7 @@ type TableColumn = readonly [name: string, width: number, value: (record: UsageR
 
 const TABLE: readonly TableColumn[] = [
   ['CREATED', 20, ({ createdMs }) => new Date(createdMs).toISOString().replace(/\.\d+Z$/, 'Z')],
-  ['KEY', 36, ({ keyUid }) => keyUid],
+  ['KEY', 36, (record) => keyIdOf(record) ?? record.keyUid],
   ['ACCOUNT', 24, ({ account }) => account],
   ['MODEL', 24, ({ model }) => model],
   ['STATUS', 12, ({ status }) => status],

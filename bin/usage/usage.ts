@@ -11,6 +11,7 @@ import type { LedgerLocation } from '../options.ts';
 import { defaultDataFolder } from '../run/data-folder.ts';
 import { usageWriter } from './format.ts';
 import type { UsageFormat } from './format.ts';
+import { sumWriter } from './sums.ts';
 
 interface UsageRequest {
   readonly place: LedgerLocation | undefined;
@@ -18,12 +19,15 @@ interface UsageRequest {
   readonly config: string | undefined;
   readonly format: UsageFormat;
   readonly margins: boolean;
+  /** What the records are summed by; undefined: each is printed. */
+  readonly by: string | undefined;
   readonly filter: UsageFilter;
 }
 
 /** Resolves with the exit code. */
 export async function printUsage(request: UsageRequest): Promise<number> {
-  const writer = usageWriter(request.format, request);
+  const writer =
+    request.by === undefined ? usageWriter(request.format, request) : sumWriter(request.by, request.format);
   // the reader may stop early, as head does
   process.stdout.once('error', (error: NodeJS.ErrnoException) =>
     process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed),
@@ -45,7 +49,7 @@ export async function* readRecords({
   data,
   config,
   filter,
-}: Omit<UsageRequest, 'format' | 'margins'>): AsyncGenerator<UsageRecord> {
+}: Omit<UsageRequest, 'format' | 'margins' | 'by'>): AsyncGenerator<UsageRecord> {
   if (place?.kind === 'valkey') {
     const { openValkeyReader } = await import('../../dataplane/ledger/valkey-reader.ts');
     const reader = openValkeyReader(place.url);

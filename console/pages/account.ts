@@ -11,6 +11,9 @@ import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import { outputLabelOf } from '../usage-page/output-label.ts';
 import type { OutputLabel } from '../usage-page/output-label.ts';
 import { groupNames } from '../usage-page/names.ts';
+import { readRecordedNames } from '../usage/recorded-names.ts';
+import type { KeyName } from '../usage/usage.ts';
+import { namespacedName } from '../../operator/store/resources.ts';
 import { accountFacts, accountPath, renderWalletHead } from '../wallet/account-facts.ts';
 import type { AccountFacts } from '../wallet/account-facts.ts';
 import type { AccountStatusFinding } from '../wallet/account-status.ts';
@@ -66,8 +69,9 @@ async function accountPage(
   if (unknownKey !== undefined)
     throw new AccessError('NotFound', `No key of this account that you may see is called ${unknownKey}.`);
   const range = parseRange(request.query, request.nowMs);
-  const [names, { spending, latest }, credit, refusals] = await Promise.all([
+  const [names, recorded, { spending, latest }, credit, refusals] = await Promise.all([
     keyNames(visible, request),
+    recordedNames(request, visible),
     readSpending(request, visible, range),
     creditView(request, account, refused),
     readRefusals(request, callQueryOf(visible), LATEST_REFUSED),
@@ -85,13 +89,17 @@ async function accountPage(
     calls: { groups: groupNames(request.deps), made: outputLabelOf(request.deps) },
     facts,
     finding: facts && (await readAccountStatuses(request, [facts]))(facts),
-    spending: { range, spending, byKey: key === undefined, ...spendingLinks(visible, names) },
+    spending: { range, spending, byKey: key === undefined, ...spendingLinks(visible, names, recorded) },
   });
   const scripts = [...WALLET_FILES.scripts, 'wallet.js'];
   return {
     page: { title: `${key?.metadata.name ?? ref.name} · Wallet`, active: 'wallet', body, ...WALLET_FILES, scripts },
     status: refused?.status ?? 200,
   };
+}
+
+function recordedNames({ deps }: PageRequest, { ref, account }: VisibleCalls): Promise<ReadonlyMap<string, KeyName>> {
+  return readRecordedNames(deps, account ? [namespacedName(ref)] : []);
 }
 
 /** For people who may change the account. */
@@ -133,6 +141,7 @@ async function readSpending(
 function spendingLinks(
   { ref, key }: VisibleCalls,
   names: ReadonlyMap<string, string>,
+  recorded: ReadonlyMap<string, KeyName>,
 ): Pick<SpendingView, 'pathFor' | 'key' | 'modelPath'> {
   const own = key?.metadata.name ?? '';
   return {
@@ -140,7 +149,7 @@ function spendingLinks(
     key: (uid) => {
       const name = names.get(uid);
       return {
-        name,
+        name: name ?? recorded.get(uid)?.name,
         path: name === undefined ? accountPath(ref, 'calls', { uid }) : accountPath(ref, undefined, { key: name }),
       };
     },

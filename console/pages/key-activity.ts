@@ -88,7 +88,7 @@ function renderSpending({ deps }: PageRequest, { apiKey, query, series }: Spendi
     spec,
   } = apiKey;
   const key = { id: query.key, name, account: `${apiKey.metadata.namespace}/${spec.accountRef.name}`, lone: true };
-  const scope = { accounts: [], keys: new Map([[uid, key]]), truncated: false };
+  const scope = { accounts: [], keys: new Map([[uid, key]]), recorded: new Map(), truncated: false };
   // the path names the key already
   const ranges = renderRanges(keyPath(apiKey, 'activity'), { ...query, key: '' }, {});
   return html`<div class="toolbar usage-range">${ranges}</div>

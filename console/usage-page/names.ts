@@ -29,8 +29,14 @@ export function labelOf(name: string, by: Split, { scope, groups }: Names): stri
     case 'group':
       return groups.get(name) ?? name;
     case 'key':
-      return scope.keys.get(name)?.id ?? shortUid(name);
+      return scope.keys.get(name)?.id ?? recordedId(scope, name) ?? shortUid(name);
   }
+}
+
+/** "namespace/name" of a deleted key: its namespace is its account's. */
+function recordedId({ recorded }: UsageScope, uid: string): string | undefined {
+  const known = recorded.get(uid);
+  return known && `${known.account.slice(0, known.account.indexOf('/'))}/${known.name}`;
 }
 
 /** The filter that lets only calls of this name through. */

@@ -3,7 +3,8 @@
  * other accounts. The address narrows it and never widens it.
  */
 import type { PageRequest } from '../route.ts';
-import type { CallQuery } from '../usage/usage.ts';
+import { readRecordedNames } from '../usage/recorded-names.ts';
+import type { CallQuery, KeyName } from '../usage/usage.ts';
 import { accountIdOf, namespacedName } from '../../operator/store/resources.ts';
 import type { UsagePageFilter, UsagePageQuery } from './query.ts';
 
@@ -12,6 +13,8 @@ export interface UsageScope {
   readonly accounts: readonly string[];
   /** Keys by uid. */
   readonly keys: ReadonlyMap<string, ScopeKey>;
+  /** Names of deleted keys of these accounts by uid. */
+  readonly recorded: ReadonlyMap<string, KeyName>;
   /** More accounts or keys are visible than are looked at together. */
   readonly truncated: boolean;
 }
@@ -29,7 +32,7 @@ export interface ScopeKey {
 const MAX_ACCOUNTS = 500;
 const MAX_LONE_KEYS = 200;
 
-export async function readScope({ person }: Pick<PageRequest, 'person'>): Promise<UsageScope> {
+export async function readScope({ person, deps }: Pick<PageRequest, 'person' | 'deps'>): Promise<UsageScope> {
   const [accounts, keys] = await Promise.all([person.list('Account'), person.list('ApiKey')]);
   const visible = accounts.objects.map(({ metadata }) => namespacedName(metadata)).sort();
   const seen = new Set(visible);
@@ -50,8 +53,10 @@ export async function readScope({ person }: Pick<PageRequest, 'person'>): Promis
   );
   const lone = all.filter(([, key]) => key.lone);
   const dropped = new Set(lone.slice(MAX_LONE_KEYS).map(([uid]) => uid));
+  const shown = visible.slice(0, MAX_ACCOUNTS);
   return {
-    accounts: visible.slice(0, MAX_ACCOUNTS),
+    accounts: shown,
+    recorded: await readRecordedNames(deps, shown),
     keys: new Map(all.filter(([uid]) => !dropped.has(uid))),
     truncated: visible.length > MAX_ACCOUNTS || dropped.size > 0,
   };

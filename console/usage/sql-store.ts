@@ -13,7 +13,7 @@ import {
 } from './call-search.ts';
 import { added, addedMargins, NO_CALLS } from './add-sums.ts';
 import { createSeriesReader } from './series.ts';
-import type { CallQuery, CallPage, SpendingSum, SpendingSums, UsageStore } from './usage.ts';
+import type { CallQuery, CallPage, KeyName, SpendingSum, SpendingSums, UsageStore } from './usage.ts';
 
 /** Gives access to the tables of some accounts. */
 export interface UsageDatabase {
@@ -53,6 +53,7 @@ export function openSqlUsageStore(source: UsageDatabase): Omit<UsageStore, 'prep
     page: (query, wanted) =>
       ask(query, async (tables, wholeSinceMs) => ({ ...(await readPage(tables, query, wanted)), wholeSinceMs })),
     find: (query, call) => ask(query, async (tables) => findCall(tables, query, call)),
+    keyNames: (accounts) => ask({ accounts }, async (tables) => readKeyNames(tables, accounts)),
     async *records(query) {
       for (let after: UsageRecord | undefined; ;) {
         const previous = after;
@@ -86,6 +87,12 @@ async function sum(tables: UsageTables, query: CallQuery, wholeSinceMs: number):
   }
   const days = [...byDay].sort(([a], [b]) => a - b).map(([day, ofDay]) => [isoDay(day), ofDay] as const);
   return { all, byDay: new Map(days), byKey: dearestFirst(byKey), byModel: dearestFirst(byModel), wholeSinceMs };
+}
+
+function readKeyNames(tables: UsageTables, accounts: readonly string[]): Map<string, KeyName> {
+  return new Map(
+    accounts.flatMap((account) => tables.keyNames(account).map(([uid, name]) => [uid, { name, account }] as const)),
+  );
 }
 
 async function readMargins(tables: UsageTables, query: CallQuery): Promise<MarginSum[]> {

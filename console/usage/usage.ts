@@ -67,6 +67,12 @@ export interface Margins {
   readonly wholeSinceMs: number;
 }
 
+export interface KeyName {
+  readonly name: string;
+  /** "namespace/name" */
+  readonly account: string;
+}
+
 /** Newest first. */
 export interface CallPage {
   readonly calls: readonly UsageRecord[];
@@ -90,6 +96,8 @@ export interface UsageStore {
   page(query: CallQuery, page: { readonly size: number; readonly before?: string }): Promise<CallPage>;
   /** The call, if it matches the query; undefined: there is none, or its record was removed. */
   find(query: CallQuery, call: CallPosition): Promise<UsageRecord | undefined>;
+  /** Names of keys by uid, deleted ones included, as far as records of these accounts have them. */
+  keyNames(accounts: readonly string[]): Promise<ReadonlyMap<string, KeyName>>;
   /** Oldest first, for exports. */
   records(query: CallQuery): AsyncIterable<UsageRecord>;
   /**

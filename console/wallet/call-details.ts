@@ -66,12 +66,18 @@ function renderError({ entry }: CallView): Html {
 
 type Fact = readonly [label: string, value: Html | string | undefined];
 
-function renderFacts({ record, entry, names, groups }: CallView): Html {
+/** A deleted key keeps the name that the record has. */
+function keyLabel({ names, record }: CallView, keyUid: string): string {
+  return names.get(keyUid) ?? record?.keyName ?? keyUid;
+}
+
+function renderFacts(view: CallView): Html {
+  const { record, entry, groups } = view;
   const { callId, keyUid, model } = record ?? entry ?? { callId: '', keyUid: '', model: undefined };
   const facts: readonly Fact[] = [
     ['Id', html`<code>${callId}</code>`],
     ['Time', renderTime(record?.createdMs ?? entry?.atMs ?? 0)],
-    ['Key', html`<bdi>${names.get(keyUid) ?? keyUid}</bdi>`],
+    ['Key', html`<bdi>${keyLabel(view, keyUid)}</bdi>`],
     ['Model', bdi(model)],
     ['Status', record ? renderStatus(record) : html`<span class="dot bad">Refused</span>`],
     ...factsOfEntry(entry),
@@ -93,11 +99,12 @@ function factsOfEntry(entry: ActivityEntry | undefined): readonly Fact[] {
   ];
 }
 
-function factsOfRecord({ group, channel, catalog }: UsageRecord, groups: CallView['groups']): readonly Fact[] {
+function factsOfRecord({ group, channel, catalog, labels }: UsageRecord, groups: CallView['groups']): readonly Fact[] {
   return [
     ['Group', bdi(groups.get(group) ?? group)],
     ['Channel', html`<code>${channel}</code>`],
     ['Price of', html`<code>${catalog}</code>`],
+    ['Labels', bdi(labels)],
   ];
 }
 

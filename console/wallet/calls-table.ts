@@ -96,7 +96,8 @@ export function renderCallsTable(calls: readonly UsageRecord[], view: CallsTable
 function renderCall(call: UsageRecord, view: CallsTableView): Html {
   const { status, group } = call;
   const { names, groups, showAccounts = false } = view;
-  const name = names.get(call.keyUid);
+  // a deleted key keeps the name that the record has
+  const name = names.get(call.keyUid) ?? call.keyName;
   return html`
 <tr><th scope="row" class="main"><a href="${callPath(refOf(call), call, view.keyOf(call))}">${renderTime(call.createdMs)}</a><small class="mono">${call.callId}</small></th><td data-label="Key">${
     name === undefined

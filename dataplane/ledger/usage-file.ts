@@ -5,6 +5,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { decodeRecord, RECORD_COLUMNS } from './embedded/rows.ts';
 import { prepareRows, rowsOf } from './embedded/schema.ts';
+import { matchesFilter } from './usage-filter.ts';
 import type { UsageFilter } from './usage-filter.ts';
 import type { UsageRecord } from './usage-record.ts';
 import { UsageTables } from './usage-tables.ts';
@@ -14,17 +15,19 @@ const BUSY_TIMEOUT_MS = 5_000;
 
 /** Yields records in the order of settlement. Throws if the file is missing or is not a ledger. */
 export function* readUsageFile(path: string, filter: UsageFilter): Generator<UsageRecord> {
-  const { keyUid = null, account = null, model = null, sinceMs = 0 } = filter;
+  const { account = null, model = null, sinceMs = 0 } = filter;
   const db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {
     const statement = prepareRows(
       db,
       `SELECT ${COLUMNS} FROM usage
-      WHERE created_ms >= :since AND (:key IS NULL OR key_uid = :key)
-      AND (:account IS NULL OR account = :account) AND (:model IS NULL OR model = :model) ORDER BY seq`,
+      WHERE created_ms >= :since AND (:account IS NULL OR account = :account) AND (:model IS NULL OR model = :model) ORDER BY seq`,
     );
-    const rows: Iterable<unknown> = statement.iterate({ since: sinceMs, key: keyUid, account, model });
-    for (const row of rows) yield* rowsOf([row]).map(decodeRecord);
+    const rows: Iterable<unknown> = statement.iterate({ since: sinceMs, account, model });
+    for (const row of rows)
+      yield* rowsOf([row])
+        .map(decodeRecord)
+        .filter((record) => matchesFilter(record, filter));
   } finally {
     db.close();
   }

@@ -10,7 +10,7 @@ import { keepToOwner } from '../owner-only.ts';
 import { decodeCount, RECORD_COLUMNS, recordRow, RowReader } from './embedded/rows.ts';
 import type { Row } from './embedded/rows.ts';
 import { prepareRows, rowsOf } from './embedded/schema.ts';
-import { CALL_COLUMNS, USAGE_SUMS } from './usage-schema.ts';
+import { CALL_COLUMNS, KEY_NAMES, USAGE_SUMS } from './usage-schema.ts';
 import { UsageTables } from './usage-tables.ts';
 import type { StreamId, StreamRecord } from './valkey-reader.ts';
 
@@ -34,16 +34,16 @@ const PAGE_BYTES = 4096;
 /** "MGWM" */
 const APPLICATION_ID = 0x4d47574d;
 /** A file of another version is replaced. */
-const VERSION = 4;
+const VERSION = 5;
 /** A power failure may lose the latest transactions; their records are copied again. */
 const SETTINGS = `PRAGMA page_size = ${PAGE_BYTES}; PRAGMA max_page_count = ${MAX_BYTES / PAGE_BYTES};
   PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384`;
 const SCHEMA = `CREATE TABLE usage (entry_ms INTEGER NOT NULL, entry_seq INTEGER NOT NULL, call_id TEXT NOT NULL,
     ${CALL_COLUMNS}, status TEXT NOT NULL, unbilled_nano_usd INTEGER NOT NULL, duration_ms INTEGER NOT NULL,
     lines TEXT NOT NULL, session TEXT NOT NULL,
-    upstream_cost_nano_usd INTEGER) STRICT;
+    upstream_cost_nano_usd INTEGER, key_name TEXT NOT NULL, labels TEXT NOT NULL) STRICT;
   CREATE INDEX usage_by_entry ON usage (account, entry_ms, entry_seq);
-  ${USAGE_SUMS}
+  ${USAGE_SUMS} ${KEY_NAMES}
   CREATE TABLE streams (account TEXT PRIMARY KEY, epoch TEXT NOT NULL, last_ms INTEGER NOT NULL,
     last_seq INTEGER NOT NULL, rows INTEGER NOT NULL, whole_since_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`;

@@ -1,6 +1,7 @@
 /** [P] Formats usage records as JSON columns and CSV. Amounts are decimal USD. */
 import { formatLines } from './bill.ts';
 import { formatDecimal } from '../snapshot/decimal.ts';
+import { namespaceOf } from './usage-filter.ts';
 import type { UsageRecord } from './usage-record.ts';
 
 export type UsageColumn = readonly [name: string, value: (record: UsageRecord) => string | number];
@@ -30,6 +31,9 @@ const USAGE_COLUMNS: readonly UsageColumn[] = [
   ['duration_ms', ({ durationMs }) => durationMs],
   ['lines', ({ lines }) => formatLines(lines)],
   ['session', ({ session }) => session ?? ''],
+  ['key_name', ({ keyName }) => keyName ?? ''],
+  ['namespace', namespaceOf],
+  ['labels', ({ labels }) => labels ?? ''],
 ];
 
 /** What calls cost the platform. Only for who may see it: never for holders of keys. Empty: unknown. */

@@ -86,6 +86,10 @@ export interface CallOrigin {
   readonly catalog: string;
   /** The session that the client named; absent: it named none, or an older version wrote the record. */
   readonly session?: string;
+  /** The name of the ApiKey, whose namespace is the account's; absent: an older version wrote the record. */
+  readonly keyName?: string;
+  /** The usage labels as "name=value,name=value"; absent: there were none. */
+  readonly labels?: string;
 }
 
 /**

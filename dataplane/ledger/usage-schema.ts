@@ -25,6 +25,17 @@ const TAKE_OLD = `UPDATE usage_days SET calls = calls - 1, cost_nano_usd = cost_
   DELETE FROM usage_days WHERE (${DAY_KEY}) = (${dayKeyOf('OLD.')}) AND calls = 0;`;
 
 /**
+ * Adds the names of keys, which outlive their ApiKeys, to a database with a table `usage`. This is a published migration
+ * of the ledger's file and is never edited.
+ */
+export const KEY_NAMES = `
+  CREATE TABLE key_names (account TEXT NOT NULL, key_uid TEXT NOT NULL, key_name TEXT NOT NULL,
+    PRIMARY KEY (account, key_uid)) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER usage_named AFTER INSERT ON usage WHEN NEW.key_name <> '' BEGIN
+    INSERT INTO key_names VALUES (NEW.account, NEW.key_uid, NEW.key_name) ON CONFLICT DO NOTHING;
+  END;`;
+
+/**
  * Adds the sums to a database with a table `usage`. `day` counts days since the epoch. This is a published migration of
  * the ledger's file and is never edited.
  */

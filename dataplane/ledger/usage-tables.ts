@@ -107,6 +107,7 @@ export const USAGE_QUERIES = {
     GROUP BY ${column}`,
   day: (order: CallOrder) => `SELECT day FROM usage_days WHERE ${DAYS} AND ${DAY_FILTER}
     ORDER BY day ${order === 'OldestFirst' ? 'ASC' : 'DESC'} LIMIT 1`,
+  keyNames: 'SELECT key_uid, key_name FROM key_names WHERE account = :account',
 };
 
 export class UsageTables {
@@ -118,6 +119,7 @@ export class UsageTables {
   readonly #intervals: StatementSync;
   readonly #margins: StatementSync;
   readonly #dayTotals: Readonly<Record<DayTotalBy, StatementSync>>;
+  readonly #keyNames: StatementSync;
 
   constructor(db: DatabaseSync) {
     const both = (sql: (order: CallOrder) => string): Readonly<Record<CallOrder, StatementSync>> => ({
@@ -136,6 +138,7 @@ export class UsageTables {
       Key: prepareRows(db, USAGE_QUERIES.dayTotals('key_uid')),
       Account: prepareRows(db, USAGE_QUERIES.dayTotals('account')),
     };
+    this.#keyNames = prepareRows(db, USAGE_QUERIES.keyNames);
   }
 
   /** At most `most` calls of a range, in the given order. */
@@ -195,6 +198,14 @@ export class UsageTables {
         inputTokens: read.count(),
         outputTokens: read.count(),
       };
+    });
+  }
+
+  /** The names of the account's keys by uid, deleted ones included. */
+  keyNames(account: string): (readonly [uid: string, name: string])[] {
+    return rowsOf(this.#keyNames.all({ account })).map((row) => {
+      const read = new RowReader(row);
+      return [read.text(), read.text()];
     });
   }
 

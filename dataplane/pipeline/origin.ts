@@ -1,4 +1,4 @@
-/** [P] The origin of a call in its usage record: key, account, group, model, channel, catalog and session. */
+/** [P] The origin of a call in its usage record: key, account, group, model, channel, catalog, session and names. */
 import type { CallOrigin } from '../ledger/usage-record.ts';
 import type { Candidate } from '../state/state.ts';
 import { sessionOf } from './affinity.ts';
@@ -17,5 +17,7 @@ export function originOf({ received, key, call, offer }: Routed, { group, target
     channel: target.id,
     catalog: offer.catalog ?? '',
     ...(session !== undefined && { session }),
+    keyName: key.name,
+    ...(key.usageLabels !== undefined && { labels: key.usageLabels }),
   };
 }

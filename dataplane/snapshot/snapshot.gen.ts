@@ -744,6 +744,8 @@ export interface Key {
   readonly maxConcurrency?: number | undefined;
   /** of WHEN_SHORT_LOWER; 0: 16 */
   readonly minOutputTokens: number;
+  /** "name=value,name=value" for the records of its calls */
+  readonly usageLabels?: string | undefined;
 }
 
 /** The SHA-256 of one key string, as 64 lower-case hex digits; not_after_ms ends a rotated key's overlap. */
@@ -1257,6 +1259,7 @@ function createBaseKey(): Key {
     models: undefined,
     maxConcurrency: undefined,
     minOutputTokens: 0,
+    usageLabels: undefined,
   };
 }
 
@@ -1321,6 +1324,9 @@ export const Key: MessageFns<Key> = {
     }
     if (message.minOutputTokens !== 0) {
       writer.uint32(136).uint32(message.minOutputTokens);
+    }
+    if (message.usageLabels !== undefined) {
+      writer.uint32(146).string(message.usageLabels);
     }
     return writer;
   },
@@ -1472,6 +1478,14 @@ export const Key: MessageFns<Key> = {
             }
 
             message.minOutputTokens = reader.uint32();
+            continue;
+          }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.usageLabels = reader.string();
             continue;
           }
         }

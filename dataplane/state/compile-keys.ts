@@ -42,6 +42,7 @@ function keyState(key: Key): KeyState {
     whenShort: key.whenShort === WhenShort.REFUSE ? 'Refuse' : 'Lower',
     minOutputTokens: key.minOutputTokens || MIN_OUTPUT_TOKENS,
     models: key.models && new Set(key.models.names),
+    usageLabels: key.usageLabels,
     slot:
       key.maxConcurrency === undefined ? undefined : { scope: 'Key', id: `key/${key.uid}`, limit: key.maxConcurrency },
   };

@@ -34,6 +34,8 @@ export interface KeyState {
   readonly minOutputTokens: number;
   /** Undefined: all models of the group. */
   readonly models: ReadonlySet<string> | undefined;
+  /** "name=value,name=value" of the labels that usage records carry; undefined: none. */
+  readonly usageLabels: string | undefined;
   /** The key's own threshold, if it has one. */
   readonly slot: SlotLimit | undefined;
 }

@@ -63,6 +63,8 @@ export interface ClusterManagerOptions {
   readonly gatewayKey: Uint8Array;
   /** Absent: all namespaces. */
   readonly watchNamespaces?: readonly string[];
+  /** The labels that usage records carry. */
+  readonly usageLabels?: readonly string[] | undefined;
   readonly lease: Pick<
     LeaderElectionOptions,
     'name' | 'identity' | 'address' | 'durationMs' | 'renewWithinMs' | 'retryMs'
@@ -154,6 +156,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     onMinted: (minted) => recordMinted(minted, { writable, events, meter }),
     onUnserved: ({ id, message }) => recordUnserved(id, message, { writable, events }),
     ...(options.ledger && { ledger: options.ledger }),
+    ...(options.usageLabels && { usageLabels: options.usageLabels }),
   });
   const upkeep = startUpkeep(
     { ...options, clock },

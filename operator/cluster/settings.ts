@@ -43,6 +43,8 @@ export interface WebhookSettings {
 export interface ClusterSettings extends ConsoleSettings, EdgeSettings, WebhookSettings {
   /** Absent: all namespaces. */
   readonly watchNamespaces?: readonly string[];
+  /** The labels that usage records carry; absent: none. */
+  readonly usageLabels?: readonly string[];
   readonly xdsListen: ListenAddress;
   readonly xdsName?: string;
   readonly insecureXds?: boolean;

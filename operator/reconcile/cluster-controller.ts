@@ -54,6 +54,8 @@ export interface ClusterControllerOptions {
   readonly settleMs?: number;
   /** See TranslateOptions. */
   readonly sealingKeys?: readonly string[];
+  /** The labels that usage records carry. */
+  readonly usageLabels?: readonly string[];
 }
 
 /** Edits within this time are translated together, and so are those that arrive during a translation. */
@@ -194,7 +196,7 @@ export class ClusterController {
   }
 
   async #reconcile(): Promise<RunResult> {
-    const { provider, proxies, gatewayNamespace, clock, meter, sealingKeys = [] } = this.#options;
+    const { provider, proxies, gatewayNamespace, clock, meter, sealingKeys = [], usageLabels } = this.#options;
     const nowMs = clock.nowMs();
     try {
       const resources = provider.resources();
@@ -202,6 +204,7 @@ export class ClusterController {
         gatewayNamespace,
         nowMs,
         sealingKeys,
+        ...(usageLabels && { usageLabels }),
         mintFailures: this.#mintFailures,
       });
       const good = publishable(snapshot, this.#lastGood);

@@ -29,6 +29,8 @@ interface ControllerOptions {
   readonly debounceMs: number;
   /** See TranslateOptions. */
   readonly sealingKeys?: readonly string[];
+  /** The labels that usage records carry. */
+  readonly usageLabels?: readonly string[] | undefined;
 }
 
 export class Controller {
@@ -65,13 +67,14 @@ export class Controller {
   }
 
   async #reconcile(): Promise<RunResult> {
-    const { mint, publish, tracker, clock, log, gatewayNamespace, sealingKeys = [] } = this.#options;
+    const { mint, publish, tracker, clock, log, gatewayNamespace, sealingKeys = [], usageLabels } = this.#options;
     const minted = await mint(this.#resources, clock.nowMs());
     const nowMs = clock.nowMs();
     const { snapshot, statuses, nextChangeMs } = translate(minted.resources, {
       gatewayNamespace,
       nowMs,
       sealingKeys,
+      ...(usageLabels && { usageLabels }),
       ...(minted.failures.size > 0 && { mintFailures: minted.failures }),
     });
     tracker.observe(statuses, nowMs);

@@ -1,7 +1,7 @@
 /**
  * [P] Decides whether a change of an object can change the configuration. Changes of statuses, managed fields and
- * annotations cannot: the API server increases the generation with each change of a spec. Labels matter only for kinds
- * that are selected by label.
+ * annotations cannot: the API server increases the generation with each change of a spec. Labels matter only for
+ * ModelRoutes, which are selected by label, and for ApiKeys, whose usage records carry labels.
  */
 import type { Resource } from '#crds/types.gen.ts';
 import type { Labels } from './resources.ts';
@@ -13,7 +13,7 @@ export function differsForTranslate(before: Resource, now: Resource): boolean {
     old.generation !== current.generation ||
     old.uid !== current.uid ||
     isTerminating(before) !== isTerminating(now) ||
-    (now.kind === 'ModelRoute' && !sameLabels(old.labels ?? {}, current.labels ?? {}))
+    ((now.kind === 'ModelRoute' || now.kind === 'ApiKey') && !sameLabels(old.labels ?? {}, current.labels ?? {}))
   );
 }
 

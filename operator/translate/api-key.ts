@@ -51,6 +51,8 @@ export interface KeyContext {
   readonly conflicts: ReadonlyMap<GatheredKey, ReadonlyMap<string, GatheredKey>>;
   /** Why a key could not be created, by "namespace/name". */
   readonly mintFailures: ReadonlyMap<string, string>;
+  /** The names of the labels that usage records carry. */
+  readonly usageLabels: readonly string[];
 }
 
 const translated = memoize<GatheredKey, TranslatedKey>();
@@ -74,8 +76,23 @@ function dependenciesOf(key: GatheredKey, context: KeyContext): KeyDependencies 
     suggestedAccounts: account === 'NotFound' ? suggestNames(spec.accountRef.name, context.accountNames) : '',
     lost: context.conflicts.get(key),
     expired: spec.expirationTime !== undefined && Date.parse(spec.expirationTime) <= context.nowMs,
+    usageLabels: formatUsageLabels(key.apiKey, context),
     mintFailure: context.mintFailures.size === 0 ? undefined : context.mintFailures.get(namespacedName(metadata)),
   };
+}
+
+/**
+ * The labels for the records of a key's calls. The namespace's label comes before the ApiKey's, because tenants may
+ * label their keys but not their namespace.
+ */
+function formatUsageLabels({ metadata }: ApiKey, { usageLabels, namespaces }: KeyContext): string {
+  const ofNamespace = namespaces.get(metadata.namespace);
+  return usageLabels
+    .flatMap((name) => {
+      const value = ofNamespace?.[name] ?? metadata.labels?.[name];
+      return value === undefined || value === '' ? [] : [`${name}=${value}`];
+    })
+    .join(',');
 }
 
 /** Suggests only groups that admit the key's namespace, because a tenant may not know of others. */
@@ -113,7 +130,11 @@ function evaluateKey(key: GatheredKey, dependencies: KeyDependencies): Translate
   };
   const group = key.apiKey.spec.groupRef.name;
   if (hashes.length === 0) return { group, findings };
-  return { group, findings, message: keyMessage(key, limits, { hashes, refusal: first?.refusal ?? '' }) };
+  return {
+    group,
+    findings,
+    message: keyMessage(key, limits, { hashes, refusal: first?.refusal ?? '', usageLabels: dependencies.usageLabels }),
+  };
 }
 
 interface KeyLimits {
@@ -133,7 +154,7 @@ function readLimits({ spec }: ApiKey, fields: FieldReader): KeyLimits {
 function keyMessage(
   { apiKey, account, material }: GatheredKey,
   { limitNanoUsd, expirationMs }: KeyLimits,
-  { hashes, refusal }: Pick<Key, 'hashes' | 'refusal'>,
+  { hashes, refusal, usageLabels }: Pick<Key, 'hashes' | 'refusal'> & Pick<KeyDependencies, 'usageLabels'>,
 ): Key {
   const { spec } = apiKey;
   const { uid, namespace, name, generation } = findingsOf(apiKey);
@@ -155,6 +176,7 @@ function keyMessage(
     maxConcurrency: spec.maxConcurrency,
     hashes,
     refusal,
+    ...(usageLabels !== '' && { usageLabels }),
   };
 }
 

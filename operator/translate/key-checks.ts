@@ -21,6 +21,8 @@ export interface KeyDependencies {
   readonly suggestedAccounts: string;
   readonly expired: boolean;
   readonly mintFailure: string | undefined;
+  /** "name=value,name=value" for usage records; empty: none. */
+  readonly usageLabels: string;
 }
 
 /** `message` is for the ApiKey's owner, `refusal` for callers with the key. */

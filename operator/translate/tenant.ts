@@ -146,10 +146,10 @@ const translated = memoize<GatheredTenant, TranslatedTenant>();
 
 /** Translates a gathered namespace. */
 export function translateTenant(tenant: GatheredTenant, context: TenantContext): TranslatedTenant {
-  const { nowMs, namespaces, groups, mintFailures } = context;
+  const { nowMs, namespaces, groups, mintFailures, usageLabels } = context;
   const isContested = context.conflicts.size > 0 && tenant.keys.some((key) => context.conflicts.has(key));
   const conflicts = isContested ? context.conflicts : NO_CONFLICTS;
-  const inputs = [namespaces.get(tenant.namespace), conflicts, mintFailures, groups];
+  const inputs = [namespaces.get(tenant.namespace), conflicts, mintFailures, groups, usageLabels];
   return translated(tenant, inputs, () => translateObjects(tenant, context), holdsAt(nowMs));
 }
 

@@ -39,9 +39,12 @@ interface TranslateOptions {
    * 32 bytes each, in Base64: the first key seals what clients keep for the proxies, all keys open it. Default: none.
    */
   readonly sealingKeys?: readonly string[];
+  /** The labels that usage records carry. Default: none. */
+  readonly usageLabels?: readonly string[];
 }
 
 const NO_FAILURES: ReadonlyMap<string, string> = new Map();
+const NO_LABELS: readonly string[] = [];
 
 /** Never throws on admitted resources. Their order does not affect the result. */
 export function translate(resources: Resources, options: TranslateOptions): Translation {
@@ -82,6 +85,7 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
     groups: indexGroups(resources.groups, groups, refusedGroups),
     conflicts: findKeyConflicts(input.tenants),
     mintFailures: options.mintFailures ?? NO_FAILURES,
+    usageLabels: options.usageLabels ?? NO_LABELS,
   };
   const tenants = input.tenants.map((tenant) => translateTenant(tenant, tenantContext));
 

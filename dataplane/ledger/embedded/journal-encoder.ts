@@ -52,6 +52,7 @@ export class JournalEncoder {
     record.text(encodeLines(progress.lines));
     record.text(origin.session ?? '');
     record.text(formatUpstream(progress));
+    this.#endCall(record, origin);
     this.#add(record);
   }
 
@@ -87,6 +88,7 @@ export class JournalEncoder {
     record.text(encodeLines(usage.lines));
     record.text(usage.session ?? '');
     record.text(formatUpstream(usage));
+    this.#endCall(record, usage);
     return this.#add(record);
   }
 
@@ -136,6 +138,12 @@ export class JournalEncoder {
     record.integer(this.#reference(origin.channel));
     record.integer(this.#reference(origin.catalog));
     return record;
+  }
+
+  /** Writes the fields that later versions added to an origin. */
+  #endCall(record: RecordWriter, { keyName = '', labels = '' }: CallOrigin): void {
+    record.integer(this.#reference(keyName));
+    record.integer(this.#reference(labels));
   }
 
   /** The reference number of a name; adds a name record before its first use. */

@@ -169,8 +169,9 @@ function readHeld(read: FieldReader): HeldRecord {
     renewedMs: read.number(),
   };
   const lines = readLines(read);
-  const origin = { ...held.origin, ...readSession(read) };
-  return { ...held, progress: { ...held.progress, ...lines, ...readUpstream(read) }, origin };
+  const session = readSession(read);
+  const progress = { ...held.progress, ...lines, ...readUpstream(read) };
+  return { ...held, progress, origin: { ...held.origin, ...session, ...readKeyName(read) } };
 }
 
 function readRenewed(read: FieldReader): RenewedRecord {
@@ -184,7 +185,14 @@ function readSession(read: FieldReader): Pick<CallOrigin, 'session'> {
   return session === '' ? {} : { session };
 }
 
-/** Reads the upstream cost, which is the last field; records of earlier versions end before it. */
+/** Reads key name and labels, which are the last fields; records of earlier versions end before them. */
+function readKeyName(read: FieldReader): Pick<CallOrigin, 'keyName' | 'labels'> {
+  if (read.isAtEnd) return {};
+  const [keyName, labels] = [read.name(), read.name()];
+  return { ...(keyName !== '' && { keyName }), ...(labels !== '' && { labels }) };
+}
+
+/** Reads the upstream cost, which follows lines and session; records of earlier versions end before it. */
 function readUpstream(read: FieldReader): Pick<CallProgress, 'upstreamCostNanoUsd'> {
   const text = read.isAtEnd ? '' : read.text();
   return text === '' ? {} : { upstreamCostNanoUsd: BigInt(text) };
@@ -211,7 +219,8 @@ function readSettled(read: FieldReader): SettledRecord {
     dayStartMs: read.number(),
     monthStartMs: read.number(),
   };
-  return { ...settled, record: { ...record, ...readLines(read), ...readSession(read), ...readUpstream(read) } };
+  const later = { ...readLines(read), ...readSession(read), ...readUpstream(read), ...readKeyName(read) };
+  return { ...settled, record: { ...record, ...later } };
 }
 
 function readJob(read: FieldReader): JobStateRecord {

@@ -64,6 +64,8 @@ export const RECORD_COLUMNS = [
   'lines',
   'session',
   'upstream_cost_nano_usd',
+  'key_name',
+  'labels',
 ];
 export const SETTLED_COLUMNS = [...RECORD_COLUMNS, 'key_spent_nano_usd', 'key_remaining_nano_usd', 'settled_ms'];
 export const JOB_COLUMNS = [
@@ -102,6 +104,8 @@ export function recordRow(record: UsageRecord): Value[] {
     encodeLines(record.lines),
     record.session ?? '',
     record.upstreamCostNanoUsd ?? null,
+    record.keyName ?? '',
+    record.labels ?? '',
   ];
 }
 
@@ -223,11 +227,14 @@ function readRecord(read: RowReader): UsageRecord {
   const lines = decodeLines(read.text());
   const session = read.text();
   const upstreamCostNanoUsd = read.amountOrNull();
+  const [keyName, labels] = [read.text(), read.text()];
   return {
     ...record,
     ...(lines && { lines }),
     ...(session !== '' && { session }),
     ...(upstreamCostNanoUsd !== null && { upstreamCostNanoUsd }),
+    ...(keyName !== '' && { keyName }),
+    ...(labels !== '' && { labels }),
   };
 }
 

@@ -6,7 +6,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { keepToOwner } from '../../owner-only.ts';
-import { CALL_COLUMNS, USAGE_SUMS } from '../usage-schema.ts';
+import { CALL_COLUMNS, KEY_NAMES, USAGE_SUMS } from '../usage-schema.ts';
 import { ACCOUNT_COLUMNS, decodeCheckpoint, HOLD_COLUMNS, JOB_COLUMNS, KEY_COLUMNS } from './rows.ts';
 import type { Row, StoredBalances } from './rows.ts';
 import type { Checkpoint } from './segments.ts';
@@ -56,6 +56,8 @@ const MIGRATIONS: readonly string[] = [
   "ALTER TABLE usage ADD COLUMN session TEXT NOT NULL DEFAULT ''",
   'ALTER TABLE usage ADD COLUMN upstream_cost_nano_usd INTEGER',
   "ALTER TABLE jobs ADD COLUMN terms TEXT NOT NULL DEFAULT ''",
+  `ALTER TABLE usage ADD COLUMN key_name TEXT NOT NULL DEFAULT '';
+   ALTER TABLE usage ADD COLUMN labels TEXT NOT NULL DEFAULT ''; ${KEY_NAMES}`,
 ];
 
 /**

@@ -190,9 +190,11 @@ export function progressArgs(progress: CallProgress, terms?: string): [cost: str
   return [String(costNanoUsd), JSON.stringify(stored)];
 }
 
-/** The call's route and session, as JSON. */
-export function routeArg({ group, model, channel, catalog, session }: CallOrigin): string {
-  return JSON.stringify([group, model, channel, catalog, ...(session === undefined ? [] : [session])]);
+/** The call's route, session, key name and labels, as JSON without the empty texts at its end. */
+export function routeArg({ group, model, channel, catalog, session, keyName, labels }: CallOrigin): string {
+  const optional = [session, keyName, labels];
+  const last = optional.findLastIndex((value) => value !== undefined);
+  return JSON.stringify([group, model, channel, catalog, ...optional.slice(0, last + 1).map((value) => value ?? '')]);
 }
 
 function isSameRoute(a: CallOrigin, b: CallOrigin): boolean {
@@ -201,7 +203,9 @@ function isSameRoute(a: CallOrigin, b: CallOrigin): boolean {
     a.model === b.model &&
     a.group === b.group &&
     a.catalog === b.catalog &&
-    a.session === b.session
+    a.session === b.session &&
+    a.keyName === b.keyName &&
+    a.labels === b.labels
   );
 }
 

@@ -184,8 +184,17 @@ export function parseAmount(text: string | undefined): bigint {
 }
 
 function parseRoute(text: string | undefined): Omit<CallOrigin, 'callId' | 'keyUid' | 'account' | 'createdMs'> {
-  const [group = '', model = '', channel = '', catalog = '', session] = parseList(text).map(String);
-  return { group, model, channel, catalog, ...(session !== undefined && { session }) };
+  const [group = '', model = '', channel = '', catalog = '', ...optional] = parseList(text).map(String);
+  return { group, model, channel, catalog, ...parseOptional(optional) };
+}
+
+/** The fields that later versions added; empty texts are absent ones. */
+function parseOptional([session = '', keyName = '', labels = '']: readonly string[]): Partial<CallOrigin> {
+  return {
+    ...(session !== '' && { session }),
+    ...(keyName !== '' && { keyName }),
+    ...(labels !== '' && { labels }),
+  };
 }
 
 function parseProgress(cost: string | undefined, tokens: string | undefined): CallProgress {

@@ -7,6 +7,7 @@ import type { Ledger } from '#ledger/ledger.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
 import { parseSince } from '../../../bin/commands/usage.ts';
 import { usageWriter } from '../../../bin/usage/format.ts';
+import { sumWriter } from '../../../bin/usage/sums.ts';
 import { holdRequest, NOON_MS, origin, progress, settlement } from '../../unit/dataplane/ledger/calls.ts';
 import { mgw, tempFolder } from '../../support/cli.ts';
 import type { TempFolder } from '../../support/cli.ts';
@@ -14,8 +15,25 @@ import { startValkey, valkey } from '../../support/valkey.ts';
 import type { ValkeyServer } from '../../support/valkey.ts';
 
 const CALLS = [
-  { callId: 'call-1', keyUid: 'key-1', account: 'team-a/a', model: 'model-1', createdMs: NOON_MS },
-  { callId: 'call-2', keyUid: 'key-2', account: 'team-a/a', model: 'model,"2"', createdMs: NOON_MS + 1_000 },
+  {
+    callId: 'call-1',
+    keyUid: 'key-1',
+    account: 'team-a/a',
+    model: 'model-1',
+    createdMs: NOON_MS,
+    keyName: 'ci',
+    labels: 'cost-center=4711,stage=test',
+  },
+  {
+    callId: 'call-2',
+    keyUid: 'key-2',
+    account: 'team-a/a',
+    model: 'model,"2"',
+    createdMs: NOON_MS + 1_000,
+    keyName: 'chat',
+    labels: 'cost-center=47',
+    session: 'thread-1',
+  },
   { callId: 'call-3', keyUid: 'key-3', account: 'team-b/b', model: '=model-1', createdMs: NOON_MS + 2_000 },
 ];
 const DEADLINE_MS = 120_000;
@@ -93,6 +111,18 @@ describe('mgw usage', () => {
       ]);
       assert.deepEqual(await ids('--model', '=model-1'), ['call-3']);
       assert.deepEqual(await ids('--since', '2199-01-01'), []);
+      assert.deepEqual(await ids('--key', 'team-a/ci'), ['call-1']);
+      assert.deepEqual(await ids('--namespace', 'team-b'), ['call-3']);
+      assert.deepEqual(await ids('--label', 'cost-center=47'), ['call-2']);
+      assert.deepEqual(await ids('--session', 'thread-1'), ['call-2']);
+      const summed = await mgw(['usage', ...flags, '--by', 'label:cost-center', '--format', 'csv']);
+      assert.deepEqual(summed.stdout.split('\r\n').toSorted(), [
+        '',
+        ',1,16,0,0.0125',
+        '47,1,16,0,0.0125',
+        '4711,1,16,0,0.0125',
+        'label:cost-center,calls,input_tokens,output_tokens,cost_usd',
+      ]);
       const table = (await mgw(['usage', ...flags])).stdout.trimEnd().split('\n');
       assert.match(table[0] ?? '', /^CREATED +KEY +ACCOUNT/);
       assert.equal(table.at(-1), '3 calls, 0.0375 USD');
@@ -125,7 +155,54 @@ describe('mgw usage', () => {
     const [line = ''] = writer.row(record).split('\r\n');
     assert.ok(line.includes(`,"'=1+1, ""x""",`), line);
     assert.ok(line.includes(',0.000000005,0.00,3,'), line);
-    assert.equal(writer.begin.split(',').length, 20);
+    assert.equal(writer.begin.split(',').length, 23);
+    assert.match(writer.begin, /,session,key_name,namespace,labels\r\n$/);
+    const named = writer.row({ ...record, keyName: 'ci', labels: 'cost-center=4711,stage=test' });
+    assert.match(named, /,,ci,team-a,"cost-center=4711,stage=test"\r\n$/);
+    assert.match(line, /,,,team-a,$/);
+  });
+
+  it('names keys as far as the record does', () => {
+    const writer = usageWriter('table');
+    const record = {
+      ...origin('id'),
+      ...progress(5n),
+      status: 'Succeeded' as const,
+      unbilledNanoUsd: 0n,
+      durationMs: 3,
+    };
+    assert.match(writer.row({ ...record, keyName: 'ci' }), /Z {2}team-a\/ci {2}/);
+    assert.match(writer.row(record), /Z {2}key-1 {2}/);
+  });
+
+  it('sums records by a name, the most expensive first', () => {
+    const record = {
+      ...origin('id'),
+      ...progress(5n),
+      status: 'Succeeded' as const,
+      unbilledNanoUsd: 0n,
+      durationMs: 3,
+    };
+    const sum = (by: string, format: 'table' | 'json'): string => {
+      const writer = sumWriter(by, format);
+      writer.row({ ...record, keyName: 'ci' });
+      writer.row({ ...record, keyUid: 'key-2', costNanoUsd: 7_000_000n });
+      writer.row({ ...record, keyName: 'ci' });
+      return writer.begin + writer.end();
+    };
+    const lines = sum('key', 'table').split('\n');
+    assert.deepEqual(
+      lines.map((line) => line.split(/ {2,}/)),
+      [
+        ['KEY', 'CALLS', 'IN', 'OUT', 'COST USD'],
+        ['key-2', '1', '16', '5', '0.007'],
+        ['team-a/ci', '2', '32', '10', '0.00000001'],
+        [''],
+      ],
+    );
+    assert.deepEqual(JSON.parse(sum('namespace', 'json')), [
+      { namespace: 'team-a', calls: 3, input_tokens: 48, output_tokens: 15, cost_usd: '0.00700001' },
+    ]);
   });
 
   it("includes the platform's cost and the margin on request", () => {

@@ -63,6 +63,7 @@ describe.skipIf(missing)('tenants at the console', () => {
     series: async (query) => noted(query, { sums: [], wholeSinceMs: 0 }),
     margins: async (query) => noted(query, { sums: [], wholeSinceMs: 0 }),
     find: (query) => noted(query, Promise.resolve(undefined)),
+    keyNames: async (accounts) => noted({ accounts }, new Map()),
     prepare: () => undefined,
     close: () => undefined,
   };

@@ -203,7 +203,7 @@ describe('the page', () => {
     const theirs = stand.world.apiKey('team-b', 'theirs').metadata.uid ?? '';
     records.push(
       ...manyCalls(300, [ci, app]),
-      call('req_gone', GONE, { group: 'vip' }),
+      call('req_gone', GONE, { group: 'vip', keyName: 'gone-ci' }),
       ...manyCalls(50, [theirs], 'team-b/main').map((record) => ({ ...record, callId: `b_${record.callId}` })),
     );
   });
@@ -236,6 +236,12 @@ describe('the page', () => {
       assert.match(textOf(list), new RegExp(` ${calls} calls? · `), href);
       assert.equal(list.match(/<tr><th scope="row" class="main">/g)?.length, Number(calls));
     }
+  });
+
+  it('names a deleted key as its records do', async () => {
+    const { body } = await stand.see('alice', '/usage?since=2026-08-01&by=key');
+    assert.match(body, /<bdi>team-a\/gone-ci<\/bdi>/);
+    assert.doesNotMatch((await stand.see('bob', '/usage?since=2026-08-01&by=key')).body, /gone-ci/);
   });
 
   it('adds up only what the person can see', async () => {

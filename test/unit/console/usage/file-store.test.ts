@@ -12,7 +12,7 @@ import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#ledger/usage-record.ts';
 import { openFileUsageStore } from '../../../../console/usage/file-store.ts';
-import { holdRequest, origin, settlement } from '../../dataplane/ledger/calls.ts';
+import { holdRequest, origin, progress, settlement } from '../../dataplane/ledger/calls.ts';
 import { ACCOUNTS, NOON_MS, asRefunded, checkBook, plannedCall, query, recordOf } from './cases.ts';
 import type { PlannedCall } from './cases.ts';
 
@@ -148,6 +148,28 @@ describe("the usage of a ledger's file", () => {
     );
     book.close();
     await assert.rejects(book.sums(query), LedgerUnavailable);
+  });
+
+  it('knows the names of keys of deleted records, account by account', async () => {
+    const path = newPath();
+    const db = openFile(path);
+    const named = (id: string, keyUid: string, more: Partial<UsageRecord>): UsageRecord => ({
+      ...origin(id, { keyUid, account: 'team-a/main', ...more }),
+      ...progress(5n),
+      status: 'Succeeded',
+      unbilledNanoUsd: 0n,
+      durationMs: 3,
+    });
+    settle(db, named('c0', 'key-1', { keyName: 'ci' }));
+    settle(db, named('c1', 'key-1', { keyName: 'ci' }));
+    settle(db, named('c2', 'key-2', {}));
+    settle(db, named('c3', 'key-3', { keyName: 'theirs', account: 'team-b/main' }));
+    db.exec("DELETE FROM usage WHERE key_uid = 'key-1'");
+    const book = openFileUsageStore(path);
+    assert.deepEqual([...(await book.keyNames(['team-a/main']))], [['key-1', { name: 'ci', account: 'team-a/main' }]]);
+    assert.equal((await book.keyNames(['team-a/main', 'team-b/main'])).get('key-3')?.name, 'theirs');
+    book.close();
+    db.close();
   });
 
   it('keeps a replaced file open for running queries', async () => {

@@ -92,6 +92,14 @@ export function usageBook(
       });
     },
     find: (query, { callId }) => Promise.resolve(chosen(query).find((record) => record.callId === callId)),
+    keyNames: (accounts) =>
+      Promise.resolve(
+        new Map(
+          records.flatMap(({ account, keyUid, keyName }) =>
+            keyName !== undefined && accounts.includes(account) ? [[keyUid, { name: keyName, account }]] : [],
+          ),
+        ),
+      ),
     async *records(query) {
       yield* chosen(query);
     },

@@ -40,7 +40,7 @@ beforeAll(() => {
       unbilledNanoUsd: 5_000n,
     }),
     call('req_app', app, { createdMs: TEST_NOW_MS - 40 * DAY_MS, status: 'Failed', costNanoUsd: 0n }),
-    call('req_gone', GONE, { createdMs: TEST_NOW_MS - 2 * DAY_MS, model: HOSTILE }),
+    call('req_gone', GONE, { createdMs: TEST_NOW_MS - 2 * DAY_MS, model: HOSTILE, keyName: 'gone-ci' }),
     call('req_theirs', stand.world.apiKey('team-b', 'theirs').metadata.uid ?? '', { account: 'team-b/main' }),
   );
 });
@@ -97,6 +97,8 @@ describe('an account', () => {
     assert.match(text, /\$1\.04 for 3 calls in 30 days/);
     assert.match(body, /<bdi>ci<\/bdi><\/a><\/th>.*?<td class="num">2<\/td>/s);
     assert.match(body, new RegExp(`href="/wallet/team-a/main/calls\\?uid=${GONE}"`));
+    assert.match(body, new RegExp(`href="/wallet/team-a/main/calls\\?uid=${GONE}"><bdi>gone-ci</bdi>`));
+    assert.match(body, /<td data-label="Key"><bdi>gone-ci<\/bdi><\/td>/);
     assert.deepEqual(idsIn(body), ['req_ci_1', 'req_gone', 'req_ci_2', 'req_app']);
     assert.doesNotMatch(body, /req_theirs|<img|style=|onerror=alert\(1\)>/);
     assert.match(body, /&lt;img src=x onerror=alert\(1\)&gt;/);

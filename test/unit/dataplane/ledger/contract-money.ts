@@ -1,6 +1,7 @@
 /** The contract of holds and settlements. */
 import assert from 'node:assert/strict';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
+import type { UsageRecord } from '#ledger/usage-record.ts';
 import { holdRequest, limits, origin, progress, settlement } from './calls.ts';
 import { HELD, SHORT } from './contract-scenario.ts';
 import type { AddScenario } from './contract-scenario.ts';
@@ -242,6 +243,21 @@ export function settleScenarios(scenario: AddScenario): void {
     assert.equal((await ledger.readUsage('key-1', 'a'))?.session, 'thread-1');
     const other = await ledger.readUsage('key-1', 'b');
     assert.ok(other && !('session' in other));
+  });
+
+  scenario('the names of key and labels are in the records of its calls, and in no other', async ({ ledger }) => {
+    const names = { keyName: 'ci', labels: 'cost-center=4711,example.com/team=blue' };
+    await ledger.hold(holdRequest('a', 50n, { origin: names }));
+    await ledger.hold(holdRequest('b', 50n));
+    await ledger.hold(holdRequest('c', 50n, { origin: { keyName: 'ci', session: 'thread-1' } }));
+    const settled = await ledger.settle(settlement('a', 20n, { origin: origin('a', names) }));
+    await ledger.settle(settlement('b', 20n));
+    await ledger.settle(settlement('c', 20n, { origin: origin('c', { keyName: 'ci', session: 'thread-1' }) }));
+    const namesOf = (record: UsageRecord | undefined): unknown[] => [record?.keyName, record?.labels, record?.session];
+    assert.deepEqual(namesOf(settled.record), ['ci', names.labels, undefined]);
+    assert.deepEqual(namesOf(await ledger.readUsage('key-1', 'a')), ['ci', names.labels, undefined]);
+    assert.deepEqual(namesOf(await ledger.readUsage('key-1', 'b')), [undefined, undefined, undefined]);
+    assert.deepEqual(namesOf(await ledger.readUsage('key-1', 'c')), ['ci', undefined, 'thread-1']);
   });
 
   scenario('a call that never held cannot be settled', async ({ ledger }) => {

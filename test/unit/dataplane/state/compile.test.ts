@@ -82,6 +82,7 @@ test('a complete snapshot compiles to what a call needs', () => {
       period: 'Never',
       whenShort: 'Lower',
       minOutputTokens: 16,
+      usageLabels: undefined,
       models: new Set(['m']),
       slot: { scope: 'Key', id: 'key/uid-ci-bot', limit: 8 },
     },

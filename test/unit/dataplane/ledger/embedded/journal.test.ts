@@ -10,12 +10,13 @@ import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
-import { createBalances } from '#ledger/balances.ts';
+import { createBalances, newWindow } from '#ledger/balances.ts';
+import { JournalEncoder } from '#ledger/embedded/journal-encoder.ts';
 import { FRAME_HEADER_BYTES, SEGMENT_HEADER_BYTES } from '#ledger/embedded/journal-format.ts';
-import { readFrames } from '#ledger/embedded/journal-reader.ts';
+import { readFrames, readSettlement } from '#ledger/embedded/journal-reader.ts';
 import { replayInto } from '#ledger/embedded/recovery.ts';
 import type { Ledger } from '#ledger/ledger.ts';
-import { holdRequest, NOON_MS, progress, settlement } from '../calls.ts';
+import { holdRequest, NOON_MS, origin, progress, settlement } from '../calls.ts';
 import { copyLedger, LONG_TIMEOUT, tempFolder } from './subject.ts';
 import type { TempFolder } from './subject.ts';
 
@@ -118,6 +119,25 @@ describe('a journal that ends', () => {
       writeFileSync(next, readFileSync(segment).subarray(0, 7));
       assert.deepEqual(await known(path, 3), { spent: 30n, records: 3 });
     }));
+});
+
+test('a record of a version without names of keys is read without them', () => {
+  const encoder = new JournalEncoder();
+  const record = {
+    ...origin('a', { keyName: 'ci', labels: 'cost-center=4711' }),
+    ...progress(5n),
+    status: 'Succeeded' as const,
+    unbilledNanoUsd: 0n,
+    durationMs: 3,
+  };
+  const windows = { day: newWindow('Day', 1), month: newWindow('Month', 1) };
+  const at = encoder.settled({ record, keySpentNanoUsd: 5n, keyRemainingNanoUsd: null, settledMs: 2 }, windows);
+  const bytes = encoder.frame().subarray(at);
+  assert.deepEqual(readSettlement(bytes, encoder.names).record, record);
+  const older = Buffer.from(bytes);
+  older.writeUInt32LE(older.readUInt32LE(1) - 8, 1); // without the references of both names
+  const { keyName: _name, labels: _labels, ...unnamed } = record;
+  assert.deepEqual(readSettlement(older, encoder.names).record, unnamed);
 });
 
 describe('a journal that cannot be trusted', () => {

@@ -22,6 +22,7 @@ const KEY: KeyState = {
   period: 'Monthly',
   whenShort: 'Lower',
   minOutputTokens: 16,
+  usageLabels: undefined,
   models: new Set(['gpt-5', 'claude-sonnet-4-5']),
   slot: undefined,
 };
