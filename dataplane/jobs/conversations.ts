@@ -40,7 +40,7 @@ const NO_KEEPER =
  */
 export async function createConversation(deps: PipelineDeps, asked: ConversationRequest): Promise<ConversationAnswer> {
   const state = deps.state.get();
-  const { model, sealed } = await readBody(asked);
+  const { model, sealed, imageParam } = await readBody(asked);
   const keepers = keepersFor(state, asked.key, model);
   const opened = sealed.map((value) => sealFor(state, asked.key, '')?.open(value)?.channel);
   // the channel that made what the items contain comes first
@@ -49,6 +49,7 @@ export async function createConversation(deps: PipelineDeps, asked: Conversation
   for (const offered of new Set([...makers.flat(), ...orderCandidates(keepers, deps.random)])) {
     const seal = sealFor(state, asked.key, offered.target.id);
     if (!seal) continue;
+    checkImages(state, asked.key, { offered, imageParam });
     try {
       return await send(deps, asked, { offered, seal }, '/conversations');
     } catch (error) {
@@ -71,12 +72,34 @@ export async function askForConversation(
 ): Promise<ConversationAnswer> {
   const kept = findKept(deps.state.get(), asked.key, { id, kind: CONVERSATION_ID });
   if (!kept) throw new GatewayError('not_found', NOT_KEPT);
-  await readBody(asked);
+  const { imageParam } = await readBody(asked);
+  checkImages(deps.state.get(), asked.key, { offered: kept.offered, imageParam });
   return send(deps, asked, kept, `/conversations/${encodeURIComponent(kept.ownId)}${asked.below}`);
 }
 
 async function readBody({ body }: ConversationRequest): Promise<StoredConversationFacts> {
-  return body ? orError(body.facts('StoredConversation')) : { model: undefined, sealed: [] };
+  return body ? orError(body.facts('StoredConversation')) : NO_FACTS;
+}
+
+const NO_FACTS: StoredConversationFacts = { model: undefined, sealed: [], imageParam: undefined };
+
+interface KeptImages extends Pick<StoredConversationFacts, 'imageParam'> {
+  readonly offered: Candidate;
+}
+
+/** Throws unsupported_image where the key has a model at this channel that takes text only: it could be asked next. */
+function checkImages(state: State, key: KeyState, { offered: { target }, imageParam: param }: KeptImages): void {
+  if (param === undefined) return;
+  const textOnly = offersOf(state, key).find((offer) =>
+    keepersOf(offer)
+      .flat()
+      .some((candidate) => candidate.target.id === target.id && !candidate.model.acceptsImages),
+  );
+  if (!textOnly) return;
+  const message =
+    `A conversation with an image could be continued by "${textOnly.model}", which takes text only. Send the image ` +
+    'in "input" of POST /v1/responses.';
+  throw new GatewayError('unsupported_image', message, { param });
 }
 
 /** Throws the client's error for a fault of the request. */

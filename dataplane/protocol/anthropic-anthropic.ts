@@ -30,7 +30,7 @@ export const anthropicToAnthropic: Converter = {
   stream: (request) => openEventStream(new MessagePassthrough(request), { client: 'Anthropic', requestId: request.id }),
 };
 
-const TOOLS: ToolDialect = { runsAtClient: ({ type }) => !isServerTool(type), needsTools: [] };
+const TOOLS: ToolDialect = { runsAtClient: (tool) => !isServerTool(tool), needsTools: [] };
 
 function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
   const dropped = new DroppedFields();

@@ -8,6 +8,7 @@ import { isRecord, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { refuseFoldedNames } from '../folded-names.ts';
 import { findImage, isImageData } from '../image-inputs.ts';
+import { hasOnly } from '../known-members.ts';
 import { isServerTool } from './tool-types.ts';
 
 interface Located {
@@ -23,6 +24,50 @@ const TEXT_BLOCK = new RegExp(
     '(?:tool_use|result|error|output)$',
   ].join('|'),
 );
+
+/** Blocks whose members are known. With any other, such a block may hold more than its text. */
+const CLOSED_BLOCK = /^(?:text|thinking|redacted_thinking|tool_use|tool_result)$/;
+const BLOCK_MEMBERS: ReadonlySet<string> = new Set([
+  'type',
+  'text',
+  'citations',
+  'cache_control',
+  'thinking',
+  'signature',
+  'data',
+  'id',
+  'name',
+  'input',
+  'caller',
+  'content',
+  'is_error',
+  'tool_use_id',
+]);
+/** Members of a message, also of one that a client echoes as it was returned. */
+const MESSAGE_MEMBERS: ReadonlySet<string> = new Set([
+  'role',
+  'content',
+  'id',
+  'type',
+  'model',
+  'name',
+  'cache_control',
+  'stop_reason',
+  'stop_sequence',
+  'stop_details',
+  'container',
+  'context_management',
+  'usage',
+  'metadata',
+]);
+
+/** A message of a request. */
+export function readMessage(counts: ContentCounts, message: JsonRecord, param: string): void {
+  counts.units++;
+  refuseFoldedNames(message, param);
+  if (!hasOnly(message, MESSAGE_MEMBERS)) readUnknown(counts, message, param);
+  readContent(counts, message['content'], `${param}.content`);
+}
 
 /** `content`: a string, a block, or a list of them. */
 export function readContent(counts: ContentCounts, content: unknown, param: string): void {
@@ -61,7 +106,8 @@ function readBlock(counts: ContentCounts, block: JsonRecord, param: string): voi
   } else if (type === 'document') readDocument(counts, source, `${param}.source`);
   else if (type === 'container_upload') addReference(counts, param);
   else if (type === 'tool_addition') readAddition(counts, block['tool'], `${param}.tool`);
-  else if (!TEXT_BLOCK.test(type)) readUnknown(counts, block, param);
+  else if (!TEXT_BLOCK.test(type) || (CLOSED_BLOCK.test(type) && !hasOnly(block, BLOCK_MEMBERS)))
+    readUnknown(counts, block, param);
 }
 
 /** An unknown block may fill the context, and may hold an image. */
@@ -97,6 +143,6 @@ function addReference(counts: ContentCounts, param: string): void {
 function readAddition(counts: ContentCounts, tool: unknown, param: string): void {
   if (!isRecord(tool)) return;
   const definition = isRecord(tool['definition']) ? tool['definition'] : tool;
-  if (tool['type'] !== 'tool_reference' && isServerTool(definition['type']))
+  if (tool['type'] !== 'tool_reference' && isServerTool(definition))
     addUnbounded(counts, 'ServerTools', `${param}.type`);
 }

@@ -21,7 +21,8 @@ export function isLeftOut(
   { param, upstream }: FieldLocation,
   { dropped, providerTools, why }: ToolContext,
 ): boolean {
-  if (!isServerTool(tool['type'])) return false;
+  // a member that no table has is refused by its name
+  if (!isServerTool({ type: tool['type'] })) return false;
   if (providerTools === 'Refuse') throw unsupported(`${param}.type`, upstream, why);
   dropped.add(toolParam(param, tool));
   return true;

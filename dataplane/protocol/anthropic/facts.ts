@@ -27,8 +27,8 @@ import {
 } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { refuseFoldedNames } from '../folded-names.ts';
-import { readContent } from './content-facts.ts';
-import { isServerTool, toolUnits, useOf } from './tool-types.ts';
+import { readContent, readMessage } from './content-facts.ts';
+import { isPlainChoice, isServerTool, toolUnits, useOf } from './tool-types.ts';
 
 const PRICED_FIELDS: readonly PricedField[] = [
   { field: 'mcp_servers', feature: 'ServerTools' },
@@ -54,11 +54,7 @@ export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
   const maxOutputTokens = readCount(parsed['max_tokens'], 'max_tokens', [0, Number.MAX_SAFE_INTEGER]);
   const counts = startCounts(body.length);
   readContent(counts, parsed['system'], 'system');
-  for (const [index, message] of readMessages(parsed).entries()) {
-    counts.units++;
-    refuseFoldedNames(message, `messages[${index}]`);
-    readContent(counts, message['content'], `messages[${index}].content`);
-  }
+  for (const [index, message] of readMessages(parsed).entries()) readMessage(counts, message, `messages[${index}]`);
   const tools = readTools(counts, parsed);
   const schema = hasSchema(parsed);
   if (tools > 0 || schema) counts.units += PREAMBLE_UNITS;
@@ -85,9 +81,11 @@ function readTools(counts: ContentCounts, parsed: JsonRecord): number {
   const tools = readRecords(parsed['tools'], 'tools');
   for (const [index, tool] of tools.entries()) {
     refuseFoldedNames(tool, `tools[${index}]`);
-    if (isServerTool(tool['type'])) addProviderTool(counts, `tools[${index}].type`, useOf(tool));
+    if (isServerTool(tool)) addProviderTool(counts, `tools[${index}].type`, useOf(tool));
     counts.units += toolUnits(tool['type']);
   }
+  const { tool_choice: choice } = parsed;
+  if (isRecord(choice) && !isPlainChoice(choice)) addUnbounded(counts, 'ServerTools', 'tool_choice');
   return tools.length;
 }
 

@@ -4,6 +4,7 @@
  */
 import type { PricedUse, PricedWay } from '../call-facts.ts';
 import type { JsonRecord } from '../fields.ts';
+import { hasOnly } from '../known-members.ts';
 
 /** With a version date: `bash_20250124`. */
 const CLIENT_TOOL = /^(?:bash|text_editor|computer|memory|browser_toolset|computer_toolset)_\d{8}$/;
@@ -13,8 +14,38 @@ const BUILT_IN_UNITS = 96;
 /** A toolset consists of dozens of tools. */
 const TOOLSET_UNITS = 1024;
 
-export function isServerTool(type: unknown): boolean {
-  return !isCustomTool(type) && !(typeof type === 'string' && CLIENT_TOOL.test(type));
+/** Members of tools that the client runs; a tool with any other may be one that a provider runs by it. */
+const TOOL_MEMBERS: ReadonlySet<string> = new Set([
+  'type',
+  'name',
+  'description',
+  'input_schema',
+  'input_examples',
+  'strict',
+  'cache_control',
+  'defer_loading',
+  'allowed_callers',
+  'eager_input_streaming',
+  'display_width_px',
+  'display_height_px',
+  'display_number',
+  'enable_zoom',
+  'max_characters',
+  'configs',
+  'default_config',
+]);
+
+export function isServerTool(tool: JsonRecord): boolean {
+  const { type } = tool;
+  const isClients = isCustomTool(type) || (typeof type === 'string' && CLIENT_TOOL.test(type));
+  return !isClients || !hasOnly(tool, TOOL_MEMBERS);
+}
+
+const CHOICE_MEMBERS: ReadonlySet<string> = new Set(['type', 'name', 'disable_parallel_tool_use']);
+
+/** Whether a choice among tools has nothing but what chooses one. */
+export function isPlainChoice(choice: JsonRecord): boolean {
+  return hasOnly(choice, CHOICE_MEMBERS);
 }
 
 /** A tool that the client defines itself. */

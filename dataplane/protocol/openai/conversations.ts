@@ -18,6 +18,8 @@ export interface StoredConversationFacts {
   readonly model: string | undefined;
   /** Sealed values in the items, which only the channel that made them can read. */
   readonly sealed: readonly string[];
+  /** Path of the first image in the items; undefined: none. */
+  readonly imageParam: string | undefined;
 }
 
 /** Throws RequestFault where the items are malformed, or refer to what the provider stores or runs. */
@@ -32,7 +34,8 @@ export function readConversationFacts(body: Uint8Array, parsed: JsonRecord): Sto
       use.param,
     );
   const { sealed, bound } = sealedInItems(parsed['items']);
-  return { model: isGiven(parsed['model']) ? readModel(parsed) : undefined, sealed: [...bound, ...sealed] };
+  const { imageParam } = counts;
+  return { model: isGiven(parsed['model']) ? readModel(parsed) : undefined, sealed: [...bound, ...sealed], imageParam };
 }
 
 export const conversationConverter: RequestConverter = {

@@ -31,6 +31,7 @@ import {
 import type { JsonRecord } from '../fields.ts';
 import { refuseFoldedNames } from '../folded-names.ts';
 import { findImage, isImageData } from '../image-inputs.ts';
+import { hasOnly } from '../known-members.ts';
 
 /** The API's limit of `n`. */
 const ANSWERS_RANGE = [1, 128] as const;
@@ -64,12 +65,73 @@ const TEXT_PARTS: ReadonlySet<unknown> = new Set([
   'thinking',
   'reasoning',
 ]);
+/** Members of such a part; with any other it may hold more than its text, and is of an unknown kind. */
+const TEXT_MEMBERS: ReadonlySet<string> = new Set([
+  'type',
+  'text',
+  'refusal',
+  'thinking',
+  'reasoning',
+  'signature',
+  'annotations',
+  'citations',
+  'logprobs',
+  'cache_control',
+  'prompt_cache_breakpoint',
+  'id',
+  'index',
+  'format',
+]);
+/** Members of a message that are bounded by their bytes, or read in their place. */
+const MESSAGE_MEMBERS: ReadonlySet<string> = new Set([
+  'role',
+  'content',
+  'name',
+  'id',
+  'tool_calls',
+  'tool_call_id',
+  'function_call',
+  'refusal',
+  'audio',
+  'images',
+  'annotations',
+  'citations',
+  'reasoning',
+  'reasoning_content',
+  'reasoning_details',
+  'reasoning_signature',
+  'reasoning_opaque',
+  'reasoning_text',
+  'thinking',
+  'thinking_blocks',
+  'signature',
+  'cache_control',
+  'prefix',
+  'partial',
+  'provider_specific_fields',
+  'extra_content',
+  'metadata',
+  'usage',
+  'logprobs',
+  'finish_reason',
+  'type',
+  'status',
+  'timestamp',
+  'created',
+  'created_at',
+  'createdAt',
+  'model',
+]);
 /** Compatible providers fetch files by URL. */
 const URL_START = /^\s*[a-z][a-z0-9+.-]{1,20}:\/\//i;
 /** Members that hold a part's content. */
 const NESTED = ['image_url', 'file', 'source'] as const;
-/** Tools that the client runs. */
-const CLIENT_TOOLS: ReadonlySet<unknown> = new Set([undefined, null, 'function', 'custom']);
+/** Members of a tool that the client runs. Layers over other protocols run a tool by any other (`googleSearch`). */
+const TOOL_MEMBERS: ReadonlySet<string> = new Set(['type', 'function', 'custom', 'cache_control', 'strict']);
+const CLIENT_TOOL_TYPES: ReadonlySet<unknown> = new Set([undefined, null, 'function', 'custom']);
+/** Of `functions`, the older form. */
+const FUNCTION_MEMBERS: ReadonlySet<string> = new Set(['name', 'description', 'parameters', 'strict']);
+const CHOICE_MEMBERS: ReadonlySet<string> = new Set(['type', 'function', 'custom', 'allowed_tools', 'name']);
 
 /** Throws RequestFault where a field that the gateway needs is missing or wrong. */
 export function readChatFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
@@ -136,6 +198,7 @@ function readMessage(counts: ContentCounts, message: JsonRecord, param: string):
   // images that a model generated before, as OpenRouter returns them
   for (const [index, image] of itemsOf(message['images']).entries())
     readPart(counts, isRecord(image) ? image : { image }, `${param}.images[${index}]`);
+  if (!hasOnly(message, MESSAGE_MEMBERS)) readUnknownPart(counts, { ...message, content: undefined }, param);
   const { content } = message;
   if (Array.isArray(content))
     for (const [index, part] of (content as unknown[]).entries()) readPart(counts, part, `${param}.content[${index}]`);
@@ -155,10 +218,11 @@ function readPart(counts: ContentCounts, part: unknown, param: string): void {
     readFilePart(counts, part, param, type),
   ];
   if (media.includes(true)) return;
-  if (!TEXT_PARTS.has(type) && !(type === '' && typeof part['text'] === 'string')) readUnknownPart(counts, part, param);
+  const isText = TEXT_PARTS.has(type) || (type === '' && typeof part['text'] === 'string');
+  if (!isText || !hasOnly(part, TEXT_MEMBERS)) readUnknownPart(counts, part, param);
 }
 
-/** An unknown part may fill the context, and may hold an image, as Anthropic's blocks do. */
+/** An unknown part, or a message with other media, may fill the context, and may hold an image, as Anthropic's blocks do. */
 function readUnknownPart(counts: ContentCounts, part: JsonRecord, param: string): void {
   counts.files++;
   const image = findImage(part, param);
@@ -191,9 +255,10 @@ function readFilePart(counts: ContentCounts, part: JsonRecord, param: string, ty
   return true;
 }
 
-/** Whether the client runs the tool. */
+/** Whether the client runs the tool: it defines a function or a custom tool, and has nothing unknown beside it. */
 export function isClientTool(tool: JsonRecord): boolean {
-  return CLIENT_TOOLS.has(tool['type']);
+  const isDefined = isRecord(tool['function']) || isRecord(tool['custom']);
+  return isDefined && CLIENT_TOOL_TYPES.has(tool['type']) && hasOnly(tool, TOOL_MEMBERS);
 }
 
 /** How many tools and functions there are. */
@@ -203,7 +268,14 @@ function readTools(counts: ContentCounts, parsed: JsonRecord): number {
     refuseFoldedNames(tool, `tools[${index}]`);
     if (!isClientTool(tool)) addProviderTool(counts, `tools[${index}].type`);
   }
-  const count = tools.length + readRecords(parsed['functions'], 'functions').length;
+  const functions = readRecords(parsed['functions'], 'functions');
+  for (const [index, each] of functions.entries()) {
+    refuseFoldedNames(each, `functions[${index}]`);
+    if (!hasOnly(each, FUNCTION_MEMBERS)) addUnbounded(counts, 'ServerTools', `functions[${index}]`);
+  }
+  const { tool_choice: choice } = parsed;
+  if (isRecord(choice) && !hasOnly(choice, CHOICE_MEMBERS)) addUnbounded(counts, 'ServerTools', 'tool_choice');
+  const count = tools.length + functions.length;
   counts.units += count;
   return count;
 }

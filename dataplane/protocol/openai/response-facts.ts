@@ -20,7 +20,7 @@ import type { JsonRecord } from '../fields.ts';
 import { PRICED_FIELDS as CHAT_FIELDS } from './facts.ts';
 import { sealedIdIn } from '../sealed-values.ts';
 import { readInput, readVariables } from './response-input.ts';
-import { readResponseTools, withToolLimit } from './response-tools.ts';
+import { readResponseTools, readToolChoice, withToolLimit } from './response-tools.ts';
 
 const PRICED_FIELDS: readonly PricedField[] = [
   ...CHAT_FIELDS,
@@ -57,6 +57,7 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
   readInput(counts, parsed['input']);
   readVariables(counts, parsed['prompt']);
   const tools = readResponseTools(counts, parsed['tools'], 'tools');
+  readToolChoice(counts, parsed['tool_choice']);
   const schema = hasSchema(parsed['text']);
   if (tools > 0 || schema) counts.units += PREAMBLE_UNITS;
   addPricedFields(counts, parsed, PRICED_FIELDS);

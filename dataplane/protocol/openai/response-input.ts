@@ -7,7 +7,9 @@ import { addImage, addUnbounded, dataUrlBytes } from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
 import { isGiven, isRecord, itemsOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { refuseFoldedNames } from '../folded-names.ts';
 import { findImage, isImageData } from '../image-inputs.ts';
+import { hasOnly } from '../known-members.ts';
 import { readAddedTools } from './response-tools.ts';
 
 /** Items whose tokens are bounded by their bytes. */
@@ -48,6 +50,45 @@ const TEXT_PARTS: ReadonlySet<string> = new Set([
   'reasoning_text',
 ]);
 
+/** Members of such a part; with any other it may hold more than its text. */
+const TEXT_MEMBERS: ReadonlySet<string> = new Set([
+  'type',
+  'text',
+  'refusal',
+  'annotations',
+  'logprobs',
+  'cache_control',
+  'prompt_cache_breakpoint',
+  'id',
+  'index',
+]);
+const OUTPUT_MEMBERS: ReadonlySet<string> = new Set([
+  ...TEXT_MEMBERS,
+  'logs',
+  'stdout',
+  'stderr',
+  'outcome',
+  'exit_code',
+  'status',
+  'created_by',
+]);
+/** Members of a message that are bounded by their bytes, or read in their place. */
+const MESSAGE_MEMBERS: ReadonlySet<string> = new Set([
+  'type',
+  'id',
+  'role',
+  'content',
+  'name',
+  'status',
+  'phase',
+  'tools',
+  'output',
+  'metadata',
+  'cache_control',
+  'internal_chat_message_metadata_passthrough',
+]);
+const MESSAGE_TYPES: ReadonlySet<string> = new Set(['', 'message']);
+
 /** The input may be absent. Throws RequestFault where it is neither text nor items, or refers to stored items. */
 export function readInput(counts: ContentCounts, input: unknown, field: 'input' | 'items' = 'input'): void {
   if (!isGiven(input) || (field === 'input' && typeof input === 'string')) return;
@@ -72,6 +113,7 @@ export function readVariables(counts: ContentCounts, prompt: unknown): void {
 
 function readItem(counts: ContentCounts, item: JsonRecord, param: string): void {
   counts.units++;
+  refuseFoldedNames(item, param);
   const type = stringOf(item['type']);
   if (isReference(item, type)) throw storedItemFault(param);
   switch (type) {
@@ -85,7 +127,10 @@ function readItem(counts: ContentCounts, item: JsonRecord, param: string): void 
   }
   readAddedTools(counts, item['tools'], `${param}.tools`);
   for (const field of ['content', 'output']) readParts(counts, item[field], `${param}.${field}`);
-  if (type !== '' && !TEXT_ITEMS.has(type)) readUnknown(counts, item, param);
+  const isMessage = MESSAGE_TYPES.has(type);
+  if (isMessage && !hasOnly(item, MESSAGE_MEMBERS))
+    readUnknown(counts, { ...item, content: undefined, output: undefined }, param);
+  if (!isMessage && !TEXT_ITEMS.has(type)) readUnknown(counts, item, param);
 }
 
 /** The type of a reference is optional. */
@@ -121,18 +166,19 @@ function readParts(counts: ContentCounts, value: unknown, param: string): void {
 
 function readPart(counts: ContentCounts, part: JsonRecord, param: string): void {
   counts.units++;
+  refuseFoldedNames(part, param);
   const type = stringOf(part['type']);
-  if (TEXT_PARTS.has(type)) return;
+  if (TEXT_PARTS.has(type) && hasOnly(part, TEXT_MEMBERS)) return;
   if (isGiven(part['file_id'])) addUnbounded(counts, 'FileReferences', `${param}.file_id`);
   if (type.includes('audio') || isGiven(part['input_audio'])) addUnbounded(counts, 'Audio', param);
   else if (type === 'input_file') readFile(counts, part, param);
-  else if (type === 'logs' || (type === '' && !isGiven(part['image_url'])))
-    readUnknown(counts, part, param, type === 'logs' || isOutputOfShell(part));
-  else readUnknown(counts, part, param);
+  else readUnknown(counts, part, param, isTextOutput(type, part));
 }
 
-function isOutputOfShell(part: JsonRecord): boolean {
-  return typeof part['stdout'] === 'string' || typeof part['text'] === 'string';
+/** Of a shell, or of code, or a part without a type. */
+function isTextOutput(type: string, part: JsonRecord): boolean {
+  const isUntyped = type === '' && (typeof part['stdout'] === 'string' || typeof part['text'] === 'string');
+  return (type === 'logs' || isUntyped) && hasOnly(part, OUTPUT_MEMBERS);
 }
 
 function readFile(counts: ContentCounts, part: JsonRecord, param: string): void {

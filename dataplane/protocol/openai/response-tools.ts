@@ -3,10 +3,12 @@
  * tools that the provider runs is not.
  */
 import type { PricedUse, UnboundedUse } from '../call-facts.ts';
-import { addProviderTool } from '../content-counts.ts';
+import { addProviderTool, addUnbounded } from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
 import { isRecord, itemsOf, readRecords } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { refuseFoldedNames } from '../folded-names.ts';
+import { hasOnly } from '../known-members.ts';
 
 /** Defined by the client. */
 const OWN_TOOLS: ReadonlySet<unknown> = new Set(['function', 'custom']);
@@ -17,6 +19,25 @@ const BUILT_IN_TOOLS: ReadonlySet<unknown> = new Set([
   'computer',
   'computer_use_preview',
 ]);
+/** Members of tools that the client runs, and of a choice among tools. */
+const TOOL_MEMBERS: ReadonlySet<string> = new Set([
+  'type',
+  'name',
+  'description',
+  'parameters',
+  'output_schema',
+  'strict',
+  'format',
+  'function',
+  'cache_control',
+  'defer_loading',
+  'allowed_callers',
+  'display_width',
+  'display_height',
+  'environment',
+  'execution',
+]);
+const CHOICE_MEMBERS: ReadonlySet<string> = new Set(['type', 'name', 'server_label', 'mode', 'tools', 'function']);
 /** The provider's own definition of such a tool is not in the body; in units of estimate.ts. */
 const BUILT_IN_UNITS = 96;
 
@@ -42,6 +63,11 @@ export function readResponseTools(counts: ContentCounts, tools: unknown, param: 
   return records.length;
 }
 
+/** A choice may name tools of the request; one with other members could ask for more. */
+export function readToolChoice(counts: ContentCounts, choice: unknown): void {
+  if (isRecord(choice) && !hasOnly(choice, CHOICE_MEMBERS)) addUnbounded(counts, 'ServerTools', 'tool_choice');
+}
+
 /** Tools that an input item or a namespace adds. */
 export function readAddedTools(counts: ContentCounts, tools: unknown, param: string): void {
   for (const [index, tool] of itemsOf(tools).entries())
@@ -50,6 +76,7 @@ export function readAddedTools(counts: ContentCounts, tools: unknown, param: str
 
 function readTool(counts: ContentCounts, tool: JsonRecord, param: string): void {
   const { type } = tool;
+  refuseFoldedNames(tool, param);
   counts.units += OWN_TOOLS.has(type) ? 1 : BUILT_IN_UNITS;
   // a namespace only groups client tools
   if (type === 'namespace') readAddedTools(counts, tool['tools'], `${param}.tools`);
@@ -62,6 +89,7 @@ function readTool(counts: ContentCounts, tool: JsonRecord, param: string): void 
 /** Whether the client runs the tool, whoever defines it. */
 export function runsAtClient(tool: JsonRecord): boolean {
   const { type, environment, execution } = tool;
+  if (!hasOnly(tool, TOOL_MEMBERS)) return false;
   if (OWN_TOOLS.has(type) || BUILT_IN_TOOLS.has(type)) return true;
   if (type === 'tool_search') return execution === 'client';
   return type === 'shell' && isRecord(environment) && environment['type'] === 'local';

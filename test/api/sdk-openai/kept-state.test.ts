@@ -139,6 +139,22 @@ describe('a conversation', () => {
     await books.check(free(), paid(COST), paid(COST), free(), free());
   });
 
+  it('takes no image where a model that could be asked next takes text only', async () => {
+    const { id } = await client.conversations.create({ items: [user('one')] });
+    const image: OpenAI.Responses.ResponseInputItem = {
+      type: 'message',
+      role: 'user',
+      content: [{ type: 'input_image', detail: 'auto', image_url: 'https://example.com/a.png' }],
+    };
+    for (const attempt of [
+      () => client.conversations.create({ items: [image] }),
+      () => client.conversations.items.create(id, { items: [image] }),
+    ]) {
+      const refused = await caught(attempt(), OpenAI.BadRequestError);
+      assert.equal(refused.code, 'unsupported_image');
+    }
+    await books.check(free(), free(400), free(400));
+  });
   it('is changed and deleted, and so are its items', async () => {
     const { id } = await client.conversations.create({ items: [user('one'), user('two')] });
     assert.deepEqual((await client.conversations.update(id, { metadata: { a: 'b' } })).metadata, { a: 'b' });

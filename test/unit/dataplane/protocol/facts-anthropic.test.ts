@@ -192,6 +192,25 @@ test('tools of the client, and of the provider', () => {
   );
 });
 
+test('a tool or a choice with unknown members is one that the provider may run', () => {
+  for (const tool of [
+    { name: 'x', input_schema: {}, googleSearch: {} },
+    { googleSearch: {} },
+    { type: 'bash_20250124', urlContext: {} },
+  ])
+    assert.deepEqual(unbounded({ tools: [tool] }), ['ServerTools tools[0].type'], JSON.stringify(tool));
+  assert.deepEqual(unbounded({ tools: [{ type: null, name: 'x', input_schema: {}, cache_control: null }] }), []);
+  assert.deepEqual(unbounded({ tool_choice: { type: 'auto', codeExecution: {} } }), ['ServerTools tool_choice']);
+  assert.deepEqual(unbounded({ tool_choice: { type: 'tool', name: 'x', disable_parallel_tool_use: true } }), []);
+});
+
+test('a text with other media beside it is of an unknown kind', () => {
+  assert.equal(withBlocks({ type: 'text', text: 'x', video_url: 'http://x' }).files, 1);
+  assert.equal(withBlocks({ type: 'text', text: 'x', cache_control: null, citations: [] }).files, 0);
+  assert.equal(withBlocks({ type: 'tool_result', tool_use_id: 't', content: [], video: [1] }).files, 1);
+  assert.equal(facts({ messages: [{ role: 'user', content: 'x', videos: [1] }] }).files, 1);
+});
+
 test('a tool that is added within the conversation', () => {
   const added = (tool: object): string[] =>
     withBlocks({ type: 'tool_addition', tool }).unbounded.map(({ feature, param }) => `${feature} ${param}`);

@@ -215,6 +215,21 @@ test('audio, in and out', () => {
   ]);
 });
 
+test('a text with other media beside it is of an unknown kind', () => {
+  for (const part of [
+    { text: 'x', video_url: { url: 'http://x/y.mp4' } },
+    { type: 'text', text: 'x', video_url: 'http://x/y.mp4' },
+    { type: 'text', text: 'x', video: [1] },
+    { type: 'input_text', text: 'x', prompt_embeds: 'AAAA' },
+  ])
+    assert.equal(withParts(part).files, 1, JSON.stringify(part));
+  for (const part of [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' }, annotations: [], video: null }])
+    assert.equal(withParts(part).files, 0, JSON.stringify(part));
+  assert.equal(facts({ messages: [{ role: 'user', content: 'x', videos: ['http://x'] }] }).files, 1);
+  assert.equal(facts({ messages: [{ role: 'assistant', content: 'x', reasoning_content: 'y' }] }).files, 0);
+  assert.equal(facts({ messages: [{ role: 'user', content: 'x', frames: [{ image_url: 'http://x' }] }] }).images, 1);
+});
+
 test('tools that the client runs fix the output limit and nothing else', () => {
   const {
     unbounded: uses,
@@ -241,6 +256,20 @@ test('features that the provider runs or prices separately are named', () => {
     ['ServerTools tools[1].type'],
   );
   assert.deepEqual(unbounded({ tools: [{ type: '$web_search' }] }), ['ServerTools tools[0].type']);
+  for (const tool of [
+    { googleSearch: {} },
+    { urlContext: {} },
+    { type: null, codeExecution: {} },
+    { type: 'function', googleSearch: {} },
+    { type: 'function', function: { name: 'x' }, googleSearch: {} },
+    { function: { name: 'x' }, googleMaps: { enabled: true } },
+    {},
+  ])
+    assert.deepEqual(unbounded({ tools: [tool] }), ['ServerTools tools[0].type'], JSON.stringify(tool));
+  for (const tool of [{ function: { name: 'x' } }, { type: 'custom', custom: { name: 'x' }, cache_control: null }])
+    assert.deepEqual(unbounded({ tools: [tool] }), []);
+  assert.deepEqual(unbounded({ tool_choice: { googleSearch: {} } }), ['ServerTools tool_choice']);
+  assert.deepEqual(unbounded({ functions: [{ name: 'x', googleSearch: {} }] }), ['ServerTools functions[0]']);
   for (const field of ['web_search_options', 'search_parameters', 'plugins', 'data_sources', 'mcp_servers'])
     assert.deepEqual(unbounded({ [field]: [{}] }), [`ServerTools ${field}`]);
   assert.deepEqual(unbounded({ web_search_options: {} }), ['ServerTools web_search_options']);

@@ -1,0 +1,8 @@
+/** Members that an object of a protocol may have. Providers go by members as well as by types. */
+import { isGiven } from './fields.ts';
+import type { JsonRecord } from './fields.ts';
+
+/** Whether all members that are given have one of these names. */
+export function hasOnly(object: JsonRecord, names: ReadonlySet<string>): boolean {
+  return Object.keys(object).every((name) => names.has(name) || !isGiven(object[name]));
+}
