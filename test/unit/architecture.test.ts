@@ -8,7 +8,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
 import type { Source, Violation } from '../support/architecture/facts.ts';
-import { DESCRIPTIONS, LAYOUT, PURE } from '../support/architecture/layout.ts';
+import { DESCRIPTIONS, isWithin, LAYOUT, PURE, ROOMS } from '../support/architecture/layout.ts';
 import { checkFiles, checkSources } from '../support/architecture/rules.ts';
 import { readSource } from '../support/architecture/source.ts';
 import { pattern } from '../support/pattern.ts';
@@ -65,6 +65,12 @@ describe('the product', () => {
         sources.some(({ path }) => path === part || path.startsWith(`${part}/`)),
         `no file in ${part}`,
       );
+    for (const [room, arrows] of Object.entries(ROOMS))
+      for (const place of [...Object.keys(arrows), ...Object.values(arrows).flat()])
+        assert.ok(
+          sources.some(({ path }) => isWithin(path, `${room}/${place}`)),
+          `nothing in ${room}/${place}`,
+        );
     for (const part of Object.keys(DESCRIPTIONS)) assert.ok(LAYOUT[part], `${part} is described, and is no part`);
     for (const pattern of PURE)
       assert.ok(
@@ -80,6 +86,31 @@ describe('the product', () => {
           `${part} ↔ ${other}`,
         );
       }
+    }
+  });
+});
+
+describe('the arrows within a part', () => {
+  it('are all used', () => {
+    const files = sourcesIn(Object.keys(ROOMS)).map(readSource);
+    for (const [room, arrows] of Object.entries(ROOMS))
+      for (const [place, may] of Object.entries(arrows))
+        for (const folder of may)
+          assert.ok(
+            files.some(
+              ({ path, imports }) =>
+                isWithin(path, `${room}/${place}`) &&
+                imports.some(({ file = '' }) => isWithin(file, `${room}/${folder}`)),
+            ),
+            `nothing in ${room}/${place} imports ${folder}`,
+          );
+  });
+  it('lead from folder to folder in no circle', () => {
+    for (const arrows of Object.values(ROOMS)) {
+      const reached = (from: string): string[] =>
+        (arrows[from] ?? []).flatMap((folder) => [folder, ...reached(folder)]);
+      for (const folder of Object.keys(arrows).filter((place) => !place.endsWith('.ts')))
+        assert.ok(!reached(folder).includes(folder), folder);
     }
   });
 });
@@ -136,6 +167,42 @@ describe('the checker', () => {
       assert.match(one({ [from]: `import type { X } from '${to}';\nexport type Y = X;\n` }), /\[arrow\]/);
     });
   }
+
+  const arrowsWithin: [from: string, to: string][] = [
+    ['dataplane/protocol/openai/facts.ts', '../anthropic/facts.ts'],
+    ['dataplane/protocol/openai/facts.ts', '../openai-anthropic/request.ts'],
+    ['dataplane/protocol/openai-anthropic/request.ts', '../anthropic-openai/request.ts'],
+    ['dataplane/protocol/anthropic/facts.ts', '../gemini-anthropic/request.ts'],
+    ['dataplane/protocol/platforms/beta-members.ts', '../anthropic/facts.ts'],
+    ['dataplane/protocol/sse.ts', './openai/facts.ts'],
+    ['dataplane/protocol/anthropic-openai.ts', './openai-anthropic/request.ts'],
+    ['dataplane/ledger/embedded/journal.ts', '../valkey/operations.ts'],
+    ['dataplane/ledger/valkey/operations.ts', '#ledger/embedded/journal.ts'],
+    ['dataplane/ledger/ledger.ts', './embedded/journal.ts'],
+    ['dataplane/ledger/valkey.ts', './embedded/journal.ts'],
+  ];
+  for (const [from, to] of arrowsWithin) {
+    it(`finds ${from} importing ${to} within its part`, () => {
+      assert.match(
+        one({ [from]: `import type { X } from '${to}';\nexport type Y = X;\n` }),
+        /\[arrow\] may not import from dataplane/,
+      );
+    });
+  }
+
+  it('finds a folder within a part that has no line, and accepts the arrows that have one', () => {
+    const text = (to: string): string => `import type { X } from '${to}';\nexport type Y = X;\n`;
+    assert.match(one({ 'dataplane/protocol/novel/x.ts': 'export const x = 1;\n' }), /\[folder\] .*protocol/);
+    assert.deepEqual(
+      check({
+        'dataplane/protocol/openai-anthropic/request.ts': text('../openai/facts.ts'),
+        'dataplane/protocol/openai/facts.ts': text('../sse.ts'),
+        'dataplane/protocol/anthropic/provider.ts': text('../gemini-anthropic/count.ts'),
+        'dataplane/ledger/embedded.ts': text('#ledger/embedded/journal.ts'),
+      }),
+      [],
+    );
+  });
 
   it('finds packages in the wrong parts', () => {
     assert.match(

@@ -272,6 +272,66 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/proxy.ts': { may: ['dataplane'], packages: ['pino'] },
 };
 
+/** What the places of a room, its folders and files, may import of its folders. */
+type Arrows = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * Parts with folders of their own, whose arrows are guarded too. A place is relative to the room, and the longest one
+ * counts. All may import the files beside the folders; those files may import a folder only by a line here.
+ */
+export const ROOMS: Readonly<Record<string, Arrows>> = {
+  'dataplane/protocol': {
+    anthropic: [],
+    converse: [],
+    gemini: [],
+    openai: [],
+    responses: [],
+    platforms: [],
+    'anthropic-openai': ['anthropic', 'openai'],
+    'anthropic-converse': ['anthropic', 'anthropic-openai'],
+    'anthropic-gemini': ['anthropic', 'anthropic-openai', 'gemini'],
+    'openai-anthropic': ['anthropic', 'openai'],
+    'gemini-anthropic': ['anthropic', 'gemini', 'openai', 'openai-anthropic', 'responses'],
+    'responses-openai': ['openai', 'responses'],
+    'responses-anthropic': ['anthropic', 'openai-anthropic', 'responses', 'responses-openai'],
+
+    // a provider names the converters to its protocol
+    'anthropic/provider.ts': ['gemini-anthropic'],
+    'converse/provider.ts': ['anthropic-converse', 'gemini-anthropic'],
+    'gemini/provider.ts': ['anthropic-gemini', 'gemini-anthropic'],
+    'openai/provider.ts': ['gemini-anthropic'],
+    'anthropic/foreign-thinking.ts': ['anthropic-gemini'],
+
+    'anthropic-anthropic.ts': ['anthropic'],
+    'anthropic-converse.ts': ['anthropic-converse'],
+    'anthropic-gemini.ts': ['anthropic-gemini'],
+    'anthropic-openai.ts': ['anthropic-openai'],
+    'gemini-anthropic.ts': ['gemini-anthropic'],
+    'openai-anthropic.ts': ['openai-anthropic'],
+    'openai-openai.ts': ['openai'],
+    'responses-anthropic.ts': ['responses-anthropic'],
+    'responses-openai.ts': ['responses-openai'],
+
+    // what is done for every dialect
+    'affinity-facts.ts': ['gemini'],
+    'body-kinds.ts': ['anthropic', 'gemini', 'openai'],
+    'count-texts.ts': ['anthropic', 'gemini', 'openai'],
+    'providers.ts': ['anthropic', 'converse', 'gemini', 'openai'],
+    'usage-at-ends.ts': ['anthropic', 'openai'],
+    'write-error.ts': ['anthropic', 'gemini', 'openai'],
+  },
+  'dataplane/ledger': {
+    embedded: [],
+    valkey: [],
+    'embedded.ts': ['embedded'],
+    'usage-file.ts': ['embedded'],
+    'usage-mirror.ts': ['embedded'],
+    'usage-tables.ts': ['embedded'],
+    'valkey.ts': ['valkey'],
+    'valkey-reader.ts': ['valkey'],
+  },
+};
+
 /** Descriptions of the parts for the table in docs/design/README.md; a part without one has only its name. */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   bin: 'the command line: commands, their flags, and what they run',

@@ -1,6 +1,6 @@
 /** The architecture's rules: FileFacts of all files → violations. layout.ts has the tables. */
 import type { FileFacts, Source, Violation } from './facts.ts';
-import { LAYOUT, LIMITS, PROCESS_OWNERS, WIRING, isWithin, partOf } from './layout.ts';
+import { LAYOUT, LIMITS, PROCESS_OWNERS, ROOMS, WIRING, isWithin, partOf } from './layout.ts';
 import { checkPrivate } from './private.ts';
 import { checkPurity } from './purity.ts';
 import { readSource } from './source.ts';
@@ -15,6 +15,7 @@ export function checkFiles(all: readonly FileFacts[]): Violation[] {
   const files = new Map(all.map((file) => [file.path, file]));
   return [
     ...all.flatMap(checkArrows),
+    ...all.flatMap(checkRoom),
     ...checkCycles(files),
     ...all.flatMap(checkBarrel),
     ...all.flatMap(checkSizes),
@@ -44,6 +45,30 @@ function checkArrows(file: FileFacts): Violation[] {
     const allowed = partOf(target) === own || part.may.some((place) => isWithin(target, place));
     return allowed ? [] : [{ rule: 'arrow', path: file.path, line, message: `${own} may not import ${target}` }];
   });
+}
+
+/** Checks the imports within a part that has folders of its own. */
+function checkRoom(file: FileFacts): Violation[] {
+  const [room, arrows] = Object.entries(ROOMS).find(([part]) => isWithin(file.path, part)) ?? [];
+  if (room === undefined || arrows === undefined) return [];
+  const within = (path: string): string => path.slice(room.length + 1);
+  const folder = folderOf(within(file.path));
+  if (folder !== undefined && arrows[folder] === undefined)
+    return [{ rule: 'folder', path: file.path, line: 1, message: `is in no folder of ${room}` }];
+  const [, may = []] =
+    Object.entries(arrows)
+      .filter(([place]) => isWithin(within(file.path), place))
+      .sort(([a], [b]) => b.length - a.length)[0] ?? [];
+  return file.imports.flatMap(({ file: target, line }): Violation[] => {
+    const other = target !== undefined && isWithin(target, room) ? folderOf(within(target)) : undefined;
+    const allowed = other === undefined || other === folder || may.includes(other);
+    return allowed ? [] : [{ rule: 'arrow', path: file.path, line, message: `may not import from ${room}/${other}` }];
+  });
+}
+
+/** The first folder of a relative path; undefined for a file in none. */
+function folderOf(path: string): string | undefined {
+  return path.includes('/') ? path.slice(0, path.indexOf('/')) : undefined;
 }
 
 /** "@scope/name/inner" → "@scope/name". */
