@@ -141,7 +141,7 @@ export const ERRORS = {
     openaiType: 'invalid_request_error',
     openaiCode: 'request_too_large',
     anthropicType: 'request_too_large',
-    when: 'the body is larger than --max-body, as it is sent or decoded',
+    when: 'the body is larger than --max-body, as it is sent or decoded, or inflates to more than a hundred times its size',
   },
   unsupported_encoding: {
     status: 415,
@@ -194,7 +194,7 @@ export const ERRORS = {
     openaiCode: 'too_busy',
     anthropicType: 'api_error',
     retry: true,
-    when: 'the bodies of the calls in flight reach --max-buffered, or too many views of the price page are asked for',
+    when: 'what the calls in flight hold in memory reaches --max-buffered, or too many views of the price page are asked for',
   },
   upstream_error: {
     status: 502,

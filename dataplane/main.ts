@@ -25,7 +25,8 @@ import type { CallRecord, PipelineDeps, RouteWarning } from './pipeline/context.
 import { countRunningCalls } from './pipeline/new-thresholds.ts';
 import { withTimeout } from './pipeline/settle.ts';
 import { buildServer } from './server/app.ts';
-import type { BodyLimits } from './server/body-budget.ts';
+import { MemoryBudget } from './memory-budget.ts';
+import type { MemoryLimits } from './memory-budget.ts';
 import { createGracefulShutdown } from './server/graceful-shutdown.ts';
 import { createInFlight } from './server/in-flight.ts';
 import { listenTls } from './server/tls-listener.ts';
@@ -123,6 +124,8 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   let applied: (() => Snapshot) | undefined;
 
   const tokenizer = openTokenizer(log);
+  const edge = edgeOptions(options);
+  const bodyWorker = createBodyWorker({ onFault: (error) => log.error({ err: error }, 'the body thread failed') });
   const deps: PipelineDeps = {
     state: current,
     ledger,
@@ -130,6 +133,8 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     upstreams,
     telemetry,
     tokenizer,
+    memory: new MemoryBudget(edge),
+    bodyWorker,
     clock,
     running,
     withTimeout: timers.withTimeout,
@@ -138,9 +143,8 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     warn: (warning) => warnOfRoute(options, warning),
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call failed by a defect of the gateway'),
   };
-  const bodyWorker = createBodyWorker({ onFault: (error) => log.error({ err: error }, 'the body thread failed') });
   const configured = (): boolean => applied !== undefined && !options.configExpired?.();
-  const server = buildServer({ ...deps, ...edgeOptions(options), bodyWorker, shutdown, inFlight, configured });
+  const server = buildServer({ ...deps, ...edge, shutdown, inFlight, configured });
   const admin = createAdmin({
     metrics: metrics.registry,
     readiness: () => [
@@ -309,7 +313,7 @@ const MAX_CONNECTIONS = 32_768;
 const MAX_LAG_SECONDS = 1;
 const BUFFERED_BYTES = 256 * 1024 * 1024;
 
-type EdgeOptions = BodyLimits & Required<Pick<DataplaneOptions, 'maxConnections' | 'corsOrigins'>>;
+type EdgeOptions = MemoryLimits & Required<Pick<DataplaneOptions, 'maxConnections' | 'corsOrigins'>>;
 
 function edgeOptions(options: DataplaneOptions): EdgeOptions {
   const { maxBodyBytes, maxBufferedBytes, maxConnections = MAX_CONNECTIONS, corsOrigins = [] } = options;

@@ -82,7 +82,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
 }
 
 function readBodies(app: FastifyInstance, deps: ServerDeps): void {
-  const bodies = createBodyReader(deps, { worker: deps.bodyWorker });
+  const bodies = createBodyReader({ budget: deps.memory, maxBodyBytes: deps.maxBodyBytes, worker: deps.bodyWorker });
   const connections = createConnections(deps.maxConnections);
   app.server.on('connection', connections.onConnection);
   app.addHook('onClose', () => bodies.stop());

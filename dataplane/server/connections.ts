@@ -3,7 +3,7 @@
  * connection counts for the key of its latest request.
  */
 import type { Socket } from 'node:net';
-import { addTo } from './body-budget.ts';
+import { addTo } from '../memory-budget.ts';
 
 export interface Connections {
   /** Listens for each connection of the server, and closes those beyond the limit. */

@@ -1,5 +1,4 @@
 /** The dependencies of the HTTP server, and the properties that it adds to a fastify request. */
-import type { BodyWorker } from '../body-worker/body-worker.ts';
 import type { GatewayError } from '../errors.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import type { KeyState } from '../state/state.ts';
@@ -9,10 +8,8 @@ import type { GracefulShutdown } from './graceful-shutdown.ts';
 import type { InFlight } from './in-flight.ts';
 
 export interface ServerDeps extends PipelineDeps {
-  readonly bodyWorker: Pick<BodyWorker, 'run'>;
+  /** The most bytes of one request body, as it is sent and decoded. */
   readonly maxBodyBytes: number;
-  /** The limit on all request bodies that are in memory at a time. */
-  readonly maxBufferedBytes: number;
   /** The most connections at a time; one key may have half of them. */
   readonly maxConnections: number;
   /** Origins whose pages may call the API from a browser. */
@@ -29,7 +26,7 @@ declare module 'fastify' {
     arrivedAt: number;
     /** For telemetry: "other" until the handler of a free endpoint takes the request. */
     endpoint: EndpointName;
-    /** The key whose body is read; undefined if the request has none or was refused. */
+    /** The caller's key; undefined if the request needs none or was refused. */
     owner: KeyState | undefined;
     /** Set on free endpoints once the request is authenticated. */
     caller: Caller | undefined;
@@ -40,5 +37,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     readonly endpoint?: EndpointName;
+    /** True if the route needs no key. */
+    readonly isPublic?: boolean;
   }
 }

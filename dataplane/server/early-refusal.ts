@@ -8,12 +8,13 @@ import { readFunds, usedUp } from '../pipeline/out-of-money.ts';
 import type { GroupState, KeyState } from '../state/state.ts';
 import { spendingLimits } from '../state/limits.ts';
 import type { BodyReader } from './body.ts';
-import { LARGE_BODY_BYTES } from './body-budget.ts';
+import { LARGE_BODY_BYTES } from '../memory-budget.ts';
 import type { Caller } from './caller.ts';
 import { checkHead } from './check-head.ts';
 import type { Connections } from './connections.ts';
-import { isEncoded } from './decode-body.ts';
+import { codingOf } from './decode-body.ts';
 import type { ServerDeps } from './deps.ts';
+import { hasBody } from './expect.ts';
 import { isTokenCount } from './gemini-path.ts';
 import { notFound } from './not-found.ts';
 
@@ -33,10 +34,19 @@ export function refuseEarly(deps: ServerDeps, request: FastifyRequest, open: Ope
   checkProcess(deps, request);
   if (request.is404) throw notFound(request.method, request.url, request.headers.upgrade);
   checkHead(request.raw);
-  if (request.method !== 'POST') return undefined;
+  const { endpoint = 'other', isPublic = false } = request.routeOptions.config;
+  request.endpoint = endpoint;
+  if (isPublic) {
+    checkBodiless(request);
+    return undefined;
+  }
   const caller = authenticateHeaders(deps, request.headers);
   request.owner = caller.key;
   if (!open.connections.claim(request.socket, caller.key.uid)) throw tooManyConnections();
+  if (request.method !== 'POST') {
+    checkBodiless(request);
+    return undefined;
+  }
   if (!open.bodies.crowded && !mayBeLarge(request)) return undefined;
   checkSlots(deps, caller.key, open);
   return hasNoPrice(request) ? undefined : checkFunds(deps, caller);
@@ -54,9 +64,14 @@ function checkProcess({ shutdown, configured }: ServerDeps, { socket }: FastifyR
     });
 }
 
+/** Refuses a body that nobody would read. */
+function checkBodiless({ method, raw }: FastifyRequest): void {
+  if (hasBody(raw)) throw new GatewayError('invalid_request', `A ${method} takes no body here. Send it without one.`);
+}
+
 function mayBeLarge({ headers, raw }: FastifyRequest): boolean {
   const length = headers['content-length'];
-  return length === undefined || Number(length) >= LARGE_BODY_BYTES || isEncoded(raw);
+  return length === undefined || Number(length) >= LARGE_BODY_BYTES || codingOf(raw) !== undefined;
 }
 
 /** True if calls of the endpoint are free. Only free endpoints have a name in their route's config. */

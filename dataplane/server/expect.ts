@@ -32,3 +32,9 @@ export function sendContinue(request: IncomingMessage): void {
 export function awaitsContinue(request: IncomingMessage): boolean {
   return waiting.has(request);
 }
+
+/** True if the message declares a body (RFC 9112, 6.3). */
+export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = headers;
+  return coding !== undefined || Number(length) !== 0;
+}

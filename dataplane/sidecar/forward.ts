@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { foreignPage } from '../foreign-page.ts';
-import { awaitsContinue, sendContinue } from '../server/expect.ts';
+import { awaitsContinue, hasBody, sendContinue } from '../server/expect.ts';
 import { dialectOf, errorReply } from '../server/reply-error.ts';
 import { newRequestId } from '../server/request-id.ts';
 import { joinPath } from '../upstream/address.ts';
@@ -16,7 +16,7 @@ import { requestPath, fleetRequestHeaders } from './headers.ts';
 import type { MountedKey } from './key.ts';
 import { ProxyExchange } from './proxy-exchange.ts';
 import type { ExchangeOutcome } from './proxy-exchange.ts';
-import { StreamedRequestBody, hasBody } from './request-body.ts';
+import { StreamedRequestBody } from './request-body.ts';
 
 export type RequestResult = 'answered' | 'cut' | 'left' | 'unreachable' | 'broken' | 'no_key' | 'refused';
 

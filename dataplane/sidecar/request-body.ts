@@ -76,9 +76,3 @@ export class StreamedRequestBody implements AsyncIterableIterator<Buffer, undefi
     wake();
   };
 }
-
-/** True if the message declares a body (RFC 9112, 6.3). */
-export function hasBody({ headers }: IncomingMessage): boolean {
-  const length = headers['content-length'];
-  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
-}

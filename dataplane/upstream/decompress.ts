@@ -4,7 +4,7 @@
  */
 import { pipeline } from 'node:stream';
 import type { Transform } from 'node:stream';
-import { decodersOf } from '../content-coding.ts';
+import { codingsOf } from '../content-coding.ts';
 import { UpstreamFailure } from './upstream.ts';
 import type { UpstreamResponse } from './upstream.ts';
 
@@ -23,10 +23,10 @@ export function decodeAnswer(response: UpstreamResponse): UpstreamResponse | und
   const { status, headers, body } = response;
   const encoding = headers['content-encoding'];
   if (encoding === undefined || encoding === 'identity') return response;
-  const makers = decodersOf(encoding);
-  if (!makers) return undefined;
+  const codings = codingsOf(encoding);
+  if (!codings) return undefined;
   const { 'content-encoding': _encoding, 'content-length': _length, ...plain } = headers;
-  return { status, headers: plain, body: makers.reduce((inner, make) => decode(inner, make()), body) };
+  return { status, headers: plain, body: codings.reduce((inner, { create }) => decode(inner, create()), body) };
 }
 
 async function* decode(body: Body, decoder: Transform): AsyncGenerator<Uint8Array, void, undefined> {

@@ -36,7 +36,9 @@ async function sendMemory(): Promise<void> {
     });
   }
   const { rss, heapUsed, external } = process.memoryUsage();
-  process.send?.({ rss, held: heapUsed + external, peakRss, holds: gateway.ledger.gauges().holds });
+  const { user, system } = process.cpuUsage();
+  const cpuMs = (user + system) / 1000;
+  process.send?.({ rss, held: heapUsed + external, peakRss, cpuMs, holds: gateway.ledger.gauges().holds });
   peakRss = 0;
 }
 

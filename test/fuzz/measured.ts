@@ -9,6 +9,8 @@ export interface Memory {
   readonly held: number;
   /** The most since the last look. */
   readonly peakRss: number;
+  /** The processor time of all threads since the start. */
+  readonly cpuMs: number;
   readonly holds: number;
 }
 

@@ -13,7 +13,6 @@ import { videos } from './videos.ts';
 
 export const plain: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
   app.addHook('preHandler', async (request) => {
-    request.endpoint = request.routeOptions.config.endpoint ?? 'other';
     request.caller = authenticateHeaders(deps, request.headers);
   });
   for (const addRoutes of [models, geminiModels, key, usage, countTokens, videos, responses, conversations])

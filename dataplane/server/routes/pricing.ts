@@ -35,7 +35,8 @@ export const pricing: FastifyPluginCallback<ServerDeps> = (app, { clock, state, 
       throw error;
     }
   }
-  for (const { path } of [PATHS.home, PATHS.pricing, PATHS.pricingJson, PATHS.pricingAsset]) app.get(path, handler);
+  for (const { path } of [PATHS.home, PATHS.pricing, PATHS.pricingJson, PATHS.pricingAsset])
+    app.get(path, { config: { isPublic: true } }, handler);
   done();
 };
 

@@ -1,5 +1,6 @@
 /** Request bodies: complete and unchanged, in any chunks, and within the limits of one and of all. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -7,13 +8,18 @@ import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { GatewayError } from '../../../../dataplane/errors.ts';
 import { bodyOf, createBodyReader } from '../../../../dataplane/server/body.ts';
-import { LARGE_BODY_BYTES } from '../../../../dataplane/server/body-budget.ts';
-import type { BodyReader } from '../../../../dataplane/server/body.ts';
+import { LARGE_BODY_BYTES, MemoryBudget } from '../../../../dataplane/memory-budget.ts';
+import type { MemoryLimits } from '../../../../dataplane/memory-budget.ts';
+import type { BodyReader, BodyReaderOptions } from '../../../../dataplane/server/body.ts';
+
+function readerOf(limits: MemoryLimits, options: Pick<BodyReaderOptions, 'every'> = {}): BodyReader {
+  return createBodyReader({ budget: new MemoryBudget(limits), maxBodyBytes: limits.maxBodyBytes, ...options });
+}
 
 /** A request whose body arrives in these chunks; `declared`: its content-length. */
 function message(pieces: readonly Uint8Array[], declared?: number, encoding?: string): IncomingMessage {
@@ -21,7 +27,10 @@ function message(pieces: readonly Uint8Array[], declared?: number, encoding?: st
     ...(declared !== undefined && { 'content-length': String(declared) }),
     ...(encoding !== undefined && { 'content-encoding': encoding }),
   };
-  return Object.assign(Readable.from(pieces, { objectMode: true }), { headers }) as unknown as IncomingMessage;
+  return Object.assign(Readable.from(pieces, { objectMode: true }), {
+    headers,
+    socket: { destroyed: false },
+  }) as unknown as IncomingMessage;
 }
 
 function gzipped(bytes: Uint8Array): IncomingMessage {
@@ -43,7 +52,7 @@ const MIB = 2 ** 20;
 
 describe('a body', () => {
   it('has the bytes that arrived, in chunks of any size, with content-length or without', async () => {
-    const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: MIB });
+    const reader = readerOf({ maxBodyBytes: MIB, maxBufferedBytes: MIB });
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.uint8Array({ maxLength: 9000 }), { maxLength: 12 }),
@@ -66,7 +75,7 @@ describe('a body', () => {
   });
 
   it('counts against the budget until it is dropped', async () => {
-    const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
+    const reader = readerOf({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
     const body = await reader.read(zeros(600));
     assert.equal(reader.crowded, true);
     assert.equal((await refusal(reader, zeros(600))).code, 'too_busy');
@@ -75,34 +84,65 @@ describe('a body', () => {
   });
 
   it('may have the size limit and not a byte more', async () => {
-    const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 10_000 });
+    const reader = readerOf({ maxBodyBytes: 1000, maxBufferedBytes: 10_000 });
     assert.equal((await reader.read(zeros(1000))).bytes.length, 1000);
     assert.equal((await refusal(reader, zeros(1001))).code, 'request_too_large');
     assert.equal((await refusal(reader, message([Buffer.alloc(600), Buffer.alloc(401)]))).code, 'request_too_large');
   });
 
   it('that is compressed counts with its decoded size, until it is dropped', async () => {
-    const reader = createBodyReader({ maxBodyBytes: 100_000, maxBufferedBytes: 100_000 });
+    const reader = readerOf({ maxBodyBytes: 100_000, maxBufferedBytes: 200_000 });
     const body = await reader.read(gzipped(Buffer.alloc(100_000)));
     assert.equal(body.bytes.length, 100_000);
-    assert.equal((await refusal(reader, gzipped(Buffer.alloc(1000)))).code, 'too_busy');
+    assert.equal((await refusal(reader, gzipped(Buffer.alloc(50_000)))).code, 'too_busy');
     body.drop();
     assert.equal((await reader.read(gzipped(Buffer.alloc(0)))).bytes.length, 0);
     assert.equal(reader.crowded, false);
   });
 
-  it('that is compressed may have the size limit, compressed and decoded', async () => {
-    const reader = createBodyReader({ maxBodyBytes: 100_000, maxBufferedBytes: 100_000 });
+  it('that is compressed counts with the window of its decoder too, while that runs', async () => {
+    const reader = readerOf({ maxBodyBytes: 100_000, maxBufferedBytes: 150_000 });
+    assert.equal((await refusal(reader, gzipped(Buffer.alloc(100_000)))).code, 'too_busy');
+    assert.equal((await reader.read(zeros(100_000))).bytes.length, 100_000);
+  });
+
+  it('that is compressed may have the size limit, compressed and decoded, and a share of its key', async () => {
+    const reader = readerOf({ maxBodyBytes: 100_000, maxBufferedBytes: 400_000 });
     assert.equal((await refusal(reader, gzipped(Buffer.alloc(100_001)))).code, 'request_too_large');
     const members = Buffer.concat(Array.from({ length: 6_000 }, () => gzipSync('')));
     assert.ok(members.length > 100_000, 'it decodes to nothing, and is too large all the same');
     for (const declared of [members.length, undefined])
       assert.equal((await refusal(reader, message([members], declared, 'gzip'))).code, 'request_too_large');
-    assert.equal((await reader.read(gzipped(Buffer.alloc(100_000)))).bytes.length, 100_000);
+    const owner = { uid: 'a', account: 'x' };
+    const dense = Buffer.from(randomBytes(50_000).toString('hex'));
+    const body = await reader.read(gzipped(dense), owner);
+    assert.deepEqual(body.bytes, dense);
+    body.drop();
+    assert.equal(reader.crowded, false);
+  });
+
+  it('that inflates without measure is refused at its first MiB', async () => {
+    const reader = readerOf({ maxBodyBytes: 64 * MIB, maxBufferedBytes: 256 * MIB });
+    const compress = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync };
+    for (const [coding, encode] of Object.entries(compress)) {
+      const bomb = encode(Buffer.alloc(2 * MIB, ' '));
+      assert.equal((await refusal(reader, message([bomb], bomb.length, coding))).code, 'request_too_large', coding);
+      const small = encode(Buffer.alloc(MIB, ' '));
+      const body = await reader.read(message([small], small.length, coding));
+      assert.equal(body.bytes.length, MIB, coding);
+      body.drop();
+    }
+    assert.equal(reader.crowded, false);
+  });
+
+  it('that is compressed is not decoded once its client has left', async () => {
+    const reader = readerOf({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
+    const left = Object.assign(gzipped(Buffer.alloc(10)), { socket: { destroyed: true } });
+    assert.match((await refusal(reader, left)).message, /left/);
   });
 
   it('that is cut off is refused, and frees its memory', async () => {
-    const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
+    const reader = readerOf({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
     for (let round = 0; round < 5; round++) {
       const broken = message([Buffer.alloc(400)], 900);
       broken.once('data', () => broken.destroy(new Error('gone')));
@@ -112,7 +152,7 @@ describe('a body', () => {
   });
 
   it('is parsed once, and keeps neither bytes nor value when it is dropped', async () => {
-    const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
+    const reader = readerOf({ maxBodyBytes: 1000, maxBufferedBytes: 1000 });
     const body = await reader.read(message([Buffer.from('{"model":"x"}')]));
     assert.deepEqual(body.parse(), { model: 'x' });
     assert.equal(body.parse(), body.parse());
@@ -133,7 +173,7 @@ describe('a body on a connection', () => {
     readonly response: ServerResponse;
     readonly text: Promise<string>;
   }
-  const reader = createBodyReader({ maxBodyBytes: 1000, maxBufferedBytes: 10_000 });
+  const reader = readerOf({ maxBodyBytes: 1000, maxBufferedBytes: 10_000 });
   const arrived: Arrived[] = [];
   const waiting: ((arrival: Arrived) => void)[] = [];
   const server = createServer((request, response) => {
@@ -231,7 +271,7 @@ function requestWith(body: string, chunked: boolean): string {
 
 describe('all bodies together', () => {
   it('have a budget, beyond which a call is told to retry, until others are dropped', async () => {
-    const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: 4 * MIB });
+    const reader = readerOf({ maxBodyBytes: MIB, maxBufferedBytes: 4 * MIB });
     const held = [await reader.read(zeros(MIB)), await reader.read(zeros(MIB)), await reader.read(zeros(MIB))];
     const refused = await refusal(reader, zeros(MIB));
     assert.equal(refused.code, 'too_busy');
@@ -244,7 +284,7 @@ describe('all bodies together', () => {
   });
 
   it('reserve a share for small ones', async () => {
-    const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: 8 * MIB });
+    const reader = readerOf({ maxBodyBytes: MIB, maxBufferedBytes: 8 * MIB });
     for (let count = 0; count < 7; count++) await reader.read(zeros(MIB));
     assert.equal((await refusal(reader, zeros(LARGE_BODY_BYTES))).code, 'too_busy');
     for (let count = 0; count < 16; count++) await reader.read(zeros(LARGE_BODY_BYTES - 1));
@@ -255,7 +295,7 @@ describe('all bodies together', () => {
   });
 
   it('are crowded from half of it on', async () => {
-    const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: 4 * MIB });
+    const reader = readerOf({ maxBodyBytes: MIB, maxBufferedBytes: 4 * MIB });
     const bodies = [await reader.read(zeros(MIB)), await reader.read(zeros(MIB))];
     assert.equal(reader.crowded, false);
     const third = await reader.read(zeros(1));
@@ -265,7 +305,7 @@ describe('all bodies together', () => {
   });
 
   it('always fit one of the largest', async () => {
-    const reader = createBodyReader({ maxBodyBytes: 4 * MIB, maxBufferedBytes: MIB });
+    const reader = readerOf({ maxBodyBytes: 4 * MIB, maxBufferedBytes: MIB });
     const body = await reader.read(zeros(4 * MIB));
     body.drop();
     await reader.read(zeros(4 * MIB));
@@ -276,7 +316,7 @@ describe('the bodies of one key or account', () => {
   const limits = { maxBodyBytes: 1000, maxBufferedBytes: 8000 };
 
   it('have a share of the budget, and leave the rest to others', async () => {
-    const reader = createBodyReader(limits);
+    const reader = readerOf(limits);
     const [a, b, other] = [
       { uid: 'a', account: 'x' },
       { uid: 'b', account: 'x' },
@@ -300,7 +340,7 @@ describe('the bodies of one key or account', () => {
   });
 
   it('count as uploads while they arrive', async () => {
-    const reader = createBodyReader(limits);
+    const reader = readerOf(limits);
     const reading = reader.read(zeros(10), { uid: 'a', account: 'x' });
     assert.equal(reader.uploads('a'), 1);
     (await reading).drop();
@@ -315,7 +355,7 @@ describe('a body that arrives too slowly', () => {
       tick = run;
       return () => undefined;
     };
-    const reader = createBodyReader({ maxBodyBytes: MIB, maxBufferedBytes: MIB }, { every });
+    const reader = readerOf({ maxBodyBytes: MIB, maxBufferedBytes: MIB }, { every });
     const pass = (seconds: number): void => {
       for (let second = 0; second < seconds; second++) tick();
     };

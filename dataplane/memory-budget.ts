@@ -1,9 +1,10 @@
 /**
- * Bounds the memory of request bodies: of all together, of each key's and of each account's, so that one client's
- * uploads do not lead to refusals of others.
+ * Bounds the memory that requests make the process hold: bodies as they are sent and decoded, the decoders' windows,
+ * and responses that are read whole. All together, each key's and each account's have a limit, so that one client does
+ * not lead to refusals of others.
  */
-import { GatewayError } from '../errors.ts';
-import type { KeyState } from '../state/state.ts';
+import { GatewayError } from './errors.ts';
+import type { KeyState } from './state/state.ts';
 
 /** Bodies of this size or more are read only for a known key, and are the first to be refused when memory is short. */
 export const LARGE_BODY_BYTES = 64 * 1024;
@@ -14,16 +15,16 @@ const KEY_SHARE = 1 / 4;
 const ACCOUNT_SHARE = 1 / 2;
 const RETRY_SECONDS = 1;
 
-export interface BodyLimits {
+export interface MemoryLimits {
   readonly maxBodyBytes: number;
-  /** The bytes that all bodies together may hold; at least maxBodyBytes. */
+  /** The bytes that all requests together may hold; at least maxBodyBytes. */
   readonly maxBufferedBytes: number;
 }
 
-/** The key and account that a body counts against. */
-export type BodyOwner = Pick<KeyState, 'uid' | 'account'>;
+/** The key and account that bytes count against. */
+export type MemoryOwner = Pick<KeyState, 'uid' | 'account'>;
 
-export class BodyBudget {
+export class MemoryBudget {
   #used = 0;
   readonly #keys = new Map<string, number>();
   readonly #accounts = new Map<string, number>();
@@ -32,7 +33,7 @@ export class BodyBudget {
   readonly #ofKey: number;
   readonly #ofAccount: number;
 
-  constructor({ maxBodyBytes, maxBufferedBytes }: BodyLimits) {
+  constructor({ maxBodyBytes, maxBufferedBytes }: MemoryLimits) {
     this.#all = Math.max(maxBodyBytes, maxBufferedBytes);
     this.#large = Math.max(maxBodyBytes, this.#all * (1 - SMALL_SHARE));
     this.#ofKey = Math.max(maxBodyBytes, this.#all * KEY_SHARE);
@@ -45,7 +46,7 @@ export class BodyBudget {
   }
 
   /** Reserves `bytes` more for a buffer of this capacity. Returns the refusal if there is no room. */
-  take(bytes: number, capacity: number, owner: BodyOwner | undefined): GatewayError | undefined {
+  take(bytes: number, capacity: number, owner: MemoryOwner | undefined): GatewayError | undefined {
     const refusal = owner && this.#refuseOwner(bytes, owner);
     if (refusal) return refusal;
     if (this.#used + bytes > (capacity >= LARGE_BODY_BYTES ? this.#large : this.#all)) return tooBusy();
@@ -53,17 +54,23 @@ export class BodyBudget {
     return undefined;
   }
 
-  giveBack(bytes: number, owner: BodyOwner | undefined): void {
+  giveBack(bytes: number, owner: MemoryOwner | undefined): void {
     this.#add(-bytes, owner);
   }
 
-  #refuseOwner(bytes: number, { uid, account }: BodyOwner): GatewayError | undefined {
+  /** Counts these bytes for the process only, so that a key's share has room for what is made of them. */
+  disown(bytes: number, owner: MemoryOwner | undefined): void {
+    this.#add(-bytes, owner);
+    this.#add(bytes, undefined);
+  }
+
+  #refuseOwner(bytes: number, { uid, account }: MemoryOwner): GatewayError | undefined {
     if ((this.#keys.get(uid) ?? 0) + bytes > this.#ofKey) return ownBodies('API key');
     if ((this.#accounts.get(account) ?? 0) + bytes > this.#ofAccount) return ownBodies('account');
     return undefined;
   }
 
-  #add(bytes: number, owner: BodyOwner | undefined): void {
+  #add(bytes: number, owner: MemoryOwner | undefined): void {
     this.#used += bytes;
     if (!owner) return;
     addTo(this.#keys, owner.uid, bytes);
