@@ -3,9 +3,8 @@
  * front of the gateway and an exact fake behind it.
  */
 import assert from 'node:assert/strict';
-import type Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, it } from 'vitest';
 import {
   AZURE_KEY,
   CLIENT_SECRET,
@@ -13,64 +12,45 @@ import {
   FEDERATED_TOKEN,
   formOf,
   secret,
-  startClouds,
   token,
 } from '../../support/api/clouds.ts';
-import type { Clouds } from '../../support/api/clouds.ts';
-import {
-  anthropicClient,
-  Books,
-  caught,
-  CLAUDE,
-  collect,
-  free,
-  GPT,
-  openaiClient,
-  paid,
-} from '../../support/api/sdk.ts';
+import { caught, CLAUDE, collect, free, GPT, paid } from '../../support/api/sdk.ts';
 import { get } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { anthropicMessage, insertAt, json, openaiChat, openaiStream, sse } from '../../support/provider-answers.ts';
+import { startCloudWorld } from '../../support/worlds/clouds.ts';
 
-let clouds: Clouds;
-let openai: OpenAI;
-let anthropic: Anthropic;
-let books: Books;
-let now = 1_800_000_000_000;
-
-beforeAll(async () => {
-  clouds = await startClouds({
-    nowMs: () => now,
-    env: ({ tokensUrl, tokenFile }) => ({
-      AZURE_TENANT_ID: 'tenant-of-pod',
-      AZURE_CLIENT_ID: 'client-of-pod',
-      AZURE_FEDERATED_TOKEN_FILE: tokenFile,
-      AZURE_AUTHORITY_HOST: `${tokensUrl}/`,
-    }),
-    manifest: ({ cloudUrl, tokensUrl }) =>
-      [
-        secret('azure', { apiKey: AZURE_KEY }),
-        secret('entra', { clientSecret: CLIENT_SECRET }),
-        cloudRoute('azure-v1', {
-          upstream: 'my-deployment',
-          protocol: 'OpenAI',
-          lines: `
+const { clouds, openai, anthropic, books, clock, beginTest, endTest, stop } = await startCloudWorld({
+  env: ({ tokensUrl, tokenFile }) => ({
+    AZURE_TENANT_ID: 'tenant-of-pod',
+    AZURE_CLIENT_ID: 'client-of-pod',
+    AZURE_FEDERATED_TOKEN_FILE: tokenFile,
+    AZURE_AUTHORITY_HOST: `${tokensUrl}/`,
+  }),
+  manifest: ({ cloudUrl, tokensUrl }) =>
+    [
+      secret('azure', { apiKey: AZURE_KEY }),
+      secret('entra', { clientSecret: CLIENT_SECRET }),
+      cloudRoute('azure-v1', {
+        upstream: 'my-deployment',
+        protocol: 'OpenAI',
+        lines: `
     baseUrl: ${cloudUrl}/openai/v1
     endpoints: [Chat, Responses]
     auth: {type: ApiKey, secretRef: {name: azure}, header: api-key}`,
-        }),
-        cloudRoute('azure-dated', {
-          upstream: 'my deployment/1',
-          protocol: 'OpenAI',
-          lines: `
+      }),
+      cloudRoute('azure-dated', {
+        upstream: 'my deployment/1',
+        protocol: 'OpenAI',
+        lines: `
     platform: AzureDeployments
     baseUrl: ${cloudUrl}
     auth: {type: ApiKey, secretRef: {name: azure}}`,
-        }),
-        cloudRoute('azure-entra', {
-          upstream: 'my-deployment',
-          protocol: 'OpenAI',
-          lines: `
+      }),
+      cloudRoute('azure-entra', {
+        upstream: 'my-deployment',
+        protocol: 'OpenAI',
+        lines: `
     platform: AzureDeployments
     apiVersion: 2025-04-01-preview
     baseUrl: ${cloudUrl}
@@ -78,11 +58,11 @@ beforeAll(async () => {
       type: AzureEntra
       secretRef: {name: entra, key: clientSecret}
       azure: {tenantId: tenant-1, clientId: client-1, authority: "${tokensUrl}"}`,
-        }),
-        cloudRoute('azure-two', {
-          upstream: 'my-deployment',
-          protocol: 'OpenAI',
-          lines: `
+      }),
+      cloudRoute('azure-two', {
+        upstream: 'my-deployment',
+        protocol: 'OpenAI',
+        lines: `
     platform: AzureDeployments
     baseUrl: ${cloudUrl}
     auth:
@@ -96,29 +76,21 @@ beforeAll(async () => {
     platform: AzureDeployments
     baseUrl: ${cloudUrl}
     auth: {type: ApiKey, secretRef: {name: azure}}`,
-        }),
-        cloudRoute('foundry-claude', {
-          upstream: 'claude-deployment',
-          protocol: 'Anthropic',
-          lines: `
+      }),
+      cloudRoute('foundry-claude', {
+        upstream: 'claude-deployment',
+        protocol: 'Anthropic',
+        lines: `
     baseUrl: ${cloudUrl}/anthropic
     auth: {type: AzureEntra}`,
-        }),
-      ].join(''),
-  });
-  openai = openaiClient(clouds, { maxRetries: 0 });
-  anthropic = anthropicClient(clouds, { maxRetries: 0 });
-  books = new Books(clouds);
+      }),
+    ].join(''),
 });
-afterAll(() => clouds.stop());
-beforeEach(async () => {
-  await books.open();
-  // every token of an earlier test has expired
-  now += 86_400_000;
-});
+
+afterAll(stop);
+beforeEach(beginTest);
 afterEach(() => {
-  books.assertChecked();
-  clouds.cloud.clear();
+  endTest();
   clouds.tokens.clear();
 });
 
@@ -236,12 +208,12 @@ describe('Azure by Entra', () => {
     clouds.tokens.script(token('entra-token-2'), token('entra-token-3'));
     clouds.cloud.script(openaiChat());
     await chat();
-    now += 3_600_000 * 0.85;
+    clock.nowMs += 3_600_000 * 0.85;
     await chat();
     assert.equal(clouds.cloud.requests[1]?.headers.authorization, 'Bearer entra-token-2');
     await clouds.tokens.request(1);
     // after the first token's expiry, and before the second's
-    now += 3_600_000 * 0.5;
+    clock.nowMs += 3_600_000 * 0.5;
     await chat();
     assert.equal(clouds.cloud.requests[2]?.headers.authorization, 'Bearer entra-token-3');
     await books.check(paid(cost), paid(cost), paid(cost));
@@ -264,7 +236,7 @@ describe('Azure by Entra', () => {
     const text = JSON.stringify([...changes]);
     assert.match(text, /"CredentialReady","status":"False","reason":"TokenRefused"/);
     assert.match(text, /invalid_client/);
-    now += 60_000;
+    clock.nowMs += 60_000;
     clouds.tokens.script(token('entra-token-6'));
     clouds.cloud.script(openaiChat());
     await chat();

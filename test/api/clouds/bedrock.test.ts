@@ -4,8 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
-import type OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, it } from 'vitest';
 import {
   AWS_SECRET,
   chunkFrame,
@@ -15,29 +14,12 @@ import {
   formOf,
   FEDERATED_TOKEN,
   secret,
-  startClouds,
 } from '../../support/api/clouds.ts';
-import type { Clouds } from '../../support/api/clouds.ts';
-import {
-  anthropicClient,
-  Books,
-  caught,
-  CLAUDE,
-  collect,
-  free,
-  GPT,
-  openaiClient,
-  paid,
-} from '../../support/api/sdk.ts';
+import { caught, CLAUDE, collect, free, GPT, paid } from '../../support/api/sdk.ts';
 import { checkSignature } from '../../support/api/signature.ts';
 import type { Reply } from '../../support/mock-provider.ts';
 import { anthropicMessage, anthropicStream, json, openaiChat, openaiStream } from '../../support/provider-answers.ts';
-
-let clouds: Clouds;
-let openai: OpenAI;
-let anthropic: Anthropic;
-let books: Books;
-let now = 1_800_000_000_000;
+import { startCloudWorld } from '../../support/worlds/clouds.ts';
 
 const MODEL = 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const PROFILE = 'arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/abc123';
@@ -48,86 +30,77 @@ const RULES = `betas:
       rename: [{name: old-name, to: interleaved-thinking-2025-05-14}]
       allow: [files-api-*]`;
 
-beforeAll(async () => {
-  clouds = await startClouds({
-    nowMs: () => now,
-    env: ({ tokensUrl, tokenFile }) => ({
-      AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/gateway',
-      AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile,
-      AWS_ENDPOINT_URL_STS: tokensUrl,
-    }),
-    manifest: ({ cloudUrl }) =>
-      [
-        secret('aws', { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: AWS_SECRET }),
-        secret('bedrock-key', { apiKey: 'bedrock-api-key-value' }),
-        cloudRoute('bedrock-claude', {
-          upstream: MODEL,
-          protocol: 'Anthropic',
-          lines: `
+const { clouds, openai, anthropic, books, clock, beginTest, endTest, stop } = await startCloudWorld({
+  env: ({ tokensUrl, tokenFile }) => ({
+    AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/gateway',
+    AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile,
+    AWS_ENDPOINT_URL_STS: tokensUrl,
+  }),
+  manifest: ({ cloudUrl }) =>
+    [
+      secret('aws', { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: AWS_SECRET }),
+      secret('bedrock-key', { apiKey: 'bedrock-api-key-value' }),
+      cloudRoute('bedrock-claude', {
+        upstream: MODEL,
+        protocol: 'Anthropic',
+        lines: `
     platform: BedrockInvoke
     baseUrl: ${cloudUrl}
     auth: {type: AwsSigV4, secretRef: {name: aws}, aws: {region: eu-west-1}}`,
-        }),
-        cloudRoute('bedrock-profile', {
-          upstream: PROFILE,
-          protocol: 'Anthropic',
-          lines: `
+      }),
+      cloudRoute('bedrock-profile', {
+        upstream: PROFILE,
+        protocol: 'Anthropic',
+        lines: `
     platform: BedrockInvoke
     baseUrl: ${cloudUrl}
     auth: {type: AwsSigV4, aws: {region: eu-west-1}}`,
-        }),
-        cloudRoute('bedrock-bearer', {
-          upstream: MODEL,
-          protocol: 'Anthropic',
-          lines: `
+      }),
+      cloudRoute('bedrock-bearer', {
+        upstream: MODEL,
+        protocol: 'Anthropic',
+        lines: `
     platform: BedrockInvoke
     baseUrl: ${cloudUrl}
     auth: {type: ApiKey, secretRef: {name: bedrock-key}}`,
-        }),
-        cloudRoute('bedrock-rules', {
-          upstream: MODEL,
-          protocol: 'Anthropic',
-          lines: `
+      }),
+      cloudRoute('bedrock-rules', {
+        upstream: MODEL,
+        protocol: 'Anthropic',
+        lines: `
     platform: BedrockInvoke
     baseUrl: ${cloudUrl}
     auth: {type: ApiKey, secretRef: {name: bedrock-key}}
     ${RULES}`,
-        }),
-        cloudRoute('direct-rules', {
-          upstream: 'claude',
-          protocol: 'Anthropic',
-          lines: `
+      }),
+      cloudRoute('direct-rules', {
+        upstream: 'claude',
+        protocol: 'Anthropic',
+        lines: `
     baseUrl: ${cloudUrl}
     ${RULES}`,
-        }),
-        cloudRoute('bedrock-openai', {
-          upstream: 'global.openai.gpt-5',
-          protocol: 'OpenAI',
-          lines: `
+      }),
+      cloudRoute('bedrock-openai', {
+        upstream: 'global.openai.gpt-5',
+        protocol: 'OpenAI',
+        lines: `
     baseUrl: ${cloudUrl}/openai/v1
     auth: {type: AwsSigV4, secretRef: {name: aws}, aws: {region: us-east-1, service: bedrock-mantle}}`,
-        }),
-        cloudRoute('mantle-claude', {
-          upstream: 'anthropic.claude-opus',
-          protocol: 'Anthropic',
-          lines: `
+      }),
+      cloudRoute('mantle-claude', {
+        upstream: 'anthropic.claude-opus',
+        protocol: 'Anthropic',
+        lines: `
     baseUrl: ${cloudUrl}/anthropic
     auth: {type: ApiKey, secretRef: {name: bedrock-key}, header: Authorization}`,
-        }),
-      ].join(''),
-  });
-  openai = openaiClient(clouds, { maxRetries: 0 });
-  anthropic = anthropicClient(clouds, { maxRetries: 0 });
-  books = new Books(clouds);
+      }),
+    ].join(''),
 });
-afterAll(() => clouds.stop());
-beforeEach(async () => {
-  await books.open();
-  now += 86_400_000;
-});
+
+afterAll(stop);
+beforeEach(beginTest);
 afterEach(() => {
-  books.assertChecked();
-  clouds.cloud.clear();
+  endTest();
   clouds.tokens.clear();
 });
 
@@ -363,7 +336,7 @@ describe("the pod's own identity at AWS", () => {
   });
 
   it("assumes its role once, and signs for an inference profile's ARN as one path segment", async () => {
-    clouds.tokens.script(role('ASIAPOD', now + 3_600_000));
+    clouds.tokens.script(role('ASIAPOD', clock.nowMs + 3_600_000));
     clouds.cloud.script(anthropicMessage({ usage: USAGE }));
     for (let call = 0; call < 2; call++)
       await anthropic.messages.create({ model: 'bedrock-profile', max_tokens: 50, ...HELLO });

@@ -8,7 +8,7 @@ import { BedrockRuntimeClient, ConverseCommand, ConverseStreamCommand } from '@a
 import type { ConverseCommandInput } from '@aws-sdk/client-bedrock-runtime';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, it } from 'vitest';
 import {
   AWS_SECRET,
   cloudRoute,
@@ -16,79 +16,59 @@ import {
   eventStreamReply,
   exceptionFrame,
   secret,
-  startClouds,
 } from '../../support/api/clouds.ts';
-import type { Clouds } from '../../support/api/clouds.ts';
-import { anthropicClient, Books, caught, CLAUDE, collect, free, openaiClient, paid } from '../../support/api/sdk.ts';
+import { caught, CLAUDE, collect, free, paid } from '../../support/api/sdk.ts';
 import { checkSignature } from '../../support/api/signature.ts';
 import type { RecordedRequest, Reply } from '../../support/mock-provider.ts';
 import { json } from '../../support/provider-answers.ts';
-
-let clouds: Clouds;
-let openai: OpenAI;
-let anthropic: Anthropic;
-let books: Books;
-let aws: BedrockRuntimeClient;
-let now = 1_800_000_000_000;
+import { startCloudWorld } from '../../support/worlds/clouds.ts';
 
 const NOVA = 'eu.amazon.nova-pro-v1:0';
 const SONNET = 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const PROFILE = 'arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/abc123';
 const SIGNER = { secretAccessKey: AWS_SECRET, region: 'eu-west-1', service: 'bedrock' };
 
-beforeAll(async () => {
-  clouds = await startClouds({
-    nowMs: () => now,
-    manifest: ({ cloudUrl }) =>
-      [
-        secret('aws', { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: AWS_SECRET }),
-        secret('bedrock-key', { apiKey: 'bedrock-api-key-value' }),
-        ...[
-          ['nova', NOVA],
-          ['sonnet', SONNET],
-          ['profile', PROFILE],
-        ].map(([name = '', upstream = '']) =>
-          cloudRoute(name, {
-            upstream,
-            protocol: 'BedrockConverse',
-            lines: `
-    baseUrl: ${cloudUrl}
-    auth: {type: AwsSigV4, secretRef: {name: aws}, aws: {region: eu-west-1}}`,
-          }),
-        ),
-        cloudRoute('nova-bearer', {
-          upstream: NOVA,
+const { clouds, openai, anthropic, books, beginTest, endTest, stop } = await startCloudWorld({
+  manifest: ({ cloudUrl }) =>
+    [
+      secret('aws', { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: AWS_SECRET }),
+      secret('bedrock-key', { apiKey: 'bedrock-api-key-value' }),
+      ...[
+        ['nova', NOVA],
+        ['sonnet', SONNET],
+        ['profile', PROFILE],
+      ].map(([name = '', upstream = '']) =>
+        cloudRoute(name, {
+          upstream,
           protocol: 'BedrockConverse',
           lines: `
     baseUrl: ${cloudUrl}
-    auth: {type: ApiKey, secretRef: {name: bedrock-key}}`,
+    auth: {type: AwsSigV4, secretRef: {name: aws}, aws: {region: eu-west-1}}`,
         }),
-      ].join(''),
-  });
-  openai = openaiClient(clouds, { maxRetries: 0 });
-  anthropic = anthropicClient(clouds, { maxRetries: 0 });
-  aws = new BedrockRuntimeClient({
-    // the client's own default is HTTP/2
-    requestHandler: new NodeHttpHandler(),
-    region: 'eu-west-1',
-    endpoint: clouds.cloud.url,
-    maxAttempts: 1,
-    credentials: { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: AWS_SECRET },
-  });
-  books = new Books(clouds);
+      ),
+      cloudRoute('nova-bearer', {
+        upstream: NOVA,
+        protocol: 'BedrockConverse',
+        lines: `
+    baseUrl: ${cloudUrl}
+    auth: {type: ApiKey, secretRef: {name: bedrock-key}}`,
+      }),
+    ].join(''),
+});
+const aws = new BedrockRuntimeClient({
+  // the client's own default is HTTP/2
+  requestHandler: new NodeHttpHandler(),
+  region: 'eu-west-1',
+  endpoint: clouds.cloud.url,
+  maxAttempts: 1,
+  credentials: { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: AWS_SECRET },
 });
 afterAll(async () => {
   aws.destroy();
-  await clouds.stop();
+  await stop();
 });
-beforeEach(async () => {
-  await books.open();
-  now += 86_400_000;
-});
-afterEach(() => {
-  books.assertChecked();
-  clouds.cloud.clear();
-});
+beforeEach(beginTest);
+afterEach(endTest);
 
 const USAGE = {
   inputTokens: 20,

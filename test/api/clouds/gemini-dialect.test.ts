@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { GoogleGenAI } from '@google/genai';
 import type { Content } from '@google/genai';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, it } from 'vitest';
 import { KEYS } from '../../support/manifests.ts';
 import {
   chunkFrame,
@@ -11,13 +11,12 @@ import {
   eventStreamReply,
   secret,
   serviceAccount,
-  startClouds,
   token,
 } from '../../support/api/clouds.ts';
-import type { Clouds } from '../../support/api/clouds.ts';
-import { Books, CLAUDE, collect, free, GPT, paid } from '../../support/api/sdk.ts';
+import { CLAUDE, collect, free, GPT, paid } from '../../support/api/sdk.ts';
 import type { Reply } from '../../support/mock-provider.ts';
 import { json, sseReply } from '../../support/provider-answers.ts';
+import { startCloudWorld } from '../../support/worlds/clouds.ts';
 
 const MODEL = 'gemini-3-pro-preview';
 const USAGE = {
@@ -41,64 +40,56 @@ const TOOLS = [
   },
 ];
 
-let clouds: Clouds;
-let books: Books;
-let client: GoogleGenAI;
-beforeAll(async () => {
-  clouds = await startClouds({
-    manifest: ({ cloudUrl, tokensUrl }) =>
-      [
-        secret('key', { apiKey: 'provider-key-value' }),
-        secret('google', { apiKey: serviceAccount(`${tokensUrl}/token`) }),
-        cloudRoute('gemini', {
-          upstream: MODEL,
-          protocol: 'Gemini',
-          lines: `
+const { clouds, books, beginTest, endTest, stop } = await startCloudWorld({
+  realTime: true,
+  manifest: ({ cloudUrl, tokensUrl }) =>
+    [
+      secret('key', { apiKey: 'provider-key-value' }),
+      secret('google', { apiKey: serviceAccount(`${tokensUrl}/token`) }),
+      cloudRoute('gemini', {
+        upstream: MODEL,
+        protocol: 'Gemini',
+        lines: `
     baseUrl: ${cloudUrl}
     auth: {type: ApiKey, secretRef: {name: key}}`,
-        }),
-        cloudRoute('azure', {
-          upstream: 'my-deployment',
-          protocol: 'OpenAI',
-          lines: `
+      }),
+      cloudRoute('azure', {
+        upstream: 'my-deployment',
+        protocol: 'OpenAI',
+        lines: `
     platform: AzureDeployments
     baseUrl: ${cloudUrl}
     auth: {type: ApiKey, secretRef: {name: key}}`,
-        }),
-        cloudRoute('invoke', {
-          upstream: 'anthropic.claude',
-          protocol: 'Anthropic',
-          lines: `
+      }),
+      cloudRoute('invoke', {
+        upstream: 'anthropic.claude',
+        protocol: 'Anthropic',
+        lines: `
     platform: BedrockInvoke
     baseUrl: ${cloudUrl}
     auth: {type: ApiKey, secretRef: {name: key}}`,
-        }),
-        cloudRoute('converse', {
-          upstream: 'amazon.nova-pro-v1:0',
-          protocol: 'BedrockConverse',
-          lines: `
+      }),
+      cloudRoute('converse', {
+        upstream: 'amazon.nova-pro-v1:0',
+        protocol: 'BedrockConverse',
+        lines: `
     baseUrl: ${cloudUrl}
     auth: {type: ApiKey, secretRef: {name: key}}`,
-        }),
-        cloudRoute('vertex', {
-          upstream: 'claude-sonnet-4-5@20250929',
-          protocol: 'Anthropic',
-          lines: `
+      }),
+      cloudRoute('vertex', {
+        upstream: 'claude-sonnet-4-5@20250929',
+        protocol: 'Anthropic',
+        lines: `
     platform: VertexPublisher
     baseUrl: ${cloudUrl}/v1/projects/p/locations/global
     auth: {type: GoogleOAuth, secretRef: {name: google}}`,
-        }),
-      ].join(''),
-  });
-  books = new Books(clouds);
-  client = new GoogleGenAI({ apiKey: KEYS.main, httpOptions: { baseUrl: clouds.gateway.url } });
+      }),
+    ].join(''),
 });
-afterAll(() => clouds.stop());
-beforeEach(() => books.open());
-afterEach(() => {
-  books.assertChecked();
-  clouds.cloud.clear();
-});
+const client = new GoogleGenAI({ apiKey: KEYS.main, httpOptions: { baseUrl: clouds.gateway.url } });
+afterAll(stop);
+beforeEach(beginTest);
+afterEach(endTest);
 
 function chunk(parts: readonly object[], finishReason?: string): object {
   return {

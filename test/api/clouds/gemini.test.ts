@@ -7,70 +7,51 @@ import Anthropic from '@anthropic-ai/sdk';
 import { FunctionCallingConfigMode, GoogleGenAI, ThinkingLevel } from '@google/genai';
 import type { GenerateContentParameters } from '@google/genai';
 import type OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
-import { cloudRoute, secret, serviceAccount, startClouds, token } from '../../support/api/clouds.ts';
-import type { Clouds } from '../../support/api/clouds.ts';
-import { anthropicClient, Books, caught, collect, free, openaiClient, paid } from '../../support/api/sdk.ts';
+import { afterAll, afterEach, beforeEach, describe, it } from 'vitest';
+import { cloudRoute, secret, serviceAccount, token } from '../../support/api/clouds.ts';
+import { caught, collect, free, paid } from '../../support/api/sdk.ts';
 import type { RecordedRequest, Reply } from '../../support/mock-provider.ts';
 import { json, sseReply } from '../../support/provider-answers.ts';
-
-let clouds: Clouds;
-let openai: OpenAI;
-let anthropic: Anthropic;
-let books: Books;
-let google: GoogleGenAI;
-let now = 1_800_000_000_000;
+import { startCloudWorld } from '../../support/worlds/clouds.ts';
 
 const MODEL = 'gemini-3-pro-preview';
 
-beforeAll(async () => {
-  clouds = await startClouds({
-    nowMs: () => now,
-    manifest: ({ cloudUrl, tokensUrl }) =>
-      [
-        secret('gemini-key', { apiKey: 'google-api-key-value' }),
-        secret('google', { apiKey: serviceAccount(`${tokensUrl}/token`) }),
-        ...[
-          ['gemini', MODEL],
-          ['older', 'gemini-2.5-flash'],
-        ].map(([name = '', upstream = '']) =>
-          cloudRoute(name, {
-            upstream,
-            protocol: 'Gemini',
-            lines: `
-    baseUrl: ${cloudUrl}
-    auth: {type: ApiKey, secretRef: {name: gemini-key}}`,
-          }),
-        ),
-        cloudRoute('vertex', {
-          upstream: MODEL,
+const { clouds, openai, anthropic, books, beginTest, endTest, stop } = await startCloudWorld({
+  manifest: ({ cloudUrl, tokensUrl }) =>
+    [
+      secret('gemini-key', { apiKey: 'google-api-key-value' }),
+      secret('google', { apiKey: serviceAccount(`${tokensUrl}/token`) }),
+      ...[
+        ['gemini', MODEL],
+        ['older', 'gemini-2.5-flash'],
+      ].map(([name = '', upstream = '']) =>
+        cloudRoute(name, {
+          upstream,
           protocol: 'Gemini',
           lines: `
+    baseUrl: ${cloudUrl}
+    auth: {type: ApiKey, secretRef: {name: gemini-key}}`,
+        }),
+      ),
+      cloudRoute('vertex', {
+        upstream: MODEL,
+        protocol: 'Gemini',
+        lines: `
     platform: VertexPublisher
     baseUrl: ${cloudUrl}/v1/projects/p/locations/global
     auth: {type: GoogleOAuth, secretRef: {name: google}}`,
-        }),
-      ].join(''),
-  });
-  openai = openaiClient(clouds, { maxRetries: 0 });
-  anthropic = anthropicClient(clouds, { maxRetries: 0 });
-  google = new GoogleGenAI({
-    apiKey: 'google-api-key-value',
-    vertexai: false,
-    apiVersion: 'v1beta',
-    httpOptions: { baseUrl: clouds.cloud.url },
-  });
-  books = new Books(clouds);
+      }),
+    ].join(''),
 });
-afterAll(async () => clouds.stop());
-beforeEach(async () => {
-  await books.open();
-  now += 86_400_000;
+const google = new GoogleGenAI({
+  apiKey: 'google-api-key-value',
+  vertexai: false,
+  apiVersion: 'v1beta',
+  httpOptions: { baseUrl: clouds.cloud.url },
 });
-afterEach(() => {
-  books.assertChecked();
-  clouds.cloud.clear();
-});
+afterAll(stop);
+beforeEach(beginTest);
+afterEach(endTest);
 
 /** Nano-USD per token. */
 const PRICE = { input: 2_000n, cached: 500n, output: 16_000n } as const;

@@ -11,7 +11,7 @@ import { AnthropicVertex } from '@anthropic-ai/vertex-sdk';
 import { OAuth2Client } from 'google-auth-library';
 import { AzureOpenAI } from 'openai';
 import type OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, it } from 'vitest';
 import {
   AWS_SECRET,
   AZURE_KEY,
@@ -20,75 +20,62 @@ import {
   eventStreamReply,
   secret,
   serviceAccount,
-  startClouds,
   token,
 } from '../../support/api/clouds.ts';
-import type { Clouds } from '../../support/api/clouds.ts';
-import { anthropicClient, Books, CLAUDE, collect, GPT, openaiClient, paid } from '../../support/api/sdk.ts';
+import { CLAUDE, collect, GPT, paid } from '../../support/api/sdk.ts';
 import { checkSignature } from '../../support/api/signature.ts';
 import type { RecordedRequest, Reply } from '../../support/mock-provider.ts';
 import { anthropicMessage, anthropicStream, openaiChat, openaiStream } from '../../support/provider-answers.ts';
-
-let clouds: Clouds;
-let openai: OpenAI;
-let anthropic: Anthropic;
-let books: Books;
+import { startCloudWorld } from '../../support/worlds/clouds.ts';
 
 const BEDROCK_MODEL = 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const VERTEX_MODEL = 'claude-sonnet-4-5@20250929';
 const VERTEX = '/v1/projects/my-project/locations/europe-west1';
 
-beforeAll(async () => {
-  clouds = await startClouds({
-    manifest: ({ cloudUrl, tokensUrl }) =>
-      [
-        secret('aws', { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: AWS_SECRET }),
-        secret('azure', { apiKey: AZURE_KEY }),
-        secret('google', { 'key.json': serviceAccount(`${tokensUrl}/token`) }),
-        cloudRoute('bedrock', {
-          upstream: BEDROCK_MODEL,
-          protocol: 'Anthropic',
-          lines: `
+const { clouds, openai, anthropic, books, beginTest, endTest, stop } = await startCloudWorld({
+  realTime: true,
+  manifest: ({ cloudUrl, tokensUrl }) =>
+    [
+      secret('aws', { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: AWS_SECRET }),
+      secret('azure', { apiKey: AZURE_KEY }),
+      secret('google', { 'key.json': serviceAccount(`${tokensUrl}/token`) }),
+      cloudRoute('bedrock', {
+        upstream: BEDROCK_MODEL,
+        protocol: 'Anthropic',
+        lines: `
     platform: BedrockInvoke
     baseUrl: ${cloudUrl}
     auth: {type: AwsSigV4, secretRef: {name: aws}, aws: {region: eu-west-1}}`,
-        }),
-        cloudRoute('vertex', {
-          upstream: VERTEX_MODEL,
-          protocol: 'Anthropic',
-          lines: `
+      }),
+      cloudRoute('vertex', {
+        upstream: VERTEX_MODEL,
+        protocol: 'Anthropic',
+        lines: `
     platform: VertexPublisher
     baseUrl: ${cloudUrl}${VERTEX}
     auth: {type: GoogleOAuth, secretRef: {name: google, key: key.json}}`,
-        }),
-        cloudRoute('foundry', {
-          upstream: 'my-claude',
-          protocol: 'Anthropic',
-          lines: `
+      }),
+      cloudRoute('foundry', {
+        upstream: 'my-claude',
+        protocol: 'Anthropic',
+        lines: `
     baseUrl: ${cloudUrl}/anthropic
     auth: {type: ApiKey, secretRef: {name: azure}}`,
-        }),
-        cloudRoute('azure', {
-          upstream: 'my-gpt',
-          protocol: 'OpenAI',
-          lines: `
+      }),
+      cloudRoute('azure', {
+        upstream: 'my-gpt',
+        protocol: 'OpenAI',
+        lines: `
     platform: AzureDeployments
     baseUrl: ${cloudUrl}
     auth: {type: ApiKey, secretRef: {name: azure}}`,
-        }),
-      ].join(''),
-  });
-  openai = openaiClient(clouds, { maxRetries: 0 });
-  anthropic = anthropicClient(clouds, { maxRetries: 0 });
-  books = new Books(clouds);
-  clouds.tokens.script(token('google-token'));
+      }),
+    ].join(''),
 });
-afterAll(() => clouds.stop());
-beforeEach(() => books.open());
-afterEach(() => {
-  books.assertChecked();
-  clouds.cloud.clear();
-});
+clouds.tokens.script(token('google-token'));
+afterAll(stop);
+beforeEach(beginTest);
+afterEach(endTest);
 
 const CITY = { type: 'object' as const, properties: { city: { type: 'string' } } };
 const PNG = 'iVBORw0KGgo=';

@@ -1,76 +1,42 @@
 /** Vertex: Claude by rawPredict and streamRawPredict, and its OpenAI-compatible path, with tokens of Google. */
 import assert from 'node:assert/strict';
-import type Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
-import {
-  cloudRoute,
-  formOf,
-  readAssertion,
-  secret,
-  serviceAccount,
-  startClouds,
-  token,
-} from '../../support/api/clouds.ts';
-import type { Clouds } from '../../support/api/clouds.ts';
-import {
-  anthropicClient,
-  Books,
-  caught,
-  CLAUDE,
-  collect,
-  free,
-  GPT,
-  openaiClient,
-  paid,
-} from '../../support/api/sdk.ts';
+import { afterAll, afterEach, beforeEach, describe, it } from 'vitest';
+import { cloudRoute, formOf, readAssertion, secret, serviceAccount, token } from '../../support/api/clouds.ts';
+import { caught, CLAUDE, collect, free, GPT, paid } from '../../support/api/sdk.ts';
 import { anthropicMessage, anthropicStream, json, openaiChat } from '../../support/provider-answers.ts';
-
-let clouds: Clouds;
-let openai: OpenAI;
-let anthropic: Anthropic;
-let books: Books;
-let now = 1_800_000_000_000;
+import { startCloudWorld } from '../../support/worlds/clouds.ts';
 
 const PROJECT = '/v1/projects/my-project/locations/europe-west1';
 const MODEL = 'claude-sonnet-4-5@20250929';
 
-beforeAll(async () => {
-  clouds = await startClouds({
-    nowMs: () => now,
-    env: ({ tokensUrl }) => ({ GCE_METADATA_HOST: new URL(tokensUrl).host }),
-    manifest: ({ cloudUrl, tokensUrl }) =>
-      [
-        secret('google', { 'key.json': serviceAccount(`${tokensUrl}/token`) }),
-        cloudRoute('vertex-claude', {
-          upstream: MODEL,
-          protocol: 'Anthropic',
-          lines: `
+const { clouds, openai, anthropic, books, clock, beginTest, endTest, stop } = await startCloudWorld({
+  env: ({ tokensUrl }) => ({ GCE_METADATA_HOST: new URL(tokensUrl).host }),
+  manifest: ({ cloudUrl, tokensUrl }) =>
+    [
+      secret('google', { 'key.json': serviceAccount(`${tokensUrl}/token`) }),
+      cloudRoute('vertex-claude', {
+        upstream: MODEL,
+        protocol: 'Anthropic',
+        lines: `
     platform: VertexPublisher
     baseUrl: ${cloudUrl}${PROJECT}
     auth: {type: GoogleOAuth, secretRef: {name: google, key: key.json}}`,
-        }),
-        cloudRoute('vertex-openai', {
-          upstream: 'google/gemini-2.5-flash',
-          protocol: 'OpenAI',
-          lines: `
+      }),
+      cloudRoute('vertex-openai', {
+        upstream: 'google/gemini-2.5-flash',
+        protocol: 'OpenAI',
+        lines: `
     baseUrl: ${cloudUrl}${PROJECT}/endpoints/openapi
     auth: {type: GoogleOAuth}`,
-        }),
-      ].join(''),
-  });
-  openai = openaiClient(clouds, { maxRetries: 0 });
-  anthropic = anthropicClient(clouds, { maxRetries: 0 });
-  books = new Books(clouds);
+      }),
+    ].join(''),
 });
-afterAll(() => clouds.stop());
-beforeEach(async () => {
-  await books.open();
-  now += 86_400_000;
-});
+
+afterAll(stop);
+beforeEach(beginTest);
 afterEach(() => {
-  books.assertChecked();
-  clouds.cloud.clear();
+  endTest();
   clouds.tokens.clear();
 });
 
@@ -90,7 +56,7 @@ describe('Claude on Vertex', () => {
     );
     const form = formOf(clouds.tokens.requests[0]);
     assert.equal(form['grant_type'], 'urn:ietf:params:oauth:grant-type:jwt-bearer');
-    const issuedAt = Math.floor(now / 1000);
+    const issuedAt = Math.floor(clock.nowMs / 1000);
     assert.deepEqual(readAssertion(form['assertion'] ?? ''), {
       iss: 'gateway@project.iam.gserviceaccount.com',
       scope: 'https://www.googleapis.com/auth/cloud-platform',
