@@ -113,6 +113,52 @@ export function readObject<Converted extends string>(
   return value;
 }
 
+/** Takes what has no place in a conversation; a subset of conversation/request.ts. */
+export interface UnreadField {
+  readonly path: string;
+  readonly handling: 'Refused' | 'Omitted';
+  readonly why: string | undefined;
+}
+
+/** The place of an object in a client's request, and the list of what is not read. */
+export interface ReadPlace {
+  readonly param: string;
+  readonly unread: UnreadField[];
+}
+
+/** A client's object, as a view of its converted fields. What has no place in a conversation is listed. */
+export function readFields<Converted extends string>(
+  table: ObjectTable<Converted>,
+  value: JsonRecord,
+  { param, unread }: ReadPlace,
+): ConvertedFields<Converted> {
+  for (const field of Object.keys(value)) {
+    const handling = table.fields.get(field);
+    if (!isGiven(value[field]) || isHarmless(handling, value[field])) continue;
+    unread.push(unreadField(param === '' ? field : `${param}.${field}`, handling));
+  }
+  return value;
+}
+
+/** The kind, if it is converted; else it is listed. */
+export function kindOf<Converted extends string>(
+  table: KindTable<Converted>,
+  value: unknown,
+  { param, unread }: ReadPlace,
+): Converted | undefined {
+  if (isConverted(table, value)) return value;
+  unread.push(unreadField(param, typeof value === 'string' ? table.kinds.get(value) : undefined));
+  return undefined;
+}
+
+function unreadField(path: string, handling: Handling | undefined): UnreadField {
+  return {
+    path,
+    handling: handling?.action === 'Omitted' ? 'Omitted' : 'Refused',
+    why: handling && 'neutral' in handling ? handling.why : undefined,
+  };
+}
+
 /** A provider's object, as a view of its converted fields; all others are left out. */
 export function convertedFields<Converted extends string>(
   _table: ObjectTable<Converted>,

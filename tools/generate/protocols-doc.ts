@@ -8,7 +8,8 @@ import {
 } from '../../dataplane/protocol/capabilities.ts';
 import type { KnownModels } from '../../dataplane/protocol/capabilities.ts';
 import * as toConverse from '../../dataplane/protocol/anthropic-converse/table.ts';
-import * as toGemini from '../../dataplane/protocol/anthropic-gemini/table.ts';
+import * as messages from '../../dataplane/protocol/clients/anthropic/table.ts';
+import * as gemini from '../../dataplane/protocol/providers/gemini/table.ts';
 import * as toOpenAI from '../../dataplane/protocol/anthropic-openai/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
 import * as toMessages from '../../dataplane/protocol/gemini-anthropic/table.ts';
@@ -104,10 +105,20 @@ may be given by URL, every item keeps its place, and thinking that the gateway h
 that Anthropic signed. Refused and dropped fields are named as the client wrote them.
 `;
 
-const THROUGH_MESSAGES = `Clients of the other dialects go through Anthropic's messages, as above, and from there on as
-follows. Thought signatures come to the client as signatures of thinking blocks: in \`reasoning_details\` of chats, and
-sealed in the reasoning items of Responses. A client that sends them back keeps the model's thoughts. For Gemini 3 a
-call without its signature gets Google's value that skips the check.
+const CONVERSATIONS = `A request is read into a conversation, a form that no client and no provider speaks, and the
+provider's request is written from it. So what a client can say stands in one table, and what a provider takes in
+another. A setting that the provider does not take is left out or refused by the name that the client gave it.
+
+Before a conversation is written, it is repaired for its provider: results stand directly after their calls, a call
+without a result gets one that says so, a result without its call becomes text, ids of calls are unique, system text
+between turns becomes text of the user, and reasoning that another provider signed, or nobody, is left out.
+`;
+
+const ON_GEMINI = `Thought signatures come to the client as signatures of its reasoning: of thinking blocks in messages,
+in \`reasoning_details\` of chats, and sealed in the reasoning items of Responses. A client that sends them back keeps
+the model's thoughts. A call without its signature gets Google's value that skips the check.
+
+Clients of the other dialects go through Anthropic's messages.
 `;
 
 const FROM_GEMINI = `Requests to providers of other protocols are converted to Anthropic's messages as below, in
@@ -167,12 +178,17 @@ export function protocolsText(): string {
     ...toConverse.REQUEST_TABLES.map(section),
     '### What the client gets\n',
     ...toConverse.RESPONSE_TABLES.map(section),
-    "## Anthropic clients on Gemini's own API\n",
-    THROUGH_MESSAGES,
-    '### What the client sends\n',
-    ...toGemini.REQUEST_TABLES.map(section),
-    '### What the client gets\n',
-    ...toGemini.RESPONSE_TABLES.map(section),
+    '## Conversations\n',
+    CONVERSATIONS,
+    "### What the gateway reads of Anthropic's messages\n",
+    ...messages.REQUEST_TABLES.map(section),
+    "### What a client of Anthropic's messages gets\n",
+    ...messages.RESPONSE_TABLES.map(section),
+    "### What Gemini's own API takes\n",
+    ON_GEMINI,
+    ...gemini.REQUEST_TABLES.map(section),
+    "### What is read of Gemini's responses\n",
+    ...gemini.RESPONSE_TABLES.map(section),
   ].join('\n');
 }
 

@@ -1,32 +1,29 @@
 /**
- * Removes thinking that Gemini signed, which Anthropic's models refuse. A conversation contains it if it began on a
- * Gemini channel and continues on an Anthropic one, for example because the first is full.
+ * Leaves thinking that Anthropic did not sign out of messages that pass through, because its models refuse it. A
+ * conversation has it if it began on another provider's channel, whose reasoning the gateway gave to the client unsigned
+ * or with a mark of its maker.
  */
-import { readSignature, SIGNATURE_MARKS } from '../anthropic-gemini/signatures.ts';
-import type { Converter, UpstreamBody } from '../converter.ts';
-import { isRecord, itemsOf } from '../fields.ts';
+import { readProof } from '../conversation/reasoning.ts';
+import { isRecord, itemsOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { editObject } from '../json-edit.ts';
-import { parseObject, reparseLosslessly, writeJson } from '../json-value.ts';
 
-/** Wraps a conversion so that its requests contain no thinking of Gemini. */
-export function withoutForeignThinking(converter: Converter): Converter {
-  return { ...converter, request: (body, parsed, plan) => strip(converter.request(body, parsed, plan)) };
+/** Whether any block of these messages is such thinking. */
+export function hasForeignThinking(messages: unknown): boolean {
+  return itemsOf(messages).some((message) => isRecord(message) && itemsOf(message['content']).some(isForeign));
 }
 
-function strip(sent: UpstreamBody): UpstreamBody {
-  const bytes = Buffer.from(sent.body.buffer, sent.body.byteOffset, sent.body.length);
-  // most requests need no second pass
-  if (!SIGNATURE_MARKS.some((mark) => bytes.includes(mark))) return sent;
-  const given = itemsOf(reparseLosslessly(bytes, parseObject(bytes))['messages']).filter(isRecord);
-  const messages = given.map(withoutForeign);
-  if (messages.every((message, index) => message === given[index])) return sent;
-  return { ...sent, body: editObject(bytes, new Map([['messages', writeJson(messages)]])) };
+/** A message that was nothing else is left out, because Anthropic refuses an empty one as well. */
+export function withoutForeignThinking(messages: unknown): readonly unknown[] {
+  return itemsOf(messages).flatMap((message): readonly unknown[] => {
+    if (!isRecord(message)) return [message];
+    const blocks = itemsOf(message['content']);
+    const own = blocks.filter((block) => !isForeign(block));
+    if (own.length === blocks.length) return [message];
+    return own.length === 0 ? [] : [{ ...message, content: own } satisfies JsonRecord];
+  });
 }
 
-/** A turn that is nothing else stays, because Anthropic refuses an empty one as well. */
-function withoutForeign(message: JsonRecord): JsonRecord {
-  const blocks = itemsOf(message['content']);
-  const own = blocks.filter((block) => !isRecord(block) || readSignature(block) === undefined);
-  return own.length === blocks.length || own.length === 0 ? message : { ...message, content: own };
+function isForeign(block: unknown): boolean {
+  if (!isRecord(block) || block['type'] !== 'thinking') return false;
+  return readProof(stringOf(block['signature']))?.maker !== 'Anthropic';
 }

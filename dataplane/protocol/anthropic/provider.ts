@@ -10,15 +10,14 @@ import { geminiToAnthropic } from '../gemini-anthropic.ts';
 import { readProviderError } from '../provider-errors.ts';
 import { responsesToAnthropic } from '../responses-anthropic.ts';
 import type { Provider } from '../provider.ts';
-import { withoutForeignThinking } from './foreign-thinking.ts';
 import { tokenCounter } from './token-counter.ts';
 
 export const anthropic: Provider = {
   chat: {
-    OpenAI: withoutForeignThinking(openaiToAnthropic),
-    Anthropic: withoutForeignThinking(anthropicToAnthropic),
-    Responses: withoutForeignThinking(responsesToAnthropic),
-    Gemini: withoutForeignThinking(geminiToAnthropic),
+    OpenAI: openaiToAnthropic,
+    Anthropic: anthropicToAnthropic,
+    Responses: responsesToAnthropic,
+    Gemini: geminiToAnthropic,
   },
   tokenCounters: {
     Anthropic: tokenCounter,

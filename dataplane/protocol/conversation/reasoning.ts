@@ -13,9 +13,7 @@ export type ReasoningProof =
   /** Gemini's thought signature. It goes back on the call, or without one on the turn's text. */
   | { readonly maker: 'Gemini'; readonly signature: string; readonly callId: string | undefined }
   /** An encrypted reasoning item of OpenAI's Responses. */
-  | { readonly maker: 'OpenAI'; readonly id: string; readonly encrypted: string }
-  /** Readable reasoning that the model needs back as it was; nobody has signed it. */
-  | { readonly maker: 'Readable' };
+  | { readonly maker: 'OpenAI'; readonly id: string; readonly encrypted: string };
 
 export type ProofMaker = ReasoningProof['maker'];
 
@@ -34,8 +32,6 @@ export function writeProof(proof: ReasoningProof): string | undefined {
       return `${GEMINI}${proof.callId === undefined ? OF_TEXT : `${OF_CALL}${proof.callId}`}.${proof.signature}`;
     case 'OpenAI':
       return OPENAI + Buffer.from(JSON.stringify([proof.id, proof.encrypted])).toString('base64url');
-    case 'Readable':
-      return undefined;
   }
 }
 
@@ -80,8 +76,6 @@ export function isProof(value: unknown): value is ReasoningProof {
       return typeof value['signature'] === 'string';
     case 'OpenAI':
       return typeof value['id'] === 'string' && typeof value['encrypted'] === 'string';
-    case 'Readable':
-      return true;
     default:
       return false;
   }

@@ -73,20 +73,20 @@ function candidateAt(candidates: OpenCandidate[], index: number): OpenCandidate 
 
 type ContentEvent = Exclude<ConversationEvent, { type: 'start' | 'usage' | 'error' | 'ping' }>;
 
+/** The parts that deltas add text to. */
+const DELTAS = {
+  'text-delta': 'Text',
+  'refusal-delta': 'Refusal',
+  'reasoning-delta': 'Reasoning',
+  'call-delta': 'ToolCall',
+} as const;
+
 function add(candidate: OpenCandidate, event: ContentEvent): void {
   switch (event.type) {
-    case 'text-delta':
-      return void (openPart(candidate, 'Text').text += event.text);
-    case 'refusal-delta':
-      return void (openPart(candidate, 'Refusal').text += event.text);
-    case 'reasoning-delta':
-      return void (openPart(candidate, 'Reasoning').text += event.text);
     case 'reasoning-end':
       return endReasoning(candidate, event.proof);
     case 'call-start':
       return void candidate.parts.push(newPart('ToolCall', { id: event.id, name: event.name }));
-    case 'call-delta':
-      return void (openPart(candidate, 'ToolCall').text += event.text);
     case 'call-end':
       return void (openPart(candidate, 'ToolCall').closed = true);
     case 'image':
@@ -96,7 +96,9 @@ function add(candidate: OpenCandidate, event: ContentEvent): void {
     case 'log-probabilities':
       return void candidate.logProbabilities.push(...event.tokens);
     case 'finish':
-      candidate.finish = { reason: event.reason, detail: event.detail };
+      return void (candidate.finish = { reason: event.reason, detail: event.detail });
+    default:
+      openPart(candidate, DELTAS[event.type]).text += event.text;
   }
 }
 

@@ -2,22 +2,25 @@
  * Gemini's own API: the Gemini API with a key, and Vertex AI. The base URL is the host; the path begins with /v1beta.
  * Anthropic's dialect is converted by hand, and the others go through it.
  */
-import { anthropicToGemini } from '../anthropic-gemini.ts';
-import { convertCountRequest } from '../anthropic-gemini/request.ts';
 import { decodeUtf8 } from '../bytes.ts';
 import { GEMINI_MODELS } from '../capabilities.ts';
 import { chainFor } from '../chain.ts';
+import { anthropicClient } from '../clients/anthropic/client.ts';
+import { conversion } from '../conversion.ts';
 import { geminiCounter } from '../gemini-anthropic/count.ts';
 import { geminiThrough } from '../gemini-anthropic/through.ts';
 import { parseEventData } from '../json-value.ts';
 import { openaiToAnthropic } from '../openai-anthropic.ts';
+import { countRequest, geminiChat } from '../providers/gemini/chat.ts';
 import type { Provider, TokenCounter } from '../provider.ts';
 import { responsesToAnthropic } from '../responses-anthropic.ts';
 import { readTokenCount } from '../usage.ts';
 import { readGeminiError } from './errors.ts';
 
+const anthropicToGemini = conversion(anthropicClient, geminiChat);
+
 const tokenCounter: TokenCounter = {
-  request: convertCountRequest,
+  request: (body, parsed, plan) => countRequest(anthropicClient, body, parsed, plan),
   read: (body) => readTokenCount(parseEventData(decodeUtf8(body))?.['totalTokens']),
 };
 

@@ -1,4 +1,4 @@
-/** A conversation that moves from Gemini to Anthropic: thinking with Gemini's signatures is left out. */
+/** A conversation that moves from another provider to Anthropic: thinking that Anthropic did not sign is left out. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { providerOf } from '../../../../dataplane/protocol/providers.ts';
@@ -21,16 +21,26 @@ function sent(content: unknown, text = ''): { readonly text: string; readonly me
   return { text: written, messages: (JSON.parse(written) as { messages: readonly unknown[] }).messages };
 }
 
-describe('thinking of Gemini', () => {
+describe('thinking of other providers', () => {
   it('is left out, and the rest is unchanged', () => {
     const { text, messages } = sent([FOREIGN, OWN, USE], '"metadata": {"n": 12345678901234567890}, ');
     assert.deepEqual(messages[1], { role: 'assistant', content: [OWN, USE] });
     assert.ok(text.includes('"metadata": {"n": 12345678901234567890}, '), text);
   });
-  it('stays if a turn has nothing else, and in the text of a prompt', () => {
-    assert.deepEqual(sent([FOREIGN]).messages[1], { role: 'assistant', content: [FOREIGN] });
+  it('takes its turn along if that has nothing else, and stays in the text of a prompt', () => {
+    assert.deepEqual(sent([FOREIGN]).messages, [
+      { role: 'user', content: 'hi' },
+      { role: 'user', content: 'on' },
+    ]);
     const words = [{ type: 'text', text: 'gemini.call.a.b' }];
     assert.deepEqual(sent(words).messages[1], { role: 'assistant', content: words });
+  });
+  it('is left out if it has no signature, as that of providers which sign nothing, or one of OpenAI', () => {
+    for (const signature of ['', 'openai.WyJyc18xIiwiZ0FBQUEiXQ'])
+      assert.deepEqual(sent([{ type: 'thinking', thinking: 'hm', signature }, USE]).messages[1], {
+        role: 'assistant',
+        content: [USE],
+      });
   });
   it('is left out of chat completions too', () => {
     const body = Buffer.from(

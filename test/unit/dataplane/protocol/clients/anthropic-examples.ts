@@ -1,8 +1,7 @@
-/** An example for each field of Anthropic's messages that is converted to Gemini's own API. */
-import * as toGemini from '../../../../dataplane/protocol/anthropic-gemini/table.ts';
-import type { Examples, Fields } from './field-examples.ts';
+/** An example for each field of Anthropic's messages. */
+import * as tables from '../../../../../dataplane/protocol/clients/anthropic/table.ts';
+import type { Examples, Fields } from '../field-examples.ts';
 
-const MODEL = 'gemini-3-pro-preview';
 const SCHEMA = { type: 'object', properties: { a: { type: 'string' } } };
 const CACHE = { type: 'ephemeral' };
 const USE = { type: 'tool_use', id: 't', name: 'f', input: {} };
@@ -39,12 +38,11 @@ const afterCalls = (content: unknown): Fields => ({
   ],
 });
 
-export const GEMINI: readonly Examples[] = [
+export const ANTHROPIC: readonly Examples[] = [
   {
-    table: toGemini.REQUEST,
+    table: tables.REQUEST,
     base: user('hi'),
     place: (request) => ({ max_tokens: 9, ...request }),
-    model: MODEL,
     unseen: ['model', 'stream', 'context_management'],
     beside: { tool_choice: { tools: [TOOL] } },
     values: {
@@ -81,40 +79,39 @@ export const GEMINI: readonly Examples[] = [
     },
   },
   {
-    table: toGemini.OUTPUT_CONFIG,
+    table: tables.OUTPUT_CONFIG,
     base: {},
-    model: MODEL,
     place: (config) => ({ ...user('hi'), output_config: config }),
     values: { effort: 'high', format: { type: 'json_schema', schema: SCHEMA }, task_budget: {} },
   },
   {
-    table: toGemini.FORMAT,
+    table: tables.FORMAT,
     base: { type: 'json_schema', schema: SCHEMA },
     unseen: ['type'],
     place: (format) => ({ ...user('hi'), output_config: { format } }),
     values: { type: 'json_schema', schema: {} },
   },
   {
-    table: toGemini.ROLES,
+    table: tables.ROLES,
     base: { content: 'a' },
     place: (message) => ({ messages: [{ role: 'user', content: 'hi' }, message] }),
     values: { user: {}, assistant: {}, system: {} },
   },
   {
-    table: toGemini.MESSAGE,
+    table: tables.MESSAGE,
     base: { role: 'system', content: 'a' },
     unseen: ['role'],
     place: (message) => ({ messages: [{ role: 'user', content: 'hi' }, message] }),
     values: { role: 'user', content: 'b', clear_at: 'next_user_message', output_config: {} },
   },
   {
-    table: toGemini.SYSTEM_BLOCKS,
+    table: tables.SYSTEM_BLOCKS,
     base: {},
     place: (block) => ({ ...user('hi'), system: [block] }),
     values: { text: { text: 'a' }, tool_addition: {}, tool_removal: {} },
   },
   {
-    table: toGemini.USER_BLOCKS,
+    table: tables.USER_BLOCKS,
     base: {},
     place: (block) => afterCalls([{ type: 'text', text: 'hi' }, block]),
     values: {
@@ -123,15 +120,14 @@ export const GEMINI: readonly Examples[] = [
       document: { source: PDF_SOURCE },
       search_result: { title: 't', source: 's', content: [] },
       tool_result: { tool_use_id: 't', content: 'x' },
-      tool_reference: {},
+      tool_reference: { tool_name: 'f' },
       browser_state: {},
       container_upload: {},
     },
   },
   {
-    table: toGemini.ASSISTANT_BLOCKS,
+    table: tables.ASSISTANT_BLOCKS,
     base: {},
-    unseen: ['redacted_thinking'],
     place: (block) => assistant([{ type: 'text', text: 'a' }, block]),
     values: {
       text: { text: 'b' },
@@ -142,18 +138,16 @@ export const GEMINI: readonly Examples[] = [
     },
   },
   {
-    table: toGemini.TEXT_BLOCK,
+    table: tables.TEXT_BLOCK,
     base: { type: 'text', text: 'a' },
     place: (block) => user([block]),
     unseen: ['type'],
-    model: MODEL,
     values: { type: 'text', text: 'b', cache_control: CACHE, citations: [{}] },
   },
   {
-    table: toGemini.IMAGE_BLOCK,
+    table: tables.IMAGE_BLOCK,
     base: { type: 'image', source: IMAGE_SOURCE },
     place: (block) => user([block]),
-    model: MODEL,
     unseen: ['type'],
     values: {
       type: 'document',
@@ -163,10 +157,9 @@ export const GEMINI: readonly Examples[] = [
     },
   },
   {
-    table: toGemini.DOCUMENT_BLOCK,
+    table: tables.DOCUMENT_BLOCK,
     base: { type: 'document', source: TEXT_SOURCE },
     place: (block) => user([block]),
-    model: MODEL,
     unseen: ['type'],
     beside: { type: { source: IMAGE_SOURCE } },
     values: {
@@ -179,21 +172,20 @@ export const GEMINI: readonly Examples[] = [
     },
   },
   {
-    table: toGemini.SOURCES,
+    table: tables.SOURCES,
     base: { media_type: 'application/pdf', data: 'AAAA', content: 'c' },
     place: (source) => user([{ type: 'document', source }]),
     values: { base64: {}, text: {}, content: {}, url: {}, file: {} },
   },
   {
-    table: toGemini.SOURCE,
+    table: tables.SOURCE,
     base: PDF_SOURCE,
     place: (source) => user([{ type: source['media_type'] === 'image/png' ? 'image' : 'document', source }]),
     beside: { content: { type: 'content' }, url: { type: 'url' } },
     values: { type: 'text', media_type: 'image/png', data: 'BBBB', content: 'c', url: 'u', file_id: 'f' },
   },
   {
-    table: toGemini.SEARCH_RESULT_BLOCK,
-    model: MODEL,
+    table: tables.SEARCH_RESULT_BLOCK,
     unseen: ['type'],
     place: (block) => user([block]),
     base: { type: 'search_result', title: 't', source: 's', content: [{ type: 'text', text: 'a' }] },
@@ -207,9 +199,8 @@ export const GEMINI: readonly Examples[] = [
     },
   },
   {
-    table: toGemini.TOOL_RESULT_BLOCK,
+    table: tables.TOOL_RESULT_BLOCK,
     base: RESULT,
-    model: MODEL,
     unseen: ['type'],
     place: (block) => afterCalls([block]),
     values: {
@@ -222,10 +213,9 @@ export const GEMINI: readonly Examples[] = [
     },
   },
   {
-    table: toGemini.TOOL_USE_BLOCK,
+    table: tables.TOOL_USE_BLOCK,
     base: USE,
     place: (block) => assistant([block]),
-    model: MODEL,
     unseen: ['type'],
     values: {
       type: 'tool_use',
@@ -238,23 +228,37 @@ export const GEMINI: readonly Examples[] = [
     },
   },
   {
-    table: toGemini.THINKING_BLOCK,
+    table: tables.THINKING_BLOCK,
     base: { type: 'thinking', thinking: 'a', signature: 'gemini.call.t.AAAA' },
     unseen: ['type'],
     place: (block) => assistant([block, USE]),
     values: { type: 'thinking', thinking: 'b', signature: 'gemini.call.t.BBBB' },
   },
   {
-    table: toGemini.THINKING,
+    table: tables.REDACTED_BLOCK,
+    base: { type: 'redacted_thinking', data: 'a' },
+    unseen: ['type'],
+    place: (block) => assistant([block, USE]),
+    values: { type: 'redacted_thinking', data: 'b' },
+  },
+  {
+    table: tables.TOOL_REFERENCE_BLOCK,
+    base: { type: 'tool_reference', tool_name: 'f' },
+    unseen: ['type'],
+    place: (block) => afterCalls([{ ...RESULT, content: [block] }]),
+    values: { type: 'tool_reference', tool_name: 'g', cache_control: CACHE },
+  },
+  { table: tables.METADATA, base: {}, place: (metadata) => ({ ...user('hi'), metadata }), values: { user_id: 'u' } },
+  {
+    table: tables.THINKING,
     base: { type: 'enabled', budget_tokens: 1024 },
     place: (thinking) => ({ ...user('hi'), thinking }),
     values: { type: 'disabled', budget_tokens: 20_000, display: 'omitted' },
   },
   {
-    table: toGemini.TOOL,
+    table: tables.TOOL,
     base: TOOL,
     place: (tool) => ({ ...user('hi'), tools: [tool] }),
-    model: MODEL,
     unseen: ['type'],
     values: {
       type: 'custom',
@@ -270,7 +274,7 @@ export const GEMINI: readonly Examples[] = [
     },
   },
   {
-    table: toGemini.TOOL_CHOICE,
+    table: tables.TOOL_CHOICE,
     base: { type: 'auto' },
     beside: { name: { type: 'tool' } },
     place: (choice) => ({ ...user('hi'), tools: [TOOL], tool_choice: choice }),

@@ -1,0 +1,102 @@
+/** Writes a message, and the parts that whole messages and streams have in common. */
+import type { ReportedUsage } from '../../converter.ts';
+import { parseArguments } from '../../conversation/arguments.ts';
+import type { FinishReason } from '../../conversation/events.ts';
+import { writeProof } from '../../conversation/reasoning.ts';
+import type { ReasoningProof } from '../../conversation/reasoning.ts';
+import type { Candidate, ConversationResponse, ResponsePart } from '../../conversation/response.ts';
+import type { JsonRecord } from '../../fields.ts';
+import { writeJson } from '../../json-value.ts';
+import { toToolUseId } from '../../tool-ids.ts';
+import type { ResponseWriteContext } from '../client.ts';
+import { STOP_REASONS } from './table.ts';
+
+export function writeResponse(
+  { model, candidates: [first] }: ConversationResponse,
+  usage: ReportedUsage,
+  context: ResponseWriteContext,
+): Uint8Array {
+  const message = {
+    ...messageHead({ id: context.id, model: model ?? context.model }),
+    content: first?.parts.flatMap(writePart) ?? [],
+    ...writeStop(first?.finish),
+    usage: writeUsage(usage),
+  };
+  return Buffer.from(writeJson(message));
+}
+
+/** The members that a message begins with, whole or in a stream. */
+export function messageHead({ id, model }: { readonly id: string; readonly model: string }): JsonRecord {
+  return { id: `msg_${id.replace(/^(?:chatcmpl|msg)[-_]/, '')}`, type: 'message', role: 'assistant', model };
+}
+
+function writePart(part: ResponsePart): readonly JsonRecord[] {
+  switch (part.type) {
+    case 'Text':
+    case 'Refusal':
+      return [{ type: 'text', text: part.text }];
+    case 'Reasoning':
+      return [
+        redactedBlock(part.proof) ?? { type: 'thinking', thinking: part.text, signature: signatureOf(part.proof) },
+      ];
+    case 'ToolCall':
+      return [{ ...callHead(part), input: parseArguments(part.arguments) ?? {} }];
+    // messages have no images of the assistant
+    case 'Image':
+      return [];
+  }
+}
+
+/** A block of reasoning that only Anthropic can read; undefined: it is readable. */
+export function redactedBlock(proof: ReasoningProof | undefined): JsonRecord | undefined {
+  return proof?.maker === 'Anthropic' && 'redacted' in proof
+    ? { type: 'redacted_thinking', data: proof.redacted }
+    : undefined;
+}
+
+/** The text in which a client keeps a proof; empty: there is none. A proof of Gemini's names the call as it is sent. */
+export function signatureOf(proof: ReasoningProof | undefined): string {
+  if (!proof) return '';
+  const sent =
+    proof.maker === 'Gemini' && proof.callId !== undefined ? { ...proof, callId: toToolUseId(proof.callId) } : proof;
+  return writeProof(sent) ?? '';
+}
+
+/** A call without its arguments. */
+export function callHead({ id, name }: { readonly id: string; readonly name: string }): JsonRecord {
+  return { type: 'tool_use', id: toToolUseId(id), name };
+}
+
+interface Finish {
+  readonly reason: FinishReason;
+  readonly detail: string | undefined;
+}
+
+/** A response that the provider did not end counts as ended. */
+export function writeStop(finish: Candidate['finish']): JsonRecord {
+  const { reason, detail }: Finish = finish ?? { reason: 'Stop', detail: undefined };
+  return {
+    stop_reason: STOP_REASONS.values.get(reason),
+    stop_sequence: reason === 'StopSequence' ? (detail ?? null) : null,
+    ...(reason === 'Refusal' && {
+      stop_details: { type: 'refusal', category: null, explanation: detail ?? null },
+    }),
+  };
+}
+
+/** Tiers that the protocol has a name for. */
+const TIERS: ReadonlySet<string | undefined> = new Set(['standard', 'priority']);
+
+/** Input excludes tokens that were read from and written to the cache. */
+export function writeUsage(usage: ReportedUsage): JsonRecord {
+  const { input, cached, cacheWrite5m, cacheWrite1h, output, details, serviceTier } = usage;
+  const reasoning = details?.reasoning;
+  return {
+    input_tokens: input ?? 0,
+    cache_creation_input_tokens: (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0),
+    cache_read_input_tokens: cached ?? 0,
+    output_tokens: output ?? 0,
+    ...(reasoning !== undefined && { output_tokens_details: { thinking_tokens: reasoning } }),
+    ...(TIERS.has(serviceTier) && { service_tier: serviceTier }),
+  };
+}

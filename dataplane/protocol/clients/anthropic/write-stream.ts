@@ -1,0 +1,131 @@
+/**
+ * Writes a message stream: message_start with the usage so far, the blocks, of which one is open at a time, and with
+ * the whole usage message_delta and message_stop.
+ */
+import type { ConversationEvent, FinishEvent } from '../../conversation/events.ts';
+import type { ReasoningProof } from '../../conversation/reasoning.ts';
+import type { JsonRecord } from '../../fields.ts';
+import { writeJson } from '../../json-value.ts';
+import type { StreamWriteContext, StreamWriter } from '../client.ts';
+import { callHead, messageHead, redactedBlock, signatureOf, writeStop, writeUsage } from './write-response.ts';
+
+type BlockType = 'text' | 'thinking' | 'tool_use';
+
+const EMPTY: Readonly<Record<Exclude<BlockType, 'tool_use'>, JsonRecord>> = {
+  text: { type: 'text', text: '' },
+  thinking: { type: 'thinking', thinking: '', signature: '' },
+};
+/** Before message_start clients expect no event. */
+const COMMENT = ': ping\n\n';
+const PING = eventText('ping', {});
+const MESSAGE_STOP = eventText('message_stop', {});
+
+export class MessageStreamWriter implements StreamWriter {
+  readonly #context: StreamWriteContext;
+  #started = false;
+  #open: BlockType | undefined;
+  #index = -1;
+  #finish: FinishEvent | undefined;
+
+  constructor(context: StreamWriteContext) {
+    this.#context = context;
+  }
+
+  write(event: ConversationEvent): string {
+    if (event.type === 'ping') return this.#started ? PING : COMMENT;
+    const opening = this.#opening(event.type === 'start' ? event.model : undefined);
+    return opening + this.#writeContent(event);
+  }
+
+  end(): string {
+    const usage = writeUsage(this.#context.usage());
+    const delta = writeStop(this.#finish);
+    return this.#opening(undefined) + this.#close() + eventText('message_delta', { delta, usage }) + MESSAGE_STOP;
+  }
+
+  #writeContent(event: ConversationEvent): string {
+    switch (event.type) {
+      case 'text-delta':
+      case 'refusal-delta':
+        return this.#addText('text', event.text);
+      case 'reasoning-delta':
+        return this.#addText('thinking', event.text);
+      case 'reasoning-end':
+        return this.#endReasoning(event.proof);
+      case 'call-start':
+        return this.#begin('tool_use', { ...callHead(event), input: {} });
+      case 'call-delta':
+        return event.text === '' ? '' : this.#delta({ type: 'input_json_delta', partial_json: event.text });
+      case 'call-end':
+        return this.#close();
+      case 'finish':
+        this.#finish = event;
+        return '';
+      // the rest has no counterpart, or is written elsewhere
+      default:
+        return '';
+    }
+  }
+
+  #opening(model: string | undefined): string {
+    if (this.#started) return '';
+    this.#started = true;
+    const { id, model: asked, usage } = this.#context;
+    const message = {
+      ...messageHead({ id, model: model ?? asked }),
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: writeUsage({ ...usage(), output: 0 }),
+    };
+    return eventText('message_start', { message });
+  }
+
+  #addText(type: 'text' | 'thinking', text: string): string {
+    if (text === '') return '';
+    const opening = this.#open === type ? '' : this.#begin(type, EMPTY[type]);
+    return (
+      opening + this.#delta(type === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text })
+    );
+  }
+
+  /** Signs the reasoning that is open, or else an empty block of it. */
+  #endReasoning(proof: ReasoningProof | undefined): string {
+    const redacted = redactedBlock(proof);
+    if (redacted) return this.#close() + this.#start(redacted) + this.#event('content_block_stop', {});
+    const isOpen = this.#open === 'thinking';
+    if (!proof) return isOpen ? this.#close() : '';
+    const opening = isOpen ? '' : this.#begin('thinking', EMPTY.thinking);
+    return opening + this.#delta({ type: 'signature_delta', signature: signatureOf(proof) }) + this.#close();
+  }
+
+  #begin(type: BlockType, block: JsonRecord): string {
+    const text = this.#close() + this.#start(block);
+    this.#open = type;
+    return text;
+  }
+
+  #close(): string {
+    if (this.#open === undefined) return '';
+    this.#open = undefined;
+    return this.#event('content_block_stop', {});
+  }
+
+  #start(block: JsonRecord): string {
+    this.#index++;
+    return this.#event('content_block_start', { content_block: block });
+  }
+
+  #delta(delta: JsonRecord): string {
+    return this.#event('content_block_delta', { delta });
+  }
+
+  #event(type: string, rest: JsonRecord): string {
+    return eventText(type, { index: this.#index, ...rest });
+  }
+}
+
+/** The type is in the data and in the event line. */
+function eventText(type: string, rest: JsonRecord): string {
+  return `event: ${type}\ndata: ${writeJson({ type, ...rest })}\n\n`;
+}

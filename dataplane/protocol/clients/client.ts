@@ -1,0 +1,62 @@
+/** A client's dialect: it reads requests into conversations, and writes responses and streams. */
+import type { ChatDialect, ProviderTools } from '../call-facts.ts';
+import type { ConvertedResponse, ConversionNotes, ProviderError, ReportedUsage, StreamFailure } from '../converter.ts';
+import type { ConversationEvent } from '../conversation/events.ts';
+import type { Conversation } from '../conversation/request.ts';
+import type { ConversationResponse } from '../conversation/response.ts';
+import type { JsonRecord } from '../fields.ts';
+import type { ChannelSeal } from '../sealed-values.ts';
+
+/** What reading a request depends on besides the request. */
+export interface ReadContext {
+  /** What becomes of tools that only the client's own provider can run; undefined: left out and named. */
+  readonly providerTools: ProviderTools | undefined;
+  /** Absent: the gateway has no key to open sealed values with. */
+  readonly seal: ChannelSeal | undefined;
+}
+
+export interface ReadRequest {
+  readonly conversation: Conversation;
+  /** What the client's writer has to know of the request; undefined: nothing. */
+  readonly notes?: ConversionNotes | undefined;
+}
+
+/** What a response needs besides its events. */
+export interface ResponseWriteContext {
+  /** The gateway's id of the request. */
+  readonly id: string;
+  /** In seconds since the epoch. */
+  readonly createdSeconds: number;
+  /** The model as the client named it, for providers whose responses name none. */
+  readonly model: string;
+  readonly notes: ConversionNotes | undefined;
+  readonly seal: ChannelSeal | undefined;
+}
+
+export interface StreamWriteContext extends ResponseWriteContext {
+  /** The usage so far, with estimates for what the provider has not reported. */
+  readonly usage: () => ReportedUsage;
+  /** OpenAI: the client asked for a chunk with the usage. */
+  readonly wantsStreamUsage: boolean;
+}
+
+/** Writes the events of one stream. */
+export interface StreamWriter {
+  /** The text to send for an event; empty: nothing. */
+  write(event: ConversationEvent): string;
+  /** What ends a stream that is complete: it is sent once the call is settled. */
+  end(): string;
+  /** What ends it with the provider's error. Absent: the dialect's error event. */
+  readonly fail?: (error: ProviderError) => { readonly error: ProviderError; readonly last: string };
+  /** What ends it with an error of the gateway's. Absent: the dialect's error event. */
+  readonly failure?: (failure: StreamFailure) => string;
+}
+
+export interface Client {
+  readonly dialect: ChatDialect;
+  /** `request`: parsed losslessly (json-value.ts). Throws RequestFault for a field that is missing or malformed. */
+  read(request: JsonRecord, context: ReadContext): ReadRequest;
+  /** The body of a whole response. `usage` has estimates for what the provider has not reported. */
+  write(response: ConversationResponse, usage: ReportedUsage, context: ResponseWriteContext): ConvertedResponse['body'];
+  stream(context: StreamWriteContext): StreamWriter;
+}

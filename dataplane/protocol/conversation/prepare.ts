@@ -1,0 +1,27 @@
+/** Prepares a conversation for a provider: the repairs that it declares to need, in the one order that they work in. */
+import { endForModel, startWithUser } from './repairs/ends.ts';
+import { withoutForeignReasoning } from './repairs/foreign-reasoning.ts';
+import type { ReasoningNeeds } from './repairs/foreign-reasoning.ts';
+import { joinTurns } from './repairs/join-turns.ts';
+import { pairResults } from './repairs/pair-results.ts';
+import { placeSystem } from './repairs/place-system.ts';
+import type { PlacedSystem, SystemPlace } from './repairs/place-system.ts';
+import { uniqueIds } from './repairs/unique-ids.ts';
+import type { Turn } from './request.ts';
+
+/** What a provider needs of a conversation's turns. */
+export interface Needs {
+  readonly reasoning: ReasoningNeeds;
+  readonly system: SystemPlace;
+  /** Turns alternate, and begin with the user's. */
+  readonly alternates: boolean;
+  /** The model can go on with a last turn of the assistant. */
+  readonly prefill: boolean;
+}
+
+export function prepare(given: readonly Turn[], needs: Needs): PlacedSystem {
+  const placed = placeSystem(withoutForeignReasoning(given, needs.reasoning), needs.system);
+  const paired = pairResults(uniqueIds(placed.turns));
+  const turns = needs.alternates ? joinTurns(startWithUser(paired)) : paired;
+  return { system: placed.system, turns: endForModel(turns, needs.prefill) };
+}

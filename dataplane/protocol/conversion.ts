@@ -1,0 +1,138 @@
+/**
+ * A conversion: a client reads its request into a conversation, and the provider writes it; the provider reads its
+ * response into events, and the client writes them. Nothing else knows both.
+ */
+import type { ChatDialect, Dialect } from './call-facts.ts';
+import type { Client } from './clients/client.ts';
+import { settleUnread } from './conversation/take.ts';
+import type { ConversationEvent } from './conversation/events.ts';
+import { fold } from './conversation/response.ts';
+import type { StreamWriter } from './clients/client.ts';
+import type { Converter, Meter, ProviderError, ResponseContext, StreamEnd, StreamRequest } from './converter.ts';
+import { DroppedFields } from './dropped-fields.ts';
+import { openEventStream } from './event-stream.ts';
+import type { EventHandler } from './event-stream.ts';
+import { reparseLosslessly, writeJson } from './json-value.ts';
+import type { ChatProvider, EventReader } from './providers/chat-provider.ts';
+import { failStream } from './stream-errors.ts';
+import type { SseEvent } from './sse.ts';
+import { fillUsage } from './usage.ts';
+
+const UNKNOWN: ResponseContext = { id: '', createdSeconds: 0, estimatedInputTokens: 0 };
+const NOTHING: readonly Uint8Array[] = [];
+
+/** A 2xx response whose body reports a failure. The provider's own words and code are kept. */
+export class FailedResponse extends SyntaxError {
+  override readonly name = 'FailedResponse';
+  readonly error: ProviderError;
+  constructor(error: ProviderError) {
+    super(error.message);
+    this.error = error;
+  }
+}
+
+/** The converter of a client's dialect to a provider of another protocol. */
+export function conversion(client: Client, provider: ChatProvider): Converter {
+  return {
+    client: client.dialect,
+    upstream: provider.name,
+    request: (body, parsed, plan) => {
+      const dropped = new DroppedFields();
+      const { providerTools, seal } = plan;
+      const { conversation, notes } = client.read(reparseLosslessly(body, parsed), { providerTools, seal });
+      settleUnread(conversation, { provider: provider.name, dropped });
+      const stream = plan.stream ?? parsed['stream'] === true;
+      const { path, body: sent, toolNames } = provider.write(conversation, { plan, stream, dropped });
+      return {
+        path,
+        body: Buffer.from(writeJson(sent)),
+        dropped: dropped.params,
+        ...((notes || toolNames) && { notes: { ...notes, ...(toolNames && { toolNames }) } }),
+      };
+    },
+    response: (body, answer = UNKNOWN) => {
+      const { id, notes, model = '', estimatedInputTokens } = answer;
+      const { events, meter } = provider.read(body, { id, notes });
+      const response = fold(events);
+      if (response.error) throw new FailedResponse(response.error);
+      const context = { id, createdSeconds: answer.createdSeconds, model, notes, seal: answer.seal };
+      return { body: client.write(response, fillUsage(meter, estimatedInputTokens), context), meter };
+    },
+    stream: (request) =>
+      openEventStream(new ConvertedStream(client, provider.stream({ id: request.id, notes: request.notes }), request), {
+        client: errorDialectOf(client.dialect),
+        requestId: request.id,
+      }),
+  };
+}
+
+/** Errors of Responses are OpenAI's. */
+function errorDialectOf(dialect: ChatDialect): Dialect {
+  return dialect === 'Responses' ? 'OpenAI' : dialect;
+}
+
+class ConvertedStream implements EventHandler {
+  readonly #dialect: Dialect;
+  readonly #id: string;
+  readonly #reader: EventReader;
+  readonly #writer: StreamWriter;
+  readonly fail?: NonNullable<EventHandler['fail']>;
+  #failure: StreamEnd | undefined;
+
+  constructor(client: Client, reader: EventReader, request: StreamRequest) {
+    this.#dialect = errorDialectOf(client.dialect);
+    this.#id = request.id;
+    this.#reader = reader;
+    const { model, createdSeconds, notes, seal, wantsStreamUsage } = request;
+    this.#writer = client.stream({
+      id: request.id,
+      createdSeconds,
+      model,
+      notes,
+      seal,
+      wantsStreamUsage,
+      usage: () => fillUsage(reader.meter, request.estimatedInputTokens),
+    });
+    const { failure } = this.#writer;
+    if (failure) this.fail = (error) => Buffer.from(failure(error));
+  }
+
+  get terminal(): boolean {
+    return this.#failure !== undefined || this.#reader.terminal;
+  }
+
+  get meter(): Meter {
+    return this.#reader.meter;
+  }
+
+  handle(event: SseEvent): readonly Uint8Array[] {
+    const text = this.#write(this.#reader.read(event));
+    return text === '' ? NOTHING : [Buffer.from(text)];
+  }
+
+  finish(): StreamEnd {
+    if (this.#failure) return this.#failure;
+    const rest = this.#reader.end();
+    if (!rest) return { outcome: 'Cut' };
+    const text = this.#write(rest);
+    return this.#failure ?? { outcome: 'Complete', last: Buffer.from(text + this.#writer.end()) };
+  }
+
+  #write(events: readonly ConversationEvent[]): string {
+    let text = '';
+    for (const event of events) {
+      if (event.type === 'error') {
+        this.#failure = this.#failWith(event.error);
+        return text;
+      }
+      text += this.#writer.write(event);
+    }
+    return text;
+  }
+
+  #failWith(error: ProviderError): StreamEnd {
+    if (!this.#writer.fail) return failStream(this.#dialect, error, this.#id);
+    const failed = this.#writer.fail(error);
+    return { outcome: 'Failed', error: failed.error, last: Buffer.from(failed.last) };
+  }
+}

@@ -1,0 +1,58 @@
+/** A provider's protocol for conversations: it writes requests, and reads responses and streams into events. */
+import type { ConversionNotes, Meter, RequestPlan } from '../converter.ts';
+import type { ConversationEvent } from '../conversation/events.ts';
+import type { Conversation } from '../conversation/request.ts';
+import type { DroppedFields } from '../dropped-fields.ts';
+import type { JsonRecord } from '../fields.ts';
+import type { SseEvent } from '../sse.ts';
+
+export interface WriteContext {
+  readonly plan: RequestPlan;
+  readonly stream: boolean;
+  readonly dropped: DroppedFields;
+}
+
+export interface WrittenRequest {
+  /** Below the channel's base URL. */
+  readonly path: string;
+  readonly body: JsonRecord;
+  /** The client's names of tools by the names that were sent, where they differ; undefined: none does. */
+  readonly toolNames: ReadonlyMap<string, string> | undefined;
+}
+
+/** What reading a response needs besides its bytes. */
+export interface ResponseReadContext {
+  /** The gateway's id of the request, for calls to which the provider gives no ids. */
+  readonly id: string;
+  readonly notes: ConversionNotes | undefined;
+}
+
+/** Reads one stream. */
+export interface EventReader {
+  read(event: SseEvent): readonly ConversationEvent[];
+  /** The provider's last event, or its error, has been read. */
+  readonly terminal: boolean;
+  /** What remains when the stream is over; undefined: it was cut off before the response ended. */
+  end(): readonly ConversationEvent[] | undefined;
+  readonly meter: Meter;
+}
+
+export interface ReadResponse {
+  readonly events: readonly ConversationEvent[];
+  readonly meter: Meter;
+}
+
+export interface ChatProvider {
+  /** The name of the protocol in refusals. */
+  readonly name: string;
+  /** Throws RequestFault for what the protocol cannot express. */
+  write(conversation: Conversation, context: WriteContext): WrittenRequest;
+  /** A whole 2xx response. Throws SyntaxError where it is none of the protocol. */
+  read(body: Uint8Array, context: ResponseReadContext): ReadResponse;
+  stream(context: ResponseReadContext): EventReader;
+}
+
+/** The client's name of a tool that the provider calls. */
+export function clientToolName(sent: string, notes: ConversionNotes | undefined): string {
+  return notes?.toolNames?.get(sent) ?? sent;
+}

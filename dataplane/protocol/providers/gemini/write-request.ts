@@ -1,0 +1,107 @@
+/** Writes a conversation as a request of Gemini's own API. */
+import { capabilitiesOf, GEMINI_MODELS } from '../../capabilities.ts';
+import type { ModelCapabilities } from '../../capabilities.ts';
+import { prepare } from '../../conversation/prepare.ts';
+import type { Conversation, Settings } from '../../conversation/request.ts';
+import { keptValue, takeSettings } from '../../conversation/take.ts';
+import type { DroppedFields } from '../../dropped-fields.ts';
+import type { JsonRecord } from '../../fields.ts';
+import { askForJson } from '../../json-schemas.ts';
+import { ToolNames } from '../../tool-ids.ts';
+import type { WriteContext, WrittenRequest } from '../chat-provider.ts';
+import { geminiVersion, LEVELS_FROM } from './model-version.ts';
+import { SETTINGS } from './table.ts';
+import { NAME, writeContents, writeSystem } from './write-contents.ts';
+import { writeThinking } from './write-thinking.ts';
+import { writeTools } from './write-tools.ts';
+
+const MAX_NAME_LENGTH = 64;
+const MAX_STOP_SEQUENCES = 5;
+
+export function writeRequest(conversation: Conversation, { plan, stream, dropped }: WriteContext): WrittenRequest {
+  const { upstreamModel: model, maxOutputTokens } = plan;
+  const settings = takeSettings(SETTINGS, conversation.settings, { provider: NAME, dropped });
+  const capabilities = capabilitiesOf(GEMINI_MODELS, model, plan.capabilities);
+  const names = new ToolNames(MAX_NAME_LENGTH);
+  const version = geminiVersion(model);
+  const { system, turns } = prepare(conversation.turns, {
+    reasoning: { proofs: ['Gemini'], readable: false },
+    system: 'AsUserText',
+    alternates: true,
+    prefill: capabilities.prefill,
+  });
+  const contents = writeContents(turns, { names, version });
+  const { tools, toolConfig } = writeTools(conversation.tools, settings, {
+    names,
+    strictSchemas: capabilities.strictSchemas,
+  });
+  const isHeld = capabilities.strictSchemas && (tools === undefined || version >= LEVELS_FROM);
+  const { format, instructions } = writeFormat(settings.responseFormat?.value, isHeld);
+  const body = {
+    contents,
+    systemInstruction: writeSystem(system, instructions),
+    tools,
+    toolConfig,
+    generationConfig: {
+      ...writeSampling(settings, capabilities, dropped),
+      maxOutputTokens: maxOutputTokens ?? settings.maxOutputTokens?.value,
+      ...format,
+      thinkingConfig: writeThinking(settings, { model, capabilities, dropped }),
+    },
+  };
+  return {
+    path: modelPath(model, stream ? 'streamGenerateContent?alt=sse' : 'generateContent'),
+    body,
+    toolNames: names.original,
+  };
+}
+
+/** `method`: of the model, such as `countTokens`. */
+export function modelPath(model: string, method: string): string {
+  return `/v1beta/models/${encodeURIComponent(model)}:${method}`;
+}
+
+/** 1 is the default of temperature and top_p. */
+function writeSampling(settings: Settings, capabilities: ModelCapabilities, dropped: DroppedFields): JsonRecord {
+  const { temperature, topP, topK, stop } = settings;
+  const takes = capabilities.temperature;
+  const stops = keptValue(stop, capabilities.stopSequences, dropped);
+  if (stop && stop.value.length > MAX_STOP_SEQUENCES) dropped.add(stop.path);
+  return {
+    temperature: keptValue(temperature, takes, dropped, 1),
+    topP: keptValue(topP, takes, dropped, 1),
+    topK: takes ? topK?.value : undefined,
+    stopSequences: stops?.slice(0, MAX_STOP_SEQUENCES),
+    ...writeChoices(settings),
+  };
+}
+
+function writeChoices({ seed, frequencyPenalty, presencePenalty, candidates, logProbabilities }: Settings): JsonRecord {
+  return {
+    seed: seed?.value,
+    frequencyPenalty: frequencyPenalty?.value,
+    presencePenalty: presencePenalty?.value,
+    candidateCount: candidates?.value,
+    ...(logProbabilities && { responseLogprobs: true, logprobs: logProbabilities.value }),
+  };
+}
+
+interface Format {
+  /** Members of `generationConfig`. */
+  readonly format?: JsonRecord;
+  /** Paragraphs for the system instruction. */
+  readonly instructions: readonly string[];
+}
+
+/** A model that cannot be held to a format is asked for JSON instead. */
+function writeFormat(given: ConversationFormat, isHeld: boolean): Format {
+  if (!given) return { instructions: [] };
+  const schema = given.type === 'Schema' ? given.schema : undefined;
+  if (!isHeld) return { instructions: [askForJson(schema)] };
+  return {
+    format: { responseMimeType: 'application/json', ...(schema && { responseJsonSchema: schema }) },
+    instructions: [],
+  };
+}
+
+type ConversationFormat = NonNullable<Settings['responseFormat']>['value'] | undefined;
