@@ -4,6 +4,7 @@
  */
 import type { Meter, ReportedUsage } from './converter.ts';
 import { estimateOutputTokens } from './estimate.ts';
+import type { JsonRecord } from './fields.ts';
 import type { OutputTally } from './output-tally.ts';
 
 /** Whether the provider has produced anything. */
@@ -32,6 +33,21 @@ export function readTokenCount(value: unknown): number | undefined {
 /** Field by field: newer values win, and undefined ones leave the older value. */
 export function mergeDefined<T extends object>(older: T, newer: T): T {
   return { ...older, ...Object.fromEntries(Object.entries(newer).filter(([, value]) => value !== undefined)) };
+}
+
+/**
+ * Counts of one call as a provider repeats them, merged field by field before they are told apart: of two numbers the
+ * larger, because counts are cumulative, and of anything else the newer.
+ */
+export function largerCounts(older: JsonRecord, newer: JsonRecord): JsonRecord {
+  const merged: Record<string, unknown> = { ...older };
+  for (const [name, value] of Object.entries(newer)) {
+    if (value === undefined || value === null) continue;
+    const before = older[name];
+    const isSmaller = typeof value === 'number' && typeof before === 'number' && before > value;
+    if (!isSmaller) merged[name] = value;
+  }
+  return merged;
 }
 
 const COUNTS = ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'] as const;

@@ -16,25 +16,19 @@ export interface Taker {
   readonly dropped: DroppedFields;
 }
 
-type TakenSettings = { -readonly [Name in SettingName]?: Settings[Name] };
-
 /** The settings that the provider takes. Throws RequestFault for one that it refuses. */
 export function takeSettings(table: SettingsTable, settings: Settings, taker: Taker): Settings {
-  const taken: TakenSettings = {};
+  const taken: Settings = {};
   for (const name of Object.keys(settings)) {
     if (!isSetting(table, name)) continue;
     const setting = settings[name];
-    if (setting !== undefined && takes(table[name], setting, taker)) copySetting(taken, settings, name);
+    if (setting !== undefined && takes(table[name], setting, taker)) Object.assign(taken, { [name]: setting });
   }
   return taken;
 }
 
 function isSetting(table: SettingsTable, name: string): name is SettingName {
   return name in table;
-}
-
-function copySetting<Name extends SettingName>(taken: TakenSettings, settings: Settings, name: Name): void {
-  taken[name] = settings[name];
 }
 
 /** The value of a setting that the model takes; any other is named, unless it has the default. */

@@ -1,24 +1,28 @@
 /**
- * Meters a stream of Gemini's: each chunk repeats the usage so far, so that the latest counts, and it covers the whole
- * answer once the answer has ended.
+ * Meters a stream of Gemini's. Each chunk repeats the counts so far, and some leave out what earlier chunks have told:
+ * the counts are merged as they are, and their classes, which overlap, are told apart afterwards.
  */
-import type { Meter, ReportedUsage } from '../converter.ts';
+import type { Meter } from '../converter.ts';
+import { isRecord } from '../fields.ts';
+import type { JsonRecord } from '../fields.ts';
 import { OutputTally } from '../output-tally.ts';
-import { mergeDefined, meterOf, UNREPORTED_USAGE } from '../usage.ts';
+import { largerCounts, meterOf } from '../usage.ts';
 import { readUsage } from './usage.ts';
 
 export class GeminiStreamMeter {
   readonly tally = new OutputTally();
-  #reported: ReportedUsage = UNREPORTED_USAGE;
+  /** usageMetadata of all chunks. */
+  #counts: JsonRecord = {};
   #ended = false;
 
   get meter(): Meter {
-    return meterOf(this.#reported, this.tally, this.#ended && this.#reported.output !== undefined);
+    const reported = readUsage(this.#counts);
+    return meterOf(reported, this.tally, this.#ended && reported.output !== undefined);
   }
 
   /** `usage`: usageMetadata, if the chunk has it. `ended`: the chunk says why the answer has stopped. */
   add(usage: unknown, ended: boolean): void {
-    this.#reported = mergeDefined(this.#reported, readUsage(usage));
+    if (isRecord(usage)) this.#counts = largerCounts(this.#counts, usage);
     this.#ended ||= ended;
   }
 }

@@ -72,6 +72,35 @@ describe('a stream of Gemini', () => {
   });
 });
 
+describe('the usage of a stream of Gemini', () => {
+  const report = (counts: object): Buffer => event({ usageMetadata: counts });
+  const reportedOf = (...chunks: readonly object[]): unknown => {
+    const { input, cached, output } = run(TEXT, ...chunks.map(report), STOP).meter.reported;
+    return [input, cached, output];
+  };
+  it('is merged count by count before its classes are told apart', () => {
+    const early = { promptTokenCount: 5105, candidatesTokenCount: 5, cachedContentTokenCount: 5100 };
+    assert.deepEqual(reportedOf(early, { promptTokenCount: 5105, candidatesTokenCount: 16 }), [5, 5100, 16]);
+  });
+  it('keeps the larger of two counts, and thoughts that only an earlier chunk has told', () => {
+    assert.deepEqual(
+      reportedOf({ promptTokenCount: 100, candidatesTokenCount: 20 }, { promptTokenCount: 100, totalTokenCount: 100 }),
+      [100, undefined, 20],
+    );
+    assert.deepEqual(
+      reportedOf(
+        { promptTokenCount: 100, thoughtsTokenCount: 50 },
+        { promptTokenCount: 100, candidatesTokenCount: 16, totalTokenCount: 166 },
+      ),
+      [100, undefined, 66],
+    );
+    assert.deepEqual(
+      reportedOf({ promptTokenCount: 9, candidatesTokenCount: 7 }, { promptTokenCount: 0, candidatesTokenCount: 0 }),
+      [9, undefined, 7],
+    );
+  });
+});
+
 describe('the usage of Gemini', () => {
   it("subtracts cached tokens from the prompt, and adds tools' prompts and thoughts", () => {
     const reported = readUsage({
