@@ -42,6 +42,7 @@ import { createCurrentState } from './state/current.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import type { DistributionStats, Metrics } from './telemetry/metrics.ts';
 import type { ProcessStats } from './telemetry/process-metrics.ts';
+import { IMPLAUSIBLE_STATUS, watchImplausibleUsage } from './telemetry/implausible-usage.ts';
 import { createCallTelemetry } from './telemetry/telemetry.ts';
 import { createTokenizer } from './tokenizer/tokenizer.ts';
 import type { Tokenizer } from './tokenizer/tokenizer.ts';
@@ -117,7 +118,10 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const metrics = openMetrics(options);
   const running = new CallMap<CallRecord>();
   const recorder = recordActivity(options, { clock, every: timers.every, running });
-  const telemetry = createCallTelemetry(metrics, log, recorder && ((report) => recorder.finished(report)));
+  const telemetry = watchImplausibleUsage(
+    createCallTelemetry(metrics, log, recorder && ((report) => recorder.finished(report))),
+    { clock, warn: (warning) => warnOfRoute(options, warning) },
+  );
   const leases = keepLeases({ ledger, log, telemetry, clock, every: timers.every });
   const inFlight = createInFlight();
   const shutdown = createGracefulShutdown();
@@ -246,12 +250,15 @@ async function listenFurther(options: DataplaneOptions, server: Server, admin: A
 }
 
 function warnOfRoute({ log, onRouteWarning }: DataplaneOptions, warning: RouteWarning): void {
-  const message =
-    warning.connectError === undefined
-      ? "a provider refuses the gateway's credential or model name"
-      : 'a provider cannot be reached';
-  log.warn({ ...warning }, message);
+  log.warn({ ...warning }, describeWarning(warning));
   onRouteWarning?.(warning);
+}
+
+function describeWarning({ connectError, status }: RouteWarning): string {
+  if (connectError !== undefined) return 'a provider cannot be reached';
+  return status === IMPLAUSIBLE_STATUS
+    ? 'a provider reports more usage than its calls allow'
+    : "a provider refuses the gateway's credential or model name";
 }
 
 function openTokenizer(log: Logger): Tokenizer {

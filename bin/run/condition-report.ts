@@ -11,7 +11,13 @@ type ObjectStatus = NonNullable<ReturnType<Changes['get']>>;
 /** Condition types that are reported while they are False. */
 const TOLD = ['Accepted', 'ResolvedRefs', 'Ready', 'CredentialReady'];
 /** Condition types that are reported while they are present. */
-const TOLD_WHILE_TRUE = ['UpstreamRefused', 'UpstreamUnreachable', 'UnpricedModels', 'LimitsDiffer'];
+const TOLD_WHILE_TRUE = [
+  'UpstreamRefused',
+  'UpstreamUnreachable',
+  'UsageImplausible',
+  'UnpricedModels',
+  'LimitsDiffer',
+];
 /** Reasons that are not reported: intended or transient states, and those that are printed as diagnostics. */
 const SILENT_REASONS = new Set([
   'Disabled',

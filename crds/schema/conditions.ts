@@ -55,6 +55,8 @@ export const REASONS = {
 
   // What providers say.
   CredentialRefused: "A provider refuses the gateway's credential; the message names the channel.",
+  BeyondTheRequest:
+    'A provider reports more tokens, images or seconds than calls allow; the message names the channel.',
   ModelRefused: 'A provider knows no such model or path; the message names the channel.',
   HostNotFound: "DNS does not resolve a channel's host.",
   ConnectionRefused: "Nothing listens at a channel's address.",
@@ -198,6 +200,14 @@ export const CONDITIONS = {
       'other channel serves them.',
     kinds: ['ModelRoute'],
     reasons: ['HostNotFound', 'ConnectionRefused', 'ConnectTimedOut', 'TlsFailed', 'ConnectFailed'],
+    onlyWhileTrue: true,
+  },
+  UsageImplausible: {
+    meaning:
+      'A provider reported more usage than calls allow, at least five times in ten minutes. The calls were billed up ' +
+      'to what was allowed.',
+    kinds: ['ModelRoute'],
+    reasons: ['BeyondTheRequest'],
     onlyWhileTrue: true,
   },
   CredentialReady: {

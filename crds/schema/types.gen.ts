@@ -409,8 +409,12 @@ export interface ModelRouteModel {
    * limit to it. Required for Chat.
    */
   readonly maxOutputTokens?: number;
-  /** The maximum number of input tokens of one image. It bounds what a call with images can cost. */
-  readonly imageTokens: number;
+  /**
+   * The maximum number of input tokens of one image. It bounds what a call with images can cost. The default is 4096,
+   * and more for models that count more: 49152 for gpt-4o-mini, 12288 for GPT-5.4 and later, 6144 for Claude Opus and
+   * Sonnet from 4.7.
+   */
+  readonly imageTokens?: number;
   /** The field of the output limit that this model's provider supports in OpenAI's chat protocol. */
   readonly outputLimitField: 'max_completion_tokens' | 'max_tokens';
   /**

@@ -24,7 +24,7 @@ import type { RequestBody } from './request-body.ts';
 export interface RouteWarning {
   readonly route: string;
   readonly channel: string;
-  /** The provider's HTTP status; 0 if it cannot be reached. */
+  /** The provider's HTTP status; 0 if it cannot be reached, 200 if it reports usage that calls cannot have. */
   readonly status: number;
   /** The error code of a provider that cannot be reached, such as ENOTFOUND. */
   readonly connectError?: string;

@@ -16,7 +16,7 @@ export interface RefusalReport {
 export interface Refusal {
   readonly route: string;
   readonly channel: string;
-  /** HTTP status of the provider; 0: it cannot be reached */
+  /** HTTP status of the provider; 0: it cannot be reached; 200: it reports implausible usage */
   readonly status: number;
   /** where it cannot be reached: the error code, such as ENOTFOUND */
   readonly connectError: string;

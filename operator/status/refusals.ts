@@ -13,7 +13,7 @@ import type { DesiredCondition } from './conditions.ts';
  */
 export interface Refusal {
   readonly channel: string;
-  /** The provider's HTTP status; 0 if it cannot be reached. */
+  /** The provider's HTTP status; 0 if it cannot be reached, 200 if it reports usage that calls cannot have. */
   readonly status: number;
   /** The error code of a failed connection, such as ENOTFOUND. */
   readonly connectError?: string;
@@ -29,27 +29,49 @@ export interface UpstreamRefusal extends Omit<Refusal, 'atMs'> {
 /** How long the condition lasts after the last refusal. */
 export const REFUSAL_LASTS_MS = 600_000;
 
+/** Of reports about usage. */
+const IMPLAUSIBLE_STATUS = 200;
 const CREDENTIAL_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 407]);
 
-/** The latest refusal of each channel, without expired ones. */
+/** The latest refusal of each channel, and the latest report about its usage, without expired ones. */
 export function freshRefusals(refusals: readonly Refusal[], nowMs: number): Refusal[] {
-  const latest = new Map(refusals.toSorted((a, b) => a.atMs - b.atMs).map((refusal) => [refusal.channel, refusal]));
+  const latest = new Map(
+    refusals
+      .toSorted((a, b) => a.atMs - b.atMs)
+      .map((refusal) => [`${refusal.channel}${isAboutUsage(refusal) ? ' usage' : ''}`, refusal]),
+  );
   return [...latest.values()].filter(({ atMs }) => nowMs - atMs < REFUSAL_LASTS_MS);
 }
 
+function isAboutUsage({ status }: Refusal): boolean {
+  return status === IMPLAUSIBLE_STATUS;
+}
+
 /**
- * UpstreamRefused and UpstreamUnreachable for fresh refusals; empty without any. Adds CredentialReady for routes that
- * sign in.
+ * UpstreamRefused, UpstreamUnreachable and UsageImplausible for fresh refusals; empty without any. Adds CredentialReady
+ * for routes that sign in.
  */
 export function refusalConditions(refusals: readonly Refusal[], signsIn = false): DesiredCondition[] {
-  const sorted = refusals.toSorted((a, b) => a.channel.localeCompare(b.channel, 'en'));
+  const all = refusals.toSorted((a, b) => a.channel.localeCompare(b.channel, 'en'));
+  const sorted = all.filter((refusal) => !isAboutUsage(refusal));
   return [
     ...refusedCondition(sorted.filter(({ connectError = '' }) => connectError === '')),
     ...(signsIn ? [signInCondition(sorted.filter(({ connectError = '' }) => connectError.startsWith(SIGN_IN)))] : []),
     ...unreachableCondition(
       sorted.filter(({ connectError = '' }) => connectError !== '' && !connectError.startsWith(SIGN_IN)),
     ),
+    ...implausibleCondition(all.filter(isAboutUsage)),
   ];
+}
+
+function implausibleCondition([first, ...others]: readonly Refusal[]): DesiredCondition[] {
+  if (!first) return [];
+  const message =
+    `Channel "${first.channel}": the provider reports more than calls allow. They are billed up to what was allowed, ` +
+    "so that you pay the difference. Compare with the provider's bill, and raise contextTokens or imageTokens if they " +
+    'are too small.';
+  const more = others.map(({ channel }) => `"${channel}"`);
+  return [{ type: 'UsageImplausible', status: 'True', reason: 'BeyondTheRequest', message: message + likewise(more) }];
 }
 
 function refusedCondition([first, ...others]: readonly Refusal[]): DesiredCondition[] {

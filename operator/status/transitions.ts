@@ -19,6 +19,7 @@ const WARNINGS: ReadonlySet<string> = new Set([
   'BalanceExhausted',
   'UpstreamRefused',
   'UpstreamUnreachable',
+  'UsageImplausible',
   'UnpricedModels',
   'LimitsDiffer',
 ]);

@@ -3,6 +3,7 @@
  * providers, but is mostly a mistake: each call follows the limits of the route that serves it.
  */
 import type { ModelRoute, ModelRouteModel } from '#crds/types.gen.ts';
+import { imageTokensOf } from './image-tokens.ts';
 
 interface Offered {
   readonly route: ModelRoute;
@@ -45,5 +46,6 @@ function describeDifference({ route, model }: Offered, other: Offered): string[]
 }
 
 function textOf(model: ModelRouteModel, limit: (typeof LIMITS)[number]): string {
-  return limit === 'inputs' ? model.inputs.toSorted().join('+') : String(model[limit] ?? 'none');
+  if (limit === 'inputs') return model.inputs.toSorted().join('+');
+  return String(limit === 'imageTokens' ? imageTokensOf(model, []) : (model[limit] ?? 'none'));
 }

@@ -19,6 +19,7 @@ import {
 import type { BetaRules, Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
 import type { Finding, Findings } from '../status/findings.ts';
+import { imageTokensOf } from './image-tokens.ts';
 import { memoize } from './memoize.ts';
 import { findCredential, secretsNamedBy } from './references.ts';
 import type { ChannelCredential, SecretLookup } from './references.ts';
@@ -121,7 +122,7 @@ function resolveRoute(
       namespace: findings.namespace,
       name: findings.name,
       generation: BigInt(findings.generation),
-      models: spec.models.map(translateModel),
+      models: spec.models.map((model) => translateModel(model, spec.channels)),
       channels,
       retryAttempts: spec.retry.attempts,
       clientDisconnect: DISCONNECTS[spec.clientDisconnect],
@@ -152,14 +153,14 @@ function costOf(fields: FieldReader, { name, cost }: ModelRouteChannel): Pick<Ch
   return { cost: { catalog: catalogRef.name, multiplierE9 } };
 }
 
-function translateModel(model: ModelRouteModel): Model {
+function translateModel(model: ModelRouteModel, channels: readonly ModelRouteChannel[]): Model {
   return {
     name: model.name,
     endpoints: model.endpoints.map((endpoint) => ENDPOINTS[endpoint]),
     inputs: model.inputs.map((input) => INPUTS[input]),
     contextTokens: model.contextTokens ?? 0,
     maxOutputTokens: model.maxOutputTokens ?? 0,
-    imageTokens: model.imageTokens,
+    imageTokens: imageTokensOf(model, channels),
     outputLimitField: model.outputLimitField,
     allow: model.allow.map((allowance) => ALLOWANCES[allowance]),
     reasoning: REASONING[model.reasoning],

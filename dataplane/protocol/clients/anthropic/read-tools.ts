@@ -32,7 +32,7 @@ export function readTools(value: unknown, choice: unknown, context: BlockContext
 function isClientTool(tool: JsonRecord, path: string, { providerTools, unread }: BlockContext): boolean {
   const { type } = tool;
   if (isCustomTool(type)) return true;
-  if (!isServerTool(type))
+  if (!isServerTool({ type }))
     unread.push({ path: `${path}.type`, handling: 'Refused', why: "its description is Anthropic's own" });
   else if (providerTools === 'Refuse')
     unread.push({ path: `${path}.type`, handling: 'Refused', why: 'it runs no such tool' });

@@ -99,3 +99,23 @@ describe('a provider that refuses', () => {
     );
   });
 });
+
+describe('a provider that reports implausible usage', () => {
+  it('has a condition of its own beside a refusal of the same channel', () => {
+    const refusals = freshRefusals(
+      [
+        { channel: 'a', status: 401, atMs: 1 },
+        { channel: 'a', status: 200, atMs: 2 },
+        { channel: 'b', status: 200, atMs: 2 },
+      ],
+      3,
+    );
+    const conditions = refusalConditions(refusals).map(({ type, status, reason }) => [type, status, reason]);
+    assert.deepEqual(conditions, [
+      ['UpstreamRefused', 'True', 'CredentialRefused'],
+      ['UsageImplausible', 'True', 'BeyondTheRequest'],
+    ]);
+    assert.match(refusalConditions(refusals)[1]?.message ?? '', /^Channel "a": .*"b"/);
+    assert.deepEqual(freshRefusals(refusals, 2 + REFUSAL_LASTS_MS), []);
+  });
+});
