@@ -13,6 +13,7 @@ import { DroppedFields } from './dropped-fields.ts';
 import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
 import { reparseLosslessly, writeJson } from './json-value.ts';
+import type { TokenCounter } from './provider.ts';
 import type { ChatProvider, EventReader } from './providers/chat-provider.ts';
 import { failStream } from './stream-errors.ts';
 import type { SseEvent } from './sse.ts';
@@ -63,6 +64,21 @@ export function conversion(client: Client, provider: ChatProvider): Converter {
         client: errorDialectOf(client.dialect),
         requestId: request.id,
       }),
+  };
+}
+
+/** A provider that counts tokens. */
+type CountingProvider = ChatProvider & Required<Pick<ChatProvider, 'writeCount'>>;
+
+/** The request that counts the tokens of a client's request. */
+export function countConversion(client: Client, { name, writeCount }: CountingProvider): TokenCounter['request'] {
+  return (body, parsed, plan) => {
+    const dropped = new DroppedFields();
+    const { seal } = plan;
+    const { conversation } = client.read(reparseLosslessly(body, parsed), { providerTools: undefined, seal });
+    settleUnread(conversation, { provider: name, dropped });
+    const { path, body: sent } = writeCount(conversation, { plan, dropped });
+    return { path, body: Buffer.from(writeJson(sent)) };
   };
 }
 

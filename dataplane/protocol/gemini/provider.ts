@@ -6,12 +6,12 @@ import { decodeUtf8 } from '../bytes.ts';
 import { GEMINI_MODELS } from '../capabilities.ts';
 import { chainFor } from '../chain.ts';
 import { anthropicClient } from '../clients/anthropic/client.ts';
-import { conversion } from '../conversion.ts';
+import { conversion, countConversion } from '../conversion.ts';
 import { geminiCounter } from '../gemini-anthropic/count.ts';
 import { geminiThrough } from '../gemini-anthropic/through.ts';
 import { parseEventData } from '../json-value.ts';
 import { openaiToAnthropic } from '../openai-anthropic.ts';
-import { countRequest, geminiChat } from '../providers/gemini/chat.ts';
+import { geminiChat } from '../providers/gemini/chat.ts';
 import type { Provider, TokenCounter } from '../provider.ts';
 import { responsesToAnthropic } from '../responses-anthropic.ts';
 import { readTokenCount } from '../usage.ts';
@@ -20,7 +20,7 @@ import { readGeminiError } from './errors.ts';
 const anthropicToGemini = conversion(anthropicClient, geminiChat);
 
 const tokenCounter: TokenCounter = {
-  request: (body, parsed, plan) => countRequest(anthropicClient, body, parsed, plan),
+  request: countConversion(anthropicClient, geminiChat),
   read: (body) => readTokenCount(parseEventData(decodeUtf8(body))?.['totalTokens']),
 };
 

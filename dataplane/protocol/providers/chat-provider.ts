@@ -12,6 +12,12 @@ export interface WriteContext {
   readonly dropped: DroppedFields;
 }
 
+/** For a request that counts tokens. */
+export interface CountContext {
+  readonly plan: Pick<RequestPlan, 'upstreamModel'>;
+  readonly dropped: DroppedFields;
+}
+
 export interface WrittenRequest {
   /** Below the channel's base URL. */
   readonly path: string;
@@ -47,6 +53,8 @@ export interface ChatProvider {
   readonly name: string;
   /** Throws RequestFault for what the protocol cannot express. */
   write(conversation: Conversation, context: WriteContext): WrittenRequest;
+  /** The request that counts the input's tokens. Absent: the provider counts none. */
+  readonly writeCount?: (conversation: Conversation, context: CountContext) => Pick<WrittenRequest, 'path' | 'body'>;
   /** A whole 2xx response. Throws SyntaxError where it is none of the protocol. */
   read(body: Uint8Array, context: ResponseReadContext): ReadResponse;
   stream(context: ResponseReadContext): EventReader;

@@ -287,7 +287,13 @@ type Arrows = Readonly<Record<string, readonly string[]>>;
  */
 export const ROOMS: Readonly<Record<string, Arrows>> = {
   'dataplane/protocol': {
-    anthropic: [],
+    // a client and a provider meet in conversion.ts only
+    conversation: [],
+    clients: ['anthropic', 'conversation'],
+    providers: ['conversation', 'gemini'],
+    'conversion.ts': ['clients', 'conversation', 'providers'],
+
+    anthropic: ['conversation'],
     converse: [],
     gemini: [],
     openai: [],
@@ -295,8 +301,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     platforms: [],
     'anthropic-openai': ['anthropic', 'openai'],
     'anthropic-converse': ['anthropic', 'anthropic-openai'],
-    'anthropic-gemini': ['anthropic', 'anthropic-openai', 'gemini'],
-    'openai-anthropic': ['anthropic', 'openai'],
+    'openai-anthropic': ['anthropic', 'conversation', 'openai'],
     'gemini-anthropic': ['anthropic', 'gemini', 'openai', 'openai-anthropic', 'responses'],
     'responses-openai': ['openai', 'responses'],
     'responses-anthropic': ['anthropic', 'openai-anthropic', 'responses', 'responses-openai'],
@@ -304,13 +309,11 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     // a provider names the converters to its protocol
     'anthropic/provider.ts': ['gemini-anthropic'],
     'converse/provider.ts': ['anthropic-converse', 'gemini-anthropic'],
-    'gemini/provider.ts': ['anthropic-gemini', 'gemini-anthropic'],
+    'gemini/provider.ts': ['clients', 'gemini-anthropic', 'providers'],
     'openai/provider.ts': ['gemini-anthropic'],
-    'anthropic/foreign-thinking.ts': ['anthropic-gemini'],
 
     'anthropic-anthropic.ts': ['anthropic'],
     'anthropic-converse.ts': ['anthropic-converse'],
-    'anthropic-gemini.ts': ['anthropic-gemini'],
     'anthropic-openai.ts': ['anthropic-openai'],
     'gemini-anthropic.ts': ['gemini-anthropic'],
     'openai-anthropic.ts': ['openai-anthropic'],
@@ -326,6 +329,8 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'usage-at-ends.ts': ['anthropic', 'openai'],
     'write-error.ts': ['anthropic', 'gemini', 'openai'],
   },
+  'dataplane/protocol/clients': { anthropic: [] },
+  'dataplane/protocol/providers': { gemini: [] },
   'dataplane/ledger': {
     embedded: [],
     valkey: [],

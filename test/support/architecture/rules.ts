@@ -15,7 +15,7 @@ export function checkFiles(all: readonly FileFacts[]): Violation[] {
   const files = new Map(all.map((file) => [file.path, file]));
   return [
     ...all.flatMap(checkArrows),
-    ...all.flatMap(checkRoom),
+    ...all.flatMap(checkRooms),
     ...checkCycles(files),
     ...all.flatMap(checkBarrel),
     ...all.flatMap(checkSizes),
@@ -47,10 +47,15 @@ function checkArrows(file: FileFacts): Violation[] {
   });
 }
 
-/** Checks the imports within a part that has folders of its own. */
-function checkRoom(file: FileFacts): Violation[] {
-  const [room, arrows] = Object.entries(ROOMS).find(([part]) => isWithin(file.path, part)) ?? [];
-  if (room === undefined || arrows === undefined) return [];
+/** Checks the imports within the parts that have folders of their own; a room may stand within another. */
+function checkRooms(file: FileFacts): Violation[] {
+  return Object.keys(ROOMS)
+    .filter((room) => isWithin(file.path, room))
+    .flatMap((room) => checkRoom(file, room));
+}
+
+function checkRoom(file: FileFacts, room: string): Violation[] {
+  const arrows = ROOMS[room] ?? {};
   const within = (path: string): string => path.slice(room.length + 1);
   const folder = folderOf(within(file.path));
   if (folder !== undefined && arrows[folder] === undefined)

@@ -30,9 +30,8 @@ export function readTools(value: unknown, choice: unknown, context: BlockContext
 
 /** Whether the client runs the tool and describes it itself; any other is listed as unread. */
 function isClientTool(tool: JsonRecord, path: string, { providerTools, unread }: BlockContext): boolean {
-  const { type } = tool;
-  if (isCustomTool(type)) return true;
-  if (!isServerTool({ type }))
+  if (isCustomTool(tool['type'])) return true;
+  if (!isServerTool(tool))
     unread.push({ path: `${path}.type`, handling: 'Refused', why: "its description is Anthropic's own" });
   else if (providerTools === 'Refuse')
     unread.push({ path: `${path}.type`, handling: 'Refused', why: 'it runs no such tool' });

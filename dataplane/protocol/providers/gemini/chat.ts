@@ -1,23 +1,26 @@
 /** Conversations on Gemini's own API. */
-import type { RequestPlan, UpstreamBody } from '../../converter.ts';
-import type { Client } from '../../clients/client.ts';
-import { settleUnread } from '../../conversation/take.ts';
-import { DroppedFields } from '../../dropped-fields.ts';
-import type { JsonRecord } from '../../fields.ts';
+import type { Conversation } from '../../conversation/request.ts';
 import { readGeminiStreamError } from '../../gemini/errors.ts';
 import { readUsage } from '../../gemini/usage.ts';
-import { parseLossless, parseObject, reparseLosslessly, writeJson } from '../../json-value.ts';
+import { parseLossless, parseObject } from '../../json-value.ts';
 import { OutputTally } from '../../output-tally.ts';
 import { meterOf } from '../../usage.ts';
-import type { ChatProvider, ReadResponse, ResponseReadContext } from '../chat-provider.ts';
+import type {
+  ChatProvider,
+  CountContext,
+  ReadResponse,
+  ResponseReadContext,
+  WrittenRequest,
+} from '../chat-provider.ts';
 import { CandidateReader } from './read-response.ts';
 import { GeminiEventReader, isErrorResponse } from './read-stream.ts';
 import { NAME } from './write-contents.ts';
 import { modelPath, writeRequest } from './write-request.ts';
 
-export const geminiChat: ChatProvider = {
+export const geminiChat: ChatProvider & Required<Pick<ChatProvider, 'writeCount'>> = {
   name: NAME,
   write: writeRequest,
+  writeCount,
   read: readResponse,
   stream: (context) => new GeminiEventReader(context),
 };
@@ -33,22 +36,11 @@ function readResponse(body: Uint8Array, context: ResponseReadContext): ReadRespo
   return { events: [{ type: 'start', model: undefined }, ...events, ...candidates.end()], meter };
 }
 
-/** The client's request as countTokens takes it, with everything that counts. */
-export function countRequest(
-  client: Client,
-  body: Uint8Array,
-  parsed: JsonRecord,
-  plan: Pick<RequestPlan, 'upstreamModel' | 'seal'>,
-): UpstreamBody {
-  const { upstreamModel: model, seal } = plan;
-  const dropped = new DroppedFields();
-  const { conversation } = client.read(reparseLosslessly(body, parsed), { providerTools: undefined, seal });
-  settleUnread(conversation, { provider: NAME, dropped });
-  const { contents, systemInstruction, tools } = writeRequest(conversation, {
-    plan: { upstreamModel: model, maxOutputTokens: 1, outputLimitField: 'max_tokens' },
-    stream: false,
-    dropped,
-  }).body;
+/** The request as countTokens takes it, with everything that counts. */
+function writeCount(conversation: Conversation, context: CountContext): Pick<WrittenRequest, 'path' | 'body'> {
+  const { upstreamModel: model } = context.plan;
+  const plan = { upstreamModel: model, maxOutputTokens: 1, outputLimitField: 'max_tokens' } as const;
+  const { contents, systemInstruction, tools } = writeRequest(conversation, { ...context, plan, stream: false }).body;
   const generateContentRequest = { model: `models/${model}`, contents, systemInstruction, tools };
-  return { path: modelPath(model, 'countTokens'), body: Buffer.from(writeJson({ generateContentRequest })) };
+  return { path: modelPath(model, 'countTokens'), body: { generateContentRequest } };
 }
