@@ -1,5 +1,6 @@
 /** Parses values of flags and environment variables. Error messages say what is expected. */
 import { InvalidArgumentError, Option } from 'commander';
+import { isIP } from 'node:net';
 import { isValkeyUrl, parseValkeyUrl } from '../dataplane/ledger/valkey/location.ts';
 
 export interface Address {
@@ -30,6 +31,32 @@ export function flag(flags: string, description: string): Option {
 /** --log-level. */
 export function logLevelFlag(): Option {
   return flag('--log-level <LEVEL>', 'least level that is logged').choices(LOG_LEVELS).default('info');
+}
+
+/** --console-trusted-proxies. */
+export function trustedProxiesFlag(): Option {
+  return flag(
+    '--console-trusted-proxies <CIDRS>',
+    'addresses and ranges of the proxies before the console, such as 10.0.0.0/8,fd00::/8: only their ' +
+      'X-Forwarded-For says who signs in (default: none, the connection does)',
+  ).argParser(parseCidrs);
+}
+
+/** Parses addresses and CIDR ranges, separated by commas. */
+export function parseCidrs(text: string): readonly string[] {
+  const ranges = text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+  const wrong = ranges.find((each) => !isRange(each));
+  if (wrong === undefined && ranges.length > 0) return ranges;
+  throw new InvalidArgumentError(`"${wrong ?? text}" is no address or range, such as 10.1.2.3 or 10.0.0.0/8.`);
+}
+
+function isRange(text: string): boolean {
+  const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const family = isIP(address);
+  return family > 0 && Number(bits ?? 1) >= 1 && Number(bits ?? 1) <= (family === 4 ? 32 : 128);
 }
 
 /** Joins the paragraphs of a command's description, which commander wraps. */

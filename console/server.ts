@@ -45,6 +45,8 @@ export interface ConsoleOptions extends Omit<ConsoleDeps, 'state' | 'schemas' | 
   readonly sealingKeys: readonly Uint8Array[];
   /** The header in which an authenticating proxy passes each person's token; undefined: people sign in here. */
   readonly proxyHeader?: ProxyHeader;
+  /** Addresses and CIDR ranges of proxies whose X-Forwarded-For counts. Default: none's. */
+  readonly trustedProxies?: readonly string[];
   /** Default: plain http, for whatever ends TLS before it. */
   readonly serverFactory?: ConsoleTls['serverFactory'];
   /** Default: routes.ts. */
@@ -143,6 +145,8 @@ function createApp(options: ConsoleOptions, context: ReplyContext): FastifyInsta
   const { headersTimeout, requestTimeout, maxHeaderSize } = REQUEST_LIMITS;
   const app = fastify({
     logger: false,
+    // request.ip is then the last address of X-Forwarded-For that is not such a proxy's
+    trustProxy: options.trustedProxies ? [...options.trustedProxies] : false,
     genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
     requestIdHeader: false,
     bodyLimit: MAX_FORM_BYTES,

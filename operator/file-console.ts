@@ -27,6 +27,8 @@ interface FileConsoleOptions {
   readonly ledger: LedgerLocation;
   readonly doctor: ChannelDoctor;
   readonly log: Logger;
+  /** Addresses and CIDR ranges of the proxies before the console. */
+  readonly trustedProxies?: readonly string[];
 }
 
 type LedgerLocation =
@@ -54,6 +56,7 @@ export async function startFileConsole(options: FileConsoleOptions): Promise<Fil
   try {
     const server = await startConsole({
       listen,
+      ...(options.trustedProxies && { trustedProxies: options.trustedProxies }),
       usage,
       activity,
       gatewayNamespace,

@@ -23,15 +23,18 @@ import { watchFolder } from './files/watch-folder.ts';
 import { Controller } from './reconcile/controller.ts';
 import type { PublishResult } from './reconcile/controller.ts';
 import { mintKeys } from './reconcile/mint-keys.ts';
-import type { MintedKey } from './reconcile/mint-keys.ts';
+import type { MintedKey, MintResult } from './reconcile/mint-keys.ts';
 import { openMintedSecrets } from './reconcile/minted-secrets.ts';
 import type { MintedSecrets } from './reconcile/minted-secrets.ts';
 import { createSpendingReader } from './reconcile/read-spending.ts';
+import { GRACE_MS, releaseKeys } from './reconcile/release-keys.ts';
+import type { ReleasedKey } from './reconcile/release-keys.ts';
 import { createStatusTracker } from './reconcile/status-tracker.ts';
 import { statusId } from './reconcile/status-tracker.ts';
 import type { ObjectStatus } from './reconcile/status-tracker.ts';
 import type { UpstreamRefusal } from './status/refusals.ts';
 import { deriveKey } from './store/gateway-key.ts';
+import type { Resources } from './store/resources.ts';
 
 export interface OperatorOptions {
   /** The folder of manifests. */
@@ -51,6 +54,8 @@ export interface OperatorOptions {
   readonly onMinted: (minted: MintedKey) => void;
   /** Called for each edit with mistakes, and with an empty list when all are corrected. */
   readonly onProblems: (problems: readonly Diagnostic[]) => void;
+  /** Called for what is left out of the folder, and if there is nothing. */
+  readonly onWarnings?: (warnings: readonly Diagnostic[]) => void;
   readonly clock?: TimerClock;
 }
 
@@ -90,6 +95,8 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   const provider = await provideFolder({
     folder: options.configDir,
     load,
+    kinds,
+    ...(options.onWarnings && { onWarnings: options.onWarnings }),
     onProblems: options.onProblems,
     onResources: (resources) => controller?.update(resources),
   });
@@ -129,7 +136,7 @@ async function startController(options: Started, onCreated: (controller: Control
     sealingKeys: [options.sealingKey],
     ...(options.usageLabels && { usageLabels: options.usageLabels }),
     publish: async (snapshot) => options.publish(snapshot),
-    mint: (resources, nowMs) => mintKeys(resources, nowMs, { gatewayNamespace, minted, onMinted: guarded(options) }),
+    mint: (resources, nowMs) => mintAndRelease(options, resources, nowMs),
     onRejected(faults) {
       refused = faults;
       if (started) options.onProblems(placeFaults(faults, options.configDir, provider.origins));
@@ -186,6 +193,26 @@ async function startController(options: Started, onCreated: (controller: Control
     },
   };
 }
+
+async function mintAndRelease(options: Started, resources: Resources, nowMs: number): Promise<MintResult> {
+  const { gatewayNamespace, minted, log } = options;
+  const result = await mintKeys(resources, nowMs, { gatewayNamespace, minted, onMinted: guarded(options) });
+  try {
+    const onChange = ({ apiKey, state }: ReleasedKey): void =>
+      log.info({ object: `ApiKey ${apiKey}` }, RELEASE_MESSAGES[state]);
+    const retryAtMs = await releaseKeys(resources, nowMs, { minted, onChange });
+    return { ...result, ...(retryAtMs !== undefined && { retryAtMs }) };
+  } catch (error) {
+    log.error({ err: error }, 'the keys of deleted ApiKeys cannot be deleted; they are refused all the same');
+    return { ...result, retry: true };
+  }
+}
+
+const RELEASE_MESSAGES: Readonly<Record<ReleasedKey['state'], string>> = {
+  Released: `the ApiKey is gone: its key is refused, and deleted in ${GRACE_MS / 60_000} minutes unless it comes back`,
+  Kept: 'the ApiKey is back before its key was deleted: the key is valid again',
+  Deleted: 'the key of the deleted ApiKey is deleted',
+};
 
 /** Logs an error of onMinted, after which the key still exists in its file. */
 function guarded({ onMinted, log }: OperatorOptions): (minted: MintedKey) => void {

@@ -12,6 +12,7 @@ import {
   parseNamespaces,
   parseOrigin,
   parseServiceAccounts,
+  trustedProxiesFlag,
 } from '../options.ts';
 
 export function operatorCommand(ended: (exitCode: number) => void): Command {
@@ -165,6 +166,7 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
           'people sign in with a token)',
       ).choices(['authorization', 'x-forwarded-access-token']),
     )
+    .addOption(trustedProxiesFlag())
     .addOption(
       flag(
         '--console-tls <DIR>',

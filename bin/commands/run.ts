@@ -13,6 +13,7 @@ import {
   parseNamespace,
   parseOrigin,
   parseOrigins,
+  trustedProxiesFlag,
 } from '../options.ts';
 import type { RunFlags } from '../run/run.ts';
 
@@ -54,6 +55,7 @@ export function runCommand(ended: (exitCode: number) => void): Command {
           '(default: the address of --console)',
       ).argParser(parseOrigin),
     )
+    .addOption(trustedProxiesFlag())
     .addOption(
       flag(
         '--data <DIR>',

@@ -88,6 +88,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
     onMinted,
     onProblems: (problems) => printProblems(problems, print),
+    onWarnings: (warnings) => warnings.forEach((warning) => print(formatDiagnostic(warning))),
     async publish(snapshot) {
       try {
         dataplane ??= await startDataplane({

@@ -37,6 +37,7 @@ export interface RunFlags {
   readonly maxBuffered?: number;
   readonly corsOrigins?: readonly string[];
   readonly consoleUrl?: string;
+  readonly consoleTrustedProxies?: readonly string[];
   readonly gatewayNamespace: string;
   readonly usageLabels?: readonly string[];
   readonly logLevel: NonNullable<LogOptions['level']>;
@@ -165,6 +166,7 @@ async function openConsole(flags: RunFlags, parts: ConsoleParts): Promise<Machin
     log,
     gatewayNamespace: flags.gatewayNamespace,
     gatewayUrl: urlOf({ ...flags.listen, port: gateway.port }),
+    ...(flags.consoleTrustedProxies && { trustedProxies: flags.consoleTrustedProxies }),
     ledger: flags.ledger ?? { kind: 'file', path: join(dataDir, 'ledger.db') },
     doctor: createChannelDoctor(() => gateway.snapshot()),
   }).catch((error: unknown) => {

@@ -102,12 +102,10 @@ function registerSignOut(app: FastifyInstance, context: ReplyContext): void {
 }
 
 /**
- * The client address for rate limiting, as the nearest proxy reports it: otherwise one stranger would block everybody
- * behind the same ingress. It is also logged; nothing else depends on it.
+ * The client address for rate limiting and the log: of the connection, or as trusted proxies report it (createApp).
  */
-function addressOf({ headers, ip }: FastifyRequest): string {
-  const last = [headers['x-forwarded-for'] ?? ''].flat().join().split(',').at(-1)?.trim() ?? '';
-  return isIP(last) === 0 ? ip : last;
+function addressOf({ ip, socket }: FastifyRequest): string {
+  return isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip;
 }
 
 function signInError(token: string, { backend, takesKeys = false }: ConsoleAccess): string {

@@ -41,6 +41,14 @@ export function admit(schema: KindSchema, object: JsonObject, old?: JsonObject):
   return { object: normalised, errors: [...unknown, ...shape, ...duplicateErrors(normalised, schema.root), ...broken] };
 }
 
+/**
+ * What an API server would say to a change of a valid object into another valid one: the rules that compare with the
+ * old values.
+ */
+export function changeErrors(schema: KindSchema, object: JsonObject, old: JsonObject): readonly FieldError[] {
+  return checksOf(schema).rules(object, () => false, old);
+}
+
 function blockedBy(shape: readonly FieldError[]): IsBlocked {
   const blocking = shape.filter((error) => error.blocksRules);
   return (path) => blocking.some((error) => isWithin(error.segments, path));

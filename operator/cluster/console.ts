@@ -134,6 +134,7 @@ function consoleParts(
     resources: () => manager.resources(),
     keyHashOf: (key) => manager.keyHashOf(key),
     keys: keysOfList(() => manager.cache.list('ApiKey')),
+    ...(settings.consoleTrustedProxies && { trustedProxies: settings.consoleTrustedProxies }),
     ...(settings.consoleProxyHeader !== undefined && { proxyHeader: settings.consoleProxyHeader }),
     ...(tls && { serverFactory: tls.serverFactory }),
   };

@@ -13,6 +13,8 @@ export interface ConsoleSettings {
   /** Absent: no console. */
   readonly console?: ListenAddress;
   readonly consoleProxyHeader?: NonNullable<ConsoleOptions['proxyHeader']>;
+  /** Addresses and CIDR ranges of the proxies before the console. */
+  readonly consoleTrustedProxies?: readonly string[];
   /** A folder with tls.crt and tls.key. */
   readonly consoleTls?: string;
   /** The URL that SDKs call, for snippets. */

@@ -8,6 +8,7 @@ import { buildResources } from '../store/resources.ts';
 import type { Labels, Resources, SecretObject } from '../store/resources.ts';
 import { compareDiagnostics } from './diagnostic.ts';
 import type { Diagnostic } from './diagnostic.ts';
+import { foreignFile } from './foreign-objects.ts';
 import type { Generations } from './generations.ts';
 import { isFaulty, parseDocuments } from './parse-document.ts';
 import type { Manifest, ParseOptions, ParsedDocument } from './parse-document.ts';
@@ -25,6 +26,8 @@ export interface LoadedFolder {
   readonly resources: Resources;
   /** By "Kind namespace/name". */
   readonly origins: ReadonlyMap<string, Origin>;
+  /** Warnings about what is left out, by position. */
+  readonly warnings: readonly Diagnostic[];
   /** True if there are no mistakes. */
   readonly isValid: boolean;
   /** Every mistake, sorted by position. */
@@ -49,15 +52,22 @@ export function createLoader(options: ParseOptions, generations: Generations): L
   let known: ReadonlyMap<string, readonly ParsedDocument[]> = new Map();
   const kept: Kept = { generations, namespaces: new Map() };
   return (files) => {
-    const pieces = files.flatMap(({ path: file, changedMs, text: whole }) =>
-      splitDocuments(whole).map(({ text, firstLine }): Piece => {
+    const pieces = files.flatMap(({ path: file, changedMs, text: whole }) => {
+      const skipped = foreignFile(file);
+      if (skipped !== undefined) return [foreignPiece(file, skipped)];
+      return splitDocuments(whole).map(({ text, firstLine }): Piece => {
         const documents = known.get(text) ?? parseDocuments(ownCopy(text), options);
         return { file, changedMs, text, firstLine, documents };
-      }),
-    );
-    known = new Map(pieces.map(({ text, documents }) => [text, documents]));
+      });
+    });
+    known = new Map(pieces.filter(({ text }) => text !== '').map(({ text, documents }) => [text, documents]));
     return collect(pieces, kept);
   };
+}
+
+/** A file that is not read at all. */
+function foreignPiece(file: string, skipped: string): Piece {
+  return { file, changedMs: undefined, text: '', firstLine: 0, documents: [{ line: 1, errors: [], skipped }] };
 }
 
 /** Copies a part of a file's text, because the part would keep the whole text in memory. */
@@ -97,6 +107,7 @@ function collect(pieces: readonly Piece[], kept: Kept): LoadedFolder {
   return {
     resources: gatherManifests(manifests, kept),
     origins,
+    warnings: warningsIn(pieces),
     isValid: duplicates.length === 0 && faulty.length === 0,
     diagnose: async () => [...duplicates, ...(await diagnose(faulty))].sort(compareDiagnostics),
   };
@@ -104,6 +115,14 @@ function collect(pieces: readonly Piece[], kept: Kept): LoadedFolder {
 
 function duplicate(object: string, origin: Origin, { file, line }: Origin): Diagnostic {
   return { severity: 'Error', ...origin, object, path: '', message: `is there twice: already in ${file}:${line}` };
+}
+
+function warningsIn(pieces: readonly Piece[]): Diagnostic[] {
+  return pieces.flatMap(({ file, firstLine, documents }) =>
+    documents.flatMap(({ line, skipped }): Diagnostic[] =>
+      skipped === undefined ? [] : [{ severity: 'Warning', file, line: line + firstLine, path: '', message: skipped }],
+    ),
+  );
 }
 
 async function diagnose(pieces: readonly Piece[]): Promise<Diagnostic[]> {

@@ -9,7 +9,8 @@ import type { ObjectMeta, Resource } from '#crds/types.gen.ts';
 import type { Labels, SecretObject } from '../store/resources.ts';
 import { CORE_KINDS, coreErrors, isCoreKind, secretData, stringMap } from './core-objects.ts';
 import type { CoreKind } from './core-objects.ts';
-import { YamlError, readYaml } from './yaml.ts';
+import { foreignObject } from './foreign-objects.ts';
+import { YamlError, findAmbiguous, readYaml } from './yaml.ts';
 import type { YamlDocument } from './yaml.ts';
 
 export interface ParseOptions {
@@ -33,16 +34,21 @@ export interface ParsedDocument {
   /** Absent if there are mistakes. */
   readonly manifest?: Manifest;
   readonly errors: readonly FieldError[];
-  /** Set if the whole text is not YAML. */
+  /** Why the object is left out: it is for other programs than the gateway. */
+  readonly skipped?: string;
+  /** Set if the whole text is not YAML, or for a value that other programs read in another way. */
   readonly yamlError?: YamlError;
 }
 
+const LIST = 'a List is not read: write its items as documents of their own, separated by ---';
 const NO_OBJECT = fieldError([], 'not an object: a manifest begins with apiVersion and kind');
 
-/** The documents of a text that are not empty. */
+/** The documents of a text that are not empty, and after them a document for each ambiguous value. */
 export function parseDocuments(text: string, options: ParseOptions): ParsedDocument[] {
   try {
-    return readYaml(text).map((document) => parseObject(document, options));
+    const documents = readYaml(text).map((document) => parseObject(document, options));
+    const ambiguous = findAmbiguous(text).map((error) => ({ line: error.line, errors: [], yamlError: error }));
+    return [...documents, ...ambiguous];
   } catch (error) {
     if (error instanceof YamlError) return [{ line: error.line, errors: [], yamlError: error }];
     throw error;
@@ -56,6 +62,8 @@ export function isFaulty({ errors, yamlError }: ParsedDocument): boolean {
 
 function parseObject({ line, value }: YamlDocument, options: ParseOptions): ParsedDocument {
   if (!isJsonObject(value)) return { line, errors: [NO_OBJECT] };
+  const skipped = foreignObject(value, options.kinds);
+  if (skipped !== undefined) return { line, errors: [], skipped };
   const { id, manifest, errors } = readObject(value, options);
   const isGood = manifest !== undefined && errors.length === 0;
   return { line, ...(id === undefined ? {} : { id }), ...(isGood ? { manifest } : {}), errors };
@@ -69,6 +77,7 @@ function readObject(object: JsonObject, { kinds, defaultNamespace }: ParseOption
   const schema = typeof kind === 'string' ? kinds.get(kind) : undefined;
   if (schema) return readResource(schema, object, defaultNamespace);
   const known = [...kinds.keys(), ...CORE_KINDS].join(', ');
+  if (kind === 'List') return { errors: [fieldError(['kind'], LIST)] };
   if (typeof kind !== 'string' || kind === '') return { errors: [fieldError(['kind'], `required; one of ${known}`)] };
   return { errors: [fieldError(['kind'], `unknown kind ${JSON.stringify(kind)}; a gateway's folder holds ${known}`)] };
 }

@@ -1,12 +1,16 @@
 /**
- * Provides Resources from a watched folder of manifests. An edit is applied as a whole or not at all: with any mistake
- * the last good state stays and every mistake is reported. A later correction is applied like any other edit.
+ * Provides Resources from a watched folder of manifests. An edit is applied as a whole or not at all: with any mistake,
+ * a change that an API server would refuse, or all content gone, the last good state stays and every mistake is
+ * reported. A later correction is applied like any other edit.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { KindSchema } from '#crds/kind-schema.ts';
 import type { Resources } from '../store/resources.ts';
 import { InvalidManifests } from './diagnostic.ts';
 import type { Diagnostic } from './diagnostic.ts';
-import type { LoadFolder, Origin } from './load-folder.ts';
+import type { LoadedFolder, LoadFolder, Origin } from './load-folder.ts';
+import { findForbiddenChanges, findLostContents } from './refuse-edit.ts';
 import { readFiles, scanFolder } from './scan-folder.ts';
 import type { FileText, ReadFiles } from './scan-folder.ts';
 import { watchFolder } from './watch-folder.ts';
@@ -14,11 +18,19 @@ import { watchFolder } from './watch-folder.ts';
 interface ProviderOptions {
   readonly folder: string;
   readonly load: LoadFolder;
+  /** The schemas, whose rules compare an object with what it was. */
+  readonly kinds: ReadonlyMap<string, KindSchema>;
   readonly onResources: (resources: Resources) => void;
   /** Called for each edit with mistakes, and with an empty list when they are corrected. */
   readonly onProblems: (diagnostics: readonly Diagnostic[]) => void;
+  /** Called with all warnings at the start if there are any, and whenever they have changed. */
+  readonly onWarnings?: (warnings: readonly Diagnostic[]) => void;
   /** Default: setTimeout. */
   readonly delay?: (ms: number) => Promise<void>;
+}
+
+export interface RefreshOptions {
+  readonly mayBeEmpty?: boolean;
 }
 
 export interface FilesProvider {
@@ -32,9 +44,9 @@ export interface FilesProvider {
   readonly diagnostics: readonly Diagnostic[];
   /**
    * Reads the folder now, without waiting for a notification. Resolves when it has been applied, or its mistakes
-   * reported.
+   * reported. `mayBeEmpty`: whoever calls has deleted the last object on purpose.
    */
-  refresh(): Promise<void>;
+  refresh(options?: RefreshOptions): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -49,6 +61,8 @@ export async function provideFolder(options: ProviderOptions): Promise<FilesProv
   let good = { ...options.load([...first.files.values()]), files: first.files };
   if (!good.isValid) throw new InvalidManifests(await good.diagnose());
 
+  let warnings: readonly Diagnostic[] = [];
+  warn(folderWarnings(options.folder, good));
   let last: ReadFiles | undefined = first.files;
   let diagnostics: readonly Diagnostic[] = [];
   let running: Promise<void> = Promise.resolve();
@@ -59,21 +73,32 @@ export async function provideFolder(options: ProviderOptions): Promise<FilesProv
     if (found.length > 0 || before > 0) options.onProblems(found);
   }
 
-  async function take(files: ReadFiles): Promise<void> {
-    const loaded = options.load([...files.values()]);
-    tell(loaded.isValid ? [] : await loaded.diagnose());
-    if (!loaded.isValid) return;
-    good = { ...loaded, files };
-    options.onResources(loaded.resources);
+  function warn(found: readonly Diagnostic[]): void {
+    if (isDeepStrictEqual(found, warnings)) return;
+    warnings = found;
+    options.onWarnings?.(found);
+  }
+
+  async function take(files: ReadFiles, { mayBeEmpty = false }: RefreshOptions): Promise<void> {
+    const next = { ...options.load([...files.values()]), files };
+    const edit = { folder: options.folder, before: good, after: next };
+    const mistakes = next.isValid
+      ? [...(mayBeEmpty ? [] : findLostContents(edit)), ...findForbiddenChanges(edit, options.kinds)]
+      : await next.diagnose();
+    tell(mistakes);
+    if (mistakes.length > 0) return;
+    good = next;
+    warn(folderWarnings(options.folder, good));
+    options.onResources(good.resources);
   }
 
   /** Runs reloads one at a time. */
-  function reload(): Promise<void> {
-    running = readAfter(running);
+  function reload(asked: RefreshOptions = {}): Promise<void> {
+    running = readAfter(running, asked);
     return running;
   }
 
-  async function readAfter(before: Promise<void>): Promise<void> {
+  async function readAfter(before: Promise<void>, asked: RefreshOptions): Promise<void> {
     await before;
     try {
       let next = (await readFolder(options.folder, last)).files;
@@ -83,7 +108,7 @@ export async function provideFolder(options: ProviderOptions): Promise<FilesProv
       }
       const isSame = last && haveSameTexts(last, next);
       last = next;
-      if (!isSame) await take(next);
+      if (!isSame || (asked.mayBeEmpty && diagnostics.length > 0)) await take(next, asked);
     } catch (error) {
       report(error);
     }
@@ -95,7 +120,7 @@ export async function provideFolder(options: ProviderOptions): Promise<FilesProv
   }
 
   const onUnreadable = (error: unknown): void => (error === undefined ? undefined : report(error));
-  const watch = watchFolder({ folder: options.folder, onChange: reload, onUnreadable }, first.signature);
+  const watch = watchFolder({ folder: options.folder, onChange: () => reload(), onUnreadable }, first.signature);
   return {
     get resources() {
       return good.resources;
@@ -138,6 +163,12 @@ export async function readFolder(folder: string, before = NO_FILES): Promise<Fol
     }
   }
   throw new InvalidManifests([unreadable(folder, 'its files change all the time')]);
+}
+
+/** What a folder's author may not know of: what is left out, and that there is nothing. */
+export function folderWarnings(folder: string, { warnings, origins }: LoadedFolder): Diagnostic[] {
+  if (origins.size > 0) return [...warnings];
+  return [...warnings, { severity: 'Warning', file: folder, line: 0, path: '', message: 'it has no objects' }];
 }
 
 function unreadable(folder: string, error: unknown): Diagnostic {

@@ -1,9 +1,10 @@
 /**
- * [P] Reads the YAML of manifests: version 1.2 with merge keys (<<). Times, `yes` and `on` stay text, and a repeated
- * key in a map is an error.
+ * [P] Reads the YAML of manifests: version 1.2 with merge keys (<<). Times stay text, a repeated key in a map is an
+ * error, and so is a value that kubectl reads in another way (yaml11.ts).
  */
 import { CORE_SCHEMA, EVENT_ID, YAMLException, constructFromEvents, mergeTag, parseEvents } from 'js-yaml';
 import type { Event } from 'js-yaml';
+import { findAmbiguities } from './yaml11.ts';
 
 /** One document of a text, with the line from 1 at which its value begins. */
 export interface YamlDocument {
@@ -43,6 +44,14 @@ export function readYaml(text: string): YamlDocument[] {
     const { line = 0, column = 0 } = error.mark ?? {};
     throw new YamlError(error.reason.replace(QUOTED, '…'), { line: line + 1, column: column + 1 });
   }
+}
+
+/** The plain scalars of a text that kubectl reads in another way. */
+export function findAmbiguous(text: string): YamlError[] {
+  return findAmbiguities(text).map(({ offset, message }) => {
+    const column = offset - text.lastIndexOf('\n', offset - 1);
+    return new YamlError(message, { line: lineAt(text, offset), column });
+  });
 }
 
 function documentAt(start: number | undefined, value: unknown, text: string): YamlDocument[] {

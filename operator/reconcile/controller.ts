@@ -85,7 +85,8 @@ export class Controller {
     this.#tell(result);
     for (const [apiKey, failure] of minted.failures)
       log.warn({ object: `ApiKey ${apiKey}`, failure }, 'a key could not be generated');
-    return { retry: minted.retry, ...(nextChangeMs === undefined ? {} : { againInMs: nextChangeMs - nowMs }) };
+    const dueMs = Math.min(nextChangeMs ?? Number.POSITIVE_INFINITY, minted.retryAtMs ?? Number.POSITIVE_INFINITY);
+    return { retry: minted.retry, ...(dueMs < Number.POSITIVE_INFINITY && { againInMs: dueMs - nowMs }) };
   }
 
   #tell(result: PublishResult): void {

@@ -83,7 +83,7 @@ export interface MintResult {
   readonly failedWrites: number;
   /** Whether trying again may help. */
   readonly retry: boolean;
-  /** With a backoff: when the next failed key may be tried again. */
+  /** When the next failed key may be tried again, or the next released one is to be deleted. */
   readonly retryAtMs?: number;
 }
 

@@ -7,6 +7,7 @@ import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatSecret } from '../files/secret-file.ts';
 import { syncFolder, writeDurably } from '../files/write-durably.ts';
+import { KEY_LABEL } from '../store/key-secret.ts';
 import { findSecret, namespacedName, withSecrets } from '../store/resources.ts';
 import type { SecretObject, SecretRef } from '../store/resources.ts';
 import { sameEntries } from '../store/same.ts';
@@ -22,6 +23,8 @@ export interface MintedSecrets extends KeySecrets {
   readonly unreadable: ReadonlyMap<string, string>;
   /** Reads what has changed in the folder; resolves with whether anything differs. */
   reload(): Promise<boolean>;
+  /** Writes a Secret of the folder again, with other annotations. Resolves when it is durable. */
+  replace(secret: SecretObject): Promise<void>;
   /** Deletes the file of this Secret, if it exists. */
   discard(ref: SecretRef): Promise<void>;
 }
@@ -72,16 +75,23 @@ export async function openMintedSecrets(dataDir: string): Promise<MintedSecrets>
       const damage = unreadable.get(namespacedName(ref));
       return damage === undefined ? undefined : `the file of its Secret is damaged: ${damage}`;
     },
-    async write(secret, { apiKey: { metadata } }) {
-      const comment = `Made by the gateway for the ApiKey ${namespacedName(metadata)}. Delete this file to have another key made.`;
-      const id = namespacedName(secret);
-      await makeFolder(join(folder, secret.namespace));
-      await writeDurably(secretPath(folder, secret), { text: formatSecret(secret, comment), mode: OWNER_ONLY_FILE });
-      writtenMeanwhile?.set(id, secret);
-      secrets.set(id, secret);
+    replace: save,
+    async write(secret) {
+      await save(secret);
       return true;
     },
   };
+
+  async function save(secret: SecretObject): Promise<void> {
+    const { namespace, labels } = secret;
+    const apiKey = namespacedName({ namespace, name: labels[KEY_LABEL] ?? '' });
+    const comment = `Made by the gateway for the ApiKey ${apiKey}. Delete this file to have another key made.`;
+    const id = namespacedName(secret);
+    await makeFolder(join(folder, namespace));
+    await writeDurably(secretPath(folder, secret), { text: formatSecret(secret, comment), mode: OWNER_ONLY_FILE });
+    writtenMeanwhile?.set(id, secret);
+    secrets.set(id, secret);
+  }
 }
 
 async function makeFolder(folder: string): Promise<void> {

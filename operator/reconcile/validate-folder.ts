@@ -12,7 +12,7 @@ import { createLoader } from '../files/load-folder.ts';
 import type { LoadedFolder } from '../files/load-folder.ts';
 import { InvalidManifests, compareDiagnostics } from '../files/diagnostic.ts';
 import type { Diagnostic } from '../files/diagnostic.ts';
-import { readFolder } from '../files/provider.ts';
+import { folderWarnings, readFolder } from '../files/provider.ts';
 import { statusId } from './status-tracker.ts';
 import type { Finding, Findings } from '../status/findings.ts';
 import { allOf, objectId } from '../store/resources.ts';
@@ -79,9 +79,11 @@ export async function validateFolder(
     const { files } = await readFolder(folder);
     const load = createLoader({ kinds: await loadApiKinds(), defaultNamespace: gatewayNamespace }, countGenerations(0));
     const loaded = load([...files.values()]);
-    return [...(await loaded.diagnose()), ...judge(loaded, { gatewayNamespace, nowMs }, folder)].sort(
-      compareDiagnostics,
-    );
+    return [
+      ...(await loaded.diagnose()),
+      ...folderWarnings(folder, loaded),
+      ...judge(loaded, { gatewayNamespace, nowMs }, folder),
+    ].sort(compareDiagnostics);
   } catch (error) {
     if (error instanceof InvalidManifests) return error.diagnostics;
     throw error;

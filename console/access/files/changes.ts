@@ -139,6 +139,7 @@ export async function deleteManifest(changes: FolderChanges, { kind, ref, uid }:
   if (rest === undefined) await removeFile(place.origin.file, place.text);
   else await replaceFile(place.origin.file, place.text, rest);
   log.info({ object: objectId(object), file: place.origin.file }, 'deleted by the console');
+  await source.refresh({ mayBeEmpty: true });
   await readAnew(source);
   if (object.kind === 'ApiKey') await discardKey(source, object);
 }

@@ -43,8 +43,8 @@ export function createManifestSource(parts: SourceParts): ManifestSource {
     get diagnostics() {
       return provider.diagnostics;
     },
-    async refresh() {
-      await provider.refresh();
+    async refresh(options) {
+      await provider.refresh(options);
       await parts.settled();
     },
     statusOf: (object) => tracker.get(statusId(object))?.status,

@@ -19,7 +19,7 @@ export interface ManifestSource {
   /** The mistakes because of which the folder is not in force as it is now; empty: it is in force. */
   readonly diagnostics: readonly Diagnostic[];
   /** Reads the folder now. Resolves when it is in force or was refused; the statuses say which. */
-  refresh(): Promise<void>;
+  refresh(options?: { readonly mayBeEmpty?: boolean }): Promise<void>;
   /** An object's current status. */
   statusOf(object: ObjectRef & { readonly kind: Resource['kind'] }): Resource['status'];
   /** Updates the spending in the statuses, and waits for that only for a moment. */

@@ -189,8 +189,27 @@ describe('signing in', () => {
     assert.equal((await attempt(ALICE, '10.0.0.1')).statusCode, 303);
   });
 
-  it('delays no other person behind the same proxy', async () => {
-    const { app, logged } = stand({ routes: pages() });
+  it('believes no header of a connection that is no trusted proxy', async () => {
+    for (const trustedProxies of [undefined, ['10.0.0.9', '192.0.2.0/24']]) {
+      const { app, logged } = stand({ routes: pages(), ...(trustedProxies && { trustedProxies }) });
+      const attempt = (token: string, forwarded: string, remoteAddress = '10.0.0.1') =>
+        app.inject({
+          method: 'POST',
+          url: '/sign-in',
+          remoteAddress,
+          headers: { ...FORM_HEADERS, 'x-forwarded-for': forwarded },
+          payload: `token=${token}`,
+        });
+      for (let i = 0; i < 20; i++) assert.equal((await attempt('wrong', `203.0.113.${i}`)).statusCode, 422);
+      assert.equal((await attempt('wrong', '203.0.113.99')).statusCode, 429);
+      // nobody else is locked out by what strangers write
+      assert.equal((await attempt(ALICE, '', '203.0.113.1')).statusCode, 303);
+      assert.deepEqual(logged.at(-1)?.fields, { person: 'alice', address: '203.0.113.1' });
+    }
+  });
+
+  it('delays no other person behind the same trusted proxies', async () => {
+    const { app, logged } = stand({ routes: pages(), trustedProxies: ['10.0.0.0/24'] });
     const attempt = (token: string, forwarded: string) =>
       app.inject({
         method: 'POST',
@@ -199,7 +218,9 @@ describe('signing in', () => {
         headers: { ...FORM_HEADERS, 'x-forwarded-for': forwarded },
         payload: `token=${token}`,
       });
-    // a client's own value comes before the one that the proxy adds
+    // a client's own value comes before the one that the proxy adds, and a second proxy adds the first one's
+    assert.equal((await attempt('wrong', '198.51.100.1, 203.0.113.9, 10.0.0.7')).statusCode, 422);
+    assert.match(JSON.stringify(logged.at(-1)?.fields), /"address":"203\.0\.113\.9"/);
     for (let i = 0; i < 20; i++) assert.equal((await attempt('wrong', `198.51.100.${i}, 203.0.113.7`)).statusCode, 422);
     assert.equal((await attempt(ALICE, '198.51.100.99, 203.0.113.7')).statusCode, 429);
     assert.equal((await attempt(ALICE, '203.0.113.8')).statusCode, 303);

@@ -1,6 +1,6 @@
 /** The operator as a whole, on real folders. */
 import assert from 'node:assert/strict';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import type { TestContext } from 'vitest';
@@ -8,6 +8,7 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { LedgerReader } from '#ledger/ledger.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { validateSnapshot } from '#snapshot/validate.ts';
+import { SYSTEM_CLOCK } from '../../../operator/clock.ts';
 import { InvalidManifests } from '../../../operator/files/diagnostic.ts';
 import type { Diagnostic } from '../../../operator/files/diagnostic.ts';
 import { startOperator } from '../../../operator/file.ts';
@@ -259,4 +260,69 @@ test('generates a key even if printing it fails, and logs none', async (t) => {
   assert.equal(keys[0]?.prefix, key.slice(0, 8));
   assert.match(JSON.stringify(logs), /could not be printed/);
   assert.ok(!JSON.stringify(logs).includes(key));
+});
+
+/** The keys of two starts on the same folders, at a time that the test sets. */
+async function retained(t: TestContext) {
+  const config = await temporaryFolder(t);
+  const data = join(await temporaryFolder(t), 'data');
+  const file = join(config, 'key.yaml');
+  const path = join(data, 'secrets/team/ci-key.yaml');
+  const [account, key] = MANIFESTS.split('---\n').slice(-2);
+  await writeFile(join(config, 'a.yaml'), `${platformManifest()}---\n${account}`);
+  await writeFile(file, key ?? '');
+  let nowMs = Date.parse('2026-11-26T12:00:00Z');
+  let operator: Operator | undefined;
+  const run = async (minutes: number): Promise<string | undefined> => {
+    await operator?.stop();
+    nowMs += minutes * 60_000;
+    operator = await startOperator({
+      configDir: config,
+      dataDir: data,
+      gatewayNamespace: GATEWAY_NAMESPACE,
+      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+      publish: () => ({ accepted: true }),
+      onMinted: () => undefined,
+      onProblems: () => undefined,
+      clock: { nowMs: () => nowMs, after: SYSTEM_CLOCK.after },
+    });
+    const text = await readFile(path, 'utf8').catch(() => undefined);
+    return text && /apiKey: (\S+)/.exec(text)?.[1];
+  };
+  t.onTestFinished(() => operator?.stop());
+  return {
+    run,
+    remove: () => rm(file),
+    restore: () => writeFile(file, key ?? ''),
+    config,
+    mode: async () => (await stat(path)).mode,
+  };
+}
+
+test("keeps a deleted ApiKey's key for ten minutes, across starts, and never longer", async (t) => {
+  const { run, remove, restore, mode } = await retained(t);
+  const first = await run(0);
+  assert.match(first ?? '', /^sk-/);
+  await remove();
+  assert.equal(await run(1), first);
+  assert.equal((await mode()) & 0o777, 0o600);
+  assert.equal(await run(9), first);
+  await restore();
+  assert.equal(await run(0.5), first, 'an edit in two steps');
+  await remove();
+  assert.equal(await run(30), first, 'counts from the deletion that is seen');
+  assert.equal(await run(10), undefined);
+  await restore();
+  const next = await run(0);
+  assert.match(next ?? '', /^sk-/);
+  assert.notEqual(next, first);
+});
+
+test('deletes no key because of a folder in which nothing is', async (t) => {
+  const { run, remove, config } = await retained(t);
+  const first = await run(0);
+  await remove();
+  await rm(join(config, 'a.yaml'));
+  await run(1);
+  assert.equal(await run(60), first);
 });

@@ -14,7 +14,7 @@ import type { Resources } from '../../../operator/store/resources.ts';
 export const GATEWAY_NAMESPACE = 'model-gateway';
 export const NOW_MS = Date.parse('2026-11-21T12:00:00Z');
 
-const kinds = await loadApiKinds();
+export const kinds = await loadApiKinds();
 
 /** A group for all, a route with one model, and its price. `more` is added to the route's channel. */
 export function platformManifest(more = ''): string {

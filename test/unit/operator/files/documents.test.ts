@@ -5,6 +5,7 @@ import { describe, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { splitDocuments } from '../../../../operator/files/split-documents.ts';
 import { formatDiagnostic } from '../../../../operator/files/diagnostic.ts';
+import type { Diagnostic } from '../../../../operator/files/diagnostic.ts';
 import { allOf } from '../../../../operator/store/resources.ts';
 import { accountsOf, loadText, newLoader, resourcesOf } from '../support.ts';
 
@@ -101,7 +102,7 @@ spec:
     routeRef: {name: x}
 ---
 kind: Pod
-apiVersion: v1
+apiVersion: modelgateway.dev/v1alpha1
 ---
 - not an object
 `).diagnose();
@@ -165,8 +166,8 @@ apiVersion: v1
 
   test('report the known kinds for an unknown one, and the right version for an unknown one', async () => {
     assert.match(
-      (await problemsOf('apiVersion: apps/v1\nkind: Deployment\n'))[0] ?? '',
-      /:2:1: error: kind: unknown kind "Deployment"; .*ApiKey.*Secret/,
+      (await problemsOf('apiVersion: modelgateway.dev/v1alpha1\nkind: Acount\n'))[0] ?? '',
+      /:2:1: error: kind: unknown kind "Acount"; .*ApiKey.*Secret/,
     );
     assert.match(
       (await problemsOf('apiVersion: modelgateway.dev/v9\nkind: Account\nmetadata: {name: a}\nspec: {}\n'))[0] ?? '',
@@ -308,5 +309,107 @@ describe('objects', () => {
     assert.ok(generationOf(account('{}')) > second, 'back to the first spec is a change too');
     load([]);
     assert.ok(generationOf(account('{}')) > second, 'made anew');
+  });
+});
+
+describe('values that kubectl reads in another way', () => {
+  /** As go-yaml resolves them: an API server refuses the first, and stores another number for the second. */
+  const AMBIGUOUS = {
+    boolean: ['yes', 'Yes', 'YES', 'no', 'No', 'NO', 'on', 'On', 'ON', 'off', 'Off', 'OFF', 'y', 'Y', 'n', 'N'],
+    number: ['010', '-010', '+010', '0b11', '0X1F', '0O10', '1_000', '1_', '0_10', '1_000.5', '1__0', '+0x1f'],
+  };
+  const PLAIN = [
+    '0',
+    '10',
+    '-1',
+    '+1',
+    '1.5',
+    '.5',
+    '1.',
+    '1e3',
+    '089',
+    '00',
+    '0o10',
+    '0x1F',
+    '0x1p-2',
+    '1_a',
+    '_1',
+    '1.2.3',
+    'true',
+    'False',
+    'null',
+    '~',
+    '12:30',
+    '2026-01-01',
+    '2026-01-01T00:00:00Z',
+    'yes-no',
+    'no way',
+    'Yesterday',
+    '"yes"',
+    "'010'",
+    '!!str no',
+    '"1_000"',
+  ];
+  const places = (scalar: string): readonly string[] => [
+    `kind: Namespace\napiVersion: v1\nmetadata:\n  name: a\n  labels: {tier: ${scalar}}\n`,
+    `kind: Namespace\napiVersion: v1\nmetadata:\n  name: a\n  labels:\n    tier: ${scalar} # comment\n`,
+    `kind: Namespace\napiVersion: v1\nmetadata:\n  name: a\nspec:\n  finalizers:\n    - ${scalar}\n`,
+  ];
+  const hintsFor = async (text: string): Promise<readonly Diagnostic[]> =>
+    (await loadText(text).diagnose()).filter(({ message }) => message.includes('kubectl'));
+  for (const [what, scalars] of Object.entries(AMBIGUOUS))
+    test(`are mistakes: a ${what}`, async () => {
+      for (const scalar of scalars)
+        for (const text of [...places(scalar), `${scalar}: 1\n`]) {
+          const [hint, ...more] = await hintsFor(text);
+          assert.ok(hint && more.length === 0, `${scalar} in ${text}`);
+          const line = text.split('\n')[hint.line - 1] ?? '';
+          assert.ok(line.slice((hint.column ?? 0) - 1).startsWith(scalar), `${scalar} at ${hint.line}:${hint.column}`);
+          assert.match(hint.message, what === 'boolean' ? /boolean.*quotes/ : /number.*quotes/);
+        }
+    });
+  test('are no others', async () => {
+    for (const scalar of PLAIN)
+      for (const text of places(scalar)) assert.deepEqual(await hintsFor(text), [], `${scalar} in ${text}`);
+  });
+  test('are all found, and repeat nothing of a Secret', async () => {
+    const text = 'apiVersion: v1\nkind: Secret\nmetadata: {name: on}\nstringData:\n  apiKey: 0123456\n';
+    const hints = await hintsFor(text);
+    assert.deepEqual(
+      hints.map(({ line, column }) => [line, column]),
+      [
+        [3, 18],
+        [5, 11],
+      ],
+    );
+    assert.doesNotMatch(JSON.stringify(await loadText(text).diagnose()), /123456/);
+  });
+});
+
+describe('objects for other programs', () => {
+  const FOREIGN = {
+    'ConfigMap of Kubernetes': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: b}\n',
+    'ExternalSecret of external-secrets.io':
+      'apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: a}\n',
+    'SealedSecret of bitnami.com': 'apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: a}\n',
+    'Deployment of apps': 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n',
+    SOPS: 'apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {a: "ENC[]"}\nsops: {mac: "ENC[]"}\n',
+  };
+  for (const [name, text] of Object.entries(FOREIGN))
+    test(`are left out with a line: ${name}`, async () => {
+      const loaded = loadText(`\n---\n${text}`);
+      assert.deepEqual(await loaded.diagnose(), []);
+      assert.deepEqual([loaded.isValid, loaded.origins.size, loaded.warnings.length], [true, 0, 1]);
+      const [warning] = loaded.warnings;
+      assert.deepEqual([warning?.severity, warning?.line], ['Warning', 3]);
+      assert.ok(warning?.message.startsWith('left out: ') && warning?.message.includes(name));
+    });
+  test('are not lists, nor mistaken kinds of the gateway', async () => {
+    assert.match(
+      (await problemsOf('apiVersion: v1\nkind: List\nitems: []\n'))[0] ?? '',
+      /2:1: error: kind: a List is not/,
+    );
+    assert.match((await problemsOf('kind: ConfigMap\nmetadata: {name: a}\n'))[0] ?? '', /unknown kind "ConfigMap"/);
+    assert.match((await problemsOf('apiVersion: other.dev/v1\nkind: ApiKey\n'))[0] ?? '', /apiVersion/);
   });
 });

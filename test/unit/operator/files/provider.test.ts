@@ -4,29 +4,36 @@ import { chmod, mkdir, rename, rm, symlink, truncate, utimes, writeFile } from '
 import { join } from 'node:path';
 import { test } from 'vitest';
 import type { TestContext } from 'vitest';
-import { InvalidManifests } from '../../../../operator/files/diagnostic.ts';
+import { InvalidManifests, formatDiagnostic } from '../../../../operator/files/diagnostic.ts';
 import type { Diagnostic } from '../../../../operator/files/diagnostic.ts';
 import { provideFolder } from '../../../../operator/files/provider.ts';
 import type { FilesProvider } from '../../../../operator/files/provider.ts';
 import { allOf } from '../../../../operator/store/resources.ts';
 import type { Resources } from '../../../../operator/store/resources.ts';
-import { newLoader, temporaryFolder } from '../support.ts';
+import { kinds, newLoader, temporaryFolder } from '../support.ts';
 
 const account = (name: string, usd = '1') =>
   `apiVersion: modelgateway.dev/v1alpha1\nkind: Account\nmetadata: {name: ` +
   `${name}, namespace: team}\nspec: {grants: [{name: g, usd: "${usd}"}]}\n`;
 
+/** Resources, problems or warnings. */
+interface Report {
+  readonly resources?: Resources;
+  readonly problems?: readonly Diagnostic[];
+  readonly warnings?: readonly Diagnostic[];
+}
+
 /** The provider's reports, in order. */
 interface Reports {
   readonly provider: FilesProvider;
-  /** Returns the next unread report: resources or problems. */
-  next(): Promise<{ resources?: Resources; problems?: readonly Diagnostic[] }>;
+  /** Returns the next unread report. */
+  next(): Promise<Report>;
   /** The number of unread reports. */
   pending(): number;
 }
 
 async function provide(t: TestContext, folder: string, delay?: (ms: number) => Promise<void>): Promise<Reports> {
-  const reports: { resources?: Resources; problems?: readonly Diagnostic[] }[] = [];
+  const reports: Report[] = [];
   let wake: () => void = () => undefined;
   const report = (item: (typeof reports)[number]): void => {
     reports.push(item);
@@ -35,6 +42,8 @@ async function provide(t: TestContext, folder: string, delay?: (ms: number) => P
   const provider = await provideFolder({
     folder,
     load: newLoader(),
+    kinds,
+    onWarnings: (warnings) => report({ warnings }),
     onResources: (resources) => report({ resources }),
     onProblems: (problems) => report({ problems }),
     ...(delay && { delay }),
@@ -112,8 +121,10 @@ test('applies edits, new files and deletions', async (t) => {
 test('watches new folders', async (t) => {
   const folder = await temporaryFolder(t);
   const reports = await provide(t, folder);
+  assert.equal((await reports.next()).warnings?.length, 1);
   await mkdir(join(folder, 'new'));
   await writeFile(join(folder, 'new/a.yaml'), account('a'));
+  assert.deepEqual((await reports.next()).warnings, []);
   assert.deepEqual(namesOf((await reports.next()).resources), ['a=1']);
   await writeFile(join(folder, 'new/a.yaml'), account('a', '2'));
   assert.deepEqual(namesOf((await reports.next()).resources), ['a=2']);
@@ -201,12 +212,93 @@ test('waits for a file that an editor empties first', async (t) => {
   assert.ok(waited > 0 && waited < 1000);
 });
 
-test('accepts a file that stays empty', async (t) => {
+const messagesOf = ({ problems }: Report) => problems?.map(formatDiagnostic);
+
+test('keeps the last good state while a file is empty, until it has content again or is deleted', async (t) => {
   const folder = await temporaryFolder(t);
-  await writeFile(join(folder, 'a.yaml'), account('a'));
+  const [a, b] = [join(folder, 'a.yaml'), join(folder, 'b.yaml')];
+  await writeFile(a, account('a'));
+  await writeFile(b, account('b'));
   const reports = await provide(t, folder, () => Promise.resolve());
-  await truncate(join(folder, 'a.yaml'), 0);
+  const gone = [`${a}: error: its whole content is gone; delete the file to delete its objects`];
+  for (const nothing of ['', '\n \n']) {
+    await writeFile(a, nothing);
+    assert.deepEqual(messagesOf(await reports.next()), gone);
+    assert.deepEqual(namesOf(reports.provider.resources), ['a=1', 'b=1']);
+    await writeFile(a, account('a', '1'));
+    assert.deepEqual((await reports.next()).problems, []);
+    assert.deepEqual(namesOf((await reports.next()).resources), ['a=1', 'b=1']);
+  }
+  await truncate(a, 0);
+  assert.deepEqual(messagesOf(await reports.next()), gone);
+  await rm(a);
+  assert.deepEqual((await reports.next()).problems, []);
+  assert.deepEqual(namesOf((await reports.next()).resources), ['b=1']);
+});
+
+test('keeps the last good state of a folder in which nothing is left, unless that is asked for', async (t) => {
+  const folder = await temporaryFolder(t);
+  await mkdir(join(folder, 'mounted'));
+  await writeFile(join(folder, 'mounted/a.yaml'), account('a'));
+  const reports = await provide(t, folder);
+  await rm(join(folder, 'mounted'), { recursive: true });
+  assert.deepEqual(messagesOf(await reports.next()), [
+    `${folder}: error: all 1 objects are gone; start the gateway again if that is meant`,
+  ]);
+  assert.deepEqual(namesOf(reports.provider.resources), ['a=1']);
+  await reports.provider.refresh();
+  assert.equal(reports.pending(), 0);
+  await reports.provider.refresh({ mayBeEmpty: true });
+  assert.deepEqual((await reports.next()).problems, []);
+  assert.deepEqual(
+    (await reports.next()).warnings?.map(({ message }) => message),
+    ['it has no objects'],
+  );
   assert.deepEqual(namesOf((await reports.next()).resources), []);
+});
+
+test('refuses changes that an API server refuses, keeps the last good state, and names the place', async (t) => {
+  const folder = await temporaryFolder(t);
+  const file = join(folder, 'a.yaml');
+  const key = (spec: string, name = 'ci'): string =>
+    `${account('a')}---\napiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: ${name}, namespace: ` +
+    `team}\nspec: {groupRef: {name: main}, ${spec}}\n`;
+  await writeFile(file, key('accountRef: {name: a}, key: {rotation: 5}'));
+  const reports = await provide(t, folder);
+  for (const [spec, path, message] of [
+    ['accountRef: {name: b}, key: {rotation: 5}', 'spec.accountRef.name', /cannot be changed/],
+    ['accountRef: {name: a}, key: {rotation: 2}', 'spec.key.rotation', /rotation can only grow/],
+    ['accountRef: {name: a}, key: {rotation: 5}, gatewayNamespace: b', 'spec.gatewayNamespace', /cannot be changed/],
+  ] as const) {
+    await writeFile(file, key(spec));
+    const [problem, ...more] = (await reports.next()).problems ?? [];
+    assert.deepEqual([problem?.file, problem?.line, problem?.object], [file, 6, 'ApiKey team/ci']);
+    assert.deepEqual([problem?.path, more.length], [path, 0]);
+    assert.match(problem?.message ?? '', message);
+    assert.equal(allOf(reports.provider.resources.apiKeys)[0]?.spec.key.rotation, 5);
+    await writeFile(file, key('accountRef: {name: a}, key: {rotation: 5}'));
+    assert.deepEqual((await reports.next()).problems, []);
+    await reports.next();
+  }
+  await writeFile(file, key('accountRef: {name: a}, key: {rotation: 6}'));
+  assert.equal(allOf((await reports.next()).resources?.apiKeys ?? new Map())[0]?.spec.key.rotation, 6);
+  await writeFile(file, key('accountRef: {name: b}', 'another'));
+  assert.equal(allOf((await reports.next()).resources?.apiKeys ?? new Map())[0]?.spec.accountRef.name, 'b');
+});
+
+test('leaves out what is for other programs, and says so once', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'a.yaml'), `${account('a')}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n`);
+  await writeFile(join(folder, 'kustomization.yaml'), 'resources: [a.yaml]\n');
+  const reports = await provide(t, folder);
+  assert.deepEqual((await reports.next()).warnings?.map(formatDiagnostic), [
+    `${join(folder, 'a.yaml')}:6: warning: left out: ConfigMap of Kubernetes is not for the gateway`,
+    `${join(folder, 'kustomization.yaml')}:1: warning: left out: only kustomize reads it; what it patches or ` +
+      'generates is not applied here',
+  ]);
+  await writeFile(join(folder, 'b.yaml'), account('b'));
+  assert.deepEqual(namesOf((await reports.next()).resources), ['a=1', 'b=1']);
+  assert.equal(reports.pending(), 0);
 });
 
 test('reports nothing if a file is touched', async (t) => {

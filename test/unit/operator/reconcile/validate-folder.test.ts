@@ -172,13 +172,13 @@ test('reports a weak key and a duplicate one as errors', async (t) => {
       secret('weak', 'sk-short') +
       key('x', provided) +
       secret('x', strong) +
-      key('y', provided) +
-      secret('y', strong),
+      key('z', provided) +
+      secret('z', strong),
   });
   const errors = problems.filter(({ severity }) => severity === 'Error');
   assert.deepEqual(
     errors.map(({ object }) => object),
-    ['ApiKey team/weak', 'ApiKey team/y'],
+    ['ApiKey team/weak', 'ApiKey team/z'],
   );
   assert.match(errors[0]?.message ?? '', /8 characters, and at least 32/);
   assert.match(errors[1]?.message ?? '', /team\/x has the same key/);
@@ -187,4 +187,12 @@ test('reports a weak key and a duplicate one as errors', async (t) => {
 test('reports a path that is not a folder', async () => {
   const [problem] = await validateFolder('/nowhere/at/all', { gatewayNamespace: GATEWAY_NAMESPACE });
   assert.deepEqual([problem?.severity, problem?.file, problem?.line], ['Error', '/nowhere/at/all', 0]);
+});
+
+test('warns of a folder without objects, and of what is left out', async (t) => {
+  assert.deepEqual(brief(await validate(t, {})), ['Warning :0  it has no objects']);
+  assert.deepEqual(brief(await validate(t, { 'kustomization.yaml': 'resources: []\n', 'empty.yaml': '' })), [
+    'Warning :0  it has no objects',
+    'Warning kustomization.yaml:1  left out: only kustomize reads it; what it patches or generates is not applied here',
+  ]);
 });
