@@ -137,7 +137,6 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     upstreams,
     telemetry,
     tokenizer,
-    memory: new MemoryBudget(edge),
     bodyWorker,
     clock,
     running,
@@ -148,7 +147,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call failed by a defect of the gateway'),
   };
   const configured = (): boolean => applied !== undefined && !options.configExpired?.();
-  const server = buildServer({ ...deps, ...edge, shutdown, inFlight, configured });
+  const server = buildServer({ ...deps, ...edge, memory: new MemoryBudget(edge), shutdown, inFlight, configured });
   const admin = createAdmin({
     metrics: metrics.registry,
     readiness: () => [

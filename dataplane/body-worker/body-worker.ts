@@ -10,8 +10,8 @@ import type { BodyJob, BodyReply, BodyResults, BodyTask } from './messages.ts';
 
 export interface BodyWorker {
   /**
-   * Rejects with RequestFault if the request is invalid, and with GatewayError (too_busy) if the thread ended. @param
-   * key jobs of different keys take turns
+   * Rejects with RequestFault if the request is invalid, with SyntaxError if a kept response is no JSON, and with
+   * GatewayError (too_busy) if the thread ended. @param key jobs of different keys take turns
    */
   run<Task extends BodyTask>(key: string, task: Task, bytes: Uint8Array): Promise<BodyResults[Task['task']]>;
   close(): Promise<void>;
@@ -36,7 +36,7 @@ export function createBodyWorker({ onFault }: Pick<FairWorkerOptions, 'onFault'>
 
 function resultOf(reply: BodyReply | undefined): BodyResults[keyof BodyResults] {
   if (!reply)
-    throw new GatewayError('too_busy', 'This process could not read the request body. Try again shortly.', {
+    throw new GatewayError('too_busy', 'This process could not read the body. Try again shortly.', {
       retryAfterSeconds: RETRY_SECONDS,
     });
   if (reply.outcome === 'Done') return reply.result;

@@ -1,11 +1,12 @@
 /**
- * The messages between the main thread and the worker thread that reads expensive request bodies. They hold only plain
+ * The messages between the main thread and the worker thread that reads expensive bodies. They hold only plain
  * values, which postMessage can copy.
  */
 import type { BodyFacts, BodyKind } from '../protocol/body-kinds.ts';
 import type { ChatDialect, RequestFault } from '../protocol/call-facts.ts';
 import type { CountedTexts } from '../protocol/counted-texts.ts';
 import type { RequestPlan, UpstreamBody } from '../protocol/converter.ts';
+import type { SealedState } from '../protocol/openai/kept-state.ts';
 import type { PlatformPlan } from '../protocol/platforms/platform-request.ts';
 import type { CountedDialect, ProviderKind } from '../protocol/provider.ts';
 import type { SealingContext } from '../sealing/channel-seal.ts';
@@ -37,7 +38,8 @@ export type BodyTask =
       readonly dialect: CountedDialect;
       readonly plan: CountPlan;
     }
-  | { readonly task: 'Texts'; readonly dialect: CountedDialect };
+  | { readonly task: 'Texts'; readonly dialect: CountedDialect }
+  | { readonly task: 'SealState'; readonly sealing: SealingContext; readonly known: ReadonlyMap<string, string> };
 
 /** The result of each task. */
 export interface BodyResults {
@@ -45,6 +47,7 @@ export interface BodyResults {
   readonly Convert: UpstreamBody;
   readonly CountRequest: UpstreamBody;
   readonly Texts: CountedTexts;
+  readonly SealState: SealedState;
 }
 
 export type BodyJob = BodyTask & { readonly bytes: Uint8Array };

@@ -1,16 +1,18 @@
-/** The worker thread that reads and converts request bodies that would block the event loop. */
+/** The worker thread that reads and converts bodies that would block the event loop. */
 import { parentPort } from 'node:worker_threads';
 import type { Posted, Replied } from '../fair-worker.ts';
 import { collectTexts } from '../protocol/count-texts.ts';
 import { converterOf, readFacts } from '../protocol/body-kinds.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
 import { toPlatformRequest } from '../protocol/platforms/platform-request.ts';
+import { sealState } from '../protocol/openai/kept-state.ts';
 import { parseBody } from '../protocol/parse-body.ts';
 import { providerOf } from '../protocol/providers.ts';
 import { createChannelSeal } from '../sealing/channel-seal.ts';
 import type { BodyJob, BodyReply, BodyResults } from './messages.ts';
 
-function run(job: BodyJob): BodyResults[keyof BodyResults] {
+/** Reads or converts a request. */
+function run(job: RequestJob): BodyResults[keyof BodyResults] {
   const { bytes } = job;
   const parsed = parseBody(bytes);
   switch (job.task) {
@@ -35,9 +37,16 @@ function run(job: BodyJob): BodyResults[keyof BodyResults] {
   }
 }
 
+type RequestJob = Exclude<BodyJob, { readonly task: 'SealState' }>;
+
+function resultOf(job: BodyJob): BodyResults[keyof BodyResults] {
+  // a response of a provider does not have the limits of a request
+  return job.task === 'SealState' ? sealState(job.bytes, createChannelSeal(job.sealing), job.known) : run(job);
+}
+
 function replyTo(job: BodyJob): BodyReply {
   try {
-    return { outcome: 'Done', result: run(job) };
+    return { outcome: 'Done', result: resultOf(job) };
   } catch (error) {
     if (!(error instanceof RequestFault)) return { outcome: 'Failed', error };
     const { code, message, param } = error;

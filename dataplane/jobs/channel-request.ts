@@ -105,12 +105,14 @@ function goneAtProvider(about: JobRequest['about']): GatewayError {
 interface BodyLimits {
   readonly about: JobRequest['about'];
   readonly maxBytes?: number;
+  /** Counts bytes as they arrive; throws if there are too many. */
+  readonly hold?: (bytes: number) => void;
 }
 
-/** Reads the whole body of a small response. Throws GatewayError, or UpstreamFailure (Aborted) if the signal aborts. */
+/** Reads the whole body of a response. Throws GatewayError, or UpstreamFailure (Aborted) if the signal aborts. */
 export async function readWholeBody(
   { body }: UpstreamResponse,
-  { about, maxBytes = MAX_BYTES }: BodyLimits = { about: 'video' },
+  { about, maxBytes = MAX_BYTES, hold }: BodyLimits = { about: 'video' },
 ): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -119,6 +121,7 @@ export async function readWholeBody(
       pieces.push(piece);
       size += piece.length;
       if (size > maxBytes) throw invalidJobResponse(about);
+      hold?.(piece.length);
     }
   } catch (error) {
     throw readingError(error, 'within its answer');

@@ -3,10 +3,9 @@
  * id that the gateway sealed names the channel, and only calls of the same account can open it.
  */
 import type { PipelineDeps } from '../pipeline/context.ts';
-import { sealFor } from '../pipeline/sealing-context.ts';
-import type { JsonRecord } from '../protocol/fields.ts';
-import { parseObject } from '../protocol/json-value.ts';
-import { ResponseSeals } from '../protocol/openai/response-seals.ts';
+import { sealFor, sealingContext } from '../pipeline/sealing-context.ts';
+import { sealState } from '../protocol/openai/kept-state.ts';
+import type { SealedState } from '../protocol/openai/kept-state.ts';
 import { isPathSegment } from '../protocol/openai/videos.ts';
 import type { ChannelSeal } from '../protocol/sealed-values.ts';
 import { channelSlots } from '../state/limits.ts';
@@ -36,6 +35,8 @@ export interface KeptStateRequest {
   /** Aborts when the client disconnects. */
   readonly left: AbortSignal;
   readonly attempts: AttemptReport[];
+  /** Counts bytes of the response against the key's memory, until the client has it. Throws GatewayError. */
+  readonly hold: (bytes: number) => void;
 }
 
 /** A channel that keeps something for the caller's account. */
@@ -54,8 +55,7 @@ export interface Kept extends Keeper {
 
 /** A response whose body has its ids sealed. */
 export interface KeptAnswer extends BufferedResponse {
-  /** The parsed body with the provider's own ids, which no client may see. Of an empty body, an empty object. */
-  readonly content: JsonRecord;
+  readonly seen: SealedState['seen'];
 }
 
 export interface SentToKeeper {
@@ -128,13 +128,15 @@ export function askKeeper(
   sent: SentToKeeper,
 ): Promise<KeptAnswer> {
   const { about } = sent;
-  const known = 'id' in keeper ? new Map([[keeper.ownId, keeper.id]]) : new Map<string, string>();
   return exchange(deps, asked, keeper, {
     ...sent,
     stream: false,
     use: async (response) => {
-      const bytes = await readWholeBody(response, { about, maxBytes: MAX_RESPONSE_BYTES });
-      return { response, ...sealBody(response, bytes, { seals: new ResponseSeals(keeper.seal, known), about }) };
+      const { hold } = asked;
+      const bytes = await readWholeBody(response, { about, maxBytes: MAX_RESPONSE_BYTES, hold });
+      // the body of a response to a deletion may be empty
+      if (bytes.length === 0 && response.status === 204) return { response, body: bytes, seen: { state: 'Running' } };
+      return { response, ...(await sealed(deps, asked, { keeper, bytes, about })) };
     },
   });
 }
@@ -172,21 +174,28 @@ export async function exchange<T>(
   );
 }
 
+/** A response of this size or more is sealed on the worker thread. */
+const LARGE_BYTES = 64 * 1024;
+
 interface Sealing {
-  readonly seals: ResponseSeals;
+  readonly keeper: Keeper | Kept;
+  readonly bytes: Buffer;
   readonly about: SentToKeeper['about'];
 }
 
-/** Seals the ids in a body. The body of a response to a deletion may be empty. */
-function sealBody(
-  { status }: UpstreamResponse,
-  body: Buffer,
-  { seals, about }: Sealing,
-): Pick<KeptAnswer, 'body' | 'content'> {
-  if (body.length === 0 && status === 204) return { body, content: {} };
+/** Seals the ids in a body. Throws invalidJobResponse if it is no JSON object. */
+async function sealed(
+  { bodyWorker, state }: Pick<PipelineDeps, 'bodyWorker' | 'state'>,
+  { key }: KeptStateRequest,
+  { keeper, bytes, about }: Sealing,
+): Promise<Pick<KeptAnswer, 'body' | 'seen'>> {
+  const known = 'id' in keeper ? new Map([[keeper.ownId, keeper.id]]) : new Map<string, string>();
+  const sealing = bytes.length < LARGE_BYTES ? undefined : sealingContext(state.get(), key, keeper.offered);
   try {
-    const content = parseObject(body);
-    return { body: Buffer.from(seals.apply(body, content)), content };
+    const { body, seen } = sealing
+      ? await bodyWorker.run(key.uid, { task: 'SealState', sealing, known }, bytes)
+      : sealState(bytes, keeper.seal, known);
+    return { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength), seen };
   } catch (error) {
     if (error instanceof SyntaxError) throw invalidJobResponse(about);
     throw error;

@@ -6,9 +6,8 @@ import { GatewayError } from '../errors.ts';
 import type { JobRecord } from '../ledger/ledger.ts';
 import type { ClientReply, PipelineDeps } from '../pipeline/context.ts';
 import { STREAM_HEADERS } from '../pipeline/response-headers.ts';
-import type { JsonRecord } from '../protocol/fields.ts';
 import { RESPONSE_ID } from '../protocol/openai/response-seals.ts';
-import { readResponseState, responseJobs, responsesConverter } from '../protocol/openai/responses.ts';
+import { responseJobs, responsesConverter } from '../protocol/openai/responses.ts';
 import { responseHeaders } from '../upstream/headers.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
 import { brokenOff, readingError } from './channel-request.ts';
@@ -116,8 +115,8 @@ interface Asked {
 
 async function ask(deps: PipelineDeps, asked: KeptStateRequest, kept: Kept): Promise<Asked> {
   const path = `${responseJobs.path(kept.ownId)}${asked.below}`;
-  const { response, body, content } = await askKeeper(deps, asked, kept, { about: 'response', path, body: undefined });
-  return { answer: { response, body }, seen: stateIn(content) };
+  const { response, body, seen } = await askKeeper(deps, asked, kept, { about: 'response', path, body: undefined });
+  return { answer: { response, body }, seen };
 }
 
 /** Ends a background response first, because nobody could learn what it consumed after its deletion. */
@@ -136,11 +135,6 @@ async function deleteResponse(deps: PipelineDeps, asked: KeptStateRequest, kept:
   const { answer } = await ask(deps, asked, kept);
   if (!ended) await recordJobEnd(deps, job, { end: 'Deleted' });
   return answer;
-}
-
-/** Of a response that is not in the background, and of a list of items, there is no end to bill. */
-function stateIn(content: JsonRecord): SeenJob {
-  return content['background'] === false ? { state: 'Running' } : readResponseState(content);
 }
 
 interface Seen {

@@ -10,7 +10,6 @@ import type { GenerationAttributes } from '../ledger/generation-price.ts';
 import type { ConsumptionBounds, Modality, Uses } from '../ledger/price.ts';
 import type { CompiledPrice } from '../ledger/price-sheet.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
-import type { MemoryBudget } from '../memory-budget.ts';
 import type { AffinityFacts } from '../protocol/affinity-facts.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
 import type { ConversionNotes, ConvertedJob, Converter, Meter, StreamConverter } from '../protocol/converter.ts';
@@ -48,9 +47,7 @@ export interface PipelineDeps {
   readonly telemetry: CallTelemetry;
   /** Counts tokens of texts. Never rejects. */
   readonly tokenizer: { count(key: string, texts: readonly string[]): Promise<number> };
-  /** Counts what requests make the process hold. */
-  readonly memory: MemoryBudget;
-  /** Reads large bodies, of requests and of responses that are kept. */
+  /** Reads large bodies of requests, and of responses that a provider keeps. */
   readonly bodyWorker: Pick<BodyWorker, 'run'>;
   readonly clock: Clock;
   /** Returns a number in [0, 1). */

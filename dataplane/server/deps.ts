@@ -1,5 +1,6 @@
 /** The dependencies of the HTTP server, and the properties that it adds to a fastify request. */
 import type { GatewayError } from '../errors.ts';
+import type { MemoryBudget } from '../memory-budget.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import type { KeyState } from '../state/state.ts';
 import type { AttemptReport, EndpointName } from '../telemetry/call-report.ts';
@@ -8,6 +9,8 @@ import type { GracefulShutdown } from './graceful-shutdown.ts';
 import type { InFlight } from './in-flight.ts';
 
 export interface ServerDeps extends PipelineDeps {
+  /** Counts what requests make the process hold. */
+  readonly memory: MemoryBudget;
   /** The most bytes of one request body, as it is sent and decoded. */
   readonly maxBodyBytes: number;
   /** The most connections at a time; one key may have half of them. */

@@ -8,6 +8,7 @@ import { RequestFault } from '../call-facts.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import type { JsonEdit } from '../json-edit.ts';
+import { replaceStrings } from '../json-strings.ts';
 import { reparseLosslessly, writeJson } from '../json-value.ts';
 import { decodeUtf8 } from '../bytes.ts';
 import { isSealed, sealedIdIn } from '../sealed-values.ts';
@@ -171,9 +172,8 @@ export class ResponseSeals {
     if (!this.#seal) return bytes;
     const values = new Map([...ownValues(data), ...ownValues(data['response']), ...encryptedIn(data['item'])]);
     if (values.size === 0) return bytes;
-    let text = decodeUtf8(bytes);
-    for (const [value, kind] of values) text = replaceText(text, value, this.#sealOf(kind, value));
-    return Buffer.from(text);
+    const sealed = new Map([...values].map(([value, kind]) => [value, this.#sealOf(kind, value)]));
+    return Buffer.from(replaceStrings(decodeUtf8(bytes), sealed));
   }
 
   #sealOf(kind: string, value: string): string {
@@ -183,13 +183,6 @@ export class ResponseSeals {
     this.#sealed.set(value, sealed);
     return sealed;
   }
-}
-
-/** In JSON, where some writers escape slashes. A value that stands within another text has other quotes around it. */
-function replaceText(json: string, value: string, sealed: string): string {
-  const quoted = JSON.stringify(value);
-  const replaced = json.replaceAll(quoted, `"${sealed}"`);
-  return value.includes('/') ? replaced.replaceAll(quoted.replaceAll('/', String.raw`\/`), `"${sealed}"`) : replaced;
 }
 
 type OwnValue = readonly [value: string, kind: string];

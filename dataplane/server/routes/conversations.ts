@@ -9,6 +9,7 @@ import type { RequestBody } from '../../pipeline/request-body.ts';
 import { bodyOf } from '../body.ts';
 import type { ServerDeps } from '../deps.ts';
 import { keptStateRequest } from '../kept-state-request.ts';
+import type { KeptStateExchange } from '../kept-state-request.ts';
 import { PATHS } from '../paths.ts';
 import { leftBeforeEnd } from '../reply-stream.ts';
 
@@ -22,13 +23,13 @@ const OPTIONS = { config: { endpoint: 'conversations' } } as const;
 
 export function conversations(app: FastifyInstance, deps: ServerDeps): void {
   app.post(PATHS.conversations.path, OPTIONS, async (request, reply) => {
-    const asked = keptStateRequest(request, leftBeforeEnd(reply.raw), { method: 'POST', below: '' });
+    const asked = keptStateRequest(deps, exchangeOf(request, reply), { method: 'POST', below: '' });
     return send(reply, await createConversation(deps, { ...asked, body: bodyIn(request) }));
   });
   const ask =
     (method: Method, below: (params: Params['Params']) => string) =>
     async (request: FastifyRequest<Params>, reply: FastifyReply): Promise<FastifyReply> => {
-      const asked = keptStateRequest(request, leftBeforeEnd(reply.raw), { method, below: below(request.params) });
+      const asked = keptStateRequest(deps, exchangeOf(request, reply), { method, below: below(request.params) });
       return send(reply, await askForConversation(deps, { ...asked, body: bodyIn(request) }, request.params.id));
     };
   const itself = (): string => '';
@@ -47,6 +48,10 @@ export function conversations(app: FastifyInstance, deps: ServerDeps): void {
 function itemId(id: string): string {
   if (!/^[\w-]+$/.test(id)) throw new GatewayError('not_found', 'The conversation has no such item.');
   return id;
+}
+
+function exchangeOf(request: FastifyRequest<object>, { raw }: FastifyReply): KeptStateExchange {
+  return { request, response: raw, left: leftBeforeEnd(raw) };
 }
 
 function bodyIn(request: FastifyRequest<object>): RequestBody | undefined {

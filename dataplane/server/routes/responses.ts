@@ -32,9 +32,10 @@ export function responses(app: FastifyInstance, deps: ServerDeps): void {
     if (estimated) void reply.header('x-modelgateway-usage', 'estimated');
     return { object: 'response.input_tokens', input_tokens: inputTokens };
   });
-  const stream = serveReply(deps, (request: FastifyRequest<IdParams>, reply) =>
-    streamResponse(deps, keptStateRequest(request, reply.left, LINE), { id: request.params.id, reply }),
-  );
+  const stream = serveReply(deps, (request: FastifyRequest<IdParams>, reply, response) => {
+    const asked = keptStateRequest(deps, { request, response, left: reply.left }, LINE);
+    return streamResponse(deps, asked, { id: request.params.id, reply });
+  });
   const retrieve = ask(deps, LINE);
   app.get<IdParams>(PATHS.response.path, OPTIONS, (request, reply) =>
     asksForStream(request) ? stream(request, reply) : retrieve(request, reply),
@@ -52,7 +53,7 @@ function asksForStream({ url }: FastifyRequest<IdParams>): boolean {
 
 function ask(deps: ServerDeps, line: Pick<KeptStateRequest, 'method' | 'below'>) {
   return async (request: FastifyRequest<IdParams>, reply: FastifyReply): Promise<FastifyReply> => {
-    const asked = keptStateRequest(request, leftBeforeEnd(reply.raw), line);
+    const asked = keptStateRequest(deps, { request, response: reply.raw, left: leftBeforeEnd(reply.raw) }, line);
     const answer = await askForResponse(deps, asked, request.params.id);
     return reply.code(answer.response.status).headers(bufferedHeaders(answer)).send(answer.body);
   };

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
+import { replaceStrings } from '../../../../dataplane/protocol/json-strings.ts';
 import { responsesConverter } from '../../../../dataplane/protocol/openai/responses.ts';
 import { createChannelSeal } from '../../../../dataplane/sealing/channel-seal.ts';
 import type { ChannelSeal } from '../../../../dataplane/protocol/sealed-values.ts';
@@ -162,5 +163,29 @@ describe('a response', () => {
     const end = stream.end();
     assert.ok(end.outcome === 'Failed');
     assert.ok(!Buffer.from(end.last).toString().includes('"resp_1"'));
+  });
+
+  it('has many of them sealed in one pass, however they are escaped', () => {
+    // one replacement after the other takes minutes
+    const values = Array.from({ length: 8_000 }, (_, index) => `g"A/\\é${index}`);
+    const output = values.map((value) => reasoning(value));
+    const text = JSON.stringify({ ...RESPONSE, output })
+      .replaceAll('/', String.raw`\/`)
+      .replaceAll('é', String.raw`\u00e9`);
+    const { body } = responsesConverter.response(Buffer.from(text), { ...answer, seal: one });
+    const sealed = JSON.parse(Buffer.from(body).toString()).output.map(
+      (item: { encrypted_content: string }) => one.open(item.encrypted_content)?.data,
+    );
+    assert.deepEqual(sealed, values);
+  });
+});
+
+describe('strings of JSON', () => {
+  it('are replaced where they are whole, in every line of a text', () => {
+    const text = 'event: a "b\ndata: {"x":"b","y":["b","ab","\\"b\\"","\\u0062"],\ndata: "b":"\\\\","z":"b"}\n: "\n"b';
+    const replaced = 'event: a "b\ndata: {"x":"c","y":["c","ab","\\"b\\"","c"],\ndata: "c":"\\\\","z":"c"}\n: "\n"b';
+    assert.equal(replaceStrings(text, new Map([['b', 'c']])), replaced);
+    assert.equal(replaceStrings('"\\', new Map([['b', 'c']])), '"\\');
+    assert.equal(replaceStrings('', new Map([['b', 'c']])), '');
   });
 });
