@@ -59,6 +59,7 @@ export function startPoller(deps: PollerDeps): Poller {
   const { every } = deps;
   const claimed = new Map<string, Claimed>();
   const running = new Set<Promise<void>>();
+  const turns = createAccountTurns();
   let claimNotBeforeMs = 0;
   let stopped = false;
   let claiming = false;
@@ -69,7 +70,8 @@ export function startPoller(deps: PollerDeps): Poller {
   };
   const pollDue = (): void => {
     if (stopped) return;
-    for (const entry of dueJobs(claimed.values(), deps.nowMs())) track(poll(deps, claimed, entry).finally(pollDue));
+    for (const entry of dueJobs(claimed.values(), deps.nowMs(), turns))
+      track(poll(deps, claimed, entry).finally(pollDue));
   };
   const tick = (): void => {
     if (!deps.ready()) return;
@@ -112,18 +114,43 @@ export function startPoller(deps: PollerDeps): Poller {
 
 /**
  * The jobs to poll now. At most one per channel, so that most slots stay free for clients, and a limited number in all.
+ * Accounts take turns, so that one with thousands of jobs delays another's refund by one poll.
  */
-function dueJobs(all: Iterable<Claimed>, nowMs: number): Claimed[] {
+function dueJobs(all: Iterable<Claimed>, nowMs: number, turns: AccountTurns): Claimed[] {
   const list = [...all];
   const busy = new Set(list.filter(({ polling }) => polling).map(({ job }) => job.origin.channel));
   const due: Claimed[] = [];
-  for (const entry of list.filter(({ polling, nextPollMs }) => !polling && nextPollMs <= nowMs)) {
+  const waiting = list.filter(({ polling, nextPollMs }) => !polling && nextPollMs <= nowMs);
+  for (const entry of waiting.sort((a, b) => turns.order(a.job, b.job))) {
     const { channel } = entry.job.origin;
     if (busy.has(channel) || busy.size >= MAX_CONCURRENT_POLLS) continue;
     busy.add(channel);
+    turns.begin(entry.job);
     due.push(entry);
   }
   return due;
+}
+
+interface AccountTurns {
+  /** Sorts the account whose turn was longest ago first, and of one account those that a failure refunds in full. */
+  order(a: JobRecord, b: JobRecord): number;
+  begin(job: JobRecord): void;
+}
+
+function createAccountTurns(): AccountTurns {
+  /** The accounts that had a turn, the latest one last. An account without jobs is forgotten after a while. */
+  const latest = new Map<string, number>();
+  let count = 0;
+  const turnOf = ({ origin: { account } }: JobRecord): number => latest.get(account) ?? 0;
+  return {
+    order: (a, b) => turnOf(a) - turnOf(b) || Number(a.terms !== undefined) - Number(b.terms !== undefined),
+    begin({ origin: { account } }) {
+      latest.delete(account);
+      latest.set(account, ++count);
+      const [oldest] = latest.keys();
+      if (latest.size > MAX_CLAIMED && oldest !== undefined) latest.delete(oldest);
+    },
+  };
 }
 
 /** Never rejects. */

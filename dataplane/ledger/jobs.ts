@@ -72,14 +72,27 @@ export interface Claim {
   readonly limit: number;
 }
 
-/** Claims running jobs that are due, longest overdue first. */
+/** Claims running jobs that are due. Accounts take turns; of one account, the longest overdue comes first. */
 export function claimDue(jobs: Jobs, nowMs: number, { againMs, limit }: Claim): JobRecord[] {
   const due = [...jobs.ofChannels.values()].filter(({ state, pollMs }) => state === 'Running' && pollMs <= nowMs);
   due.sort((a, b) => a.pollMs - b.pollMs);
-  return due.slice(0, Math.max(0, limit)).map((job) => {
-    job.pollMs = nowMs + againMs;
-    return recordOfJob(job);
+  return byTurns(due)
+    .slice(0, Math.max(0, limit))
+    .map((job) => {
+      job.pollMs = nowMs + againMs;
+      return recordOfJob(job);
+    });
+}
+
+/** The first of each account, then the second of each, and so on. */
+function byTurns(due: readonly Job[]): readonly Job[] {
+  const counts = new Map<string, number>();
+  const turns = due.map((job) => {
+    const turn = counts.get(job.origin.account) ?? 0;
+    counts.set(job.origin.account, turn + 1);
+    return { job, turn };
   });
+  return turns.sort((a, b) => a.turn - b.turn).map(({ job }) => job);
 }
 
 export function recordOfJob({ jobId, origin, state, terms }: Job): JobRecord {

@@ -845,15 +845,27 @@ function operation.channelJob(account, channel, jobId)
   if not exists or job.A ~= account then return { 'none' } end
   return tellJob(job)
 end
+-- Accounts take turns among the jobs that are longest due, so that one with many does not keep others waiting.
 function operation.due(nowMs, againMs, most)
-  local reply = { 'jobs' }
-  if tonumber(most) <= 0 then return reply end
-  for _, id in ipairs(call('ZRANGEBYSCORE', base .. 'jq', '-inf', nowMs, 'LIMIT', 0, most)) do
+  local reply, found, counts = { 'jobs' }, {}, {}
+  most = tonumber(most)
+  if most <= 0 then return reply end
+  for at, id in ipairs(call('ZRANGEBYSCORE', base .. 'jq', '-inf', nowMs, 'LIMIT', 0, most * 10)) do
     local job, exists = hash(base .. 'j:' .. id)
     if exists then
-      call('ZADD', base .. 'jq', whole(tonumber(nowMs) + tonumber(againMs)), id)
-      reply[#reply + 1] = cjson.encode(tellJob(job))
+      local turn = counts[job.A] or 0
+      counts[job.A] = turn + 1
+      found[#found + 1] = { id = id, job = job, turn = turn, at = at }
     else call('ZREM', base .. 'jq', id) end
+  end
+  table.sort(found, function(a, b)
+    if a.turn ~= b.turn then return a.turn < b.turn end
+    return a.at < b.at
+  end)
+  for index = 1, math.min(most, #found) do
+    local due = found[index]
+    call('ZADD', base .. 'jq', whole(tonumber(nowMs) + tonumber(againMs)), due.id)
+    reply[#reply + 1] = cjson.encode(tellJob(due.job))
   end
   return reply
 end

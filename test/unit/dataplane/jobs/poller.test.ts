@@ -212,6 +212,19 @@ describe('the poller', () => {
       await scene.poller.stop();
     });
   }
+  it('lets accounts take turns at a channel, and first polls what a failure refunds in full', async () => {
+    const many = Array.from({ length: 50 }, (_none, index) => ({ ...job(`m${index}`), terms: 'terms' }));
+    const video = job('video');
+    const others = job('other');
+    const other = { ...others, origin: { ...others.origin, account: 'b/b' } };
+    const scene = new Scene([...many, video, other]);
+    scene.poll = () => Promise.resolve({ end: 'Completed' as const });
+    await scene.pass(1);
+    await scene.settle();
+    const order = scene.ends.map((end) => end.split(' ')[0]);
+    assert.deepEqual(new Set(order.slice(0, 2)), new Set(['other', 'video']));
+    await scene.poller.stop();
+  });
   it('backs off from a ledger that cannot be reached', async () => {
     const scene = new Scene([job('v')]);
     scene.claimFails = true;

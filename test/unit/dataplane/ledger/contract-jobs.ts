@@ -132,6 +132,14 @@ function claimScenarios(scenario: AddScenario): void {
     assert.deepEqual(await ledger.claimJobs(DUE_MS + 10, AGAIN_MS, 0), []);
   });
 
+  scenario('accounts take turns, so that one with many jobs does not keep the others waiting', async ({ ledger }) => {
+    for (const n of [1, 2, 3]) await make(ledger, `${n}`, 1n, { pollMs: DUE_MS + n });
+    const other = { keyUid: 'key-2', account: 'team-b/team-b' };
+    await make(ledger, 'other', 1n, { pollMs: DUE_MS + 9, origin: other });
+    assert.deepEqual(idsOf(await ledger.claimJobs(DUE_MS + 10, AGAIN_MS, 2)), ['job-1', 'job-other']);
+    assert.deepEqual(idsOf(await ledger.claimJobs(DUE_MS + 10, AGAIN_MS, 10)), ['job-2', 'job-3']);
+  });
+
   scenario('a job that has ended is not given out any more', async ({ ledger }) => {
     await make(ledger, 'a', 30n);
     await make(ledger, 'b', 30n);
