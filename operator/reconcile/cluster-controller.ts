@@ -63,6 +63,8 @@ const DEBOUNCE_MS = 2;
 const SETTLE_MS = 10_000;
 /** A status of Reconciling is written only if it lasts this long. */
 const RECONCILING_DELAY_MS = 300;
+/** How long a status waits for the spending of a new or edited object, so that one write has both. */
+const SPENDING_DELAY_MS = 500;
 const READ_SPENDING_EVERY_MS = 10_000;
 const FIRST_SPENDING_WITHIN_MS = 5_000;
 const EXPIRE_EVERY_MS = 60_000;
@@ -291,13 +293,20 @@ export class ClusterController {
     }
   }
 
-  /** Passes changed statuses to the writer; those of Reconciling later, because they are about to change again. */
+  /** Passes changed statuses to the writer; later if they are about to change again. */
   #flush(): void {
+    let reads = false;
     for (const id of this.#changed) {
-      const conditions = this.#tracker.get(id)?.status.conditions ?? [];
-      const reconciling = conditions.some(({ type }) => type === 'Reconciling');
-      this.#options.writer.changed(id, reconciling ? RECONCILING_DELAY_MS : 0);
+      const awaits = this.#options.ledger !== undefined && this.#isLeading() && this.#tracker.awaitsSpending(id);
+      reads ||= awaits;
+      this.#options.writer.changed(id, awaits ? SPENDING_DELAY_MS : this.#reconcilingDelay(id));
     }
     this.#changed.clear();
+    if (reads) this.#spending.changed();
+  }
+
+  #reconcilingDelay(id: string): number {
+    const conditions = this.#tracker.get(id)?.status.conditions ?? [];
+    return conditions.some(({ type }) => type === 'Reconciling') ? RECONCILING_DELAY_MS : 0;
   }
 }

@@ -32,10 +32,12 @@ export interface StatusTracker {
   programmed(nowMs: number): void;
   /** Records that the proxies rejected the last observed state and keep the previous one. */
   rejected(faults: readonly SnapshotFault[], nowMs: number): void;
-  /** Records an object's spending. */
-  spent(id: string, spending: SpendingStatus, nowMs: number): void;
+  /** Records an object's spending, measured against the limits of a generation; default: the current one. */
+  spent(id: string, spending: SpendingStatus, nowMs: number, generation?: number): void;
   /** True if an object's spending is recorded. */
   hasSpending(id: string): boolean;
+  /** True for a key or an account whose spending is unknown, or is measured against the limits of an earlier version. */
+  awaitsSpending(id: string): boolean;
   /** Records a provider's refusal of a ModelRoute's credential, address or model name. */
   refused(id: string, refusal: Refusal): void;
   /** Removes refusals that have not been repeated lately. */
@@ -62,6 +64,8 @@ interface Entry {
   /** The generation that the proxies have put in force. */
   readonly programmedGeneration?: number;
   readonly spending?: SpendingStatus;
+  /** The generation whose limits the spending is measured against; undefined: an earlier process read it. */
+  readonly spentGeneration?: number;
   /** Refusals of the current generation. */
   readonly refusals?: readonly Refusal[];
   readonly conditions: readonly Condition[];
@@ -111,11 +115,18 @@ export function createStatusTracker(onChanged: (id: string) => void = () => unde
       const messages = messagesByObject(faults);
       programAll(entries, (entry, id) => programmingAfterRejection(entry, messages.get(id)), nowMs);
     },
-    spent(id, spending, nowMs) {
+    spent(id, spending, nowMs, generation) {
       const entry = byId.get(id);
-      if (entry && !sameJson(entry.spending, spending)) update(id, { ...entry, spending }, nowMs);
+      if (!entry) return;
+      const spentGeneration = generation ?? entry.findings.generation;
+      if (!sameJson(entry.spending, spending)) update(id, { ...entry, spending, spentGeneration }, nowMs);
+      else if (entry.spentGeneration !== spentGeneration) update(id, { ...entry, spentGeneration }, nowMs);
     },
     hasSpending: (id) => byId.get(id)?.spending !== undefined,
+    awaitsSpending(id) {
+      const entry = byId.get(id);
+      return entry !== undefined && isSpender(entry.findings) && entry.spentGeneration !== entry.findings.generation;
+    },
     list: () => listStatuses(observed, byId),
     get(id) {
       const entry = byId.get(id);
@@ -126,6 +137,11 @@ export function createStatusTracker(onChanged: (id: string) => void = () => unde
       byId.clear();
     },
   };
+}
+
+/** Invalid objects have no limits that spending could be measured against. */
+function isSpender({ kind, refused }: Findings): boolean {
+  return (kind === 'ApiKey' || kind === 'Account') && refused?.reason !== 'Invalid';
 }
 
 interface Entries {

@@ -23,6 +23,8 @@ interface PresentKey {
   /** The rotation that made a generated key. */
   readonly rotation: number | undefined;
   readonly previous: readonly PreviousKey[];
+  /** True in a cluster, where a list of replaced keys without the operator's MAC is dropped before. */
+  readonly isVerified: boolean;
 }
 
 export type KeyMaterial =
@@ -70,6 +72,7 @@ export function readKeyMaterial(apiKey: ApiKey, secret: SecretObject | undefined
     prefix: key.slice(0, SHOWN_CHARACTERS),
     rotation: generated ? rotationOf(secret) : undefined,
     previous: generated ? previousKeysOf(secret, nowMs) : NO_PREVIOUS,
+    isVerified: secret.live !== undefined,
   };
 }
 
@@ -95,9 +98,9 @@ export function hashesOf(material: KeyMaterial): readonly string[] {
 }
 
 /**
- * True if a hash belongs to a replaced key. It comes from an annotation that a tenant can write, so it never wins
- * against another ApiKey's current key.
+ * True if a hash belongs to a replaced key, and the list that says so may be a tenant's own. It never wins against
+ * another ApiKey's current key. A verified list does, by age: an owner that rotates stays the owner in the overlap.
  */
-export function isPreviousHash({ material }: GatheredKey, hash: string): boolean {
-  return material.state === 'Present' && material.sha256 !== hash;
+export function isUnverifiedPrevious({ material }: GatheredKey, hash: string): boolean {
+  return material.state === 'Present' && material.sha256 !== hash && !material.isVerified;
 }

@@ -13,7 +13,7 @@ import { translateKey } from './api-key.ts';
 import type { KeyContext } from './api-key.ts';
 import { compareName, findConflicts } from './conflicts.ts';
 import type { Conflicts } from './conflicts.ts';
-import { hashesOf, isPreviousHash, readKeyMaterial } from './key-material.ts';
+import { hashesOf, isUnverifiedPrevious, readKeyMaterial } from './key-material.ts';
 import type { GatheredKey } from './key-material.ts';
 import { memoize } from './memoize.ts';
 
@@ -125,7 +125,7 @@ export function findKeyConflicts(tenants: readonly GatheredTenant[]): Conflicts<
   return findConflicts(
     tenants.flatMap(({ keys }) => keys),
     ({ hashes }) => hashes,
-    isPreviousHash,
+    isUnverifiedPrevious,
   );
 }
 

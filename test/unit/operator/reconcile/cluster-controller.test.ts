@@ -279,3 +279,37 @@ function keyManifest(limitUsd: string, n: number): string {
     `kind: Secret\nmetadata: {name: key-${n}-key}\nstringData: {apiKey: sk-${String(n).padStart(40, '0')}}\n---\n`
   );
 }
+
+test('writes an edit together with what remains of its limit, and a new object with its spending', async () => {
+  const ledger = {
+    readKey: () => Promise.reject(new Error('there is no key')),
+    readAccount: () => Promise.resolve({ spentNanoUsd: 0n, heldNanoUsd: 0n }),
+  };
+  const { clock, controller, changed, edit } = setUp(ACCOUNT('a', '5'), { ledger });
+  await controller.start();
+  await controller.lead(true);
+  await clock.pass(20);
+  const seen: unknown[] = [];
+  const watch = (id: string): void => {
+    // what an immediate write would have
+    for (const [each, afterMs] of changed.splice(0))
+      if (each === id && (afterMs ?? 0) === 0) {
+        const { balanceUsd, spentUsd } = controller.status(id) as unknown as Record<string, unknown>;
+        seen.push([spentUsd, balanceUsd]);
+      }
+  };
+  watch(ID);
+  assert.deepEqual(seen.splice(0).at(-1), ['0.00', '5.00']);
+  edit(`${ACCOUNT('a', '7')}${ACCOUNT('b', '3')}`);
+  controller.resourcesChanged();
+  await clock.pass(2);
+  assert.deepEqual(
+    changed.filter(([, afterMs]) => (afterMs ?? 0) === 0),
+    [],
+  );
+  await clock.pass(20);
+  watch(ID);
+  assert.deepEqual(seen, [['0.00', '7.00']]);
+  assert.equal((controller.status(ID.replace(/a$/, 'b')) as unknown as Record<string, unknown>)['balanceUsd'], '3.00');
+  await controller.stop();
+});

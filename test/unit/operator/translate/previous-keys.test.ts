@@ -89,3 +89,37 @@ describe('a key that was replaced twice', () => {
     ]);
   });
 });
+
+describe('a key that another tenant registers too', () => {
+  const rotatedTo = `sk-${'n'.repeat(48)}`;
+  const group = `apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: main, namespace: ${GATEWAY_NAMESPACE}}
+spec: {allowedNamespaces: {from: All}, routes: [{routeSelector: {}}]}`;
+
+  /** Secrets as a cluster has them: a list of replaced keys without the operator's MAC was dropped before. */
+  function ownerOfVictim(victimCreated: string, attackerCreated: string): string[] {
+    const resources =
+      resourcesOf(`${apiKey('victim', { created: victimCreated, key: rotatedTo, previous: hash('sha256', VICTIM, 'hex') })}
+${apiKey('attacker', { created: attackerCreated, key: VICTIM })}
+${group}`);
+    const secrets = new Map(
+      [...resources.secrets].map(([namespace, byName]) => [
+        namespace,
+        new Map([...byName].map(([name, secret]) => [name, { ...secret, live: { uid: name, resourceVersion: '1' } }])),
+      ]),
+    );
+    const { snapshot } = translate({ ...resources, secrets }, { gatewayNamespace: GATEWAY_NAMESPACE, nowMs: NOW_MS });
+    return snapshot.keys
+      .filter(({ hashes }) => hashes.some(({ sha256 }) => sha256 === hash('sha256', VICTIM, 'hex')))
+      .map(({ namespace }) => namespace);
+  }
+
+  it("stays its first owner's over a rotation, as long as the old key works", () => {
+    assert.deepEqual(ownerOfVictim('2025-01-01T00:00:00Z', '2026-01-01T00:00:00Z'), ['victim']);
+  });
+
+  it('belongs to the older ApiKey before and after a rotation', () => {
+    assert.deepEqual(ownerOfVictim('2025-01-01T00:00:00Z', '2024-01-01T00:00:00Z'), ['attacker']);
+  });
+});
