@@ -2,7 +2,7 @@
 import { lookup } from 'node:dns/promises';
 import { setTimeout } from 'node:timers/promises';
 
-const { FRONT, FLEET, ADMIN_PORT, KEY } = process.env;
+const { FRONT, FLEET, ADMIN_PORT, KEY, MODEL } = process.env;
 /** A new installation may need a moment, for example until network policies apply to this pod. */
 const TIMEOUT_MS = Number(process.env.TIMEOUT_MS ?? 20_000);
 let failed = 0;
@@ -25,15 +25,15 @@ async function check(name, run) {
   }
 }
 
-async function get(url, status, headers = {}) {
-  const response = await fetch(url, { headers, signal: AbortSignal.timeout(10_000) });
+async function get(url, status, options = {}) {
+  const response = await fetch(url, { signal: AbortSignal.timeout(60_000), ...options });
   const text = await response.text();
   if (response.status === status) return text;
   throw new Error(`${url} responds with ${response.status} instead of ${status}: ${text.slice(0, 200)}`);
 }
 
-async function getJson(path, headers) {
-  return JSON.parse(await get(`${FRONT}${path}`, 200, headers));
+async function getJson(path, options) {
+  return JSON.parse(await get(`${FRONT}${path}`, 200, options));
 }
 
 await check('every proxy is ready', async () => {
@@ -54,9 +54,19 @@ await check('a call without a key is refused', async () => {
 if (KEY) {
   const headers = { authorization: `Bearer ${KEY}` };
   await check('models of the key', async () => {
-    const { data } = await getJson('/v1/models', headers);
+    const { data } = await getJson('/v1/models', { headers });
     return data.map(({ id }) => id).join(', ') || 'none';
   });
-  await check('remaining money of the key', async () => `${(await getJson('/v1/key', headers)).remaining_usd} USD`);
+  await check('remaining money of the key', async () => `${(await getJson('/v1/key', { headers })).remaining_usd} USD`);
+  await check('a call with the key', async () => {
+    const model = MODEL || (await getJson('/v1/models', { headers })).data[0]?.id;
+    const messages = [{ role: 'user', content: 'Say hello.' }];
+    const { usage } = await getJson('/v1/chat/completions', {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, max_tokens: 16, messages }),
+    });
+    return `${model}, ${usage.completion_tokens} tokens`;
+  });
 }
 process.exitCode = failed === 0 ? 0 : 1;

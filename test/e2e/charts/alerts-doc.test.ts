@@ -12,7 +12,7 @@ it('documents every alert with its severity, and no other', async () => {
     labels: { severity: string };
   }[];
   const page = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
-  const explained = [...page.matchAll(/^### (ModelGateway\w+)\n\n\*(\w+)\.\* .{80,}$/gm)].map(
+  const explained = [...page.matchAll(/^### (ModelGateway\w+)\n\n[_*](\w+)\.[_*] .{60,}$/gm)].map(
     ([, name, severity]) => `${name} ${severity}`,
   );
   assert.deepEqual(explained.toSorted(), rules.map(({ alert, labels }) => `${alert} ${labels.severity}`).toSorted());

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, it } from 'vitest';
@@ -19,20 +19,25 @@ describe('the test of the chart', () => {
   let env: NodeJS.ProcessEnv;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'mgw-helm-test-'));
-    const [sdk, admin] = [await freePort(), await freePort()];
+    const [sdk, admin, demo] = [await freePort(), await freePort(), await freePort()];
+    await cp(join(ROOT, 'docs/examples/quickstart'), join(folder, 'config'), { recursive: true });
+    const platform = join(folder, 'config/platform.yaml');
+    await writeFile(platform, (await readFile(platform, 'utf8')).replaceAll('127.0.0.1:4010', `127.0.0.1:${demo}`));
     gateway = spawn(
       process.execPath,
       [
         'bin/mgw.js',
         'run',
         '--config',
-        'docs/examples/quickstart',
+        join(folder, 'config'),
         '--data',
         folder,
         '--listen',
         `127.0.0.1:${sdk}`,
         '--admin',
         `127.0.0.1:${admin}`,
+        '--with-demo-provider',
+        `127.0.0.1:${demo}`,
       ],
       { cwd: ROOT, stdio: 'ignore' },
     );
@@ -78,7 +83,7 @@ describe('the test of the chart', () => {
     assert.equal(code, 0);
   });
 
-  it("requests a key's models and remaining money", async () => {
+  it("requests a key's models and remaining money, and makes a call", async () => {
     const secrets = await Array.fromAsync((await import('node:fs/promises')).glob('secrets/*/*.yaml', { cwd: folder }));
     const secret = parse(await readFile(join(folder, secrets[0] ?? ''), 'utf8')) as {
       data?: { apiKey: string };
@@ -86,8 +91,12 @@ describe('the test of the chart', () => {
     };
     const key = secret.stringData?.apiKey ?? Buffer.from(secret.data?.apiKey ?? '', 'base64').toString();
     const { code, output } = await runTest({ KEY: key });
-    assert.match(output, /ok {4}models of the key: \S.*\nok {4}remaining money of the key: [\d.]+ USD\n$/);
+    assert.match(output, /ok {4}models of the key: \S.*\nok {4}remaining money of the key: [\d.]+ USD\n/);
+    assert.match(output, /\nok {4}a call with the key: \S+, [1-9]\d* tokens\n$/);
     assert.equal(code, 0);
+    const failed = await runTest({ KEY: key, MODEL: 'no-such-model' });
+    assert.match(failed.output, /\nFAIL {2}a call with the key: \S+ responds with 404 instead of 200: .*no-such-model/);
+    assert.equal(failed.code, 1);
     assert.ok(!output.includes(key));
   });
 

@@ -6,7 +6,7 @@ import { it } from 'vitest';
 import { parse } from 'yaml';
 import { METRICS } from '../../../dataplane/telemetry/metric-table.ts';
 import { OPERATOR_METRICS } from '../../../operator/metrics.ts';
-import { CHART } from './situations.ts';
+import { CHART, ROOT } from './situations.ts';
 
 interface Alert {
   readonly alert: string;
@@ -95,6 +95,26 @@ for (const { title, targets } of dashboard.panels)
       for (const label of shownLabels(legendFormat, /\{\{(\w+)\}\}/g))
         assert.ok(kept.includes(label) || TARGET_LABELS.includes(label), `${label} is not in the result`);
     });
+
+it('the recording rules use the metrics that kube-state-metrics makes of the statuses', async () => {
+  const rules = parse(await readFile(join(CHART, 'recording-rules.yaml'), 'utf8')) as Record<
+    'record' | 'expr',
+    string
+  >[];
+  const example = parse(await readFile(join(ROOT, 'docs/examples/monitoring/kube-state-metrics.yaml'), 'utf8'));
+  const [{ metricNamePrefix, labelsFromPath, metrics }] = example.spec.resources;
+  const names = metrics.map(({ name }: { name: string }) => `${metricNamePrefix}_${name}`);
+  const statusOf = parse(await readFile(join(ROOT, 'crds/account.yaml'), 'utf8')).spec.versions[0].schema
+    .openAPIV3Schema.properties.status.properties;
+  for (const { each } of metrics) assert.ok(each.gauge.path[1] in statusOf, each.gauge.path);
+  for (const { record, expr } of rules) {
+    const [metric = ''] = expr.match(/\bmodelgateway_\w+/) ?? [];
+    assert.ok(names.includes(metric), `${record}: ${metric}`);
+    assert.match(expr, /\{gateway_namespace="NAMESPACE"\}/);
+    for (const [, list = ''] of expr.matchAll(/by \(([^)]*)\)/g))
+      for (const label of list.split(', ')) assert.ok(label in labelsFromPath, label);
+  }
+});
 
 it('the check finds wrong expressions', () => {
   assert.deepEqual(wrongIn('sum(modelgateway_request_total{namespace="a"})'), [

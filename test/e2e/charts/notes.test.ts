@@ -61,6 +61,21 @@ describe.skipIf(helm.skip)("the chart's notes", () => {
     assert.deepEqual([portsOf('llm'), portsOf('llm-demo')], [8000, 4010]);
   });
 
+  it('say how to call from outside through a NodePort or a load balancer', async () => {
+    const any = await notes('ai', 'service.type=NodePort');
+    assert.match(
+      any,
+      /\n {2}http:\/\/NODE:PORT\/v1 \(from outside, .*\n {4}kubectl get service model-gateway --namespace ai /,
+    );
+    assert.match(
+      await notes('ai', 'service.type=NodePort', 'service.nodePort=30080'),
+      /\n {2}http:\/\/NODE:30080\/v1 /,
+    );
+    const balanced = await notes('ai', 'service.type=LoadBalancer', 'service.port=8000');
+    assert.match(balanced, /\n {2}http:\/\/ADDRESS:8000\/v1 \(from outside; /);
+    assert.doesNotMatch(await notes('ai'), /from outside/);
+  });
+
   it('use TLS if Envoys serve it', async () => {
     const settings = ['demo.enabled=true', 'edge.enabled=true', 'edge.tlsSecretName=tls'];
     assert.match(firstCallCommands(await notes('ai', ...settings)), /--insecure https:\/\/127\.0\.0\.1:8080\//);

@@ -121,7 +121,7 @@ describe.skipIf(missing)('docs/kubernetes.md', () => {
     await kubectl('wait', '--for', 'condition=Ready', 'apikey/first', '--namespace', 'team-a', '--timeout', '60s');
     assert.match(
       await kubectl('get', 'apikeys', '--namespace', 'team-a'),
-      /first\s+standard\s+team-a\s+true\s+5\.00\s+True/,
+      /first\s+demo\s+team-a\s+true\s+5\.00\s+True/,
     );
     const key = Buffer.from(
       await kubectl('get', 'secret', 'first-key', '--namespace', 'team-a', '-o', 'jsonpath={.data.apiKey}'),
@@ -137,15 +137,7 @@ describe.skipIf(missing)('docs/kubernetes.md', () => {
     assert.equal(answer.status, 200, await answer.clone().text());
     assert.ok(Number(answer.headers.get('x-modelgateway-cost-usd')) > 0);
     assert.match(
-      await kubectl(
-        'get',
-        'group',
-        'standard',
-        '--namespace',
-        GATEWAY_NAMESPACE,
-        '-o',
-        'jsonpath={.status.conditions}',
-      ),
+      await kubectl('get', 'group', 'demo', '--namespace', GATEWAY_NAMESPACE, '-o', 'jsonpath={.status.conditions}'),
       /Acknowledged by 1 of 1 proxy/,
     );
     await kubectl(

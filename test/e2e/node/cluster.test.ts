@@ -232,12 +232,12 @@ describe.skipIf(missing)('a release on a node', () => {
       ({ status }) => Number(status.spentUsd) > 0,
     );
     const said = await release.node.kubectl('get', 'apikeys,accounts,groups,modelroutes,pricecatalogs', '-A');
-    assert.match(said, /team-a +apikey\S+\/first +standard +team-a +true +0\.0\d+ +5\.00 +4\.9\d+ +True/);
+    assert.match(said, /team-a +apikey\S+\/first +demo +team-a +true +0\.0\d+ +5\.00 +4\.9\d+ +True/);
     assert.match(said, /team-a +account\S+\/team-a +25\.00 +0\.0\d+ +24\.9\d+ +True/);
     for (const name of [
-      'group.modelgateway.dev/standard',
+      'group.modelgateway.dev/demo',
       'modelroute.modelgateway.dev/demo',
-      'pricecatalog.modelgateway.dev/standard',
+      'pricecatalog.modelgateway.dev/demo',
     ])
       assert.ok(said.includes(name), said);
   });
