@@ -152,7 +152,8 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     metrics: metrics.registry,
     readiness: () => [
       { name: 'configuration', ok: configured(), detail: 'none has been applied yet, or it is too old' },
-      { name: 'ledger', ...ledgerReadiness(ledger) },
+      // all replicas share it: without it they refuse calls with 503 and retry-after, and serve models and prices
+      { name: 'ledger', advisory: true, ...ledgerReadiness(ledger) },
       { name: 'draining', ok: !shutdown.draining, detail: 'this process is shutting down' },
       { name: 'event loop', ok: metrics.recentLagSeconds < MAX_LAG_SECONDS, detail: 'requests wait for the processor' },
     ],

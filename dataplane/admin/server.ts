@@ -9,10 +9,12 @@ import { isIP } from 'node:net';
 import { foreignPage } from '../foreign-page.ts';
 import { listenOn } from '../listen.ts';
 
-/** A condition that must hold before the process accepts calls. */
+/** A condition that must hold before the process accepts calls, or an advisory one. */
 export interface ReadinessCheck {
   readonly name: string;
   readonly ok: boolean;
+  /** The page shows that the check fails, and the process stays ready: other replicas would fail it too. */
+  readonly advisory?: true;
   /** Says why it is not ok. */
   readonly detail?: string;
 }
@@ -121,8 +123,16 @@ async function dumpRefusal(
 
 function readinessPage(checks: readonly ReadinessCheck[]): Answer {
   const failed = checks.filter(({ ok }) => !ok);
-  if (failed.length === 0) return json(200, { status: 'ready', checks: checks.map(({ name }) => name) });
-  return json(503, { status: 'not ready', not_ready: failed.map(({ name, detail = '' }) => ({ name, detail })) });
+  const degraded = told(failed.filter(({ advisory }) => advisory));
+  const further = degraded.length > 0 ? { degraded } : {};
+  const blocking = told(failed.filter(({ advisory }) => !advisory));
+  if (blocking.length > 0) return json(503, { status: 'not ready', not_ready: blocking, ...further });
+  const passed = checks.filter(({ ok }) => ok).map(({ name }) => name);
+  return json(200, { status: 'ready', checks: passed, ...further });
+}
+
+function told(failed: readonly ReadinessCheck[]): { readonly name: string; readonly detail: string }[] {
+  return failed.map(({ name, detail = '' }) => ({ name, detail }));
 }
 
 async function answer(pages: ReadonlyMap<string, Page>, request: IncomingMessage, ownHost: string): Promise<Answer> {

@@ -214,7 +214,7 @@ export interface Ledger extends LedgerReader {
   /** The record of a settled or running call; undefined if there is none or it belongs to another key. */
   readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined>;
   gauges(): LedgerGauges;
-  /** For readiness. Absent in ledgers that are always ready. */
+  /** For the readiness page, which shows it and does not depend on it. Absent in ledgers that are always ready. */
   health?(): LedgerHealth;
   /** Resolves when all acknowledged operations are on disk and the store is closed. */
   close(): Promise<void>;

@@ -267,11 +267,31 @@ export interface LocalReplyConfig {
 export interface ResponseMapper {
   readonly filter?: AccessLogFilter | undefined;
   readonly bodyFormatOverride?: SubstitutionFormatString | undefined;
+  readonly headersToAdd?: readonly HeaderValueOption[] | undefined;
+}
+
+export interface HeaderValueOption {
+  readonly header?: HeaderValue | undefined;
+}
+
+export interface HeaderValue {
+  readonly key?: string | undefined;
+  readonly value?: string | undefined;
 }
 
 /** envoy.config.accesslog.v3, envoy.config.route.v3, envoy.type.matcher.v3 */
 export interface AccessLogFilter {
+  readonly andFilter?: AndFilter | undefined;
   readonly headerFilter?: HeaderFilter | undefined;
+  readonly responseFlagFilter?: ResponseFlagFilter | undefined;
+}
+
+export interface AndFilter {
+  readonly filters?: readonly AccessLogFilter[] | undefined;
+}
+
+export interface ResponseFlagFilter {
+  readonly flags?: readonly string[] | undefined;
 }
 
 export interface HeaderFilter {
@@ -3145,7 +3165,7 @@ export const LocalReplyConfig: MessageFns<LocalReplyConfig> = {
 };
 
 function createBaseResponseMapper(): ResponseMapper {
-  return { filter: undefined, bodyFormatOverride: undefined };
+  return { filter: undefined, bodyFormatOverride: undefined, headersToAdd: [] };
 }
 
 export const ResponseMapper: MessageFns<ResponseMapper> = {
@@ -3155,6 +3175,11 @@ export const ResponseMapper: MessageFns<ResponseMapper> = {
     }
     if (message.bodyFormatOverride !== undefined) {
       SubstitutionFormatString.encode(message.bodyFormatOverride, writer.uint32(34).fork()).join();
+    }
+    if (message.headersToAdd !== undefined && message.headersToAdd.length !== 0) {
+      for (const v of message.headersToAdd) {
+        HeaderValueOption.encode(v!, writer.uint32(42).fork()).join();
+      }
     }
     return writer;
   },
@@ -3188,6 +3213,120 @@ export const ResponseMapper: MessageFns<ResponseMapper> = {
             message.bodyFormatOverride = SubstitutionFormatString.decode(reader, reader.uint32());
             continue;
           }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            const el = HeaderValueOption.decode(reader, reader.uint32());
+            if (el !== undefined) {
+              message.headersToAdd!.push(el);
+            }
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseHeaderValueOption(): HeaderValueOption {
+  return { header: undefined };
+}
+
+export const HeaderValueOption: MessageFns<HeaderValueOption> = {
+  encode(message: HeaderValueOption, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.header !== undefined) {
+      HeaderValue.encode(message.header, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HeaderValueOption {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHeaderValueOption() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.header = HeaderValue.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseHeaderValue(): HeaderValue {
+  return { key: '', value: '' };
+}
+
+export const HeaderValue: MessageFns<HeaderValue> = {
+  encode(message: HeaderValue, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== undefined && message.key !== '') {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== undefined && message.value !== '') {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HeaderValue {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHeaderValue() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3202,13 +3341,19 @@ export const ResponseMapper: MessageFns<ResponseMapper> = {
 };
 
 function createBaseAccessLogFilter(): AccessLogFilter {
-  return { headerFilter: undefined };
+  return { andFilter: undefined, headerFilter: undefined, responseFlagFilter: undefined };
 }
 
 export const AccessLogFilter: MessageFns<AccessLogFilter> = {
   encode(message: AccessLogFilter, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.andFilter !== undefined) {
+      AndFilter.encode(message.andFilter, writer.uint32(50).fork()).join();
+    }
     if (message.headerFilter !== undefined) {
       HeaderFilter.encode(message.headerFilter, writer.uint32(66).fork()).join();
+    }
+    if (message.responseFlagFilter !== undefined) {
+      ResponseFlagFilter.encode(message.responseFlagFilter, writer.uint32(74).fork()).join();
     }
     return writer;
   },
@@ -3226,12 +3371,130 @@ export const AccessLogFilter: MessageFns<AccessLogFilter> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.andFilter = AndFilter.decode(reader, reader.uint32());
+            continue;
+          }
           case 8: {
             if (tag !== 66) {
               break;
             }
 
             message.headerFilter = HeaderFilter.decode(reader, reader.uint32());
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.responseFlagFilter = ResponseFlagFilter.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseAndFilter(): AndFilter {
+  return { filters: [] };
+}
+
+export const AndFilter: MessageFns<AndFilter> = {
+  encode(message: AndFilter, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.filters !== undefined && message.filters.length !== 0) {
+      for (const v of message.filters) {
+        AccessLogFilter.encode(v!, writer.uint32(10).fork()).join();
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AndFilter {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAndFilter() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            const el = AccessLogFilter.decode(reader, reader.uint32());
+            if (el !== undefined) {
+              message.filters!.push(el);
+            }
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseResponseFlagFilter(): ResponseFlagFilter {
+  return { flags: [] };
+}
+
+export const ResponseFlagFilter: MessageFns<ResponseFlagFilter> = {
+  encode(message: ResponseFlagFilter, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.flags !== undefined && message.flags.length !== 0) {
+      for (const v of message.flags) {
+        writer.uint32(10).string(v!);
+      }
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResponseFlagFilter {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResponseFlagFilter() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            const el = reader.string();
+            if (el !== undefined) {
+              message.flags!.push(el);
+            }
             continue;
           }
         }

@@ -3,7 +3,8 @@
  * the limits of requests, with errors in the client's dialect; Envoy only closes connections that never send a request.
  */
 import { DownstreamTlsContext, HttpConnectionManager, Listener, Router, Secret } from './envoy.gen.ts';
-import type { Extension, LocalReplyConfig } from './envoy.gen.ts';
+import type { Extension } from './envoy.gen.ts';
+import { localReplies } from './local-replies.ts';
 import { ADS, EXTENSIONS, NAMES, NEVER, extension, pack, seconds, uint32 } from './types.ts';
 
 export interface ListenerOptions {
@@ -92,19 +93,3 @@ const MANAGER: HttpConnectionManager = {
   pathWithEscapedSlashesAction: KEEP_UNCHANGED,
   localReplyConfig: localReplies(),
 };
-
-/** Writes Envoy's own errors in the dialect of the path. */
-function localReplies(): LocalReplyConfig {
-  const message =
-    'The call met no proxy of the gateway, or its connection broke off (edge: %RESPONSE_CODE% %RESPONSE_FLAGS%).';
-  const format = (inlineString: string) => ({ contentType: 'application/json', textFormatSource: { inlineString } });
-  return {
-    mappers: [
-      {
-        filter: { headerFilter: { header: { name: ':path', stringMatch: { prefix: '/v1/messages' } } } },
-        bodyFormatOverride: format(`{"type":"error","error":{"type":"api_error","message":"${message}"}}`),
-      },
-    ],
-    bodyFormat: format(`{"error":{"message":"${message}","type":"server_error","param":null,"code":"edge_error"}}`),
-  };
-}

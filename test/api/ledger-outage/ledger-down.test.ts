@@ -127,6 +127,23 @@ describe('a ledger whose file cannot be written', () => {
       assert.deepEqual(await spending(stack), { spent: before.spent + COST, held: 0n });
     });
 
+  it('leaves the gateway ready, because all replicas share it, and models and prices are served', async () => {
+    const { ledger, adminUrl, url } = stack.gateway;
+    const hold = (): Promise<never> => Promise.reject(new LedgerUnavailable('down'));
+    Object.assign(ledger, { hold, health: () => ({ ok: false, reason: 'the store does not answer' }) });
+    try {
+      const ready = await fetch(`${adminUrl}/readyz`);
+      assert.equal(ready.status, 200, 'callers would find no endpoint in place of a response that they can act on');
+      const { degraded } = (await ready.json()) as { degraded: unknown };
+      assert.deepEqual(degraded, [{ name: 'ledger', detail: 'the store does not answer' }]);
+      for (const { path, body } of CALLS) assertUnavailable(path, await post(stack, path, body));
+      assert.equal((await get(stack, '/v1/models')).status, 200);
+      assert.equal((await fetch(`${url}/pricing.json`)).status, 200);
+    } finally {
+      for (const name of ['hold', 'health']) Reflect.deleteProperty(ledger, name);
+    }
+  });
+
   it('that does not respond causes no 401', async () => {
     const { ledger } = stack.gateway;
     const down = (): Promise<never> => Promise.reject(new LedgerUnavailable('down'));

@@ -261,11 +261,30 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
       [refused.status, (refused.error as { error: { type: string } }).error.type, calls],
       [503, 'api_error', 1],
     );
+    assert.equal(refused.headers.get('retry-after'), null, 'the proxy may have served and billed it');
     await assert.rejects(
       openaiSdk().chat.completions.create(ASK),
       (error: unknown) => error instanceof OpenAI.InternalServerError && error.code === 'edge_error',
     );
     rude.close();
+  });
+
+  it('says when to try again only if nothing of the call was sent, in every dialect', async () => {
+    publish(server, [{ address: '127.0.0.1', port: await freePort(), healthPort: second.dataplane.adminPort }]);
+    await eventually(async () => (await hosts()).length === 1 && (await healthy()) === 1);
+    const body = JSON.stringify({ ...MESSAGE, model: 'gpt-model' });
+    const shapes = {
+      '/v1/chat/completions': { type: 'server_error', param: null, code: 'edge_error' },
+      '/v1/messages': { type: 'api_error' },
+      '/v1beta/models/gpt-model:generateContent': { code: 503, status: 'UNAVAILABLE' },
+    };
+    for (const [path, expected] of Object.entries(shapes)) {
+      const answer = await fetch(`${url}${path}`, { method: 'POST', body });
+      const { error } = (await answer.json()) as { error: { message: string } };
+      const { message, ...rest } = error;
+      assert.deepEqual([answer.status, answer.headers.get('retry-after'), rest], [503, '1', expected]);
+      assert.match(message, /nothing of this call was sent or billed/);
+    }
   });
 
   it('serves HTTP/2 and HTTP/1.1 over TLS, with a certificate from its own disk', async () => {

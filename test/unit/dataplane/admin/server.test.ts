@@ -42,6 +42,21 @@ test('is ready only when every check passes; otherwise it names the failing chec
   assert.deepEqual([unready.status, await unready.json()], [503, body]);
 });
 
+test('stays ready while only an advisory check fails, and shows it', async () => {
+  const ledger = { name: 'ledger', detail: 'no answer' };
+  checks = [
+    { name: 'configuration', ok: true },
+    { ...ledger, ok: false, advisory: true },
+  ];
+  const ready = await fetch(`${base}/readyz`);
+  const body = { status: 'ready', checks: ['configuration'], degraded: [ledger] };
+  assert.deepEqual([ready.status, await ready.json()], [200, body]);
+  checks = [...checks, { name: 'draining', ok: false }];
+  const unready = await fetch(`${base}/readyz`);
+  const both = { status: 'not ready', not_ready: [{ name: 'draining', detail: '' }], degraded: [ledger] };
+  assert.deepEqual([unready.status, await unready.json()], [503, both]);
+});
+
 test('serves metrics in their own content type', async () => {
   const response = await fetch(`${base}/metrics`);
   assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');

@@ -1,0 +1,63 @@
+/**
+ * [P] Envoy's own errors, in the dialect of the path as the proxies' errors. Of calls that reached no proxy they say
+ * when to try again, as a proxy without its ledger does; a call whose connection broke off may have been billed.
+ */
+import type { AccessLogFilter, LocalReplyConfig, ResponseMapper } from './envoy.gen.ts';
+
+/** Nothing of the call was sent: no healthy proxy, no connection, or too many calls waiting for one. */
+const UNSENT_FLAGS = ['UH', 'UF', 'UO'];
+const RETRY_AFTER = { key: 'retry-after', value: '1' };
+const UNSENT =
+  'No proxy of the gateway can be reached at the moment, so nothing of this call was sent or billed. Try again ' +
+  'shortly (edge: %RESPONSE_CODE% %RESPONSE_FLAGS%).';
+const BROKEN_OFF =
+  'The call met no proxy of the gateway, or its connection broke off (edge: %RESPONSE_CODE% %RESPONSE_FLAGS%).';
+
+interface EdgeDialect {
+  readonly prefix: string;
+  readonly body: (message: string) => string;
+}
+
+const anthropicBody: EdgeDialect['body'] = (message) =>
+  `{"type":"error","error":{"type":"api_error","message":"${message}"}}`;
+const geminiBody: EdgeDialect['body'] = (message) =>
+  `{"error":{"code":%RESPONSE_CODE%,"message":"${message}","status":"UNAVAILABLE"}}`;
+const openAiBody: EdgeDialect['body'] = (message) =>
+  `{"error":{"message":"${message}","type":"server_error","param":null,"code":"edge_error"}}`;
+
+/** The dialects that a path's beginning tells apart; every other path has OpenAI's. */
+const DIALECTS: readonly EdgeDialect[] = [
+  { prefix: '/v1/messages', body: anthropicBody },
+  { prefix: '/v1beta', body: geminiBody },
+  { prefix: '/v1alpha', body: geminiBody },
+];
+
+/** The first mapper whose filter fits is used; what fits none gets the body of OpenAI's dialect. */
+export function localReplies(): LocalReplyConfig {
+  return {
+    mappers: [
+      ...DIALECTS.map(({ prefix, body }) => unsent(body, allOf(onPath(prefix), IS_UNSENT))),
+      unsent(openAiBody, IS_UNSENT),
+      ...DIALECTS.map(({ prefix, body }) => ({ filter: onPath(prefix), bodyFormatOverride: format(body(BROKEN_OFF)) })),
+    ],
+    bodyFormat: format(openAiBody(BROKEN_OFF)),
+  };
+}
+
+const IS_UNSENT: AccessLogFilter = { responseFlagFilter: { flags: UNSENT_FLAGS } };
+
+function unsent(body: EdgeDialect['body'], filter: AccessLogFilter): ResponseMapper {
+  return { filter, bodyFormatOverride: format(body(UNSENT)), headersToAdd: [{ header: RETRY_AFTER }] };
+}
+
+function onPath(prefix: string): AccessLogFilter {
+  return { headerFilter: { header: { name: ':path', stringMatch: { prefix } } } };
+}
+
+function allOf(...filters: readonly AccessLogFilter[]): AccessLogFilter {
+  return { andFilter: { filters: [...filters] } };
+}
+
+function format(inlineString: string): ResponseMapper['bodyFormatOverride'] {
+  return { contentType: 'application/json', textFormatSource: { inlineString } };
+}
