@@ -23,6 +23,7 @@ import type { LeaseKeeper } from './ledger/lease.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { CallRecord, PipelineDeps, RouteWarning } from './pipeline/context.ts';
 import { countRunningCalls } from './pipeline/new-thresholds.ts';
+import { createRefusingChannels } from './pipeline/refusing-channels.ts';
 import { withTimeout } from './pipeline/settle.ts';
 import { buildServer } from './server/app.ts';
 import { MemoryBudget } from './memory-budget.ts';
@@ -135,6 +136,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     ledger,
     leases,
     upstreams,
+    refusing: createRefusingChannels(clock),
     telemetry,
     tokenizer,
     bodyWorker,
@@ -250,7 +252,8 @@ async function listenFurther(options: DataplaneOptions, server: Server, admin: A
 }
 
 function warnOfRoute({ log, onRouteWarning }: DataplaneOptions, warning: RouteWarning): void {
-  log.warn({ ...warning }, describeWarning(warning));
+  if (warning.recovered) log.info({ ...warning }, "a provider accepts the gateway's credential again");
+  else log.warn({ ...warning }, describeWarning(warning));
   onRouteWarning?.(warning);
 }
 

@@ -143,7 +143,16 @@ export const CONDITIONS = {
       'It does what its spec says; the sum of the others. When it is not True, its reason is that of the ' +
       'condition at fault.',
     kinds: ALL_KINDS,
-    reasons: ['Ready', 'Pending', ...NOT_ACCEPTED, ...NOT_PROGRAMMED, 'Disabled', 'Expired', 'LimitReached'],
+    reasons: [
+      'Ready',
+      'Pending',
+      ...NOT_ACCEPTED,
+      ...NOT_PROGRAMMED,
+      'Disabled',
+      'Expired',
+      'LimitReached',
+      'CredentialRefused',
+    ],
   },
   ResolvedRefs: {
     meaning: 'Every Secret and PriceCatalog that its channels name was found and can be used.',
@@ -159,7 +168,7 @@ export const CONDITIONS = {
   Stalled: {
     meaning: 'It stays as it is until somebody changes something.',
     kinds: ALL_KINDS,
-    reasons: [...NOT_ACCEPTED, 'Rejected'],
+    reasons: [...NOT_ACCEPTED, 'Rejected', 'CredentialRefused'],
     onlyWhileTrue: true,
   },
   QuotaLow: {
@@ -189,7 +198,7 @@ export const CONDITIONS = {
   UpstreamRefused: {
     meaning:
       'A provider refused calls lately for what the route gives it: its credential, address or model name. ' +
-      'Callers get 502.',
+      'Callers get 502 where no other channel serves them.',
     kinds: ['ModelRoute'],
     reasons: ['CredentialRefused', 'ModelRefused'],
     onlyWhileTrue: true,

@@ -692,10 +692,16 @@ export interface ModelRouteChannelTimeouts {
 /** What happens if a channel fails before the first byte of its response has reached the client. */
 export interface ModelRouteRetry {
   /**
-   * How many other channels are tried if the connection fails or the provider responds with 408, 429 or 5xx. No channel
-   * is tried twice, and none after the timeout of a call that was sent.
+   * How many other channels are tried if one fails in a way that retryOn lists. No channel is tried twice, and none
+   * after the timeout of a call that was sent.
    */
   readonly attempts: number;
+  /**
+   * After which failures another channel is tried. Unavailable: the connection fails, or the provider responds with 408
+   * or 5xx. RateLimited: 429. Overloaded: 529. CredentialRefused: 401, 402, 403 or 407, which concern this channel's
+   * account; calls then try the channel last until it accepts its credential again.
+   */
+  readonly retryOn: readonly ('Unavailable' | 'RateLimited' | 'Overloaded' | 'CredentialRefused')[];
 }
 
 /** The status of this route, written by the gateway. */

@@ -11,7 +11,7 @@ import type { PipelineDeps } from '../pipeline/context.ts';
 import { attemptsError, keyIsFull, verdictOf } from '../pipeline/failures.ts';
 import type { FailedAttempts } from '../pipeline/failures.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
-import { readRetryAfter } from '../upstream/retry.ts';
+import { isRouteFault, readRetryAfter } from '../upstream/retry.ts';
 import { namesOf, UpstreamFailure } from '../upstream/upstream.ts';
 import type { UpstreamRequest, UpstreamResponse, UpstreamTarget } from '../upstream/upstream.ts';
 import { channelOf, channelRemoved } from './job-channel.ts';
@@ -93,7 +93,7 @@ function requestError(
   if (result.kind === 'Refused') {
     const { status, headers } = result;
     if (verdict === 'rate_limited') failed.rateLimited.push(readRetryAfter(headers, clock.nowMs()));
-    if (verdict === 'credential') warn({ ...namesOf(target), status });
+    if (isRouteFault(verdict)) warn({ ...namesOf(target), status });
   }
   return attemptsError(failed, model);
 }

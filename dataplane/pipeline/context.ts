@@ -18,6 +18,7 @@ import type { Candidate, EndpointKind, GroupState, KeyState, Offer } from '../st
 import type { AttemptReport, CallTelemetry, EndpointName } from '../telemetry/call-report.ts';
 import type { UpstreamResponse, Upstreams } from '../upstream/upstream.ts';
 import type { GatewayError } from '../errors.ts';
+import type { RefusingChannels } from './refusing-channels.ts';
 import type { RequestBody } from './request-body.ts';
 
 export interface RouteWarning {
@@ -27,6 +28,8 @@ export interface RouteWarning {
   readonly status: number;
   /** The error code of a provider that cannot be reached, such as ENOTFOUND. */
   readonly connectError?: string;
+  /** The provider accepts the credential again, which it had refused. */
+  readonly recovered?: true;
 }
 
 /** Calls that were admitted and are not settled yet, by request id. */
@@ -44,6 +47,7 @@ export interface PipelineDeps {
   readonly leases: LeaseKeeper;
   readonly running: RunningCalls;
   readonly upstreams: Upstreams;
+  readonly refusing: RefusingChannels;
   readonly telemetry: CallTelemetry;
   /** Counts tokens of texts. Never rejects. */
   readonly tokenizer: { count(key: string, texts: readonly string[]): Promise<number> };

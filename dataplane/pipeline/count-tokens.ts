@@ -9,7 +9,7 @@ import type { Candidate } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { collectUpTo } from '../upstream/collect.ts';
 import { requestHeaders } from '../upstream/headers.ts';
-import { classify } from '../upstream/retry.ts';
+import { classify, isRouteFault } from '../upstream/retry.ts';
 import { namesOf, UpstreamFailure } from '../upstream/upstream.ts';
 import type { Authenticated, PipelineDeps, Routed } from './context.ts';
 import { platformPlanOf } from './platform-plan.ts';
@@ -143,7 +143,7 @@ async function countAt(
     const body = await collectUpTo(response.body, MAX_COUNT_BYTES);
     if (response.status === 200) return tokenCounter.read(body) ?? 'cut';
     // a 404 means that the endpoint is missing, not that the model's name is wrong
-    if (classify({ status: response.status }) === 'credential' && response.status !== 404)
+    if (isRouteFault(classify({ status: response.status })) && response.status !== 404)
       deps.warn({ ...namesOf(target), status: response.status });
     return `status_${response.status}`;
   } catch (error) {

@@ -4,7 +4,8 @@
  */
 import { GatewayError } from '../errors.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
-import { classify, mayRetry } from '../upstream/retry.ts';
+import type { Candidate } from '../state/state.ts';
+import { classify, isRouteFault, mayRetry } from '../upstream/retry.ts';
 import type { Verdict } from '../upstream/retry.ts';
 import type { AttemptFailure } from './attempt.ts';
 
@@ -24,9 +25,9 @@ export function noAttempts(): FailedAttempts {
   return { count: 0, last: undefined, rateLimited: [] };
 }
 
-/** True for a connection failure or a received 408, 429, 5xx or 529; false for a timeout of a request that was sent. */
-export function mayTryNextChannel(failure: AttemptFailure): boolean {
-  return mayRetry(verdictOf(failure));
+/** True for failures that the route's `retryOn` lists; never for a timeout of a request that was sent. */
+export function mayTryNextChannel(failure: AttemptFailure, { retryOn }: Pick<Candidate, 'retryOn'>): boolean {
+  return mayRetry(verdictOf(failure), retryOn);
 }
 
 /** The error if a key has reached its own concurrency limit. */
@@ -95,7 +96,7 @@ function upstreamMessage(failure: AttemptFailure, model: string): string {
       ? `The provider of "${model}" did not answer in time.`
       : `The providers of "${model}" cannot be reached, or broke off. Try again.`;
   }
-  return verdictOf(failure) === 'credential'
+  return isRouteFault(verdictOf(failure))
     ? `The provider of "${model}" refuses the gateway's credential or its model name. ` +
         "The platform team sees why in the ModelRoute's status."
     : `The providers of "${model}" failed (last status ${failure.status}). Try again.`;

@@ -2,7 +2,8 @@
  * Tries one candidate after another until a provider responds: admits the call, sends it, and tries the next candidate
  * after a retryable failure. A full channel is skipped, and no channel is tried twice.
  */
-import { readRetryAfter } from '../upstream/retry.ts';
+import { isRouteFault, readRetryAfter } from '../upstream/retry.ts';
+import type { Verdict } from '../upstream/retry.ts';
 import { admit, releaseChannel, shortageError } from './admit.ts';
 import type { Admission } from './admit.ts';
 import { attempt, ClientDisconnected } from './attempt.ts';
@@ -43,13 +44,15 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
     tried.push(candidate.target);
     keepHold(deps, admission.admitted, record);
     if (deps.state.generation !== record.generation) countRunningCall(deps, record);
+    deps.refusing.trying(candidate.target);
     const result = await attempt(deps, admission.admitted, record);
     if (result.kind === 'Answered') {
+      noteAccepted(deps, candidate.target);
       body.drop();
       return result.forwarded;
     }
     addFailure(deps, failed, admission.admitted, result);
-    if (!mayTryNextChannel(result)) break;
+    if (!mayTryNextChannel(result, candidate)) break;
     releaseChannel(deps, record);
   }
   throw attemptsError(failed, call.model);
@@ -122,7 +125,18 @@ function addFailure(
   }
   const verdict = verdictOf(failure);
   if (verdict === 'rate_limited') failed.rateLimited.push(readRetryAfter(failure.headers, deps.clock.nowMs()));
-  if (verdict !== 'credential') return;
-  // only the route's owner can correct this
-  deps.warn({ ...warning, status: failure.status });
+  noteCredential(deps, candidate, verdict);
+  if (isRouteFault(verdict)) deps.warn({ ...warning, status: failure.status });
+}
+
+/** Verdicts of providers that have accepted the credential, although they did not serve the call. */
+const ACCEPTED: ReadonlySet<Verdict> = new Set(['refused', 'rate_limited', 'overloaded']);
+
+function noteCredential(deps: PipelineDeps, { target, retryOn }: Candidate, verdict: Verdict): void {
+  if (verdict === 'credential' && retryOn.has('credential')) deps.refusing.refused(target);
+  if (ACCEPTED.has(verdict)) noteAccepted(deps, target);
+}
+
+function noteAccepted({ refusing, warn }: PipelineDeps, target: Candidate['target']): void {
+  if (refusing.accepted(target)) warn({ ...namesOf(target), status: 0, recovered: true });
 }

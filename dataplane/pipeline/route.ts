@@ -21,7 +21,7 @@ const USES: Readonly<Record<EndpointKind, string>> = {
  * endpoint's own check.
  */
 export async function route(
-  deps: Pick<PipelineDeps, 'state' | 'random'>,
+  deps: Pick<PipelineDeps, 'state' | 'random' | 'refusing'>,
   authenticated: Authenticated,
 ): Promise<Routed> {
   const call = await parseCall(authenticated.received);
@@ -32,7 +32,8 @@ export async function route(
   const offer = group?.offers.get(call.model);
   if (!group || !offer || (key.models && !key.models.has(call.model))) throw modelNotFound(call.model);
   if (!offer.endpoints.has(call.kind)) throw wrongEndpoint(call.model, offer.endpoints);
-  const candidates = eligibleCandidates(call, offer, orderByAffinity(deps, authenticated, { call, offer }));
+  const ordered = deps.refusing.ordered(orderByAffinity(deps, authenticated, { call, offer }));
+  const candidates = eligibleCandidates(call, offer, ordered);
   if (call.accountBoundField !== undefined) checkOneChannel(call.accountBoundField, call.model, candidates);
   return { ...authenticated, call, group, offer, candidates };
 }

@@ -20,6 +20,8 @@ export interface Refusal {
   readonly status: number;
   /** where it cannot be reached: the error code, such as ENOTFOUND */
   readonly connectError: string;
+  /** the channel accepts its credential again: its refusals are over */
+  readonly recovered?: boolean | undefined;
 }
 
 export interface RefusalReceipt {}
@@ -111,7 +113,7 @@ export const RefusalReport: MessageFns<RefusalReport> = {
 };
 
 function createBaseRefusal(): Refusal {
-  return { route: '', channel: '', status: 0, connectError: '' };
+  return { route: '', channel: '', status: 0, connectError: '', recovered: undefined };
 }
 
 export const Refusal: MessageFns<Refusal> = {
@@ -127,6 +129,9 @@ export const Refusal: MessageFns<Refusal> = {
     }
     if (message.connectError !== '') {
       writer.uint32(34).string(message.connectError);
+    }
+    if (message.recovered !== undefined) {
+      writer.uint32(40).bool(message.recovered);
     }
     return writer;
   },
@@ -174,6 +179,14 @@ export const Refusal: MessageFns<Refusal> = {
             }
 
             message.connectError = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.recovered = reader.bool();
             continue;
           }
         }

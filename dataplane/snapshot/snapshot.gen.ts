@@ -656,6 +656,68 @@ export function routingToNumber(object: Routing): number {
   }
 }
 
+/** The failures of a channel after which another one is tried. */
+export const RetryOn = {
+  UNSPECIFIED: 'RETRY_ON_UNSPECIFIED',
+  /** UNAVAILABLE - no connection, 408 or 5xx */
+  UNAVAILABLE: 'RETRY_ON_UNAVAILABLE',
+  /** RATE_LIMITED - 429 */
+  RATE_LIMITED: 'RETRY_ON_RATE_LIMITED',
+  /** OVERLOADED - 529 */
+  OVERLOADED: 'RETRY_ON_OVERLOADED',
+  /** CREDENTIAL_REFUSED - 401, 402, 403, 407 */
+  CREDENTIAL_REFUSED: 'RETRY_ON_CREDENTIAL_REFUSED',
+} as const;
+
+export type RetryOn = (typeof RetryOn)[keyof typeof RetryOn];
+
+export namespace RetryOn {
+  export type UNSPECIFIED = typeof RetryOn.UNSPECIFIED;
+  export type UNAVAILABLE = typeof RetryOn.UNAVAILABLE;
+  export type RATE_LIMITED = typeof RetryOn.RATE_LIMITED;
+  export type OVERLOADED = typeof RetryOn.OVERLOADED;
+  export type CREDENTIAL_REFUSED = typeof RetryOn.CREDENTIAL_REFUSED;
+}
+
+export function retryOnFromJSON(object: any): RetryOn {
+  switch (object) {
+    case 0:
+    case 'RETRY_ON_UNSPECIFIED':
+      return RetryOn.UNSPECIFIED;
+    case 1:
+    case 'RETRY_ON_UNAVAILABLE':
+      return RetryOn.UNAVAILABLE;
+    case 2:
+    case 'RETRY_ON_RATE_LIMITED':
+      return RetryOn.RATE_LIMITED;
+    case 3:
+    case 'RETRY_ON_OVERLOADED':
+      return RetryOn.OVERLOADED;
+    case 4:
+    case 'RETRY_ON_CREDENTIAL_REFUSED':
+      return RetryOn.CREDENTIAL_REFUSED;
+    default:
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum RetryOn');
+  }
+}
+
+export function retryOnToNumber(object: RetryOn): number {
+  switch (object) {
+    case RetryOn.UNSPECIFIED:
+      return 0;
+    case RetryOn.UNAVAILABLE:
+      return 1;
+    case RetryOn.RATE_LIMITED:
+      return 2;
+    case RetryOn.OVERLOADED:
+      return 3;
+    case RetryOn.CREDENTIAL_REFUSED:
+      return 4;
+    default:
+      throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum RetryOn');
+  }
+}
+
 export const QuotaType = {
   UNSPECIFIED: 'QUOTA_TYPE_UNSPECIFIED',
   TOKEN: 'QUOTA_TYPE_TOKEN',
@@ -836,6 +898,10 @@ export interface Sealing {
   readonly keys: readonly Secret[];
 }
 
+export interface RetryRules {
+  readonly retryOn: readonly RetryOn[];
+}
+
 export interface ModelRoute {
   readonly namespace: string;
   readonly name: string;
@@ -851,6 +917,8 @@ export interface ModelRoute {
   readonly routing?: Routing | undefined;
   /** absent: nothing is sealed */
   readonly sealing?: Sealing | undefined;
+  /** absent: after all failures */
+  readonly retry?: RetryRules | undefined;
 }
 
 export interface Model {
@@ -2314,6 +2382,66 @@ export const Sealing: MessageFns<Sealing> = {
   },
 };
 
+function createBaseRetryRules(): RetryRules {
+  return { retryOn: [] };
+}
+
+export const RetryRules: MessageFns<RetryRules> = {
+  encode(message: RetryRules, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.retryOn.length !== 0) {
+      writer.uint32(10).fork();
+      for (const v of message.retryOn) {
+        writer.int32(retryOnToNumber(v));
+      }
+      writer.join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RetryRules {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRetryRules() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag === 8) {
+              message.retryOn.push(retryOnFromJSON(reader.int32()));
+
+              continue;
+            }
+
+            if (tag === 10) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.retryOn.push(retryOnFromJSON(reader.int32()));
+              }
+
+              continue;
+            }
+
+            break;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseModelRoute(): ModelRoute {
   return {
     namespace: '',
@@ -2327,6 +2455,7 @@ function createBaseModelRoute(): ModelRoute {
     allowedFields: [],
     routing: undefined,
     sealing: undefined,
+    retry: undefined,
   };
 }
 
@@ -2367,6 +2496,9 @@ export const ModelRoute: MessageFns<ModelRoute> = {
     }
     if (message.sealing !== undefined) {
       Sealing.encode(message.sealing, writer.uint32(90).fork()).join();
+    }
+    if (message.retry !== undefined) {
+      RetryRules.encode(message.retry, writer.uint32(98).fork()).join();
     }
     return writer;
   },
@@ -2470,6 +2602,14 @@ export const ModelRoute: MessageFns<ModelRoute> = {
             }
 
             message.sealing = Sealing.decode(reader, reader.uint32());
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.retry = RetryRules.decode(reader, reader.uint32());
             continue;
           }
         }

@@ -136,6 +136,7 @@ function candidateOf(
     priority: channel.priority,
     weight: channel.weight,
     retryAttempts: route.retryAttempts,
+    retryOn: route.retryOn,
     clientDisconnect: route.clientDisconnect,
     onTimeout: route.onTimeout,
     allowedFields: route.allowedFields,

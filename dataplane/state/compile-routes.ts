@@ -10,6 +10,7 @@ import {
   Protocol,
   ProviderTools,
   Reasoning,
+  RetryOn,
   Routing,
 } from '../snapshot/snapshot.gen.ts';
 import type { Channel, ChannelCost, Model, ModelRoute, SignIn as SignInMessage } from '../snapshot/snapshot.gen.ts';
@@ -17,6 +18,8 @@ import type { SlotLimit } from '../ledger/ledger.ts';
 import type { UnboundedFeature } from '../protocol/call-facts.ts';
 import { providerOf } from '../protocol/providers.ts';
 import { allowHeaders, sameHeaders } from '../upstream/headers.ts';
+import { RETRYABLE } from '../upstream/retry.ts';
+import type { RetryableVerdict } from '../upstream/retry.ts';
 import { SecretValue } from '../upstream/upstream.ts';
 import type {
   ChatEndpoint,
@@ -33,6 +36,7 @@ export interface CompiledRoute {
   readonly models: readonly ModelState[];
   readonly channels: readonly CompiledChannel[];
   readonly retryAttempts: number;
+  readonly retryOn: ReadonlySet<RetryableVerdict>;
   readonly clientDisconnect: 'Cancel' | 'Drain';
   readonly onTimeout: 'BillNothing' | 'BillHold';
   readonly allowedFields: ReadonlySet<string>;
@@ -81,6 +85,13 @@ const ALLOWANCES: Readonly<Partial<Record<Allowance, UnboundedFeature>>> = {
   [Allowance.PROMPT_TEMPLATES]: 'PromptTemplates',
 };
 
+const RETRY_ON: Readonly<Partial<Record<RetryOn, RetryableVerdict>>> = {
+  [RetryOn.UNAVAILABLE]: 'unavailable',
+  [RetryOn.RATE_LIMITED]: 'rate_limited',
+  [RetryOn.OVERLOADED]: 'overloaded',
+  [RetryOn.CREDENTIAL_REFUSED]: 'credential',
+};
+
 const REASONING: Readonly<Partial<Record<Reasoning, ModelState['reasoning']>>> = {
   [Reasoning.HIDDEN]: 'Hidden',
   [Reasoning.SHOWN]: 'Shown',
@@ -113,6 +124,7 @@ export function compileRoutes(
       models: route.models.map(compileModel),
       channels,
       retryAttempts: route.retryAttempts,
+      retryOn: route.retry ? setOf(route.retry.retryOn, RETRY_ON) : RETRYABLE,
       clientDisconnect: route.clientDisconnect === ClientDisconnect.CANCEL ? 'Cancel' : 'Drain',
       onTimeout: route.onTimeout === OnTimeout.BILL_HOLD ? 'BillHold' : 'BillNothing',
       allowedFields: new Set(route.allowedFields),

@@ -7,6 +7,7 @@ import type { QuotaPeriod, SlotLimit } from '../ledger/ledger.ts';
 import type { ProviderTools, UnboundedFeature } from '../protocol/call-facts.ts';
 import type { StatedCapabilities } from '../protocol/capabilities.ts';
 import type { SealingKeys } from '../sealing/sealing-keys.ts';
+import type { RetryableVerdict } from '../upstream/retry.ts';
 import type { UpstreamTarget } from '../upstream/upstream.ts';
 import type { PricingGroup, PricingRow } from '#web/pricing/price-list.ts';
 
@@ -86,6 +87,8 @@ export interface Candidate {
   /** How the model's calls are divided among channels of equal priority. */
   readonly routing: 'Affinity' | 'Weighted';
   readonly retryAttempts: number;
+  /** The failures after which another channel is tried. */
+  readonly retryOn: ReadonlySet<RetryableVerdict>;
   readonly clientDisconnect: 'Cancel' | 'Drain';
   readonly onTimeout: 'BillNothing' | 'BillHold';
   /** Names and paths of request fields that are accepted although they can change the price. */

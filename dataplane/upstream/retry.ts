@@ -1,7 +1,7 @@
 /**
  * [P] What an attempt's outcome means: whether another channel is tried, and whose fault it is. Another channel is
  * tried if there was no answer and nothing can be billed twice without the gateway's knowledge: the connection failed,
- * or the provider itself said 408, 429 or 5xx. A request that was sent and not answered in time is not repeated: the
+ * or the provider itself said 401, 402, 403, 408, 429 or 5xx. A request that was sent and not answered in time is not repeated: the
  * provider may be at work on it.
  */
 import type { UpstreamFailureKind } from './upstream.ts';
@@ -12,8 +12,10 @@ export type Verdict =
   | 'ok'
   /** The provider refuses the request itself: its status and message are passed on. */
   | 'refused'
-  /** It refuses the gateway's credential, model name or address: 502, and a warning on the ModelRoute. */
+  /** It refuses the gateway's credential: another account may serve; a warning on the ModelRoute. */
   | 'credential'
+  /** It knows no such model name or address: 502, and a warning on the ModelRoute. */
+  | 'misnamed'
   /** 429, 529, and 408, other 5xx or no connection: another channel may serve. */
   | 'rate_limited'
   | 'overloaded'
@@ -39,8 +41,8 @@ const STATUSES: Readonly<Record<number, Verdict>> = {
   401: 'credential',
   402: 'credential',
   403: 'credential',
-  404: 'credential',
-  405: 'credential',
+  404: 'misnamed',
+  405: 'misnamed',
   407: 'credential',
   408: 'unavailable',
   429: 'rate_limited',
@@ -55,13 +57,28 @@ export function classify(outcome: AttemptOutcome): Verdict {
   if (known) return known;
   if (status >= 200 && status < 300) return 'ok';
   // redirects are never followed: the channel's address is wrong
-  if (status < 400) return 'credential';
+  if (status < 400) return 'misnamed';
   return status < 500 ? 'refused' : 'unavailable';
 }
 
-/** Whether another channel may be tried, provided that the client has not seen a byte. */
-export function mayRetry(verdict: Verdict): boolean {
-  return verdict === 'unavailable' || verdict === 'rate_limited' || verdict === 'overloaded';
+/** Failures after which another channel may be tried, provided that the client has not seen a byte. */
+export type RetryableVerdict = Extract<Verdict, 'unavailable' | 'rate_limited' | 'overloaded' | 'credential'>;
+
+export const RETRYABLE: ReadonlySet<RetryableVerdict> = new Set([
+  'unavailable',
+  'rate_limited',
+  'overloaded',
+  'credential',
+]);
+
+/** Whether another channel may be tried. `retryOn`: the failures after which the route wants it. */
+export function mayRetry(verdict: Verdict, retryOn: ReadonlySet<Verdict>): boolean {
+  return retryOn.has(verdict);
+}
+
+/** True if the provider refuses what the ModelRoute gives the gateway, which only the route's owner can correct. */
+export function isRouteFault(verdict: Verdict): boolean {
+  return verdict === 'credential' || verdict === 'misnamed';
 }
 
 /** A provider's retry-after is capped at an hour. */

@@ -9,7 +9,7 @@ import { RECONCILING, PROGRAMMED, conditionsOf, mergeConditions } from '../statu
 import type { Programming } from '../status/conditions.ts';
 import { compareFindings } from '../status/findings.ts';
 import type { Findings, StatusFields } from '../status/findings.ts';
-import { freshRefusals, refusalConditions } from '../status/refusals.ts';
+import { freshRefusals, refusalConditions, refusedCredential } from '../status/refusals.ts';
 import type { Refusal } from '../status/refusals.ts';
 import { sameJson } from '../status/same-json.ts';
 import type { SpendingStatus } from '../status/spending.ts';
@@ -157,7 +157,7 @@ function openEntries(onChanged: (id: string) => void): Entries {
     update(id, entry, nowMs) {
       const { findings, programming, spending, refusals = [] } = entry;
       const desired = [
-        ...conditionsOf(findings, programming, spending?.spent),
+        ...conditionsOf(findings, programming, spending?.spent ?? refusedCredential(refusals)),
         ...(spending?.conditions ?? []),
         ...refusalConditions(refusals, findings.signsIn),
       ];

@@ -6,6 +6,7 @@
 import { REASONS } from '#crds/conditions.ts';
 import type { Reason } from '#crds/conditions.ts';
 import type { DesiredCondition } from './conditions.ts';
+import type { Finding } from './findings.ts';
 
 /**
  * A provider's refusal of the gateway's credential (401, 402, 403), of an address or model name (404 and others), or a
@@ -17,6 +18,8 @@ export interface Refusal {
   readonly status: number;
   /** The error code of a failed connection, such as ENOTFOUND. */
   readonly connectError?: string;
+  /** The provider accepts the credential again: earlier refusals of the channel are over. */
+  readonly recovered?: boolean | undefined;
   readonly atMs: number;
 }
 
@@ -40,7 +43,18 @@ export function freshRefusals(refusals: readonly Refusal[], nowMs: number): Refu
       .toSorted((a, b) => a.atMs - b.atMs)
       .map((refusal) => [`${refusal.channel}${isAboutUsage(refusal) ? ' usage' : ''}`, refusal]),
   );
-  return [...latest.values()].filter(({ atMs }) => nowMs - atMs < REFUSAL_LASTS_MS);
+  return [...latest.values()].filter(({ atMs, recovered }) => nowMs - atMs < REFUSAL_LASTS_MS && recovered !== true);
+}
+
+/** Why a ModelRoute is not Ready: a provider refuses the credential of a channel, whether or not others serve. */
+export function refusedCredential(refusals: readonly Refusal[]): Finding<'CredentialRefused'> | undefined {
+  const refused = refusals.filter(({ status }) => CREDENTIAL_STATUSES.has(status));
+  const [condition] = refusedCondition(inOrder(refused));
+  return condition && { reason: 'CredentialRefused', message: condition.message };
+}
+
+function inOrder(refusals: readonly Refusal[]): Refusal[] {
+  return refusals.toSorted((a, b) => a.channel.localeCompare(b.channel, 'en'));
 }
 
 function isAboutUsage({ status }: Refusal): boolean {
@@ -52,7 +66,7 @@ function isAboutUsage({ status }: Refusal): boolean {
  * for routes that sign in.
  */
 export function refusalConditions(refusals: readonly Refusal[], signsIn = false): DesiredCondition[] {
-  const all = refusals.toSorted((a, b) => a.channel.localeCompare(b.channel, 'en'));
+  const all = inOrder(refusals);
   const sorted = all.filter((refusal) => !isAboutUsage(refusal));
   return [
     ...refusedCondition(sorted.filter(({ connectError = '' }) => connectError === '')),
@@ -79,7 +93,7 @@ function refusedCondition([first, ...others]: readonly Refusal[]): DesiredCondit
   const credential = CREDENTIAL_STATUSES.has(first.status);
   const said = credential
     ? `Channel "${first.channel}": the provider answers ${first.status} to the gateway's credential. Check the ` +
-      `Secret that its auth names, and the provider's account.`
+      `Secret that its auth names, and the provider's account. Calls try its other channels first.`
     : `Channel "${first.channel}": the provider answers ${first.status}. Check baseUrl, and the model names that the ` +
       `provider knows (models[].upstreamName).`;
   const more = others.map(({ channel, status }) => `"${channel}" (${status})`);

@@ -14,6 +14,7 @@ import {
   ProviderTools,
   QuotaType,
   Reasoning,
+  RetryOn,
   Routing,
 } from '#snapshot/snapshot.gen.ts';
 import type { BetaRules, Channel, Model, ModelRoute as ModelRouteMessage } from '#snapshot/snapshot.gen.ts';
@@ -55,6 +56,12 @@ const PROVIDER_TOOLS = {
   Refuse: ProviderTools.REFUSE,
   Drop: ProviderTools.DROP,
   Allow: ProviderTools.ALLOW,
+} as const;
+const RETRY_ON = {
+  Unavailable: RetryOn.UNAVAILABLE,
+  RateLimited: RetryOn.RATE_LIMITED,
+  Overloaded: RetryOn.OVERLOADED,
+  CredentialRefused: RetryOn.CREDENTIAL_REFUSED,
 } as const;
 const MS = 1000;
 
@@ -125,6 +132,7 @@ function resolveRoute(
       models: spec.models.map((model) => translateModel(model, spec.channels)),
       channels,
       retryAttempts: spec.retry.attempts,
+      ...retryRulesOf(spec.retry),
       clientDisconnect: DISCONNECTS[spec.clientDisconnect],
       onTimeout: ON_TIMEOUT[spec.onTimeout],
       allowedFields: spec.allow.fields,
@@ -144,6 +152,12 @@ function resolveRoute(
       published: true,
     },
   };
+}
+
+/** None if the route wants another channel after all failures. */
+function retryRulesOf({ retryOn }: ModelRoute['spec']['retry']): Pick<ModelRouteMessage, 'retry'> {
+  if (retryOn.length === Object.keys(RETRY_ON).length) return {};
+  return { retry: { retryOn: retryOn.map((failure) => RETRY_ON[failure]) } };
 }
 
 function costOf(fields: FieldReader, { name, cost }: ModelRouteChannel): Pick<Channel, 'cost'> {

@@ -61,8 +61,11 @@ export class DigestStream {
   }
 
   refused(refusal: Refusal): void {
-    if (this.#refusals.size < MAX_REFUSALS)
-      this.#refusals.set(`${refusal.route}/${refusal.channel}/${refusal.status}${refusal.connectError}`, refusal);
+    const { route, channel, status, connectError, recovered = false } = refusal;
+    const id = `${route}/${channel}/${recovered ? 'recovered' : `${status}${connectError}`}`;
+    // the leader takes them in order
+    this.#refusals.delete(id);
+    if (this.#refusals.size < MAX_REFUSALS) this.#refusals.set(id, refusal);
     this.#flush();
   }
 

@@ -64,7 +64,8 @@ describe('the error that the client gets', () => {
     assert.deepEqual(asked(), [1, 1, 0, 0]);
   });
   it("contains no provider's address or key", async () => {
-    script(openaiError(401, `bad key sk-1234567890abcdefghij at ${providers[0]?.url}`));
+    const refusal = openaiError(401, `bad key sk-1234567890abcdefghij at ${providers[0]?.url}`);
+    script(refusal, refusal, refusal);
     const answer = await call();
     assert.equal(answer.status, 502);
     assert.ok(!/sk-1234|127\.0\.0\.1/.test(answer.text), answer.text);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { classify, mayRetry, readRetryAfter } from '../../../../dataplane/upstream/retry.ts';
+import { classify, mayRetry, readRetryAfter, RETRYABLE } from '../../../../dataplane/upstream/retry.ts';
 import type { Verdict } from '../../../../dataplane/upstream/retry.ts';
 import type { UpstreamFailureKind } from '../../../../dataplane/upstream/upstream.ts';
 
@@ -8,7 +8,8 @@ test('classifies each status', () => {
   const expected: Record<Verdict, number[]> = {
     ok: [200, 201, 204, 206],
     refused: [400, 409, 413, 415, 418, 422, 424, 451],
-    credential: [301, 302, 304, 307, 308, 401, 402, 403, 404, 405, 407],
+    credential: [401, 402, 403, 407],
+    misnamed: [301, 302, 304, 307, 308, 404, 405],
     rate_limited: [429],
     overloaded: [529],
     unavailable: [408, 500, 501, 502, 503, 504, 520, 524, 599],
@@ -29,11 +30,12 @@ test('tries another channel only if nothing was produced, or the provider said s
     ['Idle', false],
     ['Aborted', false],
   ];
-  for (const [failure, retry] of failures) assert.equal(mayRetry(classify({ failure })), retry, failure);
-  for (const status of [408, 429, 500, 502, 503, 504, 529])
-    assert.equal(mayRetry(classify({ status })), true, String(status));
-  for (const status of [200, 302, 400, 401, 402, 403, 404, 413, 422])
-    assert.equal(mayRetry(classify({ status })), false, String(status));
+  for (const [failure, retry] of failures) assert.equal(mayRetry(classify({ failure }), RETRYABLE), retry, failure);
+  for (const status of [401, 402, 403, 408, 429, 500, 502, 503, 504, 529])
+    assert.equal(mayRetry(classify({ status }), RETRYABLE), true, String(status));
+  for (const status of [200, 302, 400, 404, 413, 422])
+    assert.equal(mayRetry(classify({ status }), RETRYABLE), false, String(status));
+  assert.equal(mayRetry('credential', new Set(['unavailable'])), false, 'the route does not want it');
 });
 
 test('parses retry-after as seconds, milliseconds or a date; bounded; invalid is nothing', () => {

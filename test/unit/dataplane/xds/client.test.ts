@@ -221,14 +221,19 @@ describe('a proxy', { timeout: 60_000 }, () => {
       proxy.client.reportRefusal({ route: 'main', channel: 'one', status: 401, connectError: '' });
     proxy.client.reportRefusal({ route: 'main', channel: 'two', status: 404, connectError: '' });
     await until(() => heard.length >= 2);
+    const known = { route: 'main', connectError: '', recovered: undefined };
     assert.deepEqual(heard, [
-      { route: 'main', channel: 'one', status: 401, connectError: '' },
-      {
-        route: 'main',
-        channel: 'two',
-        status: 404,
-        connectError: '',
-      },
+      { ...known, channel: 'one', status: 401 },
+      { ...known, channel: 'two', status: 404 },
+    ]);
+    // the credential was mended, and is refused again within the interval
+    const one = { route: 'main', channel: 'one', connectError: '' };
+    proxy.client.reportRefusal({ ...one, status: 0, recovered: true });
+    proxy.client.reportRefusal({ ...one, status: 401 });
+    await until(() => heard.length >= 4);
+    assert.deepEqual(heard.slice(2), [
+      { ...one, status: 0, recovered: true },
+      { ...one, status: 401, recovered: undefined },
     ]);
   });
 });

@@ -1,7 +1,12 @@
 /** A ModelRoute's status about providers that refuse the credential, the model or the address. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import { freshRefusals, refusalConditions, REFUSAL_LASTS_MS } from '../../../../operator/status/refusals.ts';
+import {
+  freshRefusals,
+  refusalConditions,
+  refusedCredential,
+  REFUSAL_LASTS_MS,
+} from '../../../../operator/status/refusals.ts';
 
 function reasonsOf(refusals: Parameters<typeof refusalConditions>[0]): readonly string[] {
   return refusalConditions(refusals).map(({ reason }) => reason);
@@ -32,6 +37,23 @@ describe('a provider that cannot be reached', () => {
       ]),
       ['CredentialRefused', 'HostNotFound'],
     );
+  });
+});
+
+describe('a channel that accepts its credential again', () => {
+  it('has no refusals any more, and others keep theirs', () => {
+    const refused = [
+      { channel: 'a', status: 401, atMs: 1 },
+      { channel: 'b', status: 402, atMs: 1 },
+    ];
+    assert.equal(refusedCredential(refused)?.reason, 'CredentialRefused');
+    const left = freshRefusals([...refused, { channel: 'a', status: 0, recovered: true, atMs: 2 }], 3);
+    assert.deepEqual(
+      left.map(({ channel }) => channel),
+      ['b'],
+    );
+    assert.match(refusedCredential(left)?.message ?? '', /^Channel "b".*402/);
+    assert.equal(refusedCredential([{ channel: 'a', status: 404, atMs: 1 }]), undefined, 'a name, not a credential');
   });
 });
 
