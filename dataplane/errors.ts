@@ -170,7 +170,17 @@ export const ERRORS = {
     openaiCode: 'ledger_unavailable',
     anthropicType: 'api_error',
     retry: true,
-    when: 'the ledger cannot be reached',
+    when: 'the ledger cannot be reached, and the call was not served',
+  },
+  billed_later: {
+    status: 500,
+    openaiType: 'server_error',
+    openaiCode: 'billed_later',
+    anthropicType: 'api_error',
+    retry: false,
+    when:
+      'the call was served or begun and will be billed, but neither the ledger nor a journal could record it in time; ' +
+      'the message has its id',
   },
   not_ready: {
     status: 503,

@@ -191,8 +191,13 @@ export interface Ledger extends LedgerReader {
   admit?(request: HoldRequest, slots: readonly SlotLimit[]): Promise<AdmitResult>;
   /** Renews the holds of running calls, and records what a reaper would bill. */
   recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void>;
-  /** Settles once per call id; a repetition returns the first result. Releases the call's slots too. */
-  settle(settlement: Settlement): Promise<SettleResult>;
+  /**
+   * Settles once per call id; a repetition returns the first result. Releases the call's slots too. `onJournaled` is
+   * called, at most once, if the ledger's store does not answer and this process's own journal has the settlement on
+   * disk: the store then applies it once later, whatever becomes of this process. Ledgers without such a journal never
+   * call it.
+   */
+  settle(settlement: Settlement, onJournaled?: () => void): Promise<SettleResult>;
   /** A key's job; undefined if there is none or it belongs to another key. */
   readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined>;
   /** A job of a channel; undefined if there is none or a call of another account created it. */

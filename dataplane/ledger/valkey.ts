@@ -145,9 +145,9 @@ class ValkeyLedger implements Ledger {
     await Promise.all(asked);
   }
 
-  async settle(settlement: Settlement): Promise<SettleResult> {
+  async settle(settlement: Settlement, onJournaled?: () => void): Promise<SettleResult> {
     this.#assertOpen();
-    return settle(this.#instance, settlement);
+    return settle(this.#instance, settlement, onJournaled);
   }
 
   async readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined> {

@@ -7,7 +7,8 @@ import type { CallOutcome, CallRecord, PipelineDeps } from './context.ts';
 
 /** An unexpected error, which no stage throws on purpose, is reported as a defect; the client gets internal_error. */
 export function errorOutcome(deps: Pick<PipelineDeps, 'defect'>, record: CallRecord, error: unknown): CallOutcome {
-  if (record.holdLost || error instanceof LedgerUnavailable) return { kind: 'Error', error: ledgerUnavailable() };
+  if (record.holdLost) return { kind: 'Error', error: endedWithoutLedger(record.received.requestId) };
+  if (error instanceof LedgerUnavailable) return { kind: 'Error', error: ledgerUnavailable() };
   if (error instanceof GatewayError) return { kind: 'Error', error };
   if (error instanceof ClientDisconnected) return { kind: 'ClientGone' };
   if (error instanceof UpstreamFailure) return upstreamOutcome(error);
@@ -26,4 +27,19 @@ function upstreamOutcome(failure: UpstreamFailure): CallOutcome {
 function ledgerUnavailable(): GatewayError {
   const message = 'The ledger cannot be reached, so that nothing can be billed now. Try again shortly.';
   return new GatewayError('ledger_unavailable', message, { retryAfterSeconds: 1 });
+}
+
+/** A call that was served, and whose settlement could not be recorded in time: it is billed once that is possible. */
+export function notDelivered(requestId: string): GatewayError {
+  const message =
+    'This call was served and will be billed, but the ledger could not record it, so its response is withheld. Do not ' +
+    `repeat it: GET /v1/usage/${requestId} shows what it cost once the ledger can be reached.`;
+  return new GatewayError('billed_later', message);
+}
+
+function endedWithoutLedger(requestId: string): GatewayError {
+  const message =
+    'The ledger could not be reached for too long, so the gateway ended this call. What it consumed until then will be ' +
+    `billed: GET /v1/usage/${requestId} shows it once the ledger can be reached.`;
+  return new GatewayError('billed_later', message);
 }

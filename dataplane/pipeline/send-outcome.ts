@@ -27,13 +27,15 @@ const CLIENT_CLOSED_REQUEST = 499;
 export function sendOutcome(
   { clock }: PipelineDeps,
   record: CallRecord,
-  { outcome, result }: SettledOutcome,
+  { outcome, result, pendingNanoUsd }: SettledOutcome,
 ): ReplyStatus {
   const { reply } = record.received;
   switch (outcome.kind) {
     case 'Buffered':
       record.firstByteAt = clock.monotonicMs();
       if (result) addCostHeaders(outcome.headers, result);
+      else if (pendingNanoUsd !== undefined)
+        outcome.headers['x-modelgateway-cost-usd'] = formatDecimal(pendingNanoUsd, 2);
       reply.send(outcome.status, outcome.headers, outcome.body);
       return { httpStatus: outcome.status, errorCode: undefined };
     case 'Streamed':

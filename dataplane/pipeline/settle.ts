@@ -8,19 +8,21 @@ import { spendingLimits } from '../state/limits.ts';
 import { encodeTerms } from './billing-terms.ts';
 import { billsSeenOutput, progressOf, statusOf, worstCaseProgress } from './consumption.ts';
 import type { Admitted, CallOutcome, CallRecord, PipelineDeps } from './context.ts';
-import { errorOutcome } from './error-outcome.ts';
+import { errorOutcome, notDelivered } from './error-outcome.ts';
 import { originOf } from './origin.ts';
 
 export interface SettledOutcome {
-  /** The call's outcome, or an error if the ledger did not confirm in time. */
+  /** The call's outcome, or an error if its settlement is neither in the ledger nor in the journal in time. */
   readonly outcome: CallOutcome;
   /** Undefined if nothing was held, or the ledger has not confirmed yet. */
   readonly result: SettleResult | undefined;
+  /** What the ledger will bill, if the settlement waits in the journal. */
+  readonly pendingNanoUsd?: bigint;
 }
 
 /**
- * How long a finished call waits for the ledger before its client gets an error; the settlement itself continues. A
- * call that lost its hold has already waited that long, so it does not wait again.
+ * How long a finished call waits until its settlement is in the ledger or the journal, before its client gets an error;
+ * the settlement itself continues. A call that lost its hold has already waited that long, so it does not wait again.
  */
 const SETTLE_TIMEOUT_MS = 20_000;
 
@@ -45,21 +47,55 @@ export async function settle(deps: PipelineDeps, record: CallRecord, outcome: Ca
   }
   deps.leases.untrack(requestId);
   deps.running.delete(requestId);
-  const startedAt = deps.clock.monotonicMs();
-  const settling = deps.ledger.settle(settlementOf(deps, record, { admitted, outcome, endedAt: startedAt }));
+  return settleHeld(deps, record, { admitted, outcome, endedAt: deps.clock.monotonicMs() });
+}
+
+async function settleHeld(deps: PipelineDeps, record: CallRecord, ended: Ended): Promise<SettledOutcome> {
+  const { admitted, outcome, endedAt } = ended;
+  const settlement = settlementOf(deps, record, ended);
+  const journaled = Promise.withResolvers<undefined>();
+  const settling = deps.ledger.settle(settlement, () => journaled.resolve(undefined));
+  const isRefused = refusalOf(settling);
+  const timed = (outcome: string): void => deps.telemetry.ledger('settle', deps.clock.monotonicMs() - endedAt, outcome);
   try {
-    const result = await deps.withTimeout(record.holdLost ? 0 : SETTLE_TIMEOUT_MS, settling);
-    deps.telemetry.ledger('settle', deps.clock.monotonicMs() - startedAt, 'Settled');
-    return { outcome, result };
+    const timeoutMs = record.holdLost ? 0 : SETTLE_TIMEOUT_MS;
+    const result = await deps.withTimeout(timeoutMs, Promise.race([settling, journaled.promise]));
+    timed(result ? 'Settled' : 'Journaled');
+    if (result) return { outcome, result };
+    reportLate(deps, { admitted, settling });
+    return { outcome, result, pendingNanoUsd: settlement.progress.costNanoUsd };
   } catch (error) {
-    deps.telemetry.ledger('settle', deps.clock.monotonicMs() - startedAt, 'unavailable');
-    reportLate(deps, admitted, settling);
-    return { outcome: errorOutcome(deps, record, error), result: undefined };
+    timed('unavailable');
+    reportLate(deps, { admitted, settling });
+    return { outcome: isRefused() ? errorOutcome(deps, record, error) : withheld(record, outcome), result: undefined };
   }
 }
 
-/** Reports the result of a settlement that the ledger confirms after the timeout. */
-function reportLate(deps: PipelineDeps, { routed, candidate }: Admitted, settling: Promise<SettleResult>): void {
+interface LateSettlement {
+  readonly admitted: Admitted;
+  readonly settling: Promise<SettleResult>;
+}
+
+/** Returns a function that is true once the ledger has refused the settlement, which is then not billed. */
+function refusalOf(settling: Promise<unknown>): () => boolean {
+  let isRefused = false;
+  settling.catch(() => {
+    isRefused = true;
+  });
+  return () => isRefused;
+}
+
+/**
+ * The outcome if the settlement is nowhere on disk yet: nothing that completes the call is sent. What has failed
+ * anyway says so itself.
+ */
+function withheld({ received: { requestId } }: CallRecord, outcome: CallOutcome): CallOutcome {
+  const completes = outcome.kind === 'Streamed' || (outcome.kind === 'Buffered' && !outcome.failed);
+  return completes ? { kind: 'Error', error: notDelivered(requestId) } : outcome;
+}
+
+/** Reports the result of a settlement that the ledger confirms after the call has ended. */
+function reportLate(deps: PipelineDeps, { admitted: { routed, candidate }, settling }: LateSettlement): void {
   const call = { requestId: routed.received.requestId, model: routed.call.model, group: candidate.group };
   settling.then(
     ({ record }) => {

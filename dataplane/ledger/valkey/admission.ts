@@ -119,5 +119,5 @@ function withdraw(instance: Instance, { origin: { callId, account } }: HoldReque
   instance
     .bucketOfAccount(account)
     .executeUntilAnswered(operation)
-    .catch(() => instance.journal.addPending({ callId, account, settle: operation }));
+    .catch(() => void instance.journal.addPending({ callId, account, settle: operation }));
 }

@@ -105,6 +105,11 @@ export class Instance {
     return this.#deps.settings.leaseMs;
   }
 
+  /** How long the store may take for an operation before it counts as unanswered. */
+  get timeoutMs(): number {
+    return this.#deps.settings.timeoutMs;
+  }
+
   start(): void {
     for (const bucket of this.buckets) bucket.start();
     this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();

@@ -92,6 +92,22 @@ export class JournalFiles {
     await this.flush();
   }
 
+  /** Resolves with true if all lines so far are on disk, also after a loss of power. Never rejects. */
+  async synced(): Promise<boolean> {
+    await this.written();
+    if (this.#isBroken || this.#isClosed) return false;
+    const file = this.#file;
+    try {
+      await file.datasync();
+      return true;
+    } catch (error) {
+      // a rotation has closed the file; the new one begins with everything that waits
+      if (file !== this.#file) return this.synced();
+      this.#failed(error);
+      return false;
+    }
+  }
+
   /**
    * Reads all lines: those in the files, then those that could not be written. No file rotates meanwhile, because a
    * rotation would show lines twice or not at all.

@@ -31,7 +31,8 @@ export interface BucketScope {
 export interface SettlementJournal {
   /** The settlements that the previous process did not deliver. */
   readonly undelivered: readonly PendingSettlement[];
-  addPending(settlement: PendingSettlement): void;
+  /** Resolves with true once the settlement is on disk; with false if it cannot be written now. Never rejects. */
+  addPending(settlement: PendingSettlement): Promise<boolean>;
   /**
    * `reply` is the script's full reply; `job` are the arguments that create its job; `change` is the number of the
    * change that billed the call, if the reply has later balances. Resolves when the line is written or has failed.
@@ -82,7 +83,7 @@ const MAX_EPOCHS = 8;
 /** A journal that keeps nothing, for tests. */
 export const NO_JOURNAL: SettlementJournal = {
   undelivered: [],
-  addPending: () => undefined,
+  addPending: async () => false,
   addSettled: async () => undefined,
   addEnded: async () => undefined,
   addDropped: () => undefined,
@@ -105,7 +106,7 @@ export async function openJournal(options: JournalOptions): Promise<SettlementJo
     addPending(settlement) {
       waiting.set(settlement.callId, settlement);
       files.append(lineOf(['P', settlement]));
-      void files.flush();
+      return files.synced();
     },
     addSettled(reply, job, change) {
       const [, , callId = ''] = reply;

@@ -32,7 +32,11 @@ const [RECORD_STATUS, SETTLE_STATUS] = [9, 4];
 const JOURNAL_AFTER_MS = 100;
 
 /** Rejects if the ledger is closed or its script fails; the next process then delivers the settlement. */
-export async function settle(instance: Instance, settlement: Settlement): Promise<SettleResult> {
+export async function settle(
+  instance: Instance,
+  settlement: Settlement,
+  onJournaled: () => void = () => undefined,
+): Promise<SettleResult> {
   const { callId, limits } = settlement;
   const held = instance.held.get(callId);
   const { account } = held?.request.origin ?? settlement.origin;
@@ -42,32 +46,45 @@ export async function settle(instance: Instance, settlement: Settlement): Promis
   instance.slots.release(callId);
   if (held && limits && settlement.progress.costNanoUsd > held.heldNanoUsd)
     sendLimits(bucket, held.request.origin, limits);
-  const reply = await deliver(instance, bucket, { settlement, held, slots, account });
+  const reply = await deliver(instance, bucket, { settlement, held, slots, account, onJournaled });
   instance.held.delete(callId);
   return readReply(reply, parseSettled);
 }
 
 /** Resolves with the final reply. Journals the settlement if that takes long or fails. */
 async function deliver(instance: Instance, bucket: Bucket, delivery: Delivery): Promise<Reply> {
-  const { settlement, held } = delivery;
+  const { settlement, held, onJournaled } = delivery;
   const pending = (): PendingSettlement => pendingOf(delivery);
   const addToJournal = once(() => instance.journal.addPending(pending()));
   // a process that is killed before the reply has told its client nothing, so only a settlement that waits needs the
   // journal
-  const timer = setTimeout(addToJournal, JOURNAL_AFTER_MS).unref();
+  const timers = [
+    setTimeout(() => void addToJournal(), JOURNAL_AFTER_MS).unref(),
+    setTimeout(
+      () => reportJournaled(addToJournal(), onJournaled),
+      Math.max(JOURNAL_AFTER_MS, instance.timeoutMs),
+    ).unref(),
+  ];
   try {
     const reply = await bucket.executeUntilAnswered(operationOf(delivery));
     // two more operations follow, between which the ledger may be closed
-    if (reply[0] === 'unknown' && held) addToJournal();
+    if (reply[0] === 'unknown' && held) void addToJournal();
     const isBooked = held && reply[0] === 'booked';
     const full = isBooked ? readReply(reply, (booked) => expandSettleReply(booked, held, settlement)) : reply;
     return await complete(instance, bucket, { reply: full, job: jobArgs(settlement), pending });
   } catch (error) {
-    addToJournal();
+    void addToJournal();
     throw error;
   } finally {
-    clearTimeout(timer);
+    for (const timer of timers) clearTimeout(timer);
   }
+}
+
+/** A journal that cannot be written now promises nothing, so that its owner waits for the store. */
+function reportJournaled(saved: Promise<boolean>, onJournaled: () => void): void {
+  void saved.then((isSaved) => {
+    if (isSaved) onJournaled();
+  });
 }
 
 /** Delivers the settlements that the previous process did not. */
@@ -89,6 +106,7 @@ interface Delivery {
   /** The slots to release with the settlement. */
   readonly slots: readonly string[];
   readonly account: string;
+  readonly onJournaled: () => void;
 }
 
 /** Asks for the full reply if the store may have another hold than this process, or creates a job. */
@@ -152,11 +170,7 @@ function parseSettled(reply: Reply): SettleResult {
   return parseRecord(reply);
 }
 
-function once(act: () => void): () => void {
-  let done = false;
-  return () => {
-    if (done) return;
-    done = true;
-    act();
-  };
+function once<T>(act: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
+  return () => (result ??= act());
 }

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
 import { FAULT } from '#ledger/embedded/faults.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
+import type { Settlement } from '#ledger/ledger.ts';
 import { chat, get, message, nothingLeaks, post, spending, startTestStack } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
@@ -183,7 +184,8 @@ describe('a settlement that cannot be committed', () => {
     const seen = await asked;
     assert.equal(seen.status, 200);
     assert.ok(seen.text.includes('"lo"') && !seen.text.includes('[DONE]'), seen.text);
-    assert.match(seen.text, /data: \{"error":\{.*"code":"ledger_unavailable"/);
+    assert.match(seen.text, /data: \{"error":\{.*"code":"billed_later"/);
+    assert.match(seen.text, new RegExp(`was served and will be billed.*${seen.id}`));
     setFault(FAULT.none);
     await billedOnce(seen.id, before.spent);
   });
@@ -203,7 +205,7 @@ describe('a settlement that cannot be committed', () => {
     assert.match(seen.text, /event: error\ndata: \{"type":"error","error":\{"type":"api_error"/);
     assert.ok(!seen.text.includes('message_stop'));
   });
-  it('becomes 503 with retry-after for a whole response, and the call is billed once later', async () => {
+  it('becomes an error that no SDK repeats for a whole response, and the call is billed once later', async () => {
     const before = await spending(stack);
     const waiting = gated(openaiChat({ usage: USAGE }));
     stack.openai.script(waiting.reply);
@@ -213,7 +215,13 @@ describe('a settlement that cannot be committed', () => {
     waiting.gate.open();
     (await eventually('the settlement is waited for', () => time.waiting[0])).expire();
     const answer = await asked;
-    assertUnavailable('/v1/chat/completions', answer);
+    const { error } = answer.json();
+    assert.deepEqual([answer.status, error.type, error.code], [500, 'server_error', 'billed_later']);
+    assert.deepEqual(
+      ['x-should-retry', 'retry-after'].map((name) => answer.headers.get(name)),
+      ['false', null],
+    );
+    assert.match(error.message, new RegExp(`was served and will be billed.*${answer.headers.get('x-request-id')}`));
     setFault(FAULT.none);
     await billedOnce(answer.headers.get('x-request-id') ?? '', before.spent);
     await eventually('the log tells what it came to', () =>
@@ -246,6 +254,42 @@ describe('a settlement that cannot be committed', () => {
   }
 });
 
+describe('a settlement that waits in the journal', () => {
+  for (const { name, path, body } of [
+    ...CALLS,
+    { name: 'Responses, converted', path: '/v1/responses', body: { model: 'claude-model', input: 'hello' } },
+  ])
+    it(`delivers the response, which the ledger bills once later (${name})`, async () => {
+      const before = await spending(stack);
+      const { ledger } = stack.gateway;
+      const [settle, storeIsBack] = [ledger.settle.bind(ledger), Promise.withResolvers<void>()];
+      Object.assign(ledger, {
+        settle: async (settlement: Settlement, onJournaled: () => void) => {
+          onJournaled();
+          await storeIsBack.promise;
+          return settle(settlement);
+        },
+      });
+      try {
+        const streams = 'stream' in body && body.stream;
+        stack.openai.script(streams ? openaiStream(['hel', 'lo'], { usage: USAGE }) : openaiChat({ usage: USAGE }));
+        stack.anthropic.script(streams ? anthropicStream() : anthropicMessage());
+        const answer = await post(stack, path, body);
+        assert.equal(answer.status, 200, answer.text);
+        if (streams) assert.match(answer.text, /\[DONE\]|message_stop/);
+        else assert.match(answer.headers.get('x-modelgateway-cost-usd') ?? '', /^0\.000/);
+        assert.ok(!/"error":\{/.test(answer.text), answer.text);
+        storeIsBack.resolve();
+        const id = answer.headers.get('x-request-id') ?? '';
+        await eventually('it is billed', async () => (await usageOf(id)).status === 'Succeeded');
+        const cost = nanoUsd((await usageOf(id)).cost_usd);
+        assert.deepEqual(await spending(stack), { spent: before.spent + cost, held: 0n });
+      } finally {
+        Reflect.deleteProperty(ledger, 'settle');
+      }
+    });
+});
+
 describe('holds that cannot be renewed', () => {
   it('for 20 s end running streams with an error at once, billed for their output so far', async () => {
     const stopping = gate();
@@ -276,7 +320,8 @@ describe('holds that cannot be renewed', () => {
     await time.pass(2_000);
     // while the ledger still fails
     const [openai, anthropic] = await Promise.all(streams.map(({ ended }) => ended));
-    assert.match(openai!.text, /data: \{"error":\{.*"code":"ledger_unavailable"/);
+    assert.match(openai!.text, /data: \{"error":\{.*"code":"billed_later"/);
+    assert.match(openai!.text, new RegExp(`will be billed.*${openai!.id}`));
     assert.match(anthropic!.text, /event: error\ndata: \{"type":"error","error":\{"type":"api_error"/);
     assert.ok(!openai!.text.includes('[DONE]') && !anthropic!.text.includes('message_stop'));
     for (const provider of [stack.openai, stack.anthropic]) {

@@ -185,6 +185,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'dataplane/protocol/capabilities.ts',
       'dataplane/protocol/providers.ts',
       'dataplane/upstream/headers.ts',
+      'dataplane/upstream/retry.ts',
       'dataplane/sealing/sealing-keys.ts',
       'dataplane/upstream/upstream.ts',
       ...LEDGER_CONTRACT,

@@ -49,7 +49,7 @@ describe('the journal', () => {
 
   test('gives the next process what was not delivered, and only that', async () => {
     const first = await open();
-    for (const id of ['a', 'b', 'c']) first.addPending(pending(id));
+    for (const id of ['a', 'b', 'c']) void first.addPending(pending(id));
     void first.addSettled(reply('a'), JOB);
     first.addDropped('b');
     await first.close();
@@ -72,7 +72,7 @@ describe('the journal', () => {
 
   test('drops what is older than two rotations, but not what is undelivered', async () => {
     const journal = await open();
-    journal.addPending(pending('waiting'));
+    void journal.addPending(pending('waiting'));
     for (const id of ['a', 'b', 'c']) {
       void journal.addSettled(reply(id), JOB);
       await journal.refills(all);
@@ -156,7 +156,7 @@ describe('the journal', () => {
 
   test('drops an incomplete line, and keeps the next one', async () => {
     const first = await open();
-    first.addPending(pending('a'));
+    void first.addPending(pending('a'));
     await first.close();
     appendFileSync(join(folder, 'current.jsonl'), '["C","a",["settl');
     const second = await open();
@@ -210,7 +210,7 @@ describe('the journal', () => {
 
   test('has undelivered entries in the newest file as soon as it exists', async () => {
     const first = await open();
-    first.addPending(pending('waiting'));
+    void first.addPending(pending('waiting'));
     await first.close();
     renameSync(join(folder, 'current.jsonl'), join(folder, 'previous.jsonl'));
     const second = await open();
@@ -225,7 +225,7 @@ describe('the journal', () => {
     await journal.refills(all);
     const reading = journal.refills(all);
     nowMs += 5 * 60_000 + 1;
-    journal.addPending(pending('a'));
+    void journal.addPending(pending('a'));
     assert.equal((await reading).length, 500);
     await journal.close();
   });
@@ -245,7 +245,7 @@ describe('the journal', () => {
       await this.write(bytes.subarray(0, bytes.length / 2));
       throw new Error('the disk is full');
     });
-    journal.addPending(pending('b'));
+    void journal.addPending(pending('b'));
     await journal.refills(all);
     write.mockRestore();
     assert.deepEqual([...new Set(faults.splice(0).map(String))], ['Error: the disk is full']);
@@ -282,7 +282,7 @@ describe('the journal', () => {
       for (const id of ids) void journal.addSettled(reply(id), JOB);
       await journal.refills(all);
     };
-    journal.addPending(pending('waiting'));
+    void journal.addPending(pending('waiting'));
     await settle('a');
     const { renameSync: rename } = fs;
     const failing = vi.spyOn(fs, 'renameSync').mockImplementation((from, to) => {
@@ -320,7 +320,7 @@ describe('the journal', () => {
   test('reports an entry that arrives after close', async () => {
     const journal = await open();
     await journal.close();
-    journal.addPending(pending('late'));
+    void journal.addPending(pending('late'));
     assert.deepEqual(faults.splice(0).map(String), ['Error: the journal is closed']);
   });
 });
