@@ -43,7 +43,8 @@ export function toToolCallId(toolUseId: string): string {
 const MAX_CONVERSE_ID = 64;
 
 /** The id of a tool call for Converse. An id that is too long becomes a digest, as toToolCallId has it. */
-export function toConverseId(id: string): string {
+export function toConverseId(given: string): string {
+  const id = toToolUseId(given);
   return id.length <= MAX_CONVERSE_ID ? id : PREFIX + createHash('sha256').update(id).digest('base64url');
 }
 

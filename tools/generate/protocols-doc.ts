@@ -7,13 +7,14 @@ import {
   OPENAI_MODELS,
 } from '../../dataplane/protocol/capabilities.ts';
 import type { KnownModels } from '../../dataplane/protocol/capabilities.ts';
-import * as toConverse from '../../dataplane/protocol/anthropic-converse/table.ts';
 import * as messages from '../../dataplane/protocol/clients/anthropic/table.ts';
+import * as converse from '../../dataplane/protocol/providers/converse/table.ts';
 import * as gemini from '../../dataplane/protocol/providers/gemini/table.ts';
 import * as toOpenAI from '../../dataplane/protocol/anthropic-openai/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
 import * as toMessages from '../../dataplane/protocol/gemini-anthropic/table.ts';
 import * as fromGemini from '../../dataplane/protocol/gemini-anthropic/answer-table.ts';
+import { CLAUDE_BUDGETS, CLAUDE_EFFORTS } from '../../dataplane/protocol/providers/claude-thinking.ts';
 import * as toChat from '../../dataplane/protocol/responses-openai/table.ts';
 import * as fromChat from '../../dataplane/protocol/responses-openai/answer-table.ts';
 import * as fromMessages from '../../dataplane/protocol/responses-anthropic/answer-table.ts';
@@ -172,18 +173,19 @@ export function protocolsText(): string {
     ...toMessages.REQUEST_TABLES.map(section),
     '### What the client gets\n',
     ...fromGemini.RESPONSE_TABLES.map(section),
-    "## Anthropic clients on Bedrock's Converse\n",
-    "Requests of the other dialects are first converted to Anthropic's messages, as above, and then as follows.\n",
-    '### What the client sends\n',
-    ...toConverse.REQUEST_TABLES.map(section),
-    '### What the client gets\n',
-    ...toConverse.RESPONSE_TABLES.map(section),
     '## Conversations\n',
     CONVERSATIONS,
     "### What the gateway reads of Anthropic's messages\n",
     ...messages.REQUEST_TABLES.map(section),
     "### What a client of Anthropic's messages gets\n",
     ...messages.RESPONSE_TABLES.map(section),
+    "### What Bedrock's Converse takes\n",
+    "Clients of the other dialects go through Anthropic's messages.\n",
+    ...converse.REQUEST_TABLES.map(section),
+    section(CLAUDE_EFFORTS),
+    section(CLAUDE_BUDGETS),
+    "### What is read of Converse's responses\n",
+    ...converse.RESPONSE_TABLES.map(section),
     "### What Gemini's own API takes\n",
     ON_GEMINI,
     ...gemini.REQUEST_TABLES.map(section),

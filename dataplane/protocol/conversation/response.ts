@@ -120,6 +120,8 @@ function endReasoning(candidate: OpenCandidate, proof: ReasoningProof | undefine
   const last = candidate.parts.at(-1);
   const isOpen = last?.type === 'Reasoning' && !last.closed;
   if (!isOpen && proof === undefined) return;
+  // what only its maker can read is a piece of its own
+  if (last && isOpen && proof && 'redacted' in proof) last.closed = true;
   const part = openPart(candidate, 'Reasoning');
   part.proof = proof;
   part.closed = true;

@@ -2,22 +2,25 @@
  * Bedrock's Converse, for the models that have no other API there. The base URL is that of bedrock-runtime. Anthropic's
  * dialect is converted by hand, and the others go through it.
  */
-import { anthropicToConverse } from '../anthropic-converse.ts';
-import { convertCountRequest } from '../anthropic-converse/request.ts';
 import { decodeUtf8 } from '../bytes.ts';
 import { CONVERSE_MODELS } from '../capabilities.ts';
 import { chainFor } from '../chain.ts';
+import { anthropicClient } from '../clients/anthropic/client.ts';
+import { conversion, countConversion } from '../conversion.ts';
 import { geminiCounter } from '../gemini-anthropic/count.ts';
 import { geminiThrough } from '../gemini-anthropic/through.ts';
 import { parseEventData } from '../json-value.ts';
 import { openaiToAnthropic } from '../openai-anthropic.ts';
 import type { Provider, TokenCounter } from '../provider.ts';
+import { converseChat } from '../providers/converse/chat.ts';
 import { responsesToAnthropic } from '../responses-anthropic.ts';
 import { readTokenCount } from '../usage.ts';
 import { readConverseError } from './errors.ts';
 
+const anthropicToConverse = conversion(anthropicClient, converseChat);
+
 const tokenCounter: TokenCounter = {
-  request: convertCountRequest,
+  request: countConversion(anthropicClient, converseChat),
   read: (body) => readTokenCount(parseEventData(decodeUtf8(body))?.['inputTokens']),
 };
 

@@ -301,7 +301,6 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     responses: [],
     platforms: [],
     'anthropic-openai': ['anthropic', 'openai'],
-    'anthropic-converse': ['anthropic', 'anthropic-openai'],
     'openai-anthropic': ['anthropic', 'conversation', 'openai'],
     'gemini-anthropic': ['anthropic', 'gemini', 'openai', 'openai-anthropic', 'responses'],
     'responses-openai': ['openai', 'responses'],
@@ -309,12 +308,11 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
 
     // a provider names the converters to its protocol
     'anthropic/provider.ts': ['gemini-anthropic'],
-    'converse/provider.ts': ['anthropic-converse', 'gemini-anthropic'],
+    'converse/provider.ts': ['clients', 'gemini-anthropic', 'providers'],
     'gemini/provider.ts': ['clients', 'gemini-anthropic', 'providers'],
     'openai/provider.ts': ['gemini-anthropic'],
 
     'anthropic-anthropic.ts': ['anthropic'],
-    'anthropic-converse.ts': ['anthropic-converse'],
     'anthropic-openai.ts': ['anthropic-openai'],
     'gemini-anthropic.ts': ['gemini-anthropic'],
     'openai-anthropic.ts': ['openai-anthropic'],
@@ -331,7 +329,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'write-error.ts': ['anthropic', 'gemini', 'openai'],
   },
   'dataplane/protocol/clients': { anthropic: [] },
-  'dataplane/protocol/providers': { gemini: [] },
+  'dataplane/protocol/providers': { converse: [], gemini: [] },
   'dataplane/ledger': {
     embedded: [],
     valkey: [],

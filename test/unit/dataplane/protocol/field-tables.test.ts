@@ -8,7 +8,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import * as anthropicMessages from '../../../../dataplane/protocol/clients/anthropic/table.ts';
-import * as toConverse from '../../../../dataplane/protocol/anthropic-converse/table.ts';
 import * as toOpenAI from '../../../../dataplane/protocol/anthropic-openai/table.ts';
 import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
 import type { ChatDialect } from '../../../../dataplane/protocol/call-facts.ts';
@@ -18,7 +17,6 @@ import * as toAnthropic from '../../../../dataplane/protocol/openai-anthropic/ta
 import * as toChat from '../../../../dataplane/protocol/responses-openai/table.ts';
 import type { ProviderKind } from '../../../../dataplane/protocol/provider.ts';
 import { ANTHROPIC } from './anthropic-examples.ts';
-import { CONVERSE } from './converse-examples.ts';
 import * as toMessages from '../../../../dataplane/protocol/gemini-anthropic/table.ts';
 import { GEMINI_DIALECT } from './gemini-dialect-examples.ts';
 import { OPENAI } from './openai-examples.ts';
@@ -59,13 +57,12 @@ function faultOf(make: () => unknown): RequestFault | undefined {
   }
 }
 
-const ROLES: ReadonlySet<object> = new Set([toAnthropic.ROLES, toOpenAI.ROLES, toChat.ROLES, toConverse.ROLES]);
+const ROLES: ReadonlySet<object> = new Set([toAnthropic.ROLES, toOpenAI.ROLES, toChat.ROLES]);
 
 const PAIRS: readonly (readonly [Pair, readonly Examples[]])[] = [
   [{ client: 'OpenAI', upstream: 'Anthropic' }, OPENAI],
   [{ client: 'Anthropic', upstream: 'OpenAI' }, ANTHROPIC],
   [{ client: 'Responses', upstream: 'OpenAI' }, RESPONSES],
-  [{ client: 'Anthropic', upstream: 'BedrockConverse' }, CONVERSE],
   [{ client: 'Gemini', upstream: 'Anthropic' }, GEMINI_DIALECT],
 ];
 
@@ -138,14 +135,11 @@ function convertOr(pair: Pair, fields: Fields, model: string | undefined): strin
 }
 
 test('every table of requests has examples', () => {
-  const shown = new Set(
-    [...OPENAI, ...ANTHROPIC, ...RESPONSES, ...CONVERSE, ...GEMINI_DIALECT].map(({ table }) => table as object),
-  );
+  const shown = new Set([...OPENAI, ...ANTHROPIC, ...RESPONSES, ...GEMINI_DIALECT].map(({ table }) => table as object));
   for (const table of [
     ...toAnthropic.REQUEST_TABLES,
     ...toOpenAI.REQUEST_TABLES,
     ...toChat.REQUEST_TABLES,
-    ...toConverse.REQUEST_TABLES,
     ...toMessages.REQUEST_TABLES,
   ])
     assert.ok('values' in table || shown.has(table), table.title);
@@ -204,12 +198,9 @@ test('every field of the official SDKs is in a table', () => {
     [RESPONSE_TYPES, 'ResponseTextConfig', toChat.TEXT_SETTINGS],
     [RESPONSE_TYPES, 'ResponseFormatTextJSONSchemaConfig', toChat.FORMAT],
     ['openai/resources/shared.d.ts', 'Reasoning', toChat.REASONING_SETTINGS],
-    [ANTHROPIC_TYPES, 'MessageCreateParamsBase', toConverse.REQUEST],
     [ANTHROPIC_TYPES, 'MessageCreateParamsBase', anthropicMessages.REQUEST],
     [ANTHROPIC_TYPES, 'Tool', anthropicMessages.TOOL],
     [ANTHROPIC_TYPES, 'DocumentBlockParam', anthropicMessages.DOCUMENT_BLOCK],
-    [ANTHROPIC_TYPES, 'Tool', toConverse.TOOL],
-    [ANTHROPIC_TYPES, 'DocumentBlockParam', toConverse.DOCUMENT_BLOCK],
     [ANTHROPIC_TYPES, 'MessageCreateParamsBase', toOpenAI.REQUEST],
     [BETA_TYPES, 'BetaOutputConfig', toOpenAI.OUTPUT_CONFIG],
     [BETA_TYPES, 'BetaSystemMessageParam', toOpenAI.MESSAGE],

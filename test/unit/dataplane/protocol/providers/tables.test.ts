@@ -15,12 +15,15 @@ import type {
 import type { SettingsTable } from '../../../../../dataplane/protocol/conversation/take.ts';
 import { DroppedFields } from '../../../../../dataplane/protocol/dropped-fields.ts';
 import type { ChatProvider } from '../../../../../dataplane/protocol/providers/chat-provider.ts';
+import { converseChat } from '../../../../../dataplane/protocol/providers/converse/chat.ts';
+import { SETTINGS as CONVERSE } from '../../../../../dataplane/protocol/providers/converse/table.ts';
 import { geminiChat } from '../../../../../dataplane/protocol/providers/gemini/chat.ts';
 import { SETTINGS as GEMINI } from '../../../../../dataplane/protocol/providers/gemini/table.ts';
 
 /** A provider with a model that takes everything that its protocol has. */
 const PROVIDERS: readonly (readonly [ChatProvider, SettingsTable, string])[] = [
   [geminiChat, GEMINI, 'gemini-3-flash-preview'],
+  [converseChat, CONVERSE, 'anthropic.claude-opus-4-6'],
 ];
 
 const TOOL: Tool = {

@@ -1,11 +1,11 @@
 /**
  * Usage of Converse. Its input tokens exclude those read from and written to the cache, as Anthropic's do.
  */
-import { readServiceTier } from '../content-counts.ts';
-import type { ReportedUsage } from '../converter.ts';
-import { convertedFields } from '../field-table.ts';
-import { isRecord, itemsOf } from '../fields.ts';
-import { readTokenCount, UNREPORTED_USAGE } from '../usage.ts';
+import { readServiceTier } from '../../content-counts.ts';
+import type { ReportedUsage } from '../../converter.ts';
+import { convertedFields } from '../../field-table.ts';
+import { isRecord, itemsOf } from '../../fields.ts';
+import { readTokenCount, UNREPORTED_USAGE } from '../../usage.ts';
 import { USAGE } from './table.ts';
 
 /** `serviceTier`: the answer's object of that name. */

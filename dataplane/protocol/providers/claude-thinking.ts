@@ -1,0 +1,103 @@
+/**
+ * The reasoning settings of Claude's models, on whichever provider. From version 4.6 on they take an effort; earlier
+ * ones take a budget of tokens, which must fit within the output limit.
+ */
+import { claudeVersion } from '../capabilities.ts';
+import type { ModelCapabilities } from '../capabilities.ts';
+import type { ReasoningSettings, Settings, Turn } from '../conversation/request.ts';
+import { keptValue } from '../conversation/take.ts';
+import type { DroppedFields } from '../dropped-fields.ts';
+import { valueTable } from '../field-table.ts';
+import type { JsonRecord } from '../fields.ts';
+
+export const CLAUDE_EFFORTS = valueTable("effort → Claude's effort", {
+  minimal: 'low',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'xhigh',
+  max: 'max',
+});
+
+export const CLAUDE_BUDGETS = valueTable('effort → `thinking.budget_tokens`, for models before 4.6', {
+  minimal: '1024',
+  low: '2048',
+  medium: '8192',
+  high: '16384',
+  xhigh: '32768',
+  max: '32768',
+});
+
+export interface ThinkingContext {
+  readonly model: string;
+  /** The output limit that is sent; undefined: none. */
+  readonly maxTokens: number | undefined;
+  readonly turns: readonly Turn[];
+  readonly capabilities: Pick<ModelCapabilities, 'reasoning'>;
+  readonly dropped: DroppedFields;
+}
+
+export interface ClaudeThinking {
+  readonly thinking: JsonRecord | undefined;
+  readonly effort: string | undefined;
+  /** The model will think, so that it takes no sampling settings. */
+  readonly thinks: boolean;
+}
+
+const NONE: ClaudeThinking = { thinking: undefined, effort: undefined, thinks: false };
+/** The API's minimum. */
+const MIN_BUDGET = 1024;
+/** The first version that takes an effort. */
+const FIRST_ADAPTIVE = 4.6;
+const DISPLAYS = { Summarized: 'summarized', Omitted: 'omitted' } as const;
+
+/** What a model cannot do is named; that it shall not reason is no loss for one that cannot. */
+export function claudeThinking(settings: Settings, context: ThinkingContext): ClaudeThinking {
+  const { capabilities, dropped, model } = context;
+  const isOff = settings.reasoning?.value.mode === 'Disabled';
+  const effort = keptValue(settings.effort, capabilities.reasoning, dropped, 'none');
+  const reasoning =
+    capabilities.reasoning || !isOff ? keptValue(settings.reasoning, capabilities.reasoning, dropped) : undefined;
+  const mapped = effort === undefined ? undefined : (CLAUDE_EFFORTS.values.get(effort) ?? effort);
+  if (!reasoning) return { ...NONE, effort: mapped };
+  if (reasoning.mode === 'Disabled') return { ...NONE, thinking: { type: 'disabled' } };
+  if (reasoning.mode === 'Adaptive' && takesBudget(model)) return withBudget(effort, reasoning, context);
+  const type = reasoning.mode === 'Enabled' ? 'enabled' : 'adaptive';
+  return {
+    thinking: { type, budget_tokens: reasoning.budgetTokens, ...displayOf(reasoning) },
+    effort: mapped,
+    thinks: true,
+  };
+}
+
+function takesBudget(model: string): boolean {
+  const version = claudeVersion(model);
+  return version !== undefined && version < FIRST_ADAPTIVE;
+}
+
+function displayOf({ display }: ReasoningSettings): JsonRecord {
+  return display ? { display: DISPLAYS[display] } : {};
+}
+
+/** Where no budget fits, the model does not think. */
+function withBudget(
+  effort: string | undefined,
+  reasoning: ReasoningSettings,
+  { maxTokens, turns }: ThinkingContext,
+): ClaudeThinking {
+  const wished = Number(CLAUDE_BUDGETS.values.get(effort ?? 'medium') ?? 0);
+  const budget = maxTokens === undefined ? wished : Math.min(wished, Math.floor(maxTokens / 2));
+  if (budget < MIN_BUDGET || answersUnsignedCall(turns)) return NONE;
+  return {
+    thinking: { type: 'enabled', budget_tokens: budget, ...displayOf(reasoning) },
+    effort: undefined,
+    thinks: true,
+  };
+}
+
+/** With a budget, the API requires signed thinking at the start of a turn whose tool calls are being answered. */
+function answersUnsignedCall(turns: readonly Turn[]): boolean {
+  const [before, last] = turns.slice(-2);
+  if (last?.role !== 'User' || !last.parts.some(({ type }) => type === 'ToolResult')) return false;
+  return before?.role !== 'Assistant' || before.parts[0]?.type !== 'Reasoning';
+}

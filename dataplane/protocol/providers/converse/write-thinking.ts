@@ -1,0 +1,48 @@
+/** Writes the reasoning settings: Claude's own, and an effort of Nova 2 and GPT-OSS; other models take nothing. */
+import type { ReasoningSettings, Settings } from '../../conversation/request.ts';
+import { keptValue } from '../../conversation/take.ts';
+import type { JsonRecord } from '../../fields.ts';
+import { claudeThinking } from '../claude-thinking.ts';
+import type { ThinkingContext } from '../claude-thinking.ts';
+import type { ModelFamily } from './model-family.ts';
+
+/** Budgets below these limits become this effort; larger ones become high. */
+const BUDGETS = [
+  [4096, 'low'],
+  [16_384, 'medium'],
+] as const;
+/** Efforts of models other than Claude; all others become high. */
+const EFFORTS: ReadonlySet<string> = new Set(['low', 'medium', 'high']);
+
+export interface WrittenThinking {
+  readonly effort?: string | undefined;
+  /** Members of `additionalModelRequestFields`. */
+  readonly fields: JsonRecord;
+}
+
+export function writeThinking(settings: Settings, family: ModelFamily, context: ThinkingContext): WrittenThinking {
+  if (family === 'Claude') {
+    const { effort, thinking } = claudeThinking(settings, context);
+    return { effort, fields: thinking ? { thinking } : {} };
+  }
+  const takes = context.capabilities.reasoning && family !== 'Other';
+  const effort = keptValue(settings.effort, takes, context.dropped, 'none');
+  const isOff = settings.reasoning?.value.mode === 'Disabled';
+  const reasoning = isOff ? undefined : keptValue(settings.reasoning, takes, context.dropped);
+  return { fields: isOff ? {} : fieldsOf(family, levelOf(effort, reasoning)) };
+}
+
+/** Undefined: the model's own default applies. */
+function levelOf(effort: string | undefined, reasoning: ReasoningSettings | undefined): string | undefined {
+  if (effort !== undefined) return EFFORTS.has(effort) ? effort : 'high';
+  const budget = reasoning?.budgetTokens;
+  if (budget === undefined) return undefined;
+  return BUDGETS.find(([below]) => budget < below)?.[1] ?? 'high';
+}
+
+function fieldsOf(family: ModelFamily, level: string | undefined): JsonRecord {
+  if (level === undefined) return {};
+  return family === 'Nova'
+    ? { reasoningConfig: { type: 'enabled', maxReasoningEffort: level } }
+    : { reasoning_effort: level };
+}

@@ -1,0 +1,71 @@
+/** Writes tools as the `toolConfig` of Converse, which a conversation needs as soon as it has called a tool. */
+import type { Settings, Tool, ToolChoice } from '../../conversation/request.ts';
+import { keptValue } from '../../conversation/take.ts';
+import { toolDescription } from '../../conversation/texts.ts';
+import type { DroppedFields } from '../../dropped-fields.ts';
+import type { JsonRecord } from '../../fields.ts';
+import { toolSchema } from '../../json-schemas.ts';
+import type { ToolNames } from '../../tool-ids.ts';
+import type { CachePoints } from './write-messages.ts';
+
+export interface ToolsContext {
+  readonly names: ToolNames;
+  readonly caches: CachePoints;
+  readonly dropped: DroppedFields;
+  /** Whether the model can be held to the schemas of tools. */
+  readonly strictSchemas: boolean;
+  /** The names of the tools that the conversation has called, as they are sent. */
+  readonly calledTools: ReadonlySet<string>;
+}
+
+/** Undefined: there are no tools. */
+export function writeTools(
+  tools: readonly Tool[],
+  { toolChoice }: Settings,
+  context: ToolsContext,
+): JsonRecord | undefined {
+  const { calledTools, dropped } = context;
+  const isNone = toolChoice?.value.mode === 'None';
+  if (isNone && calledTools.size === 0) return undefined;
+  const declared = allowedTools(tools, toolChoice?.value).flatMap((tool) => writeTool(tool, context));
+  const sent = declared.length > 0 ? declared : [...calledTools].map((name) => toolSpec({ name, schema: undefined }));
+  if (sent.length === 0) return undefined;
+  if (isNone && declared.length > 0) dropped.add(toolChoice.path);
+  return { tools: sent, toolChoice: declared.length > 0 ? writeChoice(toolChoice?.value, context) : undefined };
+}
+
+/** Converse can force one tool, and otherwise only all of them: the others are not declared. */
+function allowedTools(tools: readonly Tool[], choice: ToolChoice | undefined): readonly Tool[] {
+  const names = choice?.names;
+  if (!names || (choice.mode === 'Required' && names.length === 1)) return tools;
+  return tools.filter(({ name }) => names.includes(name));
+}
+
+function writeTool(tool: Tool, { names, caches, dropped, strictSchemas }: ToolsContext): readonly JsonRecord[] {
+  const strict = keptValue(tool.strict, strictSchemas, dropped, false);
+  const spec = toolSpec({
+    name: names.send(tool.name),
+    description: toolDescription(tool),
+    schema: tool.schema,
+    strict: strict === true ? true : undefined,
+  });
+  return [spec, ...caches.afterTool(tool.cache)];
+}
+
+interface ToolSpec {
+  readonly name: unknown;
+  readonly description?: string | undefined;
+  readonly schema: JsonRecord | undefined;
+  readonly strict?: true | undefined;
+}
+
+function toolSpec({ schema, ...rest }: ToolSpec): JsonRecord {
+  return { toolSpec: { ...rest, inputSchema: { json: toolSchema(schema) } } };
+}
+
+/** `auto` is the default, and is not sent: models without tool choice refuse the field. */
+function writeChoice(choice: ToolChoice | undefined, { names }: ToolsContext): JsonRecord | undefined {
+  if (choice?.mode !== 'Required') return undefined;
+  const [name, another] = choice.names ?? [];
+  return name !== undefined && another === undefined ? { tool: { name: names.send(name) } } : { any: {} };
+}
