@@ -51,22 +51,36 @@ const MIN_BUDGET = 1024;
 const FIRST_ADAPTIVE = 4.6;
 const DISPLAYS = { Summarized: 'summarized', Omitted: 'omitted' } as const;
 
-/** What a model cannot do is named; that it shall not reason is no loss for one that cannot. */
 export function claudeThinking(settings: Settings, context: ThinkingContext): ClaudeThinking {
-  const { capabilities, dropped, model } = context;
-  const isOff = settings.reasoning?.value.mode === 'Disabled';
-  const effort = keptValue(settings.effort, capabilities.reasoning, dropped, 'none');
-  const reasoning =
-    capabilities.reasoning || !isOff ? keptValue(settings.reasoning, capabilities.reasoning, dropped) : undefined;
+  const { effort, reasoning } = keptSettings(settings, context);
   const mapped = effort === undefined ? undefined : (CLAUDE_EFFORTS.values.get(effort) ?? effort);
-  if (!reasoning) return { ...NONE, effort: mapped };
-  if (reasoning.mode === 'Disabled') return { ...NONE, thinking: { type: 'disabled' } };
-  if (reasoning.mode === 'Adaptive' && takesBudget(model)) return withBudget(effort, reasoning, context);
-  const type = reasoning.mode === 'Enabled' ? 'enabled' : 'adaptive';
+  switch (reasoning?.mode) {
+    case undefined:
+      return { ...NONE, effort: mapped };
+    case 'Disabled':
+      return { ...NONE, thinking: { type: 'disabled' } };
+    case 'Adaptive':
+      if (takesBudget(context.model)) return withBudget(effort, reasoning, context);
+      return { thinking: { type: 'adaptive', ...displayOf(reasoning) }, effort: mapped, thinks: true };
+    case 'Enabled': {
+      const thinking = { type: 'enabled', budget_tokens: reasoning.budgetTokens, ...displayOf(reasoning) };
+      return { thinking, effort: mapped, thinks: true };
+    }
+  }
+}
+
+interface KeptSettings {
+  readonly effort: string | undefined;
+  readonly reasoning: ReasoningSettings | undefined;
+}
+
+/** What a model cannot do is named; that it shall not reason is no loss for one that cannot. */
+function keptSettings({ effort, reasoning }: Settings, { capabilities, dropped }: ThinkingContext): KeptSettings {
+  const takes = capabilities.reasoning;
+  const isOff = reasoning?.value.mode === 'Disabled';
   return {
-    thinking: { type, budget_tokens: reasoning.budgetTokens, ...displayOf(reasoning) },
-    effort: mapped,
-    thinks: true,
+    effort: keptValue(effort, takes, dropped, 'none'),
+    reasoning: isOff && !takes ? undefined : keptValue(reasoning, takes, dropped),
   };
 }
 

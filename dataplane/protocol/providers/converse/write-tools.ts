@@ -25,13 +25,18 @@ export function writeTools(
   context: ToolsContext,
 ): JsonRecord | undefined {
   const { calledTools, dropped } = context;
-  const isNone = toolChoice?.value.mode === 'None';
-  if (isNone && calledTools.size === 0) return undefined;
-  const declared = allowedTools(tools, toolChoice?.value).flatMap((tool) => writeTool(tool, context));
-  const sent = declared.length > 0 ? declared : [...calledTools].map((name) => toolSpec({ name, schema: undefined }));
-  if (sent.length === 0) return undefined;
-  if (isNone && declared.length > 0) dropped.add(toolChoice.path);
-  return { tools: sent, toolChoice: declared.length > 0 ? writeChoice(toolChoice?.value, context) : undefined };
+  const choice = toolChoice?.value;
+  if (choice?.mode === 'None' && calledTools.size === 0) return undefined;
+  const declared = allowedTools(tools, choice).flatMap((tool) => writeTool(tool, context));
+  if (declared.length === 0) return writeCalledTools(calledTools);
+  if (toolChoice && choice?.mode === 'None') dropped.add(toolChoice.path);
+  return { tools: declared, toolChoice: writeChoice(choice, context) };
+}
+
+/** The tools of a conversation that declares none any more. */
+function writeCalledTools(called: ReadonlySet<string>): JsonRecord | undefined {
+  if (called.size === 0) return undefined;
+  return { tools: [...called].map((name) => toolSpec({ name, schema: undefined })), toolChoice: undefined };
 }
 
 /** Converse can force one tool, and otherwise only all of them: the others are not declared. */
