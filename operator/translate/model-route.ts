@@ -148,7 +148,8 @@ function resolveRoute(
       ...unpricedOf(spec.models, priced),
       ...(limits !== undefined && { limitsDiffer: { reason: 'LimitsDiffer', message: limits } }),
       ...(spec.channels.some(({ auth }) => auth && auth.type !== 'ApiKey') && { signsIn: true }),
-      fields: { models: spec.models.length, channels: channels.length },
+      // a drained channel gets no new calls
+      fields: { models: spec.models.length, channels: channels.filter(({ drained }) => !drained).length },
       published: true,
     },
   };
