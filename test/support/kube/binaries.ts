@@ -7,9 +7,16 @@ import { join } from 'node:path';
 import { cacheFolder, findOrBuild, goBuild, holdsAll, importing, moduleFolder } from './go-build.ts';
 import type { Binaries, GoProgram } from './go-build.ts';
 
-export const KUBERNETES_VERSION = '1.36.3';
+/** The version that suites run on unless MGW_TEST_KUBERNETES names another one, whose Go modules are built then. */
+export const KUBERNETES_VERSION = parseVersion(process.env['MGW_TEST_KUBERNETES']);
 const ETCD_VERSION = '3.6.16';
 const BINARIES = ['etcd', 'kube-apiserver'] as const;
+
+/** The version that is built; throws if the text is none. */
+export function parseVersion(text = '1.36.3'): string {
+  if (/^1\.\d+\.\d+$/.test(text)) return text;
+  throw new Error(`MGW_TEST_KUBERNETES must be a version such as 1.37.2, not "${text}"`);
+}
 
 /** Finds the binaries, and builds them if needed. */
 export async function findBinaries(env: NodeJS.ProcessEnv): Promise<Binaries> {
