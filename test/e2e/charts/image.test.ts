@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { lintDockerfile, needHadolint } from '../../support/image-lint.ts';
+import { lintDockerfile, needHadolint } from '../../support/pip-program.ts';
 import { readDockerfile } from '../../support/image/dockerfile.ts';
 import { addModules } from '../../support/image/gateway-image.ts';
 import { ROOT } from './situations.ts';

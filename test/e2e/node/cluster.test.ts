@@ -242,6 +242,19 @@ describe.skipIf(missing)('a release on a node', () => {
       assert.ok(said.includes(name), said);
   });
 
+  it('answers kubectl mgw through the API server, without a port that anybody opens', async () => {
+    const plugin = (args: string): Promise<string> =>
+      release.node.bash(`PATH="${join(ROOT, 'bin')}:$PATH" kubectl mgw ${args}`);
+    assert.match(await plugin('usage --by key'), /^KEY +CALLS +IN +OUT +COST USD\nteam-a\/first +\d+ /);
+    assert.match(await plugin('usage --key team-a/first --format csv'), /,first,team-a,/);
+    const tested = await plugin(`test team-a/first ${MODEL}`);
+    assert.match(tested, /^Ready: True \(Ready\)\n/);
+    assert.match(tested, /"object": "chat.completion"/);
+    assert.ok(!tested.includes(await release.key('first')));
+    assert.match(await plugin('who demo'), /team-a +first +team-a +demo +true +True/);
+    assert.match(await plugin('doctor 2>&1 || true'), /demo/);
+  });
+
   async function withoutFailure(work: () => Promise<void>): Promise<void> {
     const traffic = startTraffic({
       urls: await release.urls(),
