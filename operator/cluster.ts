@@ -152,6 +152,7 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
       meter,
       ...(settings.watchNamespaces && { watchNamespaces: settings.watchNamespaces }),
       usageLabels: settings.usageLabels,
+      namespaceBytes: settings.namespaceMemory,
       ...(ledger && { ledger: ledger.reader }),
       lease: {
         name: settings.leaseName,

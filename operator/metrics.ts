@@ -21,6 +21,11 @@ export const OPERATOR_METRICS = {
     help: '1 while this replica is the leader, which writes statuses, Secrets and Events.',
   },
   modelgateway_operator_objects: { type: 'gauge', labels: ['kind'], help: 'Known objects by kind.' },
+  modelgateway_operator_objects_left_out: {
+    type: 'gauge',
+    labels: [],
+    help: 'Objects that do not count, because those of their namespaces take too much memory (TooManyObjects).',
+  },
   modelgateway_operator_reconcile_duration_seconds: {
     type: 'histogram',
     labels: [],

@@ -9,6 +9,7 @@ import {
   parseLabelNames,
   parseLedger,
   parseNamespace,
+  parseBytes,
   parseNamespaces,
   parseOrigin,
   parseServiceAccounts,
@@ -51,6 +52,13 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
         '--usage-labels <NAMES>',
         'labels that usage records carry, separated by commas: of the namespace, else of the ApiKey (default: none)',
       ).argParser(parseLabelNames),
+    )
+    .addOption(
+      flag(
+        '--namespace-memory <BYTES>',
+        "how much the objects of one namespace may take, such as 25MiB; those of the gateway's own may take any amount " +
+          '(default: a tenth of the heap)',
+      ).argParser(parseBytes),
     )
     .addOption(
       flag('--xds-listen <ADDRESS>', 'where proxies connect')

@@ -21,6 +21,7 @@ export const REASONS = {
   // The object itself.
   Invalid: 'A value is not valid; the message names the field.',
   WrongNamespace: "Objects of this kind count only in the gateway's own namespace.",
+  TooManyObjects: "The namespace's objects take more memory than the operator gives to one; older objects go first.",
   Conflicted: 'An older object claims the same thing; the message names it.',
   PartiallyConflicted:
     'Older objects claim a part of it, which is left out; the message names them. The rest is in force.',
@@ -95,6 +96,7 @@ const ALL_KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] a
 
 const NOT_ACCEPTED = [
   'Invalid',
+  'TooManyObjects',
   'WrongNamespace',
   'Conflicted',
   'WeakKey',

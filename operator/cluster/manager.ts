@@ -2,6 +2,7 @@
  * Composes the watches, leader election, the control loop that publishes the configuration, and the leader's writers of
  * statuses, keys and Events.
  */
+import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
 import { loadApiKindsSync } from '#crds/load.ts';
 import type { LedgerReader } from '#ledger/ledger.ts';
@@ -36,7 +37,7 @@ import { fingerprintOf, withFingerprints } from '../store/fingerprint.ts';
 import { deriveKey } from '../store/gateway-key.ts';
 import type { LiveObject } from '../store/live-objects.ts';
 import type { Resources } from '../store/resources.ts';
-import { createWriteBudget } from '../status/write-budget.ts';
+import { createSharedBudget } from '../status/write-budget.ts';
 import { StatusWriter } from '../status/writer.ts';
 import { startConfirmations } from './confirmations.ts';
 import { watchForRemoval } from './removal.ts';
@@ -65,6 +66,8 @@ export interface ClusterManagerOptions {
   readonly watchNamespaces?: readonly string[];
   /** The labels that usage records carry. */
   readonly usageLabels?: readonly string[] | undefined;
+  /** The most bytes that the objects of one namespace may take. Default: a tenth of the heap. */
+  readonly namespaceBytes?: number | undefined;
   readonly lease: Pick<
     LeaderElectionOptions,
     'name' | 'identity' | 'address' | 'durationMs' | 'renewWithinMs' | 'retryMs'
@@ -106,8 +109,10 @@ export interface ClusterManager {
   stop(): Promise<void>;
 }
 
-const EVENTS_PER_SECOND = 10;
-const EVENT_BURST = 100;
+/** An object takes about five times its size as JSON, so that one namespace may take half of the heap. */
+const HEAP_SHARE = 10;
+const EVENTS = { perSecond: 10, burst: 100 };
+const EVENTS_OF_NAMESPACE = { perSecond: 2.5, burst: 25 };
 const KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const;
 
 /** Starts at once, and waits for whatever is not available yet. */
@@ -125,6 +130,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     gatewayNamespace,
     macKey,
     ...waits,
+    namespaceBytes: options.namespaceBytes ?? getHeapStatistics().heap_size_limit / HEAP_SHARE,
     admit: admitObjects(loadApiKindsSync()),
     ...(options.watchNamespaces && { watchNamespaces: options.watchNamespaces }),
     onResources() {
@@ -218,6 +224,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     problems: () => provider.problems(),
     countObjects() {
       for (const kind of KINDS) meter.set('modelgateway_operator_objects', { kind }, provider.objects.count(kind));
+      meter.set('modelgateway_operator_objects_left_out', {}, provider.beyondBound);
     },
     async stop() {
       for (const end of unlisten) end();
@@ -315,13 +322,13 @@ function leaseCollection(
 }
 
 function recordEvents({ client, meter, lease }: ClusterManagerOptions, clock: OperatorClock): EventRecorder {
-  const budget = createWriteBudget({ perSecond: EVENTS_PER_SECOND, burst: EVENT_BURST });
+  const budget = createSharedBudget(EVENTS, EVENTS_OF_NAMESPACE);
   return createEventRecorder({
     client,
     clock,
     meter,
     identity: lease.identity,
-    allows: (nowMs) => budget.take(nowMs) === 0,
+    allows: (namespace, nowMs) => budget.take(namespace, nowMs),
   });
 }
 

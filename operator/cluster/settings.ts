@@ -47,6 +47,8 @@ export interface ClusterSettings extends ConsoleSettings, EdgeSettings, WebhookS
   readonly watchNamespaces?: readonly string[];
   /** The labels that usage records carry; absent: none. */
   readonly usageLabels?: readonly string[];
+  /** The most bytes that the objects of one namespace may take. Default: a tenth of the heap. */
+  readonly namespaceMemory?: number;
   readonly xdsListen: ListenAddress;
   readonly xdsName?: string;
   readonly insecureXds?: boolean;

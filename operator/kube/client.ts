@@ -20,6 +20,15 @@ export interface KubeRequest {
   readonly contentType?: string;
   /** Default REQUEST_TIMEOUT_MS. */
   readonly timeoutMs?: number;
+  /** A longer response is not read, and the request fails with ResponseTooLarge. Default: any length. */
+  readonly maxBytes?: number;
+  /** Called with the length of the response in bytes. */
+  readonly onRead?: (bytes: number) => void;
+}
+
+/** A response is longer than its reader takes. */
+export class ResponseTooLarge extends Error {
+  override readonly name = 'ResponseTooLarge';
 }
 
 export const MERGE_PATCH = 'application/merge-patch+json';
@@ -122,13 +131,29 @@ export function createKubeClient({ access, userAgent, meter }: KubeClientOptions
 async function readBody(request: KubeRequest, answer: Dispatcher.ResponseData): Promise<KubeJson> {
   let text: string;
   try {
-    text = await answer.body.text();
+    text = await readText(request, answer.body);
   } catch (error) {
-    throw unreachable(request, error);
+    throw error instanceof ResponseTooLarge ? error : unreachable(request, error);
   }
   const body = parseJson(text); // undefined for a proxy's page instead of the API server's response
   if (answer.statusCode >= 400) throw refusalOf(request, answer, body);
   return body;
+}
+
+async function readText(
+  { path, maxBytes = Infinity, onRead }: KubeRequest,
+  body: AsyncIterable<Uint8Array>,
+): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    // leaving the loop ends the connection
+    if (bytes > maxBytes) throw new ResponseTooLarge(`${path.split('?')[0]}: more than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  onRead?.(bytes);
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** The fields of metav1.Status that are read. */

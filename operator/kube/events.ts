@@ -1,6 +1,7 @@
 /**
  * Writes Events (events.k8s.io/v1), which `kubectl describe` shows below an object. They are hints, whereas the status
- * is authoritative: an Event that cannot be written is dropped, and a budget limits their rate.
+ * is authoritative: an Event that cannot be written is dropped, and a budget limits their rate, of which one namespace
+ * gets a share.
  */
 import type { Kind } from '#crds/types.gen.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
@@ -37,8 +38,8 @@ interface EventRecorderOptions {
   readonly meter: MetricsRecorder;
   /** The identity of this process. */
   readonly identity: string;
-  /** Returns whether the rate limit allows another Event now. */
-  readonly allows: (nowMs: number) => boolean;
+  /** Returns whether the rate limit allows another Event in this namespace now. */
+  readonly allows: (namespace: string, nowMs: number) => boolean;
 }
 
 const CONTROLLER = 'modelgateway.dev/operator';
@@ -88,7 +89,7 @@ export function createEventRecorder({ client, clock, meter, identity, allows }: 
 
   return {
     record(object, note) {
-      if (!allows(clock.nowMs())) return count('dropped');
+      if (!allows(object.namespace, clock.nowMs())) return count('dropped');
       const written = write(object, note);
       writing.add(written);
       void written.then(() => writing.delete(written));

@@ -2,12 +2,13 @@
  * A reflector for one collection of the API server: lists in pages, then watches from there. A watch that ends resumes
  * from the last event or bookmark; only an expired version (410) leads to another list. A silent watch counts as dead,
  * because bookmarks come every minute, and failures are retried with backoff. Known objects stay while the server
- * cannot be reached.
+ * cannot be reached. The number of objects in a page follows their size, so that large ones cannot exhaust the memory.
  */
 import type { Logger } from 'pino';
 import type { MetricsRecorder } from '../metrics.ts';
 import { createBackoff } from './backoff.ts';
 import type { Backoff } from './backoff.ts';
+import { ResponseTooLarge } from './client.ts';
 import type { KubeClient, WatchEvent } from './client.ts';
 import { KubeError, explainKubeError, hasStatus } from './errors.ts';
 import type { KubeObject } from './models.ts';
@@ -27,6 +28,13 @@ export interface Collection {
 export interface ListWatchOptions {
   readonly collection: Collection;
   readonly client: Pick<KubeClient, 'request' | 'watch'>;
+  /** What is awaited before the first list. */
+  readonly begin?: Promise<void>;
+  /**
+   * Receives each page of a list as soon as it is read. With it, onReplace gets the listed objects' names and versions
+   * only, so that no list of whole objects is ever held.
+   */
+  readonly onPage?: (objects: readonly KubeObject[]) => void;
   /** Receives a complete list; objects that are missing from it were deleted. */
   readonly onReplace: (objects: readonly KubeObject[]) => void;
   readonly onApplied: (object: KubeObject) => void;
@@ -38,6 +46,7 @@ export interface ListWatchOptions {
   readonly log: Pick<Logger, 'info' | 'warn'>;
   /** A watch without events or bookmarks for this long counts as dead. */
   readonly idleTimeoutMs?: number;
+  /** The most objects in a page. */
   readonly pageSize?: number;
 }
 
@@ -52,6 +61,12 @@ export interface ListWatch {
 
 const IDLE_TIMEOUT_MS = 90_000;
 const PAGE_SIZE = 1000;
+/** The size of the first page, before anything is known of the objects' sizes. */
+const FIRST_PAGE_SIZE = 50;
+/** The size at which pages aim. */
+const PAGE_BYTES = 2 * 1024 * 1024;
+/** A longer page is not read, but asked for again with fewer objects. One object is at most 3 MiB long. */
+const MAX_PAGE_BYTES = 4 * PAGE_BYTES;
 const LIST_TIMEOUT_MS = 60_000;
 /** The server ends a watch after this many seconds, up to twice as many, so that not all watches end at once. */
 const WATCH_SECONDS = 300;
@@ -89,11 +104,12 @@ class ListWatchLoop {
   readonly #backoff: Backoff;
   /** The resourceVersion to resume from; undefined: a list is needed. */
   #version: string | undefined;
-  /** False after the version of a paged list has expired; the next list is then read without pages. */
-  #paged = true;
+  /** The number of objects in the next page. */
+  #pageSize: number;
 
   constructor(options: ListWatchOptions) {
     this.#options = options;
+    this.#pageSize = Math.min(FIRST_PAGE_SIZE, options.pageSize ?? PAGE_SIZE);
     this.#backoff = createBackoff({
       firstMs: FIRST_WAIT_MS,
       longestMs: LONGEST_WAIT_MS,
@@ -106,6 +122,8 @@ class ListWatchLoop {
   }
 
   async run(): Promise<void> {
+    const { begin } = this.#options;
+    if (begin) await Promise.race([begin, aborted(this.#stopped.signal)]);
     while (!this.#stopped.signal.aborted) {
       try {
         if (this.#version === undefined) await this.#list();
@@ -121,7 +139,6 @@ class ListWatchLoop {
     try {
       const { objects, version } = await this.#readPages();
       this.#version = version;
-      this.#paged = true;
       this.synced = true;
       onReplace(objects);
       this.#works();
@@ -137,26 +154,39 @@ class ListWatchLoop {
    * not come back.
    */
   async #readPages(): Promise<{ readonly objects: readonly KubeObject[]; readonly version: string }> {
-    const limit: Readonly<Record<string, string>> = this.#paged
-      ? { limit: String(this.#options.pageSize ?? PAGE_SIZE) }
-      : {};
+    const { onPage } = this.#options;
     const objects: KubeObject[] = [];
-    let page = await this.#readPage(limit);
-    objects.push(...page.items);
-    while (page.metadata.continue) {
-      page = await this.#readPage({ ...limit, continue: page.metadata.continue });
-      objects.push(...page.items);
-    }
-    this.#stopped.signal.throwIfAborted();
+    let page: Page | undefined;
+    do {
+      page = await this.#readPage(page?.metadata.continue);
+      this.#stopped.signal.throwIfAborted();
+      onPage?.(page.items);
+      for (const object of page.items) objects.push(onPage ? nameOnly(object) : object);
+    } while (page.metadata.continue);
     return { objects, version: page.metadata.resourceVersion ?? '' };
   }
 
-  async #readPage(query: Readonly<Record<string, string>>): Promise<Page> {
-    try {
-      return await this.#options.client.request({ method: 'GET', path: this.#path(query), timeoutMs: LIST_TIMEOUT_MS });
-    } catch (error) {
-      if (hasStatus(error, 410)) this.#paged = false;
-      throw error;
+  /** Reads a page, with fewer objects if it is too long, and determines the size of the next one. */
+  async #readPage(token: string | undefined): Promise<Page> {
+    const { client, pageSize = PAGE_SIZE } = this.#options;
+    for (;;) {
+      const limit = this.#pageSize;
+      const path = this.#path({ limit: String(limit), ...(token && { continue: token }) });
+      try {
+        let bytes = 0;
+        const page: Page = await client.request({
+          method: 'GET',
+          path,
+          timeoutMs: LIST_TIMEOUT_MS,
+          ...(limit > 1 && { maxBytes: MAX_PAGE_BYTES }),
+          onRead: (length) => (bytes = length),
+        });
+        this.#pageSize = fittingPageSize(page.items.length, bytes, pageSize);
+        return page;
+      } catch (error) {
+        if (!(error instanceof ResponseTooLarge)) throw error;
+        this.#pageSize = Math.max(1, Math.floor(limit / 4));
+      }
     }
   }
 
@@ -261,6 +291,22 @@ class ListWatchLoop {
 interface Page {
   readonly metadata: { readonly continue?: string; readonly resourceVersion?: string };
   readonly items: readonly KubeObject[];
+}
+
+/** As many objects of the size just seen as make a page of PAGE_BYTES. */
+function fittingPageSize(objects: number, bytes: number, most: number): number {
+  if (objects === 0 || bytes === 0) return Math.min(FIRST_PAGE_SIZE, most);
+  return Math.max(1, Math.min(most, Math.floor((PAGE_BYTES * objects) / bytes)));
+}
+
+function nameOnly({ metadata: { name, namespace, resourceVersion } }: KubeObject): KubeObject {
+  return { metadata: { name, ...(namespace && { namespace }), ...(resourceVersion && { resourceVersion }) } };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 class IdleWatch extends Error {

@@ -7,7 +7,7 @@ import type { KubeObject } from './models.ts';
 /** Starts a watch with everything else that it needs. */
 export type StartWatch = (
   collection: Collection,
-  handlers: Pick<ListWatchOptions, 'onReplace' | 'onApplied' | 'onDeleted'>,
+  handlers: Pick<ListWatchOptions, 'onPage' | 'onReplace' | 'onApplied' | 'onDeleted' | 'begin'>,
 ) => ListWatch;
 
 interface NamespaceWatch {

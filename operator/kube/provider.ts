@@ -1,25 +1,28 @@
 /**
  * Resources from a cluster: the five kinds, the namespaces' labels, the Secrets of ApiKeys by label, and the Secrets
- * that ModelRoutes reference by name, never all Secrets. With watchNamespaces only these namespaces and the gateway's
+ * that ModelRoutes reference by name, never all Secrets. The objects of one namespace may take a bounded share of the
+ * memory. With watchNamespaces only these namespaces and the gateway's
  * own are read; Namespaces, which are cluster-scoped, are then not read, and selectors see only a namespace's name.
  */
 import { PLURALS } from '#crds/types.gen.ts';
 import type { Kind, ModelRoute } from '#crds/types.gen.ts';
-import { KEY_LABEL, PREVIOUS_ANNOTATION, hasForgedPreviousKeys } from '../store/key-secret.ts';
+import { PREVIOUS_ANNOTATION, hasForgedPreviousKeys } from '../store/key-secret.ts';
 import { openLiveObjects } from '../store/live-objects.ts';
 import { sameItems } from '../store/same.ts';
-import type { AdmitObject, LiveObjects } from '../store/live-objects.ts';
+import type { AdmitObject, BeyondObject, LiveObjects } from '../store/live-objects.ts';
+import { createNamespaceBound } from '../store/namespace-bound.ts';
 import { openLiveSecrets } from '../store/live-secrets.ts';
-import type { LiveSecrets } from '../store/live-secrets.ts';
-import { namespacedName } from '../store/resources.ts';
+import { namespacedName, objectId } from '../store/resources.ts';
 import type { Labels, Resources, SecretObject } from '../store/resources.ts';
 import { watchCredentials } from './credential-watches.ts';
+import { keySource, watchKeySecrets } from './key-secrets.ts';
 import { startListWatch } from './list-watch.ts';
-import type { KubeObject } from './models.ts';
 import type { ListWatch, ListWatchOptions } from './list-watch.ts';
 import { watchNamespaces } from './namespace-watch.ts';
 import type { StartWatch } from './namespace-watch.ts';
-import { parseResource, parseSecretObject, pathOfKind, pathOfSecrets } from './parse-object.ts';
+import { parseResource, pathOfKind } from './parse-object.ts';
+import { createReadQueue } from './read-queue.ts';
+import type { ReadQueue } from './read-queue.ts';
 
 interface ClusterProviderOptions extends Pick<
   ListWatchOptions,
@@ -31,6 +34,8 @@ interface ClusterProviderOptions extends Pick<
   readonly admit?: AdmitObject;
   /** Absent: all namespaces. */
   readonly watchNamespaces?: readonly string[];
+  /** The most bytes that the objects of one namespace may take; absent, and in the gateway's own: any number. */
+  readonly namespaceBytes?: number;
   /** Called when something that translate reads has changed. */
   readonly onResources: () => void;
   /** Called when a live object has changed or was deleted, with "Kind namespace/name". */
@@ -43,6 +48,8 @@ export interface ClusterProvider {
   /** Resolves once everything has been read. */
   readonly ready: Promise<void>;
   readonly objects: LiveObjects;
+  /** The number of objects that do not count, because their namespaces have too many. */
+  readonly beyondBound: number;
   /** The current resources. */
   resources(): Resources;
   /** True if the namespace is known to be in deletion; always false without the right to read Namespaces. */
@@ -59,6 +66,8 @@ export interface ClusterProvider {
   stop(): Promise<void>;
 }
 
+/** How often namespaces that have too much are looked at. */
+const SETTLE_EVERY_MS = 1_000;
 const NO_LABELS: ReadonlyMap<string, Labels> = new Map();
 const KINDS = ['Group', 'ModelRoute', 'PriceCatalog', 'Account', 'ApiKey'] as const satisfies readonly Kind[];
 
@@ -69,7 +78,16 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
     options.watchNamespaces === undefined ? [undefined] : [...new Set([gatewayNamespace, ...options.watchNamespaces])];
   const ready = Promise.withResolvers<void>();
   const secrets = openLiveSecrets(onResources);
+  const reads = createReadQueue(options);
+  const keySecrets = watchKeySecrets({ secrets, reads, verified: verifier(options) });
+  const bound = createNamespaceBound({
+    maxBytes: options.namespaceBytes ?? Infinity,
+    exemptNamespace: gatewayNamespace,
+  });
   const objects = openLiveObjects({
+    bound,
+    onApiKey: (id, apiKey) =>
+      keySecrets.named(id, apiKey?.spec.gatewayNamespace === gatewayNamespace ? apiKey : undefined),
     onLive,
     ...(options.onChange && { onChange: options.onChange }),
     ...(options.admit && { admit: options.admit }),
@@ -91,11 +109,33 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
         advance();
       },
     });
-  const kinds = scopes.flatMap((namespace) => KINDS.map((kind) => watchKind(start, objects, kind, namespace)));
-  const verified = verifier(options);
-  const keys = scopes.map((namespace) => watchKeys(start, { secrets, verified }, namespace));
+  const watchesOfScopes = scopes.flatMap((namespace) => {
+    const apiKeysListed = Promise.withResolvers<void>();
+    const kinds = KINDS.map((kind) =>
+      watchKind(start, { objects, kind, namespace, onListed: kind === 'ApiKey' ? apiKeysListed.resolve : settle }),
+    );
+    // Secrets are listed later, so that it is known which of them are named
+    const begun: StartWatch = (collection, handlers) =>
+      start(collection, { ...handlers, begin: apiKeysListed.promise });
+    return [...kinds, keySecrets.watch(begun, namespace)];
+  });
   const namespaces = options.watchNamespaces === undefined ? watchNamespaces(start, onResources) : undefined;
-  const watches = [...kinds, ...keys, ...(namespaces ? [namespaces.watch] : [])];
+  const watches = [...watchesOfScopes, ...(namespaces ? [namespaces.watch] : [])];
+  const verified = verifier(options);
+
+  /** Releases what namespaces have too much, and reads again what they have room for. */
+  function settle(): void {
+    for (const object of objects.settle()) readAgain(reads, objects, object);
+  }
+
+  let cancelSettle = (): void => undefined;
+  const settleLater = (): void => {
+    cancelSettle = options.clock.after(SETTLE_EVERY_MS, () => {
+      settle();
+      settleLater();
+    });
+  };
+  settleLater();
 
   /** Follows also the Secrets of a route's retained version. */
   function followCredentials(): void {
@@ -148,26 +188,55 @@ export function provideCluster(options: ClusterProviderOptions): ClusterProvider
       watches.flatMap(({ collection, problem, synced }) =>
         problem === undefined && synced ? [] : [`${collection.resource}: ${problem ?? 'not read yet'}`],
       ),
+    get beyondBound() {
+      return bound.beyond;
+    },
     async stop() {
+      cancelSettle();
+      reads.stop();
       await Promise.all([...watches, credentials].map((each) => each.stop()));
     },
   };
 }
 
-function watchKind(start: StartWatch, objects: LiveObjects, kind: Kind, namespace: string | undefined): ListWatch {
+interface WatchedKind {
+  readonly objects: LiveObjects;
+  readonly kind: Kind;
+  readonly namespace: string | undefined;
+  /** Called after each complete list. */
+  readonly onListed: () => void;
+}
+
+function watchKind(start: StartWatch, { objects, kind, namespace, onListed }: WatchedKind): ListWatch {
   const source = `${kind} ${namespace ?? ''}`;
   return start(
     { resource: PLURALS[kind], path: pathOfKind(kind, namespace) },
     {
-      onReplace: (all) =>
-        objects.replace(
+      onPage(page) {
+        for (const object of page) objects.apply(source, parseResource(kind, object));
+      },
+      onReplace(all) {
+        objects.retain(
           source,
-          all.map((object) => parseResource(kind, object)),
-        ),
+          new Set(all.map(({ metadata }) => objectId({ kind, metadata: { namespace: '', ...metadata } }))),
+        );
+        onListed();
+      },
       onApplied: (object) => objects.apply(source, parseResource(kind, object)),
       onDeleted: (object) => objects.remove(source, parseResource(kind, object)),
     },
   );
+}
+
+function readAgain(reads: ReadQueue, objects: LiveObjects, { source, reference }: BeyondObject): void {
+  const { kind, metadata } = reference;
+  const { namespace, name } = metadata;
+  reads.read({
+    path: pathOfKind(kind, namespace),
+    namespace,
+    name,
+    onRead: (object) => objects.readAgain(source, parseResource(kind, object)),
+  });
 }
 
 type Verified = (secret: SecretObject) => SecretObject;
@@ -183,28 +252,6 @@ function verifier({ macKey, log }: ClusterProviderOptions): Verified {
     const { [PREVIOUS_ANNOTATION]: _, ...annotations } = secret.annotations;
     return { ...secret, annotations };
   };
-}
-
-interface KeyStore {
-  readonly secrets: LiveSecrets;
-  readonly verified: Verified;
-}
-
-function watchKeys(start: StartWatch, { secrets, verified }: KeyStore, namespace: string | undefined): ListWatch {
-  const parse = (object: KubeObject): SecretObject => verified(parseSecretObject(object));
-  const source = keySource(namespace);
-  return start(
-    { resource: 'secrets/key', path: pathOfSecrets(namespace), labelSelector: KEY_LABEL },
-    {
-      onReplace: (all) => secrets.replace(source, all.map(parse)),
-      onApplied: (object) => secrets.apply(source, parse(object)),
-      onDeleted: (object) => secrets.remove(source, parseSecretObject(object)),
-    },
-  );
-}
-
-function keySource(namespace: string | undefined): string {
-  return `keys ${namespace ?? ''}`;
 }
 
 function routesOf(objects: LiveObjects, namespace: string): ModelRoute[] {

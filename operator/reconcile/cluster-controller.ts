@@ -61,6 +61,8 @@ export interface ClusterControllerOptions {
 /** Edits within this time are translated together, and so are those that arrive during a translation. */
 const DEBOUNCE_MS = 2;
 const SETTLE_MS = 10_000;
+/** After so many new keys it is looked again which are due, so that a tenant's thousands delay no other tenant's. */
+const KEYS_AT_A_TIME = 64;
 /** A status of Reconciling is written only if it lasts this long. */
 const RECONCILING_DELAY_MS = 300;
 /** How long a status waits for the spending of a new or edited object, so that one write has both. */
@@ -239,6 +241,7 @@ export class ClusterController {
       minted: keys,
       onMinted,
       backoff: this.#mintBackoff,
+      atMost: KEYS_AT_A_TIME,
     });
     if (!this.#isLeading()) return { retry: false }; // the next leader creates the missing keys
     meter.add('modelgateway_operator_keys_made_total', { outcome: 'failed' }, failedWrites);

@@ -7,7 +7,7 @@ import type { ApiKey } from '#crds/types.gen.ts';
 import { MERGE_PATCH } from '../kube/client.ts';
 import type { KubeClient, KubeJson } from '../kube/client.ts';
 import { KubeError, KubeUnreachable, explainKubeError, hasStatus } from '../kube/errors.ts';
-import { parseSecretObject, pathOfSecrets } from '../kube/parse-object.ts';
+import { parseKeySecret, pathOfSecrets } from '../kube/parse-object.ts';
 import type { ClusterProvider } from '../kube/provider.ts';
 import {
   KEY_LABEL,
@@ -81,7 +81,7 @@ interface SecretWriter extends ClusterKeyOptions {
 
 /** Adds the response to a write to the provider's view. */
 function written({ provider, taken }: SecretWriter, answer: KubeJson): void {
-  const secret = parseSecretObject(answer);
+  const secret = parseKeySecret(answer);
   if (taken.delete(namespacedName(secret))) provider.keySecretTaken(namespacedName(secret), undefined);
   provider.keySecretWritten(secret);
 }
@@ -109,7 +109,7 @@ async function create(writer: SecretWriter, secret: SecretObject, apiKey: ApiKey
  */
 async function adopt(writer: SecretWriter, secret: SecretObject, apiKey: ApiKey): Promise<boolean> {
   const { client, provider, taken, nowMs } = writer;
-  const found = parseSecretObject(await client.request({ method: 'GET', path: pathOf(secret) }));
+  const found = parseKeySecret(await client.request({ method: 'GET', path: pathOf(secret) }));
   if (isCreatedFor(found, apiKey)) {
     provider.keySecretWritten(found); // created before an interruption, or by the previous leader
     return false;

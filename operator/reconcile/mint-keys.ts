@@ -23,6 +23,7 @@ import type { PreviousKey } from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { MintBackoff } from './mint-backoff.ts';
 import type { Resources, SecretObject, SecretRef } from '../store/resources.ts';
+import { inTurns } from '../store/fair-queue.ts';
 
 /** A key that was just generated. It is never shown again. */
 export interface MintedKey {
@@ -71,6 +72,8 @@ interface MintOptions {
   readonly minted: KeySecrets;
   /** Absent: a failed key is tried again at each call. */
   readonly backoff?: MintBackoff;
+  /** The most keys of one call, so that keys which become due meanwhile need not wait for all others. Default: all. */
+  readonly atMost?: number;
   readonly onMinted: (minted: MintedKey) => void;
 }
 
@@ -83,7 +86,10 @@ export interface MintResult {
   readonly failedWrites: number;
   /** Whether trying again may help. */
   readonly retry: boolean;
-  /** When the next failed key may be tried again, or the next released one is to be deleted. */
+  /**
+   * When to call again: for the keys beyond `atMost`, for a failed key with a backoff, or for a released one that is to
+   * be deleted.
+   */
   readonly retryAtMs?: number;
 }
 
@@ -118,14 +124,16 @@ export async function mintKeys(resources: Resources, nowMs: number, options: Min
   backoff?.retain(due.map(({ apiKey }) => apiKey));
   const retries = due.filter(({ apiKey }) => backoff?.isRetry(apiKey));
   const fresh = due.filter(({ apiKey }) => !backoff?.isRetry(apiKey));
-  await carryOutAll([...fresh, ...retries], run);
+  const ordered = [...inTurns(fresh, namespaceOfPlan), ...inTurns(retries, namespaceOfPlan)];
+  const isCut = await carryOutAll(ordered, run);
   for (const { apiKey } of due) noteRetry(apiKey, run);
   return {
     resources: minted.joined(resources),
     failures,
     failedWrites: run.failedWrites,
     retry: failures.size > permanent,
-    ...(run.retryAtMs < Number.POSITIVE_INFINITY && { retryAtMs: run.retryAtMs }),
+    ...(isCut && { retryAtMs: nowMs }),
+    ...(!isCut && run.retryAtMs < Number.POSITIVE_INFINITY && { retryAtMs: run.retryAtMs }),
   };
 }
 
@@ -147,17 +155,27 @@ function planAll(resources: Resources, nowMs: number, { options, failures }: Pla
   return [...plans.values()];
 }
 
-/** Runs several plans at once. Skips a key whose namespace has failed meanwhile. */
-async function carryOutAll(plans: readonly MintPlan[], run: MintRun): Promise<void> {
-  const waiting = plans.values();
+/**
+ * Runs several plans at once, as many as one call may. Skips a key whose namespace has failed meanwhile. Returns whether
+ * plans are left.
+ */
+async function carryOutAll(plans: readonly MintPlan[], run: MintRun): Promise<boolean> {
+  const waiting = [...plans];
+  let left = run.atMost ?? Infinity;
   for (;;) {
-    const batch = waiting
-      .filter((plan) => !isBlocked(plan, run))
-      .take(WRITES_AT_ONCE)
-      .toArray();
-    if (batch.length === 0) return;
+    const batch: MintPlan[] = [];
+    while (waiting.length > 0 && batch.length < Math.min(WRITES_AT_ONCE, left)) {
+      const [plan] = waiting.splice(0, 1);
+      if (plan && !isBlocked(plan, run)) batch.push(plan);
+    }
+    if (batch.length === 0) return waiting.length > 0;
+    left -= batch.length;
     await Promise.all(batch.map((plan) => carryOut(plan, run)));
   }
+}
+
+function namespaceOfPlan({ apiKey }: MintPlan): string {
+  return apiKey.metadata.namespace;
 }
 
 interface MintRun extends MintOptions {

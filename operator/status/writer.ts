@@ -1,11 +1,14 @@
 /**
- * Writes desired statuses until the live ones are equal: server-side apply, one owner at a time, within a budget. A
- * change on either side queues the object again, and failed writes are retried with backoff. Spending is written at
+ * Writes desired statuses until the live ones are equal: server-side apply, one owner at a time, within a budget of
+ * which namespaces take turns. A change on either side queues the object again, and failed writes are retried with
+ * backoff. Spending is written at
  * most once per object in 30 s, and at once when it crosses a threshold.
  */
 import type { Logger } from 'pino';
 import type { Kind } from '#crds/types.gen.ts';
 import type { MetricsRecorder } from '../metrics.ts';
+import { FairQueue } from '../store/fair-queue.ts';
+import { namespaceOfId } from '../store/resources.ts';
 import { crossesThreshold, changesLimit, partOf, removalsFrom, samePart, hasSpending } from './differences.ts';
 import type { StatusBody, StatusOwner } from './differences.ts';
 import { createWriteBudget } from './write-budget.ts';
@@ -58,10 +61,12 @@ export class StatusWriter {
   readonly #budget;
   readonly #spendingBudget;
   /** The queue of objects to write. */
-  readonly #ready = new Set<string>();
+  readonly #ready = new FairQueue(namespaceOfId);
   /** Objects to queue later. */
   readonly #delayed = new Map<string, { readonly atMs: number; readonly cancel: () => void }>();
   readonly #busy = new Set<string>();
+  /** Objects that changed while they were written. */
+  readonly #changedMeanwhile = new Set<string>();
   readonly #failures = new Map<string, number>();
   readonly #spentWritten = new Map<string, number>();
   /** Objects whose status another gateway owns, with the version at which that was seen. */
@@ -90,6 +95,7 @@ export class StatusWriter {
   async stop(): Promise<void> {
     this.#writing = false;
     this.#ready.clear();
+    this.#changedMeanwhile.clear();
     this.#wait?.();
     this.#wait = undefined;
     for (const { cancel } of this.#delayed.values()) cancel();
@@ -137,7 +143,11 @@ export class StatusWriter {
   #startWrites(): void {
     for (const id of this.#ready) {
       if (!this.#writing || this.#busy.size >= AT_ONCE || this.#wait) return;
-      if (this.#busy.has(id)) continue; // queued again when its write ends
+      if (this.#busy.has(id)) {
+        this.#ready.delete(id);
+        this.#changedMeanwhile.add(id);
+        continue;
+      }
       const next = this.#next(id);
       const waitMs = next ? this.#budget.take(this.#options.clock.nowMs()) : 0;
       if (waitMs > 0) return this.#sleep(waitMs);
@@ -187,6 +197,7 @@ export class StatusWriter {
       this.#failed(id, error);
     } finally {
       this.#busy.delete(id);
+      if (this.#changedMeanwhile.delete(id) && this.#writing && !this.#delayed.has(id)) this.#ready.add(id);
       if (this.#busy.size === 0) for (const resolve of this.#idle) resolve();
       this.#pump();
     }

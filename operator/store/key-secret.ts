@@ -10,6 +10,8 @@ import type { SecretObject, SecretRef } from './resources.ts';
 
 /** The entry that holds the key. */
 export const KEY_ENTRY = 'apiKey';
+/** The longest key in characters. */
+export const LONGEST_KEY = 512;
 /** The label of a Secret that was created for an ApiKey; its value is the ApiKey's name. */
 export const KEY_LABEL = 'modelgateway.dev/api-key';
 /** The annotation with the rotation that made the key. */

@@ -3,9 +3,11 @@
  * translate reads, which stays identical until something relevant changes, and the live status, which the writer
  * compares with the desired one.
  */
-import type { Kind, ObjectMeta, Resource } from '#crds/types.gen.ts';
+import type { ApiKey, Kind, ObjectMeta, Resource } from '#crds/types.gen.ts';
+import { sizeOf } from './namespace-bound.ts';
+import type { NamespaceBound } from './namespace-bound.ts';
 import { differsForTranslate, isTerminating, isNewer } from './relevance.ts';
-import { allOf, freezeDeep, objectId } from './resources.ts';
+import { allOf, freezeDeep, namespaceOfId, objectId } from './resources.ts';
 import type { ByNamespace, MalformedObject } from './resources.ts';
 
 /** An object's live status, and the version it belongs to. */
@@ -19,9 +21,13 @@ export interface LiveObject {
 }
 
 export interface LiveObjects {
-  /** Applies a complete list of one watch. */
-  replace(source: string, objects: readonly Resource[]): void;
+  /** Removes the objects of one watch that its complete list does not name. */
+  retain(source: string, listed: ReadonlySet<string>): void;
   apply(source: string, object: Resource): void;
+  /** Applies an object that was beyond its namespace's bound, unless it has been deleted meanwhile. */
+  readAgain(source: string, object: Resource): void;
+  /** Releases what is beyond a namespace's bound. Returns the objects that are within it and have to be read again. */
+  settle(): readonly BeyondObject[];
   remove(source: string, object: Pick<Resource, 'kind' | 'metadata'>): void;
   /** Applies the response to a status write before the watch reports it. */
   written(object: Resource): void;
@@ -47,11 +53,24 @@ export type AdmitObject = (object: Resource) => Admitted;
 export interface Admitted {
   readonly object: Resource;
   readonly faults: readonly string[];
+  /** Default: Invalid. */
+  readonly reason?: 'TooManyObjects';
   /** The field of an ApiKey or Account, if set. */
   readonly gatewayNamespace?: string;
 }
 
+/** An object that is known by name only. */
+export interface BeyondObject {
+  readonly id: string;
+  readonly source: string;
+  readonly reference: ObjectReference;
+}
+
 interface LiveObjectsOptions {
+  /** Default: a namespace may have any number of objects. */
+  readonly bound?: NamespaceBound;
+  /** Called for each ApiKey that begins or ceases to count, with its version that counts. */
+  readonly onApiKey?: (id: string, apiKey: ApiKey | undefined) => void;
   /** Default: objects are used as the server admitted them. */
   readonly admit?: AdmitObject;
   /** Called when something that translate reads has changed. */
@@ -62,6 +81,13 @@ interface LiveObjectsOptions {
   readonly onChange?: (id: string) => void;
 }
 
+const TOO_MANY_OBJECTS =
+  'The objects of this namespace take more memory than the operator gives to one namespace; the older ones count, and ' +
+  'this one does not. Delete objects that are not needed, or ask the platform team for a second namespace or a higher ' +
+  'limit (--namespace-memory)';
+/** A namespace's first objects beyond its bound are told so in their statuses; of the others only the names are kept. */
+const MAX_TOLD = 1000;
+
 interface Entry {
   readonly spec: Resource;
   readonly live: LiveObject;
@@ -70,14 +96,12 @@ interface Entry {
   readonly counts: boolean;
 }
 
-export function openLiveObjects({
-  onSpecs,
-  onLive,
-  onChange = () => undefined,
-  admit = (object) => ({ object, faults: [] }),
-}: LiveObjectsOptions): LiveObjects {
+export function openLiveObjects(options: LiveObjectsOptions): LiveObjects {
+  const { onSpecs, onLive, onChange = () => undefined, onApiKey, bound } = options;
+  const { admit = (object) => ({ object, faults: [] }) } = options;
   const sources = new Map<string, Map<string, Entry>>();
-  const counted = openCounted();
+  const counted = openCounted(onApiKey);
+  const beyond = openBeyond();
 
   function entriesOf(source: string): Map<string, Entry> {
     const known = sources.get(source) ?? new Map<string, Entry>();
@@ -85,30 +109,66 @@ export function openLiveObjects({
     return known;
   }
 
-  function apply(source: string, object: Resource): void {
+  function apply(source: string, object: Resource, isWanted = false): void {
+    if (bound && !bound.put({ ...object, bytes: sizeOf(object) }, isWanted)) return leaveOut(source, object);
+    const entries = entriesOf(source);
+    const id = objectId(object);
+    const { namespace } = object.metadata;
+    const before = entries.get(id);
+    const matters = beyond.delete(id, namespace) || !before || differsForTranslate(before.spec, object);
+    const overtaken = before && !isNewer(object.metadata.resourceVersion, before.live.resourceVersion);
+    const view = matters ? viewOf(admit(object)) : { ...before, malformed: undefined };
+    const { live, metadata } = overtaken ? before : { live: liveOf(object), metadata: object.metadata };
+    entries.set(id, { spec: view.spec, counts: view.counts, live, metadata });
+    if (matters) counted.put(view);
+    notify(object, { matters, isLive: !overtaken });
+    releaseUrgent(namespace);
+  }
+
+  function notify(
+    object: Resource,
+    { matters, isLive }: { readonly matters: boolean; readonly isLive: boolean },
+  ): void {
+    const id = objectId(object);
+    onChange(id);
+    if (matters) onSpecs(object.kind);
+    if (isLive) onLive(id);
+  }
+
+  function releaseUrgent(namespace: string): void {
+    if (bound?.isUrgent(namespace)) bound.settle(namespace).cut.forEach(release);
+  }
+
+  /** Keeps of an object beyond the bound its name, and of the first ones what is needed to tell them so. */
+  function leaveOut(source: string, object: Resource, live = liveOf(object)): void {
     const entries = entriesOf(source);
     const id = objectId(object);
     const before = entries.get(id);
-    const matters = !before || differsForTranslate(before.spec, object);
-    const overtaken = before && !isNewer(object.metadata.resourceVersion, before.live.resourceVersion);
-    const view = matters ? viewOf(admit(object)) : { ...before, malformed: undefined };
-    entries.set(id, {
-      spec: view.spec,
-      counts: view.counts,
-      ...(overtaken
-        ? { live: before.live, metadata: before.metadata }
-        : { live: liveOf(object), metadata: object.metadata }),
-    });
-    onChange(id);
-    if (matters) {
-      counted.put(view);
-      onSpecs(object.kind);
+    const isKnown = beyond.has(id, object.metadata.namespace);
+    const isTold =
+      beyond.add({ id, source, reference: referenceOf(object) }, object.metadata.namespace) <= MAX_TOLD ||
+      (isKnown && before);
+    const matters = !isKnown || (before !== undefined && differsForTranslate(before.spec, object));
+    if (isTold) {
+      const view = viewBeyond(object);
+      entries.set(id, { spec: view.spec, counts: false, live, metadata: view.spec.metadata });
+      if (matters) counted.put(view);
+    } else if (entries.delete(id)) {
+      counted.delete(object);
     }
-    if (!overtaken) onLive(id);
+    notify(object, { matters, isLive: true });
   }
 
-  function remove(source: string, object: Pick<Resource, 'kind' | 'metadata'>): void {
+  function release(id: string): void {
+    const found = find(id);
+    if (found) leaveOut(found.source, found.entry.spec, found.entry.live);
+  }
+
+  function remove(source: string, object: ObjectReference): void {
     const id = objectId(object);
+    const { namespace } = object.metadata;
+    bound?.delete(id, namespace);
+    beyond.delete(id, namespace);
     if (!entriesOf(source).delete(id)) return;
     counted.delete(object);
     onChange(id);
@@ -116,25 +176,32 @@ export function openLiveObjects({
     onLive(id);
   }
 
-  function find(id: string): [Map<string, Entry>, Entry] | undefined {
-    for (const entries of sources.values()) {
+  function find(id: string): Found | undefined {
+    for (const [source, entries] of sources) {
       const entry = entries.get(id);
-      if (entry) return [entries, entry];
+      if (entry) return { source, entries, entry };
     }
     return undefined;
   }
 
   return {
-    apply,
+    apply: (source, object) => apply(source, object),
     remove,
-    replace(source, objects) {
-      const now = new Set(objects.map(objectId));
-      for (const [id, { spec }] of entriesOf(source)) if (!now.has(id)) remove(source, spec);
-      for (const object of objects) apply(source, object);
+    retain(source, listed) {
+      for (const [id, { spec }] of entriesOf(source)) if (!listed.has(id)) remove(source, spec);
+      for (const object of beyond.of(source)) if (!listed.has(object.id)) remove(source, object.reference);
+    },
+    readAgain(source, object) {
+      if (beyond.has(objectId(object), object.metadata.namespace)) apply(source, object, true);
+    },
+    settle() {
+      const { cut, wanted } = bound?.settle() ?? { cut: [], wanted: [] };
+      cut.forEach(release);
+      return wanted.flatMap((id) => beyond.find(id) ?? []);
     },
     written(object) {
       const id = objectId(object);
-      const [entries, entry] = find(id) ?? [];
+      const { entries, entry } = find(id) ?? {};
       if (
         !entries ||
         !entry ||
@@ -146,11 +213,11 @@ export function openLiveObjects({
       onChange(id);
     },
     live(id) {
-      const entry = find(id)?.[1];
+      const entry = find(id)?.entry;
       return entry && !isTerminating(entry.spec) ? entry.live : undefined;
     },
     current(id) {
-      const entry = find(id)?.[1];
+      const entry = find(id)?.entry;
       return entry?.counts ? currentOf(entry) : undefined;
     },
     ofKind: (kind) => counted.ofKind(kind),
@@ -164,12 +231,65 @@ export function openLiveObjects({
   };
 }
 
+interface Found {
+  readonly source: string;
+  readonly entries: Map<string, Entry>;
+  readonly entry: Entry;
+}
+
+/** The objects beyond their namespaces' bounds. */
+interface Beyond {
+  /** Returns how many the namespace has now. */
+  add(object: BeyondObject, namespace: string): number;
+  delete(id: string, namespace: string): boolean;
+  has(id: string, namespace: string): boolean;
+  find(id: string): BeyondObject | undefined;
+  of(source: string): BeyondObject[];
+}
+
+function openBeyond(): Beyond {
+  const namespaces = new Map<string, Map<string, BeyondObject>>();
+  return {
+    add(object, namespace) {
+      const objects = namespaces.get(namespace) ?? new Map<string, BeyondObject>();
+      namespaces.set(namespace, objects.set(object.id, object));
+      return objects.size;
+    },
+    delete(id, namespace) {
+      const objects = namespaces.get(namespace);
+      if (!objects?.delete(id)) return false;
+      if (objects.size === 0) namespaces.delete(namespace);
+      return true;
+    },
+    has: (id, namespace) => namespaces.get(namespace)?.has(id) ?? false,
+    find: (id) => namespaces.get(namespaceOfId(id))?.get(id),
+    of: (source) =>
+      [...namespaces.values()].flatMap((objects) => [...objects.values()].filter((each) => each.source === source)),
+  };
+}
+
+/** What is left of an object beyond the bound: its identity, and whose it is. */
+function viewBeyond(object: Resource): View {
+  const { apiVersion, kind, metadata, spec } = object;
+  const { name, namespace, uid, resourceVersion, generation, creationTimestamp } = metadata;
+  const identity = { name, namespace, uid, resourceVersion, generation, creationTimestamp };
+  // its fault keeps it from all who read specs
+  const stub: unknown = { apiVersion, kind, metadata: identity, spec: {} };
+  const gatewayNamespace = 'gatewayNamespace' in spec ? spec.gatewayNamespace : undefined;
+  return viewOf({
+    object: isSameKind(stub, object) ? stub : object,
+    faults: [TOO_MANY_OBJECTS],
+    reason: 'TooManyObjects',
+    ...(gatewayNamespace !== undefined && { gatewayNamespace }),
+  });
+}
+
 /** An admitted object as translate and people see it. */
 interface View extends Pick<Entry, 'spec' | 'counts'> {
   readonly malformed: MalformedObject | undefined;
 }
 
-function viewOf({ object, faults, gatewayNamespace }: Admitted): View {
+function viewOf({ object, faults, reason, gatewayNamespace }: Admitted): View {
   const spec = freezeDeep(object);
   const stays = !isTerminating(spec);
   const isFaulty = faults.length > 0;
@@ -182,6 +302,7 @@ function viewOf({ object, faults, gatewayNamespace }: Admitted): View {
             kind: spec.kind,
             metadata: spec.metadata,
             faults,
+            ...(reason && { reason }),
             ...(gatewayNamespace !== undefined && { gatewayNamespace }),
           }
         : undefined,
@@ -194,9 +315,13 @@ interface Counted extends Pick<LiveObjects, 'ofKind' | 'byNamespace' | 'malforme
   delete(object: ObjectReference): void;
 }
 
-type ObjectReference = Pick<Resource, 'kind' | 'metadata'>;
+export type ObjectReference = Pick<Resource, 'kind' | 'metadata'>;
 
-function openCounted(): Counted {
+function referenceOf({ kind, metadata: { namespace, name } }: Resource): ObjectReference {
+  return { kind, metadata: { namespace, name } };
+}
+
+function openCounted(onApiKey: LiveObjectsOptions['onApiKey']): Counted {
   const kinds: { readonly [K in Kind]: NamespaceIndex<Resource> } = {
     Account: openIndex<Resource>(),
     ApiKey: openIndex<Resource>(),
@@ -211,8 +336,10 @@ function openCounted(): Counted {
       else kinds[spec.kind].delete(spec);
       if (faulty) malformed.set(spec, faulty);
       else malformed.delete(spec);
+      if (spec.kind === 'ApiKey') onApiKey?.(objectId(spec), counts ? spec : undefined);
     },
     delete(object) {
+      if (object.kind === 'ApiKey') onApiKey?.(objectId(object), undefined);
       kinds[object.kind].delete(object);
       malformed.delete(object);
     },

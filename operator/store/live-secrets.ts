@@ -12,6 +12,12 @@ export interface LiveSecrets {
   /** Applies a Secret from a watch, or from the response to a write. */
   apply(source: string, secret: SecretObject): void;
   remove(source: string, secret: SecretObject): void;
+  /** Removes what a watch's complete list, of "namespace/name", no longer has. */
+  retain(source: string, listed: ReadonlySet<string>): void;
+  /** Removes a Secret that exists, but that nobody needs. */
+  forget(source: string, secret: SecretRef): void;
+  /** The watches that report a Secret of this "namespace/name". */
+  sourcesOf(id: string): readonly (readonly [source: string, secret: SecretObject])[];
   /** Removes everything that an ended watch reported. */
   drop(source: string): void;
   /** The same maps as long as nothing has changed. */
@@ -68,6 +74,22 @@ export function openLiveSecrets(onChange: () => void): LiveSecrets {
       sources.set(source, now);
       if (!same) changed([...before.values(), ...now.values()]);
     },
+    retain(source, listed) {
+      const gone = [...secretsOf(source).values()].filter((secret) => !listed.has(namespacedName(secret)));
+      for (const secret of gone) secretsOf(source).delete(namespacedName(secret));
+      if (gone.length > 0) changed(gone);
+    },
+    forget(source, secret) {
+      const known = secretsOf(source).get(namespacedName(secret));
+      if (!known) return;
+      secretsOf(source).delete(namespacedName(secret));
+      changed([known]);
+    },
+    sourcesOf: (id) =>
+      [...sources].flatMap(([source, secrets]) => {
+        const secret = secrets.get(id);
+        return secret ? [[source, secret] as const] : [];
+      }),
     drop(source) {
       const secrets = sources.get(source);
       if (sources.delete(source) && secrets) changed(secrets.values());

@@ -47,19 +47,21 @@ export interface Resources {
   readonly namespaces: ReadonlyMap<string, Labels>;
   /** Namespaces that are being deleted, in which nothing can be created; absent: unknown. */
   readonly terminatingNamespaces?: ReadonlySet<string>;
-  /** Objects that are stored in the cluster but invalid by the current schema; the lists above leave them out. */
+  /** Objects that the lists above leave out: invalid by the current schema, or beyond their namespace's bound. */
   readonly malformed?: ByNamespace<MalformedObject>;
   /** Why a referenced Secret cannot be read, by "namespace/name". */
   readonly unreadable?: ReadonlyMap<string, string>;
 }
 
-/** An object that an older CustomResourceDefinition admitted. */
+/** An object that an older CustomResourceDefinition admitted, or that is beyond its namespace's bound. */
 export interface MalformedObject {
   readonly kind: Kind;
   readonly metadata: ObjectMeta;
   /** The field of an ApiKey or Account, if set. */
   readonly gatewayNamespace?: string;
   readonly faults: readonly string[];
+  /** Default: Invalid. */
+  readonly reason?: 'TooManyObjects';
 }
 
 /** The parts of which Resources are built. */
@@ -121,6 +123,11 @@ export function objectId({
   readonly metadata: Pick<ObjectMeta, 'namespace' | 'name'>;
 }): string {
   return `${kind} ${namespacedName(metadata)}`;
+}
+
+/** The namespace in "Kind namespace/name". */
+export function namespaceOfId(id: string): string {
+  return id.slice(id.indexOf(' ') + 1, id.indexOf('/'));
 }
 
 /** A namespace's labels, as on an API server. */

@@ -53,7 +53,7 @@ function refuseMalformed(objects: readonly MalformedObject[], gateway: string): 
   const isTenants = ({ kind }: MalformedObject): boolean => kind === 'ApiKey' || kind === 'Account';
   return objects
     .filter((object) => (isTenants(object) ? object.gatewayNamespace : object.metadata.namespace) === gateway)
-    .map((object) => refuseInvalid(findingsOf(object), object.faults).findings);
+    .map((object) => refuseInvalid(findingsOf(object), object.faults, object.reason).findings);
 }
 
 function refuseNamespace(object: Resource, gatewayNamespace: string): Findings {

@@ -5,13 +5,20 @@
 import { hash } from 'node:crypto';
 import type { ApiKey } from '#crds/types.gen.ts';
 import type { Finding } from '../status/findings.ts';
-import { KEY_ENTRY, KEY_LABEL, isCreatedFor, previousKeysOf, rotationOf, secretNameOf } from '../store/key-secret.ts';
+import {
+  KEY_ENTRY,
+  KEY_LABEL,
+  LONGEST_KEY,
+  isCreatedFor,
+  previousKeysOf,
+  rotationOf,
+  secretNameOf,
+} from '../store/key-secret.ts';
 import type { PreviousKey } from '../store/key-secret.ts';
 import type { SecretObject } from '../store/resources.ts';
 
 const PREFIX = 'sk-';
 const SHORTEST_KEY = 32;
-const LONGEST_KEY = 512;
 const SHOWN_CHARACTERS = 8;
 const NO_PREVIOUS: readonly PreviousKey[] = [];
 
@@ -83,7 +90,7 @@ function faultOfKey(key: string): string | undefined {
   if (!key.startsWith(PREFIX)) return `it does not begin with "${PREFIX}"`;
   if (!/^[\x21-\x7e]*$/.test(key)) return 'it has characters other than visible ASCII';
   if (key.length < SHORTEST_KEY) return `it has ${key.length} characters, and at least ${SHORTEST_KEY} are needed`;
-  if (key.length > LONGEST_KEY) return `it has ${key.length} characters, and at most ${LONGEST_KEY} are possible`;
+  if (key.length > LONGEST_KEY) return `it has more than ${LONGEST_KEY} characters`;
   return undefined;
 }
 

@@ -43,7 +43,11 @@ export class FieldReader {
   }
 }
 
-/** Findings of an object with fields that cannot be used. */
-export function refuseInvalid<Message>(findings: Findings, faults: readonly string[]): Translated<Message> {
-  return { findings: { ...findings, refused: { reason: 'Invalid', message: `${faults.join('; ')}.` } } };
+/** Findings of an object with fields that cannot be used, or that cannot be read. */
+export function refuseInvalid<Message>(
+  findings: Findings,
+  faults: readonly string[],
+  reason: 'Invalid' | 'TooManyObjects' = 'Invalid',
+): Translated<Message> {
+  return { findings: { ...findings, refused: { reason, message: `${faults.join('; ')}.` } } };
 }

@@ -112,7 +112,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   },
   'operator/store': { may: ['crds'] },
   'operator/status': {
-    may: ['crds', 'operator/metrics.ts', 'dataplane/snapshot', ...LEDGER_CONTRACT],
+    may: ['crds', 'operator/metrics.ts', 'operator/store', 'dataplane/snapshot', ...LEDGER_CONTRACT],
     packages: ['pino'],
   },
   'operator/translate': { may: ['crds', 'operator/store', 'operator/status', 'dataplane/snapshot'] },

@@ -1,6 +1,7 @@
 /** The list-watch loop with a controlled clock and server: continuation, new lists, and backoff. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
+import { ResponseTooLarge } from '../../../../operator/kube/client.ts';
 import type { WatchEvent } from '../../../../operator/kube/client.ts';
 import { KubeError, KubeUnreachable } from '../../../../operator/kube/errors.ts';
 import { jsonLines } from '../../../../operator/kube/client.ts';
@@ -103,7 +104,7 @@ describe('a list-watch', () => {
     await watch.stop();
   });
 
-  it('lists everything in one page if continue tokens expire', async () => {
+  it('begins the list again if its continue token expires', async () => {
     const { clock, requests, known, watch } = setUp([
       () => ({ metadata: { resourceVersion: '7', continue: 'more' }, items: [object('a', '1')] }),
       () => {
@@ -112,7 +113,60 @@ describe('a list-watch', () => {
       () => ({ metadata: { resourceVersion: '9' }, items: [object('a', '1'), object('b', '2')] }),
     ]);
     await clock.pass(1000);
-    assert.deepEqual([requests.at(-1), known], ['/things?labelSelector=a', ['= a b']]);
+    assert.deepEqual([requests.at(-1), known], ['/things?limit=2&labelSelector=a', ['= a b']]);
+    await watch.stop();
+  });
+
+  it('reads pages of a bounded length, whatever the objects are', async () => {
+    const clock = fakeClock();
+    const sizes = [...Array.from({ length: 900 }, () => 500), ...Array.from({ length: 40 }, () => 1_500_000)];
+    const limits: number[] = [];
+    let longest = 0;
+    let most = 0;
+    const names: string[] = [];
+    const done = Promise.withResolvers<number>();
+    const watch = startListWatch({
+      clock,
+      meter: NO_METER,
+      log: NO_LOG,
+      collection: { resource: 'things', path: '/things' },
+      client: {
+        async request({ path, maxBytes = Infinity, onRead }) {
+          const query = new URL(`http://x${path}`).searchParams;
+          const [from, limit] = [Number(query.get('continue') ?? 0), Number(query.get('limit'))];
+          limits.push(limit);
+          const page = sizes.slice(from, from + limit);
+          const bytes = page.reduce((sum, size) => sum + size, 0);
+          longest = Math.max(longest, Math.min(bytes, maxBytes));
+          if (bytes > maxBytes) throw new ResponseTooLarge('too long');
+          onRead?.(bytes);
+          const next = from + limit < sizes.length ? { continue: String(from + limit) } : {};
+          return { metadata: { resourceVersion: '7', ...next }, items: page.map((_, n) => object(`${from + n}`, '1')) };
+        },
+        // oxlint-disable-next-line require-yield -- nothing happens after the list
+        async *watch(_, signal) {
+          await new Promise((resolve) => {
+            signal.addEventListener('abort', resolve);
+          });
+        },
+      },
+      onPage(objects) {
+        most = Math.max(most, objects.length);
+        names.push(...objects.map(({ metadata }) => metadata.name));
+      },
+      onReplace: (objects) => done.resolve(objects.length),
+      onApplied: () => undefined,
+      onDeleted: () => undefined,
+    });
+    await clock.pass(1000);
+    assert.equal(await done.promise, sizes.length);
+    assert.deepEqual(
+      names,
+      sizes.map((_, n) => String(n)),
+    );
+    assert.ok(longest <= 8 * 1024 * 1024, String(longest));
+    assert.ok(most > 200, 'small objects come by the hundred');
+    assert.ok(limits.includes(1), limits.join(' '));
     await watch.stop();
   });
 

@@ -335,3 +335,29 @@ test('generated keys stand beside those of manifests', async (t) => {
   assert.equal(await minted.reload(), true);
   assert.deepEqual(namesIn(minted.joined(manifests())), []);
 });
+
+test('takes namespaces in turn, and no more at once than it may', async () => {
+  const key = (namespace: string, name: string): string => `---
+apiVersion: modelgateway.dev/v1alpha1
+kind: ApiKey
+metadata: {name: ${name}, namespace: ${namespace}}
+spec: {groupRef: {name: main}, accountRef: {name: team}}
+`;
+  const many = Array.from({ length: 40 }, (_, n) => key('team-a', `key-${n}`)).join('');
+  const resources = resourcesOf(`${many}${key('team-b', 'only')}`);
+  const written: string[] = [];
+  const { retryAtMs } = await mintKeys(resources, NOW_MS, {
+    gatewayNamespace: GATEWAY_NAMESPACE,
+    atMost: 20,
+    onMinted: () => undefined,
+    minted: {
+      joined: (all) => all,
+      find: () => undefined,
+      obstacle: () => undefined,
+      write: async ({ namespace }) => written.push(namespace) > 0,
+    },
+  });
+  assert.equal(written.length, 20);
+  assert.ok(written.slice(0, 2).includes('team-b'));
+  assert.equal(retryAtMs, NOW_MS, 'it is called again for the others');
+});

@@ -209,3 +209,21 @@ test('removes entries without an owner, the last of a list first', () => {
     { op: 'remove', path: '/status/conditions/0' },
   ]);
 });
+
+test('takes namespaces in turn: two thousand new objects of one delay no other', async () => {
+  const { clock, desired, live, writes, writer } = setUp({ writesPerSecond: 10 });
+  const add = (namespace: string, name: string): string => {
+    const id = `ApiKey ${namespace}/${name}`;
+    live.set(id, { kind: 'ApiKey', namespace, name: id, uid: id, resourceVersion: '1', status: {} });
+    desired.set(id, { observedGeneration: 1 });
+    return id;
+  };
+  writer.start();
+  for (let n = 0; n < 2000; n++) writer.changed(add('team-a', String(n)));
+  await clock.pass(0);
+  writer.changed(add('team-b', 'only'));
+  const before = writes.length;
+  await clock.pass(300);
+  assert.ok(writes.slice(before, before + 4).includes('operator ApiKey team-b/only'), writes.slice(before).join(', '));
+  await writer.stop();
+});

@@ -90,7 +90,8 @@ function setUp() {
 describe('the cluster cache', () => {
   it('has the latest statuses and labels, and the same list while nothing changes', () => {
     const { objects, cache, seen } = setUp();
-    objects.replace('w', [apiKey({ resourceVersion: '1' }), apiKey({ name: 'bot', resourceVersion: '2' })]);
+    objects.apply('w', apiKey({ resourceVersion: '1' }));
+    objects.apply('w', apiKey({ name: 'bot', resourceVersion: '2' }));
     assert.deepEqual(seen(), [
       ['ci', '1', 1, true, '0'],
       ['bot', '2', 1, true, '0'],

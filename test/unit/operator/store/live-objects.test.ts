@@ -17,7 +17,7 @@ function account(namespace: string, name: string, generation: number): Account {
 
 test('a namespace has the same list until one of its objects changes', () => {
   const objects = openLiveObjects({ onSpecs: () => undefined, onLive: () => undefined });
-  objects.replace('all', [account('a', 'x', 1), account('a', 'y', 2), account('b', 'x', 3)]);
+  for (const each of [account('a', 'x', 1), account('a', 'z', 2), account('b', 'x', 3)]) objects.apply('all', each);
   const [before, all] = [objects.byNamespace('Account'), objects.ofKind('Account')];
   assert.deepEqual([before.get('a')?.length, before.get('b')?.length, all.length], [2, 1, 3]);
   assert.equal(objects.byNamespace('Account'), before);
