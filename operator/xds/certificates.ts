@@ -88,7 +88,6 @@ export async function manageCertificates(options: CertificateOptions): Promise<M
   const listeners = new Set<(material: ServingMaterial) => void>();
   const first = Promise.withResolvers<ServingMaterial>();
   let inUse: ServingMaterial | undefined;
-  let published = '';
   let cancel = (): void => undefined;
   let looking: Promise<void> | undefined;
   let stopped = false;
@@ -104,10 +103,8 @@ export async function manageCertificates(options: CertificateOptions): Promise<M
     const now = mayWrite() ? await renewed(stored) : stored;
     if (!now) return;
     const material = materialOf(now, nowMs());
-    if (mayWrite() && material.authorities !== published) {
-      await store.publishAuthorities(material.authorities);
-      published = material.authorities;
-    }
+    // each time, because somebody may have deleted or changed what was published
+    if (mayWrite()) await store.publishAuthorities(material.authorities);
     if (material.certificate === inUse?.certificate && material.authorities === inUse.authorities) return;
     inUse = material;
     log.info({ of }, 'the certificates have changed');

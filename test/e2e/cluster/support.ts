@@ -132,11 +132,19 @@ export async function until<T>(what: string, look: () => Promise<T> | T, holds: 
   let seen = await look();
   while (!holds(seen)) {
     if (Date.now() > deadline)
-      throw new Error(`${what}: not within ${WITHIN_MS / 1000} s; seen last: ${JSON.stringify(seen)?.slice(0, 2000)}`);
+      throw new Error(`${what}: not within ${WITHIN_MS / 1000} s; seen last: ${shown(seen).slice(0, 2000)}`);
     await delay(POLL_MS);
     seen = await look();
   }
   return seen;
+}
+
+/** A value as text; of an object first its conditions, because the rest may be long. */
+function shown(seen: unknown): string {
+  const text = JSON.stringify(seen) ?? '';
+  const status =
+    typeof seen === 'object' && seen !== null && 'status' in seen ? JSON.stringify(seen.status) : undefined;
+  return status === undefined ? text : `status ${status} of ${text}`;
 }
 
 /** "Ready=True Ready" and so on, for the current generation. */

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { it } from 'vitest';
-import { LONG_LIFETIMES, renew } from '../../../../operator/xds/certificates.ts';
+import { LONG_LIFETIMES, manageCertificates, renew } from '../../../../operator/xds/certificates.ts';
+import type { StoredCertificates } from '../../../../operator/xds/certificates.ts';
+import { NO_LOG, fakeClock } from '../fake-clock.ts';
 
 const DAY_MS = 86_400_000;
 const STEP_DAYS = 10;
@@ -38,4 +40,33 @@ it('are replaced in time over thirty years', async () => {
     }
   }
   assert.ok(authorities.size >= 3, `${authorities.size} authorities`);
+});
+
+it('are published again after somebody has deleted what was published', async () => {
+  const clock = fakeClock();
+  let stored: StoredCertificates | undefined;
+  let published = '';
+  const managed = await manageCertificates({
+    store: {
+      load: async () => stored,
+      async store(next) {
+        stored = next;
+        return true;
+      },
+      async publishAuthorities(pem) {
+        published = pem;
+      },
+    },
+    serverNames: ['localhost'],
+    mayWrite: () => true,
+    nowMs: () => clock.nowMs(),
+    after: clock.after,
+    log: NO_LOG,
+  });
+  assert.notEqual(published, '');
+  published = '';
+  await clock.pass(10 * 60_000);
+  await managed.refresh();
+  assert.equal(published, managed.current().authorities);
+  managed.stop();
 });
