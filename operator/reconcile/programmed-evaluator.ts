@@ -24,6 +24,11 @@ interface EvaluatorDeps {
 
 /** How long an object stays Programmed=True although a proxy that has just connected has not acknowledged it. */
 const LATE_MS = 2_000;
+/**
+ * How long the message of Programmed follows proxies that the leader hears of late: an edit may reach its own proxies
+ * before another replica has reported. Later ones do not change it, else every proxy that comes would rewrite all.
+ */
+const FOLLOW_MS = 60_000;
 const SLICE_SIZE = 250;
 
 export class ProgrammedEvaluator {
@@ -32,6 +37,8 @@ export class ProgrammedEvaluator {
   readonly #waiting = new Set<string>();
   /** Objects that were in force, with the time since which some proxy has not acknowledged them. */
   readonly #late = new Map<string, number>();
+  /** With how many proxies each object was told to be in force, and when; only of the last FOLLOW_MS. */
+  readonly #told = new Map<string, { readonly proxies: number; readonly atMs: number }>();
   #settledMs = 0;
   /** Proxies may still reconnect: all objects are evaluated again afterwards. */
   #settling = true;
@@ -87,13 +94,29 @@ export class ProgrammedEvaluator {
         reason: 'Rejected',
         message: `Not given to the proxies, which go on with the last good version: ${fault}`,
       };
-    const now = programmingOf(this.#deps.progress(id));
+    const progress = this.#deps.progress(id);
+    const now = programmingOf(progress);
     if (now.status === 'True') {
       this.#late.delete(id);
-      return before.status === 'True' ? before : now; // so that the transition's message stays
+      const isNews = this.#isNews(id, before, progress?.connected ?? 0);
+      return isNews ? now : before; // so that the transition's message stays
     }
     if (now.reason === 'Rejected') return now;
     return this.#withGracePeriod(id, before, now);
+  }
+
+  /** True if an object has come in force, or lately did and is now in force on more proxies. */
+  #isNews(id: string, before: Programming, proxies: number): boolean {
+    const nowMs = this.#deps.clock.nowMs();
+    for (const [old, { atMs }] of this.#told) {
+      if (nowMs - atMs <= FOLLOW_MS) break; // they are in the order in which they were told
+      this.#told.delete(old);
+    }
+    const told = this.#told.get(id);
+    const isNews = before.status !== 'True' || (told !== undefined && proxies > told.proxies);
+    if (before.status !== 'True') this.#told.delete(id);
+    if (isNews) this.#told.set(id, { proxies, atMs: before.status === 'True' ? (told?.atMs ?? nowMs) : nowMs });
+    return isNews;
   }
 
   /** Keeps Programmed=True during the grace period. */
