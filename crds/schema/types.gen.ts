@@ -754,8 +754,8 @@ export interface PriceCatalogSpec {
  * One model's price. A Token price is (input + cached x cacheRatio + cache writes x cacheWriteRatio or
  * cacheWrite1hRatio + output x completionRatio) x modelRatio x ratioBaseUsd / 1,000,000 x the group's ratio, or each
  * class of tokens at its own price in usdPerMillion. A Request price is requestUsd x generations x the group's ratio,
- * or in place of requestUsd the price of an image's size and quality (perImage), or of a second (perSecondUsd) x
- * seconds.
+ * or in place of requestUsd the price of an image's size and quality (perImage), or of a second (perSecondUsd, or by
+ * the video's size perSecond) x seconds.
  */
 export interface PriceCatalogModel {
   /** The model's name, exactly as clients send it and a ModelRoute declares it. */
@@ -826,12 +826,19 @@ export interface PriceCatalogModel {
   readonly perImage?: readonly PriceCatalogModelPerImage[];
   /**
    * The price of one second of a video in USD, a decimal in quotes such as "0.1", for models with the endpoint Videos.
-   * A request must set its seconds; the seconds that the response names are billed.
+   * A request must set its seconds; the seconds that the response names are billed, but at most those that were asked
+   * for.
    */
   readonly perSecondUsd?: string;
   /**
-   * The price of one generation in USD, a decimal in quotes such as "0.04". Required for Request without perImage and
-   * perSecondUsd.
+   * Prices of one second of a video by its size, in place of perSecondUsd. The entry without a size is for every other
+   * size. The size that the response names is billed, but at most the price of what was asked for; if a request leaves
+   * it to the provider, its hold uses the most expensive entry. A request that no entry matches is refused.
+   */
+  readonly perSecond?: readonly PriceCatalogModelPerSecond[];
+  /**
+   * The price of one generation in USD, a decimal in quotes such as "0.04". Required for Request without perImage,
+   * perSecondUsd and perSecond.
    */
   readonly requestUsd?: string;
   /** Refused, because no endpoint of the gateway makes speech from text. */
@@ -933,6 +940,14 @@ export interface PriceCatalogModelPerImage {
   /** The quality, as in requests, such as high. If absent, any quality. */
   readonly quality?: string;
   /** The price of one image in USD, a decimal in quotes such as "0.04". */
+  readonly usd: string;
+}
+
+/** The price of one second of a video of one size. */
+export interface PriceCatalogModelPerSecond {
+  /** The size, as in requests, such as 1280x720. If absent, any size. */
+  readonly size?: string;
+  /** The price of one second in USD, a decimal in quotes such as "0.1". */
   readonly usd: string;
 }
 

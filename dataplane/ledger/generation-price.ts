@@ -1,6 +1,7 @@
 /**
- * [P] Prices of images by size and quality. Of the entries that fit an image, those that name most of it count, and of
- * these the dearest. What is not known of an image may be anything: the dearest that it can be counts.
+ * [P] Prices of images by size and quality, and of a second of a video by size. Of the entries that match one, the most
+ * specific counts, and of several the most expensive. What is not known of it may be anything: the most expensive that
+ * it can be counts.
  */
 
 /** What decides the price of an image or a video. Absent: not known. */
@@ -11,39 +12,78 @@ export interface GenerationAttributes {
   readonly seconds?: number | undefined;
 }
 
-/** The price of an image; an absent size or quality is any. */
-export interface ImageRate {
+/** The price of an image, or of a second; an absent size or quality is any. */
+export interface GenerationRate {
   readonly size: string | undefined;
   readonly quality: string | undefined;
   readonly rate: bigint;
 }
 
-/** The entry that an image is billed by; undefined: none fits. */
-export function imageRate(rates: readonly ImageRate[], { size, quality }: GenerationAttributes): ImageRate | undefined {
-  const fitting = rates.filter((rate) => fits(rate.size, size) && fits(rate.quality, quality));
-  const isKnown = size !== undefined && quality !== undefined;
-  const most = Math.max(...fitting.map(namedBy));
-  return fitting
-    .filter((rate) => !isKnown || namedBy(rate) === most)
-    .reduce<ImageRate | undefined>((a, b) => (a && a.rate >= b.rate ? a : b), undefined);
+/** What is billed, and what is known of it. */
+export interface BilledGeneration extends Pick<GenerationAttributes, 'size' | 'quality'> {
+  readonly rate: bigint;
 }
 
-/** The entry for what was served, or, where none fits it, or it is dearer, for what was asked for. */
-export function servedImageRate(
-  rates: readonly ImageRate[],
+/**
+ * The rate of an image or a second with these attributes; undefined: no entry matches. An entry counts if it can be the
+ * one that applies: an entry for every other size is not for a size that has an entry of its own.
+ */
+export function generationRate(
+  rates: readonly GenerationRate[],
+  { size, quality }: GenerationAttributes,
+): bigint | undefined {
+  const possible = rates
+    .filter((rate) => fits(rate, { size, quality }))
+    .flatMap((rate) => {
+      // an absent attribute is then one that no entry states
+      const applied = applyingRate(rates, { size: size ?? rate.size, quality: quality ?? rate.quality });
+      return applied === undefined ? [] : [applied];
+    });
+  return highest(possible);
+}
+
+/** What was served, or, where no entry matches it, or it is more expensive, what was asked for. */
+export function billedGeneration(
+  rates: readonly GenerationRate[],
   asked: GenerationAttributes,
   served: GenerationAttributes,
-): ImageRate | undefined {
-  const wished = imageRate(rates, asked);
-  const made = imageRate(rates, { size: served.size ?? asked.size, quality: served.quality ?? asked.quality });
+): BilledGeneration | undefined {
+  const wished = { size: asked.size, quality: asked.quality };
+  const made = { size: served.size ?? asked.size, quality: served.quality ?? asked.quality };
+  const wishedRate = generationRate(rates, wished);
+  const madeRate = generationRate(rates, made);
   // the hold is for what was asked for
-  return made && !(wished && made.rate > wished.rate) ? made : wished;
+  if (madeRate !== undefined && !(wishedRate !== undefined && madeRate > wishedRate))
+    return { ...made, rate: madeRate };
+  return wishedRate === undefined ? undefined : { ...wished, rate: wishedRate };
 }
 
-function fits(stated: string | undefined, value: string | undefined): boolean {
-  return stated === undefined || value === undefined || stated.toLowerCase() === value.toLowerCase();
+type Attributes = Pick<GenerationRate, 'size' | 'quality'>;
+
+/** The rate of an image whose attributes are all given; an absent one has a value that no entry states. */
+function applyingRate(rates: readonly GenerationRate[], given: Attributes): bigint | undefined {
+  const matching = rates.filter(
+    (rate) => matches(rate.size, given.size ?? OTHER) && matches(rate.quality, given.quality ?? OTHER),
+  );
+  const most = Math.max(...matching.map(statedBy));
+  return highest(matching.filter((rate) => statedBy(rate) === most).map(({ rate }) => rate));
 }
 
-function namedBy({ size, quality }: ImageRate): number {
+/** Equal to no stated value. */
+const OTHER = '';
+
+function fits(rate: GenerationRate, { size, quality }: Attributes): boolean {
+  return (size === undefined || matches(rate.size, size)) && (quality === undefined || matches(rate.quality, quality));
+}
+
+function matches(stated: string | undefined, value: string): boolean {
+  return stated === undefined || stated.toLowerCase() === value.toLowerCase();
+}
+
+function statedBy({ size, quality }: GenerationRate): number {
   return Number(size !== undefined) + Number(quality !== undefined);
+}
+
+function highest(rates: readonly bigint[]): bigint | undefined {
+  return rates.reduce<bigint | undefined>((a, b) => (a !== undefined && a >= b ? a : b), undefined);
 }

@@ -2,8 +2,15 @@
  * [P] A catalog's price as a group pays it: a rate for each class of tokens, context tier and service tier, and prices
  * of whatever else is charged. All are integers over one denominator, so that only the sum of a call is rounded.
  */
-import type { ImageRate } from './generation-price.ts';
-import type { ContextTier, Price, Rates as StatedRates, ServiceTier, UsePrices } from '../snapshot/snapshot.gen.ts';
+import type { GenerationRate } from './generation-price.ts';
+import type {
+  ContextTier,
+  Price,
+  Rates as StatedRates,
+  SecondPrice,
+  ServiceTier,
+  UsePrices,
+} from '../snapshot/snapshot.gen.ts';
 
 /** Classes of tokens. Each token of a call is in exactly one: a cached or written token is in no modality's class. */
 export type RateClass =
@@ -50,9 +57,9 @@ export interface CompiledPrice extends RateTable {
   readonly regions: ReadonlyMap<string, bigint>;
   readonly perGeneration: bigint;
   /** In place of perGeneration, by size and quality; empty: it has none. */
-  readonly perImage: readonly ImageRate[];
-  /** In place of perGeneration, times the seconds; undefined: it has none. */
-  readonly perSecond: bigint | undefined;
+  readonly perImage: readonly GenerationRate[];
+  /** In place of perGeneration, by size, times the seconds; undefined: it has none. */
+  readonly perSecond: readonly GenerationRate[] | undefined;
   readonly denominator: bigint;
 }
 
@@ -70,6 +77,7 @@ export interface CatalogPrice
         | 'perUse'
         | 'regions'
         | 'perImage'
+        | 'perSecond'
         | 'perSecondNanoUsd'
       >
     > {
@@ -140,17 +148,29 @@ export function compilePrice(price: CatalogPrice, groupRatioE18: bigint, channel
 }
 
 function generationPrices(
-  { requestNanoUsd, perImage = [], perSecondNanoUsd }: CatalogPrice,
+  { requestNanoUsd, perImage = [], perSecond = [], perSecondNanoUsd }: CatalogPrice,
   scale: bigint,
 ): Pick<CompiledPrice, 'perGeneration' | 'perImage' | 'perSecond'> {
   return {
     perGeneration: requestNanoUsd * scale,
-    perImage: perImage.map(({ size, quality, nanoUsd }) => ({
-      size: size === '' ? undefined : size,
-      quality: quality === '' ? undefined : quality,
-      rate: nanoUsd * scale,
-    })),
-    perSecond: perSecondNanoUsd === undefined ? undefined : perSecondNanoUsd * scale,
+    perImage: perImage.map((price) => generationRate(price, scale)),
+    perSecond: secondPrices(perSecond, perSecondNanoUsd)?.map((price) => generationRate(price, scale)),
+  };
+}
+
+function secondPrices(bySize: readonly SecondPrice[], nanoUsd: bigint | undefined): readonly SecondPrice[] | undefined {
+  if (bySize.length > 0) return bySize;
+  return nanoUsd === undefined ? undefined : [{ size: '', nanoUsd }];
+}
+
+function generationRate(
+  { size, quality = '', nanoUsd }: SecondPrice & { readonly quality?: string },
+  scale: bigint,
+): GenerationRate {
+  return {
+    size: size === '' ? undefined : size,
+    quality: quality === '' ? undefined : quality,
+    rate: nanoUsd * scale,
   };
 }
 
@@ -165,7 +185,7 @@ export function isFree(price: CompiledPrice): boolean {
   const rates = tables
     .flatMap((table) => [table, ...table.contextTiers])
     .flatMap(({ perToken }) => Object.values(perToken));
-  const generations = [price.perGeneration, price.perSecond ?? 0n, ...price.perImage.map(({ rate }) => rate)];
+  const generations = [price.perGeneration, ...[...(price.perSecond ?? []), ...price.perImage].map(({ rate }) => rate)];
   return [...generations, ...price.perUse.values(), ...rates].every((rate) => rate === 0n);
 }
 

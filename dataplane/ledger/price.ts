@@ -7,8 +7,8 @@
  * With ratios alone the rates are modelRatio · ratioBaseUsd/10⁶ · groupRatio times 1 (input), cacheRatio,
  * cacheWriteRatio, cacheWrite1hRatio and completionRatio (output).
  */
-import { imageRate, servedImageRate } from './generation-price.ts';
-import type { ImageRate, GenerationAttributes } from './generation-price.ts';
+import { billedGeneration, generationRate } from './generation-price.ts';
+import type { BilledGeneration, GenerationAttributes, GenerationRate } from './generation-price.ts';
 import { USES } from './price-sheet.ts';
 import type { CompiledPrice, RateClass, Rates, RateTable, UseName } from './price-sheet.ts';
 import type { BillLine, TokenCounts } from './usage-record.ts';
@@ -95,7 +95,7 @@ interface Charges {
   readonly sum: bigint;
   readonly denominator: bigint;
   readonly charges: readonly Charge[];
-  /** The attributes of the bill's lines: tier, region, model, an image's size and quality. */
+  /** The attributes of the bill's lines: tier, region, model, the size and quality of what was generated. */
   readonly marks: Pick<BillLine, 'serviceTier' | 'above' | 'region' | 'model' | 'size' | 'quality'>;
 }
 
@@ -169,10 +169,10 @@ type GenerationCharge = { readonly charge: Charge } & Pick<Charges, 'marks'>;
 function generationCharge(price: CompiledPrice, generated: Generated): GenerationCharge {
   const { perGeneration, perImage, perSecond } = price;
   const { generations, made, served } = generated;
-  if (perImage.length > 0) return imageCharge(perImage, generated);
-  if (perSecond !== undefined) {
+  if (perImage.length > 0) return sizedCharge('generation', perImage, generated);
+  if (perSecond) {
     const quantity = generations * billedSeconds(made?.seconds, served?.seconds);
-    return { charge: { name: 'second', quantity, rate: perSecond }, marks: {} };
+    return sizedCharge('second', perSecond, { ...generated, generations: quantity });
   }
   // a price of tokens has no line for its generations
   const quantity = perGeneration > 0n ? generations : 0;
@@ -184,18 +184,19 @@ function billedSeconds(asked = 0, served = asked): number {
   return Math.min(asked, served);
 }
 
-function imageCharge(
-  rates: readonly ImageRate[],
+/** If no entry matches, the most expensive one counts. */
+function sizedCharge(
+  name: 'generation' | 'second',
+  rates: readonly GenerationRate[],
   { generations, made = {}, served = {} }: Generated,
 ): GenerationCharge {
-  const { rate, size, quality } = servedImageRate(rates, made, served) ?? imageRate(rates, {}) ?? FREE_IMAGE;
+  const unmatched: BilledGeneration = { rate: generationRate(rates, {}) ?? 0n };
+  const { rate, size, quality } = billedGeneration(rates, made, served) ?? unmatched;
   return {
-    charge: { name: 'generation', quantity: generations, rate },
+    charge: { name, quantity: generations, rate },
     marks: { ...(size !== undefined && { size }), ...(quality !== undefined && { quality }) },
   };
 }
-
-const FREE_IMAGE = { rate: 0n, size: undefined, quality: undefined };
 
 function dearestCharges(price: CompiledPrice, usage: RequestUsage): Charges {
   const { serviceTiers = STANDARD, regions = [] } = usage;

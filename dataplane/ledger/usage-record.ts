@@ -50,7 +50,7 @@ export interface BillLine {
   readonly region?: string;
   /** The model, if it is not the call's own. */
   readonly model?: string;
-  /** Of images whose price depends on them, where the price names them. */
+  /** Of what was generated, where they are known and its price depends on them. */
   readonly size?: string;
   readonly quality?: string;
 }

@@ -116,7 +116,7 @@ function notPriced({ model }: EndpointCall, { catalog, quotaType }: Offer): Gate
         'Ask the platform team to add it to a PriceCatalog.'
       : quotaType === 'Request'
         ? `The model "${model}" has no price for this endpoint, so it cannot be called here. ` +
-          'Its price is per image (perImage) or per second of a video (perSecondUsd).'
+          'Its price is per image (perImage) or per second of a video (perSecondUsd, perSecond).'
         : `The model "${model}" has a price per token only, so it cannot be called here. ` +
           'Ask the platform team for a price per request (quotaType Request).';
   return new GatewayError('model_not_priced', message, { param: 'model' });
@@ -124,7 +124,7 @@ function notPriced({ model }: EndpointCall, { catalog, quotaType }: Offer): Gate
 
 /** Images and videos have no token bound: a hold for them needs a price per generation. */
 function isBounded({ kind }: EndpointCall, { quotaType }: Offer, { model, price }: Candidate): boolean {
-  if (price?.perSecond !== undefined && kind !== 'Videos') return false;
+  if (price?.perSecond && kind !== 'Videos') return false;
   if (price && price.perImage.length > 0 && kind !== 'Images') return false;
   return quotaType === 'Request' || (kind !== 'Images' && kind !== 'Videos' && model.contextTokens > 0);
 }

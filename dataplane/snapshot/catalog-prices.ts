@@ -11,10 +11,12 @@ export function pricesOf({ models, sheets }: Pick<PriceCatalog, 'models' | 'shee
 
 /** True if a proxy that knows only ratios would misread this price. */
 export function isSheet(price: Price): boolean {
-  const { contextTiers, serviceTiers, regions, channelPrices, channelRates, perImage } = price;
+  const { contextTiers, serviceTiers, regions, channelPrices, channelRates, perImage, perSecond } = price;
   return (
     [price.usdPerMillion, price.perUse, price.perSecondNanoUsd].some((part) => part !== undefined) ||
-    [contextTiers, serviceTiers, regions, channelPrices, channelRates, perImage].some((list) => list.length > 0)
+    [contextTiers, serviceTiers, regions, channelPrices, channelRates, perImage, perSecond].some(
+      (list) => list.length > 0,
+    )
   );
 }
 

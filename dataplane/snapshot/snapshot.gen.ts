@@ -1060,10 +1060,12 @@ export interface Price {
   readonly channelPrices: readonly Multiplier[];
   /** takes the place of request_nano_usd */
   readonly perImage: readonly ImagePrice[];
-  /** likewise, times the seconds */
+  /** likewise, times the seconds; the highest of per_second if that is given */
   readonly perSecondNanoUsd?: bigint | undefined;
   /** by "route/channel", which then has no multiplier */
   readonly channelRates: readonly ChannelPrice[];
+  /** takes the place of per_second_nano_usd, which an older proxy goes by */
+  readonly perSecond: readonly SecondPrice[];
 }
 
 /** A price of its own on one channel: rates with their context tiers, or USD per generation. */
@@ -1079,6 +1081,12 @@ export interface ChannelPrice {
 export interface ImagePrice {
   readonly size: string;
   readonly quality: string;
+  readonly nanoUsd: bigint;
+}
+
+/** USD per second of a video, in nano-dollars, of a size. Empty: any. */
+export interface SecondPrice {
+  readonly size: string;
   readonly nanoUsd: bigint;
 }
 
@@ -3738,6 +3746,7 @@ function createBasePrice(): Price {
     perImage: [],
     perSecondNanoUsd: undefined,
     channelRates: [],
+    perSecond: [],
   };
 }
 
@@ -3823,6 +3832,9 @@ export const Price: MessageFns<Price> = {
     }
     for (const v of message.channelRates) {
       ChannelPrice.encode(v!, writer.uint32(162).fork()).join();
+    }
+    for (const v of message.perSecond) {
+      SecondPrice.encode(v!, writer.uint32(170).fork()).join();
     }
     return writer;
   },
@@ -4000,6 +4012,14 @@ export const Price: MessageFns<Price> = {
             message.channelRates.push(ChannelPrice.decode(reader, reader.uint32()));
             continue;
           }
+          case 21: {
+            if (tag !== 170) {
+              break;
+            }
+
+            message.perSecond.push(SecondPrice.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4147,6 +4167,66 @@ export const ImagePrice: MessageFns<ImagePrice> = {
           }
           case 3: {
             if (tag !== 24) {
+              break;
+            }
+
+            message.nanoUsd = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSecondPrice(): SecondPrice {
+  return { size: '', nanoUsd: 0n };
+}
+
+export const SecondPrice: MessageFns<SecondPrice> = {
+  encode(message: SecondPrice, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.size !== '') {
+      writer.uint32(10).string(message.size);
+    }
+    if (message.nanoUsd !== 0n) {
+      if (BigInt.asIntN(64, message.nanoUsd) !== message.nanoUsd) {
+        throw new globalThis.Error('value provided for field message.nanoUsd of type int64 too large');
+      }
+      writer.uint32(16).int64(message.nanoUsd);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SecondPrice {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSecondPrice() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.size = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
               break;
             }
 

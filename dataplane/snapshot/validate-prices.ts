@@ -37,7 +37,8 @@ function validatePrice(to: FaultCollector, path: string, price: Price): void {
     uses.every((nanoUsd) => nanoUsd >= 0n),
     `${path}: per_use: must not be negative`,
   );
-  const generations = [price.perSecondNanoUsd ?? 0n, ...price.perImage.map(({ nanoUsd }) => nanoUsd)];
+  const bySize = [...price.perImage, ...price.perSecond].map(({ nanoUsd }) => nanoUsd);
+  const generations = [price.perSecondNanoUsd ?? 0n, ...bySize];
   to.expect(
     generations.every((nanoUsd) => nanoUsd >= 0n),
     `${path}: per_image, per_second: must not be negative`,

@@ -91,7 +91,10 @@ function consumptionOf(
 /** Seconds are those of all videos together. */
 function generatedOf(lines: readonly BillLine[]): Pick<Consumption, 'generations' | 'made'> {
   const seconds = quantityOf(lines, 'second');
-  if (seconds > 0) return { generations: 1, made: { seconds } };
+  if (seconds > 0) {
+    const { size } = lines.find(({ dimension }) => dimension === 'second') ?? {};
+    return { generations: 1, made: { seconds, size } };
+  }
   const { size, quality } = lines.find(({ dimension }) => dimension === 'generation') ?? {};
   return { generations: quantityOf(lines, 'generation'), made: { size, quality } };
 }

@@ -24,7 +24,13 @@ const ENDPOINT_PRICES: readonly EndpointPrice[] = [
     field: 'perSecondUsd',
     endpoint: Endpoint.VIDEOS,
     words: 'Videos',
-    isStated: ({ perSecondNanoUsd }) => perSecondNanoUsd !== undefined,
+    isStated: ({ perSecond, perSecondNanoUsd }) => perSecond.length === 0 && perSecondNanoUsd !== undefined,
+  },
+  {
+    field: 'perSecond',
+    endpoint: Endpoint.VIDEOS,
+    words: 'Videos',
+    isStated: ({ perSecond }) => perSecond.length > 0,
   },
 ];
 

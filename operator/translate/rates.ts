@@ -8,6 +8,7 @@ import type {
   Multiplier,
   Price,
   Rates,
+  SecondPrice,
   ServiceTier,
   UsePrices,
 } from '#snapshot/snapshot.gen.ts';
@@ -49,17 +50,21 @@ export function readSheet(
   | 'channelPrices'
   | 'channelRates'
   | 'perImage'
+  | 'perSecond'
   | 'perSecondNanoUsd'
 > {
   const { name, usdPerMillion, contextTiers = [], serviceTiers = {}, perUse, regions = {}, channels = [] } = model;
   const place = { fields, path: `spec.models "${name}"` };
   const tiers = readContextTiers(place, contextTiers, usdPerMillion);
+  const perSecond = readSeconds(place, model.perSecond ?? []);
   return {
     usdPerMillion: usdPerMillion && readRates(place, usdPerMillion),
     contextTiers: tiers,
     perUse: perUse && readUses(place, perUse),
     perImage: readImages(place, model.perImage ?? []),
-    ...optional('perSecondNanoUsd', readOptional(place, 'perSecondUsd', model.perSecondUsd)),
+    perSecond,
+    // a proxy that does not know sizes bills the highest price rather than none
+    ...optional('perSecondNanoUsd', readOptional(place, 'perSecondUsd', model.perSecondUsd) ?? highestOf(perSecond)),
     regions: sortedEntries(regions).map(([region, text]): Multiplier => ({
       name: region,
       multiplierE9: fields.decimal(`${place.path}: regions.${region}`, text),
@@ -157,6 +162,28 @@ function readImages({ fields, path }: Place, entries: NonNullable<PriceCatalogMo
   const names = new Set(prices.map(({ size, quality }) => `${size}\n${quality}`.toLowerCase()));
   fields.expect(names.size === prices.length, `${path}: two entries of perImage have the same size and quality`);
   return prices;
+}
+
+/** Likewise for videos. */
+function readSeconds({ fields, path }: Place, entries: NonNullable<PriceCatalogModel['perSecond']>): SecondPrice[] {
+  const prices = entries.map(({ size = '', usd }, index): SecondPrice => ({
+    size,
+    nanoUsd: fields.decimal(`${path}: perSecond[${index}].usd`, usd),
+  }));
+  const sizes = new Set(prices.map(({ size }) => size.toLowerCase()));
+  fields.expect(sizes.size === prices.length, `${path}: two entries of perSecond have the same size`);
+  return prices;
+}
+
+function highestOf(prices: readonly SecondPrice[]): bigint | undefined {
+  return prices
+    .map(({ nanoUsd }) => nanoUsd)
+    .sort(compareBigints)
+    .at(-1);
+}
+
+function compareBigints(a: bigint, b: bigint): number {
+  return a < b ? -1 : Number(a > b);
 }
 
 function sortedEntries<T>(map: Readonly<Record<string, T>>): [string, T][] {

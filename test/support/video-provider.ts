@@ -22,30 +22,35 @@ let latest = 0;
 /** Scripts the provider to create jobs `video_1`, `video_2`, … and to serve them. */
 export function serveVideos(
   provider: MockProvider,
-  { firstStatus = 'queued', seconds = '4' }: { readonly firstStatus?: string; readonly seconds?: unknown } = {},
+  { firstStatus = 'queued', seconds = '4', size = '720x1280' }: Partial<Reported> = {},
 ): VideoJobs {
   const statuses = new Map<string, string>();
   const made: string[] = [];
   const deleted: string[] = [];
-  provider.script((request) => answer(request, { statuses, made, deleted, firstStatus, seconds }));
+  provider.script((request) => answer(request, { statuses, made, deleted, firstStatus, seconds, size }));
   return { set: (id, status) => void statuses.set(id, status), made, deleted };
 }
 
-interface Kept {
+/** What the provider says of its jobs. */
+interface Reported {
+  readonly firstStatus: string;
+  readonly seconds: unknown;
+  readonly size: unknown;
+}
+
+interface Kept extends Reported {
   readonly statuses: Map<string, string>;
   readonly made: string[];
   readonly deleted: string[];
-  readonly firstStatus: string;
-  readonly seconds: unknown;
 }
 
-function answer(request: RecordedRequest, { statuses, made, deleted, firstStatus, seconds }: Kept): Reply {
+function answer(request: RecordedRequest, { statuses, made, deleted, firstStatus, ...film }: Kept): Reply {
   const [path = '', query = ''] = request.path.split('?');
   if (request.method === 'POST' && path === '/v1/videos') {
     const id = `video_${++latest}`;
     made.push(id);
     statuses.set(id, firstStatus);
-    return json(video(id, firstStatus, seconds));
+    return json(video(id, firstStatus, film));
   }
   const [, id = '', content] = /^\/v1\/videos\/([^/]+)(\/content)?$/.exec(path) ?? [];
   const status = statuses.get(id);
@@ -54,14 +59,14 @@ function answer(request: RecordedRequest, { statuses, made, deleted, firstStatus
       { error: { message: `no video ${id}`, type: 'invalid_request_error', param: null, code: null } },
       { status: 404 },
     );
-  if (content !== undefined) return film(id, request, query);
-  if (request.method !== 'DELETE') return json(video(id, status, seconds));
+  if (content !== undefined) return contentOf(id, request, query);
+  if (request.method !== 'DELETE') return json(video(id, status, film));
   statuses.delete(id);
   deleted.push(id);
   return json({ id, object: 'video.deleted', deleted: true });
 }
 
-function video(id: string, status: string, seconds: unknown): Record<string, unknown> {
+function video(id: string, status: string, film: Omit<Reported, 'firstStatus'>): Record<string, unknown> {
   return {
     id,
     object: 'video',
@@ -71,15 +76,14 @@ function video(id: string, status: string, seconds: unknown): Record<string, unk
     created_at: 1_700_000_000,
     completed_at: null,
     expires_at: null,
-    seconds,
-    size: '720x1280',
+    ...film,
     prompt: 'p',
     remixed_from_video_id: null,
     error: status === 'failed' ? { code: 'moderation', message: 'not this' } : null,
   };
 }
 
-function film(id: string, request: RecordedRequest, query: string): Reply {
+function contentOf(id: string, request: RecordedRequest, query: string): Reply {
   const bytes = query.includes('variant=thumbnail') ? Buffer.from('thumb') : filmOf(id);
   const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
   const headers = { 'content-type': 'video/mp4', etag: '"film"', 'accept-ranges': 'bytes' };

@@ -2,6 +2,7 @@
  * [P] The cost calculator's input from the query string: every field is one parameter, so a calculation has an address
  * and needs no script. Input is kept as typed, errors included.
  */
+import { sizedFigures } from './dollars.ts';
 import type { CountName, Counts, Served } from './estimate.ts';
 import type { DetailClass, PriceList, PricingRow } from './price-list.ts';
 
@@ -118,7 +119,7 @@ function parseCounts(row: PricingRow, typed: Typed): Pick<Calculated, 'counts' |
 
 function servedBy({ figures }: PricingRow, asked: Calculation | undefined): Served {
   const { tier = '', region = '', image = '' } = asked ?? {};
-  const position = figures.perImage.findIndex((_, index) => String(index) === image);
+  const position = sizedFigures(figures).findIndex((_, index) => String(index) === image);
   return {
     tier: figures.serviceTiers.has(tier) ? tier : '',
     region: figures.regions.has(region) ? region : '',

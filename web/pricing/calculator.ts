@@ -15,12 +15,13 @@ import {
   generationRates,
   generationUnit,
   offeredFigures,
+  sizedFigures,
 } from './dollars.ts';
 import { amountOf, estimate, flatPrices, INPUT_CLASSES, inputOf, stepsOf } from './estimate.ts';
 import type { CountName, FlatPrice } from './estimate.ts';
 import { optionText } from './filters.ts';
 import { formatE10 } from './json.ts';
-import type { PriceFigures, PriceList, PricingRow } from './price-list.ts';
+import type { PriceFigures, PriceList, PricingRow, SizedFigure } from './price-list.ts';
 import { formatSort } from './query.ts';
 import type { PricingQuery } from './query.ts';
 
@@ -96,11 +97,14 @@ ${renderResult(list, calculated, names)}
 </div>`;
 }
 
-/** What a model has several prices for besides its tokens: service tiers, regions, and sizes of images. */
-function renderServed({ row: { figures }, served }: Calculated): Html {
-  const { serviceTiers, regions, perImage } = figures;
+/** What a model has several prices for besides its tokens: service tiers, regions, and sizes of what is generated. */
+function renderServed({ row, served }: Calculated): Html {
+  const { figures } = row;
+  const { serviceTiers, regions } = figures;
+  const sized = sizedFigures(figures);
+  const label = generationUnit(row) === 'second' ? 'Size' : 'Size and quality';
   const tiers = [...serviceTiers.keys()].filter((name) => name !== 'standard').sort();
-  return html`${renderChoice('tier', 'Service tier', served.tier, [['', 'Standard'], ...tiers.map(named)])}${renderChoice('region', 'Region', served.region, [['', 'Any other'], ...[...regions.keys()].sort().map(named)])}${perImage.length < 2 ? NOTHING : renderChoice('image', 'Size and quality', String(served.image ?? ''), [['', 'Any'], ...perImage.map((image, index) => [String(index), describeImage(image)] as const)])}`;
+  return html`${renderChoice('tier', 'Service tier', served.tier, [['', 'Standard'], ...tiers.map(named)])}${renderChoice('region', 'Region', served.region, [['', 'Any other'], ...[...regions.keys()].sort().map(named)])}${sized.length < 2 ? NOTHING : renderChoice('image', label, String(served.image ?? ''), [['', 'Any'], ...sized.map((figure, index) => [String(index), describeSized(figure)] as const)])}`;
 }
 
 type Option = readonly [value: string, label: string];
@@ -117,7 +121,7 @@ function renderChoice(name: string, label: string, chosen: string, options: read
   )}</select></div>`;
 }
 
-function describeImage({ size, quality }: PriceFigures['perImage'][number]): string {
+function describeSized({ size, quality }: SizedFigure): string {
   const words = [size, quality === undefined ? undefined : `${quality} quality`].filter((word) => word !== undefined);
   return words.length === 0 ? 'Any other' : words.join(', ');
 }
@@ -224,7 +228,7 @@ function renderTerm(name: CountName, count = 0n, rate = ''): Html {
 function requestPrice({ row, served }: Calculated): string {
   if (generationUnit(row) === 'request') return `$${formatDecimal(row.requestNanoUsd, 2)}`;
   const { figures } = row;
-  const chosen = served.image === undefined ? undefined : figures.perImage[served.image];
+  const chosen = served.image === undefined ? undefined : sizedFigures(figures)[served.image];
   return formatRange(
     amountRange(
       (chosen ? [chosen.rate] : generationRates(figures)).map((numerator) => ({

@@ -51,6 +51,8 @@ export interface Dimensions {
     | undefined;
   readonly regions: readonly { readonly name: string; readonly multiplierE9: bigint }[];
   readonly perImage: readonly ImagePrice[];
+  readonly perSecond: readonly Omit<ImagePrice, 'quality'>[];
+  /** The highest of `perSecond`, if that is given. */
   readonly perSecondNanoUsd?: bigint | undefined;
   /** Prices of channels, whose names are not shown. */
   readonly channelPrices?: readonly unknown[];
@@ -81,6 +83,8 @@ export interface DimensionsJson {
         readonly usd: string;
       }[]
     | null;
+  readonly per_second: readonly { readonly size: string | null; readonly usd: string }[] | null;
+  /** The highest of `per_second`, if that is given. */
   readonly per_second_usd: string | null;
 }
 
@@ -105,6 +109,7 @@ export function dimensionsJson({
   perUse,
   regions,
   perImage,
+  perSecond,
   perSecondNanoUsd,
 }: Dimensions): DimensionsJson {
   return {
@@ -139,6 +144,10 @@ export function dimensionsJson({
             quality: quality === '' ? null : quality,
             usd: formatDecimal(nanoUsd),
           })),
+    per_second:
+      perSecond.length === 0
+        ? null
+        : perSecond.map(({ size, nanoUsd }) => ({ size: size === '' ? null : size, usd: formatDecimal(nanoUsd) })),
     per_second_usd: decimalOrNull(perSecondNanoUsd),
   };
 }
@@ -182,7 +191,7 @@ function decimalOrNull(value: bigint | undefined): string | null {
 
 /** What else a call can cost; nothing if there is only one rate per class. */
 export function renderDimensions(dimensions: Dimensions): Html {
-  const { usdPerMillion, contextTiers, serviceTiers, regions, perSecondNanoUsd: perSecond } = dimensions;
+  const { usdPerMillion, contextTiers, serviceTiers, regions } = dimensions;
   const others = usdPerMillion
     ? namesOf(usdPerMillion).filter(
         (name) => !['input', 'output', 'cacheRead'].includes(name) && !name.startsWith('cacheWrite'),
@@ -201,7 +210,7 @@ export function renderDimensions(dimensions: Dimensions): Html {
     ...regions.map(({ name, multiplierE9 }): Line => [`In the region ${name}`, times(multiplierE9)]),
     ...describeUses(dimensions.perUse),
     ...dimensions.perImage.map(describeImage),
-    ...(perSecond === undefined ? [] : [['A second of a video', dollars(perSecond)] as const]),
+    ...describeSeconds(dimensions),
   ];
   if (lines.length === 0) return NOTHING;
   const rules = [
@@ -226,6 +235,15 @@ function describeStep({ above, usdPerMillion, inputMultiplierE9, outputMultiplie
 function describeImage({ size, quality, nanoUsd }: ImagePrice): Line {
   const named = [size, quality === '' ? '' : `${quality} quality`].filter((part) => part !== '').join(', ');
   return [named === '' ? 'An image of any other size and quality' : `An image, ${named}`, dollars(nanoUsd)];
+}
+
+function describeSeconds({ perSecond, perSecondNanoUsd }: Dimensions): Line[] {
+  if (perSecond.length > 0)
+    return perSecond.map(({ size, nanoUsd }) => [
+      size === '' ? 'A second of a video of any other size' : `A second of a video, ${size}`,
+      dollars(nanoUsd),
+    ]);
+  return perSecondNanoUsd === undefined ? [] : [['A second of a video', dollars(perSecondNanoUsd)]];
 }
 
 function describeRates(rates: StatedRates): string {

@@ -3,7 +3,7 @@
  * members may have different ratios, so an amount is a range.
  */
 import { formatDecimal } from '../decimal.ts';
-import type { PricedOffer, PriceFigures, PricingRow, TokenClass } from './price-list.ts';
+import type { PricedOffer, PriceFigures, PricingRow, SizedFigure, TokenClass } from './price-list.ts';
 
 /** Nano-USD as numerator / denominator; the denominator is positive. */
 export interface Amount {
@@ -51,15 +51,20 @@ export function offeredFigures(offer: PricedOffer): PriceFigures[] {
   ];
 }
 
-/** The rates of a generation: one for each size and quality, or that of a second, which is then the generation. */
-export function generationRates({ perGeneration, perImage, perSecond }: PriceFigures): readonly bigint[] {
-  if (perSecond !== undefined) return [perSecond];
-  return perImage.length === 0 ? [perGeneration] : perImage.map(({ rate }) => rate);
+/** Prices by the size of what is generated: of an image, or of a second of a video. */
+export function sizedFigures({ perImage, perSecond }: PriceFigures): readonly SizedFigure[] {
+  return perSecond ?? perImage;
+}
+
+/** The rates of a generation: one for each size and quality; a second of a video is one. */
+export function generationRates(figures: PriceFigures): readonly bigint[] {
+  const sized = sizedFigures(figures);
+  return sized.length === 0 ? [figures.perGeneration] : sized.map(({ rate }) => rate);
 }
 
 /** What a price per generation is for. */
 export function generationUnit({ dimensions }: Pick<PricingRow, 'dimensions'>): 'second' | 'image' | 'request' {
-  if (dimensions.perSecondNanoUsd !== undefined) return 'second';
+  if (dimensions.perSecond.length > 0 || dimensions.perSecondNanoUsd !== undefined) return 'second';
   return dimensions.perImage.length > 0 ? 'image' : 'request';
 }
 

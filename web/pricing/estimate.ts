@@ -2,7 +2,7 @@
  * [P] Estimates a call's cost: exact fractions, rounded once to a nano-dollar, half up, as the gateway bills it.
  * browser/calculator.js does the same for one context tier.
  */
-import { amountRange, generationRates } from './dollars.ts';
+import { amountRange, generationRates, sizedFigures } from './dollars.ts';
 import type { AmountRange } from './dollars.ts';
 import type { DetailClass, PriceFigures, RateTable, TokenClass, UseName } from './price-list.ts';
 
@@ -18,7 +18,7 @@ export interface Served {
   readonly tier: string;
   /** Empty: none that has a price. */
   readonly region: string;
-  /** The size and quality of an image, as a position in `perImage`; undefined: any. */
+  /** The size and quality of an image or video, as a position in its prices; undefined: any. */
   readonly image: number | undefined;
 }
 
@@ -107,7 +107,7 @@ function tableOf(price: PriceFigures, { tier }: Served): RateTable {
 }
 
 function chosenGenerations(price: PriceFigures, { image }: Served): readonly bigint[] {
-  const chosen = image === undefined ? undefined : price.perImage[image];
+  const chosen = image === undefined ? undefined : sizedFigures(price)[image];
   return chosen ? [chosen.rate] : generationRates(price);
 }
 

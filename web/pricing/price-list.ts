@@ -33,13 +33,13 @@ export interface PriceFigures extends RateTable {
   readonly perUse: ReadonlyMap<UseName, bigint>;
   readonly perGeneration: bigint;
   /** In place of perGeneration, by size and quality (undefined: any); empty: it has none. */
-  readonly perImage: readonly ImageFigure[];
-  /** In place of perGeneration: a second of a video. */
-  readonly perSecond: bigint | undefined;
+  readonly perImage: readonly SizedFigure[];
+  /** In place of perGeneration: a second of a video, by size. */
+  readonly perSecond: readonly SizedFigure[] | undefined;
   readonly denominator: bigint;
 }
 
-interface ImageFigure {
+export interface SizedFigure {
   readonly size: string | undefined;
   readonly quality: string | undefined;
   readonly rate: bigint;

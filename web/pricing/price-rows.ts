@@ -123,7 +123,7 @@ function asRatios(entry: ModelPrice): ModelPrice {
 
 function pricingRow(entry: ModelPrice, enabledGroups: readonly string[], facts: ModelFacts | undefined): PricingRow {
   const { price, quotaType, ratioBaseE9, figures } = asRatios(entry);
-  const { usdPerMillion, contextTiers, serviceTiers, perUse, regions, perImage, perSecondNanoUsd } = price;
+  const { usdPerMillion, contextTiers, serviceTiers, perUse, regions, perImage, perSecond, perSecondNanoUsd } = price;
   const { channelPrices = [], channelRates = [] } = price;
   return {
     modelName: price.name,
@@ -152,6 +152,7 @@ function pricingRow(entry: ModelPrice, enabledGroups: readonly string[], facts: 
       perUse,
       regions,
       perImage,
+      perSecond,
       perSecondNanoUsd,
       channelPrices,
       channelRates,

@@ -22,7 +22,7 @@ export async function readVideos(received: Received): Promise<EndpointCall> {
           received.body.bytes,
           received.body.parse((bytes) => parseForm(bytes, form)),
         );
-  const { imageParam, unbounded, costFields, seconds, lengthParam } = facts;
+  const { imageParam, unbounded, costFields, seconds, size, lengthParam } = facts;
   return {
     kind: 'Videos',
     model: facts.model,
@@ -30,13 +30,13 @@ export async function readVideos(received: Received): Promise<EndpointCall> {
     check: (candidate) => {
       checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded }, candidate);
       checkCostFields(costFields, candidate);
-      checkVideoPrice({ seconds, lengthParam }, candidate);
+      checkVideoPrice({ seconds, size, lengthParam }, candidate);
     },
     boundInput: () => 0,
     estimateInput: () => 0,
     output: undefined,
     generations: facts.generations,
-    made: { seconds },
+    made: { seconds, size },
     oneHourCache: false,
     asksForReasoning: false,
     unbounded: () => false,

@@ -45,6 +45,9 @@ export const QUALITY_FIELDS = fieldNames([
   'extra_body',
 ]);
 
+/** Some providers take a video's resolution as its quality. */
+export const RESOLUTION_FIELDS: FieldNames = new Set([...SIZE_FIELDS, ...QUALITY_FIELDS]);
+
 export const LENGTH_FIELDS = fieldNames([
   'seconds',
   'duration',
@@ -67,6 +70,14 @@ export const LENGTH_FIELDS = fieldNames([
   'parameters',
   'metadata',
 ]);
+
+/** Longer ones are in no price, and records keep none. */
+const ATTRIBUTE = /^[\x21-\x7e]{1,32}$/;
+
+/** A size or quality as a request or response names it. Undefined: not known; `auto` leaves the choice to the provider. */
+export function readAttribute(value: unknown): string | undefined {
+  return typeof value === 'string' && ATTRIBUTE.test(value) && value.toLowerCase() !== 'auto' ? value : undefined;
+}
 
 interface Located {
   readonly value: unknown;

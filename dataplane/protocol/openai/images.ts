@@ -16,7 +16,7 @@ import type { SseEvent } from '../sse.ts';
 import { meterOf } from '../usage.ts';
 import { isDone } from './done.ts';
 import { renameModel } from './embeddings.ts';
-import { findField, QUALITY_FIELDS, SIZE_FIELDS } from './generation-fields.ts';
+import { findField, QUALITY_FIELDS, readAttribute, SIZE_FIELDS } from './generation-fields.ts';
 import { NO_USAGE, readUsage, toReportedUsage } from './usage.ts';
 
 export interface ImagesFacts {
@@ -63,11 +63,8 @@ function readMade(parsed: JsonRecord): ImageAttributes {
   };
 }
 
-/** `auto` leaves the choice to the provider. */
 function madeOf({ size, quality }: JsonRecord): ImageAttributes {
-  const read = (value: unknown): string | undefined =>
-    typeof value === 'string' && value !== '' && value.toLowerCase() !== 'auto' ? value : undefined;
-  return { size: read(size), quality: read(quality) };
+  return { size: readAttribute(size), quality: readAttribute(quality) };
 }
 
 export const imagesConverter: Converter = {

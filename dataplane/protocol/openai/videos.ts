@@ -13,7 +13,7 @@ import { rewriteForm } from '../multipart.ts';
 import { meterOf, UNREPORTED_USAGE } from '../usage.ts';
 import type { VideoJobs } from '../provider.ts';
 import { renameModel } from './embeddings.ts';
-import { findField, LENGTH_FIELDS } from './generation-fields.ts';
+import { findField, LENGTH_FIELDS, readAttribute, RESOLUTION_FIELDS } from './generation-fields.ts';
 
 export interface VideosFacts {
   readonly model: string;
@@ -24,6 +24,8 @@ export interface VideosFacts {
   readonly unbounded: readonly UnboundedUse[];
   /** Undefined: the request does not say. */
   readonly seconds: number | undefined;
+  /** Undefined: the provider chooses it, or another field may. */
+  readonly size: string | undefined;
   /** A field besides `seconds` that may make a video longer. */
   readonly lengthParam: string | undefined;
 }
@@ -46,6 +48,7 @@ export function readVideosFacts(fields: JsonRecord): VideosFacts {
     imageParam: findImageField(fields),
     unbounded: readReferences(fields),
     seconds: secondsOf(fields['seconds']),
+    size: findField(fields, RESOLUTION_FIELDS, 'size') === undefined ? readAttribute(fields['size']) : undefined,
     lengthParam: findField(fields, LENGTH_FIELDS, 'seconds'),
   };
 }
@@ -94,7 +97,8 @@ function videosConverter(contentType: string | undefined): Converter {
     },
     response: (body) => {
       const job = readVideoJob(body);
-      const served = { seconds: secondsOf(parseObject(body)['seconds']) };
+      const { seconds, size } = parseObject(body);
+      const served = { seconds: secondsOf(seconds), size: readAttribute(size) };
       return { body, meter: { ...meterOf(UNREPORTED_USAGE, 0, true), served }, job, failed: job.state === 'Failed' };
     },
     stream: () => {

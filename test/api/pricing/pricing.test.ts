@@ -64,6 +64,7 @@ const NO_DIMENSIONS = {
   per_use_usd: null,
   regions: null,
   per_image: null,
+  per_second: null,
   per_second_usd: null,
 };
 

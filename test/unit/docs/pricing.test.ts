@@ -77,6 +77,7 @@ const EXAMPLES: readonly {
     more: { generations: 3, made: { size: '1024x1024', quality: 'low' } },
   },
   { usd: '0.80', model: 'sora-2', ratio: '0.5', more: { generations: 2, made: { seconds: 8 } } },
+  { usd: '2.00', model: 'sora-2-pro', more: { made: { seconds: 4, size: '1792x1024' } } },
   { usd: '0.156', ratio: '1.2', of: 'costs', tokens: { input: 40_000, cached: 60_000, output: 1000 } },
   { usd: '0.1105', ratio: '0.85', of: 'costs', tokens: { input: 40_000, cached: 60_000, output: 1000 } },
 ];

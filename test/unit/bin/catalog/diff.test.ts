@@ -81,6 +81,29 @@ describe('a diff of catalogs', () => {
     assert.equal(total.oldNanoUsd, 820_000_000n);
     assert.ok(JSON.stringify(unpriced).includes('second'));
   });
+  test('prices videos by the size that was billed, and by the highest price where nobody named it', async () => {
+    const films = (other: string) =>
+      snapshotOf(`{name: film, vendor: V, quotaType: Request,
+        perSecond: [{size: 1280x720, usd: "0.1"}, {size: 1792x1024, usd: "0.3"}, {usd: "${other}"}]}`);
+    const calls = [
+      call([line('second', 8, { size: '1280x720' })], { model: 'film' }), // 0.8; 0.8
+      call([line('second', 4, { size: '720x1280' })], { model: 'film' }), // 0.8; 1.6
+      call([line('second', 4)], { model: 'film' }), // 1.2; 1.6
+    ];
+    const { total, unpriced } = await diffCatalogs(...catalogsOfBoth(films('0.2'), films('0.4')), calls);
+    assert.deepEqual(total, { calls: 3, oldNanoUsd: 2_800_000_000n, newNanoUsd: 4_000_000_000n });
+    assert.deepEqual(unpriced, []);
+  });
+
+  test('prices an image of an entry for any quality by the very entry', async () => {
+    const images = (usd: string) =>
+      snapshotOf(`{name: image, vendor: V, quotaType: Request,
+        perImage: [{size: 1024x1024, usd: "${usd}"}, {usd: "0.25"}]}`);
+    const calls = [call([line('generation', 1, { size: '1024x1024', quality: 'medium' })], { model: 'image' })];
+    const { total } = await diffCatalogs(...catalogsOfBoth(images('0.05'), images('0.10')), calls);
+    assert.deepEqual(total, { calls: 1, oldNanoUsd: 50_000_000n, newNanoUsd: 100_000_000n });
+  });
+
   test('leaves out what is not billed, and what is charged for a job that still runs', async () => {
     const statuses = ['Succeeded', 'Running', 'Refunded', 'Failed'] as const;
     const { total } = await diff(statuses.map((status) => call([line('input', 1_000_000)], { status })));

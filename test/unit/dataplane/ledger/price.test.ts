@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { imageRate } from '#ledger/generation-price.ts';
+import { generationRate } from '#ledger/generation-price.ts';
 import type { GenerationAttributes } from '#ledger/generation-price.ts';
 import { affordableOutputTokens, billOf, costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
 import type { Consumption } from '#ledger/price.ts';
@@ -401,7 +401,7 @@ describe('images by size and quality, videos by the second', () => {
       },
       E9 * E9,
     ).perImage;
-    const usd = (made: GenerationAttributes): bigint | undefined => imageRate(rates, made)?.rate;
+    const usd = (made: GenerationAttributes): bigint | undefined => generationRate(rates, made);
     assert.equal(usd({ size: '1x1', quality: 'low' }), e9('1') * E9 * E9);
     assert.equal(usd({ size: '2x2', quality: 'low' }), e9('2') * E9 * E9);
     assert.equal(usd({ size: '1x1', quality: 'high' }), e9('3') * E9 * E9);
@@ -409,8 +409,8 @@ describe('images by size and quality, videos by the second', () => {
   });
 
   test('what no entry fits has no price', () => {
-    assert.equal(imageRate(compiled.perImage, { size: '512x512', quality: 'low' }), undefined);
-    assert.equal(imageRate(compiled.perImage, { size: '1024x1024', quality: 'hd' }), undefined);
+    assert.equal(generationRate(compiled.perImage, { size: '512x512', quality: 'low' }), undefined);
+    assert.equal(generationRate(compiled.perImage, { size: '1024x1024', quality: 'hd' }), undefined);
   });
 
   test('a second of a video is billed as often as there are seconds and videos', () => {
@@ -422,5 +422,79 @@ describe('images by size and quality, videos by the second', () => {
     const longer = { tokens: NO_TOKENS, generations: 2, made: { seconds: 8 }, served: { seconds: 8000 } };
     assert.equal(costNanoUsd(film, longer), e9('0.8'));
     assert.equal(isFree(film), false);
+  });
+
+  describe('a second of a video by its size', () => {
+    const second = (size: string, usd: string): { size: string; nanoUsd: bigint } => ({ size, nanoUsd: e9(usd) });
+    const sized = [second('1280x720', '0.1'), second('1792x1024', '0.3'), second('', '0.5')];
+    // the price for proxies that do not know sizes counts for none that does
+    const film = compilePrice({ ...requestPrice('0'), perSecond: sized, perSecondNanoUsd: e9('0.5') }, e9('0.5') * E9);
+    const listed = compilePrice({ ...requestPrice('0'), perSecond: sized.slice(0, 2) }, E9 * E9);
+    const hold = (made: GenerationAttributes, price = film): bigint =>
+      worstCaseNanoUsd(price, { ...bounds, generations: 2, made });
+    const bill = (made: GenerationAttributes, served: GenerationAttributes): bigint =>
+      costNanoUsd(film, { tokens: NO_TOKENS, generations: 2, made, served });
+
+    // two videos of 8 seconds at half the price: 2 · 8 · 0.1 · 0.5, …
+    test.each([
+      ['a size of the list', { size: '1280x720' }, '0.8'],
+      ['a size of the list in another case', { size: '1792X1024' }, '2.4'],
+      ['any other size', { size: '720x1280' }, '4'],
+      ['a size that nobody names', {}, '4'],
+    ])('is held for %s', (_, made, usd) => assert.equal(hold({ ...made, seconds: 8 }), e9(usd)));
+
+    test('holds for the highest of the list where no entry is for other sizes', () => {
+      assert.equal(hold({ seconds: 8 }, listed), e9('4.8'));
+      assert.equal(generationRate(listed.perSecond ?? [], { size: '720x1280' }), undefined);
+    });
+
+    test.each([
+      ['what the response names, if it is cheaper', { size: '1792x1024' }, { size: '1280x720' }, '0.8'],
+      ['no more than was asked for', { size: '1280x720' }, { size: '1792x1024' }, '0.8'],
+      ['what the response names, if nobody asked for a size', {}, { size: '1792x1024' }, '2.4'],
+      ['the highest that it can be, if nobody names it', {}, {}, '4'],
+      ['fewer seconds at the size that was asked for', { size: '1792x1024' }, { seconds: 4 }, '1.2'],
+      ['neither more seconds nor a larger size', { size: '1280x720' }, { seconds: 8000, size: 'x' }, '0.8'],
+    ])('is billed for %s', (_, made, served, usd) => {
+      assert.equal(bill({ ...made, seconds: 8 }, served), e9(usd));
+    });
+
+    test('has a line that names the size of the video, also where an entry for other sizes counts', () => {
+      const lines = (made: GenerationAttributes, served: GenerationAttributes) =>
+        billOf(film, { tokens: NO_TOKENS, generations: 1, made: { ...made, seconds: 4 }, served }).lines;
+      assert.deepEqual(lines({ size: '1792x1024' }, { size: '720x1280' }), [
+        { dimension: 'second', quantity: 4, rateUsd: '0.15', size: '1792x1024' },
+      ]);
+      assert.deepEqual(lines({}, { size: '720x1280' }), [
+        { dimension: 'second', quantity: 4, rateUsd: '0.25', size: '720x1280' },
+      ]);
+      assert.deepEqual(lines({}, {}), [{ dimension: 'second', quantity: 4, rateUsd: '0.25' }]);
+    });
+
+    test('is free only if all sizes are', () => {
+      assert.equal(isFree(film), false);
+      assert.equal(isFree(compilePrice({ ...requestPrice('0'), perSecond: [second('', '0')] }, E9 * E9)), true);
+    });
+  });
+
+  test('an entry for other images counts for none whose known part has entries for every case', () => {
+    const rates = compilePrice(
+      {
+        ...pictures,
+        perImage: [
+          image('1024x1024', 'low', '0.011'),
+          image('1024x1024', 'high', '0.167'),
+          image('1024x1024', '', '0.05'),
+          image('', '', '0.25'),
+        ],
+      },
+      E9 * E9,
+    );
+    const usd = (made: GenerationAttributes): bigint =>
+      costNanoUsd(rates, { tokens: NO_TOKENS, generations: 1, made, served: {} });
+    assert.equal(usd({ size: '1024x1024' }), e9('0.167'));
+    assert.equal(usd({ size: '1024x1024', quality: 'medium' }), e9('0.05'));
+    assert.equal(usd({ quality: 'low' }), e9('0.25'));
+    assert.equal(usd({}), e9('0.25'));
   });
 });

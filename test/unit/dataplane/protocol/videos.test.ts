@@ -13,6 +13,7 @@ describe('a request for a video', () => {
       imageParam: undefined,
       unbounded: [],
       seconds: undefined,
+      size: undefined,
       lengthParam: undefined,
     });
     assert.equal(readVideosFacts({ model: 'sora', prompt: 'a river', n: 3 }).generations, 3);

@@ -149,6 +149,7 @@ export function priceOf(name: string, changes: Partial<Price> = {}): Price {
     channelPrices: [],
     channelRates: [],
     perImage: [],
+    perSecond: [],
     ...changes,
   };
 }

@@ -53,6 +53,7 @@ const TIERS: ReadonlySet<unknown> = new Set([
   'channelPrices',
   'channelRates',
   'perImage',
+  'perSecond',
 ]);
 
 /** Most prices have none; golden files show those that exist. */

@@ -104,6 +104,9 @@ describe('what a call costs', () => {
       cacheWriteRatioE9: fc.constant(0n),
       requestNanoUsd: ratio,
       perSecondNanoUsd: optional,
+      perSecond: fc.uniqueArray(fc.record({ size: fc.constantFrom('', '1280x720', '1792x1024'), nanoUsd: ratio }), {
+        selector: ({ size }) => size,
+      }),
       perImage: fc.uniqueArray(
         fc.record({
           size: fc.constantFrom('', '1024x1024', '1536x1024'),
@@ -113,7 +116,10 @@ describe('what a call costs', () => {
         { selector: ({ size, quality }) => `${size} ${quality}`, maxLength: 4 },
       ),
     })
-    .filter(({ perSecondNanoUsd, perImage }) => perSecondNanoUsd === undefined || perImage.length === 0);
+    .filter(
+      ({ perSecond, perSecondNanoUsd, perImage }) =>
+        perImage.length === 0 || (perSecondNanoUsd === undefined && perSecond.length === 0),
+    );
   const count = fc.integer({ min: 0, max: 10 ** 12 });
   const tokens = fc.record({ input: count, cached: count, cacheWrite5m: count, cacheWrite1h: count, output: count });
   const details = fc.record({
@@ -186,15 +192,16 @@ describe('what a call costs', () => {
       fc.property(requestPrice, ratio, count, fc.nat(3), (price, groupRatioE9, generations, chosen) => {
         const compiled = compilePrice(price, groupRatioE9 * ONE_E9);
         const { perImage, perSecond } = compiled;
-        const image = perImage.length === 0 ? undefined : chosen % perImage.length;
+        const sized = perSecond ?? perImage;
+        const image = sized.length === 0 ? undefined : chosen % sized.length;
         // an entry of any size or quality is chosen for those that no other entry names
-        const { size = '512x512', quality = 'medium' } = perImage[image ?? 0] ?? {};
+        const { size = '512x512', quality = 'medium' } = sized[image ?? 0] ?? {};
         const counts = counted({ generations });
         const bill = costNanoUsd(
           compiled,
           perSecond === undefined
             ? { tokens: NO_TOKENS, generations, made: { size, quality } }
-            : { tokens: NO_TOKENS, generations: 1, made: { seconds: generations } },
+            : { tokens: NO_TOKENS, generations: 1, made: { seconds: generations, size } },
         );
         assert.equal(estimate(flatPrices([compiled], { ...ANY, image }, counts), counts).low, bill);
       }),

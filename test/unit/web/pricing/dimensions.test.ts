@@ -58,6 +58,7 @@ describe('a price in dollars', () => {
       per_use_usd: { web_search: '0.01' },
       regions: { us: '1.1' },
       per_image: null,
+      per_second: null,
       per_second_usd: null,
     });
     assert.deepEqual([json.model_ratio, json.completion_ratio, json.cache_ratio], [null, null, null]);
@@ -114,6 +115,36 @@ describe('a price in dollars', () => {
       perImage: [{ size: '1x1', quality: '', nanoUsd: 1n }],
     };
     assert.match(renderDimensions(image).markup, /<p class="soft">All of it is at group ratio 1\.<\/p>/);
+  });
+
+  test('has a line and an entry for each size of videos, and none for the highest price beside them', () => {
+    const film = {
+      ...row.dimensions,
+      usdPerMillion: undefined,
+      contextTiers: [],
+      serviceTiers: [],
+      regions: [],
+      perUse: undefined,
+      perSecond: [
+        { size: '1280x720', nanoUsd: 100_000_000n },
+        { size: '', nanoUsd: 300_000_000n },
+      ],
+      perSecondNanoUsd: 300_000_000n,
+    };
+    const text = renderDimensions(film).markup.replaceAll(/<[^>]+>/g, ' ');
+    assert.match(text, /A second of a video, 1280x720 +\$0\.10 +A second of a video of any other size +\$0\.30/);
+    assert.equal(text.match(/A second of a video/g)?.length, 2);
+    const { per_second, per_second_usd } = dimensionsJson(film);
+    assert.deepEqual(
+      [per_second, per_second_usd],
+      [
+        [
+          { size: '1280x720', usd: '0.1' },
+          { size: null, usd: '0.3' },
+        ],
+        '0.3',
+      ],
+    );
   });
 
   test('on a channel of its own is multiplied', () => {

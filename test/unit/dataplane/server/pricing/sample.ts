@@ -114,6 +114,7 @@ function tokenPrice([
     channelPrices: [],
     channelRates: [],
     perImage: [],
+    perSecond: [],
     ...(cacheWrite1hRatio === undefined ? {} : { cacheWrite1hRatioE9: e9(cacheWrite1hRatio) }),
   };
 }
@@ -138,6 +139,7 @@ function requestPrice([name, vendor, usd]: RequestRow): Price {
     channelPrices: [],
     channelRates: [],
     perImage: [],
+    perSecond: [],
   };
 }
 
