@@ -20,6 +20,11 @@ export interface Conversation {
   readonly turns: readonly Turn[];
   readonly tools: readonly Tool[];
   readonly settings: Settings;
+  /**
+   * The client's dialect caches by itself: a provider that caches by marks places its own where the client has none.
+   * Absent: what the client does not mark shall not be cached.
+   */
+  readonly automaticCaching?: boolean;
   /** What the client asks for that this form has no place for, in reading order. */
   readonly unread: readonly Unread[];
 }
@@ -60,6 +65,7 @@ export type UserPart = ContentPart | ToolResultPart;
 export type AssistantPart = TextPart | RefusalPart | ReasoningPart | ToolCallPart | ImagePart;
 
 interface PartBase {
+  /** Of media and documents: of the field with their source. */
   readonly path: Path;
   /** The client asks the provider to cache everything up to the end of this part. */
   readonly cache?: CacheMark | undefined;
@@ -206,6 +212,8 @@ export interface Settings {
   readonly stop?: Located<readonly string[]> | undefined;
   /** Responses asked for. */
   readonly candidates?: Located<number> | undefined;
+  /** What the response consists of: text, image, audio. Absent: text. */
+  readonly modalities?: Located<readonly string[]> | undefined;
   /** Log probabilities of the output, with this many alternatives for each token. */
   readonly logProbabilities?: Located<number> | undefined;
   /** OpenAI's effort: none, minimal, low, medium, high, xhigh or max; other words are for the provider to judge. */

@@ -7,6 +7,18 @@ import type { Handling } from '../field-table.ts';
 import { unsupported } from '../unsupported.ts';
 import type { Conversation, Located, Path, SettingName, Settings } from './request.ts';
 
+/** The default tier, and those that cost more. */
+const DEAR_TIERS: ReadonlySet<string> = new Set(['standard', 'priority', 'fast', 'ultrafast']);
+
+/**
+ * For a provider that serves its default tier only. Agents ask for a faster one in all of their calls, and can do
+ * without it; a cheaper one cannot be left out. Throws RequestFault.
+ */
+export function refuseCheaperTier({ serviceTier }: Settings, { provider }: Taker): void {
+  if (serviceTier && !DEAR_TIERS.has(serviceTier.value))
+    throw unsupported(serviceTier.path, provider, 'its tiers are others');
+}
+
 /** How a provider handles each setting. */
 export type SettingsTable = Readonly<Record<SettingName, Handling>>;
 

@@ -60,7 +60,7 @@ export function claudeThinking(settings: Settings, context: ThinkingContext): Cl
     case 'Disabled':
       return { ...NONE, thinking: { type: 'disabled' } };
     case 'Adaptive':
-      if (takesBudget(context.model)) return withBudget(effort, reasoning, context);
+      if (takesBudget(context.model)) return withBudget(effort, settings, context);
       return { thinking: { type: 'adaptive', ...displayOf(reasoning) }, effort: mapped, thinks: true };
     case 'Enabled': {
       const thinking = { type: 'enabled', budget_tokens: reasoning.budgetTokens, ...displayOf(reasoning) };
@@ -89,21 +89,26 @@ function takesBudget(model: string): boolean {
   return version !== undefined && version < FIRST_ADAPTIVE;
 }
 
-function displayOf({ display }: ReasoningSettings): JsonRecord {
+function displayOf(reasoning: ReasoningSettings | undefined): JsonRecord {
+  const display = reasoning?.display;
   return display ? { display: DISPLAYS[display] } : {};
 }
 
-/** Where no budget fits, the model does not think. */
+/** Where no budget fits, the model does not think, which is named. A forced call allows none either. */
 function withBudget(
   effort: string | undefined,
-  reasoning: ReasoningSettings,
-  { maxTokens, turns }: ThinkingContext,
+  { reasoning, toolChoice }: Settings,
+  { maxTokens, turns, dropped }: ThinkingContext,
 ): ClaudeThinking {
   const wished = Number(CLAUDE_BUDGETS.values.get(effort ?? 'medium') ?? 0);
   const budget = maxTokens === undefined ? wished : Math.min(wished, Math.floor(maxTokens / 2));
-  if (budget < MIN_BUDGET || answersUnsignedCall(turns)) return NONE;
+  const isForced = toolChoice?.value.mode === 'Required';
+  if (budget < MIN_BUDGET || isForced || answersUnsignedCall(turns)) {
+    if (reasoning) dropped.add(reasoning.path);
+    return NONE;
+  }
   return {
-    thinking: { type: 'enabled', budget_tokens: budget, ...displayOf(reasoning) },
+    thinking: { type: 'enabled', budget_tokens: budget, ...displayOf(reasoning?.value) },
     effort: undefined,
     thinks: true,
   };

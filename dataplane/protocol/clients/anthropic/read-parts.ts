@@ -131,7 +131,7 @@ function readImage(block: JsonRecord, path: string, unread: UnreadField[]): read
   const { source: given, cache_control: control } = readFields(IMAGE_BLOCK, block, { param: path, unread });
   const source = readSource(given, `${path}.source`, unread);
   const media = source && mediaSource(source);
-  if (media) return [{ type: 'Image', source: media, cache: cacheMark(control), path }];
+  if (media) return [{ type: 'Image', source: media, cache: cacheMark(control), path: `${path}.source` }];
   if (source) unread.push({ path: `${path}.source.type`, handling: 'Refused', why: 'an image is data or has a URL' });
   return [];
 }
@@ -158,7 +158,7 @@ function readDocument(block: JsonRecord, path: string, unread: UnreadField[]): r
   const source = given && documentSource(given, `${path}.source`, unread);
   if (!source) return [];
   const [title, context, cache] = [textOf(fields.title), textOf(fields.context), cacheMark(fields.cache_control)];
-  return [{ type: 'Document', source, title, context, cache, path }];
+  return [{ type: 'Document', source, title, context, cache, path: `${path}.source` }];
 }
 
 function documentSource(source: Source, param: string, unread: UnreadField[]): DocumentSource {

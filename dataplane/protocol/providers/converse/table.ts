@@ -3,7 +3,7 @@
  * these tables, and docs/protocols.md is generated from them.
  */
 import type { SettingsTable } from '../../conversation/take.ts';
-import { converted, dropped, kindTable, objectTable, omitted, valueTable } from '../../field-table.ts';
+import { converted, dropped, kindTable, objectTable, omitted, refused, valueTable } from '../../field-table.ts';
 
 const CACHE = converted('a `cachePoint` after it, for models that cache');
 const NO_SETTING = 'there is no such setting';
@@ -18,6 +18,7 @@ export const SETTINGS: SettingsTable = {
   presencePenalty: omitted(NO_SETTING, [0]),
   stop: converted('`inferenceConfig.stopSequences`'),
   candidates: omitted('one response at a time', [1]),
+  modalities: refused('responses are text', [['text']]),
   logProbabilities: omitted(NO_SETTING),
   effort: converted(
     '`outputConfig.effort` of Claude; `reasoningConfig` of Nova 2 and `reasoning_effort` of GPT-OSS, xhigh and max as ' +
@@ -34,7 +35,7 @@ export const SETTINGS: SettingsTable = {
   user: dropped("Converse keeps such values in the account's own logs only"),
   promptCacheKey: dropped('Converse caches by cache points'),
   cache: converted('a `cachePoint` after the last message, for models that cache'),
-  serviceTier: dropped("an account's tiers are others, and its default is served"),
+  serviceTier: omitted('the default is served: one that is faster is left out, any other refused', ['standard']),
 };
 
 export const SETTINGS_SECTION = objectTable('Settings', SETTINGS);

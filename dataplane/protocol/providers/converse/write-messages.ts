@@ -67,16 +67,9 @@ function textBlocks(text: string): readonly JsonRecord[] {
   return text.trim() === '' ? [] : [{ text }];
 }
 
-/** `instructions`: paragraphs for its end. Undefined: it is empty. */
-export function writeSystem(
-  system: readonly TextPart[],
-  instructions: readonly string[],
-  caches: CachePoints,
-): readonly JsonRecord[] | undefined {
-  const blocks = [
-    ...system.flatMap(({ text, cache }) => withCache(textBlocks(text), caches.after(cache))),
-    ...instructions.flatMap(textBlocks),
-  ];
+/** Undefined: it is empty. */
+export function writeSystem(system: readonly TextPart[], caches: CachePoints): readonly JsonRecord[] | undefined {
+  const blocks = system.flatMap(({ text, cache }) => withCache(textBlocks(text), caches.after(cache)));
   return blocks.length > 0 ? blocks : undefined;
 }
 
@@ -178,7 +171,7 @@ class MessagesWriter {
     const name = title ?? '';
     switch (source.type) {
       case 'Data':
-        if (source.mediaType !== 'application/pdf') throw unsupported(`${path}.source.media_type`, NAME);
+        if (source.mediaType !== 'application/pdf') throw unsupported(path, NAME, 'a document is a PDF or text');
         return [...about, this.#document('pdf', name, source.data)];
       case 'Text':
         return [...about, this.#document('txt', name, Buffer.from(source.text).toString('base64'))];
@@ -189,9 +182,9 @@ class MessagesWriter {
           ...source.parts.flatMap((part) => this.#writePart(part)),
         ];
       case 'Url':
-        throw unsupported(`${path}.source`, NAME, 'Bedrock fetches nothing: send the data');
+        throw unsupported(path, NAME, 'Bedrock fetches nothing: send the data');
       case 'File':
-        throw unsupported(`${path}.source`, NAME, 'the file is kept at another provider');
+        throw unsupported(path, NAME, 'the file is kept at another provider');
     }
   }
 
@@ -219,10 +212,10 @@ class DocumentNames {
 }
 
 function writeImage({ source, path }: ImagePart): readonly JsonRecord[] {
-  if (source.type === 'Url') throw unsupported(`${path}.source`, NAME, 'Bedrock fetches nothing: send the data');
+  if (source.type === 'Url') throw unsupported(path, NAME, 'Bedrock fetches nothing: send the data');
   const format = source.type === 'Data' ? source.mediaType.replace(/^image\//, '') : '';
   if (source.type !== 'Data' || !IMAGE_FORMATS.has(format))
-    throw unsupported(`${path}.source`, NAME, 'an image is the data of a png, jpeg, gif or webp');
+    throw unsupported(path, NAME, 'an image is the data of a png, jpeg, gif or webp');
   return [{ image: { format, source: { bytes: source.data } } }];
 }
 

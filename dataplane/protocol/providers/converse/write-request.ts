@@ -5,8 +5,9 @@
 import { capabilitiesOf, CONVERSE_MODELS } from '../../capabilities.ts';
 import type { ModelCapabilities } from '../../capabilities.ts';
 import { prepare } from '../../conversation/prepare.ts';
-import type { Conversation, ResponseFormat, Settings } from '../../conversation/request.ts';
-import { keptValue, takeSettings } from '../../conversation/take.ts';
+import { markCaches } from '../../conversation/repairs/cache-marks.ts';
+import type { Conversation, Settings, TextPart } from '../../conversation/request.ts';
+import { keptValue, refuseCheaperTier, takeSettings } from '../../conversation/take.ts';
 import type { DroppedFields } from '../../dropped-fields.ts';
 import { isGiven } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
@@ -24,10 +25,16 @@ import { writeTools } from './write-tools.ts';
 const MAX_NAME_LENGTH = 64;
 /** Of the protocol; other dialects go to 2. */
 const MAX_TEMPERATURE = 1;
+/** Of one request. */
+const MAX_CACHE_POINTS = 4;
+/** The minimum of top_p while a Claude thinks. */
+const MIN_THINKING_TOP_P = 0.95;
 
 export function writeRequest(conversation: Conversation, { plan, stream, dropped }: WriteContext): WrittenRequest {
   const { upstreamModel: model, maxOutputTokens } = plan;
-  const settings = takeSettings(SETTINGS, conversation.settings, { provider: NAME, dropped });
+  const taker = { provider: NAME, dropped };
+  refuseCheaperTier(conversation.settings, taker);
+  const settings = takeSettings(SETTINGS, conversation.settings, taker);
   const family = familyOf(model);
   const capabilities = capabilitiesOf(CONVERSE_MODELS, model, plan.capabilities);
   const caches = new CachePoints(capabilities.promptCaching, family);
@@ -38,18 +45,30 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     alternates: true,
     prefill: capabilities.prefill,
   });
-  const { messages, calledTools } = writeMessages(turns, { names, caches, cache: settings.cache?.value });
-  const { format, instructions } = writeFormat(settings.responseFormat?.value, capabilities);
+  const { format, instructions } = writeFormat(settings.responseFormat, capabilities);
+  const prepared = { tools: conversation.tools, system: [...system, ...instructions], turns };
+  const marked = capabilities.promptCaching ? markCaches(prepared, conversation, MAX_CACHE_POINTS) : prepared;
+  if ('removed' in marked && marked.removed) dropped.add('cache_control');
+  const { messages, calledTools } = writeMessages(marked.turns, { names, caches, cache: settings.cache?.value });
   const maxTokens = maxOutputTokens ?? settings.maxOutputTokens?.value;
-  const { effort, fields } = writeThinking(settings, family, { model, maxTokens, turns, capabilities, dropped });
+  const { effort, thinks, fields } = writeThinking(settings, family, {
+    model,
+    maxTokens,
+    turns,
+    capabilities,
+    dropped,
+  });
   const { strictSchemas } = capabilities;
   const body = {
     messages,
-    system: writeSystem(system, instructions, caches),
-    inferenceConfig: { maxTokens, ...writeSampling(settings, capabilities, dropped) },
-    toolConfig: writeTools(conversation.tools, settings, { names, caches, dropped, strictSchemas, calledTools }),
+    system: writeSystem(marked.system, caches),
+    inferenceConfig: { maxTokens, ...writeSampling(settings, { thinks, capabilities, dropped }) },
+    toolConfig: writeTools(marked.tools, settings, { names, caches, dropped, strictSchemas, calledTools }),
     outputConfig: orAbsent({ textFormat: format, effort }),
-    additionalModelRequestFields: orAbsent({ ...fields, ...topKOf(settings, family, capabilities) }),
+    additionalModelRequestFields: orAbsent({
+      ...fields,
+      ...topKOf(settings, family, { thinks, capabilities, dropped }),
+    }),
   };
   return { path: `${modelPath(model)}/converse${stream ? '-stream' : ''}`, body, toolNames: names.original };
 }
@@ -64,23 +83,37 @@ function orAbsent(members: JsonRecord): JsonRecord | undefined {
   return Object.values(members).some(isGiven) ? members : undefined;
 }
 
+interface SamplingContext {
+  /** A Claude that thinks takes no sampling settings, but a top_p close to its default. */
+  readonly thinks: boolean;
+  readonly capabilities: ModelCapabilities;
+  readonly dropped: DroppedFields;
+}
+
 /** 1 is the default of temperature and top_p. */
 function writeSampling(
   { temperature, topP, stop }: Settings,
-  { temperature: takes, temperatureWithTopP, stopSequences }: ModelCapabilities,
-  dropped: DroppedFields,
+  { thinks, capabilities, dropped }: SamplingContext,
 ): JsonRecord {
-  const warmth = keptValue(temperature, takes, dropped, 1);
+  const { temperature: takes, temperatureWithTopP, stopSequences } = capabilities;
+  const warmth = keptValue(temperature, takes && !thinks, dropped, 1);
+  const takesTopP = thinks ? (topP?.value ?? 0) >= MIN_THINKING_TOP_P : temperatureWithTopP || warmth === undefined;
   return {
     temperature: warmth === undefined ? undefined : Math.min(warmth, MAX_TEMPERATURE),
-    topP: keptValue(topP, takes && (temperatureWithTopP || warmth === undefined), dropped, 1),
+    topP: keptValue(topP, takes && takesTopP, dropped, 1),
     stopSequences: keptValue(stop, stopSequences, dropped),
   };
 }
 
 /** top_k only narrows the sampling, so nothing is lost for a model without it. */
-function topKOf({ topK }: Settings, family: ModelFamily, { temperature }: ModelCapabilities): JsonRecord {
-  if (!topK || !temperature) return {};
+function topKOf(
+  { topK }: Settings,
+  family: ModelFamily,
+  { thinks, capabilities, dropped }: SamplingContext,
+): JsonRecord {
+  if (!topK || !capabilities.temperature) return {};
+  if (thinks) dropped.add(topK.path);
+  if (thinks) return {};
   if (family === 'Claude') return { top_k: topK.value };
   return family === 'Nova' ? { inferenceConfig: { topK: topK.value } } : {};
 }
@@ -88,14 +121,15 @@ function topKOf({ topK }: Settings, family: ModelFamily, { temperature }: ModelC
 interface Format {
   readonly format?: JsonRecord;
   /** Paragraphs for the system prompt. */
-  readonly instructions: readonly string[];
+  readonly instructions: readonly TextPart[];
 }
 
 /** A model without schemas is asked for JSON instead; Converse holds none to JSON of any shape. */
-function writeFormat(given: ResponseFormat | undefined, { strictSchemas }: ModelCapabilities): Format {
-  if (!given) return { instructions: [] };
+function writeFormat(setting: Settings['responseFormat'], { strictSchemas }: ModelCapabilities): Format {
+  if (!setting) return { instructions: [] };
+  const { value: given, path } = setting;
   const schema = given.type === 'Schema' ? given.schema : undefined;
-  if (!schema || !strictSchemas) return { instructions: [askForJson(schema)] };
+  if (!schema || !strictSchemas) return { instructions: [{ type: 'Text', text: askForJson(schema), path }] };
   const jsonSchema = { schema: writeJson(schema), name: 'answer' };
   return { format: { type: 'json_schema', structure: { jsonSchema } }, instructions: [] };
 }

@@ -16,20 +16,22 @@ const EFFORTS: ReadonlySet<string> = new Set(['low', 'medium', 'high']);
 
 export interface WrittenThinking {
   readonly effort?: string | undefined;
+  /** A Claude will think. */
+  readonly thinks: boolean;
   /** Members of `additionalModelRequestFields`. */
   readonly fields: JsonRecord;
 }
 
 export function writeThinking(settings: Settings, family: ModelFamily, context: ThinkingContext): WrittenThinking {
   if (family === 'Claude') {
-    const { effort, thinking } = claudeThinking(settings, context);
-    return { effort, fields: thinking ? { thinking } : {} };
+    const { effort, thinking, thinks } = claudeThinking(settings, context);
+    return { effort, thinks, fields: thinking ? { thinking } : {} };
   }
   const takes = context.capabilities.reasoning && family !== 'Other';
   const effort = keptValue(settings.effort, takes, context.dropped, 'none');
   const isOff = settings.reasoning?.value.mode === 'Disabled';
   const reasoning = isOff ? undefined : keptValue(settings.reasoning, takes, context.dropped);
-  return { fields: isOff ? {} : fieldsOf(family, levelOf(effort, reasoning)) };
+  return { thinks: false, fields: isOff ? {} : fieldsOf(family, levelOf(effort, reasoning)) };
 }
 
 /** Undefined: the model's own default applies. */

@@ -15,6 +15,7 @@ export const SETTINGS: SettingsTable = {
   presencePenalty: converted('`generationConfig.presencePenalty`'),
   stop: converted('`generationConfig.stopSequences`; of more than five the first five'),
   candidates: converted('`generationConfig.candidateCount`'),
+  modalities: converted('`generationConfig.responseModalities`; audio is refused'),
   logProbabilities: converted('`generationConfig.responseLogprobs` and `logprobs`'),
   effort: converted('`thinkingLevel` from Gemini 3 on, and `thinkingBudget` before'),
   reasoning: converted('`generationConfig.thinkingConfig`; disabled as little as the model can'),
@@ -28,7 +29,7 @@ export const SETTINGS: SettingsTable = {
   user: dropped('Gemini keeps no users'),
   promptCacheKey: dropped('Gemini caches by itself'),
   cache: dropped('Gemini caches by itself'),
-  serviceTier: dropped("an account's tiers are others, and its default is served"),
+  serviceTier: omitted('the default is served: one that is faster is left out, any other refused', ['standard']),
 };
 
 export const SETTINGS_SECTION = objectTable('Settings', SETTINGS);

@@ -91,7 +91,7 @@ class ContentsWriter {
       case 'Refusal':
         return textParts([part.text]);
       case 'Image':
-        return [writeMedia(part.source, `${part.path}.source`)];
+        return [writeMedia(part.source, part.path)];
       case 'ToolCall':
         return [this.#writeCall(part)];
       // its signature goes to the part that it belongs to
@@ -169,7 +169,7 @@ function writePart(part: ContentPart): readonly JsonRecord[] {
     case 'Image':
     case 'Audio':
     case 'Video':
-      return [writeMedia(part.source, `${part.path}.source`)];
+      return [writeMedia(part.source, part.path)];
     case 'Document':
       return writeDocument(part);
     case 'SearchResult':
@@ -205,7 +205,7 @@ function writeDocument({ source, title, context, path }: DocumentPart): readonly
       return [...about, { fileData: { fileUri: source.url, mimeType: source.mediaType ?? 'application/pdf' } }];
     case 'Data':
     case 'File':
-      return [...about, writeMedia(source, `${path}.source`)];
+      return [...about, writeMedia(source, path)];
   }
 }
 

@@ -2,12 +2,13 @@
 import { capabilitiesOf, GEMINI_MODELS } from '../../capabilities.ts';
 import type { ModelCapabilities } from '../../capabilities.ts';
 import { prepare } from '../../conversation/prepare.ts';
-import type { Conversation, Settings } from '../../conversation/request.ts';
-import { keptValue, takeSettings } from '../../conversation/take.ts';
+import type { Conversation, Located, Settings } from '../../conversation/request.ts';
+import { keptValue, refuseCheaperTier, takeSettings } from '../../conversation/take.ts';
 import type { DroppedFields } from '../../dropped-fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { askForJson } from '../../json-schemas.ts';
 import { ToolNames } from '../../tool-ids.ts';
+import { unsupported } from '../../unsupported.ts';
 import type { WriteContext, WrittenRequest } from '../chat-provider.ts';
 import { geminiVersion, LEVELS_FROM } from './model-version.ts';
 import { SETTINGS } from './table.ts';
@@ -20,7 +21,9 @@ const MAX_STOP_SEQUENCES = 5;
 
 export function writeRequest(conversation: Conversation, { plan, stream, dropped }: WriteContext): WrittenRequest {
   const { upstreamModel: model, maxOutputTokens } = plan;
-  const settings = takeSettings(SETTINGS, conversation.settings, { provider: NAME, dropped });
+  const taker = { provider: NAME, dropped };
+  refuseCheaperTier(conversation.settings, taker);
+  const settings = takeSettings(SETTINGS, conversation.settings, taker);
   const capabilities = capabilitiesOf(GEMINI_MODELS, model, plan.capabilities);
   const names = new ToolNames(MAX_NAME_LENGTH);
   const version = geminiVersion(model);
@@ -43,6 +46,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     tools,
     toolConfig,
     generationConfig: {
+      responseModalities: writeModalities(settings.modalities),
       ...writeSampling(settings, capabilities, dropped),
       maxOutputTokens: maxOutputTokens ?? settings.maxOutputTokens?.value,
       ...format,
@@ -79,11 +83,21 @@ function writeSampling(settings: Settings, capabilities: ModelCapabilities, drop
 function writeChoices({ seed, frequencyPenalty, presencePenalty, candidates, logProbabilities }: Settings): JsonRecord {
   return {
     seed: seed?.value,
-    frequencyPenalty: frequencyPenalty?.value,
-    presencePenalty: presencePenalty?.value,
-    candidateCount: candidates?.value,
+    frequencyPenalty: differing(frequencyPenalty, 0),
+    presencePenalty: differing(presencePenalty, 0),
+    candidateCount: differing(candidates, 1),
     ...(logProbabilities && { responseLogprobs: true, logprobs: logProbabilities.value }),
   };
+}
+
+/** Undefined for the default, which models without the setting take if it is left out. */
+function differing(setting: Located<number> | undefined, byDefault: number): number | undefined {
+  return setting?.value === byDefault ? undefined : setting?.value;
+}
+
+function writeModalities(modalities: Settings['modalities']): readonly string[] | undefined {
+  if (modalities?.value.includes('audio')) throw unsupported(modalities.path, NAME, 'there is no audio');
+  return modalities?.value.map((modality) => modality.toUpperCase());
 }
 
 interface Format {

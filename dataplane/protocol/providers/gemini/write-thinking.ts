@@ -41,7 +41,7 @@ interface TakenSettings {
 /** Names the settings that the model does not take; that it shall not reason is no loss for one that cannot. */
 function takenSettings({ effort, reasoning }: Settings, { capabilities, dropped }: ThinkingContext): TakenSettings {
   if (capabilities.reasoning) return { effort: effort?.value, reasoning: reasoning?.value };
-  if (effort) dropped.add(effort.path);
+  if (effort && effort.value !== 'none') dropped.add(effort.path);
   if (reasoning && reasoning.value.mode !== 'Disabled') dropped.add(reasoning.path);
   return { effort: undefined, reasoning: undefined };
 }

@@ -47,6 +47,7 @@ const SETTINGS: Required<{ readonly [Name in SettingName]: NonNullable<Settings[
   presencePenalty: 0.5,
   stop: ['END'],
   candidates: 2,
+  modalities: ['text', 'image'],
   logProbabilities: 3,
   effort: 'low',
   reasoning: { mode: 'Enabled', budgetTokens: 2000, display: undefined },
