@@ -16,8 +16,20 @@ export const BOMBS: ReadonlyMap<string, Buffer> = new Map([
   ['zstd', zstdCompressSync(BLANKS)],
 ]);
 
+export type Target = readonly [method: string, path: string];
+
+/** One target of each way to read a body, and one that has none. */
+export const REPRESENTATIVES: readonly Target[] = [
+  ['POST', '/v1/chat/completions'],
+  ['POST', '/v1/messages/count_tokens'],
+  ['POST', '/v1/videos'],
+  ['POST', '/v1/conversations'],
+  ['POST', '/v1/responses/x/cancel'],
+  ['DELETE', '/v1/responses/x'],
+];
+
 /** Every endpoint that has a body, and those that have none. */
-export const TARGETS = [
+export const TARGETS: readonly Target[] = [
   ['POST', '/v1/chat/completions'],
   ['POST', '/v1/messages'],
   ['POST', '/v1/messages/count_tokens'],
@@ -43,7 +55,7 @@ export const TARGETS = [
   ['PUT', '/v1/responses/x'],
   ['PATCH', '/v1/key'],
   ['GET', '/pricing'],
-] as const;
+];
 
 export interface Bombing {
   readonly url: string;
@@ -54,8 +66,6 @@ export interface Bombing {
   readonly key: string | undefined;
   /** The number of requests, each on a connection of its own. */
   readonly count: number;
-  /** A request that has no response by then is ended. Default: it is waited for. */
-  readonly timeoutMs?: number;
 }
 
 /** Sends the same request on all connections at once; resolves with how many got each status, 0: none. */
@@ -72,7 +82,7 @@ export async function bomb(bombing: Bombing): Promise<ReadonlyMap<number, number
   return statuses;
 }
 
-function send({ url, method, path, encoding, key, timeoutMs }: Bombing, body: Buffer): Promise<number> {
+function send({ url, method, path, encoding, key }: Bombing, body: Buffer): Promise<number> {
   return new Promise((resolve) => {
     const sent = request(url + path, {
       method,
@@ -89,7 +99,6 @@ function send({ url, method, path, encoding, key, timeoutMs }: Bombing, body: Bu
       response.on('close', () => resolve(response.statusCode ?? 0));
     });
     sent.on('error', () => resolve(0));
-    if (timeoutMs !== undefined) setTimeout(() => sent.destroy(), timeoutMs).unref();
     sent.end(body);
   });
 }

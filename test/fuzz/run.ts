@@ -1,18 +1,34 @@
 /**
  * `npm run fuzz -- [--minutes 10] [--seed N] [--only http,json] [--replay FILE]`: the fuzzers by hand, for as long as
- * wanted.
+ * wanted. With `--held CONNECTIONS`: the memory that compressed bodies take, at every endpoint.
  */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { numberFlag, readFlags } from '../support/flags.ts';
+import { BOMBS, TARGETS } from './bombs.ts';
 import { decodeCases, fuzz, replay } from './fuzzer.ts';
 import { FUZZERS } from './fuzzers.ts';
+import { KEY_STATES, measureHeld } from './held.ts';
+import { startMeasured } from './measured.ts';
 
-const HELP = 'npm run fuzz -- [--minutes 10] [--seed N] [--only http,json] [--replay FILE]';
-const values = readFlags(HELP, ['minutes', 'seed', 'only', 'replay']);
+const HELP = 'npm run fuzz -- [--minutes 10] [--seed N] [--only http,json] [--replay FILE] [--held CONNECTIONS]';
+const values = readFlags(HELP, ['minutes', 'seed', 'only', 'replay', 'held']);
 
-if (values.replay === undefined) await runAll();
+if (values.held !== undefined) await measureAll(numberFlag(values.held, 'held', HELP));
+else if (values.replay === undefined) await runAll();
 else await runAgain(values.replay);
+
+/** Prints the memory that each encoding takes at each target and in each state of the key. */
+async function measureAll(each: number): Promise<void> {
+  const gateway = await startMeasured('http://127.0.0.1:9');
+  for (const keyState of KEY_STATES.keys())
+    for (const encoding of BOMBS.keys())
+      for (const target of TARGETS) {
+        const { figures } = await measureHeld(gateway, { targets: [target], encoding, keyState, each });
+        console.log(`${target.join(' ')}: ${figures}`);
+      }
+  await gateway.stop();
+}
 
 async function runAll(): Promise<void> {
   const seed = values.seed === undefined ? randomInt(2 ** 31) : numberFlag(values.seed, 'seed', HELP);
