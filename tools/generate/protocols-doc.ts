@@ -8,6 +8,7 @@ import {
 } from '../../dataplane/protocol/capabilities.ts';
 import type { KnownModels } from '../../dataplane/protocol/capabilities.ts';
 import * as messages from '../../dataplane/protocol/clients/anthropic/table.ts';
+import * as chat from '../../dataplane/protocol/clients/openai-chat/table.ts';
 import * as converse from '../../dataplane/protocol/providers/converse/table.ts';
 import * as gemini from '../../dataplane/protocol/providers/gemini/table.ts';
 import * as toOpenAI from '../../dataplane/protocol/anthropic-openai/table.ts';
@@ -175,6 +176,10 @@ export function protocolsText(): string {
     ...fromGemini.RESPONSE_TABLES.map(section),
     '## Conversations\n',
     CONVERSATIONS,
+    "### What the gateway reads of OpenAI's chat completions\n",
+    ...chat.REQUEST_TABLES.map(section),
+    "### What a client of OpenAI's chat completions gets\n",
+    ...chat.RESPONSE_TABLES.map(section),
     "### What the gateway reads of Anthropic's messages\n",
     ...messages.REQUEST_TABLES.map(section),
     "### What a client of Anthropic's messages gets\n",

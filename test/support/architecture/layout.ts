@@ -290,7 +290,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
   'dataplane/protocol': {
     // a client and a provider meet in conversion.ts only
     conversation: [],
-    clients: ['anthropic', 'conversation'],
+    clients: ['anthropic', 'conversation', 'openai'],
     providers: ['conversation', 'gemini'],
     'conversion.ts': ['clients', 'conversation', 'providers'],
 
@@ -328,7 +328,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'usage-at-ends.ts': ['anthropic', 'openai'],
     'write-error.ts': ['anthropic', 'gemini', 'openai'],
   },
-  'dataplane/protocol/clients': { anthropic: [] },
+  'dataplane/protocol/clients': { anthropic: [], 'openai-chat': [] },
   'dataplane/protocol/providers': { converse: [], gemini: [] },
   'dataplane/ledger': {
     embedded: [],

@@ -1,7 +1,6 @@
 /** Reads the content blocks of a message into parts. */
 import type {
   AssistantPart,
-  CacheMark,
   ContentPart,
   DocumentPart,
   DocumentSource,
@@ -19,6 +18,7 @@ import type { JsonRecord } from '../../fields.ts';
 import { mediaTypeOf } from '../../media-types.ts';
 import { toolParam } from '../../provider-tools.ts';
 import { fromToolUseId } from '../../tool-ids.ts';
+import { cacheMark } from '../cache-mark.ts';
 import type { ReadContext } from '../client.ts';
 import {
   ASSISTANT_BLOCKS,
@@ -40,13 +40,6 @@ import {
 /** Where a message is read, and what takes that which has no place. */
 export interface BlockContext extends Pick<ReadContext, 'providerTools'> {
   readonly unread: UnreadField[];
-}
-
-/** A client's breakpoint; undefined: there is none. */
-export function cacheMark(control: unknown): CacheMark | undefined {
-  if (!isRecord(control)) return undefined;
-  const { ttl } = control;
-  return { ttl: ttl === '1h' || ttl === '5m' ? ttl : undefined };
 }
 
 /** A text, or text blocks. */

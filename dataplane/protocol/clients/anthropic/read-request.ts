@@ -1,19 +1,14 @@
 /** Reads a messages request into a conversation. */
-import type {
-  Conversation,
-  Located,
-  ReasoningSettings,
-  ResponseFormat,
-  Settings,
-  Turn,
-} from '../../conversation/request.ts';
+import type { Conversation, ReasoningSettings, ResponseFormat, Settings, Turn } from '../../conversation/request.ts';
 import { kindOf, readFields } from '../../field-table.ts';
 import type { ConvertedFields, UnreadField } from '../../field-table.ts';
 import { isGiven, isRecord, itemsOf, readMessages, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { malformed } from '../../unsupported.ts';
+import { cacheMark } from '../cache-mark.ts';
 import type { ReadContext, ReadRequest } from '../client.ts';
-import { cacheMark, readAssistantParts, readSystemParts, readUserParts } from './read-parts.ts';
+import { located, numberOf } from '../settings.ts';
+import { readAssistantParts, readSystemParts, readUserParts } from './read-parts.ts';
 import type { BlockContext } from './read-parts.ts';
 import { readTools } from './read-tools.ts';
 import { FORMAT, MESSAGE, METADATA, OUTPUT_CONFIG, REQUEST, ROLES, THINKING } from './table.ts';
@@ -89,14 +84,6 @@ function readSettings(request: Request, unread: UnreadField[]): Settings {
     cache: located(cache, 'cache_control'),
     serviceTier: located(readTier(request.service_tier, unread), 'service_tier'),
   };
-}
-
-function located<Value>(value: Value | undefined, path: string): Located<Value> | undefined {
-  return value === undefined ? undefined : { value, path };
-}
-
-function numberOf(value: unknown): number | undefined {
-  return typeof value === 'number' ? value : undefined;
 }
 
 const MODES: Readonly<Record<string, ReasoningSettings['mode']>> = {

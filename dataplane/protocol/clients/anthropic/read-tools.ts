@@ -7,7 +7,7 @@ import { isGiven, isRecord, itemsOf, readRecords, stringOf, textOf } from '../..
 import type { JsonRecord } from '../../fields.ts';
 import { toolParam } from '../../provider-tools.ts';
 import { malformed } from '../../unsupported.ts';
-import { cacheMark } from './read-parts.ts';
+import { cacheMark } from '../cache-mark.ts';
 import type { BlockContext } from './read-parts.ts';
 import { TOOL, TOOL_CHOICE } from './table.ts';
 
