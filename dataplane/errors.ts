@@ -164,6 +164,14 @@ export const ERRORS = {
     anthropicType: 'api_error',
     when: "a model of the key's group that has no price",
   },
+  model_unavailable: {
+    status: 503,
+    openaiType: 'server_error',
+    openaiCode: 'model_unavailable',
+    anthropicType: 'api_error',
+    retry: true,
+    when: 'the platform team has taken all channels of the model out of service for a while',
+  },
   ledger_unavailable: {
     status: 503,
     openaiType: 'server_error',

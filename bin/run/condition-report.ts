@@ -15,6 +15,7 @@ const TOLD_WHILE_TRUE = [
   'UpstreamRefused',
   'UpstreamUnreachable',
   'UsageImplausible',
+  'AllChannelsDrained',
   'UnpricedModels',
   'LimitsDiffer',
 ];

@@ -77,6 +77,7 @@ export const REASONS = {
   // Money.
   AboveThreshold: 'At least 80 % is spent.',
   LimitReached: 'All of it is spent.',
+  AllChannelsDrained: 'spec.drainedChannels names every channel that could serve.',
   LimitsDiffer: 'Another ModelRoute offers a model with other limits or inputs; the message names both.',
   PriceNotFound: 'Some models have no price and cannot be called; the message names them.',
 } as const;
@@ -227,6 +228,14 @@ export const CONDITIONS = {
       'lasts for ten minutes after the last failure.',
     kinds: ['ModelRoute'],
     reasons: ['SignedIn', 'TokenRefused', 'TokenUnavailable', 'IdentityMissing'],
+  },
+  AllChannelsDrained: {
+    meaning:
+      "All of the route's usable channels are drained. Its models stay listed, and callers get 503 with retry-after " +
+      'where no other route serves them.',
+    kinds: ['ModelRoute'],
+    reasons: ['AllChannelsDrained'],
+    onlyWhileTrue: true,
   },
   LimitsDiffer: {
     meaning: 'A model of the route has other limits or inputs in another route; the message says which count.',

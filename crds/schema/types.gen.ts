@@ -365,7 +365,8 @@ export interface ModelRouteSpec {
   readonly channels: readonly ModelRouteChannel[];
   /**
    * The names of channels that get no new calls while they are in this list. Running calls end normally, and the state
-   * of videos in progress is still requested. A name without a channel has no effect.
+   * of videos in progress is still requested. If all are drained, the models stay listed, and calls get 503 with
+   * retry-after. A name without a channel has no effect.
    */
   readonly drainedChannels?: readonly string[];
   /** What happens if a channel fails before the first byte of its response has reached the client. */

@@ -5,13 +5,13 @@
 import { GatewayError } from '../errors.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import type { RequestBody } from '../pipeline/request-body.ts';
-import { clientErrorOf, modelNotFound } from '../pipeline/route.ts';
+import { clientErrorOf, modelNotFound, modelUnavailable } from '../pipeline/route.ts';
 import { sealFor, sealingContext } from '../pipeline/sealing-context.ts';
 import type { UpstreamBody } from '../protocol/converter.ts';
 import type { StoredConversationFacts } from '../protocol/openai/conversations.ts';
 import { CONVERSATION_ID } from '../protocol/openai/response-seals.ts';
 import { providerOf } from '../protocol/providers.ts';
-import type { Candidate, KeyState, State } from '../state/state.ts';
+import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
 import { orderCandidates } from '../upstream/pick.ts';
 import { askKeeper, findKept, keepersOf, offersOf } from './kept-state.ts';
 import type { Keeper, KeptStateRequest } from './kept-state.ts';
@@ -151,12 +151,17 @@ function keepersFor(state: State, key: KeyState, model: string | undefined): rea
   if (model !== undefined && offers.length === 0) throw modelNotFound(model);
   const choices = offers.map(keepersOf).filter((tiers) => tiers.length > 0);
   const [first] = choices;
-  if (!first) throw new GatewayError('not_found', NO_KEEPER);
+  if (!first) throw noKeeper(offers);
   if (new Set(choices.map(channelsIn)).size === 1) return first;
   const message =
     'This key has models at several providers that keep conversations. Name one of the models in "model" ' +
     '(extra_body={"model": "…"} in OpenAI\'s SDK for Python): the conversation is then kept where it is served.';
   throw new GatewayError('invalid_request', message, { param: 'model' });
+}
+
+function noKeeper(offers: readonly Offer[]): GatewayError {
+  const drained = offers.find((offer) => keepersOf({ tiers: [offer.drained] }).length > 0);
+  return drained ? modelUnavailable(drained.model) : new GatewayError('not_found', NO_KEEPER);
 }
 
 function channelsIn(tiers: readonly (readonly Candidate[])[]): string {

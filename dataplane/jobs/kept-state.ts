@@ -111,7 +111,7 @@ export function offersOf({ groups }: State, { group, models }: KeyState): readon
 }
 
 /** The offer's channels whose provider serves Responses and keeps their state, by tier. */
-export function keepersOf({ tiers }: Offer): readonly (readonly Candidate[])[] {
+export function keepersOf({ tiers }: Pick<Offer, 'tiers'>): readonly (readonly Candidate[])[] {
   return tiers
     .map((tier) => tier.filter(({ target }) => target.endpoints.has('Responses')))
     .filter((tier) => tier.length > 0);

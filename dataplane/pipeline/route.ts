@@ -17,8 +17,8 @@ const USES: Readonly<Record<EndpointKind, string>> = {
 };
 
 /**
- * Rejects with invalid_json, invalid_request, model_not_found, wrong_endpoint, model_not_priced, or an error of the
- * endpoint's own check.
+ * Rejects with invalid_json, invalid_request, model_not_found, wrong_endpoint, model_unavailable, model_not_priced, or
+ * an error of the endpoint's own check.
  */
 export async function route(
   deps: Pick<PipelineDeps, 'state' | 'random' | 'refusing'>,
@@ -32,6 +32,7 @@ export async function route(
   const offer = group?.offers.get(call.model);
   if (!group || !offer || (key.models && !key.models.has(call.model))) throw modelNotFound(call.model);
   if (!offer.endpoints.has(call.kind)) throw wrongEndpoint(call.model, offer.endpoints);
+  if (isDrained(call, offer)) throw modelUnavailable(call.model);
   const ordered = deps.refusing.ordered(orderByAffinity(deps, authenticated, { call, offer }));
   const candidates = eligibleCandidates(call, offer, ordered);
   if (call.accountBoundField !== undefined) checkOneChannel(call.accountBoundField, call.model, candidates);
@@ -51,6 +52,24 @@ export function modelNotFound(model: string): GatewayError {
     'GET /v1/models lists the models of this key.';
   return new GatewayError('model_not_found', message, { param: 'model' });
 }
+
+/** True if drained channels could serve the call, and no others. */
+function isDrained(call: EndpointCall, { tiers, drained }: Offer): boolean {
+  return drained.some((candidate) => serves(call, candidate)) && !tiers.flat().some((open) => serves(call, open));
+}
+
+function serves(call: EndpointCall, candidate: Candidate): boolean {
+  return candidate.model.endpoints.has(call.kind) && call.converter(candidate) !== undefined;
+}
+
+/** The error for a model of the key whose channels get no new calls for now. */
+export function modelUnavailable(model: string): GatewayError {
+  const message = `The model "${model}" is out of service for the moment. Try again, or use another model of this key.`;
+  return new GatewayError('model_unavailable', message, { param: 'model', retryAfterSeconds: DRAINED_RETRY_SECONDS });
+}
+
+/** Channels are drained for minutes, and the official SDKs wait for up to 60 seconds. */
+const DRAINED_RETRY_SECONDS = 15;
 
 /**
  * The error for a model that the key can call at another endpoint: "flux-1.1-pro makes images: POST
@@ -77,7 +96,7 @@ export function clientErrorOf(error: unknown): unknown {
 
 /** The candidates that can serve this call. Throws the reason if there are none. */
 function eligibleCandidates(call: EndpointCall, offer: Offer, ordered: readonly Candidate[]): readonly Candidate[] {
-  const served = ordered.filter((candidate) => candidate.model.endpoints.has(call.kind) && call.converter(candidate));
+  const served = ordered.filter((candidate) => serves(call, candidate));
   if (served.length === 0) throw notServed(call);
   const priced = served.filter((candidate) => candidate.price !== undefined && isBounded(call, offer, candidate));
   if (priced.length === 0) throw notPriced(call, offer);

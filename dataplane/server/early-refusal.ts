@@ -112,7 +112,9 @@ const freeOffers = new WeakMap<GroupState, boolean>();
 function offersFreeModel(group: GroupState): boolean {
   const known = freeOffers.get(group);
   if (known !== undefined) return known;
-  const prices = [...group.offers.values()].flatMap(({ tiers }) => tiers.flat()).map(({ price }) => price);
+  const prices = [...group.offers.values()]
+    .flatMap(({ tiers, drained }) => [...tiers.flat(), ...drained])
+    .map(({ price }) => price);
   const free = prices.some((price) => price && isFree(price));
   freeOffers.set(group, free);
   return free;

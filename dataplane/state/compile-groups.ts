@@ -41,21 +41,22 @@ function automaticOffers(
   direct: ReadonlyMap<string, DirectGroup>,
   prices: ReadonlyMap<string, PriceEntry>,
 ): Map<string, Offer> {
-  const tiers = new Map<string, (readonly Candidate[])[]>();
+  const found = new Map<string, Pick<Offer, 'tiers' | 'drained'>>();
   for (const member of members) {
     const group = direct.get(member);
     if (!group) continue;
-    for (const { model, tiers: own } of group.offers.values()) {
-      const repriced =
-        ownRatioE9 === ONE_E9 ? own : reprice(own, pricesOf(model, group.priceRatioE9 * ownRatioE9, prices));
-      tiers.set(model, [...(tiers.get(model) ?? []), ...repriced]);
+    for (const offer of group.offers.values()) {
+      const { model } = offer;
+      const { tiers, drained } =
+        ownRatioE9 === ONE_E9 ? offer : reprice(offer, pricesOf(model, group.priceRatioE9 * ownRatioE9, prices));
+      const earlier = found.get(model) ?? { tiers: [], drained: [] };
+      found.set(model, { tiers: [...earlier.tiers, ...tiers], drained: [...earlier.drained, ...drained] });
     }
   }
-  return new Map([...tiers].map(([model, list]) => [model, offerOf(model, prices.get(model), list)]));
+  return new Map([...found].map(([model, channels]) => [model, offerOf(model, prices.get(model), channels)]));
 }
 
-type Tiers = Offer['tiers'];
-
-function reprice(tiers: Tiers, pricesAt: PricesAt): Tiers {
-  return tiers.map((tier) => tier.map((candidate) => ({ ...candidate, ...pricesAt(candidate) })));
+function reprice({ tiers, drained }: Offer, pricesAt: PricesAt): Pick<Offer, 'tiers' | 'drained'> {
+  const repriced = (candidate: Candidate): Candidate => ({ ...candidate, ...pricesAt(candidate) });
+  return { tiers: tiers.map((tier) => tier.map(repriced)), drained: drained.map(repriced) };
 }

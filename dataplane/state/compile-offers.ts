@@ -39,22 +39,36 @@ export function compileOffers(
   groupRatioE18: bigint,
   { routes, prices, costOf }: OfferSources,
 ): Map<string, Offer> {
-  const candidates = new Map<string, Candidate[]>();
+  const candidates = new Map<string, ModelCandidates>();
   const limits = groupLimits(access);
   for (const entry of access.routes) {
     const route = routes.get(entry.route);
     if (!route) continue;
-    const channels = withNames(route.channels, entry.channels?.names)
-      .filter(({ drained }) => !drained)
-      .map((channel) => ({ group, route, channel, costOf, slots: slotsOf(group.name, channel, limits) }));
+    const channels = withNames(route.channels, entry.channels?.names).map((channel) => ({
+      group,
+      route,
+      channel,
+      costOf,
+      slots: slotsOf(group.name, channel, limits),
+    }));
     for (const model of withNames(route.models, entry.models?.names)) {
       const pricesAt = pricesOf(model.name, groupRatioE18, prices);
-      for (const channel of channels) addCandidate(candidates, candidateOf(channel, model, pricesAt));
+      const found = candidates.get(model.name) ?? { open: [], drained: [] };
+      candidates.set(model.name, found);
+      for (const from of channels)
+        addCandidate(from.channel.drained ? found.drained : found.open, candidateOf(from, model, pricesAt));
     }
   }
   const offers = new Map<string, Offer>();
-  for (const [model, list] of candidates) offers.set(model, offerOf(model, prices.get(model), tiersByPriority(list)));
+  for (const [model, { open, drained }] of candidates)
+    if (open.length + drained.length > 0)
+      offers.set(model, offerOf(model, prices.get(model), { tiers: tiersByPriority(open), drained }));
   return offers;
+}
+
+interface ModelCandidates {
+  readonly open: Candidate[];
+  readonly drained: Candidate[];
 }
 
 /** The items that a filter names; all of them if there is no filter. */
@@ -94,10 +108,8 @@ function slotsOf(group: string, { target, slot }: CompiledChannel, limits: Reado
 }
 
 /** Adds a candidate unless an earlier entry of the group already offers its channel. */
-function addCandidate(candidates: Map<string, Candidate[]>, candidate: Candidate): void {
-  const list = candidates.get(candidate.model.name);
-  if (!list) candidates.set(candidate.model.name, [candidate]);
-  else if (!list.some(({ target }) => target === candidate.target)) list.push(candidate);
+function addCandidate(list: Candidate[], candidate: Candidate): void {
+  if (!list.some(({ target }) => target === candidate.target)) list.push(candidate);
 }
 
 /** Returns the prices of a candidate on a channel. */
@@ -160,8 +172,12 @@ function tiersByPriority(candidates: readonly Candidate[]): Candidate[][] {
 }
 
 /** An offer of a model, from its price and the channels that serve it. */
-export function offerOf(model: string, price: PriceEntry | undefined, tiers: readonly (readonly Candidate[])[]): Offer {
-  const endpoints = new Set(tiers.flat().flatMap((candidate) => [...candidate.model.endpoints]));
+export function offerOf(
+  model: string,
+  price: PriceEntry | undefined,
+  { tiers, drained }: Pick<Offer, 'tiers' | 'drained'>,
+): Offer {
+  const endpoints = new Set([...tiers.flat(), ...drained].flatMap((candidate) => [...candidate.model.endpoints]));
   const { catalog, quotaType } = price ?? {};
-  return { model, vendor: price?.price.vendor ?? '', catalog, quotaType, tiers, endpoints };
+  return { model, vendor: price?.price.vendor ?? '', catalog, quotaType, tiers, drained, endpoints };
 }

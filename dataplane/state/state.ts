@@ -119,7 +119,9 @@ export interface Offer {
    * Ordered by member, then by priority. A later list is tried when all channels of an earlier one are full or failed.
    */
   readonly tiers: readonly (readonly Candidate[])[];
-  /** The union of all candidates' endpoints. */
+  /** Channels that serve the model and get no new calls for now. */
+  readonly drained: readonly Candidate[];
+  /** The union of all candidates' endpoints, those of drained channels included. */
   readonly endpoints: ReadonlySet<EndpointKind>;
 }
 

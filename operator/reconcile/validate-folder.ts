@@ -34,6 +34,7 @@ const WARNINGS: ReadonlySet<Reason> = new Set<Reason>([
   'PriceNotFound',
   'CatalogNotFound',
   'ChannelNotFound',
+  'AllChannelsDrained',
   'Expired',
   'LimitsDiffer',
 ]);
@@ -125,8 +126,16 @@ function judge(
 }
 
 /** What a status would report against an object, each fact once. */
-function againstObject({ refused, unresolved, notReady, remark, unpriced, limitsDiffer }: Findings): Finding[] {
-  const all = [refused, unresolved, notReady, remark, unpriced, limitsDiffer].filter(
+function againstObject({
+  refused,
+  unresolved,
+  notReady,
+  remark,
+  allDrained,
+  unpriced,
+  limitsDiffer,
+}: Findings): Finding[] {
+  const all = [refused, unresolved, notReady, remark, allDrained, unpriced, limitsDiffer].filter(
     (finding) => finding !== undefined,
   );
   const once = new Map(all.toReversed().map((finding) => [finding.message, finding]));

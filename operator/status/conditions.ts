@@ -104,9 +104,10 @@ function progressOf({ status, reason, message }: DesiredCondition): DesiredCondi
   return [];
 }
 
-function warningsOf({ refused, unpriced, limitsDiffer }: Findings): DesiredCondition[] {
+function warningsOf({ refused, allDrained, unpriced, limitsDiffer }: Findings): DesiredCondition[] {
   if (refused) return [];
   return [
+    ...(allDrained ? [{ type: 'AllChannelsDrained', status: 'True', ...allDrained } as const] : []),
     ...(unpriced ? [{ type: 'UnpricedModels', status: 'True', ...unpriced } as const] : []),
     ...(limitsDiffer ? [{ type: 'LimitsDiffer', status: 'True', ...limitsDiffer } as const] : []),
   ];

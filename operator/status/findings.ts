@@ -41,6 +41,8 @@ export interface Findings {
   readonly notReady?: Finding<ReasonOf<'Ready'>>;
   /** ModelRoute: which models have no price. */
   readonly unpriced?: Finding<ReasonOf<'UnpricedModels'>>;
+  /** ModelRoute: which drained channels are all that could serve. */
+  readonly allDrained?: Finding<ReasonOf<'AllChannelsDrained'>>;
   /** ModelRoute: which models have other limits in another route. */
   readonly limitsDiffer?: Finding<ReasonOf<'LimitsDiffer'>>;
   /** ModelRoute: a channel makes tokens or signatures. Absent: none does. */

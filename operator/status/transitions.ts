@@ -20,6 +20,7 @@ const WARNINGS: ReadonlySet<string> = new Set([
   'UpstreamRefused',
   'UpstreamUnreachable',
   'UsageImplausible',
+  'AllChannelsDrained',
   'UnpricedModels',
   'LimitsDiffer',
 ]);

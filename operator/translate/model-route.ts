@@ -145,6 +145,7 @@ function resolveRoute(
         found,
         spec.channels.filter(({ cost }) => cost && !catalogs.has(cost.catalogRef.name)),
       ),
+      ...drainedOf(channels),
       ...unpricedOf(spec.models, priced),
       ...(limits !== undefined && { limitsDiffer: { reason: 'LimitsDiffer', message: limits } }),
       ...(spec.channels.some(({ auth }) => auth && auth.type !== 'ApiKey') && { signsIn: true }),
@@ -245,6 +246,15 @@ function unresolvedOf(
     `${faults.map(({ channel, message }) => `Channel "${channel}" is left out: ${message}`).join(' ')} ${left}` +
     (costs === '' ? '' : ` ${costs}`);
   return { unresolved: { reason: first.reason, message } };
+}
+
+function drainedOf(channels: readonly Channel[]): Pick<Findings, 'allDrained'> {
+  if (channels.length === 0 || !channels.every(({ drained }) => drained)) return {};
+  const message =
+    `No channel gets calls: ${quoteNames(channels.map(({ name }) => name))} ` +
+    `${channels.length === 1 ? 'is' : 'are'} drained. Callers get 503 with retry-after until ` +
+    'spec.drainedChannels names fewer, unless another route serves the models.';
+  return { allDrained: { reason: 'AllChannelsDrained', message } };
 }
 
 function unpricedOf(

@@ -9,6 +9,7 @@ import {
   GEMINI_MODELS,
   OPENAI_MODELS,
 } from '../../protocol/capabilities.ts';
+import { offeredChannels } from '../../state/offered-channels.ts';
 import type { Candidate, Offer } from '../../state/state.ts';
 
 interface Support {
@@ -33,8 +34,8 @@ export interface AnthropicCapabilities {
 
 const NO: Support = { supported: false };
 
-export function anthropicCapabilities({ tiers }: Offer): AnthropicCapabilities {
-  const chats = tiers.flat().filter(({ model }) => model.endpoints.has('Chat'));
+export function anthropicCapabilities(offer: Offer): AnthropicCapabilities {
+  const chats = offeredChannels(offer).filter(({ model }) => model.endpoints.has('Chat'));
   const everywhere = (holds: (candidate: Candidate) => boolean): Support => ({
     supported: chats.length > 0 && chats.every(holds),
   });

@@ -3,6 +3,7 @@
  * now.
  */
 import { GatewayError } from '../../errors.ts';
+import { offeredChannels } from '../../state/offered-channels.ts';
 import type { KeyState, Offer, State } from '../../state/state.ts';
 import { modelFacts, modelFactsJson } from '#web/pricing/model-facts.ts';
 import type { ModelFacts, ModelFactsJson } from '#web/pricing/model-facts.ts';
@@ -140,7 +141,7 @@ export function limitsOf(offer: Offer): Pick<ModelFacts, 'contextTokens' | 'maxO
 }
 
 function isCallable(offer: Offer, { models }: Pick<KeyState, 'models'>): boolean {
-  return isPriced(offer) && offer.tiers.some((tier) => tier.length > 0) && (models?.has(offer.model) ?? true);
+  return isPriced(offer) && offeredChannels(offer).length > 0 && (models?.has(offer.model) ?? true);
 }
 
 /** Images and videos have no bound in tokens, so they need a price per generation. */
@@ -159,6 +160,6 @@ function parseLimit(text: string | undefined): number {
   return limit;
 }
 
-function factsOf({ tiers }: Offer): ModelFacts {
-  return modelFacts(new Set(tiers.flat().map(({ model }) => model)));
+function factsOf(offer: Offer): ModelFacts {
+  return modelFacts(new Set(offeredChannels(offer).map(({ model }) => model)));
 }

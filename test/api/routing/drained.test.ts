@@ -1,7 +1,8 @@
-/** A drained channel: no new calls, running ones end normally, and it serves again when it is taken from the list. */
+/** A drained channel: no new calls, running ones end normally, and it serves again when it is taken from the list.
+ * A model of which all channels are drained stays listed, and clients are told to try again. */
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, it } from 'vitest';
-import { chat, nothingLeaks, post, startTestStack } from '../../support/api/test-stack.ts';
+import { chat, get, nothingLeaks, post, startTestStack } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
 import { gated, openaiChat } from '../../support/provider-answers.ts';
 
@@ -45,7 +46,19 @@ it('gets no new calls, and completes running ones', async () => {
   assert.equal((await running).status, 200);
 
   await drain('first, second');
-  assert.equal((await post(stack, '/v1/chat/completions', chat('pair-model'))).status, 404);
+  for (const [path, body] of [
+    ['/v1/chat/completions', chat('pair-model')],
+    ['/v1/messages', { ...chat('pair-model'), max_tokens: 10 }],
+    ['/v1/responses', { model: 'pair-model', input: 'Hi' }],
+  ] as const) {
+    const refused = await post(stack, path, body);
+    assert.equal(refused.status, 503, path);
+    assert.equal(refused.headers.get('retry-after'), '15');
+    assert.match(refused.text, /is out of service for the moment\. Try again/);
+  }
+  assert.deepEqual([first.requests.length, second.requests.length], [1, 1]);
+  assert.equal((await post(stack, '/v1/embeddings', { model: 'pair-model', input: 'Hi' })).status, 400);
+  assert.equal((await get(stack, '/v1/models/pair-model')).status, 200);
   await drain('');
   first.script(openaiChat());
   assert.equal((await post(stack, '/v1/chat/completions', chat('pair-model'))).status, 200);
