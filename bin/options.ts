@@ -147,6 +147,12 @@ export function parseSeconds(text: string): number {
   return Number(text);
 }
 
+/** Parses a whole number from 1 to a million. */
+export function parseCount(text: string): number {
+  if (!/^[1-9]\d{0,5}$|^1000000$/.test(text)) throw new InvalidArgumentError('It must be a whole number, at least 1.');
+  return Number(text);
+}
+
 /** Parses "file:PATH" or "valkey://HOST:PORT". */
 export function parseLedger(text: string): LedgerLocation {
   const path = /^file:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];

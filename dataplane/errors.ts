@@ -87,8 +87,8 @@ export const ERRORS = {
     anthropicType: 'rate_limit_error',
     retry: true,
     when:
-      'a concurrency threshold of key, group or channel is reached, ' +
-      "or the provider's own rate limit on every channel",
+      'a concurrency threshold of key, group or channel is reached, as many videos and background responses of a key ' +
+      "run as may, or the provider's own rate limit on every channel is reached",
   },
   unsupported_image: {
     status: 400,

@@ -63,6 +63,8 @@ export interface DataplaneOptions {
   readonly maxBufferedBytes?: number;
   /** The most client connections at a time. Default: 32,768. */
   readonly maxConnections?: number;
+  /** The most jobs (videos, background responses) of one key that may run at a time. Default: 500. */
+  readonly maxRunningJobs?: number;
   /** The origins whose pages may call the API from a browser; `*`: any. Default: none. */
   readonly corsOrigins?: readonly string[];
   readonly version: string;
@@ -144,6 +146,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     running,
     withTimeout: timers.withTimeout,
     consoleUrl: options.consoleUrl,
+    maxRunningJobs: options.maxRunningJobs ?? MAX_RUNNING_JOBS,
     random: Math.random,
     warn: (warning) => warnOfRoute(options, warning),
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call failed by a defect of the gateway'),
@@ -319,6 +322,7 @@ function ledgerReadiness(ledger: Ledger): { ok: boolean; detail: string } {
 }
 
 const MAX_CONNECTIONS = 32_768;
+const MAX_RUNNING_JOBS = 500;
 /** A process whose event loop lags by this much accepts no new connections until it has caught up. */
 const MAX_LAG_SECONDS = 1;
 const BUFFERED_BYTES = 256 * 1024 * 1024;

@@ -7,6 +7,7 @@ import {
   paragraphs,
   parseAddress,
   parseBytes,
+  parseCount,
   parseConsole,
   parseLabelNames,
   parseLedger,
@@ -89,6 +90,11 @@ export function runCommand(ended: (exitCode: number) => void): Command {
         'what all request bodies together may hold at a time; a call beyond it ' +
           'is refused with 503 (default: 256MiB, or two of the largest bodies)',
       ).argParser(parseBytes),
+    )
+    .addOption(
+      flag('--max-running-jobs <NUMBER>', 'the most videos and background responses of one key that may run at a time')
+        .default(500)
+        .argParser(parseCount),
     )
     .addOption(
       flag(

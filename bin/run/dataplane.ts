@@ -37,6 +37,7 @@ export interface DataplaneFlags extends XdsFlags {
   readonly nodeId?: string;
   readonly maxBody: number;
   readonly maxBuffered?: number;
+  readonly maxRunningJobs: number;
   readonly corsOrigins?: readonly string[];
   readonly consoleUrl?: string;
   readonly drainDelay: number;
@@ -91,6 +92,7 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
       env: process.env,
       maxBodyBytes: flags.maxBody,
       ...(flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered }),
+      maxRunningJobs: flags.maxRunningJobs,
       ...(flags.corsOrigins && { corsOrigins: flags.corsOrigins }),
       consoleUrl: () => flags.consoleUrl,
       xds: xdsOf(flags),

@@ -25,6 +25,7 @@ export interface GatewayOptions {
   readonly admin: Address;
   readonly maxBodyBytes: number;
   readonly maxBufferedBytes?: number;
+  readonly maxRunningJobs: number;
   readonly corsOrigins?: readonly string[];
   /** The console's URL, which may become known after the start. */
   readonly consoleUrl?: () => string | undefined;

@@ -35,6 +35,7 @@ export interface RunFlags {
   readonly ledgerSync: 'normal' | 'full';
   readonly maxBody: number;
   readonly maxBuffered?: number;
+  readonly maxRunningJobs: number;
   readonly corsOrigins?: readonly string[];
   readonly consoleUrl?: string;
   readonly consoleTrustedProxies?: readonly string[];
@@ -104,6 +105,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
         admin: flags.admin,
         maxBodyBytes: flags.maxBody,
         ...(flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered }),
+        maxRunningJobs: flags.maxRunningJobs,
         ...(flags.corsOrigins && { corsOrigins: flags.corsOrigins }),
         consoleUrl: () => consoleUrl,
         print: (line) => process.stderr.write(`${line}\n`),

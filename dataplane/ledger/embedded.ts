@@ -20,7 +20,7 @@ import { decodeJob, decodeSettled } from './embedded/rows.ts';
 import type { Row } from './embedded/rows.ts';
 import { lockLedger } from './embedded/schema.ts';
 import { openFileThread } from './embedded/thread.ts';
-import { claimDue, jobOfChannel, jobOfKey, recordOfJob } from './jobs.ts';
+import { claimDue, jobOfChannel, jobOfKey, recordOfJob, countRunning } from './jobs.ts';
 import type { Job } from './jobs.ts';
 import {
   amountsOf,
@@ -50,7 +50,7 @@ import type {
   SpendingChanges,
 } from './ledger.ts';
 import { countSlots, createSlots, releaseSlots, takeSlots } from './slots.ts';
-import type { CallProgress, UsageRecord } from './usage-record.ts';
+import type { CallOrigin, CallProgress, UsageRecord } from './usage-record.ts';
 
 export interface EmbeddedLedgerOptions {
   /** The path of the SQLite file. Its folder is created if missing, and contains the journal too. */
@@ -213,6 +213,11 @@ class EmbeddedLedger implements Ledger {
     this.#assertOpen();
     const job = jobOfKey(this.#balances.jobs, keyUid, jobId) ?? (await this.#findJob('Key', keyUid, jobId));
     return job && recordOfJob(job);
+  }
+
+  async countRunningJobs({ keyUid }: Pick<CallOrigin, 'keyUid'>): Promise<number> {
+    this.#assertOpen();
+    return countRunning(this.#balances.jobs, keyUid);
   }
 
   async readChannelJob(account: string, channel: string, jobId: string): Promise<JobRecord | undefined> {

@@ -61,6 +61,12 @@ export function jobOfKey(jobs: Jobs, keyUid: string, jobId: string): Job | undef
   return jobs.ofKeys.get(idWithin(keyUid, jobId));
 }
 
+export function countRunning({ ofKeys }: Jobs, keyUid: string): number {
+  return ofKeys.values().reduce((count, { origin, state }) => {
+    return state === 'Running' && origin.keyUid === keyUid ? count + 1 : count;
+  }, 0);
+}
+
 /** True if the job's end changed the record of its call: it was refunded, or has a bill. */
 export function changesCall({ state, bill }: Pick<Job, 'state' | 'bill'>): boolean {
   return state === 'Failed' || bill !== undefined;

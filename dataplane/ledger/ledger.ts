@@ -200,6 +200,8 @@ export interface Ledger extends LedgerReader {
   settle(settlement: Settlement, onJournaled?: () => void): Promise<SettleResult>;
   /** A key's job; undefined if there is none or it belongs to another key. */
   readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined>;
+  /** The number of a key's jobs that run. Calls that are about to create one are not counted. */
+  countRunningJobs(key: Pick<CallOrigin, 'keyUid' | 'account'>): Promise<number>;
   /** A job of a channel; undefined if there is none or a call of another account created it. */
   readChannelJob(account: string, channel: string, jobId: string): Promise<JobRecord | undefined>;
   /**

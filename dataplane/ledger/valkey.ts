@@ -24,7 +24,7 @@ import type {
   SlotLimit,
   SlotResult,
 } from './ledger.ts';
-import type { CallProgress, UsageRecord } from './usage-record.ts';
+import type { CallOrigin, CallProgress, UsageRecord } from './usage-record.ts';
 import { admit, hold } from './valkey/admission.ts';
 import type { BucketSettings } from './valkey/bucket.ts';
 import { Instance } from './valkey/instance.ts';
@@ -154,6 +154,13 @@ class ValkeyLedger implements Ledger {
     this.#assertOpen();
     const reply = await this.#instance.askAboutKey(keyUid, { name: 'job', args: [keyUid, jobId] });
     return reply[0] === 'none' ? undefined : readReply(reply, parseJob);
+  }
+
+  async countRunningJobs({ keyUid, account }: Pick<CallOrigin, 'keyUid' | 'account'>): Promise<number> {
+    this.#assertOpen();
+    const bucket = this.#instance.bucketOfAccount(account);
+    const reply = await bucket.execute({ name: 'runningJobs', args: [keyUid] });
+    return readReply(reply, ([, count]) => Number(count));
   }
 
   async readChannelJob(account: string, channel: string, jobId: string): Promise<JobRecord | undefined> {

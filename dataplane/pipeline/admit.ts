@@ -11,7 +11,9 @@ import { keyInForce } from './authenticate.ts';
 import { affordableOutput, boundCall } from './bounds.ts';
 import { runningProgress } from './consumption.ts';
 import type { BilledActivity } from './consumption.ts';
+import { createsJob } from './context.ts';
 import type { Admitted, CallBounds, CallRecord, PipelineDeps, Routed } from './context.ts';
+import { jobSlotId, tooManyJobs } from './failures.ts';
 import { originOf } from './origin.ts';
 import { outOfMoney, readFunds } from './out-of-money.ts';
 
@@ -53,7 +55,7 @@ export async function admit(
   candidate: Candidate,
   record: CallRecord,
 ): Promise<Admission> {
-  const slots = slotsToTake(routed, candidate, record);
+  const slots = [...(await jobSlots(deps, routed, record)), ...slotsToTake(routed, candidate, record)];
   // an earlier candidate's hold may cover this one
   const inOneStep = deps.ledger.admit !== undefined && !record.admitted;
   if (slots.length > 0 && !inOneStep) {
@@ -69,6 +71,21 @@ export async function admit(
 /** Releases the channel's slots of the latest admission. */
 export function releaseChannel({ ledger }: PipelineDeps, { received }: CallRecord): void {
   ledger.releaseSlots(received.requestId, CHANNEL_SCOPES);
+}
+
+/**
+ * A call that will create a job takes one of the places that the key's running jobs leave. It keeps the place until it
+ * is settled, and the job counts from then on. Throws rate_limit_exceeded if there is none.
+ */
+async function jobSlots(
+  { ledger, maxRunningJobs }: PipelineDeps,
+  { call, key: { uid, account } }: Routed,
+  { admitted: earlier }: CallRecord,
+): Promise<readonly SlotLimit[]> {
+  if (earlier || !createsJob(call)) return [];
+  const running = await ledger.countRunningJobs({ keyUid: uid, account });
+  if (running >= maxRunningJobs) throw tooManyJobs(maxRunningJobs);
+  return [{ scope: 'Key', id: jobSlotId(uid), limit: maxRunningJobs - running }];
 }
 
 /** A retry takes only the channel's slots, because the call has the key's slot already. */

@@ -54,6 +54,8 @@ export interface PipelineDeps {
   /** Reads large bodies of requests, and of responses that a provider keeps. */
   readonly bodyWorker: Pick<BodyWorker, 'run'>;
   readonly clock: Clock;
+  /** The most jobs of one key that may run at a time: videos and background responses. */
+  readonly maxRunningJobs: number;
   /** Returns a number in [0, 1). */
   readonly random: () => number;
   /** Rejects with LedgerUnavailable after `ms` milliseconds, while the work itself continues. */
@@ -64,6 +66,11 @@ export interface PipelineDeps {
   readonly consoleUrl?: (() => string | undefined) | undefined;
   /** Reports an unexpected error, which no stage throws on purpose. */
   readonly defect: (requestId: string, error: unknown) => void;
+}
+
+/** True if the call is to create a job, which goes on after it. */
+export function createsJob({ kind, background }: Pick<EndpointCall, 'kind' | 'background'>): boolean {
+  return kind === 'Videos' || background === true;
 }
 
 /**

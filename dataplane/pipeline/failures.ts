@@ -19,6 +19,8 @@ export interface FailedAttempts {
 
 /** Seconds after which a slot is likely to be free again. */
 const SLOT_RETRY_SECONDS = 1;
+/** Seconds after which one of many jobs is likely to have ended. */
+const JOB_RETRY_SECONDS = 10;
 
 /** The state before the first attempt. */
 export function noAttempts(): FailedAttempts {
@@ -34,6 +36,19 @@ export function mayTryNextChannel(failure: AttemptFailure, { retryOn }: Pick<Can
 export function keyIsFull({ limit }: SlotLimit): GatewayError {
   const message = `This API key has its full number of calls in flight (${limit}). Try again when one has ended.`;
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
+}
+
+/** The id of the slot that a call which will create a job takes. */
+export function jobSlotId(keyUid: string): string {
+  return `jobs/${keyUid}`;
+}
+
+/** The error if a key has as many running jobs as it may have. */
+export function tooManyJobs(max: number): GatewayError {
+  const message =
+    `This API key has as many videos and background responses running as one key may have (${max}). ` +
+    'Try again when some have ended, or end them: POST /v1/responses/{id}/cancel, DELETE /v1/videos/{id}.';
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: JOB_RETRY_SECONDS });
 }
 
 /** The error if every attempt of a call failed. */

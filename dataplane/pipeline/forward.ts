@@ -10,7 +10,15 @@ import { attempt, ClientDisconnected } from './attempt.ts';
 import type { AttemptFailure } from './attempt.ts';
 import type { Admitted, CallRecord, Forwarded, PipelineDeps, Routed } from './context.ts';
 import type { Candidate } from '../state/state.ts';
-import { attemptsError, keyIsFull, mayTryNextChannel, noAttempts, verdictOf } from './failures.ts';
+import {
+  attemptsError,
+  jobSlotId,
+  keyIsFull,
+  mayTryNextChannel,
+  noAttempts,
+  tooManyJobs,
+  verdictOf,
+} from './failures.ts';
 import type { FailedAttempts } from './failures.ts';
 import { runningProgress } from './consumption.ts';
 import { countRunningCall } from './new-thresholds.ts';
@@ -66,7 +74,8 @@ async function throwUnlessSkipped(
   { refusal, failed }: { refusal: Refusal; failed: FailedAttempts },
 ): Promise<void> {
   // the key's own limit applies on every channel
-  if (refusal.outcome === 'Full' && refusal.full.scope === 'Key') throw keyIsFull(refusal.full);
+  if (refusal.outcome === 'Full' && refusal.full.scope === 'Key')
+    throw refusal.full.id === jobSlotId(routed.key.uid) ? tooManyJobs(deps.maxRunningJobs) : keyIsFull(refusal.full);
   // if there is too little money for a retry only, the earlier failure is the call's error
   if (refusal.outcome === 'Short' && failed.count === 0) throw await shortageError(deps, routed, refusal);
 }

@@ -8,6 +8,7 @@ import { isEventStream } from '../protocol/sse.ts';
 import { hasOutput, UNREPORTED_USAGE } from '../protocol/usage.ts';
 import { createChannelSeal } from '../sealing/channel-seal.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
+import { createsJob } from './context.ts';
 import type { CallOutcome, CallRecord, Forwarded, PipelineDeps } from './context.ts';
 import { clientHeaders, STREAM_HEADERS } from './response-headers.ts';
 import { relayLarge } from './relay-large.ts';
@@ -171,9 +172,7 @@ function isInBackground({
 /** True unless the whole response is needed, for a conversion or to read a job's id. */
 function mayPassThrough(forwarded: Forwarded): boolean {
   const { converter, admitted } = forwarded;
-  return (
-    converter.client === converter.upstream && admitted.routed.call.kind !== 'Videos' && !isInBackground(forwarded)
-  );
+  return converter.client === converter.upstream && !createsJob(admitted.routed.call);
 }
 
 /** The meter of a running stream. It computes its figures when they are read, because events are far more frequent. */

@@ -43,6 +43,7 @@ export interface GatewayOptions {
   readonly maxBodyBytes?: number;
   readonly corsOrigins?: readonly string[];
   readonly maxBufferedBytes?: number;
+  readonly maxRunningJobs?: number;
   readonly consoleUrl?: () => string | undefined;
   readonly activity?: ActivityWriter | undefined;
   readonly nowMs?: () => number;
@@ -71,6 +72,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     timers = {},
     faults,
     maxBufferedBytes,
+    maxRunningJobs,
     corsOrigins = [],
     tls,
     consoleUrl,
@@ -110,6 +112,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     corsOrigins,
     version: 'test',
     ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
+    ...(maxRunningJobs === undefined ? {} : { maxRunningJobs }),
     ...(consoleUrl ? { consoleUrl } : {}),
     activity,
     ...(options.env && { env: options.env }),

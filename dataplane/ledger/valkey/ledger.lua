@@ -431,6 +431,10 @@ local function addJob(job, record, account, day, month)
   call('PEXPIRE', name, head.keepMs)
   call('SET', base .. 'jk:' .. record.k .. '\n' .. job.id, job.channel, 'PX', head.keepMs)
   call('ZADD', base .. 'jq', job.pollMs, job.channel .. '\n' .. job.id)
+  -- the running jobs of a key, by the time at which they are forgotten
+  local running = base .. 'jr:' .. record.k
+  call('ZADD', running, whole(now + head.keepMs), job.channel .. '\n' .. job.id)
+  call('PEXPIRE', running, head.keepMs)
 end
 
 -- The sets of calls that an instance holds, each changed once per batch: `o` of calls that it has confirmed, `u` of
@@ -845,6 +849,11 @@ function operation.channelJob(account, channel, jobId)
   if not exists or job.A ~= account then return { 'none' } end
   return tellJob(job)
 end
+function operation.runningJobs(uid)
+  local running = base .. 'jr:' .. uid
+  call('ZREMRANGEBYSCORE', running, '-inf', whole(now))
+  return { 'count', whole(call('ZCARD', running)) }
+end
 -- Accounts take turns among the jobs that are longest due, so that one with many does not keep others waiting.
 function operation.due(nowMs, againMs, most)
   local reply, found, counts = { 'jobs' }, {}, {}
@@ -872,6 +881,7 @@ end
 -- Ends a job. Its hash keeps the state, without the terms of its bill.
 local function endJob(name, channel, jobId, state)
   call('HSET', name, 's', state, 'p', '')
+  call('ZREM', base .. 'jr:' .. (call('HGET', name, 'k') or ''), channel .. '\n' .. jobId)
   call('ZREM', base .. 'jq', channel .. '\n' .. jobId)
 end
 

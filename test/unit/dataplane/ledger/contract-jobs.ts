@@ -140,6 +140,21 @@ function claimScenarios(scenario: AddScenario): void {
     assert.deepEqual(idsOf(await ledger.claimJobs(DUE_MS + 10, AGAIN_MS, 10)), ['job-2', 'job-3']);
   });
 
+  scenario('the running jobs of a key are counted, once each, until they end', async ({ ledger }) => {
+    const key = { keyUid: 'key-1', account: 'team-a/team-a' };
+    assert.equal(await ledger.countRunningJobs(key), 0);
+    for (const callId of ['a', 'b', 'c']) await make(ledger, callId, 1n);
+    await make(ledger, 'again', 1n, { jobId: 'job-a' });
+    await make(ledger, 'other', 1n, { origin: { keyUid: 'key-2' } });
+    assert.equal(await ledger.countRunningJobs(key), 3);
+    await ledger.finishJob(job('a', 'Running'), 'Failed');
+    await ledger.finishJob(job('b', 'Running'), 'Completed');
+    await ledger.finishJob(job('b', 'Running'), 'Completed');
+    assert.equal(await ledger.countRunningJobs(key), 1);
+    assert.equal(await ledger.countRunningJobs({ ...key, keyUid: 'key-2' }), 1);
+    assert.equal(await ledger.countRunningJobs({ ...key, keyUid: 'key-3' }), 0);
+  });
+
   scenario('a job that has ended is not given out any more', async ({ ledger }) => {
     await make(ledger, 'a', 30n);
     await make(ledger, 'b', 30n);
