@@ -10,6 +10,7 @@ import { fold } from './conversation/response.ts';
 import type { StreamWriter } from './clients/client.ts';
 import type { Converter, Meter, ProviderError, ResponseContext, StreamEnd, StreamRequest } from './converter.ts';
 import { DroppedFields } from './dropped-fields.ts';
+import { FailedResponse } from './failed-response.ts';
 import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
 import { reparseLosslessly, writeJson } from './json-value.ts';
@@ -21,16 +22,6 @@ import { fillUsage } from './usage.ts';
 
 const UNKNOWN: ResponseContext = { id: '', createdSeconds: 0, estimatedInputTokens: 0 };
 const NOTHING: readonly Uint8Array[] = [];
-
-/** A 2xx response whose body reports a failure. The provider's own words and code are kept. */
-export class FailedResponse extends SyntaxError {
-  override readonly name = 'FailedResponse';
-  readonly error: ProviderError;
-  constructor(error: ProviderError) {
-    super(error.message);
-    this.error = error;
-  }
-}
 
 /** The converter of a client's dialect to a provider of another protocol. */
 export function conversion(client: Client, provider: ChatProvider): Converter {

@@ -7,6 +7,7 @@ import {
   OPENAI_MODELS,
 } from '../../dataplane/protocol/capabilities.ts';
 import type { KnownModels } from '../../dataplane/protocol/capabilities.ts';
+import * as google from '../../dataplane/protocol/clients/gemini/table.ts';
 import * as messages from '../../dataplane/protocol/clients/anthropic/table.ts';
 import * as chat from '../../dataplane/protocol/clients/openai-chat/table.ts';
 import * as converse from '../../dataplane/protocol/providers/converse/table.ts';
@@ -184,6 +185,10 @@ export function protocolsText(): string {
     ...messages.REQUEST_TABLES.map(section),
     "### What a client of Anthropic's messages gets\n",
     ...messages.RESPONSE_TABLES.map(section),
+    "### What the gateway reads of Google's protocol\n",
+    ...google.REQUEST_TABLES.map(section),
+    "### What a client of Google's protocol gets\n",
+    ...google.RESPONSE_TABLES.map(section),
     "### What Bedrock's Converse takes\n",
     "Clients of the other dialects go through Anthropic's messages.\n",
     ...converse.REQUEST_TABLES.map(section),

@@ -183,6 +183,8 @@ export interface ToolChoice {
 
 export type ResponseFormat =
   | { readonly type: 'Json' }
+  /** One of these words. */
+  | { readonly type: 'Words'; readonly words: readonly string[] }
   | {
       readonly type: 'Schema';
       readonly schema: JsonRecord;

@@ -6,9 +6,8 @@ import { decodeUtf8 } from '../bytes.ts';
 import { CONVERSE_MODELS } from '../capabilities.ts';
 import { chainFor } from '../chain.ts';
 import { anthropicClient } from '../clients/anthropic/client.ts';
+import { geminiClient } from '../clients/gemini/client.ts';
 import { conversion, countConversion } from '../conversion.ts';
-import { geminiCounter } from '../gemini-anthropic/count.ts';
-import { geminiThrough } from '../gemini-anthropic/through.ts';
 import { parseEventData } from '../json-value.ts';
 import { openaiToAnthropic } from '../openai-anthropic.ts';
 import type { Provider, TokenCounter } from '../provider.ts';
@@ -29,11 +28,11 @@ export const converse: Provider = {
     OpenAI: chainFor(openaiToAnthropic, anthropicToConverse, CONVERSE_MODELS),
     Anthropic: anthropicToConverse,
     Responses: chainFor(responsesToAnthropic, anthropicToConverse, CONVERSE_MODELS),
-    Gemini: geminiThrough(anthropicToConverse, CONVERSE_MODELS),
+    Gemini: conversion(geminiClient, converseChat),
   },
   tokenCounters: {
     Anthropic: tokenCounter,
-    Gemini: geminiCounter(tokenCounter, { upstream: 'BedrockConverse', known: CONVERSE_MODELS }),
+    Gemini: { ...tokenCounter, request: countConversion(geminiClient, converseChat) },
   },
   credential: (apiKey) => ['authorization', `Bearer ${apiKey}`],
   defaultHeaders: {},

@@ -19,9 +19,6 @@ import { AnswerParts } from './answer-parts.ts';
 import type { OpenBlock } from './answer-parts.ts';
 import { writeAnswer } from './answer.ts';
 
-const COLON = 0x3a;
-/** A blank line: Google's SDKs take a comment for data. */
-const KEEP_ALIVE: Uint8Array = Buffer.from('\n\n');
 const NO_CHUNKS: readonly Uint8Array[] = [];
 
 export class EventsToAnswer implements EventHandler {
@@ -32,6 +29,7 @@ export class EventsToAnswer implements EventHandler {
   #model: string;
   #explanation: string | undefined;
   #thoughts: number | undefined;
+  #begun = false;
   #end: StreamEnd | undefined;
 
   constructor(request: StreamRequest) {
@@ -49,7 +47,8 @@ export class EventsToAnswer implements EventHandler {
   }
 
   handle(event: SseEvent): readonly Uint8Array[] {
-    if (event.data === undefined) return event.raw[0] === COLON ? [KEEP_ALIVE] : NO_CHUNKS;
+    // some of Google's SDKs take comments and blank lines for data
+    if (event.data === undefined) return NO_CHUNKS;
     const data = parseEventData(event.data);
     if (event.event === 'error' || data?.['type'] === 'error') {
       this.#end = failStream('Gemini', readStreamError(data ?? event.data), this.#request.id);
@@ -65,17 +64,16 @@ export class EventsToAnswer implements EventHandler {
   }
 
   #handleData(data: JsonRecord): readonly Uint8Array[] {
-    const { outputBytes } = this.meter;
     this.#eventMeter.add(data);
-    if (data['type'] === 'ping') return [KEEP_ALIVE];
     if (data['type'] === 'message_stop') {
       this.#end = { outcome: 'Complete', last: this.#last() };
       return NO_CHUNKS;
     }
     const parts = this.#convert(data);
-    if (parts.length > 0) return [this.#chunk(parts)];
-    // a piece of a thought that is not shown, or of a call that is not whole
-    return this.meter.outputBytes > outputBytes ? [KEEP_ALIVE] : NO_CHUNKS;
+    // the first hidden piece of a thought or a call shows that the response has begun
+    const begins = !this.#begun && this.meter.outputBytes > 0;
+    this.#begun ||= begins;
+    return parts.length > 0 || begins ? [this.#chunk(parts)] : NO_CHUNKS;
   }
 
   #convert(data: JsonRecord): readonly JsonRecord[] {

@@ -1,17 +1,16 @@
 /**
  * Gemini's own API: the Gemini API with a key, and Vertex AI. The base URL is the host; the path begins with /v1beta.
- * Anthropic's dialect is converted by hand, and the others go through it.
+ * Its own dialect passes through. OpenAI's dialects go through Anthropic's.
  */
 import { decodeUtf8 } from '../bytes.ts';
 import { GEMINI_MODELS } from '../capabilities.ts';
 import { chainFor } from '../chain.ts';
 import { anthropicClient } from '../clients/anthropic/client.ts';
 import { conversion, countConversion } from '../conversion.ts';
-import { geminiCounter } from '../gemini-anthropic/count.ts';
-import { geminiThrough } from '../gemini-anthropic/through.ts';
 import { parseEventData } from '../json-value.ts';
 import { openaiToAnthropic } from '../openai-anthropic.ts';
 import { geminiChat } from '../providers/gemini/chat.ts';
+import { countPassthrough, geminiPassthrough } from '../providers/gemini/passthrough.ts';
 import type { Provider, TokenCounter } from '../provider.ts';
 import { responsesToAnthropic } from '../responses-anthropic.ts';
 import { readTokenCount } from '../usage.ts';
@@ -29,11 +28,11 @@ export const gemini: Provider = {
     OpenAI: chainFor(openaiToAnthropic, anthropicToGemini, GEMINI_MODELS),
     Anthropic: anthropicToGemini,
     Responses: chainFor(responsesToAnthropic, anthropicToGemini, GEMINI_MODELS),
-    Gemini: geminiThrough(anthropicToGemini, GEMINI_MODELS),
+    Gemini: geminiPassthrough,
   },
   tokenCounters: {
     Anthropic: tokenCounter,
-    Gemini: geminiCounter(tokenCounter, { upstream: 'Gemini', known: GEMINI_MODELS }),
+    Gemini: { ...tokenCounter, request: countPassthrough },
   },
   credential: (apiKey) => ['x-goog-api-key', apiKey],
   defaultHeaders: {},

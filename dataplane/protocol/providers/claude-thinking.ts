@@ -94,16 +94,21 @@ function displayOf(reasoning: ReasoningSettings | undefined): JsonRecord {
   return display ? { display: DISPLAYS[display] } : {};
 }
 
-/** Where no budget fits, the model does not think, which is named. A forced call allows none either. */
+/**
+ * Where no budget fits, the model does not think, which is named. A forced call allows none either. A client's own
+ * budget is at least the API's minimum.
+ */
 function withBudget(
   effort: string | undefined,
   { reasoning, toolChoice }: Settings,
   { maxTokens, turns, dropped }: ThinkingContext,
 ): ClaudeThinking {
-  const wished = Number(CLAUDE_BUDGETS.values.get(effort ?? 'medium') ?? 0);
-  const budget = maxTokens === undefined ? wished : Math.min(wished, Math.floor(maxTokens / 2));
+  const budgetTokens = reasoning?.value.budgetTokens;
+  const wished = budgetTokens ?? Number(CLAUDE_BUDGETS.values.get(effort ?? 'medium') ?? 0);
+  const most = maxTokens === undefined ? wished : Math.floor(maxTokens / 2);
+  const budget = budgetTokens === undefined ? Math.min(wished, most) : Math.max(MIN_BUDGET, Math.min(wished, most));
   const isForced = toolChoice?.value.mode === 'Required';
-  if (budget < MIN_BUDGET || isForced || answersUnsignedCall(turns)) {
+  if (budget < MIN_BUDGET || most < MIN_BUDGET || isForced || answersUnsignedCall(turns)) {
     if (reasoning) dropped.add(reasoning.path);
     return NONE;
   }

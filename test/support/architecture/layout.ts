@@ -290,7 +290,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
   'dataplane/protocol': {
     // a client and a provider meet in conversion.ts only
     conversation: [],
-    clients: ['anthropic', 'conversation', 'openai'],
+    clients: ['anthropic', 'conversation', 'gemini', 'openai'],
     providers: ['conversation', 'gemini'],
     'conversion.ts': ['clients', 'conversation', 'providers'],
 
@@ -308,8 +308,8 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
 
     // a provider names the converters to its protocol
     'anthropic/provider.ts': ['gemini-anthropic'],
-    'converse/provider.ts': ['clients', 'gemini-anthropic', 'providers'],
-    'gemini/provider.ts': ['clients', 'gemini-anthropic', 'providers'],
+    'converse/provider.ts': ['clients', 'providers'],
+    'gemini/provider.ts': ['clients', 'providers'],
     'openai/provider.ts': ['gemini-anthropic'],
 
     'anthropic-anthropic.ts': ['anthropic'],
@@ -328,7 +328,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'usage-at-ends.ts': ['anthropic', 'openai'],
     'write-error.ts': ['anthropic', 'gemini', 'openai'],
   },
-  'dataplane/protocol/clients': { anthropic: [], 'openai-chat': [] },
+  'dataplane/protocol/clients': { anthropic: [], gemini: [], 'openai-chat': [] },
   'dataplane/protocol/providers': { converse: [], gemini: [] },
   'dataplane/ledger': {
     embedded: [],

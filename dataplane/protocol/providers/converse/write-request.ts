@@ -4,6 +4,7 @@
  */
 import { capabilitiesOf, CONVERSE_MODELS } from '../../capabilities.ts';
 import type { ModelCapabilities } from '../../capabilities.ts';
+import { askForFormat, isObjectFormat } from '../../conversation/formats.ts';
 import { prepare } from '../../conversation/prepare.ts';
 import { markCaches } from '../../conversation/repairs/cache-marks.ts';
 import type { Conversation, Settings, TextPart } from '../../conversation/request.ts';
@@ -11,7 +12,6 @@ import { keptValue, refuseCheaperTier, takeSettings } from '../../conversation/t
 import type { DroppedFields } from '../../dropped-fields.ts';
 import { isGiven } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
-import { askForJson } from '../../json-schemas.ts';
 import { writeJson } from '../../json-value.ts';
 import { ToolNames } from '../../tool-ids.ts';
 import type { WriteContext, WrittenRequest } from '../chat-provider.ts';
@@ -124,12 +124,12 @@ interface Format {
   readonly instructions: readonly TextPart[];
 }
 
-/** A model without schemas is asked for JSON instead; Converse holds none to JSON of any shape. */
+/** Converse holds some models to the schema of an object; any other format is asked for in words. */
 function writeFormat(setting: Settings['responseFormat'], { strictSchemas }: ModelCapabilities): Format {
   if (!setting) return { instructions: [] };
   const { value: given, path } = setting;
-  const schema = given.type === 'Schema' ? given.schema : undefined;
-  if (!schema || !strictSchemas) return { instructions: [{ type: 'Text', text: askForJson(schema), path }] };
-  const jsonSchema = { schema: writeJson(schema), name: 'answer' };
+  if (given.type !== 'Schema' || !isObjectFormat(given) || !strictSchemas)
+    return { instructions: [{ type: 'Text', text: askForFormat(given), path }] };
+  const jsonSchema = { schema: writeJson(given.schema), name: 'answer' };
   return { format: { type: 'json_schema', structure: { jsonSchema } }, instructions: [] };
 }

@@ -15,7 +15,8 @@ import type {
 import { CandidateReader } from './read-response.ts';
 import { GeminiEventReader, isErrorResponse } from './read-stream.ts';
 import { NAME } from './write-contents.ts';
-import { modelPath, writeRequest } from './write-request.ts';
+import { modelPath } from './model-path.ts';
+import { writeRequest } from './write-request.ts';
 
 export const geminiChat: ChatProvider & Required<Pick<ChatProvider, 'writeCount'>> = {
   name: NAME,

@@ -62,7 +62,7 @@ export class GeminiEventReader implements EventReader {
 }
 
 /** Some errors come as a list of one. */
-function unlisted(data: string): string {
+export function unlisted(data: string): string {
   return data.trim().replace(/^\[([^]*)\]$/, '$1');
 }
 

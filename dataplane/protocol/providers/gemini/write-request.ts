@@ -2,15 +2,16 @@
 import { capabilitiesOf, GEMINI_MODELS } from '../../capabilities.ts';
 import type { ModelCapabilities } from '../../capabilities.ts';
 import { prepare } from '../../conversation/prepare.ts';
-import type { Conversation, Located, Settings } from '../../conversation/request.ts';
+import { askForFormat } from '../../conversation/formats.ts';
+import type { Conversation, Located, ResponseFormat, Settings } from '../../conversation/request.ts';
 import { keptValue, refuseCheaperTier, takeSettings } from '../../conversation/take.ts';
 import type { DroppedFields } from '../../dropped-fields.ts';
 import type { JsonRecord } from '../../fields.ts';
-import { askForJson } from '../../json-schemas.ts';
 import { ToolNames } from '../../tool-ids.ts';
 import { unsupported } from '../../unsupported.ts';
 import type { WriteContext, WrittenRequest } from '../chat-provider.ts';
 import { geminiVersion, LEVELS_FROM } from './model-version.ts';
+import { modelPath } from './model-path.ts';
 import { SETTINGS } from './table.ts';
 import { NAME, writeContents, writeSystem } from './write-contents.ts';
 import { writeThinking } from './write-thinking.ts';
@@ -60,11 +61,6 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
   };
 }
 
-/** `method`: of the model, such as `countTokens`. */
-export function modelPath(model: string, method: string): string {
-  return `/v1beta/models/${encodeURIComponent(model)}:${method}`;
-}
-
 /** 1 is the default of temperature and top_p. */
 function writeSampling(settings: Settings, capabilities: ModelCapabilities, dropped: DroppedFields): JsonRecord {
   const { temperature, topP, topK, stop } = settings;
@@ -107,15 +103,22 @@ interface Format {
   readonly instructions: readonly string[];
 }
 
-/** A model that cannot be held to a format is asked for JSON instead. */
-function writeFormat(given: ConversationFormat, isHeld: boolean): Format {
+/** A model that cannot be held to a format is asked for it instead. */
+function writeFormat(given: ResponseFormat | undefined, isHeld: boolean): Format {
   if (!given) return { instructions: [] };
-  const schema = given.type === 'Schema' ? given.schema : undefined;
-  if (!isHeld) return { instructions: [askForJson(schema)] };
-  return {
-    format: { responseMimeType: 'application/json', ...(schema && { responseJsonSchema: schema }) },
-    instructions: [],
-  };
+  if (!isHeld) return { instructions: [askForFormat(given)] };
+  switch (given.type) {
+    case 'Json':
+      return { format: { responseMimeType: 'application/json' }, instructions: [] };
+    case 'Words':
+      return {
+        format: { responseMimeType: 'text/x.enum', responseJsonSchema: { type: 'string', enum: given.words } },
+        instructions: [],
+      };
+    case 'Schema':
+      return {
+        format: { responseMimeType: 'application/json', responseJsonSchema: given.schema },
+        instructions: [],
+      };
+  }
 }
-
-type ConversationFormat = NonNullable<Settings['responseFormat']>['value'] | undefined;

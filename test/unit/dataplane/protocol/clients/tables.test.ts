@@ -5,16 +5,19 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { anthropicClient } from '../../../../../dataplane/protocol/clients/anthropic/client.ts';
+import { geminiClient } from '../../../../../dataplane/protocol/clients/gemini/client.ts';
 import { openaiChatClient } from '../../../../../dataplane/protocol/clients/openai-chat/client.ts';
 import type { Client } from '../../../../../dataplane/protocol/clients/client.ts';
 import type { Conversation, Unread } from '../../../../../dataplane/protocol/conversation/request.ts';
 import type { Handling } from '../../../../../dataplane/protocol/field-table.ts';
 import type { Examples, Fields } from '../field-examples.ts';
 import { ANTHROPIC } from './anthropic-examples.ts';
+import { GEMINI } from './gemini-examples.ts';
 import { OPENAI_CHAT } from './openai-chat-examples.ts';
 
 const CLIENTS: readonly (readonly [Client, readonly Examples[]])[] = [
   [anthropicClient, ANTHROPIC],
+  [geminiClient, GEMINI],
   [openaiChatClient, OPENAI_CHAT],
 ];
 
