@@ -94,22 +94,12 @@ function displayOf(reasoning: ReasoningSettings | undefined): JsonRecord {
   return display ? { display: DISPLAYS[display] } : {};
 }
 
-/**
- * Where no budget fits, the model does not think, which is named. A forced call allows none either. A client's own
- * budget is at least the API's minimum.
- */
-function withBudget(
-  effort: string | undefined,
-  { reasoning, toolChoice }: Settings,
-  { maxTokens, turns, dropped }: ThinkingContext,
-): ClaudeThinking {
-  const budgetTokens = reasoning?.value.budgetTokens;
-  const wished = budgetTokens ?? Number(CLAUDE_BUDGETS.values.get(effort ?? 'medium') ?? 0);
-  const most = maxTokens === undefined ? wished : Math.floor(maxTokens / 2);
-  const budget = budgetTokens === undefined ? Math.min(wished, most) : Math.max(MIN_BUDGET, Math.min(wished, most));
-  const isForced = toolChoice?.value.mode === 'Required';
-  if (budget < MIN_BUDGET || most < MIN_BUDGET || isForced || answersUnsignedCall(turns)) {
-    if (reasoning) dropped.add(reasoning.path);
+/** Where no budget fits, the model does not think, which is named. A forced call allows none either. */
+function withBudget(effort: string | undefined, settings: Settings, context: ThinkingContext): ClaudeThinking {
+  const { reasoning, toolChoice } = settings;
+  const budget = budgetOf(effort, reasoning?.value.budgetTokens, context.maxTokens);
+  if (budget === undefined || toolChoice?.value.mode === 'Required' || answersUnsignedCall(context.turns)) {
+    if (reasoning) context.dropped.add(reasoning.path);
     return NONE;
   }
   return {
@@ -117,6 +107,19 @@ function withBudget(
     effort: undefined,
     thinks: true,
   };
+}
+
+/** A client's own budget is at least the API's minimum. Undefined: none fits into half of the output limit. */
+function budgetOf(
+  effort: string | undefined,
+  own: number | undefined,
+  maxTokens: number | undefined,
+): number | undefined {
+  const most = maxTokens === undefined ? Infinity : Math.floor(maxTokens / 2);
+  const wished =
+    own === undefined ? Number(CLAUDE_BUDGETS.values.get(effort ?? 'medium') ?? 0) : Math.max(own, MIN_BUDGET);
+  const budget = Math.min(wished, most);
+  return budget < MIN_BUDGET ? undefined : budget;
 }
 
 /** With a budget, the API requires signed thinking at the start of a turn whose tool calls are being answered. */
