@@ -4,6 +4,7 @@
  */
 import { GatewayError } from '../errors.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
+import { textConversation } from '../pipeline/kept-images.ts';
 import type { RequestBody } from '../pipeline/request-body.ts';
 import { clientErrorOf, modelNotFound, modelUnavailable } from '../pipeline/route.ts';
 import { sealFor, sealingContext } from '../pipeline/sealing-context.ts';
@@ -47,9 +48,9 @@ export async function createConversation(deps: PipelineDeps, asked: Conversation
   const makers = keepers.map((tier) => tier.filter(({ target }) => opened.includes(target.id)));
   let reason = new GatewayError('not_found', NO_KEEPER);
   for (const offered of new Set([...makers.flat(), ...orderCandidates(keepers, deps.random)])) {
-    const seal = sealFor(state, asked.key, offered.target.id);
+    const images = takesImages(state, asked.key, { offered, model, imageParam });
+    const seal = sealFor(state, asked.key, offered.target.id, images);
     if (!seal) continue;
-    checkImages(state, asked.key, { offered, imageParam });
     try {
       return await send(deps, asked, { offered, seal }, '/conversations');
     } catch (error) {
@@ -73,7 +74,7 @@ export async function askForConversation(
   const kept = findKept(deps.state.get(), asked.key, { id, kind: CONVERSATION_ID });
   if (!kept) throw new GatewayError('not_found', NOT_KEPT);
   const { imageParam } = await readBody(asked);
-  checkImages(deps.state.get(), asked.key, { offered: kept.offered, imageParam });
+  if (imageParam !== undefined && !kept.images) throw textConversation(imageParam);
   return send(deps, asked, kept, `/conversations/${encodeURIComponent(kept.ownId)}${asked.below}`);
 }
 
@@ -83,23 +84,24 @@ async function readBody({ body }: ConversationRequest): Promise<StoredConversati
 
 const NO_FACTS: StoredConversationFacts = { model: undefined, sealed: [], imageParam: undefined };
 
-interface KeptImages extends Pick<StoredConversationFacts, 'imageParam'> {
+interface NewConversation extends Pick<StoredConversationFacts, 'imageParam' | 'model'> {
   readonly offered: Candidate;
 }
 
-/** Throws unsupported_image where the key has a model at this channel that takes text only: it could be asked next. */
-function checkImages(state: State, key: KeyState, { offered: { target }, imageParam: param }: KeptImages): void {
-  if (param === undefined) return;
-  const textOnly = offersOf(state, key).find((offer) =>
-    keepersOf(offer)
-      .flat()
-      .some((candidate) => candidate.target.id === target.id && !candidate.model.acceptsImages),
-  );
-  if (!textOnly) return;
-  const message =
-    `A conversation with an image could be continued by "${textOnly.model}", which takes text only. Send the image ` +
-    'in "input" of POST /v1/responses.';
-  throw new GatewayError('unsupported_image', message, { param });
+/**
+ * Whether a new conversation is for images, and not for models that take text only: it has one, or each model that may
+ * continue it takes images. Throws unsupported_image for an image that no model may be given.
+ */
+function takesImages(state: State, key: KeyState, { offered, model, imageParam }: NewConversation): boolean {
+  const takers = offersOf(state, key)
+    .filter((offer) => model === undefined || offer.model === model)
+    .flatMap((offer) => keepersOf(offer).flat())
+    .filter(({ target }) => target.id === offered.target.id)
+    .map((candidate) => candidate.model.acceptsImages);
+  if (imageParam === undefined) return takers.every(Boolean);
+  if (takers.includes(true)) return true;
+  const message = 'No model that could continue this conversation takes images. Leave the image out.';
+  throw new GatewayError('unsupported_image', message, { param: imageParam });
 }
 
 /** Throws the client's error for a fault of the request. */

@@ -51,6 +51,8 @@ export interface Kept extends Keeper {
   readonly id: string;
   /** The id that the provider gave. */
   readonly ownId: string;
+  /** Whether it may contain images. */
+  readonly images: boolean;
 }
 
 /** A response whose body has its ids sealed. */
@@ -81,8 +83,9 @@ export function findKept(
     .flatMap(keepersOf)
     .flat()
     .find(({ target }) => target.id === opened.channel);
-  const seal = offered && sealFor(state, key, offered.target.id);
-  return seal && { offered, seal, id, ownId: opened.data };
+  const { data: ownId, images } = opened;
+  const seal = offered && sealFor(state, key, offered.target.id, images);
+  return seal && { offered, seal, id, ownId, images };
 }
 
 /**
@@ -96,13 +99,13 @@ export async function findKeptByJob(
 ): Promise<Kept | undefined> {
   const opened = sealFor(state.get(), key, '')?.open(id);
   if (opened?.kind !== kind || !isPathSegment(opened.data)) return undefined;
-  const { channel, data: ownId } = opened;
+  const { channel, data: ownId, images } = opened;
   const job = await ledger.readChannelJob(key.account, channel, ownId);
-  const [target, seal] = [state.get().targets.get(channel), sealFor(state.get(), key, channel)];
+  const [target, seal] = [state.get().targets.get(channel), sealFor(state.get(), key, channel, images)];
   if (!job || !target || !seal || key.models?.has(job.origin.model) === false) return undefined;
   const { origin } = job;
   const offered = { target, slots: channelSlots(state.get(), origin), model: { name: origin.model } };
-  return { offered, seal, id, ownId };
+  return { offered, seal, id, ownId, images };
 }
 
 /** The offers of the key's group that the key may use. */

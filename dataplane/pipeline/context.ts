@@ -136,6 +136,10 @@ export interface EndpointCall {
   readonly wantsStreamUsage: boolean;
   /** The content type of its stream; absent: server-sent events. */
   readonly streamType?: string | undefined;
+  /** The field with the first image of the input; absent: it has none. */
+  readonly imageParam?: string | undefined;
+  /** Whether images may come into what the provider keeps of the call: by its input, or by tools, files and prompts. */
+  readonly bringsImages?: boolean;
   /** What identifies the request's conversation; absent if it belongs to none. */
   readonly affinity?: AffinityFacts;
   /** Returns undefined if a channel of this protocol cannot serve this endpoint. */
@@ -188,6 +192,8 @@ export interface Routed extends Authenticated {
   readonly offer: Offer;
   /** In the order in which they are tried. */
   readonly candidates: readonly Candidate[];
+  /** Whether what the provider keeps, and the call continues, may contain images. */
+  readonly continuesImages?: boolean;
 }
 
 /** The most that one call can consume and cost on one candidate. */

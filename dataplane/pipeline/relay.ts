@@ -222,11 +222,13 @@ function answerContext({ state }: PipelineDeps, { admitted, notes }: Forwarded):
     routed: {
       key,
       received,
-      call: { model },
+      continuesImages = false,
+      call: { model, bringsImages = false },
     },
     bounds,
   } = admitted;
-  const sealing = sealingContext(state.get(), key, candidate);
+  const images = continuesImages || (bringsImages && candidate.model.acceptsImages);
+  const sealing = sealingContext(state.get(), key, candidate, images);
   return {
     id: received.requestId,
     model,

@@ -6,6 +6,7 @@ import { GatewayError } from '../errors.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
 import type { Candidate, EndpointKind, Offer } from '../state/state.ts';
 import { orderByAffinity } from './affinity.ts';
+import { ableToContinue, continuesImages } from './kept-images.ts';
 import type { Authenticated, EndpointCall, PipelineDeps, Received, Routed } from './context.ts';
 
 /** What a model of each kind does, and at which path. */
@@ -34,9 +35,10 @@ export async function route(
   if (!offer.endpoints.has(call.kind)) throw wrongEndpoint(call.model, offer.endpoints);
   if (isDrained(call, offer)) throw modelUnavailable(call.model);
   const ordered = deps.refusing.ordered(orderByAffinity(deps, authenticated, { call, offer }));
-  const candidates = eligibleCandidates(call, offer, ordered);
+  const isOfImages = continuesImages(deps.state.get(), key, call);
+  const candidates = eligibleCandidates(call, offer, ableToContinue(ordered, isOfImages, call.model));
   if (call.accountBoundField !== undefined) checkOneChannel(call.accountBoundField, call.model, candidates);
-  return { ...authenticated, call, group, offer, candidates };
+  return { ...authenticated, call, group, offer, candidates, continuesImages: isOfImages };
 }
 
 function notFetchable(): GatewayError {

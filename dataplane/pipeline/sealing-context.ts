@@ -10,16 +10,22 @@ import type { Candidate, KeyState, State } from '../state/state.ts';
 type Sealing = Pick<State, 'sealingKeys'>;
 type Owner = Pick<KeyState, 'account'>;
 
-/** Returns undefined if the operator provides no sealing key. */
+/** Returns undefined if the operator provides no sealing key. `images`: what the call makes may contain some. */
 export function sealingContext(
   { sealingKeys }: Sealing,
   { account }: Owner,
   { target }: Pick<Candidate, 'target'>,
+  images = false,
 ): SealingContext | undefined {
-  return sealingKeys && { keys: sealingKeys.reveal(), channel: target.id, account };
+  return sealingKeys && { keys: sealingKeys.reveal(), channel: target.id, account, images };
 }
 
 /** Returns a seal that opens values of any channel and seals for `channel`; undefined if there is no sealing key. */
-export function sealFor({ sealingKeys }: Sealing, { account }: Owner, channel: string): ChannelSeal | undefined {
-  return sealingKeys && createChannelSeal({ keys: sealingKeys.reveal(), channel, account });
+export function sealFor(
+  { sealingKeys }: Sealing,
+  { account }: Owner,
+  channel: string,
+  images = false,
+): ChannelSeal | undefined {
+  return sealingKeys && createChannelSeal({ keys: sealingKeys.reveal(), channel, account, images });
 }

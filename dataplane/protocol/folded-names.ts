@@ -25,6 +25,16 @@ export function foldName(name: string): string {
   return name.normalize('NFKC').toUpperCase().toLowerCase();
 }
 
+/** Whether the readers of bodies know a field of this very name. */
+export function isReadName(name: string): boolean {
+  return EXACT.has(name);
+}
+
+/** The field that a name is, or differs from by case or folding only; undefined: the readers know none. */
+export function readNameLike(name: string): string | undefined {
+  return BY_FOLDED.get(foldName(name));
+}
+
 /** Checks an object of the protocol. Throws RequestFault for the first such name. */
 export function refuseFoldedNames(object: JsonRecord, param = ''): void {
   for (const name of Object.keys(object)) {

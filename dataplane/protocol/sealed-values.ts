@@ -14,6 +14,8 @@ export interface SealedData {
   /** The id of the channel that made the data. */
   readonly channel: string;
   readonly data: string;
+  /** Whether what it names may contain images. */
+  readonly images: boolean;
 }
 
 /** Seals for the channel that serves a call. */

@@ -14,21 +14,28 @@ export interface SealingContext {
   readonly channel: string;
   /** "namespace/name" of the account that pays for it. */
   readonly account: string;
+  /** Whether what the call makes may contain images, which its ids then say. Absent: it does not. */
+  readonly images?: boolean | undefined;
 }
 
-/** Separates the account from the data; an account's name cannot contain it. */
+/** Separates the account from the data, and says whether there may be images; an account's name contains neither. */
 const SEPARATOR = '\n';
+const IMAGES_SEPARATOR = '\r';
 
-export function createChannelSeal({ keys, channel, account }: SealingContext): ChannelSeal {
+export function createChannelSeal({ keys, channel, account, images = false }: SealingContext): ChannelSeal {
   const sealer = createSealer(keys);
-  const owner = account + SEPARATOR;
+  const owner = account + (images ? IMAGES_SEPARATOR : SEPARATOR);
   return {
     channel,
     ofAccount: (value) => valueOfAccount(account, value),
     seal: (kind, data) => sealer.seal(kind, channel, owner + data),
     open(sealed) {
       const opened = sealer.open(sealed);
-      return opened?.data.startsWith(owner) ? { ...opened, data: opened.data.slice(owner.length) } : undefined;
+      if (!opened?.data.startsWith(account)) return undefined;
+      const separator = opened.data.charAt(account.length);
+      if (separator !== SEPARATOR && separator !== IMAGES_SEPARATOR) return undefined;
+      const data = opened.data.slice(account.length + separator.length);
+      return { ...opened, data, images: separator === IMAGES_SEPARATOR };
     },
   };
 }

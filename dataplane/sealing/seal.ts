@@ -12,6 +12,9 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { SEALED_PREFIX } from '../protocol/sealed-values.ts';
 import type { SealedData } from '../protocol/sealed-values.ts';
 
+/** The content of a sealed value, without what the data means. */
+type Opened = Omit<SealedData, 'images'>;
+
 const CIPHER = 'aes-256-gcm';
 const SALT_BYTES = 24;
 const NONCE_BYTES = 12;
@@ -26,7 +29,7 @@ export interface Sealer {
   /** `kind` has 1 to 16 letters from a to z, and stays readable. Throws if it does not. */
   seal(kind: string, channel: string, data: string): string;
   /** Returns undefined if the value was changed, or was not sealed under one of these keys. */
-  open(sealed: string): SealedData | undefined;
+  open(sealed: string): Opened | undefined;
 }
 
 /** Seals under the first key, and opens what was sealed under any. Throws if a key does not have 32 bytes. */
@@ -62,7 +65,7 @@ function deriveSecret(key: Uint8Array, salt: Uint8Array, head: string): Secret {
   return { key: derived.subarray(0, KEY_BYTES), nonce: derived.subarray(KEY_BYTES) };
 }
 
-function open(keys: readonly Uint8Array[], sealed: string): SealedData | undefined {
+function open(keys: readonly Uint8Array[], sealed: string): Opened | undefined {
   if (!sealed.startsWith(SEALED_PREFIX)) return undefined;
   const [, head, kind, encoded] = SEALED.exec(sealed) ?? [];
   if (head === undefined || kind === undefined || encoded === undefined) return undefined;
@@ -107,7 +110,7 @@ function pack(channel: string, data: string): Uint8Array {
   return Buffer.concat([length, name, Buffer.from(data)]);
 }
 
-function unpack(plain: Buffer): Pick<SealedData, 'channel' | 'data'> {
+function unpack(plain: Buffer): Omit<Opened, 'kind'> {
   const end = LENGTH_BYTES + plain.readUInt16BE(0);
   return { channel: plain.toString('utf8', LENGTH_BYTES, end), data: plain.toString('utf8', end) };
 }

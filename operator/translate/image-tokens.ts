@@ -9,8 +9,9 @@ const DEFAULT_TOKENS = 4096;
 const KNOWN: readonly { readonly name: RegExp; readonly tokens: number }[] = [
   // 8 tiles of 5,667 and a base of 2,833
   { name: /gpt-4o-mini/i, tokens: 49_152 },
-  // up to 10,000 patches in full detail
+  // up to 10,000 patches in the detail "original", a token each, and a fifth of margin
   { name: /gpt-5[.][4-9]/i, tokens: 12_288 },
+  // scaled to 2576 pixels and 3.75 megapixels: 5,000 tokens at 750 pixels each, and a fifth of margin
   { name: /claude-(?:opus|sonnet)-(?:4[-.][7-9]|[5-9])/i, tokens: 6_144 },
 ];
 

@@ -11,9 +11,10 @@ type Item = Readonly<Record<string, unknown>>;
 /** Scripts the provider to be this account. Its name begins all ids. */
 export function keepState(provider: MockProvider, name: string): StateAccount {
   const account = new StateAccount(name);
-  provider.script((request) =>
-    request.path.startsWith('/v1/conversations') ? account.keep(request) : account.respond(request.json()),
-  );
+  provider.script((request) => {
+    if (request.path.startsWith('/v1/conversations')) return account.keep(request);
+    return request.method === 'GET' ? account.retrieve(request) : account.respond(request.json());
+  });
   return account;
 }
 
@@ -23,11 +24,18 @@ export class StateAccount {
   /** The text that a prompt stands for, by its id. */
   readonly prompts = new Map<string, string>();
   readonly #responses = new Map<string, readonly Item[]>();
+  readonly #stored = new Map<string, Item>();
   readonly #name: string;
   #ids = 0;
 
   constructor(name: string) {
     this.#name = name;
+  }
+
+  /** GET /v1/responses/{id} */
+  retrieve({ path }: RecordedRequest): Reply {
+    const response = this.#stored.get(path.split('/').at(-1) ?? '');
+    return response ? json(response) : openaiError(404, 'No such response.');
   }
 
   /** POST /v1/responses */
@@ -65,6 +73,7 @@ export class StateAccount {
       ...(conversationId !== undefined && { conversation: { id: conversationId } }),
       usage: { input_tokens: 10, output_tokens: 2, total_tokens: 12 },
     };
+    this.#stored.set(id, response);
     return stream === true ? streamOf(response) : json(response);
   }
 

@@ -48,6 +48,8 @@ export function conversationCall(
   | 'modalities'
   | 'asksForReasoning'
   | 'wantsStreamUsage'
+  | 'imageParam'
+  | 'bringsImages'
   | 'affinity'
 > {
   return {
@@ -68,6 +70,8 @@ export function conversationCall(
     modalities: modalitiesOf(facts),
     asksForReasoning: facts.asksForReasoning,
     wantsStreamUsage: facts.wantsStreamUsage,
+    imageParam: facts.imageParam,
+    bringsImages: facts.images > 0 || hasNoBound(facts.unbounded),
     affinity: facts.affinity,
   };
 }

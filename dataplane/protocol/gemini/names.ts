@@ -5,6 +5,7 @@
  */
 import { RequestFault } from '../call-facts.ts';
 import { isRecord } from '../fields.ts';
+import { foldName, isReadName, readNameLike } from '../folded-names.ts';
 import type { JsonRecord } from '../fields.ts';
 
 /** The objects of the protocol within an object, by the names of its fields. */
@@ -26,7 +27,10 @@ const GENERATE: Shape = {
 };
 const REQUEST: Shape = { ...GENERATE, generateContentRequest: GENERATE };
 
-/** A request with its fields in camel case. Throws RequestFault for a field that is given in both spellings. */
+/**
+ * A request with its fields in camel case. Throws RequestFault for a field that is given in both spellings, or in one
+ * that differs from them by case or folding only.
+ */
 export function canonicalNames(request: JsonRecord): JsonRecord {
   return renameFields(request, REQUEST, '');
 }
@@ -34,6 +38,7 @@ export function canonicalNames(request: JsonRecord): JsonRecord {
 function renameFields(object: JsonRecord, shape: Shape, param: string): JsonRecord {
   const renamed: Record<string, unknown> = {};
   for (const [given, value] of Object.entries(object)) {
+    refuseFolded(given, param);
     const name = camelCase(given);
     const path = param === '' ? name : `${param}.${name}`;
     if (Object.hasOwn(renamed, name))
@@ -49,6 +54,15 @@ function renameWithin(value: unknown, shape: Shape, param: string): unknown {
   if (!Array.isArray(value)) return value;
   const items: readonly unknown[] = value;
   return items.map((item, index) => (isRecord(item) ? renameFields(item, shape, `${param}[${index}]`) : item));
+}
+
+/** A reader that ignores case takes `maxoutputtokens` and `Max_Output_Tokens` for the field. */
+function refuseFolded(given: string, param: string): void {
+  if (given.length > MAX_LENGTH || isReadName(camelCase(given))) return;
+  const known = readNameLike(camelCase(foldName(given)));
+  if (known === undefined) return;
+  const path = param === '' ? given : `${param}.${given}`;
+  throw new RequestFault('invalid_request', `The field is called "${known}"; names are case-sensitive.`, path);
 }
 
 /** No name of the protocol is longer. */

@@ -28,6 +28,7 @@ metadata: {name: keeping, labels: {keeps: state}}
 spec:
   models:
   - {name: kept-model, contextTokens: 100000, maxOutputTokens: 1000, allow: [PromptTemplates]}
+  - {name: seeing-model, contextTokens: 100000, maxOutputTokens: 1000, inputs: [Text, Image]}
   channels:
 ${urls
   .map(
@@ -49,6 +50,7 @@ metadata: {name: keeping}
 spec:
   models:
   - {name: kept-model, vendor: V, quotaType: Token, modelRatio: "0.5"}
+  - {name: seeing-model, vendor: V, quotaType: Token, modelRatio: "0.5"}
   - {name: single-model, vendor: V, quotaType: Token, modelRatio: "0.5"}
 ---
 apiVersion: modelgateway.dev/v1alpha1
@@ -91,6 +93,11 @@ afterEach(() => {
   books.assertChecked();
 });
 
+const IMAGE: OpenAI.Responses.ResponseInputItem = {
+  type: 'message',
+  role: 'user',
+  content: [{ type: 'input_image', detail: 'auto', image_url: 'https://example.com/a.png' }],
+};
 const user = (text: string): OpenAI.Responses.EasyInputMessage => ({ role: 'user', content: text });
 
 /** The account that has a conversation; they have one in all. */
@@ -100,6 +107,58 @@ function homeOf(): { readonly index: number; readonly ownId: string } {
   assert.ok(ownId !== undefined);
   return { index, ownId };
 }
+
+/** A model that takes text only does not get what this continues. */
+async function assertUnseen(
+  continued: Pick<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'conversation' | 'previous_response_id'>,
+): Promise<void> {
+  const sent = providers.map(({ requests }) => requests.length);
+  const refused = client.responses.create({ model: 'kept-model', input: 'x', ...continued });
+  const { code } = await caught(refused, OpenAI.BadRequestError);
+  assert.equal(code, 'unsupported_image');
+  assert.deepEqual(
+    providers.map(({ requests }) => requests.length),
+    sent,
+  );
+}
+
+describe('a response with an image', () => {
+  it('is continued by models that take images only, and so is every response after it', async () => {
+    const first = await client.responses.create({ model: 'seeing-model', input: [IMAGE] });
+    const second = await client.responses.create({
+      model: 'seeing-model',
+      previous_response_id: first.id,
+      input: 'two',
+    });
+    const stream = await client.responses.create({
+      model: 'seeing-model',
+      previous_response_id: second.id,
+      input: 'three',
+      stream: true,
+    });
+    const last = (await collect(stream)).at(-1);
+    assert.ok(last?.type === 'response.completed');
+    for (const { id } of [first, second, last.response]) await assertUnseen({ previous_response_id: id });
+    const stored = await client.responses.retrieve(second.id);
+    assert.notEqual(stored.previous_response_id, first.id);
+    await assertUnseen({ previous_response_id: stored.previous_response_id ?? null });
+    const refusals = Array.from({ length: 3 }, () => free(400));
+    await books.check(paid(COST), paid(COST), paid(COST), ...refusals, free(), free(400));
+  });
+
+  it('does not mark a chain of texts, which any model continues', async () => {
+    let previous: string | undefined;
+    for (const model of ['seeing-model', 'kept-model', 'seeing-model', 'kept-model']) {
+      const { id }: OpenAI.Responses.Response = await client.responses.create({
+        model,
+        input: 'x',
+        ...(previous !== undefined && { previous_response_id: previous }),
+      });
+      previous = id;
+    }
+    await books.check(paid(COST), paid(COST), paid(COST), paid(COST));
+  });
+});
 
 describe('a conversation', () => {
   it('is made, used by calls and streams at the account that keeps it, and read back', async () => {
@@ -139,22 +198,45 @@ describe('a conversation', () => {
     await books.check(free(), paid(COST), paid(COST), free(), free());
   });
 
-  it('takes no image where a model that could be asked next takes text only', async () => {
+  it('for text takes no image, wherever it is, and is continued by every model', async () => {
     const { id } = await client.conversations.create({ items: [user('one')] });
-    const image: OpenAI.Responses.ResponseInputItem = {
-      type: 'message',
-      role: 'user',
-      content: [{ type: 'input_image', detail: 'auto', image_url: 'https://example.com/a.png' }],
-    };
     for (const attempt of [
-      () => client.conversations.create({ items: [image] }),
-      () => client.conversations.items.create(id, { items: [image] }),
+      () => client.conversations.items.create(id, { items: [IMAGE] }),
+      () => client.responses.create({ model: 'seeing-model', conversation: id, input: [IMAGE] }),
+      () => client.responses.create({ model: 'kept-model', conversation: id, input: [IMAGE] }),
+      () => client.conversations.create({ items: [IMAGE], ...Object({ model: 'kept-model' }) }),
     ]) {
       const refused = await caught(attempt(), OpenAI.BadRequestError);
       assert.equal(refused.code, 'unsupported_image');
     }
-    await books.check(free(), free(400), free(400));
+    for (const model of ['seeing-model', 'kept-model'])
+      await client.responses.create({ model, conversation: id, input: 'two' });
+    await books.check(free(), free(400), free(400), free(400), free(400), paid(COST), paid(COST));
   });
+
+  it('for images is one that is made with an image, or for a model that takes them, and goes to no other', async () => {
+    const withImage = await client.conversations.create({ items: [IMAGE] });
+    const named = await client.conversations.create(Object({ model: 'seeing-model' }));
+    const read = await client.conversations.retrieve(named.id);
+    assert.equal(read.id, named.id);
+    for (const conversation of [withImage.id, named.id]) {
+      await client.conversations.items.create(conversation, { items: [IMAGE] });
+      const { id }: OpenAI.Responses.Response = await client.responses.create({
+        model: 'seeing-model',
+        conversation,
+        input: [IMAGE],
+      });
+      await assertUnseen({ conversation });
+      // the provider names the conversation in the stored response, and the gateway seals it anew there
+      const stored: OpenAI.Responses.Response = await client.responses.retrieve(id);
+      assert.notEqual(stored.conversation?.id, conversation);
+      await assertUnseen({ conversation: stored.conversation?.id ?? '' });
+      await assertUnseen({ previous_response_id: id });
+    }
+    const each = [free(), paid(COST), free(400), free(), free(400), free(400)];
+    await books.check(free(), free(), free(), ...each, ...each);
+  });
+
   it('is changed and deleted, and so are its items', async () => {
     const { id } = await client.conversations.create({ items: [user('one'), user('two')] });
     assert.deepEqual((await client.conversations.update(id, { metadata: { a: 'b' } })).metadata, { a: 'b' });

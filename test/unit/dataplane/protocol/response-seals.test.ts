@@ -104,13 +104,19 @@ const RESPONSE = {
 };
 
 function checkResponse(response: typeof RESPONSE): void {
-  assert.deepEqual(one.open(response.id), { kind: 'response', channel: 'openai/one', data: 'resp_1' });
+  assert.deepEqual(one.open(response.id), {
+    kind: 'response',
+    channel: 'openai/one',
+    data: 'resp_1',
+    images: false,
+  });
   assert.equal(one.open(response.previous_response_id)?.data, 'resp_0');
   const [item, message] = response.output;
   assert.deepEqual(one.open((item as { encrypted_content: string }).encrypted_content), {
     kind: 'encrypted',
     channel: 'openai/one',
     data: 'gA/A=',
+    images: false,
   });
   assert.deepEqual(message, RESPONSE.output[1]);
 }
