@@ -146,3 +146,16 @@ test('a stream of images holds the latest whole image back until its end', () =>
     completed('A'),
   );
 });
+
+test.each([
+  [{ parameters: { size: '4096x4096' } }, undefined, 'low'],
+  [{ input: [{ output_size: '4k' }] }, undefined, 'low'],
+  [{ options: { imageWidth: 4096 } }, undefined, 'low'],
+  [{ 'parameters[size]': '4096x4096' }, undefined, 'low'],
+  [{ config: { image_quality: 'high' } }, '256x256', undefined],
+  [{ extra_body: {} }, undefined, undefined],
+  [{ style: { mood: 'calm' } }, '256x256', 'low'],
+])('the size and quality of an image are not known beside %j', (more, size, quality) => {
+  const { made } = readImagesFacts({ model: 'm', prompt: 'p', size: '256x256', quality: 'low', ...more });
+  assert.deepEqual([made.size, made.quality], [size, quality]);
+});
