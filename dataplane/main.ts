@@ -48,6 +48,7 @@ import { createCallTelemetry } from './telemetry/telemetry.ts';
 import { createTokenizer } from './tokenizer/tokenizer.ts';
 import type { Tokenizer } from './tokenizer/tokenizer.ts';
 import { createUpstreams } from './upstream/client.ts';
+import type { DecoderMemory } from './upstream/decompress.ts';
 
 export interface DataplaneOptions {
   readonly listen: { readonly host: string; readonly port: number };
@@ -115,7 +116,10 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const { log, ledger, clock = SYSTEM_CLOCK } = options;
   const timers = { every, withTimeout, ...options.timers };
   const current = createCurrentState();
+  const edge = edgeOptions(options);
+  const memory = new MemoryBudget(edge);
   const upstreams = createUpstreams({
+    memory: decoderMemory(memory),
     identity: { env: options.env ?? {}, nowMs: () => clock.nowMs(), random: Math.random },
   });
   const metrics = openMetrics(options);
@@ -131,7 +135,6 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   let applied: (() => Snapshot) | undefined;
 
   const tokenizer = openTokenizer(log);
-  const edge = edgeOptions(options);
   const bodyWorker = createBodyWorker({ onFault: (error) => log.error({ err: error }, 'the body thread failed') });
   const deps: PipelineDeps = {
     state: current,
@@ -152,7 +155,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call failed by a defect of the gateway'),
   };
   const configured = (): boolean => applied !== undefined && !options.configExpired?.();
-  const server = buildServer({ ...deps, ...edge, memory: new MemoryBudget(edge), shutdown, inFlight, configured });
+  const server = buildServer({ ...deps, ...edge, memory, shutdown, inFlight, configured });
   const admin = createAdmin({
     metrics: metrics.registry,
     readiness: () => [
@@ -206,6 +209,14 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
       await admin.close();
       metrics.close();
     },
+  };
+}
+
+/** The decoders of providers' responses count for the process only: an exchange does not know whose call it is. */
+function decoderMemory(budget: MemoryBudget): DecoderMemory {
+  return {
+    take: (bytes) => budget.take(bytes, bytes, undefined) === undefined,
+    giveBack: (bytes) => budget.giveBack(bytes, undefined),
   };
 }
 

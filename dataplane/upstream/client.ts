@@ -7,6 +7,7 @@ import { Pool } from 'undici';
 import { joinPath, parseBaseUrl } from './address.ts';
 import type { BaseAddress } from './address.ts';
 import { decodeEventStream } from './aws-event-stream.ts';
+import type { DecoderMemory } from './decompress.ts';
 import { Exchange } from './exchange.ts';
 import { redactResponse, secretsInHeaders, secretsInQuery, secretsInValue } from './redact-credentials.ts';
 import { requestBody } from './request-body.ts';
@@ -36,8 +37,11 @@ export interface UpstreamOptions {
   readonly ca?: readonly string[];
   /** The pod's identity, clock and randomness, for channels that sign in. Default: an empty environment. */
   readonly identity?: PodIdentity;
+  /** Default: the decoders' memory is not bounded. */
+  readonly memory?: DecoderMemory;
 }
 
+const UNBOUNDED: DecoderMemory = { take: () => true, giveBack: () => undefined };
 const NO_IDENTITY: PodIdentity = { env: {}, nowMs: () => Date.now(), random: () => Math.random() };
 
 export interface PooledUpstreams extends Upstreams {
@@ -46,6 +50,7 @@ export interface PooledUpstreams extends Upstreams {
 }
 
 interface Channel {
+  readonly memory: DecoderMemory;
   readonly pool: Pool;
   readonly base: BaseAddress;
   readonly authorizer: Authorizer | undefined;
@@ -88,7 +93,10 @@ export function createUpstreams(options: UpstreamOptions = {}): PooledUpstreams 
   };
 }
 
-function openChannel(target: UpstreamTarget, { ca, identity = NO_IDENTITY }: UpstreamOptions): Channel {
+function openChannel(
+  target: UpstreamTarget,
+  { ca, identity = NO_IDENTITY, memory = UNBOUNDED }: UpstreamOptions,
+): Channel {
   const base = parseAddress(target);
   const pool = new Pool(base.origin, {
     allowH2: false,
@@ -100,7 +108,7 @@ function openChannel(target: UpstreamTarget, { ca, identity = NO_IDENTITY }: Ups
     bodyTimeout: 0,
     connect: { timeout: target.timeouts.connectMs, ...(ca ? { ca: [...ca] } : {}) },
   });
-  return { pool, base, authorizer: target.signIn && createAuthorizer(target.signIn, identity) };
+  return { memory, pool, base, authorizer: target.signIn && createAuthorizer(target.signIn, identity) };
 }
 
 function parseAddress({ baseUrl }: UpstreamTarget): BaseAddress {
@@ -112,14 +120,14 @@ function parseAddress({ baseUrl }: UpstreamTarget): BaseAddress {
 }
 
 async function exchange(channel: Channel, target: UpstreamTarget, request: UpstreamRequest): Promise<UpstreamResponse> {
-  const { pool, base, authorizer } = channel;
+  const { memory, pool, base, authorizer } = channel;
   const { method, stream, signal } = request;
   if (signal.aborted) throw new UpstreamFailure('Aborted', 'the exchange was aborted', undefined, false);
   const headers = outgoingHeaders(target, request);
   const path = joinPath(base, request.path);
   const signature = authorizer && (await signIn(authorizer, { request, headers, host: hostOf(base), path }));
   Object.assign(headers, signature);
-  const handler = new Exchange({ stream, timeouts: target.timeouts, signal });
+  const handler = new Exchange({ stream, timeouts: target.timeouts, signal, memory });
   pool.dispatch({ method, path, headers, body: requestBody(request.body) }, handler);
   const response = await handler.response;
   authorizer?.answered(response);

@@ -6,6 +6,7 @@
  */
 import type { Dispatcher } from 'undici';
 import { decodeAnswer } from './decompress.ts';
+import type { DecoderMemory } from './decompress.ts';
 import { UpstreamFailure } from './upstream.ts';
 import type { UpstreamFailureKind, UpstreamResponse, UpstreamTimeouts } from './upstream.ts';
 
@@ -19,6 +20,7 @@ export interface ExchangeOptions {
   readonly timeouts: UpstreamTimeouts;
   /** Not aborted yet. */
   readonly signal: AbortSignal;
+  readonly memory: DecoderMemory;
 }
 
 type Stage = 'Connecting' | 'Sent' | 'Body' | 'Over';
@@ -64,7 +66,7 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
 
   onResponseStart(_controller: Controller, status: number, headers: Headers): void {
     if (status < 200 || this.#stage !== 'Sent') return;
-    const response = decodeAnswer({ status, headers: joinRepeated(headers), body: this });
+    const response = decodeAnswer({ status, headers: joinRepeated(headers), body: this }, this.#options.memory);
     if (!response) return this.#fail(new UpstreamFailure('Reset', "the answer's content-encoding is unknown"));
     this.#stage = 'Body';
     this.#resolvers.resolve(response);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
-import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { test } from 'vitest';
 import { SecretValue } from '../../../../dataplane/upstream/upstream.ts';
 import { failsWith, readAll, text, requestOf, startHttp, startRaw, startUpstreams, targetAt } from './provider.ts';
@@ -284,7 +284,9 @@ test('fails for an unknown encoding, truncated or invalid data, and a bomb', asy
     unknown: ['lzma', Buffer.from('?')],
     cut: ['gzip', gzipSync('a long text, well, not so long').subarray(0, 20)],
     garbage: ['br', Buffer.from('this is not brotli at all')],
-    bomb: ['gzip', gzipSync(Buffer.alloc(40 * 1024 * 1024))],
+    bomb: ['gzip', gzipSync(Buffer.alloc(2 * 1024 * 1024))],
+    'bomb in a bomb': ['gzip, br', brotliCompressSync(gzipSync(Buffer.alloc(2 * 1024 * 1024)))],
+    matryoshka: ['gzip, gzip, gzip', gzipSync(gzipSync(gzipSync('{}')))],
   };
   const base = await startHttp((request, response) => {
     const [encoding, body] = bodies[String(request.headers['x-case'])] ?? ['', Buffer.alloc(0)];
@@ -292,9 +294,44 @@ test('fails for an unknown encoding, truncated or invalid data, and a bomb', asy
   });
   const upstreams = startUpstreams();
   const send = (name: string) => upstreams.send(targetAt(base), requestOf({ headers: { 'x-case': name } }));
-  await assert.rejects(send('unknown'), failsWith('Reset'));
-  for (const name of ['cut', 'garbage', 'bomb'])
+  for (const name of ['unknown', 'matryoshka']) await assert.rejects(send(name), failsWith('Reset'), name);
+  for (const name of ['cut', 'garbage', 'bomb', 'bomb in a bomb'])
     await assert.rejects(readAll((await send(name)).body), failsWith('Cut'), name);
+});
+
+test('counts the memory of decoders while a response is read, and fails where there is no room', async () => {
+  const MIB = 1024 * 1024;
+  let freeBytes = 33 * MIB;
+  const memory = {
+    take(bytes: number): boolean {
+      if (bytes > freeBytes) return false;
+      freeBytes -= bytes;
+      return true;
+    },
+    giveBack(bytes: number): void {
+      freeBytes += bytes;
+    },
+  };
+  const beginning = brotliCompressSync('{"a":', { finishFlush: constants.BROTLI_OPERATION_FLUSH });
+  const base = await startHttp((request, response) => {
+    response.writeHead(200, { 'content-encoding': 'br' });
+    if (request.headers['x-case'] === 'garbage') response.end('this is not brotli at all');
+    else response.write(beginning);
+  });
+  const upstreams = startUpstreams({ memory });
+  const open = async (name = 'open') => {
+    const { body } = await upstreams.send(targetAt(base), requestOf({ headers: { 'x-case': name } }));
+    return body[Symbol.asyncIterator]();
+  };
+  // the provider sends the beginning of a body, and never the rest
+  const readers = [await open(), await open()];
+  for (const reader of readers) assert.equal((await reader.next()).done, false);
+  assert.ok(freeBytes < MIB);
+  await assert.rejects((await open()).next(), failsWith('Cut'), 'a third window');
+  await readers[0]?.return?.();
+  await assert.rejects((await open('garbage')).next(), failsWith('Cut'));
+  await readers[1]?.return?.();
+  assert.equal(freeBytes, 33 * MIB);
 });
 
 test('fails the attempt, not the process, for invalid headers', async () => {

@@ -28,7 +28,12 @@ function controllerOf(exchange: Exchange) {
 }
 
 function start(stream: boolean, signal: AbortSignal = new AbortController().signal) {
-  const exchange = new Exchange({ stream, timeouts: TIMEOUTS, signal });
+  const exchange = new Exchange({
+    stream,
+    timeouts: TIMEOUTS,
+    signal,
+    memory: { take: () => true, giveBack: () => undefined },
+  });
   const controller = controllerOf(exchange);
   return { exchange, controller };
 }
