@@ -16,6 +16,7 @@ export const REASONS = {
   Pending: 'It has not been looked at yet.',
   Reconciling: 'A change is on its way to the proxies.',
   NoProxies: 'No proxy is connected that could have it in force.',
+  Deleting: 'It is being deleted and is no longer in force; it waits for its finalizers.',
   SecretPending: "The key's Secret is about to be made, or is waited for.",
 
   // The object itself.
@@ -134,7 +135,7 @@ export const CONDITIONS = {
   Accepted: {
     meaning: 'The object is valid, and what it refers to lets it count.',
     kinds: ALL_KINDS,
-    reasons: ['Accepted', 'PartiallyConflicted', 'Pending', ...NOT_ACCEPTED],
+    reasons: ['Accepted', 'PartiallyConflicted', 'Pending', 'Deleting', ...NOT_ACCEPTED],
   },
   Programmed: {
     meaning: 'All connected proxies have this generation in force.',
@@ -149,6 +150,7 @@ export const CONDITIONS = {
     reasons: [
       'Ready',
       'Pending',
+      'Deleting',
       ...NOT_ACCEPTED,
       ...NOT_PROGRAMMED,
       'Disabled',
@@ -165,7 +167,7 @@ export const CONDITIONS = {
   Reconciling: {
     meaning: 'The gateway is still working on it.',
     kinds: ALL_KINDS,
-    reasons: ['Pending', 'Reconciling', 'SecretPending', 'NoProxies'],
+    reasons: ['Pending', 'Reconciling', 'SecretPending', 'NoProxies', 'Deleting'],
     onlyWhileTrue: true,
   },
   Stalled: {

@@ -25,7 +25,13 @@ const WARNINGS: ReadonlySet<string> = new Set([
   'LimitsDiffer',
 ]);
 /** Reasons of a transient state. */
-const TRANSIENT_REASONS: ReadonlySet<string> = new Set(['Pending', 'Reconciling', 'SecretPending', 'NoProxies']);
+const TRANSIENT_REASONS: ReadonlySet<string> = new Set([
+  'Pending',
+  'Reconciling',
+  'SecretPending',
+  'NoProxies',
+  'Deleting',
+]);
 
 /** Compares the previous status with the current one. */
 export function transitionsOf(before: StatusBody, now: StatusBody): Transition[] {

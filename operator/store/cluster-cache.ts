@@ -77,8 +77,9 @@ export function createClusterCache({
   }
 
   function isThere(id: string, uid: string, resourceVersion: string | undefined): boolean {
+    // a deleted object may stay for its finalizers, and is in no list
+    if (resourceVersion === undefined) return objects.current(id)?.metadata.uid !== uid;
     const live = objects.live(id);
-    if (resourceVersion === undefined) return live?.uid !== uid;
     return live !== undefined && (live.uid !== uid || !isNewer(resourceVersion, live.resourceVersion));
   }
 

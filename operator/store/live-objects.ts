@@ -54,7 +54,7 @@ export interface Admitted {
   readonly object: Resource;
   readonly faults: readonly string[];
   /** Default: Invalid. */
-  readonly reason?: 'TooManyObjects';
+  readonly reason?: 'TooManyObjects' | 'Deleting';
   /** The field of an ApiKey or Account, if set. */
   readonly gatewayNamespace?: string;
 }
@@ -85,6 +85,7 @@ const TOO_MANY_OBJECTS =
   'The objects of this namespace take more memory than the operator gives to one namespace; the older ones count, and ' +
   'this one does not. Delete objects that are not needed, or ask the platform team for a second namespace or a higher ' +
   'limit (--namespace-memory)';
+const DELETING = 'It is being deleted and is no longer in force; it stays until its finalizers are removed';
 /** A namespace's first objects beyond its bound are told so in their statuses; of the others only the names are kept. */
 const MAX_TOLD = 1000;
 
@@ -214,7 +215,7 @@ export function openLiveObjects(options: LiveObjectsOptions): LiveObjects {
     },
     live(id) {
       const entry = find(id)?.entry;
-      return entry && !isTerminating(entry.spec) ? entry.live : undefined;
+      return entry?.live;
     },
     current(id) {
       const entry = find(id)?.entry;
@@ -284,28 +285,41 @@ function viewBeyond(object: Resource): View {
   });
 }
 
+/** An object that waits for its finalizers: it is out of force, and its status says so. */
+function viewDeleting({ object, gatewayNamespace }: Admitted): Admitted {
+  const { spec } = object;
+  const gateway = 'gatewayNamespace' in spec ? spec.gatewayNamespace : gatewayNamespace;
+  return {
+    object,
+    faults: [DELETING],
+    reason: 'Deleting',
+    ...(gateway !== undefined && { gatewayNamespace: gateway }),
+  };
+}
+
 /** An admitted object as translate and people see it. */
 interface View extends Pick<Entry, 'spec' | 'counts'> {
   readonly malformed: MalformedObject | undefined;
 }
 
-function viewOf({ object, faults, reason, gatewayNamespace }: Admitted): View {
+function viewOf(admitted: Admitted): View {
+  const { object, faults, reason, gatewayNamespace } = isTerminating(admitted.object)
+    ? viewDeleting(admitted)
+    : admitted;
   const spec = freezeDeep(object);
-  const stays = !isTerminating(spec);
   const isFaulty = faults.length > 0;
   return {
     spec,
-    counts: stays && !isFaulty,
-    malformed:
-      stays && isFaulty
-        ? {
-            kind: spec.kind,
-            metadata: spec.metadata,
-            faults,
-            ...(reason && { reason }),
-            ...(gatewayNamespace !== undefined && { gatewayNamespace }),
-          }
-        : undefined,
+    counts: !isFaulty,
+    malformed: isFaulty
+      ? {
+          kind: spec.kind,
+          metadata: spec.metadata,
+          faults,
+          ...(reason && { reason }),
+          ...(gatewayNamespace !== undefined && { gatewayNamespace }),
+        }
+      : undefined,
   };
 }
 

@@ -47,13 +47,13 @@ export interface Resources {
   readonly namespaces: ReadonlyMap<string, Labels>;
   /** Namespaces that are being deleted, in which nothing can be created; absent: unknown. */
   readonly terminatingNamespaces?: ReadonlySet<string>;
-  /** Objects that the lists above leave out: invalid by the current schema, or beyond their namespace's bound. */
+  /** Objects that the lists above leave out: invalid by the schema, in deletion, or beyond their namespace's bound. */
   readonly malformed?: ByNamespace<MalformedObject>;
   /** Why a referenced Secret cannot be read, by "namespace/name". */
   readonly unreadable?: ReadonlyMap<string, string>;
 }
 
-/** An object that an older CustomResourceDefinition admitted, or that is beyond its namespace's bound. */
+/** An object that an older CustomResourceDefinition admitted, or that is in deletion or beyond its namespace's bound. */
 export interface MalformedObject {
   readonly kind: Kind;
   readonly metadata: ObjectMeta;
@@ -61,7 +61,7 @@ export interface MalformedObject {
   readonly gatewayNamespace?: string;
   readonly faults: readonly string[];
   /** Default: Invalid. */
-  readonly reason?: 'TooManyObjects';
+  readonly reason?: 'TooManyObjects' | 'Deleting';
 }
 
 /** The parts of which Resources are built. */

@@ -47,7 +47,7 @@ export class FieldReader {
 export function refuseInvalid<Message>(
   findings: Findings,
   faults: readonly string[],
-  reason: 'Invalid' | 'TooManyObjects' = 'Invalid',
+  reason: 'Invalid' | 'TooManyObjects' | 'Deleting' = 'Invalid',
 ): Translated<Message> {
   return { findings: { ...findings, refused: { reason, message: `${faults.join('; ')}.` } } };
 }

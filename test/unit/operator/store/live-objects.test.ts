@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { Account } from '#crds/types.gen.ts';
 import { openLiveObjects } from '../../../../operator/store/live-objects.ts';
-import { accountsOf } from '../support.ts';
+import { conditionsOf, PROGRAMMED } from '../../../../operator/status/conditions.ts';
+import { translate } from '../../../../operator/translate/translate.ts';
+import { accountsOf, NOW_MS, resourcesOf } from '../support.ts';
 
 function account(namespace: string, name: string, generation: number): Account {
   const [object] = accountsOf(
@@ -42,4 +44,38 @@ test('a namespace has the same list until one of its objects changes', () => {
   objects.remove('all', account('b', 'x', 5));
   assert.deepEqual([...objects.byNamespace('Account').keys()], ['a']);
   assert.equal(objects.count('Account'), 2);
+});
+
+test('an object that waits for its finalizers is in no list, and its status can say so', () => {
+  const objects = openLiveObjects({ onSpecs: () => undefined, onLive: () => undefined });
+  objects.apply('all', account('a', 'x', 1));
+  const { metadata, ...leaving } = account('a', 'x', 2);
+  objects.apply('all', { ...leaving, metadata: { ...metadata, deletionTimestamp: '2026-11-20T12:00:00Z' } });
+  assert.equal(objects.count('Account'), 0);
+  assert.equal(objects.current('Account a/x'), undefined);
+  assert.equal(objects.live('Account a/x')?.resourceVersion, '2');
+  const malformed = objects.malformed();
+  assert.deepEqual(
+    malformed.get('a')?.map(({ reason, gatewayNamespace }) => [reason, gatewayNamespace]),
+    [['Deleting', 'model-gateway']],
+  );
+  const { statuses } = translate(
+    { ...resourcesOf(''), malformed },
+    { gatewayNamespace: 'model-gateway', nowMs: NOW_MS },
+  );
+  assert.deepEqual(
+    statuses
+      .flatMap((findings) => conditionsOf(findings, PROGRAMMED))
+      .map(({ type, status, reason }) => [type, status, reason]),
+    [
+      ['Accepted', 'False', 'Deleting'],
+      ['Programmed', 'False', 'NotAccepted'],
+      ['Ready', 'False', 'Deleting'],
+      ['Reconciling', 'True', 'Deleting'],
+    ],
+  );
+
+  objects.remove('all', account('a', 'x', 3));
+  assert.deepEqual([...objects.malformed().keys()], []);
+  assert.equal(objects.live('Account a/x'), undefined);
 });
