@@ -57,7 +57,7 @@ async function run(options: BenchOptions, cases: readonly BenchCase[], folder: s
   try {
     const targets = scene.targets.filter(({ name }) => options.alone === undefined || name !== 'mock');
     print(`load by ${generator.name}; ${targets.map(({ name, url }) => `${name} ${url}`).join(', ')}`);
-    await warmUp(bench, cases, targets);
+    await warmUp({ ...bench, warmUpSeconds: options.warmUp }, cases, targets);
     const all: CaseRounds[] = [];
     for (const group of groupCases(cases))
       all.push(...(await measureGroup(bench, { cases: group, targets, rounds: options.rounds })));
@@ -69,7 +69,11 @@ async function run(options: BenchOptions, cases: readonly BenchCase[], folder: s
 }
 
 /** Warms the targets up: compiled code, open connections. */
-async function warmUp(bench: Bench, cases: readonly BenchCase[], targets: readonly Target[]): Promise<void> {
+async function warmUp(
+  { warmUpSeconds, ...bench }: Bench & { readonly warmUpSeconds: number | undefined },
+  cases: readonly BenchCase[],
+  targets: readonly Target[],
+): Promise<void> {
   const kinds = new Map(cases.map((each) => [`${each.dialect}-${each.provider}-${each.shape}`, each]));
   for (const target of targets) {
     for (const benchCase of kinds.values()) {
@@ -77,7 +81,7 @@ async function warmUp(bench: Bench, cases: readonly BenchCase[], targets: readon
       await measure(
         {
           ...bench,
-          seconds: target.name === 'valkey' ? WARM_UP_SECONDS_ON_VALKEY : WARM_UP_SECONDS,
+          seconds: warmUpSeconds ?? (target.name === 'valkey' ? WARM_UP_SECONDS_ON_VALKEY : WARM_UP_SECONDS),
         },
         { ...benchCase, connections: 32 },
         target,

@@ -6,6 +6,8 @@ export interface BenchOptions {
   readonly rounds: number;
   /** Seconds of load for each case, round and target. */
   readonly seconds: number;
+  /** Seconds; undefined: as long as the target needs. */
+  readonly warmUp: number | undefined;
   readonly quick: boolean;
   /** A gateway with 100,000 keys and 1,000 models beside the one with a hundred and ten. */
   readonly large: boolean;
@@ -34,6 +36,7 @@ export const HELP = `npm run bench -- [options]
   --case NAME        that case alone, on floor and gateway only: some 75 seconds
   --rounds N         rounds per case, default 5 (--quick: 3, --case: 7)
   --seconds N        of load per case, round and target, default 6 (--quick, --case: 3)
+  --warm-up N        seconds of load per target and kind of call before the first round, default 15 (on Valkey: 40)
   --no-valkey        without the gateway whose ledger is on Valkey (--quick and --case: only with --valkey)
   --large            a gateway with 100,000 keys and 1,000 models, too
   --busy             a loop shares the measured core, half and half: that core is the limit then, also where load,
@@ -66,6 +69,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions | 'help
       case: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
+      'warm-up': { type: 'string' },
       compare: { type: 'string' },
       'compare-key': { type: 'string' },
       'compare-pid': { type: 'string' },
@@ -93,6 +97,7 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions | 'help
     loadCore,
     rounds: wholeNumber(values.rounds ?? rounds, '--rounds', 1),
     seconds: wholeNumber(values.seconds ?? (short ? '3' : '6'), '--seconds', 1),
+    warmUp: values['warm-up'] === undefined ? undefined : wholeNumber(values['warm-up'], '--warm-up', 1),
     mockPort: wholeNumber(values['mock-port'], '--mock-port'),
     compare:
       values.compare === undefined

@@ -21,16 +21,17 @@ import { alignedTable } from './summary.ts';
 const HELP = `npm run bench:profile -- [options]
   --case NAME     default openai-json-64; see npm run bench -- --help
   --seconds N     of load that counts, default 8
+  --warm-up N     seconds of load before that, default 15
   --functions N   how many functions are listed, default 30
   --keep          keeps the .cpuprofile files, for a browser's developer tools`;
 
 const [LOAD_CORE, CORE] = [0, 1];
-const WARM_UP_SECONDS = 15;
 const SAMPLE_MICROS = 200;
 
 interface ProfileRun {
   readonly benchCase: BenchCase;
   readonly seconds: number;
+  readonly warmUpSeconds: number;
   readonly functions: number;
   readonly folder: string;
 }
@@ -48,6 +49,7 @@ async function main(): Promise<void> {
       help: { type: 'boolean' },
       case: { type: 'string', default: 'openai-json-64' },
       seconds: { type: 'string', default: '8' },
+      'warm-up': { type: 'string', default: '15' },
       functions: { type: 'string', default: '30' },
       keep: { type: 'boolean', default: false },
     },
@@ -57,7 +59,13 @@ async function main(): Promise<void> {
   if (!benchCase) throw new TypeError(`no case ${values.case}; there are ${CASES.map(({ name }) => name).join(', ')}`);
   const folder = mkdtempSync(join(tmpdir(), 'mgw-profile-'));
   try {
-    await profile({ benchCase, seconds: Number(values.seconds), functions: Number(values.functions), folder });
+    await profile({
+      benchCase,
+      seconds: Number(values.seconds),
+      warmUpSeconds: Number(values['warm-up']),
+      functions: Number(values.functions),
+      folder,
+    });
     if (values.keep) process.stdout.write(`\nprofiles: ${globSync(join(folder, 'profiles', '*')).join(' ')}\n`);
   } finally {
     if (!values.keep) rmSync(folder, { recursive: true, force: true });
@@ -86,12 +94,12 @@ async function profile(run: ProfileRun): Promise<void> {
 }
 
 async function load(
-  { benchCase, seconds, folder }: ProfileRun,
+  { benchCase, seconds, warmUpSeconds, folder }: ProfileRun,
   { url, keys, process: { pid } }: MeasuredGateway,
 ): Promise<LoadRun> {
   const generator = findLoadGenerator();
   const common = { url, call: callOf(benchCase), keys, connections: benchCase.connections, core: LOAD_CORE, folder };
-  await generator.run({ ...common, seconds: WARM_UP_SECONDS });
+  await generator.run({ ...common, seconds: warmUpSeconds });
   const before = threadSeconds(pid);
   const fromUs = monotonicMicros();
   const { requests, errors } = await generator.run({ ...common, seconds });

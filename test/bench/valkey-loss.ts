@@ -1,8 +1,8 @@
 /**
  * Measures what is lost when the server is killed under load, for each kind of persistence: `node
- * test/bench/valkey-loss.ts`. It counts acknowledged settlements that the server (or the replica that takes over) has
- * lost, and those of them that are still missing after the data plane has replayed its journal. The machine itself
- * keeps running.
+ * test/bench/valkey-loss.ts [--seconds 4]`. It counts acknowledged settlements that the server (or the replica that
+ * takes over) has lost, and those of them that are still missing after the data plane has replayed its journal. The
+ * machine itself keeps running.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openValkeyLedger } from '#ledger/valkey.ts';
 import { holdRequest, settlement } from '../unit/dataplane/ledger/calls.ts';
+import { numberFlag, readFlags } from '../support/flags.ts';
 import { startValkey } from '../support/valkey.ts';
 import type { ValkeyServer } from '../support/valkey.ts';
 
@@ -29,7 +30,8 @@ const WAYS: readonly Way[] = [
   { name: 'a replica takes over, asynchronous', settings: [], replica: { wait: 0 } },
   { name: 'a replica takes over, wait=1', settings: [], replica: { wait: 1 } },
 ];
-const LOAD_MS = 4_000;
+const HELP = 'node test/bench/valkey-loss.ts [--seconds 4]   (of load before the server is killed)';
+const loadMs = 1_000 * numberFlag(readFlags(HELP, ['seconds']).seconds ?? '4', 'seconds', HELP);
 const IN_FLIGHT = 64;
 
 for (const way of WAYS) {
@@ -73,7 +75,7 @@ async function load(url: string, dataDir: string, server: ValkeyServer): Promise
       }
     }
   });
-  await sleep(LOAD_MS);
+  await sleep(loadMs);
   await server.kill();
   running = false;
   await ledger.close();
