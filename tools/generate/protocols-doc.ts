@@ -121,7 +121,7 @@ const ON_GEMINI = `Thought signatures come to the client as signatures of its re
 in \`reasoning_details\` of chats, and sealed in the reasoning items of Responses. A client that sends them back keeps
 the model's thoughts. A call without its signature gets Google's value that skips the check.
 
-Clients of the other dialects go through Anthropic's messages.
+Clients of Responses go through Anthropic's messages.
 `;
 
 const FROM_GEMINI = `Requests to providers of other protocols are converted to Anthropic's messages as below, in
@@ -190,7 +190,7 @@ export function protocolsText(): string {
     "### What a client of Google's protocol gets\n",
     ...google.RESPONSE_TABLES.map(section),
     "### What Bedrock's Converse takes\n",
-    "Clients of the other dialects go through Anthropic's messages.\n",
+    "Clients of Responses go through Anthropic's messages.\n",
     ...converse.REQUEST_TABLES.map(section),
     section(CLAUDE_EFFORTS),
     section(CLAUDE_BUDGETS),

@@ -1,15 +1,15 @@
 /**
- * Bedrock's Converse, for the models that have no other API there. The base URL is that of bedrock-runtime. Anthropic's
- * dialect is converted by hand, and the others go through it.
+ * Bedrock's Converse, for the models that have no other API there. The base URL is that of bedrock-runtime. Responses
+ * go through messages.
  */
 import { decodeUtf8 } from '../bytes.ts';
 import { CONVERSE_MODELS } from '../capabilities.ts';
 import { chainFor } from '../chain.ts';
 import { anthropicClient } from '../clients/anthropic/client.ts';
 import { geminiClient } from '../clients/gemini/client.ts';
+import { openaiChatClient } from '../clients/openai-chat/client.ts';
 import { conversion, countConversion } from '../conversion.ts';
 import { parseEventData } from '../json-value.ts';
-import { openaiToAnthropic } from '../openai-anthropic.ts';
 import type { Provider, TokenCounter } from '../provider.ts';
 import { converseChat } from '../providers/converse/chat.ts';
 import { responsesToAnthropic } from '../responses-anthropic.ts';
@@ -25,7 +25,7 @@ const tokenCounter: TokenCounter = {
 
 export const converse: Provider = {
   chat: {
-    OpenAI: chainFor(openaiToAnthropic, anthropicToConverse, CONVERSE_MODELS),
+    OpenAI: conversion(openaiChatClient, converseChat),
     Anthropic: anthropicToConverse,
     Responses: chainFor(responsesToAnthropic, anthropicToConverse, CONVERSE_MODELS),
     Gemini: conversion(geminiClient, converseChat),

@@ -1,14 +1,14 @@
 /**
  * Gemini's own API: the Gemini API with a key, and Vertex AI. The base URL is the host; the path begins with /v1beta.
- * Its own dialect passes through. OpenAI's dialects go through Anthropic's.
+ * Its own dialect passes through. Responses go through messages.
  */
 import { decodeUtf8 } from '../bytes.ts';
 import { GEMINI_MODELS } from '../capabilities.ts';
 import { chainFor } from '../chain.ts';
 import { anthropicClient } from '../clients/anthropic/client.ts';
+import { openaiChatClient } from '../clients/openai-chat/client.ts';
 import { conversion, countConversion } from '../conversion.ts';
 import { parseEventData } from '../json-value.ts';
-import { openaiToAnthropic } from '../openai-anthropic.ts';
 import { geminiChat } from '../providers/gemini/chat.ts';
 import { countPassthrough, geminiPassthrough } from '../providers/gemini/passthrough.ts';
 import type { Provider, TokenCounter } from '../provider.ts';
@@ -25,7 +25,7 @@ const tokenCounter: TokenCounter = {
 
 export const gemini: Provider = {
   chat: {
-    OpenAI: chainFor(openaiToAnthropic, anthropicToGemini, GEMINI_MODELS),
+    OpenAI: conversion(openaiChatClient, geminiChat),
     Anthropic: anthropicToGemini,
     Responses: chainFor(responsesToAnthropic, anthropicToGemini, GEMINI_MODELS),
     Gemini: geminiPassthrough,

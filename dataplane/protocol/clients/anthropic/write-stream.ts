@@ -33,6 +33,8 @@ export class MessageStreamWriter implements StreamWriter {
 
   write(event: ConversationEvent): string {
     if (event.type === 'ping') return this.#started ? PING : COMMENT;
+    // a message is one candidate
+    if ('candidate' in event && (event.candidate ?? 0) > 0) return '';
     const opening = this.#opening(event.type === 'start' ? event.model : undefined);
     return opening + this.#writeContent(event);
   }

@@ -21,15 +21,18 @@ export const SETTINGS: SettingsTable = {
   modalities: refused('responses are text', [['text']]),
   logProbabilities: omitted(NO_SETTING),
   effort: converted(
-    '`outputConfig.effort` of Claude; `reasoningConfig` of Nova 2 and `reasoning_effort` of GPT-OSS, xhigh and max as ' +
-      'high',
+    '`outputConfig.effort` of Claude; `reasoningConfig` of Nova 2 and `reasoning_effort` of GPT-OSS, minimal as low, ' +
+      'xhigh and max as high',
   ),
   reasoning: converted(
     '`additionalModelRequestFields`: `thinking` of Claude, by its budget `reasoningConfig` of Nova 2 and ' +
       '`reasoning_effort` of GPT-OSS',
   ),
   verbosity: omitted(NO_SETTING, ['medium']),
-  responseFormat: converted('`outputConfig.textFormat`; for models without schemas a paragraph of `system`'),
+  responseFormat: converted(
+    '`outputConfig.textFormat`, with the schema closed to other properties; for models without schemas a paragraph of ' +
+      '`system`',
+  ),
   toolChoice: converted('`toolConfig.toolChoice`; none leaves the tools out where no turn has used one'),
   parallelToolCalls: omitted('Converse has no such switch', [true]),
   user: dropped("Converse keeps such values in the account's own logs only"),
@@ -58,7 +61,7 @@ export const TOOL = objectTable('Tools', {
   name: converted('`name`; one of more than 64 characters is shortened, and written back in the response'),
   description: converted('`description`, with the examples of arguments'),
   schema: converted('`inputSchema.json`'),
-  strict: converted('`strict`, for models with schemas'),
+  strict: converted('`strict`, for models with schemas, with the schema closed to other properties'),
   cache: converted('a `cachePoint` after it, for Claude'),
 });
 

@@ -12,6 +12,7 @@ import { keptValue, refuseCheaperTier, takeSettings } from '../../conversation/t
 import type { DroppedFields } from '../../dropped-fields.ts';
 import { isGiven } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
+import { anthropicSchema } from '../../json-schemas.ts';
 import { writeJson } from '../../json-value.ts';
 import { ToolNames } from '../../tool-ids.ts';
 import type { WriteContext, WrittenRequest } from '../chat-provider.ts';
@@ -130,6 +131,6 @@ function writeFormat(setting: Settings['responseFormat'], { strictSchemas }: Mod
   const { value: given, path } = setting;
   if (given.type !== 'Schema' || !isObjectFormat(given) || !strictSchemas)
     return { instructions: [{ type: 'Text', text: askForFormat(given), path }] };
-  const jsonSchema = { schema: writeJson(given.schema), name: 'answer' };
+  const jsonSchema = { schema: writeJson(anthropicSchema(given.schema)), name: 'answer' };
   return { format: { type: 'json_schema', structure: { jsonSchema } }, instructions: [] };
 }

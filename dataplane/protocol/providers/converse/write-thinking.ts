@@ -12,7 +12,11 @@ const BUDGETS = [
   [16_384, 'medium'],
 ] as const;
 /** Efforts of models other than Claude; all others become high. */
-const EFFORTS: ReadonlySet<string> = new Set(['low', 'medium', 'high']);
+const EFFORTS: ReadonlyMap<string, string> = new Map([
+  ['minimal', 'low'],
+  ['low', 'low'],
+  ['medium', 'medium'],
+]);
 
 export interface WrittenThinking {
   readonly effort?: string | undefined;
@@ -36,7 +40,7 @@ export function writeThinking(settings: Settings, family: ModelFamily, context: 
 
 /** Undefined: the model's own default applies. */
 function levelOf(effort: string | undefined, reasoning: ReasoningSettings | undefined): string | undefined {
-  if (effort !== undefined) return EFFORTS.has(effort) ? effort : 'high';
+  if (effort !== undefined) return EFFORTS.get(effort) ?? 'high';
   const budget = reasoning?.budgetTokens;
   if (budget === undefined) return undefined;
   return BUDGETS.find(([below]) => budget < below)?.[1] ?? 'high';

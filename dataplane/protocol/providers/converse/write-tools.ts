@@ -4,7 +4,7 @@ import { keptValue } from '../../conversation/take.ts';
 import { toolDescription } from '../../conversation/texts.ts';
 import type { DroppedFields } from '../../dropped-fields.ts';
 import type { JsonRecord } from '../../fields.ts';
-import { toolSchema } from '../../json-schemas.ts';
+import { anthropicSchema, toolSchema } from '../../json-schemas.ts';
 import type { ToolNames } from '../../tool-ids.ts';
 import type { CachePoints } from './write-messages.ts';
 
@@ -51,7 +51,7 @@ function writeTool(tool: Tool, { names, caches, dropped, strictSchemas }: ToolsC
   const spec = toolSpec({
     name: names.send(tool.name),
     description: toolDescription(tool),
-    schema: tool.schema,
+    schema: strict === true ? anthropicSchema(toolSchema(tool.schema)) : tool.schema,
     strict: strict === true ? true : undefined,
   });
   return [spec, ...caches.afterTool(tool.cache)];

@@ -1,5 +1,5 @@
 /** Reads responses of Gemini, whole or as the chunks of a stream, into events. */
-import type { ConversationEvent, FinishReason } from '../../conversation/events.ts';
+import type { ConversationEvent, FinishReason, TokenProbability } from '../../conversation/events.ts';
 import { convertedFields } from '../../field-table.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
@@ -9,7 +9,7 @@ import type { OutputTally } from '../../output-tally.ts';
 import { clientToolName } from '../chat-provider.ts';
 import type { ResponseReadContext } from '../chat-provider.ts';
 import { generateCallId } from './call-ids.ts';
-import { FINISH_REASONS, RESPONSE } from './table.ts';
+import { CANDIDATE, FINISH_REASONS, RESPONSE } from './table.ts';
 
 interface ResponseEnd {
   /** A finishReason, or BLOCKED where the prompt itself was refused. */
@@ -70,13 +70,16 @@ export class CandidateReader {
   }
 
   #readCandidate(given: JsonRecord, blocked: ResponseEnd | undefined): readonly ConversationEvent[] {
-    const { index, content, finishReason, finishMessage } = given;
+    const { index, content, finishReason, finishMessage, logprobsResult } = convertedFields(CANDIDATE, given);
     const candidate = typeof index === 'number' ? index : 0;
     const open = this.#candidateAt(candidate);
     const reason = textOf(finishReason);
     open.end ??= reason === undefined ? blocked : { reason, message: textOf(finishMessage) };
     const parts = itemsOf(isRecord(content) ? content['parts'] : undefined).filter(isRecord);
-    return parts.flatMap((part) => this.#readPart(part, candidate));
+    return [
+      ...readLogProbabilities(logprobsResult, candidate),
+      ...parts.flatMap((part) => this.#readPart(part, candidate)),
+    ];
   }
 
   #readPart(part: JsonRecord, candidate: number): readonly ConversationEvent[] {
@@ -114,6 +117,26 @@ export class CandidateReader {
       { type: 'call-end', candidate },
     ];
   }
+}
+
+/** Of the candidate's text, or of the chunk's. */
+function readLogProbabilities(result: unknown, candidate: number): readonly ConversationEvent[] {
+  if (!isRecord(result)) return [];
+  const alternatives = itemsOf(result['topCandidates']).map((step) =>
+    readTokens(isRecord(step) ? step['candidates'] : undefined),
+  );
+  const chosen = readTokens(result['chosenCandidates']);
+  const tokens = chosen.map((token, index) => ({ ...token, alternatives: alternatives[index] ?? [] }));
+  return tokens.length === 0 ? [] : [{ type: 'log-probabilities', candidate, tokens }];
+}
+
+function readTokens(tokens: unknown): readonly Pick<TokenProbability, 'token' | 'logProbability'>[] {
+  return itemsOf(tokens)
+    .filter(isRecord)
+    .map(({ token, logProbability }) => ({
+      token: stringOf(token),
+      logProbability: typeof logProbability === 'number' ? logProbability : 0,
+    }));
 }
 
 function signed(candidate: number, signature: string, callId?: string): ConversationEvent {

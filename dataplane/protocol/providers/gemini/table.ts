@@ -88,6 +88,20 @@ export const RESPONSE = objectTable('Response', {
   createTime: dropped('the gateway has a time of its own'),
 });
 
+export const CANDIDATE = objectTable('Candidates', {
+  index: converted('which of the responses it is'),
+  content: converted('its parts'),
+  finishReason: converted('its end'),
+  finishMessage: converted('the explanation of a refusal or a failure'),
+  logprobsResult: converted('log probabilities'),
+  avgLogprobs: dropped('the client can add them up'),
+  tokenCount: dropped('the usage has it'),
+  safetyRatings: dropped('no counterpart'),
+  citationMetadata: dropped('no counterpart'),
+  groundingMetadata: dropped('is not asked for'),
+  urlContextMetadata: dropped('is not asked for'),
+});
+
 export const RESPONSE_PARTS = kindTable('Parts of a response', {
   text: converted('text, or reasoning where it is a thought'),
   functionCall: converted('a call'),
@@ -126,4 +140,4 @@ export const FINISH_REASONS = valueTable('`finishReason` → the end of a respon
 
 /** In the order of docs/protocols.md. */
 export const REQUEST_TABLES = [SETTINGS_SECTION, LEVELS, BUDGETS, PARTS, TOOL];
-export const RESPONSE_TABLES = [RESPONSE, RESPONSE_PARTS, USAGE, FINISH_REASONS];
+export const RESPONSE_TABLES = [RESPONSE, CANDIDATE, RESPONSE_PARTS, USAGE, FINISH_REASONS];

@@ -38,6 +38,10 @@ const TYPES: Readonly<Record<string, string>> = {
   heic: 'image/heic',
   heif: 'image/heif',
   pdf: 'application/pdf',
+  mp4: 'video/mp4',
+  webm: 'video/webm',
+  mp3: 'audio/mp3',
+  wav: 'audio/wav',
 };
 
 export interface ContentsContext {
@@ -190,7 +194,7 @@ function writeMedia(source: MediaSource, path: string): JsonRecord {
 
 /** Undefined: the name does not show what is there. */
 function typeOfUrl(url: string): string | undefined {
-  const ending = /\.([a-z]{3,4})(?:[?#].*)?$/i.exec(url)?.[1];
+  const ending = /\.([a-z0-9]{3,4})(?:[?#].*)?$/i.exec(url)?.[1];
   return ending === undefined ? undefined : TYPES[ending.toLowerCase()];
 }
 
