@@ -334,11 +334,8 @@ describe('a conversation with Gemini', () => {
     assert.deepEqual((await contentsOf(1))[1]?.parts, expected);
     await books.check(paid(COST), paid(COST), paid(COST), paid(COST), paid(COST), paid(COST));
   });
-  it('skips the signature check, which only newer models have, for tool calls of other models', async () => {
-    for (const [model, signature] of [
-      ['gemini', 'skip_thought_signature_validator'],
-      ['older', undefined],
-    ] as const) {
+  it('skips the signature check for tool calls of other models', async () => {
+    for (const model of ['gemini', 'older']) {
       clouds.cloud.clear();
       clouds.cloud.script(answer([{ text: 'sunny' }]));
       await openai.chat.completions.create({
@@ -354,7 +351,7 @@ describe('a conversation with Gemini', () => {
         ],
       });
       const [part] = (await contentsOf(0))[1]?.parts ?? [];
-      assert.equal((part as Record<string, unknown>)['thoughtSignature'], signature);
+      assert.equal((part as Record<string, unknown>)['thoughtSignature'], 'skip_thought_signature_validator');
     }
     await books.check(paid(COST), paid(COST));
   });
