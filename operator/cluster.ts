@@ -10,7 +10,8 @@ import { createAdmin } from '../dataplane/admin/server.ts';
 import type { Admin } from '../dataplane/admin/server.ts';
 import { openEdge } from './cluster/edge.ts';
 import type { Edge } from './cluster/edge.ts';
-import { loadGatewayKey } from './cluster/gateway-key.ts';
+import type { ClusterConsole } from './cluster/console.ts';
+import { keepGatewayKey, loadGatewayKey } from './cluster/gateway-key.ts';
 import { startClusterManager } from './cluster/manager.ts';
 import type { ClusterManager } from './cluster/manager.ts';
 import { problemsOf, readinessOf } from './cluster/readiness.ts';
@@ -22,6 +23,7 @@ import type { SharedAccess } from './kube/access.ts';
 import { createPathAuthorizer } from './kube/authorize-request.ts';
 import { createKubeClient } from './kube/client.ts';
 import type { KubeClient } from './kube/client.ts';
+import type { Ownership } from './kube/owned-object.ts';
 import { SYSTEM_CLOCK } from './clock.ts';
 import type { OperatorClock } from './clock.ts';
 import { createOperatorMetrics } from './metrics.ts';
@@ -62,6 +64,8 @@ interface Running {
   distribution?: Distribution;
   edge?: Edge;
   webhook?: Webhook;
+  /** Looks at what the operator owns, because this replica has become the leader. */
+  readonly looks: (() => void)[];
 }
 
 interface Context extends ClusterOptions {
@@ -73,7 +77,7 @@ interface Context extends ClusterOptions {
 /** Resolves once the admin port listens. Rejects if it cannot be opened. */
 export async function openClusterOperator(options: ClusterOptions): Promise<ClusterOperator> {
   const { access, settings, version } = options;
-  const running: Running = {};
+  const running: Running = { looks: [] };
   const metrics = createOperatorMetrics(collectorsOf(running));
   const client = createKubeClient({ access, userAgent: `model-gateway-operator/${version}`, meter: metrics.meter });
   const context: Context = { ...options, client, metrics, running };
@@ -100,19 +104,8 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
   } = context;
   const timers = cancellableTimers();
   ending.defer(() => timers.end());
-  const security = settings.insecureXds
-    ? ({ insecure: true } as const)
-    : await secureXds({
-        client,
-        log,
-        namespace,
-        tokenFile: settings.tokenFile,
-        serverName: settings.xdsName ?? `model-gateway-operator.${namespace}.svc`,
-        serviceAccounts: { proxies: settings.xdsProxies, operators: settings.xdsOperators },
-        leading: () => running.manager?.leading ?? true,
-        after: timers.after,
-      });
-  if (!security.insecure) ending.defer(() => security.stop());
+  const ownership = ownershipOf(context, timers.after);
+  const security = await openSecurity(context, ownership, ending);
   const distribution = ending.adopt(
     await startDistribution({
       listen: settings.xdsListen,
@@ -126,7 +119,7 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
   );
   running.distribution = distribution;
   // starts first, because proxies wait for its certificates
-  const webhook = openWebhook(context, timers.after, ending);
+  const webhook = openWebhook(context, ownership, ending);
   webhook.catch(() => undefined); // the code that awaits it reports the failure
   await openEdgePort(context, security, ending);
   const abort = new AbortController();
@@ -140,6 +133,8 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
       running.keyProblem = problem;
     },
   });
+  const kept = ending.adopt(keepGatewayKey(ownership, gatewayKey), (each) => each.stop());
+  running.looks.push(() => kept.look());
   const ledger = context.ledger && openFleetLedger(context, context.ledger);
   if (ledger) ending.defer(() => ledger.close());
   running.manager = ending.adopt(
@@ -154,6 +149,9 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
       usageLabels: settings.usageLabels,
       namespaceBytes: settings.namespaceMemory,
       ...(ledger && { ledger: ledger.reader }),
+      onLead() {
+        for (const look of running.looks) look();
+      },
       lease: {
         name: settings.leaseName,
         identity: settings.identity ?? `${hostname()}-${randomUUID().slice(0, 8)}`,
@@ -164,8 +162,42 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
   );
   void running.manager.ready.then(() => log.info('the configuration is given to the proxies'));
   await webhook;
-  await openConsole(context, timers.after, ending);
+  await openConsole(context, ownership, ending);
   return distribution.port;
+}
+
+/** Before there is a manager, any replica may create what is missing, because pods wait for it. */
+function ownershipOf({ client, log, metrics, namespace, running }: Context, after: OperatorClock['after']): Ownership {
+  return {
+    client,
+    clock: { ...SYSTEM_CLOCK, after },
+    meter: metrics.meter,
+    log,
+    namespace,
+    leading: () => running.manager?.leading ?? true,
+    onRestored(object) {
+      log.warn({ kind: object.kind, name: object.name }, 'an object of the operator was deleted or changed: restored');
+      running.manager?.recordRestored(object);
+    },
+  };
+}
+
+/** Resolves once there are certificates for the proxies' port. */
+async function openSecurity(
+  { settings, namespace, running }: Context,
+  ownership: Ownership,
+  ending: AsyncDisposableStack,
+): Promise<DistributionSecurity> {
+  if (settings.insecureXds) return { insecure: true };
+  const security = await secureXds({
+    ownership,
+    tokenFile: settings.tokenFile,
+    serverName: settings.xdsName ?? `model-gateway-operator.${namespace}.svc`,
+    serviceAccounts: { proxies: settings.xdsProxies, operators: settings.xdsOperators },
+  });
+  ending.defer(() => security.stop());
+  running.looks.push(() => void security.refresh());
+  return security;
 }
 
 /** Opens the port for Envoys in front of the fleet, if configured. */
@@ -201,41 +233,28 @@ async function openEdgePort(
 
 /** Opens the port on which the API server asks about pods that want a sidecar, if configured. */
 async function openWebhook(
-  context: Context,
-  after: OperatorClock['after'],
+  { settings, client, log, running }: Context,
+  ownership: Ownership,
   ending: AsyncDisposableStack,
 ): Promise<void> {
-  const {
-    settings,
-    client,
-    namespace,
-    log,
-    metrics: { meter },
-    running,
-  } = context;
   const { webhookListen } = settings;
   if (!webhookListen) return;
-  running.webhook = ending.adopt(
+  const webhook = ending.adopt(
     await startWebhook({
       settings: { ...settings, webhookListen },
       client,
-      namespace,
-      after,
       log,
-      meter,
-      leading: () => running.manager?.leading ?? false,
+      ownership: { ...ownership, leading: () => running.manager?.leading ?? false },
     }),
     (each) => each.stop(),
   );
-  log.info({ port: running.webhook.port }, 'the sidecar webhook is ready');
+  running.webhook = webhook;
+  running.looks.push(() => webhook.look());
+  log.info({ port: webhook.port }, 'the sidecar webhook is ready');
 }
 
 /** Opens the console's port, if configured. */
-async function openConsole(
-  context: Context,
-  after: OperatorClock['after'],
-  ending: AsyncDisposableStack,
-): Promise<void> {
+async function openConsole(context: Context, ownership: Ownership, ending: AsyncDisposableStack): Promise<void> {
   const {
     settings,
     client,
@@ -248,7 +267,7 @@ async function openConsole(
   } = context;
   if (!settings.console || !running.manager) return;
   const { startClusterConsole } = await import('./cluster/console.ts'); // loaded only if it is used
-  const page = ending.adopt(
+  const page: ClusterConsole = ending.adopt(
     await startClusterConsole({
       settings: { ...settings, console: settings.console },
       ledgerUrl: context.ledger?.url,
@@ -257,12 +276,13 @@ async function openConsole(
       namespace,
       version,
       manager: running.manager,
+      ownership,
       meter,
-      after,
       log,
     }),
     (each) => each.stop(),
   );
+  running.looks.push(() => page.look());
   log.info({ port: await page.ready }, 'people can sign in to the console');
 }
 

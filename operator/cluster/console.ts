@@ -16,7 +16,7 @@ import type { UsageStore } from '../../console/usage/usage.ts';
 import type { SharedAccess } from '../kube/access.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { SYSTEM_CLOCK } from '../clock.ts';
-import type { OperatorClock } from '../clock.ts';
+import type { Ownership } from '../kube/owned-object.ts';
 import type { MetricsRecorder } from '../metrics.ts';
 import { manageConsoleKey } from './console-key.ts';
 import type { ClusterManager } from './manager.ts';
@@ -31,33 +31,36 @@ interface ClusterConsoleOptions {
   readonly access: SharedAccess;
   readonly namespace: string;
   readonly manager: ClusterManager;
+  readonly ownership: Ownership;
   readonly meter: MetricsRecorder;
-  readonly after: OperatorClock['after'];
   readonly log: Logger;
 }
 
-interface ClusterConsole {
+export interface ClusterConsole {
   /** Resolves with the port once people can sign in. Rejects if the port cannot be opened. */
   readonly ready: Promise<number>;
+  /** Call it when this replica has become the leader. */
+  look(): void;
   stop(): Promise<void>;
 }
 
 /** Starts when there is a key. Rejects if the certificate cannot be read. */
 export async function startClusterConsole(options: ClusterConsoleOptions): Promise<ClusterConsole> {
-  const { settings, client, namespace, manager, meter, after, log } = options;
+  const { settings, client, namespace, meter, log, ownership } = options;
+  const { clock } = ownership;
   await using started = new AsyncDisposableStack();
   const { consoleTls } = settings;
   const tls =
     consoleTls === undefined
       ? undefined
-      : started.adopt(await openTls(consoleTls, { after, log }), (each) => each.stop());
+      : started.adopt(await openTls(consoleTls, { after: clock.after, log }), (each) => each.stop());
   const usage = await openUsage(options.ledgerUrl, settings.consoleData);
   if (usage) started.defer(() => usage.close());
   const activity = await openActivity(options.ledgerUrl);
   if (activity) started.defer(() => activity.close());
   const parts = consoleParts(options, { usage, activity, tls });
   const ready = Promise.withResolvers<number>();
-  const state = openClusterState({ client, namespace, clock: { ...SYSTEM_CLOCK, after }, meter, log });
+  const state = openClusterState({ client, namespace, clock, meter, log });
   let server: ConsoleServer | undefined;
   let turn: Promise<void> = Promise.resolve();
   let stopped = false;
@@ -72,30 +75,23 @@ export async function startClusterConsole(options: ClusterConsoleOptions): Promi
     ready.resolve(server.port);
   }
 
-  const key = manageConsoleKey({
-    client,
-    namespace,
-    after,
-    log,
-    leading: () => manager.leading,
-    onKey(next) {
-      turn = turn
-        .then(() => begin(next))
-        .catch((error: unknown) => {
-          log.error({ err: error }, 'the console could not be started');
-          ready.reject(error);
-        });
-    },
+  const key = manageConsoleKey(ownership, (next) => {
+    turn = turn
+      .then(() => begin(next))
+      .catch((error: unknown) => {
+        log.error({ err: error }, 'the console could not be started');
+        ready.reject(error);
+      });
   });
   started.defer(async () => {
     stopped = true;
-    key.stop();
+    await key.stop();
     await state.stop();
     await turn;
     await server?.close();
   });
   const running = started.move();
-  return { ready: ready.promise, stop: () => running.disposeAsync() };
+  return { ready: ready.promise, look: () => key.look(), stop: () => running.disposeAsync() };
 }
 
 interface OpenedParts {

@@ -7,12 +7,15 @@ import type { Logger } from 'pino';
 import type { KubeClient } from '../kube/client.ts';
 import { explainKubeError } from '../kube/errors.ts';
 import { GATEWAY_KEY_BYTES } from '../store/gateway-key.ts';
-import { storedKey } from './stored-key.ts';
+import type { Ownership } from '../kube/owned-object.ts';
+import { keepStoredKey, storedKey } from './stored-key.ts';
+import type { KeptKey } from './stored-key.ts';
 
 const GATEWAY_KEY_SECRET = 'model-gateway-key';
 /** The Secret's entry; its value is base64. */
 const ENTRY = 'gatewayKey';
 const RETRY_MS = 1_000;
+const NAMING = { secret: GATEWAY_KEY_SECRET, entry: ENTRY, bytes: GATEWAY_KEY_BYTES };
 
 interface GatewayKeyOptions {
   readonly client: Pick<KubeClient, 'request'>;
@@ -28,11 +31,11 @@ interface GatewayKeyOptions {
 /** Retries until the API server returns the key, or accepts a new one. Rejects when `signal` aborts. */
 export async function loadGatewayKey(options: GatewayKeyOptions): Promise<Buffer> {
   const { client, namespace, log, signal, onProblem } = options;
-  const stored = storedKey({ client, namespace, secret: GATEWAY_KEY_SECRET, entry: ENTRY, bytes: GATEWAY_KEY_BYTES });
+  const stored = storedKey({ client, namespace, ...NAMING });
   let told: string | undefined;
   for (;;) {
     try {
-      const key = (await stored.read()) ?? (await stored.make()) ?? (await stored.read());
+      const key = (await stored.read()) ?? (await stored.make())?.key ?? (await stored.read());
       if (key) return key;
     } catch (error) {
       const problem = explainKubeError(error);
@@ -43,4 +46,15 @@ export async function loadGatewayKey(options: GatewayKeyOptions): Promise<Buffer
     }
     await sleep(RETRY_MS, undefined, { signal });
   }
+}
+
+/** Restores a deleted Secret with the key that is in use, so that replicas that start later have the same key. */
+export function keepGatewayKey(ownership: Ownership, key: Buffer): KeptKey {
+  return keepStoredKey({
+    ...NAMING,
+    ownership,
+    restored: key,
+    onKey: () =>
+      ownership.log.warn({ secret: GATEWAY_KEY_SECRET }, "the gateway's own key was replaced; restart all operators"),
+  });
 }

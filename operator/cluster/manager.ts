@@ -16,6 +16,7 @@ import type { EventRecorder } from '../kube/events.ts';
 import { startLeaderElection } from '../kube/lease.ts';
 import type { LeaderElectionOptions } from '../kube/lease.ts';
 import { startListWatch } from '../kube/list-watch.ts';
+import type { OwnedRef } from '../kube/owned-object.ts';
 import { parseResource } from '../kube/parse-object.ts';
 import { provideCluster } from '../kube/provider.ts';
 import type { ClusterProvider } from '../kube/provider.ts';
@@ -74,6 +75,8 @@ export interface ClusterManagerOptions {
   >;
   /** Without a ledger, statuses contain no spending. */
   readonly ledger?: LedgerReader;
+  /** Called when this replica becomes the leader. */
+  readonly onLead?: () => void;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly meter: MetricsRecorder;
   readonly clock?: OperatorClock;
@@ -101,6 +104,8 @@ export interface ClusterManager {
   resources(): Resources;
   /** The statuses as they should be, without secrets. */
   statuses(): readonly ObjectStatus[];
+  /** Records an Event at an object of the operator that this replica has restored. */
+  recordRestored(object: OwnedRef): void;
   /** The hash of a key that statuses show. */
   keyHashOf(key: string): string;
   /** The spending in the statuses, once they have been read. */
@@ -113,6 +118,11 @@ export interface ClusterManager {
 const HEAP_SHARE = 10;
 const EVENTS = { perSecond: 10, burst: 100 };
 const EVENTS_OF_NAMESPACE = { perSecond: 2.5, burst: 25 };
+const RESTORED = {
+  type: 'Warning',
+  reason: 'Restored',
+  note: 'It was deleted or changed by somebody else. The operator owns it, and has restored it.',
+} as const;
 const KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const;
 
 /** Starts at once, and waits for whatever is not available yet. */
@@ -186,7 +196,10 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     onChange(leads, address) {
       meter.set('modelgateway_operator_leader', {}, leads ? 1 : 0);
       fleet.leaderAt(address);
-      if (leads) upkeep.check();
+      if (leads) {
+        upkeep.check();
+        options.onLead?.();
+      }
       controller.lead(leads).catch((error: unknown) => log.error({ err: error }, 'leadership could not be started'));
     },
   });
@@ -216,6 +229,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     cache,
     resources: () => provider.resources(),
     statuses: () => controller.statuses(),
+    recordRestored: (object) => events.record({ apiVersion: 'v1', ...object }, RESTORED),
     keyHashOf: (key) => fingerprintOf(key, fingerprintKey),
     async knownSpending() {
       await provider.ready;

@@ -3,14 +3,11 @@
  * connect.
  */
 import { readFile } from 'node:fs/promises';
-import type { Logger } from 'pino';
-import { certificateStore } from '../kube/certificate-store.ts';
-import type { KubeClient } from '../kube/client.ts';
-import { SYSTEM_CLOCK } from '../clock.ts';
+import type { Ownership } from '../kube/owned-object.ts';
 import { createTokenReviewer } from '../xds/authenticate.ts';
 import { manageCertificates } from '../xds/certificates.ts';
-import type { StoredCertificates } from '../xds/certificates.ts';
 import type { DistributionSecurity } from '../xds/distribution.ts';
+import { certificateStore } from './certificate-store.ts';
 
 /** The audience of proxies' and replicas' tokens. */
 const XDS_AUDIENCE = 'model-gateway-xds';
@@ -18,9 +15,7 @@ const SECRET = 'model-gateway-xds-tls';
 const CONFIG_MAP = 'model-gateway-xds-ca';
 
 interface SecureXdsOptions {
-  readonly client: KubeClient;
-  readonly log: Logger;
-  readonly namespace: string;
+  readonly ownership: Ownership;
   readonly serverName: string;
   readonly tokenFile: string;
   /**
@@ -28,37 +23,42 @@ interface SecureXdsOptions {
    * of other replicas' proxies.
    */
   readonly serviceAccounts: { readonly proxies: readonly string[]; readonly operators: readonly string[] };
-  /** Returns whether this replica may renew certificates. */
-  readonly leading: () => boolean;
-  /** Calls a function once after a delay; the returned function cancels it. */
-  readonly after: (ms: number, run: () => void) => () => void;
 }
 
-type XdsSecurity = Extract<DistributionSecurity, { insecure: false }> & { stop(): void };
+type XdsSecurity = Extract<DistributionSecurity, { insecure: false }> & {
+  /** Call it when this replica has become the leader. */
+  refresh(): Promise<void>;
+  stop(): Promise<void>;
+};
 
 /** Resolves once there are certificates. */
 export async function secureXds(options: SecureXdsOptions): Promise<XdsSecurity> {
-  const { client, log, namespace, serverName, tokenFile, serviceAccounts, leading, after } = options;
+  const { ownership, serverName, tokenFile, serviceAccounts } = options;
+  const { client, clock, log } = ownership;
+  const nowMs = (): number => clock.nowMs();
   const tls = await manageCertificates({
-    store: certificateStore({ client, namespace, secretName: SECRET, configMapName: CONFIG_MAP }, isStored),
+    store: certificateStore({ ...ownership, secretName: SECRET, configMapName: CONFIG_MAP }),
     serverNames: [serverName, `${serverName}.cluster.local`],
-    mayWrite: leading,
+    mayWrite: ownership.leading,
+    onRestored: ownership.onRestored,
     log,
-    nowMs: () => SYSTEM_CLOCK.nowMs(),
-    after,
+    nowMs,
+    after: clock.after,
   });
   const authenticate = createTokenReviewer({
     post: (path, body) => client.request({ method: 'POST', path, body }),
     audience: XDS_AUDIENCE,
-    nowMs: () => SYSTEM_CLOCK.nowMs(),
+    nowMs,
   });
   const token = async (): Promise<string> => (await readFile(tokenFile, 'utf8')).trim();
-  return { insecure: false, authenticate, tls, serverName, serviceAccounts, token, stop: () => tls.stop() };
-}
-
-type Entries = Readonly<Record<string, string | undefined>>;
-
-/** True if the operator's stored certificates are complete. */
-export function isStored(entries: Entries): entries is Entries & StoredCertificates {
-  return ['caCertificate', 'caKey', 'servingCertificate', 'servingKey'].every((name) => entries[name] !== undefined);
+  return {
+    insecure: false,
+    authenticate,
+    tls,
+    serverName,
+    serviceAccounts,
+    token,
+    refresh: () => tls.refresh(),
+    stop: () => tls.stop(),
+  };
 }

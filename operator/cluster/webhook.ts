@@ -5,33 +5,29 @@
  */
 import type { Logger } from 'pino';
 import type { ApiKey } from '#crds/types.gen.ts';
-import { certificateStore } from '../kube/certificate-store.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { SYSTEM_CLOCK } from '../clock.ts';
 import { hasStatus } from '../kube/errors.ts';
+import type { Ownership } from '../kube/owned-object.ts';
 import { parseResource, pathOfKind } from '../kube/parse-object.ts';
-import type { MetricsRecorder } from '../metrics.ts';
 import { manageCaBundle } from '../webhook/ca-bundle.ts';
 import { startWebhookServer } from '../webhook/server.ts';
 import { parseSidecarSettings } from '../webhook/settings.ts';
 import { manageCertificates, LONG_LIFETIMES } from '../xds/certificates.ts';
-import type { CertificateOptions, ManagedCertificates, StoredCertificates } from '../xds/certificates.ts';
-import { isStored } from './security.ts';
+import type { CertificateOptions, ManagedCertificates } from '../xds/certificates.ts';
+import { certificateStore } from './certificate-store.ts';
 import type { ListenAddress, WebhookSettings } from './settings.ts';
 
 interface WebhookOptions {
   readonly settings: WebhookSettings & { readonly webhookListen: ListenAddress };
   readonly client: KubeClient;
-  readonly namespace: string;
-  readonly leading: () => boolean;
-  /** Calls a function once after a delay; the returned function cancels it. */
-  readonly after: (ms: number, run: () => void) => () => void;
-  readonly meter: MetricsRecorder;
+  readonly ownership: Ownership;
   readonly log: Logger;
 }
 
 export interface Webhook {
   readonly port: number;
+  /** Call it when this replica has become the leader. */
+  look(): void;
   stop(): Promise<void>;
 }
 
@@ -41,24 +37,25 @@ const FLEET_SECRET = 'model-gateway-fleet-tls';
 /** Less than the 5 seconds that the API server waits. */
 const LOOKUP_MS = 3000;
 
-type Certificate = Pick<CertificateOptions, 'serverNames' | 'of' | 'lifetimes'>;
+type Certificate = Pick<CertificateOptions<object>, 'serverNames' | 'of' | 'lifetimes'>;
 
 /** Resolves once the API server can call it. Rejects with a SettingsFault if the sidecars' settings cannot be used. */
 export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
-  const { settings, client, namespace, leading, after, meter, log } = options;
+  const { settings, client, ownership, log } = options;
+  const { namespace, leading, clock, meter } = ownership;
   const fleetUrl = `https://model-gateway-tls.${namespace}.svc`;
   const sidecar = parseSidecarSettings(settings.sidecarSettings ?? '{}', { fleet: fleetUrl });
   await using started = new AsyncDisposableStack();
   const keep = async (secretName: string, certificate: Certificate): Promise<ManagedCertificates> => {
-    const store = certificateStore<StoredCertificates>({ client, namespace, secretName, configMapName: '' }, isStored);
     let known = false;
     // any replica creates the first certificates, because proxies' pods wait for them; only the leader renews them
     const kept = await manageCertificates({
       ...certificate,
-      store: { ...store, publishAuthorities: noAuthorities },
+      store: certificateStore({ ...ownership, secretName }),
       mayWrite: () => !known || leading(),
-      nowMs: () => SYSTEM_CLOCK.nowMs(),
-      after,
+      onRestored: ownership.onRestored,
+      nowMs: () => clock.nowMs(),
+      after: clock.after,
       log,
     });
     known = true;
@@ -94,22 +91,26 @@ export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
     manageCaBundle({
       client,
       name: settings.webhookConfiguration ?? `model-gateway-sidecar.${namespace}`,
-      clock: SYSTEM_CLOCK,
+      clock,
       meter,
       log,
       leading,
+      // Events about objects without a namespace would need a right in another namespace
+      onRestored: () => ownership.onRestored({ kind: 'Secret', namespace, name: WEBHOOK_SECRET, uid: '' }),
     }),
     (each) => each.stop(),
   );
   configuration.trust(webhook.current().authorities);
   started.defer(webhook.onChange(({ authorities }) => configuration.trust(authorities)));
   const running = started.move();
-  return { port: server.port, stop: () => running.disposeAsync() };
-}
-
-/** Publishes nothing: the API server and pods get the authorities by other means. */
-function noAuthorities(): Promise<void> {
-  return Promise.resolve();
+  return {
+    port: server.port,
+    look() {
+      for (const certificates of [webhook, fleet]) void certificates.refresh();
+      configuration.look();
+    },
+    stop: () => running.disposeAsync(),
+  };
 }
 
 /** Reads the ApiKey from the API server, because it and a pod that names it may be created in the same moment. */

@@ -3,7 +3,6 @@
  * is authoritative: an Event that cannot be written is dropped, and a budget limits their rate, of which one namespace
  * gets a share.
  */
-import type { Kind } from '#crds/types.gen.ts';
 import { API_VERSION } from '#crds/types.gen.ts';
 import type { MetricsRecorder } from '../metrics.ts';
 import type { KubeClient } from './client.ts';
@@ -19,7 +18,9 @@ interface EventNote {
 }
 
 interface EventObject {
-  readonly kind: Kind;
+  /** Default: this API's. */
+  readonly apiVersion?: string;
+  readonly kind: string;
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -69,7 +70,8 @@ export function createEventRecorder({ client, clock, meter, identity, allows }: 
     meter.add('modelgateway_operator_events_total', { outcome }, 1);
   }
 
-  function eventOf({ kind, namespace, name, uid }: EventObject, { type, reason, note }: EventNote): Event {
+  function eventOf(object: EventObject, { type, reason, note }: EventNote): Event {
+    const { apiVersion = API_VERSION, kind, namespace, name, uid } = object;
     const nowMs = clock.nowMs();
     const unique = `${nowMs.toString(16)}${Math.floor(clock.random() * 0xff_ff_ff).toString(16)}`;
     return {
@@ -83,7 +85,7 @@ export function createEventRecorder({ client, clock, meter, identity, allows }: 
       reason,
       note: note.slice(0, MAX_NOTE_CHARACTERS),
       type,
-      regarding: { apiVersion: API_VERSION, kind, namespace, name, uid },
+      regarding: { apiVersion, kind, namespace, name, ...(uid !== '' && { uid }) },
     };
   }
 

@@ -20,11 +20,15 @@ interface CaBundleOptions {
   readonly log: Pick<Logger, 'info' | 'warn'>;
   /** Returns whether this replica may write. */
   readonly leading: () => boolean;
+  /** Called when this replica has restored what somebody else had removed or changed. */
+  readonly onRestored: () => void;
 }
 
 interface CaBundleManager {
   /** Trusts these certificate authorities (PEM) from now on. */
   trust(authorities: string): void;
+  /** Looks now, because this replica has become the leader. */
+  look(): void;
   stop(): Promise<void>;
 }
 
@@ -34,12 +38,22 @@ interface Configuration extends KubeObject {
 
 const PATH = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations';
 const FIELD_MANAGER = 'model-gateway-webhook';
-/** The interval of checks, for a new leader and after a failed write. */
+/** When a write is checked, which may have failed or crossed another change. */
 const LOOK_MS = 5_000;
 
 /** Starts at once, but writes nothing before `trust` is called. */
-export function manageCaBundle({ client, name, clock, meter, log, leading }: CaBundleOptions): CaBundleManager {
+export function manageCaBundle({
+  client,
+  name,
+  clock,
+  meter,
+  log,
+  leading,
+  onRestored,
+}: CaBundleOptions): CaBundleManager {
   let wanted: string | undefined;
+  /** The wanted bundle that was in force. */
+  let seen: string | undefined;
   let live: Configuration | undefined;
   let writing: Promise<void> | undefined;
   let stopped = false;
@@ -59,20 +73,26 @@ export function manageCaBundle({ client, name, clock, meter, log, leading }: CaB
       },
     });
     log.info({ name }, "the webhook's CA bundle was updated");
+    if (seen === caBundle) onRestored();
+    seen = caBundle;
   }
 
   function look(): void {
     cancel();
     if (stopped) return;
-    cancel = clock.after(LOOK_MS, look);
-    if (wanted === undefined || !live || writing || !leading()) return;
-    if (live.webhooks?.every(({ clientConfig }) => clientConfig?.caBundle === wanted) ?? true) return;
+    if (wanted === undefined || !live || writing) return;
+    if (live.webhooks?.every(({ clientConfig }) => clientConfig?.caBundle === wanted) ?? true) {
+      seen = wanted;
+      return;
+    }
+    if (!leading()) return;
     writing = write(live, wanted)
       .catch((error: unknown) =>
         log.warn({ name }, `the webhook's CA bundle cannot be updated: ${explainKubeError(error)}`),
       )
       .finally(() => {
         writing = undefined;
+        if (!stopped) cancel = clock.after(LOOK_MS, look);
       });
   }
 
@@ -99,6 +119,7 @@ export function manageCaBundle({ client, name, clock, meter, log, leading }: CaB
       wanted = Buffer.from(authorities).toString('base64');
       look();
     },
+    look,
     async stop() {
       stopped = true;
       cancel();

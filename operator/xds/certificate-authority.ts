@@ -3,7 +3,7 @@
  * signs. @peculiar/x509 encodes and signs them with Node's WebCrypto.
  */
 import 'reflect-metadata'; // @peculiar/x509 needs this polyfill loaded before it
-import { randomBytes, webcrypto, X509Certificate } from 'node:crypto';
+import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto';
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -37,6 +37,16 @@ const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' };
 const BACKDATED_MS = 5 * 60_000;
 /** RFC 5280, appendix A.1: the upper bound of a common name. */
 const LONGEST_COMMON_NAME = 64;
+
+/** True if both are PEM that can be read, and belong together. */
+export function isKeyPair(certificate: string | undefined, key: string | undefined): boolean {
+  if (certificate === undefined || key === undefined) return false;
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false; // it is not PEM, or not of a certificate or key
+  }
+}
 
 /** Creates a self-signed authority; `purpose` is part of its name. */
 export async function createAuthority(nowMs: number, lifetimeMs: number, purpose = 'xDS'): Promise<KeyPair> {

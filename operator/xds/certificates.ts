@@ -21,15 +21,18 @@ export interface StoredCertificates {
   readonly servingKey: string;
 }
 
-interface CertificateStore {
+/** `Written` identifies an object that was written. */
+export interface CertificateStore<Written extends object> {
   load(): Promise<StoredCertificates | undefined>;
   /**
-   * Stores what was made from `before`. Returns false without writing if somebody else has stored since `before` was
-   * loaded.
+   * Stores what was made from `before`. Returns undefined without writing if somebody else has stored since `before`
+   * was loaded.
    */
-  store(next: StoredCertificates, before: StoredCertificates | undefined): Promise<boolean>;
-  /** Publishes all trusted authorities (PEM) for clients. It is called repeatedly, and may ignore an unchanged text. */
-  publishAuthorities(pem: string): Promise<void>;
+  store(next: StoredCertificates, before: StoredCertificates | undefined): Promise<Written | undefined>;
+  /** Publishes all trusted authorities (PEM) for clients. Returns undefined if exactly these are published. */
+  publishAuthorities(pem: string): Promise<Written | undefined>;
+  /** Calls `onChange` whenever somebody may have changed or deleted what is stored or published. */
+  watch?(onChange: () => void): { stop(): Promise<void> };
 }
 
 interface ServingMaterial {
@@ -45,12 +48,14 @@ export interface CertificateSource {
   onChange(listener: (material: ServingMaterial) => void): () => void;
 }
 
-export interface CertificateOptions {
-  readonly store: CertificateStore;
+export interface CertificateOptions<Written extends object> {
+  readonly store: CertificateStore<Written>;
   /** DNS names of the service; the first is the certificate's subject. */
   readonly serverNames: readonly string[];
   /** Returns whether this replica, as the leader, may write. Others wait for its writes. */
   readonly mayWrite: () => boolean;
+  /** Called when this replica has restored what somebody else had deleted or changed. */
+  readonly onRestored?: (object: Written) => void;
   readonly nowMs: () => number;
   /** Calls a function once after a delay; the returned function cancels it. */
   readonly after: (ms: number, run: () => void) => () => void;
@@ -64,7 +69,7 @@ export interface CertificateOptions {
 export interface ManagedCertificates extends CertificateSource {
   /** Checks the store now, because it has changed or this replica has become the leader. */
   refresh(): Promise<void>;
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 const DAY_MS = 86_400_000;
@@ -83,28 +88,46 @@ const LOOK_MS = 10 * 60_000;
 const RETRY_MS = 1_000;
 
 /** Resolves once there are certificates. */
-export async function manageCertificates(options: CertificateOptions): Promise<ManagedCertificates> {
+export async function manageCertificates<Written extends object>(
+  options: CertificateOptions<Written>,
+): Promise<ManagedCertificates> {
   const { store, serverNames, mayWrite, nowMs, after, log, of = 'xDS', lifetimes = LIFETIMES } = options;
+  const { onRestored = () => undefined } = options;
   const listeners = new Set<(material: ServingMaterial) => void>();
   const first = Promise.withResolvers<ServingMaterial>();
   let inUse: ServingMaterial | undefined;
+  /** What was stored when this replica looked last. */
+  let known: StoredCertificates | undefined;
   let cancel = (): void => undefined;
   let looking: Promise<void> | undefined;
+  /** True if something may have changed after the running look had read it. */
+  let changed = false;
   let stopped = false;
 
-  async function renewed(before: StoredCertificates | undefined): Promise<StoredCertificates | undefined> {
-    const next = await renew(before, { serverNames, nowMs: nowMs(), of, lifetimes });
-    if (!next) return before;
-    return (await store.store(next, before)) ? next : store.load();
+  /** A deleted Secret comes back as it was, because clients trust its authority. */
+  async function renewed(stored: StoredCertificates | undefined): Promise<StoredCertificates | undefined> {
+    const before = stored ?? known;
+    const next = (await renew(before, { serverNames, nowMs: nowMs(), of, lifetimes })) ?? before;
+    if (!next || next === stored) return stored;
+    const written = await store.store(next, stored);
+    if (!written) return store.load();
+    if (!stored && known) onRestored(written);
+    return next;
+  }
+
+  /** Each time, because somebody may have deleted or changed what was published. */
+  async function publish({ authorities }: ServingMaterial, isNew: boolean): Promise<void> {
+    const written = await store.publishAuthorities(authorities);
+    if (written && !isNew) onRestored(written);
   }
 
   async function look(): Promise<void> {
     const stored = await store.load();
-    const now = mayWrite() ? await renewed(stored) : stored;
-    if (!now) return;
-    const material = materialOf(now, nowMs());
-    // each time, because somebody may have deleted or changed what was published
-    if (mayWrite()) await store.publishAuthorities(material.authorities);
+    known = (mayWrite() ? await renewed(stored) : stored) ?? known;
+    if (!known) return;
+    const material = materialOf(known, nowMs());
+    const isNew = inUse ? inUse.authorities !== material.authorities : stored !== known;
+    if (mayWrite()) await publish(material, isNew);
     if (material.certificate === inUse?.certificate && material.authorities === inUse.authorities) return;
     inUse = material;
     log.info({ of }, 'the certificates have changed');
@@ -115,6 +138,7 @@ export async function manageCertificates(options: CertificateOptions): Promise<M
   function lookAgain(): Promise<void> {
     if (stopped) return Promise.resolve();
     cancel();
+    changed = looking !== undefined;
     let failed = false;
     looking ??= look()
       .catch((error: unknown) => {
@@ -123,13 +147,16 @@ export async function manageCertificates(options: CertificateOptions): Promise<M
       })
       .finally(() => {
         looking = undefined;
-        if (!stopped) cancel = after(failed || !inUse ? RETRY_MS : LOOK_MS, () => void lookAgain());
+        if (stopped) return;
+        if (changed && !failed) void lookAgain();
+        else cancel = after(failed || !inUse ? RETRY_MS : LOOK_MS, () => void lookAgain());
       });
     return looking;
   }
 
   void lookAgain();
   const begun = await first.promise;
+  const watch = store.watch?.(() => void lookAgain());
   return {
     current: () => inUse ?? begun,
     onChange(listener) {
@@ -137,9 +164,10 @@ export async function manageCertificates(options: CertificateOptions): Promise<M
       return () => void listeners.delete(listener);
     },
     refresh: lookAgain,
-    stop() {
+    async stop() {
       stopped = true;
       cancel();
+      await watch?.stop();
     },
   };
 }

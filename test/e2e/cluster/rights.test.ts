@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { freePort } from '../../support/free-port.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
-import { SCENE, isReady, kubeconfigFor, runOperator, startCluster, until } from './support.ts';
+import { SCENE, isReady, kubeconfigFor, restoredAfterDeletion, runOperator, startCluster, until } from './support.ts';
 import type { Cluster, Live, Running } from './support.ts';
 
 const missing = await kubeApiserverMissing();
@@ -185,6 +185,14 @@ for (const [file, watchNamespaces] of [
         );
         assert.match(body.data['ca.crt'], /^-----BEGIN CERTIFICATE-----/);
         await proxyConnects(xds, body.data['ca.crt']);
+        for (const [resource, name] of [
+          ['configmaps', 'model-gateway-xds-ca'],
+          ['secrets', 'model-gateway-xds-tls'],
+          ['secrets', 'model-gateway-key'],
+        ] as const) {
+          const { before, after } = await restoredAfterDeletion(cluster, resource, name);
+          assert.deepEqual(after, before, name);
+        }
         await until(
           'the console',
           () =>
@@ -194,6 +202,9 @@ for (const [file, watchNamespaces] of [
             ),
           (status) => status === 200,
         );
+        const { before, after } = await restoredAfterDeletion(cluster, 'secrets', 'model-gateway-console');
+        assert.notDeepEqual(after, before, 'nobody stays signed in');
+        assert.doesNotMatch((await get('/metrics')).text, /operator_api_requests_total\{verb="\w+",status="403"\}/);
       } finally {
         await endOf(child);
       }

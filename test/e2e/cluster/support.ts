@@ -139,6 +139,29 @@ export async function until<T>(what: string, look: () => Promise<T> | T, holds: 
   return seen;
 }
 
+/** Deletes an object of the operator; resolves with its data before and after it is back. */
+export async function restoredAfterDeletion(
+  { admin }: Pick<Cluster, 'admin'>,
+  resource: 'secrets' | 'configmaps',
+  name: string,
+): Promise<{ readonly before: unknown; readonly after: unknown }> {
+  const path = `/api/v1/namespaces/${GATEWAY_NAMESPACE}/${resource}/${name}`;
+  const read = async (): Promise<Live> => (await admin.call('GET', path)).body;
+  const before = await read();
+  await admin.call('DELETE', path);
+  const after = await until(
+    `${name} is back`,
+    read,
+    ({ metadata }) => metadata?.uid !== undefined && metadata.uid !== before.metadata.uid,
+  );
+  await until(
+    `an Event says that ${name} was restored`,
+    async () => (await admin.call('GET', `/apis/events.k8s.io/v1/namespaces/${GATEWAY_NAMESPACE}/events`)).body.items,
+    (events) => events.some((event: Live) => event.reason === 'Restored' && event.regarding.name === name),
+  );
+  return { before: before.data, after: after.data };
+}
+
 /** A value as text; of an object first its conditions, because the rest may be long. */
 function shown(seen: unknown): string {
   const text = JSON.stringify(seen) ?? '';

@@ -14,7 +14,7 @@ import { needHelm, renderedObjects, runHelm } from '../../support/helm.ts';
 import type { Rendered } from '../../support/helm.ts';
 import { freePort } from '../../support/free-port.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
-import { SCENE, kubeconfigFor, startCluster, teamManifest, until } from './support.ts';
+import { SCENE, kubeconfigFor, startCluster, teamManifest, restoredAfterDeletion, until } from './support.ts';
 import type { Cluster, Live } from './support.ts';
 
 const missing = await kubeApiserverMissing();
@@ -215,6 +215,12 @@ describe.skipIf(missing ?? helm.skip)("the sidecar's webhook", () => {
       'application/json-patch+json',
     );
     await until('it is back', bundle, (pem) => pem === good);
+    await until(
+      'an Event says so',
+      async () =>
+        (await cluster.admin.call('GET', '/apis/events.k8s.io/v1/namespaces/model-gateway/events')).body.items,
+      (events) => events.some((event: Live) => event.reason === 'Restored'),
+    );
     const {
       body: {
         metadata: { name, labels },
@@ -234,12 +240,19 @@ describe.skipIf(missing ?? helm.skip)("the sidecar's webhook", () => {
     assert.deepEqual(Object.keys(managers[0].fieldsV1['f:webhooks']), ['k:{"name":"inject.sidecar.modelgateway.dev"}']);
   });
 
+  it('keeps its certificates and those of the fleet when somebody deletes them', async () => {
+    for (const name of ['model-gateway-webhook-tls', 'model-gateway-fleet-tls']) {
+      const { before, after } = await restoredAfterDeletion(cluster, 'secrets', name);
+      assert.deepEqual(after, before, name);
+    }
+  });
+
   it('needed no rights beyond its Role', async () => {
     const metrics = await fetch(`http://127.0.0.1:${ports.admin}/metrics`).then((answer) => answer.text());
     assert.match(metrics, /modelgateway_operator_injections_total\{outcome="injected"\} [1-9]/);
     assert.doesNotMatch(metrics, /modelgateway_operator_api_requests_total\{verb="\w+",status="403"\}/);
     const log = operator?.stdout() ?? '';
-    assert.doesNotMatch(log, /"level":"(?:warn|error)".*webhook/);
+    assert.doesNotMatch(log, /"level":"(?:warn|error)".*webhook(?!.*restored)/);
   });
 
   it('lets the operator exit normally', async () => {
@@ -250,5 +263,5 @@ describe.skipIf(missing ?? helm.skip)("the sidecar's webhook", () => {
 
 it("is requested by the documentation's example", async () => {
   const page = await readFile(join(import.meta.dirname, '../../../docs/sidecar.md'), 'utf8');
-  assert.match(page, /modelgateway\.dev\/inject: "true"/);
+  assert.match(page, /modelgateway\.dev\/inject: (['"])true\1/);
 });

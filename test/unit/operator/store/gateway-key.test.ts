@@ -98,16 +98,7 @@ describe("the gateway's own key", () => {
         const fault = faults.shift();
         if (fault) return Promise.reject(fault);
         if (method === 'POST' && stored) return Promise.reject(statusError(409));
-        if (method === 'POST') {
-          const {
-            stringData: { gatewayKey },
-            ...rest
-          } = body as {
-            stringData: { gatewayKey: string };
-            metadata: unknown;
-          };
-          stored = { ...rest, data: { gatewayKey: Buffer.from(gatewayKey).toString('base64') } };
-        }
+        if (method === 'POST') stored = body as NonNullable<typeof stored>;
         return stored ? Promise.resolve(stored) : Promise.reject(statusError(404));
       },
     };

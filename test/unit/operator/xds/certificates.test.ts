@@ -1,7 +1,7 @@
 /** A pod trusts the fleet's certificates for two years after its creation, at any time. */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { it } from 'vitest';
+import { describe, it } from 'vitest';
 import { LONG_LIFETIMES, manageCertificates, renew } from '../../../../operator/xds/certificates.ts';
 import type { StoredCertificates } from '../../../../operator/xds/certificates.ts';
 import { NO_LOG, fakeClock } from '../fake-clock.ts';
@@ -42,31 +42,98 @@ it('are replaced in time over thirty years', async () => {
   assert.ok(authorities.size >= 3, `${authorities.size} authorities`);
 });
 
-it('are published again after somebody has deleted what was published', async () => {
-  const clock = fakeClock();
-  let stored: StoredCertificates | undefined;
-  let published = '';
-  const managed = await manageCertificates({
-    store: {
-      load: async () => stored,
-      async store(next) {
-        stored = next;
-        return true;
+describe('what somebody else deletes or changes', () => {
+  /** A store whose content anybody may change; it tells of changes if it is watched. */
+  function openStore() {
+    const restored: string[] = [];
+    const content: { stored?: StoredCertificates; published?: string } = {};
+    let changed = (): void => undefined;
+    return {
+      content,
+      restored,
+      tell: () => changed(),
+      store: {
+        load: async () => content.stored,
+        async store(next: StoredCertificates) {
+          content.stored = next;
+          return { name: 'Secret' };
+        },
+        async publishAuthorities(pem: string) {
+          if (content.published === pem) return undefined;
+          content.published = pem;
+          return { name: 'ConfigMap' };
+        },
+        watch(onChange: () => void) {
+          changed = onChange;
+          return { stop: async () => undefined };
+        },
       },
-      async publishAuthorities(pem) {
-        published = pem;
-      },
-    },
-    serverNames: ['localhost'],
-    mayWrite: () => true,
-    nowMs: () => clock.nowMs(),
-    after: clock.after,
-    log: NO_LOG,
+    };
+  }
+
+  async function managed({ store, restored }: ReturnType<typeof openStore>, mayWrite = (): boolean => true) {
+    const clock = fakeClock();
+    const certificates = await manageCertificates({
+      store,
+      serverNames: ['localhost'],
+      mayWrite,
+      onRestored: ({ name }) => restored.push(name),
+      nowMs: () => clock.nowMs(),
+      after: clock.after,
+      log: NO_LOG,
+    });
+    return { clock, certificates };
+  }
+
+  it('comes back at once, as it was', async () => {
+    const shared = openStore();
+    const { clock, certificates } = await managed(shared);
+    const { stored, published } = shared.content;
+    assert.deepEqual([published, shared.restored], [certificates.current().authorities, []]);
+    delete shared.content.published;
+    shared.tell();
+    await clock.pass(0);
+    assert.deepEqual([shared.content.published, shared.restored], [published, ['ConfigMap']]);
+    delete shared.content.stored;
+    shared.tell();
+    await clock.pass(0);
+    assert.deepEqual([shared.content.stored, shared.restored], [stored, ['ConfigMap', 'Secret']]);
+    assert.equal(certificates.current().authorities, published);
+    await certificates.stop();
   });
-  assert.notEqual(published, '');
-  published = '';
-  await clock.pass(10 * 60_000);
-  await managed.refresh();
-  assert.equal(published, managed.current().authorities);
-  managed.stop();
+
+  it('comes back although a look was running that had not seen it', async () => {
+    const shared = openStore();
+    const { clock, certificates } = await managed(shared);
+    const { published } = shared.content;
+    const { publishAuthorities } = shared.store;
+    // somebody deletes it just after the look has found it in order
+    shared.store.publishAuthorities = async (pem) => {
+      shared.store.publishAuthorities = publishAuthorities;
+      const written = await publishAuthorities(pem);
+      delete shared.content.published;
+      shared.tell();
+      return written;
+    };
+    await certificates.refresh();
+    await clock.pass(0);
+    assert.equal(shared.content.published, published);
+    await certificates.stop();
+  });
+
+  it('comes back when another replica becomes the leader', async () => {
+    const shared = openStore();
+    await (await managed(shared)).certificates.stop();
+    let leads = false;
+    const { clock, certificates } = await managed(shared, () => leads);
+    const { published } = shared.content;
+    delete shared.content.published;
+    shared.tell();
+    await clock.pass(0);
+    assert.equal(shared.content.published, undefined);
+    leads = true;
+    await certificates.refresh();
+    assert.deepEqual([shared.content.published, shared.restored], [published, ['ConfigMap']]);
+    await certificates.stop();
+  });
 });

@@ -29,8 +29,9 @@ const AUDIENCE = 'model-gateway-xds';
 async function kept(
   mayWrite = true,
   shared: { stored?: StoredCertificates; published: string[] } = { published: [] },
+  startMs = Date.now(),
 ): Promise<{ tls: ManagedCertificates; shared: typeof shared; clock: { nowMs: number } }> {
-  const clock = { nowMs: Date.now() };
+  const clock = { nowMs: startMs };
   const tls = await manageCertificates({
     serverNames: NAMES,
     mayWrite: () => mayWrite,
@@ -44,13 +45,14 @@ async function kept(
     store: {
       load: () => Promise.resolve(shared.stored),
       store(next, before) {
-        if (shared.stored !== before) return Promise.resolve(false);
+        if (shared.stored !== before) return Promise.resolve(undefined);
         shared.stored = next;
-        return Promise.resolve(true);
+        return Promise.resolve({});
       },
       publishAuthorities(pem) {
+        if (shared.published.at(-1) === pem) return Promise.resolve(undefined);
         shared.published.push(pem);
-        return Promise.resolve();
+        return Promise.resolve({});
       },
     },
   });
@@ -110,7 +112,7 @@ describe('callers', { timeout: 120_000 }, () => {
     await using good = rawClient(server.port, { credentials: trust, token: 'proxy' });
     good.send({ typeUrl: 'type.googleapis.com/x', resourceNamesSubscribe: ['*'] });
     await good.next();
-    tls.stop();
+    await tls.stop();
   });
 
   it('of other replicas authenticate too', async () => {
@@ -128,7 +130,7 @@ describe('callers', { timeout: 120_000 }, () => {
     follower.leaderAt(`127.0.0.1:${leader.port}`);
     await until(() => leader.figures().remoteProxies > 0);
     assert.deepEqual(leader.progress('ApiKey team-a/key-1')?.acknowledged, 1);
-    tls.stop();
+    await tls.stop();
   });
 });
 
@@ -250,8 +252,45 @@ describe('certificates', { timeout: 120_000 }, () => {
     const leader = await kept(true, shared);
     assert.equal((await follower).tls.current().certificate, leader.tls.current().certificate);
     assert.deepEqual(shared.published, [leader.tls.current().authorities]);
-    leader.tls.stop();
-    (await follower).tls.stop();
+    await leader.tls.stop();
+    await (await follower).tls.stop();
+  });
+
+  it('that expire in fact are refused, and those that were renewed are accepted by whoever has read both authorities', async () => {
+    const daysAgo = (days: number): number => Date.now() - days * DAY_MS;
+    const { tls, clock } = await kept(true, undefined, daysAgo(400));
+    await using server = await testDistribution({ security: security(tls) });
+    server.publish(configOf([1]));
+    /** The clock moves; each look does what is due first. */
+    async function moveTo(nowMs: number): Promise<string> {
+      clock.nowMs = nowMs;
+      for (let looks = 0; looks < 4; looks += 1) await tls.refresh();
+      return tls.current().authorities;
+    }
+    /** Resolves with the words of the client's TLS; undefined: connected. */
+    async function refusal(authorities: string): Promise<string | undefined> {
+      await using client = rawClient(server.port, {
+        token: 'proxy',
+        credentials: credentials.createSsl(Buffer.from(authorities)),
+      });
+      client.send({ typeUrl: 'type.googleapis.com/x', resourceNamesSubscribe: ['*'] });
+      return await client.next().then(
+        () => undefined,
+        (error: unknown) => String(error),
+      );
+    }
+    const first = tls.current().authorities;
+    // its certificate ended 370 days ago
+    assert.match((await refusal(first)) ?? '', /certificate has expired/);
+    const both = await moveTo(daysAgo(150));
+    assert.notEqual(both, first);
+    await moveTo(daysAgo(148));
+    // the second authority's certificate ended 118 days ago
+    assert.match((await refusal(both)) ?? '', /certificate has expired/);
+    await moveTo(Date.now());
+    assert.equal(await refusal(both), undefined);
+    assert.match((await refusal(first)) ?? '', /unable to verify|unable to get|self.signed/);
+    await tls.stop();
   });
 
   it('are used by a running server, and by proxies when they reconnect', async () => {
@@ -288,6 +327,6 @@ describe('certificates', { timeout: 120_000 }, () => {
       secure: { caFile: join(folder.path, 'ca.crt'), tokenFile: join(folder.path, 'token') },
     });
     await until(() => again.client.figures().connected);
-    tls.stop();
+    await tls.stop();
   });
 });
