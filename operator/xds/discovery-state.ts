@@ -77,8 +77,8 @@ export class DiscoveryState {
   readonly #cache = new ResourceCache();
   readonly #takeSnapshot = createSnapshotChanges(this.#cache);
   readonly #connections = new Set<Connection>();
-  /** The latest stream of each replica. */
-  readonly #replicas = new Map<string, symbol>();
+  /** The latest stream of each replica, as a function that ends it. */
+  readonly #replicas = new Map<string, () => void>();
   readonly #onAcknowledged: DiscoveryOptions['onAcknowledged'];
   readonly #log: DiscoveryOptions['log'];
   #published = false;
@@ -164,24 +164,27 @@ export class DiscoveryState {
     };
   }
 
-  /** Accepts one stream of another replica. A replica's newer stream replaces its older one. */
-  acceptReplica(): ReplicaStream {
-    const stream = Symbol('stream');
+  /**
+   * Accepts one stream of another replica. It replaces another one of that replica, which `end` then ends: it may be
+   * the newer one, if this one's first report was late, and a replica whose stream ends reports everything again.
+   */
+  acceptReplica(end: () => void): ReplicaStream {
     let replica: string | undefined;
     return {
       heard: (digest) => {
         if (replica === undefined) {
           replica = digest.replica;
+          const replaced = this.#replicas.get(replica);
           this.acknowledgements.forget(replica);
-          this.#replicas.set(replica, stream);
+          this.#replicas.set(replica, end);
+          replaced?.();
         }
-        if (this.#replicas.get(replica) !== stream) return;
         this.acknowledgements.heard(digest, performance.now());
         for (const refusal of digest.refusals) this.#tellRefusal(refusal);
         this.#tellSoon();
       },
       ended: () => {
-        if (replica === undefined || this.#replicas.get(replica) !== stream) return;
+        if (replica === undefined || this.#replicas.get(replica) !== end) return;
         this.#replicas.delete(replica);
         this.acknowledgements.forget(replica);
         this.#tellSoon();

@@ -96,7 +96,7 @@ export async function startDistribution(options: DistributionOptions): Promise<D
       refusals: ({ refusals }) => {
         for (const refusal of refusals) fleet.refused(refusal);
       },
-      replica: () => fleet.acceptReplica(),
+      replica: (end) => fleet.acceptReplica(end),
     },
   });
   return {

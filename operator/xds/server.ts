@@ -37,8 +37,8 @@ export interface Peer {
 interface ServerHandlers {
   connect(caller: Peer, writer: DiscoveryWriter): ClientStream;
   refusals(report: RefusalReport): void;
-  /** A replica reports about its proxies until `ended`. */
-  replica(): { heard(digest: AcknowledgementDigest): void; ended(): void };
+  /** A replica reports about its proxies until `ended`, or until `end` is called. */
+  replica(end: () => void): { heard(digest: AcknowledgementDigest): void; ended(): void };
 }
 
 /** Decides who may connect; undefined: anybody. */
@@ -197,17 +197,19 @@ function listen(
   { handlers, ends }: Serving,
 ): void {
   if (call.cancelled) return;
-  const replica = handlers.replica();
   let open = true;
+  const endWith = (details: string): void => {
+    if (!open) return;
+    close();
+    done({ code: status.UNAVAILABLE, details });
+  };
+  const replica = handlers.replica(() => endWith('another stream of the same replica has replaced this one'));
+  const end = (): void => endWith('this replica stops');
   const close = (): void => {
     if (!open) return;
     open = false;
     ends.delete(end);
     replica.ended();
-  };
-  const end = (): void => {
-    close();
-    done({ code: status.UNAVAILABLE, details: 'this replica stops' });
   };
   ends.add(end);
   call.on('data', (digest: AcknowledgementDigest) => {

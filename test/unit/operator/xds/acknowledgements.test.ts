@@ -10,9 +10,10 @@ import { cable } from '../../dataplane/xds/support.ts';
 import type { TestProxy } from '../../dataplane/xds/support.ts';
 import { routeOf, modelOf, channelOf } from '../../dataplane/snapshot/objects.ts';
 import { CHECKPOINT_TYPE, RESOURCE_TYPES } from '../../../../dataplane/snapshot/resources.ts';
+import { lateCable } from './late-cable.ts';
 import { rawClient } from './raw-client.ts';
 import type { RawClient } from './raw-client.ts';
-import { testDistribution, until } from './support.ts';
+import { QUIET, testDistribution, until } from './support.ts';
 import type { TestDistribution } from './support.ts';
 
 const KEY = 'ApiKey team-a/key-1';
@@ -221,6 +222,27 @@ describe('with several replicas', { timeout: 180_000 }, () => {
     one.leaderAt(undefined);
     await until(() => one.progress(KEY)?.acknowledged === 2);
     await Promise.all(started.map((proxy) => proxy.stop()));
+  });
+
+  it('continues after an older stream of the replica has arrived late', async () => {
+    await using leader = await testDistribution();
+    const warnings: unknown[] = [];
+    await using follower = await testDistribution({ log: { ...QUIET, warn: (...line: unknown[]) => warnings.push(line) } });
+    for (const server of [leader, follower]) server.publish(CONFIG);
+    const [proxy] = await proxies(follower, ['a']);
+    await using wire = await lateCable(leader.port);
+    follower.leaderAt(`127.0.0.1:${wire.port}`);
+    await until(() => wire.held().includes('team-a/key-1'));
+    const report = wire.held();
+    follower.leaderAt(undefined);
+    follower.leaderAt(`127.0.0.1:${leader.port}`);
+    await until(() => leader.progress(KEY)?.acknowledged === 1);
+    wire.release(report);
+    await until(() => warnings.length > 0); // its newer stream was ended
+    for (const server of [leader, follower]) server.publish(EDITED);
+    await until(() => leader.progress(KEY)?.acknowledged === 1 && leader.progress(KEY)?.convergedMs !== undefined);
+    assert.deepEqual(counts(leader, KEY), { connected: 1, acknowledged: 1, rejected: 0 });
+    await proxy?.stop();
   });
 
   it('is reported to a leader that is elected later', async () => {
