@@ -359,6 +359,68 @@ describe.skipIf(missing)('admission', () => {
     });
   });
 
+  describe('sizes', () => {
+    const noted = (annotations: object, labels: object = {}): object =>
+      key('sized', 'standard', { annotations, labels });
+    const numbered = (count: number): object =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`note-${n}`, 'yes']));
+    const applied = (length: number): object => ({
+      'kubectl.kubernetes.io/last-applied-configuration': 'x '.repeat(length / 2),
+    });
+    const dryRun = `${at('team-a', 'apikeys')}?dryRun=All`;
+
+    it('of annotations and labels are bounded', async () => {
+      const tooMuch = /metadata\.annotations of an ApiKey may have 32768 characters in all/;
+      const elsewhere = key(
+        'sized',
+        'standard',
+        { annotations: { note: 'x '.repeat(20_000) } },
+        { gatewayNamespace: 'x' },
+      );
+      for (const [object, message] of [
+        [noted({ note: 'x '.repeat(16_384) }), tooMuch],
+        [noted({ note: 'x '.repeat(75 * 1024) }), tooMuch],
+        [noted({ one: 'x '.repeat(10_000), two: 'x '.repeat(10_000) }), tooMuch],
+        [noted(applied(40_000)), tooMuch],
+        [elsewhere, tooMuch],
+        [noted({}, numbered(65)), /metadata\.labels of an ApiKey may have 64 entries/],
+      ] as const) {
+        const { status, body } = await as('team-a').call('POST', dryRun, object);
+        assert.deepEqual([status, message.test(body.message)], [INVALID, true], body.message.slice(0, 500));
+      }
+      for (const object of [
+        noted({ note: 'x '.repeat(16_000) }),
+        noted(numbered(100), numbered(64)),
+        noted(applied(20_000)),
+      ]) {
+        const { status, body } = await as('team-a').call('POST', dryRun, object);
+        assert.equal(status, 201, body.message?.slice(0, 500));
+      }
+    });
+
+    it("of ApiKeys' Secrets are bounded, and of others not", async () => {
+      const secret = (data: object, labels: object = { 'modelgateway.dev/api-key': 'sized' }): object => ({
+        metadata: { name: 'sized', labels },
+        data,
+      });
+      const bytes = (count: number): string => Buffer.alloc(count).toString('base64');
+      const entries = (count: number): object =>
+        Object.fromEntries(Array.from({ length: count }, (_, n) => [`entry-${n}`, bytes(9)]));
+      for (const [object, expected] of [
+        [secret({ apiKey: bytes(4096) }), 201],
+        [secret(entries(16)), 201],
+        [secret({ apiKey: bytes(4099) }), INVALID],
+        [secret({ apiKey: bytes(900 * 1024) }), INVALID],
+        [secret(entries(17)), INVALID],
+        [secret({ apiKey: bytes(900 * 1024) }, {}), 201],
+      ] as const) {
+        const { status, body } = await admin.call('POST', '/api/v1/namespaces/team-a/secrets?dryRun=All', object);
+        assert.equal(status, expected, body.message);
+        if (expected === INVALID) assert.match(body.message, /may have 16 entries of 4096 bytes each/);
+      }
+    });
+  });
+
   describe('an Account with ApiKeys', () => {
     const deletion = (client: KubeClient, name: string): Promise<KubeAnswer> =>
       client.call('DELETE', at('team-b', 'accounts', name));
