@@ -65,8 +65,7 @@ ${consoleUrl === undefined ? NOTHING : html`<dt>Your keys and credit</dt><dd><a 
 </main>
 <footer><p>Programs that call this address get the same as JSON.</p></footer>
 </body>
-</html>
-`.markup;
+</html>`.markup;
 }
 
 function renderAddress(id: string, label: string, address: string): Html {

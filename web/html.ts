@@ -13,29 +13,50 @@ export class Html {
 
 type HtmlValue = string | number | Html | readonly HtmlValue[];
 
-/** Markup from a template. Values are text, also inside quoted attributes; lists are joined. */
+/**
+ * Markup from a template. Values are text, also inside quoted attributes; lists are joined. A line break is one space,
+ * with the indentation around it, except in `<pre>` and `<textarea>`.
+ */
 export function html(literals: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
-  let markup = literals[0] ?? '';
+  const parts = withoutLineBreaks(literals);
+  let markup = parts[0] ?? '';
   values.forEach((value, index) => {
-    markup += render(value) + (literals[index + 1] ?? '');
+    markup += render(value) + (parts[index + 1] ?? '');
   });
   return new Html(markup);
 }
 
-/** An attribute without a value, or nothing: `<option${flag('selected', chosen)}>`. */
+/** Stands for a value between literals; no template contains it. */
+const VALUE = '\0';
+/** What HTML shows as it is written, with its line breaks; else a line break, and an end of a tag that follows it. */
+const LINE_BREAK = /(<(?:pre|textarea)\b[^]*?<\/(?:pre|textarea)\s*>)|\s*\n\s*(\/?>)?/g;
+/** By template: a list renders the same one for each row. */
+const known = new WeakMap<TemplateStringsArray, readonly string[]>();
+
+function withoutLineBreaks(literals: TemplateStringsArray): readonly string[] {
+  const done = known.get(literals);
+  if (done !== undefined) return done;
+  const parts = literals
+    .join(VALUE)
+    .replace(LINE_BREAK, (_, exact?: string, end?: string) => exact ?? end ?? ' ')
+    .split(VALUE);
+  known.set(literals, parts);
+  return parts;
+}
+
+/** An attribute without a value, or nothing: `<option ${flag('selected', chosen)}>`. */
 export function flag(
   attribute: 'selected' | 'hidden' | 'checked' | 'disabled' | 'required' | 'open' | 'autofocus',
   present: boolean,
 ): Html {
-  return new Html(present ? ` ${attribute}` : '');
+  return new Html(present ? attribute : '');
 }
 
 export const NOTHING = new Html('');
 
 /** Each line as text, for `<pre>` and `<textarea>`. */
 export function preformatted(text: string): Html {
-  const [first = '', ...rest] = text.split('\n');
-  return html`${first}${rest.map((line) => html`\n${line}`)}`;
+  return new Html(text.split('\n').map(escape).join('\n'));
 }
 
 function render(value: HtmlValue): string {

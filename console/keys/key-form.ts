@@ -77,15 +77,25 @@ ${renderEnabled(view)}`;
 export const MORE_FIELDS: readonly KeyField[] = ['models', 'expires', 'maxConcurrency', 'whenShort', 'enabled'];
 
 function renderEnabled({ form, errors, others }: KeyFormView): Html {
-  return html`<div class="field"><label class="choice key-enabled" for="${fieldId('enabled')}"><input type="checkbox" class="switch" role="switch" id="${fieldId('enabled')}" name="enabled" value="true"${flag('checked', form.enabled)}${describedBy('enabled', errors, true)}><span>Enabled</span></label>
-${renderHint('enabled', 'When off, new calls are refused at once; running ones finish.')}${changedMeanwhile('enabled', others)}
-${renderErrors('enabled', errors)}</div>`;
+  return html`<div class="field">
+<label class="choice key-enabled" for="${fieldId('enabled')}">
+<input type="checkbox" class="switch" role="switch" id="${fieldId('enabled')}" name="enabled" value="true" ${flag('checked', form.enabled)} ${describedBy('enabled', errors, true)}>
+<span>Enabled</span>
+</label>
+${renderHint('enabled', 'When off, new calls are refused at once; running ones finish.')}
+${changedMeanwhile('enabled', others)}
+${renderErrors('enabled', errors)}
+</div>`;
 }
 
 function renderQuota({ form, errors, others }: KeyFormView): Html {
   const radio = (value: string, label: string, on: boolean): Html =>
-    html`<label class="choice"><input type="radio" name="quota" value="${value}"${flag('checked', on)}><span>${label}</span></label>`;
-  return html`<fieldset class="choices key-quota" id="key-quota"><legend>Quota</legend>
+    html`<label class="choice">
+<input type="radio" name="quota" value="${value}" ${flag('checked', on)}>
+<span>${label}</span>
+</label>`;
+  return html`<fieldset class="choices key-quota" id="key-quota">
+<legend>Quota</legend>
 <p class="hint">What this key may spend, besides what its account has.</p>
 ${radio('Unlimited', 'Unlimited', !form.limited)}
 ${radio('Limited', 'A limit in US dollars', form.limited)}
@@ -98,11 +108,20 @@ ${textField({
   prefix: '$',
   suffix: 'USD',
   short: true,
-  attributes: html` type="text" inputmode="decimal" autocomplete="off" spellcheck="false" placeholder="25.00" maxlength="20"`,
+  attributes: html`type="text" inputmode="decimal" autocomplete="off" spellcheck="false" placeholder="25.00" maxlength="20"`,
   below: changedMeanwhile('limit', others),
 })}
-${selectField({ field: 'period', label: 'Resets', value: form.period, errors, options: PERIODS.map((value) => ({ value, label: PERIOD_LABELS[value] })), hint: 'At midnight or on the 1st, UTC.', below: changedMeanwhile('period', others) })}
-</div></fieldset>`;
+${selectField({
+  field: 'period',
+  label: 'Resets',
+  value: form.period,
+  errors,
+  options: PERIODS.map((value) => ({ value, label: PERIOD_LABELS[value] })),
+  hint: 'At midnight or on the 1st, UTC.',
+  below: changedMeanwhile('period', others),
+})}
+</div>
+</fieldset>`;
 }
 
 function renderWhenShort({ form, errors, others }: KeyFormView): Html {
@@ -119,7 +138,7 @@ function renderWhenShort({ form, errors, others }: KeyFormView): Html {
 
 /** The control has no zone of its own, so the form says which one it means; a script adds the reader's. */
 function renderExpires({ form, errors, others }: KeyFormView): Html {
-  const step = /T\d{2}:\d{2}:/.test(form.expires) ? html` step="any"` : NOTHING;
+  const step = /T\d{2}:\d{2}:/.test(form.expires) ? html`step="any"` : NOTHING;
   return textField({
     field: 'expires',
     label: html`Expires <span class="soft">in UTC</span>`,
@@ -127,7 +146,7 @@ function renderExpires({ form, errors, others }: KeyFormView): Html {
     errors,
     short: true,
     hint: 'From this moment on the key is refused. Empty: it never expires.',
-    attributes: html` type="datetime-local" min="1970-01-01T00:00" max="9999-12-31T23:59"${step} data-utc`,
+    attributes: html`type="datetime-local" min="1970-01-01T00:00" max="9999-12-31T23:59" ${step} data-utc`,
     below: html`<p class="hint" id="expires-here" aria-live="polite"></p>${changedMeanwhile('expires', others)}`,
   });
 }
@@ -140,7 +159,7 @@ function renderConcurrency({ form, errors, others }: KeyFormView): Html {
     errors,
     short: true,
     hint: 'How many calls with this key may be running, over all proxies. Empty: any number.',
-    attributes: html` type="number" inputmode="numeric" min="1" max="1000000" step="1" placeholder="Any number"`,
+    attributes: html`type="number" inputmode="numeric" min="1" max="1000000" step="1" placeholder="Any number"`,
     below: changedMeanwhile('maxConcurrency', others),
   });
 }
@@ -159,23 +178,34 @@ function renderGroups({ form, errors, groups, others }: KeyFormView): Html {
       errors,
       hint,
       short: true,
-      attributes: html` type="text" required maxlength="253" autocomplete="off" spellcheck="false" class="mono"`,
+      attributes: html`type="text" required maxlength="253" autocomplete="off" spellcheck="false" class="mono"`,
       below: changedMeanwhile('group', others),
     });
   }
-  return html`<fieldset class="choices key-groups" id="${fieldId('group')}" tabindex="-1"${describedBy('group', errors, false)}><legend>Group</legend>
+  return html`<fieldset class="choices key-groups" id="${fieldId('group')}" tabindex="-1" ${describedBy('group', errors, false)}>
+<legend>Group</legend>
 <p class="hint">Decides the models, and multiplies their prices.</p>
 ${groups.map((group, index) => renderChoice(group, index, form.group))}
-${changedMeanwhile('group', others)}${renderErrors('group', errors)}</fieldset>`;
+${changedMeanwhile('group', others)}
+${renderErrors('group', errors)}
+</fieldset>`;
 }
 
 function renderChoice(group: GroupChoice, index: number, chosen: string): Html {
   const id = `group-${index}`;
-  return html`<div class="key-group"${
-    group.onlyIn === undefined ? NOTHING : html` data-namespaces="${group.onlyIn.join(' ')}"`
-  }><label class="choice" for="${id}"><input type="radio" id="${id}" name="group" value="${group.name}" required${flag('checked', group.name === chosen)}><span class="key-group-name"><bdi>${group.displayName}</bdi>${
+  return html`<div class="key-group" ${
+    group.onlyIn === undefined ? NOTHING : html`data-namespaces="${group.onlyIn.join(' ')}"`
+  }><label class="choice" for="${id}">
+<input type="radio" id="${id}" name="group" value="${group.name}" required ${flag('checked', group.name === chosen)}>
+<span class="key-group-name"><bdi>${group.displayName}</bdi>${
     group.displayName === group.name ? NOTHING : html` <small class="mono"><bdi>${group.name}</bdi></small>`
-  }</span>${group.ratio === '' ? NOTHING : html`<span class="key-group-ratio" title="Every price is multiplied by ${group.ratio}">× ${group.ratio}</span>`}</label>
+  }</span>
+${
+  group.ratio === ''
+    ? NOTHING
+    : html`<span class="key-group-ratio" title="Every price is multiplied by ${group.ratio}">× ${group.ratio}</span>`
+}
+</label>
 ${group.warning === undefined ? NOTHING : html`<p class="key-group-note warn">${group.warning}</p>`}${
     group.onlyIn === undefined
       ? NOTHING
@@ -199,13 +229,19 @@ function renderGroupModels({ models, warning }: GroupChoice): Html {
 function renderModels(view: KeyFormView): Html {
   const { form, errors, groups, others } = view;
   const radio = (value: string, label: string, on: boolean): Html =>
-    html`<label class="choice"><input type="radio" name="allowed" value="${value}"${flag('checked', on)}><span>${label}</span></label>`;
+    html`<label class="choice">
+<input type="radio" name="allowed" value="${value}" ${flag('checked', on)}>
+<span>${label}</span>
+</label>`;
   const known = groups.some(({ models }) => models.length > 0);
-  return html`<fieldset class="choices key-models" id="${fieldId('models')}" tabindex="-1"${describedBy('models', errors, false)}><legend>Models</legend>
+  return html`<fieldset class="choices key-models" id="${fieldId('models')}" tabindex="-1" ${describedBy('models', errors, false)}>
+<legend>Models</legend>
 ${radio('All', 'All models of the group, including later ones', !form.restricted)}
 ${radio('Some', 'Only these', form.restricted)}
 <div class="key-models-more">${known ? renderBoxes(view, groups) : renderLines(view)}</div>
-${changedMeanwhile('models', others)}${renderErrors('models', errors)}</fieldset>`;
+${changedMeanwhile('models', others)}
+${renderErrors('models', errors)}
+</fieldset>`;
 }
 
 /** Names that the key lists although no group has them are shown too, ticked. */
@@ -219,14 +255,21 @@ function renderBoxes({ form }: KeyFormView, groups: readonly GroupChoice[]): Htm
     (name) => {
       const groupNames = holders.get(name);
       const note = groupNames === undefined ? 'in none of these groups' : groupNames.join(', ');
-      return html`<label class="choice" data-groups="${(groupNames ?? []).join(' ')}"><input type="checkbox" name="model" value="${name}"${flag('checked', form.models.includes(name))}><span><bdi class="mono">${name}</bdi>${
+      return html`<label class="choice" data-groups="${(groupNames ?? []).join(' ')}">
+<input type="checkbox" name="model" value="${name}" ${flag('checked', form.models.includes(name))}>
+<span><bdi class="mono">${name}</bdi>${
         single && groupNames !== undefined ? NOTHING : html` <small class="key-model-groups">${note}</small>`
-      }</span></label>`;
+      }</span>
+</label>`;
     },
   )}</div>`;
 }
 
 function renderLines({ form, errors }: KeyFormView): Html {
-  return html`<div class="field"><label for="models-text" class="vh">Models, one per line</label>${renderHint('models', 'One name per line, exactly as the price page has them.')}<textarea id="models-text" name="models" rows="4" class="mono" spellcheck="false" autocapitalize="off"${describedBy('models', errors, true)}>
-${preformatted(form.models.join('\n'))}</textarea></div>`;
+  return html`<div class="field">
+<label for="models-text" class="vh">Models, one per line</label>
+${renderHint('models', 'One name per line, exactly as the price page has them.')}
+<textarea id="models-text" name="models" rows="4" class="mono" spellcheck="false" autocapitalize="off" ${describedBy('models', errors, true)}>
+${preformatted(form.models.join('\n'))}</textarea>
+</div>`;
 }

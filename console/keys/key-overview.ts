@@ -47,7 +47,11 @@ function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
   const { period } = apiKey.spec.quota;
   return html`<dl class="figures" id="key-figures">
 <div><dt>Status</dt><dd id="key-status">${renderStatusDot(finding)}</dd></div>
-<div><dt>Remaining${PERIOD_WORDS[period]}</dt><dd>${facts.remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(facts.remainingNanoUsd)}<small>${facts.limitNanoUsd === undefined ? 'by this key; its account pays' : AGAIN[period] || 'of its limit'}</small>${changeLimit}</dd></div>
+<div><dt>Remaining${PERIOD_WORDS[period]}</dt><dd>${
+    facts.remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(facts.remainingNanoUsd)
+  }<small>${
+    facts.limitNanoUsd === undefined ? 'by this key; its account pays' : AGAIN[period] || 'of its limit'
+  }</small>${changeLimit}</dd></div>
 <div><dt>Spent${PERIOD_WORDS[period]}</dt><dd>${renderUsd(facts.spentNanoUsd)}${renderShare(facts)}${
     period === 'Never' ? NOTHING : html`<small>${renderUsd(facts.totalSpentNanoUsd)} in total</small>`
   }</dd></div>
@@ -73,8 +77,7 @@ function renderSettings({ apiKey: { metadata, spec }, group }: KeyOverview): Htm
 <dt>Account</dt><dd><a href="${account}"><bdi>${accountRef.name}</bdi></a></dd>
 <dt>Models</dt><dd>${models === undefined ? 'All of its group' : html`<bdi>${models.join(', ')}</bdi>`}</dd>
 <dt>Expires</dt><dd>${expirationTime === undefined ? 'Never' : timeOf(expirationTime)}</dd>
-<dt>Concurrent calls</dt><dd>${maxConcurrency ?? 'Any number'}</dd>
-`;
+<dt>Concurrent calls</dt><dd>${maxConcurrency ?? 'Any number'}</dd>`;
 }
 
 function renderIdentity(apiKey: ApiKey, nowMs: number): Html {
@@ -99,8 +102,8 @@ function renderConditions(conditions: readonly Condition[]): Html {
 <div class="table-box" tabindex="0" role="region" aria-label="Conditions"><table class="table">
 <thead><tr><th scope="col">Type</th><th scope="col">Status</th><th scope="col">Reason</th><th scope="col">Message</th><th scope="col">Since</th></tr></thead>
 <tbody>${conditions.map(
-    ({ type, status, reason, message, lastTransitionTime }) => html`
-<tr><th scope="row">${type}</th><td>${status}</td><td>${reason}</td><td class="wrap">${message}</td><td>${timeOf(lastTransitionTime)}</td></tr>`,
+    ({ type, status, reason, message, lastTransitionTime }) =>
+      html`<tr><th scope="row">${type}</th><td>${status}</td><td>${reason}</td><td class="wrap">${message}</td><td>${timeOf(lastTransitionTime)}</td></tr>`,
   )}</tbody>
 </table></div></details>`;
 }
@@ -118,7 +121,7 @@ export function renderPrevious({ status }: ApiKey, nowMs: number): Html {
   if (working.length === 0) return NOTHING;
   return html`<dt>${working.length === 1 ? 'Old key' : 'Old keys'}</dt><dd>${working.map(
     ({ expirationTime }) => html`<div>works until ${timeOf(expirationTime)}</div>`,
-  )}</dd>\n`;
+  )}</dd>`;
 }
 
 function timeOf(time: string): Html | string {

@@ -53,10 +53,10 @@ export function renderKeysTable({ rows, query, rights, nowMs }: KeysTable): Html
 
 function heading(column: KeyColumn, query: KeysQuery): Html {
   const order =
-    query.sort.column === column ? html` aria-sort="${query.sort.descending ? 'descending' : 'ascending'}"` : NOTHING;
-  return html`<th scope="col"${
-    NUMERIC.has(column) ? html` class="num"` : NOTHING
-  }${order}><a href="${keysPath(sortedBy(query, column))}">${COLUMN_TITLES[column]}</a></th>`;
+    query.sort.column === column ? html`aria-sort="${query.sort.descending ? 'descending' : 'ascending'}"` : NOTHING;
+  return html`<th scope="col" ${
+    NUMERIC.has(column) ? html`class="num"` : NOTHING
+  } ${order}><a href="${keysPath(sortedBy(query, column))}">${COLUMN_TITLES[column]}</a></th>`;
 }
 
 interface RowContext {
@@ -71,8 +71,7 @@ function renderRow({ facts, finding, group }: KeyRow, { rights, nowMs, places }:
     metadata: { namespace, name },
     status,
   } = facts.apiKey;
-  return html`
-<tr data-key="${namespace}/${name}"><th scope="row" class="main"><a href="${keyPath(facts.apiKey)}"><bdi>${name}</bdi></a><small><bdi>${namespace}</bdi>${
+  return html`<tr data-key="${namespace}/${name}"><th scope="row" class="main"><a href="${keyPath(facts.apiKey)}"><bdi>${name}</bdi></a><small><bdi>${namespace}</bdi>${
     status?.keyPrefix === undefined ? NOTHING : html` · <code>${status.keyPrefix}…</code>`
   }</small></th><td data-label="Status">${renderStatusMark(finding)}</td><td data-label="Enabled">${enabledSwitch(facts, rights.change.has(namespace))}</td><td data-label="Group" class="keys-group"><bdi>${group}</bdi></td><td data-label="Spent of limit">${spentOfLimit(facts, places)}</td><td data-label="Remaining" class="num">${remaining(facts, places)}</td><td data-label="Last used">${facts.lastUsedMs === undefined ? none('Never') : renderTime(facts.lastUsedMs, 'minute')}</td><td data-label="Expires">${expires(facts, nowMs)}</td><td class="cell-actions">${actions(facts, rights)}</td></tr>`;
 }
@@ -87,15 +86,20 @@ function enabledSwitch({ apiKey }: KeyFacts, may: boolean): Html {
     metadata: { namespace, name },
     spec: { enabled },
   } = apiKey;
-  return html`<button type="submit" class="switch" role="switch" aria-checked="${String(enabled)}" aria-label="${name} in ${namespace} is enabled" form="${SWITCH_FORM}" formaction="${keyPath(apiKey, 'enabled')}" name="to" value="${switchValue(apiKey)}"${
-    may ? NOTHING : html` title="You may not change keys in ${namespace}"`
-  }${flag('disabled', !may)}></button>`;
+  return html`<button type="submit" class="switch" role="switch" aria-checked="${String(enabled)}" aria-label="${name} in ${namespace} is enabled" form="${SWITCH_FORM}" formaction="${keyPath(apiKey, 'enabled')}" name="to" value="${switchValue(apiKey)}" ${
+    may ? NOTHING : html`title="You may not change keys in ${namespace}"`
+  } ${flag('disabled', !may)}></button>`;
 }
 
 function spentOfLimit({ spentNanoUsd, limitNanoUsd }: KeyFacts, places: number): Html {
   if (limitNanoUsd === undefined)
-    return html`<div class="meter"><div><span>${renderUsd(spentNanoUsd, places)}</span><span class="soft">no limit</span></div></div>`;
-  return html`<div class="meter"><div><span>${renderUsd(spentNanoUsd, places)}</span><span class="soft">of ${formatShortUsd(limitNanoUsd)}</span></div>${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd) })}</div>`;
+    return html`<div class="meter">
+<div><span>${renderUsd(spentNanoUsd, places)}</span><span class="soft">no limit</span></div>
+</div>`;
+  return html`<div class="meter">
+<div><span>${renderUsd(spentNanoUsd, places)}</span><span class="soft">of ${formatShortUsd(limitNanoUsd)}</span></div>
+${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd) })}
+</div>`;
 }
 
 function remaining(
@@ -126,5 +130,9 @@ function actions({ apiKey }: KeyFacts, { create, change, remove }: KeyRights): H
   const link = (label: string, href: string, tone = ''): Html =>
     html`<a class="button plain small${tone}" href="${href}">${label}${of}</a>`;
   const mayChange = change.has(namespace);
-  return html`${mayChange ? link('Edit', keyPath(apiKey, 'settings')) : NOTHING}${create.includes(namespace) ? link('Copy', copyPath(apiKey)) : NOTHING}${mayChange && apiKey.spec.key.type === 'Generated' ? link('Rotate', keyPath(apiKey, 'rotate')) : NOTHING}${remove.has(namespace) ? link('Delete', keyPath(apiKey, 'delete'), ' danger') : NOTHING}`;
+  return html`${mayChange ? link('Edit', keyPath(apiKey, 'settings')) : NOTHING}${
+    create.includes(namespace) ? link('Copy', copyPath(apiKey)) : NOTHING
+  }${mayChange && apiKey.spec.key.type === 'Generated' ? link('Rotate', keyPath(apiKey, 'rotate')) : NOTHING}${
+    remove.has(namespace) ? link('Delete', keyPath(apiKey, 'delete'), ' danger') : NOTHING
+  }`;
 }

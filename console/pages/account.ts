@@ -255,8 +255,8 @@ function renderFigures(facts: AccountFacts, finding: AccountStatusFinding | unde
   const { balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd } = facts;
   const balance = balanceNanoUsd < 0n ? renderUsd(balanceNanoUsd) : renderRemaining(balanceNanoUsd);
   return html`<dl class="figures">
-<div><dt>Balance</dt><dd${
-    balanceNanoUsd <= 0n ? html` class="bad"` : NOTHING
+<div><dt>Balance</dt><dd ${
+    balanceNanoUsd <= 0n ? html`class="bad"` : NOTHING
   }>${balance}<small>${finding ? renderStatusMark(finding) : NOTHING}</small></dd></div>
 <div><dt>Credit</dt><dd>${renderUsd(creditNanoUsd)}<small>all grants together</small></dd></div>
 <div><dt>Spent</dt><dd>${renderUsd(spentNanoUsd)}<small>since the first call</small></dd></div>
@@ -270,7 +270,9 @@ function renderLatest(
   names: ReadonlyMap<string, string>,
 ): Html {
   const parameters = { key: key ?? '' };
-  return html`<section class="section" aria-labelledby="latest"><div class="section-head"><h2 id="latest">Latest calls</h2>
-<p><a href="${accountPath(ref, 'calls', parameters)}">All calls</a> · <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a></p></div>
+  return html`<section class="section" aria-labelledby="latest"><div class="section-head">
+<h2 id="latest">Latest calls</h2>
+<p><a href="${accountPath(ref, 'calls', parameters)}">All calls</a> · <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a></p>
+</div>
 ${renderCallsTable(latest, { ...calls, names, keyOf: () => key })}</section>`;
 }

@@ -86,18 +86,28 @@ function renderDelete({ apiKey, typed, errors, csrf, backend }: DeleteView): Htm
     lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
   })}
 ${errorSummary(errors, (field) => FIELD_LABELS[field])}
-<form class="form" id="delete-form" method="post" action="${keyPath(apiKey, 'delete')}">${csrfField(csrf)}<input type="hidden" name="uid" value="${uid ?? ''}">
+<form class="form" id="delete-form" method="post" action="${keyPath(apiKey, 'delete')}">
+${csrfField(csrf)}
+<input type="hidden" name="uid" value="${uid ?? ''}">
 <div class="notice bad"><p><b>Calls with this key fail from now on, and nothing brings it back.</b></p>
-<p>${backend === 'Kubernetes' ? 'A new key of the same name is another key, with spending of its own.' : 'A new key of the same name has another text, and goes on with the spending of this one.'} What this one has spent stays in its account's records. To stop it only for a while, <a href="${keyPath(apiKey, 'settings')}">disable it</a>.</p></div>
+<p>${
+    backend === 'Kubernetes'
+      ? 'A new key of the same name is another key, with spending of its own.'
+      : 'A new key of the same name has another text, and goes on with the spending of this one.'
+  } What this one has spent stays in its account's records. To stop it only for a while, <a href="${keyPath(apiKey, 'settings')}">disable it</a>.</p></div>
 ${renderLosses(apiKey)}
 ${textField({
   field: 'confirm',
   label: html`Type <b class="mono">${name}</b> to delete it`,
   value: typed,
   errors,
-  attributes: html` type="text" required autocomplete="off" autocapitalize="off" spellcheck="false"`,
+  attributes: html`type="text" required autocomplete="off" autocapitalize="off" spellcheck="false"`,
 })}
-<div class="form-actions"><button type="submit" class="button primary danger">Delete this key</button><a class="button" href="${keyPath(apiKey)}">Cancel</a></div></form>`;
+<div class="form-actions">
+<button type="submit" class="button primary danger">Delete this key</button>
+<a class="button" href="${keyPath(apiKey)}">Cancel</a>
+</div>
+</form>`;
 }
 
 /** Facts that show whether the key is still in use. */

@@ -170,11 +170,24 @@ function renderForm(view: EditKeyView): Html {
       ? NOTHING
       : html`<div class="notice" id="read-only"><p>You may look at this key, but not change it. ${renderMissingRight(view.backend, 'patch', apiKey.metadata.namespace)}</p></div>`
   }
-<form class="form key-form" id="key-form" method="post" action="${keyPath(apiKey, 'settings')}">${csrfField(csrf)}<input type="hidden" name="uid" value="${apiKey.metadata.uid ?? ''}"><input type="hidden" name="generation" value="${apiKey.metadata.generation ?? 0}"><input type="hidden" name="base" value="${writeBase(formOfKey(apiKey))}">
-<fieldset class="form key-fields"${flag('disabled', !mayChange)}><legend class="vh">Settings of the key</legend>
+<form class="form key-form" id="key-form" method="post" action="${keyPath(apiKey, 'settings')}">
+${csrfField(csrf)}
+<input type="hidden" name="uid" value="${apiKey.metadata.uid ?? ''}">
+<input type="hidden" name="generation" value="${apiKey.metadata.generation ?? 0}">
+<input type="hidden" name="base" value="${writeBase(formOfKey(apiKey))}">
+<fieldset class="form key-fields" ${flag('disabled', !mayChange)}>
+<legend class="vh">Settings of the key</legend>
 ${renderKeyFields(view)}
-${mayChange ? html`<div class="form-actions"><button type="submit" class="button primary">${conflict ? 'Apply on top of the new state' : 'Save'}</button><a class="button" href="${keyPath(apiKey, 'settings')}">${conflict ? 'Discard what I typed' : 'Undo changes'}</a></div>` : NOTHING}
-</fieldset></form>`;
+${
+  mayChange
+    ? html`<div class="form-actions">
+<button type="submit" class="button primary">${conflict ? 'Apply on top of the new state' : 'Save'}</button>
+<a class="button" href="${keyPath(apiKey, 'settings')}">${conflict ? 'Discard what I typed' : 'Undo changes'}</a>
+</div>`
+    : NOTHING
+}
+</fieldset>
+</form>`;
 }
 
 /** The other person's changes, field by field, beside what was typed. */

@@ -25,14 +25,19 @@ async function showKey(request: PageRequest): Promise<HandlerResult> {
     person.may('patch', 'ApiKey', { namespace, name }),
     readKeyStatuses(request, [apiKey]),
   ]);
-  const body = html`${renderDone(request)}${renderKeyOverview({ apiKey, finding: statusOf(apiKey), nowMs, group: groupNames(deps).get(apiKey.spec.groupRef.name) ?? apiKey.spec.groupRef.name, changeLimit: mayChange ? renderLimitDialog(apiKey, csrf) : NOTHING })}`;
+  const body = html`${renderDone(request)}${renderKeyOverview({
+    apiKey,
+    finding: statusOf(apiKey),
+    nowMs,
+    group: groupNames(deps).get(apiKey.spec.groupRef.name) ?? apiKey.spec.groupRef.name,
+    changeLimit: mayChange ? renderLimitDialog(apiKey, csrf) : NOTHING,
+  })}`;
   return keyTabPage(request, apiKey, { tab: 'overview', body });
 }
 
 function renderDone({ query }: PageRequest): Html {
   if (query.get('done') !== 'limit') return NOTHING;
-  return html`<div class="notice good" role="status"><p>The limit is changed. It is in force on all proxies within seconds.</p></div>
-`;
+  return html`<div class="notice good" role="status"><p>The limit is changed. It is in force on all proxies within seconds.</p></div>`;
 }
 
 /** "Unlimited", or a decimal; what the API refuses beyond that has its own page. */

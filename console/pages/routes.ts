@@ -33,7 +33,9 @@ async function showRoutes(request: PageRequest): Promise<HandlerResult> {
   return { page: { title: 'Routes', active: 'groups', body, ...WALLET_FILES } };
 }
 
-const NOT_YOURS = html`<div class="page-head"><div><h1>Routes</h1></div></div>
+const NOT_YOURS = html`<div class="page-head">
+<div><h1>Routes</h1></div>
+</div>
 <div class="notice"><p>Routes are the platform team's. Seeing them takes the right to <code>list</code> <code>modelroutes.modelgateway.dev</code> in the gateway's namespace. What you can call is under <a href="/groups">Groups</a> and <a href="/prices">Prices</a>.</p></div>`;
 
 /** Changes nothing if somebody else has changed the route since the page was opened. */

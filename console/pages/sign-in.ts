@@ -149,33 +149,30 @@ interface SignInText {
 /** The content of <main>. */
 function signInView({ backend, takesKeys, next, notice, error, fromElsewhere }: SignInFacts): Html {
   const { lede, hint, label } = SIGN_IN_TEXTS[backend];
-  const described = error === undefined ? NOTHING : html` aria-invalid="true" aria-describedby="token-fault"`;
+  const described = error === undefined ? NOTHING : html`aria-invalid="true" aria-describedby="token-fault"`;
   return html`<h1>Sign in</h1>
 ${
-  notice === undefined
-    ? NOTHING
-    : html`<p class="notice" role="status">${notice}</p>
-`
+  notice === undefined ? NOTHING : html`<p class="notice" role="status">${notice}</p>`
 }${fromElsewhere ? goOn(next) : NOTHING}<p class="lede">${lede}</p>
 <form class="form section" method="post" action="/sign-in">
 <input type="hidden" name="next" value="${next}">
-<div class="field">${hint}${takesKeys ? KEY_HINT : NOTHING}</div>
+<div class="field">
+${hint}
+${takesKeys ? KEY_HINT : NOTHING}
+</div>
 <p class="field">
 <label for="token">${label}${takesKeys ? ' or API key' : ''}</label>
-<input id="token" name="token" type="password" autocomplete="off" autocapitalize="off" spellcheck="false"${flag('required', true)}${flag('autofocus', true)}${described}>
-${
-  error === undefined
-    ? NOTHING
-    : html`<span class="fault" id="token-fault" role="alert">${error}</span>
-`
-}</p>
-<p class="form-actions"><button type="submit" class="button primary">Sign in</button></p>
+<input id="token" name="token" type="password" autocomplete="off" autocapitalize="off" spellcheck="false" ${flag('required', true)} ${flag('autofocus', true)} ${described}>
+${error === undefined ? NOTHING : html`<span class="fault" id="token-fault" role="alert">${error}</span>`}
+</p>
+<p class="form-actions">
+<button type="submit" class="button primary">Sign in</button>
+</p>
 </form>`;
 }
 
 function goOn(next: string): Html {
-  return html`<p class="notice">You followed a link from another site. If you are signed in already, <a href="${next}">go on to the page</a>.</p>
-`;
+  return html`<p class="notice">You followed a link from another site. If you are signed in already, <a href="${next}">go on to the page</a>.</p>`;
 }
 
 const KEY_HINT = html`<p class="hint">With an API key (<code>sk-…</code>) you see that key alone: what it may spend, what it has spent, its calls, its models and examples. It changes nothing.</p>`;

@@ -75,21 +75,28 @@ const NUMERIC: ReadonlySet<AccountColumn> = new Set(['balance', 'credit', 'held'
 function renderAccounts(view: AccountsView): Html {
   const { accounts, loneKeys, query, mayCreate, granting } = view;
   const chosen = chooseAccounts(accounts, query);
-  return html`<div class="page-head"><div><h1>Wallet</h1>
-<p class="lede">An account holds credit; its keys spend from it. No call is admitted that the balance could not pay.</p></div>${
-    mayCreate && accounts.length > 0
-      ? html`<div class="actions"><a class="button" href="/wallet/new">Create account</a></div>`
-      : NOTHING
-  }</div>
+  return html`<div class="page-head">
+<div><h1>Wallet</h1>
+<p class="lede">An account holds credit; its keys spend from it. No call is admitted that the balance could not pay.</p></div>
+${
+  mayCreate && accounts.length > 0
+    ? html`<div class="actions">
+<a class="button" href="/wallet/new">Create account</a>
+</div>`
+    : NOTHING
+}
+</div>
 ${
   accounts.length === 0
     ? renderNone(loneKeys.length > 0, mayCreate)
     : html`${accounts.length > 1 ? renderSearch(query) : NOTHING}
-<div class="bar-line"><p class="count" role="status">${
+<div class="bar-line">
+<p class="count" role="status">${
         chosen.length === accounts.length
           ? pluralize(accounts.length, 'account')
           : `${formatCount(chosen.length)} of ${pluralize(accounts.length, 'account')}`
-      }</p></div>
+      }</p>
+</div>
 ${
   chosen.length === 0
     ? html`<p class="none">No account matches. <a href="/wallet">Show all accounts</a></p>`
@@ -103,7 +110,9 @@ function renderNone(hasKeys: boolean, mayCreate: boolean): Html {
   if (mayCreate)
     return html`<section class="empty" aria-labelledby="no-accounts"><h2 id="no-accounts">No account yet</h2>
 <p>Keys need an account with credit.</p>
-<div class="actions"><a class="button primary" href="/wallet/new">Create account</a></div></section>`;
+<div class="actions">
+<a class="button primary" href="/wallet/new">Create account</a>
+</div></section>`;
   if (hasKeys)
     return html`<div class="notice"><p>You may not see the accounts that pay for your keys. What the keys themselves have spent is below.</p></div>`;
   return html`<section class="empty" aria-labelledby="no-accounts"><h2 id="no-accounts">No account that you may see</h2>
@@ -122,12 +131,21 @@ spec:
 
 function renderSearch({ text, status, column, descending }: AccountsQuery): Html {
   return html`<form class="filters wallet-search" method="get" action="/wallet" role="search" aria-label="Accounts">
-<label class="search"><span>Search</span><input type="search" name="q" value="${text}" maxlength="253" placeholder="Name or namespace" spellcheck="false" autocapitalize="none" autocomplete="off"></label>
-<label><span>Status</span><select name="status"><option value="">All</option>${ACCOUNT_STATUSES.map(
-    (each) => html`<option value="${each}"${flag('selected', each === status)}>${ACCOUNT_STATUS_LABELS[each]}</option>`,
-  )}</select></label>
+<label class="search">
+<span>Search</span>
+<input type="search" name="q" value="${text}" maxlength="253" placeholder="Name or namespace" spellcheck="false" autocapitalize="none" autocomplete="off">
+</label>
+<label>
+<span>Status</span>
+<select name="status"><option value="">All</option>${ACCOUNT_STATUSES.map(
+    (each) =>
+      html`<option value="${each}" ${flag('selected', each === status)}>${ACCOUNT_STATUS_LABELS[each]}</option>`,
+  )}</select>
+</label>
 <input type="hidden" name="sort" value="${descending ? '-' : ''}${column}">
-<div class="actions"><button type="submit" class="button">Search</button></div>
+<div class="actions">
+<button type="submit" class="button">Search</button>
+</div>
 </form>`;
 }
 
@@ -155,9 +173,9 @@ function renderHeading(column: AccountColumn, query: AccountsQuery): Html {
   const current = query.column === column;
   // amounts are looked for from the largest
   const descending = current ? !query.descending : column !== 'name' && column !== 'status';
-  return html`<th scope="col"${
-    NUMERIC.has(column) ? html` class="num"` : NOTHING
-  }${current ? html` aria-sort="${query.descending ? 'descending' : 'ascending'}"` : NOTHING}><a href="${accountsPath({ ...query, column, descending, page: 1 })}">${TITLES[column]}</a></th>`;
+  return html`<th scope="col" ${
+    NUMERIC.has(column) ? html`class="num"` : NOTHING
+  } ${current ? html`aria-sort="${query.descending ? 'descending' : 'ascending'}"` : NOTHING}><a href="${accountsPath({ ...query, column, descending, page: 1 })}">${TITLES[column]}</a></th>`;
 }
 
 function renderRow(line: AccountLine, { money, held }: Readonly<Record<'money' | 'held', number>>): Html {
@@ -165,8 +183,10 @@ function renderRow(line: AccountLine, { money, held }: Readonly<Record<'money' |
   const { namespace, name } = account.metadata;
   const [spent, credit] = [spentNanoUsd, creditNanoUsd];
   const tone = spent >= credit ? 'bad' : spent * 5n >= credit * 4n ? 'warn' : 'plain';
-  return html`
-<tr><th scope="row" class="main"><a href="${accountPath(account.metadata)}"><bdi>${name}</bdi></a><small><bdi>${namespace}</bdi></small></th><td data-label="Status">${renderStatusMark(line.finding)}</td><td class="num" data-label="Balance">${renderBalance(balanceNanoUsd, money)}</td><td class="num" data-label="Credit">${renderUsd(creditNanoUsd, money)}</td><td data-label="Spent of credit"><div class="meter"><div>${renderUsd(spent, money)}</div>${renderBar({ part: spent, whole: credit, tone })}</div></td><td class="num" data-label="Held now">${renderUsd(heldNanoUsd, held)}</td><td class="num" data-label="Keys">${formatCount(keys)}</td>`;
+  return html`<tr><th scope="row" class="main"><a href="${accountPath(account.metadata)}"><bdi>${name}</bdi></a><small><bdi>${namespace}</bdi></small></th><td data-label="Status">${renderStatusMark(line.finding)}</td><td class="num" data-label="Balance">${renderBalance(balanceNanoUsd, money)}</td><td class="num" data-label="Credit">${renderUsd(creditNanoUsd, money)}</td><td data-label="Spent of credit"><div class="meter">
+<div>${renderUsd(spent, money)}</div>
+${renderBar({ part: spent, whole: credit, tone })}
+</div></td><td class="num" data-label="Held now">${renderUsd(heldNanoUsd, held)}</td><td class="num" data-label="Keys">${formatCount(keys)}</td>`;
 }
 
 /** Opens the account with its dialog. */
@@ -187,8 +207,13 @@ function renderBalance(balanceNanoUsd: bigint, places: number): Html {
 function renderPager(query: AccountsQuery, pages: number): Html {
   const link = (page: number, label: string): Html =>
     html`<a class="button small" href="${accountsPath({ ...query, page })}">${label}</a>`;
-  return html`<nav class="pager" aria-label="Pages"><p>Page ${formatCount(query.page)} of ${formatCount(pages)}</p>
-<div class="actions">${query.page > 1 ? link(query.page - 1, 'Previous') : NOTHING}${query.page < pages ? link(query.page + 1, 'Next') : NOTHING}</div></nav>`;
+  return html`<nav class="pager" aria-label="Pages">
+<p>Page ${formatCount(query.page)} of ${formatCount(pages)}</p>
+<div class="actions">
+${query.page > 1 ? link(query.page - 1, 'Previous') : NOTHING}
+${query.page < pages ? link(query.page + 1, 'Next') : NOTHING}
+</div>
+</nav>`;
 }
 
 function accountsPath({ text, status, column, descending, page }: AccountsQuery): string {
@@ -209,7 +234,11 @@ function renderLoneKeys(keys: readonly ApiKey[]): Html {
     ({ metadata: { namespace, name }, spec: { accountRef } }) =>
       html`<li><a href="${accountPath({ namespace, name: accountRef.name }, undefined, { key: name })}"><bdi>${name}</bdi></a> <span class="soft"><bdi>${namespace}</bdi></span></li>`,
   )}</ul>
-${keys.length > shown.length ? html`<p class="soft">And ${formatCount(keys.length - shown.length)} more: find them under <a href="/keys">API keys</a>.</p>` : NOTHING}</section>`;
+${
+  keys.length > shown.length
+    ? html`<p class="soft">And ${formatCount(keys.length - shown.length)} more: find them under <a href="/keys">API keys</a>.</p>`
+    : NOTHING
+}</section>`;
 }
 
 function chooseAccounts(

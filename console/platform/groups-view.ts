@@ -21,11 +21,17 @@ export interface GroupsView {
 
 export function renderGroups({ list, readable, seesRoutes }: GroupsView): Html {
   const { groups } = list.pricing;
-  return html`<div class="page-head"><div><h1>Groups</h1>
+  return html`<div class="page-head">
+<div><h1>Groups</h1>
 <p class="lede">A key belongs to one group, which decides what it can call and at what price.</p></div>
 ${
-  seesRoutes ? html`<div class="actions"><a class="button" href="/routes">Routes and channels</a></div>` : NOTHING
-}</div>
+  seesRoutes
+    ? html`<div class="actions">
+<a class="button" href="/routes">Routes and channels</a>
+</div>`
+    : NOTHING
+}
+</div>
 ${
   groups.length === 0
     ? html`<p class="none">There is no group that you could use yet.</p>`
@@ -38,11 +44,17 @@ function renderGroup(group: PricingGroup, list: PriceList, readable: boolean): H
   const offering = list.groups.get(name);
   const { size = 0 } = offering?.offers ?? {};
   return html`<section class="section" aria-labelledby="group-${name}">
-<div class="section-head"><h2 id="group-${name}"><bdi>${displayName}</bdi></h2><div class="actions"><a class="button small" href="/prices?group=${encodeURIComponent(name)}">Prices<span class="vh"> in ${displayName}</span></a>${
-    readable
-      ? html`<a class="button small" href="/groups/${encodeURIComponent(name)}/yaml">YAML<span class="vh"> of ${displayName}</span></a>`
-      : NOTHING
-  }</div></div>
+<div class="section-head">
+<h2 id="group-${name}"><bdi>${displayName}</bdi></h2>
+<div class="actions">
+<a class="button small" href="/prices?group=${encodeURIComponent(name)}">Prices<span class="vh"> in ${displayName}</span></a>
+${
+  readable
+    ? html`<a class="button small" href="/groups/${encodeURIComponent(name)}/yaml">YAML<span class="vh"> of ${displayName}</span></a>`
+    : NOTHING
+}
+</div>
+</div>
 <p class="soft">${factsOf(group, size)}</p>
 ${renderMembers(group)}${offering && size > 0 ? renderModels(group, offering, list) : NOTHING}
 </section>`;
@@ -63,7 +75,10 @@ function renderMembers({ members }: PricingGroup): Html {
   if (!members) return NOTHING;
   if (members.length === 0) return html`<p>It has no member yet, so it offers nothing.</p>`;
   return html`<p>Each call goes to the first of these that has the model and a free slot:</p>
-<ol class="group-members">${members.map(({ displayName, priceRatioE18 }) => html`<li><bdi>${displayName}</bdi> <span class="soft">ratio ${formatDecimal(priceRatioE18 / E18)}</span></li>`)}</ol>`;
+<ol class="group-members">${members.map(
+    ({ displayName, priceRatioE18 }) =>
+      html`<li><bdi>${displayName}</bdi> <span class="soft">ratio ${formatDecimal(priceRatioE18 / E18)}</span></li>`,
+  )}</ol>`;
 }
 
 function renderModels({ name, displayName, members }: PricingGroup, { offers }: OfferingGroup, list: PriceList): Html {
@@ -76,18 +91,18 @@ function renderModels({ name, displayName, members }: PricingGroup, { offers }: 
     members ? html`<th scope="col">Tries, in order</th>` : NOTHING
   }</tr></thead>
 <tbody>${models.map(
-    ([model, offer]) => html`
-<tr><th scope="row">${
-      rows.has(model)
-        ? html`<a href="${modelHref(MODEL_ROOT, model)}"><bdi>${model}</bdi></a>`
-        : html`<bdi>${model}</bdi>`
-    }</th><td>${priceText(offerDollars(offer), rows.get(model))}</td>${
-      members
-        ? html`<td>${triedGroups(offer)
-            .map((each) => names.get(each) ?? each)
-            .join(', then ')}</td>`
-        : NOTHING
-    }</tr>`,
+    ([model, offer]) =>
+      html`<tr><th scope="row">${
+        rows.has(model)
+          ? html`<a href="${modelHref(MODEL_ROOT, model)}"><bdi>${model}</bdi></a>`
+          : html`<bdi>${model}</bdi>`
+      }</th><td>${priceText(offerDollars(offer), rows.get(model))}</td>${
+        members
+          ? html`<td>${triedGroups(offer)
+              .map((each) => names.get(each) ?? each)
+              .join(', then ')}</td>`
+          : NOTHING
+      }</tr>`,
   )}</tbody></table></div>
 <p class="hint" id="prices-${name}">Tokens: dollars per million.</p></details>`;
 }

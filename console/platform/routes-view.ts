@@ -24,8 +24,10 @@ export interface RoutesView {
 
 export function renderRoutes(view: RoutesView): Html {
   const { routes, done } = view;
-  return html`<div class="page-head"><div><h1>Routes</h1>
-<p class="lede">The models, and the channels through which providers are reached.</p></div></div>
+  return html`<div class="page-head">
+<div><h1>Routes</h1>
+<p class="lede">The models, and the channels through which providers are reached.</p></div>
+</div>
 ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
 ${renderSource(view.reports)}
 ${
@@ -51,7 +53,12 @@ function renderRoute(route: ModelRoute, view: RoutesView): Html {
   } = route;
   const own = view.health.filter((each) => each.route === name);
   return html`<section class="section" aria-labelledby="route-${name}">
-<div class="section-head"><h2 id="route-${name}"><bdi>${name}</bdi></h2><div class="actions"><a class="button small" href="/routes/${encodeURIComponent(name)}/yaml">YAML<span class="vh"> of ${name}</span></a></div></div>
+<div class="section-head">
+<h2 id="route-${name}"><bdi>${name}</bdi></h2>
+<div class="actions">
+<a class="button small" href="/routes/${encodeURIComponent(name)}/yaml">YAML<span class="vh"> of ${name}</span></a>
+</div>
+</div>
 <p class="soft">${pluralize(models.length, 'model')}, ${pluralize(channels.length, 'channel')} ${renderReady(route)}</p>
 <div class="table-box" tabindex="0" role="region" aria-label="Channels of ${name}"><table class="table cards">
 <caption class="vh">Channels of ${name}</caption>
@@ -68,7 +75,8 @@ ${view.changeable.has(name) ? renderCheck(name, view) : NOTHING}
 function renderCheck(route: string, { csrf, doctor, gatewayNamespace }: RoutesView): Html {
   const how = doctor
     ? html`<p>${doctor.costs(route)}</p>
-<form method="post" action="/routes/${encodeURIComponent(route)}/check">${csrfField(csrf)}<button type="submit" class="button small">Check the channels<span class="vh"> of ${route}</span></button></form>`
+<form method="post" action="/routes/${encodeURIComponent(route)}/check">${csrfField(csrf)}
+<button type="submit" class="button small">Check the channels<span class="vh"> of ${route}</span></button></form>`
     : html`<p>Channels are checked from a proxy's pod, which has their credentials and may reach the providers. With a release named model-gateway:</p>
 <pre class="code"><code>kubectl exec --namespace ${gatewayNamespace} deploy/model-gateway -- node bin/mgw.js doctor --only ${route} --yes</code></pre>`;
   return html`<details class="fold"><summary>Check the channels<span class="vh"> of ${route}</span>…</summary>${how}</details>`;
@@ -76,14 +84,17 @@ function renderCheck(route: string, { csrf, doctor, gatewayNamespace }: RoutesVi
 
 /** The findings of a check of a route's channels. */
 export function renderFindings(route: string, findings: readonly ChannelFinding[]): Html {
-  return html`<div class="page-head"><div><h1>Check of <bdi>${route}</bdi></h1>
+  return html`<div class="page-head">
+<div><h1>Check of <bdi>${route}</bdi></h1>
 <p class="lede">Each channel was asked once, with the gateway's own credentials.</p></div>
-<div class="actions"><a class="button" href="/routes">Back to routes</a></div></div>
+<div class="actions">
+<a class="button" href="/routes">Back to routes</a>
+</div>
+</div>
 ${
   findings.length === 0
     ? html`<p class="none">None of its channels has a chat model, so none was asked.</p>`
-    : html`
-<div class="table-box" tabindex="0" role="region" aria-label="Findings"><table class="table cards">
+    : html`<div class="table-box" tabindex="0" role="region" aria-label="Findings"><table class="table cards">
 <caption class="vh">Findings</caption>
 <thead><tr><th scope="col">Channel</th><th scope="col">Result</th><th scope="col">Model</th><th scope="col">Asked for</th><th scope="col">Details</th></tr></thead>
 <tbody>${findings.map(renderFinding)}</tbody></table></div>`
@@ -91,8 +102,11 @@ ${
 }
 
 function renderFinding({ channel, model, asked, problem, message }: ChannelFinding): Html {
-  return html`
-<tr><th scope="row" class="main"><bdi>${channel}</bdi></th><td data-label="Result">${renderStatusDot(problem === undefined ? { label: 'Serves', tone: 'good' } : { label: RESULTS[problem] ?? problem, tone: isTransient(problem) ? 'warn' : 'bad' })}</td><td data-label="Model"><bdi>${model}</bdi></td><td data-label="Asked for">${asked === 'Count' ? 'a count of tokens' : 'one token'}</td><td class="wrap" data-label="Details">${message}</td></tr>`;
+  return html`<tr><th scope="row" class="main"><bdi>${channel}</bdi></th><td data-label="Result">${renderStatusDot(
+    problem === undefined
+      ? { label: 'Serves', tone: 'good' }
+      : { label: RESULTS[problem] ?? problem, tone: isTransient(problem) ? 'warn' : 'bad' },
+  )}</td><td data-label="Model"><bdi>${model}</bdi></td><td data-label="Asked for">${asked === 'Count' ? 'a count of tokens' : 'one token'}</td><td class="wrap" data-label="Details">${message}</td></tr>`;
 }
 
 const RESULTS: Readonly<Record<string, string>> = { RateLimited: 'Rate limited' };
@@ -114,8 +128,7 @@ function renderChannel(health: ChannelHealth, route: ModelRoute, view: RoutesVie
     state,
     figures,
   } = health;
-  return html`
-<tr><th scope="row" class="main"><bdi>${name}</bdi><small><bdi>${hostOf(baseUrl)}</bdi> · ${protocol} · priority ${priority}</small></th><td data-label="State">${renderStatusDot(state)}</td><td class="num" data-label="In flight">${figures ? formatCount(figures.inFlight) : '—'}${
+  return html`<tr><th scope="row" class="main"><bdi>${name}</bdi><small><bdi>${hostOf(baseUrl)}</bdi> · ${protocol} · priority ${priority}</small></th><td data-label="State">${renderStatusDot(state)}</td><td class="num" data-label="In flight">${figures ? formatCount(figures.inFlight) : '—'}${
     maxConcurrency === undefined ? NOTHING : ` of ${formatCount(maxConcurrency)}`
   }</td>${renderFigures(figures)}<td data-label="Actions">${view.changeable.has(route.metadata.name) ? renderDrain(health, route, view) : NOTHING}</td></tr>`;
 }
@@ -124,7 +137,10 @@ const LABELS = ['Calls', 'Errors', 'Latency, median', '95 %', 'Last failure'] as
 
 function renderFigures(figures: ChannelSums | undefined): Html {
   const cells = figures ? figuresOf(figures) : LABELS.map(() => undefined);
-  return html`${LABELS.map((label, at) => html`<td class="${label === 'Last failure' ? 'wrap' : 'num nowrap'}" data-label="${label}">${cells[at] ?? '—'}</td>`)}`;
+  return html`${LABELS.map(
+    (label, at) =>
+      html`<td class="${label === 'Last failure' ? 'wrap' : 'num nowrap'}" data-label="${label}">${cells[at] ?? '—'}</td>`,
+  )}`;
 }
 
 function figuresOf(figures: ChannelSums): readonly (Html | string | undefined)[] {
@@ -148,7 +164,11 @@ function renderDrain(
     (each) => each.route === route.metadata.name && each.channel.name !== name && !each.drained,
   );
   const { name: routeName, uid = '', generation = 0 } = route.metadata;
-  const form = html`<form method="post" action="/routes/${encodeURIComponent(routeName)}/drain">${csrfField(csrf)}<input type="hidden" name="channel" value="${name}"><input type="hidden" name="uid" value="${uid}"><input type="hidden" name="generation" value="${generation}"><button type="submit" class="button small" name="drain" value="${drained ? 'no' : 'yes'}">${drained ? 'Use again' : 'Drain'}<span class="vh"> ${name} of ${routeName}</span></button></form>`;
+  const form = html`<form method="post" action="/routes/${encodeURIComponent(routeName)}/drain">${csrfField(csrf)}
+<input type="hidden" name="channel" value="${name}">
+<input type="hidden" name="uid" value="${uid}">
+<input type="hidden" name="generation" value="${generation}">
+<button type="submit" class="button small" name="drain" value="${drained ? 'no' : 'yes'}">${drained ? 'Use again' : 'Drain'}<span class="vh"> ${name} of ${routeName}</span></button></form>`;
   if (drained || others.length > 0) return form;
   return html`<details class="why"><summary>Drain<span class="vh"> ${name} of ${routeName}</span>…</summary><p>No other channel of this route takes calls: calls of models that no other route serves will be refused.</p>${form}</details>`;
 }

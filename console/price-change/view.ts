@@ -20,7 +20,11 @@ export function renderPriceChange({ diff, remarks }: PriceChange, names: Names, 
   const amounts = [total.oldNanoUsd, total.newNanoUsd, total.newNanoUsd - total.oldNanoUsd];
   const places = amounts.some((amount) => amount !== 0n && amount < CENTS_FROM && amount > -CENTS_FROM) ? 6 : 2;
   return html`<section class="section" aria-labelledby="change"><h2 id="change">What changes</h2>
-${names.scope.truncated ? html`<div class="notice"><p>You may see more accounts or keys than this page adds up.</p></div>` : NOTHING}
+${
+  names.scope.truncated
+    ? html`<div class="notice"><p>You may see more accounts or keys than this page adds up.</p></div>`
+    : NOTHING
+}
 ${remarks.map((remark) => html`<div class="notice warn"><p>${remark}</p></div>`)}
 <dl class="figures"><div><dt>Calls, last ${pluralize(days, 'day')}</dt><dd>${formatCount(total.calls)}</dd></div>
 <div><dt>By today's prices</dt><dd>${renderUsd(total.oldNanoUsd, places)}</dd></div>
@@ -78,7 +82,12 @@ ${renderTable(
 /** The named columns, then the three of the money. Columns that count are aligned as numbers. */
 function renderTable(columns: readonly string[], rows: readonly Html[]): Html {
   const head = [...columns, 'Today', 'Edited', 'Change'];
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="Changes by ${columns[0] ?? ''}"><table class="table cards"><thead><tr>${head.map((column) => html`<th scope="col"${column === 'Calls' || !columns.includes(column) ? html` class="num"` : NOTHING}>${column}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`;
+  return html`<div class="table-box" tabindex="0" role="region" aria-label="Changes by ${columns[0] ?? ''}"><table class="table cards"><thead><tr>${head.map(
+    (column) =>
+      html`<th scope="col" ${
+        column === 'Calls' || !columns.includes(column) ? html`class="num"` : NOTHING
+      }>${column}</th>`,
+  )}</tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
 function renderFigures(change: Change): Html {

@@ -56,12 +56,24 @@ export function renderUsage(view: UsagePageView): Html {
   const ranking = rank(series.sums, query.show);
   const kept = viewParameters(query);
   return html`${renderMonthSummary(view.figures)}
-<div class="toolbar usage-range">${renderRanges('/usage', query, kept)}</div>
+<div class="toolbar usage-range">
+${renderRanges('/usage', query, kept)}
+</div>
 ${renderFilterForm({ path: '/usage', query, names, models, kept })}
-${names.scope.truncated ? html`<div class="notice"><p>You may see more accounts or keys than this page adds up. Choose an account.</p></div>` : NOTHING}
+${
+  names.scope.truncated
+    ? html`<div class="notice"><p>You may see more accounts or keys than this page adds up. Choose an account.</p></div>`
+    : NOTHING
+}
 ${renderMissing(series, query.sinceMs)}
-<div class="bar-line"><p><b>${sumText(ranking.all)}</b> · ${periodText(query)}</p>
-<p>${view.margins ? html`<a href="${withParameters('/usage/margins', { ...filterParameters(query), ...periodParameters(query) })}">Margins</a> · ` : NOTHING}<a href="${callsPath(query)}">All calls</a></p></div>
+<div class="bar-line">
+<p><b>${sumText(ranking.all)}</b> · ${periodText(query)}</p>
+<p>${
+    view.margins
+      ? html`<a href="${withParameters('/usage/margins', { ...filterParameters(query), ...periodParameters(query) })}">Margins</a> · `
+      : NOTHING
+  }<a href="${callsPath(query)}">All calls</a></p>
+</div>
 ${
   ranking.all.calls === 0
     ? html`<p class="none">No calls in this time. Choose a longer range, or clear the filter.</p>`
@@ -101,7 +113,7 @@ function renderSwitches(query: UsagePageQuery, { scope }: Names): Html {
   const segments = (label: string, options: readonly (readonly [string, string, boolean])[]): Html =>
     html`<div class="usage-switch"><span class="soft" id="switch-${label.toLowerCase()}">${label}</span><ul class="segments" aria-labelledby="switch-${label.toLowerCase()}">${options.map(
       ([words, href, current]) =>
-        html`<li><a href="${href}"${current ? html` aria-current="true"` : NOTHING}>${words}</a></li>`,
+        html`<li><a href="${href}" ${current ? html`aria-current="true"` : NOTHING}>${words}</a></li>`,
     )}</ul></div>`;
   const splits = SPLITS.filter((by) => by !== 'account' || scope.accounts.length > 1 || query.by === 'account');
   const hourly = query.untilMs - query.sinceMs <= MAX_HOURLY_DAYS * DAY_MS;
@@ -195,10 +207,10 @@ function renderColumnTable(shown: readonly ShownName[], { query, series }: Chart
     ({ label }) => html`<th scope="col" class="num"><bdi>${label}</bdi></th>`,
   )}</tr></thead>
 <tbody>${starts.map(
-    (startMs) => html`
-<tr><th scope="row" class="nowrap"><a href="${callsPath(query, {}, startMs)}">${columnLabel(startMs, query.unit)}</a></th>${shown.map(
-      ({ byStart }) => html`<td class="num">${renderMeasured(byStart.get(startMs) ?? NO_CALLS, query.show)}</td>`,
-    )}</tr>`,
+    (startMs) =>
+      html`<tr><th scope="row" class="nowrap"><a href="${callsPath(query, {}, startMs)}">${columnLabel(startMs, query.unit)}</a></th>${shown.map(
+        ({ byStart }) => html`<td class="num">${renderMeasured(byStart.get(startMs) ?? NO_CALLS, query.show)}</td>`,
+      )}</tr>`,
   )}</tbody>
 </table></div></details>`;
 }
@@ -218,7 +230,17 @@ function renderRanking(ranking: Ranking, view: UsagePageView): Html {
   const { others } = ranking;
   return html`<section class="section" aria-labelledby="by-name"><h2 id="by-name">${title}</h2>
 ${renderNames(ranking.top, ranking, view)}
-${others.length === 0 ? NOTHING : html`<details class="fold"><summary>${pluralize(others.length, 'other')} · ${sumText(ranking.rest?.sum ?? NO_CALLS)}</summary>${renderNames(others.slice(0, MAX_OTHERS), ranking, view)}${others.length > MAX_OTHERS ? html`<p class="soft">The largest ${MAX_OTHERS} are shown.</p>` : NOTHING}</details>`}
+${
+  others.length === 0
+    ? NOTHING
+    : html`<details class="fold"><summary>${pluralize(others.length, 'other')} · ${sumText(ranking.rest?.sum ?? NO_CALLS)}</summary>${renderNames(
+        others.slice(0, MAX_OTHERS),
+        ranking,
+        view,
+      )}${
+        others.length > MAX_OTHERS ? html`<p class="soft">The largest ${MAX_OTHERS} are shown.</p>` : NOTHING
+      }</details>`
+}
 </section>`;
 }
 
@@ -233,8 +255,8 @@ function renderNames(names: readonly RankedName[], ranking: Ranking, view: Usage
   return html`<div class="table-box" tabindex="0" role="region" aria-label="${isTop ? 'Largest' : 'Others'} by ${by}"><table class="table cards usage-names">
 <thead><tr><th scope="col">${SPLIT_WORDS[by]}</th><th scope="col" class="share"><span class="vh">Share</span></th><th scope="col" class="num">Calls</th><th scope="col" class="num">Input tokens</th><th scope="col" class="num">Output tokens</th><th scope="col" class="num">Cost</th></tr></thead>
 <tbody>${names.map(
-    ({ name, sum }, index) => html`
-<tr><th scope="row" class="main">${renderSwatch(isTop ? Math.min(index, OTHERS_COLOR) : OTHERS_COLOR)}<a href="${callsPath(view.query, filterOf(name, by, view.names))}"><bdi>${labelOf(name, by, view.names)}</bdi></a></th><td class="share">${renderBar({ part: measured(sum, show), whole })}</td><td data-label="Calls" class="num">${formatCount(sum.calls)}</td><td data-label="Input tokens" class="num">${formatCount(sum.inputTokens)}</td><td data-label="Output tokens" class="num">${formatCount(sum.outputTokens)}</td><td data-label="Cost" class="num">${renderUsd(sum.costNanoUsd, 6)}</td></tr>`,
+    ({ name, sum }, index) =>
+      html`<tr><th scope="row" class="main">${renderSwatch(isTop ? Math.min(index, OTHERS_COLOR) : OTHERS_COLOR)}<a href="${callsPath(view.query, filterOf(name, by, view.names))}"><bdi>${labelOf(name, by, view.names)}</bdi></a></th><td class="share">${renderBar({ part: measured(sum, show), whole })}</td><td data-label="Calls" class="num">${formatCount(sum.calls)}</td><td data-label="Input tokens" class="num">${formatCount(sum.inputTokens)}</td><td data-label="Output tokens" class="num">${formatCount(sum.outputTokens)}</td><td data-label="Cost" class="num">${renderUsd(sum.costNanoUsd, 6)}</td></tr>`,
   )}</tbody>
 </table></div>`;
 }

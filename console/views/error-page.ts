@@ -17,17 +17,11 @@ interface FaultFacts {
 export function errorPage({ title, message, fields, requestId, next }: FaultFacts): Html {
   return html`<h1>${title}</h1>
 <p class="lede">${message}</p>
-${
-  fields.length === 0
-    ? NOTHING
-    : html`<ul class="wrap">${fields.map(fieldItem)}</ul>
-`
-}${
-    requestId === undefined
-      ? NOTHING
-      : html`<p>Request id: <code>${requestId}</code></p>
-`
-  }<p class="actions"><a class="button" href="${next.path}">${next.label}</a></p>`;
+${fields.length === 0 ? NOTHING : html`<ul class="wrap">${fields.map(fieldItem)}</ul>`}${
+    requestId === undefined ? NOTHING : html`<p>Request id: <code>${requestId}</code></p>`
+  }<p class="actions">
+<a class="button" href="${next.path}">${next.label}</a>
+</p>`;
 }
 
 function fieldItem({ path, message }: ApiFieldError): Html {

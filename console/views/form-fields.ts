@@ -20,9 +20,8 @@ export function fieldId(field: string): string {
 export function describedBy(field: string, errors: readonly FieldFault[], hint: boolean): Html {
   const wrong = errors.some((each) => each.field === field);
   const parts = [...(wrong ? [`${fieldId(field)}-fault`] : []), ...(hint ? [`${fieldId(field)}-hint`] : [])];
-  return html`${
-    wrong ? html` aria-invalid="true"` : NOTHING
-  }${parts.length === 0 ? NOTHING : html` aria-describedby="${parts.join(' ')}"`}`;
+  const described = parts.length === 0 ? NOTHING : html`aria-describedby="${parts.join(' ')}"`;
+  return wrong ? html`aria-invalid="true" ${described}` : described;
 }
 
 /** A field's errors, in the order given. */
@@ -44,7 +43,7 @@ interface TextField {
   readonly value: string;
   readonly errors: readonly FieldFault[];
   readonly hint?: Html | string;
-  /** Further attributes of the control, with a space in front. */
+  /** Further attributes of the control. */
   readonly attributes?: Html;
   /** Stands in the control, before or behind its text. */
   readonly prefix?: string;
@@ -61,22 +60,28 @@ export function textField({
   value,
   errors,
   hint,
-  attributes = html` type="text"`,
+  attributes = html`type="text"`,
   prefix,
   suffix,
   short = false,
   below = NOTHING,
 }: TextField): Html {
-  const input = html`<input id="${fieldId(field)}" name="${field}" value="${value}"${attributes}${describedBy(field, errors, hint !== undefined)}>`;
+  const input = html`<input id="${fieldId(field)}" name="${field}" value="${value}" ${attributes} ${describedBy(field, errors, hint !== undefined)}>`;
   const control =
     prefix === undefined && suffix === undefined
       ? input
-      : html`<div class="affix">${
-          prefix === undefined ? NOTHING : html`<span>${prefix}</span>`
-        }${input}${suffix === undefined ? NOTHING : html`<span>${suffix}</span>`}</div>`;
-  return html`<div class="field${short ? ' short' : ''}"><label for="${fieldId(field)}">${label}</label>
-${renderHint(field, hint)}${control}${below}
-${renderErrors(field, errors)}</div>`;
+      : html`<div class="affix">
+${prefix === undefined ? NOTHING : html`<span>${prefix}</span>`}
+${input}
+${suffix === undefined ? NOTHING : html`<span>${suffix}</span>`}
+</div>`;
+  return html`<div class="field${short ? ' short' : ''}">
+<label for="${fieldId(field)}">${label}</label>
+${renderHint(field, hint)}
+${control}
+${below}
+${renderErrors(field, errors)}
+</div>`;
 }
 
 interface Option {
@@ -99,14 +104,18 @@ export function selectField({
   short = true,
   below = NOTHING,
 }: SelectField): Html {
-  return html`<div class="field${short ? ' short' : ''}"><label for="${fieldId(field)}">${label}</label>
-${renderHint(field, hint)}<select id="${fieldId(field)}" name="${field}"${describedBy(field, errors, hint !== undefined)}>${options.map(
+  return html`<div class="field${short ? ' short' : ''}">
+<label for="${fieldId(field)}">${label}</label>
+${renderHint(field, hint)}
+<select id="${fieldId(field)}" name="${field}" ${describedBy(field, errors, hint !== undefined)}>${options.map(
     (option) =>
-      html`<option value="${option.value}"${
-        option.value === value ? html` selected` : NOTHING
+      html`<option value="${option.value}" ${
+        option.value === value ? html`selected` : NOTHING
       }>${option.label}</option>`,
-  )}</select>${below}
-${renderErrors(field, errors)}</div>`;
+  )}</select>
+${below}
+${renderErrors(field, errors)}
+</div>`;
 }
 
 /** All errors of a form, each with a link to its field; empty if there are none. */

@@ -41,10 +41,10 @@ const NOT_BY_KEY: ReadonlySet<NavigationItem> = new Set(['overview', 'wallet']);
 /** The whole document. */
 export function layout({ title, active, body, scripts = [], styles = [] }: Page, options: LayoutOptions): string {
   const stylesheets = [...new Set([...options.styles, ...styles])].map(
-    (file) => html`<link rel="stylesheet" href="${options.asset(file)}">\n`,
+    (file) => html`<link rel="stylesheet" href="${options.asset(file)}">`,
   );
   const modules = [...new Set(scripts)].map(
-    (file) => html`<script type="module" src="${options.asset(file)}"></script>\n`,
+    (file) => html`<script type="module" src="${options.asset(file)}"></script>`,
   );
   return html`<!doctype html>
 <html lang="en">
@@ -64,8 +64,7 @@ ${body}
 </main>
 <footer class="site-foot"><p>Model Gateway</p></footer>
 </body>
-</html>
-`.markup;
+</html>`.markup;
 }
 
 function header(active: NavigationItem | undefined, { person }: LayoutOptions): Html {
@@ -77,14 +76,13 @@ ${person ? navigation(active, person) : NOTHING}${person ? personBox(person) : N
 function navigation(active: NavigationItem | undefined, { byKey }: SignedIn): Html {
   const items = NAVIGATION.filter(({ item }) => !byKey || !NOT_BY_KEY.has(item)).map(
     ({ item, path, label }) =>
-      html`<li><a href="${path}"${item === active ? html` aria-current="page"` : NOTHING}>${label}</a></li>`,
+      html`<li><a href="${path}" ${item === active ? html`aria-current="page"` : NOTHING}>${label}</a></li>`,
   );
-  return html`<nav class="site-nav" aria-label="Personal center"><ul>${items}</ul></nav>
-`;
+  return html`<nav class="site-nav" aria-label="Personal center"><ul>${items}</ul></nav>`;
 }
 
 function personBox({ name, csrf, signOut }: NonNullable<LayoutOptions['person']>): Html {
-  const button = html`<form method="post" action="/sign-out">${csrfField(csrf)}<button type="submit">Sign out</button></form>`;
-  return html`<div class="site-person"><span class="person-name">${name}</span>${signOut === 'Here' ? button : NOTHING}</div>
-`;
+  const button = html`<form method="post" action="/sign-out">${csrfField(csrf)}
+<button type="submit">Sign out</button></form>`;
+  return html`<div class="site-person"><span class="person-name">${name}</span>${signOut === 'Here' ? button : NOTHING}</div>`;
 }

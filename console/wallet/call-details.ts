@@ -144,19 +144,21 @@ function renderPrice(record: UsageRecord, margins: boolean): Html {
 <thead><tr><th scope="col">Class</th><th scope="col" class="num">Count</th><th scope="col" class="num">Price</th><th scope="col" class="num">Cost</th></tr></thead>
 <tbody>${lines === undefined ? renderTokens(record) : viewLines(lines).map(renderLine)}</tbody>
 <tfoot><tr><th scope="row">Billed</th><td></td><td></td><td class="num">${renderUsd(costNanoUsd, 6)}</td></tr>${margins ? renderMargins(record) : NOTHING}</tfoot></table></div>
-${unbilledNanoUsd > 0n ? html`<p>Not billed, since neither key nor account could pay it: ${renderUsd(unbilledNanoUsd, 6)}.</p>` : NOTHING}
+${
+  unbilledNanoUsd > 0n
+    ? html`<p>Not billed, since neither key nor account could pay it: ${renderUsd(unbilledNanoUsd, 6)}.</p>`
+    : NOTHING
+}
 ${lines === undefined ? renderWhyWithout(record) : NOTHING}</section>`;
 }
 
 function renderMargins(record: UsageRecord): Html {
-  return html`
-<tr><th scope="row">Upstream cost</th><td></td><td></td><td class="num">${renderUpstreamCost(record)}</td></tr>
+  return html`<tr><th scope="row">Upstream cost</th><td></td><td></td><td class="num">${renderUpstreamCost(record)}</td></tr>
 <tr><th scope="row">Margin</th><td></td><td></td><td class="num">${renderMargin(record)}</td></tr>`;
 }
 
 function renderLine(line: BillLineView): Html {
-  return html`
-<tr><th scope="row">${DIMENSIONS[line.dimension] ?? line.dimension}${renderMarks(line)}</th><td class="num">${formatCount(BigInt(line.quantity))}</td><td class="num">${renderUsd(nanoUsd(line.rate_usd))}<small>${line.per === 1 ? 'each' : 'per million'}</small></td><td class="num">${renderUsd(nanoUsd(line.amount_usd), 6)}</td></tr>`;
+  return html`<tr><th scope="row">${DIMENSIONS[line.dimension] ?? line.dimension}${renderMarks(line)}</th><td class="num">${formatCount(BigInt(line.quantity))}</td><td class="num">${renderUsd(nanoUsd(line.rate_usd))}<small>${line.per === 1 ? 'each' : 'per million'}</small></td><td class="num">${renderUsd(nanoUsd(line.amount_usd), 6)}</td></tr>`;
 }
 
 /** The tier, region or model because of which the rate differs from the model's own. */
@@ -179,8 +181,7 @@ function nanoUsd(decimal: string): bigint {
 function renderTokens({ tokens }: UsageRecord): Html[] {
   return CLASSES.filter(([name]) => tokens[name] > 0 || name === 'input' || name === 'output').map(
     ([name, label]) =>
-      html`
-<tr><th scope="row">${DIMENSIONS[label] ?? label}</th><td class="num">${formatCount(BigInt(tokens[name]))}</td><td class="num">${UNKNOWN}</td><td class="num">${UNKNOWN}</td></tr>`,
+      html`<tr><th scope="row">${DIMENSIONS[label] ?? label}</th><td class="num">${formatCount(BigInt(tokens[name]))}</td><td class="num">${UNKNOWN}</td><td class="num">${UNKNOWN}</td></tr>`,
   );
 }
 
@@ -202,8 +203,8 @@ function renderTries({ entry, record }: CallView): Html {
 <div class="table-box" tabindex="0" role="region" aria-label="Channels tried"><table class="table call-tries">
 <caption class="vh">Channels that were tried, in order</caption>
 <thead><tr><th scope="col">Channel</th><th scope="col">What happened</th><th scope="col" class="num">Took</th></tr></thead><tbody>${entry.attempts.map(
-    ({ channel, outcome, durationMs }) => html`
-<tr><th scope="row"><code>${channel}</code></th><td><span class="dot ${outcome === 'ok' ? 'good' : 'warn'}">${outcomeWords(outcome)}</span></td><td class="num">${formatDuration(durationMs)}</td></tr>`,
+    ({ channel, outcome, durationMs }) =>
+      html`<tr><th scope="row"><code>${channel}</code></th><td><span class="dot ${outcome === 'ok' ? 'good' : 'warn'}">${outcomeWords(outcome)}</span></td><td class="num">${formatDuration(durationMs)}</td></tr>`,
   )}</tbody></table></div>
 ${record === undefined ? NOTHING : html`<p class="soft">Only the try that answered is billed.</p>`}</section>`;
 }

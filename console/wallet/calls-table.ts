@@ -60,8 +60,15 @@ export function renderCalls(view: CallsView): Html {
   return html`${renderFilter(view)}
 ${unknownKey === undefined ? NOTHING : html`<div class="notice warn" role="status"><p>No key of this account that you may see is called <bdi>${unknownKey}</bdi>.</p></div>`}
 ${renderMissing(view, momentsOf(filter).sinceMs ?? 0)}
-<div class="bar-line"><p><b>${view.sum}</b> · newest first</p><p><a href="${accountPath(ref, 'calls.csv', filterParameters(filter))}">Download as CSV</a></p></div>
-${calls.length === 0 ? renderNone(view) : renderCallsTable(calls, { ...view, keyOf: () => (filter.key === '' ? undefined : filter.key) })}
+<div class="bar-line">
+<p><b>${view.sum}</b> · newest first</p>
+<p><a href="${accountPath(ref, 'calls.csv', filterParameters(filter))}">Download as CSV</a></p>
+</div>
+${
+  calls.length === 0
+    ? renderNone(view)
+    : renderCallsTable(calls, { ...view, keyOf: () => (filter.key === '' ? undefined : filter.key) })
+}
 ${renderPager(view)}`;
 }
 
@@ -98,8 +105,7 @@ function renderCall(call: UsageRecord, view: CallsTableView): Html {
   const { names, groups, showAccounts = false } = view;
   // a deleted key keeps the name that the record has
   const name = names.get(call.keyUid) ?? call.keyName;
-  return html`
-<tr><th scope="row" class="main"><a href="${callPath(refOf(call), call, view.keyOf(call))}">${renderTime(call.createdMs)}</a><small class="mono">${call.callId}</small></th><td data-label="Key">${
+  return html`<tr><th scope="row" class="main"><a href="${callPath(refOf(call), call, view.keyOf(call))}">${renderTime(call.createdMs)}</a><small class="mono">${call.callId}</small></th><td data-label="Key">${
     name === undefined
       ? html`<span class="soft" title="${call.keyUid}"><bdi>${shortUid(call.keyUid)}</bdi></span>`
       : html`<bdi>${name}</bdi>`
@@ -115,9 +121,9 @@ function renderConsumed(call: UsageRecord, { made }: CallsTableView): Html {
   const words = made?.(call);
   if (words !== undefined) return html`<td colspan="4" data-label="Made" class="num">${words}</td>`;
   const { tokens } = call;
-  return html`<td data-label="Input" class="num">${formatCount(tokens.input)}</td><td data-label="Cached" class="num">${count(tokens.cached)}</td><td data-label="Cache writes" class="num"${
+  return html`<td data-label="Input" class="num">${formatCount(tokens.input)}</td><td data-label="Cached" class="num">${count(tokens.cached)}</td><td data-label="Cache writes" class="num" ${
     tokens.cacheWrite1h > 0
-      ? html` title="${formatCount(tokens.cacheWrite5m)} for 5 minutes, ${formatCount(tokens.cacheWrite1h)} for 1 hour"`
+      ? html`title="${formatCount(tokens.cacheWrite5m)} for 5 minutes, ${formatCount(tokens.cacheWrite1h)} for 1 hour"`
       : NOTHING
   }>${count(tokens.cacheWrite5m + tokens.cacheWrite1h)}</td><td data-label="Output" class="num">${formatCount(tokens.output)}</td>`;
 }
@@ -157,22 +163,37 @@ ${
 <datalist id="wallet-keys">${options.map((name) => html`<option value="${name}"></option>`)}</datalist>`
     : html`<input type="hidden" name="key" value="${filter.key}">`
 }
-<label><span>Model</span><input name="model" value="${filter.model}" list="wallet-models" maxlength="253" placeholder="All models" spellcheck="false" autocapitalize="none"></label>
+<label>
+<span>Model</span>
+<input name="model" value="${filter.model}" list="wallet-models" maxlength="253" placeholder="All models" spellcheck="false" autocapitalize="none">
+</label>
 <datalist id="wallet-models">${models
     .slice(0, MAX_OPTIONS)
     .map((name) => html`<option value="${name}"></option>`)}</datalist>
-<label><span>Status</span><select name="status"><option value="">All</option>${CALL_STATUSES.map(
+<label>
+<span>Status</span>
+<select name="status"><option value="">All</option>${CALL_STATUSES.map(
     (status) =>
-      html`<option value="${status}"${flag('selected', status === filter.status)}>${STATUS_WORDS[status]}</option>`,
-  )}</select></label>
-<label><span>From (UTC)</span><input type="date" name="since" value="${filter.since}"></label>
-<label><span>To (UTC)</span><input type="date" name="until" value="${filter.until}"></label>
+      html`<option value="${status}" ${flag('selected', status === filter.status)}>${STATUS_WORDS[status]}</option>`,
+  )}</select>
+</label>
+<label>
+<span>From (UTC)</span>
+<input type="date" name="since" value="${filter.since}">
+</label>
+<label>
+<span>To (UTC)</span>
+<input type="date" name="until" value="${filter.until}">
+</label>
 ${filter.uid === '' ? NOTHING : html`<input type="hidden" name="uid" value="${filter.uid}">`}
-<div class="actions"><button type="submit" class="button">Apply</button>${
-    isCallFilter(filter) && wholeAccount
-      ? html`<a class="button plain" href="${accountPath(ref, 'calls')}">Clear</a>`
-      : NOTHING
-  }</div>
+<div class="actions">
+<button type="submit" class="button">Apply</button>
+${
+  isCallFilter(filter) && wholeAccount
+    ? html`<a class="button plain" href="${accountPath(ref, 'calls')}">Clear</a>`
+    : NOTHING
+}
+</div>
 </form>`;
 }
 
@@ -186,5 +207,15 @@ function renderNone({ filter, older, ref, wholeAccount }: CallsView): Html {
 function renderPager({ ref, filter, next, older }: CallsView): Html {
   if (!older && next === undefined) return NOTHING;
   const parameters = filterParameters(filter);
-  return html`<nav class="pager" aria-label="Pages"><span></span><div class="actions">${older ? html`<a class="button small" href="${accountPath(ref, 'calls', parameters)}">Newest</a>` : NOTHING}${next === undefined ? NOTHING : html`<a class="button small" rel="next" href="${accountPath(ref, 'calls', { ...parameters, before: next })}">Older</a>`}</div></nav>`;
+  return html`<nav class="pager" aria-label="Pages">
+<span></span>
+<div class="actions">
+${older ? html`<a class="button small" href="${accountPath(ref, 'calls', parameters)}">Newest</a>` : NOTHING}
+${
+  next === undefined
+    ? NOTHING
+    : html`<a class="button small" rel="next" href="${accountPath(ref, 'calls', { ...parameters, before: next })}">Older</a>`
+}
+</div>
+</nav>`;
 }

@@ -143,7 +143,10 @@ const SHOWN = 50;
 export function renderGrants({ spec }: Account): Html {
   const grants = (spec.grants ?? []).toReversed();
   return html`<section class="section" id="grants" aria-labelledby="grants-title" tabindex="-1">
-<div class="section-head"><h2 id="grants-title">Credit</h2><p>${pluralize(grants.length, 'grant')}</p></div>
+<div class="section-head">
+<h2 id="grants-title">Credit</h2>
+<p>${pluralize(grants.length, 'grant')}</p>
+</div>
 ${
   grants.length === 0
     ? html`<p class="soft">No credit was granted yet, so every call is refused.</p>`
@@ -167,8 +170,7 @@ function rowsTable(grants: readonly AccountGrant[]): Html {
 
 function renderGrant({ name, usd, reason, grantedBy, grantTime }: AccountGrant): Html {
   const atMs = grantTime === undefined ? NaN : Date.parse(grantTime);
-  return html`
-<tr><th scope="row" class="main wrap">${name}</th><td class="wrap wide" data-label="Reason">${bdiOrDash(reason)}</td><td class="wrap" data-label="By">${bdiOrDash(grantedBy)}</td><td data-label="Date">${Number.isNaN(atMs) ? DASH : renderTime(atMs, 'minute')}</td><td class="num" data-label="Amount">${exactUsd(usd)}</td></tr>`;
+  return html`<tr><th scope="row" class="main wrap">${name}</th><td class="wrap wide" data-label="Reason">${bdiOrDash(reason)}</td><td class="wrap" data-label="By">${bdiOrDash(grantedBy)}</td><td data-label="Date">${Number.isNaN(atMs) ? DASH : renderTime(atMs, 'minute')}</td><td class="num" data-label="Amount">${exactUsd(usd)}</td></tr>`;
 }
 
 const DASH = html`<span class="soft">—</span>`;

@@ -81,8 +81,10 @@ export function renderRefusalSection(refusals: Refusals, view: RefusalsView): Ht
 <h2 id="refused">Refused calls</h2>${renderUnavailable()}</section>`;
   const { counts, latest, today } = refusals;
   if (counts.length === 0 && latest.length === 0) return NOTHING;
-  return html`<section class="section" aria-labelledby="refused"><div class="section-head"><h2 id="refused">Refused calls</h2>
-<p><a href="${accountPath(view.ref, 'refused', { key: view.key ?? '' })}">All refused calls</a></p></div>
+  return html`<section class="section" aria-labelledby="refused"><div class="section-head">
+<h2 id="refused">Refused calls</h2>
+<p><a href="${accountPath(view.ref, 'refused', { key: view.key ?? '' })}">All refused calls</a></p>
+</div>
 <p>${refusalSentence(counts, today)}. A refused call costs nothing.</p>
 ${renderRefusedTable(latest, view)}</section>`;
 }
@@ -95,7 +97,10 @@ export function renderRefusals(refusals: Refusals, view: RefusalsView): Html {
   const { counts, latest, today } = refusals;
   return html`<p>${refusalSentence(counts, today)}.</p>
 ${counts.length === 0 ? NOTHING : renderCounts(counts, today)}
-<section class="section" aria-labelledby="latest-refused"><div class="section-head"><h2 id="latest-refused">Latest</h2><p>Up to 100 of each key, for seven days</p></div>
+<section class="section" aria-labelledby="latest-refused"><div class="section-head">
+<h2 id="latest-refused">Latest</h2>
+<p>Up to 100 of each key, for seven days</p>
+</div>
 ${
   latest.length === 0
     ? html`<p class="none">No call was refused in the last seven days.</p>`
@@ -118,11 +123,11 @@ function renderCounts(counts: readonly RefusalCount[], today: number): Html {
     ({ label }) => html`<th scope="col" class="num">${label}</th>`,
   )}<th scope="col" class="num">All</th></tr></thead>
 <tbody>${days.map(
-    (day) => html`
-<tr><th scope="row" class="nowrap">${dayLabel(day, today)}</th>${reasons.map(({ some }) => {
-      const calls = sumOf(some.filter((count) => count.day === day));
-      return html`<td class="num">${calls === 0 ? html`<span class="soft">0</span>` : formatCount(calls)}</td>`;
-    })}<td class="num">${formatCount(sumOf(counts.filter((count) => count.day === day)))}</td></tr>`,
+    (day) =>
+      html`<tr><th scope="row" class="nowrap">${dayLabel(day, today)}</th>${reasons.map(({ some }) => {
+        const calls = sumOf(some.filter((count) => count.day === day));
+        return html`<td class="num">${calls === 0 ? html`<span class="soft">0</span>` : formatCount(calls)}</td>`;
+      })}<td class="num">${formatCount(sumOf(counts.filter((count) => count.day === day)))}</td></tr>`,
   )}</tbody>
 </table></div>`;
 }
@@ -146,8 +151,7 @@ function renderRefusedTable(entries: readonly ActivityEntry[], view: RefusalsVie
 function renderEntry(entry: ActivityEntry, { ref, names, key }: RefusalsView): Html {
   const { callId, keyUid, atMs, model, errorCode, httpStatus, message } = entry;
   const name = names.get(keyUid);
-  return html`
-<tr><th scope="row" class="main"><a href="${callPath(ref, { callId, keyUid }, key)}">${renderTime(atMs)}</a><small class="mono">${callId}</small></th><td data-label="Key">${
+  return html`<tr><th scope="row" class="main"><a href="${callPath(ref, { callId, keyUid }, key)}">${renderTime(atMs)}</a><small class="mono">${callId}</small></th><td data-label="Key">${
     name === undefined
       ? html`<span class="soft" title="${keyUid}"><bdi>${shortUid(keyUid)}</bdi></span>`
       : html`<bdi>${name}</bdi>`

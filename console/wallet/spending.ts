@@ -30,7 +30,10 @@ const NONE: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0, outputTok
 export function renderSpending(view: SpendingView): Html {
   const { spending, range } = view;
   return html`<section class="section" aria-labelledby="spending">
-<div class="section-head"><h2 id="spending">Spending</h2>${typeof spending === 'string' ? NOTHING : renderRanges(view)}</div>
+<div class="section-head">
+<h2 id="spending">Spending</h2>
+${typeof spending === 'string' ? NOTHING : renderRanges(view)}
+</div>
 ${
   typeof spending === 'string'
     ? renderLedgerNotice(spending)
@@ -59,8 +62,8 @@ export function renderMissing({ wholeSinceMs }: Pick<SpendingSums, 'wholeSinceMs
 function renderRanges({ range, pathFor }: SpendingView): Html {
   return html`<ul class="segments" aria-label="Range">${RANGES.map(
     (days) =>
-      html`<li><a href="${pathFor(days)}"${
-        days === range.days ? html` aria-current="true"` : NOTHING
+      html`<li><a href="${pathFor(days)}" ${
+        days === range.days ? html`aria-current="true"` : NOTHING
       }>${days} days</a></li>`,
   )}</ul>`;
 }
@@ -99,8 +102,7 @@ function renderRanks(title: string, sums: ReadonlyMap<string, SpendingSum>, labe
 }
 
 function renderRank(label: Html, { calls, costNanoUsd }: SpendingSum, most: bigint): Html {
-  return html`
-<tr><th scope="row">${label}</th><td class="share">${renderBar({ part: costNanoUsd, whole: most })}</td><td class="num">${formatCount(calls)}</td><td class="num">${renderUsd(costNanoUsd)}</td></tr>`;
+  return html`<tr><th scope="row">${label}</th><td class="share">${renderBar({ part: costNanoUsd, whole: most })}</td><td class="num">${formatCount(calls)}</td><td class="num">${renderUsd(costNanoUsd)}</td></tr>`;
 }
 
 function together(sums: readonly (readonly [string, SpendingSum])[]): SpendingSum {

@@ -75,11 +75,17 @@ export function renderCalculator(
 <h2 id="calculator-title">What a call costs</h2>
 <form id="calculate" method="get" action="#calculator" autocomplete="off">${hiddenView(query)}
 <div class="calculator-choice">
-<div class="field"><label for="calc-model">Model to price</label><select id="calc-model" name="calc">${renderModels(list, calculated.row, vendors)}</select></div>
-<div class="field"><label for="calc-group">At the prices of</label><select id="calc-group" name="at"><option value="">Base prices (group ratio 1)</option>${list.pricing.groups.map(
+<div class="field">
+<label for="calc-model">Model to price</label>
+<select id="calc-model" name="calc">${renderModels(list, calculated.row, vendors)}</select>
+</div>
+<div class="field">
+<label for="calc-group">At the prices of</label>
+<select id="calc-group" name="at"><option value="">Base prices (group ratio 1)</option>${list.pricing.groups.map(
     (group) =>
-      html`<option value="${group.name}"${flag('selected', group.name === calculated.group)}>${optionText(group, list)}</option>`,
-  )}</select></div>
+      html`<option value="${group.name}" ${flag('selected', group.name === calculated.group)}>${optionText(group, list)}</option>`,
+  )}</select>
+</div>
 </div>
 ${renderCalculation(list, calculated)}
 </form>
@@ -91,8 +97,11 @@ export function renderCalculation(list: PriceList, calculated: Calculated): Html
   const { row, typed, faulty } = calculated;
   const names = countsOf(row);
   return html`<div id="calculation" class="calculation">
-<div class="calculator-counts">${renderServed(calculated)}${names.map((name) => renderCount(row, name, { typed: typed[name] ?? '0', faulty: faulty.has(name) }))}
-<button type="submit" class="button calculate">Calculate</button></div>
+<div class="calculator-counts">
+${renderServed(calculated)}
+${names.map((name) => renderCount(row, name, { typed: typed[name] ?? '0', faulty: faulty.has(name) }))}
+<button type="submit" class="button calculate">Calculate</button>
+</div>
 ${renderResult(list, calculated, names)}
 </div>`;
 }
@@ -104,7 +113,17 @@ function renderServed({ row, served }: Calculated): Html {
   const sized = sizedFigures(figures);
   const label = generationUnit(row) === 'second' ? 'Size' : 'Size and quality';
   const tiers = [...serviceTiers.keys()].filter((name) => name !== 'standard').sort();
-  return html`${renderChoice('tier', 'Service tier', served.tier, [['', 'Standard'], ...tiers.map(named)])}${renderChoice('region', 'Region', served.region, [['', 'Any other'], ...[...regions.keys()].sort().map(named)])}${sized.length < 2 ? NOTHING : renderChoice('image', label, String(served.image ?? ''), [['', 'Any'], ...sized.map((figure, index) => [String(index), describeSized(figure)] as const)])}`;
+  return html`${renderChoice('tier', 'Service tier', served.tier, [
+    ['', 'Standard'],
+    ...tiers.map(named),
+  ])}${renderChoice('region', 'Region', served.region, [['', 'Any other'], ...[...regions.keys()].sort().map(named)])}${
+    sized.length < 2
+      ? NOTHING
+      : renderChoice('image', label, String(served.image ?? ''), [
+          ['', 'Any'],
+          ...sized.map((figure, index) => [String(index), describeSized(figure)] as const),
+        ])
+  }`;
 }
 
 type Option = readonly [value: string, label: string];
@@ -116,9 +135,12 @@ function named(name: string): Option {
 /** Nothing where there is one option only. */
 function renderChoice(name: string, label: string, chosen: string, options: readonly Option[]): Html {
   if (options.length < 2) return NOTHING;
-  return html`<div class="field"><label for="calc-${name}">${label}</label><select id="calc-${name}" name="${name}">${options.map(
-    ([value, text]) => html`<option value="${value}"${flag('selected', value === chosen)}>${text}</option>`,
-  )}</select></div>`;
+  return html`<div class="field">
+<label for="calc-${name}">${label}</label>
+<select id="calc-${name}" name="${name}">${options.map(
+    ([value, text]) => html`<option value="${value}" ${flag('selected', value === chosen)}>${text}</option>`,
+  )}</select>
+</div>`;
 }
 
 function describeSized({ size, quality }: SizedFigure): string {
@@ -137,7 +159,9 @@ function hiddenView({ text, vendor, quotaType, use, context, group, sort }: Pric
     ['group', group],
     ['sort', formatSort(sort)],
   ] as const;
-  return html`${kept.map(([name, value]) => (value ? html`<input type="hidden" name="${name}" value="${value}">` : NOTHING))}`;
+  return html`${kept.map(([name, value]) =>
+    value ? html`<input type="hidden" name="${name}" value="${value}">` : NOTHING,
+  )}`;
 }
 
 function renderModels({ pricing }: PriceList, chosen: PricingRow, vendors: readonly string[]): Html {
@@ -146,7 +170,7 @@ function renderModels({ pricing }: PriceList, chosen: PricingRow, vendors: reado
     (vendor) =>
       html`<optgroup label="${vendor || '—'}">${(byVendor.get(vendor) ?? []).map(
         ({ modelName }) =>
-          html`<option value="${modelName}"${flag('selected', modelName === chosen.modelName)}>${modelName}</option>`,
+          html`<option value="${modelName}" ${flag('selected', modelName === chosen.modelName)}>${modelName}</option>`,
       )}</optgroup>`,
   )}`;
 }
@@ -157,8 +181,12 @@ function renderCount(
   { typed, faulty }: { readonly typed: string; readonly faulty: boolean },
 ): Html {
   const id = `calc-${COUNT_PARAMETERS[name]}`;
-  const ofContext = INPUT_CLASSES.includes(name) ? html` data-context` : NOTHING;
-  return html`<div class="field"><label for="${id}">${labelOf(row, name)}</label><input id="${id}" name="${COUNT_PARAMETERS[name]}" value="${typed}" inputmode="numeric" maxlength="24" data-name="${name}"${ofContext} aria-describedby="${id}-fault"${faulty ? html` aria-invalid="true"` : NOTHING}><p class="fault" id="${id}-fault"${flag('hidden', !faulty)}>${FAULT}</p></div>`;
+  const ofContext = INPUT_CLASSES.includes(name) ? html`data-context` : NOTHING;
+  return html`<div class="field">
+<label for="${id}">${labelOf(row, name)}</label>
+<input id="${id}" name="${COUNT_PARAMETERS[name]}" value="${typed}" inputmode="numeric" maxlength="24" data-name="${name}" ${ofContext} aria-describedby="${id}-fault" ${faulty ? html`aria-invalid="true"` : NOTHING}>
+<p class="fault" id="${id}-fault" ${flag('hidden', !faulty)}>${FAULT}</p>
+</div>`;
 }
 
 function renderResult(list: PriceList, calculated: Calculated, names: readonly CountName[]): Html {
@@ -170,7 +198,7 @@ function renderResult(list: PriceList, calculated: Calculated, names: readonly C
   const steps = stepsOf(figures, served);
   const isFaulty = faulty.size > 0;
   return html`<div class="estimate" id="estimate" data-figures="${JSON.stringify(prices.map(figuresOf))}" data-steps="${JSON.stringify(steps)}" data-step="${String(steps.filter((above) => inputOf(counts) > above).length)}">
-<div class="estimate-sum" aria-live="polite" aria-atomic="true"><p>One call costs</p><p class="sum" data-sum>${isFaulty ? '—' : formatExactRange(low, high)}</p><p data-many${flag('hidden', isFaulty)}>${formatCount(MANY)} such calls: <b>${formatExactRange(low * MANY, high * MANY)}</b></p></div>
+<div class="estimate-sum" aria-live="polite" aria-atomic="true"><p>One call costs</p><p class="sum" data-sum>${isFaulty ? '—' : formatExactRange(low, high)}</p><p data-many ${flag('hidden', isFaulty)}>${formatCount(MANY)} such calls: <b>${formatExactRange(low * MANY, high * MANY)}</b></p></div>
 <dl class="estimate-lines">${names.map((name) => renderLine(labelOf(row, name), name, { prices, count: counts[name] ?? 0n }))}</dl>
 ${renderStep(prices)}${renderSum(list, calculated, names)}
 </div>`;
@@ -222,7 +250,7 @@ function isPricedByRatios({ isInDollars, figures }: PricingRow): boolean {
 
 /** One summand. Those that are 0 are hidden, except for the first. */
 function renderTerm(name: CountName, count = 0n, rate = ''): Html {
-  return html`<span data-term="${name}"${name === 'input' ? html` data-always` : flag('hidden', count === 0n)}>${name === 'input' ? '' : ' + '}<span data-count>${formatCount(count)}</span> ${WORDS[name]}${rate === '' ? '' : ` × ${rate}`}</span>`;
+  return html`<span data-term="${name}" ${name === 'input' ? html`data-always` : flag('hidden', count === 0n)}>${name === 'input' ? '' : ' + '}<span data-count>${formatCount(count)}</span> ${WORDS[name]}${rate === '' ? '' : ` × ${rate}`}</span>`;
 }
 
 function requestPrice({ row, served }: Calculated): string {

@@ -106,8 +106,7 @@ function columnsOf({ quotaType, stated }: PricingRow): PriceColumn[] {
 }
 
 function renderPriceRow(label: Html, columns: readonly PriceColumn[], dollars: RowDollars): Html {
-  return html`
-<tr><th scope="row">${label}</th>${columns.map(({ of }) => html`<td class="num">${of(dollars) ?? '—'}</td>`)}</tr>`;
+  return html`<tr><th scope="row">${label}</th>${columns.map(({ of }) => html`<td class="num">${of(dollars) ?? '—'}</td>`)}</tr>`;
 }
 
 function renderRatios({ modelRatioE9, completionRatioE9, cacheRatioE9, ratioBaseE9, stated }: PricingRow): Html {
@@ -134,7 +133,10 @@ ${renderSnippets(snippetsOf({ url: gatewayUrl ?? EXAMPLE_URL, model, endpoint })
 export function renderSnippets(snippets: readonly Snippet[], prefix = ''): Html {
   return html`<div class="snippets">${snippets.map(({ id, label, code }) => {
     const codeId = `snippet-${prefix}${id}`;
-    return html`<div><div class="snippet-head"><h3 id="${codeId}-title">${label}</h3><button type="button" class="button small" data-copy="${codeId}" hidden>Copy<span class="vh"> ${label}</span></button></div>
+    return html`<div><div class="snippet-head">
+<h3 id="${codeId}-title">${label}</h3>
+<button type="button" class="button small" data-copy="${codeId}" hidden>Copy<span class="vh"> ${label}</span></button>
+</div>
 <pre class="code" tabindex="0" role="region" aria-labelledby="${codeId}-title"><code id="${codeId}">${preformatted(code)}</code></pre></div>`;
   })}</div>`;
 }

@@ -91,6 +91,5 @@ function document(site: PricingSite, { title, description, up }: DocumentHead, b
 <body class="public">
 ${body}
 </body>
-</html>
-`.markup;
+</html>`.markup;
 }

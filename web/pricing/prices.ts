@@ -49,9 +49,12 @@ function renderList(list: PriceList, query: PricingQuery, options: PricesOptions
   const visible = rows.filter((row) => row.visible).length;
   return html`${renderFilters(list, query, vendors)}
 <section id="list" tabindex="-1" aria-label="Price list">
-<div class="bar-line"><p id="count" class="count" role="status">${countText(visible, rows.length)}</p><p id="basis">${renderBasis(list, query)}</p></div>
+<div class="bar-line">
+<p id="count" class="count" role="status">${countText(visible, rows.length)}</p>
+<p id="basis">${renderBasis(list, query)}</p>
+</div>
 ${renderTable(list, query, rows, { vendors, modelRoot })}
-<p id="none"${flag('hidden', visible > 0)}>No model matches these filters. <a href="?" id="clear">Show all models</a></p>
+<p id="none" ${flag('hidden', visible > 0)}>No model matches these filters. <a href="?" id="clear">Show all models</a></p>
 </section>
 ${calculated ? renderCalculator(list, query, calculated, vendors) : NOTHING}
 ${renderFootnote(example)}`;

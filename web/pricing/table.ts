@@ -67,8 +67,8 @@ export function renderTable(
   // then.
   return html`<table class="price-table" role="table" aria-label="Model prices" id="table">
 <thead role="rowgroup"><tr role="row">${COLUMNS.map((column) => renderHeading(column, query.sort))}</tr></thead>
-<tbody role="rowgroup"${
-    query.sort.column === 'vendor' ? html` class="by-vendor"` : NOTHING
+<tbody role="rowgroup" ${
+    query.sort.column === 'vendor' ? html`class="by-vendor"` : NOTHING
   }>${rows.map((row) => renderRow(row, view))}</tbody>
 </table>`;
 }
@@ -78,13 +78,13 @@ function renderHeading(column: Column, sort: Sort): Html {
   const current = sort.column === column;
   const order = sort.descending ? 'descending' : 'ascending';
   const next = formatSort({ column, descending: current && !sort.descending });
-  return html`<th role="columnheader" scope="col"${current ? html` aria-sort="${order}"` : NOTHING}>
+  return html`<th role="columnheader" scope="col" ${current ? html`aria-sort="${order}"` : NOTHING}>
 <button type="submit" form="filters" name="sort" value="${next}" data-column="${column}">${COLUMN_TITLES[column]}</button></th>`;
 }
 
 function renderRow({ ranked, visible, leads }: ArrangedRow, view: TableView): Html {
-  return html`
-<tr role="row"${leads ? html` class="lead"` : NOTHING}${flag('hidden', !visible)}${renderContent(ranked, view)}</tr>`;
+  const { attributes, cells } = contentOf(ranked, view);
+  return html`<tr role="row" ${leads ? html`class="lead"` : NOTHING} ${flag('hidden', !visible)} ${attributes}>${cells}</tr>`;
 }
 
 /** The parts of a row that are the same in every view: nearly all, so that a search costs little. */
@@ -92,31 +92,37 @@ interface RowContent {
   readonly groups: PriceList['groups'];
   readonly group: OfferingGroup | undefined;
   readonly modelRoot: string;
-  readonly content: Html;
+  readonly attributes: Html;
+  readonly cells: Html;
 }
 
 /** The last one of each row. */
 const contents = new WeakMap<RankedRow, RowContent>();
 
-function renderContent(ranked: RankedRow, view: TableView): Html {
+function contentOf(ranked: RankedRow, view: TableView): RowContent {
   const {
     state: { groups },
     group,
     modelRoot,
   } = view;
   const known = contents.get(ranked);
-  if (known?.groups === groups && known.group === group && known.modelRoot === modelRoot) return known.content;
-  const content = renderCells(ranked, view);
-  contents.set(ranked, { groups, group, modelRoot, content });
+  if (known?.groups === groups && known.group === group && known.modelRoot === modelRoot) return known;
+  const attributes = renderAttributes(ranked, view);
+  const content = { groups, group, modelRoot, attributes, cells: renderCells(ranked.row, view) };
+  contents.set(ranked, content);
   return content;
 }
 
-/** A row from behind its first attributes to its last cell. */
-function renderCells({ row, ranks }: RankedRow, view: TableView): Html {
+/** What the page's script filters and sorts by. */
+function renderAttributes({ row, ranks }: RankedRow, view: TableView): Html {
   const groups = view.state.pricing.groups.flatMap(({ name }, index) =>
     view.state.groups.get(name)?.offers.has(row.modelName) ? [index] : [],
   );
-  return html` data-v="${view.vendors.get(row.vendor) ?? -1}" data-t="${row.quotaType === 'Token' ? 'token' : 'request'}" data-u="${usesOf(row).join(' ')}" data-c="${contextOf(row)}" data-g="${groups.join(' ')}" data-r="${COLUMNS.map((column) => ranks[column]).join(' ')}"><th role="rowheader" scope="row"><a class="model-name" href="${modelHref(view.modelRoot, row.modelName)}"><bdi>${row.modelName}</bdi></a>${renderFactsLine(row.facts)}</th><td role="cell"><bdi>${row.vendor || '—'}</bdi></td><td role="cell">${QUOTA_TYPE_NAMES[row.quotaType]}</td>${renderRatios(row, dollarsOf(row, view.group))}<td role="cell">${renderGroups(row.enabledGroups, view.chosenDisplayName)}</td>`;
+  return html`data-v="${view.vendors.get(row.vendor) ?? -1}" data-t="${row.quotaType === 'Token' ? 'token' : 'request'}" data-u="${usesOf(row).join(' ')}" data-c="${contextOf(row)}" data-g="${groups.join(' ')}" data-r="${COLUMNS.map((column) => ranks[column]).join(' ')}"`;
+}
+
+function renderCells(row: PricingRow, view: TableView): Html {
+  return html`<th role="rowheader" scope="row"><a class="model-name" href="${modelHref(view.modelRoot, row.modelName)}"><bdi>${row.modelName}</bdi></a>${renderFactsLine(row.facts)}</th><td role="cell"><bdi>${row.vendor || '—'}</bdi></td><td role="cell">${QUOTA_TYPE_NAMES[row.quotaType]}</td>${renderRatios(row, dollarsOf(row, view.group))}<td role="cell">${renderGroups(row.enabledGroups, view.chosenDisplayName)}</td>`;
 }
 
 /** The row's dollars at the chosen group's prices where it offers the model, else at base prices. */
@@ -160,5 +166,5 @@ function renderGroups(displayNames: readonly string[], chosen: string | undefine
 }
 
 function renderBadge(name: string, chosen: boolean): Html {
-  return html`<li${chosen ? html` class="on"` : NOTHING} title="${name}"><bdi>${name}</bdi></li>`;
+  return html`<li ${chosen ? html`class="on"` : NOTHING} title="${name}"><bdi>${name}</bdi></li>`;
 }

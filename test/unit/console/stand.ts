@@ -8,6 +8,7 @@ import type { ConsoleRoute } from '../../../console/route.ts';
 import { buildConsole } from '../../../console/server.ts';
 import type { ConsoleOptions } from '../../../console/server.ts';
 import { buildResources } from '../../../operator/store/resources.ts';
+import { pageMarkup } from '../../support/page-markup.ts';
 
 export const HOST = 'localhost:8081';
 export const ORIGIN = `http://${HOST}`;
@@ -88,6 +89,11 @@ export function stand(options: StandOptions = {}): Stand {
     log: { info: note('info'), warn: note('warn'), error: note('error') },
   });
   return { app, logged, asked, clock };
+}
+
+/** A page's markup without its layout; a file as it is. */
+export function bodyOf({ headers, body }: LightMyRequestResponse): string {
+  return String(headers['content-type']).startsWith('text/html') ? pageMarkup(body) : body;
 }
 
 /** The Cookie header that a browser would send after this response. */

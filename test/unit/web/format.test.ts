@@ -16,6 +16,7 @@ import {
 } from '#web/format.ts';
 import { html } from '#web/html.ts';
 import { formatDecimal as formatContractDecimal } from '#snapshot/decimal.ts';
+import { pageMarkup } from '../../support/page-markup.ts';
 
 describe('decimals', () => {
   test('are written as in snapshots', () => {
@@ -133,15 +134,17 @@ describe('a bar', () => {
 
 describe('columns by day', () => {
   const render = (costs: readonly bigint[]): string =>
-    renderColumns({
-      title: 'By day',
-      note: html`all`,
-      days: costs.map((costNanoUsd, index) => ({
-        day: `2026-11-${String(index + 1).padStart(2, '0')}`,
-        costNanoUsd,
-        calls: costNanoUsd > 0n ? 2 : 0,
-      })),
-    }).markup;
+    pageMarkup(
+      renderColumns({
+        title: 'By day',
+        note: html`all`,
+        days: costs.map((costNanoUsd, index) => ({
+          day: `2026-11-${String(index + 1).padStart(2, '0')}`,
+          costNanoUsd,
+          calls: costNanoUsd > 0n ? 2 : 0,
+        })),
+      }).markup,
+    );
 
   test('end below the top of a scale with round steps', () => {
     fc.assert(

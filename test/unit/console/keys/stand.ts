@@ -10,7 +10,7 @@ import { allOf, buildResources } from '../../../../operator/store/resources.ts';
 import type { Resources } from '../../../../operator/store/resources.ts';
 import { condition, createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 import type { ConsoleFixture, Rights } from '../../../support/console-access.ts';
-import { csrfIn, FORM_HEADERS, HOST, signIn, stand } from '../stand.ts';
+import { bodyOf, csrfIn, FORM_HEADERS, HOST, signIn, stand } from '../stand.ts';
 import type { Stand, StandOptions } from '../stand.ts';
 
 export const GATEWAY = 'model-gateway';
@@ -271,7 +271,7 @@ export function openBrowser(app: FastifyInstance, cookie: string): Browser {
   let last = '';
   let csrf = '';
   const keep = (answer: Awaited<ReturnType<FastifyInstance['inject']>>): Shown => {
-    const shown = { status: answer.statusCode, location: answer.headers['location'] ?? '', markup: answer.body };
+    const shown = { status: answer.statusCode, location: answer.headers['location'] ?? '', markup: bodyOf(answer) };
     if (shown.markup !== '') last = shown.markup;
     csrf = csrfIn(shown.markup) || csrf;
     return shown;

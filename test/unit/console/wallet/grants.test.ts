@@ -73,7 +73,7 @@ describe('granting credit', () => {
     const { body } = await stand.see('alice', PATH);
     assert.match(body, /id="credit-dialog" popover/);
     assert.match(body, /The balance is \$76\.54 now/);
-    assert.match(body, /value="25"><span>\$25<small>\$101\.54 after/);
+    assert.match(body, /value="25"> <span>\$25<small>\$101\.54 after/);
     const dash = '<span class="soft">—';
     assert.ok(body.includes(`data-label="By">${dash}`) && body.includes(`data-label="Date">${dash}`));
     await stand.post('alice', `${PATH}/grants`, fields());

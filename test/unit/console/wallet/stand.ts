@@ -16,7 +16,7 @@ import { buildResources } from '../../../../operator/store/resources.ts';
 import type { CallPage, CallQuery, SpendingSum, SpendingSums, UsageStore } from '../../../../console/usage/usage.ts';
 import { createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
 import type { ConsoleFixture } from '../../../support/console-access.ts';
-import { FORM_HEADERS, csrfIn, signIn } from '../stand.ts';
+import { bodyOf, csrfIn, FORM_HEADERS, signIn } from '../stand.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -360,7 +360,7 @@ export function walletStand(
       url,
       headers: { host: 'localhost:8081', cookie: await cookieOf(token) },
     });
-    return { status: answer.statusCode, body: answer.body, headers: answer.headers };
+    return { status: answer.statusCode, body: bodyOf(answer), headers: answer.headers };
   };
   return {
     app,
@@ -374,7 +374,7 @@ export function walletStand(
         headers: { ...FORM_HEADERS, cookie: await cookieOf(token) },
         payload: new URLSearchParams({ csrf, ...fields }).toString(),
       });
-      return { status: answer.statusCode, body: answer.body, location: answer.headers['location'] ?? '' };
+      return { status: answer.statusCode, body: bodyOf(answer), location: answer.headers['location'] ?? '' };
     },
   };
 }

@@ -15,16 +15,19 @@ import type { DetailClass } from '#web/pricing/price-list.ts';
 import { renderCalculationPart, renderPrices } from '#web/pricing/prices.ts';
 import { parsePricingQuery } from '#web/pricing/query.ts';
 import { REALISTIC, sampleState } from '../../dataplane/server/pricing/sample.ts';
+import { pageMarkup } from '../../../support/page-markup.ts';
 import { pattern } from '../../../support/pattern.ts';
 
 const state = sampleState(REALISTIC);
 
 function page(search: string): string {
-  return renderPrices(state, parsePricingQuery(new URLSearchParams(search), state.pricing), { modelRoot: '' }).markup;
+  const query = parsePricingQuery(new URLSearchParams(search), state.pricing);
+  return pageMarkup(renderPrices(state, query, { modelRoot: '' }).markup);
 }
 
 function part(search: string): string {
-  return renderCalculationPart(state, parsePricingQuery(new URLSearchParams(search), state.pricing))?.markup ?? '';
+  const query = parsePricingQuery(new URLSearchParams(search), state.pricing);
+  return pageMarkup(renderCalculationPart(state, query)?.markup ?? '');
 }
 
 function textOf(markup: string): string {
