@@ -114,7 +114,7 @@ describe.skipIf(chromium.skip)('price page in a browser', () => {
     await page.keyboard.press('Space');
     assert.equal(await queryOf(page), '?sort=-model');
     assert.equal((await visibleModels(page))[0], 'text-embedding-3-small');
-    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Model Name');
+    assert.equal(await page.evaluate('document.activeElement.innerText'), 'Model Name');
   });
 
   test('leads to the list with the first Tab', async () => {

@@ -108,7 +108,7 @@ describe('the preview of a price change', () => {
       ['', /one PriceCatalog/],
       [catalogText(price('m', '1'), 'all', 'elsewhere'), /namespace model-gateway only/],
       [catalogText(price('m', '1')).replace('spec:', 'spec:\n  purpose: Costs'), /costs changes no bill/],
-      [`${catalogText(price('m', '1'))}---\n${catalogText(price('n', '1'), 'more')}`, /one PriceCatalog/],
+      [`${catalogText(price('m', '1'))}---\n${catalogText(price('o', '1'), 'more')}`, /one PriceCatalog/],
     ] as const) {
       const answer = await post(stand, text);
       assert.equal(answer.status, 422, text);
