@@ -38,14 +38,18 @@ export function formatExactUsd(nanoUsd: bigint): string {
  * Renders money. Without `places`: cents from one dollar, hundredths of a cent below it, and "< $0.0001" below those.
  */
 export function renderUsd(nanoUsd: bigint, places?: number): Html {
-  return html`<data class="money" value="${formatDecimal(nanoUsd, 2)}" title="${formatExactUsd(nanoUsd)}">${formatShortUsd(nanoUsd, places)}</data>`;
+  return html`<data class="money" value="${formatDecimal(nanoUsd, 2)}" title="${formatExactUsd(nanoUsd)}"
+    >${formatShortUsd(nanoUsd, places)}</data
+  >`;
 }
 
 /** Renders what remains of a limit: rounded down, and never below zero. */
 export function renderRemaining(nanoUsd: bigint, places?: number): Html {
   const left = nanoUsd < 0n ? 0n : nanoUsd;
   const shown = formatUsdDown(left, places ?? (left < 100_000_000n ? 4 : 2));
-  return html`<data class="money" value="${formatDecimal(nanoUsd, 2)}" title="${formatExactUsd(nanoUsd)}">${shown}</data>`;
+  return html`<data class="money" value="${formatDecimal(nanoUsd, 2)}" title="${formatExactUsd(nanoUsd)}"
+    >${shown}</data
+  >`;
 }
 
 /** The text of `renderUsd`. */

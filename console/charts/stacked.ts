@@ -52,19 +52,25 @@ export function renderStacked({ title, note, measure, series, columns, table }: 
   );
   const width = columns.length * PITCH;
   return html`<figure class="chart stacked">
-<figcaption><h2>${title}</h2><span class="soft">${note}</span></figcaption>
-${series.length > 1 ? renderLegend(series) : NOTHING}
-<div class="chart-plot" aria-hidden="true">
-<div class="chart-scale"><span>${formatMark(end, end, measure)}</span><span>${formatMark(end / 2n, end, measure)}</span><span>${formatMark(0n, end, measure)}</span></div>
-<svg viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" focusable="false">
-${[0, HEIGHT / 2].map((y) => html`<path class="grid" d="M0 ${y}H${width}"/>`)}
-${columns.map((column, index) => renderColumn(column, { index, end, series }))}
-<path class="grid base" d="M0 ${HEIGHT}H${width}"/>
-</svg>
-<p class="chart-days">${marks(columns).map((label) => html`<span>${label}</span>`)}</p>
-</div>
-${table}
-</figure>`;
+    <figcaption>
+      <h2>${title}</h2>
+      <span class="soft">${note}</span>
+    </figcaption>
+    ${series.length > 1 ? renderLegend(series) : NOTHING}
+    <div class="chart-plot" aria-hidden="true">
+      <div class="chart-scale">
+        <span>${formatMark(end, end, measure)}</span><span>${formatMark(end / 2n, end, measure)}</span
+        ><span>${formatMark(0n, end, measure)}</span>
+      </div>
+      <svg viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" focusable="false">
+        ${[0, HEIGHT / 2].map((y) => html`<path class="grid" d="M0 ${y}H${width}" />`)}
+        ${columns.map((column, index) => renderColumn(column, { index, end, series }))}
+        <path class="grid base" d="M0 ${HEIGHT}H${width}" />
+      </svg>
+      <p class="chart-days">${marks(columns).map((label) => html`<span>${label}</span>`)}</p>
+    </div>
+    ${table}
+  </figure>`;
 }
 
 interface Place {
@@ -80,9 +86,17 @@ function renderColumn({ label, parts }: ChartColumn, { index, end, series }: Pla
     if (value <= 0n) return NOTHING;
     const { label: name = '', color = 0 } = series[at] ?? {};
     const [from, to] = [height(below, end), height((below += value), end)];
-    return html`<a href="${href}" tabindex="-1"><title>${label}, ${name}: ${text}</title><rect class="s${color}" x="${x + GAP / 2}" y="${HEIGHT - to}" width="${PITCH - GAP}" height="${Math.max(to - from, 2)}"/></a>`;
+    return html`<a href="${href}" tabindex="-1"
+      ><title>${label}, ${name}: ${text}</title
+      ><rect
+        class="s${color}"
+        x="${x + GAP / 2}"
+        y="${HEIGHT - to}"
+        width="${PITCH - GAP}"
+        height="${Math.max(to - from, 2)}"
+    /></a>`;
   });
-  return html`<g><rect class="slot" x="${x}" width="${PITCH}" height="${HEIGHT}"/>${rectangles}</g>`;
+  return html`<g><rect class="slot" x="${x}" width="${PITCH}" height="${HEIGHT}" />${rectangles}</g>`;
 }
 
 /** In the chart's units. */
@@ -91,14 +105,16 @@ function height(value: bigint, end: bigint): number {
 }
 
 export function renderLegend(series: readonly ChartSeries[]): Html {
-  return html`<ul class="legend" aria-label="Colors">${series.map(
-    ({ label, color }) => html`<li>${renderSwatch(color)}<bdi>${label}</bdi></li>`,
-  )}</ul>`;
+  return html`<ul class="legend" aria-label="Colors">
+    ${series.map(({ label, color }) => html`<li>${renderSwatch(color)}<bdi>${label}</bdi></li>`)}
+  </ul>`;
 }
 
 /** The square in a series' color. */
 export function renderSwatch(color: number): Html {
-  return html`<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false"><rect class="s${color}" width="10" height="10" rx="2"/></svg>`;
+  return html`<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true" focusable="false">
+    <rect class="s${color}" width="10" height="10" rx="2" />
+  </svg>`;
 }
 
 /** First, middle and last. */

@@ -26,17 +26,20 @@ export interface KeyOverview {
 /** Below the tabs. */
 export function renderKeyOverview(view: KeyOverview): Html {
   const { apiKey, finding } = view;
-  return html`${renderStatusNotice(finding)}
-${renderFigures(view)}
-<section class="section" aria-labelledby="details"><h2 id="details">Details</h2>
-<dl class="facts key-facts">${renderSettings(view)}${renderIdentity(apiKey, view.nowMs)}</dl>
-${renderConditions(apiKey.status?.conditions ?? [])}</section>`;
+  return html`${renderStatusNotice(finding)} ${renderFigures(view)}
+    <section class="section" aria-labelledby="details">
+      <h2 id="details">Details</h2>
+      <dl class="facts key-facts">${renderSettings(view)}${renderIdentity(apiKey, view.nowMs)}</dl>
+      ${renderConditions(apiKey.status?.conditions ?? [])}
+    </section>`;
 }
 
 /** Why calls are refused, or will be soon. */
 function renderStatusNotice({ tone, label, message }: KeyStatusFinding): Html {
   if (message === '') return NOTHING;
-  return html`<div class="notice${tone === 'bad' || tone === 'warn' ? ` ${tone}` : ''}" id="key-status-reason"><p><b>${label}.</b> ${message}</p></div>`;
+  return html`<div class="notice${tone === 'bad' || tone === 'warn' ? ` ${tone}` : ''}" id="key-status-reason">
+    <p><b>${label}.</b> ${message}</p>
+  </div>`;
 }
 
 const PERIOD_WORDS = { Never: '', Daily: ' today', Monthly: ' this month' } as const;
@@ -46,22 +49,39 @@ function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
   const facts = factsOf(apiKey);
   const { period } = apiKey.spec.quota;
   return html`<dl class="figures" id="key-figures">
-<div><dt>Status</dt><dd id="key-status">${renderStatusDot(finding)}</dd></div>
-<div><dt>Remaining${PERIOD_WORDS[period]}</dt><dd>${
-    facts.remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(facts.remainingNanoUsd)
-  }<small>${
-    facts.limitNanoUsd === undefined ? 'by this key; its account pays' : AGAIN[period] || 'of its limit'
-  }</small>${changeLimit}</dd></div>
-<div><dt>Spent${PERIOD_WORDS[period]}</dt><dd>${renderUsd(facts.spentNanoUsd)}${renderShare(facts)}${
-    period === 'Never' ? NOTHING : html`<small>${renderUsd(facts.totalSpentNanoUsd)} in total</small>`
-  }</dd></div>
-<div><dt>Last call</dt><dd class="key-moment">${facts.lastUsedMs === undefined ? 'None yet' : renderTime(facts.lastUsedMs, 'minute')}</dd></div>
-</dl>`;
+    <div>
+      <dt>Status</dt>
+      <dd id="key-status">${renderStatusDot(finding)}</dd>
+    </div>
+    <div>
+      <dt>Remaining${PERIOD_WORDS[period]}</dt>
+      <dd>
+        ${facts.remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(facts.remainingNanoUsd)}<small>${
+          facts.limitNanoUsd === undefined ? 'by this key; its account pays' : AGAIN[period] || 'of its limit'
+        }</small>${changeLimit}
+      </dd>
+    </div>
+    <div>
+      <dt>Spent${PERIOD_WORDS[period]}</dt>
+      <dd>
+        ${renderUsd(facts.spentNanoUsd)}${renderShare(facts)}${
+          period === 'Never' ? NOTHING : html`<small>${renderUsd(facts.totalSpentNanoUsd)} in total</small>`
+        }
+      </dd>
+    </div>
+    <div>
+      <dt>Last call</dt>
+      <dd class="key-moment">
+        ${facts.lastUsedMs === undefined ? 'None yet' : renderTime(facts.lastUsedMs, 'minute')}
+      </dd>
+    </div>
+  </dl>`;
 }
 
 function renderShare({ spentNanoUsd, limitNanoUsd }: KeyFacts): Html {
   if (limitNanoUsd === undefined) return html`<small>no limit</small>`;
-  return html`<small>of ${renderUsd(limitNanoUsd)}</small>${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd) })}`;
+  return html`<small>of ${renderUsd(limitNanoUsd)}</small
+    >${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd) })}`;
 }
 
 /** As the status has it: from 80 % on, and at the limit. */
@@ -73,11 +93,18 @@ export function barToneOf(spentNanoUsd: bigint, limitNanoUsd: bigint): BarTone {
 function renderSettings({ apiKey: { metadata, spec }, group }: KeyOverview): Html {
   const { accountRef, models, maxConcurrency, expirationTime } = spec;
   const account = accountPath({ namespace: metadata.namespace, name: accountRef.name });
-  return html`<dt>Group</dt><dd><bdi>${group}</bdi></dd>
-<dt>Account</dt><dd><a href="${account}"><bdi>${accountRef.name}</bdi></a></dd>
-<dt>Models</dt><dd>${models === undefined ? 'All of its group' : html`<bdi>${models.join(', ')}</bdi>`}</dd>
-<dt>Expires</dt><dd>${expirationTime === undefined ? 'Never' : timeOf(expirationTime)}</dd>
-<dt>Concurrent calls</dt><dd>${maxConcurrency ?? 'Any number'}</dd>`;
+  return html`<dt>Group</dt>
+    <dd><bdi>${group}</bdi></dd>
+    <dt>Account</dt>
+    <dd>
+      <a href="${account}"><bdi>${accountRef.name}</bdi></a>
+    </dd>
+    <dt>Models</dt>
+    <dd>${models === undefined ? 'All of its group' : html`<bdi>${models.join(', ')}</bdi>`}</dd>
+    <dt>Expires</dt>
+    <dd>${expirationTime === undefined ? 'Never' : timeOf(expirationTime)}</dd>
+    <dt>Concurrent calls</dt>
+    <dd>${maxConcurrency ?? 'Any number'}</dd>`;
 }
 
 function renderIdentity(apiKey: ApiKey, nowMs: number): Html {
@@ -86,26 +113,58 @@ function renderIdentity(apiKey: ApiKey, nowMs: number): Html {
     spec: { key },
     status,
   } = apiKey;
-  return html`<dt>Key</dt><dd>${
-    status?.keyPrefix === undefined ? 'Not made yet' : html`<code>${status.keyPrefix}…</code>`
-  }${renderRotation(apiKey)}</dd>
-${renderPrevious(apiKey, nowMs)}<dt>Secret</dt><dd><code>${secretNameOf(apiKey)}</code>${
-    key.type === 'Provided' ? html` <small class="soft">yours; the gateway never writes it</small>` : NOTHING
-  }</dd>
-${creationTimestamp === undefined ? NOTHING : html`<dt>Created</dt><dd>${timeOf(creationTimestamp)}</dd>`}`;
+  return html`<dt>Key</dt>
+    <dd>
+      ${
+        status?.keyPrefix === undefined ? 'Not made yet' : html`<code>${status.keyPrefix}…</code>`
+      }${renderRotation(apiKey)}
+    </dd>
+    ${renderPrevious(apiKey, nowMs)}
+    <dt>Secret</dt>
+    <dd>
+      <code>${secretNameOf(apiKey)}</code>${
+        key.type === 'Provided' ? html` <small class="soft">yours; the gateway never writes it</small>` : NOTHING
+      }
+    </dd>
+    ${
+      creationTimestamp === undefined
+        ? NOTHING
+        : html`<dt>Created</dt>
+            <dd>${timeOf(creationTimestamp)}</dd>`
+    }`;
 }
 
 /** As `kubectl get -o yaml` shows them. */
 function renderConditions(conditions: readonly Condition[]): Html {
   if (conditions.length === 0) return NOTHING;
-  return html`<details class="fold key-conditions"><summary>Conditions in Kubernetes</summary>
-<div class="table-box" tabindex="0" role="region" aria-label="Conditions"><table class="table">
-<thead><tr><th scope="col">Type</th><th scope="col">Status</th><th scope="col">Reason</th><th scope="col">Message</th><th scope="col">Since</th></tr></thead>
-<tbody>${conditions.map(
-    ({ type, status, reason, message, lastTransitionTime }) =>
-      html`<tr><th scope="row">${type}</th><td>${status}</td><td>${reason}</td><td class="wrap">${message}</td><td>${timeOf(lastTransitionTime)}</td></tr>`,
-  )}</tbody>
-</table></div></details>`;
+  return html`<details class="fold key-conditions">
+    <summary>Conditions in Kubernetes</summary>
+    <div class="table-box" tabindex="0" role="region" aria-label="Conditions">
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Type</th>
+            <th scope="col">Status</th>
+            <th scope="col">Reason</th>
+            <th scope="col">Message</th>
+            <th scope="col">Since</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${conditions.map(
+            ({ type, status, reason, message, lastTransitionTime }) =>
+              html`<tr>
+                <th scope="row">${type}</th>
+                <td>${status}</td>
+                <td>${reason}</td>
+                <td class="wrap">${message}</td>
+                <td>${timeOf(lastTransitionTime)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </details>`;
 }
 
 function renderRotation({ spec: { key }, status }: ApiKey): Html {
@@ -119,9 +178,8 @@ function renderRotation({ spec: { key }, status }: ApiKey): Html {
 export function renderPrevious({ status }: ApiKey, nowMs: number): Html {
   const working = (status?.previousKeys ?? []).filter(({ expirationTime }) => Date.parse(expirationTime) > nowMs);
   if (working.length === 0) return NOTHING;
-  return html`<dt>${working.length === 1 ? 'Old key' : 'Old keys'}</dt><dd>${working.map(
-    ({ expirationTime }) => html`<div>works until ${timeOf(expirationTime)}</div>`,
-  )}</dd>`;
+  return html`<dt>${working.length === 1 ? 'Old key' : 'Old keys'}</dt>
+    <dd>${working.map(({ expirationTime }) => html`<div>works until ${timeOf(expirationTime)}</div>`)}</dd>`;
 }
 
 function timeOf(time: string): Html | string {

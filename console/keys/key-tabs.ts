@@ -41,9 +41,7 @@ export async function keyTabPage(
     page: {
       title: `${name} · ${label} · API keys`,
       active: 'keys',
-      body: html`${renderHead(apiKey, rights, csrf)}
-${renderTabs(apiKey, open)}
-${undo}${body}`,
+      body: html`${renderHead(apiKey, rights, csrf)} ${renderTabs(apiKey, open)} ${undo}${body}`,
       scripts: ['moments.js', 'undo.js', ...scripts],
       styles: ['keys.css', ...styles],
     },
@@ -65,12 +63,12 @@ function renderHead(apiKey: ApiKey, { mayCreate, mayChange, mayDelete }: KeyRigh
     here: name,
     lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
     actions: html`<div class="actions">
-${mayChange ? renderSwitch(apiKey, { csrf, label: apiKey.spec.enabled ? 'Disable' : 'Enable' }) : NOTHING}
-<a class="button" href="${keyPath(apiKey, 'yaml')}">YAML</a>
-${mayCreate ? html`<a class="button" href="${copyPath(apiKey)}">Copy</a>` : NOTHING}
-${rotates ? html`<a class="button" href="${keyPath(apiKey, 'rotate')}">Rotate</a>` : NOTHING}
-${mayDelete ? html`<a class="button danger" href="${keyPath(apiKey, 'delete')}">Delete</a>` : NOTHING}
-</div>`,
+      ${mayChange ? renderSwitch(apiKey, { csrf, label: apiKey.spec.enabled ? 'Disable' : 'Enable' }) : NOTHING}
+      <a class="button" href="${keyPath(apiKey, 'yaml')}">YAML</a>
+      ${mayCreate ? html`<a class="button" href="${copyPath(apiKey)}">Copy</a>` : NOTHING}
+      ${rotates ? html`<a class="button" href="${keyPath(apiKey, 'rotate')}">Rotate</a>` : NOTHING}
+      ${mayDelete ? html`<a class="button danger" href="${keyPath(apiKey, 'delete')}">Delete</a>` : NOTHING}
+    </div>`,
   });
 }
 
@@ -83,20 +81,29 @@ interface SwitchButton {
 
 /** Posts the same as the key's switch in the list, and returns to the key. */
 function renderSwitch(apiKey: ApiKey, { csrf, label, style = '' }: SwitchButton): Html {
-  return html`<form class="inline-form" method="post" action="${keyPath(apiKey, 'enabled')}">${csrfField(csrf)}
-<input type="hidden" name="back" value="key">
-<button type="submit" class="button${style}" name="to" value="${switchValue(apiKey)}">${label}</button></form>`;
+  return html`<form class="inline-form" method="post" action="${keyPath(apiKey, 'enabled')}">
+    ${csrfField(csrf)}
+    <input type="hidden" name="back" value="key" />
+    <button type="submit" class="button${style}" name="to" value="${switchValue(apiKey)}">${label}</button>
+  </form>`;
 }
 
 /** undo.js removes it after ten seconds. */
 function renderUndo(apiKey: ApiKey, csrf: string): Html {
   if (apiKey.spec.enabled) return NOTHING;
-  return html`<div class="notice undo-notice" id="undo" role="status"><span><bdi>${apiKey.metadata.name}</bdi> is switched off: its calls are refused.</span> ${renderSwitch(apiKey, { csrf, label: 'Undo', style: ' small' })}</div>`;
+  return html`<div class="notice undo-notice" id="undo" role="status">
+    <span><bdi>${apiKey.metadata.name}</bdi> is switched off: its calls are refused.</span>
+    ${renderSwitch(apiKey, { csrf, label: 'Undo', style: ' small' })}
+  </div>`;
 }
 
 function renderTabs(apiKey: ApiKey, open: KeyTab): Html {
-  return html`<nav class="tabs" aria-label="Pages of this key"><ul>${TABS.map(
-    ({ tab, label, path }) =>
-      html`<li><a href="${path(apiKey)}" ${tab === open ? html`aria-current="page"` : NOTHING}>${label}</a></li>`,
-  )}</ul></nav>`;
+  return html`<nav class="tabs" aria-label="Pages of this key">
+    <ul>
+      ${TABS.map(
+        ({ tab, label, path }) =>
+          html`<li><a href="${path(apiKey)}" ${tab === open ? html`aria-current="page"` : NOTHING}>${label}</a></li>`,
+      )}
+    </ul>
+  </nav>`;
 }

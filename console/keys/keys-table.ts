@@ -44,19 +44,30 @@ export function renderKeysTable({ rows, query, rights, nowMs }: KeysTable): Html
   const places = columnPlaces(
     rows.flatMap(({ facts: { spentNanoUsd, remainingNanoUsd = 0n } }) => [spentNanoUsd, remainingNanoUsd]),
   );
-  return html`<div class="table-box keys-box"><table class="table cards keys-table" id="keys-table">
-<caption class="vh">API keys with what they have spent and their status</caption>
-<thead><tr>${KEY_COLUMNS.map((column) => heading(column, query))}<th scope="col"><span class="vh">Actions</span></th></tr></thead>
-<tbody>${rows.map((row) => renderRow(row, { rights, nowMs, places }))}</tbody>
-</table></div>`;
+  return html`<div class="table-box keys-box">
+    <table class="table cards keys-table" id="keys-table">
+      <caption class="vh">
+        API keys with what they have spent and their status
+      </caption>
+      <thead>
+        <tr>
+          ${KEY_COLUMNS.map((column) => heading(column, query))}
+          <th scope="col"><span class="vh">Actions</span></th>
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map((row) => renderRow(row, { rights, nowMs, places }))}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 function heading(column: KeyColumn, query: KeysQuery): Html {
   const order =
     query.sort.column === column ? html`aria-sort="${query.sort.descending ? 'descending' : 'ascending'}"` : NOTHING;
-  return html`<th scope="col" ${
-    NUMERIC.has(column) ? html`class="num"` : NOTHING
-  } ${order}><a href="${keysPath(sortedBy(query, column))}">${COLUMN_TITLES[column]}</a></th>`;
+  return html`<th scope="col" ${NUMERIC.has(column) ? html`class="num"` : NOTHING} ${order}>
+    <a href="${keysPath(sortedBy(query, column))}">${COLUMN_TITLES[column]}</a>
+  </th>`;
 }
 
 interface RowContext {
@@ -71,9 +82,26 @@ function renderRow({ facts, finding, group }: KeyRow, { rights, nowMs, places }:
     metadata: { namespace, name },
     status,
   } = facts.apiKey;
-  return html`<tr data-key="${namespace}/${name}"><th scope="row" class="main"><a href="${keyPath(facts.apiKey)}"><bdi>${name}</bdi></a><small><bdi>${namespace}</bdi>${
-    status?.keyPrefix === undefined ? NOTHING : html` · <code>${status.keyPrefix}…</code>`
-  }</small></th><td data-label="Status">${renderStatusMark(finding)}</td><td data-label="Enabled">${enabledSwitch(facts, rights.change.has(namespace))}</td><td data-label="Group" class="keys-group"><bdi>${group}</bdi></td><td data-label="Spent of limit">${spentOfLimit(facts, places)}</td><td data-label="Remaining" class="num">${remaining(facts, places)}</td><td data-label="Last used">${facts.lastUsedMs === undefined ? none('Never') : renderTime(facts.lastUsedMs, 'minute')}</td><td data-label="Expires">${expires(facts, nowMs)}</td><td class="cell-actions">${actions(facts, rights)}</td></tr>`;
+  return html`<tr data-key="${namespace}/${name}">
+    <th scope="row" class="main">
+      <a href="${keyPath(facts.apiKey)}"><bdi>${name}</bdi></a
+      ><small
+        ><bdi>${namespace}</bdi>${
+          status?.keyPrefix === undefined ? NOTHING : html` · <code>${status.keyPrefix}…</code>`
+        }</small
+      >
+    </th>
+    <td data-label="Status">${renderStatusMark(finding)}</td>
+    <td data-label="Enabled">${enabledSwitch(facts, rights.change.has(namespace))}</td>
+    <td data-label="Group" class="keys-group"><bdi>${group}</bdi></td>
+    <td data-label="Spent of limit">${spentOfLimit(facts, places)}</td>
+    <td data-label="Remaining" class="num">${remaining(facts, places)}</td>
+    <td data-label="Last used">
+      ${facts.lastUsedMs === undefined ? none('Never') : renderTime(facts.lastUsedMs, 'minute')}
+    </td>
+    <td data-label="Expires">${expires(facts, nowMs)}</td>
+    <td class="cell-actions">${actions(facts, rights)}</td>
+  </tr>`;
 }
 
 function none(text: string): Html {
@@ -86,20 +114,32 @@ function enabledSwitch({ apiKey }: KeyFacts, may: boolean): Html {
     metadata: { namespace, name },
     spec: { enabled },
   } = apiKey;
-  return html`<button type="submit" class="switch" role="switch" aria-checked="${String(enabled)}" aria-label="${name} in ${namespace} is enabled" form="${SWITCH_FORM}" formaction="${keyPath(apiKey, 'enabled')}" name="to" value="${switchValue(apiKey)}" ${
-    may ? NOTHING : html`title="You may not change keys in ${namespace}"`
-  } ${flag('disabled', !may)}></button>`;
+  return html`<button
+    type="submit"
+    class="switch"
+    role="switch"
+    aria-checked="${String(enabled)}"
+    aria-label="${name} in ${namespace} is enabled"
+    form="${SWITCH_FORM}"
+    formaction="${keyPath(apiKey, 'enabled')}"
+    name="to"
+    value="${switchValue(apiKey)}"
+    ${may ? NOTHING : html`title="You may not change keys in ${namespace}"`}
+    ${flag('disabled', !may)}
+  ></button>`;
 }
 
 function spentOfLimit({ spentNanoUsd, limitNanoUsd }: KeyFacts, places: number): Html {
   if (limitNanoUsd === undefined)
     return html`<div class="meter">
-<div><span>${renderUsd(spentNanoUsd, places)}</span><span class="soft">no limit</span></div>
-</div>`;
+      <div><span>${renderUsd(spentNanoUsd, places)}</span><span class="soft">no limit</span></div>
+    </div>`;
   return html`<div class="meter">
-<div><span>${renderUsd(spentNanoUsd, places)}</span><span class="soft">of ${formatShortUsd(limitNanoUsd)}</span></div>
-${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd) })}
-</div>`;
+    <div>
+      <span>${renderUsd(spentNanoUsd, places)}</span><span class="soft">of ${formatShortUsd(limitNanoUsd)}</span>
+    </div>
+    ${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd) })}
+  </div>`;
 }
 
 function remaining(

@@ -32,7 +32,8 @@ export interface NewKeyView extends KeyFormView {
   readonly csrf: string;
 }
 
-const NAME = html`type="text" required maxlength="253" autocomplete="off" autocapitalize="off" spellcheck="false" autofocus`;
+const NAME = html`type="text" required maxlength="253" autocomplete="off" autocapitalize="off" spellcheck="false"
+autofocus`;
 const OBJECT_NAME = html`type="text" maxlength="253" autocomplete="off" autocapitalize="off" spellcheck="false"`;
 /** With more accounts than this, the form has a text field instead of a list. */
 const MAX_LISTED = 200;
@@ -41,31 +42,29 @@ const MAX_LISTED = 200;
 export function renderNewKey(view: NewKeyView): Html {
   const { form, errors, csrf } = view;
   return html`${renderKeyHead({ title: 'Create a key', here: 'New' })}
-${errorSummary(errors, (field) => FIELD_LABELS[field])}
-<form class="form key-form" id="key-form" method="post" action="/keys/new" novalidate>
-${csrfField(csrf)}
-${textField({
-  field: 'name',
-  label: 'Name',
-  value: form.name,
-  errors,
-  attributes: NAME,
-  hint: 'What the key is for. “My CI Bot” becomes my-ci-bot; it cannot be changed later.',
-  below: html`<p class="hint" id="name-becomes" aria-live="polite"></p>`,
-})}
-${renderAccount(view)}
-${renderMainFields(view)}
-<details class="fold key-more" ${flag('open', showsMore(view))}><summary>More options</summary>
-<p class="hint">Models, expiry, concurrent calls, and where the key comes from.</p>
-<div class="form key-fields">
-${renderMoreFields(view)}
-${renderOrigin(form, errors)}
-</div></details>
-<div class="form-actions">
-<button type="submit" class="button primary">Create key</button>
-<a class="button" href="/keys">Cancel</a>
-</div>
-</form>`;
+    ${errorSummary(errors, (field) => FIELD_LABELS[field])}
+    <form class="form key-form" id="key-form" method="post" action="/keys/new" novalidate>
+      ${csrfField(csrf)}
+      ${textField({
+        field: 'name',
+        label: 'Name',
+        value: form.name,
+        errors,
+        attributes: NAME,
+        hint: 'What the key is for. “My CI Bot” becomes my-ci-bot; it cannot be changed later.',
+        below: html`<p class="hint" id="name-becomes" aria-live="polite"></p>`,
+      })}
+      ${renderAccount(view)} ${renderMainFields(view)}
+      <details class="fold key-more" ${flag('open', showsMore(view))}>
+        <summary>More options</summary>
+        <p class="hint">Models, expiry, concurrent calls, and where the key comes from.</p>
+        <div class="form key-fields">${renderMoreFields(view)} ${renderOrigin(form, errors)}</div>
+      </details>
+      <div class="form-actions">
+        <button type="submit" class="button primary">Create key</button>
+        <a class="button" href="/keys">Cancel</a>
+      </div>
+    </form>`;
 }
 
 /** Whether the folded part is open: something in it was chosen, or is wrong. */
@@ -86,10 +85,9 @@ function showsMore({ form, errors }: NewKeyView): boolean {
 function renderAccount(view: NewKeyView): Html {
   const { payers, form } = view;
   if (payers === undefined) return renderTypedAccount(view);
-  return html`<input type="hidden" name="namespace" value="${form.namespace}">
-${
-  payers.length > MAX_LISTED ? renderAccountSearch(view, payers) : renderAccountList(view, payers)
-}${renderWithoutAccount(view)}`;
+  return html`<input type="hidden" name="namespace" value="${form.namespace}" /> ${
+      payers.length > MAX_LISTED ? renderAccountSearch(view, payers) : renderAccountList(view, payers)
+    }${renderWithoutAccount(view)}`;
 }
 
 function renderWithoutAccount({ withoutAccount, form }: NewKeyView): Html {
@@ -100,7 +98,9 @@ function renderWithoutAccount({ withoutAccount, form }: NewKeyView): Html {
     asked || withoutAccount.length === 1
       ? html`The namespace <bdi>${asked ? form.namespace : first}</bdi> has no account.`
       : html`${withoutAccount.length} of your namespaces have no account.`;
-  return html`<p class="hint" id="without-account">${words} <a href="/wallet/new?next=key&amp;namespace=${asked ? form.namespace : first}">Create account</a></p>`;
+  return html`<p class="hint" id="without-account">
+    ${words} <a href="/wallet/new?next=key&amp;namespace=${asked ? form.namespace : first}">Create account</a>
+  </p>`;
 }
 
 const ACCOUNT_HINT = 'Pays for the calls. It cannot be changed later.';
@@ -108,14 +108,22 @@ const ACCOUNT_HINT = 'Pays for the calls. It cannot be changed later.';
 function renderAccountList({ errors, chosenPayer, namespaces }: NewKeyView, payers: readonly Payer[]): Html {
   const known = payers.some((payer) => idOf(payer) === chosenPayer);
   return html`<div class="field">
-<label for="${fieldId('account')}">Account</label>
-${renderHint('account', ACCOUNT_HINT)}
-<select id="${fieldId('account')}" name="account" required ${describedBy('account', errors, true)}>${known ? NOTHING : html`<option value="">Choose an account</option>`}${payers.map(
-    (payer) =>
-      html`<option value="${idOf(payer)}" data-namespace="${payer.namespace}" ${flag('selected', idOf(payer) === chosenPayer)}>${payerLabel(payer, namespaces.length > 1)}</option>`,
-  )}</select>
-${renderErrors('account', errors)}
-</div>`;
+    <label for="${fieldId('account')}">Account</label>
+    ${renderHint('account', ACCOUNT_HINT)}
+    <select id="${fieldId('account')}" name="account" required ${describedBy('account', errors, true)}>
+      ${known ? NOTHING : html`<option value="">Choose an account</option>`}${payers.map(
+        (payer) =>
+          html`<option
+            value="${idOf(payer)}"
+            data-namespace="${payer.namespace}"
+            ${flag('selected', idOf(payer) === chosenPayer)}
+          >
+            ${payerLabel(payer, namespaces.length > 1)}
+          </option>`,
+      )}
+    </select>
+    ${renderErrors('account', errors)}
+  </div>`;
 }
 
 function payerLabel({ namespace, name, balanceNanoUsd }: Payer, several: boolean): string {
@@ -125,15 +133,15 @@ function payerLabel({ namespace, name, balanceNanoUsd }: Payer, several: boolean
 
 function renderAccountSearch({ errors, chosenPayer }: NewKeyView, payers: readonly Payer[]): Html {
   return html`${textField({
-    field: 'account',
-    label: 'Account',
-    value: chosenPayer,
-    errors,
-    attributes: html`${OBJECT_NAME} required list="payers" placeholder="namespace/name"`,
-    hint: ACCOUNT_HINT,
-  })}<datalist id="payers">${payers.map(
-    (payer) => html`<option value="${idOf(payer)}">${payerLabel(payer, true)}</option>`,
-  )}</datalist>`;
+      field: 'account',
+      label: 'Account',
+      value: chosenPayer,
+      errors,
+      attributes: html`${OBJECT_NAME} required list="payers" placeholder="namespace/name"`,
+      hint: ACCOUNT_HINT,
+    })}<datalist id="payers">
+      ${payers.map((payer) => html`<option value="${idOf(payer)}">${payerLabel(payer, true)}</option>`)}
+    </datalist>`;
 }
 
 function renderTypedAccount({ form, errors, namespaces }: NewKeyView): Html {
@@ -147,8 +155,7 @@ function renderTypedAccount({ form, errors, namespaces }: NewKeyView): Html {
     hint: 'Pays for the calls. You may not see the accounts of this namespace; ask for the name of yours.',
   });
   if (namespaces.length === 1)
-    return html`<input type="hidden" name="namespace" value="${form.namespace}">
-${account}`;
+    return html`<input type="hidden" name="namespace" value="${form.namespace}" /> ${account}`;
   return html`${selectField({
     field: 'namespace',
     label: 'Namespace',
@@ -159,7 +166,7 @@ ${account}`;
       ...namespaces.map((value) => ({ value, label: value })),
     ],
   })}
-${account}`;
+  ${account}`;
 }
 
 interface NoAccountView {
@@ -176,57 +183,66 @@ export function renderNoAccount({ namespaces, where, backend }: NoAccountView): 
       ? html`The namespace <b><bdi>${namespaces[0] ?? ''}</bdi></b> has no account.`
       : html`None of your namespaces has an account that you may see.`;
   return html`${renderKeyHead({ title: 'Create a key', here: 'New' })}
-<div class="empty" id="no-account"><h2>First, an account</h2>
-<p>${here} An account holds the credit that keys spend.</p>
-${
-  where.length > 0
-    ? html`<div class="actions">
-<a class="button primary" href="/wallet/new?next=key">Create account</a>
-</div>`
-    : html`<p>${
-        backend === 'Kubernetes'
-          ? html`Whoever may <code>create</code> <code>accounts.modelgateway.dev</code> there creates one.`
-          : renderMissingRight(backend, 'create')
-      }</p>`
-}</div>`;
+    <div class="empty" id="no-account">
+      <h2>First, an account</h2>
+      <p>${here} An account holds the credit that keys spend.</p>
+      ${
+        where.length > 0
+          ? html`<div class="actions">
+              <a class="button primary" href="/wallet/new?next=key">Create account</a>
+            </div>`
+          : html`<p>
+              ${
+                backend === 'Kubernetes'
+                  ? html`Whoever may <code>create</code> <code>accounts.modelgateway.dev</code> there creates one.`
+                  : renderMissingRight(backend, 'create')
+              }
+            </p>`
+      }
+    </div>`;
 }
 
 /** Shown to people without the right to create keys. `namespace`: where they asked for it; empty: anywhere. */
 export function renderMayNotCreate(backend: Backend, namespace: string): Html {
   return html`${renderKeyHead({ title: 'Create a key', here: 'New' })}
-<div class="empty" id="may-not-create"><h2>You may not create ${
-    namespace === '' ? 'API keys' : html`keys in <bdi>${namespace}</bdi>`
-  }</h2>
-<p>${renderMissingRight(backend, 'create')}</p>
-<div class="actions">
-<a class="button" href="/keys">Back to the keys</a>
-</div></div>`;
+    <div class="empty" id="may-not-create">
+      <h2>You may not create ${namespace === '' ? 'API keys' : html`keys in <bdi>${namespace}</bdi>`}</h2>
+      <p>${renderMissingRight(backend, 'create')}</p>
+      <div class="actions">
+        <a class="button" href="/keys">Back to the keys</a>
+      </div>
+    </div>`;
 }
 
 /** The fields for a key that the person brings along. */
 function renderOrigin(form: KeyForm, errors: readonly FormError[]): Html {
   const radio = (value: string, label: string, note: Html): Html =>
     html`<label class="choice">
-<input type="radio" name="keyType" value="${value}" ${flag('checked', form.keyType === value)}>
-<span>${label}<small>${note}</small></span>
-</label>`;
-  return html`<fieldset class="choices" id="${fieldId('keyType')}" tabindex="-1" ${describedBy('keyType', errors, false)}>
-<legend>${FIELD_LABELS.keyType}</legend>
-${radio('Generated', 'The gateway makes it', html`It is shown to you once, right afterwards, and kept in a Secret.`)}
-${radio(
-  'Provided',
-  'From a Secret that you make',
-  html`In its entry <code>apiKey</code>; it begins with <code>sk-</code> and has at least 32 characters.`,
-)}
-${renderErrors('keyType', errors)}
-</fieldset>
-${textField({
-  field: 'secret',
-  label: 'Secret',
-  value: form.secret,
-  errors,
-  hint: "Empty: the key's name with -key added.",
-  attributes: OBJECT_NAME,
-  short: true,
-})}`;
+      <input type="radio" name="keyType" value="${value}" ${flag('checked', form.keyType === value)} />
+      <span>${label}<small>${note}</small></span>
+    </label>`;
+  return html`<fieldset
+      class="choices"
+      id="${fieldId('keyType')}"
+      tabindex="-1"
+      ${describedBy('keyType', errors, false)}
+    >
+      <legend>${FIELD_LABELS.keyType}</legend>
+      ${radio('Generated', 'The gateway makes it', html`It is shown to you once, right afterwards, and kept in a Secret.`)}
+      ${radio(
+        'Provided',
+        'From a Secret that you make',
+        html`In its entry <code>apiKey</code>; it begins with <code>sk-</code> and has at least 32 characters.`,
+      )}
+      ${renderErrors('keyType', errors)}
+    </fieldset>
+    ${textField({
+      field: 'secret',
+      label: 'Secret',
+      value: form.secret,
+      errors,
+      hint: "Empty: the key's name with -key added.",
+      attributes: OBJECT_NAME,
+      short: true,
+    })}`;
 }

@@ -45,66 +45,115 @@ const SHOWN = 8;
 export function renderOverview(overview: Overview): Html {
   const { spending, failing, gatewayUrl } = overview;
   return html`<div class="page-head">
-<div><h1>Overview</h1></div>
-</div>
-<section class="section" aria-labelledby="spent"><div class="section-head">
-<h2 id="spent">Spending</h2>
-<p><a href="/usage">Usage</a></p>
-</div>
-${typeof spending === 'string' ? renderLedgerNotice(spending) : renderMonthSummary(spending)}</section>
-<div class="split">${renderBalances(overview)}
-${renderKeys(overview)}</div>
-${failing === undefined ? NOTHING : renderFailing(failing)}
-<section class="section" aria-labelledby="more"><h2 id="more">More</h2>
-<ul><li><a href="/models">Models</a> and <a href="/prices">prices</a></li><li><a href="/groups">Groups</a></li>${
-    failing === undefined ? NOTHING : html`<li><a href="/routes">Routes and the status of channels</a></li>`
-  }${
-    gatewayUrl === undefined
-      ? NOTHING
-      : html`<li><a href="${gatewayUrl}">The gateway's own page</a>, with its base URLs</li>`
-  }</ul></section>`;
+      <div><h1>Overview</h1></div>
+    </div>
+    <section class="section" aria-labelledby="spent">
+      <div class="section-head">
+        <h2 id="spent">Spending</h2>
+        <p><a href="/usage">Usage</a></p>
+      </div>
+      ${typeof spending === 'string' ? renderLedgerNotice(spending) : renderMonthSummary(spending)}
+    </section>
+    <div class="split">${renderBalances(overview)} ${renderKeys(overview)}</div>
+    ${failing === undefined ? NOTHING : renderFailing(failing)}
+    <section class="section" aria-labelledby="more">
+      <h2 id="more">More</h2>
+      <ul>
+        <li><a href="/models">Models</a> and <a href="/prices">prices</a></li>
+        <li><a href="/groups">Groups</a></li>
+        ${failing === undefined ? NOTHING : html`<li><a href="/routes">Routes and the status of channels</a></li>`}${
+          gatewayUrl === undefined
+            ? NOTHING
+            : html`<li><a href="${gatewayUrl}">The gateway's own page</a>, with its base URLs</li>`
+        }
+      </ul>
+    </section>`;
 }
 
 function renderBalances({ accounts }: Overview): Html {
-  return html`<section class="section" aria-labelledby="balances"><div class="section-head">
-<h2 id="balances">Balances</h2>
-<p><a href="/wallet">Wallet</a></p>
-</div>
-${
-  accounts.length === 0
-    ? html`<p class="none">You may see no account.</p>`
-    : html`<div class="table-box" tabindex="0" role="region" aria-label="Accounts"><table class="table" aria-labelledby="balances"><thead><tr><th scope="col">Account</th><th scope="col">Status</th><th scope="col" class="num">Balance</th></tr></thead>
-<tbody>${accounts
-        .slice(0, SHOWN)
-        .map(
-          ({ facts: { account, balanceNanoUsd }, status }) =>
-            html`<tr><th scope="row"><a href="${accountPath(account.metadata)}"><bdi>${account.metadata.name}</bdi></a> <small><bdi>${account.metadata.namespace}</bdi></small></th><td>${renderStatusDot(status)}</td><td class="num">${balanceNanoUsd < 0n ? renderUsd(balanceNanoUsd) : renderRemaining(balanceNanoUsd)}</td></tr>`,
-        )}</tbody></table></div>`
-}
-${renderMore(accounts.length, '/wallet', 'account')}</section>`;
+  return html`<section class="section" aria-labelledby="balances">
+    <div class="section-head">
+      <h2 id="balances">Balances</h2>
+      <p><a href="/wallet">Wallet</a></p>
+    </div>
+    ${
+      accounts.length === 0
+        ? html`<p class="none">You may see no account.</p>`
+        : html`<div class="table-box" tabindex="0" role="region" aria-label="Accounts">
+            <table class="table" aria-labelledby="balances">
+              <thead>
+                <tr>
+                  <th scope="col">Account</th>
+                  <th scope="col">Status</th>
+                  <th scope="col" class="num">Balance</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${accounts.slice(0, SHOWN).map(
+                  ({ facts: { account, balanceNanoUsd }, status }) =>
+                    html`<tr>
+                      <th scope="row">
+                        <a href="${accountPath(account.metadata)}"><bdi>${account.metadata.name}</bdi></a>
+                        <small><bdi>${account.metadata.namespace}</bdi></small>
+                      </th>
+                      <td>${renderStatusDot(status)}</td>
+                      <td class="num">
+                        ${balanceNanoUsd < 0n ? renderUsd(balanceNanoUsd) : renderRemaining(balanceNanoUsd)}
+                      </td>
+                    </tr>`,
+                )}
+              </tbody>
+            </table>
+          </div>`
+    }
+    ${renderMore(accounts.length, '/wallet', 'account')}
+  </section>`;
 }
 
 function renderKeys({ keys, allKeys }: Overview): Html {
-  return html`<section class="section" aria-labelledby="near"><div class="section-head">
-<h2 id="near">Keys that need attention</h2>
-<p><a href="/keys">API keys</a></p>
-</div>
-${
-  keys.length === 0
-    ? html`<p class="none">${
-        allKeys === 0
-          ? html`You have no key yet. <a href="/keys/new">Create key</a>`
-          : `None of ${pluralize(allKeys, 'key')} is near its limit or refuses calls.`
-      }</p>`
-    : html`<div class="table-box" tabindex="0" role="region" aria-label="Keys"><table class="table" aria-labelledby="near"><thead><tr><th scope="col">Key</th><th scope="col">Status</th><th scope="col" class="num">Remaining</th></tr></thead>
-<tbody>${keys.slice(0, SHOWN).map(renderKey)}</tbody></table></div>`
-}
-${renderMore(keys.length, '/keys', 'key')}</section>`;
+  return html`<section class="section" aria-labelledby="near">
+    <div class="section-head">
+      <h2 id="near">Keys that need attention</h2>
+      <p><a href="/keys">API keys</a></p>
+    </div>
+    ${
+      keys.length === 0
+        ? html`<p class="none">
+            ${
+              allKeys === 0
+                ? html`You have no key yet. <a href="/keys/new">Create key</a>`
+                : `None of ${pluralize(allKeys, 'key')} is near its limit or refuses calls.`
+            }
+          </p>`
+        : html`<div class="table-box" tabindex="0" role="region" aria-label="Keys">
+            <table class="table" aria-labelledby="near">
+              <thead>
+                <tr>
+                  <th scope="col">Key</th>
+                  <th scope="col">Status</th>
+                  <th scope="col" class="num">Remaining</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${keys.slice(0, SHOWN).map(renderKey)}
+              </tbody>
+            </table>
+          </div>`
+    }
+    ${renderMore(keys.length, '/keys', 'key')}
+  </section>`;
 }
 
 function renderKey({ apiKey, status }: KeyLine): Html {
   const { remainingNanoUsd } = factsOf(apiKey);
-  return html`<tr><th scope="row"><a href="${keyPath(apiKey)}"><bdi>${apiKey.metadata.name}</bdi></a> <small><bdi>${apiKey.metadata.namespace}</bdi></small></th><td>${renderStatusDot(status)}</td><td class="num">${remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(remainingNanoUsd)}</td></tr>`;
+  return html`<tr>
+    <th scope="row">
+      <a href="${keyPath(apiKey)}"><bdi>${apiKey.metadata.name}</bdi></a>
+      <small><bdi>${apiKey.metadata.namespace}</bdi></small>
+    </th>
+    <td>${renderStatusDot(status)}</td>
+    <td class="num">${remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(remainingNanoUsd)}</td>
+  </tr>`;
 }
 
 function renderMore(count: number, path: string, word: string): Html {
@@ -114,23 +163,44 @@ function renderMore(count: number, path: string, word: string): Html {
 }
 
 function renderFailing(failing: readonly ChannelHealth[]): Html {
-  return html`<section class="section" aria-labelledby="failing"><div class="section-head">
-<h2 id="failing">Failures by channel</h2>
-<p><a href="/routes">Routes</a></p>
-</div>
-${
-  failing.length === 0
-    ? html`<p class="none">No channel has reported a failed call in the last five minutes.</p>`
-    : html`<div class="table-box" tabindex="0" role="region" aria-label="Channels"><table class="table" aria-labelledby="failing"><thead><tr><th scope="col">Channel</th><th scope="col">State</th><th scope="col" class="num">Errors</th><th scope="col">Last failure</th></tr></thead>
-<tbody>${failing
-        .slice(0, SHOWN)
-        .map(
-          ({ route, channel, state, figures }) =>
-            html`<tr><th scope="row"><bdi>${route}/${channel.name}</bdi></th><td>${renderStatusDot(state)}</td><td class="num">${(figures && errorRate(figures)) ?? '—'}</td><td>${
-              figures?.lastFailure
-                ? html`${failureText(figures.lastFailure.outcome)} <small>${renderTime(figures.lastFailure.atMs)}</small>`
-                : '—'
-            }</td></tr>`,
-        )}</tbody></table></div>`
-}</section>`;
+  return html`<section class="section" aria-labelledby="failing">
+    <div class="section-head">
+      <h2 id="failing">Failures by channel</h2>
+      <p><a href="/routes">Routes</a></p>
+    </div>
+    ${
+      failing.length === 0
+        ? html`<p class="none">No channel has reported a failed call in the last five minutes.</p>`
+        : html`<div class="table-box" tabindex="0" role="region" aria-label="Channels">
+            <table class="table" aria-labelledby="failing">
+              <thead>
+                <tr>
+                  <th scope="col">Channel</th>
+                  <th scope="col">State</th>
+                  <th scope="col" class="num">Errors</th>
+                  <th scope="col">Last failure</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${failing.slice(0, SHOWN).map(
+                  ({ route, channel, state, figures }) =>
+                    html`<tr>
+                      <th scope="row"><bdi>${route}/${channel.name}</bdi></th>
+                      <td>${renderStatusDot(state)}</td>
+                      <td class="num">${(figures && errorRate(figures)) ?? '—'}</td>
+                      <td>
+                        ${
+                          figures?.lastFailure
+                            ? html`${failureText(figures.lastFailure.outcome)}
+                                <small>${renderTime(figures.lastFailure.atMs)}</small>`
+                            : '—'
+                        }
+                      </td>
+                    </tr>`,
+                )}
+              </tbody>
+            </table>
+          </div>`
+    }
+  </section>`;
 }

@@ -235,33 +235,45 @@ interface AccountView {
 function renderAccount(view: AccountView): Html {
   const { ref, key, latest, names, account, refusals, done } = view;
   return html`${renderWalletHead({ ref, key, here: undefined })}
-${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
-${renderBalance(view)}
-${renderSpending(view.spending)}
-${latest === undefined || latest.length === 0 ? NOTHING : renderLatest(view, latest, names)}
-${renderRefusalSection(refusals, { ref, names, key })}
-${account && key === undefined ? renderGrants(account) : NOTHING}`;
+  ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
+  ${renderBalance(view)} ${renderSpending(view.spending)}
+  ${latest === undefined || latest.length === 0 ? NOTHING : renderLatest(view, latest, names)}
+  ${renderRefusalSection(refusals, { ref, names, key })}
+  ${account && key === undefined ? renderGrants(account) : NOTHING}`;
 }
 
 function renderBalance({ facts, finding, key, credit }: AccountView): Html {
   if (!facts)
-    return html`<div class="notice"><p>You may not see this account. This is what its key <bdi>${key ?? ''}</bdi> has spent.</p></div>`;
+    return html`<div class="notice">
+      <p>You may not see this account. This is what its key <bdi>${key ?? ''}</bdi> has spent.</p>
+    </div>`;
   if (key !== undefined) return NOTHING;
-  return html`${credit ? renderCreditDialog(credit) : NOTHING}
-${renderFigures(facts, finding)}`;
+  return html`${credit ? renderCreditDialog(credit) : NOTHING} ${renderFigures(facts, finding)}`;
 }
 
 function renderFigures(facts: AccountFacts, finding: AccountStatusFinding | undefined): Html {
   const { balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd } = facts;
   const balance = balanceNanoUsd < 0n ? renderUsd(balanceNanoUsd) : renderRemaining(balanceNanoUsd);
   return html`<dl class="figures">
-<div><dt>Balance</dt><dd ${
-    balanceNanoUsd <= 0n ? html`class="bad"` : NOTHING
-  }>${balance}<small>${finding ? renderStatusMark(finding) : NOTHING}</small></dd></div>
-<div><dt>Credit</dt><dd>${renderUsd(creditNanoUsd)}<small>all grants together</small></dd></div>
-<div><dt>Spent</dt><dd>${renderUsd(spentNanoUsd)}<small>since the first call</small></dd></div>
-<div><dt>Held now</dt><dd>${renderUsd(heldNanoUsd)}<small>by running calls, at most</small></dd></div>
-</dl>`;
+    <div>
+      <dt>Balance</dt>
+      <dd ${balanceNanoUsd <= 0n ? html`class="bad"` : NOTHING}>
+        ${balance}<small>${finding ? renderStatusMark(finding) : NOTHING}</small>
+      </dd>
+    </div>
+    <div>
+      <dt>Credit</dt>
+      <dd>${renderUsd(creditNanoUsd)}<small>all grants together</small></dd>
+    </div>
+    <div>
+      <dt>Spent</dt>
+      <dd>${renderUsd(spentNanoUsd)}<small>since the first call</small></dd>
+    </div>
+    <div>
+      <dt>Held now</dt>
+      <dd>${renderUsd(heldNanoUsd)}<small>by running calls, at most</small></dd>
+    </div>
+  </dl>`;
 }
 
 function renderLatest(
@@ -270,9 +282,14 @@ function renderLatest(
   names: ReadonlyMap<string, string>,
 ): Html {
   const parameters = { key: key ?? '' };
-  return html`<section class="section" aria-labelledby="latest"><div class="section-head">
-<h2 id="latest">Latest calls</h2>
-<p><a href="${accountPath(ref, 'calls', parameters)}">All calls</a> · <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a></p>
-</div>
-${renderCallsTable(latest, { ...calls, names, keyOf: () => key })}</section>`;
+  return html`<section class="section" aria-labelledby="latest">
+    <div class="section-head">
+      <h2 id="latest">Latest calls</h2>
+      <p>
+        <a href="${accountPath(ref, 'calls', parameters)}">All calls</a> ·
+        <a href="${accountPath(ref, 'calls.csv', parameters)}">CSV</a>
+      </p>
+    </div>
+    ${renderCallsTable(latest, { ...calls, names, keyOf: () => key })}
+  </section>`;
 }

@@ -25,7 +25,7 @@ async function showCall(request: PageRequest): Promise<HandlerResult> {
   if (!record && !entry) throw new AccessError('NotFound', `There is no call ${callId} of this account that is kept.`);
   const { ref, key } = visible;
   const body = html`${renderWalletHead({ ref, key: key?.metadata.name, here: 'Call' })}
-${renderCallDetails({ record, entry, names, margins, groups: groupNames(request.deps) })}`;
+  ${renderCallDetails({ record, entry, names, margins, groups: groupNames(request.deps) })}`;
   return { page: { title: `Call ${callId} · Wallet`, active: 'wallet', body, ...WALLET_FILES } };
 }
 

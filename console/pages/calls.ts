@@ -59,7 +59,7 @@ async function showCalls(request: PageRequest): Promise<HandlerResult> {
     page: {
       title: `Calls · ${ref.name} · Wallet`,
       active: 'wallet',
-      body: html`${head}\n${body}`,
+      body: html`${head} ${body}`,
       ...WALLET_FILES,
     },
   };

@@ -49,8 +49,8 @@ async function showActivity(request: PageRequest): Promise<HandlerResult> {
       ? renderLedgerNotice(found)
       : renderSpending(request, { apiKey, query, series: found.series })
   }
-${renderRefusalSection(refusals, { ref, names, key: name })}
-${typeof found === 'string' ? NOTHING : renderCalls(request, { visible, names, calls: found.calls })}`;
+  ${renderRefusalSection(refusals, { ref, names, key: name })}
+  ${typeof found === 'string' ? NOTHING : renderCalls(request, { visible, names, calls: found.calls })}`;
   return keyTabPage(request, apiKey, { tab: 'activity', body, styles: WALLET_FILES.styles });
 }
 
@@ -95,15 +95,13 @@ function renderSpending({ deps }: PageRequest, { apiKey, query, series }: Spendi
   const scope = { accounts: [], keys: new Map([[uid, key]]), recorded: new Map(), truncated: false };
   // the path names the key already
   const ranges = renderRanges(keyPath(apiKey, 'activity'), { ...query, key: '' }, {});
-  return html`<div class="toolbar usage-range">
-${ranges}
-</div>
-${renderMissing(series, query.sinceMs)}
-${
-  series.sums.length === 0
-    ? html`<p class="none">No calls with this key in this time.</p>`
-    : renderUsageChart({ query, series, names: { scope, groups: groupNames(deps) } })
-}`;
+  return html`<div class="toolbar usage-range">${ranges}</div>
+    ${renderMissing(series, query.sinceMs)}
+    ${
+      series.sums.length === 0
+        ? html`<p class="none">No calls with this key in this time.</p>`
+        : renderUsageChart({ query, series, names: { scope, groups: groupNames(deps) } })
+    }`;
 }
 
 interface CallsView {
@@ -116,12 +114,17 @@ function renderCalls({ deps, path, query }: PageRequest, { visible: { ref, key }
   const name = key?.metadata.name ?? '';
   const older = query.has('before');
   if (calls.calls.length === 0) return older ? html`<p class="none">There are no older calls.</p>` : NOTHING;
-  return html`<section class="section" aria-labelledby="calls"><div class="section-head">
-<h2 id="calls">Calls</h2>
-<p><a href="${accountPath(ref, 'calls', { key: name })}">Filter calls</a> · <a href="${accountPath(ref, 'calls.csv', { key: name })}">Download as CSV</a></p>
-</div>
-${renderCallsTable(calls.calls, { names, groups: groupNames(deps), made: outputLabelOf(deps), keyOf: () => name })}
-${renderPager(path, query, calls.next)}</section>`;
+  return html`<section class="section" aria-labelledby="calls">
+    <div class="section-head">
+      <h2 id="calls">Calls</h2>
+      <p>
+        <a href="${accountPath(ref, 'calls', { key: name })}">Filter calls</a> ·
+        <a href="${accountPath(ref, 'calls.csv', { key: name })}">Download as CSV</a>
+      </p>
+    </div>
+    ${renderCallsTable(calls.calls, { names, groups: groupNames(deps), made: outputLabelOf(deps), keyOf: () => name })}
+    ${renderPager(path, query, calls.next)}
+  </section>`;
 }
 
 function renderPager(path: string, query: URLSearchParams, next: string | undefined): Html {
@@ -129,14 +132,14 @@ function renderPager(path: string, query: URLSearchParams, next: string | undefi
   if (!older && next === undefined) return NOTHING;
   const kept = { range: query.get('range') ?? '' };
   return html`<nav class="pager" aria-label="Pages">
-<span></span>
-<div class="actions">
-${older ? html`<a class="button small" href="${withParameters(path, kept)}">Newest</a>` : NOTHING}
-${
-  next === undefined
-    ? NOTHING
-    : html`<a class="button small" rel="next" href="${withParameters(path, { ...kept, before: next })}">Older</a>`
-}
-</div>
-</nav>`;
+    <span></span>
+    <div class="actions">
+      ${older ? html`<a class="button small" href="${withParameters(path, kept)}">Newest</a>` : NOTHING}
+      ${
+        next === undefined
+          ? NOTHING
+          : html`<a class="button small" rel="next" href="${withParameters(path, { ...kept, before: next })}">Older</a>`
+      }
+    </div>
+  </nav>`;
 }

@@ -145,23 +145,27 @@ function renderCreatedPage(view: CreatedView): Html {
     },
     lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
   })}
-${renderCreated(view)}`;
+  ${renderCreated(view)}`;
 }
 
 /** The part that changes once the key is there. */
 function renderCreated(view: CreatedView): Html {
   const { made, apiKey } = view;
-  return html`<div id="made" data-state="${made.state}" ${
-    made.state === 'Waiting' && !made.late ? html`data-refresh="${REFRESH_SECONDS}"` : NOTHING
-  }>${renderCreatedState(view)}
-<div class="form-actions">
-${
-  made.state === 'Shown'
-    ? html`<a class="button primary" href="${keyPath(apiKey)}">I have kept it</a>`
-    : html`<a class="button" href="${keyPath(apiKey)}">Go to the key</a>`
-}
-<a class="button" href="/keys">All keys</a>
-</div></div>`;
+  return html`<div
+    id="made"
+    data-state="${made.state}"
+    ${made.state === 'Waiting' && !made.late ? html`data-refresh="${REFRESH_SECONDS}"` : NOTHING}
+  >
+    ${renderCreatedState(view)}
+    <div class="form-actions">
+      ${
+        made.state === 'Shown'
+          ? html`<a class="button primary" href="${keyPath(apiKey)}">I have kept it</a>`
+          : html`<a class="button" href="${keyPath(apiKey)}">Go to the key</a>`
+      }
+      <a class="button" href="/keys">All keys</a>
+    </div>
+  </div>`;
 }
 
 function renderCreatedState(view: CreatedView): Html {
@@ -193,62 +197,98 @@ function renderShown({ apiKey, gatewayUrl, call }: CreatedView, text: string): H
       : []),
     ...(call === undefined ? [`${EXAMPLE_MODEL} for a model's name`] : []),
   ];
-  return html`<p class="key-once"><b>Keep it now: it is shown only this once.</b> Whoever has it can spend your money, so treat it like a password.</p>
-<div class="secret">
-<code id="key-text">${text}</code>
-<button type="button" class="button small" data-copy="key-text" hidden>Copy</button>
-</div>
-${readiness.state === 'NotReady' && !readiness.underWay ? html`<div class="notice warn" id="not-ready"><p><b>It does not work yet: ${readiness.reason}.</b> ${readiness.message}</p></div>` : NOTHING}
-<section class="section" aria-labelledby="first-call"><h2 id="first-call">Your first call</h2>
-${placeholders.length === 0 ? NOTHING : html`<p class="hint" id="placeholders">${placeholders.join(', and ')}.</p>`}
-${renderSnippets(snippets)}</section>`;
+  return html`<p class="key-once">
+      <b>Keep it now: it is shown only this once.</b> Whoever has it can spend your money, so treat it like a password.
+    </p>
+    <div class="secret">
+      <code id="key-text">${text}</code>
+      <button type="button" class="button small" data-copy="key-text" hidden>Copy</button>
+    </div>
+    ${
+      readiness.state === 'NotReady' && !readiness.underWay
+        ? html`<div class="notice warn" id="not-ready">
+            <p><b>It does not work yet: ${readiness.reason}.</b> ${readiness.message}</p>
+          </div>`
+        : NOTHING
+    }
+    <section class="section" aria-labelledby="first-call">
+      <h2 id="first-call">Your first call</h2>
+      ${placeholders.length === 0 ? NOTHING : html`<p class="hint" id="placeholders">${placeholders.join(', and ')}.</p>`}
+      ${renderSnippets(snippets)}
+    </section>`;
 }
 
 function renderWaiting({ apiKey }: CreatedView, late: boolean): Html {
   const { readiness } = factsOf(apiKey);
   if (late) {
-    return html`<div class="empty" id="late" role="status"><h2>The key is not made yet</h2><p>It should have taken a few seconds. The gateway says: ${readiness.message === '' ? readiness.reason : readiness.message}</p>
-<div class="actions">
-<a class="button" href="">Look again</a>
-</div></div>`;
+    return html`<div class="empty" id="late" role="status">
+      <h2>The key is not made yet</h2>
+      <p>
+        It should have taken a few seconds. The gateway says:
+        ${readiness.message === '' ? readiness.reason : readiness.message}
+      </p>
+      <div class="actions">
+        <a class="button" href="">Look again</a>
+      </div>
+    </div>`;
   }
-  return html`<noscript><meta http-equiv="refresh" content="${REFRESH_SECONDS}"></noscript>
-<div class="empty" id="waiting" role="status"><h2>The key is being made</h2><p>This takes a few seconds; it appears here by itself.</p><div class="key-progress" aria-hidden="true"></div></div>`;
+  return html`<noscript><meta http-equiv="refresh" content="${REFRESH_SECONDS}" /></noscript>
+    <div class="empty" id="waiting" role="status">
+      <h2>The key is being made</h2>
+      <p>This takes a few seconds; it appears here by itself.</p>
+      <div class="key-progress" aria-hidden="true"></div>
+    </div>`;
 }
 
 function renderUnreadable({ apiKey }: CreatedView): Html {
   const { namespace } = apiKey.metadata;
   const name = secretNameOf(apiKey);
-  return html`<div class="empty" id="unreadable"><h2>The key is made, but you may not read it</h2>
-<p>It is in the Secret <code>${name}</code>. Being shown it takes the right to <code>get</code> <code>secrets</code> in ${namespace}. Whoever has that right can read the key:</p>
-<pre class="code">${preformatted(readCommand(namespace, name))}</pre></div>`;
+  return html`<div class="empty" id="unreadable">
+    <h2>The key is made, but you may not read it</h2>
+    <p>
+      It is in the Secret <code>${name}</code>. Being shown it takes the right to <code>get</code>
+      <code>secrets</code> in ${namespace}. Whoever has that right can read the key:
+    </p>
+    <pre class="code">${preformatted(readCommand(namespace, name))}</pre>
+  </div>`;
 }
 
 function renderOver({ apiKey, backend }: CreatedView): Html {
   const { namespace } = apiKey.metadata;
   const name = secretNameOf(apiKey);
-  return html`<div class="empty" id="over"><h2>This key is not shown again</h2>
-<p>A key is shown once, right after it was made. ${
-    backend === 'Kubernetes'
-      ? 'Who may read its Secret can still get it:'
-      : 'It is kept in the data folder, in the Secret'
-  }${backend === 'Files' ? html` <code>${name}</code>.` : NOTHING}</p>
-${backend === 'Kubernetes' ? html`<pre class="code">${preformatted(readCommand(namespace, name))}</pre>` : NOTHING}
-<p>If it is lost, rotate it: that makes a new one.</p></div>`;
+  return html`<div class="empty" id="over">
+    <h2>This key is not shown again</h2>
+    <p>
+      A key is shown once, right after it was made.
+      ${
+        backend === 'Kubernetes'
+          ? 'Who may read its Secret can still get it:'
+          : 'It is kept in the data folder, in the Secret'
+      }${backend === 'Files' ? html` <code>${name}</code>.` : NOTHING}
+    </p>
+    ${backend === 'Kubernetes' ? html`<pre class="code">${preformatted(readCommand(namespace, name))}</pre>` : NOTHING}
+    <p>If it is lost, rotate it: that makes a new one.</p>
+  </div>`;
 }
 
 function renderProvided({ apiKey, backend }: CreatedView): Html {
   const { name, namespace } = apiKey.metadata;
   const secret = secretNameOf(apiKey);
   const ready = factsOf(apiKey).readiness.state === 'Ready';
-  return html`<div class="empty" id="provided"><h2>${ready ? 'Your key works' : 'It works once its Secret is there'}</h2>
-<p>The gateway takes the key from the entry <code>apiKey</code> of the Secret <code>${secret}</code>, and never writes it.</p>
-<pre class="code">${preformatted(
-    backend === 'Kubernetes'
-      ? `kubectl create secret generic ${secret} -n ${namespace} --from-literal=apiKey=sk-YOUR-KEY
+  return html`<div class="empty" id="provided">
+    <h2>${ready ? 'Your key works' : 'It works once its Secret is there'}</h2>
+    <p>
+      The gateway takes the key from the entry <code>apiKey</code> of the Secret <code>${secret}</code>, and never
+      writes it.
+    </p>
+    <pre class="code">
+${preformatted(
+        backend === 'Kubernetes'
+          ? `kubectl create secret generic ${secret} -n ${namespace} --from-literal=apiKey=sk-YOUR-KEY
 kubectl label secret ${secret} -n ${namespace} ${KEY_LABEL}=${name}`
-      : secretManifest(namespace, secret),
-  )}</pre></div>`;
+          : secretManifest(namespace, secret),
+      )}</pre>
+  </div>`;
 }
 
 function secretManifest(namespace: string, name: string): string {

@@ -77,47 +77,61 @@ interface DeleteView {
 function renderDelete({ apiKey, typed, errors, csrf, backend }: DeleteView): Html {
   const { namespace, name, uid } = apiKey.metadata;
   return html`${renderKeyHead({
-    title: html`Delete <bdi>${name}</bdi>`,
-    here: 'Delete',
-    above: {
-      path: keyPath(apiKey),
-      label: name,
-    },
-    lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
-  })}
-${errorSummary(errors, (field) => FIELD_LABELS[field])}
-<form class="form" id="delete-form" method="post" action="${keyPath(apiKey, 'delete')}">
-${csrfField(csrf)}
-<input type="hidden" name="uid" value="${uid ?? ''}">
-<div class="notice bad"><p><b>Calls with this key fail from now on, and nothing brings it back.</b></p>
-<p>${
-    backend === 'Kubernetes'
-      ? 'A new key of the same name is another key, with spending of its own.'
-      : 'A new key of the same name has another text, and goes on with the spending of this one.'
-  } What this one has spent stays in its account's records. To stop it only for a while, <a href="${keyPath(apiKey, 'settings')}">disable it</a>.</p></div>
-${renderLosses(apiKey)}
-${textField({
-  field: 'confirm',
-  label: html`Type <b class="mono">${name}</b> to delete it`,
-  value: typed,
-  errors,
-  attributes: html`type="text" required autocomplete="off" autocapitalize="off" spellcheck="false"`,
-})}
-<div class="form-actions">
-<button type="submit" class="button primary danger">Delete this key</button>
-<a class="button" href="${keyPath(apiKey)}">Cancel</a>
-</div>
-</form>`;
+      title: html`Delete <bdi>${name}</bdi>`,
+      here: 'Delete',
+      above: {
+        path: keyPath(apiKey),
+        label: name,
+      },
+      lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
+    })}
+    ${errorSummary(errors, (field) => FIELD_LABELS[field])}
+    <form class="form" id="delete-form" method="post" action="${keyPath(apiKey, 'delete')}">
+      ${csrfField(csrf)}
+      <input type="hidden" name="uid" value="${uid ?? ''}" />
+      <div class="notice bad">
+        <p><b>Calls with this key fail from now on, and nothing brings it back.</b></p>
+        <p>
+          ${
+            backend === 'Kubernetes'
+              ? 'A new key of the same name is another key, with spending of its own.'
+              : 'A new key of the same name has another text, and goes on with the spending of this one.'
+          }
+          What this one has spent stays in its account's records. To stop it only for a while,
+          <a href="${keyPath(apiKey, 'settings')}">disable it</a>.
+        </p>
+      </div>
+      ${renderLosses(apiKey)}
+      ${textField({
+        field: 'confirm',
+        label: html`Type <b class="mono">${name}</b> to delete it`,
+        value: typed,
+        errors,
+        attributes: html`type="text" required autocomplete="off" autocapitalize="off" spellcheck="false"`,
+      })}
+      <div class="form-actions">
+        <button type="submit" class="button primary danger">Delete this key</button>
+        <a class="button" href="${keyPath(apiKey)}">Cancel</a>
+      </div>
+    </form>`;
 }
 
 /** Facts that show whether the key is still in use. */
 function renderLosses(apiKey: ApiKey): Html {
   const { spec, status } = apiKey;
   const { lastUsedMs, totalSpentNanoUsd } = factsOf(apiKey);
-  return html`<dl class="facts"><dt>Key</dt><dd>${
-    status?.keyPrefix === undefined ? 'Not made yet' : html`<code>${status.keyPrefix}…</code>`
-  }</dd>
-<dt>Spent in total</dt><dd>${renderUsd(totalSpentNanoUsd)} of the account <bdi>${spec.accountRef.name}</bdi></dd>
-<dt>Last used</dt><dd>${lastUsedMs === undefined ? 'Never' : renderTime(lastUsedMs, 'minute')}</dd>
-${spec.key.type === 'Generated' ? html`<dt>Secret</dt><dd>Goes with it</dd>` : NOTHING}</dl>`;
+  return html`<dl class="facts">
+    <dt>Key</dt>
+    <dd>${status?.keyPrefix === undefined ? 'Not made yet' : html`<code>${status.keyPrefix}…</code>`}</dd>
+    <dt>Spent in total</dt>
+    <dd>${renderUsd(totalSpentNanoUsd)} of the account <bdi>${spec.accountRef.name}</bdi></dd>
+    <dt>Last used</dt>
+    <dd>${lastUsedMs === undefined ? 'Never' : renderTime(lastUsedMs, 'minute')}</dd>
+    ${
+      spec.key.type === 'Generated'
+        ? html`<dt>Secret</dt>
+            <dd>Goes with it</dd>`
+        : NOTHING
+    }
+  </dl>`;
 }

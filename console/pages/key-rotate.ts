@@ -124,53 +124,66 @@ function renderRotate(view: RotateView): Html {
   const { name, namespace, uid } = apiKey.metadata;
   const { prefix, old } = { prefix: apiKey.status?.keyPrefix, old: renderPrevious(apiKey, view.nowMs) };
   return html`${renderKeyHead({
-    title: html`Rotate <bdi>${name}</bdi>`,
-    here: 'Rotate',
-    above: {
-      path: keyPath(apiKey),
-      label: name,
-    },
-    lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
-  })}
-${errorSummary(errors, (field) => FIELD_LABELS[field])}
-<form class="form" id="rotate-form" method="post" action="${keyPath(apiKey, 'rotate')}">
-${csrfField(csrf)}
-<input type="hidden" name="uid" value="${uid ?? ''}">
-<input type="hidden" name="rotation" value="${apiKey.spec.key.rotation}">
-<p>The gateway makes a new key in place of ${
-    prefix === undefined ? 'the one in force' : html`<code>${prefix}…</code>`
-  } and shows it to you once. Limits, spending and everything else stay as they are.</p>
-<fieldset class="choices" id="${fieldId('overlap')}" tabindex="-1" ${describedBy('overlap', errors, false)}>
-<legend>How long should the old key keep working?</legend>
-${choices(view.overlap).map(
-  ([seconds, label, note]) =>
-    html`<label class="choice">
-<input type="radio" name="overlap" value="${seconds}" ${flag('checked', String(seconds) === view.overlap)}>
-<span>${label}${note === '' ? NOTHING : html`<small>${note}</small>`}</span>
-</label>`,
-)}
-${renderErrors('overlap', errors)}
-</fieldset>
-${old === NOTHING ? NOTHING : html`<dl class="facts">${old}</dl>`}
-<div class="form-actions">
-<button type="submit" class="button primary">Make a new key</button>
-<a class="button" href="${keyPath(apiKey)}">Cancel</a>
-</div>
-</form>`;
+      title: html`Rotate <bdi>${name}</bdi>`,
+      here: 'Rotate',
+      above: {
+        path: keyPath(apiKey),
+        label: name,
+      },
+      lede: html`API key in the namespace <bdi>${namespace}</bdi>`,
+    })}
+    ${errorSummary(errors, (field) => FIELD_LABELS[field])}
+    <form class="form" id="rotate-form" method="post" action="${keyPath(apiKey, 'rotate')}">
+      ${csrfField(csrf)}
+      <input type="hidden" name="uid" value="${uid ?? ''}" />
+      <input type="hidden" name="rotation" value="${apiKey.spec.key.rotation}" />
+      <p>
+        The gateway makes a new key in place of
+        ${prefix === undefined ? 'the one in force' : html`<code>${prefix}…</code>`} and shows it to you once. Limits,
+        spending and everything else stay as they are.
+      </p>
+      <fieldset class="choices" id="${fieldId('overlap')}" tabindex="-1" ${describedBy('overlap', errors, false)}>
+        <legend>How long should the old key keep working?</legend>
+        ${choices(view.overlap).map(
+          ([seconds, label, note]) =>
+            html`<label class="choice">
+              <input
+                type="radio"
+                name="overlap"
+                value="${seconds}"
+                ${flag('checked', String(seconds) === view.overlap)}
+              />
+              <span>${label}${note === '' ? NOTHING : html`<small>${note}</small>`}</span>
+            </label>`,
+        )}
+        ${renderErrors('overlap', errors)}
+      </fieldset>
+      ${old === NOTHING ? NOTHING : html`<dl class="facts">${old}</dl>`}
+      <div class="form-actions">
+        <button type="submit" class="button primary">Make a new key</button>
+        <a class="button" href="${keyPath(apiKey)}">Cancel</a>
+      </div>
+    </form>`;
 }
 
 /** The gateway cannot replace a key that the person provided. */
 function renderRotateProvided(apiKey: ApiKey, secretName: string): Html {
   const { name } = apiKey.metadata;
   return html`${renderKeyHead({
-    title: html`Rotate <bdi>${name}</bdi>`,
-    here: 'Rotate',
-    above: { path: keyPath(apiKey), label: name },
-  })}
-<div class="empty" id="provided"><h2>This key is your own</h2><p>To renew it, write another one into the entry <code>apiKey</code> of the Secret <code>${secretName}</code>. The old one stops working at once.</p>
-<div class="actions">
-<a class="button" href="${keyPath(apiKey)}">Back to the key</a>
-</div></div>`;
+      title: html`Rotate <bdi>${name}</bdi>`,
+      here: 'Rotate',
+      above: { path: keyPath(apiKey), label: name },
+    })}
+    <div class="empty" id="provided">
+      <h2>This key is your own</h2>
+      <p>
+        To renew it, write another one into the entry <code>apiKey</code> of the Secret <code>${secretName}</code>. The
+        old one stops working at once.
+      </p>
+      <div class="actions">
+        <a class="button" href="${keyPath(apiKey)}">Back to the key</a>
+      </div>
+    </div>`;
 }
 
 /** The usual choices, and the key's own or a typed one. */

@@ -159,52 +159,88 @@ interface EditKeyView extends KeyFormView {
 function renderEditKey(view: EditKeyView): Html {
   const { errors, conflict, done } = view;
   return html`${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
-${conflict ? renderConflict(view) : errorSummary(errors, (field) => FIELD_LABELS[field])}
-<section aria-label="Settings">${renderForm(view)}</section>`;
+    ${conflict ? renderConflict(view) : errorSummary(errors, (field) => FIELD_LABELS[field])}
+    <section aria-label="Settings">${renderForm(view)}</section>`;
 }
 
 function renderForm(view: EditKeyView): Html {
   const { apiKey, csrf, mayChange, conflict } = view;
   return html`${
-    mayChange
-      ? NOTHING
-      : html`<div class="notice" id="read-only"><p>You may look at this key, but not change it. ${renderMissingRight(view.backend, 'patch', apiKey.metadata.namespace)}</p></div>`
-  }
-<form class="form key-form" id="key-form" method="post" action="${keyPath(apiKey, 'settings')}">
-${csrfField(csrf)}
-<input type="hidden" name="uid" value="${apiKey.metadata.uid ?? ''}">
-<input type="hidden" name="generation" value="${apiKey.metadata.generation ?? 0}">
-<input type="hidden" name="base" value="${writeBase(formOfKey(apiKey))}">
-<fieldset class="form key-fields" ${flag('disabled', !mayChange)}>
-<legend class="vh">Settings of the key</legend>
-${renderKeyFields(view)}
-${
-  mayChange
-    ? html`<div class="form-actions">
-<button type="submit" class="button primary">${conflict ? 'Apply on top of the new state' : 'Save'}</button>
-<a class="button" href="${keyPath(apiKey, 'settings')}">${conflict ? 'Discard what I typed' : 'Undo changes'}</a>
-</div>`
-    : NOTHING
-}
-</fieldset>
-</form>`;
+      mayChange
+        ? NOTHING
+        : html`<div class="notice" id="read-only">
+            <p>
+              You may look at this key, but not change it.
+              ${renderMissingRight(view.backend, 'patch', apiKey.metadata.namespace)}
+            </p>
+          </div>`
+    }
+    <form class="form key-form" id="key-form" method="post" action="${keyPath(apiKey, 'settings')}">
+      ${csrfField(csrf)}
+      <input type="hidden" name="uid" value="${apiKey.metadata.uid ?? ''}" />
+      <input type="hidden" name="generation" value="${apiKey.metadata.generation ?? 0}" />
+      <input type="hidden" name="base" value="${writeBase(formOfKey(apiKey))}" />
+      <fieldset class="form key-fields" ${flag('disabled', !mayChange)}>
+        <legend class="vh">Settings of the key</legend>
+        ${renderKeyFields(view)}
+        ${
+          mayChange
+            ? html`<div class="form-actions">
+                <button type="submit" class="button primary">
+                  ${conflict ? 'Apply on top of the new state' : 'Save'}
+                </button>
+                <a class="button" href="${keyPath(apiKey, 'settings')}"
+                  >${conflict ? 'Discard what I typed' : 'Undo changes'}</a
+                >
+              </div>`
+            : NOTHING
+        }
+      </fieldset>
+    </form>`;
 }
 
 /** The other person's changes, field by field, beside what was typed. */
 function renderConflict({ others }: EditKeyView): Html {
   const clash = others.some(({ typed }) => typed !== undefined);
-  return html`<section class="notice warn key-conflict" role="alert" id="conflict" aria-labelledby="conflict-title"><h2 id="conflict-title">Somebody else has changed this key meanwhile</h2>
-${
-  others.length === 0
-    ? html`<p>None of the fields below has changed. Nothing of yours is saved yet: look once more, and send the form again.</p>`
-    : html`<p>Nothing of yours is saved yet. The form shows their changes; ${clash ? 'where you both typed, it keeps yours.' : 'what you typed stands on top of them.'}</p>
-<div class="table-box" tabindex="0" role="region" aria-label="What has changed"><table class="table"><caption class="vh">What has changed</caption><thead><tr><th scope="col">Field</th><th scope="col">It was</th><th scope="col">They made it</th><th scope="col">You typed</th></tr></thead>
-<tbody>${others.map(renderChange)}</tbody></table></div>`
-}</section>`;
+  return html`<section class="notice warn key-conflict" role="alert" id="conflict" aria-labelledby="conflict-title">
+    <h2 id="conflict-title">Somebody else has changed this key meanwhile</h2>
+    ${
+      others.length === 0
+        ? html`<p>
+            None of the fields below has changed. Nothing of yours is saved yet: look once more, and send the form
+            again.
+          </p>`
+        : html`<p>
+              Nothing of yours is saved yet. The form shows their changes;
+              ${clash ? 'where you both typed, it keeps yours.' : 'what you typed stands on top of them.'}
+            </p>
+            <div class="table-box" tabindex="0" role="region" aria-label="What has changed">
+              <table class="table">
+                <caption class="vh">
+                  What has changed
+                </caption>
+                <thead>
+                  <tr>
+                    <th scope="col">Field</th>
+                    <th scope="col">It was</th>
+                    <th scope="col">They made it</th>
+                    <th scope="col">You typed</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  ${others.map(renderChange)}
+                </tbody>
+              </table>
+            </div>`
+    }
+  </section>`;
 }
 
 function renderChange({ field, was, now, typed }: ConcurrentChange): Html {
-  return html`<tr data-field="${field}"><th scope="row">${EDIT_ROWS[field].label}</th><td class="wrap">${
-    was ?? html`<span class="soft">Unknown</span>`
-  }</td><td class="wrap">${now}</td><td class="wrap">${typed ?? html`<span class="soft">Nothing</span>`}</td></tr>`;
+  return html`<tr data-field="${field}">
+    <th scope="row">${EDIT_ROWS[field].label}</th>
+    <td class="wrap">${was ?? html`<span class="soft">Unknown</span>`}</td>
+    <td class="wrap">${now}</td>
+    <td class="wrap">${typed ?? html`<span class="soft">Nothing</span>`}</td>
+  </tr>`;
 }

@@ -37,7 +37,9 @@ async function showKey(request: PageRequest): Promise<HandlerResult> {
 
 function renderDone({ query }: PageRequest): Html {
   if (query.get('done') !== 'limit') return NOTHING;
-  return html`<div class="notice good" role="status"><p>The limit is changed. It is in force on all proxies within seconds.</p></div>`;
+  return html`<div class="notice good" role="status">
+    <p>The limit is changed. It is in force on all proxies within seconds.</p>
+  </div>`;
 }
 
 /** "Unlimited", or a decimal; what the API refuses beyond that has its own page. */

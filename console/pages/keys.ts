@@ -169,7 +169,25 @@ function switchedOff({ query }: PageRequest, apiKeys: readonly ApiKey[], { chang
 
 /** keys.js shows the same after a switch, and removes it after ten seconds. */
 function renderUndo(apiKey: ApiKey | undefined): Html {
-  return html`<div id="keys-undo" role="status">${apiKey === undefined ? NOTHING : html`<p class="notice"><span><bdi>${apiKey.metadata.name}</bdi> is switched off: its calls are refused.</span> <button type="submit" class="button small" form="${SWITCH_FORM}" formaction="${keyPath(apiKey, 'enabled')}" name="to" value="${switchValue(apiKey)}">Undo</button></p>`}</div>`;
+  return html`<div id="keys-undo" role="status">
+    ${
+      apiKey === undefined
+        ? NOTHING
+        : html`<p class="notice">
+            <span><bdi>${apiKey.metadata.name}</bdi> is switched off: its calls are refused.</span>
+            <button
+              type="submit"
+              class="button small"
+              form="${SWITCH_FORM}"
+              formaction="${keyPath(apiKey, 'enabled')}"
+              name="to"
+              value="${switchValue(apiKey)}"
+            >
+              Undo
+            </button>
+          </p>`
+    }
+  </div>`;
 }
 
 /** Always a view of the list, whatever was posted. */
@@ -196,35 +214,38 @@ function renderKeys(view: KeysView): Html {
   const { selection, query, rights, csrf, done, off } = view;
   const empty = selection.total === 0;
   return html`${renderKeysHead(rights.create.length > 0 && !empty)}
-${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
-${
-  empty
-    ? renderNoKeys(rights.create.length > 0, view.backend)
-    : html`${renderFilters(selection, query)}
-<form method="post" id="${SWITCH_FORM}">${csrfField(csrf)}
-<input type="hidden" name="view" value="${keysPath(query)}"></form>
-<div class="bar-line">
-<p class="count" id="keys-count" role="status">${countText(view)}</p>
-<p><a id="keys-csv" href="${keysPath({ ...query, page: 1 }, '/keys.csv')}">Download as CSV</a></p>
-</div>
-${renderUndo(off)}
-<div id="keys" data-version="${versionOf(view)}">${renderList(view)}</div>`
-}`;
+  ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
+  ${
+    empty
+      ? renderNoKeys(rights.create.length > 0, view.backend)
+      : html`${renderFilters(selection, query)}
+          <form method="post" id="${SWITCH_FORM}">
+            ${csrfField(csrf)} <input type="hidden" name="view" value="${keysPath(query)}" />
+          </form>
+          <div class="bar-line">
+            <p class="count" id="keys-count" role="status">${countText(view)}</p>
+            <p><a id="keys-csv" href="${keysPath({ ...query, page: 1 }, '/keys.csv')}">Download as CSV</a></p>
+          </div>
+          ${renderUndo(off)}
+          <div id="keys" data-version="${versionOf(view)}">${renderList(view)}</div>`
+  }`;
 }
 
 /** The heading, with a link to a new key for people who may create one. */
 function renderKeysHead(create: boolean): Html {
   return html`<div class="page-head">
-<div><h1>API keys</h1>
-<p class="lede">What programs call models with, each within its own limit.</p></div>
-${
-  create
-    ? html`<div class="actions">
-<a class="button primary" href="/keys/new">Create key</a>
-</div>`
-    : NOTHING
-}
-</div>`;
+    <div>
+      <h1>API keys</h1>
+      <p class="lede">What programs call models with, each within its own limit.</p>
+    </div>
+    ${
+      create
+        ? html`<div class="actions">
+            <a class="button primary" href="/keys/new">Create key</a>
+          </div>`
+        : NOTHING
+    }
+  </div>`;
 }
 
 /** The list for the page's script; empty if the script's version is current. */
@@ -250,32 +271,46 @@ function renderFilters({ namespaces, groups, statuses, total }: KeysSelection, q
   const held = KEY_STATUSES.filter((status) => statuses.has(status)).map(
     (status) => [status, `${KEY_STATUS_LABELS[status]} (${formatCount(statuses.get(status) ?? 0)})`] as const,
   );
-  return html`<form class="filters keys-filters" id="keys-filters" method="get" action="/keys" role="search" aria-label="API keys">
-<label class="search">
-<span>Search</span>
-<input type="search" name="q" value="${query.text}" placeholder="Name, namespace, prefix or group" autocomplete="off" spellcheck="false">
-</label>
-<label>
-<span>Status</span>
-${select('status', `All (${formatCount(total)})`, held, query.status ?? '')}
-</label>
-<label>
-<span>Namespace</span>
-${select('namespace', 'All namespaces', names, query.namespace)}
-</label>
-<label>
-<span>Group</span>
-${select('group', 'All groups', groups, query.group)}
-</label>
-<label class="keys-sort">
-<span>Sort by</span>
-${sortChoice(query)}
-</label>
-<div class="actions">
-<button type="submit" class="button">Apply</button>
-<a class="button plain" id="keys-clear" href="/keys" ${flag('hidden', !isFiltered(query))}>Clear</a>
-</div>
-</form>`;
+  return html`<form
+    class="filters keys-filters"
+    id="keys-filters"
+    method="get"
+    action="/keys"
+    role="search"
+    aria-label="API keys"
+  >
+    <label class="search">
+      <span>Search</span>
+      <input
+        type="search"
+        name="q"
+        value="${query.text}"
+        placeholder="Name, namespace, prefix or group"
+        autocomplete="off"
+        spellcheck="false"
+      />
+    </label>
+    <label>
+      <span>Status</span>
+      ${select('status', `All (${formatCount(total)})`, held, query.status ?? '')}
+    </label>
+    <label>
+      <span>Namespace</span>
+      ${select('namespace', 'All namespaces', names, query.namespace)}
+    </label>
+    <label>
+      <span>Group</span>
+      ${select('group', 'All groups', groups, query.group)}
+    </label>
+    <label class="keys-sort">
+      <span>Sort by</span>
+      ${sortChoice(query)}
+    </label>
+    <div class="actions">
+      <button type="submit" class="button">Apply</button>
+      <a class="button plain" id="keys-clear" href="/keys" ${flag('hidden', !isFiltered(query))}>Clear</a>
+    </div>
+  </form>`;
 }
 
 /** Shown on phones, where the table has no head. */
@@ -284,19 +319,29 @@ function sortChoice({ sort }: KeysQuery): Html {
     { column, descending: false },
     { column, descending: true },
   ]);
-  return html`<select name="sort">${orders.map(
-    (order) =>
-      html`<option value="${formatSort(order)}" ${flag('selected', order.column === sort.column && order.descending === sort.descending)}>${COLUMN_TITLES[order.column]} ${order.descending ? '↓' : '↑'}</option>`,
-  )}</select>`;
+  return html`<select name="sort">
+    ${orders.map(
+      (order) =>
+        html`<option
+          value="${formatSort(order)}"
+          ${flag('selected', order.column === sort.column && order.descending === sort.descending)}
+        >
+          ${COLUMN_TITLES[order.column]} ${order.descending ? '↓' : '↑'}
+        </option>`,
+    )}
+  </select>`;
 }
 
 /** Of values with their labels. A value that is chosen although nothing has it any more is still shown as chosen. */
 function select(name: string, all: string, values: readonly (readonly [string, string])[], chosen: string): Html {
   const known = chosen === '' || values.some(([value]) => value === chosen);
   const options = known ? values : [...values, [chosen, labelOf(chosen)] as const];
-  return html`<select name="${name}"><option value="">${all}</option>${options.map(
-    ([value, label]) => html`<option value="${value}" ${flag('selected', value === chosen)}>${label}</option>`,
-  )}</select>`;
+  return html`<select name="${name}">
+    <option value="">${all}</option>
+    ${options.map(
+      ([value, label]) => html`<option value="${value}" ${flag('selected', value === chosen)}>${label}</option>`,
+    )}
+  </select>`;
 }
 
 function labelOf(value: string): string {
@@ -310,14 +355,15 @@ function renderPager({ page, pages, matches }: KeysSelection, query: KeysQuery):
   const link = (to: number, label: string): Html =>
     html`<a class="button small" href="${keysPath({ ...query, page: to })}">${label}</a>`;
   return html`<nav class="pager" aria-label="Pages">
-<p>${formatCount(first)}–${formatCount(Math.min(matches, page * KEYS_PER_PAGE))} of ${formatCount(matches)} · page ${formatCount(page)} of ${formatCount(pages)}</p>
-<div class="actions">
-${page > 2 ? link(1, 'First') : NOTHING}
-${page > 1 ? link(page - 1, 'Previous') : NOTHING}
-${page < pages ? link(page + 1, 'Next') : NOTHING}
-${page < pages - 1 ? link(pages, 'Last') : NOTHING}
-</div>
-</nav>`;
+    <p>
+      ${formatCount(first)}–${formatCount(Math.min(matches, page * KEYS_PER_PAGE))} of ${formatCount(matches)} · page
+      ${formatCount(page)} of ${formatCount(pages)}
+    </p>
+    <div class="actions">
+      ${page > 2 ? link(1, 'First') : NOTHING} ${page > 1 ? link(page - 1, 'Previous') : NOTHING}
+      ${page < pages ? link(page + 1, 'Next') : NOTHING} ${page < pages - 1 ? link(pages, 'Last') : NOTHING}
+    </div>
+  </nav>`;
 }
 
 function countText({ selection: { matches, total } }: KeysView): string {
@@ -344,33 +390,53 @@ function versionOf({ selection: { rows, matches, total, page }, query, rights }:
 
 /** There is no key at all. */
 function renderNoKeys(mayCreate: boolean, backend: Backend): Html {
-  return html`<div class="empty" id="no-keys"><h2>No keys yet</h2>
-<p>With an API key, a program calls the models that its group opens: with the OpenAI or the Anthropic SDK, at this gateway's address.</p>
-${
-  mayCreate
-    ? html`<div class="actions">
-<a class="button primary" href="/keys/new">Create your first key</a>
-</div>`
-    : html`<p>You may see keys, but not create any. ${renderMissingRight(backend, 'create')}</p>`
-}</div>`;
+  return html`<div class="empty" id="no-keys">
+    <h2>No keys yet</h2>
+    <p>
+      With an API key, a program calls the models that its group opens: with the OpenAI or the Anthropic SDK, at this
+      gateway's address.
+    </p>
+    ${
+      mayCreate
+        ? html`<div class="actions">
+            <a class="button primary" href="/keys/new">Create your first key</a>
+          </div>`
+        : html`<p>You may see keys, but not create any. ${renderMissingRight(backend, 'create')}</p>`
+    }
+  </div>`;
 }
 
 /** There are keys, but none matches the filter. */
 function renderNoMatch(): Html {
-  return html`<div class="empty" id="no-match"><h2>No key matches</h2><p>Search for fewer words, or choose other filters.</p>
-<div class="actions">
-<a class="button" href="/keys">Show all keys</a>
-</div></div>`;
+  return html`<div class="empty" id="no-match">
+    <h2>No key matches</h2>
+    <p>Search for fewer words, or choose other filters.</p>
+    <div class="actions">
+      <a class="button" href="/keys">Show all keys</a>
+    </div>
+  </div>`;
 }
 
 /** The person may not see keys in any known namespace. */
 function renderNotAllowed(person: string, backend: Backend): Html {
   return html`<div class="page-head">
-<h1>API keys</h1>
-</div>
-<div class="empty" id="not-allowed"><h2>You may not see any API keys</h2>
-<p>Signed in as <b><bdi>${person}</bdi></b>. Seeing the keys of a namespace takes the rights <code>get</code> and <code>list</code> on <code>apikeys.modelgateway.dev</code> there; to work with them, <code>create</code>, <code>patch</code> and <code>delete</code> as well, and <code>get</code> on the keys' <code>secrets</code> to be shown a new key.</p>
-${backend === 'Kubernetes' ? html`<p>Whoever administers the namespace can give them:</p><pre class="code">${preformatted(grantCommands(person))}</pre>` : NOTHING}</div>`;
+      <h1>API keys</h1>
+    </div>
+    <div class="empty" id="not-allowed">
+      <h2>You may not see any API keys</h2>
+      <p>
+        Signed in as <b><bdi>${person}</bdi></b
+        >. Seeing the keys of a namespace takes the rights <code>get</code> and <code>list</code> on
+        <code>apikeys.modelgateway.dev</code> there; to work with them, <code>create</code>, <code>patch</code> and
+        <code>delete</code> as well, and <code>get</code> on the keys' <code>secrets</code> to be shown a new key.
+      </p>
+      ${
+        backend === 'Kubernetes'
+          ? html`<p>Whoever administers the namespace can give them:</p>
+              <pre class="code">${preformatted(grantCommands(person))}</pre>`
+          : NOTHING
+      }
+    </div>`;
 }
 
 function grantCommands(person: string): string {

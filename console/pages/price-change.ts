@@ -95,27 +95,53 @@ function changePage(
       ? "Write the manifest into the gateway's folder to put it in force."
       : html`<code>kubectl apply</code> it, or merge it, to put it in force.`;
   const body = html`<div class="page-head">
-<div><nav class="crumbs" aria-label="Where this page is"><ol><li><a href="/prices">Prices</a></li><li aria-current="page">Preview a change</li></ol></nav>
-<h1>Preview a price change</h1>
-<p class="lede">Edit a PriceCatalog and see what the calls of the last days would have cost by it. Nothing is saved. ${save}</p></div>
-</div>
-${names.length > 1 ? renderChoice(names, chosen) : NOTHING}
-<form class="form" method="post" action="${withParameters(PATH, { catalog: chosen })}#result">
-${csrfField(csrf)}
-<div class="field tall">
-<label for="${fieldId('manifest')}">Manifest</label>
-<textarea id="${fieldId('manifest')}" name="manifest" rows="24" class="mono" spellcheck="false" autocapitalize="off" required ${describedBy('manifest', errors, false)}>${preformatted(manifest)}</textarea>
-${renderErrors('manifest', errors)}
-</div>
-<div class="toolbar">
-<label><span class="vh">Calls of</span><select name="days">${DAYS.map(
-    (each) =>
-      html`<option value="${String(each)}" ${flag('selected', each === days)}>Last ${pluralize(each, 'day')}</option>`,
-  )}</select></label>
-<button type="submit" class="button primary">Show what changes</button>
-</div>
-</form>
-<div id="result">${result}</div>`;
+      <div>
+        <nav class="crumbs" aria-label="Where this page is">
+          <ol>
+            <li><a href="/prices">Prices</a></li>
+            <li aria-current="page">Preview a change</li>
+          </ol>
+        </nav>
+        <h1>Preview a price change</h1>
+        <p class="lede">
+          Edit a PriceCatalog and see what the calls of the last days would have cost by it. Nothing is saved. ${save}
+        </p>
+      </div>
+    </div>
+    ${names.length > 1 ? renderChoice(names, chosen) : NOTHING}
+    <form class="form" method="post" action="${withParameters(PATH, { catalog: chosen })}#result">
+      ${csrfField(csrf)}
+      <div class="field tall">
+        <label for="${fieldId('manifest')}">Manifest</label>
+        <textarea
+          id="${fieldId('manifest')}"
+          name="manifest"
+          rows="24"
+          class="mono"
+          spellcheck="false"
+          autocapitalize="off"
+          required
+          ${describedBy('manifest', errors, false)}
+        >
+${preformatted(manifest)}</textarea>
+        ${renderErrors('manifest', errors)}
+      </div>
+      <div class="toolbar">
+        <label
+          ><span class="vh">Calls of</span
+          ><select name="days">
+            ${DAYS.map(
+              (each) =>
+                html`<option value="${String(each)}" ${flag('selected', each === days)}>
+                  Last ${pluralize(each, 'day')}
+                </option>`,
+            )}
+          </select></label
+        >
+        <button type="submit" class="button primary">Show what changes</button>
+      </div>
+    </form>
+    <div id="result">${result}</div>`;
   return {
     page: { title: 'Preview a price change', active: 'prices', body, scripts: ['moments.js'], styles: ['pricing.css'] },
     status: mistakes.length > 0 ? 422 : 200,
@@ -124,9 +150,14 @@ ${renderErrors('manifest', errors)}
 
 function renderChoice(names: readonly string[], chosen: string): Html {
   return html`<form class="toolbar" method="get" action="${PATH}">
-<label><span>Catalog</span> <select name="catalog">${names.map((name) => html`<option value="${name}" ${flag('selected', name === chosen)}>${name}</option>`)}</select></label>
-<button type="submit" class="button">Load</button>
-</form>`;
+    <label
+      ><span>Catalog</span>
+      <select name="catalog">
+        ${names.map((name) => html`<option value="${name}" ${flag('selected', name === chosen)}>${name}</option>`)}
+      </select></label
+    >
+    <button type="submit" class="button">Load</button>
+  </form>`;
 }
 
 export const priceChangeRoutes: readonly ConsoleRoute[] = [

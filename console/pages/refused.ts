@@ -16,7 +16,7 @@ async function showRefused(request: PageRequest): Promise<HandlerResult> {
     readRefusals(request, callQueryOf(visible), MOST),
   ]);
   const head = renderWalletHead({ ref, key: key?.metadata.name, here: 'Refused calls' });
-  const body = html`${head}\n${renderRefusals(refusals, { ref, names, key: key?.metadata.name })}`;
+  const body = html`${head} ${renderRefusals(refusals, { ref, names, key: key?.metadata.name })}`;
   return { page: { title: `Refused calls · ${ref.name} · Wallet`, active: 'wallet', body, ...WALLET_FILES } };
 }
 

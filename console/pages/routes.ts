@@ -34,9 +34,15 @@ async function showRoutes(request: PageRequest): Promise<HandlerResult> {
 }
 
 const NOT_YOURS = html`<div class="page-head">
-<div><h1>Routes</h1></div>
-</div>
-<div class="notice"><p>Routes are the platform team's. Seeing them takes the right to <code>list</code> <code>modelroutes.modelgateway.dev</code> in the gateway's namespace. What you can call is under <a href="/groups">Groups</a> and <a href="/prices">Prices</a>.</p></div>`;
+    <div><h1>Routes</h1></div>
+  </div>
+  <div class="notice">
+    <p>
+      Routes are the platform team's. Seeing them takes the right to <code>list</code>
+      <code>modelroutes.modelgateway.dev</code> in the gateway's namespace. What you can call is under
+      <a href="/groups">Groups</a> and <a href="/prices">Prices</a>.
+    </p>
+  </div>`;
 
 /** Changes nothing if somebody else has changed the route since the page was opened. */
 async function drain(request: PageRequest): Promise<HandlerResult> {

@@ -151,43 +151,57 @@ function signInView({ backend, takesKeys, next, notice, error, fromElsewhere }: 
   const { lede, hint, label } = SIGN_IN_TEXTS[backend];
   const described = error === undefined ? NOTHING : html`aria-invalid="true" aria-describedby="token-fault"`;
   return html`<h1>Sign in</h1>
-${
-  notice === undefined ? NOTHING : html`<p class="notice" role="status">${notice}</p>`
-}${fromElsewhere ? goOn(next) : NOTHING}<p class="lede">${lede}</p>
-<form class="form section" method="post" action="/sign-in">
-<input type="hidden" name="next" value="${next}">
-<div class="field">
-${hint}
-${takesKeys ? KEY_HINT : NOTHING}
-</div>
-<p class="field">
-<label for="token">${label}${takesKeys ? ' or API key' : ''}</label>
-<input id="token" name="token" type="password" autocomplete="off" autocapitalize="off" spellcheck="false" ${flag('required', true)} ${flag('autofocus', true)} ${described}>
-${error === undefined ? NOTHING : html`<span class="fault" id="token-fault" role="alert">${error}</span>`}
-</p>
-<p class="form-actions">
-<button type="submit" class="button primary">Sign in</button>
-</p>
-</form>`;
+    ${
+      notice === undefined ? NOTHING : html`<p class="notice" role="status">${notice}</p>`
+    }${fromElsewhere ? goOn(next) : NOTHING}
+    <p class="lede">${lede}</p>
+    <form class="form section" method="post" action="/sign-in">
+      <input type="hidden" name="next" value="${next}" />
+      <div class="field">${hint} ${takesKeys ? KEY_HINT : NOTHING}</div>
+      <p class="field">
+        <label for="token">${label}${takesKeys ? ' or API key' : ''}</label>
+        <input
+          id="token"
+          name="token"
+          type="password"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck="false"
+          ${flag('required', true)}
+          ${flag('autofocus', true)}
+          ${described}
+        />
+        ${error === undefined ? NOTHING : html`<span class="fault" id="token-fault" role="alert">${error}</span>`}
+      </p>
+      <p class="form-actions">
+        <button type="submit" class="button primary">Sign in</button>
+      </p>
+    </form>`;
 }
 
 function goOn(next: string): Html {
-  return html`<p class="notice">You followed a link from another site. If you are signed in already, <a href="${next}">go on to the page</a>.</p>`;
+  return html`<p class="notice">
+    You followed a link from another site. If you are signed in already, <a href="${next}">go on to the page</a>.
+  </p>`;
 }
 
-const KEY_HINT = html`<p class="hint">With an API key (<code>sk-…</code>) you see that key alone: what it may spend, what it has spent, its calls, its models and examples. It changes nothing.</p>`;
+const KEY_HINT = html`<p class="hint">
+  With an API key (<code>sk-…</code>) you see that key alone: what it may spend, what it has spent, its calls, its
+  models and examples. It changes nothing.
+</p>`;
 
 const SIGN_IN_TEXTS: Readonly<Record<ConsoleAccess['backend'], SignInText>> = {
   Kubernetes: {
-    lede: html`Sign in with a token of this cluster. The console does everything with it, so you see and change here exactly what you may see and change with <code>kubectl</code>.`,
+    lede: html`Sign in with a token of this cluster. The console does everything with it, so you see and change here
+      exactly what you may see and change with <code>kubectl</code>.`,
     hint: html`<p class="hint">A token for a service account, good for eight hours:</p>
-<pre class="code"><code>kubectl create token NAME --namespace NAMESPACE --duration 8h</code></pre>`,
+      <pre class="code"><code>kubectl create token NAME --namespace NAMESPACE --duration 8h</code></pre>`,
     label: 'Token',
   },
   Files: {
     lede: html`Enter the admin token of this gateway. It was printed when the gateway first started.`,
     hint: html`<p class="hint">It is kept in the data folder:</p>
-<pre class="code"><code>cat DATA-FOLDER/console/admin-token</code></pre>`,
+      <pre class="code"><code>cat DATA-FOLDER/console/admin-token</code></pre>`,
     label: 'Admin token',
   },
 };

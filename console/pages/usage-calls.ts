@@ -41,13 +41,20 @@ async function showCalls(request: PageRequest): Promise<HandlerResult> {
     ]));
   const back = withParameters('/usage', { ...shownParameters(query), ...viewParameters(query) });
   const body = html`<div class="page-head">
-<div><nav class="crumbs" aria-label="Where you are"><ol><li><a href="${back}">Usage</a></li></ol></nav><h1>Calls</h1></div>
-</div>
-${
-  found
-    ? renderCalls(request, { query, scope, before, margins, page: found[0], sums: found[1] })
-    : renderLedgerNotice('Missing')
-}`;
+      <div>
+        <nav class="crumbs" aria-label="Where you are">
+          <ol>
+            <li><a href="${back}">Usage</a></li>
+          </ol>
+        </nav>
+        <h1>Calls</h1>
+      </div>
+    </div>
+    ${
+      found
+        ? renderCalls(request, { query, scope, before, margins, page: found[0], sums: found[1] })
+        : renderLedgerNotice('Missing')
+    }`;
   return { page: { title: 'Calls · Usage', active: 'usage', body, ...WALLET_FILES } };
 }
 
@@ -64,44 +71,44 @@ function renderCalls({ deps }: PageRequest, { query, scope, before, margins, pag
   const groups = groupNames(deps);
   const models = modelNames(deps.resources().modelRoutes);
   const names = new Map([...scope.keys].map(([uid, { name }]) => [uid, name]));
-  return html`<div class="toolbar usage-range">
-${renderRanges(PATH, query, {})}
-</div>
-${renderFilterForm({ path: PATH, query, names: { scope, groups }, models, kept: {} })}
-${renderMissing(page, query.sinceMs)}
-<div class="bar-line">
-<p><b>${sumText(sums.all)}</b> · ${periodText(query)}</p>
-<p><a href="${withParameters('/usage/calls.csv', shownParameters(query))}">Download as CSV</a></p>
-</div>
-${
-  page.calls.length === 0
-    ? html`<p class="none">${before === undefined ? 'No call matches.' : 'There are no older calls.'}</p>`
-    : renderCallsTable(page.calls, {
-        names,
-        groups,
-        made: outputLabelOf(deps),
-        margins,
-        keyOf: ({ keyUid }) => (scope.keys.get(keyUid)?.lone === true ? names.get(keyUid) : undefined),
-        showAccounts: scope.accounts.length > 1,
-      })
-}
-${renderPager(query, before, page)}`;
+  return html`<div class="toolbar usage-range">${renderRanges(PATH, query, {})}</div>
+    ${renderFilterForm({ path: PATH, query, names: { scope, groups }, models, kept: {} })}
+    ${renderMissing(page, query.sinceMs)}
+    <div class="bar-line">
+      <p><b>${sumText(sums.all)}</b> · ${periodText(query)}</p>
+      <p><a href="${withParameters('/usage/calls.csv', shownParameters(query))}">Download as CSV</a></p>
+    </div>
+    ${
+      page.calls.length === 0
+        ? html`<p class="none">${before === undefined ? 'No call matches.' : 'There are no older calls.'}</p>`
+        : renderCallsTable(page.calls, {
+            names,
+            groups,
+            made: outputLabelOf(deps),
+            margins,
+            keyOf: ({ keyUid }) => (scope.keys.get(keyUid)?.lone === true ? names.get(keyUid) : undefined),
+            showAccounts: scope.accounts.length > 1,
+          })
+    }
+    ${renderPager(query, before, page)}`;
 }
 
 function renderPager(query: UsagePageQuery, before: string | undefined, { next }: CallPage): Html {
   if (before === undefined && next === undefined) return NOTHING;
   const parameters = shownParameters(query);
   return html`<nav class="pager" aria-label="Pages">
-<span></span>
-<div class="actions">
-${before === undefined ? NOTHING : html`<a class="button small" href="${withParameters(PATH, parameters)}">Newest</a>`}
-${
-  next === undefined
-    ? NOTHING
-    : html`<a class="button small" rel="next" href="${withParameters(PATH, { ...parameters, before: next })}">Older</a>`
-}
-</div>
-</nav>`;
+    <span></span>
+    <div class="actions">
+      ${before === undefined ? NOTHING : html`<a class="button small" href="${withParameters(PATH, parameters)}">Newest</a>`}
+      ${
+        next === undefined
+          ? NOTHING
+          : html`<a class="button small" rel="next" href="${withParameters(PATH, { ...parameters, before: next })}"
+              >Older</a
+            >`
+      }
+    </div>
+  </nav>`;
 }
 
 async function downloadCalls(request: PageRequest): Promise<HandlerResult> {

@@ -25,10 +25,12 @@ async function showUsage(request: PageRequest): Promise<HandlerResult> {
   const query = parseUsageQuery(request.query, nowMs);
   const scope = await readScope(request);
   const body = html`<div class="page-head">
-<div><h1>Usage</h1>
-<p class="lede">What calls cost, as the ledger has recorded them. Days begin at midnight, UTC.</p></div>
-</div>
-${usage ? await renderBody(request, { usage, query, scope }) : renderLedgerNotice('Missing')}`;
+      <div>
+        <h1>Usage</h1>
+        <p class="lede">What calls cost, as the ledger has recorded them. Days begin at midnight, UTC.</p>
+      </div>
+    </div>
+    ${usage ? await renderBody(request, { usage, query, scope }) : renderLedgerNotice('Missing')}`;
   return { page: { title: 'Usage', active: 'usage', body, ...WALLET_FILES } };
 }
 

@@ -76,48 +76,62 @@ function renderAccounts(view: AccountsView): Html {
   const { accounts, loneKeys, query, mayCreate, granting } = view;
   const chosen = chooseAccounts(accounts, query);
   return html`<div class="page-head">
-<div><h1>Wallet</h1>
-<p class="lede">An account holds credit; its keys spend from it. No call is admitted that the balance could not pay.</p></div>
-${
-  mayCreate && accounts.length > 0
-    ? html`<div class="actions">
-<a class="button" href="/wallet/new">Create account</a>
-</div>`
-    : NOTHING
-}
-</div>
-${
-  accounts.length === 0
-    ? renderNone(loneKeys.length > 0, mayCreate)
-    : html`${accounts.length > 1 ? renderSearch(query) : NOTHING}
-<div class="bar-line">
-<p class="count" role="status">${
-        chosen.length === accounts.length
-          ? pluralize(accounts.length, 'account')
-          : `${formatCount(chosen.length)} of ${pluralize(accounts.length, 'account')}`
-      }</p>
-</div>
-${
-  chosen.length === 0
-    ? html`<p class="none">No account matches. <a href="/wallet">Show all accounts</a></p>`
-    : renderPage(chosen, query, granting)
-}`
-}
-${loneKeys.length === 0 ? NOTHING : renderLoneKeys(loneKeys)}`;
+      <div>
+        <h1>Wallet</h1>
+        <p class="lede">
+          An account holds credit; its keys spend from it. No call is admitted that the balance could not pay.
+        </p>
+      </div>
+      ${
+        mayCreate && accounts.length > 0
+          ? html`<div class="actions">
+              <a class="button" href="/wallet/new">Create account</a>
+            </div>`
+          : NOTHING
+      }
+    </div>
+    ${
+      accounts.length === 0
+        ? renderNone(loneKeys.length > 0, mayCreate)
+        : html`${accounts.length > 1 ? renderSearch(query) : NOTHING}
+            <div class="bar-line">
+              <p class="count" role="status">
+                ${
+                  chosen.length === accounts.length
+                    ? pluralize(accounts.length, 'account')
+                    : `${formatCount(chosen.length)} of ${pluralize(accounts.length, 'account')}`
+                }
+              </p>
+            </div>
+            ${
+              chosen.length === 0
+                ? html`<p class="none">No account matches. <a href="/wallet">Show all accounts</a></p>`
+                : renderPage(chosen, query, granting)
+            }`
+    }
+    ${loneKeys.length === 0 ? NOTHING : renderLoneKeys(loneKeys)}`;
 }
 
 function renderNone(hasKeys: boolean, mayCreate: boolean): Html {
   if (mayCreate)
-    return html`<section class="empty" aria-labelledby="no-accounts"><h2 id="no-accounts">No account yet</h2>
-<p>Keys need an account with credit.</p>
-<div class="actions">
-<a class="button primary" href="/wallet/new">Create account</a>
-</div></section>`;
+    return html`<section class="empty" aria-labelledby="no-accounts">
+      <h2 id="no-accounts">No account yet</h2>
+      <p>Keys need an account with credit.</p>
+      <div class="actions">
+        <a class="button primary" href="/wallet/new">Create account</a>
+      </div>
+    </section>`;
   if (hasKeys)
-    return html`<div class="notice"><p>You may not see the accounts that pay for your keys. What the keys themselves have spent is below.</p></div>`;
-  return html`<section class="empty" aria-labelledby="no-accounts"><h2 id="no-accounts">No account that you may see</h2>
-<p>An <code>Account</code> is a namespaced object with a list of grants. Whoever administers the gateway makes one in your namespace, or gives you the right to read the one that is there:</p>
-<pre><code>apiVersion: modelgateway.dev/v1alpha1
+    return html`<div class="notice">
+      <p>You may not see the accounts that pay for your keys. What the keys themselves have spent is below.</p>
+    </div>`;
+  return html`<section class="empty" aria-labelledby="no-accounts">
+    <h2 id="no-accounts">No account that you may see</h2>
+    <p>
+      An <code>Account</code> is a namespaced object with a list of grants. Whoever administers the gateway makes one in
+      your namespace, or gives you the right to read the one that is there:
+    </p>
+    <pre><code>apiVersion: modelgateway.dev/v1alpha1
 kind: Account
 metadata:
   namespace: team-a
@@ -126,27 +140,40 @@ spec:
   grants:
   - name: welcome
     usd: "25.00"
-    reason: To try it out</code></pre></section>`;
+    reason: To try it out</code></pre>
+  </section>`;
 }
 
 function renderSearch({ text, status, column, descending }: AccountsQuery): Html {
   return html`<form class="filters wallet-search" method="get" action="/wallet" role="search" aria-label="Accounts">
-<label class="search">
-<span>Search</span>
-<input type="search" name="q" value="${text}" maxlength="253" placeholder="Name or namespace" spellcheck="false" autocapitalize="none" autocomplete="off">
-</label>
-<label>
-<span>Status</span>
-<select name="status"><option value="">All</option>${ACCOUNT_STATUSES.map(
-    (each) =>
-      html`<option value="${each}" ${flag('selected', each === status)}>${ACCOUNT_STATUS_LABELS[each]}</option>`,
-  )}</select>
-</label>
-<input type="hidden" name="sort" value="${descending ? '-' : ''}${column}">
-<div class="actions">
-<button type="submit" class="button">Search</button>
-</div>
-</form>`;
+    <label class="search">
+      <span>Search</span>
+      <input
+        type="search"
+        name="q"
+        value="${text}"
+        maxlength="253"
+        placeholder="Name or namespace"
+        spellcheck="false"
+        autocapitalize="none"
+        autocomplete="off"
+      />
+    </label>
+    <label>
+      <span>Status</span>
+      <select name="status">
+        <option value="">All</option>
+        ${ACCOUNT_STATUSES.map(
+          (each) =>
+            html`<option value="${each}" ${flag('selected', each === status)}>${ACCOUNT_STATUS_LABELS[each]}</option>`,
+        )}
+      </select>
+    </label>
+    <input type="hidden" name="sort" value="${descending ? '-' : ''}${column}" />
+    <div class="actions">
+      <button type="submit" class="button">Search</button>
+    </div>
+  </form>`;
 }
 
 function renderPage(chosen: readonly AccountLine[], query: AccountsQuery, granting: ReadonlySet<string>): Html {
@@ -159,23 +186,37 @@ function renderPage(chosen: readonly AccountLine[], query: AccountsQuery, granti
     ),
     held: columnPlaces(shown.map(({ heldNanoUsd }) => heldNanoUsd)),
   };
-  return html`<div class="table-box"><table class="table cards">
-<caption class="vh">Accounts with what they have and what was spent</caption>
-<thead><tr>${ACCOUNT_COLUMNS.map((column) => renderHeading(column, query))}${
-    granting.size === 0 ? NOTHING : html`<th scope="col"><span class="vh">Actions</span></th>`
-  }</tr></thead>
-<tbody>${shown.map((each) => html`${renderRow(each, places)}${renderGrantLink(each, granting)}</tr>`)}</tbody>
-</table></div>
-${pages === 1 ? NOTHING : renderPager({ ...query, page }, pages)}`;
+  return html`<div class="table-box">
+      <table class="table cards">
+        <caption class="vh">
+          Accounts with what they have and what was spent
+        </caption>
+        <thead>
+          <tr>
+            ${ACCOUNT_COLUMNS.map((column) => renderHeading(column, query))}${
+              granting.size === 0 ? NOTHING : html`<th scope="col"><span class="vh">Actions</span></th>`
+            }
+          </tr>
+        </thead>
+        <tbody>
+          ${shown.map((each) => html`${renderRow(each, places)}${renderGrantLink(each, granting)}</tr>`)}
+        </tbody>
+      </table>
+    </div>
+    ${pages === 1 ? NOTHING : renderPager({ ...query, page }, pages)}`;
 }
 
 function renderHeading(column: AccountColumn, query: AccountsQuery): Html {
   const current = query.column === column;
   // amounts are looked for from the largest
   const descending = current ? !query.descending : column !== 'name' && column !== 'status';
-  return html`<th scope="col" ${
-    NUMERIC.has(column) ? html`class="num"` : NOTHING
-  } ${current ? html`aria-sort="${query.descending ? 'descending' : 'ascending'}"` : NOTHING}><a href="${accountsPath({ ...query, column, descending, page: 1 })}">${TITLES[column]}</a></th>`;
+  return html`<th
+    scope="col"
+    ${NUMERIC.has(column) ? html`class="num"` : NOTHING}
+    ${current ? html`aria-sort="${query.descending ? 'descending' : 'ascending'}"` : NOTHING}
+  >
+    <a href="${accountsPath({ ...query, column, descending, page: 1 })}">${TITLES[column]}</a>
+  </th>`;
 }
 
 function renderRow(line: AccountLine, { money, held }: Readonly<Record<'money' | 'held', number>>): Html {
@@ -183,20 +224,40 @@ function renderRow(line: AccountLine, { money, held }: Readonly<Record<'money' |
   const { namespace, name } = account.metadata;
   const [spent, credit] = [spentNanoUsd, creditNanoUsd];
   const tone = spent >= credit ? 'bad' : spent * 5n >= credit * 4n ? 'warn' : 'plain';
-  return html`<tr><th scope="row" class="main"><a href="${accountPath(account.metadata)}"><bdi>${name}</bdi></a><small><bdi>${namespace}</bdi></small></th><td data-label="Status">${renderStatusMark(line.finding)}</td><td class="num" data-label="Balance">${renderBalance(balanceNanoUsd, money)}</td><td class="num" data-label="Credit">${renderUsd(creditNanoUsd, money)}</td><td data-label="Spent of credit"><div class="meter">
-<div>${renderUsd(spent, money)}</div>
-${renderBar({ part: spent, whole: credit, tone })}
-</div></td><td class="num" data-label="Held now">${renderUsd(heldNanoUsd, held)}</td><td class="num" data-label="Keys">${formatCount(keys)}</td>`;
+  return html`<tr>
+    <th scope="row" class="main">
+      <a href="${accountPath(account.metadata)}"><bdi>${name}</bdi></a
+      ><small><bdi>${namespace}</bdi></small>
+    </th>
+    <td data-label="Status">${renderStatusMark(line.finding)}</td>
+    <td class="num" data-label="Balance">${renderBalance(balanceNanoUsd, money)}</td>
+    <td class="num" data-label="Credit">${renderUsd(creditNanoUsd, money)}</td>
+    <td data-label="Spent of credit">
+      <div class="meter">
+        <div>${renderUsd(spent, money)}</div>
+        ${renderBar({ part: spent, whole: credit, tone })}
+      </div>
+    </td>
+    <td class="num" data-label="Held now">${renderUsd(heldNanoUsd, held)}</td>
+    <td class="num" data-label="Keys">${formatCount(keys)}</td>
+  </tr>`;
 }
 
 /** Opens the account with its dialog. */
 function renderGrantLink({ account: { metadata } }: AccountFacts, granting: ReadonlySet<string>): Html {
   if (granting.size === 0) return NOTHING;
-  return html`<td class="cell-actions">${
-    granting.has(metadata.namespace)
-      ? html`<a class="button small" href="${accountPath(metadata, undefined, { credit: 'grant' })}" aria-label="Grant credit to ${namespacedName(metadata)}">Grant credit</a>`
-      : NOTHING
-  }</td>`;
+  return html`<td class="cell-actions">
+    ${
+      granting.has(metadata.namespace)
+        ? html`<a
+            class="button small"
+            href="${accountPath(metadata, undefined, { credit: 'grant' })}"
+            aria-label="Grant credit to ${namespacedName(metadata)}"
+            >Grant credit</a
+          >`
+        : NOTHING
+    }
+  </td>`;
 }
 
 /** What is owed is not rounded away. */
@@ -208,12 +269,12 @@ function renderPager(query: AccountsQuery, pages: number): Html {
   const link = (page: number, label: string): Html =>
     html`<a class="button small" href="${accountsPath({ ...query, page })}">${label}</a>`;
   return html`<nav class="pager" aria-label="Pages">
-<p>Page ${formatCount(query.page)} of ${formatCount(pages)}</p>
-<div class="actions">
-${query.page > 1 ? link(query.page - 1, 'Previous') : NOTHING}
-${query.page < pages ? link(query.page + 1, 'Next') : NOTHING}
-</div>
-</nav>`;
+    <p>Page ${formatCount(query.page)} of ${formatCount(pages)}</p>
+    <div class="actions">
+      ${query.page > 1 ? link(query.page - 1, 'Previous') : NOTHING}
+      ${query.page < pages ? link(query.page + 1, 'Next') : NOTHING}
+    </div>
+  </nav>`;
 }
 
 function accountsPath({ text, status, column, descending, page }: AccountsQuery): string {
@@ -229,16 +290,27 @@ function renderLoneKeys(keys: readonly ApiKey[]): Html {
   const shown = [...keys]
     .sort((a, b) => compare(namespacedName(a.metadata), namespacedName(b.metadata)))
     .slice(0, LONE_KEYS_SHOWN);
-  return html`<section class="section" aria-labelledby="lone-keys"><h2 id="lone-keys">Keys of accounts that you may not see</h2>
-<ul class="lone-keys">${shown.map(
-    ({ metadata: { namespace, name }, spec: { accountRef } }) =>
-      html`<li><a href="${accountPath({ namespace, name: accountRef.name }, undefined, { key: name })}"><bdi>${name}</bdi></a> <span class="soft"><bdi>${namespace}</bdi></span></li>`,
-  )}</ul>
-${
-  keys.length > shown.length
-    ? html`<p class="soft">And ${formatCount(keys.length - shown.length)} more: find them under <a href="/keys">API keys</a>.</p>`
-    : NOTHING
-}</section>`;
+  return html`<section class="section" aria-labelledby="lone-keys">
+    <h2 id="lone-keys">Keys of accounts that you may not see</h2>
+    <ul class="lone-keys">
+      ${shown.map(
+        ({ metadata: { namespace, name }, spec: { accountRef } }) =>
+          html`<li>
+            <a href="${accountPath({ namespace, name: accountRef.name }, undefined, { key: name })}"
+              ><bdi>${name}</bdi></a
+            >
+            <span class="soft"><bdi>${namespace}</bdi></span>
+          </li>`,
+      )}
+    </ul>
+    ${
+      keys.length > shown.length
+        ? html`<p class="soft">
+            And ${formatCount(keys.length - shown.length)} more: find them under <a href="/keys">API keys</a>.
+          </p>`
+        : NOTHING
+    }
+  </section>`;
 }
 
 function chooseAccounts(

@@ -23,14 +23,32 @@ function showYaml({ kind, active, label, path }: YamlPage): ConsoleRoute['handle
     const object = NAME.test(ref.name) && NAME.test(ref.namespace) ? await request.person.get(kind, ref) : undefined;
     if (!object) throw new AccessError('NotFound', `There is no ${kind} ${ref.namespace}/${ref.name}.`);
     const body = html`<div class="page-head">
-<div><nav class="crumbs" aria-label="Where this page is"><ol><li><a href="${path}">${label}</a></li><li aria-current="page">YAML</li></ol></nav><h1><bdi>${ref.name}</bdi></h1>
-<p class="lede">${kind} in the namespace <bdi>${ref.namespace}</bdi>, without its status. Keys and credentials are in Secrets and never part of it.</p></div>
-</div>
-<div class="snippet-head">
-<h2 id="yaml-title">YAML</h2>
-<button type="button" class="button small" data-copy="yaml" hidden>Copy<span class="vh"> the YAML</span></button>
-</div>
-<pre class="code" tabindex="0" role="region" aria-labelledby="yaml-title"><code id="yaml">${preformatted(manifestOf(object))}</code></pre>`;
+        <div>
+          <nav class="crumbs" aria-label="Where this page is">
+            <ol>
+              <li><a href="${path}">${label}</a></li>
+              <li aria-current="page">YAML</li>
+            </ol>
+          </nav>
+          <h1><bdi>${ref.name}</bdi></h1>
+          <p class="lede">
+            ${kind} in the namespace <bdi>${ref.namespace}</bdi>, without its status. Keys and credentials are in
+            Secrets and never part of it.
+          </p>
+        </div>
+      </div>
+      <div class="snippet-head">
+        <h2 id="yaml-title">YAML</h2>
+        <button type="button" class="button small" data-copy="yaml" hidden>
+          Copy<span class="vh"> the YAML</span>
+        </button>
+      </div>
+      <pre
+        class="code"
+        tabindex="0"
+        role="region"
+        aria-labelledby="yaml-title"
+      ><code id="yaml">${preformatted(manifestOf(object))}</code></pre>`;
     return { page: { title: `${ref.name} · ${kind}`, active, body, ...WALLET_FILES, scripts: ['copy.js'] } };
   };
 }

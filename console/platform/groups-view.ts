@@ -22,21 +22,23 @@ export interface GroupsView {
 export function renderGroups({ list, readable, seesRoutes }: GroupsView): Html {
   const { groups } = list.pricing;
   return html`<div class="page-head">
-<div><h1>Groups</h1>
-<p class="lede">A key belongs to one group, which decides what it can call and at what price.</p></div>
-${
-  seesRoutes
-    ? html`<div class="actions">
-<a class="button" href="/routes">Routes and channels</a>
-</div>`
-    : NOTHING
-}
-</div>
-${
-  groups.length === 0
-    ? html`<p class="none">There is no group that you could use yet.</p>`
-    : groups.map((group) => renderGroup(group, list, readable.has(group.name)))
-}`;
+      <div>
+        <h1>Groups</h1>
+        <p class="lede">A key belongs to one group, which decides what it can call and at what price.</p>
+      </div>
+      ${
+        seesRoutes
+          ? html`<div class="actions">
+              <a class="button" href="/routes">Routes and channels</a>
+            </div>`
+          : NOTHING
+      }
+    </div>
+    ${
+      groups.length === 0
+        ? html`<p class="none">There is no group that you could use yet.</p>`
+        : groups.map((group) => renderGroup(group, list, readable.has(group.name)))
+    }`;
 }
 
 function renderGroup(group: PricingGroup, list: PriceList, readable: boolean): Html {
@@ -44,20 +46,24 @@ function renderGroup(group: PricingGroup, list: PriceList, readable: boolean): H
   const offering = list.groups.get(name);
   const { size = 0 } = offering?.offers ?? {};
   return html`<section class="section" aria-labelledby="group-${name}">
-<div class="section-head">
-<h2 id="group-${name}"><bdi>${displayName}</bdi></h2>
-<div class="actions">
-<a class="button small" href="/prices?group=${encodeURIComponent(name)}">Prices<span class="vh"> in ${displayName}</span></a>
-${
-  readable
-    ? html`<a class="button small" href="/groups/${encodeURIComponent(name)}/yaml">YAML<span class="vh"> of ${displayName}</span></a>`
-    : NOTHING
-}
-</div>
-</div>
-<p class="soft">${factsOf(group, size)}</p>
-${renderMembers(group)}${offering && size > 0 ? renderModels(group, offering, list) : NOTHING}
-</section>`;
+    <div class="section-head">
+      <h2 id="group-${name}"><bdi>${displayName}</bdi></h2>
+      <div class="actions">
+        <a class="button small" href="/prices?group=${encodeURIComponent(name)}"
+          >Prices<span class="vh"> in ${displayName}</span></a
+        >
+        ${
+          readable
+            ? html`<a class="button small" href="/groups/${encodeURIComponent(name)}/yaml"
+                >YAML<span class="vh"> of ${displayName}</span></a
+              >`
+            : NOTHING
+        }
+      </div>
+    </div>
+    <p class="soft">${factsOf(group, size)}</p>
+    ${renderMembers(group)}${offering && size > 0 ? renderModels(group, offering, list) : NOTHING}
+  </section>`;
 }
 
 /** "Direct · 3 models · for all namespaces · ratio 0.8" */
@@ -75,34 +81,57 @@ function renderMembers({ members }: PricingGroup): Html {
   if (!members) return NOTHING;
   if (members.length === 0) return html`<p>It has no member yet, so it offers nothing.</p>`;
   return html`<p>Each call goes to the first of these that has the model and a free slot:</p>
-<ol class="group-members">${members.map(
-    ({ displayName, priceRatioE18 }) =>
-      html`<li><bdi>${displayName}</bdi> <span class="soft">ratio ${formatDecimal(priceRatioE18 / E18)}</span></li>`,
-  )}</ol>`;
+    <ol class="group-members">
+      ${members.map(
+        ({ displayName, priceRatioE18 }) =>
+          html`<li>
+            <bdi>${displayName}</bdi> <span class="soft">ratio ${formatDecimal(priceRatioE18 / E18)}</span>
+          </li>`,
+      )}
+    </ol>`;
 }
 
 function renderModels({ name, displayName, members }: PricingGroup, { offers }: OfferingGroup, list: PriceList): Html {
   const models = [...offers].sort(([a], [b]) => (a < b ? -1 : 1));
   const rows = new Map(list.pricing.rows.map((row) => [row.modelName, row]));
   const names = new Map(members?.map((member) => [member.name, member.displayName]));
-  return html`<details class="fold"><summary>Models of <bdi>${displayName}</bdi></summary>
-<div class="table-box" tabindex="0" role="region" aria-label="Models of ${displayName}"><table class="table">
-<thead><tr><th scope="col">Model</th><th scope="col">Price</th>${
-    members ? html`<th scope="col">Tries, in order</th>` : NOTHING
-  }</tr></thead>
-<tbody>${models.map(
-    ([model, offer]) =>
-      html`<tr><th scope="row">${
-        rows.has(model)
-          ? html`<a href="${modelHref(MODEL_ROOT, model)}"><bdi>${model}</bdi></a>`
-          : html`<bdi>${model}</bdi>`
-      }</th><td>${priceText(offerDollars(offer), rows.get(model))}</td>${
-        members
-          ? html`<td>${triedGroups(offer)
-              .map((each) => names.get(each) ?? each)
-              .join(', then ')}</td>`
-          : NOTHING
-      }</tr>`,
-  )}</tbody></table></div>
-<p class="hint" id="prices-${name}">Tokens: dollars per million.</p></details>`;
+  return html`<details class="fold">
+    <summary>Models of <bdi>${displayName}</bdi></summary>
+    <div class="table-box" tabindex="0" role="region" aria-label="Models of ${displayName}">
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Model</th>
+            <th scope="col">Price</th>
+            ${members ? html`<th scope="col">Tries, in order</th>` : NOTHING}
+          </tr>
+        </thead>
+        <tbody>
+          ${models.map(
+            ([model, offer]) =>
+              html`<tr>
+                <th scope="row">
+                  ${
+                    rows.has(model)
+                      ? html`<a href="${modelHref(MODEL_ROOT, model)}"><bdi>${model}</bdi></a>`
+                      : html`<bdi>${model}</bdi>`
+                  }
+                </th>
+                <td>${priceText(offerDollars(offer), rows.get(model))}</td>
+                ${
+                  members
+                    ? html`<td>
+                        ${triedGroups(offer)
+                          .map((each) => names.get(each) ?? each)
+                          .join(', then ')}
+                      </td>`
+                    : NOTHING
+                }
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    <p class="hint" id="prices-${name}">Tokens: dollars per million.</p>
+  </details>`;
 }

@@ -38,19 +38,21 @@ export function renderModels(list: PriceList, query: ModelsQuery): Html {
     .filter((row) => matches(row, query, list))
     .toSorted((a, b) => (a.modelName < b.modelName ? -1 : 1));
   return html`<div class="page-head">
-<div><h1>Models</h1>
-<p class="lede">What each model takes and makes, what it costs, and which groups offer it.</p></div>
-</div>
-${renderFilters(list, query)}
-<div class="bar-line">
-<p class="count" role="status">${pluralize(rows.length, 'model')}</p>
-${renderSwitch(query)}
-</div>
-${
-  rows.length === 0
-    ? html`<p class="none">No model matches. <a href="${MODELS_PATH}">Show all models</a></p>`
-    : renderTable(rows, list, query)
-}`;
+      <div>
+        <h1>Models</h1>
+        <p class="lede">What each model takes and makes, what it costs, and which groups offer it.</p>
+      </div>
+    </div>
+    ${renderFilters(list, query)}
+    <div class="bar-line">
+      <p class="count" role="status">${pluralize(rows.length, 'model')}</p>
+      ${renderSwitch(query)}
+    </div>
+    ${
+      rows.length === 0
+        ? html`<p class="none">No model matches. <a href="${MODELS_PATH}">Show all models</a></p>`
+        : renderTable(rows, list, query)
+    }`;
 }
 
 function matches(row: PricingRow, { text, use, group }: ModelsQuery, { groups }: PriceList): boolean {
@@ -67,57 +69,98 @@ function matches(row: PricingRow, { text, use, group }: ModelsQuery, { groups }:
 
 function renderFilters({ pricing: { groups } }: PriceList, { text, use, group, show }: ModelsQuery): Html {
   return html`<form class="filters" method="get" action="${MODELS_PATH}" role="search" aria-label="Models">
-<label class="search">
-<span>Search</span>
-<input type="search" name="q" value="${text}" maxlength="200" placeholder="Model or vendor" spellcheck="false" autocapitalize="none" autocomplete="off">
-</label>
-<label>
-<span>Use</span>
-<select name="use"><option value="">Any use</option>${USES.map(
-    (each) => html`<option value="${each}" ${flag('selected', each === use)}>${USE_NAMES[each]}</option>`,
-  )}</select>
-</label>
-<label>
-<span>Group and its prices</span>
-<select name="group"><option value="">All groups, base prices</option>${groups.map(
-    ({ name, displayName }) =>
-      html`<option value="${name}" ${flag('selected', name === group)}>${displayName}</option>`,
-  )}</select>
-</label>
-${show === 'ratios' ? html`<input type="hidden" name="show" value="ratios">` : NOTHING}
-<div class="actions">
-<button type="submit" class="button">Apply</button>
-</div>
-</form>`;
+    <label class="search">
+      <span>Search</span>
+      <input
+        type="search"
+        name="q"
+        value="${text}"
+        maxlength="200"
+        placeholder="Model or vendor"
+        spellcheck="false"
+        autocapitalize="none"
+        autocomplete="off"
+      />
+    </label>
+    <label>
+      <span>Use</span>
+      <select name="use">
+        <option value="">Any use</option>
+        ${USES.map(
+          (each) => html`<option value="${each}" ${flag('selected', each === use)}>${USE_NAMES[each]}</option>`,
+        )}
+      </select>
+    </label>
+    <label>
+      <span>Group and its prices</span>
+      <select name="group">
+        <option value="">All groups, base prices</option>
+        ${groups.map(
+          ({ name, displayName }) =>
+            html`<option value="${name}" ${flag('selected', name === group)}>${displayName}</option>`,
+        )}
+      </select>
+    </label>
+    ${show === 'ratios' ? html`<input type="hidden" name="show" value="ratios" />` : NOTHING}
+    <div class="actions">
+      <button type="submit" class="button">Apply</button>
+    </div>
+  </form>`;
 }
 
 /** Dollars first. */
 function renderSwitch({ text, use, group, show }: ModelsQuery): Html {
   const kept = { q: text, use: use ?? '', group: group ?? '' };
-  return html`<ul class="segments" aria-label="Prices">${(['dollars', 'ratios'] as const).map(
-    (each) =>
-      html`<li><a href="${withParameters(MODELS_PATH, { ...kept, show: each === 'dollars' ? '' : each })}" ${
-        each === show ? html`aria-current="true"` : NOTHING
-      }>${each === 'dollars' ? 'Dollars' : 'Ratios'}</a></li>`,
-  )}</ul>`;
+  return html`<ul class="segments" aria-label="Prices">
+    ${(['dollars', 'ratios'] as const).map(
+      (each) =>
+        html`<li>
+          <a
+            href="${withParameters(MODELS_PATH, { ...kept, show: each === 'dollars' ? '' : each })}"
+            ${each === show ? html`aria-current="true"` : NOTHING}
+            >${each === 'dollars' ? 'Dollars' : 'Ratios'}</a
+          >
+        </li>`,
+    )}
+  </ul>`;
 }
 
 function renderTable(rows: readonly PricingRow[], list: PriceList, query: ModelsQuery): Html {
   const group = list.pricing.groups.find(({ name }) => name === query.group);
   const prices =
     query.show === 'ratios'
-      ? html`<th scope="col" class="num">Model ratio</th><th scope="col" class="num">Completion ratio</th><th scope="col" class="num">Cache ratio</th>`
+      ? html`<th scope="col" class="num">Model ratio</th>
+          <th scope="col" class="num">Completion ratio</th>
+          <th scope="col" class="num">Cache ratio</th>`
       : html`<th scope="col">Price</th>`;
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="Models"><table class="table cards models">
-<caption>${captionOf(group, query)}</caption>
-<thead><tr><th scope="col">Model</th><th scope="col">Type</th><th scope="col">Inputs</th><th scope="col" class="num">Context</th><th scope="col" class="num">Output limit</th>${prices}<th scope="col">${group?.members ? 'Tries, in order' : 'Groups'}</th></tr></thead>
-<tbody>${rows.map((row) => renderRow(row, list, { group, query }))}</tbody></table></div>`;
+  return html`<div class="table-box" tabindex="0" role="region" aria-label="Models">
+    <table class="table cards models">
+      <caption>
+        ${captionOf(group, query)}
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Model</th>
+          <th scope="col">Type</th>
+          <th scope="col">Inputs</th>
+          <th scope="col" class="num">Context</th>
+          <th scope="col" class="num">Output limit</th>
+          ${prices}
+          <th scope="col">${group?.members ? 'Tries, in order' : 'Groups'}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map((row) => renderRow(row, list, { group, query }))}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 /** Explains the figures. */
 function captionOf(group: PricingGroup | undefined, { show }: ModelsQuery): Html {
   if (show === 'ratios')
-    return html`Ratios of the catalog${
+    return html`Ratios of the
+    catalog${
       group && !group.members
         ? html`; <bdi>${group.displayName}</bdi> multiplies prices by ${formatDecimal(group.priceRatioE9)}`
         : NOTHING
@@ -134,14 +177,24 @@ interface RowContext {
 
 function renderRow(row: PricingRow, list: PriceList, { group, query }: RowContext): Html {
   const { modelName, vendor, facts } = row;
-  return html`<tr><th scope="row" class="main"><a href="${modelHref(MODEL_ROOT, modelName)}"><bdi>${modelName}</bdi></a><small><bdi>${vendor || '—'}</bdi></small></th><td data-label="Type">${typeOf(row)}</td><td data-label="Inputs">${facts ? html`<span class="io">${renderModalities(facts.inputs)}</span>` : '—'}</td><td class="num" data-label="Context">${tokensOf(facts?.contextTokens)}</td><td class="num" data-label="Output limit">${tokensOf(facts?.maxOutputTokens)}</td>${query.show === 'ratios' ? renderRatios(row) : renderPrice(row, list, group)}${renderGroupsCell(row, list, group)}</tr>`;
+  return html`<tr>
+    <th scope="row" class="main">
+      <a href="${modelHref(MODEL_ROOT, modelName)}"><bdi>${modelName}</bdi></a
+      ><small><bdi>${vendor || '—'}</bdi></small>
+    </th>
+    <td data-label="Type">${typeOf(row)}</td>
+    <td data-label="Inputs">${facts ? html`<span class="io">${renderModalities(facts.inputs)}</span>` : '—'}</td>
+    <td class="num" data-label="Context">${tokensOf(facts?.contextTokens)}</td>
+    <td class="num" data-label="Output limit">${tokensOf(facts?.maxOutputTokens)}</td>
+    ${query.show === 'ratios' ? renderRatios(row) : renderPrice(row, list, group)}${renderGroupsCell(row, list, group)}
+  </tr>`;
 }
 
 function renderGroupsCell(row: PricingRow, list: PriceList, group: PricingGroup | undefined): Html {
   if (group?.members) return html`<td class="wide wrap" data-label="Tries, in order">${orderOf(row, list, group)}</td>`;
-  return html`<td class="wide wrap" data-label="Groups">${
-    row.enabledGroups.length === 0 ? '—' : html`<bdi>${row.enabledGroups.join(', ')}</bdi>`
-  }</td>`;
+  return html`<td class="wide wrap" data-label="Groups">
+    ${row.enabledGroups.length === 0 ? '—' : html`<bdi>${row.enabledGroups.join(', ')}</bdi>`}
+  </td>`;
 }
 
 function typeOf(row: PricingRow): string {

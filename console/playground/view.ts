@@ -19,15 +19,22 @@ interface PlaygroundView {
 /** Below the layout's navigation. */
 export function renderPlayground(view: PlaygroundView): Html {
   return html`<div class="page-head">
-<div><h1>Playground</h1>
-<p class="lede">Call a model with one of your keys. The key pays, as for any call.</p></div>
-</div>
-${view.gatewayUrl === undefined ? renderNoGateway() : renderForm({ ...view, gatewayUrl: view.gatewayUrl })}`;
+      <div>
+        <h1>Playground</h1>
+        <p class="lede">Call a model with one of your keys. The key pays, as for any call.</p>
+      </div>
+    </div>
+    ${view.gatewayUrl === undefined ? renderNoGateway() : renderForm({ ...view, gatewayUrl: view.gatewayUrl })}`;
 }
 
 function renderNoGateway(): Html {
-  return html`<div class="notice warn"><h2>The console does not know the gateway’s address</h2>
-<p>Whoever runs the gateway can set it: <code>--console-gateway-url https://gateway.example.com</code> of <code>mgw operator</code>, or <code>console.gatewayUrl</code> of the Helm chart.</p></div>`;
+  return html`<div class="notice warn">
+    <h2>The console does not know the gateway’s address</h2>
+    <p>
+      Whoever runs the gateway can set it: <code>--console-gateway-url https://gateway.example.com</code> of
+      <code>mgw operator</code>, or <code>console.gatewayUrl</code> of the Helm chart.
+    </p>
+  </div>`;
 }
 
 function renderForm({
@@ -38,69 +45,95 @@ function renderForm({
   gatewayUrl,
   csrf,
 }: PlaygroundView & { readonly gatewayUrl: string }): Html {
-  return html`<noscript><div class="notice"><p>The playground needs scripts. Without them, a key’s page has calls to copy, under <a href="/keys">Use it</a>.</p></div></noscript>
-<div class="playground" id="playground" data-gateway="${gatewayUrl}" data-model="${model}">
-<form class="form" id="playground-form" method="post" action="/playground/calls" autocomplete="off">
-${csrfField(csrf)}
-${own ? renderOwnKey(keys) : renderKeys(keys, chosen)}
-<div class="field">
-<label for="pg-model">Model</label>
-<select id="pg-model" disabled><option value="">Choose a key first</option></select>
-</div>
-<div class="field" id="pg-api-field">
-<label for="pg-api">API</label>
-<select id="pg-api"><option value="/v1/chat/completions">Chat Completions (OpenAI)</option><option value="/v1/responses">Responses (OpenAI)</option><option value="/v1/messages">Messages (Anthropic)</option></select>
-</div>
-<details class="fold" id="pg-options"><summary>More options</summary>
-<div class="field">
-<label for="pg-system">System prompt</label>
-<textarea id="pg-system" rows="3"></textarea>
-</div>
-<div class="field short">
-<label for="pg-limit">Output limit, in tokens</label>
-<input id="pg-limit" type="number" min="1" max="1000000" step="1" value="1024">
-</div></details>
-</form>
-<div class="pg-talk">
-<div id="pg-answers" aria-live="off"></div>
-<form class="form pg-prompt" id="pg-prompt" autocomplete="off">
-<div class="field">
-<label for="pg-text">Prompt</label>
-<textarea id="pg-text" rows="3" required aria-describedby="pg-hint"></textarea>
-<p class="hint" id="pg-hint">Ctrl or ⌘ and Enter sends it.</p>
-</div>
-<div class="form-actions">
-<button type="submit" class="button primary" id="pg-send" disabled>Send</button>
-<button type="button" class="button" id="pg-stop" hidden>Stop</button>
-<button type="button" class="button plain" id="pg-new" hidden>New conversation</button>
-</div>
-<p class="vh" role="status" id="pg-status"></p>
-</form>
-</div></div>`;
+  return html`<noscript
+      ><div class="notice">
+        <p>
+          The playground needs scripts. Without them, a key’s page has calls to copy, under <a href="/keys">Use it</a>.
+        </p>
+      </div></noscript
+    >
+    <div class="playground" id="playground" data-gateway="${gatewayUrl}" data-model="${model}">
+      <form class="form" id="playground-form" method="post" action="/playground/calls" autocomplete="off">
+        ${csrfField(csrf)} ${own ? renderOwnKey(keys) : renderKeys(keys, chosen)}
+        <div class="field">
+          <label for="pg-model">Model</label>
+          <select id="pg-model" disabled>
+            <option value="">Choose a key first</option>
+          </select>
+        </div>
+        <div class="field" id="pg-api-field">
+          <label for="pg-api">API</label>
+          <select id="pg-api">
+            <option value="/v1/chat/completions">Chat Completions (OpenAI)</option>
+            <option value="/v1/responses">Responses (OpenAI)</option>
+            <option value="/v1/messages">Messages (Anthropic)</option>
+          </select>
+        </div>
+        <details class="fold" id="pg-options">
+          <summary>More options</summary>
+          <div class="field">
+            <label for="pg-system">System prompt</label>
+            <textarea id="pg-system" rows="3"></textarea>
+          </div>
+          <div class="field short">
+            <label for="pg-limit">Output limit, in tokens</label>
+            <input id="pg-limit" type="number" min="1" max="1000000" step="1" value="1024" />
+          </div>
+        </details>
+      </form>
+      <div class="pg-talk">
+        <div id="pg-answers" aria-live="off"></div>
+        <form class="form pg-prompt" id="pg-prompt" autocomplete="off">
+          <div class="field">
+            <label for="pg-text">Prompt</label>
+            <textarea id="pg-text" rows="3" required aria-describedby="pg-hint"></textarea>
+            <p class="hint" id="pg-hint">Ctrl or ⌘ and Enter sends it.</p>
+          </div>
+          <div class="form-actions">
+            <button type="submit" class="button primary" id="pg-send" disabled>Send</button>
+            <button type="button" class="button" id="pg-stop" hidden>Stop</button>
+            <button type="button" class="button plain" id="pg-new" hidden>New conversation</button>
+          </div>
+          <p class="vh" role="status" id="pg-status"></p>
+        </form>
+      </div>
+    </div>`;
 }
 
 function renderOwnKey([key = '']: readonly string[]): Html {
-  return html`<input type="hidden" id="pg-ref" value="${key}">
-<p class="hint">Paid by <bdi>${key}</bdi>, with which you are signed in.</p>`;
+  return html`<input type="hidden" id="pg-ref" value="${key}" />
+    <p class="hint">Paid by <bdi>${key}</bdi>, with which you are signed in.</p>`;
 }
 
 function renderKeys(keys: readonly string[], chosen: string | undefined): Html {
   const paste = keys.length === 0;
   return html`${
-    paste
-      ? NOTHING
-      : html`<div class="field">
-<label for="pg-ref">Key</label>
-<select id="pg-ref">${
-          chosen === undefined ? html`<option value="" disabled selected>Choose a key</option>` : NOTHING
-        }${keys.map(
-          (key) => html`<option value="${key}" ${flag('selected', key === chosen)}>${key}</option>`,
-        )}<option value="paste">Paste a key…</option></select>
-</div>`
-  }
-<div class="field" id="pg-key-field" ${flag('hidden', !paste)}>
-<label for="pg-key">API key</label>
-<input id="pg-key" type="password" class="mono" placeholder="sk-…" spellcheck="false" autocapitalize="none" autocomplete="off" aria-describedby="pg-key-hint">
-<p class="hint" id="pg-key-hint">It stays in this page until you leave it. The console passes it on to the gateway and keeps it nowhere.</p>
-</div>`;
+      paste
+        ? NOTHING
+        : html`<div class="field">
+            <label for="pg-ref">Key</label>
+            <select id="pg-ref">
+              ${
+                chosen === undefined ? html`<option value="" disabled selected>Choose a key</option>` : NOTHING
+              }${keys.map((key) => html`<option value="${key}" ${flag('selected', key === chosen)}>${key}</option>`)}
+              <option value="paste">Paste a key…</option>
+            </select>
+          </div>`
+    }
+    <div class="field" id="pg-key-field" ${flag('hidden', !paste)}>
+      <label for="pg-key">API key</label>
+      <input
+        id="pg-key"
+        type="password"
+        class="mono"
+        placeholder="sk-…"
+        spellcheck="false"
+        autocapitalize="none"
+        autocomplete="off"
+        aria-describedby="pg-key-hint"
+      />
+      <p class="hint" id="pg-key-hint">
+        It stays in this page until you leave it. The console passes it on to the gateway and keeps it nowhere.
+      </p>
+    </div>`;
 }

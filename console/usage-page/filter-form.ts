@@ -30,46 +30,70 @@ export function renderFilterForm(view: FilterView): Html {
     kept,
   } = view;
   const keys = [...scope.keys.values()].map(({ id }) => id).sort();
-  return html`<form class="filters usage-filters" method="get" action="${path}" role="search" aria-label="Calls" autocomplete="off">
-${scope.accounts.length > 1 ? suggested('Account', 'account', query.account, scope.accounts) : NOTHING}
-${suggested('Key', 'key', query.key, keys)}
-${suggested('Model', 'model', query.model, models)}
-<label>
-<span>Group</span>
-<select name="group"><option value="">All</option>${[...groups].map(
-    ([name, label]) => html`<option value="${name}" ${flag('selected', name === query.group)}>${label}</option>`,
-  )}</select>
-</label>
-<label>
-<span>Status</span>
-<select name="status"><option value="">All</option>${CALL_STATUSES.map(
-    (status) =>
-      html`<option value="${status}" ${flag('selected', status === query.status)}>${STATUS_WORDS[status]}</option>`,
-  )}</select>
-</label>
-<label>
-<span>From (UTC)</span>
-<input type="date" name="since" value="${query.since.slice(0, 10)}">
-</label>
-<label>
-<span>To (UTC)</span>
-<input type="date" name="until" value="${query.until.slice(0, 10)}">
-</label>
-${Object.entries({ ...kept, uid: query.uid, range: query.range ?? '' }).map(([name, value]) =>
-  value === '' ? NOTHING : html`<input type="hidden" name="${name}" value="${value}">`,
-)}
-<div class="actions">
-<button type="submit" class="button">Apply</button>
-${isFiltered(query) ? html`<a class="button plain" href="${withParameters(path, kept)}">Clear</a>` : NOTHING}
-</div>
-</form>`;
+  return html`<form
+    class="filters usage-filters"
+    method="get"
+    action="${path}"
+    role="search"
+    aria-label="Calls"
+    autocomplete="off"
+  >
+    ${scope.accounts.length > 1 ? suggested('Account', 'account', query.account, scope.accounts) : NOTHING}
+    ${suggested('Key', 'key', query.key, keys)} ${suggested('Model', 'model', query.model, models)}
+    <label>
+      <span>Group</span>
+      <select name="group">
+        <option value="">All</option>
+        ${[...groups].map(
+          ([name, label]) => html`<option value="${name}" ${flag('selected', name === query.group)}>${label}</option>`,
+        )}
+      </select>
+    </label>
+    <label>
+      <span>Status</span>
+      <select name="status">
+        <option value="">All</option>
+        ${CALL_STATUSES.map(
+          (status) =>
+            html`<option value="${status}" ${flag('selected', status === query.status)}>
+              ${STATUS_WORDS[status]}
+            </option>`,
+        )}
+      </select>
+    </label>
+    <label>
+      <span>From (UTC)</span>
+      <input type="date" name="since" value="${query.since.slice(0, 10)}" />
+    </label>
+    <label>
+      <span>To (UTC)</span>
+      <input type="date" name="until" value="${query.until.slice(0, 10)}" />
+    </label>
+    ${Object.entries({ ...kept, uid: query.uid, range: query.range ?? '' }).map(([name, value]) =>
+      value === '' ? NOTHING : html`<input type="hidden" name="${name}" value="${value}" />`,
+    )}
+    <div class="actions">
+      <button type="submit" class="button">Apply</button>
+      ${isFiltered(query) ? html`<a class="button plain" href="${withParameters(path, kept)}">Clear</a>` : NOTHING}
+    </div>
+  </form>`;
 }
 
 function suggested(label: string, name: string, value: string, suggestions: readonly string[]): Html {
-  return html`<label><span>${label}</span><input name="${name}" value="${value}" list="usage-${name}s" maxlength="253" placeholder="All" spellcheck="false" autocapitalize="none"></label>
-<datalist id="usage-${name}s">${suggestions
-    .slice(0, MAX_SUGGESTIONS)
-    .map((each) => html`<option value="${each}"></option>`)}</datalist>`;
+  return html`<label
+      ><span>${label}</span
+      ><input
+        name="${name}"
+        value="${value}"
+        list="usage-${name}s"
+        maxlength="253"
+        placeholder="All"
+        spellcheck="false"
+        autocapitalize="none"
+    /></label>
+    <datalist id="usage-${name}s">
+      ${suggestions.slice(0, MAX_SUGGESTIONS).map((each) => html`<option value="${each}"></option>`)}
+    </datalist>`;
 }
 
 function isFiltered(query: UsagePageQuery): boolean {
@@ -78,12 +102,18 @@ function isFiltered(query: UsagePageQuery): boolean {
 
 /** Links to the ranges that have names. */
 export function renderRanges(path: string, query: UsagePageQuery, kept: Readonly<Record<string, string>>): Html {
-  return html`<ul class="segments" aria-label="Range">${RANGE_NAMES.map(
-    (range) =>
-      html`<li><a href="${withParameters(path, { ...filterParameters(query), ...kept, ...(range === '30d' ? {} : { range }) })}" ${
-        range === query.range ? html`aria-current="true"` : NOTHING
-      }>${RANGES[range]}</a></li>`,
-  )}</ul>`;
+  return html`<ul class="segments" aria-label="Range">
+    ${RANGE_NAMES.map(
+      (range) =>
+        html`<li>
+          <a
+            href="${withParameters(path, { ...filterParameters(query), ...kept, ...(range === '30d' ? {} : { range }) })}"
+            ${range === query.range ? html`aria-current="true"` : NOTHING}
+            >${RANGES[range]}</a
+          >
+        </li>`,
+    )}
+  </ul>`;
 }
 
 /** "2026-10-23 to 2026-11-21", or "2026-11-21, 13:00 to 14:00", as people read it. */

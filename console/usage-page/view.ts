@@ -56,35 +56,42 @@ export function renderUsage(view: UsagePageView): Html {
   const ranking = rank(series.sums, query.show);
   const kept = viewParameters(query);
   return html`${renderMonthSummary(view.figures)}
-<div class="toolbar usage-range">
-${renderRanges('/usage', query, kept)}
-</div>
-${renderFilterForm({ path: '/usage', query, names, models, kept })}
-${
-  names.scope.truncated
-    ? html`<div class="notice"><p>You may see more accounts or keys than this page adds up. Choose an account.</p></div>`
-    : NOTHING
-}
-${renderMissing(series, query.sinceMs)}
-<div class="bar-line">
-<p><b>${sumText(ranking.all)}</b> · ${periodText(query)}</p>
-<p>${
-    view.margins
-      ? html`<a href="${withParameters('/usage/margins', { ...filterParameters(query), ...periodParameters(query) })}">Margins</a> · `
-      : NOTHING
-  }<a href="${callsPath(query)}">All calls</a></p>
-</div>
-${
-  ranking.all.calls === 0
-    ? html`<p class="none">No calls in this time. Choose a longer range, or clear the filter.</p>`
-    : html`${renderSwitches(query, names)}${renderChart(ranking, view)}${renderRanking(ranking, view)}`
-}`;
+    <div class="toolbar usage-range">${renderRanges('/usage', query, kept)}</div>
+    ${renderFilterForm({ path: '/usage', query, names, models, kept })}
+    ${
+      names.scope.truncated
+        ? html`<div class="notice">
+            <p>You may see more accounts or keys than this page adds up. Choose an account.</p>
+          </div>`
+        : NOTHING
+    }
+    ${renderMissing(series, query.sinceMs)}
+    <div class="bar-line">
+      <p><b>${sumText(ranking.all)}</b> · ${periodText(query)}</p>
+      <p>
+        ${
+          view.margins
+            ? html`<a
+                  href="${withParameters('/usage/margins', { ...filterParameters(query), ...periodParameters(query) })}"
+                  >Margins</a
+                >
+                · `
+            : NOTHING
+        }<a href="${callsPath(query)}">All calls</a>
+      </p>
+    </div>
+    ${
+      ranking.all.calls === 0
+        ? html`<p class="none">No calls in this time. Choose a longer range, or clear the filter.</p>`
+        : html`${renderSwitches(query, names)}${renderChart(ranking, view)}${renderRanking(ranking, view)}`
+    }`;
 }
 
 /** "283 calls · $2.78 · 1.2M tokens". */
 export function sumText({ calls, costNanoUsd, inputTokens, outputTokens }: SpendingSum): Html {
   const tokens = BigInt(inputTokens + outputTokens);
-  return html`${pluralize(calls, 'call')} · ${renderUsd(costNanoUsd)}${
+  return html`${pluralize(calls, 'call')} ·
+  ${renderUsd(costNanoUsd)}${
     tokens > 0n ? html` · <span title="${formatCount(tokens)}">${formatCompact(tokens)}</span> tokens` : NOTHING
   }`;
 }
@@ -92,15 +99,29 @@ export function sumText({ calls, costNanoUsd, inputTokens, outputTokens }: Spend
 /** Today, this month, its forecast, and last month. */
 export function renderMonthSummary({ today, month, lastMonth, forecastNanoUsd, monthName }: MonthSummary): Html {
   return html`<dl class="figures">
-<div><dt>Today (UTC)</dt><dd>${renderUsd(today.costNanoUsd)}<small>${pluralize(today.calls, 'call')}</small></dd></div>
-<div><dt>${monthName} so far</dt><dd>${renderUsd(month.costNanoUsd)}<small>${pluralize(month.calls, 'call')}</small></dd></div>
-<div><dt>${monthName} in all, forecast</dt><dd>${
-    forecastNanoUsd === undefined
-      ? html`<span class="soft">—</span><small>no calls in the last seven days</small>`
-      : html`${renderUsd(forecastNanoUsd, 2)}<small>at the pace of the last seven days</small>`
-  }</dd></div>
-<div><dt>Last month</dt><dd>${renderUsd(lastMonth.costNanoUsd)}<small>${pluralize(lastMonth.calls, 'call')}</small></dd></div>
-</dl>`;
+    <div>
+      <dt>Today (UTC)</dt>
+      <dd>${renderUsd(today.costNanoUsd)}<small>${pluralize(today.calls, 'call')}</small></dd>
+    </div>
+    <div>
+      <dt>${monthName} so far</dt>
+      <dd>${renderUsd(month.costNanoUsd)}<small>${pluralize(month.calls, 'call')}</small></dd>
+    </div>
+    <div>
+      <dt>${monthName} in all, forecast</dt>
+      <dd>
+        ${
+          forecastNanoUsd === undefined
+            ? html`<span class="soft">—</span><small>no calls in the last seven days</small>`
+            : html`${renderUsd(forecastNanoUsd, 2)}<small>at the pace of the last seven days</small>`
+        }
+      </dd>
+    </div>
+    <div>
+      <dt>Last month</dt>
+      <dd>${renderUsd(lastMonth.costNanoUsd)}<small>${pluralize(lastMonth.calls, 'call')}</small></dd>
+    </div>
+  </dl>`;
 }
 
 function renderSwitches(query: UsagePageQuery, { scope }: Names): Html {
@@ -111,29 +132,35 @@ function renderSwitches(query: UsagePageQuery, { scope }: Names): Html {
       ...viewParameters({ ...query, ...change }),
     });
   const segments = (label: string, options: readonly (readonly [string, string, boolean])[]): Html =>
-    html`<div class="usage-switch"><span class="soft" id="switch-${label.toLowerCase()}">${label}</span><ul class="segments" aria-labelledby="switch-${label.toLowerCase()}">${options.map(
-      ([words, href, current]) =>
-        html`<li><a href="${href}" ${current ? html`aria-current="true"` : NOTHING}>${words}</a></li>`,
-    )}</ul></div>`;
+    html`<div class="usage-switch">
+      <span class="soft" id="switch-${label.toLowerCase()}">${label}</span>
+      <ul class="segments" aria-labelledby="switch-${label.toLowerCase()}">
+        ${options.map(
+          ([words, href, current]) =>
+            html`<li><a href="${href}" ${current ? html`aria-current="true"` : NOTHING}>${words}</a></li>`,
+        )}
+      </ul>
+    </div>`;
   const splits = SPLITS.filter((by) => by !== 'account' || scope.accounts.length > 1 || query.by === 'account');
   const hourly = query.untilMs - query.sinceMs <= MAX_HOURLY_DAYS * DAY_MS;
   return html`<div class="usage-switches">
-${segments(
-  'Show',
-  MEASURES.map((show) => [MEASURE_WORDS[show], path({ show }), show === query.show]),
-)}
-${segments(
-  'By',
-  splits.map((by) => [SPLIT_WORDS[by], path({ by }), by === query.by]),
-)}
-${
-  hourly
-    ? segments(
-        'Per',
-        UNITS.map((unit) => [UNIT_WORDS[unit], path({ unit }), unit === query.unit]),
-      )
-    : NOTHING
-}</div>`;
+    ${segments(
+      'Show',
+      MEASURES.map((show) => [MEASURE_WORDS[show], path({ show }), show === query.show]),
+    )}
+    ${segments(
+      'By',
+      splits.map((by) => [SPLIT_WORDS[by], path({ by }), by === query.by]),
+    )}
+    ${
+      hourly
+        ? segments(
+            'Per',
+            UNITS.map((unit) => [UNIT_WORDS[unit], path({ unit }), unit === query.unit]),
+          )
+        : NOTHING
+    }
+  </div>`;
 }
 
 /** The calls that are shown, or some of them. */
@@ -200,19 +227,36 @@ function exactText(sum: SpendingSum, measure: Measure): string {
 /** The same numbers, the latest first. */
 function renderColumnTable(shown: readonly ShownName[], { query, series }: ChartView): Html {
   const starts = [...new Set(series.sums.map(({ startMs }) => startMs))].sort((a, b) => b - a);
-  return html`<details class="fold"><summary>As a table</summary>
-<div class="table-box" tabindex="0" role="region" aria-label="The chart as a table"><table class="table">
-<caption>${UNIT_WORDS[query.unit]}s without calls are left out. Times are UTC.</caption>
-<thead><tr><th scope="col">${UNIT_WORDS[query.unit]}</th>${shown.map(
-    ({ label }) => html`<th scope="col" class="num"><bdi>${label}</bdi></th>`,
-  )}</tr></thead>
-<tbody>${starts.map(
-    (startMs) =>
-      html`<tr><th scope="row" class="nowrap"><a href="${callsPath(query, {}, startMs)}">${columnLabel(startMs, query.unit)}</a></th>${shown.map(
-        ({ byStart }) => html`<td class="num">${renderMeasured(byStart.get(startMs) ?? NO_CALLS, query.show)}</td>`,
-      )}</tr>`,
-  )}</tbody>
-</table></div></details>`;
+  return html`<details class="fold">
+    <summary>As a table</summary>
+    <div class="table-box" tabindex="0" role="region" aria-label="The chart as a table">
+      <table class="table">
+        <caption>
+          ${UNIT_WORDS[query.unit]}s without calls are left out. Times are UTC.
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">${UNIT_WORDS[query.unit]}</th>
+            ${shown.map(({ label }) => html`<th scope="col" class="num"><bdi>${label}</bdi></th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${starts.map(
+            (startMs) =>
+              html`<tr>
+                <th scope="row" class="nowrap">
+                  <a href="${callsPath(query, {}, startMs)}">${columnLabel(startMs, query.unit)}</a>
+                </th>
+                ${shown.map(
+                  ({ byStart }) =>
+                    html`<td class="num">${renderMeasured(byStart.get(startMs) ?? NO_CALLS, query.show)}</td>`,
+                )}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </details>`;
 }
 
 function renderMeasured(sum: SpendingSum, measure: Measure): Html {
@@ -228,20 +272,20 @@ function renderRanking(ranking: Ranking, view: UsagePageView): Html {
   } = view;
   const title = `By ${by}`;
   const { others } = ranking;
-  return html`<section class="section" aria-labelledby="by-name"><h2 id="by-name">${title}</h2>
-${renderNames(ranking.top, ranking, view)}
-${
-  others.length === 0
-    ? NOTHING
-    : html`<details class="fold"><summary>${pluralize(others.length, 'other')} · ${sumText(ranking.rest?.sum ?? NO_CALLS)}</summary>${renderNames(
-        others.slice(0, MAX_OTHERS),
-        ranking,
-        view,
-      )}${
-        others.length > MAX_OTHERS ? html`<p class="soft">The largest ${MAX_OTHERS} are shown.</p>` : NOTHING
-      }</details>`
-}
-</section>`;
+  return html`<section class="section" aria-labelledby="by-name">
+    <h2 id="by-name">${title}</h2>
+    ${renderNames(ranking.top, ranking, view)}
+    ${
+      others.length === 0
+        ? NOTHING
+        : html`<details class="fold">
+            <summary>${pluralize(others.length, 'other')} · ${sumText(ranking.rest?.sum ?? NO_CALLS)}</summary>
+            ${renderNames(others.slice(0, MAX_OTHERS), ranking, view)}${
+              others.length > MAX_OTHERS ? html`<p class="soft">The largest ${MAX_OTHERS} are shown.</p>` : NOTHING
+            }
+          </details>`
+    }
+  </section>`;
 }
 
 const MAX_OTHERS = 200;
@@ -252,11 +296,36 @@ function renderNames(names: readonly RankedName[], ranking: Ranking, view: Usage
   } = view;
   const whole = measured(ranking.all, show);
   const isTop = names === ranking.top;
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="${isTop ? 'Largest' : 'Others'} by ${by}"><table class="table cards usage-names">
-<thead><tr><th scope="col">${SPLIT_WORDS[by]}</th><th scope="col" class="share"><span class="vh">Share</span></th><th scope="col" class="num">Calls</th><th scope="col" class="num">Input tokens</th><th scope="col" class="num">Output tokens</th><th scope="col" class="num">Cost</th></tr></thead>
-<tbody>${names.map(
-    ({ name, sum }, index) =>
-      html`<tr><th scope="row" class="main">${renderSwatch(isTop ? Math.min(index, OTHERS_COLOR) : OTHERS_COLOR)}<a href="${callsPath(view.query, filterOf(name, by, view.names))}"><bdi>${labelOf(name, by, view.names)}</bdi></a></th><td class="share">${renderBar({ part: measured(sum, show), whole })}</td><td data-label="Calls" class="num">${formatCount(sum.calls)}</td><td data-label="Input tokens" class="num">${formatCount(sum.inputTokens)}</td><td data-label="Output tokens" class="num">${formatCount(sum.outputTokens)}</td><td data-label="Cost" class="num">${renderUsd(sum.costNanoUsd, 6)}</td></tr>`,
-  )}</tbody>
-</table></div>`;
+  return html`<div class="table-box" tabindex="0" role="region" aria-label="${isTop ? 'Largest' : 'Others'} by ${by}">
+    <table class="table cards usage-names">
+      <thead>
+        <tr>
+          <th scope="col">${SPLIT_WORDS[by]}</th>
+          <th scope="col" class="share"><span class="vh">Share</span></th>
+          <th scope="col" class="num">Calls</th>
+          <th scope="col" class="num">Input tokens</th>
+          <th scope="col" class="num">Output tokens</th>
+          <th scope="col" class="num">Cost</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${names.map(
+          ({ name, sum }, index) =>
+            html`<tr>
+              <th scope="row" class="main">
+                ${renderSwatch(isTop ? Math.min(index, OTHERS_COLOR) : OTHERS_COLOR)}<a
+                  href="${callsPath(view.query, filterOf(name, by, view.names))}"
+                  ><bdi>${labelOf(name, by, view.names)}</bdi></a
+                >
+              </th>
+              <td class="share">${renderBar({ part: measured(sum, show), whole })}</td>
+              <td data-label="Calls" class="num">${formatCount(sum.calls)}</td>
+              <td data-label="Input tokens" class="num">${formatCount(sum.inputTokens)}</td>
+              <td data-label="Output tokens" class="num">${formatCount(sum.outputTokens)}</td>
+              <td data-label="Cost" class="num">${renderUsd(sum.costNanoUsd, 6)}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
 }

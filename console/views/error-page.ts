@@ -16,12 +16,17 @@ interface FaultFacts {
 /** The content of <main>. */
 export function errorPage({ title, message, fields, requestId, next }: FaultFacts): Html {
   return html`<h1>${title}</h1>
-<p class="lede">${message}</p>
-${fields.length === 0 ? NOTHING : html`<ul class="wrap">${fields.map(fieldItem)}</ul>`}${
-    requestId === undefined ? NOTHING : html`<p>Request id: <code>${requestId}</code></p>`
-  }<p class="actions">
-<a class="button" href="${next.path}">${next.label}</a>
-</p>`;
+    <p class="lede">${message}</p>
+    ${
+      fields.length === 0
+        ? NOTHING
+        : html`<ul class="wrap">
+            ${fields.map(fieldItem)}
+          </ul>`
+    }${requestId === undefined ? NOTHING : html`<p>Request id: <code>${requestId}</code></p>`}
+    <p class="actions">
+      <a class="button" href="${next.path}">${next.label}</a>
+    </p>`;
 }
 
 function fieldItem({ path, message }: ApiFieldError): Html {

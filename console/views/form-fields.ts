@@ -28,9 +28,9 @@ export function describedBy(field: string, errors: readonly FieldFault[], hint: 
 export function renderErrors(field: string, errors: readonly FieldFault[]): Html {
   const own = errors.filter((each) => each.field === field);
   if (own.length === 0) return NOTHING;
-  return html`<div id="${fieldId(field)}-fault">${own.map(
-    ({ message }) => html`<p class="fault">${message}</p>`,
-  )}</div>`;
+  return html`<div id="${fieldId(field)}-fault">
+    ${own.map(({ message }) => html`<p class="fault">${message}</p>`)}
+  </div>`;
 }
 
 export function renderHint(field: string, hint: Html | string | undefined): Html {
@@ -66,22 +66,24 @@ export function textField({
   short = false,
   below = NOTHING,
 }: TextField): Html {
-  const input = html`<input id="${fieldId(field)}" name="${field}" value="${value}" ${attributes} ${describedBy(field, errors, hint !== undefined)}>`;
+  const input = html`<input
+    id="${fieldId(field)}"
+    name="${field}"
+    value="${value}"
+    ${attributes}
+    ${describedBy(field, errors, hint !== undefined)}
+  />`;
   const control =
     prefix === undefined && suffix === undefined
       ? input
       : html`<div class="affix">
-${prefix === undefined ? NOTHING : html`<span>${prefix}</span>`}
-${input}
-${suffix === undefined ? NOTHING : html`<span>${suffix}</span>`}
-</div>`;
+          ${prefix === undefined ? NOTHING : html`<span>${prefix}</span>`} ${input}
+          ${suffix === undefined ? NOTHING : html`<span>${suffix}</span>`}
+        </div>`;
   return html`<div class="field${short ? ' short' : ''}">
-<label for="${fieldId(field)}">${label}</label>
-${renderHint(field, hint)}
-${control}
-${below}
-${renderErrors(field, errors)}
-</div>`;
+    <label for="${fieldId(field)}">${label}</label>
+    ${renderHint(field, hint)} ${control} ${below} ${renderErrors(field, errors)}
+  </div>`;
 }
 
 interface Option {
@@ -105,17 +107,18 @@ export function selectField({
   below = NOTHING,
 }: SelectField): Html {
   return html`<div class="field${short ? ' short' : ''}">
-<label for="${fieldId(field)}">${label}</label>
-${renderHint(field, hint)}
-<select id="${fieldId(field)}" name="${field}" ${describedBy(field, errors, hint !== undefined)}>${options.map(
-    (option) =>
-      html`<option value="${option.value}" ${
-        option.value === value ? html`selected` : NOTHING
-      }>${option.label}</option>`,
-  )}</select>
-${below}
-${renderErrors(field, errors)}
-</div>`;
+    <label for="${fieldId(field)}">${label}</label>
+    ${renderHint(field, hint)}
+    <select id="${fieldId(field)}" name="${field}" ${describedBy(field, errors, hint !== undefined)}>
+      ${options.map(
+        (option) =>
+          html`<option value="${option.value}" ${option.value === value ? html`selected` : NOTHING}>
+            ${option.label}
+          </option>`,
+      )}
+    </select>
+    ${below} ${renderErrors(field, errors)}
+  </div>`;
 }
 
 /** All errors of a form, each with a link to its field; empty if there are none. */
@@ -124,11 +127,15 @@ export function errorSummary<F extends string>(
   labelOf: (field: F) => string,
 ): Html {
   if (errors.length === 0) return NOTHING;
-  return html`<div class="error-summary" role="alert" id="error-summary" tabindex="-1"><h2>Nothing was changed yet</h2>
-<ul>${errors.map(
-    ({ field, message }) =>
-      html`<li>${
-        field === undefined ? message : html`<a href="#${fieldId(field)}">${labelOf(field)}: ${message}</a>`
-      }</li>`,
-  )}</ul></div>`;
+  return html`<div class="error-summary" role="alert" id="error-summary" tabindex="-1">
+    <h2>Nothing was changed yet</h2>
+    <ul>
+      ${errors.map(
+        ({ field, message }) =>
+          html`<li>
+            ${field === undefined ? message : html`<a href="#${fieldId(field)}">${labelOf(field)}: ${message}</a>`}
+          </li>`,
+      )}
+    </ul>
+  </div>`;
 }

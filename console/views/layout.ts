@@ -41,36 +41,36 @@ const NOT_BY_KEY: ReadonlySet<NavigationItem> = new Set(['overview', 'wallet']);
 /** The whole document. */
 export function layout({ title, active, body, scripts = [], styles = [] }: Page, options: LayoutOptions): string {
   const stylesheets = [...new Set([...options.styles, ...styles])].map(
-    (file) => html`<link rel="stylesheet" href="${options.asset(file)}">`,
+    (file) => html`<link rel="stylesheet" href="${options.asset(file)}" />`,
   );
   const modules = [...new Set(scripts)].map(
     (file) => html`<script type="module" src="${options.asset(file)}"></script>`,
   );
   return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>${title} · Model Gateway</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="same-origin">
-<link rel="icon" href="${options.asset('icon.svg')}" type="image/svg+xml">
-${stylesheets}${modules}</head>
-<body class="console">
-<a class="skip" href="#main">Skip to the page</a>
-${header(active, options)}
-<main id="main" tabindex="-1">
-${body}
-</main>
-<footer class="site-foot"><p>Model Gateway</p></footer>
-</body>
-</html>`.markup;
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <title>${title} · Model Gateway</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="referrer" content="same-origin" />
+        <link rel="icon" href="${options.asset('icon.svg')}" type="image/svg+xml" />
+        ${stylesheets}${modules}
+      </head>
+      <body class="console">
+        <a class="skip" href="#main">Skip to the page</a>
+        ${header(active, options)}
+        <main id="main" tabindex="-1">${body}</main>
+        <footer class="site-foot"><p>Model Gateway</p></footer>
+      </body>
+    </html>`.markup;
 }
 
 function header(active: NavigationItem | undefined, { person }: LayoutOptions): Html {
   return html`<header class="site-head">
-<p class="site-title"><a href="/">Model Gateway</a></p>
-${person ? navigation(active, person) : NOTHING}${person ? personBox(person) : NOTHING}</header>`;
+    <p class="site-title"><a href="/">Model Gateway</a></p>
+    ${person ? navigation(active, person) : NOTHING}${person ? personBox(person) : NOTHING}
+  </header>`;
 }
 
 function navigation(active: NavigationItem | undefined, { byKey }: SignedIn): Html {
@@ -78,11 +78,18 @@ function navigation(active: NavigationItem | undefined, { byKey }: SignedIn): Ht
     ({ item, path, label }) =>
       html`<li><a href="${path}" ${item === active ? html`aria-current="page"` : NOTHING}>${label}</a></li>`,
   );
-  return html`<nav class="site-nav" aria-label="Personal center"><ul>${items}</ul></nav>`;
+  return html`<nav class="site-nav" aria-label="Personal center">
+    <ul>
+      ${items}
+    </ul>
+  </nav>`;
 }
 
 function personBox({ name, csrf, signOut }: NonNullable<LayoutOptions['person']>): Html {
-  const button = html`<form method="post" action="/sign-out">${csrfField(csrf)}
-<button type="submit">Sign out</button></form>`;
-  return html`<div class="site-person"><span class="person-name">${name}</span>${signOut === 'Here' ? button : NOTHING}</div>`;
+  const button = html`<form method="post" action="/sign-out">
+    ${csrfField(csrf)} <button type="submit">Sign out</button>
+  </form>`;
+  return html`<div class="site-person">
+    <span class="person-name">${name}</span>${signOut === 'Here' ? button : NOTHING}
+  </div>`;
 }

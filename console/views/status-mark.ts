@@ -15,7 +15,12 @@ export interface StatusMark {
 /** The mark; with a message it opens. */
 export function renderStatusMark({ label, tone, message }: StatusMark): Html {
   const mark = renderStatusDot({ label, tone });
-  return message === '' ? mark : html`<details class="why"><summary>${mark}</summary><p>${message}</p></details>`;
+  return message === ''
+    ? mark
+    : html`<details class="why">
+        <summary>${mark}</summary>
+        <p>${message}</p>
+      </details>`;
 }
 
 /** The mark with its message below it, for a page that has room. */

@@ -53,15 +53,22 @@ const NANO_DIGITS = 9;
 export function renderCallDetails(view: CallView): Html {
   const { record } = view;
   return html`${renderError(view)}
-<section aria-labelledby="facts"><h2 id="facts" class="vh">Facts</h2>${renderFacts(view)}</section>
-${record ? renderPrice(record, view.margins) : NOTHING}
-${renderTries(view)}`;
+    <section aria-labelledby="facts">
+      <h2 id="facts" class="vh">Facts</h2>
+      ${renderFacts(view)}
+    </section>
+    ${record ? renderPrice(record, view.margins) : NOTHING} ${renderTries(view)}`;
 }
 
 function renderError({ entry }: CallView): Html {
   if (entry?.errorCode === undefined) return NOTHING;
-  return html`<div class="notice bad"><p><b>${entry.refused ? `Refused: ${reasonOf(entry.errorCode).label}` : 'Failed'}</b> · ${entry.httpStatus} <code>${entry.errorCode}</code></p>
-<p>${entry.message ?? "The provider's own words went to the caller; they are not kept."}</p></div>`;
+  return html`<div class="notice bad">
+    <p>
+      <b>${entry.refused ? `Refused: ${reasonOf(entry.errorCode).label}` : 'Failed'}</b> · ${entry.httpStatus}
+      <code>${entry.errorCode}</code>
+    </p>
+    <p>${entry.message ?? "The provider's own words went to the caller; they are not kept."}</p>
+  </div>`;
 }
 
 type Fact = readonly [label: string, value: Html | string | undefined];
@@ -84,9 +91,14 @@ function renderFacts(view: CallView): Html {
     ['Duration', durationOf(record, entry)],
     ...(record ? factsOfRecord(record, groups) : []),
   ];
-  return html`<dl class="facts call-facts">${facts.map(([label, value]) =>
-    value === undefined ? NOTHING : html`<dt>${label}</dt><dd>${value}</dd>`,
-  )}</dl>`;
+  return html`<dl class="facts call-facts">
+    ${facts.map(([label, value]) =>
+      value === undefined
+        ? NOTHING
+        : html`<dt>${label}</dt>
+            <dd>${value}</dd>`,
+    )}
+  </dl>`;
 }
 
 function factsOfEntry(entry: ActivityEntry | undefined): readonly Fact[] {
@@ -138,27 +150,66 @@ function bdi(text: string | undefined): Html | undefined {
 /** Each billed dimension with its quantity and rate; the sum is the ledger's. */
 function renderPrice(record: UsageRecord, margins: boolean): Html {
   const { costNanoUsd, unbilledNanoUsd, lines } = record;
-  return html`<section class="section" aria-labelledby="price"><h2 id="price">Tokens and price</h2>
-<div class="table-box" tabindex="0" role="region" aria-label="Price by class"><table class="table call-price">
-<caption class="vh">What was billed, by class: quantity, price and cost</caption>
-<thead><tr><th scope="col">Class</th><th scope="col" class="num">Count</th><th scope="col" class="num">Price</th><th scope="col" class="num">Cost</th></tr></thead>
-<tbody>${lines === undefined ? renderTokens(record) : viewLines(lines).map(renderLine)}</tbody>
-<tfoot><tr><th scope="row">Billed</th><td></td><td></td><td class="num">${renderUsd(costNanoUsd, 6)}</td></tr>${margins ? renderMargins(record) : NOTHING}</tfoot></table></div>
-${
-  unbilledNanoUsd > 0n
-    ? html`<p>Not billed, since neither key nor account could pay it: ${renderUsd(unbilledNanoUsd, 6)}.</p>`
-    : NOTHING
-}
-${lines === undefined ? renderWhyWithout(record) : NOTHING}</section>`;
+  return html`<section class="section" aria-labelledby="price">
+    <h2 id="price">Tokens and price</h2>
+    <div class="table-box" tabindex="0" role="region" aria-label="Price by class">
+      <table class="table call-price">
+        <caption class="vh">
+          What was billed, by class: quantity, price and cost
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Class</th>
+            <th scope="col" class="num">Count</th>
+            <th scope="col" class="num">Price</th>
+            <th scope="col" class="num">Cost</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${lines === undefined ? renderTokens(record) : viewLines(lines).map(renderLine)}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">Billed</th>
+            <td></td>
+            <td></td>
+            <td class="num">${renderUsd(costNanoUsd, 6)}</td>
+          </tr>
+          ${margins ? renderMargins(record) : NOTHING}
+        </tfoot>
+      </table>
+    </div>
+    ${
+      unbilledNanoUsd > 0n
+        ? html`<p>Not billed, since neither key nor account could pay it: ${renderUsd(unbilledNanoUsd, 6)}.</p>`
+        : NOTHING
+    }
+    ${lines === undefined ? renderWhyWithout(record) : NOTHING}
+  </section>`;
 }
 
 function renderMargins(record: UsageRecord): Html {
-  return html`<tr><th scope="row">Upstream cost</th><td></td><td></td><td class="num">${renderUpstreamCost(record)}</td></tr>
-<tr><th scope="row">Margin</th><td></td><td></td><td class="num">${renderMargin(record)}</td></tr>`;
+  return html`<tr>
+      <th scope="row">Upstream cost</th>
+      <td></td>
+      <td></td>
+      <td class="num">${renderUpstreamCost(record)}</td>
+    </tr>
+    <tr>
+      <th scope="row">Margin</th>
+      <td></td>
+      <td></td>
+      <td class="num">${renderMargin(record)}</td>
+    </tr>`;
 }
 
 function renderLine(line: BillLineView): Html {
-  return html`<tr><th scope="row">${DIMENSIONS[line.dimension] ?? line.dimension}${renderMarks(line)}</th><td class="num">${formatCount(BigInt(line.quantity))}</td><td class="num">${renderUsd(nanoUsd(line.rate_usd))}<small>${line.per === 1 ? 'each' : 'per million'}</small></td><td class="num">${renderUsd(nanoUsd(line.amount_usd), 6)}</td></tr>`;
+  return html`<tr>
+    <th scope="row">${DIMENSIONS[line.dimension] ?? line.dimension}${renderMarks(line)}</th>
+    <td class="num">${formatCount(BigInt(line.quantity))}</td>
+    <td class="num">${renderUsd(nanoUsd(line.rate_usd))}<small>${line.per === 1 ? 'each' : 'per million'}</small></td>
+    <td class="num">${renderUsd(nanoUsd(line.amount_usd), 6)}</td>
+  </tr>`;
 }
 
 /** The tier, region or model because of which the rate differs from the model's own. */
@@ -181,7 +232,12 @@ function nanoUsd(decimal: string): bigint {
 function renderTokens({ tokens }: UsageRecord): Html[] {
   return CLASSES.filter(([name]) => tokens[name] > 0 || name === 'input' || name === 'output').map(
     ([name, label]) =>
-      html`<tr><th scope="row">${DIMENSIONS[label] ?? label}</th><td class="num">${formatCount(BigInt(tokens[name]))}</td><td class="num">${UNKNOWN}</td><td class="num">${UNKNOWN}</td></tr>`,
+      html`<tr>
+        <th scope="row">${DIMENSIONS[label] ?? label}</th>
+        <td class="num">${formatCount(BigInt(tokens[name]))}</td>
+        <td class="num">${UNKNOWN}</td>
+        <td class="num">${UNKNOWN}</td>
+      </tr>`,
   );
 }
 
@@ -197,16 +253,39 @@ function renderWhyWithout({ status }: UsageRecord): Html {
 
 function renderTries({ entry, record }: CallView): Html {
   if (!entry)
-    return html`<p class="none">Tries and the time to the first token are kept of the latest calls of each key, for seven days. Of this call they are not, or no longer.</p>`;
+    return html`<p class="none">
+      Tries and the time to the first token are kept of the latest calls of each key, for seven days. Of this call they
+      are not, or no longer.
+    </p>`;
   if (entry.attempts.length === 0) return NOTHING;
-  return html`<section class="section" aria-labelledby="tries"><h2 id="tries">Tries</h2>
-<div class="table-box" tabindex="0" role="region" aria-label="Channels tried"><table class="table call-tries">
-<caption class="vh">Channels that were tried, in order</caption>
-<thead><tr><th scope="col">Channel</th><th scope="col">What happened</th><th scope="col" class="num">Took</th></tr></thead><tbody>${entry.attempts.map(
-    ({ channel, outcome, durationMs }) =>
-      html`<tr><th scope="row"><code>${channel}</code></th><td><span class="dot ${outcome === 'ok' ? 'good' : 'warn'}">${outcomeWords(outcome)}</span></td><td class="num">${formatDuration(durationMs)}</td></tr>`,
-  )}</tbody></table></div>
-${record === undefined ? NOTHING : html`<p class="soft">Only the try that answered is billed.</p>`}</section>`;
+  return html`<section class="section" aria-labelledby="tries">
+    <h2 id="tries">Tries</h2>
+    <div class="table-box" tabindex="0" role="region" aria-label="Channels tried">
+      <table class="table call-tries">
+        <caption class="vh">
+          Channels that were tried, in order
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Channel</th>
+            <th scope="col">What happened</th>
+            <th scope="col" class="num">Took</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${entry.attempts.map(
+            ({ channel, outcome, durationMs }) =>
+              html`<tr>
+                <th scope="row"><code>${channel}</code></th>
+                <td><span class="dot ${outcome === 'ok' ? 'good' : 'warn'}">${outcomeWords(outcome)}</span></td>
+                <td class="num">${formatDuration(durationMs)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    ${record === undefined ? NOTHING : html`<p class="soft">Only the try that answered is billed.</p>`}
+  </section>`;
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {

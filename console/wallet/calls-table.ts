@@ -58,18 +58,24 @@ const STATUS_TONES: Readonly<Record<CallStatus, string>> = {
 export function renderCalls(view: CallsView): Html {
   const { ref, filter, calls, unknownKey } = view;
   return html`${renderFilter(view)}
-${unknownKey === undefined ? NOTHING : html`<div class="notice warn" role="status"><p>No key of this account that you may see is called <bdi>${unknownKey}</bdi>.</p></div>`}
-${renderMissing(view, momentsOf(filter).sinceMs ?? 0)}
-<div class="bar-line">
-<p><b>${view.sum}</b> · newest first</p>
-<p><a href="${accountPath(ref, 'calls.csv', filterParameters(filter))}">Download as CSV</a></p>
-</div>
-${
-  calls.length === 0
-    ? renderNone(view)
-    : renderCallsTable(calls, { ...view, keyOf: () => (filter.key === '' ? undefined : filter.key) })
-}
-${renderPager(view)}`;
+    ${
+      unknownKey === undefined
+        ? NOTHING
+        : html`<div class="notice warn" role="status">
+            <p>No key of this account that you may see is called <bdi>${unknownKey}</bdi>.</p>
+          </div>`
+    }
+    ${renderMissing(view, momentsOf(filter).sinceMs ?? 0)}
+    <div class="bar-line">
+      <p><b>${view.sum}</b> · newest first</p>
+      <p><a href="${accountPath(ref, 'calls.csv', filterParameters(filter))}">Download as CSV</a></p>
+    </div>
+    ${
+      calls.length === 0
+        ? renderNone(view)
+        : renderCallsTable(calls, { ...view, keyOf: () => (filter.key === '' ? undefined : filter.key) })
+    }
+    ${renderPager(view)}`;
 }
 
 interface CallsTableView {
@@ -89,15 +95,36 @@ interface CallsTableView {
 
 /** The table alone. */
 export function renderCallsTable(calls: readonly UsageRecord[], view: CallsTableView): Html {
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="List of calls"><table class="table cards calls">
-<caption class="vh">Calls with their tokens and what they cost</caption>
-<thead><tr><th scope="col">Time and id</th><th scope="col">Key</th><th scope="col">Model</th><th scope="col">Status</th><th scope="col" class="num">Input</th><th scope="col" class="num">Cached</th><th scope="col" class="num">Cache writes</th><th scope="col" class="num">Output</th><th scope="col" class="num">Duration</th><th scope="col" class="num">Cost</th>${
-    view.margins === true
-      ? html`<th scope="col" class="num">Upstream</th><th scope="col" class="num">Margin</th>`
-      : NOTHING
-  }</tr></thead>
-<tbody>${calls.map((call) => renderCall(call, view))}</tbody>
-</table></div>`;
+  return html`<div class="table-box" tabindex="0" role="region" aria-label="List of calls">
+    <table class="table cards calls">
+      <caption class="vh">
+        Calls with their tokens and what they cost
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Time and id</th>
+          <th scope="col">Key</th>
+          <th scope="col">Model</th>
+          <th scope="col">Status</th>
+          <th scope="col" class="num">Input</th>
+          <th scope="col" class="num">Cached</th>
+          <th scope="col" class="num">Cache writes</th>
+          <th scope="col" class="num">Output</th>
+          <th scope="col" class="num">Duration</th>
+          <th scope="col" class="num">Cost</th>
+          ${
+            view.margins === true
+              ? html`<th scope="col" class="num">Upstream</th>
+                  <th scope="col" class="num">Margin</th>`
+              : NOTHING
+          }
+        </tr>
+      </thead>
+      <tbody>
+        ${calls.map((call) => renderCall(call, view))}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 function renderCall(call: UsageRecord, view: CallsTableView): Html {
@@ -105,15 +132,38 @@ function renderCall(call: UsageRecord, view: CallsTableView): Html {
   const { names, groups, showAccounts = false } = view;
   // a deleted key keeps the name that the record has
   const name = names.get(call.keyUid) ?? call.keyName;
-  return html`<tr><th scope="row" class="main"><a href="${callPath(refOf(call), call, view.keyOf(call))}">${renderTime(call.createdMs)}</a><small class="mono">${call.callId}</small></th><td data-label="Key">${
-    name === undefined
-      ? html`<span class="soft" title="${call.keyUid}"><bdi>${shortUid(call.keyUid)}</bdi></span>`
-      : html`<bdi>${name}</bdi>`
-  }${showAccounts ? html`<small><bdi>${call.account}</bdi></small>` : NOTHING}</td><td data-label="Model" class="wrap"><bdi>${call.model}</bdi><small><bdi>${groups?.get(group) ?? group}</bdi></small></td><td data-label="Status">${renderStatus(call)}</td>${renderConsumed(call, view)}<td data-label="Duration" class="num">${
-    status === 'Running' ? html`<span class="soft">—</span>` : formatDuration(call.durationMs)
-  }</td><td data-label="Cost" class="num">${renderUsd(call.costNanoUsd, 6)}${
-    call.unbilledNanoUsd > 0n ? html`<small>and ${renderUsd(call.unbilledNanoUsd, 6)} not billed</small>` : NOTHING
-  }</td>${view.margins === true ? html`<td data-label="Upstream" class="num">${renderUpstreamCost(call)}</td><td data-label="Margin" class="num">${renderMargin(call)}</td>` : NOTHING}</tr>`;
+  return html`<tr>
+    <th scope="row" class="main">
+      <a href="${callPath(refOf(call), call, view.keyOf(call))}">${renderTime(call.createdMs)}</a
+      ><small class="mono">${call.callId}</small>
+    </th>
+    <td data-label="Key">
+      ${
+        name === undefined
+          ? html`<span class="soft" title="${call.keyUid}"><bdi>${shortUid(call.keyUid)}</bdi></span>`
+          : html`<bdi>${name}</bdi>`
+      }${showAccounts ? html`<small><bdi>${call.account}</bdi></small>` : NOTHING}
+    </td>
+    <td data-label="Model" class="wrap">
+      <bdi>${call.model}</bdi><small><bdi>${groups?.get(group) ?? group}</bdi></small>
+    </td>
+    <td data-label="Status">${renderStatus(call)}</td>
+    ${renderConsumed(call, view)}
+    <td data-label="Duration" class="num">
+      ${status === 'Running' ? html`<span class="soft">—</span>` : formatDuration(call.durationMs)}
+    </td>
+    <td data-label="Cost" class="num">
+      ${renderUsd(call.costNanoUsd, 6)}${
+        call.unbilledNanoUsd > 0n ? html`<small>and ${renderUsd(call.unbilledNanoUsd, 6)} not billed</small>` : NOTHING
+      }
+    </td>
+    ${
+      view.margins === true
+        ? html`<td data-label="Upstream" class="num">${renderUpstreamCost(call)}</td>
+            <td data-label="Margin" class="num">${renderMargin(call)}</td>`
+        : NOTHING
+    }
+  </tr>`;
 }
 
 /** Tokens by class, or the images and videos that were generated. */
@@ -121,11 +171,21 @@ function renderConsumed(call: UsageRecord, { made }: CallsTableView): Html {
   const words = made?.(call);
   if (words !== undefined) return html`<td colspan="4" data-label="Made" class="num">${words}</td>`;
   const { tokens } = call;
-  return html`<td data-label="Input" class="num">${formatCount(tokens.input)}</td><td data-label="Cached" class="num">${count(tokens.cached)}</td><td data-label="Cache writes" class="num" ${
-    tokens.cacheWrite1h > 0
-      ? html`title="${formatCount(tokens.cacheWrite5m)} for 5 minutes, ${formatCount(tokens.cacheWrite1h)} for 1 hour"`
-      : NOTHING
-  }>${count(tokens.cacheWrite5m + tokens.cacheWrite1h)}</td><td data-label="Output" class="num">${formatCount(tokens.output)}</td>`;
+  return html`<td data-label="Input" class="num">${formatCount(tokens.input)}</td>
+    <td data-label="Cached" class="num">${count(tokens.cached)}</td>
+    <td
+      data-label="Cache writes"
+      class="num"
+      ${
+        tokens.cacheWrite1h > 0
+          ? html`title="${formatCount(tokens.cacheWrite5m)} for 5 minutes, ${formatCount(tokens.cacheWrite1h)} for 1
+            hour"`
+          : NOTHING
+      }
+    >
+      ${count(tokens.cacheWrite5m + tokens.cacheWrite1h)}
+    </td>
+    <td data-label="Output" class="num">${formatCount(tokens.output)}</td>`;
 }
 
 function refOf({ account }: UsageRecord): ObjectRef {
@@ -147,8 +207,9 @@ function count(tokens: number): Html {
 function sourceNote({ usageSource, status }: UsageRecord): Html {
   if (usageSource === 'Provider' || status === 'Running') return NOTHING;
   if (usageSource === 'Implausible')
-    return html`<small
-      title="The provider reported more than the request allowed: this is what it allowed.">tokens capped</small>`;
+    return html`<small title="The provider reported more than the request allowed: this is what it allowed."
+      >tokens capped</small
+    >`;
   return usageSource === 'Estimated'
     ? html`<small title="The provider gave no figures, so the gateway counted.">tokens estimated</small>`
     : html`<small title="The call was cut short: this is what was seen until then.">tokens until cut</small>`;
@@ -156,45 +217,75 @@ function sourceNote({ usageSource, status }: UsageRecord): Html {
 
 function renderFilter({ ref, filter, names, models, wholeAccount }: CallsView): Html {
   const options = [...names.values()].sort().slice(0, MAX_OPTIONS);
-  return html`<form class="filters" method="get" action="${accountPath(ref, 'calls')}" role="search" aria-label="Calls" autocomplete="off">
-${
-  wholeAccount
-    ? html`<label><span>Key</span><input name="key" value="${filter.key}" list="wallet-keys" maxlength="253" placeholder="All keys" spellcheck="false" autocapitalize="none"></label>
-<datalist id="wallet-keys">${options.map((name) => html`<option value="${name}"></option>`)}</datalist>`
-    : html`<input type="hidden" name="key" value="${filter.key}">`
-}
-<label>
-<span>Model</span>
-<input name="model" value="${filter.model}" list="wallet-models" maxlength="253" placeholder="All models" spellcheck="false" autocapitalize="none">
-</label>
-<datalist id="wallet-models">${models
-    .slice(0, MAX_OPTIONS)
-    .map((name) => html`<option value="${name}"></option>`)}</datalist>
-<label>
-<span>Status</span>
-<select name="status"><option value="">All</option>${CALL_STATUSES.map(
-    (status) =>
-      html`<option value="${status}" ${flag('selected', status === filter.status)}>${STATUS_WORDS[status]}</option>`,
-  )}</select>
-</label>
-<label>
-<span>From (UTC)</span>
-<input type="date" name="since" value="${filter.since}">
-</label>
-<label>
-<span>To (UTC)</span>
-<input type="date" name="until" value="${filter.until}">
-</label>
-${filter.uid === '' ? NOTHING : html`<input type="hidden" name="uid" value="${filter.uid}">`}
-<div class="actions">
-<button type="submit" class="button">Apply</button>
-${
-  isCallFilter(filter) && wholeAccount
-    ? html`<a class="button plain" href="${accountPath(ref, 'calls')}">Clear</a>`
-    : NOTHING
-}
-</div>
-</form>`;
+  return html`<form
+    class="filters"
+    method="get"
+    action="${accountPath(ref, 'calls')}"
+    role="search"
+    aria-label="Calls"
+    autocomplete="off"
+  >
+    ${
+      wholeAccount
+        ? html`<label
+              ><span>Key</span
+              ><input
+                name="key"
+                value="${filter.key}"
+                list="wallet-keys"
+                maxlength="253"
+                placeholder="All keys"
+                spellcheck="false"
+                autocapitalize="none"
+            /></label>
+            <datalist id="wallet-keys">${options.map((name) => html`<option value="${name}"></option>`)}</datalist>`
+        : html`<input type="hidden" name="key" value="${filter.key}" />`
+    }
+    <label>
+      <span>Model</span>
+      <input
+        name="model"
+        value="${filter.model}"
+        list="wallet-models"
+        maxlength="253"
+        placeholder="All models"
+        spellcheck="false"
+        autocapitalize="none"
+      />
+    </label>
+    <datalist id="wallet-models">
+      ${models.slice(0, MAX_OPTIONS).map((name) => html`<option value="${name}"></option>`)}
+    </datalist>
+    <label>
+      <span>Status</span>
+      <select name="status">
+        <option value="">All</option>
+        ${CALL_STATUSES.map(
+          (status) =>
+            html`<option value="${status}" ${flag('selected', status === filter.status)}>
+              ${STATUS_WORDS[status]}
+            </option>`,
+        )}
+      </select>
+    </label>
+    <label>
+      <span>From (UTC)</span>
+      <input type="date" name="since" value="${filter.since}" />
+    </label>
+    <label>
+      <span>To (UTC)</span>
+      <input type="date" name="until" value="${filter.until}" />
+    </label>
+    ${filter.uid === '' ? NOTHING : html`<input type="hidden" name="uid" value="${filter.uid}" />`}
+    <div class="actions">
+      <button type="submit" class="button">Apply</button>
+      ${
+        isCallFilter(filter) && wholeAccount
+          ? html`<a class="button plain" href="${accountPath(ref, 'calls')}">Clear</a>`
+          : NOTHING
+      }
+    </div>
+  </form>`;
 }
 
 function renderNone({ filter, older, ref, wholeAccount }: CallsView): Html {
@@ -208,14 +299,16 @@ function renderPager({ ref, filter, next, older }: CallsView): Html {
   if (!older && next === undefined) return NOTHING;
   const parameters = filterParameters(filter);
   return html`<nav class="pager" aria-label="Pages">
-<span></span>
-<div class="actions">
-${older ? html`<a class="button small" href="${accountPath(ref, 'calls', parameters)}">Newest</a>` : NOTHING}
-${
-  next === undefined
-    ? NOTHING
-    : html`<a class="button small" rel="next" href="${accountPath(ref, 'calls', { ...parameters, before: next })}">Older</a>`
-}
-</div>
-</nav>`;
+    <span></span>
+    <div class="actions">
+      ${older ? html`<a class="button small" href="${accountPath(ref, 'calls', parameters)}">Newest</a>` : NOTHING}
+      ${
+        next === undefined
+          ? NOTHING
+          : html`<a class="button small" rel="next" href="${accountPath(ref, 'calls', { ...parameters, before: next })}"
+              >Older</a
+            >`
+      }
+    </div>
+  </nav>`;
 }

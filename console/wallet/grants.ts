@@ -143,34 +143,61 @@ const SHOWN = 50;
 export function renderGrants({ spec }: Account): Html {
   const grants = (spec.grants ?? []).toReversed();
   return html`<section class="section" id="grants" aria-labelledby="grants-title" tabindex="-1">
-<div class="section-head">
-<h2 id="grants-title">Credit</h2>
-<p>${pluralize(grants.length, 'grant')}</p>
-</div>
-${
-  grants.length === 0
-    ? html`<p class="soft">No credit was granted yet, so every call is refused.</p>`
-    : renderTable(grants)
-}
-</section>`;
+    <div class="section-head">
+      <h2 id="grants-title">Credit</h2>
+      <p>${pluralize(grants.length, 'grant')}</p>
+    </div>
+    ${
+      grants.length === 0
+        ? html`<p class="soft">No credit was granted yet, so every call is refused.</p>`
+        : renderTable(grants)
+    }
+  </section>`;
 }
 
 function renderTable(grants: readonly AccountGrant[]): Html {
   const rest = grants.slice(SHOWN);
-  return html`${rowsTable(grants.slice(0, SHOWN))}${rest.length > 0 ? html`<details class="fold"><summary>${pluralize(rest.length, 'earlier grant')}</summary>${rowsTable(rest)}</details>` : NOTHING}`;
+  return html`${rowsTable(grants.slice(0, SHOWN))}${
+    rest.length > 0
+      ? html`<details class="fold">
+          <summary>${pluralize(rest.length, 'earlier grant')}</summary>
+          ${rowsTable(rest)}
+        </details>`
+      : NOTHING
+  }`;
 }
 
 function rowsTable(grants: readonly AccountGrant[]): Html {
-  return html`<div class="table-box"><table class="table cards">
-<caption class="vh">Grants, newest first</caption>
-<thead><tr><th scope="col">Grant</th><th scope="col">Reason</th><th scope="col">By</th><th scope="col">Date</th><th scope="col" class="num">Amount</th></tr></thead>
-<tbody>${grants.map(renderGrant)}</tbody>
-</table></div>`;
+  return html`<div class="table-box">
+    <table class="table cards">
+      <caption class="vh">
+        Grants, newest first
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Grant</th>
+          <th scope="col">Reason</th>
+          <th scope="col">By</th>
+          <th scope="col">Date</th>
+          <th scope="col" class="num">Amount</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${grants.map(renderGrant)}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 function renderGrant({ name, usd, reason, grantedBy, grantTime }: AccountGrant): Html {
   const atMs = grantTime === undefined ? NaN : Date.parse(grantTime);
-  return html`<tr><th scope="row" class="main wrap">${name}</th><td class="wrap wide" data-label="Reason">${bdiOrDash(reason)}</td><td class="wrap" data-label="By">${bdiOrDash(grantedBy)}</td><td data-label="Date">${Number.isNaN(atMs) ? DASH : renderTime(atMs, 'minute')}</td><td class="num" data-label="Amount">${exactUsd(usd)}</td></tr>`;
+  return html`<tr>
+    <th scope="row" class="main wrap">${name}</th>
+    <td class="wrap wide" data-label="Reason">${bdiOrDash(reason)}</td>
+    <td class="wrap" data-label="By">${bdiOrDash(grantedBy)}</td>
+    <td data-label="Date">${Number.isNaN(atMs) ? DASH : renderTime(atMs, 'minute')}</td>
+    <td class="num" data-label="Amount">${exactUsd(usd)}</td>
+  </tr>`;
 }
 
 const DASH = html`<span class="soft">—</span>`;

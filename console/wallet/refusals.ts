@@ -78,15 +78,19 @@ export function renderRefusalSection(refusals: Refusals, view: RefusalsView): Ht
   if (refusals === 'Missing') return NOTHING;
   if (refusals === 'Unavailable')
     return html`<section class="section" aria-labelledby="refused">
-<h2 id="refused">Refused calls</h2>${renderUnavailable()}</section>`;
+      <h2 id="refused">Refused calls</h2>
+      ${renderUnavailable()}
+    </section>`;
   const { counts, latest, today } = refusals;
   if (counts.length === 0 && latest.length === 0) return NOTHING;
-  return html`<section class="section" aria-labelledby="refused"><div class="section-head">
-<h2 id="refused">Refused calls</h2>
-<p><a href="${accountPath(view.ref, 'refused', { key: view.key ?? '' })}">All refused calls</a></p>
-</div>
-<p>${refusalSentence(counts, today)}. A refused call costs nothing.</p>
-${renderRefusedTable(latest, view)}</section>`;
+  return html`<section class="section" aria-labelledby="refused">
+    <div class="section-head">
+      <h2 id="refused">Refused calls</h2>
+      <p><a href="${accountPath(view.ref, 'refused', { key: view.key ?? '' })}">All refused calls</a></p>
+    </div>
+    <p>${refusalSentence(counts, today)}. A refused call costs nothing.</p>
+    ${renderRefusedTable(latest, view)}
+  </section>`;
 }
 
 /** The page of refused calls, below its heading. */
@@ -96,20 +100,24 @@ export function renderRefusals(refusals: Refusals, view: RefusalsView): Html {
   if (refusals === 'Unavailable') return renderUnavailable();
   const { counts, latest, today } = refusals;
   return html`<p>${refusalSentence(counts, today)}.</p>
-${counts.length === 0 ? NOTHING : renderCounts(counts, today)}
-<section class="section" aria-labelledby="latest-refused"><div class="section-head">
-<h2 id="latest-refused">Latest</h2>
-<p>Up to 100 of each key, for seven days</p>
-</div>
-${
-  latest.length === 0
-    ? html`<p class="none">No call was refused in the last seven days.</p>`
-    : renderRefusedTable(latest, view)
-}</section>`;
+    ${counts.length === 0 ? NOTHING : renderCounts(counts, today)}
+    <section class="section" aria-labelledby="latest-refused">
+      <div class="section-head">
+        <h2 id="latest-refused">Latest</h2>
+        <p>Up to 100 of each key, for seven days</p>
+      </div>
+      ${
+        latest.length === 0
+          ? html`<p class="none">No call was refused in the last seven days.</p>`
+          : renderRefusedTable(latest, view)
+      }
+    </section>`;
 }
 
 function renderUnavailable(): Html {
-  return html`<div class="notice warn" role="status"><p>Refused calls cannot be shown at the moment. Try again in a few seconds.</p></div>`;
+  return html`<div class="notice warn" role="status">
+    <p>Refused calls cannot be shown at the moment. Try again in a few seconds.</p>
+  </div>`;
 }
 
 /** By day and reason, the latest day first. */
@@ -118,18 +126,35 @@ function renderCounts(counts: readonly RefusalCount[], today: number): Html {
     .map(([label, some]) => ({ label, some, calls: sumOf(some) }))
     .sort((a, b) => b.calls - a.calls);
   const days = [...new Set(counts.map(({ day }) => day))].sort((a, b) => b - a);
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="Refused calls by day"><table class="table refused-days"><caption class="vh">Refused calls by day and reason</caption>
-<thead><tr><th scope="col">Day (UTC)</th>${reasons.map(
-    ({ label }) => html`<th scope="col" class="num">${label}</th>`,
-  )}<th scope="col" class="num">All</th></tr></thead>
-<tbody>${days.map(
-    (day) =>
-      html`<tr><th scope="row" class="nowrap">${dayLabel(day, today)}</th>${reasons.map(({ some }) => {
-        const calls = sumOf(some.filter((count) => count.day === day));
-        return html`<td class="num">${calls === 0 ? html`<span class="soft">0</span>` : formatCount(calls)}</td>`;
-      })}<td class="num">${formatCount(sumOf(counts.filter((count) => count.day === day)))}</td></tr>`,
-  )}</tbody>
-</table></div>`;
+  return html`<div class="table-box" tabindex="0" role="region" aria-label="Refused calls by day">
+    <table class="table refused-days">
+      <caption class="vh">
+        Refused calls by day and reason
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Day (UTC)</th>
+          ${reasons.map(({ label }) => html`<th scope="col" class="num">${label}</th>`)}
+          <th scope="col" class="num">All</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${days.map(
+          (day) =>
+            html`<tr>
+              <th scope="row" class="nowrap">${dayLabel(day, today)}</th>
+              ${reasons.map(({ some }) => {
+                const calls = sumOf(some.filter((count) => count.day === day));
+                return html`<td class="num">
+                  ${calls === 0 ? html`<span class="soft">0</span>` : formatCount(calls)}
+                </td>`;
+              })}
+              <td class="num">${formatCount(sumOf(counts.filter((count) => count.day === day)))}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 function dayLabel(day: number, today: number): string {
@@ -143,19 +168,50 @@ function sumOf(counts: readonly RefusalCount[]): number {
 
 function renderRefusedTable(entries: readonly ActivityEntry[], view: RefusalsView): Html {
   if (entries.length === 0) return NOTHING;
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="Latest refused calls"><table class="table cards calls refused"><caption class="vh">Refused calls with what the API said</caption>
-<thead><tr><th scope="col">Time and id</th><th scope="col">Key</th><th scope="col">Model</th><th scope="col">Why</th><th scope="col">What the API said</th></tr></thead>
-<tbody>${entries.map((entry) => renderEntry(entry, view))}</tbody></table></div>`;
+  return html`<div class="table-box" tabindex="0" role="region" aria-label="Latest refused calls">
+    <table class="table cards calls refused">
+      <caption class="vh">
+        Refused calls with what the API said
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Time and id</th>
+          <th scope="col">Key</th>
+          <th scope="col">Model</th>
+          <th scope="col">Why</th>
+          <th scope="col">What the API said</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${entries.map((entry) => renderEntry(entry, view))}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 function renderEntry(entry: ActivityEntry, { ref, names, key }: RefusalsView): Html {
   const { callId, keyUid, atMs, model, errorCode, httpStatus, message } = entry;
   const name = names.get(keyUid);
-  return html`<tr><th scope="row" class="main"><a href="${callPath(ref, { callId, keyUid }, key)}">${renderTime(atMs)}</a><small class="mono">${callId}</small></th><td data-label="Key">${
-    name === undefined
-      ? html`<span class="soft" title="${keyUid}"><bdi>${shortUid(keyUid)}</bdi></span>`
-      : html`<bdi>${name}</bdi>`
-  }</td><td data-label="Model" class="wrap">${
-    model === undefined ? html`<span class="soft">—</span>` : html`<bdi>${model}</bdi>`
-  }</td><td data-label="Why"><span class="dot bad">${reasonOf(errorCode).label}</span><small>${httpStatus} <span class="mono">${errorCode ?? ''}</span></small></td><td data-label="What the API said" class="words wrap">${message ?? html`<span class="soft">The provider's own words went to the caller; they are not kept.</span>`}</td></tr>`;
+  return html`<tr>
+    <th scope="row" class="main">
+      <a href="${callPath(ref, { callId, keyUid }, key)}">${renderTime(atMs)}</a><small class="mono">${callId}</small>
+    </th>
+    <td data-label="Key">
+      ${
+        name === undefined
+          ? html`<span class="soft" title="${keyUid}"><bdi>${shortUid(keyUid)}</bdi></span>`
+          : html`<bdi>${name}</bdi>`
+      }
+    </td>
+    <td data-label="Model" class="wrap">
+      ${model === undefined ? html`<span class="soft">—</span>` : html`<bdi>${model}</bdi>`}
+    </td>
+    <td data-label="Why">
+      <span class="dot bad">${reasonOf(errorCode).label}</span
+      ><small>${httpStatus} <span class="mono">${errorCode ?? ''}</span></small>
+    </td>
+    <td data-label="What the API said" class="words wrap">
+      ${message ?? html`<span class="soft">The provider's own words went to the caller; they are not kept.</span>`}
+    </td>
+  </tr>`;
 }

@@ -30,42 +30,59 @@ const NONE: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0, outputTok
 export function renderSpending(view: SpendingView): Html {
   const { spending, range } = view;
   return html`<section class="section" aria-labelledby="spending">
-<div class="section-head">
-<h2 id="spending">Spending</h2>
-${typeof spending === 'string' ? NOTHING : renderRanges(view)}
-</div>
-${
-  typeof spending === 'string'
-    ? renderLedgerNotice(spending)
-    : html`${renderMissing(spending, range.sinceMs)}${
-        spending.all.calls === 0
-          ? html`<p class="none">No calls in the last ${range.days} days.</p>`
-          : renderCharts(spending, view)
-      }`
-}
-</section>`;
+    <div class="section-head">
+      <h2 id="spending">Spending</h2>
+      ${typeof spending === 'string' ? NOTHING : renderRanges(view)}
+    </div>
+    ${
+      typeof spending === 'string'
+        ? renderLedgerNotice(spending)
+        : html`${renderMissing(spending, range.sinceMs)}${
+            spending.all.calls === 0
+              ? html`<p class="none">No calls in the last ${range.days} days.</p>`
+              : renderCharts(spending, view)
+          }`
+    }
+  </section>`;
 }
 
 /** The notice shown if the records cannot be read. */
 export function renderLedgerNotice(why: 'Missing' | 'Unavailable'): Html {
   if (why === 'Unavailable')
-    return html`<div class="notice warn" role="status"><p>The ledger does not answer at the moment, so calls and spending by day cannot be shown. Try again in a few seconds.</p></div>`;
-  return html`<div class="notice"><p>The console has not been told where the ledger is, so calls and spending by day cannot be shown. Balances are as the gateway last wrote them into the accounts.</p></div>`;
+    return html`<div class="notice warn" role="status">
+      <p>
+        The ledger does not answer at the moment, so calls and spending by day cannot be shown. Try again in a few
+        seconds.
+      </p>
+    </div>`;
+  return html`<div class="notice">
+    <p>
+      The console has not been told where the ledger is, so calls and spending by day cannot be shown. Balances are as
+      the gateway last wrote them into the accounts.
+    </p>
+  </div>`;
 }
 
 /** The notice shown if an account has more calls than the console keeps. */
 export function renderMissing({ wholeSinceMs }: Pick<SpendingSums, 'wholeSinceMs'>, sinceMs: number): Html {
   if (wholeSinceMs <= sinceMs) return NOTHING;
-  return html`<div class="notice" id="calls-missing"><p>There are more calls than the console keeps: some from before ${renderTime(wholeSinceMs)} are missing. <code>mgw usage</code> tells all that the ledger keeps.</p></div>`;
+  return html`<div class="notice" id="calls-missing">
+    <p>
+      There are more calls than the console keeps: some from before ${renderTime(wholeSinceMs)} are missing.
+      <code>mgw usage</code> tells all that the ledger keeps.
+    </p>
+  </div>`;
 }
 
 function renderRanges({ range, pathFor }: SpendingView): Html {
-  return html`<ul class="segments" aria-label="Range">${RANGES.map(
-    (days) =>
-      html`<li><a href="${pathFor(days)}" ${
-        days === range.days ? html`aria-current="true"` : NOTHING
-      }>${days} days</a></li>`,
-  )}</ul>`;
+  return html`<ul class="segments" aria-label="Range">
+    ${RANGES.map(
+      (days) =>
+        html`<li>
+          <a href="${pathFor(days)}" ${days === range.days ? html`aria-current="true"` : NOTHING}>${days} days</a>
+        </li>`,
+    )}
+  </ul>`;
 }
 
 function renderCharts({ all, byDay, byKey, byModel }: SpendingSums, view: SpendingView): Html {
@@ -75,8 +92,10 @@ function renderCharts({ all, byDay, byKey, byModel }: SpendingSums, view: Spendi
   });
   const note = html`<b>${renderUsd(all.costNanoUsd)}</b> for ${pluralize(all.calls, 'call')} in ${view.range.days} days`;
   return html`${renderColumns({ title: 'By day', note, days })}
-<div class="split">${view.byKey ? renderRanks('By key', byKey, (uid) => keyLabel(uid, view)) : NOTHING}
-${renderRanks('By model', byModel, (model) => html`<a href="${view.modelPath(model)}"><bdi>${model}</bdi></a>`)}</div>`;
+    <div class="split">
+      ${view.byKey ? renderRanks('By key', byKey, (uid) => keyLabel(uid, view)) : NOTHING}
+      ${renderRanks('By model', byModel, (model) => html`<a href="${view.modelPath(model)}"><bdi>${model}</bdi></a>`)}
+    </div>`;
 }
 
 function keyLabel(uid: string, { key }: SpendingView): Html {
@@ -90,19 +109,37 @@ function renderRanks(title: string, sums: ReadonlyMap<string, SpendingSum>, labe
   const ranked = [...sums];
   const most = ranked[0]?.[1].costNanoUsd ?? 0n;
   const rest = ranked.slice(SHOWN);
-  return html`<section aria-labelledby="${idOf(title)}"><h3 id="${idOf(title)}">${title}</h3>
-<div class="table-box"><table class="table ranks" aria-labelledby="${idOf(title)}">
-<thead><tr><th scope="col">${title.slice('By '.length).replace(/^./, (first) => first.toUpperCase())}</th><th scope="col" class="share"><span class="vh">Share</span></th><th scope="col" class="num">Calls</th><th scope="col" class="num">Cost</th></tr></thead>
-<tbody>${ranked.slice(0, SHOWN).map(([name, sum]) => renderRank(label(name), sum, most))}${
-    rest.length > 0
-      ? renderRank(html`<span class="soft">${pluralize(rest.length, 'other')}</span>`, together(rest), most)
-      : NOTHING
-  }</tbody>
-</table></div></section>`;
+  return html`<section aria-labelledby="${idOf(title)}">
+    <h3 id="${idOf(title)}">${title}</h3>
+    <div class="table-box">
+      <table class="table ranks" aria-labelledby="${idOf(title)}">
+        <thead>
+          <tr>
+            <th scope="col">${title.slice('By '.length).replace(/^./, (first) => first.toUpperCase())}</th>
+            <th scope="col" class="share"><span class="vh">Share</span></th>
+            <th scope="col" class="num">Calls</th>
+            <th scope="col" class="num">Cost</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${ranked.slice(0, SHOWN).map(([name, sum]) => renderRank(label(name), sum, most))}${
+            rest.length > 0
+              ? renderRank(html`<span class="soft">${pluralize(rest.length, 'other')}</span>`, together(rest), most)
+              : NOTHING
+          }
+        </tbody>
+      </table>
+    </div>
+  </section>`;
 }
 
 function renderRank(label: Html, { calls, costNanoUsd }: SpendingSum, most: bigint): Html {
-  return html`<tr><th scope="row">${label}</th><td class="share">${renderBar({ part: costNanoUsd, whole: most })}</td><td class="num">${formatCount(calls)}</td><td class="num">${renderUsd(costNanoUsd)}</td></tr>`;
+  return html`<tr>
+    <th scope="row">${label}</th>
+    <td class="share">${renderBar({ part: costNanoUsd, whole: most })}</td>
+    <td class="num">${formatCount(calls)}</td>
+    <td class="num">${renderUsd(costNanoUsd)}</td>
+  </tr>`;
 }
 
 function together(sums: readonly (readonly [string, SpendingSum])[]): SpendingSum {

@@ -72,24 +72,32 @@ export function renderCalculator(
   vendors: readonly string[],
 ): Html {
   return html`<section id="calculator" class="calculator" aria-labelledby="calculator-title" tabindex="-1">
-<h2 id="calculator-title">What a call costs</h2>
-<form id="calculate" method="get" action="#calculator" autocomplete="off">${hiddenView(query)}
-<div class="calculator-choice">
-<div class="field">
-<label for="calc-model">Model to price</label>
-<select id="calc-model" name="calc">${renderModels(list, calculated.row, vendors)}</select>
-</div>
-<div class="field">
-<label for="calc-group">At the prices of</label>
-<select id="calc-group" name="at"><option value="">Base prices (group ratio 1)</option>${list.pricing.groups.map(
-    (group) =>
-      html`<option value="${group.name}" ${flag('selected', group.name === calculated.group)}>${optionText(group, list)}</option>`,
-  )}</select>
-</div>
-</div>
-${renderCalculation(list, calculated)}
-</form>
-</section>`;
+    <h2 id="calculator-title">What a call costs</h2>
+    <form id="calculate" method="get" action="#calculator" autocomplete="off">
+      ${hiddenView(query)}
+      <div class="calculator-choice">
+        <div class="field">
+          <label for="calc-model">Model to price</label>
+          <select id="calc-model" name="calc">
+            ${renderModels(list, calculated.row, vendors)}
+          </select>
+        </div>
+        <div class="field">
+          <label for="calc-group">At the prices of</label>
+          <select id="calc-group" name="at">
+            <option value="">Base prices (group ratio 1)</option>
+            ${list.pricing.groups.map(
+              (group) =>
+                html`<option value="${group.name}" ${flag('selected', group.name === calculated.group)}>
+                  ${optionText(group, list)}
+                </option>`,
+            )}
+          </select>
+        </div>
+      </div>
+      ${renderCalculation(list, calculated)}
+    </form>
+  </section>`;
 }
 
 /** The part that another model, group or tier changes: which counts there are, and the result. */
@@ -97,13 +105,13 @@ export function renderCalculation(list: PriceList, calculated: Calculated): Html
   const { row, typed, faulty } = calculated;
   const names = countsOf(row);
   return html`<div id="calculation" class="calculation">
-<div class="calculator-counts">
-${renderServed(calculated)}
-${names.map((name) => renderCount(row, name, { typed: typed[name] ?? '0', faulty: faulty.has(name) }))}
-<button type="submit" class="button calculate">Calculate</button>
-</div>
-${renderResult(list, calculated, names)}
-</div>`;
+    <div class="calculator-counts">
+      ${renderServed(calculated)}
+      ${names.map((name) => renderCount(row, name, { typed: typed[name] ?? '0', faulty: faulty.has(name) }))}
+      <button type="submit" class="button calculate">Calculate</button>
+    </div>
+    ${renderResult(list, calculated, names)}
+  </div>`;
 }
 
 /** What a model has several prices for besides its tokens: service tiers, regions, and sizes of what is generated. */
@@ -136,11 +144,13 @@ function named(name: string): Option {
 function renderChoice(name: string, label: string, chosen: string, options: readonly Option[]): Html {
   if (options.length < 2) return NOTHING;
   return html`<div class="field">
-<label for="calc-${name}">${label}</label>
-<select id="calc-${name}" name="${name}">${options.map(
-    ([value, text]) => html`<option value="${value}" ${flag('selected', value === chosen)}>${text}</option>`,
-  )}</select>
-</div>`;
+    <label for="calc-${name}">${label}</label>
+    <select id="calc-${name}" name="${name}">
+      ${options.map(
+        ([value, text]) => html`<option value="${value}" ${flag('selected', value === chosen)}>${text}</option>`,
+      )}
+    </select>
+  </div>`;
 }
 
 function describeSized({ size, quality }: SizedFigure): string {
@@ -160,7 +170,7 @@ function hiddenView({ text, vendor, quotaType, use, context, group, sort }: Pric
     ['sort', formatSort(sort)],
   ] as const;
   return html`${kept.map(([name, value]) =>
-    value ? html`<input type="hidden" name="${name}" value="${value}">` : NOTHING,
+    value ? html`<input type="hidden" name="${name}" value="${value}" />` : NOTHING,
   )}`;
 }
 
@@ -168,10 +178,14 @@ function renderModels({ pricing }: PriceList, chosen: PricingRow, vendors: reado
   const byVendor = Map.groupBy(pricing.rows, ({ vendor }) => vendor);
   return html`${vendors.map(
     (vendor) =>
-      html`<optgroup label="${vendor || '—'}">${(byVendor.get(vendor) ?? []).map(
-        ({ modelName }) =>
-          html`<option value="${modelName}" ${flag('selected', modelName === chosen.modelName)}>${modelName}</option>`,
-      )}</optgroup>`,
+      html`<optgroup label="${vendor || '—'}">
+        ${(byVendor.get(vendor) ?? []).map(
+          ({ modelName }) =>
+            html`<option value="${modelName}" ${flag('selected', modelName === chosen.modelName)}>
+              ${modelName}
+            </option>`,
+        )}
+      </optgroup>`,
   )}`;
 }
 
@@ -183,10 +197,20 @@ function renderCount(
   const id = `calc-${COUNT_PARAMETERS[name]}`;
   const ofContext = INPUT_CLASSES.includes(name) ? html`data-context` : NOTHING;
   return html`<div class="field">
-<label for="${id}">${labelOf(row, name)}</label>
-<input id="${id}" name="${COUNT_PARAMETERS[name]}" value="${typed}" inputmode="numeric" maxlength="24" data-name="${name}" ${ofContext} aria-describedby="${id}-fault" ${faulty ? html`aria-invalid="true"` : NOTHING}>
-<p class="fault" id="${id}-fault" ${flag('hidden', !faulty)}>${FAULT}</p>
-</div>`;
+    <label for="${id}">${labelOf(row, name)}</label>
+    <input
+      id="${id}"
+      name="${COUNT_PARAMETERS[name]}"
+      value="${typed}"
+      inputmode="numeric"
+      maxlength="24"
+      data-name="${name}"
+      ${ofContext}
+      aria-describedby="${id}-fault"
+      ${faulty ? html`aria-invalid="true"` : NOTHING}
+    />
+    <p class="fault" id="${id}-fault" ${flag('hidden', !faulty)}>${FAULT}</p>
+  </div>`;
 }
 
 function renderResult(list: PriceList, calculated: Calculated, names: readonly CountName[]): Html {
@@ -197,21 +221,42 @@ function renderResult(list: PriceList, calculated: Calculated, names: readonly C
   const { low, high } = estimate(prices, counts);
   const steps = stepsOf(figures, served);
   const isFaulty = faulty.size > 0;
-  return html`<div class="estimate" id="estimate" data-figures="${JSON.stringify(prices.map(figuresOf))}" data-steps="${JSON.stringify(steps)}" data-step="${String(steps.filter((above) => inputOf(counts) > above).length)}">
-<div class="estimate-sum" aria-live="polite" aria-atomic="true"><p>One call costs</p><p class="sum" data-sum>${isFaulty ? '—' : formatExactRange(low, high)}</p><p data-many ${flag('hidden', isFaulty)}>${formatCount(MANY)} such calls: <b>${formatExactRange(low * MANY, high * MANY)}</b></p></div>
-<dl class="estimate-lines">${names.map((name) => renderLine(labelOf(row, name), name, { prices, count: counts[name] ?? 0n }))}</dl>
-${renderStep(prices)}${renderSum(list, calculated, names)}
-</div>`;
+  return html`<div
+    class="estimate"
+    id="estimate"
+    data-figures="${JSON.stringify(prices.map(figuresOf))}"
+    data-steps="${JSON.stringify(steps)}"
+    data-step="${String(steps.filter((above) => inputOf(counts) > above).length)}"
+  >
+    <div class="estimate-sum" aria-live="polite" aria-atomic="true">
+      <p>One call costs</p>
+      <p class="sum" data-sum>${isFaulty ? '—' : formatExactRange(low, high)}</p>
+      <p data-many ${flag('hidden', isFaulty)}>
+        ${formatCount(MANY)} such calls: <b>${formatExactRange(low * MANY, high * MANY)}</b>
+      </p>
+    </div>
+    <dl class="estimate-lines">
+      ${names.map((name) => renderLine(labelOf(row, name), name, { prices, count: counts[name] ?? 0n }))}
+    </dl>
+    ${renderStep(prices)}${renderSum(list, calculated, names)}
+  </div>`;
 }
 
 function renderStep(prices: readonly FlatPrice[]): Html {
   const above = prices.find((price) => price.above !== undefined)?.above;
   if (above === undefined) return NOTHING;
-  return html`<p class="soft">With more than ${formatCount(above)} tokens of input, the prices of long requests count for all tokens.</p>`;
+  return html`<p class="soft">
+    With more than ${formatCount(above)} tokens of input, the prices of long requests count for all tokens.
+  </p>`;
 }
 
 function renderNotOffered({ groups }: PriceList, row: PricingRow, group: string): Html {
-  return html`<div class="estimate" id="estimate"><p aria-live="polite"><b><bdi>${groups.get(group)?.displayName ?? group}</bdi></b> does not offer <bdi>${row.modelName}</bdi>. Choose another group, or see base prices.</p></div>`;
+  return html`<div class="estimate" id="estimate">
+    <p aria-live="polite">
+      <b><bdi>${groups.get(group)?.displayName ?? group}</bdi></b> does not offer <bdi>${row.modelName}</bdi>. Choose
+      another group, or see base prices.
+    </p>
+  </div>`;
 }
 
 function pricesOf({ groups }: PriceList, row: PricingRow, group: string): PriceFigures[] {
@@ -228,7 +273,11 @@ function renderLine(
   const rate = UNITS.has(name)
     ? html`${formatRange(amountOf(prices, name, 1n))} each`
     : html`${formatRange(amountOf(prices, name, MILLION))} a million`;
-  return html`<div data-line="${name}"><dt>${label}</dt><dd><span data-count>${formatCount(count)}</span> at ${rate}</dd><dd class="num" data-amount>${formatFineRange(amountOf(prices, name, count))}</dd></div>`;
+  return html`<div data-line="${name}">
+    <dt>${label}</dt>
+    <dd><span data-count>${formatCount(count)}</span> at ${rate}</dd>
+    <dd class="num" data-amount>${formatFineRange(amountOf(prices, name, count))}</dd>
+  </div>`;
 }
 
 /** The formula of docs and footnote, with these figures in it. */
@@ -236,10 +285,16 @@ function renderSum(list: PriceList, calculated: Calculated, names: readonly Coun
   const { row, group, counts } = calculated;
   const ratio = groupRatioWords(list, group);
   if (row.quotaType === 'Request')
-    return html`<p class="formula"><span data-term="generations" data-always>${formatCount(counts.generations ?? 0n)}</span> × ${requestPrice(calculated)} × ${ratio}</p>`;
+    return html`<p class="formula">
+      <span data-term="generations" data-always>${formatCount(counts.generations ?? 0n)}</span> ×
+      ${requestPrice(calculated)} × ${ratio}
+    </p>`;
   if (!isPricedByRatios(row)) return renderDollarSum(calculated, names, ratio);
   const terms = names.map((name) => renderTerm(name, counts[name], name === 'input' ? '' : classRatio(row, name)));
-  return html`<p class="formula">( ${terms} ) × model ratio ${formatDecimal(row.modelRatioE9)} × $${formatDecimal(row.ratioBaseE9)} ÷ 1,000,000 × ${ratio}</p>`;
+  return html`<p class="formula">
+    ( ${terms} ) × model ratio ${formatDecimal(row.modelRatioE9)} × $${formatDecimal(row.ratioBaseE9)} ÷ 1,000,000 ×
+    ${ratio}
+  </p>`;
 }
 
 /** Whether the ratios say everything that tokens of the model can cost. */
@@ -250,7 +305,10 @@ function isPricedByRatios({ isInDollars, figures }: PricingRow): boolean {
 
 /** One summand. Those that are 0 are hidden, except for the first. */
 function renderTerm(name: CountName, count = 0n, rate = ''): Html {
-  return html`<span data-term="${name}" ${name === 'input' ? html`data-always` : flag('hidden', count === 0n)}>${name === 'input' ? '' : ' + '}<span data-count>${formatCount(count)}</span> ${WORDS[name]}${rate === '' ? '' : ` × ${rate}`}</span>`;
+  return html`<span data-term="${name}" ${name === 'input' ? html`data-always` : flag('hidden', count === 0n)}
+    >${name === 'input' ? '' : ' + '}<span data-count>${formatCount(count)}</span>
+    ${WORDS[name]}${rate === '' ? '' : ` × ${rate}`}</span
+  >`;
 }
 
 function requestPrice({ row, served }: Calculated): string {

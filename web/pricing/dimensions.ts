@@ -219,8 +219,14 @@ export function renderDimensions(dimensions: Dimensions): Html {
     'All of it is at group ratio 1.',
   ];
   return html`<h3>What else counts</h3>
-<dl class="facts model-facts">${lines.map(([what, price]) => html`<dt>${what}</dt><dd>${price}</dd>`)}</dl>
-<p class="soft">${rules.join(' ')}</p>`;
+    <dl class="facts model-facts">
+      ${lines.map(
+        ([what, price]) =>
+          html`<dt>${what}</dt>
+            <dd>${price}</dd>`,
+      )}
+    </dl>
+    <p class="soft">${rules.join(' ')}</p>`;
 }
 
 type Line = readonly [what: string, price: string];

@@ -42,9 +42,14 @@ export function contextOf({ facts }: Pick<PricingRow, 'facts'>): number {
 export function renderFactsLine(facts: ModelFacts | undefined): Html {
   if (!facts) return NOTHING;
   const { inputs, outputs, contextTokens, maxOutputTokens } = facts;
-  return html`<small class="facts-line"><span class="io">${renderModalities(inputs)}<span class="to" aria-hidden="true">→</span><span class="vh"> to </span>${renderModalities(outputs)}</span>${
-    contextTokens === null ? NOTHING : html`<span>${formatTokens(contextTokens)} context</span>`
-  }${maxOutputTokens === null ? NOTHING : html`<span>${formatTokens(maxOutputTokens)} output</span>`}</small>`;
+  return html`<small class="facts-line"
+    ><span class="io"
+      >${renderModalities(inputs)}<span class="to" aria-hidden="true">→</span
+      ><span class="vh"> to </span>${renderModalities(outputs)}</span
+    >${
+      contextTokens === null ? NOTHING : html`<span>${formatTokens(contextTokens)} context</span>`
+    }${maxOutputTokens === null ? NOTHING : html`<span>${formatTokens(maxOutputTokens)} output</span>`}</small
+  >`;
 }
 
 /** Each with its icon and its word. */

@@ -23,46 +23,77 @@ const SORT_NAMES: Readonly<Record<Column, string>> = {
 /** The controls, set to the query. */
 export function renderFilters(state: PriceList, query: PricingQuery, vendors: readonly string[]): Html {
   return html`<form id="filters" class="filters" method="get" role="search" aria-label="Models" autocomplete="off">
-<label class="search">
-<span>Search</span>
-<input type="search" name="q" value="${query.text}" maxlength="200" placeholder="Model or vendor" spellcheck="false" autocapitalize="none">
-</label>
-<label>
-<span>Vendor</span>
-<select name="vendor"><option value="">All vendors</option>${vendors.map(
-    (vendor) => html`<option value="${vendor}" ${flag('selected', vendor === query.vendor)}>${vendor || '—'}</option>`,
-  )}</select>
-</label>
-<label>
-<span>Use</span>
-<select name="use"><option value="">Any use</option>${USES.map(
-    (use) => html`<option value="${use}" ${flag('selected', use === query.use)}>${USE_NAMES[use]}</option>`,
-  )}</select>
-</label>
-<label>
-<span>Context</span>
-<select name="context"><option value="">Any context</option>${CONTEXTS.map(
-    (tokens) =>
-      html`<option value="${tokens}" ${flag('selected', tokens === query.context)}>${formatTokens(tokens)} or more</option>`,
-  )}</select>
-</label>
-<label>
-<span>Quota type</span>
-<select name="type"><option value="">All types</option><option value="token" ${flag('selected', query.quotaType === 'Token')}>Token-based</option><option value="request" ${flag('selected', query.quotaType === 'Request')}>Per-request</option></select>
-</label>
-<label>
-<span>Group and its prices</span>
-<select name="group"><option value="">All groups</option>${state.pricing.groups.map(
-    (group) =>
-      html`<option value="${group.name}" ${flag('selected', group.name === query.group)}>${optionText(group, state)}</option>`,
-  )}</select>
-</label>
-<label class="sort">
-<span>Sort by</span>
-<select name="sort">${renderSortOptions(query)}</select>
-</label>
-<button type="submit" class="button primary apply">Apply</button>
-</form>`;
+    <label class="search">
+      <span>Search</span>
+      <input
+        type="search"
+        name="q"
+        value="${query.text}"
+        maxlength="200"
+        placeholder="Model or vendor"
+        spellcheck="false"
+        autocapitalize="none"
+      />
+    </label>
+    <label>
+      <span>Vendor</span>
+      <select name="vendor">
+        <option value="">All vendors</option>
+        ${vendors.map(
+          (vendor) =>
+            html`<option value="${vendor}" ${flag('selected', vendor === query.vendor)}>${vendor || '—'}</option>`,
+        )}
+      </select>
+    </label>
+    <label>
+      <span>Use</span>
+      <select name="use">
+        <option value="">Any use</option>
+        ${USES.map(
+          (use) => html`<option value="${use}" ${flag('selected', use === query.use)}>${USE_NAMES[use]}</option>`,
+        )}
+      </select>
+    </label>
+    <label>
+      <span>Context</span>
+      <select name="context">
+        <option value="">Any context</option>
+        ${CONTEXTS.map(
+          (tokens) =>
+            html`<option value="${tokens}" ${flag('selected', tokens === query.context)}>
+              ${formatTokens(tokens)} or more
+            </option>`,
+        )}
+      </select>
+    </label>
+    <label>
+      <span>Quota type</span>
+      <select name="type">
+        <option value="">All types</option>
+        <option value="token" ${flag('selected', query.quotaType === 'Token')}>Token-based</option>
+        <option value="request" ${flag('selected', query.quotaType === 'Request')}>Per-request</option>
+      </select>
+    </label>
+    <label>
+      <span>Group and its prices</span>
+      <select name="group">
+        <option value="">All groups</option>
+        ${state.pricing.groups.map(
+          (group) =>
+            html`<option value="${group.name}" ${flag('selected', group.name === query.group)}>
+              ${optionText(group, state)}
+            </option>`,
+        )}
+      </select>
+    </label>
+    <label class="sort">
+      <span>Sort by</span>
+      <select name="sort">
+        ${renderSortOptions(query)}
+      </select>
+    </label>
+    <button type="submit" class="button primary apply">Apply</button>
+  </form>`;
 }
 
 /** Explains the dollar amounts of this view. */
@@ -72,9 +103,8 @@ export function renderBasis(state: PriceList, query: PricingQuery): Html {
   const label = html`<b><bdi>${group.displayName}</bdi></b>`;
   const ratio = formatDecimal(group.priceRatioE9);
   if (!isAutomatic(state.groups.get(group.name))) return html`USD per million tokens in ${label}, group ratio ${ratio}`;
-  return html`USD per million tokens in ${label}, at the ratio of the member that serves the call${
-    ratio === '1' ? '' : ` × ${ratio}`
-  }`;
+  return html`USD per million tokens in ${label}, at the ratio of the member that serves the
+  call${ratio === '1' ? '' : ` × ${ratio}`}`;
 }
 
 /** A group with its price ratio, and its name if another group has the same display name. */
@@ -105,7 +135,9 @@ function renderSortOptions(query: PricingQuery): Html {
   return html`${COLUMNS.flatMap((column) =>
     [false, true].map((descending) => {
       const value = formatSort({ column, descending });
-      return html`<option value="${value}" ${value === chosen ? flag('selected', true) : NOTHING}>${SORT_NAMES[column]} ${descending ? '↓' : '↑'}</option>`;
+      return html`<option value="${value}" ${value === chosen ? flag('selected', true) : NOTHING}>
+        ${SORT_NAMES[column]} ${descending ? '↓' : '↑'}
+      </option>`;
     }),
   )}`;
 }

@@ -30,28 +30,43 @@ export function modelHref(root: string, modelName: string): string {
 /** The content below the heading. */
 export function renderModel(list: PriceList, row: PricingRow, { gatewayUrl }: ModelPageOptions): Html {
   return html`<dl class="facts model-facts">${renderFacts(row)}</dl>
-${renderModelPrices(list, row)}
-${row.facts ? row.facts.endpoints.map((endpoint) => renderCalls(row.modelName, endpoint, gatewayUrl)) : NOTHING}`;
+    ${renderModelPrices(list, row)}
+    ${row.facts ? row.facts.endpoints.map((endpoint) => renderCalls(row.modelName, endpoint, gatewayUrl)) : NOTHING}`;
 }
 
 /** The name with a button that copies it, to the letter. */
 export function renderModelName(modelName: string): Html {
-  return html`<bdi id="model-name" class="model-name">${modelName}</bdi> <button type="button" class="button small" data-copy="model-name" hidden>Copy<span class="vh"> the name</span></button>`;
+  return html`<bdi id="model-name" class="model-name">${modelName}</bdi>
+    <button type="button" class="button small" data-copy="model-name" hidden>
+      Copy<span class="vh"> the name</span>
+    </button>`;
 }
 
 function renderFacts({ vendor, quotaType, facts }: PricingRow): Html {
-  return html`<dt>Vendor</dt><dd><bdi>${vendor || '—'}</bdi></dd>
-<dt>Quota type</dt><dd>${QUOTA_TYPE_NAMES[quotaType]}</dd>
-${facts ? renderServed(facts) : html`<dt>Served</dt><dd>Not yet: no ModelRoute has this model.</dd>`}`;
+  return html`<dt>Vendor</dt>
+    <dd><bdi>${vendor || '—'}</bdi></dd>
+    <dt>Quota type</dt>
+    <dd>${QUOTA_TYPE_NAMES[quotaType]}</dd>
+    ${
+      facts
+        ? renderServed(facts)
+        : html`<dt>Served</dt>
+            <dd>Not yet: no ModelRoute has this model.</dd>`
+    }`;
 }
 
 function renderServed({ endpoints, inputs, outputs, contextTokens, maxOutputTokens }: ModelFacts): Html {
   const paths = endpoints.flatMap((endpoint) => ENDPOINT_PATHS[endpoint]);
-  return html`<dt>Endpoints</dt><dd>${paths.map((path) => html`<code>POST ${path}</code> `)}</dd>
-<dt>Takes</dt><dd><span class="io">${renderModalities(inputs)}</span></dd>
-<dt>Makes</dt><dd><span class="io">${renderModalities(outputs)}</span></dd>
-<dt>Context</dt><dd>${contextTokens === null ? '—' : html`${formatTokens(contextTokens)} tokens`}</dd>
-<dt>Output limit</dt><dd>${maxOutputTokens === null ? '—' : html`${formatTokens(maxOutputTokens)} tokens`}</dd>`;
+  return html`<dt>Endpoints</dt>
+    <dd>${paths.map((path) => html`<code>POST ${path}</code> `)}</dd>
+    <dt>Takes</dt>
+    <dd><span class="io">${renderModalities(inputs)}</span></dd>
+    <dt>Makes</dt>
+    <dd><span class="io">${renderModalities(outputs)}</span></dd>
+    <dt>Context</dt>
+    <dd>${contextTokens === null ? '—' : html`${formatTokens(contextTokens)} tokens`}</dd>
+    <dt>Output limit</dt>
+    <dd>${maxOutputTokens === null ? '—' : html`${formatTokens(maxOutputTokens)} tokens`}</dd>`;
 }
 
 interface PriceColumn {
@@ -78,15 +93,27 @@ function renderModelPrices(list: PriceList, row: PricingRow): Html {
     );
   });
   const per = row.quotaType === 'Token' ? 'USD per million tokens' : UNITS[generationUnit(row)];
-  return html`<section class="section" aria-labelledby="prices"><h2 id="prices">Prices</h2>
-<div class="table-box" tabindex="0" role="region" aria-labelledby="prices"><table class="table model-prices">
-<caption>${per}</caption>
-<thead><tr><th scope="col">Group</th>${columns.map(({ title }) => html`<th scope="col" class="num">${title}</th>`)}</tr></thead>
-<tbody>${renderPriceRow(html`Base price <small>group ratio 1</small>`, columns, baseDollars(row))}${rows}</tbody>
-</table></div>
-${groups.length === 0 ? html`<p class="soft">No group offers this model yet.</p>` : NOTHING}
-${row.quotaType === 'Token' && !row.isInDollars ? renderRatios(row) : NOTHING}
-${renderDimensions(row.dimensions)}</section>`;
+  return html`<section class="section" aria-labelledby="prices">
+    <h2 id="prices">Prices</h2>
+    <div class="table-box" tabindex="0" role="region" aria-labelledby="prices">
+      <table class="table model-prices">
+        <caption>
+          ${per}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Group</th>
+            ${columns.map(({ title }) => html`<th scope="col" class="num">${title}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${renderPriceRow(html`Base price <small>group ratio 1</small>`, columns, baseDollars(row))}${rows}
+        </tbody>
+      </table>
+    </div>
+    ${groups.length === 0 ? html`<p class="soft">No group offers this model yet.</p>` : NOTHING}
+    ${row.quotaType === 'Token' && !row.isInDollars ? renderRatios(row) : NOTHING} ${renderDimensions(row.dimensions)}
+  </section>`;
 }
 
 function columnsOf({ quotaType, stated }: PricingRow): PriceColumn[] {
@@ -106,13 +133,19 @@ function columnsOf({ quotaType, stated }: PricingRow): PriceColumn[] {
 }
 
 function renderPriceRow(label: Html, columns: readonly PriceColumn[], dollars: RowDollars): Html {
-  return html`<tr><th scope="row">${label}</th>${columns.map(({ of }) => html`<td class="num">${of(dollars) ?? '—'}</td>`)}</tr>`;
+  return html`<tr>
+    <th scope="row">${label}</th>
+    ${columns.map(({ of }) => html`<td class="num">${of(dollars) ?? '—'}</td>`)}
+  </tr>`;
 }
 
 function renderRatios({ modelRatioE9, completionRatioE9, cacheRatioE9, ratioBaseE9, stated }: PricingRow): Html {
   const completion = stated.output ? formatDecimal(completionRatioE9) : '—';
   const cache = stated.cache ? formatDecimal(cacheRatioE9) : '—';
-  return html`<p class="soft">Model ratio ${formatDecimal(modelRatioE9)}, completion ratio ${completion}, cache ratio ${cache}; the ratio base is $${formatDecimal(ratioBaseE9)} per million input tokens.</p>`;
+  return html`<p class="soft">
+    Model ratio ${formatDecimal(modelRatioE9)}, completion ratio ${completion}, cache ratio ${cache}; the ratio base is
+    $${formatDecimal(ratioBaseE9)} per million input tokens.
+  </p>`;
 }
 
 const CALL_TITLES: Readonly<Record<Endpoint, string>> = {
@@ -124,19 +157,36 @@ const CALL_TITLES: Readonly<Record<Endpoint, string>> = {
 
 function renderCalls(model: string, endpoint: Endpoint, gatewayUrl: string | undefined): Html {
   const id = `calls-${endpoint.toLowerCase()}`;
-  return html`<section class="section" aria-labelledby="${id}"><h2 id="${id}">${CALL_TITLES[endpoint]}</h2>
-<p class="hint">The key is read from the environment variable <code>MGW_KEY</code>.${gatewayUrl === undefined ? html` <code>${EXAMPLE_URL}</code> stands for the gateway's address.` : NOTHING}</p>
-${renderSnippets(snippetsOf({ url: gatewayUrl ?? EXAMPLE_URL, model, endpoint }), `${id}-`)}</section>`;
+  return html`<section class="section" aria-labelledby="${id}">
+    <h2 id="${id}">${CALL_TITLES[endpoint]}</h2>
+    <p class="hint">
+      The key is read from the environment variable
+      <code>MGW_KEY</code
+      >.${gatewayUrl === undefined ? html` <code>${EXAMPLE_URL}</code> stands for the gateway's address.` : NOTHING}
+    </p>
+    ${renderSnippets(snippetsOf({ url: gatewayUrl ?? EXAMPLE_URL, model, endpoint }), `${id}-`)}
+  </section>`;
 }
 
 /** Snippets with copy buttons. `prefix` makes their ids unique on the page. */
 export function renderSnippets(snippets: readonly Snippet[], prefix = ''): Html {
-  return html`<div class="snippets">${snippets.map(({ id, label, code }) => {
-    const codeId = `snippet-${prefix}${id}`;
-    return html`<div><div class="snippet-head">
-<h3 id="${codeId}-title">${label}</h3>
-<button type="button" class="button small" data-copy="${codeId}" hidden>Copy<span class="vh"> ${label}</span></button>
-</div>
-<pre class="code" tabindex="0" role="region" aria-labelledby="${codeId}-title"><code id="${codeId}">${preformatted(code)}</code></pre></div>`;
-  })}</div>`;
+  return html`<div class="snippets">
+    ${snippets.map(({ id, label, code }) => {
+      const codeId = `snippet-${prefix}${id}`;
+      return html`<div>
+        <div class="snippet-head">
+          <h3 id="${codeId}-title">${label}</h3>
+          <button type="button" class="button small" data-copy="${codeId}" hidden>
+            Copy<span class="vh"> ${label}</span>
+          </button>
+        </div>
+        <pre
+          class="code"
+          tabindex="0"
+          role="region"
+          aria-labelledby="${codeId}-title"
+        ><code id="${codeId}">${preformatted(code)}</code></pre>
+      </div>`;
+    })}
+  </div>`;
 }

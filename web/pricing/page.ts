@@ -37,13 +37,18 @@ export function renderPricingPage(
     site,
     { title: 'Pricing', description: 'Models, their vendors, ratios and prices.', up: '' },
     html`${empty ? NOTHING : html`<a class="skip" href="#list">Skip to the price list</a>`}
-<header>
-<p class="site"><bdi>${site.title}</bdi></p>
-<h1>Pricing</h1>
-<p class="lede">Prices as of now, in US dollars. Every model has ratios that say what its tokens cost; the group of your key multiplies them.${empty ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`}</p>
-</header>
-<main class="prices">${renderPrices(list, query, { ranked, modelRoot: MODEL_ROOT })}</main>
-<footer><p>Currency: USD · Also as data: <a href="pricing.json">pricing.json</a></p></footer>`,
+      <header>
+        <p class="site"><bdi>${site.title}</bdi></p>
+        <h1>Pricing</h1>
+        <p class="lede">
+          Prices as of now, in US dollars. Every model has ratios that say what its tokens cost; the group of your key
+          multiplies them.${empty ? NOTHING : html` <a href="#calculator">Work out what a call costs.</a>`}
+        </p>
+      </header>
+      <main class="prices">${renderPrices(list, query, { ranked, modelRoot: MODEL_ROOT })}</main>
+      <footer>
+        <p>Currency: USD · Also as data: <a href="pricing.json">pricing.json</a></p>
+      </footer>`,
   );
 }
 
@@ -60,11 +65,16 @@ export function renderModelPage(
     site,
     { title: modelName, description, up: UP },
     html`<header>
-<p class="site"><a href="${UP}pricing">Pricing</a> · <bdi>${site.title}</bdi></p>
-<h1>${renderModelName(modelName)}</h1>
-</header>
-<main class="prices">${renderModel(list, row, { gatewayUrl })}</main>
-<footer><p>Currency: USD · <a href="${UP}pricing">All models</a> · Also as data: <a href="${UP}pricing.json">pricing.json</a></p></footer>`,
+        <p class="site"><a href="${UP}pricing">Pricing</a> · <bdi>${site.title}</bdi></p>
+        <h1>${renderModelName(modelName)}</h1>
+      </header>
+      <main class="prices">${renderModel(list, row, { gatewayUrl })}</main>
+      <footer>
+        <p>
+          Currency: USD · <a href="${UP}pricing">All models</a> · Also as data:
+          <a href="${UP}pricing.json">pricing.json</a>
+        </p>
+      </footer>`,
   );
 }
 
@@ -77,19 +87,19 @@ interface DocumentHead {
 
 function document(site: PricingSite, { title, description, up }: DocumentHead, body: Html): string {
   return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="description" content="${description}">
-<title>${title} · ${site.title}</title>
-<link rel="icon" href="${up}${site.iconHref}" type="image/svg+xml">
-<link rel="stylesheet" href="${up}${site.styleHref}">
-<script src="${up}${site.scriptHref}" defer></script>
-</head>
-<body class="public">
-${body}
-</body>
-</html>`.markup;
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="description" content="${description}" />
+        <title>${title} · ${site.title}</title>
+        <link rel="icon" href="${up}${site.iconHref}" type="image/svg+xml" />
+        <link rel="stylesheet" href="${up}${site.styleHref}" />
+        <script src="${up}${site.scriptHref}" defer></script>
+      </head>
+      <body class="public">
+        ${body}
+      </body>
+    </html>`.markup;
 }

@@ -48,16 +48,17 @@ function renderList(list: PriceList, query: PricingQuery, options: PricesOptions
   const calculated = resolveCalculation(list, query.calculation, query.group, example);
   const visible = rows.filter((row) => row.visible).length;
   return html`${renderFilters(list, query, vendors)}
-<section id="list" tabindex="-1" aria-label="Price list">
-<div class="bar-line">
-<p id="count" class="count" role="status">${countText(visible, rows.length)}</p>
-<p id="basis">${renderBasis(list, query)}</p>
-</div>
-${renderTable(list, query, rows, { vendors, modelRoot })}
-<p id="none" ${flag('hidden', visible > 0)}>No model matches these filters. <a href="?" id="clear">Show all models</a></p>
-</section>
-${calculated ? renderCalculator(list, query, calculated, vendors) : NOTHING}
-${renderFootnote(example)}`;
+    <section id="list" tabindex="-1" aria-label="Price list">
+      <div class="bar-line">
+        <p id="count" class="count" role="status">${countText(visible, rows.length)}</p>
+        <p id="basis">${renderBasis(list, query)}</p>
+      </div>
+      ${renderTable(list, query, rows, { vendors, modelRoot })}
+      <p id="none" ${flag('hidden', visible > 0)}>
+        No model matches these filters. <a href="?" id="clear">Show all models</a>
+      </p>
+    </section>
+    ${calculated ? renderCalculator(list, query, calculated, vendors) : NOTHING} ${renderFootnote(example)}`;
 }
 
 /** A visible model that is priced by tokens, preferably one with all ratios. */
@@ -77,9 +78,12 @@ function vendorsInOrder(ranked: readonly RankedRow[]): string[] {
 
 function renderEmpty(): Html {
   return html`<section class="empty" aria-labelledby="empty">
-<h2 id="empty">No models are priced yet</h2>
-<p>A model appears here as soon as a <code>PriceCatalog</code> in the gateway's namespace gives it a price. Apply one, for example:</p>
-<pre><code>apiVersion: modelgateway.dev/v1alpha1
+    <h2 id="empty">No models are priced yet</h2>
+    <p>
+      A model appears here as soon as a <code>PriceCatalog</code> in the gateway's namespace gives it a price. Apply
+      one, for example:
+    </p>
+    <pre><code>apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata:
   name: anthropic
@@ -91,6 +95,6 @@ spec:
     modelRatio: "1.5"
     completionRatio: "5"
     cacheRatio: "0.1"</code></pre>
-<p>Keys can call it once a <code>ModelRoute</code> serves it and a <code>Group</code> allows it.</p>
-</section>`;
+    <p>Keys can call it once a <code>ModelRoute</code> serves it and a <code>Group</code> allows it.</p>
+  </section>`;
 }

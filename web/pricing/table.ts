@@ -66,11 +66,15 @@ export function renderTable(
   // The roles repeat what the elements mean: the style lays rows out as grids, and some browsers forget the meaning
   // then.
   return html`<table class="price-table" role="table" aria-label="Model prices" id="table">
-<thead role="rowgroup"><tr role="row">${COLUMNS.map((column) => renderHeading(column, query.sort))}</tr></thead>
-<tbody role="rowgroup" ${
-    query.sort.column === 'vendor' ? html`class="by-vendor"` : NOTHING
-  }>${rows.map((row) => renderRow(row, view))}</tbody>
-</table>`;
+    <thead role="rowgroup">
+      <tr role="row">
+        ${COLUMNS.map((column) => renderHeading(column, query.sort))}
+      </tr>
+    </thead>
+    <tbody role="rowgroup" ${query.sort.column === 'vendor' ? html`class="by-vendor"` : NOTHING}>
+      ${rows.map((row) => renderRow(row, view))}
+    </tbody>
+  </table>`;
 }
 
 /** A column's heading; its button asks for this column, or for the other direction where it is the one in force. */
@@ -79,12 +83,17 @@ function renderHeading(column: Column, sort: Sort): Html {
   const order = sort.descending ? 'descending' : 'ascending';
   const next = formatSort({ column, descending: current && !sort.descending });
   return html`<th role="columnheader" scope="col" ${current ? html`aria-sort="${order}"` : NOTHING}>
-<button type="submit" form="filters" name="sort" value="${next}" data-column="${column}">${COLUMN_TITLES[column]}</button></th>`;
+    <button type="submit" form="filters" name="sort" value="${next}" data-column="${column}">
+      ${COLUMN_TITLES[column]}
+    </button>
+  </th>`;
 }
 
 function renderRow({ ranked, visible, leads }: ArrangedRow, view: TableView): Html {
   const { attributes, cells } = contentOf(ranked, view);
-  return html`<tr role="row" ${leads ? html`class="lead"` : NOTHING} ${flag('hidden', !visible)} ${attributes}>${cells}</tr>`;
+  return html`<tr role="row" ${leads ? html`class="lead"` : NOTHING} ${flag('hidden', !visible)} ${attributes}>
+    ${cells}
+  </tr>`;
 }
 
 /** The parts of a row that are the same in every view: nearly all, so that a search costs little. */
@@ -118,11 +127,20 @@ function renderAttributes({ row, ranks }: RankedRow, view: TableView): Html {
   const groups = view.state.pricing.groups.flatMap(({ name }, index) =>
     view.state.groups.get(name)?.offers.has(row.modelName) ? [index] : [],
   );
-  return html`data-v="${view.vendors.get(row.vendor) ?? -1}" data-t="${row.quotaType === 'Token' ? 'token' : 'request'}" data-u="${usesOf(row).join(' ')}" data-c="${contextOf(row)}" data-g="${groups.join(' ')}" data-r="${COLUMNS.map((column) => ranks[column]).join(' ')}"`;
+  return html`data-v="${view.vendors.get(row.vendor) ?? -1}" data-t="${row.quotaType === 'Token' ? 'token' : 'request'}"
+  data-u="${usesOf(row).join(' ')}" data-c="${contextOf(row)}" data-g="${groups.join(' ')}"
+  data-r="${COLUMNS.map((column) => ranks[column]).join(' ')}"`;
 }
 
 function renderCells(row: PricingRow, view: TableView): Html {
-  return html`<th role="rowheader" scope="row"><a class="model-name" href="${modelHref(view.modelRoot, row.modelName)}"><bdi>${row.modelName}</bdi></a>${renderFactsLine(row.facts)}</th><td role="cell"><bdi>${row.vendor || '—'}</bdi></td><td role="cell">${QUOTA_TYPE_NAMES[row.quotaType]}</td>${renderRatios(row, dollarsOf(row, view.group))}<td role="cell">${renderGroups(row.enabledGroups, view.chosenDisplayName)}</td>`;
+  return html`<th role="rowheader" scope="row">
+      <a class="model-name" href="${modelHref(view.modelRoot, row.modelName)}"><bdi>${row.modelName}</bdi></a
+      >${renderFactsLine(row.facts)}
+    </th>
+    <td role="cell"><bdi>${row.vendor || '—'}</bdi></td>
+    <td role="cell">${QUOTA_TYPE_NAMES[row.quotaType]}</td>
+    ${renderRatios(row, dollarsOf(row, view.group))}
+    <td role="cell">${renderGroups(row.enabledGroups, view.chosenDisplayName)}</td>`;
 }
 
 /** The row's dollars at the chosen group's prices where it offers the model, else at base prices. */
@@ -133,13 +151,21 @@ function dollarsOf(row: PricingRow, group: OfferingGroup | undefined): RowDollar
 
 function renderRatios(row: PricingRow, dollars: RowDollars): Html {
   if (dollars.quotaType === 'Request') {
-    return html`<td role="cell">${NOT_APPLICABLE}<small>${formatRange(dollars.request)} per ${generationUnit(row)}</small></td><td role="cell">${NOT_APPLICABLE}</td><td role="cell">${NOT_APPLICABLE}</td>`;
+    return html`<td role="cell">
+        ${NOT_APPLICABLE}<small>${formatRange(dollars.request)} per ${generationUnit(row)}</small>
+      </td>
+      <td role="cell">${NOT_APPLICABLE}</td>
+      <td role="cell">${NOT_APPLICABLE}</td>`;
   }
-  return html`<td role="cell">${ratioOf(row, 'modelRatioE9')}<small>${formatRange(dollars.input)} input</small></td><td role="cell">${
-    row.stated.output
-      ? html`${ratioOf(row, 'completionRatioE9')}<small>${formatRange(dollars.output)} output</small>`
-      : NOT_APPLICABLE
-  }</td><td role="cell">${renderCache(row, dollars)}</td>`;
+  return html`<td role="cell">${ratioOf(row, 'modelRatioE9')}<small>${formatRange(dollars.input)} input</small></td>
+    <td role="cell">
+      ${
+        row.stated.output
+          ? html`${ratioOf(row, 'completionRatioE9')}<small>${formatRange(dollars.output)} output</small>`
+          : NOT_APPLICABLE
+      }
+    </td>
+    <td role="cell">${renderCache(row, dollars)}</td>`;
 }
 
 type RatioName = 'modelRatioE9' | 'completionRatioE9' | 'cacheRatioE9' | 'cacheWriteRatioE9';
@@ -155,14 +181,38 @@ function renderCache(row: PricingRow, dollars: TokenDollars): Html {
   const ratio = stated.cache ? ratioOf(row, 'cacheRatioE9') : NOT_STATED;
   const cached = html`${stated.cache ? formatRange(dollars.cached) : '—'} cached`;
   if (!stated.cacheWrite1h) return html`${ratio}${stated.cache ? html`<small>${cached}</small>` : NOTHING}`;
-  return html`${ratio}<details><summary>${cached}<span class="vh">; show cache writes</span></summary><dl><div><dt>5 min write <b>${stated.cacheWrite5m ? ratioOf(row, 'cacheWriteRatioE9') : '—'}</b></dt><dd>${stated.cacheWrite5m ? formatRange(dollars.cacheWrite5m) : '—'}</dd></div><div><dt>1 h write <b>${row.isInDollars ? IN_DOLLARS : formatE10(row.cacheWrite1hRatioE10)}</b></dt><dd>${formatRange(dollars.cacheWrite1h)}</dd></div></dl></details>`;
+  return html`${ratio}
+    <details>
+      <summary>${cached}<span class="vh">; show cache writes</span></summary>
+      <dl>
+        <div>
+          <dt>5 min write <b>${stated.cacheWrite5m ? ratioOf(row, 'cacheWriteRatioE9') : '—'}</b></dt>
+          <dd>${stated.cacheWrite5m ? formatRange(dollars.cacheWrite5m) : '—'}</dd>
+        </div>
+        <div>
+          <dt>1 h write <b>${row.isInDollars ? IN_DOLLARS : formatE10(row.cacheWrite1hRatioE10)}</b></dt>
+          <dd>${formatRange(dollars.cacheWrite1h)}</dd>
+        </div>
+      </dl>
+    </details>`;
 }
 
 function renderGroups(displayNames: readonly string[], chosen: string | undefined): Html {
   if (displayNames.length === 0) return html`<span class="na">None yet</span>`;
   const badges = displayNames.map((name) => renderBadge(name, name === chosen));
-  if (badges.length <= GROUPS_SHOWN + 1) return html`<ul class="groups">${badges}</ul>`;
-  return html`<ul class="groups">${badges.slice(0, GROUPS_SHOWN)}</ul><details><summary>${badges.length - GROUPS_SHOWN} more<span class="vh"> groups</span></summary><ul class="groups">${badges.slice(GROUPS_SHOWN)}</ul></details>`;
+  if (badges.length <= GROUPS_SHOWN + 1)
+    return html`<ul class="groups">
+      ${badges}
+    </ul>`;
+  return html`<ul class="groups">
+      ${badges.slice(0, GROUPS_SHOWN)}
+    </ul>
+    <details>
+      <summary>${badges.length - GROUPS_SHOWN} more<span class="vh"> groups</span></summary>
+      <ul class="groups">
+        ${badges.slice(GROUPS_SHOWN)}
+      </ul>
+    </details>`;
 }
 
 function renderBadge(name: string, chosen: boolean): Html {

@@ -20,7 +20,9 @@ const FULL = 10_000n;
 /** Renders the bar, as wide as its container. Any part above zero is visible, however small. */
 export function renderBar({ part, whole, tone = 'plain', label }: Bar): Html {
   const meaning = label === undefined ? html`aria-hidden="true"` : html`role="img" aria-label="${label}"`;
-  return html`<svg class="bar ${tone}" viewBox="0 0 10000 10" preserveAspectRatio="none" ${meaning} focusable="false"><rect width="${Number(share(part, whole))}" height="10"/></svg>`;
+  return html`<svg class="bar ${tone}" viewBox="0 0 10000 10" preserveAspectRatio="none" ${meaning} focusable="false">
+    <rect width="${Number(share(part, whole))}" height="10" />
+  </svg>`;
 }
 
 /** The share in ten-thousandths, rounded half up, but at least a visible hundredth if the part is above zero. */
