@@ -19,6 +19,8 @@ export interface ModelCapabilities {
   readonly parallelTools: boolean;
   /** A last message of the assistant, which the answer continues. */
   readonly prefill: boolean;
+  /** System messages between turns; otherwise they become text of the user. */
+  readonly systemTurns: boolean;
   /** Longest description of a tool, in characters; 0: no limit. */
   readonly toolDescriptionLength: number;
   /** Cache breakpoints, which a conversion places where the client cannot. */
@@ -47,6 +49,7 @@ export const DEFAULT_CAPABILITIES: ModelCapabilities = {
   strictSchemas: true,
   parallelTools: true,
   prefill: true,
+  systemTurns: false,
   toolDescriptionLength: 0,
   promptCaching: true,
 };
@@ -55,6 +58,11 @@ const OPENAI_TOOL_DESCRIPTION = 1024;
 
 /** On providers of OpenAI's protocol. */
 export const OPENAI_MODELS: readonly KnownModels[] = [
+  {
+    models: "OpenAI's, Grok, DeepSeek",
+    matches: named('gpt-(?!oss)|chatgpt|codex|o[134](?![a-z0-9])|grok|deepseek'),
+    capabilities: { systemTurns: true },
+  },
   {
     models: 'GPT-3.5, GPT-4 and ChatGPT',
     matches: named('gpt-3|gpt-4|chatgpt'),

@@ -16,6 +16,7 @@ import type { JsonEdit } from './json-edit.ts';
 import { decodeUtf8 } from './bytes.ts';
 import { parseEventData, parseObject } from './json-value.ts';
 import { DONE, isDone } from './openai/done.ts';
+import { isErrorObject } from './openai/failures.ts';
 import { ChunkMeter, meterCompletion } from './openai/stream-meter.ts';
 import { isClientTool, SEARCH_OPTIONS } from './openai/facts.ts';
 import { readStreamError } from './provider-errors.ts';
@@ -115,7 +116,7 @@ class ChunkPassthrough implements EventHandler {
 
 function isError(event: SseEvent, chunk: JsonRecord | undefined): boolean {
   if (event.event === 'error') return true;
-  return chunk !== undefined && isGiven(chunk['error']) && !Array.isArray(chunk['choices']);
+  return chunk !== undefined && isErrorObject(chunk);
 }
 
 /**

@@ -26,12 +26,16 @@ export function fromToolUseId(id: string): string {
 /** OpenAI's limit of a tool call's id. */
 const MAX_CALL_ID = 40;
 
-/**
- * The id of a tool call for OpenAI's protocol. An id that is too long becomes a digest, the same in a call and in its
- * result, in every turn of the conversation; the client's own history keeps the original.
- */
+/** The id of a tool call for OpenAI's protocol, by the one that Anthropic's clients keep. */
 export function toToolCallId(toolUseId: string): string {
-  const id = fromToolUseId(toolUseId);
+  return shortenCallId(fromToolUseId(toolUseId));
+}
+
+/**
+ * An id that is too long for OpenAI's protocol becomes a digest, the same in a call and in its result, in every turn of
+ * the conversation; the client's own history keeps the original.
+ */
+export function shortenCallId(id: string): string {
   if (id.length <= MAX_CALL_ID) return id;
   return `call_${createHash('sha256')
     .update(id)

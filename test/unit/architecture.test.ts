@@ -171,11 +171,11 @@ describe('the checker', () => {
   const arrowsWithin: [from: string, to: string][] = [
     ['dataplane/protocol/openai/facts.ts', '../anthropic/facts.ts'],
     ['dataplane/protocol/openai/facts.ts', '../openai-anthropic/request.ts'],
-    ['dataplane/protocol/openai-anthropic/request.ts', '../anthropic-openai/request.ts'],
+    ['dataplane/protocol/openai-anthropic/request.ts', '../responses-openai/request.ts'],
     ['dataplane/protocol/anthropic/facts.ts', '../gemini-anthropic/request.ts'],
     ['dataplane/protocol/platforms/beta-members.ts', '../anthropic/facts.ts'],
     ['dataplane/protocol/sse.ts', './openai/facts.ts'],
-    ['dataplane/protocol/anthropic-openai.ts', './openai-anthropic/request.ts'],
+    ['dataplane/protocol/responses-openai.ts', './openai-anthropic/request.ts'],
     ['dataplane/ledger/embedded/journal.ts', '../valkey/operations.ts'],
     ['dataplane/ledger/valkey/operations.ts', '#ledger/embedded/journal.ts'],
     ['dataplane/ledger/ledger.ts', './embedded/journal.ts'],

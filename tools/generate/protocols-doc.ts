@@ -12,7 +12,7 @@ import * as messages from '../../dataplane/protocol/clients/anthropic/table.ts';
 import * as chat from '../../dataplane/protocol/clients/openai-chat/table.ts';
 import * as converse from '../../dataplane/protocol/providers/converse/table.ts';
 import * as gemini from '../../dataplane/protocol/providers/gemini/table.ts';
-import * as toOpenAI from '../../dataplane/protocol/anthropic-openai/table.ts';
+import * as openaiChat from '../../dataplane/protocol/providers/openai-chat/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
 import * as toMessages from '../../dataplane/protocol/gemini-anthropic/table.ts';
 import * as fromGemini from '../../dataplane/protocol/gemini-anthropic/answer-table.ts';
@@ -124,6 +124,9 @@ the model's thoughts. A call without its signature gets Google's value that skip
 Clients of Responses go through Anthropic's messages.
 `;
 
+const ON_CHAT = `Clients of Gemini go through Anthropic's messages; those of Responses are converted as above.
+`;
+
 const FROM_GEMINI = `Requests to providers of other protocols are converted to Anthropic's messages as below, in
 memory, and from there like the request of an Anthropic client; a temperature keeps its own scale for OpenAI's
 protocol. Refused and dropped fields are named as the client wrote them. Fields may have either of Google's spellings,
@@ -155,11 +158,6 @@ export function protocolsText(): string {
     ...toAnthropic.REQUEST_TABLES.map(section),
     '### What the client gets\n',
     ...toAnthropic.RESPONSE_TABLES.map(section),
-    "## Anthropic clients on providers of OpenAI's protocol\n",
-    '### What the client sends\n',
-    ...toOpenAI.REQUEST_TABLES.map(section),
-    '### What the client gets\n',
-    ...toOpenAI.RESPONSE_TABLES.map(section),
     '## Responses clients on providers of chat completions\n',
     '### What the client sends\n',
     ...toChat.REQUEST_TABLES.map(section),
@@ -201,6 +199,11 @@ export function protocolsText(): string {
     ...gemini.REQUEST_TABLES.map(section),
     "### What is read of Gemini's responses\n",
     ...gemini.RESPONSE_TABLES.map(section),
+    '### What providers of chat completions take\n',
+    ON_CHAT,
+    ...openaiChat.REQUEST_TABLES.map(section),
+    '### What is read of chat completions\n',
+    ...openaiChat.RESPONSE_TABLES.map(section),
   ].join('\n');
 }
 

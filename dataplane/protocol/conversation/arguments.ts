@@ -23,3 +23,14 @@ export function parseArguments(text: string): JsonRecord | undefined {
     return undefined;
   }
 }
+
+/** Undoes a second encoding: JSON text whose value is a text that is a JSON object. Any other text stays. */
+export function wholeArguments(text: string): string {
+  try {
+    const value = parseLossless(text);
+    return typeof value === 'string' && parseArguments(value) ? value : text;
+  } catch {
+    // cut off by the model, or no JSON
+    return text;
+  }
+}

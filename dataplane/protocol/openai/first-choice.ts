@@ -1,9 +1,8 @@
 /**
  * Follows the first choice of a chat completion's stream; other dialects have only one answer.
  */
-import { isGiven, isRecord, itemsOf, textOf } from '../fields.ts';
+import { isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import type { ValueTable } from '../field-table.ts';
 
 export class FirstChoice {
   #index: unknown;
@@ -49,23 +48,4 @@ export function callPieces({ tool_calls: calls, function_call: functionCall }: J
 function callPiece(key: unknown, id: unknown, called: unknown): CallPiece {
   const { name, arguments: given } = isRecord(called) ? called : {};
   return { key, id: textOf(id), name: textOf(name), arguments: given };
-}
-
-/** Whether a chunk is an error, or has a finish_reason of `failures`. */
-export function isFailedChunk(chunk: JsonRecord, failures: ValueTable): boolean {
-  return (isGiven(chunk['error']) && !Array.isArray(chunk['choices'])) || failureReason(chunk, failures) !== undefined;
-}
-
-/** What readStreamError takes: the chunk, or an error of the type that `failures` has for its finish_reason. */
-export function failedChunkError(chunk: unknown, failures: ValueTable): unknown {
-  const reason = isRecord(chunk) && !isGiven(chunk['error']) ? failureReason(chunk, failures) : undefined;
-  return reason === undefined
-    ? chunk
-    : { error: { type: failures.values.get(reason), message: `The provider broke the answer off: ${reason}.` } };
-}
-
-function failureReason({ choices }: JsonRecord, { values }: ValueTable): string | undefined {
-  const first: unknown = itemsOf(choices)[0];
-  const reason = isRecord(first) ? textOf(first['finish_reason']) : undefined;
-  return reason !== undefined && values.has(reason) ? reason : undefined;
 }

@@ -3,15 +3,50 @@
  * provider.
  */
 
-/** Models that need their reasoning back with the result of a tool call. */
+/** Models that need the reasoning of earlier turns back. */
 const WANTS_REASONING_BACK = /(?:deepseek|kimi|moonshot|glm-|minimax)/i;
 
 export function wantsReasoningBack(model: string): boolean {
   return WANTS_REASONING_BACK.test(model);
 }
 
-/** Models that accept a verbosity and every reasoning effort. */
+/** Models that refuse a call of an earlier turn without its reasoning, while they think. */
+const NEEDS_REASONING_OF_CALLS = /(?:deepseek|kimi|moonshot)/i;
+
+export function needsReasoningOfCalls(model: string): boolean {
+  return NEEDS_REASONING_OF_CALLS.test(model);
+}
+
+/** Models whose thinking is switched off by `thinking`. */
+const SWITCHES_THINKING = /(?:deepseek|kimi|moonshot|glm-)/i;
+
+export function switchesThinking(model: string): boolean {
+  return SWITCHES_THINKING.test(model);
+}
+
+/** Models of OpenAI's own, GPT-OSS aside, which others serve. */
+const OPENAI = /(?:^|[/.:])(?:gpt-(?!oss)|chatgpt|codex|o[134](?![a-z0-9]))/i;
+
+export function isOpenAi(model: string): boolean {
+  return OPENAI.test(model);
+}
+
+export function isGemini(model: string): boolean {
+  return /gemini/i.test(model);
+}
+
+/** Models that accept a verbosity. */
 const GPT_5 = /(?:^|[/.:])gpt-[5-9](?!.*chat)/i;
+
+/** The highest effort by GPT-5's version; earlier ones take high. */
+const HIGHEST_EFFORTS: readonly (readonly [RegExp, string])[] = [
+  [/gpt-(?:5\.[6-9]|[6-9])/i, 'max'],
+  [/gpt-5\.(?:[2-5]|1-codex-max)/i, 'xhigh'],
+];
+
+export function highestEffort(model: string): string {
+  return HIGHEST_EFFORTS.find(([pattern]) => pattern.test(model))?.[1] ?? 'high';
+}
 
 export function takesVerbosity(model: string): boolean {
   return GPT_5.test(model);

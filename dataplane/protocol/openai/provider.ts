@@ -1,12 +1,14 @@
 /**
  * OpenAI and providers that are compatible with it. The base URL is the one that the SDK takes, with /v1.
  */
-import { anthropicToOpenai } from '../anthropic-openai.ts';
 import { openaiToOpenai } from '../openai-openai.ts';
 import { OPENAI_MODELS } from '../capabilities.ts';
+import { anthropicClient } from '../clients/anthropic/client.ts';
+import { conversion } from '../conversion.ts';
 import { OPENAI_COST_FIELDS } from '../cost-fields.ts';
 import { geminiThrough } from '../gemini-anthropic/through.ts';
 import { readProviderError } from '../provider-errors.ts';
+import { openaiChat } from '../providers/openai-chat/chat.ts';
 import { responsesToOpenai } from '../responses-openai.ts';
 import type { Provider } from '../provider.ts';
 import { compactionConverter } from './compaction.ts';
@@ -16,6 +18,8 @@ import { imagesConverter } from './images.ts';
 import { responseCounter } from './response-counter.ts';
 import { responseJobs, responsesConverter } from './responses.ts';
 import { videoJobs } from './videos.ts';
+
+const anthropicToOpenai = conversion(anthropicClient, openaiChat);
 
 export const openai: Provider = {
   chat: {

@@ -76,7 +76,10 @@ function readDetails(prompt: JsonRecord, completion: JsonRecord): ReportedDetail
     audioOutput: readTokenCount(completion['audio_tokens']),
     imageOutput: readTokenCount(completion['image_tokens']),
   };
-  const given = Object.entries(counts).filter(([, count]) => count !== undefined && count > 0);
+  // that a model has not reasoned is told, too
+  const given = Object.entries(counts).filter(
+    ([name, count]) => count !== undefined && (count > 0 || name === 'reasoning'),
+  );
   return given.length === 0 ? undefined : Object.fromEntries(given);
 }
 

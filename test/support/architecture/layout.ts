@@ -291,7 +291,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     // a client and a provider meet in conversion.ts only
     conversation: [],
     clients: ['anthropic', 'conversation', 'gemini', 'openai'],
-    providers: ['conversation', 'gemini'],
+    providers: ['conversation', 'gemini', 'openai'],
     'conversion.ts': ['clients', 'conversation', 'providers'],
 
     anthropic: ['conversation'],
@@ -300,7 +300,6 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     openai: [],
     responses: [],
     platforms: [],
-    'anthropic-openai': ['anthropic', 'openai'],
     'openai-anthropic': ['anthropic', 'conversation', 'openai'],
     'gemini-anthropic': ['anthropic', 'gemini', 'openai', 'openai-anthropic', 'responses'],
     'responses-openai': ['openai', 'responses'],
@@ -310,10 +309,9 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'anthropic/provider.ts': ['gemini-anthropic'],
     'converse/provider.ts': ['clients', 'providers'],
     'gemini/provider.ts': ['clients', 'providers'],
-    'openai/provider.ts': ['gemini-anthropic'],
+    'openai/provider.ts': ['clients', 'gemini-anthropic', 'providers'],
 
     'anthropic-anthropic.ts': ['anthropic'],
-    'anthropic-openai.ts': ['anthropic-openai'],
     'gemini-anthropic.ts': ['gemini-anthropic'],
     'openai-anthropic.ts': ['openai-anthropic'],
     'openai-openai.ts': ['openai'],
@@ -329,7 +327,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'write-error.ts': ['anthropic', 'gemini', 'openai'],
   },
   'dataplane/protocol/clients': { anthropic: [], gemini: [], 'openai-chat': [] },
-  'dataplane/protocol/providers': { converse: [], gemini: [] },
+  'dataplane/protocol/providers': { converse: [], gemini: [], 'openai-chat': [] },
   'dataplane/ledger': {
     embedded: [],
     valkey: [],

@@ -73,12 +73,13 @@ export class MessageStreamWriter implements StreamWriter {
     if (this.#started) return '';
     this.#started = true;
     const { id, model: asked, usage } = this.#context;
+    const { details: _ofTheOutput, ...counts } = usage();
     const message = {
       ...messageHead({ id, model: model ?? asked }),
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: writeUsage({ ...usage(), output: 0 }),
+      usage: writeUsage({ ...counts, output: 0 }),
     };
     return eventText('message_start', { message });
   }

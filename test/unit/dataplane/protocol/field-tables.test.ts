@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import * as anthropicMessages from '../../../../dataplane/protocol/clients/anthropic/table.ts';
-import * as toOpenAI from '../../../../dataplane/protocol/anthropic-openai/table.ts';
+import * as openaiChat from '../../../../dataplane/protocol/providers/openai-chat/table.ts';
 import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
 import type { ChatDialect } from '../../../../dataplane/protocol/call-facts.ts';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';
@@ -16,7 +16,6 @@ import type { Handling, ObjectTable } from '../../../../dataplane/protocol/field
 import * as toAnthropic from '../../../../dataplane/protocol/openai-anthropic/table.ts';
 import * as toChat from '../../../../dataplane/protocol/responses-openai/table.ts';
 import type { ProviderKind } from '../../../../dataplane/protocol/provider.ts';
-import { ANTHROPIC } from './anthropic-examples.ts';
 import * as toMessages from '../../../../dataplane/protocol/gemini-anthropic/table.ts';
 import { GEMINI_DIALECT } from './gemini-dialect-examples.ts';
 import { OPENAI } from './openai-examples.ts';
@@ -57,11 +56,10 @@ function faultOf(make: () => unknown): RequestFault | undefined {
   }
 }
 
-const ROLES: ReadonlySet<object> = new Set([toAnthropic.ROLES, toOpenAI.ROLES, toChat.ROLES]);
+const ROLES: ReadonlySet<object> = new Set([toAnthropic.ROLES, toChat.ROLES]);
 
 const PAIRS: readonly (readonly [Pair, readonly Examples[]])[] = [
   [{ client: 'OpenAI', upstream: 'Anthropic' }, OPENAI],
-  [{ client: 'Anthropic', upstream: 'OpenAI' }, ANTHROPIC],
   [{ client: 'Responses', upstream: 'OpenAI' }, RESPONSES],
   [{ client: 'Gemini', upstream: 'Anthropic' }, GEMINI_DIALECT],
 ];
@@ -135,13 +133,8 @@ function convertOr(pair: Pair, fields: Fields, model: string | undefined): strin
 }
 
 test('every table of requests has examples', () => {
-  const shown = new Set([...OPENAI, ...ANTHROPIC, ...RESPONSES, ...GEMINI_DIALECT].map(({ table }) => table as object));
-  for (const table of [
-    ...toAnthropic.REQUEST_TABLES,
-    ...toOpenAI.REQUEST_TABLES,
-    ...toChat.REQUEST_TABLES,
-    ...toMessages.REQUEST_TABLES,
-  ])
+  const shown = new Set([...OPENAI, ...RESPONSES, ...GEMINI_DIALECT].map(({ table }) => table as object));
+  for (const table of [...toAnthropic.REQUEST_TABLES, ...toChat.REQUEST_TABLES, ...toMessages.REQUEST_TABLES])
     assert.ok('values' in table || shown.has(table), table.title);
 });
 
@@ -176,7 +169,7 @@ test('every field of the official SDKs is in a table', () => {
     [OPENAI_TYPES, 'ChatCompletionStreamOptions', toAnthropic.STREAM_OPTIONS],
     [OPENAI_TYPES, 'ChatCompletionFunctionTool', toAnthropic.TOOL],
     [OPENAI_TYPES, 'ChatCompletionCustomTool', toAnthropic.TOOL],
-    [OPENAI_TYPES, 'ChatCompletion', toOpenAI.COMPLETION],
+    [OPENAI_TYPES, 'ChatCompletion', openaiChat.COMPLETION],
     [RESPONSE_TYPES, 'ResponseCreateParamsBase', toChat.REQUEST],
     [RESPONSE_TYPES, 'ResponseOutputMessage', toChat.MESSAGE],
     [RESPONSE_TYPES, 'EasyInputMessage', toChat.MESSAGE],
@@ -201,18 +194,15 @@ test('every field of the official SDKs is in a table', () => {
     [ANTHROPIC_TYPES, 'MessageCreateParamsBase', anthropicMessages.REQUEST],
     [ANTHROPIC_TYPES, 'Tool', anthropicMessages.TOOL],
     [ANTHROPIC_TYPES, 'DocumentBlockParam', anthropicMessages.DOCUMENT_BLOCK],
-    [ANTHROPIC_TYPES, 'MessageCreateParamsBase', toOpenAI.REQUEST],
-    [BETA_TYPES, 'BetaOutputConfig', toOpenAI.OUTPUT_CONFIG],
-    [BETA_TYPES, 'BetaSystemMessageParam', toOpenAI.MESSAGE],
-    [ANTHROPIC_TYPES, 'Metadata', toOpenAI.METADATA],
-    [ANTHROPIC_TYPES, 'TextBlockParam', toOpenAI.TEXT_BLOCK],
-    [ANTHROPIC_TYPES, 'ImageBlockParam', toOpenAI.IMAGE_BLOCK],
-    [ANTHROPIC_TYPES, 'DocumentBlockParam', toOpenAI.DOCUMENT_BLOCK],
-    [ANTHROPIC_TYPES, 'SearchResultBlockParam', toOpenAI.SEARCH_RESULT_BLOCK],
-    [ANTHROPIC_TYPES, 'ToolResultBlockParam', toOpenAI.TOOL_RESULT_BLOCK],
-    [ANTHROPIC_TYPES, 'ToolUseBlockParam', toOpenAI.TOOL_USE_BLOCK],
-    [ANTHROPIC_TYPES, 'ThinkingBlockParam', toOpenAI.THINKING_BLOCK],
-    [ANTHROPIC_TYPES, 'Tool', toOpenAI.TOOL],
+    [BETA_TYPES, 'BetaOutputConfig', anthropicMessages.OUTPUT_CONFIG],
+    [BETA_TYPES, 'BetaSystemMessageParam', anthropicMessages.MESSAGE],
+    [ANTHROPIC_TYPES, 'Metadata', anthropicMessages.METADATA],
+    [ANTHROPIC_TYPES, 'TextBlockParam', anthropicMessages.TEXT_BLOCK],
+    [ANTHROPIC_TYPES, 'ImageBlockParam', anthropicMessages.IMAGE_BLOCK],
+    [ANTHROPIC_TYPES, 'SearchResultBlockParam', anthropicMessages.SEARCH_RESULT_BLOCK],
+    [ANTHROPIC_TYPES, 'ToolResultBlockParam', anthropicMessages.TOOL_RESULT_BLOCK],
+    [ANTHROPIC_TYPES, 'ToolUseBlockParam', anthropicMessages.TOOL_USE_BLOCK],
+    [ANTHROPIC_TYPES, 'ThinkingBlockParam', anthropicMessages.THINKING_BLOCK],
     [ANTHROPIC_TYPES, 'Message', toAnthropic.MESSAGE],
     [ANTHROPIC_TYPES, 'Usage', toAnthropic.USAGE],
     [ANTHROPIC_TYPES, 'ToolUseBlock', toAnthropic.TOOL_USE_BLOCK],

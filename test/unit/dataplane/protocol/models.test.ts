@@ -55,15 +55,16 @@ describe('the capabilities of well-known models', () => {
 
   it('are found by the name at the provider, with any prefix', () => {
     for (const [model, names] of [
-      ['gpt-4o', ['reasoning', 'toolDescriptionLength']],
-      ['openai/gpt-4.1-mini', ['reasoning', 'toolDescriptionLength']],
-      ['gpt-5', ['temperature', 'stopSequences']],
-      ['gpt-5-chat-latest', ['reasoning']],
-      ['o3', ['temperature', 'stopSequences', 'parallelTools', 'toolDescriptionLength']],
+      ['gpt-4o', ['reasoning', 'systemTurns', 'toolDescriptionLength']],
+      ['openai/gpt-4.1-mini', ['reasoning', 'systemTurns', 'toolDescriptionLength']],
+      ['gpt-5', ['temperature', 'stopSequences', 'systemTurns']],
+      ['gpt-5-chat-latest', ['reasoning', 'systemTurns']],
+      ['o3', ['temperature', 'stopSequences', 'parallelTools', 'systemTurns', 'toolDescriptionLength']],
       ['ollama-model', []],
-      ['deepseek-reasoner', ['reasoning', 'strictSchemas']],
-      ['grok-3-mini', []],
-      ['grok-4', ['reasoning']],
+      ['openai/gpt-oss-120b', []],
+      ['deepseek-reasoner', ['reasoning', 'strictSchemas', 'systemTurns']],
+      ['grok-3-mini', ['systemTurns']],
+      ['grok-4', ['reasoning', 'systemTurns']],
       ['x', []],
     ] as const)
       assert.deepEqual(differing(OPENAI_MODELS, model), names, model);

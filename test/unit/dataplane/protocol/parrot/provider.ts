@@ -2,17 +2,21 @@
  * The Parrot: a provider with a protocol of its own. Only OpenAI's dialect is converted by hand; the others go
  * through it.
  */
-import { anthropicToOpenai } from '../../../../../dataplane/protocol/anthropic-openai.ts';
 import { chain } from '../../../../../dataplane/protocol/chain.ts';
+import { anthropicClient } from '../../../../../dataplane/protocol/clients/anthropic/client.ts';
+import { conversion } from '../../../../../dataplane/protocol/conversion.ts';
 import type { Converter } from '../../../../../dataplane/protocol/converter.ts';
 import { openEventStream } from '../../../../../dataplane/protocol/event-stream.ts';
 import { readProviderError } from '../../../../../dataplane/protocol/provider-errors.ts';
 import type { Provider } from '../../../../../dataplane/protocol/provider.ts';
+import { openaiChat } from '../../../../../dataplane/protocol/providers/openai-chat/chat.ts';
 import { responsesToOpenai } from '../../../../../dataplane/protocol/responses-openai.ts';
 import { convertResponse, WordsToChunks } from './answer.ts';
 import { convertRequest } from './request.ts';
 import { OPENAI_MODELS } from '../../../../../dataplane/protocol/capabilities.ts';
 import { geminiThrough } from '../../../../../dataplane/protocol/gemini-anthropic/through.ts';
+
+const anthropicToOpenai = conversion(anthropicClient, openaiChat);
 
 const openaiToParrot: Converter = {
   client: 'OpenAI',

@@ -19,11 +19,21 @@ import { converseChat } from '../../../../../dataplane/protocol/providers/conver
 import { SETTINGS as CONVERSE } from '../../../../../dataplane/protocol/providers/converse/table.ts';
 import { geminiChat } from '../../../../../dataplane/protocol/providers/gemini/chat.ts';
 import { SETTINGS as GEMINI } from '../../../../../dataplane/protocol/providers/gemini/table.ts';
+import { openaiChat } from '../../../../../dataplane/protocol/providers/openai-chat/chat.ts';
+import { SETTINGS as CHAT } from '../../../../../dataplane/protocol/providers/openai-chat/table.ts';
 
-/** A provider with a model that takes everything that its protocol has. */
-const PROVIDERS: readonly (readonly [ChatProvider, SettingsTable, string])[] = [
-  [geminiChat, GEMINI, 'gemini-3-flash-preview'],
-  [converseChat, CONVERSE, 'anthropic.claude-opus-4-6'],
+interface Case {
+  readonly provider: ChatProvider;
+  readonly table: SettingsTable;
+  /** Takes everything that the protocol has, except where another model is named. */
+  readonly model: string;
+  readonly models?: Partial<Record<SettingName, string>>;
+}
+
+const PROVIDERS: readonly Case[] = [
+  { provider: geminiChat, table: GEMINI, model: 'gemini-3-flash-preview' },
+  { provider: converseChat, table: CONVERSE, model: 'anthropic.claude-opus-4-6' },
+  { provider: openaiChat, table: CHAT, model: 'a-model', models: { verbosity: 'gpt-5.4', promptCacheKey: 'gpt-5.4' } },
 ];
 
 const TOOL: Tool = {
@@ -84,12 +94,13 @@ function send(provider: ChatProvider, model: string, settings: Settings): Sent {
   return { text: path + JSON.stringify(body), dropped: dropped.params };
 }
 
-for (const [provider, table, model] of PROVIDERS)
+for (const { provider, table, model: usual, models = {} } of PROVIDERS)
   describe(`a request to ${provider.name}`, () => {
     const base: Settings = { maxOutputTokens: { value: 900, path: 'max' } };
-    const without = send(provider, model, base);
     for (const name of Object.keys(table) as SettingName[])
       test(`${name} is ${table[name].action}`, () => {
+        const model = models[name] ?? usual;
+        const without = send(provider, model, base);
         const path = `the.path.of.${name}`;
         const make = (): Sent => send(provider, model, { ...base, [name]: { value: SETTINGS[name], path } });
         switch (table[name].action) {

@@ -1,0 +1,149 @@
+/**
+ * Puts what a provider sends of one candidate in order: calls come one after the other, and each is whole before the
+ * next begins. A call stays open until the response ends, because the provider may go on with it; what comes meanwhile
+ * is queued. A call is named once its arguments begin, because its name may come in pieces; one without a name is no
+ * call.
+ */
+import { wholeArguments } from './arguments.ts';
+import type { ConversationEvent } from './events.ts';
+
+/** A piece of a call: its id and name once or repeated, its arguments in pieces. */
+export interface CallPiece {
+  /** The provider's index of the call; undefined: it has none. */
+  readonly key: unknown;
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  /** Of its arguments, which are JSON. */
+  readonly text: string;
+  /** Gemini's thought signature. */
+  readonly signature?: string | undefined;
+}
+
+export interface SequenceOptions {
+  /** Absent: the first. */
+  readonly candidate?: number;
+  /** The id that a call gets, by that of the provider; undefined: it gives none. */
+  readonly idOf: (given: string | undefined) => string;
+  /** The client's name of a tool, by the name that was sent. */
+  readonly clientName: (name: string) => string;
+}
+
+interface OpenCall {
+  readonly key: unknown;
+  /** As the provider has it. */
+  readonly id: string | undefined;
+  name: string;
+  signature: string | undefined;
+  /** Arguments that wait. */
+  pending: string;
+  /** Held: its arguments are JSON in a JSON string, and come out of it when they are whole. */
+  state: 'Waiting' | 'Held' | 'Started';
+}
+
+export class Sequence {
+  /** The first is a call that is open or waits for its name; the others wait for it. */
+  readonly #queue: (OpenCall | ConversationEvent)[] = [];
+  readonly #calls: OpenCall[] = [];
+  readonly #options: SequenceOptions;
+  #started = 0;
+
+  constructor(options: SequenceOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a call has come that has a name. */
+  get calledTools(): boolean {
+    return this.#started > 0;
+  }
+
+  /** Adds anything but a call. */
+  add(event: ConversationEvent): readonly ConversationEvent[] {
+    if (this.#queue.length === 0) return [event];
+    const last = this.#queue.at(-1);
+    const joined = last && 'type' in last ? join(last, event) : undefined;
+    if (joined) this.#queue[this.#queue.length - 1] = joined;
+    else this.#queue.push(event);
+    return [];
+  }
+
+  addCall(piece: CallPiece): readonly ConversationEvent[] {
+    const call = this.#callOf(piece);
+    call.signature ??= piece.signature;
+    if (call.state === 'Waiting' && call.pending === '') call.name = joinName(call.name, piece.name ?? '');
+    call.pending += piece.text;
+    return call === this.#queue[0] ? this.#write(call) : [];
+  }
+
+  /** Everything that is queued. */
+  close(): readonly ConversationEvent[] {
+    return this.#queue.splice(0).flatMap((item) => ('type' in item ? [item] : this.#end(item)));
+  }
+
+  /** The call that a piece belongs to: by its index, unless a new id shows that the provider repeats indexes. */
+  #callOf({ key, id }: CallPiece): OpenCall {
+    const known =
+      key === undefined && id === undefined
+        ? this.#calls.at(-1)
+        : this.#calls.findLast((call) => call.key === key && (key !== undefined || call.id === id));
+    if (known && (id === undefined || known.id === undefined || known.id === id)) return known;
+    const call: OpenCall = { key, id, name: '', signature: undefined, pending: '', state: 'Waiting' };
+    this.#calls.push(call);
+    this.#queue.push(call);
+    return call;
+  }
+
+  #write(call: OpenCall): readonly ConversationEvent[] {
+    if (call.state === 'Waiting') {
+      const begin = call.pending.trimStart();
+      if (call.name === '' || begin === '') return [];
+      if (begin.startsWith('"')) call.state = 'Held';
+    }
+    return call.state === 'Held' ? [] : [...this.#start(call), ...this.#takePending(call)];
+  }
+
+  #end(call: OpenCall): readonly ConversationEvent[] {
+    if (call.name === '') return [];
+    if (call.state !== 'Started') call.pending = wholeArguments(call.pending);
+    return [...this.#start(call), ...this.#takePending(call), { type: 'call-end', ...this.#candidate }];
+  }
+
+  #start(call: OpenCall): readonly ConversationEvent[] {
+    if (call.state === 'Started') return [];
+    call.state = 'Started';
+    this.#started++;
+    const { idOf, clientName } = this.#options;
+    const { signature } = call;
+    const id = idOf(call.id);
+    const start: ConversationEvent = { type: 'call-start', ...this.#candidate, id, name: clientName(call.name) };
+    if (signature === undefined) return [start];
+    return [{ type: 'reasoning-end', ...this.#candidate, proof: { maker: 'Gemini', signature, callId: id } }, start];
+  }
+
+  #takePending(call: OpenCall): readonly ConversationEvent[] {
+    const { pending: text } = call;
+    call.pending = '';
+    return text === '' ? [] : [{ type: 'call-delta', ...this.#candidate, text }];
+  }
+
+  get #candidate(): { readonly candidate?: number } {
+    const { candidate } = this.#options;
+    return candidate === undefined || candidate === 0 ? {} : { candidate };
+  }
+}
+
+/** Two pieces of one text, as one; undefined: they are different things. */
+function join(before: ConversationEvent, event: ConversationEvent): ConversationEvent | undefined {
+  switch (event.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+    case 'refusal-delta':
+      return before.type === event.type ? { ...event, text: before.text + event.text } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Providers send a name once, with every piece, as far as it has come, or piece by piece. */
+function joinName(before: string, piece: string): string {
+  return piece.startsWith(before) ? piece : before + piece;
+}

@@ -1,0 +1,171 @@
+/** Reads the choices of completions, whole or as the chunks of a stream, into events. */
+import type { ConversationEvent, FinishReason, TokenProbability } from '../../conversation/events.ts';
+import { Sequence } from '../../conversation/sequence.ts';
+import { convertedFields } from '../../field-table.ts';
+import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
+import type { JsonRecord } from '../../fields.ts';
+import { writeJson } from '../../json-value.ts';
+import { contentText, reasoningOf } from '../../openai/output.ts';
+import { clientToolName } from '../chat-provider.ts';
+import type { ResponseReadContext } from '../chat-provider.ts';
+import { CallIds } from './call-ids.ts';
+import { CHOICE, FINISH_REASONS, MESSAGE, TOOL_CALL } from './table.ts';
+
+/** A candidate while its chunks come. */
+interface OpenChoice {
+  readonly candidate: number;
+  readonly sequence: Sequence;
+  refusal: string;
+  finishReason: string | undefined;
+}
+
+export class ChoiceReader {
+  readonly #context: ResponseReadContext;
+  readonly #choices = new Map<unknown, OpenChoice>();
+  readonly #ids: CallIds;
+
+  constructor(context: ResponseReadContext) {
+    this.#context = context;
+    this.#ids = new CallIds(context.id);
+  }
+
+  /** The events of a whole response, or of a chunk, without those of its end. */
+  read(choices: unknown): readonly ConversationEvent[] {
+    return itemsOf(choices)
+      .filter(isRecord)
+      .flatMap((choice) => this.#readChoice(choice));
+  }
+
+  /** The events that end the response. */
+  end(): readonly ConversationEvent[] {
+    return [...this.#choices.values()].flatMap((choice) => {
+      const rest = choice.sequence.close();
+      return [...rest, finishOf(choice)];
+    });
+  }
+
+  #choiceAt(index: unknown): OpenChoice {
+    const known = this.#choices.get(index);
+    if (known) return known;
+    const candidate = typeof index === 'number' ? index : 0;
+    const { notes } = this.#context;
+    const sequence = new Sequence({
+      candidate,
+      idOf: (given) => this.#ids.idOf(given),
+      clientName: (name) => clientToolName(name, notes),
+    });
+    const choice: OpenChoice = { candidate, sequence, refusal: '', finishReason: undefined };
+    this.#choices.set(index, choice);
+    return choice;
+  }
+
+  #readChoice(given: JsonRecord): readonly ConversationEvent[] {
+    const { index, message, delta, finish_reason: finishReason, logprobs } = convertedFields(CHOICE, given);
+    const choice = this.#choiceAt(index ?? 0);
+    choice.finishReason = textOf(finishReason) ?? choice.finishReason;
+    const events = [...probabilitiesOf(logprobs, choice.candidate)].flatMap((event) => choice.sequence.add(event));
+    if (isRecord(message)) return [...events, ...this.#readMessage(message, choice, true)];
+    return isRecord(delta) ? [...events, ...this.#readMessage(delta, choice, false)] : events;
+  }
+
+  /** One chunk may hold several kinds of content and several calls. */
+  #readMessage(message: JsonRecord, choice: OpenChoice, whole: boolean): readonly ConversationEvent[] {
+    const { sequence } = choice;
+    const refusal = textOf(message['refusal']);
+    choice.refusal += refusal ?? '';
+    const content = [...contentEvents(message, choice.candidate)].flatMap((event) => sequence.add(event));
+    const calls = callPieces(message, whole).flatMap((piece) => sequence.addCall(piece));
+    return [...content, ...calls];
+  }
+}
+
+/** In the order in which a client gets the content of one message. */
+function* contentEvents(message: JsonRecord, index: number): Generator<ConversationEvent> {
+  const candidate = candidateOf(index);
+  const { content, refusal, images, extra_content: extra } = convertedFields(MESSAGE, message);
+  const [reasoning, text, refused] = [reasoningOf(message), contentText(content), textOf(refusal)];
+  if (reasoning !== undefined) yield { type: 'reasoning-delta', ...candidate, text: reasoning };
+  if (text !== undefined) yield { type: 'text-delta', ...candidate, text };
+  if (refused !== undefined) yield { type: 'refusal-delta', ...candidate, text: refused };
+  for (const image of itemsOf(images)) yield* imageOf(image, index);
+  const signature = signatureIn(extra);
+  if (signature !== undefined)
+    yield { type: 'reasoning-end', ...candidate, proof: { maker: 'Gemini', signature, callId: undefined } };
+}
+
+const DATA_URL = /^data:([^;,]+);base64,(.*)$/s;
+
+/** An image that is data. */
+function* imageOf(image: unknown, index: number): Generator<ConversationEvent> {
+  const { image_url: given } = isRecord(image) ? image : {};
+  const [, mediaType, data] = DATA_URL.exec(stringOf(isRecord(given) ? given['url'] : given)) ?? [];
+  if (mediaType !== undefined && data !== undefined) yield { type: 'image', ...candidateOf(index), mediaType, data };
+}
+
+function candidateOf(index: number): { readonly candidate?: number } {
+  return index === 0 ? {} : { candidate: index };
+}
+
+/** Of the text that follows. */
+function* probabilitiesOf(logprobs: unknown, index: number): Generator<ConversationEvent> {
+  const tokens = itemsOf(isRecord(logprobs) ? logprobs['content'] : undefined).filter(isRecord);
+  if (tokens.length > 0) yield { type: 'log-probabilities', ...candidateOf(index), tokens: tokens.map(probabilityOf) };
+}
+
+function probabilityOf(given: JsonRecord): TokenProbability {
+  const alternatives = itemsOf(given['top_logprobs']).filter(isRecord).map(valueOf);
+  return { ...valueOf(given), alternatives };
+}
+
+function valueOf({ token, logprob }: JsonRecord): Pick<TokenProbability, 'token' | 'logProbability'> {
+  return { token: stringOf(token), logProbability: Number(logprob) };
+}
+
+/** The pieces of calls in a message or a delta, in their order; the deprecated function_call comes last. */
+function callPieces(message: JsonRecord, whole: boolean): readonly Parameters<Sequence['addCall']>[0][] {
+  const { tool_calls: calls, function_call: functionCall } = convertedFields(MESSAGE, message);
+  const given = itemsOf(calls).filter(isRecord);
+  return [
+    // calls of a whole message are told apart by their place
+    ...given.map((call, place) => callPiece(call, whole ? place : call['index'])),
+    ...(isRecord(functionCall) ? [callPiece({ function: functionCall }, 'function_call')] : []),
+  ];
+}
+
+function callPiece(call: JsonRecord, key: unknown): Parameters<Sequence['addCall']>[0] {
+  const { id, function: called, extra_content: extra } = convertedFields(TOOL_CALL, call);
+  const { name, arguments: given } = isRecord(called) ? called : {};
+  return {
+    key,
+    id: textOf(id),
+    name: textOf(name),
+    text: isRecord(given) ? writeJson(given) : stringOf(given),
+    signature: signatureIn(extra),
+  };
+}
+
+/** Gemini's thought signature, as Google's endpoint of this protocol has it. */
+function signatureIn(extra: unknown): string | undefined {
+  const google = isRecord(extra) ? extra['google'] : undefined;
+  return isRecord(google) ? textOf(google['thought_signature']) : undefined;
+}
+
+/** What was called and refused counts more than the reason that the provider gives. */
+function finishOf({ candidate: index, sequence, refusal, finishReason }: OpenChoice): ConversationEvent {
+  const candidate = candidateOf(index);
+  if (refusal !== '') return { type: 'finish', ...candidate, reason: 'Refusal', detail: refusal };
+  const said = FINISH_REASONS.values.get(finishReason ?? '');
+  const reason = isFinish(said) ? said : 'Stop';
+  return { type: 'finish', ...candidate, reason: withCalls(reason, sequence.calledTools), detail: undefined };
+}
+
+function withCalls(reason: FinishReason, calledTools: boolean): FinishReason {
+  if (reason === 'Stop' && calledTools) return 'ToolCalls';
+  return reason === 'ToolCalls' && !calledTools ? 'Stop' : reason;
+}
+
+const FINISHES: ReadonlySet<string> = new Set(FINISH_REASONS.values.values());
+
+function isFinish(reason: string | undefined): reason is FinishReason {
+  return reason !== undefined && FINISHES.has(reason);
+}

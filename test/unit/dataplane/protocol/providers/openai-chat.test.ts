@@ -1,0 +1,257 @@
+/** What only providers of OpenAI's chat completions do: histories as their models want them, and odd responses. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'vitest';
+import { fold } from '../../../../../dataplane/protocol/conversation/response.ts';
+import type { ConversationEvent } from '../../../../../dataplane/protocol/conversation/events.ts';
+import { FailedResponse } from '../../../../../dataplane/protocol/failed-response.ts';
+import { converterFor } from '../../../../../dataplane/protocol/providers.ts';
+import { openaiChat } from '../../../../../dataplane/protocol/providers/openai-chat/chat.ts';
+import { replay, STREAM_REQUEST } from '../replay.ts';
+
+type Fields = Record<string, unknown>;
+
+interface Sent extends Fields {
+  readonly messages: readonly Fields[];
+}
+
+/** A messages request as it is sent. */
+function send(upstreamModel: string, messages: readonly Fields[], rest: Fields = {}): Sent {
+  const request = { model: 'm', max_tokens: 99, messages, ...rest };
+  const body = Buffer.from(JSON.stringify(request));
+  const plan = { upstreamModel, maxOutputTokens: undefined, outputLimitField: 'max_tokens' } as const;
+  const { body: sent } = converterFor('Anthropic', 'OpenAI').request(body, request, plan);
+  return JSON.parse(Buffer.from(sent).toString('utf8')) as Sent;
+}
+
+const CALL = { type: 'tool_use', id: 'toolu_1x', name: 'f', input: {} };
+const RESULT = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1x', content: 'r' }] };
+const thinking = (text: string, signature = ''): Fields => ({ type: 'thinking', thinking: text, signature });
+
+describe('reasoning of earlier turns', () => {
+  const history = [
+    { role: 'user', content: 'a' },
+    { role: 'assistant', content: [thinking('t1'), CALL] },
+    RESULT,
+    { role: 'assistant', content: [thinking('t2'), { type: 'text', text: 'b' }] },
+    { role: 'user', content: 'next' },
+  ];
+  const reasoning = (model: string, messages = history, rest: Fields = {}): readonly unknown[] =>
+    send(model, messages, rest)
+      .messages.filter(({ role }) => role === 'assistant')
+      .map((message) => message['reasoning_content']);
+
+  it('goes back to models that want it, of all turns', () => {
+    for (const model of ['deepseek-v4', 'moonshotai/kimi-k2.5', 'glm-5'])
+      assert.deepEqual(reasoning(model), ['t1', 't2'], model);
+    assert.deepEqual(reasoning('gpt-5.4'), [undefined, undefined]);
+  });
+
+  it('has a placeholder for calls of other models, unless thinking is off', () => {
+    const foreign = [history[0], { role: 'assistant', content: [CALL] }, RESULT] as typeof history;
+    assert.match(String(reasoning('deepseek-v4', foreign)[0]), /not known/);
+    assert.deepEqual(reasoning('deepseek-v4', foreign, { thinking: { type: 'disabled' } }), [undefined]);
+    assert.deepEqual(reasoning('glm-5', foreign), [undefined]);
+  });
+
+  it('is switched off where the model has a switch', () => {
+    const off = { thinking: { type: 'disabled' } };
+    assert.deepEqual(send('deepseek-v4', history, off)['thinking'], { type: 'disabled' });
+    assert.equal(send('gpt-5.4', history, off)['thinking'], undefined);
+  });
+});
+
+describe('turns', () => {
+  it('have system text in its place for the makers who take it, and as text of the user for others', () => {
+    const messages = [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: 'b' },
+      { role: 'system', content: 'note' },
+      { role: 'user', content: 'c' },
+    ];
+    const roles = (model: string): readonly unknown[] => send(model, messages).messages.map(({ role }) => role);
+    assert.deepEqual(roles('gpt-5.4'), ['user', 'assistant', 'system', 'user']);
+    for (const model of ['qwen3-max', 'openai/gpt-oss-120b', 'llama-4'])
+      assert.deepEqual(roles(model), ['user', 'assistant', 'user', 'user'], model);
+  });
+
+  it('have results directly after their calls, and a filler for a missing one', () => {
+    const two = { role: 'assistant', content: [CALL, { ...CALL, id: 'toolu_2x' }] };
+    const { messages } = send('m', [{ role: 'user', content: 'a' }, two, { role: 'user', content: 'b' }, RESULT]);
+    assert.deepEqual(
+      messages.map(({ role, content }) => [role, content]),
+      [
+        ['user', 'a'],
+        ['assistant', null],
+        ['tool', 'r'],
+        ['tool', 'Error: The tool call was not completed.'],
+        ['user', 'b'],
+      ],
+    );
+  });
+
+  it("have Gemini's signatures on the calls that they belong to", () => {
+    const signed = { role: 'assistant', content: [thinking('', 'gemini.call.toolu_1x.c2ln'), CALL] };
+    const extra = (model: string, turn: Fields): unknown => {
+      const [, called] = send(model, [{ role: 'user', content: 'a' }, turn, RESULT]).messages;
+      const [first] = (called?.['tool_calls'] ?? []) as Fields[];
+      return first?.['extra_content'];
+    };
+    assert.deepEqual(extra('gemini-3-pro', signed), { google: { thought_signature: 'c2ln' } });
+    assert.deepEqual(extra('gemini-3-pro', { role: 'assistant', content: [CALL] }), {
+      google: { thought_signature: 'skip_thought_signature_validator' },
+    });
+    assert.equal(extra('gpt-5.4', signed), undefined);
+  });
+});
+
+it('an effort is the closest that the model knows', () => {
+  const effort = (model: string, given: string): unknown =>
+    send(model, [{ role: 'user', content: 'a' }], { output_config: { effort: given } })['reasoning_effort'];
+  assert.equal(effort('some-model', 'max'), 'high');
+  assert.equal(effort('gpt-5.1', 'xhigh'), 'high');
+  assert.equal(effort('gpt-5.4', 'max'), 'xhigh');
+  assert.equal(effort('gpt-5.6', 'max'), 'max');
+  assert.equal(effort('gpt-5', 'low'), 'low');
+});
+
+const CONTEXT = { id: 'req-1', notes: undefined };
+
+/** The events of a stream of these deltas. */
+function stream(deltas: readonly Fields[], finish: string): readonly ConversationEvent[] {
+  const reader = openaiChat.stream(CONTEXT);
+  const chunks = [...deltas.map((delta) => ({ delta })), { delta: {}, finish_reason: finish }];
+  const events = chunks.flatMap((choice) => {
+    const data = JSON.stringify({ model: 'x', choices: [{ index: 0, ...choice }] });
+    return reader.read({ raw: Buffer.from(''), event: undefined, data });
+  });
+  return [...events, ...(reader.end() ?? [])];
+}
+
+const call = (index: number, id: string | undefined, called: Fields, extra: Fields = {}): Fields => ({
+  tool_calls: [{ index, ...(id !== undefined && { id }), function: called, ...extra }],
+});
+
+describe('calls of a stream', () => {
+  const partsOf = (deltas: readonly Fields[], finish = 'tool_calls'): unknown => {
+    const [candidate] = fold(stream(deltas, finish)).candidates;
+    return [candidate?.parts, candidate?.finish?.reason];
+  };
+  const toolCall = (id: string, name: string, text: string): Fields => ({
+    type: 'ToolCall',
+    id,
+    name,
+    arguments: text,
+  });
+
+  it('come one after the other, and what comes meanwhile waits', () => {
+    const events = stream(
+      [
+        call(0, 'a1x', { name: 'f', arguments: '{' }),
+        call(1, 'b1x', { name: 'g', arguments: '{}' }),
+        { content: 'x' },
+        call(0, undefined, { arguments: '}' }),
+      ],
+      'tool_calls',
+    );
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      [
+        'start',
+        'call-start',
+        'call-delta',
+        'call-delta',
+        'call-end',
+        'call-start',
+        'call-delta',
+        'call-end',
+        'text-delta',
+        'finish',
+      ],
+    );
+  });
+
+  it('have names that come in pieces, repeated or as far as they have come', () => {
+    for (const names of [
+      ['get_', 'time'],
+      ['get_time', 'get_time'],
+      ['get_', 'get_time'],
+    ])
+      assert.deepEqual(
+        partsOf([...names.map((name) => call(0, 'a1x', { name })), call(0, undefined, { arguments: '{}' })]),
+        [[toolCall('a1x', 'get_time', '{}')], 'ToolCalls'],
+        names.join(' '),
+      );
+  });
+
+  it('have arguments that are an object, or encoded twice', () => {
+    assert.deepEqual(partsOf([call(0, 'a1x', { name: 'f', arguments: { a: 1 } })]), [
+      [toolCall('a1x', 'f', '{"a":1}')],
+      'ToolCalls',
+    ]);
+    const twice = JSON.stringify('{"a":1}');
+    assert.deepEqual(
+      partsOf([
+        call(0, 'a1x', { name: 'f', arguments: twice.slice(0, 4) }),
+        call(0, undefined, { arguments: twice.slice(4) }),
+      ]),
+      [[toolCall('a1x', 'f', '{"a":1}')], 'ToolCalls'],
+    );
+  });
+
+  it('are none without a name, and a reason of calls without one is the end of a turn', () => {
+    assert.deepEqual(partsOf([{ content: 'x' }, { function_call: { name: '', arguments: '' } }]), [
+      [{ type: 'Text', text: 'x' }],
+      'Stop',
+    ]);
+    assert.deepEqual(partsOf([{ content: 'x' }, { tool_calls: [] }]), [[{ type: 'Text', text: 'x' }], 'Stop']);
+  });
+
+  it('have ids of their own where the provider repeats them or numbers them', () => {
+    assert.deepEqual(
+      partsOf([
+        call(0, 'call_0', { name: 'f', arguments: '{}' }),
+        call(1, 'same', { name: 'g', arguments: '{}' }),
+        call(2, 'same', { name: 'h', arguments: '{}' }),
+      ]),
+      [[toolCall('call_1_0', 'f', '{}'), toolCall('same', 'g', '{}'), toolCall('call_1_2', 'h', '{}')], 'ToolCalls'],
+    );
+  });
+
+  it("bring Gemini's signatures", () => {
+    const extra = { extra_content: { google: { thought_signature: 'c2ln' } } };
+    assert.deepEqual(partsOf([call(0, 'a1x', { name: 'f', arguments: '{}' }, extra)]), [
+      [
+        { type: 'Reasoning', text: '', proof: { maker: 'Gemini', signature: 'c2ln', callId: 'a1x' } },
+        toolCall('a1x', 'f', '{}'),
+      ],
+      'ToolCalls',
+    ]);
+  });
+});
+
+describe('an error', () => {
+  const ERRORS: readonly Fields[] = [
+    { choices: [], error: { message: 'Provider overloaded', code: 502 } },
+    { choices: [{ index: 0, delta: { content: '' } }], error: { message: 'Provider overloaded' } },
+    { choices: [], error: 'Provider overloaded' },
+    { object: 'error', message: 'Provider overloaded', code: 50_000 },
+  ];
+  for (const client of ['OpenAI', 'Anthropic', 'Responses', 'Gemini'] as const)
+    it(`in a chunk fails the stream of a client of ${client}, whatever stands beside it`, () => {
+      for (const error of ERRORS) {
+        const begun = { choices: [{ index: 0, delta: { role: 'assistant' } }] };
+        const text = [begun, error].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('') + 'data: [DONE]\n\n';
+        const { outcome, last } = replay(converterFor(client, 'OpenAI').stream(STREAM_REQUEST), [Buffer.from(text)]);
+        assert.equal(outcome, 'Failed', JSON.stringify(error));
+        assert.match(last, /Provider overloaded/);
+      }
+    });
+
+  it('in a body keeps its text and its code', () => {
+    for (const error of ERRORS)
+      assert.throws(
+        () => converterFor('Anthropic', 'OpenAI').response(Buffer.from(JSON.stringify(error))),
+        (thrown) => thrown instanceof FailedResponse && thrown.error.message === 'Provider overloaded',
+      );
+  });
+});
