@@ -713,6 +713,8 @@ export interface ModelRouteStatus {
   readonly models?: number;
   /** How many of its channels are usable. */
   readonly channels?: number;
+  /** How many accepted ApiKeys would lose a model without this route: no other route of their group serves it. */
+  readonly keys?: number;
   /**
    * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
    * the gateway runs, or that it cannot write, so the conditions may be out of date.
@@ -958,6 +960,8 @@ export interface PriceCatalogStatus {
   readonly observedGeneration?: number;
   /** How many models get their price from this catalog. */
   readonly models?: number;
+  /** How many accepted ApiKeys would lose a model without this catalog: no other one prices it. */
+  readonly keys?: number;
   /**
    * When an operator last confirmed this status, which it does every six hours. An older time means that no operator of
    * the gateway runs, or that it cannot write, so the conditions may be out of date.

@@ -8,6 +8,8 @@ import type { Named } from '#snapshot/sorted.ts';
 import { compareFindings } from '../status/findings.ts';
 import type { Findings } from '../status/findings.ts';
 import { freezeDeep } from '../store/resources.ts';
+import { keysByCatalog, keysByRoute } from './dependent-keys.ts';
+import type { DependentKeys } from './dependent-keys.ts';
 import type { TranslatedGroup } from './group.ts';
 import { memoize } from './memoize.ts';
 import type { TranslatedTenant } from './tenant.ts';
@@ -21,6 +23,8 @@ interface TranslatedParts {
   readonly groups: readonly TranslatedGroup[];
   readonly tenants: readonly TranslatedTenant[];
   readonly priced: ReadonlyMap<string, unknown>;
+  /** The models that each PriceCatalog could price, whichever does. */
+  readonly claims: ReadonlyMap<string, readonly string[]>;
   /** Findings about objects that are not part of the snapshot. */
   readonly leftOut: readonly Findings[];
 }
@@ -36,8 +40,12 @@ export interface Translation {
 
 /** Puts the parts together; tenants are sorted by namespace. */
 export function assemble(parts: TranslatedParts): Translation {
-  const { catalogs, routes, tenants, leftOut } = parts;
-  const groups = countedGroups(parts);
+  const { tenants, leftOut } = parts;
+  const keyCounts = countKeys(tenants);
+  const groups = countedGroups(parts, keyCounts);
+  const serving = parts.routes.flatMap(({ message }) => message ?? []);
+  const routes = withKeys(parts.routes, keysByRoute(parts.groups, serving, keyCounts));
+  const catalogs = withKeys(parts.catalogs, keysByCatalog(parts.groups, parts.claims, keyCounts));
   const snapshot = Object.freeze({
     keys: Object.freeze(tenants.flatMap(({ keys }) => keys)),
     accounts: Object.freeze(tenants.flatMap(({ accounts }) => accounts)),
@@ -67,11 +75,31 @@ function messagesOf<Message extends Named>(translated: readonly Translated<Messa
 
 const counted = memoize<TranslatedGroup, TranslatedGroup>();
 
-/** Groups with the number of priced models and of accepted keys. */
-function countedGroups({ groups, priced, tenants }: TranslatedParts): TranslatedGroup[] {
+/** The number of accepted keys by group. */
+function countKeys(tenants: readonly TranslatedTenant[]): ReadonlyMap<string, number> {
   const keyCounts = new Map<string, number>();
   for (const { keysByGroup } of tenants)
     for (const [name, count] of keysByGroup) keyCounts.set(name, (keyCounts.get(name) ?? 0) + count);
+  return keyCounts;
+}
+
+const dependedOn = memoize<Translated<unknown>, Translated<unknown>['findings']>();
+
+/** Accepted objects with the number of keys that would lose a model without them. */
+function withKeys<T extends Translated<unknown>>(translated: readonly T[], counts: DependentKeys): T[] {
+  return translated.map((each) => {
+    const { findings } = each;
+    if (findings.refused) return each;
+    const keys = counts.get(findings.name) ?? 0;
+    return {
+      ...each,
+      findings: dependedOn(each, [keys], () => ({ ...findings, fields: { ...findings.fields, keys } })),
+    };
+  });
+}
+
+/** Groups with the number of priced models and of accepted keys. */
+function countedGroups({ groups, priced }: TranslatedParts, keyCounts: ReadonlyMap<string, number>): TranslatedGroup[] {
   return groups.map((group) => {
     const models = [...group.models].filter((name) => priced.has(name)).length;
     const { findings } = group;

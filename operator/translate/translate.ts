@@ -95,6 +95,7 @@ export function translate(resources: Resources, options: TranslateOptions): Tran
     groups,
     tenants,
     priced,
+    claims: new Map(inForce.map((catalog) => [catalog.metadata.name, claimedModels(catalog)])),
     leftOut: [...input.misplaced, ...input.malformed],
     nextPriceChangeMs: nextPriceChange(input.catalogs, options.nowMs),
   });

@@ -473,6 +473,109 @@ describe.skipIf(missing)('admission', () => {
     });
   });
 
+  describe('a Group, ModelRoute or PriceCatalog that keys depend on', () => {
+    const group = (name: string, spec: object = { routes: [{ routeSelector: {} }] }): object => ({
+      apiVersion: API,
+      kind: 'Group',
+      metadata: { name },
+      spec,
+    });
+    const route = (name: string, drainedChannels: readonly string[] = []): object => ({
+      apiVersion: API,
+      kind: 'ModelRoute',
+      metadata: { name },
+      spec: {
+        models: [{ name: 'm', contextTokens: 9, maxOutputTokens: 5 }],
+        channels: [{ name: 'c', protocol: 'OpenAI', baseUrl: 'https://api.test/v1' }],
+        drainedChannels,
+      },
+    });
+    const catalog = (name: string): object => ({
+      apiVersion: API,
+      kind: 'PriceCatalog',
+      metadata: { name },
+      spec: { models: [{ name: 'm', vendor: 'V', quotaType: 'Token', modelRatio: '1' }] },
+    });
+    const deletion = (plural: string, name: string): Promise<KubeAnswer> =>
+      as('platform').call('DELETE', at(NAMESPACE, plural, name));
+    /** Writes what the operator counts. */
+    async function count(plural: string, name: string, keys: number): Promise<void> {
+      const path = `${at(NAMESPACE, plural, name)}/status`;
+      const { status, body } = await admin.call('PATCH', path, { status: { keys } }, MERGE);
+      assert.equal(status, 200, body.message);
+    }
+
+    it('cannot be deleted by accident, and the error counts the keys', async () => {
+      for (const [plural, object, words] of [
+        ['groups', group('old'), '119 ApiKeys use the Group old, and their calls would all be refused without it'],
+        ['modelroutes', route('old'), '119 ApiKeys would lose a model without the ModelRoute old'],
+        ['pricecatalogs', catalog('old'), '119 ApiKeys would lose a model without the PriceCatalog old'],
+      ] as const) {
+        await post(as('platform'), at(NAMESPACE, plural), object);
+        await count(plural, 'old', 119);
+        const { status, body } = await deletion(plural, 'old');
+        assert.equal(status, FORBIDDEN, plural);
+        assert.ok(body.message.includes(words), body.message);
+        assert.match(
+          body.message,
+          /kubectl annotate \w+ old --namespace model-gateway modelgateway\.dev\/allow-deletion=true/,
+        );
+      }
+    });
+
+    it('is renamed in two steps: the successor first, then the deletion, which waits until nothing depends on it', async () => {
+      for (const [plural, object] of [
+        ['groups', group('new')],
+        ['modelroutes', route('new')],
+        ['pricecatalogs', catalog('new')],
+      ] as const) {
+        await post(as('platform'), at(NAMESPACE, plural), object);
+        assert.equal((await deletion(plural, 'old')).status, FORBIDDEN, plural);
+        await count(plural, 'old', 0);
+        assert.equal((await deletion(plural, 'old')).status, 200, plural);
+      }
+    });
+
+    it('can be deleted with an annotation', async () => {
+      await count('groups', 'new', 3);
+      const metadata = { annotations: { 'modelgateway.dev/allow-deletion': 'true' } };
+      assert.equal(
+        (await as('platform').call('PATCH', at(NAMESPACE, 'groups', 'new'), { metadata }, MERGE)).status,
+        200,
+      );
+      assert.equal((await deletion('groups', 'new')).status, 200);
+    });
+
+    it('includes a member of an Automatic group', async () => {
+      await post(as('platform'), at(NAMESPACE, 'groups'), group('member'));
+      await post(
+        as('platform'),
+        at(NAMESPACE, 'groups'),
+        group('auto', { type: 'Automatic', members: [{ name: 'member' }] }),
+      );
+      const refused = await until(
+        'the API server knows the group',
+        () => as('platform').call('DELETE', `${at(NAMESPACE, 'groups', 'member')}?dryRun=All`),
+        ({ status }) => status === FORBIDDEN,
+      );
+      assert.match(
+        refused.body.message,
+        /the Group member is a member of the Group auto\. Take it out of spec\.members/,
+      );
+      assert.equal((await deletion('groups', 'auto')).status, 200);
+      await until(
+        'the API server knows that it is gone',
+        () => deletion('groups', 'member'),
+        ({ status }) => status === 200,
+      );
+    });
+
+    it('lets a route be drained', async () => {
+      const { status, body } = await as('platform').call('POST', at(NAMESPACE, 'modelroutes'), route('drained', ['c']));
+      assert.equal(status, 201, body.message);
+    });
+  });
+
   describe('the operator', () => {
     const at = (name = ''): string => `/api/v1/namespaces/team-b/secrets${name && `/${name}`}`;
     const secret = (name: string, metadata: object = {}): object => ({
