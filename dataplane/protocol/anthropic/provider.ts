@@ -10,14 +10,15 @@ import { geminiToAnthropic } from '../gemini-anthropic.ts';
 import { readProviderError } from '../provider-errors.ts';
 import { responsesToAnthropic } from '../responses-anthropic.ts';
 import type { Provider } from '../provider.ts';
+import { strippingForeignThinking } from './foreign-thinking.ts';
 import { tokenCounter } from './token-counter.ts';
 
 export const anthropic: Provider = {
   chat: {
-    OpenAI: openaiToAnthropic,
+    OpenAI: strippingForeignThinking(openaiToAnthropic),
     Anthropic: anthropicToAnthropic,
-    Responses: responsesToAnthropic,
-    Gemini: geminiToAnthropic,
+    Responses: strippingForeignThinking(responsesToAnthropic),
+    Gemini: strippingForeignThinking(geminiToAnthropic),
   },
   tokenCounters: {
     Anthropic: tokenCounter,

@@ -2,7 +2,6 @@
  * Converts signed thinking to and from `reasoning_details`, which OpenRouter's clients know. A client that sends an
  * answer back unchanged returns the thinking with it, which the API requires between a tool call and its result.
  */
-import { readProof } from '../conversation/reasoning.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 
@@ -28,7 +27,9 @@ export function convertReasoning(details: unknown, thinkingBlocks: unknown): Jso
 
 function readThinkingBlock({ type, thinking, signature, data }: JsonRecord): JsonRecord[] {
   if (type === 'redacted_thinking' && textOf(data) !== undefined) return [{ type, data }];
-  return type === 'thinking' && isOwn(signature) ? [{ type, thinking: stringOf(thinking), signature }] : [];
+  return type === 'thinking' && textOf(signature) !== undefined
+    ? [{ type, thinking: stringOf(thinking), signature }]
+    : [];
 }
 
 /** One block may come in several details. */
@@ -51,14 +52,7 @@ function convertDetails(value: unknown): JsonRecord[] {
     block.thinking += stringOf(detail['text']);
     block.signature = stringOf(detail['signature']);
   }
-  return converted
-    .filter(({ signature }) => signature === undefined || isOwn(signature))
-    .map(({ index: _index, ...block }) => block);
-}
-
-/** Whether Anthropic made the signature, and not another provider of the same conversation. */
-function isOwn(signature: unknown): boolean {
-  return readProof(stringOf(signature))?.maker === 'Anthropic';
+  return converted.filter((block) => block['signature'] !== '').map(({ index: _index, ...block }) => block);
 }
 
 function isAnthropic({ format }: JsonRecord): boolean {

@@ -300,7 +300,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     openai: [],
     responses: [],
     platforms: [],
-    'openai-anthropic': ['anthropic', 'conversation', 'openai'],
+    'openai-anthropic': ['anthropic', 'openai'],
     'gemini-anthropic': ['anthropic', 'gemini', 'openai', 'openai-anthropic', 'responses'],
     'responses-openai': ['openai', 'responses'],
     'responses-anthropic': ['anthropic', 'openai-anthropic', 'responses', 'responses-openai'],
