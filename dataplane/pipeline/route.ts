@@ -27,18 +27,27 @@ export async function route(
 ): Promise<Routed> {
   const call = await parseCall(authenticated.received);
   const { key } = authenticated;
-  const { groups, sealingKeys } = deps.state.get();
-  if (call.background === true && !sealingKeys) throw notFetchable();
-  const group = groups.get(key.group);
-  const offer = group?.offers.get(call.model);
-  if (!group || !offer || (key.models && !key.models.has(call.model))) throw modelNotFound(call.model);
-  if (!offer.endpoints.has(call.kind)) throw wrongEndpoint(call.model, offer.endpoints);
-  if (isDrained(call, offer)) throw modelUnavailable(call.model);
+  if (call.background === true && !deps.state.get().sealingKeys) throw notFetchable();
+  const { group, offer } = findOffer(deps.state.get(), key, call);
   const ordered = deps.refusing.ordered(orderByAffinity(deps, authenticated, { call, offer }));
   const isOfImages = continuesImages(deps.state.get(), key, call);
   const candidates = eligibleCandidates(call, offer, ableToContinue(ordered, isOfImages, call.model));
   if (call.accountBoundField !== undefined) checkOneChannel(call.accountBoundField, call.model, candidates);
   return { ...authenticated, call, group, offer, candidates, continuesImages: isOfImages };
+}
+
+/** Throws model_not_found, wrong_endpoint or model_unavailable. */
+function findOffer(
+  { groups }: ReturnType<PipelineDeps['state']['get']>,
+  key: Authenticated['key'],
+  call: EndpointCall,
+): Pick<Routed, 'group' | 'offer'> {
+  const group = groups.get(key.group);
+  const offer = group?.offers.get(call.model);
+  if (!group || !offer || (key.models && !key.models.has(call.model))) throw modelNotFound(call.model);
+  if (!offer.endpoints.has(call.kind)) throw wrongEndpoint(call.model, offer.endpoints);
+  if (isDrained(call, offer)) throw modelUnavailable(call.model);
+  return { group, offer };
 }
 
 function notFetchable(): GatewayError {

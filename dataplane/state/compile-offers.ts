@@ -59,16 +59,23 @@ export function compileOffers(
         addCandidate(from.channel.drained ? found.drained : found.open, candidateOf(from, model, pricesAt));
     }
   }
-  const offers = new Map<string, Offer>();
-  for (const [model, { open, drained }] of candidates)
-    if (open.length + drained.length > 0)
-      offers.set(model, offerOf(model, prices.get(model), { tiers: tiersByPriority(open), drained }));
-  return offers;
+  return offersOf(candidates, prices);
 }
 
 interface ModelCandidates {
   readonly open: Candidate[];
   readonly drained: Candidate[];
+}
+
+function offersOf(
+  candidates: ReadonlyMap<string, ModelCandidates>,
+  prices: OfferSources['prices'],
+): Map<string, Offer> {
+  const offers = new Map<string, Offer>();
+  for (const [model, { open, drained }] of candidates)
+    if (open.length + drained.length > 0)
+      offers.set(model, offerOf(model, prices.get(model), { tiers: tiersByPriority(open), drained }));
+  return offers;
 }
 
 /** The items that a filter names; all of them if there is no filter. */

@@ -1,31 +1,35 @@
 /** The chart's admission policies on a real API server, with the rights of two tenants and of the platform team. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { parse } from 'yaml';
 import { readCrdTexts } from '#crds/load.ts';
 import { until } from '../cluster/support.ts';
-import { needHelm, renderedObjects, runHelm } from '../../support/helm.ts';
 import { kubeClient } from '../../support/kube/client.ts';
 import type { KubeAnswer, KubeClient } from '../../support/kube/client.ts';
 import { installCrds } from '../../support/kube/install-crds.ts';
 import type { Definition } from '../../support/kube/install-crds.ts';
-import { kubeApiserverMissing, startKubeApiserver } from '../../support/kube-apiserver.ts';
+import { startKubeApiserver } from '../../support/kube-apiserver.ts';
 import type { KubeApiserver } from '../../support/kube-apiserver.ts';
-import { CHART, NAMESPACE } from './situations.ts';
+import {
+  account,
+  API,
+  at,
+  bindRole,
+  FORBIDDEN,
+  INVALID,
+  KEY,
+  key,
+  MERGE,
+  missing,
+  post,
+  renderPolicies,
+  TENANT,
+} from './admission-objects.ts';
+import { NAMESPACE } from './situations.ts';
 import { pattern } from '../../support/pattern.ts';
-
-const helm = await needHelm();
-const missing = (await kubeApiserverMissing()) ?? (helm.skip || undefined);
-const API = 'modelgateway.dev/v1alpha1';
-const MERGE = 'application/merge-patch+json';
-const KEY = `sk-${'a1B2'.repeat(12)}`;
-const FORBIDDEN = 403;
-const INVALID = 422;
-
-const TENANT = [{ apiGroups: ['modelgateway.dev'], resources: ['*'], verbs: ['*'] }];
 
 describe.skipIf(missing)('admission', () => {
   let server: KubeApiserver;
@@ -44,22 +48,7 @@ describe.skipIf(missing)('admission', () => {
     );
     for (const name of [NAMESPACE, 'team-a', 'team-b', 'other'])
       await post(admin, '/api/v1/namespaces', { metadata: { name } });
-    const values = join(folder, 'values.yaml');
-    await writeFile(values, 'admission: {groupAssignment: true}\n');
-    const rendered = renderedObjects(
-      await runHelm(
-        helm,
-        'template',
-        'gw',
-        CHART,
-        '--namespace',
-        NAMESPACE,
-        '--kube-version',
-        '1.36.0',
-        '--values',
-        values,
-      ),
-    );
+    const rendered = await renderPolicies(folder);
     for (const object of rendered.filter(
       ({ kind, metadata }) =>
         kind.startsWith('ValidatingAdmission') || (kind === 'ClusterRole' && /platform/.test(metadata.name)),
@@ -82,19 +71,13 @@ describe.skipIf(missing)('admission', () => {
       subjects: [{ kind: 'ServiceAccount', name: 'platform', namespace: NAMESPACE }],
     });
     // team-a may give the group "standard" to its keys
-    await role(
-      'assign-standard',
-      NAMESPACE,
-      [
-        {
-          apiGroups: ['modelgateway.dev'],
-          resources: ['groups'],
-          resourceNames: ['standard'],
-          verbs: ['assign'],
-        },
-      ],
-      { name: 'team-a', namespace: 'team-a' },
-    );
+    const rules = [
+      { apiGroups: ['modelgateway.dev'], resources: ['groups'], resourceNames: ['standard'], verbs: ['assign'] },
+    ];
+    await bindRole(admin, 'assign-standard', rules, {
+      namespace: NAMESPACE,
+      account: { name: 'team-a', namespace: 'team-a' },
+    });
     await until(
       'the policies hold',
       () => as('team-a').call('POST', `${at('team-a', 'accounts')}?dryRun=All`, account('probe')),
@@ -123,50 +106,12 @@ describe.skipIf(missing)('admission', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  async function post(client: KubeClient, path: string, body: object): Promise<KubeAnswer['body']> {
-    const answer = await client.call('POST', path, body);
-    assert.equal(answer.status, 201, answer.body.message);
-    return answer.body;
-  }
-  async function role(
-    name: string,
-    namespace: string,
-    rules: object[],
-    account: { name: string; namespace: string },
-  ): Promise<void> {
-    const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
-    await post(admin, `${rbac}/roles`, { metadata: { name }, rules });
-    await post(admin, `${rbac}/rolebindings`, {
-      metadata: { name },
-      roleRef: {
-        apiGroup: 'rbac.authorization.k8s.io',
-        kind: 'Role',
-        name,
-      },
-      subjects: [{ kind: 'ServiceAccount', ...account }],
-    });
-  }
   async function person(name: string, namespace: string, rules: object[]): Promise<void> {
     await post(admin, `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } });
-    if (rules.length > 0) await role(name, namespace, rules, { name, namespace });
+    if (rules.length > 0) await bindRole(admin, name, rules, { namespace, account: { name, namespace } });
     const { status } = await post(admin, `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`, { spec: {} });
     people.set(name, kubeClient({ ...server, token: status.token }));
   }
-  const at = (namespace: string, plural: string, name = ''): string =>
-    `/apis/${API}/namespaces/${namespace}/${plural}${name && `/${name}`}`;
-  const account = (name: string, spec: object = {}, metadata: object = {}): object => ({
-    apiVersion: API,
-    kind: 'Account',
-    metadata: { name, ...metadata },
-    spec: { grants: [{ name: 'first', usd: '5' }], ...spec },
-  });
-  const key = (name: string, group: string, metadata: object = {}, spec: object = {}): object => ({
-    apiVersion: API,
-    kind: 'ApiKey',
-    metadata: { name, ...metadata },
-    spec: { groupRef: { name: group }, accountRef: { name: 'team' }, ...spec },
-  });
-
   describe('Accounts', () => {
     it('are created, given credit and deleted by the platform team', async () => {
       await post(as('platform'), at('team-a', 'accounts'), account('team'));

@@ -106,7 +106,7 @@ describe('what somebody else deletes or changes', () => {
     const shared = openStore();
     const { clock, certificates } = await managed(shared);
     const { published } = shared.content;
-    const { publishAuthorities } = shared.store;
+    const publishAuthorities = shared.store.publishAuthorities.bind(shared.store);
     // somebody deletes it just after the look has found it in order
     shared.store.publishAuthorities = async (pem) => {
       shared.store.publishAuthorities = publishAuthorities;
