@@ -6,7 +6,7 @@ import { CHANNELS, FIRST_BYTE_MS, WHOLE_MS } from './config.ts';
 import type { CallLog } from './client.ts';
 import { KEYS } from './config.ts';
 import type { Fate } from './fate.ts';
-import type { Happened, Version } from './gateway.ts';
+import type { Happened, Version } from './happened.ts';
 import {
   cappedInput,
   estimatedInput,
@@ -72,7 +72,10 @@ const status: Check = (each) => {
     case 'Succeeded':
       return isComplete(each) ? undefined : 'it succeeded, and the provider did not complete it';
     case 'Failed':
-      return mayBeFree(each) ? undefined : 'it is free, and the provider worked on it';
+      // one that was broken off because its hold was lost is billed
+      return mayBeFree(each) || (record.costNanoUsd > 0n && hadLostItsHold(each))
+        ? undefined
+        : `it failed at a cost of ${record.costNanoUsd}, and the provider worked on it`;
     case 'ProviderCut':
       return isComplete(each) && !wasGivenUp(each)
         ? 'the provider completed it, and the books say that it was cut'

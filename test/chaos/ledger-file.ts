@@ -1,6 +1,6 @@
 /**
  * Reads the ledger on disk while another process writes it: what is spent and held at one moment, and the records of
- * calls. promises/balances.ts checks that the balances add up.
+ * calls. support/api/books.ts checks that the balances add up.
  */
 import { join } from 'node:path';
 import type { Hold } from '#ledger/balances.ts';

@@ -1,6 +1,6 @@
 /**
- * Plans a round from its seed and number alone: the configuration, every call and how its client behaves, every fault
- * of the gateway and every edit. fate.ts decides in the same way what the provider does.
+ * Plans a round from its seed and number alone: the configuration, every call and how its client behaves. In the same
+ * way faults.ts decides what befalls the gateways, and fate.ts what the provider does.
  */
 import { CHAT_MODELS, GROUP_NAMES, KEY_NAMES, KEYS } from './config.ts';
 import type { AccountName, Config, Edit, KeyConfig, KeyName, ModelName, Price } from './config.ts';
@@ -33,25 +33,16 @@ export interface CallPlan {
   readonly leaving: Leaving;
 }
 
-export type Fault =
-  /** `atEnd`: in the moment in which a client has seen the end of its answer. */
-  | { readonly kind: 'kill'; readonly atEnd: boolean }
-  | { readonly kind: 'stop'; readonly ms: number; readonly thenKill: boolean }
-  | { readonly kind: 'terminate' }
-  | { readonly kind: 'edit'; readonly edit: Edit };
-
 export interface RoundPlan {
   readonly seed: number;
   readonly round: number;
   /** Limits and credits are what may be spent beyond what is spent at the start of the round. */
   readonly config: Config;
   readonly calls: readonly CallPlan[];
-  /** `restMs`: after the one before, which may have taken long. */
-  readonly faults: readonly (Fault & { readonly atMs: number; readonly restMs: number })[];
 }
 
-/** The time in which calls begin and faults strike. */
-export const LOAD_MS = 5_000;
+/** The time in which calls begin and faults strike: so long that the machine is not the limit. */
+export const LOAD_MS = 10_000;
 const CALLS = [120, 320] as const;
 const MILLI_USD = 1_000_000n;
 
@@ -64,7 +55,6 @@ export function planRound(seed: number, round: number): RoundPlan {
     round,
     config,
     calls: Array.from({ length: count }, (_, n) => planCall(diceOf('call', seed, round, n), n)),
-    faults: planFaults(dice),
   };
 }
 
@@ -130,30 +120,6 @@ function requestPrice(dice: Dice, usd: number): Price {
 /** A ratio with as many digits as are allowed, so that rounding happens. */
 function ratio(dice: Dice, least: number, most: number): string {
   return (least + dice.next() * (most - least)).toFixed(9);
-}
-
-function planFaults(dice: Dice): RoundPlan['faults'] {
-  const faults: RoundPlan['faults'][number][] = [];
-  for (let left = between(dice, 2, 7); left > 0; left--)
-    faults.push({ atMs: dice.int(LOAD_MS), restMs: 0, kind: 'edit', edit: planEdit(dice) });
-  for (let left = Number(weighted(dice, { 0: 1, 1: 4, 2: 4, 3: 2 })); left > 0; left--)
-    faults.push({ atMs: 300 + dice.int(LOAD_MS - 300), restMs: dice.int(900), ...planProcessFault(dice) });
-  return faults.sort((a, b) => a.atMs - b.atMs);
-}
-
-function planProcessFault(dice: Dice): Fault {
-  switch (weighted(dice, { kill: 5, stop: 3, terminate: 2 })) {
-    case 'kill':
-      return { kind: 'kill', atEnd: dice.chance(0.6) };
-    case 'stop':
-      return {
-        kind: 'stop',
-        ms: dice.chance(0.3) ? 2_500 : between(dice, 50, 900),
-        thenKill: dice.chance(0.35),
-      };
-    case 'terminate':
-      return { kind: 'terminate' };
-  }
 }
 
 export function planEdit(dice: Dice): Edit {

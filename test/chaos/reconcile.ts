@@ -6,7 +6,7 @@ import { CHANNELS, CHEAP_GROUP_MOST, KEY_NAMES, KEYS, keyString, PROVIDER_SECRET
 import type { ChannelName, Config, KeyName } from './config.ts';
 import type { CallLog } from './client.ts';
 import type { Fate } from './fate.ts';
-import type { Happened } from './gateway.ts';
+import type { Happened } from './happened.ts';
 import { inForce, judge } from './judge.ts';
 import type { Case } from './judge.ts';
 import { uidOf } from './ledger-file.ts';
@@ -271,14 +271,16 @@ function crowd(attempts: readonly Attempt[], most: number, name: string): string
   return peak > most ? [`${name} had ${peak} calls at once, of ${most}`] : [];
 }
 
+const LEDGER_TROUBLE = /the ledger fails|the ledger's journal cannot be written/;
+
 /** Checks the gateway's output: no defect, no stack trace, no secret. */
 function spoken({ output, happened }: Evidence): string[] {
   const secrets = [...secretsOf(happened), PROMPT_MARK];
   return output.split('\n').flatMap((line) => {
     const found: string[] = [];
-    // a process that was stopped finds that its commits took too long
-    const slow = happened.pauses.length > 0 && line.includes('the ledger fails');
-    if (/"level":"(?:error|fatal)"/.test(line) && !slow)
+    // commits take too long for a process that was stopped, and fail where the disk is full or the store is away
+    const isExpected = happened.pauses.length > 0 && LEDGER_TROUBLE.test(line);
+    if (/"level":"(?:error|fatal)"/.test(line) && !isExpected)
       found.push(`the log tells of a defect: ${line.slice(0, 1_000)}`);
     if (/unhandled|uncaught|^\s+at .+:\d+|internal_error/i.test(line))
       found.push(`the log shows a failure: ${line.slice(0, 1_000)}`);

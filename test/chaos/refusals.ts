@@ -1,6 +1,6 @@
 /** Checks refused calls: there was a reason, the client was told it, and the call cost nothing. */
 import type { CallLog } from './client.ts';
-import type { Span } from './gateway.ts';
+import type { Pause } from './happened.ts';
 import type { Evidence } from './reconcile.ts';
 
 /** Without the attempts of calls that a provider answered with an error: these never came to one. */
@@ -31,7 +31,7 @@ function isExplained({ plan, status, said }: CallLog): boolean {
 }
 
 export interface Disturbed {
-  readonly pauses: readonly (Span & { readonly member?: number | undefined })[];
+  readonly pauses: readonly Pause[];
   /** The member that a call was sent to. */
   readonly memberOf: (n: number) => number;
 }

@@ -8,6 +8,7 @@ import { seenHolds } from './watch.ts';
 
 export interface Summary {
   readonly round: number;
+  readonly faults: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
   readonly spentNanoUsd: bigint;
   readonly unbilledNanoUsd: bigint;
@@ -18,11 +19,12 @@ export interface Summary {
   readonly violations: number;
 }
 
-export function summarise({ plan, evidence, violations, durationMs }: RoundResult): Summary {
+export function summarise({ round, faults, evidence, violations, durationMs }: RoundResult): Summary {
   const { calls, attempts, records, happened, samples } = evidence;
   const by = (status: string): number => records.filter((record) => record.status === status).length;
   return {
-    round: plan.round,
+    round,
+    faults,
     counts: {
       calls: calls.length,
       requests: attempts.length,
@@ -41,7 +43,7 @@ export function summarise({ plan, evidence, violations, durationMs }: RoundResul
       ...dimensionsOf(records),
       'compared with its hold': seenHolds(samples, records).length,
       kills: happened.kills.length,
-      stops: plan.faults.filter(({ kind }) => kind === 'stop').length,
+      faults: faults.length,
       terms: happened.drains.length,
       edits: happened.versions.length - 1,
       samples: samples.length,
@@ -69,7 +71,7 @@ function statuses(calls: readonly CallLog[]): Record<string, number> {
 const PARTS = ['imageInput', 'audioInput', 'reasoning', 'imageOutput', 'audioOutput', 'webSearch'] as const;
 
 /** How many calls paid for each further dimension of a price. */
-export function dimensionsOf(records: readonly LedgerRecord[]): Record<string, number> {
+function dimensionsOf(records: readonly LedgerRecord[]): Record<string, number> {
   const withLine = (name: string, fits: (line: BillLine) => boolean): [string, number] => [
     `billed ${name}`,
     records.filter(({ lines = [] }) => lines.some(fits)).length,
@@ -90,11 +92,11 @@ export function dimensionsOf(records: readonly LedgerRecord[]): Record<string, n
   ]);
 }
 
-export function lineOf({ round, counts, spentNanoUsd, unbilledNanoUsd, violations, seconds }: Summary): string {
-  const { calls, ended, left, refused, broken, kills, stops, terms, edits, abandoned } = counts;
+export function lineOf({ round, faults, counts, spentNanoUsd, unbilledNanoUsd, violations, seconds }: Summary): string {
+  const { calls, ended, left, refused, broken, edits, abandoned, samples } = counts;
   return (
     `round ${round}: ${calls} calls (${ended} ended, ${left} left, ${refused} refused, ${broken} broken off, ` +
-    `${abandoned} abandoned), ${kills} kills, ${stops} stops, ${terms} terms, ${edits} edits; ` +
+    `${abandoned} abandoned), ${samples} samples; ${[...faults, `${edits} edits`].join(', ')}; ` +
     `spent ${usd(spentNanoUsd)}, written off ${usd(unbilledNanoUsd)}; ${
       violations === 0 ? 'reconciled' : `${violations} VIOLATIONS`
     } (${seconds.toFixed(1)} s)`

@@ -1,20 +1,25 @@
 /**
- * The store of a fleet's books: a Valkey that keeps what it acknowledges (valkey) or nothing (forgetful), a Valkey
+ * The store of the gateways' books: a Valkey that keeps what it acknowledges (valkey) or nothing (forgetful), a Valkey
  * Cluster, or the file of a single gateway. `members` is the number of gateways.
  */
 import { startValkeyCluster, whenFormed } from '../support/valkey-cluster.ts';
 import { startValkey } from '../support/valkey.ts';
 import type { ValkeyServer } from '../support/valkey.ts';
-import { openFileBooks } from './fleet-books-file.ts';
-import { openBooks } from './fleet-books.ts';
-import type { FleetBooks } from './fleet-books.ts';
+import { openFileBooks } from './books-file.ts';
+import { openBooks } from './books.ts';
+import type { Books } from './books.ts';
 import { openNetwork } from './network.ts';
 import type { Network } from './network.ts';
 
 export const LEDGERS = ['file', 'valkey', 'forgetful', 'cluster'] as const;
 export type LedgerKind = (typeof LEDGERS)[number];
 
-export interface FleetStore extends AsyncDisposable {
+/** Whether what was acknowledged survives the death of a server. */
+export function keepsBooks(ledger: LedgerKind): boolean {
+  return ledger !== 'forgetful';
+}
+
+export interface Store extends AsyncDisposable {
   readonly kind: LedgerKind;
   readonly members: number;
   /** Its servers; none where the books are in a file. */
@@ -26,7 +31,7 @@ export interface FleetStore extends AsyncDisposable {
   /** Starts a server that was killed; resolves when the store takes commands again. */
   restart(node: ValkeyServer): Promise<void>;
   /** `dataDir`: the data folder of the first member. */
-  openBooks(dataDir: string): FleetBooks;
+  openBooks(dataDir: string): Books;
 }
 
 const MEMBERS = 4;
@@ -36,7 +41,7 @@ const KEPT = [
   ['auto-aof-rewrite-percentage', '0'],
 ] as const;
 
-export function openStore(kind: LedgerKind): Promise<FleetStore> {
+export function openStore(kind: LedgerKind): Promise<Store> {
   switch (kind) {
     case 'file':
       return Promise.resolve(fileStore());
@@ -47,7 +52,7 @@ export function openStore(kind: LedgerKind): Promise<FleetStore> {
   }
 }
 
-function fileStore(): FleetStore {
+function fileStore(): Store {
   return {
     kind: 'file',
     members: 1,
@@ -63,7 +68,7 @@ function fileStore(): FleetStore {
 }
 
 /** Each member reaches the server through a network of its own. */
-async function openServerStore(kind: 'valkey' | 'forgetful'): Promise<FleetStore> {
+async function openServerStore(kind: 'valkey' | 'forgetful'): Promise<Store> {
   const server = await startValkey({ settings: kind === 'forgetful' ? [] : KEPT });
   const networks = await Promise.all(Array.from({ length: MEMBERS }, () => openNetwork(server.port)));
   const network = pick(networks);
@@ -83,7 +88,7 @@ async function openServerStore(kind: 'valkey' | 'forgetful'): Promise<FleetStore
 }
 
 /** Every member learns the same addresses of the nodes: each node has a network, which all members share. */
-async function openClusterStore(): Promise<FleetStore> {
+async function openClusterStore(): Promise<Store> {
   const networks: Network[] = [];
   const cluster = await startValkeyCluster(async (port) => {
     const network = await openNetwork(port);

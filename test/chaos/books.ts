@@ -13,17 +13,19 @@ import type { Sample, Watch } from './watch.ts';
 
 const PAUSE_MS = 60;
 
-export interface FleetBooks {
+export interface Books {
   tally(): Promise<Tally>;
   records(): Promise<LedgerRecord[]>;
   /** The names of leftover keys in the store. */
   leaks(): Promise<string[]>;
+  /** What contradicts itself in the store. */
+  contradictions(): Promise<string[]>;
   watch(): Watch;
   close(): void;
 }
 
 /** `nodes`: the servers at `url`. */
-export function openBooks(url: string, nodes: readonly ValkeyServer[]): FleetBooks {
+export function openBooks(url: string, nodes: readonly ValkeyServer[]): Books {
   const reader = openValkeyReader(url);
   const tally = (): Promise<Tally> => readTally(reader);
   return {
@@ -33,6 +35,7 @@ export function openBooks(url: string, nodes: readonly ValkeyServer[]): FleetBoo
       return records.map(({ callId, keyUid, ...record }, seq) => ({ ...record, seq, id: callId, key: keyUid }));
     },
     leaks: async () => (await Promise.all(nodes.map(leaksOf))).flat(),
+    contradictions: async () => [],
     watch() {
       const samples: Sample[] = [];
       const stopping = new AbortController();
