@@ -2,6 +2,7 @@
  * Sends a client's request about what a provider keeps, a response or a conversation, to the channel that made it. The
  * id that the gateway sealed names the channel, and only calls of the same account can open it.
  */
+import { ClientDisconnected } from '../pipeline/attempt.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import { sealFor, sealingContext } from '../pipeline/sealing-context.ts';
 import { sealState } from '../protocol/openai/kept-state.ts';
@@ -12,6 +13,7 @@ import { channelSlots } from '../state/limits.ts';
 import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { requestHeaders } from '../upstream/headers.ts';
+import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
 import { invalidJobResponse, MAX_RESPONSE_BYTES, readWholeBody, sendToChannel, withSlots } from './channel-request.ts';
 import type { JobRequest } from './channel-request.ts';
@@ -150,7 +152,7 @@ export interface Exchange<T> extends SentToKeeper {
   readonly use: (response: UpstreamResponse) => Promise<T>;
 }
 
-/** Takes concurrency slots, and throws the errors of a call. Resolves with the result of `use`. */
+/** Takes concurrency slots. Throws the errors of a call, or ClientDisconnected. Resolves with the result of `use`. */
 export async function exchange<T>(
   deps: PipelineDeps,
   asked: KeptStateRequest,
@@ -172,9 +174,18 @@ export async function exchange<T>(
     stream,
     signal: left,
   };
-  return withSlots(deps, requestId, key.slot ? [key.slot, ...slots] : slots, async () =>
-    use(await sendToChannel(deps, { callId: requestId, model: model.name, target, about, attempts, request })),
-  );
+  const limits = key.slot ? [key.slot, ...slots] : slots;
+  try {
+    return await withSlots(deps, requestId, limits, async () =>
+      use(await sendToChannel(deps, { callId: requestId, model: model.name, target, about, attempts, request })),
+    );
+  } catch (error) {
+    throw isAborted(error) ? new ClientDisconnected() : error;
+  }
+}
+
+function isAborted(error: unknown): boolean {
+  return error instanceof UpstreamFailure && error.kind === 'Aborted';
 }
 
 /** A response of this size or more is sealed on the worker thread. */

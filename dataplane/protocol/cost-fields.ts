@@ -5,6 +5,7 @@
  */
 import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
+import { foldName } from './folded-names.ts';
 
 /** Limit: of the output. Budget: of reasoning beyond the limit. Count: of answers. Mode: of generating several. */
 export type CostFieldKind = 'Limit' | 'Budget' | 'Count' | 'Mode';
@@ -130,9 +131,9 @@ function costFields(): CostFields {
   return new Map(kinds.flatMap(([kind, names]) => names.map((name) => [foldSpelling(name), kind] as const)));
 }
 
-/** `thinkingBudget`, `thinking-budget` and `THINKING_BUDGET` are `thinkingbudget`. */
+/** `thinkingBudget`, `thinking-budget` and `THINKING_BUDGET` are `thinkingbudget`, also in wide letters. */
 export function foldSpelling(name: string): string {
-  return name.toLowerCase().replaceAll(/[_-]/g, '');
+  return foldName(name).replaceAll(/[_-]/g, '');
 }
 
 interface Located {

@@ -6,3 +6,8 @@ import type { JsonRecord } from './fields.ts';
 export function hasOnly(object: JsonRecord, names: ReadonlySet<string>): boolean {
   return Object.keys(object).every((name) => names.has(name) || !isGiven(object[name]));
 }
+
+/** Whether no more than one of these members is given. */
+export function hasAtMostOne(object: JsonRecord, names: readonly string[]): boolean {
+  return names.filter((name) => isGiven(object[name])).length <= 1;
+}

@@ -2,6 +2,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
+import { ClientDisconnected } from '../pipeline/attempt.ts';
 import type { ServerDeps } from './deps.ts';
 import { awaitsContinue } from './expect.ts';
 import { dialectOf, errorReply } from './reply-error.ts';
@@ -26,6 +27,9 @@ export function toGatewayError(deps: ServerDeps, requestId: string, error: unkno
     return new GatewayError('ledger_unavailable', 'The ledger cannot be reached. Try again shortly.', {
       retryAfterSeconds: RETRY_SECONDS,
     });
+  // nobody reads this response
+  if (error instanceof ClientDisconnected)
+    return new GatewayError('request_timeout', 'The client left before the provider had answered.');
   const refusal = error instanceof Error ? frameworkRefusal(error) : undefined;
   if (refusal) return refusal;
   deps.defect(requestId, error);

@@ -8,7 +8,7 @@ import { isRecord, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { refuseFoldedNames } from '../folded-names.ts';
 import { findImage, isImageData } from '../image-inputs.ts';
-import { hasOnly } from '../known-members.ts';
+import { hasAtMostOne, hasOnly } from '../known-members.ts';
 import { isServerTool } from './tool-types.ts';
 
 interface Located {
@@ -43,6 +43,17 @@ const BLOCK_MEMBERS: ReadonlySet<string> = new Set([
   'is_error',
   'tool_use_id',
 ]);
+/** Members of an image or a document, and of where it comes from. */
+const MEDIA_MEMBERS: ReadonlySet<string> = new Set([
+  'type',
+  'source',
+  'title',
+  'context',
+  'citations',
+  'cache_control',
+  'id',
+]);
+const SOURCE_MEMBERS: ReadonlySet<string> = new Set(['type', 'media_type', 'data', 'url', 'file_id', 'content']);
 /** Members of a message, also of one that a client echoes as it was returned. */
 const MESSAGE_MEMBERS: ReadonlySet<string> = new Set([
   'role',
@@ -100,14 +111,27 @@ function pushBlocks(pending: Located[], content: unknown, param: string): void {
 function readBlock(counts: ContentCounts, block: JsonRecord, param: string): void {
   const type = stringOf(block['type']);
   const source = isRecord(block['source']) ? block['source'] : {};
-  if (type === 'image') {
-    addImage(counts, param, imageBytes(source));
-    if (source['type'] === 'file') addUnbounded(counts, 'FileReferences', `${param}.source`);
-  } else if (type === 'document') readDocument(counts, source, `${param}.source`);
+  if (type === 'image' || type === 'document') readMedium(counts, block, source, param);
   else if (type === 'container_upload') addReference(counts, param);
   else if (type === 'tool_addition') readAddition(counts, block['tool'], `${param}.tool`);
   else if (!TEXT_BLOCK.test(type) || (CLOSED_BLOCK.test(type) && !hasOnly(block, BLOCK_MEMBERS)))
     readUnknown(counts, block, param);
+}
+
+function readMedium(counts: ContentCounts, block: JsonRecord, source: JsonRecord, param: string): void {
+  if (!isOneMedium(block, source)) counts.files++;
+  if (block['type'] === 'document') return readDocument(counts, source, `${param}.source`);
+  addImage(counts, param, imageBytes(source));
+  if (source['type'] === 'file') addUnbounded(counts, 'FileReferences', `${param}.source`);
+}
+
+/** With anything beside it, an image or a document may fill the context. */
+function isOneMedium(block: JsonRecord, source: JsonRecord): boolean {
+  return (
+    hasOnly(block, MEDIA_MEMBERS) &&
+    hasOnly(source, SOURCE_MEMBERS) &&
+    hasAtMostOne(source, ['data', 'url', 'file_id', 'content'])
+  );
 }
 
 /** An unknown block may fill the context, and may hold an image. */

@@ -31,7 +31,7 @@ import {
 import type { JsonRecord } from '../fields.ts';
 import { refuseFoldedNames } from '../folded-names.ts';
 import { findImage, isImageData } from '../image-inputs.ts';
-import { hasOnly } from '../known-members.ts';
+import { hasAtMostOne, hasOnly } from '../known-members.ts';
 
 /** The API's limit of `n`. */
 const ANSWERS_RANGE = [1, 128] as const;
@@ -82,6 +82,24 @@ const TEXT_MEMBERS: ReadonlySet<string> = new Set([
   'index',
   'format',
 ]);
+/** Members of a part that is an image or a recording, with a text at most. A file is counted by itself. */
+const MEDIA_MEMBERS: ReadonlySet<string> = new Set([
+  'type',
+  'text',
+  'file',
+  'image_url',
+  'image',
+  'input_audio',
+  'audio_url',
+  'detail',
+  'format',
+  'cache_control',
+  'prompt_cache_breakpoint',
+  'id',
+  'index',
+]);
+const MEDIA = ['image_url', 'image', 'input_audio', 'audio_url'] as const;
+const MEDIUM_MEMBERS: ReadonlySet<string> = new Set(['url', 'data', 'detail', 'format', 'media_type', 'mime_type']);
 /** Members of a message that are bounded by their bytes, or read in their place. */
 const MESSAGE_MEMBERS: ReadonlySet<string> = new Set([
   'role',
@@ -212,14 +230,14 @@ function readPart(counts: ContentCounts, part: unknown, param: string): void {
   refuseFoldedNames(part, param);
   for (const name of NESTED) if (isRecord(part[name])) refuseFoldedNames(part[name], `${param}.${name}`);
   const type = stringOf(part['type']);
-  const media = [
-    readImagePart(counts, part, param, type),
-    readAudioPart(counts, part, param, type),
-    readFilePart(counts, part, param, type),
-  ];
-  if (media.includes(true)) return;
-  const isText = TEXT_PARTS.has(type) || (type === '' && typeof part['text'] === 'string');
-  if (!isText || !hasOnly(part, TEXT_MEMBERS)) readUnknownPart(counts, part, param);
+  const isMedium = [readImagePart(counts, part, param, type), readAudioPart(counts, part, param, type)].includes(true);
+  if (isMedium && !isOneMedium(part)) counts.files++;
+  const isFile = readFilePart(counts, part, param, type);
+  if (!isMedium && !isFile && !isText(part, type)) readUnknownPart(counts, part, param);
+}
+
+function isText(part: JsonRecord, type: string): boolean {
+  return (TEXT_PARTS.has(type) || (type === '' && typeof part['text'] === 'string')) && hasOnly(part, TEXT_MEMBERS);
 }
 
 /** An unknown part, or a message with other media, may fill the context, and may hold an image, as Anthropic's blocks do. */
@@ -243,6 +261,15 @@ function readAudioPart(counts: ContentCounts, part: JsonRecord, param: string, t
   const isInline = isRecord(audio) && typeof audio['data'] === 'string';
   addUnbounded(counts, 'Audio', param, isInline ? { tokens: 'audioInput' } : undefined);
   return true;
+}
+
+/** Whether a part holds one image or one recording: with anything beside it, it may fill the context. */
+function isOneMedium(part: JsonRecord): boolean {
+  if (!hasOnly(part, MEDIA_MEMBERS) || !hasAtMostOne(part, MEDIA)) return false;
+  return MEDIA.every((name) => {
+    const medium = part[name];
+    return !isGiven(medium) || typeof medium === 'string' || (isRecord(medium) && hasOnly(medium, MEDIUM_MEMBERS));
+  });
 }
 
 function readFilePart(counts: ContentCounts, part: JsonRecord, param: string, type: string): boolean {

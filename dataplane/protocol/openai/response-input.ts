@@ -9,7 +9,7 @@ import { isGiven, isRecord, itemsOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { refuseFoldedNames } from '../folded-names.ts';
 import { findImage, isImageData } from '../image-inputs.ts';
-import { hasOnly } from '../known-members.ts';
+import { hasAtMostOne, hasOnly } from '../known-members.ts';
 import { readAddedTools } from './response-tools.ts';
 
 /** Items whose tokens are bounded by their bytes. */
@@ -57,6 +57,19 @@ const TEXT_MEMBERS: ReadonlySet<string> = new Set([
   'refusal',
   'annotations',
   'logprobs',
+  'cache_control',
+  'prompt_cache_breakpoint',
+  'id',
+  'index',
+]);
+/** Members of a part, or of an item, that is one image. */
+const IMAGE_MEMBERS: ReadonlySet<string> = new Set([
+  'type',
+  'image_url',
+  'url',
+  'file_id',
+  'detail',
+  'text',
   'cache_control',
   'prompt_cache_breakpoint',
   'id',
@@ -188,11 +201,20 @@ function readFile(counts: ContentCounts, part: JsonRecord, param: string): void 
   if (isGiven(url)) addUnbounded(counts, 'FileReferences', `${param}.file_url`);
 }
 
-/** Anything may hold an image. If it holds none and is not text, it may fill the context. */
+/** Anything may hold an image. What is neither one image nor text may fill the context. */
 function readUnknown(counts: ContentCounts, value: JsonRecord, param: string, isText = false): void {
   const found = findImage(value, param);
   if (found !== undefined) addImage(counts, found, found === param ? imageBytes(value) : 0);
-  else if (!isText) counts.files++;
+  if (!isText && !(found === param && isOneImage(value))) counts.files++;
+}
+
+function isOneImage(part: JsonRecord): boolean {
+  return (
+    hasOnly(part, IMAGE_MEMBERS) &&
+    hasAtMostOne(part, ['image_url', 'url', 'file_id']) &&
+    !Array.isArray(part['image_url']) &&
+    !Array.isArray(part['url'])
+  );
 }
 
 function imageBytes({ image_url: url }: JsonRecord): number {

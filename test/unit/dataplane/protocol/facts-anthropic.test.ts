@@ -211,6 +211,20 @@ test('a text with other media beside it is of an unknown kind', () => {
   assert.equal(facts({ messages: [{ role: 'user', content: 'x', videos: [1] }] }).files, 1);
 });
 
+test('an image or a document with other media beside it may fill the context', () => {
+  const source = { type: 'base64', media_type: 'image/png', data: 'AAAA' };
+  const filesOf = (block: object): number => facts({ messages: [{ role: 'user', content: [block] }] }).files;
+  assert.equal(filesOf({ type: 'image', source, video_url: 'https://x/y.mp4' }), 1);
+  assert.equal(filesOf({ type: 'image', source: { ...source, url: 'https://x/y.png' } }), 1);
+  assert.equal(filesOf({ type: 'image', source: { ...source, frames: [1] } }), 1);
+  assert.equal(filesOf({ type: 'document', source: { type: 'text', data: 'x' }, video: [1] }), 1);
+  assert.equal(filesOf({ type: 'image', source, cache_control: { type: 'ephemeral' }, video: null }), 0);
+  assert.equal(
+    filesOf({ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'x' }, title: 'x' }),
+    0,
+  );
+});
+
 test('a tool that is added within the conversation', () => {
   const added = (tool: object): string[] =>
     withBlocks({ type: 'tool_addition', tool }).unbounded.map(({ feature, param }) => `${feature} ${param}`);

@@ -230,6 +230,28 @@ test('a text with other media beside it is of an unknown kind', () => {
   assert.equal(facts({ messages: [{ role: 'user', content: 'x', frames: [{ image_url: 'http://x' }] }] }).images, 1);
 });
 
+test('an image or a recording with other media beside it may fill the context', () => {
+  const image_url = { url: 'https://x/y.png' };
+  const input_audio = { data: 'AAAA', format: 'wav' };
+  for (const part of [
+    { type: 'text', text: 'x', image: 'data:image/png;base64,AAAA', video: ['https://x/y.mp4'] },
+    { type: 'image_url', image_url, video_url: { url: 'https://x/y.mp4' } },
+    { type: 'image_url', image_url, image: 'https://x/z.png' },
+    { type: 'image_url', image_url: { ...image_url, frames: [1] } },
+    { type: 'image_url', image_url: ['https://x/y.png', 'https://x/z.png'] },
+    { type: 'input_audio', input_audio, prompt_embeds: 'AAAA' },
+  ])
+    assert.equal(withParts(part).files, 1, JSON.stringify(part));
+  for (const part of [
+    { type: 'image_url', image_url: { ...image_url, detail: 'high' }, cache_control: { type: 'ephemeral' } },
+    { type: 'text', text: 'x', image_url, video: null },
+    { type: 'input_audio', input_audio },
+  ])
+    assert.equal(withParts(part).files, 0, JSON.stringify(part));
+  const both = withParts({ type: 'file', file: { file_data: 'AAAA' }, image_url });
+  assert.deepEqual([both.images, both.files], [1, 1]);
+});
+
 test('tools that the client runs fix the output limit and nothing else', () => {
   const {
     unbounded: uses,

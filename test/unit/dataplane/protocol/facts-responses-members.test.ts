@@ -33,6 +33,14 @@ test('a text with other media beside it is of an unknown kind', () => {
   assert.equal(facts({ input: [{ type: 'message', role: 'user', content: 'x', status: 'completed' }] }).files, 0);
 });
 
+test('an image with other media beside it may fill the context', () => {
+  const image_url = 'https://x/y.png';
+  assert.equal(filesOf({ type: 'input_image', image_url, video_url: 'https://x/y.mp4' }), 1);
+  assert.equal(filesOf({ type: 'input_image', image_url, url: 'https://x/z.png' }), 1);
+  assert.equal(filesOf({ type: 'input_text', text: 'x', image: 'https://x/y.png', video: 'https://x/y.mp4' }), 1);
+  assert.equal(filesOf({ type: 'input_image', image_url, detail: 'high', video_url: null }), 0);
+});
+
 test('names of items, parts and tools are folded', () => {
   for (const [fields, param] of [
     [{ input: [{ role: 'user', Content: [] }] }, 'input[0].Content'],

@@ -30,6 +30,16 @@ describe('a request for a video', () => {
   ] as const)
     it(`with ${what} is refused`, () => assert.throws(() => readVideosFacts(fields), { name: 'RequestFault', param }));
 
+  it('names its length anywhere, in whatever letters', () => {
+    for (const [fields, path] of [
+      [{ input: { duration: 12 } }, 'input.duration'],
+      [{ 'parameters[duration]': '12' }, 'parameters[duration]'],
+      [{ 'parameter\u017f.\u017fecond\u017f': '12' }, 'parameter\u017f.\u017fecond\u017f'],
+      [{ options: [{ ｆps: 30 }] }, 'options.0.\uff46ps'],
+    ] as const)
+      assert.equal(readVideosFacts({ model: 'sora', prompt: 'x', seconds: '4', ...fields }).lengthParam, path);
+  });
+
   it('contains the name of a file that its provider stores', () => {
     assert.deepEqual(readVideosFacts({ model: 'm', prompt: 'p', input_reference: { file_id: 'file_1' } }).unbounded, [
       {
