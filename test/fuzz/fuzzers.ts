@@ -1,5 +1,6 @@
 /** All fuzzers by name. */
 import { convertersFuzzer } from './converters.ts';
+import { formsFuzzer } from './forms.ts';
 import type { Fuzzer } from './fuzzer.ts';
 import { httpFuzzer } from './http.ts';
 import { jsonFuzzer } from './json.ts';
@@ -7,5 +8,8 @@ import { manifestsFuzzer } from './manifests.ts';
 import { upstreamFuzzer } from './upstream.ts';
 
 export const FUZZERS: ReadonlyMap<string, Fuzzer> = new Map(
-  [httpFuzzer, jsonFuzzer, upstreamFuzzer, manifestsFuzzer, convertersFuzzer].map((fuzzer) => [fuzzer.name, fuzzer]),
+  [httpFuzzer, jsonFuzzer, formsFuzzer, upstreamFuzzer, manifestsFuzzer, convertersFuzzer].map((fuzzer) => [
+    fuzzer.name,
+    fuzzer,
+  ]),
 );

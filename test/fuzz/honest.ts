@@ -11,12 +11,20 @@ import {
 } from '../support/provider-answers.ts';
 import type { AnthropicUsage, OpenaiUsage } from '../support/provider-answers.ts';
 import { openaiResponse, openaiResponseStream } from '../support/response-answers.ts';
+import type { ResponseUsage } from '../support/response-answers.ts';
 import type { Reply, Step } from '../support/mock-provider.ts';
 import type { ProviderAnswer, ProviderRequest } from './provider.ts';
 
 export interface Figures {
   readonly input: number;
   readonly output: number;
+  /** How many images there are; default: as many as are asked for. */
+  readonly images?: number;
+  /** The length of a video, and the size of images, that the answer names; default: none. */
+  readonly seconds?: unknown;
+  readonly size?: unknown;
+  /** The sealed values of a response; default: none. */
+  readonly sealed?: number;
 }
 
 /** The request's body; an empty object where it is none. */
@@ -44,11 +52,25 @@ export function honestReply(request: ProviderRequest, figures: Figures = { input
     return stream ? anthropicStream(undefined, { usage: anthropic }) : anthropicMessage({ usage: anthropic });
   if (path.endsWith('/responses')) {
     const usage = { input_tokens: figures.input, output_tokens: figures.output };
-    return stream ? openaiResponseStream(undefined, { usage }) : openaiResponse('hello', usage);
+    return stream ? openaiResponseStream(undefined, { usage }) : wholeResponse(usage, figures.sealed ?? 0);
   }
-  if (path.includes('/videos')) return json({ id: `video_${++videos}`, object: 'video', status: 'completed' });
+  const { seconds, size } = figures;
+  if (path.includes('/videos')) return json({ id: `video_${++videos}`, object: 'video', status: 'completed', seconds });
   if (path.endsWith('/embeddings')) return openaiEmbeddings([[0.5]], figures.input);
-  return openaiImages(typeof asked['n'] === 'number' ? asked['n'] : 1);
+  return openaiImages(figures.images ?? (typeof asked['n'] === 'number' ? asked['n'] : 1), { size });
+}
+
+/** With so many items of encrypted reasoning before its text. */
+function wholeResponse(usage: ResponseUsage, sealed: number): Reply {
+  const reply = openaiResponse('hello', usage);
+  if (sealed === 0) return reply;
+  const item = JSON.stringify({ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAAABencrypted' });
+  const items = `${item},`.repeat(sealed);
+  return { ...reply, steps: reply.steps.map((step) => withItems(step, items)) };
+}
+
+function withItems(step: Step, items: string): Step {
+  return Buffer.from(Buffer.from(stepBytes(step)).toString().replace('"output":[', `"output":[${items}`));
 }
 
 export function honestAnswer(request: ProviderRequest, figures?: Figures): ProviderAnswer {

@@ -3,9 +3,11 @@
  * are neither, in pieces and pipelined. A label of "right" promises that every request in the bytes is complete.
  */
 import { connect } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { KEYS } from '../support/manifests.ts';
 import { readAnswers } from './answers.ts';
 import type { HttpAnswer } from './answers.ts';
+import { BOMBS, TARGETS } from './bombs.ts';
 import type { FuzzCase, FuzzSession, Fuzzer } from './fuzzer.ts';
 import { honestAnswer, jsonOf } from './honest.ts';
 import { mutate, pieces } from './mutate.ts';
@@ -38,9 +40,7 @@ async function open(): Promise<FuzzSession> {
       const admitted = scene.money.size;
       const counted = scene
         .calls()
-        .filter(
-          ({ attempts = [], endpoint }) => attempts.length > 0 && endpoint !== 'count_tokens' && endpoint !== 'videos',
-        ).length;
+        .filter(({ attempts = [], endpoint }) => attempts.length > 0 && !FREE_ENDPOINTS.has(endpoint ?? '')).length;
       await scene.calm();
       if (faults.length > 0) throw new Error(`the provider was sent: ${faults.splice(0).join(' | ').slice(0, 1000)}`);
       const sent = scene.provider.count - sentBefore;
@@ -53,6 +53,8 @@ async function open(): Promise<FuzzSession> {
   };
 }
 
+/** What reaches a provider without a hold. */
+const FREE_ENDPOINTS: ReadonlySet<string> = new Set(['count_tokens', 'videos', 'conversations']);
 /** The most requests of a batch that count tokens, which reaches the provider without a hold. */
 const COUNTED = 48 * 4;
 
@@ -277,8 +279,33 @@ function rightRequests(random: Random): Request[] {
   return Array.from({ length: random.chance(0.7) ? 1 : 1 + random.int(4) }, () => request(random));
 }
 
+/** A body in an encoding, to any method and path: one that the header names, or one that it does not. */
+function compressed(random: Random): Request {
+  const [method, path] = random.pick(COMPRESSED);
+  const body = Buffer.from(random.pick(POSTS)[1]);
+  const [encoding, encode] = random.pick(ENCODINGS);
+  const bytes = random.chance(0.05) ? (BOMBS.get(encoding) ?? body) : encode(random.chance(0.2) ? encode(body) : body);
+  const named = random.chance(0.8)
+    ? encoding
+    : random.pick(['gzip', 'br', 'zstd', 'deflate', 'gzip, gzip', 'br, zstd', 'x-gzip']);
+  const cut = random.chance(0.1) ? bytes.subarray(0, random.int(bytes.length)) : bytes;
+  const framed = frame(cut, ['Host: gateway', ...keyHeaders(random), `Content-Encoding: ${named}`], random);
+  const head = Buffer.from(`${method} ${path} HTTP/1.1\r\n${framed.headers.join('\r\n')}\r\n\r\n`, 'latin1');
+  return { bytes: Buffer.concat([head, framed.body]), right: true };
+}
+
+/** Counting a response's tokens looks like a response in the log, and has no hold. */
+const COMPRESSED = TARGETS.filter(([, path]) => path !== '/v1/responses/input_tokens');
+const ENCODINGS: readonly (readonly [name: string, encode: (body: Buffer) => Buffer])[] = [
+  ['gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+  ['zstd', zstdCompressSync],
+];
+
 /** Complete as HTTP, whatever the gateway will say to it. */
 function request(random: Random): Request {
+  if (random.chance(0.1)) return compressed(random);
   const post = random.chance(0.6);
   const [path, body] = post ? random.pick(POSTS) : [random.pick(GETS), ''];
   const target = random.chance(0.2) ? random.pick(ODD_TARGETS) : path;
@@ -449,6 +476,7 @@ function targetOf(sent: Buffer): string | undefined {
   return /^(?:\r?\n)*[A-Z]+ (\S+) HTTP\/1\.1\r\n/.exec(sent.toString('latin1', 0, 6000))?.[1];
 }
 
+const GOOGLE_PATH = /^(?:https?:\/\/[^/]+)?\/v1beta\//i;
 const ANTHROPIC_PATH = /^(?:https?:\/\/[^/]+)?\/v1(?:\/v1)?\/messages(?:[/?#]|$)/i;
 
 function checkAnswer({ status, headers, body, whole }: HttpAnswer, target: string | undefined): void {
@@ -461,18 +489,21 @@ function checkAnswer({ status, headers, body, whole }: HttpAnswer, target: strin
   if (headers.get('x-request-id') === undefined || headers.get('request-id') === undefined)
     throw new Error(`${status} without a request id`);
   if (target === undefined || error.code === 'bad_request') return;
-  const wanted = ANTHROPIC_PATH.test(target.replace(/%6d/i, 'm')) ? 'Anthropic' : 'OpenAI';
+  const path = target.replace(/%6d/i, 'm');
+  const wanted = ANTHROPIC_PATH.test(path) ? 'Anthropic' : GOOGLE_PATH.test(path) ? 'Google' : 'OpenAI';
   if (error.dialect !== wanted)
     throw new Error(`${target} was answered in ${error.dialect}'s dialect: ${text.slice(0, 300)}`);
 }
 
-function errorIn(text: string): { dialect: 'OpenAI' | 'Anthropic'; code: unknown } | undefined {
+function errorIn(text: string): { dialect: 'OpenAI' | 'Anthropic' | 'Google'; code: unknown } | undefined {
   try {
     const { type, error } = JSON.parse(text) as {
       type?: unknown;
-      error?: { message?: unknown; type?: unknown; code?: unknown };
+      error?: { message?: unknown; type?: unknown; code?: unknown; status?: unknown };
     };
-    if (typeof error?.message !== 'string' || typeof error.type !== 'string') return undefined;
+    if (typeof error?.message !== 'string') return undefined;
+    if (typeof error.code === 'number' && typeof error.status === 'string') return { dialect: 'Google', code: '' };
+    if (typeof error.type !== 'string') return undefined;
     return { dialect: type === 'error' ? 'Anthropic' : 'OpenAI', code: error.code };
   } catch {
     return undefined;
@@ -498,7 +529,10 @@ const PATHS = new Set([
   '/v1/images/generations',
   '/v1/videos',
   '/v1/responses',
+  '/v1/responses/compact',
 ]);
+/** Creates what has no model. */
+const MODEL_FREE_PATH = '/v1/conversations';
 /** A video of the key itself, or one that the gateway looks at. */
 const OWN_VIDEO = /^\/v1\/videos\/video_\d+(?:\/content)?$/;
 const NEVER = new Set([
@@ -519,7 +553,7 @@ const NEVER = new Set([
 /** What no provider may be sent. */
 function faultOf(request: ProviderRequest): string | undefined {
   const { model } = jsonOf(request);
-  const own = OWN_VIDEO.test(request.path);
+  const own = OWN_VIDEO.test(request.path) || request.path === MODEL_FREE_PATH;
   if (!own && (typeof model !== 'string' || !MODELS.has(model)))
     return `a request for the model ${JSON.stringify(model)}`;
   if (!own && !PATHS.has(request.path)) return `the path ${request.path}`;

@@ -1,5 +1,6 @@
 /** Bodies of calls for the fuzzer of JSON: what clients send, with fields that are missing, odd or of another type. */
 import fc from 'fast-check';
+import { CHEAP_SIZE } from './scene.ts';
 
 export const PATHS = [
   '/v1/chat/completions',
@@ -22,7 +23,9 @@ const MODELS = [
   'old-field-model',
   'embed-model',
   'image-model',
+  'sized-model',
   'video-model',
+  'film-model',
   'nobody',
   '__proto__',
   'constructor',
@@ -292,7 +295,7 @@ const limit = fc.oneof(
 );
 const model = (...likely: readonly string[]): fc.Arbitrary<unknown> =>
   fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...likely) }, { weight: 1, arbitrary: fc.constantFrom(...MODELS) });
-const CHAT_MODELS = ['gpt-model', 'claude-model', 'tools-model', 'tools-model', 'old-field-model'];
+const CHAT_MODELS = ['gpt-model', 'text-model', 'claude-model', 'tools-model', 'tools-model', 'old-field-model'];
 /** Bodies for each path: mostly plausible, with fields of any type. */
 export const BODIES: Readonly<Record<(typeof PATHS)[number], fc.Arbitrary<unknown>>> = {
   '/v1/chat/completions': shape(
@@ -349,10 +352,10 @@ export const BODIES: Readonly<Record<(typeof PATHS)[number], fc.Arbitrary<unknow
   '/v1/images/generations': shape(
     {
       ...shared,
-      model: model('image-model'),
+      model: model('image-model', 'sized-model'),
       prompt: oddText,
       n: fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 10 }) }, { weight: 1, arbitrary: edgeNumber }),
-      size: oddText,
+      size: fc.oneof(fc.constantFrom(CHEAP_SIZE, CHEAP_SIZE, 'auto', '4096x4096'), oddText),
       partial_images: edgeNumber,
     },
     ['model', 'prompt'],
@@ -360,10 +363,10 @@ export const BODIES: Readonly<Record<(typeof PATHS)[number], fc.Arbitrary<unknow
   '/v1/videos': shape(
     {
       ...shared,
-      model: model('video-model'),
+      model: model('video-model', 'film-model', 'film-model'),
       prompt: oddText,
       n: fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 10 }) }, { weight: 1, arbitrary: edgeNumber }),
-      seconds: oddText,
+      seconds: fc.oneof(fc.constantFrom('4', '8', 4, '2.5'), oddText),
       input_reference: weird,
     },
     ['model', 'prompt'],

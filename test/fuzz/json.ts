@@ -1,40 +1,117 @@
 /**
- * Bodies that are JSON, or nearly: plausible calls with fields of any type, and texts that parsers disagree about. The
- * provider is honest and reads every byte as a token, so that whatever is admitted must have been held for. The label
- * is the path.
+ * Bodies that are JSON, or nearly: plausible calls with fields of any type, bodies with a second reading, and texts that
+ * parsers disagree about. The provider reads every byte as a token and whatever a generous reader finds, so that
+ * whatever is admitted must have been held for; an honest one is never found implausible. The label is the path, and
+ * the seed of what a provider that lies reports in its place.
  */
 import fc from 'fast-check';
 import { KEYS } from '../support/manifests.ts';
+import { confuse, SIMPLE_BODIES } from './confuse.ts';
 import type { FuzzCase, FuzzSession, Fuzzer } from './fuzzer.ts';
+import { fold, mediaOf, orderOf, providerTools } from './greedy.ts';
 import { honestAnswer, jsonOf } from './honest.ts';
+import type { Figures } from './honest.ts';
 import { BODIES, PATHS } from './json-bodies.ts';
 import { mutate } from './mutate.ts';
-import type { ProviderRequest } from './provider.ts';
+import { dueOf } from './orders.ts';
+import type { ProviderAnswer, ProviderRequest } from './provider.ts';
+import { randomFrom } from './random.ts';
 import type { Random } from './random.ts';
 import { leakIn, openScene, withVideos } from './scene.ts';
-import type { Scene } from './scene.ts';
+import type { CallMoney, Scene } from './scene.ts';
 
 export const jsonFuzzer: Fuzzer = { name: 'json', open };
 
+/** What the provider did with a case. */
+interface Served {
+  /** What a provider that lies reports; undefined: the provider is honest. */
+  readonly lie: Figures | undefined;
+  /** What the images or seconds cost that a generous reader finds in the request. */
+  dueNanoUsd: bigint;
+  fault: string | undefined;
+}
+
 async function open(): Promise<FuzzSession> {
-  const scene = await openScene({
-    platform: withVideos,
-    answer: (request) => honestAnswer(request, { input: inputTokens(request), output: outputTokens(request) }),
-  });
+  const cases = new Map<string, Served>();
+  let count = 0;
+  const scene = await openScene({ platform: withVideos, answer: (request) => serve(request, cases) });
   return {
     batch: 32,
     next: nextCase,
-    run: (one) => runCase(scene, one),
+    async run(one) {
+      const id = String(count++);
+      const [, lie] = one.label.split(' ');
+      const served: Served = {
+        lie: lie === undefined ? undefined : lieOf(Number(lie)),
+        dueNanoUsd: 0n,
+        fault: undefined,
+      };
+      cases.set(id, served);
+      try {
+        await runCase(scene, one, { id, served });
+      } finally {
+        cases.delete(id);
+      }
+    },
     check: () => scene.calm(),
     close: () => scene.close(),
   };
 }
 
+function serve(request: ProviderRequest, cases: ReadonlyMap<string, Served>): ProviderAnswer {
+  const fields = jsonOf(request);
+  const order = orderOf(fields);
+  const honest = {
+    input: inputTokens(request),
+    output: outputTokens(request),
+    seconds: order.seconds === 0 ? undefined : String(order.seconds),
+    sealed: sealedFor(fields),
+  };
+  const served = cases.get(request.headers.find(([name]) => name === 'x-fuzz-case')?.[1] ?? '');
+  if (!served) return honestAnswer(request, honest);
+  served.dueNanoUsd = dueOf(order);
+  const tools = fields['model'] === 'tools-model' ? [] : providerTools(fields);
+  if (tools.length > 0) served.fault = `the provider was given the tools ${tools.join()}`;
+  if (fields['model'] === 'text-model' && hasImage(fields)) served.fault = 'a model of texts was given an image';
+  return honestAnswer(request, served.lie ?? honest);
+}
+
+const LIES = [0, 1, 20, 5000, 8000, 1e6, 2 ** 31, 2 ** 53, 1e300, -1, 0.5];
+
+function lieOf(seed: number): Figures {
+  const random = randomFrom(seed);
+  const figure = (): number => random.pick(LIES);
+  return {
+    input: figure(),
+    output: figure(),
+    images: random.int(40),
+    seconds: random.chance(0.5) ? String(figure()) : figure(),
+    size: random.pick(['4096x4096', '1024x1024', '', 5, null]),
+  };
+}
+
+/** Some responses are full of encrypted reasoning. */
+function sealedFor(fields: Record<string, unknown>): number {
+  return fields['metadata'] === undefined || fields['store'] === true ? 0 : 3_000;
+}
+
+function hasImage(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some(hasImage);
+  const { messages, input, content } = value as Record<string, unknown>;
+  return mediaOf(value) === 'image' || [messages, input, content].some(hasImage);
+}
+
 function nextCase(random: Random): FuzzCase {
+  const lie = random.chance(0.2) ? ` ${random.int(2 ** 31)}` : '';
+  if (random.chance(0.5)) {
+    const [path, body] = random.pick(SIMPLE_BODIES);
+    const confused = random.chance(0.3) ? confuse(confuse(body, random), random) : confuse(body, random);
+    return { label: path + lie, pieces: [Buffer.from(JSON.stringify(confused))] };
+  }
   const path = random.pick(PATHS);
   const [value] = fc.sample(BODIES[path], { seed: random.int(2 ** 31), numRuns: 1 });
-  const text = JSON.stringify(value) ?? 'null';
-  return { label: path, pieces: [twist(Buffer.from(text), random)] };
+  return { label: path + lie, pieces: [twist(Buffer.from(JSON.stringify(value) ?? 'null'), random)] };
 }
 
 const WORDS = [
@@ -87,7 +164,9 @@ const WORDS = [
 
 /** The text itself is touched in one of three cases. */
 function twist(text: Buffer, random: Random): Buffer {
-  const kind = random.int(30);
+  const kind = random.int(32);
+  if (kind === 30) return manySealed('"model":"gpt-model","input"', { type: 'reasoning', id: 'rs_1', summary: [] });
+  if (kind === 31) return manySealed('"model":"claude-model","max_tokens":5,"messages"', { role: 'assistant' });
   if (kind === 0) return Buffer.from(`{"model":"gpt-model","messages":${'['.repeat(100_000)}`);
   if (kind === 1)
     return Buffer.from(
@@ -100,6 +179,17 @@ function twist(text: Buffer, random: Random): Buffer {
   if (kind === 3) return Buffer.concat([text.subarray(0, 1), Buffer.from(random.pick(WORDS)), text.subarray(1)]);
   if (kind === 4) return Buffer.concat([text, text]);
   return kind < 10 ? mutate(text, random, WORDS) : text;
+}
+
+/** A list of many items, each with values that another gateway, or this one, may have sealed. */
+function manySealed(head: string, item: object): Buffer {
+  const sealed = `mgw1_r_${'A'.repeat(120)}`;
+  const content = [
+    { type: 'redacted_thinking', data: sealed },
+    { type: 'thinking', thinking: 'x', signature: sealed },
+  ];
+  const text = JSON.stringify('role' in item ? { ...item, content } : { ...item, encrypted_content: sealed });
+  return Buffer.from(`{${head}:[${`${text},`.repeat(3_000)}{"role":"user","content":"x"}]}`);
 }
 
 // a provider that reads every byte as a token
@@ -126,11 +216,11 @@ function tokensOf(value: unknown, content = false): number {
   if (typeof value === 'number') return 1;
   if (typeof value !== 'object' || value === null) return 0;
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + tokensOf(item, content), 0);
-  const { type } = value as { type?: unknown };
-  if (content && (type === 'image' || type === 'image_url' || type === 'input_image')) return IMAGE_TOKENS;
+  const media = content ? mediaOf(value) : undefined;
+  if (media !== undefined) return media === 'image' ? IMAGE_TOKENS : Number.POSITIVE_INFINITY;
   return Object.entries(value).reduce(
     (sum, [name, item]) =>
-      name === 'type' || name === 'role' ? sum : sum + tokensOf(item, name === 'content' || name === 'output'),
+      name === 'type' || name === 'role' ? sum : sum + tokensOf(item, ['content', 'output'].includes(fold(name))),
     0,
   );
 }
@@ -151,12 +241,18 @@ function outputTokens(request: ProviderRequest): number {
 
 const ANSWER_MS = 20_000;
 
-async function runCase(scene: Scene, { label: path, pieces }: FuzzCase): Promise<void> {
+async function runCase(
+  scene: Scene,
+  { label, pieces }: FuzzCase,
+  { id, served }: { readonly id: string; readonly served: Served },
+): Promise<void> {
+  const [path = ''] = label.split(' ');
   const response = await fetch(scene.gateway.url + path, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
       authorization: `Bearer ${KEYS.main}`,
+      'x-fuzz-case': id,
       connection: 'close',
     },
     body: Buffer.concat([...pieces]),
@@ -172,10 +268,18 @@ async function runCase(scene: Scene, { label: path, pieces }: FuzzCase): Promise
   const money = scene.money.get(response.headers.get('x-request-id') ?? '');
   if (status < 300 && !path.endsWith('count_tokens') && money === undefined)
     throw new Error('an answer without a hold');
-  if (money?.settled === undefined) return;
-  const { costNanoUsd, tokens } = money.settled.record;
-  if (costNanoUsd > money.heldNanoUsd)
-    throw new Error(`held ${money.heldNanoUsd}, and cost ${costNanoUsd} (${JSON.stringify(tokens)})`);
+  if (served.fault !== undefined) throw new Error(served.fault);
+  if (money) checkBill(money, served);
+}
+
+function checkBill({ heldNanoUsd, settled }: CallMoney, { lie, dueNanoUsd }: Served): void {
+  if (dueNanoUsd > heldNanoUsd) throw new Error(`held ${heldNanoUsd}, and the provider would make ${dueNanoUsd} of it`);
+  if (!settled) return;
+  const { costNanoUsd, tokens, usageSource } = settled.record;
+  if (lie === undefined && costNanoUsd > heldNanoUsd)
+    throw new Error(`held ${heldNanoUsd}, and cost ${costNanoUsd} (${JSON.stringify(tokens)})`);
+  if (lie === undefined && usageSource === 'Implausible')
+    throw new Error(`an honest provider is implausible (${JSON.stringify(tokens)})`);
 }
 
 function checkError(text: string, path: string): void {

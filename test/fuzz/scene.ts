@@ -38,7 +38,7 @@ export interface Scene {
   close(): Promise<void>;
 }
 
-interface CallMoney {
+export interface CallMoney {
   heldNanoUsd: bigint;
   request: HoldRequest;
   settled: SettleResult | undefined;
@@ -52,19 +52,43 @@ export interface LoggedCall {
   readonly attempts?: readonly { readonly channel: string; readonly outcome: string }[];
 }
 
-/** A model of videos beside the usual ones. */
+/** The only size of an image that is cheap. */
+export const CHEAP_SIZE = '1024x1024';
+/** Of an image of the cheap size and of any other, or of a second of a video. */
+type GeneratedPrice =
+  { readonly cheapNanoUsd: bigint; readonly otherNanoUsd: bigint } | { readonly secondNanoUsd: bigint };
+
+/** By model. */
+export const GENERATED: ReadonlyMap<string, GeneratedPrice> = new Map<string, GeneratedPrice>([
+  ['sized-model', { cheapNanoUsd: 1_000_000n, otherNanoUsd: 250_000_000n }],
+  ['film-model', { secondNanoUsd: 10_000_000n }],
+  ['dear-film-model', { secondNanoUsd: 400_000_000n }],
+]);
+
+/** Models of videos, and of images with sizes, beside the usual ones. */
 export function withVideos(yaml: string): string {
   return yaml
     .replace(
       '  - {name: image-model, endpoints: [Images]}',
-      '  - {name: image-model, endpoints: [Images]}\n  - {name: video-model, endpoints: [Videos]}',
+      '  - {name: image-model, endpoints: [Images]}\n  - {name: sized-model, endpoints: [Images]}\n' +
+        '  - {name: video-model, endpoints: [Videos]}\n  - {name: film-model, endpoints: [Videos]}\n' +
+        '  - {name: dear-film-model, endpoints: [Videos]}',
     )
     .replace(
       '  - {name: shelf-model,',
-      '  - {name: video-model, vendor: BFL, quotaType: Request, requestUsd: "0.04"}\n  - {name: shelf-model,',
+      '  - {name: video-model, vendor: BFL, quotaType: Request, requestUsd: "0.04"}\n' +
+        `  - {name: sized-model, vendor: BFL, quotaType: Request, perImage: [{size: ${CHEAP_SIZE}, usd: "0.001"}, ` +
+        '{usd: "0.25"}]}\n' +
+        '  - {name: film-model, vendor: BFL, quotaType: Request, perSecondUsd: "0.01"}\n' +
+        '  - {name: dear-film-model, vendor: BFL, quotaType: Request, perSecondUsd: "0.4"}\n' +
+        '  - {name: shelf-model,',
     );
 }
 
+/** Memory that batches may leave behind for a moment; a leak passes it before long. */
+const MOST_GROWTH_BYTES = 700 * 1024 * 1024;
+/** What its owner allows to cost more than was held: a provider's tools have no bound. */
+const UNBOUNDED_MODEL = 'tools-model';
 const REST_MS = 10_000;
 const ANSWER_MS = 5_000;
 
@@ -92,6 +116,7 @@ export async function openScene({
   const strays = watchStrays();
   const money = watchMoney(gateway);
   const lines = gateway.logs as string[];
+  const before = process.memoryUsage.rss();
   let credit = 1000n;
 
   async function calm(): Promise<void> {
@@ -113,6 +138,8 @@ export async function openScene({
       throw new Error(`the provider was sent: ${(provider.faults as string[]).splice(0).join(' | ').slice(0, 1000)}`);
     checkLog(lines);
     checkMoney(money);
+    const grown = process.memoryUsage.rss() - before;
+    if (grown > MOST_GROWTH_BYTES) throw new Error(`memory has grown by ${Math.round(grown / 2 ** 20)} MiB`);
     credit = await refill(gateway, credit);
     money.clear();
     lines.length = 0;
@@ -184,14 +211,17 @@ function unsettled(money: ReadonlyMap<string, CallMoney>): string | undefined {
   return undefined;
 }
 
-/** Checks that every call is settled once, and no limit is exceeded. */
+/** Checks that every call is settled once, for no more than was held, and no limit is exceeded. */
 function checkMoney(money: ReadonlyMap<string, CallMoney>): void {
-  for (const [callId, { settled, request }] of money) {
+  for (const [callId, { settled, request, heldNanoUsd }] of money) {
     if (!settled) continue;
+    const { costNanoUsd, tokens } = settled.record;
+    if (costNanoUsd > heldNanoUsd && request.origin.model !== UNBOUNDED_MODEL)
+      throw new Error(`the call ${callId} held ${heldNanoUsd}, and cost ${costNanoUsd} (${JSON.stringify(tokens)})`);
     const { keyLimitNanoUsd } = request.limits;
     if (keyLimitNanoUsd !== null && settled.keySpentNanoUsd > keyLimitNanoUsd)
       throw new Error(`the call ${callId} overspent its key`);
-    if (settled.record.costNanoUsd < 0n || settled.record.unbilledNanoUsd < 0n)
+    if (costNanoUsd < 0n || settled.record.unbilledNanoUsd < 0n)
       throw new Error(`the call ${callId} has a negative cost`);
   }
 }

@@ -2,7 +2,7 @@
 import type { Reply, Step } from './mock-provider.ts';
 import { json, sse } from './provider-answers.ts';
 
-interface ResponseUsage {
+export interface ResponseUsage {
   readonly input_tokens: number;
   readonly cached?: number;
   readonly output_tokens: number;

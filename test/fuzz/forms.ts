@@ -1,0 +1,211 @@
+/**
+ * Forms (multipart/form-data) that parsers disagree about: media types with several boundaries, quoted, folded and
+ * repeated parameters, fields twice or by another name, and bodies that are two forms at once. The provider reads what
+ * reaches it in two ways, which must agree, and orders the dearest that it finds, which must have been held for. The
+ * pieces are the media type and the body.
+ */
+import { KEYS } from '../support/manifests.ts';
+import { folded } from './confuse.ts';
+import type { FuzzCase, FuzzSession, Fuzzer } from './fuzzer.ts';
+import { fieldsOf, orderOf } from './greedy.ts';
+import { honestAnswer } from './honest.ts';
+import { mutate } from './mutate.ts';
+import { dueOf } from './orders.ts';
+import type { ProviderAnswer, ProviderRequest } from './provider.ts';
+import type { Random } from './random.ts';
+import { leakIn, openScene, withVideos } from './scene.ts';
+import type { Scene } from './scene.ts';
+
+export const formsFuzzer: Fuzzer = { name: 'forms', open };
+
+/** What the provider made of a case. */
+interface Served {
+  dueNanoUsd: bigint;
+  fault: string | undefined;
+}
+
+async function open(): Promise<FuzzSession> {
+  const cases = new Map<string, Served>();
+  let count = 0;
+  const scene = await openScene({ platform: withVideos, answer: (request) => serve(request, cases) });
+  return {
+    batch: 32,
+    next: nextCase,
+    async run(one) {
+      const id = String(count++);
+      const served: Served = { dueNanoUsd: 0n, fault: undefined };
+      cases.set(id, served);
+      try {
+        await runCase(scene, one, { id, served });
+      } finally {
+        cases.delete(id);
+      }
+    },
+    check: () => scene.calm(),
+    close: () => scene.close(),
+  };
+}
+
+async function serve(request: ProviderRequest, cases: ReadonlyMap<string, Served>): Promise<ProviderAnswer> {
+  const served = cases.get(request.headers.find(([name]) => name === 'x-fuzz-case')?.[1] ?? '');
+  try {
+    const order = orderOf(await fieldsOf(request));
+    if (served) served.dueNanoUsd = dueOf(order);
+    return honestAnswer(request, { input: 0, output: 0, seconds: String(order.seconds) });
+  } catch (error) {
+    if (served) served.fault = String(error);
+    return honestAnswer(request);
+  }
+}
+
+// what is sent
+// ---------------------------------------------------------------------------------------------------
+
+const BOUNDARIES = ['one', 'two'] as const;
+const TYPE_WORDS = [
+  'multipart/form-data',
+  'Multipart/Form-Data',
+  'multipart/mixed',
+  'application/json',
+  '; boundary=one',
+  '; boundary=two',
+  '; boundary="one"',
+  '; boundary="two"',
+  '; Boundary=two',
+  '; BOUNDARY="two"',
+  ';boundary=one',
+  '; boundary =two',
+  '; boundary= two',
+  "; boundary*=utf-8''two",
+  '; boundary*0=t; boundary*1=wo',
+  '; boundary="on\\e"',
+  '; x="; boundary=two"',
+  '; x="\\"; boundary=two; y=\\""',
+  '; charset=utf-8',
+  '; charset=utf-16',
+  '; _charset_=x',
+  ', boundary=two',
+  ', multipart/form-data; boundary=two',
+  ';;',
+  ' ',
+  '"',
+  '\\',
+];
+const BODY_WORDS = [
+  '\r\n--one\r\n',
+  '\r\n--two\r\n',
+  '--one--\r\n',
+  '--two--\r\n',
+  '\r\n',
+  '\n',
+  '\r\n\r\n',
+  '--',
+  ' ',
+  '\t',
+  '"',
+  '; name="seconds"',
+  '; name=seconds',
+  "; name*=utf-8''seconds",
+  '; filename="x"',
+  'Content-Disposition: form-data; name="seconds"\r\n\r\n12\r\n--one\r\n',
+  'Content-Transfer-Encoding: base64\r\n',
+  'Content-Type: multipart/mixed; boundary=two\r\n',
+  'Content-Type: text/plain; charset=utf-16\r\n',
+];
+const NAMES = ['seconds', 'duration', 'n', 'model', 'parameters[duration]', 'parameters.seconds', 'seconds[]', 'size'];
+const VALUES = ['12', '4', '1', '8', 'dear-film-model', 'film-model', '1792x1024'];
+
+function nextCase(random: Random): FuzzCase {
+  const type = random.chance(0.4) ? 'multipart/form-data; boundary=one' : typeOf(random);
+  const body = bodyOf(random);
+  const bytes = random.chance(0.3) ? mutate(body, random, BODY_WORDS) : body;
+  return { label: '/v1/videos', pieces: [Buffer.from(type, 'latin1'), bytes] };
+}
+
+function typeOf(random: Random): string {
+  const words = Array.from({ length: 1 + random.int(4) }, () => random.pick(TYPE_WORDS));
+  return `multipart/form-data${random.chance(0.5) ? '; boundary=one' : ''}${words.join('')}`;
+}
+
+/** A form, or one whose field holds another. */
+function bodyOf(random: Random): Buffer {
+  const cheap = formOf(fieldsIn(random), 'one', random);
+  if (random.chance(0.6)) return cheap;
+  const dear = formOf(
+    [
+      ['model', 'dear-film-model'],
+      ['prompt', 'x'],
+      ['seconds', '12'],
+    ],
+    'two',
+    random,
+  );
+  const [outer, inner] = random.chance(0.8) ? [cheap, dear] : [dear, cheap];
+  const at = outer.indexOf('a river');
+  return at < 0
+    ? Buffer.concat([outer, inner])
+    : Buffer.concat([outer.subarray(0, at), Buffer.from('\r\n'), inner, outer.subarray(at)]);
+}
+
+function fieldsIn(random: Random): [string, string][] {
+  const fields: [string, string][] = [
+    ['model', 'film-model'],
+    ['prompt', 'a river'],
+    ['seconds', random.chance(0.9) ? '4' : random.pick(VALUES)],
+  ];
+  while (random.chance(0.4)) {
+    const name = random.pick(NAMES);
+    fields.splice(random.int(fields.length + 1), 0, [
+      random.chance(0.5) ? folded(name, random) : name,
+      random.pick(VALUES),
+    ]);
+  }
+  return fields;
+}
+
+function formOf(
+  fields: readonly (readonly [string, string])[],
+  boundary: (typeof BOUNDARIES)[number],
+  random: Random,
+): Buffer {
+  const parts = fields.map(([name, value]) => {
+    const quoted = random.chance(0.95) ? `"${name}"` : name;
+    const more = random.chance(0.05) ? random.pick(['; filename="a.png"', '; name="n"', '; x=y', ' ']) : '';
+    return `--${boundary}\r\nContent-Disposition: form-data; name=${quoted}${more}\r\n\r\n${value}\r\n`;
+  });
+  return Buffer.from(`${parts.join('')}--${boundary}--\r\n`);
+}
+
+// what may come back
+// ---------------------------------------------------------------------------------------------------
+
+const ANSWER_MS = 20_000;
+
+async function runCase(
+  scene: Scene,
+  { label: path, pieces: [type, ...body] }: FuzzCase,
+  { id, served }: { readonly id: string; readonly served: Served },
+): Promise<void> {
+  const response = await fetch(scene.gateway.url + path, {
+    method: 'POST',
+    headers: {
+      'content-type': type?.toString('latin1') ?? '',
+      authorization: `Bearer ${KEYS.main}`,
+      'x-fuzz-case': id,
+      connection: 'close',
+    },
+    body: Buffer.concat(body),
+    signal: AbortSignal.timeout(ANSWER_MS),
+  });
+  const text = await response.text();
+  const { status } = response;
+  if (status >= 500 || (status >= 300 && status < 400)) throw new Error(`${status} ${text.slice(0, 500)}`);
+  if (leakIn(Buffer.from(text), scene.provider) !== undefined) throw new Error('the answer shows the provider');
+  if (served.fault !== undefined) throw new Error(`the provider: ${served.fault}`);
+  const money = scene.money.get(response.headers.get('x-request-id') ?? '');
+  if (status >= 300) return;
+  if (!money) throw new Error('an answer without a hold');
+  if (served.dueNanoUsd > money.heldNanoUsd)
+    throw new Error(`held ${money.heldNanoUsd}, and the provider would make ${served.dueNanoUsd} of it`);
+  if (money.settled?.record.usageSource === 'Implausible') throw new Error('an honest provider is implausible');
+}
