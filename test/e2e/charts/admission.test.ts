@@ -535,7 +535,8 @@ describe.skipIf(missing)('admission', () => {
       await person('model-gateway-operator', NAMESPACE, []);
       const subject = { name: 'model-gateway-operator', namespace: NAMESPACE };
       const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['*'] }];
-      for (const namespace of ['team-b', NAMESPACE]) await role('operator', namespace, rules, subject);
+      for (const namespace of ['team-b', NAMESPACE])
+        await bindRole(admin, 'operator', rules, { namespace, account: subject });
       await post(admin, at(), secret('of-a-team'));
       await post(admin, at(), secret('first-key', { labels: { 'modelgateway.dev/api-key': 'first' } }));
       await post(admin, at(), secret('unlabelled-key', { ownerReferences: [owner] }));
