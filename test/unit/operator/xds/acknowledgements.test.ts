@@ -227,7 +227,9 @@ describe('with several replicas', { timeout: 180_000 }, () => {
   it('continues after an older stream of the replica has arrived late', async () => {
     await using leader = await testDistribution();
     const warnings: unknown[] = [];
-    await using follower = await testDistribution({ log: { ...QUIET, warn: (...line: unknown[]) => warnings.push(line) } });
+    await using follower = await testDistribution({
+      log: { ...QUIET, warn: (...line: unknown[]) => warnings.push(line) },
+    });
     for (const server of [leader, follower]) server.publish(CONFIG);
     const [proxy] = await proxies(follower, ['a']);
     await using wire = await lateCable(leader.port);
