@@ -286,7 +286,8 @@ const HOLD_LOST_MS = 20_000;
 
 function hadLostItsHold({ call, record }: Pick<Case, 'call'> & { readonly record: LedgerRecord }): boolean {
   if (record.usageSource === 'Estimated') return false;
-  const told = call.status === 503 || (call.status === 200 && call.end === 'Error');
+  // 500: what the call consumed will be billed
+  const told = [500, 503].includes(call.status) || (call.status === 200 && call.end === 'Error');
   if (told) return call.overMs - call.sentMs >= HOLD_LOST_MS;
   // a client that had left was told nothing, and its call continued
   return call.left && record.durationMs >= HOLD_LOST_MS;

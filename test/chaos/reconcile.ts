@@ -195,6 +195,8 @@ const REASONS: Readonly<Record<number, (each: Circumstances) => boolean>> = {
   // a gateway that stood still while the body arrived takes the client for slow
   408: ({ happened }) => happened.pauses.length > 0,
   429: () => true,
+  // the ledger was away for so long that the gateway ended the call, and says that it will be billed
+  500: ({ call: { said }, happened }) => wasDisturbed(happened) && /will be billed/.test(said),
   502: ({ call: { plan }, fates }) => fates.length > 0 || FAILS_WITHOUT_PROVIDER.has(plan.model),
   503: ({ call: { plan }, fates, happened }) =>
     wasDisturbed(happened) || (plan.path !== '/v1/messages' && fates.some(isOverloaded)),
