@@ -31,11 +31,11 @@ const SCHEMA = {
 };
 const CALLS = [
   {
-    id: 'call_1',
+    id: 'call_a1',
     name: 'get_weather',
     arguments: '{"city":"Oslo"}',
   },
-  { id: 'call_2', name: 'get_weather', arguments: '{"city":"São Paulo"}' },
+  { id: 'call_b2', name: 'get_weather', arguments: '{"city":"São Paulo"}' },
 ];
 
 describe("Anthropic's client on a model of an OpenAI provider", () => {
@@ -167,10 +167,10 @@ describe("Anthropic's client on a model of an OpenAI provider", () => {
       {
         role: 'user',
         content: [
-          { type: 'tool_result', tool_use_id: 'call_1', content: '-3' },
+          { type: 'tool_result', tool_use_id: 'call_a1', content: '-3' },
           {
             type: 'tool_result',
-            tool_use_id: 'call_2',
+            tool_use_id: 'call_b2',
             is_error: true,
             content: [{ type: 'text', text: 'no such city' }],
           },
@@ -192,10 +192,10 @@ describe("Anthropic's client on a model of an OpenAI provider", () => {
       },
       {
         role: 'tool',
-        tool_call_id: 'call_1',
+        tool_call_id: 'call_a1',
         content: '-3',
       },
-      { role: 'tool', tool_call_id: 'call_2', content: 'Error: no such city' },
+      { role: 'tool', tool_call_id: 'call_b2', content: 'Error: no such city' },
       { role: 'user', content: 'So?' },
     ]);
     await books.check(paid(10n * GPT.input + 3n * GPT.output), paid(10n * GPT.input + GPT.output));
@@ -215,7 +215,7 @@ describe("Anthropic's client on a model of an OpenAI provider", () => {
     stack.openai.script((request) => {
       const [tool] = request.json().tools as { function: { name: string } }[];
       assert.ok(tool && tool.function.name.length <= 64);
-      return openaiStream([], { toolCalls: [{ id: 'call_1', name: tool.function.name, arguments: '{}' }] });
+      return openaiStream([], { toolCalls: [{ id: 'call_a1', name: tool.function.name, arguments: '{}' }] });
     });
     const message = await anthropic.messages.stream({ ...HELLO, tools: [{ ...TOOL, name }] }).finalMessage();
     assert.deepEqual(
@@ -236,7 +236,7 @@ describe("Anthropic's client on a model of an OpenAI provider", () => {
     assert.deepEqual(message.content, [{ type: 'text', text: 'Cold.' }]);
     assert.deepEqual(((await sent(1))['messages'] as unknown[]).at(-1), {
       role: 'tool',
-      tool_call_id: 'call_1',
+      tool_call_id: 'call_a1',
       content: 'cold in Oslo',
     });
     // it first asks the provider to store the conversation
@@ -282,7 +282,7 @@ describe("Anthropic's client on a model of an OpenAI provider", () => {
       messages: [
         {
           role: 'user',
-          content: [{ type: 'tool_reference', tool_name: 'x' }],
+          content: [{ type: 'container_upload', file_id: 'x' }],
         },
       ],
     },

@@ -331,7 +331,7 @@ describe('a stream', () => {
 });
 
 describe('tools', () => {
-  const call = { id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' };
+  const call = { id: 'call_a1', name: 'get_weather', arguments: '{"city":"Paris"}' };
   const answered = (response: GenerateContentResponse): Content[] => [
     { role: 'user', parts: [{ text: 'hello' }] },
     response.candidates?.[0]?.content ?? {},
@@ -361,7 +361,7 @@ describe('tools', () => {
       },
     };
     const first = await client.models.generateContent({ model: 'gpt-model', contents: 'hello', config });
-    assert.deepEqual(first.functionCalls, [{ id: 'call_1', name: 'get_weather', args: { city: 'Paris' } }]);
+    assert.deepEqual(first.functionCalls, [{ id: 'call_a1', name: 'get_weather', args: { city: 'Paris' } }]);
     assert.equal(first.candidates?.[0]?.finishReason, 'STOP');
     const sent: Json = (await stack.openai.request(0)).json();
     assert.deepEqual(sent.tools[0].function.parameters, {
@@ -383,17 +383,17 @@ describe('tools', () => {
         content: null,
         tool_calls: [
           {
-            id: 'call_1',
+            id: 'call_a1',
             type: 'function',
             function: { name: 'get_weather', arguments: '{"city":"Paris"}' },
           },
         ],
       },
-      { role: 'tool', tool_call_id: 'call_1', content: 'sunny' },
+      { role: 'tool', tool_call_id: 'call_a1', content: 'sunny' },
     ]);
   });
   it('are called in a stream, each once it is whole', async () => {
-    stack.openai.script(openaiStream([], { toolCalls: [call, { ...call, id: 'call_2' }] }));
+    stack.openai.script(openaiStream([], { toolCalls: [call, { ...call, id: 'call_b2' }] }));
     const chunks = await collect(
       client.models.generateContentStream({
         model: 'gpt-model',
@@ -404,8 +404,8 @@ describe('tools', () => {
     assert.deepEqual(
       chunks.flatMap(({ functionCalls }) => functionCalls ?? []).map(({ id, args }) => [id, args]),
       [
-        ['call_1', { city: 'Paris' }],
-        ['call_2', { city: 'Paris' }],
+        ['call_a1', { city: 'Paris' }],
+        ['call_b2', { city: 'Paris' }],
       ],
     );
   });
