@@ -282,7 +282,7 @@ describe("Anthropic's client on a model of an OpenAI provider", () => {
       messages: [
         {
           role: 'user',
-          content: [{ type: 'container_upload', file_id: 'x' }],
+          content: [{ type: 'browser_state' }],
         },
       ],
     },

@@ -62,7 +62,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     request: (index) => stack.openai.request(index),
     callsTool: () =>
       openaiStream(['Let me see.'], {
-        toolCalls: [{ id: 'call_1', name: 'get_weather', arguments: '{"city":"São Paulo"}' }],
+        toolCalls: [{ id: 'call_a1', name: 'get_weather', arguments: '{"city":"São Paulo"}' }],
       }),
     streams: (...texts) => openaiStream(texts),
     says: (text) => openaiChat({ content: text }),
@@ -85,7 +85,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     request: (index) => stack.anthropic.request(index),
     callsTool: () =>
       anthropicStream(['Let me see.'], {
-        toolUses: [{ id: 'call_1', name: 'get_weather', input: { city: 'São Paulo' } }],
+        toolUses: [{ id: 'call_a1', name: 'get_weather', input: { city: 'São Paulo' } }],
       }),
     streams: (...texts) => anthropicStream(texts),
     says: (text) => anthropicMessage({ content: text }),
@@ -136,14 +136,14 @@ for (const [client, modelOf] of Object.entries(CLIENTS)) {
         const calls = parts.flatMap((part) =>
           part.type === 'tool-call' ? [[part.toolCallId, part.toolName, part.input]] : [],
         );
-        assert.deepEqual(calls, [['call_1', 'get_weather', { city: 'São Paulo' }]]);
+        assert.deepEqual(calls, [['call_a1', 'get_weather', { city: 'São Paulo' }]]);
         assert.equal(
           parts.flatMap((part) => (part.type === 'text-delta' ? [part.text] : [])).join(''),
           'Let me see.Warm 🌞.',
         );
         assert.equal(await result.finishReason, 'stop');
         assert.equal((await result.steps)[0]?.finishReason, 'tool-calls');
-        assert.deepEqual(kind.seesResult((await kind.request(1)).json()), [['call_1', '31 degrees in São Paulo']]);
+        assert.deepEqual(kind.seesResult((await kind.request(1)).json()), [['call_a1', '31 degrees in São Paulo']]);
         const { inputTokens, outputTokens } = (await result.steps)[1]!.usage;
         assert.deepEqual([inputTokens, outputTokens], [10, 2]);
         await books.check(paid(kind.cost + 2n * output), paid(kind.cost + 2n * output));
