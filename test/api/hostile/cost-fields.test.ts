@@ -21,7 +21,6 @@ afterEach(() => tidyUp(stack));
 
 const CHAT_FIELDS: readonly Record<string, unknown>[] = [
   { n_predict: 100_000 },
-  { N_PREDICT: -1 },
   { max_new_tokens: 100_000 },
   { maxOutputTokens: 100_000 },
   { thinking_budget: 100_000 },
@@ -60,6 +59,18 @@ describe('a field that changes the price of a call that passes through', () => {
       assert.equal(stack.openai.requests.length + stack.anthropic.requests.length, 0);
     });
   }
+  it('is refused in other letters by the name that it has', async () => {
+    for (const [path, body] of [
+      ['/v1/chat/completions', chat('gpt-model', { N_PREDICT: -1 })],
+      ['/v1/messages', message('claude-model', { N_PREDICT: -1 })],
+      ['/v1/responses', { model: 'gpt-model', input: 'hello', N_PREDICT: -1 }],
+    ] as const) {
+      const answer = await post(stack, path, body);
+      assert.equal(answer.status, 400, answer.text);
+      assert.match(answer.json().error.message, /"n_predict"; names are case-sensitive/);
+    }
+    assert.equal(stack.openai.requests.length + stack.anthropic.requests.length, 0);
+  });
   it('is refused for images and videos', async () => {
     const fields = [{ sequential_image_generation: 'auto' }, { batch_size: 4 }, { num_images: 9 }, { best_of: 9 }];
     for (const field of fields) {
