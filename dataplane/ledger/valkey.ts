@@ -172,13 +172,16 @@ class ValkeyLedger implements Ledger {
 
   async claimJobs(nowMs: number, againMs: number, limit: number): Promise<readonly JobRecord[]> {
     this.#assertOpen();
+    const { buckets } = this.#instance;
     const jobs: JobRecord[] = [];
-    for (const bucket of this.#instance.buckets) {
-      if (jobs.length >= limit) break;
-      const args = [String(nowMs), String(againMs), String(limit - jobs.length)];
-      const reply = await bucket.execute({ name: 'due', args });
-      jobs.push(...readReply(reply, ([, ...due]) => due.map((text) => parseJob(parseNestedReply(text)))));
-    }
+    // a fair share of each bucket first, so that one with many jobs does not keep the others waiting
+    for (const share of [Math.ceil(limit / buckets.length), limit])
+      for (const bucket of buckets) {
+        if (jobs.length >= limit) break;
+        const args = [String(nowMs), String(againMs), String(Math.min(share, limit - jobs.length))];
+        const reply = await bucket.execute({ name: 'due', args });
+        jobs.push(...readReply(reply, ([, ...due]) => due.map((text) => parseJob(parseNestedReply(text)))));
+      }
     return jobs;
   }
 
