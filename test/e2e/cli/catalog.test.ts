@@ -293,7 +293,7 @@ describe('the weekly job of docs/gitops.md', () => {
   /** A clone of the example repository, and programs in the place of those that reach the network. */
   async function repository(list: string): Promise<{ readonly week: () => Promise<Ended>; readonly path: string }> {
     const page = await readFile(join(ROOT, 'docs/gitops.md'), 'utf8');
-    const block = /^```yaml\n(on: \{schedule[\s\S]*?)^```/m.exec(page)?.[1] ?? assert.fail('the page has no job');
+    const block = /^```yaml\n(on: \{ ?schedule[\s\S]*?)^```/m.exec(page)?.[1] ?? assert.fail('the page has no job');
     const script = (parse(block) as Workflow).jobs.prices.steps.flatMap(({ run: each }) => each ?? []).join('\n');
     const home = await tempFolder();
     onTestFinished(() => home[Symbol.asyncDispose]());
