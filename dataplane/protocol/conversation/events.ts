@@ -2,7 +2,7 @@
  * A response as it comes: the events that every provider's stream is read into, and that every client's stream is
  * written from. Content belongs to a candidate; all but the first occur only where the client asked for several.
  */
-import type { ProviderError, ReportedUsage } from '../converter.ts';
+import type { ProviderError } from '../converter.ts';
 import type { ReasoningProof } from './reasoning.ts';
 
 export type ConversationEvent =
@@ -17,7 +17,6 @@ export type ConversationEvent =
   | ImageEvent
   | CitationEvent
   | LogProbabilitiesEvent
-  | UsageEvent
   | PingEvent
   | FinishEvent
   | ErrorEvent;
@@ -101,12 +100,6 @@ export interface TokenProbability {
   /** Natural logarithm. */
   readonly logProbability: number;
   readonly alternatives: readonly { readonly token: string; readonly logProbability: number }[];
-}
-
-/** Counts so far, merged over the stream; the last one is complete. */
-export interface UsageEvent {
-  readonly type: 'usage';
-  readonly usage: ReportedUsage;
 }
 
 /** The provider keeps the connection alive. */

@@ -3,7 +3,7 @@
  * so that each proof has a text form that says who made it. Text without a maker's mark is Anthropic's, whose
  * signatures pass through unchanged.
  */
-import { isRecord, stringOf, textOf } from '../fields.ts';
+import { stringOf, textOf } from '../fields.ts';
 
 export type ReasoningProof =
   /** Anthropic's signature of the readable text. */
@@ -63,20 +63,5 @@ function readOpenAi(text: string): ReasoningProof | undefined {
   } catch {
     // a text of another maker that begins alike
     return undefined;
-  }
-}
-
-/** Whether a value has the shape of a proof that was kept as JSON. */
-export function isProof(value: unknown): value is ReasoningProof {
-  if (!isRecord(value)) return false;
-  switch (value['maker']) {
-    case 'Anthropic':
-      return typeof value['signature'] === 'string' || typeof value['redacted'] === 'string';
-    case 'Gemini':
-      return typeof value['signature'] === 'string';
-    case 'OpenAI':
-      return typeof value['id'] === 'string' && typeof value['encrypted'] === 'string';
-    default:
-      return false;
   }
 }

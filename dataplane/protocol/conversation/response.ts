@@ -2,8 +2,7 @@
  * A whole response: what the events of one add up to. Whole responses of providers are read into events as well, so
  * that a stream and a whole response of the same content cannot differ.
  */
-import type { ProviderError, ReportedUsage } from '../converter.ts';
-import { UNREPORTED_USAGE } from '../usage.ts';
+import type { ProviderError } from '../converter.ts';
 import type { CitationEvent, ConversationEvent, FinishReason, TokenProbability } from './events.ts';
 import type { ReasoningProof } from './reasoning.ts';
 
@@ -12,7 +11,6 @@ export interface ConversationResponse {
   readonly model: string | undefined;
   /** At least one. */
   readonly candidates: readonly Candidate[];
-  readonly usage: ReportedUsage;
   /** The response reports a failure instead of an end. */
   readonly error: ProviderError | undefined;
 }
@@ -53,16 +51,14 @@ interface OpenCandidate {
 export function fold(events: Iterable<ConversationEvent>): ConversationResponse {
   const candidates: OpenCandidate[] = [];
   let model: string | undefined;
-  let usage: ReportedUsage = UNREPORTED_USAGE;
   let error: ProviderError | undefined;
   for (const event of events) {
     if (event.type === 'start') model = event.model;
-    else if (event.type === 'usage') usage = event.usage;
     else if (event.type === 'error') error = event.error;
     else if (event.type !== 'ping') add(candidateAt(candidates, event.candidate ?? 0), event);
   }
   candidateAt(candidates, 0);
-  return { model, usage, error, candidates: candidates.map(closeCandidate) };
+  return { model, error, candidates: candidates.map(closeCandidate) };
 }
 
 function candidateAt(candidates: OpenCandidate[], index: number): OpenCandidate {
@@ -71,7 +67,7 @@ function candidateAt(candidates: OpenCandidate[], index: number): OpenCandidate 
   return candidates[index] ?? { parts: [], citations: [], logProbabilities: [], finish: undefined };
 }
 
-type ContentEvent = Exclude<ConversationEvent, { type: 'start' | 'usage' | 'error' | 'ping' }>;
+type ContentEvent = Exclude<ConversationEvent, { type: 'start' | 'error' | 'ping' }>;
 
 /** The parts that deltas add text to. */
 const DELTAS = {

@@ -44,7 +44,6 @@ export class ChunkStreamWriter implements StreamWriter {
         this.#model = event.model ?? this.#model;
         return '';
       case 'ping':
-      case 'usage':
       case 'citation':
       case 'error':
         return '';
@@ -147,7 +146,7 @@ export class ChunkStreamWriter implements StreamWriter {
   }
 }
 
-type CandidateEvent = Exclude<ConversationEvent, { readonly type: 'start' | 'ping' | 'usage' | 'citation' | 'error' }>;
+type CandidateEvent = Exclude<ConversationEvent, { readonly type: 'start' | 'ping' | 'citation' | 'error' }>;
 
 function eventText(json: string): string {
   return `data: ${json}\n\n`;

@@ -44,7 +44,6 @@ export class ChunkStreamWriter implements StreamWriter {
         return this.#choice(0, writer).opening();
       }
       // they are written at the end, or elsewhere
-      case 'usage':
       case 'error':
         return '';
       default:
@@ -74,7 +73,7 @@ export class ChunkStreamWriter implements StreamWriter {
   }
 }
 
-type ChoiceEvent = Exclude<ConversationEvent, { type: 'start' | 'usage' | 'error' | 'ping' }>;
+type ChoiceEvent = Exclude<ConversationEvent, { type: 'start' | 'error' | 'ping' }>;
 
 interface OpenCall {
   readonly id: string;
