@@ -114,7 +114,7 @@ export function renderCalculation(list: PriceList, calculated: Calculated): Html
   </div>`;
 }
 
-/** What a model has several prices for besides its tokens: service tiers, regions, and sizes of what is generated. */
+/** The choices that change a model's price: service tier, region and size of the generated image or video. */
 function renderServed({ row, served }: Calculated): Html {
   const { figures } = row;
   const { serviceTiers, regions } = figures;

@@ -34,7 +34,7 @@ export interface PriceFigures extends RateTable {
   readonly perGeneration: bigint;
   /** In place of perGeneration, by size and quality (undefined: any); empty: it has none. */
   readonly perImage: readonly SizedFigure[];
-  /** In place of perGeneration: a second of a video, by size. */
+  /** The price per second of video by size, for models that perGeneration does not price. */
   readonly perSecond: readonly SizedFigure[] | undefined;
   readonly denominator: bigint;
 }

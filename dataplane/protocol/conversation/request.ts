@@ -34,7 +34,7 @@ export interface Unread {
   readonly path: Path;
   /** Refused: the call fails. Omitted: the response names it. */
   readonly handling: 'Refused' | 'Omitted';
-  /** Why, as the client's table says it; undefined: the field is unknown. */
+  /** The reason that the client's field table gives; undefined if the table does not list the field. */
   readonly why: string | undefined;
 }
 

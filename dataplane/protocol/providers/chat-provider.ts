@@ -22,7 +22,7 @@ export interface WrittenRequest {
   /** Below the channel's base URL. */
   readonly path: string;
   readonly body: JsonRecord;
-  /** The client's names of tools by the names that were sent, where they differ; undefined: none does. */
+  /** Maps each tool name that was sent to the client's own name for it; undefined if no name was changed. */
   readonly toolNames: ReadonlyMap<string, string> | undefined;
 }
 
