@@ -229,7 +229,10 @@ class Node implements KubeNode {
   }
 
   bash(script: string): Promise<string> {
-    return this.#asUser('bash', ['-c', `set -euo pipefail\ntrap 'kill $(jobs -p)' EXIT\n${script}`]);
+    return this.#asUser('bash', [
+      '-c',
+      `set -euo pipefail\ntrap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n${script}`,
+    ]);
   }
 
   async #asUser(program: string, args: readonly string[]): Promise<string> {

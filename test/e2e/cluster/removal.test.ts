@@ -121,6 +121,11 @@ describe.skipIf(missing)('removal', () => {
     );
     await until('held is ready', () => apiKey('team-a', 'held'), isReady);
     await cluster.remove('ApiKey', 'team-a', 'held');
+    await until(
+      'its status says so',
+      () => apiKey('team-a', 'held'),
+      (object) => conditionsOf(object).includes('Ready=False Deleting'),
+    );
     await until('nothing waits', isAtRest, Boolean);
     const { resourceVersion } = (await apiKey('team-a', 'held')).metadata;
     await stop();
