@@ -74,7 +74,8 @@ function healthCheck(question: HealthCheckKind): HealthCheck {
     intervalJitterPercent: 10,
     unhealthyThreshold: uint32(2),
     healthyThreshold: uint32(1),
-    ...(question === 'Readyz' ? { httpHealthCheck: { path: '/readyz' } } : { tcpHealthCheck: {} }),
+    // the admin port takes no unknown host name by loopback, where an Envoy on the proxies' own machine comes from
+    ...(question === 'Readyz' ? { httpHealthCheck: { path: '/readyz', host: 'localhost' } } : { tcpHealthCheck: {} }),
   };
 }
 

@@ -96,6 +96,7 @@ export interface HealthCheck {
 }
 
 export interface HealthCheck_Http {
+  readonly host?: string | undefined;
   readonly path?: string | undefined;
 }
 
@@ -1286,11 +1287,14 @@ export const HealthCheck: MessageFns<HealthCheck> = {
 };
 
 function createBaseHealthCheck_Http(): HealthCheck_Http {
-  return { path: '' };
+  return { host: '', path: '' };
 }
 
 export const HealthCheck_Http: MessageFns<HealthCheck_Http> = {
   encode(message: HealthCheck_Http, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.host !== undefined && message.host !== '') {
+      writer.uint32(10).string(message.host);
+    }
     if (message.path !== undefined && message.path !== '') {
       writer.uint32(18).string(message.path);
     }
@@ -1310,6 +1314,14 @@ export const HealthCheck_Http: MessageFns<HealthCheck_Http> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.host = reader.string();
+            continue;
+          }
           case 2: {
             if (tag !== 18) {
               break;
