@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import type { ActivityWriter } from './activity/activity.ts';
 import { createActivityRecorder } from './activity/recorder.ts';
 import type { ActivityRecorder } from './activity/recorder.ts';
+
 import { createAdmin } from './admin/server.ts';
 import type { Admin } from './admin/server.ts';
 import { createBodyWorker } from './body-worker/body-worker.ts';
@@ -21,6 +22,7 @@ import { CallMap } from './ledger/call-map.ts';
 import { createLeaseKeeper } from './ledger/lease.ts';
 import type { LeaseKeeper } from './ledger/lease.ts';
 import type { Ledger } from './ledger/ledger.ts';
+import { checkLedger } from './ledger-check.ts';
 import type { CallRecord, PipelineDeps, RouteWarning } from './pipeline/context.ts';
 import { countRunningCalls } from './pipeline/new-thresholds.ts';
 import { createRefusingChannels } from './pipeline/refusing-channels.ts';
@@ -154,14 +156,14 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     warn: (warning) => warnOfRoute(options, warning),
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call failed by a defect of the gateway'),
   };
+  const ledgerCheck = checkLedger(ledger, clock);
   const configured = (): boolean => applied !== undefined && !options.configExpired?.();
   const server = buildServer({ ...deps, ...edge, memory, shutdown, inFlight, configured });
   const admin = createAdmin({
     metrics: metrics.registry,
     readiness: () => [
       { name: 'configuration', ok: configured(), detail: 'none has been applied yet, or it is too old' },
-      // all replicas share it: without it they refuse calls with 503 and retry-after, and serve models and prices
-      { name: 'ledger', advisory: true, ...ledgerReadiness(ledger) },
+      ledgerCheck(),
       { name: 'draining', ok: !shutdown.draining, detail: 'this process is shutting down' },
       { name: 'event loop', ok: metrics.recentLagSeconds < MAX_LAG_SECONDS, detail: 'requests wait for the processor' },
     ],
@@ -325,11 +327,6 @@ function pollJobs(deps: PipelineDeps, { log, every, ready }: PollingOptions): Po
       log.debug(fields, 'a job could not be polled; retrying');
     },
   });
-}
-
-function ledgerReadiness(ledger: Ledger): { ok: boolean; detail: string } {
-  const { ok, reason } = ledger.health?.() ?? { ok: true, reason: '' };
-  return { ok, detail: reason };
 }
 
 const MAX_CONNECTIONS = 32_768;

@@ -148,6 +148,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/owner-only.ts': { may: [] },
   'dataplane/foreign-page.ts': { may: [] },
   'dataplane/memory-budget.ts': { may: ['dataplane/errors.ts', 'dataplane/state'] },
+  'dataplane/ledger-check.ts': { may: ['dataplane/admin', 'dataplane/clock.ts', 'dataplane/ledger'] },
   'dataplane/turns.ts': { may: [] },
   'dataplane/fair-worker.ts': { may: [] },
   'dataplane/body-worker': {
@@ -385,6 +386,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'dataplane/telemetry': 'metrics and logs',
   'dataplane/admin': 'the admin port',
   'dataplane/memory-budget.ts': 'the memory that requests may make the process hold, by key and account',
+  'dataplane/ledger-check.ts': "the ledger's part of a process's readiness",
   'dataplane/turns.ts': 'turns at something of which few may run at a time',
   'dataplane/fair-worker.ts': 'a worker thread in which keys take turns',
   'dataplane/sealing': 'what clients keep for the gateway between two calls, encrypted',
