@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dump } from 'js-yaml';
+import { format, resolveConfig } from 'prettier';
 import { turnsOf } from './conversation.ts';
 import type { Exchange } from './tap.ts';
 
@@ -12,7 +13,8 @@ const FOLDER = join(import.meta.dirname, 'recordings');
 export async function expectRecording(name: string, exchanges: readonly Exchange[]): Promise<void> {
   const path = join(FOLDER, `${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.yaml`);
   assert.ok(exchanges.length > 0, `${name} has made no call`);
-  const text = dump(turnsOf(exchanges), { lineWidth: 110, noRefs: true, seqNoIndent: true });
+  const dumped = dump(turnsOf(exchanges), { noRefs: true });
+  const text = await format(dumped, { ...(await resolveConfig(path)), filepath: path });
   if (process.env['GOLDEN'] === 'write') {
     await mkdir(FOLDER, { recursive: true });
     await writeFile(path, text);
