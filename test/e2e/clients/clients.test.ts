@@ -13,7 +13,7 @@ import { MODELS, startClientsGateway } from './gateway.ts';
 import type { ClientsGateway, ProviderKind } from './gateway.ts';
 import { modelOf, toolsOf } from './conversation.ts';
 import { installClients } from './install.ts';
-import { expectRecording } from './recordings.ts';
+import { expectRecording, formatted } from './recordings.ts';
 import { runCommand } from './run.ts';
 
 const KINDS: readonly ProviderKind[] = ['OpenAI', 'Anthropic'];
@@ -117,7 +117,8 @@ describe.skipIf(installed.skip)('clients', () => {
     console.log(`\n${table}\n`);
     const page = await readFile(PAGE, 'utf8');
     assert.match(page, TABLE);
-    const current = page.replace(TABLE, (_, start: string, end: string) => `${start}\n${table}\n${end}`);
+    const filled = page.replace(TABLE, (_, start: string, end: string) => `${start}\n${table}\n${end}`);
+    const current = await formatted(filled, PAGE);
     if (process.env['GOLDEN'] === 'write') await writeFile(PAGE, current);
     else assert.equal(page, current, 'run this suite with GOLDEN=write');
   });
