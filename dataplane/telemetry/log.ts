@@ -6,17 +6,15 @@
  */
 import { pino } from 'pino';
 import type { DestinationStream, Level, Logger } from 'pino';
+import { nonBlockingOutput, openLogDestination } from './log-destination.ts';
+import type { LogDestination } from './log-destination.ts';
 
 export interface LogOptions {
   /** Default "info". */
   readonly level?: Level | 'silent';
-  /** Default: standard output, in batches, at most FLUSH_EVERY_MS late; pino writes the rest when the process exits. */
+  /** Default: standard output, in batches, at most 50 ms late; the rest is written when the process exits. */
   readonly to?: DestinationStream;
 }
-
-/** The size of a batch of lines: a write per line would double the cost of a line. */
-const BATCH_BYTES = 4096;
-const FLUSH_EVERY_MS = 50;
 
 const REDACTED = '[redacted]';
 
@@ -39,8 +37,23 @@ export function createLogger({ level = 'info', to }: LogOptions = {}): Logger {
       formatters: { level: (label) => ({ level: label }) },
       hooks: { streamWrite: maskSecrets },
     },
-    to ?? pino.destination({ dest: 1, sync: true, minLength: BATCH_BYTES, periodicFlush: FLUSH_EVERY_MS }),
+    to ?? standardOutput(),
   );
+}
+
+/** All loggers of a process share it. */
+let output: LogDestination | undefined;
+
+function standardOutput(): LogDestination {
+  if (output) return output;
+  const opened = openLogDestination(nonBlockingOutput());
+  process.on('exit', () => opened.flush());
+  return (output = opened);
+}
+
+/** How many lines standard output has not taken, for the metric. */
+export function droppedLogLines(): number {
+  return output?.dropped ?? 0;
 }
 
 /** Masks what looks like a secret in a JSON line. */

@@ -2,6 +2,7 @@
  * The metrics that every process of the data plane has. prom-client's own default metrics are not used: they would add
  * some thirty families, most of them about V8.
  */
+import { droppedLogLines } from './log.ts';
 import { setCounter } from './metric-set.ts';
 import type { Collectors, MetricSet, MetricTable } from './metric-set.ts';
 
@@ -9,6 +10,11 @@ export const PROCESS_METRICS = {
   modelgateway_build_info: { type: 'gauge', labels: ['version', 'node_version'], help: 'Always 1.' },
   process_cpu_seconds_total: { type: 'counter', labels: [], help: 'CPU time of the process, user and system.' },
   process_resident_memory_bytes: { type: 'gauge', labels: [], help: 'Resident memory of the process.' },
+  modelgateway_log_lines_dropped_total: {
+    type: 'counter',
+    labels: [],
+    help: 'Log lines that nobody read from standard output in time, and that were dropped.',
+  },
   process_start_time_seconds: { type: 'gauge', labels: [], help: 'When the process started, Unix time.' },
 } as const satisfies MetricTable;
 
@@ -38,6 +44,7 @@ export function processCollectors(process: ProcessStats): Collectors<typeof PROC
       const { user, system } = process.cpuUsage();
       setCounter(counter, (user + system) / 1e6);
     },
+    modelgateway_log_lines_dropped_total: (counter) => setCounter(counter, droppedLogLines()),
     process_resident_memory_bytes: (gauge) => gauge.set(process.memoryUsage().rss),
   };
 }
