@@ -1,6 +1,6 @@
 /** Takes the routes from an operator, as a proxy does, without being counted as one. */
 import { hostname } from 'node:os';
-import { createLogger } from '../../dataplane/telemetry/log.ts';
+import { pino } from 'pino';
 import { startXdsClient } from '../../dataplane/xds/client.ts';
 import type { XdsClientOptions } from '../../dataplane/xds/client.ts';
 import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
@@ -26,7 +26,7 @@ export async function readFromOperator(from: Pick<XdsClientOptions, 'addresses' 
     nodeId: hostname(),
     version: VERSION,
     observer: true,
-    log: createLogger({ level: 'silent' }),
+    log: pino({ level: 'silent' }),
     install: ({ snapshot }) => resolve(snapshot()),
   });
   try {

@@ -21,6 +21,7 @@ import { prepareDataFolder } from './data-folder.ts';
 import type { FlagAddress } from './listen-errors.ts';
 import { explainStart } from './start-errors.ts';
 import { listenStopSignals, logEnded } from './stop-signals.ts';
+import { PROCESS_STATS, standardOutput } from './output.ts';
 
 /** The flags of `mgw dataplane`, parsed. */
 export interface DataplaneFlags extends XdsFlags {
@@ -55,7 +56,7 @@ interface Parts {
 export async function runDataplane(flags: DataplaneFlags): Promise<number> {
   await check(flags);
   const signals = listenStopSignals();
-  const log = createLogger({ level: flags.logLevel });
+  const log = createLogger({ level: flags.logLevel, to: standardOutput() });
   const { ledger, proxy } = await start(flags, log);
   const address = urlOf({ ...flags.listen, port: proxy.port });
   const admin = urlOf({ ...flags.admin, port: proxy.adminPort });
@@ -88,7 +89,7 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
       ledger,
       log,
       version: VERSION,
-      process,
+      process: PROCESS_STATS,
       env: process.env,
       maxBodyBytes: flags.maxBody,
       ...(flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered }),

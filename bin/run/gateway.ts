@@ -15,6 +15,7 @@ import type { Operator, OperatorOptions } from '../../operator/file.ts';
 import type { Address } from '../options.ts';
 import { VERSION } from '../version.ts';
 import { createConditionReport } from './condition-report.ts';
+import { PROCESS_STATS } from './output.ts';
 
 export interface GatewayOptions {
   readonly configDir: string;
@@ -96,7 +97,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           ...options,
           ledger: await ledger,
           version: VERSION,
-          process,
+          process: PROCESS_STATS,
           env: process.env,
           dump: { statuses: () => running.operator?.lastStatuses() ?? [] },
           onRouteWarning(warning) {

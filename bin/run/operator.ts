@@ -16,6 +16,7 @@ import { VERSION } from '../version.ts';
 import type { FlagAddress } from './listen-errors.ts';
 import { explainStart } from './start-errors.ts';
 import { listenStopSignals, logEnded } from './stop-signals.ts';
+import { standardOutput } from './output.ts';
 
 /** The flags of `mgw operator`, parsed. */
 export interface OperatorFlags extends ClusterSettings {
@@ -33,7 +34,7 @@ const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/;
 export async function runOperator(flags: OperatorFlags): Promise<number> {
   check(flags);
   const signals = listenStopSignals();
-  const log = createLogger({ level: flags.logLevel });
+  const log = createLogger({ level: flags.logLevel, to: standardOutput() });
   const access = reachCluster(flags);
   await using ending = new AsyncDisposableStack();
   try {

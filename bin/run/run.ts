@@ -22,6 +22,7 @@ import type { Gateway } from './gateway.ts';
 import { startMessage } from './start-message.ts';
 import { explainStart } from './start-errors.ts';
 import { listenStopSignals, logEnded } from './stop-signals.ts';
+import { standardOutput } from './output.ts';
 
 /** The flags of `mgw run`, parsed. */
 export interface RunFlags {
@@ -62,7 +63,7 @@ const CONSOLE_AFTER_MS = 25;
 /** Runs until a signal stops it; resolves with the exit code. */
 export async function run(flags: RunFlags): Promise<number> {
   const signals = listenStopSignals();
-  const log = createLogger({ level: flags.logLevel });
+  const log = createLogger({ level: flags.logLevel, to: standardOutput() });
   const parts = await start(flags, log);
   const address = urlOf({ ...flags.listen, port: parts.gateway.port });
   log.info({ address, admin: urlOf({ ...flags.admin, port: parts.gateway.adminPort }) }, 'the gateway answers');

@@ -12,6 +12,7 @@ import type { Address } from '../options.ts';
 import { VERSION } from '../version.ts';
 import { explainListen } from './listen-errors.ts';
 import { listenStopSignals, logEnded } from './stop-signals.ts';
+import { PROCESS_STATS, standardOutput } from './output.ts';
 
 /** The flags of `mgw sidecar`, parsed. */
 export interface SidecarFlags {
@@ -29,7 +30,7 @@ export interface SidecarFlags {
 export async function runSidecar(flags: SidecarFlags): Promise<number> {
   check(flags);
   const signals = listenStopSignals();
-  const log = createLogger({ level: flags.logLevel });
+  const log = createLogger({ level: flags.logLevel, to: standardOutput() });
   const sidecar = await open(flags, log);
   const address = urlOf({ ...flags.listen, port: sidecar.port });
   const admin = urlOf({ ...flags.admin, port: sidecar.adminPort });
@@ -42,7 +43,7 @@ export async function runSidecar(flags: SidecarFlags): Promise<number> {
 
 async function open(flags: SidecarFlags, log: ReturnType<typeof createLogger>): Promise<RunningSidecar> {
   try {
-    return await openSidecar({ ...flags, version: VERSION, process, log });
+    return await openSidecar({ ...flags, version: VERSION, process: PROCESS_STATS, log });
   } catch (error) {
     throw explainListen(error, [
       { flag: '--listen', ...flags.listen },

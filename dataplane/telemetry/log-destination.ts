@@ -1,6 +1,6 @@
 /**
- * Standard output as the destination of logs. Nothing waits for its reader: a pipe that nobody reads holds back up to
- * 1 MiB of lines, further ones are dropped and counted, and calls, health checks and shutdown go on.
+ * A destination of logs whose reader nothing waits for: a pipe that nobody reads holds back up to 1 MiB of lines,
+ * further ones are dropped and counted, and calls, health checks and shutdown go on.
  */
 import { pino } from 'pino';
 import type { DestinationStream } from 'pino';
@@ -8,6 +8,8 @@ import type { DestinationStream } from 'pino';
 export interface LogDestination extends DestinationStream {
   /** Writes what is held back, as far as the reader takes it at once, and calls `done`. pino calls it too. */
   flush(done?: () => void): void;
+  /** Writes what is held back at the end of the process, and waits up to two seconds for a reader that is slow. */
+  end(): void;
   /** How many lines were dropped so far. */
   readonly dropped: number;
 }
@@ -16,22 +18,23 @@ export interface LogDestination extends DestinationStream {
 const BATCH_BYTES = 4096;
 const FLUSH_EVERY_MS = 50;
 const HELD_BACK_BYTES = 1024 * 1024;
+const END_WITHIN_MS = 2000;
 /** Of a pipe that does not block: it is full. */
 const FULL: ReadonlySet<string> = new Set(['EAGAIN', 'EBUSY']);
 
-/** `file`: a descriptor that does not block, see nonBlockingOutput. */
+/** `file`: a descriptor that does not block. */
 export function openLogDestination(file: number): LogDestination {
   let dropped = 0;
   let isBroken = false;
+  let waitsUntilMs = 0;
   const stream = pino.destination({
     dest: file,
     sync: true,
     minLength: BATCH_BYTES,
     periodicFlush: FLUSH_EVERY_MS,
     maxLength: HELD_BACK_BYTES,
-    retryEAGAIN: () => false,
+    retryEAGAIN: () => performance.now() < waitsUntilMs,
   });
-  stream.removeAllListeners('error');
   // what a full pipe does not take stays in the buffer; a closed one takes nothing ever again
   stream.on('error', ({ code = '' }: NodeJS.ErrnoException) => {
     isBroken ||= !FULL.has(code);
@@ -39,14 +42,21 @@ export function openLogDestination(file: number): LogDestination {
   stream.on('drop', () => {
     dropped += 1;
   });
+  const flush = (): void => {
+    if (!isBroken) writeHeldBack(stream);
+  };
   return {
     write(line) {
       if (isBroken) dropped += 1;
       else stream.write(line);
     },
     flush(done) {
-      if (!isBroken) writeHeldBack(stream);
+      flush();
       done?.();
+    },
+    end() {
+      waitsUntilMs = performance.now() + END_WITHIN_MS;
+      flush();
     },
     get dropped() {
       return dropped;
@@ -54,16 +64,11 @@ export function openLogDestination(file: number): LogDestination {
   };
 }
 
-/** What the descriptor does not take at once stays in the buffer, and is lost if the process ends now. */
+/** What the descriptor does not take stays in the buffer. */
 function writeHeldBack(stream: { flushSync(): void }): void {
   try {
     stream.flushSync();
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
   }
-}
-
-/** Standard output as a descriptor: Node.js sets a pipe to non-blocking when it makes a stream of it. */
-export function nonBlockingOutput(): number {
-  return process.stdout.fd;
 }

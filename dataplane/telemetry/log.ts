@@ -6,14 +6,11 @@
  */
 import { pino } from 'pino';
 import type { DestinationStream, Level, Logger } from 'pino';
-import { nonBlockingOutput, openLogDestination } from './log-destination.ts';
-import type { LogDestination } from './log-destination.ts';
 
 export interface LogOptions {
   /** Default "info". */
   readonly level?: Level | 'silent';
-  /** Default: standard output, in batches, at most 50 ms late; the rest is written when the process exits. */
-  readonly to?: DestinationStream;
+  readonly to: DestinationStream;
 }
 
 const REDACTED = '[redacted]';
@@ -28,7 +25,7 @@ const END_OF_NAME = /^sk(?:-(?:[a-z]{1,20}|[0-9]{1,4}))+$/;
 const BEARER_LIKE = /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi;
 
 /** Creates a logger that writes ISO times and levels as words. */
-export function createLogger({ level = 'info', to }: LogOptions = {}): Logger {
+export function createLogger({ level = 'info', to }: LogOptions): Logger {
   return pino(
     {
       level,
@@ -37,23 +34,8 @@ export function createLogger({ level = 'info', to }: LogOptions = {}): Logger {
       formatters: { level: (label) => ({ level: label }) },
       hooks: { streamWrite: maskSecrets },
     },
-    to ?? standardOutput(),
+    to,
   );
-}
-
-/** All loggers of a process share it. */
-let output: LogDestination | undefined;
-
-function standardOutput(): LogDestination {
-  if (output) return output;
-  const opened = openLogDestination(nonBlockingOutput());
-  process.on('exit', () => opened.flush());
-  return (output = opened);
-}
-
-/** How many lines standard output has not taken, for the metric. */
-export function droppedLogLines(): number {
-  return output?.dropped ?? 0;
 }
 
 /** Masks what looks like a secret in a JSON line. */

@@ -2,7 +2,6 @@
  * The metrics that every process of the data plane has. prom-client's own default metrics are not used: they would add
  * some thirty families, most of them about V8.
  */
-import { droppedLogLines } from './log.ts';
 import { setCounter } from './metric-set.ts';
 import type { Collectors, MetricSet, MetricTable } from './metric-set.ts';
 
@@ -25,6 +24,8 @@ export interface ProcessStats {
   cpuUsage(): { readonly user: number; readonly system: number };
   /** Bytes. */
   memoryUsage(): { readonly rss: number; readonly heapUsed: number };
+  /** Log lines that standard output did not take; absent: the log goes elsewhere. */
+  droppedLogLines?(): number;
 }
 
 /** Sets the metrics that never change during the life of the process; `version` is this program's. */
@@ -44,7 +45,7 @@ export function processCollectors(process: ProcessStats): Collectors<typeof PROC
       const { user, system } = process.cpuUsage();
       setCounter(counter, (user + system) / 1e6);
     },
-    modelgateway_log_lines_dropped_total: (counter) => setCounter(counter, droppedLogLines()),
+    modelgateway_log_lines_dropped_total: (counter) => setCounter(counter, process.droppedLogLines?.() ?? 0),
     process_resident_memory_bytes: (gauge) => gauge.set(process.memoryUsage().rss),
   };
 }

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import { describe, it } from 'vitest';
 import { openEmbeddedLedger } from '../../../dataplane/ledger/embedded.ts';
 import { startProxy } from '../../../dataplane/proxy.ts';
-import { createLogger } from '../../../dataplane/telemetry/log.ts';
 import { configOf } from '../../unit/dataplane/xds/support.ts';
 import { testDistribution } from '../../unit/operator/xds/support.ts';
 
@@ -28,7 +28,7 @@ describe('a proxy that is cut off from its operators', () => {
   ]) {
     it(says, async () => {
       const folder = await mkdtemp(join(tmpdir(), 'mgw-age-'));
-      const log = createLogger({ level: 'silent' });
+      const log = pino({ level: 'silent' });
       const ledger = await openEmbeddedLedger({ path: join(folder, 'ledger.db'), sync: 'normal' });
       const server = await testDistribution();
       server.publish(configOf([1]));

@@ -256,9 +256,14 @@ test('warns of a job that was given up, but of no other end', () => {
 
 /** A script that has a logger to standard output. */
 function scriptOf(work: string): string[] {
-  const module = join(import.meta.dirname, '../../../../dataplane/telemetry/log.ts');
-  const script = `import { createLogger } from ${JSON.stringify(module)}; const log = createLogger(); ${work}`;
-  return ['--input-type=module', '-e', script];
+  const from = (path: string): string => JSON.stringify(join(import.meta.dirname, '../../../..', path));
+  const script = [
+    `import { createLogger } from ${from('dataplane/telemetry/log.ts')};`,
+    `import { standardOutput } from ${from('bin/run/output.ts')};`,
+    'const log = createLogger({ to: standardOutput() });',
+    work,
+  ];
+  return ['--input-type=module', '-e', script.join('\n')];
 }
 
 for (const end of ['process.exit(0)', 'throw new Error("crash")', 'undefined']) {
