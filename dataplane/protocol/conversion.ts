@@ -34,12 +34,13 @@ export function conversion(client: Client, provider: ChatProvider): Converter {
       const { conversation, notes } = client.read(reparseLosslessly(body, parsed), { providerTools, seal });
       settleUnread(conversation, { provider: provider.name, dropped });
       const stream = plan.stream ?? parsed['stream'] === true;
-      const { path, body: sent, toolNames } = provider.write(conversation, { plan, stream, dropped });
+      const { path, body: sent, toolNames, keepsReasoning } = provider.write(conversation, { plan, stream, dropped });
+      const all = { ...notes, ...(toolNames && { toolNames }), ...(keepsReasoning === true && { keepsReasoning }) };
       return {
         path,
         body: Buffer.from(writeJson(sent)),
         dropped: dropped.params,
-        ...((notes || toolNames) && { notes: { ...notes, ...(toolNames && { toolNames }) } }),
+        ...(Object.keys(all).length > 0 && { notes: all }),
       };
     },
     response: (body, answer = UNKNOWN) => {

@@ -12,7 +12,7 @@ import { conversion, countConversion } from '../conversion.ts';
 import { parseEventData } from '../json-value.ts';
 import type { Provider, TokenCounter } from '../provider.ts';
 import { converseChat } from '../providers/converse/chat.ts';
-import { responsesToAnthropic } from '../responses-anthropic.ts';
+import { responsesToMessages } from '../responses-anthropic.ts';
 import { readTokenCount } from '../usage.ts';
 import { readConverseError } from './errors.ts';
 
@@ -27,7 +27,7 @@ export const converse: Provider = {
   chat: {
     OpenAI: conversion(openaiChatClient, converseChat),
     Anthropic: anthropicToConverse,
-    Responses: chainFor(responsesToAnthropic, anthropicToConverse, CONVERSE_MODELS),
+    Responses: chainFor(responsesToMessages, anthropicToConverse, CONVERSE_MODELS),
     Gemini: conversion(geminiClient, converseChat),
   },
   tokenCounters: {

@@ -12,7 +12,7 @@ import { parseEventData } from '../json-value.ts';
 import { geminiChat } from '../providers/gemini/chat.ts';
 import { countPassthrough, geminiPassthrough } from '../providers/gemini/passthrough.ts';
 import type { Provider, TokenCounter } from '../provider.ts';
-import { responsesToAnthropic } from '../responses-anthropic.ts';
+import { responsesToMessages } from '../responses-anthropic.ts';
 import { readTokenCount } from '../usage.ts';
 import { readGeminiError } from './errors.ts';
 
@@ -27,7 +27,7 @@ export const gemini: Provider = {
   chat: {
     OpenAI: conversion(openaiChatClient, geminiChat),
     Anthropic: anthropicToGemini,
-    Responses: chainFor(responsesToAnthropic, anthropicToGemini, GEMINI_MODELS),
+    Responses: chainFor(responsesToMessages, anthropicToGemini, GEMINI_MODELS),
     Gemini: geminiPassthrough,
   },
   tokenCounters: {

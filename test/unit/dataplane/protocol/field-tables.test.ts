@@ -8,17 +8,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import * as anthropicMessages from '../../../../dataplane/protocol/clients/anthropic/table.ts';
+import * as chat from '../../../../dataplane/protocol/clients/openai-chat/table.ts';
+import * as anthropicChat from '../../../../dataplane/protocol/providers/anthropic/table.ts';
 import * as openaiChat from '../../../../dataplane/protocol/providers/openai-chat/table.ts';
 import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
 import type { ChatDialect } from '../../../../dataplane/protocol/call-facts.ts';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';
 import type { Handling, ObjectTable } from '../../../../dataplane/protocol/field-table.ts';
-import * as toAnthropic from '../../../../dataplane/protocol/openai-anthropic/table.ts';
 import * as toChat from '../../../../dataplane/protocol/responses-openai/table.ts';
 import type { ProviderKind } from '../../../../dataplane/protocol/provider.ts';
-import * as toMessages from '../../../../dataplane/protocol/gemini-anthropic/table.ts';
-import { GEMINI_DIALECT } from './gemini-dialect-examples.ts';
-import { OPENAI } from './openai-examples.ts';
 import { RESPONSES } from './responses-examples.ts';
 import type { Examples, Fields } from './field-examples.ts';
 
@@ -56,12 +54,10 @@ function faultOf(make: () => unknown): RequestFault | undefined {
   }
 }
 
-const ROLES: ReadonlySet<object> = new Set([toAnthropic.ROLES, toChat.ROLES]);
+const ROLES: ReadonlySet<object> = new Set([toChat.ROLES]);
 
 const PAIRS: readonly (readonly [Pair, readonly Examples[]])[] = [
-  [{ client: 'OpenAI', upstream: 'Anthropic' }, OPENAI],
   [{ client: 'Responses', upstream: 'OpenAI' }, RESPONSES],
-  [{ client: 'Gemini', upstream: 'Anthropic' }, GEMINI_DIALECT],
 ];
 
 for (const [pair, examples] of PAIRS) {
@@ -133,9 +129,8 @@ function convertOr(pair: Pair, fields: Fields, model: string | undefined): strin
 }
 
 test('every table of requests has examples', () => {
-  const shown = new Set([...OPENAI, ...RESPONSES, ...GEMINI_DIALECT].map(({ table }) => table as object));
-  for (const table of [...toAnthropic.REQUEST_TABLES, ...toChat.REQUEST_TABLES, ...toMessages.REQUEST_TABLES])
-    assert.ok('values' in table || shown.has(table), table.title);
+  const shown = new Set(RESPONSES.map(({ table }) => table as object));
+  for (const table of toChat.REQUEST_TABLES) assert.ok('values' in table || shown.has(table), table.title);
 });
 
 /** Names of an interface's own members, out of a package's types. */
@@ -155,20 +150,20 @@ test('every field of the official SDKs is in a table', () => {
   const RESPONSE_TYPES = 'openai/resources/responses/responses.d.ts';
   const BETA_TYPES = '@anthropic-ai/sdk/resources/beta/messages/messages.d.ts';
   const places: readonly (readonly [string, string, ObjectTable])[] = [
-    [OPENAI_TYPES, 'ChatCompletionCreateParamsBase', toAnthropic.REQUEST],
-    [OPENAI_TYPES, 'ChatCompletionAssistantMessageParam', toAnthropic.ASSISTANT_MESSAGE],
-    [OPENAI_TYPES, 'ChatCompletionMessage', toAnthropic.ASSISTANT_MESSAGE],
-    [OPENAI_TYPES, 'ChatCompletionUserMessageParam', toAnthropic.USER_MESSAGE],
-    [OPENAI_TYPES, 'ChatCompletionSystemMessageParam', toAnthropic.SYSTEM_MESSAGE],
-    [OPENAI_TYPES, 'ChatCompletionDeveloperMessageParam', toAnthropic.SYSTEM_MESSAGE],
-    [OPENAI_TYPES, 'ChatCompletionToolMessageParam', toAnthropic.TOOL_MESSAGE],
-    [OPENAI_TYPES, 'ChatCompletionFunctionMessageParam', toAnthropic.TOOL_MESSAGE],
-    [OPENAI_TYPES, 'ChatCompletionContentPartText', toAnthropic.TEXT_PART],
-    [OPENAI_TYPES, 'ChatCompletionContentPartImage', toAnthropic.IMAGE_PART],
-    [OPENAI_TYPES, 'ChatCompletionContentPartRefusal', toAnthropic.REFUSAL_PART],
-    [OPENAI_TYPES, 'ChatCompletionStreamOptions', toAnthropic.STREAM_OPTIONS],
-    [OPENAI_TYPES, 'ChatCompletionFunctionTool', toAnthropic.TOOL],
-    [OPENAI_TYPES, 'ChatCompletionCustomTool', toAnthropic.TOOL],
+    [OPENAI_TYPES, 'ChatCompletionCreateParamsBase', chat.REQUEST],
+    [OPENAI_TYPES, 'ChatCompletionAssistantMessageParam', chat.ASSISTANT_MESSAGE],
+    [OPENAI_TYPES, 'ChatCompletionMessage', chat.ASSISTANT_MESSAGE],
+    [OPENAI_TYPES, 'ChatCompletionUserMessageParam', chat.USER_MESSAGE],
+    [OPENAI_TYPES, 'ChatCompletionSystemMessageParam', chat.SYSTEM_MESSAGE],
+    [OPENAI_TYPES, 'ChatCompletionDeveloperMessageParam', chat.SYSTEM_MESSAGE],
+    [OPENAI_TYPES, 'ChatCompletionToolMessageParam', chat.TOOL_MESSAGE],
+    [OPENAI_TYPES, 'ChatCompletionFunctionMessageParam', chat.TOOL_MESSAGE],
+    [OPENAI_TYPES, 'ChatCompletionContentPartText', chat.TEXT_PART],
+    [OPENAI_TYPES, 'ChatCompletionContentPartImage', chat.IMAGE_PART],
+    [OPENAI_TYPES, 'ChatCompletionContentPartRefusal', chat.REFUSAL_PART],
+    [OPENAI_TYPES, 'ChatCompletionStreamOptions', chat.STREAM_OPTIONS],
+    [OPENAI_TYPES, 'ChatCompletionFunctionTool', chat.TOOL],
+    [OPENAI_TYPES, 'ChatCompletionCustomTool', chat.TOOL],
     [OPENAI_TYPES, 'ChatCompletion', openaiChat.COMPLETION],
     [RESPONSE_TYPES, 'ResponseCreateParamsBase', toChat.REQUEST],
     [RESPONSE_TYPES, 'ResponseOutputMessage', toChat.MESSAGE],
@@ -203,10 +198,10 @@ test('every field of the official SDKs is in a table', () => {
     [ANTHROPIC_TYPES, 'ToolResultBlockParam', anthropicMessages.TOOL_RESULT_BLOCK],
     [ANTHROPIC_TYPES, 'ToolUseBlockParam', anthropicMessages.TOOL_USE_BLOCK],
     [ANTHROPIC_TYPES, 'ThinkingBlockParam', anthropicMessages.THINKING_BLOCK],
-    [ANTHROPIC_TYPES, 'Message', toAnthropic.MESSAGE],
-    [ANTHROPIC_TYPES, 'Usage', toAnthropic.USAGE],
-    [ANTHROPIC_TYPES, 'ToolUseBlock', toAnthropic.TOOL_USE_BLOCK],
-    [ANTHROPIC_TYPES, 'TextBlock', toAnthropic.TEXT_BLOCK],
+    [ANTHROPIC_TYPES, 'Message', anthropicChat.MESSAGE],
+    [ANTHROPIC_TYPES, 'Usage', anthropicChat.USAGE],
+    [ANTHROPIC_TYPES, 'ToolUseBlock', anthropicChat.TOOL_USE_BLOCK],
+    [ANTHROPIC_TYPES, 'TextBlock', anthropicChat.TEXT_BLOCK],
   ];
   const missing = places.flatMap(([file, name, table]) =>
     members(file, name)

@@ -4,6 +4,7 @@
  */
 import { chain } from '../../../../../dataplane/protocol/chain.ts';
 import { anthropicClient } from '../../../../../dataplane/protocol/clients/anthropic/client.ts';
+import { geminiClient } from '../../../../../dataplane/protocol/clients/gemini/client.ts';
 import { conversion } from '../../../../../dataplane/protocol/conversion.ts';
 import type { Converter } from '../../../../../dataplane/protocol/converter.ts';
 import { openEventStream } from '../../../../../dataplane/protocol/event-stream.ts';
@@ -13,10 +14,6 @@ import { openaiChat } from '../../../../../dataplane/protocol/providers/openai-c
 import { responsesToOpenai } from '../../../../../dataplane/protocol/responses-openai.ts';
 import { convertResponse, WordsToChunks } from './answer.ts';
 import { convertRequest } from './request.ts';
-import { OPENAI_MODELS } from '../../../../../dataplane/protocol/capabilities.ts';
-import { geminiThrough } from '../../../../../dataplane/protocol/gemini-anthropic/through.ts';
-
-const anthropicToOpenai = conversion(anthropicClient, openaiChat);
 
 const openaiToParrot: Converter = {
   client: 'OpenAI',
@@ -29,9 +26,9 @@ const openaiToParrot: Converter = {
 export const parrot: Provider = {
   chat: {
     OpenAI: openaiToParrot,
-    Anthropic: chain(anthropicToOpenai, openaiToParrot),
+    Anthropic: chain(conversion(anthropicClient, openaiChat), openaiToParrot),
     Responses: chain(responsesToOpenai, openaiToParrot),
-    Gemini: geminiThrough(chain(anthropicToOpenai, openaiToParrot), OPENAI_MODELS),
+    Gemini: chain(conversion(geminiClient, openaiChat), openaiToParrot),
   },
   credential: (apiKey) => ['x-parrot-key', apiKey],
   defaultHeaders: { 'x-parrot-version': '1' },
