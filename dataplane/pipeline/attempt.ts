@@ -13,12 +13,12 @@ import { providerOf } from '../protocol/providers.ts';
 import { UpstreamFailure, connectErrorOf } from '../upstream/upstream.ts';
 import type { UpstreamFailureKind, UpstreamResponse } from '../upstream/upstream.ts';
 import { requestHeaders } from '../upstream/headers.ts';
-import type { Admitted, CallRecord, Forwarded, PipelineDeps } from './context.ts';
+import type { Admitted, Answered, CallRecord, PipelineDeps } from './context.ts';
 import { platformPlanOf } from './platform-plan.ts';
 import { clientErrorOf } from './route.ts';
 import { sealingContext } from './sealing-context.ts';
 
-export type AttemptResult = { readonly kind: 'Answered'; readonly forwarded: Forwarded } | AttemptFailure;
+export type AttemptResult = { readonly kind: 'Answered'; readonly answered: Answered } | AttemptFailure;
 
 export type AttemptFailure =
   /** The provider answered with an error status. */
@@ -27,6 +27,8 @@ export type AttemptFailure =
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly error: ProviderError;
+      /** The error stood in a response of 200: what the client is told of it. */
+      readonly says?: string;
     }
   /** There was no response, or its first chunk did not come. */
   | { readonly kind: 'Broken'; readonly failure: UpstreamFailureKind; readonly connectError?: string };
@@ -109,7 +111,7 @@ async function send(deps: PipelineDeps, sent: ConvertedCall): Promise<AttemptRes
       return await readErrorResponse(response, target.platform === 'BedrockInvoke' ? readConverseError : readError);
     }
     const ready = call.stream ? await afterFirstPiece(response) : response;
-    return { kind: 'Answered', forwarded: { admitted, converter, notes, dropped, response: ready } };
+    return { kind: 'Answered', answered: { admitted, converter, notes, dropped, response: ready } };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
     // after a cancellation the provider may continue and charge for the call; after a failure of its own it does not
@@ -157,7 +159,6 @@ async function convertRequest(
 async function afterFirstPiece({ status, headers, body }: UpstreamResponse): Promise<UpstreamResponse> {
   const iterator = body[Symbol.asyncIterator]();
   const first = await iterator.next();
-  if (first.done) throw new UpstreamFailure('Cut', 'the stream ended before its first byte');
   let pending: IteratorResult<Uint8Array> | undefined = first;
   return {
     status,

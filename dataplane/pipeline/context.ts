@@ -12,7 +12,15 @@ import type { CompiledPrice } from '../ledger/price-sheet.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
 import type { AffinityFacts } from '../protocol/affinity-facts.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
-import type { ConversionNotes, ConvertedJob, Converter, Meter, StreamConverter } from '../protocol/converter.ts';
+import type {
+  ConversionNotes,
+  ConvertedJob,
+  ConvertedResponse,
+  Converter,
+  Meter,
+  StreamConverter,
+  StreamEnd,
+} from '../protocol/converter.ts';
 import type { CurrentState } from '../state/current.ts';
 import type { Candidate, EndpointKind, GroupState, KeyState, Offer } from '../state/state.ts';
 import type { AttemptReport, CallTelemetry, EndpointName } from '../telemetry/call-report.ts';
@@ -228,7 +236,8 @@ export interface Admitted {
   readonly lowered: boolean;
 }
 
-export interface Forwarded {
+/** A channel's response, of which nothing is known but its head. */
+export interface Answered {
   readonly admitted: Admitted;
   readonly converter: Converter;
   /** What the conversion of the response must know from that of the request. */
@@ -237,6 +246,26 @@ export interface Forwarded {
   readonly dropped: readonly string[] | undefined;
   /** The provider's response. The first chunk of a stream has arrived, because a failure before it can be retried. */
   readonly response: UpstreamResponse;
+}
+
+export interface OpenedStream {
+  readonly stream: StreamConverter;
+  /** What follows. */
+  readonly pieces: AsyncIterator<Uint8Array>;
+  /** What the client gets first; empty: the stream has ended already. */
+  readonly first: Uint8Array;
+  /** Absent: it goes on, or its end has not been asked for. */
+  readonly end?: StreamEnd;
+}
+
+/** A response that is one. `Large`: too large to buffer; its pieces so far, and the rest. */
+export type Opening =
+  | ({ readonly kind: 'Stream' } & OpenedStream)
+  | { readonly kind: 'Large'; readonly buffered: Uint8Array[]; readonly rest: AsyncIterator<Uint8Array> }
+  | { readonly kind: 'Whole'; readonly converted: ConvertedResponse };
+
+export interface Forwarded extends Answered {
+  readonly opening: Opening;
 }
 
 /** How a call ended. The call is settled next, and then the rest of the response is sent. */

@@ -59,7 +59,7 @@ export function attemptsError(attempts: FailedAttempts, model: string): GatewayE
   if (attempts.rateLimited.length === attempts.count) return rateLimited(attempts, model);
   if (verdictOf(last) === 'overloaded') {
     const message = `The providers of "${model}" are overloaded. Try again in a little while.`;
-    return new GatewayError('upstream_overloaded', message);
+    return new GatewayError('upstream_overloaded', saidBy(last) ?? message);
   }
   return new GatewayError('upstream_error', upstreamMessage(last, model));
 }
@@ -98,11 +98,16 @@ function refusedByProvider({ status, error }: Extract<AttemptFailure, { kind: 'R
   return new GatewayError('upstream_refused', message, { provider, ...(param !== undefined && { param }) });
 }
 
-function rateLimited({ rateLimited: waits }: FailedAttempts, model: string): GatewayError {
+/** What the client is told of an error in a response of 200. */
+function saidBy(failure: AttemptFailure | undefined): string | undefined {
+  return failure?.kind === 'Refused' ? failure.says : undefined;
+}
+
+function rateLimited({ rateLimited: waits, last }: FailedAttempts, model: string): GatewayError {
   const seconds = waits.filter((value) => value !== undefined);
   const message = `The providers of "${model}" limit the rate of calls. Try again later.`;
   const details = seconds.length > 0 ? { retryAfterSeconds: Math.min(...seconds) } : {};
-  return new GatewayError('rate_limit_exceeded', message, details);
+  return new GatewayError('rate_limit_exceeded', saidBy(last) ?? message, details);
 }
 
 function upstreamMessage(failure: AttemptFailure, model: string): string {
@@ -114,5 +119,5 @@ function upstreamMessage(failure: AttemptFailure, model: string): string {
   return isRouteFault(verdictOf(failure))
     ? `The provider of "${model}" refuses the gateway's credential or its model name. ` +
         "The platform team sees why in the ModelRoute's status."
-    : `The providers of "${model}" failed (last status ${failure.status}). Try again.`;
+    : (failure.says ?? `The providers of "${model}" failed (last status ${failure.status}). Try again.`);
 }

@@ -20,6 +20,7 @@ import {
   verdictOf,
 } from './failures.ts';
 import type { FailedAttempts } from './failures.ts';
+import { openResponse } from './open-response.ts';
 import { runningProgress } from './consumption.ts';
 import { countRunningCall } from './new-thresholds.ts';
 import { namesOf } from '../upstream/upstream.ts';
@@ -53,17 +54,39 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
     keepHold(deps, admission.admitted, record);
     if (deps.state.generation !== record.generation) countRunningCall(deps, record);
     deps.refusing.trying(candidate.target);
-    const result = await attempt(deps, admission.admitted, record);
-    if (result.kind === 'Answered') {
+    const isLast = isLastTry(routed, { tried, failures: failed.count });
+    const result = await attemptAndOpen(deps, admission.admitted, { record, isLast });
+    if ('opening' in result) {
       noteAccepted(deps, candidate.target);
       body.drop();
-      return result.forwarded;
+      return result;
     }
     addFailure(deps, failed, admission.admitted, result);
     if (!mayTryNextChannel(result, candidate)) break;
     releaseChannel(deps, record);
   }
   throw attemptsError(failed, call.model);
+}
+
+/** Whether no other channel is tried if this attempt fails as well. */
+function isLastTry(
+  { candidates }: Routed,
+  { tried, failures }: { readonly tried: readonly Candidate['target'][]; readonly failures: number },
+): boolean {
+  return candidates.every(({ target, retryAttempts }) => failures >= retryAttempts || tried.includes(target));
+}
+
+/** Opens the response too. The request's body is kept meanwhile only where another channel may need it. */
+async function attemptAndOpen(
+  deps: PipelineDeps,
+  admitted: Admitted,
+  { record, isLast }: { readonly record: CallRecord; readonly isLast: boolean },
+): Promise<Forwarded | AttemptFailure> {
+  const result = await attempt(deps, admitted, record);
+  if (result.kind !== 'Answered') return result;
+  if (isLast) record.received.body.drop();
+  const opening = await openResponse(deps, result.answered, record);
+  return opening.kind === 'Refused' ? opening : { ...result.answered, opening };
 }
 
 type Refusal = Exclude<Admission, { readonly outcome: 'Admitted' }>;

@@ -3,13 +3,13 @@
  * limit, and the request fields that were dropped.
  */
 import { responseHeaders } from '../upstream/headers.ts';
-import type { Admitted, Forwarded } from './context.ts';
+import type { Admitted, Answered } from './context.ts';
 
 /** Keep caches and proxies from holding a stream back. */
 export const STREAM_HEADERS = { 'cache-control': 'no-cache', 'x-accel-buffering': 'no' } as const;
 
 /** Returns a new object, which the caller may modify. */
-export function clientHeaders({ response, admitted, dropped }: Forwarded): Record<string, string> {
+export function clientHeaders({ response, admitted, dropped }: Answered): Record<string, string> {
   const headers = responseHeaders(response.headers);
   headers['content-type'] ??= 'application/json';
   addGroup(headers, admitted);

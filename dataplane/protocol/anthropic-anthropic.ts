@@ -7,6 +7,7 @@ import { MessageEventMeter, meterMessage } from './anthropic/stream-meter.ts';
 import { isServerTool } from './anthropic/tool-types.ts';
 import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
 import { DroppedFields } from './dropped-fields.ts';
+import { FailedResponse } from './failed-response.ts';
 import { failStream } from './stream-errors.ts';
 import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
@@ -15,7 +16,7 @@ import { editObject } from './json-edit.ts';
 import type { JsonEdit } from './json-edit.ts';
 import { parseEventData, parseObject, reparseLosslessly, writeJson } from './json-value.ts';
 import { MESSAGE_STOP } from './anthropic/write-event.ts';
-import { readStreamError } from './provider-errors.ts';
+import { isErrorObject, readStreamError } from './provider-errors.ts';
 import { editsOf, withoutProviderTools } from './provider-tools.ts';
 import type { ToolDialect } from './provider-tools.ts';
 import type { SseEvent } from './sse.ts';
@@ -26,6 +27,7 @@ export const anthropicToAnthropic: Converter = {
   request: editRequest,
   response: (body) => {
     const message = parseObject(body);
+    if (isError(message)) throw new FailedResponse(readStreamError(message));
     if (!Array.isArray(message['content'])) throw new SyntaxError('the answer is not a message');
     return { body, meter: meterMessage(message) };
   },
@@ -45,6 +47,11 @@ function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): U
   if (hasForeignThinking(parsed['messages']))
     edits.set('messages', writeJson(withoutForeignThinking(reparseLosslessly(body, parsed)['messages'])));
   return { path: '/v1/messages', body: editObject(body, edits, plan.scanned), dropped: dropped.params };
+}
+
+/** An error counts whatever stands beside it. */
+function isError(data: JsonRecord): boolean {
+  return data['type'] === 'error' || isErrorObject(data);
 }
 
 class MessagePassthrough implements EventHandler {
@@ -67,7 +74,7 @@ class MessagePassthrough implements EventHandler {
 
   handle(event: SseEvent): readonly Uint8Array[] {
     const data = event.data === undefined ? undefined : parseEventData(event.data);
-    if (event.event === 'error' || data?.['type'] === 'error') {
+    if (event.event === 'error' || (data && isError(data))) {
       this.#end = failStream('Anthropic', readStreamError(data ?? event.data), this.#request.id);
       return [];
     }

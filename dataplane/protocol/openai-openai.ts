@@ -16,10 +16,10 @@ import type { JsonEdit } from './json-edit.ts';
 import { decodeUtf8 } from './bytes.ts';
 import { parseEventData, parseObject } from './json-value.ts';
 import { DONE, isDone } from './openai/done.ts';
-import { isErrorObject } from './openai/failures.ts';
+import { throwIfError } from './openai/failures.ts';
 import { ChunkMeter, meterCompletion } from './openai/stream-meter.ts';
 import { isClientTool, SEARCH_OPTIONS } from './openai/facts.ts';
-import { readStreamError } from './provider-errors.ts';
+import { isErrorObject, readStreamError } from './provider-errors.ts';
 import { editsOf, withoutProviderTools } from './provider-tools.ts';
 import type { ToolDialect } from './provider-tools.ts';
 import { writeEvent } from './sse.ts';
@@ -31,6 +31,7 @@ export const openaiToOpenai: Converter = {
   request: editRequest,
   response: (body) => {
     const completion = parseObject(body);
+    throwIfError(completion);
     if (!Array.isArray(completion['choices'])) throw new SyntaxError('the answer is not a chat completion');
     return { body, meter: meterCompletion(completion) };
   },

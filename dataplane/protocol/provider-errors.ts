@@ -33,6 +33,18 @@ export function readProviderError(status: number, bytes: Uint8Array): ProviderEr
   return errorOf(value) ?? { message: messageOf(status), type: undefined, code: undefined };
 }
 
+/** Whether a response or a chunk is an error, whatever stands beside it. vLLM marks its own as an `object`. */
+export function isErrorObject({ error, object }: JsonRecord): boolean {
+  if (object === 'error') return true;
+  return isRecord(error) ? Object.keys(error).length > 0 : textOf(error) !== undefined;
+}
+
+/** The error that a response of 200 is; undefined: its bytes are no JSON with an error in it. */
+export function readErrorIn(bytes: Uint8Array): ProviderError | undefined {
+  const value = parse(bytes);
+  return typeof value === 'string' ? undefined : errorOf(value);
+}
+
 /** Reads a parsed error: the data of a stream's error event. */
 export function readStreamError(value: unknown): ProviderError {
   return (

@@ -521,6 +521,7 @@ export const READ_NAMES: readonly string[] = [
   'value',
   'valueEnd',
   'valueStart',
+  'values',
   'variables',
   'vertex',
   'videoMetadata',

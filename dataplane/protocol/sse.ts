@@ -163,6 +163,15 @@ function hasBytesAt(buffer: Buffer, bytes: Buffer, start: number, end: number): 
   return true;
 }
 
+/** True if whole events hold nothing but comments, blank lines and Anthropic's pings. */
+export function holdsOnlyPings(events: Uint8Array): boolean {
+  const framer = new SseFramer(events.length);
+  framer.append(events);
+  for (let event = framer.next(); event; event = framer.next())
+    if (event.data !== undefined && event.event !== 'ping') return false;
+  return framer.end()?.data === undefined;
+}
+
 const EVENT_STREAM = /^text\/event-stream\b/i;
 
 /** Media types are case-insensitive (RFC 9110, 8.3.1). */

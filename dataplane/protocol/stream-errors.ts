@@ -62,6 +62,24 @@ const STATUSES: Readonly<Record<ErrorKind, number>> = {
   Other: 502,
 };
 
+const HTTP_STATUSES: Readonly<Record<ErrorKind, number>> = {
+  Overloaded: 529,
+  RateLimited: 429,
+  Invalid: 400,
+  Account: 401,
+  Other: 502,
+};
+const NOT_FOUND = 404;
+
+/** The status that a provider would have answered with, had it not written its error into a response of 200. */
+export function statusOfError(error: ProviderError): number {
+  const { type, code, status } = error;
+  const kind = kindOf(error);
+  if (status !== undefined) return status;
+  if (kind !== 'Overloaded' && /^[45]\d\d$/.test(code ?? '')) return Number(code);
+  return type === 'not_found_error' ? NOT_FOUND : HTTP_STATUSES[kind];
+}
+
 /** The end of a stream that its provider ended with an error. */
 export function failStream(client: Dialect, error: ProviderError, requestId: string): StreamEnd {
   const kind = kindOf(error);

@@ -26,7 +26,10 @@ export interface AttemptReport {
   /** "route/channel": bounded by the configuration. */
   readonly channel: string;
   readonly protocol: 'OpenAI' | 'Anthropic' | 'BedrockConverse' | 'Gemini';
-  /** ok, full, status_<code>, connect, reset, timeout, cut, idle, aborted, short (no money at this channel's price). */
+  /**
+   * ok, full, status_<code>, error (in a response of 200), connect, reset, timeout, cut, idle, aborted, short (no money
+   * at this channel's price).
+   */
   readonly outcome: string;
   readonly durationMs: number;
   /** The families of beta flags that the provider did not get; absent: none. */

@@ -114,8 +114,8 @@ export const METRICS = {
     type: 'counter',
     labels: ['channel', 'outcome'],
     help:
-      'Attempts by channel and outcome: ok, status_ with the HTTP status, connect, reset, timeout, cut, idle, ' +
-      'aborted; full and short were not sent.',
+      'Attempts by channel and outcome: ok, status_ with the HTTP status, error (in a response of 200), connect, ' +
+      'reset, timeout, cut, idle, aborted; full and short were not sent.',
   },
   modelgateway_upstream_attempt_duration_seconds: {
     type: 'histogram',

@@ -4,7 +4,7 @@
  * ends; the pieces are what it sends.
  */
 import { gzipSync } from 'node:zlib';
-import { MAX_BUFFERED_BYTES } from '../../dataplane/pipeline/relay.ts';
+import { MAX_BUFFERED_BYTES } from '../../dataplane/pipeline/open-response.ts';
 import { KEYS } from '../support/manifests.ts';
 import type { Reply } from '../support/mock-provider.ts';
 import type { FuzzCase, FuzzSession, Fuzzer } from './fuzzer.ts';

@@ -7,7 +7,7 @@ import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { readProviderError, readStreamError } from '../provider-errors.ts';
 
-/** Anthropic's types by Google's status, for errors within a stream. */
+/** Anthropic's types by Google's status, or by its code where it gives no status, for errors within a stream. */
 const TYPES: Readonly<Record<string, string>> = {
   RESOURCE_EXHAUSTED: 'rate_limit_error',
   UNAVAILABLE: 'overloaded_error',
@@ -16,6 +16,12 @@ const TYPES: Readonly<Record<string, string>> = {
   PERMISSION_DENIED: 'permission_error',
   NOT_FOUND: 'not_found_error',
   UNAUTHENTICATED: 'authentication_error',
+  '400': 'invalid_request_error',
+  '401': 'authentication_error',
+  '403': 'permission_error',
+  '404': 'not_found_error',
+  '429': 'rate_limit_error',
+  '503': 'overloaded_error',
 };
 
 /** Never throws. The type and the code are Google's own; the caller's follow from the status alone. */
@@ -38,7 +44,11 @@ export function readGeminiStreamError(value: unknown): ProviderError {
   const { message } = readStreamError(value);
   const error = errorOf(value);
   if (isCredential(error)) return { message, type: 'authentication_error', code: undefined };
-  return { message, type: TYPES[stringOf(error['status'])] ?? 'api_error', code: undefined };
+  return {
+    message,
+    type: TYPES[stringOf(error['status'])] ?? TYPES[String(error['code'])] ?? 'api_error',
+    code: undefined,
+  };
 }
 
 /** The Gemini API answers 400 for an unknown key. */

@@ -8,6 +8,7 @@ import type { JsonRecord } from '../fields.ts';
 import { editObject } from '../json-edit.ts';
 import { parseObject } from '../json-value.ts';
 import { meterOf } from '../usage.ts';
+import { throwIfError } from './failures.ts';
 import { NO_USAGE, readUsage, toReportedUsage } from './usage.ts';
 
 export interface EmbeddingsFacts {
@@ -49,6 +50,7 @@ export const embeddingsConverter: Converter = {
   request: renameModel('/embeddings'),
   response: (body) => {
     const answer = parseObject(body);
+    throwIfError(answer);
     if (!Array.isArray(answer['data'])) throw new SyntaxError('the answer holds no embeddings');
     const { input, cached } = toReportedUsage(isRecord(answer['usage']) ? readUsage(answer['usage']) : NO_USAGE);
     return {

@@ -2,14 +2,15 @@
  * Tells failures from responses: an error counts whatever stands beside it, since providers send one in a chunk with
  * choices, beside an empty delta or as a text.
  */
+import { FailedResponse } from '../failed-response.ts';
 import type { ValueTable } from '../field-table.ts';
 import { isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { isErrorObject, readStreamError } from '../provider-errors.ts';
 
-/** Whether a body or a chunk is an error. vLLM marks its own as an `object`. */
-export function isErrorObject({ error, object }: JsonRecord): boolean {
-  if (object === 'error') return true;
-  return isRecord(error) ? Object.keys(error).length > 0 : textOf(error) !== undefined;
+/** Throws FailedResponse if a whole response is an error. */
+export function throwIfError(response: JsonRecord): void {
+  if (isErrorObject(response)) throw new FailedResponse(readStreamError(response));
 }
 
 /** Whether a chunk is an error, or has a finish_reason of `failures`. */

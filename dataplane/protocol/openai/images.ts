@@ -16,6 +16,7 @@ import type { SseEvent } from '../sse.ts';
 import { meterOf } from '../usage.ts';
 import { isDone } from './done.ts';
 import { renameModel } from './embeddings.ts';
+import { throwIfError } from './failures.ts';
 import { findField, QUALITY_FIELDS, readAttribute, SIZE_FIELDS } from './generation-fields.ts';
 import { NO_USAGE, readUsage, toReportedUsage } from './usage.ts';
 
@@ -73,6 +74,7 @@ export const imagesConverter: Converter = {
   request: renameModel('/images/generations'),
   response: (body) => {
     const answer = parseObject(body);
+    throwIfError(answer);
     if (!Array.isArray(answer['data'])) throw new SyntaxError('the answer holds no images');
     const made = { images: answer['data'].length, served: madeOf(answer) };
     return { body, meter: meterImages(answer['usage'], made, true) };

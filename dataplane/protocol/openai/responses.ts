@@ -23,7 +23,7 @@ import { editObject } from '../json-edit.ts';
 import type { JsonEdit } from '../json-edit.ts';
 import { parseEventData, parseObject, writeJson } from '../json-value.ts';
 import type { Jobs } from '../provider.ts';
-import { readStreamError } from '../provider-errors.ts';
+import { isErrorObject, readStreamError } from '../provider-errors.ts';
 import { editsOf, UNCHANGED, withoutProviderTools } from '../provider-tools.ts';
 import type { ToolDialect } from '../provider-tools.ts';
 import { writeEvent } from '../sse.ts';
@@ -31,6 +31,7 @@ import type { SseEvent } from '../sse.ts';
 import { setCacheKey } from './cache-key.ts';
 import { isDone } from './done.ts';
 import { SEARCH_OPTIONS } from './facts.ts';
+import { throwIfError } from './failures.ts';
 import { meterResponse, ResponseMeter } from './response-meter.ts';
 import { openRequest, ResponseSeals } from './response-seals.ts';
 import { runsAtClient } from './response-tools.ts';
@@ -45,6 +46,7 @@ export const responsesConverter: Converter = {
   request: (body, parsed, plan) => editRequest(body, parsed, plan),
   response: (body, answer) => {
     const response = parseObject(body);
+    if (!isGiven(response['status'])) throwIfError(response);
     if (!Array.isArray(response['output']) && !isGiven(response['status']))
       throw new SyntaxError('the answer is not a response');
     const sealed = new ResponseSeals(answer?.seal, answer?.notes?.sealedIds).apply(body, response);
@@ -210,5 +212,5 @@ class ResponsePassthrough implements EventHandler {
 
 /** An error event, or an error in the shape of chat streams. */
 function isError(event: SseEvent, data: JsonRecord | undefined, type: string): boolean {
-  return event.event === 'error' || type === 'error' || (data !== undefined && type === '' && isGiven(data['error']));
+  return event.event === 'error' || type === 'error' || (data !== undefined && type === '' && isErrorObject(data));
 }

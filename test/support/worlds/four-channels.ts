@@ -27,9 +27,12 @@ export interface FourChannels {
 
 export async function startFourChannels(): Promise<FourChannels> {
   const providers = await Promise.all([0, 1, 2, 3].map(() => startMockProvider()));
-  const channels = (protocol: string, path: string): string =>
+  const channels = (protocol: string, path: string, more = ''): string =>
     providers
-      .map(({ url }, index) => `{name: c${index}, protocol: ${protocol}, baseUrl: ${url}${path}, priority: ${index}}`)
+      .map(
+        ({ url }, index) =>
+          `{name: c${index}, protocol: ${protocol}, baseUrl: ${url}${path}, priority: ${index}${more}}`,
+      )
       .join(', ');
   const model = (name: string): string =>
     `{name: ${name}, contextTokens: 100000, maxOutputTokens: 1000, allow: [ServiceTiers, FileReferences, ServerTools]}`;
@@ -43,13 +46,21 @@ ${HEAD}ModelRoute
 metadata: {name: messages}
 spec: {models: [${model('messages-model')}], channels: [${channels('Anthropic', '')}]}
 ---
+${HEAD}ModelRoute
+metadata: {name: google}
+spec: {models: [${model('google-model')}], channels: [${channels('Gemini', '')}]}
+---
+${HEAD}ModelRoute
+metadata: {name: native}
+spec: {models: [${model('native-model')}], channels: [${channels('OpenAI', '/v1', ', endpoints: [Chat, Responses]')}]}
+---
 ${HEAD}Group
 metadata: {name: filtered}
 spec: {allowedNamespaces: {from: All}, routes: [{routeRef: {name: four}, models: [four-model], channels: [c2]}]}
 ---
 ${HEAD}PriceCatalog
 metadata: {name: four}
-spec: {models: [${['four', 'hidden', 'messages']
+spec: {models: [${['four', 'hidden', 'messages', 'google', 'native']
         .map((name) => `{name: ${name}-model, vendor: V, quotaType: Token, modelRatio: "1"}`)
         .join(', ')}]}
 ---

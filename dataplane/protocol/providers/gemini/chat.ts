@@ -4,6 +4,7 @@ import { readGeminiStreamError } from '../../gemini/errors.ts';
 import { readUsage } from '../../gemini/usage.ts';
 import { parseLossless, parseObject } from '../../json-value.ts';
 import { OutputTally } from '../../output-tally.ts';
+import { isErrorObject } from '../../provider-errors.ts';
 import { meterOf } from '../../usage.ts';
 import type {
   ChatProvider,
@@ -13,7 +14,7 @@ import type {
   WrittenRequest,
 } from '../chat-provider.ts';
 import { CandidateReader } from './read-response.ts';
-import { GeminiEventReader, isErrorResponse } from './read-stream.ts';
+import { GeminiEventReader } from './read-stream.ts';
 import { NAME } from './write-contents.ts';
 import { modelPath } from './model-path.ts';
 import { writeRequest } from './write-request.ts';
@@ -32,7 +33,7 @@ function readResponse(body: Uint8Array, context: ResponseReadContext): ReadRespo
   const candidates = new CandidateReader(context, tally);
   const events = candidates.read(response);
   const meter = meterOf(readUsage(response['usageMetadata']), tally.bytes);
-  if (isErrorResponse(response)) return { events: [{ type: 'error', error: readGeminiStreamError(response) }], meter };
+  if (isErrorObject(response)) return { events: [{ type: 'error', error: readGeminiStreamError(response) }], meter };
   if (!candidates.ended) throw new SyntaxError('the response has no end');
   return { events: [{ type: 'start', model: undefined }, ...events, ...candidates.end()], meter };
 }

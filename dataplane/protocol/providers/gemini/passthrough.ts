@@ -18,6 +18,7 @@ import { editObject, memberBytes } from '../../json-edit.ts';
 import type { JsonEdit } from '../../json-edit.ts';
 import { parseEventData, parseObject, reparseLosslessly, writeJson } from '../../json-value.ts';
 import { OutputTally } from '../../output-tally.ts';
+import { isErrorObject } from '../../provider-errors.ts';
 import type { TokenCounter } from '../../provider.ts';
 import { isSealed } from '../../sealed-values.ts';
 import { failStream } from '../../stream-errors.ts';
@@ -25,7 +26,7 @@ import { FailedResponse } from '../../failed-response.ts';
 import type { SseEvent } from '../../sse.ts';
 import { meterOf } from '../../usage.ts';
 import { CandidateReader } from './read-response.ts';
-import { isErrorResponse, unlisted } from './read-stream.ts';
+import { unlisted } from './read-stream.ts';
 import { modelPath } from './model-path.ts';
 
 export const geminiPassthrough: Converter = {
@@ -34,7 +35,7 @@ export const geminiPassthrough: Converter = {
   request: editRequest,
   response: (body) => {
     const response = parseObject(body);
-    if (isErrorResponse(response)) throw new FailedResponse(readGeminiStreamError(response));
+    if (isErrorObject(response)) throw new FailedResponse(readGeminiStreamError(response));
     const tally = new OutputTally();
     const candidates = new CandidateReader({ id: '', notes: undefined }, tally);
     candidates.read(response);
@@ -172,7 +173,7 @@ class ChunkPassthrough implements EventHandler {
     // comments and blank lines, which some of Google's SDKs take for data
     if (event.data === undefined) return [];
     const data = parseEventData(unlisted(event.data));
-    if (data && isErrorResponse(data)) {
+    if (data && isErrorObject(data)) {
       this.#failure = failStream('Gemini', readGeminiStreamError(data), this.#request.id);
       return [];
     }

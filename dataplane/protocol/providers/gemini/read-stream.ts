@@ -4,10 +4,10 @@
  */
 import type { Meter } from '../../converter.ts';
 import type { ConversationEvent } from '../../conversation/events.ts';
-import { isGiven, isRecord } from '../../fields.ts';
 import { readGeminiStreamError } from '../../gemini/errors.ts';
 import { GeminiStreamMeter } from '../../gemini/stream-meter.ts';
 import { parseEventData } from '../../json-value.ts';
+import { isErrorObject } from '../../provider-errors.ts';
 import type { SseEvent } from '../../sse.ts';
 import type { EventReader, ResponseReadContext } from '../chat-provider.ts';
 import { CandidateReader } from './read-response.ts';
@@ -36,7 +36,7 @@ export class GeminiEventReader implements EventReader {
     if (event.data === undefined) return event.raw[0] === COLON ? [{ type: 'ping' }] : [];
     const data = parseEventData(unlisted(event.data));
     if (!data) return [];
-    if (isGiven(data['error'])) return this.#fail({ type: 'error', error: readGeminiStreamError(data) });
+    if (isErrorObject(data)) return this.#fail({ type: 'error', error: readGeminiStreamError(data) });
     const events = this.#candidates.read(data);
     this.#streamMeter.add(data['usageMetadata'], this.#candidates.ended);
     const failure = this.#candidates.ended ? this.#candidates.end().find(({ type }) => type === 'error') : undefined;
@@ -64,9 +64,4 @@ export class GeminiEventReader implements EventReader {
 /** Some errors come as a list of one. */
 export function unlisted(data: string): string {
   return data.trim().replace(/^\[([^]*)\]$/, '$1');
-}
-
-/** Whether a chunk or a response reports an error. */
-export function isErrorResponse(response: unknown): boolean {
-  return isRecord(response) && isGiven(response['error']);
 }
