@@ -41,7 +41,10 @@ export type HoldDecision =
   | { readonly result: Extract<HoldResult, { outcome: 'Held' }>; readonly pending: PendingHold }
   | { readonly result: Exclude<HoldResult, { outcome: 'Held' }>; readonly pending: undefined };
 
-/** Grants min(amount, free) if that is at least the minimum. The grant is pending until confirmHold or withdrawHold. */
+/**
+ * Grants min(amount, free) if that is at least the minimum, and nothing to a call that costs nothing, whatever is
+ * free. The grant is pending until confirmHold or withdrawHold.
+ */
 export function placeHold(balances: Balances, request: HoldRequest, nowMs: number): HoldDecision {
   const { origin, limits } = request;
   const previous = balances.holds.get(origin.callId);
@@ -55,7 +58,7 @@ export function placeHold(balances: Balances, request: HoldRequest, nowMs: numbe
   const keyFree = freeUnder(limits.keyLimitNanoUsd, tallyOf(limits.period, { key, day, month }), own);
   const accountFree = freeUnder(limits.accountCreditNanoUsd, account, own);
   const free = least(keyFree, accountFree);
-  const grantedNanoUsd = least(request.amountNanoUsd, free);
+  const grantedNanoUsd = request.amountNanoUsd === 0n ? 0n : least(request.amountNanoUsd, free);
   if (grantedNanoUsd < request.minimumNanoUsd || grantedNanoUsd < 0n) {
     const short = keyFree <= accountFree ? 'Key' : 'Account';
     return { result: { outcome: 'Short', short, availableNanoUsd: notNegative(free) }, pending: undefined };

@@ -1,6 +1,6 @@
 /**
  * The ledger records what keys and accounts have spent and hold, and counts concurrency slots. Money is nano-USD.
- * 1. It grants a hold, durably and atomically, only if spent + held + hold ≤ limit for key and account.
+ * 1. It grants a hold, durably and atomically, only if it is 0 or spent + held + hold ≤ limit for key and account.
  * 2. settle replaces the hold by the cost, durably, once per call id. A cost above the hold is taken from what is free
  *    under both limits; the rest is `unbilled`.
  * 3. A hold whose process died is settled at its last recorded progress, and its slots are released.
@@ -38,7 +38,7 @@ export interface HoldRequest {
   readonly limits: Limits;
   /** The most that the call can cost. */
   readonly amountNanoUsd: bigint;
-  /** The ledger grants min(amount, free), and refuses if that is below this minimum. */
+  /** The ledger grants min(amount, free), and refuses if that is below this minimum. An amount of 0 needs nothing free. */
   readonly minimumNanoUsd: bigint;
   /** What a reaper bills if the process dies now. */
   readonly progress: CallProgress;

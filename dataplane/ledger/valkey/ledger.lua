@@ -606,7 +606,8 @@ function operation.hold(id, uid, accountId, t, o, limit, period, keyGeneration, 
   local keyFree, accountFree = under(ceiling, tallyOf(key, period, day, month)), add(under(funds, account), own)
   if ceiling then keyFree = add(keyFree, own) end
   local free = least(keyFree, accountFree)
-  local granted = least(money(amount), free)
+  -- a call that costs nothing needs no money
+  local granted = amount == '0' and ZERO or least(money(amount), free)
   if less(granted, money(minimum)) or granted[1] < 0 then
     if key.seen ~= keySeen then saveKey(key) end
     if account.seen ~= accountSeen then saveAccount(account) end

@@ -42,13 +42,12 @@ export function holdScenarios(scenario: AddScenario): void {
     assert.deepEqual(await ledger.hold(holdRequest('a', 80n, { limits, minimum: 50n })), HELD(50n));
   });
 
-  scenario('a free call needs no money, but no limit that is exceeded', async ({ ledger }) => {
+  scenario('a free call needs no money, whatever is spent', async ({ ledger }) => {
     assert.deepEqual(await ledger.hold(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 50n } })), HELD(50n));
     assert.deepEqual(await ledger.hold(holdRequest('b', 0n, { limits: { keyLimitNanoUsd: 50n } })), HELD(0n));
-    assert.deepEqual(
-      await ledger.hold(holdRequest('c', 0n, { limits: { keyLimitNanoUsd: 49n, keyGeneration: 2n } })),
-      SHORT('Key', 0n),
-    );
+    const below = { keyLimitNanoUsd: 49n, keyGeneration: 2n, accountCreditNanoUsd: -20n, accountGeneration: 2n };
+    assert.deepEqual(await ledger.hold(holdRequest('c', 0n, { limits: below })), HELD(0n));
+    assert.deepEqual(await ledger.hold(holdRequest('d', 1n, { limits: below })), SHORT('Account', 0n));
   });
 
   scenario('a negative amount holds nothing', async ({ ledger }) => {

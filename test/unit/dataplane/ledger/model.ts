@@ -96,7 +96,7 @@ export function modelHold(
   const own = call ? counted(call) : 0n;
   const room = headroom(model, { keyUid, account, admittedMs }, limits);
   const free = least(room.key, room.account) + own;
-  const granted = least(amountNanoUsd, free);
+  const granted = amountNanoUsd === 0n ? 0n : least(amountNanoUsd, free);
   if (granted < minimumNanoUsd || granted < 0n)
     return {
       outcome: 'Short',
