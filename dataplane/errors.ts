@@ -90,6 +90,13 @@ export const ERRORS = {
       'a concurrency threshold of key, group or channel is reached, as many videos and background responses of a key ' +
       "run as may, or the provider's own rate limit on every channel is reached",
   },
+  too_many_conversations: {
+    status: 400,
+    openaiType: 'invalid_request_error',
+    openaiCode: 'too_many_conversations',
+    anthropicType: 'invalid_request_error',
+    when: 'the account keeps as many conversations, or bytes of them, at providers as it may',
+  },
   unsupported_image: {
     status: 400,
     openaiType: 'invalid_request_error',

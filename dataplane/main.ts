@@ -21,7 +21,7 @@ import type { Poller } from './jobs/poller.ts';
 import { CallMap } from './ledger/call-map.ts';
 import { createLeaseKeeper } from './ledger/lease.ts';
 import type { LeaseKeeper } from './ledger/lease.ts';
-import type { Ledger } from './ledger/ledger.ts';
+import type { ConversationLimits, Ledger } from './ledger/ledger.ts';
 import { checkLedger } from './ledger-check.ts';
 import type { CallRecord, PipelineDeps, RouteWarning } from './pipeline/context.ts';
 import { countRunningCalls } from './pipeline/new-thresholds.ts';
@@ -66,6 +66,8 @@ export interface DataplaneOptions {
   readonly maxBufferedBytes?: number;
   /** The most client connections at a time. Default: 32,768. */
   readonly maxConnections?: number;
+  /** What the conversations of one account may be together. Default: 100,000, and 1 GiB. */
+  readonly conversationLimits?: ConversationLimits;
   /** The most jobs (videos, background responses) of one key that may run at a time. Default: 500. */
   readonly maxRunningJobs?: number;
   /** The origins whose pages may call the API from a browser; `*`: any. Default: none. */
@@ -152,6 +154,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     withTimeout: timers.withTimeout,
     consoleUrl: options.consoleUrl,
     maxRunningJobs: options.maxRunningJobs ?? MAX_RUNNING_JOBS,
+    conversationLimits: options.conversationLimits ?? CONVERSATION_LIMITS,
     random: Math.random,
     warn: (warning) => warnOfRoute(options, warning),
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call failed by a defect of the gateway'),
@@ -331,6 +334,7 @@ function pollJobs(deps: PipelineDeps, { log, every, ready }: PollingOptions): Po
 
 const MAX_CONNECTIONS = 32_768;
 const MAX_RUNNING_JOBS = 500;
+const CONVERSATION_LIMITS: ConversationLimits = { count: 100_000, bytes: 1024 ** 3 };
 /** A process whose event loop lags by this much accepts no new connections until it has caught up. */
 const MAX_LAG_SECONDS = 1;
 const BUFFERED_BYTES = 256 * 1024 * 1024;

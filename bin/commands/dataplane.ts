@@ -99,6 +99,16 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
         .argParser(parseCount),
     )
     .addOption(
+      flag('--max-conversations <NUMBER>', 'the most conversations that one account may keep at providers')
+        .default(100_000)
+        .argParser(parseCount),
+    )
+    .addOption(
+      flag('--max-conversation-bytes <SIZE>', 'the most bytes of them, such as 512MiB')
+        .default(1024 ** 3, '1GiB')
+        .argParser(parseBytes),
+    )
+    .addOption(
       flag(
         '--cors-origins <ORIGINS>',
         'origins whose pages may call from a browser, separated by commas; * for any (default: none)',

@@ -39,6 +39,8 @@ export interface DataplaneFlags extends XdsFlags {
   readonly maxBody: number;
   readonly maxBuffered?: number;
   readonly maxRunningJobs: number;
+  readonly maxConversations: number;
+  readonly maxConversationBytes: number;
   readonly corsOrigins?: readonly string[];
   readonly consoleUrl?: string;
   readonly drainDelay: number;
@@ -94,6 +96,7 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
       maxBodyBytes: flags.maxBody,
       ...(flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered }),
       maxRunningJobs: flags.maxRunningJobs,
+      conversationLimits: { count: flags.maxConversations, bytes: flags.maxConversationBytes },
       ...(flags.corsOrigins && { corsOrigins: flags.corsOrigins }),
       consoleUrl: () => flags.consoleUrl,
       xds: xdsOf(flags),

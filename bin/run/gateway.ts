@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { ActivityWriter } from '../../dataplane/activity/activity.ts';
-import type { Ledger } from '../../dataplane/ledger/ledger.ts';
+import type { ConversationLimits, Ledger } from '../../dataplane/ledger/ledger.ts';
 import { startDataplane } from '../../dataplane/main.ts';
 import type { Dataplane } from '../../dataplane/main.ts';
 import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
@@ -27,6 +27,7 @@ export interface GatewayOptions {
   readonly maxBodyBytes: number;
   readonly maxBufferedBytes?: number;
   readonly maxRunningJobs: number;
+  readonly conversationLimits: ConversationLimits;
   readonly corsOrigins?: readonly string[];
   /** The console's URL, which may become known after the start. */
   readonly consoleUrl?: () => string | undefined;

@@ -37,6 +37,8 @@ export interface RunFlags {
   readonly maxBody: number;
   readonly maxBuffered?: number;
   readonly maxRunningJobs: number;
+  readonly maxConversations: number;
+  readonly maxConversationBytes: number;
   readonly corsOrigins?: readonly string[];
   readonly consoleUrl?: string;
   readonly consoleTrustedProxies?: readonly string[];
@@ -107,6 +109,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
         maxBodyBytes: flags.maxBody,
         ...(flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered }),
         maxRunningJobs: flags.maxRunningJobs,
+        conversationLimits: { count: flags.maxConversations, bytes: flags.maxConversationBytes },
         ...(flags.corsOrigins && { corsOrigins: flags.corsOrigins }),
         consoleUrl: () => consoleUrl,
         print: (line) => process.stderr.write(`${line}\n`),

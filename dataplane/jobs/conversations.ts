@@ -11,9 +11,13 @@ import { sealFor, sealingContext } from '../pipeline/sealing-context.ts';
 import type { UpstreamBody } from '../protocol/converter.ts';
 import type { StoredConversationFacts } from '../protocol/openai/conversations.ts';
 import { CONVERSATION_ID } from '../protocol/openai/response-seals.ts';
+import { stringOf } from '../protocol/fields.ts';
+import { parseObject } from '../protocol/json-value.ts';
 import { providerOf } from '../protocol/providers.ts';
 import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
 import { orderCandidates } from '../upstream/pick.ts';
+import { endConversation, extendConversation, reserveConversation } from './conversation-limits.ts';
+import type { ConversationPlace } from './conversation-limits.ts';
 import { askKeeper, findKept, keepersOf, offersOf } from './kept-state.ts';
 import type { Keeper, KeptStateRequest } from './kept-state.ts';
 import type { BufferedResponse } from './videos.ts';
@@ -40,6 +44,41 @@ const NO_KEEPER =
  * selects the channels of a model, and is needed only where not all models have the same ones.
  */
 export async function createConversation(deps: PipelineDeps, asked: ConversationRequest): Promise<ConversationAnswer> {
+  const { requestId, key, body } = asked;
+  const bytes = body?.bytes.length ?? 0;
+  const pending = await reserveConversation(deps, { requestId, account: key.account, bytes });
+  let answer: ConversationAnswer;
+  try {
+    answer = await createAtKeeper(deps, asked);
+  } catch (error) {
+    await pending.failed();
+    throw error;
+  }
+  const place = createdPlace(deps.state.get(), key, answer.body);
+  // without one, the place stays taken until it expires
+  if (place) await pending.created(place);
+  return answer;
+}
+
+/** Ends a conversation that the provider has deleted, now or before. */
+async function endAfter(sending: Promise<ConversationAnswer>, end: () => Promise<void>): Promise<ConversationAnswer> {
+  try {
+    const answer = await sending;
+    await end();
+    return answer;
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'not_found') await end();
+    throw error;
+  }
+}
+
+/** Where the conversation is that a response describes, whose id is sealed; undefined: it describes none. */
+function createdPlace(state: State, key: KeyState, body: Uint8Array): ConversationPlace | undefined {
+  const opened = sealFor(state, key, '')?.open(stringOf(parseObject(body)['id']));
+  return opened && { account: key.account, channel: opened.channel, ownId: opened.data };
+}
+
+async function createAtKeeper(deps: PipelineDeps, asked: ConversationRequest): Promise<ConversationAnswer> {
   const state = deps.state.get();
   const { model, sealed, imageParam } = await readBody(asked);
   const keepers = keepersFor(state, asked.key, model);
@@ -75,7 +114,11 @@ export async function askForConversation(
   if (!kept) throw new GatewayError('not_found', NOT_KEPT);
   const { imageParam } = await readBody(asked);
   if (imageParam !== undefined && !kept.images) throw textConversation(imageParam);
-  return send(deps, asked, kept, `/conversations/${encodeURIComponent(kept.ownId)}${asked.below}`);
+  const place = { account: asked.key.account, channel: kept.offered.target.id, ownId: kept.ownId };
+  const { body, method, below } = asked;
+  if (method === 'POST' && body) await extendConversation(deps, place, body.bytes.length);
+  const sending = send(deps, asked, kept, `/conversations/${encodeURIComponent(kept.ownId)}${below}`);
+  return method === 'DELETE' && below === '' ? endAfter(sending, () => endConversation(deps, place)) : sending;
 }
 
 async function readBody({ body }: ConversationRequest): Promise<StoredConversationFacts> {

@@ -34,17 +34,19 @@ import {
 import { LedgerUnavailable } from './ledger.ts';
 import type {
   AccountSpending,
+  ConversationLimits,
   FinishedJob,
   HoldRequest,
   HoldResult,
   JobBill,
   JobRecord,
+  KeptConversation,
   KeySpending,
   Ledger,
   LedgerGauges,
   QuotaPeriod,
-  Settlement,
   SettleResult,
+  Settlement,
   SlotLimit,
   SlotResult,
   SpendingChanges,
@@ -218,6 +220,17 @@ class EmbeddedLedger implements Ledger {
   async countRunningJobs({ keyUid }: Pick<CallOrigin, 'keyUid'>): Promise<number> {
     this.#assertOpen();
     return countRunning(this.#balances.jobs, keyUid);
+  }
+
+  async keepConversation(kept: KeptConversation, limits: ConversationLimits): Promise<boolean> {
+    this.#assertOpen();
+    const asked = this.#parts.checkpointer.thread.keepConversation({ kept, limits, nowMs: this.#parts.nowMs() });
+    return (await findInTime(asked)) !== undefined;
+  }
+
+  async forgetConversation({ account, id }: Pick<KeptConversation, 'account' | 'id'>): Promise<void> {
+    this.#assertOpen();
+    await findInTime(this.#parts.checkpointer.thread.forgetConversation(account, id));
   }
 
   async readChannelJob(account: string, channel: string, jobId: string): Promise<JobRecord | undefined> {

@@ -90,6 +90,23 @@ export interface FinishedJob extends JobRecord {
   readonly billed?: Pick<UsageRecord, 'costNanoUsd' | 'unbilledNanoUsd'>;
 }
 
+/** A conversation that a provider keeps for an account. */
+export interface KeptConversation {
+  readonly account: string;
+  /** Unique within the account. */
+  readonly id: string;
+  /** The size of what was sent to create it, or to extend it. */
+  readonly bytes: number;
+  /** When it is forgotten unless it is kept again, milliseconds since the epoch; undefined: never. */
+  readonly untilMs: number | undefined;
+}
+
+/** What the conversations of one account may be together. */
+export interface ConversationLimits {
+  readonly count: number;
+  readonly bytes: number;
+}
+
 export interface Settlement {
   /** The job that the call created, recorded atomically with the charge, once per channel and job id. */
   readonly job?: JobOrigin;
@@ -202,6 +219,14 @@ export interface Ledger extends LedgerReader {
   readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined>;
   /** The number of a key's jobs that run. Calls that are about to create one are not counted. */
   countRunningJobs(key: Pick<CallOrigin, 'keyUid' | 'account'>): Promise<number>;
+  /**
+   * Adds bytes to one of an account's conversations, which begins if the account has none with this id. Returns false
+   * and changes nothing if the account would then have more than `limits`. Each id counts once; its bytes may count
+   * twice if the store breaks off.
+   */
+  keepConversation(kept: KeptConversation, limits: ConversationLimits): Promise<boolean>;
+  /** Ends a conversation. The account need not have it. */
+  forgetConversation(kept: Pick<KeptConversation, 'account' | 'id'>): Promise<void>;
   /** A job of a channel; undefined if there is none or a call of another account created it. */
   readChannelJob(account: string, channel: string, jobId: string): Promise<JobRecord | undefined>;
   /**

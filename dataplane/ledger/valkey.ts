@@ -9,18 +9,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerUnavailable } from './ledger.ts';
 import type {
   AccountSpending,
+  ConversationLimits,
   FinishedJob,
   HoldRequest,
   HoldResult,
   JobBill,
   JobRecord,
+  KeptConversation,
   KeySpending,
   Ledger,
   LedgerGauges,
   LedgerHealth,
   QuotaPeriod,
-  Settlement,
   SettleResult,
+  Settlement,
   SlotLimit,
   SlotResult,
 } from './ledger.ts';
@@ -32,7 +34,7 @@ import type { LedgerEvent } from './valkey/instance.ts';
 import { openJournal, NO_JOURNAL } from './valkey/journal.ts';
 import { openConnection } from './valkey/connection.ts';
 import { parseValkeyUrl } from './valkey/location.ts';
-import { finishOperation, progressOperation } from './valkey/operations.ts';
+import { finishOperation, keepOperation, progressOperation } from './valkey/operations.ts';
 import type { RefillSource } from './valkey/refill.ts';
 import {
   parseAccountSpending,
@@ -161,6 +163,18 @@ class ValkeyLedger implements Ledger {
     const bucket = this.#instance.bucketOfAccount(account);
     const reply = await bucket.execute({ name: 'runningJobs', args: [keyUid] });
     return readReply(reply, ([, count]) => Number(count));
+  }
+
+  async keepConversation(kept: KeptConversation, limits: ConversationLimits): Promise<boolean> {
+    this.#assertOpen();
+    const bucket = this.#instance.bucketOfAccount(kept.account);
+    const [word] = await bucket.execute(keepOperation(kept, limits));
+    return word === 'kept';
+  }
+
+  async forgetConversation({ account, id }: Pick<KeptConversation, 'account' | 'id'>): Promise<void> {
+    this.#assertOpen();
+    await this.#instance.bucketOfAccount(account).execute({ name: 'forget', args: [account, id] });
   }
 
   async readChannelJob(account: string, channel: string, jobId: string): Promise<JobRecord | undefined> {

@@ -5,7 +5,7 @@
  */
 import type { BodyWorker } from '../body-worker/body-worker.ts';
 import type { Clock } from '../clock.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { ConversationLimits, Ledger } from '../ledger/ledger.ts';
 import type { GenerationAttributes } from '../ledger/generation-price.ts';
 import type { ConsumptionBounds, Modality, Uses } from '../ledger/price.ts';
 import type { CompiledPrice } from '../ledger/price-sheet.ts';
@@ -64,6 +64,8 @@ export interface PipelineDeps {
   readonly clock: Clock;
   /** The most jobs of one key that may run at a time: videos and background responses. */
   readonly maxRunningJobs: number;
+  /** What the conversations of one account may be together. */
+  readonly conversationLimits: ConversationLimits;
   /** Returns a number in [0, 1). */
   readonly random: () => number;
   /** Rejects with LedgerUnavailable after `ms` milliseconds, while the work itself continues. */

@@ -15,7 +15,7 @@ import type { Timers } from '../../dataplane/clock.ts';
 import type { Dataplane } from '../../dataplane/main.ts';
 import type { TlsMaterial } from '../../dataplane/server/tls-listener.ts';
 import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
-import type { Ledger } from '../../dataplane/ledger/ledger.ts';
+import type { ConversationLimits, Ledger } from '../../dataplane/ledger/ledger.ts';
 import { startOperator } from '../../operator/file.ts';
 import type { Operator } from '../../operator/file.ts';
 
@@ -44,6 +44,7 @@ export interface GatewayOptions {
   readonly corsOrigins?: readonly string[];
   readonly maxBufferedBytes?: number;
   readonly maxRunningJobs?: number;
+  readonly conversationLimits?: ConversationLimits;
   readonly consoleUrl?: () => string | undefined;
   readonly activity?: ActivityWriter | undefined;
   readonly nowMs?: () => number;
@@ -73,6 +74,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     faults,
     maxBufferedBytes,
     maxRunningJobs,
+    conversationLimits,
     corsOrigins = [],
     tls,
     consoleUrl,
@@ -113,6 +115,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     version: 'test',
     ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
     ...(maxRunningJobs === undefined ? {} : { maxRunningJobs }),
+    ...(conversationLimits && { conversationLimits }),
     ...(consoleUrl ? { consoleUrl } : {}),
     activity,
     ...(options.env && { env: options.env }),

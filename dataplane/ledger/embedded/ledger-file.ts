@@ -5,6 +5,7 @@ import { changesCall } from '../jobs.ts';
 import { correctedBy } from '../ledger-core.ts';
 import { injectFault } from './faults.ts';
 import type { JobStateRecord, SettledRecord } from './journal-reader.ts';
+import { KeptConversations } from './kept-conversations.ts';
 import {
   ACCOUNT_COLUMNS,
   CORRECTED_COLUMNS,
@@ -54,6 +55,7 @@ export interface JobKey {
 const PRUNE_STEP = 64;
 
 export class LedgerFile {
+  readonly conversations: KeptConversations;
   readonly #settings: FileSettings;
   readonly #db: DatabaseSync;
   readonly #inode: number;
@@ -75,6 +77,7 @@ export class LedgerFile {
     this.#settings = settings;
     this.#db = db;
     this.#inode = statSync(settings.path).ino;
+    this.conversations = new KeptConversations(db);
     this.#replaceKey = db.prepare(`REPLACE INTO keys ${valuesOf(KEY_COLUMNS)}`);
     this.#replaceAccount = db.prepare(`REPLACE INTO accounts ${valuesOf(ACCOUNT_COLUMNS)}`);
     this.#replaceJob = db.prepare(`REPLACE INTO jobs ${valuesOf(JOB_COLUMNS)}`);

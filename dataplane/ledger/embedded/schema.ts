@@ -58,6 +58,8 @@ const MIGRATIONS: readonly string[] = [
   "ALTER TABLE jobs ADD COLUMN terms TEXT NOT NULL DEFAULT ''",
   `ALTER TABLE usage ADD COLUMN key_name TEXT NOT NULL DEFAULT '';
    ALTER TABLE usage ADD COLUMN labels TEXT NOT NULL DEFAULT ''; ${KEY_NAMES}`,
+  `CREATE TABLE conversations (account TEXT NOT NULL, id TEXT NOT NULL, bytes INTEGER NOT NULL, until_ms INTEGER,
+     PRIMARY KEY (account, id)) STRICT, WITHOUT ROWID;`,
 ];
 
 /**

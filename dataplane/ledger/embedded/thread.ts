@@ -3,6 +3,7 @@
  * not send movements, because the thread reads them from the journal.
  */
 import { Worker } from 'node:worker_threads';
+import type { Keeping } from './kept-conversations.ts';
 import type { FileSettings, JobKey, SegmentRange } from './ledger-file.ts';
 import type { FileState } from './recovery.ts';
 import type { Row } from './rows.ts';
@@ -16,6 +17,8 @@ export type FileRequest =
   | { readonly type: 'Checkpoint'; readonly seq: number; readonly range: SegmentRange }
   | { readonly type: 'FindCall'; readonly seq: number; readonly callId: string }
   | { readonly type: 'FindJob'; readonly seq: number; readonly job: JobKey }
+  | { readonly type: 'KeepConversation'; readonly seq: number; readonly keeping: Keeping }
+  | { readonly type: 'ForgetConversation'; readonly seq: number; readonly account: string; readonly id: string }
   | { readonly type: 'Close'; readonly seq: number };
 
 export type FileAnswer =
@@ -61,6 +64,15 @@ export class FileThread {
 
   findJob(job: JobKey): Promise<Row | undefined> {
     return this.#ask({ type: 'FindJob', job });
+  }
+
+  /** Resolves with a row if it is kept, and with none if it is beyond the limits. */
+  keepConversation(keeping: Keeping): Promise<Row | undefined> {
+    return this.#ask({ type: 'KeepConversation', keeping });
+  }
+
+  forgetConversation(account: string, id: string): Promise<Row | undefined> {
+    return this.#ask({ type: 'ForgetConversation', account, id });
   }
 
   /** Resolves when the file is closed. */

@@ -43,6 +43,11 @@ function perform(file: LedgerFile, request: FileRequest): Row | undefined {
       return file.findCall(request.callId);
     case 'FindJob':
       return file.findJob(request.job);
+    case 'KeepConversation':
+      return file.conversations.keep(request.keeping);
+    case 'ForgetConversation':
+      file.conversations.forget(request.account, request.id);
+      return undefined;
     case 'Checkpoint':
       file.checkpoint(request.range);
       return undefined;

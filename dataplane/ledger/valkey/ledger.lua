@@ -855,6 +855,33 @@ function operation.runningJobs(uid)
   call('ZREMRANGEBYSCORE', running, '-inf', whole(now))
   return { 'count', whole(call('ZCARD', running)) }
 end
+-- The conversations of an account: their bytes by id, the sum of these, and the ids that are forgotten at a time.
+local function conversationsOf(account)
+  return base .. 'vb:' .. account, base .. 'vs:' .. account, base .. 'vu:' .. account
+end
+local function forgetConversation(account, id)
+  local bytes, sum, ends = conversationsOf(account)
+  local own = call('HGET', bytes, id)
+  if not own then return end
+  call('HDEL', bytes, id)
+  call('DECRBY', sum, own)
+  call('ZREM', ends, id)
+end
+function operation.keep(account, id, added, untilMs, most, mostBytes)
+  local bytes, sum, ends = conversationsOf(account)
+  for _, old in ipairs(call('ZRANGEBYSCORE', ends, '-inf', whole(now))) do forgetConversation(account, old) end
+  local count = call('HLEN', bytes) + 1 - call('HEXISTS', bytes, id)
+  local total = tonumber(call('GET', sum) or 0) + tonumber(added)
+  if count > tonumber(most) or total > tonumber(mostBytes) then return { 'full' } end
+  call('HINCRBY', bytes, id, added)
+  call('SET', sum, whole(total))
+  if untilMs == '-' then call('ZREM', ends, id) else call('ZADD', ends, untilMs, id) end
+  return { 'kept' }
+end
+function operation.forget(account, id)
+  forgetConversation(account, id)
+  return { 'forgotten' }
+end
 -- Accounts take turns among the jobs that are longest due, so that one with many does not keep others waiting.
 function operation.due(nowMs, againMs, most)
   local reply, found, counts = { 'jobs' }, {}, {}

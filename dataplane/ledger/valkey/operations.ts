@@ -5,10 +5,12 @@
 import { sanitizeProgress, least, MAX_NANO_USD, wholeNumber } from '../amounts.ts';
 import { encodeLines } from '../bill.ts';
 import type {
+  ConversationLimits,
   HoldRequest,
   JobBill,
   JobRecord,
   JobState,
+  KeptConversation,
   Limits,
   QuotaPeriod,
   Settlement,
@@ -212,4 +214,11 @@ function isSameRoute(a: CallOrigin, b: CallOrigin): boolean {
 /** Clamped to 64 bits. */
 export function clampAmount(value: bigint): bigint {
   return least(value > -MAX_NANO_USD ? value : -MAX_NANO_USD, MAX_NANO_USD);
+}
+
+export function keepOperation(
+  { account, id, bytes, untilMs }: KeptConversation,
+  { count, bytes: most }: ConversationLimits,
+): Operation {
+  return { name: 'keep', args: [account, id, String(bytes), String(untilMs ?? '-'), String(count), String(most)] };
 }

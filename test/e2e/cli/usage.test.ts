@@ -49,6 +49,8 @@ describe('help', () => {
       'max-body',
       'max-buffered',
       'max-running-jobs',
+      'max-conversations',
+      'max-conversation-bytes',
       'cors-origins',
       'gateway-namespace',
       'usage-labels',

@@ -1,6 +1,7 @@
 /** The contract of every ledger, as tests: called with a function that opens one, independent of its storage. */
 import { describe, test } from 'vitest';
 import { testClock } from './calls.ts';
+import { conversationScenarios } from './contract-conversations.ts';
 import { endScenarios } from './contract-ends.ts';
 import { jobScenarios } from './contract-jobs.ts';
 import { holdScenarios, settleScenarios } from './contract-money.ts';
@@ -27,5 +28,6 @@ export function ledgerContract(name: string, open: OpenLedger): void {
   describe(`${name}: slots`, () => slotScenarios(scenario));
   describe(`${name}: readers`, () => readerScenarios(scenario));
   describe(`${name}: jobs`, () => jobScenarios(scenario));
+  describe(`${name}: conversations`, () => conversationScenarios(scenario));
   describe(`${name}: the end of a process`, () => endScenarios(scenario));
 }

@@ -69,7 +69,7 @@ describe('the file', () => {
         },
       );
       assert.equal(db.prepare('SELECT typeof(cost_nano_usd) AS type FROM usage').get()?.['type'], 'integer');
-      assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 9n);
+      assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 10n);
       db.close();
     }));
 
@@ -93,7 +93,7 @@ describe('the file', () => {
       db.close();
       await assert.rejects(
         open(),
-        /cannot open the ledger .*version 99, and this program knows only 9: it was written by a newer one/,
+        /cannot open the ledger .*version 99, and this program knows only 10: it was written by a newer one/,
       );
       await assert.rejects(open(), /version 99/, 'the lock is free again');
     }));
