@@ -177,15 +177,6 @@ export function readKind<Converted extends string>(
   throw refusal(param, upstream, typeof value === 'string' ? table.kinds.get(value) : undefined);
 }
 
-/** The `type` of an object at this location, if it is converted. Throws RequestFault as readKind does. */
-export function readType<Converted extends string>(
-  table: KindTable<Converted>,
-  { type }: JsonRecord,
-  location: FieldLocation,
-): Converted {
-  return readKind(table, type, { ...location, param: `${location.param}.type` });
-}
-
 /** Whether the kind is one that the conversion leaves out and names. */
 export function isOmittedKind(table: KindTable, value: unknown): boolean {
   return typeof value === 'string' && table.kinds.get(value)?.action === 'Omitted';
