@@ -3,13 +3,19 @@
  * choices, beside an empty delta or as a text.
  */
 import type { ValueTable } from '../field-table.ts';
-import { isRecord, itemsOf, textOf } from '../fields.ts';
+import { isGiven, isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import type { SseEvent } from '../sse.ts';
 
 /** Whether a body or a chunk is an error. vLLM marks its own as an `object`. */
 export function isErrorObject({ error, object }: JsonRecord): boolean {
   if (object === 'error') return true;
   return isRecord(error) ? Object.keys(error).length > 0 : textOf(error) !== undefined;
+}
+
+/** Whether an event of a Responses stream is an error, or data of another kind is one, as in chat streams. */
+export function isErrorEvent(event: Pick<SseEvent, 'event'>, data: JsonRecord | undefined, type: string): boolean {
+  return event.event === 'error' || type === 'error' || (data !== undefined && type === '' && isGiven(data['error']));
 }
 
 /** Whether a chunk is an error, or has a finish_reason of `failures`. */

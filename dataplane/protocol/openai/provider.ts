@@ -4,11 +4,14 @@
 import { openaiToOpenai } from '../openai-openai.ts';
 import { OPENAI_MODELS } from '../capabilities.ts';
 import { anthropicClient } from '../clients/anthropic/client.ts';
+import { geminiClient } from '../clients/gemini/client.ts';
+import { openaiChatClient } from '../clients/openai-chat/client.ts';
 import { conversion } from '../conversion.ts';
 import { OPENAI_COST_FIELDS } from '../cost-fields.ts';
 import { geminiThrough } from '../gemini-anthropic/through.ts';
 import { readProviderError } from '../provider-errors.ts';
 import { openaiChat } from '../providers/openai-chat/chat.ts';
+import { responsesChat } from '../providers/responses/chat.ts';
 import { responsesToOpenai } from '../responses-openai.ts';
 import type { Provider } from '../provider.ts';
 import { compactionConverter } from './compaction.ts';
@@ -27,6 +30,11 @@ export const openai: Provider = {
     Anthropic: anthropicToOpenai,
     Responses: responsesToOpenai,
     Gemini: geminiThrough(anthropicToOpenai, OPENAI_MODELS),
+  },
+  chatByResponses: {
+    OpenAI: conversion(openaiChatClient, responsesChat),
+    Anthropic: conversion(anthropicClient, responsesChat),
+    Gemini: conversion(geminiClient, responsesChat),
   },
   embeddings: embeddingsConverter,
   images: imagesConverter,

@@ -19,6 +19,8 @@ import { converseChat } from '../../../../../dataplane/protocol/providers/conver
 import { SETTINGS as CONVERSE } from '../../../../../dataplane/protocol/providers/converse/table.ts';
 import { geminiChat } from '../../../../../dataplane/protocol/providers/gemini/chat.ts';
 import { SETTINGS as GEMINI } from '../../../../../dataplane/protocol/providers/gemini/table.ts';
+import { responsesChat } from '../../../../../dataplane/protocol/providers/responses/chat.ts';
+import { SETTINGS as RESPONSES } from '../../../../../dataplane/protocol/providers/responses/table.ts';
 import { openaiChat } from '../../../../../dataplane/protocol/providers/openai-chat/chat.ts';
 import { SETTINGS as CHAT } from '../../../../../dataplane/protocol/providers/openai-chat/table.ts';
 
@@ -34,6 +36,12 @@ const PROVIDERS: readonly Case[] = [
   { provider: geminiChat, table: GEMINI, model: 'gemini-3-flash-preview' },
   { provider: converseChat, table: CONVERSE, model: 'anthropic.claude-opus-4-6' },
   { provider: openaiChat, table: CHAT, model: 'a-model', models: { verbosity: 'gpt-5.4', promptCacheKey: 'gpt-5.4' } },
+  {
+    provider: responsesChat,
+    table: RESPONSES,
+    model: 'a-model',
+    models: { verbosity: 'gpt-5.4', promptCacheKey: 'gpt-5.4' },
+  },
 ];
 
 const TOOL: Tool = {
@@ -95,7 +103,7 @@ function send(provider: ChatProvider, model: string, settings: Settings): Sent {
 }
 
 for (const { provider, table, model: usual, models = {} } of PROVIDERS)
-  describe(`a request to ${provider.name}`, () => {
+  describe(`a request to ${provider.name} ${provider.api ?? ''}`, () => {
     const base: Settings = { maxOutputTokens: { value: 900, path: 'max' } };
     for (const name of Object.keys(table) as SettingName[])
       test(`${name} is ${table[name].action}`, () => {
