@@ -27,7 +27,7 @@ const NOTHING: readonly Uint8Array[] = [];
 export function conversion(client: Client, provider: ChatProvider): Converter {
   return {
     client: client.dialect,
-    upstream: provider.name,
+    upstream: provider.api ?? provider.name,
     ...(provider.api && { api: provider.api }),
     request: (body, parsed, plan) => {
       const dropped = new DroppedFields();

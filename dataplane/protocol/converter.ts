@@ -215,7 +215,7 @@ export interface StreamConverter {
 
 export interface Converter {
   readonly client: ChatDialect;
-  /** The provider's protocol. Bytes pass through where it is the client's own. */
+  /** The provider's protocol, or its API where it has two. Bytes pass through where it is the client's own. */
   readonly upstream: string;
   /** Of OpenAI's protocol, where chats have two. Absent: the only one, or chat completions. */
   readonly api?: 'Responses' | undefined;

@@ -215,6 +215,16 @@ describe('the client of OpenAI', () => {
       await books.check(paid(CALLED_COST), paid(ANSWERED_COST));
     });
 
+  it('gets a response that is too large to be kept in memory, converted', async () => {
+    const text = 'x'.repeat(9 * 1024 * 1024);
+    stack.openai.script(
+      openaiItems([{ ...MESSAGE, content: [{ type: 'output_text', text }] }], ANSWERED, { stream: false }),
+    );
+    const { choices } = await openaiClient(stack).chat.completions.create({ ...request, messages: [user] });
+    assert.equal(choices[0]?.message.content, text);
+    await books.check(paid(ANSWERED_COST));
+  });
+
   it('passes through without tools, and where reasoning is off', async () => {
     const { completions } = openaiClient(stack).chat;
     await completions.create({ model: 'gpt-5.6', messages: [user] });
