@@ -73,3 +73,11 @@ const NEVER_SUMMARIZES = /(?:^|[/.:])(?:o1|gpt-[34])(?![a-z0-9])/i;
 export function summarizesReasoning(model: string): boolean {
   return !NEVER_SUMMARIZES.test(model);
 }
+
+/** GPT-5.3-Codex and models from GPT-5.4 on. */
+const HAS_PHASES = /gpt-(?:5\.3-codex|5\.(?:[4-9]|\d\d)|[6-9])(?!.*chat)/i;
+
+/** Whether messages of the assistant say if they are the answer, or commentary before calls. */
+export function hasPhases(model: string): boolean {
+  return HAS_PHASES.test(model);
+}

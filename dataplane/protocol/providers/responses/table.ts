@@ -41,7 +41,10 @@ export const SETTINGS: SettingsTable = {
 export const SETTINGS_SECTION = objectTable('Settings', SETTINGS);
 
 export const PARTS = kindTable('Parts of turns', {
-  Text: converted('`input_text`, `output_text` of the assistant; the system prompt is `instructions`'),
+  Text: converted(
+    '`input_text`, `output_text` of the assistant; the system prompt is `instructions`; from GPT-5.4 on a message of the ' +
+      'assistant has a `phase`: commentary beside calls, else final_answer',
+  ),
   Refusal: converted('`refusal`'),
   Image: converted('`input_image`; of the assistant it is refused'),
   Audio: refused('Responses take no audio'),

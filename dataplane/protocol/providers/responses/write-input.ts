@@ -27,6 +27,8 @@ export interface InputContext {
   readonly names: ToolNames;
   /** The client's names of the tools that take a text. */
   readonly textTools: ReadonlySet<string>;
+  /** Messages of the assistant say whether they are the answer, without which a model stops before it has one. */
+  readonly phases: boolean;
   /** Absent: the gateway has no key to open sealed reasoning with. */
   readonly seal: ChannelSeal | undefined;
 }
@@ -39,7 +41,7 @@ export function writeInput(turns: readonly Turn[], context: InputContext): reado
 
 /** A system message. */
 export function systemMessage(text: string): JsonRecord {
-  return { type: 'message', role: 'system', content: [inputText(text)] };
+  return message({ role: 'system' }, inputText(text));
 }
 
 class InputWriter {
@@ -60,7 +62,7 @@ class InputWriter {
       case 'User':
         return this.#writeUser(turn.parts);
       case 'Assistant':
-        return joinMessages(turn.parts.flatMap((part) => this.#ofAssistant(part)));
+        return this.#writeAssistant(turn.parts);
     }
   }
 
@@ -79,12 +81,18 @@ class InputWriter {
     };
   }
 
-  #ofAssistant(part: AssistantPart): readonly JsonRecord[] {
+  #writeAssistant(parts: readonly AssistantPart[]): readonly JsonRecord[] {
+    const phase = parts.some(({ type }) => type === 'ToolCall') ? 'commentary' : 'final_answer';
+    const head = { role: 'assistant', ...(this.#context.phases && { phase }) };
+    return joinMessages(parts.flatMap((part) => this.#ofAssistant(part, head)));
+  }
+
+  #ofAssistant(part: AssistantPart, head: JsonRecord): readonly JsonRecord[] {
     switch (part.type) {
       case 'Text':
-        return part.text === '' ? [] : [assistantMessage({ type: 'output_text', text: part.text })];
+        return part.text === '' ? [] : [message(head, { type: 'output_text', text: part.text })];
       case 'Refusal':
-        return part.text === '' ? [] : [assistantMessage({ type: 'refusal', refusal: part.text })];
+        return part.text === '' ? [] : [message(head, { type: 'refusal', refusal: part.text })];
       case 'Reasoning':
         return this.#writeReasoning(part);
       case 'ToolCall':
@@ -127,15 +135,11 @@ function writeOutput(content: readonly JsonRecord[], prefix: string): unknown {
 }
 
 function writeContent(part: ContentPart): readonly JsonRecord[] {
-  return writePart(part).map((content) => message('user', content));
+  return writePart(part).map((content) => message({ role: 'user' }, content));
 }
 
-function assistantMessage(content: JsonRecord): JsonRecord {
-  return message('assistant', content);
-}
-
-function message(role: string, content: JsonRecord): JsonRecord {
-  return { type: 'message', role, content: [content] };
+function message(head: JsonRecord, content: JsonRecord): JsonRecord {
+  return { type: 'message', ...head, content: [content] };
 }
 
 /** Consecutive messages of one turn are one. */

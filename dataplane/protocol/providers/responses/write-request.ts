@@ -6,7 +6,7 @@ import type { Conversation, Settings, TextPart } from '../../conversation/reques
 import { keptValue, takeSettings } from '../../conversation/take.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { MIN_RESPONSE_TOKENS } from '../../openai/serving-api.ts';
-import { isOpenAi, takesVerbosity } from '../../openai/model-features.ts';
+import { hasPhases, isOpenAi, takesVerbosity } from '../../openai/model-features.ts';
 import type { ChannelSeal } from '../../sealed-values.ts';
 import { ToolNames } from '../../tool-ids.ts';
 import type { WriteContext, WrittenRequest } from '../chat-provider.ts';
@@ -34,7 +34,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
   const limit = maxOutputTokens ?? settings.maxOutputTokens?.value;
   const body = {
     model,
-    ...writeTurns(conversation, { paragraphs, format, names, capabilities, seal: plan.seal }),
+    ...writeTurns(conversation, { paragraphs, format, names, plan, capabilities }),
     max_output_tokens: limit === undefined ? undefined : Math.max(limit, MIN_RESPONSE_TOKENS),
     stream: stream ? true : undefined,
     store: false,
@@ -52,12 +52,12 @@ interface TurnsContext {
   readonly format: HeldFormat;
   readonly names: ToolNames;
   readonly capabilities: ModelCapabilities;
-  readonly seal: ChannelSeal | undefined;
+  readonly plan: Pick<WriteContext['plan'], 'upstreamModel' | 'seal'>;
 }
 
 function writeTurns(
   { turns: given, tools }: Conversation,
-  { paragraphs, format, names, capabilities, seal }: TurnsContext,
+  { paragraphs, format, names, capabilities, plan: { upstreamModel, seal } }: TurnsContext,
 ): JsonRecord {
   const { system, turns } = prepare(given, {
     reasoning: { proofs: ['OpenAI'], readable: false },
@@ -67,7 +67,10 @@ function writeTurns(
   });
   const textTools = new Set(tools.filter(({ takesText }) => takesText).map(({ name }) => name));
   const { instructions, first } = writePrompt(system, paragraphs, format);
-  return { instructions, input: [...first, ...writeInput(turns, { names, textTools, seal })] };
+  return {
+    instructions,
+    input: [...first, ...writeInput(turns, { names, textTools, phases: hasPhases(upstreamModel), seal })],
+  };
 }
 
 /** The word JSON has to be in the input of a model that is held to it, for which instructions do not count. */

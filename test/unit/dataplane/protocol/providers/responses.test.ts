@@ -171,6 +171,25 @@ describe('a request', () => {
     assert.equal(reasoning('gpt-4.1', { type: 'adaptive' }), undefined);
   });
 
+  it('says which messages are commentary beside calls, to models that have phases', () => {
+    const call = { type: 'tool_use', id: 'toolu_x', name: 'f', input: {} };
+    const history = [
+      ...messages,
+      { role: 'assistant', content: [{ type: 'text', text: 'I look.' }, call] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_x', content: 'r' }] },
+      { role: 'assistant', content: 'Done.' },
+      ...messages,
+    ];
+    const phases = (upstreamModel: string): readonly unknown[] =>
+      send('Anthropic', { model: 'm', messages: history }, { upstreamModel })
+        .input.filter(({ role }) => role === 'assistant')
+        .map(({ phase }) => phase);
+    for (const model of ['gpt-5.6', 'gpt-5.4-mini', 'gpt-5.3-codex'])
+      assert.deepEqual(phases(model), ['commentary', 'final_answer'], model);
+    for (const model of ['gpt-5', 'gpt-5.2-codex', 'gpt-oss-120b'])
+      assert.deepEqual(phases(model), [undefined, undefined]);
+  });
+
   it('asks for JSON in its input, where the model is held to any JSON', () => {
     const sent = send('OpenAI', {
       model: 'm',
