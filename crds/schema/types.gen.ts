@@ -477,6 +477,16 @@ export interface ModelRouteModelCapabilities {
    * with tools or an earlier answer gets breakpoints if the client sets none.
    */
   readonly promptCaching?: boolean;
+  /**
+   * Its provider serves it in chat completions (OpenAI's protocol). If false, chats are converted to Responses on
+   * channels whose provider serves those.
+   */
+  readonly chatCompletions?: boolean;
+  /**
+   * It calls tools in chat completions while it reasons (OpenAI's protocol). If false, chats with tools are converted
+   * to Responses on channels whose provider serves those, unless they are chat completions that turn reasoning off.
+   */
+  readonly chatToolsWithReasoning?: boolean;
 }
 
 /** What is passed to the providers of this route although it can change the price of a call. */
@@ -507,8 +517,9 @@ export interface ModelRouteChannel {
   readonly apiVersion?: string;
   /**
    * The provider's endpoints for chat models. Chat is chat completions or messages, depending on the protocol. Calls of
-   * the Responses API pass through to a provider that serves Responses, and are converted to Chat for others. If
-   * absent, both for OpenAI and Azure, and Chat elsewhere.
+   * the Responses API pass through to a provider that serves Responses, and are converted to Chat for others. Other
+   * calls are converted to Responses where there is no Chat, or the model needs it (capabilities). If absent, both for
+   * OpenAI and Azure, and Chat elsewhere.
    */
   readonly endpoints?: readonly ('Chat' | 'Responses')[];
   /**

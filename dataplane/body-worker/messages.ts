@@ -30,6 +30,7 @@ export type BodyTask =
       readonly protocol: ProviderKind;
       /** The dialect that the converter expects; not always the client's (see converterOf). */
       readonly client: ChatDialect;
+      readonly api?: 'Responses' | undefined;
       readonly plan: PlainPlan;
     }
   | {

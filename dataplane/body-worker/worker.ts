@@ -21,7 +21,7 @@ function run(job: RequestJob): BodyResults[keyof BodyResults] {
     case 'Texts':
       return collectTexts(job.dialect, parsed);
     case 'Convert': {
-      const converter = converterOf(job.kind, job.protocol, job.client);
+      const converter = converterOf(job.kind, job.protocol, job);
       if (!converter) throw new Error(`${job.protocol} has no converter for ${job.kind}`);
       const { sealing, platformPlan, ...plan } = job.plan;
       const seal = sealing && createChannelSeal(sealing);

@@ -31,7 +31,7 @@ export function boundCall(call: EndpointCall, candidate: Candidate, price: Compi
       made: call.made,
     });
   const amountNanoUsd = worstCase(outputTokens);
-  const lowest = lowestOutput(call.output, outputTokens, key.minOutputTokens);
+  const lowest = lowestOutput(call, candidate, { limit: outputTokens, least: key.minOutputTokens });
   const minimumNanoUsd = key.whenShort === 'Lower' ? worstCase(lowest) : amountNanoUsd;
   const estimatedInputTokens = call.estimateInput(candidate);
   const inputTokens = requestTokens * requests;
@@ -64,14 +64,23 @@ function requestsOf(call: EndpointCall, candidate: Candidate, used: Uses): Reque
     : { requests: uses + 1, requestTokens: candidate.model.contextTokens };
 }
 
-/** The request's output limit, capped at the model's. */
+/** The request's output limit, at least what can be sent, and capped at the model's. */
 function outputLimit(output: OutputRequest, candidate: Candidate): number {
-  return Math.min(output.maxTokens ?? candidate.model.maxOutputTokens, candidate.model.maxOutputTokens);
+  const asked = Math.max(output.maxTokens ?? candidate.model.maxOutputTokens, output.leastTokens?.(candidate) ?? 0);
+  return Math.min(asked, candidate.model.maxOutputTokens);
 }
 
-function lowestOutput(output: OutputRequest | undefined, limit: number, least: number): number {
+function lowestOutput(call: EndpointCall, candidate: Candidate, { limit, least }: OutputRange): number {
+  const { output } = call;
   if (!output || output.fixed) return limit;
   // a thinking budget must stay below the limit that is sent (Anthropic: max_tokens > budget_tokens)
-  const floor = Math.max(least, output.thinkingBudget === undefined ? 0 : output.thinkingBudget + 1);
-  return Math.min(floor, limit);
+  const aboveBudget = output.thinkingBudget === undefined ? 0 : output.thinkingBudget + 1;
+  return Math.min(Math.max(least, aboveBudget, output.leastTokens?.(candidate) ?? 0), limit);
+}
+
+interface OutputRange {
+  /** The call's own limit. */
+  readonly limit: number;
+  /** The key's lowest one. */
+  readonly least: number;
 }

@@ -172,6 +172,8 @@ export interface OutputRequest {
   readonly thinkingBudget: number | undefined;
   /** True if the request has tools or an output schema, so that its limit must not be lowered. */
   readonly fixed: boolean;
+  /** The lowest limit that can be sent to the candidate. Absent: any. */
+  leastTokens?(candidate: Candidate): number;
 }
 
 export interface Received {

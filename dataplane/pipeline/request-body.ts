@@ -84,8 +84,8 @@ export class RequestBody {
       const sent = converter.request(this.#bytes, this.parse(), { ...rest, scanned: this.#scanned, seal });
       return toPlatformRequest(sent, platformPlan);
     }
-    const { client } = converter;
-    const task = { task: 'Convert', kind: this.#offloaded, protocol, client, plan } as const;
+    const { client, api } = converter;
+    const task = { task: 'Convert', kind: this.#offloaded, protocol, client, api, plan } as const;
     return this.#thread.worker.run(this.#thread.key, task, this.#bytes);
   }
 

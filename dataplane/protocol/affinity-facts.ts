@@ -3,7 +3,8 @@
  * conversation to one channel, which has its prompt cache and can read its encrypted reasoning.
  */
 import { hash } from 'node:crypto';
-import { isRecord, itemsOf, stringOf } from './fields.ts';
+import { readProof } from './conversation/reasoning.ts';
+import { isGiven, isRecord, itemsOf, stringOf } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { sealedInContents } from './gemini/thought-signature.ts';
 import { isSealed, sealedIdIn } from './sealed-values.ts';
@@ -57,7 +58,20 @@ function digest(opening: unknown): string {
 
 function findSealedOf(kind: ConversationKind, parsed: JsonRecord): Pick<AffinityFacts, 'sealed' | 'bound'> {
   if (kind === 'Gemini') return { sealed: sealedInContents(parsed['contents']).slice(0, MAX_SEALED), bound: [] };
-  return kind === 'Responses' ? findSealed(parsed) : { sealed: [], bound: [] };
+  return kind === 'Responses' ? findSealed(parsed) : { sealed: sealedInMessages(parsed['messages']), bound: [] };
+}
+
+/** Where messages keep signatures of reasoning: Anthropic's blocks, and what clients of chat completions return. */
+const KEPT_IN = ['content', 'reasoning_details', 'thinking_blocks'] as const;
+
+/** The sealed reasoning of OpenAI's that clients of chat completions and messages keep as signatures. */
+function sealedInMessages(messages: unknown): readonly string[] {
+  return itemsOf(messages)
+    .filter(isRecord)
+    .flatMap((message) => KEPT_IN.flatMap((member) => itemsOf(message[member])))
+    .flatMap((kept) => (isRecord(kept) && isGiven(kept['signature']) ? [readProof(stringOf(kept['signature']))] : []))
+    .flatMap((proof) => (proof?.maker === 'OpenAI' && isSealed(proof.encrypted) ? [proof.encrypted] : []))
+    .slice(0, MAX_SEALED);
 }
 
 function findSealed(parsed: JsonRecord): Pick<AffinityFacts, 'sealed' | 'bound'> {

@@ -21,6 +21,8 @@ import { readChatFacts as readOpenAIFacts } from './openai/facts.ts';
 import { readImagesFacts } from './openai/images.ts';
 import type { ImagesFacts } from './openai/images.ts';
 import { readResponseFacts } from './openai/response-facts.ts';
+import { toolReasoningOfChat, toolReasoningOfOthers } from './openai/serving-api.ts';
+import type { ToolReasoning } from './openai/serving-api.ts';
 import { readVideosFacts } from './openai/videos.ts';
 import type { VideosFacts } from './openai/videos.ts';
 import type { ProviderKind } from './provider.ts';
@@ -32,10 +34,15 @@ interface PriceFacts {
   readonly asksForReasoning: boolean;
 }
 
-export type ConversationFacts = ChatFacts & PriceFacts & { readonly affinity: AffinityFacts };
+interface RoutingFacts {
+  readonly affinity: AffinityFacts;
+  readonly toolReasoning: ToolReasoning;
+}
+
+export type ConversationFacts = ChatFacts & PriceFacts & RoutingFacts;
 
 /** The model, and whether the answer streams, are in the path. */
-export type GeminiFacts = GenerateFacts & PriceFacts & { readonly affinity: AffinityFacts };
+export type GeminiFacts = GenerateFacts & PriceFacts & RoutingFacts;
 
 /** The facts of each kind. */
 export interface BodyFacts {
@@ -82,7 +89,12 @@ const READERS: { readonly [Kind in BodyKind]: (bytes: Uint8Array, parsed: JsonRe
 };
 
 function conversationFacts(kind: ConversationKind, facts: ChatFacts, parsed: JsonRecord): ConversationFacts {
-  return { ...facts, ...priceFacts(kind, parsed), affinity: readAffinity(kind, parsed) };
+  return {
+    ...facts,
+    ...priceFacts(kind, parsed),
+    affinity: readAffinity(kind, parsed),
+    toolReasoning: kind === 'OpenAIChat' ? toolReasoningOfChat(parsed) : toolReasoningOfOthers(parsed),
+  };
 }
 
 function geminiFacts(bytes: Uint8Array, request: JsonRecord): GeminiFacts {
@@ -91,6 +103,7 @@ function geminiFacts(bytes: Uint8Array, request: JsonRecord): GeminiFacts {
     costFields: [],
     asksForReasoning: asksForThoughts(request),
     affinity: readAffinity('Gemini', request),
+    toolReasoning: toolReasoningOfOthers(request),
   };
 }
 
@@ -116,12 +129,17 @@ const CHAT_DIALECTS: Readonly<Partial<Record<BodyKind, ChatDialect>>> = {
 
 /**
  * The converter of JSON bodies of this kind to a provider's protocol; undefined: the provider has no such endpoint.
- * `client`: of the converter that was chosen, because Responses pass through to some channels.
+ * `client` and `api`: of the converter that was chosen, because Responses pass through to some channels, and some
+ * models need them.
  */
-export function converterOf(kind: BodyKind, protocol: ProviderKind, client: ChatDialect): RequestConverter | undefined {
+export function converterOf(
+  kind: BodyKind,
+  protocol: ProviderKind,
+  { client, api }: Pick<RequestConverter, 'client' | 'api'>,
+): RequestConverter | undefined {
   const provider = providerOf(protocol);
   const dialect = CHAT_DIALECTS[kind];
-  if (dialect) return converterFor(dialect, protocol);
+  if (dialect) return converterFor(dialect, protocol, api);
   switch (kind) {
     case 'Responses':
       return client === 'Responses' ? converterFor(client, protocol) : provider.responses;

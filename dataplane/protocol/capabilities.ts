@@ -25,6 +25,10 @@ export interface ModelCapabilities {
   readonly toolDescriptionLength: number;
   /** Cache breakpoints, which a conversion places where the client cannot. */
   readonly promptCaching: boolean;
+  /** OpenAI's protocol: chat completions; otherwise only Responses serve the model. */
+  readonly chatCompletions: boolean;
+  /** OpenAI's protocol: tools in chat completions while the model reasons. */
+  readonly chatToolsWithReasoning: boolean;
 }
 
 /** The capabilities that somebody states of a model; undefined: not stated. */
@@ -52,6 +56,8 @@ export const DEFAULT_CAPABILITIES: ModelCapabilities = {
   systemTurns: false,
   toolDescriptionLength: 0,
   promptCaching: true,
+  chatCompletions: true,
+  chatToolsWithReasoning: true,
 };
 
 const OPENAI_TOOL_DESCRIPTION = 1024;
@@ -82,6 +88,18 @@ export const OPENAI_MODELS: readonly KnownModels[] = [
     models: 'GPT-5, except its chat models',
     matches: named('gpt-5(?!.*chat)'),
     capabilities: { temperature: false, stopSequences: false },
+  },
+  {
+    models: 'GPT-5.4 and later, except chat models',
+    matches: named(String.raw`gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])(?!.*chat)`),
+    capabilities: { chatToolsWithReasoning: false },
+  },
+  {
+    models: 'Codex, GPT-5 pro, o1-pro, o3-pro, deep research, computer use',
+    matches: named(
+      String.raw`gpt-[5-9][\d.]*-(?:codex|pro)|codex|o[13]-pro|o[34](?:-mini)?-deep-research|computer-use`,
+    ),
+    capabilities: { chatCompletions: false },
   },
   { models: 'GPT-5 chat', matches: named('gpt-5.*chat'), capabilities: { reasoning: false } },
   {

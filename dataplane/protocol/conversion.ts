@@ -27,7 +27,8 @@ const NOTHING: readonly Uint8Array[] = [];
 export function conversion(client: Client, provider: ChatProvider): Converter {
   return {
     client: client.dialect,
-    upstream: provider.name,
+    upstream: provider.api ?? provider.name,
+    ...(provider.api && { api: provider.api }),
     request: (body, parsed, plan) => {
       const dropped = new DroppedFields();
       const { providerTools, seal } = plan;
@@ -44,18 +45,20 @@ export function conversion(client: Client, provider: ChatProvider): Converter {
       };
     },
     response: (body, answer = UNKNOWN) => {
-      const { id, notes, model = '', estimatedInputTokens } = answer;
-      const { events, meter } = provider.read(body, { id, notes });
+      const { id, notes, model = '', estimatedInputTokens, seal } = answer;
+      const { events, meter } = provider.read(body, { id, notes, seal });
       const response = fold(events);
       if (response.error) throw new FailedResponse(response.error);
-      const context = { id, createdSeconds: answer.createdSeconds, model, notes, seal: answer.seal };
+      const context = { id, createdSeconds: answer.createdSeconds, model, notes, seal };
       return { body: client.write(response, fillUsage(meter, estimatedInputTokens), context), meter };
     },
-    stream: (request) =>
-      openEventStream(new ConvertedStream(client, provider.stream({ id: request.id, notes: request.notes }), request), {
+    stream: (request) => {
+      const { id, notes, seal } = request;
+      return openEventStream(new ConvertedStream(client, provider.stream({ id, notes, seal }), request), {
         client: errorDialectOf(client.dialect),
-        requestId: request.id,
-      }),
+        requestId: id,
+      });
+    },
   };
 }
 

@@ -215,8 +215,10 @@ export interface StreamConverter {
 
 export interface Converter {
   readonly client: ChatDialect;
-  /** The provider's protocol. Bytes pass through where it is the client's own. */
+  /** The provider's protocol, or its API where it has two. Bytes pass through where it is the client's own. */
   readonly upstream: string;
+  /** Of OpenAI's protocol, where chats have two. Absent: the only one, or chat completions. */
+  readonly api?: 'Responses' | undefined;
   /**
    * The provider's request. `body` holds the client's bytes, and `parsed` is their parsed value.
    * @throws RequestFault (unsupported_parameter) for what the other side cannot express.
@@ -232,7 +234,7 @@ export interface Converter {
 }
 
 /** The part of a converter that makes the provider's request. */
-export type RequestConverter = Pick<Converter, 'client' | 'request'>;
+export type RequestConverter = Pick<Converter, 'client' | 'api' | 'request'>;
 
 /** Values that a converted response needs and the provider's response does not have. */
 export type ResponseContext = Pick<

@@ -3,7 +3,7 @@
  * with a provider.ts (openai/, anthropic/) and a line in providers.ts. docs/adding-a-provider.md explains how to add
  * one.
  */
-import type { ChatDialect } from './call-facts.ts';
+import type { ChatDialect, Dialect } from './call-facts.ts';
 import type { CostFields } from './cost-fields.ts';
 import type {
   ConvertedJob,
@@ -48,6 +48,8 @@ export interface TokenCounter {
 export interface Provider {
   /** For chat, by the client's dialect. */
   readonly chat: Readonly<Record<ChatDialect, Converter>>;
+  /** The same for models that Responses serve instead of chat completions. Absent: the protocol has one API. */
+  readonly chatByResponses?: Readonly<Record<Dialect, Converter>>;
   /** For OpenAI's other endpoints. Absent: the provider does not have the endpoint. */
   readonly embeddings?: Converter;
   readonly images?: Converter;

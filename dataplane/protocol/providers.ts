@@ -7,6 +7,7 @@ import type { Converter } from './converter.ts';
 import { converse } from './converse/provider.ts';
 import { gemini } from './gemini/provider.ts';
 import { openai } from './openai/provider.ts';
+import type { ServingApi } from './openai/serving-api.ts';
 import type { Provider, ProviderKind } from './provider.ts';
 
 /** Mutable, so that a test can replace a kind. */
@@ -24,6 +25,7 @@ export function providerOf(kind: ProviderKind): Provider {
 }
 
 /** The conversion between a client's dialect and a provider's protocol. */
-export function converterFor(client: ChatDialect, upstream: ProviderKind): Converter {
-  return providerOf(upstream).chat[client];
+export function converterFor(client: ChatDialect, upstream: ProviderKind, api: ServingApi = 'Chat'): Converter {
+  const { chat, chatByResponses = chat } = providerOf(upstream);
+  return api === 'Responses' && client !== 'Responses' ? chatByResponses[client] : chat[client];
 }

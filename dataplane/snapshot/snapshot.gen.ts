@@ -951,6 +951,8 @@ export interface Capabilities {
   /** in characters; 0: no limit */
   readonly toolDescriptionLength?: number | undefined;
   readonly promptCaching?: boolean | undefined;
+  readonly chatCompletions?: boolean | undefined;
+  readonly chatToolsWithReasoning?: boolean | undefined;
 }
 
 export interface Channel {
@@ -2854,6 +2856,8 @@ function createBaseCapabilities(): Capabilities {
     prefill: undefined,
     toolDescriptionLength: undefined,
     promptCaching: undefined,
+    chatCompletions: undefined,
+    chatToolsWithReasoning: undefined,
   };
 }
 
@@ -2885,6 +2889,12 @@ export const Capabilities: MessageFns<Capabilities> = {
     }
     if (message.promptCaching !== undefined) {
       writer.uint32(72).bool(message.promptCaching);
+    }
+    if (message.chatCompletions !== undefined) {
+      writer.uint32(80).bool(message.chatCompletions);
+    }
+    if (message.chatToolsWithReasoning !== undefined) {
+      writer.uint32(88).bool(message.chatToolsWithReasoning);
     }
     return writer;
   },
@@ -2972,6 +2982,22 @@ export const Capabilities: MessageFns<Capabilities> = {
             }
 
             message.promptCaching = reader.bool();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.chatCompletions = reader.bool();
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.chatToolsWithReasoning = reader.bool();
             continue;
           }
         }

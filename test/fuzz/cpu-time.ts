@@ -71,7 +71,7 @@ async function stepsOf(kind: BodyKind, bytes: Buffer, whole = false): Promise<re
   };
   if (!(await measure('facts', () => body.facts(kind)))) return findings;
   for (const protocol of PROTOCOLS) {
-    const converter = converterOf(kind, protocol, kind === 'Responses' ? 'Responses' : 'OpenAI');
+    const converter = converterOf(kind, protocol, { client: kind === 'Responses' ? 'Responses' : 'OpenAI' });
     if (converter) await measure(`convert to ${protocol}`, () => body.convert(converter, protocol, PLAN));
   }
   if (kind === 'AnthropicChat') await measure('texts', () => body.texts('Anthropic'));

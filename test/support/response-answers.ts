@@ -102,3 +102,43 @@ export function openaiResponseStream(
     ],
   };
 }
+
+type Item = Readonly<Record<string, unknown>>;
+
+/** The piece of an item that a stream sends in a delta, by the item's type. */
+function deltaOf(item: Item): { readonly type: string; readonly delta: unknown } | undefined {
+  const first = (list: unknown): unknown => (Array.isArray(list) ? (list as readonly Item[])[0]?.['text'] : undefined);
+  switch (item['type']) {
+    case 'message':
+      return { type: 'response.output_text.delta', delta: first(item['content']) };
+    case 'reasoning':
+      return { type: 'response.reasoning_summary_text.delta', delta: first(item['summary']) };
+    case 'function_call':
+      return { type: 'response.function_call_arguments.delta', delta: item['arguments'] };
+    default:
+      return undefined;
+  }
+}
+
+/** A response of these items, in the form that is asked for. `usage` is as OpenAI reports it. */
+export function openaiItems(items: readonly Item[], usage: Item, { stream }: { readonly stream: boolean }): Reply {
+  const whole = { ...response('completed', '', null), output: items, usage, service_tier: 'default' };
+  if (!stream) return json(whole);
+  const event = (type: string, more: Item): string => sse({ event: type, data: { type, ...more } });
+  return {
+    headers: { 'content-type': 'text/event-stream; charset=utf-8' },
+    steps: [
+      event('response.created', { response: response('in_progress', '', null) }),
+      ...items.flatMap((item, index) => {
+        const at = { output_index: index, item_id: item['id'], content_index: 0, summary_index: 0 };
+        const piece = deltaOf(item);
+        return [
+          event('response.output_item.added', { ...at, item: { ...item, content: [], summary: [], arguments: '' } }),
+          ...(piece?.delta === undefined ? [] : [event(piece.type, { ...at, delta: piece.delta })]),
+          event('response.output_item.done', { ...at, item }),
+        ];
+      }),
+      event('response.completed', { response: whole }),
+    ],
+  };
+}

@@ -14,6 +14,7 @@ import * as anthropic from '../../dataplane/protocol/providers/anthropic/table.t
 import * as converse from '../../dataplane/protocol/providers/converse/table.ts';
 import * as gemini from '../../dataplane/protocol/providers/gemini/table.ts';
 import * as openaiChat from '../../dataplane/protocol/providers/openai-chat/table.ts';
+import * as responses from '../../dataplane/protocol/providers/responses/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
 import { CLAUDE_BUDGETS, CLAUDE_EFFORTS } from '../../dataplane/protocol/providers/claude-thinking.ts';
 import * as toChat from '../../dataplane/protocol/responses-openai/table.ts';
@@ -30,7 +31,7 @@ call any chat model, whatever protocol its provider speaks. A channel's
 \`endpoints\` say whether its provider serves Responses.
 
 **The same protocol on both sides** passes through byte for byte, including unknown fields, unknown events and beta
-headers. Only the model's name, if the channel renames it, and the output limit are changed; streams of OpenAI's
+headers; chat completions for models that only Responses serve are converted. Only the model's name, if the channel renames it, and the output limit are changed; streams of OpenAI's
 protocol are asked for their usage, which is removed again if the client did not ask for it. A member that appears twice
 in one object is refused, because two parsers could read it differently.
 
@@ -125,6 +126,24 @@ Clients of Responses go through Anthropic's messages.
 const ON_CHAT = `Clients of Responses are converted as above.
 `;
 
+const ON_RESPONSES = `OpenAI serves some models with Responses only, and others call tools there only while they reason.
+A chat completion, a message or a call in Google's protocol is converted to Responses on a channel of OpenAI's protocol
+whose \`endpoints\` have them, if
+
+- its \`endpoints\` have no \`Chat\`, or
+- the model has no chat completions (\`chatCompletions: false\`), or
+- the call has tools, and the model does not call them in chat completions while it reasons
+  (\`chatToolsWithReasoning: false\`). A chat completion passes through all the same if it turns reasoning off
+  (\`reasoning_effort: none\`), or if the model reasons only when it is asked to, as GPT-5.4 does.
+
+Any other chat completion passes through, and messages and calls in Google's protocol become chat completions.
+
+The provider stores nothing (\`store: false\`). Its encrypted reasoning comes to the client as the signature of a
+thinking block, in \`reasoning_details\`, or as a thought signature, sealed for the channel that made it: a client that
+sends it back keeps the model's thoughts, its next call goes to the same channel, and any other channel leaves it out.
+An output limit below 16, which Responses refuse, is sent as 16, for which the money is held.
+`;
+
 function capabilities(protocol: string, known: readonly KnownModels[]): readonly string[] {
   const rows = known.map(
     ({ models, capabilities: differing }) =>
@@ -190,6 +209,11 @@ export function protocolsText(): string {
     ...openaiChat.REQUEST_TABLES.map(section),
     '### What is read of chat completions\n',
     ...openaiChat.RESPONSE_TABLES.map(section),
+    '### What providers of Responses take\n',
+    ON_RESPONSES,
+    ...responses.REQUEST_TABLES.map(section),
+    '### What is read of Responses\n',
+    ...responses.RESPONSE_TABLES.map(section),
   ].join('\n');
 }
 

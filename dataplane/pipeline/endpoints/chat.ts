@@ -3,32 +3,37 @@ import { GatewayError } from '../../errors.ts';
 import type { Modality, Uses } from '../../ledger/price.ts';
 import type { ConversationFacts } from '../../protocol/body-kinds.ts';
 import type { ChatFacts, Dialect, PricedUse, PricedWay, UnboundedUse } from '../../protocol/call-facts.ts';
+import { MIN_RESPONSE_TOKENS, servingApi } from '../../protocol/openai/serving-api.ts';
+import type { ServingApi } from '../../protocol/openai/serving-api.ts';
 import { converterFor } from '../../protocol/providers.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import type { Candidate } from '../../state/state.ts';
-import type { EndpointCall, Received } from '../context.ts';
+import type { EndpointCall, OutputRequest, Received } from '../context.ts';
 import { checkCostFields } from './check-cost-fields.ts';
 
 /** @throws RequestFault if the body is not JSON, or a field that the gateway reads is invalid. */
 export async function readChat(received: Received, dialect: Dialect): Promise<EndpointCall> {
   const facts = await received.body.facts(dialect === 'OpenAI' ? 'OpenAIChat' : 'AnthropicChat');
   const { costFields } = facts;
+  const conversionAt = (candidate: Candidate): Conversion =>
+    conversionTo(candidate, dialect, servingApiAt(candidate, facts));
   return {
     check: (candidate) => {
-      checkAllowed(facts, candidate, conversionTo(candidate, dialect));
+      const conversion = conversionAt(candidate);
+      checkAllowed(facts, candidate, conversion);
       checkContextBeta(received, candidate);
-      if (candidate.target.protocol === dialect) checkCostFields(costFields, candidate);
+      if (!conversion.ofTools) checkCostFields(costFields, candidate);
     },
     ...conversationCall(facts),
+    output: chatOutputOf(facts),
     serviceTier: facts.serviceTier,
     region: facts.region,
-    uses: (candidate) => usesOf(usedAt(facts, candidate, conversionTo(candidate, dialect))),
+    uses: (candidate) => usesOf(usedAt(facts, candidate, conversionAt(candidate))),
     unbounded: (candidate) =>
-      hasNoBound(usedAt(facts, candidate, conversionTo(candidate, dialect))) ||
+      hasNoBound(usedAt(facts, candidate, conversionAt(candidate))) ||
       costFields.length > 0 ||
       asksForLongContext(received),
-    converter: ({ target }) => (target.endpoints.has('Chat') ? converterFor(dialect, target.protocol) : undefined),
-    unservable: () => onlyResponses(facts.model),
+    converter: (candidate) => converterFor(dialect, candidate.target.protocol, servingApiAt(candidate, facts)),
   };
 }
 
@@ -58,13 +63,7 @@ export function conversationCall(
     stream: facts.stream,
     boundInput: ({ model }) => boundInput(facts, model),
     estimateInput: ({ model }) => estimateInput(facts, model),
-    output: {
-      maxTokens: facts.maxOutputTokens,
-      answers: facts.answers,
-      predictionTokens: facts.predictionTokens,
-      thinkingBudget: facts.thinkingBudget,
-      fixed: facts.fixedOutput,
-    },
+    output: outputOf(facts),
     generations: facts.answers,
     oneHourCache: facts.oneHourCache,
     modalities: modalitiesOf(facts),
@@ -76,9 +75,30 @@ export function conversationCall(
   };
 }
 
-export function onlyResponses(model: string): GatewayError {
-  const message = `The provider of ${model} serves only responses: POST /v1/responses`;
-  return new GatewayError('wrong_endpoint', message, { param: 'model' });
+/** The output of a chat that may be converted to Responses. */
+export function chatOutputOf(facts: ConversationFacts): OutputRequest {
+  return {
+    ...outputOf(facts),
+    leastTokens: (candidate) => (servingApiAt(candidate, facts) === 'Responses' ? MIN_RESPONSE_TOKENS : 0),
+  };
+}
+
+function outputOf(facts: ConversationFacts): OutputRequest {
+  return {
+    maxTokens: facts.maxOutputTokens,
+    answers: facts.answers,
+    predictionTokens: facts.predictionTokens,
+    thinkingBudget: facts.thinkingBudget,
+    fixed: facts.fixedOutput,
+  };
+}
+
+/** The API of the candidate's protocol that serves a chat there. */
+export function servingApiAt(
+  { target: { endpoints }, upstreamModel, model: { capabilities } }: Candidate,
+  { toolReasoning }: Pick<ConversationFacts, 'toolReasoning'>,
+): ServingApi {
+  return servingApi({ endpoints, upstreamModel, capabilities }, toolReasoning);
 }
 
 /** The beta header that raises a model's context to a million tokens. */
@@ -117,9 +137,19 @@ export interface Conversion {
 
 export const NOT_CONVERTED: Conversion = { ofTools: false, ofTiers: false };
 
-/** The conversion to a candidate. `client` is the dialect that the provider would need for a passthrough. */
-export function conversionTo({ target: { protocol } }: Candidate, client: Dialect): Conversion {
-  return { ofTools: protocol !== client, ofTiers: protocol !== 'OpenAI' && client === 'OpenAI' };
+/**
+ * The conversion to a candidate. `client` is the dialect that the provider would need for a passthrough, unless another
+ * `api` of its protocol serves the call.
+ */
+export function conversionTo(
+  { target: { protocol } }: Candidate,
+  client: Dialect,
+  api: ServingApi = 'Chat',
+): Conversion {
+  return {
+    ofTools: protocol !== client || api === 'Responses',
+    ofTiers: protocol !== 'OpenAI' && client === 'OpenAI',
+  };
 }
 
 /** Throws unsupported_image and not_allowed. */

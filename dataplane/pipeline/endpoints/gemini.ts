@@ -3,7 +3,7 @@ import type { GeminiFacts } from '../../protocol/body-kinds.ts';
 import { asJsonArray, JSON_ARRAY_TYPE } from '../../protocol/gemini/json-array.ts';
 import { converterFor } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
-import { checkAllowed, conversationCall, hasNoBound, onlyResponses, usedAt, usesOf } from './chat.ts';
+import { chatOutputOf, checkAllowed, conversationCall, hasNoBound, servingApiAt, usedAt, usesOf } from './chat.ts';
 import type { Conversion } from './chat.ts';
 
 export interface GeminiPath {
@@ -31,15 +31,14 @@ function callOf(generate: GeminiFacts, { model, stream, isArray }: GeminiPath): 
   const converted = { ...facts, unbounded: facts.unbounded.filter(({ feature }) => feature !== 'ServiceTiers') };
   return {
     ...conversationCall(facts),
+    output: chatOutputOf(facts),
     check: (candidate) => checkAllowed(converted, candidate, CONVERTED),
     uses: (candidate) => usesOf(usedAt(converted, candidate, CONVERTED)),
     unbounded: (candidate) => hasNoBound(usedAt(converted, candidate, CONVERTED)),
     streamType: isArray ? JSON_ARRAY_TYPE : undefined,
-    converter: ({ target }) => {
-      if (!target.endpoints.has('Chat')) return undefined;
-      const converter = converterFor('Gemini', target.protocol);
+    converter: (candidate) => {
+      const converter = converterFor('Gemini', candidate.target.protocol, servingApiAt(candidate, facts));
       return isArray ? asJsonArray(converter) : converter;
     },
-    unservable: () => onlyResponses(model),
   };
 }

@@ -1,6 +1,6 @@
 /**
  * Puts what a provider sends of one candidate in order: calls come one after the other, and each is whole before the
- * next begins. A call stays open until the response ends, because the provider may go on with it; what comes meanwhile
+ * next begins. A call stays open until the provider says its end, or else until the response ends; what comes meanwhile
  * is queued. A call is named once its arguments begin, because its name may come in pieces; one without a name is no
  * call.
  */
@@ -38,6 +38,8 @@ interface OpenCall {
   pending: string;
   /** Held: its arguments are JSON in a JSON string, and come out of it when they are whole. */
   state: 'Waiting' | 'Held' | 'Started';
+  /** The provider has said its end. */
+  isWhole: boolean;
 }
 
 export class Sequence {
@@ -74,6 +76,23 @@ export class Sequence {
     return call === this.#queue[0] ? this.#write(call) : [];
   }
 
+  /** Ends a call that no piece follows. */
+  endCall(key: unknown): readonly ConversationEvent[] {
+    const call = this.#calls.findLast((each) => each.key === key);
+    if (!call) return [];
+    call.isWhole = true;
+    return this.#takeWhole();
+  }
+
+  /** What is queued before the first call that may still go on, and of that call what has come. */
+  #takeWhole(): readonly ConversationEvent[] {
+    const open = this.#queue.findIndex((item) => !('type' in item) && !item.isWhole);
+    const whole = this.#queue.splice(0, open < 0 ? this.#queue.length : open);
+    const [next] = this.#queue;
+    const rest = next && !('type' in next) ? this.#write(next) : [];
+    return [...whole.flatMap((item) => ('type' in item ? [item] : this.#end(item))), ...rest];
+  }
+
   /** Everything that is queued. */
   close(): readonly ConversationEvent[] {
     return this.#queue.splice(0).flatMap((item) => ('type' in item ? [item] : this.#end(item)));
@@ -86,7 +105,7 @@ export class Sequence {
         ? this.#calls.at(-1)
         : this.#calls.findLast((call) => call.key === key && (key !== undefined || call.id === id));
     if (known && (id === undefined || known.id === undefined || known.id === id)) return known;
-    const call: OpenCall = { key, id, name: '', signature: undefined, pending: '', state: 'Waiting' };
+    const call: OpenCall = { key, id, name: '', signature: undefined, pending: '', state: 'Waiting', isWhole: false };
     this.#calls.push(call);
     this.#queue.push(call);
     return call;

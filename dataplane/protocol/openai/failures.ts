@@ -7,10 +7,16 @@ import type { ValueTable } from '../field-table.ts';
 import { isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { isErrorObject, readStreamError } from '../provider-errors.ts';
+import type { SseEvent } from '../sse.ts';
 
 /** Throws FailedResponse if a whole response is an error. */
 export function throwIfError(response: JsonRecord): void {
   if (isErrorObject(response)) throw new FailedResponse(readStreamError(response));
+}
+
+/** Whether an event of a Responses stream is an error, or data of another kind is one, as in chat streams. */
+export function isErrorEvent(event: Pick<SseEvent, 'event'>, data: JsonRecord | undefined, type: string): boolean {
+  return event.event === 'error' || type === 'error' || (data !== undefined && type === '' && isErrorObject(data));
 }
 
 /** Whether a chunk is an error, or has a finish_reason of `failures`. */

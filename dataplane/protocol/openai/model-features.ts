@@ -51,3 +51,33 @@ export function highestEffort(model: string): string {
 export function takesVerbosity(model: string): boolean {
   return GPT_5.test(model);
 }
+
+/** GPT-5 from 5.1 on, except models that always reason. */
+const STOPS_REASONING = /gpt-(?:5\.[1-9]|[6-9])(?!.*(?:codex|pro))/i;
+
+/** Whether the effort `none` turns reasoning off. */
+export function canStopReasoning(model: string): boolean {
+  return STOPS_REASONING.test(model);
+}
+
+/** The versions of GPT-5 that reason only when they are asked to. */
+const REASONS_WHEN_ASKED = /gpt-5\.[1-4](?!\d)(?!.*(?:codex|pro))/i;
+
+export function reasonsByDefault(model: string): boolean {
+  return !REASONS_WHEN_ASKED.test(model);
+}
+
+/** Models that show nothing of their reasoning. */
+const NEVER_SUMMARIZES = /(?:^|[/.:])(?:o1|gpt-[34])(?![a-z0-9])/i;
+
+export function summarizesReasoning(model: string): boolean {
+  return !NEVER_SUMMARIZES.test(model);
+}
+
+/** GPT-5.3-Codex and models from GPT-5.4 on. */
+const HAS_PHASES = /gpt-(?:5\.3-codex|5\.(?:[4-9]|\d\d)|[6-9])(?!.*chat)/i;
+
+/** Whether messages of the assistant say if they are the answer, or commentary before calls. */
+export function hasPhases(model: string): boolean {
+  return HAS_PHASES.test(model);
+}

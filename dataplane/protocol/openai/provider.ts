@@ -4,10 +4,12 @@
 import { openaiToOpenai } from '../openai-openai.ts';
 import { anthropicClient } from '../clients/anthropic/client.ts';
 import { geminiClient } from '../clients/gemini/client.ts';
+import { openaiChatClient } from '../clients/openai-chat/client.ts';
 import { conversion } from '../conversion.ts';
 import { OPENAI_COST_FIELDS } from '../cost-fields.ts';
 import { readProviderError } from '../provider-errors.ts';
 import { openaiChat } from '../providers/openai-chat/chat.ts';
+import { responsesChat } from '../providers/responses/chat.ts';
 import { responsesToOpenai } from '../responses-openai.ts';
 import type { Provider } from '../provider.ts';
 import { compactionConverter } from './compaction.ts';
@@ -24,6 +26,11 @@ export const openai: Provider = {
     Anthropic: conversion(anthropicClient, openaiChat),
     Responses: responsesToOpenai,
     Gemini: conversion(geminiClient, openaiChat),
+  },
+  chatByResponses: {
+    OpenAI: conversion(openaiChatClient, responsesChat),
+    Anthropic: conversion(anthropicClient, responsesChat),
+    Gemini: conversion(geminiClient, responsesChat),
   },
   embeddings: embeddingsConverter,
   images: imagesConverter,

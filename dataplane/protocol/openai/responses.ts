@@ -23,7 +23,7 @@ import { editObject } from '../json-edit.ts';
 import type { JsonEdit } from '../json-edit.ts';
 import { parseEventData, parseObject, writeJson } from '../json-value.ts';
 import type { Jobs } from '../provider.ts';
-import { isErrorObject, readStreamError } from '../provider-errors.ts';
+import { readStreamError } from '../provider-errors.ts';
 import { editsOf, UNCHANGED, withoutProviderTools } from '../provider-tools.ts';
 import type { ToolDialect } from '../provider-tools.ts';
 import { writeEvent } from '../sse.ts';
@@ -31,7 +31,7 @@ import type { SseEvent } from '../sse.ts';
 import { setCacheKey } from './cache-key.ts';
 import { isDone } from './done.ts';
 import { SEARCH_OPTIONS } from './facts.ts';
-import { throwIfError } from './failures.ts';
+import { isErrorEvent, throwIfError } from './failures.ts';
 import { meterResponse, ResponseMeter } from './response-meter.ts';
 import { openRequest, ResponseSeals } from './response-seals.ts';
 import { runsAtClient } from './response-tools.ts';
@@ -166,7 +166,7 @@ class ResponsePassthrough implements EventHandler {
     if (event.data === undefined || isDone(event.data)) return [event.raw];
     const data = parseEventData(event.data);
     const type = stringOf(data?.['type']) || (event.event ?? '');
-    if (isError(event, data, type)) {
+    if (isErrorEvent(event, data, type)) {
       this.#end = this.#failed(readStreamError(data ?? event.data));
       return [];
     }
@@ -208,9 +208,4 @@ class ResponsePassthrough implements EventHandler {
     const last = writeEvent(writeJson({ ...data, response: { ...response, error } }), 'response.failed');
     return { ...end, last: this.#seals.apply(last, data) };
   }
-}
-
-/** An error event, or an error in the shape of chat streams. */
-function isError(event: SseEvent, data: JsonRecord | undefined, type: string): boolean {
-  return event.event === 'error' || type === 'error' || (data !== undefined && type === '' && isErrorObject(data));
 }

@@ -4,6 +4,7 @@ import type { ConversationEvent } from '../conversation/events.ts';
 import type { Conversation } from '../conversation/request.ts';
 import type { DroppedFields } from '../dropped-fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import type { ChannelSeal } from '../sealed-values.ts';
 import type { SseEvent } from '../sse.ts';
 
 export interface WriteContext {
@@ -33,6 +34,8 @@ export interface ResponseReadContext {
   /** The gateway's id of the request, for calls to which the provider gives no ids. */
   readonly id: string;
   readonly notes: ConversionNotes | undefined;
+  /** Absent: the gateway has no key to seal with. */
+  readonly seal?: ChannelSeal | undefined;
 }
 
 /** Reads one stream. */
@@ -53,6 +56,8 @@ export interface ReadResponse {
 export interface ChatProvider {
   /** The name of the protocol in refusals. */
   readonly name: string;
+  /** Absent: the protocol has one API for chats, or this is chat completions. */
+  readonly api?: 'Responses';
   /** Throws RequestFault for what the protocol cannot express. */
   write(conversation: Conversation, context: WriteContext): WrittenRequest;
   /** The request that counts the input's tokens. Absent: the provider counts none. */

@@ -316,7 +316,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'responses-openai.ts': ['responses-openai'],
 
     // what is done for every dialect
-    'affinity-facts.ts': ['gemini'],
+    'affinity-facts.ts': ['conversation', 'gemini'],
     'body-kinds.ts': ['anthropic', 'gemini', 'openai'],
     'count-texts.ts': ['anthropic', 'gemini', 'openai'],
     'providers.ts': ['anthropic', 'converse', 'gemini', 'openai'],
@@ -324,7 +324,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'write-error.ts': ['anthropic', 'gemini', 'openai'],
   },
   'dataplane/protocol/clients': { anthropic: [], gemini: [], 'openai-chat': [] },
-  'dataplane/protocol/providers': { anthropic: [], converse: [], gemini: [], 'openai-chat': [] },
+  'dataplane/protocol/providers': { anthropic: [], converse: [], gemini: [], 'openai-chat': [], responses: [] },
   'dataplane/ledger': {
     embedded: [],
     valkey: [],

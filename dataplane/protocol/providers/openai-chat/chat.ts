@@ -6,10 +6,10 @@ import { failedChunkError, isFailedChunk } from '../../openai/failures.ts';
 import { meterCompletion } from '../../openai/stream-meter.ts';
 import { readStreamError } from '../../provider-errors.ts';
 import type { ChatProvider, ReadResponse, ResponseReadContext } from '../chat-provider.ts';
+import { NAME } from '../openai-parts.ts';
 import { ChoiceReader } from './read-choices.ts';
 import { ChunkReader } from './read-stream.ts';
 import { FAILURES } from './table.ts';
-import { NAME } from './write-parts.ts';
 import { writeRequest } from './write-request.ts';
 
 export const openaiChat: ChatProvider = {

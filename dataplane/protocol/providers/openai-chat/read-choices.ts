@@ -1,5 +1,5 @@
 /** Reads the choices of completions, whole or as the chunks of a stream, into events. */
-import type { ConversationEvent, FinishReason, TokenProbability } from '../../conversation/events.ts';
+import type { ConversationEvent, FinishReason } from '../../conversation/events.ts';
 import { finishWithCalls } from '../../conversation/finish.ts';
 import { Sequence } from '../../conversation/sequence.ts';
 import { convertedFields } from '../../field-table.ts';
@@ -9,7 +9,8 @@ import { writeJson } from '../../json-value.ts';
 import { contentText, reasoningOf } from '../../openai/output.ts';
 import { clientToolName } from '../chat-provider.ts';
 import type { ResponseReadContext } from '../chat-provider.ts';
-import { CallIds } from './call-ids.ts';
+import { CallIds } from '../openai-call-ids.ts';
+import { readTokens } from '../openai-tokens.ts';
 import { CHOICE, FINISH_REASONS, MESSAGE, TOOL_CALL } from './table.ts';
 
 /** A candidate while its chunks come. */
@@ -109,17 +110,8 @@ function candidateOf(index: number): { readonly candidate?: number } {
 
 /** Of the text that follows. */
 function* probabilitiesOf(logprobs: unknown, index: number): Generator<ConversationEvent> {
-  const tokens = itemsOf(isRecord(logprobs) ? logprobs['content'] : undefined).filter(isRecord);
-  if (tokens.length > 0) yield { type: 'log-probabilities', ...candidateOf(index), tokens: tokens.map(probabilityOf) };
-}
-
-function probabilityOf(given: JsonRecord): TokenProbability {
-  const alternatives = itemsOf(given['top_logprobs']).filter(isRecord).map(valueOf);
-  return { ...valueOf(given), alternatives };
-}
-
-function valueOf({ token, logprob }: JsonRecord): Pick<TokenProbability, 'token' | 'logProbability'> {
-  return { token: stringOf(token), logProbability: Number(logprob) };
+  const tokens = readTokens(isRecord(logprobs) ? logprobs['content'] : undefined);
+  if (tokens.length > 0) yield { type: 'log-probabilities', ...candidateOf(index), tokens };
 }
 
 /** The pieces of calls in a message or a delta, in their order; the deprecated function_call comes last. */

@@ -4,6 +4,7 @@
  */
 import type { SettingsTable } from '../../conversation/take.ts';
 import { converted, dropped, kindTable, objectTable, valueTable } from '../../field-table.ts';
+import { EFFORTS, HIGHEST_EFFORTS } from '../openai-effort.ts';
 
 const CACHING = 'these providers cache by themselves';
 
@@ -66,21 +67,6 @@ export const TOOL = objectTable('Tools', {
   schema: converted('`function.parameters`; keywords that the API refuses become part of the description'),
   strict: converted('`function.strict`, where the schema meets the rules of strict mode'),
   cache: dropped(CACHING),
-});
-
-export const EFFORTS = valueTable('effort → `reasoning_effort`, for models other than GPT-5', {
-  minimal: 'low',
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  xhigh: 'high',
-  max: 'high',
-});
-
-export const HIGHEST_EFFORTS = valueTable('the highest `reasoning_effort` that GPT-5 takes', {
-  'GPT-5, GPT-5.1': 'high',
-  'GPT-5.1-Codex-Max, GPT-5.2 to GPT-5.5': 'xhigh',
-  'from GPT-5.6 on': 'max',
 });
 
 /** The provider's response. Fields that are in no table are left out. */

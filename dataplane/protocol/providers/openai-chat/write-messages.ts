@@ -19,7 +19,8 @@ import type { JsonRecord } from '../../fields.ts';
 import { shortenCallId } from '../../tool-ids.ts';
 import type { ToolNames } from '../../tool-ids.ts';
 import { unsupported } from '../../unsupported.ts';
-import { isText, joinTexts, NAME, writeContent, writePart } from './write-parts.ts';
+import { NAME } from '../openai-parts.ts';
+import { isText, joinTexts, writeContent, writePart } from './write-parts.ts';
 
 /** Skips the check of signatures, as Google documents for calls that other models made. */
 const NO_SIGNATURE = 'skip_thought_signature_validator';

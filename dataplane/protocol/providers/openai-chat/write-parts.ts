@@ -4,11 +4,8 @@ import { searchResultText } from '../../conversation/texts.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { stringOf } from '../../fields.ts';
 import { unsupported } from '../../unsupported.ts';
+import { dataUrl, documentHead, fileName, imageUrl, NAME, OTHER_FILE } from '../openai-parts.ts';
 
-/** The name of the protocol in refusals. */
-export const NAME = 'OpenAI';
-
-const OTHER_FILE = 'the file is kept at another provider';
 const NO_FILE_URLS = 'chat completions take no files by URL';
 
 /** Formats of `input_audio` by media type. */
@@ -63,21 +60,6 @@ function textPart(text: string): JsonRecord {
   return { type: 'text', text };
 }
 
-function imageUrl(source: MediaSource, path: string): string {
-  switch (source.type) {
-    case 'Data':
-      return dataUrl(source);
-    case 'Url':
-      return source.url;
-    case 'File':
-      throw unsupported(path, NAME, OTHER_FILE);
-  }
-}
-
-function dataUrl({ mediaType, data }: { readonly mediaType: string; readonly data: string }): string {
-  return `data:${mediaType};base64,${data}`;
-}
-
 function writeAudio(source: MediaSource, path: string): JsonRecord {
   const format = source.type === 'Data' ? AUDIO_FORMATS[source.mediaType] : undefined;
   if (source.type !== 'Data' || format === undefined)
@@ -85,23 +67,19 @@ function writeAudio(source: MediaSource, path: string): JsonRecord {
   return { data: source.data, format };
 }
 
-function writeDocument({ source, title, context }: DocumentPart, path: string): readonly JsonRecord[] {
+function writeDocument(document: DocumentPart, path: string): readonly JsonRecord[] {
+  const { source, context } = document;
   const about = context === undefined ? [] : [textPart(context)];
   switch (source.type) {
     case 'Data':
-      return [...about, { type: 'file', file: { filename: title ?? 'document.pdf', file_data: dataUrl(source) } }];
+      return [...about, { type: 'file', file: { filename: fileName(document), file_data: dataUrl(source) } }];
     case 'Url':
       throw unsupported(path, NAME, NO_FILE_URLS);
     case 'File':
       throw unsupported(path, NAME, OTHER_FILE);
     case 'Text':
-      return [...documentHead(title, context), textPart(source.text)];
+      return [...documentHead(document).map(textPart), textPart(source.text)];
     case 'Parts':
-      return [...documentHead(title, context), ...source.parts.flatMap(writePart)];
+      return [...documentHead(document).map(textPart), ...source.parts.flatMap(writePart)];
   }
-}
-
-function documentHead(title: string | undefined, context: string | undefined): readonly JsonRecord[] {
-  const lines = [...(title === undefined ? [] : [`Title: ${title}`]), ...(context === undefined ? [] : [context])];
-  return lines.length > 0 ? [textPart(lines.join('\n'))] : [];
 }

@@ -1,5 +1,5 @@
 /**
- * Responses and streams of Gemini and Converse in every client's dialect: golden files. Each stream gives the same
+ * Responses and streams of Gemini, Converse and OpenAI's Responses in every client's dialect: golden files. Each stream gives the same
  * bytes whole, as recorded and byte by byte.
  */
 import assert from 'node:assert/strict';
@@ -13,20 +13,22 @@ import { assertGolden, indent, pretty } from './golden.ts';
 import { byEvent, byteByByte, replay, STREAM_REQUEST, TESTDATA } from './replay.ts';
 
 const CLIENTS: readonly ChatDialect[] = ['OpenAI', 'Anthropic', 'Responses', 'Gemini'];
-const SOURCES: readonly (readonly [string, ProviderKind])[] = [
-  ['gemini', 'Gemini'],
-  ['converse', 'BedrockConverse'],
+const SOURCES: readonly (readonly [string, ChatDialect | 'Converse', ProviderKind])[] = [
+  ['gemini', 'Gemini', 'Gemini'],
+  ['converse', 'Converse', 'BedrockConverse'],
+  ['responses', 'Responses', 'OpenAI'],
 ];
 const CONTEXT = { id: 'req-1', createdSeconds: 1_800_000_000, estimatedInputTokens: 77, model: 'the-model' };
 
-for (const [name, protocol] of SOURCES)
-  for (const client of CLIENTS.filter((dialect) => dialect !== protocol)) {
+for (const [name, own, protocol] of SOURCES)
+  for (const client of CLIENTS.filter((dialect) => dialect !== own)) {
+    const converter = converterFor(client, protocol, own === 'Responses' ? own : 'Chat');
     const streams = join(TESTDATA, `${name}-streams`);
     for (const file of readdirSync(streams).filter((entry) => entry.endsWith('.in.sse')))
       test(`${name} to ${client}: stream ${file}`, () => {
         const bytes = readFileSync(join(streams, file));
         const open = (): ReturnType<ReturnType<typeof converterFor>['stream']> =>
-          converterFor(client, protocol).stream({ ...STREAM_REQUEST, wantsStreamUsage: true });
+          converter.stream({ ...STREAM_REQUEST, wantsStreamUsage: true });
         const whole = replay(open(), [bytes]);
         assert.deepEqual(replay(open(), byteByByte(bytes)), whole);
         assert.deepEqual(replay(open(), byEvent(bytes)), whole);
@@ -38,7 +40,7 @@ for (const [name, protocol] of SOURCES)
     const responses = join(TESTDATA, `${name}-responses`);
     for (const file of readdirSync(responses).filter((entry) => entry.endsWith('.in.json')))
       test(`${name} to ${client}: response ${file}`, () => {
-        const { body, meter } = converterFor(client, protocol).response(readFileSync(join(responses, file)), CONTEXT);
+        const { body, meter } = converter.response(readFileSync(join(responses, file)), CONTEXT);
         const golden = join(responses, file.replace(/\.in\.json$/, `.to-${client.toLowerCase()}`));
         assertGolden(`${golden}.out.txt`, indent(Buffer.from(body).toString('utf8')));
         assertGolden(`${golden}.meter.json`, pretty(meter));

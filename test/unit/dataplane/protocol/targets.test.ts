@@ -1,12 +1,13 @@
 /**
- * Requests of every client's dialect as they are sent to Gemini and Converse: golden files for each of the models whose
- * generations or families differ.
+ * Requests of every client's dialect as they are sent to Gemini, Converse and OpenAI's Responses: golden files for each
+ * of the models whose generations or families differ.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import type { ChatDialect } from '../../../../dataplane/protocol/call-facts.ts';
 import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
+import type { Converter } from '../../../../dataplane/protocol/converter.ts';
 import { parseBody } from '../../../../dataplane/protocol/parse-body.ts';
 import type { ProviderKind } from '../../../../dataplane/protocol/provider.ts';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';
@@ -21,15 +22,16 @@ const MODELS: readonly (readonly [ProviderKind, string])[] = [
   ['BedrockConverse', 'amazon.nova-2-lite'],
   ['BedrockConverse', 'meta.llama3'],
 ];
+const RESPONSES_MODELS: readonly string[] = ['gpt-5.6', 'gpt-oss-120b'];
 
 /** The path, the body and what was left out; or the refusal. */
-function convert(client: ChatDialect, protocol: ProviderKind, upstreamModel: string, body: Buffer): string {
+function convert(converter: Converter, upstreamModel: string, body: Buffer): string {
   try {
     const {
       path,
       body: sent,
       dropped,
-    } = converterFor(client, protocol).request(body, parseBody(body), {
+    } = converter.request(body, parseBody(body), {
       upstreamModel,
       maxOutputTokens: 1000,
       outputLimitField: 'max_completion_tokens',
@@ -44,10 +46,17 @@ function convert(client: ChatDialect, protocol: ProviderKind, upstreamModel: str
 
 for (const client of DIALECTS) {
   const folder = join(TESTDATA, `${client.toLowerCase()}-requests`);
+  const converters: readonly (readonly [Converter, string])[] = [
+    ...MODELS.map(([protocol, model]) => [converterFor(client, protocol), model] as const),
+    // a client of Responses passes through
+    ...(client === 'Responses' ? [] : RESPONSES_MODELS).map(
+      (model) => [converterFor(client, 'OpenAI', 'Responses'), model] as const,
+    ),
+  ];
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.in.json')))
-    for (const [protocol, model] of MODELS)
+    for (const [converter, model] of converters)
       test(`${client} to ${model}: ${file}`, () => {
         const golden = join(TESTDATA, `${client.toLowerCase()}-to-${model}`, file.replace(/\.in\.json$/, '.out.txt'));
-        assertGolden(golden, convert(client, protocol, model, readFileSync(join(folder, file))));
+        assertGolden(golden, convert(converter, model, readFileSync(join(folder, file))));
       });
 }

@@ -21,6 +21,8 @@ import { converseChat } from '../../../../../dataplane/protocol/providers/conver
 import { SETTINGS as CONVERSE } from '../../../../../dataplane/protocol/providers/converse/table.ts';
 import { geminiChat } from '../../../../../dataplane/protocol/providers/gemini/chat.ts';
 import { SETTINGS as GEMINI } from '../../../../../dataplane/protocol/providers/gemini/table.ts';
+import { responsesChat } from '../../../../../dataplane/protocol/providers/responses/chat.ts';
+import { SETTINGS as RESPONSES } from '../../../../../dataplane/protocol/providers/responses/table.ts';
 import { openaiChat } from '../../../../../dataplane/protocol/providers/openai-chat/chat.ts';
 import { SETTINGS as CHAT } from '../../../../../dataplane/protocol/providers/openai-chat/table.ts';
 
@@ -44,6 +46,12 @@ const PROVIDERS: readonly Case[] = [
     values: { serviceTier: { value: 'standard', path: 'the.path.of.serviceTier' } },
   },
   { provider: openaiChat, table: CHAT, model: 'a-model', models: { verbosity: 'gpt-5.4', promptCacheKey: 'gpt-5.4' } },
+  {
+    provider: responsesChat,
+    table: RESPONSES,
+    model: 'a-model',
+    models: { verbosity: 'gpt-5.4', promptCacheKey: 'gpt-5.4' },
+  },
 ];
 
 const TOOL: Tool = {
@@ -105,7 +113,7 @@ function send(provider: ChatProvider, model: string, settings: Settings): Sent {
 }
 
 for (const { provider, table, model: usual, models = {}, values = {} } of PROVIDERS)
-  describe(`a request to ${provider.name}`, () => {
+  describe(`a request to ${provider.name} ${provider.api ?? ''}`, () => {
     const base: Settings = { maxOutputTokens: { value: 9000, path: 'max' } };
     for (const name of Object.keys(table) as SettingName[])
       test(`${name} is ${table[name].action}`, () => {

@@ -1,0 +1,31 @@
+/** Conversations on providers of OpenAI's Responses. */
+import { isGiven, itemsOf, textOf } from '../../fields.ts';
+import { parseObject } from '../../json-value.ts';
+import { meterResponse } from '../../openai/response-meter.ts';
+import type { ChatProvider, ReadResponse, ResponseReadContext } from '../chat-provider.ts';
+import { NAME } from '../openai-parts.ts';
+import { finishOf, isFailed, readFailure } from './read-end.ts';
+import { ItemReader } from './read-items.ts';
+import { ResponseEventReader } from './read-stream.ts';
+import { writeRequest } from './write-request.ts';
+
+export const responsesChat: ChatProvider = {
+  name: NAME,
+  api: 'Responses',
+  write: writeRequest,
+  read: readResponse,
+  stream: (context) => new ResponseEventReader(context),
+};
+
+function readResponse(body: Uint8Array, context: ResponseReadContext): ReadResponse {
+  const response = parseObject(body);
+  const meter = meterResponse(response);
+  if (isFailed(response)) return { events: [{ type: 'error', error: readFailure(response) }], meter };
+  const { output, status } = response;
+  if (!Array.isArray(output) || (isGiven(status) && status !== 'completed' && status !== 'incomplete'))
+    throw new SyntaxError('the response is none, or has no end');
+  const items = new ItemReader(context);
+  const content = itemsOf(output).flatMap((item, index) => items.end(index, item));
+  const end = [...items.close(), finishOf(response, items)];
+  return { events: [{ type: 'start', model: textOf(response['model']) }, ...content, ...end], meter };
+}

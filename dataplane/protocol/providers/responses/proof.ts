@@ -1,0 +1,27 @@
+/**
+ * The proof of OpenAI's reasoning: its encrypted content, which only the account that made it can read. The gateway
+ * seals it with the channel on its way to the client, so that another channel leaves it out.
+ */
+import type { ReasoningProof } from '../../conversation/reasoning.ts';
+import { stringOf, textOf } from '../../fields.ts';
+import type { JsonRecord } from '../../fields.ts';
+import { ENCRYPTED_CONTENT } from '../../openai/response-seals.ts';
+import { isSealed } from '../../sealed-values.ts';
+import type { ChannelSeal } from '../../sealed-values.ts';
+
+/** Undefined: the item has no encrypted content. */
+export function proofOf(item: JsonRecord, seal: ChannelSeal | undefined): ReasoningProof | undefined {
+  const content = textOf(item['encrypted_content']);
+  if (content === undefined) return undefined;
+  const encrypted = seal ? seal.seal(ENCRYPTED_CONTENT, content) : content;
+  return { maker: 'OpenAI', id: stringOf(item['id']), encrypted };
+}
+
+/** The encrypted content; undefined: this channel did not make it. */
+export function openProof(proof: ReasoningProof | undefined, seal: ChannelSeal | undefined): string | undefined {
+  if (proof?.maker !== 'OpenAI') return undefined;
+  const { encrypted } = proof;
+  if (!isSealed(encrypted)) return encrypted;
+  const opened = seal?.open(encrypted);
+  return opened?.channel === seal?.channel && opened?.kind === ENCRYPTED_CONTENT ? opened.data : undefined;
+}
