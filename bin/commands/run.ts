@@ -14,6 +14,7 @@ import {
   parseNamespace,
   parseOrigin,
   parseOrigins,
+  parseSeconds,
   trustedProxiesFlag,
 } from '../options.ts';
 import type { RunFlags } from '../run/run.ts';
@@ -95,6 +96,11 @@ export function runCommand(ended: (exitCode: number) => void): Command {
       flag('--max-running-jobs <NUMBER>', 'the most videos and background responses of one key that may run at a time')
         .default(500)
         .argParser(parseCount),
+    )
+    .addOption(
+      flag('--ping-after <SECONDS>', 'a stream without a byte for this long gets a ping; 0: never')
+        .default(10)
+        .argParser(parseSeconds),
     )
     .addOption(
       flag(

@@ -38,6 +38,7 @@ export interface DataplaneFlags extends XdsFlags {
   readonly maxBody: number;
   readonly maxBuffered?: number;
   readonly maxRunningJobs: number;
+  readonly pingAfter: number;
   readonly corsOrigins?: readonly string[];
   readonly consoleUrl?: string;
   readonly drainDelay: number;
@@ -93,6 +94,7 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
       maxBodyBytes: flags.maxBody,
       ...(flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered }),
       maxRunningJobs: flags.maxRunningJobs,
+      pingAfterMs: flags.pingAfter * 1000,
       ...(flags.corsOrigins && { corsOrigins: flags.corsOrigins }),
       consoleUrl: () => flags.consoleUrl,
       xds: xdsOf(flags),

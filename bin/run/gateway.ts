@@ -26,6 +26,7 @@ export interface GatewayOptions {
   readonly maxBodyBytes: number;
   readonly maxBufferedBytes?: number;
   readonly maxRunningJobs: number;
+  readonly pingAfterMs: number;
   readonly corsOrigins?: readonly string[];
   /** The console's URL, which may become known after the start. */
   readonly consoleUrl?: () => string | undefined;

@@ -36,6 +36,7 @@ export interface RunFlags {
   readonly maxBody: number;
   readonly maxBuffered?: number;
   readonly maxRunningJobs: number;
+  readonly pingAfter: number;
   readonly corsOrigins?: readonly string[];
   readonly consoleUrl?: string;
   readonly consoleTrustedProxies?: readonly string[];
@@ -106,6 +107,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
         maxBodyBytes: flags.maxBody,
         ...(flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered }),
         maxRunningJobs: flags.maxRunningJobs,
+        pingAfterMs: flags.pingAfter * 1000,
         ...(flags.corsOrigins && { corsOrigins: flags.corsOrigins }),
         consoleUrl: () => consoleUrl,
         print: (line) => process.stderr.write(`${line}\n`),

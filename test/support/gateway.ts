@@ -44,6 +44,7 @@ export interface GatewayOptions {
   readonly corsOrigins?: readonly string[];
   readonly maxBufferedBytes?: number;
   readonly maxRunningJobs?: number;
+  readonly pingAfterMs?: number;
   readonly consoleUrl?: () => string | undefined;
   readonly activity?: ActivityWriter | undefined;
   readonly nowMs?: () => number;
@@ -73,6 +74,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     faults,
     maxBufferedBytes,
     maxRunningJobs,
+    pingAfterMs,
     corsOrigins = [],
     tls,
     consoleUrl,
@@ -113,6 +115,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     version: 'test',
     ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
     ...(maxRunningJobs === undefined ? {} : { maxRunningJobs }),
+    ...(pingAfterMs === undefined ? {} : { pingAfterMs }),
     ...(consoleUrl ? { consoleUrl } : {}),
     activity,
     ...(options.env && { env: options.env }),

@@ -49,6 +49,7 @@ describe('help', () => {
       'max-body',
       'max-buffered',
       'max-running-jobs',
+      'ping-after',
       'cors-origins',
       'gateway-namespace',
       'usage-labels',
