@@ -70,6 +70,8 @@ export interface DataplaneOptions {
   readonly conversationLimits?: ConversationLimits;
   /** The most jobs (videos, background responses) of one key that may run at a time. Default: 500. */
   readonly maxRunningJobs?: number;
+  /** A stream without a byte for this many milliseconds gets a ping; 0: never. Default: 10 s. */
+  readonly pingAfterMs?: number;
   /** The origins whose pages may call the API from a browser; `*`: any. Default: none. */
   readonly corsOrigins?: readonly string[];
   readonly version: string;
@@ -155,6 +157,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     consoleUrl: options.consoleUrl,
     maxRunningJobs: options.maxRunningJobs ?? MAX_RUNNING_JOBS,
     conversationLimits: options.conversationLimits ?? CONVERSATION_LIMITS,
+    pingAfterMs: options.pingAfterMs ?? PING_AFTER_MS,
     random: Math.random,
     warn: (warning) => warnOfRoute(options, warning),
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call failed by a defect of the gateway'),
@@ -333,6 +336,7 @@ function pollJobs(deps: PipelineDeps, { log, every, ready }: PollingOptions): Po
 }
 
 const MAX_CONNECTIONS = 32_768;
+const PING_AFTER_MS = 10_000;
 const MAX_RUNNING_JOBS = 500;
 const CONVERSATION_LIMITS: ConversationLimits = { count: 100_000, bytes: 1024 ** 3 };
 /** A process whose event loop lags by this much accepts no new connections until it has caught up. */

@@ -109,6 +109,11 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
         .argParser(parseBytes),
     )
     .addOption(
+      flag('--ping-after <SECONDS>', 'a stream without a byte for this long gets a ping; 0: never')
+        .default(10)
+        .argParser(parseSeconds),
+    )
+    .addOption(
       flag(
         '--cors-origins <ORIGINS>',
         'origins whose pages may call from a browser, separated by commas; * for any (default: none)',

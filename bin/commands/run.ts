@@ -14,6 +14,7 @@ import {
   parseNamespace,
   parseOrigin,
   parseOrigins,
+  parseSeconds,
   trustedProxiesFlag,
 } from '../options.ts';
 import type { RunFlags } from '../run/run.ts';
@@ -105,6 +106,11 @@ export function runCommand(ended: (exitCode: number) => void): Command {
       flag('--max-conversation-bytes <SIZE>', 'the most bytes of them, such as 512MiB')
         .default(1024 ** 3, '1GiB')
         .argParser(parseBytes),
+    )
+    .addOption(
+      flag('--ping-after <SECONDS>', 'a stream without a byte for this long gets a ping; 0: never')
+        .default(10)
+        .argParser(parseSeconds),
     )
     .addOption(
       flag(

@@ -41,6 +41,7 @@ export interface DataplaneFlags extends XdsFlags {
   readonly maxRunningJobs: number;
   readonly maxConversations: number;
   readonly maxConversationBytes: number;
+  readonly pingAfter: number;
   readonly corsOrigins?: readonly string[];
   readonly consoleUrl?: string;
   readonly drainDelay: number;
@@ -97,6 +98,7 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
       ...(flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered }),
       maxRunningJobs: flags.maxRunningJobs,
       conversationLimits: { count: flags.maxConversations, bytes: flags.maxConversationBytes },
+      pingAfterMs: flags.pingAfter * 1000,
       ...(flags.corsOrigins && { corsOrigins: flags.corsOrigins }),
       consoleUrl: () => flags.consoleUrl,
       xds: xdsOf(flags),

@@ -28,6 +28,7 @@ export interface GatewayOptions {
   readonly maxBufferedBytes?: number;
   readonly maxRunningJobs: number;
   readonly conversationLimits: ConversationLimits;
+  readonly pingAfterMs: number;
   readonly corsOrigins?: readonly string[];
   /** The console's URL, which may become known after the start. */
   readonly consoleUrl?: () => string | undefined;

@@ -39,6 +39,7 @@ export interface RunFlags {
   readonly maxRunningJobs: number;
   readonly maxConversations: number;
   readonly maxConversationBytes: number;
+  readonly pingAfter: number;
   readonly corsOrigins?: readonly string[];
   readonly consoleUrl?: string;
   readonly consoleTrustedProxies?: readonly string[];
@@ -110,6 +111,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
         ...(flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered }),
         maxRunningJobs: flags.maxRunningJobs,
         conversationLimits: { count: flags.maxConversations, bytes: flags.maxConversationBytes },
+        pingAfterMs: flags.pingAfter * 1000,
         ...(flags.corsOrigins && { corsOrigins: flags.corsOrigins }),
         consoleUrl: () => consoleUrl,
         print: (line) => process.stderr.write(`${line}\n`),

@@ -29,6 +29,8 @@ export type AttemptFailure =
       readonly error: ProviderError;
       /** The error stood in a response of 200: what the client is told of it. */
       readonly says?: string;
+      /** The provider may have begun a job that its response does not name. */
+      readonly mayBeJob?: true;
     }
   /** There was no response, or its first chunk did not come. */
   | { readonly kind: 'Broken'; readonly failure: UpstreamFailureKind; readonly connectError?: string };

@@ -11,7 +11,7 @@ import type { CallProgress, CallStatus, TokenCounts, UsageSource } from '../ledg
 import { estimateOutputTokens } from '../protocol/estimate.ts';
 import { hidesReasoning } from '../protocol/hidden-reasoning.ts';
 import type { Meter, ReportedUsage } from '../protocol/converter.ts';
-import { mergeDefined, UNREPORTED_USAGE } from '../protocol/usage.ts';
+import { estimateRestOfInput, mergeDefined, UNREPORTED_USAGE } from '../protocol/usage.ts';
 import type { Candidate, Offer } from '../state/state.ts';
 import type { CallBounds, Admitted, CallOutcome, CallRecord, EndpointCall } from './context.ts';
 import { servedRegions, servedTiers } from './service-tiers.ts';
@@ -77,7 +77,6 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
   if (!isBilled(activity, status)) return terms.candidate.cost ? { ...FREE, upstreamCostNanoUsd: 0n } : FREE;
   if (isBilledAtHold(activity, terms, status)) return holdProgress(activity.meter, terms);
   const { tokens, usageSource } = measureUsage(activity, terms, status);
-  // for fewer images than were asked for, the provider may charge the number asked for
   const { made, generations } = terms.routed.call;
   const { served, images = 0 } = activity.meter ?? {};
   const consumed = (priceOf: PriceOf, generated: Pick<Consumption, 'made' | 'generations'>): Consumption => {
@@ -91,10 +90,10 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
     candidate: { cost, costOf, priceOf },
   } = terms;
   return {
-    ...billOf(price, consumed(priceOf, { made, generations })),
+    ...billOf(price, consumed(priceOf, { made, generations: billedGenerations(activity.meter, terms, status) })),
     tokens,
     usageSource,
-    // the platform pays for what was made, whatever was asked for
+    // the platform pays for what was made, whatever was asked for, and perhaps for what was asked for and did not come
     ...(cost && {
       upstreamCostNanoUsd: costNanoUsd(
         cost,
@@ -105,6 +104,12 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
       ),
     }),
   };
+}
+
+/** Images that did not come are not billed, unless the client left before they could. */
+function billedGenerations(meter: Meter | undefined, { routed: { call } }: BillingTerms, status: CallStatus): number {
+  const hasEnded = status === 'Succeeded' || status === 'ProviderCut';
+  return hasEnded ? Math.min(call.generations, meter?.images ?? call.generations) : call.generations;
 }
 
 type PriceOf = Candidate['priceOf'];
@@ -218,7 +223,7 @@ function holdProgress(meter: Meter | undefined, terms: BillingTerms): CallProgre
   } = terms;
   const reported = meter?.reported ?? UNREPORTED_USAGE;
   const tokens = capTokens(tokensOf(reported, bounds.inputTokens, allowedOutput(call, outputLimit)), terms);
-  const isInputReported = meter !== undefined && reportsInput(meter.reported);
+  const isInputReported = meter?.reported.input !== undefined;
   const { generations } = call;
   const billAt = (price: CompiledPrice, priceOf: PriceOf): Bill =>
     isInputReported
@@ -303,20 +308,16 @@ function allowedOutput({ output }: BilledCall, outputLimit: number): number {
   return output ? outputLimit * output.answers + output.predictionTokens : 0;
 }
 
-/** Uses the estimate as input if the provider reports no input of any class. */
+/** Without a count of the input, it is the estimate less what was read from and written to caches. */
 function tokensOf(reported: ReportedUsage, estimatedInput: number, output: number): TokenCounts {
   const { input, cached, cacheWrite5m, cacheWrite1h } = reported;
   return {
-    input: reportsInput(reported) ? (input ?? 0) : estimatedInput,
+    input: input ?? estimateRestOfInput(reported, estimatedInput),
     cached: cached ?? 0,
     cacheWrite5m: cacheWrite5m ?? 0,
     cacheWrite1h: cacheWrite1h ?? 0,
     output,
   };
-}
-
-function reportsInput({ input, cached, cacheWrite5m, cacheWrite1h }: ReportedUsage): boolean {
-  return (input ?? cached ?? cacheWrite5m ?? cacheWrite1h) !== undefined;
 }
 
 function usageSourceOf(meter: Meter | undefined, { routed: { call } }: BillingTerms, status: CallStatus): UsageSource {

@@ -21,6 +21,7 @@ import type {
   StreamConverter,
   StreamEnd,
 } from '../protocol/converter.ts';
+import type { PingForm } from '../protocol/pings.ts';
 import type { CurrentState } from '../state/current.ts';
 import type { Candidate, EndpointKind, GroupState, KeyState, Offer } from '../state/state.ts';
 import type { AttemptReport, CallTelemetry, EndpointName } from '../telemetry/call-report.ts';
@@ -66,6 +67,8 @@ export interface PipelineDeps {
   readonly maxRunningJobs: number;
   /** What the conversations of one account may be together. */
   readonly conversationLimits: ConversationLimits;
+  /** A stream without a byte for this long gets a ping; 0: never. */
+  readonly pingAfterMs: number;
   /** Returns a number in [0, 1). */
   readonly random: () => number;
   /** Rejects with LedgerUnavailable after `ms` milliseconds, while the work itself continues. */
@@ -108,6 +111,14 @@ export interface ClientReply {
   fail(error: GatewayError): number;
 }
 
+export interface PingOptions {
+  readonly afterMs: number;
+  /** The headers of a response that begins with a ping; undefined: it must not. */
+  readonly headers: () => Readonly<Record<string, string>> | undefined;
+  /** `begun`: something else than pings was sent. */
+  readonly ping: (begun: boolean) => Uint8Array;
+}
+
 /** What a request asks for, as its endpoint parses it. */
 export interface EndpointCall {
   readonly kind: EndpointKind;
@@ -146,6 +157,8 @@ export interface EndpointCall {
   readonly wantsStreamUsage: boolean;
   /** The content type of its stream; absent: server-sent events. */
   readonly streamType?: string | undefined;
+  /** The form of its stream's pings; absent: the dialect's. */
+  readonly pingForm?: PingForm;
   /** The field with the first image of the input; absent: it has none. */
   readonly imageParam?: string | undefined;
   /** Whether images may come into what the provider keeps of the call: by its input, or by tools, files and prompts. */
@@ -295,6 +308,8 @@ export type CallOutcome =
 /** The mutable state of a call. The stages fill it in; settle and report read it however the call ends. */
 export interface CallRecord {
   readonly received: Received;
+  /** From its call on, the reply fills silence with pings. */
+  readonly pinging: { keepAlive(options: PingOptions): void };
   /** The generation of the configuration that was in force when the call arrived. */
   readonly generation: number;
   readonly attempts: AttemptReport[];

@@ -67,6 +67,7 @@ export function attemptsError(attempts: FailedAttempts, model: string): GatewayE
 /** Classifies a failure. */
 export function verdictOf(failure: AttemptFailure): Verdict {
   if (failure.kind === 'Broken') return classify({ failure: failure.failure });
+  if (failure.mayBeJob) return 'cut';
   return isAboutRequest(failure) ? 'refused' : classify({ status: failure.status });
 }
 

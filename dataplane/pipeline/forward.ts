@@ -21,9 +21,14 @@ import {
 } from './failures.ts';
 import type { FailedAttempts } from './failures.ts';
 import { openResponse } from './open-response.ts';
+import { pingHeaders } from './response-headers.ts';
+import { pingOf } from '../protocol/pings.ts';
 import { runningProgress } from './consumption.ts';
 import { countRunningCall } from './new-thresholds.ts';
 import { namesOf } from '../upstream/upstream.ts';
+
+/** Between two elements of a JSON array. */
+const BLANK = Buffer.from('\n');
 
 /** How long to wait for the usage figures of a stream after its client has disconnected. */
 const FIGURES_TIMEOUT_MS = 2_000;
@@ -128,6 +133,7 @@ function keepHold(deps: PipelineDeps, admitted: Admitted, record: CallRecord): v
     },
   );
   const { stream, background } = admitted.routed.call;
+  if (stream) keepAlive(deps, record, latest);
   // a background response is not over without its client, and only its first event names it
   if (!stream || background === true) return;
   reply.left.addEventListener(
@@ -139,6 +145,17 @@ function keepHold(deps: PipelineDeps, admitted: Admitted, record: CallRecord): v
     },
     { once: true },
   );
+}
+
+/** An array of JSON has no pings before its first element. */
+function keepAlive({ pingAfterMs }: PipelineDeps, { pinging, received }: CallRecord, latest: () => Admitted): void {
+  if (pingAfterMs === 0) return;
+  const { streamType, pingForm = received.dialect } = latest().routed.call;
+  pinging.keepAlive({
+    afterMs: pingAfterMs,
+    headers: () => (streamType === undefined ? pingHeaders(latest()) : undefined),
+    ping: (begun) => (streamType === undefined ? pingOf(pingForm, begun) : BLANK),
+  });
 }
 
 function addFailure(

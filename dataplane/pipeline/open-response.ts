@@ -3,7 +3,6 @@
  * something of it can be sent. Providers and proxies before them report failures with the status 200 too, and nothing
  * has been sent to the client then, so that the next channel can be tried.
  */
-import { GatewayError } from '../errors.ts';
 import { FailedResponse } from '../protocol/failed-response.ts';
 import type { ConvertedResponse, Meter, ProviderError, StreamConverter, StreamEnd } from '../protocol/converter.ts';
 import { decodeUtf8 } from '../protocol/bytes.ts';
@@ -122,13 +121,15 @@ export function pushPiece(
 async function openWhole(deps: PipelineDeps, answered: Answered, record: CallRecord): Promise<Opening | Failure> {
   const reader = answered.response.body[Symbol.asyncIterator]();
   const pieces: Uint8Array[] = [];
+  // no image has come before the response is whole
+  const images = answered.admitted.routed.call.kind === 'Images' ? { images: 0 } : {};
   let size = 0;
   for (let next = await reader.next(); !next.done; next = await reader.next()) {
     pieces.push(next.value);
     size += next.value.length;
     // only the size of an incomplete response is metered
     record.produced = true;
-    record.meter = { reported: UNREPORTED_USAGE, final: false, outputBytes: size };
+    record.meter = { reported: UNREPORTED_USAGE, final: false, outputBytes: size, ...images };
     if (size > MAX_BUFFERED_BYTES && mayPassThrough(answered)) return { kind: 'Large', buffered: pieces, rest: reader };
   }
   const [only] = pieces;
@@ -166,13 +167,13 @@ function unreadable(model: string, bytes: Uint8Array, mayBeJob = false): Failure
   const error = readErrorIn(bytes);
   if (error) return failed(model, error);
   const says = `The provider of "${model}" answered something that is ${isJsonObject(bytes) ? 'no response' : 'not JSON'}.`;
-  if (mayBeJob) throw new GatewayError('upstream_error', says);
   return {
     kind: 'Refused',
     status: BAD_GATEWAY,
     headers: {},
     error: { message: says, type: undefined, code: undefined },
     says,
+    ...(mayBeJob && { mayBeJob }),
   };
 }
 

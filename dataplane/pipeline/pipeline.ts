@@ -12,11 +12,14 @@ import { relay } from './relay.ts';
 import { settle } from './settle.ts';
 import { errorOutcome } from './error-outcome.ts';
 import { sendOutcome } from './send-outcome.ts';
+import { PingingReply } from './pinging-reply.ts';
 import { report } from './report.ts';
 
 /** Serves one billed call from its body to its last byte. Never rejects: every error is sent to the client. */
-export async function handleCall(deps: PipelineDeps, received: Received): Promise<void> {
-  const record = createRecord(deps, received);
+export async function handleCall(deps: PipelineDeps, given: Received): Promise<void> {
+  const pinging = new PingingReply(given.reply);
+  const received = { ...given, reply: pinging };
+  const record = createRecord(deps, received, pinging);
   let outcome: CallOutcome;
   try {
     const authenticated = (record.authenticated = authenticate(deps, received)); // key hash → key
@@ -32,9 +35,10 @@ export async function handleCall(deps: PipelineDeps, received: Received): Promis
   report(deps, record, { settled, status }); // metrics and the log line
 }
 
-function createRecord({ state }: PipelineDeps, received: Received): CallRecord {
+function createRecord({ state }: PipelineDeps, received: Received, pinging: PingingReply): CallRecord {
   return {
     received,
+    pinging,
     generation: state.generation,
     attempts: [],
     authenticated: undefined,

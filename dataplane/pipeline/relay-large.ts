@@ -33,7 +33,7 @@ export async function relayLarge(
   for await (const piece of piecesOf(buffered, rest)) {
     size += piece.length;
     counter?.add(piece);
-    if (record.meter) record.meter = { ...record.meter, outputBytes: size };
+    if (record.meter) record.meter = { ...record.meter, outputBytes: size, ...(counter && { images: counter.images }) };
     const all = Buffer.concat([last, piece]);
     const cut = Math.max(0, all.length - END_BYTES);
     if (cut > 0) await reply.write(all.subarray(0, cut));

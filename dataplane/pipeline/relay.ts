@@ -9,7 +9,7 @@ import { hasOutput } from '../protocol/usage.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallOutcome, CallRecord, Forwarded, OpenedStream, PipelineDeps } from './context.ts';
 import { isInBackground, pushPiece } from './open-response.ts';
-import { clientHeaders, STREAM_HEADERS } from './response-headers.ts';
+import { clientHeaders, EVENT_STREAM_TYPE, STREAM_HEADERS } from './response-headers.ts';
 import { relayLarge } from './relay-large.ts';
 
 /** How long a provider may take to close a stream after its terminal event. */
@@ -25,10 +25,20 @@ export async function relay(deps: PipelineDeps, forwarded: Forwarded, record: Ca
     case 'Stream':
       return relayStream(deps, forwarded, { ...opening, record });
     case 'Large':
+      refuseInStream(forwarded, record);
       return relayLarge(deps, forwarded, { ...opening, record });
     case 'Whole':
+      refuseInStream(forwarded, record);
       return relayWhole(forwarded, record, opening.converted);
   }
+}
+
+/** A response that has begun as a stream, with pings, cannot become a whole one. It costs nothing. */
+function refuseInStream({ admitted }: Forwarded, record: CallRecord): void {
+  if (!record.received.reply.started) return;
+  record.produced = record.sent = false;
+  const message = `The provider of "${admitted.routed.call.model}" does not stream its answer.`;
+  throw new GatewayError('upstream_error', message);
 }
 
 interface RunningStream extends OpenedStream {
@@ -122,7 +132,7 @@ function startStream(forwarded: Forwarded, { received: { reply } }: CallRecord):
   const { streamType } = forwarded.admitted.routed.call;
   // the body is a stream of this type, whatever content type the provider sends
   if (streamType !== undefined) headers['content-type'] = streamType;
-  else if (!isEventStream(headers['content-type'])) headers['content-type'] = 'text/event-stream; charset=utf-8';
+  else if (!isEventStream(headers['content-type'])) headers['content-type'] = EVENT_STREAM_TYPE;
   reply.start(forwarded.response.status, { ...headers, ...STREAM_HEADERS });
 }
 

@@ -8,6 +8,8 @@ import type { Admitted, Answered } from './context.ts';
 /** Keep caches and proxies from holding a stream back. */
 export const STREAM_HEADERS = { 'cache-control': 'no-cache', 'x-accel-buffering': 'no' } as const;
 
+export const EVENT_STREAM_TYPE = 'text/event-stream; charset=utf-8';
+
 /** Returns a new object, which the caller may modify. */
 export function clientHeaders({ response, admitted, dropped }: Answered): Record<string, string> {
   const headers = responseHeaders(response.headers);
@@ -16,6 +18,16 @@ export function clientHeaders({ response, admitted, dropped }: Answered): Record
   if (admitted.lowered) headers['x-modelgateway-max-tokens'] = String(admitted.outputLimit);
   if (dropped) headers['x-modelgateway-dropped'] = dropped.join(', ');
   return headers;
+}
+
+/** The headers of a stream that begins with a ping, before any provider has responded. */
+export function pingHeaders(admitted: Admitted): Record<string, string> {
+  const { displayName } = admitted.routed.group;
+  return {
+    'content-type': EVENT_STREAM_TYPE,
+    'x-modelgateway-group': headerText(displayName),
+    ...STREAM_HEADERS,
+  };
 }
 
 /** Adds the key's group and, if it is an Automatic group, the member that serves the call. */

@@ -10,7 +10,7 @@ import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { scanObject } from './json-scan.ts';
 import { readUsage as readOpenai, toReportedUsage as reportOpenai } from './openai/usage.ts';
-import { meterOf, UNREPORTED_USAGE } from './usage.ts';
+import { UNREPORTED_USAGE } from './usage.ts';
 
 const NAME = '"usage"';
 const BACKSLASH = 0x5c;
@@ -31,9 +31,9 @@ export function readUsageAtEnds(upstream: ChatDialect, { head, tail, size }: Res
       : (usage: JsonRecord) => reportOpenai(readOpenai(usage));
   for (const end of [tail, head]) {
     const reported = findUsage(end, report);
-    if (reported) return meterOf(reported, size);
+    if (reported) return { reported, final: reported.output !== undefined, outputBytes: size };
   }
-  return meterOf(UNREPORTED_USAGE, size);
+  return { reported: UNREPORTED_USAGE, final: false, outputBytes: size };
 }
 
 /** The last object of that name with any tokens in it. Within a string the name's quote has a backslash before it. */

@@ -4,6 +4,7 @@
  */
 import type { Meter, ReportedUsage } from './converter.ts';
 import { estimateOutputTokens } from './estimate.ts';
+import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import type { OutputTally } from './output-tally.ts';
 
@@ -37,17 +38,27 @@ export function mergeDefined<T extends object>(older: T, newer: T): T {
 
 /**
  * Counts of one call as a provider repeats them, merged field by field before they are told apart: of two numbers the
- * larger, because counts are cumulative, and of anything else the newer.
+ * larger, because counts are cumulative, of two objects their fields, and of anything else the newer.
  */
 export function largerCounts(older: JsonRecord, newer: JsonRecord): JsonRecord {
   const merged: Record<string, unknown> = { ...older };
   for (const [name, value] of Object.entries(newer)) {
     if (value === undefined || value === null) continue;
-    const before = older[name];
-    const isSmaller = typeof value === 'number' && typeof before === 'number' && before > value;
-    if (!isSmaller) merged[name] = value;
+    merged[name] = largerValue(older[name], value);
   }
   return merged;
+}
+
+function largerValue(older: unknown, newer: unknown): unknown {
+  if (isRecord(older) && isRecord(newer)) return largerCounts(older, newer);
+  const count = readTokenCount(older);
+  return count !== undefined && !((readTokenCount(newer) ?? -1) >= count) ? older : newer;
+}
+
+/** The largest of these counts; undefined: none is reported. Providers repeat one count under several names. */
+export function largestCount(...values: readonly unknown[]): number | undefined {
+  const counts = values.map(readTokenCount).filter((count) => count !== undefined);
+  return counts.length === 0 ? undefined : Math.max(...counts);
 }
 
 const COUNTS = ['input', 'cached', 'cacheWrite5m', 'cacheWrite1h', 'output'] as const;
@@ -66,24 +77,46 @@ export function addUsage(sum: ReportedUsage, more: ReportedUsage): ReportedUsage
   return { ...UNREPORTED_USAGE, ...counts, ...(Object.keys(details).length > 0 && { details }) };
 }
 
+/** The estimated input less what the provider reports of its other classes. */
+export function estimateRestOfInput(reported: ReportedUsage, estimatedInputTokens: number): number {
+  return Math.max(0, estimatedInputTokens - cacheTokens(reported));
+}
+
+function cacheTokens({ cached = 0, cacheWrite5m = 0, cacheWrite1h = 0 }: ReportedUsage): number {
+  return cached + cacheWrite5m + cacheWrite1h;
+}
+
 /** Fills in estimates for counts that the provider has not reported. */
 export function fillUsage({ reported, outputBytes }: Meter, estimatedInputTokens: number): ReportedUsage {
-  const { input, cached, cacheWrite5m, cacheWrite1h, output } = reported;
-  const inputReported = (input ?? cached ?? cacheWrite5m ?? cacheWrite1h) !== undefined;
   return {
     ...reported,
-    input: input ?? (inputReported ? 0 : estimatedInputTokens),
-    output: output ?? estimateOutputTokens(outputBytes),
+    input: reported.input ?? estimateRestOfInput(reported, estimatedInputTokens),
+    output: reported.output ?? estimateOutputTokens(outputBytes),
   };
 }
 
-/** By default usage is final once the output is reported. `output`: its text, or only its size in bytes. */
-export function meterOf(
-  reported: ReportedUsage,
-  output: OutputTally | number,
-  final = reported.output !== undefined,
-): Meter {
-  if (typeof output === 'number') return { reported, final, outputBytes: output };
+/** Without zeros that are none: no text takes no tokens, and no text is generated from nothing. */
+function withoutFalseZeros(reported: ReportedUsage, outputBytes: number): ReportedUsage {
+  const { input, output = 0 } = reported;
+  const isFalseInput = input === 0 && cacheTokens(reported) === 0 && (outputBytes > 0 || output > 0);
+  const isFalseOutput = reported.output === 0 && outputBytes > 0;
+  if (!isFalseInput && !isFalseOutput) return reported;
+  return {
+    ...reported,
+    ...(isFalseInput && { input: undefined }),
+    ...(isFalseOutput && { output: undefined }),
+  };
+}
+
+/**
+ * `output`: its text, or only the text's size in bytes. `complete`: the usage covers the whole response. It is final
+ * then, if it has a count of the output.
+ */
+export function meterOf(given: ReportedUsage, output: OutputTally | number, complete = true): Meter {
+  const outputBytes = typeof output === 'number' ? output : output.bytes;
+  const reported = withoutFalseZeros(given, outputBytes);
+  const final = complete && reported.output !== undefined;
   // final usage needs no text
-  return { reported, final, outputBytes: output.bytes, ...(!final && { outputTexts: output.texts }) };
+  if (final || typeof output === 'number') return { reported, final, outputBytes };
+  return { reported, final, outputBytes, outputTexts: output.texts };
 }

@@ -45,6 +45,7 @@ export interface GatewayOptions {
   readonly maxBufferedBytes?: number;
   readonly maxRunningJobs?: number;
   readonly conversationLimits?: ConversationLimits;
+  readonly pingAfterMs?: number;
   readonly consoleUrl?: () => string | undefined;
   readonly activity?: ActivityWriter | undefined;
   readonly nowMs?: () => number;
@@ -75,6 +76,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     maxBufferedBytes,
     maxRunningJobs,
     conversationLimits,
+    pingAfterMs,
     corsOrigins = [],
     tls,
     consoleUrl,
@@ -116,6 +118,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     ...(maxBufferedBytes === undefined ? {} : { maxBufferedBytes }),
     ...(maxRunningJobs === undefined ? {} : { maxRunningJobs }),
     ...(conversationLimits && { conversationLimits }),
+    ...(pingAfterMs === undefined ? {} : { pingAfterMs }),
     ...(consoleUrl ? { consoleUrl } : {}),
     activity,
     ...(options.env && { env: options.env }),

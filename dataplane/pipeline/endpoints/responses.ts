@@ -43,6 +43,7 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
       if (facts.background === true && unbounded(candidate)) throw unboundedBackground();
     },
     ...conversationCall(facts),
+    pingForm: 'Responses',
     serviceTier: facts.serviceTier,
     region: facts.region,
     uses: (candidate) => usesOf(usedAt(facts, candidate, conversionOf(candidate))),

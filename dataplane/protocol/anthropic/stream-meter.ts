@@ -4,22 +4,23 @@
 import type { Meter } from '../converter.ts';
 import { isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { mergeDefined, meterOf } from '../usage.ts';
+import { meterOf } from '../usage.ts';
 import { OutputTally } from '../output-tally.ts';
 import { tallyBlock, tallyDelta } from './output.ts';
-import { NO_USAGE, readUsage, toReportedUsage } from './usage.ts';
+import { mergeUsage, NO_USAGE, readUsage, toReportedUsage } from './usage.ts';
 
 export class MessageEventMeter {
   #usage = NO_USAGE;
   /** Output tokens were reported after message_start, and nothing has been generated since. */
   #outputReported = false;
   #final = false;
+  /** Output tokens were reported after message_start. */
+  #hasCounted = false;
   readonly #output = new OutputTally();
   #stopReason: string | undefined;
 
   get meter(): Meter {
-    const reported = toReportedUsage(this.#usage);
-    return meterOf(reported, this.#output, this.#final && reported.output !== undefined);
+    return meterOf(toReportedUsage(this.#usage), this.#output, this.#final);
   }
 
   /** Undefined: the message has not stopped yet. */
@@ -30,7 +31,7 @@ export class MessageEventMeter {
   add(event: JsonRecord): void {
     const { type, message, delta, content_block: block, usage } = event;
     if (isRecord(message) && isRecord(message['usage']))
-      this.#usage = mergeDefined(this.#usage, readUsage(message['usage']));
+      this.#usage = mergeUsage(this.#usage, readUsage(message['usage']));
     const { bytes } = this.#output;
     if (type === 'content_block_start' && isRecord(block)) tallyBlock(this.#output, block);
     if (isRecord(delta)) this.#addDelta(type, delta);
@@ -47,7 +48,10 @@ export class MessageEventMeter {
   /** The last usage comes with message_delta, and from some providers with message_stop. */
   #addUsage(record: JsonRecord, type: unknown): void {
     const usage = readUsage(record);
-    this.#usage = mergeDefined(this.#usage, usage);
+    // the output of message_start is a placeholder
+    const older = this.#hasCounted || usage.output === undefined ? this.#usage : { ...this.#usage, output: undefined };
+    this.#hasCounted ||= usage.output !== undefined;
+    this.#usage = mergeUsage(older, usage);
     if (usage.output !== undefined) this.#outputReported = true;
     this.#final = this.#outputReported && (this.#stopReason !== undefined || type === 'message_stop');
   }

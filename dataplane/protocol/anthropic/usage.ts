@@ -6,7 +6,7 @@ import { readServiceTier } from '../content-counts.ts';
 import type { ReportedPart, ReportedUsage, ReportedUses } from '../converter.ts';
 import { isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { addUsage, readTokenCount } from '../usage.ts';
+import { addUsage, largestCount, mergeDefined, readTokenCount } from '../usage.ts';
 
 /** As reported; undefined: not reported. */
 interface OwnUsage {
@@ -58,6 +58,24 @@ export function readUsage(usage: JsonRecord): AnthropicUsage {
     region: textOf(usage['inference_geo']),
     searches: readTokenCount(tools['web_search_requests']),
     fetches: readTokenCount(tools['web_fetch_requests']),
+  };
+}
+
+const INPUTS = ['input', 'cached', 'written', 'written5m', 'written1h'] as const;
+
+/**
+ * Two reports of one call. Counts of output are cumulative, so that the larger one counts. Of the input the newer
+ * report counts, because the first may be an estimate; but zeros without anything that is new in it are no report.
+ */
+export function mergeUsage(older: AnthropicUsage, newer: AnthropicUsage): AnthropicUsage {
+  const isReport = INPUTS.some((name) => (newer[name] ?? 0) > (older[name] ?? 0));
+  const input = INPUTS.map((name) => [name, isReport || newer[name] !== 0 ? newer[name] : undefined]);
+  return {
+    ...mergeDefined(older, { ...newer, ...Object.fromEntries(input) }),
+    output: largestCount(older.output, newer.output),
+    reasoning: largestCount(older.reasoning, newer.reasoning),
+    searches: largestCount(older.searches, newer.searches),
+    fetches: largestCount(older.fetches, newer.fetches),
   };
 }
 

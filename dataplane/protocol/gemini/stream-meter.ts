@@ -16,8 +16,7 @@ export class GeminiStreamMeter {
   #ended = false;
 
   get meter(): Meter {
-    const reported = readUsage(this.#counts);
-    return meterOf(reported, this.tally, this.#ended && reported.output !== undefined);
+    return meterOf(readUsage(this.#counts), this.tally, this.#ended);
   }
 
   /** `usage`: usageMetadata, if the chunk has it. `ended`: the chunk says why the answer has stopped. */

@@ -2,14 +2,15 @@
  * Embeddings, which pass through: OpenAI client, OpenAI provider.
  */
 import { RequestFault } from '../call-facts.ts';
-import type { Converter, RequestPlan, UpstreamBody } from '../converter.ts';
+import type { Converter, ReportedUsage, RequestPlan, UpstreamBody } from '../converter.ts';
 import { isRecord, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { editObject } from '../json-edit.ts';
 import { parseObject } from '../json-value.ts';
-import { meterOf } from '../usage.ts';
+import { largestCount, UNREPORTED_USAGE } from '../usage.ts';
 import { throwIfError } from './failures.ts';
 import { NO_USAGE, readUsage, toReportedUsage } from './usage.ts';
+import type { OpenAiUsage } from './usage.ts';
 
 export interface EmbeddingsFacts {
   readonly model: string;
@@ -52,20 +53,24 @@ export const embeddingsConverter: Converter = {
     const answer = parseObject(body);
     throwIfError(answer);
     if (!Array.isArray(answer['data'])) throw new SyntaxError('the answer holds no embeddings');
-    const { input, cached } = toReportedUsage(isRecord(answer['usage']) ? readUsage(answer['usage']) : NO_USAGE);
+    const input = inputOf(isRecord(answer['usage']) ? readUsage(answer['usage']) : NO_USAGE);
     return {
       body,
-      meter: meterOf(
-        { input, cached, cacheWrite5m: undefined, cacheWrite1h: undefined, output: undefined },
-        0,
-        input !== undefined,
-      ),
+      meter: { reported: { ...UNREPORTED_USAGE, ...input }, final: input?.input !== undefined, outputBytes: 0 },
     };
   },
   stream: () => {
     throw new Error('embeddings are not streamed');
   },
 };
+
+/** Without an output all tokens are input, and some providers report only their total. No input has none. */
+function inputOf(usage: OpenAiUsage): Pick<ReportedUsage, 'input' | 'cached'> | undefined {
+  const prompt = largestCount(usage.prompt, usage.total);
+  if (prompt === undefined || prompt === 0) return undefined;
+  const { input, cached } = toReportedUsage({ ...usage, prompt });
+  return { input, cached };
+}
 
 /** Makes a `request` function that changes only the model's name. */
 export function renameModel(path: string): (body: Uint8Array, parsed: JsonRecord, plan: RequestPlan) => UpstreamBody {

@@ -7,13 +7,12 @@ import type { Converter, Meter, StreamEnd, StreamRequest } from '../converter.ts
 import { failStream } from '../stream-errors.ts';
 import { openEventStream } from '../event-stream.ts';
 import type { EventHandler } from '../event-stream.ts';
-import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts';
+import { isGiven, isRecord, readCount, readFlag, readModel, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
 import { parseEventData, parseObject } from '../json-value.ts';
 import { readStreamError } from '../provider-errors.ts';
 import type { SseEvent } from '../sse.ts';
-import { meterOf } from '../usage.ts';
 import { isDone } from './done.ts';
 import { renameModel } from './embeddings.ts';
 import { throwIfError } from './failures.ts';
@@ -76,7 +75,7 @@ export const imagesConverter: Converter = {
     const answer = parseObject(body);
     throwIfError(answer);
     if (!Array.isArray(answer['data'])) throw new SyntaxError('the answer holds no images');
-    const made = { images: answer['data'].length, served: madeOf(answer) };
+    const made = { images: answer['data'].filter(isImage).length, served: madeOf(answer) };
     return { body, meter: meterImages(answer['usage'], made, true) };
   },
   stream: (request) =>
@@ -87,10 +86,20 @@ export const imagesConverter: Converter = {
     }),
 };
 
+/** An entry without a picture was filtered, or failed. Some providers write both names. */
+function isImage(entry: unknown): boolean {
+  return isRecord(entry) && (textOf(entry['b64_json']) ?? textOf(entry['url'])) !== undefined;
+}
+
 /** Models that report no usage are priced per image, so that missing usage is zero here. */
 function meterImages(usage: unknown, made: Pick<Meter, 'images' | 'served'>, final: boolean): Meter {
   const reported = toReportedUsage(isRecord(usage) ? readUsage(usage) : NO_USAGE);
-  return { ...meterOf({ ...reported, input: reported.input ?? 0, output: reported.output ?? 0 }, 0, final), ...made };
+  return {
+    reported: { ...reported, input: reported.input ?? 0, output: reported.output ?? 0 },
+    final,
+    outputBytes: 0,
+    ...made,
+  };
 }
 
 /** Only the end of the stream shows which event is the last, so the latest complete image is held back until then. */

@@ -4,14 +4,15 @@
 import type { Meter } from '../converter.ts';
 import { isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { mergeDefined, meterOf } from '../usage.ts';
+import { largerCounts, meterOf } from '../usage.ts';
 import { OutputTally } from '../output-tally.ts';
 import { tallyMessage } from './output.ts';
 import { NO_USAGE, readUsage, toReportedUsage, usageOf, withTier } from './usage.ts';
-import type { OpenAiUsage } from './usage.ts';
 
 export class ChunkMeter {
-  #usage = NO_USAGE;
+  /** Of all chunks: each repeats the counts so far, and some leave out what earlier ones have told. */
+  #counts: JsonRecord = {};
+  #serviceTier: string | undefined;
   /** Output tokens were reported, and nothing has been generated since. */
   #outputReported = false;
   #final = false;
@@ -20,8 +21,8 @@ export class ChunkMeter {
   readonly #choices = new Map<unknown, boolean>();
 
   get meter(): Meter {
-    const reported = toReportedUsage(this.#usage);
-    return meterOf(reported, this.#output, this.#final && reported.output !== undefined);
+    const reported = toReportedUsage({ ...readUsage(this.#counts), serviceTier: this.#serviceTier });
+    return meterOf(reported, this.#output, this.#final);
   }
 
   /** Every choice that began has a finish_reason. */
@@ -33,8 +34,8 @@ export class ChunkMeter {
     const choices = itemsOf(chunk['choices']).filter(isRecord);
     for (const choice of choices) this.#addChoice(choice);
     const usage = usageOf(chunk);
-    this.#usage = mergeDefined(this.#usage, withTier(NO_USAGE, chunk));
-    if (usage) this.#addUsage(readUsage(usage), choices.length === 0);
+    this.#serviceTier = withTier(NO_USAGE, chunk).serviceTier ?? this.#serviceTier;
+    if (usage) this.#addUsage(usage, choices.length === 0);
   }
 
   #addChoice(choice: JsonRecord): void {
@@ -48,9 +49,9 @@ export class ChunkMeter {
   }
 
   /** Usage in the middle of an answer does not cover what follows: it is final in a chunk of its own, or at the end. */
-  #addUsage(usage: OpenAiUsage, hasOwnChunk: boolean): void {
-    this.#usage = mergeDefined(this.#usage, usage);
-    if (toReportedUsage(usage).output !== undefined) this.#outputReported = true;
+  #addUsage(usage: JsonRecord, hasOwnChunk: boolean): void {
+    this.#counts = largerCounts(this.#counts, usage);
+    if (toReportedUsage(readUsage(usage)).output !== undefined) this.#outputReported = true;
     this.#final = this.#outputReported && (hasOwnChunk || this.finished);
   }
 }

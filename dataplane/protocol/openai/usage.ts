@@ -6,7 +6,7 @@ import { readServiceTier } from '../content-counts.ts';
 import type { ReportedDetails, ReportedUsage } from '../converter.ts';
 import { isRecord, itemsOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { readTokenCount } from '../usage.ts';
+import { largestCount, readTokenCount } from '../usage.ts';
 
 /** As reported; undefined: not reported. */
 export interface OpenAiUsage {
@@ -46,12 +46,22 @@ export function readUsage(usage: JsonRecord): OpenAiUsage {
   // images and responses have input and output instead of prompt and completion
   const promptDetails = [usage['prompt_tokens_details'], usage['input_tokens_details']].find(isRecord) ?? {};
   const completionDetails = [usage['completion_tokens_details'], usage['output_tokens_details']].find(isRecord) ?? {};
-  const cached: unknown[] = [promptDetails['cached_tokens'], usage['prompt_cache_hit_tokens'], usage['cached_tokens']];
   return {
-    prompt: readTokenCount(usage['prompt_tokens'] ?? usage['input_tokens']),
-    cached: cached.map(readTokenCount).find((count) => count !== undefined),
-    cacheWrite: readTokenCount(promptDetails['cache_write_tokens']),
-    completion: readTokenCount(usage['completion_tokens'] ?? usage['output_tokens']),
+    prompt: largestCount(usage['prompt_tokens'], usage['input_tokens']),
+    cached: largestCount(
+      promptDetails['cached_tokens'],
+      usage['prompt_cache_hit_tokens'],
+      usage['cached_tokens'],
+      usage['cache_read_input_tokens'],
+    ),
+    cacheWrite: largestCount(
+      promptDetails['cache_write_tokens'],
+      // LiteLLM and new-api report them so, and repeat Anthropic's own name
+      promptDetails['cache_creation_tokens'],
+      promptDetails['cached_creation_tokens'],
+      usage['cache_creation_input_tokens'],
+    ),
+    completion: largestCount(usage['completion_tokens'], usage['output_tokens']),
     reasoning: readTokenCount(completionDetails['reasoning_tokens']),
     total: readTokenCount(usage['total_tokens']),
     details: readDetails(promptDetails, completionDetails),

@@ -10,7 +10,7 @@ import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
 import { parseObject } from '../json-value.ts';
 import { rewriteForm } from '../multipart.ts';
-import { meterOf, UNREPORTED_USAGE } from '../usage.ts';
+import { UNREPORTED_USAGE } from '../usage.ts';
 import type { VideoJobs } from '../provider.ts';
 import { renameModel } from './embeddings.ts';
 import { findField, LENGTH_FIELDS, readAttribute, RESOLUTION_FIELDS } from './generation-fields.ts';
@@ -99,7 +99,12 @@ function videosConverter(contentType: string | undefined): Converter {
       const job = readVideoJob(body);
       const { seconds, size } = parseObject(body);
       const served = { seconds: secondsOf(seconds), size: readAttribute(size) };
-      return { body, meter: { ...meterOf(UNREPORTED_USAGE, 0, true), served }, job, failed: job.state === 'Failed' };
+      return {
+        body,
+        meter: { reported: UNREPORTED_USAGE, final: true, outputBytes: 0, served },
+        job,
+        failed: job.state === 'Failed',
+      };
     },
     stream: () => {
       throw new Error('videos are not streamed');

@@ -139,7 +139,7 @@ describe('metrics', () => {
     );
     // a web search has no bound, so the provider's usage is believed
     const search = { max_tokens: 300, web_search_options: {} };
-    stack.openai.script(openaiChat({ usage: { prompt_tokens: 0, completion_tokens: 2000 } }));
+    stack.openai.script(openaiChat({ usage: { prompt_tokens: 4, completion_tokens: 1999 } }));
     assert.deepEqual(
       await added(
         [

@@ -45,8 +45,8 @@ afterEach(() => {
   assertBalanced(readBooks(stack.gateway.dataDir));
 });
 
-/** 900 tokens at $10 a million: after such a call, no other one is affordable. */
-const FULL = openaiChat({ usage: { prompt_tokens: 0, completion_tokens: 900 } });
+/** 0.009 dollars: after such a call, no other one is affordable. */
+const FULL = openaiChat({ usage: { prompt_tokens: 4, completion_tokens: 899 } });
 const PERIODS = ['daily', 'monthly', 'never'] as const;
 
 const headersOf = (name: KeyName): Record<string, string> => ({ 'x-api-key': keyOf(name) });

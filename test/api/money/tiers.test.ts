@@ -133,7 +133,7 @@ describe('a service tier', () => {
       ['fast', '12', 'fast'],
       ['standard', '2', null],
     ] as const) {
-      stack.anthropic.script(anthropicMessage({ usage: { input_tokens: 5, output_tokens: 0, speed } }));
+      stack.anthropic.script(anthropicMessage({ content: '', usage: { input_tokens: 5, output_tokens: 0, speed } }));
       assert.deepEqual(await linesOf(await post(stack, '/v1/messages', message('claude-tiers', { speed: 'fast' }))), [
         ['input', 5, rate, tier, null],
       ]);
@@ -240,7 +240,7 @@ describe('a search by the provider', () => {
 
   it('is billed by use, and held for with the input of each request that it causes', async () => {
     const usage = { input_tokens: 5, output_tokens: 0, server_tool_use: { web_search_requests: 2 } };
-    const reply = gated(anthropicMessage({ usage }));
+    const reply = gated(anthropicMessage({ content: '', usage }));
     stack.anthropic.script(reply.reply);
     const call = post(stack, '/v1/messages', search(2));
     await Promise.race([reply.gate.reached, call]);
@@ -257,6 +257,7 @@ describe('a search by the provider', () => {
   it('is billed at most as often as the request allows, whatever the response reports', async () => {
     stack.anthropic.script(
       anthropicMessage({
+        content: '',
         usage: { input_tokens: 5, output_tokens: 0, server_tool_use: { web_search_requests: 900 } },
       }),
     );
@@ -284,7 +285,9 @@ describe('a region', () => {
       ['us', '3'],
       ['global', '2'],
     ] as const) {
-      stack.anthropic.script(anthropicMessage({ usage: { input_tokens: 5, output_tokens: 0, inference_geo: served } }));
+      stack.anthropic.script(
+        anthropicMessage({ content: '', usage: { input_tokens: 5, output_tokens: 0, inference_geo: served } }),
+      );
       assert.deepEqual(
         await linesOf(
           await post(

@@ -26,13 +26,13 @@ beforeAll(async () => {
       return { 'own.yaml': ownManifest({}), 'own-key.yaml': keyManifest('own', KEY('own'), 'groupRef: {name: own}') };
     },
   });
-  stack.openai.script(openaiChat({ usage: USAGE }));
+  stack.openai.script(openaiChat({ content: '', usage: USAGE }));
 });
 afterAll(() => stack.stop());
 afterEach(() => {
   nowMs = undefined;
   stack.openai.clear();
-  stack.openai.script(openaiChat({ usage: USAGE }));
+  stack.openai.script(openaiChat({ content: '', usage: USAGE }));
   assert.ok(nothingLeaks(stack));
 });
 
@@ -82,8 +82,8 @@ describe('an edit', () => {
     assert.ok(Math.min(...took) < 1000, `${took.join(', ')} ms`);
   });
   it('of a price applies only to calls that are admitted afterwards', async () => {
-    const waiting = gated(openaiChat({ usage: USAGE }));
-    stack.openai.script(waiting.reply, openaiChat({ usage: USAGE }));
+    const waiting = gated(openaiChat({ content: '', usage: USAGE }));
+    stack.openai.script(waiting.reply, openaiChat({ content: '', usage: USAGE }));
     const before = call();
     await waiting.gate.reached;
     await stack.gateway.write('own.yaml', ownManifest({ modelRatio: '5', ratio: '2' }));
@@ -97,8 +97,8 @@ describe('an edit', () => {
     await stack.gateway.write('own.yaml', ownManifest({}));
   });
   it('of a route does not affect running calls, nor does its removal', async () => {
-    const waiting = gated(openaiChat({ usage: USAGE }));
-    stack.openai.script(waiting.reply, openaiChat({ usage: USAGE }));
+    const waiting = gated(openaiChat({ content: '', usage: USAGE }));
+    stack.openai.script(waiting.reply, openaiChat({ content: '', usage: USAGE }));
     const running = call();
     await waiting.gate.reached;
     await stack.gateway.write('own.yaml', ownManifest({ upstreamName: 'second' }));
@@ -114,8 +114,8 @@ describe('an edit', () => {
     await stack.gateway.write('own.yaml', ownManifest({}));
   });
   it('of a threshold applies at once, and counts calls in flight', async () => {
-    const waiting = gated(openaiChat({ usage: USAGE }));
-    stack.openai.script(waiting.reply, openaiChat({ usage: USAGE }));
+    const waiting = gated(openaiChat({ content: '', usage: USAGE }));
+    stack.openai.script(waiting.reply, openaiChat({ content: '', usage: USAGE }));
     const running = call();
     await waiting.gate.reached;
     await stack.gateway.write('own.yaml', ownManifest({ slots: 1 }));
@@ -142,8 +142,8 @@ describe('an edit', () => {
           : keyManifest('own', KEY('own'), 'groupRef: {name: own}');
       assert.notEqual(threshold(none), none);
       await stack.gateway.write(file, none);
-      const waiting = gated(openaiChat({ usage: USAGE }));
-      stack.openai.script(waiting.reply, openaiChat({ usage: USAGE }));
+      const waiting = gated(openaiChat({ content: '', usage: USAGE }));
+      stack.openai.script(waiting.reply, openaiChat({ content: '', usage: USAGE }));
       const running = call();
       await waiting.gate.reached;
       await stack.gateway.write(file, threshold(none));
@@ -163,8 +163,8 @@ describe('an edit', () => {
       await granted.promise;
       return hold(request);
     };
-    const waiting = gated(openaiChat({ usage: USAGE }));
-    stack.openai.script(waiting.reply, openaiChat({ usage: USAGE }));
+    const waiting = gated(openaiChat({ content: '', usage: USAGE }));
+    stack.openai.script(waiting.reply, openaiChat({ content: '', usage: USAGE }));
     const running = call();
     await asked.promise;
     ledger.hold = hold;
@@ -180,8 +180,8 @@ describe('an edit', () => {
     await stack.gateway.write('own-key.yaml', keyManifest('own', KEY('own'), 'groupRef: {name: own}'));
   });
   it("that sets a threshold of a key and changes its string counts the old one's calls", async () => {
-    const waiting = gated(openaiChat({ usage: USAGE }));
-    stack.openai.script(waiting.reply, openaiChat({ usage: USAGE }));
+    const waiting = gated(openaiChat({ content: '', usage: USAGE }));
+    stack.openai.script(waiting.reply, openaiChat({ content: '', usage: USAGE }));
     const running = call();
     await waiting.gate.reached;
     await stack.gateway.write(

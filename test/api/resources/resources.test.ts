@@ -148,7 +148,7 @@ ${catalog('prices', 'stray-model', '1', ', namespace: team')}`,
       assert.equal((await conditionsOf(kind, name))[0], 'Accepted=False WrongNamespace');
       assert.match(await messageOf(kind, name, 'Accepted'), /"model-gateway"/);
     }
-    stack.openai.script(openaiChat({ usage: { prompt_tokens: 1000, completion_tokens: 0 } }));
+    stack.openai.script(openaiChat({ content: '', usage: { prompt_tokens: 1000, completion_tokens: 0 } }));
     // a body of at most 1000 tokens
     const long = chat('gpt-model', { messages: [{ role: 'user', content: 'x'.repeat(1000) }] });
     assert.equal((await post(stack, '/v1/chat/completions', long)).headers.get('x-modelgateway-cost-usd'), '0.0025');
@@ -281,7 +281,7 @@ describe('spending in statuses', () => {
       warnings: [],
     });
     const run = async (promptTokens: number): Promise<string> => {
-      const waiting = gated(openaiChat({ usage: { prompt_tokens: promptTokens, completion_tokens: 0 } }));
+      const waiting = gated(openaiChat({ content: '', usage: { prompt_tokens: promptTokens, completion_tokens: 0 } }));
       stack.openai.script(waiting.reply);
       // a web search has no bound, so the provider's usage is believed
       const call = post(

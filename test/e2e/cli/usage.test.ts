@@ -51,6 +51,7 @@ describe('help', () => {
       'max-running-jobs',
       'max-conversations',
       'max-conversation-bytes',
+      'ping-after',
       'cors-origins',
       'gateway-namespace',
       'usage-labels',

@@ -25,7 +25,7 @@ export interface FourChannels {
   readonly stop: () => Promise<void>;
 }
 
-export async function startFourChannels(): Promise<FourChannels> {
+export async function startFourChannels(options: { readonly pingAfterMs?: number } = {}): Promise<FourChannels> {
   const providers = await Promise.all([0, 1, 2, 3].map(() => startMockProvider()));
   const channels = (protocol: string, path: string, more = ''): string =>
     providers
@@ -37,6 +37,7 @@ export async function startFourChannels(): Promise<FourChannels> {
   const model = (name: string): string =>
     `{name: ${name}, contextTokens: 100000, maxOutputTokens: 1000, allow: [ServiceTiers, FileReferences, ServerTools]}`;
   const stack = await startTestStack({
+    ...options,
     files: () => ({
       'four.yaml': `${HEAD}ModelRoute
 metadata: {name: four}

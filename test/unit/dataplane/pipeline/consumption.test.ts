@@ -226,3 +226,49 @@ test('an image dearer than what was asked for costs the platform what it costs',
   );
   assert.deepEqual([costNanoUsd, upstreamCostNanoUsd], [10n, 70n]);
 });
+
+test('images that did not come are not billed, unless the client left', () => {
+  const flat = compilePrice(
+    {
+      quotaType: 'Request',
+      modelRatioE9: 0n,
+      completionRatioE9: 0n,
+      cacheRatioE9: 0n,
+      cacheWriteRatioE9: 0n,
+      requestNanoUsd: 10n,
+      ratioBaseUsdE9: 0n,
+    },
+    E9 * E9,
+  );
+  const terms = {
+    outputLimit: 0,
+    bounds: { price: flat, reach: {} },
+    candidate: { priceOf: () => undefined, costOf: () => undefined, clientDisconnect: 'Drain' },
+    routed: {
+      call: { generations: 4, unbounded: () => false, output: undefined },
+      offer: { quotaType: 'Request' },
+    },
+  } as unknown as BillingTerms;
+  const cost = (images: number, status: 'Succeeded' | 'ProviderCut' | 'ClientClosed'): bigint =>
+    progressOf(
+      {
+        meter: { final: false, outputBytes: 0, reported: UNREPORTED_USAGE, images },
+        sent: true,
+        produced: true,
+        holdLost: false,
+        timedOut: false,
+        countedOutput: undefined,
+      },
+      terms,
+      status,
+    ).costNanoUsd;
+  assert.deepEqual(
+    [0, 1, 4, 8].map((images) => cost(images, 'Succeeded')),
+    [0n, 10n, 40n, 40n],
+  );
+  assert.deepEqual(
+    [0, 1].map((images) => cost(images, 'ProviderCut')),
+    [0n, 10n],
+  );
+  assert.equal(cost(1, 'ClientClosed'), 40n);
+});

@@ -3,25 +3,34 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
 import {
+  mergeUsage,
   NO_USAGE as NO_ANTHROPIC,
   readUsage as readAnthropic,
   toReportedUsage as reportAnthropic,
 } from '../../../../dataplane/protocol/anthropic/usage.ts';
-import { MessageEventMeter } from '../../../../dataplane/protocol/anthropic/stream-meter.ts';
+import { meterMessage, MessageEventMeter } from '../../../../dataplane/protocol/anthropic/stream-meter.ts';
 import type { ChatFacts } from '../../../../dataplane/protocol/call-facts.ts';
 import { boundInput, estimateInput, estimateOutputTokens } from '../../../../dataplane/protocol/estimate.ts';
+import { embeddingsConverter } from '../../../../dataplane/protocol/openai/embeddings.ts';
+import { meterResponse, ResponseMeter } from '../../../../dataplane/protocol/openai/response-meter.ts';
 import { ChunkMeter } from '../../../../dataplane/protocol/openai/stream-meter.ts';
 import {
   readUsage as readOpenAi,
   toReportedUsage as reportOpenAi,
 } from '../../../../dataplane/protocol/openai/usage.ts';
-import { mergeDefined, readTokenCount } from '../../../../dataplane/protocol/usage.ts';
+import {
+  fillUsage,
+  largerCounts,
+  meterOf,
+  readTokenCount,
+  UNREPORTED_USAGE,
+} from '../../../../dataplane/protocol/usage.ts';
 import { readUsageAtEnds } from '../../../../dataplane/protocol/usage-at-ends.ts';
 
 const openai = (usage: object): object => reportOpenAi(readOpenAi(usage as Record<string, unknown>));
 const anthropic = (...events: object[]): object =>
   reportAnthropic(
-    events.map((usage) => readAnthropic(usage as Record<string, unknown>)).reduce(mergeDefined, NO_ANTHROPIC),
+    events.map((usage) => readAnthropic(usage as Record<string, unknown>)).reduce(mergeUsage, NO_ANTHROPIC),
   );
 const said = (figures: object): object =>
   Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== undefined));
@@ -276,4 +285,147 @@ test('usage is found at either end of a large answer', () => {
     size: 1,
   });
   assert.deepEqual(said(claude.reported), { input: 5, cached: 2, output: 6 });
+});
+
+const chunks = (...usages: object[]): object => {
+  const meter = new ChunkMeter();
+  meter.add({ choices: [{ index: 0, delta: { content: 'x'.repeat(400) }, finish_reason: 'stop' }] });
+  for (const usage of usages) meter.add({ choices: [], usage });
+  return { final: meter.meter.final, ...said(meter.meter.reported) };
+};
+const messages = (start: object, delta: object): object => {
+  const meter = new MessageEventMeter();
+  meter.add({ type: 'message_start', message: { usage: start } });
+  meter.add({ type: 'content_block_delta', delta: { type: 'text_delta', text: 'x'.repeat(400) } });
+  meter.add({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: delta });
+  return { final: meter.meter.final, ...said(meter.meter.reported) };
+};
+
+test('of cumulative counts the larger one counts, and classes are told apart afterwards', () => {
+  const used = { prompt_tokens: 1000, completion_tokens: 50, prompt_tokens_details: { cached_tokens: 900 } };
+  const zeros = {
+    prompt_tokens: 0,
+    completion_tokens: 0,
+    total_tokens: 0,
+    prompt_tokens_details: { cached_tokens: 0 },
+  };
+  const right = { final: true, input: 100, cached: 900, output: 50 };
+  assert.deepEqual(chunks(used, zeros), right);
+  assert.deepEqual(chunks(zeros, used), right);
+  assert.deepEqual(
+    chunks(
+      { prompt_tokens: 1000, prompt_tokens_details: { cached_tokens: 900 } },
+      { ...used, prompt_tokens_details: null },
+    ),
+    right,
+  );
+  const response = new ResponseMeter();
+  response.addDelta('x'.repeat(400));
+  response.addResponse({ usage: { input_tokens: 30, output_tokens: 12 } }, false);
+  response.addResponse({ usage: { input_tokens: 0, output_tokens: 0 } }, true);
+  assert.deepEqual(said(response.meter.reported), { input: 30, output: 12 });
+  assert.deepEqual(largerCounts({ a: 5, b: { c: 7, d: 1 } }, { a: -1, b: { c: 2, d: 2 }, e: null }), {
+    a: 5,
+    b: { c: 7, d: 2 },
+  });
+});
+
+test("Anthropic: zeros of message_delta do not replace message_start's input, and no token is in two classes", () => {
+  const zeros = { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 12 };
+  const start = { input_tokens: 30, cache_read_input_tokens: 4000, output_tokens: 1 };
+  assert.deepEqual(messages({ input_tokens: 30, output_tokens: 1 }, zeros), {
+    final: true,
+    input: 30,
+    output: 12,
+  });
+  assert.deepEqual(messages(start, zeros), { final: true, input: 30, cached: 4000, output: 12 });
+  // an estimate first
+  assert.deepEqual(
+    messages({ input_tokens: 1000 }, { input_tokens: 0, cache_read_input_tokens: 900, output_tokens: 12 }),
+    {
+      final: true,
+      input: 0,
+      cached: 900,
+      output: 12,
+    },
+  );
+  assert.deepEqual(messages({ input_tokens: 77 }, { input_tokens: 12, output_tokens: 5 }), {
+    final: true,
+    input: 12,
+    output: 5,
+  });
+  assert.deepEqual(messages({ input_tokens: 30 }, { output_tokens: 0 }), { final: false, input: 30 });
+  assert.deepEqual(messages({ input_tokens: 0 }, { output_tokens: 40 }), { final: true, output: 40 });
+});
+
+test('zero beside text is no count, and is estimated', () => {
+  const zero = { ...UNREPORTED_USAGE, input: 0, output: 0 };
+  assert.deepEqual(said(meterOf(zero, 400).reported), {});
+  assert.equal(meterOf(zero, 400).final, false);
+  assert.deepEqual(said(meterOf({ ...zero, input: 50 }, 400).reported), { input: 50 });
+  assert.deepEqual(said(meterOf({ ...zero, cached: 50, output: 7 }, 400).reported), {
+    input: 0,
+    cached: 50,
+    output: 7,
+  });
+  // nothing was generated: both may be believed
+  assert.deepEqual(said(meterOf(zero, 0).reported), { input: 0, output: 0 });
+  assert.deepEqual(chunks({ prompt_tokens: 0, completion_tokens: 0 }), { final: false });
+  const content = [{ type: 'text', text: 'x'.repeat(400) }];
+  const usage = { input_tokens: 0, output_tokens: 0 };
+  assert.deepEqual(said(meterMessage({ content, usage }).reported), {});
+  const output = [{ type: 'message', content }];
+  assert.deepEqual(said(meterResponse({ output, usage }).reported), {});
+});
+
+test('an input of which only the cached part is told is estimated', () => {
+  const report = (usage: object): object =>
+    said(fillUsage(meterOf(reportOpenAi(readOpenAi(usage as Record<string, unknown>)), 40), 100));
+  const completion = { completion_tokens: 10 };
+  assert.deepEqual(report({ ...completion, prompt_tokens_details: { cached_tokens: 40 } }), {
+    input: 60,
+    cached: 40,
+    output: 10,
+  });
+  assert.deepEqual(report({ ...completion, prompt_tokens: null, prompt_tokens_details: { cached_tokens: 0 } }), {
+    input: 100,
+    cached: 0,
+    output: 10,
+  });
+});
+
+test("LiteLLM's and new-api's names of cache writes count", () => {
+  const usage = {
+    prompt_tokens: 100,
+    completion_tokens: 5,
+    prompt_tokens_details: { cached_tokens: 10, cache_creation_tokens: 50 },
+    cache_creation_input_tokens: 50,
+  };
+  assert.deepEqual(said(openai(usage)), { input: 40, cached: 10, cacheWrite5m: 50, output: 5 });
+});
+
+test('embeddings: a total is the input, and zero is none', () => {
+  const metered = (usage: unknown): object => {
+    const { meter } = embeddingsConverter.response(Buffer.from(JSON.stringify({ data: [{}], usage })));
+    return { final: meter.final, ...said(meter.reported) };
+  };
+  assert.deepEqual(metered({ total_tokens: 8 }), { final: true, input: 8 });
+  assert.deepEqual(metered({ prompt_tokens: 8, total_tokens: 8 }), { final: true, input: 8 });
+  assert.deepEqual(metered({ prompt_tokens: 0, total_tokens: 0 }), { final: false });
+});
+
+test('images that a tool made are billed as a part of the call, by their own model', () => {
+  const response = {
+    output: [{ type: 'image_generation_call', result: 'aGVsbG8=' }],
+    usage: { input_tokens: 100, output_tokens: 50 },
+    tools: [{ type: 'image_generation', model: 'gpt-image-1' }],
+    tool_usage: { image_gen: { input_tokens: 30, output_tokens: 4160 } },
+  };
+  const { reported } = meterResponse(response);
+  const { parts = [], ...whole } = reported;
+  assert.deepEqual(said(whole), { input: 130, output: 4210, details: { imageOutput: 4160 } });
+  assert.deepEqual(parts.map(said), [
+    { input: 100, output: 50 },
+    { input: 30, output: 4160, details: { imageOutput: 4160 }, model: 'gpt-image-1' },
+  ]);
 });
