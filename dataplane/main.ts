@@ -87,6 +87,8 @@ export interface DataplaneOptions {
   readonly distribution?: () => DistributionStats;
   /** True if the configuration is too old to be trusted: calls are then refused. */
   readonly configExpired?: () => boolean;
+  /** True if other proxies should get the calls for now: this one is then not ready. Running calls go on. */
+  readonly outOfRotation?: () => boolean;
   /** Further parts of /config_dump, by name; they must hold no secret. */
   readonly dump?: Readonly<Record<string, () => unknown>>;
   readonly clock?: Clock;
@@ -137,7 +139,8 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   );
   const leases = keepLeases({ ledger, log, telemetry, clock, every: timers.every });
   const inFlight = createInFlight();
-  const shutdown = createGracefulShutdown();
+  const outOfRotation = (): boolean => options.outOfRotation?.() ?? false;
+  const shutdown = createGracefulShutdown(outOfRotation);
   let applied: (() => Snapshot) | undefined;
 
   const tokenizer = openTokenizer(log);
@@ -170,6 +173,9 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     readiness: () => [
       { name: 'configuration', ok: configured(), detail: 'none has been applied yet, or it is too old' },
       ledgerCheck(),
+      ...(options.outOfRotation
+        ? [{ name: 'operator', ok: !outOfRotation(), detail: 'no operator is connected, but other proxies have one' }]
+        : []),
       { name: 'draining', ok: !shutdown.draining, detail: 'this process is shutting down' },
       { name: 'event loop', ok: metrics.recentLagSeconds < MAX_LAG_SECONDS, detail: 'requests wait for the processor' },
     ],

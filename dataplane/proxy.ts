@@ -3,19 +3,29 @@
  * operator.
  */
 import type { Logger } from 'pino';
+import { every, SYSTEM_CLOCK } from './clock.ts';
 import { startDataplane } from './main.ts';
 import type { Dataplane, DataplaneOptions } from './main.ts';
+import { keepRotation } from './rotation.ts';
+import type { Rotation } from './rotation.ts';
 import { watchTlsFiles } from './tls-files.ts';
 import { startXdsClient } from './xds/client.ts';
 import type { XdsClient, XdsClientOptions } from './xds/client.ts';
 
-type Distribution = Pick<XdsClientOptions, 'addresses' | 'secure' | 'nodeId' | 'cache'>;
+type Distribution = Pick<XdsClientOptions, 'addresses' | 'secure' | 'nodeId' | 'cache' | 'keepaliveMs'>;
 
-export interface ProxyOptions extends Omit<DataplaneOptions, 'onRouteWarning' | 'distribution' | 'dump'> {
+export interface ProxyOptions extends Omit<
+  DataplaneOptions,
+  'onRouteWarning' | 'distribution' | 'dump' | 'outOfRotation'
+> {
   /** The source of the configuration. */
   readonly xds: Distribution;
   /** After this time without an operator, calls are refused, because keys may have been revoked meanwhile. */
   readonly maxConfigAgeMs: number;
+  /**
+   * After this time without an operator while other proxies have one, the proxy is not ready. 0: it stays ready.
+   */
+  readonly leaveRotationAfterMs: number;
   /** The folder of the TLS port's certificate, which is reloaded when it changes. */
   readonly tlsFolder?: string;
   readonly log: Logger;
@@ -35,7 +45,7 @@ const NOT_CONNECTED = { connected: false, connections: 0, lastUpdateMs: 0, resou
 /** Resolves once all ports listen, perhaps before there is a configuration. Rejects if a port cannot be opened. */
 export async function startProxy({ xds: from, tlsFolder, maxConfigAgeMs, ...options }: ProxyOptions): Promise<Proxy> {
   const { log, version } = options;
-  const running: { xds?: XdsClient } = {};
+  const running: { xds?: XdsClient; rotation?: Rotation } = {};
   const dataplane = await startDataplane({
     ...options,
     onRouteWarning: (warning) => running.xds?.reportRefusal({ connectError: '', ...warning }),
@@ -44,8 +54,18 @@ export async function startProxy({ xds: from, tlsFolder, maxConfigAgeMs, ...opti
       ...(running.xds?.figures() ?? NOT_CONNECTED),
       expiresInMs: Math.max(0, maxConfigAgeMs - (running.xds?.configAgeMs() ?? 0)),
     }),
+    outOfRotation: () => running.rotation?.left ?? false,
     dump: { xds: () => running.xds?.figures() },
   });
+  const rotation = keepRotation({
+    ledger: options.ledger,
+    connected: () => running.xds?.figures().connected ?? false,
+    leaveAfterMs: options.leaveRotationAfterMs,
+    clock: options.clock ?? SYSTEM_CLOCK,
+    every: options.timers?.every ?? every,
+    log,
+  });
+  running.rotation = rotation;
   try {
     await keepCertificate(tlsFolder, dataplane, log);
     const xds = await startXdsClient({ ...from, version, log, install: (config) => dataplane.install(config) });
@@ -53,13 +73,18 @@ export async function startProxy({ xds: from, tlsFolder, maxConfigAgeMs, ...opti
     return {
       port: dataplane.port,
       adminPort: dataplane.adminPort,
-      startDraining: () => dataplane.startDraining(),
+      startDraining() {
+        rotation.stop();
+        dataplane.startDraining();
+      },
       async stop() {
+        rotation.stop();
         await dataplane.drain(); // only then, so that running calls still learn of revoked keys
         await xds.stop();
       },
     };
   } catch (error) {
+    rotation.stop();
     await dataplane.drain();
     throw error;
   }

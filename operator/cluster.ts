@@ -146,6 +146,7 @@ async function start(context: Context, ending: AsyncDisposableStack): Promise<nu
       log,
       meter,
       ...(settings.watchNamespaces && { watchNamespaces: settings.watchNamespaces }),
+      ...(settings.proxiesService !== undefined && { proxiesService: settings.proxiesService }),
       usageLabels: settings.usageLabels,
       namespaceBytes: settings.namespaceMemory,
       ...(ledger && { ledger: ledger.reader }),
@@ -372,6 +373,7 @@ function collectorsOf(running: Running): GaugeCollectors {
       if (connectedProxies !== undefined) gauge.set({ at: 'here' }, connectedProxies);
       if (remoteProxies !== undefined) gauge.set({ at: 'other_replicas' }, remoteProxies);
     },
+    modelgateway_operator_proxies_not_connected: (gauge) => gauge.set(running.manager?.missingProxies ?? 0),
     modelgateway_operator_xds_resources: (gauge) => gauge.set(figures()?.resources ?? 0),
     modelgateway_operator_xds_snapshot_bytes: (gauge) => gauge.set(figures()?.snapshotBytes ?? 0),
     modelgateway_operator_xds_pushes: (gauge) => gauge.set(figures()?.pushesTotal ?? 0),

@@ -98,6 +98,13 @@ export const OPERATOR_METRICS = {
     labels: ['at'],
     help: 'Connected proxies: here, and at other replicas as far as they report to this one (the leader).',
   },
+  modelgateway_operator_proxies_not_connected: {
+    type: 'gauge',
+    labels: [],
+    help:
+      'Ready pods of the proxies that are connected to no operator, at the leader (0 at the other replicas, and without ' +
+      '--proxies-service).',
+  },
   modelgateway_operator_xds_resources: {
     type: 'gauge',
     labels: [],

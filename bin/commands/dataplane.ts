@@ -74,6 +74,15 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
     )
     .addOption(
       flag(
+        '--leave-rotation-after <SECONDS>',
+        'without an operator for this long while other proxies of a shared ledger have one, it is not ready; 0: it stays ' +
+          'ready',
+      )
+        .default(60)
+        .argParser(parseSeconds),
+    )
+    .addOption(
+      flag(
         '--config-cache-key <FILE>',
         'a file with at least 32 secret bytes, kept elsewhere than the cache: a mounted Secret',
       ),

@@ -93,6 +93,13 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
         .argParser(parseServiceAccounts),
     )
     .addOption(
+      flag(
+        '--proxies-service <NAME>',
+        "the Service of the gateway's namespace that selects the pods of all proxies: statuses then name those that are " +
+          'ready but not connected (default: only connected ones count)',
+      ),
+    )
+    .addOption(
       flag('--advertise <HOST:PORT>', "where other replicas reach this one's --xds-listen; needed with more than one"),
     )
     .addOption(

@@ -33,6 +33,7 @@ export interface DataplaneFlags extends XdsFlags {
   readonly ledger?: LedgerLocation;
   readonly ledgerSync: 'normal' | 'full';
   readonly maxConfigAge: number;
+  readonly leaveRotationAfter: number;
   readonly configCache?: string;
   readonly configCacheKey?: string;
   readonly nodeId?: string;
@@ -103,6 +104,7 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
       consoleUrl: () => flags.consoleUrl,
       xds: xdsOf(flags),
       maxConfigAgeMs: flags.maxConfigAge * 1000,
+      leaveRotationAfterMs: flags.leaveRotationAfter * 1000,
     });
     started.move();
     return { ledger, proxy };

@@ -16,6 +16,9 @@ export const REASONS = {
   Pending: 'It has not been looked at yet.',
   Reconciling: 'A change is on its way to the proxies.',
   NoProxies: 'No proxy is connected that could have it in force.',
+  ProxyNotConnected:
+    'All connected proxies have it in force, but ready ones that are connected to no operator do not; the message names ' +
+    'them.',
   Deleting: 'It is being deleted and is no longer in force; it waits for its finalizers.',
   SecretPending: "The key's Secret is about to be made, or is waited for.",
 
@@ -126,6 +129,7 @@ const NOT_PROGRAMMED = [
   'Rejected',
   'Reconciling',
   'NoProxies',
+  'ProxyNotConnected',
   'GatewayRemoved',
   'GatewaySilent',
 ] as const;
@@ -138,7 +142,7 @@ export const CONDITIONS = {
     reasons: ['Accepted', 'PartiallyConflicted', 'Pending', 'Deleting', ...NOT_ACCEPTED],
   },
   Programmed: {
-    meaning: 'All connected proxies have this generation in force.',
+    meaning: 'All proxies of the fleet have this generation in force.',
     kinds: ALL_KINDS,
     reasons: ['Programmed', 'Pending', ...NOT_PROGRAMMED],
   },
@@ -167,7 +171,7 @@ export const CONDITIONS = {
   Reconciling: {
     meaning: 'The gateway is still working on it.',
     kinds: ALL_KINDS,
-    reasons: ['Pending', 'Reconciling', 'SecretPending', 'NoProxies', 'Deleting'],
+    reasons: ['Pending', 'Reconciling', 'SecretPending', 'NoProxies', 'ProxyNotConnected', 'Deleting'],
     onlyWhileTrue: true,
   },
   Stalled: {

@@ -245,6 +245,13 @@ export interface Ledger extends LedgerReader {
   ): Promise<FinishedJob>;
   /** The record of a settled or running call; undefined if there is none or it belongs to another key. */
   readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined>;
+  /**
+   * Notes for ten seconds that this process is connected to an operator. Absent, like othersConnected, in ledgers of one
+   * process.
+   */
+  noteConnected?(): Promise<void>;
+  /** True if the latest such note is another process's. */
+  othersConnected?(): Promise<boolean>;
   gauges(): LedgerGauges;
   /** For the readiness page, which shows it and does not depend on it. Absent in ledgers that are always ready. */
   health?(): LedgerHealth;

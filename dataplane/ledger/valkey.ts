@@ -29,11 +29,13 @@ import type {
 import type { CallOrigin, CallProgress, UsageRecord } from './usage-record.ts';
 import { admit, hold } from './valkey/admission.ts';
 import type { BucketSettings } from './valkey/bucket.ts';
+import { createConnectedNote } from './valkey/connected.ts';
+import type { ConnectedNote } from './valkey/connected.ts';
 import { Instance } from './valkey/instance.ts';
 import type { LedgerEvent } from './valkey/instance.ts';
 import { openJournal, NO_JOURNAL } from './valkey/journal.ts';
 import { openConnection } from './valkey/connection.ts';
-import { parseValkeyUrl } from './valkey/location.ts';
+import { bucketBases, parseValkeyUrl } from './valkey/location.ts';
 import { finishOperation, keepOperation, progressOperation } from './valkey/operations.ts';
 import type { RefillSource } from './valkey/refill.ts';
 import {
@@ -91,23 +93,27 @@ export async function openValkeyLedger(options: ValkeyLedgerOptions): Promise<Le
   const onFault = (error: unknown): void => onEvent({ kind: 'JournalFails', reason: String(error) });
   const journal =
     dataDir === undefined ? NO_JOURNAL : await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault });
-  const instance = new Instance({ location, connection: openConnection(location), settings, journal, onEvent, refill });
+  const connection = openConnection(location);
+  const instance = new Instance({ location, connection, settings, journal, onEvent, refill });
   instance.start();
   deliverPending(instance);
   const untilMs = performance.now() + OPENING_MS;
   while (!instance.health().ok && performance.now() < untilMs) await sleep(POLL_MS);
   instance.reportHealth();
   if (instance.health().ok) await instance.reap();
-  return new ValkeyLedger(instance);
+  const [base = ''] = bucketBases(location);
+  return new ValkeyLedger(instance, createConnectedNote(connection, base, settings.instance));
 }
 
 class ValkeyLedger implements Ledger {
   readonly #instance: Instance;
+  readonly #note: ConnectedNote;
   #closing: Promise<void> | undefined;
   readonly admit?: NonNullable<Ledger['admit']>;
 
-  constructor(instance: Instance) {
+  constructor(instance: Instance, note: ConnectedNote) {
     this.#instance = instance;
+    this.#note = note;
     if (instance.buckets.length > 1) return;
     // not in a Cluster, where slots and money are usually in different buckets
     this.admit = async (request, slots) => {
@@ -232,6 +238,16 @@ class ValkeyLedger implements Ledger {
     this.#assertOpen();
     const reply = await this.#instance.bucketOfAccount(account).execute({ name: 'account', args: [account] });
     return readReply(reply, parseAccountSpending);
+  }
+
+  async noteConnected(): Promise<void> {
+    this.#assertOpen();
+    await this.#note.write();
+  }
+
+  async othersConnected(): Promise<boolean> {
+    this.#assertOpen();
+    return this.#note.isOthers();
   }
 
   gauges(): LedgerGauges {

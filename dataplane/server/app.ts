@@ -97,13 +97,13 @@ function readBodies(app: FastifyInstance, deps: ServerDeps): void {
   });
 }
 
-/** Runs first for every request. While the process drains, each response closes its connection. */
+/** Runs first for every request. */
 function beginRequest({ clock, shutdown }: ServerDeps, request: FastifyRequest, reply: FastifyReply): void {
   trackResponse(request.socket, reply.raw);
   request.arrivedAt = clock.monotonicMs();
   request.endpoint = 'other';
   // on the raw response, because fastify adds no headers to hijacked replies
-  if (shutdown.draining) reply.raw.setHeader('connection', 'close');
+  if (shutdown.closesConnections) reply.raw.setHeader('connection', 'close');
 }
 
 function noSchemas(): never {

@@ -16,7 +16,7 @@ export function sendError(deps: ServerDeps, error: Error, request: FastifyReques
   // fastify closes the connection of a refused body, and a client that is still uploading would not see the response.
   // The gateway instead reads the rest of the body, unless the client waits for 100 Continue
   void reply.removeHeader('connection');
-  if (deps.shutdown.draining || awaitsContinue(request.raw)) void reply.header('connection', 'close');
+  if (deps.shutdown.closesConnections || awaitsContinue(request.raw)) void reply.header('connection', 'close');
   void reply.code(status).headers(headers).send(body);
 }
 

@@ -1,13 +1,15 @@
 /**
  * Graceful shutdown in two steps. First the process reports not ready, so that load balancers open no new connections.
  * HTTP/1.1 clients still reuse the ones they have, so each response closes its connection, and requests on existing
- * connections are served however late they come. Then requests on new connections are refused.
+ * connections are served however late they come. Then requests on new connections are refused. A proxy that is out of
+ * rotation closes connections too, without refusing anything.
  */
 import type { Socket } from 'node:net';
 
 export interface GracefulShutdown {
-  /** True if each response must close its connection. */
   readonly draining: boolean;
+  /** True if each response must close its connection. */
+  readonly closesConnections: boolean;
   startDraining(): void;
   /** From now on, requests on newly opened connections are refused. */
   refuseNewConnections(): void;
@@ -17,13 +19,17 @@ export interface GracefulShutdown {
   isRefused(connection: Socket): boolean;
 }
 
-export function createGracefulShutdown(): GracefulShutdown {
+/** `isOutOfRotation`: whether clients should call other processes for now. */
+export function createGracefulShutdown(isOutOfRotation: () => boolean = () => false): GracefulShutdown {
   const refused = new WeakSet<Socket>();
   let draining = false;
   let refusing = false;
   return {
     get draining() {
       return draining;
+    },
+    get closesConnections() {
+      return draining || isOutOfRotation();
     },
     startDraining() {
       draining = true;

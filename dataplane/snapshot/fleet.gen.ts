@@ -35,6 +35,8 @@ export interface AcknowledgementDigest {
   readonly connected: number;
   readonly objects: readonly ObjectDigest[];
   readonly refusals: readonly Refusal[];
+  /** Their names, whole whenever they have changed and otherwise empty. Earlier versions send none. */
+  readonly proxies: readonly string[];
 }
 
 /** All connected proxies of the replica hold this version, but for those that are counted here. */
@@ -273,7 +275,7 @@ export const DigestReceipt: MessageFns<DigestReceipt> = {
 };
 
 function createBaseAcknowledgementDigest(): AcknowledgementDigest {
-  return { replica: '', connected: 0, objects: [], refusals: [] };
+  return { replica: '', connected: 0, objects: [], refusals: [], proxies: [] };
 }
 
 export const AcknowledgementDigest: MessageFns<AcknowledgementDigest> = {
@@ -289,6 +291,9 @@ export const AcknowledgementDigest: MessageFns<AcknowledgementDigest> = {
     }
     for (const v of message.refusals) {
       Refusal.encode(v!, writer.uint32(34).fork()).join();
+    }
+    for (const v of message.proxies) {
+      writer.uint32(42).string(v!);
     }
     return writer;
   },
@@ -336,6 +341,14 @@ export const AcknowledgementDigest: MessageFns<AcknowledgementDigest> = {
             }
 
             message.refusals.push(Refusal.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.proxies.push(reader.string());
             continue;
           }
         }

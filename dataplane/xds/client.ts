@@ -162,7 +162,7 @@ class RunningClient implements XdsClient {
     }
   }
 
-  #open({ client, metadata, address }: GrpcChannel): void {
+  #open({ client, metadata, address, connectMs }: GrpcChannel): void {
     const { path, requestSerialize, responseDeserialize } = DELTA_AGGREGATED_RESOURCES;
     const call: Call = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata);
     this.#call = call;
@@ -196,6 +196,10 @@ class RunningClient implements XdsClient {
       }
     });
     call.on('error', (error) => this.#lost(call, error));
+    // a server that accepts the connection and then says nothing gets no pings yet
+    client.waitForReady(Date.now() + connectMs, (error) => {
+      if (error) this.#lost(call, error);
+    });
     call.on('end', () => this.#lost(call, new Error('the operator ended the stream')));
     stream.begin();
   }

@@ -18,6 +18,8 @@ export interface GrpcChannel {
   readonly client: Client;
   readonly metadata: Metadata;
   readonly address: string;
+  /** How long the server may take to begin to speak, which is how long it may be silent later. */
+  readonly connectMs: number;
 }
 
 const KEEPALIVE_MS = 10_000;
@@ -32,9 +34,10 @@ export async function openGrpcChannel(options: GrpcChannelOptions, attempt: numb
   const metadata = new Metadata();
   if (secure) metadata.set('authorization', `Bearer ${(await readFile(secure.tokenFile, 'utf8')).trim()}`);
   const trust = secure ? credentials.createSsl(await readFile(secure.caFile)) : credentials.createInsecure();
+  const keepaliveTimeoutMs = Math.min(10_000, keepaliveMs);
   const client = new Client(`dns:${address}`, trust, {
     'grpc.keepalive_time_ms': keepaliveMs,
-    'grpc.keepalive_timeout_ms': Math.min(10_000, keepaliveMs),
+    'grpc.keepalive_timeout_ms': keepaliveTimeoutMs,
     'grpc.keepalive_permit_without_calls': 1,
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.service_config': SHUFFLED,
@@ -44,5 +47,5 @@ export async function openGrpcChannel(options: GrpcChannelOptions, attempt: numb
     // shared connections remember failures for longer than this client's back-off
     'grpc.use_local_subchannel_pool': 1,
   });
-  return { client, metadata, address };
+  return { client, metadata, address, connectMs: keepaliveMs + keepaliveTimeoutMs };
 }

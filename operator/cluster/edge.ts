@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { KubeClient } from '../kube/client.ts';
 import { SYSTEM_CLOCK } from '../clock.ts';
 import { watchEndpoints } from '../kube/endpoint-watch.ts';
+import { endpointsOf } from '../kube/parse-endpoints.ts';
 import type { MetricsRecorder } from '../metrics.ts';
 import { createTokenReviewer } from '../xds/authenticate.ts';
 import { startDistribution } from '../xds/distribution.ts';
@@ -75,11 +76,11 @@ export async function openEdge({
     client,
     namespace,
     service: settings.edgeService,
-    ports: PORTS,
     clock: SYSTEM_CLOCK,
     meter,
     log,
-    onChange(endpoints) {
+    onChange(slices) {
+      const endpoints = endpointsOf(slices, PORTS);
       health = healthCheckKind(endpoints, health);
       if (endpoints.length === 0) {
         const told = { service: settings.edgeService, port: PORTS.calls };

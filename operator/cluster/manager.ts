@@ -41,6 +41,8 @@ import type { Resources } from '../store/resources.ts';
 import { createSharedBudget } from '../status/write-budget.ts';
 import { StatusWriter } from '../status/writer.ts';
 import { startConfirmations } from './confirmations.ts';
+import { watchFleet } from './fleet.ts';
+import type { Fleet } from './fleet.ts';
 import { watchForRemoval } from './removal.ts';
 
 /** Publishes the configuration to the proxies and reports their acknowledgements. */
@@ -49,6 +51,9 @@ export interface ProxyDistribution {
   /** By "Kind namespace/name"; undefined if the object is not published. */
   progress(id: string): ProxyProgress | undefined;
   onProgress(listener: (ids: ReadonlySet<string>) => void): () => void;
+  /** The names of the connected proxies; undefined: not all of them are known by name. */
+  connectedNames(): ReadonlySet<string> | undefined;
+  onNames(listener: () => void): () => void;
   onRefusal(listener: (refusal: UpstreamRefusal) => void): () => void;
   /**
    * Sets the address at which the leader receives this replica's acknowledgements; undefined: this replica leads, or
@@ -61,6 +66,8 @@ export interface ClusterManagerOptions {
   readonly client: KubeClient;
   readonly fleet: ProxyDistribution;
   readonly gatewayNamespace: string;
+  /** The Service that selects the pods of all proxies; absent: only connected proxies count. */
+  readonly proxiesService?: string;
   /** The gateway's own key. */
   readonly gatewayKey: Uint8Array;
   /** Absent: all namespaces. */
@@ -99,6 +106,8 @@ export interface ClusterManager {
   countObjects(): void;
   /** True if a configuration has been published to the proxies. */
   readonly published: boolean;
+  /** The number of ready proxies that are connected to no operator, as far as this replica knows. */
+  readonly missingProxies: number;
   /** The objects that were read, for people who may see them. */
   readonly cache: ClusterCache;
   resources(): Resources;
@@ -122,6 +131,13 @@ const RESTORED = {
   type: 'Warning',
   reason: 'Restored',
   note: 'It was deleted or changed by somebody else. The operator owns it, and has restored it.',
+} as const;
+const NOT_CONNECTED = {
+  type: 'Warning',
+  reason: 'ProxyNotConnected',
+  note:
+    'The proxy is ready but connected to no operator. It goes on with its last good configuration: changes and ' +
+    'revocations do not reach it, and statuses say so. Its log says why.',
 } as const;
 const KINDS = ['Account', 'ApiKey', 'Group', 'ModelRoute', 'PriceCatalog'] as const;
 
@@ -157,11 +173,12 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     const status = controller.status(id);
     return status && withFingerprints(status, fingerprintKey);
   };
+  const pods = watchPods({ ...options, clock }, { leading, events, onMissing: () => controller.proxiesChanged() });
   const writer = writeStatuses({ ...options, clock }, { provider, events, leading, desired, writable });
   const controller = new ClusterController({
     gatewayNamespace,
     provider,
-    proxies: fleet,
+    proxies: { publish: (snapshot) => fleet.publish(snapshot), progress: (id) => (pods ?? fleet).progress(id) },
     writer,
     clock,
     meter,
@@ -196,6 +213,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     onChange(leads, address) {
       meter.set('modelgateway_operator_leader', {}, leads ? 1 : 0);
       fleet.leaderAt(address);
+      pods?.leadChanged();
       if (leads) {
         upkeep.check();
         options.onLead?.();
@@ -226,6 +244,9 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     get published() {
       return controller.published;
     },
+    get missingProxies() {
+      return pods?.missing ?? 0;
+    },
     cache,
     resources: () => provider.resources(),
     statuses: () => controller.statuses(),
@@ -235,7 +256,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
       await provider.ready;
       return knownSpending(provider.objects, gatewayNamespace);
     },
-    problems: () => provider.problems(),
+    problems: () => [...provider.problems(), ...(pods?.problems() ?? [])],
     countObjects() {
       for (const kind of KINDS) meter.set('modelgateway_operator_objects', { kind }, provider.objects.count(kind));
       meter.set('modelgateway_operator_objects_left_out', {}, provider.beyondBound);
@@ -243,7 +264,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
     async stop() {
       for (const end of unlisten) end();
       // nothing may be written after the Lease is released
-      await Promise.all([controller.stop(), upkeep.stop(), provider.stop(), leaseWatch.stop()]);
+      await Promise.all([controller.stop(), upkeep.stop(), provider.stop(), leaseWatch.stop(), pods?.stop()]);
       await lease.stop();
       await events.stop();
     },
@@ -280,6 +301,33 @@ function writableObjects(provider: ClusterProvider, gatewayNamespace: string): F
     if (!live || provider.isTerminating(gatewayNamespace)) return undefined;
     return provider.isTerminating(live.namespace) ? undefined : live;
   };
+}
+
+interface PodParts {
+  readonly leading: () => boolean;
+  readonly events: EventRecorder;
+  readonly onMissing: () => void;
+}
+
+/** Watches the pods of the proxies, if their Service is known. */
+function watchPods(
+  { fleet, gatewayNamespace, proxiesService, client, clock, meter, log }: WithClock,
+  { leading, events, onMissing }: PodParts,
+): Fleet | undefined {
+  if (proxiesService === undefined) return undefined;
+  return watchFleet({
+    proxies: fleet,
+    namespace: gatewayNamespace,
+    service: proxiesService,
+    client,
+    clock,
+    meter,
+    log,
+    leading,
+    onMissing,
+    onLongMissing: (pod) =>
+      events.record({ apiVersion: 'v1', kind: 'Pod', namespace: gatewayNamespace, ...pod }, NOT_CONNECTED),
+  });
 }
 
 interface UpkeepParts {

@@ -56,6 +56,8 @@ export interface ClusterSettings extends ConsoleSettings, EdgeSettings, WebhookS
   readonly tokenFile: string;
   readonly xdsProxies: readonly string[];
   readonly xdsOperators: readonly string[];
+  /** The Service that selects the pods of all proxies; absent: only connected proxies count. */
+  readonly proxiesService?: string;
   /** The HOST:PORT at which other replicas reach this one's xDS port. */
   readonly advertise?: string;
   readonly admin: ListenAddress;

@@ -2,21 +2,18 @@
 import { startListWatch } from './list-watch.ts';
 import type { ListWatch, ListWatchOptions } from './list-watch.ts';
 import type { EndpointSlice, KubeObject } from './models.ts';
-import { endpointsOf } from './parse-endpoints.ts';
-import type { PortNames, ServiceEndpoint } from './parse-endpoints.ts';
 
 interface EndpointWatchOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log'> {
   readonly namespace: string;
   readonly service: string;
-  readonly ports: PortNames;
-  /** Called with the first complete list, then after each change. */
-  readonly onChange: (endpoints: readonly ServiceEndpoint[]) => void;
+  /** Called with the first complete list, then after each change; parse-endpoints.ts reads the slices. */
+  readonly onChange: (slices: readonly EndpointSlice[]) => void;
 }
 
 /** Starts watching at once. */
-export function watchEndpoints({ namespace, service, ports, onChange, ...parts }: EndpointWatchOptions): ListWatch {
+export function watchEndpoints({ namespace, service, onChange, ...parts }: EndpointWatchOptions): ListWatch {
   const slices = new Map<string, EndpointSlice>();
-  const tell = (): void => onChange(endpointsOf(slices.values(), ports));
+  const tell = (): void => onChange([...slices.values()]);
   const keep = (slice: KubeObject): void => void slices.set(slice.metadata.name, slice);
   return startListWatch({
     ...parts,

@@ -1,4 +1,4 @@
-/** [P] Reads from the EndpointSlices of a Service where its pods accept calls. */
+/** [P] Reads from the EndpointSlices of a Service which pods are ready, and where they accept calls. */
 import type { EndpointSlice } from './models.ts';
 
 export interface ServiceEndpoint {
@@ -36,6 +36,33 @@ export function endpointsOf(slices: Iterable<EndpointSlice>, names: PortNames): 
   }
   const chosen = ready.size > 0 ? ready : ending;
   return [...chosen].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, endpoint]) => endpoint);
+}
+
+/** A pod of a Service. */
+export interface ServicePod {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** The pods that are ready and not terminating, by name. */
+export function readyPodsOf(slices: Iterable<EndpointSlice>): ReadonlyMap<string, ServicePod> {
+  const pods = new Map<string, ServicePod>();
+  for (const { endpoints } of slices)
+    for (const endpoint of endpoints ?? []) {
+      const pod = podOf(endpoint);
+      if (pod && isReady(endpoint)) pods.set(pod.name, pod);
+    }
+  return pods;
+}
+
+type Endpoint = NonNullable<EndpointSlice['endpoints']>[number];
+
+function podOf({ targetRef: { kind, name, uid = '' } = {} }: Endpoint): ServicePod | undefined {
+  return kind === 'Pod' && name !== undefined ? { name, uid } : undefined;
+}
+
+function isReady({ conditions }: Endpoint): boolean {
+  return stateOf(conditions) === 'ready' && !conditions?.terminating;
 }
 
 /** An endpoint without conditions counts as ready, and `serving` defaults to `ready`. */

@@ -136,6 +136,11 @@ export class ClusterController {
     this.#evaluator.evaluateInSlices(ids);
   }
 
+  /** Call it when other ready proxies are connected to no operator than before. */
+  proxiesChanged(): void {
+    this.#evaluator.proxiesChanged();
+  }
+
   /** Records a proxy's report that a provider refused a call or cannot be reached. */
   refused({ route, ...refusal }: UpstreamRefusal): void {
     const { gatewayNamespace, clock } = this.#options;

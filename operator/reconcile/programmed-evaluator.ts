@@ -1,6 +1,6 @@
 /**
  * Computes the condition Programmed from the proxies' acknowledgements. Proxies come and go, so an object that was in
- * force keeps Programmed=True for a grace period. Many objects are evaluated in slices, so that an edit does not wait
+ * force keeps Programmed=True for a grace period, and for as long as a proxy is cut off that had it in force. Many objects are evaluated in slices, so that an edit does not wait
  * for them.
  */
 import type { OperatorClock } from '../clock.ts';
@@ -39,6 +39,10 @@ export class ProgrammedEvaluator {
   readonly #late = new Map<string, number>();
   /** With how many proxies each object was told to be in force, and when; only of the last FOLLOW_MS. */
   readonly #told = new Map<string, { readonly proxies: number; readonly atMs: number }>();
+  /** The version of its object that each Programmed=True is about. */
+  readonly #inForce = new WeakMap<Programming, string>();
+  /** Objects that wait for proxies that are not connected. */
+  readonly #awaiting = new Set<string>();
   #settledMs = 0;
   /** Proxies may still reconnect: all objects are evaluated again afterwards. */
   #settling = true;
@@ -71,6 +75,12 @@ export class ProgrammedEvaluator {
     if (!this.#slice) this.#evaluateSlice();
   }
 
+  /** Evaluates the objects that wait for proxies that are not connected. */
+  proxiesChanged(): void {
+    for (const id of this.#awaiting) if (!this.#deps.tracker.get(id)) this.#awaiting.delete(id);
+    this.evaluateInSlices(this.#awaiting);
+  }
+
   stop(): void {
     this.#stopped = true;
     this.#recheck?.();
@@ -87,6 +97,13 @@ export class ProgrammedEvaluator {
   }
 
   #evaluate(id: string, before: Programming): Programming {
+    const next = this.#next(id, before);
+    if (next.reason === 'ProxyNotConnected') this.#awaiting.add(id);
+    else this.#awaiting.delete(id);
+    return next;
+  }
+
+  #next(id: string, before: Programming): Programming {
     const fault = this.#deps.fault(id);
     if (fault !== undefined)
       return {
@@ -95,13 +112,27 @@ export class ProgrammedEvaluator {
         message: `Not given to the proxies, which go on with the last good version: ${fault}`,
       };
     const progress = this.#deps.progress(id);
-    const now = programmingOf(progress);
+    return progress ? this.#withProgress(id, before, progress) : this.#withGracePeriod(id, before, RECONCILING);
+  }
+
+  #withProgress(id: string, before: Programming, progress: ProxyProgress): Programming {
+    const { version, connected } = progress;
+    // of an object that waited for a proxy, the time tells nothing
+    const now = programmingOf(
+      before.reason === 'ProxyNotConnected' ? { ...progress, convergedMs: undefined } : progress,
+    );
+    if (before.status === 'True' && !this.#inForce.has(before)) this.#inForce.set(before, version);
     if (now.status === 'True') {
       this.#late.delete(id);
-      const isNews = this.#isNews(id, before, progress?.connected ?? 0);
-      return isNews ? now : before; // so that the transition's message stays
+      const next = this.#isNews(id, before, connected) ? now : before; // so that the transition's message stays
+      this.#inForce.set(next, version);
+      return next;
     }
     if (now.reason === 'Rejected') return now;
+    if (now.reason === 'ProxyNotConnected' && this.#inForce.get(before) === version) {
+      this.#late.delete(id);
+      return before; // the proxies that are cut off had acknowledged it
+    }
     return this.#withGracePeriod(id, before, now);
   }
 
@@ -125,7 +156,7 @@ export class ProgrammedEvaluator {
     const settling = nowMs < this.#settledMs;
     if (before.status !== 'True') {
       this.#late.delete(id);
-      return settling && now.reason === 'NoProxies' ? RECONCILING : now;
+      return settling && (now.reason === 'NoProxies' || now.reason === 'ProxyNotConnected') ? RECONCILING : now;
     }
     const sinceMs = this.#late.get(id) ?? nowMs;
     this.#late.set(id, sinceMs);

@@ -4,11 +4,15 @@ import type { Programming } from './conditions.ts';
 
 /** The proxies' acknowledgements of an object's published version. */
 export interface ProxyProgress {
+  /** Another one for each content. */
+  readonly version: string;
   readonly connected: number;
   readonly acknowledged: number;
   readonly rejected: readonly { readonly proxy: string; readonly message: string }[];
   /** The time from publication to the last acknowledgement. */
   readonly convergedMs: number | undefined;
+  /** The pods of the fleet that are ready and connected to no operator. */
+  readonly missing?: readonly string[];
 }
 
 const NO_PROXIES: Programming = {
@@ -20,17 +24,26 @@ const NO_PROXIES: Programming = {
 };
 /** The most messages that are shown: most proxies that reject something give the same one. */
 const MAX_WORDS = 3;
+/** The most proxies that are named as not connected. */
+const MAX_NAMES = 5;
 
 export function programmingOf(progress: ProxyProgress | undefined): Programming {
   if (!progress) return RECONCILING;
-  const { connected, acknowledged, rejected, convergedMs } = progress;
+  const { connected, acknowledged, rejected, convergedMs, missing = [] } = progress;
+  const all = connected + missing.length;
   if (rejected.length > 0) return { status: 'False', reason: 'Rejected', message: rejection(progress) };
   if (connected === 0) return NO_PROXIES;
   if (acknowledged < connected)
     return {
       status: 'Unknown',
       reason: 'Reconciling',
-      message: `Acknowledged by ${acknowledged} of ${connected} proxies so far.`,
+      message: `Acknowledged by ${acknowledged} of ${all} proxies so far.`,
+    };
+  if (missing.length > 0)
+    return {
+      status: 'Unknown',
+      reason: 'ProxyNotConnected',
+      message: `Acknowledged by ${acknowledged} of ${all} proxies; ${absence(missing)}.`,
     };
   const took = convergedMs === undefined ? '' : ` in ${Math.ceil(convergedMs)} ms`;
   return {
@@ -38,6 +51,13 @@ export function programmingOf(progress: ProxyProgress | undefined): Programming 
     reason: 'Programmed',
     message: `Acknowledged by ${acknowledged} of ${connected} ${connected === 1 ? 'proxy' : 'proxies'}${took}.`,
   };
+}
+
+function absence(missing: readonly string[]): string {
+  const names = missing.slice(0, MAX_NAMES).join(', ');
+  const more = missing.length > MAX_NAMES ? ` and ${missing.length - MAX_NAMES} more` : '';
+  const [are, goOn, their] = missing.length === 1 ? ['is', 'goes on', 'its'] : ['are', 'go on', 'their'];
+  return `${names}${more} ${are} not connected, and ${goOn} with ${their} last good state`;
 }
 
 function rejection({ rejected, connected }: ProxyProgress): string {

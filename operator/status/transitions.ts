@@ -30,6 +30,7 @@ const TRANSIENT_REASONS: ReadonlySet<string> = new Set([
   'Reconciling',
   'SecretPending',
   'NoProxies',
+  'ProxyNotConnected',
   'Deleting',
 ]);
 

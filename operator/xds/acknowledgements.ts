@@ -1,7 +1,7 @@
 /**
  * [P] The acknowledgements of the fleet: for each object, how many connected proxies have its current version, which
  * reject it, and how long convergence took. They are computed from the open streams, so a disconnected proxy does not
- * count. A proxy counts once it has acknowledged a complete configuration.
+ * count. A proxy counts, and is named, once it has acknowledged a complete configuration.
  */
 import type { AcknowledgementDigest, ObjectDigest } from '#snapshot/fleet.gen.ts';
 import { RESOURCE_TYPES } from '#snapshot/resources.ts';
@@ -24,6 +24,8 @@ export interface Progress {
 
 interface Replica {
   connected: number;
+  /** Fewer than are connected if the replica is of a version that does not name them. */
+  names: readonly string[];
   readonly objects: Map<string, ObjectDigest>;
 }
 
@@ -54,6 +56,10 @@ export class Acknowledgements {
   readonly #replicas = new Map<string, Replica>();
   readonly #publications = new Map<string, Publication>();
   #touched = new Set<string>();
+  /** The names of this replica's proxies; undefined after a change, as is #allNames. */
+  #names: readonly string[] | undefined;
+  #allNames: ReadonlySet<string> | undefined;
+  #namesChanged = false;
 
   constructor(cache: ResourceCache) {
     this.#cache = cache;
@@ -67,6 +73,18 @@ export class Acknowledgements {
     let connected = 0;
     for (const replica of this.#replicas.values()) connected += replica.connected;
     return connected;
+  }
+
+  /** The names of this replica's connected proxies: another array after each change. */
+  get names(): readonly string[] {
+    return (this.#names ??= [...this.#proxies.keys()]);
+  }
+
+  /** The names of all replicas' connected proxies; undefined if a replica does not name its own. */
+  get allNames(): ReadonlySet<string> | undefined {
+    const replicas = [...this.#replicas.values()];
+    if (replicas.some(({ names, connected }) => names.length < connected)) return undefined;
+    return (this.#allNames ??= new Set([...this.names, ...replicas.flatMap(({ names }) => names)]));
   }
 
   published(changes: readonly ResourceChanges[], nowMs: number): void {
@@ -87,6 +105,7 @@ export class Acknowledgements {
     if (this.#proxies.get(proxy) === session) return;
     this.left(proxy, this.#proxies.get(proxy));
     this.#proxies.set(proxy, session);
+    this.#rename();
     this.#touchUnsettled(session);
     if (this.connected + this.remote > 1) return;
     // this acknowledges what was published while no proxy was connected
@@ -96,6 +115,7 @@ export class Acknowledgements {
   left(proxy: string, session: DiscoverySession | undefined): void {
     if (session === undefined || this.#proxies.get(proxy) !== session) return;
     this.#proxies.delete(proxy);
+    this.#rename();
     this.#touchUnsettled(session);
     if (this.connected + this.remote === 0) this.#touchAll();
   }
@@ -110,11 +130,12 @@ export class Acknowledgements {
 
   /** Records what another replica reports about its proxies. */
   heard(digest: AcknowledgementDigest, nowMs: number): void {
-    const { replica: name, connected, objects } = digest;
-    const replica = this.#replicas.get(name) ?? { connected: 0, objects: new Map<string, ObjectDigest>() };
+    const { replica: name, connected, objects, proxies } = digest;
+    const replica = this.#replicas.get(name) ?? { connected: 0, names: [], objects: new Map<string, ObjectDigest>() };
     this.#replicas.set(name, replica);
     const before = this.connected + this.remote;
     const begins = replica.connected === 0 && connected > 0;
+    this.#heardNames(replica, proxies, connected);
     replica.connected = connected;
     for (const object of objects) {
       if (object.version === '') replica.objects.delete(object.id);
@@ -125,11 +146,17 @@ export class Acknowledgements {
     if ((before === 0) !== (this.connected + this.remote === 0)) this.#touchAll();
   }
 
+  #heardNames(replica: Replica, names: readonly string[], connected: number): void {
+    if (replica.connected !== connected || names.length > 0) this.#renameAll();
+    if (names.length > 0 || connected === 0) replica.names = names;
+  }
+
   /** Drops a replica that is gone or that will report everything again. */
   forget(name: string): void {
     const replica = this.#replicas.get(name);
     if (!replica) return;
     this.#replicas.delete(name);
+    this.#renameAll();
     this.#touchReplica(replica);
     if (this.connected + this.remote === 0) this.#touchAll();
   }
@@ -159,6 +186,13 @@ export class Acknowledgements {
     return touched;
   }
 
+  /** True if allNames may have changed since the last call. */
+  takeNamesChanged(): boolean {
+    const changed = this.#namesChanged;
+    this.#namesChanged = false;
+    return changed;
+  }
+
   /** What the leader is sent about an object. */
   digest(id: string): ObjectDigest {
     const version = this.#resource(id)?.version ?? '';
@@ -168,6 +202,16 @@ export class Acknowledgements {
   /** All objects that are published. */
   ids(): Iterable<string> {
     return this.#publications.keys();
+  }
+
+  #rename(): void {
+    this.#names = undefined;
+    this.#renameAll();
+  }
+
+  #renameAll(): void {
+    this.#allNames = undefined;
+    this.#namesChanged = true;
   }
 
   #answered(id: string, nowMs: number): void {

@@ -45,6 +45,7 @@ export class DigestStream {
   /** True once everything has been sent on this stream. */
   #whole = false;
   #toldConnected: number | undefined;
+  #toldNames: readonly string[] | undefined;
   #retryMs = FIRST_RETRY_MS;
   #retry: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -111,6 +112,7 @@ export class DigestStream {
     this.#blocked = false;
     this.#whole = false;
     this.#toldConnected = undefined;
+    this.#toldNames = undefined;
     this.#flush();
   }
 
@@ -149,10 +151,19 @@ export class DigestStream {
     for (const { id } of objects) this.#pending.delete(id);
     this.#whole ||= this.#pending.size === 0;
     const connected = this.#whole ? acknowledgements.connected : 0;
-    if (objects.length === 0 && connected === this.#toldConnected && this.#refusals.size === 0) return undefined;
+    const proxies = this.#takeNames();
+    if (objects.length + proxies.length + this.#refusals.size === 0 && connected === this.#toldConnected)
+      return undefined;
     this.#toldConnected = connected;
     const refusals = [...this.#refusals.values()];
     this.#refusals.clear();
-    return { replica, connected, objects, refusals };
+    return { replica, connected, objects, refusals, proxies };
+  }
+
+  /** The names of this replica's proxies, if the leader does not know them. */
+  #takeNames(): readonly string[] {
+    const { names } = this.#options.acknowledgements;
+    if (!this.#whole || names === this.#toldNames) return [];
+    return (this.#toldNames = names);
   }
 }

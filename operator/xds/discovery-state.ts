@@ -72,6 +72,7 @@ export class DiscoveryState {
   readonly acknowledgements: Acknowledgements;
   readonly progressListeners = new Set<(ids: ReadonlySet<string>) => void>();
   readonly refusalListeners = new Set<(refusal: Refusal) => void>();
+  readonly nameListeners = new Set<() => void>();
   /** The stream to the leader, if that is another replica. */
   digests: DigestStream | undefined;
   readonly #cache = new ResourceCache();
@@ -249,6 +250,7 @@ export class DiscoveryState {
       this.#telling = undefined;
       const touched = this.acknowledgements.takeTouched();
       this.digests?.changed(touched);
+      if (this.acknowledgements.takeNamesChanged()) for (const listener of this.nameListeners) listener();
       if (touched.size > 0) for (const listener of this.progressListeners) listener(touched);
     }, PROGRESS_MS);
   }

@@ -32,6 +32,13 @@ export interface Distribution {
    */
   onProgress(listener: (ids: ReadonlySet<string>) => void): () => void;
   /**
+   * The names of the connected proxies that hold a whole configuration, on the leader also those of other replicas;
+   * undefined if another replica does not name its own.
+   */
+  connectedNames(): ReadonlySet<string> | undefined;
+  /** Calls the listener when these names may have changed. Returns a function that removes it. */
+  onNames(listener: () => void): () => void;
+  /**
    * Calls the listener for each refusal that proxies report, on the leader also for those reported to other replicas.
    * Returns a function that removes it.
    */
@@ -104,6 +111,8 @@ export async function startDistribution(options: DistributionOptions): Promise<D
     publishResources: (typeUrl, resources) => fleet.publishResources(typeUrl, resources),
     progress: (id) => fleet.acknowledgements.progress(id),
     onProgress: (listener) => listen(fleet.progressListeners, listener),
+    connectedNames: () => fleet.acknowledgements.allNames,
+    onNames: (listener) => listen(fleet.nameListeners, listener),
     onRefusal: (listener) => listen(fleet.refusalListeners, listener),
     leaderAt(address) {
       if (address === leader) return;

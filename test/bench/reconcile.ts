@@ -236,7 +236,7 @@ const controller: ClusterController = new ClusterController({
     publish(snapshot) {
       onPublished(takeSnapshot(snapshot).reduce((sum, { names }) => sum + names.length, 0));
     },
-    progress: () => ({ connected: 20, acknowledged: 20, rejected: [], convergedMs: 5 }),
+    progress: () => ({ version: '1', connected: 20, acknowledged: 20, rejected: [], convergedMs: 5 }),
   },
 });
 

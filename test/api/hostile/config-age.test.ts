@@ -40,6 +40,7 @@ describe('a proxy that is cut off from its operators', () => {
         version: 'test',
         maxBodyBytes: 1024 * 1024,
         maxConfigAgeMs,
+        leaveRotationAfterMs: 60_000,
         xds: { addresses: [`127.0.0.1:${server.port}`], secure: undefined, nodeId: 'proxy' },
       });
       const call = async (): Promise<number> =>

@@ -226,7 +226,12 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
       spent.set((await cluster.get('ApiKey', 'team-a', name)).metadata.uid, usd * NANO);
       spent.set(`team-a/${name}`, usd * NANO);
     }
-    run = runOperator(cluster, { proxies: fleet, ledger, waits: { settleMs: 300, spendingEveryMs: 30_000 } });
+    run = runOperator(cluster, {
+      proxies: fleet,
+      proxiesService: 'model-gateway-fleet',
+      ledger,
+      waits: { settleMs: 300, spendingEveryMs: 30_000 },
+    });
   });
   afterAll(async () => {
     await run?.stop();
@@ -287,6 +292,64 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
     assert.match(JSON.stringify(refused.status), /Refused by 1 of 3 proxies.*proxy-1: routes\[0\]: too long/);
     fleet.accept('Group model-gateway/late');
     await has('Group', 'late', 'Ready=True Ready');
+  });
+
+  it('name a proxy that is connected to no operator, until it is back', async () => {
+    // as the endpoint controller writes it; the kubelet would make the pods ready
+    const endpoint = (name: string) => ({
+      addresses: ['10.0.0.1'],
+      conditions: { ready: true },
+      targetRef: { kind: 'Pod', namespace: 'model-gateway', name, uid: `uid-of-${name}` },
+    });
+    const slices = '/apis/discovery.k8s.io/v1/namespaces/model-gateway/endpointslices';
+    const { status, body } = await cluster.admin.call('POST', slices, {
+      metadata: { name: 'fleet-1', labels: { 'kubernetes.io/service-name': 'model-gateway-fleet' } },
+      addressType: 'IPv4',
+      endpoints: ['proxy-0', 'proxy-1', 'proxy-2'].map(endpoint),
+      ports: [{ name: 'http', port: 8080 }],
+    });
+    assert.equal(status, 201, body.message);
+    const before = await find('Group', 'late');
+    const writes = run.writes.length;
+    fleet.connect(2);
+    await until(
+      'the proxy is missing',
+      () => run.operator.missingProxies,
+      (count) => count === 1,
+    );
+    await cluster.admin.call(
+      'PATCH',
+      '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci',
+      { spec: { maxConcurrency: 7 } },
+      MERGE,
+    );
+    const edited = await has(
+      'ApiKey',
+      'ci',
+      'Programmed=Unknown ProxyNotConnected',
+      'Ready=Unknown ProxyNotConnected',
+      'Reconciling=True ProxyNotConnected',
+    );
+    assert.match(JSON.stringify(edited.status), /Acknowledged by 2 of 3 proxies; proxy-2 is not connected/);
+    const warned = await until(
+      'an Event at the pod',
+      async () => (await cluster.admin.call('GET', '/api/v1/namespaces/model-gateway/events')).body.items,
+      (events) => events.some(({ reason }: Live) => reason === 'ProxyNotConnected'),
+    );
+    const warnings = warned.filter(({ reason }: Live) => reason === 'ProxyNotConnected');
+    assert.deepEqual(
+      warnings.map(({ involvedObject: { kind, name, uid }, type }: Live) => [kind, name, uid, type]),
+      [['Pod', 'proxy-2', 'uid-of-proxy-2', 'Warning']],
+    );
+    assert.deepEqual(
+      run.writes.slice(writes).filter((write) => write.includes('/status') && !write.includes('/ci/')),
+      [],
+      'what it had acknowledged is in force on it too',
+    );
+    assert.deepEqual((await find('Group', 'late')).status, before.status);
+    fleet.connect(3);
+    const back = await has('ApiKey', 'ci', 'Programmed=True Programmed', 'Ready=True Ready');
+    assert.match(JSON.stringify(back.status), /Acknowledged by 3 of 3 proxies\."/);
   });
 
   it('report what providers refuse', async () => {

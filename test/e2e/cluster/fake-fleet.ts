@@ -23,10 +23,13 @@ export class FakeFleet implements ProxyDistribution {
   readonly #refusals = new Map<string, string>();
   readonly #progressListeners = new Set<(ids: ReadonlySet<string>) => void>();
   readonly #refusalListeners = new Set<(refusal: Refusal) => void>();
+  readonly #nameListeners = new Set<() => void>();
+  #names: ReadonlySet<string>;
   #holding = false;
 
   constructor(connected = 3) {
     this.#connected = connected;
+    this.#names = namesOf(connected);
   }
 
   get latest(): Snapshot | undefined {
@@ -58,6 +61,7 @@ export class FakeFleet implements ProxyDistribution {
     if (!version) return undefined;
     const words = this.#refusals.get(id);
     return {
+      version: version.text,
       connected: this.#connected,
       acknowledged: Math.min(version.acknowledged, this.#connected),
       convergedMs: 14,
@@ -68,6 +72,16 @@ export class FakeFleet implements ProxyDistribution {
   onProgress(listener: (ids: ReadonlySet<string>) => void): () => void {
     this.#progressListeners.add(listener);
     return () => this.#progressListeners.delete(listener);
+  }
+
+  /** "proxy-0" and so on, as many as are connected. */
+  connectedNames(): ReadonlySet<string> {
+    return this.#names;
+  }
+
+  onNames(listener: () => void): () => void {
+    this.#nameListeners.add(listener);
+    return () => this.#nameListeners.delete(listener);
   }
 
   onRefusal(listener: (refusal: Refusal) => void): () => void {
@@ -84,6 +98,8 @@ export class FakeFleet implements ProxyDistribution {
     for (const version of this.#versions.values())
       if (version.acknowledged === this.#connected) version.acknowledged = count;
     this.#connected = count;
+    this.#names = namesOf(count);
+    for (const listener of this.#nameListeners) listener();
     this.#tell(new Set(this.#versions.keys()));
   }
 
@@ -122,4 +138,8 @@ export class FakeFleet implements ProxyDistribution {
   #tell(ids: ReadonlySet<string>): void {
     for (const listener of this.#progressListeners) listener(ids);
   }
+}
+
+function namesOf(count: number): ReadonlySet<string> {
+  return new Set(Array.from({ length: count }, (_, n) => `proxy-${n}`));
 }

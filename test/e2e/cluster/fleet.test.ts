@@ -151,6 +151,8 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
         `127.0.0.1:${admin}`,
         '--ledger',
         ledger.url,
+        '--proxies-service',
+        'model-gateway-fleet',
       ]),
     };
   }
@@ -217,6 +219,45 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
     assert.equal(object.metadata.generation, object.status.observedGeneration);
     const key = await generatedKey();
     for (const proxy of proxies) assert.equal(await call(proxy, key), 200);
+  });
+
+  it('does not say that all have an edit while a ready pod is connected to neither', async () => {
+    const endpoint = (name: string) => ({
+      addresses: ['10.0.0.1'],
+      conditions: { ready: true },
+      targetRef: { kind: 'Pod', namespace: 'model-gateway', name, uid: `uid-of-${name}` },
+    });
+    const { status, body } = await cluster.admin.call(
+      'POST',
+      '/apis/discovery.k8s.io/v1/namespaces/model-gateway/endpointslices',
+      {
+        metadata: { name: 'fleet-1', labels: { 'kubernetes.io/service-name': 'model-gateway-fleet' } },
+        addressType: 'IPv4',
+        endpoints: ['proxy-0', 'proxy-1', 'proxy-2'].map(endpoint),
+        ports: [{ name: 'http', port: 8080 }],
+      },
+    );
+    assert.equal(status, 201, body.message);
+    await until(
+      'the leader misses a pod',
+      async () => Promise.all(replicas.map(({ admin }) => metricsOf(admin))),
+      (metrics) => metrics.filter((text) => /modelgateway_operator_proxies_not_connected 1/.test(text)).length === 1,
+    );
+    await cluster.admin.call(
+      'PATCH',
+      '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci',
+      { spec: { maxConcurrency: 8 } },
+      MERGE,
+    );
+    await until('the missing pod is named', apiKey, (seen) =>
+      /Acknowledged by 2 of 3 proxies; proxy-2 is not connected/.test(JSON.stringify(seen.status)),
+    );
+    proxies.push(await startProxy([replicas[1]!.xds, replicas[0]!.xds], 'proxy-2'));
+    await until(
+      'all three have it',
+      apiKey,
+      (seen) => isReady(seen) && /Acknowledged by 3 of 3 proxies/.test(JSON.stringify(seen.status)),
+    );
   });
 
   for (const [who, namespace, account, audience, reason] of [
@@ -287,9 +328,8 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
 
   it('continues with the other operator when the leader is killed', async () => {
     const leads = async ({ admin }: Replica): Promise<boolean> =>
-      /modelgateway_operator_leader 1/.test(await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text());
+      /modelgateway_operator_leader 1/.test(await metricsOf(admin));
     const [first, second] = (await leads(replicas[0]!)) ? [replicas[0]!, replicas[1]!] : [replicas[1]!, replicas[0]!];
-    proxies.push(await startProxy([first.xds, second.xds], 'proxy-2'));
     const exited = once(first.process, 'exit');
     first.process.kill('SIGKILL');
     await exited;
@@ -334,6 +374,10 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
     );
   });
 });
+
+async function metricsOf(admin: number): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${admin}/metrics`)).text();
+}
 
 function statusOf(url: string): Promise<number> {
   return fetch(url).then(

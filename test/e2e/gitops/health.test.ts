@@ -25,7 +25,7 @@ const run = promisify(execFile);
 const REPOSITORY = join(import.meta.dirname, '../../../docs/examples/gitops');
 const GOLDEN = join(import.meta.dirname, 'testdata/health.out.txt');
 const NOW_MS = Date.UTC(2026, 10, 21);
-const HELD = { connected: 3, acknowledged: 3, rejected: [], convergedMs: 14 };
+const HELD = { version: '1', connected: 3, acknowledged: 3, rejected: [], convergedMs: 14 };
 
 interface State {
   readonly name: string;
@@ -144,6 +144,7 @@ function states(): State[] {
     state('edited, not seen yet', 'Group', {}, { seen: 1 }),
     state('on its way', 'Group', {}, { progress: { ...HELD, acknowledged: 1 } }),
     state('no proxy', 'Group', {}, { progress: { ...HELD, connected: 0, acknowledged: 0 } }),
+    state('a proxy is not connected', 'Group', {}, { progress: { ...HELD, missing: ['proxy-4'] } }),
     state(
       'a proxy refuses it',
       'Group',

@@ -252,6 +252,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     packages: ['fastify'],
   },
   'dataplane/polled-files.ts': { may: [] },
+  'dataplane/rotation.ts': { may: ['dataplane/clock.ts', 'dataplane/ledger/ledger.ts'], packages: ['pino'] },
   // of the server only the parts that every HTTP server here needs, none that know calls, money or configuration
   'dataplane/sidecar': {
     may: [

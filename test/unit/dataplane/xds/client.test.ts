@@ -163,6 +163,17 @@ describe('a proxy', { timeout: 60_000 }, () => {
     await until(() => opens(proxy, 2) && server.figures().connectedProxies === 1);
   });
 
+  it('goes on to the next operator if one accepts the connection and says nothing', async () => {
+    await using server = await testDistribution();
+    server.publish(configOf([1]));
+    await using silent = await cable(server.port);
+    silent.cut();
+    await using proxy = await testProxy([silent.port, server.port], { keepaliveMs: 100 });
+    await until(() => proxy.client.figures().connected);
+    assert.ok(opens(proxy, 1));
+    assert.match(proxy.logs.join(), /Failed to connect before the deadline/);
+  });
+
   it('receives 10,000 keys in several messages, and one edit of them alone', async () => {
     await using server = await testDistribution();
     const keys = Array.from({ length: 10_000 }, (_, n) => numberedKey(n));

@@ -30,6 +30,7 @@ function setUp(text: string, over: Partial<ClusterControllerOptions> = {}) {
   const state: { resources: Resources; progress: ProxyProgress | undefined; writing: boolean } = {
     resources: load([{ path: 'x', text }]).resources,
     progress: {
+      version: '1',
       connected: 2,
       acknowledged: 2,
       rejected: [],
@@ -84,13 +85,13 @@ test('publishes a change before it writes any status', async () => {
   const { clock, controller, published, programmed, edit, state } = setUp(ACCOUNT('a'));
   await controller.start();
   assert.equal(programmed(), 'True Programmed: Acknowledged by 2 of 2 proxies in 4 ms.');
-  state.progress = { connected: 2, acknowledged: 0, rejected: [], convergedMs: undefined };
+  state.progress = { version: '1', connected: 2, acknowledged: 0, rejected: [], convergedMs: undefined };
   edit(ACCOUNT('a', '2'));
   controller.resourcesChanged();
   await clock.pass(20);
   assert.equal(published.length, 2);
   assert.equal(programmed(), 'Unknown Reconciling: Acknowledged by 0 of 2 proxies so far.');
-  state.progress = { connected: 2, acknowledged: 2, rejected: [], convergedMs: 9 };
+  state.progress = { version: '1', connected: 2, acknowledged: 2, rejected: [], convergedMs: 9 };
   controller.progressed([ID]);
   assert.equal(programmed(), 'True Programmed: Acknowledged by 2 of 2 proxies in 9 ms.');
   await controller.stop();
@@ -100,13 +101,14 @@ test('ignores a new proxy for two seconds, but not a refusal', async () => {
   const { clock, controller, programmed, state } = setUp(ACCOUNT('a'), { settleMs: 0 });
   await controller.start();
   const before = programmed();
-  state.progress = { connected: 3, acknowledged: 2, rejected: [], convergedMs: undefined };
+  state.progress = { version: '1', connected: 3, acknowledged: 2, rejected: [], convergedMs: undefined };
   controller.progressed([ID]);
   await clock.pass(1900);
   assert.equal(programmed(), before);
   await clock.pass(200);
   assert.equal(programmed(), 'Unknown Reconciling: Acknowledged by 2 of 3 proxies so far.');
   state.progress = {
+    version: '1',
     connected: 3,
     acknowledged: 2,
     rejected: [{ proxy: 'p3', message: 'too long' }],
@@ -122,7 +124,7 @@ test('ignores a new proxy for two seconds, but not a refusal', async () => {
 
 test('continues from the live objects as a new leader, and waits for proxies to connect', async () => {
   const { clock, controller, programmed, live, state } = setUp(ACCOUNT('a'));
-  state.progress = { connected: 0, acknowledged: 0, rejected: [], convergedMs: undefined };
+  state.progress = { version: '1', connected: 0, acknowledged: 0, rejected: [], convergedMs: undefined };
   const generation = allOf(state.resources.accounts)[0]?.metadata.generation ?? 0;
   const conditions = ['Accepted', 'Programmed', 'Ready'].map((type) => ({
     type,
@@ -172,10 +174,10 @@ test('reports an object that no operator serves again before its Event is delete
 
 test('writes objects later that are about to change again', async () => {
   const { controller, changed, state } = setUp(ACCOUNT('a'));
-  state.progress = { connected: 2, acknowledged: 1, rejected: [], convergedMs: undefined };
+  state.progress = { version: '1', connected: 2, acknowledged: 1, rejected: [], convergedMs: undefined };
   await controller.start();
   assert.deepEqual(changed, [[ID, 300]]);
-  state.progress = { connected: 2, acknowledged: 2, rejected: [], convergedMs: 8 };
+  state.progress = { version: '1', connected: 2, acknowledged: 2, rejected: [], convergedMs: 8 };
   controller.progressed([ID]);
   assert.deepEqual(changed.at(-1), [ID, 0]);
   await controller.stop();

@@ -1,6 +1,6 @@
-/** What Programmed says when an edit is acknowledged before the leader has heard of all proxies. */
+/** What Programmed says when proxies are heard of late, or are connected to no operator. */
 import assert from 'node:assert/strict';
-import { it } from 'vitest';
+import { describe, it } from 'vitest';
 import { ProgrammedEvaluator } from '../../../../operator/reconcile/programmed-evaluator.ts';
 import { RECONCILING } from '../../../../operator/status/conditions.ts';
 import type { Programming } from '../../../../operator/status/conditions.ts';
@@ -13,26 +13,44 @@ function setUp() {
   const clock = fakeClock();
   let programming: Programming = RECONCILING;
   let progress: ProxyProgress | undefined;
+  const evaluated: string[] = [];
   const evaluator = new ProgrammedEvaluator({
     clock,
     tracker: {
-      get: () => undefined,
+      get: () => ({
+        kind: 'ApiKey',
+        namespace: 'team-a',
+        name: 'ci',
+        status: { observedGeneration: 1, conditions: [] },
+      }),
       list: () => [],
       reprogram(ids, next) {
-        for (const id of ids) programming = next(id, programming);
+        for (const id of ids) {
+          evaluated.push(id);
+          programming = next(id, programming);
+        }
       },
     },
     progress: () => progress,
     fault: () => undefined,
     onEvaluated: () => undefined,
   });
+  /** The proxies that the leader knows of acknowledge the object; `missing` are ready pods that are not connected. */
+  const see = (over: Partial<ProxyProgress>): string => {
+    progress = { version: 'v1', connected: 1, acknowledged: 1, rejected: [], convergedMs: 5, ...over };
+    evaluator.evaluate([ID]);
+    return `${programming.status} ${programming.reason}: ${programming.message}`;
+  };
   /** All proxies that the leader knows of have the object. */
   const holds = (proxies: number): string => {
-    progress = { connected: proxies, acknowledged: proxies, rejected: [], convergedMs: 5 };
-    evaluator.evaluate([ID]);
+    see({ connected: proxies, acknowledged: proxies });
     return programming.message;
   };
-  return { clock, holds, evaluator };
+  /** The object is edited, so that its condition begins anew. */
+  const edit = (): void => {
+    programming = RECONCILING;
+  };
+  return { clock, holds, see, edit, evaluator, evaluated };
 }
 
 it('counts a proxy of another replica whose report comes after the edit', () => {
@@ -49,4 +67,77 @@ it('keeps its message when proxies come later, so that they do not rewrite all s
   await clock.pass(61_000);
   assert.match(holds(2), /^Acknowledged by 1 of 1 proxy/);
   evaluator.stop();
+});
+
+describe('a proxy that is connected to no operator', () => {
+  it('keeps an edit from being in force until it is back', () => {
+    const { see, edit, evaluator } = setUp();
+    assert.match(see({ connected: 2, acknowledged: 2 }), /^True/);
+    edit();
+    assert.equal(
+      see({ version: 'v2', acknowledged: 0, missing: ['gateway-x'] }),
+      'Unknown Reconciling: Acknowledged by 0 of 2 proxies so far.',
+    );
+    assert.equal(
+      see({ version: 'v2', missing: ['gateway-x'] }),
+      'Unknown ProxyNotConnected: Acknowledged by 1 of 2 proxies; gateway-x is not connected, and goes on with its last ' +
+        'good state.',
+    );
+    assert.equal(
+      see({ version: 'v2', connected: 2, acknowledged: 2 }),
+      'True Programmed: Acknowledged by 2 of 2 proxies.',
+      'the time until it came back is not that of the edit',
+    );
+    evaluator.stop();
+  });
+
+  it('changes nothing about what it had acknowledged before', async () => {
+    const { clock, see, evaluator } = setUp();
+    const before = see({ connected: 2, acknowledged: 2 });
+    assert.equal(see({ missing: ['gateway-x'] }), before);
+    await clock.pass(60_000);
+    assert.equal(see({ missing: ['gateway-x'] }), before);
+    evaluator.stop();
+  });
+
+  it('does not have what is published anew without an edit, such as another Secret', async () => {
+    const { clock, see, evaluator } = setUp();
+    const before = see({ connected: 2, acknowledged: 2 });
+    assert.equal(see({ version: 'v2', acknowledged: 0, missing: ['gateway-x'] }), before);
+    await clock.pass(3_000);
+    assert.match(see({ version: 'v2', missing: ['gateway-x'] }), /^Unknown ProxyNotConnected/);
+    evaluator.stop();
+  });
+
+  it('is evaluated again when proxies change, with no object that does not wait for it', async () => {
+    const { clock, see, edit, evaluator, evaluated } = setUp();
+    see({ connected: 2, acknowledged: 2 });
+    evaluated.length = 0;
+    evaluator.proxiesChanged();
+    await clock.pass(10);
+    assert.deepEqual(evaluated, []);
+    edit();
+    see({ version: 'v2', missing: ['gateway-x'] });
+    evaluated.length = 0;
+    evaluator.proxiesChanged();
+    await clock.pass(10);
+    assert.deepEqual(evaluated, [ID]);
+    evaluator.stop();
+  });
+
+  it('is not named while proxies may still reconnect to a new leader', async () => {
+    const { clock, see, evaluator } = setUp();
+    evaluator.settle(10_000);
+    assert.match(see({ missing: ['gateway-x'] }), /^Unknown Reconciling/);
+    await clock.pass(10_000);
+    assert.match(see({ missing: ['gateway-x'] }), /^Unknown ProxyNotConnected/);
+    evaluator.stop();
+  });
+
+  it('is one of many, of which some are named', () => {
+    const { see, evaluator } = setUp();
+    const missing = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    assert.match(see({ missing }), /1 of 8 proxies; a, b, c, d, e and 2 more are not connected, and go on with their/);
+    evaluator.stop();
+  });
 });

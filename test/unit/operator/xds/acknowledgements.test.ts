@@ -10,6 +10,8 @@ import { cable } from '../../dataplane/xds/support.ts';
 import type { TestProxy } from '../../dataplane/xds/support.ts';
 import { routeOf, modelOf, channelOf } from '../../dataplane/snapshot/objects.ts';
 import { CHECKPOINT_TYPE, RESOURCE_TYPES } from '../../../../dataplane/snapshot/resources.ts';
+import { Acknowledgements } from '../../../../operator/xds/acknowledgements.ts';
+import { ResourceCache } from '../../../../operator/xds/resource-cache.ts';
 import { lateCable } from './late-cable.ts';
 import { rawClient } from './raw-client.ts';
 import type { RawClient } from './raw-client.ts';
@@ -191,6 +193,49 @@ describe('with several replicas', { timeout: 180_000 }, () => {
     leader.leaderAt(undefined);
     await Promise.all([...here, ...there].map((proxy) => proxy.stop()));
     await until(() => leader.progress(KEY)?.connected === 0);
+  });
+
+  it('knows the names of all connected proxies at the leader, and tells of changes', async () => {
+    await using leader = await testDistribution();
+    await using follower = await testDistribution();
+    for (const server of [leader, follower]) server.publish(CONFIG);
+    const [one] = await proxies(leader, ['one']);
+    const there = await proxies(follower, ['two', 'three']);
+    let told = 0;
+    leader.onNames(() => void told++);
+    const known = (): string => [...(leader.connectedNames() ?? ['unknown'])].sort().join();
+    assert.equal(known(), 'one');
+    follower.leaderAt(`127.0.0.1:${leader.port}`);
+    await until(() => known() === 'one,three,two');
+    await until(() => told > 0);
+    const before = leader.connectedNames();
+    leader.publish(EDITED);
+    await until(() => leader.progress(KEY)?.acknowledged === 1);
+    assert.equal(leader.connectedNames(), before, 'the same set while nobody comes or goes');
+    told = 0;
+    await there[0]?.stop();
+    await until(() => known() === 'one,three');
+    await until(() => told > 0);
+    follower.leaderAt(undefined);
+    await until(() => known() === 'one');
+    await Promise.all([one?.stop(), there[1]?.stop()]);
+  });
+
+  it('knows no names while a replica of an earlier version reports only how many are connected', () => {
+    const acknowledgements = new Acknowledgements(new ResourceCache());
+    const digest = { replica: 'older', connected: 2, objects: [], refusals: [], proxies: [] };
+    acknowledgements.heard(digest, 0);
+    assert.equal(acknowledgements.allNames, undefined);
+    acknowledgements.heard({ ...digest, replica: 'newer', proxies: ['a', 'b'] }, 0);
+    assert.equal(acknowledgements.allNames, undefined);
+    acknowledgements.forget('older');
+    assert.deepEqual([...(acknowledgements.allNames ?? [])], ['a', 'b']);
+    assert.ok(acknowledgements.takeNamesChanged());
+    acknowledgements.heard({ ...digest, replica: 'newer' }, 0); // nothing of the names has changed
+    assert.deepEqual([...(acknowledgements.allNames ?? [])], ['a', 'b']);
+    assert.ok(!acknowledgements.takeNamesChanged());
+    acknowledgements.heard({ ...digest, replica: 'newer', connected: 0 }, 0);
+    assert.deepEqual([...(acknowledgements.allNames ?? ['none is known'])], []);
   });
 
   it('drops the proxies of a dead replica, and counts them where they reconnect', async () => {
