@@ -9,7 +9,7 @@ import type { Ledger } from '../../../dataplane/ledger/ledger.ts';
 import { openValkeyLedger } from '../../../dataplane/ledger/valkey.ts';
 import { startProxy } from '../../../dataplane/proxy.ts';
 import type { Proxy } from '../../../dataplane/proxy.ts';
-import { createLogger } from '../../../dataplane/telemetry/log.ts';
+import { pino } from 'pino';
 import { startValkey, valkey } from '../../support/valkey.ts';
 import type { ValkeyServer } from '../../support/valkey.ts';
 import { cable, configOf } from '../../unit/dataplane/xds/support.ts';
@@ -52,7 +52,7 @@ describe.skipIf(valkey.skip)('a fleet of two proxies', { timeout: 120_000 }, () 
           listen: LISTEN,
           admin: LISTEN,
           ledger,
-          log: createLogger({ level: 'silent' }),
+          log: pino({ level: 'silent' }),
           version: 'test',
           maxBodyBytes: 1024 * 1024,
           maxConfigAgeMs: 3_600_000,
