@@ -110,6 +110,16 @@ describe('turns', () => {
     );
   });
 
+  it('of calls that follow each other are one, with their results after it', () => {
+    const sent = chat([HI, asks('c1'), asks('c2'), result('c2'), result('c1')]);
+    assert.equal(rolesOf(sent), 'uau');
+    assert.deepEqual(
+      contentOf(sent, 2).map(({ tool_use_id: id }) => id),
+      ['c1', 'c2'],
+    );
+    assert.equal(rolesOf(chat([HI, asks('c1'), { role: 'assistant', content: 'Done.' }])), 'uauau');
+  });
+
   it('have unique ids in the letters and within the length of the API', () => {
     const long = 'x'.repeat(300);
     const sent = chat([HI, asks('call 1', 'call 1', long), result('call 1'), result('call 1', 'b'), result(long)]);
