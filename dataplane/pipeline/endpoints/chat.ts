@@ -4,7 +4,7 @@ import type { Modality, Uses } from '../../ledger/price.ts';
 import type { ConversationFacts } from '../../protocol/body-kinds.ts';
 import type { ChatFacts, Dialect, PricedUse, PricedWay, UnboundedUse } from '../../protocol/call-facts.ts';
 import { MIN_RESPONSE_TOKENS, servingApi } from '../../protocol/openai/serving-api.ts';
-import type { ServingApi } from '../../protocol/openai/serving-api.ts';
+import type { ServingApi, ToolReasoning } from '../../protocol/openai/serving-api.ts';
 import { converterFor } from '../../protocol/providers.ts';
 import { boundInput, estimateInput } from '../../protocol/estimate.ts';
 import type { Candidate } from '../../state/state.ts';
@@ -93,12 +93,30 @@ function outputOf(facts: ConversationFacts): OutputRequest {
   };
 }
 
+/** By candidate, because a call asks several times, and the model's name is matched with patterns. */
+const apis = new WeakMap<Candidate, Readonly<Record<ToolReasoning, ServingApi>>>();
+
 /** The API of the candidate's protocol that serves a chat there. */
 export function servingApiAt(
-  { target: { endpoints }, upstreamModel, model: { capabilities } }: Candidate,
+  candidate: Candidate,
   { toolReasoning }: Pick<ConversationFacts, 'toolReasoning'>,
 ): ServingApi {
-  return servingApi({ endpoints, upstreamModel, capabilities }, toolReasoning);
+  const known = apis.get(candidate) ?? servingApis(candidate);
+  apis.set(candidate, known);
+  return known[toolReasoning];
+}
+
+function servingApis({
+  target: { endpoints },
+  upstreamModel,
+  model: { capabilities },
+}: Candidate): Readonly<Record<ToolReasoning, ServingApi>> {
+  const served = { endpoints, upstreamModel, capabilities };
+  return {
+    Yes: servingApi(served, 'Yes'),
+    No: servingApi(served, 'No'),
+    ByDefault: servingApi(served, 'ByDefault'),
+  };
 }
 
 /** The beta header that raises a model's context to a million tokens. */
