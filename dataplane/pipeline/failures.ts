@@ -4,6 +4,7 @@
  */
 import { GatewayError } from '../errors.ts';
 import type { SlotLimit } from '../ledger/ledger.ts';
+import { isContextOverflow } from '../protocol/context-overflow.ts';
 import type { Candidate } from '../state/state.ts';
 import { classify, isRouteFault, mayRetry } from '../upstream/retry.ts';
 import type { Verdict } from '../upstream/retry.ts';
@@ -17,6 +18,7 @@ export interface FailedAttempts {
   readonly rateLimited: (number | undefined)[];
 }
 
+const RATE_LIMITED = 429;
 /** Seconds after which a slot is likely to be free again. */
 const SLOT_RETRY_SECONDS = 1;
 /** Seconds after which one of many jobs is likely to have ended. */
@@ -68,7 +70,7 @@ export function attemptsError(attempts: FailedAttempts, model: string): GatewayE
 export function verdictOf(failure: AttemptFailure): Verdict {
   if (failure.kind === 'Broken') return classify({ failure: failure.failure });
   if (failure.mayBeJob) return 'cut';
-  return isAboutRequest(failure) ? 'refused' : classify({ status: failure.status });
+  return isAboutRequest(failure) || isTooLong(failure) ? 'refused' : classify({ status: failure.status });
 }
 
 /** What a request may refer to, as named in a provider's message that it does not exist. */
@@ -84,6 +86,11 @@ function isAboutRequest({ status, error }: Extract<AttemptFailure, { kind: 'Refu
     KEPT_NOT_FOUND.test(error.message) ||
     (error.type === 'not_found_error' && REFERRED.test(error.message) && !/\bmodel\b/i.test(error.message))
   );
+}
+
+/** True for a call that no channel can serve, whatever status says so. */
+function isTooLong({ status, error }: Extract<AttemptFailure, { kind: 'Refused' }>): boolean {
+  return status !== RATE_LIMITED && isContextOverflow(error);
 }
 
 function allFull(model: string): GatewayError {

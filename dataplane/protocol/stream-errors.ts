@@ -3,6 +3,7 @@
  * provider (its credential, its credit) are hidden: the client only learns that the provider failed.
  */
 import type { Dialect } from './call-facts.ts';
+import { isContextOverflow, OVERFLOW_CODE, overflowMessage } from './context-overflow.ts';
 import type { ProviderError, StreamEnd, StreamFailure } from './converter.ts';
 import { writeErrorEvent } from './write-error.ts';
 
@@ -81,7 +82,8 @@ export function statusOfError(error: ProviderError): number {
 }
 
 /** The end of a stream that its provider ended with an error. */
-export function failStream(client: Dialect, error: ProviderError, requestId: string): StreamEnd {
+export function failStream(client: Dialect, given: ProviderError, requestId: string): StreamEnd {
+  const error = isContextOverflow(given) ? overflowIn(client, given) : given;
   const kind = kindOf(error);
   const fields = client === 'Anthropic' ? { type: ANTHROPIC[kind], code: null } : openAiFields(kind, error);
   const message = messageOf(kind, error);
@@ -97,6 +99,16 @@ export function failStream(client: Dialect, error: ProviderError, requestId: str
   };
 }
 
+/** A call that is longer than the model's context, as it is said in a dialect. */
+function overflowIn(client: Dialect, { message, code, ...error }: ProviderError): ProviderError {
+  return {
+    ...error,
+    message: overflowMessage(client, { message, code }),
+    type: 'invalid_request_error',
+    code: OVERFLOW_CODE,
+  };
+}
+
 /** Codes of a response's `error`; those that clients know of providers themselves stay as they are. */
 const RESPONSES: Readonly<Record<ErrorKind, string>> = {
   Overloaded: 'server_error',
@@ -105,10 +117,11 @@ const RESPONSES: Readonly<Record<ErrorKind, string>> = {
   Account: 'server_error',
   Other: 'server_error',
 };
-const KNOWN_CODES: ReadonlySet<string> = new Set(['context_length_exceeded', 'server_is_overloaded', 'slow_down']);
+const KNOWN_CODES: ReadonlySet<string> = new Set([OVERFLOW_CODE, 'server_is_overloaded', 'slow_down']);
 
 /** A provider's error as the error of a response that has failed, and as it is recorded. */
-export function failResponse(error: ProviderError): { readonly error: ProviderError; readonly failure: StreamFailure } {
+export function failResponse(given: ProviderError): { readonly error: ProviderError; readonly failure: StreamFailure } {
+  const error = isContextOverflow(given) ? overflowIn('OpenAI', given) : given;
   const kind = kindOf(error);
   const message = messageOf(kind, error);
   const code = error.code ?? '';

@@ -5,6 +5,7 @@
 import { ERRORS } from '../errors.ts';
 import type { ErrorRow, GatewayError } from '../errors.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
+import { isContextOverflow, OVERFLOW_CODE, OVERFLOW_STATUS, overflowMessage } from '../protocol/context-overflow.ts';
 import { writeErrorBody, writeErrorEvent } from '../protocol/write-error.ts';
 import type { DialectError } from '../protocol/write-error.ts';
 
@@ -88,12 +89,19 @@ export function requestIdHeaders(requestId: string): Record<string, string> {
   return { 'x-request-id': requestId, 'request-id': requestId };
 }
 
+/** Whether a provider says that the call is longer than the model's context. */
+function isOverflow({ message, details: { provider } }: GatewayError): boolean {
+  return provider !== undefined && isContextOverflow({ message, code: provider.code });
+}
+
 function statusOf(error: GatewayError, row: ErrorRow, dialect: Dialect): number {
+  if (isOverflow(error)) return OVERFLOW_STATUS;
   if (error.details.provider) return error.details.provider.status;
   return error.code === 'upstream_overloaded' && dialect === 'Anthropic' ? ANTHROPIC_OVERLOADED : row.status;
 }
 
 function dialectError(error: GatewayError, row: ErrorRow, dialect: Dialect, requestId: string): DialectError {
+  if (isOverflow(error)) return overflowError(error, dialect, requestId);
   const { provider, param } = error.details;
   return {
     message: error.message,
@@ -104,6 +112,18 @@ function dialectError(error: GatewayError, row: ErrorRow, dialect: Dialect, requ
     errorCode: provider?.code ?? ANTHROPIC_ERROR_CODES.get(param ?? ''),
     httpStatus: statusOf(error, row, dialect),
     retryAfterSeconds: error.details.retryAfterSeconds,
+  };
+}
+
+function overflowError({ message, details }: GatewayError, dialect: Dialect, requestId: string): DialectError {
+  return {
+    message: overflowMessage(dialect, { message, code: details.provider?.code }),
+    type: 'invalid_request_error',
+    code: OVERFLOW_CODE,
+    param: details.param ?? null,
+    requestId,
+    errorCode: details.provider?.code ?? undefined,
+    httpStatus: OVERFLOW_STATUS,
   };
 }
 

@@ -302,7 +302,7 @@ describe("Anthropic's client on a model of an OpenAI provider", () => {
     const refused = await caught(anthropic.messages.create(HELLO), Anthropic.BadRequestError);
     assert.deepEqual(
       [refused.apiMessage, refused.type, refused.errorCode],
-      ['messages: too many', 'invalid_request_error', 'context_length_exceeded'],
+      ['prompt is too long: messages: too many', 'invalid_request_error', 'context_length_exceeded'],
     );
     stack.openai.script(openaiError(503));
     assert.equal((await caught(once.messages.create(HELLO), Anthropic.InternalServerError)).status, 502);

@@ -548,9 +548,9 @@ describe('a refusal', () => {
     assert.match(quota.violations[0].quotaId, /PerDay/);
   });
   it('of the provider is told with its message', async () => {
-    stack.openai.script(openaiError(400, 'too long', { code: 'context_length_exceeded' }));
+    stack.openai.script(openaiError(400, 'too odd', { code: 'odd_request' }));
     const { status, error } = await hello('main');
-    assert.deepEqual([status, error.message, error.status], [400, 'too long', 'INVALID_ARGUMENT']);
+    assert.deepEqual([status, error.message, error.status], [400, 'too odd', 'INVALID_ARGUMENT']);
   });
   it('of a key that is lowered names its limit', async () => {
     stack.openai.script(openaiChat());
