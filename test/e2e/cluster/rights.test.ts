@@ -62,7 +62,11 @@ for (const [file, watchNamespaces] of [
     const apiKey = (): Promise<Live> => cluster.get('ApiKey', 'team-a', 'ci');
 
     it('everything works, and no forbidden request is made', async () => {
-      run = runOperator(cluster, { kubeconfig, ...(watchNamespaces && { watchNamespaces }) });
+      run = runOperator(cluster, {
+        kubeconfig,
+        proxiesService: 'model-gateway',
+        ...(watchNamespaces && { watchNamespaces }),
+      });
       await until('ci is ready', apiKey, isReady);
       await cluster.admin.call(
         'PATCH',
@@ -154,6 +158,8 @@ for (const [file, watchNamespaces] of [
         `127.0.0.1:${admin}`,
         '--console',
         `127.0.0.1:${web}`,
+        '--proxies-service',
+        'model-gateway',
         ...(watchNamespaces ? ['--watch-namespaces', watchNamespaces.join()] : []),
       ];
       const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
