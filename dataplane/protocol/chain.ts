@@ -2,8 +2,6 @@
  * Chains two conversions: a new kind of provider has to convert only one of the dialects, and gets the other through
  * the existing conversion between the dialects.
  */
-import { capabilitiesOf } from './capabilities.ts';
-import type { KnownModels } from './capabilities.ts';
 import type {
   ResponseContext,
   ConversionNotes,
@@ -34,19 +32,6 @@ export function chain(first: Converter, second: Converter): Converter {
     // the intermediate stream always has usage, because the client's may be written from it
     stream: (request) =>
       new ChainedStream(first.stream(request), second.stream({ ...innerOf(request), wantsStreamUsage: true })),
-  };
-}
-
-/** Like `chain`; the first conversion takes the models' capabilities from `known`, the provider's table. */
-export function chainFor(first: Converter, second: Converter, known: readonly KnownModels[]): Converter {
-  const chained = chain(first, second);
-  return {
-    ...chained,
-    request: (body, parsed, plan) =>
-      chained.request(body, parsed, {
-        ...plan,
-        capabilities: capabilitiesOf(known, plan.upstreamModel, plan.capabilities),
-      }),
   };
 }
 

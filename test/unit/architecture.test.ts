@@ -175,7 +175,7 @@ describe('the checker', () => {
     ['dataplane/protocol/anthropic/facts.ts', '../gemini-anthropic/request.ts'],
     ['dataplane/protocol/platforms/beta-members.ts', '../anthropic/facts.ts'],
     ['dataplane/protocol/sse.ts', './openai/facts.ts'],
-    ['dataplane/protocol/responses-openai.ts', './openai-anthropic/request.ts'],
+    ['dataplane/protocol/responses-anthropic.ts', './openai-anthropic/request.ts'],
     ['dataplane/ledger/embedded/journal.ts', '../valkey/operations.ts'],
     ['dataplane/ledger/valkey/operations.ts', '#ledger/embedded/journal.ts'],
     ['dataplane/ledger/ledger.ts', './embedded/journal.ts'],

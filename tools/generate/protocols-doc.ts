@@ -10,6 +10,7 @@ import type { KnownModels } from '../../dataplane/protocol/capabilities.ts';
 import * as google from '../../dataplane/protocol/clients/gemini/table.ts';
 import * as messages from '../../dataplane/protocol/clients/anthropic/table.ts';
 import * as chat from '../../dataplane/protocol/clients/openai-chat/table.ts';
+import * as responses from '../../dataplane/protocol/clients/responses/table.ts';
 import * as converse from '../../dataplane/protocol/providers/converse/table.ts';
 import * as gemini from '../../dataplane/protocol/providers/gemini/table.ts';
 import * as openaiChat from '../../dataplane/protocol/providers/openai-chat/table.ts';
@@ -18,7 +19,6 @@ import * as toMessages from '../../dataplane/protocol/gemini-anthropic/table.ts'
 import * as fromGemini from '../../dataplane/protocol/gemini-anthropic/answer-table.ts';
 import { CLAUDE_BUDGETS, CLAUDE_EFFORTS } from '../../dataplane/protocol/providers/claude-thinking.ts';
 import * as toChat from '../../dataplane/protocol/responses-openai/table.ts';
-import * as fromChat from '../../dataplane/protocol/responses-openai/answer-table.ts';
 import * as fromMessages from '../../dataplane/protocol/responses-anthropic/answer-table.ts';
 import * as toAnthropic from '../../dataplane/protocol/openai-anthropic/table.ts';
 
@@ -102,7 +102,7 @@ conversation that begins with the assistant gets a message before it, and of mor
 four are kept.
 `;
 
-const THROUGH_CHAT = `The client's request is converted to a chat completion request as above, in memory, and from there
+const THROUGH_CHAT = `The client's request is converted to a chat completion request as below, in memory, and from there
 like the request of an OpenAI client. There are four differences: images and files stay in the results of tools, files
 may be given by URL, every item keeps its place, and thinking that the gateway has sealed is sent back as the blocks
 that Anthropic signed. Refused and dropped fields are named as the client wrote them.
@@ -120,11 +120,9 @@ between turns becomes text of the user, and reasoning that another provider sign
 const ON_GEMINI = `Thought signatures come to the client as signatures of its reasoning: of thinking blocks in messages,
 in \`reasoning_details\` of chats, and sealed in the reasoning items of Responses. A client that sends them back keeps
 the model's thoughts. A call without its signature gets Google's value that skips the check.
-
-Clients of Responses go through Anthropic's messages.
 `;
 
-const ON_CHAT = `Clients of Gemini go through Anthropic's messages; those of Responses are converted as above.
+const ON_CHAT = `Clients of Gemini go through Anthropic's messages.
 `;
 
 const FROM_GEMINI = `Requests to providers of other protocols are converted to Anthropic's messages as below, in
@@ -158,13 +156,10 @@ export function protocolsText(): string {
     ...toAnthropic.REQUEST_TABLES.map(section),
     '### What the client gets\n',
     ...toAnthropic.RESPONSE_TABLES.map(section),
-    '## Responses clients on providers of chat completions\n',
-    '### What the client sends\n',
-    ...toChat.REQUEST_TABLES.map(section),
-    '### What the client gets\n',
-    ...fromChat.RESPONSE_TABLES.map(section),
     "## Responses clients on providers of Anthropic's protocol\n",
     THROUGH_CHAT,
+    '### What the client sends\n',
+    ...toChat.REQUEST_TABLES.map(section),
     '### What the client gets\n',
     ...fromMessages.RESPONSE_TABLES.map(section),
     "## Gemini clients on providers of Anthropic's protocol\n",
@@ -179,6 +174,10 @@ export function protocolsText(): string {
     ...chat.REQUEST_TABLES.map(section),
     "### What a client of OpenAI's chat completions gets\n",
     ...chat.RESPONSE_TABLES.map(section),
+    "### What the gateway reads of OpenAI's Responses\n",
+    ...responses.REQUEST_TABLES.map(section),
+    "### What a client of OpenAI's Responses gets\n",
+    ...responses.RESPONSE_TABLES.map(section),
     "### What the gateway reads of Anthropic's messages\n",
     ...messages.REQUEST_TABLES.map(section),
     "### What a client of Anthropic's messages gets\n",
@@ -188,7 +187,6 @@ export function protocolsText(): string {
     "### What a client of Google's protocol gets\n",
     ...google.RESPONSE_TABLES.map(section),
     "### What Bedrock's Converse takes\n",
-    "Clients of Responses go through Anthropic's messages.\n",
     ...converse.REQUEST_TABLES.map(section),
     section(CLAUDE_EFFORTS),
     section(CLAUDE_BUDGETS),

@@ -4,12 +4,12 @@
 import { openaiToOpenai } from '../openai-openai.ts';
 import { OPENAI_MODELS } from '../capabilities.ts';
 import { anthropicClient } from '../clients/anthropic/client.ts';
+import { responsesClient } from '../clients/responses/client.ts';
 import { conversion } from '../conversion.ts';
 import { OPENAI_COST_FIELDS } from '../cost-fields.ts';
 import { geminiThrough } from '../gemini-anthropic/through.ts';
 import { readProviderError } from '../provider-errors.ts';
 import { openaiChat } from '../providers/openai-chat/chat.ts';
-import { responsesToOpenai } from '../responses-openai.ts';
 import type { Provider } from '../provider.ts';
 import { compactionConverter } from './compaction.ts';
 import { conversationConverter } from './conversations.ts';
@@ -25,7 +25,7 @@ export const openai: Provider = {
   chat: {
     OpenAI: openaiToOpenai,
     Anthropic: anthropicToOpenai,
-    Responses: responsesToOpenai,
+    Responses: conversion(responsesClient, openaiChat),
     Gemini: geminiThrough(anthropicToOpenai, OPENAI_MODELS),
   },
   embeddings: embeddingsConverter,

@@ -24,6 +24,8 @@ export interface WrittenRequest {
   readonly body: JsonRecord;
   /** Maps each tool name that was sent to the client's own name for it; undefined if no name was changed. */
   readonly toolNames: ReadonlyMap<string, string> | undefined;
+  /** The model needs its readable reasoning back, so that the client has to keep it. */
+  readonly keepsReasoning?: boolean;
 }
 
 /** What reading a response needs besides its bytes. */

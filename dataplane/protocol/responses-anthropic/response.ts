@@ -27,7 +27,7 @@ export function convertResponse(body: Uint8Array, answer: Partial<ResponseContex
   } = convertedFields(MESSAGE, message);
   if (!Array.isArray(content)) throw new SyntaxError('the answer is not a message');
   const { createdSeconds = 0, estimatedInputTokens = 0, notes, seal } = answer;
-  const writer = new ResponseWriter({ id: answer.id ?? stringOf(id), createdSeconds, notes, seal, readable: false });
+  const writer = new ResponseWriter({ id: answer.id ?? stringOf(id), createdSeconds, notes, seal });
   writer.setModel(stringOf(model));
   writer.setServiceTier(serviceTierOf(usage));
   const blocks: readonly unknown[] = content;

@@ -36,7 +36,7 @@ export class EventsToResponse implements EventHandler {
 
   constructor(request: StreamRequest) {
     this.#request = request;
-    this.#writer = new ResponseWriter({ ...request, notes: request.notes, seal: request.seal, readable: false });
+    this.#writer = new ResponseWriter({ ...request, notes: request.notes, seal: request.seal });
   }
 
   get terminal(): boolean {

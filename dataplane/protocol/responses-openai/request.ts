@@ -2,16 +2,14 @@
  * Converts a request in the Responses dialect to a chat completion request.
  */
 import { createHash } from 'node:crypto';
-import { capabilitiesOf, OPENAI_MODELS } from '../capabilities.ts';
-import type { ConversionNotes, RequestPlan, UpstreamBody } from '../converter.ts';
-import { DroppedFields } from '../dropped-fields.ts';
+import type { ConversionNotes } from '../converter.ts';
 import { readObject } from '../field-table.ts';
 import type { ConvertedFields } from '../field-table.ts';
 import { textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { reparseLosslessly, writeJson } from '../json-value.ts';
+import { reparseLosslessly } from '../json-value.ts';
 import { wantsReasoningBack } from '../openai/model-features.ts';
-import { repeatedFields } from '../responses/repeated-fields.ts';
+import { repeatedFields } from '../clients/responses/repeated-fields.ts';
 import { convertInput } from './items.ts';
 import { convertEffort, convertText } from './settings.ts';
 import { REQUEST } from './table.ts';
@@ -33,29 +31,6 @@ export interface ChatRequest {
   /** By index: the path of the input item or tool that became the message or tool. */
   readonly messageParams: readonly string[];
   readonly toolParams: readonly string[];
-}
-
-export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
-  const target: Target = {
-    upstream: 'OpenAI',
-    plan,
-    dropped: new DroppedFields(),
-    capabilities: capabilitiesOf(OPENAI_MODELS, plan.upstreamModel, plan.capabilities),
-  };
-  const { completion, notes } = convertToChat(body, parsed, target);
-  const { max_tokens: limit, ...rest } = completion;
-  const streams = parsed['stream'] === true;
-  const sent = {
-    ...rest,
-    [plan.outputLimitField]: limit,
-    stream_options: streams ? { include_usage: true } : undefined,
-  };
-  return {
-    path: '/chat/completions',
-    body: Buffer.from(writeJson(sent)),
-    notes,
-    dropped: target.dropped.params,
-  };
 }
 
 /** Throws RequestFault for what cannot be converted. The limit is in max_tokens. */

@@ -12,7 +12,7 @@ import { malformed, unsupported } from '../unsupported.ts';
 import { CUSTOM_TOOL, FUNCTION_TOOL, NAMESPACE_TOOL, TOOLS, TOOL_SEARCH_TOOL } from './table.ts';
 import { location } from './target.ts';
 import type { Target } from './target.ts';
-import { ResponseToolNames } from './tool-names.ts';
+import { ResponseToolNames } from '../clients/responses/tool-names.ts';
 
 /** What a search by the client is called. */
 const SEARCH = { kind: 'Search', name: 'tool_search' } as const;

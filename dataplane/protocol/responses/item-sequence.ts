@@ -5,12 +5,12 @@
  */
 import type { ResponseTool } from '../converter.ts';
 import type { JsonRecord } from '../fields.ts';
-import { openCall } from './call-item.ts';
-import type { CallItem } from './call-item.ts';
-import type { EventWriter } from './event-writer.ts';
-import { MessageItem } from './message-item.ts';
-import type { ItemContext, ItemStatus } from './output-item.ts';
-import { ReasoningItem } from './reasoning-item.ts';
+import { openCall } from '../clients/responses/call-item.ts';
+import type { CallItem } from '../clients/responses/call-item.ts';
+import type { EventWriter } from '../clients/responses/event-writer.ts';
+import { MessageItem } from '../clients/responses/message-item.ts';
+import type { ItemContext, ItemStatus } from '../clients/responses/output-item.ts';
+import { ReasoningItem } from '../clients/responses/reasoning-item.ts';
 import { sealThinking } from './sealed-thinking.ts';
 import type { SealedThinking } from './sealed-thinking.ts';
 import type { ChannelSeal } from '../sealed-values.ts';
@@ -30,8 +30,6 @@ export interface ItemOptions {
   readonly idSuffix: string;
   /** The client's tools by their sent names; others are functions of that name. */
   readonly tools: ReadonlyMap<string, ResponseTool> | undefined;
-  /** Reasoning is the model's own, not a summary. */
-  readonly readable: boolean;
   /** Readable reasoning is sealed too, because the model needs it back. */
   readonly keepsReasoning: boolean;
   readonly seal: ChannelSeal | undefined;
@@ -195,7 +193,9 @@ export class ItemSequence {
 
   #seal(item: ReasoningItem, thinking: SealedThinking): string {
     const { seal } = this.#options;
-    if (seal) item.encrypt(sealThinking(seal, thinking));
+    const sealed = seal && sealThinking(seal, thinking);
+    if (thinking.type !== 'reasoning') item.prove(sealed);
+    else if (sealed !== undefined) item.keep(sealed);
     return '';
   }
 
@@ -210,12 +210,12 @@ export class ItemSequence {
   }
 
   #open({ kind, id, name }: Queued): Item {
-    const { events, idSuffix, tools, readable } = this.#options;
+    const { events, idSuffix, tools } = this.#options;
     const index = this.#items++;
     const context = (prefix: string): ItemContext => ({ events, id: `${prefix}_${idSuffix}_${index}`, index });
     switch (kind) {
       case 'reasoning':
-        return { kind, writer: new ReasoningItem(context(PREFIXES.reasoning), readable) };
+        return { kind, writer: new ReasoningItem(context(PREFIXES.reasoning)) };
       case 'message':
         return { kind, writer: new MessageItem(context(PREFIXES.message)) };
       case 'call': {

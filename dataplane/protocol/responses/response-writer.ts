@@ -5,10 +5,10 @@
 import type { ConversionNotes, ReportedUsage, StreamFailure } from '../converter.ts';
 import type { JsonRecord } from '../fields.ts';
 import type { ChannelSeal } from '../sealed-values.ts';
-import { EventWriter } from './event-writer.ts';
+import { EventWriter } from '../clients/responses/event-writer.ts';
 import type { IncompleteReason } from './incomplete-reason.ts';
 import { ItemSequence } from './item-sequence.ts';
-import { repeatedFields } from './repeated-fields.ts';
+import { repeatedFields } from '../clients/responses/repeated-fields.ts';
 
 export interface WriterOptions {
   /** The gateway's request id. */
@@ -16,8 +16,6 @@ export interface WriterOptions {
   readonly createdSeconds: number;
   readonly notes: ConversionNotes | undefined;
   readonly seal: ChannelSeal | undefined;
-  /** Reasoning is the model's own, not a summary. */
-  readonly readable: boolean;
 }
 
 export interface ResponseEnd {
@@ -38,12 +36,11 @@ export class ResponseWriter {
 
   constructor(options: WriterOptions) {
     this.#options = options;
-    const { notes, seal, readable } = options;
+    const { notes, seal } = options;
     this.items = new ItemSequence({
       events: this.#events,
       idSuffix: suffixOf(options.id),
       tools: notes?.responseTools,
-      readable,
       keepsReasoning: notes?.keepsReasoning === true,
       seal,
     });

@@ -298,11 +298,11 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     converse: [],
     gemini: [],
     openai: [],
-    responses: [],
+    responses: ['clients'],
     platforms: [],
     'openai-anthropic': ['anthropic', 'openai'],
     'gemini-anthropic': ['anthropic', 'gemini', 'openai', 'openai-anthropic', 'responses'],
-    'responses-openai': ['openai', 'responses'],
+    'responses-openai': ['clients', 'openai', 'responses'],
     'responses-anthropic': ['anthropic', 'openai-anthropic', 'responses', 'responses-openai'],
 
     // a provider names the converters to its protocol
@@ -316,7 +316,6 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'openai-anthropic.ts': ['openai-anthropic'],
     'openai-openai.ts': ['openai'],
     'responses-anthropic.ts': ['responses-anthropic'],
-    'responses-openai.ts': ['responses-openai'],
 
     // what is done for every dialect
     'affinity-facts.ts': ['gemini'],
@@ -326,7 +325,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'usage-at-ends.ts': ['anthropic', 'openai'],
     'write-error.ts': ['anthropic', 'gemini', 'openai'],
   },
-  'dataplane/protocol/clients': { anthropic: [], gemini: [], 'openai-chat': [] },
+  'dataplane/protocol/clients': { anthropic: [], gemini: [], 'openai-chat': [], responses: [] },
   'dataplane/protocol/providers': { converse: [], gemini: [], 'openai-chat': [] },
   'dataplane/ledger': {
     embedded: [],

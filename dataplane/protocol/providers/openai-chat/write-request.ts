@@ -72,7 +72,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     service_tier: writeTier(settings.serviceTier?.value),
     prompt_cache_key: isOpenAi(model) ? writeCacheKey(settings, seal) : undefined,
   };
-  return { path: '/chat/completions', body, toolNames: names.original };
+  return { path: '/chat/completions', body, toolNames: names.original, keepsReasoning: wantsReasoningBack(model) };
 }
 
 interface TurnsContext extends SettingsContext {

@@ -14,12 +14,11 @@ import type { ChatDialect } from '../../../../dataplane/protocol/call-facts.ts';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';
 import type { Handling, ObjectTable } from '../../../../dataplane/protocol/field-table.ts';
 import * as toAnthropic from '../../../../dataplane/protocol/openai-anthropic/table.ts';
-import * as toChat from '../../../../dataplane/protocol/responses-openai/table.ts';
+import * as responses from '../../../../dataplane/protocol/clients/responses/table.ts';
 import type { ProviderKind } from '../../../../dataplane/protocol/provider.ts';
 import * as toMessages from '../../../../dataplane/protocol/gemini-anthropic/table.ts';
 import { GEMINI_DIALECT } from './gemini-dialect-examples.ts';
 import { OPENAI } from './openai-examples.ts';
-import { RESPONSES } from './responses-examples.ts';
 import type { Examples, Fields } from './field-examples.ts';
 
 interface Pair {
@@ -42,8 +41,7 @@ function convert({ client, upstream }: Pair, fields: Fields, model = 'u'): strin
     maxOutputTokens: client === 'Gemini' ? 900 : undefined,
     outputLimitField: 'max_tokens',
   });
-  const { responseTools, repeated: _repeated, ...told } = notes ?? {};
-  return Buffer.from(sent).toString('utf8') + JSON.stringify([told, [...(responseTools ?? [])], dropped]);
+  return Buffer.from(sent).toString('utf8') + JSON.stringify([notes, dropped]);
 }
 
 function faultOf(make: () => unknown): RequestFault | undefined {
@@ -56,11 +54,10 @@ function faultOf(make: () => unknown): RequestFault | undefined {
   }
 }
 
-const ROLES: ReadonlySet<object> = new Set([toAnthropic.ROLES, toChat.ROLES]);
+const ROLES: ReadonlySet<object> = new Set([toAnthropic.ROLES]);
 
 const PAIRS: readonly (readonly [Pair, readonly Examples[]])[] = [
   [{ client: 'OpenAI', upstream: 'Anthropic' }, OPENAI],
-  [{ client: 'Responses', upstream: 'OpenAI' }, RESPONSES],
   [{ client: 'Gemini', upstream: 'Anthropic' }, GEMINI_DIALECT],
 ];
 
@@ -133,8 +130,8 @@ function convertOr(pair: Pair, fields: Fields, model: string | undefined): strin
 }
 
 test('every table of requests has examples', () => {
-  const shown = new Set([...OPENAI, ...RESPONSES, ...GEMINI_DIALECT].map(({ table }) => table as object));
-  for (const table of [...toAnthropic.REQUEST_TABLES, ...toChat.REQUEST_TABLES, ...toMessages.REQUEST_TABLES])
+  const shown = new Set([...OPENAI, ...GEMINI_DIALECT].map(({ table }) => table as object));
+  for (const table of [...toAnthropic.REQUEST_TABLES, ...toMessages.REQUEST_TABLES])
     assert.ok('values' in table || shown.has(table), table.title);
 });
 
@@ -170,27 +167,27 @@ test('every field of the official SDKs is in a table', () => {
     [OPENAI_TYPES, 'ChatCompletionFunctionTool', toAnthropic.TOOL],
     [OPENAI_TYPES, 'ChatCompletionCustomTool', toAnthropic.TOOL],
     [OPENAI_TYPES, 'ChatCompletion', openaiChat.COMPLETION],
-    [RESPONSE_TYPES, 'ResponseCreateParamsBase', toChat.REQUEST],
-    [RESPONSE_TYPES, 'ResponseOutputMessage', toChat.MESSAGE],
-    [RESPONSE_TYPES, 'EasyInputMessage', toChat.MESSAGE],
-    [RESPONSE_TYPES, 'ResponseReasoningItem', toChat.REASONING],
-    [RESPONSE_TYPES, 'ResponseFunctionToolCall', toChat.FUNCTION_CALL],
-    [RESPONSE_TYPES, 'ResponseCustomToolCall', toChat.CUSTOM_CALL],
-    [RESPONSE_TYPES, 'ResponseCustomToolCallOutput', toChat.CALL_OUTPUT],
-    [RESPONSE_TYPES, 'ResponseToolSearchCall', toChat.TOOL_SEARCH_CALL],
-    [RESPONSE_TYPES, 'ResponseToolSearchOutputItemParam', toChat.TOOL_SEARCH_OUTPUT],
-    [RESPONSE_TYPES, 'ResponseInputText', toChat.TEXT_PART],
-    [RESPONSE_TYPES, 'ResponseOutputText', toChat.TEXT_PART],
-    [RESPONSE_TYPES, 'ResponseOutputRefusal', toChat.REFUSAL_PART],
-    [RESPONSE_TYPES, 'ResponseInputImage', toChat.IMAGE_PART],
-    [RESPONSE_TYPES, 'ResponseInputFile', toChat.FILE_PART],
-    [RESPONSE_TYPES, 'FunctionTool', toChat.FUNCTION_TOOL],
-    [RESPONSE_TYPES, 'CustomTool', toChat.CUSTOM_TOOL],
-    [RESPONSE_TYPES, 'NamespaceTool', toChat.NAMESPACE_TOOL],
-    [RESPONSE_TYPES, 'ToolSearchTool', toChat.TOOL_SEARCH_TOOL],
-    [RESPONSE_TYPES, 'ResponseTextConfig', toChat.TEXT_SETTINGS],
-    [RESPONSE_TYPES, 'ResponseFormatTextJSONSchemaConfig', toChat.FORMAT],
-    ['openai/resources/shared.d.ts', 'Reasoning', toChat.REASONING_SETTINGS],
+    [RESPONSE_TYPES, 'ResponseCreateParamsBase', responses.REQUEST],
+    [RESPONSE_TYPES, 'ResponseOutputMessage', responses.MESSAGE],
+    [RESPONSE_TYPES, 'EasyInputMessage', responses.MESSAGE],
+    [RESPONSE_TYPES, 'ResponseReasoningItem', responses.REASONING],
+    [RESPONSE_TYPES, 'ResponseFunctionToolCall', responses.FUNCTION_CALL],
+    [RESPONSE_TYPES, 'ResponseCustomToolCall', responses.CUSTOM_CALL],
+    [RESPONSE_TYPES, 'ResponseCustomToolCallOutput', responses.CALL_OUTPUT],
+    [RESPONSE_TYPES, 'ResponseToolSearchCall', responses.TOOL_SEARCH_CALL],
+    [RESPONSE_TYPES, 'ResponseToolSearchOutputItemParam', responses.TOOL_SEARCH_OUTPUT],
+    [RESPONSE_TYPES, 'ResponseInputText', responses.TEXT_PART],
+    [RESPONSE_TYPES, 'ResponseOutputText', responses.TEXT_PART],
+    [RESPONSE_TYPES, 'ResponseOutputRefusal', responses.REFUSAL_PART],
+    [RESPONSE_TYPES, 'ResponseInputImage', responses.IMAGE_PART],
+    [RESPONSE_TYPES, 'ResponseInputFile', responses.FILE_PART],
+    [RESPONSE_TYPES, 'FunctionTool', responses.FUNCTION_TOOL],
+    [RESPONSE_TYPES, 'CustomTool', responses.CUSTOM_TOOL],
+    [RESPONSE_TYPES, 'NamespaceTool', responses.NAMESPACE_TOOL],
+    [RESPONSE_TYPES, 'ToolSearchTool', responses.TOOL_SEARCH_TOOL],
+    [RESPONSE_TYPES, 'ResponseTextConfig', responses.TEXT_SETTINGS],
+    [RESPONSE_TYPES, 'ResponseFormatTextJSONSchemaConfig', responses.FORMAT],
+    ['openai/resources/shared.d.ts', 'Reasoning', responses.REASONING_SETTINGS],
     [ANTHROPIC_TYPES, 'MessageCreateParamsBase', anthropicMessages.REQUEST],
     [ANTHROPIC_TYPES, 'Tool', anthropicMessages.TOOL],
     [ANTHROPIC_TYPES, 'DocumentBlockParam', anthropicMessages.DOCUMENT_BLOCK],

@@ -4,13 +4,13 @@
  */
 import { chain } from '../../../../../dataplane/protocol/chain.ts';
 import { anthropicClient } from '../../../../../dataplane/protocol/clients/anthropic/client.ts';
+import { responsesClient } from '../../../../../dataplane/protocol/clients/responses/client.ts';
 import { conversion } from '../../../../../dataplane/protocol/conversion.ts';
 import type { Converter } from '../../../../../dataplane/protocol/converter.ts';
 import { openEventStream } from '../../../../../dataplane/protocol/event-stream.ts';
 import { readProviderError } from '../../../../../dataplane/protocol/provider-errors.ts';
 import type { Provider } from '../../../../../dataplane/protocol/provider.ts';
 import { openaiChat } from '../../../../../dataplane/protocol/providers/openai-chat/chat.ts';
-import { responsesToOpenai } from '../../../../../dataplane/protocol/responses-openai.ts';
 import { convertResponse, WordsToChunks } from './answer.ts';
 import { convertRequest } from './request.ts';
 import { OPENAI_MODELS } from '../../../../../dataplane/protocol/capabilities.ts';
@@ -30,7 +30,7 @@ export const parrot: Provider = {
   chat: {
     OpenAI: openaiToParrot,
     Anthropic: chain(anthropicToOpenai, openaiToParrot),
-    Responses: chain(responsesToOpenai, openaiToParrot),
+    Responses: chain(conversion(responsesClient, openaiChat), openaiToParrot),
     Gemini: geminiThrough(chain(anthropicToOpenai, openaiToParrot), OPENAI_MODELS),
   },
   credential: (apiKey) => ['x-parrot-key', apiKey],

@@ -1,12 +1,12 @@
 /**
- * Calls of the client's tools in the answer: of functions, of custom tools, whose input is a text, and of the client's
+ * Calls of the client's tools in the response: of functions, of custom tools, whose input is a text, and of the client's
  * search for tools.
  */
-import type { ResponseTool } from '../converter.ts';
-import { isRecord } from '../fields.ts';
-import type { JsonRecord } from '../fields.ts';
-import { writeJson } from '../json-value.ts';
-import { CustomInput } from './custom-input.ts';
+import type { ResponseTool } from '../../converter.ts';
+import { isRecord } from '../../fields.ts';
+import type { JsonRecord } from '../../fields.ts';
+import { writeJson } from '../../json-value.ts';
+import { CustomInput } from '../custom-input.ts';
 import { itemMembers, placeMembers } from './output-item.ts';
 import type { ItemContext, ItemStatus, OutputItem } from './output-item.ts';
 
@@ -18,6 +18,10 @@ export interface CallOptions {
 /** A call whose arguments are added in pieces. */
 export interface CallItem extends OutputItem {
   add(text: string): string;
+}
+
+export function isCall(item: OutputItem): item is CallItem {
+  return item instanceof Call;
 }
 
 export function openCall(context: ItemContext, options: CallOptions): CallItem {

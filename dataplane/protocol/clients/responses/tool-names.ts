@@ -3,8 +3,9 @@
  * namespace is written in front of the name, and a name that is too long, has other characters than the APIs allow, or
  * is taken by another tool ends in a digest.
  */
-import type { ResponseTool } from '../converter.ts';
-import { isLegalName, shortenName } from '../tool-ids.ts';
+import type { ResponseTool } from '../../converter.ts';
+import { stringOf, textOf } from '../../fields.ts';
+import { isLegalName, shortenName } from '../../tool-ids.ts';
 
 /** OpenAI's limit, which is the lower one. */
 const MAX_NAME_LENGTH = 64;
@@ -33,4 +34,10 @@ export class ResponseToolNames {
     if ((kind !== 'Function' || sent !== name) && !this.#tools.has(sent)) this.#tools.set(sent, tool);
     return sent;
   }
+}
+
+/** A tool as a client declares it or calls it. */
+export function toolIdentity(kind: 'Function' | 'Custom', name: unknown, namespace: unknown): ResponseTool {
+  const text = textOf(namespace);
+  return { kind, name: stringOf(name), ...(text !== undefined && { namespace: text }) };
 }

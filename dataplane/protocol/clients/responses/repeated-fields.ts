@@ -1,9 +1,9 @@
 /**
  * The members of a request that its response repeats, which clients of the Responses dialect read there.
  */
-import { isRecord } from '../fields.ts';
-import type { JsonRecord } from '../fields.ts';
-import { writeJson } from '../json-value.ts';
+import { isRecord } from '../../fields.ts';
+import type { JsonRecord } from '../../fields.ts';
+import { writeJson } from '../../json-value.ts';
 
 /** Members that a response has whether the request names them or not. */
 const DEFAULTS: JsonRecord = {

@@ -1,8 +1,9 @@
 /**
- * Reasoning in the answer. Clients show the summary, so the text streams as one; readable reasoning of models that
- * show it is also the item's content. Encrypted content is what the gateway sealed for the next call.
+ * Reasoning in the response. Clients show the summary, so the text streams as one; reasoning that nobody has proved is
+ * also the item's content, because its model may want it back. Encrypted content is what the gateway sealed for the
+ * next call.
  */
-import { writeJson } from '../json-value.ts';
+import { writeJson } from '../../json-value.ts';
 import { itemMembers, placeMembers } from './output-item.ts';
 import type { ItemContext, ItemStatus, OutputItem } from './output-item.ts';
 
@@ -12,14 +13,16 @@ export class ReasoningItem implements OutputItem {
   readonly #place: string;
   #text = '';
   #isOpen = false;
-  /** The text is the model's own reasoning, not a summary of it. */
-  readonly #readable: boolean;
+  #isProved = false;
   #encrypted: string | undefined;
 
-  constructor(context: ItemContext, readable: boolean) {
+  constructor(context: ItemContext) {
     this.#context = context;
     this.#place = placeMembers(context);
-    this.#readable = readable;
+  }
+
+  get isProved(): boolean {
+    return this.#isProved;
   }
 
   get text(): string {
@@ -42,13 +45,20 @@ export class ReasoningItem implements OutputItem {
     return opening + events.write('response.reasoning_summary_text.delta', `${place},"delta":${JSON.stringify(text)}`);
   }
 
-  encrypt(content: string): void {
-    this.#encrypted = content;
+  /** Its maker has signed it. `sealed`: with the proof; undefined: the gateway has no key to seal with. */
+  prove(sealed: string | undefined): void {
+    this.#isProved = true;
+    this.#encrypted = sealed;
+  }
+
+  /** The text, sealed for clients that return it no other way. */
+  keep(sealed: string): void {
+    this.#encrypted = sealed;
   }
 
   close(status: ItemStatus): string {
     const { events, index } = this.#context;
-    const closing = this.#isOpen ? this.#closeSummary() + (this.#readable ? this.#writeContent() : '') : '';
+    const closing = this.#isOpen ? this.#closeSummary() + (this.#isProved ? '' : this.#writeContent()) : '';
     this.json = this.#write(status);
     return closing + events.write('response.output_item.done', itemMembers(index, this.json));
   }
@@ -82,8 +92,8 @@ export class ReasoningItem implements OutputItem {
       type: 'reasoning',
       status,
       summary: text === '' ? [] : [{ type: 'summary_text', text }],
-      ...(this.#readable ? { content: text === '' ? [] : [{ type: 'reasoning_text', text }] } : {}),
-      ...(this.#encrypted === undefined ? {} : { encrypted_content: this.#encrypted }),
+      ...(text !== '' && !this.#isProved && { content: [{ type: 'reasoning_text', text }] }),
+      ...(this.#encrypted !== undefined && { encrypted_content: this.#encrypted }),
     });
   }
 }

@@ -1,8 +1,8 @@
 /**
- * A message of the answer: parts of text, with annotations, and refusals.
+ * A message of the response: parts of text, with annotations, and refusals.
  */
-import type { JsonRecord } from '../fields.ts';
-import { writeJson } from '../json-value.ts';
+import type { JsonRecord } from '../../fields.ts';
+import { writeJson } from '../../json-value.ts';
 import { itemMembers, placeMembers } from './output-item.ts';
 import type { ItemContext, ItemStatus, OutputItem } from './output-item.ts';
 
@@ -11,6 +11,7 @@ interface OpenPart {
   readonly place: string;
   text: string;
   readonly annotations: JsonRecord[];
+  readonly logProbabilities: JsonRecord[];
 }
 
 export class MessageItem implements OutputItem {
@@ -35,18 +36,19 @@ export class MessageItem implements OutputItem {
     return events.write('response.output_item.added', itemMembers(index, this.#write('in_progress')));
   }
 
-  /** Adds a piece of text, or of a refusal, which is a part of its own. */
-  add(kind: 'text' | 'refusal', text: string): string {
+  /** Adds a piece of text with the log probabilities of its tokens, or of a refusal, which is a part of its own. */
+  add(kind: 'text' | 'refusal', text: string, logProbabilities: readonly JsonRecord[] = []): string {
     const opening = this.#open?.kind === kind ? '' : this.#closePart() + this.#openPart(kind);
     const part = this.#open;
     if (!part) throw new Error('a part was opened');
     part.text += text;
+    part.logProbabilities.push(...logProbabilities);
     const { events } = this.#context;
     const delta = `${part.place},"delta":${JSON.stringify(text)}`;
     return (
       opening +
       (kind === 'text'
-        ? events.write('response.output_text.delta', `${delta},"logprobs":[]`)
+        ? events.write('response.output_text.delta', `${delta},"logprobs":${writeJson(logProbabilities)}`)
         : events.write('response.refusal.delta', delta))
     );
   }
@@ -75,7 +77,7 @@ export class MessageItem implements OutputItem {
 
   #openPart(kind: OpenPart['kind']): string {
     const place = `${this.#place},"content_index":${this.#parts.length}`;
-    this.#open = { kind, place, text: '', annotations: [] };
+    this.#open = { kind, place, text: '', annotations: [], logProbabilities: [] };
     return this.#context.events.write('response.content_part.added', `${place},"part":${writePart(this.#open)}`);
   }
 
@@ -89,7 +91,10 @@ export class MessageItem implements OutputItem {
     const text = JSON.stringify(part.text);
     const done =
       part.kind === 'text'
-        ? events.write('response.output_text.done', `${part.place},"text":${text},"logprobs":[]`)
+        ? events.write(
+            'response.output_text.done',
+            `${part.place},"text":${text},"logprobs":${writeJson(part.logProbabilities)}`,
+          )
         : events.write('response.refusal.done', `${part.place},"refusal":${text}`);
     return done + events.write('response.content_part.done', `${part.place},"part":${json}`);
   }
@@ -100,8 +105,8 @@ export class MessageItem implements OutputItem {
   }
 }
 
-function writePart({ kind, text, annotations }: OpenPart): string {
+function writePart({ kind, text, annotations, logProbabilities }: OpenPart): string {
   return kind === 'text'
-    ? writeJson({ type: 'output_text', text, annotations, logprobs: [] })
+    ? writeJson({ type: 'output_text', text, annotations, logprobs: logProbabilities })
     : writeJson({ type: 'refusal', refusal: text });
 }

@@ -1,6 +1,6 @@
-/** An example for each field of the tables for requests in the Responses dialect. */
-import * as toChat from '../../../../dataplane/protocol/responses-openai/table.ts';
-import type { Examples, Fields } from './field-examples.ts';
+/** An example for each field of OpenAI's Responses that the gateway reads. */
+import * as tables from '../../../../../dataplane/protocol/clients/responses/table.ts';
+import type { Examples, Fields } from '../field-examples.ts';
 
 const TOOL = { type: 'function', name: 'f' };
 const SCHEMA = { type: 'object', properties: { a: { type: 'string' } } };
@@ -70,10 +70,10 @@ const OF_CALL = { id: 'x', status: 'completed', async: true, caller: DIRECT };
 
 export const RESPONSES: readonly Examples[] = [
   {
-    table: toChat.REQUEST,
+    table: tables.REQUEST,
     base: { input: 'hi' },
     place: (request) => request,
-    unseen: ['model', 'metadata'],
+    unseen: ['model', 'stream', 'metadata'],
     beside: {
       tool_choice: { tools: [TOOL] },
       parallel_tool_calls: { tools: [TOOL] },
@@ -96,7 +96,7 @@ export const RESPONSES: readonly Examples[] = [
       service_tier: 'default',
       metadata: { a: 'b' },
       store: true,
-      include: ['reasoning.encrypted_content'],
+      include: ['message.output_text.logprobs'],
       stream_options: {},
       max_tool_calls: 3,
       prompt_cache_key: 'k',
@@ -116,35 +116,33 @@ export const RESPONSES: readonly Examples[] = [
     },
   },
   {
-    table: toChat.REASONING_SETTINGS,
+    table: tables.REASONING_SETTINGS,
     base: {},
     place: (reasoning) => ({ input: 'hi', reasoning }),
     values: { effort: 'low', summary: 'auto', generate_summary: 'auto', context: 'auto', max_tokens: 9, mode: 'pro' },
   },
   {
-    table: toChat.TEXT_SETTINGS,
+    table: tables.TEXT_SETTINGS,
     base: {},
     place: (text) => ({ input: 'hi', text }),
-    model: 'gpt-5',
     values: { format: { type: 'json_object' }, verbosity: 'low' },
   },
   {
-    table: toChat.FORMATS,
+    table: tables.FORMATS,
     base: {},
     place: (format) => ({ input: 'hi', text: { format } }),
     unseen: ['text'],
     values: { text: {}, json_object: {}, json_schema: { schema: SCHEMA } },
   },
   {
-    table: toChat.FORMAT,
+    table: tables.FORMAT,
     base: { type: 'json_schema', schema: SCHEMA },
     place: (format) => ({ input: 'hi', text: { format } }),
     values: { type: 'json_object', name: 'n', schema: {}, strict: true, description: 'd' },
   },
   {
-    table: toChat.ITEMS,
+    table: tables.ITEMS,
     base: {},
-    model: 'kimi-k2',
     place: (item) =>
       input(item['type'] === 'message' ? { ...item, role: 'user' } : item, { ...CALL, call_id: 'z', name: 'z' }),
     values: {
@@ -161,13 +159,13 @@ export const RESPONSES: readonly Examples[] = [
     },
   },
   {
-    table: toChat.ROLES,
+    table: tables.ROLES,
     base: { content: 'a' },
     place: (message) => input(message),
     values: { user: {}, assistant: {}, system: {}, developer: {} },
   },
   {
-    table: toChat.MESSAGE,
+    table: tables.MESSAGE,
     base: { role: 'assistant', content: 'a' },
     place: (message) => input(message),
     unseen: ['type'],
@@ -181,9 +179,8 @@ export const RESPONSES: readonly Examples[] = [
     },
   },
   {
-    table: toChat.REASONING,
+    table: tables.REASONING,
     base: { type: 'reasoning', summary: [] },
-    model: 'kimi-k2',
     place: (item) => input(item, CALL),
     unseen: ['type', 'encrypted_content'],
     values: {
@@ -201,7 +198,7 @@ export const RESPONSES: readonly Examples[] = [
     },
   },
   {
-    table: toChat.FUNCTION_CALL,
+    table: tables.FUNCTION_CALL,
     base: CALL,
     place: (call) => input(call),
     unseen: ['type'],
@@ -216,14 +213,14 @@ export const RESPONSES: readonly Examples[] = [
     },
   },
   {
-    table: toChat.CUSTOM_CALL,
+    table: tables.CUSTOM_CALL,
     base: CUSTOM,
     place: (call) => input(call),
     unseen: ['type'],
     values: { ...CUSTOM, call_id: 'd', name: 'g', input: 'y', namespace: 'n', ...OF_CALL },
   },
   {
-    table: toChat.CALL_OUTPUT,
+    table: tables.CALL_OUTPUT,
     base: OUTPUT,
     place: (output) => input(CALL, output),
     unseen: ['type'],
@@ -239,7 +236,7 @@ export const RESPONSES: readonly Examples[] = [
     },
   },
   {
-    table: toChat.TOOL_SEARCH_CALL,
+    table: tables.TOOL_SEARCH_CALL,
     base: SEARCH,
     place: (call) => input(call),
     unseen: ['type'],
@@ -254,7 +251,7 @@ export const RESPONSES: readonly Examples[] = [
     },
   },
   {
-    table: toChat.TOOL_SEARCH_OUTPUT,
+    table: tables.TOOL_SEARCH_OUTPUT,
     base: FOUND,
     place: (output) => input(SEARCH, output),
     unseen: ['type'],
@@ -269,14 +266,14 @@ export const RESPONSES: readonly Examples[] = [
     },
   },
   {
-    table: toChat.ADDITIONAL_TOOLS,
+    table: tables.ADDITIONAL_TOOLS,
     base: { type: 'additional_tools' },
     place: (item) => input(item),
     unseen: ['type'],
     values: { type: 'additional_tools', tools: [TOOL], role: 'developer', id: 'x' },
   },
   {
-    table: toChat.PARTS,
+    table: tables.PARTS,
     base: {},
     place: (part) => ({
       input: [
@@ -303,7 +300,7 @@ export const RESPONSES: readonly Examples[] = [
     },
   },
   {
-    table: toChat.TEXT_PART,
+    table: tables.TEXT_PART,
     base: { type: 'input_text', text: 'a' },
     place: user,
     unseen: ['type'],
@@ -317,17 +314,17 @@ export const RESPONSES: readonly Examples[] = [
     },
   },
   {
-    table: toChat.REFUSAL_PART,
+    table: tables.REFUSAL_PART,
     base: { type: 'refusal', refusal: 'a' },
     place: user,
     unseen: ['type'],
     values: { type: 'refusal', refusal: 'b' },
   },
   {
-    table: toChat.IMAGE_PART,
+    table: tables.IMAGE_PART,
     base: { type: 'input_image', image_url: 'https://x/y' },
     place: user,
-    unseen: ['type'],
+    unseen: ['type', 'file_id'],
     values: {
       type: 'input_image',
       image_url: 'https://x/z',
@@ -337,10 +334,11 @@ export const RESPONSES: readonly Examples[] = [
     },
   },
   {
-    table: toChat.FILE_PART,
+    table: tables.FILE_PART,
     base: { type: 'input_file', file_data: PDF },
     place: user,
-    unseen: ['type', 'file_url'],
+    unseen: ['type', 'file_id'],
+    beside: { file_url: { file_data: undefined, file_id: 'f' } },
     values: {
       type: 'input_file',
       file_data: 'data:text/plain;base64,AAAA',
@@ -352,7 +350,7 @@ export const RESPONSES: readonly Examples[] = [
     },
   },
   {
-    table: toChat.TOOLS,
+    table: tables.TOOLS,
     base: {},
     place: (tool) => ({ input: 'hi', tools: [tool] }),
     values: {
@@ -364,7 +362,7 @@ export const RESPONSES: readonly Examples[] = [
     },
   },
   {
-    table: toChat.FUNCTION_TOOL,
+    table: tables.FUNCTION_TOOL,
     base: TOOL,
     place: (tool) => ({ input: 'hi', tools: [tool] }),
     values: {
@@ -380,7 +378,7 @@ export const RESPONSES: readonly Examples[] = [
     },
   },
   {
-    table: toChat.CUSTOM_TOOL,
+    table: tables.CUSTOM_TOOL,
     base: { type: 'custom', name: 'f' },
     place: (tool) => ({ input: 'hi', tools: [tool] }),
     values: {
@@ -394,21 +392,21 @@ export const RESPONSES: readonly Examples[] = [
     },
   },
   {
-    table: toChat.NAMESPACE_TOOL,
+    table: tables.NAMESPACE_TOOL,
     base: { type: 'namespace', name: 'n', tools: [TOOL] },
     place: (tool) => ({ input: 'hi', tools: [tool] }),
     unseen: ['type'],
     values: { type: 'namespace', name: 'o', description: 'd', tools: [] },
   },
   {
-    table: toChat.TOOL_SEARCH_TOOL,
+    table: tables.TOOL_SEARCH_TOOL,
     base: { type: 'tool_search', execution: 'client' },
     place: (tool) => ({ input: 'hi', tools: [tool] }),
     unseen: ['type'],
     values: { type: 'tool_search', execution: 'server', description: 'd', parameters: SCHEMA },
   },
   {
-    table: toChat.CHOICES,
+    table: tables.CHOICES,
     base: {},
     place: (choice) => ({
       input: 'hi',

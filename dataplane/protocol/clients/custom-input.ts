@@ -72,7 +72,7 @@ function decode(string: string): string {
 }
 
 /** `input` of the object, wherever it stands; otherwise everything that the model wrote. */
-function wholeInput(raw: string): string {
+export function wholeInput(raw: string): string {
   try {
     const value: unknown = JSON.parse(raw);
     return isRecord(value) && typeof value['input'] === 'string' ? value['input'] : raw;
