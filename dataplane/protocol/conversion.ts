@@ -8,22 +8,14 @@ import { settleUnread } from './conversation/take.ts';
 import type { ConversationEvent } from './conversation/events.ts';
 import { fold } from './conversation/response.ts';
 import type { StreamWriter } from './clients/client.ts';
-import type {
-  ConversionNotes,
-  Converter,
-  Meter,
-  ProviderError,
-  ResponseContext,
-  StreamEnd,
-  StreamRequest,
-} from './converter.ts';
+import type { Converter, Meter, ProviderError, ResponseContext, StreamEnd, StreamRequest } from './converter.ts';
 import { DroppedFields } from './dropped-fields.ts';
 import { FailedResponse } from './failed-response.ts';
 import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
 import { reparseLosslessly, writeJson } from './json-value.ts';
 import type { TokenCounter } from './provider.ts';
-import type { ChatProvider, EventReader, WrittenRequest } from './providers/chat-provider.ts';
+import type { ChatProvider, EventReader } from './providers/chat-provider.ts';
 import { failStream } from './stream-errors.ts';
 import type { SseEvent } from './sse.ts';
 import { fillUsage } from './usage.ts';
@@ -42,13 +34,13 @@ export function conversion(client: Client, provider: ChatProvider): Converter {
       const { conversation, notes } = client.read(reparseLosslessly(body, parsed), { providerTools, seal });
       settleUnread(conversation, { provider: provider.name, dropped });
       const stream = plan.stream ?? parsed['stream'] === true;
-      const written = provider.write(conversation, { plan, stream, dropped });
-      const allNotes = notesOf(notes, written);
+      const { path, body: sent, toolNames, keepsReasoning } = provider.write(conversation, { plan, stream, dropped });
+      const all = { ...notes, ...(toolNames && { toolNames }), ...(keepsReasoning === true && { keepsReasoning }) };
       return {
-        path: written.path,
-        body: Buffer.from(writeJson(written.body)),
+        path,
+        body: Buffer.from(writeJson(sent)),
         dropped: dropped.params,
-        ...(Object.keys(allNotes).length > 0 && { notes: allNotes }),
+        ...(Object.keys(all).length > 0 && { notes: all }),
       };
     },
     response: (body, answer = UNKNOWN) => {
@@ -64,18 +56,6 @@ export function conversion(client: Client, provider: ChatProvider): Converter {
         client: errorDialectOf(client.dialect),
         requestId: request.id,
       }),
-  };
-}
-
-/** What the conversion of the response has to know, from both sides. */
-function notesOf(
-  ofClient: ConversionNotes | undefined,
-  { toolNames, keepsReasoning }: WrittenRequest,
-): ConversionNotes {
-  return {
-    ...ofClient,
-    ...(toolNames && { toolNames }),
-    ...(keepsReasoning === true && { keepsReasoning }),
   };
 }
 

@@ -43,13 +43,10 @@ export function shortenCallId(id: string): string {
     .slice(0, MAX_CALL_ID - 'call_'.length)}`;
 }
 
-/** Converse's limit of a tool call's id. */
-const MAX_CONVERSE_ID = 64;
-
-/** The id of a tool call for Converse. An id that is too long becomes a digest, as toToolCallId has it. */
-export function toConverseId(given: string): string {
+/** The id of a tool call for a provider with Anthropic's letters and a limit. One that is too long becomes a digest. */
+export function toBoundedToolUseId(given: string, maxLength: number): string {
   const id = toToolUseId(given);
-  return id.length <= MAX_CONVERSE_ID ? id : PREFIX + createHash('sha256').update(id).digest('base64url');
+  return id.length <= maxLength ? id : PREFIX + createHash('sha256').update(id).digest('base64url');
 }
 
 /** The names of one request's tools. */

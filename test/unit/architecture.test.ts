@@ -170,12 +170,12 @@ describe('the checker', () => {
 
   const arrowsWithin: [from: string, to: string][] = [
     ['dataplane/protocol/openai/facts.ts', '../anthropic/facts.ts'],
-    ['dataplane/protocol/openai/facts.ts', '../openai-anthropic/request.ts'],
-    ['dataplane/protocol/openai-anthropic/request.ts', '../responses-openai/request.ts'],
-    ['dataplane/protocol/anthropic/facts.ts', '../gemini-anthropic/request.ts'],
+    ['dataplane/protocol/openai/facts.ts', '../providers/anthropic/chat.ts'],
+    ['dataplane/protocol/providers/anthropic/chat.ts', '../../responses-openai/request.ts'],
+    ['dataplane/protocol/anthropic/facts.ts', '../clients/gemini/client.ts'],
     ['dataplane/protocol/platforms/beta-members.ts', '../anthropic/facts.ts'],
     ['dataplane/protocol/sse.ts', './openai/facts.ts'],
-    ['dataplane/protocol/responses-anthropic.ts', './openai-anthropic/request.ts'],
+    ['dataplane/protocol/openai-openai.ts', './providers/openai-chat/chat.ts'],
     ['dataplane/ledger/embedded/journal.ts', '../valkey/operations.ts'],
     ['dataplane/ledger/valkey/operations.ts', '#ledger/embedded/journal.ts'],
     ['dataplane/ledger/ledger.ts', './embedded/journal.ts'],
@@ -195,9 +195,9 @@ describe('the checker', () => {
     assert.match(one({ 'dataplane/protocol/novel/x.ts': 'export const x = 1;\n' }), /\[folder\] .*protocol/);
     assert.deepEqual(
       check({
-        'dataplane/protocol/openai-anthropic/request.ts': text('../openai/facts.ts'),
+        'dataplane/protocol/responses-openai/request.ts': text('../openai/facts.ts'),
         'dataplane/protocol/openai/facts.ts': text('../sse.ts'),
-        'dataplane/protocol/anthropic/provider.ts': text('../gemini-anthropic/count.ts'),
+        'dataplane/protocol/anthropic/provider.ts': text('../providers/anthropic/chat.ts'),
         'dataplane/ledger/embedded.ts': text('#ledger/embedded/journal.ts'),
       }),
       [],

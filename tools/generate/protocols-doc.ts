@@ -11,16 +11,12 @@ import * as google from '../../dataplane/protocol/clients/gemini/table.ts';
 import * as messages from '../../dataplane/protocol/clients/anthropic/table.ts';
 import * as chat from '../../dataplane/protocol/clients/openai-chat/table.ts';
 import * as responses from '../../dataplane/protocol/clients/responses/table.ts';
+import * as anthropic from '../../dataplane/protocol/providers/anthropic/table.ts';
 import * as converse from '../../dataplane/protocol/providers/converse/table.ts';
 import * as gemini from '../../dataplane/protocol/providers/gemini/table.ts';
 import * as openaiChat from '../../dataplane/protocol/providers/openai-chat/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
-import * as toMessages from '../../dataplane/protocol/gemini-anthropic/table.ts';
-import * as fromGemini from '../../dataplane/protocol/gemini-anthropic/answer-table.ts';
 import { CLAUDE_BUDGETS, CLAUDE_EFFORTS } from '../../dataplane/protocol/providers/claude-thinking.ts';
-import * as toChat from '../../dataplane/protocol/responses-openai/table.ts';
-import * as fromMessages from '../../dataplane/protocol/responses-anthropic/answer-table.ts';
-import * as toAnthropic from '../../dataplane/protocol/openai-anthropic/table.ts';
 
 type Table = ObjectTable | KindTable | ValueTable;
 
@@ -102,12 +98,6 @@ conversation that begins with the assistant gets a message before it, and of mor
 four are kept.
 `;
 
-const THROUGH_CHAT = `The client's request is converted to a chat completion request as below, in memory, and from there
-like the request of an OpenAI client. There are four differences: images and files stay in the results of tools, files
-may be given by URL, every item keeps its place, and thinking that the gateway has sealed is sent back as the blocks
-that Anthropic signed. Refused and dropped fields are named as the client wrote them.
-`;
-
 const CONVERSATIONS = `A request is read into a conversation, a form that no client and no provider speaks, and the
 provider's request is written from it. So what a client can say stands in one table, and what a provider takes in
 another. A setting that the provider does not take is left out or refused by the name that the client gave it.
@@ -120,15 +110,6 @@ between turns becomes text of the user, and reasoning that another provider sign
 const ON_GEMINI = `Thought signatures come to the client as signatures of its reasoning: of thinking blocks in messages,
 in \`reasoning_details\` of chats, and sealed in the reasoning items of Responses. A client that sends them back keeps
 the model's thoughts. A call without its signature gets Google's value that skips the check.
-`;
-
-const ON_CHAT = `Clients of Gemini go through Anthropic's messages.
-`;
-
-const FROM_GEMINI = `Requests to providers of other protocols are converted to Anthropic's messages as below, in
-memory, and from there like the request of an Anthropic client; a temperature keeps its own scale for OpenAI's
-protocol. Refused and dropped fields are named as the client wrote them. Fields may have either of Google's spellings,
-\`maxOutputTokens\` and \`max_output_tokens\`.
 `;
 
 function capabilities(protocol: string, known: readonly KnownModels[]): readonly string[] {
@@ -151,23 +132,6 @@ export function protocolsText(): string {
     ...capabilities('Anthropic', ANTHROPIC_MODELS),
     ...capabilities('Bedrock Converse', CONVERSE_MODELS),
     ...capabilities('Gemini', GEMINI_MODELS),
-    "## OpenAI clients on providers of Anthropic's protocol\n",
-    '### What the client sends\n',
-    ...toAnthropic.REQUEST_TABLES.map(section),
-    '### What the client gets\n',
-    ...toAnthropic.RESPONSE_TABLES.map(section),
-    "## Responses clients on providers of Anthropic's protocol\n",
-    THROUGH_CHAT,
-    '### What the client sends\n',
-    ...toChat.REQUEST_TABLES.map(section),
-    '### What the client gets\n',
-    ...fromMessages.RESPONSE_TABLES.map(section),
-    "## Gemini clients on providers of Anthropic's protocol\n",
-    FROM_GEMINI,
-    '### What the client sends\n',
-    ...toMessages.REQUEST_TABLES.map(section),
-    '### What the client gets\n',
-    ...fromGemini.RESPONSE_TABLES.map(section),
     '## Conversations\n',
     CONVERSATIONS,
     "### What the gateway reads of OpenAI's chat completions\n",
@@ -186,10 +150,15 @@ export function protocolsText(): string {
     ...google.REQUEST_TABLES.map(section),
     "### What a client of Google's protocol gets\n",
     ...google.RESPONSE_TABLES.map(section),
-    "### What Bedrock's Converse takes\n",
-    ...converse.REQUEST_TABLES.map(section),
+    "### What providers of Anthropic's protocol take\n",
+    ...anthropic.REQUEST_TABLES.map(section),
     section(CLAUDE_EFFORTS),
     section(CLAUDE_BUDGETS),
+    "### What is read of Anthropic's messages\n",
+    ...anthropic.RESPONSE_TABLES.map(section),
+    "### What Bedrock's Converse takes\n",
+    'Efforts and budgets of Claude are those above.\n',
+    ...converse.REQUEST_TABLES.map(section),
     "### What is read of Converse's responses\n",
     ...converse.RESPONSE_TABLES.map(section),
     "### What Gemini's own API takes\n",
@@ -198,7 +167,6 @@ export function protocolsText(): string {
     "### What is read of Gemini's responses\n",
     ...gemini.RESPONSE_TABLES.map(section),
     '### What providers of chat completions take\n',
-    ON_CHAT,
     ...openaiChat.REQUEST_TABLES.map(section),
     '### What is read of chat completions\n',
     ...openaiChat.RESPONSE_TABLES.map(section),

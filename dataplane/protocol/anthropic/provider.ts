@@ -2,27 +2,26 @@
  * Anthropic and providers that speak its protocol. The base URL is the one that the SDK takes, without /v1.
  */
 import { anthropicToAnthropic } from '../anthropic-anthropic.ts';
-import { ANTHROPIC_MODELS } from '../capabilities.ts';
-import { geminiCounter } from '../gemini-anthropic/count.ts';
-import { openaiToAnthropic } from '../openai-anthropic.ts';
+import { geminiClient } from '../clients/gemini/client.ts';
+import { openaiChatClient } from '../clients/openai-chat/client.ts';
+import { conversion, countConversion } from '../conversion.ts';
 import { ANTHROPIC_COST_FIELDS } from '../cost-fields.ts';
-import { geminiToAnthropic } from '../gemini-anthropic.ts';
 import { readProviderError } from '../provider-errors.ts';
+import { anthropicChat } from '../providers/anthropic/chat.ts';
 import { responsesToAnthropic } from '../responses-anthropic.ts';
 import type { Provider } from '../provider.ts';
-import { strippingForeignThinking } from './foreign-thinking.ts';
 import { tokenCounter } from './token-counter.ts';
 
 export const anthropic: Provider = {
   chat: {
-    OpenAI: strippingForeignThinking(openaiToAnthropic),
+    OpenAI: conversion(openaiChatClient, anthropicChat),
     Anthropic: anthropicToAnthropic,
-    Responses: strippingForeignThinking(responsesToAnthropic),
-    Gemini: strippingForeignThinking(geminiToAnthropic),
+    Responses: responsesToAnthropic,
+    Gemini: conversion(geminiClient, anthropicChat),
   },
   tokenCounters: {
     Anthropic: tokenCounter,
-    Gemini: geminiCounter(tokenCounter, { upstream: 'Anthropic', known: ANTHROPIC_MODELS }),
+    Gemini: { ...tokenCounter, request: countConversion(geminiClient, anthropicChat) },
   },
   credential: (apiKey) => ['x-api-key', apiKey],
   // the API requires a version

@@ -153,7 +153,7 @@ function isSameUsage(a: ReportedUsage, b: ReportedUsage): boolean {
 
 /** Written tokens that are not in the split by lifetime have the API's default, five minutes. */
 function toOwnUsage(usage: OwnUsage): ReportedUsage {
-  const { input, cached, written, written5m, written1h, output, reasoning = 0, serviceTier } = usage;
+  const { input, cached, written, written5m, written1h, output, reasoning, serviceTier } = usage;
   const rest = written === undefined ? 0 : Math.max(0, written - (written5m ?? 0) - (written1h ?? 0));
   const cacheWrite5m = written === undefined && written5m === undefined ? undefined : (written5m ?? 0) + rest;
   return {
@@ -162,7 +162,7 @@ function toOwnUsage(usage: OwnUsage): ReportedUsage {
     cacheWrite5m,
     cacheWrite1h: written1h,
     output,
-    ...(reasoning > 0 && { details: { reasoning } }),
+    ...(reasoning !== undefined && { details: { reasoning } }),
     ...(serviceTier !== undefined && { serviceTier }),
   };
 }

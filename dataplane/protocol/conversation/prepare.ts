@@ -1,4 +1,5 @@
 /** Prepares a conversation for a provider: the repairs that it declares to need, in the one order that they work in. */
+import { withoutBlanks } from './repairs/blank-texts.ts';
 import { endForModel, startWithUser } from './repairs/ends.ts';
 import { withoutForeignReasoning } from './repairs/foreign-reasoning.ts';
 import type { ReasoningNeeds } from './repairs/foreign-reasoning.ts';
@@ -15,12 +16,15 @@ export interface Needs {
   readonly system: SystemPlace;
   /** Turns alternate, and begin with the user's. */
   readonly alternates: boolean;
+  /** Takes texts without words, and turns of nothing else. */
+  readonly blanks: boolean;
   /** The model can go on with a last turn of the assistant. */
   readonly prefill: boolean;
 }
 
 export function prepare(given: readonly Turn[], needs: Needs): PlacedSystem {
-  const placed = placeSystem(withoutForeignReasoning(given, needs.reasoning), needs.system);
+  const own = withoutForeignReasoning(given, needs.reasoning);
+  const placed = placeSystem(needs.blanks ? own : withoutBlanks(own), needs.system);
   const paired = pairResults(uniqueIds(placed.turns));
   const turns = needs.alternates ? joinTurns(startWithUser(paired)) : paired;
   return { system: placed.system, turns: endForModel(turns, needs.prefill) };

@@ -2,12 +2,11 @@
  * OpenAI and providers that are compatible with it. The base URL is the one that the SDK takes, with /v1.
  */
 import { openaiToOpenai } from '../openai-openai.ts';
-import { OPENAI_MODELS } from '../capabilities.ts';
 import { anthropicClient } from '../clients/anthropic/client.ts';
+import { geminiClient } from '../clients/gemini/client.ts';
 import { responsesClient } from '../clients/responses/client.ts';
 import { conversion } from '../conversion.ts';
 import { OPENAI_COST_FIELDS } from '../cost-fields.ts';
-import { geminiThrough } from '../gemini-anthropic/through.ts';
 import { readProviderError } from '../provider-errors.ts';
 import { openaiChat } from '../providers/openai-chat/chat.ts';
 import type { Provider } from '../provider.ts';
@@ -19,14 +18,12 @@ import { responseCounter } from './response-counter.ts';
 import { responseJobs, responsesConverter } from './responses.ts';
 import { videoJobs } from './videos.ts';
 
-const anthropicToOpenai = conversion(anthropicClient, openaiChat);
-
 export const openai: Provider = {
   chat: {
     OpenAI: openaiToOpenai,
-    Anthropic: anthropicToOpenai,
+    Anthropic: conversion(anthropicClient, openaiChat),
     Responses: conversion(responsesClient, openaiChat),
-    Gemini: geminiThrough(anthropicToOpenai, OPENAI_MODELS),
+    Gemini: conversion(geminiClient, openaiChat),
   },
   embeddings: embeddingsConverter,
   images: imagesConverter,

@@ -24,7 +24,7 @@ export interface WrittenRequest {
   readonly body: JsonRecord;
   /** Maps each tool name that was sent to the client's own name for it; undefined if no name was changed. */
   readonly toolNames: ReadonlyMap<string, string> | undefined;
-  /** The model needs its readable reasoning back, so that the client has to keep it. */
+  /** The model wants its readable reasoning back, so that clients which keep only sealed reasoning get it sealed. */
   readonly keepsReasoning?: boolean;
 }
 

@@ -4,7 +4,7 @@
 import { isRecord, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
-import { convertCitations } from '../openai-anthropic/citations.ts';
+import { convertCitations } from './citations.ts';
 import type { ItemSequence } from '../responses/item-sequence.ts';
 import { fromToolUseId } from '../tool-ids.ts';
 

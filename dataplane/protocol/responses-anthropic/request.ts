@@ -1,14 +1,18 @@
 /**
  * Converts a request in the Responses dialect to a messages request, by way of a chat completion request, which is
- * never written. Errors and the fields that are left out are named as the client wrote them.
+ * never sent. Errors and the fields that are left out are named as the client wrote them.
  */
 import { RequestFault } from '../call-facts.ts';
 import { DEFAULT_CAPABILITIES } from '../capabilities.ts';
-import type { RequestPlan, UpstreamBody } from '../converter.ts';
+import { openaiChatClient } from '../clients/openai-chat/client.ts';
+import type { ProofMaker } from '../conversation/reasoning.ts';
+import { conversion } from '../conversion.ts';
+import type { Converter, UpstreamBody } from '../converter.ts';
 import { DroppedFields } from '../dropped-fields.ts';
 import { itemsOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { convertCompletion } from '../openai-anthropic/request.ts';
+import { parseObject, writeJson } from '../json-value.ts';
+import { messagesWith } from '../providers/anthropic/chat.ts';
 import { convertToChat } from '../responses-openai/request.ts';
 import type { ChatRequest } from '../responses-openai/request.ts';
 
@@ -24,18 +28,24 @@ const FIELDS: ReadonlyMap<string, string> = new Map([
 const MESSAGE = /^messages\[(\d+)\](.*)$/;
 const TOOL = /^tools\[(\d+)\](?:\.function)?(.*)$/;
 
-export function convertRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
-  const dropped = new DroppedFields();
-  // the second half of the conversion decides what the model accepts
-  const chat = convertToChat(body, parsed, {
-    upstream: 'Anthropic',
-    plan,
-    dropped,
-    capabilities: DEFAULT_CAPABILITIES,
-  });
-  const sent = inClientsWords(chat, () => convertCompletion(chat.completion, plan));
-  for (const param of sent.dropped ?? []) dropped.add(clientParam(chat, param));
-  return { ...sent, notes: { ...sent.notes, ...chat.notes }, dropped: dropped.params };
+/** `proofs`: whose reasoning the messages have. */
+export function requestConverter(proofs: readonly ProofMaker[]): Converter['request'] {
+  const second = conversion(openaiChatClient, messagesWith(proofs));
+  return (body, parsed, plan) => {
+    const dropped = new DroppedFields();
+    // the second half of the conversion decides what the model accepts
+    const chat = convertToChat(body, parsed, {
+      upstream: 'Anthropic',
+      plan,
+      dropped,
+      capabilities: DEFAULT_CAPABILITIES,
+    });
+    const completion = Buffer.from(writeJson(chat.completion));
+    const { scanned: _ofTheClient, ...rest } = plan;
+    const sent = inClientsWords(chat, () => second.request(completion, parseObject(completion), rest));
+    for (const param of sent.dropped ?? []) dropped.add(clientParam(chat, param));
+    return { ...sent, notes: { ...sent.notes, ...chat.notes }, dropped: dropped.params };
+  };
 }
 
 function inClientsWords(chat: ChatRequest, convert: () => UpstreamBody): UpstreamBody {
@@ -62,7 +72,7 @@ function clientParam({ completion, messageParams, toolParams }: ChatRequest, par
 /** Calls and outputs are items of their own, and parts do not nest. */
 function itemPath(path: string, isOutput: boolean): string {
   if (path.startsWith('.tool_calls')) return '';
-  const flat = path.replace('.file.file_data', '.file_data').replace('.image_url.url', '.image_url');
+  const flat = path.replace(/\.file(?:\.file_data)?$/, '.file_data').replace('.image_url.url', '.image_url');
   return isOutput ? flat.replace(/^\.content/, '.output') : flat;
 }
 

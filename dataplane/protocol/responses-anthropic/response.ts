@@ -7,7 +7,7 @@ import type { ConvertedResponse, ResponseContext } from '../converter.ts';
 import { convertedFields } from '../field-table.ts';
 import { isRecord, stringOf, textOf } from '../fields.ts';
 import { parseLossless, parseObject } from '../json-value.ts';
-import { explanationOf, serviceTierOf } from '../openai-anthropic/response.ts';
+import { explanationOf, serviceTierOf } from './members.ts';
 import { ResponseWriter } from '../responses/response-writer.ts';
 import { incompleteReason } from '../responses/incomplete-reason.ts';
 import { fillUsage } from '../usage.ts';

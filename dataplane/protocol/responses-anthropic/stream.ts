@@ -8,7 +8,7 @@ import type { EventHandler } from '../event-stream.ts';
 import { isRecord, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseEventData } from '../json-value.ts';
-import { explanationOf, serviceTierOf } from '../openai-anthropic/response.ts';
+import { explanationOf, serviceTierOf } from './members.ts';
 import { readStreamError } from '../provider-errors.ts';
 import { incompleteReason } from '../responses/incomplete-reason.ts';
 import type { IncompleteReason } from '../responses/incomplete-reason.ts';

@@ -357,10 +357,21 @@ describe("OpenAI's client on a model of an Anthropic provider", () => {
     assert.deepEqual((await sent())['output_config'], { format: { type: 'json_schema', schema: SCHEMA } });
     await books.check(paid(10n * CLAUDE.input + CLAUDE.output));
   });
+  it('names the settings that the provider has none for', async () => {
+    stack.anthropic.script(anthropicMessage());
+    const { response } = await openai.chat.completions
+      .create({ ...HELLO, n: 2, logprobs: true, frequency_penalty: 0.5, seed: 3 })
+      .withResponse();
+    assert.deepEqual(response.headers.get('x-modelgateway-dropped')?.split(', ').sort(), [
+      'frequency_penalty',
+      'logprobs',
+      'n',
+      'seed',
+    ]);
+    assert.deepEqual(Object.keys(await sent()).sort(), ['max_tokens', 'messages', 'model']);
+    await books.check(paid(10n * CLAUDE.input + CLAUDE.output));
+  });
   const REFUSED: Record<string, object> = {
-    n: { n: 2 },
-    logprobs: { logprobs: true },
-    frequency_penalty: { frequency_penalty: 0.5 },
     logit_bias: { logit_bias: { 50256: -100 } },
     'response_format.type': { response_format: { type: 'grammar' } },
     brand_new_field: { brand_new_field: 1 },

@@ -191,19 +191,17 @@ describe('an answer', () => {
     const { response_format: format }: Json = (await stack.openai.request(0)).json();
     assert.deepEqual(format.json_schema.schema, { type: 'object', properties: { a: { type: 'string' } } });
   });
-  it('names what was left out, and refuses what cannot be', async () => {
+  it('sends what the provider has too, names what was left out, and refuses what cannot be', async () => {
     stack.openai.script(openaiChat());
     const { sdkHttpResponse } = await client.models.generateContent({
       model: 'gpt-model',
       contents: 'hello',
-      config: { presencePenalty: 0.5, tools: [...TOOLS, { googleSearch: {} }] },
+      config: { presencePenalty: 0.5, candidateCount: 2, seed: 3, tools: [...TOOLS, { googleSearch: {} }] },
     });
-    assert.equal(
-      sdkHttpResponse?.headers?.['x-modelgateway-dropped'],
-      'generationConfig.presencePenalty, tools[1].googleSearch',
-    );
+    assert.equal(sdkHttpResponse?.headers?.['x-modelgateway-dropped'], 'tools[1].googleSearch');
+    const { presence_penalty: penalty, n, seed }: Json = (await stack.openai.request(0)).json();
+    assert.deepEqual([penalty, n, seed], [0.5, 2, 3]);
     for (const [config, field] of [
-      [{ candidateCount: 2 }, 'generationConfig.candidateCount'],
       [{ cachedContent: 'cachedContents/x' }, 'cachedContent'],
       [{ responseModalities: [Modality.AUDIO] }, 'generationConfig.responseModalities'],
     ] satisfies [GenerateContentConfig, string][]) {

@@ -291,7 +291,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     // a client and a provider meet in conversion.ts only
     conversation: [],
     clients: ['anthropic', 'conversation', 'gemini', 'openai'],
-    providers: ['conversation', 'gemini', 'openai'],
+    providers: ['anthropic', 'conversation', 'gemini', 'openai'],
     'conversion.ts': ['clients', 'conversation', 'providers'],
 
     anthropic: ['conversation'],
@@ -300,22 +300,18 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     openai: [],
     responses: ['clients'],
     platforms: [],
-    'openai-anthropic': ['anthropic', 'openai'],
-    'gemini-anthropic': ['anthropic', 'gemini', 'openai', 'openai-anthropic', 'responses'],
     'responses-openai': ['clients', 'openai', 'responses'],
-    'responses-anthropic': ['anthropic', 'openai-anthropic', 'responses', 'responses-openai'],
+    'responses-anthropic': ['anthropic', 'clients', 'conversation', 'providers', 'responses', 'responses-openai'],
 
     // a provider names the converters to its protocol
-    'anthropic/provider.ts': ['gemini-anthropic'],
+    'anthropic/provider.ts': ['clients', 'providers'],
     'converse/provider.ts': ['clients', 'providers'],
     'gemini/provider.ts': ['clients', 'providers'],
-    'openai/provider.ts': ['clients', 'gemini-anthropic', 'providers'],
+    'openai/provider.ts': ['clients', 'providers'],
 
     'anthropic-anthropic.ts': ['anthropic'],
-    'gemini-anthropic.ts': ['gemini-anthropic'],
-    'openai-anthropic.ts': ['openai-anthropic'],
     'openai-openai.ts': ['openai'],
-    'responses-anthropic.ts': ['responses-anthropic'],
+    'responses-anthropic.ts': ['conversation', 'responses-anthropic'],
 
     // what is done for every dialect
     'affinity-facts.ts': ['gemini'],
@@ -326,7 +322,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'write-error.ts': ['anthropic', 'gemini', 'openai'],
   },
   'dataplane/protocol/clients': { anthropic: [], gemini: [], 'openai-chat': [], responses: [] },
-  'dataplane/protocol/providers': { converse: [], gemini: [], 'openai-chat': [] },
+  'dataplane/protocol/providers': { anthropic: [], converse: [], gemini: [], 'openai-chat': [] },
   'dataplane/ledger': {
     embedded: [],
     valkey: [],

@@ -1,9 +1,8 @@
 /** Writes a message, and the parts that whole messages and streams have in common. */
+import { thinkingBlock } from '../../anthropic/thinking-blocks.ts';
 import type { ReportedUsage } from '../../converter.ts';
 import { parseArguments } from '../../conversation/arguments.ts';
 import type { FinishReason } from '../../conversation/events.ts';
-import { writeProof } from '../../conversation/reasoning.ts';
-import type { ReasoningProof } from '../../conversation/reasoning.ts';
 import type { Candidate, ConversationResponse, ResponsePart } from '../../conversation/response.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { writeJson } from '../../json-value.ts';
@@ -36,30 +35,13 @@ function writePart(part: ResponsePart): readonly JsonRecord[] {
     case 'Refusal':
       return [{ type: 'text', text: part.text }];
     case 'Reasoning':
-      return [
-        redactedBlock(part.proof) ?? { type: 'thinking', thinking: part.text, signature: signatureOf(part.proof) },
-      ];
+      return [thinkingBlock(part)];
     case 'ToolCall':
       return [{ ...callHead(part), input: parseArguments(part.arguments) ?? {} }];
     // messages have no images of the assistant
     case 'Image':
       return [];
   }
-}
-
-/** A block of reasoning that only Anthropic can read; undefined: it is readable. */
-export function redactedBlock(proof: ReasoningProof | undefined): JsonRecord | undefined {
-  return proof?.maker === 'Anthropic' && 'redacted' in proof
-    ? { type: 'redacted_thinking', data: proof.redacted }
-    : undefined;
-}
-
-/** The text in which a client keeps a proof; empty: there is none. A proof of Gemini's names the call as it is sent. */
-export function signatureOf(proof: ReasoningProof | undefined): string {
-  if (!proof) return '';
-  const sent =
-    proof.maker === 'Gemini' && proof.callId !== undefined ? { ...proof, callId: toToolUseId(proof.callId) } : proof;
-  return writeProof(sent) ?? '';
 }
 
 /** A call without its arguments. */

@@ -2,12 +2,13 @@
  * Writes a message stream: message_start with the usage so far, the blocks, of which one is open at a time, and with
  * the whole usage message_delta and message_stop.
  */
+import { redactedBlock, signatureOf } from '../../anthropic/thinking-blocks.ts';
 import type { ConversationEvent, FinishEvent } from '../../conversation/events.ts';
 import type { ReasoningProof } from '../../conversation/reasoning.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { writeJson } from '../../json-value.ts';
 import type { StreamWriteContext, StreamWriter } from '../client.ts';
-import { callHead, messageHead, redactedBlock, signatureOf, writeStop, writeUsage } from './write-response.ts';
+import { callHead, messageHead, writeStop, writeUsage } from './write-response.ts';
 
 type BlockType = 'text' | 'thinking' | 'tool_use';
 

@@ -41,7 +41,19 @@ export function readContents(value: unknown, context: ContentsContext): readonly
   const reader = new ContentsReader(context);
   const turns = readRecords(value, 'contents').map((content, index) => reader.read(content, `contents[${index}]`));
   if (turns.length === 0) throw malformed('contents', 'a list with at least one content of the user');
-  return turns;
+  return joinPieces(turns);
+}
+
+/** Clients keep each piece of a stream as a part, or as a content, of its own. */
+function joinPieces(turns: readonly Turn[]): readonly Turn[] {
+  const joined: Turn[] = [];
+  for (const turn of turns) {
+    const last = joined.at(-1);
+    if (turn.role !== 'Assistant') joined.push(turn);
+    else if (last?.role !== 'Assistant') joined.push({ ...turn, parts: joinTexts(turn.parts) });
+    else joined[joined.length - 1] = { ...last, parts: joinTexts([...last.parts, ...turn.parts]) };
+  }
+  return joined;
 }
 
 /** A call that has no result yet. */
@@ -54,6 +66,8 @@ class ContentsReader {
   readonly #context: ContentsContext;
   #openCalls: OpenCall[] = [];
   #calls = 0;
+  /** The last content was the model's. */
+  #goesOn = false;
 
   constructor(context: ContentsContext) {
     this.#context = context;
@@ -63,11 +77,12 @@ class ContentsReader {
     const { role, parts } = readFields(CONTENT, content, { param: path, unread: this.#context.unread });
     const given = readRecords(parts, `${path}.parts`).map((part, index) => ({ part, path: `${path}.parts[${index}]` }));
     const own = given.filter((each) => !this.#isServerStep(each.part, each.path));
-    if (role !== 'model')
-      return { role: 'User', parts: own.flatMap((each) => this.#ofUser(this.#fields(each), each.path)), path };
-    this.#openCalls = [];
-    const all = own.flatMap((each) => this.#ofModel(this.#fields(each), each.path));
-    return { role: 'Assistant', parts: joinTexts(all), path };
+    const isModel = role === 'model';
+    if (isModel && !this.#goesOn) this.#openCalls = [];
+    this.#goesOn = isModel;
+    return isModel
+      ? { role: 'Assistant', parts: own.flatMap((each) => this.#ofModel(this.#fields(each), each.path)), path }
+      : { role: 'User', parts: own.flatMap((each) => this.#ofUser(this.#fields(each), each.path)), path };
   }
 
   #fields({ part, path }: { readonly part: JsonRecord; readonly path: string }): Part {
@@ -148,7 +163,6 @@ class ContentsReader {
   }
 }
 
-/** Clients keep each piece of a stream as a part of its own. */
 function joinTexts(parts: readonly AssistantPart[]): readonly AssistantPart[] {
   const joined: AssistantPart[] = [];
   for (const part of parts) {

@@ -1,4 +1,5 @@
 /** Reads a request in Google's protocol into a conversation. Its model, and whether it streams, are in the path. */
+import { effortOfBudget } from '../../conversation/efforts.ts';
 import type { Conversation, Located, ReasoningSettings, ResponseFormat, Settings } from '../../conversation/request.ts';
 import { kindOf, readFields } from '../../field-table.ts';
 import type { ConvertedFields, UnreadField } from '../../field-table.ts';
@@ -15,11 +16,6 @@ import { GENERATION_CONFIG, LEVELS, MIME_TYPES, REQUEST, THINKING_CONFIG } from 
 type Config = ConvertedFields<NonNullable<typeof GENERATION_CONFIG.converted>>;
 
 const CONFIG = 'generationConfig';
-/** Budgets below these limits come near to this effort; larger ones to high. */
-const BUDGETS = [
-  [4096, 'low'],
-  [16_384, 'medium'],
-] as const;
 
 /** Also the request that a token count wraps. Throws RequestFault for a field that is missing or malformed. */
 export function readRequest(given: JsonRecord, readContext: ReadContext): ReadRequest {
@@ -87,7 +83,7 @@ function readThinking(value: unknown, unread: UnreadField[]): Pick<Settings, 'ef
     param: `${CONFIG}.${name}`,
     unread,
   });
-  const effort = LEVELS.values.get(stringOf(level).toUpperCase()) ?? effortOfBudget(budget);
+  const effort = LEVELS.values.get(stringOf(level).toUpperCase()) ?? effortOf(budget);
   if (effort === undefined && typeof budget !== 'number') return {};
   const reasoning: ReasoningSettings = {
     mode: effort === 'none' ? 'Disabled' : 'Adaptive',
@@ -98,9 +94,9 @@ function readThinking(value: unknown, unread: UnreadField[]): Pick<Settings, 'ef
 }
 
 /** Undefined: none is stated, or the model decides. */
-function effortOfBudget(budget: unknown): string | undefined {
+function effortOf(budget: unknown): string | undefined {
   if (typeof budget !== 'number' || budget < 0) return undefined;
-  return budget === 0 ? 'none' : (BUDGETS.find(([below]) => budget < below)?.[1] ?? 'high');
+  return budget === 0 ? 'none' : effortOfBudget(budget);
 }
 
 function readFormat(config: Config, unread: UnreadField[]): ResponseFormat | undefined {

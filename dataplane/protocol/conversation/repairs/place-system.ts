@@ -1,6 +1,6 @@
 /**
  * Separates the system prompt, which stands before the first turn, and puts system text between turns where the
- * provider takes it: where it stands, into the user's turn, or into the prompt.
+ * provider takes it: where it stands, into the user's turn, or into the prompt. A prompt without turns is the user's.
  */
 import type { AssistantTurn, TextPart, Turn, UserTurn } from '../request.ts';
 
@@ -14,6 +14,7 @@ export interface PlacedSystem {
 
 export function placeSystem(turns: readonly Turn[], place: SystemPlace): PlacedSystem {
   const first = turns.findIndex(({ role }) => role !== 'System');
+  if (first < 0 && place !== 'InPlace') return { system: [], turns: turns.map(asUserText) };
   const start = first < 0 ? turns.length : first;
   const system = partsOf(turns.slice(0, start));
   const rest = turns.slice(start);

@@ -16,7 +16,7 @@ import type {
 import { searchResultText } from '../../conversation/texts.ts';
 import { isGiven } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
-import { toConverseId } from '../../tool-ids.ts';
+import { toBoundedToolUseId } from '../../tool-ids.ts';
 import type { ToolNames } from '../../tool-ids.ts';
 import { unsupported } from '../../unsupported.ts';
 import type { ModelFamily } from './model-family.ts';
@@ -26,6 +26,7 @@ export const NAME = 'Converse';
 const NO_WORDS: JsonRecord = { text: '.' };
 const IMAGE_FORMATS: ReadonlySet<string> = new Set(['png', 'jpeg', 'gif', 'webp']);
 const MAX_DOCUMENT_NAME = 180;
+const MAX_ID_LENGTH = 64;
 
 /** The client's cache marks. Only some models cache; only Claude caches tools, or for an hour. */
 export class CachePoints {
@@ -60,6 +61,10 @@ export interface WrittenMessages {
   readonly messages: readonly JsonRecord[];
   /** The names of the tools that the conversation has called, as they are sent. */
   readonly calledTools: ReadonlySet<string>;
+}
+
+function toConverseId(id: string): string {
+  return toBoundedToolUseId(id, MAX_ID_LENGTH);
 }
 
 /** Converse refuses a blank text. */

@@ -16,6 +16,7 @@ import { anthropicSchema } from '../../json-schemas.ts';
 import { writeJson } from '../../json-value.ts';
 import { ToolNames } from '../../tool-ids.ts';
 import type { WriteContext, WrittenRequest } from '../chat-provider.ts';
+import { claudeSampling, claudeStops } from '../claude-sampling.ts';
 import { familyOf } from './model-family.ts';
 import type { ModelFamily } from './model-family.ts';
 import { SETTINGS } from './table.ts';
@@ -24,12 +25,14 @@ import { writeThinking } from './write-thinking.ts';
 import { writeTools } from './write-tools.ts';
 
 const MAX_NAME_LENGTH = 64;
-/** Of the protocol; other dialects go to 2. */
-const MAX_TEMPERATURE = 1;
 /** Of one request. */
 const MAX_CACHE_POINTS = 4;
-/** The minimum of top_p while a Claude thinks. */
-const MIN_THINKING_TOP_P = 0.95;
+
+interface SamplingContext {
+  readonly thinks: boolean;
+  readonly capabilities: ModelCapabilities;
+  readonly dropped: DroppedFields;
+}
 
 export function writeRequest(conversation: Conversation, { plan, stream, dropped }: WriteContext): WrittenRequest {
   const { upstreamModel: model, maxOutputTokens } = plan;
@@ -44,6 +47,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     reasoning: { proofs: ['Anthropic'], readable: false },
     system: 'AsUserText',
     alternates: true,
+    blanks: true,
     prefill: capabilities.prefill,
   });
   const { format, instructions } = writeFormat(settings.responseFormat, capabilities);
@@ -63,7 +67,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
   const body = {
     messages,
     system: writeSystem(marked.system, caches),
-    inferenceConfig: { maxTokens, ...writeSampling(settings, { thinks, capabilities, dropped }) },
+    inferenceConfig: { maxTokens, ...writeSampling(settings, family, { thinks, capabilities, dropped }) },
     toolConfig: writeTools(marked.tools, settings, { names, caches, dropped, strictSchemas, calledTools }),
     outputConfig: orAbsent({ textFormat: format, effort }),
     additionalModelRequestFields: orAbsent({
@@ -84,25 +88,12 @@ function orAbsent(members: JsonRecord): JsonRecord | undefined {
   return Object.values(members).some(isGiven) ? members : undefined;
 }
 
-interface SamplingContext {
-  /** A Claude that thinks takes no sampling settings, but a top_p close to its default. */
-  readonly thinks: boolean;
-  readonly capabilities: ModelCapabilities;
-  readonly dropped: DroppedFields;
-}
-
-/** 1 is the default of temperature and top_p. */
-function writeSampling(
-  { temperature, topP, stop }: Settings,
-  { thinks, capabilities, dropped }: SamplingContext,
-): JsonRecord {
-  const { temperature: takes, temperatureWithTopP, stopSequences } = capabilities;
-  const warmth = keptValue(temperature, takes && !thinks, dropped, 1);
-  const takesTopP = thinks ? (topP?.value ?? 0) >= MIN_THINKING_TOP_P : temperatureWithTopP || warmth === undefined;
+function writeSampling(settings: Settings, family: ModelFamily, context: SamplingContext): JsonRecord {
+  const { capabilities, dropped } = context;
+  const stop = family === 'Claude' ? claudeStops(settings.stop, dropped) : settings.stop;
   return {
-    temperature: warmth === undefined ? undefined : Math.min(warmth, MAX_TEMPERATURE),
-    topP: keptValue(topP, takes && takesTopP, dropped, 1),
-    stopSequences: keptValue(stop, stopSequences, dropped),
+    ...claudeSampling(settings, context),
+    stopSequences: keptValue(stop, capabilities.stopSequences, dropped),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Writes the reasoning settings: Claude's own, and an effort of Nova 2 and GPT-OSS; other models take nothing. */
+import { effortOfBudget } from '../../conversation/efforts.ts';
 import type { ReasoningSettings, Settings } from '../../conversation/request.ts';
 import { keptValue } from '../../conversation/take.ts';
 import type { JsonRecord } from '../../fields.ts';
@@ -6,11 +7,6 @@ import { claudeThinking } from '../claude-thinking.ts';
 import type { ThinkingContext } from '../claude-thinking.ts';
 import type { ModelFamily } from './model-family.ts';
 
-/** Budgets below these limits become this effort; larger ones become high. */
-const BUDGETS = [
-  [4096, 'low'],
-  [16_384, 'medium'],
-] as const;
 /** Efforts of models other than Claude; all others become high. */
 const EFFORTS: ReadonlyMap<string, string> = new Map([
   ['minimal', 'low'],
@@ -42,8 +38,7 @@ export function writeThinking(settings: Settings, family: ModelFamily, context: 
 function levelOf(effort: string | undefined, reasoning: ReasoningSettings | undefined): string | undefined {
   if (effort !== undefined) return EFFORTS.get(effort) ?? 'high';
   const budget = reasoning?.budgetTokens;
-  if (budget === undefined) return undefined;
-  return BUDGETS.find(([below]) => budget < below)?.[1] ?? 'high';
+  return budget === undefined ? undefined : effortOfBudget(budget);
 }
 
 function fieldsOf(family: ModelFamily, level: string | undefined): JsonRecord {

@@ -2,6 +2,7 @@
 import type { Settings, Tool, ToolChoice } from '../../conversation/request.ts';
 import { keptValue } from '../../conversation/take.ts';
 import { toolDescription } from '../../conversation/texts.ts';
+import { allowedTools, forcedTool } from '../../conversation/tool-choice.ts';
 import type { DroppedFields } from '../../dropped-fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { anthropicSchema, toolSchema } from '../../json-schemas.ts';
@@ -39,13 +40,6 @@ function writeCalledTools(called: ReadonlySet<string>): JsonRecord | undefined {
   return { tools: [...called].map((name) => toolSpec({ name, schema: undefined })), toolChoice: undefined };
 }
 
-/** Converse can force one tool, and otherwise only all of them: the others are not declared. */
-function allowedTools(tools: readonly Tool[], choice: ToolChoice | undefined): readonly Tool[] {
-  const names = choice?.names;
-  if (!names || (choice.mode === 'Required' && names.length === 1)) return tools;
-  return tools.filter(({ name }) => names.includes(name));
-}
-
 function writeTool(tool: Tool, { names, caches, dropped, strictSchemas }: ToolsContext): readonly JsonRecord[] {
   const strict = keptValue(tool.strict, strictSchemas, dropped, false);
   const spec = toolSpec({
@@ -71,6 +65,6 @@ function toolSpec({ schema, ...rest }: ToolSpec): JsonRecord {
 /** `auto` is the default, and is not sent: models without tool choice refuse the field. */
 function writeChoice(choice: ToolChoice | undefined, { names }: ToolsContext): JsonRecord | undefined {
   if (choice?.mode !== 'Required') return undefined;
-  const [name, another] = choice.names ?? [];
-  return name !== undefined && another === undefined ? { tool: { name: names.send(name) } } : { any: {} };
+  const name = forcedTool(choice);
+  return name === undefined ? { any: {} } : { tool: { name: names.send(name) } };
 }

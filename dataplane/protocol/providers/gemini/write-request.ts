@@ -32,6 +32,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     reasoning: { proofs: ['Gemini'], readable: false },
     system: 'AsUserText',
     alternates: true,
+    blanks: true,
     prefill: capabilities.prefill,
   });
   const contents = writeContents(turns, { names, version });

@@ -1,16 +1,12 @@
 /** Writes the reasoning settings: from version 3 on, Gemini takes a level; earlier versions take a budget of tokens. */
 import type { ModelCapabilities } from '../../capabilities.ts';
+import { effortOfBudget } from '../../conversation/efforts.ts';
 import type { ReasoningSettings, Settings } from '../../conversation/request.ts';
 import type { DroppedFields } from '../../dropped-fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { isPro, geminiVersion, LEVELS_FROM } from './model-version.ts';
 import { BUDGETS, LEVELS } from './table.ts';
 
-/** Budgets below these limits become this level; larger ones become HIGH. */
-const BUDGET_LEVELS = [
-  [4096, 'LOW'],
-  [16_384, 'MEDIUM'],
-] as const;
 /** The smallest budget of Pro models, and the largest that all models take. */
 const [MIN_PRO_BUDGET, MAX_BUDGET] = [128, 24_576];
 
@@ -54,8 +50,7 @@ function withoutThinking(model: string, version: number): JsonRecord {
 
 function levelOf(effort: string | undefined, budget: number | undefined): string | undefined {
   if (effort !== undefined) return LEVELS.values.get(effort) ?? 'HIGH';
-  if (budget === undefined) return undefined;
-  return BUDGET_LEVELS.find(([below]) => budget < below)?.[1] ?? 'HIGH';
+  return budget === undefined ? undefined : effortOfBudget(budget).toUpperCase();
 }
 
 function budgetOf(effort: string | undefined, budget: number | undefined): number | undefined {

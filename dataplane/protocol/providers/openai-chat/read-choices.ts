@@ -1,5 +1,6 @@
 /** Reads the choices of completions, whole or as the chunks of a stream, into events. */
 import type { ConversationEvent, FinishReason, TokenProbability } from '../../conversation/events.ts';
+import { finishWithCalls } from '../../conversation/finish.ts';
 import { Sequence } from '../../conversation/sequence.ts';
 import { convertedFields } from '../../field-table.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
@@ -156,12 +157,7 @@ function finishOf({ candidate: index, sequence, refusal, finishReason }: OpenCho
   if (refusal !== '') return { type: 'finish', ...candidate, reason: 'Refusal', detail: refusal };
   const said = FINISH_REASONS.values.get(finishReason ?? '');
   const reason = isFinish(said) ? said : 'Stop';
-  return { type: 'finish', ...candidate, reason: withCalls(reason, sequence.calledTools), detail: undefined };
-}
-
-function withCalls(reason: FinishReason, calledTools: boolean): FinishReason {
-  if (reason === 'Stop' && calledTools) return 'ToolCalls';
-  return reason === 'ToolCalls' && !calledTools ? 'Stop' : reason;
+  return { type: 'finish', ...candidate, reason: finishWithCalls(reason, sequence.calledTools), detail: undefined };
 }
 
 const FINISHES: ReadonlySet<string> = new Set(FINISH_REASONS.values.values());

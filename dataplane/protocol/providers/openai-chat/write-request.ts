@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { capabilitiesOf, OPENAI_MODELS } from '../../capabilities.ts';
 import type { ModelCapabilities } from '../../capabilities.ts';
+import { effortOfBudget } from '../../conversation/efforts.ts';
 import { askForFormat, isObjectFormat } from '../../conversation/formats.ts';
 import { prepare } from '../../conversation/prepare.ts';
 import type { Conversation, ResponseFormat, Settings } from '../../conversation/request.ts';
@@ -30,11 +31,6 @@ import { writeTools } from './write-tools.ts';
 const MAX_USER_LENGTH = 64;
 const MAX_STOPS = 4;
 const MAX_NAME_LENGTH = 64;
-/** Thinking budgets below these limits become this effort; larger ones become high. */
-const BUDGETS = [
-  [4096, 'low'],
-  [16_384, 'medium'],
-] as const;
 /** In their order. */
 const ALL_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 /** The name of a schema that has none. */
@@ -72,7 +68,8 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     service_tier: writeTier(settings.serviceTier?.value),
     prompt_cache_key: isOpenAi(model) ? writeCacheKey(settings, seal) : undefined,
   };
-  return { path: '/chat/completions', body, toolNames: names.original, keepsReasoning: wantsReasoningBack(model) };
+  const keepsReasoning = wantsReasoningBack(model);
+  return { path: '/chat/completions', body, toolNames: names.original, keepsReasoning };
 }
 
 interface TurnsContext extends SettingsContext {
@@ -89,6 +86,7 @@ function writeTurns(
     reasoning: { proofs: isGemini(model) ? ['Gemini'] : [], readable: wantsReasoningBack(model) },
     system: capabilities.systemTurns ? 'InPlace' : 'AsUserText',
     alternates: false,
+    blanks: true,
     prefill: capabilities.prefill,
   });
   const first = writeSystem(system, paragraphs);
@@ -144,8 +142,7 @@ function knownEffort(model: string, effort: string): string | undefined {
 }
 
 function effortOf(budget: number | undefined): string | undefined {
-  if (budget === undefined) return undefined;
-  return BUDGETS.find(([below]) => budget < below)?.[1] ?? 'high';
+  return budget === undefined ? undefined : effortOfBudget(budget);
 }
 
 interface Format {

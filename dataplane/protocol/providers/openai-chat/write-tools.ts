@@ -3,6 +3,7 @@ import type { ModelCapabilities } from '../../capabilities.ts';
 import type { Settings, Tool } from '../../conversation/request.ts';
 import { keptValue } from '../../conversation/take.ts';
 import { toolDescription } from '../../conversation/texts.ts';
+import { allowedTools, forcedTool } from '../../conversation/tool-choice.ts';
 import type { DroppedFields } from '../../dropped-fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { openAiStrictSchema, toolSchema } from '../../json-schemas.ts';
@@ -66,10 +67,11 @@ interface ChosenTools {
 /** One tool can be named in the choice; where several may be called, the others are left out. */
 function chooseTools(tools: readonly Tool[], { toolChoice }: Settings, { names }: ToolsContext): ChosenTools {
   if (!toolChoice) return { choice: undefined, tools };
-  const { mode, names: allowed } = toolChoice.value;
-  const [only] = allowed ?? [];
-  if (mode === 'Required' && allowed?.length === 1)
-    return { choice: { type: 'function', function: { name: names.send(only) } }, tools };
-  const choice = { Auto: 'auto', None: 'none', Required: 'required' }[mode];
-  return { choice, tools: allowed ? tools.filter(({ name }) => allowed.includes(name)) : tools };
+  const { value } = toolChoice;
+  const forced = forcedTool(value);
+  const choice =
+    forced === undefined
+      ? { Auto: 'auto', None: 'none', Required: 'required' }[value.mode]
+      : { type: 'function', function: { name: names.send(forced) } };
+  return { choice, tools: allowedTools(tools, value) };
 }

@@ -375,10 +375,9 @@ test('a position within the content is counted in UTF-16 units', () => {
     index: 0,
     delta: { type: 'citations_delta', citation: { url: 'https://example.com' } },
   });
-  const { sent } = replay(openStream('OpenAI', 'Anthropic'), [
-    Buffer.from(start + texts + cited + anthropicEvent({ type: 'content_block_stop', index: 0 })),
-  ]);
-  assert.match(sent, /"start_index":0,"end_index":11\b/);
+  const end = anthropicEvent({ type: 'content_block_stop', index: 0 }) + anthropicEvent({ type: 'message_stop' });
+  const { last } = replay(openStream('OpenAI', 'Anthropic'), [Buffer.from(start + texts + cited + end)]);
+  assert.match(last, /"start_index":0,"end_index":11\b/);
 });
 
 test('thousands of events in one chunk are sent as one, without the usage chunk, and all are metered', () => {

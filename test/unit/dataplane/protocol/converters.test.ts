@@ -207,13 +207,8 @@ test('any other field passes through with its bytes, whatever changes around it'
 
 test('a field without an equivalent at Anthropic is refused by name', () => {
   for (const [fields, param] of [
-    [{ n: 2 }, 'n'],
-    [{ logprobs: true }, 'logprobs'],
-    [{ frequency_penalty: 0.5 }, 'frequency_penalty'],
-    [{ presence_penalty: -1 }, 'presence_penalty'],
     [{ logit_bias: { 50256: -100 } }, 'logit_bias'],
     [{ web_search_options: {} }, 'web_search_options'],
-    [{ verbosity: 'low' }, 'verbosity'],
     [{ moderation: {} }, 'moderation'],
     [{ functions: [{ name: 'f', novel: 1 }] }, 'functions[0].novel'],
     [{ response_format: { type: 'grammar' } }, 'response_format.type'],
@@ -225,11 +220,11 @@ test('a field without an equivalent at Anthropic is refused by name', () => {
         messages: [
           {
             role: 'user',
-            content: [{ type: 'input_audio', input_audio: {} }],
+            content: [{ type: 'input_audio', input_audio: { data: 'AAAA' } }],
           },
         ],
       },
-      'messages[0].content[0].type',
+      'messages[0].content[0].input_audio',
     ],
     [
       {
@@ -240,12 +235,12 @@ test('a field without an equivalent at Anthropic is refused by name', () => {
           },
         ],
       },
-      'messages[0].content[0].file.file_id',
+      'messages[0].content[0].file',
     ],
     [{ messages: [{ role: 'function', name: 'f', content: 'x' }] }, 'messages[0].role'],
     [{ messages: [{ role: 'robot', content: 'x' }] }, 'messages[0].role'],
     [{ messages: [{ role: 'assistant', audio: { id: 'a' } }] }, 'messages[0].audio'],
-    [{ messages: [{ role: 'system', content: 'only' }] }, 'messages'],
+    [{ messages: [{ role: 'user', content: ' ' }] }, 'messages[0]'],
     [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].tool_call_id'],
     [
       {
@@ -272,6 +267,25 @@ test('a field without an equivalent at Anthropic is refused by name', () => {
     ],
   ] as const)
     assert.equal(refused('OpenAI', 'Anthropic', fields), param, JSON.stringify(fields));
+});
+
+test('a setting without an equivalent at Anthropic is named', () => {
+  for (const fields of [
+    { seed: 3 },
+    { n: 2 },
+    { logprobs: true },
+    { frequency_penalty: 0.5 },
+    { presence_penalty: -1 },
+    { verbosity: 'low' },
+  ]) {
+    const request = { model: 'm', messages: [{ role: 'user', content: 'hi' }], ...fields };
+    const { dropped } = converterFor('OpenAI', 'Anthropic').request(
+      Buffer.from(JSON.stringify(request)),
+      request,
+      PLAN,
+    );
+    assert.deepEqual(dropped, Object.keys(fields));
+  }
 });
 
 test('a field without an equivalent at OpenAI is refused by name', () => {
@@ -322,12 +336,4 @@ test('an invalid response is a SyntaxError', () => {
           SyntaxError,
           `${client} ${upstream} ${body}`,
         );
-});
-
-test("a response without an id or a time gets the provider's", () => {
-  const message = Buffer.from('{"id":"msg_8","model":"x","content":[],"stop_reason":"end_turn"}');
-  assert.match(
-    Buffer.from(converterFor('OpenAI', 'Anthropic').response(message).body).toString(),
-    /"id":"chatcmpl-8","object":"chat.completion","created":0/,
-  );
 });

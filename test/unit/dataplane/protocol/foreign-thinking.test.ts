@@ -42,24 +42,4 @@ describe('thinking of other providers', () => {
         content: [USE],
       });
   });
-  it('is left out of chat completions too', () => {
-    const body = Buffer.from(
-      JSON.stringify({
-        model: 'claude',
-        messages: [
-          { role: 'user', content: 'hi' },
-          {
-            role: 'assistant',
-            content: 'hello',
-            reasoning_details: [
-              { type: 'reasoning.text', text: 'hm', signature: 'gemini.text.c2ln', format: 'anthropic-claude-v1' },
-            ],
-          },
-          { role: 'user', content: 'on' },
-        ],
-      }),
-    );
-    const { body: bytes } = providerOf('Anthropic').chat.OpenAI.request(body, JSON.parse(body.toString()), PLAN);
-    assert.doesNotMatch(Buffer.from(bytes).toString(), /gemini\./);
-  });
 });

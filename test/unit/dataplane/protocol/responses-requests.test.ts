@@ -240,7 +240,7 @@ describe("a field that a model on Anthropic's protocol does not support", () => 
       },
       { upstreamModel: 'claude-3-5-sonnet' },
     );
-    assert.deepEqual(dropped, ['tools[0] (web_search)', 'tools[1].strict', 'reasoning.effort', 'service_tier']);
+    assert.deepEqual(dropped, ['tools[0] (web_search)', 'reasoning.effort', 'tools[1].strict', 'service_tier']);
   });
   it("is refused by its name in the client's dialect", () => {
     const image = { type: 'input_image', image_url: 'ftp://example.com/x' };

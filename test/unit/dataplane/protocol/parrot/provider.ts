@@ -4,6 +4,7 @@
  */
 import { chain } from '../../../../../dataplane/protocol/chain.ts';
 import { anthropicClient } from '../../../../../dataplane/protocol/clients/anthropic/client.ts';
+import { geminiClient } from '../../../../../dataplane/protocol/clients/gemini/client.ts';
 import { responsesClient } from '../../../../../dataplane/protocol/clients/responses/client.ts';
 import { conversion } from '../../../../../dataplane/protocol/conversion.ts';
 import type { Converter } from '../../../../../dataplane/protocol/converter.ts';
@@ -13,10 +14,6 @@ import type { Provider } from '../../../../../dataplane/protocol/provider.ts';
 import { openaiChat } from '../../../../../dataplane/protocol/providers/openai-chat/chat.ts';
 import { convertResponse, WordsToChunks } from './answer.ts';
 import { convertRequest } from './request.ts';
-import { OPENAI_MODELS } from '../../../../../dataplane/protocol/capabilities.ts';
-import { geminiThrough } from '../../../../../dataplane/protocol/gemini-anthropic/through.ts';
-
-const anthropicToOpenai = conversion(anthropicClient, openaiChat);
 
 const openaiToParrot: Converter = {
   client: 'OpenAI',
@@ -29,9 +26,9 @@ const openaiToParrot: Converter = {
 export const parrot: Provider = {
   chat: {
     OpenAI: openaiToParrot,
-    Anthropic: chain(anthropicToOpenai, openaiToParrot),
+    Anthropic: chain(conversion(anthropicClient, openaiChat), openaiToParrot),
     Responses: chain(conversion(responsesClient, openaiChat), openaiToParrot),
-    Gemini: geminiThrough(chain(anthropicToOpenai, openaiToParrot), OPENAI_MODELS),
+    Gemini: chain(conversion(geminiClient, openaiChat), openaiToParrot),
   },
   credential: (apiKey) => ['x-parrot-key', apiKey],
   defaultHeaders: { 'x-parrot-version': '1' },

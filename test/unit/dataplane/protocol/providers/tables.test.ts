@@ -15,6 +15,8 @@ import type {
 import type { SettingsTable } from '../../../../../dataplane/protocol/conversation/take.ts';
 import { DroppedFields } from '../../../../../dataplane/protocol/dropped-fields.ts';
 import type { ChatProvider } from '../../../../../dataplane/protocol/providers/chat-provider.ts';
+import { anthropicChat } from '../../../../../dataplane/protocol/providers/anthropic/chat.ts';
+import { SETTINGS as MESSAGES } from '../../../../../dataplane/protocol/providers/anthropic/table.ts';
 import { converseChat } from '../../../../../dataplane/protocol/providers/converse/chat.ts';
 import { SETTINGS as CONVERSE } from '../../../../../dataplane/protocol/providers/converse/table.ts';
 import { geminiChat } from '../../../../../dataplane/protocol/providers/gemini/chat.ts';
@@ -28,11 +30,19 @@ interface Case {
   /** Takes everything that the protocol has, except where another model is named. */
   readonly model: string;
   readonly models?: Partial<Record<SettingName, string>>;
+  /** Where the value of all providers is not one that this one takes. */
+  readonly values?: Settings;
 }
 
 const PROVIDERS: readonly Case[] = [
   { provider: geminiChat, table: GEMINI, model: 'gemini-3-flash-preview' },
   { provider: converseChat, table: CONVERSE, model: 'anthropic.claude-opus-4-6' },
+  {
+    provider: anthropicChat,
+    table: MESSAGES,
+    model: 'claude-opus-4-6',
+    values: { serviceTier: { value: 'standard', path: 'the.path.of.serviceTier' } },
+  },
   { provider: openaiChat, table: CHAT, model: 'a-model', models: { verbosity: 'gpt-5.4', promptCacheKey: 'gpt-5.4' } },
 ];
 
@@ -94,7 +104,7 @@ function send(provider: ChatProvider, model: string, settings: Settings): Sent {
   return { text: path + JSON.stringify(body), dropped: dropped.params };
 }
 
-for (const { provider, table, model: usual, models = {} } of PROVIDERS)
+for (const { provider, table, model: usual, models = {}, values = {} } of PROVIDERS)
   describe(`a request to ${provider.name}`, () => {
     const base: Settings = { maxOutputTokens: { value: 900, path: 'max' } };
     for (const name of Object.keys(table) as SettingName[])
@@ -102,7 +112,8 @@ for (const { provider, table, model: usual, models = {} } of PROVIDERS)
         const model = models[name] ?? usual;
         const without = send(provider, model, base);
         const path = `the.path.of.${name}`;
-        const make = (): Sent => send(provider, model, { ...base, [name]: { value: SETTINGS[name], path } });
+        const setting = values[name] ?? { value: SETTINGS[name], path };
+        const make = (): Sent => send(provider, model, { ...base, [name]: setting });
         switch (table[name].action) {
           case 'Converted': {
             const { text, dropped } = make();

@@ -1,0 +1,145 @@
+/** Writes a conversation as a messages request. */
+import { createHash } from 'node:crypto';
+import { RequestFault } from '../../call-facts.ts';
+import { ANTHROPIC_MODELS, capabilitiesOf } from '../../capabilities.ts';
+import type { ModelCapabilities } from '../../capabilities.ts';
+import { askForFormat, isObjectFormat } from '../../conversation/formats.ts';
+import { prepare } from '../../conversation/prepare.ts';
+import type { ProofMaker } from '../../conversation/reasoning.ts';
+import { markCaches } from '../../conversation/repairs/cache-marks.ts';
+import { endForModel } from '../../conversation/repairs/ends.ts';
+import type { Conversation, Located, Settings, TextPart, Turn } from '../../conversation/request.ts';
+import { keptValue, refuseCheaperTier, takeSettings } from '../../conversation/take.ts';
+import type { DroppedFields } from '../../dropped-fields.ts';
+import type { JsonRecord } from '../../fields.ts';
+import { anthropicSchema } from '../../json-schemas.ts';
+import { ToolNames } from '../../tool-ids.ts';
+import { malformed } from '../../unsupported.ts';
+import type { WriteContext, WrittenRequest } from '../chat-provider.ts';
+import { claudeSampling, claudeStops } from '../claude-sampling.ts';
+import type { SamplingContext } from '../claude-sampling.ts';
+import { claudeThinking } from '../claude-thinking.ts';
+import { SETTINGS } from './table.ts';
+import { writeMessages, writeSystem } from './write-messages.ts';
+import { NAME, writeCache } from './write-parts.ts';
+import { writeTools } from './write-tools.ts';
+
+/** The API's limits. */
+const MAX_NAME_LENGTH = 128;
+const MAX_CACHE_MARKS = 4;
+const MAX_USER_LENGTH = 256;
+
+export interface MessagesContext extends WriteContext {
+  /** Whose reasoning is sent. */
+  readonly proofs: readonly ProofMaker[];
+}
+
+export function writeRequest(conversation: Conversation, context: MessagesContext): WrittenRequest {
+  const { plan, stream, dropped, proofs } = context;
+  const { upstreamModel: model } = plan;
+  const taker = { provider: NAME, dropped };
+  refuseCheaperTier(conversation.settings, taker);
+  const settings = takeSettings(SETTINGS, conversation.settings, taker);
+  const capabilities = capabilitiesOf(ANTHROPIC_MODELS, model, plan.capabilities);
+  const { format, instructions } = writeFormat(settings.responseFormat, capabilities);
+  const { system, turns: prepared } = prepareTurns(conversation.turns, proofs, capabilities.prefill);
+  const maxTokens = limitOf(plan.maxOutputTokens, settings.maxOutputTokens);
+  const { thinking, effort, thinks } = claudeThinking(settings, {
+    model,
+    maxTokens,
+    turns: prepared,
+    capabilities,
+    dropped,
+  });
+  // a model that thinks cannot go on with a turn of the assistant
+  const turns = endForModel(prepared, capabilities.prefill && !thinks);
+  const parts = { tools: conversation.tools, system: [...system, ...instructions], turns };
+  const automaticCaching = conversation.automaticCaching === true && capabilities.promptCaching;
+  const marked = markCaches(parts, { automaticCaching, settings }, MAX_CACHE_MARKS);
+  if (marked.removed) dropped.add('cache_control');
+  const names = new ToolNames(MAX_NAME_LENGTH);
+  const { tools, choice } = writeTools(marked.tools, settings, { names, dropped, capabilities, turns });
+  const body = {
+    model,
+    max_tokens: maxTokens,
+    system: writeSystem(marked.system),
+    messages: writeMessages(marked.turns, names),
+    stream: stream ? true : undefined,
+    ...writeSampling(settings, { thinks, capabilities, dropped }),
+    tools,
+    tool_choice: choice,
+    thinking,
+    output_config: effort === undefined && format === undefined ? undefined : { effort, format },
+    metadata: settings.user && { user_id: writeUser(settings.user.value) },
+    service_tier: writeTier(settings.serviceTier, dropped),
+    cache_control: settings.cache && writeCache(settings.cache.value),
+  };
+  return { path: '/v1/messages', body, toolNames: names.original };
+}
+
+/** Throws RequestFault where nobody says anything. */
+function prepareTurns(
+  given: readonly Turn[],
+  proofs: readonly ProofMaker[],
+  prefill: boolean,
+): ReturnType<typeof prepare> {
+  const prepared = prepare(given, {
+    reasoning: { proofs, readable: false },
+    system: 'AsUserText',
+    alternates: true,
+    blanks: false,
+    prefill,
+  });
+  if (prepared.turns.length === 0) throw malformed(given[0]?.path ?? 'messages', 'one that says something');
+  return prepared;
+}
+
+/** The API requires a limit. */
+function limitOf(planned: number | undefined, given: Settings['maxOutputTokens']): number {
+  const limit = planned ?? given?.value;
+  if (limit === undefined)
+    throw new RequestFault('invalid_request', 'The field "max_tokens" is needed for this model.', 'max_tokens');
+  return limit;
+}
+
+interface SettingsContext extends SamplingContext {
+  readonly capabilities: ModelCapabilities;
+}
+
+function writeSampling(settings: Settings, context: SettingsContext): JsonRecord {
+  const { thinks, capabilities, dropped } = context;
+  const { temperature, topP } = claudeSampling(settings, context);
+  return {
+    temperature,
+    top_p: topP,
+    top_k: keptValue(settings.topK, capabilities.temperature && !thinks, dropped),
+    stop_sequences: keptValue(claudeStops(settings.stop, dropped), capabilities.stopSequences, dropped),
+  };
+}
+
+interface Format {
+  readonly format?: JsonRecord;
+  /** Paragraphs for the system prompt. */
+  readonly instructions: readonly TextPart[];
+}
+
+/** Some models are held to the schema of an object; any other format is asked for in words. */
+function writeFormat(setting: Settings['responseFormat'], { strictSchemas }: ModelCapabilities): Format {
+  if (!setting) return { instructions: [] };
+  const { value: given, path } = setting;
+  if (given.type !== 'Schema' || !isObjectFormat(given) || !strictSchemas)
+    return { instructions: [{ type: 'Text', text: askForFormat(given), path }] };
+  return { format: { type: 'json_schema', schema: anthropicSchema(given.schema) }, instructions: [] };
+}
+
+/** The API refuses long ids, and those that look like an address or a telephone number. A digest tells users apart. */
+function writeUser(user: string): string {
+  const isRefused = user.length > MAX_USER_LENGTH || user.includes('@') || /^\+?[\d\s().-]{7,}$/.test(user);
+  return isRefused ? createHash('sha256').update(user).digest('hex') : user;
+}
+
+function writeTier(tier: Located<string> | undefined, dropped: DroppedFields): string | undefined {
+  if (tier?.value === 'standard') return 'standard_only';
+  if (tier) dropped.add(tier.path);
+  return undefined;
+}
