@@ -1,8 +1,8 @@
 /**
- * States how a conversion handles each field of a protocol: it is converted, dropped because nothing is lost, or
- * refused by name. A few are omitted: something is lost, and the response names them. The conversions use the tables
- * (<pair>/table.ts), and docs/protocols.md is generated from them: a converter can read only the fields that its table
- * calls converted, and a field that is in no table is refused.
+ * States how each field of a protocol is handled: it is converted, dropped because nothing is lost, or refused by name.
+ * A few are omitted: something is lost, and the response names them. Clients and providers have such tables
+ * (clients/<dialect>/table.ts, providers/<name>/table.ts), and docs/protocols.md is generated from them: a reader can
+ * read only the fields that its table calls converted, and a field that is in no table is refused.
  */
 import type { RequestFault } from './call-facts.ts';
 import type { DroppedFields } from './dropped-fields.ts';
@@ -165,25 +165,6 @@ export function convertedFields<Converted extends string>(
   value: JsonRecord,
 ): ConvertedFields<Converted> {
   return value;
-}
-
-/** The kind, if it is converted. Throws RequestFault for one that cannot be expressed in the protocol of `upstream`. */
-export function readKind<Converted extends string>(
-  table: KindTable<Converted>,
-  value: unknown,
-  { param, upstream }: FieldLocation,
-): Converted {
-  if (isConverted(table, value)) return value;
-  throw refusal(param, upstream, typeof value === 'string' ? table.kinds.get(value) : undefined);
-}
-
-/** The `type` of an object at this location, if it is converted. Throws RequestFault as readKind does. */
-export function readType<Converted extends string>(
-  table: KindTable<Converted>,
-  { type }: JsonRecord,
-  location: FieldLocation,
-): Converted {
-  return readKind(table, type, { ...location, param: `${location.param}.type` });
 }
 
 /** Whether the kind is one that the conversion leaves out and names. */

@@ -33,8 +33,8 @@ protocol are asked for their usage, which is removed again if the client did not
 in one object is refused, because two parsers could read it differently.
 
 **Different protocols** are converted. This page describes how each field is converted. It is generated from the tables
-of the converters (\`dataplane/protocol/<client>-<provider>/table.ts\`): a converter can read only fields that its table
-marks as converted.
+of the clients and providers (\`dataplane/protocol/clients/<dialect>/table.ts\`, \`providers/<name>/table.ts\`): a reader
+can read only fields that its table marks as converted.
 
 - *converted*: the field reaches the other side.
 - *left out*: nothing is lost, for the reason given.

@@ -298,10 +298,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     converse: [],
     gemini: [],
     openai: [],
-    responses: ['clients'],
     platforms: [],
-    'responses-openai': ['clients', 'openai', 'responses'],
-    'responses-anthropic': ['anthropic', 'clients', 'conversation', 'providers', 'responses', 'responses-openai'],
 
     // a provider names the converters to its protocol
     'anthropic/provider.ts': ['clients', 'providers'],
@@ -311,7 +308,6 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
 
     'anthropic-anthropic.ts': ['anthropic'],
     'openai-openai.ts': ['openai'],
-    'responses-anthropic.ts': ['conversation', 'responses-anthropic'],
 
     // what is done for every dialect
     'affinity-facts.ts': ['gemini'],

@@ -97,10 +97,6 @@ describe('a field that cannot be converted is refused by name', () => {
         assert.equal(faultOf(upstream, request), `unsupported_parameter ${param}`);
       });
 
-  it('log probabilities, by a provider that has none', () => {
-    assert.equal(faultOf('Anthropic', { top_logprobs: 2 }), 'unsupported_parameter top_logprobs');
-    assert.equal(faultOf('OpenAI', { top_logprobs: 2 }), '');
-  });
   it('files by URL, to chat completions', () => {
     const part = { type: 'input_file', file_url: 'https://example.com/a.pdf' };
     const file = { input: [{ role: 'user', content: [part] }] };
@@ -227,6 +223,12 @@ describe('thinking that Anthropic signed', () => {
 });
 
 describe("a field that a model on Anthropic's protocol does not support", () => {
+  it('is named: log probabilities', () => {
+    const request = { model: 'm', input: 'hi', top_logprobs: 2 };
+    assert.deepEqual(convert('Anthropic', request).dropped, ['top_logprobs']);
+    const { dropped, sent } = convert('OpenAI', request);
+    assert.deepEqual([dropped, sent['logprobs'], sent['top_logprobs']], [[], true, 2]);
+  });
   it("is named in the client's dialect", () => {
     const { dropped } = convert(
       'Anthropic',
