@@ -58,10 +58,12 @@ export interface ChatFacts {
   readonly predictionTokens: number;
   /** Thinking budget, when the call sets one: the output limit cannot go below it. */
   readonly thinkingBudget: number | undefined;
-  /** The call sets tools or an output schema: its output limit is never lowered. */
+  /** The call sets tools or an output schema, or compacts: its output limit is never lowered. */
   readonly fixedOutput: boolean;
   /** Responses: the provider goes on with the answer after the call. */
   readonly background?: boolean;
+  /** Responses: the provider summarises the conversation, and bills what that takes, as for POST /v1/responses/compact. */
+  readonly compacts?: boolean;
   /** It asks for one-hour cache writes. */
   readonly oneHourCache: boolean;
   /** The service tier that it asks for, `standard` among them; undefined: whichever the provider chooses. */

@@ -128,8 +128,6 @@ export interface ConversionNotes {
   readonly includeThoughts?: boolean;
   /** Responses: the sealed ids of the request, by what is sealed in them, because the response repeats them. */
   readonly sealedIds?: ReadonlyMap<string, string>;
-  /** Of the second of two chained conversions. */
-  readonly inner?: ConversionNotes;
 }
 
 /** A tool as a client of the Responses dialect declared it. */

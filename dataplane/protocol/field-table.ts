@@ -1,14 +1,11 @@
 /**
- * States how a conversion handles each field of a protocol: it is converted, dropped because nothing is lost, or
- * refused by name. A few are omitted: something is lost, and the response names them. The conversions use the tables
- * (<pair>/table.ts), and docs/protocols.md is generated from them: a converter can read only the fields that its table
- * calls converted, and a field that is in no table is refused.
+ * States how each field of a protocol is handled: it is converted, dropped because nothing is lost, or refused by name.
+ * A few are omitted: something is lost, and the response names them. Clients and providers have such tables
+ * (clients/<dialect>/table.ts, providers/<name>/table.ts), and docs/protocols.md is generated from them: a reader can
+ * read only the fields that its table calls converted, and a field that is in no table is refused.
  */
-import type { RequestFault } from './call-facts.ts';
-import type { DroppedFields } from './dropped-fields.ts';
 import { isGiven } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
-import { unsupported } from './unsupported.ts';
 
 export type Handling =
   | { readonly action: 'Converted'; readonly to: string }
@@ -94,25 +91,6 @@ export function valueTable(title: string, values: Readonly<Record<string, string
   return { title, values: new Map(Object.entries(values)) };
 }
 
-/**
- * A client's object, as a view of its converted fields. `param` is its path; '' for the request itself.
- * Throws RequestFault for the first field that cannot be expressed in the protocol of `upstream`.
- */
-export function readObject<Converted extends string>(
-  table: ObjectTable<Converted>,
-  value: JsonRecord,
-  { param, upstream, dropped }: FieldLocation,
-): ConvertedFields<Converted> {
-  for (const field of Object.keys(value)) {
-    const handling = table.fields.get(field);
-    if (!isGiven(value[field]) || isHarmless(handling, value[field])) continue;
-    const path = param === '' ? field : `${param}.${field}`;
-    if (handling?.action !== 'Omitted') throw refusal(path, upstream, handling);
-    dropped?.add(path);
-  }
-  return value;
-}
-
 /** Takes what has no place in a conversation; a subset of conversation/request.ts. */
 export interface UnreadField {
   readonly path: string;
@@ -167,27 +145,9 @@ export function convertedFields<Converted extends string>(
   return value;
 }
 
-/** The kind, if it is converted. Throws RequestFault for one that cannot be expressed in the protocol of `upstream`. */
-export function readKind<Converted extends string>(
-  table: KindTable<Converted>,
-  value: unknown,
-  { param, upstream }: FieldLocation,
-): Converted {
-  if (isConverted(table, value)) return value;
-  throw refusal(param, upstream, typeof value === 'string' ? table.kinds.get(value) : undefined);
-}
-
 /** Whether the kind is one that the conversion leaves out and names. */
 export function isOmittedKind(table: KindTable, value: unknown): boolean {
   return typeof value === 'string' && table.kinds.get(value)?.action === 'Omitted';
-}
-
-/** The path of a field in the request, and the name of the protocol that it is converted to. */
-export interface FieldLocation {
-  readonly param: string;
-  readonly upstream: string;
-  /** Takes the paths of omitted fields. */
-  readonly dropped?: DroppedFields;
 }
 
 function isConverted<Converted extends string>(table: KindTable<Converted>, value: unknown): value is Converted {
@@ -200,8 +160,4 @@ function isHarmless(handling: Handling | undefined, value: unknown): boolean {
   if (handling.action === 'Converted' || handling.action === 'Dropped') return true;
   const given = JSON.stringify(value);
   return handling.neutral.some((harmless) => JSON.stringify(harmless) === given);
-}
-
-function refusal(param: string, upstream: string, handling: Handling | undefined): RequestFault {
-  return unsupported(param, upstream, handling && 'neutral' in handling ? handling.why : undefined);
 }

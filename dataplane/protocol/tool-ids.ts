@@ -26,11 +26,6 @@ export function fromToolUseId(id: string): string {
 /** OpenAI's limit of a tool call's id. */
 const MAX_CALL_ID = 40;
 
-/** The id of a tool call for OpenAI's protocol, by the one that Anthropic's clients keep. */
-export function toToolCallId(toolUseId: string): string {
-  return shortenCallId(fromToolUseId(toolUseId));
-}
-
 /**
  * An id that is too long for OpenAI's protocol becomes a digest, the same in a call and in its result, in every turn of
  * the conversation; the client's own history keeps the original.

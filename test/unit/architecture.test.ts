@@ -171,11 +171,11 @@ describe('the checker', () => {
   const arrowsWithin: [from: string, to: string][] = [
     ['dataplane/protocol/openai/facts.ts', '../anthropic/facts.ts'],
     ['dataplane/protocol/openai/facts.ts', '../providers/anthropic/chat.ts'],
-    ['dataplane/protocol/providers/anthropic/chat.ts', '../../responses-openai/request.ts'],
+    ['dataplane/protocol/providers/anthropic/chat.ts', '../../clients/responses/client.ts'],
     ['dataplane/protocol/anthropic/facts.ts', '../clients/gemini/client.ts'],
     ['dataplane/protocol/platforms/beta-members.ts', '../anthropic/facts.ts'],
     ['dataplane/protocol/sse.ts', './openai/facts.ts'],
-    ['dataplane/protocol/responses-openai.ts', './responses-anthropic/request.ts'],
+    ['dataplane/protocol/openai-openai.ts', './providers/openai-chat/chat.ts'],
     ['dataplane/ledger/embedded/journal.ts', '../valkey/operations.ts'],
     ['dataplane/ledger/valkey/operations.ts', '#ledger/embedded/journal.ts'],
     ['dataplane/ledger/ledger.ts', './embedded/journal.ts'],
@@ -195,7 +195,7 @@ describe('the checker', () => {
     assert.match(one({ 'dataplane/protocol/novel/x.ts': 'export const x = 1;\n' }), /\[folder\] .*protocol/);
     assert.deepEqual(
       check({
-        'dataplane/protocol/responses-openai/request.ts': text('../openai/facts.ts'),
+        'dataplane/protocol/openai/provider.ts': text('../clients/responses/client.ts'),
         'dataplane/protocol/openai/facts.ts': text('../sse.ts'),
         'dataplane/protocol/anthropic/provider.ts': text('../providers/anthropic/chat.ts'),
         'dataplane/ledger/embedded.ts': text('#ledger/embedded/journal.ts'),

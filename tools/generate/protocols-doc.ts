@@ -10,16 +10,14 @@ import type { KnownModels } from '../../dataplane/protocol/capabilities.ts';
 import * as google from '../../dataplane/protocol/clients/gemini/table.ts';
 import * as messages from '../../dataplane/protocol/clients/anthropic/table.ts';
 import * as chat from '../../dataplane/protocol/clients/openai-chat/table.ts';
+import * as responses from '../../dataplane/protocol/clients/responses/table.ts';
 import * as anthropic from '../../dataplane/protocol/providers/anthropic/table.ts';
 import * as converse from '../../dataplane/protocol/providers/converse/table.ts';
 import * as gemini from '../../dataplane/protocol/providers/gemini/table.ts';
 import * as openaiChat from '../../dataplane/protocol/providers/openai-chat/table.ts';
-import * as responses from '../../dataplane/protocol/providers/responses/table.ts';
+import * as responsesApi from '../../dataplane/protocol/providers/responses/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
 import { CLAUDE_BUDGETS, CLAUDE_EFFORTS } from '../../dataplane/protocol/providers/claude-thinking.ts';
-import * as toChat from '../../dataplane/protocol/responses-openai/table.ts';
-import * as fromChat from '../../dataplane/protocol/responses-openai/answer-table.ts';
-import * as fromMessages from '../../dataplane/protocol/responses-anthropic/answer-table.ts';
 
 type Table = ObjectTable | KindTable | ValueTable;
 
@@ -36,8 +34,8 @@ protocol are asked for their usage, which is removed again if the client did not
 in one object is refused, because two parsers could read it differently.
 
 **Different protocols** are converted. This page describes how each field is converted. It is generated from the tables
-of the converters (\`dataplane/protocol/<client>-<provider>/table.ts\`): a converter can read only fields that its table
-marks as converted.
+of the clients and providers (\`dataplane/protocol/clients/<dialect>/table.ts\`, \`providers/<name>/table.ts\`): a reader
+can read only fields that its table marks as converted.
 
 - *converted*: the field reaches the other side.
 - *left out*: nothing is lost, for the reason given.
@@ -101,12 +99,6 @@ conversation that begins with the assistant gets a message before it, and of mor
 four are kept.
 `;
 
-const THROUGH_CHAT = `The client's request is converted to a chat completion request as above, in memory, and from there
-like the request of an OpenAI client by a conversation. There are four differences: images and files stay in the results
-of tools, files may be given by URL, every item keeps its place, and thinking that the gateway has sealed is sent back as
-the blocks that Anthropic signed. Refused and dropped fields are named as the client wrote them.
-`;
-
 const CONVERSATIONS = `A request is read into a conversation, a form that no client and no provider speaks, and the
 provider's request is written from it. So what a client can say stands in one table, and what a provider takes in
 another. A setting that the provider does not take is left out or refused by the name that the client gave it.
@@ -119,11 +111,6 @@ between turns becomes text of the user, and reasoning that another provider sign
 const ON_GEMINI = `Thought signatures come to the client as signatures of its reasoning: of thinking blocks in messages,
 in \`reasoning_details\` of chats, and sealed in the reasoning items of Responses. A client that sends them back keeps
 the model's thoughts. A call without its signature gets Google's value that skips the check.
-
-Clients of Responses go through Anthropic's messages.
-`;
-
-const ON_CHAT = `Clients of Responses are converted as above.
 `;
 
 const ON_RESPONSES = `OpenAI serves some models with Responses only, and others call tools there only while they reason.
@@ -164,21 +151,16 @@ export function protocolsText(): string {
     ...capabilities('Anthropic', ANTHROPIC_MODELS),
     ...capabilities('Bedrock Converse', CONVERSE_MODELS),
     ...capabilities('Gemini', GEMINI_MODELS),
-    '## Responses clients on providers of chat completions\n',
-    '### What the client sends\n',
-    ...toChat.REQUEST_TABLES.map(section),
-    '### What the client gets\n',
-    ...fromChat.RESPONSE_TABLES.map(section),
-    "## Responses clients on providers of Anthropic's protocol\n",
-    THROUGH_CHAT,
-    '### What the client gets\n',
-    ...fromMessages.RESPONSE_TABLES.map(section),
     '## Conversations\n',
     CONVERSATIONS,
     "### What the gateway reads of OpenAI's chat completions\n",
     ...chat.REQUEST_TABLES.map(section),
     "### What a client of OpenAI's chat completions gets\n",
     ...chat.RESPONSE_TABLES.map(section),
+    "### What the gateway reads of OpenAI's Responses\n",
+    ...responses.REQUEST_TABLES.map(section),
+    "### What a client of OpenAI's Responses gets\n",
+    ...responses.RESPONSE_TABLES.map(section),
     "### What the gateway reads of Anthropic's messages\n",
     ...messages.REQUEST_TABLES.map(section),
     "### What a client of Anthropic's messages gets\n",
@@ -194,7 +176,6 @@ export function protocolsText(): string {
     "### What is read of Anthropic's messages\n",
     ...anthropic.RESPONSE_TABLES.map(section),
     "### What Bedrock's Converse takes\n",
-    "Clients of Responses go through Anthropic's messages.\n",
     'Efforts and budgets of Claude are those above.\n',
     ...converse.REQUEST_TABLES.map(section),
     "### What is read of Converse's responses\n",
@@ -205,15 +186,14 @@ export function protocolsText(): string {
     "### What is read of Gemini's responses\n",
     ...gemini.RESPONSE_TABLES.map(section),
     '### What providers of chat completions take\n',
-    ON_CHAT,
     ...openaiChat.REQUEST_TABLES.map(section),
     '### What is read of chat completions\n',
     ...openaiChat.RESPONSE_TABLES.map(section),
     '### What providers of Responses take\n',
     ON_RESPONSES,
-    ...responses.REQUEST_TABLES.map(section),
+    ...responsesApi.REQUEST_TABLES.map(section),
     '### What is read of Responses\n',
-    ...responses.RESPONSE_TABLES.map(section),
+    ...responsesApi.RESPONSE_TABLES.map(section),
   ].join('\n');
 }
 

@@ -6,8 +6,9 @@ import { readFile } from 'node:fs/promises';
 
 const HEAD = `# Adding a provider
 
-A channel's \`protocol\` names the kind of its provider. A kind is one folder under \`dataplane/protocol/\` and a line
-in \`providers.ts\`; no other code depends on the kind. Routing, retries, money, metering, timeouts and back-pressure
+A channel's \`protocol\` names the kind of its provider. A kind is a description under \`dataplane/protocol/\`, a folder
+under \`dataplane/protocol/providers/\` that speaks its protocol, and a line in \`providers.ts\`; no other code depends on
+the kind. Routing, retries, money, metering, timeouts and back-pressure
 are the same for all. OpenAI-compatible providers need no folder: they are channels with \`protocol: OpenAI\` and their
 own \`baseUrl\`.
 
@@ -17,7 +18,7 @@ own \`baseUrl\`.
 
 | member | what it is |
 |---|---|
-| \`chat\` | a converter for each dialect of clients |
+| \`chat\` | for each dialect of clients, \`conversion(client, provider)\`, or a converter that passes bytes through |
 | \`embeddings\`, \`images\`, \`responses\`, \`compaction\` | a converter for OpenAI's endpoint, if there is one |
 | \`videos\` | a converter for the call that creates a video, and how to poll it, if the provider has videos |
 | \`tokenCounters\` | by dialect: how to let the provider count a request's tokens; without one the gateway estimates |
@@ -27,30 +28,30 @@ own \`baseUrl\`.
 | \`costFields\` | fields that change the price of a request that passes through, if there are any |
 | \`readError\` | reads the provider's error response, redacted for callers |
 
-A converter (\`converter.ts\`) has three pure functions: \`request\` writes the provider's body and path (below the
-channel's base URL), \`response\` reads a whole response, and \`stream\` opens a state machine for one stream.
+Clients' requests are read into [conversations](design/conversation.md), so that a provider is written once for all of
+them (\`providers/chat-provider.ts\`): \`write\` turns a conversation into the provider's body and path (below the
+channel's base URL), \`read\` a whole response into events, and \`stream\` opens a state machine that reads one stream.
 
-A converter guarantees:
+A provider guarantees:
 
-- **Nothing is lost silently.** A client's objects are read through tables (\`field-table.ts\`), which say for each
-  field whether it is converted, left out, or refused. A field that is in no table is refused by name.
-  [protocols.md](protocols.md) is generated from these tables.
+- **Nothing is lost silently.** Its table has a row for each setting of a conversation, which says whether it is
+  converted, left out, named as left out, or refused; parts that it cannot express are refused by the client's own name
+  for them. [protocols.md](protocols.md) is generated from these tables.
+- **Repairs are asked for, not written.** \`prepare\` puts turns in the form that the provider declares to need.
 - **Token counts are validated.** \`readTokenCount\` accepts only counts that a call can have. A missing count is
   undefined: it is estimated, and the usage record says so.
-- **A stream ends only as its provider ended it.** \`finish()\` is \`Complete\` after the protocol's own end, \`Failed\`
-  after an error in the stream, and \`Cut\` after anything else. The last event is held back until the call is settled.
+- **A stream ends only as its provider ended it.** \`end()\` has the last events after the protocol's own end, an event
+  says what error the stream has, and anything else is undefined: the stream was cut off.
 - **No input throws** anything but \`RequestFault\` (a request that cannot be expressed) and \`SyntaxError\` (an invalid
   response). \`npm run fuzz -- --only converters\` tests this.
-- **One conversion is enough.** \`chain.ts\` chains two converters, so a kind implements one dialect and gets the others
-  through it.
 
 ## An example
 
 The Parrot is a provider with a protocol of its own: \`POST /say\` with
 \`{"bird","lines":[{"who","what"}],"most","live"}\` returns \`{"said","bird","counts":{"heard","said"}}\`, or a stream
 of \`{"word"}\` that ends with \`{"counts"}\`. Its key is sent in \`x-parrot-key\`. The files below are
-\`test/unit/dataplane/protocol/parrot/\`, with import paths as they would be in \`dataplane/protocol/parrot/\`;
-\`parrot.test.ts\` next to that folder runs both official SDKs through a gateway with this provider.
+\`test/unit/dataplane/protocol/parrot/\`, with import paths as they would be in \`dataplane/protocol/\`;
+\`parrot.test.ts\` next to that folder runs official SDKs through a gateway with this provider.
 `;
 
 const TAIL = `## The rest
@@ -63,8 +64,8 @@ const TAIL = `## The rest
 3. Add recorded streams to \`test/fixtures/<provider>/\`: the tests feed them to every converter of the protocol byte by
    byte, in the recorded pieces and at once. Add requests and responses to \`dataplane/protocol/testdata/\`; \`npm run
    golden\` writes the conversions, for review.
-4. Add the tables to \`tools/generate/protocols-doc.ts\`, and an example for each of their fields to
-   \`test/unit/dataplane/protocol/field-tables.test.ts\`, which verifies the tables.
+4. Add the tables to \`tools/generate/protocols-doc.ts\` and to \`test/unit/dataplane/protocol/providers/tables.test.ts\`,
+   which verifies them, and the folders to \`ROOMS\` in \`test/support/architecture/layout.ts\`.
 
 A cloud that serves one of the protocols under another path is not a kind but a channel's \`platform\`:
 \`toPlatformRequest\` in \`dataplane/protocol/platforms/\` changes path and body of a converted request, and
@@ -72,18 +73,22 @@ A cloud that serves one of the protocols under another path is not a kind but a 
 platforms.
 `;
 
+/** The files of the example, where they would be, and the way from there to dataplane/protocol/. */
 const FILES = [
-  ['provider.ts', 'The provider'],
-  ['request.ts', 'Requests'],
-  ['answer.ts', 'Responses'],
+  { file: 'provider.ts', title: 'The provider', folder: 'parrot', root: '../' },
+  { file: 'request.ts', title: 'Requests', folder: 'providers/parrot', root: '../../' },
+  { file: 'response.ts', title: 'Responses', folder: 'providers/parrot', root: '../../' },
 ] as const;
 
 /** The page, as it is kept in docs/. `root`: of the repository. */
 export async function providerText(root: URL): Promise<string> {
   const shown = await Promise.all(
-    FILES.map(async ([file, title]) => {
+    FILES.map(async ({ file, title, folder, root: toProtocol }) => {
       const text = await readFile(new URL(`test/unit/dataplane/protocol/parrot/${file}`, root), 'utf8');
-      return `### ${title}: \`parrot/${file}\`\n\n\`\`\`ts\n${text.replaceAll('../../../../dataplane/protocol/', '../')}\`\`\`\n`;
+      const moved = text
+        .replaceAll("'../../../../../dataplane/protocol/", `'${toProtocol}`)
+        .replaceAll("'./", "'../providers/parrot/");
+      return `### ${title}: \`${folder}/${file}\`\n\n\`\`\`ts\n${moved}\`\`\`\n`;
     }),
   );
   return [HEAD, ...shown, TAIL].join('\n');

@@ -28,7 +28,7 @@ export async function readResponse(received: Received): Promise<EndpointCall> {
   const converted = { ...facts, unbounded: facts.unbounded.filter(({ feature }) => feature !== 'ServerTools') };
   const template = templateIn(facts);
   const unbounded = (candidate: Candidate): boolean =>
-    hasNoBound(usedAt(facts, candidate, conversionOf(candidate))) || costFields.length > 0;
+    facts.compacts === true || hasNoBound(usedAt(facts, candidate, conversionOf(candidate))) || costFields.length > 0;
   return {
     ...(template !== undefined && { accountBoundField: template }),
     ...(facts.background === true && { background: true }),

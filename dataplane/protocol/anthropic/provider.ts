@@ -4,11 +4,11 @@
 import { anthropicToAnthropic } from '../anthropic-anthropic.ts';
 import { geminiClient } from '../clients/gemini/client.ts';
 import { openaiChatClient } from '../clients/openai-chat/client.ts';
+import { responsesClient } from '../clients/responses/client.ts';
 import { conversion, countConversion } from '../conversion.ts';
 import { ANTHROPIC_COST_FIELDS } from '../cost-fields.ts';
 import { readProviderError } from '../provider-errors.ts';
 import { anthropicChat } from '../providers/anthropic/chat.ts';
-import { responsesToAnthropic } from '../responses-anthropic.ts';
 import type { Provider } from '../provider.ts';
 import { tokenCounter } from './token-counter.ts';
 
@@ -16,7 +16,7 @@ export const anthropic: Provider = {
   chat: {
     OpenAI: conversion(openaiChatClient, anthropicChat),
     Anthropic: anthropicToAnthropic,
-    Responses: responsesToAnthropic,
+    Responses: conversion(responsesClient, anthropicChat),
     Gemini: conversion(geminiClient, anthropicChat),
   },
   tokenCounters: {

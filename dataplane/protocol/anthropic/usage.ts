@@ -106,7 +106,7 @@ const NOTHING: ReportedUsage = {
 };
 
 /** The thinking part of the output tokens; undefined: not reported. */
-export function readReasoningTokens(usage: unknown): number | undefined {
+function readReasoningTokens(usage: unknown): number | undefined {
   const details = isRecord(usage) ? usage['output_tokens_details'] : undefined;
   return isRecord(details) ? readTokenCount(details['thinking_tokens']) : undefined;
 }

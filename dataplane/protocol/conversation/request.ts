@@ -79,6 +79,8 @@ export interface CacheMark {
 export interface TextPart extends PartBase {
   readonly type: 'Text';
   readonly text: string;
+  /** The client has it as a message of its own: where texts of a turn are joined, a blank line stands before it. */
+  readonly separate?: boolean;
 }
 
 /** The assistant's explanation of why it refuses. */

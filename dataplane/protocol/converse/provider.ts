@@ -1,18 +1,15 @@
 /**
- * Bedrock's Converse, for the models that have no other API there. The base URL is that of bedrock-runtime. Responses
- * go through messages.
+ * Bedrock's Converse, for the models that have no other API there. The base URL is that of bedrock-runtime.
  */
 import { decodeUtf8 } from '../bytes.ts';
-import { CONVERSE_MODELS } from '../capabilities.ts';
-import { chainFor } from '../chain.ts';
 import { anthropicClient } from '../clients/anthropic/client.ts';
 import { geminiClient } from '../clients/gemini/client.ts';
 import { openaiChatClient } from '../clients/openai-chat/client.ts';
+import { responsesClient } from '../clients/responses/client.ts';
 import { conversion, countConversion } from '../conversion.ts';
 import { parseEventData } from '../json-value.ts';
 import type { Provider, TokenCounter } from '../provider.ts';
 import { converseChat } from '../providers/converse/chat.ts';
-import { responsesToMessages } from '../responses-anthropic.ts';
 import { readTokenCount } from '../usage.ts';
 import { readConverseError } from './errors.ts';
 
@@ -27,7 +24,7 @@ export const converse: Provider = {
   chat: {
     OpenAI: conversion(openaiChatClient, converseChat),
     Anthropic: anthropicToConverse,
-    Responses: chainFor(responsesToMessages, anthropicToConverse, CONVERSE_MODELS),
+    Responses: conversion(responsesClient, converseChat),
     Gemini: conversion(geminiClient, converseChat),
   },
   tokenCounters: {

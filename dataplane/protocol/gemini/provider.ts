@@ -1,18 +1,16 @@
 /**
  * Gemini's own API: the Gemini API with a key, and Vertex AI. The base URL is the host; the path begins with /v1beta.
- * Its own dialect passes through. Responses go through messages.
+ * Its own dialect passes through.
  */
 import { decodeUtf8 } from '../bytes.ts';
-import { GEMINI_MODELS } from '../capabilities.ts';
-import { chainFor } from '../chain.ts';
 import { anthropicClient } from '../clients/anthropic/client.ts';
 import { openaiChatClient } from '../clients/openai-chat/client.ts';
+import { responsesClient } from '../clients/responses/client.ts';
 import { conversion, countConversion } from '../conversion.ts';
 import { parseEventData } from '../json-value.ts';
 import { geminiChat } from '../providers/gemini/chat.ts';
 import { countPassthrough, geminiPassthrough } from '../providers/gemini/passthrough.ts';
 import type { Provider, TokenCounter } from '../provider.ts';
-import { responsesToMessages } from '../responses-anthropic.ts';
 import { readTokenCount } from '../usage.ts';
 import { readGeminiError } from './errors.ts';
 
@@ -27,7 +25,7 @@ export const gemini: Provider = {
   chat: {
     OpenAI: conversion(openaiChatClient, geminiChat),
     Anthropic: anthropicToGemini,
-    Responses: chainFor(responsesToMessages, anthropicToGemini, GEMINI_MODELS),
+    Responses: conversion(responsesClient, geminiChat),
     Gemini: geminiPassthrough,
   },
   tokenCounters: {

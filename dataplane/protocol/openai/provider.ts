@@ -5,12 +5,12 @@ import { openaiToOpenai } from '../openai-openai.ts';
 import { anthropicClient } from '../clients/anthropic/client.ts';
 import { geminiClient } from '../clients/gemini/client.ts';
 import { openaiChatClient } from '../clients/openai-chat/client.ts';
+import { responsesClient } from '../clients/responses/client.ts';
 import { conversion } from '../conversion.ts';
 import { OPENAI_COST_FIELDS } from '../cost-fields.ts';
 import { readProviderError } from '../provider-errors.ts';
 import { openaiChat } from '../providers/openai-chat/chat.ts';
 import { responsesChat } from '../providers/responses/chat.ts';
-import { responsesToOpenai } from '../responses-openai.ts';
 import type { Provider } from '../provider.ts';
 import { compactionConverter } from './compaction.ts';
 import { conversationConverter } from './conversations.ts';
@@ -24,7 +24,7 @@ export const openai: Provider = {
   chat: {
     OpenAI: openaiToOpenai,
     Anthropic: conversion(anthropicClient, openaiChat),
-    Responses: responsesToOpenai,
+    Responses: conversion(responsesClient, openaiChat),
     Gemini: conversion(geminiClient, openaiChat),
   },
   chatByResponses: {

@@ -19,7 +19,7 @@ import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts'
 import type { JsonRecord } from '../fields.ts';
 import { PRICED_FIELDS as CHAT_FIELDS } from './facts.ts';
 import { sealedIdIn } from '../sealed-values.ts';
-import { readInput, readVariables } from './response-input.ts';
+import { asksForCompaction, readInput, readVariables } from './response-input.ts';
 import { readResponseTools, readToolChoice, withToolLimit } from './response-tools.ts';
 
 const PRICED_FIELDS: readonly PricedField[] = [
@@ -59,6 +59,7 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
   const tools = readResponseTools(counts, parsed['tools'], 'tools');
   readToolChoice(counts, parsed['tool_choice']);
   const schema = hasSchema(parsed['text']);
+  const compacts = asksForCompaction(parsed['input']);
   if (tools > 0 || schema) counts.units += PREAMBLE_UNITS;
   addPricedFields(counts, parsed, PRICED_FIELDS);
   readModalities(counts, parsed['modalities']);
@@ -66,6 +67,7 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
     model,
     stream,
     ...(readFlag(parsed['background'], 'background') && { background: true }),
+    ...(compacts && { compacts }),
     wantsStreamUsage: true,
     maxOutputTokens: readCount(parsed['max_output_tokens'], 'max_output_tokens', [1, Number.MAX_SAFE_INTEGER]),
     answers: 1,
@@ -73,7 +75,7 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
     predictionTokens: 0,
     thinkingBudget: readThinkingBudget(parsed['reasoning']),
     // a prompt may set tools and a schema
-    fixedOutput: tools > 0 || schema || isGiven(parsed['prompt']),
+    fixedOutput: tools > 0 || schema || compacts || isGiven(parsed['prompt']),
     oneHourCache: asksForLongCache(parsed),
     serviceTier: readServiceTier(parsed['service_tier']),
     unbounded: withToolLimit(counts.unbounded, parsed['max_tool_calls']),

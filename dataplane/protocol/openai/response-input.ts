@@ -102,6 +102,13 @@ const MESSAGE_MEMBERS: ReadonlySet<string> = new Set([
 ]);
 const MESSAGE_TYPES: ReadonlySet<string> = new Set(['', 'message']);
 
+/** The last item of a request that shall summarise what comes before it. */
+const COMPACTION_TRIGGER = 'compaction_trigger';
+
+export function asksForCompaction(input: unknown): boolean {
+  return itemsOf(input).some((item) => isRecord(item) && item['type'] === COMPACTION_TRIGGER);
+}
+
 /** The input may be absent. Throws RequestFault where it is neither text nor items, or refers to stored items. */
 export function readInput(counts: ContentCounts, input: unknown, field: 'input' | 'items' = 'input'): void {
   if (!isGiven(input) || (field === 'input' && typeof input === 'string')) return;
@@ -134,8 +141,8 @@ function readItem(counts: ContentCounts, item: JsonRecord, param: string): void 
       return readReasoning(counts, item);
     case 'image_generation_call':
       return readPicture(counts, item, param);
-    case 'compaction_trigger':
-      return addUnbounded(counts, 'ServerTools', `${param}.type`);
+    case COMPACTION_TRIGGER:
+      return readTrigger(counts, param);
     default:
   }
   readAddedTools(counts, item['tools'], `${param}.tools`);
@@ -158,6 +165,11 @@ function storedItemFault(param: string): RequestFault {
       'Send the item itself (clients that make references by themselves stop with "store": false).',
     param,
   );
+}
+
+/** A conversation that keeps it would be summarised in each later call. */
+function readTrigger(counts: ContentCounts, param: string): void {
+  if (param.startsWith('items')) addUnbounded(counts, 'ServerTools', `${param}.type`);
 }
 
 /** The provider may add stored reasoning by the item's id, which may fill the context. */

@@ -114,11 +114,6 @@ export function toReportedUsage(usage: OpenAiUsage): ReportedUsage {
   };
 }
 
-/** The reasoning part of the output tokens; undefined: not reported. */
-export function readReasoningTokens(usage: unknown): number | undefined {
-  return isRecord(usage) ? readUsage(usage).reasoning : undefined;
-}
-
 function atMost(count: number | undefined, limit: number | undefined): number | undefined {
   return count === undefined || limit === undefined ? count : Math.min(count, limit);
 }

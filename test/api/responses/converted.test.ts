@@ -28,9 +28,9 @@ const TOOLS = [
   { type: 'namespace', name: 'mcp', description: 'x', tools: [{ type: 'function', name: 'list' }] },
 ];
 const CALLS = [
-  { id: 'call_1', name: 'shell', arguments: '{"command":"ls"}' },
-  { id: 'call_2', name: 'apply_patch', arguments: '{"input":"*** Begin\\n\\u00e9"}' },
-  { id: 'call_3', name: 'mcp__list', arguments: '{}' },
+  { id: 'call_one', name: 'shell', arguments: '{"command":"ls"}' },
+  { id: 'call_two', name: 'apply_patch', arguments: '{"input":"*** Begin\\n\\u00e9"}' },
+  { id: 'call_three', name: 'mcp__list', arguments: '{}' },
 ];
 
 let world: TestStack;
@@ -145,9 +145,9 @@ describe('a response of a chat model', () => {
     assert.deepEqual(
       answer.json().output.map(({ id: _id, status: _status, ...item }: Json) => item),
       [
-        { type: 'function_call', name: 'shell', call_id: 'call_1', arguments: '{"command":"ls"}' },
-        { type: 'custom_tool_call', name: 'apply_patch', call_id: 'call_2', input: '*** Begin\né' },
-        { type: 'function_call', name: 'list', namespace: 'mcp', call_id: 'call_3', arguments: '{}' },
+        { type: 'function_call', name: 'shell', call_id: 'call_one', arguments: '{"command":"ls"}' },
+        { type: 'custom_tool_call', name: 'apply_patch', call_id: 'call_two', input: '*** Begin\né' },
+        { type: 'function_call', name: 'list', namespace: 'mcp', call_id: 'call_three', arguments: '{}' },
       ],
     );
   });
@@ -174,7 +174,7 @@ describe('a response of a chat model', () => {
     for (const [body, param] of [
       [{ input: [{ role: 'user', content: 'x' }, { type: 'compaction_trigger' }] }, 'input[1].type'],
       [{ brand_new: 1 }, 'brand_new'],
-      [{ top_logprobs: 3 }, 'top_logprobs'],
+      [{ access_programs: {} }, 'access_programs'],
     ] as const) {
       const answer = await ask(body);
       const { code, param: named } = answer.json().error;

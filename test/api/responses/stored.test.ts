@@ -206,6 +206,19 @@ describe('a compaction', () => {
     assert.equal((await ask({ model: 'renamed-model', input: output })).status, 200);
     assert.deepEqual((await world.openai.request(1)).json()['input'], [ITEM], 'its account gets its own value back');
   });
+  it('that a call asks for by its last item is bounded and billed alike', async () => {
+    const usage = { input_tokens: 100, output_tokens: 7, total_tokens: 107 };
+    world.openai.script(json({ id: 'resp_c', object: 'response', status: 'completed', output: [ITEM], usage }));
+    const { spent } = await spending(world);
+    const input = [{ role: 'user', content: 'x' }, { type: 'compaction_trigger' }];
+    const answer = await ask({ model: 'renamed-model', input });
+    assert.equal(answer.status, 200, answer.text);
+    assert.match(answer.json().output[0].encrypted_content, /^mgw1_encrypted_/);
+    assert.deepEqual((await world.openai.request(0)).json()['input'], input);
+    assert.equal((await spending(world)).spent - spent, 107n * PRICE);
+    const background = await ask({ model: 'renamed-model', input, background: true });
+    assert.deepEqual([background.status, background.json().error.param], [400, 'background']);
+  });
   it('is not made where the provider has none, nor streamed', async () => {
     for (const model of ['chat-model', 'claude-model']) {
       const answer = await compact({ model });

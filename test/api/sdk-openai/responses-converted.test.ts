@@ -30,7 +30,7 @@ const TOOL = {
   parameters: SCHEMA,
   strict: true,
 };
-const CALL = { id: 'call_1', name: 'get_weather', arguments: '{"city":"Oslo"}' };
+const CALL = { id: 'call_one', name: 'get_weather', arguments: '{"city":"Oslo"}' };
 
 let stack: TestStack;
 let client: OpenAI;
@@ -127,7 +127,7 @@ for (const [name, provider] of Object.entries(PROVIDERS)) {
       const first = await client.responses.stream({ model, input, tools: [TOOL] }).finalResponse();
       const [call] = first.output;
       assert.ok(call?.type === 'function_call');
-      assert.deepEqual([call.call_id, call.name, call.parsed_arguments], ['call_1', 'get_weather', { city: 'Oslo' }]);
+      assert.deepEqual([call.call_id, call.name, call.parsed_arguments], ['call_one', 'get_weather', { city: 'Oslo' }]);
       input.push(call, { type: 'function_call_output', call_id: call.call_id, output: '-3' });
       const second = await client.responses.create({ model, input, tools: [TOOL] });
       assert.equal(second.output_text, 'Cold.');

@@ -300,10 +300,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     converse: [],
     gemini: [],
     openai: [],
-    responses: [],
     platforms: [],
-    'responses-openai': ['openai', 'responses'],
-    'responses-anthropic': ['anthropic', 'clients', 'conversation', 'providers', 'responses', 'responses-openai'],
 
     // a provider names the converters to its protocol
     'anthropic/provider.ts': ['clients', 'providers'],
@@ -313,8 +310,6 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
 
     'anthropic-anthropic.ts': ['anthropic'],
     'openai-openai.ts': ['openai'],
-    'responses-anthropic.ts': ['conversation', 'responses-anthropic'],
-    'responses-openai.ts': ['responses-openai'],
 
     // what is done for every dialect
     'affinity-facts.ts': ['conversation', 'gemini'],
@@ -324,7 +319,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'usage-at-ends.ts': ['anthropic', 'openai'],
     'write-error.ts': ['anthropic', 'gemini', 'openai'],
   },
-  'dataplane/protocol/clients': { anthropic: [], gemini: [], 'openai-chat': [] },
+  'dataplane/protocol/clients': { anthropic: [], gemini: [], 'openai-chat': [], responses: [] },
   'dataplane/protocol/providers': { anthropic: [], converse: [], gemini: [], 'openai-chat': [], responses: [] },
   'dataplane/ledger': {
     embedded: [],

@@ -1,12 +1,12 @@
 /** Reads content, which is a text or a list of parts. */
-import type { ContentPart, DocumentPart, ImagePart, MediaSource, TextPart } from '../../conversation/request.ts';
+import type { ContentPart, ImagePart, MediaSource, TextPart } from '../../conversation/request.ts';
 import { kindOf, readFields } from '../../field-table.ts';
 import type { UnreadField } from '../../field-table.ts';
 import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
-import { mediaTypeOf } from '../../media-types.ts';
 import { malformed } from '../../unsupported.ts';
 import { cacheMark } from '../cache-mark.ts';
+import { filePart, urlSource } from '../media-source.ts';
 import {
   AUDIO,
   AUDIO_PART,
@@ -129,47 +129,10 @@ function readFile(part: JsonRecord, path: string, unread: UnreadField[]): readon
   const param = `${path}.file`;
   if (!isRecord(file)) throw malformed(param, 'an object');
   const { file_data: given, filename, file_id: id } = readFields(FILE, file, { param, unread });
-  const [title, cache] = [textOf(filename), cacheMark(control)];
-  const document = (source: DocumentPart['source']): DocumentPart => ({
-    type: 'Document',
-    source,
-    title,
-    cache,
-    path: param,
-  });
   const fileId = textOf(id);
-  if (!isGiven(given) && fileId !== undefined) return [document({ type: 'File', id: fileId })];
-  const source = urlSource(given, `${param}.file_data`, 'a data URL in base64');
-  if (source.type !== 'Data') return [document(source)];
-  if (isText(source.mediaType))
-    return [document({ type: 'Text', text: Buffer.from(source.data, 'base64').toString('utf8') })];
-  const kind = MEDIA[source.mediaType.split('/')[0] ?? ''];
-  return [kind ? { type: kind, source, cache, path: param } : document(source)];
-}
-
-/** Files that are no documents, by the first part of their media type. */
-const MEDIA: Readonly<Record<string, 'Image' | 'Audio' | 'Video'>> = { image: 'Image', audio: 'Audio', video: 'Video' };
-
-function isText(mediaType: string): boolean {
-  return mediaType.startsWith('text/') || mediaType === 'application/json';
-}
-
-/** Throws RequestFault for anything but an address and a data URL. */
-function urlSource(
-  given: unknown,
-  param: string,
-  what = 'a URL: http, https, or data in base64',
-): Extract<MediaSource, { type: 'Data' | 'Url' }> {
-  const url = textOf(given);
-  if (url === undefined) throw malformed(param, what);
-  const data = splitDataUrl(url);
-  if (data) return { type: 'Data', ...data };
-  if (!/^https?:\/\//i.test(url)) throw malformed(param, what);
-  return { type: 'Url', url };
-}
-
-/** Splits `data:<type>;base64,<data>`; undefined: it is another URL. */
-function splitDataUrl(url: string): { readonly mediaType: string; readonly data: string } | undefined {
-  const head = /^data:([a-z0-9.+/-]{1,100})(?:;[a-z0-9=.+-]{1,60}){0,4};base64,/i.exec(url.slice(0, 500));
-  return head ? { mediaType: mediaTypeOf((head[1] ?? '').toLowerCase()), data: url.slice(head[0].length) } : undefined;
+  const source: MediaSource =
+    !isGiven(given) && fileId !== undefined
+      ? { type: 'File', id: fileId }
+      : urlSource(given, `${param}.file_data`, 'a data URL in base64');
+  return [filePart(source, { title: textOf(filename), cache: cacheMark(control), path: param })];
 }

@@ -1,9 +1,9 @@
 /** Reads how much the model shall reason, in the forms that chat clients have for it. */
-import type { Located, ReasoningSettings, Settings } from '../../conversation/request.ts';
+import type { ReasoningSettings, Settings } from '../../conversation/request.ts';
 import { readFields } from '../../field-table.ts';
 import type { UnreadField } from '../../field-table.ts';
 import { isRecord, stringOf, textOf } from '../../fields.ts';
-import { located, numberOf } from '../settings.ts';
+import { located, numberOf, reasoningOfEffort } from '../settings.ts';
 import { REASONING, THINKING } from './table.ts';
 import type { ChatRequest } from './table.ts';
 
@@ -16,12 +16,11 @@ export function readReasoningSettings(request: ChatRequest, unread: UnreadField[
   return {
     effort,
     reasoning:
-      readThinking(request.thinking, unread) ?? reasoning ?? switched(request.enable_thinking) ?? ofEffort(effort),
+      readThinking(request.thinking, unread) ??
+      reasoning ??
+      switched(request.enable_thinking) ??
+      reasoningOfEffort(effort),
   };
-}
-
-function ofEffort(effort: Located<string> | undefined): Found['reasoning'] {
-  return effort && { value: settings(effort.value === 'none' ? 'Disabled' : 'Adaptive'), path: effort.path };
 }
 
 function switched(enabled: unknown): Found['reasoning'] {

@@ -9,7 +9,7 @@ import { SEARCH_OPTIONS } from '../../openai/facts.ts';
 import { malformed } from '../../unsupported.ts';
 import { cacheMark } from '../cache-mark.ts';
 import type { ReadContext, ReadRequest } from '../client.ts';
-import { located, numberOf } from '../settings.ts';
+import { located, numberOf, openAiTier } from '../settings.ts';
 import { readTurns } from './read-messages.ts';
 import { readReasoningSettings } from './read-reasoning-settings.ts';
 import { readTools } from './read-tools.ts';
@@ -73,19 +73,13 @@ function readAccounts(request: ChatRequest): Settings {
   return {
     user: located(textOf(request.safety_identifier), 'safety_identifier') ?? located(textOf(request.user), 'user'),
     promptCacheKey: located(textOf(request.prompt_cache_key), 'prompt_cache_key'),
-    serviceTier: located(tierOf(request.service_tier), 'service_tier'),
+    serviceTier: located(openAiTier(request.service_tier), 'service_tier'),
   };
 }
 
 function stopsOf(stop: unknown): readonly string[] | undefined {
   const stops = (typeof stop === 'string' ? [stop] : itemsOf(stop)).filter((each) => typeof each === 'string');
   return stops.length > 0 ? stops : undefined;
-}
-
-/** Undefined: whichever the provider chooses. */
-function tierOf(tier: unknown): string | undefined {
-  if (tier === 'auto') return undefined;
-  return tier === 'default' ? 'standard' : textOf(tier);
 }
 
 /** Text alone is the default. */

@@ -3,8 +3,10 @@ import type { ConversionNotes, ReportedDetails, ReportedUsage } from '../../conv
 import type { CitationEvent, FinishReason, TokenProbability } from '../../conversation/events.ts';
 import { writeProof } from '../../conversation/reasoning.ts';
 import type { ProofMaker, ReasoningProof } from '../../conversation/reasoning.ts';
-import { isRecord } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
+import { hasWebAddress } from '../citations.ts';
+import { wholeInput } from '../custom-input.ts';
+import { writeTokens } from '../token-probabilities.ts';
 import { FINISH_REASONS, SERVICE_TIERS } from './table.ts';
 
 /** As OpenRouter names them. */
@@ -39,23 +41,13 @@ export interface WrittenCall {
 /** A call as the client expects it: of a function, of a custom tool, or as function_call. */
 export function writeCall({ id, name, text }: WrittenCall, notes: ConversionNotes | undefined): JsonRecord {
   if (notes?.legacyFunctions === true) return { function_call: { name, arguments: text } };
-  if (notes?.customTools?.has(name) === true) return { id, type: 'custom', custom: { name, input: customInput(text) } };
+  if (notes?.customTools?.has(name) === true) return { id, type: 'custom', custom: { name, input: wholeInput(text) } };
   return { id, type: 'function', function: { name, arguments: text } };
 }
 
 /** Whether a call can only be written once it is complete: a custom tool's text is within JSON. */
 export function isWrittenWhole(name: string, notes: ConversionNotes | undefined): boolean {
   return notes?.legacyFunctions === true || notes?.customTools?.has(name) === true;
-}
-
-/** The text within a custom tool's input object; anything else that the model wrote, unchanged. */
-function customInput(text: string): string {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) && typeof value['input'] === 'string' ? value['input'] : text;
-  } catch {
-    return text;
-  }
 }
 
 /** A picture, as OpenRouter writes it. */
@@ -65,26 +57,16 @@ export function writeImage({ mediaType, data }: { readonly mediaType: string; re
 
 /** A source that is no web address has no counterpart. */
 export function writeCitations(citations: readonly CitationEvent[]): readonly JsonRecord[] {
-  return citations
-    .filter(({ url }) => /^https?:\/\//i.test(url))
-    .map(({ url, title, start, end }) => ({
-      type: 'url_citation',
-      url_citation: { url, title: title ?? '', start_index: start, end_index: end },
-    }));
+  return citations.filter(hasWebAddress).map(({ url, title, start, end }) => ({
+    type: 'url_citation',
+    url_citation: { url, title: title ?? '', start_index: start, end_index: end },
+  }));
 }
 
 /** Undefined: there are none. */
 export function writeLogProbabilities(tokens: readonly TokenProbability[]): JsonRecord | undefined {
   if (tokens.length === 0) return undefined;
-  const content = tokens.map((token) => ({
-    ...writeToken(token),
-    top_logprobs: token.alternatives.map(writeToken),
-  }));
-  return { content, refusal: null };
-}
-
-function writeToken({ token, logProbability }: Pick<TokenProbability, 'token' | 'logProbability'>): JsonRecord {
-  return { token, logprob: logProbability, bytes: [...Buffer.from(token)] };
+  return { content: writeTokens(tokens), refusal: null };
 }
 
 /** A response that the provider did not end counts as ended. */

@@ -5,7 +5,6 @@ import { ANTHROPIC_MODELS, capabilitiesOf } from '../../capabilities.ts';
 import type { ModelCapabilities } from '../../capabilities.ts';
 import { askForFormat, isObjectFormat } from '../../conversation/formats.ts';
 import { prepare } from '../../conversation/prepare.ts';
-import type { ProofMaker } from '../../conversation/reasoning.ts';
 import { markCaches } from '../../conversation/repairs/cache-marks.ts';
 import { endForModel } from '../../conversation/repairs/ends.ts';
 import type { Conversation, Located, Settings, TextPart, Turn } from '../../conversation/request.ts';
@@ -29,20 +28,15 @@ const MAX_NAME_LENGTH = 128;
 const MAX_CACHE_MARKS = 4;
 const MAX_USER_LENGTH = 256;
 
-export interface MessagesContext extends WriteContext {
-  /** Whose reasoning is sent. */
-  readonly proofs: readonly ProofMaker[];
-}
-
-export function writeRequest(conversation: Conversation, context: MessagesContext): WrittenRequest {
-  const { plan, stream, dropped, proofs } = context;
+export function writeRequest(conversation: Conversation, context: WriteContext): WrittenRequest {
+  const { plan, stream, dropped } = context;
   const { upstreamModel: model } = plan;
   const taker = { provider: NAME, dropped };
   refuseCheaperTier(conversation.settings, taker);
   const settings = takeSettings(SETTINGS, conversation.settings, taker);
   const capabilities = capabilitiesOf(ANTHROPIC_MODELS, model, plan.capabilities);
   const { format, instructions } = writeFormat(settings.responseFormat, capabilities);
-  const { system, turns: prepared } = prepareTurns(conversation.turns, proofs, capabilities.prefill);
+  const { system, turns: prepared } = prepareTurns(conversation.turns, capabilities.prefill);
   const maxTokens = limitOf(plan.maxOutputTokens, settings.maxOutputTokens);
   const { thinking, effort, thinks } = claudeThinking(settings, {
     model,
@@ -78,13 +72,9 @@ export function writeRequest(conversation: Conversation, context: MessagesContex
 }
 
 /** Throws RequestFault where nobody says anything. */
-function prepareTurns(
-  given: readonly Turn[],
-  proofs: readonly ProofMaker[],
-  prefill: boolean,
-): ReturnType<typeof prepare> {
+function prepareTurns(given: readonly Turn[], prefill: boolean): ReturnType<typeof prepare> {
   const prepared = prepare(given, {
-    reasoning: { proofs, readable: false },
+    reasoning: { proofs: ['Anthropic'], readable: false },
     system: 'AsUserText',
     alternates: true,
     blanks: false,

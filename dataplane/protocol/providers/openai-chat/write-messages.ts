@@ -149,6 +149,7 @@ function reasoningParts(parts: readonly AssistantPart[]): readonly ReasoningPart
 function textOfPart(part: AssistantPart): string {
   switch (part.type) {
     case 'Text':
+      return part.separate === true ? `\n\n${part.text}` : part.text;
     case 'Refusal':
       return part.text;
     case 'Image':

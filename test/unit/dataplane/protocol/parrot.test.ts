@@ -1,5 +1,5 @@
 /**
- * A kind of provider that is one folder: through the whole gateway, for clients of both dialects, as
+ * A kind of provider that is one folder: through the whole gateway, for clients of several dialects, as
  * docs/adding-a-provider.md has it.
  */
 import assert from 'node:assert/strict';
@@ -102,7 +102,7 @@ describe('the sample provider Parrot', () => {
   it("refuses by name, reports errors in the client's dialect, and is cut off as any other", async () => {
     const tools = [{ name: 'f', input_schema: { type: 'object' as const } }];
     const asks = { model: 'gpt-model', messages: [{ role: 'user' as const, content: 'hello' }], max_tokens: 20 };
-    assert.match((await caught(anthropic.messages.create({ ...asks, tools }), Error)).message, /\\"tools\\"/);
+    assert.match((await caught(anthropic.messages.create({ ...asks, tools }), Error)).message, /\\"tools\[0\]\\"/);
     stack.openai.script({ status: 400, steps: ['{"message":"no seeds"}'] });
     assert.match((await caught(openai.chat.completions.create(asks), Error)).message, /no seeds/);
     stack.openai.script(events({ word: 'Hel' }, { squawk: { message: 'tired', type: 'overloaded_error' } }));

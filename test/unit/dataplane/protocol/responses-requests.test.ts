@@ -8,7 +8,7 @@ import type { ConversionNotes, RequestPlan } from '../../../../dataplane/protoco
 import { parseBody } from '../../../../dataplane/protocol/parse-body.ts';
 import type { ProviderKind } from '../../../../dataplane/protocol/provider.ts';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';
-import { sealThinking } from '../../../../dataplane/protocol/responses/sealed-thinking.ts';
+import { sealReasoning } from '../../../../dataplane/protocol/conversation/sealed-reasoning.ts';
 import { assertGolden, pretty } from './golden.ts';
 import { TESTDATA } from './replay.ts';
 import { sealFor } from './seal.ts';
@@ -81,7 +81,6 @@ describe('a field that cannot be converted is refused by name', () => {
     conversation: { conversation: 'conv_1' },
     prompt: { prompt: { id: 'p' } },
     background: { background: true },
-    top_logprobs: { top_logprobs: 2 },
     moderation: { moderation: {} },
     brand_new_field: { brand_new_field: 1 },
     'input[1].type': { input: [USER, { type: 'compaction_trigger' }] },
@@ -164,7 +163,7 @@ describe('sealed reasoning', () => {
     (sent['messages'] as Record<string, unknown>[])[1]?.['reasoning_content'];
 
   it('returns to models that support it, whichever channel created it', () => {
-    const encrypted = sealThinking(sealFor('route/other'), { type: 'reasoning', text: 'I call f.' });
+    const encrypted = sealReasoning(sealFor('route/other'), { text: 'I call f.', proof: undefined });
     assert.equal(reasoningIn(convert('OpenAI', asked(encrypted), { upstreamModel: 'kimi-k2', seal })), 'I call f.');
     assert.equal(reasoningIn(convert('OpenAI', asked(encrypted), { seal })), undefined);
   });
@@ -172,15 +171,11 @@ describe('sealed reasoning', () => {
     for (const encrypted of [
       'gAAAA',
       seal.seal('encrypted', 'x'),
-      sealThinking(seal, {
-        type: 'thinking',
-        thinking: 't',
-        signature: 's',
-      }),
+      sealReasoning(sealFor('route/other'), { text: 't', proof: { maker: 'Anthropic', signature: 's' } }),
     ])
-      assert.equal(reasoningIn(convert('OpenAI', asked(encrypted), { upstreamModel: 'kimi-k2', seal })), undefined);
-    const own = sealThinking(seal, { type: 'reasoning', text: 'I call f.' });
-    assert.equal(reasoningIn(convert('OpenAI', asked(own), { upstreamModel: 'kimi-k2' })), undefined);
+      assert.equal(reasoningIn(convert('OpenAI', asked(encrypted), { upstreamModel: 'glm-4.7', seal })), undefined);
+    const own = sealReasoning(seal, { text: 'I call f.', proof: undefined });
+    assert.equal(reasoningIn(convert('OpenAI', asked(own), { upstreamModel: 'glm-4.7' })), undefined);
   });
 });
 
@@ -228,6 +223,12 @@ describe('thinking that Anthropic signed', () => {
 });
 
 describe("a field that a model on Anthropic's protocol does not support", () => {
+  it('is named: log probabilities', () => {
+    const request = { model: 'm', input: 'hi', top_logprobs: 2 };
+    assert.deepEqual(convert('Anthropic', request).dropped, ['top_logprobs']);
+    const { dropped, sent } = convert('OpenAI', request);
+    assert.deepEqual([dropped, sent['logprobs'], sent['top_logprobs']], [[], true, 2]);
+  });
   it("is named in the client's dialect", () => {
     const { dropped } = convert(
       'Anthropic',

@@ -5,10 +5,13 @@ import { RequestFault } from '../../../../dataplane/protocol/call-facts.ts';
 import type { ChatFacts } from '../../../../dataplane/protocol/call-facts.ts';
 import type { StreamConverter, StreamEnd } from '../../../../dataplane/protocol/converter.ts';
 import { boundInput } from '../../../../dataplane/protocol/estimate.ts';
+import { readConversationFacts } from '../../../../dataplane/protocol/openai/conversations.ts';
 import { readResponseFacts } from '../../../../dataplane/protocol/openai/response-facts.ts';
 import { responsesConverter } from '../../../../dataplane/protocol/openai/responses.ts';
 import { writeEvent } from '../../../../dataplane/protocol/sse.ts';
 import { pattern } from '../../../support/pattern.ts';
+
+const USER = { role: 'user', content: 'hi' };
 
 function facts(more: object): ChatFacts {
   const request = { model: 'm', input: 'hi', ...more };
@@ -192,7 +195,6 @@ describe('a request', () => {
       'ServerTools',
       'context_management',
     ],
-    ['a summary now', { input: [{ type: 'compaction_trigger' }] }, 'ServerTools', 'input[0].type'],
     [
       'a file that is kept',
       {
@@ -244,6 +246,15 @@ describe('a request', () => {
     const { unbounded: uses, serviceTier } = facts({ service_tier: 'priority' });
     assert.deepEqual(uses, [{ feature: 'ServiceTiers', param: 'service_tier', needs: { serviceTier: 'priority' } }]);
     assert.equal(serviceTier, 'priority');
+  });
+  it('for a summary now is bounded as a compaction: its limit stays, and what the provider reports is billed', () => {
+    const { unbounded: uses, compacts, fixedOutput } = facts({ input: [USER, { type: 'compaction_trigger' }] });
+    assert.deepEqual([uses, compacts, fixedOutput], [[], true, true]);
+    const kept = { items: [USER, { type: 'compaction_trigger' }] };
+    assert.throws(
+      () => readConversationFacts(Buffer.from(JSON.stringify(kept)), kept),
+      (error) => error instanceof RequestFault && error.param === 'items[1].type',
+    );
   });
   it('for what the provider keeps may fill the context', () => {
     for (const more of [

@@ -7,6 +7,7 @@ import { describe, test } from 'vitest';
 import { anthropicClient } from '../../../../../dataplane/protocol/clients/anthropic/client.ts';
 import { geminiClient } from '../../../../../dataplane/protocol/clients/gemini/client.ts';
 import { openaiChatClient } from '../../../../../dataplane/protocol/clients/openai-chat/client.ts';
+import { responsesClient } from '../../../../../dataplane/protocol/clients/responses/client.ts';
 import type { Client } from '../../../../../dataplane/protocol/clients/client.ts';
 import type { Conversation, Unread } from '../../../../../dataplane/protocol/conversation/request.ts';
 import type { Handling } from '../../../../../dataplane/protocol/field-table.ts';
@@ -14,11 +15,13 @@ import type { Examples, Fields } from '../field-examples.ts';
 import { ANTHROPIC } from './anthropic-examples.ts';
 import { GEMINI } from './gemini-examples.ts';
 import { OPENAI_CHAT } from './openai-chat-examples.ts';
+import { RESPONSES } from './responses-examples.ts';
 
 const CLIENTS: readonly (readonly [Client, readonly Examples[]])[] = [
   [anthropicClient, ANTHROPIC],
   [geminiClient, GEMINI],
   [openaiChatClient, OPENAI_CHAT],
+  [responsesClient, RESPONSES],
 ];
 
 function read(client: Client, fields: Fields): Conversation {

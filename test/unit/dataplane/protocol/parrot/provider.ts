@@ -1,34 +1,28 @@
-/**
- * The Parrot: a provider with a protocol of its own. Only OpenAI's dialect is converted by hand; the others go
- * through it.
- */
-import { chain } from '../../../../../dataplane/protocol/chain.ts';
+/** The Parrot: a provider with a protocol of its own. */
 import { anthropicClient } from '../../../../../dataplane/protocol/clients/anthropic/client.ts';
 import { geminiClient } from '../../../../../dataplane/protocol/clients/gemini/client.ts';
+import { openaiChatClient } from '../../../../../dataplane/protocol/clients/openai-chat/client.ts';
+import { responsesClient } from '../../../../../dataplane/protocol/clients/responses/client.ts';
 import { conversion } from '../../../../../dataplane/protocol/conversion.ts';
-import type { Converter } from '../../../../../dataplane/protocol/converter.ts';
-import { openEventStream } from '../../../../../dataplane/protocol/event-stream.ts';
 import { readProviderError } from '../../../../../dataplane/protocol/provider-errors.ts';
 import type { Provider } from '../../../../../dataplane/protocol/provider.ts';
-import { openaiChat } from '../../../../../dataplane/protocol/providers/openai-chat/chat.ts';
-import { responsesToOpenai } from '../../../../../dataplane/protocol/responses-openai.ts';
-import { convertResponse, WordsToChunks } from './answer.ts';
-import { convertRequest } from './request.ts';
+import type { ChatProvider } from '../../../../../dataplane/protocol/providers/chat-provider.ts';
+import { NAME, writeRequest } from './request.ts';
+import { readResponse, WordReader } from './response.ts';
 
-const openaiToParrot: Converter = {
-  client: 'OpenAI',
-  upstream: 'Parrot',
-  request: convertRequest,
-  response: convertResponse,
-  stream: (request) => openEventStream(new WordsToChunks(request), { client: 'OpenAI', requestId: request.id }),
+const parrotChat: ChatProvider = {
+  name: NAME,
+  write: writeRequest,
+  read: readResponse,
+  stream: () => new WordReader(),
 };
 
 export const parrot: Provider = {
   chat: {
-    OpenAI: openaiToParrot,
-    Anthropic: chain(conversion(anthropicClient, openaiChat), openaiToParrot),
-    Responses: chain(responsesToOpenai, openaiToParrot),
-    Gemini: chain(conversion(geminiClient, openaiChat), openaiToParrot),
+    OpenAI: conversion(openaiChatClient, parrotChat),
+    Anthropic: conversion(anthropicClient, parrotChat),
+    Responses: conversion(responsesClient, parrotChat),
+    Gemini: conversion(geminiClient, parrotChat),
   },
   credential: (apiKey) => ['x-parrot-key', apiKey],
   defaultHeaders: { 'x-parrot-version': '1' },
