@@ -35,8 +35,8 @@ protocol are asked for their usage, which is removed again if the client did not
 in one object is refused, because two parsers could read it differently.
 
 **Different protocols** are converted. This page describes how each field is converted. It is generated from the tables
-of the converters (\`dataplane/protocol/<client>-<provider>/table.ts\`): a converter can read only fields that its table
-marks as converted.
+of clients and providers (\`clients/<dialect>/table.ts\`, \`providers/<name>/table.ts\` and, for Responses,
+\`responses-<provider>/table.ts\` in \`dataplane/protocol/\`): a field is read only if its table marks it as converted.
 
 - *converted*: the field reaches the other side.
 - *left out*: nothing is lost, for the reason given.
