@@ -2,7 +2,7 @@
  * Anthropic client, Anthropic provider: bytes pass through. Only the model's name and max_tokens change, and
  * thinking that another provider made is left out.
  */
-import { hasForeignThinking, withoutForeignThinking } from './anthropic/foreign-thinking.ts';
+import { ownMessages } from './anthropic/foreign-thinking.ts';
 import { MessageEventMeter, meterMessage } from './anthropic/stream-meter.ts';
 import { isServerTool } from './anthropic/tool-types.ts';
 import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
@@ -14,7 +14,7 @@ import type { EventHandler } from './event-stream.ts';
 import type { JsonRecord } from './fields.ts';
 import { editObject } from './json-edit.ts';
 import type { JsonEdit } from './json-edit.ts';
-import { parseEventData, parseObject, reparseLosslessly, writeJson } from './json-value.ts';
+import { parseEventData, parseObject } from './json-value.ts';
 import { MESSAGE_STOP } from './anthropic/write-event.ts';
 import { isErrorObject, readStreamError } from './provider-errors.ts';
 import { editsOf, withoutProviderTools } from './provider-tools.ts';
@@ -44,8 +44,8 @@ function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): U
   if (parsed['model'] !== plan.upstreamModel) edits.set('model', JSON.stringify(plan.upstreamModel));
   if (plan.maxOutputTokens !== undefined && parsed['max_tokens'] !== plan.maxOutputTokens)
     edits.set('max_tokens', String(plan.maxOutputTokens));
-  if (hasForeignThinking(parsed['messages']))
-    edits.set('messages', writeJson(withoutForeignThinking(reparseLosslessly(body, parsed)['messages'])));
+  const messages = ownMessages(body, parsed);
+  if (messages !== undefined) edits.set('messages', messages);
   return { path: '/v1/messages', body: editObject(body, edits, plan.scanned), dropped: dropped.params };
 }
 

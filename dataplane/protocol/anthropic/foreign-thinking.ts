@@ -6,14 +6,20 @@
 import { readProof } from '../conversation/reasoning.ts';
 import { isRecord, itemsOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { reparseLosslessly, writeJson } from '../json-value.ts';
 
-/** Whether any block of these messages is such thinking. */
-export function hasForeignThinking(messages: unknown): boolean {
+/** The messages of a request without such thinking, as JSON; undefined: they have none. */
+export function ownMessages(body: Uint8Array, parsed: JsonRecord): string | undefined {
+  if (!hasForeignThinking(parsed['messages'])) return undefined;
+  return writeJson(withoutForeignThinking(reparseLosslessly(body, parsed)['messages']));
+}
+
+function hasForeignThinking(messages: unknown): boolean {
   return itemsOf(messages).some((message) => isRecord(message) && itemsOf(message['content']).some(isForeign));
 }
 
 /** A message that was nothing else is left out, because Anthropic refuses an empty one as well. */
-export function withoutForeignThinking(messages: unknown): readonly unknown[] {
+function withoutForeignThinking(messages: unknown): readonly unknown[] {
   return itemsOf(messages).flatMap((message): readonly unknown[] => {
     if (!isRecord(message)) return [message];
     const blocks = itemsOf(message['content']);

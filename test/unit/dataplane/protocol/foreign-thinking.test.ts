@@ -42,4 +42,17 @@ describe('thinking of other providers', () => {
         content: [USE],
       });
   });
+  it('is left out of a request that counts tokens', () => {
+    const messages = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: [FOREIGN, USE] },
+    ];
+    const counter = providerOf('Anthropic').tokenCounters?.Anthropic;
+    const request = { model: 'claude', messages };
+    const sentBody = counter?.request(Buffer.from(JSON.stringify(request)), request, { upstreamModel: 'claude' }).body;
+    assert.deepEqual(JSON.parse(Buffer.from(sentBody ?? []).toString()), {
+      model: 'claude',
+      messages: [messages[0], { role: 'assistant', content: [USE] }],
+    });
+  });
 });

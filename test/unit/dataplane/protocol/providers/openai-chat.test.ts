@@ -7,6 +7,7 @@ import { FailedResponse } from '../../../../../dataplane/protocol/failed-respons
 import { converterFor } from '../../../../../dataplane/protocol/providers.ts';
 import { openaiChat } from '../../../../../dataplane/protocol/providers/openai-chat/chat.ts';
 import { replay, STREAM_REQUEST } from '../replay.ts';
+import { sealFor } from '../seal.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -44,6 +45,30 @@ describe('reasoning of earlier turns', () => {
     for (const model of ['deepseek-v4', 'moonshotai/kimi-k2.5', 'glm-5'])
       assert.deepEqual(reasoning(model), ['t1', 't2'], model);
     assert.deepEqual(reasoning('gpt-5.4'), [undefined, undefined]);
+  });
+
+  it("goes back from Google's dialect, whose clients keep it sealed", () => {
+    const converter = converterFor('Gemini', 'OpenAI');
+    const seal = sealFor('c');
+    const convert = (upstreamModel: string, contents: readonly Fields[]): ReturnType<typeof converter.request> => {
+      const plan = { upstreamModel, maxOutputTokens: 9, outputLimitField: 'max_tokens', seal } as const;
+      return converter.request(Buffer.from(JSON.stringify({ contents })), { contents }, plan);
+    };
+    const question = { role: 'user', parts: [{ text: 'a' }] };
+    const partsFrom = (upstreamModel: string): readonly Fields[] => {
+      const { notes } = convert(upstreamModel, [question]);
+      const message = { role: 'assistant', reasoning_content: 't1', content: 'b' };
+      const body = Buffer.from(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }));
+      const context = { id: 'r', createdSeconds: 0, estimatedInputTokens: 0, seal, ...(notes && { notes }) };
+      const response = JSON.parse(Buffer.from(converter.response(body, context).body).toString()) as {
+        candidates: [{ content: { parts: readonly Fields[] } }];
+      };
+      return response.candidates[0].content.parts;
+    };
+    assert.deepEqual(partsFrom('gpt-5.4'), [{ text: 'b' }]);
+    const parts = partsFrom('deepseek-v4');
+    const { body } = convert('deepseek-v4', [question, { role: 'model', parts }, question]);
+    assert.match(Buffer.from(body).toString(), /"content":"b","reasoning_content":"t1"/);
   });
 
   it('has a placeholder for calls of other models, unless thinking is off', () => {
