@@ -3,7 +3,7 @@ import { withoutBlanks } from './repairs/blank-texts.ts';
 import { endForModel, startWithUser } from './repairs/ends.ts';
 import { withoutForeignReasoning } from './repairs/foreign-reasoning.ts';
 import type { ReasoningNeeds } from './repairs/foreign-reasoning.ts';
-import { joinTurns } from './repairs/join-turns.ts';
+import { joinCalls, joinTurns } from './repairs/join-turns.ts';
 import { pairResults } from './repairs/pair-results.ts';
 import { placeSystem } from './repairs/place-system.ts';
 import type { PlacedSystem, SystemPlace } from './repairs/place-system.ts';
@@ -25,7 +25,7 @@ export interface Needs {
 export function prepare(given: readonly Turn[], needs: Needs): PlacedSystem {
   const own = withoutForeignReasoning(given, needs.reasoning);
   const placed = placeSystem(needs.blanks ? own : withoutBlanks(own), needs.system);
-  const paired = pairResults(uniqueIds(placed.turns));
+  const paired = pairResults(uniqueIds(joinCalls(placed.turns)));
   const turns = needs.alternates ? joinTurns(startWithUser(paired)) : paired;
   return { system: placed.system, turns: endForModel(turns, needs.prefill) };
 }

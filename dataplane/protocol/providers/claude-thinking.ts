@@ -1,9 +1,10 @@
 /**
  * The reasoning settings of Claude's models, on whichever provider. From version 4.6 on they take an effort; earlier
- * ones take a budget of tokens, which must fit within the output limit.
+ * ones take a budget of tokens, which must fit within the output limit. 4.6 takes both, later ones no budget.
  */
 import { claudeVersion } from '../capabilities.ts';
 import type { ModelCapabilities } from '../capabilities.ts';
+import { effortOfBudget } from '../conversation/efforts.ts';
 import type { ReasoningSettings, Settings, Turn } from '../conversation/request.ts';
 import { keptValue } from '../conversation/take.ts';
 import type { DroppedFields } from '../dropped-fields.ts';
@@ -47,26 +48,46 @@ export interface ClaudeThinking {
 const NONE: ClaudeThinking = { thinking: undefined, effort: undefined, thinks: false };
 /** The API's minimum. */
 const MIN_BUDGET = 1024;
-/** The first version that takes an effort. */
-const FIRST_ADAPTIVE = 4.6;
+/** The first version that takes an effort, and the last that takes a budget. */
+const [FIRST_ADAPTIVE, LAST_BUDGET] = [4.6, 4.6];
+/** The last version that does not think where a call is forced. */
+const LAST_UNFORCED = 4.7;
+/** Models that cannot be told not to think. */
+const ALWAYS_THINK = /claude-(?:fable|mythos)/i;
 const DISPLAYS = { Summarized: 'summarized', Omitted: 'omitted' } as const;
 
 export function claudeThinking(settings: Settings, context: ThinkingContext): ClaudeThinking {
   const { effort, reasoning } = keptSettings(settings, context);
-  const mapped = effort === undefined ? undefined : (CLAUDE_EFFORTS.values.get(effort) ?? effort);
   switch (reasoning?.mode) {
     case undefined:
-      return { ...NONE, effort: mapped };
+      return { ...NONE, effort: effortOf(effort) };
     case 'Disabled':
-      return { ...NONE, thinking: { type: 'disabled' } };
+      return withoutThinking(effort, settings, context);
     case 'Adaptive':
-      if (takesBudget(context.model)) return withBudget(effort, settings, context);
-      return { thinking: { type: 'adaptive', ...displayOf(reasoning) }, effort: mapped, thinks: true };
-    case 'Enabled': {
-      const thinking = { type: 'enabled', budget_tokens: reasoning.budgetTokens, ...displayOf(reasoning) };
-      return { thinking, effort: mapped, thinks: true };
-    }
+      return takesBudget(context.model)
+        ? withBudget(effort, settings, context)
+        : decidesItself(effort, settings, context);
+    case 'Enabled':
+      return refusesBudget(context.model)
+        ? decidesItself(effort ?? effortOfBudget(reasoning.budgetTokens ?? 0), settings, context)
+        : { ...withBudget(effort, settings, context), effort: effortOf(effort) };
   }
+}
+
+function effortOf(effort: string | undefined): string | undefined {
+  return effort === undefined ? undefined : (CLAUDE_EFFORTS.values.get(effort) ?? effort);
+}
+
+/** Models with an effort have one without thinking, too; none means only that they shall not think. */
+function withoutThinking(
+  effort: string | undefined,
+  { reasoning }: Settings,
+  { model, dropped }: ThinkingContext,
+): ClaudeThinking {
+  const given = effort === 'none' || takesBudget(model) ? undefined : effortOf(effort);
+  if (!ALWAYS_THINK.test(model)) return { ...NONE, thinking: { type: 'disabled' }, effort: given };
+  if (reasoning) dropped.add(reasoning.path);
+  return { ...NONE, effort: given ?? 'low' };
 }
 
 interface KeptSettings {
@@ -89,15 +110,38 @@ function takesBudget(model: string): boolean {
   return version !== undefined && version < FIRST_ADAPTIVE;
 }
 
+function refusesBudget(model: string): boolean {
+  return (claudeVersion(model) ?? 0) > LAST_BUDGET;
+}
+
 function displayOf(reasoning: ReasoningSettings | undefined): JsonRecord {
   const display = reasoning?.display;
   return display ? { display: DISPLAYS[display] } : {};
 }
 
+/** The model decides how much it thinks. Up to 4.7 a forced call allows no thinking, which is named. */
+function decidesItself(
+  effort: string | undefined,
+  settings: Settings,
+  { model, dropped }: ThinkingContext,
+): ClaudeThinking {
+  const { reasoning, toolChoice } = settings;
+  const isRefused = toolChoice?.value.mode === 'Required' && (claudeVersion(model) ?? Infinity) <= LAST_UNFORCED;
+  if (isRefused) {
+    if (reasoning) dropped.add(reasoning.path);
+    return { ...NONE, effort: effortOf(effort) };
+  }
+  return {
+    thinking: { type: 'adaptive', ...displayOf(reasoning?.value) },
+    effort: effortOf(effort),
+    thinks: true,
+  };
+}
+
 /** Where no budget fits, the model does not think, which is named. A forced call allows none either. */
 function withBudget(effort: string | undefined, settings: Settings, context: ThinkingContext): ClaudeThinking {
   const { reasoning, toolChoice } = settings;
-  const budget = budgetOf(effort, reasoning?.value.budgetTokens, context.maxTokens);
+  const budget = budgetOf(effort, reasoning?.value, context.maxTokens);
   if (budget === undefined || toolChoice?.value.mode === 'Required' || answersUnsignedCall(context.turns)) {
     if (reasoning) context.dropped.add(reasoning.path);
     return NONE;
@@ -109,17 +153,22 @@ function withBudget(effort: string | undefined, settings: Settings, context: Thi
   };
 }
 
-/** A client's own budget is at least the API's minimum. Undefined: none fits into half of the output limit. */
+/** Undefined: none fits into half of the output limit, and the client's own is not below the limit. */
 function budgetOf(
   effort: string | undefined,
-  own: number | undefined,
-  maxTokens: number | undefined,
+  reasoning: ReasoningSettings | undefined,
+  maxTokens = Infinity,
 ): number | undefined {
-  const most = maxTokens === undefined ? Infinity : Math.floor(maxTokens / 2);
-  const wished =
-    own === undefined ? Number(CLAUDE_BUDGETS.values.get(effort ?? 'medium') ?? 0) : Math.max(own, MIN_BUDGET);
-  const budget = Math.min(wished, most);
+  const own = reasoning?.budgetTokens;
+  const stays = reasoning?.mode === 'Enabled' && own !== undefined && own < maxTokens;
+  if (stays) return own;
+  const budget = Math.min(wishedBudget(effort, own), Math.floor(maxTokens / 2));
   return budget < MIN_BUDGET ? undefined : budget;
+}
+
+/** A budget is at least the API's minimum. */
+function wishedBudget(effort = 'medium', own?: number): number {
+  return own === undefined ? Number(CLAUDE_BUDGETS.values.get(effort) ?? 0) : Math.max(own, MIN_BUDGET);
 }
 
 /** With a budget, the API requires signed thinking at the start of a turn whose tool calls are being answered. */

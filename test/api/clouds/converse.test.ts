@@ -134,12 +134,12 @@ describe('a conversation through Converse', () => {
     clouds.cloud.script(answer([{ text: 'hello' }]));
     await anthropic.messages.create({
       model: 'sonnet',
-      max_tokens: 50,
+      max_tokens: 2000,
       system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
       stop_sequences: ['END'],
       thinking: { type: 'enabled', budget_tokens: 1024 },
       tools: [{ name: 'get_weather', description: 'The weather.', input_schema: CITY }],
-      tool_choice: { type: 'any' },
+      tool_choice: { type: 'auto' },
       messages: [
         {
           role: 'user',
@@ -175,7 +175,7 @@ describe('a conversation through Converse', () => {
     const ours = await clouds.cloud.request(0);
     const theirs = await awsRequest({
       modelId: SONNET,
-      inferenceConfig: { maxTokens: 50, stopSequences: ['END'] },
+      inferenceConfig: { maxTokens: 2000, stopSequences: ['END'] },
       system: [{ text: 'Be brief.' }, { cachePoint: { type: 'default' } }],
       additionalModelRequestFields: { thinking: { type: 'enabled', budget_tokens: 1024 } },
       toolConfig: {
@@ -188,7 +188,6 @@ describe('a conversation through Converse', () => {
             },
           },
         ],
-        toolChoice: { any: {} },
       },
       messages: [
         {

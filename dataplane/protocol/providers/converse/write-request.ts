@@ -7,6 +7,7 @@ import type { ModelCapabilities } from '../../capabilities.ts';
 import { askForFormat, isObjectFormat } from '../../conversation/formats.ts';
 import { prepare } from '../../conversation/prepare.ts';
 import { markCaches } from '../../conversation/repairs/cache-marks.ts';
+import { endForModel } from '../../conversation/repairs/ends.ts';
 import type { Conversation, Settings, TextPart } from '../../conversation/request.ts';
 import { keptValue, refuseCheaperTier, takeSettings } from '../../conversation/take.ts';
 import type { DroppedFields } from '../../dropped-fields.ts';
@@ -43,7 +44,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
   const capabilities = capabilitiesOf(CONVERSE_MODELS, model, plan.capabilities);
   const caches = new CachePoints(capabilities.promptCaching, family);
   const names = new ToolNames(MAX_NAME_LENGTH);
-  const { system, turns } = prepare(conversation.turns, {
+  const { system, turns: prepared } = prepare(conversation.turns, {
     reasoning: { proofs: ['Anthropic'], readable: false },
     system: 'AsUserText',
     alternates: true,
@@ -51,18 +52,20 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     prefill: capabilities.prefill,
   });
   const { format, instructions } = writeFormat(settings.responseFormat, capabilities);
-  const prepared = { tools: conversation.tools, system: [...system, ...instructions], turns };
-  const marked = capabilities.promptCaching ? markCaches(prepared, conversation, MAX_CACHE_POINTS) : prepared;
-  if ('removed' in marked && marked.removed) dropped.add('cache_control');
-  const { messages, calledTools } = writeMessages(marked.turns, { names, caches, cache: settings.cache?.value });
   const maxTokens = maxOutputTokens ?? settings.maxOutputTokens?.value;
   const { effort, thinks, fields } = writeThinking(settings, family, {
     model,
     maxTokens,
-    turns,
+    turns: prepared,
     capabilities,
     dropped,
   });
+  // a Claude that thinks cannot go on with a turn of the assistant
+  const turns = endForModel(prepared, capabilities.prefill && !thinks);
+  const parts = { tools: conversation.tools, system: [...system, ...instructions], turns };
+  const marked = capabilities.promptCaching ? markCaches(parts, conversation, MAX_CACHE_POINTS) : parts;
+  if ('removed' in marked && marked.removed) dropped.add('cache_control');
+  const { messages, calledTools } = writeMessages(marked.turns, { names, caches, cache: settings.cache?.value });
   const { strictSchemas } = capabilities;
   const body = {
     messages,

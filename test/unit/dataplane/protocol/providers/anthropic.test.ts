@@ -22,9 +22,9 @@ interface Sent {
 
 const MODEL = 'claude-opus-4-6';
 
-function convert(client: ChatDialect, request: Fields, upstreamModel = MODEL): Sent {
+function convert(client: ChatDialect, request: Fields, upstreamModel = MODEL, maxOutputTokens = 900): Sent {
   const bytes = Buffer.from(JSON.stringify(request));
-  const plan = { upstreamModel, maxOutputTokens: 900, outputLimitField: 'max_tokens', seal: sealFor('c') } as const;
+  const plan = { upstreamModel, maxOutputTokens, outputLimitField: 'max_tokens', seal: sealFor('c') } as const;
   const { body: sent, dropped } = converterFor(client, 'Anthropic').request(bytes, request, plan);
   const body = JSON.parse(Buffer.from(sent).toString('utf8')) as Fields;
   return { body, messages: body['messages'] as readonly Fields[], dropped };
@@ -110,6 +110,16 @@ describe('turns', () => {
     );
   });
 
+  it('of calls that follow each other are one, with their results after it', () => {
+    const sent = chat([HI, asks('c1'), asks('c2'), result('c2'), result('c1')]);
+    assert.equal(rolesOf(sent), 'uau');
+    assert.deepEqual(
+      contentOf(sent, 2).map(({ tool_use_id: id }) => id),
+      ['c1', 'c2'],
+    );
+    assert.equal(rolesOf(chat([HI, asks('c1'), { role: 'assistant', content: 'Done.' }])), 'uauau');
+  });
+
   it('have unique ids in the letters and within the length of the API', () => {
     const long = 'x'.repeat(300);
     const sent = chat([HI, asks('call 1', 'call 1', long), result('call 1'), result('call 1', 'b'), result(long)]);
@@ -161,7 +171,7 @@ describe('turns', () => {
     assert.deepEqual(rolesOf(chat(history)), 'uau');
     assert.deepEqual(chat(history, {}, 'claude-opus-4-5').messages[1], { role: 'assistant', content: 'hello' });
     const thinks = { thinking: { type: 'enabled', budget_tokens: 100 } };
-    assert.equal(rolesOf(chat(history, { ...thinks, max_tokens: 2000 }, 'claude-opus-4-5')), 'uau');
+    assert.equal(rolesOf(chat(history, thinks, 'claude-opus-4-5')), 'uau');
   });
 
   it('have at most four cache marks, the last ones, and those inside a result on the result', () => {
@@ -268,6 +278,50 @@ describe('settings', () => {
     const context = { id: 'r', createdSeconds: 0, estimatedInputTokens: 0, ...(notes && { notes }) };
     const { body: completion } = converter.response(Buffer.from(JSON.stringify(message)), context);
     assert.match(Buffer.from(completion).toString(), /"name":"files\/read"/);
+  });
+});
+
+describe('reasoning', () => {
+  const FORCED = { tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'required' };
+  const thinkingOf = (rest: Fields, model: string): readonly unknown[] => {
+    const { body, dropped } = chat([HI], rest, model);
+    return [body['thinking'], (body['output_config'] as Fields | undefined)?.['effort'], dropped];
+  };
+  const budget = (tokens: number): Fields => ({ thinking: { type: 'enabled', budget_tokens: tokens } });
+
+  it('is an effort for models that decide themselves, and a budget for earlier ones', () => {
+    const low = { reasoning_effort: 'low' };
+    assert.deepEqual(thinkingOf(low, 'claude-opus-4-6'), [{ type: 'adaptive' }, 'low', undefined]);
+    assert.deepEqual(thinkingOf(low, 'claude-opus-4-5'), [undefined, undefined, ['reasoning_effort']]);
+    const { body } = convert('OpenAI', { model: 'm', messages: [HI], ...low }, 'claude-opus-4-5', 9000);
+    assert.deepEqual(body['thinking'], { type: 'enabled', budget_tokens: 2048 });
+  });
+
+  it('has no budget that later models refuse, nor one beyond the limit', () => {
+    assert.deepEqual(thinkingOf(budget(800), 'claude-opus-4-8'), [{ type: 'adaptive' }, 'low', undefined]);
+    assert.deepEqual(thinkingOf(budget(20_000), 'claude-opus-4-8'), [{ type: 'adaptive' }, 'high', undefined]);
+    const kept = { type: 'enabled', budget_tokens: 800 };
+    assert.deepEqual(thinkingOf(budget(800), 'claude-opus-4-6'), [kept, undefined, undefined]);
+    assert.deepEqual(thinkingOf(budget(900), 'claude-opus-4-6'), [undefined, undefined, ['thinking']]);
+  });
+
+  it('gives way to a forced call where the model does not think before one', () => {
+    const high = { reasoning_effort: 'high', ...FORCED };
+    assert.deepEqual(thinkingOf(high, 'claude-opus-4-7'), [undefined, 'high', ['reasoning_effort']]);
+    assert.deepEqual(thinkingOf(high, 'claude-opus-4-8'), [{ type: 'adaptive' }, 'high', undefined]);
+    assert.deepEqual(thinkingOf({ ...budget(800), ...FORCED }, 'claude-opus-4-5'), [
+      undefined,
+      undefined,
+      ['thinking'],
+    ]);
+  });
+
+  it('is switched off, beside an effort, where the model can do without', () => {
+    const off = { thinking: { type: 'disabled' }, reasoning_effort: 'medium' };
+    assert.deepEqual(thinkingOf(off, 'claude-opus-4-6'), [{ type: 'disabled' }, 'medium', undefined]);
+    const none = { reasoning_effort: 'none' };
+    assert.deepEqual(thinkingOf(none, 'claude-opus-4-5'), [{ type: 'disabled' }, undefined, undefined]);
+    assert.deepEqual(thinkingOf(none, 'claude-fable-5'), [undefined, 'low', ['reasoning_effort']]);
   });
 });
 

@@ -106,7 +106,7 @@ function send(provider: ChatProvider, model: string, settings: Settings): Sent {
 
 for (const { provider, table, model: usual, models = {}, values = {} } of PROVIDERS)
   describe(`a request to ${provider.name}`, () => {
-    const base: Settings = { maxOutputTokens: { value: 900, path: 'max' } };
+    const base: Settings = { maxOutputTokens: { value: 9000, path: 'max' } };
     for (const name of Object.keys(table) as SettingName[])
       test(`${name} is ${table[name].action}`, () => {
         const model = models[name] ?? usual;
