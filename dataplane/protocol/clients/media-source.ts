@@ -1,6 +1,6 @@
 /** Reads URLs of images and files, which may hold their data. */
 import type { ContentPart, DocumentPart, MediaSource } from '../conversation/request.ts';
-import { textOf } from '../fields.ts';
+import { stringOf, textOf } from '../fields.ts';
 import { mediaTypeOf } from '../media-types.ts';
 import { malformed } from '../unsupported.ts';
 
@@ -16,6 +16,12 @@ export function urlSource(
   if (data) return { type: 'Data', ...data };
   if (!/^https?:\/\//i.test(url)) throw malformed(param, what);
   return { type: 'Url', url };
+}
+
+/** OpenAI's audio. Throws RequestFault where there is no data. `param`: the path of the object that holds it. */
+export function audioSource(data: unknown, format: unknown, param: string): MediaSource {
+  if (textOf(data) === undefined) throw malformed(`${param}.data`, 'the data in base64');
+  return { type: 'Data', mediaType: `audio/${textOf(format) ?? 'wav'}`, data: stringOf(data) };
 }
 
 /** Splits `data:<type>;base64,<data>`; undefined: it is another URL. */

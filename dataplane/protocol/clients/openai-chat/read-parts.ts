@@ -6,7 +6,7 @@ import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { malformed } from '../../unsupported.ts';
 import { cacheMark } from '../cache-mark.ts';
-import { filePart, urlSource } from '../media-source.ts';
+import { audioSource, filePart, urlSource } from '../media-source.ts';
 import {
   AUDIO,
   AUDIO_PART,
@@ -112,9 +112,7 @@ function readAudio(part: JsonRecord, path: string, unread: UnreadField[]): reado
   const param = `${path}.input_audio`;
   if (!isRecord(audio)) throw malformed(param, 'an object');
   const { data, format } = readFields(AUDIO, audio, { param, unread });
-  if (textOf(data) === undefined) throw malformed(`${param}.data`, 'the data in base64');
-  const source: MediaSource = { type: 'Data', mediaType: `audio/${textOf(format) ?? 'wav'}`, data: stringOf(data) };
-  return [{ type: 'Audio', source, cache: cacheMark(control), path: param }];
+  return [{ type: 'Audio', source: audioSource(data, format, param), cache: cacheMark(control), path: param }];
 }
 
 function readVideo(part: JsonRecord, path: string, unread: UnreadField[]): readonly ContentPart[] {

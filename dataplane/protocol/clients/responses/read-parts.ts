@@ -5,8 +5,8 @@ import type { UnreadField } from '../../field-table.ts';
 import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { malformed } from '../../unsupported.ts';
-import { filePart, urlSource } from '../media-source.ts';
-import { FILE_PART, IMAGE_PART, PARTS, REFUSAL_PART, TEXT_PART } from './table.ts';
+import { audioSource, filePart, urlSource } from '../media-source.ts';
+import { AUDIO, AUDIO_PART, FILE_PART, IMAGE_PART, PARTS, REFUSAL_PART, TEXT_PART } from './table.ts';
 
 type PartKind = NonNullable<typeof PARTS.converted>;
 type PartReader = (part: JsonRecord, path: string, unread: UnreadField[]) => ContentPart | undefined;
@@ -77,6 +77,7 @@ const READERS: Readonly<Record<PartKind, PartReader>> = {
   text: readText,
   refusal: (part, path, unread) => textPart(readFields(REFUSAL_PART, part, { param: path, unread }).refusal, path),
   input_image: readImage,
+  input_audio: readAudio,
   input_file: readFile,
 };
 
@@ -99,6 +100,14 @@ function readImage(part: JsonRecord, path: string, unread: UnreadField[]): Image
     detail: detail === 'original' ? 'high' : textOf(detail),
     path: kept ? `${path}.file_id` : param,
   };
+}
+
+function readAudio(part: JsonRecord, path: string, unread: UnreadField[]): ContentPart {
+  const { input_audio: audio } = readFields(AUDIO_PART, part, { param: path, unread });
+  const param = `${path}.input_audio`;
+  if (!isRecord(audio)) throw malformed(param, 'an object');
+  const { data, format } = readFields(AUDIO, audio, { param, unread });
+  return { type: 'Audio', source: audioSource(data, format, param), path: param };
 }
 
 function readFile(part: JsonRecord, path: string, unread: UnreadField[]): ContentPart {

@@ -206,7 +206,7 @@ export const PARTS = kindTable('Content parts by type', {
   refusal: converted('a refusal of the assistant, and a text of others'),
   input_image: converted('an image; of the user and of tools'),
   input_file: converted('a document, an image, audio or a video; of the user and of tools'),
-  input_audio: refused('there is no audio'),
+  input_audio: converted('audio; of the user and of tools'),
 });
 
 export const TEXT_PART = objectTable('Text parts', {
@@ -226,6 +226,17 @@ export const IMAGE_PART = objectTable('Images', {
   detail: converted('how closely the model looks at it: original as high'),
   file_id: converted('a file that is kept at a provider'),
   prompt_cache_breakpoint: OWN_CACHE,
+});
+
+export const AUDIO_PART = objectTable('Audio parts', {
+  type: TYPE,
+  input_audio: converted('its data'),
+  prompt_cache_breakpoint: OWN_CACHE,
+});
+
+export const AUDIO = objectTable('`input_audio`', {
+  data: converted('the data'),
+  format: converted('the media type: `audio/` and the format'),
 });
 
 export const FILE_PART = objectTable('Files', {
@@ -375,6 +386,8 @@ export const REQUEST_TABLES = [
   TEXT_PART,
   REFUSAL_PART,
   IMAGE_PART,
+  AUDIO_PART,
+  AUDIO,
   FILE_PART,
   TOOLS,
   FUNCTION_TOOL,

@@ -85,7 +85,7 @@ describe('a field that cannot be converted is refused by name', () => {
     brand_new_field: { brand_new_field: 1 },
     'input[1].type': { input: [USER, { type: 'compaction_trigger' }] },
     'input[0].type': { input: [{ type: 'item_reference', id: 'msg_1' }] },
-    'input[0].content[0].type': { input: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] },
+    'input[0].content[0].type': { input: [{ role: 'user', content: [{ type: 'input_video' }] }] },
     'input[0].content[0].file_id': { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }] },
     'tools[0].type': { tools: [{ type: 'brand_new' }] },
     'text.format.type': { text: { format: { type: 'grammar' } } },
@@ -97,6 +97,12 @@ describe('a field that cannot be converted is refused by name', () => {
         assert.equal(faultOf(upstream, request), `unsupported_parameter ${param}`);
       });
 
+  it('audio, by a provider that has none', () => {
+    const part = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
+    const audio = { input: [{ role: 'user', content: [part] }] };
+    assert.equal(faultOf('Anthropic', audio), 'unsupported_parameter input[0].content[0].input_audio');
+    assert.deepEqual(convert('OpenAI', { model: 'm', ...audio }).sent['messages'], [{ role: 'user', content: [part] }]);
+  });
   it('files by URL, to chat completions', () => {
     const part = { type: 'input_file', file_url: 'https://example.com/a.pdf' };
     const file = { input: [{ role: 'user', content: [part] }] };

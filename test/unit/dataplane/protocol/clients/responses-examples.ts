@@ -296,7 +296,7 @@ export const RESPONSES: readonly Examples[] = [
       refusal: { refusal: 'a' },
       input_image: { image_url: 'https://x/y' },
       input_file: { file_data: PDF },
-      input_audio: {},
+      input_audio: { input_audio: { data: 'AAAA', format: 'wav' } },
     },
   },
   {
@@ -332,6 +332,23 @@ export const RESPONSES: readonly Examples[] = [
       file_id: 'f',
       prompt_cache_breakpoint: {},
     },
+  },
+  {
+    table: tables.AUDIO_PART,
+    base: { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
+    place: user,
+    unseen: ['type'],
+    values: {
+      type: 'input_audio',
+      input_audio: { data: 'BBBB', format: 'wav' },
+      prompt_cache_breakpoint: {},
+    },
+  },
+  {
+    table: tables.AUDIO,
+    base: { data: 'AAAA', format: 'wav' },
+    place: (audio) => user({ type: 'input_audio', input_audio: audio }),
+    values: { data: 'BBBB', format: 'mp3' },
   },
   {
     table: tables.FILE_PART,
