@@ -52,12 +52,14 @@ export function takesVerbosity(model: string): boolean {
   return GPT_5.test(model);
 }
 
-/** GPT-5 from 5.1 on, except models that always reason. */
-const STOPS_REASONING = /gpt-(?:5\.[1-9]|[6-9])(?!.*(?:codex|pro))/i;
+/** GPT-5's lowest effort by its version; Codex and pro models take neither. */
+const LOWEST_EFFORTS: readonly (readonly [RegExp, 'none' | 'minimal'])[] = [
+  [/gpt-(?:5\.[1-9]|[6-9])(?!.*(?:codex|pro))/i, 'none'],
+  [/gpt-5(?![.\d])(?!.*(?:codex|pro))/i, 'minimal'],
+];
 
-/** Whether the effort `none` turns reasoning off. */
-export function canStopReasoning(model: string): boolean {
-  return STOPS_REASONING.test(model);
+export function lowestEffort(model: string): 'none' | 'minimal' | undefined {
+  return LOWEST_EFFORTS.find(([pattern]) => pattern.test(model))?.[1];
 }
 
 /** The versions of GPT-5 that reason only when they are asked to. */

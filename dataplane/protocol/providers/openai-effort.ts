@@ -5,7 +5,7 @@ import type { Settings } from '../conversation/request.ts';
 import { keptValue } from '../conversation/take.ts';
 import type { DroppedFields } from '../dropped-fields.ts';
 import { valueTable } from '../field-table.ts';
-import { canStopReasoning, highestEffort, takesVerbosity } from '../openai/model-features.ts';
+import { highestEffort, lowestEffort, takesVerbosity } from '../openai/model-features.ts';
 
 export const EFFORTS = valueTable('effort → `reasoning_effort`, for models other than GPT-5', {
   minimal: 'low',
@@ -46,8 +46,10 @@ export function writeEffort(
 /** The closest effort that the model knows; undefined: it is a word for other models. */
 function knownEffort(model: string, effort: string): string | undefined {
   if (!takesVerbosity(model)) return EFFORTS.values.get(effort);
-  // of the two lowest, a model takes one
-  if (effort === 'minimal' && canStopReasoning(model)) return 'low';
+  // of the two lowest a model takes one, or neither
+  const lowest = lowestEffort(model);
+  if (effort === 'none') return lowest;
+  if (effort === 'minimal' && lowest !== 'minimal') return 'low';
   const asked = ALL_EFFORTS.indexOf(effort);
   return ALL_EFFORTS[Math.min(asked, ALL_EFFORTS.indexOf(highestEffort(model)))];
 }

@@ -1,13 +1,13 @@
 /** Writes how much the model reasons, and what is seen of it. */
 import type { Settings } from '../../conversation/request.ts';
 import type { JsonRecord } from '../../fields.ts';
-import { canStopReasoning, summarizesReasoning } from '../../openai/model-features.ts';
+import { lowestEffort, summarizesReasoning } from '../../openai/model-features.ts';
 import { writeEffort } from '../openai-effort.ts';
 import type { EffortContext } from '../openai-effort.ts';
 
 /** Undefined: the model decides, and nothing is seen. */
 export function writeReasoning(settings: Settings, context: EffortContext): JsonRecord | undefined {
-  const isOff = settings.reasoning?.value.mode === 'Disabled' && canStopReasoning(context.model);
+  const isOff = settings.reasoning?.value.mode === 'Disabled' && lowestEffort(context.model) === 'none';
   const effort = writeEffort(settings, context) ?? (isOff ? 'none' : undefined);
   const summary = effort !== 'none' && showsReasoning(settings, context) ? 'auto' : undefined;
   return effort === undefined && summary === undefined ? undefined : { effort, summary };

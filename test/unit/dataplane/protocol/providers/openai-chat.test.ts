@@ -137,6 +137,9 @@ it('an effort is the closest that the model knows', () => {
   assert.equal(effort('gpt-5.4', 'max'), 'xhigh');
   assert.equal(effort('gpt-5.6', 'max'), 'max');
   assert.equal(effort('gpt-5', 'low'), 'low');
+  assert.deepEqual([effort('gpt-5.4', 'none'), effort('gpt-5.4', 'minimal')], ['none', 'low']);
+  assert.deepEqual([effort('gpt-5-mini', 'none'), effort('gpt-5-mini', 'minimal')], ['minimal', 'minimal']);
+  assert.deepEqual([effort('gpt-5-codex', 'none'), effort('gpt-5-codex', 'minimal')], [undefined, 'low']);
 });
 
 const CONTEXT = { id: 'req-1', notes: undefined };
