@@ -6,6 +6,8 @@ import { formatDecimal } from '../snapshot/decimal.ts';
 import { gatewayMessage } from '../errors.ts';
 import type { GatewayError, RefusedKey } from '../errors.ts';
 import type { SettleResult } from '../ledger/ledger.ts';
+import { isContextOverflow, OVERFLOW_CODE } from '../protocol/context-overflow.ts';
+import { writeFailedStream } from '../protocol/openai/failed-stream.ts';
 import type { CallRecord, ClientReply, PipelineDeps } from './context.ts';
 import type { SettledOutcome } from './settle.ts';
 
@@ -61,12 +63,26 @@ function errorStatus(error: GatewayError, httpStatus: number): ReplyStatus {
 }
 
 /** Returns the status that the client saw. */
-function sendError({ received: { reply }, writeFailure }: CallRecord, error: GatewayError): number {
+function sendError(record: CallRecord, error: GatewayError): number {
+  const { reply } = record.received;
+  const writeFailure = record.writeFailure ?? unopenedFailure(record);
   if (!reply.started || !writeFailure) return reply.fail(error);
-  // of the error codes that a response object may have, only this one matches a code of the gateway
-  const code = error.code === 'rate_limit_exceeded' ? error.code : 'server_error';
-  reply.end(writeFailure({ code, message: error.message }));
+  reply.end(writeFailure({ code: failureCode(error), message: error.message }));
   return OK;
+}
+
+/** Of the codes that a response's error may have, the one that says the most. */
+function failureCode({ code, message, details: { provider } }: GatewayError): string {
+  if (code === 'rate_limit_exceeded') return code;
+  if (code !== 'upstream_refused') return 'server_error';
+  return isContextOverflow({ message, code: provider?.code }) ? OVERFLOW_CODE : 'invalid_prompt';
+}
+
+/** For a response of OpenAI's that began with a ping, and that no provider has opened. */
+function unopenedFailure({ received: { requestId: id, createdMs }, routed }: CallRecord): CallRecord['writeFailure'] {
+  if (routed?.call.pingForm !== 'Responses') return undefined;
+  const call = { id, createdSeconds: Math.floor(createdMs / 1000), model: routed.call.model };
+  return (failure) => writeFailedStream(call, failure);
 }
 
 function statusSeen({ started }: ClientReply): number {

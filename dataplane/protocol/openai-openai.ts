@@ -9,7 +9,7 @@ import { setCacheKey } from './openai/cache-key.ts';
 import { failStream } from './stream-errors.ts';
 import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
-import { isGiven, isRecord } from './fields.ts';
+import { isGiven, isRecord, itemsOf } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { editObject, memberBytes } from './json-edit.ts';
 import type { JsonEdit } from './json-edit.ts';
@@ -121,12 +121,12 @@ function isError(event: SseEvent, chunk: JsonRecord | undefined): boolean {
 }
 
 /**
- * Only the gateway asked for usage: a chunk that holds nothing else is left out. Some providers put usage into chunks
- * with choices; there the member is taken out. `"usage":null` stays.
+ * Only the gateway asked for usage: a chunk without choices is left out. Some providers put usage into chunks with
+ * choices; there the member is taken out. `"usage":null` stays.
  */
 function withoutUsage(event: SseEvent, { choices, usage }: JsonRecord): readonly Uint8Array[] {
   if (!isRecord(usage)) return [event.raw];
-  if (Array.isArray(choices) && choices.length === 0) return [];
+  if (itemsOf(choices).length === 0) return [];
   try {
     return [editEventData(event, (data) => editObject(data, new Map([['usage', undefined]])))];
   } catch (error) {

@@ -10,10 +10,12 @@ import type {
   ProviderError,
   RequestPlan,
   StreamEnd,
+  StreamFailure,
   StreamRequest,
   UpstreamBody,
 } from '../converter.ts';
-import { failStream } from '../stream-errors.ts';
+import { failedResponse, writeFailedStream, writeStreamError } from './failed-stream.ts';
+import { failResponse } from '../stream-errors.ts';
 import { openEventStream } from '../event-stream.ts';
 import type { EventHandler } from '../event-stream.ts';
 import { isGiven, isRecord, itemsOf, stringOf } from '../fields.ts';
@@ -139,6 +141,9 @@ class ResponsePassthrough implements EventHandler {
   readonly #request: StreamRequest;
   readonly #responseMeter = new ResponseMeter();
   readonly #seals: ResponseSeals;
+  /** As its latest event has it, with the provider's own values. */
+  #response: JsonRecord | undefined;
+  #sequenceNumber = -1;
   /** The response, as the latest event about it says; undefined if it is not in the background. */
   #job: ConvertedJob | undefined;
   /** Set by the terminal event or an error. */
@@ -175,10 +180,12 @@ class ResponsePassthrough implements EventHandler {
   }
 
   #handleData(event: SseEvent, data: JsonRecord, type: string): readonly Uint8Array[] {
-    const { response, delta } = data;
+    const { response, delta, sequence_number: number } = data;
+    if (typeof number === 'number') this.#sequenceNumber = number;
     if (type.endsWith('.delta')) this.#responseMeter.addDelta(delta);
     const ended = ENDS.has(type) || type === 'response.failed';
     if (isRecord(response)) {
+      this.#response = response;
       this.#responseMeter.addResponse(response, ended);
       this.#job = response['background'] === false ? undefined : jobOf(response);
     }
@@ -195,8 +202,19 @@ class ResponsePassthrough implements EventHandler {
     return this.#end ?? { outcome: 'Cut' };
   }
 
-  #failed(error: ProviderError): StreamEnd {
-    return failStream('OpenAI', error, this.#request.id);
+  /** What ends a stream that its provider breaks off. */
+  fail(failure: StreamFailure): Uint8Array {
+    const seen = { response: this.#response, sequenceNumber: this.#sequenceNumber };
+    if (this.#response?.['background'] === true && this.#job?.state === 'Running')
+      return writeStreamError(seen, failure.message);
+    if (!this.#response) return writeFailedStream(this.#request, failure);
+    const data = failedResponse(seen, failure);
+    return this.#seals.apply(writeEvent(writeJson(data), 'response.failed'), data);
+  }
+
+  #failed(given: ProviderError): StreamEnd {
+    const { error, failure } = failResponse(given);
+    return { outcome: 'Failed', error, last: this.fail(failure) };
   }
 
   /** Clients read the response in this event, so that it is kept, with a redacted error message. */

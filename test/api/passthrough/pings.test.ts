@@ -112,6 +112,10 @@ describe('a provider that says nothing', () => {
       /\n\nevent: error\ndata: {"type":"error","error":{"type":"invalid_request_error","message":"this is too odd"/,
     ],
     ['gemini', /\n\ndata: {"error":{"code":400,"message":"this is too odd"/],
+    [
+      'responses',
+      /^: ping\n\n.*event: response\.created\n.*event: response\.failed\n.*"code":"invalid_prompt","message":"this is too odd"/s,
+    ],
   ] as const)
     it(`and then refuses the request ends the stream with an error (${form})`, async () => {
       const wait = gate();

@@ -119,11 +119,11 @@ describe('a streamed response', () => {
     assert.equal((await costOf(() => ask({ stream: true }))).cost, 0n);
   });
   for (const end of ['error', 'cut']) {
-    it(`that ${end === 'cut' ? 'breaks off' : 'fails'} is billed by the text sent, and ends in an error`, async () => {
+    it(`that ${end === 'cut' ? 'breaks off' : 'fails'} is billed by the text sent, and ends as failed`, async () => {
       world.openai.script(openaiResponseStream(['four', 'four'], { end }));
       const { answer, cost } = await costOf(() => ask({ stream: true }));
       assert.ok(cost >= 2n * PRICE.output && cost < 2n * PRICE.output + 100n * PRICE.input, String(cost));
-      assert.match(answer.text, /data: \{"error":\{"message":/);
+      assert.match(answer.text, /event: response\.failed\ndata: .*"status":"failed".*\n\n$/);
       assert.doesNotMatch(answer.text, /response\.completed/);
     });
   }

@@ -453,3 +453,10 @@ test('an earlier state of a meter does not change', () => {
   assert.equal(before.outputBytes, 0);
   assert.equal(stream.meter.outputBytes, 24);
 });
+
+test('a usage chunk that only the gateway asked for is left out in whatever shape it comes', () => {
+  const usage = { prompt_tokens: 3, completion_tokens: 1 };
+  const text = 'data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}\n\n';
+  for (const shape of [{ choices: [], usage }, { usage }, { choices: null, usage }])
+    assert.equal(run('OpenAI', 'OpenAI', `${text}data: ${JSON.stringify(shape)}\n\ndata: [DONE]\n\n`).sent, text);
+});

@@ -399,6 +399,10 @@ describe('a stream', () => {
     TEXT,
   ];
 
+  // a test reads what the event is to hold, and fails if it is absent
+  // oxlint-disable-next-line typescript/no-explicit-any
+  const lastOf = (bytes: Uint8Array): any => JSON.parse(/^data: (.*)$/m.exec(Buffer.from(bytes).toString())?.[1] ?? '');
+
   /** In chunks of a few bytes each. */
   function run(events: readonly Buffer[]): { sent: string; end: StreamEnd; converter: StreamConverter } {
     const converter = started();
@@ -444,14 +448,45 @@ describe('a stream', () => {
     assert.doesNotMatch(last, /sk-proj|internal\.example/);
     assert.deepEqual([converter.meter.final, converter.meter.reported.output], [true, 7]);
   });
-  it('that ends with an error reports it as an error', () => {
-    const { end, converter } = run([
-      ...HEAD,
-      event('error', { code: 'rate_limit_exceeded', message: 'slow down', param: null }),
-    ]);
+  for (const [form, error] of [
+    ['an event', event('error', { code: 'rate_limit_exceeded', message: 'slow down', param: null })],
+    ['an envelope', Buffer.from('data: {"error":{"code":"rate_limit_exceeded","message":"slow down"}}\n\n')],
+  ] as const)
+    it(`that ends with an error (${form}) ends with the response as failed, whose code is the error's`, () => {
+      const { end, converter } = run([...HEAD, error]);
+      assert.ok(end.outcome === 'Failed');
+      assert.deepEqual(lastOf(end.last), {
+        type: 'response.failed',
+        sequence_number: 2,
+        response: {
+          id: 'r',
+          status: 'failed',
+          output: [],
+          usage: null,
+          error: { code: 'rate_limit_exceeded', message: 'slow down' },
+        },
+      });
+      assert.deepEqual([converter.meter.final, converter.meter.outputBytes], [false, 5]);
+    });
+  it("keeps the codes that clients know of the provider's own", () => {
+    const { end } = run([...HEAD, event('error', { code: 'server_is_overloaded', message: 'busy', param: null })]);
     assert.ok(end.outcome === 'Failed');
-    assert.match(Buffer.from(end.last).toString(), /"message":"slow down","type":"rate_limit_error"/);
-    assert.deepEqual([converter.meter.final, converter.meter.outputBytes], [false, 5]);
+    assert.equal(lastOf(end.last).response.error.code, 'server_is_overloaded');
+  });
+  it('that breaks off can be ended as failed, also before its first event', () => {
+    const failure = { code: 'server_error', message: 'broke off' };
+    const failed = (events: readonly Buffer[]): string => Buffer.from(run(events).converter.fail!(failure)).toString();
+    assert.match(
+      failed(HEAD),
+      /^event: response\.failed\ndata: .*"id":"r","status":"failed",.*"error":{"code":"server_error"/,
+    );
+    assert.match(failed([]), /^event: response\.created\n.*\n\nevent: response\.failed\ndata: .*"sequence_number":1,/s);
+  });
+  it('of a response that goes on in the background ends with an error event', () => {
+    const made = event('response.created', { response: { id: 'r', status: 'in_progress', background: true } });
+    const { converter } = run([made]);
+    const last = Buffer.from(converter.fail!({ code: 'server_error', message: 'broke off' })).toString();
+    assert.match(last, /^event: error\ndata: {"type":"error","code":"upstream_error","message":"broke off"/);
   });
   it('that only stops was cut off', () => {
     const { end, converter } = run(HEAD);
