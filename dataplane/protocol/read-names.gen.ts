@@ -315,6 +315,7 @@ export const READ_NAMES: readonly string[] = [
   'mgw1_',
   'mimeType',
   'mime_type',
+  'minimal',
   'minimax',
   'ministral',
   'modalities',
