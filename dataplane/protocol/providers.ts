@@ -10,18 +10,15 @@ import { openai } from './openai/provider.ts';
 import type { ServingApi } from './openai/serving-api.ts';
 import type { Provider, ProviderKind } from './provider.ts';
 
-/** Mutable, so that a test can replace a kind. */
-export const PROVIDERS: Map<ProviderKind, Provider> = new Map<ProviderKind, Provider>([
-  ['OpenAI', openai],
-  ['Anthropic', anthropic],
-  ['BedrockConverse', converse],
-  ['Gemini', gemini],
-]);
+const PROVIDERS: Readonly<Record<ProviderKind, Provider>> = {
+  OpenAI: openai,
+  Anthropic: anthropic,
+  BedrockConverse: converse,
+  Gemini: gemini,
+};
 
 export function providerOf(kind: ProviderKind): Provider {
-  const provider = PROVIDERS.get(kind);
-  if (!provider) throw new Error(`no provider of the kind ${kind}`);
-  return provider;
+  return PROVIDERS[kind];
 }
 
 /** The conversion between a client's dialect and a provider's protocol. */

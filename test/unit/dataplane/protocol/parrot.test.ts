@@ -5,31 +5,30 @@
 import assert from 'node:assert/strict';
 import type Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
-import { providerOf, PROVIDERS } from '../../../../dataplane/protocol/providers.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it, vi } from 'vitest';
 import { startTestStack } from '../../../support/api/test-stack.ts';
 import type { TestStack } from '../../../support/api/test-stack.ts';
 import { anthropicClient, Books, caught, collect, free, GPT, openaiClient, paid } from '../../../support/api/sdk.ts';
 import type { Reply } from '../../../support/mock-provider.ts';
-import { parrot } from './parrot/provider.ts';
 
-const openaiProvider = providerOf('OpenAI');
+// it replaces another kind, since a new name would need a change of the custom resources
+vi.mock('../../../../dataplane/protocol/openai/provider.ts', async () => {
+  const { parrot } = await import('./parrot/provider.ts');
+  return { openai: parrot };
+});
 
 let stack: TestStack;
 let books: Books;
 let openai: OpenAI;
 let anthropic: Anthropic;
 
-// it replaces another kind, since a new name would need a change of the custom resources
 beforeAll(async () => {
-  PROVIDERS.set('OpenAI', parrot);
   stack = await startTestStack();
   books = new Books(stack);
   openai = openaiClient(stack, { maxRetries: 0 });
   anthropic = anthropicClient(stack, { maxRetries: 0 });
 });
 afterAll(async () => {
-  PROVIDERS.set('OpenAI', openaiProvider);
   await stack.stop();
 });
 beforeEach(() => books.open());
