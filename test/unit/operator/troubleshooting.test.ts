@@ -11,6 +11,7 @@ import { silenceMessage } from '../../../operator/cluster/confirmations.ts';
 import { KubeError, explainKubeError } from '../../../operator/kube/errors.ts';
 import { findUnserved } from '../../../operator/reconcile/unserved-objects.ts';
 import { PROGRAMMED, conditionsOf } from '../../../operator/status/conditions.ts';
+import { programmingOf } from '../../../operator/status/programming.ts';
 import { refusalConditions } from '../../../operator/status/refusals.ts';
 import { translate } from '../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from './support.ts';
@@ -106,12 +107,15 @@ function saidAnyway(): readonly string[] {
     status: 403,
     causes: [{ reason: 'NamespaceTerminating', field: 'metadata.namespace', message: 'it ends' }],
   });
+  const cutOff = { version: '2', connected: 1, acknowledged: 1, rejected: [], convergedMs: 14 };
+  const waiting = programmingOf({ ...cutOff, missing: ['model-gateway-x'] });
   return [
     ...refusals.flatMap((each) =>
       refusalConditions([each]).map(
         ({ type, status, reason, message }) => `ModelRoute openai: ${type}=${status} ${reason}\n${message}`,
       ),
     ),
+    `ApiKey ci: Ready=${waiting.status} ${waiting.reason}\n${waiting.message}`,
     `ApiKey ci: write refused\n${explainKubeError(terminating)}`,
     `ApiKey ci: Ready=Unknown GatewayRemoved\n${REASONS.GatewayRemoved}`,
     `ApiKey ci: Ready=Unknown GatewaySilent\n${silenceMessage('model-gateway', '2026-11-20T11:00:00Z')}`,
