@@ -51,14 +51,14 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
   },
   {
     methods: /./,
-    path: /^\/v1\/(?:messages\/)?batches(?:\/.*)?$/,
+    path: /^\/v1(?:beta|alpha)?\/(?:(?:messages\/)?batches(?:\/.*)?|models\/.+:(?:asyncB|b)atch(?:Generate|Embed)Content)$/,
     instead:
       'Batches are not taken: send each call of a batch by itself, as many at a time as the key may have in ' +
       'flight.',
   },
   {
     methods: /./,
-    path: /^\/v1\/(?:files|uploads|containers|skills)(?:\/.*)?$/,
+    path: /^(?:\/upload)?\/v1(?:beta|alpha)?\/(?:files|uploads|containers|skills)(?:[/:].*)?$/,
     instead:
       'Files are not kept at the provider, where they would belong to every key: send their content in the ' +
       'message itself, in base64.',
@@ -96,10 +96,37 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
   },
   {
     methods: /./,
-    path: /^\/v1\/(?:vector_stores|fine_tuning|evals)(?:\/.*)?$/,
+    path: /^(?:\/upload)?\/v1(?:beta|alpha)?\/(?:vector_stores|fine_tuning|evals|fileSearchStores|corpora|tunedModels)(?:[/:].*)?$/,
     instead:
       'What the provider stores would belong to every key, so that it is not offered: keep documents on your ' +
       'side, and send them with each call.',
+  },
+  {
+    methods: /^POST$/,
+    path: /^\/v1(?:beta|alpha)?\/models\/.+:(?:embedContent|batchEmbedContents)$/,
+    instead: "Embeddings are served in OpenAI's protocol: POST /v1/embeddings.",
+  },
+  {
+    methods: /^POST$/,
+    path: /^\/v1(?:beta|alpha)?\/models\/.+:(?:predict|predictLongRunning)$/,
+    instead: "Images and videos are made in OpenAI's protocol: POST /v1/images/generations, POST /v1/videos.",
+  },
+  {
+    methods: /./,
+    path: /^\/v1(?:beta|alpha)?\/cachedContents(?:\/.*)?$/,
+    instead:
+      'Caches are not made here, since they would belong to every key. Send the whole conversation with ' +
+      ':generateContent: providers cache its beginning by themselves.',
+  },
+  {
+    methods: /./,
+    path: /^\/v1(?:beta|alpha)?\/interactions(?:\/.*)?$/,
+    instead: 'Interactions are not served: call :generateContent, or POST /v1/responses.',
+  },
+  {
+    methods: /^POST$/,
+    path: /^\/v1(?:beta|alpha)\/models\/.+:[A-Za-z]+$/,
+    instead: "Of Google's methods, :generateContent, :streamGenerateContent and :countTokens are served.",
   },
 ];
 

@@ -42,8 +42,10 @@ const ANTHROPIC_TARGET = /^(?:https?:\/\/[^/]*)?\/v1(?:\/v1)?\/messages(?:[/?#]|
 
 /** Paths of Google's API. Below /v1, only its methods differ from other dialects' paths. */
 const GEMINI_TARGET = new RegExp(
-  '^(?:https?://[^/]*)?/(?:v1(?:beta|alpha)(?:[/?#]|$)' +
-    '|v1/models/[^?#]*:(?:generateContent|streamGenerateContent|countTokens)(?:[?#]|$))',
+  '^(?:https?://[^/]*)?/(?:(?:upload/)?v1(?:beta|alpha)(?:[/?#]|$)|upload/v1/' +
+    '|v1/(?:cachedContents|interactions)(?:[/?#]|$)' +
+    '|v1/models/[^?#]*:(?:(?:g|streamG|batchG)enerateContent|countTokens|embedContent|batchEmbedContents' +
+    '|predict|predictLongRunning)(?:[?#]|$))',
   'i',
 );
 
@@ -101,7 +103,10 @@ function statusOf(error: GatewayError, row: ErrorRow, dialect: Dialect): number 
 }
 
 function dialectError(error: GatewayError, row: ErrorRow, dialect: Dialect, requestId: string): DialectError {
-  if (isOverflow(error)) return overflowError(error, dialect, requestId);
+  return isOverflow(error) ? overflowError(error, dialect, requestId) : plainError(error, row, dialect, requestId);
+}
+
+function plainError(error: GatewayError, row: ErrorRow, dialect: Dialect, requestId: string): DialectError {
   const { provider, param } = error.details;
   return {
     message: error.message,
