@@ -468,6 +468,11 @@ export interface ModelRouteModelCapabilities {
   /** It continues a last message of the assistant. If false, a user message that asks it to continue is added. */
   readonly prefill?: boolean;
   /**
+   * It takes system messages between the turns of a conversation. If false, they become text of the user. The default
+   * is true for the models whose makers take them, and false for others.
+   */
+  readonly systemTurns?: boolean;
+  /**
    * The maximum length of a tool's description in characters; 0 is no limit. A longer description is shortened, and its
    * full text is added to the system message.
    */

@@ -953,6 +953,7 @@ export interface Capabilities {
   readonly promptCaching?: boolean | undefined;
   readonly chatCompletions?: boolean | undefined;
   readonly chatToolsWithReasoning?: boolean | undefined;
+  readonly systemTurns?: boolean | undefined;
 }
 
 export interface Channel {
@@ -2858,6 +2859,7 @@ function createBaseCapabilities(): Capabilities {
     promptCaching: undefined,
     chatCompletions: undefined,
     chatToolsWithReasoning: undefined,
+    systemTurns: undefined,
   };
 }
 
@@ -2895,6 +2897,9 @@ export const Capabilities: MessageFns<Capabilities> = {
     }
     if (message.chatToolsWithReasoning !== undefined) {
       writer.uint32(88).bool(message.chatToolsWithReasoning);
+    }
+    if (message.systemTurns !== undefined) {
+      writer.uint32(96).bool(message.systemTurns);
     }
     return writer;
   },
@@ -2998,6 +3003,14 @@ export const Capabilities: MessageFns<Capabilities> = {
             }
 
             message.chatToolsWithReasoning = reader.bool();
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.systemTurns = reader.bool();
             continue;
           }
         }

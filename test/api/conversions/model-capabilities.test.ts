@@ -14,7 +14,8 @@ spec:
   - name: stated-model
     contextTokens: 100000
     maxOutputTokens: 4000
-    capabilities: {reasoning: false, temperature: true, toolDescriptionLength: 60}
+    capabilities: {reasoning: false, temperature: true, toolDescriptionLength: 60, systemTurns: true}
+  - {name: other-model, contextTokens: 100000, maxOutputTokens: 4000}
   - {name: gpt-4o, contextTokens: 100000, maxOutputTokens: 4000}
   channels:
   - {name: direct, protocol: OpenAI, baseUrl: "URL/v1"}
@@ -25,6 +26,7 @@ metadata: {name: capable}
 spec:
   models:
   - {name: stated-model, vendor: V, quotaType: Token, modelRatio: "1"}
+  - {name: other-model, vendor: V, quotaType: Token, modelRatio: "1"}
   - {name: gpt-4o, vendor: V, quotaType: Token, modelRatio: "1"}
 `;
 
@@ -63,6 +65,30 @@ describe('a model whose capabilities the route states', () => {
       role: 'system',
       content: `Be brief.\n\nDescription of the tool "Read":\n${description}`,
     });
+  });
+});
+
+describe('a system message between turns', () => {
+  const rolesAt = async (model: string): Promise<string[]> => {
+    stack.openai.script(openaiChat({ content: 'ok' }));
+    const input = ['user', 'developer', 'user'].map((role) => ({ role, content: `of the ${role}` }));
+    const answer = await post(stack, '/v1/responses', { model, input });
+    assert.equal(answer.status, 200, answer.text);
+    const { messages } = (await sentBody()) as { messages: { role: string }[] };
+    return messages.map(({ role }) => role);
+  };
+
+  it('stays in place where the route says that the model takes it', async () => {
+    assert.deepEqual(await rolesAt('stated-model'), ['user', 'system', 'user']);
+  });
+
+  it('stays in place at a maker who is known to take it', async () => {
+    assert.deepEqual(await rolesAt('gpt-4o'), ['user', 'system', 'user']);
+  });
+
+  it('becomes text of the user elsewhere', async () => {
+    const roles = await rolesAt('other-model');
+    assert.deepEqual([...new Set(roles)], ['user']);
   });
 });
 
