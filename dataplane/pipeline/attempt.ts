@@ -13,6 +13,7 @@ import { providerOf } from '../protocol/providers.ts';
 import { UpstreamFailure, connectErrorOf } from '../upstream/upstream.ts';
 import type { UpstreamFailureKind, UpstreamResponse } from '../upstream/upstream.ts';
 import { requestHeaders } from '../upstream/headers.ts';
+import { sessionOf } from './affinity.ts';
 import type { Admitted, Answered, CallRecord, PipelineDeps } from './context.ts';
 import { platformPlanOf } from './platform-plan.ts';
 import { clientErrorOf } from './route.ts';
@@ -149,6 +150,7 @@ async function convertRequest(
       outputLimitField: candidate.model.outputLimitField,
       capabilities: candidate.model.capabilities,
       providerTools: candidate.model.providerTools,
+      session: sessionOf(routed.received),
       sealing: sealingContext(state.get(), routed.key, candidate),
       platformPlan,
     });

@@ -94,6 +94,8 @@ export interface RequestPlan {
    * completions, which know no such tools. A request that passes through keeps them by default.
    */
   readonly providerTools?: ProviderTools | undefined;
+  /** The session that the client's headers name, such as Claude Code's. */
+  readonly session?: string | undefined;
   /** Absent: the gateway has no key to seal with. */
   readonly seal?: ChannelSeal | undefined;
 }

@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto';
 import { askForFormat, isObjectFormat } from '../conversation/formats.ts';
 import type { ResponseFormat, Settings } from '../conversation/request.ts';
+import type { RequestPlan } from '../converter.ts';
+import { textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { openAiStrictSchema } from '../json-schemas.ts';
-import type { ChannelSeal } from '../sealed-values.ts';
 
 /** The API's limit. */
 const MAX_USER_LENGTH = 64;
@@ -41,11 +42,16 @@ export function writeTier(tier: string | undefined): string | undefined {
   return tier === 'standard' ? 'default' : tier;
 }
 
-/** All accounts share the provider's cache, and names are guessed easily: the key becomes one of the account. */
+/**
+ * The client's key, or else its session, whose calls share a prefix. All accounts share the provider's cache, and names
+ * are guessed easily: the key becomes one of the account.
+ */
 export function writeCacheKey(
   { promptCacheKey }: Pick<Settings, 'promptCacheKey'>,
-  seal: ChannelSeal | undefined,
+  { seal, session }: Pick<RequestPlan, 'seal' | 'session'>,
 ): string | undefined {
-  if (promptCacheKey === undefined || promptCacheKey.value === '') return undefined;
-  return seal ? seal.ofAccount(promptCacheKey.value) : promptCacheKey.value;
+  const given = textOf(promptCacheKey?.value);
+  if (!seal) return given;
+  const key = given ?? textOf(session);
+  return key === undefined ? undefined : seal.ofAccount(key);
 }

@@ -118,4 +118,23 @@ describe("a conversation's cache key", () => {
       assert.equal(await seen(KEYS.main), first);
       assert.notEqual(await seen(KEYS.poor), first);
     });
+
+  it("is that of an agent's session in a converted call, and none without a session", async () => {
+    const seen = async (key: string, session?: string): Promise<unknown> => {
+      stack.openai.clear();
+      stack.openai.script(openaiChat());
+      const { status, text } = await post(stack, '/v1/messages', message('gpt-model'), {
+        authorization: `Bearer ${key}`,
+        ...(session !== undefined && { 'x-claude-code-session-id': session }),
+      });
+      assert.equal(status, 200, text);
+      return (await stack.openai.request(0)).json()['prompt_cache_key'];
+    };
+    const first = await seen(KEYS.main, 'session-1');
+    assert.match(String(first), /^[\w-]{43}$/);
+    assert.equal(await seen(KEYS.main, 'session-1'), first);
+    assert.notEqual(await seen(KEYS.main, 'session-2'), first);
+    assert.notEqual(await seen(KEYS.poor, 'session-1'), first);
+    assert.equal(await seen(KEYS.main), undefined);
+  });
 });

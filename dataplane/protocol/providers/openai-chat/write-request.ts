@@ -30,7 +30,7 @@ const MAX_STOPS = 4;
 const NO_REASONING = 'The reasoning of this turn is not known.';
 
 export function writeRequest(conversation: Conversation, { plan, stream, dropped }: WriteContext): WrittenRequest {
-  const { upstreamModel: model, maxOutputTokens, outputLimitField, seal } = plan;
+  const { upstreamModel: model, maxOutputTokens, outputLimitField } = plan;
   const settings = takeSettings(SETTINGS, conversation.settings, { provider: NAME, dropped });
   const capabilities = capabilitiesOf(OPENAI_MODELS, model, plan.capabilities);
   const context: EffortContext = { model, capabilities, dropped };
@@ -52,7 +52,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     user: writeUser(settings.user?.value),
     modalities: writeModalities(settings.modalities),
     service_tier: writeTier(settings.serviceTier?.value),
-    prompt_cache_key: isOpenAi(model) ? writeCacheKey(settings, seal) : undefined,
+    prompt_cache_key: isOpenAi(model) ? writeCacheKey(settings, plan) : undefined,
   };
   const keepsReasoning = wantsReasoningBack(model);
   return { path: '/chat/completions', body, toolNames: names.original, keepsReasoning };

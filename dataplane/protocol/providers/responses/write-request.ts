@@ -7,7 +7,6 @@ import { keptValue, takeSettings } from '../../conversation/take.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { MIN_RESPONSE_TOKENS } from '../../openai/serving-api.ts';
 import { hasPhases, isOpenAi, takesVerbosity } from '../../openai/model-features.ts';
-import type { ChannelSeal } from '../../sealed-values.ts';
 import { ToolNames } from '../../tool-ids.ts';
 import type { WriteContext, WrittenRequest } from '../chat-provider.ts';
 import type { EffortContext } from '../openai-effort.ts';
@@ -42,7 +41,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     ...tools,
     reasoning: writeReasoning(settings, context),
     text: writeText(settings, format.held, context),
-    ...writeAccounts(settings, model, plan.seal),
+    ...writeAccounts(settings, plan),
   };
   return { path: '/responses', body, toolNames: names.original };
 }
@@ -107,12 +106,12 @@ function writeSampling(settings: Settings, { capabilities, dropped }: EffortCont
 }
 
 /** The user, the tier and the cache. */
-function writeAccounts(settings: Settings, model: string, seal: ChannelSeal | undefined): JsonRecord {
-  const isOwn = isOpenAi(model);
+function writeAccounts(settings: Settings, plan: WriteContext['plan']): JsonRecord {
+  const isOwn = isOpenAi(plan.upstreamModel);
   return {
     [isOwn ? 'safety_identifier' : 'user']: writeUser(settings.user?.value),
     service_tier: writeTier(settings.serviceTier?.value),
-    prompt_cache_key: isOwn ? writeCacheKey(settings, seal) : undefined,
+    prompt_cache_key: isOwn ? writeCacheKey(settings, plan) : undefined,
   };
 }
 
