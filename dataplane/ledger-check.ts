@@ -1,6 +1,6 @@
 /** The ledger's part of a proxy's readiness. */
 import type { Clock } from './clock.ts';
-import type { Ledger } from './ledger/ledger.ts';
+import type { Ledger, LedgerHealth } from './ledger/ledger.ts';
 import type { ReadinessCheck } from './admin/server.ts';
 
 /** How long a process that starts waits for its ledger before it accepts calls without it. */
@@ -13,9 +13,10 @@ const FIRST_CONTACT_WITHIN_MS = 15_000;
  */
 export function checkLedger(ledger: Pick<Ledger, 'health'>, clock: Pick<Clock, 'monotonicMs'>): () => ReadinessCheck {
   const startedMs = clock.monotonicMs();
-  let isReached = false;
+  const health = (): LedgerHealth => ledger.health?.() ?? { ok: true, reason: '' };
+  let isReached = health().ok;
   return () => {
-    const { ok, reason } = ledger.health?.() ?? { ok: true, reason: '' };
+    const { ok, reason } = health();
     isReached ||= ok || clock.monotonicMs() - startedMs >= FIRST_CONTACT_WITHIN_MS;
     return { name: 'ledger', ok, detail: reason, ...(isReached && { advisory: true }) };
   };

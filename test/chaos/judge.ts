@@ -114,7 +114,7 @@ const price: Check = (each) => {
       channel,
       ...way,
       tokens: record.tokens,
-      generations: plan.generations,
+      generations: generationsOf(each),
     })),
   );
   const payer = { key: plan.key, group: record.group };
@@ -132,6 +132,12 @@ const price: Check = (each) => {
     ? undefined
     : `it cost the platform ${record.upstreamCostNanoUsd}, and not ${fitting.map(({ upstream }) => upstream).join()}`;
 };
+
+/** Images of an answer that breaks off have not come, and are free. */
+function generationsOf({ call: { plan }, record }: Case & { readonly record: LedgerRecord }): number {
+  const areImages = plan.path === '/v1/images/generations';
+  return areImages && record.status === 'ProviderCut' ? 0 : plan.generations;
+}
 
 /** A call whose process died is in the books on the channel that it was admitted to, at the price of a later one. */
 function channelsOf({ status, channel }: LedgerRecord): readonly string[] {
@@ -196,7 +202,7 @@ const tokens: Check = (each) => {
   if ((record.status === 'Failed' && isFreeFailure(each)) || isPerRequest(each)) return undefined;
   const { fate, asked } = each.attempts.at(-1) ?? {};
   if (record.status === 'ClientClosed' && same(record.tokens, NO_TOKENS))
-    return mayBeFree(each) || sentNothing(fate) ? undefined : 'its client left, and it is free';
+    return mayBeFree(each) ? undefined : 'its client left, and it is free';
   if (record.status !== 'Succeeded') return partTokens(each);
   if (fate?.kind !== 'answer' || !asked) return 'it succeeded without an answer';
   const expected = expectedTokens(plan, fate, asked);
@@ -310,11 +316,6 @@ function isFreeFailure(each: Case & { readonly record: LedgerRecord }): boolean 
 
 function isStalled(fate: Fate): boolean {
   return fate.kind === 'silence' ? fate.how === 'stall' : fate.kind === 'answer' && fate.broken?.how === 'stall';
-}
-
-/** The provider reports no tokens at all. */
-function sentNothing(fate: Fate | undefined): boolean {
-  return fate?.kind === 'answer' && fate.lie === 'zero';
 }
 
 /** The gateway may have timed out: it stood still, or the provider was slow. */

@@ -317,9 +317,12 @@ export function reportedOf(fate: AnswerFate, asked: Asked): Reported {
   };
 }
 
-/** In OpenAI's protocol one event has all figures, so malformed JSON loses them all. */
+/**
+ * In OpenAI's protocol one event has all figures, so malformed JSON loses them all. Nobody believes zeros beside a prompt
+ * and an answer.
+ */
 function isUnread({ lie }: AnswerFate, { protocol, stream }: Asked): boolean {
-  return lie === 'NaN' && protocol === 'OpenAI' && stream;
+  return lie === 'zero' || (lie === 'NaN' && protocol === 'OpenAI' && stream);
 }
 
 /** Summaries and advice, which the call's own figures do not contain. */
