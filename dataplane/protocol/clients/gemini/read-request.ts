@@ -52,6 +52,7 @@ function readSettings(config: Config, unread: UnreadField[]): Settings {
     presencePenalty: number('presencePenalty'),
     candidates: number('candidateCount'),
     logProbabilities: readLogProbabilities(config),
+    modalities: readModalities(config.responseModalities),
     stop: located(stops.length > 0 ? stops : undefined, 'stopSequences'),
     ...readThinking(config.thinkingConfig, unread),
     responseFormat: located(
@@ -67,6 +68,13 @@ function located<Value>(value: Value | undefined, name: string): Located<Value> 
 
 function numberAt(value: unknown, name: string): Located<number> | undefined {
   return located(typeof value === 'number' ? value : undefined, name);
+}
+
+/** Text alone is the default. */
+function readModalities(given: unknown): Settings['modalities'] {
+  const names = itemsOf(given).filter((each) => typeof each === 'string' && each !== 'MODALITY_UNSPECIFIED');
+  const value = names.map((each) => stringOf(each).toLowerCase());
+  return located(value.some((each) => each !== 'text') ? value : undefined, 'responseModalities');
 }
 
 function readLogProbabilities({ responseLogprobs, logprobs }: Config): Located<number> | undefined {

@@ -50,7 +50,7 @@ export const GENERATION_CONFIG = objectTable('`generationConfig`', {
   mediaResolution: HOW_TO_LOOK,
   audioTimestamp: dropped('the provider tells no times of audio'),
   enableEnhancedCivicAnswers: dropped("Google's own"),
-  responseModalities: refused('responses are text', [['TEXT'], []]),
+  responseModalities: converted('what the response consists of'),
   responseFormat: refused('`responseJsonSchema` says it', [[]]),
   speechConfig: TEXT_ONLY,
   audioTranscriptionConfig: TEXT_ONLY,

@@ -116,7 +116,7 @@ class ContentsWriter {
 
   #writeResult({ callId, isError, parts: given }: ToolResultPart): readonly JsonRecord[] {
     const parts = given.flatMap(writePart);
-    const text = parts.map((part) => (typeof part['text'] === 'string' ? part['text'] : '')).join('');
+    const text = parts.flatMap((part) => (typeof part['text'] === 'string' ? [part['text']] : [])).join('\n');
     const media = parts.filter((part) => part['text'] === undefined);
     const inside = media.length > 0 && this.#context.version >= LEVELS_FROM;
     const functionResponse = {

@@ -10,6 +10,7 @@ import { contentText, reasoningOf } from '../../openai/output.ts';
 import { clientToolName } from '../chat-provider.ts';
 import type { ResponseReadContext } from '../chat-provider.ts';
 import { CallIds } from '../openai-call-ids.ts';
+import { readCitations } from '../openai-citations.ts';
 import { readTokens } from '../openai-tokens.ts';
 import { CHOICE, FINISH_REASONS, MESSAGE, TOOL_CALL } from './table.ts';
 
@@ -84,10 +85,11 @@ export class ChoiceReader {
 /** In the order in which a client gets the content of one message. */
 function* contentEvents(message: JsonRecord, index: number): Generator<ConversationEvent> {
   const candidate = candidateOf(index);
-  const { content, refusal, images, extra_content: extra } = convertedFields(MESSAGE, message);
+  const { content, refusal, images, annotations, extra_content: extra } = convertedFields(MESSAGE, message);
   const [reasoning, text, refused] = [reasoningOf(message), contentText(content), textOf(refusal)];
   if (reasoning !== undefined) yield { type: 'reasoning-delta', ...candidate, text: reasoning };
   if (text !== undefined) yield { type: 'text-delta', ...candidate, text };
+  for (const citation of readCitations(annotations, 0)) yield { ...citation, ...candidate };
   if (refused !== undefined) yield { type: 'refusal-delta', ...candidate, text: refused };
   for (const image of itemsOf(images)) yield* imageOf(image, index);
   const signature = signatureIn(extra);

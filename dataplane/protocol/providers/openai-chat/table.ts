@@ -3,7 +3,7 @@
  * this folder goes by these tables, and docs/protocols.md is generated from them.
  */
 import type { SettingsTable } from '../../conversation/take.ts';
-import { converted, dropped, kindTable, objectTable, valueTable } from '../../field-table.ts';
+import { converted, dropped, kindTable, objectTable, refused, valueTable } from '../../field-table.ts';
 import { EFFORTS, HIGHEST_EFFORTS } from '../openai-effort.ts';
 
 const CACHING = 'these providers cache by themselves';
@@ -45,7 +45,7 @@ export const PARTS = kindTable('Parts of turns', {
   Refusal: converted('`content`'),
   Image: converted('an `image_url` part'),
   Audio: converted('an `input_audio` part, where it is data'),
-  Video: converted('nothing: it is refused'),
+  Video: refused('chat completions take no video'),
   Document: converted('a `file` part (PDF) or `text` and `image_url` parts; by URL it is refused'),
   SearchResult: converted('a `text` part, with its title and source'),
   ToolResult: converted(
@@ -100,10 +100,10 @@ export const MESSAGE = objectTable('Messages and deltas of a response', {
   tool_calls: converted('calls'),
   function_call: converted('a call'),
   images: converted('images'),
+  annotations: converted('citations of what has an address'),
   extra_content: converted("Gemini's thought signature of the text"),
   role: dropped('always the assistant'),
   reasoning_details: dropped('`reasoning` says the same'),
-  annotations: dropped('providers have no common form of them'),
   audio: dropped('cannot be asked for'),
 });
 

@@ -2,7 +2,7 @@
  * Reads output items, whole or as the events of a stream, into events. An item's end has all of it: what no event said
  * before is taken from there.
  */
-import type { CitationEvent, ConversationEvent } from '../../conversation/events.ts';
+import type { ConversationEvent } from '../../conversation/events.ts';
 import { Sequence } from '../../conversation/sequence.ts';
 import { convertedFields } from '../../field-table.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
@@ -11,6 +11,7 @@ import { writeJson } from '../../json-value.ts';
 import { clientToolName } from '../chat-provider.ts';
 import type { ResponseReadContext } from '../chat-provider.ts';
 import { CallIds } from '../openai-call-ids.ts';
+import { readCitations } from '../openai-citations.ts';
 import { readTokens } from '../openai-tokens.ts';
 import { proofOf } from './proof.ts';
 import { CALL, REASONING } from './table.ts';
@@ -170,7 +171,7 @@ export class ItemReader {
         if (part['type'] === 'refusal') return hasRefusal ? [] : this.#addRefusal(item, stringOf(part['refusal']));
         const text = stringOf(part['text']);
         const events = hasText ? [] : this.#addText(item, text, part['logprobs']);
-        const citations = citationsOf(part['annotations'], start);
+        const citations = readCitations(part['annotations'], start);
         start += text.length;
         return [...events, ...this.#add(citations)];
       });
@@ -226,19 +227,4 @@ function imageOf(item: JsonRecord): readonly ConversationEvent[] {
   const data = textOf(item['result']);
   const format = textOf(item['output_format']) ?? 'png';
   return data === undefined ? [] : [{ type: 'image', mediaType: `image/${format}`, data }];
-}
-
-/** `start`: of the text that they belong to. */
-function citationsOf(annotations: unknown, start: number): readonly CitationEvent[] {
-  return itemsOf(annotations)
-    .filter(isRecord)
-    .flatMap(({ type, url, title, start_index: from, end_index: to }): readonly CitationEvent[] => {
-      if (type !== 'url_citation' || typeof url !== 'string') return [];
-      const [first, end] = [offsetOf(from), offsetOf(to)];
-      return [{ type: 'citation', url, title: textOf(title), start: start + first, end: start + end }];
-    });
-}
-
-function offsetOf(value: unknown): number {
-  return typeof value === 'number' && value >= 0 ? value : 0;
 }
