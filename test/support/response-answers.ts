@@ -105,6 +105,9 @@ export function openaiResponseStream(
 
 type Item = Readonly<Record<string, unknown>>;
 
+/** What has not come when an item begins. */
+const EMPTY: Item = { content: [], summary: [], arguments: '', input: '' };
+
 /** The piece of an item that a stream sends in a delta, by the item's type. */
 function deltaOf(item: Item): { readonly type: string; readonly delta: unknown } | undefined {
   const first = (list: unknown): unknown => (Array.isArray(list) ? (list as readonly Item[])[0]?.['text'] : undefined);
@@ -115,25 +118,31 @@ function deltaOf(item: Item): { readonly type: string; readonly delta: unknown }
       return { type: 'response.reasoning_summary_text.delta', delta: first(item['summary']) };
     case 'function_call':
       return { type: 'response.function_call_arguments.delta', delta: item['arguments'] };
+    case 'custom_tool_call':
+      return { type: 'response.custom_tool_call_input.delta', delta: item['input'] };
     default:
       return undefined;
   }
 }
 
 /** A response of these items, in the form that is asked for. `usage` is as OpenAI reports it. */
-export function openaiItems(items: readonly Item[], usage: Item, { stream }: { readonly stream: boolean }): Reply {
-  const whole = { ...response('completed', '', null), output: items, usage, service_tier: 'default' };
+export function openaiItems(
+  items: readonly Item[],
+  usage: Item,
+  { stream, model = 'mock-model' }: { readonly stream: boolean; readonly model?: string },
+): Reply {
+  const whole = { ...response('completed', '', null), model, output: items, usage, service_tier: 'default' };
   if (!stream) return json(whole);
   const event = (type: string, more: Item): string => sse({ event: type, data: { type, ...more } });
   return {
     headers: { 'content-type': 'text/event-stream; charset=utf-8' },
     steps: [
-      event('response.created', { response: response('in_progress', '', null) }),
+      event('response.created', { response: { ...response('in_progress', '', null), model } }),
       ...items.flatMap((item, index) => {
         const at = { output_index: index, item_id: item['id'], content_index: 0, summary_index: 0 };
         const piece = deltaOf(item);
         return [
-          event('response.output_item.added', { ...at, item: { ...item, content: [], summary: [], arguments: '' } }),
+          event('response.output_item.added', { ...at, item: { ...item, ...EMPTY } }),
           ...(piece?.delta === undefined ? [] : [event(piece.type, { ...at, delta: piece.delta })]),
           event('response.output_item.done', { ...at, item }),
         ];

@@ -9,29 +9,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { get, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
-import type { Json, TestStack } from '../../support/api/test-stack.ts';
+import type { TestStack } from '../../support/api/test-stack.ts';
+import { secret } from '../../support/api/clouds.ts';
 import { KEYS } from '../../support/manifests.ts';
-import type { RecordedRequest, Reply } from '../../support/mock-provider.ts';
-import { anthropicStream, openaiStream, sseReply } from '../../support/provider-answers.ts';
+import { KINDS } from './agent-kinds.ts';
+import type { AgentKind, Seen, Turn } from './agent-kinds.ts';
 import { claudeCode, codex, geminiCli } from './clients.ts';
 import type { Command, Places } from './clients.ts';
 import { toolsOf } from './conversation.ts';
 import { installClients } from './install.ts';
 import { expectRecording } from './recordings.ts';
+import { refusalOf } from './rules.ts';
 import { runCommand } from './run.ts';
 import { startTap } from './tap.ts';
 import type { Exchange, Tap } from './tap.ts';
 
-/** What the channel's provider speaks. */
-type Kind = 'Responses' | 'Chat' | 'Anthropic';
-
+const NAMES = Object.keys(KINDS) as readonly AgentKind[];
 /** Codex has the tool apply_patch for models that it knows by name. */
-const MODEL = 'gpt-5.5';
+const CODEX_MODEL = 'gpt-5.5';
+const MODEL = 'gpt-5.6';
 
 const PATCHES = [
   '*** Begin Patch\n*** Add File: notes.txt\n+one\n+café\n*** End Patch\n',
   '*** Begin Patch\n*** Update File: notes.txt\n@@\n-one\n+two\n café\n*** End Patch\n',
 ];
+/** Providers whose reasoning comes back with a proof. */
+const PROVES: ReadonlySet<AgentKind> = new Set(['Responses', 'Gemini', 'Converse']);
 const WRITTEN = 'two\ncafé\n';
 
 /** The headers by which the agents name their sessions. Gemini CLI names none. */
@@ -40,34 +43,19 @@ const SESSION_HEADERS: Readonly<Record<string, string>> = {
   claude: 'x-claude-code-session-id',
 };
 
-/** What a model does in one turn: it calls a tool, or it is done. */
-interface Turn {
-  readonly tool?: string;
-  readonly input: Json;
-}
-
-interface Seen {
-  /** The tool of this name, as the provider was told of it. */
-  readonly declared: Json;
-  /** It has the search that Codex asks for, which the route leaves out. */
-  readonly searches: boolean;
-  /** The calls and results so far, as [name or id, …]. */
-  readonly calls: readonly Json[];
-  readonly results: number;
-}
-
 const installed = await installClients();
 
 describe.skipIf(installed.skip)('an agent', () => {
-  const stacks: Partial<Record<Kind, TestStack>> = {};
-  const taps: Partial<Record<Kind, Tap>> = {};
+  const stacks: Partial<Record<AgentKind, TestStack>> = {};
+  const taps: Partial<Record<AgentKind, Tap>> = {};
+  const refusals: string[] = [];
   let root: string;
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'mgw-agents-'));
-    for (const kind of ['Responses', 'Chat', 'Anthropic'] as const) {
-      const stack = await startTestStack({ files: (urls) => ({ 'agents.yaml': manifests(channelOf(kind, urls)) }) });
+    for (const kind of NAMES) {
+      const stack = await startTestStack({ files: ({ openaiUrl }) => ({ 'agents.yaml': manifests(kind, openaiUrl) }) });
       stacks[kind] = stack;
-      taps[kind] = await startTap(stack.gateway.url, () => [...stack.openai.requests, ...stack.anthropic.requests]);
+      taps[kind] = await startTap(stack.gateway.url, () => stack.openai.requests);
     }
   });
   afterAll(async () => {
@@ -79,14 +67,33 @@ describe.skipIf(installed.skip)('an agent', () => {
     for (const stack of Object.values(stacks)) tidyUp(stack);
   });
 
-  const stackOf = (kind: Kind): TestStack => {
+  const stackOf = (kind: AgentKind): TestStack => {
     const stack = stacks[kind];
     if (!stack) throw new Error('it was not started');
     return stack;
   };
 
+  /** Answers each turn as far as the conversation has come, by the kind's rules, and collects what it was sent. */
+  function script(kind: AgentKind, turns: readonly Turn[], tool: string): readonly Seen[] {
+    const { read, write } = KINDS[kind];
+    const seen: Seen[] = [];
+    stackOf(kind).openai.script((request) => {
+      const refused = refusalOf(request.path, request.json());
+      if (refused) {
+        refusals.push(`${request.path}: ${refused.message}`);
+        return refused.reply;
+      }
+      const said = read(request.json(), tool);
+      // a side question, without the agent's tools
+      if (!said.declared) return write({ input: null }, request);
+      seen.push(said);
+      return write(turns[said.results] ?? { input: null }, request);
+    });
+    return seen;
+  }
+
   /** What the agent has written. */
-  async function work(name: string, kind: Kind, command: (places: Places) => Promise<Command>): Promise<string> {
+  async function work(name: string, kind: AgentKind, command: (places: Places) => Promise<Command>): Promise<string> {
     if (installed.skip !== false) throw new Error(installed.skip);
     const cwd = join(root, `${name}-${kind}`);
     await mkdir(cwd);
@@ -94,6 +101,7 @@ describe.skipIf(installed.skip)('an agent', () => {
     if (!tap) throw new Error('it was not started');
     const places = { ...installed, url: tap.url, key: KEYS.main, work: cwd };
     const { code, output } = await runCommand(await command(places));
+    assert.deepEqual(refusals.splice(0), []);
     assert.equal(code, 0, output);
     assert.match(output, /All done\./);
     // other questions, such as that for a title, come without the agent's tools, in any order
@@ -118,32 +126,28 @@ describe.skipIf(installed.skip)('an agent', () => {
     );
   }
 
-  for (const kind of ['Responses', 'Chat', 'Anthropic'] as const)
+  for (const kind of NAMES)
     it(`like Codex edits a file by apply_patch on a provider of ${kind}`, async () => {
       const turns: readonly Turn[] = [...PATCHES.map((input) => ({ tool: 'apply_patch', input })), { input: null }];
-      const seen = script(stackOf(kind), kind, turns, 'apply_patch');
-      assert.equal(await work('codex', kind, async (places) => unboxed(await codex(MODEL, places))), WRITTEN);
-      assert.deepEqual(
-        seen.map(({ results }) => results),
-        [0, 1, 2],
-      );
-      const declared = { Responses: 'custom', Chat: 'function', Anthropic: undefined }[kind];
-      for (const each of seen) assert.deepEqual([each.declared.type, each.searches], [declared, false]);
-      assert.deepEqual(
-        seen.at(-1)!.calls,
-        PATCHES.map((patch) => (kind === 'Responses' ? patch : { input: patch })),
-        'the history has the calls as this provider writes them',
-      );
+      const seen = script(kind, turns, 'apply_patch');
+      assert.equal(await work('codex', kind, async (places) => unboxed(await codex(CODEX_MODEL, places))), WRITTEN);
+      expectHistory(seen, PROVES.has(kind), kind === 'Responses' ? PATCHES : PATCHES.map((input) => ({ input })));
+      for (const { declared, searches } of seen) {
+        if (kind === 'Responses') assert.equal(declared.type, 'custom');
+        assert.equal(searches, false);
+      }
     });
 
   it('like Codex is given a list of models when a command prints its key', async () => {
     if (installed.skip !== false) throw new Error(installed.skip);
-    script(stackOf('Chat'), 'Chat', [{ input: null }], 'apply_patch');
+    script('Chat', [{ input: null }], 'apply_patch');
     const [cwd, home] = [join(root, 'codex-models'), join(root, 'codex-home')];
     for (const folder of [cwd, home]) await mkdir(folder);
     const tap = taps.Chat;
     if (!tap) throw new Error('it was not started');
-    const { args, ...command } = unboxed(await codex(MODEL, { ...installed, url: tap.url, key: KEYS.main, work: cwd }));
+    const { args, ...command } = unboxed(
+      await codex(CODEX_MODEL, { ...installed, url: tap.url, key: KEYS.main, work: cwd }),
+    );
     const byCommand = args.map((arg) =>
       arg.replace('env_key="GATEWAY_KEY"', 'auth={command="printenv",args=["GATEWAY_KEY"]}'),
     );
@@ -157,13 +161,16 @@ describe.skipIf(installed.skip)('an agent', () => {
     assert.ok(lists.length > 0, output);
     for (const { status, body } of lists) {
       const { data, models } = JSON.parse(body.toString());
-      assert.deepEqual([status, data.some(({ id }: Json) => id === MODEL), models], [200, true, []]);
+      assert.deepEqual(
+        [status, data.some(({ id }: { readonly id: string }) => id === CODEX_MODEL), models],
+        [200, true, []],
+      );
     }
     // Codex keeps only a list that it could read
     assert.deepEqual(JSON.parse(await readFile(join(home, 'models_cache.json'), 'utf8')).models, []);
   });
 
-  for (const kind of ['Anthropic', 'Chat'] as const)
+  for (const kind of NAMES)
     it(`like Claude Code edits a file by its tools on a provider of ${kind}`, async () => {
       const file = join(root, `claude-${kind}`, 'notes.txt');
       const turns: readonly Turn[] = [
@@ -171,7 +178,7 @@ describe.skipIf(installed.skip)('an agent', () => {
         { tool: 'Edit', input: { file_path: file, old_string: 'one', new_string: 'two', replace_all: false } },
         { input: null },
       ];
-      const seen = script(stackOf(kind), kind, turns, 'Write');
+      const seen = script(kind, turns, 'Write');
       assert.equal(
         await work('claude', kind, async (places) => {
           const { args, ...command } = await claudeCode(MODEL, places);
@@ -179,18 +186,14 @@ describe.skipIf(installed.skip)('an agent', () => {
         }),
         WRITTEN,
       );
-      assert.deepEqual(
-        seen.map(({ results }) => results),
-        [0, 1, 2],
-      );
-      assert.deepEqual(
-        seen.at(-1)!.calls,
+      expectHistory(
+        seen,
+        PROVES.has(kind),
         turns.slice(0, 2).map(({ input }) => input),
       );
-      assert.equal(seen[0]!.declared.type, kind === 'Chat' ? 'function' : undefined);
     });
 
-  for (const kind of ['Anthropic', 'Chat'] as const)
+  for (const kind of NAMES)
     it(`like Gemini CLI edits a file by its tools on a provider of ${kind}`, async () => {
       const file = join(root, `gemini-${kind}`, 'notes.txt');
       const turns: readonly Turn[] = [
@@ -198,7 +201,7 @@ describe.skipIf(installed.skip)('an agent', () => {
         { tool: 'replace', input: { file_path: file, instruction: 'change it', old_string: 'one', new_string: 'two' } },
         { input: null },
       ];
-      const seen = script(stackOf(kind), kind, turns, 'write_file');
+      const seen = script(kind, turns, 'write_file');
       assert.equal(
         await work('gemini', kind, async (places) => {
           const { args, ...command } = await geminiCli(MODEL, places);
@@ -206,16 +209,27 @@ describe.skipIf(installed.skip)('an agent', () => {
         }),
         WRITTEN,
       );
-      assert.deepEqual(
-        seen.map(({ results }) => results),
-        [0, 1, 2],
-      );
-      assert.deepEqual(
-        seen.at(-1)!.calls,
+      expectHistory(
+        seen,
+        // it sets no budget, without which a Claude does not think
+        PROVES.has(kind) && kind !== 'Converse',
         turns.slice(0, 2).map(({ input }) => input),
       );
     });
 });
+
+/** Each turn has the calls and results of those before it, as this provider writes them, and its own reasoning. */
+function expectHistory(seen: readonly Seen[], reasons: boolean, calls: readonly unknown[]): void {
+  assert.deepEqual(
+    seen.map(({ results }) => results),
+    [0, 1, 2],
+  );
+  assert.deepEqual(seen.at(-1)!.calls, calls);
+  assert.deepEqual(
+    seen.map(({ proofs }) => proofs),
+    reasons ? [0, 1, 2] : [0, 0, 0],
+  );
+}
 
 /** With its own web search, and without its sandbox, which needs rights that a container may not have. */
 function unboxed({ args, ...command }: Command): Command {
@@ -223,124 +237,21 @@ function unboxed({ args, ...command }: Command): Command {
   return { ...command, args: [...searching, '--dangerously-bypass-approvals-and-sandbox'] };
 }
 
-function channelOf(kind: Kind, urls: { readonly openaiUrl: string; readonly anthropicUrl: string }): string {
-  if (kind === 'Anthropic') return `protocol: Anthropic, baseUrl: "${urls.anthropicUrl}"`;
-  const endpoints = kind === 'Responses' ? '[Chat, Responses]' : '[Chat]';
-  return `protocol: OpenAI, baseUrl: "${urls.openaiUrl}/v1", endpoints: ${endpoints}`;
-}
-
-function manifests(channel: string): string {
-  return `
+function manifests(kind: AgentKind, url: string): string {
+  const { model, channel } = KINDS[kind];
+  const names = [CODEX_MODEL, MODEL];
+  const each = (write: (name: string) => string): string => names.map(write).join(', ');
+  return `${secret('bedrock-key', { apiKey: 'bedrock-api-key-value' })}
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
 metadata: {name: agents}
 spec:
-  models: [{name: ${MODEL}, contextTokens: 400000, maxOutputTokens: 32000, providerTools: Drop}]
-  channels: [{name: a, ${channel}}]
+  models: [${each((name) => `{name: ${name}, contextTokens: 400000, maxOutputTokens: 32000, providerTools: Drop}`)}]
+  channels: [{name: a, models: [${each((name) => `{name: ${name}, upstreamName: "${model}"}`)}], ${channel(url)}}]
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
 metadata: {name: agents}
-spec: {models: [{name: ${MODEL}, vendor: V, quotaType: Token, modelRatio: "0.001"}]}
+spec: {models: [${each((name) => `{name: ${name}, vendor: V, quotaType: Token, modelRatio: "0.001"}`)}]}
 `;
 }
-
-/** Answers each turn as far as the conversation has come, and collects what it was sent. */
-function script({ openai, anthropic }: TestStack, kind: Kind, turns: readonly Turn[], tool: string): readonly Seen[] {
-  const seen: Seen[] = [];
-  (kind === 'Anthropic' ? anthropic : openai).script((request) => {
-    const said = READERS[kind](request.json(), tool);
-    // a side question, without the agent's tools
-    if (!said.declared) return WRITERS[kind]({ input: null }, request);
-    seen.push(said);
-    return WRITERS[kind](turns[said.results] ?? { input: null }, request);
-  });
-  return seen;
-}
-
-const isSearch = (tool: Json): boolean => /web_search/.test(JSON.stringify([tool.type, tool.name]));
-
-const READERS: Readonly<Record<Kind, (body: Json, tool: string) => Seen>> = {
-  Responses: ({ tools = [], input }, tool) => ({
-    declared: tools.find(({ name }: Json) => name === tool),
-    searches: tools.some(isSearch),
-    calls: input.filter(({ type }: Json) => type === 'custom_tool_call').map((item: Json) => item.input),
-    results: input.filter(({ type }: Json) => type === 'custom_tool_call_output').length,
-  }),
-  Chat: ({ tools = [], messages }, tool) => ({
-    declared: tools.find((each: Json) => each.function.name === tool),
-    searches: tools.some(isSearch),
-    calls: messages
-      .flatMap((message: Json) => message.tool_calls ?? [])
-      .map((call: Json) => JSON.parse(call.function.arguments)),
-    results: messages.filter(({ role }: Json) => role === 'tool').length,
-  }),
-  Anthropic: ({ tools = [], messages }, tool) => {
-    const blocks = messages.flatMap(({ content }: Json) => (Array.isArray(content) ? content : []));
-    return {
-      declared: tools.find(({ name }: Json) => name === tool),
-      searches: tools.some(isSearch),
-      calls: blocks.filter(({ type }: Json) => type === 'tool_use').map((block: Json) => block.input),
-      results: blocks.filter(({ type }: Json) => type === 'tool_result').length,
-    };
-  },
-};
-
-const WRITERS: Readonly<Record<Kind, (turn: Turn, request: RecordedRequest) => Reply>> = {
-  Responses: ({ tool, input }, { index }) => {
-    const item =
-      tool === undefined
-        ? {
-            id: `msg_${index}`,
-            type: 'message',
-            role: 'assistant',
-            status: 'completed',
-            content: [{ type: 'output_text', text: 'All done.', annotations: [] }],
-          }
-        : {
-            id: `ctc_${index}`,
-            type: 'custom_tool_call',
-            status: 'completed',
-            call_id: `call_${index}`,
-            name: tool,
-            input,
-          };
-    const response = { id: `resp_${index}`, object: 'response', status: 'in_progress', output: [] as unknown[] };
-    const usage = { input_tokens: 10, output_tokens: 2, total_tokens: 12 };
-    return sseReply(
-      { event: 'response.created', data: { type: 'response.created', response } },
-      { event: 'response.output_item.done', data: { type: 'response.output_item.done', output_index: 0, item } },
-      {
-        event: 'response.completed',
-        data: {
-          type: 'response.completed',
-          response: { ...response, status: 'completed', output: [item], usage },
-        },
-      },
-    );
-  },
-  Chat: ({ tool, input }, { index }) =>
-    tool === undefined
-      ? openaiStream(['All ', 'done.'])
-      : openaiStream([], {
-          toolCalls: [
-            {
-              id: `call_${index}`,
-              name: tool,
-              arguments: JSON.stringify(typeof input === 'string' ? { input } : input),
-            },
-          ],
-        }),
-  Anthropic: ({ tool, input }, { index }) =>
-    tool === undefined
-      ? anthropicStream(['All ', 'done.'])
-      : anthropicStream([], {
-          toolUses: [
-            {
-              id: `toolu_${index}`,
-              name: tool,
-              input: typeof input === 'string' ? { input } : input,
-            },
-          ],
-        }),
-};

@@ -25,13 +25,14 @@ export interface TurnSummary {
   readonly answer: readonly string[];
 }
 
-type Dialect = 'chat' | 'messages' | 'responses' | 'gemini';
+type Dialect = 'chat' | 'messages' | 'responses' | 'gemini' | 'converse';
 
 const DIALECTS: readonly (readonly [RegExp, Dialect])[] = [
   [/^\/v1\/chat\/completions/, 'chat'],
   [/^\/v1\/messages(?!\/count_tokens)/, 'messages'],
   [/^\/v1\/responses/, 'responses'],
   [/^\/v1(?:beta)?\/models\/[^:]+:(?:streamG|g)enerateContent/, 'gemini'],
+  [/^\/model\/[^/]+\/converse/, 'converse'],
 ];
 
 /** The model that a request names, in its path or in its body; undefined: it is no call of a model. */
@@ -67,7 +68,7 @@ function summarize({ path, body }: Pick<SentRequest, 'path' | 'body'>): RequestS
   if (dialect === undefined) return { call, stream: false, conversation: [], tools: [] };
   return {
     call,
-    stream: parsed['stream'] === true || call.includes(':stream'),
+    stream: parsed['stream'] === true || /:stream|-stream$/.test(call),
     conversation: READERS[dialect](parsed),
     tools: toolNames(parsed),
   };
@@ -98,6 +99,10 @@ const READERS: Readonly<Record<Dialect, (body: JsonRecord) => readonly string[]>
     ...(systemInstruction === undefined ? [] : ['systemInstruction']),
     ...records(contents).map(({ role, parts }) => line(role, records(parts).map(kindOf))),
   ],
+  converse: ({ system, messages }) => [
+    ...(system === undefined ? [] : ['system']),
+    ...records(messages).map(({ role, content }) => line(role, kindsOf(content))),
+  ],
 };
 
 function line(role: unknown, kinds: readonly string[]): string {
@@ -108,18 +113,32 @@ function kindsOf(content: unknown): readonly string[] {
   return typeof content === 'string' ? ['text'] : records(content).map(kindOf);
 }
 
-/** A part, an item or a call: its type with the name of its tool. Google's parts are told by their members. */
+/** What tells the parts of Google and of Converse, which have no type. */
+const MEMBERS = [
+  'functionCall',
+  'functionResponse',
+  'inlineData',
+  'toolUse',
+  'toolResult',
+  'reasoningContent',
+  'cachePoint',
+  'text',
+] as const;
+
+/** A part, an item or a call: its type with the name of its tool. */
 function kindOf(part: JsonRecord): string {
   const { type, name, function: called } = part;
-  const [google] = ['functionCall', 'functionResponse', 'inlineData', 'text'].filter((member) => part[member]);
-  const inner = isRecord(called) ? called : part[google ?? ''];
+  const member = MEMBERS.find((each) => part[each]);
+  const inner = isRecord(called) ? called : part[member ?? ''];
   const tool = textOf(name) ?? (isRecord(inner) ? textOf(inner['name']) : undefined);
-  return [textOf(type) ?? google ?? 'part', ...(tool === undefined ? [] : [tool])].join(' ');
+  return [textOf(type) ?? member ?? 'part', ...(tool === undefined ? [] : [tool])].join(' ');
 }
 
-function toolNames({ tools }: JsonRecord): readonly string[] {
-  return records(tools).flatMap((tool) => {
-    const { name, type, function: defined, functionDeclarations: declared } = tool;
+function toolNames({ tools, toolConfig }: JsonRecord): readonly string[] {
+  const all = isRecord(toolConfig) && toolConfig['tools'] !== undefined ? toolConfig['tools'] : tools;
+  return records(all).flatMap((tool) => {
+    const { name, type, function: defined, functionDeclarations: declared, toolSpec } = tool;
+    if (isRecord(toolSpec)) return [stringOf(toolSpec['name'])];
     if (declared !== undefined) return records(declared).map((each) => stringOf(each['name']));
     return [textOf(name) ?? (isRecord(defined) ? stringOf(defined['name']) : stringOf(type))];
   });

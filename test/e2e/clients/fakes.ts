@@ -1,16 +1,19 @@
-/** Providers for the clients: the demo provider behind the rules by which the real APIs refuse requests. */
+/**
+ * Providers for the clients: the demo provider, and models of its answers in other dialects, behind the rules by which
+ * the real APIs refuse requests.
+ */
 import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { startDemoProvider } from '../../../demo/provider.ts';
 import { isRecord } from '../../../dataplane/protocol/fields.ts';
-import type { JsonRecord } from '../../../dataplane/protocol/fields.ts';
-import { refuseAnthropic } from './anthropic-rules.ts';
-import { refuseOpenAi } from './openai-rules.ts';
+import type { Reply } from '../../support/mock-provider.ts';
+import { answerOf } from './fake-models.ts';
+import { refusalOf } from './rules.ts';
 import { readRequest } from './tap.ts';
 import type { SentRequest } from './tap.ts';
 
 export interface Fakes {
-  /** "http://127.0.0.1:port", for both protocols. */
+  /** "http://127.0.0.1:port", for all protocols. */
   readonly url: string;
   /** What was refused since the last call of this function. */
   takeRefusals(): readonly string[];
@@ -75,12 +78,10 @@ async function serve(
   requests.push(sent);
   const { body, path } = sent;
   const parsed: unknown = body.length > 0 ? JSON.parse(body.toString('utf8')) : {};
-  const refusal = isRecord(parsed) ? refuse(path, parsed) : undefined;
-  if (refusal) {
-    onRefused(`${path}: ${JSON.stringify(refusal)}`);
-    response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(refusal));
-    return;
-  }
+  const refused = isRecord(parsed) ? refusalOf(path, parsed) : undefined;
+  if (refused) onRefused(`${path}: ${refused.message}`);
+  const reply = refused?.reply ?? (isRecord(parsed) ? answerOf(path, parsed) : undefined);
+  if (reply) return send(reply, response);
   const version = request.headers['anthropic-version'];
   const answer = await fetch(demoUrl + path, {
     method: request.method ?? 'GET',
@@ -95,13 +96,13 @@ async function serve(
   response.end();
 }
 
-/** The error body of a request that breaks a rule. */
-function refuse(path: string, body: JsonRecord): JsonRecord | undefined {
-  if (path.startsWith('/v1/chat/completions')) {
-    const refusal = refuseOpenAi(body);
-    return refusal && { error: { type: 'invalid_request_error', code: null, param: null, ...refusal } };
-  }
-  if (!path.startsWith('/v1/messages')) return undefined;
-  const message = refuseAnthropic(body);
-  return message === undefined ? undefined : { type: 'error', error: { type: 'invalid_request_error', message } };
+/** Replies of rules and fake models have no steps but data. */
+function send({ status = 200, headers, steps }: Reply, response: ServerResponse): void {
+  const pieces = steps.map((step) => {
+    if (typeof step === 'string' || step instanceof Uint8Array) return Buffer.from(step);
+    if (step.kind !== 'send') throw new TypeError('this step has no bytes');
+    return Buffer.from(step.bytes);
+  });
+  response.writeHead(status, { 'content-type': 'application/json', ...(headers as OutgoingHttpHeaders) });
+  response.end(Buffer.concat(pieces));
 }

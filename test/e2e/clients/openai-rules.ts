@@ -73,12 +73,15 @@ const NOT_STRICT = [
 
 type Rule = (body: JsonRecord, model: string) => Refusal | undefined;
 
-const reasons = (model: string): boolean => /^(?:o\d|gpt-5)/.test(model);
-const unsupported = (param: string): Refusal => ({
+/** The model reasons. */
+export const reasons = (model: string): boolean => /^(?:o\d|gpt-5)/.test(model);
+
+export const unsupportedParameter = (param: string): Refusal => ({
   message: `Unsupported parameter: '${param}' is not supported with this model.`,
   param,
 });
-const tooLong = (param: string, most: number, length: number): Refusal => ({
+
+export const tooLong = (param: string, most: number, length: number): Refusal => ({
   param,
   message: `Invalid '${param}': string too long. Expected a string with maximum length ${most}, but got ${length} instead.`,
 });
@@ -91,18 +94,18 @@ const RULES: readonly Rule[] = [
   (body, model) => {
     if (!('reasoning_effort' in body)) return undefined;
     if (!reasons(model)) return { message: 'Unrecognized request argument supplied: reasoning_effort' };
-    return EFFORTS.has(stringOf(body['reasoning_effort'])) ? undefined : unsupported('reasoning_effort');
+    return EFFORTS.has(stringOf(body['reasoning_effort'])) ? undefined : unsupportedParameter('reasoning_effort');
   },
   (body, model) => {
     if (!reasons(model)) return undefined;
-    if ('max_tokens' in body) return unsupported('max_tokens');
-    if ('stop' in body) return unsupported('stop');
+    if ('max_tokens' in body) return unsupportedParameter('max_tokens');
+    if ('stop' in body) return unsupportedParameter('stop');
     const param = ['temperature', 'top_p'].find((name) => name in body && body[name] !== 1);
-    return param === undefined ? undefined : unsupported(param);
+    return param === undefined ? undefined : unsupportedParameter(param);
   },
   (body, model) => {
     const taken = !/^o\d/.test(model) || !('parallel_tool_calls' in body);
-    return taken ? undefined : unsupported('parallel_tool_calls');
+    return taken ? undefined : unsupportedParameter('parallel_tool_calls');
   },
   (body) => {
     const tooMany = itemsOf(body['stop']).length > 4;
@@ -155,7 +158,7 @@ function formatRule(body: JsonRecord): Refusal | undefined {
 }
 
 /** The first thing that strict mode refuses in a schema. */
-function strictFault(schema: JsonRecord, param: string): Refusal | undefined {
+export function strictFault(schema: JsonRecord, param: string): Refusal | undefined {
   const refused = (why: string): Refusal => ({ message: `Invalid schema for ${param}: ${why}`, param });
   const keyword = NOT_STRICT.find((name) => name in schema);
   if (keyword !== undefined) return refused(`'${keyword}' is not permitted.`);

@@ -16,15 +16,25 @@ export function writeResponse(
   context: ResponseWriteContext,
 ): Uint8Array {
   const message = {
-    ...messageHead({ id: context.id, model: model ?? context.model }),
-    content: first?.parts.flatMap(writePart) ?? [],
+    ...messageHead({ id: context.id, model: context.model === '' ? (model ?? '') : context.model }),
+    content: endWithText(first?.parts ?? []).flatMap(writePart),
     ...writeStop(first?.finish),
     usage: writeUsage(usage),
   };
   return Buffer.from(writeJson(message));
 }
 
-/** The members that a message begins with, whole or in a stream. */
+/** Claude Code prints nothing of a message that ends with thinking: the proof of a text comes before it. */
+function endWithText(parts: readonly ResponsePart[]): readonly ResponsePart[] {
+  const [text, last] = parts.slice(-2);
+  const isProof = text?.type === 'Text' && last?.type === 'Reasoning' && last.text === '';
+  return isProof ? [...parts.slice(0, -2), last, text] : parts;
+}
+
+/**
+ * The members that a message begins with, whole or in a stream. The model is as the client named it: Claude Code keeps
+ * no thinking of a model that it has not asked for.
+ */
 export function messageHead({ id, model }: { readonly id: string; readonly model: string }): JsonRecord {
   return { id: `msg_${id.replace(/^(?:chatcmpl|msg)[-_]/, '')}`, type: 'message', role: 'assistant', model };
 }

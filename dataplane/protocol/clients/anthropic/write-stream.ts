@@ -27,6 +27,8 @@ export class MessageStreamWriter implements StreamWriter {
   #open: BlockType | undefined;
   #index = -1;
   #finish: FinishEvent | undefined;
+  /** Of the reasoning after a text. Claude Code prints nothing of a message that ends with them. */
+  readonly #heldProofs: ReasoningProof[] = [];
 
   constructor(context: StreamWriteContext) {
     this.#context = context;
@@ -36,14 +38,13 @@ export class MessageStreamWriter implements StreamWriter {
     if (event.type === 'ping') return this.#started ? PING : COMMENT;
     // a message is one candidate
     if ('candidate' in event && (event.candidate ?? 0) > 0) return '';
-    const opening = this.#opening(event.type === 'start' ? event.model : undefined);
-    return opening + this.#writeContent(event);
+    return this.#opening() + this.#writeContent(event);
   }
 
   end(): string {
     const usage = writeUsage(this.#context.usage());
     const delta = writeStop(this.#finish);
-    return this.#opening(undefined) + this.#close() + eventText('message_delta', { delta, usage }) + MESSAGE_STOP;
+    return this.#opening() + this.#close() + eventText('message_delta', { delta, usage }) + MESSAGE_STOP;
   }
 
   #writeContent(event: ConversationEvent): string {
@@ -70,13 +71,13 @@ export class MessageStreamWriter implements StreamWriter {
     }
   }
 
-  #opening(model: string | undefined): string {
+  #opening(): string {
     if (this.#started) return '';
     this.#started = true;
-    const { id, model: asked, usage } = this.#context;
+    const { id, model, usage } = this.#context;
     const { details: _ofTheOutput, ...counts } = usage();
     const message = {
-      ...messageHead({ id, model: model ?? asked }),
+      ...messageHead({ id, model }),
       content: [],
       stop_reason: null,
       stop_sequence: null,
@@ -87,26 +88,46 @@ export class MessageStreamWriter implements StreamWriter {
 
   #addText(type: 'text' | 'thinking', text: string): string {
     if (text === '') return '';
-    const opening = this.#open === type ? '' : this.#begin(type, EMPTY[type]);
+    const goesOn = this.#open === type && this.#heldProofs.length === 0;
+    const opening = goesOn ? '' : this.#begin(type, EMPTY[type]);
     return (
       opening + this.#delta(type === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text })
     );
   }
 
-  /** Signs the reasoning that is open, or else an empty block of it. */
+  /** Signs the reasoning that is open, or else an empty block of it, which follows a text only if more comes. */
   #endReasoning(proof: ReasoningProof | undefined): string {
     const redacted = redactedBlock(proof);
-    if (redacted) return this.#close() + this.#start(redacted) + this.#event('content_block_stop', {});
+    if (redacted)
+      return this.#close() + this.#writeHeldProofs() + this.#start(redacted) + this.#event('content_block_stop', {});
     const isOpen = this.#open === 'thinking';
     if (!proof) return isOpen ? this.#close() : '';
-    const opening = isOpen ? '' : this.#begin('thinking', EMPTY.thinking);
-    return opening + this.#delta({ type: 'signature_delta', signature: signatureOf(proof) }) + this.#close();
+    if (this.#open === 'text') {
+      this.#heldProofs.push(proof);
+      return '';
+    }
+    return (isOpen ? '' : this.#begin('thinking', EMPTY.thinking)) + this.#sign(proof);
+  }
+
+  #sign(proof: ReasoningProof): string {
+    return this.#delta({ type: 'signature_delta', signature: signatureOf(proof) }) + this.#close();
   }
 
   #begin(type: BlockType, block: JsonRecord): string {
-    const text = this.#close() + this.#start(block);
+    const text = this.#close() + this.#writeHeldProofs() + this.#start(block);
     this.#open = type;
     return text;
+  }
+
+  #writeHeldProofs(): string {
+    const proofs = this.#heldProofs.splice(0);
+    return proofs
+      .map((proof) => {
+        const start = this.#start(EMPTY.thinking);
+        this.#open = 'thinking';
+        return start + this.#sign(proof);
+      })
+      .join('');
   }
 
   #close(): string {

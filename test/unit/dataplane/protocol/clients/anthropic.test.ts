@@ -1,0 +1,72 @@
+/** Clients of Anthropic's messages: what Claude Code makes of a message's model, and of thinking at its end. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'vitest';
+import { anthropicClient } from '../../../../../dataplane/protocol/clients/anthropic/client.ts';
+import type { ConversationEvent } from '../../../../../dataplane/protocol/conversation/events.ts';
+import { fold } from '../../../../../dataplane/protocol/conversation/response.ts';
+import { UNREPORTED_USAGE } from '../../../../../dataplane/protocol/usage.ts';
+
+const CONTEXT = { id: 'x', createdSeconds: 0, model: 'asked', notes: undefined, seal: undefined };
+const START: ConversationEvent = { type: 'start', model: 'asked-2026-07-01' };
+const FINISH: ConversationEvent = { type: 'finish', reason: 'Stop', detail: undefined };
+const PROOF: ConversationEvent = {
+  type: 'reasoning-end',
+  proof: { maker: 'Gemini', signature: 'c2ln', callId: undefined },
+};
+const CALL: readonly ConversationEvent[] = [
+  { type: 'call-start', id: 'c', name: 'f' },
+  { type: 'call-delta', text: '{}' },
+  { type: 'call-end' },
+];
+const text = (words: string): ConversationEvent => ({ type: 'text-delta', text: words });
+
+interface Written {
+  readonly type?: string;
+  readonly message?: { readonly model: string };
+  readonly content_block?: { readonly type: string };
+  readonly delta?: { readonly text?: string; readonly signature?: string };
+}
+
+function streamed(...events: readonly ConversationEvent[]): readonly Written[] {
+  const writer = anthropicClient.stream({ ...CONTEXT, usage: () => UNREPORTED_USAGE, wantsStreamUsage: false });
+  const written = [START, ...events, FINISH].map((event) => writer.write(event)).join('') + writer.end();
+  return [...written.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Written);
+}
+
+/** The blocks of a stream, each with its start and its end. */
+function blocksOf(events: readonly Written[]): readonly string[] {
+  return events.flatMap(({ type, content_block: block, delta }) => {
+    if (type === 'content_block_start') return [block?.type ?? ''];
+    if (type === 'content_block_stop') return ['stop'];
+    return type === 'content_block_delta' ? [delta?.text ?? (delta?.signature === undefined ? '' : 'signature')] : [];
+  });
+}
+
+function whole(...events: readonly ConversationEvent[]): {
+  readonly model: string;
+  readonly content: readonly Written[];
+} {
+  const body = anthropicClient.write(fold([START, ...events, FINISH]), UNREPORTED_USAGE, CONTEXT);
+  return JSON.parse(Buffer.from(body).toString()) as ReturnType<typeof whole>;
+}
+
+describe("a message of another provider's model", () => {
+  it('names the model as the client does, which keeps no thinking of any other', () => {
+    assert.equal(streamed(text('a'))[0]?.message?.model, 'asked');
+    assert.equal(whole(text('a')).model, 'asked');
+  });
+
+  it('does not end with the proof of its text', () => {
+    assert.deepEqual(blocksOf(streamed(text('a'), PROOF)), ['text', 'a', 'stop']);
+    assert.deepEqual(
+      whole(text('a'), PROOF).content.map(({ type }) => type),
+      ['thinking', 'text'],
+    );
+  });
+
+  it('has the proof of a text before what follows it', () => {
+    const proven = ['text', 'a', 'stop', 'thinking', 'signature', 'stop'];
+    assert.deepEqual(blocksOf(streamed(text('a'), PROOF, text('b'))), [...proven, 'text', 'b', 'stop']);
+    assert.deepEqual(blocksOf(streamed(text('a'), PROOF, ...CALL)), [...proven, 'tool_use', '', 'stop']);
+  });
+});
