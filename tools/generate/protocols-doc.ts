@@ -6,6 +6,7 @@ import {
   GEMINI_MODELS,
   OPENAI_MODELS,
 } from '../../dataplane/protocol/capabilities.ts';
+import type { Says } from '../../dataplane/protocol/clients/client.ts';
 import type { KnownModels } from '../../dataplane/protocol/capabilities.ts';
 import * as google from '../../dataplane/protocol/clients/gemini/table.ts';
 import * as messages from '../../dataplane/protocol/clients/anthropic/table.ts';
@@ -131,6 +132,88 @@ sends it back keeps the model's thoughts, its next call goes to the same channel
 An output limit below 16, which Responses refuse, is sent as 16, for which the money is held.
 `;
 
+/** The clients, by the mark that stands for each in the overview. */
+const CLIENTS: readonly (readonly [string, Says])[] = [
+  ['C', chat.SAYS],
+  ['R', responses.SAYS],
+  ['M', messages.SAYS],
+  ['G', google.SAYS],
+];
+
+interface Taken {
+  readonly SETTINGS_SECTION: ObjectTable;
+  readonly PARTS: KindTable;
+  readonly TOOL: ObjectTable;
+}
+
+const PROVIDERS: readonly (readonly [string, Taken])[] = [
+  ['chat completions', openaiChat],
+  ['Responses', responsesApi],
+  ['messages', anthropic],
+  ['Gemini', gemini],
+  ['Converse', converse],
+];
+
+const OVERVIEW = `## What reaches what
+
+Each row is something that a request can say, with the clients that can say it: of chat completions (C), Responses (R),
+Anthropic's messages (M) and Google's protocol (G). Each column is a protocol of providers, on which a call of the same
+protocol passes through. Models differ within one protocol, and the tables below tell how a value is converted.
+`;
+
+const WORDS: Readonly<Record<Handling['action'], string>> = {
+  Converted: 'converted',
+  Dropped: 'left out',
+  Omitted: 'left out, named',
+  Refused: 'refused',
+};
+
+/** Clients × providers × what a request can say. */
+function overview(): readonly string[] {
+  const rowsOf = (
+    head: string,
+    said: (says: Says) => readonly string[],
+    taken: (tables: Taken) => ReadonlyMap<string, Handling>,
+  ): readonly string[] => [
+    `| ${[head, 'clients', ...PROVIDERS.map(([name]) => name)].join(' | ')} |`,
+    `|${'---|'.repeat(PROVIDERS.length + 2)}`,
+    ...[...taken(anthropic).keys()].map((name) => {
+      const clients = CLIENTS.flatMap(([mark, says]) => (said(says).includes(name) ? [mark] : [])).join(' ');
+      const cells = PROVIDERS.map(([, tables]) => wordOf(taken(tables).get(name)));
+      return `| ${[wordsOf(name), clients, ...cells].join(' | ')} |`;
+    }),
+    '',
+  ];
+  return [
+    OVERVIEW,
+    ...rowsOf(
+      'setting',
+      ({ settings }) => settings,
+      ({ SETTINGS_SECTION: { fields } }) => fields,
+    ),
+    ...rowsOf(
+      'part of a turn',
+      ({ parts }) => parts,
+      ({ PARTS: { kinds } }) => kinds,
+    ),
+    ...rowsOf(
+      'of a tool',
+      ({ tools }) => tools,
+      ({ TOOL: { fields } }) => fields,
+    ),
+  ];
+}
+
+function wordOf(handling: Handling | undefined): string {
+  if (!handling) throw new Error('a provider has no row');
+  return WORDS[handling.action];
+}
+
+/** `maxOutputTokens` is max output tokens. */
+function wordsOf(name: string): string {
+  return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).toLowerCase();
+}
+
 function capabilities(protocol: string, known: readonly KnownModels[]): readonly string[] {
   const rows = known.map(
     ({ models, capabilities: differing }) =>
@@ -145,6 +228,7 @@ function capabilities(protocol: string, known: readonly KnownModels[]): readonly
 export function protocolsText(): string {
   return [
     HEAD,
+    ...overview(),
     PROVIDER_TOOLS,
     MODELS,
     ...capabilities('OpenAI', OPENAI_MODELS),

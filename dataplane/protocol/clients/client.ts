@@ -2,8 +2,9 @@
 import type { ChatDialect, ProviderTools } from '../call-facts.ts';
 import type { ConvertedResponse, ConversionNotes, ProviderError, ReportedUsage, StreamFailure } from '../converter.ts';
 import type { ConversationEvent } from '../conversation/events.ts';
-import type { Conversation } from '../conversation/request.ts';
+import type { Conversation, SettingName } from '../conversation/request.ts';
 import type { ConversationResponse } from '../conversation/response.ts';
+import type { PartFeature, ToolFeature } from '../conversation/take.ts';
 import type { JsonRecord } from '../fields.ts';
 import type { ChannelSeal } from '../sealed-values.ts';
 
@@ -50,6 +51,13 @@ export interface StreamWriter {
   readonly fail?: (error: ProviderError) => { readonly error: ProviderError; readonly last: string };
   /** What ends it with an error of the gateway's. Absent: the dialect's error event. */
   readonly failure?: (failure: StreamFailure) => string;
+}
+
+/** What of a conversation a dialect has words for. */
+export interface Says {
+  readonly settings: readonly SettingName[];
+  readonly parts: readonly PartFeature[];
+  readonly tools: readonly ToolFeature[];
 }
 
 export interface Client {

@@ -5,7 +5,7 @@
 import type { DroppedFields } from '../dropped-fields.ts';
 import type { Handling } from '../field-table.ts';
 import { unsupported } from '../unsupported.ts';
-import type { Conversation, Located, Path, SettingName, Settings } from './request.ts';
+import type { Conversation, Located, Path, SettingName, Settings, Tool, Turn } from './request.ts';
 
 /** The default tier, and those that cost more. */
 const DEAR_TIERS: ReadonlySet<string> = new Set(['standard', 'priority', 'fast', 'ultrafast']);
@@ -21,6 +21,15 @@ export function refuseCheaperTier({ serviceTier }: Settings, { provider }: Taker
 
 /** How a provider handles each setting. */
 export type SettingsTable = Readonly<Record<SettingName, Handling>>;
+
+/** A kind of part, or a mark after any. */
+export type PartFeature = Turn['parts'][number]['type'] | 'cache mark';
+/** How a provider handles each kind of part. */
+export type PartsTable = Readonly<Record<PartFeature, Handling>>;
+
+export type ToolFeature = Exclude<keyof Tool, 'path'>;
+/** How a provider handles each member of a tool. */
+export type ToolTable = Readonly<Record<ToolFeature, Handling>>;
 
 /** A provider as errors name it, and the list of what is left out. */
 export interface Taker {

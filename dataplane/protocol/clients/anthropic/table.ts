@@ -3,6 +3,7 @@
  * through these tables, and docs/protocols.md is generated from them.
  */
 import { converted, dropped, kindTable, objectTable, omitted, refused, valueTable } from '../../field-table.ts';
+import type { Says } from '../client.ts';
 
 const SERVER_TOOL = 'the provider runs no such tool';
 const OTHER_ACCOUNT = refused('it belongs to an account at Anthropic');
@@ -236,6 +237,27 @@ export const RESPONSE_PARTS = kindTable('Parts of a response', {
   ToolCall: converted("a `tool_use` block; an id in other letters than the protocol's is rewritten"),
   Image: dropped('messages have no images of the assistant'),
 });
+
+/** What of a conversation the dialect has words for. */
+export const SAYS: Says = {
+  settings: [
+    'maxOutputTokens',
+    'temperature',
+    'topP',
+    'topK',
+    'stop',
+    'effort',
+    'reasoning',
+    'responseFormat',
+    'toolChoice',
+    'parallelToolCalls',
+    'user',
+    'cache',
+    'serviceTier',
+  ],
+  parts: ['Text', 'Image', 'Document', 'SearchResult', 'ToolResult', 'ToolCall', 'Reasoning', 'cache mark'],
+  tools: ['name', 'description', 'schema', 'strict', 'examples', 'cache'],
+};
 
 /** In the order of docs/protocols.md. */
 export const REQUEST_TABLES = [

@@ -3,6 +3,7 @@
  * objects through these tables, and docs/protocols.md is generated from them.
  */
 import { converted, dropped, kindTable, objectTable, omitted, refused, valueTable } from '../../field-table.ts';
+import type { Says } from '../client.ts';
 
 const SERVER_TOOL = 'the provider runs no such tool';
 const SERVER_STEP = omitted('a step of a tool that Google ran: the text after it says what came of it');
@@ -200,6 +201,29 @@ export const RESPONSE_PARTS = kindTable('Parts of a response', {
   ToolCall: converted('a part with `functionCall`, once its arguments are whole'),
   Image: converted('a part with `inlineData`'),
 });
+
+/** What of a conversation the dialect has words for. */
+export const SAYS: Says = {
+  settings: [
+    'maxOutputTokens',
+    'temperature',
+    'topP',
+    'topK',
+    'seed',
+    'frequencyPenalty',
+    'presencePenalty',
+    'stop',
+    'candidates',
+    'modalities',
+    'logProbabilities',
+    'effort',
+    'reasoning',
+    'responseFormat',
+    'toolChoice',
+  ],
+  parts: ['Text', 'Image', 'Audio', 'Video', 'Document', 'ToolResult', 'ToolCall', 'Reasoning'],
+  tools: ['name', 'description', 'schema'],
+};
 
 /** In the order of docs/protocols.md. */
 export const REQUEST_TABLES = [

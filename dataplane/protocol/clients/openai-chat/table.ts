@@ -3,6 +3,7 @@
  * through these tables, and docs/protocols.md is generated from them.
  */
 import { converted, dropped, kindTable, objectTable, refused, valueTable } from '../../field-table.ts';
+import type { Says } from '../client.ts';
 import type { ConvertedFields } from '../../field-table.ts';
 
 const CACHE = converted('a cache mark after it');
@@ -314,6 +315,46 @@ export const USAGE = kindTable('Usage', {
   reasoning: converted('`completion_tokens_details.reasoning_tokens`'),
   audio: converted('`audio_tokens` of the details'),
 });
+
+/** What of a conversation the dialect has words for. */
+export const SAYS: Says = {
+  settings: [
+    'maxOutputTokens',
+    'temperature',
+    'topP',
+    'topK',
+    'seed',
+    'frequencyPenalty',
+    'presencePenalty',
+    'stop',
+    'candidates',
+    'modalities',
+    'logProbabilities',
+    'effort',
+    'reasoning',
+    'verbosity',
+    'responseFormat',
+    'toolChoice',
+    'parallelToolCalls',
+    'user',
+    'promptCacheKey',
+    'cache',
+    'serviceTier',
+  ],
+  parts: [
+    'Text',
+    'Refusal',
+    'Image',
+    'Audio',
+    'Video',
+    'Document',
+    'ToolResult',
+    'ToolCall',
+    'Reasoning',
+    'cache mark',
+  ],
+  tools: ['name', 'description', 'schema', 'strict', 'cache', 'takesText'],
+};
 
 /** In the order of docs/protocols.md. */
 export const REQUEST_TABLES = [

@@ -3,6 +3,7 @@
  * these tables, and docs/protocols.md is generated from them.
  */
 import { converted, dropped, kindTable, objectTable, omitted, refused, valueTable } from '../../field-table.ts';
+import type { Says } from '../client.ts';
 import type { ConvertedFields } from '../../field-table.ts';
 
 const OWN_CACHE = dropped('OpenAI caches by itself; a provider that needs cache marks gets some');
@@ -364,6 +365,27 @@ export const EVENTS = kindTable('Events of a stream', {
   end: converted('`response.completed` or `response.incomplete`, with the whole response'),
   error: converted('`response.failed`, which ends the stream, as does a provider that breaks off'),
 });
+
+/** What of a conversation the dialect has words for. */
+export const SAYS: Says = {
+  settings: [
+    'maxOutputTokens',
+    'temperature',
+    'topP',
+    'logProbabilities',
+    'effort',
+    'reasoning',
+    'verbosity',
+    'responseFormat',
+    'toolChoice',
+    'parallelToolCalls',
+    'user',
+    'promptCacheKey',
+    'serviceTier',
+  ],
+  parts: ['Text', 'Refusal', 'Image', 'Audio', 'Document', 'ToolResult', 'ToolCall', 'Reasoning'],
+  tools: ['name', 'description', 'schema', 'strict', 'takesText'],
+};
 
 /** In the order of docs/protocols.md. */
 export const REQUEST_TABLES = [

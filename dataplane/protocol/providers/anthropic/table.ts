@@ -2,7 +2,7 @@
  * What providers of Anthropic's protocol take of a conversation, and what is read of their responses. The writer of this
  * folder goes by these tables, and docs/protocols.md is generated from them.
  */
-import type { SettingsTable } from '../../conversation/take.ts';
+import type { PartsTable, SettingsTable, ToolTable } from '../../conversation/take.ts';
 import { converted, dropped, kindTable, objectTable, omitted, refused, valueTable } from '../../field-table.ts';
 
 const NO_SETTING = 'there is no such setting';
@@ -56,7 +56,7 @@ export const PARTS = kindTable('Parts of turns', {
   ToolCall: converted('`tool_use`; an id in other letters or of more than 256 characters is rewritten'),
   Reasoning: converted('`thinking` or `redacted_thinking`, where Anthropic signed it; else it is left out'),
   'cache mark': CACHE,
-});
+} satisfies PartsTable);
 
 export const TOOL = objectTable('Tools', {
   name: converted('`name`; one in other letters or of more than 128 is rewritten, and written back in the response'),
@@ -65,7 +65,8 @@ export const TOOL = objectTable('Tools', {
   strict: converted('`strict`, for models with schemas, with the schema closed to other properties'),
   examples: converted('`input_examples`'),
   cache: CACHE,
-});
+  takesText: converted('an object with the text as `input`'),
+} satisfies ToolTable);
 
 /** The provider's response. Fields that are in no table are left out. */
 export const MESSAGE = objectTable('Response', {

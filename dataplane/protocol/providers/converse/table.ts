@@ -2,7 +2,7 @@
  * What Bedrock's Converse takes of a conversation, and what is read of its responses. The writer of this folder goes by
  * these tables, and docs/protocols.md is generated from them.
  */
-import type { SettingsTable } from '../../conversation/take.ts';
+import type { PartsTable, SettingsTable, ToolTable } from '../../conversation/take.ts';
 import { converted, dropped, kindTable, objectTable, omitted, refused, valueTable } from '../../field-table.ts';
 
 const CACHE = converted('a `cachePoint` after it, for models that cache');
@@ -55,15 +55,17 @@ export const PARTS = kindTable('Parts of turns', {
   ToolCall: converted('`toolUse`; an id of more than 64 characters as a digest'),
   Reasoning: converted('`reasoningContent`, where Anthropic signed it; else it is left out'),
   'cache mark': CACHE,
-});
+} satisfies PartsTable);
 
 export const TOOL = objectTable('Tools', {
   name: converted('`name`; one of more than 64 characters is shortened, and written back in the response'),
-  description: converted('`description`, with the examples of arguments'),
+  description: converted('`description`'),
   schema: converted('`inputSchema.json`'),
   strict: converted('`strict`, for models with schemas, with the schema closed to other properties'),
+  examples: converted('the end of the description'),
   cache: converted('a `cachePoint` after it, for Claude'),
-});
+  takesText: converted('an object with the text as `input`'),
+} satisfies ToolTable);
 
 /** The provider's response. Fields that are in no table are left out. */
 export const RESPONSE = objectTable('Response', {

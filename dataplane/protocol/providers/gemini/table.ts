@@ -2,7 +2,7 @@
  * What Gemini's own API takes of a conversation, and what is read of its responses. The writer of this folder goes by
  * these tables, and docs/protocols.md is generated from them.
  */
-import type { SettingsTable } from '../../conversation/take.ts';
+import type { PartsTable, SettingsTable, ToolTable } from '../../conversation/take.ts';
 import { converted, dropped, kindTable, objectTable, omitted, valueTable } from '../../field-table.ts';
 
 export const SETTINGS: SettingsTable = {
@@ -50,15 +50,18 @@ export const PARTS = kindTable('Parts of turns', {
     "`functionCall`; a turn's first call of another model gets a `thoughtSignature` that skips the check",
   ),
   Reasoning: converted('the `thoughtSignature` of its part, where Gemini signed it; thoughts themselves are left out'),
-});
+  'cache mark': dropped('Gemini caches by itself'),
+} satisfies PartsTable);
 
 export const TOOL = objectTable('Tools', {
   name: converted('`name`; one of more than 64 characters is shortened, and written back in the response'),
-  description: converted('`description`, with the examples of arguments'),
+  description: converted('`description`'),
   schema: converted('`parametersJsonSchema`'),
   strict: converted("the mode VALIDATED, where the choice is the model's"),
+  examples: converted('the end of the description'),
   cache: dropped('Gemini caches by itself'),
-});
+  takesText: converted('an object with the text as `input`'),
+} satisfies ToolTable);
 
 export const LEVELS = valueTable('effort → `thinkingLevel`', {
   minimal: 'LOW',

@@ -2,7 +2,7 @@
  * What providers of OpenAI's chat completions take of a conversation, and what is read of their responses. The writer of
  * this folder goes by these tables, and docs/protocols.md is generated from them.
  */
-import type { SettingsTable } from '../../conversation/take.ts';
+import type { PartsTable, SettingsTable, ToolTable } from '../../conversation/take.ts';
 import { converted, dropped, kindTable, objectTable, refused, valueTable } from '../../field-table.ts';
 import { EFFORTS, HIGHEST_EFFORTS } from '../openai-effort.ts';
 
@@ -57,17 +57,18 @@ export const PARTS = kindTable('Parts of turns', {
     '`reasoning_content`, for models that need it back (DeepSeek, Kimi, GLM, MiniMax); DeepSeek and Kimi get a ' +
       'placeholder with calls that have none; for others it is left out',
   ),
-});
+  'cache mark': dropped(CACHING),
+} satisfies PartsTable);
 
 export const TOOL = objectTable('Tools', {
   name: converted('`function.name`; one of more than 64 characters is shortened, and written back in the response'),
-  description: converted(
-    '`function.description`, with the examples of arguments; the system message has one that is too long for the model',
-  ),
+  description: converted('`function.description`; the system message has one that is too long for the model'),
   schema: converted('`function.parameters`; keywords that the API refuses become part of the description'),
   strict: converted('`function.strict`, where the schema meets the rules of strict mode'),
+  examples: converted('the end of the description'),
   cache: dropped(CACHING),
-});
+  takesText: converted('an object with the text as `input`'),
+} satisfies ToolTable);
 
 /** The provider's response. Fields that are in no table are left out. */
 export const COMPLETION = objectTable('Response', {

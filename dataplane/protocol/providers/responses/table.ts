@@ -2,7 +2,7 @@
  * What providers of OpenAI's Responses take of a conversation, and what is read of their responses. The writer of this
  * folder goes by these tables, and docs/protocols.md is generated from them.
  */
-import type { SettingsTable } from '../../conversation/take.ts';
+import type { PartsTable, SettingsTable, ToolTable } from '../../conversation/take.ts';
 import { converted, dropped, kindTable, objectTable, omitted, refused, valueTable } from '../../field-table.ts';
 
 const CACHING = 'these providers cache by themselves';
@@ -59,19 +59,18 @@ export const PARTS = kindTable('Parts of turns', {
     '`reasoning` with `encrypted_content`, without its id, which only a stored item has; reasoning of other makers and ' +
       'other channels is left out',
   ),
-});
+  'cache mark': dropped(CACHING),
+} satisfies PartsTable);
 
 export const TOOL = objectTable('Tools', {
   name: converted('`name`; one of more than 64 characters is shortened, and written back in the response'),
-  description: converted(
-    '`description`, with the examples of arguments; `instructions` have one that is too long for the model',
-  ),
-  schema: converted(
-    '`parameters`; keywords that the API refuses become part of the description; a tool that takes a text is `custom`',
-  ),
+  description: converted('`description`; `instructions` have one that is too long for the model'),
+  schema: converted('`parameters`; keywords that the API refuses become part of the description'),
   strict: converted('`strict`, where the schema meets the rules of strict mode; else false'),
+  examples: converted('the end of the description'),
   cache: dropped(CACHING),
-});
+  takesText: converted('a `custom` tool'),
+} satisfies ToolTable);
 
 /** The provider's response. Fields that are in no table are left out. */
 export const RESPONSE = objectTable('Response', {

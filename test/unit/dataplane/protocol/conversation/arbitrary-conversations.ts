@@ -26,6 +26,8 @@ export interface Vocabulary {
   readonly settings: ReadonlySet<SettingName>;
   /** Kinds of parts. */
   readonly parts: ReadonlySet<string>;
+  /** Images may be at an address. */
+  readonly addresses: boolean;
 }
 
 const path = 'somewhere';
@@ -68,12 +70,16 @@ const schema: fc.Arbitrary<JsonRecord> = fc
 const data = (mediaType: string): fc.Arbitrary<Extract<MediaSource, { readonly type: 'Data' }>> =>
   base64.map((text) => ({ type: 'Data', mediaType, data: text }));
 
+const dataImage = data('image/png').map((source): ContentPart => ({ type: 'Image', source, path }));
+const addressedImage = url('png').map((address): ContentPart => ({
+  type: 'Image',
+  source: { type: 'Url', url: address },
+  path,
+}));
+
 const CONTENT: Readonly<Record<ContentPart['type'], fc.Arbitrary<ContentPart>>> = {
   Text: said.map((text) => ({ type: 'Text', text, path })),
-  Image: fc.oneof(
-    data('image/png').map((source): ContentPart => ({ type: 'Image', source, path })),
-    url('png').map((address): ContentPart => ({ type: 'Image', source: { type: 'Url', url: address }, path })),
-  ),
+  Image: fc.oneof(dataImage, addressedImage),
   Audio: data('audio/wav').map((source) => ({ type: 'Audio', source, path })),
   Video: data('video/mp4').map((source) => ({ type: 'Video', source, path })),
   Document: fc.record({ source: data('application/pdf'), title: said }).map(({ source, title }) => ({
@@ -87,9 +93,10 @@ const CONTENT: Readonly<Record<ContentPart['type'], fc.Arbitrary<ContentPart>>> 
     .map((found) => ({ type: 'SearchResult', ...found, path })),
 };
 
-function content({ parts }: Vocabulary): fc.Arbitrary<ContentPart> {
+function content({ parts, addresses }: Vocabulary): fc.Arbitrary<ContentPart> {
+  const kinds = addresses ? CONTENT : { ...CONTENT, Image: dataImage };
   const types = Object.keys(CONTENT) as ContentPart['type'][];
-  return fc.oneof(...types.filter((type) => parts.has(type)).map((type) => CONTENT[type]));
+  return fc.oneof(...types.filter((type) => parts.has(type)).map((type) => kinds[type]));
 }
 
 interface Call {
@@ -108,7 +115,7 @@ interface Round {
 }
 
 function rounds(vocabulary: Vocabulary): fc.Arbitrary<Round[]> {
-  const image = vocabulary.parts.has('Image') ? optional(CONTENT.Image) : fc.constant(undefined);
+  const image = optional(vocabulary.addresses ? CONTENT.Image : dataImage);
   const call = fc.record({
     id: callId,
     name,

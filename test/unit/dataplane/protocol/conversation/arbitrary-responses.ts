@@ -29,6 +29,7 @@ const probability: fc.Arbitrary<TokenProbability> = fc.record(
 
 interface Content {
   readonly reasoning: readonly string[] | undefined;
+  readonly signature: string | undefined;
   readonly text: readonly string[] | undefined;
   readonly probabilities: readonly TokenProbability[] | undefined;
   readonly source: string | undefined;
@@ -40,6 +41,7 @@ interface Content {
 
 const content: fc.Arbitrary<Content> = fc.record({
   reasoning: optional(pieces),
+  signature: optional(base64),
   text: optional(pieces),
   probabilities: optional(fc.array(probability, { minLength: 1, maxLength: 3 })),
   source: optional(word.map((each) => `https://example.com/${each}`)),
@@ -53,24 +55,36 @@ const content: fc.Arbitrary<Content> = fc.record({
 export interface ResponseVocabulary {
   readonly candidates: number;
   readonly images: boolean;
+  /** Reasoning has Anthropic's signature. */
+  readonly signatures: boolean;
 }
 
-export function responses({ candidates, images }: ResponseVocabulary): fc.Arbitrary<readonly ConversationEvent[]> {
+export function responses({
+  candidates,
+  images,
+  signatures,
+}: ResponseVocabulary): fc.Arbitrary<readonly ConversationEvent[]> {
   return fc
     .array(content, { minLength: 1, maxLength: candidates })
     .map((all) => [
       { type: 'start', model: 'the-model' },
-      ...all.flatMap((each, at) => eventsOf({ ...each, image: images ? each.image : undefined }, at)),
+      ...all.flatMap((each, at) =>
+        eventsOf({ ...each, ...(!images && { image: undefined }), ...(!signatures && { signature: undefined }) }, at),
+      ),
     ]);
 }
 
 function eventsOf(given: Content, index: number): readonly ConversationEvent[] {
   const candidate = index === 0 ? {} : { candidate: index };
-  const { reasoning = [], text = [], probabilities, source, refusal = [], image, calls } = given;
+  const { reasoning = [], signature, text = [], probabilities, source, refusal = [], image, calls } = given;
   const length = text.join('').length;
   const events: (ConversationEvent | false | undefined)[] = [
     ...reasoning.map((each): ConversationEvent => ({ type: 'reasoning-delta', ...candidate, text: each })),
-    reasoning.length > 0 && { type: 'reasoning-end', ...candidate, proof: undefined },
+    reasoning.length > 0 && {
+      type: 'reasoning-end',
+      ...candidate,
+      proof: signature === undefined ? undefined : { maker: 'Anthropic', signature },
+    },
     text.length > 0 && probabilities && { type: 'log-probabilities', ...candidate, tokens: probabilities },
     ...text.map((each): ConversationEvent => ({ type: 'text-delta', ...candidate, text: each })),
     text.length > 0 &&

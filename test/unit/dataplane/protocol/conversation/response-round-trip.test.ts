@@ -14,6 +14,7 @@ import type { EventReader, ReadResponse } from '../../../../../dataplane/protoco
 import { SseFramer } from '../../../../../dataplane/protocol/sse.ts';
 import type { SseEvent } from '../../../../../dataplane/protocol/sse.ts';
 import { responses, usages } from './arbitrary-responses.ts';
+import type { ResponseVocabulary } from './arbitrary-responses.ts';
 import { SIDES } from './round-trips.ts';
 import type { Side } from './round-trips.ts';
 
@@ -24,9 +25,7 @@ const NOTES = { includeThoughts: true };
 const CONTEXT = { id: ID, createdSeconds: 1, model: 'the-model', notes: NOTES, seal: undefined };
 
 /** What a response in a dialect holds of what there is. */
-interface Holds {
-  readonly candidates: number;
-  readonly images: boolean;
+interface Holds extends ResponseVocabulary {
   readonly citations: boolean;
   readonly probabilities: boolean;
   /** What the model says when it refuses is no text. */
@@ -39,6 +38,8 @@ const same = (usage: ReportedUsage): ReportedUsage => usage;
 const ALL: Holds = {
   candidates: 3,
   images: true,
+  // other clients keep proofs in forms of the gateway's (kept-reasoning.test.ts)
+  signatures: false,
   citations: true,
   probabilities: true,
   refusals: true,
@@ -48,7 +49,15 @@ const ALL: Holds = {
 const HOLDS: Readonly<Record<Side['client']['dialect'], Holds>> = {
   OpenAI: ALL,
   Responses: { ...ALL, candidates: 1 },
-  Anthropic: { ...ALL, candidates: 1, images: false, citations: false, probabilities: false, refusals: false },
+  Anthropic: {
+    ...ALL,
+    candidates: 1,
+    images: false,
+    signatures: true,
+    citations: false,
+    probabilities: false,
+    refusals: false,
+  },
   Gemini: {
     ...ALL,
     citations: false,
