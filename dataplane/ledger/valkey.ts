@@ -180,7 +180,7 @@ class ValkeyLedger implements Ledger {
 
   async forgetConversation({ account, id }: Pick<KeptConversation, 'account' | 'id'>): Promise<void> {
     this.#assertOpen();
-    await this.#instance.bucketOfAccount(account).execute({ name: 'forget', args: [account, id] });
+    await this.#instance.bucketOfAccount(account).execute({ name: 'forgetConversation', args: [account, id] });
   }
 
   async readChannelJob(account: string, channel: string, jobId: string): Promise<JobRecord | undefined> {

@@ -867,7 +867,7 @@ local function forgetConversation(account, id)
   call('DECRBY', sum, own)
   call('ZREM', ends, id)
 end
-function operation.keep(account, id, added, untilMs, most, mostBytes)
+function operation.keepConversation(account, id, added, untilMs, most, mostBytes)
   local bytes, sum, ends = conversationsOf(account)
   for _, old in ipairs(call('ZRANGEBYSCORE', ends, '-inf', whole(now))) do forgetConversation(account, old) end
   local count = call('HLEN', bytes) + 1 - call('HEXISTS', bytes, id)
@@ -878,7 +878,7 @@ function operation.keep(account, id, added, untilMs, most, mostBytes)
   if untilMs == '-' then call('ZREM', ends, id) else call('ZADD', ends, untilMs, id) end
   return { 'kept' }
 end
-function operation.forget(account, id)
+function operation.forgetConversation(account, id)
   forgetConversation(account, id)
   return { 'forgotten' }
 end

@@ -220,5 +220,8 @@ export function keepOperation(
   { account, id, bytes, untilMs }: KeptConversation,
   { count, bytes: most }: ConversationLimits,
 ): Operation {
-  return { name: 'keep', args: [account, id, String(bytes), String(untilMs ?? '-'), String(count), String(most)] };
+  return {
+    name: 'keepConversation',
+    args: [account, id, String(bytes), String(untilMs ?? '-'), String(count), String(most)],
+  };
 }
