@@ -34,7 +34,9 @@ export function answerOf(path: string, body: Json): Reply | undefined {
   return undefined;
 }
 
-function askGemini({ model, method, body }: Asked): Reply {
+function askGemini({ model, method, body: sent }: Asked): Reply {
+  const { generateContentRequest: counted = sent } = sent;
+  const body = objectIn(counted);
   const prompt = geminiPrompt(model, body);
   const input = countTokens([...prompt.texts, ...prompt.toolTexts], prompt.images);
   if (method === 'countTokens') return json({ totalTokens: input });

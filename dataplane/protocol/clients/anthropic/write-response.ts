@@ -24,11 +24,10 @@ export function writeResponse(
   return Buffer.from(writeJson(message));
 }
 
-/** Claude Code prints nothing of a message that ends with thinking: the proof of a text comes before it. */
+/** Claude Code prints nothing of a message that ends with thinking: the proof of a last text is left out. */
 function endWithText(parts: readonly ResponsePart[]): readonly ResponsePart[] {
   const [text, last] = parts.slice(-2);
-  const isProof = text?.type === 'Text' && last?.type === 'Reasoning' && last.text === '';
-  return isProof ? [...parts.slice(0, -2), last, text] : parts;
+  return text?.type === 'Text' && last?.type === 'Reasoning' && last.text === '' ? parts.slice(0, -1) : parts;
 }
 
 /**

@@ -60,7 +60,7 @@ describe("a message of another provider's model", () => {
     assert.deepEqual(blocksOf(streamed(text('a'), PROOF)), ['text', 'a', 'stop']);
     assert.deepEqual(
       whole(text('a'), PROOF).content.map(({ type }) => type),
-      ['thinking', 'text'],
+      ['text'],
     );
   });
 
