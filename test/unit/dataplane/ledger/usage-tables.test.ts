@@ -19,7 +19,7 @@ const UNDO_VERSION_4 = `DROP TRIGGER usage_added; DROP TRIGGER usage_changed; DR
   DROP TABLE usage_days; DROP INDEX usage_by_account;
   ALTER TABLE usage DROP COLUMN upstream_cost_nano_usd; ALTER TABLE usage DROP COLUMN session;
   DROP TRIGGER usage_named; DROP TABLE key_names; ALTER TABLE usage DROP COLUMN key_name; ALTER TABLE usage DROP COLUMN labels;
-  ALTER TABLE usage DROP COLUMN lines; ALTER TABLE jobs DROP COLUMN terms; PRAGMA user_version = 3`;
+  ALTER TABLE usage DROP COLUMN lines; ALTER TABLE jobs DROP COLUMN terms; DROP TABLE conversations; PRAGMA user_version = 3`;
 
 function inFolder(work: (path: string) => void): void {
   const folder = mkdtempSync(join(tmpdir(), 'mgw-usage-'));
@@ -135,7 +135,7 @@ describe('sums by day', () => {
       db.close();
       for (let opening = 0; opening < 2; opening++) {
         db = openFile(path);
-        assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 9);
+        assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 10);
         assert.equal(db.prepare('SELECT sum(calls) AS n FROM usage_days').get()?.['n'], 200 + opening);
         assertExact(db);
         add(db, { ...(calls[0] ?? assert.fail()), id: 1_000 + opening });
