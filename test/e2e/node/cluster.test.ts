@@ -252,7 +252,7 @@ describe.skipIf(missing)('a release on a node', () => {
     assert.match(tested, /"object": "chat.completion"/);
     assert.ok(!tested.includes(await release.key('first')));
     assert.match(await plugin('who demo'), /team-a +first +team-a +demo +true +True/);
-    assert.match(await plugin('doctor 2>&1 || true'), /demo/);
+    assert.match(await plugin('doctor --yes 2>&1 || true'), /demo/);
   });
 
   async function withoutFailure(work: () => Promise<void>): Promise<void> {
