@@ -10,6 +10,7 @@ import { malformed } from '../../unsupported.ts';
 import { cacheMark } from '../cache-mark.ts';
 import type { ReadContext, ReadRequest } from '../client.ts';
 import { located, numberOf, openAiTier } from '../settings.ts';
+import { schemaFormat } from '../schema-format.ts';
 import { readTurns } from './read-messages.ts';
 import { readReasoningSettings } from './read-reasoning-settings.ts';
 import { readTools } from './read-tools.ts';
@@ -101,14 +102,5 @@ function readFormat(format: unknown, unread: UnreadField[]): ResponseFormat | un
 
 function readSchema(definition: unknown, unread: UnreadField[]): ResponseFormat {
   const param = `${FORMAT_PATH}.json_schema`;
-  const fields = readFields(JSON_SCHEMA, isRecord(definition) ? definition : {}, { param, unread });
-  const { schema, name, description, strict } = fields;
-  if (!isRecord(schema)) throw malformed(`${param}.schema`, 'a JSON schema');
-  return {
-    type: 'Schema',
-    schema,
-    name: textOf(name),
-    description: textOf(description),
-    strict: typeof strict === 'boolean' ? strict : undefined,
-  };
+  return schemaFormat(readFields(JSON_SCHEMA, isRecord(definition) ? definition : {}, { param, unread }), param);
 }

@@ -7,6 +7,7 @@ import type { JsonRecord } from '../../fields.ts';
 import { malformed } from '../../unsupported.ts';
 import type { ReadContext, ReadRequest } from '../client.ts';
 import { located, numberOf, openAiTier, reasoningOfEffort } from '../settings.ts';
+import { schemaFormat } from '../schema-format.ts';
 import { readChoice } from './read-choice.ts';
 import { readTurns } from './read-items.ts';
 import { RequestTools } from './read-tools.ts';
@@ -78,15 +79,7 @@ function readFormat(format: unknown, unread: UnreadField[]): ResponseFormat | un
   const kind = kindOf(FORMATS, format['type'], { param: `${FORMAT_PATH}.type`, unread });
   if (kind === 'json_object') return { type: 'Json' };
   if (kind !== 'json_schema') return undefined;
-  const { name, schema, strict, description } = readFields(FORMAT, format, { param: FORMAT_PATH, unread });
-  if (!isRecord(schema)) throw malformed(`${FORMAT_PATH}.schema`, 'a JSON schema');
-  return {
-    type: 'Schema',
-    schema,
-    name: textOf(name),
-    description: textOf(description),
-    strict: typeof strict === 'boolean' ? strict : undefined,
-  };
+  return schemaFormat(readFields(FORMAT, format, { param: FORMAT_PATH, unread }), FORMAT_PATH);
 }
 
 /** Without tools there is nothing to choose, also where all of them were left out. */

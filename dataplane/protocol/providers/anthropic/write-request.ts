@@ -3,18 +3,17 @@ import { createHash } from 'node:crypto';
 import { RequestFault } from '../../call-facts.ts';
 import { ANTHROPIC_MODELS, capabilitiesOf } from '../../capabilities.ts';
 import type { ModelCapabilities } from '../../capabilities.ts';
-import { askForFormat, isObjectFormat } from '../../conversation/formats.ts';
 import { prepare } from '../../conversation/prepare.ts';
 import { markCaches } from '../../conversation/repairs/cache-marks.ts';
 import { endForModel } from '../../conversation/repairs/ends.ts';
-import type { Conversation, Located, Settings, TextPart, Turn } from '../../conversation/request.ts';
+import type { Conversation, Located, Settings, Turn } from '../../conversation/request.ts';
 import { keptValue, refuseCheaperTier, takeSettings } from '../../conversation/take.ts';
 import type { DroppedFields } from '../../dropped-fields.ts';
 import type { JsonRecord } from '../../fields.ts';
-import { anthropicSchema } from '../../json-schemas.ts';
 import { ToolNames } from '../../tool-ids.ts';
 import { malformed } from '../../unsupported.ts';
 import type { WriteContext, WrittenRequest } from '../chat-provider.ts';
+import { schemaFormat } from '../schema-format.ts';
 import { claudeSampling, claudeStops } from '../claude-sampling.ts';
 import type { SamplingContext } from '../claude-sampling.ts';
 import { claudeThinking } from '../claude-thinking.ts';
@@ -35,7 +34,7 @@ export function writeRequest(conversation: Conversation, context: WriteContext):
   refuseCheaperTier(conversation.settings, taker);
   const settings = takeSettings(SETTINGS, conversation.settings, taker);
   const capabilities = capabilitiesOf(ANTHROPIC_MODELS, model, plan.capabilities);
-  const { format, instructions } = writeFormat(settings.responseFormat, capabilities);
+  const { schema, instructions } = schemaFormat(settings.responseFormat, capabilities);
   const { system, turns: prepared } = prepareTurns(conversation.turns, capabilities.prefill);
   const maxTokens = limitOf(plan.maxOutputTokens, settings.maxOutputTokens);
   const { thinking, effort, thinks } = claudeThinking(settings, {
@@ -63,7 +62,7 @@ export function writeRequest(conversation: Conversation, context: WriteContext):
     tools,
     tool_choice: choice,
     thinking,
-    output_config: effort === undefined && format === undefined ? undefined : { effort, format },
+    output_config: effort === undefined && schema === undefined ? undefined : { effort, format: writeFormat(schema) },
     metadata: settings.user && { user_id: writeUser(settings.user.value) },
     service_tier: writeTier(settings.serviceTier, dropped),
     cache_control: settings.cache && writeCache(settings.cache.value),
@@ -107,21 +106,6 @@ function writeSampling(settings: Settings, context: SettingsContext): JsonRecord
   };
 }
 
-interface Format {
-  readonly format?: JsonRecord;
-  /** Paragraphs for the system prompt. */
-  readonly instructions: readonly TextPart[];
-}
-
-/** Some models are held to the schema of an object; any other format is asked for in words. */
-function writeFormat(setting: Settings['responseFormat'], { strictSchemas }: ModelCapabilities): Format {
-  if (!setting) return { instructions: [] };
-  const { value: given, path } = setting;
-  if (given.type !== 'Schema' || !isObjectFormat(given) || !strictSchemas)
-    return { instructions: [{ type: 'Text', text: askForFormat(given), path }] };
-  return { format: { type: 'json_schema', schema: anthropicSchema(given.schema) }, instructions: [] };
-}
-
 /** The API refuses long ids, and those that look like an address or a telephone number. A digest tells users apart. */
 function writeUser(user: string): string {
   const isRefused = user.length > MAX_USER_LENGTH || user.includes('@') || /^\+?[\d\s().-]{7,}$/.test(user);
@@ -132,4 +116,8 @@ function writeTier(tier: Located<string> | undefined, dropped: DroppedFields): s
   if (tier?.value === 'standard') return 'standard_only';
   if (tier) dropped.add(tier.path);
   return undefined;
+}
+
+function writeFormat(schema: JsonRecord | undefined): JsonRecord | undefined {
+  return schema && { type: 'json_schema', schema };
 }

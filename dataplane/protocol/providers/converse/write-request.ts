@@ -4,19 +4,18 @@
  */
 import { capabilitiesOf, CONVERSE_MODELS } from '../../capabilities.ts';
 import type { ModelCapabilities } from '../../capabilities.ts';
-import { askForFormat, isObjectFormat } from '../../conversation/formats.ts';
 import { prepare } from '../../conversation/prepare.ts';
 import { markCaches } from '../../conversation/repairs/cache-marks.ts';
 import { endForModel } from '../../conversation/repairs/ends.ts';
-import type { Conversation, Settings, TextPart } from '../../conversation/request.ts';
+import type { Conversation, Settings } from '../../conversation/request.ts';
 import { keptValue, refuseCheaperTier, takeSettings } from '../../conversation/take.ts';
 import type { DroppedFields } from '../../dropped-fields.ts';
 import { isGiven } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
-import { anthropicSchema } from '../../json-schemas.ts';
 import { writeJson } from '../../json-value.ts';
 import { ToolNames } from '../../tool-ids.ts';
 import type { WriteContext, WrittenRequest } from '../chat-provider.ts';
+import { schemaFormat } from '../schema-format.ts';
 import { claudeSampling, claudeStops } from '../claude-sampling.ts';
 import { familyOf } from './model-family.ts';
 import type { ModelFamily } from './model-family.ts';
@@ -51,7 +50,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     blanks: true,
     prefill: capabilities.prefill,
   });
-  const { format, instructions } = writeFormat(settings.responseFormat, capabilities);
+  const { schema, instructions } = schemaFormat(settings.responseFormat, capabilities);
   const maxTokens = maxOutputTokens ?? settings.maxOutputTokens?.value;
   const { effort, thinks, fields } = writeThinking(settings, family, {
     model,
@@ -72,7 +71,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     system: writeSystem(marked.system, caches),
     inferenceConfig: { maxTokens, ...writeSampling(settings, family, { thinks, capabilities, dropped }) },
     toolConfig: writeTools(marked.tools, settings, { names, caches, dropped, strictSchemas, calledTools }),
-    outputConfig: orAbsent({ textFormat: format, effort }),
+    outputConfig: orAbsent({ textFormat: writeFormat(schema), effort }),
     additionalModelRequestFields: orAbsent({
       ...fields,
       ...topKOf(settings, family, { thinks, capabilities, dropped }),
@@ -113,18 +112,6 @@ function topKOf(
   return family === 'Nova' ? { inferenceConfig: { topK: topK.value } } : {};
 }
 
-interface Format {
-  readonly format?: JsonRecord;
-  /** Paragraphs for the system prompt. */
-  readonly instructions: readonly TextPart[];
-}
-
-/** Converse holds some models to the schema of an object; any other format is asked for in words. */
-function writeFormat(setting: Settings['responseFormat'], { strictSchemas }: ModelCapabilities): Format {
-  if (!setting) return { instructions: [] };
-  const { value: given, path } = setting;
-  if (given.type !== 'Schema' || !isObjectFormat(given) || !strictSchemas)
-    return { instructions: [{ type: 'Text', text: askForFormat(given), path }] };
-  const jsonSchema = { schema: writeJson(anthropicSchema(given.schema)), name: 'answer' };
-  return { format: { type: 'json_schema', structure: { jsonSchema } }, instructions: [] };
+function writeFormat(schema: JsonRecord | undefined): JsonRecord | undefined {
+  return schema && { type: 'json_schema', structure: { jsonSchema: { schema: writeJson(schema), name: 'answer' } } };
 }

@@ -3,6 +3,7 @@
  * parts.
  */
 import { argumentsObject } from '../../conversation/arguments.ts';
+import { signatureOfText, signaturesOfCalls } from '../../conversation/gemini-signatures.ts';
 import type {
   AssistantPart,
   ContentPart,
@@ -85,7 +86,7 @@ class ContentsWriter {
   ofModel(parts: readonly AssistantPart[]): readonly JsonRecord[] {
     return this.#sign(
       parts.flatMap((part) => this.#writeOfModel(part)),
-      textSignature(parts),
+      signatureOfText(parts),
     );
   }
 
@@ -140,25 +141,6 @@ class ContentsWriter {
       return bare && this.#context.version >= CHECKS_FROM ? { ...part, thoughtSignature: NO_SIGNATURE } : part;
     });
   }
-}
-
-/** Gemini's signatures by the call that they belong to, wherever the client keeps them. */
-function signaturesOfCalls(turns: readonly Turn[]): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  for (const part of turns.flatMap((turn) => (turn.role === 'Assistant' ? turn.parts : []))) {
-    const proof = part.type === 'Reasoning' ? part.proof : undefined;
-    if (proof?.maker === 'Gemini' && proof.callId !== undefined) found.set(proof.callId, proof.signature);
-  }
-  return found;
-}
-
-/** The latest signature that belongs to a turn's text. */
-function textSignature(parts: readonly AssistantPart[]): string | undefined {
-  const ofText = parts.flatMap((part) => {
-    const proof = part.type === 'Reasoning' ? part.proof : undefined;
-    return proof?.maker === 'Gemini' && proof.callId === undefined ? [proof.signature] : [];
-  });
-  return ofText.at(-1);
 }
 
 /** Ids that the gateway generated for calls without one are not sent to Gemini. */

@@ -3,6 +3,7 @@
  * calls.
  */
 import { argumentsText } from '../../conversation/arguments.ts';
+import { signatureOfText, signaturesOfCalls } from '../../conversation/gemini-signatures.ts';
 import type {
   AssistantPart,
   AssistantTurn,
@@ -127,7 +128,7 @@ class MessagesWriter {
   }
 
   #signatureOf(parts: readonly AssistantPart[]): JsonRecord {
-    const signature = this.#context.signed ? textSignature(parts) : undefined;
+    const signature = this.#context.signed ? signatureOfText(parts) : undefined;
     return signature === undefined ? {} : writeSignature(signature);
   }
 
@@ -167,20 +168,4 @@ function noImages({ path }: ImagePart): Error {
 /** As Google's endpoint of this protocol has it. */
 function writeSignature(signature: string): JsonRecord {
   return { extra_content: { google: { thought_signature: signature } } };
-}
-
-/** Gemini's signatures by the call that they belong to, wherever the client keeps them. */
-function signaturesOfCalls(turns: readonly Turn[]): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  for (const { proof } of turns.flatMap((turn) => (turn.role === 'Assistant' ? reasoningParts(turn.parts) : [])))
-    if (proof?.maker === 'Gemini' && proof.callId !== undefined) found.set(proof.callId, proof.signature);
-  return found;
-}
-
-/** The latest signature that belongs to a turn's text. */
-function textSignature(parts: readonly AssistantPart[]): string | undefined {
-  const ofText = reasoningParts(parts).flatMap(({ proof }) =>
-    proof?.maker === 'Gemini' && proof.callId === undefined ? [proof.signature] : [],
-  );
-  return ofText.at(-1);
 }
