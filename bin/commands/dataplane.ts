@@ -1,18 +1,8 @@
 /** `mgw dataplane`: runs a proxy of a cluster. */
 import { Command } from 'commander';
+import { addCallFlags } from '../call-flags.ts';
 import type { DataplaneFlags } from '../run/dataplane.ts';
-import {
-  flag,
-  logLevelFlag,
-  paragraphs,
-  parseAddress,
-  parseBytes,
-  parseCount,
-  parseLedger,
-  parseOrigin,
-  parseOrigins,
-  parseSeconds,
-} from '../options.ts';
+import { flag, logLevelFlag, paragraphs, parseAddress, parseLedger, parseOrigin, parseSeconds } from '../options.ts';
 import { addXdsFlags } from '../xds-flags.ts';
 
 export function dataplaneCommand(ended: (exitCode: number) => void): Command {
@@ -26,7 +16,7 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
         'Every flag may be given as the environment variable that stands beside it.',
       ),
     );
-  return addXdsFlags(command, { mandatory: true })
+  const connected = addXdsFlags(command, { mandatory: true })
     .addOption(
       flag('--listen <ADDRESS>', 'where SDKs call')
         .default({ host: '0.0.0.0', port: 8080 }, ':8080')
@@ -89,45 +79,8 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
     )
     .addOption(
       flag('--node-id <NAME>', "what this proxy calls itself where its token does not say (default: the host's name)"),
-    )
-    .addOption(
-      flag('--max-body <SIZE>', 'largest request body')
-        .default(64 * 2 ** 20, '64MiB')
-        .argParser(parseBytes),
-    )
-    .addOption(
-      flag(
-        '--max-buffered <SIZE>',
-        'what all request bodies together may hold at a time; a call beyond it ' +
-          'is refused with 503 (default: 256MiB, or two of the largest bodies)',
-      ).argParser(parseBytes),
-    )
-    .addOption(
-      flag('--max-running-jobs <NUMBER>', 'the most videos and background responses of one key that may run at a time')
-        .default(500)
-        .argParser(parseCount),
-    )
-    .addOption(
-      flag('--max-conversations <NUMBER>', 'the most conversations that one account may keep at providers')
-        .default(100_000)
-        .argParser(parseCount),
-    )
-    .addOption(
-      flag('--max-conversation-bytes <SIZE>', 'the most bytes of them, such as 512MiB')
-        .default(1024 ** 3, '1GiB')
-        .argParser(parseBytes),
-    )
-    .addOption(
-      flag('--ping-after <SECONDS>', 'a stream without a byte for this long gets a ping; 0: never')
-        .default(10)
-        .argParser(parseSeconds),
-    )
-    .addOption(
-      flag(
-        '--cors-origins <ORIGINS>',
-        'origins whose pages may call from a browser, separated by commas; * for any (default: none)',
-      ).argParser(parseOrigins),
-    )
+    );
+  return addCallFlags(connected)
     .addOption(
       flag('--console-url <URL>', 'where people open the console, for the links in refusals and on pages').argParser(
         parseOrigin,

@@ -1,26 +1,23 @@
 /** `mgw run`: runs operator and data plane in one process, from a folder of manifests. */
 import { Command, Option } from 'commander';
+import { addCallFlags } from '../call-flags.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import {
   flag,
   logLevelFlag,
   paragraphs,
   parseAddress,
-  parseBytes,
-  parseCount,
   parseConsole,
   parseLabelNames,
   parseLedger,
   parseNamespace,
   parseOrigin,
-  parseOrigins,
-  parseSeconds,
   trustedProxiesFlag,
 } from '../options.ts';
 import type { RunFlags } from '../run/run.ts';
 
 export function runCommand(ended: (exitCode: number) => void): Command {
-  return new Command('run')
+  const command = new Command('run')
     .summary('the whole gateway on one machine, from a folder of manifests')
     .description(
       paragraphs(
@@ -79,45 +76,8 @@ export function runCommand(ended: (exitCode: number) => void): Command {
       )
         .choices(['normal', 'full'])
         .default('normal'),
-    )
-    .addOption(
-      flag('--max-body <SIZE>', 'largest request body')
-        .default(64 * 2 ** 20, '64MiB')
-        .argParser(parseBytes),
-    )
-    .addOption(
-      flag(
-        '--max-buffered <SIZE>',
-        'what all request bodies together may hold at a time; a call beyond it ' +
-          'is refused with 503 (default: 256MiB, or two of the largest bodies)',
-      ).argParser(parseBytes),
-    )
-    .addOption(
-      flag('--max-running-jobs <NUMBER>', 'the most videos and background responses of one key that may run at a time')
-        .default(500)
-        .argParser(parseCount),
-    )
-    .addOption(
-      flag('--max-conversations <NUMBER>', 'the most conversations that one account may keep at providers')
-        .default(100_000)
-        .argParser(parseCount),
-    )
-    .addOption(
-      flag('--max-conversation-bytes <SIZE>', 'the most bytes of them, such as 512MiB')
-        .default(1024 ** 3, '1GiB')
-        .argParser(parseBytes),
-    )
-    .addOption(
-      flag('--ping-after <SECONDS>', 'a stream without a byte for this long gets a ping; 0: never')
-        .default(10)
-        .argParser(parseSeconds),
-    )
-    .addOption(
-      flag(
-        '--cors-origins <ORIGINS>',
-        'origins whose pages may call from a browser, separated by commas; * for any (default: none)',
-      ).argParser(parseOrigins),
-    )
+    );
+  return addCallFlags(command)
     .addOption(
       flag('--gateway-namespace <NAME>', 'namespace of the gateway, and of objects that name none')
         .default(DEFAULT_GATEWAY_NAMESPACE)

@@ -9,6 +9,8 @@ import { createLogger } from '../../dataplane/telemetry/log.ts';
 import type { LogOptions } from '../../dataplane/telemetry/log.ts';
 import { readTlsFiles } from '../../dataplane/tls-files.ts';
 import { cacheKey } from '../../dataplane/xds/config-cache.ts';
+import { callOptions } from '../call-flags.ts';
+import type { CallFlags } from '../call-flags.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { openActivity } from '../open-activity.ts';
 import { openLedger } from '../open-ledger.ts';
@@ -24,7 +26,7 @@ import { listenStopSignals, logEnded } from './stop-signals.ts';
 import { PROCESS_STATS, standardOutput } from './output.ts';
 
 /** The flags of `mgw dataplane`, parsed. */
-export interface DataplaneFlags extends XdsFlags {
+export interface DataplaneFlags extends XdsFlags, CallFlags {
   readonly listen: Address;
   readonly admin: Address;
   readonly tlsListen?: Address;
@@ -37,13 +39,6 @@ export interface DataplaneFlags extends XdsFlags {
   readonly configCache?: string;
   readonly configCacheKey?: string;
   readonly nodeId?: string;
-  readonly maxBody: number;
-  readonly maxBuffered?: number;
-  readonly maxRunningJobs: number;
-  readonly maxConversations: number;
-  readonly maxConversationBytes: number;
-  readonly pingAfter: number;
-  readonly corsOrigins?: readonly string[];
   readonly consoleUrl?: string;
   readonly drainDelay: number;
   readonly logLevel: NonNullable<LogOptions['level']>;
@@ -95,12 +90,7 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
       version: VERSION,
       process: PROCESS_STATS,
       env: process.env,
-      maxBodyBytes: flags.maxBody,
-      ...(flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered }),
-      maxRunningJobs: flags.maxRunningJobs,
-      conversationLimits: { count: flags.maxConversations, bytes: flags.maxConversationBytes },
-      pingAfterMs: flags.pingAfter * 1000,
-      ...(flags.corsOrigins && { corsOrigins: flags.corsOrigins }),
+      ...callOptions(flags),
       consoleUrl: () => flags.consoleUrl,
       xds: xdsOf(flags),
       maxConfigAgeMs: flags.maxConfigAge * 1000,

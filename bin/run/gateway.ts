@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { ActivityWriter } from '../../dataplane/activity/activity.ts';
-import type { ConversationLimits, Ledger } from '../../dataplane/ledger/ledger.ts';
+import type { Ledger } from '../../dataplane/ledger/ledger.ts';
 import { startDataplane } from '../../dataplane/main.ts';
 import type { Dataplane } from '../../dataplane/main.ts';
 import type { Snapshot } from '../../dataplane/snapshot/snapshot.gen.ts';
@@ -12,24 +12,19 @@ import { formatDiagnostic } from '../../operator/files/diagnostic.ts';
 import type { Diagnostic } from '../../operator/files/diagnostic.ts';
 import { startOperator } from '../../operator/file.ts';
 import type { Operator, OperatorOptions } from '../../operator/file.ts';
+import type { CallOptions } from '../call-flags.ts';
 import type { Address } from '../options.ts';
 import { VERSION } from '../version.ts';
 import { createConditionReport } from './condition-report.ts';
 import { PROCESS_STATS } from './output.ts';
 
-export interface GatewayOptions {
+export interface GatewayOptions extends CallOptions {
   readonly configDir: string;
   readonly dataDir: string;
   readonly gatewayNamespace: string;
   readonly usageLabels?: readonly string[] | undefined;
   readonly listen: Address;
   readonly admin: Address;
-  readonly maxBodyBytes: number;
-  readonly maxBufferedBytes?: number;
-  readonly maxRunningJobs: number;
-  readonly conversationLimits: ConversationLimits;
-  readonly pingAfterMs: number;
-  readonly corsOrigins?: readonly string[];
   /** The console's URL, which may become known after the start. */
   readonly consoleUrl?: () => string | undefined;
   /** The ledger, which may still be opening while the manifests are read. */

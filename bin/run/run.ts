@@ -9,6 +9,8 @@ import type { DemoProvider } from '../../demo/provider.ts';
 import type { FileConsole } from '../../operator/file-console.ts';
 import type { MintedKey } from '../../operator/reconcile/mint-keys.ts';
 import { secretPath, secretsFolder } from '../../operator/reconcile/minted-files.ts';
+import { callOptions } from '../call-flags.ts';
+import type { CallFlags } from '../call-flags.ts';
 import { CONSOLE_ADDRESS, DEMO_ADDRESS } from '../defaults.ts';
 import { CommandFailed } from '../exit-codes.ts';
 import { openActivity } from '../open-activity.ts';
@@ -25,7 +27,7 @@ import { listenStopSignals, logEnded } from './stop-signals.ts';
 import { standardOutput } from './output.ts';
 
 /** The flags of `mgw run`, parsed. */
-export interface RunFlags {
+export interface RunFlags extends CallFlags {
   readonly config: string;
   readonly listen: Address;
   readonly admin: Address;
@@ -34,13 +36,6 @@ export interface RunFlags {
   readonly data?: string;
   readonly ledger?: LedgerLocation;
   readonly ledgerSync: 'normal' | 'full';
-  readonly maxBody: number;
-  readonly maxBuffered?: number;
-  readonly maxRunningJobs: number;
-  readonly maxConversations: number;
-  readonly maxConversationBytes: number;
-  readonly pingAfter: number;
-  readonly corsOrigins?: readonly string[];
   readonly consoleUrl?: string;
   readonly consoleTrustedProxies?: readonly string[];
   readonly gatewayNamespace: string;
@@ -107,12 +102,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
         usageLabels: flags.usageLabels,
         listen: flags.listen,
         admin: flags.admin,
-        maxBodyBytes: flags.maxBody,
-        ...(flags.maxBuffered !== undefined && { maxBufferedBytes: flags.maxBuffered }),
-        maxRunningJobs: flags.maxRunningJobs,
-        conversationLimits: { count: flags.maxConversations, bytes: flags.maxConversationBytes },
-        pingAfterMs: flags.pingAfter * 1000,
-        ...(flags.corsOrigins && { corsOrigins: flags.corsOrigins }),
+        ...callOptions(flags),
         consoleUrl: () => consoleUrl,
         print: (line) => process.stderr.write(`${line}\n`),
         onMinted(made) {
