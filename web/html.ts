@@ -28,7 +28,7 @@ export function html(literals: TemplateStringsArray, ...values: readonly HtmlVal
 
 /** Stands for a value between literals; no template contains it. */
 const VALUE = '\0';
-/** What HTML shows as it is written, with its line breaks; else a line break, and an end of a tag that follows it. */
+/** Matches a whole pre or textarea, whose line breaks are shown, or else a line break and the end of a tag after it. */
 const LINE_BREAK = /(<(?:pre|textarea)\b[^]*?<\/(?:pre|textarea)\s*>)|\s*\n\s*(\/?>)?/g;
 /** By template: a list renders the same one for each row. */
 const known = new WeakMap<TemplateStringsArray, readonly string[]>();

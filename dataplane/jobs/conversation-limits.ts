@@ -53,7 +53,7 @@ export async function reserveConversation(
   };
 }
 
-/** Counts items before they are added. Throws too_many_conversations or LedgerUnavailable. */
+/** Call it before items are added. Throws too_many_conversations or LedgerUnavailable. */
 export async function extendConversation(
   { ledger, conversationLimits: limits }: Deps,
   place: ConversationPlace,
@@ -73,7 +73,7 @@ function idOf({ channel, ownId }: ConversationPlace): string {
   return createHash('sha256').update(`${channel}\n${ownId}`).digest('base64url');
 }
 
-/** What cannot be recorded leaves the place taken until it expires, and the client has its response. */
+/** Ignores a ledger that is away: the client still gets its response, and the reservation expires. */
 async function orUntilExpiry(record: () => Promise<void>): Promise<void> {
   try {
     await record();

@@ -28,7 +28,7 @@ export type AttemptFailure =
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly error: ProviderError;
-      /** The error stood in a response of 200: what the client is told of it. */
+      /** What the client is told, if the provider reported the error in a response with status 200. */
       readonly says?: string;
       /** The provider may have begun a job that its response does not name. */
       readonly mayBeJob?: true;

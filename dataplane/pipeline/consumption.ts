@@ -106,7 +106,7 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
   };
 }
 
-/** Images that did not come are not billed, unless the client left before they could. */
+/** The number of images to bill: those delivered, or all that were requested if the client disconnected. */
 function billedGenerations(meter: Meter | undefined, { routed: { call } }: BillingTerms, status: CallStatus): number {
   const hasEnded = status === 'Succeeded' || status === 'ProviderCut';
   return hasEnded ? Math.min(call.generations, meter?.images ?? call.generations) : call.generations;

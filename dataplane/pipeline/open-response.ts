@@ -191,7 +191,7 @@ function isJson(headers: Readonly<Record<string, string>>): boolean {
   return /^application\/json\b/i.test(headers['content-type'] ?? '');
 }
 
-/** The meter of a running stream. It computes its figures when they are read, because events are far more frequent. */
+/** The meter of a running stream. It reads the stream's figures only on demand, since most events are never metered. */
 class RunningMeter implements Meter {
   readonly #stream: StreamConverter;
   constructor(stream: StreamConverter) {

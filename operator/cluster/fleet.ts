@@ -21,7 +21,7 @@ interface ConnectedProxies {
 export interface FleetOptions extends Pick<ListWatchOptions, 'client' | 'clock' | 'meter' | 'log'> {
   readonly proxies: ConnectedProxies;
   readonly namespace: string;
-  /** The Service that selects the pods of all proxies. */
+  /** The Service that selects all proxy pods. */
   readonly service: string;
   /** Only the leader hears of the proxies of all replicas. */
   readonly leading: () => boolean;

@@ -56,7 +56,7 @@ export interface ClusterSettings extends ConsoleSettings, EdgeSettings, WebhookS
   readonly tokenFile: string;
   readonly xdsProxies: readonly string[];
   readonly xdsOperators: readonly string[];
-  /** The Service that selects the pods of all proxies; absent: only connected proxies count. */
+  /** The Service that selects all proxy pods. Absent: a proxy that is not connected is not noticed. */
   readonly proxiesService?: string;
   /** The HOST:PORT at which other replicas reach this one's xDS port. */
   readonly advertise?: string;

@@ -51,7 +51,7 @@ interface KeptKeyOptions extends Omit<StoredKeyOptions, 'client' | 'namespace'> 
 }
 
 export interface KeptKey {
-  /** Looks now, because this replica has become the leader. */
+  /** Checks the object now. Call it when this replica becomes the leader. */
   look(): void;
   stop(): Promise<void>;
 }

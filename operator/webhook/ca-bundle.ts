@@ -27,7 +27,7 @@ interface CaBundleOptions {
 interface CaBundleManager {
   /** Trusts these certificate authorities (PEM) from now on. */
   trust(authorities: string): void;
-  /** Looks now, because this replica has become the leader. */
+  /** Checks the object now. Call it when this replica becomes the leader. */
   look(): void;
   stop(): Promise<void>;
 }

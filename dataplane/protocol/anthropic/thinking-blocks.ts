@@ -20,7 +20,7 @@ export function redactedBlock(proof: ReasoningProof | undefined): JsonRecord | u
     : undefined;
 }
 
-/** The text in which a proof is kept; empty: there is none. A proof of Gemini's names the call as it is sent. */
+/** The block's `signature`; empty without a proof. Gemini's contains the call's id as the client sees it. */
 export function signatureOf(proof: ReasoningProof | undefined): string {
   if (!proof) return '';
   const sent =

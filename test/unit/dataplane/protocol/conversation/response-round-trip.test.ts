@@ -63,7 +63,7 @@ const HOLDS: Readonly<Record<Side['client']['dialect'], Holds>> = {
     citations: false,
     refusals: false,
     model: false,
-    // writes to the cache are a part of the prompt, and tiers have other names
+    // Gemini's usage counts cache writes as plain input, and names no service tier that the others know
     usage: ({ input = 0, cacheWrite5m = 0, serviceTier: _other, ...usage }) => ({
       ...usage,
       input: input + cacheWrite5m,
