@@ -59,7 +59,7 @@ export async function startProxy({ xds: from, tlsFolder, maxConfigAgeMs, ...opti
   });
   const rotation = keepRotation({
     ledger: options.ledger,
-    connected: () => running.xds?.figures().connected ?? false,
+    connected: () => running.xds?.connected ?? false,
     leaveAfterMs: options.leaveRotationAfterMs,
     clock: options.clock ?? SYSTEM_CLOCK,
     every: options.timers?.every ?? every,

@@ -51,7 +51,8 @@ export async function createConversation(deps: PipelineDeps, asked: Conversation
   try {
     answer = await createAtKeeper(deps, asked);
   } catch (error) {
-    await pending.failed();
+    // where the provider may have created it all the same, its place is taken until it expires
+    if (error instanceof GatewayError && error.code !== 'upstream_error') await pending.failed();
     throw error;
   }
   const place = createdPlace(deps.state.get(), key, answer.body);

@@ -309,7 +309,7 @@ export type CallOutcome =
 export interface CallRecord {
   readonly received: Received;
   /** From its call on, the reply fills silence with pings. */
-  readonly pinging: { keepAlive(options: PingOptions): void };
+  readonly pinging: { keepAlive(options: PingOptions): void; stop(): void };
   /** The generation of the configuration that was in force when the call arrived. */
   readonly generation: number;
   readonly attempts: AttemptReport[];

@@ -56,8 +56,8 @@ function forgetResponse(record: CallRecord): void {
   record.meter = undefined;
   record.writeFailure = undefined;
   record.produced = record.sent = false;
-  const last = record.attempts.pop();
-  if (last) record.attempts.push({ ...last, outcome: 'error' });
+  const last = record.attempts.at(-1);
+  if (last) record.attempts[record.attempts.length - 1] = { ...last, outcome: 'error' };
 }
 
 async function openStream(deps: PipelineDeps, answered: Answered, record: CallRecord): Promise<Opening | Failure> {
@@ -208,5 +208,11 @@ class RunningMeter implements Meter {
   }
   get outputTexts(): readonly string[] {
     return this.#stream.meter.outputTexts ?? [];
+  }
+  get images(): Meter['images'] {
+    return this.#stream.meter.images;
+  }
+  get served(): Meter['served'] {
+    return this.#stream.meter.served;
   }
 }

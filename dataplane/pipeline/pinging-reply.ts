@@ -38,8 +38,14 @@ export class PingingReply implements ClientReply {
     return this.#reply.left;
   }
 
+  /** Sends no more pings. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#options = undefined;
+  }
+
   send(status: number, headers: Readonly<Record<string, string>>, body: Uint8Array): void {
-    this.#stop();
+    this.stop();
     this.#reply.send(status, headers, body);
   }
 
@@ -50,18 +56,16 @@ export class PingingReply implements ClientReply {
   write(bytes: Uint8Array): Promise<void> | undefined {
     this.#begun = true;
     this.#timer?.refresh();
-    const drained = this.#reply.write(bytes);
-    this.#isFull = drained !== undefined;
-    return drained;
+    return this.#write(bytes);
   }
 
   end(last: Uint8Array): void {
-    this.#stop();
+    this.stop();
     this.#reply.end(last);
   }
 
   fail(error: GatewayError): number {
-    this.#stop();
+    this.stop();
     return this.#reply.fail(error);
   }
 
@@ -73,11 +77,15 @@ export class PingingReply implements ClientReply {
       if (!headers) return;
       this.#reply.start(OK, headers);
     }
-    if (!this.#isFull) this.#isFull = this.#reply.write(this.#options.ping(this.#begun)) !== undefined;
+    if (!this.#isFull) void this.#write(this.#options.ping(this.#begun));
   };
 
-  #stop(): void {
-    clearTimeout(this.#timer);
-    this.#options = undefined;
+  #write(bytes: Uint8Array): Promise<void> | undefined {
+    const drained = this.#reply.write(bytes);
+    this.#isFull = drained !== undefined;
+    void drained?.then(() => {
+      this.#isFull = false;
+    });
+    return drained;
   }
 }

@@ -35,7 +35,8 @@ export async function relay(deps: PipelineDeps, forwarded: Forwarded, record: Ca
 
 /** A response that has begun as a stream, with pings, cannot become a whole one. It costs nothing. */
 function refuseInStream({ admitted }: Forwarded, record: CallRecord): void {
-  if (!record.received.reply.started) return;
+  if (!record.received.reply.started) return record.pinging.stop();
+  record.abort.abort(); // the rest of a large response is not read
   record.produced = record.sent = false;
   const message = `The provider of "${admitted.routed.call.model}" does not stream its answer.`;
   throw new GatewayError('upstream_error', message);

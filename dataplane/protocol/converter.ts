@@ -64,9 +64,9 @@ export interface Meter {
   /** Of a stream: the beginning of that text, in pieces; absent: the text is not known. */
   readonly outputTexts?: readonly string[];
   /** Images that the response holds, where it holds any. */
-  readonly images?: number;
+  readonly images?: number | undefined;
   /** What the response says of its images or its video. */
-  readonly served?: ServedMedia;
+  readonly served?: ServedMedia | undefined;
 }
 
 /** Absent: the response does not say. */

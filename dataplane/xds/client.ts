@@ -46,6 +46,8 @@ export interface XdsStats {
 }
 
 export interface XdsClient {
+  /** An operator is connected. */
+  readonly connected: boolean;
   figures(): XdsStats;
   /** Reports that a provider refuses the credential or the model name of a ModelRoute. */
   reportRefusal(refusal: Refusal): void;
@@ -118,6 +120,10 @@ class RunningClient implements XdsClient {
       }
     }
     void this.#connect();
+  }
+
+  get connected(): boolean {
+    return this.#connected;
   }
 
   figures(): XdsStats {

@@ -1,7 +1,7 @@
 /**
  * Computes the condition Programmed from the proxies' acknowledgements. Proxies come and go, so an object that was in
- * force keeps Programmed=True for a grace period, and for as long as a proxy is cut off that had it in force. Many objects are evaluated in slices, so that an edit does not wait
- * for them.
+ * force keeps Programmed=True for a grace period, and as long as a proxy that had it in force is cut off. Many objects
+ * are evaluated in slices, so that an edit does not wait for them.
  */
 import type { OperatorClock } from '../clock.ts';
 import { RECONCILING } from '../status/conditions.ts';
@@ -71,6 +71,7 @@ export class ProgrammedEvaluator {
 
   /** Evaluates in slices, because a connecting or leaving proxy can affect all objects. */
   evaluateInSlices(ids: Iterable<string>): void {
+    if (this.#stopped) return;
     for (const id of ids) this.#waiting.add(id);
     if (!this.#slice) this.#evaluateSlice();
   }

@@ -82,9 +82,10 @@ export class Acknowledgements {
 
   /** The names of all replicas' connected proxies; undefined if a replica does not name its own. */
   get allNames(): ReadonlySet<string> | undefined {
+    if (this.#allNames) return this.#allNames;
     const replicas = [...this.#replicas.values()];
     if (replicas.some(({ names, connected }) => names.length < connected)) return undefined;
-    return (this.#allNames ??= new Set([...this.names, ...replicas.flatMap(({ names }) => names)]));
+    return (this.#allNames = new Set([...this.names, ...replicas.flatMap(({ names }) => names)]));
   }
 
   published(changes: readonly ResourceChanges[], nowMs: number): void {

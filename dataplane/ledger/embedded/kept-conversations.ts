@@ -1,6 +1,6 @@
 /**
- * The conversations that providers keep for accounts, in a table of the ledger's file. They are few and cost no money,
- * so they have no part in the journal: each change is a transaction of its own.
+ * The conversations that providers keep for accounts, in a table of the ledger's file. They cost no money and change
+ * rarely, so they have no part in the journal: each change is a transaction of its own.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { ConversationLimits, KeptConversation } from '../ledger.ts';
@@ -31,7 +31,7 @@ export class KeptConversations {
     this.#delete = db.prepare('DELETE FROM conversations WHERE account = ? AND id = ?');
   }
 
-  /** The conversation's bytes; undefined: it is beyond the limits, and nothing has changed. */
+  /** An empty row; undefined: it would exceed the limits, and nothing has changed. */
   keep({ kept: { account, id, bytes, untilMs }, limits, nowMs }: Keeping): Row | undefined {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
@@ -44,7 +44,7 @@ export class KeptConversations {
       const fits = count + (found ? 0 : 1) <= limits.count && total + bytes <= limits.bytes;
       if (fits) this.#replace.run(account, id, before + bytes, untilMs ?? null);
       this.#db.exec('COMMIT');
-      return fits ? [BigInt(before + bytes)] : undefined;
+      return fits ? [] : undefined;
     } catch (error) {
       // some errors end the transaction by themselves
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');

@@ -66,7 +66,7 @@ export class FileThread {
     return this.#ask({ type: 'FindJob', job });
   }
 
-  /** Resolves with the conversation's row, or with undefined if it would exceed the limits. */
+  /** Resolves with an empty row, or with undefined if the conversation would exceed the limits. */
   keepConversation(keeping: Keeping): Promise<Row | undefined> {
     return this.#ask({ type: 'KeepConversation', keeping });
   }

@@ -101,8 +101,8 @@ export function servingApiAt(
   candidate: Candidate,
   { toolReasoning }: Pick<ConversationFacts, 'toolReasoning'>,
 ): ServingApi {
-  const known = apis.get(candidate) ?? servingApis(candidate);
-  apis.set(candidate, known);
+  let known = apis.get(candidate);
+  if (!known) apis.set(candidate, (known = servingApis(candidate)));
   return known[toolReasoning];
 }
 

@@ -5,6 +5,7 @@ import { anthropicMessage, json, openaiChat, openaiImages, sse } from '../../sup
 import { chat, get, message, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
 import { routeManifest } from './route-world.ts';
+import { CUT, RESET } from '../../support/mock-provider.ts';
 
 let stack: TestStack;
 beforeAll(async () => {
@@ -135,6 +136,17 @@ describe('more images than requested', () => {
     const answer = await post(stack, '/v1/images/generations', { model: 'image-model', prompt: 'a cat' });
     const usage = (await get(stack, `/v1/usage/${answer.headers.get('x-request-id')}`)).json();
     assert.deepEqual([answer.json().data.length, usage.cost_usd, usage.usage_source], [4, '0.04', 'Implausible']);
+  });
+  it('are not billed if their stream breaks off before them', async () => {
+    const type = 'image_generation.partial_image';
+    const partial = sse({ event: type, data: { type, b64_json: 'aGk=' } });
+    for (const breakOff of [CUT, RESET]) {
+      stack.openai.script({ headers: { 'content-type': 'text/event-stream' }, steps: [partial, breakOff] });
+      const body = { model: 'image-model', prompt: 'a cat', stream: true, partial_images: 1 };
+      const streamed = await post(stack, '/v1/images/generations', body);
+      const usage = (await get(stack, `/v1/usage/${streamed.headers.get('x-request-id')}`)).json();
+      assert.deepEqual([usage.status, usage.cost_usd], ['ProviderCut', '0.00'], JSON.stringify(breakOff));
+    }
   });
   it('are billed as they came if there are fewer', async () => {
     stack.openai.script(openaiImages(1));

@@ -182,3 +182,29 @@ describe('pings are ignored', () => {
     assert.equal(history.map((part) => part.text).join(''), 'hello');
   });
 });
+
+describe('a response that is no stream although one was asked for', () => {
+  it('gets no ping while its settlement is awaited', async () => {
+    script(json({ choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }] }));
+    const { ledger } = stack.gateway;
+    const settle = ledger.settle.bind(ledger);
+    ledger.settle = async (settlement) => {
+      await new Promise((resolve) => setTimeout(resolve, 5 * PING_AFTER_MS));
+      return settle(settlement);
+    };
+    try {
+      const [path, body] = CALLS.chat;
+      const response = await fetch(stack.gateway.url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${KEYS.main}` },
+        body: JSON.stringify(body),
+      });
+      const text = await response.text();
+      assert.equal(response.status, 200, text);
+      assert.match(text, /hello/);
+      assert.doesNotMatch(text, /ping/);
+    } finally {
+      ledger.settle = settle;
+    }
+  });
+});

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { chatModelsManifest } from '../../support/chat-models.ts';
 import { KEYS } from '../../support/manifests.ts';
+import { CUT } from '../../support/mock-provider.ts';
 import { openaiError } from '../../support/provider-answers.ts';
 import { keepState } from '../../support/state-provider.ts';
 import { post, startTestStack } from '../../support/api/test-stack.ts';
@@ -22,7 +23,8 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 const textOf = (length: number) => [{ type: 'message', role: 'user', content: 'x'.repeat(length) }];
-const create = (length = 1): Promise<Answer> => post(stack, '/v1/conversations', { ...MODEL, items: textOf(length) });
+const create = (length = 1, key: string = KEYS.main): Promise<Answer> =>
+  post(stack, '/v1/conversations', { ...MODEL, items: textOf(length) }, { authorization: `Bearer ${key}` });
 const add = (id: string, length: number): Promise<Answer> =>
   post(stack, `/v1/conversations/${id}/items`, { items: textOf(length) });
 async function remove(id: string): Promise<void> {
@@ -63,6 +65,14 @@ describe('an account with as many conversations as it may keep', () => {
     const large = await create(1_500);
     assert.equal(large.status, 200);
     await remove(large.json().id);
+  });
+
+  it('has no place back if the provider may have created one without saying so', async () => {
+    for (let n = 0; n < LIMITS.count; n++) {
+      stack.openai.script({ headers: { 'content-type': 'application/json' }, steps: ['{"id":', CUT] });
+      assert.equal((await create(1, KEYS.poor)).status, 502);
+    }
+    assertTooMany(await create(1, KEYS.poor));
   });
 
   it('has its place back if the provider creates none', async () => {
