@@ -2,6 +2,7 @@
  * Anthropic client, Anthropic provider: bytes pass through. Only the model's name and max_tokens change, and
  * thinking that another provider made is left out.
  */
+import { isAnthropicError } from './anthropic/errors.ts';
 import { ownMessages } from './anthropic/foreign-thinking.ts';
 import { MessageEventMeter, meterMessage } from './anthropic/stream-meter.ts';
 import { isServerTool } from './anthropic/tool-types.ts';
@@ -16,7 +17,7 @@ import { editObject } from './json-edit.ts';
 import type { JsonEdit } from './json-edit.ts';
 import { parseEventData, parseObject } from './json-value.ts';
 import { MESSAGE_STOP } from './anthropic/write-event.ts';
-import { isErrorObject, readStreamError } from './provider-errors.ts';
+import { readStreamError } from './provider-errors.ts';
 import { editsOf, withoutProviderTools } from './provider-tools.ts';
 import type { ToolDialect } from './provider-tools.ts';
 import type { SseEvent } from './sse.ts';
@@ -27,7 +28,7 @@ export const anthropicToAnthropic: Converter = {
   request: editRequest,
   response: (body) => {
     const message = parseObject(body);
-    if (isError(message)) throw new FailedResponse(readStreamError(message));
+    if (isAnthropicError(message)) throw new FailedResponse(readStreamError(message));
     if (!Array.isArray(message['content'])) throw new SyntaxError('the answer is not a message');
     return { body, meter: meterMessage(message) };
   },
@@ -47,11 +48,6 @@ function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): U
   const messages = ownMessages(body, parsed);
   if (messages !== undefined) edits.set('messages', messages);
   return { path: '/v1/messages', body: editObject(body, edits, plan.scanned), dropped: dropped.params };
-}
-
-/** An error counts whatever stands beside it. */
-function isError(data: JsonRecord): boolean {
-  return data['type'] === 'error' || isErrorObject(data);
 }
 
 class MessagePassthrough implements EventHandler {
@@ -74,7 +70,7 @@ class MessagePassthrough implements EventHandler {
 
   handle(event: SseEvent): readonly Uint8Array[] {
     const data = event.data === undefined ? undefined : parseEventData(event.data);
-    if (event.event === 'error' || (data && isError(data))) {
+    if (event.event === 'error' || (data && isAnthropicError(data))) {
       this.#end = failStream('Anthropic', readStreamError(data ?? event.data), this.#request.id);
       return [];
     }

@@ -59,9 +59,9 @@ export class ToolNames {
     return this.#original.size > 0 ? this.#original : undefined;
   }
 
-  /** The name to send. Anything but a string is left for the provider to refuse. */
-  send(name: unknown): unknown {
-    if (typeof name !== 'string' || isLegalName(name, this.#maxLength)) return name;
+  /** The name to send. */
+  send(name: string): string {
+    if (isLegalName(name, this.#maxLength)) return name;
     const sent = shortenName(name, this.#maxLength);
     this.#original.set(sent, name);
     return sent;

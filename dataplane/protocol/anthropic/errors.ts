@@ -1,6 +1,8 @@
 /**
  * Anthropic's error envelope, as a response body and as the last event of a stream.
  */
+import type { JsonRecord } from '../fields.ts';
+import { isErrorObject } from '../provider-errors.ts';
 import { writeEvent } from '../sse.ts';
 
 export interface AnthropicError {
@@ -19,4 +21,9 @@ export function writeAnthropicBody({ message, type, requestId, errorCode }: Anth
 
 export function writeAnthropicEvent(error: AnthropicError): Uint8Array {
   return writeEvent(Buffer.from(writeAnthropicBody(error)).toString('utf8'), 'error');
+}
+
+/** Whether a body or the data of an event is an error, whatever stands beside it. */
+export function isAnthropicError(data: JsonRecord): boolean {
+  return data['type'] === 'error' || isErrorObject(data);
 }

@@ -140,8 +140,3 @@ function closePart({ type, text, proof, id, name, mediaType }: OpenPart): Respon
       return { type, mediaType, data: text };
   }
 }
-
-/** Whether a candidate calls a tool. */
-export function callsTools({ parts }: Candidate): boolean {
-  return parts.some(({ type }) => type === 'ToolCall');
-}

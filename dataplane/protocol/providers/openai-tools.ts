@@ -34,7 +34,7 @@ export function writeFunction(tool: Tool, paragraphs: string[], context: ToolsCo
 
 export function describeTool(tool: Tool, paragraphs: string[], { names, capabilities }: ToolsContext): JsonRecord {
   const { toolDescriptionLength: limit } = capabilities;
-  const name = String(names.send(tool.name));
+  const name = names.send(tool.name);
   const description = toolDescription(tool);
   return {
     name,

@@ -80,9 +80,10 @@ function readResult(block: JsonRecord, path: string, context: BlockContext): Use
 function readContent(content: unknown, param: string, unread: UnreadField[]): readonly ContentPart[] {
   if (typeof content === 'string') return [{ type: 'Text', text: content, path: param }];
   const blocks = readRecords(content, param);
-  const found = blocks.filter(isReference).map((block, index) => {
+  const found = blocks.flatMap((block, index) => {
+    if (!isReference(block)) return [];
     const { tool_name: name } = readFields(TOOL_REFERENCE_BLOCK, block, { param: `${param}[${index}]`, unread });
-    return stringOf(name);
+    return [stringOf(name)];
   });
   const parts = blocks.flatMap((block, index) =>
     isReference(block) ? [] : readContentBlock(block, `${param}[${index}]`, unread),

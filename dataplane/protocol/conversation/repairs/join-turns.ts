@@ -10,8 +10,7 @@ function hasCalls(turn: Turn): boolean {
   return turn.role === 'Assistant' && turn.parts.some(({ type }) => type === 'ToolCall');
 }
 
-/** All of them, for providers that take only turns that alternate. */
-
+/** Joins all consecutive turns of one role, for providers whose turns must alternate. */
 export function joinTurns(turns: readonly Turn[]): readonly Turn[] {
   return joinWhere(turns, () => true);
 }

@@ -3,6 +3,7 @@
  * one, or a delta of it, ends the open one.
  */
 import type { ConversationEvent } from '../../conversation/events.ts';
+import type { ReasoningProof } from '../../conversation/reasoning.ts';
 import { convertedFields } from '../../field-table.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
@@ -129,7 +130,7 @@ function addTo(open: OpenBlock, { signature, citation, partial_json: input }: Js
 }
 
 /** Undefined: the model signs nothing. */
-function proofOf(signature: string): Extract<ConversationEvent, { type: 'reasoning-end' }>['proof'] {
+function proofOf(signature: string): ReasoningProof | undefined {
   return signature === '' ? undefined : { maker: 'Anthropic', signature };
 }
 

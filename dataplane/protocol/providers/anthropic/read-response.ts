@@ -1,4 +1,5 @@
 /** Reads whole messages into events, and the end that streams have too. */
+import { isAnthropicError } from '../../anthropic/errors.ts';
 import { meterMessage } from '../../anthropic/stream-meter.ts';
 import type { ConversationEvent, FinishReason } from '../../conversation/events.ts';
 import { finishWithCalls } from '../../conversation/finish.ts';
@@ -15,7 +16,7 @@ import { FINISH_REASONS, MESSAGE } from './table.ts';
 export function readResponse(body: Uint8Array, context: ResponseReadContext): ReadResponse {
   const message = parseObject(body, parseLossless);
   const meter = meterMessage(message);
-  if (isError(message)) return { events: [{ type: 'error', error: readStreamError(message) }], meter };
+  if (isAnthropicError(message)) return { events: [{ type: 'error', error: readStreamError(message) }], meter };
   const { model, content } = convertedFields(MESSAGE, message);
   if (!Array.isArray(content)) throw new SyntaxError('the response is not a message');
   const reader = new BlockReader(context);
@@ -23,11 +24,6 @@ export function readResponse(body: Uint8Array, context: ResponseReadContext): Re
   const events = blocks.filter(isRecord).flatMap((block) => [...reader.start(block, undefined), ...reader.close()]);
   const start: ConversationEvent = { type: 'start', model: textOf(model) };
   return { events: [start, ...events, finishOf(message, reader.calledTools)], meter };
-}
-
-/** Whether a body or an event reports an error. */
-export function isError({ type, error }: JsonRecord): boolean {
-  return type === 'error' || isRecord(error);
 }
 
 /** `end`: a message, or the delta of a message_delta. */

@@ -1,4 +1,5 @@
 /** Reads the events of a message stream. Usage comes with its beginning and its end. */
+import { isAnthropicError } from '../../anthropic/errors.ts';
 import { MessageEventMeter } from '../../anthropic/stream-meter.ts';
 import type { Meter } from '../../converter.ts';
 import type { ConversationEvent } from '../../conversation/events.ts';
@@ -9,7 +10,7 @@ import { readStreamError } from '../../provider-errors.ts';
 import type { SseEvent } from '../../sse.ts';
 import type { EventReader, ResponseReadContext } from '../chat-provider.ts';
 import { BlockReader } from './read-blocks.ts';
-import { finishOf, isError } from './read-response.ts';
+import { finishOf } from './read-response.ts';
 
 const COLON = 0x3a;
 const NO_EVENTS: readonly ConversationEvent[] = [];
@@ -37,7 +38,7 @@ export class MessageEventReader implements EventReader {
   read(event: SseEvent): readonly ConversationEvent[] {
     if (event.data === undefined) return event.raw[0] === COLON ? [{ type: 'ping' }] : NO_EVENTS;
     const data = parseEventData(event.data);
-    if (event.event === 'error' || (data && isError(data))) {
+    if (event.event === 'error' || (data && isAnthropicError(data))) {
       this.#terminal = 'Failed';
       return [{ type: 'error', error: readStreamError(data ?? event.data) }];
     }

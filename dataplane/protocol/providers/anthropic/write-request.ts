@@ -4,6 +4,7 @@ import { RequestFault } from '../../call-facts.ts';
 import { ANTHROPIC_MODELS, capabilitiesOf } from '../../capabilities.ts';
 import type { ModelCapabilities } from '../../capabilities.ts';
 import { prepare } from '../../conversation/prepare.ts';
+import type { PlacedSystem } from '../../conversation/repairs/place-system.ts';
 import { markCaches } from '../../conversation/repairs/cache-marks.ts';
 import { endForModel } from '../../conversation/repairs/ends.ts';
 import type { Conversation, Located, Settings, Turn } from '../../conversation/request.ts';
@@ -71,7 +72,7 @@ export function writeRequest(conversation: Conversation, context: WriteContext):
 }
 
 /** Throws RequestFault where nobody says anything. */
-function prepareTurns(given: readonly Turn[], prefill: boolean): ReturnType<typeof prepare> {
+function prepareTurns(given: readonly Turn[], prefill: boolean): PlacedSystem {
   const prepared = prepare(given, {
     reasoning: { proofs: ['Anthropic'], readable: false },
     system: 'AsUserText',

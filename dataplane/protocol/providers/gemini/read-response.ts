@@ -1,5 +1,6 @@
 /** Reads responses of Gemini, whole or as the chunks of a stream, into events. */
 import type { ConversationEvent, FinishReason, TokenProbability } from '../../conversation/events.ts';
+import { finishWithCalls } from '../../conversation/finish.ts';
 import { convertedFields } from '../../field-table.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
@@ -56,7 +57,7 @@ export class CandidateReader {
       const known = FINISH_REASONS.values.get(reason);
       if (!isFinish(known)) return failure(reason, message);
       // Gemini stops with STOP for a tool's call, too
-      const finish = known === 'Stop' && calls > 0 ? 'ToolCalls' : known;
+      const finish = finishWithCalls(known, calls > 0);
       const detail =
         finish === 'Refusal' ? (message ?? `Google's filter has stopped the answer (${reason}).`) : undefined;
       return { type: 'finish', candidate, reason: finish, detail };

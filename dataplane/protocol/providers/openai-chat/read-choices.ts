@@ -2,6 +2,7 @@
 import type { ConversationEvent, FinishReason } from '../../conversation/events.ts';
 import { finishWithCalls } from '../../conversation/finish.ts';
 import { Sequence } from '../../conversation/sequence.ts';
+import type { CallPiece } from '../../conversation/sequence.ts';
 import { convertedFields } from '../../field-table.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
@@ -117,7 +118,7 @@ function* probabilitiesOf(logprobs: unknown, index: number): Generator<Conversat
 }
 
 /** The pieces of calls in a message or a delta, in their order; the deprecated function_call comes last. */
-function callPieces(message: JsonRecord, whole: boolean): readonly Parameters<Sequence['addCall']>[0][] {
+function callPieces(message: JsonRecord, whole: boolean): readonly CallPiece[] {
   const { tool_calls: calls, function_call: functionCall } = convertedFields(MESSAGE, message);
   const given = itemsOf(calls).filter(isRecord);
   return [
@@ -127,7 +128,7 @@ function callPieces(message: JsonRecord, whole: boolean): readonly Parameters<Se
   ];
 }
 
-function callPiece(call: JsonRecord, key: unknown): Parameters<Sequence['addCall']>[0] {
+function callPiece(call: JsonRecord, key: unknown): CallPiece {
   const { id, function: called, extra_content: extra } = convertedFields(TOOL_CALL, call);
   const { name, arguments: given } = isRecord(called) ? called : {};
   return {

@@ -1,6 +1,7 @@
 /** Reads how a response has ended. */
 import type { ProviderError } from '../../converter.ts';
 import type { FinishEvent, FinishReason } from '../../conversation/events.ts';
+import { finishWithCalls } from '../../conversation/finish.ts';
 import { isRecord, stringOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { isErrorObject } from '../../provider-errors.ts';
@@ -26,7 +27,7 @@ export function finishOf(
 ): FinishEvent {
   if (refusal !== '') return { type: 'finish', reason: 'Refusal', detail: refusal };
   const reason = status === 'incomplete' ? incompleteReason(details) : undefined;
-  return { type: 'finish', reason: reason ?? (calledTools ? 'ToolCalls' : 'Stop'), detail: undefined };
+  return { type: 'finish', reason: finishWithCalls(reason ?? 'Stop', calledTools), detail: undefined };
 }
 
 function incompleteReason(details: unknown): FinishReason {

@@ -4,6 +4,7 @@
  */
 import type { ConversationEvent } from '../../conversation/events.ts';
 import { Sequence } from '../../conversation/sequence.ts';
+import type { CallPiece } from '../../conversation/sequence.ts';
 import { convertedFields } from '../../field-table.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
@@ -194,8 +195,6 @@ export class ItemReader {
     return [...head, ...whole, ...end, ...this.#sequence.endCall(key)];
   }
 }
-
-type CallPiece = Parameters<Sequence['addCall']>[0];
 
 function piece(key: unknown, text: string): CallPiece {
   return { key, id: undefined, name: undefined, text };

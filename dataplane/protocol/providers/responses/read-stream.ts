@@ -1,6 +1,7 @@
 /** Reads the events of a response's stream. */
 import type { Meter } from '../../converter.ts';
 import type { ConversationEvent } from '../../conversation/events.ts';
+import type { ProviderError } from '../../converter.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { parseEventData } from '../../json-value.ts';
@@ -92,7 +93,7 @@ export class ResponseEventReader implements EventReader {
     return [...this.#opening(textOf(response['model'])), ...rest];
   }
 
-  #fail(error: ReturnType<typeof readStreamError>): readonly ConversationEvent[] {
+  #fail(error: ProviderError): readonly ConversationEvent[] {
     this.#failed = true;
     return [{ type: 'error', error }];
   }

@@ -70,3 +70,24 @@ describe("a message of another provider's model", () => {
     assert.deepEqual(blocksOf(streamed(text('a'), PROOF, ...CALL)), [...proven, 'tool_use', '', 'stop']);
   });
 });
+
+describe('a refused member of a tool_reference', () => {
+  it('is named by the place of its own block', () => {
+    const content = [
+      { type: 'text', text: 'found' },
+      { type: 'tool_reference', tool_name: 'f', unknown: true },
+    ];
+    const body = {
+      model: 'm',
+      messages: [
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'search', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content }] },
+      ],
+    };
+    const { conversation } = anthropicClient.read(body, { providerTools: undefined, seal: undefined });
+    assert.deepEqual(
+      conversation.unread.map(({ path }) => path),
+      ['messages[1].content[0].content[1].unknown'],
+    );
+  });
+});

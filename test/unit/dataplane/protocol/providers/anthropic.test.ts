@@ -364,6 +364,7 @@ describe('a response', () => {
     for (const body of [
       { type: 'error', error },
       { content: [], error },
+      { content: [], error: 'Overloaded' },
     ])
       assert.throws(
         () => converterFor('OpenAI', 'Anthropic').response(Buffer.from(JSON.stringify(body))),
