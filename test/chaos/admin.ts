@@ -17,6 +17,23 @@ export async function generationOf(process: GatewayProcess, timeoutMs: number): 
   }
 }
 
+/** The checks of a process that fail, whether or not it stays ready without them. */
+export async function failingChecks({ adminUrl }: GatewayProcess): Promise<string[]> {
+  const response = await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(ANSWER_MS) });
+  const { not_ready = [], degraded = [] } = (await response.json()) as ReadinessPage;
+  return [...not_ready, ...degraded].map(({ name, detail }) => `${name} fails: ${detail}`);
+}
+
+interface ReadinessPage {
+  readonly not_ready?: readonly FailingCheck[];
+  readonly degraded?: readonly FailingCheck[];
+}
+
+interface FailingCheck {
+  readonly name: string;
+  readonly detail: string;
+}
+
 /** Sums a metric over all its label sets. */
 export function sumOfMetric(page: string, name: string): number {
   const lines = [...page.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))];

@@ -63,13 +63,20 @@ async function keyTells({ world: { config }, tally, url }: Asking, name: KeyName
     headers: { authorization: `Bearer ${keyString(name, config.keys[name].rotation)}` },
     signal: AbortSignal.timeout(ANSWER_MS),
   });
-  const body = (await response.json()) as { spent_usd?: string; held_usd?: string; balance_usd?: string };
+  const body = (await response.json()) as {
+    spent_usd?: string;
+    held_usd?: string;
+    balance_usd?: string;
+    error?: { code?: string };
+  };
   const left = config.creditsNanoUsd[KEYS[name].account] - tally.accountSpent[KEYS[name].account];
   const expected = [tally.spent[name], 0n, left].map(String).join(', ');
   const said = [body.spent_usd, body.held_usd, body.balance_usd].map((each) => String(nano(each ?? ''))).join(', ');
   return response.status === 200 && said === expected
     ? []
-    : [`${uidOf(name)} is told ${response.status}: spent, held, balance ${said}; the books say ${expected}`];
+    : [
+        `${uidOf(name)} is told ${response.status} ${body.error?.code ?? ''}: spent, held, balance ${said}; the books say ${expected}`,
+      ];
 }
 
 function nano(decimalUsd: string): bigint {

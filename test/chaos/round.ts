@@ -159,6 +159,6 @@ async function unrest(world: World): Promise<string> {
     ...left.filter(([, amount]) => amount !== 0n).map(([name, amount]) => `${name} ${amount}`),
     ...(inFlight > 0 ? [`${inFlight} calls at the provider`] : []),
     ...(await world.books.leaks()),
-    ...(await world.inUse()),
+    ...(await world.unrest()),
   ].join(', ');
 }

@@ -10,7 +10,7 @@ import type { GatewayHome, GatewayProcess } from '../support/api/process.ts';
 import { fillDisk, freeDisk } from '../support/full-disk.ts';
 import { refusingUrl } from '../support/mock-provider.ts';
 import type { ValkeyServer } from '../support/valkey.ts';
-import { ANSWER_MS, generationOf, metricsOf, sumOfMetric } from './admin.ts';
+import { ANSWER_MS, failingChecks, generationOf, metricsOf, sumOfMetric } from './admin.ts';
 import type { Books } from './books.ts';
 import { edited, manifestsOf, platformManifest } from './config.ts';
 import type { Config, Edit } from './config.ts';
@@ -67,8 +67,8 @@ export interface World extends AsyncDisposable {
   disturb(member: number, trouble: Trouble, ms: number): Promise<void>;
   /** Resolves when it is in force at every member that does not stand still. */
   edit(edit: Edit): Promise<void>;
-  /** Holds and slots that processes count as theirs. */
-  inUse(): Promise<string[]>;
+  /** Holds and slots that processes count as theirs, and checks of theirs that fail. */
+  unrest(): Promise<string[]>;
   /** What the processes have written since it was asked last. */
   takeOutput(): string;
 }
@@ -373,19 +373,21 @@ class ChaosWorld implements World {
     pause.toMs = Date.now();
   }
 
-  async inUse(): Promise<string[]> {
+  async unrest(): Promise<string[]> {
     const found = await Promise.all(
       this.#members.map(async (starting, member) => {
-        const page = await metricsOf(await starting);
-        return GAUGES.map((name) => ({ name, member, value: sumOfMetric(page, name) }));
+        const process = await starting;
+        const page = await metricsOf(process);
+        const inUse = GAUGES.map((name) => ({ name, value: sumOfMetric(page, name) }));
+        return [
+          ...inUse.filter(({ value }) => value !== 0).map(({ name, value }) => `${name} ${value} at member ${member}`),
+          ...(await failingChecks(process)).map((check) => `${check} at member ${member}`),
+        ];
       }),
     );
     const late = this.happened.versions.filter(({ inForceMs }) => inForceMs === Number.POSITIVE_INFINITY);
     return [
-      ...found
-        .flat()
-        .filter(({ value }) => value !== 0)
-        .map(({ name, member, value }) => `${name} ${value} at member ${member}`),
+      ...found.flat(),
       ...late.map(({ writtenMs }) => `an edit of ${Date.now() - writtenMs} ms ago is not in force`),
     ];
   }
