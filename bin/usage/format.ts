@@ -1,8 +1,8 @@
 /** Formats usage records as a table, JSON (one list) or CSV. Amounts are decimal USD. */
-import { viewLines } from '../../dataplane/ledger/bill.ts';
-import { keyIdOf } from '../../dataplane/ledger/usage-filter.ts';
-import { marginNanoUsd, usageColumns, usageCsv, usd } from '../../dataplane/ledger/usage-record-csv.ts';
-import type { UsageRecord } from '../../dataplane/ledger/usage-record.ts';
+import { viewLines } from '../../dataplane/price/bill.ts';
+import { keyIdOf } from '../../dataplane/usage/filter.ts';
+import { marginNanoUsd, usageColumns, usageCsv, usd } from '../../dataplane/usage/csv.ts';
+import type { UsageRecord } from '../../dataplane/usage/record.ts';
 
 export type UsageFormat = 'table' | 'json' | 'csv';
 

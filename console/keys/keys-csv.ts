@@ -1,5 +1,5 @@
 /** [P] Keys as CSV, with the status that the list shows. Money is a decimal of USD. */
-import { csvLine } from '#ledger/usage-record-csv.ts';
+import { csvLine } from '#usage/csv.ts';
 import { formatDecimal } from '#snapshot/decimal.ts';
 import type { KeyRow } from './keys-query.ts';
 

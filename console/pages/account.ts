@@ -1,7 +1,7 @@
 /** One account, or one key of an account that the person may not see: figures, spending, the latest calls, credit. */
 import type { Account } from '#crds/types.gen.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { renderRemaining, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';

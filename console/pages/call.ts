@@ -1,6 +1,6 @@
 /** One call of an account: the ledger's record, and what the proxies noted of it. */
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { html } from '#web/html.ts';
 import type { ActivityEntry } from '../../dataplane/activity/activity.ts';
 import { AccessError } from '../access/access.ts';

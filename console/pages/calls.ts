@@ -1,6 +1,6 @@
 /** The calls of an account, filtered and paged, and all that the filter lets through as CSV. */
-import { usageCsv } from '#ledger/usage-record-csv.ts';
-import type { UsageCsv } from '#ledger/usage-record-csv.ts';
+import { usageCsv } from '#usage/csv.ts';
+import type { UsageCsv } from '#usage/csv.ts';
 import { html } from '#web/html.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
 import type { CallQuery, UsageStore } from '../usage/usage.ts';

@@ -1,5 +1,5 @@
 /** The gateway's price list with its calculator. Prices are public: everybody who is signed in sees all of them. */
-import type { CompiledPrice } from '#ledger/price-sheet.ts';
+import type { CompiledPrice } from '#price/sheet.ts';
 import { hasOwnPrice } from '#snapshot/catalog-prices.ts';
 import { ONE_E9 } from '#snapshot/decimal.ts';
 import { Endpoint, Input } from '#snapshot/snapshot.gen.ts';

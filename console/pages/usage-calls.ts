@@ -1,6 +1,6 @@
 /** The calls behind a column or a name of Usage, over all that a person may see, and the same as CSV. */
-import { usageCsv } from '#ledger/usage-record-csv.ts';
-import type { UsageCsv } from '#ledger/usage-record-csv.ts';
+import { usageCsv } from '#usage/csv.ts';
+import type { UsageCsv } from '#usage/csv.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ConsoleRoute, HandlerResult, PageRequest } from '../route.ts';

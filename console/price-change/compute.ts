@@ -1,6 +1,6 @@
 /** [P] Computes what the calls of the last days would have cost by an edited PriceCatalog. */
 import type { PriceCatalog } from '#crds/types.gen.ts';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { catalogsOf, diffCatalogs } from '../../dataplane/state/catalog-diff.ts';
 import type { CatalogDiff } from '../../dataplane/state/catalog-diff.ts';
 import { allOf, groupsOfKeys, withoutTenants } from '../../operator/store/resources.ts';

@@ -1,5 +1,5 @@
 /** [P] The output of calls that generate no tokens: "2 images", "1 video". */
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { ONE_E9, parseDecimal } from '#snapshot/decimal.ts';
 import { pluralize } from '#web/format.ts';
 import type { ConsoleDeps } from '../route.ts';

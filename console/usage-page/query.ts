@@ -1,5 +1,5 @@
 /** [P] The query strings of Usage and of its calls: whose, when, which, and how they are shown. Times are UTC. */
-import type { CallStatus } from '#ledger/usage-record.ts';
+import type { CallStatus } from '#usage/record.ts';
 import type { Measure } from '../charts/scale.ts';
 import type { SeriesKind } from '../usage/usage.ts';
 import { CALL_STATUSES } from '../wallet/query.ts';

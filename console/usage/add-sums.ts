@@ -1,5 +1,5 @@
 /** [P] Adds sums of calls. */
-import type { MarginSum } from '#ledger/usage-tables.ts';
+import type { MarginSum } from '#usage/tables.ts';
 import type { SpendingSum } from './usage.ts';
 
 export const NO_CALLS: SpendingSum = { calls: 0, costNanoUsd: 0n, inputTokens: 0, outputTokens: 0 };

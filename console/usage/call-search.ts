@@ -3,7 +3,7 @@
  * one machine, calls. Days whose sums show no such call are skipped.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import type {
   CallFilter,
   CallOrder,
@@ -13,7 +13,7 @@ import type {
   MarginSum,
   IntervalSum,
   UsageTables,
-} from '#ledger/usage-tables.ts';
+} from '#usage/tables.ts';
 import type { CallQuery } from './usage.ts';
 
 const DAY_MS = 86_400_000;

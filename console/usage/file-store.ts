@@ -1,8 +1,8 @@
 /** A usage store over the ledger's file of one machine, read while the gateway writes it. */
 import { statSync } from 'node:fs';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import { openUsageFile } from '#ledger/usage-file.ts';
-import type { UsageFile } from '#ledger/usage-file.ts';
+import { openUsageFile } from '#usage/file.ts';
+import type { UsageFile } from '#usage/file.ts';
 import { openSqlUsageStore } from './sql-store.ts';
 import type { UsageDatabase } from './sql-store.ts';
 import type { UsageStore } from './usage.ts';

@@ -4,7 +4,7 @@
  * the kept sums of that day do not change, so that a month of a million calls is read once.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { IntervalSum, UsageTables } from '#ledger/usage-tables.ts';
+import type { IntervalSum, UsageTables } from '#usage/tables.ts';
 import { added, addAll, NO_CALLS } from './add-sums.ts';
 import { daysOf, searchesOf, sumIntervals } from './call-search.ts';
 import type { CallSearch } from './call-search.ts';

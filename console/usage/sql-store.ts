@@ -1,7 +1,7 @@
 /** A usage store over the tables that a ledger's file and a usage mirror share. */
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { UsageRecord } from '#ledger/usage-record.ts';
-import type { CallPosition, DaySum, MarginSum, UsageTables } from '#ledger/usage-tables.ts';
+import type { UsageRecord } from '#usage/record.ts';
+import type { CallPosition, DaySum, MarginSum, UsageTables } from '#usage/tables.ts';
 import {
   comparePositions,
   findCalls,

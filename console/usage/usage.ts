@@ -2,8 +2,8 @@
  * Spending for the console's Wallet, from the ledger's usage records: sums by day, key and model, and the calls
  * themselves. Access is not checked here: the caller passes only accounts and keys that the person may see.
  */
-import type { CallStatus, UsageRecord } from '#ledger/usage-record.ts';
-import type { CallPosition, MarginSum } from '#ledger/usage-tables.ts';
+import type { CallStatus, UsageRecord } from '#usage/record.ts';
+import type { CallPosition, MarginSum } from '#usage/tables.ts';
 
 /** Which calls. Absent fields leave out nothing. Moments are milliseconds since the epoch, of a call's admission. */
 export interface CallQuery {

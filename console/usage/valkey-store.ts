@@ -4,10 +4,11 @@
  * epoch of the ledger are dropped and copied again.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { isDamaged, openUsageMirror, removeUsageMirror } from '#ledger/usage-mirror.ts';
-import type { MirroredStream, UsageMirror } from '#ledger/usage-mirror.ts';
-import { STREAM_START } from '#ledger/valkey-reader.ts';
-import type { StreamId, ValkeyReader } from '#ledger/valkey-reader.ts';
+import { isDamaged, openUsageMirror, removeUsageMirror } from '#usage/mirror.ts';
+import type { MirroredStream, UsageMirror } from '#usage/mirror.ts';
+import { STREAM_START } from '#usage/stream.ts';
+import type { ValkeyReader } from '#ledger/valkey-reader.ts';
+import type { StreamId } from '#usage/stream.ts';
 import { createMutex } from '../../operator/store/mutex.ts';
 import { openSqlUsageStore } from './sql-store.ts';
 import type { UsageDatabase, DatabaseQuery } from './sql-store.ts';

@@ -1,7 +1,8 @@
 /** [P] One call: its record in the ledger, and the proxies' notes. */
-import { viewLines } from '#ledger/bill.ts';
-import type { BillLineView } from '#ledger/bill.ts';
-import type { TokenCounts, UsageRecord } from '#ledger/usage-record.ts';
+import { viewLines } from '#price/bill.ts';
+import type { BillLineView } from '#price/bill.ts';
+import type { UsageRecord } from '#usage/record.ts';
+import type { TokenCounts } from '#price/tokens.ts';
 import { formatCount, formatDuration, renderTime, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';

@@ -1,5 +1,5 @@
 /** [P] The table of calls, and its filter. */
-import type { CallStatus, UsageRecord } from '#ledger/usage-record.ts';
+import type { CallStatus, UsageRecord } from '#usage/record.ts';
 import { formatCount, formatDuration, renderTime, renderUsd } from '#web/format.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';

@@ -1,6 +1,6 @@
 /** What calls cost the platform, which only people of the platform see. */
-import { marginNanoUsd } from '#ledger/usage-record-csv.ts';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import { marginNanoUsd } from '#usage/csv.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { renderUsd } from '#web/format.ts';
 import { html } from '#web/html.ts';
 import type { Html } from '#web/html.ts';

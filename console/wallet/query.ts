@@ -1,5 +1,5 @@
 /** [P] The Wallet's query strings: accounts, range of days and filter of calls. Days are UTC. */
-import type { CallStatus } from '#ledger/usage-record.ts';
+import type { CallStatus } from '#usage/record.ts';
 import { ACCOUNT_STATUSES } from './account-status.ts';
 import type { AccountStatus } from './account-status.ts';
 

@@ -9,7 +9,7 @@ import type { Job, Jobs } from './jobs.ts';
 import type { Limits, QuotaPeriod, SpendingChanges } from './ledger.ts';
 import { spanAt, windowKindOf } from './periods.ts';
 import type { Span, WindowKind } from './periods.ts';
-import type { CallOrigin, CallProgress, UsageRecord } from './usage-record.ts';
+import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
 
 export interface Tally {
   spentNanoUsd: bigint;

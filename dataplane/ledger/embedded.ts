@@ -17,7 +17,7 @@ import { Journal } from './embedded/journal.ts';
 import type { UsageRetention } from './embedded/ledger-file.ts';
 import { recover } from './embedded/recovery.ts';
 import { decodeJob, decodeSettled } from './embedded/rows.ts';
-import type { Row } from './embedded/rows.ts';
+import type { Row } from '../usage/rows.ts';
 import { lockLedger } from './embedded/schema.ts';
 import { openFileThread } from './embedded/thread.ts';
 import { claimDue, jobOfChannel, jobOfKey, recordOfJob, countRunning } from './jobs.ts';
@@ -52,7 +52,7 @@ import type {
   SpendingChanges,
 } from './ledger.ts';
 import { countSlots, createSlots, releaseSlots, takeSlots } from './slots.ts';
-import type { CallOrigin, CallProgress, UsageRecord } from './usage-record.ts';
+import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
 
 export interface EmbeddedLedgerOptions {
   /** The path of the SQLite file. Its folder is created if missing, and contains the journal too. */

@@ -29,7 +29,7 @@ import type {
   Settlement,
 } from './ledger.ts';
 import { spanAt, windowKindOf } from './periods.ts';
-import type { CallOrigin, CallProgress, UsageRecord } from './usage-record.ts';
+import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
 
 /** A granted hold that is not durable yet, and the hold that it replaces. */
 export interface PendingHold {

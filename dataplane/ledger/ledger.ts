@@ -7,7 +7,7 @@
  * 4. It grants no slot beyond the slot's limit.
  * Methods reject only with LedgerUnavailable. test/unit/dataplane/ledger/contract.ts tests every implementation.
  */
-import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from './usage-record.ts';
+import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from '../usage/record.ts';
 
 export type QuotaPeriod = 'Never' | 'Daily' | 'Monthly';
 

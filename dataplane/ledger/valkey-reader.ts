@@ -5,9 +5,10 @@
  */
 import { LedgerUnavailable } from './ledger.ts';
 import type { AccountSpending, KeySpending, LedgerReader, QuotaPeriod } from './ledger.ts';
-import { matchesFilter } from './usage-filter.ts';
-import type { UsageFilter } from './usage-filter.ts';
-import type { UsageRecord } from './usage-record.ts';
+import { matchesFilter } from '../usage/filter.ts';
+import type { UsageFilter } from '../usage/filter.ts';
+import type { UsageRecord } from '../usage/record.ts';
+import type { StreamId, StreamRecord } from '../usage/stream.ts';
 import { openConnection } from './valkey/connection.ts';
 import type { ValkeyConnection } from './valkey/connection.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from './valkey/location.ts';
@@ -23,17 +24,6 @@ import {
 } from './valkey/replies.ts';
 import type { Reply } from './valkey/replies.ts';
 
-/** The id of a stream entry, in the order of settlement. A record that changes moves to the end of its stream. */
-export interface StreamId {
-  readonly ms: number;
-  readonly seq: number;
-}
-
-export interface StreamRecord {
-  readonly id: StreamId;
-  readonly record: UsageRecord;
-}
-
 /** The size of an account's stream, its first entry, and the store's epoch. */
 export interface StreamExtent {
   readonly count: number;
@@ -41,9 +31,6 @@ export interface StreamExtent {
   /** The store's epoch, which changes after the store has lost data. */
   readonly epoch: string;
 }
-
-/** The position before all entries. */
-export const STREAM_START: StreamId = { ms: 0, seq: 0 };
 
 export interface ValkeyReader extends LedgerReader {
   /** Records account by account, each in the order of settlement. */

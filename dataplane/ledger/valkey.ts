@@ -26,7 +26,7 @@ import type {
   SlotLimit,
   SlotResult,
 } from './ledger.ts';
-import type { CallOrigin, CallProgress, UsageRecord } from './usage-record.ts';
+import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
 import { admit, hold } from './valkey/admission.ts';
 import type { BucketSettings } from './valkey/bucket.ts';
 import { createConnectedNote } from './valkey/connected.ts';

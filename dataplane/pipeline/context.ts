@@ -6,9 +6,9 @@
 import type { BodyWorker } from '../body-worker/body-worker.ts';
 import type { Clock } from '../clock.ts';
 import type { ConversationLimits, Ledger } from '../ledger/ledger.ts';
-import type { GenerationAttributes } from '../ledger/generation-price.ts';
-import type { ConsumptionBounds, Modality, Uses } from '../ledger/price.ts';
-import type { CompiledPrice } from '../ledger/price-sheet.ts';
+import type { GenerationAttributes } from '../price/generation.ts';
+import type { ConsumptionBounds, Modality, Uses } from '../price/price.ts';
+import type { CompiledPrice } from '../price/sheet.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
 import type { AffinityFacts } from '../protocol/affinity-facts.ts';
 import type { Dialect } from '../protocol/call-facts.ts';

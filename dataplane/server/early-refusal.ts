@@ -1,7 +1,7 @@
 /** Refuses requests before their bodies are read, which saves useless uploads and memory. */
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
-import { isFree } from '../ledger/price-sheet.ts';
+import { isFree } from '../price/sheet.ts';
 import { authenticateHeaders } from '../pipeline/authenticate.ts';
 import { keyIsFull } from '../pipeline/failures.ts';
 import { readFunds, usedUp } from '../pipeline/out-of-money.ts';

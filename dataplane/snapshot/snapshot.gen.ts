@@ -1105,7 +1105,7 @@ export interface Multiplier {
   readonly multiplierE9: bigint;
 }
 
-/** USD per million tokens, in billionths. A class that is absent costs what the rule in price-sheet.ts says. */
+/** USD per million tokens, in billionths. A class that is absent costs what the rule in price/sheet.ts says. */
 export interface Rates {
   readonly input?: bigint | undefined;
   readonly output?: bigint | undefined;

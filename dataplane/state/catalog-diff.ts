@@ -1,5 +1,5 @@
 /** [P] Computes what billed calls would have cost under changed catalogs: sums, and the calls that change most. */
-import type { UsageRecord } from '../ledger/usage-record.ts';
+import type { UsageRecord } from '../usage/record.ts';
 import type { Snapshot } from '../snapshot/snapshot.gen.ts';
 import { indexPrices } from './compile-pricing.ts';
 import { createPricer } from './repriced-call.ts';

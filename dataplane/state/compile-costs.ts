@@ -1,7 +1,7 @@
 /** [P] Compiles what channels cost the platform, from the PriceCatalogs that they refer to. */
 import type { PriceCatalog } from '../snapshot/snapshot.gen.ts';
 import { ONE_E9 } from '../snapshot/decimal.ts';
-import type { CompiledPrice } from '../ledger/price-sheet.ts';
+import type { CompiledPrice } from '../price/sheet.ts';
 import { priceAt, priceEntry } from './compile-pricing.ts';
 import type { PriceEntry } from './compile-pricing.ts';
 import type { CompiledChannel } from './compile-routes.ts';

@@ -1,11 +1,13 @@
 /** [P] Converts a call's record to what it consumed, and prices that by another catalog. */
 import { ONE_E9 } from '../snapshot/decimal.ts';
-import { billOf } from '../ledger/price.ts';
-import type { Consumption, PartUsage, TokenDetails, Uses } from '../ledger/price.ts';
-import { USES } from '../ledger/price-sheet.ts';
-import type { CompiledPrice } from '../ledger/price-sheet.ts';
-import { NO_TOKENS } from '../ledger/usage-record.ts';
-import type { BillLine, TokenCounts, UsageRecord } from '../ledger/usage-record.ts';
+import { billOf } from '../price/price.ts';
+import type { Consumption, PartUsage, TokenDetails, Uses } from '../price/price.ts';
+import { USES } from '../price/sheet.ts';
+import type { CompiledPrice } from '../price/sheet.ts';
+import { NO_TOKENS } from '../price/tokens.ts';
+import type { UsageRecord } from '../usage/record.ts';
+import type { BillLine } from '../price/bill.ts';
+import type { TokenCounts } from '../price/tokens.ts';
 import { priceAt } from './compile-pricing.ts';
 import type { PriceEntry } from './compile-pricing.ts';
 

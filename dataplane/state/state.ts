@@ -2,7 +2,7 @@
  * The types of the configuration that requests use: a snapshot compiled to lookup maps, so that a call needs only a few
  * map reads. compile.ts makes it; current.ts holds the one in force.
  */
-import type { CompiledPrice } from '../ledger/price-sheet.ts';
+import type { CompiledPrice } from '../price/sheet.ts';
 import type { QuotaPeriod, SlotLimit } from '../ledger/ledger.ts';
 import type { ProviderTools, UnboundedFeature } from '../protocol/call-facts.ts';
 import type { StatedCapabilities } from '../protocol/capabilities.ts';

@@ -1,5 +1,5 @@
 /** Adds one finished call to the metrics. */
-import type { TokenCounts } from '../ledger/usage-record.ts';
+import type { TokenCounts } from '../price/tokens.ts';
 import type { AttemptReport, CallReport, EndpointName } from './call-report.ts';
 import type { MetricSet } from './metric-set.ts';
 import { usd } from './metric-table.ts';

@@ -2,7 +2,8 @@
  * The report of a call, which the pipeline makes once, when the call is over. Telemetry turns a report into metrics and
  * one log line. A report contains ids, never a key's text, a prompt or a provider's URL.
  */
-import type { CallStatus, TokenCounts, UsageSource } from '../ledger/usage-record.ts';
+import type { CallStatus, UsageSource } from '../usage/record.ts';
+import type { TokenCounts } from '../price/tokens.ts';
 
 /** Endpoint names; every unknown path is "other", so that metrics stay bounded. */
 export type EndpointName =

@@ -9,8 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SETTLED_COLUMNS, settledRow } from '#ledger/embedded/rows.ts';
 import { openFile } from '#ledger/embedded/schema.ts';
-import { NO_TOKENS } from '#ledger/usage-record.ts';
-import type { BillLine, UsageRecord } from '#ledger/usage-record.ts';
+import { NO_TOKENS } from '#price/tokens.ts';
+import type { UsageRecord } from '#usage/record.ts';
+import type { BillLine } from '#price/bill.ts';
 import { numberFlag, readFlags } from '../support/flags.ts';
 
 const MGW = join(import.meta.dirname, '..', '..', 'bin', 'mgw.js');

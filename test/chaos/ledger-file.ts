@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import type { Hold } from '#ledger/balances.ts';
 import { readKeySpending } from '#ledger/ledger-core.ts';
-import type { BillLine } from '#ledger/usage-record.ts';
+import type { BillLine } from '#price/bill.ts';
 import { readLedgerOnDisk } from '../support/ledger-on-disk.ts';
 import { ACCOUNT_NAMES, KEY_NAMES, KEYS } from './config.ts';
 import type { AccountName, KeyName } from './config.ts';

@@ -1,5 +1,5 @@
 /** Summarizes rounds: a line for each, and a table for all. */
-import type { BillLine } from '#ledger/usage-record.ts';
+import type { BillLine } from '#price/bill.ts';
 import type { CallLog } from './client.ts';
 import { usd } from './config.ts';
 import type { LedgerRecord } from './ledger-file.ts';

@@ -8,9 +8,10 @@ import { createBalances } from '#ledger/balances.ts';
 import type { Balances } from '#ledger/balances.ts';
 import { replayInto, restoreBalances } from '#ledger/embedded/recovery.ts';
 import { decodeSettled, SETTLED_COLUMNS } from '#ledger/embedded/rows.ts';
-import { prepareRows, readCheckpoint, readStoredBalances, rowsOf } from '#ledger/embedded/schema.ts';
+import { readCheckpoint, readStoredBalances } from '#ledger/embedded/schema.ts';
+import { prepareRows, rowsOf } from '#usage/sqlite.ts';
 import { segmentsAfter, visitSegment } from '#ledger/embedded/segments.ts';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 
 /** A settled call with its position in the order of settlements. */
 interface RecordOnDisk extends UsageRecord {

@@ -151,7 +151,7 @@ describe('the checker', () => {
     ['console/usage/sql-store.ts', '../route.ts'],
     ['operator/translate/translate.ts', '../../console/route.ts'],
     ['dataplane/snapshot/validate.ts', '../errors.ts'],
-    ['dataplane/protocol/sse.ts', '../ledger/usage-record.ts'],
+    ['dataplane/protocol/sse.ts', '../usage/record.ts'],
     ['dataplane/ledger/balances.ts', '../state/state.ts'],
     ['dataplane/state/compile.ts', '../upstream/client.ts'],
     ['dataplane/state/compile.ts', '../ledger/embedded.ts'],
@@ -320,7 +320,7 @@ describe('the checker', () => {
       for (const path of [
         'dataplane/protocol/x.ts',
         'dataplane/state/compile-x.ts',
-        'dataplane/ledger/price.ts',
+        'dataplane/price/price.ts',
         'operator/translate/x.ts',
         'console/views/x.ts',
         'console/forms/x.ts',

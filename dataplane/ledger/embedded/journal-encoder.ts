@@ -2,12 +2,12 @@
  * Encodes movements as journal records and buffers them until they are written.
  */
 import { MAX_NANO_USD, wholeNumber } from '../amounts.ts';
-import { encodeLines } from '../bill.ts';
+import { encodeLines } from '../../price/bill.ts';
 import type { AccountBalance, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
 import type { Job } from '../jobs.ts';
 import type { JobBill } from '../ledger.ts';
-import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
-import type { CallOrigin, CallProgress } from '../usage-record.ts';
+import { CALL_STATUSES, USAGE_SOURCES } from '../../usage/record.ts';
+import type { CallOrigin, CallProgress } from '../../usage/record.ts';
 import { encodeFrame, FRAME_HEADER_BYTES, JOB_STATES, KIND, PERIODS, RECORD_HEADER_BYTES } from './journal-format.ts';
 
 /**

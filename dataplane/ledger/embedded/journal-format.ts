@@ -21,7 +21,7 @@ export const RECORD_HEADER_BYTES = 5;
 
 export const KIND = { name: 1, held: 2, withdrawn: 3, renewed: 4, settled: 5, job: 6, key: 7, account: 8 } as const;
 
-/** Enum values are stored as indexes into these lists and those of usage-record.ts, so append only. */
+/** Enum values are stored as indexes into these lists and those of usage/record.ts, so append only. */
 export const PERIODS: readonly QuotaPeriod[] = ['Never', 'Daily', 'Monthly'];
 export const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
 

@@ -2,10 +2,10 @@
  * Reads a journal segment. Its last frame may be torn if the process or machine stopped during the write: its records
  * were never acknowledged, or were lost with the machine. Damage before the last frame is an error.
  */
-import { decodeLines } from '../bill.ts';
+import { decodeLines } from '../../price/bill.ts';
 import type { JobBill, JobState, QuotaPeriod } from '../ledger.ts';
-import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
-import type { CallOrigin, CallProgress, UsageRecord } from '../usage-record.ts';
+import { CALL_STATUSES, USAGE_SOURCES } from '../../usage/record.ts';
+import type { CallOrigin, CallProgress, UsageRecord } from '../../usage/record.ts';
 import {
   FRAME_HEADER_BYTES,
   FRAME_MAGIC,

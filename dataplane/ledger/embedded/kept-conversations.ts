@@ -4,9 +4,9 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { ConversationLimits, KeptConversation } from '../ledger.ts';
-import { RowReader } from './rows.ts';
-import type { Row } from './rows.ts';
-import { prepareRows, rowsOf } from './schema.ts';
+import { RowReader } from '../../usage/rows.ts';
+import type { Row } from '../../usage/rows.ts';
+import { prepareRows, rowsOf } from '../../usage/sqlite.ts';
 
 export interface Keeping {
   readonly kept: KeptConversation;

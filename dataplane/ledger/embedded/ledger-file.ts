@@ -8,19 +8,18 @@ import type { JobStateRecord, SettledRecord } from './journal-reader.ts';
 import { KeptConversations } from './kept-conversations.ts';
 import {
   ACCOUNT_COLUMNS,
-  CORRECTED_COLUMNS,
-  correctedRow,
   decodeSettled,
   JOB_COLUMNS,
   jobRow,
   KEY_COLUMNS,
   keyRow,
-  RowReader,
   SETTLED_COLUMNS,
   settledRow,
 } from './rows.ts';
-import type { Row } from './rows.ts';
-import { prepareRows, readCheckpoint, rowsOf, USAGE_BLOCK_BITS } from './schema.ts';
+import { CORRECTED_COLUMNS, correctedRow, RowReader } from '../../usage/rows.ts';
+import type { Row } from '../../usage/rows.ts';
+import { readCheckpoint, USAGE_BLOCK_BITS } from './schema.ts';
+import { prepareRows, rowsOf } from '../../usage/sqlite.ts';
 import { readSegment, removeSegments, visitSegment } from './segments.ts';
 
 export interface UsageRetention {

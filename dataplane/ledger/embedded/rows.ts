@@ -2,10 +2,19 @@
  * [P] Converts journal records to rows of the ledger's file, and rows back to values in the order of the column lists.
  */
 import type { SettledCall } from '../balances.ts';
-import { decodeLines, encodeLines } from '../bill.ts';
 import type { Job } from '../jobs.ts';
-import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
-import type { CallOrigin, CallProgress, UsageRecord } from '../usage-record.ts';
+import {
+  ORIGIN_COLUMNS,
+  originRow,
+  PROGRESS_COLUMNS,
+  readOrigin,
+  readProgress,
+  readRecord,
+  RECORD_COLUMNS,
+  recordRow,
+  RowReader,
+} from '../../usage/rows.ts';
+import type { Row, Value } from '../../usage/rows.ts';
 import { JOB_STATES, PERIODS } from './journal-format.ts';
 import type {
   JournaledAccount,
@@ -17,10 +26,6 @@ import type {
 } from './journal-reader.ts';
 import type { Checkpoint } from './segments.ts';
 
-export type Value = string | number | bigint | null;
-/** A row of SQLite, in which integers are read as BigInt. */
-export type Row = readonly Value[];
-
 /** The rows of the balances in the file. */
 export interface StoredBalances {
   readonly keys: readonly Row[];
@@ -29,9 +34,6 @@ export interface StoredBalances {
   readonly holds: readonly Row[];
   readonly jobs: readonly Row[];
 }
-
-const ORIGIN = ['call_id', 'key_uid', 'account', 'created_ms', 'group_name', 'model', 'channel', 'catalog'];
-const PROGRESS = ['cost_nano_usd', 'input', 'cached', 'cache_write_5m', 'cache_write_1h', 'output', 'usage_source'];
 
 export const KEY_COLUMNS = [
   'uid',
@@ -45,8 +47,8 @@ export const KEY_COLUMNS = [
 ];
 export const ACCOUNT_COLUMNS = ['id', 'spent_nano_usd'];
 export const HOLD_COLUMNS = [
-  ...ORIGIN,
-  ...PROGRESS,
+  ...ORIGIN_COLUMNS,
+  ...PROGRESS_COLUMNS,
   'held_nano_usd',
   'day_start_ms',
   'month_start_ms',
@@ -55,21 +57,9 @@ export const HOLD_COLUMNS = [
   'credit_nano_usd',
   'renewed_ms',
 ];
-export const RECORD_COLUMNS = [
-  ...ORIGIN,
-  ...PROGRESS,
-  'status',
-  'unbilled_nano_usd',
-  'duration_ms',
-  'lines',
-  'session',
-  'upstream_cost_nano_usd',
-  'key_name',
-  'labels',
-];
 export const SETTLED_COLUMNS = [...RECORD_COLUMNS, 'key_spent_nano_usd', 'key_remaining_nano_usd', 'settled_ms'];
 export const JOB_COLUMNS = [
-  ...ORIGIN,
+  ...ORIGIN_COLUMNS,
   'job_id',
   'cost_nano_usd',
   'day_start_ms',
@@ -79,9 +69,6 @@ export const JOB_COLUMNS = [
   'ended_ms',
   'terms',
 ];
-/** The columns that a job's end changes in the record of its call. */
-export const CORRECTED_COLUMNS = [...PROGRESS, 'status', 'unbilled_nano_usd', 'lines', 'upstream_cost_nano_usd'];
-
 export function keyRow({ uid, day, month, totalSpentNanoUsd, lastUsedMs, past }: JournaledKey): Value[] {
   const windows = [day.startMs, day.spentNanoUsd, month.startMs, month.spentNanoUsd];
   return [uid, ...windows, totalSpentNanoUsd, lastUsedMs, formatPastWindows(past)];
@@ -92,41 +79,9 @@ export function settledRow(call: SettledRecord | SettledCall): Value[] {
   return [...recordRow(record), keySpentNanoUsd, keyRemainingNanoUsd, settledMs];
 }
 
-/** The values of RECORD_COLUMNS. */
-export function recordRow(record: UsageRecord): Value[] {
-  const { status, unbilledNanoUsd, durationMs } = record;
-  return [
-    ...originRow(record),
-    ...progressRow(record),
-    status,
-    unbilledNanoUsd,
-    durationMs,
-    encodeLines(record.lines),
-    record.session ?? '',
-    record.upstreamCostNanoUsd ?? null,
-    record.keyName ?? '',
-    record.labels ?? '',
-  ];
-}
-
-/** The values of CORRECTED_COLUMNS. */
-export function correctedRow(record: UsageRecord): Value[] {
-  const { status, unbilledNanoUsd, lines, upstreamCostNanoUsd = null } = record;
-  return [...progressRow(record), status, unbilledNanoUsd, encodeLines(lines), upstreamCostNanoUsd];
-}
-
-function progressRow({ costNanoUsd, tokens, usageSource }: CallProgress): Value[] {
-  const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
-  return [costNanoUsd, input, cached, cacheWrite5m, cacheWrite1h, output, usageSource];
-}
-
 export function jobRow(job: JobStateRecord): Value[] {
   const { jobId, terms = '', costNanoUsd, dayStartMs, monthStartMs, state, pollMs, endedMs } = job;
   return [...originRow(job.origin), jobId, costNanoUsd, dayStartMs, monthStartMs, state, pollMs, endedMs, terms];
-}
-
-function originRow({ callId, keyUid, account, createdMs, group, model, channel, catalog }: CallOrigin): Value[] {
-  return [callId, keyUid, account, createdMs, group, model, channel, catalog];
 }
 
 /** Formats windows as "Day 1760918400000 1250000000;…". */
@@ -184,16 +139,6 @@ export function decodeSettled(row: Row): SettledCall {
   };
 }
 
-/** Decodes a row that begins with RECORD_COLUMNS. */
-export function decodeRecord(row: Row): UsageRecord {
-  return readRecord(new RowReader(row));
-}
-
-/** Decodes a row that begins with a safe integer. */
-export function decodeCount(row: Row): number {
-  return new RowReader(row).count();
-}
-
 export function decodeJob(row: Row): Job {
   const read = new RowReader(row);
   const job = {
@@ -214,93 +159,4 @@ export function decodeJob(row: Row): Job {
 export function decodeCheckpoint(row: Row): Checkpoint {
   const read = new RowReader(row);
   return { ledgerId: read.text(), segment: read.count() };
-}
-
-function readRecord(read: RowReader): UsageRecord {
-  const record = {
-    ...readOrigin(read),
-    ...readProgress(read),
-    status: read.oneOf(CALL_STATUSES),
-    unbilledNanoUsd: read.amount(),
-    durationMs: read.count(),
-  };
-  const lines = decodeLines(read.text());
-  const session = read.text();
-  const upstreamCostNanoUsd = read.amountOrNull();
-  const [keyName, labels] = [read.text(), read.text()];
-  return {
-    ...record,
-    ...(lines && { lines }),
-    ...(session !== '' && { session }),
-    ...(upstreamCostNanoUsd !== null && { upstreamCostNanoUsd }),
-    ...(keyName !== '' && { keyName }),
-    ...(labels !== '' && { labels }),
-  };
-}
-
-function readOrigin(read: RowReader): CallOrigin {
-  return {
-    callId: read.text(),
-    keyUid: read.text(),
-    account: read.text(),
-    createdMs: read.count(),
-    group: read.text(),
-    model: read.text(),
-    channel: read.text(),
-    catalog: read.text(),
-  };
-}
-
-function readProgress(read: RowReader): CallProgress {
-  const costNanoUsd = read.amount();
-  const [input, cached, cacheWrite5m] = [read.count(), read.count(), read.count()];
-  const [cacheWrite1h, output] = [read.count(), read.count()];
-  const tokens = { input, cached, cacheWrite5m, cacheWrite1h, output };
-  return { costNanoUsd, tokens, usageSource: read.oneOf(USAGE_SOURCES) };
-}
-
-/** Reads a row's values in order. Throws if a value has another type, because the file is then damaged. */
-export class RowReader {
-  readonly #row: Row;
-  #at = 0;
-
-  constructor(row: Row) {
-    this.#row = row;
-  }
-
-  text(): string {
-    const value = this.#row[this.#at++];
-    if (typeof value !== 'string') throw new Error('a value in the file is not a text');
-    return value;
-  }
-
-  /** An integer of any size. */
-  amount(): bigint {
-    const value = this.amountOrNull();
-    if (value === null) throw new Error('a value is missing in the file');
-    return value;
-  }
-
-  amountOrNull(): bigint | null {
-    const value = this.#row[this.#at++];
-    if (typeof value !== 'bigint' && value !== null) throw new Error('a value in the file is not an integer');
-    return value;
-  }
-
-  /** A safe integer. */
-  count(): number {
-    return Number(this.amount());
-  }
-
-  countOrNull(): number | null {
-    const value = this.amountOrNull();
-    return value === null ? null : Number(value);
-  }
-
-  oneOf<T extends string>(words: readonly T[]): T {
-    const text = this.text();
-    const known = words.find((word) => word === text);
-    if (known === undefined) throw new Error(`the file has an unknown word: ${text}`);
-    return known;
-  }
 }

@@ -4,11 +4,12 @@
  * times are milliseconds since the epoch.
  */
 import { DatabaseSync } from 'node:sqlite';
-import type { StatementSync } from 'node:sqlite';
 import { keepToOwner } from '../../owner-only.ts';
-import { CALL_COLUMNS, KEY_NAMES, USAGE_SUMS } from '../usage-schema.ts';
+import { prepareRows, rowsOf } from '../../usage/sqlite.ts';
+import { CALL_COLUMNS, KEY_NAMES, USAGE_SUMS } from '../../usage/schema.ts';
 import { ACCOUNT_COLUMNS, decodeCheckpoint, HOLD_COLUMNS, JOB_COLUMNS, KEY_COLUMNS } from './rows.ts';
-import type { Row, StoredBalances } from './rows.ts';
+import type { StoredBalances } from './rows.ts';
+import type { Row } from '../../usage/rows.ts';
 import type { Checkpoint } from './segments.ts';
 
 /** "MGWL" */
@@ -137,23 +138,6 @@ export function readCheckpoint(db: DatabaseSync): Checkpoint {
 
 function readRows(db: DatabaseSync, sql: string): Row[] {
   return rowsOf(prepareRows(db, sql).all());
-}
-
-/** Prepares a query that returns rows as arrays, and integers as BigInt. */
-export function prepareRows(db: DatabaseSync, sql: string): StatementSync {
-  const statement = db.prepare(sql);
-  statement.setReadBigInts(true);
-  statement.setReturnArrays(true);
-  return statement;
-}
-
-/** Narrows the rows of a statement of prepareRows, whose declared type has no arrays. */
-export function rowsOf(rows: readonly unknown[]): Row[] {
-  return rows.filter(isRow);
-}
-
-function isRow(row: unknown): row is Row {
-  return Array.isArray(row);
 }
 
 /**

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import type { Keeping } from './kept-conversations.ts';
 import type { FileSettings, JobKey, SegmentRange } from './ledger-file.ts';
 import type { FileState } from './recovery.ts';
-import type { Row } from './rows.ts';
+import type { Row } from '../../usage/rows.ts';
 
 export interface ThreadSettings extends FileSettings {
   /** Whether opening the file reads the balances. */

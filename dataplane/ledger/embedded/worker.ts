@@ -6,7 +6,8 @@ import { platform, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
 import { LedgerFile } from './ledger-file.ts';
-import type { Row, StoredBalances } from './rows.ts';
+import type { StoredBalances } from './rows.ts';
+import type { Row } from '../../usage/rows.ts';
 import { openFile, readCheckpoint, readStoredBalances } from './schema.ts';
 import type { FileAnswer, FileRequest, ThreadSettings } from './thread.ts';
 

@@ -3,7 +3,7 @@
  * string. Amounts are decimal strings. Values that the script only stores (a call's route, its tokens) are JSON.
  */
 import { sanitizeProgress, least, MAX_NANO_USD, wholeNumber } from '../amounts.ts';
-import { encodeLines } from '../bill.ts';
+import { encodeLines } from '../../price/bill.ts';
 import type {
   ConversationLimits,
   HoldRequest,
@@ -16,7 +16,7 @@ import type {
   Settlement,
   SlotLimit,
 } from '../ledger.ts';
-import type { CallOrigin, CallProgress } from '../usage-record.ts';
+import type { CallOrigin, CallProgress } from '../../usage/record.ts';
 
 export interface Operation {
   readonly name: string;

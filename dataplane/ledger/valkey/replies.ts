@@ -1,6 +1,6 @@
 /** [P] Parses the replies of ledger.lua. The script counts days from 1970 and months from year 0. */
 import { notNegative, wholeNumber } from '../amounts.ts';
-import { decodeLines } from '../bill.ts';
+import { decodeLines } from '../../price/bill.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type {
   AccountSpending,
@@ -13,8 +13,8 @@ import type {
   SettleResult,
 } from '../ledger.ts';
 import { spanAt, windowKindOf } from '../periods.ts';
-import { CALL_STATUSES, USAGE_SOURCES } from '../usage-record.ts';
-import type { CallOrigin, CallProgress } from '../usage-record.ts';
+import { CALL_STATUSES, USAGE_SOURCES } from '../../usage/record.ts';
+import type { CallOrigin, CallProgress } from '../../usage/record.ts';
 import { ARGUMENT_END, clampAmount, progressArgs, REPLY_END, routeArg } from './operations.ts';
 import type { HeldCall } from './operations.ts';
 

@@ -4,7 +4,7 @@
  */
 import { LedgerUnavailable } from '../ledger.ts';
 import type { Limits, Settlement, SettleResult } from '../ledger.ts';
-import type { CallOrigin } from '../usage-record.ts';
+import type { CallOrigin } from '../../usage/record.ts';
 import type { Bucket } from './bucket.ts';
 import type { Instance } from './instance.ts';
 import type { PendingSettlement } from './journal.ts';

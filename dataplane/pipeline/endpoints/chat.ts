@@ -1,6 +1,6 @@
 /** The chat endpoints of both dialects: parses the body, bounds its cost, and checks what the model allows. */
 import { GatewayError } from '../../errors.ts';
-import type { Modality, Uses } from '../../ledger/price.ts';
+import type { Modality, Uses } from '../../price/price.ts';
 import type { ConversationFacts } from '../../protocol/body-kinds.ts';
 import type { ChatFacts, Dialect, PricedUse, PricedWay, UnboundedUse } from '../../protocol/call-facts.ts';
 import { MIN_RESPONSE_TOKENS, servingApi } from '../../protocol/openai/serving-api.ts';

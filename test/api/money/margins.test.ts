@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { gated, openaiChat, openaiError } from '../../support/provider-answers.ts';
 import { chat, get, post, spending, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { Answer, TestStack } from '../../support/api/test-stack.ts';

@@ -3,7 +3,7 @@
  * calls in a real ledger, written with a clock that advances. Only the date differs between runs.
  */
 import type { Ledger } from '#ledger/ledger.ts';
-import type { CallOrigin, CallStatus } from '#ledger/usage-record.ts';
+import type { CallOrigin, CallStatus } from '#usage/record.ts';
 import { holdRequest } from '../../unit/dataplane/ledger/calls.ts';
 
 export const DAY_MS = 86_400_000;

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { axeFaults, noteComplaints, overflow, suiteBrowser } from '../../support/browser.ts';
 import { need } from '../../support/needs.ts';
 import { accountManifest, call, manyCalls, usageBook, walletStand } from '../../unit/console/wallet/stand.ts';

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { SETTLED_COLUMNS, settledRow } from '#ledger/embedded/rows.ts';
 import { openFile } from '#ledger/embedded/schema.ts';
-import { NO_TOKENS } from '#ledger/usage-record.ts';
+import { NO_TOKENS } from '#price/tokens.ts';
 import { inheritedEnvironment, mgw, tempFolder } from '../../support/cli.ts';
 import type { TempFolder } from '../../support/cli.ts';
 

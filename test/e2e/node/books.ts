@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { openValkeyReader } from '#ledger/valkey-reader.ts';
 import type { AccountSpending, KeySpending } from '#ledger/ledger.ts';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { NAMESPACE } from '../charts/situations.ts';
 import type { Call } from './traffic.ts';
 import type { ClusterRelease } from './cluster-release.ts';

@@ -13,7 +13,7 @@ import { parse } from 'yaml';
 import type { Ledger } from '#ledger/ledger.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
-import type { CallOrigin } from '#ledger/usage-record.ts';
+import type { CallOrigin } from '#usage/record.ts';
 import type { ValkeyLedgerOptions } from '#ledger/valkey.ts';
 import { renderAll, TESTDATA } from '../charts/situations.ts';
 import { holdRequest, origin, progress, settlement } from '../../unit/dataplane/ledger/calls.ts';

@@ -1,7 +1,7 @@
 /** Reads the ledger on disk while the gateway writes it, as a crash would leave it. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import type { CallOrigin, CallProgress } from '#ledger/usage-record.ts';
+import type { CallOrigin, CallProgress } from '#usage/record.ts';
 import { readLedgerOnDisk } from '../ledger-on-disk.ts';
 
 export interface BookRecord {

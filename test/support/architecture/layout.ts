@@ -16,12 +16,9 @@ export interface Part {
 /** The ledger's interface and its types, without the implementation. */
 export const LEDGER_CONTRACT = [
   'dataplane/ledger/ledger.ts',
-  'dataplane/ledger/usage-record.ts',
-  'dataplane/ledger/price.ts',
-  'dataplane/ledger/price-sheet.ts',
-  'dataplane/ledger/bill.ts',
-  'dataplane/ledger/generation-price.ts',
   'dataplane/ledger/periods.ts',
+  'dataplane/usage/record.ts',
+  'dataplane/price',
 ];
 
 export const LAYOUT: Readonly<Record<string, Part>> = {
@@ -76,7 +73,8 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'operator/files/load-folder.ts',
       'dataplane/activity/activity.ts',
       'dataplane/snapshot',
-      'dataplane/ledger/usage-record-csv.ts',
+      'dataplane/usage/csv.ts',
+      'dataplane/usage/filter.ts',
       'dataplane/state/catalog-diff.ts',
       'dataplane/state/compile-pricing.ts',
       ...LEDGER_CONTRACT,
@@ -97,14 +95,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
     packages: ['js-yaml', 'yaml', '@kubernetes/client-node', 'undici', 'pino'],
   },
   'console/usage': {
-    may: [
-      'operator/store/mutex.ts',
-      'dataplane/ledger/usage-file.ts',
-      'dataplane/ledger/usage-mirror.ts',
-      'dataplane/ledger/usage-tables.ts',
-      'dataplane/ledger/valkey-reader.ts',
-      ...LEDGER_CONTRACT,
-    ],
+    may: ['operator/store/mutex.ts', 'dataplane/ledger/valkey-reader.ts', 'dataplane/usage', ...LEDGER_CONTRACT],
   },
   'operator/kube': {
     may: ['crds', 'operator/clock.ts', 'operator/store', 'operator/metrics.ts'],
@@ -157,8 +148,10 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   'dataplane/snapshot': { may: [], packages: ['@bufbuild/protobuf'] },
   'dataplane/protocol': { may: [] },
   'dataplane/sealing': { may: ['dataplane/protocol/sealed-values.ts'] },
+  'dataplane/price': { may: ['dataplane/snapshot'] },
+  'dataplane/usage': { may: ['dataplane/owner-only.ts', 'dataplane/price', 'dataplane/snapshot'] },
   'dataplane/ledger': {
-    may: ['dataplane/clock.ts', 'dataplane/owner-only.ts', 'dataplane/snapshot'],
+    may: ['dataplane/clock.ts', 'dataplane/owner-only.ts', 'dataplane/price', 'dataplane/usage'],
     packages: ['@redis/client'],
   },
   'dataplane/activity': {
@@ -325,9 +318,6 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     embedded: [],
     valkey: [],
     'embedded.ts': ['embedded'],
-    'usage-file.ts': ['embedded'],
-    'usage-mirror.ts': ['embedded'],
-    'usage-tables.ts': ['embedded'],
     'valkey.ts': ['valkey'],
     'valkey-reader.ts': ['valkey'],
   },
@@ -362,7 +352,9 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'dataplane/proxy.ts': 'a proxy of a fleet: the data plane with its configuration over xDS',
   'dataplane/snapshot': 'the contract of operator and data plane, its validation, exact decimals',
   'dataplane/protocol': 'the dialects: facts of a request, converters, streams',
-  'dataplane/ledger': 'the promises, the embedded ledger and the one on Valkey, prices',
+  'dataplane/price': 'prices compiled, worst cases, bills',
+  'dataplane/usage': 'the record of a call: its columns, filters, CSV, tables and mirror',
+  'dataplane/ledger': 'the promises, the embedded ledger and the one on Valkey',
   'dataplane/activity': 'recent and refused calls for the console, best effort, apart from the ledger',
   'dataplane/content-coding.ts': 'the decoders of gzip, deflate, br and zstd',
   'dataplane/errors.ts': 'the one table of what callers are told, in both dialects',
@@ -417,7 +409,9 @@ export const PURE: readonly RegExp[] = [
   /^dataplane\/snapshot\//,
   /^dataplane\/state\/(?:compile|limits)/,
   /^dataplane\/sealing\/sealing-keys/,
-  /^dataplane\/ledger\/(?:price|bill|ledger-core|balances|amounts|periods|slots|usage-record)/,
+  /^dataplane\/ledger\/(?:ledger-core|balances|amounts|periods|slots)/,
+  /^dataplane\/price\//,
+  /^dataplane\/usage\/(?:record|rows|filter|csv|schema|stream)/,
   /^dataplane\/upstream\/(?:pick|retry)/,
   /^dataplane\/tokenizer\/slices/,
   /^dataplane\/sidecar\/(?:headers|key)/,

@@ -10,6 +10,8 @@ const ALIASES: Readonly<Record<string, string>> = {
   '#crds/': 'crds/schema/',
   '#snapshot/': 'dataplane/snapshot/',
   '#ledger/': 'dataplane/ledger/',
+  '#price/': 'dataplane/price/',
+  '#usage/': 'dataplane/usage/',
   '#web/': 'web/',
 };
 

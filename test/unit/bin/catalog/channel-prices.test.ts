@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { catalogsOf, diffCatalogs } from '../../../../dataplane/state/catalog-diff.ts';
-import { NO_TOKENS } from '#ledger/usage-record.ts';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import { NO_TOKENS } from '#price/tokens.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { translate } from '../../../../operator/translate/translate.ts';
 import { GATEWAY_NAMESPACE, NOW_MS, resourcesOf } from '../../operator/support.ts';
 

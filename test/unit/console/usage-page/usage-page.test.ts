@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { formatCompact, formatMark, roundUp, scaleEnd } from '../../../../console/charts/scale.ts';
 import type { SeriesSum } from '../../../../console/usage/usage.ts';
 import { monthSummary } from '../../../../console/usage-page/forecast.ts';

@@ -1,7 +1,7 @@
 /** Records for a ledger, usage queries, and the results by plain counting. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { CallStatus, UsageRecord } from '#ledger/usage-record.ts';
+import type { CallStatus, UsageRecord } from '#usage/record.ts';
 import { comparePositions } from '../../../../console/usage/call-search.ts';
 import type { CallQuery, SpendingSum, UsageStore } from '../../../../console/usage/usage.ts';
 

@@ -10,7 +10,7 @@ import { JOB_COLUMNS, SETTLED_COLUMNS, settledRow } from '#ledger/embedded/rows.
 import { openFile } from '#ledger/embedded/schema.ts';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { openFileUsageStore } from '../../../../console/usage/file-store.ts';
 import { holdRequest, origin, progress, settlement } from '../../dataplane/ledger/calls.ts';
 import { ACCOUNTS, NOON_MS, asRefunded, checkBook, plannedCall, query, recordOf } from './cases.ts';

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, it } from 'vitest';
-import type { StreamId, StreamRecord } from '#ledger/valkey-reader.ts';
-import { openUsageMirror } from '#ledger/usage-mirror.ts';
+import type { StreamId, StreamRecord } from '#usage/stream.ts';
+import { openUsageMirror } from '#usage/mirror.ts';
 import { openValkeyUsageStore } from '../../../../console/usage/valkey-store.ts';
 import { NOON_MS, recordOf } from './cases.ts';
 
@@ -163,7 +163,7 @@ describe('the file of the usage mirror', () => {
         parentPort.postMessage(mirror.streams().length);
         mirror.close();
       });`,
-      { eval: true, workerData: { path, module: import.meta.resolve('#ledger/usage-mirror.ts') } },
+      { eval: true, workerData: { path, module: import.meta.resolve('#usage/mirror.ts') } },
     );
     assert.deepEqual(await once(worker, 'message'), [1]);
     assert.deepEqual(mirror.streams(), []);

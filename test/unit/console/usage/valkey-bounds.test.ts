@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { StreamId, StreamRecord } from '#ledger/valkey-reader.ts';
+import type { StreamId, StreamRecord } from '#usage/stream.ts';
 import type { MirrorBounds } from '../../../../console/usage/valkey-store.ts';
 import { openValkeyUsageStore } from '../../../../console/usage/valkey-store.ts';
 import { NOON_MS, asRefunded, recordOf } from './cases.ts';

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openValkeyReader } from '#ledger/valkey-reader.ts';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
 import { openValkeyUsageStore } from '../../../../console/usage/valkey-store.ts';
 import { startValkey, valkey } from '../../../support/valkey.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import type { ActivityEntry, RefusalCount } from '../../../../dataplane/activity/activity.ts';
 import { refusalSentence } from '../../../../console/wallet/refusals.ts';
 import { condition, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';

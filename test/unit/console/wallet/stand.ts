@@ -1,7 +1,7 @@
 /** A Wallet over objects and calls in memory: two tenants and a platform team, each with rights of their own. */
 import type { FastifyInstance } from 'fastify';
-import type { UsageRecord } from '#ledger/usage-record.ts';
-import type { MarginSum } from '#ledger/usage-tables.ts';
+import type { UsageRecord } from '#usage/record.ts';
+import type { MarginSum } from '#usage/tables.ts';
 import type {
   ActivityEntry,
   ActivityQuery,

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import { usageCsv } from '#ledger/usage-record-csv.ts';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import { usageCsv } from '#usage/csv.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { TEST_NOW_MS, keyManifest } from '../../../support/console-access.ts';
 import { accountManifest, call, manyCalls, usageBook, walletStand } from './stand.ts';
 import type { WalletStand } from './stand.ts';

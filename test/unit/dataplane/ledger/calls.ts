@@ -1,6 +1,6 @@
 /** Calls, limits and clocks for the ledger's tests, with defaults. */
 import type { HoldRequest, Limits, SlotLimit, Settlement } from '#ledger/ledger.ts';
-import type { CallOrigin, CallProgress } from '#ledger/usage-record.ts';
+import type { CallOrigin, CallProgress } from '#usage/record.ts';
 
 /** Friday, 20 November 2026, noon UTC. */
 export const NOON_MS = Date.UTC(2026, 10, 20, 12);

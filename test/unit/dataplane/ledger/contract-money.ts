@@ -1,7 +1,7 @@
 /** The contract of holds and settlements. */
 import assert from 'node:assert/strict';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import { holdRequest, limits, origin, progress, settlement } from './calls.ts';
 import { HELD, SHORT } from './contract-scenario.ts';
 import type { AddScenario } from './contract-scenario.ts';

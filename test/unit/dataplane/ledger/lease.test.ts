@@ -3,7 +3,7 @@ import { test } from 'vitest';
 import { createLeaseKeeper } from '#ledger/lease.ts';
 import type { LeaseKeeper } from '#ledger/lease.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import type { CallProgress } from '#ledger/usage-record.ts';
+import type { CallProgress } from '#usage/record.ts';
 import { progress } from './calls.ts';
 
 /** A lease keeper with a controlled clock, and a ledger with scripted responses. */

@@ -6,7 +6,7 @@ import { describe, it } from 'vitest';
 import { decodeTerms, encodeTerms } from '../../../../dataplane/pipeline/billing-terms.ts';
 import { progressOf } from '../../../../dataplane/pipeline/consumption.ts';
 import type { BillingTerms } from '../../../../dataplane/pipeline/consumption.ts';
-import { compilePrice } from '#ledger/price-sheet.ts';
+import { compilePrice } from '#price/sheet.ts';
 
 /** Written by the first version; a change of the shape needs another version, and this one stays readable. */
 const STORED = new URL('../testdata/billing-terms-1.txt', import.meta.url);

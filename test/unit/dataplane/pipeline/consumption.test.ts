@@ -1,10 +1,11 @@
 /** Whatever a provider reports, a call costs no more than what was held for it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { worstCaseNanoUsd } from '#ledger/price.ts';
-import type { ConsumptionBounds } from '#ledger/price.ts';
-import { compilePrice } from '#ledger/price-sheet.ts';
-import type { BillLine, CallProgress } from '#ledger/usage-record.ts';
+import { worstCaseNanoUsd } from '#price/price.ts';
+import type { ConsumptionBounds } from '#price/price.ts';
+import { compilePrice } from '#price/sheet.ts';
+import type { CallProgress } from '#usage/record.ts';
+import type { BillLine } from '#price/bill.ts';
 import { progressOf } from '../../../../dataplane/pipeline/consumption.ts';
 import type { BillingTerms } from '../../../../dataplane/pipeline/consumption.ts';
 import { conversationCall } from '../../../../dataplane/pipeline/endpoints/chat.ts';

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { stringify } from 'yaml';
-import { viewLines } from '#ledger/bill.ts';
-import { costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
-import type { CompiledPrice } from '#ledger/price-sheet.ts';
-import type { BillLine, TokenCounts } from '#ledger/usage-record.ts';
+import { viewLines } from '#price/bill.ts';
+import { costNanoUsd, worstCaseNanoUsd } from '#price/price.ts';
+import type { CompiledPrice } from '#price/sheet.ts';
+import type { BillLine } from '#price/bill.ts';
+import type { TokenCounts } from '#price/tokens.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 import { decodeTerms, encodeTerms } from '../../../../dataplane/pipeline/billing-terms.ts';
 import { progressOf } from '../../../../dataplane/pipeline/consumption.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import { compilePrice } from '../../../../dataplane/ledger/price-sheet.ts';
+import { compilePrice } from '../../../../dataplane/price/sheet.ts';
 import {
   Allowance,
   ClientDisconnect,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { costNanoUsd } from '#ledger/price.ts';
-import type { TokenDetails } from '#ledger/price.ts';
-import { compilePrice } from '#ledger/price-sheet.ts';
-import { NO_TOKENS } from '#ledger/usage-record.ts';
-import type { TokenCounts } from '#ledger/usage-record.ts';
+import { costNanoUsd } from '#price/price.ts';
+import type { TokenDetails } from '#price/price.ts';
+import { compilePrice } from '#price/sheet.ts';
+import { NO_TOKENS } from '#price/tokens.ts';
+import type { TokenCounts } from '#price/tokens.ts';
 import { ONE_E9 } from '#snapshot/decimal.ts';
 import { COUNT_NAMES, countsOf, parseCalculation, parseCount, resolveCalculation } from '#web/pricing/calculation.ts';
 import { offeredFigures } from '#web/pricing/dollars.ts';

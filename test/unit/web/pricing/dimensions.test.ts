@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { compilePrice } from '#ledger/price-sheet.ts';
+import { compilePrice } from '#price/sheet.ts';
 import { dimensionsJson, renderDimensions } from '#web/pricing/dimensions.ts';
 import { baseDollars, formatRange } from '#web/pricing/dollars.ts';
 import { pricingJson } from '#web/pricing/json.ts';

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { test } from 'vitest';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import type { Ledger } from '#ledger/ledger.ts';
-import type { UsageRecord } from '#ledger/usage-record.ts';
+import type { UsageRecord } from '#usage/record.ts';
 import type { Line } from './crash-child.ts';
 import { LONG_TIMEOUT, tempFolder } from './subject.ts';
 

@@ -2,7 +2,7 @@
  * [P] A catalog's price as a group pays it: a rate for each class of tokens, context tier and service tier, and prices
  * of whatever else is charged. All are integers over one denominator, so that only the sum of a call is rounded.
  */
-import type { GenerationRate } from './generation-price.ts';
+import type { GenerationRate } from './generation.ts';
 import type {
   ContextTier,
   Price,

@@ -1,6 +1,25 @@
 /** [P] Formats the lines of a bill: as text for the ledger's stores, and for people and programs to read. */
-import { USES } from './price-sheet.ts';
-import type { BillLine } from './usage-record.ts';
+import { USES } from './sheet.ts';
+
+/** One dimension of a bill. The sum of all lines' quantity · rate, rounded half up, is the cost. */
+export interface BillLine {
+  /** A class of tokens as in a PriceCatalog, `generation`, `second`, or a tool that the provider ran. */
+  readonly dimension: string;
+  readonly quantity: number;
+  /** What the group pays in USD per million tokens, or per unit of anything else: an exact decimal. */
+  readonly rateUsd: string;
+  /** Absent: the standard tier. */
+  readonly serviceTier?: string;
+  /** The threshold of the context tier in tokens; absent: the request reached no context tier. */
+  readonly above?: number;
+  /** The region, if it has a price of its own. */
+  readonly region?: string;
+  /** The model, if it is not the call's own. */
+  readonly model?: string;
+  /** Of what was generated, where they are known and its price depends on them. */
+  readonly size?: string;
+  readonly quality?: string;
+}
 
 type Marks = Pick<BillLine, 'serviceTier' | 'above' | 'region' | 'model' | 'size' | 'quality'>;
 

@@ -8,10 +8,10 @@ import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { SETTLED_COLUMNS, settledRow } from '#ledger/embedded/rows.ts';
 import { openFile } from '#ledger/embedded/schema.ts';
-import type { CallStatus } from '#ledger/usage-record.ts';
-import { readUsageFile } from '#ledger/usage-file.ts';
-import { USAGE_QUERIES, UsageTables } from '#ledger/usage-tables.ts';
-import { NOON_MS, progress, origin } from './calls.ts';
+import type { CallStatus } from '#usage/record.ts';
+import { readUsageFile } from '#usage/file.ts';
+import { USAGE_QUERIES, UsageTables } from '#usage/tables.ts';
+import { NOON_MS, progress, origin } from '../ledger/calls.ts';
 
 const DAY_MS = 86_400_000;
 /** The additions of schema versions 4 and 5. */

@@ -1,8 +1,8 @@
 /** [P] Formats usage records as JSON columns and CSV. Amounts are decimal USD. */
-import { formatLines } from './bill.ts';
+import { formatLines } from '../price/bill.ts';
 import { formatDecimal } from '../snapshot/decimal.ts';
-import { namespaceOf } from './usage-filter.ts';
-import type { UsageRecord } from './usage-record.ts';
+import { namespaceOf } from './filter.ts';
+import type { UsageRecord } from './record.ts';
 
 export type UsageColumn = readonly [name: string, value: (record: UsageRecord) => string | number];
 

@@ -1,15 +1,6 @@
 /** The ledger's record of one call, for `GET /v1/usage/{id}`, for exports, and for holds that a reaper settles. */
-
-/** Tokens by price class. `input` excludes cached and written tokens, as in Anthropic's API. */
-export interface TokenCounts {
-  readonly input: number;
-  readonly cached: number;
-  readonly cacheWrite5m: number;
-  readonly cacheWrite1h: number;
-  readonly output: number;
-}
-
-export const NO_TOKENS: TokenCounts = { input: 0, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0 };
+import type { BillLine } from '../price/bill.ts';
+import type { TokenCounts } from '../price/tokens.ts';
 
 /**
  * Provider: the provider's final figures. Estimated: the provider reported none, and the gateway counted. Partial: the
@@ -34,26 +25,6 @@ export const CALL_STATUSES = [
   'Refunded',
 ] as const;
 export type CallStatus = (typeof CALL_STATUSES)[number];
-
-/** One dimension of a bill. The sum of all lines' quantity · rate, rounded half up, is the cost. */
-export interface BillLine {
-  /** A class of tokens as in a PriceCatalog, `generation`, `second`, or a tool that the provider ran. */
-  readonly dimension: string;
-  readonly quantity: number;
-  /** What the group pays in USD per million tokens, or per unit of anything else: an exact decimal. */
-  readonly rateUsd: string;
-  /** Absent: the standard tier. */
-  readonly serviceTier?: string;
-  /** The threshold of the context tier in tokens; absent: the request reached no context tier. */
-  readonly above?: number;
-  /** The region, if it has a price of its own. */
-  readonly region?: string;
-  /** The model, if it is not the call's own. */
-  readonly model?: string;
-  /** Of what was generated, where they are known and its price depends on them. */
-  readonly size?: string;
-  readonly quality?: string;
-}
 
 /** What a reaper would bill for a running call. */
 export interface CallProgress {

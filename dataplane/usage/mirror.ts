@@ -7,12 +7,12 @@ import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { keepToOwner } from '../owner-only.ts';
-import { decodeCount, RECORD_COLUMNS, recordRow, RowReader } from './embedded/rows.ts';
-import type { Row } from './embedded/rows.ts';
-import { prepareRows, rowsOf } from './embedded/schema.ts';
-import { CALL_COLUMNS, KEY_NAMES, USAGE_SUMS } from './usage-schema.ts';
-import { UsageTables } from './usage-tables.ts';
-import type { StreamId, StreamRecord } from './valkey-reader.ts';
+import { decodeCount, RECORD_COLUMNS, recordRow, RowReader } from './rows.ts';
+import type { Row } from './rows.ts';
+import { prepareRows, rowsOf } from './sqlite.ts';
+import { CALL_COLUMNS, KEY_NAMES, USAGE_SUMS } from './schema.ts';
+import { UsageTables } from './tables.ts';
+import type { StreamId, StreamRecord } from './stream.ts';
 
 /** How far an account's stream has been copied. */
 export interface MirroredStream {

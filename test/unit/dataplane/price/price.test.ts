@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { generationRate } from '#ledger/generation-price.ts';
-import type { GenerationAttributes } from '#ledger/generation-price.ts';
-import { affordableOutputTokens, billOf, costNanoUsd, worstCaseNanoUsd } from '#ledger/price.ts';
-import type { Consumption } from '#ledger/price.ts';
-import { compilePrice, isFree } from '#ledger/price-sheet.ts';
-import type { CatalogPrice } from '#ledger/price-sheet.ts';
-import { NO_TOKENS } from '#ledger/usage-record.ts';
-import type { TokenCounts } from '#ledger/usage-record.ts';
+import { generationRate } from '#price/generation.ts';
+import type { GenerationAttributes } from '#price/generation.ts';
+import { affordableOutputTokens, billOf, costNanoUsd, worstCaseNanoUsd } from '#price/price.ts';
+import type { Consumption } from '#price/price.ts';
+import { compilePrice, isFree } from '#price/sheet.ts';
+import type { CatalogPrice } from '#price/sheet.ts';
+import { NO_TOKENS } from '#price/tokens.ts';
+import type { TokenCounts } from '#price/tokens.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
 
 const E9 = 10n ** 9n;

@@ -1,7 +1,7 @@
 /**
  * [P] Selects usage records.
  */
-import type { UsageRecord } from './usage-record.ts';
+import type { UsageRecord } from './record.ts';
 
 export interface UsageFilter {
   /** The key's uid, or its "namespace/name". */

@@ -3,12 +3,12 @@
  * reach the file within seconds.
  */
 import { DatabaseSync } from 'node:sqlite';
-import { decodeRecord, RECORD_COLUMNS } from './embedded/rows.ts';
-import { prepareRows, rowsOf } from './embedded/schema.ts';
-import { matchesFilter } from './usage-filter.ts';
-import type { UsageFilter } from './usage-filter.ts';
-import type { UsageRecord } from './usage-record.ts';
-import { UsageTables } from './usage-tables.ts';
+import { decodeRecord, RECORD_COLUMNS } from './rows.ts';
+import { prepareRows, rowsOf } from './sqlite.ts';
+import { matchesFilter } from './filter.ts';
+import type { UsageFilter } from './filter.ts';
+import type { UsageRecord } from './record.ts';
+import { UsageTables } from './tables.ts';
 
 const COLUMNS = RECORD_COLUMNS.join(', ');
 const BUSY_TIMEOUT_MS = 5_000;

@@ -7,11 +7,12 @@
  * With ratios alone the rates are modelRatio · ratioBaseUsd/10⁶ · groupRatio times 1 (input), cacheRatio,
  * cacheWriteRatio, cacheWrite1hRatio and completionRatio (output).
  */
-import { billedGeneration, generationRate } from './generation-price.ts';
-import type { BilledGeneration, GenerationAttributes, GenerationRate } from './generation-price.ts';
-import { USES } from './price-sheet.ts';
-import type { CompiledPrice, RateClass, Rates, RateTable, UseName } from './price-sheet.ts';
-import type { BillLine, TokenCounts } from './usage-record.ts';
+import { billedGeneration, generationRate } from './generation.ts';
+import type { BilledGeneration, GenerationAttributes, GenerationRate } from './generation.ts';
+import { USES } from './sheet.ts';
+import type { CompiledPrice, RateClass, Rates, RateTable, UseName } from './sheet.ts';
+import type { BillLine } from './bill.ts';
+import type { TokenCounts } from './tokens.ts';
 
 /** Tokens of the input (audioInput, imageInput) and of the output that may have prices of their own; absent: none. */
 export type TokenDetails = Readonly<Partial<Record<Exclude<RateClass, keyof TokenCounts>, number>>>;

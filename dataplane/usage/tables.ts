@@ -1,14 +1,14 @@
 /**
- * Reads the tables of usage-schema.ts. Calls of an account are ordered by admission, then by id. Each statement reads a
+ * Reads the tables of schema.ts. Calls of an account are ordered by admission, then by id. Each statement reads a
  * bounded part of an account, because SQLite blocks the calling thread. Every method throws if the database cannot be
  * read.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { decodeCount, decodeRecord, RECORD_COLUMNS, RowReader } from './embedded/rows.ts';
-import type { Row } from './embedded/rows.ts';
-import { prepareRows, rowsOf } from './embedded/schema.ts';
-import type { CallStatus, UsageRecord } from './usage-record.ts';
-import { DAY_MS } from './usage-schema.ts';
+import { decodeCount, decodeRecord, RECORD_COLUMNS, RowReader } from './rows.ts';
+import type { Row } from './rows.ts';
+import { prepareRows, rowsOf } from './sqlite.ts';
+import type { CallStatus, UsageRecord } from './record.ts';
+import { DAY_MS } from './schema.ts';
 
 /** A position in the order of an account's calls. An empty id comes before all calls of its millisecond. */
 export interface CallPosition {

@@ -1,0 +1,12 @@
+/** [P] Tokens by the classes that have prices. */
+
+/** Tokens by price class. `input` excludes cached and written tokens, as in Anthropic's API. */
+export interface TokenCounts {
+  readonly input: number;
+  readonly cached: number;
+  readonly cacheWrite5m: number;
+  readonly cacheWrite1h: number;
+  readonly output: number;
+}
+
+export const NO_TOKENS: TokenCounts = { input: 0, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0 };
