@@ -1,14 +1,15 @@
 /**
  * Sends one request about a job or a stored response to the channel that created it. The request costs nothing, but
- * takes concurrency slots. Its failures become the same errors as those of calls.
+ * counts in the limits of calls. Its failures become the same errors as those of calls.
  */
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
-import type { JobRecord, SlotLimit } from '../ledger/ledger.ts';
+import type { JobRecord, Limit } from '../ledger/ledger.ts';
 import { readErrorResponse } from '../pipeline/attempt.ts';
 import type { AttemptFailure } from '../pipeline/attempt.ts';
+import { NO_TOKENS_LOAD, REQUEST_CONSUMED } from '../ledger/load.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
-import { attemptsError, keyIsFull, verdictOf } from '../pipeline/failures.ts';
+import { attemptsError, callerIsFull, isOfCaller, noAttempts, verdictOf } from '../pipeline/failures.ts';
 import type { FailedAttempts } from '../pipeline/failures.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { isRouteFault, readRetryAfter } from '../upstream/retry.ts';
@@ -21,7 +22,7 @@ import type { EndedJob } from './job-outcome.ts';
 export type JobRequestDeps = Pick<PipelineDeps, 'ledger' | 'upstreams' | 'clock' | 'warn'>;
 
 export interface JobRequest {
-  /** The owner of the slots: a request's id, or an id made for the poll. */
+  /** By what its part of limits is known: a request's id, or an id made for the poll. */
   readonly callId: string;
   readonly model: string;
   readonly target: UpstreamTarget;
@@ -37,25 +38,28 @@ const MAX_BYTES = 1024 * 1024;
 /** The most bytes of a response that a provider keeps, which may contain images. */
 export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
-/** Takes the slots, runs the work and releases the slots. Throws rate_limit_exceeded if one of the slots is full. */
-export async function withSlots<T>(
-  { ledger }: Pick<JobRequestDeps, 'ledger'>,
+/** Takes the limits, runs the work and releases them. Throws rate_limit_exceeded if one of them is full. */
+export async function withLimits<T>(
+  { ledger, clock }: Pick<JobRequestDeps, 'ledger' | 'clock'>,
   callId: string,
-  slots: readonly SlotLimit[],
+  limits: readonly Limit[],
   work: () => Promise<T>,
 ): Promise<T> {
-  if (slots.length === 0) return work();
+  if (limits.length === 0) return work();
   try {
-    const result = await ledger.takeSlots(callId, slots);
-    if (result.outcome === 'Full') throw result.full.scope === 'Key' ? keyIsFull(result.full) : channelIsFull();
+    const result = await ledger.take(callId, limits, NO_TOKENS_LOAD);
+    if (result.outcome === 'Full')
+      throw isOfCaller(result.full)
+        ? callerIsFull(result, { dialect: 'OpenAI', nowMs: clock.nowMs() })
+        : channelIsFull();
     return await work();
   } finally {
-    ledger.releaseSlots(callId);
+    ledger.release(callId, REQUEST_CONSUMED);
   }
 }
 
 function channelIsFull(): GatewayError {
-  const message = 'Its channel has its full number of calls in flight. Try again shortly.';
+  const message = 'Its channel has as many calls as it may have now. Try again shortly.';
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: 1 });
 }
 
@@ -88,7 +92,7 @@ function requestError(
   result: AttemptFailure,
 ): GatewayError {
   if (result.kind === 'Refused' && (result.status === 404 || result.status === 410)) return goneAtProvider(about);
-  const failed: FailedAttempts = { count: 1, last: result, rateLimited: [] };
+  const failed: FailedAttempts = { ...noAttempts(), count: 1, last: result };
   const verdict = verdictOf(result);
   if (result.kind === 'Refused') {
     const { status, headers } = result;
@@ -158,7 +162,7 @@ export async function pollJob(
   if (!at) throw channelRemoved();
   const about = job.terms === undefined ? 'video' : 'response';
   const callId = `poll_${randomUUID()}`;
-  return withSlots(deps, callId, at.slots, async () => {
+  return withLimits(deps, callId, at.limits, async () => {
     const response = await sendToChannel(deps, {
       callId,
       model: job.origin.model,

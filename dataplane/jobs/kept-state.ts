@@ -9,13 +9,13 @@ import { sealState } from '../protocol/openai/kept-state.ts';
 import type { SealedState } from '../protocol/openai/kept-state.ts';
 import { isPathSegment } from '../protocol/openai/videos.ts';
 import type { ChannelSeal } from '../protocol/sealed-values.ts';
-import { channelSlots } from '../state/limits.ts';
+import { callerLimits, channelLimits } from '../state/limits.ts';
 import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { requestHeaders } from '../upstream/headers.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
-import { invalidJobResponse, MAX_RESPONSE_BYTES, readWholeBody, sendToChannel, withSlots } from './channel-request.ts';
+import { invalidJobResponse, MAX_RESPONSE_BYTES, readWholeBody, sendToChannel, withLimits } from './channel-request.ts';
 import type { JobRequest } from './channel-request.ts';
 import type { BufferedResponse } from './videos.ts';
 
@@ -43,7 +43,7 @@ export interface KeptStateRequest {
 
 /** A channel that keeps something for the caller's account. */
 export interface Keeper {
-  readonly offered: Pick<Candidate, 'target' | 'slots'> & { readonly model: { readonly name: string } };
+  readonly offered: Pick<Candidate, 'target' | 'limits'> & { readonly model: { readonly name: string } };
   readonly seal: ChannelSeal;
 }
 
@@ -106,7 +106,7 @@ export async function findKeptByJob(
   const [target, seal] = [state.get().targets.get(channel), sealFor(state.get(), key, channel, images)];
   if (!job || !target || !seal || key.models?.has(job.origin.model) === false) return undefined;
   const { origin } = job;
-  const offered = { target, slots: channelSlots(state.get(), origin), model: { name: origin.model } };
+  const offered = { target, limits: channelLimits(state.get(), origin), model: { name: origin.model } };
   return { offered, seal, id, ownId, images };
 }
 
@@ -160,7 +160,7 @@ export async function exchange<T>(
   { about, path, body, stream, use }: Exchange<T>,
 ): Promise<T> {
   const { requestId, key, method, query, left, attempts } = asked;
-  const { target, slots, model } = offered;
+  const { target, limits, model } = offered;
   const { 'content-type': _type, ...headers } = requestHeaders(asked.headers, {
     allowed: target.clientHeaders,
     account: key.account,
@@ -174,9 +174,8 @@ export async function exchange<T>(
     stream,
     signal: left,
   };
-  const limits = key.slot ? [key.slot, ...slots] : slots;
   try {
-    return await withSlots(deps, requestId, limits, async () =>
+    return await withLimits(deps, requestId, [...callerLimits(deps.state.get(), key), ...limits], async () =>
       use(await sendToChannel(deps, { callId: requestId, model: model.name, target, about, attempts, request })),
     );
   } catch (error) {

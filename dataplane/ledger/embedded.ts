@@ -34,6 +34,7 @@ import {
 import { LedgerUnavailable } from './ledger.ts';
 import type {
   AccountSpending,
+  Consumed,
   ConversationLimits,
   FinishedJob,
   HoldRequest,
@@ -47,11 +48,13 @@ import type {
   QuotaPeriod,
   SettleResult,
   Settlement,
-  SlotLimit,
-  SlotResult,
+  Limit,
+  Load,
+  TakeResult,
   SpendingChanges,
 } from './ledger.ts';
-import { countSlots, createSlots, releaseSlots, takeSlots } from './slots.ts';
+import { count, countPlaces, createLimitCounters, release, take } from './limit-counters.ts';
+import { consumedBy } from './load.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
 
 export interface EmbeddedLedgerOptions {
@@ -138,7 +141,7 @@ class EmbeddedLedger implements Ledger {
   readonly #parts: Parts;
   readonly #balances: Balances;
   readonly #committer: Committer;
-  readonly #slots = createSlots();
+  readonly #counters = createLimitCounters();
   #closing: Promise<void> | undefined;
 
   constructor(parts: Parts) {
@@ -168,21 +171,17 @@ class EmbeddedLedger implements Ledger {
     checkpointer.begin();
   }
 
-  takeSlots(callId: string, slots: readonly SlotLimit[]): SlotResult | Promise<SlotResult> {
-    if (this.#closing || this.#committer.failing) return this.#refuseSlots();
-    return takeSlots(this.#slots, callId, slots);
+  take(callId: string, limits: readonly Limit[], load: Load): TakeResult | Promise<TakeResult> {
+    if (this.#closing || this.#committer.failing) return this.#refuseLimits();
+    return take(this.#counters, callId, { limits, load, nowMs: this.#parts.nowMs() });
   }
 
-  countSlots(callId: string, slots: readonly SlotLimit[]): void {
-    takeSlots(
-      this.#slots,
-      callId,
-      slots.map((slot) => ({ ...slot, limit: Number.MAX_SAFE_INTEGER })),
-    );
+  count(callId: string, limits: readonly Limit[]): void {
+    count(this.#counters, callId, limits);
   }
 
-  releaseSlots(callId: string, scopes?: readonly SlotLimit['scope'][]): void {
-    releaseSlots(this.#slots, callId, scopes);
+  release(callId: string, consumed: Consumed, scopes?: readonly Limit['scope'][]): void {
+    release(this.#counters, callId, { consumed, scopes });
   }
 
   async hold(request: HoldRequest): Promise<HoldResult> {
@@ -205,7 +204,7 @@ class EmbeddedLedger implements Ledger {
   async settle(settlement: Settlement): Promise<SettleResult> {
     this.#assertOpen();
     const { callId } = settlement;
-    releaseSlots(this.#slots, callId);
+    this.release(callId, consumedBy(settlement.progress.tokens));
     const settled = settleCall(this.#balances, settlement, this.#parts.nowMs());
     if (settled) return this.#committer.durable(resultOf(settled));
     return resultOf((await this.#findSettled(callId)) ?? refuse('no hold and no record of this call'));
@@ -287,7 +286,7 @@ class EmbeddedLedger implements Ledger {
 
   gauges(): LedgerGauges {
     const { holds } = this.#balances;
-    return { holds: holds.size, heldNanoUsd: sumHeld(this.#balances), slots: countSlots(this.#slots) };
+    return { holds: holds.size, heldNanoUsd: sumHeld(this.#balances), slots: countPlaces(this.#counters) };
   }
 
   close(): Promise<void> {
@@ -328,7 +327,7 @@ class EmbeddedLedger implements Ledger {
     if (this.#committer.failing) throw unavailable();
   }
 
-  async #refuseSlots(): Promise<never> {
+  async #refuseLimits(): Promise<never> {
     this.#assertPromising();
     throw unavailable();
   }

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerUnavailable } from './ledger.ts';
 import type {
   AccountSpending,
+  Consumed,
   ConversationLimits,
   FinishedJob,
   HoldRequest,
@@ -23,8 +24,9 @@ import type {
   QuotaPeriod,
   SettleResult,
   Settlement,
-  SlotLimit,
-  SlotResult,
+  Limit,
+  Load,
+  TakeResult,
 } from './ledger.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
 import { admit, hold } from './valkey/admission.ts';
@@ -116,23 +118,23 @@ class ValkeyLedger implements Ledger {
     this.#note = note;
     if (instance.buckets.length > 1) return;
     // not in a Cluster, where slots and money are usually in different buckets
-    this.admit = async (request, slots) => {
+    this.admit = async (request, limits, load) => {
       this.#assertOpen();
-      return admit(instance, request, slots);
+      return admit(instance, request, { limits, load });
     };
   }
 
-  async takeSlots(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult> {
+  async take(callId: string, limits: readonly Limit[], load: Load): Promise<TakeResult> {
     this.#assertOpen();
-    return this.#instance.slots.take(callId, slots);
+    return this.#instance.limits.take(callId, limits, load);
   }
 
-  countSlots(callId: string, slots: readonly SlotLimit[]): void {
-    this.#instance.slots.count(callId, slots);
+  count(callId: string, limits: readonly Limit[]): void {
+    this.#instance.limits.count(callId, limits);
   }
 
-  releaseSlots(callId: string, scopes?: readonly SlotLimit['scope'][]): void {
-    this.#instance.slots.release(callId, scopes);
+  release(callId: string, consumed: Consumed, scopes?: readonly Limit['scope'][]): void {
+    this.#instance.limits.release(callId, consumed, scopes);
   }
 
   async hold(request: HoldRequest): Promise<HoldResult> {
@@ -251,9 +253,9 @@ class ValkeyLedger implements Ledger {
   }
 
   gauges(): LedgerGauges {
-    const { held, slots } = this.#instance;
+    const { held, limits } = this.#instance;
     const heldNanoUsd = [...held.values()].reduce((sum, call) => sum + call.heldNanoUsd, 0n);
-    return { holds: held.size, heldNanoUsd, slots: slots.inUse() };
+    return { holds: held.size, heldNanoUsd, slots: limits.inUse() };
   }
 
   health(): LedgerHealth {

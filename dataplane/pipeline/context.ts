@@ -5,7 +5,7 @@
  */
 import type { BodyWorker } from '../body-worker/body-worker.ts';
 import type { Clock } from '../clock.ts';
-import type { ConversationLimits, Ledger } from '../ledger/ledger.ts';
+import type { ConversationLimits, Ledger, LimitState } from '../ledger/ledger.ts';
 import type { GenerationAttributes } from '../price/generation.ts';
 import type { ConsumptionBounds, Modality, Uses } from '../price/price.ts';
 import type { CompiledPrice } from '../price/sheet.ts';
@@ -251,6 +251,8 @@ export interface Admitted {
   readonly outputLimit: number;
   /** True if the limit was lowered for lack of money. The response then says so. */
   readonly lowered: boolean;
+  /** Of the limits by the minute, when the call was admitted. */
+  readonly limitStates: readonly LimitState[];
 }
 
 /** A channel's response, of which nothing is known but its head. */

@@ -1,9 +1,10 @@
 /**
- * Settles each call exactly once: computes its cost, replaces the hold by it, releases the slots and writes the usage
+ * Settles each call exactly once: computes its cost, replaces the hold by it, releases the limits and writes the usage
  * record. The rest of the response is sent afterwards.
  */
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Settlement, SettleResult } from '../ledger/ledger.ts';
+import { NOTHING_CONSUMED } from '../ledger/load.ts';
 import { spendingLimits } from '../state/limits.ts';
 import { encodeTerms } from './billing-terms.ts';
 import { billsSeenOutput, progressOf, statusOf, worstCaseProgress } from './consumption.ts';
@@ -36,7 +37,7 @@ export async function settle(deps: PipelineDeps, record: CallRecord, outcome: Ca
     received: { requestId },
   } = record;
   if (!admitted) {
-    deps.ledger.releaseSlots(requestId);
+    deps.ledger.release(requestId, NOTHING_CONSUMED);
     return { outcome, result: undefined };
   }
   const texts = isBilledLater(record) ? [] : textsToCount(record, admitted, outcome);

@@ -15,7 +15,7 @@ import {
 import type { Balances, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
 import { addJob, changesCall, jobOfChannel } from '../jobs.ts';
 import { dropHold, endJob } from '../ledger-core.ts';
-import type { JobBill, Limits } from '../ledger.ts';
+import type { JobBill, SpendingLimits } from '../ledger.ts';
 import type {
   JournaledAccount,
   HeldRecord,
@@ -147,7 +147,7 @@ function replayHold(balances: Balances, record: HeldRecord, nowMs: number): void
 }
 
 /** Sets the generations to 0, because those of the previous process do not apply to this one. */
-function limitsOf({ keyLimitNanoUsd, period, accountCreditNanoUsd }: HeldRecord): Limits {
+function limitsOf({ keyLimitNanoUsd, period, accountCreditNanoUsd }: HeldRecord): SpendingLimits {
   return { keyLimitNanoUsd, period, keyGeneration: 0n, accountCreditNanoUsd, accountGeneration: 0n };
 }
 

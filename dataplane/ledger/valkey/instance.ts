@@ -20,7 +20,7 @@ import { refillOperations } from './refill.ts';
 import type { RefillSource } from './refill.ts';
 import { parseNestedReply } from './replies.ts';
 import type { Reply } from './replies.ts';
-import { SlotLeases } from './slot-leases.ts';
+import { LimitLeases } from './limit-leases.ts';
 
 /** Events that operators must know of. */
 export type LedgerEvent =
@@ -63,7 +63,7 @@ const JOB_OF_REFILL_END = [0, 4] as const;
 export class Instance {
   readonly buckets: readonly Bucket[];
   readonly held = new CallMap<HeldCall>();
-  readonly slots: SlotLeases;
+  readonly limits: LimitLeases;
   readonly journal: SettlementJournal;
   readonly #deps: InstanceDeps;
   /** The account of each key, which never changes. */
@@ -98,7 +98,7 @@ export class Instance {
           },
         }),
     );
-    this.slots = new SlotLeases(this.buckets);
+    this.limits = new LimitLeases(this.buckets);
   }
 
   get leaseMs(): number {
@@ -179,7 +179,7 @@ export class Instance {
   #tick(): void {
     for (const [index, bucket] of this.buckets.entries()) {
       if (!bucket.open) continue;
-      for (const operation of this.slots.renewals(index, false)) bucket.execute(operation).catch(ignoreUnavailable);
+      for (const operation of this.limits.renewals(index, false)) bucket.execute(operation).catch(ignoreUnavailable);
       // each batch renews the lease of this instance
       this.#reapIn(bucket).catch(ignoreUnavailable);
     }
@@ -205,7 +205,7 @@ export class Instance {
       held.isUncertain = true;
       operations.push(adoptOperation(held));
     }
-    operations.push(...this.slots.renewals(index, true));
+    operations.push(...this.limits.renewals(index, true));
     if (reason === 'Empty' && this.#deps.refill)
       operations.push(...refillOperations(await this.#deps.refill(), isHere));
     return missed ? { operations, late: settled } : { operations: [...settled, ...operations], late: [] };

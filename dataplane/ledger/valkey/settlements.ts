@@ -3,7 +3,8 @@
  * that takes long, and journals the acknowledgement. The script answers a repetition with the first result.
  */
 import { LedgerUnavailable } from '../ledger.ts';
-import type { Limits, Settlement, SettleResult } from '../ledger.ts';
+import type { SpendingLimits, Settlement, SettleResult } from '../ledger.ts';
+import { consumedBy } from '../load.ts';
 import type { CallOrigin } from '../../usage/record.ts';
 import type { Bucket } from './bucket.ts';
 import type { Instance } from './instance.ts';
@@ -41,9 +42,10 @@ export async function settle(
   const held = instance.held.get(callId);
   const { account } = held?.request.origin ?? settlement.origin;
   const bucket = instance.bucketOfAccount(account);
-  const slots = instance.slots.handOver(callId, instance.bucketIndex(account));
-  // slots in other buckets
-  instance.slots.release(callId);
+  const consumed = consumedBy(settlement.progress.tokens);
+  const slots = instance.limits.handOver(callId, instance.bucketIndex(account));
+  // limits by the minute, and slots in other buckets
+  instance.limits.release(callId, consumed);
   if (held && limits && settlement.progress.costNanoUsd > held.heldNanoUsd)
     sendLimits(bucket, held.request.origin, limits);
   const reply = await deliver(instance, bucket, { settlement, held, slots, account, onJournaled });
@@ -121,7 +123,7 @@ function pendingOf({ settlement, held, slots, account }: Delivery): PendingSettl
 }
 
 /** Sends the limits in the same batch as the settlement, or in an earlier one. */
-function sendLimits(bucket: Bucket, origin: CallOrigin, limits: Limits): void {
+function sendLimits(bucket: Bucket, origin: CallOrigin, limits: SpendingLimits): void {
   // rejects only when the ledger is closed, which rejects the settlement too
   bucket.executeUntilAnswered(limitsOperation(origin, limits)).catch(() => undefined);
 }

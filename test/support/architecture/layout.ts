@@ -16,6 +16,7 @@ export interface Part {
 /** The ledger's interface and its types, without the implementation. */
 export const LEDGER_CONTRACT = [
   'dataplane/ledger/ledger.ts',
+  'dataplane/ledger/load.ts',
   'dataplane/ledger/periods.ts',
   'dataplane/usage/record.ts',
   'dataplane/price',
@@ -409,7 +410,7 @@ export const PURE: readonly RegExp[] = [
   /^dataplane\/snapshot\//,
   /^dataplane\/state\/(?:compile|limits)/,
   /^dataplane\/sealing\/sealing-keys/,
-  /^dataplane\/ledger\/(?:ledger-core|balances|amounts|periods|slots)/,
+  /^dataplane\/ledger\/(?:ledger-core|balances|amounts|periods|load|limit-counters|sliding-minute)/,
   /^dataplane\/price\//,
   /^dataplane\/usage\/(?:record|rows|filter|csv|schema|stream)/,
   /^dataplane\/upstream\/(?:pick|retry)/,

@@ -17,6 +17,7 @@ import { holdRequest, progress, settlement, slot } from '../calls.ts';
 import { faultTest, spentInFile } from './bench.ts';
 import type { Bench } from './bench.ts';
 import { tempFolder } from './subject.ts';
+import { NO_TOKENS_LOAD } from '#ledger/load.ts';
 
 function segments(path: string): string[] {
   return readdirSync(dirname(path)).filter((name) => name.includes('.journal-'));
@@ -36,7 +37,7 @@ function watch<T>(promise: Promise<T>): { readonly promise: Promise<T>; readonly
 
 async function refusedThenRecovered(bench: Bench, fault: keyof typeof FAULT): Promise<void> {
   const { ledger } = bench;
-  await ledger.takeSlots('running', [slot('Key', '1', 5)]);
+  await ledger.take('running', [slot('Key', '1', 5)], NO_TOKENS_LOAD);
   await ledger.hold(holdRequest('running', 40n, { limits: LIMITS, progress: progress(3n) }));
   bench.set(fault);
   const settling = watch(ledger.settle(settlement('running', 30n)));
@@ -44,7 +45,7 @@ async function refusedThenRecovered(bench: Bench, fault: keyof typeof FAULT): Pr
     ledger.hold(holdRequest('refused', 60n, { limits: LIMITS, progress: progress(9n) })),
     LedgerUnavailable,
   );
-  await assert.rejects(async () => ledger.takeSlots('refused', [slot('Key', '1', 5)]), LedgerUnavailable);
+  await assert.rejects(async () => ledger.take('refused', [slot('Key', '1', 5)], NO_TOKENS_LOAD), LedgerUnavailable);
   assert.equal(settling.isSettled(), false, 'a settlement is not acknowledged before it is in the journal');
   assert.deepEqual(ledger.gauges(), { holds: 0, heldNanoUsd: 0n, slots: { Key: 0, Group: 0, Channel: 0 } });
   bench.set('none');

@@ -24,7 +24,7 @@ const KEY: KeyState = {
   minOutputTokens: 16,
   usageLabels: undefined,
   models: new Set(['gpt-5', 'claude-sonnet-4-5']),
-  slot: undefined,
+  limits: [],
 };
 const SPENDING: KeySpending = {
   periodStartMs: Date.UTC(2026, 10, 1),
@@ -43,7 +43,9 @@ function facts(
   return {
     key: { ...KEY, ...key },
     state: {
-      accounts: new Map([['team-a/budget', { id: 'team-a/budget', generation: 1n, creditNanoUsd: 250_000_000_000n }]]),
+      accounts: new Map([
+        ['team-a/budget', { id: 'team-a/budget', generation: 1n, creditNanoUsd: 250_000_000_000n, limits: [] }],
+      ]),
       groups: new Map([['auto-a', { name: 'auto-a', displayName: 'Auto-A', members: [], offers: new Map() }]]),
     },
     spending: { ...SPENDING, ...spending },
