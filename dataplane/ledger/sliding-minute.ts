@@ -33,7 +33,7 @@ export function forgetOld(minute: SlidingMinute, nowMs: number): void {
   for (const { amount } of old) minute.sum -= amount;
 }
 
-/** Adds to what was taken in a second; a negative amount gives back. Nothing happens if the second no longer counts. */
+/** Adds to what was taken in a second; a negative amount gives back. What no longer counts is forgotten by forgetOld. */
 export function addToSecond(minute: SlidingMinute, second: number, amount: number): void {
   const known = minute.seconds.find(({ at }) => at === second);
   if (known) known.amount += amount;

@@ -620,7 +620,7 @@ local function addToSecond(minute, at, amount)
       break
     end
   end
-  if amount <= 0 then return end
+  if amount <= 0 or (at + 61) * 1000 <= now then return end
   table.insert(minute.seconds, place or #minute.seconds + 1, { at = at, amount = amount })
   minute.sum, minute.changed = minute.sum + amount, true
 end

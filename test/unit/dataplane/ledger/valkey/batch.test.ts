@@ -9,10 +9,11 @@ import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import fc from 'fast-check';
 import { afterAll, describe, it } from 'vitest';
-import type { SpendingLimits, QuotaPeriod, Limit } from '#ledger/ledger.ts';
+import type { SpendingLimits, QuotaPeriod, Limit, Measure } from '#ledger/ledger.ts';
 import {
   admitOperation,
   confirmOperation,
+  correctOperation,
   settleHeldOperation,
   encodeBatch,
   holdOperation,
@@ -79,11 +80,16 @@ const limit = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(-1n, -(10n ** 9n), -(10n ** 17n) - 1n) },
 );
 const slots = fc
-  .uniqueArray(fc.record({ id: fc.constantFrom('x', 'y'), limit: fc.integer({ min: 1, max: 3 }) }), {
-    selector: ({ id }) => id,
-    maxLength: 2,
-  })
-  .map((wanted): Limit[] => wanted.map(({ id, limit: most }) => slot('Key', id, most)));
+  .uniqueArray(
+    fc.record({
+      id: fc.constantFrom('x', 'y'),
+      measure: fc.constantFrom<Measure>('Concurrency', 'Concurrency', 'Requests', 'InputTokens'),
+      most: fc.integer({ min: 1, max: 3 }),
+    }),
+    { selector: ({ id }) => id, maxLength: 2 },
+  )
+  .map((wanted): Limit[] => wanted.map(({ id, measure, most }) => ({ ...slot('Key', id, most), measure })));
+const load = fc.record({ inputTokens: fc.nat({ max: 3 }), outputTokens: fc.constant(0) });
 const limits = fc.record({
   keyLimitNanoUsd: fc.option(limit, { nil: null }),
   period: fc.constantFrom<QuotaPeriod>('Never', 'Daily', 'Monthly'),
@@ -129,15 +135,16 @@ const holdingBy = (usual: SpendingLimits) =>
       cost: amount,
       wanted: slots,
       both: fc.boolean(),
+      using: load,
     })
-    .map(({ id, measure, most, least, cost, wanted, both }) => {
+    .map(({ id, measure, most, least, cost, wanted, both, using }) => {
       const request = {
         ...holdRequest(id, most, { limits: measure }),
         origin: originOf(id, 'm'),
         minimumNanoUsd: least,
         progress: progress(cost),
       };
-      return both ? admitOperation(request, wanted, NO_TOKENS_LOAD) : holdOperation(request);
+      return both ? admitOperation(request, wanted, using) : holdOperation(request);
     });
 const booking = fc
   .record({ id: callId, cost: amount, moved: fc.boolean(), wanted: slots })
@@ -156,7 +163,12 @@ const others = fc.oneof(
     .map(({ id, cost }) => settleOperation({ ...settlement(id, cost), origin: originOf(id, 'm') }, ['key/x'])),
   callId.map((id) => ({ name: 'withdraw', args: [id] })),
   fc.record({ id: callId, cost: amount }).map(({ id, cost }) => progressOperation(id, progress(cost))),
-  fc.record({ id: callId, wanted: slots }).map(({ id, wanted }) => takeOperation(id, wanted, NO_TOKENS_LOAD)),
+  fc
+    .record({ id: callId, wanted: slots, using: load })
+    .map(({ id, wanted, using }) => takeOperation(id, wanted, using)),
+  fc
+    .record({ id: fc.constantFrom('x', 'y'), more: fc.integer({ min: -3, max: 3 }) })
+    .map(({ id, more }) => correctOperation({ ...slot('Key', id, 1), measure: 'InputTokens' }, '1795176000', more)),
   fc
     .record({ id: callId, wanted: slots })
     .map(({ id, wanted }) => ({ name: 'give', args: [id, ...wanted.map((each) => each.id)] })),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, test } from 'vitest';
-import type { Ledger } from '#ledger/ledger.ts';
+import type { Ledger, Limit } from '#ledger/ledger.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
 import type { ValkeyLedgerOptions } from '#ledger/valkey.ts';
@@ -67,6 +67,17 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     clock.nowMs += 2_000;
     assert.deepEqual(await second.take('b', slots, NO_TOKENS_LOAD), { outcome: 'Taken' });
     await second.close();
+  });
+
+  test('shares limits by the minute exactly, however many ask at once', async () => {
+    const place = newPlace();
+    const fleet = await Promise.all([open(place), open(place), open(place)]);
+    const limit: Limit = { scope: 'Account', id: 'account/team-a/team-a', measure: 'Requests', amount: 100 };
+    const results = await Promise.all(
+      Array.from({ length: 150 }, async (_, n) => fleet[n % 3]?.take(`call-${n}`, [limit], NO_TOKENS_LOAD)),
+    );
+    assert.equal(results.filter((result) => result?.outcome === 'Taken').length, 100);
+    await Promise.all(fleet.map((ledger) => ledger.close()));
   });
 
   test('lets a reaped process settle once, from free money only', async () => {
