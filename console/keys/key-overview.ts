@@ -1,6 +1,6 @@
 /** [P] The overview of a key: its status, what remains, its last call, what it is, and Kubernetes' conditions. */
 import type { ApiKey, Condition } from '#crds/types.gen.ts';
-import { renderRemaining, renderTime, renderUsd } from '#web/format.ts';
+import { columnPlaces, renderRemaining, renderSpent, renderTime, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
@@ -48,6 +48,8 @@ const AGAIN = { Never: '', Daily: 'resets at midnight (UTC)', Monthly: 'resets o
 function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
   const facts = factsOf(apiKey);
   const { period } = apiKey.spec.quota;
+  const { spentNanoUsd, remainingNanoUsd } = facts;
+  const places = columnPlaces([spentNanoUsd, remainingNanoUsd ?? 0n]);
   return html`<dl class="figures" id="key-figures">
     <div>
       <dt>Status</dt>
@@ -56,7 +58,7 @@ function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
     <div>
       <dt>Remaining${PERIOD_WORDS[period]}</dt>
       <dd>
-        ${facts.remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(facts.remainingNanoUsd)}<small>${
+        ${remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(remainingNanoUsd, places)}<small>${
           facts.limitNanoUsd === undefined ? 'by this key; its account pays' : AGAIN[period] || 'of its limit'
         }</small>${changeLimit}
       </dd>
@@ -64,7 +66,7 @@ function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
     <div>
       <dt>Spent${PERIOD_WORDS[period]}</dt>
       <dd>
-        ${renderUsd(facts.spentNanoUsd)}${renderShare(facts)}${
+        ${remainingNanoUsd === undefined ? renderUsd(spentNanoUsd) : renderSpent(spentNanoUsd, places)}${renderShare(facts)}${
           period === 'Never' ? NOTHING : html`<small>${renderUsd(facts.totalSpentNanoUsd)} in total</small>`
         }
       </dd>

@@ -59,7 +59,7 @@ export async function withLimits<T>(
 }
 
 function channelIsFull(): GatewayError {
-  const message = 'Its channel has as many calls as it may have now. Try again shortly.';
+  const message = 'Its channel has its full number of calls in flight. Try again shortly.';
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: 1 });
 }
 

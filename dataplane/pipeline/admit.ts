@@ -283,6 +283,7 @@ export async function shortageError(
   const funds = await readFunds(deps, key, { of: short.short, limitNanoUsd });
   const freeNanoUsd = short.availableNanoUsd;
   return outOfMoney(funds, {
+    costNanoUsd: bounds.amountNanoUsd,
     neededNanoUsd: bounds.minimumNanoUsd,
     freeNanoUsd,
     fittingOutput:

@@ -124,13 +124,14 @@ function isTooLong({ status, error }: Extract<AttemptFailure, { kind: 'Refused' 
 }
 
 function allFull(model: string, { fullForMs }: FailedAttempts): GatewayError {
-  const message =
-    `Every channel of "${model}" that this key's group may use has as many calls as it may have now. ` +
-    'Try again shortly.';
-  const retryAfterSeconds = fullForMs === Infinity ? SLOT_RETRY_SECONDS : Math.ceil(fullForMs / 1000);
-  return new GatewayError('rate_limit_exceeded', message, {
-    retryAfterSeconds: Math.max(SLOT_RETRY_SECONDS, retryAfterSeconds),
-  });
+  const every = `Every channel of "${model}" that this key's group may use`;
+  if (fullForMs === Infinity || fullForMs === 0) {
+    const message = `${every} has its full number of calls in flight. Try again shortly.`;
+    return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
+  }
+  const retryAfterSeconds = Math.ceil(fullForMs / 1000);
+  const message = `${every} has as many requests or tokens as it may have in a minute. Try again in ${retryAfterSeconds} s.`;
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds });
 }
 
 function refusedByProvider({ status, error }: Extract<AttemptFailure, { kind: 'Refused' }>): GatewayError {
