@@ -33,6 +33,7 @@ import { admit, hold } from './valkey/admission.ts';
 import type { BucketSettings } from './valkey/bucket.ts';
 import { createConnectedNote } from './valkey/connected.ts';
 import type { ConnectedNote } from './valkey/connected.ts';
+import { evictsKeys, readEvictionPolicy } from './valkey/eviction.ts';
 import { Instance } from './valkey/instance.ts';
 import type { LedgerEvent } from './valkey/instance.ts';
 import { openJournal, NO_JOURNAL } from './valkey/journal.ts';
@@ -96,7 +97,16 @@ export async function openValkeyLedger(options: ValkeyLedgerOptions): Promise<Le
   const journal =
     dataDir === undefined ? NO_JOURNAL : await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault });
   const connection = openConnection(location);
-  const instance = new Instance({ location, connection, settings, journal, onEvent, refill });
+  const tellEviction = async (): Promise<void> => {
+    const policy = await readEvictionPolicy(connection, location);
+    if (policy !== undefined) onEvent({ kind: 'Evicts', reason: evictsKeys(policy) });
+  };
+  const onInstanceEvent = (event: LedgerEvent): void => {
+    onEvent(event);
+    // a store that was down may be another one; a user without the right to ask is told nothing
+    if (event.kind === 'Working') tellEviction().catch(() => undefined);
+  };
+  const instance = new Instance({ location, connection, settings, journal, onEvent: onInstanceEvent, refill });
   instance.start();
   deliverPending(instance);
   const untilMs = performance.now() + OPENING_MS;

@@ -33,6 +33,8 @@ export type LedgerEvent =
   | { readonly kind: 'Emptied' | 'LostWrites'; readonly putBack: number }
   /** The reaper billed calls of dead instances at their last progress. */
   | { readonly kind: 'Reaped'; readonly calls: number }
+  /** A server of the store evicts keys when its memory is full. */
+  | { readonly kind: 'Evicts'; readonly reason: string }
   | { readonly kind: 'JournalFails'; readonly reason: string };
 
 export interface InstanceDeps {

@@ -399,6 +399,22 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     assert.equal((await other.settle(settlement('b', 1n))).record.costNanoUsd, 1n);
   });
 
+  test('warns of a server that evicts keys, and of no other', async () => {
+    const careful = await start({ settings: [['maxmemory', '100mb']] });
+    const forgetful = await start({
+      settings: [
+        ['maxmemory', '100mb'],
+        ['maxmemory-policy', 'volatile-lru'],
+      ],
+    });
+    const [{ events: fine }, { ledger, events }] = [await open(careful), await open(forgetful)];
+    const warned = (all: typeof events): boolean => all.some(({ kind }) => kind === 'Evicts');
+    await eventually('the policy is told', () => warned(events));
+    assert.ok(!warned(fine));
+    await forgetful.command('ACL', 'SETUSER', 'default', '-info');
+    assert.deepEqual(await ledger.hold(holdRequest('a', 1n)), HELD(1n));
+  });
+
   test('does not acknowledge a step with wait that no replica has', async () => {
     const server = await start();
     const { ledger } = await open(server, { url: `${server.url}?wait=1&prefix=w${randomUUID().slice(0, 4)}` });
