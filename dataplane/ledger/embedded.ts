@@ -139,6 +139,8 @@ class EmbeddedLedger implements Ledger {
   readonly #balances: Balances;
   readonly #committer: Committer;
   readonly #slots = createSlots();
+  /** Calls whose records got the status Withheld after they were settled. */
+  readonly #withheld = new Set<string>();
   #closing: Promise<void> | undefined;
 
   constructor(parts: Parts) {
@@ -207,8 +209,17 @@ class EmbeddedLedger implements Ledger {
     const { callId } = settlement;
     releaseSlots(this.#slots, callId);
     const settled = settleCall(this.#balances, settlement, this.#parts.nowMs());
-    if (settled) return this.#committer.durable(resultOf(settled));
+    if (settled) return this.#committer.durable(settled).then((durable) => this.#resultOf(durable));
     return resultOf((await this.#findSettled(callId)) ?? refuse('no hold and no record of this call'));
+  }
+
+  withhold(callId: string): void {
+    if (this.#parts.journal.changeStatus(callId, 'Withheld')) this.#withheld.add(callId);
+  }
+
+  #resultOf({ record, ...settled }: SettledCall): SettleResult {
+    const isWithheld = this.#withheld.delete(record.callId);
+    return resultOf({ ...settled, record: isWithheld ? { ...record, status: 'Withheld' } : record });
   }
 
   async readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined> {

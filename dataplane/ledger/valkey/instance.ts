@@ -63,6 +63,8 @@ const JOB_OF_REFILL_END = [0, 4] as const;
 export class Instance {
   readonly buckets: readonly Bucket[];
   readonly held = new CallMap<HeldCall>();
+  /** Functions that withhold the calls whose settlements are not complete. */
+  readonly settling = new CallMap<() => void>();
   readonly slots: SlotLeases;
   readonly journal: SettlementJournal;
   readonly #deps: InstanceDeps;
