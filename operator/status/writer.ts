@@ -53,6 +53,8 @@ const WRITES_PER_SECOND = 200;
 const SPENDING_SHARE = 4;
 const SPENDING_EVERY_MS = 30_000;
 const AT_ONCE = 16;
+/** So that the API server's watches, on which other namespaces' edits come too, get no bursts of one namespace. */
+const AT_ONCE_OF_NAMESPACE = 4;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 60_000;
 
@@ -148,12 +150,17 @@ export class StatusWriter {
         this.#changedMeanwhile.add(id);
         continue;
       }
+      if (this.#busyOf(namespaceOfId(id)) >= AT_ONCE_OF_NAMESPACE) continue;
       const next = this.#next(id);
       const waitMs = next ? this.#budget.take(this.#options.clock.nowMs()) : 0;
       if (waitMs > 0) return this.#sleep(waitMs);
       this.#ready.delete(id);
       if (next) void this.#write(id, next);
     }
+  }
+
+  #busyOf(namespace: string): number {
+    return [...this.#busy].filter((id) => namespaceOfId(id) === namespace).length;
   }
 
   #sleep(ms: number): void {

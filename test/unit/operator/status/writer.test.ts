@@ -227,3 +227,29 @@ test('takes namespaces in turn: two thousand new objects of one delay no other',
   assert.ok(writes.slice(before, before + 4).includes('operator ApiKey team-b/only'), writes.slice(before).join(', '));
   await writer.stop();
 });
+
+test('writes few objects of one namespace at once, and others beside them', async () => {
+  const waiting = new Set<string>();
+  const { clock, desired, live, writer } = setUp({
+    apply: async ({ name }) => {
+      waiting.add(name);
+      return new Promise(() => undefined);
+    },
+  });
+  writer.start();
+  for (const [namespace, count] of [
+    ['team-a', 100],
+    ['team-b', 2],
+  ] as const)
+    for (let n = 0; n < count; n++) {
+      const id = `ApiKey ${namespace}/${n}`;
+      live.set(id, { kind: 'ApiKey', namespace, name: id, uid: id, resourceVersion: '1', status: {} });
+      desired.set(id, { observedGeneration: 1 });
+      writer.changed(id);
+    }
+  await clock.pass(0);
+  assert.deepEqual(
+    [...waiting].map((id) => id.slice(0, -2)),
+    [...Array<string>(4).fill('ApiKey team-a'), ...Array<string>(2).fill('ApiKey team-b')],
+  );
+});
