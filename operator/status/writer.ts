@@ -9,7 +9,15 @@ import type { Kind } from '#crds/types.gen.ts';
 import type { MetricsRecorder } from '../metrics.ts';
 import { FairQueue } from '../store/fair-queue.ts';
 import { namespaceOfId } from '../store/resources.ts';
-import { crossesThreshold, changesLimit, partOf, removalsFrom, samePart, hasSpending } from './differences.ts';
+import {
+  crossesThreshold,
+  changesLimit,
+  editsLimit,
+  partOf,
+  removalsFrom,
+  samePart,
+  hasSpending,
+} from './differences.ts';
 import type { StatusBody, StatusOwner } from './differences.ts';
 import { createWriteBudget } from './write-budget.ts';
 
@@ -178,16 +186,24 @@ export class StatusWriter {
       if (!target) this.#forget(id);
       return undefined;
     }
-    if (!samePart(desired, target.status, 'operator')) return { target, desired, owner: 'operator' };
-    if (!hasSpending(desired) || samePart(desired, target.status, 'spending')) {
+    const owner = this.#nextOwner(id, desired, target);
+    return owner && { target, desired, owner };
+  }
+
+  /** Whose part is to be written now. */
+  #nextOwner(id: string, desired: StatusBody, { status }: StatusTarget): StatusOwner | undefined {
+    // before the part that calls an edit observed, which then never stands beside what was left of the old limit
+    if (hasSpending(desired) && editsLimit(desired, status)) return 'spending';
+    if (!samePart(desired, status, 'operator')) return 'operator';
+    if (!hasSpending(desired) || samePart(desired, status, 'spending')) {
       this.#failures.delete(id);
       return undefined;
     }
-    return this.#mayWriteSpending(id, desired, target) ? { target, desired, owner: 'spending' } : undefined;
+    return this.#mayWriteSpending(id, desired, status) ? 'spending' : undefined;
   }
 
-  #mayWriteSpending(id: string, desired: StatusBody, target: StatusTarget): boolean {
-    if (crossesThreshold(desired, target.status) || changesLimit(desired, target.status)) return true;
+  #mayWriteSpending(id: string, desired: StatusBody, live: StatusBody): boolean {
+    if (crossesThreshold(desired, live) || changesLimit(desired, live)) return true;
     const { clock, spendingEveryMs = SPENDING_EVERY_MS } = this.#options;
     const nowMs = clock.nowMs();
     const restMs = (this.#spentWritten.get(id) ?? Number.NEGATIVE_INFINITY) + spendingEveryMs - nowMs;

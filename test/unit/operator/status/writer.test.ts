@@ -167,6 +167,17 @@ test('writes spending once per half minute, but at once at a threshold or with a
   assert.deepEqual([writes.length, live.get('a')?.status['remainingUsd']], [5, '92.00']);
 });
 
+test('writes what remains of a new limit before it calls the edit observed', async () => {
+  const { clock, desired, take, writes, writer } = setUp();
+  take('a', { observedGeneration: 1, spentUsd: '1.00', remainingUsd: '9.00' });
+  desired.set('a', { observedGeneration: 2, spentUsd: '1.00', remainingUsd: '0.00' });
+  writer.start();
+  writer.changed('a');
+  await clock.pass(1000);
+  assert.deepEqual(writes, ['spending a', 'operator a']);
+  await writer.stop();
+});
+
 test('keeps the last spending without a ledger', async () => {
   const { clock, desired, take, writes, writer } = setUp();
   take('a', { observedGeneration: 1, spentUsd: '5.00', conditions: [condition('QuotaLow')] });
