@@ -142,6 +142,8 @@ class EmbeddedLedger implements Ledger {
   readonly #balances: Balances;
   readonly #committer: Committer;
   readonly #counters = createLimitCounters();
+  /** Calls whose records got the status Withheld after they were settled. */
+  readonly #withheld = new Set<string>();
   #closing: Promise<void> | undefined;
 
   constructor(parts: Parts) {
@@ -206,8 +208,17 @@ class EmbeddedLedger implements Ledger {
     const { callId } = settlement;
     this.release(callId, consumedBy(settlement.progress.tokens));
     const settled = settleCall(this.#balances, settlement, this.#parts.nowMs());
-    if (settled) return this.#committer.durable(resultOf(settled));
+    if (settled) return this.#committer.durable(settled).then((durable) => this.#resultOf(durable));
     return resultOf((await this.#findSettled(callId)) ?? refuse('no hold and no record of this call'));
+  }
+
+  withhold(callId: string): void {
+    if (this.#parts.journal.changeStatus(callId, 'Withheld')) this.#withheld.add(callId);
+  }
+
+  #resultOf({ record, ...settled }: SettledCall): SettleResult {
+    const isWithheld = this.#withheld.delete(record.callId);
+    return resultOf({ ...settled, record: isWithheld ? { ...record, status: 'Withheld' } : record });
   }
 
   async readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined> {

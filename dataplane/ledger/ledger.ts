@@ -253,6 +253,11 @@ export interface Ledger extends LedgerReader {
    * call it.
    */
   settle(settlement: Settlement, onJournaled?: () => void): Promise<SettleResult>;
+  /**
+   * Gives a call without a job, which `settle` still waits for, the status Withheld, because its client gets no
+   * response. Never fails. What is in the journal of one machine already keeps its status.
+   */
+  withhold(callId: string): void;
   /** A key's job; undefined if there is none or it belongs to another key. */
   readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined>;
   /** The number of a key's jobs that run. Calls that are about to create one are not counted. */

@@ -170,6 +170,10 @@ class ValkeyLedger implements Ledger {
     return settle(this.#instance, settlement, onJournaled);
   }
 
+  withhold(callId: string): void {
+    this.#instance.settling.get(callId)?.();
+  }
+
   async readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined> {
     this.#assertOpen();
     const reply = await this.#instance.askAboutKey(keyUid, { name: 'job', args: [keyUid, jobId] });

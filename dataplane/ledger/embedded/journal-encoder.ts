@@ -8,6 +8,7 @@ import type { Job } from '../jobs.ts';
 import type { JobBill } from '../ledger.ts';
 import { CALL_STATUSES, USAGE_SOURCES } from '../../usage/record.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
+import type { CallWindows, UnwrittenCall } from './settled-calls.ts';
 import { encodeFrame, FRAME_HEADER_BYTES, JOB_STATES, KIND, PERIODS, RECORD_HEADER_BYTES } from './journal-format.ts';
 
 /**
@@ -73,7 +74,21 @@ export class JournalEncoder {
   }
 
   /** Returns the record's offset from the start of the next write. */
-  settled(call: SettledCall, { day, month }: Pick<Hold, 'day' | 'month'>): number {
+  settled(call: SettledCall, windows: CallWindows): number {
+    return this.#add(this.#encodeSettled(call, windows));
+  }
+
+  /** Replaces a settled call's record, which is not written yet, by one of the same length. */
+  replaceSettled({ call, windows, offset }: UnwrittenCall): void {
+    let at = FRAME_HEADER_BYTES;
+    this.#records = this.#records.map((bytes) => {
+      const isReplaced = at === offset;
+      at += bytes.length;
+      return isReplaced ? this.#encodeSettled(call, windows).end() : bytes;
+    });
+  }
+
+  #encodeSettled(call: SettledCall, { day, month }: CallWindows): RecordWriter {
     const { record: usage, keySpentNanoUsd, keyRemainingNanoUsd, settledMs } = call;
     const record = this.#beginCall(KIND.settled, usage);
     writeProgress(record, usage);
@@ -89,7 +104,7 @@ export class JournalEncoder {
     record.text(usage.session ?? '');
     record.text(formatUpstream(usage));
     this.#endCall(record, usage);
-    return this.#add(record);
+    return record;
   }
 
   job({ jobId, origin, terms, costNanoUsd, dayStartMs, monthStartMs, state, bill, pollMs, endedMs }: Job): void {

@@ -14,6 +14,7 @@ import { SegmentFile } from './segment-file.ts';
 import { segmentPath } from './segments.ts';
 import { SettledCalls } from './settled-calls.ts';
 import type { RecoveredCalls, ReadableSegment } from './settled-calls.ts';
+import type { CallStatus } from '../../usage/record.ts';
 
 export interface JournalSettings {
   /** Path of the ledger's file. */
@@ -86,7 +87,18 @@ export class Journal implements MovementLog {
   }
 
   settled(call: SettledCall, hold: Hold): void {
-    this.calls.add(call, this.#current.encoder.settled(call, hold));
+    const windows = { day: hold.day, month: hold.month };
+    this.calls.add({ call, windows, offset: this.#current.encoder.settled(call, windows) });
+  }
+
+  /** Gives a settled call another status. Returns false if the journal has its record already. */
+  changeStatus(callId: string, status: CallStatus): boolean {
+    const unwritten = this.calls.unwritten(callId);
+    if (!unwritten) return false;
+    const changed = { ...unwritten, call: { ...unwritten.call, record: { ...unwritten.call.record, status } } };
+    this.#current.encoder.replaceSettled(changed);
+    this.calls.add(changed);
+    return true;
   }
 
   job(job: Job): void {

@@ -2,7 +2,7 @@
  * Indexes settled calls that are not in the file yet, from call id to the record's offset in the journal. While the
  * file lags behind, the journal may contain millions of them.
  */
-import type { RecentCalls, SettledCall } from '../balances.ts';
+import type { Hold, RecentCalls, SettledCall } from '../balances.ts';
 import { correctedBy } from '../ledger-core.ts';
 import type { JobBill } from '../ledger.ts';
 import { RECORD_HEADER_BYTES } from './journal-format.ts';
@@ -32,8 +32,12 @@ interface SegmentCalls {
   readonly corrections: Map<string, JobBill | undefined>;
 }
 
-interface UnwrittenCall {
+/** The windows of a call's admission. */
+export type CallWindows = Pick<Hold, 'day' | 'month'>;
+
+export interface UnwrittenCall {
   readonly call: SettledCall;
+  readonly windows: CallWindows;
   /** Counted from the start of the next write. */
   readonly offset: number;
 }
@@ -73,8 +77,13 @@ export class SettledCalls implements RecentCalls {
     return part ? correctedBy(call, part.corrections.get(callId)) : call;
   }
 
-  add(call: SettledCall, offset: number): void {
-    this.#unwritten.set(call.record.callId, { call, offset });
+  add(unwritten: UnwrittenCall): void {
+    this.#unwritten.set(unwritten.call.record.callId, unwritten);
+  }
+
+  /** A call whose record is not in the journal yet. */
+  unwritten(callId: string): UnwrittenCall | undefined {
+    return this.#unwritten.get(callId);
   }
 
   correct(callId: string, bill: JobBill | undefined): void {

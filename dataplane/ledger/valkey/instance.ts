@@ -65,6 +65,8 @@ const JOB_OF_REFILL_END = [0, 4] as const;
 export class Instance {
   readonly buckets: readonly Bucket[];
   readonly held = new CallMap<HeldCall>();
+  /** Functions that withhold the calls whose settlements are not complete. */
+  readonly settling = new CallMap<() => void>();
   readonly limits: LimitLeases;
   readonly journal: SettlementJournal;
   readonly #deps: InstanceDeps;

@@ -796,6 +796,16 @@ function operation.settle(id, cost, p, o, status, duration, jobId, pollMs, chann
   return settled(record, key, account, day, month)
 end
 
+-- The client of this settled call got no response. The reply is the one to a repeated settlement.
+function operation.withhold(id)
+  local state, _, pointer = loadCall(id)
+  local record = state == 'S' and readRecord(pointer)
+  if not record then return { 'unknown' } end
+  record.s = 'Withheld'
+  replaceRecord(record)
+  return settledBefore(record)
+end
+
 -- The settlement of a call by the process that holds it: the reply has only what that process does not know.
 -- Otherwise it is `settle`. `o` is empty where the route is the hold's.
 function operation.book(id, cost, p, o, status, duration, ...)

@@ -124,6 +124,11 @@ export function settleHeldOperation(
   return { name: 'book', args };
 }
 
+/** Gives a settled call the status Withheld. The reply is the one to a repeated settlement. */
+export function withholdOperation(callId: string): Operation {
+  return { name: 'withhold', args: [callId] };
+}
+
 /** Updates the limits seen, before a settlement that costs more than its hold. */
 export function limitsOperation(
   { keyUid, account }: Pick<CallOrigin, 'keyUid' | 'account'>,

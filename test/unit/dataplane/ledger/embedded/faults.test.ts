@@ -85,6 +85,39 @@ for (const fault of ['commitFails', 'stalls', 'syncFails'] as const)
     'full',
   );
 
+for (const fault of ['commitFails', 'stalls', 'writeTears', 'answerFails'] as const)
+  faultTest(`${fault}: a withheld call has a record that says so`, async (bench) => {
+    const { ledger } = bench;
+    for (const id of ['a', 'b', 'c']) await ledger.hold(holdRequest(id, 40n));
+    bench.set(fault);
+    const settling = ['a', 'b', 'c'].map((id, at) => ledger.settle(settlement(id, BigInt(10 + at))));
+    await bench.told('Failing');
+    ledger.withhold('b');
+    const statuses = ['Succeeded', 'Withheld', 'Succeeded'];
+    assert.equal((await ledger.readUsage('key-1', 'b'))?.status, 'Withheld');
+    bench.set('none');
+    assert.deepEqual(
+      (await Promise.all(settling)).map(({ record }) => [record.status, record.costNanoUsd]),
+      statuses.map((status, at) => [status, BigInt(10 + at)]),
+    );
+    await bench.afterwards(async (next) => {
+      const records = await Promise.all(['a', 'b', 'c'].map((id) => next.readUsage('key-1', id)));
+      assert.deepEqual(
+        records.map((record) => record?.status),
+        statuses,
+      );
+      assert.equal((await next.readAccount('team-a/team-a')).spentNanoUsd, 33n);
+    });
+  });
+
+faultTest('a call whose record is in the journal keeps its status', async (bench) => {
+  const { ledger } = bench;
+  await ledger.hold(holdRequest('a', 40n));
+  await ledger.settle(settlement('a', 30n));
+  ledger.withhold('a');
+  assert.equal((await ledger.readUsage('key-1', 'a'))?.status, 'Succeeded');
+});
+
 faultTest('a process that ends within a write leaves what was acknowledged', async (bench) => {
   const { ledger } = bench;
   await ledger.hold(holdRequest('a', 40n, { progress: progress(3n) }));
