@@ -2,7 +2,7 @@
  * Counts a request's input tokens through a provider that can count, and otherwise with the gateway's own tokenizer.
  * Counting costs nothing, so no money is held, but it takes concurrency slots.
  */
-import { toPlatformHeaders } from '../protocol/platforms/platform-request.ts';
+import { toPlatformHeaders, toPlatformPath } from '../protocol/platforms/platform-request.ts';
 import type { CountedDialect, TokenCounter } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
 import type { Candidate } from '../state/state.ts';
@@ -115,8 +115,8 @@ async function countAt(
   const { received } = routed;
   const { target, upstreamModel } = candidate;
   const given = requestHeaders(received.headers, { allowed: target.clientHeaders, account: routed.key.account });
-  const platformPlan = platformPlanOf(candidate, { stream: false, headers: given });
-  const headers = toPlatformHeaders(given, platformPlan);
+  const platform = platformPlanOf(candidate, { stream: false, headers: given });
+  const headers = toPlatformHeaders(given, platform);
   const { path, body: request } = await received.body
     .countRequest(
       tokenCounter,
@@ -124,7 +124,7 @@ async function countAt(
       {
         upstreamModel,
         sealing: sealingContext(deps.state.get(), routed.key, candidate),
-        platformPlan,
+        platform,
       },
     )
     .catch((error: unknown) => {
@@ -134,7 +134,7 @@ async function countAt(
   try {
     const response = await deps.upstreams.send(target, {
       method: 'POST',
-      path,
+      path: toPlatformPath(path, platform),
       body: request,
       stream: false,
       signal: received.reply.left,

@@ -39,7 +39,7 @@ export interface TokenCounter {
   request(
     body: Uint8Array,
     parsed: Readonly<Record<string, unknown>>,
-    plan: Pick<RequestPlan, 'upstreamModel' | 'seal'>,
+    plan: Pick<RequestPlan, 'upstreamModel' | 'seal' | 'platform'>,
   ): UpstreamBody;
   /** Undefined: the response holds no count. */
   read(body: Uint8Array): number | undefined;

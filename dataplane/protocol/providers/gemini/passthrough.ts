@@ -27,6 +27,7 @@ import type { SseEvent } from '../../sse.ts';
 import { meterOf } from '../../usage.ts';
 import { CandidateReader } from './read-response.ts';
 import { unlisted } from './read-stream.ts';
+import { countBody } from './count-body.ts';
 import { modelPath } from './model-path.ts';
 
 export const geminiPassthrough: Converter = {
@@ -46,13 +47,13 @@ export const geminiPassthrough: Converter = {
 };
 
 /** Counts of the same protocol: the request names the model once more within what it counts. */
-export const countPassthrough: TokenCounter['request'] = (body, parsed, { upstreamModel: model }) => {
+export const countPassthrough: TokenCounter['request'] = (body, parsed, { upstreamModel: model, platform }) => {
   const { generateContentRequest: wrapped } = canonicalNames(parsed);
   const path = modelPath(model, 'countTokens');
   if (!isRecord(wrapped)) return { path, body };
   const given = canonicalNames(reparseLosslessly(body, parsed))['generateContentRequest'];
-  const generateContentRequest = { ...(isRecord(given) ? given : {}), model: `models/${model}` };
-  return { path, body: Buffer.from(writeJson({ generateContentRequest })) };
+  const counted = { ...(isRecord(given) ? given : {}), model: `models/${model}` };
+  return { path, body: Buffer.from(writeJson(countBody(counted, platform))) };
 };
 
 function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
