@@ -283,3 +283,51 @@ describe('an error', () => {
       );
   });
 });
+
+describe('a response that passes through', () => {
+  const converter = converterFor('OpenAI', 'OpenAI');
+  const whole = (choices: string): string =>
+    Buffer.from(
+      converter.response(Buffer.from(`{"id":"x", "choices":${choices},"n":12345678901234567890}`)).body,
+    ).toString();
+
+  it('that ends with a call of tools and has none is an end of turn', () => {
+    for (const reason of ['tool_calls', 'function_call'])
+      assert.equal(
+        whole(
+          `[{"index":0,"message":{"content":"hi","tool_calls":[]},"logprobs":{"x":0.10},"finish_reason":"${reason}"}]`,
+        ),
+        '{"id":"x", "choices":[{"index":0,"message":{"content":"hi","tool_calls":[]},"logprobs":{"x":0.1},' +
+          '"finish_reason":"stop"}],"n":12345678901234567890}',
+      );
+  });
+  it('stays as it is where it nests too deeply to be edited', () => {
+    const choices = `[{"index":0,"message":{"x":${'['.repeat(1500)}${']'.repeat(1500)}},"finish_reason":"tool_calls"}]`;
+    assert.match(whole(choices), /"finish_reason":"tool_calls"/);
+  });
+  it('keeps its bytes where it has a call', () => {
+    for (const message of [
+      '{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}',
+      '{"tool_calls":[{"id":"a","type":"custom","custom":{"name":"f","input":""}}]}',
+      '{"function_call":{"name":"f","arguments":""}}',
+    ]) {
+      const choices = `[ {"index":0,"message":${message},"finish_reason":"tool_calls"}]`;
+      assert.equal(whole(choices), `{"id":"x", "choices":${choices},"n":12345678901234567890}`);
+    }
+  });
+  it('in a stream, choice by choice', () => {
+    const call = '{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}}]}';
+    const chunks = [
+      `{"choices":[{"index":0,"delta":${call}},{"index":1,"delta":{"content":"hi"}}]}`,
+      '{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"},{"index":1,"delta":{},"finish_reason":"tool_calls"}]}',
+    ];
+    const bytes = Buffer.from([...chunks, '[DONE]'].map((data) => `data: ${data}\n\n`).join(''));
+    const { sent, last } = replay(converter.stream(STREAM_REQUEST), [bytes]);
+    assert.equal(
+      sent + last,
+      `data: ${chunks[0]}\n\n` +
+        'data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"},{"index":1,"delta":{},"finish_reason":"stop"}]}' +
+        '\n\ndata: [DONE]\n\n',
+    );
+  });
+});
