@@ -3,6 +3,17 @@
  * provider.
  */
 
+/** Models that OpenRouter and gateways like it serve for their makers, whose reasoning they keep by its proof. */
+const MAKERS = [
+  ['anthropic/', 'Anthropic'],
+  ['google/', 'Gemini'],
+  ['openai/', 'OpenAI'],
+] as const;
+
+export function makerByName(model: string): (typeof MAKERS)[number][1] | undefined {
+  return MAKERS.find(([start]) => model.startsWith(start))?.[1];
+}
+
 /** Models that need the reasoning of earlier turns back. */
 const WANTS_REASONING_BACK = /(?:deepseek|kimi|moonshot|glm-|minimax)/i;
 

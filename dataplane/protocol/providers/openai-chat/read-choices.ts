@@ -1,5 +1,6 @@
 /** Reads the choices of completions, whole or as the chunks of a stream, into events. */
 import type { ConversationEvent, FinishReason } from '../../conversation/events.ts';
+import type { ReasoningProof } from '../../conversation/reasoning.ts';
 import { finishWithCalls } from '../../conversation/finish.ts';
 import { Sequence } from '../../conversation/sequence.ts';
 import type { CallPiece } from '../../conversation/sequence.ts';
@@ -13,6 +14,8 @@ import type { ResponseReadContext } from '../chat-provider.ts';
 import { CallIds } from '../openai-call-ids.ts';
 import { readCitations } from '../openai-citations.ts';
 import { readTokens } from '../openai-tokens.ts';
+import { readDetails } from './reasoning-details.ts';
+import type { ReasoningDetail } from './reasoning-details.ts';
 import { CHOICE, FINISH_REASONS, MESSAGE, TOOL_CALL } from './table.ts';
 
 /** A candidate while its chunks come. */
@@ -77,18 +80,26 @@ export class ChoiceReader {
     const { sequence } = choice;
     const refusal = textOf(message['refusal']);
     choice.refusal += refusal ?? '';
-    const content = [...contentEvents(message, choice.candidate)].flatMap((event) => sequence.add(event));
+    const details = readDetails(convertedFields(MESSAGE, message).reasoning_details, this.#context.seal);
+    const signed = details.flatMap(({ proof }) =>
+      isOfCall(proof) ? sequence.sign(proof.callId, proof.signature) : [],
+    );
+    const content = [...contentEvents(message, details, choice.candidate)].flatMap((event) => sequence.add(event));
     const calls = callPieces(message, whole).flatMap((piece) => sequence.addCall(piece));
-    return [...content, ...calls];
+    return [...signed, ...content, ...calls];
   }
 }
 
 /** In the order in which a client gets the content of one message. */
-function* contentEvents(message: JsonRecord, index: number): Generator<ConversationEvent> {
+function* contentEvents(
+  message: JsonRecord,
+  details: readonly ReasoningDetail[],
+  index: number,
+): Generator<ConversationEvent> {
   const candidate = candidateOf(index);
   const { content, refusal, images, annotations, extra_content: extra } = convertedFields(MESSAGE, message);
-  const [reasoning, text, refused] = [reasoningOf(message), contentText(content), textOf(refusal)];
-  if (reasoning !== undefined) yield { type: 'reasoning-delta', ...candidate, text: reasoning };
+  const [text, refused] = [contentText(content), textOf(refusal)];
+  yield* reasoningEvents(reasoningOf(message), details, candidate);
   if (text !== undefined) yield { type: 'text-delta', ...candidate, text };
   for (const citation of readCitations(annotations, 0)) yield { ...citation, ...candidate };
   if (refused !== undefined) yield { type: 'refusal-delta', ...candidate, text: refused };
@@ -96,6 +107,27 @@ function* contentEvents(message: JsonRecord, index: number): Generator<Conversat
   const signature = signatureIn(extra);
   if (signature !== undefined)
     yield { type: 'reasoning-end', ...candidate, proof: { maker: 'Gemini', signature, callId: undefined } };
+}
+
+/** Details say the same as the text, piece by piece, and whose each piece is. */
+function* reasoningEvents(
+  text: string | undefined,
+  details: readonly ReasoningDetail[],
+  candidate: { readonly candidate?: number },
+): Generator<ConversationEvent> {
+  const areReadable = details.some((detail) => detail.text !== '');
+  if (!areReadable && text !== undefined) yield { type: 'reasoning-delta', ...candidate, text };
+  for (const detail of details) {
+    if (detail.text !== '') yield { type: 'reasoning-delta', ...candidate, text: detail.text };
+    if (detail.proof && !isOfCall(detail.proof)) yield { type: 'reasoning-end', ...candidate, proof: detail.proof };
+  }
+}
+
+/** Gemini signs calls. */
+function isOfCall(
+  proof: ReasoningProof | undefined,
+): proof is Extract<ReasoningProof, { readonly maker: 'Gemini' }> & { readonly callId: string } {
+  return proof?.maker === 'Gemini' && proof.callId !== undefined;
 }
 
 const DATA_URL = /^data:([^;,]+);base64,(.*)$/s;
