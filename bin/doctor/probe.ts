@@ -5,6 +5,7 @@
 import { platformPlanOf } from '../../dataplane/pipeline/platform-plan.ts';
 import type { RequestPlan, UpstreamBody } from '../../dataplane/protocol/converter.ts';
 import { toPlatformHeaders, toPlatformPath } from '../../dataplane/protocol/platforms/platform-request.ts';
+import type { TokenCounter } from '../../dataplane/protocol/provider.ts';
 import { converterFor, providerOf } from '../../dataplane/protocol/providers.ts';
 import { collectUpTo } from '../../dataplane/upstream/collect.ts';
 import { connectErrorOf, SIGN_IN_ERROR, UpstreamFailure } from '../../dataplane/upstream/upstream.ts';
@@ -25,14 +26,19 @@ const MESSAGES = [{ role: 'user', content: 'hi' }];
 const NO_COUNTER: ReadonlySet<number> = new Set([400, 404, 405, 501]);
 
 /** Whether a channel of this kind counts tokens, so that its probe may cost nothing. */
-export function countsTokens({ target: { protocol } }: Probe): boolean {
-  return providerOf(protocol).tokenCounters?.Anthropic !== undefined;
+export function countsTokens(probe: Probe): boolean {
+  return counterOf(probe) !== undefined;
+}
+
+/** OpenAI's protocol counts by its Responses, which few of its providers have. */
+function counterOf({ target: { protocol } }: Probe): TokenCounter | undefined {
+  return protocol === 'OpenAI' ? undefined : providerOf(protocol).tokenCounters?.Anthropic;
 }
 
 /** Never rejects. */
 export async function askChannel(upstreams: Upstreams, probe: Probe): Promise<ProbeResult> {
   const { upstreamModel } = probe;
-  const counter = providerOf(probe.target.protocol).tokenCounters?.Anthropic;
+  const counter = counterOf(probe);
   if (counter) {
     const { body, parsed } = bodyOf(probe, false);
     const counted = await send(upstreams, probe, (plan) => counter.request(body, parsed, { ...plan, upstreamModel }));

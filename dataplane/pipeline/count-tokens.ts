@@ -68,7 +68,7 @@ async function countAtProviders(
 ): Promise<number | undefined> {
   for (const candidate of routed.candidates) {
     const { id: channel, protocol } = candidate.target;
-    const tokenCounter = counterAt(candidate, dialect);
+    const tokenCounter = counterAt(routed, candidate, dialect);
     if (!tokenCounter) continue;
     const startedAt = deps.clock.monotonicMs();
     const count = await countWithSlots(deps, { routed, candidate, dialect, tokenCounter });
@@ -79,9 +79,11 @@ async function countAtProviders(
   return undefined;
 }
 
-/** Returns undefined if the provider has no such endpoint, or serves another dialect there. */
-function counterAt({ target: { protocol, endpoints } }: Candidate, dialect: CountedDialect): TokenCounter | undefined {
-  if (dialect === 'Responses' && !endpoints.has('Responses')) return undefined;
+/** Returns undefined if the provider has no such endpoint, or another API of it serves the call. */
+function counterAt({ call }: Routed, candidate: Candidate, dialect: CountedDialect): TokenCounter | undefined {
+  const { protocol, endpoints } = candidate.target;
+  const serves = dialect === 'Responses' ? endpoints.has('Responses') : call.converter(candidate)?.api === 'Responses';
+  if ((dialect === 'Responses' || protocol === 'OpenAI') && !serves) return undefined;
   return providerOf(protocol).tokenCounters?.[dialect];
 }
 

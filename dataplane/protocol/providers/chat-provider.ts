@@ -15,7 +15,7 @@ export interface WriteContext {
 
 /** For a request that counts tokens. */
 export interface CountContext {
-  readonly plan: Pick<RequestPlan, 'upstreamModel' | 'platform'>;
+  readonly plan: Pick<RequestPlan, 'upstreamModel' | 'platform' | 'seal'>;
   readonly dropped: DroppedFields;
 }
 
