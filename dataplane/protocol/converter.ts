@@ -129,6 +129,8 @@ export interface ConversionNotes {
   readonly repeated?: string;
   /** Responses, Gemini: the model needs its readable reasoning back, so that it is sealed for the client to keep. */
   readonly keepsReasoning?: boolean;
+  /** Anthropic: the client has not asked for thinking, and gets a proof of it only where a call needs it. */
+  readonly hidesProofs?: boolean;
   /** Gemini: the answer shows its thoughts. */
   readonly includeThoughts?: boolean;
   /** Responses: the sealed ids of the request, by what is sealed in them, because the response repeats them. */

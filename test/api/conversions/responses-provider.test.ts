@@ -173,6 +173,24 @@ describe('the client of Anthropic', () => {
       await books.check(paid(CALLED_COST), paid(ANSWERED_COST));
     });
 
+  it('gets no thinking that it has not asked for, except before the call that needs it', async () => {
+    const { messages } = anthropicClient(stack);
+    const body = { model: 'gpt-5.6', max_tokens: 1000, messages: [user] };
+    const silent = { ...REASONING, summary: [] };
+    const typesIn = ({ content }: Anthropic.Message): readonly string[] => content.map(({ type }) => type);
+    stack.openai.script((request) =>
+      openaiItems([silent, CALL], CALLED, { stream: request.json()['stream'] === true }),
+    );
+    const called = await messages.stream({ ...body, tools: TOOLS }).finalMessage();
+    assert.deepEqual(typesIn(called), ['thinking', 'tool_use']);
+    stack.openai.script((request) =>
+      openaiItems([silent, MESSAGE], ANSWERED, { stream: request.json()['stream'] === true }),
+    );
+    assert.deepEqual(typesIn(await messages.create({ ...body, tools: TOOLS })), ['text']);
+    assert.deepEqual(typesIn(await messages.stream({ ...body, tools: TOOLS }).finalMessage()), ['text']);
+    await books.check(paid(CALLED_COST), paid(ANSWERED_COST), paid(ANSWERED_COST));
+  });
+
   it('has a large request converted on the worker thread', async () => {
     const source = { type: 'base64' as const, media_type: 'image/png' as const, data: 'A'.repeat(400_000) };
     const messages = [user, { role: 'user' as const, content: [{ type: 'image' as const, source }] }];

@@ -27,7 +27,10 @@ export class MessageStreamWriter implements StreamWriter {
   #open: BlockType | undefined;
   #index = -1;
   #finish: FinishEvent | undefined;
-  /** Of the reasoning after a text. Claude Code prints nothing of a message that ends with them. */
+  /**
+   * Of the reasoning after a text: Claude Code prints nothing of a message that ends with them. For a client that has
+   * not asked for thinking, of all that has no text, until the call that it led to.
+   */
   readonly #heldProofs: ReasoningProof[] = [];
 
   constructor(context: StreamWriteContext) {
@@ -88,7 +91,7 @@ export class MessageStreamWriter implements StreamWriter {
 
   #addText(type: 'text' | 'thinking', text: string): string {
     if (text === '') return '';
-    const goesOn = this.#open === type && this.#heldProofs.length === 0;
+    const goesOn = this.#open === type && (this.#hidesProofs || this.#heldProofs.length === 0);
     const opening = goesOn ? '' : this.#begin(type, EMPTY[type]);
     return (
       opening + this.#delta(type === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text })
@@ -97,16 +100,28 @@ export class MessageStreamWriter implements StreamWriter {
 
   /** Signs the reasoning that is open, or else an empty block of it, which follows a text only if more comes. */
   #endReasoning(proof: ReasoningProof | undefined): string {
-    const redacted = redactedBlock(proof);
-    if (redacted)
-      return this.#close() + this.#writeHeldProofs() + this.#start(redacted) + this.#event('content_block_stop', {});
     const isOpen = this.#open === 'thinking';
     if (!proof) return isOpen ? this.#close() : '';
-    if (this.#open === 'text') {
+    const isRedacted = redactedBlock(proof) !== undefined;
+    if (isOpen && !isRedacted) return this.#sign(proof);
+    if (this.#hidesProofs || (this.#open === 'text' && !isRedacted)) {
       this.#heldProofs.push(proof);
-      return '';
+      return isOpen ? this.#close() : '';
     }
-    return (isOpen ? '' : this.#begin('thinking', EMPTY.thinking)) + this.#sign(proof);
+    return this.#close() + this.#writeHeldProofs() + this.#writeProof(proof);
+  }
+
+  get #hidesProofs(): boolean {
+    return this.#context.notes?.hidesProofs === true;
+  }
+
+  /** A block of reasoning without a text. */
+  #writeProof(proof: ReasoningProof): string {
+    const redacted = redactedBlock(proof);
+    if (redacted) return this.#start(redacted) + this.#event('content_block_stop', {});
+    const start = this.#start(EMPTY.thinking);
+    this.#open = 'thinking';
+    return start + this.#sign(proof);
   }
 
   #sign(proof: ReasoningProof): string {
@@ -114,19 +129,16 @@ export class MessageStreamWriter implements StreamWriter {
   }
 
   #begin(type: BlockType, block: JsonRecord): string {
-    const text = this.#close() + this.#writeHeldProofs() + this.#start(block);
+    const end = this.#close();
+    const text = end + (this.#hidesProofs && type !== 'tool_use' ? '' : this.#writeHeldProofs()) + this.#start(block);
     this.#open = type;
     return text;
   }
 
   #writeHeldProofs(): string {
-    const proofs = this.#heldProofs.splice(0);
-    return proofs
-      .map((proof) => {
-        const start = this.#start(EMPTY.thinking);
-        this.#open = 'thinking';
-        return start + this.#sign(proof);
-      })
+    return this.#heldProofs
+      .splice(0)
+      .map((proof) => this.#writeProof(proof))
       .join('');
   }
 
