@@ -19,4 +19,17 @@ describe('a format of the response', () => {
     assert.equal(pathOf({ responseJsonSchema: schema, ...mime }), 'generationConfig.responseMimeType');
     assert.equal(pathOf({}), undefined);
   });
+  it('has a schema without the order of its members, in either spelling', () => {
+    const schemaWith = (member: string): unknown => {
+      const responseSchema = { type: 'OBJECT', properties: { city: { type: 'STRING' } }, [member]: ['city'] };
+      const generationConfig = { responseMimeType: 'application/json', responseSchema };
+      const request = { contents: [{ parts: [{ text: 'hi' }] }], generationConfig };
+      const { conversation } = geminiClient.read(request, { providerTools: undefined, seal: undefined });
+      const format = conversation.settings.responseFormat?.value;
+      return format?.type === 'Schema' ? format.schema : undefined;
+    };
+    const schema = { type: 'object', properties: { city: { type: 'string' } } };
+    assert.deepEqual(schemaWith('propertyOrdering'), schema);
+    assert.deepEqual(schemaWith('property_ordering'), schema);
+  });
 });
