@@ -87,7 +87,9 @@ class MessagePassthrough implements EventHandler {
   finish(): StreamEnd {
     return (
       this.#end ??
-      (this.#eventMeter.stopReason === undefined ? { outcome: 'Cut' } : { outcome: 'Complete', last: MESSAGE_STOP })
+      (this.#eventMeter.stopReason === undefined
+        ? { outcome: 'Cut' }
+        : { outcome: 'Complete', last: Buffer.from(MESSAGE_STOP) })
     );
   }
 }

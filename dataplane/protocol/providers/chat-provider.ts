@@ -19,6 +19,12 @@ export interface CountContext {
   readonly dropped: DroppedFields;
 }
 
+/** For the request whose members a count takes: it sets no limit, which some protocols require. */
+export function planOfCount({ plan: { upstreamModel, seal }, dropped }: CountContext): WriteContext {
+  const plan = { upstreamModel, seal, maxOutputTokens: 1, outputLimitField: 'max_tokens' } as const;
+  return { plan, stream: false, dropped };
+}
+
 export interface WrittenRequest {
   /** Below the channel's base URL. */
   readonly path: string;

@@ -2,11 +2,11 @@
  * Writes a message stream: message_start with the usage so far, the blocks, of which one is open at a time, and with
  * the whole usage message_delta and message_stop.
  */
+import { messageEvent, MESSAGE_STOP } from '../../anthropic/write-event.ts';
 import { redactedBlock, signatureOf } from '../../anthropic/thinking-blocks.ts';
 import type { ConversationEvent, FinishEvent } from '../../conversation/events.ts';
 import type { ReasoningProof } from '../../conversation/reasoning.ts';
 import type { JsonRecord } from '../../fields.ts';
-import { writeJson } from '../../json-value.ts';
 import type { StreamWriteContext, StreamWriter } from '../client.ts';
 import { callHead, messageHead, writeStop, writeUsage } from './write-response.ts';
 
@@ -18,8 +18,7 @@ const EMPTY: Readonly<Record<Exclude<BlockType, 'tool_use'>, JsonRecord>> = {
 };
 /** Before message_start clients expect no event. */
 const COMMENT = ': ping\n\n';
-const PING = eventText('ping', {});
-const MESSAGE_STOP = eventText('message_stop', {});
+const PING = messageEvent('ping', {});
 
 export class MessageStreamWriter implements StreamWriter {
   readonly #context: StreamWriteContext;
@@ -47,7 +46,7 @@ export class MessageStreamWriter implements StreamWriter {
   end(): string {
     const usage = writeUsage(this.#context.usage());
     const delta = writeStop(this.#finish);
-    return this.#opening() + this.#close() + eventText('message_delta', { delta, usage }) + MESSAGE_STOP;
+    return this.#opening() + this.#close() + messageEvent('message_delta', { delta, usage }) + MESSAGE_STOP;
   }
 
   #writeContent(event: ConversationEvent): string {
@@ -86,7 +85,7 @@ export class MessageStreamWriter implements StreamWriter {
       stop_sequence: null,
       usage: writeUsage({ ...counts, output: 0 }),
     };
-    return eventText('message_start', { message });
+    return messageEvent('message_start', { message });
   }
 
   #addText(type: 'text' | 'thinking', text: string): string {
@@ -158,11 +157,6 @@ export class MessageStreamWriter implements StreamWriter {
   }
 
   #event(type: string, rest: JsonRecord): string {
-    return eventText(type, { index: this.#index, ...rest });
+    return messageEvent(type, { index: this.#index, ...rest });
   }
-}
-
-/** The type is in the data and in the event line. */
-function eventText(type: string, rest: JsonRecord): string {
-  return `event: ${type}\ndata: ${writeJson({ type, ...rest })}\n\n`;
 }

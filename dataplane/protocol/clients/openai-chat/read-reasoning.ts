@@ -1,11 +1,10 @@
 /** Reads the reasoning that an assistant's message keeps, in the first of the forms that clients have for it. */
 import type { ReasoningPart } from '../../conversation/request.ts';
-import { readProof } from '../../conversation/reasoning.ts';
 import type { ReasoningProof } from '../../conversation/reasoning.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { detailMaker, detailText } from '../../openai/detail-formats.ts';
-import { fromToolUseId } from '../../tool-ids.ts';
+import { readKeptProof } from '../kept-proof.ts';
 import type { ASSISTANT_MESSAGE } from './table.ts';
 
 type Kept = Readonly<
@@ -30,7 +29,9 @@ function readBlocks(blocks: unknown, param: string): readonly ReasoningPart[] {
     const part = { type: 'Reasoning' as const, path: `${param}[${index}]` };
     if (type === 'redacted_thinking' && textOf(data) !== undefined)
       return [{ ...part, text: '', proof: { maker: 'Anthropic', redacted: stringOf(data) } }];
-    return type === 'thinking' ? [{ ...part, text: stringOf(thinking), proof: ownProof(stringOf(signature)) }] : [];
+    return type === 'thinking'
+      ? [{ ...part, text: stringOf(thinking), proof: readKeptProof(stringOf(signature)) }]
+      : [];
   });
 }
 
@@ -67,7 +68,7 @@ function readDetails(value: unknown, param: string): readonly ReasoningPart[] {
 /** By the format, which names the maker. Signatures that the gateway wrote name it themselves. */
 function proofOf(detail: JsonRecord): ReasoningProof | undefined {
   const { type, signature, data } = detail;
-  const signed = ownProof(stringOf(signature));
+  const signed = readKeptProof(stringOf(signature));
   const maker = detailMaker(detail);
   if (signed) return signed.maker === 'Anthropic' && maker !== 'Anthropic' ? undefined : signed;
   const hidden = textOf(data);
@@ -84,11 +85,4 @@ function hiddenProof(
   if (maker === 'Anthropic') return { maker, redacted: data };
   if (maker === 'Gemini') return { maker, signature: data, callId: id };
   return maker && { maker, id: id ?? '', encrypted: data };
-}
-
-/** A proof of Gemini's may name its call by the id that an Anthropic client would have. */
-function ownProof(signature: string): ReasoningProof | undefined {
-  const proof = readProof(signature);
-  if (proof?.maker !== 'Gemini' || proof.callId === undefined) return proof;
-  return { ...proof, callId: fromToolUseId(proof.callId) };
 }

@@ -1,5 +1,5 @@
 /** Reads the choices of completions, whole or as the chunks of a stream, into events. */
-import type { ConversationEvent, FinishReason } from '../../conversation/events.ts';
+import type { ConversationEvent } from '../../conversation/events.ts';
 import type { ReasoningProof } from '../../conversation/reasoning.ts';
 import { finishWithCalls } from '../../conversation/finish.ts';
 import { Sequence } from '../../conversation/sequence.ts';
@@ -8,6 +8,7 @@ import { convertedFields } from '../../field-table.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { writeJson } from '../../json-value.ts';
+import { readExtraSignature } from '../../openai/google-signature.ts';
 import { contentText, reasoningOf } from '../../openai/output.ts';
 import { clientToolName } from '../chat-provider.ts';
 import type { ResponseReadContext } from '../chat-provider.ts';
@@ -104,7 +105,7 @@ function* contentEvents(
   for (const citation of readCitations(annotations, 0)) yield { ...citation, ...candidate };
   if (refused !== undefined) yield { type: 'refusal-delta', ...candidate, text: refused };
   for (const image of itemsOf(images)) yield* imageOf(image, index);
-  const signature = signatureIn(extra);
+  const signature = readExtraSignature(extra);
   if (signature !== undefined)
     yield { type: 'reasoning-end', ...candidate, proof: { maker: 'Gemini', signature, callId: undefined } };
 }
@@ -168,27 +169,14 @@ function callPiece(call: JsonRecord, key: unknown): CallPiece {
     id: textOf(id),
     name: textOf(name),
     text: isRecord(given) ? writeJson(given) : stringOf(given),
-    signature: signatureIn(extra),
+    signature: readExtraSignature(extra),
   };
-}
-
-/** Gemini's thought signature, as Google's endpoint of this protocol has it. */
-function signatureIn(extra: unknown): string | undefined {
-  const google = isRecord(extra) ? extra['google'] : undefined;
-  return isRecord(google) ? textOf(google['thought_signature']) : undefined;
 }
 
 /** What was called and refused counts more than the reason that the provider gives. */
 function finishOf({ candidate: index, sequence, refusal, finishReason }: OpenChoice): ConversationEvent {
   const candidate = candidateOf(index);
   if (refusal !== '') return { type: 'finish', ...candidate, reason: 'Refusal', detail: refusal };
-  const said = FINISH_REASONS.values.get(finishReason ?? '');
-  const reason = isFinish(said) ? said : 'Stop';
+  const reason = FINISH_REASONS.values.get(finishReason ?? '') ?? 'Stop';
   return { type: 'finish', ...candidate, reason: finishWithCalls(reason, sequence.calledTools), detail: undefined };
-}
-
-const FINISHES: ReadonlySet<string> = new Set(FINISH_REASONS.values.values());
-
-function isFinish(reason: string | undefined): reason is FinishReason {
-  return reason !== undefined && FINISHES.has(reason);
 }

@@ -18,6 +18,7 @@ import type {
 import { NO_SIGNATURE } from '../../gemini/thought-signature.ts';
 import { textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
+import { writeExtraSignature } from '../../openai/google-signature.ts';
 import type { ChannelSeal } from '../../sealed-values.ts';
 import { shortenCallId } from '../../tool-ids.ts';
 import type { ToolNames } from '../../tool-ids.ts';
@@ -137,7 +138,7 @@ class MessagesWriter {
 
   #signatureOf(parts: readonly AssistantPart[]): JsonRecord {
     const signature = this.#context.signed ? signatureOfText(parts) : undefined;
-    return signature === undefined ? {} : writeSignature(signature);
+    return signature === undefined ? {} : writeExtraSignature(signature);
   }
 
   #writeCall({ id, name, arguments: given }: ToolCallPart, isFirst: boolean): JsonRecord {
@@ -146,7 +147,7 @@ class MessagesWriter {
       id: shortenCallId(id),
       type: 'function',
       function: { name: this.#context.names.send(name), arguments: argumentsText(given) },
-      ...(signature !== undefined && writeSignature(signature)),
+      ...(signature !== undefined && writeExtraSignature(signature)),
     };
   }
 }
@@ -176,9 +177,4 @@ function textOfPart(part: AssistantPart): string {
 
 function noImages({ path }: ImagePart): Error {
   return unsupported(path, NAME, 'messages of the assistant hold text');
-}
-
-/** As Google's endpoint of this protocol has it. */
-function writeSignature(signature: string): JsonRecord {
-  return { extra_content: { google: { thought_signature: signature } } };
 }

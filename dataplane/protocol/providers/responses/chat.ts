@@ -3,6 +3,7 @@ import type { Conversation } from '../../conversation/request.ts';
 import { isGiven, itemsOf, textOf } from '../../fields.ts';
 import { parseObject } from '../../json-value.ts';
 import { meterResponse } from '../../openai/response-meter.ts';
+import { planOfCount } from '../chat-provider.ts';
 import type {
   ChatProvider,
   CountContext,
@@ -26,13 +27,8 @@ export const responsesChat: ChatProvider & Required<Pick<ChatProvider, 'writeCou
 };
 
 /** The request as input_tokens takes it: without settings for the response. */
-function writeCount(
-  conversation: Conversation,
-  { plan, dropped }: CountContext,
-): Pick<WrittenRequest, 'path' | 'body'> {
-  const { upstreamModel, seal } = plan;
-  const call = { upstreamModel, seal, maxOutputTokens: undefined, outputLimitField: 'max_completion_tokens' } as const;
-  const { body } = writeRequest(conversation, { plan: call, stream: false, dropped });
+function writeCount(conversation: Conversation, context: CountContext): Pick<WrittenRequest, 'path' | 'body'> {
+  const { body } = writeRequest(conversation, planOfCount(context));
   const { model, instructions, input, tools, tool_choice, text } = body;
   return { path: '/responses/input_tokens', body: { model, instructions, input, tools, tool_choice, text } };
 }

@@ -5,6 +5,7 @@ import { anthropicClient } from '../../../../../dataplane/protocol/clients/anthr
 import type { ConversionNotes } from '../../../../../dataplane/protocol/converter.ts';
 import type { ConversationEvent } from '../../../../../dataplane/protocol/conversation/events.ts';
 import { fold } from '../../../../../dataplane/protocol/conversation/response.ts';
+import { converterFor } from '../../../../../dataplane/protocol/providers.ts';
 import { UNREPORTED_USAGE } from '../../../../../dataplane/protocol/usage.ts';
 
 const CONTEXT = { id: 'x', createdSeconds: 0, model: 'asked', notes: undefined, seal: undefined };
@@ -121,6 +122,26 @@ describe('a message for a client that has not asked for thinking', () => {
       { type: 'enabled', budget_tokens: 1024 },
     ])
       assert.equal(notesOf(thinking), undefined);
+  });
+});
+
+describe('a tool_reference in a result', () => {
+  it('is a text that names the tool, for every provider', () => {
+    const content = [{ type: 'tool_reference', tool_name: 'get_weather' }];
+    const body = {
+      model: 'm',
+      max_tokens: 9,
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'search', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content }] },
+      ],
+    };
+    const plan = { upstreamModel: 'm', maxOutputTokens: 9, outputLimitField: 'max_tokens' } as const;
+    for (const provider of ['OpenAI', 'Gemini', 'BedrockConverse'] as const) {
+      const { body: sent } = converterFor('Anthropic', provider).request(Buffer.from(JSON.stringify(body)), body, plan);
+      assert.match(Buffer.from(sent).toString(), /Tools that can be called now: get_weather/, provider);
+    }
   });
 });
 

@@ -87,6 +87,20 @@ describe('reasoning of earlier turns', () => {
   });
 });
 
+describe('the cache key', () => {
+  it("is the agent's session, as one of the account, for OpenAI's models", () => {
+    const request = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
+    const body = Buffer.from(JSON.stringify(request));
+    const keyFor = (upstreamModel: string): unknown => {
+      const plan = { upstreamModel, maxOutputTokens: 9, outputLimitField: 'max_tokens', session: 's1' } as const;
+      const sent = converterFor('Anthropic', 'OpenAI').request(body, request, { ...plan, seal: sealFor('c') });
+      return (JSON.parse(Buffer.from(sent.body).toString()) as Fields)['prompt_cache_key'];
+    };
+    assert.equal(keyFor('gpt-5.6'), 'own:s1');
+    assert.equal(keyFor('deepseek-v4'), undefined);
+  });
+});
+
 describe('turns', () => {
   it('have system text in its place for the makers who take it, and as text of the user for others', () => {
     const messages = [
