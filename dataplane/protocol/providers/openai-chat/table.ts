@@ -56,7 +56,8 @@ export const PARTS = kindTable('Parts of turns', {
   Reasoning: converted(
     '`reasoning_content`, for models that need it back (DeepSeek, Kimi, GLM, MiniMax); DeepSeek and Kimi get a ' +
       'placeholder with calls that have none; `reasoning_details`, for models that are named with their maker, as ' +
-      'OpenRouter names them (`anthropic/`, `google/`, `openai/`), and whose own it is; for others it is left out',
+      'OpenRouter names them (`anthropic/claude`, `google/gemini`, `openai/` but GPT-OSS), and whose own it is; for ' +
+      'others it is left out',
   ),
   'cache mark': dropped(CACHING),
 } satisfies PartsTable);

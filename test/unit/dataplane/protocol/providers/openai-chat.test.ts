@@ -422,7 +422,7 @@ describe('reasoning_details', () => {
       { type: 'reasoning.encrypted', data: 'aGlk', format: claude, index: 1 },
     ];
     assert.deepEqual(assistant('anthropic/claude-sonnet-4.5')?.['reasoning_details'], details);
-    for (const model of ['openai/gpt-5.4', 'google/gemini-3-pro', 'claude-sonnet-4-5']) {
+    for (const model of ['openai/gpt-5.4', 'openai/gpt-oss-120b', 'google/gemma-3', 'claude-sonnet-4-5']) {
       assert.equal(assistant(model)?.['reasoning_details'], undefined, model);
       assert.equal(assistant(model)?.['reasoning_content'], undefined, model);
     }
