@@ -7,7 +7,6 @@ import type { ChatDialect, RequestFault } from '../protocol/call-facts.ts';
 import type { CountedTexts } from '../protocol/counted-texts.ts';
 import type { RequestPlan, UpstreamBody } from '../protocol/converter.ts';
 import type { SealedState } from '../protocol/openai/kept-state.ts';
-import type { PlatformPlan } from '../protocol/platforms/platform-request.ts';
 import type { CountedDialect, ProviderKind } from '../protocol/provider.ts';
 import type { SealingContext } from '../sealing/channel-seal.ts';
 
@@ -16,11 +15,9 @@ import type { SealingContext } from '../sealing/channel-seal.ts';
  */
 export type PlainPlan = Omit<RequestPlan, 'scanned' | 'seal'> & {
   readonly sealing?: SealingContext | undefined;
-  /** How the channel's platform dresses the converted request. */
-  readonly platformPlan?: PlatformPlan | undefined;
 };
 
-export type CountPlan = Pick<PlainPlan, 'upstreamModel' | 'sealing' | 'platformPlan'>;
+export type CountPlan = Pick<PlainPlan, 'upstreamModel' | 'sealing' | 'platform'>;
 
 export type BodyTask =
   | { readonly task: 'Facts'; readonly kind: BodyKind }

@@ -4,7 +4,6 @@ import type { Posted, Replied } from '../fair-worker.ts';
 import { collectTexts } from '../protocol/count-texts.ts';
 import { converterOf, readFacts } from '../protocol/body-kinds.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
-import { toPlatformRequest } from '../protocol/platforms/platform-request.ts';
 import { sealState } from '../protocol/openai/kept-state.ts';
 import { parseBody } from '../protocol/parse-body.ts';
 import { providerOf } from '../protocol/providers.ts';
@@ -23,16 +22,14 @@ function run(job: RequestJob): BodyResults[keyof BodyResults] {
     case 'Convert': {
       const converter = converterOf(job.kind, job.protocol, job);
       if (!converter) throw new Error(`${job.protocol} has no converter for ${job.kind}`);
-      const { sealing, platformPlan, ...plan } = job.plan;
-      const seal = sealing && createChannelSeal(sealing);
-      return toPlatformRequest(converter.request(bytes, parsed, { ...plan, seal }), platformPlan);
+      const { sealing, ...plan } = job.plan;
+      return converter.request(bytes, parsed, { ...plan, seal: sealing && createChannelSeal(sealing) });
     }
     case 'CountRequest': {
       const counter = providerOf(job.protocol).tokenCounters?.[job.dialect];
       if (!counter) throw new Error(`${job.protocol} counts no tokens of ${job.dialect}`);
-      const { sealing, platformPlan, ...plan } = job.plan;
-      const seal = sealing && createChannelSeal(sealing);
-      return toPlatformRequest(counter.request(bytes, parsed, { ...plan, seal }), platformPlan);
+      const { sealing, ...plan } = job.plan;
+      return counter.request(bytes, parsed, { ...plan, seal: sealing && createChannelSeal(sealing) });
     }
   }
 }

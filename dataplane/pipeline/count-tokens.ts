@@ -2,7 +2,7 @@
  * Counts a request's input tokens through a provider that can count, and otherwise with the gateway's own tokenizer.
  * Counting costs nothing, so no money is held, but it counts in limits of calls.
  */
-import { toPlatformHeaders } from '../protocol/platforms/platform-request.ts';
+import { toPlatformHeaders, toPlatformPath } from '../protocol/platforms/platform-request.ts';
 import type { CountedDialect, TokenCounter } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
 import { NO_TOKENS_LOAD, REQUEST_CONSUMED } from '../ledger/load.ts';
@@ -71,7 +71,7 @@ async function countAtProviders(
 ): Promise<number | undefined> {
   for (const candidate of routed.candidates) {
     const { id: channel, protocol } = candidate.target;
-    const tokenCounter = counterAt(candidate, dialect);
+    const tokenCounter = counterAt(routed, candidate, dialect);
     if (!tokenCounter) continue;
     const startedAt = deps.clock.monotonicMs();
     const count = await countWithLimits(deps, { routed, candidate, dialect, tokenCounter });
@@ -82,9 +82,11 @@ async function countAtProviders(
   return undefined;
 }
 
-/** Returns undefined if the provider has no such endpoint, or serves another dialect there. */
-function counterAt({ target: { protocol, endpoints } }: Candidate, dialect: CountedDialect): TokenCounter | undefined {
-  if (dialect === 'Responses' && !endpoints.has('Responses')) return undefined;
+/** Returns undefined if the provider has no such endpoint, or another API of it serves the call. */
+function counterAt({ call }: Routed, candidate: Candidate, dialect: CountedDialect): TokenCounter | undefined {
+  const { protocol, endpoints } = candidate.target;
+  const serves = dialect === 'Responses' ? endpoints.has('Responses') : call.converter(candidate)?.api === 'Responses';
+  if ((dialect === 'Responses' || protocol === 'OpenAI') && !serves) return undefined;
   return providerOf(protocol).tokenCounters?.[dialect];
 }
 
@@ -119,8 +121,8 @@ async function countAt(
   const { received } = routed;
   const { target, upstreamModel } = candidate;
   const given = requestHeaders(received.headers, { allowed: target.clientHeaders, account: routed.key.account });
-  const platformPlan = platformPlanOf(candidate, { stream: false, headers: given });
-  const headers = toPlatformHeaders(given, platformPlan);
+  const platform = platformPlanOf(candidate, { stream: false, headers: given });
+  const headers = toPlatformHeaders(given, platform);
   const { path, body: request } = await received.body
     .countRequest(
       tokenCounter,
@@ -128,7 +130,7 @@ async function countAt(
       {
         upstreamModel,
         sealing: sealingContext(deps.state.get(), routed.key, candidate),
-        platformPlan,
+        platform,
       },
     )
     .catch((error: unknown) => {
@@ -138,7 +140,7 @@ async function countAt(
   try {
     const response = await deps.upstreams.send(target, {
       method: 'POST',
-      path,
+      path: toPlatformPath(path, platform),
       body: request,
       stream: false,
       signal: received.reply.left,

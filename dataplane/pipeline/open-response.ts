@@ -166,7 +166,7 @@ function failed(model: string, error: ProviderError): Failure {
 function unreadable(model: string, bytes: Uint8Array, mayBeJob = false): Failure {
   const error = readErrorIn(bytes);
   if (error) return failed(model, error);
-  const says = `The provider of "${model}" answered something that is ${isJsonObject(bytes) ? 'no response' : 'not JSON'}.`;
+  const says = `The provider of "${model}" answered ${describe(bytes)}.`;
   return {
     kind: 'Refused',
     status: BAD_GATEWAY,
@@ -177,8 +177,11 @@ function unreadable(model: string, bytes: Uint8Array, mayBeJob = false): Failure
   };
 }
 
-function isJsonObject(bytes: Uint8Array): boolean {
-  return parseEventData(decodeUtf8(bytes)) !== undefined;
+function describe(bytes: Uint8Array): string {
+  const text = decodeUtf8(bytes);
+  const isComment = (line: string): boolean => line.trim() === '' || line.startsWith(':');
+  if (text.split(/[\r\n]+/).every(isComment)) return 'nothing';
+  return `something that is ${parseEventData(text) ? 'no response' : 'not JSON'}`;
 }
 
 /** True unless the whole response is needed, for a conversion or to read a job's id. */

@@ -7,6 +7,7 @@
 import type { StatedCapabilities } from './capabilities.ts';
 import type { JsonObject } from './json-scan.ts';
 import type { ChatDialect, ProviderTools } from './call-facts.ts';
+import type { PlatformPlan } from './platforms/platform-request.ts';
 import type { ChannelSeal } from './sealed-values.ts';
 
 /**
@@ -98,10 +99,12 @@ export interface RequestPlan {
   readonly session?: string | undefined;
   /** Absent: the gateway has no key to seal with. */
   readonly seal?: ChannelSeal | undefined;
+  /** What the channel's platform changes of the request's members; undefined: it serves the protocol's own API. */
+  readonly platform?: PlatformPlan | undefined;
 }
 
 export interface UpstreamBody {
-  /** Below the channel's base URL: "/chat/completions" (OpenAI), "/v1/messages" (Anthropic). */
+  /** Of the protocol's own API, below the channel's base URL: "/chat/completions" (OpenAI), "/v1/messages" (Anthropic). */
   readonly path: string;
   readonly body: Uint8Array;
   /** Default: application/json. */
@@ -126,6 +129,8 @@ export interface ConversionNotes {
   readonly repeated?: string;
   /** Responses, Gemini: the model needs its readable reasoning back, so that it is sealed for the client to keep. */
   readonly keepsReasoning?: boolean;
+  /** Anthropic: the client has not asked for thinking, and gets a proof of it only where a call needs it. */
+  readonly hidesProofs?: boolean;
   /** Gemini: the answer shows its thoughts. */
   readonly includeThoughts?: boolean;
   /** Responses: the sealed ids of the request, by what is sealed in them, because the response repeats them. */

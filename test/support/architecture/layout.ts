@@ -287,10 +287,10 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     // a client and a provider meet in conversion.ts only
     conversation: [],
     clients: ['anthropic', 'conversation', 'gemini', 'openai'],
-    providers: ['anthropic', 'conversation', 'gemini', 'openai'],
+    providers: ['anthropic', 'conversation', 'gemini', 'openai', 'platforms'],
     'conversion.ts': ['clients', 'conversation', 'providers'],
 
-    anthropic: ['conversation'],
+    anthropic: ['conversation', 'platforms'],
     converse: [],
     gemini: [],
     openai: [],
@@ -302,7 +302,8 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'gemini/provider.ts': ['clients', 'providers'],
     'openai/provider.ts': ['clients', 'providers'],
 
-    'anthropic-anthropic.ts': ['anthropic'],
+    'anthropic-anthropic.ts': ['anthropic', 'platforms'],
+    'converter.ts': ['platforms'],
     'openai-openai.ts': ['openai'],
 
     // what is done for every dialect
