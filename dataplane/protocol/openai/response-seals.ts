@@ -187,32 +187,33 @@ export class ResponseSeals {
 
 type OwnValue = readonly [value: string, kind: string];
 
-/** The values in a response, a conversation, what a deletion returns, a compaction, an item, or a list of items. */
+/**
+ * The values in a response, a conversation, what a deletion returns, a compaction, an item, or a list of items. Items
+ * are sealed whatever the object calls itself, because some providers name it otherwise or not at all.
+ */
 function ownValues(value: unknown): readonly OwnValue[] {
   if (!isRecord(value)) return [];
-  const { id, output, data } = value;
+  return [...idsOf(value), ...[value, ...itemsOf(value['output']), ...itemsOf(value['data'])].flatMap(encryptedIn)];
+}
+
+function idsOf(value: JsonRecord): readonly OwnValue[] {
   switch (value['object']) {
-    case 'list':
-      return itemsOf(data).flatMap(encryptedIn);
-    case 'response.compaction':
-      return itemsOf(output).flatMap(encryptedIn);
     case 'conversation':
     case 'conversation.deleted':
-      return ownValue(id, CONVERSATION_ID);
+      return ownValue(value['id'], CONVERSATION_ID);
     case 'response':
     case 'response.deleted':
-      return valuesOfResponse(value);
+      return idsOfResponse(value);
     default:
-      return encryptedIn(value);
+      return [];
   }
 }
 
-function valuesOfResponse({ id, previous_response_id: previous, conversation, output }: JsonRecord): OwnValue[] {
+function idsOfResponse({ id, previous_response_id: previous, conversation }: JsonRecord): OwnValue[] {
   return [
     ...ownValue(id, RESPONSE_ID),
     ...ownValue(previous, RESPONSE_ID),
     ...ownValue(isRecord(conversation) ? conversation['id'] : undefined, CONVERSATION_ID),
-    ...itemsOf(output).flatMap(encryptedIn),
   ];
 }
 
