@@ -8,7 +8,7 @@ import { isEventStream } from '../protocol/sse.ts';
 import { hasOutput } from '../protocol/usage.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallOutcome, CallRecord, Forwarded, OpenedStream, PipelineDeps } from './context.ts';
-import { isInBackground, pushPiece } from './open-response.ts';
+import { isInBackground, pushPiece, readRest } from './open-response.ts';
 import { clientHeaders, EVENT_STREAM_TYPE, STREAM_HEADERS } from './response-headers.ts';
 import { relayLarge } from './relay-large.ts';
 
@@ -65,6 +65,7 @@ async function relayPieces(
   { stream, record, pieces, first }: RunningStream,
 ): Promise<Uint8Array | undefined> {
   const { reply } = record.received;
+  const read = { stream, answered: forwarded, record };
   for (let bytes = first; ;) {
     if (bytes.length > 0) {
       if (!record.produced) noteOutput(deps, forwarded, record);
@@ -75,8 +76,8 @@ async function relayPieces(
     }
     if (stream.terminal) return undefined;
     const next = await pieces.next();
-    if (next.done) return undefined;
-    bytes = pushPiece(stream, next.value, forwarded, record);
+    if (next.done) return readRest(deps, read);
+    bytes = await pushPiece(deps, read, next.value);
   }
 }
 

@@ -153,6 +153,9 @@ function openItem(item: JsonRecord, { seal, param }: ItemOptions): JsonRecord | 
   return { ...item, encrypted_content: opened.data };
 }
 
+/** A stream's first events have its ids; a value beyond this number may be sealed again in another event. */
+const MAX_REMEMBERED = 1_000;
+
 /** Seals the values of one response, whole or in events: the same value is sealed once. */
 export class ResponseSeals {
   readonly #seal: ChannelSeal | undefined;
@@ -180,8 +183,18 @@ export class ResponseSeals {
     const known = this.#sealed.get(value);
     if (known !== undefined || !this.#seal) return known ?? value;
     const sealed = this.#seal.seal(kind, value);
-    this.#sealed.set(value, sealed);
+    if (this.#sealed.size < MAX_REMEMBERED) this.#sealed.set(value, sealed);
     return sealed;
+  }
+
+  /** The sealed values, by what is sealed in them. */
+  get known(): ReadonlyMap<string, string> {
+    return this.#sealed;
+  }
+
+  /** Remembers values that another thread has sealed. */
+  learn(sealed: ReadonlyMap<string, string>): void {
+    for (const [value, own] of sealed) if (this.#sealed.size < MAX_REMEMBERED) this.#sealed.set(value, own);
   }
 }
 
