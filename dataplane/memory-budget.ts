@@ -89,11 +89,14 @@ export class HeldBytes {
     this.#owner = owner;
   }
 
-  /** Throws GatewayError if there is no room. */
+  /** Throws GatewayError if there is no room. Then nothing is held, so that of several that grow one has room. */
   set(bytes: number): void {
     const more = bytes - this.#bytes;
     const refusal = more > 0 ? this.#memory.take(more, bytes, this.#owner) : undefined;
-    if (refusal) throw refusal;
+    if (refusal) {
+      this.set(0);
+      throw refusal;
+    }
     if (more < 0) this.#memory.giveBack(-more, this.#owner);
     this.#bytes = bytes;
   }

@@ -81,13 +81,13 @@ async function openStream(deps: PipelineDeps, answered: Answered, record: CallRe
   while (!stream.terminal) {
     const next = await pieces.next();
     if (next.done) break;
-    const bytes = await pushPiece(deps, { stream, answered, record }, next.value);
+    const bytes = await pushPiece(deps, { stream, answered, record, pieces }, next.value);
     first = first.length === 0 ? bytes : Buffer.concat([first, bytes]);
     if (commits(first, answered)) return { kind: 'Stream', stream, pieces, first };
     if (size < MAX_ERROR_BYTES) read.push(next.value);
     size += next.value.length;
   }
-  const rest = await readRest(deps, { stream, answered, record });
+  const rest = await readRest(deps, { stream, answered, record, pieces });
   first = first.length === 0 ? rest : Buffer.concat([first, rest]);
   const end = stream.end();
   const failure = failureOf(end, answered, { stream, read });
@@ -140,6 +140,7 @@ async function readHeld(deps: PipelineDeps, read: StreamRead, bytes: Uint8Array)
     return await readLargeEvents(readingOf(deps, read), read.stream, bytes);
   } catch (error) {
     read.record.abort.abort();
+    await read.pieces.return?.(); // frees the decoders
     throw error;
   }
 }
@@ -149,6 +150,7 @@ export interface StreamRead {
   readonly stream: StreamConverter;
   readonly answered: Answered;
   readonly record: CallRecord;
+  readonly pieces: AsyncIterator<Uint8Array>;
 }
 
 function readingOf(deps: PipelineDeps, { answered, record: { received } }: StreamRead): EventReading {
@@ -185,7 +187,7 @@ async function openWhole(deps: PipelineDeps, answered: Answered, record: CallRec
     record.produced = true;
     record.meter = { reported: UNREPORTED_USAGE, final: false, outputBytes: size, ...images };
     if (size < LARGE_BODY_BYTES) continue;
-    holdWhole(record, answered, size);
+    await holdWhole({ record, answered, reader }, size);
     if (size > MAX_BUFFERED_BYTES && mayPassThrough(deps, answered))
       return { kind: 'Large', buffered: pieces, rest: reader };
     if (size > MAX_WHOLE_BYTES) return tooLarge(answered, reader);
@@ -203,11 +205,19 @@ async function tooLarge({ admitted }: Answered, rest: AsyncIterator<Uint8Array>)
   return badGateway(says, createsJob(call));
 }
 
-function holdWhole({ received, abort }: CallRecord, { admitted }: Answered, size: number): void {
+interface WholeRead {
+  readonly record: CallRecord;
+  readonly answered: Answered;
+  readonly reader: AsyncIterator<Uint8Array>;
+}
+
+/** If there is no room, the rest is not read. */
+async function holdWhole({ record: { received, abort }, answered, reader }: WholeRead, size: number): Promise<void> {
   try {
-    received.hold(size, admitted.routed.key);
+    received.hold(size, answered.admitted.routed.key);
   } catch (error) {
-    abort.abort(); // the rest is not read
+    abort.abort();
+    await reader.return?.(); // frees the decoders
     throw error;
   }
 }

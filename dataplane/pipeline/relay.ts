@@ -25,6 +25,8 @@ export async function relay(deps: PipelineDeps, forwarded: Forwarded, record: Ca
     case 'Stream':
       return relayStream(deps, forwarded, { ...opening, record });
     case 'Large':
+      // frees the decoders
+      if (record.received.reply.started) await opening.rest.return?.();
       refuseInStream(forwarded, record);
       return relayLarge(deps, forwarded, { ...opening, record });
     case 'Whole':
@@ -65,7 +67,7 @@ async function relayPieces(
   { stream, record, pieces, first }: RunningStream,
 ): Promise<Uint8Array | undefined> {
   const { reply } = record.received;
-  const read = { stream, answered: forwarded, record };
+  const read = { stream, answered: forwarded, record, pieces };
   for (let bytes = first; ;) {
     if (bytes.length > 0) {
       if (!record.produced) noteOutput(deps, forwarded, record);
@@ -148,7 +150,9 @@ function readToEnd(pieces: OpenedStream['pieces'], abort: AbortController): void
     .next()
     .then(
       (next) => {
-        if (!next.done) abort.abort();
+        if (next.done) return undefined;
+        abort.abort();
+        return pieces.return?.(); // frees the decoders
       },
       () => undefined,
     )
