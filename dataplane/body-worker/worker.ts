@@ -5,6 +5,8 @@ import { collectTexts } from '../protocol/count-texts.ts';
 import { converterOf, readFacts } from '../protocol/body-kinds.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
 import { sealState } from '../protocol/openai/kept-state.ts';
+import { readLargeEvent } from '../protocol/openai/response-event.ts';
+import { readSealedResponse } from '../protocol/openai/sealed-response.ts';
 import { parseBody } from '../protocol/parse-body.ts';
 import { providerOf } from '../protocol/providers.ts';
 import { createChannelSeal } from '../sealing/channel-seal.ts';
@@ -34,11 +36,25 @@ function run(job: RequestJob): BodyResults[keyof BodyResults] {
   }
 }
 
-type RequestJob = Exclude<BodyJob, { readonly task: 'SealState' }>;
+type RequestJob = Extract<BodyJob, { readonly task: 'Facts' | 'Texts' | 'Convert' | 'CountRequest' }>;
 
+/** A response of a provider does not have the limits of a request. */
 function resultOf(job: BodyJob): BodyResults[keyof BodyResults] {
-  // a response of a provider does not have the limits of a request
-  return job.task === 'SealState' ? sealState(job.bytes, createChannelSeal(job.sealing), job.known) : run(job);
+  switch (job.task) {
+    case 'SealState':
+      return sealState(job.bytes, createChannelSeal(job.sealing), job.known);
+    case 'ReadEvent':
+      return readLargeEvent(job.bytes, createChannelSeal(job.sealing), job.known);
+    case 'ReadResponse':
+      return readSealedResponse(job.kind, job.bytes, { seal: createChannelSeal(job.sealing), known: job.known });
+    case 'ReadJob': {
+      const { responseJobs } = providerOf(job.protocol);
+      if (!responseJobs) throw new Error(`${job.protocol} has no background responses`);
+      return responseJobs.read(job.bytes);
+    }
+    default:
+      return run(job);
+  }
 }
 
 function replyTo(job: BodyJob): BodyReply {

@@ -15,7 +15,10 @@ import type { AttemptReport } from '../telemetry/call-report.ts';
 import { isRouteFault, readRetryAfter } from '../upstream/retry.ts';
 import { namesOf, UpstreamFailure } from '../upstream/upstream.ts';
 import type { UpstreamRequest, UpstreamResponse, UpstreamTarget } from '../upstream/upstream.ts';
+import type { ConvertedJob } from '../protocol/converter.ts';
+import { HeldBytes, LARGE_BODY_BYTES } from '../memory-budget.ts';
 import { channelOf, channelRemoved } from './job-channel.ts';
+import type { JobChannel } from './job-channel.ts';
 import { outcomeOf } from './job-outcome.ts';
 import type { EndedJob } from './job-outcome.ts';
 
@@ -109,7 +112,7 @@ function goneAtProvider(about: JobRequest['about']): GatewayError {
 interface BodyLimits {
   readonly about: JobRequest['about'];
   readonly maxBytes?: number;
-  /** Counts bytes as they arrive; throws if there are too many. */
+  /** Sets how many bytes are held; throws if there are too many. */
   readonly hold?: (bytes: number) => void;
 }
 
@@ -125,7 +128,7 @@ export async function readWholeBody(
       pieces.push(piece);
       size += piece.length;
       if (size > maxBytes) throw invalidJobResponse(about);
-      hold?.(piece.length);
+      hold?.(size);
     }
   } catch (error) {
     throw readingError(error, 'within its answer');
@@ -154,7 +157,7 @@ export function invalidJobResponse(about: JobRequest['about']): GatewayError {
  * channel is gone or full, or the provider fails.
  */
 export async function pollJob(
-  deps: Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock' | 'warn'>,
+  deps: Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock' | 'warn' | 'memory' | 'bodyWorker'>,
   job: JobRecord,
   signal: AbortSignal,
 ): Promise<EndedJob | undefined> {
@@ -171,7 +174,28 @@ export async function pollJob(
       attempts: [],
       request: { method: 'GET', path: at.jobs.path(job.jobId), headers: {}, body: undefined, stream: false, signal },
     });
+    const held = new HeldBytes(deps.memory, { uid: job.origin.keyUid, account: job.origin.account });
     const maxBytes = about === 'video' ? MAX_BYTES : MAX_RESPONSE_BYTES;
-    return outcomeOf(job, at.jobs.read(await readWholeBody(response, { about, maxBytes })));
+    try {
+      const bytes = await readWholeBody(response, { about, maxBytes, hold: (size) => held.set(size) });
+      return outcomeOf(job, await readJob(deps, { job, at, bytes }));
+    } finally {
+      held.set(0);
+    }
   });
+}
+
+interface PolledJob {
+  readonly job: JobRecord;
+  readonly at: JobChannel;
+  readonly bytes: Uint8Array;
+}
+
+/** A large response is read on the worker thread. */
+function readJob(
+  { bodyWorker }: Pick<PipelineDeps, 'bodyWorker'>,
+  { job, at: { jobs, target }, bytes }: PolledJob,
+): ConvertedJob | Promise<ConvertedJob> {
+  if (job.terms === undefined || bytes.length < LARGE_BODY_BYTES) return jobs.read(bytes);
+  return bodyWorker.run(job.origin.keyUid, { task: 'ReadJob', protocol: target.protocol }, bytes);
 }

@@ -2,6 +2,7 @@
  * Sends a client's request about what a provider keeps, a response or a conversation, to the channel that made it. The
  * id that the gateway sealed names the channel, and only calls of the same account can open it.
  */
+import { LARGE_BODY_BYTES } from '../memory-budget.ts';
 import { ClientDisconnected } from '../pipeline/attempt.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import { sealFor, sealingContext } from '../pipeline/sealing-context.ts';
@@ -37,7 +38,7 @@ export interface KeptStateRequest {
   /** Aborts when the client disconnects. */
   readonly left: AbortSignal;
   readonly attempts: AttemptReport[];
-  /** Counts bytes of the response against the key's memory, until the client has it. Throws GatewayError. */
+  /** Sets how many bytes the response holds of the key's memory, until the client has it. Throws GatewayError. */
   readonly hold: (bytes: number) => void;
 }
 
@@ -187,9 +188,6 @@ function isAborted(error: unknown): boolean {
   return error instanceof UpstreamFailure && error.kind === 'Aborted';
 }
 
-/** A response of this size or more is sealed on the worker thread. */
-const LARGE_BYTES = 64 * 1024;
-
 interface Sealing {
   readonly keeper: Keeper | Kept;
   readonly bytes: Buffer;
@@ -203,7 +201,7 @@ async function sealed(
   { keeper, bytes, about }: Sealing,
 ): Promise<Pick<KeptAnswer, 'body' | 'seen'>> {
   const known = 'id' in keeper ? new Map([[keeper.ownId, keeper.id]]) : new Map<string, string>();
-  const sealing = bytes.length < LARGE_BYTES ? undefined : sealingContext(state.get(), key, keeper.offered);
+  const sealing = bytes.length < LARGE_BODY_BYTES ? undefined : sealingContext(state.get(), key, keeper.offered);
   try {
     const { body, seen } = sealing
       ? await bodyWorker.run(key.uid, { task: 'SealState', sealing, known }, bytes)

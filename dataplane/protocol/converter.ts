@@ -216,6 +216,36 @@ export interface StreamConverter {
   readonly meter: Meter;
   /** The job that the stream is about, as its latest event says; absent: none, or its id is not known yet. */
   readonly job?: ConvertedJob | undefined;
+  /** The bytes of events that have not come whole, or that wait. Absent: few. */
+  readonly pendingBytes?: number;
+  /** An event that another thread is to read. Until `resume` has the result, nothing is pushed. */
+  readonly large?: LargeEvent | undefined;
+  /** Undefined: the event could not be read. Returns what may be sent now. */
+  resume?(read: LargeEventRead | undefined): Uint8Array;
+  /** Called before `end`: an event that the provider's stream ends within may be `large`. */
+  endOfInput?(): void;
+}
+
+export interface LargeEvent {
+  readonly bytes: Uint8Array;
+  /** Sealed values that the client has already, by what is sealed in them. */
+  readonly known: ReadonlyMap<string, string>;
+}
+
+/** An event with its values sealed. */
+export interface ReadEvent {
+  readonly bytes: Uint8Array;
+  readonly type: string;
+  /** Undefined: it is no object. */
+  readonly data: Readonly<Record<string, unknown>> | undefined;
+  /** The event is an error. */
+  readonly error?: ProviderError;
+}
+
+/** What another thread made of an event. Its data is what the meter and the end of a stream need. */
+export interface LargeEventRead extends ReadEvent {
+  /** The sealed values, by what is sealed in them. */
+  readonly sealed: ReadonlyMap<string, string>;
 }
 
 export interface Converter {
