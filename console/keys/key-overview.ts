@@ -107,7 +107,7 @@ function renderSettings({ apiKey: { metadata, spec }, group }: KeyOverview): Htm
     <dt>Concurrent calls</dt>
     <dd>${maxConcurrency ?? 'Any number'}</dd>
     <dt>Per minute</dt>
-    <dd>${rateText(rateLimits) || 'Any number of requests and tokens'}</dd>`;
+    <dd>${rateText(rateLimits) || 'No limit'}</dd>`;
 }
 
 function renderIdentity(apiKey: ApiKey, nowMs: number): Html {

@@ -39,7 +39,7 @@ describe("a key's page", () => {
       limited,
       /<dt>Concurrent calls<\/dt><dd>8<\/dd><dt>Per minute<\/dt><dd>600 requests, 1 input token<\/dd>/,
     );
-    assert.match((await reader.get(KEY)).markup, /<dd>Any number of requests and tokens<\/dd>/);
+    assert.match((await reader.get(KEY)).markup, /<dt>Per minute<\/dt><dd>No limit<\/dd>/);
   });
   it('shows on Activity that the ledger is not known', async () => {
     const { browser } = keysStand();
