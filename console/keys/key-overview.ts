@@ -6,6 +6,7 @@ import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
 import type { BarTone } from '#web/theme/bar.ts';
 import { secretNameOf } from '../../operator/store/key-secret.ts';
+import { rateText } from '../views/rate-limits.ts';
 import { renderStatusDot } from '../views/status-mark.ts';
 import { accountPath } from '../wallet/account-facts.ts';
 import { factsOf } from './key-facts.ts';
@@ -93,7 +94,7 @@ export function barToneOf(spentNanoUsd: bigint, limitNanoUsd: bigint): BarTone {
 }
 
 function renderSettings({ apiKey: { metadata, spec }, group }: KeyOverview): Html {
-  const { accountRef, models, maxConcurrency, expirationTime } = spec;
+  const { accountRef, models, maxConcurrency, rateLimits, expirationTime } = spec;
   const account = accountPath({ namespace: metadata.namespace, name: accountRef.name });
   return html`<dt>Group</dt>
     <dd><bdi>${group}</bdi></dd>
@@ -106,7 +107,9 @@ function renderSettings({ apiKey: { metadata, spec }, group }: KeyOverview): Htm
     <dt>Expires</dt>
     <dd>${expirationTime === undefined ? 'Never' : timeOf(expirationTime)}</dd>
     <dt>Concurrent calls</dt>
-    <dd>${maxConcurrency ?? 'Any number'}</dd>`;
+    <dd>${maxConcurrency ?? 'Any number'}</dd>
+    <dt>Per minute</dt>
+    <dd>${rateText(rateLimits) || 'No limit'}</dd>`;
 }
 
 function renderIdentity(apiKey: ApiKey, nowMs: number): Html {

@@ -84,14 +84,19 @@ test('a complete snapshot compiles to what a call needs', () => {
       minOutputTokens: 16,
       usageLabels: undefined,
       models: new Set(['m']),
-      limits: [{ scope: 'Key', id: 'key/uid-ci-bot', measure: 'Concurrency', amount: 8 }],
+      limits: [
+        { scope: 'Key', id: 'key/uid-ci-bot', measure: 'Concurrency', amount: 8 },
+        { scope: 'Key', id: 'key/uid-ci-bot', measure: 'Requests', amount: 60 },
+        { scope: 'Key', id: 'key/uid-ci-bot', measure: 'InputTokens', amount: 100_000 },
+        { scope: 'Key', id: 'key/uid-ci-bot', measure: 'OutputTokens', amount: 20_000 },
+      ],
     },
   });
   assert.deepEqual(state.accounts.get('team-a/team-a'), {
     id: 'team-a/team-a',
     generation: 1n,
     creditNanoUsd: 1_000_000_000n,
-    limits: [],
+    limits: [{ scope: 'Account', id: 'account/team-a/team-a', measure: 'Requests', amount: 600 }],
   });
 
   const offer = offerOf(state, 'auto-a', 'm');
@@ -106,7 +111,9 @@ test('a complete snapshot compiles to what a call needs', () => {
   assert.equal(candidate.clientDisconnect, 'Cancel');
   assert.deepEqual(candidate.limits, [
     { scope: 'Group', id: 'group/auto-a/anthropic/direct', measure: 'Concurrency', amount: 40 },
+    { scope: 'Group', id: 'group/auto-a/anthropic/direct', measure: 'InputTokens', amount: 1 },
     { scope: 'Channel', id: 'channel/anthropic/direct', measure: 'Concurrency', amount: 200 },
+    { scope: 'Channel', id: 'channel/anthropic/direct', measure: 'OutputTokens', amount: 4_000_000_000 },
   ]);
   assert.equal(candidate.target, state.targets.get('anthropic/direct'));
   assert.equal(candidate.target.protocol, 'Anthropic');
