@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
-import type { JobRecord, Limit } from '../ledger/ledger.ts';
+import type { FullLimit, JobRecord, Limit } from '../ledger/ledger.ts';
 import { readErrorResponse } from '../pipeline/attempt.ts';
 import type { AttemptFailure } from '../pipeline/attempt.ts';
 import { NO_TOKENS_LOAD, REQUEST_CONSUMED } from '../ledger/load.ts';
@@ -54,16 +54,20 @@ export async function withLimits<T>(
     if (result.outcome === 'Full')
       throw isOfCaller(result.full)
         ? callerIsFull(result, { dialect: 'OpenAI', nowMs: clock.nowMs() })
-        : channelIsFull();
+        : channelIsFull(result);
     return await work();
   } finally {
     ledger.release(callId, REQUEST_CONSUMED);
   }
 }
 
-function channelIsFull(): GatewayError {
-  const message = 'Its channel has its full number of calls in flight. Try again shortly.';
-  return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: 1 });
+function channelIsFull({ retryMs }: FullLimit): GatewayError {
+  const [what, seconds] =
+    retryMs === undefined
+      ? ['its full number of calls in flight', 1]
+      : ['as many requests as it may have in a minute', Math.ceil(retryMs / 1000)];
+  const message = `Its channel has ${what}. Try again in ${seconds} s.`;
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: seconds });
 }
 
 /**
