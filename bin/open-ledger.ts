@@ -78,6 +78,8 @@ function logEvent(log: Logger, event: LedgerEvent): void {
       );
     case 'Reaped':
       return log.warn({ calls: event.calls }, 'calls of a process that died are billed at their last progress');
+    case 'Evicts':
+      return log.warn(event.reason);
     case 'JournalFails':
       return log.error(
         { reason: event.reason },

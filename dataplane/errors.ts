@@ -87,8 +87,9 @@ export const ERRORS = {
     anthropicType: 'rate_limit_error',
     retry: true,
     when:
-      'a concurrency threshold of key, group or channel is reached, as many videos and background responses of a key ' +
-      "run as may, or the provider's own rate limit on every channel is reached",
+      'a limit of running calls (key, group, channel) or of requests or tokens per minute (key, account, group, channel) ' +
+      "is reached, as many videos and background responses of a key run as may, or the provider's own rate limit on " +
+      'every channel is reached',
   },
   too_many_conversations: {
     status: 400,

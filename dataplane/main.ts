@@ -154,6 +154,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     telemetry,
     tokenizer,
     bodyWorker,
+    memory,
     clock,
     running,
     withTimeout: timers.withTimeout,

@@ -78,6 +78,30 @@ export class MemoryBudget {
   }
 }
 
+/** What one response holds of its owner's memory. */
+export class HeldBytes {
+  readonly #memory: Pick<MemoryBudget, 'take' | 'giveBack'>;
+  readonly #owner: MemoryOwner;
+  #bytes = 0;
+
+  constructor(memory: Pick<MemoryBudget, 'take' | 'giveBack'>, owner: MemoryOwner) {
+    this.#memory = memory;
+    this.#owner = owner;
+  }
+
+  /** Throws GatewayError if there is no room. Then nothing is held, so that of several that grow one has room. */
+  set(bytes: number): void {
+    const more = bytes - this.#bytes;
+    const refusal = more > 0 ? this.#memory.take(more, bytes, this.#owner) : undefined;
+    if (refusal) {
+      this.set(0);
+      throw refusal;
+    }
+    if (more < 0) this.#memory.giveBack(-more, this.#owner);
+    this.#bytes = bytes;
+  }
+}
+
 /** Adds to a name's count; removes the name if its count becomes 0. */
 export function addTo(counts: Map<string, number>, name: string, change: number): number {
   const count = (counts.get(name) ?? 0) + change;

@@ -17,9 +17,12 @@ export function formatUsd(nanoUsd: bigint, places = 2): string {
 
 /** Like `formatUsd`, but rounded down, for what remains: it never promises more than there is. */
 export function formatUsdDown(nanoUsd: bigint, places = 2): string {
+  return formatUsd(floorTo(nanoUsd, places), places);
+}
+
+function floorTo(nanoUsd: bigint, places: number): bigint {
   const unit = 10n ** BigInt(9 - places);
-  const remainder = ((nanoUsd % unit) + unit) % unit;
-  return formatUsd(nanoUsd - remainder, places);
+  return nanoUsd - (((nanoUsd % unit) + unit) % unit);
 }
 
 /** The places that a column of amounts needs: cents, or hundredths of a cent where one is below ten cents. */
@@ -47,6 +50,14 @@ export function renderUsd(nanoUsd: bigint, places?: number): Html {
 export function renderRemaining(nanoUsd: bigint, places?: number): Html {
   const left = nanoUsd < 0n ? 0n : nanoUsd;
   const shown = formatUsdDown(left, places ?? (left < 100_000_000n ? 4 : 2));
+  return html`<data class="money" value="${formatDecimal(nanoUsd, 2)}" title="${formatExactUsd(nanoUsd)}"
+    >${shown}</data
+  >`;
+}
+
+/** Renders what was spent of a limit: rounded up, so that it adds up to the limit with what remains. */
+export function renderSpent(nanoUsd: bigint, places: number): Html {
+  const shown = formatUsd(-floorTo(-nanoUsd, places), places);
   return html`<data class="money" value="${formatDecimal(nanoUsd, 2)}" title="${formatExactUsd(nanoUsd)}"
     >${shown}</data
   >`;

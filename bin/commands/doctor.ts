@@ -4,7 +4,8 @@ import { Command } from 'commander';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { DEFAULT_GATEWAY_NAMESPACE } from '../defaults.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
-import { flag, paragraphs, parseNamespace } from '../options.ts';
+import { flag, paragraphs, parseLedger, parseNamespace } from '../options.ts';
+import type { LedgerLocation } from '../options.ts';
 import { assertFolder } from '../run/data-folder.ts';
 import { addXdsFlags, checkXdsFlags, securityOf } from '../xds-flags.ts';
 import type { XdsFlags } from '../xds-flags.ts';
@@ -13,11 +14,15 @@ interface DoctorFlags extends Omit<XdsFlags, 'xds'> {
   readonly xds?: readonly string[];
   readonly config?: string;
   readonly gatewayNamespace: string;
+  readonly ledger?: LedgerLocation;
   readonly only?: string;
   readonly allModels?: boolean;
   readonly json?: boolean;
   readonly yes?: boolean;
 }
+
+/** How long a shared ledger may take to be reached. */
+const STORE_TIMEOUT_MS = 5_000;
 
 export function doctorCommand(ended: (exitCode: number) => void): Command {
   const command = new Command('doctor')
@@ -39,6 +44,7 @@ export function doctorCommand(ended: (exitCode: number) => void): Command {
         .default(DEFAULT_GATEWAY_NAMESPACE)
         .argParser(parseNamespace),
     )
+    .addOption(flag('--ledger <URL>', 'shared ledger to examine too: valkey://HOST:PORT').argParser(parseLedger))
     .addOption(flag('--only <ROUTE>', 'one route, or one channel as route/channel'))
     .addOption(flag('--all-models', 'each model of a channel, not only the first'))
     .addOption(flag('--json', 'print JSON instead of a table'))
@@ -50,7 +56,7 @@ export function doctorCommand(ended: (exitCode: number) => void): Command {
 
 /** Whether all is well. */
 async function diagnoseAll(flags: DoctorFlags): Promise<boolean> {
-  const { only, allModels = false, json, yes } = flags;
+  const { ledger, only, allModels = false, json, yes } = flags;
   const [{ planProbes }, { examine }, report] = await Promise.all([
     import('../doctor/plan.ts'),
     import('../doctor/examine.ts'),
@@ -61,9 +67,17 @@ async function diagnoseAll(flags: DoctorFlags): Promise<boolean> {
   process.stderr.write(`${report.describeCosts(plan)}\n`);
   if (yes !== true && plan.probes.length > 0) await confirm();
   const outcomes = await examine(plan);
+  const faults = [...unresolved, ...(await examineLedger(ledger))];
   const write = json === true ? report.writeReport : report.writeTable;
-  process.stdout.write(`${write(outcomes, unresolved)}\n`);
-  return !report.hasFaults(outcomes, unresolved);
+  process.stdout.write(`${write(outcomes, faults)}\n`);
+  return !report.hasFaults(outcomes, faults);
+}
+
+async function examineLedger(ledger: LedgerLocation | undefined): Promise<readonly string[]> {
+  if (ledger?.kind !== 'valkey') return [];
+  const { examineStore } = await import('../../dataplane/ledger/valkey/eviction.ts');
+  const fault = await examineStore(ledger.url, STORE_TIMEOUT_MS);
+  return fault === undefined ? [] : [fault];
 }
 
 /** `unresolved`: what is wrong with channels that the configuration leaves out; an operator says it in statuses. */

@@ -3,8 +3,9 @@
  * call of one token.
  */
 import { platformPlanOf } from '../../dataplane/pipeline/platform-plan.ts';
-import type { UpstreamBody } from '../../dataplane/protocol/converter.ts';
-import { toPlatformHeaders, toPlatformRequest } from '../../dataplane/protocol/platforms/platform-request.ts';
+import type { RequestPlan, UpstreamBody } from '../../dataplane/protocol/converter.ts';
+import { toPlatformHeaders, toPlatformPath } from '../../dataplane/protocol/platforms/platform-request.ts';
+import type { TokenCounter } from '../../dataplane/protocol/provider.ts';
 import { converterFor, providerOf } from '../../dataplane/protocol/providers.ts';
 import { collectUpTo } from '../../dataplane/upstream/collect.ts';
 import { connectErrorOf, SIGN_IN_ERROR, UpstreamFailure } from '../../dataplane/upstream/upstream.ts';
@@ -25,16 +26,22 @@ const MESSAGES = [{ role: 'user', content: 'hi' }];
 const NO_COUNTER: ReadonlySet<number> = new Set([400, 404, 405, 501]);
 
 /** Whether a channel of this kind counts tokens, so that its probe may cost nothing. */
-export function countsTokens({ target: { protocol } }: Probe): boolean {
-  return providerOf(protocol).tokenCounters?.Anthropic !== undefined;
+export function countsTokens(probe: Probe): boolean {
+  return counterOf(probe) !== undefined;
+}
+
+/** OpenAI's protocol counts by its Responses, which few of its providers have. */
+function counterOf({ target: { protocol } }: Probe): TokenCounter | undefined {
+  return protocol === 'OpenAI' ? undefined : providerOf(protocol).tokenCounters?.Anthropic;
 }
 
 /** Never rejects. */
 export async function askChannel(upstreams: Upstreams, probe: Probe): Promise<ProbeResult> {
-  const counter = providerOf(probe.target.protocol).tokenCounters?.Anthropic;
+  const { upstreamModel } = probe;
+  const counter = counterOf(probe);
   if (counter) {
     const { body, parsed } = bodyOf(probe, false);
-    const counted = await send(upstreams, probe, counter.request(body, parsed, probe));
+    const counted = await send(upstreams, probe, (plan) => counter.request(body, parsed, { ...plan, upstreamModel }));
     const count = counted.status === 200 ? counter.read(counted.body) : undefined;
     if (count !== undefined) return { probe, asked: 'Count', message: 'serves' };
     if (!NO_COUNTER.has(counted.status)) return { probe, asked: 'Count', ...diagnosisOf(probe, counted) };
@@ -49,14 +56,10 @@ function call(upstreams: Upstreams, probe: Probe): Promise<Answer> {
     upstreamModel,
   } = probe;
   const { body, parsed } = bodyOf(probe, true);
-  return send(
-    upstreams,
-    probe,
-    converterFor(clientOf(probe), protocol).request(body, parsed, {
-      upstreamModel,
-      maxOutputTokens: 1,
-      outputLimitField: model.outputLimitField,
-    }),
+  const converter = converterFor(clientOf(probe), protocol);
+  const { outputLimitField } = model;
+  return send(upstreams, probe, (plan) =>
+    converter.request(body, parsed, { ...plan, upstreamModel, maxOutputTokens: 1, outputLimitField }),
   );
 }
 
@@ -80,11 +83,13 @@ interface Answer {
   readonly failure?: Diagnosis;
 }
 
-async function send(upstreams: Upstreams, probe: Probe, request: UpstreamBody): Promise<Answer> {
+type RequestWriter = (plan: Pick<RequestPlan, 'platform'>) => UpstreamBody;
+
+async function send(upstreams: Upstreams, probe: Probe, write: RequestWriter): Promise<Answer> {
   const { target } = probe;
   const given = betasOf(probe);
-  const platformPlan = platformPlanOf(probe, { stream: false, headers: given });
-  const { path, body } = toPlatformRequest(request, platformPlan);
+  const platform = platformPlanOf(probe, { stream: false, headers: given });
+  const { path, body } = write({ platform });
   try {
     const {
       status,
@@ -92,11 +97,11 @@ async function send(upstreams: Upstreams, probe: Probe, request: UpstreamBody): 
       body: pieces,
     } = await upstreams.send(target, {
       method: 'POST',
-      path,
+      path: toPlatformPath(path, platform),
       body,
       stream: false,
       signal: new AbortController().signal,
-      headers: { ...toPlatformHeaders(given, platformPlan), 'content-type': 'application/json' },
+      headers: { ...toPlatformHeaders(given, platform), 'content-type': 'application/json' },
     });
     return { status, headers, body: await collectUpTo(pieces, MAX_ANSWER_BYTES) };
   } catch (error) {

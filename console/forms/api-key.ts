@@ -5,9 +5,11 @@
  */
 import type { ApiKey, ApiKeyQuota, ApiKeySpec } from '#crds/types.gen.ts';
 import type { AccessError, ApiFieldError } from '../access/access.ts';
+import { eachRate, RATE_FIELDS } from '../views/rate-limits.ts';
+import type { RateField } from '../views/rate-limits.ts';
 
 /** Everything that can be typed, under the names that the form's controls have. */
-export interface KeyForm {
+export interface KeyForm extends Readonly<Record<RateField, string>> {
   readonly namespace: string;
   readonly name: string;
   readonly group: string;
@@ -27,6 +29,7 @@ export interface KeyForm {
 }
 
 export type KeyField =
+  | RateField
   | 'namespace'
   | 'name'
   | 'group'
@@ -77,6 +80,7 @@ export function newKeyForm(namespace: string): KeyForm {
     restricted: false,
     models: [],
     maxConcurrency: '',
+    ...eachRate(() => ''),
     keyType: 'Generated',
     secret: '',
   };
@@ -98,7 +102,8 @@ export function formOfKey({ metadata, spec }: ApiKey): KeyForm {
     expires: spec.expirationTime === undefined ? '' : utcInput(spec.expirationTime),
     restricted: spec.models !== undefined,
     models: spec.models ?? [],
-    maxConcurrency: spec.maxConcurrency === undefined ? '' : String(spec.maxConcurrency),
+    maxConcurrency: String(spec.maxConcurrency ?? ''),
+    ...eachRate((field) => String(spec.rateLimits?.[field] ?? '')),
     keyType: spec.key.type,
     secret: spec.key.secretRef?.name ?? '',
   };
@@ -128,6 +133,7 @@ export function readKeyForm(posted: URLSearchParams): KeyForm {
     restricted: text('allowed') === 'Some',
     models: readModels(posted),
     maxConcurrency: text('maxConcurrency'),
+    ...eachRate(text),
     keyType: text('keyType') || 'Generated',
     secret: text('secret'),
   };
@@ -188,6 +194,7 @@ export function withoutFaults(form: KeyForm, faults: readonly FormError[]): KeyF
     ...(has('period') && { period: 'Never' }),
     ...(has('whenShort') && { whenShort: 'Lower' }),
     ...(has('maxConcurrency') && { maxConcurrency: '' }),
+    ...eachRate((field) => (has(field) ? '' : form[field])),
     ...(has('keyType') && { keyType: 'Generated' }),
   };
 }
@@ -196,10 +203,10 @@ export function withoutFaults(form: KeyForm, faults: readonly FormError[]): KeyF
 export function specOfForm(form: KeyForm, gatewayNamespace: string): Parsed<ApiKeySpec> {
   const limit = limitOf(form);
   const quota = quotaOf(form);
-  const concurrency = concurrencyOf(form);
+  const callLimits = callLimitsOf(form);
   const type = chosen(KEY_TYPES, form.keyType, 'keyType');
-  const errors = [limit, quota, concurrency, type].flatMap((part) => part.errors ?? []);
-  if (limit.errors || quota.errors || concurrency.errors || type.errors) return { errors };
+  const errors = [limit, quota, callLimits, type].flatMap((part) => part.errors ?? []);
+  if (limit.errors || quota.errors || callLimits.errors || type.errors) return { errors };
   return {
     value: {
       gatewayNamespace,
@@ -209,7 +216,7 @@ export function specOfForm(form: KeyForm, gatewayNamespace: string): Parsed<ApiK
       quota: { limitUsd: limit.value, ...quota.value, minOutputTokens: DEFAULT_MIN_OUTPUT_TOKENS },
       ...(form.expires === '' ? {} : { expirationTime: timeOfInput(form.expires) }),
       ...(form.restricted ? { models: form.models } : {}),
-      ...(concurrency.value === undefined ? {} : { maxConcurrency: concurrency.value }),
+      ...callLimits.value,
       key: {
         type: type.value,
         rotation: 1,
@@ -235,12 +242,27 @@ export function quotaOf(form: KeyForm): Parsed<Pick<ApiKeyQuota, 'period' | 'whe
   return whenShort.errors ? whenShort : { value: { period: period.value, whenShort: whenShort.value } };
 }
 
+/** What calls may take together; absent: any number. */
+function callLimitsOf(form: KeyForm): Parsed<Pick<ApiKeySpec, 'maxConcurrency' | 'rateLimits'>> {
+  const concurrency = countOf(form, 'maxConcurrency');
+  const rates = RATE_FIELDS.map((field) => ({ field, ...countOf(form, field) }));
+  const errors = [concurrency, ...rates].flatMap((part) => part.errors ?? []);
+  if (errors.length > 0) return { errors };
+  const stated = rates.flatMap(({ field, value }) => (value === undefined ? [] : [[field, value] as const]));
+  return {
+    value: {
+      ...(concurrency.value !== undefined && { maxConcurrency: concurrency.value }),
+      ...(stated.length > 0 && { rateLimits: Object.fromEntries(stated) }),
+    },
+  };
+}
+
 /** undefined: any number. */
-export function concurrencyOf({ maxConcurrency }: KeyForm): Parsed<number | undefined> {
-  if (maxConcurrency === '') return { value: undefined };
-  if (!/^-?\d{1,15}$/.test(maxConcurrency))
-    return fault('maxConcurrency', 'Type a whole number, or leave it empty for any number.');
-  return { value: Number(maxConcurrency) };
+export function countOf(form: KeyForm, field: 'maxConcurrency' | RateField): Parsed<number | undefined> {
+  const text = form[field];
+  if (text === '') return { value: undefined };
+  if (!/^-?\d{1,15}$/.test(text)) return fault(field, 'Type a whole number, or leave it empty for any number.');
+  return { value: Number(text) };
 }
 
 function chosen<const T extends string>(choices: readonly T[], text: string, field: KeyField): Parsed<T> {
@@ -285,6 +307,7 @@ const FIELD_PATHS: readonly (readonly [string, KeyField])[] = [
   ['spec.expirationTime', 'expires'],
   ['spec.models', 'models'],
   ['spec.maxConcurrency', 'maxConcurrency'],
+  ...RATE_FIELDS.map((field) => [`spec.rateLimits.${field}`, field] as const),
   ['spec.key.type', 'keyType'],
   ['spec.key.secretRef', 'secret'],
   ['spec.key.overlapSeconds', 'overlap'],

@@ -5,8 +5,10 @@
  */
 import { parseJson } from '#crds/json.ts';
 import type { ApiKey, ApiKeyQuota, NameRef } from '#crds/types.gen.ts';
-import { concurrencyOf, formOfKey, limitOf, quotaOf, shorten, timeOfInput } from './api-key.ts';
+import { countOf, formOfKey, limitOf, quotaOf, shorten, timeOfInput } from './api-key.ts';
 import type { FormError, KeyForm, Parsed } from './api-key.ts';
+import { eachRate, RATE_FIELDS, RATE_LABELS } from '../views/rate-limits.ts';
+import type { RateField } from '../views/rate-limits.ts';
 
 /** The parts of a key that can be edited, in the form's order. */
 const EDIT_FIELDS = [
@@ -18,6 +20,7 @@ const EDIT_FIELDS = [
   'expires',
   'models',
   'maxConcurrency',
+  ...RATE_FIELDS,
 ] as const;
 export type EditField = (typeof EDIT_FIELDS)[number];
 
@@ -39,7 +42,11 @@ interface SpecPatch {
   readonly expirationTime?: string | null;
   readonly models?: readonly string[] | null;
   readonly maxConcurrency?: number | null;
+  /** Whole null: none of them is left. */
+  readonly rateLimits?: Readonly<Partial<Record<RateField, number | null>>> | null;
 }
+
+const ANY_NUMBER = 'Any number';
 
 export const EDIT_ROWS: Readonly<Record<EditField, EditRow>> = {
   enabled: {
@@ -86,11 +93,21 @@ export const EDIT_ROWS: Readonly<Record<EditField, EditRow>> = {
   },
   maxConcurrency: {
     label: 'Concurrent calls',
-    text: ({ maxConcurrency }) => (maxConcurrency === '' ? 'Any number' : maxConcurrency),
+    text: ({ maxConcurrency }) => maxConcurrency || ANY_NUMBER,
     take: ({ maxConcurrency }) => ({ maxConcurrency }),
-    patch: (form) => mapped(concurrencyOf(form), (value) => ({ maxConcurrency: value ?? null })),
+    patch: (form) => mapped(countOf(form, 'maxConcurrency'), (value) => ({ maxConcurrency: value ?? null })),
   },
+  ...eachRate(rateRow),
 };
+
+function rateRow(field: RateField): EditRow {
+  return {
+    label: RATE_LABELS[field],
+    text: (form) => form[field] || ANY_NUMBER,
+    take: (form): Partial<Record<RateField, string>> => ({ [field]: form[field] }),
+    patch: (form) => mapped(countOf(form, field), (value) => ({ rateLimits: { [field]: value ?? null } })),
+  };
+}
 
 /** The fields' texts as a form found them. */
 type FieldTexts = Readonly<Partial<Record<EditField, string>>>;
@@ -106,6 +123,7 @@ export function textsOfForm(form: KeyForm): Readonly<Record<EditField, string>> 
     expires: text('expires'),
     models: text('models'),
     maxConcurrency: text('maxConcurrency'),
+    ...eachRate(text),
   };
 }
 
@@ -139,7 +157,10 @@ export function patchOfForm(typed: KeyForm, live: ApiKey): Parsed<SpecPatch | un
   if (errors.length > 0) return { errors: distinct(errors) };
   const patches = parts.flatMap(({ value }) => value ?? []);
   if (patches.length === 0) return { value: undefined };
-  return { value: patches.reduce(join) };
+  const patch = patches.reduce(join);
+  // an object without any of them would be refused
+  const noRates = patch.rateLimits && RATE_FIELDS.every((field) => typed[field] === '');
+  return { value: noRates ? { ...patch, rateLimits: null } : patch };
 }
 
 /** A field that somebody else has changed since the form went out. */
@@ -174,7 +195,13 @@ export function mergeForms(base: FieldTexts, typed: KeyForm, live: KeyForm): Mer
 
 function join(one: SpecPatch, other: SpecPatch): SpecPatch {
   const quota = { ...one.quota, ...other.quota };
-  return { ...one, ...other, ...(Object.keys(quota).length === 0 ? {} : { quota }) };
+  const rateLimits = { ...one.rateLimits, ...other.rateLimits };
+  return {
+    ...one,
+    ...other,
+    ...(Object.keys(quota).length > 0 && { quota }),
+    ...(Object.keys(rateLimits).length > 0 && { rateLimits }),
+  };
 }
 
 function mapped<T>(parsed: Parsed<T>, map: (value: T) => SpecPatch): Parsed<SpecPatch> {

@@ -6,6 +6,8 @@ import { PERIODS, WHEN_SHORT } from '../forms/api-key.ts';
 import type { FormError, KeyField, KeyForm } from '../forms/api-key.ts';
 import type { EditField, ConcurrentChange } from '../forms/key-changes.ts';
 import { renderErrors, fieldId, renderHint, selectField, textField, describedBy } from '../views/form-fields.ts';
+import { RATE_FIELDS, RATE_LABELS } from '../views/rate-limits.ts';
+import type { RateField } from '../views/rate-limits.ts';
 import type { GroupChoice } from './key-choices.ts';
 
 export interface KeyFormView {
@@ -29,6 +31,7 @@ export const FIELD_LABELS: Readonly<Record<KeyField, string>> = {
   expires: 'Expires',
   models: 'Models',
   maxConcurrency: 'Concurrent calls',
+  ...RATE_LABELS,
   keyType: 'Where the key comes from',
   secret: 'Secret',
   overlap: 'The old key',
@@ -53,7 +56,7 @@ const WHEN_SHORT_LABELS = { Lower: 'Shorten its answer to what can be paid', Ref
 /** All fields of an edit. */
 export function renderKeyFields(view: KeyFormView): Html {
   return html`${renderEnabled(view)} ${renderGroups(view)} ${renderModels(view)} ${renderQuota(view)}
-  ${renderWhenShort(view)} ${renderExpires(view)} ${renderConcurrency(view)}`;
+  ${renderWhenShort(view)} ${renderExpires(view)} ${renderConcurrency(view)} ${renderRates(view)}`;
 }
 
 /** The fields that every new key needs. */
@@ -63,12 +66,19 @@ export function renderMainFields(view: KeyFormView): Html {
 
 /** The fields that few new keys need. */
 export function renderMoreFields(view: KeyFormView): Html {
-  return html`${renderModels(view)} ${renderExpires(view)} ${renderConcurrency(view)} ${renderWhenShort(view)}
-  ${renderEnabled(view)}`;
+  return html`${renderModels(view)} ${renderExpires(view)} ${renderConcurrency(view)} ${renderRates(view)}
+  ${renderWhenShort(view)} ${renderEnabled(view)}`;
 }
 
 /** The controls of `renderMoreFields`. */
-export const MORE_FIELDS: readonly KeyField[] = ['models', 'expires', 'maxConcurrency', 'whenShort', 'enabled'];
+export const MORE_FIELDS: readonly KeyField[] = [
+  'models',
+  'expires',
+  'maxConcurrency',
+  ...RATE_FIELDS,
+  'whenShort',
+  'enabled',
+];
 
 function renderEnabled({ form, errors, others }: KeyFormView): Html {
   return html`<div class="field">
@@ -165,6 +175,27 @@ function renderConcurrency({ form, errors, others }: KeyFormView): Html {
     attributes: html`type="number" inputmode="numeric" min="1" max="1000000" step="1" placeholder="Any number"`,
     below: changedMeanwhile('maxConcurrency', others),
   });
+}
+
+const RATE_HINTS: Readonly<Record<RateField, string>> = {
+  requestsPerMinute: 'How many calls this key may make in any 60 seconds, over all proxies. Empty: any number.',
+  inputTokensPerMinute: 'Without those that a provider reads from its cache. Empty: any number.',
+  outputTokensPerMinute: 'A running call counts with its output limit. Empty: any number.',
+};
+
+function renderRates({ form, errors, others }: KeyFormView): readonly Html[] {
+  return RATE_FIELDS.map((field) =>
+    textField({
+      field,
+      label: RATE_LABELS[field],
+      value: form[field],
+      errors,
+      short: true,
+      hint: RATE_HINTS[field],
+      attributes: html`type="number" inputmode="numeric" min="1" max="1000000000" step="1" placeholder="Any number"`,
+      below: changedMeanwhile(field, others),
+    }),
+  );
 }
 
 /** The number of names that are shown at once; the others are folded. */

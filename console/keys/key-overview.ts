@@ -1,11 +1,12 @@
 /** [P] The overview of a key: its status, what remains, its last call, what it is, and Kubernetes' conditions. */
 import type { ApiKey, Condition } from '#crds/types.gen.ts';
-import { renderRemaining, renderTime, renderUsd } from '#web/format.ts';
+import { columnPlaces, renderRemaining, renderSpent, renderTime, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
 import type { BarTone } from '#web/theme/bar.ts';
 import { secretNameOf } from '../../operator/store/key-secret.ts';
+import { rateText } from '../views/rate-limits.ts';
 import { renderStatusDot } from '../views/status-mark.ts';
 import { accountPath } from '../wallet/account-facts.ts';
 import { factsOf } from './key-facts.ts';
@@ -48,6 +49,8 @@ const AGAIN = { Never: '', Daily: 'resets at midnight (UTC)', Monthly: 'resets o
 function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
   const facts = factsOf(apiKey);
   const { period } = apiKey.spec.quota;
+  const { spentNanoUsd, remainingNanoUsd } = facts;
+  const places = columnPlaces([spentNanoUsd, remainingNanoUsd ?? 0n]);
   return html`<dl class="figures" id="key-figures">
     <div>
       <dt>Status</dt>
@@ -56,7 +59,7 @@ function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
     <div>
       <dt>Remaining${PERIOD_WORDS[period]}</dt>
       <dd>
-        ${facts.remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(facts.remainingNanoUsd)}<small>${
+        ${remainingNanoUsd === undefined ? 'Unlimited' : renderRemaining(remainingNanoUsd, places)}<small>${
           facts.limitNanoUsd === undefined ? 'by this key; its account pays' : AGAIN[period] || 'of its limit'
         }</small>${changeLimit}
       </dd>
@@ -64,7 +67,7 @@ function renderFigures({ apiKey, finding, changeLimit }: KeyOverview): Html {
     <div>
       <dt>Spent${PERIOD_WORDS[period]}</dt>
       <dd>
-        ${renderUsd(facts.spentNanoUsd)}${renderShare(facts)}${
+        ${remainingNanoUsd === undefined ? renderUsd(spentNanoUsd) : renderSpent(spentNanoUsd, places)}${renderShare(facts)}${
           period === 'Never' ? NOTHING : html`<small>${renderUsd(facts.totalSpentNanoUsd)} in total</small>`
         }
       </dd>
@@ -91,7 +94,7 @@ export function barToneOf(spentNanoUsd: bigint, limitNanoUsd: bigint): BarTone {
 }
 
 function renderSettings({ apiKey: { metadata, spec }, group }: KeyOverview): Html {
-  const { accountRef, models, maxConcurrency, expirationTime } = spec;
+  const { accountRef, models, maxConcurrency, rateLimits, expirationTime } = spec;
   const account = accountPath({ namespace: metadata.namespace, name: accountRef.name });
   return html`<dt>Group</dt>
     <dd><bdi>${group}</bdi></dd>
@@ -104,7 +107,9 @@ function renderSettings({ apiKey: { metadata, spec }, group }: KeyOverview): Htm
     <dt>Expires</dt>
     <dd>${expirationTime === undefined ? 'Never' : timeOf(expirationTime)}</dd>
     <dt>Concurrent calls</dt>
-    <dd>${maxConcurrency ?? 'Any number'}</dd>`;
+    <dd>${maxConcurrency ?? 'Any number'}</dd>
+    <dt>Per minute</dt>
+    <dd>${rateText(rateLimits) || 'No limit'}</dd>`;
 }
 
 function renderIdentity(apiKey: ApiKey, nowMs: number): Html {

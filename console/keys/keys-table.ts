@@ -1,5 +1,5 @@
 /** [P] The table of keys: a row for each, with its switch. */
-import { columnPlaces, formatShortUsd, renderRemaining, renderTime, renderUsd } from '#web/format.ts';
+import { columnPlaces, formatShortUsd, renderRemaining, renderSpent, renderTime, renderUsd } from '#web/format.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
@@ -136,7 +136,7 @@ function spentOfLimit({ spentNanoUsd, limitNanoUsd }: KeyFacts, places: number):
     </div>`;
   return html`<div class="meter">
     <div>
-      <span>${renderUsd(spentNanoUsd, places)}</span><span class="soft">of ${formatShortUsd(limitNanoUsd)}</span>
+      <span>${renderSpent(spentNanoUsd, places)}</span><span class="soft">of ${formatShortUsd(limitNanoUsd)}</span>
     </div>
     ${renderBar({ part: spentNanoUsd, whole: limitNanoUsd, tone: barToneOf(spentNanoUsd, limitNanoUsd) })}
   </div>`;

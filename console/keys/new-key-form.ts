@@ -14,6 +14,7 @@ import {
 } from '../views/form-fields.ts';
 import { csrfField, renderMissingRight } from '../views/fragments.ts';
 import type { Backend } from '../views/fragments.ts';
+import { RATE_FIELDS } from '../views/rate-limits.ts';
 import { FIELD_LABELS, MORE_FIELDS, renderMainFields, renderMoreFields } from './key-form.ts';
 import type { KeyFormView } from './key-form.ts';
 import { idOf } from './payers.ts';
@@ -57,7 +58,7 @@ export function renderNewKey(view: NewKeyView): Html {
       ${renderAccount(view)} ${renderMainFields(view)}
       <details class="fold key-more" ${flag('open', showsMore(view))}>
         <summary>More options</summary>
-        <p class="hint">Models, expiry, concurrent calls, and where the key comes from.</p>
+        <p class="hint">Models, expiry, limits of calls and tokens, and where the key comes from.</p>
         <div class="form key-fields">${renderMoreFields(view)} ${renderOrigin(form, errors)}</div>
       </details>
       <div class="form-actions">
@@ -73,6 +74,7 @@ function showsMore({ form, errors }: NewKeyView): boolean {
     form.restricted ||
     form.expires !== '' ||
     form.maxConcurrency !== '' ||
+    RATE_FIELDS.some((field) => form[field] !== '') ||
     form.keyType !== 'Generated' ||
     form.secret !== '' ||
     form.whenShort !== 'Lower' ||

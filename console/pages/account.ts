@@ -18,6 +18,7 @@ import { accountFacts, accountPath, renderWalletHead } from '../wallet/account-f
 import type { AccountFacts } from '../wallet/account-facts.ts';
 import type { AccountStatusFinding } from '../wallet/account-status.ts';
 import { readAccountStatuses } from '../wallet/account-statuses.ts';
+import { rateText } from '../views/rate-limits.ts';
 import { renderStatusMark } from '../views/status-mark.ts';
 import { renderCallsTable } from '../wallet/calls-table.ts';
 import { renderCreditDialog } from '../wallet/credit-dialog.ts';
@@ -248,7 +249,14 @@ function renderBalance({ facts, finding, key, credit }: AccountView): Html {
       <p>You may not see this account. This is what its key <bdi>${key ?? ''}</bdi> has spent.</p>
     </div>`;
   if (key !== undefined) return NOTHING;
-  return html`${credit ? renderCreditDialog(credit) : NOTHING} ${renderFigures(facts, finding)}`;
+  return html`${credit ? renderCreditDialog(credit) : NOTHING} ${renderFigures(facts, finding)}
+  ${renderRates(facts.account)}`;
+}
+
+function renderRates({ spec }: Account): Html {
+  const rates = rateText(spec.rateLimits);
+  if (rates === '') return NOTHING;
+  return html`<p class="soft" id="rate-limits">Per minute, all its keys together may use ${rates}.</p>`;
 }
 
 function renderFigures(facts: AccountFacts, finding: AccountStatusFinding | undefined): Html {

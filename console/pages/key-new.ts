@@ -20,6 +20,7 @@ import { idOf, latestKey, payersOf, defaultGroup, defaultPayer } from '../keys/p
 import type { Payer } from '../keys/payers.ts';
 import { createdPath, requestedKey } from '../keys/requested-key.ts';
 import type { HandlerResult, ConsoleRoute, PageRequest } from '../route.ts';
+import { RATE_FIELDS } from '../views/rate-limits.ts';
 
 export const keyNewRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/new', handle: newKeyPage },
@@ -39,6 +40,7 @@ const CONTROLS: readonly KeyField[] = [
   'expires',
   'models',
   'maxConcurrency',
+  ...RATE_FIELDS,
   'keyType',
   'secret',
 ];

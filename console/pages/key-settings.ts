@@ -25,6 +25,7 @@ import { schemaFaults } from '../forms/schema-faults.ts';
 import { errorSummary } from '../views/form-fields.ts';
 import { csrfField, renderMissingRight } from '../views/fragments.ts';
 import type { Backend } from '../views/fragments.ts';
+import { RATE_FIELDS } from '../views/rate-limits.ts';
 
 export const keySettingsRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/:namespace/:name/settings', handle: openKey },
@@ -41,6 +42,7 @@ const CONTROLS: readonly KeyField[] = [
   'expires',
   'models',
   'maxConcurrency',
+  ...RATE_FIELDS,
 ];
 
 /** What the form shows. */

@@ -5,6 +5,7 @@ import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import type { ChannelDoctor, ChannelFinding } from '../route.ts';
 import { csrfField } from '../views/fragments.ts';
+import { rateText } from '../views/rate-limits.ts';
 import { renderStatusDot } from '../views/status-mark.ts';
 import { errorRate, failureText, latencyAt } from './channel-health.ts';
 import type { ChannelHealth, ChannelSums, Reports } from './channel-health.ts';
@@ -201,13 +202,16 @@ function renderReady({ status }: ModelRoute): Html {
 
 function renderChannel(health: ChannelHealth, route: ModelRoute, view: RoutesView): Html {
   const {
-    channel: { name, protocol, baseUrl, priority, maxConcurrency },
+    channel: { name, protocol, baseUrl, priority, maxConcurrency, rateLimits },
     state,
     figures,
   } = health;
+  const rates = rateText(rateLimits);
   return html`<tr>
     <th scope="row" class="main">
-      <bdi>${name}</bdi><small><bdi>${hostOf(baseUrl)}</bdi> · ${protocol} · priority ${priority}</small>
+      <bdi>${name}</bdi
+      ><small><bdi>${hostOf(baseUrl)}</bdi> · ${protocol} · priority ${priority}</small
+      >${rates === '' ? NOTHING : html`<small>At most ${rates} per minute</small>`}
     </th>
     <td data-label="State">${renderStatusDot(state)}</td>
     <td class="num" data-label="In flight">

@@ -43,6 +43,7 @@ export const STATUS_WORDS: Readonly<Record<CallStatus, string>> = {
   ProviderCut: 'Cut by provider',
   Abandoned: 'Abandoned',
   Refunded: 'Refunded',
+  Withheld: 'Not delivered',
 };
 const STATUS_TONES: Readonly<Record<CallStatus, string>> = {
   Running: 'info',
@@ -52,6 +53,7 @@ const STATUS_TONES: Readonly<Record<CallStatus, string>> = {
   ProviderCut: 'bad',
   Abandoned: 'warn',
   Refunded: 'plain',
+  Withheld: 'warn',
 };
 
 /** The page of calls, below its heading. */

@@ -48,6 +48,7 @@ export const CALL_STATUSES: readonly CallStatus[] = [
   'ProviderCut',
   'Abandoned',
   'Refunded',
+  'Withheld',
 ];
 
 const DAY_MS = 86_400_000;

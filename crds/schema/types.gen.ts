@@ -43,7 +43,7 @@ export interface Account {
   readonly status?: AccountStatus;
 }
 
-/** The credit of this account. */
+/** The credit and the limits of this account. */
 export interface AccountSpec {
   /**
    * The namespace of the gateway that this account belongs to. A cluster may hold several gateways, each in its own
@@ -56,6 +56,11 @@ export interface AccountSpec {
    * each manage their own.
    */
   readonly grants?: readonly AccountGrant[];
+  /**
+   * What the calls of all ApiKeys of this account may use per minute together, over all proxies. A call that may take
+   * more than a whole limit is admitted when nothing else counts. If absent, there is no limit.
+   */
+  readonly rateLimits?: RateLimits;
 }
 
 /** One amount of credit, granted once. */
@@ -70,6 +75,22 @@ export interface AccountGrant {
   readonly grantedBy?: string;
   /** When it was granted, for human readers, in RFC 3339 such as 2026-11-21T12:00:00Z. The console fills it in. */
   readonly grantTime?: string;
+}
+
+/** What calls may use in any 60 seconds; absent: any number. */
+export interface RateLimits {
+  /** The maximum number of requests in any 60 seconds. */
+  readonly requestsPerMinute?: number;
+  /**
+   * The maximum number of input tokens in any 60 seconds, without those that a provider reads from its cache. A call
+   * takes its estimate when it is admitted, and counts with what it has used when it ends.
+   */
+  readonly inputTokensPerMinute?: number;
+  /**
+   * The maximum number of output tokens in any 60 seconds. A call takes its output limit when it is admitted, and
+   * counts with what it has used when it ends.
+   */
+  readonly outputTokensPerMinute?: number;
 }
 
 /** The status of this account, written by the gateway. */
@@ -150,6 +171,11 @@ export interface ApiKeySpec {
   readonly models?: readonly string[];
   /** The maximum number of concurrent calls with this key, over all proxies. If absent, there is no limit. */
   readonly maxConcurrency?: number;
+  /**
+   * What calls with this key may use per minute, over all proxies. A call that may take more than a whole limit is
+   * admitted when nothing else counts. If absent, there is no limit.
+   */
+  readonly rateLimits?: RateLimits;
   /** How the key is created and where it is stored. */
   readonly key: ApiKeyKey;
 }
@@ -321,6 +347,11 @@ export interface GroupRoute {
    * is no limit.
    */
   readonly maxConcurrency?: number;
+  /**
+   * What calls of this group may use per minute on each of these channels, over all proxies. A call that may take more
+   * than a whole limit is admitted when nothing else counts. If absent, there is no limit.
+   */
+  readonly rateLimits?: RateLimits;
 }
 
 /** The status of this group, written by the gateway. */
@@ -563,6 +594,11 @@ export interface ModelRouteChannel {
    * The maximum number of concurrent calls on this channel, over all groups and proxies. If absent, there is no limit.
    */
   readonly maxConcurrency?: number;
+  /**
+   * What calls may use per minute on this channel, over all groups and proxies. A call that may take more than a whole
+   * limit is admitted when nothing else counts. If absent, there is no limit.
+   */
+  readonly rateLimits?: RateLimits;
   /** How long the gateway waits for the provider. */
   readonly timeouts: ModelRouteChannelTimeouts;
 }

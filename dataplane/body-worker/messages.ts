@@ -5,9 +5,16 @@
 import type { BodyFacts, BodyKind } from '../protocol/body-kinds.ts';
 import type { ChatDialect, RequestFault } from '../protocol/call-facts.ts';
 import type { CountedTexts } from '../protocol/counted-texts.ts';
-import type { RequestPlan, UpstreamBody } from '../protocol/converter.ts';
+import type {
+  ConvertedJob,
+  ConvertedResponse,
+  LargeEventRead,
+  ProviderError,
+  RequestPlan,
+  UpstreamBody,
+} from '../protocol/converter.ts';
 import type { SealedState } from '../protocol/openai/kept-state.ts';
-import type { PlatformPlan } from '../protocol/platforms/platform-request.ts';
+import type { SealedKind } from '../protocol/openai/sealed-response.ts';
 import type { CountedDialect, ProviderKind } from '../protocol/provider.ts';
 import type { SealingContext } from '../sealing/channel-seal.ts';
 
@@ -16,11 +23,9 @@ import type { SealingContext } from '../sealing/channel-seal.ts';
  */
 export type PlainPlan = Omit<RequestPlan, 'scanned' | 'seal'> & {
   readonly sealing?: SealingContext | undefined;
-  /** How the channel's platform dresses the converted request. */
-  readonly platformPlan?: PlatformPlan | undefined;
 };
 
-export type CountPlan = Pick<PlainPlan, 'upstreamModel' | 'sealing' | 'platformPlan'>;
+export type CountPlan = Pick<PlainPlan, 'upstreamModel' | 'sealing' | 'platform'>;
 
 export type BodyTask =
   | { readonly task: 'Facts'; readonly kind: BodyKind }
@@ -40,7 +45,17 @@ export type BodyTask =
       readonly plan: CountPlan;
     }
   | { readonly task: 'Texts'; readonly dialect: CountedDialect }
-  | { readonly task: 'SealState'; readonly sealing: SealingContext; readonly known: ReadonlyMap<string, string> };
+  | SealingTask<'SealState'>
+  | SealingTask<'ReadEvent'>
+  | (SealingTask<'ReadResponse'> & { readonly kind: SealedKind })
+  | { readonly task: 'ReadJob'; readonly protocol: ProviderKind };
+
+interface SealingTask<Task extends string> {
+  readonly task: Task;
+  readonly sealing: SealingContext;
+  /** Sealed values that the client has already, by what is sealed in them. */
+  readonly known: ReadonlyMap<string, string>;
+}
 
 /** The result of each task. */
 export interface BodyResults {
@@ -49,6 +64,10 @@ export interface BodyResults {
   readonly CountRequest: UpstreamBody;
   readonly Texts: CountedTexts;
   readonly SealState: SealedState;
+  readonly ReadEvent: LargeEventRead;
+  /** Or the error that the response is. */
+  readonly ReadResponse: ConvertedResponse | { readonly error: ProviderError };
+  readonly ReadJob: ConvertedJob;
 }
 
 export type BodyJob = BodyTask & { readonly bytes: Uint8Array };

@@ -4,8 +4,9 @@ import type { Posted, Replied } from '../fair-worker.ts';
 import { collectTexts } from '../protocol/count-texts.ts';
 import { converterOf, readFacts } from '../protocol/body-kinds.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
-import { toPlatformRequest } from '../protocol/platforms/platform-request.ts';
 import { sealState } from '../protocol/openai/kept-state.ts';
+import { readLargeEvent } from '../protocol/openai/response-event.ts';
+import { readSealedResponse } from '../protocol/openai/sealed-response.ts';
 import { parseBody } from '../protocol/parse-body.ts';
 import { providerOf } from '../protocol/providers.ts';
 import { createChannelSeal } from '../sealing/channel-seal.ts';
@@ -23,25 +24,37 @@ function run(job: RequestJob): BodyResults[keyof BodyResults] {
     case 'Convert': {
       const converter = converterOf(job.kind, job.protocol, job);
       if (!converter) throw new Error(`${job.protocol} has no converter for ${job.kind}`);
-      const { sealing, platformPlan, ...plan } = job.plan;
-      const seal = sealing && createChannelSeal(sealing);
-      return toPlatformRequest(converter.request(bytes, parsed, { ...plan, seal }), platformPlan);
+      const { sealing, ...plan } = job.plan;
+      return converter.request(bytes, parsed, { ...plan, seal: sealing && createChannelSeal(sealing) });
     }
     case 'CountRequest': {
       const counter = providerOf(job.protocol).tokenCounters?.[job.dialect];
       if (!counter) throw new Error(`${job.protocol} counts no tokens of ${job.dialect}`);
-      const { sealing, platformPlan, ...plan } = job.plan;
-      const seal = sealing && createChannelSeal(sealing);
-      return toPlatformRequest(counter.request(bytes, parsed, { ...plan, seal }), platformPlan);
+      const { sealing, ...plan } = job.plan;
+      return counter.request(bytes, parsed, { ...plan, seal: sealing && createChannelSeal(sealing) });
     }
   }
 }
 
-type RequestJob = Exclude<BodyJob, { readonly task: 'SealState' }>;
+type RequestJob = Extract<BodyJob, { readonly task: 'Facts' | 'Texts' | 'Convert' | 'CountRequest' }>;
 
+/** A response of a provider does not have the limits of a request. */
 function resultOf(job: BodyJob): BodyResults[keyof BodyResults] {
-  // a response of a provider does not have the limits of a request
-  return job.task === 'SealState' ? sealState(job.bytes, createChannelSeal(job.sealing), job.known) : run(job);
+  switch (job.task) {
+    case 'SealState':
+      return sealState(job.bytes, createChannelSeal(job.sealing), job.known);
+    case 'ReadEvent':
+      return readLargeEvent(job.bytes, createChannelSeal(job.sealing), job.known);
+    case 'ReadResponse':
+      return readSealedResponse(job.kind, job.bytes, { seal: createChannelSeal(job.sealing), known: job.known });
+    case 'ReadJob': {
+      const { responseJobs } = providerOf(job.protocol);
+      if (!responseJobs) throw new Error(`${job.protocol} has no background responses`);
+      return responseJobs.read(job.bytes);
+    }
+    default:
+      return run(job);
+  }
 }
 
 function replyTo(job: BodyJob): BodyReply {

@@ -1,27 +1,31 @@
 /**
  * Sends one request about a job or a stored response to the channel that created it. The request costs nothing, but
- * takes concurrency slots. Its failures become the same errors as those of calls.
+ * counts in the limits of calls. Its failures become the same errors as those of calls.
  */
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
-import type { JobRecord, SlotLimit } from '../ledger/ledger.ts';
+import type { FullLimit, JobRecord, Limit } from '../ledger/ledger.ts';
 import { readErrorResponse } from '../pipeline/attempt.ts';
 import type { AttemptFailure } from '../pipeline/attempt.ts';
+import { NO_TOKENS_LOAD, REQUEST_CONSUMED } from '../ledger/load.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
-import { attemptsError, keyIsFull, verdictOf } from '../pipeline/failures.ts';
+import { attemptsError, callerIsFull, isOfCaller, noAttempts, verdictOf } from '../pipeline/failures.ts';
 import type { FailedAttempts } from '../pipeline/failures.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { isRouteFault, readRetryAfter } from '../upstream/retry.ts';
 import { namesOf, UpstreamFailure } from '../upstream/upstream.ts';
 import type { UpstreamRequest, UpstreamResponse, UpstreamTarget } from '../upstream/upstream.ts';
+import type { ConvertedJob } from '../protocol/converter.ts';
+import { HeldBytes, LARGE_BODY_BYTES } from '../memory-budget.ts';
 import { channelOf, channelRemoved } from './job-channel.ts';
+import type { JobChannel } from './job-channel.ts';
 import { outcomeOf } from './job-outcome.ts';
 import type { EndedJob } from './job-outcome.ts';
 
 export type JobRequestDeps = Pick<PipelineDeps, 'ledger' | 'upstreams' | 'clock' | 'warn'>;
 
 export interface JobRequest {
-  /** The owner of the slots: a request's id, or an id made for the poll. */
+  /** By what its part of limits is known: a request's id, or an id made for the poll. */
   readonly callId: string;
   readonly model: string;
   readonly target: UpstreamTarget;
@@ -37,26 +41,33 @@ const MAX_BYTES = 1024 * 1024;
 /** The most bytes of a response that a provider keeps, which may contain images. */
 export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
-/** Takes the slots, runs the work and releases the slots. Throws rate_limit_exceeded if one of the slots is full. */
-export async function withSlots<T>(
-  { ledger }: Pick<JobRequestDeps, 'ledger'>,
+/** Takes the limits, runs the work and releases them. Throws rate_limit_exceeded if one of them is full. */
+export async function withLimits<T>(
+  { ledger, clock }: Pick<JobRequestDeps, 'ledger' | 'clock'>,
   callId: string,
-  slots: readonly SlotLimit[],
+  limits: readonly Limit[],
   work: () => Promise<T>,
 ): Promise<T> {
-  if (slots.length === 0) return work();
+  if (limits.length === 0) return work();
   try {
-    const result = await ledger.takeSlots(callId, slots);
-    if (result.outcome === 'Full') throw result.full.scope === 'Key' ? keyIsFull(result.full) : channelIsFull();
+    const result = await ledger.take(callId, limits, NO_TOKENS_LOAD);
+    if (result.outcome === 'Full')
+      throw isOfCaller(result.full)
+        ? callerIsFull(result, { dialect: 'OpenAI', nowMs: clock.nowMs() })
+        : channelIsFull(result);
     return await work();
   } finally {
-    ledger.releaseSlots(callId);
+    ledger.release(callId, REQUEST_CONSUMED);
   }
 }
 
-function channelIsFull(): GatewayError {
-  const message = 'Its channel has its full number of calls in flight. Try again shortly.';
-  return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: 1 });
+function channelIsFull({ retryMs }: FullLimit): GatewayError {
+  const [what, seconds] =
+    retryMs === undefined
+      ? ['its full number of calls in flight', 1]
+      : ['as many requests as it may have in a minute', Math.ceil(retryMs / 1000)];
+  const message = `Its channel has ${what}. Try again in ${seconds} s.`;
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: seconds });
 }
 
 /**
@@ -88,7 +99,7 @@ function requestError(
   result: AttemptFailure,
 ): GatewayError {
   if (result.kind === 'Refused' && (result.status === 404 || result.status === 410)) return goneAtProvider(about);
-  const failed: FailedAttempts = { count: 1, last: result, rateLimited: [] };
+  const failed: FailedAttempts = { ...noAttempts(), count: 1, last: result };
   const verdict = verdictOf(result);
   if (result.kind === 'Refused') {
     const { status, headers } = result;
@@ -105,7 +116,7 @@ function goneAtProvider(about: JobRequest['about']): GatewayError {
 interface BodyLimits {
   readonly about: JobRequest['about'];
   readonly maxBytes?: number;
-  /** Counts bytes as they arrive; throws if there are too many. */
+  /** Sets how many bytes are held; throws if there are too many. */
   readonly hold?: (bytes: number) => void;
 }
 
@@ -121,7 +132,7 @@ export async function readWholeBody(
       pieces.push(piece);
       size += piece.length;
       if (size > maxBytes) throw invalidJobResponse(about);
-      hold?.(piece.length);
+      hold?.(size);
     }
   } catch (error) {
     throw readingError(error, 'within its answer');
@@ -150,7 +161,7 @@ export function invalidJobResponse(about: JobRequest['about']): GatewayError {
  * channel is gone or full, or the provider fails.
  */
 export async function pollJob(
-  deps: Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock' | 'warn'>,
+  deps: Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock' | 'warn' | 'memory' | 'bodyWorker'>,
   job: JobRecord,
   signal: AbortSignal,
 ): Promise<EndedJob | undefined> {
@@ -158,7 +169,7 @@ export async function pollJob(
   if (!at) throw channelRemoved();
   const about = job.terms === undefined ? 'video' : 'response';
   const callId = `poll_${randomUUID()}`;
-  return withSlots(deps, callId, at.slots, async () => {
+  return withLimits(deps, callId, at.limits, async () => {
     const response = await sendToChannel(deps, {
       callId,
       model: job.origin.model,
@@ -167,7 +178,28 @@ export async function pollJob(
       attempts: [],
       request: { method: 'GET', path: at.jobs.path(job.jobId), headers: {}, body: undefined, stream: false, signal },
     });
+    const held = new HeldBytes(deps.memory, { uid: job.origin.keyUid, account: job.origin.account });
     const maxBytes = about === 'video' ? MAX_BYTES : MAX_RESPONSE_BYTES;
-    return outcomeOf(job, at.jobs.read(await readWholeBody(response, { about, maxBytes })));
+    try {
+      const bytes = await readWholeBody(response, { about, maxBytes, hold: (size) => held.set(size) });
+      return outcomeOf(job, await readJob(deps, { job, at, bytes }));
+    } finally {
+      held.set(0);
+    }
   });
+}
+
+interface PolledJob {
+  readonly job: JobRecord;
+  readonly at: JobChannel;
+  readonly bytes: Uint8Array;
+}
+
+/** A large response is read on the worker thread. */
+function readJob(
+  { bodyWorker }: Pick<PipelineDeps, 'bodyWorker'>,
+  { job, at: { jobs, target }, bytes }: PolledJob,
+): ConvertedJob | Promise<ConvertedJob> {
+  if (job.terms === undefined || bytes.length < LARGE_BODY_BYTES) return jobs.read(bytes);
+  return bodyWorker.run(job.origin.keyUid, { task: 'ReadJob', protocol: target.protocol }, bytes);
 }

@@ -2,10 +2,10 @@
  * [P] Finds the channel that created a job in the current configuration, and the concurrency limits of a request to it.
  */
 import { GatewayError } from '../errors.ts';
-import type { JobRecord, SlotLimit } from '../ledger/ledger.ts';
+import type { JobRecord, Limit } from '../ledger/ledger.ts';
 import type { Jobs } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
-import { channelSlots } from '../state/limits.ts';
+import { channelLimits } from '../state/limits.ts';
 import type { State } from '../state/state.ts';
 import type { UpstreamTarget } from '../upstream/upstream.ts';
 
@@ -13,8 +13,8 @@ export interface JobChannel {
   readonly target: UpstreamTarget;
   /** The provider's paths and responses for jobs of this kind. */
   readonly jobs: Jobs;
-  /** The group's slot on this channel and the channel's own slot, if a maximum is configured. */
-  readonly slots: readonly SlotLimit[];
+  /** The group's limits on this channel and the channel's own. */
+  readonly limits: readonly Limit[];
 }
 
 /**
@@ -30,7 +30,7 @@ export function channelOf(
   // only background responses are billed at their end
   const jobs = terms === undefined ? provider?.videos : provider?.responseJobs;
   if (!target || !jobs) return undefined;
-  return { target, jobs, slots: channelSlots(state, origin) };
+  return { target, jobs, limits: channelLimits(state, origin) };
 }
 
 export function channelRemoved(): GatewayError {

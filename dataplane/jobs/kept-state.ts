@@ -2,6 +2,7 @@
  * Sends a client's request about what a provider keeps, a response or a conversation, to the channel that made it. The
  * id that the gateway sealed names the channel, and only calls of the same account can open it.
  */
+import { LARGE_BODY_BYTES } from '../memory-budget.ts';
 import { ClientDisconnected } from '../pipeline/attempt.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import { sealFor, sealingContext } from '../pipeline/sealing-context.ts';
@@ -9,13 +10,13 @@ import { sealState } from '../protocol/openai/kept-state.ts';
 import type { SealedState } from '../protocol/openai/kept-state.ts';
 import { isPathSegment } from '../protocol/openai/videos.ts';
 import type { ChannelSeal } from '../protocol/sealed-values.ts';
-import { channelSlots } from '../state/limits.ts';
+import { callerLimits, channelLimits } from '../state/limits.ts';
 import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { requestHeaders } from '../upstream/headers.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
-import { invalidJobResponse, MAX_RESPONSE_BYTES, readWholeBody, sendToChannel, withSlots } from './channel-request.ts';
+import { invalidJobResponse, MAX_RESPONSE_BYTES, readWholeBody, sendToChannel, withLimits } from './channel-request.ts';
 import type { JobRequest } from './channel-request.ts';
 import type { BufferedResponse } from './videos.ts';
 
@@ -37,13 +38,13 @@ export interface KeptStateRequest {
   /** Aborts when the client disconnects. */
   readonly left: AbortSignal;
   readonly attempts: AttemptReport[];
-  /** Counts bytes of the response against the key's memory, until the client has it. Throws GatewayError. */
+  /** Sets how many bytes the response holds of the key's memory, until the client has it. Throws GatewayError. */
   readonly hold: (bytes: number) => void;
 }
 
 /** A channel that keeps something for the caller's account. */
 export interface Keeper {
-  readonly offered: Pick<Candidate, 'target' | 'slots'> & { readonly model: { readonly name: string } };
+  readonly offered: Pick<Candidate, 'target' | 'limits'> & { readonly model: { readonly name: string } };
   readonly seal: ChannelSeal;
 }
 
@@ -106,7 +107,7 @@ export async function findKeptByJob(
   const [target, seal] = [state.get().targets.get(channel), sealFor(state.get(), key, channel, images)];
   if (!job || !target || !seal || key.models?.has(job.origin.model) === false) return undefined;
   const { origin } = job;
-  const offered = { target, slots: channelSlots(state.get(), origin), model: { name: origin.model } };
+  const offered = { target, limits: channelLimits(state.get(), origin), model: { name: origin.model } };
   return { offered, seal, id, ownId, images };
 }
 
@@ -160,7 +161,7 @@ export async function exchange<T>(
   { about, path, body, stream, use }: Exchange<T>,
 ): Promise<T> {
   const { requestId, key, method, query, left, attempts } = asked;
-  const { target, slots, model } = offered;
+  const { target, limits, model } = offered;
   const { 'content-type': _type, ...headers } = requestHeaders(asked.headers, {
     allowed: target.clientHeaders,
     account: key.account,
@@ -174,9 +175,8 @@ export async function exchange<T>(
     stream,
     signal: left,
   };
-  const limits = key.slot ? [key.slot, ...slots] : slots;
   try {
-    return await withSlots(deps, requestId, limits, async () =>
+    return await withLimits(deps, requestId, [...callerLimits(deps.state.get(), key), ...limits], async () =>
       use(await sendToChannel(deps, { callId: requestId, model: model.name, target, about, attempts, request })),
     );
   } catch (error) {
@@ -187,9 +187,6 @@ export async function exchange<T>(
 function isAborted(error: unknown): boolean {
   return error instanceof UpstreamFailure && error.kind === 'Aborted';
 }
-
-/** A response of this size or more is sealed on the worker thread. */
-const LARGE_BYTES = 64 * 1024;
 
 interface Sealing {
   readonly keeper: Keeper | Kept;
@@ -204,7 +201,7 @@ async function sealed(
   { keeper, bytes, about }: Sealing,
 ): Promise<Pick<KeptAnswer, 'body' | 'seen'>> {
   const known = 'id' in keeper ? new Map([[keeper.ownId, keeper.id]]) : new Map<string, string>();
-  const sealing = bytes.length < LARGE_BYTES ? undefined : sealingContext(state.get(), key, keeper.offered);
+  const sealing = bytes.length < LARGE_BODY_BYTES ? undefined : sealingContext(state.get(), key, keeper.offered);
   try {
     const { body, seen } = sealing
       ? await bodyWorker.run(key.uid, { task: 'SealState', sealing, known }, bytes)

@@ -26,7 +26,7 @@ export function bufferedHeaders({ response }: BufferedResponse): Record<string, 
 
 /**
  * Streams content at the client's pace, with a content-length if the provider sent one. Returns the HTTP status; throws
- * upstream_error if the provider closes the connection early.
+ * upstream_error if the provider closes the connection early, before the reply has started if there was no byte.
  */
 export async function streamContent(
   reply: ClientReply,
@@ -34,17 +34,25 @@ export async function streamContent(
   headOnly: boolean,
 ): Promise<number> {
   const length = headers['content-length'];
-  reply.start(status, {
-    'content-type': 'application/octet-stream',
-    ...responseHeaders(headers),
-    ...(length === undefined ? {} : { 'content-length': length }),
-  });
+  const start = (): void => {
+    if (reply.started) return;
+    reply.start(status, {
+      'content-type': 'application/octet-stream',
+      ...responseHeaders(headers),
+      ...(length === undefined ? {} : { 'content-length': length }),
+    });
+  };
   try {
     if (headOnly) await body[Symbol.asyncIterator]().return?.();
-    else for await (const piece of body) await reply.write(piece);
+    else
+      for await (const piece of body) {
+        start();
+        await reply.write(piece);
+      }
   } catch (error) {
     throw readingError(error, 'before the end of the video');
   }
+  start();
   reply.end(NO_BYTES);
   return status;
 }

@@ -5,7 +5,10 @@
 import { GatewayError } from '../errors.ts';
 import type { JobRecord } from '../ledger/ledger.ts';
 import type { ClientReply, PipelineDeps } from '../pipeline/context.ts';
+import { readLargeEvents } from '../pipeline/large-events.ts';
+import type { EventReading } from '../pipeline/large-events.ts';
 import { STREAM_HEADERS } from '../pipeline/response-headers.ts';
+import { sealingContext } from '../pipeline/sealing-context.ts';
 import { RESPONSE_ID } from '../protocol/openai/response-seals.ts';
 import { responseJobs, responsesConverter } from '../protocol/openai/responses.ts';
 import { responseHeaders } from '../upstream/headers.ts';
@@ -23,6 +26,7 @@ const NOT_KEPT =
   'the id that its call answered. Read the answer of POST /v1/responses itself, and send whole conversations in ' +
   '"input".';
 
+const NO_BYTES = Buffer.alloc(0);
 const BEFORE_END = 'before the end of the response';
 
 /**
@@ -57,11 +61,20 @@ export async function streamResponse(
     path: responseJobs.path(kept.ownId),
     body: undefined,
     stream: true,
-    use: async (response) => ({ status: response.status, ...(await relayEvents(response, reply, { asked, kept })) }),
+    use: async (response) => ({
+      status: response.status,
+      ...(await relayEvents(deps, response, { asked, kept, reply })),
+    }),
   });
   if (seen) await billEnd(deps, asked, { kept, seen });
   reply.end(last);
   return status;
+}
+
+interface Relaying {
+  readonly asked: KeptStateRequest;
+  readonly kept: Kept;
+  readonly reply: ClientReply;
 }
 
 interface Streamed {
@@ -73,9 +86,9 @@ interface Streamed {
 
 /** Sends all events but the terminal one. */
 async function relayEvents(
+  { bodyWorker, state }: PipelineDeps,
   { status, headers, body }: UpstreamResponse,
-  reply: ClientReply,
-  { asked, kept }: { readonly asked: KeptStateRequest; readonly kept: Kept },
+  { asked, kept, reply }: Relaying,
 ): Promise<Streamed> {
   const stream = responsesConverter.stream({
     id: asked.requestId,
@@ -88,11 +101,20 @@ async function relayEvents(
   });
   const type = { 'content-type': 'text/event-stream; charset=utf-8' };
   reply.start(status, { ...responseHeaders(headers), ...type, ...STREAM_HEADERS });
+  const { key, hold } = asked;
+  const reading: EventReading = {
+    worker: bodyWorker,
+    key: key.uid,
+    sealing: () => sealingContext(state.get(), key, kept.offered, kept.images),
+    hold,
+  };
   try {
     for await (const piece of body) {
-      await reply.write(stream.push(piece));
+      await reply.write(await readLargeEvents(reading, stream, stream.push(piece)));
       if (stream.terminal) break;
     }
+    stream.endOfInput?.();
+    await reply.write(await readLargeEvents(reading, stream, NO_BYTES));
   } catch (error) {
     throw readingError(error, BEFORE_END);
   }

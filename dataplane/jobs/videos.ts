@@ -7,11 +7,12 @@ import type { JobRecord } from '../ledger/ledger.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import type { ConvertedJob } from '../protocol/converter.ts';
 import { isJobId } from '../protocol/openai/videos.ts';
+import { callerLimits } from '../state/limits.ts';
 import type { KeyState } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { requestHeaders } from '../upstream/headers.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
-import { invalidJobResponse, readWholeBody, sendToChannel, withSlots } from './channel-request.ts';
+import { invalidJobResponse, readWholeBody, sendToChannel, withLimits } from './channel-request.ts';
 import { recordJobEnd } from './record-job-end.ts';
 import { channelOf, channelRemoved } from './job-channel.ts';
 import type { JobChannel } from './job-channel.ts';
@@ -56,7 +57,7 @@ export async function findVideo(
 
 /** GET /v1/videos/{id}: the provider's own response. */
 export function retrieveVideo(deps: PipelineDeps, request: VideoRequest, found: FoundVideo): Promise<BufferedResponse> {
-  return withVideoSlots(deps, request, found, () => retrieve(deps, request, found));
+  return withVideoLimits(deps, request, found, () => retrieve(deps, request, found));
 }
 
 export interface Download<T> {
@@ -71,7 +72,7 @@ export interface Download<T> {
 export function downloadVideo<T>(deps: PipelineDeps, request: VideoRequest, download: Download<T>): Promise<T> {
   const { found, query, pass } = download;
   const path = `${pathOf(found)}/content${query === '' ? '' : `?${query}`}`;
-  return withVideoSlots(deps, request, found, async () => {
+  return withVideoLimits(deps, request, found, async () => {
     // a stream has no limit on its total time, only on the time between two chunks
     const response = await exchange(deps, request, found, { method: 'GET', path, stream: true });
     return pass(response);
@@ -83,7 +84,7 @@ export function downloadVideo<T>(deps: PipelineDeps, request: VideoRequest, down
  * otherwise, because the provider worked on it.
  */
 export function deleteVideo(deps: PipelineDeps, request: VideoRequest, found: FoundVideo): Promise<BufferedResponse> {
-  return withVideoSlots(deps, request, found, async () => {
+  return withVideoLimits(deps, request, found, async () => {
     const running = found.job.state === 'Running' && (await isRunning(deps, request, found));
     const response = await exchange(deps, request, found, { method: 'DELETE', path: pathOf(found), stream: false });
     const body = await readWholeBody(response);
@@ -123,13 +124,13 @@ function readJob({ at }: FoundVideo, body: Uint8Array): ConvertedJob {
   }
 }
 
-function withVideoSlots<T>(
+function withVideoLimits<T>(
   deps: PipelineDeps,
   { requestId, key }: VideoRequest,
   { at }: FoundVideo,
   work: () => Promise<T>,
 ): Promise<T> {
-  return withSlots(deps, requestId, key.slot ? [key.slot, ...at.slots] : at.slots, work);
+  return withLimits(deps, requestId, [...callerLimits(deps.state.get(), key), ...at.limits], work);
 }
 
 type RequestLine = Pick<UpstreamRequest, 'method' | 'path' | 'stream'>;

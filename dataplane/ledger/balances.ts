@@ -6,7 +6,7 @@
 import { CallMap } from './call-map.ts';
 import { createJobs } from './jobs.ts';
 import type { Job, Jobs } from './jobs.ts';
-import type { Limits, QuotaPeriod, SpendingChanges } from './ledger.ts';
+import type { SpendingLimits, QuotaPeriod, SpendingChanges } from './ledger.ts';
 import { spanAt, windowKindOf } from './periods.ts';
 import type { Span, WindowKind } from './periods.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
@@ -55,7 +55,7 @@ export interface AccountBalance extends Tally {
 /** A call in flight. */
 export interface Hold {
   readonly origin: CallOrigin;
-  readonly limits: Limits;
+  readonly limits: SpendingLimits;
   readonly key: KeyBalance;
   readonly account: AccountBalance;
   readonly day: Window;

@@ -34,6 +34,7 @@ import {
 import { LedgerUnavailable } from './ledger.ts';
 import type {
   AccountSpending,
+  Consumed,
   ConversationLimits,
   FinishedJob,
   HoldRequest,
@@ -47,11 +48,13 @@ import type {
   QuotaPeriod,
   SettleResult,
   Settlement,
-  SlotLimit,
-  SlotResult,
+  Limit,
+  Load,
+  TakeResult,
   SpendingChanges,
 } from './ledger.ts';
-import { countSlots, createSlots, releaseSlots, takeSlots } from './slots.ts';
+import { count, countPlaces, createLimitCounters, release, take } from './limit-counters.ts';
+import { consumedBy } from './load.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
 
 export interface EmbeddedLedgerOptions {
@@ -116,7 +119,7 @@ async function openLocked(path: string, options: EmbeddedLedgerOptions, unlock: 
     const checkpointer = new Checkpointer({ path, file, fileCalls, onFault, intervalMs, logPages, faults });
     const checkpoint = (): Promise<void> => checkpointer.checkpoint();
     const committer = new Committer({ balances, changes, file, sync, onFault, timeoutMs, checkpoint });
-    const ledger = new EmbeddedLedger({ balances, file, committer, checkpointer, nowMs, unlock });
+    const ledger = new EmbeddedLedger({ balances, changes, file, committer, checkpointer, nowMs, unlock });
     await ledger.settleAbandoned();
     return ledger;
   } catch (error) {
@@ -165,6 +168,7 @@ function assertNotLost(path: string): void {
 
 interface Parts {
   readonly balances: Balances;
+  readonly changes: Changes;
   readonly file: LedgerFile;
   readonly committer: Committer;
   readonly checkpointer: Checkpointer;
@@ -176,7 +180,9 @@ class EmbeddedLedger implements Ledger {
   readonly #parts: Parts;
   readonly #balances: Balances;
   readonly #committer: Committer;
-  readonly #slots = createSlots();
+  readonly #counters = createLimitCounters();
+  /** Calls whose records got the status Withheld after they were settled. */
+  readonly #withheld = new Set<string>();
   #closing: Promise<void> | undefined;
 
   constructor(parts: Parts) {
@@ -206,21 +212,17 @@ class EmbeddedLedger implements Ledger {
     this.#committer.fileCalls();
   }
 
-  takeSlots(callId: string, slots: readonly SlotLimit[]): SlotResult | Promise<SlotResult> {
-    if (this.#closing || this.#committer.failing) return this.#refuseSlots();
-    return takeSlots(this.#slots, callId, slots);
+  take(callId: string, limits: readonly Limit[], load: Load): TakeResult | Promise<TakeResult> {
+    if (this.#closing || this.#committer.failing) return this.#refuseLimits();
+    return take(this.#counters, callId, { limits, load, nowMs: this.#parts.nowMs() });
   }
 
-  countSlots(callId: string, slots: readonly SlotLimit[]): void {
-    takeSlots(
-      this.#slots,
-      callId,
-      slots.map((slot) => ({ ...slot, limit: Number.MAX_SAFE_INTEGER })),
-    );
+  count(callId: string, limits: readonly Limit[]): void {
+    count(this.#counters, callId, limits);
   }
 
-  releaseSlots(callId: string, scopes?: readonly SlotLimit['scope'][]): void {
-    releaseSlots(this.#slots, callId, scopes);
+  release(callId: string, consumed: Consumed, scopes?: readonly Limit['scope'][]): void {
+    release(this.#counters, callId, { consumed, scopes });
   }
 
   async hold(request: HoldRequest): Promise<HoldResult> {
@@ -243,9 +245,20 @@ class EmbeddedLedger implements Ledger {
   async settle(settlement: Settlement): Promise<SettleResult> {
     this.#assertOpen();
     const { callId } = settlement;
-    releaseSlots(this.#slots, callId);
+    this.release(callId, consumedBy(settlement.progress.tokens));
     const settled = reading(() => settleCall(this.#balances, settlement, this.#parts.nowMs()));
-    return this.#committer.durable(resultOf(settled ?? refuse('no hold and no record of this call')));
+    const durable = await this.#committer.durable(settled ?? refuse('no hold and no record of this call'));
+    return this.#resultOf(durable);
+  }
+
+  withhold(callId: string): void {
+    if (this.#parts.changes.changeStatus(callId, 'Withheld')) this.#withheld.add(callId);
+    this.#committer.scheduleCommit();
+  }
+
+  #resultOf({ record, ...settled }: SettledCall): SettleResult {
+    const isWithheld = this.#withheld.delete(record.callId);
+    return resultOf({ ...settled, record: isWithheld ? { ...record, status: 'Withheld' } : record });
   }
 
   async readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined> {
@@ -324,7 +337,7 @@ class EmbeddedLedger implements Ledger {
 
   gauges(): LedgerGauges {
     const { holds } = this.#balances;
-    return { holds: holds.size, heldNanoUsd: sumHeld(this.#balances), slots: countSlots(this.#slots) };
+    return { holds: holds.size, heldNanoUsd: sumHeld(this.#balances), slots: countPlaces(this.#counters) };
   }
 
   close(): Promise<void> {
@@ -361,7 +374,7 @@ class EmbeddedLedger implements Ledger {
     if (this.#committer.failing) throw unavailable();
   }
 
-  async #refuseSlots(): Promise<never> {
+  async #refuseLimits(): Promise<never> {
     this.#assertPromising();
     throw unavailable();
   }

@@ -24,7 +24,7 @@ import type {
   JobBill,
   JobOrigin,
   KeySpending,
-  Limits,
+  SpendingLimits,
   QuotaPeriod,
   Settlement,
 } from './ledger.ts';
@@ -91,7 +91,7 @@ function enter(balances: Balances, hold: Hold, previous: Hold | undefined): void
 }
 
 /** Records the limits as the latest seen. Returns false if newer ones were seen before. */
-function updateLimits(key: KeyBalance, account: AccountBalance, limits: Limits): boolean {
+function updateLimits(key: KeyBalance, account: AccountBalance, limits: SpendingLimits): boolean {
   if (key.seen && limits.keyGeneration < key.seen.generation) return false;
   if (account.seen && limits.accountGeneration < account.seen.generation) return false;
   key.seen = { generation: limits.keyGeneration, limitNanoUsd: limits.keyLimitNanoUsd, period: limits.period };

@@ -4,27 +4,62 @@
  * 2. settle replaces the hold by the cost, durably, once per call id. A cost above the hold is taken from what is free
  *    under both limits; the rest is `unbilled`.
  * 3. A hold whose process died is settled at its last recorded progress, and its slots are released.
- * 4. It grants no slot beyond the slot's limit.
+ * 4. Concurrency limits never have more running calls, and limits by the minute never more in any 60 seconds, than
+ *    they allow; a call may use more than it took, which then counts.
  * Methods reject only with LedgerUnavailable. test/unit/dataplane/ledger/contract.ts tests every implementation.
  */
 import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from '../usage/record.ts';
 
 export type QuotaPeriod = 'Never' | 'Daily' | 'Monthly';
 
-/**
- * One concurrency limit. `id` is unique over all scopes: key/<uid>, group/<group>/<route>/<channel>,
- * channel/<route>/<channel>.
- */
-export interface SlotLimit {
-  readonly scope: 'Key' | 'Group' | 'Channel';
+/** What a limit counts: the calls that run, or what calls take in any 60 seconds. */
+export type Measure = 'Concurrency' | 'Requests' | 'InputTokens' | 'OutputTokens';
+
+/** One limit on what calls may take together, besides the money of key and account. */
+export interface Limit {
+  readonly scope: 'Key' | 'Account' | 'Group' | 'Channel';
+  /**
+   * Who is limited, unique over all scopes: key/<uid>, account/<namespace>/<name>, group/<group>/<route>/<channel>,
+   * channel/<route>/<channel>. Each measure has a counter of its own.
+   */
   readonly id: string;
-  readonly limit: number;
+  readonly measure: Measure;
+  readonly amount: number;
 }
 
-export type SlotResult = { readonly outcome: 'Taken' } | { readonly outcome: 'Full'; readonly full: SlotLimit };
+/** What a call may use of limits by the minute, known when it is admitted. Each call is one request. */
+export interface Load {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** What a call has used of limits by the minute. */
+export interface Consumed extends Load {
+  readonly requests: number;
+}
+
+/** A limit by the minute after a call has taken its part. */
+export interface LimitState {
+  readonly limit: Limit;
+  readonly left: number;
+  /** After how many milliseconds nothing of it is used, if no other call comes. */
+  readonly resetMs: number;
+}
+
+/** `full`: the first limit that leaves too little. */
+export interface FullLimit {
+  readonly outcome: 'Full';
+  readonly full: Limit;
+  /** Of a limit by the minute: what is left of it, and after how many milliseconds there is enough. */
+  readonly left?: number;
+  readonly retryMs?: number;
+}
+
+/** `states`: of the limits by the minute; absent: there are none. */
+export type TakeResult = { readonly outcome: 'Taken'; readonly states?: readonly LimitState[] } | FullLimit;
 
 /** The limits that apply to a call. A hold is refused where one of the generations is older than the latest seen. */
-export interface Limits {
+export interface SpendingLimits {
   /** null: unlimited. */
   readonly keyLimitNanoUsd: bigint | null;
   readonly period: QuotaPeriod;
@@ -35,7 +70,7 @@ export interface Limits {
 
 export interface HoldRequest {
   readonly origin: CallOrigin;
-  readonly limits: Limits;
+  readonly limits: SpendingLimits;
   /** The most that the call can cost. */
   readonly amountNanoUsd: bigint;
   /** The ledger grants min(amount, free), and refuses if that is below this minimum. An amount of 0 needs nothing free. */
@@ -45,14 +80,14 @@ export interface HoldRequest {
 }
 
 export type HoldResult =
-  | { readonly outcome: 'Held'; readonly heldNanoUsd: bigint }
+  | { readonly outcome: 'Held'; readonly heldNanoUsd: bigint; readonly states?: readonly LimitState[] }
   /** `short` names the limit that has less left; `availableNanoUsd` is what is free under both. */
   | { readonly outcome: 'Short'; readonly short: 'Key' | 'Account'; readonly availableNanoUsd: bigint }
   /** The ledger has seen newer limits: the caller must read its configuration again. */
   | { readonly outcome: 'StaleLimits' };
 
-/** The ledger grants slots and hold together or not at all; `Full` names the slot that is full. */
-export type AdmitResult = HoldResult | Extract<SlotResult, { readonly outcome: 'Full' }>;
+/** The ledger grants limits and hold together or not at all. */
+export type AdmitResult = HoldResult | FullLimit;
 
 /**
  * Work that a provider continues after the call: a video or a background response. The call is charged when the job is
@@ -119,7 +154,7 @@ export interface Settlement {
   /**
    * The limits in force now. If they are newer than those of the hold, they too bound what is billed beyond the hold.
    */
-  readonly limits?: Limits;
+  readonly limits?: SpendingLimits;
 }
 
 export interface SettleResult {
@@ -175,8 +210,8 @@ export interface LedgerReader {
 export interface LedgerGauges {
   readonly holds: number;
   readonly heldNanoUsd: bigint;
-  /** The number of slots in use, by scope. */
-  readonly slots: Readonly<Record<SlotLimit['scope'], number>>;
+  /** The number of running calls that count in concurrency limits, by scope. */
+  readonly slots: Readonly<Record<Exclude<Limit['scope'], 'Account'>, number>>;
 }
 
 /** Whether the ledger accepts operations now. */
@@ -188,33 +223,41 @@ export interface LedgerHealth {
 
 export interface Ledger extends LedgerReader {
   /**
-   * Takes all of the slots or none; the call owns them until releaseSlots. A ledger in memory returns the result
-   * without a promise. It never throws: failures are rejections.
+   * Takes the call's part of all limits or of none, until it is released or settled. A ledger in memory returns the
+   * result without a promise. It never throws: failures are rejections.
    */
-  takeSlots(callId: string, slots: readonly SlotLimit[]): SlotResult | Promise<SlotResult>;
+  take(callId: string, limits: readonly Limit[], load: Load): TakeResult | Promise<TakeResult>;
   /**
-   * Gives a running call these slots even if they are full. Never fails: a ledger that cannot be reached counts them
-   * before it grants anything else.
+   * Counts a running call in these concurrency limits even if they are full. Never fails: a ledger that cannot be
+   * reached counts it before it grants anything else.
    */
-  countSlots(callId: string, slots: readonly SlotLimit[]): void;
-  /** Releases a call's slots of the given scopes, or all. Never fails; it ignores slots that the call does not own. */
-  releaseSlots(callId: string, scopes?: readonly SlotLimit['scope'][]): void;
+  count(callId: string, limits: readonly Limit[]): void;
+  /**
+   * Ends what a call has taken of limits of the given scopes, or of all: its places are free, and limits by the minute
+   * keep what it consumed. Never fails; it ignores what the call has not taken.
+   */
+  release(callId: string, consumed: Consumed, scopes?: readonly Limit['scope'][]): void;
   /** A later hold with the same call id replaces the earlier one if it is granted. */
   hold(request: HoldRequest): Promise<HoldResult>;
   /**
-   * Takes the slots and the hold atomically. Slots that the call already owns stay. Absent if it would be no faster
-   * than takeSlots and hold.
+   * Takes the limits and the hold atomically. What the call has already taken stays. Absent if it would be no faster
+   * than take and hold.
    */
-  admit?(request: HoldRequest, slots: readonly SlotLimit[]): Promise<AdmitResult>;
+  admit?(request: HoldRequest, limits: readonly Limit[], load: Load): Promise<AdmitResult>;
   /** Renews the holds of running calls, and records what a reaper would bill. */
   recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void>;
   /**
-   * Settles once per call id; a repetition returns the first result. Releases the call's slots too. `onJournaled` is
+   * Settles once per call id; a repetition returns the first result. Releases the call's limits too. `onJournaled` is
    * called, at most once, if the ledger's store does not answer and this process's own journal has the settlement on
    * disk: the store then applies it once later, whatever becomes of this process. Ledgers without such a journal never
    * call it.
    */
   settle(settlement: Settlement, onJournaled?: () => void): Promise<SettleResult>;
+  /**
+   * Gives a call without a job, which `settle` still waits for, the status Withheld, because its client gets no
+   * response. Never fails. What is in the journal of one machine already keeps its status.
+   */
+  withhold(callId: string): void;
   /** A key's job; undefined if there is none or it belongs to another key. */
   readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined>;
   /** The number of a key's jobs that run. Calls that are about to create one are not counted. */

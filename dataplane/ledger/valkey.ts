@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerUnavailable } from './ledger.ts';
 import type {
   AccountSpending,
+  Consumed,
   ConversationLimits,
   FinishedJob,
   HoldRequest,
@@ -23,14 +24,16 @@ import type {
   QuotaPeriod,
   SettleResult,
   Settlement,
-  SlotLimit,
-  SlotResult,
+  Limit,
+  Load,
+  TakeResult,
 } from './ledger.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
 import { admit, hold } from './valkey/admission.ts';
 import type { BucketSettings } from './valkey/bucket.ts';
 import { createConnectedNote } from './valkey/connected.ts';
 import type { ConnectedNote } from './valkey/connected.ts';
+import { evictsKeys, readEvictionPolicy } from './valkey/eviction.ts';
 import { Instance } from './valkey/instance.ts';
 import type { LedgerEvent } from './valkey/instance.ts';
 import { openJournal, NO_JOURNAL } from './valkey/journal.ts';
@@ -94,7 +97,16 @@ export async function openValkeyLedger(options: ValkeyLedgerOptions): Promise<Le
   const journal =
     dataDir === undefined ? NO_JOURNAL : await openJournal({ folder: join(dataDir, 'ledger-journal'), onFault });
   const connection = openConnection(location);
-  const instance = new Instance({ location, connection, settings, journal, onEvent, refill });
+  const tellEviction = async (): Promise<void> => {
+    const policy = await readEvictionPolicy(connection, location);
+    if (policy !== undefined) onEvent({ kind: 'Evicts', reason: evictsKeys(policy) });
+  };
+  const onInstanceEvent = (event: LedgerEvent): void => {
+    onEvent(event);
+    // a store that was down may be another one; a user without the right to ask is told nothing
+    if (event.kind === 'Working') tellEviction().catch(() => undefined);
+  };
+  const instance = new Instance({ location, connection, settings, journal, onEvent: onInstanceEvent, refill });
   instance.start();
   deliverPending(instance);
   const untilMs = performance.now() + OPENING_MS;
@@ -116,23 +128,23 @@ class ValkeyLedger implements Ledger {
     this.#note = note;
     if (instance.buckets.length > 1) return;
     // not in a Cluster, where slots and money are usually in different buckets
-    this.admit = async (request, slots) => {
+    this.admit = async (request, limits, load) => {
       this.#assertOpen();
-      return admit(instance, request, slots);
+      return admit(instance, request, { limits, load });
     };
   }
 
-  async takeSlots(callId: string, slots: readonly SlotLimit[]): Promise<SlotResult> {
+  async take(callId: string, limits: readonly Limit[], load: Load): Promise<TakeResult> {
     this.#assertOpen();
-    return this.#instance.slots.take(callId, slots);
+    return this.#instance.limits.take(callId, limits, load);
   }
 
-  countSlots(callId: string, slots: readonly SlotLimit[]): void {
-    this.#instance.slots.count(callId, slots);
+  count(callId: string, limits: readonly Limit[]): void {
+    this.#instance.limits.count(callId, limits);
   }
 
-  releaseSlots(callId: string, scopes?: readonly SlotLimit['scope'][]): void {
-    this.#instance.slots.release(callId, scopes);
+  release(callId: string, consumed: Consumed, scopes?: readonly Limit['scope'][]): void {
+    this.#instance.limits.release(callId, consumed, scopes);
   }
 
   async hold(request: HoldRequest): Promise<HoldResult> {
@@ -156,6 +168,10 @@ class ValkeyLedger implements Ledger {
   async settle(settlement: Settlement, onJournaled?: () => void): Promise<SettleResult> {
     this.#assertOpen();
     return settle(this.#instance, settlement, onJournaled);
+  }
+
+  withhold(callId: string): void {
+    this.#instance.settling.get(callId)?.();
   }
 
   async readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined> {
@@ -251,9 +267,9 @@ class ValkeyLedger implements Ledger {
   }
 
   gauges(): LedgerGauges {
-    const { held, slots } = this.#instance;
+    const { held, limits } = this.#instance;
     const heldNanoUsd = [...held.values()].reduce((sum, call) => sum + call.heldNanoUsd, 0n);
-    return { holds: held.size, heldNanoUsd, slots: slots.inUse() };
+    return { holds: held.size, heldNanoUsd, slots: limits.inUse() };
   }
 
   health(): LedgerHealth {

@@ -1,11 +1,22 @@
 /**
- * Admits a call to one candidate: takes the concurrency slots, then holds the money of key and account, and releases
- * the channel's slots if the money is refused. A ledger that stores slots and money in one place does all of it in one
- * step. The hold is durable before a byte is sent to the provider.
+ * Admits a call to one candidate: takes its part of the limits, then holds the money of key and account, and releases
+ * the channel's limits if the money is refused. A ledger that stores both in one place does all of it in one step. The hold is durable before a byte is sent to the provider.
  */
 import { GatewayError } from '../errors.ts';
-import type { AdmitResult, HoldRequest, HoldResult, Limits, SlotLimit } from '../ledger/ledger.ts';
-import { spendingLimits } from '../state/limits.ts';
+import type {
+  AdmitResult,
+  Consumed,
+  FullLimit,
+  HoldRequest,
+  HoldResult,
+  Limit,
+  LimitState,
+  Load,
+  SpendingLimits,
+  TakeResult,
+} from '../ledger/ledger.ts';
+import { NOTHING_CONSUMED } from '../ledger/load.ts';
+import { callerLimits, spendingLimits } from '../state/limits.ts';
 import type { Candidate } from '../state/state.ts';
 import { keyInForce } from './authenticate.ts';
 import { affordableOutput, boundCall } from './bounds.ts';
@@ -13,20 +24,24 @@ import { runningProgress } from './consumption.ts';
 import type { BilledActivity } from './consumption.ts';
 import { createsJob } from './context.ts';
 import type { Admitted, CallBounds, CallRecord, PipelineDeps, Routed } from './context.ts';
-import { jobSlotId, tooManyJobs } from './failures.ts';
+import { jobLimitId, tooManyJobs } from './failures.ts';
 import { originOf } from './origin.ts';
 import { outOfMoney, readFunds } from './out-of-money.ts';
 
 export type Admission =
   | { readonly outcome: 'Admitted'; readonly admitted: Admitted }
-  /** A concurrency limit is reached; `full` names its slot. */
-  | { readonly outcome: 'Full'; readonly full: SlotLimit }
+  | FullLimit
   /** There is not enough money. */
-  | { readonly outcome: 'Short'; readonly short: ShortHold; readonly bounds: CallBounds; readonly limits: Limits };
+  | {
+      readonly outcome: 'Short';
+      readonly short: ShortHold;
+      readonly bounds: CallBounds;
+      readonly limits: SpendingLimits;
+    };
 
 type ShortHold = Extract<HoldResult, { readonly outcome: 'Short' }>;
 
-/** The slots of a channel, which are released before the next channel is tried. The key's slot stays. */
+/** The limits of a channel, which are released before the next channel is tried. The key's and its account's stay. */
 const CHANNEL_SCOPES = ['Group', 'Channel'] as const;
 /** How many times a hold is tried again with newer limits after an edit. */
 const MAX_STALE_RETRIES = 5;
@@ -44,8 +59,9 @@ interface AdmissionRequest {
   readonly routed: Routed;
   readonly candidate: Candidate;
   readonly record: CallRecord;
-  /** The slots to take together with the money; empty if there are none or the call has them. */
-  readonly slots: readonly SlotLimit[];
+  readonly bounds: CallBounds;
+  /** The limits to take together with the money; empty if there are none or they are taken. */
+  readonly limits: readonly Limit[];
 }
 
 /** Throws GatewayError (invalid_api_key) if the key was revoked meanwhile, and LedgerUnavailable. */
@@ -55,59 +71,90 @@ export async function admit(
   candidate: Candidate,
   record: CallRecord,
 ): Promise<Admission> {
-  const slots = [...(await jobSlots(deps, routed, record)), ...slotsToTake(routed, candidate, record)];
+  const { price } = candidate;
+  if (!price) throw new Error('the call was routed to a candidate without a price');
+  const bounds = boundCall(routed.call, candidate, price, routed.key);
+  const limits = [...(await jobLimits(deps, routed, record)), ...limitsToTake(deps, { routed, candidate, record })];
   // an earlier candidate's hold may cover this one
   const inOneStep = deps.ledger.admit !== undefined && !record.admitted;
-  if (slots.length > 0 && !inOneStep) {
-    const taken = await timed(deps, 'slots', async () => deps.ledger.takeSlots(routed.received.requestId, slots));
-    if (taken.outcome === 'Full') return taken;
-  }
-  const admission = await holdMoney(deps, { routed, candidate, record, slots: inOneStep ? slots : [] });
+  const taken = inOneStep ? NONE_TAKEN : await takeLimits(deps, { routed, bounds, limits });
+  if (taken.outcome === 'Full') return taken;
+  const request = { routed, candidate, record, bounds, limits: inOneStep ? limits : [] };
+  const admission = await holdMoney(deps, request, statesAfter(taken, record));
   if (admission.outcome === 'Admitted') record.admitted = admission.admitted;
-  if (admission.outcome === 'Short') releaseChannel(deps, record);
+  if (admission.outcome === 'Short') releaseChannel(deps, record, NOTHING_CONSUMED);
   return admission;
 }
 
-/** Releases the channel's slots of the latest admission. */
-export function releaseChannel({ ledger }: PipelineDeps, { received }: CallRecord): void {
-  ledger.releaseSlots(received.requestId, CHANNEL_SCOPES);
+/** The states of all limits that the call has taken, on earlier channels too. */
+function statesAfter(
+  { states = [] }: { readonly states?: readonly LimitState[] },
+  { admitted }: CallRecord,
+): LimitState[] {
+  return [...(admitted?.limitStates ?? []), ...states];
+}
+
+const NONE_TAKEN = { outcome: 'Taken' as const, states: [] };
+
+async function takeLimits(
+  deps: PipelineDeps,
+  { routed, bounds, limits }: Pick<AdmissionRequest, 'routed' | 'bounds' | 'limits'>,
+): Promise<TakeResult> {
+  if (limits.length === 0) return NONE_TAKEN;
+  const { requestId } = routed.received;
+  return timed(deps, 'slots', async () => deps.ledger.take(requestId, limits, loadOf(routed, bounds)));
+}
+
+/** Ends what the latest admission has taken of the channel's limits. */
+export function releaseChannel({ ledger }: PipelineDeps, { received }: CallRecord, consumed: Consumed): void {
+  ledger.release(received.requestId, consumed, CHANNEL_SCOPES);
+}
+
+/** What the call may use of limits by the minute. */
+function loadOf({ call: { output } }: Routed, { estimatedInputTokens, outputTokens }: CallBounds): Load {
+  return { inputTokens: estimatedInputTokens, outputTokens: output ? outputTokens * output.answers : 0 };
 }
 
 /**
  * A call that will create a job takes one of the places that the key's running jobs leave. It keeps the place until it
  * is settled, and the job counts from then on. Throws rate_limit_exceeded if there is none.
  */
-async function jobSlots(
+async function jobLimits(
   { ledger, maxRunningJobs }: PipelineDeps,
   { call, key: { uid, account } }: Routed,
   { admitted: earlier }: CallRecord,
-): Promise<readonly SlotLimit[]> {
+): Promise<readonly Limit[]> {
   if (earlier || !createsJob(call)) return [];
   const running = await ledger.countRunningJobs({ keyUid: uid, account });
   if (running >= maxRunningJobs) throw tooManyJobs(maxRunningJobs);
-  return [{ scope: 'Key', id: jobSlotId(uid), limit: maxRunningJobs - running }];
+  return [{ scope: 'Key', id: jobLimitId(uid), measure: 'Concurrency', amount: maxRunningJobs - running }];
 }
 
-/** A retry takes only the channel's slots, because the call has the key's slot already. */
-function slotsToTake({ key: { slot } }: Routed, candidate: Candidate, record: CallRecord): readonly SlotLimit[] {
-  return slot && !record.admitted ? [slot, ...candidate.slots] : candidate.slots;
+/** A retry takes only the channel's limits, because the call has the key's and the account's already. */
+function limitsToTake(
+  { state }: PipelineDeps,
+  { routed: { key }, candidate, record }: Pick<AdmissionRequest, 'routed' | 'candidate' | 'record'>,
+): readonly Limit[] {
+  return record.admitted ? candidate.limits : [...callerLimits(state.get(), key), ...candidate.limits];
 }
 
-async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise<Admission> {
+async function holdMoney(
+  deps: PipelineDeps,
+  request: AdmissionRequest,
+  taken: readonly LimitState[],
+): Promise<Admission> {
   const {
     routed,
     candidate,
+    bounds,
     record: { admitted: held },
-    slots,
+    limits,
   } = request;
-  const { price } = candidate;
-  if (!price) throw new Error('the call was routed to a candidate without a price');
-  const bounds = boundCall(routed.call, candidate, price, routed.key);
   const covered = held && coveredBy(held, candidate, bounds);
-  if (covered) return admitted(routed, covered);
+  if (covered) return admitted(routed, { ...covered, limitStates: taken });
   for (let tries = 1; tries <= MAX_STALE_RETRIES; tries++) {
     const hold = holdRequest(deps, routed, candidate, bounds);
-    const result = await timed(deps, 'hold', () => holdAtLedger(deps, hold, slots));
+    const result = await timed(deps, 'hold', () => holdAtLedger(deps, hold, { limits, load: loadOf(routed, bounds) }));
     switch (result.outcome) {
       case 'StaleLimits':
         continue;
@@ -116,9 +163,10 @@ async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise
       case 'Short':
         return { outcome: 'Short', short: result, bounds, limits: hold.limits };
       case 'Held': {
-        const { heldNanoUsd } = result;
+        const { heldNanoUsd, states = [] } = result;
         const outputLimit = affordableOutput(routed.call, bounds, heldNanoUsd);
-        return admitted(routed, { candidate, bounds, heldNanoUsd, outputLimit });
+        const limitStates = [...taken, ...states];
+        return admitted(routed, { candidate, bounds, heldNanoUsd, outputLimit, limitStates });
       }
     }
   }
@@ -126,13 +174,13 @@ async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise
   throw new GatewayError('ledger_unavailable', message, { retryAfterSeconds: 1 });
 }
 
-type Terms = Pick<Admitted, 'candidate' | 'bounds' | 'heldNanoUsd' | 'outputLimit'>;
+type Terms = Pick<Admitted, 'candidate' | 'bounds' | 'heldNanoUsd' | 'outputLimit' | 'limitStates'>;
 
 /**
  * The terms on a further candidate under the hold that the call has; undefined: it needs another. The hold is for the
  * dearest channel of its group, unless there was too little money.
  */
-function coveredBy(held: Admitted, candidate: Candidate, bounds: CallBounds): Terms | undefined {
+function coveredBy(held: Admitted, candidate: Candidate, bounds: CallBounds): Omit<Terms, 'limitStates'> | undefined {
   const { heldNanoUsd, outputLimit } = held;
   if (held.candidate.group !== candidate.group) return undefined;
   if (sameBounds(held.bounds, bounds)) return { candidate, bounds, heldNanoUsd, outputLimit };
@@ -154,9 +202,9 @@ function admitted(routed: Routed, terms: Terms): Admission {
 function holdAtLedger(
   { ledger }: PipelineDeps,
   request: HoldRequest,
-  slots: readonly SlotLimit[],
+  { limits, load }: { readonly limits: readonly Limit[]; readonly load: Load },
 ): Promise<AdmitResult> {
-  return slots.length > 0 && ledger.admit ? ledger.admit(request, slots) : ledger.hold(request);
+  return limits.length > 0 && ledger.admit ? ledger.admit(request, limits, load) : ledger.hold(request);
 }
 
 /** Reports the ledger's response time to telemetry. */
@@ -213,7 +261,7 @@ function holdRequest(deps: PipelineDeps, routed: Routed, candidate: Candidate, b
 }
 
 /** The limits in force now. Throws invalid_api_key if the key is no longer accepted. */
-function limitsOf(deps: PipelineDeps, routed: Routed): Limits {
+function limitsOf(deps: PipelineDeps, routed: Routed): SpendingLimits {
   const key = keyInForce(deps, routed.keyHash);
   const limits = spendingLimits(deps.state.get(), routed);
   if (limits) return limits;
@@ -235,6 +283,7 @@ export async function shortageError(
   const funds = await readFunds(deps, key, { of: short.short, limitNanoUsd });
   const freeNanoUsd = short.availableNanoUsd;
   return outOfMoney(funds, {
+    costNanoUsd: bounds.amountNanoUsd,
     neededNanoUsd: bounds.minimumNanoUsd,
     freeNanoUsd,
     fittingOutput:

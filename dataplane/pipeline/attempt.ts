@@ -5,7 +5,7 @@
 import type { Converter, ProviderError, UpstreamBody } from '../protocol/converter.ts';
 import { readConverseError } from '../protocol/converse/errors.ts';
 import { betaLabel } from '../protocol/platforms/betas.ts';
-import { DROPPED_BETA, toPlatformHeaders } from '../protocol/platforms/platform-request.ts';
+import { DROPPED_BETA, toPlatformHeaders, toPlatformPath } from '../protocol/platforms/platform-request.ts';
 import type { PlatformPlan } from '../protocol/platforms/platform-request.ts';
 import { readProviderError } from '../protocol/provider-errors.ts';
 import type { Provider } from '../protocol/provider.ts';
@@ -58,9 +58,9 @@ export async function attempt(deps: PipelineDeps, admitted: Admitted, record: Ca
     allowed: candidate.target.clientHeaders,
     account: admitted.routed.key.account,
   });
-  const platformPlan = platformPlanOf(candidate, { stream: call.stream, headers: given });
-  const request = await convertRequest(deps, admitted, { converter, platformPlan });
-  const headers = toPlatformHeaders(given, platformPlan);
+  const platform = platformPlanOf(candidate, { stream: call.stream, headers: given });
+  const request = await convertRequest(deps, admitted, { converter, platform });
+  const headers = toPlatformHeaders(given, platform);
   record.sent = true;
   const result = await send(deps, { admitted, converter, request, headers, record });
   const durationMs = deps.clock.monotonicMs() - startedAt;
@@ -136,14 +136,14 @@ function isAnswer(status: number): boolean {
 async function convertRequest(
   { state }: PipelineDeps,
   { candidate, routed, outputLimit }: Admitted,
-  { converter, platformPlan }: { readonly converter: Converter; readonly platformPlan: PlatformPlan | undefined },
+  { converter, platform }: { readonly converter: Converter; readonly platform: PlatformPlan | undefined },
 ): Promise<UpstreamBody> {
   const {
     call,
     received: { body },
   } = routed;
   try {
-    return await body.convert(converter, candidate.target.protocol, {
+    const sent = await body.convert(converter, candidate.target.protocol, {
       upstreamModel: candidate.upstreamModel,
       maxOutputTokens: call.output ? outputLimit : undefined,
       stream: call.stream,
@@ -152,8 +152,9 @@ async function convertRequest(
       providerTools: candidate.model.providerTools,
       session: sessionOf(routed.received),
       sealing: sealingContext(state.get(), routed.key, candidate),
-      platformPlan,
+      platform,
     });
+    return { ...sent, path: toPlatformPath(sent.path, platform) };
   } catch (error) {
     throw clientErrorOf(error);
   }

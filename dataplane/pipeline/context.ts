@@ -3,9 +3,10 @@
  *   Received → Authenticated → Routed → Admitted → Forwarded → CallOutcome → SettledOutcome
  * A stage takes one type and returns the next, so that the compiler enforces the order.
  */
+import type { MemoryBudget, MemoryOwner } from '../memory-budget.ts';
 import type { BodyWorker } from '../body-worker/body-worker.ts';
 import type { Clock } from '../clock.ts';
-import type { ConversationLimits, Ledger } from '../ledger/ledger.ts';
+import type { ConversationLimits, Ledger, LimitState } from '../ledger/ledger.ts';
 import type { GenerationAttributes } from '../price/generation.ts';
 import type { ConsumptionBounds, Modality, Uses } from '../price/price.ts';
 import type { CompiledPrice } from '../price/sheet.ts';
@@ -60,8 +61,10 @@ export interface PipelineDeps {
   readonly telemetry: CallTelemetry;
   /** Counts tokens of texts. Never rejects. */
   readonly tokenizer: { count(key: string, texts: readonly string[]): Promise<number> };
-  /** Reads large bodies of requests, and of responses that a provider keeps. */
+  /** Reads large bodies of requests, and large responses and events whose values are sealed. */
   readonly bodyWorker: Pick<BodyWorker, 'run'>;
+  /** Counts what polled responses make the process hold. */
+  readonly memory: Pick<MemoryBudget, 'take' | 'giveBack'>;
   readonly clock: Clock;
   /** The most jobs of one key that may run at a time: videos and background responses. */
   readonly maxRunningJobs: number;
@@ -201,6 +204,8 @@ export interface Received {
   /** Parses the body as this endpoint requires. */
   readonly read: (received: Received) => Promise<EndpointCall>;
   readonly reply: ClientReply;
+  /** Sets how many bytes the response holds of its owner's memory, until the client has it. Throws GatewayError. */
+  readonly hold: (bytes: number, owner: MemoryOwner) => void;
 }
 
 export interface Authenticated {
@@ -251,6 +256,8 @@ export interface Admitted {
   readonly outputLimit: number;
   /** True if the limit was lowered for lack of money. The response then says so. */
   readonly lowered: boolean;
+  /** Of the limits by the minute, when the call was admitted. */
+  readonly limitStates: readonly LimitState[];
 }
 
 /** A channel's response, of which nothing is known but its head. */

@@ -1,10 +1,12 @@
 /**
  * Counts a request's input tokens through a provider that can count, and otherwise with the gateway's own tokenizer.
- * Counting costs nothing, so no money is held, but it takes concurrency slots.
+ * Counting costs nothing, so no money is held, but it counts in limits of calls.
  */
-import { toPlatformHeaders } from '../protocol/platforms/platform-request.ts';
+import { toPlatformHeaders, toPlatformPath } from '../protocol/platforms/platform-request.ts';
 import type { CountedDialect, TokenCounter } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
+import { NO_TOKENS_LOAD, REQUEST_CONSUMED } from '../ledger/load.ts';
+import { callerLimits } from '../state/limits.ts';
 import type { Candidate } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { collectUpTo } from '../upstream/collect.ts';
@@ -13,7 +15,7 @@ import { classify, isRouteFault } from '../upstream/retry.ts';
 import { namesOf, UpstreamFailure } from '../upstream/upstream.ts';
 import type { Authenticated, PipelineDeps, Routed } from './context.ts';
 import { platformPlanOf } from './platform-plan.ts';
-import { keyIsFull } from './failures.ts';
+import { callerIsFull } from './failures.ts';
 import { clientErrorOf, route } from './route.ts';
 import { sealingContext } from './sealing-context.ts';
 
@@ -40,20 +42,21 @@ export async function countTokens(
 ): Promise<TokenCount> {
   const routed = await route(deps, authenticated);
   const { model } = routed.call;
-  await takeKeySlot(deps, routed);
+  await takeCallerLimits(deps, routed);
   try {
     const inputTokens = await countAtProviders(deps, { routed, dialect, attempts });
     if (inputTokens !== undefined) return { model, inputTokens, estimated: false };
     return { model, inputTokens: await estimate(deps, routed, dialect), estimated: true };
   } finally {
-    deps.ledger.releaseSlots(routed.received.requestId);
+    deps.ledger.release(routed.received.requestId, REQUEST_CONSUMED);
   }
 }
 
-async function takeKeySlot({ ledger }: PipelineDeps, { key, received }: Routed): Promise<void> {
-  if (!key.slot) return;
-  const result = await ledger.takeSlots(received.requestId, [key.slot]);
-  if (result.outcome === 'Full') throw keyIsFull(result.full);
+async function takeCallerLimits({ ledger, state, clock }: PipelineDeps, { key, received }: Routed): Promise<void> {
+  const limits = callerLimits(state.get(), key);
+  if (limits.length === 0) return;
+  const result = await ledger.take(received.requestId, limits, NO_TOKENS_LOAD);
+  if (result.outcome === 'Full') throw callerIsFull(result, { dialect: received.dialect, nowMs: clock.nowMs() });
 }
 
 interface CountedCall {
@@ -68,10 +71,10 @@ async function countAtProviders(
 ): Promise<number | undefined> {
   for (const candidate of routed.candidates) {
     const { id: channel, protocol } = candidate.target;
-    const tokenCounter = counterAt(candidate, dialect);
+    const tokenCounter = counterAt(routed, candidate, dialect);
     if (!tokenCounter) continue;
     const startedAt = deps.clock.monotonicMs();
-    const count = await countWithSlots(deps, { routed, candidate, dialect, tokenCounter });
+    const count = await countWithLimits(deps, { routed, candidate, dialect, tokenCounter });
     const outcome = typeof count === 'string' ? count : 'ok';
     attempts.push({ channel, protocol, outcome, durationMs: deps.clock.monotonicMs() - startedAt });
     if (typeof count === 'number') return count;
@@ -79,9 +82,11 @@ async function countAtProviders(
   return undefined;
 }
 
-/** Returns undefined if the provider has no such endpoint, or serves another dialect there. */
-function counterAt({ target: { protocol, endpoints } }: Candidate, dialect: CountedDialect): TokenCounter | undefined {
-  if (dialect === 'Responses' && !endpoints.has('Responses')) return undefined;
+/** Returns undefined if the provider has no such endpoint, or another API of it serves the call. */
+function counterAt({ call }: Routed, candidate: Candidate, dialect: CountedDialect): TokenCounter | undefined {
+  const { protocol, endpoints } = candidate.target;
+  const serves = dialect === 'Responses' ? endpoints.has('Responses') : call.converter(candidate)?.api === 'Responses';
+  if ((dialect === 'Responses' || protocol === 'OpenAI') && !serves) return undefined;
   return providerOf(protocol).tokenCounters?.[dialect];
 }
 
@@ -93,18 +98,19 @@ interface CountRequest {
 }
 
 /** Returns the count, or the outcome label of an attempt without one. */
-async function countWithSlots(deps: PipelineDeps, request: CountRequest): Promise<number | string> {
+async function countWithLimits(deps: PipelineDeps, request: CountRequest): Promise<number | string> {
   const {
     routed: {
       received: { requestId },
     },
-    candidate: { slots },
+    candidate: { limits },
   } = request;
-  if (slots.length > 0 && (await deps.ledger.takeSlots(requestId, slots)).outcome === 'Full') return 'full';
+  if (limits.length > 0 && (await deps.ledger.take(requestId, limits, NO_TOKENS_LOAD)).outcome === 'Full')
+    return 'full';
   try {
     return await countAt(deps, request);
   } finally {
-    deps.ledger.releaseSlots(requestId, ['Group', 'Channel']);
+    deps.ledger.release(requestId, REQUEST_CONSUMED, ['Group', 'Channel']);
   }
 }
 
@@ -115,8 +121,8 @@ async function countAt(
   const { received } = routed;
   const { target, upstreamModel } = candidate;
   const given = requestHeaders(received.headers, { allowed: target.clientHeaders, account: routed.key.account });
-  const platformPlan = platformPlanOf(candidate, { stream: false, headers: given });
-  const headers = toPlatformHeaders(given, platformPlan);
+  const platform = platformPlanOf(candidate, { stream: false, headers: given });
+  const headers = toPlatformHeaders(given, platform);
   const { path, body: request } = await received.body
     .countRequest(
       tokenCounter,
@@ -124,7 +130,7 @@ async function countAt(
       {
         upstreamModel,
         sealing: sealingContext(deps.state.get(), routed.key, candidate),
-        platformPlan,
+        platform,
       },
     )
     .catch((error: unknown) => {
@@ -134,7 +140,7 @@ async function countAt(
   try {
     const response = await deps.upstreams.send(target, {
       method: 'POST',
-      path,
+      path: toPlatformPath(path, platform),
       body: request,
       stream: false,
       signal: received.reply.left,

@@ -3,12 +3,14 @@
  * the request itself is wrong; every other message is the gateway's and names no provider and no address.
  */
 import { GatewayError } from '../errors.ts';
-import type { SlotLimit } from '../ledger/ledger.ts';
+import type { FullLimit, Limit, Measure } from '../ledger/ledger.ts';
+import type { Dialect } from '../protocol/call-facts.ts';
 import { isContextOverflow } from '../protocol/context-overflow.ts';
 import type { Candidate } from '../state/state.ts';
 import { classify, isRouteFault, mayRetry } from '../upstream/retry.ts';
 import type { Verdict } from '../upstream/retry.ts';
 import type { AttemptFailure } from './attempt.ts';
+import { rateLimitHeaders } from './rate-limit-headers.ts';
 
 /** The attempts of a call so far, all of which failed. */
 export interface FailedAttempts {
@@ -16,6 +18,8 @@ export interface FailedAttempts {
   last: AttemptFailure | undefined;
   /** One entry for each 429: the seconds that the provider asks to wait, if it says so. */
   readonly rateLimited: (number | undefined)[];
+  /** The shortest time after which a channel that was skipped as full may have room; Infinity: none was. */
+  fullForMs: number;
 }
 
 const RATE_LIMITED = 429;
@@ -26,7 +30,7 @@ const JOB_RETRY_SECONDS = 10;
 
 /** The state before the first attempt. */
 export function noAttempts(): FailedAttempts {
-  return { count: 0, last: undefined, rateLimited: [] };
+  return { count: 0, last: undefined, rateLimited: [], fullForMs: Infinity };
 }
 
 /** True for failures that the route's `retryOn` lists; never for a timeout of a request that was sent. */
@@ -34,14 +38,40 @@ export function mayTryNextChannel(failure: AttemptFailure, { retryOn }: Pick<Can
   return mayRetry(verdictOf(failure), retryOn);
 }
 
-/** The error if a key has reached its own concurrency limit. */
-export function keyIsFull({ limit }: SlotLimit): GatewayError {
-  const message = `This API key has its full number of calls in flight (${limit}). Try again when one has ended.`;
-  return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
+/** Whether a limit is the same on every channel. */
+export function isOfCaller({ scope }: Limit): boolean {
+  return scope === 'Key' || scope === 'Account';
 }
 
-/** The id of the slot that a call which will create a job takes. */
-export function jobSlotId(keyUid: string): string {
+const MEASURED: Readonly<Record<Exclude<Measure, 'Concurrency'>, string>> = {
+  Requests: 'requests',
+  InputTokens: 'input tokens',
+  OutputTokens: 'output tokens',
+};
+
+/** The error if a key or its account has reached a limit of its own. */
+export function callerIsFull(
+  { full, left = 0, retryMs = 0 }: FullLimit,
+  told: { readonly dialect: Dialect; readonly nowMs: number },
+): GatewayError {
+  const whose = full.scope === 'Key' ? 'This API key' : "This API key's account";
+  const { measure, amount } = full;
+  if (measure === 'Concurrency') {
+    const message = `${whose} has its full number of calls in flight (${amount}). Try again when one has ended.`;
+    return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
+  }
+  const retryAfterSeconds = Math.max(1, Math.ceil(retryMs / 1000));
+  const message =
+    `${whose} may use ${amount} ${MEASURED[measure]} per minute, of which ${left} are left. ` +
+    `Try again in ${retryAfterSeconds} s.`;
+  return new GatewayError('rate_limit_exceeded', message, {
+    retryAfterSeconds,
+    headers: rateLimitHeaders([{ limit: full, left, resetMs: retryMs }], told),
+  });
+}
+
+/** The id of the limit in which a call which will create a job counts. */
+export function jobLimitId(keyUid: string): string {
   return `jobs/${keyUid}`;
 }
 
@@ -56,7 +86,7 @@ export function tooManyJobs(max: number): GatewayError {
 /** The error if every attempt of a call failed. */
 export function attemptsError(attempts: FailedAttempts, model: string): GatewayError {
   const { last } = attempts;
-  if (!last) return allFull(model);
+  if (!last) return allFull(model, attempts);
   if (last.kind === 'Refused' && verdictOf(last) === 'refused') return refusedByProvider(last);
   if (attempts.rateLimited.length === attempts.count) return rateLimited(attempts, model);
   if (verdictOf(last) === 'overloaded') {
@@ -93,11 +123,15 @@ function isTooLong({ status, error }: Extract<AttemptFailure, { kind: 'Refused' 
   return status !== RATE_LIMITED && isContextOverflow(error);
 }
 
-function allFull(model: string): GatewayError {
-  const message =
-    `Every channel of "${model}" that this key's group may use has its full number of calls in flight. ` +
-    'Try again shortly.';
-  return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
+function allFull(model: string, { fullForMs }: FailedAttempts): GatewayError {
+  const every = `Every channel of "${model}" that this key's group may use`;
+  if (fullForMs === Infinity || fullForMs === 0) {
+    const message = `${every} has its full number of calls in flight. Try again shortly.`;
+    return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
+  }
+  const retryAfterSeconds = Math.ceil(fullForMs / 1000);
+  const message = `${every} has as many requests or tokens as it may have in a minute. Try again in ${retryAfterSeconds} s.`;
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds });
 }
 
 function refusedByProvider({ status, error }: Extract<AttemptFailure, { kind: 'Refused' }>): GatewayError {

@@ -12,8 +12,9 @@ import type { Admitted, CallRecord, Forwarded, PipelineDeps, Routed } from './co
 import type { Candidate } from '../state/state.ts';
 import {
   attemptsError,
-  jobSlotId,
-  keyIsFull,
+  isOfCaller,
+  callerIsFull,
+  jobLimitId,
   mayTryNextChannel,
   noAttempts,
   tooManyJobs,
@@ -24,6 +25,7 @@ import { openResponse } from './open-response.ts';
 import { pingHeaders } from './response-headers.ts';
 import { pingOf } from '../protocol/pings.ts';
 import { runningProgress } from './consumption.ts';
+import { REQUEST_CONSUMED } from '../ledger/load.ts';
 import { countRunningCall } from './new-thresholds.ts';
 import { namesOf } from '../upstream/upstream.ts';
 
@@ -68,7 +70,7 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
     }
     addFailure(deps, failed, admission.admitted, result);
     if (!mayTryNextChannel(result, candidate)) break;
-    releaseChannel(deps, record);
+    releaseChannel(deps, record, REQUEST_CONSUMED);
   }
   throw attemptsError(failed, call.model);
 }
@@ -101,9 +103,12 @@ async function throwUnlessSkipped(
   routed: Routed,
   { refusal, failed }: { refusal: Refusal; failed: FailedAttempts },
 ): Promise<void> {
-  // the key's own limit applies on every channel
-  if (refusal.outcome === 'Full' && refusal.full.scope === 'Key')
-    throw refusal.full.id === jobSlotId(routed.key.uid) ? tooManyJobs(deps.maxRunningJobs) : keyIsFull(refusal.full);
+  // the limits of key and account apply on every channel
+  if (refusal.outcome === 'Full' && isOfCaller(refusal.full))
+    throw refusal.full.id === jobLimitId(routed.key.uid)
+      ? tooManyJobs(deps.maxRunningJobs)
+      : callerIsFull(refusal, { dialect: routed.received.dialect, nowMs: deps.clock.nowMs() });
+  if (refusal.outcome === 'Full') failed.fullForMs = Math.min(failed.fullForMs, refusal.retryMs ?? 0);
   // if there is too little money for a retry only, the earlier failure is the call's error
   if (refusal.outcome === 'Short' && failed.count === 0) throw await shortageError(deps, routed, refusal);
 }

@@ -2,30 +2,33 @@
  * Counts running calls under a concurrency limit that an edit of the configuration adds: each takes the slots that it
  * did not need before, even beyond the limit. Therefore calls take no slots where no limit is set.
  */
-import type { SlotLimit } from '../ledger/ledger.ts';
-import { channelSlots, keySlots } from '../state/limits.ts';
+import type { Limit } from '../ledger/ledger.ts';
+import { channelLimits, keyLimits } from '../state/limits.ts';
 import type { Admitted, CallRecord, PipelineDeps } from './context.ts';
 
 type Deps = Pick<PipelineDeps, 'state' | 'ledger' | 'running'>;
-type KeySlots = ReturnType<typeof keySlots>;
+type KeyLimits = ReturnType<typeof keyLimits>;
 
 /** Counts all running calls under the limits in force now. A call between two channels is counted on the next one. */
 export function countRunningCalls(deps: Deps): void {
-  const keys = keySlots(deps.state.get());
+  const keys = keyLimits(deps.state.get());
   for (const record of deps.running.values()) if (record.sent) countRunningCall(deps, record, keys);
 }
 
 /** Counts one running call. A ledger that cannot be reached counts it before it admits another call. */
-export function countRunningCall(deps: Deps, record: CallRecord, keys: KeySlots = keySlots(deps.state.get())): void {
-  const slots = record.admitted ? slotsToAdd(deps, record.admitted, keys) : [];
-  if (slots.length > 0) deps.ledger.countSlots(record.received.requestId, slots);
+export function countRunningCall(deps: Deps, record: CallRecord, keys: KeyLimits = keyLimits(deps.state.get())): void {
+  const limits = record.admitted ? limitsToAdd(deps, record.admitted, keys) : [];
+  if (limits.length > 0) deps.ledger.count(record.received.requestId, limits);
 }
 
-/** The slots that a new call of this kind would need and this call does not have. */
-function slotsToAdd({ state }: Deps, { routed, candidate }: Admitted, keys: KeySlots): readonly SlotLimit[] {
-  const { group, model, target, slots } = candidate;
-  const inForce = channelSlots(state.get(), { group, model: model.name, channel: target.id });
-  const missing = inForce.filter(({ id }) => slots.every((each) => each.id !== id));
-  const keySlot = routed.key.slot ? undefined : keys(routed);
-  return keySlot ? [...missing, keySlot] : missing;
+/** The concurrency limits in which a new call of this kind would count and this call does not. */
+function limitsToAdd({ state }: Deps, { routed, candidate }: Admitted, keys: KeyLimits): readonly Limit[] {
+  const { group, model, target, limits } = candidate;
+  const inForce = channelLimits(state.get(), { group, model: model.name, channel: target.id });
+  const counted = new Set([...limits, ...routed.key.limits].filter(isConcurrency).map(({ id }) => id));
+  return [...inForce, ...keys(routed)].filter((limit) => isConcurrency(limit) && !counted.has(limit.id));
+}
+
+function isConcurrency({ measure }: Limit): boolean {
+  return measure === 'Concurrency';
 }

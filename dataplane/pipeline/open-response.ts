@@ -3,6 +3,10 @@
  * something of it can be sent. Providers and proxies before them report failures with the status 200 too, and nothing
  * has been sent to the client then, so that the next channel can be tried.
  */
+import { LARGE_BODY_BYTES } from '../memory-budget.ts';
+import { sealedKindOf } from '../protocol/openai/sealed-response.ts';
+import type { SealedKind } from '../protocol/openai/sealed-response.ts';
+import type { SealingContext } from '../sealing/channel-seal.ts';
 import { FailedResponse } from '../protocol/failed-response.ts';
 import type { ConvertedResponse, Meter, ProviderError, StreamConverter, StreamEnd } from '../protocol/converter.ts';
 import { decodeUtf8 } from '../protocol/bytes.ts';
@@ -14,11 +18,15 @@ import { hasOutput, UNREPORTED_USAGE } from '../protocol/usage.ts';
 import type { AttemptFailure } from './attempt.ts';
 import { createsJob } from './context.ts';
 import type { Answered, CallRecord, Opening, PipelineDeps } from './context.ts';
-import { responseContext } from './response-context.ts';
+import { readLargeEvents } from './large-events.ts';
+import type { EventReading } from './large-events.ts';
+import { responseContext, responseSealing } from './response-context.ts';
 
 /** A response up to this size is buffered until it is settled, so that its headers can carry its cost. */
 export const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 
+/** The largest response that is read whole, because it is converted or sealed. */
+const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
 /** Pings of this size are sent without waiting for what follows. */
 const MAX_PING_BYTES = 64 * 1024;
 /** The most that is kept of a stream without events, for the error that it may be. */
@@ -38,7 +46,7 @@ export async function openResponse(
 ): Promise<Opening | Failure> {
   const isStream = answered.admitted.routed.call.stream && !isJson(answered.response.headers);
   const opened = await (isStream ? openStream(deps, answered, record) : openWhole(deps, answered, record));
-  if (opened.kind === 'Refused') forgetResponse(record);
+  if (opened.kind === 'Refused') forgetResponse(record, answered);
   return opened;
 }
 
@@ -52,7 +60,8 @@ export function isInBackground({
 }
 
 /** The attempt has failed after all, and costs nothing. */
-function forgetResponse(record: CallRecord): void {
+function forgetResponse(record: CallRecord, { admitted }: Answered): void {
+  record.received.hold(0, admitted.routed.key);
   record.meter = undefined;
   record.writeFailure = undefined;
   record.produced = record.sent = false;
@@ -72,12 +81,14 @@ async function openStream(deps: PipelineDeps, answered: Answered, record: CallRe
   while (!stream.terminal) {
     const next = await pieces.next();
     if (next.done) break;
-    const bytes = pushPiece(stream, next.value, answered, record);
+    const bytes = await pushPiece(deps, { stream, answered, record, pieces }, next.value);
     first = first.length === 0 ? bytes : Buffer.concat([first, bytes]);
     if (commits(first, answered)) return { kind: 'Stream', stream, pieces, first };
     if (size < MAX_ERROR_BYTES) read.push(next.value);
     size += next.value.length;
   }
+  const rest = await readRest(deps, { stream, answered, record, pieces });
+  first = first.length === 0 ? rest : Buffer.concat([first, rest]);
   const end = stream.end();
   const failure = failureOf(end, answered, { stream, read });
   if (failure) await pieces.return?.();
@@ -105,11 +116,56 @@ function failureOf(
  * Converts a chunk. If it has more text for a client that has disconnected, and the policy is Cancel, cancels the
  * stream.
  */
-export function pushPiece(
-  stream: StreamConverter,
+export async function pushPiece(deps: PipelineDeps, read: StreamRead, piece: Uint8Array): Promise<Uint8Array> {
+  const { stream } = read;
+  const held = isHeld(stream);
+  const bytes = push(read, piece);
+  return held || isHeld(stream) ? readHeld(deps, read, bytes) : bytes;
+}
+
+/** Converts a large event that the provider's stream has ended within. */
+export async function readRest(deps: PipelineDeps, read: StreamRead): Promise<Uint8Array> {
+  read.stream.endOfInput?.();
+  return readHeld(deps, read, EMPTY);
+}
+
+/** Whether the stream holds so much that it counts, or waits for another thread. */
+function isHeld({ large, pendingBytes = 0 }: StreamConverter): boolean {
+  return large !== undefined || pendingBytes >= LARGE_BODY_BYTES;
+}
+
+/** The rest of a response is not read if there is no room for it. */
+async function readHeld(deps: PipelineDeps, read: StreamRead, bytes: Uint8Array): Promise<Uint8Array> {
+  try {
+    return await readLargeEvents(readingOf(deps, read), read.stream, bytes);
+  } catch (error) {
+    read.record.abort.abort();
+    await read.pieces.return?.(); // frees the decoders
+    throw error;
+  }
+}
+
+/** A stream that is read. */
+export interface StreamRead {
+  readonly stream: StreamConverter;
+  readonly answered: Answered;
+  readonly record: CallRecord;
+  readonly pieces: AsyncIterator<Uint8Array>;
+}
+
+function readingOf(deps: PipelineDeps, { answered, record: { received } }: StreamRead): EventReading {
+  const { key } = answered.admitted.routed;
+  return {
+    worker: deps.bodyWorker,
+    key: key.uid,
+    sealing: () => responseSealing(deps, answered),
+    hold: (bytes) => received.hold(bytes, key),
+  };
+}
+
+function push(
+  { stream, answered: { admitted }, record: { received, abort } }: StreamRead,
   piece: Uint8Array,
-  { admitted }: Answered,
-  { received, abort }: CallRecord,
 ): Uint8Array {
   if (!received.reply.gone || admitted.candidate.clientDisconnect !== 'Cancel') return stream.push(piece);
   const { outputBytes } = stream.meter;
@@ -130,23 +186,78 @@ async function openWhole(deps: PipelineDeps, answered: Answered, record: CallRec
     // only the size of an incomplete response is metered
     record.produced = true;
     record.meter = { reported: UNREPORTED_USAGE, final: false, outputBytes: size, ...images };
-    if (size > MAX_BUFFERED_BYTES && mayPassThrough(answered)) return { kind: 'Large', buffered: pieces, rest: reader };
+    if (size < LARGE_BODY_BYTES) continue;
+    await holdWhole({ record, answered, reader }, size);
+    if (size > MAX_BUFFERED_BYTES && mayPassThrough(deps, answered))
+      return { kind: 'Large', buffered: pieces, rest: reader };
+    if (size > MAX_WHOLE_BYTES) return tooLarge(answered, reader);
   }
   const [only] = pieces;
   const bytes = only && pieces.length === 1 ? only : Buffer.concat(pieces, size);
-  const converted = convertWhole(deps, answered, bytes);
+  const converted = await convertWhole(deps, answered, bytes);
   return 'kind' in converted ? converted : { kind: 'Whole', converted };
 }
 
-function convertWhole(deps: PipelineDeps, answered: Answered, bytes: Uint8Array): ConvertedResponse | Failure {
+async function tooLarge({ admitted }: Answered, rest: AsyncIterator<Uint8Array>): Promise<Failure> {
+  await rest.return?.();
+  const { call } = admitted.routed;
+  const says = `The provider of "${call.model}" sent a response that is larger than the gateway reads.`;
+  return badGateway(says, createsJob(call));
+}
+
+interface WholeRead {
+  readonly record: CallRecord;
+  readonly answered: Answered;
+  readonly reader: AsyncIterator<Uint8Array>;
+}
+
+/** If there is no room, the rest is not read. */
+async function holdWhole({ record: { received, abort }, answered, reader }: WholeRead, size: number): Promise<void> {
+  try {
+    received.hold(size, answered.admitted.routed.key);
+  } catch (error) {
+    abort.abort();
+    await reader.return?.(); // frees the decoders
+    throw error;
+  }
+}
+
+async function convertWhole(
+  deps: PipelineDeps,
+  answered: Answered,
+  bytes: Uint8Array,
+): Promise<ConvertedResponse | Failure> {
   const { call } = answered.admitted.routed;
   try {
-    return answered.converter.response(bytes, responseContext(deps, answered));
+    const kind = bytes.length < LARGE_BODY_BYTES ? undefined : sealedKindOf(answered.converter);
+    const sealing = kind && responseSealing(deps, answered);
+    return sealing
+      ? await readSealed(deps, answered, { bytes, kind, sealing })
+      : answered.converter.response(bytes, responseContext(deps, answered));
   } catch (error) {
     if (error instanceof FailedResponse) return failed(call.model, error.error);
     if (!(error instanceof SyntaxError)) throw error;
     return unreadable(call.model, bytes, createsJob(call));
   }
+}
+
+interface LargeSealed {
+  readonly bytes: Uint8Array;
+  readonly kind: SealedKind;
+  readonly sealing: SealingContext;
+}
+
+/** Reads and seals a large response on the worker thread. */
+async function readSealed(
+  { bodyWorker }: PipelineDeps,
+  { admitted, notes }: Answered,
+  { bytes, kind, sealing }: LargeSealed,
+): Promise<ConvertedResponse> {
+  const known = notes?.sealedIds ?? new Map<string, string>();
+  const { key } = admitted.routed;
+  const read = await bodyWorker.run(key.uid, { task: 'ReadResponse', kind, sealing, known }, bytes);
+  if ('error' in read) throw new FailedResponse(read.error);
+  return read;
 }
 
 /** The provider's error in a response of 200. */
@@ -162,11 +273,14 @@ function failed(model: string, error: ProviderError): Failure {
   };
 }
 
-/** A job may have been made by a response that cannot be read, so that another channel must not make one more. */
 function unreadable(model: string, bytes: Uint8Array, mayBeJob = false): Failure {
   const error = readErrorIn(bytes);
   if (error) return failed(model, error);
-  const says = `The provider of "${model}" answered something that is ${isJsonObject(bytes) ? 'no response' : 'not JSON'}.`;
+  return badGateway(`The provider of "${model}" answered ${describe(bytes)}.`, mayBeJob);
+}
+
+/** A job may have been made by a response that cannot be read, so that another channel must not make one more. */
+function badGateway(says: string, mayBeJob: boolean): Failure {
   return {
     kind: 'Refused',
     status: BAD_GATEWAY,
@@ -177,13 +291,18 @@ function unreadable(model: string, bytes: Uint8Array, mayBeJob = false): Failure
   };
 }
 
-function isJsonObject(bytes: Uint8Array): boolean {
-  return parseEventData(decodeUtf8(bytes)) !== undefined;
+function describe(bytes: Uint8Array): string {
+  const text = decodeUtf8(bytes);
+  const isComment = (line: string): boolean => line.trim() === '' || line.startsWith(':');
+  if (text.split(/[\r\n]+/).every(isComment)) return 'nothing';
+  return `something that is ${parseEventData(text) ? 'no response' : 'not JSON'}`;
 }
 
-/** True unless the whole response is needed, for a conversion or to read a job's id. */
-function mayPassThrough({ converter, admitted }: Answered): boolean {
-  return converter.client === converter.upstream && !createsJob(admitted.routed.call);
+/** True unless the whole response is needed, for a conversion, to read a job's id, or to seal its values. */
+function mayPassThrough(deps: PipelineDeps, answered: Answered): boolean {
+  const { converter, admitted } = answered;
+  if (converter.client !== converter.upstream || createsJob(admitted.routed.call)) return false;
+  return sealedKindOf(converter) === undefined || responseSealing(deps, answered) === undefined;
 }
 
 /** True if the provider ignored `stream` and responds with JSON. */

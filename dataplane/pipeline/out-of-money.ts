@@ -22,7 +22,9 @@ export interface Funds {
 
 /** A call that the funds do not cover. */
 export interface UncoveredCall {
-  /** The least amount that must be held for the call. */
+  /** The most that the call can cost as it was sent. */
+  readonly costNanoUsd: bigint;
+  /** The least amount that must be held for the call, at the lowest output limit that it may get. */
   readonly neededNanoUsd: bigint;
   /** The amount that is neither spent nor held. */
   readonly freeNanoUsd: bigint;
@@ -74,7 +76,7 @@ export function usedUp(funds: Funds): GatewayError {
 export function outOfMoney(funds: Funds, call: UncoveredCall): GatewayError {
   const left = funds.limitNanoUsd - funds.spentNanoUsd;
   if (left <= 0n) return usedUp(funds);
-  const cost = `this call may cost up to ${usd(call.neededNanoUsd)}`;
+  const cost = `this call may cost up to ${usd(call.costNanoUsd)}`;
   const whole =
     funds.of === 'Key' ? `this key's ${quotaOf(funds)}` : `the balance of this key's account ${funds.key.account}`;
   if (call.neededNanoUsd > left) {

@@ -31,6 +31,7 @@ export async function relayLarge(
   let size = 0;
   let last: Buffer = Buffer.alloc(0);
   for await (const piece of piecesOf(buffered, rest)) {
+    if (buffered.length === 0) record.received.hold(0, forwarded.admitted.routed.key);
     size += piece.length;
     counter?.add(piece);
     if (record.meter) record.meter = { ...record.meter, outputBytes: size, ...(counter && { images: counter.images }) };

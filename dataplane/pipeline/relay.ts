@@ -8,7 +8,7 @@ import { isEventStream } from '../protocol/sse.ts';
 import { hasOutput } from '../protocol/usage.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallOutcome, CallRecord, Forwarded, OpenedStream, PipelineDeps } from './context.ts';
-import { isInBackground, pushPiece } from './open-response.ts';
+import { isInBackground, pushPiece, readRest } from './open-response.ts';
 import { clientHeaders, EVENT_STREAM_TYPE, STREAM_HEADERS } from './response-headers.ts';
 import { relayLarge } from './relay-large.ts';
 
@@ -25,6 +25,8 @@ export async function relay(deps: PipelineDeps, forwarded: Forwarded, record: Ca
     case 'Stream':
       return relayStream(deps, forwarded, { ...opening, record });
     case 'Large':
+      // frees the decoders
+      if (record.received.reply.started) await opening.rest.return?.();
       refuseInStream(forwarded, record);
       return relayLarge(deps, forwarded, { ...opening, record });
     case 'Whole':
@@ -65,6 +67,7 @@ async function relayPieces(
   { stream, record, pieces, first }: RunningStream,
 ): Promise<Uint8Array | undefined> {
   const { reply } = record.received;
+  const read = { stream, answered: forwarded, record, pieces };
   for (let bytes = first; ;) {
     if (bytes.length > 0) {
       if (!record.produced) noteOutput(deps, forwarded, record);
@@ -75,8 +78,8 @@ async function relayPieces(
     }
     if (stream.terminal) return undefined;
     const next = await pieces.next();
-    if (next.done) return undefined;
-    bytes = pushPiece(stream, next.value, forwarded, record);
+    if (next.done) return readRest(deps, read);
+    bytes = await pushPiece(deps, read, next.value);
   }
 }
 
@@ -147,7 +150,9 @@ function readToEnd(pieces: OpenedStream['pieces'], abort: AbortController): void
     .next()
     .then(
       (next) => {
-        if (!next.done) abort.abort();
+        if (next.done) return undefined;
+        abort.abort();
+        return pieces.return?.(); // frees the decoders
       },
       () => undefined,
     )

@@ -12,7 +12,6 @@ import type { RequestConverter, UpstreamBody } from '../protocol/converter.ts';
 import { scanUpTo } from '../protocol/json-scan.ts';
 import type { JsonObject } from '../protocol/json-scan.ts';
 import { readBody } from '../protocol/parse-body.ts';
-import { toPlatformRequest } from '../protocol/platforms/platform-request.ts';
 import type { CountedDialect, ProviderKind, TokenCounter } from '../protocol/provider.ts';
 import { createChannelSeal } from '../sealing/channel-seal.ts';
 
@@ -79,10 +78,9 @@ export class RequestBody {
    */
   async convert(converter: RequestConverter, protocol: ProviderKind, plan: PlainPlan): Promise<UpstreamBody> {
     if (!this.#thread || !this.#offloaded) {
-      const { sealing, platformPlan, ...rest } = plan;
+      const { sealing, ...rest } = plan;
       const seal = sealing && createChannelSeal(sealing);
-      const sent = converter.request(this.#bytes, this.parse(), { ...rest, scanned: this.#scanned, seal });
-      return toPlatformRequest(sent, platformPlan);
+      return converter.request(this.#bytes, this.parse(), { ...rest, scanned: this.#scanned, seal });
     }
     const { client, api } = converter;
     const task = { task: 'Convert', kind: this.#offloaded, protocol, client, api, plan } as const;
@@ -93,9 +91,9 @@ export class RequestBody {
   async countRequest(counter: TokenCounter, { protocol, dialect }: CountedAt, plan: CountPlan): Promise<UpstreamBody> {
     if (this.#thread && this.#offloaded)
       return this.#thread.worker.run(this.#thread.key, { task: 'CountRequest', protocol, dialect, plan }, this.#bytes);
-    const { sealing, platformPlan, ...rest } = plan;
+    const { sealing, ...rest } = plan;
     const seal = sealing && createChannelSeal(sealing);
-    return toPlatformRequest(counter.request(this.#bytes, this.parse(), { ...rest, seal }), platformPlan);
+    return counter.request(this.#bytes, this.parse(), { ...rest, seal });
   }
 
   /** Returns the texts of a request in this dialect. */

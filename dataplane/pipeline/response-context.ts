@@ -1,22 +1,36 @@
 /** What the conversion of a response must know of its call. */
 import type { ResponseContext } from '../protocol/converter.ts';
 import { createChannelSeal } from '../sealing/channel-seal.ts';
+import type { SealingContext } from '../sealing/channel-seal.ts';
 import type { Answered, PipelineDeps } from './context.ts';
 import { sealingContext } from './sealing-context.ts';
 
-export function responseContext({ state }: PipelineDeps, { admitted, notes }: Answered): ResponseContext {
+/** Undefined: the gateway has no key to seal with. */
+export function responseSealing({ state }: PipelineDeps, { admitted }: Answered): SealingContext | undefined {
   const {
     candidate,
     routed: {
       key,
-      received,
       continuesImages = false,
-      call: { model, bringsImages = false },
+      call: { bringsImages = false },
     },
-    bounds,
   } = admitted;
   const images = continuesImages || (bringsImages && candidate.model.acceptsImages);
-  const sealing = sealingContext(state.get(), key, candidate, images);
+  return sealingContext(state.get(), key, candidate, images);
+}
+
+export function responseContext(deps: PipelineDeps, answered: Answered): ResponseContext {
+  const {
+    admitted: {
+      routed: {
+        received,
+        call: { model },
+      },
+      bounds,
+    },
+    notes,
+  } = answered;
+  const sealing = responseSealing(deps, answered);
   return {
     id: received.requestId,
     model,

@@ -4,6 +4,7 @@
  */
 import { responseHeaders } from '../upstream/headers.ts';
 import type { Admitted, Answered } from './context.ts';
+import { rateLimitHeaders } from './rate-limit-headers.ts';
 
 /** Keep caches and proxies from holding a stream back. */
 export const STREAM_HEADERS = { 'cache-control': 'no-cache', 'x-accel-buffering': 'no' } as const;
@@ -17,7 +18,7 @@ export function clientHeaders({ response, admitted, dropped }: Answered): Record
   addGroup(headers, admitted);
   if (admitted.lowered) headers['x-modelgateway-max-tokens'] = String(admitted.outputLimit);
   if (dropped) headers['x-modelgateway-dropped'] = dropped.join(', ');
-  return headers;
+  return Object.assign(headers, limitHeaders(admitted));
 }
 
 /** The headers of a stream that begins with a ping, before any provider has responded. */
@@ -27,7 +28,14 @@ export function pingHeaders(admitted: Admitted): Record<string, string> {
     'content-type': EVENT_STREAM_TYPE,
     'x-modelgateway-group': headerText(displayName),
     ...STREAM_HEADERS,
+    ...limitHeaders(admitted),
   };
+}
+
+/** What was left of limits by the minute when the call was admitted. */
+function limitHeaders({ limitStates, routed: { received } }: Admitted): Record<string, string> {
+  if (limitStates.length === 0) return {};
+  return rateLimitHeaders(limitStates, { dialect: received.dialect, nowMs: received.createdMs });
 }
 
 /** Adds the key's group and, if it is an Automatic group, the member that serves the call. */

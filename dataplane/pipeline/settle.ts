@@ -1,9 +1,10 @@
 /**
- * Settles each call exactly once: computes its cost, replaces the hold by it, releases the slots and writes the usage
+ * Settles each call exactly once: computes its cost, replaces the hold by it, releases the limits and writes the usage
  * record. The rest of the response is sent afterwards.
  */
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Settlement, SettleResult } from '../ledger/ledger.ts';
+import { NOTHING_CONSUMED } from '../ledger/load.ts';
 import { spendingLimits } from '../state/limits.ts';
 import { encodeTerms } from './billing-terms.ts';
 import { billsSeenOutput, progressOf, statusOf, worstCaseProgress } from './consumption.ts';
@@ -36,7 +37,7 @@ export async function settle(deps: PipelineDeps, record: CallRecord, outcome: Ca
     received: { requestId },
   } = record;
   if (!admitted) {
-    deps.ledger.releaseSlots(requestId);
+    deps.ledger.release(requestId, NOTHING_CONSUMED);
     return { outcome, result: undefined };
   }
   const texts = isBilledLater(record) ? [] : textsToCount(record, admitted, outcome);
@@ -67,7 +68,8 @@ async function settleHeld(deps: PipelineDeps, record: CallRecord, ended: Ended):
   } catch (error) {
     timed('unavailable');
     reportLate(deps, { admitted, settling });
-    return { outcome: isRefused() ? errorOutcome(deps, record, error) : withheld(record, outcome), result: undefined };
+    const told = isRefused() ? errorOutcome(deps, record, error) : withheld(deps, record, outcome);
+    return { outcome: told, result: undefined };
   }
 }
 
@@ -86,12 +88,16 @@ function refusalOf(settling: Promise<unknown>): () => boolean {
 }
 
 /**
- * The outcome if the settlement is nowhere on disk yet: nothing that completes the call is sent. What has failed
- * anyway says so itself.
+ * The outcome if the settlement is nowhere on disk yet: nothing that completes the call is sent, and its record says
+ * so. What has failed anyway says so itself.
  */
-function withheld({ received: { requestId } }: CallRecord, outcome: CallOutcome): CallOutcome {
+function withheld({ ledger }: PipelineDeps, record: CallRecord, outcome: CallOutcome): CallOutcome {
+  const { requestId } = record.received;
   const completes = outcome.kind === 'Streamed' || (outcome.kind === 'Buffered' && !outcome.failed);
-  return completes ? { kind: 'Error', error: notDelivered(requestId) } : outcome;
+  if (!completes) return outcome;
+  // a job's end decides about its call's status
+  if (!record.job) ledger.withhold(requestId);
+  return { kind: 'Error', error: notDelivered(requestId) };
 }
 
 /** Reports the result of a settlement that the ledger confirms after the call has ended. */
@@ -162,7 +168,8 @@ function costOf(record: CallRecord, { admitted, outcome }: Ended): Pick<Settleme
   if (background === true && record.sent && !record.meter)
     return { status: 'ProviderCut', progress: worstCaseProgress(admitted) };
   const status = statusOf(record, outcome, admitted);
-  return { status, progress: progressOf(record, admitted, status) };
+  const isEndedForLedger = outcome.kind === 'Error' && record.holdLost && (record.sent || record.produced);
+  return { status: isEndedForLedger ? 'Withheld' : status, progress: progressOf(record, admitted, status) };
 }
 
 /**

@@ -114,6 +114,10 @@ const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
  * @param channelE9 the channel's multiplier (10⁻⁹); absent: 1
  */
 export function compilePrice(price: CatalogPrice, groupRatioE18: bigint, channelE9?: bigint): CompiledPrice {
+  return reducePrice(scaledPrice(price, groupRatioE18, channelE9));
+}
+
+function scaledPrice(price: CatalogPrice, groupRatioE18: bigint, channelE9: bigint | undefined): CompiledPrice {
   const { usdPerMillion, contextTiers = [], serviceTiers = [], perUse, regions = [] } = price;
   const one = hasMultipliers(price) || channelE9 !== undefined ? ONE_E9 : 1n;
   // context tier, service tier and region
@@ -145,6 +149,74 @@ export function compilePrice(price: CatalogPrice, groupRatioE18: bigint, channel
     perSecond: undefined,
     denominator: TOKEN_DENOMINATOR * units,
   };
+}
+
+/** A region multiplies a rate by billionths, so that its rates keep that many zeros. */
+const REGION_ZEROS = 9;
+
+/** The same price over the smallest denominator that is a power of ten, which keeps its integers short. */
+function reducePrice(price: CompiledPrice): CompiledPrice {
+  const tables = [price, ...price.serviceTiers.values()];
+  const tokenRates = tables
+    .flatMap((table) => [table, ...table.contextTiers])
+    .flatMap(({ perToken }) => valuesOf(perToken));
+  const kept = price.regions.size > 0 ? REGION_ZEROS : 0;
+  const others = [
+    price.perGeneration,
+    ...price.perUse.values(),
+    ...[...price.perImage, ...(price.perSecond ?? [])].map(({ rate }) => rate),
+  ];
+  const shared = Math.min(
+    zerosOf(price.denominator),
+    ...tokenRates.filter((rate) => rate !== 0n).map((rate) => zerosOf(rate) - kept),
+    ...others.filter((rate) => rate !== 0n).map(zerosOf),
+  );
+  return shared > 0 ? divided(price, 10n ** BigInt(shared)) : price;
+}
+
+function divided(price: CompiledPrice, by: bigint): CompiledPrice {
+  const rate = (each: GenerationRate): GenerationRate => ({ ...each, rate: each.rate / by });
+  return {
+    ...price,
+    ...dividedTable(price, by),
+    serviceTiers: new Map([...price.serviceTiers].map(([name, table]) => [name, dividedTable(table, by)])),
+    perUse: new Map([...price.perUse].map(([name, each]) => [name, each / by])),
+    perGeneration: price.perGeneration / by,
+    perImage: price.perImage.map(rate),
+    perSecond: price.perSecond?.map(rate),
+    denominator: price.denominator / by,
+  };
+}
+
+function dividedTable({ perToken, contextTiers }: RateTable, by: bigint): RateTable {
+  return {
+    perToken: dividedRates(perToken, by),
+    contextTiers: contextTiers.map((tier) => ({ ...tier, perToken: dividedRates(tier.perToken, by) })),
+  };
+}
+
+function dividedRates(rates: Rates, by: bigint): Rates {
+  return {
+    input: rates.input / by,
+    cached: rates.cached / by,
+    cacheWrite5m: rates.cacheWrite5m / by,
+    cacheWrite1h: rates.cacheWrite1h / by,
+    audioInput: rates.audioInput / by,
+    imageInput: rates.imageInput / by,
+    output: rates.output / by,
+    reasoning: rates.reasoning / by,
+    audioOutput: rates.audioOutput / by,
+    imageOutput: rates.imageOutput / by,
+  };
+}
+
+function valuesOf(rates: Rates): bigint[] {
+  return Object.values(rates);
+}
+
+/** The zeros at the end of a positive number's decimal text. */
+function zerosOf(value: bigint): number {
+  return /0*$/.exec(value.toString())?.[0].length ?? 0;
 }
 
 function generationPrices(

@@ -13,12 +13,12 @@ import { failStream } from './stream-errors.ts';
 import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
 import type { JsonRecord } from './fields.ts';
-import { editObject } from './json-edit.ts';
-import type { JsonEdit } from './json-edit.ts';
-import { parseEventData, parseObject } from './json-value.ts';
+import { editObject, editsOf, withChanges } from './json-edit.ts';
+import { parseEventData, parseObject, reparseLosslessly } from './json-value.ts';
 import { MESSAGE_STOP } from './anthropic/write-event.ts';
+import { platformMembers } from './platforms/platform-request.ts';
 import { readStreamError } from './provider-errors.ts';
-import { editsOf, withoutProviderTools } from './provider-tools.ts';
+import { withoutProviderTools } from './provider-tools.ts';
 import type { ToolDialect } from './provider-tools.ts';
 import type { SseEvent } from './sse.ts';
 
@@ -39,15 +39,17 @@ const TOOLS: ToolDialect = { runsAtClient: (tool) => !isServerTool(tool), needsT
 
 function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
   const dropped = new DroppedFields();
-  const edits = new Map<string, JsonEdit>(
-    plan.providerTools === 'Drop' ? editsOf(withoutProviderTools(body, parsed, { dialect: TOOLS, dropped })) : [],
+  const { upstreamModel: model, maxOutputTokens: limit, platform, scanned } = plan;
+  const changed = new Map<string, unknown>(
+    plan.providerTools === 'Drop' ? withoutProviderTools(body, parsed, { dialect: TOOLS, dropped }) : [],
   );
-  if (parsed['model'] !== plan.upstreamModel) edits.set('model', JSON.stringify(plan.upstreamModel));
-  if (plan.maxOutputTokens !== undefined && parsed['max_tokens'] !== plan.maxOutputTokens)
-    edits.set('max_tokens', String(plan.maxOutputTokens));
+  if (parsed['model'] !== model) changed.set('model', model);
+  if (limit !== undefined && parsed['max_tokens'] !== limit) changed.set('max_tokens', limit);
   const messages = ownMessages(body, parsed);
-  if (messages !== undefined) edits.set('messages', messages);
-  return { path: '/v1/messages', body: editObject(body, edits, plan.scanned), dropped: dropped.params };
+  if (messages !== undefined) changed.set('messages', messages);
+  const given = (): JsonRecord => withChanges(reparseLosslessly(body, parsed), changed);
+  const all = new Map([...changed, ...platformMembers({ plan: platform, given, dropped })]);
+  return { path: '/v1/messages', body: editObject(body, editsOf(all), scanned), dropped: dropped.params };
 }
 
 class MessagePassthrough implements EventHandler {
@@ -85,7 +87,9 @@ class MessagePassthrough implements EventHandler {
   finish(): StreamEnd {
     return (
       this.#end ??
-      (this.#eventMeter.stopReason === undefined ? { outcome: 'Cut' } : { outcome: 'Complete', last: MESSAGE_STOP })
+      (this.#eventMeter.stopReason === undefined
+        ? { outcome: 'Cut' }
+        : { outcome: 'Complete', last: Buffer.from(MESSAGE_STOP) })
     );
   }
 }

@@ -18,8 +18,16 @@ export interface UnboundedUse {
   readonly param: string;
   /** What bounds its price, where the model's price has it; absent: nothing does. */
   readonly needs?: PricedWay;
+  /** The field that would bound a tool with a price per use, and is missing. */
+  readonly boundBy?: ToolLimit;
   /** A tool of ServerTools, which the call can do without. */
   readonly droppable?: true;
+}
+
+/** The field that limits the uses of a tool that the provider runs. */
+export interface ToolLimit {
+  readonly use: PricedUse;
+  readonly field: 'max_uses' | 'max_tool_calls';
 }
 
 /** What becomes of tools that the provider runs, by the model's route. */

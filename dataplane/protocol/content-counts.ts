@@ -53,8 +53,12 @@ export function addUnbounded(counts: ContentCounts, feature: UnboundedFeature, p
 }
 
 /** A tool that the provider would run. */
-export function addProviderTool(counts: ContentCounts, param: string, needs?: PricedWay): void {
-  add(counts, { feature: 'ServerTools', param, droppable: true, ...(needs && { needs }) });
+export function addProviderTool(
+  counts: ContentCounts,
+  param: string,
+  bound: Pick<UnboundedUse, 'needs' | 'boundBy'> = {},
+): void {
+  add(counts, { feature: 'ServerTools', param, droppable: true, ...bound });
 }
 
 function add({ unbounded }: ContentCounts, use: UnboundedUse): void {
@@ -86,7 +90,7 @@ export function addPricedFields(counts: ContentCounts, parsed: JsonRecord, field
     const value = parsed[field];
     if (isEmpty(value) || harmless?.includes(value) === true) continue;
     const way = needs ?? namedWay(names, textOf(value));
-    if (droppable) addProviderTool(counts, field, way);
+    if (droppable) addProviderTool(counts, field, way ? { needs: way } : {});
     else addUnbounded(counts, feature, field, way);
   }
 }

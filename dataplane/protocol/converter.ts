@@ -7,6 +7,7 @@
 import type { StatedCapabilities } from './capabilities.ts';
 import type { JsonObject } from './json-scan.ts';
 import type { ChatDialect, ProviderTools } from './call-facts.ts';
+import type { PlatformPlan } from './platforms/platform-request.ts';
 import type { ChannelSeal } from './sealed-values.ts';
 
 /**
@@ -98,10 +99,12 @@ export interface RequestPlan {
   readonly session?: string | undefined;
   /** Absent: the gateway has no key to seal with. */
   readonly seal?: ChannelSeal | undefined;
+  /** What the channel's platform changes of the request's members; undefined: it serves the protocol's own API. */
+  readonly platform?: PlatformPlan | undefined;
 }
 
 export interface UpstreamBody {
-  /** Below the channel's base URL: "/chat/completions" (OpenAI), "/v1/messages" (Anthropic). */
+  /** Of the protocol's own API, below the channel's base URL: "/chat/completions" (OpenAI), "/v1/messages" (Anthropic). */
   readonly path: string;
   readonly body: Uint8Array;
   /** Default: application/json. */
@@ -126,6 +129,8 @@ export interface ConversionNotes {
   readonly repeated?: string;
   /** Responses, Gemini: the model needs its readable reasoning back, so that it is sealed for the client to keep. */
   readonly keepsReasoning?: boolean;
+  /** Anthropic: the client has not asked for thinking, and gets a proof of it only where a call needs it. */
+  readonly hidesProofs?: boolean;
   /** Gemini: the answer shows its thoughts. */
   readonly includeThoughts?: boolean;
   /** Responses: the sealed ids of the request, by what is sealed in them, because the response repeats them. */
@@ -211,6 +216,36 @@ export interface StreamConverter {
   readonly meter: Meter;
   /** The job that the stream is about, as its latest event says; absent: none, or its id is not known yet. */
   readonly job?: ConvertedJob | undefined;
+  /** The bytes of events that have not come whole, or that wait. Absent: few. */
+  readonly pendingBytes?: number;
+  /** An event that another thread is to read. Until `resume` has the result, nothing is pushed. */
+  readonly large?: LargeEvent | undefined;
+  /** Undefined: the event could not be read. Returns what may be sent now. */
+  resume?(read: LargeEventRead | undefined): Uint8Array;
+  /** Called before `end`: an event that the provider's stream ends within may be `large`. */
+  endOfInput?(): void;
+}
+
+export interface LargeEvent {
+  readonly bytes: Uint8Array;
+  /** Sealed values that the client has already, by what is sealed in them. */
+  readonly known: ReadonlyMap<string, string>;
+}
+
+/** An event with its values sealed. */
+export interface ReadEvent {
+  readonly bytes: Uint8Array;
+  readonly type: string;
+  /** Undefined: it is no object. */
+  readonly data: Readonly<Record<string, unknown>> | undefined;
+  /** The event is an error. */
+  readonly error?: ProviderError;
+}
+
+/** What another thread made of an event. Its data is what the meter and the end of a stream need. */
+export interface LargeEventRead extends ReadEvent {
+  /** The sealed values, by what is sealed in them. */
+  readonly sealed: ReadonlyMap<string, string>;
 }
 
 export interface Converter {

@@ -3,7 +3,15 @@
  * and sends only whole events.
  */
 import type { Dialect } from './call-facts.ts';
-import type { ConvertedJob, Meter, StreamConverter, StreamEnd, StreamFailure } from './converter.ts';
+import type {
+  ConvertedJob,
+  LargeEvent,
+  LargeEventRead,
+  Meter,
+  StreamConverter,
+  StreamEnd,
+  StreamFailure,
+} from './converter.ts';
 import { failStream } from './stream-errors.ts';
 import { SseFramer } from './sse.ts';
 import type { SseEvent } from './sse.ts';
@@ -12,6 +20,7 @@ import type { SseEvent } from './sse.ts';
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 
 const EMPTY = Buffer.alloc(0);
+const UNREADABLE = 'The provider sent an event that cannot be converted.';
 
 /** The state machine of one stream. */
 export interface EventHandler {
@@ -26,6 +35,10 @@ export interface EventHandler {
   finish(): StreamEnd;
   /** See StreamConverter. */
   fail?(error: StreamFailure): Uint8Array;
+  /** The event as another thread is to read it; undefined or absent: `handle` takes it. */
+  large?(event: SseEvent): LargeEvent | undefined;
+  /** Takes such an event. */
+  handleRead?(read: LargeEventRead): readonly Uint8Array[];
 }
 
 export interface EventStreamOptions {
@@ -47,6 +60,10 @@ class EventStream implements StreamConverter {
   #unsent: readonly Uint8Array[] = [];
   /** Why the rest of the stream cannot be used. */
   #fault: string | undefined;
+  /** The event that another thread reads. */
+  #large: LargeEvent | undefined;
+  /** What the provider's stream ended within. */
+  #rest: SseEvent | undefined;
 
   constructor(handler: EventHandler, options: EventStreamOptions) {
     this.#handler = handler;
@@ -67,21 +84,50 @@ class EventStream implements StreamConverter {
     return this.#handler.job;
   }
 
+  get pendingBytes(): number {
+    return this.#framer.pendingBytes + (this.#large?.bytes.length ?? 0);
+  }
+
+  get large(): LargeEvent | undefined {
+    return this.#large;
+  }
+
   push(bytes: Uint8Array): Uint8Array {
     if (this.terminal) return EMPTY;
-    const output: Uint8Array[] = [];
     this.#framer.append(bytes);
+    return join(this.#handleEvents([]));
+  }
+
+  resume(read: LargeEventRead | undefined): Uint8Array {
+    this.#large = undefined;
+    const output: Uint8Array[] = [];
+    this.#take(() => (read ? this.#handler.handleRead?.(read) : undefined), output);
+    if (!read) this.#fault = UNREADABLE;
+    return join(this.terminal ? output : this.#handleEvents(output));
+  }
+
+  endOfInput(): void {
+    if (this.terminal || this.#rest) return;
+    this.#rest = this.#framer.end();
+    this.#large = this.#rest && this.#handler.large?.(this.#rest);
+    if (this.#large) this.#rest = undefined;
+  }
+
+  /** Until an event is for another thread. */
+  #handleEvents(output: Uint8Array[]): Uint8Array[] {
     for (let event = this.#framer.next(); event; event = this.#framer.next()) {
+      this.#large = this.#handler.large?.(event);
+      if (this.#large) return output;
       this.#handle(event, output);
       if (this.terminal) break;
     }
     if (this.#framer.overflowed) this.#fault ??= 'The provider sent an event too large to pass on.';
-    return join(output);
+    return output;
   }
 
   end(): StreamEnd {
     const output: Uint8Array[] = [];
-    const rest = this.terminal ? undefined : this.#framer.end();
+    const rest = this.terminal ? undefined : (this.#rest ?? this.#framer.end());
     if (rest) this.#handle(rest, output);
     if (this.#fault !== undefined && !this.#handler.terminal) return this.#failWith(this.#fault);
     const end = this.#handler.finish();
@@ -96,12 +142,16 @@ class EventStream implements StreamConverter {
   }
 
   #handle(event: SseEvent, output: Uint8Array[]): void {
+    this.#take(() => this.#handler.handle(event), output);
+  }
+
+  #take(handle: () => readonly Uint8Array[] | undefined, output: Uint8Array[]): void {
     try {
-      output.push(...this.#handler.handle(event));
+      output.push(...(handle() ?? []));
     } catch (error) {
       // JSON that nests too deeply to be written again
       if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
-      this.#fault = 'The provider sent an event that cannot be converted.';
+      this.#fault = UNREADABLE;
     }
   }
 }

@@ -31,9 +31,9 @@ export interface KindTable<Converted extends string = string> {
 }
 
 /** Enumerated values of one protocol, with their counterparts in the other. */
-export interface ValueTable {
+export interface ValueTable<To extends string = string> {
   readonly title: string;
-  readonly values: ReadonlyMap<string, string>;
+  readonly values: ReadonlyMap<string, To>;
 }
 
 /** The fields of an object that a converter may read. */
@@ -87,7 +87,10 @@ export function kindTable<const F extends Readonly<Record<string, Handling>>>(
   return { title, kinds: new Map(Object.entries(kinds)) };
 }
 
-export function valueTable(title: string, values: Readonly<Record<string, string>>): ValueTable {
+export function valueTable<const To extends string>(
+  title: string,
+  values: Readonly<Record<string, To>>,
+): ValueTable<To> {
   return { title, values: new Map(Object.entries(values)) };
 }
 
@@ -158,6 +161,11 @@ function isConverted<Converted extends string>(table: KindTable<Converted>, valu
 function isHarmless(handling: Handling | undefined, value: unknown): boolean {
   if (!handling) return false;
   if (handling.action === 'Converted' || handling.action === 'Dropped') return true;
+  return isNeutral(handling, value);
+}
+
+/** Whether a value means the default. */
+export function isNeutral({ neutral }: { readonly neutral: readonly unknown[] }, value: unknown): boolean {
   const given = JSON.stringify(value);
-  return handling.neutral.some((harmless) => JSON.stringify(harmless) === given);
+  return neutral.some((harmless) => JSON.stringify(harmless) === given);
 }

@@ -3,11 +3,26 @@
  * any precision, so that a request passes through losslessly although its model is renamed.
  */
 import { Buffer } from 'node:buffer';
+import type { JsonRecord } from './fields.ts';
+import { writeJson } from './json-value.ts';
 import { scanObject } from './json-scan.ts';
 import type { JsonMember, JsonObject } from './json-scan.ts';
 
 /** The new value as JSON text; undefined: the member is removed. */
 export type JsonEdit = string | Uint8Array | undefined;
+
+/** The members of an object that change, with their new values; undefined: the member is removed. */
+export type ChangedMembers = ReadonlyMap<string, unknown>;
+
+/** The edits of the object's bytes. */
+export function editsOf(changed: ChangedMembers): ReadonlyMap<string, JsonEdit> {
+  return new Map([...changed].map(([name, value]) => [name, value === undefined ? undefined : writeJson(value)]));
+}
+
+/** The same changes of an object that is not written yet. */
+export function withChanges(object: JsonRecord, changed: ChangedMembers): JsonRecord {
+  return changed.size === 0 ? object : { ...object, ...Object.fromEntries(changed) };
+}
 
 /**
  * The same object with the named members replaced, removed, or added at its end. White space around the object stays.

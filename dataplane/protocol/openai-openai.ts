@@ -11,16 +11,17 @@ import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
 import { isGiven, isRecord, itemsOf } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
-import { editObject, memberBytes } from './json-edit.ts';
-import type { JsonEdit } from './json-edit.ts';
+import { editObject, editsOf, memberBytes } from './json-edit.ts';
+import type { ChangedMembers, JsonEdit } from './json-edit.ts';
 import { decodeUtf8 } from './bytes.ts';
 import { parseEventData, parseObject } from './json-value.ts';
 import { DONE, isDone } from './openai/done.ts';
 import { throwIfError } from './openai/failures.ts';
 import { ChunkMeter, meterCompletion } from './openai/stream-meter.ts';
+import { UncalledTools } from './openai/uncalled-tools.ts';
 import { isClientTool, SEARCH_OPTIONS } from './openai/facts.ts';
 import { isErrorObject, readStreamError } from './provider-errors.ts';
-import { editsOf, withoutProviderTools } from './provider-tools.ts';
+import { withoutProviderTools } from './provider-tools.ts';
 import type { ToolDialect } from './provider-tools.ts';
 import { writeEvent } from './sse.ts';
 import type { SseEvent } from './sse.ts';
@@ -33,7 +34,7 @@ export const openaiToOpenai: Converter = {
     const completion = parseObject(body);
     throwIfError(completion);
     if (!Array.isArray(completion['choices'])) throw new SyntaxError('the answer is not a chat completion');
-    return { body, meter: meterCompletion(completion) };
+    return { body: mended(body, completion['choices']), meter: meterCompletion(completion) };
   },
   stream: (request) => openEventStream(new ChunkPassthrough(request), { client: 'OpenAI', requestId: request.id }),
 };
@@ -74,9 +75,21 @@ function editStreamOptions(edits: Map<string, JsonEdit>, body: Uint8Array, optio
   edits.set('stream_options', own ? editObject(own, new Map([['include_usage', 'true']])) : '{"include_usage":true}');
 }
 
+function mended(body: Uint8Array, given: unknown): Uint8Array {
+  try {
+    const choices = new UncalledTools().mend(given, () => body);
+    return choices ? editObject(body, editsOf(new Map([['choices', choices]]))) : body;
+  } catch (error) {
+    // it nests too deeply to be edited
+    if (!(error instanceof RequestFault) && !(error instanceof SyntaxError)) throw error;
+    return body;
+  }
+}
+
 class ChunkPassthrough implements EventHandler {
   readonly #request: StreamRequest;
   readonly #chunkMeter = new ChunkMeter();
+  readonly #uncalled = new UncalledTools();
   /** Set by the terminal event or an error. */
   #end: StreamEnd | undefined;
 
@@ -106,7 +119,31 @@ class ChunkPassthrough implements EventHandler {
     }
     if (!chunk) return [event.raw];
     this.#chunkMeter.add(chunk);
-    return this.#request.wantsStreamUsage ? [event.raw] : withoutUsage(event, chunk);
+    return this.#mend(event, chunk);
+  }
+
+  /** One that nests too deeply to be edited stays as it is: clients ignore usage that they did not ask for. */
+  #mend(event: SseEvent, chunk: JsonRecord): readonly Uint8Array[] {
+    try {
+      const changed = this.#changes(event, chunk);
+      if (changed === 'LeftOut') return [];
+      return [changed.size === 0 ? event.raw : editEventData(event, (data) => editObject(data, editsOf(changed)))];
+    } catch (error) {
+      if (!(error instanceof RequestFault) && !(error instanceof SyntaxError)) throw error;
+      return [event.raw];
+    }
+  }
+
+  /**
+   * Where only the gateway asked for usage, a chunk without choices is left out, and of others the member is taken out:
+   * some providers put usage into chunks with choices. `"usage":null` stays.
+   */
+  #changes({ data = '' }: SseEvent, { choices, usage }: JsonRecord): ChangedMembers | 'LeftOut' {
+    const changed = new Map<string, unknown>();
+    const mended = this.#uncalled.mend(choices, () => Buffer.from(data));
+    if (mended) changed.set('choices', mended);
+    if (this.#request.wantsStreamUsage || !isRecord(usage)) return changed;
+    return itemsOf(choices).length === 0 ? 'LeftOut' : changed.set('usage', undefined);
   }
 
   /** Some providers send no [DONE]: the stream is complete once every choice has finished. */
@@ -118,22 +155,6 @@ class ChunkPassthrough implements EventHandler {
 function isError(event: SseEvent, chunk: JsonRecord | undefined): boolean {
   if (event.event === 'error') return true;
   return chunk !== undefined && isErrorObject(chunk);
-}
-
-/**
- * Only the gateway asked for usage: a chunk without choices is left out. Some providers put usage into chunks with
- * choices; there the member is taken out. `"usage":null` stays.
- */
-function withoutUsage(event: SseEvent, { choices, usage }: JsonRecord): readonly Uint8Array[] {
-  if (!isRecord(usage)) return [event.raw];
-  if (itemsOf(choices).length === 0) return [];
-  try {
-    return [editEventData(event, (data) => editObject(data, new Map([['usage', undefined]])))];
-  } catch (error) {
-    if (!(error instanceof RequestFault)) throw error;
-    // it nests too deeply to be edited, and clients ignore usage that they did not ask for
-    return [event.raw];
-  }
 }
 
 /** Keeps everything around the data: ids, comments, line ends. An event with several data lines is rewritten. */

@@ -5,8 +5,8 @@
 import type { DroppedFields } from './dropped-fields.ts';
 import { isGiven, isRecord, itemsOf, stringOf } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
-import type { JsonEdit } from './json-edit.ts';
-import { reparseLosslessly, writeJson } from './json-value.ts';
+import type { ChangedMembers } from './json-edit.ts';
+import { reparseLosslessly } from './json-value.ts';
 
 /** The end of a type that names a version: `web_search_2025_08_26`. */
 const VERSION = /_\d{4}_\d{2}_\d{2}$/;
@@ -34,9 +34,6 @@ export function unversioned(type: unknown): string {
 export function toolParam(param: string, { type }: JsonRecord): string {
   return `${param} (${stringOf(type)})`;
 }
-
-/** The members of a request that change, with their new values; undefined: the member is removed. */
-export type ChangedMembers = ReadonlyMap<string, unknown>;
 
 export const UNCHANGED: ChangedMembers = new Map();
 
@@ -77,11 +74,6 @@ function setIfOther(
   { before, after }: { readonly before: unknown; readonly after?: unknown },
 ): ChangedMembers {
   return before === after ? changed : changed.set(name, after);
-}
-
-/** The edits of the request's bytes. */
-export function editsOf(changed: ChangedMembers): ReadonlyMap<string, JsonEdit> {
-  return new Map([...changed].map(([name, value]) => [name, value === undefined ? undefined : writeJson(value)]));
 }
 
 /** Lists without changes keep their objects. */

@@ -39,7 +39,7 @@ export interface TokenCounter {
   request(
     body: Uint8Array,
     parsed: Readonly<Record<string, unknown>>,
-    plan: Pick<RequestPlan, 'upstreamModel' | 'seal'>,
+    plan: Pick<RequestPlan, 'upstreamModel' | 'seal' | 'platform'>,
   ): UpstreamBody;
   /** Undefined: the response holds no count. */
   read(body: Uint8Array): number | undefined;
@@ -62,7 +62,10 @@ export interface Provider {
   /** For the same channels: the requests with items for a conversation that the provider keeps. */
   readonly conversations?: RequestConverter;
   readonly videos?: VideoJobs;
-  /** By dialect; absent: the provider does not count its tokens, and the gateway estimates them. */
+  /**
+   * By dialect; absent: the provider does not count its tokens, and the gateway estimates them. Where the protocol has
+   * two APIs, Responses count what they serve.
+   */
   readonly tokenCounters?: Readonly<Partial<Record<CountedDialect, TokenCounter>>>;
   /** The header for a channel's API key: name in lower case, and value. */
   readonly credential: (apiKey: string) => readonly [string, string];

@@ -467,6 +467,7 @@ export const READ_NAMES: readonly string[] = [
   'shell_call_output',
   'signature',
   'size',
+  'skip_thought_signature_validator',
   'slow_down',
   'source',
   'speechMetadata',

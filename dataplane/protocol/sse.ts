@@ -49,6 +49,11 @@ export class SseFramer {
     return this.#overflowed;
   }
 
+  /** The bytes that have not been returned as an event. */
+  get pendingBytes(): number {
+    return this.#end - this.#start;
+  }
+
   append(bytes: Uint8Array): void {
     if (this.#overflowed || bytes.length === 0) return;
     const pendingBytes = this.#end - this.#start;

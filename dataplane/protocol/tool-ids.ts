@@ -44,14 +44,21 @@ export function toBoundedToolUseId(given: string, maxLength: number): string {
   return id.length <= maxLength ? id : PREFIX + createHash('sha256').update(id).digest('base64url');
 }
 
+const STARTS_WITH_LETTER = /^[a-zA-Z_]/;
+
 /** The names of one request's tools. */
 export class ToolNames {
   readonly #maxLength: number;
+  readonly #letterFirst: boolean;
   readonly #original = new Map<string, string>();
 
-  /** `maxLength`: the longest name that the provider accepts. */
-  constructor(maxLength: number) {
+  /**
+   * `maxLength`: the longest name that the provider accepts. `letterFirst`: it refuses names that do not start with a
+   * letter or an underscore.
+   */
+  constructor(maxLength: number, { letterFirst = false }: { readonly letterFirst?: boolean } = {}) {
     this.#maxLength = maxLength;
+    this.#letterFirst = letterFirst;
   }
 
   /** The client's names by the sent ones, where they differ; undefined: none does. */
@@ -61,8 +68,9 @@ export class ToolNames {
 
   /** The name to send. */
   send(name: string): string {
-    if (isLegalName(name, this.#maxLength)) return name;
-    const sent = shortenName(name, this.#maxLength);
+    const start = this.#letterFirst && !STARTS_WITH_LETTER.test(name) ? '_' : '';
+    if (start === '' && isLegalName(name, this.#maxLength)) return name;
+    const sent = shortenName(start + name, this.#maxLength, name);
     this.#original.set(sent, name);
     return sent;
   }

@@ -17,6 +17,12 @@ const EXPOSED = [
   'x-modelgateway-usage',
   'x-modelgateway-max-tokens',
   'x-modelgateway-dropped',
+  ...['requests', 'input-tokens', 'output-tokens', 'tokens'].flatMap((measure) =>
+    ['limit', 'remaining', 'reset'].map((figure) => `x-ratelimit-${figure}-${measure}`),
+  ),
+  ...['requests', 'input-tokens', 'output-tokens'].flatMap((measure) =>
+    ['limit', 'remaining', 'reset'].map((figure) => `anthropic-ratelimit-${measure}-${figure}`),
+  ),
 ].join(', ');
 /** How long browsers cache a preflight response; most of them cap it at two hours. */
 const MAX_AGE_SECONDS = '7200';

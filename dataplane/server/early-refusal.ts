@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
 import { isFree } from '../price/sheet.ts';
 import { authenticateHeaders } from '../pipeline/authenticate.ts';
-import { keyIsFull } from '../pipeline/failures.ts';
+import { callerIsFull } from '../pipeline/failures.ts';
 import { readFunds, usedUp } from '../pipeline/out-of-money.ts';
 import type { GroupState, KeyState } from '../state/state.ts';
 import { spendingLimits } from '../state/limits.ts';
@@ -48,7 +48,7 @@ export function refuseEarly(deps: ServerDeps, request: FastifyRequest, open: Ope
     return undefined;
   }
   if (!open.bodies.crowded && !mayBeLarge(request)) return undefined;
-  checkSlots(deps, caller.key, open);
+  checkConcurrency(deps, caller.key, open);
   return hasNoPrice(request) ? undefined : checkFunds(deps, caller);
 }
 
@@ -80,13 +80,15 @@ function hasNoPrice({ routeOptions: { config }, url }: FastifyRequest): boolean 
 }
 
 /**
- * Refuses if the key's slots are taken: each running call has one, and each arriving body will need one. The ledger
+ * Refuses if the key has as many calls as it may have: each running one counts, and each arriving body will. The ledger
  * decides in the end.
  */
-function checkSlots({ running }: ServerDeps, { uid, slot }: KeyState, { bodies }: OpenRequests): void {
-  if (!slot) return;
+function checkConcurrency({ running, clock }: ServerDeps, { uid, limits }: KeyState, { bodies }: OpenRequests): void {
+  const limit = limits.find(({ measure }) => measure === 'Concurrency');
+  if (!limit) return;
   const calls = [...running.values()].filter(({ authenticated }) => authenticated?.key.uid === uid);
-  if (calls.length + bodies.uploads(uid) >= slot.limit) throw keyIsFull(slot);
+  if (calls.length + bodies.uploads(uid) < limit.amount) return;
+  throw callerIsFull({ outcome: 'Full', full: limit }, { dialect: 'OpenAI', nowMs: clock.nowMs() });
 }
 
 /** Throws insufficient_quota or credit_balance_exhausted if nothing is left, and LedgerUnavailable. */

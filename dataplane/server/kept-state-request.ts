@@ -2,9 +2,9 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { KeptStateRequest } from '../jobs/kept-state.ts';
-import type { MemoryBudget, MemoryOwner } from '../memory-budget.ts';
 import { callerOf } from './caller.ts';
 import type { ServerDeps } from './deps.ts';
+import { holdUntilClosed } from './hold-response.ts';
 import { splitUrl } from './split-url.ts';
 
 export interface KeptStateExchange {
@@ -19,27 +19,16 @@ export function keptStateRequest(
   { request, response, left }: KeptStateExchange,
   line: Pick<KeptStateRequest, 'method' | 'below'>,
 ): KeptStateRequest {
+  const { key } = callerOf(request);
+  const hold = holdUntilClosed(memory, response);
   return {
     ...line,
     left,
-    hold: holdUntilClosed(memory, callerOf(request).key, response),
+    hold: (bytes) => hold(bytes, key),
     query: splitUrl(request.url).query,
     requestId: request.id,
-    key: callerOf(request).key,
+    key,
     headers: request.headers,
     attempts: (request.attempts = []),
-  };
-}
-
-/** Returns a function that counts bytes for the owner until the response is closed. It throws GatewayError. */
-function holdUntilClosed(memory: MemoryBudget, owner: MemoryOwner, response: ServerResponse): (bytes: number) => void {
-  let held = 0;
-  response.once('close', () => memory.giveBack(held, owner));
-  return (bytes) => {
-    // a client that has left ends the exchange, too
-    if (response.destroyed) return;
-    const refusal = memory.take(bytes, held + bytes, owner);
-    if (refusal) throw refusal;
-    held += bytes;
   };
 }

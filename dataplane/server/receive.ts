@@ -4,6 +4,7 @@ import type { EndpointCall, Received } from '../pipeline/context.ts';
 import type { EndpointName } from '../telemetry/call-report.ts';
 import { bodyOf } from './body.ts';
 import type { ServerDeps } from './deps.ts';
+import { holdUntilClosed } from './hold-response.ts';
 import { dialectOf } from './reply-error.ts';
 import { createReply } from './reply-stream.ts';
 
@@ -15,7 +16,10 @@ export interface Arrival {
   readonly reply: Pick<FastifyReply, 'raw'>;
 }
 
-export function receive({ clock }: Pick<ServerDeps, 'clock'>, { endpoint, read, request, reply }: Arrival): Received {
+export function receive(
+  { clock, memory }: Pick<ServerDeps, 'clock' | 'memory'>,
+  { endpoint, read, request, reply }: Arrival,
+): Received {
   const dialect = dialectOf(request.url);
   return {
     requestId: request.id,
@@ -27,5 +31,6 @@ export function receive({ clock }: Pick<ServerDeps, 'clock'>, { endpoint, read, 
     body: bodyOf(request),
     read,
     reply: createReply(reply.raw, { requestId: request.id, dialect }),
+    hold: holdUntilClosed(memory, reply.raw),
   };
 }

@@ -1,5 +1,5 @@
 /** [P] Collects all faults of an object, so that a rejection names all of them at once. */
-import type { NameFilter } from './snapshot.gen.ts';
+import type { Key, NameFilter } from './snapshot.gen.ts';
 
 /** One fault of one object of a snapshot. The message contains no secret. */
 export interface SnapshotFault {
@@ -52,7 +52,16 @@ export function expectFilter(to: FaultCollector, path: string, filter: NameFilte
   expectNames(to, path, filter.names);
 }
 
-/** Adds a fault for a threshold of 0, which would block every call. */
-export function expectThreshold(to: FaultCollector, path: string, limit: number | undefined): void {
-  if (limit !== undefined && limit < 1) to.expect(false, `${path}: must be at least 1`);
+type StatedLimits = Pick<Key, 'maxConcurrency' | 'rateLimits'>;
+
+/** Adds a fault for each limit of 0, which would block every call. `prefix` is empty or ends in ": ". */
+export function expectLimits(to: FaultCollector, prefix: string, { maxConcurrency, rateLimits }: StatedLimits): void {
+  const stated = {
+    max_concurrency: maxConcurrency,
+    'rate_limits: requests_per_minute': rateLimits?.requestsPerMinute,
+    'rate_limits: input_tokens_per_minute': rateLimits?.inputTokensPerMinute,
+    'rate_limits: output_tokens_per_minute': rateLimits?.outputTokensPerMinute,
+  };
+  for (const [path, limit] of Object.entries(stated))
+    if (limit !== undefined && limit < 1) to.expect(false, `${prefix}${path}: must be at least 1`);
 }

@@ -808,6 +808,14 @@ export interface Key {
   readonly minOutputTokens: number;
   /** "name=value,name=value" for the records of its calls */
   readonly usageLabels?: string | undefined;
+  readonly rateLimits?: RateLimits | undefined;
+}
+
+/** What calls may take in any 60 seconds; absent: any number. */
+export interface RateLimits {
+  readonly requestsPerMinute?: number | undefined;
+  readonly inputTokensPerMinute?: number | undefined;
+  readonly outputTokensPerMinute?: number | undefined;
 }
 
 /** The SHA-256 of one key string, as 64 lower-case hex digits; not_after_ms ends a rotated key's overlap. */
@@ -822,6 +830,8 @@ export interface Account {
   readonly generation: bigint;
   /** the sum of the grants; negative is possible */
   readonly creditNanoUsd: bigint;
+  /** of all its keys together */
+  readonly rateLimits?: RateLimits | undefined;
 }
 
 export interface Group {
@@ -849,6 +859,8 @@ export interface GroupRoute {
   readonly models: NameFilter | undefined;
   readonly channels: NameFilter | undefined;
   readonly maxConcurrency?: number | undefined;
+  /** on each channel */
+  readonly rateLimits?: RateLimits | undefined;
 }
 
 export interface AutomaticAccess {
@@ -985,6 +997,7 @@ export interface Channel {
   readonly betas?: BetaRules | undefined;
   /** absent: what calls on it cost the platform is unknown */
   readonly cost?: ChannelCost | undefined;
+  readonly rateLimits?: RateLimits | undefined;
 }
 
 /** What a channel costs the platform: the `costs` of a PriceCatalog times a multiplier. */
@@ -1339,6 +1352,7 @@ function createBaseKey(): Key {
     maxConcurrency: undefined,
     minOutputTokens: 0,
     usageLabels: undefined,
+    rateLimits: undefined,
   };
 }
 
@@ -1406,6 +1420,9 @@ export const Key: MessageFns<Key> = {
     }
     if (message.usageLabels !== undefined) {
       writer.uint32(146).string(message.usageLabels);
+    }
+    if (message.rateLimits !== undefined) {
+      RateLimits.encode(message.rateLimits, writer.uint32(154).fork()).join();
     }
     return writer;
   },
@@ -1567,6 +1584,82 @@ export const Key: MessageFns<Key> = {
             message.usageLabels = reader.string();
             continue;
           }
+          case 19: {
+            if (tag !== 154) {
+              break;
+            }
+
+            message.rateLimits = RateLimits.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRateLimits(): RateLimits {
+  return { requestsPerMinute: undefined, inputTokensPerMinute: undefined, outputTokensPerMinute: undefined };
+}
+
+export const RateLimits: MessageFns<RateLimits> = {
+  encode(message: RateLimits, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.requestsPerMinute !== undefined) {
+      writer.uint32(8).uint32(message.requestsPerMinute);
+    }
+    if (message.inputTokensPerMinute !== undefined) {
+      writer.uint32(16).uint32(message.inputTokensPerMinute);
+    }
+    if (message.outputTokensPerMinute !== undefined) {
+      writer.uint32(24).uint32(message.outputTokensPerMinute);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RateLimits {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error('protobuf decode recursion limit exceeded');
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRateLimits() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.requestsPerMinute = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.inputTokensPerMinute = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.outputTokensPerMinute = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1641,7 +1734,7 @@ export const KeyHash: MessageFns<KeyHash> = {
 };
 
 function createBaseAccount(): Account {
-  return { namespace: '', name: '', generation: 0n, creditNanoUsd: 0n };
+  return { namespace: '', name: '', generation: 0n, creditNanoUsd: 0n, rateLimits: undefined };
 }
 
 export const Account: MessageFns<Account> = {
@@ -1663,6 +1756,9 @@ export const Account: MessageFns<Account> = {
         throw new globalThis.Error('value provided for field message.creditNanoUsd of type int64 too large');
       }
       writer.uint32(32).int64(message.creditNanoUsd);
+    }
+    if (message.rateLimits !== undefined) {
+      RateLimits.encode(message.rateLimits, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -1710,6 +1806,14 @@ export const Account: MessageFns<Account> = {
             }
 
             message.creditNanoUsd = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.rateLimits = RateLimits.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -1911,7 +2015,7 @@ export const DirectAccess: MessageFns<DirectAccess> = {
 };
 
 function createBaseGroupRoute(): GroupRoute {
-  return { route: '', models: undefined, channels: undefined, maxConcurrency: undefined };
+  return { route: '', models: undefined, channels: undefined, maxConcurrency: undefined, rateLimits: undefined };
 }
 
 export const GroupRoute: MessageFns<GroupRoute> = {
@@ -1927,6 +2031,9 @@ export const GroupRoute: MessageFns<GroupRoute> = {
     }
     if (message.maxConcurrency !== undefined) {
       writer.uint32(32).uint32(message.maxConcurrency);
+    }
+    if (message.rateLimits !== undefined) {
+      RateLimits.encode(message.rateLimits, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -1974,6 +2081,14 @@ export const GroupRoute: MessageFns<GroupRoute> = {
             }
 
             message.maxConcurrency = reader.uint32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.rateLimits = RateLimits.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -3046,6 +3161,7 @@ function createBaseChannel(): Channel {
     keyHeader: undefined,
     betas: undefined,
     cost: undefined,
+    rateLimits: undefined,
   };
 }
 
@@ -3104,6 +3220,9 @@ export const Channel: MessageFns<Channel> = {
     }
     if (message.cost !== undefined) {
       ChannelCost.encode(message.cost, writer.uint32(146).fork()).join();
+    }
+    if (message.rateLimits !== undefined) {
+      RateLimits.encode(message.rateLimits, writer.uint32(154).fork()).join();
     }
     return writer;
   },
@@ -3263,6 +3382,14 @@ export const Channel: MessageFns<Channel> = {
             }
 
             message.cost = ChannelCost.decode(reader, reader.uint32());
+            continue;
+          }
+          case 19: {
+            if (tag !== 154) {
+              break;
+            }
+
+            message.rateLimits = RateLimits.decode(reader, reader.uint32());
             continue;
           }
         }

@@ -1,5 +1,5 @@
 /** [P] Validates the models and channels of a ModelRoute, so that calls can rely on them. */
-import { expectNames, expectThreshold } from './faults.ts';
+import { expectLimits, expectNames } from './faults.ts';
 import type { FaultCollector } from './faults.ts';
 import { Allowance, ChannelEndpoint, ClientDisconnect, Endpoint, Input, Protocol } from './snapshot.gen.ts';
 import type { Channel, Model, ModelRoute, Timeouts } from './snapshot.gen.ts';
@@ -80,7 +80,7 @@ function validateChannel(to: FaultCollector, path: string, channel: Channel): vo
     `${path}: allowed_headers: not a header's name in lower case`,
   );
   to.expect(channel.weight >= 1, `${path}: weight: must be at least 1`);
-  expectThreshold(to, `${path}: max_concurrency`, channel.maxConcurrency);
+  expectLimits(to, `${path}: `, channel);
   validateTimeouts(to, `${path}: timeouts`, channel.timeouts);
 }
 

@@ -3,7 +3,7 @@
  * before it applies. References to missing objects are valid, because a route may arrive after the group that names it;
  * until then it offers nothing. validate-routes.ts and validate-prices.ts check further kinds.
  */
-import { expectFilter, expectNames, expectThreshold, FaultCollector } from './faults.ts';
+import { expectFilter, expectLimits, expectNames, FaultCollector } from './faults.ts';
 import type { SnapshotFault, SnapshotKind } from './faults.ts';
 import { Period, WhenShort } from './snapshot.gen.ts';
 import type { Account, AutomaticAccess, DirectAccess, Group, Key, Snapshot } from './snapshot.gen.ts';
@@ -19,6 +19,7 @@ export function validateSnapshot(snapshot: Snapshot): SnapshotFault[] {
   expectUnique(faults, 'ApiKey', snapshot.keys);
   expectUnique(faults, 'Account', snapshot.accounts);
   validateKeys(faults, snapshot.keys);
+  for (const account of snapshot.accounts) expectLimits(new FaultCollector(faults, 'Account', account), '', account);
   return [...faults, ...validateOffering(snapshot)];
 }
 
@@ -43,6 +44,14 @@ export function validateOneKey(key: Key): SnapshotFault[] {
   const faults: SnapshotFault[] = [];
   expectUnique(faults, 'ApiKey', [key]);
   validateKey(new FaultCollector(faults, 'ApiKey', key), key);
+  return faults;
+}
+
+/** The faults of one account by itself. */
+export function validateOneAccount(account: Account): SnapshotFault[] {
+  const faults: SnapshotFault[] = [];
+  expectUnique(faults, 'Account', [account]);
+  expectLimits(new FaultCollector(faults, 'Account', account), '', account);
   return faults;
 }
 
@@ -91,7 +100,7 @@ function validateKey(to: FaultCollector, key: Key): void {
   to.expect(key.whenShort !== WhenShort.UNSPECIFIED, 'when_short: required');
   to.expect(key.limitNanoUsd === undefined || key.limitNanoUsd >= 0n, 'limit_nano_usd: must not be negative');
   expectFilter(to, 'models', key.models);
-  expectThreshold(to, 'max_concurrency', key.maxConcurrency);
+  expectLimits(to, '', key);
   if (key.refusal !== '') return; // a refused key opens nothing, so it may lack the other fields
   to.expect(key.group !== '', 'group: required');
   to.expect(NAMESPACED_NAME.test(key.account), 'account: must be namespace/name');
@@ -111,11 +120,11 @@ function validateGroups(faults: SnapshotFault[], groups: readonly Group[]): void
 
 function validateDirect(to: FaultCollector, access: DirectAccess): void {
   // a route may occur several times: entries with different filters merge
-  for (const { route, models, channels, maxConcurrency } of access.routes) {
+  for (const { route, models, channels, ...limits } of access.routes) {
     to.expect(route !== '', 'routes: a name is empty');
     expectFilter(to, `routes "${route}": models`, models);
     expectFilter(to, `routes "${route}": channels`, channels);
-    expectThreshold(to, `routes "${route}": max_concurrency`, maxConcurrency);
+    expectLimits(to, `routes "${route}": `, limits);
   }
 }
 

@@ -2,6 +2,7 @@
 import { Period, WhenShort } from '../snapshot/snapshot.gen.ts';
 import type { Account, Key } from '../snapshot/snapshot.gen.ts';
 import type { QuotaPeriod } from '../ledger/ledger.ts';
+import { compileLimits } from './compile-limits.ts';
 import type { AccountState, Credential, KeyState } from './state.ts';
 
 const PERIODS: Readonly<Record<Period, QuotaPeriod>> = {
@@ -43,8 +44,7 @@ function keyState(key: Key): KeyState {
     minOutputTokens: key.minOutputTokens || MIN_OUTPUT_TOKENS,
     models: key.models && new Set(key.models.names),
     usageLabels: key.usageLabels,
-    slot:
-      key.maxConcurrency === undefined ? undefined : { scope: 'Key', id: `key/${key.uid}`, limit: key.maxConcurrency },
+    limits: compileLimits('Key', `key/${key.uid}`, key),
   };
 }
 
@@ -57,7 +57,7 @@ export function compileAccounts(accounts: readonly Account[]): Map<string, Accou
 export function compileAccount(account: Account): [id: string, account: AccountState] {
   const { namespace, name, generation, creditNanoUsd } = account;
   const id = `${namespace}/${name}`;
-  return [id, { id, generation, creditNanoUsd }];
+  return [id, { id, generation, creditNanoUsd, limits: compileLimits('Account', `account/${id}`, account) }];
 }
 
 /** Converts a time. Times too large for an exact Number (from the year 287396 on) never come. */

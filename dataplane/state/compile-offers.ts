@@ -4,7 +4,9 @@
  */
 import { hasOwnPrice } from '../snapshot/catalog-prices.ts';
 import type { DirectAccess } from '../snapshot/snapshot.gen.ts';
-import type { SlotLimit } from '../ledger/ledger.ts';
+import type { Limit } from '../ledger/ledger.ts';
+import { compileLimits } from './compile-limits.ts';
+import type { StatedLimits } from './compile-limits.ts';
 import type { CostOf } from './compile-costs.ts';
 import { priceAt } from './compile-pricing.ts';
 import type { PriceEntry } from './compile-pricing.ts';
@@ -28,7 +30,7 @@ interface GroupChannel {
   readonly group: NamedGroup;
   readonly route: CompiledRoute;
   readonly channel: CompiledChannel;
-  readonly slots: readonly SlotLimit[];
+  readonly limits: readonly Limit[];
   readonly costOf: CostOf;
 }
 
@@ -49,7 +51,7 @@ export function compileOffers(
       route,
       channel,
       costOf,
-      slots: slotsOf(group.name, channel, limits),
+      limits: limitsOf(group.name, channel, limits),
     }));
     for (const model of withNames(route.models, entry.models?.names)) {
       const pricesAt = pricesOf(model.name, groupRatioE18, prices);
@@ -88,30 +90,29 @@ function withNames<T extends { readonly name: string }>(
   return all.filter(({ name }) => wanted.has(name));
 }
 
-/**
- * The group's thresholds by "route/channel", or by "route/" if an entry has no channel filter. If several entries name
- * one channel, the lowest of their thresholds counts.
- */
-function groupLimits(access: DirectAccess): Map<string, number> {
-  const limits = new Map<string, number>();
-  for (const { route, channels, maxConcurrency } of access.routes) {
-    if (maxConcurrency === undefined) continue;
+/** The group's limits by "route/channel", or by "route/" if an entry has no channel filter. */
+function groupLimits(access: DirectAccess): Map<string, readonly StatedLimits[]> {
+  const limits = new Map<string, readonly StatedLimits[]>();
+  for (const { route, channels, ...stated } of access.routes)
     for (const channel of channels?.names ?? ['']) {
       const id = `${route}/${channel}`;
-      limits.set(id, Math.min(maxConcurrency, limits.get(id) ?? Infinity));
+      limits.set(id, [...(limits.get(id) ?? []), stated]);
     }
-  }
   return limits;
 }
 
-/** The group's threshold on a channel and the channel's own, if they are set. */
-function slotsOf(group: string, { target, slot }: CompiledChannel, limits: ReadonlyMap<string, number>): SlotLimit[] {
+/**
+ * The group's limits on a channel, then the channel's own. If several entries name one channel, the lowest of each
+ * limit counts.
+ */
+function limitsOf(
+  group: string,
+  { target, limits: own }: CompiledChannel,
+  limits: ReadonlyMap<string, readonly StatedLimits[]>,
+): readonly Limit[] {
   const route = target.id.slice(0, target.id.indexOf('/') + 1);
-  const limit = Math.min(limits.get(target.id) ?? Infinity, limits.get(route) ?? Infinity);
-  const slots: SlotLimit[] = [];
-  if (limit !== Infinity) slots.push({ scope: 'Group', id: `group/${group}/${target.id}`, limit });
-  if (slot) slots.push(slot);
-  return slots;
+  const stated = [...(limits.get(target.id) ?? []), ...(limits.get(route) ?? [])];
+  return [...compileLimits('Group', `group/${group}/${target.id}`, ...stated), ...own];
 }
 
 /** Adds a candidate unless an earlier entry of the group already offers its channel. */
@@ -142,7 +143,7 @@ function clientName(upstreamModel: string, renames: CompiledChannel['renames']):
 }
 
 function candidateOf(
-  { group, route, channel, slots, costOf }: GroupChannel,
+  { group, route, channel, limits, costOf }: GroupChannel,
   model: ModelState,
   pricesAt: PricesAt,
 ): Candidate {
@@ -160,7 +161,7 @@ function candidateOf(
     onTimeout: route.onTimeout,
     allowedFields: route.allowedFields,
     routing: route.routing,
-    slots,
+    limits,
     renames: channel.renames,
     ...pricesAt(channel),
     cost: costOf(channel, model.name),

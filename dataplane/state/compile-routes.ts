@@ -14,7 +14,8 @@ import {
   Routing,
 } from '../snapshot/snapshot.gen.ts';
 import type { Channel, ChannelCost, Model, ModelRoute, SignIn as SignInMessage } from '../snapshot/snapshot.gen.ts';
-import type { SlotLimit } from '../ledger/ledger.ts';
+import type { Limit } from '../ledger/ledger.ts';
+import { compileLimits } from './compile-limits.ts';
 import type { UnboundedFeature } from '../protocol/call-facts.ts';
 import { providerOf } from '../protocol/providers.ts';
 import { allowHeaders, sameHeaders } from '../upstream/headers.ts';
@@ -50,8 +51,8 @@ export interface CompiledChannel {
   readonly weight: number;
   /** True if the channel gets no new calls. */
   readonly drained: boolean;
-  /** The channel's own threshold over all groups. */
-  readonly slot: SlotLimit | undefined;
+  /** The channel's own limits over all groups. */
+  readonly limits: readonly Limit[];
   /** The provider's names by model; a model without an entry keeps its name. */
   readonly renames: ReadonlyMap<string, string>;
   /** Where the channel's cost is stated; undefined: nowhere. */
@@ -61,7 +62,7 @@ export interface CompiledChannel {
 export interface CompiledRoutes {
   readonly routes: ReadonlyMap<string, CompiledRoute>;
   readonly targets: ReadonlyMap<string, UpstreamTarget>;
-  readonly channelSlots: ReadonlyMap<string, SlotLimit>;
+  readonly channelLimits: ReadonlyMap<string, readonly Limit[]>;
 }
 
 const ENDPOINTS: Readonly<Partial<Record<Endpoint, EndpointKind>>> = {
@@ -112,12 +113,12 @@ export function compileRoutes(
 ): CompiledRoutes {
   const compiled = new Map<string, CompiledRoute>();
   const targets = new Map<string, UpstreamTarget>();
-  const channelSlots = new Map<string, SlotLimit>();
+  const channelLimits = new Map<string, readonly Limit[]>();
   for (const route of routes) {
     const channels = route.channels.map((channel) => compileChannel(route.name, channel, previous));
-    for (const { target, slot } of channels) {
+    for (const { target, limits } of channels) {
       targets.set(target.id, target);
-      if (slot) channelSlots.set(target.id, slot);
+      channelLimits.set(target.id, limits);
     }
     compiled.set(route.name, {
       name: route.name,
@@ -131,7 +132,7 @@ export function compileRoutes(
       routing: route.routing === Routing.WEIGHTED ? 'Weighted' : 'Affinity',
     });
   }
-  return { routes: compiled, targets, channelSlots };
+  return { routes: compiled, targets, channelLimits };
 }
 
 function compileModel(model: Model): ModelState {
@@ -168,10 +169,7 @@ function compileChannel(
     priority: channel.priority,
     weight: channel.weight,
     drained: channel.drained === true,
-    slot:
-      channel.maxConcurrency === undefined
-        ? undefined
-        : { scope: 'Channel', id: `channel/${id}`, limit: channel.maxConcurrency },
+    limits: compileLimits('Channel', `channel/${id}`, channel),
     renames: new Map(channel.models.map(({ name, upstreamName }) => [name, upstreamName])),
     cost: channel.cost,
   };

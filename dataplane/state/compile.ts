@@ -31,7 +31,7 @@ export function compileOffering(
   snapshot: Pick<Snapshot, 'groups' | 'routes' | 'catalogs'>,
   previous?: State,
 ): Omit<State, 'credentials' | 'accounts'> {
-  const { routes, targets, channelSlots } = compileRoutes(snapshot.routes, previous?.targets);
+  const { routes, targets, channelLimits } = compileRoutes(snapshot.routes, previous?.targets);
   const prices = indexPrices(snapshot.catalogs);
   const groups = compileGroups(snapshot.groups, { routes, prices, costOf: compileCosts(snapshot.catalogs) });
   return {
@@ -45,7 +45,7 @@ export function compileOffering(
       }),
     },
     targets,
-    channelSlots,
+    channelLimits,
     sealingKeys: compileSealingKeys(snapshot.routes),
   };
 }
@@ -63,6 +63,6 @@ export const EMPTY_STATE: State = {
   groups: new Map(),
   pricing: { groups: [], rows: [] },
   targets: new Map(),
-  channelSlots: new Map(),
+  channelLimits: new Map(),
   sealingKeys: undefined,
 };

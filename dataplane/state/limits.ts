@@ -2,7 +2,7 @@
  * [P] Looks up the limits in force now, which may be newer than the call: for admission, settlement, running calls
  * after an edit, and jobs.
  */
-import type { Limits, SlotLimit } from '../ledger/ledger.ts';
+import type { SpendingLimits, Limit } from '../ledger/ledger.ts';
 import type { KeyState, State } from './state.ts';
 
 /** The key of a call, and the hash by which the call found it. */
@@ -23,7 +23,10 @@ interface Placement {
  * The caller's spending limits. Undefined if the key or its account is gone, or the hash now opens another key: the
  * ledger counts by key and account, so another key's limits must not apply to them.
  */
-export function spendingLimits(state: State, { keyHash, key: { uid, account: name } }: Caller): Limits | undefined {
+export function spendingLimits(
+  state: State,
+  { keyHash, key: { uid, account: name } }: Caller,
+): SpendingLimits | undefined {
   const key = state.credentials.get(keyHash)?.key;
   const account = state.accounts.get(name);
   if (!account || key?.uid !== uid || key.account !== name) return undefined;
@@ -36,27 +39,29 @@ export function spendingLimits(state: State, { keyHash, key: { uid, account: nam
   };
 }
 
-/**
- * The thresholds of the group and the channel. If the group no longer has the channel, the channel's own still applies.
- */
-export function channelSlots(state: State, { group, model, channel }: Placement): readonly SlotLimit[] {
+/** The limits of the group and the channel. If the group no longer has the channel, the channel's own still apply. */
+export function channelLimits(state: State, { group, model, channel }: Placement): readonly Limit[] {
   const tiers = state.groups.get(group)?.offers.get(model)?.tiers ?? [];
   const candidate = tiers.flat().find(({ target }) => target.id === channel);
-  if (candidate) return candidate.slots;
-  const own = state.channelSlots.get(channel);
-  return own ? [own] : [];
+  return candidate?.limits ?? state.channelLimits.get(channel) ?? [];
+}
+
+/** The limits of a key, then those of its account. */
+export function callerLimits({ accounts }: Pick<State, 'accounts'>, key: KeyState): readonly Limit[] {
+  const ofAccount = accounts.get(key.account)?.limits ?? [];
+  return ofAccount.length === 0 ? key.limits : [...key.limits, ...ofAccount];
 }
 
 /**
- * Finds the threshold of a call's key. A key that was rotated meanwhile no longer has the old hash, so it is found by
- * its uid, in an index that is built on first use.
+ * Finds the limits of a call's key. A key that was rotated meanwhile no longer has the old hash, so it is found by its
+ * uid, in an index that is built on first use.
  */
-export function keySlots(state: State): (caller: Caller) => SlotLimit | undefined {
+export function keyLimits(state: State): (caller: Caller) => readonly Limit[] {
   let byUid: ReadonlyMap<string, KeyState> | undefined;
   return ({ keyHash, key: { uid } }) => {
     const found = state.credentials.get(keyHash)?.key;
-    if (found?.uid === uid) return found.slot;
+    if (found?.uid === uid) return found.limits;
     byUid ??= new Map(state.credentials.values().map(({ key }) => [key.uid, key]));
-    return byUid.get(uid)?.slot;
+    return byUid.get(uid)?.limits ?? [];
   };
 }

@@ -3,7 +3,7 @@
  * map reads. compile.ts makes it; current.ts holds the one in force.
  */
 import type { CompiledPrice } from '../price/sheet.ts';
-import type { QuotaPeriod, SlotLimit } from '../ledger/ledger.ts';
+import type { QuotaPeriod, Limit } from '../ledger/ledger.ts';
 import type { ProviderTools, UnboundedFeature } from '../protocol/call-facts.ts';
 import type { StatedCapabilities } from '../protocol/capabilities.ts';
 import type { SealingKeys } from '../sealing/sealing-keys.ts';
@@ -37,8 +37,8 @@ export interface KeyState {
   readonly models: ReadonlySet<string> | undefined;
   /** "name=value,name=value" of the labels that usage records carry; undefined: none. */
   readonly usageLabels: string | undefined;
-  /** The key's own threshold, if it has one. */
-  readonly slot: SlotLimit | undefined;
+  /** The key's own limits. */
+  readonly limits: readonly Limit[];
 }
 
 /** One string that opens a key; a rotated key has two for a while. */
@@ -51,6 +51,7 @@ export interface AccountState {
   readonly id: string;
   readonly generation: bigint;
   readonly creditNanoUsd: bigint;
+  readonly limits: readonly Limit[];
 }
 
 export interface ModelState {
@@ -93,8 +94,8 @@ export interface Candidate {
   readonly onTimeout: 'BillNothing' | 'BillHold';
   /** Names and paths of request fields that are accepted although they can change the price. */
   readonly allowedFields: ReadonlySet<string>;
-  /** The group's slot on this channel and the channel's own, if thresholds are set. */
-  readonly slots: readonly SlotLimit[];
+  /** The group's limits on this channel and the channel's own. */
+  readonly limits: readonly Limit[];
   /** The price at the group's ratio; undefined: no price. */
   readonly price: CompiledPrice | undefined;
   /**
@@ -145,6 +146,6 @@ export interface State {
   readonly targets: ReadonlyMap<string, UpstreamTarget>;
   /** Undefined if the operator provides none; nothing is then sealed. */
   readonly sealingKeys: SealingKeys | undefined;
-  /** The channels' own thresholds by target id, if they are set. */
-  readonly channelSlots: ReadonlyMap<string, SlotLimit>;
+  /** The channels' own limits by target id. */
+  readonly channelLimits: ReadonlyMap<string, readonly Limit[]>;
 }

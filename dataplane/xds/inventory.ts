@@ -8,7 +8,7 @@ import { decodeObject, resourceName, SetDigest, typeUrlOf } from '../snapshot/re
 import type { SnapshotField } from '../snapshot/resources.ts';
 import type { Key, Snapshot } from '../snapshot/snapshot.gen.ts';
 import { tightensAccount, tightensKey } from '../snapshot/tightening.ts';
-import { validateOffering, validateOneKey, validateSnapshot } from '../snapshot/validate.ts';
+import { validateOffering, validateOneAccount, validateOneKey, validateSnapshot } from '../snapshot/validate.ts';
 import type { Edit, SnapshotEdit, ValidConfig } from '../state/compile-edit.ts';
 import { KindInventory } from './kind-inventory.ts';
 import type { CommitResult } from './kind-inventory.ts';
@@ -111,7 +111,9 @@ export class Inventory {
   takeTightening(): RoundResult {
     const { keys, accounts } = this.#kinds;
     const keyNames = tighteningNames(keys, tightensKey, true).filter((name) => this.#keyFault(name) === undefined);
-    const accountNames = tighteningNames(accounts, tightensAccount, false);
+    const accountNames = tighteningNames(accounts, tightensAccount, false).filter(
+      (name) => this.#accountFault(name) === undefined,
+    );
     const edit = { keys: editsOf(keys, keyNames), accounts: editsOf(accounts, accountNames), offering: undefined };
     this.#commit('keys', keyNames);
     this.#commit('accounts', accountNames);
@@ -159,13 +161,14 @@ export class Inventory {
 
   /** True if no candidate has a fault. Validates no more than it must. */
   #isValid(): boolean {
-    const { keys, groups, routes, catalogs } = this.#kinds;
+    const { keys, accounts, groups, routes, catalogs } = this.#kinds;
     const kinds = Object.values(this.#kinds);
     if (kinds.some(({ staged }) => staged.values().some(({ message }) => message !== ''))) return false;
     const claimed = new Set<string>();
     for (const [name, { object }] of keys.staged) {
       if (object && (validateOneKey(object).length > 0 || this.#conflicts(name, object, claimed))) return false;
     }
+    if (accounts.staged.keys().some((name) => this.#accountFault(name) !== undefined)) return false;
     if (groups.staged.size + routes.staged.size + catalogs.staged.size === 0) return true;
     const offering = { groups: groups.objects(), routes: routes.objects(), catalogs: catalogs.objects() };
     return validateOffering(offering).length === 0;
@@ -187,6 +190,11 @@ export class Inventory {
     if (!object) return undefined;
     const taken = claimsOf(object).some((claim) => (this.#owners.get(claim) ?? name) !== name);
     return taken ? 'another key has its hash or uid' : validateOneKey(object)[0]?.message;
+  }
+
+  #accountFault(name: string): string | undefined {
+    const object = this.#kinds.accounts.staged.get(name)?.object;
+    return object && validateOneAccount(object)[0]?.message;
   }
 
   /**

@@ -41,6 +41,11 @@ interface AccessOptions {
 const REFRESH_MS = 30_000;
 const KEEP_ALIVE_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+/**
+ * How much of a response, and of all responses of a connection, the API server may send before it is read. It cuts off
+ * a watch that takes its events too slowly, and a run of the controller must not count as slow.
+ */
+const WINDOWS = { initialWindowSize: 2 * 1024 * 1024, connectionWindowSize: 8 * 1024 * 1024 };
 /** The most connections for all people together. */
 const PEOPLES_CONNECTIONS = 64;
 /** The server that client-node returns if it finds no configuration. */
@@ -138,8 +143,8 @@ function openPool(
       const bound = connections === undefined ? {} : { connections };
       const dispatcher =
         proxyUrl === undefined
-          ? new Agent({ connect, ...bound })
-          : new ProxyAgent({ uri: proxyUrl, requestTls: connect, ...bound });
+          ? new Agent({ connect, ...WINDOWS, ...bound })
+          : new ProxyAgent({ uri: proxyUrl, requestTls: connect, ...WINDOWS, ...bound });
       known = { print, dispatcher };
       return dispatcher;
     },

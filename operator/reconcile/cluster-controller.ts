@@ -60,9 +60,10 @@ export interface ClusterControllerOptions {
 
 /** Edits within this time are translated together, and so are those that arrive during a translation. */
 const DEBOUNCE_MS = 2;
+const MAX_REST_MS = 50;
 const SETTLE_MS = 10_000;
 /** After so many new keys it is looked again which are due, so that a tenant's thousands delay no other tenant's. */
-const KEYS_AT_A_TIME = 64;
+const KEYS_AT_A_TIME = 16;
 /** A status of Reconciling is written only if it lasts this long. */
 const RECONCILING_DELAY_MS = 300;
 /** How long a status waits for the spending of a new or edited object, so that one write has both. */
@@ -99,7 +100,7 @@ export class ClusterController {
     this.#options = options;
     this.#tracker = createStatusTracker((id) => this.#changed.add(id));
     this.#spendingReader = createSpendingReader(this.#tracker, options.gatewayNamespace);
-    this.#loop = new ReconcileLoop({ run: () => this.#reconcile(), debounceMs, clock, log });
+    this.#loop = new ReconcileLoop({ run: () => this.#reconcile(), debounceMs, maxRestMs: MAX_REST_MS, clock, log });
     this.#minting = new ReconcileLoop({ run: () => this.#mint(), debounceMs: 0, clock, log });
     this.#spending = new ReconcileLoop({ run: () => this.#readSpending(), debounceMs, clock, log });
     this.#evaluator = new ProgrammedEvaluator({

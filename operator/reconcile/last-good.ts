@@ -6,7 +6,7 @@ import type { SnapshotFault } from '#snapshot/faults.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { compareNamed, differences } from '#snapshot/sorted.ts';
 import type { Named } from '#snapshot/sorted.ts';
-import { validateOffering, validateOneKey, validateSnapshot } from '#snapshot/validate.ts';
+import { validateOffering, validateOneAccount, validateOneKey, validateSnapshot } from '#snapshot/validate.ts';
 import { sameItems } from '../store/same.ts';
 import { statusId } from './status-tracker.ts';
 
@@ -39,8 +39,10 @@ export function publishable(wanted: Snapshot, lastGood: Snapshot | undefined): P
  * hash to one key, and the API server keeps names and uids unique.
  */
 function isGoodAfter(lastGood: Snapshot, wanted: Snapshot): boolean {
-  const changed = differences(lastGood.keys, wanted.keys, compareNamed);
-  if (changed.some(([, key]) => key && validateOneKey(key).length > 0)) return false;
+  const keys = differences(lastGood.keys, wanted.keys, compareNamed);
+  if (keys.some(([, key]) => key && validateOneKey(key).length > 0)) return false;
+  const accounts = differences(lastGood.accounts, wanted.accounts, compareNamed);
+  if (accounts.some(([, account]) => account && validateOneAccount(account).length > 0)) return false;
   const isSameOffering =
     sameItems(lastGood.groups, wanted.groups) &&
     sameItems(lastGood.routes, wanted.routes) &&

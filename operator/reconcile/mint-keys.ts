@@ -109,6 +109,8 @@ const NO_CANDIDATES: readonly Candidate[] = [];
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_CHARACTERS = 48;
 const WRITES_AT_ONCE = 16;
+/** So that the API server's watches, on which other namespaces' edits come too, get no bursts of one namespace. */
+const WRITES_AT_ONCE_OF_NAMESPACE = 4;
 const MS = 1000;
 
 /**
@@ -160,18 +162,36 @@ function planAll(resources: Resources, nowMs: number, { options, failures }: Pla
  * plans are left.
  */
 async function carryOutAll(plans: readonly MintPlan[], run: MintRun): Promise<boolean> {
-  const waiting = [...plans];
+  let waiting = plans;
   let left = run.atMost ?? Infinity;
   for (;;) {
-    const batch: MintPlan[] = [];
-    while (waiting.length > 0 && batch.length < Math.min(WRITES_AT_ONCE, left)) {
-      const [plan] = waiting.splice(0, 1);
-      if (plan && !isBlocked(plan, run)) batch.push(plan);
-    }
-    if (batch.length === 0) return waiting.length > 0;
+    const { batch, rest } = nextBatch(waiting, run, Math.min(WRITES_AT_ONCE, left));
+    if (batch.length === 0) return rest.length > 0;
+    waiting = rest;
     left -= batch.length;
     await Promise.all(batch.map((plan) => carryOut(plan, run)));
   }
+}
+
+/** The first plans that may run at once, and those that are left. */
+function nextBatch(
+  waiting: readonly MintPlan[],
+  run: MintRun,
+  atMost: number,
+): { readonly batch: readonly MintPlan[]; readonly rest: readonly MintPlan[] } {
+  const batch: MintPlan[] = [];
+  const rest: MintPlan[] = [];
+  const counts = new Map<string, number>();
+  for (const plan of waiting) {
+    const namespace = namespaceOfPlan(plan);
+    const count = counts.get(namespace) ?? 0;
+    if (batch.length >= atMost || count >= WRITES_AT_ONCE_OF_NAMESPACE) rest.push(plan);
+    else if (!isBlocked(plan, run)) {
+      batch.push(plan);
+      counts.set(namespace, count + 1);
+    }
+  }
+  return { batch, rest };
 }
 
 function namespaceOfPlan({ apiKey }: MintPlan): string {

@@ -16,6 +16,11 @@ interface ReconcileLoopOptions {
   readonly run: () => Promise<RunResult>;
   /** How long a change waits for further changes. */
   readonly debounceMs: number;
+  /**
+   * The longest rest between two runs. It takes as long as the run before, because changes are read while the loop
+   * rests. Default: no rest.
+   */
+  readonly maxRestMs?: number;
   readonly clock: TimerClock;
   readonly log: Pick<Logger, 'error'>;
 }
@@ -37,6 +42,8 @@ export class ReconcileLoop {
   #again = false;
   #stopped = false;
   #retryMs = FIRST_RETRY_MS;
+  /** When the rest after the last run ends. */
+  #restedAtMs = 0;
   #settling: (() => void)[] = [];
 
   constructor(options: ReconcileLoopOptions) {
@@ -52,11 +59,20 @@ export class ReconcileLoop {
   /** Call it when something has changed. */
   changed(): void {
     if (this.#stopped || this.#debounce) return;
-    const { clock, debounceMs } = this.#options;
-    this.#debounce = clock.after(debounceMs, () => {
+    this.#runAfter(Math.max(this.#options.debounceMs, this.#restMs()));
+  }
+
+  #runAfter(ms: number): void {
+    this.#debounce = this.#options.clock.after(ms, () => {
       this.#debounce = undefined;
       this.#run();
     });
+  }
+
+  /** What is left of the rest; a clock that is set back does not make it longer. */
+  #restMs(): number {
+    const { clock, maxRestMs = 0 } = this.#options;
+    return Math.min(maxRestMs, this.#restedAtMs - clock.nowMs());
   }
 
   /** Resolves when all changes so far have been processed, successfully or not. */
@@ -86,16 +102,20 @@ export class ReconcileLoop {
   }
 
   async #runUntilQuiet(): Promise<void> {
+    const { clock, log, run } = this.#options;
     do {
       this.#again = false;
+      const startedMs = clock.nowMs();
       try {
-        this.#wakeAfter(await this.#options.run());
+        this.#wakeAfter(await run());
       } catch (error) {
-        this.#options.log.error({ err: error }, 'the configuration could not be published; retrying');
+        log.error({ err: error }, 'the configuration could not be published; retrying');
         this.#wakeAfter({ retry: true });
       }
-    } while (this.#again && !this.#stopped);
+      this.#restedAtMs = 2 * clock.nowMs() - startedMs;
+    } while (this.#again && !this.#stopped && this.#restMs() <= 0);
     this.#running = undefined;
+    if (this.#again && !this.#stopped && !this.#debounce) this.#runAfter(this.#restMs());
     this.#settle();
   }
 

@@ -64,6 +64,11 @@ export function changesLimit(desired: StatusBody, live: StatusBody): boolean {
   return limitOf(desired) !== limitOf(live);
 }
 
+/** True if the limit differs from the one that the live status shows. */
+export function editsLimit(desired: StatusBody, live: StatusBody): boolean {
+  return limitOf(live) !== undefined && changesLimit(desired, live);
+}
+
 /** Spent plus remaining; undefined if either is unknown. */
 function limitOf(status: StatusBody): bigint | undefined {
   const [spent, left] = [status['spentUsd'], status['balanceUsd'] ?? status['remainingUsd']].map((text) =>

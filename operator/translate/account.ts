@@ -1,4 +1,4 @@
-/** [P] Translates an Account to the credit that its keys may spend. */
+/** [P] Translates an Account to the credit and the limits that its keys share. */
 import type { Account } from '#crds/types.gen.ts';
 import type { Account as AccountMessage } from '#snapshot/snapshot.gen.ts';
 import { findingsOf } from '../status/findings.ts';
@@ -12,12 +12,12 @@ const MAX_CREDIT_NANO_USD = 9_000_000_000_000_000_000n;
 
 const translated = memoize<Account, Translated<AccountMessage>>();
 
-/** Sums up the grants. */
+/** Its credit is the sum of the grants. */
 export function translateAccount(account: Account): Translated<AccountMessage> {
-  return translated(account, [], () => sumGrants(account));
+  return translated(account, [], () => translateSpec(account));
 }
 
-function sumGrants(account: Account): Translated<AccountMessage> {
+function translateSpec(account: Account): Translated<AccountMessage> {
   const findings = findingsOf(account);
   const fields = new FieldReader();
   let credit = 0n;
@@ -30,8 +30,15 @@ function sumGrants(account: Account): Translated<AccountMessage> {
   );
   if (fields.faults.length > 0) return refuseInvalid(findings, fields.faults);
   const { namespace, name, generation } = findings;
+  const { rateLimits } = account.spec;
   return {
-    message: { namespace, name, generation: BigInt(generation), creditNanoUsd: credit },
+    message: {
+      namespace,
+      name,
+      generation: BigInt(generation),
+      creditNanoUsd: credit,
+      ...(rateLimits && { rateLimits }),
+    },
     findings: { ...findings, fields: { creditUsd: formatUsd(credit) }, published: true },
   };
 }

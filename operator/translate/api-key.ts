@@ -174,6 +174,7 @@ function keyMessage(
     minOutputTokens: spec.quota.minOutputTokens,
     models: spec.models && { names: spec.models },
     maxConcurrency: spec.maxConcurrency,
+    rateLimits: spec.rateLimits,
     hashes,
     refusal,
     ...(usageLabels !== '' && { usageLabels }),

@@ -194,8 +194,11 @@ function openRoute(
     spec.channels.map(({ name }) => name),
   );
   if (models?.names.length === 0 || channels?.names.length === 0) return [];
-  const threshold = entry.maxConcurrency === undefined ? {} : { maxConcurrency: entry.maxConcurrency };
-  return [{ message: { route: metadata.name, models, channels, ...threshold }, models: models?.names ?? routeModels }];
+  const limits = {
+    ...(entry.maxConcurrency === undefined ? {} : { maxConcurrency: entry.maxConcurrency }),
+    ...(entry.rateLimits && { rateLimits: entry.rateLimits }),
+  };
+  return [{ message: { route: metadata.name, models, channels, ...limits }, models: models?.names ?? routeModels }];
 }
 
 /** Those names of a filter that a route has, in the filter's order. */

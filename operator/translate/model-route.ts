@@ -196,6 +196,7 @@ function translateChannel(channel: ModelRouteChannel, credential: string | undef
     priority: channel.priority,
     weight: channel.weight,
     ...(channel.maxConcurrency === undefined ? {} : { maxConcurrency: channel.maxConcurrency }),
+    ...(channel.rateLimits && { rateLimits: channel.rateLimits }),
     timeouts: {
       connectMs: connectSeconds * MS,
       firstByteMs: firstByteSeconds * MS,

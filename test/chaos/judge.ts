@@ -82,6 +82,8 @@ const status: Check = (each) => {
         : undefined;
     case 'ClientClosed':
       return call.left || call.end === 'None' ? undefined : 'its client did not leave';
+    case 'Withheld':
+      return wasTold(each) || call.left || call.end === 'None' ? undefined : 'it was withheld, and its client not told';
     case 'Abandoned':
       return each.happened.kills.some((ms) => ms >= record.createdMs)
         ? undefined
@@ -109,13 +111,15 @@ const price: Check = (each) => {
     return (record.upstreamCostNanoUsd ?? 0n) === 0n ? undefined : 'a call that failed has a cost';
   }
   const whats = channelsOf(record).flatMap((channel) =>
-    waysOf(each).map((way): Priced => ({
-      model: record.model,
-      channel,
-      ...way,
-      tokens: record.tokens,
-      generations: generationsOf(each),
-    })),
+    waysOf(each).flatMap((way) =>
+      generationsOf(each).map((generations): Priced => ({
+        model: record.model,
+        channel,
+        ...way,
+        tokens: record.tokens,
+        generations,
+      })),
+    ),
   );
   const payer = { key: plan.key, group: record.group };
   const expected = inForce(happened.versions, record.createdMs).flatMap(({ config }) =>
@@ -133,10 +137,11 @@ const price: Check = (each) => {
     : `it cost the platform ${record.upstreamCostNanoUsd}, and not ${fitting.map(({ upstream }) => upstream).join()}`;
 };
 
-/** Images of an answer that breaks off have not come, and are free. */
-function generationsOf({ call: { plan }, record }: Case & { readonly record: LedgerRecord }): number {
-  const areImages = plan.path === '/v1/images/generations';
-  return areImages && record.status === 'ProviderCut' ? 0 : plan.generations;
+/** Images of an answer that breaks off have not come, and are free; those of a withheld one may have come. */
+function generationsOf({ call: { plan }, record }: Case & { readonly record: LedgerRecord }): readonly number[] {
+  if (plan.path !== '/v1/images/generations') return [plan.generations];
+  if (record.status === 'Withheld') return [plan.generations, 0];
+  return [record.status === 'ProviderCut' ? 0 : plan.generations];
 }
 
 /** A call whose process died is in the books on the channel that it was admitted to, at the price of a later one. */
@@ -292,11 +297,14 @@ const HOLD_LOST_MS = 20_000;
 
 function hadLostItsHold({ call, record }: Pick<Case, 'call'> & { readonly record: LedgerRecord }): boolean {
   if (record.usageSource === 'Estimated') return false;
-  // 500: what the call consumed will be billed
-  const told = [500, 503].includes(call.status) || (call.status === 200 && call.end === 'Error');
-  if (told) return call.overMs - call.sentMs >= HOLD_LOST_MS;
+  if (wasTold({ call })) return call.overMs - call.sentMs >= HOLD_LOST_MS;
   // a client that had left was told nothing, and its call continued
   return call.left && record.durationMs >= HOLD_LOST_MS;
+}
+
+/** The client got an error of the ledger. 500: what the call consumed will be billed. */
+function wasTold({ call }: Pick<Case, 'call'>): boolean {
+  return [500, 503].includes(call.status) || (call.status === 200 && call.end === 'Error');
 }
 
 /**

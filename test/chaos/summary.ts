@@ -37,6 +37,7 @@ export function summarise({ round, faults, evidence, violations, durationMs }: R
       cut: by('ProviderCut'),
       closed: by('ClientClosed'),
       abandoned: by('Abandoned'),
+      withheld: by('Withheld'),
       estimated: records.filter(({ usageSource }) => usageSource === 'Estimated').length,
       lowered: calls.filter(({ maxTokens }) => maxTokens !== undefined).length,
       ...statuses(calls),

@@ -5,12 +5,14 @@
  * pieces are the media type and the body.
  */
 import { KEYS } from '../support/manifests.ts';
+import { Cases } from './cases.ts';
 import { folded } from './confuse.ts';
 import type { FuzzCase, FuzzSession, Fuzzer } from './fuzzer.ts';
 import { fieldsOf, orderOf } from './greedy.ts';
 import { honestAnswer } from './honest.ts';
 import { mutate } from './mutate.ts';
 import { dueOf } from './orders.ts';
+import { patience } from './patience.ts';
 import type { ProviderAnswer, ProviderRequest } from './provider.ts';
 import type { Random } from './random.ts';
 import { leakIn, openScene, withVideos } from './scene.ts';
@@ -25,29 +27,25 @@ interface Served {
 }
 
 async function open(): Promise<FuzzSession> {
-  const cases = new Map<string, Served>();
-  let count = 0;
+  const cases = new Cases<Served>();
   const scene = await openScene({ platform: withVideos, answer: (request) => serve(request, cases) });
   return {
     batch: 32,
     next: nextCase,
     async run(one) {
-      const id = String(count++);
       const served: Served = { dueNanoUsd: 0n, fault: undefined };
-      cases.set(id, served);
-      try {
-        await runCase(scene, one, { id, served });
-      } finally {
-        cases.delete(id);
-      }
+      await cases.run(served, (headers) => runCase(scene, one, { headers, served }));
     },
-    check: () => scene.calm(),
+    async check() {
+      await scene.calm();
+      cases.check();
+    },
     close: () => scene.close(),
   };
 }
 
-async function serve(request: ProviderRequest, cases: ReadonlyMap<string, Served>): Promise<ProviderAnswer> {
-  const served = cases.get(request.headers.find(([name]) => name === 'x-fuzz-case')?.[1] ?? '');
+async function serve(request: ProviderRequest, cases: Cases<Served>): Promise<ProviderAnswer> {
+  const served = cases.of(request);
   try {
     const order = orderOf(await fieldsOf(request));
     if (served) served.dueNanoUsd = dueOf(order);
@@ -184,18 +182,18 @@ const ANSWER_MS = 20_000;
 async function runCase(
   scene: Scene,
   { label: path, pieces: [type, ...body] }: FuzzCase,
-  { id, served }: { readonly id: string; readonly served: Served },
+  { headers, served }: { readonly headers: Readonly<Record<string, string>>; readonly served: Served },
 ): Promise<void> {
   const response = await fetch(scene.gateway.url + path, {
     method: 'POST',
     headers: {
       'content-type': type?.toString('latin1') ?? '',
       authorization: `Bearer ${KEYS.main}`,
-      'x-fuzz-case': id,
+      ...headers,
       connection: 'close',
     },
     body: Buffer.concat(body),
-    signal: AbortSignal.timeout(ANSWER_MS),
+    signal: patience(ANSWER_MS),
   });
   const text = await response.text();
   const { status } = response;

@@ -19,6 +19,8 @@ export interface Order {
 
 const LENGTHS: ReadonlySet<string> = new Set(['seconds', 'duration', 'durationseconds', 'videolength', 'numseconds']);
 const SIZES: ReadonlySet<string> = new Set(['size', 'imagesize', 'resolution', 'outputsize']);
+/** Where a count of results is a setting; elsewhere `n` is a name like any other. */
+const SETTINGS: ReadonlySet<string> = new Set(['parameters', 'extrabody', 'options', 'generationconfig']);
 /** Members by which layers over other protocols run a tool, and types of tools that a provider runs. */
 const PROVIDER_TOOLS =
   /^(?:googlesearch|googlesearchretrieval|urlcontext|codeexecution|googlemaps|websearch|codeinterpreter)/;
@@ -65,18 +67,32 @@ function looseParts(type: string, body: string): (readonly [string, string])[] {
 
 export function orderOf(fields: Fields): Order {
   const all = [...membersOf(fields)].filter(([, value]) => value !== null);
-  const numbers = (names: (name: string) => boolean): number[] =>
-    all
-      .filter(([name]) => names(name))
-      .map(([, value]) => (typeof value === 'string' ? Number.parseFloat(value) : Number(value)))
-      .filter((value) => Number.isFinite(value) && value > 0);
+  const lengths = all.filter(([name]) => LENGTHS.has(name)).map(([, value]) => value);
+  const counts = objectsWithSettings(fields).flatMap((object) =>
+    Object.entries(object).flatMap(([name, value]) => (fold(name) === 'n' ? [value] : [])),
+  );
   const own = Object.entries(fields).filter(([name]) => fold(name) === 'model');
   return {
     models: own.map(([, value]) => String(value)),
-    count: Math.max(1, ...numbers((name) => name === 'n')),
-    seconds: Math.max(0, ...numbers((name) => LENGTHS.has(name))),
+    count: Math.max(1, ...numbersIn(counts)),
+    seconds: Math.max(0, ...numbersIn(lengths)),
     sizes: all.filter(([name]) => SIZES.has(name)).map(([, value]) => String(value).toLowerCase()),
   };
+}
+
+function numbersIn(values: readonly unknown[]): number[] {
+  return values
+    .map((value) => (typeof value === 'string' ? Number.parseFloat(value) : Number(value)))
+    .filter((value) => Number.isFinite(value) && value > 0);
+}
+
+/** The request, and the objects in it in which providers look for settings. */
+function objectsWithSettings(fields: Fields): readonly Fields[] {
+  const nested = Object.entries(fields)
+    .filter(([name]) => SETTINGS.has(fold(name)))
+    .map(([, value]) => value)
+    .filter((value): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value));
+  return [fields, ...nested.flatMap(objectsWithSettings)];
 }
 
 /** Every member at every depth, by its folded name; of `parameters[duration]`, by the last part. */

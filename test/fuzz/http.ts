@@ -11,6 +11,7 @@ import { BOMBS, TARGETS } from './bombs.ts';
 import type { FuzzCase, FuzzSession, Fuzzer } from './fuzzer.ts';
 import { honestAnswer, jsonOf } from './honest.ts';
 import { mutate, pieces } from './mutate.ts';
+import { afterGiven } from './patience.ts';
 import type { ProviderRequest } from './provider.ts';
 import type { Random } from './random.ts';
 import { PROMPT_MARK, leakIn, openScene, withVideos } from './scene.ts';
@@ -104,6 +105,11 @@ const GETS = [
   '/v1/videos/video_1/content',
   '/v1/videos/%',
   '/v1/responses/resp_1',
+  '/v1/responses/..',
+  '/v1/responses/%2e%2e/input_items',
+  '/v1/responses/%2E%2E%2fvideos',
+  '/v1/conversations/..%2fresponses/items',
+  '/v1/conversations/%2e',
   '/v1/messages',
   '/nothing',
   '/v1/v1/messages',
@@ -438,15 +444,15 @@ function exchange(
   return new Promise((resolve) => {
     const got: Buffer[] = [];
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-    let quiet: NodeJS.Timeout | undefined;
+    let stopWaiting = (): void => undefined;
     const finish = (closed: boolean): void => {
-      clearTimeout(quiet);
+      stopWaiting();
       socket.destroy();
       resolve({ bytes: Buffer.concat(got), closed });
     };
     const wait = (): void => {
-      clearTimeout(quiet);
-      quiet = setTimeout(() => finish(false), want === undefined ? QUIET_MS : RIGHT_MS);
+      stopWaiting();
+      stopWaiting = afterGiven(want === undefined ? QUIET_MS : RIGHT_MS, () => finish(false));
     };
     socket.on('error', () => undefined);
     socket.once('close', () => finish(true));

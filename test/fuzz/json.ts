@@ -6,6 +6,7 @@
  */
 import fc from 'fast-check';
 import { KEYS } from '../support/manifests.ts';
+import { Cases } from './cases.ts';
 import { confuse, SIMPLE_BODIES } from './confuse.ts';
 import type { FuzzCase, FuzzSession, Fuzzer } from './fuzzer.ts';
 import { fold, mediaOf, orderOf, providerTools } from './greedy.ts';
@@ -14,6 +15,7 @@ import type { Figures } from './honest.ts';
 import { BODIES, PATHS } from './json-bodies.ts';
 import { mutate } from './mutate.ts';
 import { dueOf } from './orders.ts';
+import { patience } from './patience.ts';
 import type { ProviderAnswer, ProviderRequest } from './provider.ts';
 import { randomFrom } from './random.ts';
 import type { Random } from './random.ts';
@@ -32,33 +34,29 @@ interface Served {
 }
 
 async function open(): Promise<FuzzSession> {
-  const cases = new Map<string, Served>();
-  let count = 0;
+  const cases = new Cases<Served>();
   const scene = await openScene({ platform: withVideos, answer: (request) => serve(request, cases) });
   return {
     batch: 32,
     next: nextCase,
     async run(one) {
-      const id = String(count++);
       const [, lie] = one.label.split(' ');
       const served: Served = {
         lie: lie === undefined ? undefined : lieOf(Number(lie)),
         dueNanoUsd: 0n,
         fault: undefined,
       };
-      cases.set(id, served);
-      try {
-        await runCase(scene, one, { id, served });
-      } finally {
-        cases.delete(id);
-      }
+      await cases.run(served, (headers) => runCase(scene, one, { headers, served }));
     },
-    check: () => scene.calm(),
+    async check() {
+      await scene.calm();
+      cases.check();
+    },
     close: () => scene.close(),
   };
 }
 
-function serve(request: ProviderRequest, cases: ReadonlyMap<string, Served>): ProviderAnswer {
+function serve(request: ProviderRequest, cases: Cases<Served>): ProviderAnswer {
   const fields = jsonOf(request);
   const order = orderOf(fields);
   const honest = {
@@ -67,13 +65,18 @@ function serve(request: ProviderRequest, cases: ReadonlyMap<string, Served>): Pr
     seconds: order.seconds === 0 ? undefined : String(order.seconds),
     sealed: sealedFor(fields),
   };
-  const served = cases.get(request.headers.find(([name]) => name === 'x-fuzz-case')?.[1] ?? '');
+  const served = cases.of(request);
   if (!served) return honestAnswer(request, honest);
   served.dueNanoUsd = dueOf(order);
-  const tools = fields['model'] === 'tools-model' ? [] : providerTools(fields);
+  const tools = fields['model'] === 'tools-model' || !runsTools(request) ? [] : providerTools(fields);
   if (tools.length > 0) served.fault = `the provider was given the tools ${tools.join()}`;
   if (fields['model'] === 'text-model' && hasImage(fields)) served.fault = 'a model of texts was given an image';
   return honestAnswer(request, served.lie ?? honest);
+}
+
+/** An endpoint of images, videos or embeddings has no tools, whatever a request says. */
+function runsTools({ path }: ProviderRequest): boolean {
+  return /\/(?:chat\/completions|messages|responses)(?:[/?]|$)/.test(path);
 }
 
 const LIES = [0, 1, 20, 5000, 8000, 1e6, 2 ** 31, 2 ** 53, 1e300, -1, 0.5];
@@ -95,11 +98,15 @@ function sealedFor(fields: Record<string, unknown>): number {
   return fields['metadata'] === undefined || fields['store'] === true ? 0 : 3_000;
 }
 
-function hasImage(value: unknown): boolean {
+/** In the messages of a request; beside them no provider looks for images. */
+function hasImage({ messages, input }: Record<string, unknown>): boolean {
+  return [messages, input].some(isOrHasImage);
+}
+
+function isOrHasImage(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  if (Array.isArray(value)) return value.some(hasImage);
-  const { messages, input, content } = value as Record<string, unknown>;
-  return mediaOf(value) === 'image' || [messages, input, content].some(hasImage);
+  if (Array.isArray(value)) return value.some(isOrHasImage);
+  return mediaOf(value) === 'image' || isOrHasImage((value as { content?: unknown }).content);
 }
 
 function nextCase(random: Random): FuzzCase {
@@ -244,7 +251,7 @@ const ANSWER_MS = 20_000;
 async function runCase(
   scene: Scene,
   { label, pieces }: FuzzCase,
-  { id, served }: { readonly id: string; readonly served: Served },
+  { headers, served }: { readonly headers: Readonly<Record<string, string>>; readonly served: Served },
 ): Promise<void> {
   const [path = ''] = label.split(' ');
   const response = await fetch(scene.gateway.url + path, {
@@ -252,11 +259,11 @@ async function runCase(
     headers: {
       'content-type': 'application/json',
       authorization: `Bearer ${KEYS.main}`,
-      'x-fuzz-case': id,
+      ...headers,
       connection: 'close',
     },
     body: Buffer.concat([...pieces]),
-    signal: AbortSignal.timeout(ANSWER_MS),
+    signal: patience(ANSWER_MS),
   });
   const text = await response.text();
   const { status } = response;

@@ -1,6 +1,6 @@
 /**
  * `npm run fuzz -- [--minutes 10] [--seed N] [--only http,json] [--replay FILE]`: the fuzzers by hand, for as long as
- * wanted. With `--held CONNECTIONS`: the memory that compressed bodies take, at every endpoint.
+ * wanted. With `--held CONNECTIONS`: the memory that compressed bodies take at every endpoint, and that responses take.
  */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -9,8 +9,10 @@ import { BOMBS, TARGETS } from './bombs.ts';
 import { decodeCases, fuzz, replay } from './fuzzer.ts';
 import { FUZZERS } from './fuzzers.ts';
 import { KEY_STATES, measureHeld } from './held.ts';
+import { attackByResponses, RESPONSE_CONTENTS, RESPONSE_ENCODINGS, RESPONSE_WAYS } from './held-responses.ts';
 import { startMeasured } from './measured.ts';
 
+const MIB = 2 ** 20;
 const HELP = 'npm run fuzz -- [--minutes 10] [--seed N] [--only http,json] [--replay FILE] [--held CONNECTIONS]';
 const values = readFlags(HELP, ['minutes', 'seed', 'only', 'replay', 'held']);
 
@@ -28,6 +30,17 @@ async function measureAll(each: number): Promise<void> {
         console.log(`${target.join(' ')}: ${figures}`);
       }
   await gateway.stop();
+  await measureResponses(each);
+}
+
+/** Prints the memory that responses take by each way to read them. */
+async function measureResponses(count: number): Promise<void> {
+  const attacked = await attackByResponses(64 * MIB, 256 * MIB);
+  for (const way of RESPONSE_WAYS)
+    for (const content of RESPONSE_CONTENTS)
+      for (const encoding of RESPONSE_ENCODINGS)
+        console.log((await attacked.measure({ way, content, encoding, count })).figures);
+  await attacked.stop();
 }
 
 async function runAll(): Promise<void> {

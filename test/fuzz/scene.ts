@@ -17,6 +17,7 @@ import {
   keysManifest,
   platformManifest,
 } from '../support/manifests.ts';
+import { givenMs, patience } from './patience.ts';
 import { startRawProvider } from './provider.ts';
 import type { ProviderAnswer, ProviderRequest, RawProvider } from './provider.ts';
 
@@ -170,9 +171,9 @@ function idle({ ledger }: TestGateway): boolean {
 
 /** Waits until `busy` says nothing any more. */
 async function rest(what: string, busy: () => string | undefined): Promise<void> {
-  const endMs = performance.now() + REST_MS;
+  const endMs = givenMs() + REST_MS;
   for (let said = busy(); said !== undefined; said = busy()) {
-    if (performance.now() > endMs) throw new Error(`${what} do not come to rest: ${said}`);
+    if (givenMs() > endMs) throw new Error(`${what} do not come to rest: ${said}`);
     await new Promise((resolve) => {
       setTimeout(resolve, 5);
     });
@@ -184,7 +185,7 @@ async function ask(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(`${url}/v1/key`, {
       headers: { authorization: `Bearer ${KEYS.main}`, connection: 'close' },
-      signal: AbortSignal.timeout(ANSWER_MS),
+      signal: patience(ANSWER_MS),
     });
     const text = await response.text();
     return response.status === 200 ? undefined : `${response.status} ${text}`;

@@ -3,13 +3,15 @@
  * encodings and usage, drip, stall, flood, or stop in the middle. The label tells what is called and how the provider
  * ends; the pieces are what it sends.
  */
-import { gzipSync } from 'node:zlib';
 import { MAX_BUFFERED_BYTES } from '../../dataplane/pipeline/open-response.ts';
 import { KEYS } from '../support/manifests.ts';
 import type { Reply } from '../support/mock-provider.ts';
+import { BOMBS } from './bombs.ts';
+import { Cases } from './cases.ts';
 import type { FuzzCase, FuzzSession, Fuzzer } from './fuzzer.ts';
 import { answerBytes, chunk, honestAnswer, honestReply } from './honest.ts';
 import { mutate, pieces } from './mutate.ts';
+import { patience } from './patience.ts';
 import type { ProviderAnswer, ProviderRequest } from './provider.ts';
 import type { Random } from './random.ts';
 import { PROMPT_MARK, leakIn, openScene } from './scene.ts';
@@ -20,29 +22,22 @@ export const upstreamFuzzer: Fuzzer = { name: 'upstream', open };
 const TIMEOUTS = '\n    timeouts: {connectSeconds: 1, firstByteSeconds: 1, wholeSeconds: 2, idleSeconds: 1}';
 
 async function open(): Promise<FuzzSession> {
-  const answers = new Map<string, ProviderAnswer>();
-  let count = 0;
+  const cases = new Cases<ProviderAnswer>();
   const scene = await openScene({
     platform: (yaml) => yaml.replaceAll('\n  - name: direct', `\n  - name: direct${TIMEOUTS}`),
-    answer: (request) =>
-      answers.get(request.headers.find(([name]) => name === 'x-fuzz-case')?.[1] ?? '') ?? honestAnswer(request),
+    answer: (request) => cases.of(request) ?? honestAnswer(request),
   });
   return {
     batch: 64,
     next: nextCase,
     async run({ label, pieces }) {
-      const id = String(count++);
       const call = parseLabel(label);
-      answers.set(id, { pieces, end: call.end, dripMs: call.dripMs });
-      try {
-        await runCase(scene, id, call);
-      } finally {
-        answers.delete(id);
-      }
+      const answer: ProviderAnswer = { pieces, end: call.end, dripMs: call.dripMs };
+      await cases.run(answer, (headers) => runCase(scene, headers, call));
     },
     async check() {
       await scene.calm();
-      if (answers.size > 0) throw new Error('a case is not over');
+      cases.check();
     },
     close: () => scene.close(),
   };
@@ -151,14 +146,19 @@ function flood(reply: Reply, random: Random): Buffer {
     case 6:
       return Buffer.from(`${json}transfer-encoding: chunked\r\n\r\n${'1\r\n[\r\n'.repeat(20_000)}0\r\n\r\n`);
     default:
-      return Buffer.concat([
-        Buffer.from(`${json}content-encoding: gzip\r\ncontent-length: ${BOMB.length}\r\n\r\n`),
-        BOMB,
-      ]);
+      return bombOf(random.chance(0.5) ? json : 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n', random);
   }
 }
 
-const BOMB = gzipSync(Buffer.alloc(40 * 2 ** 20));
+/** A response of some dozen bytes or kilobytes that inflates to 60 MiB, or breaks off before. */
+function bombOf(head: string, random: Random): Buffer {
+  const [coding, bytes] = random.pick([...BOMBS]);
+  const sent = random.chance(0.2) ? bytes.subarray(0, random.int(bytes.length)) : bytes;
+  return Buffer.concat([
+    Buffer.from(`${head}content-encoding: ${coding}\r\ncontent-length: ${bytes.length}\r\n\r\n`),
+    sent,
+  ]);
+}
 
 const FIGURES = [
   0,
@@ -334,14 +334,14 @@ const DICTIONARY = [
 
 const CLIENT_MS = 15_000;
 
-async function runCase(scene: Scene, id: string, call: Call): Promise<void> {
+async function runCase(scene: Scene, headers: Readonly<Record<string, string>>, call: Call): Promise<void> {
   const { client, upstream, stream } = call;
   const response = await fetch(scene.gateway.url + (client === 'openai' ? '/v1/chat/completions' : '/v1/messages'), {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
       authorization: `Bearer ${KEYS.main}`,
-      'x-fuzz-case': id,
+      ...headers,
       connection: 'close',
     },
     body: JSON.stringify({
@@ -350,7 +350,7 @@ async function runCase(scene: Scene, id: string, call: Call): Promise<void> {
       stream,
       messages: [{ role: 'user', content: PROMPT_MARK }],
     }),
-    signal: AbortSignal.timeout(CLIENT_MS),
+    signal: patience(CLIENT_MS),
   });
   const text = await response.text().catch((error: unknown) => {
     if (error instanceof Error && error.name === 'TimeoutError') throw new Error(`no end after ${CLIENT_MS} ms`);

@@ -68,7 +68,8 @@ const TAIL = `## The rest
    which verifies them, and the folders to \`ROOMS\` in \`test/support/architecture/layout.ts\`.
 
 A cloud that serves one of the protocols under another path is not a kind but a channel's \`platform\`:
-\`toPlatformRequest\` in \`dataplane/protocol/platforms/\` changes path and body of a converted request, and
+\`dataplane/protocol/platforms/\` says which path, headers and members of the body it has otherwise, which writers of
+requests ask for before they write, and
 \`dataplane/upstream/\` adds its credentials (\`sign-in/\`) and reads AWS's event streams. [Clouds](clouds.md) lists the
 platforms.
 `;

@@ -36,6 +36,10 @@ const SHARED: Readonly<Record<string, { readonly name: string; readonly doc: str
     name: 'LabelSelector',
     doc: 'metav1.LabelSelector; an empty one matches everything.',
   },
+  'requestsPerMinute,inputTokensPerMinute,outputTokensPerMinute': {
+    name: 'RateLimits',
+    doc: 'What calls may use in any 60 seconds; absent: any number.',
+  },
   name: { name: 'NameRef', doc: 'A reference by name.', field: 'The name of what is meant.' },
 };
 

@@ -8,6 +8,7 @@ import { changesCall, forgetJob } from '../jobs.ts';
 import type { Job } from '../jobs.ts';
 import { correctedBy } from '../ledger-core.ts';
 import type { JobBill } from '../ledger.ts';
+import type { CallStatus } from '../../usage/record.ts';
 import type { Settlement } from './rows.ts';
 
 /** So many settled calls are filed together. */
@@ -72,6 +73,15 @@ export class Changes implements MovementLog, RecentCalls {
     const { callId } = settlement.record;
     this.holds.delete(callId);
     this.settlements.set(callId, settlement);
+  }
+
+  /** Gives a settled call another status. Returns false if it is filed already. */
+  changeStatus(callId: string, status: CallStatus): boolean {
+    const call = this.settlements.get(callId) ?? this.unfiled.get(callId);
+    if (!call) return false;
+    this.unfiled.delete(callId);
+    this.settlements.set(callId, { ...call, record: { ...call.record, status } });
+    return true;
   }
 
   job(job: Job): void {

@@ -6,7 +6,7 @@ import { wholeNumber } from '../amounts.ts';
 import { newWindow } from '../balances.ts';
 import type { AccountBalance, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
 import type { Job } from '../jobs.ts';
-import type { JobState, Limits } from '../ledger.ts';
+import type { JobState, SpendingLimits } from '../ledger.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
 import {
   ORIGIN_COLUMNS,
@@ -91,7 +91,7 @@ export function decodeAccount(row: Row): AccountBalance {
 export interface StoredHold {
   readonly origin: CallOrigin;
   readonly progress: CallProgress;
-  readonly limits: Pick<Limits, 'keyLimitNanoUsd' | 'period' | 'accountCreditNanoUsd'>;
+  readonly limits: Pick<SpendingLimits, 'keyLimitNanoUsd' | 'period' | 'accountCreditNanoUsd'>;
   readonly grantedNanoUsd: bigint;
   readonly dayStartMs: number;
   readonly monthStartMs: number;

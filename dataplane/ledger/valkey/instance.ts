@@ -20,7 +20,7 @@ import { refillOperations } from './refill.ts';
 import type { RefillSource } from './refill.ts';
 import { parseNestedReply } from './replies.ts';
 import type { Reply } from './replies.ts';
-import { SlotLeases } from './slot-leases.ts';
+import { LimitLeases } from './limit-leases.ts';
 
 /** Events that operators must know of. */
 export type LedgerEvent =
@@ -33,6 +33,8 @@ export type LedgerEvent =
   | { readonly kind: 'Emptied' | 'LostWrites'; readonly putBack: number }
   /** The reaper billed calls of dead instances at their last progress. */
   | { readonly kind: 'Reaped'; readonly calls: number }
+  /** A server of the store evicts keys when its memory is full. */
+  | { readonly kind: 'Evicts'; readonly reason: string }
   | { readonly kind: 'JournalFails'; readonly reason: string };
 
 export interface InstanceDeps {
@@ -63,7 +65,9 @@ const JOB_OF_REFILL_END = [0, 4] as const;
 export class Instance {
   readonly buckets: readonly Bucket[];
   readonly held = new CallMap<HeldCall>();
-  readonly slots: SlotLeases;
+  /** Functions that withhold the calls whose settlements are not complete. */
+  readonly settling = new CallMap<() => void>();
+  readonly limits: LimitLeases;
   readonly journal: SettlementJournal;
   readonly #deps: InstanceDeps;
   /** The account of each key, which never changes. */
@@ -98,7 +102,7 @@ export class Instance {
           },
         }),
     );
-    this.slots = new SlotLeases(this.buckets);
+    this.limits = new LimitLeases(this.buckets);
   }
 
   get leaseMs(): number {
@@ -179,7 +183,7 @@ export class Instance {
   #tick(): void {
     for (const [index, bucket] of this.buckets.entries()) {
       if (!bucket.open) continue;
-      for (const operation of this.slots.renewals(index, false)) bucket.execute(operation).catch(ignoreUnavailable);
+      for (const operation of this.limits.renewals(index, false)) bucket.execute(operation).catch(ignoreUnavailable);
       // each batch renews the lease of this instance
       this.#reapIn(bucket).catch(ignoreUnavailable);
     }
@@ -205,7 +209,7 @@ export class Instance {
       held.isUncertain = true;
       operations.push(adoptOperation(held));
     }
-    operations.push(...this.slots.renewals(index, true));
+    operations.push(...this.limits.renewals(index, true));
     if (reason === 'Empty' && this.#deps.refill)
       operations.push(...refillOperations(await this.#deps.refill(), isHere));
     return missed ? { operations, late: settled } : { operations: [...settled, ...operations], late: [] };

@@ -64,8 +64,8 @@ end
 -- so far, `staged` what the current operation changes, dropped if it fails. `lives` has the lifetime (ms) of values
 -- that expire; balances and holds never do.
 local known, changed, staged, lives
--- Sets of calls that the batch changes: by instance, and by slot.
-local lists, slots
+-- Sets of calls that the batch changes: by instance, and by slot. `minutes`: what it reads and changes of these.
+local lists, slots, minutes
 
 local function get(name)
   local text = staged[name] or changed[name] or known[name]
@@ -568,19 +568,98 @@ local function isFull(id, slot, limit)
   slot.most = call('ZCARD', slot.name)
   return slot.most >= limit
 end
--- The index (from 0) of the first slot that is full, among the id-limit pairs words[from..to]; nil: none is.
+
+-- Minutes ------------------------------------------------------------------------------------------------------------
+-- What calls took in the last 60 seconds, by second, oldest first. It counts until 60 seconds after the end of its
+-- second, so that no 60 seconds ever have more than a limit allows. Written once per batch.
+local SECOND = '<I4d'
+local MINUTE_KEY_MS = 62000
+
+local function minuteOf(id)
+  local minute = minutes[id]
+  if minute then return minute end
+  minute = { name = base .. 'm:' .. id, sum = 0, seconds = {} }
+  local text, at = call('GET', minute.name) or '', 1
+  while at <= #text do
+    local second, amount
+    second, amount, at = struct.unpack(SECOND, text, at)
+    if (second + 61) * 1000 > now then
+      minute.seconds[#minute.seconds + 1] = { at = second, amount = amount }
+      minute.sum = minute.sum + amount
+    end
+  end
+  minutes[id] = minute
+  return minute
+end
+local function writeMinute(minute)
+  if not minute.changed then return end
+  local texts = {}
+  for i, second in ipairs(minute.seconds) do texts[i] = struct.pack(SECOND, second.at, second.amount) end
+  call('SET', minute.name, table.concat(texts), 'PX', MINUTE_KEY_MS)
+end
+local function msUntil(second) return (second.at + 61) * 1000 - now end
+-- After how many milliseconds so much more fits; 0: now. A call takes no more than the whole limit.
+local function waitMs(minute, amount, limit)
+  local left = minute.sum
+  if amount == 0 or left + amount <= limit then return 0 end
+  for _, second in ipairs(minute.seconds) do
+    left = left - second.amount
+    if left + amount <= limit then return msUntil(second) end
+  end
+end
+-- A second that no longer counts is not corrected.
+local function addToSecond(minute, at, amount)
+  local place
+  for i, second in ipairs(minute.seconds) do
+    if second.at == at then
+      second.amount, minute.sum, minute.changed = second.amount + amount, minute.sum + amount, true
+      return
+    end
+    if second.at > at then
+      place = i
+      break
+    end
+  end
+  if amount <= 0 or (at + 61) * 1000 <= now then return end
+  table.insert(minute.seconds, place or #minute.seconds + 1, { at = at, amount = amount })
+  minute.sum, minute.changed = minute.sum + amount, true
+end
+
+-- Limits are triples in words[from..to]: id, limit, and what the call takes by the minute; empty: a slot.
+-- The reply if a limit is full. Of the first limit that is full: its index (from 0), and of a minute what is left and after how many milliseconds
+-- there is enough; nil: none is full.
 local function firstFull(id, words, from, to)
-  for i = from, to, 2 do
-    if isFull(id, slotOf(words[i]), tonumber(words[i + 1])) then return (i - from) / 2 end
+  for i = from, to, 3 do
+    local name, limit, amount = words[i], tonumber(words[i + 1]), tonumber(words[i + 2])
+    if not amount then
+      if isFull(id, slotOf(name), limit) then return { 'full', whole((i - from) / 3) } end
+    else
+      local minute = minuteOf(name)
+      local wait = waitMs(minute, amount, limit)
+      if wait ~= 0 then
+        return { 'full', whole((i - from) / 3), whole(math.max(0, limit - minute.sum)), whole(wait) }
+      end
+    end
   end
   return nil
 end
-local function enterSlots(id, words, from, to)
-  local till = whole(now + head.leaseMs)
-  for i = from, to, 2 do
-    local slot = slotOf(words[i])
-    slot.changes[id], slot.most = till, slot.most + 1
+-- Returns the second, then what is left of each limit by the minute and when it is empty; nothing if there is none.
+local function enterLimits(id, words, from, to)
+  local till, second, states = whole(now + head.leaseMs), math.floor(now / 1000), {}
+  for i = from, to, 3 do
+    local name, limit, amount = words[i], tonumber(words[i + 1]), tonumber(words[i + 2])
+    if not amount then
+      local slot = slotOf(name)
+      slot.changes[id], slot.most = till, slot.most + 1
+    else
+      local minute = minuteOf(name)
+      addToSecond(minute, second, amount)
+      if #states == 0 then states[1] = whole(second) end
+      states[#states + 1] = whole(math.max(0, limit - minute.sum))
+      states[#states + 1] = whole(#minute.seconds > 0 and msUntil(minute.seconds[#minute.seconds]) or 0)
+    end
   end
+  return states
 end
 
 -- Operations ---------------------------------------------------------------------------------------------------------
@@ -717,6 +796,16 @@ function operation.settle(id, cost, p, o, status, duration, jobId, pollMs, chann
   return settled(record, key, account, day, month)
 end
 
+-- The client of this settled call got no response. The reply is the one to a repeated settlement.
+function operation.withhold(id)
+  local state, _, pointer = loadCall(id)
+  local record = state == 'S' and readRecord(pointer)
+  if not record then return { 'unknown' } end
+  record.s = 'Withheld'
+  replaceRecord(record)
+  return settledBefore(record)
+end
+
 -- The settlement of a call by the process that holds it: the reply has only what that process does not know.
 -- Otherwise it is `settle`. `o` is empty where the route is the hold's.
 function operation.book(id, cost, p, o, status, duration, ...)
@@ -777,19 +866,25 @@ end
 function operation.take(id, ...)
   local wanted = { ... }
   local full = firstFull(id, wanted, 1, #wanted)
-  if full then return { 'full', whole(full) } end
-  enterSlots(id, wanted, 1, #wanted)
-  return { 'taken' }
+  if full then return full end
+  return { 'taken', unpack(enterLimits(id, wanted, 1, #wanted)) }
 end
--- Slots and money: both, or neither. `words`: how many arguments the slots are; those of `hold` follow.
+-- Limits and money: both, or neither. `words`: how many arguments the limits are; those of `hold` follow.
 function operation.admit(words, ...)
   local args, count = { ... }, tonumber(words)
   local id = args[count + 1]
   local full = firstFull(id, args, 1, count)
-  if full then return { 'full', whole(full) } end
+  if full then return full end
   local reply = operation.hold(unpack(args, count + 1))
-  if reply[1] == 'held' then enterSlots(id, args, 1, count) end
+  if reply[1] == 'held' then
+    for _, word in ipairs(enterLimits(id, args, 1, count)) do reply[#reply + 1] = word end
+  end
   return reply
+end
+-- Corrects what a call took in a second to what it has used.
+function operation.correct(id, second, amount)
+  addToSecond(minuteOf(id), tonumber(second), tonumber(amount))
+  return { 'ok' }
 end
 function operation.give(id, ...)
   for _, slot in ipairs({ ... }) do leave(slot, id) end
@@ -1282,10 +1377,10 @@ function usual.admit(words)
   local last = tonumber(words[1]) + 1
   local id = words[last + 1]
   local full = firstFull(id, words, 2, last)
-  if full then return 'full\0' .. whole(full) end
+  if full then return table.concat(full, '\0') end
   local reply = holdUsual(unpack(words, last + 1))
-  if reply then enterSlots(id, words, 2, last) end
-  return reply
+  if not reply then return nil end
+  return table.concat({ reply, unpack(enterLimits(id, words, 2, last)) }, '\0')
 end
 function usual.book(words)
   for i = 7, #words do leave(words[i], words[1]) end
@@ -1296,7 +1391,7 @@ end
 -- Reads the head of a batch; returns where it ends.
 local function begin(keys, text)
   call, base, changes = redis.call, keys[1], nil
-  known, changed, staged, lives, grown, lists, slots = {}, {}, {}, {}, {}, {}, {}
+  known, changed, staged, lives, grown, lists, slots, minutes = {}, {}, {}, {}, {}, {}, {}, {}
   local clock, instance, epochKnown, acked, seq, mode, leaseMs, keepMs, records, generationMs, lenient,
     at = struct.unpack('sssssssssss', text)
   head = { instance = instance, epoch = epochKnown, acked = tonumber(acked), seq = tonumber(seq), mode = mode,
@@ -1441,6 +1536,7 @@ local function main(keys, argv)
   for _, list in pairs(lists) do writeList(list) end
   -- what fails here mends itself: a lease ends, and the next record trims the stream
   for _, slot in pairs(slots) do pcall(writeSlot, slot) end
+  for _, minute in pairs(minutes) do pcall(writeMinute, minute) end
   for stream, entries in pairs(grown) do pcall(forgetOldRecords, stream, entries) end
   return table.concat(replies, REPLY_END)
 end

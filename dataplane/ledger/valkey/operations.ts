@@ -11,11 +11,13 @@ import type {
   JobRecord,
   JobState,
   KeptConversation,
-  Limits,
+  SpendingLimits,
   QuotaPeriod,
   Settlement,
-  SlotLimit,
+  Limit,
+  Load,
 } from '../ledger.ts';
+import { amountOf } from '../load.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
 
 export interface Operation {
@@ -59,9 +61,10 @@ export function holdOperation(request: HoldRequest): Operation {
   return { name: 'hold', args: holdArgs(request) };
 }
 
-/** Takes slots and hold together. The slots must be in the account's bucket. */
-export function admitOperation(request: HoldRequest, slots: readonly SlotLimit[]): Operation {
-  return { name: 'admit', args: [String(slots.length * 2), ...slotArgs(slots), ...holdArgs(request)] };
+/** Takes limits and hold together. The limits must be in the account's bucket. */
+export function admitOperation(request: HoldRequest, limits: readonly Limit[], load: Load): Operation {
+  const args = limitsArgs(limits, load);
+  return { name: 'admit', args: [String(args.length), ...args, ...holdArgs(request)] };
 }
 
 function holdArgs({ origin, limits, amountNanoUsd, minimumNanoUsd, progress }: HoldRequest): string[] {
@@ -121,10 +124,15 @@ export function settleHeldOperation(
   return { name: 'book', args };
 }
 
+/** Gives a settled call the status Withheld. The reply is the one to a repeated settlement. */
+export function withholdOperation(callId: string): Operation {
+  return { name: 'withhold', args: [callId] };
+}
+
 /** Updates the limits seen, before a settlement that costs more than its hold. */
 export function limitsOperation(
   { keyUid, account }: Pick<CallOrigin, 'keyUid' | 'account'>,
-  limits: Limits,
+  limits: SpendingLimits,
 ): Operation {
   const [limit, period, credit] = limitArgs(limits);
   const { keyGeneration, accountGeneration } = limits;
@@ -141,15 +149,28 @@ export function progressOperation(callId: string, progress: CallProgress): Opera
   return { name: 'progress', args: [callId, ...progressArgs(progress)] };
 }
 
-export function takeOperation(callId: string, slots: readonly SlotLimit[]): Operation {
-  return { name: 'take', args: [callId, ...slotArgs(slots)] };
+export function takeOperation(callId: string, limits: readonly Limit[], load: Load): Operation {
+  return { name: 'take', args: [callId, ...limitsArgs(limits, load)] };
 }
 
-function slotArgs(slots: readonly SlotLimit[]): string[] {
-  return slots.flatMap(({ id, limit }) => [id, String(limit)]);
+/** Corrects what was taken of a limit in a second; a negative amount gives back. */
+export function correctOperation(limit: Limit, second: string, amount: number): Operation {
+  return { name: 'correct', args: [minuteId(limit), second, String(amount)] };
 }
 
-function limitArgs(limits: Limits): [limit: string, period: string, credit: string] {
+function limitsArgs(limits: readonly Limit[], load: Load): string[] {
+  return limits.flatMap((limit) =>
+    limit.measure === 'Concurrency'
+      ? [limit.id, String(limit.amount), '']
+      : [minuteId(limit), String(limit.amount), String(amountOf(limit, load))],
+  );
+}
+
+function minuteId({ measure, id }: Limit): string {
+  return `${measure}/${id}`;
+}
+
+function limitArgs(limits: SpendingLimits): [limit: string, period: string, credit: string] {
   const { keyLimitNanoUsd, period, accountCreditNanoUsd } = limits;
   const limit = keyLimitNanoUsd === null ? '-' : String(clampAmount(keyLimitNanoUsd));
   return [limit, periodLetter(period), String(clampAmount(accountCreditNanoUsd))];

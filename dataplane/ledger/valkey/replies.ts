@@ -5,9 +5,12 @@ import { LedgerUnavailable } from '../ledger.ts';
 import type {
   AccountSpending,
   FinishedJob,
+  FullLimit,
   JobRecord,
   JobState,
   KeySpending,
+  Limit,
+  LimitState,
   QuotaPeriod,
   Settlement,
   SettleResult,
@@ -138,6 +141,28 @@ export function parseJobRefund(reply: Reply): {
 } {
   const [charged = '', endedMs = '', record = ''] = reply.slice(BILLED + 2);
   return { charged, endedMs, record: record === '' ? undefined : parseNestedReply(record) };
+}
+
+/** Parses the reply `full`. */
+export function parseFull([, index, left, retryMs]: Reply, limits: readonly Limit[]): FullLimit {
+  const full = limits[Number(index)];
+  if (!full) throw noSuchLimit();
+  return { outcome: 'Full', full, ...(left !== undefined && { left: Number(left), retryMs: Number(retryMs) }) };
+}
+
+/** Parses what is left of the limits by the minute, in their order. */
+export function parseStates(
+  words: readonly string[],
+  limits: readonly Limit[],
+): { readonly states?: readonly LimitState[] } {
+  const states = limits
+    .filter(({ measure }) => measure !== 'Concurrency')
+    .map((limit, index) => ({ limit, left: Number(words[2 * index]), resetMs: Number(words[2 * index + 1]) }));
+  return states.length > 0 ? { states } : {};
+}
+
+export function noSuchLimit(): LedgerUnavailable {
+  return new LedgerUnavailable("the ledger's script named a limit that was not requested");
 }
 
 /** Parses the reply of `account`. */

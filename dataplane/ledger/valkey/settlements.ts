@@ -3,8 +3,9 @@
  * that takes long, and journals the acknowledgement. The script answers a repetition with the first result.
  */
 import { LedgerUnavailable } from '../ledger.ts';
-import type { Limits, Settlement, SettleResult } from '../ledger.ts';
-import type { CallOrigin } from '../../usage/record.ts';
+import type { SpendingLimits, Settlement, SettleResult } from '../ledger.ts';
+import { consumedBy } from '../load.ts';
+import type { CallOrigin, CallStatus } from '../../usage/record.ts';
 import type { Bucket } from './bucket.ts';
 import type { Instance } from './instance.ts';
 import type { PendingSettlement } from './journal.ts';
@@ -15,6 +16,7 @@ import {
   limitsOperation,
   NO_JOB,
   settleOperation,
+  withholdOperation,
 } from './operations.ts';
 import type { HeldCall, Operation } from './operations.ts';
 import { expandSettleReply, parseRecord, readReply } from './replies.ts';
@@ -28,6 +30,7 @@ const [ADOPT_CREATED, SETTLE_DURATION] = [3, 5];
 const CHANGE_NUMBER = 20;
 /** The positions of the status in a record's reply, and in a settlement. */
 const [RECORD_STATUS, SETTLE_STATUS] = [9, 4];
+const WITHHELD: CallStatus = 'Withheld';
 /** A settlement is journaled if it is not answered within this time. */
 const JOURNAL_AFTER_MS = 100;
 
@@ -41,9 +44,10 @@ export async function settle(
   const held = instance.held.get(callId);
   const { account } = held?.request.origin ?? settlement.origin;
   const bucket = instance.bucketOfAccount(account);
-  const slots = instance.slots.handOver(callId, instance.bucketIndex(account));
-  // slots in other buckets
-  instance.slots.release(callId);
+  const consumed = consumedBy(settlement.progress.tokens);
+  const slots = instance.limits.handOver(callId, instance.bucketIndex(account));
+  // limits by the minute, and slots in other buckets
+  instance.limits.release(callId, consumed);
   if (held && limits && settlement.progress.costNanoUsd > held.heldNanoUsd)
     sendLimits(bucket, held.request.origin, limits);
   const reply = await deliver(instance, bucket, { settlement, held, slots, account, onJournaled });
@@ -54,8 +58,15 @@ export async function settle(
 /** Resolves with the final reply. Journals the settlement if that takes long or fails. */
 async function deliver(instance: Instance, bucket: Bucket, delivery: Delivery): Promise<Reply> {
   const { settlement, held, onJournaled } = delivery;
+  const { callId } = settlement;
   const pending = (): PendingSettlement => pendingOf(delivery);
   const addToJournal = once(() => instance.journal.addPending(pending()));
+  instance.settling.set(callId, () => {
+    delivery.settlement = { ...settlement, status: WITHHELD };
+    // the latest line of a call is the one that counts
+    void instance.journal.addPending(pending());
+  });
+  const isWithheld = (): boolean => delivery.settlement.status === WITHHELD;
   // a process that is killed before the reply has told its client nothing, so only a settlement that waits needs the
   // journal
   const timers = [
@@ -71,12 +82,13 @@ async function deliver(instance: Instance, bucket: Bucket, delivery: Delivery): 
     if (reply[0] === 'unknown' && held) void addToJournal();
     const isBooked = held && reply[0] === 'booked';
     const full = isBooked ? readReply(reply, (booked) => expandSettleReply(booked, held, settlement)) : reply;
-    return await complete(instance, bucket, { reply: full, job: jobArgs(settlement), pending });
+    return await complete(instance, bucket, { reply: full, job: jobArgs(settlement), pending, isWithheld });
   } catch (error) {
     void addToJournal();
     throw error;
   } finally {
     for (const timer of timers) clearTimeout(timer);
+    instance.settling.delete(callId);
   }
 }
 
@@ -92,16 +104,18 @@ export function deliverPending(instance: Instance): void {
   for (const pending of instance.journal.undelivered) {
     const bucket = instance.bucketOfAccount(pending.account);
     const job = pending.settle.args.slice(JOB_FROM, JOB_TO);
+    const isWithheld = (): boolean => pending.settle.args[SETTLE_STATUS] === WITHHELD;
     bucket
       .executeUntilAnswered(pending.settle)
-      .then((reply) => complete(instance, bucket, { reply, job, pending: () => pending }))
+      .then((reply) => complete(instance, bucket, { reply, job, pending: () => pending, isWithheld }))
       // if the ledger closes first, the settlement stays in the journal
       .catch(() => undefined);
   }
 }
 
 interface Delivery {
-  readonly settlement: Settlement;
+  /** Its status changes if the call is withheld. */
+  settlement: Settlement;
   readonly held: HeldCall | undefined;
   /** The slots to release with the settlement. */
   readonly slots: readonly string[];
@@ -121,7 +135,7 @@ function pendingOf({ settlement, held, slots, account }: Delivery): PendingSettl
 }
 
 /** Sends the limits in the same batch as the settlement, or in an earlier one. */
-function sendLimits(bucket: Bucket, origin: CallOrigin, limits: Limits): void {
+function sendLimits(bucket: Bucket, origin: CallOrigin, limits: SpendingLimits): void {
   // rejects only when the ledger is closed, which rejects the settlement too
   bucket.executeUntilAnswered(limitsOperation(origin, limits)).catch(() => undefined);
 }
@@ -131,13 +145,23 @@ interface FirstReply {
   /** The arguments that create the call's job. */
   readonly job: readonly string[];
   readonly pending: () => PendingSettlement;
+  readonly isWithheld: () => boolean;
 }
 
 /** Returns the final reply, even if the store has lost the call's hold. Journals the outcome. */
-async function complete({ journal }: Instance, bucket: Bucket, answered: FirstReply): Promise<Reply> {
-  const { reply: first, job, pending } = answered;
+async function complete(instance: Instance, bucket: Bucket, answered: FirstReply): Promise<Reply> {
+  const { reply: first, pending, isWithheld } = answered;
   const reply = first[0] === 'unknown' ? ((await adoptAndSettle(bucket, pending())) ?? first) : first;
-  // after the client has its response, the journal must know the call, in case the store loses it
+  await journalOutcome(instance, { ...answered, reply });
+  const isSettled = reply[0] === 'settled' || reply[0] === 'done';
+  if (!isSettled || !isWithheld() || reply[RECORD_STATUS] === WITHHELD) return reply;
+  // the store had taken the settlement before the call was withheld
+  const withheld = await bucket.executeUntilAnswered(withholdOperation(pending().callId));
+  return withheld[0] === 'done' ? complete(instance, bucket, { ...answered, reply: withheld }) : reply;
+}
+
+/** After the client has its response, the journal must know the call, in case the store loses it. */
+async function journalOutcome({ journal }: Instance, { reply, job, pending }: FirstReply): Promise<void> {
   if (reply[0] === 'settled') await journal.addSettled(reply, job);
   else if (reply[0] === 'done' && reply.length > CHANGE_NUMBER)
     await journal.addSettled(
@@ -146,7 +170,6 @@ async function complete({ journal }: Instance, bucket: Bucket, answered: FirstRe
       reply[CHANGE_NUMBER],
     );
   else journal.addDropped(pending().callId);
-  return reply;
 }
 
 /** The arguments that create the call's job, unless its end has changed the record since. */

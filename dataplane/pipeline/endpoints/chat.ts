@@ -183,7 +183,7 @@ export function checkAllowed(
     throw new GatewayError('unsupported_image', message, param === undefined ? {} : { param });
   }
   const forbidden = facts.unbounded.find((use) => !isLeftOut(use, conversion) && !isAllowed(use, candidate));
-  if (forbidden) throw notAllowed(forbidden, model);
+  if (forbidden) throw notAllowed(forbidden, candidate);
 }
 
 function isLeftOut({ param, droppable }: UnboundedUse, { ofTools, ofTiers }: Conversion): boolean {
@@ -246,8 +246,8 @@ const FEATURE_NAMES: Readonly<Record<UnboundedUse['feature'], string>> = {
 };
 
 function notAllowed(
-  { feature, param, droppable, needs }: UnboundedUse,
-  { name: model, providerTools }: Candidate['model'],
+  { feature, param, droppable, needs, boundBy }: UnboundedUse,
+  { model: { name: model, providerTools }, price }: Pick<Candidate, 'model' | 'price'>,
 ): GatewayError {
   if (droppable && providerTools === 'Refuse') {
     const message = `The field "${param}" asks for ${FEATURE_NAMES[feature]}, which "${model}" does not offer. Leave it out.`;
@@ -255,6 +255,10 @@ function notAllowed(
   }
   if (needs) return notPriced({ param, feature }, needs, model);
   const asks = `The field "${param}" asks for ${FEATURE_NAMES[feature]}, whose price has no bound for "${model}".`;
+  if (boundBy && price?.perUse.has(boundBy.use)) {
+    const message = `${asks} Say how often with "${boundBy.field}": ${USE_NAMES[boundBy.use]} have a price.`;
+    return new GatewayError('not_allowed', message, { param });
+  }
   const instead = feature === 'PromptTemplates' ? SEND_PROMPT : 'Leave it out';
   const advice =
     feature === 'Audio' ? 'Leave it out.' : `${instead}, or ask the platform team to allow ${feature} for this model.`;

@@ -28,7 +28,7 @@ import {
 import type { JsonRecord } from '../fields.ts';
 import { refuseFoldedNames } from '../folded-names.ts';
 import { readContent, readMessage } from './content-facts.ts';
-import { isPlainChoice, isServerTool, toolUnits, useOf } from './tool-types.ts';
+import { boundOf, isPlainChoice, isServerTool, toolUnits } from './tool-types.ts';
 
 const PRICED_FIELDS: readonly PricedField[] = [
   { field: 'mcp_servers', feature: 'ServerTools' },
@@ -81,7 +81,7 @@ function readTools(counts: ContentCounts, parsed: JsonRecord): number {
   const tools = readRecords(parsed['tools'], 'tools');
   for (const [index, tool] of tools.entries()) {
     refuseFoldedNames(tool, `tools[${index}]`);
-    if (isServerTool(tool)) addProviderTool(counts, `tools[${index}].type`, useOf(tool));
+    if (isServerTool(tool)) addProviderTool(counts, `tools[${index}].type`, boundOf(tool));
     counts.units += toolUnits(tool['type']);
   }
   const { tool_choice: choice } = parsed;

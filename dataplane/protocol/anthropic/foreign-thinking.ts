@@ -6,12 +6,12 @@
 import { readProof } from '../conversation/reasoning.ts';
 import { isRecord, itemsOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { reparseLosslessly, writeJson } from '../json-value.ts';
+import { reparseLosslessly } from '../json-value.ts';
 
-/** The messages of a request without such thinking, as JSON; undefined: they have none. */
-export function ownMessages(body: Uint8Array, parsed: JsonRecord): string | undefined {
+/** The messages of a request without such thinking; undefined: they have none. */
+export function ownMessages(body: Uint8Array, parsed: JsonRecord): readonly unknown[] | undefined {
   if (!hasForeignThinking(parsed['messages'])) return undefined;
-  return writeJson(withoutForeignThinking(reparseLosslessly(body, parsed)['messages']));
+  return withoutForeignThinking(reparseLosslessly(body, parsed)['messages']);
 }
 
 function hasForeignThinking(messages: unknown): boolean {

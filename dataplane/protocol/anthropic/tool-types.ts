@@ -2,7 +2,7 @@
  * Anthropic's tools by type: the cost of tools that the client runs is bounded by the call's tokens; that of tools that
  * the provider runs is not.
  */
-import type { PricedUse, PricedWay } from '../call-facts.ts';
+import type { PricedUse, UnboundedUse } from '../call-facts.ts';
 import type { JsonRecord } from '../fields.ts';
 import { hasOnly } from '../known-members.ts';
 
@@ -63,9 +63,10 @@ const PRICED_TOOLS: readonly (readonly [name: RegExp, use: PricedUse])[] = [
   [/^web_fetch_\d{8}$/, 'webFetch'],
 ];
 
-/** What bounds the price of a tool that the provider runs; undefined: nothing does. */
-export function useOf({ type, max_uses: most }: JsonRecord): PricedWay | undefined {
-  if (typeof most !== 'number' || !Number.isSafeInteger(most) || most < 1) return undefined;
+/** What bounds the price of a tool that the provider runs, or would; empty: nothing does. */
+export function boundOf({ type, max_uses: most }: JsonRecord): Pick<UnboundedUse, 'needs' | 'boundBy'> {
   const use = PRICED_TOOLS.find(([name]) => typeof type === 'string' && name.test(type))?.[1];
-  return use && { use, most };
+  if (!use) return {};
+  const isLimit = typeof most === 'number' && Number.isSafeInteger(most) && most >= 1;
+  return isLimit ? { needs: { use, most } } : { boundBy: { use, field: 'max_uses' } };
 }

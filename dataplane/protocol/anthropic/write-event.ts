@@ -1,14 +1,11 @@
-/**
- * Writes the events of a message stream.
- */
+/** Writes the events of a message stream. */
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
-import { writeEvent } from '../sse.ts';
 
 /** The type is in the data and in the event line. */
-export function writeMessageEvent(type: string, rest: JsonRecord): Uint8Array {
-  return writeEvent(writeJson({ type, ...rest }), type);
+export function messageEvent(type: string, rest: JsonRecord): string {
+  return `event: ${type}\ndata: ${writeJson({ type, ...rest })}\n\n`;
 }
 
 /** The terminal event. */
-export const MESSAGE_STOP: Uint8Array = writeMessageEvent('message_stop', {});
+export const MESSAGE_STOP = messageEvent('message_stop', {});

@@ -42,6 +42,11 @@ export function readProof(text: string): ReasoningProof | undefined {
   return text.startsWith(OPENAI) ? readOpenAi(text) : { maker: 'Anthropic', signature: text };
 }
 
+/** Anthropic's signature, as its models send it; undefined: they have signed nothing. */
+export function anthropicProof(signature: string): ReasoningProof | undefined {
+  return signature === '' ? undefined : { maker: 'Anthropic', signature };
+}
+
 function readGemini(text: string): ReasoningProof | undefined {
   // base64 has no dots, but the id of a call may
   const end = text.lastIndexOf('.');

@@ -6,6 +6,7 @@
  */
 import { wholeArguments } from './arguments.ts';
 import type { ConversationEvent } from './events.ts';
+import type { ReasoningProof } from './reasoning.ts';
 
 /** A piece of a call: its id and name once or repeated, its arguments in pieces. */
 export interface CallPiece {
@@ -32,6 +33,8 @@ interface OpenCall {
   readonly key: unknown;
   /** As the provider has it. */
   readonly id: string | undefined;
+  /** As the client gets it, once it has started. */
+  sentId?: string;
   name: string;
   signature: string | undefined;
   /** Arguments that wait. */
@@ -47,6 +50,8 @@ export class Sequence {
   readonly #queue: (OpenCall | ConversationEvent)[] = [];
   readonly #calls: OpenCall[] = [];
   readonly #options: SequenceOptions;
+  /** Signatures of calls that have not come yet, by id. */
+  readonly #signatures = new Map<string, string>();
   #started = 0;
 
   constructor(options: SequenceOptions) {
@@ -74,6 +79,15 @@ export class Sequence {
     if (call.state === 'Waiting' && call.pending === '') call.name = joinName(call.name, piece.name ?? '');
     call.pending += piece.text;
     return call === this.#queue[0] ? this.#write(call) : [];
+  }
+
+  /** Adds Gemini's signature of a call, which may come before the call, with it or after it. */
+  sign(id: string, signature: string): readonly ConversationEvent[] {
+    const call = this.#calls.findLast((each) => each.id === id);
+    if (!call) this.#signatures.set(id, signature);
+    else if (call.sentId === undefined) call.signature = signature;
+    else return this.add({ type: 'reasoning-end', ...this.#candidate, proof: signatureOf(call.sentId, signature) });
+    return [];
   }
 
   /** Ends a call that no piece follows. */
@@ -105,7 +119,8 @@ export class Sequence {
         ? this.#calls.at(-1)
         : this.#calls.findLast((call) => call.key === key && (key !== undefined || call.id === id));
     if (known && (id === undefined || known.id === undefined || known.id === id)) return known;
-    const call: OpenCall = { key, id, name: '', signature: undefined, pending: '', state: 'Waiting', isWhole: false };
+    const signature = id === undefined ? undefined : this.#signatures.get(id);
+    const call: OpenCall = { key, id, name: '', signature, pending: '', state: 'Waiting', isWhole: false };
     this.#calls.push(call);
     this.#queue.push(call);
     return call;
@@ -133,9 +148,10 @@ export class Sequence {
     const { idOf, clientName } = this.#options;
     const { signature } = call;
     const id = idOf(call.id);
+    call.sentId = id;
     const start: ConversationEvent = { type: 'call-start', ...this.#candidate, id, name: clientName(call.name) };
     if (signature === undefined) return [start];
-    return [{ type: 'reasoning-end', ...this.#candidate, proof: { maker: 'Gemini', signature, callId: id } }, start];
+    return [{ type: 'reasoning-end', ...this.#candidate, proof: signatureOf(id, signature) }, start];
   }
 
   #takePending(call: OpenCall): readonly ConversationEvent[] {
@@ -148,6 +164,10 @@ export class Sequence {
     const { candidate } = this.#options;
     return candidate === undefined || candidate === 0 ? {} : { candidate };
   }
+}
+
+function signatureOf(callId: string, signature: string): ReasoningProof {
+  return { maker: 'Gemini', signature, callId };
 }
 
 /** Two pieces of one text, as one; undefined: they are different things. */

@@ -3,6 +3,7 @@
  * field-table.ts has it for a client's fields: what is not converted is dropped, named or refused by the client's path.
  */
 import type { DroppedFields } from '../dropped-fields.ts';
+import { isNeutral } from '../field-table.ts';
 import type { Handling } from '../field-table.ts';
 import { unsupported } from '../unsupported.ts';
 import type { Conversation, Located, Path, SettingName, Settings, Tool, Turn } from './request.ts';
@@ -73,11 +74,6 @@ export function takes(
   if (handling.action === 'Refused') throw unsupported(path, provider, handling.why);
   dropped.add(path);
   return false;
-}
-
-function isNeutral({ neutral }: { readonly neutral: readonly unknown[] }, value: unknown): boolean {
-  const given = JSON.stringify(value);
-  return neutral.some((harmless) => JSON.stringify(harmless) === given);
 }
 
 /** Names or refuses what the client's reader found no place for. Throws RequestFault. */

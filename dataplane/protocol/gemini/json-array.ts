@@ -33,6 +33,10 @@ class ArrayStream implements StreamConverter {
     return this.#inner.meter;
   }
 
+  get pendingBytes(): number {
+    return this.#inner.pendingBytes ?? 0;
+  }
+
   push(chunk: Uint8Array): Uint8Array {
     return Buffer.from(this.#write(this.#inner.push(chunk)));
   }

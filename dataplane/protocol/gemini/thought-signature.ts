@@ -7,6 +7,9 @@ import { itemsOf, isRecord } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { isSealed } from '../sealed-values.ts';
 
+/** Skips the check of signatures, as Google documents for calls that other models made. */
+export const NO_SIGNATURE = 'skip_thought_signature_validator';
+
 const SEPARATOR = '\n';
 
 /** A signature that holds these sealed values. */

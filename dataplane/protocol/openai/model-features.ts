@@ -3,6 +3,20 @@
  * provider.
  */
 
+/**
+ * Models that OpenRouter and gateways like it serve for their makers, whose reasoning they keep by its proof. Open
+ * models of these makers, which anybody serves, prove nothing.
+ */
+const MAKERS = [
+  [/^anthropic\/claude/i, 'Anthropic'],
+  [/^google\/gemini/i, 'Gemini'],
+  [/^openai\/(?!gpt-oss)/i, 'OpenAI'],
+] as const;
+
+export function makerByName(model: string): (typeof MAKERS)[number][1] | undefined {
+  return MAKERS.find(([pattern]) => pattern.test(model))?.[1];
+}
+
 /** Models that need the reasoning of earlier turns back. */
 const WANTS_REASONING_BACK = /(?:deepseek|kimi|moonshot|glm-|minimax)/i;
 

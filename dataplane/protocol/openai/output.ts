@@ -4,6 +4,7 @@
 import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import type { OutputTally } from '../output-tally.ts';
+import { detailText } from './detail-formats.ts';
 
 /** Adds a message, or a chunk's delta, which has the same fields. */
 export function tallyMessage(tally: OutputTally, message: JsonRecord): void {
@@ -38,15 +39,19 @@ export function contentText(content: unknown): string | undefined {
 }
 
 /**
- * `reasoning_content` or `reasoning`, which some providers both send with the same text, or Mistral's thinking parts.
+ * `reasoning_content`, `reasoning` or `reasoning_details`, of which some providers send several with the same text, or
+ * Mistral's thinking parts.
  */
 export function reasoningOf({
   reasoning_content: reasoningContent,
   reasoning,
+  reasoning_details: details,
   content,
 }: JsonRecord): string | undefined {
   if (typeof reasoningContent === 'string' && reasoningContent !== '') return reasoningContent;
   if (typeof reasoning === 'string' && reasoning !== '') return reasoning;
+  const detailed = itemsOf(details).filter(isRecord).map(detailText).join('');
+  if (detailed !== '') return detailed;
   return Array.isArray(content)
     ? textOf(
         content

@@ -6,7 +6,7 @@ import { anthropicClient } from '../clients/anthropic/client.ts';
 import { geminiClient } from '../clients/gemini/client.ts';
 import { openaiChatClient } from '../clients/openai-chat/client.ts';
 import { responsesClient } from '../clients/responses/client.ts';
-import { conversion } from '../conversion.ts';
+import { conversion, countConversion } from '../conversion.ts';
 import { OPENAI_COST_FIELDS } from '../cost-fields.ts';
 import { readProviderError } from '../provider-errors.ts';
 import { openaiChat } from '../providers/openai-chat/chat.ts';
@@ -38,7 +38,11 @@ export const openai: Provider = {
   responseJobs,
   compaction: compactionConverter,
   conversations: conversationConverter,
-  tokenCounters: { Responses: responseCounter },
+  tokenCounters: {
+    Responses: responseCounter,
+    Anthropic: { ...responseCounter, request: countConversion(anthropicClient, responsesChat) },
+    Gemini: { ...responseCounter, request: countConversion(geminiClient, responsesChat) },
+  },
   videos: videoJobs,
   credential: (apiKey) => ['authorization', `Bearer ${apiKey}`],
   defaultHeaders: {},

@@ -153,6 +153,9 @@ function openItem(item: JsonRecord, { seal, param }: ItemOptions): JsonRecord | 
   return { ...item, encrypted_content: opened.data };
 }
 
+/** A stream's first events have its ids; a value beyond this number may be sealed again in another event. */
+const MAX_REMEMBERED = 1_000;
+
 /** Seals the values of one response, whole or in events: the same value is sealed once. */
 export class ResponseSeals {
   readonly #seal: ChannelSeal | undefined;
@@ -180,39 +183,50 @@ export class ResponseSeals {
     const known = this.#sealed.get(value);
     if (known !== undefined || !this.#seal) return known ?? value;
     const sealed = this.#seal.seal(kind, value);
-    this.#sealed.set(value, sealed);
+    if (this.#sealed.size < MAX_REMEMBERED) this.#sealed.set(value, sealed);
     return sealed;
+  }
+
+  /** The sealed values, by what is sealed in them. */
+  get known(): ReadonlyMap<string, string> {
+    return this.#sealed;
+  }
+
+  /** Remembers values that another thread has sealed. */
+  learn(sealed: ReadonlyMap<string, string>): void {
+    for (const [value, own] of sealed) if (this.#sealed.size < MAX_REMEMBERED) this.#sealed.set(value, own);
   }
 }
 
 type OwnValue = readonly [value: string, kind: string];
 
-/** The values in a response, a conversation, what a deletion returns, a compaction, an item, or a list of items. */
+/**
+ * The values in a response, a conversation, what a deletion returns, a compaction, an item, or a list of items. Items
+ * are sealed whatever the object calls itself, because some providers name it otherwise or not at all.
+ */
 function ownValues(value: unknown): readonly OwnValue[] {
   if (!isRecord(value)) return [];
-  const { id, output, data } = value;
+  return [...idsOf(value), ...[value, ...itemsOf(value['output']), ...itemsOf(value['data'])].flatMap(encryptedIn)];
+}
+
+function idsOf(value: JsonRecord): readonly OwnValue[] {
   switch (value['object']) {
-    case 'list':
-      return itemsOf(data).flatMap(encryptedIn);
-    case 'response.compaction':
-      return itemsOf(output).flatMap(encryptedIn);
     case 'conversation':
     case 'conversation.deleted':
-      return ownValue(id, CONVERSATION_ID);
+      return ownValue(value['id'], CONVERSATION_ID);
     case 'response':
     case 'response.deleted':
-      return valuesOfResponse(value);
+      return idsOfResponse(value);
     default:
-      return encryptedIn(value);
+      return [];
   }
 }
 
-function valuesOfResponse({ id, previous_response_id: previous, conversation, output }: JsonRecord): OwnValue[] {
+function idsOfResponse({ id, previous_response_id: previous, conversation }: JsonRecord): OwnValue[] {
   return [
     ...ownValue(id, RESPONSE_ID),
     ...ownValue(previous, RESPONSE_ID),
     ...ownValue(isRecord(conversation) ? conversation['id'] : undefined, CONVERSATION_ID),
-    ...itemsOf(output).flatMap(encryptedIn),
   ];
 }
 

@@ -52,7 +52,8 @@ export function withToolLimit(uses: readonly UnboundedUse[], most: unknown): rea
   const isLimit = typeof most === 'number' && Number.isSafeInteger(most) && most >= 1;
   return uses.map(({ needs, ...use }) => {
     if (!needs || !('use' in needs)) return { ...use, ...(needs && { needs }) };
-    return { ...use, ...(isLimit && { needs: { ...needs, most } }) };
+    if (isLimit) return { ...use, needs: { ...needs, most } };
+    return { ...use, boundBy: { use: needs.use, field: 'max_tool_calls' } };
   });
 }
 
@@ -82,7 +83,7 @@ function readTool(counts: ContentCounts, tool: JsonRecord, param: string): void 
   if (type === 'namespace') readAddedTools(counts, tool['tools'], `${param}.tools`);
   else if (!runsAtClient(tool)) {
     const use = PRICED_TOOLS.get(type);
-    addProviderTool(counts, `${param}.type`, use && { use, most: 0 });
+    addProviderTool(counts, `${param}.type`, use ? { needs: { use, most: 0 } } : {});
   }
 }
 

@@ -6,8 +6,11 @@
 import type {
   ConvertedJob,
   Converter,
+  LargeEvent,
+  LargeEventRead,
   Meter,
   ProviderError,
+  ReadEvent,
   RequestPlan,
   StreamEnd,
   StreamFailure,
@@ -21,24 +24,26 @@ import type { EventHandler } from '../event-stream.ts';
 import { isGiven, isRecord, itemsOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { DroppedFields } from '../dropped-fields.ts';
-import { editObject } from '../json-edit.ts';
+import { editObject, editsOf } from '../json-edit.ts';
 import type { JsonEdit } from '../json-edit.ts';
-import { parseEventData, parseObject, writeJson } from '../json-value.ts';
+import { parseObject, writeJson } from '../json-value.ts';
 import type { Jobs } from '../provider.ts';
 import { readStreamError } from '../provider-errors.ts';
-import { editsOf, UNCHANGED, withoutProviderTools } from '../provider-tools.ts';
+import { UNCHANGED, withoutProviderTools } from '../provider-tools.ts';
 import type { ToolDialect } from '../provider-tools.ts';
 import { writeEvent } from '../sse.ts';
 import type { SseEvent } from '../sse.ts';
 import { setCacheKey } from './cache-key.ts';
-import { isDone } from './done.ts';
 import { SEARCH_OPTIONS } from './facts.ts';
-import { isErrorEvent, throwIfError } from './failures.ts';
+import { throwIfError } from './failures.ts';
 import { meterResponse, ResponseMeter } from './response-meter.ts';
+import { readEvent } from './response-event.ts';
 import { openRequest, ResponseSeals } from './response-seals.ts';
 import { runsAtClient } from './response-tools.ts';
 import { isJobId } from './videos.ts';
 
+/** An event of this size or more is read and sealed on the worker thread. */
+const LARGE_EVENT_BYTES = 64 * 1024;
 /** An image that a provider's tool generated comes in one event. */
 const MAX_EVENT_BYTES = 128 * 1024 * 1024;
 
@@ -166,20 +171,30 @@ class ResponsePassthrough implements EventHandler {
     return this.#job;
   }
 
-  handle(event: SseEvent): readonly Uint8Array[] {
-    // some compatible providers also send [DONE], after the terminal event
-    if (event.data === undefined || isDone(event.data)) return [event.raw];
-    const data = parseEventData(event.data);
-    const type = stringOf(data?.['type']) || (event.event ?? '');
-    if (isErrorEvent(event, data, type)) {
-      this.#end = this.#failed(readStreamError(data ?? event.data));
-      return [];
-    }
-    if (!data) return [event.raw];
-    return this.#handleData(event, data, type);
+  large({ raw }: SseEvent): LargeEvent | undefined {
+    if (raw.length < LARGE_EVENT_BYTES || !this.#request.seal) return undefined;
+    return { bytes: raw, known: this.#seals.known };
   }
 
-  #handleData(event: SseEvent, data: JsonRecord, type: string): readonly Uint8Array[] {
+  handle(event: SseEvent): readonly Uint8Array[] {
+    return this.#take(readEvent(event, this.#seals));
+  }
+
+  handleRead(read: LargeEventRead): readonly Uint8Array[] {
+    this.#seals.learn(read.sealed);
+    return this.#take(read);
+  }
+
+  #take({ bytes, type, data, error }: ReadEvent): readonly Uint8Array[] {
+    if (error) {
+      this.#end = this.#failed(error);
+      return [];
+    }
+    return data ? this.#handleData(bytes, data, type) : [bytes];
+  }
+
+  /** `sealed`: the event's bytes. */
+  #handleData(sealed: Uint8Array, data: JsonRecord, type: string): readonly Uint8Array[] {
     const { response, delta, sequence_number: number } = data;
     if (typeof number === 'number') this.#sequenceNumber = number;
     if (type.endsWith('.delta')) this.#responseMeter.addDelta(delta);
@@ -189,7 +204,6 @@ class ResponsePassthrough implements EventHandler {
       this.#responseMeter.addResponse(response, ended);
       this.#job = response['background'] === false ? undefined : jobOf(response);
     }
-    const sealed = this.#seals.apply(event.raw, data);
     if (!ended) return [sealed];
     this.#end =
       type === 'response.failed'

@@ -1,13 +1,12 @@
 /**
- * Adapts a protocol's request to a cloud that serves it under another path, with the model in the path and other
- * members in the body. The protocol's responses do not change.
+ * What a cloud changes of a protocol's request: it serves it under another path, takes other headers, and has the model
+ * in the path and other members in the body. Writers ask for the members before they write, so that bytes are written
+ * once. The protocol's responses do not change.
  */
-import type { UpstreamBody } from '../converter.ts';
-import { isRecord } from '../fields.ts';
-import { editObject } from '../json-edit.ts';
-import type { JsonEdit } from '../json-edit.ts';
-import { parseObject, writeJson } from '../json-value.ts';
-import { editsWithout } from './beta-members.ts';
+import type { DroppedFields } from '../dropped-fields.ts';
+import type { JsonRecord } from '../fields.ts';
+import type { ChangedMembers } from '../json-edit.ts';
+import { membersWithout } from './beta-members.ts';
 import { chooseBetas } from './betas.ts';
 import type { BetaRules, ChosenBetas } from './betas.ts';
 
@@ -28,41 +27,25 @@ export interface PlatformPlan {
 /** The prefix of dropped flags in the list of fields that were left out. */
 export const DROPPED_BETA = 'anthropic-beta=';
 
-const BEDROCK_VERSION = '"bedrock-2023-05-31"';
-const VERTEX_VERSION = '"vertex-2023-10-16"';
+const BEDROCK_VERSION = 'bedrock-2023-05-31';
+const VERTEX_VERSION = 'vertex-2023-10-16';
 const MESSAGES = '/v1/messages';
 const COUNT_TOKENS = '/v1/messages/count_tokens';
 const GEMINI_MODELS = '/v1beta/models/';
 
-/** Returns the request unchanged if there is no plan: the channel serves the protocol's own API. */
-export function toPlatformRequest(sent: UpstreamBody, plan: PlatformPlan | undefined): UpstreamBody {
+/** Returns the path unchanged if there is no plan: the channel serves the protocol's own API. */
+export function toPlatformPath(path: string, plan: PlatformPlan | undefined): string {
   switch (plan?.platform) {
     case undefined:
-      return sent;
     case 'Direct':
-      return withoutBetas(sent, plan);
+      return path;
     case 'AzureDeployments':
-      return { ...sent, path: azurePath(sent.path, plan) };
+      return azurePath(path, plan);
     case 'BedrockInvoke':
-      return toBedrock(sent, plan);
+      return bedrockPath(path, plan);
     case 'VertexPublisher':
-      return toVertex(withoutBetas(sent, plan), plan);
+      return vertexPath(path, plan);
   }
-}
-
-/** Removes the members of the body that belong to flags which the provider does not get. */
-function withoutBetas(sent: UpstreamBody, plan: PlatformPlan): UpstreamBody {
-  const { dropped, members } = betasOf(plan);
-  return withDropped({ ...sent, body: editObject(sent.body, editsWithout(sent.body, members)) }, dropped);
-}
-
-function betasOf({ betas, platform, betaRules }: PlatformPlan): ChosenBetas {
-  return chooseBetas(betas, platform, betaRules);
-}
-
-function withDropped(sent: UpstreamBody, flags: readonly string[]): UpstreamBody {
-  if (flags.length === 0) return sent;
-  return { ...sent, dropped: [...(sent.dropped ?? []), ...flags.map((flag) => DROPPED_BETA + flag)] };
 }
 
 /** Leaves out headers that the cloud refuses, or takes in the body. */
@@ -81,67 +64,73 @@ export function toPlatformHeaders(
   return rest;
 }
 
+interface PlatformContext {
+  readonly plan: PlatformPlan | undefined;
+  /** The request as it would be sent to the protocol's own API. */
+  readonly given: () => JsonRecord;
+  /** Collects the flags of anthropic-beta that the provider does not get. */
+  readonly dropped: DroppedFields;
+}
+
+/** The members of a messages request that its platform has otherwise. */
+export function platformMembers({ plan, given, dropped }: PlatformContext): ChangedMembers {
+  if (!plan || plan.platform === 'AzureDeployments') return new Map();
+  const betas = betasOf(plan);
+  for (const flag of betas.dropped) dropped.add(DROPPED_BETA + flag);
+  const without = membersWithout(given, betas.members);
+  switch (plan.platform) {
+    case 'Direct':
+      return without;
+    case 'BedrockInvoke':
+      return new Map<string, unknown>([
+        ['model', undefined],
+        ['stream', undefined],
+        ['anthropic_version', BEDROCK_VERSION],
+        ...without,
+        ...(betas.kept.length > 0 ? [['anthropic_beta', betas.kept] as const] : []),
+      ]);
+    case 'VertexPublisher':
+      return new Map<string, unknown>([...without, ['model', undefined], ['anthropic_version', VERTEX_VERSION]]);
+  }
+}
+
+/** InvokeModel wants a limit, which has to be above any budget of thinking. */
+const COUNTED_MAX_TOKENS = 64_000;
+
+/** The same of a request whose tokens are counted. */
+export function platformCountMembers(context: PlatformContext): ChangedMembers {
+  const members = new Map(platformMembers(context));
+  if (context.plan?.platform === 'VertexPublisher') members.delete('model');
+  if (context.plan?.platform === 'BedrockInvoke') members.set('max_tokens', COUNTED_MAX_TOKENS);
+  return members;
+}
+
+/** CountTokens of Bedrock takes the body of InvokeModel, in base64. Undefined: the platform takes the body itself. */
+export function wrappedCount(plan: PlatformPlan | undefined, write: () => Uint8Array): JsonRecord | undefined {
+  if (plan?.platform !== 'BedrockInvoke') return undefined;
+  return { input: { invokeModel: { body: Buffer.from(write()).toString('base64') } } };
+}
+
+function betasOf({ betas, platform, betaRules }: PlatformPlan): ChosenBetas {
+  return chooseBetas(betas, platform, betaRules);
+}
+
 function azurePath(path: string, { model, apiVersion }: PlatformPlan): string {
   const version = `${path.includes('?') ? '&' : '?'}api-version=${encodeURIComponent(apiVersion)}`;
   return `/openai/deployments/${encodeURIComponent(model)}${path}${version}`;
 }
 
-function toBedrock(sent: UpstreamBody, plan: PlatformPlan): UpstreamBody {
-  const { model, stream } = plan;
-  const { kept, dropped, members } = betasOf(plan);
-  const counts = sent.path === COUNT_TOKENS;
-  const edits = new Map<string, JsonEdit>([
-    ['model', undefined],
-    ['stream', undefined],
-    ['anthropic_version', BEDROCK_VERSION],
-    ...editsWithout(sent.body, members),
-    ...(counts ? [['max_tokens', COUNTED_MAX_TOKENS] as const] : []),
-    ...(kept.length > 0 ? [['anthropic_beta', JSON.stringify(kept)] as const] : []),
-  ]);
-  const body = editObject(sent.body, edits);
+function bedrockPath(path: string, { model, stream }: PlatformPlan): string {
   const base = `/model/${encodeURIComponent(model)}`;
-  if (counts) return { ...sent, path: `${base}/count-tokens`, body: countRequest(body) };
-  return withDropped({ ...sent, path: `${base}/invoke${stream ? '-with-response-stream' : ''}`, body }, dropped);
+  if (path === COUNT_TOKENS) return `${base}/count-tokens`;
+  return `${base}/invoke${stream ? '-with-response-stream' : ''}`;
 }
 
-/** CountTokens takes the body of InvokeModel, in base64. */
-function countRequest(body: Uint8Array): Uint8Array {
-  return Buffer.from(JSON.stringify({ input: { invokeModel: { body: Buffer.from(body).toString('base64') } } }));
-}
-
-/** InvokeModel wants a limit, which has to be above any budget of thinking. */
-const COUNTED_MAX_TOKENS = '64000';
-
-function toVertex(sent: UpstreamBody, { model, stream }: PlatformPlan): UpstreamBody {
+function vertexPath(path: string, { model, stream }: PlatformPlan): string {
   const models = '/publishers/anthropic/models';
-  if (sent.path === COUNT_TOKENS)
-    return {
-      ...sent,
-      path: `${models}/count-tokens:rawPredict`,
-      body: editObject(sent.body, new Map([['anthropic_version', VERTEX_VERSION]])),
-    };
-  if (sent.path.startsWith(GEMINI_MODELS)) return toVertexGemini(sent);
-  if (sent.path !== MESSAGES) return sent;
-  return {
-    ...sent,
-    path: `${models}/${encodeModel(model)}:${stream ? 'streamRawPredict' : 'rawPredict'}`,
-    body: editObject(
-      sent.body,
-      new Map<string, JsonEdit>([
-        ['model', undefined],
-        ['anthropic_version', VERTEX_VERSION],
-      ]),
-    ),
-  };
-}
-
-/** Vertex counts the tokens of a request's own members. */
-function toVertexGemini(sent: UpstreamBody): UpstreamBody {
-  const path = `/publishers/google/models/${sent.path.slice(GEMINI_MODELS.length)}`;
-  if (!path.endsWith(':countTokens')) return { ...sent, path };
-  const { generateContentRequest: counted } = parseObject(sent.body);
-  const { model: _model, ...members } = isRecord(counted) ? counted : {};
-  return { ...sent, path, body: Buffer.from(writeJson(members)) };
+  if (path === COUNT_TOKENS) return `${models}/count-tokens:rawPredict`;
+  if (path === MESSAGES) return `${models}/${encodeModel(model)}:${stream ? 'streamRawPredict' : 'rawPredict'}`;
+  return path.startsWith(GEMINI_MODELS) ? `/publishers/google/models/${path.slice(GEMINI_MODELS.length)}` : path;
 }
 
 /** Vertex's own clients write the date after a bare @. */

@@ -15,8 +15,14 @@ export interface WriteContext {
 
 /** For a request that counts tokens. */
 export interface CountContext {
-  readonly plan: Pick<RequestPlan, 'upstreamModel'>;
+  readonly plan: Pick<RequestPlan, 'upstreamModel' | 'platform' | 'seal'>;
   readonly dropped: DroppedFields;
+}
+
+/** For the request whose members a count takes: it sets no limit, which some protocols require. */
+export function planOfCount({ plan: { upstreamModel, seal }, dropped }: CountContext): WriteContext {
+  const plan = { upstreamModel, seal, maxOutputTokens: 1, outputLimitField: 'max_tokens' } as const;
+  return { plan, stream: false, dropped };
 }
 
 export interface WrittenRequest {

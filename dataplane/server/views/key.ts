@@ -1,6 +1,6 @@
 /** [P] The response to `GET /v1/key`: the calling key, what it may call, and how much money it has left. */
 import { formatDecimal } from '../../snapshot/decimal.ts';
-import type { AccountSpending, KeySpending, QuotaPeriod } from '../../ledger/ledger.ts';
+import type { AccountSpending, KeySpending, Measure, QuotaPeriod } from '../../ledger/ledger.ts';
 import type { KeyState, State } from '../../state/state.ts';
 import { formatTime } from './time.ts';
 
@@ -29,6 +29,12 @@ export interface KeyView {
   readonly remaining_usd: string;
   /** The account's credit less its spending; below 0 if credit was withdrawn. null: the account was deleted. */
   readonly balance_usd: string | null;
+  /** In any 60 seconds; null: any number. */
+  readonly rate_limits: {
+    readonly requests_per_minute: number | null;
+    readonly input_tokens_per_minute: number | null;
+    readonly output_tokens_per_minute: number | null;
+  };
   /** null: never. */
   readonly expires_at: string | null;
 }
@@ -68,7 +74,17 @@ export function keyView({ key, state, spending, account, notAfterMs }: KeyViewDa
     held_usd: formatDecimal(spending.heldNanoUsd, CENTS),
     remaining_usd: formatRemaining(key.limitNanoUsd, spending.spentNanoUsd),
     balance_usd: accountState ? formatDecimal(accountState.creditNanoUsd - account.spentNanoUsd, CENTS) : null,
+    rate_limits: rateLimits(key),
     expires_at: expiresMs === Infinity ? null : formatTime(expiresMs),
+  };
+}
+
+function rateLimits({ limits }: KeyState): KeyView['rate_limits'] {
+  const amount = (wanted: Measure): number | null => limits.find(({ measure }) => measure === wanted)?.amount ?? null;
+  return {
+    requests_per_minute: amount('Requests'),
+    input_tokens_per_minute: amount('InputTokens'),
+    output_tokens_per_minute: amount('OutputTokens'),
   };
 }
 

@@ -75,7 +75,9 @@ describe('a response', () => {
     );
     for (const response of responses) {
       assert.equal(response.headers.get('access-control-allow-origin'), ORIGIN);
-      assert.match(response.headers.get('access-control-expose-headers') ?? '', /x-modelgateway-cost-usd/);
+      const exposed = response.headers.get('access-control-expose-headers') ?? '';
+      assert.match(exposed, /x-modelgateway-cost-usd/);
+      assert.match(exposed, /x-ratelimit-remaining-output-tokens.*anthropic-ratelimit-input-tokens-reset/);
       await response.text();
     }
   });

@@ -8,7 +8,7 @@ import type { Content } from '@google/genai';
 import type Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
-import { Books, anthropicClient, openaiClient, paid } from '../../support/api/sdk.ts';
+import { Books, anthropicClient, free, openaiClient, paid } from '../../support/api/sdk.ts';
 import { get, post, startTestStack } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
@@ -173,6 +173,24 @@ describe('the client of Anthropic', () => {
       await books.check(paid(CALLED_COST), paid(ANSWERED_COST));
     });
 
+  it('gets no thinking that it has not asked for, except before the call that needs it', async () => {
+    const { messages } = anthropicClient(stack);
+    const body = { model: 'gpt-5.6', max_tokens: 1000, messages: [user] };
+    const silent = { ...REASONING, summary: [] };
+    const typesIn = ({ content }: Anthropic.Message): readonly string[] => content.map(({ type }) => type);
+    stack.openai.script((request) =>
+      openaiItems([silent, CALL], CALLED, { stream: request.json()['stream'] === true }),
+    );
+    const called = await messages.stream({ ...body, tools: TOOLS }).finalMessage();
+    assert.deepEqual(typesIn(called), ['thinking', 'tool_use']);
+    stack.openai.script((request) =>
+      openaiItems([silent, MESSAGE], ANSWERED, { stream: request.json()['stream'] === true }),
+    );
+    assert.deepEqual(typesIn(await messages.create({ ...body, tools: TOOLS })), ['text']);
+    assert.deepEqual(typesIn(await messages.stream({ ...body, tools: TOOLS }).finalMessage()), ['text']);
+    await books.check(paid(CALLED_COST), paid(ANSWERED_COST), paid(ANSWERED_COST));
+  });
+
   it('has a large request converted on the worker thread', async () => {
     const source = { type: 'base64' as const, media_type: 'image/png' as const, data: 'A'.repeat(400_000) };
     const messages = [user, { role: 'user' as const, content: [{ type: 'image' as const, source }] }];
@@ -185,6 +203,38 @@ describe('the client of Anthropic', () => {
     await anthropicClient(stack).messages.create({ model: 'o3-pro', max_tokens: 1, messages: [user] });
     assert.equal((await stack.openai.request(0)).json()['max_output_tokens'], 16);
     await books.check(paid(ANSWERED_COST));
+  });
+});
+
+describe('a count of tokens', () => {
+  const body = { model: 'gpt-5.6', messages: [{ role: 'user' as const, content: 'hi' }] };
+  const tools = [{ name: 'get_weather', input_schema: SCHEMA }];
+  const counted = (): void => stack.openai.script(json({ object: 'response.input_tokens', input_tokens: 42 }));
+
+  it('is asked of Responses where they serve the call, by clients of other dialects', async () => {
+    counted();
+    const { input_tokens: tokens } = await anthropicClient(stack).messages.countTokens({ ...body, tools });
+    const asked = await stack.openai.request(0);
+    assert.deepEqual([tokens, asked.path], [42, '/v1/responses/input_tokens']);
+    assert.deepEqual(asked.json(), {
+      model: 'gpt-5.6',
+      input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] }],
+      tools: [{ type: 'function', name: 'get_weather', parameters: SCHEMA, strict: false }],
+    });
+    const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
+    const tool = { functionDeclarations: [{ name: 'get_weather' }] };
+    const google = { generateContentRequest: { model: 'models/gpt-5.6', contents, tools: [tool] } };
+    const { status, text } = await post(stack, '/v1beta/models/gpt-5.6:countTokens', google);
+    assert.deepEqual([status, text], [200, '{"totalTokens":42}']);
+    assert.equal((await stack.openai.request(1)).path, '/v1/responses/input_tokens');
+    await books.check(free(200), free(200));
+  });
+  it('is estimated where chat completions serve it', async () => {
+    counted();
+    const { headers } = await post(stack, '/v1/messages/count_tokens', body);
+    assert.equal(headers.get('x-modelgateway-usage'), 'estimated');
+    assert.equal(stack.openai.requests.length, 0);
+    await books.check(free(200));
   });
 });
 

@@ -107,6 +107,11 @@ describe('a quota that is too small for the call', () => {
     stack.openai.script(openaiChat());
     assert.equal((await ask('little', chat('gpt-model', { max_tokens: Number(limit) }))).status, 200, 'it does fit');
   });
+  it('is reported with what the call as sent may cost, where its output limit could be lowered', async () => {
+    const [, , text] = refusal(await ask('tiny', chat('gpt-model', { max_tokens: 4000 })));
+    const [, cost = ''] = /^This call may cost up to \$([\d.]+), and /.exec(text) ?? assert.fail(text);
+    assert.ok(Number(cost) > 0.04 && Number(cost) < 0.05, cost);
+  });
   it('is reported as too small even for the input', async () => {
     const [, , text] = refusal(await ask('tiny'));
     assert.match(text, /\$0\.000000002 is left of this key's quota of \$0\.000000002\. Not even its input would fit: /);

@@ -47,6 +47,17 @@ describe('what a provider keeps', () => {
     }
   });
 
+  it('is sealed whatever its list calls itself', async () => {
+    stack.openai.script(openaiResponse());
+    const { id } = (await post(stack, '/v1/responses', { model: 'gpt-model', input: 'x' })).json();
+    for (const object of ['conversation', 'conversation.items', undefined]) {
+      stack.openai.script(json({ ...(items(10) as object), object }));
+      const read = await get(stack, `/v1/responses/${id}/input_items`);
+      assert.ok(!read.text.includes('gAAAA'), read.text.slice(0, 300));
+      stack.openai.clear();
+    }
+  });
+
   it('and is no JSON is an error of the provider', async () => {
     stack.openai.script(openaiResponse());
     const { id } = (await post(stack, '/v1/responses', { model: 'gpt-model', input: 'x' })).json();

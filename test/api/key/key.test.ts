@@ -22,7 +22,8 @@ beforeAll(async () => {
         KEY('monthly'),
         `quota: {limitUsd: "5.5", period: Monthly}
 expirationTime: "2027-01-01T00:00:00Z"
-models: [text-model, gpt-model]`,
+models: [text-model, gpt-model]
+rateLimits: {requestsPerMinute: 60, inputTokensPerMinute: 100000}`,
       ),
     }),
   });
@@ -71,6 +72,7 @@ describe('GET /v1/key', () => {
       spent_usd: '0.0035',
       held_usd: '0.00',
       remaining_usd: '5.4965',
+      rate_limits: { requests_per_minute: 60, input_tokens_per_minute: 100_000, output_tokens_per_minute: null },
       expires_at: '2027-01-01T00:00:00Z',
     });
   });

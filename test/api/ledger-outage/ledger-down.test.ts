@@ -187,7 +187,7 @@ describe('a settlement that cannot be committed', () => {
     assert.match(seen.text, /data: \{"error":\{.*"code":"billed_later"/);
     assert.match(seen.text, new RegExp(`was served and will be billed.*${seen.id}`));
     setFault(FAULT.none);
-    await billedOnce(seen.id, before.spent);
+    await withheldAndBilledOnce(seen.id, before.spent);
   });
   it("does the same in Anthropic's dialect", async () => {
     const waiting = gate();
@@ -223,10 +223,13 @@ describe('a settlement that cannot be committed', () => {
     );
     assert.match(error.message, new RegExp(`was served and will be billed.*${answer.headers.get('x-request-id')}`));
     setFault(FAULT.none);
-    await billedOnce(answer.headers.get('x-request-id') ?? '', before.spent);
+    await withheldAndBilledOnce(answer.headers.get('x-request-id') ?? '', before.spent);
     await eventually('the log tells what it came to', () =>
       stack.gateway.logs.some(
-        (line) => line.includes('"billed late"') && line.includes(answer.headers.get('x-request-id') ?? '?'),
+        (line) =>
+          line.includes('"billed late"') &&
+          line.includes('"Withheld"') &&
+          line.includes(answer.headers.get('x-request-id') ?? '?'),
       ),
     );
   });
@@ -244,12 +247,12 @@ describe('a settlement that cannot be committed', () => {
     assert.equal(answer.headers.get('x-modelgateway-cost-usd'), '0.000045');
   });
 
-  async function billedOnce(id: string, spentBefore: bigint): Promise<void> {
+  async function withheldAndBilledOnce(id: string, spentBefore: bigint): Promise<void> {
     await eventually('the settlement is in the file', () =>
       readBooks(stack.gateway.dataDir).records.some((record) => record.id === id),
     );
     const usage = await usageOf(id);
-    assert.deepEqual([usage.status, nanoUsd(usage.cost_usd)], ['Succeeded', COST]);
+    assert.deepEqual([usage.status, nanoUsd(usage.cost_usd)], ['Withheld', COST]);
     assert.deepEqual(await spending(stack), { spent: spentBefore + COST, held: 0n });
   }
 });
@@ -333,7 +336,7 @@ describe('holds that cannot be renewed', () => {
     await eventually('both are in the books', () => nothingLeaks(stack));
     for (const { id } of [openai!, anthropic!]) {
       const usage = await usageOf(id);
-      assert.deepEqual([usage.usage_source, usage.output_tokens], ['Partial', 10]);
+      assert.deepEqual([usage.status, usage.usage_source, usage.output_tokens], ['Withheld', 'Partial', 10]);
       assert.ok(usage.input_tokens > 0 && nanoUsd(usage.cost_usd) > 0n);
     }
   });

@@ -268,7 +268,7 @@ describe('a search by the provider', () => {
   });
   it('without a limit, or for a model without its price, is refused by name', async () => {
     for (const [body, words] of [
-      [search(), /tools that run at the provider, whose price has no bound for "claude-tiers"/],
+      [search(), /no bound for "claude-tiers"\. Say how often with "max_uses": searches of the web have a price\.$/],
       [{ ...search(2), model: 'claude-model' }, /searches of the web, which has no price .*perUse\.webSearchUsd/],
     ] as const) {
       const answer = await post(stack, '/v1/messages', body);

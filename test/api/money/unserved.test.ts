@@ -134,11 +134,11 @@ describe('a client that disconnects before any response', () => {
   it('pays nothing while the next channel is being admitted', async () => {
     stack.openai.script(openaiError(500));
     const { ledger } = stack.gateway;
-    const takeSlots = ledger.takeSlots.bind(ledger);
+    const take = ledger.take.bind(ledger);
     const second = gate();
-    ledger.takeSlots = async (id, slots) => {
-      if (slots.some((slot) => slot.id.includes('second'))) await second.pass();
-      return takeSlots(id, slots);
+    ledger.take = async (id, limits, load) => {
+      if (limits.some((limit) => limit.id.includes('second'))) await second.pass();
+      return take(id, limits, load);
     };
     try {
       const call = leavingCall('pair-model', true);

@@ -131,6 +131,14 @@ describe('a response of 200', () => {
     script(odd, odd, odd);
     assert.match((await PAIRS[0]!.call(false)).json().error.message, /answered something that is no response/);
   });
+  it('that is empty is told as nothing, whole and in a stream', async () => {
+    const empty = { status: 200, headers: {}, steps: [] };
+    script(empty, empty, empty);
+    assert.match((await PAIRS[0]!.call(false)).json().error.message, /answered nothing/);
+    const silent = sseReply(': ping\n\n');
+    script(silent, silent, silent);
+    assert.match((await PAIRS[0]!.call(true)).json().error.message, /answered nothing/);
+  });
   it('whose error refuses the credential says nothing of it to the client', async () => {
     const refusal = json({ error: { message: 'Your balance is 0', code: 'insufficient_quota' } });
     script(refusal, refusal, refusal);

@@ -365,6 +365,14 @@ describe("a video's content", () => {
       [200, String(filmOf(id).length), ''],
     );
   });
+  it('that breaks off before its first byte is an error, not a connection that closes', async () => {
+    const { id } = await make();
+    const headers = { 'content-type': 'video/mp4', 'content-encoding': 'gzip' };
+    stack.openai.script({ headers, steps: ['this is no gzip'] });
+    const broken = await get(stack, `/v1/videos/${id}/content`);
+    assert.deepEqual([broken.status, broken.json().error.code], [502, 'upstream_error']);
+  });
+
   it('that is cut off is not completed', async () => {
     const { id } = await make();
     stack.openai.script({ headers: { 'content-type': 'video/mp4' }, steps: ['half a film', CUT] });

@@ -6,6 +6,7 @@ import { startMockProvider } from '../../support/mock-provider.ts';
 import type { MockProvider, Reply } from '../../support/mock-provider.ts';
 import { anthropicMessage, json, openaiChat } from '../../support/provider-answers.ts';
 import { channelOf, modelOf, routeOf } from '../../unit/dataplane/snapshot/objects.ts';
+import { startValkey, valkey } from '../../support/valkey.ts';
 import { testDistribution } from '../../unit/operator/xds/support.ts';
 
 let provider: MockProvider;
@@ -40,6 +41,27 @@ async function doctor(
   await using folder = await tempFolder({ 'all.yaml': manifests(channels, provider.url) });
   return await mgw(['doctor', '--config', folder.path, ...flags]);
 }
+
+describe.skipIf(valkey.skip)('mgw doctor of a shared ledger', () => {
+  it('passes one that keeps every key, and names the policy of one that does not', async () => {
+    await using server = await startValkey({ settings: [['maxmemory', '100mb']] });
+    const examined = async (): Promise<readonly [number | null, string]> => {
+      const { exitCode, stdout } = await doctor(OPENAI, [openaiChat()], ['--yes', '--ledger', server.url]);
+      return [exitCode, stdout];
+    };
+    const [passed, clean] = await examined();
+    assert.equal(passed, 0, clean);
+    await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+    const [failed, told] = await examined();
+    assert.equal(failed, 1);
+    assert.match(told, /evicts keys when its memory is full \(maxmemory-policy allkeys-lru\)/);
+  });
+  it('says that a store cannot be reached', async () => {
+    const { exitCode, stdout } = await doctor(OPENAI, [openaiChat()], ['--yes', '--ledger', 'valkey://127.0.0.1:1']);
+    assert.equal(exitCode, 1);
+    assert.match(stdout, /The ledger's store cannot be asked: /);
+  });
+});
 
 describe('mgw doctor', () => {
   it('passes a channel that works, with a call of one token', async () => {

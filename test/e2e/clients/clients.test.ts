@@ -1,6 +1,6 @@
 /**
  * Client programs as people use them, against all kinds of providers, which refuse what the real APIs refuse. The suite
- * makes the table of docs/clients.md: nothing in it but ✔, a documented reason or what is not run.
+ * makes the table of docs/clients.md: nothing in it but ✔ and documented reasons.
  */
 import assert from 'node:assert/strict';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -52,9 +52,9 @@ describe.skipIf(installed.skip)('clients', () => {
    * Compares the conversations with the first model of each kind. What programs for people ask besides, such as titles,
    * comes without their tools, in any order.
    */
-  async function expectRecordings(name: string, kinds = KINDS): Promise<void> {
+  async function expectRecordings(name: string): Promise<void> {
     const exchanges = gateway.takeExchanges();
-    for (const kind of kinds) {
+    for (const kind of KINDS) {
       const calls = exchanges.filter(({ request }) => modelOf(request) === MODELS[kind][0]);
       const isAgent = COMMAND_LINES.some((each) => each.name === name);
       const turns = isAgent ? calls.filter(({ request }) => toolsOf(request).length > 0) : calls;
@@ -78,19 +78,19 @@ describe.skipIf(installed.skip)('clients', () => {
       await expectRecordings(name);
     });
 
-  for (const { name, command, limits, kinds = KINDS } of COMMAND_LINES)
+  for (const { name, command, limits } of COMMAND_LINES)
     it(
       name,
       async () => {
         const places = await placesOf(name);
         const errors = new Map<string, string | undefined>();
-        for (const model of kinds.flatMap((kind) => MODELS[kind])) {
+        for (const model of KINDS.flatMap((kind) => MODELS[kind])) {
           const { code, output } = await runCommand(await command(model, places));
           const answered = code === 0 && /I am the demo provider|The ledger agrees/.test(output);
           errors.set(model, answered ? undefined : `exit code ${code}: ${output.slice(-1000)}`);
         }
-        rows.push(judge({ name, limits, kinds }, (model) => errors.get(model), gateway));
-        await expectRecordings(name, kinds);
+        rows.push(judge({ name, limits }, (model) => errors.get(model), gateway));
+        await expectRecordings(name);
       },
       PROGRAM_TIMEOUT_MS,
     );
@@ -125,21 +125,12 @@ describe.skipIf(installed.skip)('clients', () => {
 
 /** The client's row of the table. Fails for an error that no limit documents, and for a limit that is none any more. */
 function judge(
-  {
-    name,
-    limits = [],
-    kinds = KINDS,
-  }: {
-    readonly name: string;
-    readonly limits?: readonly Limit[] | undefined;
-    readonly kinds?: readonly ProviderKind[];
-  },
+  { name, limits = [] }: { readonly name: string; readonly limits?: readonly Limit[] | undefined },
   errorOf: (model: string) => string | undefined,
   gateway: ClientsGateway,
 ): string {
   const refusals = gateway.takeRefusals();
   const cells = KINDS.map((kind) => {
-    if (!kinds.includes(kind)) return 'not run';
     const reasons = new Set<string>();
     for (const model of MODELS[kind]) {
       const limit = limits.find((each) => each.kind === kind && each.models?.includes(model) !== false);

@@ -44,8 +44,6 @@ export interface LibraryClient extends Named {
 
 /** A program for people, which is asked one question per model and must print the answer. */
 export interface CommandLineClient extends Named {
-  /** The kinds that it is run on; absent: all. */
-  readonly kinds?: readonly ProviderKind[];
   readonly command: (model: string, places: Places) => Promise<Command>;
 }
 
@@ -77,16 +75,12 @@ export const LIBRARIES: readonly LibraryClient[] = [
   { name: 'Google Gen AI SDK (JavaScript)', program: 'google_genai_js.mjs' },
 ];
 
-/** For programs that take seconds for each model. */
-const FEW_KINDS = ['OpenAI', 'Anthropic'] as const;
-
 export const COMMAND_LINES: readonly CommandLineClient[] = [
   { name: 'Claude Code', command: claudeCode },
   { name: 'Codex', command: codex },
   {
     name: 'opencode',
     command: opencode,
-    kinds: FEW_KINDS,
     limits: [
       {
         kind: 'OpenAI',
@@ -97,8 +91,8 @@ export const COMMAND_LINES: readonly CommandLineClient[] = [
     ],
   },
   { name: 'Gemini CLI', command: geminiCli },
-  { name: 'aider', command: aider, kinds: FEW_KINDS },
-  { name: 'llm', command: llm, kinds: FEW_KINDS },
+  { name: 'aider', command: aider },
+  { name: 'llm', command: llm },
 ];
 
 /** Also for the suite's test of its costs: the answer is JSON with `result` and `total_cost_usd`. */

@@ -18,7 +18,8 @@ import { freePort } from '../../support/free-port.ts';
 import { kubeApiserverMissing } from '../../support/kube-apiserver.ts';
 import { startValkey, valkey } from '../../support/valkey.ts';
 import type { ValkeyServer } from '../../support/valkey.ts';
-import { SCENE, isReady, kubeconfigFor, startCluster, until } from './support.ts';
+import { cable } from '../../unit/dataplane/xds/support.ts';
+import { SCENE, conditionsOf, isReady, kubeconfigFor, startCluster, until } from './support.ts';
 import type { Cluster, Live } from './support.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -31,6 +32,8 @@ interface Replica {
   readonly admin: number;
   readonly process: ChildProcess;
 }
+
+type Cable = Awaited<ReturnType<typeof cable>>;
 
 interface Proxy {
   readonly sdk: number;
@@ -45,6 +48,8 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
   let replicas: Replica[] = [];
   let proxies: Proxy[] = [];
   const processes: ChildProcess[] = [];
+  /** Between the third proxy and the operators. */
+  let cables: Cable[] = [];
 
   beforeAll(async () => {
     [cluster, ledger, provider, folder] = await Promise.all([
@@ -97,6 +102,7 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
   });
   afterAll(async () => {
     await Promise.all(processes.map(endOf));
+    await Promise.all(cables.map((each) => each[Symbol.asyncDispose]()));
     await provider?.stop();
     await ledger?.[Symbol.asyncDispose]();
     await cluster?.stop();
@@ -252,12 +258,55 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
     await until('the missing pod is named', apiKey, (seen) =>
       /Acknowledged by 2 of 3 proxies; proxy-2 is not connected/.test(JSON.stringify(seen.status)),
     );
-    proxies.push(await startProxy([replicas[1]!.xds, replicas[0]!.xds], 'proxy-2'));
+    cables = await Promise.all(replicas.toReversed().map(({ xds }) => cable(xds)));
+    proxies.push(
+      await startProxy(
+        cables.map(({ port }) => port),
+        'proxy-2',
+      ),
+    );
     await until(
       'all three have it',
       apiKey,
       (seen) => isReady(seen) && /Acknowledged by 3 of 3 proxies/.test(JSON.stringify(seen.status)),
     );
+  });
+
+  it('never says that a key is revoked while a proxy that is cut off accepts it', async () => {
+    const key = await generatedKey();
+    const [near, other, far] = proxies;
+    assert.ok(near && other && far);
+    const enable = (enabled: boolean): Promise<unknown> =>
+      cluster.admin.call(
+        'PATCH',
+        '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/ci',
+        { spec: { enabled } },
+        MERGE,
+      );
+    const isProgrammed = (seen: Live): boolean =>
+      seen.status.observedGeneration === seen.metadata.generation &&
+      conditionsOf(seen).some((condition) => condition.startsWith('Programmed=True'));
+    // no bytes pass any more: neither side learns of it before its pings fail
+    for (const each of cables) each.cut();
+    await enable(false);
+    for (const proxy of [near, other])
+      await until(
+        'the others refuse the key',
+        () => call(proxy, key),
+        (status) => status === 401,
+      );
+    await until('the proxy is named', apiKey, (seen) => {
+      assert.ok(!isProgrammed(seen), 'it says that it is done');
+      return /2 of 3 proxies; proxy-2 is not connected/.test(JSON.stringify(seen.status));
+    });
+    assert.equal(await call(far, key), 200, 'what the status is about');
+    assert.ok(!isProgrammed(await apiKey()));
+    for (const each of cables) each.mend();
+    await until('all refuse the key', apiKey, isProgrammed);
+    assert.equal(await call(far, key), 401);
+    await enable(true);
+    await until('all accept it again', apiKey, (seen) => isProgrammed(seen) && isReady(seen));
+    assert.equal(await call(far, key), 200);
   });
 
   for (const [who, namespace, account, audience, reason] of [
@@ -343,18 +392,21 @@ describe.skipIf(skip)('a fleet of operators and proxies', { timeout: 180_000 }, 
   });
 
   it('writes the spending of all proxies into the statuses', async () => {
-    const spent = await until('the spending', apiKey, (object) => Number(object.status.spentUsd ?? 0) > 0);
     const key = await generatedKey();
     const own = (await (
       await fetch(`http://127.0.0.1:${proxies[0]!.sdk}/v1/key`, { headers: { authorization: `Bearer ${key}` } })
     ).json()) as { spent_usd: string };
-    assert.equal(Number(spent.status.spentUsd), Number(own.spent_usd));
-    const account = await until(
+    assert.ok(Number(own.spent_usd) > 0);
+    const spent = await until(
+      'the spending',
+      apiKey,
+      ({ status }) => Number(status.spentUsd ?? 0) === Number(own.spent_usd),
+    );
+    await until(
       "the account's",
       () => cluster.get('Account', 'team-a', 'team'),
-      ({ status }) => Number(status.spentUsd ?? 0) > 0,
+      ({ status }) => status.spentUsd === spent.status.totalSpentUsd,
     );
-    assert.equal(account.status.spentUsd, spent.status.totalSpentUsd);
     const managers = spent.metadata.managedFields.map(({ manager }: { manager: string }) => manager);
     assert.ok(managers.includes('modelgateway-spending.model-gateway'), managers.join());
   });

@@ -16,6 +16,7 @@ export interface Part {
 /** The ledger's interface and its types, without the implementation. */
 export const LEDGER_CONTRACT = [
   'dataplane/ledger/ledger.ts',
+  'dataplane/ledger/load.ts',
   'dataplane/ledger/periods.ts',
   'dataplane/usage/record.ts',
   'dataplane/price',
@@ -286,10 +287,10 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     // a client and a provider meet in conversion.ts only
     conversation: [],
     clients: ['anthropic', 'conversation', 'gemini', 'openai'],
-    providers: ['anthropic', 'conversation', 'gemini', 'openai'],
+    providers: ['anthropic', 'conversation', 'gemini', 'openai', 'platforms'],
     'conversion.ts': ['clients', 'conversation', 'providers'],
 
-    anthropic: ['conversation'],
+    anthropic: ['conversation', 'platforms'],
     converse: [],
     gemini: [],
     openai: [],
@@ -301,7 +302,8 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'gemini/provider.ts': ['clients', 'providers'],
     'openai/provider.ts': ['clients', 'providers'],
 
-    'anthropic-anthropic.ts': ['anthropic'],
+    'anthropic-anthropic.ts': ['anthropic', 'platforms'],
+    'converter.ts': ['platforms'],
     'openai-openai.ts': ['openai'],
 
     // what is done for every dialect
@@ -409,7 +411,7 @@ export const PURE: readonly RegExp[] = [
   /^dataplane\/snapshot\//,
   /^dataplane\/state\/(?:compile|limits)/,
   /^dataplane\/sealing\/sealing-keys/,
-  /^dataplane\/ledger\/(?:ledger-core|balances|amounts|periods|slots)/,
+  /^dataplane\/ledger\/(?:ledger-core|balances|amounts|periods|load|limit-counters|sliding-minute)/,
   /^dataplane\/price\//,
   /^dataplane\/usage\/(?:record|rows|filter|csv|schema|stream)/,
   /^dataplane\/upstream\/(?:pick|retry)/,

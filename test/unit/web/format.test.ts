@@ -11,10 +11,13 @@ import {
   formatExactUsd,
   formatUsd,
   renderTime,
+  renderRemaining,
+  renderSpent,
   renderUsd,
   formatShortUsd,
 } from '#web/format.ts';
 import { html } from '#web/html.ts';
+import type { Html } from '#web/html.ts';
 import { formatDecimal as formatContractDecimal } from '#snapshot/decimal.ts';
 import { pageMarkup } from '../../support/page-markup.ts';
 
@@ -38,6 +41,24 @@ describe('decimals', () => {
 });
 
 describe('money', () => {
+  test('that was spent and that remains add up to the limit', () => {
+    const shown = ({ markup }: Html): number => Number(/\$([\d.,]+)</.exec(markup)?.[1]?.replaceAll(',', ''));
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2, max: 4 }),
+        fc.nat({ max: 9999 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (places, units, part) => {
+          const limit = BigInt(units) * 10n ** BigInt(9 - places);
+          const spent = BigInt(Math.floor(Number(limit) * part));
+          const sum = shown(renderSpent(spent, places)) + shown(renderRemaining(limit - spent, places));
+          assert.ok(Math.abs(sum - Number(limit) / 1e9) < 1e-9, `${spent} of ${limit}`);
+        },
+      ),
+    );
+    assert.equal(shown(renderSpent(240_000n, 4)), 0.0003);
+    assert.equal(shown(renderRemaining(760_000n, 4)), 0.0007);
+  });
   test('is rounded half up, away from zero, and grouped', () => {
     assert.equal(formatUsd(1_234_567_895_000_000n), '$1,234,567.90');
     assert.equal(formatUsd(5_000_000n), '$0.01');

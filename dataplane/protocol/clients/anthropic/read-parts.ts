@@ -9,8 +9,6 @@ import type {
   TextPart,
   UserPart,
 } from '../../conversation/request.ts';
-import { readProof } from '../../conversation/reasoning.ts';
-import type { ReasoningProof } from '../../conversation/reasoning.ts';
 import { kindOf, readFields } from '../../field-table.ts';
 import type { ConvertedFields, UnreadField } from '../../field-table.ts';
 import { isRecord, readRecords, stringOf, textOf } from '../../fields.ts';
@@ -19,6 +17,7 @@ import { mediaTypeOf } from '../../media-types.ts';
 import { toolParam } from '../../provider-tools.ts';
 import { fromToolUseId } from '../../tool-ids.ts';
 import { cacheMark } from '../cache-mark.ts';
+import { readKeptProof } from '../kept-proof.ts';
 import type { ReadContext } from '../client.ts';
 import {
   ASSISTANT_BLOCKS,
@@ -220,14 +219,7 @@ function isServerStep(block: JsonRecord, path: string, { providerTools, unread }
 
 function readThinking(block: JsonRecord, path: string, unread: UnreadField[]): AssistantPart {
   const { thinking, signature } = readFields(THINKING_BLOCK, block, { param: path, unread });
-  return { type: 'Reasoning', text: stringOf(thinking), proof: proofOf(stringOf(signature)), path };
-}
-
-/** A proof of Gemini's names the call by the id that this client has for it. */
-function proofOf(signature: string): ReasoningProof | undefined {
-  const proof = readProof(signature);
-  if (proof?.maker !== 'Gemini' || proof.callId === undefined) return proof;
-  return { ...proof, callId: fromToolUseId(proof.callId) };
+  return { type: 'Reasoning', text: stringOf(thinking), proof: readKeptProof(stringOf(signature)), path };
 }
 
 function readCall(block: JsonRecord, path: string, unread: UnreadField[]): AssistantPart {

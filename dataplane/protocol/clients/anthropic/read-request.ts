@@ -28,7 +28,9 @@ export function readRequest(given: JsonRecord, { providerTools }: ReadContext): 
     settings: { ...readSettings(request, unread), ...choice },
     unread,
   };
-  return { conversation };
+  const { reasoning } = conversation.settings;
+  const asks = reasoning !== undefined && reasoning.value.mode !== 'Disabled';
+  return { conversation, notes: asks ? undefined : { hidesProofs: true } };
 }
 
 /** A converted conversation carries no thinking that an edit would clear; other edits have no place. */

@@ -1,6 +1,6 @@
 /** Writes a message, and the parts that whole messages and streams have in common. */
 import { thinkingBlock } from '../../anthropic/thinking-blocks.ts';
-import type { ReportedUsage } from '../../converter.ts';
+import type { ConversionNotes, ReportedUsage } from '../../converter.ts';
 import { parseArguments } from '../../conversation/arguments.ts';
 import type { FinishReason } from '../../conversation/events.ts';
 import type { Candidate, ConversationResponse, ResponsePart } from '../../conversation/response.ts';
@@ -17,11 +17,31 @@ export function writeResponse(
 ): Uint8Array {
   const message = {
     ...messageHead({ id: context.id, model: context.model === '' ? (model ?? '') : context.model }),
-    content: endWithText(first?.parts ?? []).flatMap(writePart),
+    content: shownParts(first?.parts ?? [], context.notes).flatMap(writePart),
     ...writeStop(first?.finish),
     usage: writeUsage(usage),
   };
   return Buffer.from(writeJson(message));
+}
+
+function shownParts(parts: readonly ResponsePart[], notes: ConversionNotes | undefined): readonly ResponsePart[] {
+  return notes?.hidesProofs === true ? proofsBeforeCalls(parts) : endWithText(parts);
+}
+
+/** Reasoning without a text stays only directly before the call that it led to, and texts around it are one. */
+function proofsBeforeCalls(parts: readonly ResponsePart[]): readonly ResponsePart[] {
+  const shown: ResponsePart[] = [];
+  const held: ResponsePart[] = [];
+  for (const part of parts) {
+    if (part.type === 'Reasoning' && part.text === '') held.push(part);
+    else if (part.type === 'ToolCall') shown.push(...held.splice(0), part);
+    else {
+      const last = shown.at(-1);
+      const isOne = part.type === 'Text' && last?.type === 'Text';
+      shown.splice(isOne ? -1 : shown.length, 1, isOne ? { ...part, text: last.text + part.text } : part);
+    }
+  }
+  return shown;
 }
 
 /** Claude Code prints nothing of a message that ends with thinking: the proof of a last text is left out. */

@@ -2,11 +2,11 @@
  * Writes a message stream: message_start with the usage so far, the blocks, of which one is open at a time, and with
  * the whole usage message_delta and message_stop.
  */
+import { messageEvent, MESSAGE_STOP } from '../../anthropic/write-event.ts';
 import { redactedBlock, signatureOf } from '../../anthropic/thinking-blocks.ts';
 import type { ConversationEvent, FinishEvent } from '../../conversation/events.ts';
 import type { ReasoningProof } from '../../conversation/reasoning.ts';
 import type { JsonRecord } from '../../fields.ts';
-import { writeJson } from '../../json-value.ts';
 import type { StreamWriteContext, StreamWriter } from '../client.ts';
 import { callHead, messageHead, writeStop, writeUsage } from './write-response.ts';
 
@@ -18,8 +18,7 @@ const EMPTY: Readonly<Record<Exclude<BlockType, 'tool_use'>, JsonRecord>> = {
 };
 /** Before message_start clients expect no event. */
 const COMMENT = ': ping\n\n';
-const PING = eventText('ping', {});
-const MESSAGE_STOP = eventText('message_stop', {});
+const PING = messageEvent('ping', {});
 
 export class MessageStreamWriter implements StreamWriter {
   readonly #context: StreamWriteContext;
@@ -27,7 +26,10 @@ export class MessageStreamWriter implements StreamWriter {
   #open: BlockType | undefined;
   #index = -1;
   #finish: FinishEvent | undefined;
-  /** Of the reasoning after a text. Claude Code prints nothing of a message that ends with them. */
+  /**
+   * Of the reasoning after a text: Claude Code prints nothing of a message that ends with them. For a client that has
+   * not asked for thinking, of all that has no text, until the call that it led to.
+   */
   readonly #heldProofs: ReasoningProof[] = [];
 
   constructor(context: StreamWriteContext) {
@@ -44,7 +46,7 @@ export class MessageStreamWriter implements StreamWriter {
   end(): string {
     const usage = writeUsage(this.#context.usage());
     const delta = writeStop(this.#finish);
-    return this.#opening() + this.#close() + eventText('message_delta', { delta, usage }) + MESSAGE_STOP;
+    return this.#opening() + this.#close() + messageEvent('message_delta', { delta, usage }) + MESSAGE_STOP;
   }
 
   #writeContent(event: ConversationEvent): string {
@@ -83,12 +85,12 @@ export class MessageStreamWriter implements StreamWriter {
       stop_sequence: null,
       usage: writeUsage({ ...counts, output: 0 }),
     };
-    return eventText('message_start', { message });
+    return messageEvent('message_start', { message });
   }
 
   #addText(type: 'text' | 'thinking', text: string): string {
     if (text === '') return '';
-    const goesOn = this.#open === type && this.#heldProofs.length === 0;
+    const goesOn = this.#open === type && (this.#hidesProofs || this.#heldProofs.length === 0);
     const opening = goesOn ? '' : this.#begin(type, EMPTY[type]);
     return (
       opening + this.#delta(type === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text })
@@ -97,16 +99,28 @@ export class MessageStreamWriter implements StreamWriter {
 
   /** Signs the reasoning that is open, or else an empty block of it, which follows a text only if more comes. */
   #endReasoning(proof: ReasoningProof | undefined): string {
-    const redacted = redactedBlock(proof);
-    if (redacted)
-      return this.#close() + this.#writeHeldProofs() + this.#start(redacted) + this.#event('content_block_stop', {});
     const isOpen = this.#open === 'thinking';
     if (!proof) return isOpen ? this.#close() : '';
-    if (this.#open === 'text') {
+    const isRedacted = redactedBlock(proof) !== undefined;
+    if (isOpen && !isRedacted) return this.#sign(proof);
+    if (this.#hidesProofs || (this.#open === 'text' && !isRedacted)) {
       this.#heldProofs.push(proof);
-      return '';
+      return isOpen ? this.#close() : '';
     }
-    return (isOpen ? '' : this.#begin('thinking', EMPTY.thinking)) + this.#sign(proof);
+    return this.#close() + this.#writeHeldProofs() + this.#writeProof(proof);
+  }
+
+  get #hidesProofs(): boolean {
+    return this.#context.notes?.hidesProofs === true;
+  }
+
+  /** A block of reasoning without a text. */
+  #writeProof(proof: ReasoningProof): string {
+    const redacted = redactedBlock(proof);
+    if (redacted) return this.#start(redacted) + this.#event('content_block_stop', {});
+    const start = this.#start(EMPTY.thinking);
+    this.#open = 'thinking';
+    return start + this.#sign(proof);
   }
 
   #sign(proof: ReasoningProof): string {
@@ -114,19 +128,16 @@ export class MessageStreamWriter implements StreamWriter {
   }
 
   #begin(type: BlockType, block: JsonRecord): string {
-    const text = this.#close() + this.#writeHeldProofs() + this.#start(block);
+    const end = this.#close();
+    const text = end + (this.#hidesProofs && type !== 'tool_use' ? '' : this.#writeHeldProofs()) + this.#start(block);
     this.#open = type;
     return text;
   }
 
   #writeHeldProofs(): string {
-    const proofs = this.#heldProofs.splice(0);
-    return proofs
-      .map((proof) => {
-        const start = this.#start(EMPTY.thinking);
-        this.#open = 'thinking';
-        return start + this.#sign(proof);
-      })
+    return this.#heldProofs
+      .splice(0)
+      .map((proof) => this.#writeProof(proof))
       .join('');
   }
 
@@ -146,11 +157,6 @@ export class MessageStreamWriter implements StreamWriter {
   }
 
   #event(type: string, rest: JsonRecord): string {
-    return eventText(type, { index: this.#index, ...rest });
+    return messageEvent(type, { index: this.#index, ...rest });
   }
-}
-
-/** The type is in the data and in the event line. */
-function eventText(type: string, rest: JsonRecord): string {
-  return `event: ${type}\ndata: ${writeJson({ type, ...rest })}\n\n`;
 }

@@ -55,10 +55,7 @@ function readSettings(config: Config, unread: UnreadField[]): Settings {
     modalities: readModalities(config.responseModalities),
     stop: located(stops.length > 0 ? stops : undefined, 'stopSequences'),
     ...readThinking(config.thinkingConfig, unread),
-    responseFormat: located(
-      readFormat(config, unread),
-      config.responseMimeType ? 'responseMimeType' : 'responseSchema',
-    ),
+    responseFormat: located(readFormat(config, unread), formatField(config)),
   };
 }
 
@@ -105,6 +102,12 @@ function readThinking(value: unknown, unread: UnreadField[]): Pick<Settings, 'ef
 function effortOf(budget: unknown): string | undefined {
   if (typeof budget !== 'number' || budget < 0) return undefined;
   return budget === 0 ? 'none' : effortOfBudget(budget);
+}
+
+/** The field that asks for the format. */
+function formatField({ responseMimeType: type, responseJsonSchema: schema }: Config): string {
+  if (isGiven(type)) return 'responseMimeType';
+  return isGiven(schema) ? 'responseJsonSchema' : 'responseSchema';
 }
 
 function readFormat(config: Config, unread: UnreadField[]): ResponseFormat | undefined {

@@ -2,9 +2,10 @@
 import type { AssistantPart, ToolCallPart } from '../../conversation/request.ts';
 import { kindOf, readFields } from '../../field-table.ts';
 import type { ReadPlace, UnreadField } from '../../field-table.ts';
-import { isRecord, stringOf, textOf } from '../../fields.ts';
+import { isRecord, stringOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { checkSize } from '../../json-scan.ts';
+import { readExtraSignature } from '../../openai/google-signature.ts';
 import { malformed } from '../../unsupported.ts';
 import { cacheMark } from '../cache-mark.ts';
 import { CUSTOM_CALL, FUNCTION_CALL, TOOL_CALL, TOOLS } from './table.ts';
@@ -20,18 +21,13 @@ export function readCall(call: JsonRecord, path: string, unread: UnreadField[]):
     kind === 'custom'
       ? readCustomCall(fields.custom, id, { param: `${path}.custom`, unread })
       : readFunctionCall(fields.function, id, { param: `${path}.function`, unread });
-  const signature = signatureOf(fields.extra_content);
+  const signature = readExtraSignature(fields.extra_content);
   return [
     ...(signature === undefined
       ? []
       : [{ type: 'Reasoning' as const, text: '', proof: { maker: 'Gemini' as const, signature, callId: id }, path }]),
     { ...part, cache: cacheMark(fields.cache_control) },
   ];
-}
-
-function signatureOf(extra: unknown): string | undefined {
-  const google = isRecord(extra) ? extra['google'] : undefined;
-  return isRecord(google) ? textOf(google['thought_signature']) : undefined;
 }
 
 /** The arguments are parsed later. Throws RequestFault where they hold more values than a body may. */

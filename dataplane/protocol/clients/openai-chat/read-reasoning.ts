@@ -1,10 +1,10 @@
 /** Reads the reasoning that an assistant's message keeps, in the first of the forms that clients have for it. */
 import type { ReasoningPart } from '../../conversation/request.ts';
-import { readProof } from '../../conversation/reasoning.ts';
 import type { ReasoningProof } from '../../conversation/reasoning.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
-import { fromToolUseId } from '../../tool-ids.ts';
+import { detailMaker, detailText } from '../../openai/detail-formats.ts';
+import { readKeptProof } from '../kept-proof.ts';
 import type { ASSISTANT_MESSAGE } from './table.ts';
 
 type Kept = Readonly<
@@ -29,7 +29,9 @@ function readBlocks(blocks: unknown, param: string): readonly ReasoningPart[] {
     const part = { type: 'Reasoning' as const, path: `${param}[${index}]` };
     if (type === 'redacted_thinking' && textOf(data) !== undefined)
       return [{ ...part, text: '', proof: { maker: 'Anthropic', redacted: stringOf(data) } }];
-    return type === 'thinking' ? [{ ...part, text: stringOf(thinking), proof: ownProof(stringOf(signature)) }] : [];
+    return type === 'thinking'
+      ? [{ ...part, text: stringOf(thinking), proof: readKeptProof(stringOf(signature)) }]
+      : [];
   });
 }
 
@@ -50,12 +52,12 @@ function readDetails(value: unknown, param: string): readonly ReasoningPart[] {
     const format = stringOf(detail['format']);
     const { index } = detail;
     const last = parts.at(-1);
-    const proof = proofOf(detail, format);
+    const proof = proofOf(detail);
     const isAlone = proof !== undefined && 'redacted' in proof;
     const goesOn = last && last.index === index && last.format === format && !last.proof && !isAlone;
     const part = goesOn ? last : { index, format, path: `${param}[${at}]`, text: '', proof };
     if (part !== last) parts.push(part);
-    part.text += stringOf(detail['text']) + stringOf(detail['summary']);
+    part.text += detailText(detail);
     part.proof = proof;
   }
   return parts
@@ -64,25 +66,23 @@ function readDetails(value: unknown, param: string): readonly ReasoningPart[] {
 }
 
 /** By the format, which names the maker. Signatures that the gateway wrote name it themselves. */
-function proofOf(detail: JsonRecord, format: string): ReasoningProof | undefined {
+function proofOf(detail: JsonRecord): ReasoningProof | undefined {
   const { type, signature, data } = detail;
-  const signed = ownProof(stringOf(signature));
-  if (signed) return signed.maker === 'Anthropic' && !format.startsWith('anthropic') ? undefined : signed;
+  const signed = readKeptProof(stringOf(signature));
+  const maker = detailMaker(detail);
+  if (signed) return signed.maker === 'Anthropic' && maker !== 'Anthropic' ? undefined : signed;
   const hidden = textOf(data);
   if (type !== 'reasoning.encrypted' || hidden === undefined) return undefined;
-  return hiddenProof(hidden, textOf(detail['id']), format);
+  return hiddenProof(hidden, textOf(detail['id']), maker);
 }
 
 /** What OpenRouter keeps of each maker. */
-function hiddenProof(data: string, id: string | undefined, format: string): ReasoningProof | undefined {
-  if (format.startsWith('anthropic')) return { maker: 'Anthropic', redacted: data };
-  if (format.startsWith('google')) return { maker: 'Gemini', signature: data, callId: id };
-  return format.startsWith('openai') ? { maker: 'OpenAI', id: id ?? '', encrypted: data } : undefined;
-}
-
-/** A proof of Gemini's may name its call by the id that an Anthropic client would have. */
-function ownProof(signature: string): ReasoningProof | undefined {
-  const proof = readProof(signature);
-  if (proof?.maker !== 'Gemini' || proof.callId === undefined) return proof;
-  return { ...proof, callId: fromToolUseId(proof.callId) };
+function hiddenProof(
+  data: string,
+  id: string | undefined,
+  maker: ReturnType<typeof detailMaker>,
+): ReasoningProof | undefined {
+  if (maker === 'Anthropic') return { maker, redacted: data };
+  if (maker === 'Gemini') return { maker, signature: data, callId: id };
+  return maker && { maker, id: id ?? '', encrypted: data };
 }

@@ -2,19 +2,13 @@
 import type { ConversionNotes, ReportedDetails, ReportedUsage } from '../../converter.ts';
 import type { CitationEvent, FinishReason, TokenProbability } from '../../conversation/events.ts';
 import { writeProof } from '../../conversation/reasoning.ts';
-import type { ProofMaker, ReasoningProof } from '../../conversation/reasoning.ts';
+import type { ReasoningProof } from '../../conversation/reasoning.ts';
 import type { JsonRecord } from '../../fields.ts';
+import { DETAIL_FORMATS } from '../../openai/detail-formats.ts';
 import { hasWebAddress } from '../citations.ts';
 import { wholeInput } from '../custom-input.ts';
 import { writeTokens } from '../token-probabilities.ts';
 import { FINISH_REASONS, SERVICE_TIERS } from './table.ts';
-
-/** As OpenRouter names them. */
-const FORMATS: Readonly<Record<ProofMaker, string>> = {
-  Anthropic: 'anthropic-claude-v1',
-  Gemini: 'google-gemini-v1',
-  OpenAI: 'openai-responses-v1',
-};
 
 export function completionId(id: string): string {
   return `chatcmpl-${id}`;
@@ -27,7 +21,7 @@ export function writeReasoningDetail(
   index: number,
 ): JsonRecord | undefined {
   if (!proof) return undefined;
-  const format = FORMATS[proof.maker];
+  const format = DETAIL_FORMATS[proof.maker];
   if ('redacted' in proof) return { type: 'reasoning.encrypted', data: proof.redacted, format, index };
   return { type: 'reasoning.text', text, signature: writeProof(proof), format, index };
 }

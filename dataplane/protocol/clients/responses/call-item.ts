@@ -3,7 +3,7 @@
  * search for tools.
  */
 import type { ResponseTool } from '../../converter.ts';
-import { isRecord } from '../../fields.ts';
+import { parseArguments } from '../../conversation/arguments.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { writeJson } from '../../json-value.ts';
 import { CustomInput } from '../custom-input.ts';
@@ -152,17 +152,7 @@ class SearchCall extends Call {
       status,
       execution: 'client',
       call_id: this.options.callId,
-      arguments: status === 'in_progress' ? {} : parseArguments(this.#arguments),
+      arguments: status === 'in_progress' ? {} : (parseArguments(this.#arguments) ?? {}),
     });
-  }
-}
-
-/** Arguments that were cut off are empty. */
-function parseArguments(text: string): JsonRecord {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : {};
-  } catch {
-    return {};
   }
 }

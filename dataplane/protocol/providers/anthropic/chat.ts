@@ -1,5 +1,9 @@
 /** Conversations on providers of Anthropic's protocol. */
 import type { Conversation } from '../../conversation/request.ts';
+import { withChanges } from '../../json-edit.ts';
+import { writeJson } from '../../json-value.ts';
+import { platformCountMembers, wrappedCount } from '../../platforms/platform-request.ts';
+import { planOfCount } from '../chat-provider.ts';
 import type { ChatProvider, CountContext, WrittenRequest } from '../chat-provider.ts';
 import { readResponse } from './read-response.ts';
 import { MessageEventReader } from './read-stream.ts';
@@ -16,9 +20,13 @@ export const anthropicChat: ChatProvider & Required<Pick<ChatProvider, 'writeCou
 
 /** The request as count_tokens takes it: without settings for the response. */
 function writeCount(conversation: Conversation, context: CountContext): Pick<WrittenRequest, 'path' | 'body'> {
-  const { upstreamModel } = context.plan;
-  const plan = { upstreamModel, maxOutputTokens: 1, outputLimitField: 'max_tokens' } as const;
-  const { body } = writeRequest(conversation, { ...context, plan, stream: false });
-  const { model, system, messages, tools, tool_choice } = body;
-  return { path: '/v1/messages/count_tokens', body: { model, system, messages, tools, tool_choice } };
+  const {
+    plan: { platform },
+    dropped,
+  } = context;
+  const { model, system, messages, tools, tool_choice } = writeRequest(conversation, planOfCount(context)).body;
+  const given = { model, system, messages, tools, tool_choice };
+  const body = withChanges(given, platformCountMembers({ plan: platform, given: () => given, dropped }));
+  const wrapped = wrappedCount(platform, () => Buffer.from(writeJson(body)));
+  return { path: '/v1/messages/count_tokens', body: wrapped ?? body };
 }

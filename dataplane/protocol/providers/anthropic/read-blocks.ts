@@ -3,7 +3,7 @@
  * one, or a delta of it, ends the open one.
  */
 import type { ConversationEvent } from '../../conversation/events.ts';
-import type { ReasoningProof } from '../../conversation/reasoning.ts';
+import { anthropicProof } from '../../conversation/reasoning.ts';
 import { convertedFields } from '../../field-table.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
@@ -64,7 +64,7 @@ export class BlockReader {
       case 'Text':
         return open.citations.flatMap((citation) => cite(citation, open.start, this.#length));
       case 'Thinking':
-        return [{ type: 'reasoning-end', proof: proofOf(open.signature) }];
+        return [{ type: 'reasoning-end', proof: anthropicProof(open.signature) }];
       case 'Call':
         return [...(open.hasDeltas ? [] : wholeInput(open.input)), { type: 'call-end' }];
     }
@@ -127,11 +127,6 @@ function addTo(open: OpenBlock, { signature, citation, partial_json: input }: Js
       return text === '' ? NO_EVENTS : [{ type: 'call-delta', text }];
     }
   }
-}
-
-/** Undefined: the model signs nothing. */
-function proofOf(signature: string): ReasoningProof | undefined {
-  return signature === '' ? undefined : { maker: 'Anthropic', signature };
 }
 
 function wholeInput(input: unknown): Events {

@@ -1,7 +1,7 @@
 /** Reads whole messages into events, and the end that streams have too. */
 import { isAnthropicError } from '../../anthropic/errors.ts';
 import { meterMessage } from '../../anthropic/stream-meter.ts';
-import type { ConversationEvent, FinishReason } from '../../conversation/events.ts';
+import type { ConversationEvent } from '../../conversation/events.ts';
 import { finishWithCalls } from '../../conversation/finish.ts';
 import { convertedFields } from '../../field-table.ts';
 import { isRecord, stringOf, textOf } from '../../fields.ts';
@@ -29,8 +29,7 @@ export function readResponse(body: Uint8Array, context: ResponseReadContext): Re
 /** `end`: a message, or the delta of a message_delta. */
 export function finishOf(end: JsonRecord, calledTools: boolean): ConversationEvent {
   const { stop_reason: stopReason, stop_sequence: sequence, stop_details: details } = convertedFields(MESSAGE, end);
-  const known = FINISH_REASONS.values.get(stringOf(stopReason));
-  const reason = finishWithCalls(isFinish(known) ? known : 'Stop', calledTools);
+  const reason = finishWithCalls(FINISH_REASONS.values.get(stringOf(stopReason)) ?? 'Stop', calledTools);
   switch (reason) {
     case 'Refusal':
       return { type: 'finish', reason, detail: isRecord(details) ? textOf(details['explanation']) : undefined };
@@ -39,10 +38,4 @@ export function finishOf(end: JsonRecord, calledTools: boolean): ConversationEve
     default:
       return { type: 'finish', reason, detail: undefined };
   }
-}
-
-const FINISHES: ReadonlySet<string> = new Set(FINISH_REASONS.values.values());
-
-function isFinish(reason: string | undefined): reason is FinishReason {
-  return reason !== undefined && FINISHES.has(reason);
 }

@@ -9,10 +9,10 @@ import { parseEventData } from '../../json-value.ts';
 import { readStreamError } from '../../provider-errors.ts';
 import type { SseEvent } from '../../sse.ts';
 import type { EventReader, ResponseReadContext } from '../chat-provider.ts';
+import { withoutData } from '../pings.ts';
 import { BlockReader } from './read-blocks.ts';
 import { finishOf } from './read-response.ts';
 
-const COLON = 0x3a;
 const NO_EVENTS: readonly ConversationEvent[] = [];
 
 export class MessageEventReader implements EventReader {
@@ -36,7 +36,7 @@ export class MessageEventReader implements EventReader {
   }
 
   read(event: SseEvent): readonly ConversationEvent[] {
-    if (event.data === undefined) return event.raw[0] === COLON ? [{ type: 'ping' }] : NO_EVENTS;
+    if (event.data === undefined) return withoutData(event);
     const data = parseEventData(event.data);
     if (event.event === 'error' || (data && isAnthropicError(data))) {
       this.#terminal = 'Failed';

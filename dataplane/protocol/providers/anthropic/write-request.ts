@@ -11,9 +11,11 @@ import type { Conversation, Located, Settings, Turn } from '../../conversation/r
 import { keptValue, refuseCheaperTier, takeSettings } from '../../conversation/take.ts';
 import type { DroppedFields } from '../../dropped-fields.ts';
 import type { JsonRecord } from '../../fields.ts';
+import { withChanges } from '../../json-edit.ts';
 import { ToolNames } from '../../tool-ids.ts';
 import { malformed } from '../../unsupported.ts';
 import type { WriteContext, WrittenRequest } from '../chat-provider.ts';
+import { platformMembers } from '../../platforms/platform-request.ts';
 import { schemaFormat } from '../schema-format.ts';
 import { claudeSampling, claudeStops } from '../claude-sampling.ts';
 import type { SamplingContext } from '../claude-sampling.ts';
@@ -68,7 +70,8 @@ export function writeRequest(conversation: Conversation, context: WriteContext):
     service_tier: writeTier(settings.serviceTier, dropped),
     cache_control: settings.cache && writeCache(settings.cache.value),
   };
-  return { path: '/v1/messages', body, toolNames: names.original };
+  const changed = platformMembers({ plan: plan.platform, given: () => body, dropped });
+  return { path: '/v1/messages', body: withChanges(body, changed), toolNames: names.original };
 }
 
 /** Throws RequestFault where nobody says anything. */

@@ -1,6 +1,6 @@
 /** Reads whole responses of Converse into events, and the blocks that streams have too. */
-import type { ConversationEvent, FinishReason } from '../../conversation/events.ts';
-import type { ReasoningProof } from '../../conversation/reasoning.ts';
+import type { ConversationEvent } from '../../conversation/events.ts';
+import { anthropicProof } from '../../conversation/reasoning.ts';
 import { convertedFields } from '../../field-table.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
@@ -40,14 +40,8 @@ export function finishOf(stopReason: string): ConversationEvent {
     const message = `The model's output could not be read (${stopReason}).`;
     return { type: 'error', error: readStreamError({ type: failure, message }) };
   }
-  const known = FINISH_REASONS.values.get(stopReason);
-  return { type: 'finish', reason: isFinish(known) ? known : 'Stop', detail: EXPLANATIONS[stopReason] };
-}
-
-const FINISHES: ReadonlySet<string> = new Set(FINISH_REASONS.values.values());
-
-function isFinish(reason: string | undefined): reason is FinishReason {
-  return reason !== undefined && FINISHES.has(reason);
+  const reason = FINISH_REASONS.values.get(stopReason) ?? 'Stop';
+  return { type: 'finish', reason, detail: EXPLANATIONS[stopReason] };
 }
 
 function readBlock(block: JsonRecord, context: ResponseReadContext, tally: OutputTally): readonly ConversationEvent[] {
@@ -85,18 +79,13 @@ function readReasoning(
   tally.add(text);
   return [
     ...(textOf(text) === undefined ? [] : [{ type: 'reasoning-delta' as const, text: stringOf(text) }]),
-    { type: 'reasoning-end', proof: signatureProof(stringOf(signature)) },
+    { type: 'reasoning-end', proof: anthropicProof(stringOf(signature)) },
   ];
 }
 
 /** Reasoning that nobody can read but its maker. */
 export function redactedEvent(redacted: string): ConversationEvent {
   return { type: 'reasoning-end', proof: { maker: 'Anthropic', redacted } };
-}
-
-/** Undefined: the model signs nothing. */
-export function signatureProof(signature: string): ReasoningProof | undefined {
-  return signature === '' ? undefined : { maker: 'Anthropic', signature };
 }
 
 function citedText({ content }: JsonRecord): string {

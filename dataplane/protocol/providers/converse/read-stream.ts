@@ -4,6 +4,7 @@
  */
 import type { Meter, ReportedUsage } from '../../converter.ts';
 import type { ConversationEvent } from '../../conversation/events.ts';
+import { anthropicProof } from '../../conversation/reasoning.ts';
 import { isRecord, stringOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { parseEventData } from '../../json-value.ts';
@@ -12,11 +13,11 @@ import { readStreamError } from '../../provider-errors.ts';
 import type { SseEvent } from '../../sse.ts';
 import { meterOf, UNREPORTED_USAGE } from '../../usage.ts';
 import { clientToolName } from '../chat-provider.ts';
+import { withoutData } from '../pings.ts';
 import type { EventReader, ResponseReadContext } from '../chat-provider.ts';
-import { finishOf, redactedEvent, signatureProof } from './read-response.ts';
+import { finishOf, redactedEvent } from './read-response.ts';
 import { readUsage } from './usage.ts';
 
-const COLON = 0x3a;
 const NO_EVENTS: readonly ConversationEvent[] = [];
 
 /** The block that is open, by the provider's index. */
@@ -49,7 +50,7 @@ export class ConverseEventReader implements EventReader {
   }
 
   read(event: SseEvent): readonly ConversationEvent[] {
-    if (event.data === undefined) return event.raw[0] === COLON ? [{ type: 'ping' }] : NO_EVENTS;
+    if (event.data === undefined) return withoutData(event);
     const data = parseEventData(event.data);
     if (event.event === 'error') return this.#fail({ type: 'error', error: readStreamError(data ?? event.data) });
     return data ? this.#readEvent(event.event, data) : NO_EVENTS;
@@ -153,7 +154,7 @@ export class ConverseEventReader implements EventReader {
     if (!open) return NO_EVENTS;
     this.#open = undefined;
     return [
-      open.kind === 'Call' ? { type: 'call-end' } : { type: 'reasoning-end', proof: signatureProof(open.signature) },
+      open.kind === 'Call' ? { type: 'call-end' } : { type: 'reasoning-end', proof: anthropicProof(open.signature) },
     ];
   }
 }

@@ -6,6 +6,7 @@ import { parseLossless, parseObject } from '../../json-value.ts';
 import { OutputTally } from '../../output-tally.ts';
 import { isErrorObject } from '../../provider-errors.ts';
 import { meterOf } from '../../usage.ts';
+import { planOfCount } from '../chat-provider.ts';
 import type {
   ChatProvider,
   CountContext,
@@ -16,6 +17,7 @@ import type {
 import { CandidateReader } from './read-response.ts';
 import { GeminiEventReader } from './read-stream.ts';
 import { NAME } from './write-contents.ts';
+import { countBody } from './count-body.ts';
 import { modelPath } from './model-path.ts';
 import { writeRequest } from './write-request.ts';
 
@@ -40,9 +42,8 @@ function readResponse(body: Uint8Array, context: ResponseReadContext): ReadRespo
 
 /** The request as countTokens takes it, with everything that counts. */
 function writeCount(conversation: Conversation, context: CountContext): Pick<WrittenRequest, 'path' | 'body'> {
-  const { upstreamModel: model } = context.plan;
-  const plan = { upstreamModel: model, maxOutputTokens: 1, outputLimitField: 'max_tokens' } as const;
-  const { contents, systemInstruction, tools } = writeRequest(conversation, { ...context, plan, stream: false }).body;
-  const generateContentRequest = { model: `models/${model}`, contents, systemInstruction, tools };
-  return { path: modelPath(model, 'countTokens'), body: { generateContentRequest } };
+  const { upstreamModel: model, platform } = context.plan;
+  const { contents, systemInstruction, tools } = writeRequest(conversation, planOfCount(context)).body;
+  const body = countBody({ model: `models/${model}`, contents, systemInstruction, tools }, platform);
+  return { path: modelPath(model, 'countTokens'), body };
 }

@@ -1,7 +1,6 @@
 /**
  * Google's protocol on both sides: bytes pass through. Only the output limit changes, tools that Google would run are
- * left out where the route says so, and signatures that another provider's channel made make room for Google's value
- * that skips the check.
+ * left out where the route says so, and so is what Google refuses of earlier turns (own-contents.ts).
  */
 import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from '../../converter.ts';
 import { DroppedFields } from '../../dropped-fields.ts';
@@ -12,7 +11,6 @@ import type { JsonRecord } from '../../fields.ts';
 import { readGeminiStreamError } from '../../gemini/errors.ts';
 import { canonicalNames } from '../../gemini/names.ts';
 import { GeminiStreamMeter } from '../../gemini/stream-meter.ts';
-import { readSignature } from '../../gemini/thought-signature.ts';
 import { readUsage } from '../../gemini/usage.ts';
 import { editObject, memberBytes } from '../../json-edit.ts';
 import type { JsonEdit } from '../../json-edit.ts';
@@ -20,13 +18,14 @@ import { parseEventData, parseObject, reparseLosslessly, writeJson } from '../..
 import { OutputTally } from '../../output-tally.ts';
 import { isErrorObject } from '../../provider-errors.ts';
 import type { TokenCounter } from '../../provider.ts';
-import { isSealed } from '../../sealed-values.ts';
 import { failStream } from '../../stream-errors.ts';
 import { FailedResponse } from '../../failed-response.ts';
 import type { SseEvent } from '../../sse.ts';
 import { meterOf } from '../../usage.ts';
 import { CandidateReader } from './read-response.ts';
 import { unlisted } from './read-stream.ts';
+import { countBody } from './count-body.ts';
+import { needsRepair, ownContents } from './own-contents.ts';
 import { modelPath } from './model-path.ts';
 
 export const geminiPassthrough: Converter = {
@@ -46,13 +45,13 @@ export const geminiPassthrough: Converter = {
 };
 
 /** Counts of the same protocol: the request names the model once more within what it counts. */
-export const countPassthrough: TokenCounter['request'] = (body, parsed, { upstreamModel: model }) => {
+export const countPassthrough: TokenCounter['request'] = (body, parsed, { upstreamModel: model, platform }) => {
   const { generateContentRequest: wrapped } = canonicalNames(parsed);
   const path = modelPath(model, 'countTokens');
   if (!isRecord(wrapped)) return { path, body };
   const given = canonicalNames(reparseLosslessly(body, parsed))['generateContentRequest'];
-  const generateContentRequest = { ...(isRecord(given) ? given : {}), model: `models/${model}` };
-  return { path, body: Buffer.from(writeJson({ generateContentRequest })) };
+  const counted = { ...(isRecord(given) ? given : {}), model: `models/${model}` };
+  return { path, body: Buffer.from(writeJson(countBody(counted, platform))) };
 };
 
 function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
@@ -62,9 +61,9 @@ function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): U
   const edits = new Map<string, JsonEdit>();
   editLimit(edits, { body, parsed, request }, plan);
   if (plan.providerTools === 'Drop') dropTools(edits, { body, parsed, request }, dropped);
-  if (hasForeignSignature(request['contents'])) {
-    const contents = itemsOf(reparseLosslessly(body, parsed)[spelling(parsed, 'contents')]);
-    edits.set(spelling(parsed, 'contents'), writeJson(contents.map(withoutForeignSignatures)));
+  if (needsRepair(request['contents'])) {
+    const name = spelling(parsed, 'contents');
+    edits.set(name, writeJson(ownContents(reparseLosslessly(body, parsed)[name])));
   }
   const { upstreamModel: model } = plan;
   return {
@@ -115,37 +114,6 @@ function dropTools(
     .filter(({ functionDeclarations }) => isGiven(functionDeclarations))
     .map(({ functionDeclarations }) => ({ functionDeclarations }));
   edits.set('tools', kept.length > 0 ? writeJson(kept) : undefined);
-}
-
-/** Google documents it for calls that other models made. */
-const NO_SIGNATURE = 'skip_thought_signature_validator';
-
-function partsOf(content: unknown): readonly unknown[] {
-  return itemsOf(isRecord(content) ? content['parts'] : undefined);
-}
-
-/** Whether a gateway's own channel of another provider made a signature. */
-function isForeign(part: unknown): boolean {
-  if (!isRecord(part)) return false;
-  const signature = part['thoughtSignature'] ?? part['thought_signature'];
-  return readSignature(signature).some(isSealed);
-}
-
-function hasForeignSignature(contents: unknown): boolean {
-  return itemsOf(contents).some((content) => partsOf(content).some(isForeign));
-}
-
-function withoutForeignSignatures(content: unknown): unknown {
-  if (!isRecord(content) || !partsOf(content).some(isForeign)) return content;
-  return {
-    ...content,
-    parts: partsOf(content).map((part) => {
-      if (!isRecord(part) || !isForeign(part)) return part;
-      const { thoughtSignature: _camel, thought_signature: _snake, ...rest } = part;
-      const isCall = isGiven(rest['functionCall']) || isGiven(rest['function_call']);
-      return isCall ? { ...rest, thoughtSignature: NO_SIGNATURE } : rest;
-    }),
-  };
 }
 
 /** Chunks pass on until one says why the response has stopped; what follows is held back until the call is settled. */

@@ -1,5 +1,5 @@
 /** Reads responses of Gemini, whole or as the chunks of a stream, into events. */
-import type { ConversationEvent, FinishReason, TokenProbability } from '../../conversation/events.ts';
+import type { ConversationEvent, TokenProbability } from '../../conversation/events.ts';
 import { finishWithCalls } from '../../conversation/finish.ts';
 import { convertedFields } from '../../field-table.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
@@ -55,7 +55,7 @@ export class CandidateReader {
     return [...this.#candidates].map(([candidate, { end, calls }]): ConversationEvent => {
       const { reason, message } = end ?? { reason: 'STOP', message: undefined };
       const known = FINISH_REASONS.values.get(reason);
-      if (!isFinish(known)) return failure(reason, message);
+      if (known === undefined) return failure(reason, message);
       // Gemini stops with STOP for a tool's call, too
       const finish = finishWithCalls(known, calls > 0);
       const detail =
@@ -149,12 +149,6 @@ function blockOf(feedback: unknown): ResponseEnd | undefined {
   return reason === undefined
     ? undefined
     : { reason: 'BLOCKED', message: `Google's filter refused the prompt (${reason}).` };
-}
-
-const FINISHES: ReadonlySet<string> = new Set(FINISH_REASONS.values.values());
-
-function isFinish(reason: string | undefined): reason is FinishReason {
-  return reason !== undefined && FINISHES.has(reason);
 }
 
 function failure(reason: string, message: string | undefined): ConversationEvent {

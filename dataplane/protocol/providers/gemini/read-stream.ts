@@ -10,9 +10,8 @@ import { parseEventData } from '../../json-value.ts';
 import { isErrorObject } from '../../provider-errors.ts';
 import type { SseEvent } from '../../sse.ts';
 import type { EventReader, ResponseReadContext } from '../chat-provider.ts';
+import { withoutData } from '../pings.ts';
 import { CandidateReader } from './read-response.ts';
-
-const COLON = 0x3a;
 
 export class GeminiEventReader implements EventReader {
   readonly #streamMeter = new GeminiStreamMeter();
@@ -33,7 +32,7 @@ export class GeminiEventReader implements EventReader {
   }
 
   read(event: SseEvent): readonly ConversationEvent[] {
-    if (event.data === undefined) return event.raw[0] === COLON ? [{ type: 'ping' }] : [];
+    if (event.data === undefined) return withoutData(event);
     const data = parseEventData(unlisted(event.data));
     if (!data) return [];
     if (isErrorObject(data)) return this.#fail({ type: 'error', error: readGeminiStreamError(data) });

@@ -54,7 +54,10 @@ export const PARTS = kindTable('Parts of turns', {
 } satisfies PartsTable);
 
 export const TOOL = objectTable('Tools', {
-  name: converted('`name`; one of more than 64 characters is shortened, and written back in the response'),
+  name: converted(
+    '`name`; one of more than 64 characters, or that starts with neither a letter nor an underscore, is replaced, and ' +
+      'written back in the response',
+  ),
   description: converted('`description`'),
   schema: converted('`parametersJsonSchema`'),
   strict: converted("the mode VALIDATED, where the choice is the model's"),

@@ -15,6 +15,7 @@ import type {
   Turn,
   UserPart,
 } from '../../conversation/request.ts';
+import { NO_SIGNATURE } from '../../gemini/thought-signature.ts';
 import { searchResultText } from '../../conversation/texts.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { unsupported } from '../../unsupported.ts';
@@ -23,8 +24,6 @@ import { isGeneratedCallId } from './call-ids.ts';
 import { LEVELS_FROM } from './model-version.ts';
 
 export const NAME = 'Gemini';
-/** Skips the check of signatures, as Google documents for calls that other models made. */
-const NO_SIGNATURE = 'skip_thought_signature_validator';
 /** The first generation that checks signatures. */
 const CHECKS_FROM = 2.5;
 /** Takes the place of an empty turn, because Gemini refuses a turn without parts. */

@@ -26,7 +26,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
   refuseCheaperTier(conversation.settings, taker);
   const settings = takeSettings(SETTINGS, conversation.settings, taker);
   const capabilities = capabilitiesOf(GEMINI_MODELS, model, plan.capabilities);
-  const names = new ToolNames(MAX_NAME_LENGTH);
+  const names = new ToolNames(MAX_NAME_LENGTH, { letterFirst: true });
   const version = geminiVersion(model);
   const { system, turns } = prepare(conversation.turns, {
     reasoning: { proofs: ['Gemini'], readable: false },

@@ -1,5 +1,6 @@
 /** Reads the choices of completions, whole or as the chunks of a stream, into events. */
-import type { ConversationEvent, FinishReason } from '../../conversation/events.ts';
+import type { ConversationEvent } from '../../conversation/events.ts';
+import type { ReasoningProof } from '../../conversation/reasoning.ts';
 import { finishWithCalls } from '../../conversation/finish.ts';
 import { Sequence } from '../../conversation/sequence.ts';
 import type { CallPiece } from '../../conversation/sequence.ts';
@@ -7,12 +8,15 @@ import { convertedFields } from '../../field-table.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { writeJson } from '../../json-value.ts';
+import { readExtraSignature } from '../../openai/google-signature.ts';
 import { contentText, reasoningOf } from '../../openai/output.ts';
 import { clientToolName } from '../chat-provider.ts';
 import type { ResponseReadContext } from '../chat-provider.ts';
 import { CallIds } from '../openai-call-ids.ts';
 import { readCitations } from '../openai-citations.ts';
 import { readTokens } from '../openai-tokens.ts';
+import { readDetails } from './reasoning-details.ts';
+import type { ReasoningDetail } from './reasoning-details.ts';
 import { CHOICE, FINISH_REASONS, MESSAGE, TOOL_CALL } from './table.ts';
 
 /** A candidate while its chunks come. */
@@ -77,25 +81,54 @@ export class ChoiceReader {
     const { sequence } = choice;
     const refusal = textOf(message['refusal']);
     choice.refusal += refusal ?? '';
-    const content = [...contentEvents(message, choice.candidate)].flatMap((event) => sequence.add(event));
+    const details = readDetails(convertedFields(MESSAGE, message).reasoning_details, this.#context.seal);
+    const signed = details.flatMap(({ proof }) =>
+      isOfCall(proof) ? sequence.sign(proof.callId, proof.signature) : [],
+    );
+    const content = [...contentEvents(message, details, choice.candidate)].flatMap((event) => sequence.add(event));
     const calls = callPieces(message, whole).flatMap((piece) => sequence.addCall(piece));
-    return [...content, ...calls];
+    return [...signed, ...content, ...calls];
   }
 }
 
 /** In the order in which a client gets the content of one message. */
-function* contentEvents(message: JsonRecord, index: number): Generator<ConversationEvent> {
+function* contentEvents(
+  message: JsonRecord,
+  details: readonly ReasoningDetail[],
+  index: number,
+): Generator<ConversationEvent> {
   const candidate = candidateOf(index);
   const { content, refusal, images, annotations, extra_content: extra } = convertedFields(MESSAGE, message);
-  const [reasoning, text, refused] = [reasoningOf(message), contentText(content), textOf(refusal)];
-  if (reasoning !== undefined) yield { type: 'reasoning-delta', ...candidate, text: reasoning };
+  const [text, refused] = [contentText(content), textOf(refusal)];
+  yield* reasoningEvents(reasoningOf(message), details, candidate);
   if (text !== undefined) yield { type: 'text-delta', ...candidate, text };
   for (const citation of readCitations(annotations, 0)) yield { ...citation, ...candidate };
   if (refused !== undefined) yield { type: 'refusal-delta', ...candidate, text: refused };
   for (const image of itemsOf(images)) yield* imageOf(image, index);
-  const signature = signatureIn(extra);
+  const signature = readExtraSignature(extra);
   if (signature !== undefined)
     yield { type: 'reasoning-end', ...candidate, proof: { maker: 'Gemini', signature, callId: undefined } };
+}
+
+/** Details say the same as the text, piece by piece, and whose each piece is. */
+function* reasoningEvents(
+  text: string | undefined,
+  details: readonly ReasoningDetail[],
+  candidate: { readonly candidate?: number },
+): Generator<ConversationEvent> {
+  const areReadable = details.some((detail) => detail.text !== '');
+  if (!areReadable && text !== undefined) yield { type: 'reasoning-delta', ...candidate, text };
+  for (const detail of details) {
+    if (detail.text !== '') yield { type: 'reasoning-delta', ...candidate, text: detail.text };
+    if (detail.proof && !isOfCall(detail.proof)) yield { type: 'reasoning-end', ...candidate, proof: detail.proof };
+  }
+}
+
+/** Gemini signs calls. */
+function isOfCall(
+  proof: ReasoningProof | undefined,
+): proof is Extract<ReasoningProof, { readonly maker: 'Gemini' }> & { readonly callId: string } {
+  return proof?.maker === 'Gemini' && proof.callId !== undefined;
 }
 
 const DATA_URL = /^data:([^;,]+);base64,(.*)$/s;
@@ -136,27 +169,14 @@ function callPiece(call: JsonRecord, key: unknown): CallPiece {
     id: textOf(id),
     name: textOf(name),
     text: isRecord(given) ? writeJson(given) : stringOf(given),
-    signature: signatureIn(extra),
+    signature: readExtraSignature(extra),
   };
-}
-
-/** Gemini's thought signature, as Google's endpoint of this protocol has it. */
-function signatureIn(extra: unknown): string | undefined {
-  const google = isRecord(extra) ? extra['google'] : undefined;
-  return isRecord(google) ? textOf(google['thought_signature']) : undefined;
 }
 
 /** What was called and refused counts more than the reason that the provider gives. */
 function finishOf({ candidate: index, sequence, refusal, finishReason }: OpenChoice): ConversationEvent {
   const candidate = candidateOf(index);
   if (refusal !== '') return { type: 'finish', ...candidate, reason: 'Refusal', detail: refusal };
-  const said = FINISH_REASONS.values.get(finishReason ?? '');
-  const reason = isFinish(said) ? said : 'Stop';
+  const reason = FINISH_REASONS.values.get(finishReason ?? '') ?? 'Stop';
   return { type: 'finish', ...candidate, reason: finishWithCalls(reason, sequence.calledTools), detail: undefined };
-}
-
-const FINISHES: ReadonlySet<string> = new Set(FINISH_REASONS.values.values());
-
-function isFinish(reason: string | undefined): reason is FinishReason {
-  return reason !== undefined && FINISHES.has(reason);
 }

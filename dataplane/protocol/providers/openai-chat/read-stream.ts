@@ -9,10 +9,9 @@ import { ChunkMeter } from '../../openai/stream-meter.ts';
 import { readStreamError } from '../../provider-errors.ts';
 import type { SseEvent } from '../../sse.ts';
 import type { EventReader, ResponseReadContext } from '../chat-provider.ts';
+import { withoutData } from '../pings.ts';
 import { ChoiceReader } from './read-choices.ts';
 import { FAILURES } from './table.ts';
-
-const COLON = 0x3a;
 
 export class ChunkReader implements EventReader {
   readonly #chunkMeter = new ChunkMeter();
@@ -33,7 +32,7 @@ export class ChunkReader implements EventReader {
   }
 
   read(event: SseEvent): readonly ConversationEvent[] {
-    if (event.data === undefined) return event.raw[0] === COLON ? [{ type: 'ping' }] : [];
+    if (event.data === undefined) return withoutData(event);
     if (isDone(event.data)) {
       this.#end = 'Done';
       return [];

@@ -55,7 +55,9 @@ export const PARTS = kindTable('Parts of turns', {
   ToolCall: converted("`tool_calls`; an id of more than 40 characters as a digest, and Gemini's signatures with them"),
   Reasoning: converted(
     '`reasoning_content`, for models that need it back (DeepSeek, Kimi, GLM, MiniMax); DeepSeek and Kimi get a ' +
-      'placeholder with calls that have none; for others it is left out',
+      'placeholder with calls that have none; `reasoning_details`, for models that are named with their maker, as ' +
+      'OpenRouter names them (`anthropic/claude`, `google/gemini`, `openai/` but GPT-OSS), and whose own it is; for ' +
+      'others it is left out',
   ),
   'cache mark': dropped(CACHING),
 } satisfies PartsTable);
@@ -102,9 +104,9 @@ export const MESSAGE = objectTable('Messages and deltas of a response', {
   function_call: converted('a call'),
   images: converted('images'),
   annotations: converted('citations of what has an address'),
+  reasoning_details: converted('reasoning, with what proves whose it is (OpenRouter)'),
   extra_content: converted("Gemini's thought signature of the text"),
   role: dropped('always the assistant'),
-  reasoning_details: dropped('`reasoning` says the same'),
   audio: dropped('cannot be asked for'),
 });
 

@@ -15,16 +15,17 @@ import type {
   Turn,
   UserPart,
 } from '../../conversation/request.ts';
+import { NO_SIGNATURE } from '../../gemini/thought-signature.ts';
 import { textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
+import { writeExtraSignature } from '../../openai/google-signature.ts';
+import type { ChannelSeal } from '../../sealed-values.ts';
 import { shortenCallId } from '../../tool-ids.ts';
 import type { ToolNames } from '../../tool-ids.ts';
 import { unsupported } from '../../unsupported.ts';
 import { NAME } from '../openai-parts.ts';
+import { writeDetails } from './reasoning-details.ts';
 import { isText, joinTexts, writeContent, writePart } from './write-parts.ts';
-
-/** Skips the check of signatures, as Google documents for calls that other models made. */
-const NO_SIGNATURE = 'skip_thought_signature_validator';
 
 export interface MessagesContext {
   readonly names: ToolNames;
@@ -32,6 +33,10 @@ export interface MessagesContext {
   readonly placeholder: string | undefined;
   /** The model signs its calls as Gemini does. */
   readonly signed: boolean;
+  /** The provider keeps reasoning with its proof in `reasoning_details`. */
+  readonly keepsDetails: boolean;
+  /** Absent: the gateway has no key to open sealed reasoning with. */
+  readonly seal: ChannelSeal | undefined;
 }
 
 /** `paragraphs` end the system message. Undefined: it is empty. */
@@ -109,10 +114,14 @@ class MessagesWriter {
     const content = textOf(parts.map(textOfPart).join(''));
     const calls = parts.filter((part) => part.type === 'ToolCall');
     if (content === undefined && calls.length === 0) return undefined;
+    const { keepsDetails, seal } = this.#context;
+    const details = keepsDetails ? writeDetails(reasoningParts(parts), seal) : [];
     return {
       role: 'assistant',
       content: content ?? null,
-      reasoning_content: this.#reasoningOf(parts, calls.length > 0),
+      ...(details.length > 0
+        ? { reasoning_details: details }
+        : { reasoning_content: this.#reasoningOf(keepsDetails ? parts.filter(isUnsigned) : parts, calls.length > 0) }),
       ...(calls.length === 0 && this.#signatureOf(parts)),
       ...(calls.length > 0 && { tool_calls: calls.map((call, index) => this.#writeCall(call, index === 0)) }),
     };
@@ -129,7 +138,7 @@ class MessagesWriter {
 
   #signatureOf(parts: readonly AssistantPart[]): JsonRecord {
     const signature = this.#context.signed ? signatureOfText(parts) : undefined;
-    return signature === undefined ? {} : writeSignature(signature);
+    return signature === undefined ? {} : writeExtraSignature(signature);
   }
 
   #writeCall({ id, name, arguments: given }: ToolCallPart, isFirst: boolean): JsonRecord {
@@ -138,9 +147,14 @@ class MessagesWriter {
       id: shortenCallId(id),
       type: 'function',
       function: { name: this.#context.names.send(name), arguments: argumentsText(given) },
-      ...(signature !== undefined && writeSignature(signature)),
+      ...(signature !== undefined && writeExtraSignature(signature)),
     };
   }
+}
+
+/** Everything but reasoning that only its maker can read. */
+function isUnsigned(part: AssistantPart): boolean {
+  return part.type !== 'Reasoning' || !part.proof;
 }
 
 function reasoningParts(parts: readonly AssistantPart[]): readonly ReasoningPart[] {
@@ -163,9 +177,4 @@ function textOfPart(part: AssistantPart): string {
 
 function noImages({ path }: ImagePart): Error {
   return unsupported(path, NAME, 'messages of the assistant hold text');
-}
-
-/** As Google's endpoint of this protocol has it. */
-function writeSignature(signature: string): JsonRecord {
-  return { extra_content: { google: { thought_signature: signature } } };
 }

@@ -7,11 +7,13 @@ import type { JsonRecord } from '../../fields.ts';
 import {
   isGemini,
   isOpenAi,
+  makerByName,
   needsReasoningOfCalls,
   switchesThinking,
   takesVerbosity,
   wantsReasoningBack,
 } from '../../openai/model-features.ts';
+import type { ChannelSeal } from '../../sealed-values.ts';
 import { ToolNames } from '../../tool-ids.ts';
 import { malformed, unsupported } from '../../unsupported.ts';
 import type { WriteContext, WrittenRequest } from '../chat-provider.ts';
@@ -30,7 +32,7 @@ const MAX_STOPS = 4;
 const NO_REASONING = 'The reasoning of this turn is not known.';
 
 export function writeRequest(conversation: Conversation, { plan, stream, dropped }: WriteContext): WrittenRequest {
-  const { upstreamModel: model, maxOutputTokens, outputLimitField } = plan;
+  const { upstreamModel: model, maxOutputTokens, outputLimitField, seal } = plan;
   const settings = takeSettings(SETTINGS, conversation.settings, { provider: NAME, dropped });
   const capabilities = capabilitiesOf(OPENAI_MODELS, model, plan.capabilities);
   const context: EffortContext = { model, capabilities, dropped };
@@ -40,7 +42,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
   const reasoning = writeReasoning(settings, context);
   const body = {
     model,
-    messages: writeTurns(conversation, [...paragraphs, ...instructions], { ...context, settings, names }),
+    messages: writeTurns(conversation, [...paragraphs, ...instructions], { ...context, settings, names, seal }),
     [outputLimitField]: maxOutputTokens ?? settings.maxOutputTokens?.value,
     stream: stream ? true : undefined,
     stream_options: stream ? { include_usage: true } : undefined,
@@ -61,15 +63,20 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
 interface TurnsContext extends EffortContext {
   readonly settings: Settings;
   readonly names: ToolNames;
+  readonly seal: ChannelSeal | undefined;
 }
 
 function writeTurns(
   { turns: given }: Conversation,
   paragraphs: readonly string[],
-  { model, capabilities, settings, names }: TurnsContext,
+  { model, capabilities, settings, names, seal }: TurnsContext,
 ): readonly JsonRecord[] {
+  const maker = makerByName(model);
   const { system, turns } = prepare(given, {
-    reasoning: { proofs: isGemini(model) ? ['Gemini'] : [], readable: wantsReasoningBack(model) },
+    reasoning: {
+      proofs: [...(isGemini(model) ? ['Gemini' as const] : []), ...(maker ? [maker] : [])],
+      readable: wantsReasoningBack(model),
+    },
     system: capabilities.systemTurns ? 'InPlace' : 'AsUserText',
     alternates: false,
     blanks: true,
@@ -78,7 +85,13 @@ function writeTurns(
   const first = writeSystem(system, paragraphs);
   const thinks = settings.reasoning?.value.mode !== 'Disabled';
   const placeholder = thinks && needsReasoningOfCalls(model) ? NO_REASONING : undefined;
-  const messages = writeMessages(turns, { names, placeholder, signed: isGemini(model) });
+  const messages = writeMessages(turns, {
+    names,
+    placeholder,
+    signed: isGemini(model),
+    keepsDetails: maker !== undefined,
+    seal,
+  });
   return first ? [first, ...messages] : messages;
 }
 

@@ -1,21 +1,37 @@
 /** Conversations on providers of OpenAI's Responses. */
+import type { Conversation } from '../../conversation/request.ts';
 import { isGiven, itemsOf, textOf } from '../../fields.ts';
 import { parseObject } from '../../json-value.ts';
 import { meterResponse } from '../../openai/response-meter.ts';
-import type { ChatProvider, ReadResponse, ResponseReadContext } from '../chat-provider.ts';
+import { planOfCount } from '../chat-provider.ts';
+import type {
+  ChatProvider,
+  CountContext,
+  ReadResponse,
+  ResponseReadContext,
+  WrittenRequest,
+} from '../chat-provider.ts';
 import { NAME } from '../openai-parts.ts';
 import { finishOf, isFailed, readFailure } from './read-end.ts';
 import { ItemReader } from './read-items.ts';
 import { ResponseEventReader } from './read-stream.ts';
 import { writeRequest } from './write-request.ts';
 
-export const responsesChat: ChatProvider = {
+export const responsesChat: ChatProvider & Required<Pick<ChatProvider, 'writeCount'>> = {
   name: NAME,
   api: 'Responses',
   write: writeRequest,
+  writeCount,
   read: readResponse,
   stream: (context) => new ResponseEventReader(context),
 };
+
+/** The request as input_tokens takes it: without settings for the response. */
+function writeCount(conversation: Conversation, context: CountContext): Pick<WrittenRequest, 'path' | 'body'> {
+  const { body } = writeRequest(conversation, planOfCount(context));
+  const { model, instructions, input, tools, tool_choice, text } = body;
+  return { path: '/responses/input_tokens', body: { model, instructions, input, tools, tool_choice, text } };
+}
 
 function readResponse(body: Uint8Array, context: ResponseReadContext): ReadResponse {
   const response = parseObject(body);

@@ -14,7 +14,7 @@ import type { ResponseReadContext } from '../chat-provider.ts';
 import { CallIds } from '../openai-call-ids.ts';
 import { readCitations } from '../openai-citations.ts';
 import { readTokens } from '../openai-tokens.ts';
-import { proofOf } from './proof.ts';
+import { sealProof } from '../openai-proof.ts';
 import { CALL, REASONING } from './table.ts';
 
 /** The text of a custom tool comes as the arguments of a tool that takes one. */
@@ -183,7 +183,12 @@ export class ItemReader {
     const hasText = item.begun.has('Summary') || item.begun.has('Reasoning');
     const text = textsOf(content, '') || textsOf(summary, '\n\n');
     const whole: readonly ConversationEvent[] = hasText || text === '' ? [] : [{ type: 'reasoning-delta', text }];
-    return this.#add([...whole, { type: 'reasoning-end', proof: proofOf(given, this.#context.seal) }]);
+    const encrypted = textOf(given['encrypted_content']);
+    const proof =
+      encrypted === undefined
+        ? undefined
+        : sealProof({ id: stringOf(given['id']), content: encrypted }, this.#context.seal);
+    return this.#add([...whole, { type: 'reasoning-end', proof }]);
   }
 
   #readCall(item: OpenItem, given: JsonRecord): readonly ConversationEvent[] {

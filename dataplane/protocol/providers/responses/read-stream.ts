@@ -11,11 +11,11 @@ import { ResponseMeter } from '../../openai/response-meter.ts';
 import { readStreamError } from '../../provider-errors.ts';
 import type { SseEvent } from '../../sse.ts';
 import type { EventReader, ResponseReadContext } from '../chat-provider.ts';
+import { withoutData } from '../pings.ts';
 import { finishOf, isFailed, readFailure } from './read-end.ts';
 import { ItemReader } from './read-items.ts';
 import type { DeltaKind } from './read-items.ts';
 
-const COLON = 0x3a;
 const DELTAS: ReadonlyMap<string, DeltaKind> = new Map([
   ['response.output_text.delta', 'Text'],
   ['response.refusal.delta', 'Refusal'],
@@ -52,7 +52,7 @@ export class ResponseEventReader implements EventReader {
   }
 
   read(event: SseEvent): readonly ConversationEvent[] {
-    if (event.data === undefined) return event.raw[0] === COLON ? [{ type: 'ping' }] : [];
+    if (event.data === undefined) return withoutData(event);
     // some providers send [DONE] after the last event
     if (isDone(event.data)) return [];
     const data = parseEventData(event.data);

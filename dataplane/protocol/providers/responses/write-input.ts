@@ -20,7 +20,7 @@ import { shortenCallId } from '../../tool-ids.ts';
 import type { ToolNames } from '../../tool-ids.ts';
 import { unsupported } from '../../unsupported.ts';
 import { NAME } from '../openai-parts.ts';
-import { openProof } from './proof.ts';
+import { openProof } from '../openai-proof.ts';
 import { inputText, writePart } from './write-parts.ts';
 
 export interface InputContext {

@@ -25,6 +25,7 @@ const SPEC: ApiKeySpec = {
   expirationTime: '2027-01-01T01:00:00+01:00',
   models: ['b', 'a'],
   maxConcurrency: 8,
+  rateLimits: { requestsPerMinute: 60, inputTokensPerMinute: 100_000 },
   key: { type: 'Generated', rotation: 3, overlapSeconds: 60, secretRef: { name: 'own' } },
 };
 
@@ -80,6 +81,7 @@ describe('the form of a new key', () => {
       expires: 'whenever',
       allowed: 'Some',
       maxConcurrency: '-1',
+      outputTokensPerMinute: '0',
       keyType: 'Provided',
       secret: 'Not A Name',
     });
@@ -87,6 +89,7 @@ describe('the form of a new key', () => {
       [value?.quota.limitUsd, value?.expirationTime, value?.models, value?.maxConcurrency, value?.key.secretRef],
       ['12,50', 'whenever', [], -1, { name: 'Not A Name' }],
     );
+    assert.deepEqual(value?.rateLimits, { outputTokensPerMinute: 0 });
   });
   it('reports all mistakes at once, each at its field', () => {
     const { errors } = specOf({
@@ -94,11 +97,13 @@ describe('the form of a new key', () => {
       limitUsd: '',
       period: 'Weekly',
       maxConcurrency: 'many',
+      requestsPerMinute: '1.5',
+      inputTokensPerMinute: '5',
       keyType: 'Stolen',
     });
     assert.deepEqual(
       errors?.map(({ field }) => field),
-      ['limitUsd', 'period', 'maxConcurrency', 'keyType'],
+      ['limitUsd', 'period', 'maxConcurrency', 'requestsPerMinute', 'keyType'],
     );
   });
   it('accepts models from checkboxes and lines, each once', () => {
@@ -169,6 +174,12 @@ describe('an edit', () => {
       [{ models: ['a'] }, { models: ['a'] }],
       [{ maxConcurrency: '' }, { maxConcurrency: null }],
       [{ maxConcurrency: '9' }, { maxConcurrency: 9 }],
+      [{ requestsPerMinute: '' }, { rateLimits: { requestsPerMinute: null } }],
+      [
+        { requestsPerMinute: '', outputTokensPerMinute: '5' },
+        { rateLimits: { requestsPerMinute: null, outputTokensPerMinute: 5 } },
+      ],
+      [{ requestsPerMinute: '', inputTokensPerMinute: '' }, { rateLimits: null }],
     ] as const)
       assert.deepEqual(patch({ ...FORM, ...changes }), { value: spec }, JSON.stringify(changes));
   });
@@ -232,17 +243,17 @@ describe('two people who edit one key', () => {
       group: fc.constantFrom('auto-a', 'vip', 'x'),
       limitUsd: fc.constantFrom('25.00', '30', '40'),
       maxConcurrency: fc.constantFrom('', '8', '9'),
+      requestsPerMinute: fc.constantFrom('', '60', '70'),
     });
+    const fields = ['enabled', 'group', 'limitUsd', 'maxConcurrency', 'requestsPerMinute'] as const;
     fc.assert(
       fc.property(change, change, (mine, theirs) => {
         const live = { ...FORM, ...theirs };
         const { form, others } = mergeForms(base, { ...FORM, ...mine }, live);
-        for (const field of ['enabled', 'group', 'limitUsd', 'maxConcurrency'] as const) {
+        for (const field of fields) {
           assert.equal(form[field], mine[field] === FORM[field] ? live[field] : mine[field], field);
         }
-        const changed = (['enabled', 'group', 'limitUsd', 'maxConcurrency'] as const).filter(
-          (field) => theirs[field] !== FORM[field],
-        ).length;
+        const changed = fields.filter((field) => theirs[field] !== FORM[field]).length;
         assert.equal(others.length, changed);
       }),
     );
@@ -262,8 +273,9 @@ describe('an error of the API', () => {
           'spec.groupRef.name',
           'metadata.name',
           'spec.expirationTime',
+          'spec.rateLimits.inputTokensPerMinute',
         ]),
-        ['limitUsd', 'models', 'group', 'name', 'expires'],
+        ['limitUsd', 'models', 'group', 'name', 'expires', 'inputTokensPerMinute'],
       ).map(({ field, message }) => [field, message]),
       [
         ['limitUsd', 'm of spec.quota.limitUsd'],
@@ -271,6 +283,7 @@ describe('an error of the API', () => {
         ['group', 'm of spec.groupRef.name'],
         ['name', 'm of metadata.name'],
         ['expires', 'm of spec.expirationTime'],
+        ['inputTokensPerMinute', 'm of spec.rateLimits.inputTokensPerMinute'],
       ],
     );
   });

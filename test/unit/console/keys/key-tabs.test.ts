@@ -31,6 +31,16 @@ describe("a key's page", () => {
       }
     }
   });
+  it('shows on Overview how many calls may run, and what they may use per minute', async () => {
+    const { browser } = keysStand();
+    const reader = await browser(READER);
+    const limited = (await reader.get('/keys/team-a/chat-frontend')).markup;
+    assert.match(
+      limited,
+      /<dt>Concurrent calls<\/dt><dd>8<\/dd><dt>Per minute<\/dt><dd>600 requests, 1 input token<\/dd>/,
+    );
+    assert.match((await reader.get(KEY)).markup, /<dt>Per minute<\/dt><dd>No limit<\/dd>/);
+  });
   it('shows on Activity that the ledger is not known', async () => {
     const { browser } = keysStand();
     assert.match((await (await browser(ANNA)).get(`${KEY}/activity`)).markup, /has not been told where the ledger is/);

@@ -32,6 +32,8 @@ describe('creating a key', () => {
       allowed: 'Some',
       model: ['gpt-5', 'gpt-5-mini'],
       maxConcurrency: '3',
+      requestsPerMinute: '60',
+      outputTokensPerMinute: '20000',
       expires: '2027-03-01T08:30',
     });
     assert.deepEqual(world.apiKey('team-a', 'bot').spec, {
@@ -48,6 +50,7 @@ describe('creating a key', () => {
       expirationTime: '2027-03-01T08:30:00Z',
       models: ['gpt-5', 'gpt-5-mini'],
       maxConcurrency: 3,
+      rateLimits: { requestsPerMinute: 60, outputTokensPerMinute: 20_000 },
       key: { type: 'Generated', rotation: 1, overlapSeconds: 0 },
     });
     const waiting = await anna.get(made);
@@ -175,6 +178,7 @@ describe('creating a key', () => {
       limitUsd: '12,50',
       allowed: 'Some',
       maxConcurrency: '0',
+      requestsPerMinute: '1000000001',
     });
     assert.equal(status, 422);
     assert.match(markup, /<a href="#f-limitUsd">Quota: [^<]*limitUsd must be a decimal such as &quot;25.00&quot;/);
@@ -184,11 +188,20 @@ describe('creating a key', () => {
     );
     assert.match(markup, /id="f-models-fault"><p class="fault">[^<]*at least 1/);
     assert.match(markup, /id="f-maxConcurrency-fault"/);
+    assert.match(markup, /<a href="#f-requestsPerMinute">Requests per minute: [^<]*less than or equal to 1000000000/);
+    assert.match(markup, /name="requestsPerMinute" value="1000000001"[^>]* aria-invalid="true"/);
     assert.match(markup, /value="bot"/);
     assert.match(markup, /name="group" value="auto-a" required checked/);
     assert.equal(world.objects.has('ApiKey team-a/bot'), false);
     assert.equal(
-      (await anna.submit('key-form', { limitUsd: '12.50', maxConcurrency: '1', allowed: 'All' })).status,
+      (
+        await anna.submit('key-form', {
+          limitUsd: '12.50',
+          maxConcurrency: '1',
+          requestsPerMinute: '',
+          allowed: 'All',
+        })
+      ).status,
       303,
     );
   });
@@ -296,6 +309,7 @@ describe('creating a key', () => {
       expires: '2020-01-01T00:00',
       allowed: 'Some',
       maxConcurrency: 'many',
+      inputTokensPerMinute: 'many',
       keyType: 'Provided',
       secret: 'Not A Name',
     });
@@ -303,7 +317,17 @@ describe('creating a key', () => {
     const faults = [...markup.matchAll(/<li><a href="#f-(\w+)">/g)].map(([, field]) => field);
     assert.deepEqual(
       new Set(faults),
-      new Set(['name', 'account', 'group', 'limitUsd', 'expires', 'models', 'maxConcurrency', 'secret']),
+      new Set([
+        'name',
+        'account',
+        'group',
+        'limitUsd',
+        'expires',
+        'models',
+        'maxConcurrency',
+        'inputTokensPerMinute',
+        'secret',
+      ]),
     );
     for (const field of faults) assert.match(markup, new RegExp(`id="f-${field}-fault"`));
     assert.match(markup, /<details class="fold key-more" open>/);

@@ -148,6 +148,7 @@ export const TENANTS: readonly unknown[] = [
     {
       quota: { limitUsd: '500' },
       maxConcurrency: 8,
+      rateLimits: { requestsPerMinute: 600, inputTokensPerMinute: 1 },
       models: ['claude-sonnet-4-5', 'gpt-5'],
     },
     {

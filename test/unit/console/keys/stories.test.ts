@@ -41,14 +41,34 @@ describe('editing a key', () => {
     const anna = await browser(ANNA);
     await anna.get('/keys/team-a/chat-frontend/settings');
     assert.equal(
-      (await anna.submit('key-form', { quota: 'Unlimited', allowed: 'All', maxConcurrency: '', enabled: null })).status,
+      (
+        await anna.submit('key-form', {
+          quota: 'Unlimited',
+          allowed: 'All',
+          maxConcurrency: '',
+          requestsPerMinute: '',
+          inputTokensPerMinute: '',
+          enabled: null,
+        })
+      ).status,
       303,
     );
     const { spec } = world.apiKey('team-a', 'chat-frontend');
     assert.deepEqual(
-      [spec.quota.limitUsd, spec.models, spec.maxConcurrency, spec.enabled],
-      ['Unlimited', undefined, undefined, false],
+      [spec.quota.limitUsd, spec.models, spec.maxConcurrency, spec.rateLimits, spec.enabled],
+      ['Unlimited', undefined, undefined, undefined, false],
     );
+  });
+  it('changes one limit by the minute and keeps the others', async () => {
+    const { browser, world } = keysStand();
+    const anna = await browser(ANNA);
+    await anna.get('/keys/team-a/chat-frontend/settings');
+    const typed = { requestsPerMinute: '', outputTokensPerMinute: '5000' };
+    assert.equal((await anna.submit('key-form', typed)).status, 303);
+    assert.deepEqual(world.apiKey('team-a', 'chat-frontend').spec.rateLimits, {
+      inputTokensPerMinute: 1,
+      outputTokensPerMinute: 5000,
+    });
   });
   it("shows the API's error at its field, and keeps what was typed", async () => {
     const { browser } = keysStand();

@@ -5,6 +5,7 @@ import type { ChannelStats, ProxyStats } from '../../../../dataplane/activity/ac
 import { LATENCY_CLASSES_MS } from '../../../../dataplane/activity/activity.ts';
 import { channelHealth, errorRate, latencyAt } from '../../../../console/platform/channel-health.ts';
 import { condition, createConsoleFixture, keyManifest, TEST_NOW_MS } from '../../../support/console-access.ts';
+import { pattern } from '../../../support/pattern.ts';
 import { activityOf, call, usageBook, walletStand } from '../wallet/stand.ts';
 import type { WalletStand } from '../wallet/stand.ts';
 
@@ -20,7 +21,13 @@ const ROUTE = manifest('ModelRoute', 'openai', {
     { name: 'flux', endpoints: ['Images'] },
   ],
   channels: [
-    { name: 'one', protocol: 'OpenAI', baseUrl: 'https://one.example/v1', maxConcurrency: 8 },
+    {
+      name: 'one',
+      protocol: 'OpenAI',
+      baseUrl: 'https://one.example/v1',
+      maxConcurrency: 8,
+      rateLimits: { requestsPerMinute: 4000, inputTokensPerMinute: 2_000_000 },
+    },
     { name: 'two', protocol: 'OpenAI', baseUrl: 'https://two.example/v1' },
   ],
 });
@@ -226,7 +233,13 @@ describe('routes', () => {
       },
     ];
     const text = textOf((await stand.see('petra', '/routes')).body);
-    assert.match(text, /one one\.example · OpenAI · priority 0 Failing 3 of 8 10 60 % ≤ 1\.0 s ≤ 1\.0 s HTTP 529/);
+    assert.match(
+      text,
+      pattern(
+        /one one\.example · OpenAI · priority 0 At most 4,000 requests, 2,000,000 input tokens per minute /,
+        /Failing 3 of 8 10 60 % ≤ 1\.0 s ≤ 1\.0 s HTTP 529/,
+      ),
+    );
     assert.match(text, /from 1 proxy that had calls/);
     const theirs = textOf((await stand.see('alice', '/routes')).body);
     assert.match(theirs, /Routes are the platform team's/);

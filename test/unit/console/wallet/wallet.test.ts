@@ -104,6 +104,16 @@ describe('an account', () => {
     assert.match(body, /&lt;img src=x onerror=alert\(1\)&gt;/);
   });
 
+  test('shows what its keys may use per minute, if it is limited', async () => {
+    assert.doesNotMatch(textOf((await stand.see('alice', '/wallet/team-a/main')).body), /[Pp]er minute/);
+    const limited = walletStand(usageBook([]));
+    const rateLimits = { requestsPerMinute: 1, outputTokensPerMinute: 20_000 };
+    limited.world.edit('Account', { namespace: 'team-a', name: 'main' }, (spec) => ({ ...spec, rateLimits }));
+    const { body } = await limited.see('alice', '/wallet/team-a/main');
+    assert.match(textOf(body), /Per minute, all its keys together may use 1 request, 20,000 output tokens\./);
+    await limited.app.close();
+  });
+
   test('has a column for each day of the range', async () => {
     for (const [query, days] of [
       ['', 30],

@@ -1,5 +1,5 @@
 /** Calls, limits and clocks for the ledger's tests, with defaults. */
-import type { HoldRequest, Limits, SlotLimit, Settlement } from '#ledger/ledger.ts';
+import type { HoldRequest, SpendingLimits, Limit, Settlement } from '#ledger/ledger.ts';
 import type { CallOrigin, CallProgress } from '#usage/record.ts';
 
 /** Friday, 20 November 2026, noon UTC. */
@@ -29,7 +29,7 @@ export function origin(callId: string, over: Partial<CallOrigin> = {}): CallOrig
 }
 
 /** Very high limits, except the given ones. */
-export function limits(over: Partial<Limits> = {}): Limits {
+export function limits(over: Partial<SpendingLimits> = {}): SpendingLimits {
   return {
     keyLimitNanoUsd: null,
     period: 'Never',
@@ -57,7 +57,7 @@ export function progress(costNanoUsd: bigint, over: Partial<CallProgress> = {}):
 
 export interface HoldOptions {
   readonly origin?: Partial<CallOrigin>;
-  readonly limits?: Partial<Limits>;
+  readonly limits?: Partial<SpendingLimits>;
   readonly minimum?: bigint;
   readonly progress?: CallProgress;
 }
@@ -87,6 +87,6 @@ export function settlement(
   };
 }
 
-export function slot(scope: SlotLimit['scope'], id: string, limit: number): SlotLimit {
-  return { scope, id: `${scope.toLowerCase()}/${id}`, limit };
+export function slot(scope: Limit['scope'], id: string, limit: number): Limit {
+  return { scope, id: `${scope.toLowerCase()}/${id}`, measure: 'Concurrency', amount: limit };
 }

@@ -4,6 +4,7 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement } from './calls.ts';
 import { SHORT } from './contract-scenario.ts';
 import type { AddScenario } from './contract-scenario.ts';
+import { NO_TOKENS_LOAD } from '#ledger/load.ts';
 
 export function endScenarios(scenario: AddScenario): void {
   scenario('what was settled is there afterwards, its record and its answer too', async (subject, clock) => {
@@ -93,7 +94,7 @@ export function endScenarios(scenario: AddScenario): void {
     assert.equal((await settled).record.costNanoUsd, 20n);
     assert.equal((await next.ledger.readUsage('key-1', 'a'))?.costNanoUsd, 20n);
     await assert.rejects(subject.ledger.hold(holdRequest('b', 50n)), LedgerUnavailable);
-    await assert.rejects(async () => subject.ledger.takeSlots('b', []), LedgerUnavailable);
+    await assert.rejects(async () => subject.ledger.take('b', [], NO_TOKENS_LOAD), LedgerUnavailable);
     await assert.rejects(subject.ledger.settle(settlement('a', 20n)), LedgerUnavailable);
     await assert.rejects(subject.ledger.recordProgress(new Map()), LedgerUnavailable);
     await assert.rejects(subject.ledger.readKey('key-1', 'Never'), LedgerUnavailable);

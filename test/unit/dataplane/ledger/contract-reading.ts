@@ -2,47 +2,48 @@
 import assert from 'node:assert/strict';
 import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement, slot } from './calls.ts';
 import type { AddScenario } from './contract-scenario.ts';
+import { NOTHING_CONSUMED, NO_TOKENS_LOAD } from '#ledger/load.ts';
 
 export function slotScenarios(scenario: AddScenario): void {
   scenario('all or none, up to the limit, and given back by call id', async ({ ledger }) => {
     const slots = [slot('Key', '1', 2), slot('Group', 'g', 2), slot('Channel', 'c', 1)];
-    assert.deepEqual(await ledger.takeSlots('a', slots), { outcome: 'Taken' });
-    assert.deepEqual(await ledger.takeSlots('b', slots), { outcome: 'Full', full: slots[2] });
+    assert.deepEqual(await ledger.take('a', slots, NO_TOKENS_LOAD), { outcome: 'Taken' });
+    assert.deepEqual(await ledger.take('b', slots, NO_TOKENS_LOAD), { outcome: 'Full', full: slots[2] });
     assert.deepEqual(ledger.gauges().slots, { Key: 1, Group: 1, Channel: 1 });
-    ledger.releaseSlots('a', ['Channel']);
-    assert.deepEqual(await ledger.takeSlots('b', slots), { outcome: 'Taken' });
-    ledger.releaseSlots('a');
-    ledger.releaseSlots('a');
-    ledger.releaseSlots('unknown');
+    ledger.release('a', NOTHING_CONSUMED, ['Channel']);
+    assert.deepEqual(await ledger.take('b', slots, NO_TOKENS_LOAD), { outcome: 'Taken' });
+    ledger.release('a', NOTHING_CONSUMED);
+    ledger.release('a', NOTHING_CONSUMED);
+    ledger.release('unknown', NOTHING_CONSUMED);
     assert.deepEqual(ledger.gauges().slots, { Key: 1, Group: 1, Channel: 1 });
   });
 
   scenario('a call that takes a slot again has it once', async ({ ledger }) => {
     const slots = [slot('Key', '1', 1)];
-    await ledger.takeSlots('a', slots);
-    assert.deepEqual(await ledger.takeSlots('a', slots), { outcome: 'Taken' });
+    await ledger.take('a', slots, NO_TOKENS_LOAD);
+    assert.deepEqual(await ledger.take('a', slots, NO_TOKENS_LOAD), { outcome: 'Taken' });
     assert.equal(ledger.gauges().slots.Key, 1);
-    ledger.releaseSlots('a');
-    assert.deepEqual(await ledger.takeSlots('b', slots), { outcome: 'Taken' });
+    ledger.release('a', NOTHING_CONSUMED);
+    assert.deepEqual(await ledger.take('b', slots, NO_TOKENS_LOAD), { outcome: 'Taken' });
   });
 
   scenario('a call may take another slot while it runs, beyond the threshold where it says so', async ({ ledger }) => {
     const [channel, key] = [slot('Channel', 'c', 1), slot('Key', '1', 1)];
     const [first, second] = ['a', 'b'] as const;
     for (const callId of [first, second])
-      assert.deepEqual(await ledger.takeSlots(callId, [{ ...key, limit: Number.MAX_SAFE_INTEGER }]), {
+      assert.deepEqual(await ledger.take(callId, [{ ...key, amount: Number.MAX_SAFE_INTEGER }], NO_TOKENS_LOAD), {
         outcome: 'Taken',
       });
-    assert.deepEqual(await ledger.takeSlots(first, [channel]), { outcome: 'Taken' });
+    assert.deepEqual(await ledger.take(first, [channel], NO_TOKENS_LOAD), { outcome: 'Taken' });
     assert.deepEqual(ledger.gauges().slots, { Key: 2, Group: 0, Channel: 1 });
-    ledger.releaseSlots(first);
-    assert.deepEqual(await ledger.takeSlots('c', [key]), { outcome: 'Full', full: key });
-    ledger.releaseSlots(second);
-    assert.deepEqual(await ledger.takeSlots('c', [key]), { outcome: 'Taken' });
-    ledger.releaseSlots('c');
+    ledger.release(first, NOTHING_CONSUMED);
+    assert.deepEqual(await ledger.take('c', [key], NO_TOKENS_LOAD), { outcome: 'Full', full: key });
+    ledger.release(second, NOTHING_CONSUMED);
+    assert.deepEqual(await ledger.take('c', [key], NO_TOKENS_LOAD), { outcome: 'Taken' });
+    ledger.release('c', NOTHING_CONSUMED);
   });
   scenario("a settlement gives the call's slots back", async ({ ledger }) => {
-    await ledger.takeSlots('a', [slot('Key', '1', 1), slot('Channel', 'c', 1)]);
+    await ledger.take('a', [slot('Key', '1', 1), slot('Channel', 'c', 1)], NO_TOKENS_LOAD);
     await ledger.hold(holdRequest('a', 1n));
     await ledger.settle(settlement('a', 1n));
     assert.deepEqual(ledger.gauges(), { holds: 0, heldNanoUsd: 0n, slots: { Key: 0, Group: 0, Channel: 0 } });
@@ -50,7 +51,7 @@ export function slotScenarios(scenario: AddScenario): void {
 
   scenario('never one too many, whatever runs at once', async ({ ledger }) => {
     const results = await Promise.all(
-      Array.from({ length: 200 }, async (_, n) => ledger.takeSlots(`call-${n}`, [slot('Channel', 'c', 7)])),
+      Array.from({ length: 200 }, async (_, n) => ledger.take(`call-${n}`, [slot('Channel', 'c', 7)], NO_TOKENS_LOAD)),
     );
     assert.equal(results.filter(({ outcome }) => outcome === 'Taken').length, 7);
   });

@@ -4,6 +4,7 @@ import { testClock } from './calls.ts';
 import { conversationScenarios } from './contract-conversations.ts';
 import { endScenarios } from './contract-ends.ts';
 import { jobScenarios } from './contract-jobs.ts';
+import { minuteScenarios } from './contract-minutes.ts';
 import { holdScenarios, settleScenarios } from './contract-money.ts';
 import { periodScenarios } from './contract-periods.ts';
 import { readerScenarios, slotScenarios } from './contract-reading.ts';
@@ -26,6 +27,7 @@ export function ledgerContract(name: string, open: OpenLedger): void {
   describe(`${name}: settlements`, () => settleScenarios(scenario));
   describe(`${name}: periods`, () => periodScenarios(scenario));
   describe(`${name}: slots`, () => slotScenarios(scenario));
+  describe(`${name}: limits by the minute`, () => minuteScenarios(scenario));
   describe(`${name}: readers`, () => readerScenarios(scenario));
   describe(`${name}: jobs`, () => jobScenarios(scenario));
   describe(`${name}: conversations`, () => conversationScenarios(scenario));

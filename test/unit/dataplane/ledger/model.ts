@@ -1,15 +1,15 @@
 /** The simplest possible ledger, as a model: a list of calls, and sums over it. Periods are prefixes of ISO dates. */
-import type { HoldRequest, HoldResult, KeySpending, Limits, QuotaPeriod } from '#ledger/ledger.ts';
+import type { HoldRequest, HoldResult, KeySpending, SpendingLimits, QuotaPeriod } from '#ledger/ledger.ts';
 
 interface ModelCall {
   readonly keyUid: string;
   readonly account: string;
   readonly admittedMs: number;
-  limits: Limits;
+  limits: SpendingLimits;
   held: bigint;
   progress: bigint;
   /** Not confirmed yet; the replaced hold counts if it is larger. */
-  pending: { readonly held: bigint; readonly limits: Limits } | 'new' | undefined;
+  pending: { readonly held: bigint; readonly limits: SpendingLimits } | 'new' | undefined;
   settled:
     | {
         readonly billed: bigint;
@@ -23,8 +23,8 @@ interface ModelCall {
 
 export interface Model {
   calls: Map<string, ModelCall>;
-  seenKeys: Map<string, Limits>;
-  seenAccounts: Map<string, Limits>;
+  seenKeys: Map<string, SpendingLimits>;
+  seenAccounts: Map<string, SpendingLimits>;
 }
 
 export function createModel(): Model {
@@ -65,7 +65,7 @@ export function accountSums(model: Model, account: string): { spent: bigint; hel
 function headroom(
   model: Model,
   of: { keyUid: string; account: string; admittedMs: number },
-  limits: Limits,
+  limits: SpendingLimits,
 ): { key: bigint; account: bigint } {
   const key = keySums(model, of.keyUid, limits.period, of.admittedMs);
   const account = accountSums(model, of.account);

@@ -4,11 +4,11 @@ import { describe, it } from 'vitest';
 import { CallMap } from '../../../../dataplane/ledger/call-map.ts';
 import type { CallRecord, PipelineDeps } from '../../../../dataplane/pipeline/context.ts';
 import { countRunningCalls } from '../../../../dataplane/pipeline/new-thresholds.ts';
-import type { SlotLimit } from '../../../../dataplane/ledger/ledger.ts';
+import type { Limit } from '../../../../dataplane/ledger/ledger.ts';
 
-const KEY: SlotLimit = { scope: 'Key', id: 'key/uid', limit: 1 };
-const GROUP: SlotLimit = { scope: 'Group', id: 'group/g/r/c', limit: 2 };
-const CHANNEL: SlotLimit = { scope: 'Channel', id: 'channel/r/c', limit: 3 };
+const KEY: Limit = { scope: 'Key', id: 'key/uid', measure: 'Concurrency', amount: 1 };
+const GROUP: Limit = { scope: 'Group', id: 'group/g/r/c', measure: 'Concurrency', amount: 2 };
+const CHANNEL: Limit = { scope: 'Channel', id: 'channel/r/c', measure: 'Concurrency', amount: 3 };
 
 /** A call that runs on r/c for group g without slots; the state in force has `slots`. */
 function scene({
@@ -17,30 +17,30 @@ function scene({
   offered = 'm',
   own = [],
 }: {
-  readonly key?: SlotLimit;
+  readonly key?: Limit;
   readonly offered?: string;
-  readonly slots: readonly SlotLimit[];
-  readonly own?: readonly SlotLimit[];
+  readonly slots: readonly Limit[];
+  readonly own?: readonly Limit[];
 }) {
   const asked: string[] = [];
-  const candidate = (its: readonly SlotLimit[]): object => ({
+  const candidate = (its: readonly Limit[]): object => ({
     group: 'g',
     model: { name: 'm' },
     target: { id: 'r/c' },
-    slots: its,
+    limits: its,
   });
   const record = {
     received: { requestId: 'req_1' },
     sent: true,
     admitted: {
-      routed: { key: { uid: 'uid' }, keyHash: 'hash' },
+      routed: { key: { uid: 'uid', limits: [] }, keyHash: 'hash' },
       candidate: candidate(own),
     },
   } as unknown as CallRecord;
   const state = {
     groups: new Map([['g', { offers: new Map([[offered, { tiers: [[], [candidate(slots)]] }]]) }]]),
-    channelSlots: new Map([['r/c', CHANNEL]]),
-    credentials: new Map([['hash', { key: { uid: 'uid', ...(key && { slot: key }) } }]]),
+    channelLimits: new Map([['r/c', [CHANNEL]]]),
+    credentials: new Map([['hash', { key: { uid: 'uid', limits: key ? [key] : [] } }]]),
   };
   const running = new CallMap<CallRecord>();
   running.set(record.received.requestId, record);
@@ -48,14 +48,14 @@ function scene({
     running,
     state: { get: () => state, generation: 2 },
     ledger: {
-      countSlots: (callId: string, wanted: readonly SlotLimit[]) =>
+      count: (callId: string, wanted: readonly Limit[]) =>
         void asked.push(...wanted.map(({ id }) => `${callId} ${id}`)),
     },
   } as unknown as Pick<PipelineDeps, 'state' | 'ledger' | 'running'>;
   return { deps, record, asked };
 }
 
-const take = ({ id }: SlotLimit): string => `req_1 ${id}`;
+const take = ({ id }: Limit): string => `req_1 ${id}`;
 
 describe('a running call', () => {
   it('gets the slots of new thresholds only', () => {

@@ -338,6 +338,13 @@ describe('figures that numbers cannot hold', () => {
   });
 });
 
+test('a compiled price has integers without zeros that all share', () => {
+  const short = compilePrice(requestPrice('0.04'), E9 * E9);
+  assert.deepEqual([short.perGeneration, short.denominator], [40_000_000n, 1n]);
+  const ratio = compilePrice(tokenPrice({ model: '1.25' }), e9('0.9') * E9);
+  assert.ok(ratio.denominator <= 10n ** 6n, String(ratio.denominator));
+});
+
 describe('images by size and quality, videos by the second', () => {
   const image = (size: string, quality: string, usd: string): { size: string; quality: string; nanoUsd: bigint } => ({
     size,
@@ -394,18 +401,18 @@ describe('images by size and quality, videos by the second', () => {
   });
 
   test('an entry without size and quality prices every other image, and never one that has an entry', () => {
-    const rates = compilePrice(
+    const { perImage: rates, denominator } = compilePrice(
       {
         ...pictures,
         perImage: [image('', '', '9'), image('', 'low', '2'), image('1x1', '', '3'), image('1x1', 'low', '1')],
       },
       E9 * E9,
-    ).perImage;
-    const usd = (made: GenerationAttributes): bigint | undefined => generationRate(rates, made);
-    assert.equal(usd({ size: '1x1', quality: 'low' }), e9('1') * E9 * E9);
-    assert.equal(usd({ size: '2x2', quality: 'low' }), e9('2') * E9 * E9);
-    assert.equal(usd({ size: '1x1', quality: 'high' }), e9('3') * E9 * E9);
-    assert.equal(usd({ size: '2x2', quality: 'high' }), e9('9') * E9 * E9);
+    );
+    const usd = (made: GenerationAttributes): bigint => (generationRate(rates, made) ?? 0n) / denominator;
+    assert.equal(usd({ size: '1x1', quality: 'low' }), e9('1'));
+    assert.equal(usd({ size: '2x2', quality: 'low' }), e9('2'));
+    assert.equal(usd({ size: '1x1', quality: 'high' }), e9('3'));
+    assert.equal(usd({ size: '2x2', quality: 'high' }), e9('9'));
   });
 
   test('what no entry fits has no price', () => {

@@ -81,6 +81,18 @@ describe('a request', () => {
       ],
     });
   });
+  it('has no empty texts, which clients keep of streams and Vertex refuses', () => {
+    const user = { role: 'user', parts: [{ text: 'hi' }] };
+    const contentsOf = (...contents: readonly object[]): unknown =>
+      (JSON.parse(send(JSON.stringify({ contents })).text) as { contents: unknown }).contents;
+    const signed = { text: '', thoughtSignature: 'AAAA' };
+    assert.deepEqual(
+      contentsOf(user, { role: 'model', parts: [{ text: '' }, { text: 'a' }, signed, { text: '' }] }, user),
+      [user, { role: 'model', parts: [{ text: 'a' }, signed] }, user],
+    );
+    assert.deepEqual(contentsOf(user, { role: 'model', parts: [{ text: '' }] }, user), [user, user]);
+    assert.deepEqual(contentsOf({ role: 'user', parts: [{ text: '' }] }), [{ role: 'user', parts: [{ text: '' }] }]);
+  });
 });
 
 const event = (data: object): Buffer => Buffer.from(`data: ${JSON.stringify(data)}\r\n\r\n`);

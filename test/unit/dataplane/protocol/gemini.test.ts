@@ -1,6 +1,7 @@
 /** Streams of Gemini with unusual ends, its usage, and conversations that it would refuse. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
+import { FailedResponse } from '../../../../dataplane/protocol/failed-response.ts';
 import { readGeminiError } from '../../../../dataplane/protocol/gemini/errors.ts';
 import { readUsage } from '../../../../dataplane/protocol/gemini/usage.ts';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';
@@ -37,6 +38,19 @@ describe('a stream of Gemini', () => {
     const { outcome, last } = run(TEXT, event({ error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'x' } }));
     assert.equal(outcome, 'Failed');
     assert.match(last, /rate_limit_error/);
+  });
+  it('is no success for reasons that are none, in a stream and whole, and says which', () => {
+    for (const reason of ['OTHER', 'NO_IMAGE', 'MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'SOME_NEW_REASON']) {
+      const { outcome, last } = run(TEXT, chunk([], reason));
+      assert.equal(outcome, 'Failed', reason);
+      assert.match(last, new RegExp(reason));
+      const candidate = { content: { parts: [{ text: 'a' }] }, finishReason: reason, finishMessage: 'odd' };
+      const body = Buffer.from(JSON.stringify({ candidates: [candidate] }));
+      assert.throws(
+        () => converterFor('Anthropic', 'Gemini').response(body),
+        (thrown) => thrown instanceof FailedResponse && /odd/.test(thrown.error.message),
+      );
+    }
   });
   it('keeps one block open at a time, and adds signatures to the thoughts before a part', () => {
     const { sent, last } = run(
@@ -162,6 +176,27 @@ describe('a request to Gemini', () => {
     assert.deepEqual(thinkingOf('gemini-2.5-flash', disabled), { thinkingBudget: 0 });
     assert.deepEqual(thinkingOf('gemini-2.5-flash', { output_config: { effort: 'low' } }), { thinkingBudget: 1024 });
     assert.equal(thinkingOf('gemini-3-pro', {}), undefined);
+  });
+  it('says of calls without a signature that none is checked, from Gemini 2.5 on', () => {
+    const call = { type: 'tool_use', id: 'toolu_1x', name: 'f', input: {} };
+    const messages = [...HI, { role: 'assistant', content: [call] }];
+    for (const [model, is] of [
+      ['gemini-2.0-flash', false],
+      ['gemini-2.5-pro', true],
+      ['gemini-3-pro', true],
+    ] as const)
+      assert.equal(JSON.stringify(send({ messages }, model)).includes('skip_thought_signature_validator'), is, model);
+  });
+  it('has tool names that start with a letter or an underscore, and media types that Google knows', () => {
+    const tools = ['1c_reload', '_ok', '-x', 'fine'].map((name) => ({ name, input_schema: { type: 'object' } }));
+    const source = { type: 'base64', media_type: 'image/jpg', data: 'AAAA' };
+    const messages = [{ role: 'user', content: [{ type: 'image', source }] }];
+    const sent = JSON.stringify(send({ messages, tools }));
+    const names = [...sent.matchAll(/"name":"([^"]+)"/g)].map(([, name]) => name);
+    assert.match(String(names[0]), /^_1c_reload_[0-9a-f]{12}$/);
+    assert.match(String(names[2]), /^_-x_[0-9a-f]{12}$/);
+    assert.deepEqual([names[1], names[3]], ['_ok', 'fine']);
+    assert.match(sent, /"mimeType":"image\/jpeg"/);
   });
   it('leaves out what a model does not support, and names it', () => {
     assert.equal(thinkingOf('gemini-2.0-flash', { thinking: { type: 'adaptive' } }), undefined);

@@ -166,12 +166,13 @@ export function completeSnapshot(): Snapshot {
         limitNanoUsd: 25_000_000_000n,
         models: { names: ['m'] },
         maxConcurrency: 8,
+        rateLimits: { requestsPerMinute: 60, inputTokensPerMinute: 100_000, outputTokensPerMinute: 20_000 },
         expirationMs: 1_900_000_000_000n,
       }),
     ],
-    accounts: [accountOf('team-a')],
+    accounts: [{ ...accountOf('team-a'), rateLimits: { requestsPerMinute: 600 } }],
     groups: [
-      directGroup('auto-a', [routeEntry('anthropic', { maxConcurrency: 40 })]),
+      directGroup('auto-a', [routeEntry('anthropic', { maxConcurrency: 40, rateLimits: { inputTokensPerMinute: 1 } })]),
       automaticGroup('smart', ['auto-a']),
     ],
     routes: [
@@ -182,6 +183,7 @@ export function completeSnapshot(): Snapshot {
           channelOf('direct', {
             protocol: Protocol.ANTHROPIC,
             maxConcurrency: 200,
+            rateLimits: { outputTokensPerMinute: 4_000_000_000 },
             models: [{ name: 'm', upstreamName: 'm-2026' }],
           }),
         ],

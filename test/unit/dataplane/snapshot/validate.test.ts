@@ -78,7 +78,8 @@ test('keys', () => {
     [{ models: { names: [] } }, /empty list/],
     [{ models: { names: ['a', 'a'] } }, /"a" is there twice/],
     [{ models: { names: [''] } }, /a name is empty/],
-    [{ maxConcurrency: 0 }, /at least 1/],
+    [{ maxConcurrency: 0 }, /^max_concurrency: must be at least 1/],
+    [{ rateLimits: { requestsPerMinute: 0 } }, /^rate_limits: requests_per_minute: must be at least 1/],
     [{ group: '' }, /group/],
     [{ account: 'team-a' }, /namespace\/name/],
   ];
@@ -113,13 +114,25 @@ test('two objects with one name, uid or hash', () => {
   ]);
 });
 
+test('an account with a limit of 0', () => {
+  const rateLimits = { requestsPerMinute: 0, inputTokensPerMinute: 1, outputTokensPerMinute: 0 };
+  assert.deepEqual(messagesOf({ accounts: [{ ...accountOf('a'), rateLimits }, accountOf('b')] }), [
+    'rate_limits: requests_per_minute: must be at least 1',
+    'rate_limits: output_tokens_per_minute: must be at least 1',
+  ]);
+});
+
 test('groups', () => {
   const cases: [Group[], RegExp][] = [
     [[directGroup('g', [], { access: undefined })], /one of direct and automatic/],
     [[directGroup('g', [routeEntry('')])], /a name is empty/],
     [[directGroup('g', [routeEntry('r', { models: { names: [] } })])], /routes "r": models: an empty list/],
     [[directGroup('g', [routeEntry('r', { channels: { names: [] } })])], /routes "r": channels: an empty list/],
-    [[directGroup('g', [routeEntry('r', { maxConcurrency: 0 })])], /at least 1/],
+    [[directGroup('g', [routeEntry('r', { maxConcurrency: 0 })])], /routes "r": max_concurrency: must be at least 1/],
+    [
+      [directGroup('g', [routeEntry('r', { rateLimits: { inputTokensPerMinute: 0 } })])],
+      /routes "r": rate_limits: input_tokens_per_minute: must be at least 1/,
+    ],
     [[automaticGroup('g', [])], /at least one/],
     [[automaticGroup('g', ['x', 'x'])], /"x" is there twice/],
     [[automaticGroup('g', ['h']), automaticGroup('h', ['none'])], /"h" is not a Direct group/],
@@ -190,7 +203,11 @@ test('channels', () => {
       /there twice/,
     ],
     [{ weight: 0 }, /weight/],
-    [{ maxConcurrency: 0 }, /at least 1/],
+    [{ maxConcurrency: 0 }, /channels "c": max_concurrency: must be at least 1/],
+    [
+      { rateLimits: { outputTokensPerMinute: 0 } },
+      /channels "c": rate_limits: output_tokens_per_minute: must be at least 1/,
+    ],
     [{ timeouts: undefined }, /timeouts: required/],
     [{ timeouts: { ...timeouts, idleMs: 0 } }, /at least 1 ms/],
   ];

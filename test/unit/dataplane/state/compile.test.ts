@@ -84,13 +84,19 @@ test('a complete snapshot compiles to what a call needs', () => {
       minOutputTokens: 16,
       usageLabels: undefined,
       models: new Set(['m']),
-      slot: { scope: 'Key', id: 'key/uid-ci-bot', limit: 8 },
+      limits: [
+        { scope: 'Key', id: 'key/uid-ci-bot', measure: 'Concurrency', amount: 8 },
+        { scope: 'Key', id: 'key/uid-ci-bot', measure: 'Requests', amount: 60 },
+        { scope: 'Key', id: 'key/uid-ci-bot', measure: 'InputTokens', amount: 100_000 },
+        { scope: 'Key', id: 'key/uid-ci-bot', measure: 'OutputTokens', amount: 20_000 },
+      ],
     },
   });
   assert.deepEqual(state.accounts.get('team-a/team-a'), {
     id: 'team-a/team-a',
     generation: 1n,
     creditNanoUsd: 1_000_000_000n,
+    limits: [{ scope: 'Account', id: 'account/team-a/team-a', measure: 'Requests', amount: 600 }],
   });
 
   const offer = offerOf(state, 'auto-a', 'm');
@@ -103,9 +109,11 @@ test('a complete snapshot compiles to what a call needs', () => {
   assert.equal(candidate.upstreamModel, 'm-2026');
   assert.equal(candidate.retryAttempts, 2);
   assert.equal(candidate.clientDisconnect, 'Cancel');
-  assert.deepEqual(candidate.slots, [
-    { scope: 'Group', id: 'group/auto-a/anthropic/direct', limit: 40 },
-    { scope: 'Channel', id: 'channel/anthropic/direct', limit: 200 },
+  assert.deepEqual(candidate.limits, [
+    { scope: 'Group', id: 'group/auto-a/anthropic/direct', measure: 'Concurrency', amount: 40 },
+    { scope: 'Group', id: 'group/auto-a/anthropic/direct', measure: 'InputTokens', amount: 1 },
+    { scope: 'Channel', id: 'channel/anthropic/direct', measure: 'Concurrency', amount: 200 },
+    { scope: 'Channel', id: 'channel/anthropic/direct', measure: 'OutputTokens', amount: 4_000_000_000 },
   ]);
   assert.equal(candidate.target, state.targets.get('anthropic/direct'));
   assert.equal(candidate.target.protocol, 'Anthropic');
@@ -155,8 +163,8 @@ test('enum values of the snapshot become those of the state', () => {
   assert.equal(a.key, old.key);
   assert.equal(old.notAfterMs, 5);
   assert.deepEqual(
-    [a.key.period, a.key.whenShort, a.key.enabled, a.key.refusal, a.key.limitNanoUsd, a.key.slot],
-    ['Daily', 'Refuse', false, 'not admitted', null, undefined],
+    [a.key.period, a.key.whenShort, a.key.enabled, a.key.refusal, a.key.limitNanoUsd, a.key.limits],
+    ['Daily', 'Refuse', false, 'not admitted', null, []],
   );
   assert.equal(b.key.period, 'Monthly');
   const [candidate] = candidatesOf(state, 'g', 'm');
@@ -177,7 +185,7 @@ test('enum values of the snapshot become those of the state', () => {
   );
   assert.equal(candidate.target.credential, undefined);
   assert.equal(candidate.upstreamModel, 'm');
-  assert.deepEqual(candidate.slots, []);
+  assert.deepEqual(candidate.limits, []);
 });
 
 test('tiers are in the order of priority, over all routes that offer the model', () => {
@@ -227,10 +235,10 @@ test('filters of models and channels merge for one route, and the strictest thre
   assert.deepEqual(tiersOf(state, 'channels', 'b'), [['channels:r/y']]);
   assert.deepEqual(tiersOf(state, 'both', 'a'), [['both:r/x', 'both:r/y']]);
   assert.deepEqual(tiersOf(state, 'both', 'b'), [['both:r/y']]);
-  const limits = offerOf(state, 'both', 'a').tiers[0]?.map(({ slots }) => slots.map(({ limit }) => limit));
+  const limits = offerOf(state, 'both', 'a').tiers[0]?.map((each) => each.limits.map(({ amount }) => amount));
   assert.deepEqual(limits, [[9], [4]]);
-  assert.deepEqual(offerOf(state, 'both', 'b').tiers[0]?.[0]?.slots, [
-    { scope: 'Group', id: 'group/both/r/y', limit: 4 },
+  assert.deepEqual(offerOf(state, 'both', 'b').tiers[0]?.[0]?.limits, [
+    { scope: 'Group', id: 'group/both/r/y', measure: 'Concurrency', amount: 4 },
   ]);
   assert.equal(state.groups.get('nothing')?.offers.size, 0);
 });

@@ -17,7 +17,7 @@ import type { Snapshot } from '../../../../dataplane/snapshot/snapshot.gen.ts';
 import type { ValidConfig } from '../../../../dataplane/state/compile-edit.ts';
 import { Inventory } from '../../../../dataplane/xds/inventory.ts';
 import { XdsStream } from '../../../../dataplane/xds/stream.ts';
-import { hashOf } from '../snapshot/objects.ts';
+import { accountOf, hashOf } from '../snapshot/objects.ts';
 import { numberedKey } from './support.ts';
 
 const KEYS = typeUrlOf('keys');
@@ -203,6 +203,26 @@ describe('a stream', () => {
         ?.snapshot()
         .keys.map(({ name }) => name),
       ['key-2'],
+    );
+  });
+
+  it('refuses an account with a limit of 0, also before its round has arrived', () => {
+    const held = begun([]);
+    const account = accountOf('a');
+    held.give('accounts', [account]);
+    held.settle();
+    held.end();
+    held.give('accounts', [{ ...account, generation: 2n, rateLimits: { requestsPerMinute: 0 } }]);
+    held.settle();
+    held.end();
+    const refusal = held.sent.find(({ errorDetail }) => errorDetail);
+    assert.deepEqual(
+      refusal?.errorDetail?.details.map(({ value }) => ResourceFault.decode(value)),
+      [{ name: 'a/a', version: 'v2', message: 'rate_limits: requests_per_minute: must be at least 1' }],
+    );
+    assert.deepEqual(
+      held.inventory.snapshot().accounts.map(({ generation }) => generation),
+      [1n],
     );
   });
 

@@ -92,6 +92,29 @@ describe('a list-watch', () => {
     await watch.stop();
   });
 
+  it('continues at once when the server cuts off a watch that is too slow for its events', async () => {
+    const { clock, watches, watch, version } = setUp();
+    await clock.pass(0);
+    for (let n = 0; n < 20; n++) {
+      watches[n]?.push(event('ADDED', 'd', String(100 + n)));
+      watches[n]?.end();
+      await clock.pass(0);
+      assert.deepEqual([watches.length, version()], [n + 2, String(100 + n)]);
+    }
+    await watch.stop();
+  });
+
+  it('waits before it watches again if a watch ends at once and brought nothing', async () => {
+    const { clock, watches, watch } = setUp();
+    await clock.pass(0);
+    watches[0]?.end();
+    await clock.pass(0);
+    assert.equal(watches.length, 1);
+    await clock.pass(1000);
+    assert.equal(watches.length, 2);
+    await watch.stop();
+  });
+
   it('lists again when the version has expired, by status or by event', async () => {
     const { clock, known, watches, watch } = setUp();
     await clock.pass(0);

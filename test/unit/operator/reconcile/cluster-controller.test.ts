@@ -273,6 +273,17 @@ test('a changed key with a fault keeps its last good version, and all others cha
   assert.deepEqual(publishable(wanted, good), { snapshot: wanted, faults: [] });
 });
 
+test('a changed account with a fault keeps its last good version', () => {
+  const account = { namespace: 'team-a', name: 'a', generation: 1n, creditNanoUsd: 1n };
+  const good: Snapshot = { keys: [], accounts: [account], groups: [], routes: [], catalogs: [] };
+  const faulty = { ...account, generation: 2n, rateLimits: { requestsPerMinute: 0 } };
+  const result = publishable({ ...good, accounts: [faulty] }, good);
+  assert.deepEqual(
+    [result?.faults.map(({ kind, name }) => `${kind} ${name}`), result?.snapshot.accounts],
+    [['Account a'], [account]],
+  );
+});
+
 /** The nth key, with its Secret. */
 function keyManifest(limitUsd: string, n: number): string {
   return (

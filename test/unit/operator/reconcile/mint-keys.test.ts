@@ -346,6 +346,8 @@ spec: {groupRef: {name: main}, accountRef: {name: team}}
   const many = Array.from({ length: 40 }, (_, n) => key('team-a', `key-${n}`)).join('');
   const resources = resourcesOf(`${many}${key('team-b', 'only')}`);
   const written: string[] = [];
+  let atOnce = 0;
+  let mostAtOnce = 0;
   const { retryAtMs } = await mintKeys(resources, NOW_MS, {
     gatewayNamespace: GATEWAY_NAMESPACE,
     atMost: 20,
@@ -354,10 +356,16 @@ spec: {groupRef: {name: main}, accountRef: {name: team}}
       joined: (all) => all,
       find: () => undefined,
       obstacle: () => undefined,
-      write: async ({ namespace }) => written.push(namespace) > 0,
+      write: async ({ namespace }) => {
+        mostAtOnce = Math.max(mostAtOnce, ++atOnce);
+        await new Promise(setImmediate);
+        atOnce -= 1;
+        return written.push(namespace) > 0;
+      },
     },
   });
   assert.equal(written.length, 20);
+  assert.equal(mostAtOnce, 5, 'four of one namespace, and beside them the other');
   assert.ok(written.slice(0, 2).includes('team-b'));
   assert.equal(retryAtMs, NOW_MS, 'it is called again for the others');
 });

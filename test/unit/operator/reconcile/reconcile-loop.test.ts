@@ -8,13 +8,14 @@ const DEBOUNCE_MS = 20;
 const HOUR_MS = 3_600_000;
 
 /** Timers count the time that the machine is awake; the clock can be set. */
-function setUp(result: () => RunResult | Promise<RunResult>) {
+function setUp(result: () => RunResult | Promise<RunResult>, maxRestMs?: number) {
   let awakeMs = 0;
   let aheadMs = 0;
   let runs = 0;
   const pending = new Set<{ readonly atMs: number; readonly run: () => void }>();
   const loop = new ReconcileLoop({
     debounceMs: DEBOUNCE_MS,
+    ...(maxRestMs !== undefined && { maxRestMs }),
     log: { error: () => undefined },
     run: async () => {
       runs++;
@@ -147,4 +148,52 @@ test('settled resolves for a loop that fails or is stopped', async () => {
   await stopped;
   loop.changed();
   await loop.settled();
+});
+
+test('rests for as long as a run took, so that changes can be read meanwhile', async () => {
+  let takesMs = 0;
+  const scene = setUp(() => {
+    scene.setClock(takesMs);
+    return { retry: false };
+  }, 50);
+  const { loop, runs, pass } = scene;
+  for (const { tookMs, restMs } of [
+    { tookMs: 5, restMs: DEBOUNCE_MS },
+    { tookMs: 35, restMs: 35 },
+    { tookMs: 500, restMs: 50 },
+  ]) {
+    takesMs = tookMs;
+    await pass(1_000);
+    const before = runs();
+    loop.changed();
+    await pass(DEBOUNCE_MS);
+    loop.changed();
+    await pass(restMs - 1);
+    assert.equal(runs(), before + 1, `a run of ${tookMs} ms`);
+    await pass(1);
+    assert.equal(runs(), before + 2, `a run of ${tookMs} ms`);
+  }
+});
+
+test('rests also before the run for what changed during a run', async () => {
+  let release: () => void = () => undefined;
+  const scene = setUp(async () => {
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    scene.setClock(40);
+    return { retry: false };
+  }, 50);
+  const { loop, runs, pass } = scene;
+  loop.changed();
+  await pass(DEBOUNCE_MS);
+  loop.changed();
+  await pass(DEBOUNCE_MS);
+  release();
+  await turns();
+  await pass(49);
+  assert.equal(runs(), 1);
+  await pass(1);
+  assert.equal(runs(), 2);
+  release();
 });

@@ -167,6 +167,17 @@ test('writes spending once per half minute, but at once at a threshold or with a
   assert.deepEqual([writes.length, live.get('a')?.status['remainingUsd']], [5, '92.00']);
 });
 
+test('writes what remains of a new limit before it calls the edit observed', async () => {
+  const { clock, desired, take, writes, writer } = setUp();
+  take('a', { observedGeneration: 1, spentUsd: '1.00', remainingUsd: '9.00' });
+  desired.set('a', { observedGeneration: 2, spentUsd: '1.00', remainingUsd: '0.00' });
+  writer.start();
+  writer.changed('a');
+  await clock.pass(1000);
+  assert.deepEqual(writes, ['spending a', 'operator a']);
+  await writer.stop();
+});
+
 test('keeps the last spending without a ledger', async () => {
   const { clock, desired, take, writes, writer } = setUp();
   take('a', { observedGeneration: 1, spentUsd: '5.00', conditions: [condition('QuotaLow')] });
@@ -226,4 +237,30 @@ test('takes namespaces in turn: two thousand new objects of one delay no other',
   await clock.pass(300);
   assert.ok(writes.slice(before, before + 4).includes('operator ApiKey team-b/only'), writes.slice(before).join(', '));
   await writer.stop();
+});
+
+test('writes few objects of one namespace at once, and others beside them', async () => {
+  const waiting = new Set<string>();
+  const { clock, desired, live, writer } = setUp({
+    apply: async ({ name }) => {
+      waiting.add(name);
+      return new Promise(() => undefined);
+    },
+  });
+  writer.start();
+  for (const [namespace, count] of [
+    ['team-a', 100],
+    ['team-b', 2],
+  ] as const)
+    for (let n = 0; n < count; n++) {
+      const id = `ApiKey ${namespace}/${n}`;
+      live.set(id, { kind: 'ApiKey', namespace, name: id, uid: id, resourceVersion: '1', status: {} });
+      desired.set(id, { observedGeneration: 1 });
+      writer.changed(id);
+    }
+  await clock.pass(0);
+  assert.deepEqual(
+    [...waiting].map((id) => id.slice(0, -2)),
+    [...Array<string>(4).fill('ApiKey team-a'), ...Array<string>(2).fill('ApiKey team-b')],
+  );
 });

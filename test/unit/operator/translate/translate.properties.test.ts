@@ -20,6 +20,7 @@ const models = fc.option(fc.uniqueArray(fc.constantFrom(...MODELS, 'unknown'), {
 const decimal = fc.constantFrom('0', '1', '0.5', '25.000000001', '9000000000', '0.000000001');
 const money = fc.constantFrom('0', '-9000000000', '9000000000', '0.01');
 const threshold = fc.option(fc.constantFrom(1, 40), { nil: undefined });
+const rateLimits = fc.constantFrom(undefined, { requestsPerMinute: 60 }, { outputTokensPerMinute: 1_000_000_000 });
 const gatewayNamespace = fc.constantFrom(GATEWAY_NAMESPACE, GATEWAY_NAMESPACE, 'other-gateway');
 const selector = fc.constantFrom(
   {},
@@ -61,6 +62,7 @@ const apiKey = object(
     accountRef: fc.record({ name }),
     models,
     maxConcurrency: threshold,
+    rateLimits,
     quota: fc.record({
       limitUsd: fc.constantFrom('Unlimited', '0', '25.5'),
       period: fc.constantFrom('Never', 'Daily', 'Monthly'),
@@ -81,6 +83,7 @@ const account = object(
   'Account',
   fc.record({
     gatewayNamespace,
+    rateLimits,
     grants: fc.uniqueArray(fc.record({ name, usd: money }), { selector: (grant) => grant.name }),
   }),
 );
@@ -89,6 +92,7 @@ const groupRoute = fc
     models,
     channels: fc.option(fc.constantFrom(['one'], ['two', 'unknown']), { nil: undefined }),
     maxConcurrency: threshold,
+    rateLimits,
   })
   .chain((rest) =>
     fc.oneof(
@@ -122,6 +126,7 @@ const channel = (channelName: string) =>
       'https://-',
       'https://1.2.3.4.5',
     ),
+    rateLimits,
     auth: fc.option(
       fc.record({
         type: fc.constant('ApiKey'),

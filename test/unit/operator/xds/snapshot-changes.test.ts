@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { typeUrlOf } from '../../../../dataplane/snapshot/resources.ts';
-import type { Key } from '../../../../dataplane/snapshot/snapshot.gen.ts';
+import type { Account, Key } from '../../../../dataplane/snapshot/snapshot.gen.ts';
 import { ResourceCache } from '../../../../operator/xds/resource-cache.ts';
 import { createSnapshotChanges } from '../../../../operator/xds/snapshot-changes.ts';
 import { accountOf, directGroup, hashOf, routeEntry, snapshotOf } from '../../dataplane/snapshot/objects.ts';
@@ -55,6 +55,17 @@ describe('changes', () => {
     ['with another string', {}, { hashes: [{ sha256: hashOf(8) }] }],
     ['whose overlap ends', {}, { hashes: [{ sha256: hashOf(1), notAfterMs: 5n }] }],
     ['with fewer at a time', { maxConcurrency: 9 }, { maxConcurrency: 5 }],
+    ['with a rate', {}, { rateLimits: { requestsPerMinute: 5 } }],
+    [
+      'with fewer input tokens',
+      { rateLimits: { inputTokensPerMinute: 9 } },
+      { rateLimits: { inputTokensPerMinute: 5 } },
+    ],
+    [
+      'with fewer output tokens',
+      { rateLimits: { requestsPerMinute: 5, outputTokensPerMinute: 9 } },
+      { rateLimits: { requestsPerMinute: 5, outputTokensPerMinute: 5 } },
+    ],
   ];
   for (const [words, before, after] of tighter) {
     it(`are urgent for a key that is ${words}, and not the other way round`, () => {
@@ -65,7 +76,7 @@ describe('changes', () => {
     });
   }
 
-  it('are urgent for a deleted key, and for less credit', () => {
+  it('are urgent for a deleted key, and for an account with less credit or a lower limit', () => {
     assert.deepEqual(changesOf(keys, keys.slice(1)).urgent, [name(1)]);
     const take = createSnapshotChanges(new ResourceCache());
     take(snapshotOf({ accounts: [accountOf('a', 5n), accountOf('b', 5n)] }));
@@ -74,6 +85,13 @@ describe('changes', () => {
       changes.flatMap(({ urgent }) => [...urgent]),
       ['a/a'],
     );
+    const limited = (requestsPerMinute: number): Account => ({
+      ...accountOf('a', 4n),
+      rateLimits: { requestsPerMinute },
+    });
+    const urgent = (account: Account): string[] =>
+      take(snapshotOf({ accounts: [account, accountOf('b', 6n)] })).flatMap((change) => [...change.urgent]);
+    assert.deepEqual([urgent(limited(9)), urgent(limited(5)), urgent(limited(9))], [['a/a'], ['a/a'], []]);
   });
 
   it('end with a checkpoint, if there are any', () => {

@@ -16,6 +16,7 @@ import { holdRequest, progress, settlement, slot } from '../calls.ts';
 import { faultTest, spentInFile } from './bench.ts';
 import type { Bench } from './bench.ts';
 import { tempFolder } from './subject.ts';
+import { NO_TOKENS_LOAD } from '#ledger/load.ts';
 
 const LIMITS = { keyLimitNanoUsd: 100n };
 
@@ -31,7 +32,7 @@ function watch<T>(promise: Promise<T>): { readonly promise: Promise<T>; readonly
 
 async function refusedThenRecovered(bench: Bench, fault: keyof typeof FAULT): Promise<void> {
   const { ledger } = bench;
-  await ledger.takeSlots('running', [slot('Key', '1', 5)]);
+  await ledger.take('running', [slot('Key', '1', 5)], NO_TOKENS_LOAD);
   await ledger.hold(holdRequest('running', 40n, { limits: LIMITS, progress: progress(3n) }));
   bench.set(fault);
   const settling = watch(ledger.settle(settlement('running', 30n)));
@@ -39,7 +40,7 @@ async function refusedThenRecovered(bench: Bench, fault: keyof typeof FAULT): Pr
     ledger.hold(holdRequest('refused', 60n, { limits: LIMITS, progress: progress(9n) })),
     LedgerUnavailable,
   );
-  await assert.rejects(async () => ledger.takeSlots('refused', [slot('Key', '1', 5)]), LedgerUnavailable);
+  await assert.rejects(async () => ledger.take('refused', [slot('Key', '1', 5)], NO_TOKENS_LOAD), LedgerUnavailable);
   assert.equal(settling.isSettled(), false, 'a settlement is not acknowledged before it is in the file');
   assert.deepEqual(ledger.gauges(), { holds: 0, heldNanoUsd: 0n, slots: { Key: 0, Group: 0, Channel: 0 } });
   bench.set('none');
@@ -77,6 +78,42 @@ for (const fault of ['commitFails', 'stalls', 'syncFails'] as const)
     (bench) => refusedThenRecovered(bench, fault),
     'full',
   );
+
+for (const fault of ['commitFails', 'stalls'] as const)
+  faultTest(`${fault}: a withheld call has a record that says so`, async (bench) => {
+    const { ledger } = bench;
+    for (const id of ['a', 'b', 'c']) await ledger.hold(holdRequest(id, 40n));
+    bench.set(fault);
+    const settling = ['a', 'b', 'c'].map((id, at) => ledger.settle(settlement(id, BigInt(10 + at))));
+    await bench.told('Failing');
+    ledger.withhold('b');
+    const statuses = ['Succeeded', 'Withheld', 'Succeeded'];
+    assert.equal((await ledger.readUsage('key-1', 'b'))?.status, 'Withheld');
+    bench.set('none');
+    assert.deepEqual(
+      (await Promise.all(settling)).map(({ record }) => [record.status, record.costNanoUsd]),
+      statuses.map((status, at) => [status, BigInt(10 + at)]),
+    );
+    await bench.afterwards(async (next) => {
+      const records = await Promise.all(['a', 'b', 'c'].map((id) => next.readUsage('key-1', id)));
+      assert.deepEqual(
+        records.map((record) => record?.status),
+        statuses,
+      );
+      assert.equal((await next.readAccount('team-a/team-a')).spentNanoUsd, 33n);
+    });
+  });
+
+faultTest('a call that is settled and not filed yet gets another status, and its next record has it', async (bench) => {
+  const { ledger } = bench;
+  await ledger.hold(holdRequest('a', 40n));
+  await ledger.settle(settlement('a', 30n));
+  ledger.withhold('a');
+  assert.equal((await ledger.readUsage('key-1', 'a'))?.status, 'Withheld');
+  // durable together with the next step
+  await ledger.hold(holdRequest('b', 1n));
+  await bench.afterwards(async (next) => assert.equal((await next.readUsage('key-1', 'a'))?.status, 'Withheld'));
+});
 
 faultTest('a process that ends while commits fail leaves what was acknowledged', async (bench) => {
   const { ledger } = bench;

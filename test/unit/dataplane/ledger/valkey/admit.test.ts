@@ -1,10 +1,13 @@
 /** Slots and money in one step: both, or neither. */
 import assert from 'node:assert/strict';
 import { afterAll, describe, it } from 'vitest';
-import type { Ledger } from '#ledger/ledger.ts';
+import type { AdmitResult, HoldRequest, Ledger, Limit } from '#ledger/ledger.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { holdRequest, origin, settlement, slot, testClock } from '../calls.ts';
 import { openSubject } from './subject.ts';
+import { NO_TOKENS_LOAD } from '#ledger/load.ts';
+
+type Admit = (request: HoldRequest, limits: readonly Limit[]) => Promise<AdmitResult>;
 
 if (valkey.skip) {
   it.skip('slots and money in one step');
@@ -12,15 +15,13 @@ if (valkey.skip) {
   const server = await startValkey();
   afterAll(() => server[Symbol.asyncDispose]());
 
-  const withLedger = async (
-    test: (ledger: Ledger, admit: NonNullable<Ledger['admit']>) => Promise<void>,
-  ): Promise<void> => {
+  const withLedger = async (test: (ledger: Ledger, admit: Admit) => Promise<void>): Promise<void> => {
     const ledger = (await openSubject(server, testClock())).ledger;
     try {
       await test(
         ledger,
         async (request, slots) =>
-          (await ledger.admit?.(request, slots)) ?? assert.fail('a single server admits at once'),
+          (await ledger.admit?.(request, slots, NO_TOKENS_LOAD)) ?? assert.fail('a single server admits at once'),
       );
     } finally {
       await ledger.close();
@@ -45,7 +46,7 @@ if (valkey.skip) {
         assert.deepEqual(await admit(holdRequest('b', 600n), [key, channel]), { outcome: 'Full', full: channel });
         assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 0n, heldNanoUsd: 1n });
         // the key has room for one more: none of it was taken
-        assert.deepEqual(await ledger.takeSlots('c', [key]), { outcome: 'Taken' });
+        assert.deepEqual(await ledger.take('c', [key], NO_TOKENS_LOAD), { outcome: 'Taken' });
       }));
 
     it('take no slot if the money is not enough', () =>
@@ -56,7 +57,7 @@ if (valkey.skip) {
           availableNanoUsd: 1_000_000n,
         });
         assert.deepEqual(ledger.gauges().slots, { Key: 0, Group: 0, Channel: 0 });
-        assert.deepEqual(await ledger.takeSlots('b', [channel]), { outcome: 'Taken' });
+        assert.deepEqual(await ledger.take('b', [channel], NO_TOKENS_LOAD), { outcome: 'Taken' });
       }));
 
     it('take no slot if the limits are outdated', () =>
@@ -65,12 +66,12 @@ if (valkey.skip) {
         assert.deepEqual(await admit(holdRequest('b', 1n, { limits: { keyGeneration: 4n } }), [channel]), {
           outcome: 'StaleLimits',
         });
-        assert.deepEqual(await ledger.takeSlots('c', [channel]), { outcome: 'Taken' });
+        assert.deepEqual(await ledger.take('c', [channel], NO_TOKENS_LOAD), { outcome: 'Taken' });
       }));
 
     it('keep slots that the call already has', () =>
       withLedger(async (ledger, admit) => {
-        await ledger.takeSlots('a', [key]);
+        await ledger.take('a', [key], NO_TOKENS_LOAD);
         assert.deepEqual(await admit(holdRequest('a', 2_000_000n), [key, channel]), {
           outcome: 'Short',
           short: 'Account',

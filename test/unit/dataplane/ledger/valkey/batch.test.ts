@@ -9,10 +9,11 @@ import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import fc from 'fast-check';
 import { afterAll, describe, it } from 'vitest';
-import type { Limits, QuotaPeriod, SlotLimit } from '#ledger/ledger.ts';
+import type { SpendingLimits, QuotaPeriod, Limit, Measure } from '#ledger/ledger.ts';
 import {
   admitOperation,
   confirmOperation,
+  correctOperation,
   settleHeldOperation,
   encodeBatch,
   holdOperation,
@@ -25,6 +26,7 @@ import type { Operation } from '#ledger/valkey/operations.ts';
 import { parseReplies, parseReply } from '#ledger/valkey/replies.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement, slot } from '../calls.ts';
+import { NO_TOKENS_LOAD } from '#ledger/load.ts';
 
 const SOURCE = readFileSync(join(import.meta.dirname, '../../../../../dataplane/ledger/valkey/ledger.lua'), 'utf8');
 const script = (source: string): string => `${source}\nreturn main(KEYS, ARGV)\n`;
@@ -78,11 +80,16 @@ const limit = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(-1n, -(10n ** 9n), -(10n ** 17n) - 1n) },
 );
 const slots = fc
-  .uniqueArray(fc.record({ id: fc.constantFrom('x', 'y'), limit: fc.integer({ min: 1, max: 3 }) }), {
-    selector: ({ id }) => id,
-    maxLength: 2,
-  })
-  .map((wanted): SlotLimit[] => wanted.map(({ id, limit: most }) => slot('Key', id, most)));
+  .uniqueArray(
+    fc.record({
+      id: fc.constantFrom('x', 'y'),
+      measure: fc.constantFrom<Measure>('Concurrency', 'Concurrency', 'Requests', 'InputTokens'),
+      most: fc.integer({ min: 1, max: 3 }),
+    }),
+    { selector: ({ id }) => id, maxLength: 2 },
+  )
+  .map((wanted): Limit[] => wanted.map(({ id, measure, most }) => ({ ...slot('Key', id, most), measure })));
+const load = fc.record({ inputTokens: fc.nat({ max: 3 }), outputTokens: fc.constant(0) });
 const limits = fc.record({
   keyLimitNanoUsd: fc.option(limit, { nil: null }),
   period: fc.constantFrom<QuotaPeriod>('Never', 'Daily', 'Monthly'),
@@ -90,7 +97,7 @@ const limits = fc.record({
   accountCreditNanoUsd: limit,
   accountGeneration: fc.constantFrom(1n, 1n, 1n, 2n),
 });
-const plenty: Limits = {
+const plenty: SpendingLimits = {
   keyLimitNanoUsd: 10n ** 18n,
   period: 'Monthly',
   keyGeneration: 1n,
@@ -99,7 +106,7 @@ const plenty: Limits = {
 };
 const little = { ...plenty, keyLimitNanoUsd: 8_000_000_000n };
 /** The limits of most calls of a history: a usual call has those of the call before. */
-const usualLimits = fc.constantFrom<Limits>(
+const usualLimits = fc.constantFrom<SpendingLimits>(
   plenty,
   { ...plenty, keyLimitNanoUsd: null },
   little,
@@ -114,7 +121,7 @@ const usualLimits = fc.constantFrom<Limits>(
 const originOf = (id: string, model: string) =>
   origin(id, { keyUid: KEYS[id.charCodeAt(0) % 2] ?? '', account: 'team/a', model });
 
-const holdingBy = (usual: Limits) =>
+const holdingBy = (usual: SpendingLimits) =>
   fc
     .record({
       id: callId,
@@ -128,15 +135,16 @@ const holdingBy = (usual: Limits) =>
       cost: amount,
       wanted: slots,
       both: fc.boolean(),
+      using: load,
     })
-    .map(({ id, measure, most, least, cost, wanted, both }) => {
+    .map(({ id, measure, most, least, cost, wanted, both, using }) => {
       const request = {
         ...holdRequest(id, most, { limits: measure }),
         origin: originOf(id, 'm'),
         minimumNanoUsd: least,
         progress: progress(cost),
       };
-      return both ? admitOperation(request, wanted) : holdOperation(request);
+      return both ? admitOperation(request, wanted, using) : holdOperation(request);
     });
 const booking = fc
   .record({ id: callId, cost: amount, moved: fc.boolean(), wanted: slots })
@@ -155,7 +163,12 @@ const others = fc.oneof(
     .map(({ id, cost }) => settleOperation({ ...settlement(id, cost), origin: originOf(id, 'm') }, ['key/x'])),
   callId.map((id) => ({ name: 'withdraw', args: [id] })),
   fc.record({ id: callId, cost: amount }).map(({ id, cost }) => progressOperation(id, progress(cost))),
-  fc.record({ id: callId, wanted: slots }).map(({ id, wanted }) => takeOperation(id, wanted)),
+  fc
+    .record({ id: callId, wanted: slots, using: load })
+    .map(({ id, wanted, using }) => takeOperation(id, wanted, using)),
+  fc
+    .record({ id: fc.constantFrom('x', 'y'), more: fc.integer({ min: -3, max: 3 }) })
+    .map(({ id, more }) => correctOperation({ ...slot('Key', id, 1), measure: 'InputTokens' }, '1795176000', more)),
   fc
     .record({ id: callId, wanted: slots })
     .map(({ id, wanted }) => ({ name: 'give', args: [id, ...wanted.map((each) => each.id)] })),
@@ -167,13 +180,13 @@ const others = fc.oneof(
     .constantFrom('reap', 'usage', 'key', 'account')
     .map((name) => ({ name, args: [{ reap: '50', usage: 'a', key: 'key-1', account: 'team/a' }[name] ?? ''] })),
 );
-const stepBy = (usual: Limits) =>
+const stepBy = (usual: SpendingLimits) =>
   fc.oneof(
     { weight: 5, arbitrary: holdingBy(usual) },
     { weight: 4, arbitrary: booking },
     { weight: 2, arbitrary: others },
   );
-const batchBy = (usual: Limits): fc.Arbitrary<Batch> =>
+const batchBy = (usual: SpendingLimits): fc.Arbitrary<Batch> =>
   fc.record({
     passedMs: fc.constantFrom(0, 1, 1, 3_000, 6_000, -2_000, 30_000, DAY_MS, DAY_MS, 31 * DAY_MS),
     instance: fc.constantFrom('one', 'one', 'one', 'two'),
@@ -286,11 +299,11 @@ describe.skipIf(valkey.skip)('a batch', async () => {
   });
 
   const [x, y] = [slot('Key', 'x', 2), slot('Key', 'y', 2)];
-  const admitting = (id: string, wanted: readonly SlotLimit[]): Operation => {
+  const admitting = (id: string, wanted: readonly Limit[]): Operation => {
     const request = { ...holdRequest(id, 5n, { limits: plenty }), origin: originOf(id, 'm') };
-    return admitOperation(request, wanted);
+    return admitOperation(request, wanted, NO_TOKENS_LOAD);
   };
-  const bookingOf = (id: string, wanted: readonly SlotLimit[]): Operation =>
+  const bookingOf = (id: string, wanted: readonly Limit[]): Operation =>
     settleHeldOperation(
       {
         ...settlement(id, 5n),
@@ -346,7 +359,10 @@ describe.skipIf(valkey.skip)('a batch', async () => {
     ]);
     const other = `{${randomUUID()}}:`;
     await client.sendCommand(['SET', `${other}u:one`, 'no set']);
-    assert.deepEqual(await answers(other, admitting('a', [x]), takeOperation('b', [x])), ['error', 'taken']);
+    assert.deepEqual(await answers(other, admitting('a', [x]), takeOperation('b', [x], NO_TOKENS_LOAD)), [
+      'error',
+      'taken',
+    ]);
     assert.equal(await client.sendCommand(['EXISTS', `${other}c:a`]), 0);
   });
 

@@ -15,6 +15,7 @@ import { holdRequest, origin, settlement, slot } from '../calls.ts';
 import { HELD } from '../contract-scenario.ts';
 import { ledgerContract } from '../contract.ts';
 import { openSubject, LONG_TIMEOUT } from './subject.ts';
+import { NOTHING_CONSUMED, NO_TOKENS_LOAD } from '#ledger/load.ts';
 
 const DEADLINE_MS = 30_000;
 
@@ -75,11 +76,11 @@ if (valkey.skip) {
     test('takes slots on different nodes all or none', async () => {
       const ledger = await openValkeyLedger({ url: `${cluster.url}?prefix=slots`, over: LONG_TIMEOUT });
       const slots = [slot('Key', '1', 2), slot('Channel', 'route/direct', 1)];
-      assert.equal((await ledger.takeSlots('a', slots)).outcome, 'Taken');
+      assert.equal((await ledger.take('a', slots, NO_TOKENS_LOAD)).outcome, 'Taken');
       for (let n = 0; n < 20; n++)
-        assert.deepEqual(await ledger.takeSlots(`b-${n}`, slots), { outcome: 'Full', full: slots[1] });
-      ledger.releaseSlots('a');
-      assert.equal((await ledger.takeSlots('c', slots)).outcome, 'Taken');
+        assert.deepEqual(await ledger.take(`b-${n}`, slots, NO_TOKENS_LOAD), { outcome: 'Full', full: slots[1] });
+      ledger.release('a', NOTHING_CONSUMED);
+      assert.equal((await ledger.take('c', slots, NO_TOKENS_LOAD)).outcome, 'Taken');
       assert.deepEqual(ledger.gauges().slots, { Key: 1, Group: 0, Channel: 1 });
       await ledger.close();
     });

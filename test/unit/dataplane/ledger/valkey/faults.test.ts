@@ -11,6 +11,7 @@ import { valkey } from '../../../../support/valkey.ts';
 import { holdRequest, origin, progress, settlement, slot } from '../calls.ts';
 import { HELD, SHORT } from '../contract-scenario.ts';
 import { ALWAYS, dataFolder, endScene, eventually, isReady, open, OUTAGES, start } from './scene.ts';
+import { NOTHING_CONSUMED, NO_TOKENS_LOAD } from '#ledger/load.ts';
 
 /** Processes have a second to notice a refill. */
 const REFILL_MS = 1_500;
@@ -38,7 +39,10 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
       for (let n = 0; n < 100; n++)
         await assert.rejects(ledger.hold(holdRequest(`refused-${n}`, 10n, { limits })), LedgerUnavailable);
       for (let n = 0; n < 100; n++)
-        await assert.rejects(async () => ledger.takeSlots(`refused-${n}`, [slot('Key', '1', 1)]), LedgerUnavailable);
+        await assert.rejects(
+          async () => ledger.take(`refused-${n}`, [slot('Key', '1', 1)], NO_TOKENS_LOAD),
+          LedgerUnavailable,
+        );
       await assert.rejects(ledger.readKey('key-1', 'Never'), LedgerUnavailable);
       await assert.rejects(ledger.recordProgress(new Map([['running', progress(3n)]])), LedgerUnavailable);
       assert.ok(performance.now() - beganMs < 20_000, 'refusals do not wait');
@@ -62,7 +66,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     server.signal('SIGSTOP');
     const asked = [
       ledger.hold(holdRequest('a', 60n, { limits })),
-      Promise.resolve(ledger.takeSlots('b', [slot('Key', '1', 1)])),
+      Promise.resolve(ledger.take('b', [slot('Key', '1', 1)], NO_TOKENS_LOAD)),
     ];
     for (const each of await Promise.allSettled(asked)) assert.equal(each.status, 'rejected');
     server.signal('SIGCONT');
@@ -70,7 +74,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     await eventually('the money is free', async () => (await ledger.readAccount('team-a/team-a')).heldNanoUsd === 0n);
     await eventually(
       'the slot is free',
-      async () => (await ledger.takeSlots('c', [slot('Key', '1', 1)])).outcome === 'Taken',
+      async () => (await ledger.take('c', [slot('Key', '1', 1)], NO_TOKENS_LOAD)).outcome === 'Taken',
     );
     // also if its hold arrives after its withdrawal
     await assert.rejects(ledger.hold(holdRequest('a', 60n, { limits })), LedgerUnavailable);
@@ -106,7 +110,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     // a lease that does not expire: leaked slots stay visible
     const { ledger } = await open(server, { over: { leaseMs: 1e12 } });
     const slots = [slot('Key', '1', 1), slot('Channel', 'r/c', 1)];
-    const admit = async (callId: string) => ledger.admit?.(holdRequest(callId, 60n, { limits }), slots);
+    const admit = async (callId: string) => ledger.admit?.(holdRequest(callId, 60n, { limits }), slots, NO_TOKENS_LOAD);
     server.signal('SIGSTOP');
     for (const each of await Promise.allSettled([admit('a'), admit('b')])) assert.equal(each.status, 'rejected');
     assert.deepEqual(ledger.gauges(), { holds: 0, heldNanoUsd: 0n, slots: { Key: 0, Group: 0, Channel: 0 } });
@@ -114,8 +118,11 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     await eventually('it is ready again', isReady(ledger));
     await eventually('the money is free', async () => (await ledger.readAccount('team-a/team-a')).heldNanoUsd === 0n);
     await assert.rejects(admit('a'), LedgerUnavailable);
-    await eventually('the slots are free', async () => (await ledger.takeSlots('c', slots)).outcome === 'Taken');
-    ledger.releaseSlots('c');
+    await eventually(
+      'the slots are free',
+      async () => (await ledger.take('c', slots, NO_TOKENS_LOAD)).outcome === 'Taken',
+    );
+    ledger.release('c', NOTHING_CONSUMED);
     await eventually('another call has both', async () => (await admit('d'))?.outcome === 'Held');
   });
 
@@ -223,7 +230,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     }
     await first.hold(holdRequest('running-1', 30n, { limits: daily, progress: progress(2n) }));
     await second.hold(holdRequest('running-2', 20n, { limits: daily, progress: progress(2n) }));
-    await first.takeSlots('running-1', [slot('Key', '1', 1)]);
+    await first.take('running-1', [slot('Key', '1', 1)], NO_TOKENS_LOAD);
     const before = [
       await first.readKey('key-1', 'Daily'),
       await first.readAccount('team-a/team-a'),
@@ -241,7 +248,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
       ].map(withoutUse),
       before.map(withoutUse),
     );
-    assert.equal((await second.takeSlots('other', [slot('Key', '1', 1)])).outcome, 'Full');
+    assert.equal((await second.take('other', [slot('Key', '1', 1)], NO_TOKENS_LOAD)).outcome, 'Full');
     assert.deepEqual((await first.settle(settlement('call-1', 99n))).record.costNanoUsd, 2n);
     assert.equal((await first.settle(settlement('running-1', 25n))).record.costNanoUsd, 25n);
     assert.ok(events.some((event) => event.kind === 'Emptied' && event.putBack > 0));
@@ -390,6 +397,22 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     assert.deepEqual(await other.hold(holdRequest('b', 1n)), HELD(1n));
     await server.command('SCRIPT', 'FLUSH', 'SYNC');
     assert.equal((await other.settle(settlement('b', 1n))).record.costNanoUsd, 1n);
+  });
+
+  test('warns of a server that evicts keys, and of no other', async () => {
+    const careful = await start({ settings: [['maxmemory', '100mb']] });
+    const forgetful = await start({
+      settings: [
+        ['maxmemory', '100mb'],
+        ['maxmemory-policy', 'volatile-lru'],
+      ],
+    });
+    const [{ events: fine }, { ledger, events }] = [await open(careful), await open(forgetful)];
+    const warned = (all: typeof events): boolean => all.some(({ kind }) => kind === 'Evicts');
+    await eventually('the policy is told', () => warned(events));
+    assert.ok(!warned(fine));
+    await forgetful.command('ACL', 'SETUSER', 'default', '-info');
+    assert.deepEqual(await ledger.hold(holdRequest('a', 1n)), HELD(1n));
   });
 
   test('does not acknowledge a step with wait that no replica has', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, test } from 'vitest';
-import type { Ledger } from '#ledger/ledger.ts';
+import type { Ledger, Limit } from '#ledger/ledger.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
 import type { ValkeyLedgerOptions } from '#ledger/valkey.ts';
@@ -12,6 +12,7 @@ import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement, slot, testC
 import { HELD, SHORT } from '../contract-scenario.ts';
 import { declareDead, LONG_TIMEOUT, urlOf } from './subject.ts';
 import type { StoreLocation } from './subject.ts';
+import { NO_TOKENS_LOAD } from '#ledger/load.ts';
 
 describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
   if (valkey.skip) return;
@@ -57,15 +58,26 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     const over = { leaseMs: 25_000, clock: () => clock.nowMs };
     const [first, second] = [await open(place, over), await open(place, over)];
     const slots = [slot('Key', '1', 3), slot('Channel', 'route/direct', 1)];
-    assert.deepEqual(await first.takeSlots('a', slots), { outcome: 'Taken' });
-    assert.deepEqual(await second.takeSlots('b', slots), { outcome: 'Full', full: slots[1] });
+    assert.deepEqual(await first.take('a', slots, NO_TOKENS_LOAD), { outcome: 'Taken' });
+    assert.deepEqual(await second.take('b', slots, NO_TOKENS_LOAD), { outcome: 'Full', full: slots[1] });
     assert.deepEqual(second.gauges().slots, { Key: 0, Group: 0, Channel: 0 });
     await first.close();
     clock.nowMs += 24_000;
-    assert.equal((await second.takeSlots('b', slots)).outcome, 'Full');
+    assert.equal((await second.take('b', slots, NO_TOKENS_LOAD)).outcome, 'Full');
     clock.nowMs += 2_000;
-    assert.deepEqual(await second.takeSlots('b', slots), { outcome: 'Taken' });
+    assert.deepEqual(await second.take('b', slots, NO_TOKENS_LOAD), { outcome: 'Taken' });
     await second.close();
+  });
+
+  test('shares limits by the minute exactly, however many ask at once', async () => {
+    const place = newPlace();
+    const fleet = await Promise.all([open(place), open(place), open(place)]);
+    const limit: Limit = { scope: 'Account', id: 'account/team-a/team-a', measure: 'Requests', amount: 100 };
+    const results = await Promise.all(
+      Array.from({ length: 150 }, async (_, n) => fleet[n % 3]?.take(`call-${n}`, [limit], NO_TOKENS_LOAD)),
+    );
+    assert.equal(results.filter((result) => result?.outcome === 'Taken').length, 100);
+    await Promise.all(fleet.map((ledger) => ledger.close()));
   });
 
   test('lets a reaped process settle once, from free money only', async () => {

@@ -8,6 +8,7 @@ import { HELD } from '../contract-scenario.ts';
 import { muteable } from './append-only-file.ts';
 import type { Muted } from './append-only-file.ts';
 import { ALWAYS, dataFolder, endScene, eventually, isReady, open, OUTAGES, start } from './scene.ts';
+import { NOTHING_CONSUMED, NO_TOKENS_LOAD } from '#ledger/load.ts';
 
 const ACCOUNT = 'team-a/team-a';
 const KEY = slot('Key', '1', 3);
@@ -101,12 +102,12 @@ describe.skipIf(valkey.skip)('a threshold that is set while the store is unavail
       for (const id of ['a', 'b', 'c']) await ledger.hold(holdRequest(id, 10n));
       await outage.begin(server);
       await assert.rejects(ledger.hold(holdRequest('refused', 10n)), LedgerUnavailable);
-      for (const id of ['a', 'b', 'c']) ledger.countSlots(id, [KEY]);
+      for (const id of ['a', 'b', 'c']) ledger.count(id, [KEY]);
       await outage.end(server);
       await eventually('it is ready again', isReady(ledger));
-      assert.deepEqual(await ledger.takeSlots('d', [KEY]), { outcome: 'Full', full: KEY });
+      assert.deepEqual(await ledger.take('d', [KEY], NO_TOKENS_LOAD), { outcome: 'Full', full: KEY });
       await ledger.settle(settlement('a', 1n));
-      assert.deepEqual(await ledger.takeSlots('d', [KEY]), { outcome: 'Taken' });
+      assert.deepEqual(await ledger.take('d', [KEY], NO_TOKENS_LOAD), { outcome: 'Taken' });
     });
 
     it(`leaves nothing of a call that ends or leaves its channel meanwhile (${how})`, async () => {
@@ -117,20 +118,20 @@ describe.skipIf(valkey.skip)('a threshold that is set while the store is unavail
       await outage.begin(server);
       await assert.rejects(ledger.hold(holdRequest('refused', 10n)), LedgerUnavailable);
       const channel = slot('Channel', 'route/channel', 1);
-      for (const id of ['a', 'b']) ledger.countSlots(id, [KEY, channel]);
-      ledger.releaseSlots('a', ['Group', 'Channel']);
+      for (const id of ['a', 'b']) ledger.count(id, [KEY, channel]);
+      ledger.release('a', NOTHING_CONSUMED, ['Group', 'Channel']);
       const settling = ledger.settle(settlement('b', 1n));
       await outage.end(server);
       await settling;
       await eventually('it is ready again', isReady(ledger));
-      assert.deepEqual(await ledger.takeSlots('c', [channel]), { outcome: 'Taken' });
-      assert.deepEqual(await ledger.takeSlots('c', [{ ...KEY, limit: 1 }]), {
+      assert.deepEqual(await ledger.take('c', [channel], NO_TOKENS_LOAD), { outcome: 'Taken' });
+      assert.deepEqual(await ledger.take('c', [{ ...KEY, amount: 1 }], NO_TOKENS_LOAD), {
         outcome: 'Full',
-        full: { ...KEY, limit: 1 },
+        full: { ...KEY, amount: 1 },
       });
       assert.deepEqual(ledger.gauges().slots, { Key: 1, Group: 0, Channel: 1 });
-      ledger.releaseSlots('a');
-      assert.deepEqual(await ledger.takeSlots('c', [{ ...KEY, limit: 1 }]), { outcome: 'Taken' });
+      ledger.release('a', NOTHING_CONSUMED);
+      assert.deepEqual(await ledger.take('c', [{ ...KEY, amount: 1 }], NO_TOKENS_LOAD), { outcome: 'Taken' });
     });
   }
 });

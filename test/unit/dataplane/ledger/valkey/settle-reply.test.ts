@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, describe, it } from 'vitest';
-import type { HoldRequest, Limits, Settlement } from '#ledger/ledger.ts';
+import type { HoldRequest, Limit, SpendingLimits, Settlement } from '#ledger/ledger.ts';
 import { Bucket } from '#ledger/valkey/bucket.ts';
 import { openConnection } from '#ledger/valkey/connection.ts';
 import { bucketBases, parseValkeyUrl } from '#ledger/valkey/location.ts';
@@ -22,6 +22,7 @@ import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement, slot } from '../calls.ts';
 import { LONG_TIMEOUT, urlOf } from './subject.ts';
 import type { StoreLocation } from './subject.ts';
+import { NO_TOKENS_LOAD } from '#ledger/load.ts';
 
 /** Parses a batch as the script does: each operation must have as many arguments as it says. */
 function decode(batch: string): Operation[] {
@@ -91,9 +92,17 @@ const oddRequest = fc
     progress: oddProgress,
   })
   .map(({ origin: from, createdMs, ...rest }): HoldRequest => ({ ...rest, origin: { ...from, createdMs } }));
-const oddSlots = fc.array(fc.record({ scope: fc.constantFrom('Key', 'Group', 'Channel'), id: odd, limit: fc.nat() }), {
-  maxLength: 3,
-});
+const oddSlots = fc.array(
+  fc.record<Limit>({
+    scope: fc.constantFrom('Key', 'Account', 'Group', 'Channel'),
+    id: odd,
+    measure: fc.constantFrom('Concurrency', 'Requests', 'OutputTokens'),
+    amount: fc.nat(),
+  }),
+  {
+    maxLength: 3,
+  },
+);
 
 describe('an operation as text', () => {
   it('has as many arguments as it says, whatever they are', () => {
@@ -110,7 +119,7 @@ describe('an operation as text', () => {
         const heldOrigin = moved ? { ...request.origin, channel: `${request.origin.channel}-other` } : request.origin;
         const operations = [
           holdOperation(request),
-          admitOperation(request, slots),
+          admitOperation(request, slots, NO_TOKENS_LOAD),
           settleHeldOperation(
             settled,
             heldOrigin,
@@ -127,7 +136,7 @@ describe('an operation as text', () => {
           operations.map(({ name, args }) => [name, args.length]),
         );
         const [hold, admit, book, settle] = decoded;
-        assert.deepEqual(admit?.args.slice(1 + slots.length * 2), hold?.args);
+        assert.deepEqual(admit?.args.slice(1 + slots.length * 3), hold?.args);
         assert.deepEqual(book?.args.slice(0, 3), settle?.args.slice(0, 3));
         assert.equal(book?.args[3], moved ? settle?.args[3] : '');
         assert.deepEqual([hold?.args[4], ...(book?.args.slice(4, 6) ?? [])], settle?.args.slice(3, 6));
@@ -140,8 +149,8 @@ describe('an operation as text', () => {
   it('has its arguments in order', () => {
     const held = encoded(holdOperation(call));
     assert.deepEqual(held.args.slice(0, 4), ['a', 'key-1', 'team-a/team-a', String(NOON_MS)]);
-    const both = encoded(admitOperation(call, [slot('Key', 'one', 2), slot('Channel', 'r/c', 1)]));
-    assert.deepEqual(both.args, ['4', 'key/one', '2', 'channel/r/c', '1', ...held.args]);
+    const both = encoded(admitOperation(call, [slot('Key', 'one', 2), slot('Channel', 'r/c', 1)], NO_TOKENS_LOAD));
+    assert.deepEqual(both.args, ['6', 'key/one', '2', '', 'channel/r/c', '1', '', ...held.args]);
     const settled = settlement('a', 5n, { progress: progress(5n), origin: call.origin });
     assert.deepEqual(encoded(settleHeldOperation(settled, call.origin, ['key/one'])).args, [
       'a',
@@ -225,7 +234,7 @@ describe.skipIf(valkey.skip)('a short reply', async () => {
 
   const moved = origin('a', { group: 'vip', channel: 'other/backup', catalog: 'model-gateway/other@7' });
   const huge = 9_000_000_000n * 10n ** 9n;
-  type Case = readonly [name: string, limits: Partial<Limits>, heldNanoUsd: bigint, settled: Settlement];
+  type Case = readonly [name: string, limits: Partial<SpendingLimits>, heldNanoUsd: bigint, settled: Settlement];
   const cases: readonly Case[] = [
     ['within its hold', { keyLimitNanoUsd: 100n }, 80n, settlement('a', 30n)],
     ['of a key without a limit', {}, 80n, settlement('a', 30n)],

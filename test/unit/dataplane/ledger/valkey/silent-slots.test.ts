@@ -7,6 +7,7 @@ import type { ValkeyServer } from '../../../../support/valkey.ts';
 import { slot } from '../calls.ts';
 import { muteable } from './append-only-file.ts';
 import { endScene, eventually, isReady, open, start } from './scene.ts';
+import { NOTHING_CONSUMED, NO_TOKENS_LOAD } from '#ledger/load.ts';
 
 const KEY = slot('Key', '1', 1);
 const TAKEN = { outcome: 'Taken' };
@@ -22,8 +23,8 @@ async function silence() {
   ends.push(() => between.close());
   const { ledger: silent } = await open(server, { url: between.url, over });
   const { ledger: other } = await open(server, { over });
-  assert.deepEqual(await silent.takeSlots('a', [KEY]), TAKEN);
-  assert.deepEqual(await other.takeSlots('b', [KEY]), FULL);
+  assert.deepEqual(await silent.take('a', [KEY], NO_TOKENS_LOAD), TAKEN);
+  assert.deepEqual(await other.take('b', [KEY], NO_TOKENS_LOAD), FULL);
   between.mute();
   await assert.rejects(silent.readAccount('team-a/team-a'));
   const speak = async (): Promise<void> => {
@@ -60,15 +61,15 @@ describe.skipIf(valkey.skip)('a slot of a gateway that was silent for longer tha
   it('can be taken by another, and stays taken when the gateway returns', async () => {
     const { server, silent, other, speak } = await silence();
     await leaseEnds(server);
-    assert.deepEqual(await other.takeSlots('b', [KEY]), TAKEN);
+    assert.deepEqual(await other.take('b', [KEY], NO_TOKENS_LOAD), TAKEN);
     await speak();
-    assert.deepEqual(await silent.takeSlots('c', [KEY]), FULL);
+    assert.deepEqual(await silent.take('c', [KEY], NO_TOKENS_LOAD), FULL);
     assert.equal(await server.command('ZSCORE', '{mgw0}:z:key/1', 'a'), null);
     // the earlier call ends
-    silent.releaseSlots('a');
-    assert.deepEqual(await silent.takeSlots('c', [KEY]), FULL);
-    other.releaseSlots('b');
-    assert.deepEqual(await other.takeSlots('c', [KEY]), TAKEN);
+    silent.release('a', NOTHING_CONSUMED);
+    assert.deepEqual(await silent.take('c', [KEY], NO_TOKENS_LOAD), FULL);
+    other.release('b', NOTHING_CONSUMED);
+    assert.deepEqual(await other.take('c', [KEY], NO_TOKENS_LOAD), TAKEN);
   });
 
   it('belongs to the gateway again if nobody took it, and is freed when its call ends', async () => {
@@ -76,8 +77,8 @@ describe.skipIf(valkey.skip)('a slot of a gateway that was silent for longer tha
     await leaseEnds(server);
     await speak();
     await ticks(server, silent);
-    assert.deepEqual(await other.takeSlots('b', [KEY]), FULL);
-    silent.releaseSlots('a');
-    assert.deepEqual(await silent.takeSlots('c', [KEY]), TAKEN);
+    assert.deepEqual(await other.take('b', [KEY], NO_TOKENS_LOAD), FULL);
+    silent.release('a', NOTHING_CONSUMED);
+    assert.deepEqual(await silent.take('c', [KEY], NO_TOKENS_LOAD), TAKEN);
   });
 });

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { anthropicClient } from '../../../../../dataplane/protocol/clients/anthropic/client.ts';
+import type { ConversionNotes } from '../../../../../dataplane/protocol/converter.ts';
 import type { ConversationEvent } from '../../../../../dataplane/protocol/conversation/events.ts';
 import { fold } from '../../../../../dataplane/protocol/conversation/response.ts';
+import { converterFor } from '../../../../../dataplane/protocol/providers.ts';
 import { UNREPORTED_USAGE } from '../../../../../dataplane/protocol/usage.ts';
 
 const CONTEXT = { id: 'x', createdSeconds: 0, model: 'asked', notes: undefined, seal: undefined };
@@ -28,7 +30,11 @@ interface Written {
 }
 
 function streamed(...events: readonly ConversationEvent[]): readonly Written[] {
-  const writer = anthropicClient.stream({ ...CONTEXT, usage: () => UNREPORTED_USAGE, wantsStreamUsage: false });
+  return streamedWith(undefined, events);
+}
+
+function streamedWith(notes: ConversionNotes | undefined, events: readonly ConversationEvent[]): readonly Written[] {
+  const writer = anthropicClient.stream({ ...CONTEXT, notes, usage: () => UNREPORTED_USAGE, wantsStreamUsage: false });
   const written = [START, ...events, FINISH].map((event) => writer.write(event)).join('') + writer.end();
   return [...written.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Written);
 }
@@ -68,6 +74,74 @@ describe("a message of another provider's model", () => {
     const proven = ['text', 'a', 'stop', 'thinking', 'signature', 'stop'];
     assert.deepEqual(blocksOf(streamed(text('a'), PROOF, text('b'))), [...proven, 'text', 'b', 'stop']);
     assert.deepEqual(blocksOf(streamed(text('a'), PROOF, ...CALL)), [...proven, 'tool_use', '', 'stop']);
+  });
+});
+
+describe('a message for a client that has not asked for thinking', () => {
+  const HIDING = { ...CONTEXT, notes: { hidesProofs: true } };
+  const REDACTED: ConversationEvent = { type: 'reasoning-end', proof: { maker: 'Anthropic', redacted: 'aGlk' } };
+  const typesOf = (...events: readonly ConversationEvent[]): readonly (readonly unknown[])[] => {
+    const body = anthropicClient.write(fold([START, ...events, FINISH]), UNREPORTED_USAGE, HIDING);
+    const { content } = JSON.parse(Buffer.from(body).toString()) as { content: readonly Written[] };
+    const starts = streamedWith(HIDING.notes, events).filter(({ type }) => type === 'content_block_start');
+    return [content.map(({ type }) => type), starts.map((event) => event.content_block?.type)];
+  };
+
+  it('has proofs of reasoning only before the calls that they led to', () => {
+    for (const events of [
+      [PROOF, text('a')],
+      [text('a'), PROOF],
+      [REDACTED, text('a'), PROOF, text('b')],
+    ])
+      assert.deepEqual(typesOf(...events), [['text'], ['text']]);
+    const [thinking, redacted, call] = ['thinking', 'redacted_thinking', 'tool_use'];
+    assert.deepEqual(typesOf(PROOF, ...CALL), [
+      [thinking, call],
+      [thinking, call],
+    ]);
+    const kept = ['text', redacted, thinking, call];
+    assert.deepEqual(typesOf(REDACTED, text('a'), PROOF, ...CALL), [kept, kept]);
+  });
+  it('has reasoning that can be read', () => {
+    const events: readonly ConversationEvent[] = [{ type: 'reasoning-delta', text: 'hm' }, PROOF, text('a')];
+    assert.deepEqual(typesOf(...events), [
+      ['thinking', 'text'],
+      ['thinking', 'text'],
+    ]);
+  });
+  it('is known by its request', () => {
+    const notesOf = (thinking: object | undefined): unknown => {
+      const messages = [{ role: 'user', content: 'hi' }];
+      const body = { model: 'm', messages, ...(thinking && { thinking }) };
+      return anthropicClient.read(body, { providerTools: undefined, seal: undefined }).notes;
+    };
+    for (const thinking of [undefined, { type: 'disabled' }])
+      assert.deepEqual(notesOf(thinking), { hidesProofs: true });
+    for (const thinking of [
+      { type: 'adaptive', display: 'omitted' },
+      { type: 'enabled', budget_tokens: 1024 },
+    ])
+      assert.equal(notesOf(thinking), undefined);
+  });
+});
+
+describe('a tool_reference in a result', () => {
+  it('is a text that names the tool, for every provider', () => {
+    const content = [{ type: 'tool_reference', tool_name: 'get_weather' }];
+    const body = {
+      model: 'm',
+      max_tokens: 9,
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'search', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content }] },
+      ],
+    };
+    const plan = { upstreamModel: 'm', maxOutputTokens: 9, outputLimitField: 'max_tokens' } as const;
+    for (const provider of ['OpenAI', 'Gemini', 'BedrockConverse'] as const) {
+      const { body: sent } = converterFor('Anthropic', provider).request(Buffer.from(JSON.stringify(body)), body, plan);
+      assert.match(Buffer.from(sent).toString(), /Tools that can be called now: get_weather/, provider);
+    }
   });
 });
 

@@ -6,6 +6,8 @@ import type { ConversationEvent } from '../../../../../dataplane/protocol/conver
 import { FailedResponse } from '../../../../../dataplane/protocol/failed-response.ts';
 import { converterFor } from '../../../../../dataplane/protocol/providers.ts';
 import { openaiChat } from '../../../../../dataplane/protocol/providers/openai-chat/chat.ts';
+import type { ChannelSeal } from '../../../../../dataplane/protocol/sealed-values.ts';
+import { createChannelSeal } from '../../../../../dataplane/sealing/channel-seal.ts';
 import { replay, STREAM_REQUEST } from '../replay.ts';
 import { sealFor } from '../seal.ts';
 
@@ -82,6 +84,20 @@ describe('reasoning of earlier turns', () => {
     const off = { thinking: { type: 'disabled' } };
     assert.deepEqual(send('deepseek-v4', history, off)['thinking'], { type: 'disabled' });
     assert.equal(send('gpt-5.4', history, off)['thinking'], undefined);
+  });
+});
+
+describe('the cache key', () => {
+  it("is the agent's session, as one of the account, for OpenAI's models", () => {
+    const request = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
+    const body = Buffer.from(JSON.stringify(request));
+    const keyFor = (upstreamModel: string): unknown => {
+      const plan = { upstreamModel, maxOutputTokens: 9, outputLimitField: 'max_tokens', session: 's1' } as const;
+      const sent = converterFor('Anthropic', 'OpenAI').request(body, request, { ...plan, seal: sealFor('c') });
+      return (JSON.parse(Buffer.from(sent.body).toString()) as Fields)['prompt_cache_key'];
+    };
+    assert.equal(keyFor('gpt-5.6'), 'own:s1');
+    assert.equal(keyFor('deepseek-v4'), undefined);
   });
 });
 
@@ -281,5 +297,183 @@ describe('an error', () => {
         () => converterFor('Anthropic', 'OpenAI').response(Buffer.from(JSON.stringify(error))),
         (thrown) => thrown instanceof FailedResponse && thrown.error.message === 'Provider overloaded',
       );
+  });
+});
+
+describe('a response that passes through', () => {
+  const converter = converterFor('OpenAI', 'OpenAI');
+  const whole = (choices: string): string =>
+    Buffer.from(
+      converter.response(Buffer.from(`{"id":"x", "choices":${choices},"n":12345678901234567890}`)).body,
+    ).toString();
+
+  it('that ends with a call of tools and has none is an end of turn', () => {
+    for (const reason of ['tool_calls', 'function_call'])
+      assert.equal(
+        whole(
+          `[{"index":0,"message":{"content":"hi","tool_calls":[]},"logprobs":{"x":0.10},"finish_reason":"${reason}"}]`,
+        ),
+        '{"id":"x", "choices":[{"index":0,"message":{"content":"hi","tool_calls":[]},"logprobs":{"x":0.1},' +
+          '"finish_reason":"stop"}],"n":12345678901234567890}',
+      );
+  });
+  it('stays as it is where it nests too deeply to be edited', () => {
+    const choices = `[{"index":0,"message":{"x":${'['.repeat(1500)}${']'.repeat(1500)}},"finish_reason":"tool_calls"}]`;
+    assert.match(whole(choices), /"finish_reason":"tool_calls"/);
+  });
+  it('keeps its bytes where it has a call', () => {
+    for (const message of [
+      '{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}',
+      '{"tool_calls":[{"id":"a","type":"custom","custom":{"name":"f","input":""}}]}',
+      '{"function_call":{"name":"f","arguments":""}}',
+    ]) {
+      const choices = `[ {"index":0,"message":${message},"finish_reason":"tool_calls"}]`;
+      assert.equal(whole(choices), `{"id":"x", "choices":${choices},"n":12345678901234567890}`);
+    }
+  });
+  it('in a stream, choice by choice', () => {
+    const call = '{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}}]}';
+    const chunks = [
+      `{"choices":[{"index":0,"delta":${call}},{"index":1,"delta":{"content":"hi"}}]}`,
+      '{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"},{"index":1,"delta":{},"finish_reason":"tool_calls"}]}',
+    ];
+    const bytes = Buffer.from([...chunks, '[DONE]'].map((data) => `data: ${data}\n\n`).join(''));
+    const { sent, last } = replay(converter.stream(STREAM_REQUEST), [bytes]);
+    assert.equal(
+      sent + last,
+      `data: ${chunks[0]}\n\n` +
+        'data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"},{"index":1,"delta":{},"finish_reason":"stop"}]}' +
+        '\n\ndata: [DONE]\n\n',
+    );
+  });
+});
+
+describe('reasoning_details', () => {
+  const sealOf = (channel: string): ChannelSeal =>
+    createChannelSeal({ keys: [Buffer.alloc(32, 1)], channel, account: 'team/a' });
+  const claude = 'anthropic-claude-v1';
+  const google = 'google-gemini-v1';
+  const openai = 'openai-responses-v1';
+  const seal = sealFor('c');
+  const context = { id: 'req-1', notes: undefined, seal };
+  const events = (deltas: readonly Fields[]): readonly ConversationEvent[] => {
+    const reader = openaiChat.stream(context);
+    const read = deltas.flatMap((delta) => {
+      const data = JSON.stringify({ choices: [{ index: 0, delta }] });
+      return reader.read({ event: undefined, data, raw: Buffer.from(data) });
+    });
+    reader.read({ event: undefined, data: '[DONE]', raw: Buffer.from('') });
+    return [...read, ...(reader.end() ?? [])];
+  };
+  const call = { index: 0, id: 'tool_f', type: 'function', function: { name: 'f', arguments: '{}' } };
+  const partsOf = (deltas: readonly Fields[]): readonly object[] => fold(events(deltas)).candidates[0]?.parts ?? [];
+
+  it('of a stream are read piece by piece, each with its proof, and their text once', () => {
+    const text = (piece: string, index: number, rest: Fields = {}): Fields => ({
+      reasoning: piece,
+      reasoning_details: [{ type: 'reasoning.text', text: piece, format: claude, index, ...rest }],
+    });
+    const signed = (index: number, signature: string): Fields => ({
+      reasoning_details: [{ type: 'reasoning.text', signature, format: claude, index }],
+    });
+    const hidden = { reasoning_details: [{ type: 'reasoning.encrypted', data: 'aGlk', format: claude, index: 2 }] };
+    assert.deepEqual(
+      partsOf([
+        text('a', 0, { signature: null }),
+        text('b', 0),
+        signed(0, 'c2ln'),
+        text('c', 1),
+        signed(1, 's'),
+        hidden,
+      ]),
+      [
+        { type: 'Reasoning', text: 'ab', proof: { maker: 'Anthropic', signature: 'c2ln' } },
+        { type: 'Reasoning', text: 'c', proof: { maker: 'Anthropic', signature: 's' } },
+        { type: 'Reasoning', text: '', proof: { maker: 'Anthropic', redacted: 'aGlk' } },
+      ],
+    );
+  });
+
+  it("bring Gemini's signature to its call, before it, with it or after it", () => {
+    const detail = { type: 'reasoning.encrypted', data: 'c2ln', id: 'tool_f', format: google, index: 0 };
+    const called = { tool_calls: [call] };
+    const signed = { reasoning_details: [detail] };
+    for (const deltas of [[signed, called], [{ ...signed, ...called }], [called, signed]])
+      assert.deepEqual(
+        partsOf(deltas).find((part) => 'proof' in part),
+        { type: 'Reasoning', text: '', proof: { maker: 'Gemini', signature: 'c2ln', callId: 'tool_f' } },
+      );
+  });
+
+  it('without a proof of a known maker are text', () => {
+    const details = [{ type: 'reasoning.summary', summary: 'hm', signature: 's', format: 'xai-responses-v1' }];
+    assert.deepEqual(partsOf([{ reasoning_details: details }]), [{ type: 'Reasoning', text: 'hm', proof: undefined }]);
+  });
+
+  it('go back to models that are named with their maker', () => {
+    const history = [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: [thinking('t1', 'c2ln'), { type: 'redacted_thinking', data: 'aGlk' }, CALL] },
+      RESULT,
+    ];
+    const assistant = (model: string): Fields | undefined => send(model, history).messages[1];
+    const details = [
+      { type: 'reasoning.text', text: 't1', signature: 'c2ln', format: claude, index: 0 },
+      { type: 'reasoning.encrypted', data: 'aGlk', format: claude, index: 1 },
+    ];
+    assert.deepEqual(assistant('anthropic/claude-sonnet-4.5')?.['reasoning_details'], details);
+    for (const model of ['openai/gpt-5.4', 'openai/gpt-oss-120b', 'google/gemma-3', 'claude-sonnet-4-5']) {
+      assert.equal(assistant(model)?.['reasoning_details'], undefined, model);
+      assert.equal(assistant(model)?.['reasoning_content'], undefined, model);
+    }
+  });
+
+  it('come back as the provider wrote them, and what only one account can read to that account', () => {
+    const details: Readonly<Record<string, readonly Fields[]>> = {
+      'anthropic/claude-opus-4.5': [
+        { type: 'reasoning.text', text: 'hm', signature: 'c2ln', format: claude, index: 0 },
+        { type: 'reasoning.encrypted', data: 'aGlk', format: claude, index: 1 },
+      ],
+      'google/gemini-3-pro': [{ type: 'reasoning.encrypted', data: 'c2ln', id: 'tool_f', format: google, index: 0 }],
+      'openai/gpt-5.4': [
+        { type: 'reasoning.summary', summary: 'hm', id: 'rs_1', format: openai, index: 0 },
+        { type: 'reasoning.encrypted', data: 'ZW5j', id: 'rs_1', format: openai, index: 0 },
+      ],
+    };
+    for (const [upstreamModel, given] of Object.entries(details)) {
+      const converter = converterFor('Anthropic', 'OpenAI');
+      const message = { role: 'assistant', content: null, reasoning_details: given, tool_calls: [call] };
+      const body = Buffer.from(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }));
+      const { body: written } = converter.response(body, {
+        id: 'r',
+        createdSeconds: 0,
+        estimatedInputTokens: 0,
+        seal: sealOf('c'),
+      });
+      const { content } = JSON.parse(Buffer.from(written).toString()) as { content: readonly Fields[] };
+      const result = { type: 'tool_result', tool_use_id: content.at(-1)?.['id'], content: 'r' };
+      const request = {
+        model: 'm',
+        max_tokens: 9,
+        messages: [
+          { role: 'user', content: 'a' },
+          { role: 'assistant', content },
+          { role: 'user', content: [result] },
+        ],
+      };
+      const plan = { upstreamModel, maxOutputTokens: 9, outputLimitField: 'max_tokens' } as const;
+      const convert = (channel: string): Sent => {
+        const sent = converter.request(Buffer.from(JSON.stringify(request)), request, {
+          ...plan,
+          seal: sealOf(channel),
+        });
+        return JSON.parse(Buffer.from(sent.body).toString()) as Sent;
+      };
+      assert.deepEqual(convert('c').messages[1]?.['reasoning_details'], given, upstreamModel);
+      if (upstreamModel.startsWith('openai/')) {
+        assert.equal(convert('other').messages[1]?.['reasoning_details'], undefined);
+        assert.equal(convert('other').messages[1]?.['reasoning_content'], undefined);
+      }
+    }
   });
 });

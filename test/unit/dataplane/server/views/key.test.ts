@@ -5,6 +5,7 @@ import type { KeySpending } from '../../../../../dataplane/ledger/ledger.ts';
 import { keyView } from '../../../../../dataplane/server/views/key.ts';
 import type { KeyViewData } from '../../../../../dataplane/server/views/key.ts';
 import { parseDecimal } from '../../../../../dataplane/snapshot/decimal.ts';
+import { compileLimits } from '../../../../../dataplane/state/compile-limits.ts';
 import type { KeyState } from '../../../../../dataplane/state/state.ts';
 
 const KEY: KeyState = {
@@ -24,7 +25,7 @@ const KEY: KeyState = {
   minOutputTokens: 16,
   usageLabels: undefined,
   models: new Set(['gpt-5', 'claude-sonnet-4-5']),
-  slot: undefined,
+  limits: [],
 };
 const SPENDING: KeySpending = {
   periodStartMs: Date.UTC(2026, 10, 1),
@@ -43,7 +44,9 @@ function facts(
   return {
     key: { ...KEY, ...key },
     state: {
-      accounts: new Map([['team-a/budget', { id: 'team-a/budget', generation: 1n, creditNanoUsd: 250_000_000_000n }]]),
+      accounts: new Map([
+        ['team-a/budget', { id: 'team-a/budget', generation: 1n, creditNanoUsd: 250_000_000_000n, limits: [] }],
+      ]),
       groups: new Map([['auto-a', { name: 'auto-a', displayName: 'Auto-A', members: [], offers: new Map() }]]),
     },
     spending: { ...SPENDING, ...spending },
@@ -53,6 +56,18 @@ function facts(
 }
 
 describe('GET /v1/key', () => {
+  test('shows the limits by the minute that the key has', () => {
+    const limits = compileLimits('Key', 'key/uid-1', {
+      maxConcurrency: 8,
+      rateLimits: { requestsPerMinute: 60, outputTokensPerMinute: 20_000 },
+    });
+    assert.deepEqual(keyView(facts({ limits })).rate_limits, {
+      requests_per_minute: 60,
+      input_tokens_per_minute: null,
+      output_tokens_per_minute: 20_000,
+    });
+  });
+
   test('has exactly the documented fields', () => {
     assert.deepEqual(keyView(facts()), {
       object: 'key',
@@ -68,6 +83,7 @@ describe('GET /v1/key', () => {
       held_usd: '0.000000001',
       remaining_usd: '24.96625',
       balance_usd: '199.50',
+      rate_limits: { requests_per_minute: null, input_tokens_per_minute: null, output_tokens_per_minute: null },
       expires_at: '2027-01-01T00:00:00Z',
     });
   });

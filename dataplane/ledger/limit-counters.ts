@@ -1,0 +1,162 @@
+/**
+ * [P] The counters of limits in the memory of one process: calls that run, and what calls took in the last 60 seconds.
+ * A call takes its whole list or nothing.
+ */
+import { CallMap } from './call-map.ts';
+import type { Consumed, FullLimit, LedgerGauges, Limit, LimitState, Load, TakeResult } from './ledger.ts';
+import { amountOf, usedOf } from './load.ts';
+import { addToSecond, createSlidingMinute, emptyInMs, forgetOld, secondOf, waitMs } from './sliding-minute.ts';
+import type { SlidingMinute } from './sliding-minute.ts';
+
+/** Calls that run under a limit. */
+interface Places {
+  readonly scope: Limit['scope'];
+  inUse: number;
+}
+
+/** What a call has taken of one limit, in which second. */
+interface Taken {
+  readonly limit: Limit;
+  readonly amount: number;
+  readonly second: number;
+}
+
+export interface LimitCounters {
+  /** By the limits' ids. */
+  readonly places: Map<string, Places>;
+  /** By measure and id. */
+  readonly minutes: Map<string, SlidingMinute>;
+  readonly owned: CallMap<readonly Taken[]>;
+  /** The second in which `minutes` was last searched for counters without anything in them. */
+  sweptSecond: number;
+}
+
+/** How often counters that no longer count anything are dropped, in seconds. */
+const SWEEP_SECONDS = 60;
+
+export function createLimitCounters(): LimitCounters {
+  return { places: new Map(), minutes: new Map(), owned: new CallMap(), sweptSecond: 0 };
+}
+
+/** Takes all of the limits or none. A limit that the call already counts in is not taken again. */
+export function take(
+  counters: LimitCounters,
+  callId: string,
+  { limits, load, nowMs }: { readonly limits: readonly Limit[]; readonly load: Load; readonly nowMs: number },
+): TakeResult {
+  const mine = counters.owned.get(callId) ?? [];
+  const wanted = limits.filter((limit) => !mine.some((taken) => isSame(taken.limit, limit)));
+  for (const limit of wanted) {
+    const full = fullAt(counters, limit, { amount: amountOf(limit, load), nowMs });
+    if (full) return full;
+  }
+  const taken = wanted.map((limit) => add(counters, { limit, amount: amountOf(limit, load), second: secondOf(nowMs) }));
+  if (taken.length > 0) counters.owned.set(callId, [...mine, ...taken]);
+  const states = statesOf(counters, limits, nowMs);
+  return { outcome: 'Taken', ...(states.length > 0 && { states }) };
+}
+
+/** Counts running calls under concurrency limits, even if these are full. */
+export function count(counters: LimitCounters, callId: string, limits: readonly Limit[]): void {
+  const mine = counters.owned.get(callId) ?? [];
+  const added = limits.filter((limit) => !mine.some((taken) => isSame(taken.limit, limit)));
+  const taken = added.map((limit) => add(counters, { limit, amount: 1, second: 0 }));
+  if (taken.length > 0) counters.owned.set(callId, [...mine, ...taken]);
+}
+
+/** Ends what a call has taken in the given scopes, or in all, and corrects it to what was consumed. */
+export function release(
+  counters: LimitCounters,
+  callId: string,
+  { consumed, scopes }: { readonly consumed: Consumed; readonly scopes?: readonly Limit['scope'][] | undefined },
+): void {
+  const mine = counters.owned.get(callId) ?? [];
+  const kept = scopes ? mine.filter(({ limit }) => !scopes.includes(limit.scope)) : [];
+  for (const taken of mine) if (!kept.includes(taken)) end(counters, taken, consumed);
+  if (kept.length > 0) counters.owned.set(callId, kept);
+  else counters.owned.delete(callId);
+}
+
+/** Places in use by scope. */
+export function countPlaces({ places }: LimitCounters): LedgerGauges['slots'] {
+  const { Account: _none, ...inUse } = countByScope([...places.values()]);
+  return inUse;
+}
+
+function countByScope(all: readonly Places[]): Record<Limit['scope'], number> {
+  const inUse = { Key: 0, Account: 0, Group: 0, Channel: 0 };
+  for (const each of all) inUse[each.scope] += each.inUse;
+  return inUse;
+}
+
+/** Undefined: so much can be taken now. */
+function fullAt(
+  counters: LimitCounters,
+  limit: Limit,
+  { amount, nowMs }: { readonly amount: number; readonly nowMs: number },
+): FullLimit | undefined {
+  if (limit.measure === 'Concurrency') {
+    const isFull = (counters.places.get(limit.id)?.inUse ?? 0) >= limit.amount;
+    return isFull ? { outcome: 'Full', full: limit } : undefined;
+  }
+  const minute = counters.minutes.get(nameOf(limit)) ?? createSlidingMinute();
+  forgetOld(minute, nowMs);
+  const retryMs = waitMs(minute, { amount, limit: limit.amount }, nowMs);
+  if (retryMs === 0) return undefined;
+  return { outcome: 'Full', full: limit, left: leftOf(limit, minute), retryMs };
+}
+
+function leftOf({ amount }: Limit, { sum }: SlidingMinute): number {
+  return Math.max(0, amount - sum);
+}
+
+function add(counters: LimitCounters, taken: Taken): Taken {
+  const { limit, amount, second } = taken;
+  if (limit.measure === 'Concurrency') {
+    const places = counters.places.get(limit.id) ?? { scope: limit.scope, inUse: 0 };
+    places.inUse++;
+    counters.places.set(limit.id, places);
+    return taken;
+  }
+  dropUnused(counters, second);
+  const minute = counters.minutes.get(nameOf(limit)) ?? createSlidingMinute();
+  addToSecond(minute, second, amount);
+  counters.minutes.set(nameOf(limit), minute);
+  return taken;
+}
+
+function end(counters: LimitCounters, { limit, amount, second }: Taken, consumed: Consumed): void {
+  if (limit.measure === 'Concurrency') {
+    const places = counters.places.get(limit.id);
+    if (places && --places.inUse === 0) counters.places.delete(limit.id);
+    return;
+  }
+  const minute = counters.minutes.get(nameOf(limit));
+  if (minute) addToSecond(minute, second, usedOf(limit, consumed) - amount);
+}
+
+function statesOf(counters: LimitCounters, limits: readonly Limit[], nowMs: number): LimitState[] {
+  return limits.flatMap((limit) => {
+    const minute = counters.minutes.get(nameOf(limit));
+    if (!minute || limit.measure === 'Concurrency') return [];
+    return [{ limit, left: leftOf(limit, minute), resetMs: emptyInMs(minute, nowMs) }];
+  });
+}
+
+/** Now and then, so that counters of limits that nobody uses take no memory. */
+function dropUnused(counters: LimitCounters, second: number): void {
+  if (second - counters.sweptSecond < SWEEP_SECONDS) return;
+  counters.sweptSecond = second;
+  for (const [name, minute] of counters.minutes) {
+    forgetOld(minute, second * 1000);
+    if (minute.seconds.length === 0) counters.minutes.delete(name);
+  }
+}
+
+function isSame(a: Limit, b: Limit): boolean {
+  return a.id === b.id && a.measure === b.measure;
+}
+
+function nameOf({ measure, id }: Limit): string {
+  return `${measure}/${id}`;
+}

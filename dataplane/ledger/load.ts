@@ -1,0 +1,45 @@
+/** [P] How much of a limit a call takes when it is admitted, and has used when it ends. */
+import type { TokenCounts } from '../price/tokens.ts';
+import type { Consumed, Limit, Load } from './ledger.ts';
+
+/** A call that takes places and requests only. */
+export const NO_TOKENS_LOAD: Load = { inputTokens: 0, outputTokens: 0 };
+/** A call that was refused before it was sent. */
+export const NOTHING_CONSUMED: Consumed = { requests: 0, inputTokens: 0, outputTokens: 0 };
+/** A request that was sent and consumed no tokens. */
+export const REQUEST_CONSUMED: Consumed = { ...NOTHING_CONSUMED, requests: 1 };
+
+/**
+ * What a call takes of a limit. A call that may take more than the whole limit takes all of it: it is admitted when
+ * nothing else counts, and what it uses counts in full.
+ */
+export function amountOf({ measure, amount }: Limit, { inputTokens, outputTokens }: Load): number {
+  switch (measure) {
+    case 'Concurrency':
+    case 'Requests':
+      return 1;
+    case 'InputTokens':
+      return Math.min(inputTokens, amount);
+    case 'OutputTokens':
+      return Math.min(outputTokens, amount);
+  }
+}
+
+/** What a call has used of a limit by the minute. */
+export function usedOf({ measure }: Limit, { requests, inputTokens, outputTokens }: Consumed): number {
+  switch (measure) {
+    case 'Concurrency':
+      return 0;
+    case 'Requests':
+      return requests;
+    case 'InputTokens':
+      return inputTokens;
+    case 'OutputTokens':
+      return outputTokens;
+  }
+}
+
+/** What a settled call has consumed. Tokens that the provider read from its cache do not count. */
+export function consumedBy({ input, cacheWrite5m, cacheWrite1h, output }: TokenCounts): Consumed {
+  return { requests: 1, inputTokens: input + cacheWrite5m + cacheWrite1h, outputTokens: output };
+}

@@ -1,0 +1,215 @@
+/**
+ * What this process's calls have taken of limits in the store. A place under a concurrency limit, a slot, is a lease:
+ * the process renews its leases every second, and they expire if it is silent. What counts by the minute is corrected
+ * when the call ends. In a Cluster, the limits of a key and of a channel may be in different buckets: they are taken
+ * one after the other, and released if a later one is full.
+ */
+import { CallMap } from '../call-map.ts';
+import { LedgerUnavailable } from '../ledger.ts';
+import type { Consumed, FullLimit, LedgerGauges, Limit, LimitState, Load, TakeResult } from '../ledger.ts';
+import { amountOf, NOTHING_CONSUMED, usedOf } from '../load.ts';
+import type { Bucket } from './bucket.ts';
+import { bucketOf } from './location.ts';
+import { correctOperation, takeOperation } from './operations.ts';
+import type { Operation } from './operations.ts';
+import { OutcomeUnknown, parseFull, parseStates } from './replies.ts';
+
+/** The most calls in one operation. */
+const MAX_CALLS = 500;
+const ACCOUNT_ID = 'account/'.length;
+
+/** What a call wants to take. */
+export interface Wanted {
+  readonly limits: readonly Limit[];
+  readonly load: Load;
+}
+
+interface Taken {
+  readonly limit: Limit;
+  readonly amount: number;
+  /** In which second of the store's clock it was taken; empty: a slot. */
+  readonly second: string;
+}
+
+export class LimitLeases {
+  readonly #buckets: readonly Bucket[];
+  readonly #owned = new CallMap<readonly Taken[]>();
+  readonly #inUse = { Key: 0, Account: 0, Group: 0, Channel: 0 };
+
+  constructor(buckets: readonly Bucket[]) {
+    this.#buckets = buckets;
+  }
+
+  /** Takes all limits or none. */
+  async take(callId: string, limits: readonly Limit[], load: Load): Promise<TakeResult> {
+    const states: LimitState[] = [];
+    const before = this.#owned.get(callId) ?? [];
+    const undo = (): void => this.#end(callId, NOTHING_CONSUMED, (taken) => !before.includes(taken));
+    for (const [index, some] of Map.groupBy(this.#missing(callId, limits), (limit) => this.#indexOf(limit))) {
+      const result = await this.#takeIn(callId, index, { limits: some, load }).catch((error: unknown) => {
+        undo();
+        throw error;
+      });
+      if (result.outcome === 'Full') {
+        undo();
+        return result;
+      }
+      states.push(...(result.states ?? []));
+    }
+    return { outcome: 'Taken', ...(states.length > 0 && { states }) };
+  }
+
+  /** Records limits that were taken together with a hold. */
+  add(callId: string, { limits, load }: Wanted, second: string): void {
+    const added = this.#missing(callId, limits).map((limit) =>
+      limit.measure === 'Concurrency'
+        ? { limit, amount: 1, second: '' }
+        : { limit, amount: amountOf(limit, load), second },
+    );
+    if (added.length === 0) return;
+    for (const { limit } of added.filter(isSlot)) this.#inUse[limit.scope]++;
+    this.#owned.set(callId, [...(this.#owned.get(callId) ?? []), ...added]);
+  }
+
+  /** Gives a call slots even if they are full. A store that cannot be reached gets them before any later operation. */
+  count(callId: string, limits: readonly Limit[]): void {
+    const counted = this.#missing(callId, limits);
+    this.add(callId, { limits: counted, load: NOTHING_CONSUMED }, '');
+    for (const limit of counted) {
+      const operation = { name: 'keep', args: [limit.id, '1', callId] };
+      // a closed ledger counts nothing, because its calls end
+      this.#bucketAt(this.#indexOf(limit))
+        .executeUntilAnswered(operation)
+        .catch(() => undefined);
+    }
+  }
+
+  /**
+   * Releases the slots of an operation with unknown outcome, except those that the call owned before. What counts by
+   * the minute may have been taken and stays, so that no minute ever has more than its limit.
+   */
+  releaseIfTaken(callId: string, limits: readonly Limit[]): void {
+    this.#give(
+      callId,
+      this.#missing(callId, limits).filter(({ measure }) => measure === 'Concurrency'),
+    );
+  }
+
+  /** Returns the ids of a call's slots in a bucket. The caller must release them. */
+  handOver(callId: string, index: number): readonly string[] {
+    const isHere = (taken: Taken): boolean => isSlot(taken) && this.#indexOf(taken.limit) === index;
+    return this.#disown(callId, isHere).map(({ limit }) => limit.id);
+  }
+
+  /** Never fails. */
+  release(callId: string, consumed: Consumed, scopes?: readonly Limit['scope'][]): void {
+    this.#end(callId, consumed, ({ limit }) => scopes?.includes(limit.scope) ?? true);
+  }
+
+  /** Operations that renew the leases in a bucket and, with `restore`, restore those that the store has lost. */
+  renewals(index: number, restore: boolean): Operation[] {
+    const leases = [...this.#owned.entries()]
+      .flatMap(([callId, mine]) => mine.filter(isSlot).map(({ limit }) => ({ callId, limit })))
+      .filter(({ limit }) => this.#indexOf(limit) === index);
+    return [...Map.groupBy(leases, ({ limit }) => limit.id)].flatMap(([id, same]) => {
+      const callIds = same.map(({ callId }) => callId);
+      return chunks(callIds).map((some) => ({ name: 'keep', args: [id, restore ? '1' : '', ...some] }));
+    });
+  }
+
+  /** The number of slots in use, by scope. */
+  inUse(): LedgerGauges['slots'] {
+    const { Key, Group, Channel } = this.#inUse;
+    return { Key, Group, Channel };
+  }
+
+  async #takeIn(callId: string, index: number, wanted: Wanted): Promise<TakeResult | FullLimit> {
+    const { limits, load } = wanted;
+    try {
+      const reply = await this.#bucketAt(index).execute(takeOperation(callId, limits, load));
+      if (reply[0] === 'full') return parseFull(reply, limits);
+      const [, second = '', ...states] = reply;
+      this.add(callId, wanted, second);
+      return { outcome: 'Taken', ...parseStates(states, limits) };
+    } catch (error) {
+      if (error instanceof OutcomeUnknown) this.releaseIfTaken(callId, limits);
+      throw error;
+    }
+  }
+
+  #missing(callId: string, limits: readonly Limit[]): readonly Limit[] {
+    const mine = this.#owned.get(callId);
+    if (!mine) return limits;
+    return limits.filter(({ id, measure }) => !mine.some(({ limit }) => limit.id === id && limit.measure === measure));
+  }
+
+  #disown(callId: string, isEnded: (taken: Taken) => boolean): readonly Taken[] {
+    const mine = this.#owned.get(callId) ?? [];
+    const ended = mine.filter(isEnded);
+    for (const { limit } of ended.filter(isSlot)) this.#inUse[limit.scope]--;
+    const kept = mine.filter((taken) => !ended.includes(taken));
+    if (kept.length > 0) this.#owned.set(callId, kept);
+    else this.#owned.delete(callId);
+    return ended;
+  }
+
+  #end(callId: string, consumed: Consumed, isEnded: (taken: Taken) => boolean): void {
+    const ended = this.#disown(callId, isEnded);
+    this.#give(
+      callId,
+      ended.filter(isSlot).map(({ limit }) => limit),
+    );
+    for (const { limit, amount, second } of ended) {
+      const more = usedOf(limit, consumed) - amount;
+      if (limit.measure === 'Concurrency' || more === 0) continue;
+      // without an answer it is not repeated, as it would count twice; the minute ends by itself
+      this.#bucketAt(this.#indexOf(limit))
+        .execute(correctOperation(limit, second, more))
+        .catch(() => undefined);
+    }
+  }
+
+  #give(callId: string, slots: readonly Limit[]): void {
+    for (const [index, some] of Map.groupBy(slots, (slot) => this.#indexOf(slot))) {
+      const operation = { name: 'give', args: [callId, ...some.map(({ id }) => id)] };
+      // a closed ledger releases nothing: its leases expire
+      this.#bucketAt(index)
+        .executeUntilAnswered(operation)
+        .catch(() => undefined);
+    }
+  }
+
+  /**
+   * The bucket of a limit. A channel's limits and its groups' limits share a bucket, an account's are in that of its
+   * money; a key's may be in another.
+   */
+  #indexOf({ scope, id }: Limit): number {
+    return bucketOf(placeOf(scope, id), this.#buckets.length);
+  }
+
+  #bucketAt(index: number): Bucket {
+    const bucket = this.#buckets[index];
+    if (!bucket) throw new LedgerUnavailable('there is no such bucket');
+    return bucket;
+  }
+}
+
+function isSlot({ limit }: Taken): boolean {
+  return limit.measure === 'Concurrency';
+}
+
+function placeOf(scope: Limit['scope'], id: string): string {
+  switch (scope) {
+    case 'Key':
+      return id;
+    case 'Account':
+      return id.slice(ACCOUNT_ID);
+    default:
+      return id.split('/').slice(-2).join('/');
+  }
+}
+
+function chunks(items: readonly string[]): string[][] {
+  const count = Math.ceil(items.length / MAX_CALLS);
+  return Array.from({ length: count }, (_, n) => items.slice(n * MAX_CALLS, (n + 1) * MAX_CALLS));
+}
