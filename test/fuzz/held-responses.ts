@@ -59,7 +59,8 @@ export async function attackByResponses(maxBodyBytes: number, maxBufferedBytes: 
   return {
     measure: (attack) => measure({ gateway, served }, attack),
     async stop() {
-      await gateway.stop();
+      // background responses and polls may run, which a drain waits for
+      await gateway.kill();
       await provider.stop();
     },
   };
