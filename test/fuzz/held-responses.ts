@@ -59,8 +59,7 @@ export async function attackByResponses(maxBodyBytes: number, maxBufferedBytes: 
   return {
     measure: (attack) => measure({ gateway, served }, attack),
     async stop() {
-      // background responses and polls may run, which a drain waits for
-      await gateway.kill();
+      await gateway.stop();
       await provider.stop();
     },
   };

@@ -19,8 +19,6 @@ export interface Measured {
   readonly port: number;
   memory(): Promise<Memory>;
   stop(): Promise<void>;
-  /** Ends it at once, whatever still runs. */
-  kill(): Promise<void>;
 }
 
 export async function startMeasured(providerUrl: string, ...limits: readonly number[]): Promise<Measured> {
@@ -36,11 +34,6 @@ export async function startMeasured(providerUrl: string, ...limits: readonly num
       child.send('memory');
       const [memory] = (await answered) as [Memory];
       return memory;
-    },
-    async kill() {
-      const exited = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exited;
     },
     async stop() {
       const exited = once(child, 'exit');
