@@ -13,9 +13,11 @@ import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from '../usage
 export type QuotaPeriod = 'Never' | 'Daily' | 'Monthly';
 
 /** What a limit counts: the calls that run, or what calls take in any 60 seconds. */
-export type Measure = 'Concurrency' | 'Requests' | 'InputTokens' | 'OutputTokens';
+export type Measure = 'Concurrency' | MinuteMeasure;
 
-/** One limit on what calls may take together, besides the money of key and account. */
+export type MinuteMeasure = 'Requests' | 'InputTokens' | 'OutputTokens';
+
+/** A limit on the calls of a key, an account, a group or a channel. Money is limited by SpendingLimits. */
 export interface Limit {
   readonly scope: 'Key' | 'Account' | 'Group' | 'Channel';
   /**
@@ -86,7 +88,7 @@ export type HoldResult =
   /** The ledger has seen newer limits: the caller must read its configuration again. */
   | { readonly outcome: 'StaleLimits' };
 
-/** The ledger grants limits and hold together or not at all. */
+/** The result of taking limits and holding money in one step: both are granted or neither. */
 export type AdmitResult = HoldResult | FullLimit;
 
 /**
