@@ -8,8 +8,8 @@ import { amountOf, counterName, isConcurrency, isSameCounter, usedOf } from './l
 import { addToSecond, createSlidingMinute, emptyInMs, forgetOld, secondOf, waitMs } from './sliding-minute.ts';
 import type { SlidingMinute } from './sliding-minute.ts';
 
-/** Calls that run under a limit. */
-interface Places {
+/** The slots of one concurrency limit. */
+interface Slots {
   readonly scope: Limit['scope'];
   inUse: number;
 }
@@ -23,7 +23,7 @@ interface Taken {
 
 export interface LimitCounters {
   /** By the limits' ids. */
-  readonly places: Map<string, Places>;
+  readonly slots: Map<string, Slots>;
   /** By measure and id. */
   readonly minutes: Map<string, SlidingMinute>;
   readonly owned: CallMap<readonly Taken[]>;
@@ -35,7 +35,7 @@ export interface LimitCounters {
 const SWEEP_SECONDS = 60;
 
 export function createLimitCounters(): LimitCounters {
-  return { places: new Map(), minutes: new Map(), owned: new CallMap(), sweptSecond: 0 };
+  return { slots: new Map(), minutes: new Map(), owned: new CallMap(), sweptSecond: 0 };
 }
 
 /**
@@ -80,16 +80,12 @@ export function release(
   else counters.owned.delete(callId);
 }
 
-/** Places in use by scope. */
-export function countPlaces({ places }: LimitCounters): LedgerGauges['slots'] {
-  const { Account: _none, ...inUse } = countByScope([...places.values()]);
-  return inUse;
-}
-
-function countByScope(all: readonly Places[]): Record<Limit['scope'], number> {
-  const inUse = { Key: 0, Account: 0, Group: 0, Channel: 0 };
-  for (const each of all) inUse[each.scope] += each.inUse;
-  return inUse;
+/** Slots in use by scope. */
+export function countSlots({ slots }: LimitCounters): LedgerGauges['slots'] {
+  const total = { Key: 0, Group: 0, Channel: 0 };
+  // an account has no concurrency limit
+  for (const { scope, inUse } of slots.values()) if (scope !== 'Account') total[scope] += inUse;
+  return total;
 }
 
 /** Undefined: so much can be taken now. */
@@ -99,7 +95,7 @@ function fullAt(
   { amount, nowMs }: { readonly amount: number; readonly nowMs: number },
 ): FullLimit | undefined {
   if (isConcurrency(limit)) {
-    const isFull = (counters.places.get(limit.id)?.inUse ?? 0) >= limit.amount;
+    const isFull = (counters.slots.get(limit.id)?.inUse ?? 0) >= limit.amount;
     return isFull ? { outcome: 'Full', full: limit } : undefined;
   }
   const minute = counters.minutes.get(counterName(limit)) ?? createSlidingMinute();
@@ -116,9 +112,9 @@ function leftOf({ amount }: Limit, { sum }: SlidingMinute): number {
 function add(counters: LimitCounters, taken: Taken): Taken {
   const { limit, amount, second } = taken;
   if (isConcurrency(limit)) {
-    const places = counters.places.get(limit.id) ?? { scope: limit.scope, inUse: 0 };
-    places.inUse++;
-    counters.places.set(limit.id, places);
+    const slots = counters.slots.get(limit.id) ?? { scope: limit.scope, inUse: 0 };
+    slots.inUse++;
+    counters.slots.set(limit.id, slots);
     return taken;
   }
   dropUnused(counters, second);
@@ -130,8 +126,8 @@ function add(counters: LimitCounters, taken: Taken): Taken {
 
 function end(counters: LimitCounters, { limit, amount, second }: Taken, consumed: Consumed): void {
   if (isConcurrency(limit)) {
-    const places = counters.places.get(limit.id);
-    if (places && --places.inUse === 0) counters.places.delete(limit.id);
+    const slots = counters.slots.get(limit.id);
+    if (slots && --slots.inUse === 0) counters.slots.delete(limit.id);
     return;
   }
   const minute = counters.minutes.get(counterName(limit));

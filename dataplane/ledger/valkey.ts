@@ -127,7 +127,7 @@ class ValkeyLedger implements Ledger {
     this.#instance = instance;
     this.#note = note;
     if (instance.buckets.length > 1) return;
-    // not in a Cluster, where slots and money are usually in different buckets
+    // not in a Cluster, where limits and money are usually in different buckets
     this.admit = async (request, limits, load) => {
       this.#assertOpen();
       return admit(instance, request, { limits, load });

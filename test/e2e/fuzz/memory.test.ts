@@ -106,7 +106,7 @@ function opened(bytes: Buffer): Promise<{ socket: Socket; first: string }> {
   });
 }
 
-/** A thousand calls are settled in seconds, and in more beside other suites. */
+/** How long a thousand calls may take to be settled on a machine that runs other suites too. */
 const CLOSED_MS = 60_000;
 
 async function close(open: readonly Socket[]): Promise<void> {
