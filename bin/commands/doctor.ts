@@ -74,7 +74,8 @@ async function diagnoseAll(flags: DoctorFlags): Promise<boolean> {
 }
 
 async function examineLedger(ledger: LedgerLocation | undefined): Promise<readonly string[]> {
-  if (ledger?.kind !== 'valkey') return [];
+  if (ledger === undefined) return [];
+  if (ledger.kind !== 'valkey') return ['Only a shared ledger can be examined: give --ledger valkey://HOST:PORT.'];
   const { examineStore } = await import('../../dataplane/ledger/valkey/eviction.ts');
   const fault = await examineStore(ledger.url, STORE_TIMEOUT_MS);
   return fault === undefined ? [] : [fault];

@@ -1,4 +1,5 @@
 /** [P] Counts what happened on each channel in the last five minutes, in steps of ten seconds. */
+import { isSent } from '../telemetry/call-report.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { LATENCY_CLASSES_MS } from './activity.ts';
 import type { ChannelStats } from './activity.ts';
@@ -7,7 +8,6 @@ const STEP_MS = 10_000;
 const STEPS = 30;
 /** Outcomes that are neither successes nor the provider's failures: the client left, or its request was invalid. */
 const NEITHER: ReadonlySet<string> = new Set(['aborted', 'status_400', 'status_413', 'status_422']);
-const SKIPPED: ReadonlySet<string> = new Set(['full', 'short']);
 
 interface Counts {
   attempts: number;
@@ -29,7 +29,7 @@ export class ChannelMonitor {
   observe(attempts: readonly AttemptReport[], nowMs: number): void {
     for (const { channel, outcome, durationMs } of attempts) {
       const counts = this.#countsOf(channel, nowMs);
-      if (SKIPPED.has(outcome)) counts.skipped++;
+      if (!isSent({ outcome })) counts.skipped++;
       else {
         counts.attempts++;
         const index = LATENCY_CLASSES_MS.findIndex((end) => durationMs <= end);

@@ -1,6 +1,6 @@
 /**
  * Sends one request about a job or a stored response to the channel that created it. The request costs nothing, but
- * counts in the limits of calls. Its failures become the same errors as those of calls.
+ * takes its part of the limits that calls have. It fails with the errors of calls.
  */
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
@@ -9,7 +9,8 @@ import { readErrorResponse } from '../pipeline/attempt.ts';
 import type { AttemptFailure } from '../pipeline/attempt.ts';
 import { NO_TOKENS_LOAD, REQUEST_CONSUMED } from '../ledger/load.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
-import { attemptsError, callerIsFull, isOfCaller, noAttempts, verdictOf } from '../pipeline/failures.ts';
+import { isOfCaller } from '../state/limits.ts';
+import { attemptsError, callerIsFull, noAttempts, verdictOf } from '../pipeline/failures.ts';
 import type { FailedAttempts } from '../pipeline/failures.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { isRouteFault, readRetryAfter } from '../upstream/retry.ts';
@@ -41,7 +42,7 @@ const MAX_BYTES = 1024 * 1024;
 /** The most bytes of a response that a provider keeps, which may contain images. */
 export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
-/** Takes the limits, runs the work and releases them. Throws rate_limit_exceeded if one of them is full. */
+/** Runs the work between taking the limits and releasing them. Throws rate_limit_exceeded if one of them is full. */
 export async function withLimits<T>(
   { ledger, clock }: Pick<JobRequestDeps, 'ledger' | 'clock'>,
   callId: string,

@@ -125,7 +125,7 @@ export function keepersOf({ tiers }: Pick<Offer, 'tiers'>): readonly (readonly C
 
 /**
  * Returns the provider's response, with its ids sealed again; those that the client has keep their form. Takes
- * concurrency slots, and throws the errors of a call.
+ * limits, and throws the errors of a call.
  */
 export function askKeeper(
   deps: PipelineDeps,
@@ -149,11 +149,11 @@ export function askKeeper(
 
 export interface Exchange<T> extends SentToKeeper {
   readonly stream: boolean;
-  /** Consumes the provider's response while the request holds the slots. */
+  /** Consumes the provider's response while the request counts in the limits. */
   readonly use: (response: UpstreamResponse) => Promise<T>;
 }
 
-/** Takes concurrency slots. Throws the errors of a call, or ClientDisconnected. Resolves with the result of `use`. */
+/** Takes limits. Throws the errors of a call, or ClientDisconnected. Resolves with the result of `use`. */
 export async function exchange<T>(
   deps: PipelineDeps,
   asked: KeptStateRequest,

@@ -64,7 +64,7 @@ export interface Download<T> {
   readonly found: FoundVideo;
   /** The client's query, without its question mark. */
   readonly query: string;
-  /** Consumes the provider's response while the request holds the slots. */
+  /** Consumes the provider's response while the request counts in the limits. */
   readonly pass: (response: UpstreamResponse) => Promise<T>;
 }
 

@@ -53,7 +53,7 @@ import type {
   TakeResult,
   SpendingChanges,
 } from './ledger.ts';
-import { count, countPlaces, createLimitCounters, release, take } from './limit-counters.ts';
+import { count, countSlots, createLimitCounters, release, take } from './limit-counters.ts';
 import { consumedBy } from './load.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
 
@@ -337,7 +337,7 @@ class EmbeddedLedger implements Ledger {
 
   gauges(): LedgerGauges {
     const { holds } = this.#balances;
-    return { holds: holds.size, heldNanoUsd: sumHeld(this.#balances), slots: countPlaces(this.#counters) };
+    return { holds: holds.size, heldNanoUsd: sumHeld(this.#balances), slots: countSlots(this.#counters) };
   }
 
   close(): Promise<void> {

@@ -1,9 +1,9 @@
 /**
- * The ledger records what keys and accounts have spent and hold, and counts concurrency slots. Money is nano-USD.
+ * The ledger records what keys and accounts have spent and hold, and counts what calls take of limits. Money is nano-USD.
  * 1. It grants a hold, durably and atomically, only if it is 0 or spent + held + hold ≤ limit for key and account.
  * 2. settle replaces the hold by the cost, durably, once per call id. A cost above the hold is taken from what is free
  *    under both limits; the rest is `unbilled`.
- * 3. A hold whose process died is settled at its last recorded progress, and its slots are released.
+ * 3. A hold whose process died is settled at its last recorded progress, and it no longer counts as running.
  * 4. Concurrency limits never have more running calls, and limits by the minute never more in any 60 seconds, than
  *    they allow; a call may use more than it took, which then counts.
  * Methods reject only with LedgerUnavailable. test/unit/dataplane/ledger/contract.ts tests every implementation.
@@ -13,9 +13,11 @@ import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from '../usage
 export type QuotaPeriod = 'Never' | 'Daily' | 'Monthly';
 
 /** What a limit counts: the calls that run, or what calls take in any 60 seconds. */
-export type Measure = 'Concurrency' | 'Requests' | 'InputTokens' | 'OutputTokens';
+export type Measure = 'Concurrency' | MinuteMeasure;
 
-/** One limit on what calls may take together, besides the money of key and account. */
+export type MinuteMeasure = 'Requests' | 'InputTokens' | 'OutputTokens';
+
+/** A limit on the calls of a key, an account, a group or a channel. Money is limited by SpendingLimits. */
 export interface Limit {
   readonly scope: 'Key' | 'Account' | 'Group' | 'Channel';
   /**
@@ -86,7 +88,7 @@ export type HoldResult =
   /** The ledger has seen newer limits: the caller must read its configuration again. */
   | { readonly outcome: 'StaleLimits' };
 
-/** The ledger grants limits and hold together or not at all. */
+/** The result of taking limits and holding money in one step: both are granted or neither. */
 export type AdmitResult = HoldResult | FullLimit;
 
 /**
@@ -228,13 +230,13 @@ export interface Ledger extends LedgerReader {
    */
   take(callId: string, limits: readonly Limit[], load: Load): TakeResult | Promise<TakeResult>;
   /**
-   * Counts a running call in these concurrency limits even if they are full. Never fails: a ledger that cannot be
-   * reached counts it before it grants anything else.
+   * Takes a slot of each concurrency limit for a call that runs already, even beyond the limit. Never fails: a ledger
+   * that cannot be reached takes the slots before it grants anything else.
    */
   count(callId: string, limits: readonly Limit[]): void;
   /**
-   * Ends what a call has taken of limits of the given scopes, or of all: its places are free, and limits by the minute
-   * keep what it consumed. Never fails; it ignores what the call has not taken.
+   * Ends what a call has taken of limits of the given scopes, or of all: its slots are free, and limits by the minute keep
+   * what it consumed. Never fails; it ignores what the call has not taken.
    */
   release(callId: string, consumed: Consumed, scopes?: readonly Limit['scope'][]): void;
   /** A later hold with the same call id replaces the earlier one if it is granted. */

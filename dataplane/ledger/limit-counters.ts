@@ -4,12 +4,12 @@
  */
 import { CallMap } from './call-map.ts';
 import type { Consumed, FullLimit, LedgerGauges, Limit, LimitState, Load, TakeResult } from './ledger.ts';
-import { amountOf, usedOf } from './load.ts';
+import { amountOf, counterName, isConcurrency, isSameCounter, usedOf } from './load.ts';
 import { addToSecond, createSlidingMinute, emptyInMs, forgetOld, secondOf, waitMs } from './sliding-minute.ts';
 import type { SlidingMinute } from './sliding-minute.ts';
 
-/** Calls that run under a limit. */
-interface Places {
+/** The slots of one concurrency limit. */
+interface Slots {
   readonly scope: Limit['scope'];
   inUse: number;
 }
@@ -23,7 +23,7 @@ interface Taken {
 
 export interface LimitCounters {
   /** By the limits' ids. */
-  readonly places: Map<string, Places>;
+  readonly slots: Map<string, Slots>;
   /** By measure and id. */
   readonly minutes: Map<string, SlidingMinute>;
   readonly owned: CallMap<readonly Taken[]>;
@@ -35,31 +35,34 @@ export interface LimitCounters {
 const SWEEP_SECONDS = 60;
 
 export function createLimitCounters(): LimitCounters {
-  return { places: new Map(), minutes: new Map(), owned: new CallMap(), sweptSecond: 0 };
+  return { slots: new Map(), minutes: new Map(), owned: new CallMap(), sweptSecond: 0 };
 }
 
-/** Takes all of the limits or none. A limit that the call already counts in is not taken again. */
+/**
+ * Takes all of the limits or none. A limit that the call already counts in is not taken again, and its state is not
+ * told.
+ */
 export function take(
   counters: LimitCounters,
   callId: string,
   { limits, load, nowMs }: { readonly limits: readonly Limit[]; readonly load: Load; readonly nowMs: number },
 ): TakeResult {
   const mine = counters.owned.get(callId) ?? [];
-  const wanted = limits.filter((limit) => !mine.some((taken) => isSame(taken.limit, limit)));
+  const wanted = limits.filter((limit) => !mine.some((taken) => isSameCounter(taken.limit, limit)));
   for (const limit of wanted) {
     const full = fullAt(counters, limit, { amount: amountOf(limit, load), nowMs });
     if (full) return full;
   }
   const taken = wanted.map((limit) => add(counters, { limit, amount: amountOf(limit, load), second: secondOf(nowMs) }));
   if (taken.length > 0) counters.owned.set(callId, [...mine, ...taken]);
-  const states = statesOf(counters, limits, nowMs);
+  const states = statesOf(counters, wanted, nowMs);
   return { outcome: 'Taken', ...(states.length > 0 && { states }) };
 }
 
 /** Counts running calls under concurrency limits, even if these are full. */
 export function count(counters: LimitCounters, callId: string, limits: readonly Limit[]): void {
   const mine = counters.owned.get(callId) ?? [];
-  const added = limits.filter((limit) => !mine.some((taken) => isSame(taken.limit, limit)));
+  const added = limits.filter((limit) => !mine.some((taken) => isSameCounter(taken.limit, limit)));
   const taken = added.map((limit) => add(counters, { limit, amount: 1, second: 0 }));
   if (taken.length > 0) counters.owned.set(callId, [...mine, ...taken]);
 }
@@ -77,16 +80,12 @@ export function release(
   else counters.owned.delete(callId);
 }
 
-/** Places in use by scope. */
-export function countPlaces({ places }: LimitCounters): LedgerGauges['slots'] {
-  const { Account: _none, ...inUse } = countByScope([...places.values()]);
-  return inUse;
-}
-
-function countByScope(all: readonly Places[]): Record<Limit['scope'], number> {
-  const inUse = { Key: 0, Account: 0, Group: 0, Channel: 0 };
-  for (const each of all) inUse[each.scope] += each.inUse;
-  return inUse;
+/** Slots in use by scope. */
+export function countSlots({ slots }: LimitCounters): LedgerGauges['slots'] {
+  const total = { Key: 0, Group: 0, Channel: 0 };
+  // an account has no concurrency limit
+  for (const { scope, inUse } of slots.values()) if (scope !== 'Account') total[scope] += inUse;
+  return total;
 }
 
 /** Undefined: so much can be taken now. */
@@ -95,11 +94,11 @@ function fullAt(
   limit: Limit,
   { amount, nowMs }: { readonly amount: number; readonly nowMs: number },
 ): FullLimit | undefined {
-  if (limit.measure === 'Concurrency') {
-    const isFull = (counters.places.get(limit.id)?.inUse ?? 0) >= limit.amount;
+  if (isConcurrency(limit)) {
+    const isFull = (counters.slots.get(limit.id)?.inUse ?? 0) >= limit.amount;
     return isFull ? { outcome: 'Full', full: limit } : undefined;
   }
-  const minute = counters.minutes.get(nameOf(limit)) ?? createSlidingMinute();
+  const minute = counters.minutes.get(counterName(limit)) ?? createSlidingMinute();
   forgetOld(minute, nowMs);
   const retryMs = waitMs(minute, { amount, limit: limit.amount }, nowMs);
   if (retryMs === 0) return undefined;
@@ -112,33 +111,33 @@ function leftOf({ amount }: Limit, { sum }: SlidingMinute): number {
 
 function add(counters: LimitCounters, taken: Taken): Taken {
   const { limit, amount, second } = taken;
-  if (limit.measure === 'Concurrency') {
-    const places = counters.places.get(limit.id) ?? { scope: limit.scope, inUse: 0 };
-    places.inUse++;
-    counters.places.set(limit.id, places);
+  if (isConcurrency(limit)) {
+    const slots = counters.slots.get(limit.id) ?? { scope: limit.scope, inUse: 0 };
+    slots.inUse++;
+    counters.slots.set(limit.id, slots);
     return taken;
   }
   dropUnused(counters, second);
-  const minute = counters.minutes.get(nameOf(limit)) ?? createSlidingMinute();
+  const minute = counters.minutes.get(counterName(limit)) ?? createSlidingMinute();
   addToSecond(minute, second, amount);
-  counters.minutes.set(nameOf(limit), minute);
+  counters.minutes.set(counterName(limit), minute);
   return taken;
 }
 
 function end(counters: LimitCounters, { limit, amount, second }: Taken, consumed: Consumed): void {
-  if (limit.measure === 'Concurrency') {
-    const places = counters.places.get(limit.id);
-    if (places && --places.inUse === 0) counters.places.delete(limit.id);
+  if (isConcurrency(limit)) {
+    const slots = counters.slots.get(limit.id);
+    if (slots && --slots.inUse === 0) counters.slots.delete(limit.id);
     return;
   }
-  const minute = counters.minutes.get(nameOf(limit));
+  const minute = counters.minutes.get(counterName(limit));
   if (minute) addToSecond(minute, second, usedOf(limit, consumed) - amount);
 }
 
 function statesOf(counters: LimitCounters, limits: readonly Limit[], nowMs: number): LimitState[] {
   return limits.flatMap((limit) => {
-    const minute = counters.minutes.get(nameOf(limit));
-    if (!minute || limit.measure === 'Concurrency') return [];
+    const minute = counters.minutes.get(counterName(limit));
+    if (!minute || isConcurrency(limit)) return [];
     return [{ limit, left: leftOf(limit, minute), resetMs: emptyInMs(minute, nowMs) }];
   });
 }
@@ -151,12 +150,4 @@ function dropUnused(counters: LimitCounters, second: number): void {
     forgetOld(minute, second * 1000);
     if (minute.seconds.length === 0) counters.minutes.delete(name);
   }
-}
-
-function isSame(a: Limit, b: Limit): boolean {
-  return a.id === b.id && a.measure === b.measure;
-}
-
-function nameOf({ measure, id }: Limit): string {
-  return `${measure}/${id}`;
 }

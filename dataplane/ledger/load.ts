@@ -2,12 +2,27 @@
 import type { TokenCounts } from '../price/tokens.ts';
 import type { Consumed, Limit, Load } from './ledger.ts';
 
-/** A call that takes places and requests only. */
+/** A call that takes slots and requests only. */
 export const NO_TOKENS_LOAD: Load = { inputTokens: 0, outputTokens: 0 };
 /** A call that was refused before it was sent. */
 export const NOTHING_CONSUMED: Consumed = { requests: 0, inputTokens: 0, outputTokens: 0 };
 /** A request that was sent and consumed no tokens. */
 export const REQUEST_CONSUMED: Consumed = { ...NOTHING_CONSUMED, requests: 1 };
+
+/** Whether a limit counts the calls that run. */
+export function isConcurrency({ measure }: Pick<Limit, 'measure'>): boolean {
+  return measure === 'Concurrency';
+}
+
+/** The name of a limit's counter, by which two limits count the same. */
+export function counterName({ measure, id }: Limit): string {
+  return `${measure}/${id}`;
+}
+
+/** Whether two limits count the same, whatever they allow. */
+export function isSameCounter(a: Limit, b: Limit): boolean {
+  return a.id === b.id && a.measure === b.measure;
+}
 
 /**
  * What a call takes of a limit. A call that may take more than the whole limit takes all of it: it is admitted when

@@ -1,6 +1,6 @@
 /**
  * [P] What was taken in the last 60 seconds, counted by second. What is taken counts until 60 seconds after the end of
- * its second, so that no 60 seconds ever have more than the limit, and a place is free again up to a second later.
+ * its second, so that no 60 seconds ever have more than the limit, and what was taken is free again up to a second later.
  */
 
 const SECONDS = 60;
@@ -42,7 +42,7 @@ export function addToSecond(minute: SlidingMinute, second: number, amount: numbe
   minute.sum += amount;
 }
 
-/** After how many milliseconds so much more can be taken under the limit; Infinity: never. */
+/** After how many milliseconds so much more can be taken under the limit; Infinity: it is more than the limit. */
 export function waitMs({ seconds, sum }: SlidingMinute, { amount, limit }: Wanted, nowMs: number): number {
   let left = sum;
   if (amount === 0 || left + amount <= limit) return 0;

@@ -33,7 +33,7 @@ import { admit, hold } from './valkey/admission.ts';
 import type { BucketSettings } from './valkey/bucket.ts';
 import { createConnectedNote } from './valkey/connected.ts';
 import type { ConnectedNote } from './valkey/connected.ts';
-import { evictsKeys, readEvictionPolicy } from './valkey/eviction.ts';
+import { evictionFault, readEvictionPolicy } from './valkey/eviction.ts';
 import { Instance } from './valkey/instance.ts';
 import type { LedgerEvent } from './valkey/instance.ts';
 import { openJournal, NO_JOURNAL } from './valkey/journal.ts';
@@ -99,7 +99,7 @@ export async function openValkeyLedger(options: ValkeyLedgerOptions): Promise<Le
   const connection = openConnection(location);
   const tellEviction = async (): Promise<void> => {
     const policy = await readEvictionPolicy(connection, location);
-    if (policy !== undefined) onEvent({ kind: 'Evicts', reason: evictsKeys(policy) });
+    if (policy !== undefined) onEvent({ kind: 'Evicts', reason: evictionFault(policy) });
   };
   const onInstanceEvent = (event: LedgerEvent): void => {
     onEvent(event);
@@ -127,7 +127,7 @@ class ValkeyLedger implements Ledger {
     this.#instance = instance;
     this.#note = note;
     if (instance.buckets.length > 1) return;
-    // not in a Cluster, where slots and money are usually in different buckets
+    // not in a Cluster, where limits and money are usually in different buckets
     this.admit = async (request, limits, load) => {
       this.#assertOpen();
       return admit(instance, request, { limits, load });

@@ -1,6 +1,7 @@
 /**
  * Admits a call to one candidate: takes its part of the limits, then holds the money of key and account, and releases
- * the channel's limits if the money is refused. A ledger that stores both in one place does all of it in one step. The hold is durable before a byte is sent to the provider.
+ * the channel's limits if the money is refused. A ledger that stores both in one place does all of it in one step. The
+ * hold is durable before a byte is sent to the provider.
  */
 import { GatewayError } from '../errors.ts';
 import type {
@@ -17,7 +18,7 @@ import type {
 } from '../ledger/ledger.ts';
 import { NOTHING_CONSUMED } from '../ledger/load.ts';
 import { callerLimits, spendingLimits } from '../state/limits.ts';
-import type { Candidate } from '../state/state.ts';
+import type { Candidate, KeyState } from '../state/state.ts';
 import { keyInForce } from './authenticate.ts';
 import { affordableOutput, boundCall } from './bounds.ts';
 import { runningProgress } from './consumption.ts';
@@ -42,7 +43,7 @@ export type Admission =
 type ShortHold = Extract<HoldResult, { readonly outcome: 'Short' }>;
 
 /** The limits of a channel, which are released before the next channel is tried. The key's and its account's stay. */
-const CHANNEL_SCOPES = ['Group', 'Channel'] as const;
+export const CHANNEL_SCOPES = ['Group', 'Channel'] as const;
 /** How many times a hold is tried again with newer limits after an edit. */
 const MAX_STALE_RETRIES = 5;
 /** Bills a call for its input while its provider has not responded. */
@@ -60,8 +61,10 @@ interface AdmissionRequest {
   readonly candidate: Candidate;
   readonly record: CallRecord;
   readonly bounds: CallBounds;
-  /** The limits to take together with the money; empty if there are none or they are taken. */
+  /** The limits that are not taken yet. */
   readonly limits: readonly Limit[];
+  /** The states of the caller's limits, which the first admission takes; undefined: they are not taken yet. */
+  readonly limitStates: readonly LimitState[] | undefined;
 }
 
 /** Throws GatewayError (invalid_api_key) if the key was revoked meanwhile, and LedgerUnavailable. */
@@ -74,33 +77,23 @@ export async function admit(
   const { price } = candidate;
   if (!price) throw new Error('the call was routed to a candidate without a price');
   const bounds = boundCall(routed.call, candidate, price, routed.key);
-  const limits = [...(await jobLimits(deps, routed, record)), ...limitsToTake(deps, { routed, candidate, record })];
+  const limits = await limitsToTake(deps, { routed, candidate, record });
+  const request = { routed, candidate, record, bounds, limits, limitStates: record.admitted?.limitStates };
   // an earlier candidate's hold may cover this one
-  const inOneStep = deps.ledger.admit !== undefined && !record.admitted;
-  const taken = inOneStep ? NONE_TAKEN : await takeLimits(deps, { routed, bounds, limits });
-  if (taken.outcome === 'Full') return taken;
-  const request = { routed, candidate, record, bounds, limits: inOneStep ? limits : [] };
-  const admission = await holdMoney(deps, request, statesAfter(taken, record));
+  const inOneStep = limits.length === 0 || (deps.ledger.admit !== undefined && !record.admitted);
+  const admission = await (inOneStep ? holdMoney(deps, request) : takeThenHold(deps, request));
   if (admission.outcome === 'Admitted') record.admitted = admission.admitted;
   if (admission.outcome === 'Short') releaseChannel(deps, record, NOTHING_CONSUMED);
   return admission;
 }
 
-/** The states of all limits that the call has taken, on earlier channels too. */
-function statesAfter(
-  { states = [] }: { readonly states?: readonly LimitState[] },
-  { admitted }: CallRecord,
-): LimitState[] {
-  return [...(admitted?.limitStates ?? []), ...states];
+async function takeThenHold(deps: PipelineDeps, request: AdmissionRequest): Promise<Admission> {
+  const taken = await takeLimits(deps, request);
+  if (taken.outcome === 'Full') return taken;
+  return holdMoney(deps, { ...request, limits: [], limitStates: request.limitStates ?? taken.states });
 }
 
-const NONE_TAKEN = { outcome: 'Taken' as const, states: [] };
-
-async function takeLimits(
-  deps: PipelineDeps,
-  { routed, bounds, limits }: Pick<AdmissionRequest, 'routed' | 'bounds' | 'limits'>,
-): Promise<TakeResult> {
-  if (limits.length === 0) return NONE_TAKEN;
+function takeLimits(deps: PipelineDeps, { routed, bounds, limits }: AdmissionRequest): Promise<TakeResult> {
   const { requestId } = routed.received;
   return timed(deps, 'slots', async () => deps.ledger.take(requestId, limits, loadOf(routed, bounds)));
 }
@@ -116,42 +109,39 @@ function loadOf({ call: { output } }: Routed, { estimatedInputTokens, outputToke
 }
 
 /**
- * A call that will create a job takes one of the places that the key's running jobs leave. It keeps the place until it
- * is settled, and the job counts from then on. Throws rate_limit_exceeded if there is none.
+ * A call that will create a job takes one of the slots that the key's running jobs leave. It keeps the slot until it is
+ * settled, and the job counts from then on. Throws rate_limit_exceeded if there is none.
  */
-async function jobLimits(
+async function jobLimit(
   { ledger, maxRunningJobs }: PipelineDeps,
-  { call, key: { uid, account } }: Routed,
-  { admitted: earlier }: CallRecord,
-): Promise<readonly Limit[]> {
-  if (earlier || !createsJob(call)) return [];
+  { uid, account }: Pick<KeyState, 'uid' | 'account'>,
+): Promise<Limit> {
   const running = await ledger.countRunningJobs({ keyUid: uid, account });
   if (running >= maxRunningJobs) throw tooManyJobs(maxRunningJobs);
-  return [{ scope: 'Key', id: jobLimitId(uid), measure: 'Concurrency', amount: maxRunningJobs - running }];
+  return { scope: 'Key', id: jobLimitId(uid), measure: 'Concurrency', amount: maxRunningJobs - running };
 }
 
 /** A retry takes only the channel's limits, because the call has the key's and the account's already. */
-function limitsToTake(
-  { state }: PipelineDeps,
-  { routed: { key }, candidate, record }: Pick<AdmissionRequest, 'routed' | 'candidate' | 'record'>,
-): readonly Limit[] {
-  return record.admitted ? candidate.limits : [...callerLimits(state.get(), key), ...candidate.limits];
+async function limitsToTake(
+  deps: PipelineDeps,
+  { routed: { call, key }, candidate, record }: Pick<AdmissionRequest, 'routed' | 'candidate' | 'record'>,
+): Promise<readonly Limit[]> {
+  if (record.admitted) return candidate.limits;
+  const ofJobs = createsJob(call) ? [await jobLimit(deps, key)] : [];
+  return [...ofJobs, ...callerLimits(deps.state.get(), key), ...candidate.limits];
 }
 
-async function holdMoney(
-  deps: PipelineDeps,
-  request: AdmissionRequest,
-  taken: readonly LimitState[],
-): Promise<Admission> {
+async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise<Admission> {
   const {
     routed,
     candidate,
     bounds,
     record: { admitted: held },
     limits,
+    limitStates: taken,
   } = request;
   const covered = held && coveredBy(held, candidate, bounds);
-  if (covered) return admitted(routed, { ...covered, limitStates: taken });
+  if (covered) return admitted(routed, covered);
   for (let tries = 1; tries <= MAX_STALE_RETRIES; tries++) {
     const hold = holdRequest(deps, routed, candidate, bounds);
     const result = await timed(deps, 'hold', () => holdAtLedger(deps, hold, { limits, load: loadOf(routed, bounds) }));
@@ -165,7 +155,7 @@ async function holdMoney(
       case 'Held': {
         const { heldNanoUsd, states = [] } = result;
         const outputLimit = affordableOutput(routed.call, bounds, heldNanoUsd);
-        const limitStates = [...taken, ...states];
+        const limitStates = taken ?? states;
         return admitted(routed, { candidate, bounds, heldNanoUsd, outputLimit, limitStates });
       }
     }
@@ -180,12 +170,12 @@ type Terms = Pick<Admitted, 'candidate' | 'bounds' | 'heldNanoUsd' | 'outputLimi
  * The terms on a further candidate under the hold that the call has; undefined: it needs another. The hold is for the
  * dearest channel of its group, unless there was too little money.
  */
-function coveredBy(held: Admitted, candidate: Candidate, bounds: CallBounds): Omit<Terms, 'limitStates'> | undefined {
-  const { heldNanoUsd, outputLimit } = held;
+function coveredBy(held: Admitted, candidate: Candidate, bounds: CallBounds): Terms | undefined {
+  const { heldNanoUsd, outputLimit, limitStates } = held;
   if (held.candidate.group !== candidate.group) return undefined;
-  if (sameBounds(held.bounds, bounds)) return { candidate, bounds, heldNanoUsd, outputLimit };
+  if (sameBounds(held.bounds, bounds)) return { candidate, bounds, heldNanoUsd, outputLimit, limitStates };
   if (heldNanoUsd < bounds.amountNanoUsd) return undefined;
-  return { candidate, bounds, heldNanoUsd, outputLimit: bounds.outputTokens };
+  return { candidate, bounds, heldNanoUsd, outputLimit: bounds.outputTokens, limitStates };
 }
 
 function admitted(routed: Routed, terms: Terms): Admission {

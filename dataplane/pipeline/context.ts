@@ -245,7 +245,7 @@ export interface CallBounds {
   readonly minimumNanoUsd: bigint;
 }
 
-/** A call that holds money and slots for this candidate. */
+/** A call that has its hold and its part of the limits for this candidate. */
 export interface Admitted {
   readonly routed: Routed;
   readonly candidate: Candidate;
@@ -322,7 +322,7 @@ export interface CallRecord {
   readonly attempts: AttemptReport[];
   authenticated: Authenticated | undefined;
   routed: Routed | undefined;
-  /** The latest admission, for which money is held and slots are taken. */
+  /** The latest admission, for which money is held and limits are taken. */
   admitted: Admitted | undefined;
   /** True once the lease keeper renews the call's hold. */
   leased: boolean;

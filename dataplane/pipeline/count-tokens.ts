@@ -8,12 +8,14 @@ import { providerOf } from '../protocol/providers.ts';
 import { NO_TOKENS_LOAD, REQUEST_CONSUMED } from '../ledger/load.ts';
 import { callerLimits } from '../state/limits.ts';
 import type { Candidate } from '../state/state.ts';
+import { SKIPPED } from '../telemetry/call-report.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { collectUpTo } from '../upstream/collect.ts';
 import { requestHeaders } from '../upstream/headers.ts';
 import { classify, isRouteFault } from '../upstream/retry.ts';
 import { namesOf, UpstreamFailure } from '../upstream/upstream.ts';
 import type { Authenticated, PipelineDeps, Routed } from './context.ts';
+import { CHANNEL_SCOPES } from './admit.ts';
 import { platformPlanOf } from './platform-plan.ts';
 import { callerIsFull } from './failures.ts';
 import { clientErrorOf, route } from './route.ts';
@@ -106,11 +108,11 @@ async function countWithLimits(deps: PipelineDeps, request: CountRequest): Promi
     candidate: { limits },
   } = request;
   if (limits.length > 0 && (await deps.ledger.take(requestId, limits, NO_TOKENS_LOAD)).outcome === 'Full')
-    return 'full';
+    return SKIPPED.Full;
   try {
     return await countAt(deps, request);
   } finally {
-    deps.ledger.release(requestId, REQUEST_CONSUMED, ['Group', 'Channel']);
+    deps.ledger.release(requestId, REQUEST_CONSUMED, CHANNEL_SCOPES);
   }
 }
 

@@ -3,7 +3,7 @@
  * the request itself is wrong; every other message is the gateway's and names no provider and no address.
  */
 import { GatewayError } from '../errors.ts';
-import type { FullLimit, Limit, Measure } from '../ledger/ledger.ts';
+import type { FullLimit, Limit, MinuteMeasure } from '../ledger/ledger.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
 import { isContextOverflow } from '../protocol/context-overflow.ts';
 import type { Candidate } from '../state/state.ts';
@@ -38,12 +38,7 @@ export function mayTryNextChannel(failure: AttemptFailure, { retryOn }: Pick<Can
   return mayRetry(verdictOf(failure), retryOn);
 }
 
-/** Whether a limit is the same on every channel. */
-export function isOfCaller({ scope }: Limit): boolean {
-  return scope === 'Key' || scope === 'Account';
-}
-
-const MEASURED: Readonly<Record<Exclude<Measure, 'Concurrency'>, string>> = {
+const MEASURED: Readonly<Record<MinuteMeasure, string>> = {
   Requests: 'requests',
   InputTokens: 'input tokens',
   OutputTokens: 'output tokens',
@@ -54,20 +49,31 @@ export function callerIsFull(
   { full, left = 0, retryMs = 0 }: FullLimit,
   told: { readonly dialect: Dialect; readonly nowMs: number },
 ): GatewayError {
-  const whose = full.scope === 'Key' ? 'This API key' : "This API key's account";
   const { measure, amount } = full;
-  if (measure === 'Concurrency') {
-    const message = `${whose} has its full number of calls in flight (${amount}). Try again when one has ended.`;
-    return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
-  }
-  const retryAfterSeconds = Math.max(1, Math.ceil(retryMs / 1000));
+  if (measure === 'Concurrency') return hasNoSlot(full);
+  const retryAfterSeconds = retrySeconds(retryMs);
   const message =
-    `${whose} may use ${amount} ${MEASURED[measure]} per minute, of which ${left} are left. ` +
+    `${ownerOf(full)} may use ${amount} ${MEASURED[measure]} per minute, of which ${left} are left. ` +
     `Try again in ${retryAfterSeconds} s.`;
   return new GatewayError('rate_limit_exceeded', message, {
     retryAfterSeconds,
     headers: rateLimitHeaders([{ limit: full, left, resetMs: retryMs }], told),
   });
+}
+
+/** The error if a key has as many calls in flight as it may have. */
+export function hasNoSlot(limit: Limit): GatewayError {
+  const message = `${ownerOf(limit)} has its full number of calls in flight (${limit.amount}). Try again when one has ended.`;
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
+}
+
+function ownerOf({ scope }: Limit): string {
+  return scope === 'Key' ? 'This API key' : "This API key's account";
+}
+
+/** Whole seconds, so that what comes after them is not refused again. */
+function retrySeconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1000));
 }
 
 /** The id of the limit in which a call which will create a job counts. */
@@ -129,7 +135,7 @@ function allFull(model: string, { fullForMs }: FailedAttempts): GatewayError {
     const message = `${every} has its full number of calls in flight. Try again shortly.`;
     return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
   }
-  const retryAfterSeconds = Math.ceil(fullForMs / 1000);
+  const retryAfterSeconds = retrySeconds(fullForMs);
   const message = `${every} has as many requests or tokens as it may have in a minute. Try again in ${retryAfterSeconds} s.`;
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds });
 }

@@ -12,7 +12,6 @@ import type { Admitted, CallRecord, Forwarded, PipelineDeps, Routed } from './co
 import type { Candidate } from '../state/state.ts';
 import {
   attemptsError,
-  isOfCaller,
   callerIsFull,
   jobLimitId,
   mayTryNextChannel,
@@ -26,7 +25,9 @@ import { pingHeaders } from './response-headers.ts';
 import { pingOf } from '../protocol/pings.ts';
 import { runningProgress } from './consumption.ts';
 import { REQUEST_CONSUMED } from '../ledger/load.ts';
+import { isOfCaller } from '../state/limits.ts';
 import { countRunningCall } from './new-thresholds.ts';
+import { SKIPPED } from '../telemetry/call-report.ts';
 import { namesOf } from '../upstream/upstream.ts';
 
 /** Between two elements of a JSON array. */
@@ -115,7 +116,7 @@ async function throwUnlessSkipped(
 
 /** Reports a channel that was skipped because it is full or too expensive. */
 function reportSkipped({ attempts }: CallRecord, { target }: Candidate, { outcome }: Refusal): void {
-  attempts.push({ channel: target.id, protocol: target.protocol, outcome: outcome.toLowerCase(), durationMs: 0 });
+  attempts.push({ channel: target.id, protocol: target.protocol, outcome: SKIPPED[outcome], durationMs: 0 });
 }
 
 /**

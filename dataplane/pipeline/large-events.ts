@@ -11,7 +11,7 @@ export interface EventReading {
   readonly worker: Pick<BodyWorker, 'run'>;
   /** Keys take turns. */
   readonly key: string;
-  /** Undefined: the gateway has no key to seal with, and the stream has no events for another thread. */
+  /** Undefined: the gateway was given no sealing key, and the stream has no events for another thread. */
   readonly sealing: () => SealingContext | undefined;
   /** Sets how many bytes the stream holds. Throws GatewayError if there is no room. */
   readonly hold: (bytes: number) => void;

@@ -3,6 +3,7 @@
  * did not need before, even beyond the limit. Therefore calls take no slots where no limit is set.
  */
 import type { Limit } from '../ledger/ledger.ts';
+import { isConcurrency } from '../ledger/load.ts';
 import { channelLimits, keyLimits } from '../state/limits.ts';
 import type { Admitted, CallRecord, PipelineDeps } from './context.ts';
 
@@ -27,8 +28,4 @@ function limitsToAdd({ state }: Deps, { routed, candidate }: Admitted, keys: Key
   const inForce = channelLimits(state.get(), { group, model: model.name, channel: target.id });
   const counted = new Set([...limits, ...routed.key.limits].filter(isConcurrency).map(({ id }) => id));
   return [...inForce, ...keys(routed)].filter((limit) => isConcurrency(limit) && !counted.has(limit.id));
-}
-
-function isConcurrency({ measure }: Limit): boolean {
-  return measure === 'Concurrency';
 }

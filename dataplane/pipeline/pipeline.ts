@@ -24,13 +24,13 @@ export async function handleCall(deps: PipelineDeps, given: Received): Promise<v
   try {
     const authenticated = (record.authenticated = authenticate(deps, received)); // key hash → key
     const routed = (record.routed = await route(deps, authenticated)); // model → candidates, in order
-    const forwarded = await forward(deps, routed, record); // per candidate: admit (slots, money), send
+    const forwarded = await forward(deps, routed, record); // per candidate: admit (limits, money), send
     outcome = await relay(deps, forwarded, record); // convert back and meter; all but the last bytes
   } catch (error) {
     record.timedOut ||= error instanceof UpstreamFailure && error.timedOut;
     outcome = errorOutcome(deps, record, error);
   }
-  const settled = await settle(deps, record, outcome); // price, replace the hold, release the slots
+  const settled = await settle(deps, record, outcome); // price, replace the hold, release the limits
   const status = sendOutcome(deps, record, settled); // the last bytes, or the error
   report(deps, record, { settled, status }); // metrics and the log line
 }

@@ -3,10 +3,9 @@
  * `anthropic-ratelimit-*`. If key and account have the same limit, the one with less left is told. Limits of channels
  * are the platform's own and are not told.
  */
-import type { LimitState, Measure } from '../ledger/ledger.ts';
+import type { LimitState, MinuteMeasure } from '../ledger/ledger.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
-
-type MinuteMeasure = Exclude<Measure, 'Concurrency'>;
+import { isOfCaller } from '../state/limits.ts';
 
 const NAMES: Readonly<Record<MinuteMeasure, string>> = {
   Requests: 'requests',
@@ -21,7 +20,7 @@ interface Told {
 }
 
 export function rateLimitHeaders(states: readonly LimitState[], told: Told): Record<string, string> {
-  const own = states.filter(({ limit: { scope } }) => scope === 'Key' || scope === 'Account');
+  const own = states.filter(({ limit }) => isOfCaller(limit));
   const tightest = MEASURES.map((measure) => {
     const same = own.filter(({ limit }) => limit.measure === measure);
     return { name: NAMES[measure], state: leastLeft(same) };

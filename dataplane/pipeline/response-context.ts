@@ -5,7 +5,7 @@ import type { SealingContext } from '../sealing/channel-seal.ts';
 import type { Answered, PipelineDeps } from './context.ts';
 import { sealingContext } from './sealing-context.ts';
 
-/** Undefined: the gateway has no key to seal with. */
+/** Undefined: the gateway was given no sealing key. */
 export function responseSealing({ state }: PipelineDeps, { admitted }: Answered): SealingContext | undefined {
   const {
     candidate,

@@ -6,6 +6,8 @@ import { LedgerUnavailable } from '../ledger/ledger.ts';
 import type { Settlement, SettleResult } from '../ledger/ledger.ts';
 import { NOTHING_CONSUMED } from '../ledger/load.ts';
 import { spendingLimits } from '../state/limits.ts';
+import { isSent } from '../telemetry/call-report.ts';
+import { CHANNEL_SCOPES } from './admit.ts';
 import { encodeTerms } from './billing-terms.ts';
 import { billsSeenOutput, progressOf, statusOf, worstCaseProgress } from './consumption.ts';
 import type { Admitted, CallOutcome, CallRecord, PipelineDeps } from './context.ts';
@@ -48,7 +50,15 @@ export async function settle(deps: PipelineDeps, record: CallRecord, outcome: Ca
   }
   deps.leases.untrack(requestId);
   deps.running.delete(requestId);
+  releaseUnsent(deps, record, admitted);
   return settleHeld(deps, record, { admitted, outcome, endedAt: deps.clock.monotonicMs() });
+}
+
+/** Gives back what the call took of limits by the minute where it was not sent: on its latest channel, or on all. */
+function releaseUnsent({ ledger }: PipelineDeps, record: CallRecord, { candidate }: Admitted): void {
+  const sentTo = record.attempts.filter(isSent).map(({ channel }) => channel);
+  if (record.sent || sentTo.includes(candidate.target.id)) return;
+  ledger.release(record.received.requestId, NOTHING_CONSUMED, sentTo.length > 0 ? CHANNEL_SCOPES : undefined);
 }
 
 async function settleHeld(deps: PipelineDeps, record: CallRecord, ended: Ended): Promise<SettledOutcome> {

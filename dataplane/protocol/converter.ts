@@ -97,7 +97,7 @@ export interface RequestPlan {
   readonly providerTools?: ProviderTools | undefined;
   /** The session that the client's headers name, such as Claude Code's. */
   readonly session?: string | undefined;
-  /** Absent: the gateway has no key to seal with. */
+  /** Absent: the gateway was given no sealing key. */
   readonly seal?: ChannelSeal | undefined;
   /** What the channel's platform changes of the request's members; undefined: it serves the protocol's own API. */
   readonly platform?: PlatformPlan | undefined;
@@ -292,6 +292,6 @@ export interface StreamRequest {
   readonly createdSeconds: number;
   /** From the request's conversion. */
   readonly notes?: ConversionNotes;
-  /** Absent: the gateway has no key to seal with. */
+  /** Absent: the gateway was given no sealing key. */
   readonly seal?: ChannelSeal | undefined;
 }

@@ -106,10 +106,13 @@ function headersOf({ name, filename, contentType }: FormPart): string {
   return `${file}${CRLF}Content-Type: ${contentType === '' ? 'application/octet-stream' : contentType}`;
 }
 
-/** As HTML writes names and file names, and for a backslash too, which only some parsers take as an escape. */
+/**
+ * As HTML writes names and file names, and for what parsers read in two ways too: some take a backslash for an escape,
+ * and some split a header at each semicolon, also between quotes.
+ */
 function escape(text: string): string {
   // oxlint-disable-next-line no-control-regex
-  return text.replace(/["\\\x00-\x1f\x7f]/g, (char) => {
+  return text.replace(/["\\;=\x00-\x1f\x7f]/g, (char) => {
     const code = char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0');
     return `%${code}`;
   });

@@ -34,6 +34,7 @@ export const READ_NAMES: readonly string[] = [
   'binary',
   'boolean',
   'bound',
+  'boundBy',
   'boundary',
   'browser_state',
   'budget_tokens',

@@ -3,7 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
 import { isFree } from '../price/sheet.ts';
 import { authenticateHeaders } from '../pipeline/authenticate.ts';
-import { callerIsFull } from '../pipeline/failures.ts';
+import { isConcurrency } from '../ledger/load.ts';
+import { hasNoSlot } from '../pipeline/failures.ts';
 import { readFunds, usedUp } from '../pipeline/out-of-money.ts';
 import type { GroupState, KeyState } from '../state/state.ts';
 import { spendingLimits } from '../state/limits.ts';
@@ -83,12 +84,12 @@ function hasNoPrice({ routeOptions: { config }, url }: FastifyRequest): boolean 
  * Refuses if the key has as many calls as it may have: each running one counts, and each arriving body will. The ledger
  * decides in the end.
  */
-function checkConcurrency({ running, clock }: ServerDeps, { uid, limits }: KeyState, { bodies }: OpenRequests): void {
-  const limit = limits.find(({ measure }) => measure === 'Concurrency');
+function checkConcurrency({ running }: ServerDeps, { uid, limits }: KeyState, { bodies }: OpenRequests): void {
+  const limit = limits.find(isConcurrency);
   if (!limit) return;
   const calls = [...running.values()].filter(({ authenticated }) => authenticated?.key.uid === uid);
   if (calls.length + bodies.uploads(uid) < limit.amount) return;
-  throw callerIsFull({ outcome: 'Full', full: limit }, { dialect: 'OpenAI', nowMs: clock.nowMs() });
+  throw hasNoSlot(limit);
 }
 
 /** Throws insufficient_quota or credit_balance_exhausted if nothing is left, and LedgerUnavailable. */

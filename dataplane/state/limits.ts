@@ -46,6 +46,11 @@ export function channelLimits(state: State, { group, model, channel }: Placement
   return candidate?.limits ?? state.channelLimits.get(channel) ?? [];
 }
 
+/** Whether a limit is the same on every channel. */
+export function isOfCaller({ scope }: Pick<Limit, 'scope'>): boolean {
+  return scope === 'Key' || scope === 'Account';
+}
+
 /** The limits of a key, then those of its account. */
 export function callerLimits({ accounts }: Pick<State, 'accounts'>, key: KeyState): readonly Limit[] {
   const ofAccount = accounts.get(key.account)?.limits ?? [];

@@ -1,5 +1,6 @@
 /** Adds one finished call to the metrics. */
 import type { TokenCounts } from '../price/tokens.ts';
+import { isSent } from './call-report.ts';
 import type { AttemptReport, CallReport, EndpointName } from './call-report.ts';
 import type { MetricSet } from './metric-set.ts';
 import { usd } from './metric-table.ts';
@@ -23,9 +24,6 @@ const PROVIDERS = {
   BedrockConverse: 'bedrock_converse',
   Gemini: 'gemini',
 } as const;
-
-/** Outcomes of attempts that never left the gateway. */
-const NOT_SENT = new Set(['full', 'short']);
 
 /** The price classes of tokens, as the label token_type names them. */
 const TOKEN_TYPES: readonly (readonly [keyof TokenCounts, string])[] = [
@@ -102,7 +100,7 @@ function observeAttempts(metrics: ProxyMetrics, attempts: readonly AttemptReport
   for (const { channel, outcome, durationMs, droppedBetas = [] } of attempts) {
     for (const beta of droppedBetas) metrics.modelgateway_dropped_betas_total.inc({ channel, beta });
     metrics.modelgateway_upstream_attempts_total.inc({ channel, outcome });
-    if (NOT_SENT.has(outcome)) continue;
+    if (!isSent({ outcome })) continue;
     metrics.modelgateway_upstream_attempt_duration_seconds.observe({ channel }, durationMs / 1000);
     if (isRetry) metrics.modelgateway_upstream_retries_total.inc({ channel });
     isRetry = true;

@@ -37,6 +37,14 @@ export interface AttemptReport {
   readonly droppedBetas?: readonly string[];
 }
 
+/** The outcomes of channels that were skipped: nothing was sent to them. */
+export const SKIPPED = { Full: 'full', Short: 'short' } as const;
+
+/** Whether the attempt sent a request to its channel. */
+export function isSent({ outcome }: Pick<AttemptReport, 'outcome'>): boolean {
+  return outcome !== SKIPPED.Full && outcome !== SKIPPED.Short;
+}
+
 export interface CallReport {
   readonly requestId: string;
   readonly endpoint: EndpointName;

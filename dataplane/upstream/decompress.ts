@@ -44,7 +44,32 @@ export function decodeAnswer(response: UpstreamResponse, memory: DecoderMemory):
     (inner, coding) => decode(inner, coding, { received, memory }),
     counted(body, received),
   );
-  return { status, headers: plain, body: decoded };
+  return { status, headers: plain, body: endedTogether(decoded, body) };
+}
+
+/** Ends the response when the decoded one ends early, also if no decoder has begun to read it. */
+function endedTogether(decoded: Body, response: Body): AsyncIterableIterator<Uint8Array, undefined> {
+  const [output, source] = [decoded[Symbol.asyncIterator](), response[Symbol.asyncIterator]()];
+  const end = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
+    await output.return?.();
+    await source.return?.();
+    return { done: true, value: undefined };
+  };
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    async next() {
+      try {
+        const { done, value } = await output.next();
+        return done === true ? { done, value: undefined } : { done: false, value };
+      } catch (error) {
+        await end();
+        throw error;
+      }
+    },
+    return: end,
+  };
 }
 
 interface Decoding {

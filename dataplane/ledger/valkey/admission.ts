@@ -20,8 +20,10 @@ const LATEST_ANSWER = 0.5;
 const HELD_STATES = 5;
 
 /** Takes limits and hold atomically. */
-export async function admit(instance: Instance, request: HoldRequest, { limits, load }: Wanted): Promise<AdmitResult> {
+export async function admit(instance: Instance, request: HoldRequest, wanted: Wanted): Promise<AdmitResult> {
   const { origin } = request;
+  const { load } = wanted;
+  const limits = instance.limits.missing(origin.callId, wanted.limits);
   const operation = limits.length > 0 ? admitOperation(request, limits, load) : holdOperation(request);
   const bucket = instance.bucketOfAccount(origin.account);
   const startedMs = performance.now();

@@ -123,7 +123,8 @@ async function evaluate(send: Send, { base, batch, readonly }: Evaluation): Prom
   }
 }
 
-function messageOf(error: unknown): string {
+/** The text of a server's or a connection's error. */
+export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 

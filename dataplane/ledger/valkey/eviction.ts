@@ -1,6 +1,6 @@
 /** Whether a store may evict keys when its memory is full, and with them forget what was spent. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openConnection } from './connection.ts';
+import { messageOf, openConnection } from './connection.ts';
 import type { ValkeyConnection } from './connection.ts';
 import { bucketBases, parseValkeyUrl } from './location.ts';
 import type { ValkeyLocation } from './location.ts';
@@ -26,7 +26,15 @@ function policyIn(info: unknown): string | undefined {
   return bytes === '0' || policy === 'noeviction' ? undefined : policy;
 }
 
-/** What is wrong with a store, as a sentence; undefined: nothing. Waits for at most so long for a connection. */
+/** Errors by which a server refuses to say anything; no later try gets another answer. */
+const REFUSED = /^(?:WRONGPASS|NOAUTH|DENIED)\b/;
+/** Errors by which a server refuses a user one command. */
+const NOT_PERMITTED = /^NOPERM\b/;
+
+/**
+ * What is wrong with a store, as a sentence; undefined: nothing, or the user may not ask. Waits for at most so long for
+ * a connection.
+ */
 export async function examineStore(url: string, timeoutMs: number): Promise<string | undefined> {
   const location = parseValkeyUrl(url);
   const connection = openConnection(location);
@@ -35,10 +43,12 @@ export async function examineStore(url: string, timeoutMs: number): Promise<stri
     for (;;) {
       const asked = await readEvictionPolicy(connection, location).then(
         (policy) => ({ policy }),
-        (error: unknown) => ({ error }),
+        (error: unknown) => ({ failure: messageOf(error) }),
       );
-      if ('policy' in asked) return asked.policy && evictsKeys(asked.policy);
-      if (performance.now() > untilMs) return `The ledger's store cannot be asked: ${String(asked.error)}`;
+      if ('policy' in asked) return asked.policy && evictionFault(asked.policy);
+      if (NOT_PERMITTED.test(asked.failure)) return undefined;
+      const failure = connection.lastFailure() || asked.failure;
+      if (REFUSED.test(failure) || performance.now() > untilMs) return `The ledger's store cannot be asked: ${failure}`;
       await sleep(POLL_MS);
     }
   } finally {
@@ -46,8 +56,8 @@ export async function examineStore(url: string, timeoutMs: number): Promise<stri
   }
 }
 
-/** Told in the log, and by `mgw doctor`. */
-export function evictsKeys(policy: string): string {
+/** What is wrong with a store that evicts keys: a sentence for the log and for `mgw doctor`. */
+export function evictionFault(policy: string): string {
   return (
     `The ledger's store evicts keys when its memory is full (maxmemory-policy ${policy}), and would forget what was ` +
     'spent. Set maxmemory-policy to noeviction.'

@@ -626,8 +626,8 @@ local function addToSecond(minute, at, amount)
 end
 
 -- Limits are triples in words[from..to]: id, limit, and what the call takes by the minute; empty: a slot.
--- The reply if a limit is full. Of the first limit that is full: its index (from 0), and of a minute what is left and after how many milliseconds
--- there is enough; nil: none is full.
+-- Returns the reply about the first limit that is full: its index (from 0), and of a minute what is left and after how
+-- many milliseconds there is enough; nil: none is full.
 local function firstFull(id, words, from, to)
   for i = from, to, 3 do
     local name, limit, amount = words[i], tonumber(words[i + 1]), tonumber(words[i + 2])

@@ -1,5 +1,5 @@
 /**
- * What this process's calls have taken of limits in the store. A place under a concurrency limit, a slot, is a lease:
+ * What this process's calls have taken of limits in the store. A slot under a concurrency limit is a lease:
  * the process renews its leases every second, and they expire if it is silent. What counts by the minute is corrected
  * when the call ends. In a Cluster, the limits of a key and of a channel may be in different buckets: they are taken
  * one after the other, and released if a later one is full.
@@ -7,7 +7,7 @@
 import { CallMap } from '../call-map.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { Consumed, FullLimit, LedgerGauges, Limit, LimitState, Load, TakeResult } from '../ledger.ts';
-import { amountOf, NOTHING_CONSUMED, usedOf } from '../load.ts';
+import { amountOf, isConcurrency, isSameCounter, NOTHING_CONSUMED, usedOf } from '../load.ts';
 import type { Bucket } from './bucket.ts';
 import { bucketOf } from './location.ts';
 import { correctOperation, takeOperation } from './operations.ts';
@@ -45,7 +45,7 @@ export class LimitLeases {
     const states: LimitState[] = [];
     const before = this.#owned.get(callId) ?? [];
     const undo = (): void => this.#end(callId, NOTHING_CONSUMED, (taken) => !before.includes(taken));
-    for (const [index, some] of Map.groupBy(this.#missing(callId, limits), (limit) => this.#indexOf(limit))) {
+    for (const [index, some] of Map.groupBy(this.missing(callId, limits), (limit) => this.#indexOf(limit))) {
       const result = await this.#takeIn(callId, index, { limits: some, load }).catch((error: unknown) => {
         undo();
         throw error;
@@ -61,19 +61,17 @@ export class LimitLeases {
 
   /** Records limits that were taken together with a hold. */
   add(callId: string, { limits, load }: Wanted, second: string): void {
-    const added = this.#missing(callId, limits).map((limit) =>
-      limit.measure === 'Concurrency'
-        ? { limit, amount: 1, second: '' }
-        : { limit, amount: amountOf(limit, load), second },
+    const added = this.missing(callId, limits).map((limit) =>
+      isConcurrency(limit) ? { limit, amount: 1, second: '' } : { limit, amount: amountOf(limit, load), second },
     );
     if (added.length === 0) return;
     for (const { limit } of added.filter(isSlot)) this.#inUse[limit.scope]++;
     this.#owned.set(callId, [...(this.#owned.get(callId) ?? []), ...added]);
   }
 
-  /** Gives a call slots even if they are full. A store that cannot be reached gets them before any later operation. */
+  /** Takes slots for a running call, even beyond a limit. A store that cannot be reached gets them before anything else. */
   count(callId: string, limits: readonly Limit[]): void {
-    const counted = this.#missing(callId, limits);
+    const counted = this.missing(callId, limits);
     this.add(callId, { limits: counted, load: NOTHING_CONSUMED }, '');
     for (const limit of counted) {
       const operation = { name: 'keep', args: [limit.id, '1', callId] };
@@ -89,10 +87,7 @@ export class LimitLeases {
    * the minute may have been taken and stays, so that no minute ever has more than its limit.
    */
   releaseIfTaken(callId: string, limits: readonly Limit[]): void {
-    this.#give(
-      callId,
-      this.#missing(callId, limits).filter(({ measure }) => measure === 'Concurrency'),
-    );
+    this.#give(callId, this.missing(callId, limits).filter(isConcurrency));
   }
 
   /** Returns the ids of a call's slots in a bucket. The caller must release them. */
@@ -137,10 +132,11 @@ export class LimitLeases {
     }
   }
 
-  #missing(callId: string, limits: readonly Limit[]): readonly Limit[] {
+  /** Those of the limits that the call does not count in yet. */
+  missing(callId: string, limits: readonly Limit[]): readonly Limit[] {
     const mine = this.#owned.get(callId);
     if (!mine) return limits;
-    return limits.filter(({ id, measure }) => !mine.some(({ limit }) => limit.id === id && limit.measure === measure));
+    return limits.filter((limit) => !mine.some((taken) => isSameCounter(taken.limit, limit)));
   }
 
   #disown(callId: string, isEnded: (taken: Taken) => boolean): readonly Taken[] {
@@ -161,7 +157,7 @@ export class LimitLeases {
     );
     for (const { limit, amount, second } of ended) {
       const more = usedOf(limit, consumed) - amount;
-      if (limit.measure === 'Concurrency' || more === 0) continue;
+      if (isConcurrency(limit) || more === 0) continue;
       // without an answer it is not repeated, as it would count twice; the minute ends by itself
       this.#bucketAt(this.#indexOf(limit))
         .execute(correctOperation(limit, second, more))
@@ -195,7 +191,7 @@ export class LimitLeases {
 }
 
 function isSlot({ limit }: Taken): boolean {
-  return limit.measure === 'Concurrency';
+  return isConcurrency(limit);
 }
 
 function placeOf(scope: Limit['scope'], id: string): string {

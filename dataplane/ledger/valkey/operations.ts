@@ -17,7 +17,7 @@ import type {
   Limit,
   Load,
 } from '../ledger.ts';
-import { amountOf } from '../load.ts';
+import { amountOf, counterName, isConcurrency } from '../load.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
 
 export interface Operation {
@@ -155,19 +155,15 @@ export function takeOperation(callId: string, limits: readonly Limit[], load: Lo
 
 /** Corrects what was taken of a limit in a second; a negative amount gives back. */
 export function correctOperation(limit: Limit, second: string, amount: number): Operation {
-  return { name: 'correct', args: [minuteId(limit), second, String(amount)] };
+  return { name: 'correct', args: [counterName(limit), second, String(amount)] };
 }
 
 function limitsArgs(limits: readonly Limit[], load: Load): string[] {
   return limits.flatMap((limit) =>
-    limit.measure === 'Concurrency'
+    isConcurrency(limit)
       ? [limit.id, String(limit.amount), '']
-      : [minuteId(limit), String(limit.amount), String(amountOf(limit, load))],
+      : [counterName(limit), String(limit.amount), String(amountOf(limit, load))],
   );
-}
-
-function minuteId({ measure, id }: Limit): string {
-  return `${measure}/${id}`;
 }
 
 function limitArgs(limits: SpendingLimits): [limit: string, period: string, credit: string] {

@@ -15,6 +15,7 @@ import type {
   Settlement,
   SettleResult,
 } from '../ledger.ts';
+import { isConcurrency } from '../load.ts';
 import { spanAt, windowKindOf } from '../periods.ts';
 import { CALL_STATUSES, USAGE_SOURCES } from '../../usage/record.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
@@ -156,7 +157,7 @@ export function parseStates(
   limits: readonly Limit[],
 ): { readonly states?: readonly LimitState[] } {
   const states = limits
-    .filter(({ measure }) => measure !== 'Concurrency')
+    .filter((limit) => !isConcurrency(limit))
     .map((limit, index) => ({ limit, left: Number(words[2 * index]), resetMs: Number(words[2 * index + 1]) }));
   return states.length > 0 ? { states } : {};
 }

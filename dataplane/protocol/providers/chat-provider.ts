@@ -40,7 +40,7 @@ export interface ResponseReadContext {
   /** The gateway's id of the request, for calls to which the provider gives no ids. */
   readonly id: string;
   readonly notes: ConversionNotes | undefined;
-  /** Absent: the gateway has no key to seal with. */
+  /** Absent: the gateway was given no sealing key. */
   readonly seal?: ChannelSeal | undefined;
 }
 

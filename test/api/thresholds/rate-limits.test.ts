@@ -167,6 +167,17 @@ describe('tokens per minute', () => {
   });
 });
 
+describe('a call that is not sent', () => {
+  it('takes no request of the minute', async () => {
+    const refused = await ask('two', chat('claude-model', { logit_bias: { 50256: -100 } }));
+    assert.deepEqual([refused.status, refused.json().error.code], [400, 'unsupported_parameter']);
+    stack.openai.script(openaiChat(), openaiChat());
+    const remaining = async (): Promise<string | null> =>
+      (await ask('two')).headers.get('x-ratelimit-remaining-requests');
+    assert.deepEqual([await remaining(), await remaining()], ['1', '0']);
+  });
+});
+
 describe("an account's limits", () => {
   it('are those of all its keys together', async () => {
     stack.openai.script(openaiChat(), openaiChat(), openaiChat());

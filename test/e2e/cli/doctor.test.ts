@@ -56,6 +56,22 @@ describe.skipIf(valkey.skip)('mgw doctor of a shared ledger', () => {
     assert.equal(failed, 1);
     assert.match(told, /evicts keys when its memory is full \(maxmemory-policy allkeys-lru\)/);
   });
+  it('asks a store once that refuses to say anything, and is silent where only this command is refused', async () => {
+    await using server = await startValkey();
+    await server.command('ACL', 'SETUSER', 'reader', 'on', '>word', '~*', '+@all', '-info');
+    const { host } = new URL(server.url);
+    const as = (user: string): ReturnType<typeof mgw> =>
+      doctor(OPENAI, [openaiChat()], ['--yes', '--ledger', `valkey://${user}@${host}`]);
+    const [refused, silent] = [await as('nobody:wrong'), await as('reader:word')];
+    assert.equal(refused.exitCode, 1);
+    assert.match(refused.stdout, /The ledger's store cannot be asked: WRONGPASS/);
+    assert.equal(silent.exitCode, 0, silent.stdout);
+  });
+  it('says that a ledger in a file is not examined', async () => {
+    const { exitCode, stdout } = await doctor(OPENAI, [openaiChat()], ['--yes', '--ledger', 'file:/data']);
+    assert.equal(exitCode, 1);
+    assert.match(stdout, /Only a shared ledger can be examined/);
+  });
   it('says that a store cannot be reached', async () => {
     const { exitCode, stdout } = await doctor(OPENAI, [openaiChat()], ['--yes', '--ledger', 'valkey://127.0.0.1:1']);
     assert.equal(exitCode, 1);

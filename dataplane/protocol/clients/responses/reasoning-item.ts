@@ -45,7 +45,7 @@ export class ReasoningItem implements OutputItem {
     return opening + events.write('response.reasoning_summary_text.delta', `${place},"delta":${JSON.stringify(text)}`);
   }
 
-  /** Its maker has signed it. `sealed`: with the proof; undefined: the gateway has no key to seal with. */
+  /** Its maker has signed it. `sealed`: with the proof; undefined: the gateway was given no sealing key. */
   prove(sealed: string | undefined): void {
     this.#isProved = true;
     this.#encrypted = sealed;

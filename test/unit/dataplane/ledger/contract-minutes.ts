@@ -1,7 +1,7 @@
 /** The contract of limits by the minute. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Limit, Measure } from '#ledger/ledger.ts';
+import type { Limit, MinuteMeasure } from '#ledger/ledger.ts';
 import { amountOf, NO_TOKENS_LOAD, NOTHING_CONSUMED, REQUEST_CONSUMED } from '#ledger/load.ts';
 import { holdRequest, progress, settlement, slot } from './calls.ts';
 import type { TestClock } from './calls.ts';
@@ -10,7 +10,7 @@ import type { AddScenario } from './contract-scenario.ts';
 
 const MINUTE_MS = 60_000;
 
-function perMinute(measure: Exclude<Measure, 'Concurrency'>, amount: number, scope: Limit['scope'] = 'Key'): Limit {
+function perMinute(measure: MinuteMeasure, amount: number, scope: Limit['scope'] = 'Key'): Limit {
   return { scope, id: `${scope.toLowerCase()}/limited/one`, measure, amount };
 }
 

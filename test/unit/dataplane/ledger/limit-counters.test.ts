@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { spanAt } from '#ledger/periods.ts';
-import { countPlaces, createLimitCounters, release, take } from '#ledger/limit-counters.ts';
+import { countSlots, createLimitCounters, release, take } from '#ledger/limit-counters.ts';
 import type { LimitCounters } from '#ledger/limit-counters.ts';
 import type { Limit, TakeResult } from '#ledger/ledger.ts';
 import { NO_TOKENS_LOAD, NOTHING_CONSUMED } from '#ledger/load.ts';
 import { DAY_MS, slot } from './calls.ts';
 
 const createSlots = createLimitCounters;
-const countSlots = countPlaces;
 const takeSlots = (counters: LimitCounters, callId: string, limits: readonly Limit[]): TakeResult =>
   take(counters, callId, { limits, load: NO_TOKENS_LOAD, nowMs: 0 });
 const releaseSlots = (counters: LimitCounters, callId: string, scopes?: readonly Limit['scope'][]): void =>
@@ -76,7 +75,7 @@ test('slots agree with a model: never over a limit, all or none, none leaked', (
       }
       for (let call = 0; call <= 8; call++) releaseSlots(slots, `call-${call}`);
       assert.deepEqual([slots.owned.size, countSlots(slots)], [0, { Key: 0, Group: 0, Channel: 0 }]);
-      assert.ok([...slots.places.values()].every(({ inUse }) => inUse === 0));
+      assert.ok([...slots.slots.values()].every(({ inUse }) => inUse === 0));
     }),
   );
 });
@@ -87,7 +86,7 @@ test('unused slots are dropped, and used ones stay', () => {
   for (let n = 0; n < 10_000; n++) {
     takeSlots(slots, 'short', [slot('Key', `key-${n}`, 1)]);
     releaseSlots(slots, 'short');
-    assert.ok(slots.places.size <= 1000, `${slots.places.size} after ${n}`);
+    assert.ok(slots.slots.size <= 1000, `${slots.slots.size} after ${n}`);
   }
   assert.equal(takeSlots(slots, 'other', [slot('Key', 'kept', 1)]).outcome, 'Full');
 });

@@ -89,13 +89,21 @@ describe('a form', () => {
         '',
         'upstream-ü',
         `--${boundary}`,
-        'Content-Disposition: form-data; name="f"; filename="a%22%5Cb;x=%09ü"',
+        'Content-Disposition: form-data; name="f"; filename="a%22%5Cb%3Bx%3D%09ü"',
         'Content-Type: image/png',
         '',
         '\0\r\n\0\r\n--other\n--edg\r\n',
         `--${boundary}--`,
         '',
       ].join('\r\n'),
+    );
+  });
+  it('has no name that a parser can read as two, whatever the client quotes', () => {
+    const body = form(['Content-Disposition: form-data; name="para; name=seconds"', '12']);
+    const sent = rewriteForm(body, 'multipart/form-data; boundary=edge', { name: 'none', value: '' });
+    assert.match(
+      Buffer.from(sent.body).toString(),
+      /^Content-Disposition: form-data; name="para%3B name%3Dseconds"\r$/m,
     );
   });
   it('is written so that the platform reads the same, whatever the bytes', async () => {

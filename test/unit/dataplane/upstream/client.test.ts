@@ -334,6 +334,28 @@ test('counts the memory of decoders while a response is read, and fails where th
   assert.equal(freeBytes, 33 * MIB);
 });
 
+for (const [coding, take, read] of [
+  ['br', () => false, 'first'],
+  ['br', () => true, 'nothing'],
+  ['gzip, br', () => true, 'nothing'],
+  ['identity', () => true, 'nothing'],
+] as const)
+  test(`ends a response in ${coding} of which ${read} is read, so that the pool can close`, async () => {
+    const closed = Promise.withResolvers<void>();
+    const base = await startHttp((_request, response) => {
+      response.once('close', closed.resolve);
+      response.writeHead(200, { 'content-encoding': coding });
+      response.write(Buffer.alloc(512 * 1024));
+    });
+    const upstreams = startUpstreams({ memory: { take, giveBack: () => undefined } });
+    const { body } = await upstreams.send(targetAt(base), requestOf({ stream: true }));
+    const reader = body[Symbol.asyncIterator]();
+    if (read === 'first') await assert.rejects(reader.next(), failsWith('Cut'));
+    else await reader.return?.();
+    await closed.promise;
+    await upstreams.close();
+  });
+
 test('fails the attempt, not the process, for invalid headers', async () => {
   const base = await startHttp((_request, response) => {
     response.end();
