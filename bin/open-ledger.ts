@@ -51,10 +51,12 @@ function logFault(log: Logger, { state, reason }: LedgerFault): void {
       return log.error({ reason }, 'the ledger fails: calls are refused');
     case 'Recovered':
       return log.info('the ledger works again');
+    case 'Damaged':
+      return log.error({ reason }, "the ledger's log was damaged: the latest calls are lost");
     case 'Lagging':
-      return log.warn({ reason }, "the ledger's file cannot be written: calls go on, and its journal grows");
+      return log.warn({ reason }, "the ledger's log cannot be moved into its file: calls go on, and the log grows");
     case 'CaughtUp':
-      return log.info("the ledger's file has taken in its journal");
+      return log.info("the ledger's log is moved into its file again");
   }
 }
 

@@ -77,7 +77,7 @@ export interface SettledCall {
   readonly settledMs: number;
 }
 
-/** Receives every movement in order. Replaying the movements restores the same balances. */
+/** Receives every movement in order. */
 export interface MovementLog {
   /** Logs a hold that is new, replaces its call's earlier hold, or restores it. */
   held(hold: Hold): void;
@@ -96,7 +96,7 @@ export interface RecentCalls {
   get(callId: string): SettledCall | undefined;
 }
 
-/** Changes since a mark that a checkpoint has taken but changesSince has not reported yet. */
+/** Changes since a mark that were written but that changesSince has not reported yet. */
 interface UnreportedChanges {
   readonly mark: object;
   readonly keys: Set<KeyBalance>;
@@ -110,7 +110,7 @@ export interface Balances {
   readonly jobs: Jobs;
   recent: RecentCalls;
   log: MovementLog;
-  /** Keys and accounts whose spending or windows have changed since the last checkpoint. */
+  /** Keys and accounts whose spending or windows have changed since their balances were written. */
   readonly changedKeys: Set<KeyBalance>;
   readonly changedAccounts: Set<AccountBalance>;
   /** Undefined until changesSince is first called. */
@@ -307,8 +307,8 @@ export function changesSince(balances: Balances, mark: object | undefined): Spen
   return { mark: next.mark, keys: [...keys].map(({ uid }) => uid), accounts: [...accounts].map(({ id }) => id) };
 }
 
-/** Clears the changes that a checkpoint has written; changesSince still reports them. */
-export function markCheckpointed({ unreported, changedKeys, changedAccounts }: Balances): void {
+/** Clears the changes whose balances were written; changesSince still reports them. */
+export function markWritten({ unreported, changedKeys, changedAccounts }: Balances): void {
   for (const key of changedKeys) unreported?.keys.add(key);
   for (const account of changedAccounts) unreported?.accounts.add(account);
   changedKeys.clear();

@@ -1,27 +1,27 @@
 /**
  * The ledger of one machine. It decides in memory on one thread, so that each step is atomic without a lock. Before it
- * acknowledges, it appends every movement to a write-ahead journal, in one write per turn of the event loop. A worker
- * thread applies the journal to an SQLite file every two seconds (docs/design/ledger.md). One process owns the files.
- * At the start it settles the holds of the previous process at their last recorded progress.
+ * acknowledges, it commits everything that one turn of the event loop has changed to an SQLite file, in one transaction
+ * (docs/design/ledger.md). One process owns the file. At the start it settles the holds of the previous process at their
+ * last recorded progress.
  */
-import { mkdirSync, realpathSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { mkdirSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keepToOwner } from '../owner-only.ts';
 import { changesSince, createBalances, sumHeld } from './balances.ts';
 import type { Balances, SettledCall } from './balances.ts';
+import { Changes } from './embedded/changes.ts';
 import { Checkpointer } from './embedded/checkpointer.ts';
 import { Committer } from './embedded/committer.ts';
 import type { LedgerFault, LedgerSync } from './embedded/committer.ts';
-import { Journal } from './embedded/journal.ts';
-import type { UsageRetention } from './embedded/ledger-file.ts';
-import { recover } from './embedded/recovery.ts';
-import { decodeJob, decodeSettled } from './embedded/rows.ts';
-import type { Row } from '../usage/rows.ts';
-import { lockLedger } from './embedded/schema.ts';
-import { openFileThread } from './embedded/thread.ts';
+import { FileBusy, isCopied, LedgerFile, putCopyInPlace, syncFolderOf } from './embedded/ledger-file.ts';
+import type { KeptConversations } from './embedded/kept-conversations.ts';
+import { readOldJournal, removeOldJournal } from './embedded/old-journal.ts';
+import { restoreBalances } from './embedded/restore.ts';
+import { lockLedger, openFile, readStoredBalances } from './embedded/schema.ts';
+import type { UsageRetention } from './embedded/usage-rows.ts';
 import { claimDue, jobOfChannel, jobOfKey, recordOfJob, countRunning } from './jobs.ts';
-import type { Job } from './jobs.ts';
 import {
   amountsOf,
   endJob,
@@ -58,20 +58,22 @@ import { consumedBy } from './load.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
 
 export interface EmbeddedLedgerOptions {
-  /** The path of the SQLite file. Its folder is created if missing, and contains the journal too. */
+  /** The path of the SQLite file. Its folder is created if missing, and contains the file's log and lock too. */
   readonly path: string;
   /** What an acknowledged step survives: a crash of the process (normal, default), or a power failure (full). */
   readonly sync?: LedgerSync;
   /** Milliseconds since the epoch. */
   readonly clock?: () => number;
-  /** Called when the journal or the file begins to fail and when it recovers. */
+  /** Called when the file begins to fail, when it recovers, and if its log was damaged. */
   readonly onFault?: (fault: LedgerFault) => void;
   /** How long records of settled calls are kept. Default: the latest million, for 35 days. */
   readonly retention?: Partial<UsageRetention>;
-  /** A hold is refused if it is not in the journal within this time. Default 2000. */
+  /** A hold is refused if it is not durable within this time. Default 2000. */
   readonly timeoutMs?: number;
-  /** How often the journal is applied to the file. Default 2000. */
+  /** How often a checkpoint moves SQLite's log into the file. Default 2000. */
   readonly checkpointEveryMs?: number;
+  /** The log is begun anew beyond so many pages, for which commits have to wait. Default 16384: 64 MiB. */
+  readonly logPages?: number;
   /** For tests: see embedded/faults.ts. */
   readonly faults?: Int32Array;
 }
@@ -80,7 +82,8 @@ const DAY_MS = 86_400_000;
 const DEFAULT_RETENTION: UsageRetention = { maxRecords: 1_000_000, maxAgeMs: 35 * DAY_MS };
 const DEFAULT_TIMEOUT_MS = 2_000;
 const DEFAULT_CHECKPOINT_MS = 2_000;
-const READ_TIMEOUT_MS = 2_000;
+const DEFAULT_LOG_PAGES = 16_384;
+const BUSY_PAUSE_MS = 2;
 /** How long opening and closing wait for a disk that fails. */
 const GRACE_MS = 5_000;
 
@@ -100,37 +103,73 @@ export async function openEmbeddedLedger(options: EmbeddedLedgerOptions): Promis
 async function openLocked(path: string, options: EmbeddedLedgerOptions, unlock: () => void): Promise<Ledger> {
   const { sync = 'normal', clock: nowMs = Date.now, onFault = () => undefined, faults } = options;
   const { timeoutMs = DEFAULT_TIMEOUT_MS, checkpointEveryMs: intervalMs = DEFAULT_CHECKPOINT_MS } = options;
-  const settings = { path, retention: { ...DEFAULT_RETENTION, ...options.retention }, faults };
-  const { thread, ...file } = await openFileThread({ ...settings, readsBalances: true });
+  const { logPages = DEFAULT_LOG_PAGES } = options;
+  putCopyInPlace(path);
+  const db = openFile(path, (reason) => onFault({ state: 'Damaged', reason }));
   try {
+    const retention = { ...DEFAULT_RETENTION, ...options.retention };
+    const file = new LedgerFile({ path, retention, nowMs, faults }, db);
     const balances = createBalances();
-    const { checkpoint, lastSegment, recovered } = recover(balances, path, { ...file, nowMs: nowMs() });
-    const { ledgerId } = checkpoint;
-    const journal = new Journal({ path, ledgerId, number: lastSegment + 1, faults }, balances, recovered);
-    balances.log = journal;
-    balances.recent = journal.calls;
-    const committer = new Committer({ balances, journal, sync, onFault, timeoutMs });
-    const reopen = (): ReturnType<typeof openFileThread> => openFileThread({ ...settings, readsBalances: false });
-    const deps = { balances, journal, committer, nowMs, reopen, onFault, intervalMs };
-    const checkpointer = new Checkpointer(deps, thread, checkpoint);
-    const ledger = new EmbeddedLedger({ balances, journal, committer, checkpointer, nowMs, unlock });
+    const changes = new Changes(balances, (callId) => file.findCall(callId));
+    Object.assign(balances, { log: changes, recent: changes });
+    restore(path, { db, file, balances, changes, nowMs: nowMs() });
+    file.syncApart();
+    await syncFolderOf(path);
+    const fileCalls = (): void => committer.fileCalls();
+    const checkpointer = new Checkpointer({ path, file, fileCalls, onFault, intervalMs, logPages, faults });
+    const checkpoint = (): Promise<void> => checkpointer.checkpoint();
+    const committer = new Committer({ balances, changes, file, sync, onFault, timeoutMs, checkpoint });
+    const ledger = new EmbeddedLedger({ balances, changes, file, committer, checkpointer, nowMs, unlock });
     await ledger.settleAbandoned();
     return ledger;
   } catch (error) {
-    await thread.kill();
+    if (db.isOpen) db.close();
     throw error;
   }
 }
 
+interface Restoring {
+  readonly db: DatabaseSync;
+  readonly file: LedgerFile;
+  readonly balances: Balances;
+  readonly changes: Changes;
+  readonly nowMs: number;
+}
+
+/** Reads the balances, and takes an earlier version's journal into the file before it is deleted. */
+function restore(path: string, { db, file, balances, changes, nowMs }: Restoring): void {
+  const journal = readOldJournal(path, db);
+  if (!journal?.supersedesFile) {
+    const calls = restoreBalances(balances, readStoredBalances(db), nowMs);
+    file.adoptCalls(calls);
+    for (const call of calls) if ('settled' in call) changes.restored(call.settled);
+  }
+  journal?.replay(balances, changes, nowMs);
+  file.commit(balances, changes, { files: true, first: journal && ((open) => journal.take(open)) });
+  removeOldJournal(path);
+}
+
 function prepareFile(path: string): string {
   mkdirSync(dirname(path), { recursive: true });
+  assertNotLost(path);
   keepToOwner(path);
   return realpathSync(path);
 }
 
+/** SQLite deletes the log of a file that is not there. */
+function assertNotLost(path: string): void {
+  const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (sizeOf(path) > 0 || sizeOf(`${path}-wal`) === 0 || isCopied(path)) return;
+  throw new Error(
+    `cannot open the ledger ${path}: the file is missing, and its log ${path}-wal is there. Restore the file and its ` +
+      `log together from a backup; or, to begin an empty ledger, move all ${basename(path)}* away and start again.`,
+  );
+}
+
 interface Parts {
   readonly balances: Balances;
-  readonly journal: Journal;
+  readonly changes: Changes;
+  readonly file: LedgerFile;
   readonly committer: Committer;
   readonly checkpointer: Checkpointer;
   readonly nowMs: () => number;
@@ -152,9 +191,9 @@ class EmbeddedLedger implements Ledger {
     this.#committer = parts.committer;
   }
 
-  /** Settles the holds of the previous process, and begins to checkpoint. */
+  /** Settles the holds of the previous process. */
   async settleAbandoned(): Promise<void> {
-    const { journal, checkpointer, nowMs } = this.#parts;
+    const { file, checkpointer, nowMs } = this.#parts;
     const recovered = [...this.#balances.holds.values()].sort((a, b) => (a.origin.callId < b.origin.callId ? -1 : 1));
     for (const {
       origin: { callId, createdMs },
@@ -166,11 +205,11 @@ class EmbeddedLedger implements Ledger {
     }
     if (recovered.length > 0 && !(await within(GRACE_MS, this.#committer.durable(undefined)))) {
       await this.#committer.stop(0);
-      checkpointer.stop();
-      journal.close();
+      await checkpointer.kill();
+      file.close();
       throw unavailable();
     }
-    checkpointer.begin();
+    this.#committer.fileCalls();
   }
 
   take(callId: string, limits: readonly Limit[], load: Load): TakeResult | Promise<TakeResult> {
@@ -196,8 +235,8 @@ class EmbeddedLedger implements Ledger {
     this.#assertOpen();
     recordProgress(this.#balances, progress, this.#parts.nowMs());
     if (this.#committer.failing) {
-      // the committer writes it when the journal works again
-      this.#committer.scheduleWrite();
+      // the committer writes it when the file works again
+      this.#committer.scheduleCommit();
       throw unavailable();
     }
     if (progress.size > 0) await this.#committer.renewed();
@@ -207,13 +246,14 @@ class EmbeddedLedger implements Ledger {
     this.#assertOpen();
     const { callId } = settlement;
     this.release(callId, consumedBy(settlement.progress.tokens));
-    const settled = settleCall(this.#balances, settlement, this.#parts.nowMs());
-    if (settled) return this.#committer.durable(settled).then((durable) => this.#resultOf(durable));
-    return resultOf((await this.#findSettled(callId)) ?? refuse('no hold and no record of this call'));
+    const settled = reading(() => settleCall(this.#balances, settlement, this.#parts.nowMs()));
+    const durable = await this.#committer.durable(settled ?? refuse('no hold and no record of this call'));
+    return this.#resultOf(durable);
   }
 
   withhold(callId: string): void {
-    if (this.#parts.journal.changeStatus(callId, 'Withheld')) this.#withheld.add(callId);
+    if (this.#parts.changes.changeStatus(callId, 'Withheld')) this.#withheld.add(callId);
+    this.#committer.scheduleCommit();
   }
 
   #resultOf({ record, ...settled }: SettledCall): SettleResult {
@@ -223,7 +263,8 @@ class EmbeddedLedger implements Ledger {
 
   async readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined> {
     this.#assertOpen();
-    const job = jobOfKey(this.#balances.jobs, keyUid, jobId) ?? (await this.#findJob('Key', keyUid, jobId));
+    const known = jobOfKey(this.#balances.jobs, keyUid, jobId);
+    const job = known ?? reading(() => this.#parts.file.findJob({ by: 'Key', owner: keyUid, jobId }));
     return job && recordOfJob(job);
   }
 
@@ -234,19 +275,19 @@ class EmbeddedLedger implements Ledger {
 
   async keepConversation(kept: KeptConversation, limits: ConversationLimits): Promise<boolean> {
     this.#assertOpen();
-    const asked = this.#parts.checkpointer.thread.keepConversation({ kept, limits, nowMs: this.#parts.nowMs() });
-    return (await findInTime(asked)) !== undefined;
+    const nowMs = this.#parts.nowMs();
+    return this.#changeConversations((conversations) => conversations.keep({ kept, limits, nowMs }));
   }
 
   async forgetConversation({ account, id }: Pick<KeptConversation, 'account' | 'id'>): Promise<void> {
     this.#assertOpen();
-    await findInTime(this.#parts.checkpointer.thread.forgetConversation(account, id));
+    await this.#changeConversations((conversations) => conversations.forget(account, id));
   }
 
   async readChannelJob(account: string, channel: string, jobId: string): Promise<JobRecord | undefined> {
     this.#assertOpen();
     const known = jobOfChannel(this.#balances.jobs, channel, jobId);
-    const job = known ?? (await this.#findJob('Channel', channel, jobId));
+    const job = known ?? reading(() => this.#parts.file.findJob({ by: 'Channel', owner: channel, jobId }));
     return job?.origin.account === account ? recordOfJob(job) : undefined;
   }
 
@@ -264,7 +305,7 @@ class EmbeddedLedger implements Ledger {
     const { jobId, origin } = made;
     const job = jobOfChannel(this.#balances.jobs, origin.channel, jobId);
     if (!job) {
-      const ended = await this.#findJob('Channel', origin.channel, jobId);
+      const ended = reading(() => this.#parts.file.findJob({ by: 'Channel', owner: origin.channel, jobId }));
       return recordOfJob(ended ?? refuse('nobody made this job'));
     }
     const isFirst = endJob(this.#balances, job, { state, bill, nowMs: this.#parts.nowMs() });
@@ -274,8 +315,7 @@ class EmbeddedLedger implements Ledger {
 
   async readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined> {
     this.#assertOpen();
-    const known = readRecord(this.#balances, callId, this.#parts.nowMs());
-    const record = known ?? (await this.#findSettled(callId))?.record;
+    const record = reading(() => readRecord(this.#balances, callId, this.#parts.nowMs()));
     return record?.keyUid === keyUid ? record : undefined;
   }
 
@@ -305,28 +345,24 @@ class EmbeddedLedger implements Ledger {
   }
 
   async #close(): Promise<void> {
-    const { journal, checkpointer, unlock } = this.#parts;
+    const { file, checkpointer, unlock } = this.#parts;
     await this.#committer.stop(GRACE_MS);
-    await within(GRACE_MS, checkpointer.finish());
-    const { thread } = checkpointer;
-    const closed = await within(
-      GRACE_MS,
-      thread.close().catch(() => undefined),
-    );
-    if (!closed) await within(GRACE_MS, thread.kill());
-    journal.close();
+    if (!(await within(GRACE_MS, checkpointer.close()))) await within(GRACE_MS, checkpointer.kill());
+    file.close();
     unlock();
   }
 
-  async #findSettled(callId: string): Promise<SettledCall | undefined> {
-    const { journal, checkpointer } = this.#parts;
-    const row = await findInTime(checkpointer.thread.findCall(callId));
-    return row && journal.calls.corrected(decodeSettled(row));
-  }
-
-  async #findJob(by: 'Key' | 'Channel', owner: string, jobId: string): Promise<Job | undefined> {
-    const row = await findInTime(this.#parts.checkpointer.thread.findJob({ by, owner, jobId }));
-    return row && decodeJob(row);
+  /** Changes conversations durably; waits for as long as a hold does where another program has the file locked. */
+  async #changeConversations<T>(change: (conversations: KeptConversations) => T): Promise<T> {
+    for (const untilMs = performance.now() + DEFAULT_TIMEOUT_MS; ; await sleep(BUSY_PAUSE_MS)) {
+      try {
+        const result = this.#parts.file.changeConversations(change);
+        return await this.#committer.durable(result);
+      } catch (error) {
+        if (!(error instanceof FileBusy) || performance.now() > untilMs || this.#closing)
+          throw new LedgerUnavailable("the ledger's file cannot be written now", { cause: error });
+      }
+    }
   }
 
   #assertOpen(): void {
@@ -344,15 +380,13 @@ class EmbeddedLedger implements Ledger {
   }
 }
 
-async function findInTime(finding: Promise<Row | undefined>): Promise<Row | undefined> {
-  let found: { readonly result: Row | undefined } | undefined;
+/** Reads what may have to be read from the file. */
+function reading<T>(read: () => T): T {
   try {
-    found = await within(READ_TIMEOUT_MS, finding);
+    return read();
   } catch (error) {
     throw new LedgerUnavailable("the ledger's file cannot be read", { cause: error });
   }
-  if (!found) throw unavailable();
-  return found.result;
 }
 
 /** The result of the work, or undefined after the timeout; the work continues. */
@@ -371,7 +405,7 @@ function resultOf({ record, keySpentNanoUsd, keyRemainingNanoUsd }: SettledCall)
 }
 
 function unavailable(): LedgerUnavailable {
-  return new LedgerUnavailable("the ledger's journal cannot be written now");
+  return new LedgerUnavailable("the ledger's file cannot be written now");
 }
 
 function refuse(reason: string): never {

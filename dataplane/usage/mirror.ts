@@ -9,7 +9,7 @@ import type { StatementSync } from 'node:sqlite';
 import { keepToOwner } from '../owner-only.ts';
 import { decodeCount, RECORD_COLUMNS, recordRow, RowReader } from './rows.ts';
 import type { Row } from './rows.ts';
-import { prepareRows, rowsOf } from './sqlite.ts';
+import { prepareRows, rowsOf, sqliteCode } from './sqlite.ts';
 import { CALL_COLUMNS, KEY_NAMES, USAGE_SUMS } from './schema.ts';
 import { UsageTables } from './tables.ts';
 import type { StreamId, StreamRecord } from './stream.ts';
@@ -78,11 +78,6 @@ export function isDamaged(error: unknown): boolean {
 }
 
 class ForeignFile extends Error {}
-
-function sqliteCode(error: unknown): number | undefined {
-  // extended codes have the primary one in their low byte
-  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined;
-}
 
 function openDatabase(path: string): DatabaseSync {
   if (path !== TEMPORARY) keepToOwner(path);

@@ -5,7 +5,7 @@ import type { TokenCounts } from '../price/tokens.ts';
 /**
  * Provider: the provider's final figures. Estimated: the provider reported none, and the gateway counted. Partial: the
  * call was cut short, and these are the figures until then. Implausible: the provider reported more than the request
- * allowed, so they are capped. The journal stores the index in this list: append only.
+ * allowed, so they are capped. Journals of an earlier version have the index in this list: append only.
  */
 export const USAGE_SOURCES = ['Provider', 'Estimated', 'Partial', 'Implausible'] as const;
 export type UsageSource = (typeof USAGE_SOURCES)[number];
@@ -14,7 +14,8 @@ export type UsageSource = (typeof USAGE_SOURCES)[number];
  * Running: not settled yet, or charged with the most that its job can cost. Abandoned: its process died, and a reaper
  * settled it at its last recorded progress. Refunded: it created a job that failed at the provider, and its cost was
  * refunded. Withheld: the ledger could not be reached for too long, so the gateway withheld the response or ended it,
- * and told the client that the call is billed. The journal stores the index in this list: append only.
+ * and told the client that the call is billed. Journals of an earlier version have the index in
+ * this list: append only.
  */
 export const CALL_STATUSES = [
   'Running',

@@ -153,6 +153,10 @@ export class RowReader {
     return value;
   }
 
+  textOrNull(): string | null {
+    return this.#row[this.#at] === null ? (this.#at++, null) : this.text();
+  }
+
   /** An integer of any size. */
   amount(): bigint {
     const value = this.amountOrNull();

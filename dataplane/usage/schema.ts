@@ -25,6 +25,18 @@ const TAKE_OLD = `UPDATE usage_days SET calls = calls - 1, cost_nano_usd = cost_
   DELETE FROM usage_days WHERE (${DAY_KEY}) = (${dayKeyOf('OLD.')}) AND calls = 0;`;
 
 /**
+ * Adds the records of a range of sequence numbers to the sums (`by` 1n), or takes them off (-1n), in one statement. A
+ * number would make amounts inexact, because SQLite takes it for a real. Sums of no calls are left, and have to be
+ * deleted.
+ */
+export const SUM_DAYS = `INSERT INTO usage_days
+  SELECT ${dayKeyOf('')}, :by * count(*), :by * sum(cost_nano_usd), :by * sum(${inputOf('')}), :by * sum(output)
+  FROM usage WHERE seq >= :from AND seq <= :to GROUP BY 1, 2, 3, 4, 5
+  ON CONFLICT (${DAY_KEY}) DO UPDATE SET calls = calls + excluded.calls,
+    cost_nano_usd = cost_nano_usd + excluded.cost_nano_usd, input_tokens = input_tokens + excluded.input_tokens,
+    output_tokens = output_tokens + excluded.output_tokens`;
+
+/**
  * Adds the names of keys, which outlive their ApiKeys, to a database with a table `usage`. This is a published migration
  * of the ledger's file and is never edited.
  */

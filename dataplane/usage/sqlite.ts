@@ -1,4 +1,4 @@
-/** Queries of SQLite whose rows are arrays. */
+/** Queries of SQLite whose rows are arrays, and its error codes. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Row } from './rows.ts';
 
@@ -17,4 +17,10 @@ export function rowsOf(rows: readonly unknown[]): Row[] {
 
 function isRow(row: unknown): row is Row {
   return Array.isArray(row);
+}
+
+/** The primary code of SQLite's error; undefined if the error is not SQLite's. */
+export function sqliteCode(error: unknown): number | undefined {
+  // extended codes have the primary one in their low byte
+  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined;
 }

@@ -7,12 +7,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SETTLED_COLUMNS, settledRow } from '#ledger/embedded/rows.ts';
 import { openFile } from '#ledger/embedded/schema.ts';
 import { NO_TOKENS } from '#price/tokens.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import type { BillLine } from '#price/bill.ts';
 import { numberFlag, readFlags } from '../support/flags.ts';
+import { addRecords } from '../support/usage-rows.ts';
 
 const MGW = join(import.meta.dirname, '..', '..', 'bin', 'mgw.js');
 const HELP = 'node test/bench/catalog-diff.ts [--calls 100000]';
@@ -92,21 +92,15 @@ spec:
 `;
 }
 
+const TOGETHER = 1_000;
+
 function fill(path: string): void {
   const db = openFile(path);
-  const marks = SETTLED_COLUMNS.map(() => '?').join(', ');
-  const insert = db.prepare(`INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${marks})`);
   db.exec('BEGIN');
-  for (let index = 0; index < calls; index++) {
-    const record = recordOf(index);
-    insert.run(
-      ...settledRow({
-        record,
-        keySpentNanoUsd: 0n,
-        keyRemainingNanoUsd: null,
-        settledMs: record.createdMs,
-      }),
-    );
+  for (let index = 0; index < calls; index += TOGETHER) {
+    const count = Math.min(TOGETHER, calls - index);
+    const records = Array.from({ length: count }, (_, at) => recordOf(index + at));
+    addRecords(db, records, records[0]?.createdMs ?? 0);
   }
   db.exec('COMMIT');
   db.close();

@@ -1,6 +1,6 @@
 /** Shared by the console's two benches: writes calls into a ledger's file, and times pages. */
-import { SETTLED_COLUMNS, settledRow } from '#ledger/embedded/rows.ts';
 import { openFile } from '#ledger/embedded/schema.ts';
+import { addRecords } from '../support/usage-rows.ts';
 
 const MONTH_MS = 30 * 86_400_000;
 
@@ -12,9 +12,6 @@ export function writeRecords(
 ): void {
   const nowMs = Date.now();
   const db = openFile(path);
-  const statement = db.prepare(
-    `INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${SETTLED_COLUMNS.map(() => '?').join(', ')})`,
-  );
   db.exec('BEGIN');
   for (let n = 0; n < records; n++) {
     const record = {
@@ -39,7 +36,7 @@ export function writeRecords(
       unbilledNanoUsd: 0n,
       durationMs: 900,
     };
-    statement.run(...settledRow({ record, keySpentNanoUsd: 0n, keyRemainingNanoUsd: null, settledMs: nowMs }));
+    addRecords(db, [record], nowMs);
   }
   db.exec('COMMIT');
   db.close();

@@ -176,10 +176,10 @@ describe('the checker', () => {
     ['dataplane/protocol/platforms/beta-members.ts', '../anthropic/facts.ts'],
     ['dataplane/protocol/sse.ts', './openai/facts.ts'],
     ['dataplane/protocol/openai-openai.ts', './providers/openai-chat/chat.ts'],
-    ['dataplane/ledger/embedded/journal.ts', '../valkey/operations.ts'],
-    ['dataplane/ledger/valkey/operations.ts', '#ledger/embedded/journal.ts'],
-    ['dataplane/ledger/ledger.ts', './embedded/journal.ts'],
-    ['dataplane/ledger/valkey.ts', './embedded/journal.ts'],
+    ['dataplane/ledger/embedded/ledger-file.ts', '../valkey/operations.ts'],
+    ['dataplane/ledger/valkey/operations.ts', '#ledger/embedded/ledger-file.ts'],
+    ['dataplane/ledger/ledger.ts', './embedded/ledger-file.ts'],
+    ['dataplane/ledger/valkey.ts', './embedded/ledger-file.ts'],
   ];
   for (const [from, to] of arrowsWithin) {
     it(`finds ${from} importing ${to} within its part`, () => {
@@ -198,7 +198,7 @@ describe('the checker', () => {
         'dataplane/protocol/openai/provider.ts': text('../clients/responses/client.ts'),
         'dataplane/protocol/openai/facts.ts': text('../sse.ts'),
         'dataplane/protocol/anthropic/provider.ts': text('../providers/anthropic/chat.ts'),
-        'dataplane/ledger/embedded.ts': text('#ledger/embedded/journal.ts'),
+        'dataplane/ledger/embedded.ts': text('#ledger/embedded/ledger-file.ts'),
       }),
       [],
     );

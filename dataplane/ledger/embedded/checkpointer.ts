@@ -1,198 +1,155 @@
 /**
- * Makes checkpoints. If anything has changed, the checkpointer appends the totals of keys and accounts to the newest
- * journal segment, starts another segment, and lets the file's thread apply the complete one. Calls never wait for a
- * checkpoint. They continue while checkpoints fail, because the journal keeps everything that is not in the file.
+ * The main thread's handle of the checkpoint thread. Every two seconds it asks for a checkpoint where anything was
+ * committed, and looks whether the file is still there. Calls wait only where the log is begun anew. They continue while
+ * checkpoints fail, because SQLite's log keeps everything.
  */
-import { markCheckpointed } from '../balances.ts';
-import type { Balances } from '../balances.ts';
-import { forgetJob } from '../jobs.ts';
-import type { Committer, LedgerFault } from './committer.ts';
-import type { Journal } from './journal.ts';
-import type { Checkpoint } from './segments.ts';
-import type { FileThread, OpenFile } from './thread.ts';
+import { Worker } from 'node:worker_threads';
+import type { ThreadReply, ThreadRequest, ThreadSettings } from './checkpoint-thread.ts';
+import type { LedgerFault } from './committer.ts';
+import type { LedgerFile } from './ledger-file.ts';
 
-export interface CheckpointerDeps {
-  readonly balances: Balances;
-  readonly journal: Journal;
-  readonly committer: Committer;
-  readonly nowMs: () => number;
-  readonly intervalMs: number;
-  /** Reopens the file, or opens a new one in its place. */
-  readonly reopen: () => Promise<OpenFile>;
+export interface CheckpointerDeps extends Omit<ThreadSettings, 'inode'> {
+  readonly file: LedgerFile;
+  /** Files settled calls. */
+  readonly fileCalls: () => void;
   readonly onFault: (fault: LedgerFault) => void;
+  readonly intervalMs: number;
+  /** A log of more pages is begun anew, for which commits have to wait. */
+  readonly logPages: number;
 }
 
-/** A segment of this size is completed even if it records only progress. */
-const SEGMENT_BYTES = 8 << 20;
+/** A message such as "watch:import", which a thread sends under `node --watch`. */
+type NodeNotice = Readonly<Record<`watch:${string}`, unknown>>;
+
 /** A fault is reported after this many failures; a program that reads the file may cause fewer. */
 const FAILURES_TO_REPORT = 3;
-const FINAL_TRIES = 3;
 
 export class Checkpointer {
   readonly #deps: CheckpointerDeps;
   readonly #timer: NodeJS.Timeout;
-  readonly #ledgerId: string;
-  #thread: FileThread;
-  /** The number of the last segment that was applied to the file. */
-  #taken: number;
-  /** The number of the last complete segment. */
-  #complete: number;
-  /** Segments up to this number are applied together, because only the last of them ends with totals. */
-  #notBefore: number;
-  /** The file was replaced, so the next segment must begin with all balances. */
-  #needsWhole = false;
+  #thread: Worker | undefined;
+  readonly #callers = new Map<number, PromiseWithResolvers<number>>();
+  #seq = 0;
+  #checkpointed = -1;
   #running: Promise<void> | undefined;
   #failures = 0;
-  #stopped = false;
+  #pauses = 0;
 
-  constructor(deps: CheckpointerDeps, thread: FileThread, last: Checkpoint) {
+  constructor(deps: CheckpointerDeps) {
     this.#deps = deps;
-    this.#thread = thread;
-    this.#ledgerId = last.ledgerId;
-    this.#taken = last.segment;
-    this.#complete = deps.journal.number - 1;
-    this.#notBefore = deps.journal.number;
+    this.#thread = this.#start();
     this.#timer = setInterval(() => this.#tick(), deps.intervalMs).unref();
   }
 
-  get thread(): FileThread {
-    return this.#thread;
+  /** Resolves when everything that was committed is in the file itself, synced. Commits wait meanwhile. */
+  async checkpoint(): Promise<void> {
+    await this.#whilePaused(() => this.#ask('Restart'));
   }
 
-  /** Starts a checkpoint of the changes, unless one is running. */
-  begin(): void {
-    if (this.#stopped || this.#running || this.#deps.journal.isStalled) return;
-    this.#completeSegment();
-    if (this.#hasWork()) this.#running = this.#run();
-  }
-
-  /** Starts no further checkpoint. */
-  stop(): void {
+  /** Ends the thread. */
+  async close(): Promise<void> {
     clearInterval(this.#timer);
-    this.#stopped = true;
+    await this.#running;
+    if (this.#thread) await this.#ask('Close').catch(() => undefined);
   }
 
-  /** Applies everything, including the newest segment. The next start applies whatever fails now. */
-  async finish(): Promise<void> {
-    this.stop();
-    await this.#running;
-    const { journal } = this.#deps;
-    for (let tries = 0; tries < FINAL_TRIES; tries++) {
-      try {
-        this.#flushTotals();
-        if (this.#needsWhole) this.#rotate();
-      } catch {
-        // the journal contains all movements, but a segment without totals cannot be applied
-        return;
-      }
-      this.#complete = journal.number;
-      await this.#run();
-      if (this.#taken === this.#complete) return;
-    }
+  /** Terminates the thread. A blocked system call delays that until it returns. */
+  async kill(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#thread?.terminate();
   }
 
   #tick(): void {
-    const { journal, committer } = this.#deps;
+    if (this.#running) return;
+    const { file, fileCalls } = this.#deps;
+    const isGone = file.isGone;
+    if (!isGone) fileCalls();
+    if (!isGone && file.commits === this.#checkpointed) return;
+    this.#running = (isGone ? this.#replace() : this.#move()).then(
+      () => this.#succeeded(),
+      (error: unknown) => this.#failed(error),
+    );
+  }
+
+  async #move(): Promise<void> {
+    const { file, logPages } = this.#deps;
+    const { commits } = file;
+    const pages = await this.#ask('Move');
+    this.#checkpointed = commits;
+    if (pages > logPages) await this.checkpoint();
+  }
+
+  /** Replaces a file that was removed, or whose log was, by a copy of what is open. */
+  async #replace(): Promise<void> {
+    const { file } = this.#deps;
+    await this.#whilePaused(async () => {
+      // after a failure the file may be closed, and copied already
+      if (file.isOpen) await (this.#thread ? this.#ask('Copy') : file.copy());
+      file.takeCopy();
+    });
+  }
+
+  async #whilePaused(work: () => Promise<unknown>): Promise<void> {
+    const { file } = this.#deps;
+    this.#pauses++;
+    file.paused = true;
     try {
-      // a checkpoint in progress deletes segments itself
-      if (!this.#running && journal.isDeleted) journal.rewriteSegments(false);
-    } catch (error) {
-      // a deleted file would be lost with the process, which is as bad as a failed write
-      committer.failed(error);
-      return;
-    }
-    this.begin();
-  }
-
-  /**
-   * Starts another segment if the newest has changes for the file. While the file lags behind, segments grow larger.
-   */
-  #completeSegment(): void {
-    const { balances, journal, committer } = this.#deps;
-    if (committer.failing || this.#thread.ended) return;
-    const keepsUp = this.#taken === this.#complete || this.#complete < this.#notBefore;
-    const hasNews = balances.changedKeys.size + balances.changedAccounts.size > 0;
-    if (!this.#needsWhole && journal.size < SEGMENT_BYTES && !(keepsUp && hasNews)) return;
-    try {
-      this.#flushTotals();
-    } catch (error) {
-      committer.failed(error);
-      return;
-    }
-    try {
-      this.#rotate();
-    } catch (error) {
-      // the newest segment stays open
-      this.#count(error);
+      await work();
+    } finally {
+      this.#pauses--;
+      file.paused = this.#pauses > 0;
     }
   }
 
-  /** Ends the newest segment with totals. */
-  #flushTotals(): void {
-    const { balances, journal } = this.#deps;
-    journal.addTotals(balances.changedKeys, balances.changedAccounts);
-    journal.flush();
-  }
-
-  #rotate(): void {
-    const { balances, journal } = this.#deps;
-    journal.rotate(balances, this.#needsWhole);
-    markCheckpointed(balances);
-    this.#complete = journal.number - 1;
-    if (this.#needsWhole) this.#notBefore = journal.number;
-    this.#needsWhole = false;
-  }
-
-  #hasWork(): boolean {
-    const isDue = this.#taken < this.#complete && this.#complete >= this.#notBefore && !this.#needsWhole;
-    return this.#thread.ended || isDue;
-  }
-
-  /** Never rejects. */
-  async #run(): Promise<void> {
-    try {
-      if (this.#thread.ended) await this.#reopen();
-      if (this.#hasWork()) await this.#take(this.#complete);
-    } catch (error) {
-      await this.#failed(error);
-    }
+  #succeeded(): void {
     this.#running = undefined;
-  }
-
-  async #take(to: number): Promise<void> {
-    const { nowMs, onFault } = this.#deps;
-    await this.#thread.checkpoint({ from: this.#taken + 1, to, ledgerId: this.#ledgerId, nowMs: nowMs() });
-    this.#hasTaken(to);
-    if (this.#failures >= FAILURES_TO_REPORT) onFault({ state: 'CaughtUp', reason: '' });
+    if (this.#failures >= FAILURES_TO_REPORT) this.#deps.onFault({ state: 'CaughtUp', reason: '' });
     this.#failures = 0;
   }
 
-  #hasTaken(to: number): void {
-    const { balances, journal } = this.#deps;
-    this.#taken = to;
-    for (const job of journal.checkpointed(to)) forgetJob(balances.jobs, job);
-  }
-
-  /** Opens the file again, which an empty or an older one may have replaced. */
-  async #reopen(): Promise<void> {
-    const {
-      thread,
-      checkpoint: { ledgerId, segment },
-    } = await this.#deps.reopen();
-    this.#thread = thread;
-    const isSame = ledgerId === this.#ledgerId && segment >= this.#taken && segment <= this.#complete;
-    if (isSame) this.#hasTaken(segment);
-    else this.#needsWhole = true;
-  }
-
-  async #failed(error: unknown): Promise<void> {
-    this.#count(error);
-    // the retry opens the file in a new thread
-    await this.#thread.kill();
-  }
-
-  #count(error: unknown): void {
+  #failed(error: unknown): void {
+    this.#running = undefined;
     if (++this.#failures !== FAILURES_TO_REPORT) return;
     this.#deps.onFault({ state: 'Lagging', reason: error instanceof Error ? error.message : String(error) });
+  }
+
+  /** Resolves with the number of the log's pages. */
+  #ask(task: ThreadRequest['task']): Promise<number> {
+    const thread = (this.#thread ??= this.#start());
+    const caller = Promise.withResolvers<number>();
+    const seq = ++this.#seq;
+    this.#callers.set(seq, caller);
+    thread.ref();
+    thread.postMessage({ seq, task } satisfies ThreadRequest, []);
+    return caller.promise;
+  }
+
+  #start(): Worker {
+    const { path, file, faults } = this.#deps;
+    const workerData: ThreadSettings = { path, inode: file.inode, faults };
+    const thread = new Worker(new URL('checkpoint-thread.ts', import.meta.url), { workerData });
+    let reason = 'it ended';
+    thread.on('message', (reply: ThreadReply | NodeNotice) => {
+      if ('seq' in reply) this.#replied(reply);
+    });
+    // an 'exit' event follows
+    thread.on('error', (error) => {
+      reason = error instanceof Error ? error.message : String(error);
+    });
+    thread.on('exit', () => {
+      this.#thread = undefined;
+      for (const seq of this.#callers.keys())
+        this.#replied({ seq, pages: 0, reason: `the checkpoint thread ended: ${reason}` });
+    });
+    thread.unref();
+    return thread;
+  }
+
+  #replied({ seq, reason, pages }: ThreadReply): void {
+    const caller = this.#callers.get(seq);
+    this.#callers.delete(seq);
+    if (this.#callers.size === 0) this.#thread?.unref();
+    if (reason === undefined) caller?.resolve(pages);
+    else caller?.reject(new Error(reason));
   }
 }

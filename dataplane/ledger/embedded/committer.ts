@@ -1,34 +1,40 @@
 /**
- * Implements group commit. The committer writes all changes of one turn of the event loop to the journal at once, and
- * acknowledges them after the write (sync normal) or after the disk's sync (full). It repeats a failed write. It
- * refuses and withdraws holds that are not in the journal in time.
+ * Implements group commit. The committer writes all changes of one turn of the event loop in one transaction, and
+ * acknowledges them after the commit (sync normal) or after the disk's sync (full). It repeats a failed transaction. It
+ * refuses and withdraws holds that are not durable in time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Balances } from '../balances.ts';
 import { confirmHold, withdrawHold } from '../ledger-core.ts';
 import type { PendingHold } from '../ledger-core.ts';
 import { LedgerUnavailable } from '../ledger.ts';
-import type { Journal } from './journal.ts';
+import type { Changes } from './changes.ts';
+import { FileBusy } from './ledger-file.ts';
+import type { CommitOptions, LedgerFile } from './ledger-file.ts';
 
 /** What an acknowledged step survives: a crash of the process (normal), or a power failure too (full). */
 export type LedgerSync = 'normal' | 'full';
 
 /**
- * Failing: the journal cannot be written, and calls are refused. Recovered: the journal works again. Lagging: the file
- * falls behind the journal, while calls continue. CaughtUp: the file is up to date again.
+ * Damaged: the file's log ended in damage when it was opened, and what followed is lost. Failing: the file cannot be
+ * written, and calls are refused. Recovered: it can be written again. Lagging: checkpoints fail, so the log grows, while
+ * calls continue. CaughtUp: a checkpoint succeeded again.
  */
 export interface LedgerFault {
-  readonly state: 'Failing' | 'Recovered' | 'Lagging' | 'CaughtUp';
+  readonly state: 'Damaged' | 'Failing' | 'Recovered' | 'Lagging' | 'CaughtUp';
   readonly reason: string;
 }
 
 export interface CommitterDeps {
   readonly balances: Balances;
-  readonly journal: Journal;
+  readonly changes: Changes;
+  readonly file: Pick<LedgerFile, 'commit' | 'sync'>;
   readonly sync: LedgerSync;
   readonly onFault: (fault: LedgerFault) => void;
-  /** A hold is refused if it is not in the journal within this time. */
+  /** A hold is refused if it is not durable within this time. */
   readonly timeoutMs: number;
+  /** Resolves when everything that was committed is in the file itself, synced. */
+  readonly checkpoint: () => Promise<void>;
 }
 
 interface Waiter {
@@ -40,7 +46,7 @@ interface HoldWaiter extends Waiter {
   readonly pending: PendingHold;
 }
 
-/** Callers that wait for the same write. */
+/** Callers that wait for the same transaction. */
 interface Batch {
   readonly holds: HoldWaiter[];
   readonly progress: Waiter[];
@@ -50,21 +56,26 @@ interface Batch {
 
 /** Progress may be lost at its timeout, because the next progress replaces it. */
 const PROGRESS_TIMEOUT_MS = 5_000;
-/** A write that takes longer than this fraction of the timeout is late: new calls are refused until it is done. */
+/** A commit that takes longer than this fraction of the timeout is late: new calls are refused until it is done. */
 const LATE = 0.75;
+const BUSY_PAUSE_MS = 2;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
-/** After this many consecutive failures the journal's files are rewritten. */
-const FAILURES_TO_REWRITE = 6;
 
 export class Committer {
   readonly #deps: CommitterDeps;
   #batch = emptyBatch();
-  /** Batches that are not acknowledged yet. */
-  #waiting: Batch[] = [];
+  /** Batches whose transaction has failed so far. */
+  #uncommitted: Batch[] = [];
+  /** Batches that are committed, but not acknowledged. */
+  #unsynced: Batch[] = [];
+  /** Refused callers whose holds were committed; they are told when the withdrawal is committed too. */
+  #withdrawn: Waiter[] = [];
   #scheduled = false;
   #retry: NodeJS.Timeout | undefined;
   #syncing = false;
+  /** A sync has failed, so that the kernel may have dropped pages of the log and report success at the next sync. */
+  #needsCheckpoint = false;
   #late = false;
   #failures = 0;
   #reported = false;
@@ -74,7 +85,7 @@ export class Committer {
     this.#deps = deps;
   }
 
-  /** The last write failed, or the current one is late. */
+  /** The last commit failed, or the current one is late. */
   get failing(): boolean {
     return this.#failures > 0 || this.#late;
   }
@@ -97,32 +108,43 @@ export class Committer {
   #wait<T>(add: (waiting: Waiter) => void, answer: T): Promise<T> {
     return new Promise((resolve, reject) => {
       add({ resolve: () => resolve(answer), reject });
-      this.scheduleWrite();
+      this.scheduleCommit();
     });
   }
 
-  /** Schedules a write for the end of this turn of the event loop. */
-  scheduleWrite(): void {
+  /** Schedules a commit for the end of this turn of the event loop. */
+  scheduleCommit(): void {
     if (this.#scheduled || this.#retry || this.#stopped) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      if (!this.#stopped) this.#write();
+      if (!this.#stopped) this.#commit();
     });
   }
 
-  /** Resolves when everything is written, or at the timeout, at which callers that still wait are refused. */
+  /** Files the calls that were settled, if the file can be written now. */
+  fileCalls(): void {
+    if (!this.#stopped && !this.failing) this.#tryCommit({ files: true });
+    // acknowledges those whose changes were written too
+    this.scheduleCommit();
+  }
+
+  /** Resolves when everything is durable, or at the timeout, at which callers that still wait are refused. */
   async stop(timeoutMs: number): Promise<void> {
     const untilMs = performance.now() + timeoutMs;
     while (this.#hasWork() && performance.now() < untilMs) {
-      this.scheduleWrite();
+      this.scheduleCommit();
       await sleep(2);
     }
     this.#stopped = true;
     clearTimeout(this.#retry);
-    const error = new LedgerUnavailable('the ledger was closed before its journal took everything');
-    const batches = [...this.#waiting.splice(0), this.#batch];
-    this.#refuseHolds(batches, error);
+    const error = new LedgerUnavailable('the ledger was closed before its file took everything');
+    const batches = [...this.#unsynced, ...this.#uncommitted, this.#batch];
+    const refused = this.#withdraw(batches);
+    this.#tryCommit({ files: true });
+    this.#unsynced = [];
+    this.#uncommitted = [];
+    refuse([...refused, ...this.#withdrawn.splice(0)], error);
     for (const batch of batches) {
       refuse(batch.progress, error);
       refuse(batch.settlements, error);
@@ -131,56 +153,69 @@ export class Committer {
   }
 
   #hasWork(): boolean {
-    return this.#waiting.length > 0 || !this.#deps.journal.isFlushed || !isEmpty(this.#batch);
+    const { changes } = this.#deps;
+    const waiting = this.#uncommitted.length + this.#unsynced.length + this.#withdrawn.length;
+    return waiting > 0 || !changes.isEmpty || !isEmpty(this.#batch);
   }
 
-  #write(): void {
-    const { journal, sync } = this.#deps;
+  #commit(): void {
     if (!isEmpty(this.#batch)) {
-      this.#waiting.push(this.#batch);
+      this.#uncommitted.push(this.#batch);
       this.#batch = emptyBatch();
     }
+    if (!this.#tryCommit()) return;
+    if (this.#deps.sync === 'full') this.#sync();
+    else this.#acknowledge(this.#unsynced.splice(0));
+  }
+
+  /** Commits all changes. Returns false, and schedules another try, if that fails. */
+  #tryCommit(options: CommitOptions = {}): boolean {
+    const { balances, changes, file } = this.#deps;
     try {
-      if (journal.isStalled) return this.#writeAgainIn(FIRST_PAUSE_MS);
-      if (this.#failures > 0) this.#rewriteDeleted();
-      journal.flush();
+      file.commit(balances, changes, options);
     } catch (error) {
-      return this.failed(error);
+      if (error instanceof FileBusy) this.#commitAgainIn(BUSY_PAUSE_MS);
+      else this.#failed(error);
+      return false;
     }
-    if (sync === 'full') this.#sync();
-    else this.#acknowledge(this.#waiting.splice(0));
+    this.#unsynced.push(...this.#uncommitted.splice(0));
+    if (this.#withdrawn.length > 0) refuse(this.#withdrawn, lateHold());
+    return true;
   }
 
-  /** Rewrites deleted files, whose data would be lost with the process. */
-  #rewriteDeleted(): void {
-    const { journal } = this.#deps;
-    const all = this.#failures % FAILURES_TO_REWRITE === 0;
-    if (all || journal.isDeleted) journal.rewriteSegments(all);
-  }
-
-  /** One sync at a time; later writes wait for the next one. */
+  /** One sync at a time; later commits wait for the next one. */
   #sync(): void {
     this.#startTimers();
-    if (this.#syncing || this.#waiting.length === 0) return;
+    if (this.#syncing) return;
+    if (this.#unsynced.length === 0) return this.#acknowledge([]);
     this.#syncing = true;
-    const batches = this.#waiting.slice();
-    this.#deps.journal.sync().then(
+    const batches = this.#unsynced.slice();
+    this.#makeDurable().then(
       () => {
         this.#syncing = false;
         if (this.#stopped) return;
-        this.#waiting.splice(0, batches.length);
+        this.#unsynced.splice(0, batches.length);
         this.#acknowledge(batches);
         this.#sync();
       },
       (error: unknown) => {
         this.#syncing = false;
-        if (!this.#stopped) this.failed(error);
+        if (!this.#stopped) this.#failed(error);
       },
     );
   }
 
+  /** After a failed sync, only a checkpoint makes sure that what was committed is on the disk. */
+  async #makeDurable(): Promise<void> {
+    const { file, checkpoint } = this.#deps;
+    if (this.#needsCheckpoint) await checkpoint();
+    this.#needsCheckpoint = true;
+    await file.sync();
+    this.#needsCheckpoint = false;
+  }
+
   #acknowledge(batches: readonly Batch[]): void {
-    if (this.failing || this.#reported) this.#recovered();
+    if (this.#uncommitted.length === 0 && (this.failing || this.#reported)) this.#recovered();
     for (const batch of batches) {
       end(batch);
       for (const { pending, resolve } of batch.holds) {
@@ -191,19 +226,18 @@ export class Committer {
     }
   }
 
-  /** Schedules another write after one that failed here or in the checkpointer. */
-  failed(error: unknown): void {
+  #failed(error: unknown): void {
     this.#failures++;
     this.#report(error instanceof Error ? error.message : String(error));
-    this.#writeAgainIn(Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - 1), LONGEST_PAUSE_MS));
+    this.#commitAgainIn(Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - 1), LONGEST_PAUSE_MS));
   }
 
-  #writeAgainIn(pauseMs: number): void {
+  #commitAgainIn(pauseMs: number): void {
     this.#startTimers();
     if (this.#retry || this.#stopped) return;
     this.#retry = setTimeout(() => {
       this.#retry = undefined;
-      this.#write();
+      this.#commit();
     }, pauseMs);
   }
 
@@ -221,18 +255,18 @@ export class Committer {
   }
 
   #startTimers(): void {
-    for (const batch of this.#waiting) if (batch.timers.length === 0) this.#startTimersOf(batch);
+    for (const batch of [...this.#unsynced, ...this.#uncommitted])
+      if (batch.timers.length === 0) this.#startTimersOf(batch);
   }
 
   #startTimersOf(batch: Batch): void {
     const { timeoutMs } = this.#deps;
-    const error = new LedgerUnavailable("the ledger's journal cannot be written now");
     const after = (ms: number, expire: () => void): void => {
-      // if the event loop was blocked, acknowledge a completed write before the timer's callback runs
+      // if the event loop was blocked, acknowledge a completed sync before the timer's callback runs
       const timer = setTimeout(
         () =>
           setImmediate(() => {
-            if (this.#waiting.includes(batch)) expire();
+            if (this.#unsynced.includes(batch) || this.#uncommitted.includes(batch)) expire();
           }),
         ms,
       );
@@ -240,29 +274,37 @@ export class Committer {
     };
     after(timeoutMs * LATE, () => {
       this.#late = true;
-      this.#report('a write to the journal is late');
+      this.#report('a commit to the file is late');
     });
-    after(timeoutMs, () => this.#refuseHolds([batch], error));
-    after(PROGRESS_TIMEOUT_MS, () => refuse(batch.progress, error));
+    after(timeoutMs, () => this.#refuseHolds(batch));
+    after(PROGRESS_TIMEOUT_MS, () => refuse(batch.progress, lateHold()));
   }
 
   /**
-   * Refuses holds and writes their withdrawals before a caller learns of the refusal, so that a refused call costs
-   * nothing even if the process is killed next. If the journal cannot be written, the holds are not in it either.
+   * Refuses holds, and withdraws them before a caller learns of the refusal, so that a refused call costs nothing even
+   * if the process is killed next. A hold that was never committed needs no withdrawal in the file.
    */
-  #refuseHolds(batches: readonly Batch[], error: LedgerUnavailable): void {
-    const { balances, journal } = this.#deps;
-    const refused = batches.flatMap(({ holds }) => holds.splice(0));
-    for (const { pending } of refused) withdrawHold(balances, pending);
-    try {
-      if (!journal.isStalled) journal.flush();
-    } catch (failure) {
-      this.failed(failure);
-    }
-    refuse(refused, error);
+  #refuseHolds(batch: Batch): void {
+    refuse(this.#withdraw([batch]), lateHold());
+    this.#tryCommit();
     // acknowledges the others of the batch
-    this.scheduleWrite();
+    this.scheduleCommit();
   }
+
+  /** Withdraws the batches' holds in memory. Returns the callers whose holds were never committed. */
+  #withdraw(batches: readonly Batch[]): Waiter[] {
+    const refused: Waiter[] = [];
+    for (const batch of batches) {
+      const holds = batch.holds.splice(0);
+      for (const { pending } of holds) withdrawHold(this.#deps.balances, pending);
+      (this.#unsynced.includes(batch) ? this.#withdrawn : refused).push(...holds);
+    }
+    return refused;
+  }
+}
+
+function lateHold(): LedgerUnavailable {
+  return new LedgerUnavailable("the ledger's file cannot be written now");
 }
 
 function emptyBatch(): Batch {

@@ -1,11 +1,10 @@
 /**
  * The conversations that providers keep for accounts, in a table of the ledger's file. They cost no money and change
- * rarely, so they have no part in the journal: each change is a transaction of its own.
+ * rarely, so memory has none of them. The methods run within the caller's transaction.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { ConversationLimits, KeptConversation } from '../ledger.ts';
 import { RowReader } from '../../usage/rows.ts';
-import type { Row } from '../../usage/rows.ts';
 import { prepareRows, rowsOf } from '../../usage/sqlite.ts';
 
 export interface Keeping {
@@ -15,7 +14,6 @@ export interface Keeping {
 }
 
 export class KeptConversations {
-  readonly #db: DatabaseSync;
   readonly #expire: StatementSync;
   readonly #sum: StatementSync;
   readonly #find: StatementSync;
@@ -23,7 +21,6 @@ export class KeptConversations {
   readonly #delete: StatementSync;
 
   constructor(db: DatabaseSync) {
-    this.#db = db;
     this.#expire = db.prepare('DELETE FROM conversations WHERE account = ? AND until_ms <= ?');
     this.#sum = prepareRows(db, 'SELECT count(*), coalesce(sum(bytes), 0) FROM conversations WHERE account = ?');
     this.#find = prepareRows(db, 'SELECT bytes FROM conversations WHERE account = ? AND id = ?');
@@ -31,25 +28,17 @@ export class KeptConversations {
     this.#delete = db.prepare('DELETE FROM conversations WHERE account = ? AND id = ?');
   }
 
-  /** An empty row; undefined: it would exceed the limits, and nothing has changed. */
-  keep({ kept: { account, id, bytes, untilMs }, limits, nowMs }: Keeping): Row | undefined {
-    this.#db.exec('BEGIN IMMEDIATE');
-    try {
-      this.#expire.run(account, nowMs);
-      const [sum = []] = rowsOf(this.#sum.all(account));
-      const read = new RowReader(sum);
-      const [count, total] = [read.count(), read.count()];
-      const [found] = rowsOf(this.#find.all(account, id));
-      const before = found ? new RowReader(found).count() : 0;
-      const fits = count + (found ? 0 : 1) <= limits.count && total + bytes <= limits.bytes;
-      if (fits) this.#replace.run(account, id, before + bytes, untilMs ?? null);
-      this.#db.exec('COMMIT');
-      return fits ? [] : undefined;
-    } catch (error) {
-      // some errors end the transaction by themselves
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
-      throw error;
-    }
+  /** False: it would exceed the limits, and nothing has changed. */
+  keep({ kept: { account, id, bytes, untilMs }, limits, nowMs }: Keeping): boolean {
+    this.#expire.run(account, nowMs);
+    const [sum = []] = rowsOf(this.#sum.all(account));
+    const read = new RowReader(sum);
+    const [count, total] = [read.count(), read.count()];
+    const [found] = rowsOf(this.#find.all(account, id));
+    const before = found ? new RowReader(found).count() : 0;
+    const fits = count + (found ? 0 : 1) <= limits.count && total + bytes <= limits.bytes;
+    if (fits) this.#replace.run(account, id, before + bytes, untilMs ?? null);
+    return fits;
   }
 
   forget(account: string, id: string): void {

@@ -1,44 +1,42 @@
-/** The ledger's SQLite file and its statements: applies segments of the journal, finds old records, and prunes them. */
-import { statSync } from 'node:fs';
+/**
+ * The ledger's SQLite file, which is its log and its store. A commit takes everything that has changed in memory in one
+ * transaction. The main thread owns the file; checkpoints are made beside it (checkpointer.ts).
+ */
+import { closeSync, fdatasync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { changesCall } from '../jobs.ts';
-import { correctedBy } from '../ledger-core.ts';
-import { injectFault } from './faults.ts';
-import type { JobStateRecord, SettledRecord } from './journal-reader.ts';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import type { Balances, SettledCall } from '../balances.ts';
+import { CallMap } from '../call-map.ts';
+import type { Job } from '../jobs.ts';
+import { prepareRows, rowsOf } from '../../usage/sqlite.ts';
+import type { Changes } from './changes.ts';
+import { injectFault, isStalled } from './faults.ts';
 import { KeptConversations } from './kept-conversations.ts';
 import {
   ACCOUNT_COLUMNS,
-  decodeSettled,
+  accountRow,
+  CALL_COLUMNS,
+  decodeJob,
+  encodeHold,
+  encodeSettlement,
   JOB_COLUMNS,
   jobRow,
   KEY_COLUMNS,
   keyRow,
-  SETTLED_COLUMNS,
-  settledRow,
 } from './rows.ts';
-import { CORRECTED_COLUMNS, correctedRow, RowReader } from '../../usage/rows.ts';
-import type { Row } from '../../usage/rows.ts';
-import { readCheckpoint, USAGE_BLOCK_BITS } from './schema.ts';
-import { prepareRows, rowsOf } from '../../usage/sqlite.ts';
-import { readSegment, removeSegments, visitSegment } from './segments.ts';
-
-export interface UsageRetention {
-  readonly maxRecords: number;
-  readonly maxAgeMs: number;
-}
+import type { StoredCall } from './rows.ts';
+import { isBusy, openFile, valuesOf } from './schema.ts';
+import { UsageRows } from './usage-rows.ts';
+import type { UsageRetention } from './usage-rows.ts';
 
 export interface FileSettings {
   readonly path: string;
   readonly retention: UsageRetention;
+  readonly nowMs: () => number;
   /** For tests: see faults.ts. */
   readonly faults: Int32Array | undefined;
-}
-
-export interface SegmentRange {
-  readonly from: number;
-  readonly to: number;
-  readonly ledgerId: string;
-  readonly nowMs: number;
 }
 
 /** Finds a job by the key that created it, or by its channel. */
@@ -48,174 +46,308 @@ export interface JobKey {
   readonly jobId: string;
 }
 
-/**
- * Each segment prunes at most twice the records that it adds plus this many, so that pruning keeps up in small steps.
- */
-const PRUNE_STEP = 64;
+/** Somebody else has the file locked, or it is paused: nothing was written, and the next try may succeed. */
+export class FileBusy extends Error {
+  override readonly name = 'FileBusy';
+}
+
+export interface CommitOptions {
+  /** File everything. */
+  readonly files?: boolean;
+  /** Changes the file before the rest, in the same transaction. */
+  readonly first?: ((db: DatabaseSync) => void) | undefined;
+}
+
+const syncData = promisify(fdatasync);
+const OWNER_ONLY = 0o600;
+
+/** The statements of one open connection. */
+interface Connection {
+  readonly db: DatabaseSync;
+  /** Of the file, its log and the log's index. */
+  readonly inodes: readonly (number | undefined)[];
+  readonly usage: UsageRows;
+  readonly conversations: KeptConversations;
+  readonly begin: StatementSync;
+  readonly commit: StatementSync;
+  readonly replaceCall: StatementSync;
+  readonly deleteCall: StatementSync;
+  readonly replaceKey: StatementSync;
+  readonly replaceAccount: StatementSync;
+  readonly replaceJob: StatementSync;
+  readonly findJob: Readonly<Record<JobKey['by'], StatementSync>>;
+}
 
 export class LedgerFile {
-  readonly conversations: KeptConversations;
   readonly #settings: FileSettings;
-  readonly #db: DatabaseSync;
-  readonly #inode: number;
-  readonly #replaceKey: StatementSync;
-  readonly #replaceAccount: StatementSync;
-  readonly #replaceJob: StatementSync;
-  readonly #insertUsage: StatementSync;
-  readonly #correctUsage: StatementSync;
-  readonly #setCheckpoint: StatementSync;
-  readonly #usageBounds: StatementSync;
-  readonly #settledBefore: StatementSync;
-  readonly #pruneUsage: StatementSync;
-  readonly #pruneJobs: StatementSync;
-  readonly #findSeq: StatementSync;
-  readonly #findUsage: StatementSync;
-  readonly #findJob: Readonly<Record<'Key' | 'Channel', StatementSync>>;
+  #connection: Connection;
+  /** The ids of the rows of calls that are running or not filed; a row may be missing. */
+  readonly #callIds = new CallMap<number>();
+  #lastCallId = 0;
+  #log: number | undefined;
+  #commits = 0;
+  #paused = false;
 
-  constructor(db: DatabaseSync, settings: FileSettings) {
+  constructor(settings: FileSettings, db: DatabaseSync) {
     this.#settings = settings;
-    this.#db = db;
-    this.#inode = statSync(settings.path).ino;
-    this.conversations = new KeptConversations(db);
-    this.#replaceKey = db.prepare(`REPLACE INTO keys ${valuesOf(KEY_COLUMNS)}`);
-    this.#replaceAccount = db.prepare(`REPLACE INTO accounts ${valuesOf(ACCOUNT_COLUMNS)}`);
-    this.#replaceJob = db.prepare(`REPLACE INTO jobs ${valuesOf(JOB_COLUMNS)}`);
-    this.#insertUsage = db.prepare(`INSERT INTO usage ${valuesOf(SETTLED_COLUMNS)}`);
-    this.#correctUsage = db.prepare(`UPDATE usage SET ${CORRECTED_COLUMNS.map((name) => `${name} = ?`).join(', ')}
-      WHERE seq = ?`);
-    this.#setCheckpoint = db.prepare('UPDATE journal SET ledger_id = ?, folded = ?');
-    this.#usageBounds = prepareRows(
-      db,
-      `SELECT seq, settled_ms, (SELECT max(seq) FROM usage)
-      FROM usage ORDER BY seq LIMIT 1`,
-    );
-    this.#settledBefore = prepareRows(db, 'SELECT max(seq) FROM usage WHERE seq >= ? AND seq < ? AND settled_ms < ?');
-    this.#pruneUsage = db.prepare('DELETE FROM usage WHERE seq <= ?');
-    this.#pruneJobs = db.prepare(`DELETE FROM jobs
-      WHERE ended_ms < (SELECT settled_ms FROM usage ORDER BY seq LIMIT 1)`);
-    this.#findSeq = db.prepare(`SELECT seq FROM usage WHERE seq >> ${USAGE_BLOCK_BITS} = ? AND call_id = ?`);
-    this.#findUsage = prepareRows(db, `SELECT ${SETTLED_COLUMNS.join(', ')} FROM usage WHERE seq = ?`);
-    const findJob = (column: string): StatementSync =>
-      prepareRows(
-        db,
-        `SELECT ${JOB_COLUMNS.join(', ')} FROM jobs
-      WHERE ${column} = ? AND job_id = ? ORDER BY created_ms DESC LIMIT 1`,
-      );
-    this.#findJob = { Key: findJob('key_uid'), Channel: findJob('channel') };
+    this.#connection = connect(db, settings);
   }
 
-  /** Applies the segments in one transaction and deletes them. If that fails, throws and applies nothing. */
-  checkpoint({ from, to, ledgerId, nowMs }: SegmentRange): void {
-    const { path, faults } = this.#settings;
-    if (this.#isGone()) throw new Error('the file was removed, or another was put in its place');
-    this.#db.exec('BEGIN IMMEDIATE');
-    try {
-      const last = readCheckpoint(this.#db);
-      const first = last.ledgerId === ledgerId ? Math.max(from, last.segment + 1) : from;
-      for (let number = first; number <= to; number++) this.#take(number, nowMs);
-      this.#db.exec('DELETE FROM holds');
-      this.#setCheckpoint.run(ledgerId, to);
-      injectFault(faults, 'WithinCheckpoint');
-      this.#db.exec('COMMIT');
-    } catch (error) {
-      // some errors end the transaction by themselves
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
-      throw error;
+  /** The number of transactions so far. */
+  get commits(): number {
+    return this.#commits;
+  }
+
+  /** The rows of the previous process's calls. */
+  adoptCalls(calls: readonly StoredCall[]): void {
+    for (const call of calls) {
+      const { callId } = 'running' in call ? call.running.origin : call.settled.record;
+      this.#callIds.set(callId, call.id);
+      this.#lastCallId = Math.max(this.#lastCallId, call.id);
     }
-    removeSegments(path, to);
   }
 
-  findCall(callId: string): Row | undefined {
-    const seq = this.#seqOf(callId);
-    return seq === undefined ? undefined : rowsOf(this.#findUsage.all(seq))[0];
+  /**
+   * Writes everything that has changed, in one transaction. Files settled calls too if there are many, or if `files`: a
+   * row of a call is written with each step, and the dozen other pages of a settlement (its record, indexes, balances,
+   * sums) once for many calls. If the transaction fails, throws (FileBusy if it may succeed soon), has written nothing,
+   * and the changes stay.
+   */
+  commit(balances: Balances, changes: Changes, { files = false, first }: CommitOptions = {}): void {
+    if (!first && (files ? changes.isFiled : changes.isEmpty)) return;
+    const isFiling = files || changes.needFiling;
+    this.#transaction(() => {
+      first?.(this.#connection.db);
+      this.#writeRunning(changes);
+      if (isFiling) this.#file(balances, changes);
+      else this.#writeSettled(changes);
+    });
+    this.#forgetIds(changes, isFiling);
+    changes.written(isFiling);
+    this.#commits++;
   }
 
-  findJob({ by, owner, jobId }: JobKey): Row | undefined {
-    return rowsOf(this.#findJob[by].all(owner, jobId))[0];
+  /** Forgets the ids of rows that were deleted. */
+  #forgetIds({ holds, unfiled, settlements }: Changes, isFiling: boolean): void {
+    for (const [callId, hold] of holds) if (!hold) this.#callIds.delete(callId);
+    const filed = isFiling ? [unfiled, settlements] : [];
+    for (const calls of filed) for (const callId of calls.keys()) this.#callIds.delete(callId);
+  }
+
+  /** From now on commits are synced by `sync` alone. */
+  syncApart(): void {
+    this.#connection.db.exec('PRAGMA synchronous = NORMAL');
+  }
+
+  /** Resolves when what was committed so far survives a power failure. */
+  async sync(): Promise<void> {
+    await syncData((this.#log ??= openSync(logOf(this.#settings.path), 'r')));
+    injectFault(this.#settings.faults, 'AfterSync');
+  }
+
+  /** Throws if the file cannot be read. */
+  findCall(callId: string): SettledCall | undefined {
+    return this.#connection.usage.find(callId);
+  }
+
+  /** Throws if the file cannot be read. */
+  findJob({ by, owner, jobId }: JobKey): Job | undefined {
+    const [row] = rowsOf(this.#connection.findJob[by].all(owner, jobId));
+    return row && decodeJob(row);
+  }
+
+  /** Changes conversations in a transaction of its own. Throws as `commit` does. */
+  changeConversations<T>(change: (conversations: KeptConversations) => T): T {
+    const result = this.#transaction(() => change(this.#connection.conversations));
+    this.#commits++;
+    return result;
+  }
+
+  /** True if a part was deleted or replaced, so that what is written would be lost with the process. */
+  get isGone(): boolean {
+    const { inodes } = this.#connection;
+    return inodesOf(this.#settings.path).some((inode, index) => inode !== inodes[index]);
+  }
+
+  /** While the file is paused, commits are FileBusy. */
+  set paused(paused: boolean) {
+    this.#paused = paused;
+  }
+
+  get isOpen(): boolean {
+    return this.#connection.db.isOpen;
+  }
+
+  get inode(): number | undefined {
+    return this.#connection.inodes[0];
+  }
+
+  /** Copies the file as it is open, although it may have no name any more. */
+  copy(): void {
+    copyDatabase(this.#connection.db, this.#settings.path);
+  }
+
+  /** Closes the connection, puts the copy in the place of the file, and opens that. */
+  takeCopy(): void {
+    const { path } = this.#settings;
+    // this deletes the log by its name, so the copy comes after it; what a sync is running for is in the copy
+    if (this.isOpen) this.#close();
+    putCopyInPlace(path);
+    this.#connection = connect(openFile(path), this.#settings);
+    this.syncApart();
   }
 
   close(): void {
-    this.#db.close();
-  }
-
-  /** True if the file was deleted or replaced, so that new data in it would be lost. */
-  #isGone(): boolean {
-    return statSync(this.#settings.path, { throwIfNoEntry: false })?.ino !== this.#inode;
-  }
-
-  #take(number: number, nowMs: number): void {
-    const segment = readSegment(this.#settings.path, number);
-    if (segment.whole)
-      this.#db.exec("DELETE FROM keys; DELETE FROM accounts; DELETE FROM jobs WHERE state = 'Running'");
-    let added = 0;
-    // the last segment may be torn, by the process that wrote it; recovery has checked that no other is
-    visitSegment(segment, true, {
-      settled: (record: SettledRecord) => {
-        this.#insertUsage.run(...settledRow(record));
-        added++;
-      },
-      key: (state) => {
-        this.#replaceKey.run(...keyRow(state));
-      },
-      account: ({ id, spentNanoUsd }) => {
-        this.#replaceAccount.run(id, spentNanoUsd);
-      },
-      job: (job) => this.#takeJob(job),
-    });
-    this.#prune(PRUNE_STEP + 2 * added, nowMs);
-  }
-
-  #takeJob(job: JobStateRecord): void {
-    this.#replaceJob.run(...jobRow(job));
-    if (!changesCall(job)) return;
-    const seq = this.#seqOf(job.origin.callId);
-    const [row] = seq === undefined ? [] : rowsOf(this.#findUsage.all(seq));
-    if (seq === undefined || !row) return;
-    this.#correctUsage.run(...correctedRow(correctedBy(decodeSettled(row), job.bill).record), seq);
-  }
-
-  /** Searches the latest block first, because most lookups are for recent calls. */
-  #seqOf(callId: string): number | undefined {
-    const { oldest, newest } = this.#readBounds() ?? { oldest: 0, newest: -1 };
-    for (let block = blockOf(newest); block >= blockOf(oldest); block--) {
-      const seq = this.#findSeq.get(block, callId)?.['seq'];
-      if (seq !== undefined) return Number(seq);
+    const { nowMs } = this.#settings;
+    try {
+      this.#transaction(() => this.#connection.usage.pruneLast(nowMs()));
+    } catch {
+      // the next start deletes them
     }
-    return undefined;
+    this.#close();
   }
 
-  /** Deletes the oldest records. Their sequence numbers have no large gaps, so their range is about their number. */
-  #prune(most: number, nowMs: number): void {
-    const { maxRecords, maxAgeMs } = this.#settings.retention;
-    const bounds = this.#readBounds();
-    if (!bounds) return;
-    const { oldest, oldestMs, newest } = bounds;
-    const reach = oldest + most;
-    let last = Math.min(newest - maxRecords, reach - 1);
-    const expiredMs = nowMs - maxAgeMs;
-    if (oldestMs < expiredMs) {
-      const [expired = []] = rowsOf(this.#settledBefore.all(oldest, reach, expiredMs));
-      last = Math.max(last, new RowReader(expired).count());
+  #close(): void {
+    if (this.#log !== undefined) closeSync(this.#log);
+    this.#log = undefined;
+    this.#connection.db.close();
+  }
+
+  #transaction<T>(work: () => T): T {
+    const { db, usage, begin, commit } = this.#connection;
+    const { faults } = this.#settings;
+    if (this.#paused) throw new FileBusy("the ledger's file is paused");
+    if (isStalled(faults)) throw new FileBusy('injected: the file is locked');
+    try {
+      begin.run();
+      const result = work();
+      injectFault(faults, 'WithinCommit');
+      commit.run();
+      return result;
+    } catch (error) {
+      // some errors end the transaction by themselves
+      if (db.isTransaction) db.exec('ROLLBACK');
+      usage.rolledBack();
+      if (isBusy(error)) throw new FileBusy('another program has the file locked', { cause: error });
+      throw error;
     }
-    if (last < oldest) return;
-    this.#pruneUsage.run(last);
-    this.#pruneJobs.run();
   }
 
-  /** The range of sequence numbers; undefined if there are no records. */
-  #readBounds(): { readonly oldest: number; readonly oldestMs: number; readonly newest: number } | undefined {
-    const [row] = rowsOf(this.#usageBounds.all());
-    if (!row) return undefined;
-    const read = new RowReader(row);
-    return { oldest: read.count(), oldestMs: read.count(), newest: read.count() };
+  #writeRunning({ holds }: Changes): void {
+    const { replaceCall, deleteCall } = this.#connection;
+    for (const [callId, hold] of holds) {
+      const id = this.#callIds.get(callId);
+      if (hold) replaceCall.run(id ?? this.#newId(callId), encodeHold(hold), null);
+      else if (id !== undefined) deleteCall.run(id);
+    }
+  }
+
+  #writeSettled({ settlements }: Changes): void {
+    const { replaceCall } = this.#connection;
+    for (const [callId, settlement] of settlements)
+      replaceCall.run(this.#callIds.get(callId) ?? this.#newId(callId), null, encodeSettlement(settlement));
+  }
+
+  /** Moves settled calls to the usage records, and brings the balances up to date. */
+  #file({ changedKeys, changedAccounts }: Balances, changes: Changes): void {
+    const { usage, deleteCall, replaceKey, replaceAccount, replaceJob } = this.#connection;
+    for (const calls of [changes.unfiled, changes.settlements]) {
+      for (const callId of calls.keys()) {
+        const id = this.#callIds.get(callId);
+        if (id !== undefined) deleteCall.run(id);
+      }
+    }
+    usage.add([...changes.unfiled.values(), ...changes.settlements.values()], this.#settings.nowMs());
+    for (const key of changedKeys) replaceKey.run(...keyRow(key));
+    for (const account of changedAccounts) replaceAccount.run(...accountRow(account));
+    for (const [callId, bill] of changes.corrections) usage.correct(callId, bill);
+    for (const job of changes.jobs) replaceJob.run(...jobRow(job));
+  }
+
+  #newId(callId: string): number {
+    const id = ++this.#lastCallId;
+    this.#callIds.set(callId, id);
+    return id;
   }
 }
 
-/** Computes `seq >> USAGE_BLOCK_BITS`, for which JavaScript's shift has too few bits. */
-function blockOf(seq: number): number {
-  return Math.floor(seq / 2 ** USAGE_BLOCK_BITS);
+function connect(db: DatabaseSync, { path, retention }: FileSettings): Connection {
+  // the main thread never waits for a lock: the committer tries again
+  db.exec('PRAGMA busy_timeout = 0');
+  const findJob = (column: string): StatementSync =>
+    prepareRows(
+      db,
+      `SELECT ${JOB_COLUMNS.join(', ')} FROM jobs
+      WHERE ${column} = ? AND job_id = ? ORDER BY created_ms DESC LIMIT 1`,
+    );
+  return {
+    db,
+    inodes: inodesOf(path),
+    usage: new UsageRows(db, retention),
+    conversations: new KeptConversations(db),
+    begin: db.prepare('BEGIN IMMEDIATE'),
+    commit: db.prepare('COMMIT'),
+    replaceCall: db.prepare(`REPLACE INTO calls ${valuesOf(CALL_COLUMNS)}`),
+    deleteCall: db.prepare('DELETE FROM calls WHERE id = ?'),
+    replaceKey: db.prepare(`REPLACE INTO keys ${valuesOf(KEY_COLUMNS)}`),
+    replaceAccount: db.prepare(`REPLACE INTO accounts ${valuesOf(ACCOUNT_COLUMNS)}`),
+    replaceJob: db.prepare(`REPLACE INTO jobs ${valuesOf(JOB_COLUMNS)}`),
+    findJob: { Key: findJob('key_uid'), Channel: findJob('channel') },
+  };
 }
 
-function valuesOf(columns: readonly string[]): string {
-  return `(${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
+/** SQLite's log of a file, which it creates when the file is opened, and deletes when it is closed. */
+function logOf(path: string): string {
+  return `${path}-wal`;
+}
+
+function inodesOf(path: string): (number | undefined)[] {
+  return [path, logOf(path), `${path}-shm`].map(inodeOf);
+}
+
+/** Undefined: there is no such file. */
+function inodeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino;
+}
+
+/** The complete copy of a file that was removed under its process; it takes the file's place before that is opened. */
+function copyPath(path: string): string {
+  return `${path}.copy`;
+}
+
+/** Makes a complete and synced copy of an open database. */
+export function copyDatabase(db: DatabaseSync, path: string): void {
+  const part = `${copyPath(path)}.part`;
+  rmSync(part, { force: true });
+  // SQLite accepts an empty file, and would let others read a new one
+  const fd = openSync(part, 'w', OWNER_ONLY);
+  try {
+    db.prepare('VACUUM INTO ?').run(part);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(part, copyPath(path));
+}
+
+/** Whether a copy waits to be put in the place of the file. */
+export function isCopied(path: string): boolean {
+  return inodeOf(copyPath(path)) !== undefined;
+}
+
+/** Puts a copy, if there is one, in the place of the file. Nobody may have the file open. */
+export function putCopyInPlace(path: string): void {
+  if (!isCopied(path)) return;
+  for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+  renameSync(copyPath(path), path);
+}
+
+/** Syncs the folder of a file, without which a new file in it does not survive a power failure. */
+export async function syncFolderOf(path: string): Promise<void> {
+  const folder = await open(dirname(path), 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }

@@ -1,39 +1,25 @@
 /**
- * [P] Converts journal records to rows of the ledger's file, and rows back to values in the order of the column lists.
+ * [P] Maps the ledger's memory to rows of its file, and rows back to values. Calls that are running or not filed are JSON,
+ * in which amounts are decimal strings; what is summed, searched or sorted has columns.
  */
-import type { SettledCall } from '../balances.ts';
+import { wholeNumber } from '../amounts.ts';
+import { newWindow } from '../balances.ts';
+import type { AccountBalance, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
 import type { Job } from '../jobs.ts';
+import type { JobState, SpendingLimits } from '../ledger.ts';
+import type { CallOrigin, CallProgress } from '../../usage/record.ts';
 import {
   ORIGIN_COLUMNS,
   originRow,
-  PROGRESS_COLUMNS,
   readOrigin,
-  readProgress,
   readRecord,
   RECORD_COLUMNS,
   recordRow,
   RowReader,
 } from '../../usage/rows.ts';
 import type { Row, Value } from '../../usage/rows.ts';
-import { JOB_STATES, PERIODS } from './journal-format.ts';
-import type {
-  JournaledAccount,
-  HeldRecord,
-  JobStateRecord,
-  JournaledKey,
-  SettledRecord,
-  WindowState,
-} from './journal-reader.ts';
-import type { Checkpoint } from './segments.ts';
 
-/** The rows of the balances in the file. */
-export interface StoredBalances {
-  readonly keys: readonly Row[];
-  readonly accounts: readonly Row[];
-  /** Empty unless a version without a journal wrote the file. */
-  readonly holds: readonly Row[];
-  readonly jobs: readonly Row[];
-}
+const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
 
 export const KEY_COLUMNS = [
   'uid',
@@ -46,17 +32,7 @@ export const KEY_COLUMNS = [
   'past_windows',
 ];
 export const ACCOUNT_COLUMNS = ['id', 'spent_nano_usd'];
-export const HOLD_COLUMNS = [
-  ...ORIGIN_COLUMNS,
-  ...PROGRESS_COLUMNS,
-  'held_nano_usd',
-  'day_start_ms',
-  'month_start_ms',
-  'key_limit_nano_usd',
-  'period',
-  'credit_nano_usd',
-  'renewed_ms',
-];
+export const CALL_COLUMNS = ['id', 'running', 'settled'];
 export const SETTLED_COLUMNS = [...RECORD_COLUMNS, 'key_spent_nano_usd', 'key_remaining_nano_usd', 'settled_ms'];
 export const JOB_COLUMNS = [
   ...ORIGIN_COLUMNS,
@@ -69,62 +45,182 @@ export const JOB_COLUMNS = [
   'ended_ms',
   'terms',
 ];
-export function keyRow({ uid, day, month, totalSpentNanoUsd, lastUsedMs, past }: JournaledKey): Value[] {
+
+export function keyRow({ uid, day, month, total, lastUsedMs, past }: KeyBalance): Value[] {
   const windows = [day.startMs, day.spentNanoUsd, month.startMs, month.spentNanoUsd];
-  return [uid, ...windows, totalSpentNanoUsd, lastUsedMs, formatPastWindows(past)];
+  return [uid, ...windows, total.spentNanoUsd, lastUsedMs, formatPastWindows(past)];
 }
 
-export function settledRow(call: SettledRecord | SettledCall): Value[] {
-  const { record, keySpentNanoUsd, keyRemainingNanoUsd, settledMs } = call;
-  return [...recordRow(record), keySpentNanoUsd, keyRemainingNanoUsd, settledMs];
-}
-
-export function jobRow(job: JobStateRecord): Value[] {
-  const { jobId, terms = '', costNanoUsd, dayStartMs, monthStartMs, state, pollMs, endedMs } = job;
-  return [...originRow(job.origin), jobId, costNanoUsd, dayStartMs, monthStartMs, state, pollMs, endedMs, terms];
+export function decodeKey(row: Row): KeyBalance {
+  const read = new RowReader(row);
+  return {
+    uid: read.text(),
+    day: newWindow('Day', read.count(), read.amount()),
+    month: newWindow('Month', read.count(), read.amount()),
+    total: { spentNanoUsd: read.amount(), heldNanoUsd: 0n },
+    lastUsedMs: read.countOrNull(),
+    past: parsePastWindows(read.text()),
+    seen: undefined,
+  };
 }
 
 /** Formats windows as "Day 1760918400000 1250000000;…". */
-function formatPastWindows(past: readonly WindowState[]): string {
+function formatPastWindows(past: readonly Window[]): string {
   return past.map(({ kind, startMs, spentNanoUsd }) => `${kind} ${startMs} ${spentNanoUsd}`).join(';');
 }
 
-function parsePastWindows(text: string): WindowState[] {
+function parsePastWindows(text: string): Window[] {
   if (text === '') return [];
   return text.split(';').map((window) => {
     const [kind, startMs, spent = ''] = window.split(' ');
     if (kind !== 'Day' && kind !== 'Month') throw new Error('a past window of no known kind');
-    return { kind, startMs: Number(startMs), spentNanoUsd: BigInt(spent) };
+    return newWindow(kind, Number(startMs), BigInt(spent));
   });
 }
 
-export function decodeKey(row: Row): JournaledKey {
-  const read = new RowReader(row);
-  const uid = read.text();
-  const day = { kind: 'Day' as const, startMs: read.count(), spentNanoUsd: read.amount() };
-  const month = { kind: 'Month' as const, startMs: read.count(), spentNanoUsd: read.amount() };
-  const totalSpentNanoUsd = read.amount();
-  return { uid, day, month, totalSpentNanoUsd, lastUsedMs: read.countOrNull(), past: parsePastWindows(read.text()) };
+export function accountRow({ id, spentNanoUsd }: AccountBalance): Value[] {
+  return [id, spentNanoUsd];
 }
 
-export function decodeAccount(row: Row): JournaledAccount {
+export function decodeAccount(row: Row): AccountBalance {
   const read = new RowReader(row);
-  return { id: read.text(), spentNanoUsd: read.amount() };
+  return { id: read.text(), spentNanoUsd: read.amount(), heldNanoUsd: 0n, seen: undefined };
 }
 
-export function decodeHold(row: Row): HeldRecord {
-  const read = new RowReader(row);
-  return {
-    origin: readOrigin(read),
-    progress: readProgress(read),
-    grantedNanoUsd: read.amount(),
-    dayStartMs: read.count(),
-    monthStartMs: read.count(),
-    keyLimitNanoUsd: read.amountOrNull(),
-    period: read.oneOf(PERIODS),
-    accountCreditNanoUsd: read.amount(),
-    renewedMs: read.count(),
+/** What is stored of a running call. */
+export interface StoredHold {
+  readonly origin: CallOrigin;
+  readonly progress: CallProgress;
+  readonly limits: Pick<SpendingLimits, 'keyLimitNanoUsd' | 'period' | 'accountCreditNanoUsd'>;
+  readonly grantedNanoUsd: bigint;
+  readonly dayStartMs: number;
+  readonly monthStartMs: number;
+  readonly renewedMs: number;
+}
+
+/** The type of a value's JSON, in which amounts are decimal strings. */
+type Json<T> = {
+  readonly [K in keyof T]: T[K] extends bigint
+    ? string
+    : T[K] extends bigint | null
+      ? string | null
+      : T[K] extends bigint | undefined
+        ? string | undefined
+        : K extends 'progress' | 'limits' | 'record'
+          ? Json<T[K]>
+          : T[K];
+};
+
+export function encodeHold({ origin, progress, limits, grantedNanoUsd, day, month, renewedMs }: Hold): string {
+  const { keyLimitNanoUsd, period, accountCreditNanoUsd } = limits;
+  const { costNanoUsd, upstreamCostNanoUsd, ...counted } = progress;
+  const stored: Json<StoredHold> = {
+    origin,
+    progress: { ...counted, ...encodeCosts(costNanoUsd, upstreamCostNanoUsd) },
+    limits: {
+      keyLimitNanoUsd: keyLimitNanoUsd === null ? null : String(keyLimitNanoUsd),
+      period,
+      accountCreditNanoUsd: String(accountCreditNanoUsd),
+    },
+    grantedNanoUsd: String(grantedNanoUsd),
+    dayStartMs: day.startMs,
+    monthStartMs: month.startMs,
+    renewedMs,
   };
+  return JSON.stringify(stored);
+}
+
+function decodeHold(text: string): StoredHold {
+  // written by encodeHold, or by a newer version that adds members
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const { progress, limits, grantedNanoUsd, ...rest } = JSON.parse(text) as Json<StoredHold>;
+  const { costNanoUsd, upstreamCostNanoUsd, ...counted } = progress;
+  return {
+    ...rest,
+    progress: { ...counted, ...decodeCosts(costNanoUsd, upstreamCostNanoUsd) },
+    limits: {
+      keyLimitNanoUsd: amountOrNull(limits.keyLimitNanoUsd),
+      period: limits.period,
+      accountCreditNanoUsd: BigInt(limits.accountCreditNanoUsd),
+    },
+    grantedNanoUsd: BigInt(grantedNanoUsd),
+  };
+}
+
+/** A settled call, and the windows that it was billed in. */
+export interface Settlement extends SettledCall {
+  readonly dayStartMs: number;
+  readonly monthStartMs: number;
+}
+
+export function encodeSettlement({ record, keySpentNanoUsd, keyRemainingNanoUsd, ...times }: Settlement): string {
+  const { costNanoUsd, unbilledNanoUsd, upstreamCostNanoUsd, ...call } = record;
+  const stored: Json<Settlement> = {
+    ...times,
+    record: {
+      ...call,
+      ...encodeCosts(costNanoUsd, upstreamCostNanoUsd),
+      unbilledNanoUsd: String(unbilledNanoUsd),
+    },
+    keySpentNanoUsd: String(keySpentNanoUsd),
+    keyRemainingNanoUsd: keyRemainingNanoUsd === null ? null : String(keyRemainingNanoUsd),
+  };
+  return JSON.stringify(stored);
+}
+
+function decodeSettlement(text: string): Settlement {
+  // written by encodeSettlement, or by a newer version that adds members
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const { record, keySpentNanoUsd, keyRemainingNanoUsd, ...times } = JSON.parse(text) as Json<Settlement>;
+  const { costNanoUsd, unbilledNanoUsd, upstreamCostNanoUsd, ...call } = record;
+  return {
+    ...times,
+    record: {
+      ...call,
+      ...decodeCosts(costNanoUsd, upstreamCostNanoUsd),
+      unbilledNanoUsd: BigInt(unbilledNanoUsd),
+    },
+    keySpentNanoUsd: BigInt(keySpentNanoUsd),
+    keyRemainingNanoUsd: amountOrNull(keyRemainingNanoUsd),
+  };
+}
+
+type Costs = Pick<CallProgress, 'costNanoUsd' | 'upstreamCostNanoUsd'>;
+
+function encodeCosts(cost: bigint, upstream: bigint | undefined): Json<Costs> {
+  return {
+    costNanoUsd: String(cost),
+    ...(upstream !== undefined && { upstreamCostNanoUsd: String(upstream) }),
+  };
+}
+
+function decodeCosts(cost: string, upstream: string | undefined): Costs {
+  return {
+    costNanoUsd: BigInt(cost),
+    ...(upstream !== undefined && { upstreamCostNanoUsd: BigInt(upstream) }),
+  };
+}
+
+function amountOrNull(text: string | null): bigint | null {
+  return text === null ? null : BigInt(text);
+}
+
+/** A call that is running, or that was settled and is not filed yet. */
+export type StoredCall =
+  { readonly id: number; readonly running: StoredHold } | { readonly id: number; readonly settled: Settlement };
+
+/** Decodes a row of CALL_COLUMNS. Throws if encodeHold or encodeSettlement did not write its text. */
+export function decodeCall(row: Row): StoredCall {
+  const read = new RowReader(row);
+  const [id, running, settled] = [read.count(), read.textOrNull(), read.textOrNull()];
+  if (running !== null) return { id, running: decodeHold(running) };
+  if (settled !== null) return { id, settled: decodeSettlement(settled) };
+  throw new Error('a call in the file is empty');
+}
+
+export function settledRow({ record, keySpentNanoUsd, keyRemainingNanoUsd, settledMs }: SettledCall): Value[] {
+  const whole = { ...record, createdMs: wholeNumber(record.createdMs) };
+  return [...recordRow(whole), keySpentNanoUsd, keyRemainingNanoUsd, wholeNumber(settledMs)];
 }
 
 /** Decodes a row of SETTLED_COLUMNS. */
@@ -137,6 +233,13 @@ export function decodeSettled(row: Row): SettledCall {
     keyRemainingNanoUsd: read.amountOrNull(),
     settledMs: read.count(),
   };
+}
+
+export function jobRow({ origin, jobId, state, terms = '', ...job }: Job): Value[] {
+  const { costNanoUsd, dayStartMs, monthStartMs, pollMs, endedMs } = job;
+  const whole = { ...origin, createdMs: wholeNumber(origin.createdMs) };
+  const termsNow = state === 'Running' ? terms : '';
+  return [...originRow(whole), jobId, costNanoUsd, dayStartMs, monthStartMs, state, pollMs, endedMs, termsNow];
 }
 
 export function decodeJob(row: Row): Job {
@@ -154,9 +257,4 @@ export function decodeJob(row: Row): Job {
   const terms = read.text();
   // the file has bills only in the records of calls
   return { ...job, terms: terms === '' ? undefined : terms, bill: undefined };
-}
-
-export function decodeCheckpoint(row: Row): Checkpoint {
-  const read = new RowReader(row);
-  return { ledgerId: read.text(), segment: read.count() };
 }

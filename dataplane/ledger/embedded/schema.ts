@@ -5,12 +5,12 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import { keepToOwner } from '../../owner-only.ts';
-import { prepareRows, rowsOf } from '../../usage/sqlite.ts';
+import { prepareRows, rowsOf, sqliteCode } from '../../usage/sqlite.ts';
 import { CALL_COLUMNS, KEY_NAMES, USAGE_SUMS } from '../../usage/schema.ts';
-import { ACCOUNT_COLUMNS, decodeCheckpoint, HOLD_COLUMNS, JOB_COLUMNS, KEY_COLUMNS } from './rows.ts';
-import type { StoredBalances } from './rows.ts';
+import { findDamage } from './log-damage.ts';
+import type { StoredBalances } from './restore.ts';
+import { ACCOUNT_COLUMNS, CALL_COLUMNS as STORED_CALL_COLUMNS, JOB_COLUMNS, KEY_COLUMNS } from './rows.ts';
 import type { Row } from '../../usage/rows.ts';
-import type { Checkpoint } from './segments.ts';
 
 /** "MGWL" */
 const APPLICATION_ID = 0x4d47574c;
@@ -61,6 +61,23 @@ const MIGRATIONS: readonly string[] = [
    ALTER TABLE usage ADD COLUMN labels TEXT NOT NULL DEFAULT ''; ${KEY_NAMES}`,
   `CREATE TABLE conversations (account TEXT NOT NULL, id TEXT NOT NULL, bytes INTEGER NOT NULL, until_ms INTEGER,
      PRIMARY KEY (account, id)) STRICT, WITHOUT ROWID;`,
+  // the file is the log now, with the calls in it; the sums are kept by statements; the journal is an earlier version's
+  `DROP TRIGGER usage_added; DROP TRIGGER usage_changed; DROP TRIGGER usage_removed; DROP TRIGGER usage_named;
+   CREATE INDEX usage_days_empty ON usage_days (calls) WHERE calls = 0;
+   CREATE TABLE calls (id INTEGER PRIMARY KEY, running TEXT, settled TEXT) STRICT;
+   INSERT INTO calls (running) SELECT json_object(
+     'origin', json_object('callId', call_id, 'keyUid', key_uid, 'account', account, 'createdMs', created_ms,
+       'group', group_name, 'model', model, 'channel', channel, 'catalog', catalog),
+     'progress', json_object('costNanoUsd', CAST(cost_nano_usd AS TEXT), 'usageSource', usage_source,
+       'tokens', json_object('input', input, 'cached', cached, 'cacheWrite5m', cache_write_5m,
+         'cacheWrite1h', cache_write_1h, 'output', output)),
+     'limits', json_object('keyLimitNanoUsd', CAST(key_limit_nano_usd AS TEXT), 'period', period,
+       'accountCreditNanoUsd', CAST(credit_nano_usd AS TEXT)),
+     'grantedNanoUsd', CAST(held_nano_usd AS TEXT), 'dayStartMs', day_start_ms, 'monthStartMs', month_start_ms,
+     'renewedMs', renewed_ms) FROM holds;
+   DROP TABLE holds;
+   CREATE TABLE log (id INTEGER PRIMARY KEY CHECK (id = 1), begun INTEGER NOT NULL) STRICT;
+   INSERT INTO log VALUES (1, 0);`,
 ];
 
 /**
@@ -72,20 +89,20 @@ const USAGE_INDEX = `CREATE INDEX IF NOT EXISTS usage_by_call ON usage (seq >> 1
   DELETE FROM usage_blocks`;
 export const USAGE_BLOCK_BITS = 14;
 
-/** How long the thread waits for another process's lock on the file. */
+/** How long opening the file waits for another program's lock. */
 const BUSY_TIMEOUT_MS = 2_000;
-/** The pages in SQLite's write-ahead log that trigger its move to the file. */
-const CHECKPOINT_PAGES = 4000;
 
 /**
- * Opens the file and migrates its schema. Throws with a message for operators if it is unusable. Commits are synced to
- * disk, because the journal segments are deleted after them.
+ * Opens the file and migrates its schema. Throws with a message for operators if it is unusable, and reports damage of
+ * its log. Commits are synced to disk, and checkpoints are left to the caller.
  */
-export function openFile(path: string): DatabaseSync {
+export function openFile(path: string, onDamage: (reason: string) => void = () => undefined): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
-    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-      PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY`);
+    const damage = findDamage(path, db);
+    if (damage !== undefined) onDamage(damage);
+    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;
+      PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY`);
     migrate(db);
     db.exec(USAGE_INDEX);
     return db;
@@ -118,22 +135,16 @@ function readPragma(db: DatabaseSync, name: 'user_version' | 'application_id'): 
 
 /** Reads all balances, and checks their tables. Usage records are not read. */
 export function readStoredBalances(db: DatabaseSync): StoredBalances {
-  for (const table of ['keys', 'accounts', 'holds', 'jobs']) {
+  for (const table of ['keys', 'accounts', 'calls', 'jobs']) {
     const verdict = db.prepare(`PRAGMA integrity_check('${table}')`).get()?.['integrity_check'];
     if (verdict !== 'ok') throw new Error(`its table ${table} is damaged: ${String(verdict)}`);
   }
   return {
     keys: readRows(db, `SELECT ${KEY_COLUMNS.join(', ')} FROM keys`),
     accounts: readRows(db, `SELECT ${ACCOUNT_COLUMNS.join(', ')} FROM accounts`),
-    holds: readRows(db, `SELECT ${HOLD_COLUMNS.join(', ')} FROM holds`),
+    calls: readRows(db, `SELECT ${STORED_CALL_COLUMNS.join(', ')} FROM calls ORDER BY id`),
     jobs: readRows(db, `SELECT ${JOB_COLUMNS.join(', ')} FROM jobs WHERE state = 'Running'`),
   };
-}
-
-export function readCheckpoint(db: DatabaseSync): Checkpoint {
-  const [row] = readRows(db, 'SELECT ledger_id, folded FROM journal');
-  if (!row) throw new Error('its checkpoint is missing');
-  return decodeCheckpoint(row);
 }
 
 function readRows(db: DatabaseSync, sql: string): Row[] {
@@ -158,6 +169,11 @@ export function lockLedger(path: string): () => void {
 }
 
 /** SQLITE_BUSY or SQLITE_LOCKED. */
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && (error.errcode === 5 || error.errcode === 6);
+export function isBusy(error: unknown): boolean {
+  return [5, 6].includes(sqliteCode(error) ?? 0);
+}
+
+/** The columns and parameters of an INSERT or REPLACE. */
+export function valuesOf(columns: readonly string[]): string {
+  return `(${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
 }

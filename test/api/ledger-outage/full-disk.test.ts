@@ -19,7 +19,7 @@ import type { Scene } from '../../support/api/scene.ts';
 const KEY = keyOf('one');
 const LIMITED = keyOf('limited');
 const STREAM = numberedCall(0);
-/** No space at all, and less than the header of the journal's next segment, whose write is cut short. */
+/** No space at all, and less than the header of SQLite's log, whose write is cut short. */
 const ROOM = [0, 10] as const;
 
 let scene: Scene;

@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
-import { SETTLED_COLUMNS, settledRow } from '#ledger/embedded/rows.ts';
 import { openFile } from '#ledger/embedded/schema.ts';
 import { NO_TOKENS } from '#price/tokens.ts';
 import { inheritedEnvironment, mgw, tempFolder } from '../../support/cli.ts';
 import type { TempFolder } from '../../support/cli.ts';
+import { addRecords } from '../../support/usage-rows.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const REPOSITORY = join(ROOT, 'docs/examples/gitops');
@@ -172,34 +172,23 @@ describe('mgw catalog import', () => {
 /** A ledger of one call with a million tokens of input for each model. */
 function ledgerOf(path: string, models: readonly string[]): string {
   const db = openFile(path);
-  const insert = db.prepare(
-    `INSERT INTO usage (${SETTLED_COLUMNS.join(', ')}) VALUES (${SETTLED_COLUMNS.map(() => '?').join(', ')})`,
-  );
-  for (const model of models) {
-    insert.run(
-      ...settledRow({
-        record: {
-          callId: `req_${model}`,
-          keyUid: 'team-blue/prototype',
-          account: 'team-blue/team-blue',
-          createdMs: Date.now(),
-          group: 'standard',
-          model,
-          channel: 'openai/main',
-          catalog: 'model-gateway/standard@1',
-          costNanoUsd: 1n,
-          tokens: { ...NO_TOKENS, input: 1_000_000 },
-          usageSource: 'Provider',
-          status: 'Succeeded',
-          unbilledNanoUsd: 0n,
-          durationMs: 1,
-        },
-        keySpentNanoUsd: 1n,
-        keyRemainingNanoUsd: null,
-        settledMs: Date.now(),
-      }),
-    );
-  }
+  const records = models.map((model) => ({
+    callId: `req_${model}`,
+    keyUid: 'team-blue/prototype',
+    account: 'team-blue/team-blue',
+    createdMs: Date.now(),
+    group: 'standard',
+    model,
+    channel: 'openai/main',
+    catalog: 'model-gateway/standard@1',
+    costNanoUsd: 1n,
+    tokens: { ...NO_TOKENS, input: 1_000_000 },
+    usageSource: 'Provider' as const,
+    status: 'Succeeded' as const,
+    unbilledNanoUsd: 0n,
+    durationMs: 1,
+  }));
+  addRecords(db, records, Date.now());
   db.close();
   return `file:${path}`;
 }

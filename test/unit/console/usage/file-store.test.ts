@@ -6,12 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, it, onTestFinished, vi } from 'vitest';
-import { JOB_COLUMNS, SETTLED_COLUMNS, settledRow } from '#ledger/embedded/rows.ts';
+import { JOB_COLUMNS } from '#ledger/embedded/rows.ts';
 import { openFile } from '#ledger/embedded/schema.ts';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { openFileUsageStore } from '../../../../console/usage/file-store.ts';
+import { addRecords, deleteOldest, refundRecord } from '../../../support/usage-rows.ts';
 import { holdRequest, origin, progress, settlement } from '../../dataplane/ledger/calls.ts';
 import { ACCOUNTS, NOON_MS, asRefunded, checkBook, plannedCall, query, recordOf } from './cases.ts';
 import type { PlannedCall } from './cases.ts';
@@ -36,19 +37,9 @@ function insert(
   db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`).run(...row);
 }
 
-/** The ledger thread's writes for a settled call, and for a failed job. */
+/** The ledger's writes for a settled call, and for a failed job. */
 function settle(db: DatabaseSync, record: UsageRecord): void {
-  insert(
-    db,
-    'usage',
-    SETTLED_COLUMNS,
-    settledRow({
-      record,
-      keySpentNanoUsd: 0n,
-      keyRemainingNanoUsd: null,
-      settledMs: NOON_MS,
-    }),
-  );
+  addRecords(db, [record], NOON_MS);
 }
 
 function refund(
@@ -74,9 +65,7 @@ function refund(
     endedMs,
     '',
   ]);
-  db.prepare("UPDATE usage SET cost_nano_usd = 0, unbilled_nano_usd = 0, status = 'Refunded' WHERE call_id = ?").run(
-    callId,
-  );
+  refundRecord(db, callId);
 }
 
 describe("the usage of a ledger's file", () => {
@@ -106,7 +95,7 @@ describe("the usage of a ledger's file", () => {
             late = made.filter((_, at) => calls[at]?.refunded);
             if (drop > 15) {
               const gone = all.splice(0, drop);
-              db.prepare('DELETE FROM usage WHERE seq <= (SELECT min(seq) - 1 + ? FROM usage)').run(gone.length);
+              deleteOldest(db, gone.length);
               late = late.filter((record) => all.includes(record));
             }
             // read-ahead changes nothing, and delays nobody
@@ -230,7 +219,7 @@ describe("the usage of a ledger's file", () => {
     assert.equal(opened(), 2);
     // records that restart in the same file need nothing
     const db = openFile(path);
-    db.exec('DELETE FROM usage');
+    deleteOldest(db, 2);
     settle(db, recordOf(SOME, 'one'));
     db.close();
     for (let asked = 0; asked < 3; asked++) assert.equal(await count(), 1);

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict';
-import { chmodSync, closeSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'vitest';
@@ -9,7 +19,7 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { Ledger } from '#ledger/ledger.ts';
 import { DAY_MS, holdRequest, settlement, testClock } from './calls.ts';
 import { ledgerContract } from './contract.ts';
-import { openSubject, LONG_TIMEOUT, tempFolder } from './embedded/subject.ts';
+import { copyLedger, openSubject, LONG_TIMEOUT, tempFolder } from './embedded/subject.ts';
 
 ledgerContract('embedded, normal', (clock) => openSubject(clock));
 
@@ -69,7 +79,7 @@ describe('the file', () => {
         },
       );
       assert.equal(db.prepare('SELECT typeof(cost_nano_usd) AS type FROM usage').get()?.['type'], 'integer');
-      assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 10n);
+      assert.equal(db.prepare('PRAGMA user_version').get()?.['user_version'], 11n);
       db.close();
     }));
 
@@ -93,7 +103,7 @@ describe('the file', () => {
       db.close();
       await assert.rejects(
         open(),
-        /cannot open the ledger .*version 99, and this program knows only 10: it was written by a newer one/,
+        /cannot open the ledger .*version 99, and this program knows only 11: it was written by a newer one/,
       );
       await assert.rejects(open(), /version 99/, 'the lock is free again');
     }));
@@ -103,6 +113,27 @@ describe('the file', () => {
       await (await open()).close();
       writeFileSync(path, 'not a database, but long enough that SQLite looks for its header in it '.repeat(20));
       await assert.rejects(open(), /cannot open the ledger .*not a database/);
+    }));
+
+  test('that is missing beside its log is not begun anew, and a copy of it is taken', () =>
+    inFolder(async (path, open) => {
+      const ledger = await open({ checkpointEveryMs: 3_600_000 });
+      await ledger.hold(holdRequest('a', 1n));
+      await ledger.settle(settlement('a', 1n));
+      const copy = copyLedger(path);
+      await ledger.close();
+      const whole = readFileSync(path);
+      rmSync(copy.path);
+      await assert.rejects(
+        open({ path: copy.path }),
+        /the file is missing, and its log .*-wal is there.* move all ledger/,
+      );
+      // a process was killed while it replaced its file
+      writeFileSync(`${copy.path}.copy`, whole);
+      const next = await open({ path: copy.path });
+      assert.equal((await next.readUsage('key-1', 'a'))?.costNanoUsd, 1n);
+      await next.close();
+      copy.folder.remove();
     }));
 
   test('of another program is refused', () =>
@@ -152,6 +183,28 @@ test('reports to a reader whose spending changed, but not from a closed ledger',
     await ledger.close();
     await assert.rejects(async () => ledger.changesSince?.(second?.mark), LedgerUnavailable);
   }));
+
+for (const sync of ['normal', 'full'] as const) {
+  test(`begins its log anew while calls go on, and loses nothing, ${sync}`, () =>
+    inFolder(async (path, open) => {
+      const ledger = await open({ sync, checkpointEveryMs: 5, logPages: 40 });
+      const reader = new DatabaseSync(path, { readOnly: true });
+      const begun = (): number => Number(reader.prepare('SELECT begun FROM log').get()?.['begun']);
+      let calls = 0;
+      for (const first = begun(); begun() < first + 4; calls++) {
+        await ledger.hold(holdRequest(`call-${calls}`, 2n));
+        await ledger.settle(settlement(`call-${calls}`, 2n));
+      }
+      reader.close();
+      const copy = copyLedger(path);
+      await ledger.close();
+      const next = await open({ path: copy.path });
+      assert.equal((await next.readAccount('team-a/team-a')).spentNanoUsd, BigInt(calls) * 2n);
+      for (let n = 0; n < calls; n += 7) assert.equal((await next.readUsage('key-1', `call-${n}`))?.costNanoUsd, 2n);
+      await next.close();
+      copy.folder.remove();
+    }));
+}
 
 describe('retention', () => {
   test('keeps the latest records, and all balances', () =>

@@ -5,12 +5,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { createBalances, NO_MOVEMENT_LOG } from '#ledger/balances.ts';
-import type { Balances, MovementLog, SettledCall } from '#ledger/balances.ts';
-import { JournalEncoder } from '#ledger/embedded/journal-encoder.ts';
-import { encodeHeader } from '#ledger/embedded/journal-format.ts';
-import { readFrames } from '#ledger/embedded/journal-reader.ts';
-import { replayInto } from '#ledger/embedded/recovery.ts';
+import { createBalances } from '#ledger/balances.ts';
+import type { Balances, SettledCall } from '#ledger/balances.ts';
+import { Changes } from '#ledger/embedded/changes.ts';
+import { restoreBalances } from '#ledger/embedded/restore.ts';
+import { accountRow, decodeCall, encodeHold, encodeSettlement, keyRow } from '#ledger/embedded/rows.ts';
 import {
   confirmHold,
   placeHold,
@@ -20,6 +19,7 @@ import {
   withdrawHold,
 } from '#ledger/ledger-core.ts';
 import type { PendingHold } from '#ledger/ledger-core.ts';
+import type { Row, Value } from '#usage/rows.ts';
 import { progress, settlement } from './calls.ts';
 import { ACCOUNTS, histories, KEYS, PERIODS, HistoryState } from './histories.ts';
 import type { Step } from './histories.ts';
@@ -36,55 +36,66 @@ import {
 } from './model.ts';
 import type { Model } from './model.ts';
 
-/** A journal in memory: flushed entries are on disk. Settlements are kept until the file has them. */
+/** The rows of a file, in memory. Settled calls are filed at every third flush. */
 class Disk {
-  readonly #segments: Buffer[] = [];
-  #encoder = new JournalEncoder();
-  #bytes = header(1);
+  readonly #keys = new Map<string, Row>();
+  readonly #accounts = new Map<string, Row>();
+  readonly #calls = new Map<string, Row>();
+  readonly #records = new Map<string, SettledCall>();
+  #balances = createBalances();
+  #changes = new Changes(this.#balances, () => undefined);
+  #flushes = 0;
 
   /** Connects the balances to this disk. */
   attach(balances: Balances): void {
-    const recent = new Map<string, SettledCall>();
-    const encoder = this.#encoder;
-    const log: MovementLog = {
-      held: (hold) => encoder.held(hold),
-      withdrawn: (callId) => encoder.withdrawn(callId),
-      renewed: (hold) => encoder.renewed(hold),
-      job: (job) => encoder.job(job),
-      settled: (call, hold) => {
-        encoder.settled(call, hold);
-        recent.set(call.record.callId, call);
-      },
-    };
-    Object.assign(balances, { log, recent });
+    this.#balances = balances;
+    this.#changes = new Changes(balances, (callId) => this.#records.get(callId));
+    Object.assign(balances, { log: this.#changes, recent: this.#changes });
   }
 
   flush(): void {
-    this.#bytes = Buffer.concat([this.#bytes, this.#encoder.frame()]);
-    this.#encoder.written();
+    const { holds, settlements, unfiled } = this.#changes;
+    const id = BigInt(++this.#flushes);
+    for (const [callId, hold] of holds) {
+      if (hold) this.#calls.set(callId, [id, encodeHold(hold), null]);
+      else this.#calls.delete(callId);
+    }
+    for (const [callId, call] of settlements) this.#calls.set(callId, [id, null, encodeSettlement(call)]);
+    const isFiling = this.#flushes % 3 === 0;
+    if (isFiling) {
+      for (const [callId, call] of [...unfiled, ...settlements]) {
+        this.#calls.delete(callId);
+        this.#records.set(callId, call);
+      }
+      for (const key of this.#balances.changedKeys) this.#keys.set(key.uid, asRead(keyRow(key)));
+      for (const account of this.#balances.changedAccounts) this.#accounts.set(account.id, asRead(accountRow(account)));
+    }
+    this.#changes.written(isFiling);
   }
 
-  /** Drops unflushed entries, and starts another segment. */
+  /** Drops unflushed changes. */
   crash(nowMs: number): Balances {
-    this.#segments.push(this.#bytes);
-    this.#encoder = new JournalEncoder();
-    this.#bytes = header(this.#segments.length + 1);
-    return this.read(nowMs);
+    const balances = this.read(nowMs);
+    this.attach(balances);
+    for (const row of this.#calls.values()) {
+      const call = decodeCall(row);
+      if ('settled' in call) this.#changes.restored(call.settled);
+    }
+    return balances;
   }
 
   read(nowMs: number): Balances {
     const balances = createBalances();
-    assert.equal(balances.log, NO_MOVEMENT_LOG);
-    for (const bytes of [...this.#segments, this.#bytes]) {
-      const { bytes: end, torn, damaged } = readFrames(bytes, replayInto(balances, nowMs));
-      assert.deepEqual({ end, torn, damaged }, { end: bytes.length, torn: false, damaged: false });
-    }
+    const rowsOf = (rows: Map<string, Row>): Row[] => [...rows.values()];
+    const stored = { keys: rowsOf(this.#keys), accounts: rowsOf(this.#accounts), calls: rowsOf(this.#calls), jobs: [] };
+    restoreBalances(balances, stored, nowMs);
     return balances;
   }
 }
 
-function header(number: number): Buffer {
-  return encodeHeader({ number, ledgerId: '0011223344556677', whole: false });
+/** A row as SQLite returns it. */
+function asRead(row: readonly Value[]): Row {
+  return row.map((value) => (typeof value === 'number' ? BigInt(value) : value));
 }
 
 class History {
@@ -198,7 +209,6 @@ class History {
   #crash(): void {
     const running = [...this.balances.holds.values()].map(({ origin }) => origin.callId);
     this.balances = this.disk.crash(this.world.nowMs);
-    this.disk.attach(this.balances);
     this.model = structuredClone(this.#onDisk);
     modelCrash(this.model);
     const left = [...this.balances.holds.values()].sort((a, b) => (a.origin.callId < b.origin.callId ? -1 : 1));

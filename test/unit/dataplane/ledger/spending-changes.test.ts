@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import { markCheckpointed, changesSince, createBalances } from '../../../../dataplane/ledger/balances.ts';
+import { markWritten, changesSince, createBalances } from '../../../../dataplane/ledger/balances.ts';
 import {
   confirmHold,
   placeHold,
@@ -74,7 +74,7 @@ describe('the keys and accounts whose spending has changed', () => {
     assert.deepEqual(read(), ONE);
     assert.deepEqual(read(), ONE);
     settleCall(balances, settlement('a', 4n), NOON_MS);
-    markCheckpointed(balances);
+    markWritten(balances);
     assert.deepEqual(read(), ONE);
     assert.deepEqual(read(), NOBODY);
   });
@@ -84,11 +84,11 @@ describe('the keys and accounts whose spending has changed', () => {
     read();
     hold('a');
     settleCall(balances, settlement('a', 4n), NOON_MS);
-    markCheckpointed(balances);
+    markWritten(balances);
     hold('b', { key: 'key-2' });
     settleCall(balances, settlement('b', 4n), NOON_MS);
     assert.deepEqual(read(), { keys: ['key-1', 'key-2'], accounts: ['team/a'] });
-    markCheckpointed(balances);
+    markWritten(balances);
     assert.equal(balances.changedKeys.size + balances.changedAccounts.size, 0);
   });
 
@@ -96,7 +96,7 @@ describe('the keys and accounts whose spending has changed', () => {
     const { balances, ask, read, hold, assertKnown } = scene();
     hold('a');
     settleCall(balances, settlement('a', 4n), NOON_MS);
-    markCheckpointed(balances);
+    markWritten(balances);
     const readAll = ask();
     const pending = hold('b');
     readAll();
@@ -125,7 +125,7 @@ describe('the keys and accounts whose spending has changed', () => {
             inFlight.push(
               hold(`call-${index}`, { key: KEYS[key], account: ACCOUNTS[account], nowMs: NOON_MS + index }),
             );
-          if (what === 'file') markCheckpointed(balances);
+          if (what === 'file') markWritten(balances);
           if (what === 'read') {
             read();
             assertKnown();

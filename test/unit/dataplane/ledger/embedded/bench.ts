@@ -37,6 +37,16 @@ export class Bench {
     while (spentInFile(this.path).join() !== spent.join()) await sleep(10);
   }
 
+  /** Keeps another program's lock on the file until the returned function is called. */
+  lock(): () => void {
+    const other = new DatabaseSync(this.path);
+    other.exec('BEGIN IMMEDIATE');
+    return () => {
+      other.exec('ROLLBACK');
+      other.close();
+    };
+  }
+
   /** What a process that dies now leaves, as the next one reads it. */
   async afterwards(body: (ledger: Ledger) => Promise<void>): Promise<void> {
     const copy = copyLedger(this.path);

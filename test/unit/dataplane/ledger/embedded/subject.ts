@@ -2,9 +2,9 @@
  * Embedded ledgers in folders of their own. A crash is what the operating system leaves of a killed process: the file
  * and its log as they are, copied from under the running one.
  */
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import type { EmbeddedLedgerOptions } from '#ledger/embedded.ts';
 import type { TestClock } from '../calls.ts';
@@ -23,26 +23,24 @@ export function tempFolder(): TempFolder {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** A segment that is gone by now is in the file. */
-function copyIfThere(from: string, to: string): void {
-  try {
-    copyFileSync(from, to);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-  }
-}
-
 /**
- * The files as a process that dies now would leave them. The journal comes first: a segment that is taken into the file
- * while they are copied is then there twice, which does no harm, and not missing.
+ * The files as a process that dies now would leave them. The test's process is between two commits meanwhile. A
+ * checkpoint that moves pages while both are copied does no harm, because the log comes last, unless it begins the log
+ * anew.
  */
 export function copyLedger(path: string): { readonly folder: TempFolder; readonly path: string } {
   const folder = tempFolder();
   const copy = join(folder.path, 'ledger.db');
-  for (const name of readdirSync(dirname(path)).filter((each) => each.startsWith(`${basename(path)}.journal-`)))
-    copyIfThere(join(dirname(path), name), copy + name.slice(basename(path).length));
-  for (const suffix of ['', '-wal']) if (existsSync(path + suffix)) copyFileSync(path + suffix, copy + suffix);
+  const log = `${path}-wal`;
+  for (let before: Buffer | undefined; before === undefined || !before.equals(headerOf(log));) {
+    before = headerOf(log);
+    for (const suffix of ['', '-wal']) if (existsSync(path + suffix)) copyFileSync(path + suffix, copy + suffix);
+  }
   return { folder, path: copy };
+}
+
+function headerOf(log: string): Buffer {
+  return existsSync(log) ? readFileSync(log).subarray(0, 32) : Buffer.alloc(0);
 }
 
 export async function openSubject(
