@@ -37,8 +37,8 @@ import type {
   Consumed,
   ConversationLimits,
   FinishedJob,
+  AdmitResult,
   HoldRequest,
-  HoldResult,
   JobBill,
   JobRecord,
   KeptConversation,
@@ -51,10 +51,11 @@ import type {
   Limit,
   Load,
   TakeResult,
+  Wanted,
   SpendingChanges,
 } from './ledger.ts';
-import { count, countSlots, createLimitCounters, release, take } from './limit-counters.ts';
-import { consumedBy } from './load.ts';
+import { count, countSlots, createLimitCounters, giveBack, missing, release, take } from './limit-counters.ts';
+import { consumedBy, NOTHING_WANTED } from './load.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
 
 export interface EmbeddedLedgerOptions {
@@ -225,10 +226,23 @@ class EmbeddedLedger implements Ledger {
     release(this.#counters, callId, { consumed, scopes });
   }
 
-  async hold(request: HoldRequest): Promise<HoldResult> {
+  async admit(request: HoldRequest, wanted: Wanted = NOTHING_WANTED): Promise<AdmitResult> {
     this.#assertPromising();
-    const { result, pending } = placeHold(this.#balances, request, this.#parts.nowMs());
-    return pending ? this.#committer.held(pending, result) : result;
+    const { callId } = request.origin;
+    const nowMs = this.#parts.nowMs();
+    const limits = missing(this.#counters, callId, wanted.limits);
+    const taken = take(this.#counters, callId, { limits, load: wanted.load, nowMs });
+    if (taken.outcome === 'Full') return taken;
+    try {
+      const { result, pending } = placeHold(this.#balances, request, nowMs);
+      if (pending)
+        return await this.#committer.held(pending, taken.states ? { ...result, states: taken.states } : result);
+      giveBack(this.#counters, callId, limits);
+      return result;
+    } catch (error) {
+      giveBack(this.#counters, callId, limits);
+      throw error;
+    }
   }
 
   async recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void> {

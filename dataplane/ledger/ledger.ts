@@ -35,6 +35,12 @@ export interface Load {
   readonly outputTokens: number;
 }
 
+/** The limits that a call takes its part of. */
+export interface Wanted {
+  readonly limits: readonly Limit[];
+  readonly load: Load;
+}
+
 /** What a call has used of limits by the minute. */
 export interface Consumed extends Load {
   readonly requests: number;
@@ -239,13 +245,11 @@ export interface Ledger extends LedgerReader {
    * what it consumed. Never fails; it ignores what the call has not taken.
    */
   release(callId: string, consumed: Consumed, scopes?: readonly Limit['scope'][]): void;
-  /** A later hold with the same call id replaces the earlier one if it is granted. */
-  hold(request: HoldRequest): Promise<HoldResult>;
   /**
-   * Takes the limits and the hold atomically. What the call has already taken stays. Absent if it would be no faster
-   * than take and hold.
+   * Takes the call's part of limits and holds its money: all of it or none. What the call has taken before stays, and a
+   * later hold with the same call id replaces the earlier one if it is granted.
    */
-  admit?(request: HoldRequest, limits: readonly Limit[], load: Load): Promise<AdmitResult>;
+  admit(request: HoldRequest, wanted?: Wanted): Promise<AdmitResult>;
   /** Renews the holds of running calls, and records what a reaper would bill. */
   recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void>;
   /**

@@ -3,8 +3,8 @@
  * A call takes its whole list or nothing.
  */
 import { CallMap } from './call-map.ts';
-import type { Consumed, FullLimit, LedgerGauges, Limit, LimitState, Load, TakeResult } from './ledger.ts';
-import { amountOf, counterName, isConcurrency, isSameCounter, usedOf } from './load.ts';
+import type { Consumed, FullLimit, LedgerGauges, Limit, LimitState, TakeResult, Wanted } from './ledger.ts';
+import { amountOf, counterName, isConcurrency, isSameCounter, NOTHING_CONSUMED, usedOf } from './load.ts';
 import { addToSecond, createSlidingMinute, emptyInMs, forgetOld, secondOf, waitMs } from './sliding-minute.ts';
 import type { SlidingMinute } from './sliding-minute.ts';
 
@@ -45,10 +45,10 @@ export function createLimitCounters(): LimitCounters {
 export function take(
   counters: LimitCounters,
   callId: string,
-  { limits, load, nowMs }: { readonly limits: readonly Limit[]; readonly load: Load; readonly nowMs: number },
+  { limits, load, nowMs }: Wanted & { readonly nowMs: number },
 ): TakeResult {
   const mine = counters.owned.get(callId) ?? [];
-  const wanted = limits.filter((limit) => !mine.some((taken) => isSameCounter(taken.limit, limit)));
+  const wanted = missing(counters, callId, limits);
   for (const limit of wanted) {
     const full = fullAt(counters, limit, { amount: amountOf(limit, load), nowMs });
     if (full) return full;
@@ -59,11 +59,21 @@ export function take(
   return { outcome: 'Taken', ...(states.length > 0 && { states }) };
 }
 
+/** Those of the limits that the call does not count in yet. */
+export function missing({ owned }: LimitCounters, callId: string, limits: readonly Limit[]): readonly Limit[] {
+  const mine = owned.get(callId);
+  return mine ? limits.filter((limit) => !mine.some((taken) => isSameCounter(taken.limit, limit))) : limits;
+}
+
+/** Ends what a refused call has taken of these limits. */
+export function giveBack(counters: LimitCounters, callId: string, limits: readonly Limit[]): void {
+  endWhere(counters, callId, { consumed: NOTHING_CONSUMED, isEnded: ({ limit }) => limits.includes(limit) });
+}
+
 /** Counts running calls under concurrency limits, even if these are full. */
 export function count(counters: LimitCounters, callId: string, limits: readonly Limit[]): void {
   const mine = counters.owned.get(callId) ?? [];
-  const added = limits.filter((limit) => !mine.some((taken) => isSameCounter(taken.limit, limit)));
-  const taken = added.map((limit) => add(counters, { limit, amount: 1, second: 0 }));
+  const taken = missing(counters, callId, limits).map((limit) => add(counters, { limit, amount: 1, second: 0 }));
   if (taken.length > 0) counters.owned.set(callId, [...mine, ...taken]);
 }
 
@@ -73,9 +83,18 @@ export function release(
   callId: string,
   { consumed, scopes }: { readonly consumed: Consumed; readonly scopes?: readonly Limit['scope'][] | undefined },
 ): void {
-  const mine = counters.owned.get(callId) ?? [];
-  const kept = scopes ? mine.filter(({ limit }) => !scopes.includes(limit.scope)) : [];
-  for (const taken of mine) if (!kept.includes(taken)) end(counters, taken, consumed);
+  endWhere(counters, callId, { consumed, isEnded: ({ limit }) => scopes?.includes(limit.scope) ?? true });
+}
+
+function endWhere(
+  counters: LimitCounters,
+  callId: string,
+  { consumed, isEnded }: { readonly consumed: Consumed; readonly isEnded: (taken: Taken) => boolean },
+): void {
+  const mine = counters.owned.get(callId);
+  if (!mine) return;
+  for (const taken of mine) if (isEnded(taken)) end(counters, taken, consumed);
+  const kept = mine.filter((taken) => !isEnded(taken));
   if (kept.length > 0) counters.owned.set(callId, kept);
   else counters.owned.delete(callId);
 }

@@ -1,9 +1,11 @@
 /** [P] How much of a limit a call takes when it is admitted, and has used when it ends. */
 import type { TokenCounts } from '../price/tokens.ts';
-import type { Consumed, Limit, Load } from './ledger.ts';
+import type { Consumed, Limit, Load, Wanted } from './ledger.ts';
 
 /** A call that takes slots and requests only. */
 export const NO_TOKENS_LOAD: Load = { inputTokens: 0, outputTokens: 0 };
+/** No limits besides money. */
+export const NOTHING_WANTED: Wanted = { limits: [], load: NO_TOKENS_LOAD };
 /** A call that was refused before it was sent. */
 export const NOTHING_CONSUMED: Consumed = { requests: 0, inputTokens: 0, outputTokens: 0 };
 /** A request that was sent and consumed no tokens. */

@@ -12,14 +12,14 @@ import type { StreamId, StreamRecord } from '../usage/stream.ts';
 import { openConnection } from './valkey/connection.ts';
 import type { ValkeyConnection } from './valkey/connection.ts';
 import { bucketBases, bucketOf, parseValkeyUrl } from './valkey/location.ts';
-import { encodeBatch } from './valkey/operations.ts';
-import type { Operation } from './valkey/operations.ts';
+import { BEAT, encodeBatch } from './valkey/operations.ts';
+import type { BatchHead, Operation } from './valkey/operations.ts';
 import {
   parseAccountSpending,
   parseKeySpending,
   parseRecord,
   parseReplies,
-  parseReply,
+  recordInStream,
   parseTexts,
 } from './valkey/replies.ts';
 import type { Reply } from './valkey/replies.ts';
@@ -49,7 +49,18 @@ interface Location {
   readonly account: string;
 }
 
-const READING_HEAD = ['', '', '', '0', '0', 'read', '0', '0', '0', '0', ''];
+const READING_HEAD: BatchHead = {
+  mode: 'read',
+  instance: '',
+  epoch: '',
+  acked: 0,
+  seq: 0,
+  leaseMs: 0,
+  keepMs: 0,
+  records: 0,
+  generationMs: 0,
+  lenient: false,
+};
 const PAGE = 500;
 const RETRY_MS = 50;
 const TIMEOUT_MS = 5_000;
@@ -64,16 +75,15 @@ export function openValkeyReader(url: string): ValkeyReader {
   return {
     async readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending> {
       const asked = account === undefined ? bases : [baseOf(account)];
-      const replies = await Promise.all(asked.map((base) => ask(connection, base, { name: 'key', args: [keyUid] })));
-      const [none = []] = replies;
-      return parseKeySpending(replies.find(([word]) => word === 'key') ?? none, period);
+      const replies = await Promise.all(asked.map((base) => ask(connection, base, { op: 'key', key: keyUid })));
+      return parseKeySpending(replies.find(({ is }) => is === 'key') ?? replies[0] ?? { is: 'none' }, period);
     },
     async readAccount(account: string): Promise<AccountSpending> {
-      return parseAccountSpending(await ask(connection, baseOf(account), { name: 'account', args: [account] }));
+      return parseAccountSpending(await ask(connection, baseOf(account), { op: 'account', account }));
     },
     async *records(filter) {
       for (const base of filter.account === undefined ? bases : [baseOf(filter.account)]) {
-        await ask(connection, base, { name: 'beat', args: [] });
+        await ask(connection, base, BEAT);
         const accounts = filter.account === undefined ? await listAccounts(connection, base) : [filter.account];
         for (const account of accounts) yield* readRecords(connection, { base, account }, filter);
       }
@@ -86,7 +96,7 @@ export function openValkeyReader(url: string): ValkeyReader {
     },
     async extent(account) {
       const base = baseOf(account);
-      await ask(connection, base, { name: 'beat', args: [] });
+      await ask(connection, base, BEAT);
       const [count, first, epoch] = await Promise.all([
         retry(() => connection.command(base, ['XLEN', `${base}s:${account}`])),
         readEntries(connection, { base, account }, ['-', '+', 'COUNT', '1']),
@@ -108,7 +118,7 @@ async function readEntries(
   return entries.map((entry) => {
     const [id, text] = parseEntry(entry);
     const [ms = 0, seq = 0] = id.split('-').map(Number);
-    return { id: { ms, seq }, record: parseRecord(['done', account, ...text.split('\t')]).record };
+    return { id: { ms, seq }, record: parseRecord(recordInStream(account, text)).record };
   });
 }
 
@@ -118,9 +128,10 @@ function formatId({ ms, seq }: StreamId): string {
 
 async function ask(connection: ValkeyConnection, base: string, operation: Operation): Promise<Reply> {
   const replies = await retry(() => connection.read(base, encodeBatch(READING_HEAD, [operation])));
-  const [word, reply = ''] = parseReplies(replies);
-  if (word !== 'ok') throw new LedgerUnavailable("the ledger's store is empty, or is being filled again");
-  return parseReply(reply);
+  const [first, reply] = parseReplies(replies);
+  if (first?.is !== 'ok' || !reply)
+    throw new LedgerUnavailable("the ledger's store is empty, or is being filled again");
+  return reply;
 }
 
 async function listAccounts(connection: ValkeyConnection, base: string): Promise<readonly string[]> {

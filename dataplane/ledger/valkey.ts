@@ -7,13 +7,14 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerUnavailable } from './ledger.ts';
+import { NOTHING_WANTED } from './load.ts';
 import type {
   AccountSpending,
+  AdmitResult,
   Consumed,
   ConversationLimits,
   FinishedJob,
   HoldRequest,
-  HoldResult,
   JobBill,
   JobRecord,
   KeptConversation,
@@ -27,9 +28,10 @@ import type {
   Limit,
   Load,
   TakeResult,
+  Wanted,
 } from './ledger.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
-import { admit, hold } from './valkey/admission.ts';
+import { admit } from './valkey/admission.ts';
 import type { BucketSettings } from './valkey/bucket.ts';
 import { createConnectedNote } from './valkey/connected.ts';
 import type { ConnectedNote } from './valkey/connected.ts';
@@ -39,15 +41,13 @@ import type { LedgerEvent } from './valkey/instance.ts';
 import { openJournal, NO_JOURNAL } from './valkey/journal.ts';
 import { openConnection } from './valkey/connection.ts';
 import { bucketBases, parseValkeyUrl } from './valkey/location.ts';
-import { finishOperation, keepOperation, progressOperation } from './valkey/operations.ts';
+import { BEAT, finishOperation, keepConversationOperation, progressOperation } from './valkey/operations.ts';
 import type { RefillSource } from './valkey/refill.ts';
 import {
   parseAccountSpending,
   parseFinishedJob,
   parseJob,
-  parseJobRefund,
   parseKeySpending,
-  parseNestedReply,
   parseRecord,
   readReply,
 } from './valkey/replies.ts';
@@ -121,17 +121,9 @@ class ValkeyLedger implements Ledger {
   readonly #instance: Instance;
   readonly #note: ConnectedNote;
   #closing: Promise<void> | undefined;
-  readonly admit?: NonNullable<Ledger['admit']>;
-
   constructor(instance: Instance, note: ConnectedNote) {
     this.#instance = instance;
     this.#note = note;
-    if (instance.buckets.length > 1) return;
-    // not in a Cluster, where limits and money are usually in different buckets
-    this.admit = async (request, limits, load) => {
-      this.#assertOpen();
-      return admit(instance, request, { limits, load });
-    };
   }
 
   async take(callId: string, limits: readonly Limit[], load: Load): Promise<TakeResult> {
@@ -147,14 +139,14 @@ class ValkeyLedger implements Ledger {
     this.#instance.limits.release(callId, consumed, scopes);
   }
 
-  async hold(request: HoldRequest): Promise<HoldResult> {
+  async admit(request: HoldRequest, wanted: Wanted = NOTHING_WANTED): Promise<AdmitResult> {
     this.#assertOpen();
-    return hold(this.#instance, request);
+    return admit(this.#instance, request, wanted);
   }
 
   async recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void> {
     this.#assertOpen();
-    const asked = this.#instance.bucketsWithHolds().map((bucket) => bucket.execute({ name: 'beat', args: [] }));
+    const asked = this.#instance.bucketsWithHolds().map((bucket) => bucket.execute(BEAT));
     for (const [callId, latest] of progress) {
       const held = this.#instance.held.get(callId);
       if (!held) continue;
@@ -176,34 +168,34 @@ class ValkeyLedger implements Ledger {
 
   async readJob(keyUid: string, jobId: string): Promise<JobRecord | undefined> {
     this.#assertOpen();
-    const reply = await this.#instance.askAboutKey(keyUid, { name: 'job', args: [keyUid, jobId] });
-    return reply[0] === 'none' ? undefined : readReply(reply, parseJob);
+    const reply = await this.#instance.askAboutKey(keyUid, { op: 'job', key: keyUid, job: jobId });
+    return reply.is === 'none' ? undefined : readReply(reply, parseJob);
   }
 
   async countRunningJobs({ keyUid, account }: Pick<CallOrigin, 'keyUid' | 'account'>): Promise<number> {
     this.#assertOpen();
     const bucket = this.#instance.bucketOfAccount(account);
-    const reply = await bucket.execute({ name: 'runningJobs', args: [keyUid] });
-    return readReply(reply, ([, count]) => Number(count));
+    const reply = await bucket.execute({ op: 'runningJobs', key: keyUid });
+    return Number(reply.count);
   }
 
   async keepConversation(kept: KeptConversation, limits: ConversationLimits): Promise<boolean> {
     this.#assertOpen();
     const bucket = this.#instance.bucketOfAccount(kept.account);
-    const [word] = await bucket.execute(keepOperation(kept, limits));
-    return word === 'kept';
+    const { is } = await bucket.execute(keepConversationOperation(kept, limits));
+    return is === 'kept';
   }
 
   async forgetConversation({ account, id }: Pick<KeptConversation, 'account' | 'id'>): Promise<void> {
     this.#assertOpen();
-    await this.#instance.bucketOfAccount(account).execute({ name: 'forgetConversation', args: [account, id] });
+    await this.#instance.bucketOfAccount(account).execute({ op: 'forgetConversation', account, id });
   }
 
   async readChannelJob(account: string, channel: string, jobId: string): Promise<JobRecord | undefined> {
     this.#assertOpen();
     const bucket = this.#instance.bucketOfAccount(account);
-    const reply = await bucket.execute({ name: 'channelJob', args: [account, channel, jobId] });
-    return reply[0] === 'none' ? undefined : readReply(reply, parseJob);
+    const reply = await bucket.execute({ op: 'channelJob', account, channel, job: jobId });
+    return reply.is === 'none' ? undefined : readReply(reply, parseJob);
   }
 
   async claimJobs(nowMs: number, againMs: number, limit: number): Promise<readonly JobRecord[]> {
@@ -214,9 +206,9 @@ class ValkeyLedger implements Ledger {
     for (const share of [Math.ceil(limit / buckets.length), limit])
       for (const bucket of buckets) {
         if (jobs.length >= limit) break;
-        const args = [String(nowMs), String(againMs), String(Math.min(share, limit - jobs.length))];
-        const reply = await bucket.execute({ name: 'due', args });
-        jobs.push(...readReply(reply, ([, ...due]) => due.map((text) => parseJob(parseNestedReply(text)))));
+        const most = Math.min(share, limit - jobs.length);
+        const reply = await bucket.execute({ op: 'due', nowMs, againMs, most });
+        jobs.push(...readReply(reply, ({ jobs: due = [] }) => due.map(parseJob)));
       }
     return jobs;
   }
@@ -229,30 +221,31 @@ class ValkeyLedger implements Ledger {
     this.#assertOpen();
     const bucket = this.#instance.bucketOfAccount(job.origin.account);
     const reply = await bucket.execute(finishOperation(job, state, bill));
-    if (reply[0] === 'none') throw new LedgerUnavailable('no such job');
-    const { charged, endedMs, record } = parseJobRefund(reply);
+    if (reply.is === 'none') throw new LedgerUnavailable('no such job');
+    const { record, charged = '', endedMs = '' } = reply;
+    const named = { id: job.jobId, channel: job.origin.channel };
     // in case the store loses it
-    if (record) await this.#instance.journal.addEnded(record, [job.jobId, charged, endedMs, job.origin.channel]);
+    if (record) await this.#instance.journal.addEnded({ record, job: named, charged, endedMs });
     return readReply(reply, bill ? parseFinishedJob : parseJob);
   }
 
   async readUsage(keyUid: string, callId: string): Promise<UsageRecord | undefined> {
     this.#assertOpen();
-    const reply = await this.#instance.askAboutKey(keyUid, { name: 'usage', args: [callId] });
-    if (reply[0] === 'none') return undefined;
+    const reply = await this.#instance.askAboutKey(keyUid, { op: 'usage', call: callId });
+    if (reply.is === 'none') return undefined;
     const { record } = readReply(reply, parseRecord);
     return record.keyUid === keyUid ? record : undefined;
   }
 
   async readKey(keyUid: string, period: QuotaPeriod, account?: string): Promise<KeySpending> {
     this.#assertOpen();
-    const reply = await this.#instance.askAboutKey(keyUid, { name: 'key', args: [keyUid] }, account);
+    const reply = await this.#instance.askAboutKey(keyUid, { op: 'key', key: keyUid }, account);
     return readReply(reply, (known) => parseKeySpending(known, period));
   }
 
   async readAccount(account: string): Promise<AccountSpending> {
     this.#assertOpen();
-    const reply = await this.#instance.bucketOfAccount(account).execute({ name: 'account', args: [account] });
+    const reply = await this.#instance.bucketOfAccount(account).execute({ op: 'account', account });
     return readReply(reply, parseAccountSpending);
   }
 

@@ -1,22 +1,19 @@
 /**
- * Admits a call to one candidate: takes its part of the limits, then holds the money of key and account, and releases
- * the channel's limits if the money is refused. A ledger that stores both in one place does all of it in one step. The
- * hold is durable before a byte is sent to the provider.
+ * Admits a call to one candidate: takes its part of the limits and holds the money of key and account, all or nothing,
+ * in one step of the ledger. A candidate that the hold of an earlier one covers needs its channel's limits only. The hold
+ * is durable before a byte is sent to the provider.
  */
 import { GatewayError } from '../errors.ts';
 import type {
-  AdmitResult,
   Consumed,
   FullLimit,
   HoldRequest,
   HoldResult,
   Limit,
-  LimitState,
   Load,
   SpendingLimits,
-  TakeResult,
+  Wanted,
 } from '../ledger/ledger.ts';
-import { NOTHING_CONSUMED } from '../ledger/load.ts';
 import { callerLimits, spendingLimits } from '../state/limits.ts';
 import type { Candidate, KeyState } from '../state/state.ts';
 import { keyInForce } from './authenticate.ts';
@@ -62,9 +59,7 @@ interface AdmissionRequest {
   readonly record: CallRecord;
   readonly bounds: CallBounds;
   /** The limits that are not taken yet. */
-  readonly limits: readonly Limit[];
-  /** The states of the caller's limits, which the first admission takes; undefined: they are not taken yet. */
-  readonly limitStates: readonly LimitState[] | undefined;
+  readonly wanted: Wanted;
 }
 
 /** Throws GatewayError (invalid_api_key) if the key was revoked meanwhile, and LedgerUnavailable. */
@@ -78,24 +73,22 @@ export async function admit(
   if (!price) throw new Error('the call was routed to a candidate without a price');
   const bounds = boundCall(routed.call, candidate, price, routed.key);
   const limits = await limitsToTake(deps, { routed, candidate, record });
-  const request = { routed, candidate, record, bounds, limits, limitStates: record.admitted?.limitStates };
-  // an earlier candidate's hold may cover this one
-  const inOneStep = limits.length === 0 || (deps.ledger.admit !== undefined && !record.admitted);
-  const admission = await (inOneStep ? holdMoney(deps, request) : takeThenHold(deps, request));
+  const request = { routed, candidate, record, bounds, wanted: { limits, load: loadOf(routed, bounds) } };
+  const covered = record.admitted && coveredBy(record.admitted, candidate, bounds);
+  const admission = await (covered ? takeLimits(deps, request, covered) : holdMoney(deps, request));
   if (admission.outcome === 'Admitted') record.admitted = admission.admitted;
-  if (admission.outcome === 'Short') releaseChannel(deps, record, NOTHING_CONSUMED);
   return admission;
 }
 
-async function takeThenHold(deps: PipelineDeps, request: AdmissionRequest): Promise<Admission> {
-  const taken = await takeLimits(deps, request);
-  if (taken.outcome === 'Full') return taken;
-  return holdMoney(deps, { ...request, limits: [], limitStates: request.limitStates ?? taken.states });
-}
-
-function takeLimits(deps: PipelineDeps, { routed, bounds, limits }: AdmissionRequest): Promise<TakeResult> {
+async function takeLimits(deps: PipelineDeps, request: AdmissionRequest, covered: Terms): Promise<Admission> {
+  const {
+    routed,
+    wanted: { limits, load },
+  } = request;
+  if (limits.length === 0) return admitted(routed, covered);
   const { requestId } = routed.received;
-  return timed(deps, 'slots', async () => deps.ledger.take(requestId, limits, loadOf(routed, bounds)));
+  const taken = await timed(deps, 'slots', async () => deps.ledger.take(requestId, limits, load));
+  return taken.outcome === 'Full' ? taken : admitted(routed, covered);
 }
 
 /** Ends what the latest admission has taken of the channel's limits. */
@@ -132,19 +125,10 @@ async function limitsToTake(
 }
 
 async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise<Admission> {
-  const {
-    routed,
-    candidate,
-    bounds,
-    record: { admitted: held },
-    limits,
-    limitStates: taken,
-  } = request;
-  const covered = held && coveredBy(held, candidate, bounds);
-  if (covered) return admitted(routed, covered);
+  const { routed, candidate, bounds, record, wanted } = request;
   for (let tries = 1; tries <= MAX_STALE_RETRIES; tries++) {
     const hold = holdRequest(deps, routed, candidate, bounds);
-    const result = await timed(deps, 'hold', () => holdAtLedger(deps, hold, { limits, load: loadOf(routed, bounds) }));
+    const result = await timed(deps, 'hold', () => deps.ledger.admit(hold, wanted));
     switch (result.outcome) {
       case 'StaleLimits':
         continue;
@@ -155,7 +139,7 @@ async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise
       case 'Held': {
         const { heldNanoUsd, states = [] } = result;
         const outputLimit = affordableOutput(routed.call, bounds, heldNanoUsd);
-        const limitStates = taken ?? states;
+        const limitStates = record.admitted?.limitStates ?? states;
         return admitted(routed, { candidate, bounds, heldNanoUsd, outputLimit, limitStates });
       }
     }
@@ -187,14 +171,6 @@ function admitted(routed: Routed, terms: Terms): Admission {
       lowered: terms.outputLimit < terms.bounds.outputTokens,
     },
   };
-}
-
-function holdAtLedger(
-  { ledger }: PipelineDeps,
-  request: HoldRequest,
-  { limits, load }: { readonly limits: readonly Limit[]; readonly load: Load },
-): Promise<AdmitResult> {
-  return limits.length > 0 && ledger.admit ? ledger.admit(request, limits, load) : ledger.hold(request);
 }
 
 /** Reports the ledger's response time to telemetry. */

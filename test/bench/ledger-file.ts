@@ -64,7 +64,7 @@ async function call(ledger: Ledger, n: number): Promise<void> {
   const progress = progressOf(2_500_000n);
   await timed(
     holds,
-    ledger.hold({ origin, limits, amountNanoUsd: 10_000_000n, minimumNanoUsd: 10_000_000n, progress }),
+    ledger.admit({ origin, limits, amountNanoUsd: 10_000_000n, minimumNanoUsd: 10_000_000n, progress }),
   );
   running.set(origin.callId, progress);
   await sleep(PROVIDER_MS);

@@ -67,7 +67,7 @@ async function load(url: string, dataDir: string, server: ValkeyServer): Promise
     while (running) {
       const id = `call-${n++}`;
       try {
-        await ledger.hold(holdRequest(id, 10n, { limits: { accountCreditNanoUsd: 10n ** 15n } }));
+        await ledger.admit(holdRequest(id, 10n, { limits: { accountCreditNanoUsd: 10n ** 15n } }));
         await ledger.settle(settlement(id, 10n));
         acknowledged.push(id);
       } catch {

@@ -42,13 +42,13 @@ async function call(ledger: Ledger, key: number, onHeld: (ms: number) => void): 
   const id = `req_${(++calls).toString(16).padStart(32, '0')}`;
   const payer = payerOf(key);
   const beganMs = performance.now();
-  const result = await ledger.hold(
+  const result = await ledger.admit(
     holdRequest(id, 30_000_000n, {
       origin: {
         ...payer,
         createdMs: Date.now(),
       },
-      limits: { keyLimitNanoUsd: 10n ** 18n, accountCreditNanoUsd: 10n ** 18n },
+      limits: { keyLimitNanoUsd: 10n ** 15n, accountCreditNanoUsd: 10n ** 15n },
     }),
   );
   onHeld(performance.now() - beganMs);

@@ -229,10 +229,10 @@ function checkMoney(money: ReadonlyMap<string, CallMoney>): void {
 
 function watchMoney({ ledger }: TestGateway): Map<string, CallMoney> {
   const money = new Map<string, CallMoney>();
-  const hold = ledger.hold.bind(ledger);
+  const admit = ledger.admit.bind(ledger);
   const settle = ledger.settle.bind(ledger);
-  ledger.hold = async (request) => {
-    const result = await hold(request);
+  ledger.admit = async (request, wanted) => {
+    const result = await admit(request, wanted);
     if (result.outcome === 'Held')
       money.set(request.origin.callId, { heldNanoUsd: result.heldNanoUsd, request, settled: undefined });
     return result;

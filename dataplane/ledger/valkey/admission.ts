@@ -5,30 +5,47 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LedgerUnavailable } from '../ledger.ts';
-import type { AdmitResult, HoldRequest, HoldResult, Limit } from '../ledger.ts';
-import { NO_TOKENS_LOAD } from '../load.ts';
+import type { AdmitResult, HoldRequest, Limit, LimitState, Wanted } from '../ledger.ts';
 import type { Bucket } from './bucket.ts';
 import type { Instance } from './instance.ts';
-import type { Wanted } from './limit-leases.ts';
-import { admitOperation, confirmOperation, holdOperation } from './operations.ts';
-import { noSuchLimit, parseAmount, parseFull, parseStates, OutcomeUnknown, readReply } from './replies.ts';
+import { admitOperation, confirmOperation, withdrawOperation } from './operations.ts';
+import { parseAmount, parseFull, parseStates, OutcomeUnknown, readReply } from './replies.ts';
 import type { Reply } from './replies.ts';
 
 /** The fraction of a lease after which a reply is read too late. */
 const LATEST_ANSWER = 0.5;
-/** The position of the limits' states in the reply, after the second in which they were taken. */
-const HELD_STATES = 5;
 
-/** Takes limits and hold atomically. */
+/** Takes limits and hold. In a Cluster, limits in other buckets than the account's are taken before, or given back. */
 export async function admit(instance: Instance, request: HoldRequest, wanted: Wanted): Promise<AdmitResult> {
-  const { origin } = request;
+  const { callId, account } = request.origin;
   const { load } = wanted;
-  const limits = instance.limits.missing(origin.callId, wanted.limits);
-  const operation = limits.length > 0 ? admitOperation(request, limits, load) : holdOperation(request);
+  const missing = instance.limits.missing(callId, wanted.limits);
+  const [here, elsewhere] = instance.limits.split(missing, instance.bucketIndex(account));
+  if (elsewhere.length === 0) return admitHere(instance, request, { limits: here, load });
+  const taken = await instance.limits.take(callId, elsewhere, load);
+  if (taken.outcome === 'Full') return taken;
+  const giveBack = (): void => instance.limits.giveBack(callId, elsewhere);
+  const result = await admitHere(instance, request, { limits: here, load }).catch((error: unknown) => {
+    giveBack();
+    throw error;
+  });
+  if (result.outcome !== 'Held') giveBack();
+  return withStates(result, taken);
+}
+
+function withStates(result: AdmitResult, { states = [] }: { readonly states?: readonly LimitState[] }): AdmitResult {
+  return result.outcome !== 'Held' || states.length === 0
+    ? result
+    : { ...result, states: [...states, ...(result.states ?? [])] };
+}
+
+/** Takes limits of the account's bucket and the hold atomically. */
+async function admitHere(instance: Instance, request: HoldRequest, { limits, load }: Wanted): Promise<AdmitResult> {
+  const { origin } = request;
   const bucket = instance.bucketOfAccount(origin.account);
   const startedMs = performance.now();
   try {
-    const reply = await bucket.execute(operation);
+    const reply = await bucket.execute(admitOperation(request, limits, load));
     instance.rememberAccount(origin.keyUid, origin.account);
     const result = readReply(reply, (known) => parseAdmission(known, limits));
     if (result.outcome === 'Held') await confirm(instance, bucket, { callId: origin.callId, startedMs });
@@ -38,13 +55,6 @@ export async function admit(instance: Instance, request: HoldRequest, wanted: Wa
     if (error instanceof OutcomeUnknown) withdraw(instance, request, limits);
     throw error;
   }
-}
-
-/** Takes the hold without limits. */
-export async function hold(instance: Instance, request: HoldRequest): Promise<HoldResult> {
-  const result = await admit(instance, request, { limits: [], load: NO_TOKENS_LOAD });
-  if (result.outcome === 'Full') throw noSuchLimit();
-  return result;
 }
 
 interface Unconfirmed {
@@ -78,18 +88,21 @@ interface Admitted extends Wanted {
 
 function keep(instance: Instance, { request, heldNanoUsd, ...wanted }: Admitted, reply: Reply): void {
   const { callId } = request.origin;
-  const [, , day = '', month = '', second = ''] = reply;
+  const { day = '', month = '', second = '' } = reply;
   instance.limits.add(callId, wanted, second);
   instance.held.set(callId, { request, heldNanoUsd, progress: request.progress, day, month, isUncertain: false });
 }
 
 function parseAdmission(reply: Reply, limits: readonly Limit[]): AdmitResult {
-  const [word, first, second] = reply;
-  switch (word) {
+  switch (reply.is) {
     case 'held':
-      return { outcome: 'Held', heldNanoUsd: parseAmount(first), ...parseStates(reply.slice(HELD_STATES), limits) };
+      return { outcome: 'Held', heldNanoUsd: parseAmount(reply.amount), ...parseStates(reply, limits) };
     case 'short':
-      return { outcome: 'Short', short: first === 'Key' ? 'Key' : 'Account', availableNanoUsd: parseAmount(second) };
+      return {
+        outcome: 'Short',
+        short: reply.short === 'Key' ? 'Key' : 'Account',
+        availableNanoUsd: parseAmount(reply.available),
+      };
     case 'stale':
       return { outcome: 'StaleLimits' };
     case 'full':
@@ -110,7 +123,7 @@ function withdraw(instance: Instance, { origin: { callId, account } }: HoldReque
     held.isUncertain = true;
     return;
   }
-  const operation = { name: 'withdraw', args: [callId] };
+  const operation = withdrawOperation(callId);
   // if the ledger closes first, the next process withdraws the hold
   instance
     .bucketOfAccount(account)

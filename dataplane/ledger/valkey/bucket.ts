@@ -10,8 +10,8 @@ import { LedgerUnavailable } from '../ledger.ts';
 import type { ValkeyConnection } from './connection.ts';
 import type { Epoch, RestoreResult, RestoreReason, RestorePlan } from './epoch.ts';
 import { encodeBatch } from './operations.ts';
-import type { Operation } from './operations.ts';
-import { parseReplies, parseReply, OutcomeUnknown } from './replies.ts';
+import type { BatchHead, Operation } from './operations.ts';
+import { parseReplies, OutcomeUnknown } from './replies.ts';
 import type { Reply } from './replies.ts';
 
 export interface BucketSettings {
@@ -88,6 +88,7 @@ const NOTICE_MS = 1_500;
 /** A margin after the end of a refill, because the store's clock counts whole milliseconds. */
 const REFILLED_MS = 20;
 const RESTORED = new Set(['adopted', 'refilled']);
+const NO_REPLY: Reply = { is: 'error', message: 'there is no reply' };
 
 export class Bucket {
   readonly #deps: BucketDeps;
@@ -203,7 +204,7 @@ export class Bucket {
     const batch = taken.filter(({ done }) => !done);
     if (batch.length === 0) return;
     this.#batches.push(batch);
-    let replies: readonly string[] | string;
+    let replies: readonly Reply[] | string;
     try {
       const running = this.#run(
         '',
@@ -220,7 +221,7 @@ export class Bucket {
     if (!this.#batches.includes(batch)) return;
     this.#batches = this.#batches.filter((other) => other !== batch);
     if (typeof replies === 'string') this.#failed(batch, replies);
-    else for (const [index, request] of batch.entries()) answerRequest(request, parseReply(replies[index + 1] ?? ''));
+    else for (const [index, request] of batch.entries()) answerRequest(request, replies[index + 1]);
     this.#schedule();
   }
 
@@ -251,12 +252,12 @@ export class Bucket {
   }
 
   /** Returns all replies, the first being `ok`, or the word with which the script refused the batch. */
-  async #run(mode: '' | 'refill', operations: readonly Operation[]): Promise<readonly string[] | Refusal> {
+  async #run(mode: '' | 'refill', operations: readonly Operation[]): Promise<readonly Reply[] | Refusal> {
     const seq = ++this.#seq;
     const epoch = this.#epoch;
     const { connection, base } = this.#deps;
     const replies = parseReplies(await connection.run(base, encodeBatch(this.#head(mode, seq), operations)));
-    const [word = '', id = '', epochMode = '', remainingMs, start, previous] = replies;
+    const [{ is: word, id = '', mode: epochMode = '', remainingMs, start, previous } = NO_REPLY] = replies;
     if (word === 'ok') {
       if (this.#epoch === epoch) this.#acked = Math.max(this.#acked, seq);
       return replies;
@@ -267,21 +268,10 @@ export class Bucket {
     return word;
   }
 
-  #head(mode: string, seq: number): string[] {
+  #head(mode: BatchHead['mode'], seq: number): BatchHead {
     const { clock, instance, leaseMs, keepMs, records, generationMs, lenient } = this.#deps.settings;
-    return [
-      clock ? String(clock()) : '',
-      instance,
-      this.#epoch,
-      String(this.#acked),
-      String(seq),
-      mode,
-      String(leaseMs),
-      String(keepMs),
-      String(records),
-      String(generationMs),
-      lenient ? '1' : '',
-    ];
+    const settings = { instance, leaseMs, keepMs, records, generationMs, lenient };
+    return { ...(clock && { clock: clock() }), ...settings, epoch: this.#epoch, acked: this.#acked, seq, mode };
   }
 
   #recover(reason: string): void {
@@ -350,8 +340,8 @@ export class Bucket {
 
   async #foundEpoch(after: string): Promise<false> {
     const { connection, base, settings, latestStart } = this.#deps;
-    const found = [randomUUID(), after, String(settings.refillMs), String(latestStart())];
-    await connection.run(base, encodeBatch([...this.#head('found', this.#seq), ...found], []));
+    const found = { id: randomUUID(), after, refillMs: settings.refillMs, previous: latestStart() };
+    await connection.run(base, encodeBatch({ ...this.#head('found', this.#seq), found }, []));
     return false;
   }
 
@@ -376,20 +366,20 @@ export class Bucket {
       const replies = await this.#run('refill', batch);
       if (typeof replies === 'string') throw new Error(`the store changed while it was filled: ${replies}`);
       for (const [index, operation] of batch.entries()) {
-        const reply = parseReply(replies[index + 1] ?? '');
-        if (RESTORED.has(reply[0] ?? '')) restored++;
-        if (reply[0] === 'refilled' && reply.length > 1) this.#deps.onRestored(operation, reply);
+        const reply = replies[index + 1] ?? NO_REPLY;
+        if (RESTORED.has(reply.is)) restored++;
+        if (reply.is === 'refilled' && reply.change !== undefined) this.#deps.onRestored(operation, reply);
       }
     }
     return restored;
   }
 }
 
-function answerRequest(request: Request, reply: Reply): void {
+function answerRequest(request: Request, reply: Reply = NO_REPLY): void {
   const { operation } = request;
   finish(request, () => {
-    if (reply[0] !== 'error') request.resolve(reply);
-    else request.reject(new OutcomeUnknown(`the ledger's script failed at ${operation.name}: ${reply[1] ?? ''}`));
+    if (reply.is !== 'error') request.resolve(reply);
+    else request.reject(new OutcomeUnknown(`the ledger's script failed at ${operation.op}: ${reply.message ?? ''}`));
   });
 }
 

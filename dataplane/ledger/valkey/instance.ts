@@ -9,16 +9,15 @@ import type { LedgerHealth } from '../ledger.ts';
 import { Bucket } from './bucket.ts';
 import type { BucketSettings } from './bucket.ts';
 import type { Epoch, RestoreReason, RestorePlan } from './epoch.ts';
-import { REFILL_END } from './journal.ts';
 import type { SettlementJournal } from './journal.ts';
 import type { ValkeyConnection } from './connection.ts';
 import { bucketBases, bucketOf, describeLocation } from './location.ts';
 import type { ValkeyLocation } from './location.ts';
-import { adoptOperation, NO_JOB } from './operations.ts';
+import { adoptOperation, isJobValues, textOf } from './operations.ts';
 import type { HeldCall, Operation } from './operations.ts';
 import { refillOperations } from './refill.ts';
 import type { RefillSource } from './refill.ts';
-import { parseNestedReply } from './replies.ts';
+import { recordOf } from './replies.ts';
 import type { Reply } from './replies.ts';
 import { LimitLeases } from './limit-leases.ts';
 
@@ -57,11 +56,6 @@ interface BucketEpoch {
 const TICK_MS = 1_000;
 const MAX_REAPED = 50;
 const POLL_MS = 5;
-/** The range of a refill operation's arguments that create its job. */
-const JOB_OF_REFILL = [19, 22] as const;
-/** The range of a refillEnd operation's arguments that name the job's end. */
-const JOB_OF_REFILL_END = [0, 4] as const;
-
 export class Instance {
   readonly buckets: readonly Bucket[];
   readonly held = new CallMap<HeldCall>();
@@ -86,11 +80,7 @@ export class Instance {
           base,
           settings: deps.settings,
           collectRestores: (reason, epoch, previous) => this.#restores({ index, base, epoch, previous }, reason),
-          onRestored: ({ name, args }, [, ...record]) => {
-            if (name === REFILL_END)
-              void this.journal.addEnded(['settled', ...record], args.slice(...JOB_OF_REFILL_END));
-            else void this.journal.addSettled(['settled', ...record], args.slice(...JOB_OF_REFILL));
-          },
+          onRestored: (operation, reply) => this.#journalRestored(operation, reply),
           latestStart: () => this.journal.latestStart(base),
           onRejoined: ({ reason, restored, epoch }) => {
             this.journal.beginEpoch(base, epoch);
@@ -145,7 +135,7 @@ export class Instance {
   async askAboutKey(keyUid: string, operation: Operation, account = this.#accounts.get(keyUid)): Promise<Reply> {
     const buckets = account === undefined ? this.buckets : [this.bucketOfAccount(account)];
     const replies = await Promise.all(buckets.map((bucket) => bucket.execute(operation)));
-    return replies.find(([word]) => word !== 'none') ?? ['none', ...(replies[0]?.slice(1) ?? [])];
+    return replies.find(({ is }) => is !== 'none') ?? replies[0] ?? { is: 'none' };
   }
 
   health(): LedgerHealth {
@@ -190,10 +180,18 @@ export class Instance {
   }
 
   async #reapIn(bucket: Bucket): Promise<void> {
-    const [word, ...reaped] = await bucket.execute({ name: 'reap', args: [String(MAX_REAPED)] });
-    for (const text of reaped) void this.journal.addSettled(parseNestedReply(text), NO_JOB);
+    const { records: reaped = [], more } = await bucket.execute({ op: 'reap', most: MAX_REAPED });
+    for (const record of reaped) void this.journal.addSettled({ record });
     if (reaped.length > 0) this.#deps.onEvent({ kind: 'Reaped', calls: reaped.length });
-    if (word === 'more') await this.#reapIn(bucket);
+    if (more !== undefined) await this.#reapIn(bucket);
+  }
+
+  /** A restored change is one of this epoch, with another number. */
+  #journalRestored(operation: Operation, reply: Reply): void {
+    const { op, job, charged, endedMs } = operation;
+    const restored = { record: recordOf(reply), ...(isJobValues(job) && { job }) };
+    if (op === 'refill') void this.journal.addSettled(restored);
+    else void this.journal.addEnded({ ...restored, charged: textOf(charged), endedMs: textOf(endedMs) });
   }
 
   /** Puts settlements first, because the holds that they replaced must not be adopted again. */

@@ -1,22 +1,14 @@
 /**
- * This process's journal of settlements, one JSON array per line. It contains those that the store has not
+ * This process's journal of settlements (journal-line.ts). It contains those that the store has not
  * acknowledged, which the next process delivers if this one cannot. It also contains those acknowledged in the last
  * minutes, to restore them in a store that lost them. Files rotate, so that older lines disappear.
  */
 import { createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { journalPaths, openJournalFiles } from './journal-file.ts';
 import type { Epoch } from './epoch.ts';
+import { formatLine, parseLine } from './journal-line.ts';
+import type { Line, PendingSettlement, Settled } from './journal-line.ts';
 import type { Operation } from './operations.ts';
-import type { Reply } from './replies.ts';
-
-/** A settlement, or the withdrawal of a hold, that was not acknowledged. */
-export interface PendingSettlement {
-  readonly callId: string;
-  readonly account: string;
-  /** Restores the hold that the settlement replaces; absent if its process knew of none. */
-  readonly adopt?: Operation;
-  readonly settle: Operation;
-}
 
 /** A bucket and its current epoch. */
 export interface BucketScope {
@@ -33,17 +25,10 @@ export interface SettlementJournal {
   readonly undelivered: readonly PendingSettlement[];
   /** Resolves with true once the settlement is on disk; with false if it cannot be written now. Never rejects. */
   addPending(settlement: PendingSettlement): Promise<boolean>;
-  /**
-   * `reply` is the script's full reply; `job` are the arguments that create its job; `change` is the number of the
-   * change that billed the call, if the reply has later balances. Resolves when the line is written or has failed.
-   * Never rejects.
-   */
-  addSettled(reply: Reply, job: readonly string[], change?: string): Promise<void>;
-  /**
-   * Records that a job's bill has replaced the charge of its call. `reply` is the call's record in the form of a full
-   * reply, `job` are the arguments that name the job's end. Never rejects.
-   */
-  addEnded(reply: Reply, job: readonly string[]): Promise<void>;
+  /** Records an acknowledged settlement. Resolves when the line is written or has failed. Never rejects. */
+  addSettled(settled: Settled): Promise<void>;
+  /** Records that a job's bill has replaced the charge of its call. Never rejects. */
+  addEnded(ended: Settled): Promise<void>;
   /** Records that a settlement is dropped, because the store knows no such hold. */
   addDropped(callId: string): void;
   /** Records that later settlements in this bucket belong to this epoch. */
@@ -64,19 +49,6 @@ export interface JournalOptions {
   readonly monotonicMs?: () => number;
 }
 
-/**
- * P: pending. C: committed. F: a committed call's job ended with a bill. D: dropped. E: an epoch began in a bucket.
- * Versions of the program share this format.
- */
-type Line =
-  | readonly ['P', PendingSettlement]
-  | Committed
-  | readonly ['D', string]
-  | readonly ['E', base: string, epoch: string, start?: number];
-type Committed = readonly ['C' | 'F', callId: string, reply: Reply, job: readonly string[], change?: string];
-
-/** The operation that restores a job's end. */
-export const REFILL_END = 'refillEnd';
 /** How many epochs of a bucket are kept. */
 const MAX_EPOCHS = 8;
 
@@ -99,32 +71,31 @@ export async function openJournal(options: JournalOptions): Promise<SettlementJo
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { waiting, epochs } = readKept(journalPaths(folder));
   const undelivered = [...waiting.values()];
-  const kept = (): string => [...keptLines(waiting, epochs)].map(lineOf).join('');
+  const kept = (): string => [...keptLines(waiting, epochs)].map(formatLine).join('');
   const files = await openJournalFiles({ folder, onFault, monotonicMs, kept });
   return {
     undelivered,
     addPending(settlement) {
       waiting.set(settlement.callId, settlement);
-      files.append(lineOf(['P', settlement]));
+      files.append(formatLine(['Pending', settlement]));
       return files.synced();
     },
-    addSettled(reply, job, change) {
-      const [, , callId = ''] = reply;
-      waiting.delete(callId);
-      files.append(lineOf(change === undefined ? ['C', callId, reply, job] : ['C', callId, reply, job, change]));
+    addSettled(settled) {
+      const { call = '' } = settled.record;
+      waiting.delete(call);
+      files.append(formatLine(['Settled', call, settled]));
       return files.written();
     },
-    addEnded(reply, job) {
-      const [, , callId = ''] = reply;
-      files.append(lineOf(['F', callId, reply, job]));
+    addEnded(ended) {
+      files.append(formatLine(['Ended', ended.record.call ?? '', ended]));
       return files.written();
     },
     addDropped(callId) {
-      if (waiting.delete(callId)) files.append(lineOf(['D', callId]));
+      if (waiting.delete(callId)) files.append(formatLine(['Dropped', callId]));
     },
     beginEpoch(base, { id, start }) {
       if (epochs.get(base)?.some((known) => known.id === id)) return;
-      files.append(lineOf(['E', base, id, start]));
+      files.append(formatLine(['Epoch', base, id, start]));
       // waits, so that no file begins with the new epoch before the lines of the previous one are written
       void files.written().then(() => addEpoch(epochs, base, { id, start }));
     },
@@ -143,21 +114,16 @@ function addEpoch(epochs: Epochs, base: string, epoch: Epoch): void {
 }
 
 function* keptLines(waiting: ReadonlyMap<string, PendingSettlement>, epochs: Epochs): Generator<Line> {
-  for (const [base, known] of epochs) for (const { id, start } of known) yield ['E', base, id, start];
-  for (const each of waiting.values()) yield ['P', each];
+  for (const [base, known] of epochs) for (const { id, start } of known) yield ['Epoch', base, id, start];
+  for (const each of waiting.values()) yield ['Pending', each];
 }
 
 /**
  * The operation that restores a settlement, or the end of its job. `since`: 1 if it was acknowledged in the current
  * epoch.
  */
-function refillOperation([kind, callId, reply, job, change]: Committed, since: '' | '1' | 'missed'): Operation {
-  const [, account = '', , keyUid = '', ...rest] = reply;
-  const call = [callId, keyUid, account, ...rest];
-  const ends = [since, ...(change === undefined ? [] : [change])];
-  return kind === 'F'
-    ? { name: REFILL_END, args: [...job, ...call, ...ends] }
-    : { name: 'refill', args: [...call, ...job, ...ends] };
+function refillOperation([kind, , { record, ...ending }]: Acknowledged, since: '' | '1' | 'missed'): Operation {
+  return { op: kind === 'Ended' ? 'refillEnd' : 'refill', ...record, ...ending, since };
 }
 
 async function* linesOf(paths: readonly string[], waiting: readonly string[]): AsyncGenerator<Line> {
@@ -176,20 +142,18 @@ async function readRefills(lines: AsyncIterable<Line>, scope: BucketScope): Prom
   const operations = new Map<string, Operation>();
   let isOfEpoch = false;
   for await (const line of lines) {
-    if (line[0] === 'E') isOfEpoch ||= line[1] === base && line[2] === epoch;
-    if (!isCommitted(line) || !accepts(line[2][1] ?? '')) continue;
+    if (line[0] === 'Epoch') isOfEpoch ||= line[1] === base && line[2] === epoch;
+    if (!isAcknowledged(line) || !accepts(line[2].record.account ?? '')) continue;
     operations.delete(line[1]);
     operations.set(line[1], refillOperation(line, isOfEpoch ? '1' : missed ? 'missed' : ''));
   }
   return [...operations.values()];
 }
 
-function isCommitted(line: Line): line is Committed {
-  return line[0] === 'C' || line[0] === 'F';
-}
+type Acknowledged = Extract<Line, readonly ['Settled' | 'Ended', ...unknown[]]>;
 
-function lineOf(line: Line): string {
-  return `${JSON.stringify(line)}\n`;
+function isAcknowledged(line: Line): line is Acknowledged {
+  return line[0] === 'Settled' || line[0] === 'Ended';
 }
 
 function readKept(paths: readonly string[]): { waiting: Map<string, PendingSettlement>; epochs: Epochs } {
@@ -199,8 +163,8 @@ function readKept(paths: readonly string[]): { waiting: Map<string, PendingSettl
     if (!existsSync(path)) continue;
     for (const text of readFileSync(path, 'utf8').split('\n')) {
       const line = parseLine(text);
-      if (line?.[0] === 'P') waiting.set(line[1].callId, line[1]);
-      else if (line?.[0] === 'E') addEpoch(epochs, line[1], { id: line[2], start: line[3] ?? 0 });
+      if (line?.[0] === 'Pending') waiting.set(line[1].callId, line[1]);
+      else if (line?.[0] === 'Epoch') addEpoch(epochs, line[1], { id: line[2], start: line[3] ?? 0 });
       else if (line) waiting.delete(line[1]);
     }
   }
@@ -218,32 +182,5 @@ async function* readLines(path: string): AsyncGenerator<Line> {
       const line = parseLine(text);
       if (line) yield line;
     }
-  }
-}
-
-/** Returns undefined if the line is incomplete. */
-function parseLine(text: string): Line | undefined {
-  if (text === '') return undefined;
-  try {
-    const line: unknown = JSON.parse(text);
-    return isLine(line) ? line : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
-function isLine(line: unknown): line is Line {
-  if (!Array.isArray(line)) return false;
-  switch (line[0]) {
-    case 'P':
-      return typeof line[1] === 'object' && line[1] !== null;
-    case 'C':
-    case 'F':
-      return Array.isArray(line[2]) && Array.isArray(line[3]);
-    case 'E':
-      return typeof line[1] === 'string' && typeof line[2] === 'string';
-    default:
-      return line[0] === 'D';
   }
 }

@@ -1,10 +1,9 @@
 -- The ledger's operations. One call of main (at the end) executes one batch of them, atomically, on one bucket. All
 -- keys of a bucket begin with KEYS[1], which has the hash tag, so that they are in one hash slot.
--- docs/design/valkey.md says which keys there are. Money is exact: two limbs of whole USD and nano-USD, each far
--- below 2^53, outside decimal text. Replicas of two versions run side by side during an upgrade: names, arguments,
--- replies and key formats are a contract. The file is loaded as a library of functions or run as a script. In a
--- library these variables outlive a batch, so main sets them for each. A batch is one argument and one reply:
--- arguments end with \0, replies with \30.
+-- docs/design/valkey.md says which keys there are. Replicas of two versions run side by side during an upgrade: the
+-- formats of keys are a contract. The file is loaded as a library of functions or run as a script. In a library these
+-- variables outlive a batch, so main sets them for each. A batch is one argument and its replies are one, both JSON (operations.ts,
+-- replies.ts): operations and replies have their values by name, and amounts and numbers in replies are text.
 local base, head, now, today, thisMonth, changes, epoch, refilling, call
 local DAY_MS = 86400000
 local INSTANCE_MS = 86400000
@@ -19,44 +18,66 @@ local TRIM_AT_ONCE = 4
 local function whole(number) return string.format('%d', number) end
 
 -- Money --------------------------------------------------------------------------------------------------------------
+-- An amount is a number of nano-USD, or two limbs, whole USD and nano-USD, from 4.5 million USD on: the sum of two
+-- numbers is below 2^53 and so exact. The limbs are what is stored; the lower one is never negative.
 local LIMB = 1000000000
-local ZERO = { 0, 0 }
-local MAX = { 9223372036, 854775807 }
+local MOST_WHOLE = 4500000
+local UNLIMITED = 1 / 0
 
+local function amountOf(high, low)
+  if high < MOST_WHOLE and high >= -MOST_WHOLE then return high * LIMB + low end
+  return { high, low }
+end
+local function limbsOf(amount)
+  if type(amount) == 'table' then return amount[1], amount[2] end
+  local low = amount % LIMB
+  return (amount - low) / LIMB, low
+end
+local function isNumber(a, b) return type(a) == 'number' and type(b) == 'number' end
 local function add(a, b)
-  local high, low = a[1] + b[1], a[2] + b[2]
-  if low >= LIMB then return { high + 1, low - LIMB } end
-  return { high, low }
-end
-local function sub(a, b)
-  local high, low = a[1] - b[1], a[2] - b[2]
-  if low < 0 then return { high - 1, low + LIMB } end
-  return { high, low }
-end
-local function less(a, b) return a[1] < b[1] or (a[1] == b[1] and a[2] < b[2]) end
-local function least(a, b) if less(b, a) then return b end return a end
-local function notNegative(a) if a[1] < 0 then return ZERO end return a end
--- The two limbs of an amount.
-local function limbs(text)
-  -- far below 2^53, so that the quotient is never rounded up to the next whole number
-  if #text <= 15 then
-    local nano = tonumber(text)
-    local low = nano % LIMB
-    return (nano - low) / LIMB, low
+  if isNumber(a, b) then
+    local sum = a + b
+    if sum < MOST_WHOLE * LIMB and sum >= -MOST_WHOLE * LIMB then return sum end
   end
-  local high, low = tonumber(string.sub(text, 1, -10)), tonumber(string.sub(text, -9))
-  if string.byte(text) ~= 45 or low == 0 then return high, low end
-  return high - 1, LIMB - low
+  local high, low = limbsOf(a)
+  local otherHigh, otherLow = limbsOf(b)
+  high, low = high + otherHigh, low + otherLow
+  if low >= LIMB then return amountOf(high + 1, low - LIMB) end
+  return amountOf(high, low)
 end
--- The text of limbs that are not negative. Below 2^53 they are one number.
-local function decimal(high, low)
-  if high < 9000000 then return string.format('%d', high * LIMB + low) end
-  return string.format('%d%09d', high, low)
+local function negative(a)
+  if type(a) == 'number' then return -a end
+  local high, low = a[1], a[2]
+  if low == 0 then return amountOf(-high, 0) end
+  return amountOf(-high - 1, LIMB - low)
 end
-local function digits(a) return decimal(a[1], a[2]) end
+local function sub(a, b) return add(a, negative(b)) end
+local function less(a, b)
+  if isNumber(a, b) then return a < b end
+  -- no two limbs are as much as no limit
+  if a == UNLIMITED or b == UNLIMITED then return b == UNLIMITED end
+  local high, low = limbsOf(a)
+  local otherHigh, otherLow = limbsOf(b)
+  return high < otherHigh or (high == otherHigh and low < otherLow)
+end
+local function least(a, b) if less(b, a) then return b end return a end
+local function notNegative(a) if less(a, 0) then return 0 end return a end
+local function isSame(a, b)
+  if type(a) ~= 'table' or type(b) ~= 'table' then return a == b end
+  return a[1] == b[1] and a[2] == b[2]
+end
+-- The amount in a decimal text; 0 where there is none.
 local function money(text)
-  if not text or text == '' then return ZERO end
-  return { limbs(text) }
+  if not text or text == '' then return 0 end
+  if #text <= 15 then return tonumber(text) end
+  local high, low = tonumber(string.sub(text, 1, -10)), tonumber(string.sub(text, -9))
+  if string.byte(text) ~= 45 or low == 0 then return amountOf(high, low) end
+  return amountOf(high - 1, LIMB - low)
+end
+-- The decimal text of an amount that is not negative.
+local function digits(amount)
+  if type(amount) == 'number' then return whole(amount) end
+  return string.format('%d%09d', amount[1], amount[2])
 end
 
 -- Values -------------------------------------------------------------------------------------------------------------
@@ -115,7 +136,7 @@ local function monthOf(ms)
 end
 
 local function window(kind, index, spent, held, calls)
-  return { kind = kind, index = index, spent = spent or ZERO, held = held or ZERO, calls = calls or 0 }
+  return { kind = kind, index = index, spent = spent or 0, held = held or 0, calls = calls or 0 }
 end
 local function trimPast(key)
   table.sort(key.past, function(a, b) return a.index > b.index end)
@@ -130,44 +151,50 @@ end
 -- Limits as last seen, and when. A generation that nobody has presented for a while does not count, so that an object
 -- that was deleted and created again is not refused for ever. They are packed behind the balance that they belong to.
 local SEEN = '<c1BdddBc0'
-local UNSEEN = '-'
+-- The character in place of limits that nobody has seen: a dash.
+local UNSEEN = 45
 
 local function readSeen(text, at)
-  if string.sub(text, at, at) == UNSEEN then return nil, at + 1 end
+  if string.byte(text, at) == UNSEEN then return nil, at + 1 end
   local period, unlimited, high, low, ms, generation, next = struct.unpack(SEEN, text, at)
-  return { generation = generation, limit = unlimited == 0 and { high, low } or nil, period = period, ms = ms }, next
+  return { generation = generation, limit = unlimited == 0 and amountOf(high, low) or nil, period = period, ms = ms,
+    text = string.sub(text, at, next - 1) }, next
 end
 local function writeSeen(seen)
-  if not seen then return UNSEEN end
-  local limit = seen.limit or ZERO
-  return struct.pack(SEEN, seen.period, seen.limit and 0 or 1, limit[1], limit[2], seen.ms, #seen.generation,
-    seen.generation)
+  if not seen then return '-' end
+  if seen.text then return seen.text end
+  local high, low = limbsOf(seen.limit or 0)
+  return struct.pack(SEEN, seen.period, seen.limit and 0 or 1, high, low, seen.ms, #seen.generation, seen.generation)
 end
 
 -- A key's balance, packed: day and month (index, spent, held, calls), spent and held in total, last use, change
 -- number of the last refill, limits as last seen, past windows.
 local KEY = '<I4ddddI4I4ddddI4dddddd'
 local PAST = '<c1I4ddddI4'
+-- Of most keys; never changed.
+local NO_PAST = {}
 
 local function loadKey(uid)
   local name = base .. 'k:' .. uid
   local text = get(name)
   if not text then
-    return { name = name, d = window('d', today), m = window('m', thisMonth), total = { spent = ZERO, held = ZERO },
+    return { name = name, d = window('d', today), m = window('m', thisMonth), total = { spent = 0, held = 0 },
       past = {}, last = 0, refilled = -1 }
   end
   local di, ds, dsl, dh, dhl, dc, mi, ms, msl, mh, mhl, mc, ts, tsl, th, thl, last, refilled, at =
     struct.unpack(KEY, text)
   local key = {
     name = name, known = true,
-    d = window('d', di, { ds, dsl }, { dh, dhl }, dc), m = window('m', mi, { ms, msl }, { mh, mhl }, mc),
-    total = { spent = { ts, tsl }, held = { th, thl } }, past = {}, last = last, refilled = refilled,
+    d = window('d', di, amountOf(ds, dsl), amountOf(dh, dhl), dc),
+    m = window('m', mi, amountOf(ms, msl), amountOf(mh, mhl), mc),
+    total = { spent = amountOf(ts, tsl), held = amountOf(th, thl) }, past = NO_PAST, last = last, refilled = refilled,
   }
   key.seen, at = readSeen(text, at)
+  if at <= #text then key.past = {} end
   while at <= #text do
     local kind, index, s, sl, h, hl, calls
     kind, index, s, sl, h, hl, calls, at = struct.unpack(PAST, text, at)
-    key.past[#key.past + 1] = window(kind, index, { s, sl }, { h, hl }, calls)
+    key.past[#key.past + 1] = window(kind, index, amountOf(s, sl), amountOf(h, hl), calls)
   end
   return key
 end
@@ -181,6 +208,7 @@ local function openWindow(key, kind, index)
   local found = findWindow(key, kind, index)
   if found then return found end
   found = window(kind, index)
+  if key.past == NO_PAST then key.past = {} end
   key.past[#key.past + 1] = found
   return found
 end
@@ -195,16 +223,23 @@ local function turn(key, kind, index)
 end
 
 local function saveKey(key)
-  local d, m, t, past = key.d, key.m, key.total, ''
+  local d, m, past = key.d, key.m, ''
   if #key.past > 0 then
     trimPast(key)
     for _, w in ipairs(key.past) do
-      past = past .. struct.pack(PAST, w.kind, w.index, w.spent[1], w.spent[2], w.held[1], w.held[2], w.calls)
+      local spent, spentLow = limbsOf(w.spent)
+      local held, heldLow = limbsOf(w.held)
+      past = past .. struct.pack(PAST, w.kind, w.index, spent, spentLow, held, heldLow, w.calls)
     end
   end
-  put(key.name, struct.pack(KEY, d.index, d.spent[1], d.spent[2], d.held[1], d.held[2], d.calls, m.index, m.spent[1],
-    m.spent[2], m.held[1], m.held[2], m.calls,
-    t.spent[1], t.spent[2], t.held[1], t.held[2], key.last, key.refilled) .. writeSeen(key.seen) .. past)
+  local ds, dsl = limbsOf(d.spent)
+  local dh, dhl = limbsOf(d.held)
+  local ms, msl = limbsOf(m.spent)
+  local mh, mhl = limbsOf(m.held)
+  local ts, tsl = limbsOf(key.total.spent)
+  local th, thl = limbsOf(key.total.held)
+  put(key.name, struct.pack(KEY, d.index, ds, dsl, dh, dhl, d.calls, m.index, ms, msl, mh, mhl, m.calls, ts, tsl, th, thl,
+    key.last, key.refilled) .. writeSeen(key.seen) .. past)
 end
 
 -- An account's balance, packed: spent, held, change number of the last refill, limits as last seen.
@@ -213,15 +248,15 @@ local ACCOUNT = '<ddddd'
 local function loadAccount(id)
   local name = base .. 'a:' .. id
   local text = get(name)
-  if not text then return { id = id, name = name, spent = ZERO, held = ZERO, refilled = -1 } end
+  if not text then return { id = id, name = name, spent = 0, held = 0, refilled = -1 } end
   local s, sl, h, hl, refilled, at = struct.unpack(ACCOUNT, text)
-  return { id = id, name = name, known = true, spent = { s, sl }, held = { h, hl }, refilled = refilled,
+  return { id = id, name = name, known = true, spent = amountOf(s, sl), held = amountOf(h, hl), refilled = refilled,
     seen = (readSeen(text, at)) }
 end
 local function saveAccount(account)
-  local spent, held = account.spent, account.held
-  put(account.name, struct.pack(ACCOUNT, spent[1], spent[2], held[1], held[2], account.refilled)
-    .. writeSeen(account.seen))
+  local spent, spentLow = limbsOf(account.spent)
+  local held, heldLow = limbsOf(account.held)
+  put(account.name, struct.pack(ACCOUNT, spent, spentLow, held, heldLow, account.refilled) .. writeSeen(account.seen))
   if not account.known then
     call('SADD', base .. 'accounts', account.id)
     account.known = true
@@ -233,11 +268,9 @@ local function tallyOf(key, period, day, month)
   if period == 'M' then return month end
   return key.total
 end
--- nil: unlimited.
-local function limitOf(text) if text ~= '-' then return money(text) end end
 -- What is free under a limit; negative where more is spent and held than it allows.
 local function under(limit, tally)
-  if not limit then return MAX end
+  if not limit then return UNLIMITED end
   return sub(sub(limit, tally.spent), tally.held)
 end
 
@@ -246,8 +279,7 @@ local function isOlder(generation, seen)
   local other = seen.generation
   return #generation < #other or (#generation == #other and generation < other)
 end
-local function sameAmount(a, b) return a == b or (a and b and a[1] == b[1] and a[2] == b[2]) end
-local function sameLimit(seen, limit, period) return seen.period == period and sameAmount(seen.limit, limit) end
+local function sameLimit(seen, limit, period) return seen.period == period and isSame(seen.limit, limit) end
 -- Processes that read manifests from files count generations for themselves (lenient): an older generation with the
 -- same limits is not stale there.
 local function isStale(generation, seen, limit, period)
@@ -263,7 +295,7 @@ end
 
 -- What is free beyond a call's hold: under the limits that it was admitted with, and under later ones.
 local function freeFor(hold, key, account, day, month)
-  local free = least(under(hold.L, tallyOf(key, hold.P, day, month)), under(hold.C, account))
+  local free = least(under(hold.limit, tallyOf(key, hold.period, day, month)), under(hold.credit, account))
   if key.seen then free = least(free, under(key.seen.limit, tallyOf(key, key.seen.period, day, month))) end
   if account.seen then free = least(free, under(account.seen.limit, account)) end
   return free
@@ -288,24 +320,31 @@ end
 -- A call is one value, whose first letter is its state. H: it runs, followed by its hold. S: settled, the pointer to
 -- its record. R: reaped, both of these, since its process may still settle it. W: withdrawn; a later hold is refused.
 -- W with a hold: the reaper found it unconfirmed and dropped it; it holds nothing, and its process may still settle it.
-local HOLD_TO_ROUTE = '<ddddBddc1I4I4ddI2c0I2c0I2c0I2c0I2c0'
-local HOLD = HOLD_TO_ROUTE .. 'I2c0'
+-- A hold, packed: its amount, the key's limit (and 1 for none), the account's credit, the quota's period, the indexes of
+-- the day and the month, when it was admitted and its progress recorded, key, account, instance, cost so far, route, and
+-- tokens so far.
+local HOLD = '<ddddBddc1I4I4ddI2c0I2c0I2c0I2c0I2c0I2c0'
 -- The letter H; the format of key and account in a hold, and their position.
 local HELD = 72
 local WHOSE, WHOSE_AT = '<I2c0I2c0', 76
 
--- a: amount held, L: the key's limit (nil: none), C: the account's credit, P: quota period, d and m: day and month
--- indexes, t: admitted at, r: progress recorded at, k: key, A: account, I: instance, c: cost so far, o: route, p:
--- tokens so far.
 local function readHold(text, at)
-  local ah, al, lh, ll, unlimited, ch, cl, P, d, m, t, r, k, A, I, c, o, p = struct.unpack(HOLD, text, at)
-  return { a = { ah, al }, L = unlimited == 0 and { lh, ll } or nil, C = { ch, cl }, P = P, d = d, m = m, t = t, r = r,
-    k = k, A = A, I = I, c = c, o = o, p = p }
+  local amount, amountLow, limit, limitLow, unlimited, credit, creditLow, period, day, month, createdMs, renewedMs, key,
+    account, instance, cost, route, tokens = struct.unpack(HOLD, text, at)
+  return {
+    amount = amountOf(amount, amountLow), limit = unlimited == 0 and amountOf(limit, limitLow) or nil,
+    credit = amountOf(credit, creditLow), period = period, day = day, month = month, createdMs = createdMs,
+    renewedMs = renewedMs, key = key, account = account, instance = instance, cost = cost, route = route,
+    tokens = tokens,
+  }
 end
 local function packHold(h)
-  local a, L, C = h.a, h.L or ZERO, h.C
-  return struct.pack(HOLD, a[1], a[2], L[1], L[2], h.L and 0 or 1, C[1], C[2], h.P, h.d, h.m, h.t, h.r, #h.k, h.k,
-    #h.A, h.A, #h.I, h.I, #h.c, h.c, #h.o, h.o, #h.p, h.p)
+  local amount, amountLow = limbsOf(h.amount)
+  local limit, limitLow = limbsOf(h.limit or 0)
+  local credit, creditLow = limbsOf(h.credit)
+  return struct.pack(HOLD, amount, amountLow, limit, limitLow, h.limit and 0 or 1, credit, creditLow, h.period,
+    h.day, h.month, h.createdMs, h.renewedMs, #h.key, h.key, #h.account, h.account, #h.instance, h.instance, #h.cost,
+    h.cost, #h.route, h.route, #h.tokens, h.tokens)
 end
 -- A call's state (a letter, or nil), its hold, and the pointer to its record.
 local function loadCall(id)
@@ -323,7 +362,9 @@ local function loadCall(id)
 end
 local function saveHold(id, hold) put(base .. 'c:' .. id, 'H' .. packHold(hold)) end
 
-local RECORD = { 'i', 'k', 't', 'o', 'p', 'c', 'u', 's', 'd', 'ks', 'kr' }
+-- The fields of a record in its stream, separated by tabs.
+local RECORD = { 'call', 'key', 'createdMs', 'route', 'tokens', 'cost', 'unbilled', 'status', 'durationMs', 'keySpent',
+  'keyRemaining' }
 
 -- How many entries the batch has appended to each stream.
 local grown
@@ -354,7 +395,7 @@ local function writeRecord(account, record, hold)
   local pointer = append(account, table.concat(fields, '\t'), record.mark or '')
   local state = hold and 'R' .. struct.pack('<I2c0', #pointer, pointer) .. packHold(hold) or 'S' .. pointer
   lives[state] = head.keepMs
-  put(base .. 'c:' .. record.i, state)
+  put(base .. 'c:' .. record.call, state)
 end
 
 -- The record at a pointer; nil: it is forgotten.
@@ -368,11 +409,6 @@ local function readRecord(pointer)
     record[RECORD[i]] = value
   end
   return record
-end
-local function tell(record)
-  local reply = { 'done', record.account }
-  for i, name in ipairs(RECORD) do reply[i + 2] = record[name] end
-  return reply
 end
 local function replaceRecord(record)
   call('XDEL', base .. 's:' .. record.account, record.streamId)
@@ -396,9 +432,10 @@ local function hash(name)
   return result, #flat > 0
 end
 
-local function answerOf(hold, key, day, month)
-  local spent = tallyOf(key, hold.P, day, month).spent
-  return digits(spent), hold.L and digits(notNegative(sub(hold.L, spent))) or '-'
+-- What the record of a call says of its key's quota.
+local function quotaOf(hold, key, day, month)
+  local spent = tallyOf(key, hold.period, day, month).spent
+  return digits(spent), hold.limit and digits(notNegative(sub(hold.limit, spent))) or '-'
 end
 
 -- Numbers the changes of what is spent. Written once per batch.
@@ -409,31 +446,34 @@ end
 
 local function markOf(n, day, month) return whole(n) .. ',' .. whole(day.index) .. ',' .. whole(month.index) end
 
--- A settlement's reply: the record, and the balances after it, for the journal.
-local function settled(record, key, account, day, month)
-  record.account = account.id
-  local reply = tell(record)
-  reply[1] = 'settled'
-  for _, value in ipairs({ whole(record.n), digits(account.spent), digits(key.total.spent), digits(day.spent),
-    digits(month.spent), whole(day.index), whole(month.index) }) do
-    reply[#reply + 1] = value
-  end
+-- Adds the balances after a change to the reply with its record, for the journal.
+local function addBalances(reply, account, key, day, month)
+  reply.accountSpent, reply.totalSpent = digits(account.spent), digits(key.total.spent)
+  reply.daySpent, reply.monthSpent = digits(day.spent), digits(month.spent)
+  reply.day, reply.month = whole(day.index), whole(month.index)
   return reply
+end
+-- The reply with a new record.
+local function settled(record, key, account, day, month)
+  record.is, record.account, record.change = 'settled', account.id, whole(record.change)
+  record.mark, record.streamId = nil, nil
+  return addBalances(record, account, key, day, month)
 end
 
 -- Fails where addJob would. Called before anything that cannot be undone.
 local function seeJobs() call('ZCARD', base .. 'jq') end
 local function addJob(job, record, account, day, month)
-  local name = base .. 'j:' .. job.channel .. '\n' .. job.id
+  local queued = job.channel .. '\n' .. job.id
+  local name = base .. 'j:' .. queued
   if call('EXISTS', name) == 1 then return end
-  call('HSET', name, 'id', job.id, 'ch', job.channel, 'i', record.i, 'k', record.k, 'A', account, 't', record.t, 'o',
-    record.o, 'p', record.p, 's', 'Running', 'c', record.c, 'd', day, 'm', month)
+  call('HSET', name, 'id', job.id, 'ch', job.channel, 'i', record.call, 'k', record.key, 'A', account, 't',
+    record.createdMs, 'o', record.route, 'p', record.tokens, 's', 'Running', 'c', record.cost, 'd', day, 'm', month)
   call('PEXPIRE', name, head.keepMs)
-  call('SET', base .. 'jk:' .. record.k .. '\n' .. job.id, job.channel, 'PX', head.keepMs)
-  call('ZADD', base .. 'jq', job.pollMs, job.channel .. '\n' .. job.id)
+  call('SET', base .. 'jk:' .. record.key .. '\n' .. job.id, job.channel, 'PX', head.keepMs)
+  call('ZADD', base .. 'jq', whole(job.pollMs), queued)
   -- the running jobs of a key, by the time at which they are forgotten
-  local running = base .. 'jr:' .. record.k
-  call('ZADD', running, whole(now + head.keepMs), job.channel .. '\n' .. job.id)
+  local running = base .. 'jr:' .. record.key
+  call('ZADD', running, whole(now + head.keepMs), queued)
   call('PEXPIRE', running, head.keepMs)
 end
 
@@ -465,11 +505,20 @@ local function writeList(list)
   if #leaving > 0 then call('SREM', list.name, unpack(leaving)) end
 end
 
+-- Fills in what the record of a call says of it.
+local function describe(record, id, hold, billed, cost, key, day, month)
+  record.call, record.key, record.createdMs = id, hold.key, whole(hold.createdMs)
+  record.cost, record.unbilled = digits(billed), digits(sub(cost, billed))
+  record.keySpent, record.keyRemaining = quotaOf(hold, key, day, month)
+  record.change = count()
+  record.mark = markOf(record.change, day, month)
+end
+
 -- Replaces a hold by its cost.
 local function bookHold(id, hold, cost, record, reaped)
-  local key, account = loadKey(hold.k), loadAccount(hold.A)
-  local day, month = openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m)
-  local tallies, own = { day, month, key.total, account }, hold.a
+  local key, account = loadKey(hold.key), loadAccount(hold.account)
+  local day, month = openWindow(key, 'd', hold.day), openWindow(key, 'm', hold.month)
+  local tallies, own = { day, month, key.total, account }, hold.amount
   local billed = cost
   if less(own, cost) then billed = least(cost, add(own, notNegative(freeFor(hold, key, account, day, month)))) end
   for i = 1, 4 do
@@ -479,24 +528,20 @@ local function bookHold(id, hold, cost, record, reaped)
   day.calls, month.calls = day.calls - 1, month.calls - 1
   saveKey(key)
   saveAccount(account)
-  record.i, record.k, record.t = id, hold.k, whole(hold.t)
-  record.c, record.u = digits(billed), digits(sub(cost, billed))
-  record.ks, record.kr = answerOf(hold, key, day, month)
-  hold.a = ZERO
-  listsOf(hold.I)
-  record.n = count()
-  record.mark = markOf(record.n, day, month)
+  hold.amount = 0
+  listsOf(hold.instance)
+  describe(record, id, hold, billed, cost, key, day, month)
   writeRecord(account.id, record, reaped and hold)
   -- last, as it cannot be undone: a call that is in no list is never reaped
-  strike(hold.I, id)
+  strike(hold.instance, id)
   return key, account, day, month
 end
 
 -- Settles a call that was reaped: the difference is taken from what is free, or given back.
 local function settleLate(id, hold, cost, record, before)
-  local key, account = loadKey(hold.k), loadAccount(hold.A)
-  local day, month = openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m)
-  local tallies, billed = { day, month, key.total, account }, money(before.c)
+  local key, account = loadKey(hold.key), loadAccount(hold.account)
+  local day, month = openWindow(key, 'd', hold.day), openWindow(key, 'm', hold.month)
+  local tallies, billed = { day, month, key.total, account }, money(before.cost)
   if less(billed, cost) then
     local more = least(sub(cost, billed), notNegative(freeFor(hold, key, account, day, month)))
     moveAll(tallies, 'spent', more)
@@ -507,25 +552,22 @@ local function settleLate(id, hold, cost, record, before)
   end
   saveKey(key)
   saveAccount(account)
-  record.i, record.k, record.t = id, hold.k, whole(hold.t)
-  record.c, record.u = digits(billed), digits(sub(cost, billed))
-  record.ks, record.kr = answerOf(hold, key, day, month)
+  describe(record, id, hold, billed, cost, key, day, month)
   record.account, record.streamId = account.id, before.streamId
-  record.n = count()
-  record.mark = markOf(record.n, day, month)
   replaceRecord(record)
   return key, account, day, month
 end
 
 local function enter(kind, id, hold, amount, key, account, day, month, previous)
   local tallies = { day, month, key.total, account }
-  if previous then moveAll(tallies, 'held', previous.a, true)
+  if previous then moveAll(tallies, 'held', previous.amount, true)
   else day.calls, month.calls = day.calls + 1, month.calls + 1 end
   moveAll(tallies, 'held', amount)
   key.last = now
   saveKey(key)
   saveAccount(account)
-  hold.A, hold.I, hold.a, hold.d, hold.m, hold.r = account.id, head.instance, amount, day.index, month.index, now
+  hold.account, hold.instance, hold.amount = account.id, head.instance, amount
+  hold.day, hold.month, hold.renewedMs = day.index, month.index, now
   saveHold(id, hold)
   if not previous then enlist(kind, head.instance, id) end
 end
@@ -625,207 +667,205 @@ local function addToSecond(minute, at, amount)
   minute.sum, minute.changed = minute.sum + amount, true
 end
 
--- Limits are triples in words[from..to]: id, limit, and what the call takes by the minute; empty: a slot.
+-- Limits: `id`, `most`, and `take`, what the call takes by the minute; none: a slot.
 -- Returns the reply about the first limit that is full: its index (from 0), and of a minute what is left and after how
 -- many milliseconds there is enough; nil: none is full.
-local function firstFull(id, words, from, to)
-  for i = from, to, 3 do
-    local name, limit, amount = words[i], tonumber(words[i + 1]), tonumber(words[i + 2])
-    if not amount then
-      if isFull(id, slotOf(name), limit) then return { 'full', whole((i - from) / 3) } end
+local function firstFull(id, limits)
+  for i, limit in ipairs(limits) do
+    if not limit.take then
+      if isFull(id, slotOf(limit.id), limit.most) then return { is = 'full', index = whole(i - 1) } end
     else
-      local minute = minuteOf(name)
-      local wait = waitMs(minute, amount, limit)
+      local minute = minuteOf(limit.id)
+      local wait = waitMs(minute, limit.take, limit.most)
       if wait ~= 0 then
-        return { 'full', whole((i - from) / 3), whole(math.max(0, limit - minute.sum)), whole(wait) }
+        local left = whole(math.max(0, limit.most - minute.sum))
+        return { is = 'full', index = whole(i - 1), left = left, retryMs = whole(wait) }
       end
     end
   end
   return nil
 end
--- Returns the second, then what is left of each limit by the minute and when it is empty; nothing if there is none.
-local function enterLimits(id, words, from, to)
-  local till, second, states = whole(now + head.leaseMs), math.floor(now / 1000), {}
-  for i = from, to, 3 do
-    local name, limit, amount = words[i], tonumber(words[i + 1]), tonumber(words[i + 2])
-    if not amount then
-      local slot = slotOf(name)
+-- Adds to the reply in which second the limits by the minute were taken, what is left of each and when it is empty.
+local function enterLimits(id, limits, reply)
+  local till, second = whole(now + head.leaseMs), math.floor(now / 1000)
+  for _, limit in ipairs(limits) do
+    if not limit.take then
+      local slot = slotOf(limit.id)
       slot.changes[id], slot.most = till, slot.most + 1
     else
-      local minute = minuteOf(name)
-      addToSecond(minute, second, amount)
-      if #states == 0 then states[1] = whole(second) end
-      states[#states + 1] = whole(math.max(0, limit - minute.sum))
-      states[#states + 1] = whole(#minute.seconds > 0 and msUntil(minute.seconds[#minute.seconds]) or 0)
+      local minute = minuteOf(limit.id)
+      addToSecond(minute, second, limit.take)
+      local last = minute.seconds[#minute.seconds]
+      reply.second, reply.states = whole(second), reply.states or {}
+      reply.states[#reply.states + 1] =
+        { left = whole(math.max(0, limit.most - minute.sum)), resetMs = whole(last and msUntil(last) or 0) }
     end
   end
-  return states
+  return reply
 end
 
 -- Operations ---------------------------------------------------------------------------------------------------------
+-- Each takes its values by name (operations.ts) and returns a reply; `is` names the reply's kind (replies.ts).
 local operation = {}
+local OK = { is = 'ok' }
 
-function operation.hold(id, uid, accountId, t, o, limit, period, keyGeneration, credit, accountGeneration, amount,
-  minimum, cost, p)
-  local state, previous = loadCall(id)
-  if state and state ~= 'H' then return { 'over' } end
-  if previous and (previous.k ~= uid or previous.A ~= accountId) then return { 'other' } end
-  local key, account = loadKey(uid), loadAccount(accountId)
+-- Holds money for a call. Several holds of one call replace each other.
+local function hold(asked)
+  local state, previous = loadCall(asked.call)
+  if state and state ~= 'H' then return { is = 'over' } end
+  if previous and (previous.key ~= asked.key or previous.account ~= asked.account) then return { is = 'other' } end
+  local key, account, period = loadKey(asked.key), loadAccount(asked.account), asked.period
   turn(key, 'd', today)
   turn(key, 'm', thisMonth)
   local keySeen, accountSeen = key.seen, account.seen
-  local ceiling, funds = limitOf(limit), money(credit)
-  if isStale(keyGeneration, keySeen, ceiling, period) then return { 'stale' } end
-  if isStale(accountGeneration, accountSeen, funds, 'N') then return { 'stale' } end
-  key.seen = seeing(keySeen, keyGeneration, ceiling, period)
-  account.seen = seeing(accountSeen, accountGeneration, funds, 'N')
+  local limit, credit = asked.limit and money(asked.limit), money(asked.credit)
+  if isStale(asked.keyGeneration, keySeen, limit, period) then return { is = 'stale' } end
+  if isStale(asked.accountGeneration, accountSeen, credit, 'N') then return { is = 'stale' } end
+  key.seen = seeing(keySeen, asked.keyGeneration, limit, period)
+  account.seen = seeing(accountSeen, asked.accountGeneration, credit, 'N')
   local day, month = key.d, key.m
-  if previous then day, month = openWindow(key, 'd', previous.d), openWindow(key, 'm', previous.m) end
-  local own = previous and previous.a or ZERO
-  local keyFree, accountFree = under(ceiling, tallyOf(key, period, day, month)), add(under(funds, account), own)
-  if ceiling then keyFree = add(keyFree, own) end
+  if previous then day, month = openWindow(key, 'd', previous.day), openWindow(key, 'm', previous.month) end
+  local keyFree, accountFree = under(limit, tallyOf(key, period, day, month)), under(credit, account)
+  if previous then
+    if limit then keyFree = add(keyFree, previous.amount) end
+    accountFree = add(accountFree, previous.amount)
+  end
   local free = least(keyFree, accountFree)
   -- a call that costs nothing needs no money
-  local granted = amount == '0' and ZERO or least(money(amount), free)
-  if less(granted, money(minimum)) or granted[1] < 0 then
+  local granted = asked.amount == '0' and 0 or least(money(asked.amount), free)
+  if less(granted, money(asked.minimum)) or less(granted, 0) then
     if key.seen ~= keySeen then saveKey(key) end
     if account.seen ~= accountSeen then saveAccount(account) end
-    return { 'short', less(accountFree, keyFree) and 'Account' or 'Key', digits(notNegative(free)) }
+    local short = less(accountFree, keyFree) and 'Account' or 'Key'
+    return { is = 'short', short = short, available = digits(notNegative(free)) }
   end
-  local hold = { k = uid, t = tonumber(t), o = o, L = ceiling, P = period, C = funds, c = cost, p = p }
-  enter('u', id, hold, granted, key, account, day, month, previous)
-  return { 'held', digits(granted), whole(day.index), whole(month.index) }
+  local held = { key = asked.key, createdMs = asked.createdMs, route = asked.route, limit = limit, period = period,
+    credit = credit, cost = asked.cost, tokens = asked.tokens }
+  enter('u', asked.call, held, granted, key, account, day, month, previous)
+  return { is = 'held', amount = digits(granted), day = whole(day.index), month = whole(month.index) }
+end
+-- Limits and money: both, or neither.
+function operation.admit(asked)
+  local limits = asked.limits
+  if not limits then return hold(asked) end
+  local full = firstFull(asked.call, limits)
+  if full then return full end
+  local reply = hold(asked)
+  return reply.is == 'held' and enterLimits(asked.call, limits, reply) or reply
 end
 
 -- Gives back what a hold holds. `text`: the call's state from now on.
-local function dropHold(id, hold, text)
-  local key, account = loadKey(hold.k), loadAccount(hold.A)
-  local day, month = openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m)
-  moveAll({ day, month, key.total, account }, 'held', hold.a, true)
+local function dropHold(id, held, text)
+  local key, account = loadKey(held.key), loadAccount(held.account)
+  local day, month = openWindow(key, 'd', held.day), openWindow(key, 'm', held.month)
+  moveAll({ day, month, key.total, account }, 'held', held.amount, true)
   day.calls, month.calls = day.calls - 1, month.calls - 1
   saveKey(key)
   saveAccount(account)
-  hold.a = ZERO
-  text = text or 'W' .. packHold(hold)
+  held.amount = 0
+  text = text or 'W' .. packHold(held)
   lives[text] = DEDUP_MS
   put(base .. 'c:' .. id, text)
-  strike(hold.I, id)
+  strike(held.instance, id)
 end
 -- Undoes a hold that was not answered, also one that arrives later from a slower connection.
-function operation.withdraw(id)
-  local state, hold = loadCall(id)
-  if state == 'H' then dropHold(id, hold, 'W')
+function operation.withdraw(asked)
+  local id = asked.call
+  local state, held = loadCall(id)
+  if state == 'H' then dropHold(id, held, 'W')
   elseif not state or state == 'W' then
     lives.W = DEDUP_MS
     put(base .. 'c:' .. id, 'W')
   end
-  return { 'ok' }
+  return OK
 end
 
--- The instance knows of these holds: if it dies, its calls are billed.
-function operation.confirm(...)
-  for _, id in ipairs({ ... }) do
-    local text = get(base .. 'c:' .. id)
-    if text and string.byte(text) == HELD then
-      local confirmed, unconfirmed = listsOf(head.instance)
-      confirmed.changes[id], unconfirmed.changes[id] = true, false
-    end
+-- The instance knows of this hold: if it dies, its call is billed.
+function operation.confirm(asked)
+  local text = get(base .. 'c:' .. asked.call)
+  if text and string.byte(text) == HELD then
+    local confirmed, unconfirmed = listsOf(head.instance)
+    confirmed.changes[asked.call], unconfirmed.changes[asked.call] = true, false
   end
-  return { 'ok' }
+  return OK
 end
 
 -- Remembers the limits in force.
-function operation.limits(uid, accountId, limit, period, keyGeneration, credit, accountGeneration)
-  local key, account = loadKey(uid), loadAccount(accountId)
-  if not key.known or not account.known then return { 'ok' } end
-  key.seen = seeing(key.seen, keyGeneration, limitOf(limit), period)
-  account.seen = seeing(account.seen, accountGeneration, money(credit), 'N')
+function operation.limits(asked)
+  local key, account = loadKey(asked.key), loadAccount(asked.account)
+  if not key.known or not account.known then return OK end
+  key.seen = seeing(key.seen, asked.keyGeneration, asked.limit and money(asked.limit), asked.period)
+  account.seen = seeing(account.seen, asked.accountGeneration, money(asked.credit), 'N')
   saveKey(key)
   saveAccount(account)
-  return { 'ok' }
+  return OK
 end
 
-function operation.progress(id, cost, p)
-  local state, hold = loadCall(id)
-  if state ~= 'H' then return { 'ok' } end
-  hold.c, hold.p, hold.r = cost, p, now
-  saveHold(id, hold)
-  return { 'ok' }
+function operation.progress(asked)
+  local state, held = loadCall(asked.call)
+  if state ~= 'H' then return OK end
+  held.cost, held.tokens, held.renewedMs = asked.cost, asked.tokens, now
+  saveHold(asked.call, held)
+  return OK
 end
 
--- The reply to a repeated settlement: the record, the latest balances with the number of the latest change, and the
--- number of the change that billed it. A record of an earlier version has no such number.
-local function settledBefore(before)
-  local reply = tell(before)
-  local n, d, m = string.match(before.mark or '', '^(%d+),(%d+),(%d+)$')
-  if not n then return reply end
-  local key, account = loadKey(before.k), loadAccount(before.account)
+-- The reply to a repeated settlement: the record, the latest balances with the number of the latest change, and
+-- `billedBy`, the number of the change that billed it. A record of an earlier version has no such number.
+local function settledBefore(record)
+  record.is = 'done'
+  local change, d, m = string.match(record.mark or '', '^(%d+),(%d+),(%d+)$')
+  record.mark, record.streamId = nil, nil
+  if not change then return record end
+  local key, account = loadKey(record.key), loadAccount(record.account)
   local day = findWindow(key, 'd', tonumber(d)) or window('d', tonumber(d))
   local month = findWindow(key, 'm', tonumber(m)) or window('m', tonumber(m))
-  for _, value in ipairs({ whole(changes or tonumber(epoch[4] or '0')), digits(account.spent), digits(key.total.spent),
-    digits(day.spent), digits(month.spent), d, m, n }) do
-    reply[#reply + 1] = value
-  end
-  return reply
+  record.change, record.billedBy = whole(changes or tonumber(epoch[4] or '0')), change
+  return addBalances(record, account, key, day, month)
 end
 
 -- A dropped hold is settled like one that holds nothing.
-local function reviveHold(hold)
-  local key = loadKey(hold.k)
-  local day, month = openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m)
+local function reviveHold(held)
+  local key = loadKey(held.key)
+  local day, month = openWindow(key, 'd', held.day), openWindow(key, 'm', held.month)
   day.calls, month.calls = day.calls + 1, month.calls + 1
   saveKey(key)
 end
 
-function operation.settle(id, cost, p, o, status, duration, jobId, pollMs, channel, ...)
-  for _, slot in ipairs({ ... }) do leave(slot, id) end
-  local state, hold, pointer = loadCall(id)
-  if not state or (state == 'W' and not hold) then return { 'unknown' } end
+-- Replaces a call's hold by its cost, once, and releases its slots. With `job`, the call has created a job.
+function operation.settle(asked)
+  local id, job = asked.call, asked.job
+  for _, slot in ipairs(asked.slots or {}) do leave(slot, id) end
+  local state, held, pointer = loadCall(id)
+  if not state or (state == 'W' and not held) then return { is = 'unknown' } end
   local before = pointer and readRecord(pointer)
-  if pointer and not before then return { 'forgotten' } end
+  if pointer and not before then return { is = 'forgotten' } end
   if state == 'S' then return settledBefore(before) end
-  local record = { p = p, o = o ~= '' and o or hold.o, s = status, d = duration }
+  local record = { tokens = asked.tokens, route = asked.route, status = asked.status,
+    durationMs = whole(asked.durationMs) }
   local key, account, day, month
-  if jobId ~= '' then seeJobs() end
-  if state == 'W' then reviveHold(hold) end
-  if before then key, account, day, month = settleLate(id, hold, money(cost), record, before)
-  else key, account, day, month = bookHold(id, hold, money(cost), record) end
-  if jobId ~= '' then
-    addJob({ id = jobId, pollMs = pollMs, channel = channel }, record, account.id, whole(hold.d), whole(hold.m))
-  end
+  if job then seeJobs() end
+  if state == 'W' then reviveHold(held) end
+  if before then key, account, day, month = settleLate(id, held, money(asked.cost), record, before)
+  else key, account, day, month = bookHold(id, held, money(asked.cost), record) end
+  if job then addJob(job, record, account.id, whole(held.day), whole(held.month)) end
   return settled(record, key, account, day, month)
 end
 
 -- The client of this settled call got no response. The reply is the one to a repeated settlement.
-function operation.withhold(id)
-  local state, _, pointer = loadCall(id)
+function operation.withhold(asked)
+  local state, _, pointer = loadCall(asked.call)
   local record = state == 'S' and readRecord(pointer)
-  if not record then return { 'unknown' } end
-  record.s = 'Withheld'
+  if not record then return { is = 'unknown' } end
+  record.status = 'Withheld'
   replaceRecord(record)
   return settledBefore(record)
 end
 
--- The settlement of a call by the process that holds it: the reply has only what that process does not know.
--- Otherwise it is `settle`. `o` is empty where the route is the hold's.
-function operation.book(id, cost, p, o, status, duration, ...)
-  local state, hold = loadCall(id)
-  if state ~= 'H' or hold.I ~= head.instance then
-    return operation.settle(id, cost, p, o, status, duration, '', '0', '', ...)
-  end
-  for _, slot in ipairs({ ... }) do leave(slot, id) end
-  local record = { p = p, o = o ~= '' and o or hold.o, s = status, d = duration }
-  local key, account, day, month = bookHold(id, hold, money(cost), record)
-  local reply = { 'booked', whole(record.n), digits(account.spent), digits(key.total.spent), digits(day.spent),
-    digits(month.spent) }
-  if record.u ~= '0' then reply[7], reply[8] = record.c, record.u end
-  return reply
-end
-
 -- Bills the holds of dead instances at their last progress and drops those that they have not confirmed, at most so
--- many. Each reply within the reply is JSON.
-function operation.reap(most)
-  local left, reply = tonumber(most), { 'ok' }
+-- many. `more`: there are others.
+function operation.reap(asked)
+  local left, records = asked.most, {}
+  local function reply(more) return { is = 'reaped', more = more, records = #records > 0 and records or nil } end
   local seen = call('HGETALL', base .. 'i')
   for i = 1, #seen, 2 do
     local instance, ms = seen[i], tonumber(string.match(seen[i + 1], '^%d+'))
@@ -833,14 +873,12 @@ function operation.reap(most)
       local ids = call('SMEMBERS', base .. 'o:' .. instance)
       table.sort(ids)
       for _, id in ipairs(ids) do
-        if left == 0 then
-          reply[1] = 'more'
-          return reply
-        end
-        local state, hold = loadCall(id)
+        if left == 0 then return reply('1') end
+        local state, held = loadCall(id)
         if state == 'H' then
-          local record = { p = hold.p, o = hold.o, s = 'Abandoned', d = whole(math.max(0, hold.r - hold.t)) }
-          reply[#reply + 1] = cjson.encode(settled(record, bookHold(id, hold, money(hold.c), record, true)))
+          local durationMs = whole(math.max(0, held.renewedMs - held.createdMs))
+          local record = { tokens = held.tokens, route = held.route, status = 'Abandoned', durationMs = durationMs }
+          records[#records + 1] = settled(record, bookHold(id, held, money(held.cost), record, true))
           commit()
           left = left - 1
         else
@@ -848,107 +886,97 @@ function operation.reap(most)
         end
       end
       for _, id in ipairs(call('SMEMBERS', base .. 'u:' .. instance)) do
-        if left == 0 then
-          reply[1] = 'more'
-          return reply
-        end
-        local state, hold = loadCall(id)
-        if state == 'H' then dropHold(id, hold) else strike(instance, id) end
+        if left == 0 then return reply('1') end
+        local state, held = loadCall(id)
+        if state == 'H' then dropHold(id, held) else strike(instance, id) end
         commit()
         left = left - 1
       end
       if now - ms > INSTANCE_MS then call('HDEL', base .. 'i', instance) end
     end
   end
-  return reply
+  return reply()
 end
 
-function operation.take(id, ...)
-  local wanted = { ... }
-  local full = firstFull(id, wanted, 1, #wanted)
-  if full then return full end
-  return { 'taken', unpack(enterLimits(id, wanted, 1, #wanted)) }
-end
--- Limits and money: both, or neither. `words`: how many arguments the limits are; those of `hold` follow.
-function operation.admit(words, ...)
-  local args, count = { ... }, tonumber(words)
-  local id = args[count + 1]
-  local full = firstFull(id, args, 1, count)
-  if full then return full end
-  local reply = operation.hold(unpack(args, count + 1))
-  if reply[1] == 'held' then
-    for _, word in ipairs(enterLimits(id, args, 1, count)) do reply[#reply + 1] = word end
-  end
-  return reply
+function operation.take(asked)
+  return firstFull(asked.call, asked.limits) or enterLimits(asked.call, asked.limits, { is = 'taken' })
 end
 -- Corrects what a call took in a second to what it has used.
-function operation.correct(id, second, amount)
-  addToSecond(minuteOf(id), tonumber(second), tonumber(amount))
-  return { 'ok' }
+function operation.correct(asked)
+  addToSecond(minuteOf(asked.counter), tonumber(asked.second), asked.amount)
+  return OK
 end
-function operation.give(id, ...)
-  for _, slot in ipairs({ ... }) do leave(slot, id) end
-  return { 'ok' }
+function operation.give(asked)
+  for _, slot in ipairs(asked.slots) do leave(slot, asked.call) end
+  return OK
 end
--- Renews leases. `again` is 1: also restores those that the store has lost.
-function operation.keep(slot, again, ...)
-  local kept, till, args = slotOf(slot), whole(now + head.leaseMs), {}
-  local name = kept.name
-  writeSlot(kept)
-  for _, id in ipairs({ ... }) do args[#args + 1] = till args[#args + 1] = id end
-  if again == '1' then call('ZADD', name, unpack(args)) else call('ZADD', name, 'XX', unpack(args)) end
-  call('PEXPIRE', name, SLOT_KEY_MS)
-  kept.most = nil
-  return { 'ok' }
+-- Renews leases. `restores`: also those that the store has lost.
+function operation.keep(asked)
+  local slot, till, args = slotOf(asked.slot), whole(now + head.leaseMs), {}
+  writeSlot(slot)
+  for _, id in ipairs(asked.calls) do args[#args + 1] = till args[#args + 1] = id end
+  if asked.restores then call('ZADD', slot.name, unpack(args)) else call('ZADD', slot.name, 'XX', unpack(args)) end
+  call('PEXPIRE', slot.name, SLOT_KEY_MS)
+  slot.most = nil
+  return OK
 end
 
 -- Does nothing: every batch tells that its instance is alive.
-function operation.beat() return { 'ok' } end
+function operation.beat() return OK end
 
 -- Reading
-function operation.key(uid)
-  local key = loadKey(uid)
+function operation.key(asked)
+  local key = loadKey(asked.key)
   local day, month = findWindow(key, 'd', today) or window('d', 0), findWindow(key, 'm', thisMonth) or window('m', 0)
-  local reply = { key.known and 'key' or 'none', whole(now), key.last > 0 and whole(key.last) or '' }
-  for _, tally in ipairs({ key.total, day, month }) do
-    reply[#reply + 1] = digits(tally.spent)
-    reply[#reply + 1] = digits(tally.held)
-  end
-  return reply
+  return {
+    is = key.known and 'key' or 'none', now = whole(now), lastUsed = key.last > 0 and whole(key.last) or nil,
+    totalSpent = digits(key.total.spent), totalHeld = digits(key.total.held),
+    daySpent = digits(day.spent), dayHeld = digits(day.held),
+    monthSpent = digits(month.spent), monthHeld = digits(month.held),
+  }
 end
-function operation.account(id)
-  local account = loadAccount(id)
-  return { 'account', digits(account.spent), digits(account.held) }
+function operation.account(asked)
+  local account = loadAccount(asked.account)
+  return { is = 'account', spent = digits(account.spent), held = digits(account.held) }
 end
-function operation.usage(id)
-  local state, hold, pointer = loadCall(id)
+function operation.usage(asked)
+  local state, held, pointer = loadCall(asked.call)
   local record = pointer and readRecord(pointer)
-  if record then return tell(record) end
-  if state ~= 'H' then return { 'none' } end
-  local duration = whole(math.max(0, now - hold.t))
-  return { 'running', hold.A, id, hold.k, whole(hold.t), hold.o, hold.p, hold.c, '0', 'Running', duration, '0', '-' }
+  if record then
+    record.is, record.mark, record.streamId = 'done', nil, nil
+    return record
+  end
+  if state ~= 'H' then return { is = 'none' } end
+  return {
+    is = 'running', account = held.account, call = asked.call, key = held.key, createdMs = whole(held.createdMs),
+    route = held.route, tokens = held.tokens, cost = held.cost, unbilled = '0', status = 'Running',
+    durationMs = whole(math.max(0, now - held.createdMs)), keySpent = '0', keyRemaining = '-',
+  }
 end
 
 -- Jobs
--- `p` has the terms of its bill. An earlier version has written none.
-local function tellJob(job) return { 'job', job.id, job.s, job.A, job.i, job.k, job.t, job.o, job.p or '' } end
+-- `tokens` has the terms of its bill. An earlier version has written none.
+local function tellJob(job)
+  return { is = 'job', job = job.id, state = job.s, account = job.A, call = job.i, key = job.k, createdMs = job.t,
+    route = job.o, tokens = job.p }
+end
 
-function operation.job(uid, jobId)
-  local channel = call('GET', base .. 'jk:' .. uid .. '\n' .. jobId)
-  if not channel then return { 'none' } end
-  local job, exists = hash(base .. 'j:' .. channel .. '\n' .. jobId)
-  if not exists or job.k ~= uid then return { 'none' } end
+function operation.job(asked)
+  local channel = call('GET', base .. 'jk:' .. asked.key .. '\n' .. asked.job)
+  if not channel then return { is = 'none' } end
+  local job, exists = hash(base .. 'j:' .. channel .. '\n' .. asked.job)
+  if not exists or job.k ~= asked.key then return { is = 'none' } end
   return tellJob(job)
 end
-function operation.channelJob(account, channel, jobId)
-  local job, exists = hash(base .. 'j:' .. channel .. '\n' .. jobId)
-  if not exists or job.A ~= account then return { 'none' } end
+function operation.channelJob(asked)
+  local job, exists = hash(base .. 'j:' .. asked.channel .. '\n' .. asked.job)
+  if not exists or job.A ~= asked.account then return { is = 'none' } end
   return tellJob(job)
 end
-function operation.runningJobs(uid)
-  local running = base .. 'jr:' .. uid
+function operation.runningJobs(asked)
+  local running = base .. 'jr:' .. asked.key
   call('ZREMRANGEBYSCORE', running, '-inf', whole(now))
-  return { 'count', whole(call('ZCARD', running)) }
+  return { is = 'count', count = whole(call('ZCARD', running)) }
 end
 -- The conversations of an account: their bytes by id, the sum of these, and the ids that are forgotten at a time.
 local function conversationsOf(account)
@@ -962,27 +990,28 @@ local function forgetConversation(account, id)
   call('DECRBY', sum, own)
   call('ZREM', ends, id)
 end
-function operation.keepConversation(account, id, added, untilMs, most, mostBytes)
+function operation.keepConversation(asked)
+  local account, id = asked.account, asked.id
   local bytes, sum, ends = conversationsOf(account)
   for _, old in ipairs(call('ZRANGEBYSCORE', ends, '-inf', whole(now))) do forgetConversation(account, old) end
   local count = call('HLEN', bytes) + 1 - call('HEXISTS', bytes, id)
-  local total = tonumber(call('GET', sum) or 0) + tonumber(added)
-  if count > tonumber(most) or total > tonumber(mostBytes) then return { 'full' } end
-  call('HINCRBY', bytes, id, added)
+  local total = tonumber(call('GET', sum) or 0) + asked.bytes
+  if count > asked.most or total > asked.mostBytes then return { is = 'full' } end
+  call('HINCRBY', bytes, id, whole(asked.bytes))
   call('SET', sum, whole(total))
-  if untilMs == '-' then call('ZREM', ends, id) else call('ZADD', ends, untilMs, id) end
-  return { 'kept' }
+  if asked.untilMs then call('ZADD', ends, whole(asked.untilMs), id) else call('ZREM', ends, id) end
+  return { is = 'kept' }
 end
-function operation.forgetConversation(account, id)
-  forgetConversation(account, id)
-  return { 'forgotten' }
+function operation.forgetConversation(asked)
+  forgetConversation(asked.account, asked.id)
+  return { is = 'forgotten' }
 end
 -- Accounts take turns among the jobs that are longest due, so that one with many does not keep others waiting.
-function operation.due(nowMs, againMs, most)
-  local reply, found, counts = { 'jobs' }, {}, {}
-  most = tonumber(most)
-  if most <= 0 then return reply end
-  for at, id in ipairs(call('ZRANGEBYSCORE', base .. 'jq', '-inf', nowMs, 'LIMIT', 0, most * 10)) do
+function operation.due(asked)
+  local found, counts, jobs = {}, {}, {}
+  if asked.most <= 0 then return { is = 'jobs' } end
+  local ids = call('ZRANGEBYSCORE', base .. 'jq', '-inf', whole(asked.nowMs), 'LIMIT', 0, whole(asked.most * 10))
+  for at, id in ipairs(ids) do
     local job, exists = hash(base .. 'j:' .. id)
     if exists then
       local turn = counts[job.A] or 0
@@ -994,24 +1023,25 @@ function operation.due(nowMs, againMs, most)
     if a.turn ~= b.turn then return a.turn < b.turn end
     return a.at < b.at
   end)
-  for index = 1, math.min(most, #found) do
+  for index = 1, math.min(asked.most, #found) do
     local due = found[index]
-    call('ZADD', base .. 'jq', whole(tonumber(nowMs) + tonumber(againMs)), due.id)
-    reply[#reply + 1] = cjson.encode(tellJob(due.job))
+    call('ZADD', base .. 'jq', whole(asked.nowMs + asked.againMs), due.id)
+    jobs[#jobs + 1] = tellJob(due.job)
   end
-  return reply
+  return { is = 'jobs', jobs = #jobs > 0 and jobs or nil }
 end
 -- Ends a job. Its hash keeps the state, without the terms of its bill.
-local function endJob(name, channel, jobId, state)
+local function endJob(name, queued, state)
   call('HSET', name, 's', state, 'p', '')
-  call('ZREM', base .. 'jr:' .. (call('HGET', name, 'k') or ''), channel .. '\n' .. jobId)
-  call('ZREM', base .. 'jq', channel .. '\n' .. jobId)
+  call('ZREM', base .. 'jr:' .. (call('HGET', name, 'k') or ''), queued)
+  call('ZREM', base .. 'jq', queued)
 end
 
--- Replaces what a job was billed by its cost, where it was billed, and gives the rest back. `p` is empty for a refund,
--- whose record keeps its tokens. Returns the call's record, with its balances for the journal; nil: it is forgotten.
-local function rebill(job, cost, p, status)
-  local charged = money(job.c)
+-- Replaces what a job was billed by its cost, where it was billed, and gives the rest back. Without `tokens` it is a
+-- refund, whose record keeps its own. Returns what was billed and what was not, and the call's record with the balances
+-- for the journal; nil: it is forgotten.
+local function rebill(job, bill)
+  local charged, cost = money(job.c), money(bill.cost)
   local billed = least(charged, cost)
   local key, account = loadKey(job.k), loadAccount(job.A)
   local day = findWindow(key, 'd', tonumber(job.d)) or window('d', tonumber(job.d))
@@ -1019,48 +1049,50 @@ local function rebill(job, cost, p, status)
   giveBack({ key.total, account, day, month }, sub(charged, billed))
   saveKey(key)
   saveAccount(account)
-  local n = count()
+  local change = count()
   local unbilled = sub(cost, billed)
   local _, _, pointer = loadCall(job.i)
   local record = pointer and readRecord(pointer)
   if record then
-    record.c, record.u, record.s, record.n = digits(billed), digits(unbilled), status, n
-    if p ~= '' then record.p = p end
+    record.cost, record.unbilled, record.status, record.change = digits(billed), digits(unbilled), bill.status, change
+    record.tokens = bill.tokens or record.tokens
     replaceRecord(record)
   end
-  return digits(billed), digits(unbilled), record and settled(record, key, account, day, month)
+  return digits(billed), digits(unbilled), record and settled(record, key, account, day, month) or nil
 end
--- Without `cost`, `p` and `status` the job keeps its charge. The reply ends with what was billed and what was not, the
--- charge, the time, and the record for the journal.
-function operation.finish(channel, jobId, state, cost, p, status)
-  local name = base .. 'j:' .. channel .. '\n' .. jobId
+-- Without `bill` the job keeps its charge. Otherwise the reply says what was billed and what was not, the charge, the
+-- time, and the record for the journal.
+function operation.finish(asked)
+  local queued = asked.channel .. '\n' .. asked.job
+  local name = base .. 'j:' .. queued
   local job, exists = hash(name)
-  if not exists then return { 'none' } end
+  if not exists then return { is = 'none' } end
   if job.s ~= 'Running' then return tellJob(job) end
-  job.s, job.p = state, ''
+  job.s, job.p = asked.state, ''
   local reply = tellJob(job)
-  if cost then
-    local record
-    reply[10], reply[11], record = rebill(job, money(cost), p, status)
-    reply[12], reply[13], reply[14] = job.c, whole(now), record and cjson.encode(record) or ''
+  if asked.bill then
+    reply.billed, reply.unbilled, reply.record = rebill(job, asked.bill)
+    reply.charged, reply.endedMs = job.c, whole(now)
   end
-  endJob(name, channel, jobId, state)
+  endJob(name, queued, asked.state)
   return reply
 end
 
 -- Refilling a store that has lost something --------------------------------------------------------------------------
--- Restores a hold that its process knows, or its confirmation. It was granted once, and is not measured again. `ended`
--- is given for a call whose settlement follows.
-function operation.adopt(id, uid, accountId, t, o, limit, period, credit, amount, cost, p, day, month, ended)
-  local state, known = loadCall(id)
-  if state == 'H' and known.I == head.instance then operation.confirm(id) end
-  if state then return { 'known' } end
-  if ended and mayBeForgotten(accountId, tonumber(ended)) then return { 'forgotten' } end
-  local key, account = loadKey(uid), loadAccount(accountId)
-  local hold = { k = uid, t = tonumber(t), o = o, L = limitOf(limit), P = period, C = money(credit), c = cost, p = p }
-  local dayWindow, monthWindow = openWindow(key, 'd', tonumber(day)), openWindow(key, 'm', tonumber(month))
-  enter('o', id, hold, money(amount), key, account, dayWindow, monthWindow, nil)
-  return { 'adopted' }
+-- Restores a hold that its process knows, or its confirmation. It was granted once, and is not measured again.
+-- `endedMs` is given for a call whose settlement follows.
+function operation.adopt(asked)
+  local state, known = loadCall(asked.call)
+  if state == 'H' and known.instance == head.instance then operation.confirm(asked) end
+  if state then return { is = 'known' } end
+  if asked.endedMs and mayBeForgotten(asked.account, asked.endedMs) then return { is = 'forgotten' } end
+  local key, account = loadKey(asked.key), loadAccount(asked.account)
+  local held = { key = asked.key, createdMs = asked.createdMs, route = asked.route,
+    limit = asked.limit and money(asked.limit), period = asked.period, credit = money(asked.credit), cost = asked.cost,
+    tokens = asked.tokens }
+  local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
+  enter('o', asked.call, held, money(asked.amount), key, account, day, month, nil)
+  return { is = 'adopted' }
 end
 
 -- In place of a change number: a status knew more than the journals until then.
@@ -1123,15 +1155,16 @@ local function reckon(way, tally, after, by)
   elseif way == 'add' then move(tally, 'spent', by) end
 end
 
--- Enters a change from a journal into the balances. `after` has what was spent after change `n`, `by` what the change
--- added. Returns its number in this epoch, and whether it is a new one.
-local function reenter(key, account, day, month, after, change, by)
-  local n, own, anew = change.n, change.own, epoch[2] == 'set' and refilling
-  local accountWay = wayOf(account, own, anew, change.since, change.endedMs)
-  local keyWay = wayOf(key, own, anew, change.since, change.endedMs)
-  reckon(accountWay, account, after.account, by)
-  reckon(keyWay, key.total, after.total, by)
-  for _, each in ipairs({ { day, after.day }, { month, after.month } }) do
+-- Enters a change from a journal into the balances. `after` has what was spent after the change, `by` is what it added.
+-- Returns its number in this epoch, and whether it is a new one.
+local function reenter(key, account, day, month, after, by, endedMs)
+  local n, anew = tonumber(after.change), epoch[2] == 'set' and refilling
+  local own = tonumber(after.billedBy) or n
+  local accountWay = wayOf(account, own, anew, after.since, endedMs)
+  local keyWay = wayOf(key, own, anew, after.since, endedMs)
+  reckon(accountWay, account, after.accountSpent, by)
+  reckon(keyWay, key.total, after.totalSpent, by)
+  for _, each in ipairs({ { day, after.daySpent }, { month, after.monthSpent } }) do
     local way = keyWay
     if anew and way ~= 'raise' then way = isLatestOf(key, each[1], own) and 'set' or nil end
     reckon(way, each[1], each[2], by)
@@ -1150,254 +1183,115 @@ local function reenter(key, account, day, month, after, change, by)
   local isNew = accountWay == 'add' or accountWay == 'join' or keyWay == 'add' or keyWay == 'join'
   return isNew and latest or own, isNew
 end
+-- The reply: a new change is one of this epoch, and the journal learns its number.
+local function refilled(isNew, record, key, account, day, month)
+  if not isNew then return { is = 'refilled' } end
+  local reply = settled(record, key, account, day, month)
+  reply.is = 'refilled'
+  return reply
+end
+local function recordOf(asked)
+  local record = {}
+  for _, name in ipairs(RECORD) do record[name] = asked[name] end
+  return record
+end
 
 -- The store had lost a settlement, and the call was reaped: the balances become what had been acknowledged.
-local function refillReaped(hold, before, record, job)
-  local key, account = loadKey(hold.k), loadAccount(hold.A)
-  local tallies = { openWindow(key, 'd', hold.d), openWindow(key, 'm', hold.m), key.total, account }
-  moveAll(tallies, 'spent', money(record.c))
-  giveBack(tallies, money(before.c))
+local function refillReaped(held, before, record, job)
+  local key, account = loadKey(held.key), loadAccount(held.account)
+  local tallies = { openWindow(key, 'd', held.day), openWindow(key, 'm', held.month), key.total, account }
+  moveAll(tallies, 'spent', money(record.cost))
+  giveBack(tallies, money(before.cost))
   saveKey(key)
   saveAccount(account)
   record.account, record.streamId, record.mark = before.account, before.streamId, before.mark
   replaceRecord(record)
   count()
-  if job.id ~= '' then addJob(job, record, account.id, whole(hold.d), whole(hold.m)) end
-  return { 'refilled' }
+  if job then addJob(job, record, account.id, whole(held.day), whole(held.month)) end
+  return { is = 'refilled' }
 end
 
--- Restores a settlement that was acknowledged, from a journal. The balances are those after change `n`; `own` is the
--- number of the change that billed the call, if that is an earlier one.
-function operation.refill(id, uid, accountId, t, o, p, cost, unbilled, status, duration, spent, remaining, n,
-  accountSpent, total, daySpent, monthSpent, day, month, jobId, pollMs, channel, since, own, jobEndedMs)
-  local state, hold, pointer = loadCall(id)
-  local endedMs = tonumber(jobEndedMs) or tonumber(t) + tonumber(duration)
-  local record = { i = id, k = uid, t = t, o = o, p = p, c = cost, u = unbilled, s = status, d = duration, ks = spent,
-    kr = remaining }
-  if state == 'R' and status ~= 'Abandoned' then
+-- Restores a settlement that was acknowledged, from a journal: its record, and the balances after `change`. `billedBy`
+-- is the number of the change that billed the call, if that is an earlier one.
+local function refill(asked, job, endedMs)
+  local id, record = asked.call, recordOf(asked)
+  local state, held, pointer = loadCall(id)
+  if state == 'R' and asked.status ~= 'Abandoned' then
     local before = readRecord(pointer)
-    if before then
-      return refillReaped(hold, before, record, { id = jobId, pollMs = pollMs, channel = channel })
-    end
+    if before then return refillReaped(held, before, record, job) end
   end
-  if state == 'W' and hold then state, hold = nil, nil end
-  if state and state ~= 'H' then return { 'known' } end
+  if state == 'W' and held then state, held = nil, nil end
+  if state and state ~= 'H' then return { is = 'known' } end
   local anew = epoch[2] == 'set' and refilling
-  if not hold and not anew and mayBeForgotten(accountId, endedMs) then return { 'known' } end
-  n = tonumber(n)
-  local key, account = loadKey(uid), loadAccount(accountId)
-  local dayWindow, monthWindow = openWindow(key, 'd', tonumber(day)), openWindow(key, 'm', tonumber(month))
-  if hold then
-    moveAll({ dayWindow, monthWindow, key.total, account }, 'held', hold.a, true)
-    dayWindow.calls, monthWindow.calls = dayWindow.calls - 1, monthWindow.calls - 1
+  if not held and not anew and mayBeForgotten(asked.account, endedMs) then return { is = 'known' } end
+  local key, account = loadKey(asked.key), loadAccount(asked.account)
+  local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
+  if held then
+    moveAll({ day, month, key.total, account }, 'held', held.amount, true)
+    day.calls, month.calls = day.calls - 1, month.calls - 1
   end
   if key.last == 0 then key.last = now end
-  if hold then listsOf(hold.I) end
-  if jobId ~= '' then seeJobs() end
-  local after = { account = accountSpent, total = total, day = daySpent, month = monthSpent }
-  local change = { n = n, own = tonumber(own) or n, since = since, endedMs = endedMs }
-  local number, isNew = reenter(key, account, dayWindow, monthWindow, after, change, money(cost))
-  record.n = number
-  record.mark = markOf(number, dayWindow, monthWindow)
-  writeRecord(accountId, record)
-  if hold then strike(hold.I, id) end
-  if jobId ~= '' then addJob({ id = jobId, pollMs = pollMs, channel = channel }, record, accountId, day, month) end
-  if not isNew then return { 'refilled' } end
-  -- it is a change of this epoch now, and the journal learns its number
-  local reply = settled(record, key, account, dayWindow, monthWindow)
-  reply[1] = 'refilled'
-  return reply
+  if held then listsOf(held.instance) end
+  if job then seeJobs() end
+  local isNew
+  record.change, isNew = reenter(key, account, day, month, asked, money(asked.cost), endedMs)
+  record.mark = markOf(record.change, day, month)
+  writeRecord(asked.account, record)
+  if held then strike(held.instance, id) end
+  if job then addJob(job, record, asked.account, asked.day, asked.month) end
+  return refilled(isNew, record, key, account, day, month)
 end
--- Restores the end of a job, whose bill replaced `charged`, from a journal. `endedMs`: when it ended.
-function operation.refillEnd(jobId, charged, endedMs, channel, id, uid, accountId, t, o, p, cost, unbilled, status,
-  duration, spent, remaining, n, accountSpent, total, daySpent, monthSpent, day, month, since, own)
-  local state, _, pointer = loadCall(id)
+function operation.refill(asked)
+  return refill(asked, asked.job, tonumber(asked.createdMs) + tonumber(asked.durationMs))
+end
+-- Restores the end of a job, whose bill replaced `charged`, from a journal.
+function operation.refillEnd(asked)
+  local state, _, pointer = loadCall(asked.call)
+  local endedMs = tonumber(asked.endedMs)
   -- with the job, the store has lost its call: that is restored as it ended, without a job that could end again
-  if state ~= 'S' then
-    return operation.refill(id, uid, accountId, t, o, p, cost, unbilled, status, duration, spent, remaining, n,
-      accountSpent, total, daySpent, monthSpent, day, month, '', '0', channel, since, own, endedMs)
-  end
-  local name = base .. 'j:' .. channel .. '\n' .. jobId
+  if state ~= 'S' then return refill(asked, nil, endedMs) end
+  local queued = asked.job.channel .. '\n' .. asked.job.id
+  local name = base .. 'j:' .. queued
   local record, job = readRecord(pointer), hash(name)
-  if not record or job.s ~= 'Running' then return { 'known' } end
-  local key, account = loadKey(uid), loadAccount(accountId)
-  local dayWindow, monthWindow = openWindow(key, 'd', tonumber(day)), openWindow(key, 'm', tonumber(month))
+  if not record or job.s ~= 'Running' then return { is = 'known' } end
+  local key, account = loadKey(asked.key), loadAccount(asked.account)
+  local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
   seeJobs()
-  n = tonumber(n)
-  local after = { account = accountSpent, total = total, day = daySpent, month = monthSpent }
-  local change = { n = n, own = tonumber(own) or n, since = since, endedMs = tonumber(endedMs) }
-  local number, isNew = reenter(key, account, dayWindow, monthWindow, after, change, sub(money(cost), money(charged)))
-  record.p, record.c, record.u, record.s, record.n = p, cost, unbilled, status, number
+  local by, isNew = sub(money(asked.cost), money(asked.charged))
+  record.change, isNew = reenter(key, account, day, month, asked, by, endedMs)
+  record.tokens, record.cost, record.unbilled, record.status = asked.tokens, asked.cost, asked.unbilled, asked.status
   replaceRecord(record)
-  endJob(name, channel, jobId, status == 'Refunded' and 'Failed' or 'Completed')
-  if not isNew then return { 'refilled' } end
-  local reply = settled(record, key, account, dayWindow, monthWindow)
-  reply[1] = 'refilled'
-  return reply
+  endJob(name, queued, asked.status == 'Refunded' and 'Failed' or 'Completed')
+  return refilled(isNew, record, key, account, day, month)
 end
 -- Raises balances to what a status says was spent at least; only while a store begins anew.
-function operation.least(accountId, accountSpent, uid, total, period, index, spent)
-  if not (epoch[2] == 'set' and refilling) then return { 'late' } end
-  if accountId ~= '' then
-    local account = loadAccount(accountId)
-    if raise(account, money(accountSpent)) then
+function operation.least(asked)
+  if not (epoch[2] == 'set' and refilling) then return { is = 'late' } end
+  if asked.account then
+    local account = loadAccount(asked.account)
+    if raise(account, money(asked.spent)) then
       account.refilled = BY_STATUS
       saveAccount(account)
     end
-  end
-  if uid ~= '' then
-    local key = loadKey(uid)
-    local more = raise(key.total, money(total))
-    if period ~= 'N' then
-      more = raise(openWindow(key, period == 'D' and 'd' or 'm', tonumber(index)), money(spent)) or more
+  else
+    local key = loadKey(asked.key)
+    local more = raise(key.total, money(asked.total))
+    if asked.period ~= 'N' then
+      more = raise(openWindow(key, asked.period == 'D' and 'd' or 'm', asked.window), money(asked.spent)) or more
     end
     if more then key.refilled = BY_STATUS end
     saveKey(key)
   end
-  return { 'ok' }
-end
-
--- The fast path ------------------------------------------------------------------------------------------------------
--- Nearly every call, by the same arithmetic without tables, which are most of its cost: a new call of a known key and
--- account whose money is there, with these limits, in this day and month; and its settlement within its hold. nil: it
--- is another call, nothing was changed, and the general operation follows. All that can fail comes before any change.
-local function seenAgain(text, at, generation, high, low, period)
-  if string.byte(text, at) == 45 then return nil end
-  local seenPeriod, unlimited, seenHigh, seenLow, ms, seenGeneration, past = struct.unpack(SEEN, text, at)
-  if seenGeneration ~= generation or seenPeriod ~= period then return nil end
-  if high then
-    if unlimited ~= 0 or seenHigh ~= high or seenLow ~= low then return nil end
-  elseif unlimited == 0 then return nil end
-  if now >= ms and now - ms <= SEEN_AGAIN_MS then return string.sub(text, at) end
-  return struct.pack(SEEN, period, unlimited, seenHigh, seenLow, now, #generation, generation) .. string.sub(text, past)
-end
-
-local function holdUsual(id, uid, accountId, t, o, limit, period, keyGeneration, credit, accountGeneration, amount,
-  minimum, cost, p)
-  local name, keyName, accountName = base .. 'c:' .. id, base .. 'k:' .. uid, base .. 'a:' .. accountId
-  if get(name) then return nil end
-  local keyText, accountText = get(keyName), get(accountName)
-  if not keyText or not accountText then return nil end
-  local di, ds, dsl, dh, dhl, dc, mi, ms, msl, mh, mhl, mc, ts, tsl, th, thl, _, refilled, keyAt =
-    struct.unpack(KEY, keyText)
-  if di ~= today or mi ~= thisMonth then return nil end
-  local s, sl, h, hl, accountRefilled, accountAt = struct.unpack(ACCOUNT, accountText)
-  local own, ownLow = limbs(amount)
-  local fewest, fewestLow = limbs(minimum)
-  -- the sign of a difference is exact: where it is large, nano-dollars do not matter
-  if own < 0 or (own - fewest) * LIMB + (ownLow - fewestLow) < 0 then return nil end
-  local C, Cl = limbs(credit)
-  if (C - s - h - own) * LIMB + (Cl - sl - hl - ownLow) < 0 then return nil end
-  local L, Ll
-  if limit ~= '-' then
-    L, Ll = limbs(limit)
-    local left, leftLow = L - own, Ll - ownLow
-    if period == 'D' then left, leftLow = left - ds - dh, leftLow - dsl - dhl
-    elseif period == 'M' then left, leftLow = left - ms - mh, leftLow - msl - mhl
-    else left, leftLow = left - ts - th, leftLow - tsl - thl end
-    if left * LIMB + leftLow < 0 then return nil end
-  end
-  local keySeen = seenAgain(keyText, keyAt, keyGeneration, L, Ll, period)
-  local accountSeen = keySeen and seenAgain(accountText, accountAt, accountGeneration, C, Cl, 'N')
-  if not accountSeen then return nil end
-  dh, dhl, mh, mhl, th, thl, h, hl = dh + own, dhl + ownLow, mh + own, mhl + ownLow, th + own, thl + ownLow, h + own,
-    hl + ownLow
-  if dhl >= LIMB then dh, dhl = dh + 1, dhl - LIMB end
-  if mhl >= LIMB then mh, mhl = mh + 1, mhl - LIMB end
-  if thl >= LIMB then th, thl = th + 1, thl - LIMB end
-  if hl >= LIMB then h, hl = h + 1, hl - LIMB end
-  local instance = head.instance
-  local hold = 'H' .. struct.pack(HOLD, own, ownLow, L or 0, Ll or 0, L and 0 or 1, C, Cl, period, di, mi, tonumber(t),
-    now, #uid, uid, #accountId, accountId,
-    #instance, instance, #cost, cost, #o, o, #p, p)
-  local key = struct.pack(KEY, di, ds, dsl, dh, dhl, dc + 1, mi, ms, msl, mh, mhl, mc + 1, ts, tsl, th, thl, now,
-    refilled) .. keySeen
-  local account = struct.pack(ACCOUNT, s, sl, h, hl, accountRefilled) .. accountSeen
-  enlist('u', instance, id)
-  changed[name], changed[keyName], changed[accountName] = hold, key, account
-  return 'held\0' .. decimal(own, ownLow) .. '\0' .. head.windows
-end
-
-local function bookUsual(id, cost, p, o, status, duration)
-  local name = base .. 'c:' .. id
-  local hold = get(name)
-  if not hold or string.byte(hold) ~= HELD then return nil end
-  local own, ownLow, L, Ll, unlimited, _, _, period, day, month, t, _, uid, accountId, instance, _, route =
-    struct.unpack(HOLD_TO_ROUTE, hold, 2)
-  if instance ~= head.instance then return nil end
-  local billed, billedLow = limbs(cost)
-  if billed < 0 or (own - billed) * LIMB + (ownLow - billedLow) < 0 then return nil end
-  local keyName, accountName = base .. 'k:' .. uid, base .. 'a:' .. accountId
-  local keyText, accountText = get(keyName), get(accountName)
-  if not keyText or not accountText then return nil end
-  local di, ds, dsl, dh, dhl, dc, mi, ms, msl, mh, mhl, mc, ts, tsl, th, thl, last, refilled, keyAt =
-    struct.unpack(KEY, keyText)
-  if di ~= day or mi ~= month then return nil end
-  local s, sl, h, hl, accountRefilled, accountAt = struct.unpack(ACCOUNT, accountText)
-  dh, dhl, mh, mhl, th, thl, h, hl = dh - own, dhl - ownLow, mh - own, mhl - ownLow, th - own, thl - ownLow, h - own,
-    hl - ownLow
-  if dhl < 0 then dh, dhl = dh - 1, dhl + LIMB end
-  if mhl < 0 then mh, mhl = mh - 1, mhl + LIMB end
-  if thl < 0 then th, thl = th - 1, thl + LIMB end
-  if hl < 0 then h, hl = h - 1, hl + LIMB end
-  ds, dsl, ms, msl, ts, tsl, s, sl = ds + billed, dsl + billedLow, ms + billed, msl + billedLow, ts + billed,
-    tsl + billedLow, s + billed, sl + billedLow
-  if dsl >= LIMB then ds, dsl = ds + 1, dsl - LIMB end
-  if msl >= LIMB then ms, msl = ms + 1, msl - LIMB end
-  if tsl >= LIMB then ts, tsl = ts + 1, tsl - LIMB end
-  if sl >= LIMB then s, sl = s + 1, sl - LIMB end
-  local key = struct.pack(KEY, di, ds, dsl, dh, dhl, dc - 1, mi, ms, msl, mh, mhl, mc - 1, ts, tsl, th, thl, last,
-    refilled) .. string.sub(keyText, keyAt)
-  local account = struct.pack(ACCOUNT, s, sl, h, hl, accountRefilled) .. string.sub(accountText, accountAt)
-  local total, daily, monthly = decimal(ts, tsl), decimal(ds, dsl), decimal(ms, msl)
-  local spent, spentHigh, spentLow = total, ts, tsl
-  if period == 'D' then spent, spentHigh, spentLow = daily, ds, dsl
-  elseif period == 'M' then spent, spentHigh, spentLow = monthly, ms, msl end
-  local remaining = '-'
-  if unlimited == 0 then
-    local left, leftLow = L - spentHigh, Ll - spentLow
-    if leftLow < 0 then left, leftLow = left - 1, leftLow + LIMB end
-    remaining = left < 0 and '0' or decimal(left, leftLow)
-  end
-  if o == '' then o = route end
-  listsOf(instance)
-  local n = whole(count())
-  local state = 'S' .. append(accountId, id .. '\t' .. uid .. '\t' .. whole(t) .. '\t' .. o .. '\t' .. p .. '\t'
-    .. decimal(billed, billedLow) .. '\t0\t' .. status .. '\t' .. duration
-    .. '\t' .. spent .. '\t' .. remaining, n .. ',' .. whole(day) .. ',' .. whole(month))
-  strike(instance, id)
-  lives[state] = head.keepMs
-  changed[name], changed[keyName], changed[accountName] = state, key, account
-  return 'booked\0' .. n .. '\0' .. decimal(s, sl) .. '\0' .. total .. '\0' .. daily .. '\0' .. monthly
-end
-
-local usual = {}
-function usual.hold(words) return holdUsual(unpack(words)) end
-function usual.admit(words)
-  local last = tonumber(words[1]) + 1
-  local id = words[last + 1]
-  local full = firstFull(id, words, 2, last)
-  if full then return table.concat(full, '\0') end
-  local reply = holdUsual(unpack(words, last + 1))
-  if not reply then return nil end
-  return table.concat({ reply, unpack(enterLimits(id, words, 2, last)) }, '\0')
-end
-function usual.book(words)
-  for i = 7, #words do leave(words[i], words[1]) end
-  return bookUsual(unpack(words, 1, 6))
+  return OK
 end
 
 -- The batch ----------------------------------------------------------------------------------------------------------
--- Reads the head of a batch; returns where it ends.
-local function begin(keys, text)
+-- Prepares the variables for a batch.
+local function begin(keys, batch)
   call, base, changes = redis.call, keys[1], nil
   known, changed, staged, lives, grown, lists, slots, minutes = {}, {}, {}, {}, {}, {}, {}, {}
-  local clock, instance, epochKnown, acked, seq, mode, leaseMs, keepMs, records, generationMs, lenient,
-    at = struct.unpack('sssssssssss', text)
-  head = { instance = instance, epoch = epochKnown, acked = tonumber(acked), seq = tonumber(seq), mode = mode,
-    leaseMs = tonumber(leaseMs),
-    keepMs = keepMs, records = tonumber(records), generationMs = tonumber(generationMs), lenient = lenient == '1' }
-  now = tonumber(clock)
+  head = batch
+  now = head.clock
   if not now then
     local time = call('TIME')
     now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -1405,25 +1299,24 @@ local function begin(keys, text)
   today, thisMonth = dayOf(now), monthOf(now)
   epoch = call('HMGET', base .. 'e', 'id', 'mode', 'until', 'n', 'start', 'previous')
   refilling = epoch[3] and tonumber(epoch[3]) > now
-  head.windows = whole(today) .. '\0' .. whole(thisMonth)
-  return at
 end
 
 local function tellEpoch(word)
-  return { word, epoch[1] or '', epoch[2] or '', whole(refilling and tonumber(epoch[3]) - now or 0), epoch[5] or '0',
-    epoch[6] or '0' }
+  return { is = word, id = epoch[1] or '', mode = epoch[2] or '',
+    remainingMs = whole(refilling and tonumber(epoch[3]) - now or 0), start = epoch[5] or '0',
+    previous = epoch[6] or '0' }
 end
 
 -- Founds a new epoch, where the store has none or has lost writes. `from`: the number of changes that the store has.
 -- The epoch numbers its changes from `start`, which is above the numbers of earlier epochs, also of those that nobody
 -- remembers; `previous` is the start of the epoch that its founder knew.
-local function found(id, after, refillMs, previous)
-  if (epoch[1] or '') ~= after then return tellEpoch('epoch') end
+local function found(asked)
+  if (epoch[1] or '') ~= asked.after then return tellEpoch('epoch') end
   if not epoch[1] then call('HSET', base .. 'e', 'from', epoch[4] or '0') end
   local start = whole(math.max(tonumber(epoch[4] or '0'), now * CHANGES_PER_MS))
-  call('HSET', base .. 'e', 'id', id, 'mode', epoch[1] and 'add' or 'set', 'until', whole(now + tonumber(refillMs)),
-    'n', start, 'start', start, 'previous', previous)
-  return { 'founded' }
+  call('HSET', base .. 'e', 'id', asked.id, 'mode', epoch[1] and 'add' or 'set', 'until',
+    whole(now + asked.refillMs), 'n', start, 'start', start, 'previous', whole(asked.previous))
+  return { is = 'founded' }
 end
 
 -- Why the batch may not be executed; nil: it may.
@@ -1441,54 +1334,21 @@ local function refusal()
   return nil
 end
 
-local WORD_END, REPLY_END = '\0', '\30'
-
--- The format of so many arguments.
-local formats = {}
-local function formatOf(words)
-  local format = formats[words]
-  if not format then
-    format = string.rep('s', words)
-    formats[words] = format
-  end
-  return format
-end
-
--- The operations' names, and the arguments of each.
-local function operationsOf(text, at)
-  local names, words, count = {}, {}, 0
-  while at <= #text do
-    local name, length
-    name, length, at = struct.unpack('ss', text, at)
-    length = tonumber(length)
-    local list = { struct.unpack(formatOf(length), text, at) }
-    at, list[length + 1] = list[length + 1], nil
-    count = count + 1
-    names[count], words[count] = name, list
-  end
-  return names, words
-end
-
 -- Reads the calls and balances that the operations will need.
-local function prefetch(names, words)
+local function prefetch(operations)
   local wanted, calls = {}, {}
   local function want(name)
     if known[name] ~= nil then return end
     known[name] = false
     wanted[#wanted + 1] = name
   end
-  for i, name in ipairs(names) do
-    local list = words[i]
-    if name == 'admit' or name == 'hold' then
-      local at = name == 'admit' and list[1] + 2 or 1
-      want(base .. 'c:' .. list[at])
-      want(base .. 'k:' .. list[at + 1])
-      want(base .. 'a:' .. list[at + 2])
-    elseif name == 'confirm' then want(base .. 'c:' .. list[1])
-    elseif name == 'book' or name == 'settle' then
-      local id = base .. 'c:' .. list[1]
-      calls[#calls + 1] = id
-      want(id)
+  for _, asked in ipairs(operations) do
+    local op = asked.op
+    if op == 'admit' or op == 'confirm' or op == 'settle' then want(base .. 'c:' .. asked.call) end
+    if op == 'settle' then calls[#calls + 1] = base .. 'c:' .. asked.call end
+    if op == 'admit' then
+      want(base .. 'k:' .. asked.key)
+      want(base .. 'a:' .. asked.account)
     end
   end
   fetch(wanted)
@@ -1504,30 +1364,26 @@ local function prefetch(names, words)
   fetch(wanted)
 end
 
-local function take(name, words)
-  local quick = usual[name]
-  local reply = quick and quick(words)
-  if reply then return reply end
-  reply = table.concat(operation[name](unpack(words)), WORD_END)
+local function run(asked)
+  local reply = operation[asked.op](asked)
   commit()
   return reply
 end
 
 local function main(keys, argv)
-  local text = argv[1]
-  local at = begin(keys, text)
-  if head.mode == 'found' then return table.concat(found(struct.unpack('ssss', text, at)), REPLY_END) end
+  local batch = cjson.decode(argv[1])
+  begin(keys, batch)
+  if batch.mode == 'found' then return cjson.encode({ found(batch.found) }) end
   local refused = refusal()
-  if refused then return table.concat(refused, REPLY_END) end
-  local names, words = operationsOf(text, at)
-  -- where arguments are missing, that operation fails, and the others read what they need one by one
-  if not pcall(prefetch, names, words) then known = {} end
-  local replies = { 'ok' }
-  for i, name in ipairs(names) do
-    local ok, reply = pcall(take, name, words[i])
+  if refused then return cjson.encode({ refused }) end
+  -- where a value is missing, that operation fails, and the others read what they need one by one
+  if not pcall(prefetch, batch.operations) then known = {} end
+  local replies = { OK }
+  for i, asked in ipairs(batch.operations) do
+    local ok, reply = pcall(run, asked)
     if not ok then
       staged = {}
-      reply = table.concat({ 'error', type(reply) == 'table' and reply.err or tostring(reply) }, WORD_END)
+      reply = { is = 'error', message = type(reply) == 'table' and reply.err or tostring(reply) }
     end
     replies[i + 1] = reply
   end
@@ -1538,5 +1394,5 @@ local function main(keys, argv)
   for _, slot in pairs(slots) do pcall(writeSlot, slot) end
   for _, minute in pairs(minutes) do pcall(writeMinute, minute) end
   for stream, entries in pairs(grown) do pcall(forgetOldRecords, stream, entries) end
-  return table.concat(replies, REPLY_END)
+  return cjson.encode(replies)
 end

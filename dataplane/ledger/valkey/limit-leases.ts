@@ -6,23 +6,17 @@
  */
 import { CallMap } from '../call-map.ts';
 import { LedgerUnavailable } from '../ledger.ts';
-import type { Consumed, FullLimit, LedgerGauges, Limit, LimitState, Load, TakeResult } from '../ledger.ts';
+import type { Consumed, FullLimit, LedgerGauges, Limit, LimitState, Load, TakeResult, Wanted } from '../ledger.ts';
 import { amountOf, isConcurrency, isSameCounter, NOTHING_CONSUMED, usedOf } from '../load.ts';
 import type { Bucket } from './bucket.ts';
 import { bucketOf } from './location.ts';
-import { correctOperation, takeOperation } from './operations.ts';
+import { correctOperation, giveOperation, keepOperation, takeOperation } from './operations.ts';
 import type { Operation } from './operations.ts';
 import { OutcomeUnknown, parseFull, parseStates } from './replies.ts';
 
 /** The most calls in one operation. */
 const MAX_CALLS = 500;
 const ACCOUNT_ID = 'account/'.length;
-
-/** What a call wants to take. */
-export interface Wanted {
-  readonly limits: readonly Limit[];
-  readonly load: Load;
-}
 
 interface Taken {
   readonly limit: Limit;
@@ -59,6 +53,18 @@ export class LimitLeases {
     return { outcome: 'Taken', ...(states.length > 0 && { states }) };
   }
 
+  /** The limits in a bucket, and the others. */
+  split(limits: readonly Limit[], index: number): readonly [here: readonly Limit[], elsewhere: readonly Limit[]] {
+    if (this.#buckets.length === 1) return [limits, []];
+    const isHere = (limit: Limit): boolean => this.#indexOf(limit) === index;
+    return [limits.filter(isHere), limits.filter((limit) => !isHere(limit))];
+  }
+
+  /** Ends what a refused call has taken of these limits. */
+  giveBack(callId: string, limits: readonly Limit[]): void {
+    this.#end(callId, NOTHING_CONSUMED, ({ limit }) => limits.includes(limit));
+  }
+
   /** Records limits that were taken together with a hold. */
   add(callId: string, { limits, load }: Wanted, second: string): void {
     const added = this.missing(callId, limits).map((limit) =>
@@ -74,7 +80,7 @@ export class LimitLeases {
     const counted = this.missing(callId, limits);
     this.add(callId, { limits: counted, load: NOTHING_CONSUMED }, '');
     for (const limit of counted) {
-      const operation = { name: 'keep', args: [limit.id, '1', callId] };
+      const operation = keepOperation(limit.id, [callId], true);
       // a closed ledger counts nothing, because its calls end
       this.#bucketAt(this.#indexOf(limit))
         .executeUntilAnswered(operation)
@@ -108,7 +114,7 @@ export class LimitLeases {
       .filter(({ limit }) => this.#indexOf(limit) === index);
     return [...Map.groupBy(leases, ({ limit }) => limit.id)].flatMap(([id, same]) => {
       const callIds = same.map(({ callId }) => callId);
-      return chunks(callIds).map((some) => ({ name: 'keep', args: [id, restore ? '1' : '', ...some] }));
+      return chunks(callIds).map((some) => keepOperation(id, some, restore));
     });
   }
 
@@ -122,10 +128,9 @@ export class LimitLeases {
     const { limits, load } = wanted;
     try {
       const reply = await this.#bucketAt(index).execute(takeOperation(callId, limits, load));
-      if (reply[0] === 'full') return parseFull(reply, limits);
-      const [, second = '', ...states] = reply;
-      this.add(callId, wanted, second);
-      return { outcome: 'Taken', ...parseStates(states, limits) };
+      if (reply.is === 'full') return parseFull(reply, limits);
+      this.add(callId, wanted, reply.second ?? '');
+      return { outcome: 'Taken', ...parseStates(reply, limits) };
     } catch (error) {
       if (error instanceof OutcomeUnknown) this.releaseIfTaken(callId, limits);
       throw error;
@@ -167,7 +172,10 @@ export class LimitLeases {
 
   #give(callId: string, slots: readonly Limit[]): void {
     for (const [index, some] of Map.groupBy(slots, (slot) => this.#indexOf(slot))) {
-      const operation = { name: 'give', args: [callId, ...some.map(({ id }) => id)] };
+      const operation = giveOperation(
+        callId,
+        some.map(({ id }) => id),
+      );
       // a closed ledger releases nothing: its leases expire
       this.#bucketAt(index)
         .executeUntilAnswered(operation)

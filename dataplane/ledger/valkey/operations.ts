@@ -1,6 +1,6 @@
 /**
- * [P] Builds the operations of ledger.lua, each a name and ordered arguments, and encodes a batch of them as one
- * string. Amounts are decimal strings. Values that the script only stores (a call's route, its tokens) are JSON.
+ * [P] Builds the operations of ledger.lua, which have their values by name, and encodes a batch of them as JSON. Amounts
+ * and generations are decimal text. What the script only stores (a call's route, its tokens) is JSON within it.
  */
 import { sanitizeProgress, least, MAX_NANO_USD, wholeNumber } from '../amounts.ts';
 import { encodeLines } from '../../price/bill.ts';
@@ -20,9 +20,13 @@ import type {
 import { amountOf, counterName, isConcurrency } from '../load.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
 
+/** A value of an operation; undefined ones are not sent. */
+export type Value = string | number | boolean | undefined | readonly Value[] | { readonly [name: string]: Value };
+
+/** `op` names an operation of ledger.lua. */
 export interface Operation {
-  readonly name: string;
-  readonly args: readonly string[];
+  readonly op: string;
+  readonly [name: string]: Value;
 }
 
 /** A granted hold of this process that is not settled yet. */
@@ -37,96 +41,110 @@ export interface HeldCall {
   isUncertain: boolean;
 }
 
-/** Ends an argument, as the script's struct library ends a string. */
-export const ARGUMENT_END = '\0';
-/** Ends one operation's reply. */
-export const REPLY_END = '\x1e';
-const REPLACEMENT = '\uFFFD';
+/** What a batch says of its process, and of the epoch that it belongs to. */
+export interface BatchHead {
+  /** Absent: the server's clock. */
+  readonly clock?: number | undefined;
+  readonly instance: string;
+  readonly epoch: string;
+  /** The number of the latest acknowledged batch. */
+  readonly acked: number;
+  readonly seq: number;
+  readonly mode: '' | 'refill' | 'found' | 'read';
+  readonly leaseMs: number;
+  readonly keepMs: number;
+  readonly records: number;
+  readonly generationMs: number;
+  readonly lenient: boolean;
+  /** Of mode `found`: the epoch to begin. */
+  readonly found?: {
+    readonly id: string;
+    readonly after: string;
+    readonly refillMs: number;
+    readonly previous: number;
+  };
+}
 
 const PERIOD_LETTERS: Readonly<Record<QuotaPeriod, string>> = { Never: 'N', Daily: 'D', Monthly: 'M' };
+/** Half of a character, as well-formed JSON.stringify escapes it, which the script's decoder refuses. */
+const LONE_SURROGATE = /\\ud[89a-f]/;
 
 /** Encodes a batch as one argument, because each argument costs the client time. */
-export function encodeBatch(head: readonly string[], operations: readonly Operation[]): string {
-  const args = operations.flatMap(({ name, args: own }) => [name, String(own.length), ...own.map(withoutSeparators)]);
-  return [...head, ...args, ''].join(ARGUMENT_END);
+export function encodeBatch(head: BatchHead, operations: readonly Operation[]): string {
+  const text = JSON.stringify({ ...head, operations });
+  if (!LONE_SURROGATE.test(text)) return text;
+  return JSON.stringify({ ...head, operations }, (_name, value: unknown) =>
+    typeof value === 'string' ? value.toWellFormed() : value,
+  );
 }
 
-/** Replaces separators in identifiers, which could otherwise inject arguments. */
-function withoutSeparators(argument: string): string {
-  if (!argument.includes(ARGUMENT_END) && !argument.includes(REPLY_END)) return argument;
-  return argument.replaceAll(ARGUMENT_END, REPLACEMENT).replaceAll(REPLY_END, REPLACEMENT);
-}
-
-export function holdOperation(request: HoldRequest): Operation {
-  return { name: 'hold', args: holdArgs(request) };
-}
-
-/** Takes limits and hold together. The limits must be in the account's bucket. */
+/** Takes limits and holds money, both or neither. The limits must be in the account's bucket. */
 export function admitOperation(request: HoldRequest, limits: readonly Limit[], load: Load): Operation {
-  const args = limitsArgs(limits, load);
-  return { name: 'admit', args: [String(args.length), ...args, ...holdArgs(request)] };
+  const { origin, limits: spending, amountNanoUsd, minimumNanoUsd, progress } = request;
+  return {
+    op: 'admit',
+    ...originValues(origin),
+    ...spendingValues(spending),
+    ...generationValues(spending),
+    amount: String(clampAmount(amountNanoUsd)),
+    minimum: String(clampAmount(minimumNanoUsd)),
+    ...progressValues(progress),
+    ...(limits.length > 0 && { limits: limitValues(limits, load) }),
+  };
 }
 
-function holdArgs({ origin, limits, amountNanoUsd, minimumNanoUsd, progress }: HoldRequest): string[] {
-  const [limit, period, credit] = limitArgs(limits);
-  const generations = [String(limits.keyGeneration), String(limits.accountGeneration)] as const;
-  return [
-    ...originArgs(origin),
-    limit,
-    period,
-    generations[0],
-    credit,
-    generations[1],
-    String(clampAmount(amountNanoUsd)),
-    String(clampAmount(minimumNanoUsd)),
-    ...progressArgs(progress),
-  ];
-}
-
-/** Restores a hold in a store that lost it. */
+/** Restores a hold in a store that lost it. `endedMs` is given for a call whose settlement follows. */
 export function adoptOperation({ request, heldNanoUsd, progress, day, month }: HeldCall): Operation {
   const { origin, limits } = request;
-  const amounts = [...limitArgs(limits), String(heldNanoUsd), ...progressArgs(progress)];
-  const args = [...originArgs(origin), ...amounts, day, month];
-  return { name: 'adopt', args };
+  const held = { amount: String(heldNanoUsd), ...progressValues(progress), day, month };
+  return { op: 'adopt', ...originValues(origin), ...spendingValues(limits), ...held };
 }
 
-/** Settles a call and releases `slots` in the same step. The reply contains the full record. */
+/** Settles a call and releases `slots` in the same step. */
 export function settleOperation(settlement: Settlement, slots: readonly string[]): Operation {
   const { callId, progress, origin, status, durationMs, job } = settlement;
-  const what = [...progressArgs(progress, job?.terms), routeArg(origin), status, String(wholeNumber(durationMs))];
-  return { name: 'settle', args: [callId, ...what, ...jobArgs(settlement), ...slots] };
+  return {
+    op: 'settle',
+    call: callId,
+    ...progressValues(progress, job?.terms),
+    route: encodeRoute(origin),
+    status,
+    durationMs: wholeNumber(durationMs),
+    ...(job && { job: jobValues(settlement, job) }),
+    ...(slots.length > 0 && { slots }),
+  };
 }
 
-/**
- * The arguments of the job that a settlement creates: its id (empty: none), the time of its first poll, and its
- * channel.
- */
-export function jobArgs({ job, origin }: Settlement): string[] {
-  return [job?.jobId ?? '', String(wholeNumber(job?.pollMs ?? 0)), origin.channel];
+function jobValues({ origin }: Settlement, { jobId, pollMs }: NonNullable<Settlement['job']>): JobValues {
+  return { id: jobId, pollMs: wholeNumber(pollMs), channel: origin.channel };
 }
 
-/** The same for a settlement without a job. */
-export const NO_JOB = ['', '0', ''];
+/** The job that a settlement creates, and the time of its first poll. */
+export interface JobValues {
+  readonly [name: string]: Value;
+  readonly id: string;
+  readonly pollMs: number;
+  readonly channel: string;
+}
 
-/**
- * Settles a call that this process holds, without a job. The reply contains only what this process does not know (see
- * expandSettleReply). The route is left empty if it equals the hold's.
- */
-export function settleHeldOperation(
-  settlement: Settlement,
-  heldOrigin: CallOrigin,
-  slots: readonly string[],
-): Operation {
-  const { callId, progress, origin, status, durationMs } = settlement;
-  const route = isSameRoute(origin, heldOrigin) ? '' : routeArg(origin);
-  const args = [callId, ...progressArgs(progress), route, status, String(wholeNumber(durationMs)), ...slots];
-  return { name: 'book', args };
+/** A value that is text; empty if it is none. */
+export function textOf(value: Value): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** Whether a value of an operation is a job. */
+export function isJobValues(value: Value): value is { readonly [name: string]: Value } {
+  return typeof value === 'object' && !Array.isArray(value);
 }
 
 /** Gives a settled call the status Withheld. The reply is the one to a repeated settlement. */
 export function withholdOperation(callId: string): Operation {
-  return { name: 'withhold', args: [callId] };
+  return { op: 'withhold', call: callId };
+}
+
+/** Undoes a hold that was not answered. */
+export function withdrawOperation(callId: string): Operation {
+  return { op: 'withdraw', call: callId };
 }
 
 /** Updates the limits seen, before a settlement that costs more than its hold. */
@@ -134,51 +152,39 @@ export function limitsOperation(
   { keyUid, account }: Pick<CallOrigin, 'keyUid' | 'account'>,
   limits: SpendingLimits,
 ): Operation {
-  const [limit, period, credit] = limitArgs(limits);
-  const { keyGeneration, accountGeneration } = limits;
-  const args = [keyUid, account, limit, period, String(keyGeneration), credit, String(accountGeneration)];
-  return { name: 'limits', args };
+  return { op: 'limits', key: keyUid, account, ...spendingValues(limits), ...generationValues(limits) };
 }
 
 /** Confirms that this process knows of a hold, so that a reaper bills it. */
 export function confirmOperation(callId: string): Operation {
-  return { name: 'confirm', args: [callId] };
+  return { op: 'confirm', call: callId };
 }
 
 export function progressOperation(callId: string, progress: CallProgress): Operation {
-  return { name: 'progress', args: [callId, ...progressArgs(progress)] };
+  return { op: 'progress', call: callId, ...progressValues(progress) };
 }
 
 export function takeOperation(callId: string, limits: readonly Limit[], load: Load): Operation {
-  return { name: 'take', args: [callId, ...limitsArgs(limits, load)] };
+  return { op: 'take', call: callId, limits: limitValues(limits, load) };
 }
 
 /** Corrects what was taken of a limit in a second; a negative amount gives back. */
 export function correctOperation(limit: Limit, second: string, amount: number): Operation {
-  return { name: 'correct', args: [counterName(limit), second, String(amount)] };
+  return { op: 'correct', counter: counterName(limit), second, amount };
 }
 
-function limitsArgs(limits: readonly Limit[], load: Load): string[] {
-  return limits.flatMap((limit) =>
-    isConcurrency(limit)
-      ? [limit.id, String(limit.amount), '']
-      : [counterName(limit), String(limit.amount), String(amountOf(limit, load))],
-  );
+/** Releases slots. */
+export function giveOperation(callId: string, slots: readonly string[]): Operation {
+  return { op: 'give', call: callId, slots };
 }
 
-function limitArgs(limits: SpendingLimits): [limit: string, period: string, credit: string] {
-  const { keyLimitNanoUsd, period, accountCreditNanoUsd } = limits;
-  const limit = keyLimitNanoUsd === null ? '-' : String(clampAmount(keyLimitNanoUsd));
-  return [limit, periodLetter(period), String(clampAmount(accountCreditNanoUsd))];
+/** Renews the leases of calls in a slot. `restores`: also those that the store has lost. */
+export function keepOperation(slot: string, calls: readonly string[], restores: boolean): Operation {
+  return { op: 'keep', slot, calls, ...(restores && { restores }) };
 }
 
-export function periodLetter(period: QuotaPeriod): string {
-  return PERIOD_LETTERS[period];
-}
-
-function originArgs(origin: CallOrigin): string[] {
-  return [origin.callId, origin.keyUid, origin.account, String(wholeNumber(origin.createdMs)), routeArg(origin)];
-}
+/** Does nothing: every batch tells that its process is alive. */
+export const BEAT: Operation = { op: 'beat' };
 
 /** Ends a job. Its bill, or the refund of a failed job without one, replaces what was charged. */
 export function finishOperation(
@@ -186,16 +192,54 @@ export function finishOperation(
   state: JobState,
   bill: JobBill | undefined,
 ): Operation {
-  const refund = state === 'Failed' ? ['0', '', 'Refunded'] : [];
-  const billed = bill ? [...progressArgs(bill.progress), bill.status] : refund;
-  return { name: 'finish', args: [origin.channel, jobId, state, ...billed] };
+  const refund = state === 'Failed' ? { cost: '0', status: 'Refunded' } : undefined;
+  const billed = bill ? { ...progressValues(bill.progress), status: bill.status } : refund;
+  return { op: 'finish', channel: origin.channel, job: jobId, state, ...(billed && { bill: billed }) };
+}
+
+export function keepConversationOperation(
+  { account, id, bytes, untilMs }: KeptConversation,
+  { count, bytes: mostBytes }: ConversationLimits,
+): Operation {
+  return { op: 'keepConversation', account, id, bytes, untilMs, most: count, mostBytes };
+}
+
+/** `take`: what the call takes by the minute; absent: a slot. */
+function limitValues(limits: readonly Limit[], load: Load): Value[] {
+  return limits.map((limit) =>
+    isConcurrency(limit)
+      ? { id: limit.id, most: limit.amount }
+      : { id: counterName(limit), most: limit.amount, take: amountOf(limit, load) },
+  );
+}
+
+/** Without a limit the key is unlimited. */
+function spendingValues({ keyLimitNanoUsd, period, accountCreditNanoUsd }: SpendingLimits) {
+  return {
+    ...(keyLimitNanoUsd !== null && { limit: String(clampAmount(keyLimitNanoUsd)) }),
+    period: periodLetter(period),
+    credit: String(clampAmount(accountCreditNanoUsd)),
+  };
+}
+
+function generationValues({ keyGeneration, accountGeneration }: SpendingLimits) {
+  return { keyGeneration: String(keyGeneration), accountGeneration: String(accountGeneration) };
+}
+
+export function periodLetter(period: QuotaPeriod): string {
+  return PERIOD_LETTERS[period];
+}
+
+function originValues(origin: CallOrigin) {
+  const { callId: call, keyUid: key, account, createdMs } = origin;
+  return { call, key, account, createdMs: wholeNumber(createdMs), route: encodeRoute(origin) };
 }
 
 /**
  * The cost, and the tokens with their source, lines, upstream cost and the terms of a job's bill as JSON. Invalid
  * figures are brought into range.
  */
-export function progressArgs(progress: CallProgress, terms?: string): [cost: string, tokens: string] {
+export function progressValues(progress: CallProgress, terms?: string): { cost: string; tokens: string } {
   const { costNanoUsd, tokens, usageSource, lines, upstreamCostNanoUsd } = sanitizeProgress(progress);
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
   const stored: unknown[] = [input, cached, cacheWrite5m, cacheWrite1h, output, usageSource];
@@ -206,39 +250,17 @@ export function progressArgs(progress: CallProgress, terms?: string): [cost: str
   ];
   const last = optional.findLastIndex((value) => value !== undefined);
   stored.push(...optional.slice(0, last + 1).map((value) => value ?? null));
-  return [String(costNanoUsd), JSON.stringify(stored)];
+  return { cost: String(costNanoUsd), tokens: JSON.stringify(stored) };
 }
 
 /** The call's route, session, key name and labels, as JSON without the empty texts at its end. */
-export function routeArg({ group, model, channel, catalog, session, keyName, labels }: CallOrigin): string {
+export function encodeRoute({ group, model, channel, catalog, session, keyName, labels }: CallOrigin): string {
   const optional = [session, keyName, labels];
   const last = optional.findLastIndex((value) => value !== undefined);
   return JSON.stringify([group, model, channel, catalog, ...optional.slice(0, last + 1).map((value) => value ?? '')]);
 }
 
-function isSameRoute(a: CallOrigin, b: CallOrigin): boolean {
-  return (
-    a.channel === b.channel &&
-    a.model === b.model &&
-    a.group === b.group &&
-    a.catalog === b.catalog &&
-    a.session === b.session &&
-    a.keyName === b.keyName &&
-    a.labels === b.labels
-  );
-}
-
 /** Clamped to 64 bits. */
 export function clampAmount(value: bigint): bigint {
   return least(value > -MAX_NANO_USD ? value : -MAX_NANO_USD, MAX_NANO_USD);
-}
-
-export function keepOperation(
-  { account, id, bytes, untilMs }: KeptConversation,
-  { count, bytes: most }: ConversationLimits,
-): Operation {
-  return {
-    name: 'keepConversation',
-    args: [account, id, String(bytes), String(untilMs ?? '-'), String(count), String(most)],
-  };
 }

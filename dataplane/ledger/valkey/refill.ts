@@ -36,22 +36,21 @@ export function refillOperations(known: KnownSpending, accepts: (account: string
   const { keys, accounts } = known;
   const ofAccounts = accounts
     .filter(({ account }) => accepts(account))
-    .map(({ account, spentNanoUsd }) => [account, String(spentNanoUsd), '', '0', 'N', '0', '0']);
+    .map(({ account, spentNanoUsd }) => ({ op: 'least', account, spent: String(spentNanoUsd) }));
   const ofKeys = keys
     .filter(({ account }) => accepts(account))
-    .map((key) => [
-      '',
-      '0',
-      key.keyUid,
-      String(key.totalSpentNanoUsd),
-      periodLetter(key.period),
-      windowIndex(key),
-      String(key.spentNanoUsd),
-    ]);
-  return [...ofAccounts, ...ofKeys].map((args) => ({ name: 'least', args }));
+    .map((key) => ({
+      op: 'least',
+      key: key.keyUid,
+      total: String(key.totalSpentNanoUsd),
+      period: periodLetter(key.period),
+      window: windowIndex(key),
+      spent: String(key.spentNanoUsd),
+    }));
+  return [...ofAccounts, ...ofKeys];
 }
 
-function windowIndex({ period, periodStartMs }: KnownKey): string {
+function windowIndex({ period, periodStartMs }: KnownKey): number {
   const { day, month } = windowIndexes(periodStartMs ?? 0);
-  return String(period === 'Daily' ? day : month);
+  return period === 'Daily' ? day : month;
 }

@@ -1,5 +1,7 @@
-/** [P] Parses the replies of ledger.lua. The script counts days from 1970 and months from year 0. */
-import { notNegative, wholeNumber } from '../amounts.ts';
+/**
+ * [P] Parses the replies of ledger.lua, which have their values by name, as text. The script counts days from 1970 and
+ * months from year 0.
+ */
 import { decodeLines } from '../../price/bill.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type {
@@ -12,18 +14,82 @@ import type {
   Limit,
   LimitState,
   QuotaPeriod,
-  Settlement,
   SettleResult,
 } from '../ledger.ts';
 import { isConcurrency } from '../load.ts';
 import { spanAt, windowKindOf } from '../periods.ts';
 import { CALL_STATUSES, USAGE_SOURCES } from '../../usage/record.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
-import { ARGUMENT_END, clampAmount, progressArgs, REPLY_END, routeArg } from './operations.ts';
-import type { HeldCall } from './operations.ts';
 
-/** The reply to one operation; its first word names its kind. */
-export type Reply = readonly string[];
+/** A call's record, in the order of its fields in its account's stream, behind the account. */
+export const RECORD_FIELDS = [
+  'account',
+  'call',
+  'key',
+  'createdMs',
+  'route',
+  'tokens',
+  'cost',
+  'unbilled',
+  'status',
+  'durationMs',
+  'keySpent',
+  'keyRemaining',
+] as const;
+
+/** The number of a change, and what was spent after it, in the day and the month with these indexes. */
+export const CHANGE_FIELDS = [
+  'change',
+  'accountSpent',
+  'totalSpent',
+  'daySpent',
+  'monthSpent',
+  'day',
+  'month',
+] as const;
+
+type Texts<Name extends string> = { readonly [N in Name]?: string };
+
+/** A record with the balances after it. `billedBy`: the change that billed it, if `change` is a later one. */
+export type RecordReply = Texts<(typeof RECORD_FIELDS)[number] | (typeof CHANGE_FIELDS)[number] | 'billedBy'>;
+
+type OtherField =
+  | 'amount' // of a hold
+  | 'short'
+  | 'available'
+  | 'second' // in which limits by the minute were taken
+  | 'index' // of a full limit
+  | 'left'
+  | 'retryMs'
+  | 'now'
+  | 'lastUsed'
+  | 'totalHeld'
+  | 'dayHeld'
+  | 'monthHeld'
+  | 'spent'
+  | 'held'
+  | 'job'
+  | 'state'
+  | 'billed'
+  | 'charged'
+  | 'endedMs'
+  | 'count'
+  | 'more'
+  | 'message'
+  | 'id' // of an epoch
+  | 'mode'
+  | 'remainingMs'
+  | 'start'
+  | 'previous';
+
+/** The reply to one operation; `is` names its kind. */
+export interface Reply extends RecordReply, Texts<OtherField> {
+  readonly is: string;
+  readonly states?: readonly Texts<'left' | 'resetMs'>[];
+  readonly records?: readonly RecordReply[];
+  readonly jobs?: readonly Reply[];
+  readonly record?: RecordReply;
+}
 
 /** The operation was sent and not answered, so it may have been executed. */
 export class OutcomeUnknown extends LedgerUnavailable {}
@@ -32,13 +98,17 @@ const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
 const DAY_MS = 86_400_000;
 /** The positions of optional values after the tokens and their source. */
 const [LINES, UPSTREAM_COST, TERMS] = [6, 7, 8];
-/** The position, in the reply of `finish`, of what replaced the charge. */
-const BILLED = 9;
 
-/** Splits a batch's reply into one word and one string per operation. Throws if it is not a string. */
-export function parseReplies(value: unknown): readonly string[] {
+/** Parses a batch's replies: one for the batch, and one for each operation. Throws if they are none. */
+export function parseReplies(value: unknown): readonly Reply[] {
   if (typeof value !== 'string') throw new Error("the ledger's script gave no text");
-  return value.split(REPLY_END);
+  const replies: unknown = JSON.parse(value);
+  if (!Array.isArray(replies) || !replies.every(isReply)) throw new Error("the ledger's script gave no replies");
+  return replies;
+}
+
+function isReply(value: unknown): value is Reply {
+  return typeof value === 'object' && value !== null && 'is' in value && typeof value.is === 'string';
 }
 
 /** Parses a reply. Throws OutcomeUnknown if it cannot be parsed. */
@@ -51,15 +121,22 @@ export function readReply<T>(reply: Reply, parse: (reply: Reply) => T): T {
   }
 }
 
-export function parseReply(text: string): Reply {
-  return text.split(ARGUMENT_END);
+/** The values of a reply that are its record, with the balances after it. */
+export function recordOf(reply: Reply): RecordReply {
+  const names = [...RECORD_FIELDS, ...CHANGE_FIELDS, 'billedBy'] as const;
+  return Object.fromEntries(names.map((name) => [name, reply[name]]));
 }
 
-/** Parses a reply of `settle` or `usage`. */
-export function parseRecord(reply: Reply): SettleResult {
-  const [, account = '', callId = '', keyUid = '', createdMs, route, tokens, cost, ...rest] = reply;
-  const [unbilled, status, duration, spent, remaining] = rest;
-  const progress = parseProgress(cost, tokens);
+/** The record in a text of an account's stream. */
+export function recordInStream(account: string, text: string): RecordReply {
+  const values = [account, ...text.split('\t')];
+  return Object.fromEntries(RECORD_FIELDS.map((name, index) => [name, values[index]]));
+}
+
+/** Parses a record. */
+export function parseRecord(reply: RecordReply): SettleResult {
+  const { account = '', call: callId = '', key: keyUid = '', createdMs, status, durationMs } = reply;
+  const progress = parseProgress(reply.cost, reply.tokens);
   const isRefunded = status === 'Refunded' && progress.upstreamCostNanoUsd !== undefined;
   return {
     record: {
@@ -67,113 +144,64 @@ export function parseRecord(reply: Reply): SettleResult {
       keyUid,
       account,
       createdMs: Number(createdMs),
-      ...parseRoute(route),
+      ...parseRoute(reply.route),
       ...progress,
       // the script keeps the tokens and the cost beside them as one text
       ...(isRefunded && { upstreamCostNanoUsd: 0n }),
-      unbilledNanoUsd: parseAmount(unbilled),
+      unbilledNanoUsd: parseAmount(reply.unbilled),
       status: oneOf(CALL_STATUSES, status),
-      durationMs: Number(duration),
+      durationMs: Number(durationMs),
     },
-    keySpentNanoUsd: parseAmount(spent),
-    keyRemainingNanoUsd: remaining === '-' ? null : parseAmount(remaining),
+    keySpentNanoUsd: parseAmount(reply.keySpent),
+    keyRemainingNanoUsd: reply.keyRemaining === '-' ? null : parseAmount(reply.keyRemaining),
   };
 }
 
-/**
- * Expands the short reply of `book` to the full reply of `settle`, with the values that this process sent. The reply
- * contains the billed and unbilled amounts only if the cost was not billed in full.
- */
-export function expandSettleReply(reply: Reply, { request, day, month }: HeldCall, settlement: Settlement): Reply {
-  const {
-    origin,
-    limits: { keyLimitNanoUsd, period },
-  } = request;
-  const [cost, tokens] = progressArgs(settlement.progress);
-  const [, change = '', accountSpent = '', ...rest] = reply;
-  const [total = '', daySpent = '', monthSpent = '', billed = cost, unbilled = '0'] = rest;
-  const spent = { Never: total, Daily: daySpent, Monthly: monthSpent }[period];
-  const remaining =
-    keyLimitNanoUsd === null ? '-' : String(notNegative(clampAmount(keyLimitNanoUsd) - parseAmount(spent)));
-  return [
-    'settled',
-    origin.account,
-    origin.callId,
-    origin.keyUid,
-    String(wholeNumber(origin.createdMs)),
-    routeArg(settlement.origin),
-    tokens,
-    billed,
-    unbilled,
-    settlement.status,
-    String(wholeNumber(settlement.durationMs)),
-    spent,
-    remaining,
-    change,
-    accountSpent,
-    total,
-    daySpent,
-    monthSpent,
-    day,
-    month,
-  ];
-}
-
 export function parseJob(reply: Reply): JobRecord {
-  const [, jobId = '', state, account = '', callId = '', keyUid = '', createdMs, route, tokens = ''] = reply;
-  const origin = { callId, keyUid, account, createdMs: Number(createdMs), ...parseRoute(route) };
+  const { job: jobId = '', state, account = '', call: callId = '', key: keyUid = '', tokens = '' } = reply;
+  const origin = { callId, keyUid, account, createdMs: Number(reply.createdMs), ...parseRoute(reply.route) };
   const terms = tokens === '' ? undefined : textAt(parseList(tokens), TERMS);
   return { jobId, state: oneOf(JOB_STATES, state), origin, ...(terms !== undefined && { terms }) };
 }
 
 /** Parses the reply of `finish`. */
 export function parseFinishedJob(reply: Reply): FinishedJob {
-  const [billed, unbilled] = reply.slice(BILLED);
+  const { billed, unbilled } = reply;
   const job = parseJob(reply);
   if (billed === undefined) return job;
   return { ...job, billed: { costNanoUsd: parseAmount(billed), unbilledNanoUsd: parseAmount(unbilled) } };
 }
 
-/** The part of the reply of `finish` that the journal keeps; `record` is undefined if nothing was refunded. */
-export function parseJobRefund(reply: Reply): {
-  readonly charged: string;
-  readonly endedMs: string;
-  readonly record: Reply | undefined;
-} {
-  const [charged = '', endedMs = '', record = ''] = reply.slice(BILLED + 2);
-  return { charged, endedMs, record: record === '' ? undefined : parseNestedReply(record) };
-}
-
 /** Parses the reply `full`. */
-export function parseFull([, index, left, retryMs]: Reply, limits: readonly Limit[]): FullLimit {
+export function parseFull({ index, left, retryMs }: Reply, limits: readonly Limit[]): FullLimit {
   const full = limits[Number(index)];
-  if (!full) throw noSuchLimit();
+  if (!full) throw new LedgerUnavailable("the ledger's script named a limit that was not requested");
   return { outcome: 'Full', full, ...(left !== undefined && { left: Number(left), retryMs: Number(retryMs) }) };
 }
 
 /** Parses what is left of the limits by the minute, in their order. */
 export function parseStates(
-  words: readonly string[],
+  { states: words = [] }: Reply,
   limits: readonly Limit[],
 ): { readonly states?: readonly LimitState[] } {
   const states = limits
     .filter((limit) => !isConcurrency(limit))
-    .map((limit, index) => ({ limit, left: Number(words[2 * index]), resetMs: Number(words[2 * index + 1]) }));
+    .map((limit, index) => ({
+      limit,
+      left: Number(words[index]?.left),
+      resetMs: Number(words[index]?.resetMs),
+    }));
   return states.length > 0 ? { states } : {};
 }
 
-export function noSuchLimit(): LedgerUnavailable {
-  return new LedgerUnavailable("the ledger's script named a limit that was not requested");
-}
-
 /** Parses the reply of `account`. */
-export function parseAccountSpending([, spent, held]: Reply): AccountSpending {
+export function parseAccountSpending({ spent, held }: Reply): AccountSpending {
   return { spentNanoUsd: parseAmount(spent), heldNanoUsd: parseAmount(held) };
 }
 
 /** Parses the reply of `key`: what was spent and held in total, in the current day and in the current month. */
 export function parseKeySpending(reply: Reply, period: QuotaPeriod): KeySpending {
-  const [, now, last, totalSpent, totalHeld, daySpent, dayHeld, monthSpent, monthHeld] = reply;
+  const { now, lastUsed, totalSpent, totalHeld, daySpent, dayHeld, monthSpent, monthHeld } = reply;
   const kind = windowKindOf(period);
   const span = kind && spanAt(kind, Number(now));
   const ofPeriod = { Never: [totalSpent, totalHeld], Daily: [daySpent, dayHeld], Monthly: [monthSpent, monthHeld] };
@@ -184,7 +212,7 @@ export function parseKeySpending(reply: Reply, period: QuotaPeriod): KeySpending
     spentNanoUsd: parseAmount(spent),
     heldNanoUsd: parseAmount(held),
     totalSpentNanoUsd: parseAmount(totalSpent),
-    lastUsedMs: last === '' ? null : Number(last),
+    lastUsedMs: lastUsed === undefined ? null : Number(lastUsed),
   };
 }
 
@@ -198,11 +226,6 @@ export function windowIndexes(ms: number): { readonly day: number; readonly mont
 export function parseTexts(value: unknown): readonly string[] {
   if (!Array.isArray(value)) throw new Error("the ledger's store gave no list");
   return value.map(String);
-}
-
-/** Parses a reply that another reply contains as JSON. */
-export function parseNestedReply(text: string): Reply {
-  return parseList(text).map(String);
 }
 
 export function parseAmount(text: string | undefined): bigint {

@@ -8,28 +8,12 @@ import { consumedBy } from '../load.ts';
 import type { CallOrigin, CallStatus } from '../../usage/record.ts';
 import type { Bucket } from './bucket.ts';
 import type { Instance } from './instance.ts';
-import type { PendingSettlement } from './journal.ts';
-import {
-  adoptOperation,
-  settleHeldOperation,
-  jobArgs,
-  limitsOperation,
-  NO_JOB,
-  settleOperation,
-  withholdOperation,
-} from './operations.ts';
-import type { HeldCall, Operation } from './operations.ts';
-import { expandSettleReply, parseRecord, readReply } from './replies.ts';
+import type { PendingSettlement } from './journal-line.ts';
+import { adoptOperation, isJobValues, limitsOperation, settleOperation, withholdOperation } from './operations.ts';
+import type { HeldCall } from './operations.ts';
+import { parseRecord, readReply, recordOf } from './replies.ts';
 import type { Reply } from './replies.ts';
 
-/** The range of a settle operation's arguments that create its job. */
-const [JOB_FROM, JOB_TO] = [6, 9];
-/** The positions of the arguments for a call's start time and its duration. */
-const [ADOPT_CREATED, SETTLE_DURATION] = [3, 5];
-/** The position of the number of the change that billed the call, in the reply to a repeated settlement. */
-const CHANGE_NUMBER = 20;
-/** The positions of the status in a record's reply, and in a settlement. */
-const [RECORD_STATUS, SETTLE_STATUS] = [9, 4];
 const WITHHELD: CallStatus = 'Withheld';
 /** A settlement is journaled if it is not answered within this time. */
 const JOURNAL_AFTER_MS = 100;
@@ -57,7 +41,7 @@ export async function settle(
 
 /** Resolves with the final reply. Journals the settlement if that takes long or fails. */
 async function deliver(instance: Instance, bucket: Bucket, delivery: Delivery): Promise<Reply> {
-  const { settlement, held, onJournaled } = delivery;
+  const { settlement, held, slots, onJournaled } = delivery;
   const { callId } = settlement;
   const pending = (): PendingSettlement => pendingOf(delivery);
   const addToJournal = once(() => instance.journal.addPending(pending()));
@@ -77,12 +61,10 @@ async function deliver(instance: Instance, bucket: Bucket, delivery: Delivery): 
     ).unref(),
   ];
   try {
-    const reply = await bucket.executeUntilAnswered(operationOf(delivery));
+    const reply = await bucket.executeUntilAnswered(settleOperation(settlement, slots));
     // two more operations follow, between which the ledger may be closed
-    if (reply[0] === 'unknown' && held) void addToJournal();
-    const isBooked = held && reply[0] === 'booked';
-    const full = isBooked ? readReply(reply, (booked) => expandSettleReply(booked, held, settlement)) : reply;
-    return await complete(instance, bucket, { reply: full, job: jobArgs(settlement), pending, isWithheld });
+    if (reply.is === 'unknown' && held) void addToJournal();
+    return await complete(instance, bucket, { reply, pending, isWithheld });
   } catch (error) {
     void addToJournal();
     throw error;
@@ -103,11 +85,10 @@ function reportJournaled(saved: Promise<boolean>, onJournaled: () => void): void
 export function deliverPending(instance: Instance): void {
   for (const pending of instance.journal.undelivered) {
     const bucket = instance.bucketOfAccount(pending.account);
-    const job = pending.settle.args.slice(JOB_FROM, JOB_TO);
-    const isWithheld = (): boolean => pending.settle.args[SETTLE_STATUS] === WITHHELD;
+    const isWithheld = (): boolean => pending.settle['status'] === WITHHELD;
     bucket
       .executeUntilAnswered(pending.settle)
-      .then((reply) => complete(instance, bucket, { reply, job, pending: () => pending, isWithheld }))
+      .then((reply) => complete(instance, bucket, { reply, pending: () => pending, isWithheld }))
       // if the ledger closes first, the settlement stays in the journal
       .catch(() => undefined);
   }
@@ -123,12 +104,6 @@ interface Delivery {
   readonly onJournaled: () => void;
 }
 
-/** Asks for the full reply if the store may have another hold than this process, or creates a job. */
-function operationOf({ settlement, held, slots }: Delivery): Operation {
-  const isPlain = held && !held.isUncertain && !settlement.job;
-  return isPlain ? settleHeldOperation(settlement, held.request.origin, slots) : settleOperation(settlement, slots);
-}
-
 function pendingOf({ settlement, held, slots, account }: Delivery): PendingSettlement {
   const adopt = held && { adopt: adoptOperation(held) };
   return { callId: settlement.callId, account, ...adopt, settle: settleOperation(settlement, slots) };
@@ -142,8 +117,6 @@ function sendLimits(bucket: Bucket, origin: CallOrigin, limits: SpendingLimits):
 
 interface FirstReply {
   readonly reply: Reply;
-  /** The arguments that create the call's job. */
-  readonly job: readonly string[];
   readonly pending: () => PendingSettlement;
   readonly isWithheld: () => boolean;
 }
@@ -151,45 +124,39 @@ interface FirstReply {
 /** Returns the final reply, even if the store has lost the call's hold. Journals the outcome. */
 async function complete(instance: Instance, bucket: Bucket, answered: FirstReply): Promise<Reply> {
   const { reply: first, pending, isWithheld } = answered;
-  const reply = first[0] === 'unknown' ? ((await adoptAndSettle(bucket, pending())) ?? first) : first;
+  const reply = first.is === 'unknown' ? ((await adoptAndSettle(bucket, pending())) ?? first) : first;
   await journalOutcome(instance, { ...answered, reply });
-  const isSettled = reply[0] === 'settled' || reply[0] === 'done';
-  if (!isSettled || !isWithheld() || reply[RECORD_STATUS] === WITHHELD) return reply;
+  const isSettled = reply.is === 'settled' || reply.is === 'done';
+  if (!isSettled || !isWithheld() || reply.status === WITHHELD) return reply;
   // the store had taken the settlement before the call was withheld
   const withheld = await bucket.executeUntilAnswered(withholdOperation(pending().callId));
-  return withheld[0] === 'done' ? complete(instance, bucket, { ...answered, reply: withheld }) : reply;
+  return withheld.is === 'done' ? complete(instance, bucket, { ...answered, reply: withheld }) : reply;
 }
 
 /** After the client has its response, the journal must know the call, in case the store loses it. */
-async function journalOutcome({ journal }: Instance, { reply, job, pending }: FirstReply): Promise<void> {
-  if (reply[0] === 'settled') await journal.addSettled(reply, job);
-  else if (reply[0] === 'done' && reply.length > CHANGE_NUMBER)
-    await journal.addSettled(
-      ['settled', ...reply.slice(1, CHANGE_NUMBER)],
-      jobAfter(reply, job, pending()),
-      reply[CHANGE_NUMBER],
-    );
-  else journal.addDropped(pending().callId);
-}
-
-/** The arguments that create the call's job, unless its end has changed the record since. */
-function jobAfter(reply: Reply, job: readonly string[], { settle: { args } }: PendingSettlement): readonly string[] {
-  return reply[RECORD_STATUS] === args[SETTLE_STATUS] ? job : NO_JOB;
+async function journalOutcome({ journal }: Instance, { reply, pending }: FirstReply): Promise<void> {
+  const { callId, settle: operation } = pending();
+  if (reply.change === undefined) return journal.addDropped(callId);
+  const { job, status } = operation;
+  // the end of a job that the call has created has changed the record since
+  const isEnded = reply.is === 'done' && reply.status !== status;
+  const creates = isJobValues(job) && !isEnded;
+  await journal.addSettled({ record: recordOf(reply), ...(creates && { job }) });
 }
 
 /** Restores the hold and settles it. Returns undefined if the process knew of no hold. */
 async function adoptAndSettle(bucket: Bucket, pending: PendingSettlement): Promise<Reply | undefined> {
   const { adopt, settle: operation } = pending;
   if (!adopt) return undefined;
-  const endedMs = Number(adopt.args[ADOPT_CREATED]) + Number(operation.args[SETTLE_DURATION]);
-  const reply = await bucket.executeUntilAnswered({ name: adopt.name, args: [...adopt.args, String(endedMs)] });
-  return reply[0] === 'forgotten' ? reply : bucket.executeUntilAnswered(operation);
+  const endedMs = Number(adopt['createdMs']) + Number(operation['durationMs']);
+  const reply = await bucket.executeUntilAnswered({ ...adopt, endedMs });
+  return reply.is === 'forgotten' ? reply : bucket.executeUntilAnswered(operation);
 }
 
 function parseSettled(reply: Reply): SettleResult {
-  const [word] = reply;
-  if (word === 'unknown') throw new LedgerUnavailable('no hold and no record of this call');
-  if (word === 'forgotten') throw new LedgerUnavailable('this call was settled long ago, and its record is forgotten');
+  if (reply.is === 'unknown') throw new LedgerUnavailable('no hold and no record of this call');
+  if (reply.is === 'forgotten')
+    throw new LedgerUnavailable('this call was settled long ago, and its record is forgotten');
   return parseRecord(reply);
 }
 

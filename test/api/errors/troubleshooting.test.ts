@@ -103,9 +103,9 @@ const busy =
 
 function ledgerGone(): () => void {
   const { ledger } = stack.gateway;
-  const hold = ledger.hold.bind(ledger);
-  Object.assign(ledger, { hold: () => Promise.reject(new LedgerUnavailable('gone')) });
-  return () => Object.assign(ledger, { hold });
+  const admit = ledger.admit.bind(ledger);
+  Object.assign(ledger, { admit: () => Promise.reject(new LedgerUnavailable('gone')) });
+  return () => Object.assign(ledger, { admit });
 }
 
 const BAD_KEY = {

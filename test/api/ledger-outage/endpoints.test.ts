@@ -15,13 +15,13 @@ afterEach(() => tidyUp(stack));
 describe('a ledger that does not respond', () => {
   it('causes 503 with retry-after on every endpoint that needs it, and on no other', async () => {
     const { ledger } = stack.gateway;
-    const [hold, readKey, readUsage] = [
-      ledger.hold.bind(ledger),
+    const [admit, readKey, readUsage] = [
+      ledger.admit.bind(ledger),
       ledger.readKey.bind(ledger),
       ledger.readUsage.bind(ledger),
     ];
     const unavailable = (): Promise<never> => Promise.reject(new LedgerUnavailable('gone'));
-    Object.assign(ledger, { hold: unavailable, readKey: unavailable, readUsage: unavailable });
+    Object.assign(ledger, { admit: unavailable, readKey: unavailable, readUsage: unavailable });
     try {
       const openai = [
         await post(stack, '/v1/chat/completions', chat()),
@@ -40,7 +40,7 @@ describe('a ledger that does not respond', () => {
       assert.equal((await get(stack, '/v1/models')).status, 200);
       assert.equal((await get(stack, '/pricing')).status, 200);
     } finally {
-      Object.assign(ledger, { hold, readKey, readUsage });
+      Object.assign(ledger, { admit, readKey, readUsage });
     }
   });
 });

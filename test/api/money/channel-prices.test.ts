@@ -75,11 +75,11 @@ describe('a call that a cheap or an expensive channel can serve', () => {
 
   it('has one hold, whichever channel serves it', async () => {
     const { ledger } = stack.gateway;
-    const hold = ledger.hold.bind(ledger);
+    const admit = ledger.admit.bind(ledger);
     let holds = 0;
-    ledger.hold = (request) => {
+    ledger.admit = (request, wanted) => {
       holds++;
-      return hold(request);
+      return admit(request, wanted);
     };
     try {
       stack.openai.script(openaiError(500, 'down'));
@@ -87,7 +87,7 @@ describe('a call that a cheap or an expensive channel can serve', () => {
       assert.equal((await ask('gpt-both')).status, 200);
       assert.equal(holds, 1);
     } finally {
-      ledger.hold = hold;
+      ledger.admit = admit;
     }
   });
 

@@ -170,13 +170,13 @@ describe('a client that disconnects before any response', () => {
 
   it('pays nothing while its hold is being taken, and is not served', async () => {
     const { ledger } = stack.gateway;
-    const hold = ledger.hold.bind(ledger);
+    const admit = ledger.admit.bind(ledger);
     const asked = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
-    ledger.hold = async (request) => {
+    ledger.admit = async (request, wanted) => {
       asked.resolve();
       await release.promise;
-      return hold(request);
+      return admit(request, wanted);
     };
     const closed = (): number => stack.gateway.logs.filter((line) => line.includes('"status":499')).length;
     const [before, closedBefore] = [await spending(stack), closed()];
@@ -195,7 +195,7 @@ describe('a client that disconnects before any response', () => {
       // the server has noticed when later requests have had their responses
       for (let n = 0; n < 2; n++) assert.equal((await get(stack, '/v1/models')).status, 200);
     } finally {
-      ledger.hold = hold;
+      ledger.admit = admit;
       release.resolve();
     }
     await eventually('the call is logged', () => closed() > closedBefore);

@@ -156,18 +156,18 @@ describe('an edit', () => {
     });
   it('that sets a threshold while a call waits for its hold counts that call', async () => {
     const { ledger } = stack.gateway;
-    const hold = ledger.hold.bind(ledger);
+    const admit = ledger.admit.bind(ledger);
     const [asked, granted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    ledger.hold = async (request) => {
+    ledger.admit = async (request, wanted) => {
       asked.resolve();
       await granted.promise;
-      return hold(request);
+      return admit(request, wanted);
     };
     const waiting = gated(openaiChat({ content: '', usage: USAGE }));
     stack.openai.script(waiting.reply, openaiChat({ content: '', usage: USAGE }));
     const running = call();
     await asked.promise;
-    ledger.hold = hold;
+    ledger.admit = admit;
     await stack.gateway.write(
       'own-key.yaml',
       keyManifest('own', KEY('own'), 'groupRef: {name: own}\nmaxConcurrency: 1'),

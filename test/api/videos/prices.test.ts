@@ -155,18 +155,18 @@ describe('a video', () => {
 
     it('is held at the price of its size, or at the highest if it names none', async () => {
       const { ledger } = stack.gateway;
-      const hold = ledger.hold.bind(ledger);
+      const admit = ledger.admit.bind(ledger);
       const held: bigint[] = [];
-      ledger.hold = async (request) => {
+      ledger.admit = async (request, wanted) => {
         held.push(request.amountNanoUsd);
-        return hold(request);
+        return admit(request, wanted);
       };
       try {
         for (const size of ['1280x720', '1792x1024', '720x1280', undefined])
           assert.equal((await film({ model: 'by-size', size })).status, 200);
         assert.equal((await film({ model: 'two-sizes' })).status, 200);
       } finally {
-        ledger.hold = hold;
+        ledger.admit = admit;
       }
       assert.deepEqual(held, [400_000_000n, 1_200_000_000n, 2_000_000_000n, 2_000_000_000n, 1_200_000_000n]);
     });

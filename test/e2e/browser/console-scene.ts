@@ -265,7 +265,7 @@ export async function fillLedger(ledger: Ledger, { clock, uidOf, nowMs }: Fillin
         accountCreditNanoUsd: 1000n * 1000n * MILLION,
         accountGeneration: 0n,
       };
-      const { outcome } = await ledger.hold(holdRequest(origin.callId, costNanoUsd, { origin, limits }));
+      const { outcome } = await ledger.admit(holdRequest(origin.callId, costNanoUsd, { origin, limits }));
       if (outcome !== 'Held') continue; // its limit is reached, as in life
       clock.nowMs += durationMs;
       await ledger.settle({

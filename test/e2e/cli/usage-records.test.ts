@@ -40,7 +40,7 @@ const DEADLINE_MS = 120_000;
 
 async function fill(ledger: Ledger): Promise<void> {
   for (const call of CALLS) {
-    await ledger.hold(
+    await ledger.admit(
       holdRequest(call.callId, 50_000_000n, { origin: call, limits: { accountCreditNanoUsd: 10n ** 12n } }),
     );
     await ledger.settle(settlement(call.callId, 12_500_000n, { origin: origin(call.callId, call) }));

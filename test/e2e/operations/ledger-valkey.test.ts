@@ -112,8 +112,8 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
 }
 
 const of = (account: string, id: string): Partial<CallOrigin> => ({ account, keyUid: account, callId: id });
-const hold = (ledger: Ledger, account: string, id: string, amount: bigint): ReturnType<Ledger['hold']> =>
-  ledger.hold(holdRequest(id, amount, { origin: of(account, id), progress: progress(1n) }));
+const hold = (ledger: Ledger, account: string, id: string, amount: bigint): ReturnType<Ledger['admit']> =>
+  ledger.admit(holdRequest(id, amount, { origin: of(account, id), progress: progress(1n) }));
 const settle = (ledger: Ledger, account: string, id: string, cost: bigint): ReturnType<Ledger['settle']> =>
   ledger.settle(settlement(id, cost, { origin: origin(id, of(account, id)) }));
 

@@ -121,7 +121,7 @@ describe("the usage of a ledger's file", () => {
     const fill = async (costs: readonly bigint[]): Promise<void> => {
       const ledger = await openEmbeddedLedger({ path, clock: () => NOON_MS });
       for (const [at, cost] of costs.entries()) {
-        await ledger.hold(holdRequest(`c${at}`, cost));
+        await ledger.admit(holdRequest(`c${at}`, cost));
         await ledger.settle(settlement(`c${at}`, cost, { origin: origin(`c${at}`) }));
       }
       await ledger.close();

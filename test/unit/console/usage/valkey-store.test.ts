@@ -25,7 +25,7 @@ if (valkey.skip) {
     const url = `${server.url}?prefix=b${randomUUID().slice(0, 8)}${over}`;
     const ledger = await openValkeyLedger({ url, dataDir: undefined, over: { ...LONG_TIMEOUT, clock: () => NOON_MS } });
     const settle = async (record: UsageRecord, job: boolean): Promise<void> => {
-      await ledger.hold({ ...holdRequest(record.callId, record.costNanoUsd, { origin: record, limits: LIMITS }) });
+      await ledger.admit({ ...holdRequest(record.callId, record.costNanoUsd, { origin: record, limits: LIMITS }) });
       await ledger.settle(
         settlement(record.callId, record.costNanoUsd, {
           origin: record,

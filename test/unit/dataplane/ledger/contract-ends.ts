@@ -9,20 +9,20 @@ import { NO_TOKENS_LOAD } from '#ledger/load.ts';
 export function endScenarios(scenario: AddScenario): void {
   scenario('what was settled is there afterwards, its record and its answer too', async (subject, clock) => {
     const limits = { keyLimitNanoUsd: 100n, period: 'Daily' as const };
-    await subject.ledger.hold(holdRequest('a', 60n, { limits }));
+    await subject.ledger.admit(holdRequest('a', 60n, { limits }));
     const first = await subject.ledger.settle(settlement('a', 45n));
     const next = await subject.crash();
     const { ledger } = next;
     assert.deepEqual(await ledger.readUsage('key-1', 'a'), first.record);
     assert.equal(await ledger.readUsage('key-2', 'a'), undefined);
     assert.deepEqual(await ledger.settle(settlement('a', 1n)), first);
-    assert.deepEqual(await ledger.hold(holdRequest('b', 56n, { limits })), SHORT('Key', 55n));
+    assert.deepEqual(await ledger.admit(holdRequest('b', 56n, { limits })), SHORT('Key', 55n));
     assert.deepEqual((await ledger.readKey('key-1', 'Daily')).lastUsedMs, clock.nowMs);
   });
 
   scenario('what was running is billed at its last progress, once', async (subject, clock) => {
-    await subject.ledger.hold(holdRequest('a', 60n, { limits: { keyLimitNanoUsd: 100n }, progress: progress(5n) }));
-    await subject.ledger.hold(holdRequest('b', 30n, { limits: { keyLimitNanoUsd: 100n }, progress: progress(4n) }));
+    await subject.ledger.admit(holdRequest('a', 60n, { limits: { keyLimitNanoUsd: 100n }, progress: progress(5n) }));
+    await subject.ledger.admit(holdRequest('b', 30n, { limits: { keyLimitNanoUsd: 100n }, progress: progress(4n) }));
     clock.nowMs += 1_500;
     await subject.ledger.recordProgress(new Map([['a', progress(22n, { usageSource: 'Estimated' })]]));
     clock.nowMs += 60_000;
@@ -43,7 +43,7 @@ export function endScenarios(scenario: AddScenario): void {
 
   scenario('an abandoned call is billed beyond its hold only as far as both limits reach', async (subject) => {
     const limits = { keyLimitNanoUsd: 100n, accountCreditNanoUsd: 80n };
-    await subject.ledger.hold(holdRequest('a', 50n, { limits, progress: progress(500n) }));
+    await subject.ledger.admit(holdRequest('a', 50n, { limits, progress: progress(500n) }));
     const next = await subject.crash();
     const record = await next.ledger.readUsage('key-1', 'a');
     assert.deepEqual([record?.costNanoUsd, record?.unbilledNanoUsd], [80n, 420n]);
@@ -52,9 +52,9 @@ export function endScenarios(scenario: AddScenario): void {
 
   scenario('a call that was running over midnight is billed on its own day', async (subject, clock) => {
     const limits = { keyLimitNanoUsd: 100n, period: 'Daily' as const };
-    await subject.ledger.hold(holdRequest('across', 60n, { limits, progress: progress(40n) }));
+    await subject.ledger.admit(holdRequest('across', 60n, { limits, progress: progress(40n) }));
     clock.nowMs += DAY_MS;
-    await subject.ledger.hold(holdRequest('today', 100n, { limits, progress: progress(1n) }));
+    await subject.ledger.admit(holdRequest('today', 100n, { limits, progress: progress(1n) }));
     const next = await subject.crash();
     assert.equal((await next.ledger.readKey('key-1', 'Daily')).spentNanoUsd, 1n);
     clock.nowMs -= DAY_MS;
@@ -64,12 +64,12 @@ export function endScenarios(scenario: AddScenario): void {
 
   scenario('the day of a call is remembered for as long as the call runs', async (subject, clock) => {
     const limits = { keyLimitNanoUsd: 100n, period: 'Daily' as const };
-    await subject.ledger.hold(holdRequest('early', 90n, { limits }));
+    await subject.ledger.admit(holdRequest('early', 90n, { limits }));
     await subject.ledger.settle(settlement('early', 90n));
-    await subject.ledger.hold(holdRequest('long', 3n, { limits, progress: progress(50n) }));
+    await subject.ledger.admit(holdRequest('long', 3n, { limits, progress: progress(50n) }));
     for (let day = 1; day <= 5; day++) {
       clock.nowMs += DAY_MS;
-      await subject.ledger.hold(holdRequest(`day-${day}`, 100n, { limits }));
+      await subject.ledger.admit(holdRequest(`day-${day}`, 100n, { limits }));
       await subject.ledger.settle(settlement(`day-${day}`, 100n));
     }
     const next = await subject.crash();
@@ -78,8 +78,8 @@ export function endScenarios(scenario: AddScenario): void {
   });
 
   scenario('a replaced hold is the one that counts afterwards', async (subject) => {
-    await subject.ledger.hold(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 100n }, progress: progress(1n) }));
-    await subject.ledger.hold(
+    await subject.ledger.admit(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 100n }, progress: progress(1n) }));
+    await subject.ledger.admit(
       holdRequest('a', 70n, { limits: { keyLimitNanoUsd: 90n, keyGeneration: 2n }, progress: progress(95n) }),
     );
     const next = await subject.crash();
@@ -88,12 +88,12 @@ export function endScenarios(scenario: AddScenario): void {
   });
 
   scenario('closing keeps everything, and takes nothing any more', async (subject) => {
-    await subject.ledger.hold(holdRequest('a', 50n));
+    await subject.ledger.admit(holdRequest('a', 50n));
     const settled = subject.ledger.settle(settlement('a', 20n));
     const next = await subject.reopen();
     assert.equal((await settled).record.costNanoUsd, 20n);
     assert.equal((await next.ledger.readUsage('key-1', 'a'))?.costNanoUsd, 20n);
-    await assert.rejects(subject.ledger.hold(holdRequest('b', 50n)), LedgerUnavailable);
+    await assert.rejects(subject.ledger.admit(holdRequest('b', 50n)), LedgerUnavailable);
     await assert.rejects(async () => subject.ledger.take('b', [], NO_TOKENS_LOAD), LedgerUnavailable);
     await assert.rejects(subject.ledger.settle(settlement('a', 20n)), LedgerUnavailable);
     await assert.rejects(subject.ledger.recordProgress(new Map()), LedgerUnavailable);

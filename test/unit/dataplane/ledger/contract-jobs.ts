@@ -24,7 +24,7 @@ async function make(
   cost: bigint,
   { jobId = `job-${callId}`, pollMs = DUE_MS, ...options }: JobCall = {},
 ): Promise<void> {
-  await ledger.hold(holdRequest(callId, cost, options));
+  await ledger.admit(holdRequest(callId, cost, options));
   const settling: Settlement = settlement(callId, cost, {
     origin: origin(callId, options.origin),
     job: { jobId, pollMs },
@@ -48,7 +48,7 @@ function recordScenarios(scenario: AddScenario): void {
 
   scenario('what a call costs the platform is kept beside its bill, and gone with a refund', async ({ ledger }) => {
     const own = progress(30n, { usageSource: 'Provider', upstreamCostNanoUsd: 45n });
-    await ledger.hold(holdRequest('a', 30n, { progress: { ...own, upstreamCostNanoUsd: 44n } }));
+    await ledger.admit(holdRequest('a', 30n, { progress: { ...own, upstreamCostNanoUsd: 44n } }));
     assert.equal((await ledger.readUsage('key-1', 'a'))?.upstreamCostNanoUsd, 44n, 'of a running call');
     const { record } = await ledger.settle(settlement('a', 30n, { progress: own }));
     assert.deepEqual([record.costNanoUsd, record.upstreamCostNanoUsd], [30n, 45n]);
@@ -57,7 +57,7 @@ function recordScenarios(scenario: AddScenario): void {
 
     await make(ledger, 'b', 30n);
     assert.ok(!('upstreamCostNanoUsd' in ((await ledger.readUsage('key-1', 'b')) ?? assert.fail())), 'unknown');
-    await ledger.hold(holdRequest('c', 30n));
+    await ledger.admit(holdRequest('c', 30n));
     await ledger.settle(settlement('c', 30n, { progress: own, job: { jobId: 'job-c', pollMs: DUE_MS } }));
     await ledger.finishJob(job('c', 'Running'), 'Failed');
     assert.equal((await ledger.readUsage('key-1', 'c'))?.upstreamCostNanoUsd, 0n);
@@ -81,7 +81,7 @@ function recordScenarios(scenario: AddScenario): void {
   });
 
   scenario('a job is where the call ended', async ({ ledger }) => {
-    await ledger.hold(holdRequest('a', 30n));
+    await ledger.admit(holdRequest('a', 30n));
     const moved = { group: 'vip', channel: 'other/backup' };
     await ledger.settle(settlement('a', 30n, { origin: origin('a', moved), job: { jobId: 'job-a', pollMs: DUE_MS } }));
     assert.deepEqual(await ledger.readJob('key-1', 'job-a'), job('a', 'Running', moved));
@@ -101,7 +101,7 @@ function recordScenarios(scenario: AddScenario): void {
   );
 
   scenario('a settlement that is repeated records nothing more', async ({ ledger }) => {
-    await ledger.hold(holdRequest('a', 30n));
+    await ledger.admit(holdRequest('a', 30n));
     const settling = settlement('a', 30n, { job: { jobId: 'job-a', pollMs: DUE_MS } });
     const [first, second] = await Promise.all([
       ledger.settle(settling),
@@ -177,7 +177,7 @@ function finishScenarios(scenario: AddScenario): void {
     const limits = { keyLimitNanoUsd: 100n, accountCreditNanoUsd: 90n };
     await make(ledger, 'a', 60n, { limits });
     await make(ledger, 'b', 10n, { limits });
-    assert.deepEqual(await ledger.hold(holdRequest('c', 21n, { limits })), SHORT('Account', 20n));
+    assert.deepEqual(await ledger.admit(holdRequest('c', 21n, { limits })), SHORT('Account', 20n));
     assert.deepEqual(await ledger.finishJob(job('a', 'Running'), 'Failed'), job('a', 'Failed'));
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 10n, heldNanoUsd: 0n });
     for (const period of ['Never', 'Daily', 'Monthly'] as const) {
@@ -192,12 +192,12 @@ function finishScenarios(scenario: AddScenario): void {
       unbilledNanoUsd: 0n,
       durationMs: 1234,
     });
-    assert.deepEqual(await ledger.hold(holdRequest('c', 80n, { limits })), HELD(80n));
+    assert.deepEqual(await ledger.admit(holdRequest('c', 80n, { limits })), HELD(80n));
   });
 
   scenario('what was not billed is not given back', async ({ ledger }) => {
     const limits = { keyLimitNanoUsd: 50n };
-    await ledger.hold(holdRequest('a', 50n, { limits }));
+    await ledger.admit(holdRequest('a', 50n, { limits }));
     await ledger.settle(settlement('a', 70n, { job: { jobId: 'job-a', pollMs: DUE_MS } }));
     await ledger.finishJob(job('a', 'Running'), 'Failed');
     assert.equal((await ledger.readKey('key-1', 'Never')).spentNanoUsd, 0n);
@@ -239,7 +239,7 @@ function finishScenarios(scenario: AddScenario): void {
       await ledger.finishJob(job('a', 'Running'), 'Failed');
       const [today, month] = [await ledger.readKey('key-1', 'Daily'), await ledger.readKey('key-1', 'Monthly')];
       assert.deepEqual([today.spentNanoUsd, month.spentNanoUsd, today.totalSpentNanoUsd], [25n, 25n, 25n]);
-      assert.deepEqual(await ledger.hold(holdRequest('c', 76n, { limits })), SHORT('Key', 75n));
+      assert.deepEqual(await ledger.admit(holdRequest('c', 76n, { limits })), SHORT('Key', 75n));
       clock.nowMs -= 11 * DAY_MS;
       assert.equal((await ledger.readKey('key-1', 'Daily')).spentNanoUsd, 0n);
       assert.equal((await ledger.readKey('key-1', 'Monthly')).spentNanoUsd, 0n);
@@ -252,7 +252,7 @@ const TERMS = Buffer.from("whatever the caller's bill needs").toString('base64')
 
 /** A call that is charged with the most that its job can cost. */
 async function begin(ledger: Ledger, callId: string, most: bigint, options: HoldOptions = {}): Promise<void> {
-  await ledger.hold(holdRequest(callId, most, options));
+  await ledger.admit(holdRequest(callId, most, options));
   const job = { jobId: `job-${callId}`, pollMs: DUE_MS, terms: TERMS };
   const charge = progress(most, { usageSource: 'Estimated', upstreamCostNanoUsd: 90n });
   await ledger.settle(settlement(callId, most, { progress: charge, status: 'Running', job }));
@@ -285,7 +285,7 @@ function billScenarios(scenario: AddScenario): void {
     const limits = { keyLimitNanoUsd: 100n, accountCreditNanoUsd: 100n };
     await begin(ledger, 'a', 60n, { limits });
     await make(ledger, 'b', 10n, { limits });
-    assert.deepEqual(await ledger.hold(holdRequest('c', 31n, { limits })), SHORT('Key', 30n));
+    assert.deepEqual(await ledger.admit(holdRequest('c', 31n, { limits })), SHORT('Key', 30n));
     const billed = { costNanoUsd: 21n, unbilledNanoUsd: 0n };
     assert.deepEqual(await ledger.finishJob(job('a', 'Running'), 'Completed', bill(21n)), {
       ...job('a', 'Completed'),
@@ -304,7 +304,7 @@ function billScenarios(scenario: AddScenario): void {
       unbilledNanoUsd: 0n,
       durationMs: 1234,
     });
-    assert.deepEqual(await ledger.hold(holdRequest('c', 69n, { limits })), HELD(69n));
+    assert.deepEqual(await ledger.admit(holdRequest('c', 69n, { limits })), HELD(69n));
   });
 
   scenario('a bill above the charge is cut at it', async ({ ledger }) => {

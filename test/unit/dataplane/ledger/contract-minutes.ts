@@ -77,7 +77,7 @@ export function minuteScenarios(scenario: AddScenario): void {
       return result.outcome === 'Taken' && result.states?.map((state) => state.left);
     };
     await ledger.take('a', limits, { inputTokens: 100, outputTokens: 900 });
-    await ledger.hold(holdRequest('a', 1n));
+    await ledger.admit(holdRequest('a', 1n));
     assert.deepEqual(await left('between'), [900, 100]);
     const tokens = { input: 250, cached: 5000, cacheWrite5m: 20, cacheWrite1h: 30, output: 40 };
     await ledger.settle(settlement('a', 1n, { progress: progress(1n, { tokens }) }));
@@ -89,7 +89,7 @@ export function minuteScenarios(scenario: AddScenario): void {
     const limits = [perMinute('OutputTokens', 100)];
     assert.equal((await ledger.take('large', limits, { inputTokens: 0, outputTokens: 5000 })).outcome, 'Taken');
     assert.equal((await ledger.take('small', limits, { inputTokens: 0, outputTokens: 1 })).outcome, 'Full');
-    await ledger.hold(holdRequest('large', 1n));
+    await ledger.admit(holdRequest('large', 1n));
     const tokens = { input: 0, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 130 };
     await ledger.settle(settlement('large', 1n, { progress: progress(1n, { tokens }) }));
     assert.equal((await ledger.take('small', limits, { inputTokens: 0, outputTokens: 1 })).outcome, 'Full');
@@ -125,10 +125,12 @@ export function minuteScenarios(scenario: AddScenario): void {
 
   scenario('limits and money in one step: neither without the other', async ({ ledger }) => {
     const limit = perMinute('Requests', 1, 'Account');
-    if (!ledger.admit) return;
     const poor = holdRequest('poor', 50n, { limits: { keyLimitNanoUsd: 10n } });
-    assert.deepEqual(await ledger.admit(poor, [limit], NO_TOKENS_LOAD), SHORT('Key', 10n));
-    const { states, ...held } = (await ledger.admit(holdRequest('a', 5n), [limit], NO_TOKENS_LOAD)) as {
+    assert.deepEqual(await ledger.admit(poor, { limits: [limit], load: NO_TOKENS_LOAD }), SHORT('Key', 10n));
+    const { states, ...held } = (await ledger.admit(holdRequest('a', 5n), {
+      limits: [limit],
+      load: NO_TOKENS_LOAD,
+    })) as {
       states: readonly { left: number }[];
     };
     assert.deepEqual(held, HELD(5n));
@@ -136,7 +138,7 @@ export function minuteScenarios(scenario: AddScenario): void {
       states.map(({ left }) => left),
       [0],
     );
-    const refused = await ledger.admit(holdRequest('b', 5n), [limit], NO_TOKENS_LOAD);
+    const refused = await ledger.admit(holdRequest('b', 5n), { limits: [limit], load: NO_TOKENS_LOAD });
     assert.equal(refused.outcome, 'Full');
     assert.equal(ledger.gauges().heldNanoUsd, 5n);
   });

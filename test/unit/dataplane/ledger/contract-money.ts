@@ -9,28 +9,28 @@ import type { AddScenario } from './contract-scenario.ts';
 export function holdScenarios(scenario: AddScenario): void {
   scenario('up to the limit of the key, to the nano, and not beyond', async ({ ledger }) => {
     const limits = { keyLimitNanoUsd: 100n };
-    assert.deepEqual(await ledger.hold(holdRequest('a', 60n, { limits })), HELD(60n));
-    assert.deepEqual(await ledger.hold(holdRequest('b', 41n, { limits })), SHORT('Key', 40n));
-    assert.deepEqual(await ledger.hold(holdRequest('b', 40n, { limits })), HELD(40n));
-    assert.deepEqual(await ledger.hold(holdRequest('c', 1n, { limits })), SHORT('Key', 0n));
+    assert.deepEqual(await ledger.admit(holdRequest('a', 60n, { limits })), HELD(60n));
+    assert.deepEqual(await ledger.admit(holdRequest('b', 41n, { limits })), SHORT('Key', 40n));
+    assert.deepEqual(await ledger.admit(holdRequest('b', 40n, { limits })), HELD(40n));
+    assert.deepEqual(await ledger.admit(holdRequest('c', 1n, { limits })), SHORT('Key', 0n));
     assert.equal(ledger.gauges().heldNanoUsd, 100n);
   });
 
   scenario('up to the credit of the account, which keys share', async ({ ledger }) => {
     const limits = { accountCreditNanoUsd: 100n };
-    assert.deepEqual(await ledger.hold(holdRequest('a', 60n, { limits })), HELD(60n));
+    assert.deepEqual(await ledger.admit(holdRequest('a', 60n, { limits })), HELD(60n));
     const other = { origin: { keyUid: 'key-2' }, limits };
-    assert.deepEqual(await ledger.hold(holdRequest('b', 41n, other)), SHORT('Account', 40n));
-    assert.deepEqual(await ledger.hold(holdRequest('b', 40n, other)), HELD(40n));
+    assert.deepEqual(await ledger.admit(holdRequest('b', 41n, other)), SHORT('Account', 40n));
+    assert.deepEqual(await ledger.admit(holdRequest('b', 40n, other)), HELD(40n));
     assert.deepEqual(
-      await ledger.hold(holdRequest('c', 1n, { origin: { account: 'team-b/team-b' }, limits })),
+      await ledger.admit(holdRequest('c', 1n, { origin: { account: 'team-b/team-b' }, limits })),
       HELD(1n),
     );
   });
 
   scenario('the tighter of the two is named', async ({ ledger }) => {
     const ask = (keyLimitNanoUsd: bigint, accountCreditNanoUsd: bigint) =>
-      ledger.hold(holdRequest('a', 100n, { limits: { keyLimitNanoUsd, accountCreditNanoUsd } }));
+      ledger.admit(holdRequest('a', 100n, { limits: { keyLimitNanoUsd, accountCreditNanoUsd } }));
     assert.deepEqual(await ask(20n, 30n), SHORT('Key', 20n));
     assert.deepEqual(await ask(30n, 20n), SHORT('Account', 20n));
     assert.deepEqual(await ask(30n, -20n), SHORT('Account', 0n));
@@ -38,63 +38,63 @@ export function holdScenarios(scenario: AddScenario): void {
 
   scenario('less than asked for is granted, but not less than the minimum', async ({ ledger }) => {
     const limits = { keyLimitNanoUsd: 50n };
-    assert.deepEqual(await ledger.hold(holdRequest('a', 80n, { limits, minimum: 51n })), SHORT('Key', 50n));
-    assert.deepEqual(await ledger.hold(holdRequest('a', 80n, { limits, minimum: 50n })), HELD(50n));
+    assert.deepEqual(await ledger.admit(holdRequest('a', 80n, { limits, minimum: 51n })), SHORT('Key', 50n));
+    assert.deepEqual(await ledger.admit(holdRequest('a', 80n, { limits, minimum: 50n })), HELD(50n));
   });
 
   scenario('a free call needs no money, whatever is spent', async ({ ledger }) => {
-    assert.deepEqual(await ledger.hold(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 50n } })), HELD(50n));
-    assert.deepEqual(await ledger.hold(holdRequest('b', 0n, { limits: { keyLimitNanoUsd: 50n } })), HELD(0n));
+    assert.deepEqual(await ledger.admit(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 50n } })), HELD(50n));
+    assert.deepEqual(await ledger.admit(holdRequest('b', 0n, { limits: { keyLimitNanoUsd: 50n } })), HELD(0n));
     const below = { keyLimitNanoUsd: 49n, keyGeneration: 2n, accountCreditNanoUsd: -20n, accountGeneration: 2n };
-    assert.deepEqual(await ledger.hold(holdRequest('c', 0n, { limits: below })), HELD(0n));
-    assert.deepEqual(await ledger.hold(holdRequest('d', 1n, { limits: below })), SHORT('Account', 0n));
+    assert.deepEqual(await ledger.admit(holdRequest('c', 0n, { limits: below })), HELD(0n));
+    assert.deepEqual(await ledger.admit(holdRequest('d', 1n, { limits: below })), SHORT('Account', 0n));
   });
 
   scenario('a negative amount holds nothing', async ({ ledger }) => {
-    assert.equal((await ledger.hold(holdRequest('a', -1n))).outcome, 'Short');
+    assert.equal((await ledger.admit(holdRequest('a', -1n))).outcome, 'Short');
     assert.equal(ledger.gauges().heldNanoUsd, 0n);
   });
 
   scenario('a refused call leaves nothing behind', async ({ ledger }) => {
-    await ledger.hold(holdRequest('a', 60n, { limits: { keyLimitNanoUsd: 50n } }));
+    await ledger.admit(holdRequest('a', 60n, { limits: { keyLimitNanoUsd: 50n } }));
     assert.deepEqual(ledger.gauges(), { holds: 0, heldNanoUsd: 0n, slots: { Key: 0, Group: 0, Channel: 0 } });
     assert.equal(await ledger.readUsage('key-1', 'a'), undefined);
   });
 
   scenario('a second hold of a call replaces the first, both ways', async ({ ledger }) => {
     const limits = { keyLimitNanoUsd: 100n, accountCreditNanoUsd: 100n };
-    await ledger.hold(holdRequest('a', 60n, { limits }));
-    assert.deepEqual(await ledger.hold(holdRequest('a', 90n, { limits })), HELD(90n));
-    assert.deepEqual(await ledger.hold(holdRequest('b', 11n, { limits })), SHORT('Key', 10n));
-    assert.deepEqual(await ledger.hold(holdRequest('a', 30n, { limits })), HELD(30n));
-    assert.deepEqual(await ledger.hold(holdRequest('b', 70n, { limits })), HELD(70n));
+    await ledger.admit(holdRequest('a', 60n, { limits }));
+    assert.deepEqual(await ledger.admit(holdRequest('a', 90n, { limits })), HELD(90n));
+    assert.deepEqual(await ledger.admit(holdRequest('b', 11n, { limits })), SHORT('Key', 10n));
+    assert.deepEqual(await ledger.admit(holdRequest('a', 30n, { limits })), HELD(30n));
+    assert.deepEqual(await ledger.admit(holdRequest('b', 70n, { limits })), HELD(70n));
     assert.deepEqual([ledger.gauges().holds, ledger.gauges().heldNanoUsd], [2, 100n]);
   });
 
   scenario('a second hold that is refused leaves the first', async ({ ledger }) => {
     const limits = { keyLimitNanoUsd: 100n };
-    await ledger.hold(holdRequest('a', 60n, { limits }));
-    assert.deepEqual(await ledger.hold(holdRequest('a', 101n, { limits })), SHORT('Key', 100n));
+    await ledger.admit(holdRequest('a', 60n, { limits }));
+    assert.deepEqual(await ledger.admit(holdRequest('a', 101n, { limits })), SHORT('Key', 100n));
     assert.equal(ledger.gauges().heldNanoUsd, 60n);
     assert.equal((await ledger.settle(settlement('a', 60n))).record.unbilledNanoUsd, 0n);
   });
 
   scenario('limits older than those already seen are refused, for key and account alike', async ({ ledger }) => {
-    await ledger.hold(holdRequest('a', 1n, { limits: { keyGeneration: 3n, accountGeneration: 5n } }));
+    await ledger.admit(holdRequest('a', 1n, { limits: { keyGeneration: 3n, accountGeneration: 5n } }));
     assert.deepEqual(
-      await ledger.hold(holdRequest('b', 1n, { limits: { keyGeneration: 2n, accountGeneration: 5n } })),
+      await ledger.admit(holdRequest('b', 1n, { limits: { keyGeneration: 2n, accountGeneration: 5n } })),
       { outcome: 'StaleLimits' },
     );
     assert.deepEqual(
-      await ledger.hold(holdRequest('b', 1n, { limits: { keyGeneration: 3n, accountGeneration: 4n } })),
+      await ledger.admit(holdRequest('b', 1n, { limits: { keyGeneration: 3n, accountGeneration: 4n } })),
       { outcome: 'StaleLimits' },
     );
     assert.deepEqual(
-      await ledger.hold(holdRequest('b', 1n, { limits: { keyGeneration: 3n, accountGeneration: 5n } })),
+      await ledger.admit(holdRequest('b', 1n, { limits: { keyGeneration: 3n, accountGeneration: 5n } })),
       HELD(1n),
     );
     assert.deepEqual(
-      await ledger.hold(
+      await ledger.admit(
         holdRequest('c', 1n, { origin: { keyUid: 'key-2' }, limits: { keyGeneration: 1n, accountGeneration: 5n } }),
       ),
       HELD(1n),
@@ -104,7 +104,7 @@ export function holdScenarios(scenario: AddScenario): void {
   scenario('200 calls at once on a quota whose holds afford 20', async ({ ledger }) => {
     const limits = { keyLimitNanoUsd: 20_000n };
     const ids = Array.from({ length: 200 }, (_, n) => `call-${n}`);
-    const results = await Promise.all(ids.map((id) => ledger.hold(holdRequest(id, 1_000n, { limits }))));
+    const results = await Promise.all(ids.map((id) => ledger.admit(holdRequest(id, 1_000n, { limits }))));
     assert.deepEqual(
       results.map(({ outcome }) => outcome),
       ids.map((_, n) => (n < 20 ? 'Held' : 'Short')),
@@ -112,14 +112,14 @@ export function holdScenarios(scenario: AddScenario): void {
     await Promise.all(ids.slice(0, 20).map((id, n) => ledger.settle(settlement(id, n % 2 ? 1_000n : 400n))));
     const { spentNanoUsd, heldNanoUsd } = await ledger.readKey('key-1', 'Never');
     assert.deepEqual([spentNanoUsd, heldNanoUsd], [14_000n, 0n]);
-    assert.deepEqual(await ledger.hold(holdRequest('next', 6_000n, { limits })), HELD(6_000n));
+    assert.deepEqual(await ledger.admit(holdRequest('next', 6_000n, { limits })), HELD(6_000n));
   });
 
   scenario('another key cannot take over a call, nor a settled call begin again', async ({ ledger }) => {
-    await ledger.hold(holdRequest('a', 10n));
-    await assert.rejects(ledger.hold(holdRequest('a', 10n, { origin: { keyUid: 'key-2' } })), LedgerUnavailable);
+    await ledger.admit(holdRequest('a', 10n));
+    await assert.rejects(ledger.admit(holdRequest('a', 10n, { origin: { keyUid: 'key-2' } })), LedgerUnavailable);
     await ledger.settle(settlement('a', 10n));
-    await assert.rejects(ledger.hold(holdRequest('a', 10n)), LedgerUnavailable);
+    await assert.rejects(ledger.admit(holdRequest('a', 10n)), LedgerUnavailable);
     assert.equal(ledger.gauges().holds, 0);
   });
 }
@@ -127,7 +127,7 @@ export function holdScenarios(scenario: AddScenario): void {
 export function settleScenarios(scenario: AddScenario): void {
   scenario('the cost replaces the hold', async ({ ledger }) => {
     const limits = { keyLimitNanoUsd: 100n };
-    await ledger.hold(holdRequest('a', 80n, { limits }));
+    await ledger.admit(holdRequest('a', 80n, { limits }));
     const result = await ledger.settle(settlement('a', 30n));
     assert.deepEqual(result, {
       record: {
@@ -141,24 +141,24 @@ export function settleScenarios(scenario: AddScenario): void {
       keyRemainingNanoUsd: 70n,
     });
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 30n, heldNanoUsd: 0n });
-    assert.deepEqual(await ledger.hold(holdRequest('b', 70n, { limits })), HELD(70n));
+    assert.deepEqual(await ledger.admit(holdRequest('b', 70n, { limits })), HELD(70n));
   });
 
   scenario('a key without a limit has nothing remaining to tell', async ({ ledger }) => {
-    await ledger.hold(holdRequest('a', 80n));
+    await ledger.admit(holdRequest('a', 80n));
     const { keySpentNanoUsd, keyRemainingNanoUsd } = await ledger.settle(settlement('a', 30n));
     assert.deepEqual([keySpentNanoUsd, keyRemainingNanoUsd], [30n, null]);
   });
 
   scenario('exactly once: a repetition is answered as the first was', async ({ ledger }) => {
-    await ledger.hold(holdRequest('a', 80n, { limits: { keyLimitNanoUsd: 100n } }));
+    await ledger.admit(holdRequest('a', 80n, { limits: { keyLimitNanoUsd: 100n } }));
     const first = await ledger.settle(settlement('a', 30n));
     assert.deepEqual(await ledger.settle(settlement('a', 77n, { status: 'Failed' })), first);
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 30n, heldNanoUsd: 0n });
   });
 
   scenario('repeated at once, it is applied once', async ({ ledger }) => {
-    await ledger.hold(holdRequest('a', 80n));
+    await ledger.admit(holdRequest('a', 80n));
     const results = await Promise.all([
       ledger.settle(settlement('a', 30n)),
       ledger.settle(settlement('a', 40n)),
@@ -175,8 +175,8 @@ export function settleScenarios(scenario: AddScenario): void {
     'what exceeds the hold is taken from what is free under both limits, the rest is unbilled',
     async ({ ledger }) => {
       const limits = { keyLimitNanoUsd: 100n, accountCreditNanoUsd: 90n };
-      await ledger.hold(holdRequest('a', 20n, { limits }));
-      await ledger.hold(holdRequest('b', 30n, { limits }));
+      await ledger.admit(holdRequest('a', 20n, { limits }));
+      await ledger.admit(holdRequest('b', 30n, { limits }));
       // 40 are free in the account, 50 under the quota
       const { record, keySpentNanoUsd } = await ledger.settle(settlement('a', 75n));
       assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd, keySpentNanoUsd], [60n, 15n, 60n]);
@@ -188,10 +188,10 @@ export function settleScenarios(scenario: AddScenario): void {
   );
 
   scenario('a lowered limit lets calls end within their holds, and not beyond', async ({ ledger }) => {
-    await ledger.hold(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 100n } }));
-    await ledger.hold(holdRequest('b', 30n, { limits: { keyLimitNanoUsd: 100n } }));
+    await ledger.admit(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 100n } }));
+    await ledger.admit(holdRequest('b', 30n, { limits: { keyLimitNanoUsd: 100n } }));
     assert.deepEqual(
-      await ledger.hold(holdRequest('c', 1n, { limits: { keyLimitNanoUsd: 10n, keyGeneration: 2n } })),
+      await ledger.admit(holdRequest('c', 1n, { limits: { keyLimitNanoUsd: 10n, keyGeneration: 2n } })),
       SHORT('Key', 0n),
     );
     const a = await ledger.settle(settlement('a', 55n));
@@ -201,9 +201,9 @@ export function settleScenarios(scenario: AddScenario): void {
   });
 
   scenario('credit that was taken back is not billed into', async ({ ledger }) => {
-    await ledger.hold(holdRequest('a', 50n, { limits: { accountCreditNanoUsd: 100n } }));
+    await ledger.admit(holdRequest('a', 50n, { limits: { accountCreditNanoUsd: 100n } }));
     assert.deepEqual(
-      await ledger.hold(holdRequest('b', 1n, { limits: { accountCreditNanoUsd: -100n, accountGeneration: 2n } })),
+      await ledger.admit(holdRequest('b', 1n, { limits: { accountCreditNanoUsd: -100n, accountGeneration: 2n } })),
       SHORT('Account', 0n),
     );
     const { record } = await ledger.settle(settlement('a', 60n));
@@ -211,7 +211,7 @@ export function settleScenarios(scenario: AddScenario): void {
   });
 
   scenario('progress caps nothing: the settlement decides', async ({ ledger }) => {
-    await ledger.hold(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 60n } }));
+    await ledger.admit(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 60n } }));
     await ledger.recordProgress(
       new Map([
         ['a', progress(1_000n)],
@@ -223,7 +223,7 @@ export function settleScenarios(scenario: AddScenario): void {
   });
 
   scenario('a retry is recorded where it ended', async ({ ledger }) => {
-    await ledger.hold(holdRequest('a', 50n));
+    await ledger.admit(holdRequest('a', 50n));
     const moved = origin('a', { group: 'vip', channel: 'other/backup', catalog: 'model-gateway/other@7' });
     await ledger.settle(settlement('a', 20n, { origin: moved }));
     const record = await ledger.readUsage('key-1', 'a');
@@ -234,8 +234,8 @@ export function settleScenarios(scenario: AddScenario): void {
   });
 
   scenario('a session is in the records of its calls, and in no other', async ({ ledger }) => {
-    await ledger.hold(holdRequest('a', 50n, { origin: { session: 'thread-1' } }));
-    await ledger.hold(holdRequest('b', 50n));
+    await ledger.admit(holdRequest('a', 50n, { origin: { session: 'thread-1' } }));
+    await ledger.admit(holdRequest('b', 50n));
     const settled = await ledger.settle(settlement('a', 20n, { origin: origin('a', { session: 'thread-1' }) }));
     await ledger.settle(settlement('b', 20n));
     assert.equal(settled.record.session, 'thread-1');
@@ -246,9 +246,9 @@ export function settleScenarios(scenario: AddScenario): void {
 
   scenario('the names of key and labels are in the records of its calls, and in no other', async ({ ledger }) => {
     const names = { keyName: 'ci', labels: 'cost-center=4711,example.com/team=blue' };
-    await ledger.hold(holdRequest('a', 50n, { origin: names }));
-    await ledger.hold(holdRequest('b', 50n));
-    await ledger.hold(holdRequest('c', 50n, { origin: { keyName: 'ci', session: 'thread-1' } }));
+    await ledger.admit(holdRequest('a', 50n, { origin: names }));
+    await ledger.admit(holdRequest('b', 50n));
+    await ledger.admit(holdRequest('c', 50n, { origin: { keyName: 'ci', session: 'thread-1' } }));
     const settled = await ledger.settle(settlement('a', 20n, { origin: origin('a', names) }));
     await ledger.settle(settlement('b', 20n));
     await ledger.settle(settlement('c', 20n, { origin: origin('c', { keyName: 'ci', session: 'thread-1' }) }));
@@ -267,14 +267,14 @@ export function settleScenarios(scenario: AddScenario): void {
   scenario('amounts beyond every number of JavaScript stay exact', async ({ ledger }) => {
     const huge = 9_000_000_000n * 10n ** 9n + 1n;
     const limits = { keyLimitNanoUsd: huge, accountCreditNanoUsd: huge };
-    assert.deepEqual(await ledger.hold(holdRequest('a', huge - 3n, { limits })), HELD(huge - 3n));
+    assert.deepEqual(await ledger.admit(holdRequest('a', huge - 3n, { limits })), HELD(huge - 3n));
     const { keySpentNanoUsd, keyRemainingNanoUsd, record } = await ledger.settle(settlement('a', 2n ** 80n));
     assert.deepEqual([keySpentNanoUsd, keyRemainingNanoUsd, record.costNanoUsd], [huge, 0n, huge]);
     assert.ok(record.unbilledNanoUsd > 0n);
   });
 
   scenario('figures that are no counts do not stop a settlement', async ({ ledger }) => {
-    await ledger.hold(holdRequest('a', 50n));
+    await ledger.admit(holdRequest('a', 50n));
     const tokens = {
       input: Number.NaN,
       cached: -3,
@@ -299,8 +299,8 @@ export function settleScenarios(scenario: AddScenario): void {
     'what a call costs beyond its hold is measured against limits that were lowered meanwhile',
     async ({ ledger }) => {
       const before = { keyLimitNanoUsd: 1_000n, accountCreditNanoUsd: 5_000n };
-      await ledger.hold(holdRequest('a', 100n, { limits: before }));
-      await ledger.hold(holdRequest('b', 100n, { limits: before }));
+      await ledger.admit(holdRequest('a', 100n, { limits: before }));
+      await ledger.admit(holdRequest('b', 100n, { limits: before }));
       const lowered = limits({ ...before, keyLimitNanoUsd: 250n, keyGeneration: 2n });
       const { record } = await ledger.settle(settlement('a', 700n, { limits: lowered }));
       assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [150n, 550n]);
@@ -314,7 +314,7 @@ export function settleScenarios(scenario: AddScenario): void {
   );
 
   scenario('nor does it pass a credit that was lowered meanwhile', async ({ ledger }) => {
-    await ledger.hold(holdRequest('a', 100n));
+    await ledger.admit(holdRequest('a', 100n));
     const { record } = await ledger.settle(
       settlement('a', 700n, { limits: limits({ accountCreditNanoUsd: 40n, accountGeneration: 2n }) }),
     );

@@ -44,7 +44,7 @@ export function slotScenarios(scenario: AddScenario): void {
   });
   scenario("a settlement gives the call's slots back", async ({ ledger }) => {
     await ledger.take('a', [slot('Key', '1', 1), slot('Channel', 'c', 1)], NO_TOKENS_LOAD);
-    await ledger.hold(holdRequest('a', 1n));
+    await ledger.admit(holdRequest('a', 1n));
     await ledger.settle(settlement('a', 1n));
     assert.deepEqual(ledger.gauges(), { holds: 0, heldNanoUsd: 0n, slots: { Key: 0, Group: 0, Channel: 0 } });
   });
@@ -75,10 +75,10 @@ export function readerScenarios(scenario: AddScenario): void {
   });
 
   scenario('spent and held of the period, of all time, and the last use', async ({ ledger }, clock) => {
-    await ledger.hold(holdRequest('a', 30n));
+    await ledger.admit(holdRequest('a', 30n));
     await ledger.settle(settlement('a', 25n));
     clock.nowMs += DAY_MS;
-    await ledger.hold(holdRequest('b', 10n));
+    await ledger.admit(holdRequest('b', 10n));
     assert.deepEqual(await ledger.readKey('key-1', 'Daily'), {
       periodStartMs: Date.UTC(2026, 10, 21),
       resetsMs: Date.UTC(2026, 10, 22),
@@ -103,7 +103,7 @@ export function readerScenarios(scenario: AddScenario): void {
   scenario(
     "a running call's record is what a reaper would bill; it is its own key's only",
     async ({ ledger }, clock) => {
-      await ledger.hold(holdRequest('a', 30n, { progress: progress(3n) }));
+      await ledger.admit(holdRequest('a', 30n, { progress: progress(3n) }));
       clock.nowMs += 500;
       assert.deepEqual(await ledger.readUsage('key-1', 'a'), {
         ...origin('a'),

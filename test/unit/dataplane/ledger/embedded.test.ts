@@ -66,7 +66,7 @@ describe('the file', () => {
   test('is private to its owner, like its folder, and contains plain integers', () =>
     inFolder(async (path, open) => {
       const ledger = await open({ sync: 'full' });
-      await ledger.hold(holdRequest('a', 9_000_000_000_000_000_001n, { limits: { accountCreditNanoUsd: 2n ** 70n } }));
+      await ledger.admit(holdRequest('a', 9_000_000_000_000_000_001n, { limits: { accountCreditNanoUsd: 2n ** 70n } }));
       await ledger.settle(settlement('a', 9_000_000_000_000_000_001n));
       await ledger.close();
       assert.equal(statSync(path).mode & 0o777, 0o600);
@@ -87,7 +87,7 @@ describe('the file', () => {
     inFolder(async (_path, open) => {
       const first = await open();
       await assert.rejects(open(), /in use by another process/);
-      await first.hold(holdRequest('a', 1n));
+      await first.admit(holdRequest('a', 1n));
       await first.settle(settlement('a', 1n));
       await first.close();
       const second = await open();
@@ -118,7 +118,7 @@ describe('the file', () => {
   test('that is missing beside its log is not begun anew, and a copy of it is taken', () =>
     inFolder(async (path, open) => {
       const ledger = await open({ checkpointEveryMs: 3_600_000 });
-      await ledger.hold(holdRequest('a', 1n));
+      await ledger.admit(holdRequest('a', 1n));
       await ledger.settle(settlement('a', 1n));
       const copy = copyLedger(path);
       await ledger.close();
@@ -150,7 +150,7 @@ describe('the file', () => {
       const ledger = await open();
       await Promise.all(
         Array.from({ length: 500 }, (_, n) =>
-          ledger.hold(holdRequest(`call-${n}`, 1n, { origin: { keyUid: `key-${n}` } })),
+          ledger.admit(holdRequest(`call-${n}`, 1n, { origin: { keyUid: `key-${n}` } })),
         ),
       );
       await Promise.all(Array.from({ length: 500 }, (_, n) => ledger.settle(settlement(`call-${n}`, 1n))));
@@ -175,7 +175,7 @@ test('reports to a reader whose spending changed, but not from a closed ledger',
     const ledger = await open({ checkpointEveryMs: 1 });
     const first = await ledger.changesSince?.(undefined);
     assert.equal(first?.keys, undefined);
-    await ledger.hold(holdRequest('a', 1n));
+    await ledger.admit(holdRequest('a', 1n));
     await ledger.settle(settlement('a', 1n));
     await ledger.readUsage('key-1', "nobody's"); // from the file's thread, which does one thing after the other
     const second = await ledger.changesSince?.(first?.mark);
@@ -192,7 +192,7 @@ for (const sync of ['normal', 'full'] as const) {
       const begun = (): number => Number(reader.prepare('SELECT begun FROM log').get()?.['begun']);
       let calls = 0;
       for (const first = begun(); begun() < first + 4; calls++) {
-        await ledger.hold(holdRequest(`call-${calls}`, 2n));
+        await ledger.admit(holdRequest(`call-${calls}`, 2n));
         await ledger.settle(settlement(`call-${calls}`, 2n));
       }
       reader.close();
@@ -211,7 +211,7 @@ describe('retention', () => {
     inFolder(async (_path, open) => {
       const ledger = await open({ retention: { maxRecords: 10 } });
       for (let n = 0; n < 60; n++) {
-        await ledger.hold(holdRequest(`call-${n}`, 2n));
+        await ledger.admit(holdRequest(`call-${n}`, 2n));
         await ledger.settle(settlement(`call-${n}`, 2n));
       }
       await ledger.close();
@@ -228,7 +228,7 @@ describe('retention', () => {
       const clock = testClock();
       const ledger = await open({ clock: () => clock.nowMs, retention: { maxAgeMs: 3 * DAY_MS } });
       const settle = async (ids: readonly string[]): Promise<void> => {
-        await Promise.all(ids.map((id) => ledger.hold(holdRequest(id, 2n))));
+        await Promise.all(ids.map((id) => ledger.admit(holdRequest(id, 2n))));
         await Promise.all(ids.map((id) => ledger.settle(settlement(id, 2n))));
       };
       await settle(Array.from({ length: 100 }, (_, n) => `old-${n}`));
@@ -251,10 +251,10 @@ describe('retention', () => {
   test('answers a repeated settlement that memory has dropped', () =>
     inFolder(async (_path, open) => {
       const ledger = await open();
-      await ledger.hold(holdRequest('first', 2n));
+      await ledger.admit(holdRequest('first', 2n));
       const first = await ledger.settle(settlement('first', 1n));
       const ids = Array.from({ length: 5000 }, (_, n) => `call-${n}`);
-      await Promise.all(ids.map((id) => ledger.hold(holdRequest(id, 2n))));
+      await Promise.all(ids.map((id) => ledger.admit(holdRequest(id, 2n))));
       await Promise.all(ids.map((id) => ledger.settle(settlement(id, 2n))));
       assert.deepEqual(await ledger.settle(settlement('first', 2n)), first);
       assert.equal((await ledger.readKey('key-1', 'Never')).spentNanoUsd, 10_001n);

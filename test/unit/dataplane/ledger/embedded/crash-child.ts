@@ -27,7 +27,7 @@ async function call(ledger: Awaited<ReturnType<typeof openEmbeddedLedger>>, id: 
   const limits = { keyLimitNanoUsd: 2_000_000n, accountCreditNanoUsd: 3_500_000n };
   const first = BigInt(1 + Math.floor(Math.random() * 50));
   say('try', id, String(first));
-  const result = await ledger.hold(holdRequest(id, 100n, { origin: over, limits, progress: progress(first) }));
+  const result = await ledger.admit(holdRequest(id, 100n, { origin: over, limits, progress: progress(first) }));
   if (result.outcome !== 'Held') return;
   say('held', id, String(first));
   for (let step = 0; step < Math.random() * 3; step++) {

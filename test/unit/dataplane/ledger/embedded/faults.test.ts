@@ -33,11 +33,11 @@ function watch<T>(promise: Promise<T>): { readonly promise: Promise<T>; readonly
 async function refusedThenRecovered(bench: Bench, fault: keyof typeof FAULT): Promise<void> {
   const { ledger } = bench;
   await ledger.take('running', [slot('Key', '1', 5)], NO_TOKENS_LOAD);
-  await ledger.hold(holdRequest('running', 40n, { limits: LIMITS, progress: progress(3n) }));
+  await ledger.admit(holdRequest('running', 40n, { limits: LIMITS, progress: progress(3n) }));
   bench.set(fault);
   const settling = watch(ledger.settle(settlement('running', 30n)));
   await assert.rejects(
-    ledger.hold(holdRequest('refused', 60n, { limits: LIMITS, progress: progress(9n) })),
+    ledger.admit(holdRequest('refused', 60n, { limits: LIMITS, progress: progress(9n) })),
     LedgerUnavailable,
   );
   await assert.rejects(async () => ledger.take('refused', [slot('Key', '1', 5)], NO_TOKENS_LOAD), LedgerUnavailable);
@@ -51,12 +51,12 @@ async function refusedThenRecovered(bench: Bench, fault: keyof typeof FAULT): Pr
   const states = bench.faults.map(({ state }) => state).filter((state) => state !== 'Lagging' && state !== 'CaughtUp');
   assert.deepEqual(states, ['Failing', 'Recovered']);
   // the undoing of the refused hold is in the file before this one
-  assert.deepEqual(await ledger.hold(holdRequest('next', 71n, { limits: LIMITS })), {
+  assert.deepEqual(await ledger.admit(holdRequest('next', 71n, { limits: LIMITS })), {
     outcome: 'Short',
     short: 'Key',
     availableNanoUsd: 70n,
   });
-  assert.deepEqual(await ledger.hold(holdRequest('next', 70n, { limits: LIMITS, progress: progress(1n) })), {
+  assert.deepEqual(await ledger.admit(holdRequest('next', 70n, { limits: LIMITS, progress: progress(1n) })), {
     outcome: 'Held',
     heldNanoUsd: 70n,
   });
@@ -82,7 +82,7 @@ for (const fault of ['commitFails', 'stalls', 'syncFails'] as const)
 for (const fault of ['commitFails', 'stalls'] as const)
   faultTest(`${fault}: a withheld call has a record that says so`, async (bench) => {
     const { ledger } = bench;
-    for (const id of ['a', 'b', 'c']) await ledger.hold(holdRequest(id, 40n));
+    for (const id of ['a', 'b', 'c']) await ledger.admit(holdRequest(id, 40n));
     bench.set(fault);
     const settling = ['a', 'b', 'c'].map((id, at) => ledger.settle(settlement(id, BigInt(10 + at))));
     await bench.told('Failing');
@@ -106,19 +106,19 @@ for (const fault of ['commitFails', 'stalls'] as const)
 
 faultTest('a call that is settled and not filed yet gets another status, and its next record has it', async (bench) => {
   const { ledger } = bench;
-  await ledger.hold(holdRequest('a', 40n));
+  await ledger.admit(holdRequest('a', 40n));
   await ledger.settle(settlement('a', 30n));
   ledger.withhold('a');
   assert.equal((await ledger.readUsage('key-1', 'a'))?.status, 'Withheld');
   // durable together with the next step
-  await ledger.hold(holdRequest('b', 1n));
+  await ledger.admit(holdRequest('b', 1n));
   await bench.afterwards(async (next) => assert.equal((await next.readUsage('key-1', 'a'))?.status, 'Withheld'));
 });
 
 faultTest('a process that ends while commits fail leaves what was acknowledged', async (bench) => {
   const { ledger } = bench;
-  await ledger.hold(holdRequest('a', 40n, { progress: progress(3n) }));
-  await ledger.hold(holdRequest('b', 40n));
+  await ledger.admit(holdRequest('a', 40n, { progress: progress(3n) }));
+  await ledger.admit(holdRequest('b', 40n));
   await ledger.settle(settlement('b', 30n));
   bench.set('commitFails');
   const settling = watch(ledger.settle(settlement('a', 35n)));
@@ -171,11 +171,11 @@ faultTest('another program locks the file for a moment: calls wait for it', asyn
 
 faultTest('another program locks the file for long: calls are refused until it is unlocked', async (bench) => {
   const { ledger } = bench;
-  await ledger.hold(holdRequest('running', 40n));
+  await ledger.admit(holdRequest('running', 40n));
   const unlock = bench.lock();
   const settling = watch(ledger.settle(settlement('running', 30n)));
-  await assert.rejects(ledger.hold(holdRequest('refused', 1n)), LedgerUnavailable);
-  await assert.rejects(ledger.hold(holdRequest('refused-at-once', 1n)), LedgerUnavailable);
+  await assert.rejects(ledger.admit(holdRequest('refused', 1n)), LedgerUnavailable);
+  await assert.rejects(ledger.admit(holdRequest('refused-at-once', 1n)), LedgerUnavailable);
   assert.equal(settling.isSettled(), false);
   unlock();
   await settling.promise;
@@ -189,10 +189,10 @@ for (const [vanishing, suffixes] of Object.entries(PARTS)) {
   faultTest(`${vanishing} vanishes: the next process has all money and all records`, async (bench) => {
     const { ledger, path } = bench;
     const other = { origin: { keyUid: 'key-2', account: 'team-b/team-b' } };
-    await ledger.hold(holdRequest('earlier', 40n, other));
+    await ledger.admit(holdRequest('earlier', 40n, other));
     await ledger.settle(settlement('earlier', 35n, { job: { jobId: 'film', pollMs: 5 } }));
     await bench.inFile(35);
-    await ledger.hold(holdRequest('running', 40n, { ...other, progress: progress(3n) }));
+    await ledger.admit(holdRequest('running', 40n, { ...other, progress: progress(3n) }));
     await call(ledger, 'recent', 7n);
     const before = inodesOf(path);
     for (const suffix of suffixes) rmSync(path + suffix);
@@ -241,22 +241,25 @@ async function noticed({ path }: Bench, before: readonly (number | undefined)[])
 }
 
 async function call(ledger: Ledger, id: string, cost: bigint): Promise<void> {
-  await ledger.hold(holdRequest(id, cost));
+  await ledger.admit(holdRequest(id, cost));
   await ledger.settle(settlement(id, cost));
 }
 
 faultTest('a second hold that comes too late leaves the first, in memory and in the file', async (bench) => {
   const { ledger } = bench;
-  await ledger.hold(holdRequest('a', 40n, { limits: LIMITS, progress: progress(7n) }));
+  await ledger.admit(holdRequest('a', 40n, { limits: LIMITS, progress: progress(7n) }));
   bench.set('stalls');
   await assert.rejects(
-    ledger.hold(holdRequest('a', 90n, { limits: LIMITS, progress: progress(8n) })),
+    ledger.admit(holdRequest('a', 90n, { limits: LIMITS, progress: progress(8n) })),
     LedgerUnavailable,
   );
   assert.equal(ledger.gauges().heldNanoUsd, 40n);
   bench.set('none');
   await bench.told('Recovered');
-  assert.deepEqual(await ledger.hold(holdRequest('b', 60n, { limits: LIMITS })), { outcome: 'Held', heldNanoUsd: 60n });
+  assert.deepEqual(await ledger.admit(holdRequest('b', 60n, { limits: LIMITS })), {
+    outcome: 'Held',
+    heldNanoUsd: 60n,
+  });
   await bench.afterwards(async (next) => {
     assert.equal((await next.readUsage('key-1', 'a'))?.costNanoUsd, 8n, 'what it would owe was said later');
     assert.equal((await next.readAccount('team-a/team-a')).spentNanoUsd, 8n);
@@ -265,10 +268,10 @@ faultTest('a second hold that comes too late leaves the first, in memory and in 
 
 faultTest('while a smaller second hold is being written, the larger first one still counts', async (bench) => {
   const { ledger } = bench;
-  await ledger.hold(holdRequest('a', 80n, { limits: LIMITS }));
+  await ledger.admit(holdRequest('a', 80n, { limits: LIMITS }));
   bench.set('stalls');
-  const smaller = ledger.hold(holdRequest('a', 10n, { limits: LIMITS }));
-  const between = ledger.hold(holdRequest('b', 21n, { limits: LIMITS }));
+  const smaller = ledger.admit(holdRequest('a', 10n, { limits: LIMITS }));
+  const between = ledger.admit(holdRequest('b', 21n, { limits: LIMITS }));
   assert.deepEqual(await between, { outcome: 'Short', short: 'Key', availableNanoUsd: 20n });
   await assert.rejects(smaller, LedgerUnavailable);
   assert.equal(ledger.gauges().heldNanoUsd, 80n);
@@ -289,7 +292,7 @@ test('a hold is refused after its deadline passed while the process was busy', a
   });
   try {
     Atomics.store(control, 0, FAULT.stalls);
-    const held = ledger.hold(holdRequest('a', 40n, { limits: LIMITS })).then(
+    const held = ledger.admit(holdRequest('a', 40n, { limits: LIMITS })).then(
       ({ outcome }) => outcome,
       (error: unknown) => error,
     );
@@ -306,7 +309,7 @@ test('a hold is refused after its deadline passed while the process was busy', a
 
 faultTest('a hold is refused in time although progress, which has more, was late before it', async (bench) => {
   const { ledger } = bench;
-  await ledger.hold(holdRequest('running', 40n));
+  await ledger.admit(holdRequest('running', 40n));
   bench.set('stalls');
   const renewed = ledger.recordProgress(new Map([['running', progress(12n)]]));
   await bench.told('Failing');
@@ -314,7 +317,7 @@ faultTest('a hold is refused in time although progress, which has more, was late
   bench.set('none');
   await renewed;
   bench.set('stalls');
-  const held = ledger.hold(holdRequest('a', 40n, { limits: LIMITS })).then(
+  const held = ledger.admit(holdRequest('a', 40n, { limits: LIMITS })).then(
     ({ outcome }) => outcome,
     (error: unknown) => error,
   );
@@ -325,16 +328,16 @@ faultTest('a hold is refused in time although progress, which has more, was late
 
 faultTest('progress is refused while commits fail, and is there afterwards', async (bench) => {
   const { ledger } = bench;
-  await ledger.hold(holdRequest('a', 40n));
+  await ledger.admit(holdRequest('a', 40n));
   bench.set('commitFails');
-  await assert.rejects(ledger.hold(holdRequest('b', 1n)), LedgerUnavailable);
+  await assert.rejects(ledger.admit(holdRequest('b', 1n)), LedgerUnavailable);
   await assert.rejects(ledger.recordProgress(new Map([['a', progress(12n)]])), LedgerUnavailable);
   await assert.rejects(ledger.recordProgress(new Map()), LedgerUnavailable);
   bench.set('none');
   await bench.told('Recovered');
   await ledger.recordProgress(new Map());
   // in the file with the next commit at the latest
-  await ledger.hold(holdRequest('c', 1n));
+  await ledger.admit(holdRequest('c', 1n));
   await bench.afterwards(async (next) => assert.equal((await next.readUsage('key-1', 'a'))?.costNanoUsd, 12n));
 });
 
@@ -344,10 +347,10 @@ faultTest('a file that fails again and again, with many calls under way', async 
   let billed = 0n;
   for (let round = 0; round < 3; round++) {
     const ids = Array.from({ length: 20 }, (_, n) => `call-${round}-${n}`);
-    await Promise.all(ids.map((id) => ledger.hold(holdRequest(id, 10n, { limits }))));
+    await Promise.all(ids.map((id) => ledger.admit(holdRequest(id, 10n, { limits }))));
     bench.set(round === 1 ? 'stalls' : 'commitFails');
     const settled = Promise.all(ids.map((id, n) => ledger.settle(settlement(id, BigInt(n)))));
-    const refused = await Promise.allSettled(ids.map((id) => ledger.hold(holdRequest(`${id}-late`, 10n, { limits }))));
+    const refused = await Promise.allSettled(ids.map((id) => ledger.admit(holdRequest(`${id}-late`, 10n, { limits }))));
     assert.ok(refused.every(({ status }) => status === 'rejected'));
     bench.set('none');
     for (const { record } of await settled) billed += record.costNanoUsd;

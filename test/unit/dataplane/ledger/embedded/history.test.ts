@@ -39,7 +39,7 @@ class History {
       case 'hold': {
         const request = this.#world.request(step);
         const expected = modelHold(this.#model, request, this.#world.nowMs);
-        assert.deepEqual(await ledger.hold(request), expected);
+        assert.deepEqual(await ledger.admit(request), expected);
         modelConfirm(this.#model, request.origin.callId);
         return;
       }

@@ -24,7 +24,7 @@ async function withLeft(body: (left: Left) => Promise<void>): Promise<void> {
   const path = join(folder.path, 'ledger.db');
   const ledger = await openEmbeddedLedger({ path, ...LONG_TIMEOUT, checkpointEveryMs: NEVER });
   for (let n = 0; n < CALLS; n++) {
-    await ledger.hold(holdRequest(`call-${n}`, 10n, { progress: progress(1n) }));
+    await ledger.admit(holdRequest(`call-${n}`, 10n, { progress: progress(1n) }));
     await ledger.settle(settlement(`call-${n}`, 10n));
   }
   const copy = copyLedger(path);

@@ -30,10 +30,10 @@ interface Refused {
 /** While the disk fails, one call is refused and another one ends. */
 async function refuse(bench: Bench, fault: keyof typeof FAULT): Promise<Refused> {
   const { ledger } = bench;
-  await ledger.hold(holdRequest('running', 40n, { progress: progress(3n) }));
+  await ledger.admit(holdRequest('running', 40n, { progress: progress(3n) }));
   bench.set(fault);
   const refused = assert.rejects(
-    ledger.hold(holdRequest('refused', 60n, { progress: progress(9n) })),
+    ledger.admit(holdRequest('refused', 60n, { progress: progress(9n) })),
     LedgerUnavailable,
   );
   const settling = ledger.settle(settlement('running', 30n));
@@ -98,7 +98,7 @@ test('costs nothing when its ledger is closed before the hold is on disk', async
   const ledger = await openEmbeddedLedger({ path, sync: 'full', faults, timeoutMs: 60_000 });
   Atomics.store(faults, 0, FAULT.syncFails);
   const refused = assert.rejects(
-    ledger.hold(holdRequest('refused', 60n, { progress: progress(9n) })),
+    ledger.admit(holdRequest('refused', 60n, { progress: progress(9n) })),
     LedgerUnavailable,
   );
   await ledger.close();

@@ -18,11 +18,7 @@ if (valkey.skip) {
   const withLedger = async (test: (ledger: Ledger, admit: Admit) => Promise<void>): Promise<void> => {
     const ledger = (await openSubject(server, testClock())).ledger;
     try {
-      await test(
-        ledger,
-        async (request, slots) =>
-          (await ledger.admit?.(request, slots, NO_TOKENS_LOAD)) ?? assert.fail('a single server admits at once'),
-      );
+      await test(ledger, (request, slots) => ledger.admit(request, { limits: slots, load: NO_TOKENS_LOAD }));
     } finally {
       await ledger.close();
     }
@@ -62,7 +58,7 @@ if (valkey.skip) {
 
     it('take no slot if the limits are outdated', () =>
       withLedger(async (ledger, admit) => {
-        await ledger.hold(holdRequest('a', 1n, { limits: { keyGeneration: 5n } }));
+        await ledger.admit(holdRequest('a', 1n, { limits: { keyGeneration: 5n } }));
         assert.deepEqual(await admit(holdRequest('b', 1n, { limits: { keyGeneration: 4n } }), [channel]), {
           outcome: 'StaleLimits',
         });
@@ -96,7 +92,7 @@ if (valkey.skip) {
   describe('identifiers with separators', () => {
     it('are unknown, and do not affect other steps of the batch', () =>
       withLedger(async (ledger) => {
-        await ledger.hold(holdRequest('plain', 5n));
+        await ledger.admit(holdRequest('plain', 5n));
         await ledger.settle(settlement('plain', 5n));
         const [strange, stranger, plain] = await Promise.all([
           ledger.readUsage('key-1', 'a\x003\0plain'),
@@ -110,7 +106,7 @@ if (valkey.skip) {
 
     it('of a job are returned as one', () =>
       withLedger(async (ledger) => {
-        await ledger.hold(holdRequest('film', 5n));
+        await ledger.admit(holdRequest('film', 5n));
         await ledger.settle(settlement('film', 5n, { job: { jobId: 'j\x001', pollMs: 0 }, origin: origin('film') }));
         assert.equal((await ledger.readJob('key-1', 'j\x001'))?.state, 'Running');
         assert.equal((await ledger.claimJobs(Date.now(), 1_000, 10)).length, 1);

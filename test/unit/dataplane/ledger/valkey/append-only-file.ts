@@ -125,10 +125,10 @@ export async function muteable({ port }: ValkeyServer): Promise<Muted> {
   };
 }
 
-/** Ends each reply of a batch. */
-const REPLY_END = '\x1e';
+/** How the replies to an executed batch begin. */
+const ACCEPTED = '[{"is":"ok"}';
 
-/** Counts, in one connection's replies (RESP), the bulk strings of the script that begin with `ok`. */
+/** Counts, in one connection's replies (RESP), the bulk strings of the script that say it was executed. */
 function countAnswers(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length;) {
@@ -136,8 +136,7 @@ function countAnswers(text: string): number {
     if (end < 0) return count;
     const length = text[at] === '$' ? Number(text.slice(at + 1, end)) : -1;
     at = end + 2 + (length < 0 ? 0 : length + 2);
-    const [first] = text.slice(end + 2, at - 2).split(REPLY_END);
-    if (length >= 0 && at <= text.length && first === 'ok') count += 1;
+    if (length >= 0 && at <= text.length && text.startsWith(ACCEPTED, end + 2)) count += 1;
   }
   return count;
 }

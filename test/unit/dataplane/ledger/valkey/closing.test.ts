@@ -7,17 +7,17 @@ import { join } from 'node:path';
 import { afterEach, describe, test } from 'vitest';
 import type { Ledger } from '#ledger/ledger.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import { hold } from '#ledger/valkey/admission.ts';
+import { admit } from '#ledger/valkey/admission.ts';
 import { Instance } from '#ledger/valkey/instance.ts';
 import { openJournal } from '#ledger/valkey/journal.ts';
-import type { PendingSettlement } from '#ledger/valkey/journal.ts';
+import type { PendingSettlement } from '#ledger/valkey/journal-line.ts';
 import { openConnection } from '#ledger/valkey/connection.ts';
 import type { ValkeyConnection } from '#ledger/valkey/connection.ts';
 import { parseValkeyUrl } from '#ledger/valkey/location.ts';
-import { ARGUMENT_END } from '#ledger/valkey/operations.ts';
 import { settle } from '#ledger/valkey/settlements.ts';
 import { valkey } from '../../../../support/valkey.ts';
 import type { ValkeyServer } from '../../../../support/valkey.ts';
+import { NOTHING_WANTED } from '#ledger/load.ts';
 import { DAY_MS, holdRequest, origin, progress, settlement } from '../calls.ts';
 import { HELD } from '../contract-scenario.ts';
 import { ALWAYS, dataFolder, endScene, eventually, open, OUTAGES, start } from './scene.ts';
@@ -95,7 +95,10 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
       const server = await start(ALWAYS);
       const dataDir = await dataFolder();
       const first = await joinFleet(server, dataDir);
-      assert.deepEqual(await hold(first, holdRequest('a', 60n, { progress: progress(5n) })), HELD(60n));
+      assert.deepEqual(
+        await admit(first, holdRequest('a', 60n, { progress: progress(5n) }), NOTHING_WANTED),
+        HELD(60n),
+      );
       await outage.begin(server);
       const settling = settle(first, settlement('a', 50n));
       // on its way
@@ -120,7 +123,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
     const server = await start();
     const dataDir = await dataFolder();
     const first = await joinFleet(server, dataDir);
-    await hold(first, holdRequest('a', 60n));
+    await admit(first, holdRequest('a', 60n), NOTHING_WANTED);
     await closeAtOnce(first, settle(first, settlement('a', 50n)));
     await nextDelivers(server, dataDir);
   });
@@ -129,7 +132,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
     const server = await start(ALWAYS);
     const dataDir = await dataFolder();
     const { ledger: other } = await open(server, { over: LONG_TIMEOUT });
-    await other.hold(holdRequest('a', 60n));
+    await other.admit(holdRequest('a', 60n));
     const first = await joinFleet(server, dataDir);
     await server.kill();
     await closeAtOnce(first, settle(first, settlement('a', 50n)));
@@ -142,7 +145,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
     const dataDir = await dataFolder();
     const first = await joinFleet(server, dataDir);
     server.signal('SIGSTOP');
-    const asked = hold(first, holdRequest('a', 60n, { progress: progress(5n) }));
+    const asked = admit(first, holdRequest('a', 60n, { progress: progress(5n) }), NOTHING_WANTED);
     await new Promise(setImmediate);
     await closeAtOnce(first, asked);
     server.signal('SIGCONT');
@@ -157,9 +160,9 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
     const server = await start();
     const dataDir = await dataFolder();
     const first = await joinFleet(server, dataDir);
-    await hold(first, holdRequest('a', 60n));
+    await admit(first, holdRequest('a', 60n), NOTHING_WANTED);
     await server.command('SET', `{mgw0}:s:${ACCOUNT}`, 'no stream');
-    await assert.rejects(settle(first, settlement('a', 50n)), /failed at book/);
+    await assert.rejects(settle(first, settlement('a', 50n)), /failed at settle/);
     await first.close(0);
     assert.deepEqual(
       (await leftIn(dataDir)).map(({ callId }) => callId),
@@ -181,7 +184,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
         return new Promise(() => undefined);
       },
     }));
-    await hold(first, holdRequest('a', 60n));
+    await admit(first, holdRequest('a', 60n), NOTHING_WANTED);
     await server.command('DEL', '{mgw0}:c:a', '{mgw0}:k:key-1', `{mgw0}:a:${ACCOUNT}`);
     const settling = settle(first, settlement('a', 50n));
     await adopting.promise;
@@ -194,20 +197,19 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
 describe.skipIf(valkey.skip)('a lost reply', () => {
   afterEach(endScene);
 
-  for (const lost of ['settle', 'adopt', 'book']) {
+  for (const lost of ['settle', 'adopt']) {
     test(`to the step ${lost} counts the settlement once`, async () => {
       const server = await start();
       let dropped = 0;
       const first = await joinFleet(server, await dataFolder(), (connection) => ({
         async run(base, batch) {
           const reply = await connection.run(base, batch);
-          if (batch.includes(`${ARGUMENT_END}${lost}${ARGUMENT_END}`) && dropped++ === 0)
-            throw new Error('the connection is gone');
+          if (batch.includes(`"op":"${lost}"`) && dropped++ === 0) throw new Error('the connection is gone');
           return reply;
         },
       }));
-      await hold(first, holdRequest('a', 60n));
-      if (lost !== 'book') await server.command('DEL', '{mgw0}:c:a', '{mgw0}:k:key-1', `{mgw0}:a:${ACCOUNT}`);
+      await admit(first, holdRequest('a', 60n), NOTHING_WANTED);
+      await server.command('DEL', '{mgw0}:c:a', '{mgw0}:k:key-1', `{mgw0}:a:${ACCOUNT}`);
       const { record } = await settle(first, settlement('a', 50n, { origin: origin('a') }));
       assert.equal(record.costNanoUsd, 50n);
       assert.ok(dropped > 0);

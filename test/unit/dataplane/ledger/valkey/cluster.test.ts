@@ -43,7 +43,7 @@ if (valkey.skip) {
     const spend = async (ledger: Ledger, round: number): Promise<void> => {
       await Promise.all(
         accounts.map(async (place, n) => {
-          await ledger.hold(holdRequest(`call-${round}-${n}`, 10n, { origin: place }));
+          await ledger.admit(holdRequest(`call-${round}-${n}`, 10n, { origin: place }));
           await ledger.settle(settlement(`call-${round}-${n}`, 5n, { origin: origin('', place) }));
         }),
       );
@@ -91,7 +91,7 @@ if (valkey.skip) {
       await node?.kill();
       const untilMs = performance.now() + DEADLINE_MS;
       const results = await Promise.allSettled(
-        accounts.map((place, n) => ledger.hold(holdRequest(`away-${n}`, 1n, { origin: place }))),
+        accounts.map((place, n) => ledger.admit(holdRequest(`away-${n}`, 1n, { origin: place }))),
       );
       assert.ok(results.some(({ status }) => status === 'rejected'));
       for (const each of results) if (each.status === 'rejected') assert.ok(each.reason instanceof LedgerUnavailable);
@@ -99,7 +99,7 @@ if (valkey.skip) {
       await whenFormed(cluster.nodes);
       while (!ledger.health?.().ok && performance.now() < untilMs) await sleep(20);
       assert.deepEqual(
-        await Promise.all(accounts.map((place, n) => ledger.hold(holdRequest(`back-${n}`, 1n, { origin: place })))),
+        await Promise.all(accounts.map((place, n) => ledger.admit(holdRequest(`back-${n}`, 1n, { origin: place })))),
         accounts.map(() => HELD(1n)),
       );
       for (const { account } of accounts) assert.equal((await ledger.readAccount(account)).spentNanoUsd, 5n);

@@ -27,17 +27,17 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     test(`refuses calls, keeps settlements and recovers if a server ${how}`, async () => {
       const server = await start(ALWAYS);
       const { ledger, events } = await open(server, { dataDir: await dataFolder() });
-      await ledger.hold(holdRequest('running', 40n, { limits }));
+      await ledger.admit(holdRequest('running', 40n, { limits }));
       await outage.begin(server);
       await assert.rejects(
-        ledger.hold(holdRequest('first', 10n, { limits })),
+        ledger.admit(holdRequest('first', 10n, { limits })),
         (error: unknown) => error instanceof LedgerUnavailable && !/:\s*$/.test(error.message),
       );
       // from here on, no process waits
       assert.equal(ledger.health?.().ok, false);
       const beganMs = performance.now();
       for (let n = 0; n < 100; n++)
-        await assert.rejects(ledger.hold(holdRequest(`refused-${n}`, 10n, { limits })), LedgerUnavailable);
+        await assert.rejects(ledger.admit(holdRequest(`refused-${n}`, 10n, { limits })), LedgerUnavailable);
       for (let n = 0; n < 100; n++)
         await assert.rejects(
           async () => ledger.take(`refused-${n}`, [slot('Key', '1', 1)], NO_TOKENS_LOAD),
@@ -50,7 +50,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
       await outage.end(server);
       assert.equal((await settling).record.costNanoUsd, 30n);
       await eventually('it is ready again', isReady(ledger));
-      assert.deepEqual(await ledger.hold(holdRequest('next', 70n, { limits })), HELD(70n));
+      assert.deepEqual(await ledger.admit(holdRequest('next', 70n, { limits })), HELD(70n));
       assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 30n, heldNanoUsd: 70n });
       assert.deepEqual(
         events.map(({ kind }) => kind).filter((kind) => kind === 'Emptied' || kind === 'LostWrites'),
@@ -65,7 +65,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     const { ledger } = await open(server);
     server.signal('SIGSTOP');
     const asked = [
-      ledger.hold(holdRequest('a', 60n, { limits })),
+      ledger.admit(holdRequest('a', 60n, { limits })),
       Promise.resolve(ledger.take('b', [slot('Key', '1', 1)], NO_TOKENS_LOAD)),
     ];
     for (const each of await Promise.allSettled(asked)) assert.equal(each.status, 'rejected');
@@ -77,17 +77,17 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
       async () => (await ledger.take('c', [slot('Key', '1', 1)], NO_TOKENS_LOAD)).outcome === 'Taken',
     );
     // also if its hold arrives after its withdrawal
-    await assert.rejects(ledger.hold(holdRequest('a', 60n, { limits })), LedgerUnavailable);
+    await assert.rejects(ledger.admit(holdRequest('a', 60n, { limits })), LedgerUnavailable);
   });
 
   test('settles a call as the store has it after a second hold without a reply', async () => {
     const server = await start();
     const { ledger } = await open(server);
     const first = holdRequest('a', 10n, { limits });
-    await ledger.hold(first);
+    await ledger.admit(first);
     server.signal('SIGSTOP');
     await assert.rejects(
-      ledger.hold(
+      ledger.admit(
         holdRequest('a', 90n, {
           limits: { keyLimitNanoUsd: 200n, keyGeneration: 2n },
           origin: { channel: 'other/backup', group: 'vip' },
@@ -110,7 +110,8 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     // a lease that does not expire: leaked slots stay visible
     const { ledger } = await open(server, { over: { leaseMs: 1e12 } });
     const slots = [slot('Key', '1', 1), slot('Channel', 'r/c', 1)];
-    const admit = async (callId: string) => ledger.admit?.(holdRequest(callId, 60n, { limits }), slots, NO_TOKENS_LOAD);
+    const admit = async (callId: string) =>
+      ledger.admit(holdRequest(callId, 60n, { limits }), { limits: slots, load: NO_TOKENS_LOAD });
     server.signal('SIGSTOP');
     for (const each of await Promise.allSettled([admit('a'), admit('b')])) assert.equal(each.status, 'rejected');
     assert.deepEqual(ledger.gauges(), { holds: 0, heldNanoUsd: 0n, slots: { Key: 0, Group: 0, Channel: 0 } });
@@ -132,18 +133,18 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     const opening = open(server);
     const { ledger } = await opening;
     assert.match(ledger.health?.().reason ?? '', /valkey:\/\/127\.0\.0\.1/);
-    await assert.rejects(ledger.hold(holdRequest('a', 1n)), LedgerUnavailable);
+    await assert.rejects(ledger.admit(holdRequest('a', 1n)), LedgerUnavailable);
     await server.start();
     await eventually('it is ready', isReady(ledger));
-    assert.deepEqual(await ledger.hold(holdRequest('a', 1n)), HELD(1n));
+    assert.deepEqual(await ledger.admit(holdRequest('a', 1n)), HELD(1n));
   });
 
   test('delivers the settlements of a killed process by the next one, once', async () => {
     const server = await start(ALWAYS);
     const dataDir = await dataFolder();
     const { ledger: first } = await open(server, { dataDir, over: { leaseMs: 25_000 } });
-    await first.hold(holdRequest('a', 60n, { limits, progress: progress(5n) }));
-    await first.hold(holdRequest('b', 30n, { limits, progress: progress(5n) }));
+    await first.admit(holdRequest('a', 60n, { limits, progress: progress(5n) }));
+    await first.admit(holdRequest('b', 30n, { limits, progress: progress(5n) }));
     await first.settle(settlement('b', 20n));
     await server.kill();
     const lost = first.settle(settlement('a', 50n));
@@ -225,11 +226,11 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     const { ledger: second } = await open(server, { dataDir: await dataFolder(), over });
     const daily = { keyLimitNanoUsd: 100n, period: 'Daily' as const, accountCreditNanoUsd: 200n };
     for (const [n, ledger] of [first, second, first, second].entries()) {
-      await ledger.hold(holdRequest(`call-${n}`, 10n, { limits: daily }));
+      await ledger.admit(holdRequest(`call-${n}`, 10n, { limits: daily }));
       await ledger.settle(settlement(`call-${n}`, BigInt(n + 1)));
     }
-    await first.hold(holdRequest('running-1', 30n, { limits: daily, progress: progress(2n) }));
-    await second.hold(holdRequest('running-2', 20n, { limits: daily, progress: progress(2n) }));
+    await first.admit(holdRequest('running-1', 30n, { limits: daily, progress: progress(2n) }));
+    await second.admit(holdRequest('running-2', 20n, { limits: daily, progress: progress(2n) }));
     await first.take('running-1', [slot('Key', '1', 1)], NO_TOKENS_LOAD);
     const before = [
       await first.readKey('key-1', 'Daily'),
@@ -237,9 +238,9 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
       await first.readUsage('key-1', 'call-2'),
     ];
     await server.command('FLUSHALL');
-    await assert.rejects(first.hold(holdRequest('too-soon', 100n, { limits: daily })), LedgerUnavailable);
+    await assert.rejects(first.admit(holdRequest('too-soon', 100n, { limits: daily })), LedgerUnavailable);
     await eventually('both are ready', () => isReady(first)() && isReady(second)());
-    assert.deepEqual(await second.hold(holdRequest('more', 41n, { limits: daily })), SHORT('Key', 40n));
+    assert.deepEqual(await second.admit(holdRequest('more', 41n, { limits: daily })), SHORT('Key', 40n));
     assert.deepEqual(
       [
         await second.readKey('key-1', 'Daily'),
@@ -273,7 +274,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
       }),
     });
     await eventually('it is ready', isReady(ledger));
-    assert.deepEqual(await ledger.hold(holdRequest('a', 31n, { limits })), SHORT('Key', 30n));
+    assert.deepEqual(await ledger.admit(holdRequest('a', 31n, { limits })), SHORT('Key', 30n));
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 70n, heldNanoUsd: 0n });
   });
 
@@ -283,18 +284,18 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     const { ledger: first, events } = await open(server, { dataDir: await dataFolder(), over });
     const { ledger: second } = await open(server, { dataDir: await dataFolder(), over });
     const settle = async (ledger: Ledger, id: string, cost: bigint): Promise<void> => {
-      await ledger.hold(holdRequest(id, cost, { limits: { keyLimitNanoUsd: 1_000n } }));
+      await ledger.admit(holdRequest(id, cost, { limits: { keyLimitNanoUsd: 1_000n } }));
       await ledger.settle(settlement(id, cost));
     };
     await settle(first, 'kept-1', 100n);
     await settle(second, 'kept-2', 50n);
-    await first.hold(holdRequest('settled-later', 10n));
+    await first.admit(holdRequest('settled-later', 10n));
     await server.command('SAVE');
     await copyFile(join(server.dir, 'dump.rdb'), join(server.dir, 'backup.rdb'));
     await settle(first, 'lost-1', 7n);
     await settle(second, 'lost-2', 5n);
     await first.settle(settlement('settled-later', 10n));
-    await first.hold(holdRequest('lost-hold', 20n));
+    await first.admit(holdRequest('lost-hold', 20n));
     await server.kill();
     await copyFile(join(server.dir, 'backup.rdb'), join(server.dir, 'dump.rdb'));
     await server.start();
@@ -312,7 +313,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     const dataDir = await dataFolder();
     const over = { refillMs: REFILL_MS };
     const { ledger: first } = await open(server, { dataDir, over });
-    await first.hold(holdRequest('a', 60n, { limits }));
+    await first.admit(holdRequest('a', 60n, { limits }));
     await first.settle(settlement('a', 60n));
     await first.close();
     await server.kill();
@@ -320,14 +321,14 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     const { ledger: second } = await open(server, { dataDir, over });
     await eventually('it is ready', isReady(second));
     assert.deepEqual(await second.readAccount('team-a/team-a'), { spentNanoUsd: 60n, heldNanoUsd: 0n });
-    assert.deepEqual(await second.hold(holdRequest('b', 41n, { limits })), SHORT('Key', 40n));
+    assert.deepEqual(await second.admit(holdRequest('b', 41n, { limits })), SHORT('Key', 40n));
   });
 
   test("restores a store that lost its latest data from the next process's journal only", async () => {
     const server = await start({ settings: [['dbfilename', 'dump.rdb']] });
     const dataDir = await dataFolder();
     const settle = async (ledger: Ledger, id: string, cost: bigint): Promise<void> => {
-      await ledger.hold(holdRequest(id, cost));
+      await ledger.admit(holdRequest(id, cost));
       await ledger.settle(settlement(id, cost));
     };
     const { ledger: first } = await open(server, { dataDir });
@@ -355,9 +356,9 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     const createdMs = Date.now() - 2 * 3_600_000;
     const old = { origin: { createdMs } };
     const { ledger: first } = await open(server, { dataDir });
-    await first.hold(holdRequest('a', 60n, old));
+    await first.admit(holdRequest('a', 60n, old));
     await first.settle(settlement('a', 60n, { origin: origin('a', { createdMs }) }));
-    await first.hold(holdRequest('b', 5n, old));
+    await first.admit(holdRequest('b', 5n, old));
     await server.kill();
     const lost = first.settle(settlement('b', 5n, { origin: origin('b', { createdMs }) }));
     await Promise.all([assert.rejects(lost, LedgerUnavailable), first.close()]);
@@ -368,7 +369,7 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
       ['a', 60n],
       ['b', 5n],
     ] as const) {
-      await second.hold(holdRequest(id, cost, old));
+      await second.admit(holdRequest(id, cost, old));
       await second.settle(settlement(id, cost, { origin: origin(id, { createdMs }) }));
     }
     const records: unknown = await server.command('XRANGE', '{mgw0}:s:team-a/team-a', '-', '+');
@@ -391,10 +392,10 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     const server = await start();
     const { ledger } = await open(server);
     await server.command('FUNCTION', 'FLUSH');
-    assert.deepEqual(await ledger.hold(holdRequest('a', 1n)), HELD(1n));
+    assert.deepEqual(await ledger.admit(holdRequest('a', 1n)), HELD(1n));
     await server.command('ACL', 'SETUSER', 'scripts', 'on', '>word', '~*', '+@all', '-function', '-fcall');
     const { ledger: other } = await open(server, { url: server.url.replace('://', '://scripts:word@') });
-    assert.deepEqual(await other.hold(holdRequest('b', 1n)), HELD(1n));
+    assert.deepEqual(await other.admit(holdRequest('b', 1n)), HELD(1n));
     await server.command('SCRIPT', 'FLUSH', 'SYNC');
     assert.equal((await other.settle(settlement('b', 1n))).record.costNanoUsd, 1n);
   });
@@ -412,13 +413,13 @@ describe.skipIf(valkey.skip)('the ledger on Valkey under faults', () => {
     await eventually('the policy is told', () => warned(events));
     assert.ok(!warned(fine));
     await forgetful.command('ACL', 'SETUSER', 'default', '-info');
-    assert.deepEqual(await ledger.hold(holdRequest('a', 1n)), HELD(1n));
+    assert.deepEqual(await ledger.admit(holdRequest('a', 1n)), HELD(1n));
   });
 
   test('does not acknowledge a step with wait that no replica has', async () => {
     const server = await start();
     const { ledger } = await open(server, { url: `${server.url}?wait=1&prefix=w${randomUUID().slice(0, 4)}` });
-    await assert.rejects(ledger.hold(holdRequest('a', 1n)), LedgerUnavailable);
+    await assert.rejects(ledger.admit(holdRequest('a', 1n)), LedgerUnavailable);
     assert.match(ledger.health?.().reason ?? '', /replicas/);
   });
 });

@@ -32,7 +32,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
       ledger: fleet[n % 4]!,
     }));
     const results = await Promise.all(
-      asked.map(({ id, keyUid, ledger }) => ledger.hold(holdRequest(id, 10n, { origin: { keyUid }, limits }))),
+      asked.map(({ id, keyUid, ledger }) => ledger.admit(holdRequest(id, 10n, { origin: { keyUid }, limits }))),
     );
     const held = asked.filter((_, n) => results[n]?.outcome === 'Held');
     assert.equal(held.length, 70);
@@ -85,8 +85,8 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     const [slow, other] = [randomUUID(), randomUUID()];
     const stopped = await open(place, { instance: slow });
     const limits = { keyLimitNanoUsd: 100n };
-    await stopped.hold(holdRequest('a', 60n, { limits, progress: progress(20n) }));
-    await stopped.hold(holdRequest('b', 10n, { limits, progress: progress(8n) }));
+    await stopped.admit(holdRequest('a', 60n, { limits, progress: progress(20n) }));
+    await stopped.admit(holdRequest('b', 10n, { limits, progress: progress(8n) }));
     await declareDead(place, slow);
     const reaper = await open(place, { instance: other });
     assert.deepEqual(
@@ -99,9 +99,9 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
         ['Abandoned', 8n],
       ],
     );
-    assert.deepEqual(await reaper.hold(holdRequest('c', 60n, { limits })), HELD(60n));
+    assert.deepEqual(await reaper.admit(holdRequest('c', 60n, { limits })), HELD(60n));
     // it continues: its hold is gone, and the same call cannot get it again
-    await assert.rejects(stopped.hold(holdRequest('a', 70n, { limits })), LedgerUnavailable);
+    await assert.rejects(stopped.admit(holdRequest('a', 70n, { limits })), LedgerUnavailable);
     const { record } = await stopped.settle(settlement('a', 55n, { durationMs: 9 }));
     assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd, record.status], [32n, 23n, 'Succeeded']);
     assert.deepEqual((await stopped.settle(settlement('a', 99n))).record, record);
@@ -109,7 +109,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     // the reaper's excess is refunded
     assert.equal((await stopped.settle(settlement('b', 5n))).record.costNanoUsd, 5n);
     assert.deepEqual(await reaper.readAccount('team-a/team-a'), { spentNanoUsd: 37n, heldNanoUsd: 60n });
-    assert.deepEqual(await reaper.hold(holdRequest('d', 10n, { limits })), SHORT('Key', 3n));
+    assert.deepEqual(await reaper.admit(holdRequest('d', 10n, { limits })), SHORT('Key', 3n));
     assert.deepEqual([stopped.gauges().holds, reaper.gauges().holds], [0, 1]);
     await stopped.close();
     await reaper.close();
@@ -120,7 +120,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     const clock = testClock();
     const over = { leaseMs: 25_000, clock: () => clock.nowMs };
     const [streaming, other] = [await open(place, over), await open(place, over)];
-    await streaming.hold(holdRequest('long', 60n, { progress: progress(1n) }));
+    await streaming.admit(holdRequest('long', 60n, { progress: progress(1n) }));
     for (let second = 0; second < 3_600; second += 20) {
       clock.nowMs += 20_000;
       await streaming.recordProgress(new Map([['long', progress(BigInt(second))]]));
@@ -136,12 +136,12 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     const clock = testClock(NOON_MS + DAY_MS / 2 - 1);
     const fleet = await Promise.all([1, 2, 3].map(() => open(place, { clock: () => clock.nowMs })));
     const limits = { keyLimitNanoUsd: 100n, period: 'Daily' as const };
-    await fleet[0]!.hold(holdRequest('across', 60n, { limits }));
-    await fleet[1]!.hold(holdRequest('before', 40n, { limits }));
+    await fleet[0]!.admit(holdRequest('across', 60n, { limits }));
+    await fleet[1]!.admit(holdRequest('before', 40n, { limits }));
     await fleet[1]!.settle(settlement('before', 40n));
     clock.nowMs += 1;
     const results = await Promise.all(
-      Array.from({ length: 30 }, (_, n) => fleet[n % 3]!.hold(holdRequest(`after-${n}`, 10n, { limits }))),
+      Array.from({ length: 30 }, (_, n) => fleet[n % 3]!.admit(holdRequest(`after-${n}`, 10n, { limits }))),
     );
     assert.equal(results.filter(({ outcome }) => outcome === 'Held').length, 10);
     const { record, keySpentNanoUsd } = await fleet[2]!.settle(settlement('across', 75n));
@@ -175,12 +175,12 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
         clock.nowMs = ms;
         const call = `${year}-${month}-${id}`;
         assert.deepEqual(
-          await ledger.hold(holdRequest(call, 1n, { limits, origin: { keyUid: `${year}-${month}` } })),
+          await ledger.admit(holdRequest(call, 1n, { limits, origin: { keyUid: `${year}-${month}` } })),
           HELD(1n),
           call,
         );
         assert.equal(
-          (await ledger.hold(holdRequest(`${call}-more`, 1n, { limits, origin: { keyUid: `${year}-${month}` } })))
+          (await ledger.admit(holdRequest(`${call}-more`, 1n, { limits, origin: { keyUid: `${year}-${month}` } })))
             .outcome,
           'Short',
           call,
@@ -194,23 +194,23 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     const place = newPlace();
     const clock = testClock();
     const ledger = await open(place, { generationMs: 60_000, clock: () => clock.nowMs });
-    await ledger.hold(holdRequest('a', 1n, { limits: { accountGeneration: 7n } }));
-    assert.equal((await ledger.hold(holdRequest('b', 1n))).outcome, 'StaleLimits');
+    await ledger.admit(holdRequest('a', 1n, { limits: { accountGeneration: 7n } }));
+    assert.equal((await ledger.admit(holdRequest('b', 1n))).outcome, 'StaleLimits');
     clock.nowMs += 60_001;
-    assert.deepEqual(await ledger.hold(holdRequest('b', 1n)), HELD(1n));
-    assert.deepEqual(await ledger.hold(holdRequest('c', 1n, { limits: { accountGeneration: 2n } })), HELD(1n));
-    assert.equal((await ledger.hold(holdRequest('d', 1n))).outcome, 'StaleLimits');
+    assert.deepEqual(await ledger.admit(holdRequest('b', 1n)), HELD(1n));
+    assert.deepEqual(await ledger.admit(holdRequest('c', 1n, { limits: { accountGeneration: 2n } })), HELD(1n));
+    assert.equal((await ledger.admit(holdRequest('d', 1n))).outcome, 'StaleLimits');
     await ledger.close();
   });
 
   test('refuses an earlier generation only if its limits differ', async () => {
     const place = newPlace();
     const ledger = await open(place, { lenient: true });
-    await ledger.hold(
+    await ledger.admit(
       holdRequest('a', 1n, { limits: { keyGeneration: 7n, accountGeneration: 7n, keyLimitNanoUsd: 50n } }),
     );
     assert.deepEqual(
-      await ledger.hold(
+      await ledger.admit(
         holdRequest('b', 1n, { limits: { keyGeneration: 3n, accountGeneration: 3n, keyLimitNanoUsd: 50n } }),
       ),
       HELD(1n),
@@ -221,7 +221,7 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
       { keyLimitNanoUsd: 50n, accountCreditNanoUsd: 1n },
     ])
       assert.equal(
-        (await ledger.hold(holdRequest('c', 1n, { limits: { keyGeneration: 6n, accountGeneration: 6n, ...limits } })))
+        (await ledger.admit(holdRequest('c', 1n, { limits: { keyGeneration: 6n, accountGeneration: 6n, ...limits } })))
           .outcome,
         'StaleLimits',
       );
@@ -232,14 +232,14 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     const place = newPlace('&records=3');
     const ledger = await open(place);
     for (let n = 0; n < 6; n++) {
-      await ledger.hold(holdRequest(`call-${n}`, 1n));
+      await ledger.admit(holdRequest(`call-${n}`, 1n));
       await ledger.settle(settlement(`call-${n}`, 1n));
     }
     assert.equal((await ledger.readUsage('key-1', 'call-0'))?.costNanoUsd, 1n, 'young records stay');
     const stream = `{${place.prefix}0}:s:team-a/team-a`;
     await server.command('DEL', stream);
     for (let n = 0; n < 6; n++) await server.command('XADD', stream, `${1_000 + n}-1`, 'r', `old-${n}\tkey-1`);
-    await ledger.hold(holdRequest('next', 1n));
+    await ledger.admit(holdRequest('next', 1n));
     await ledger.settle(settlement('next', 1n));
     assert.equal(await server.command('XLEN', stream), 3);
     assert.equal((await ledger.readUsage('key-1', 'next'))?.costNanoUsd, 1n);
@@ -250,9 +250,9 @@ describe.skipIf(valkey.skip)('a fleet on Valkey', async () => {
     const place = newPlace();
     const clock = testClock();
     const ledger = await open(place, { clock: () => clock.nowMs });
-    await ledger.hold(holdRequest('a', 30n, { origin: { createdMs: Date.now() } }));
+    await ledger.admit(holdRequest('a', 30n, { origin: { createdMs: Date.now() } }));
     const { record } = await ledger.settle(settlement('a', 25n, { origin: origin('a') }));
-    await ledger.hold(holdRequest('b', 10n));
+    await ledger.admit(holdRequest('b', 10n));
     const before = await server.command('DBSIZE');
     const reader = openValkeyReader(urlOf(place));
     const { spentNanoUsd, heldNanoUsd } = await reader.readKey('key-1', 'Never');

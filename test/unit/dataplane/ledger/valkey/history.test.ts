@@ -104,7 +104,7 @@ class History {
     const { callId } = request.origin;
     const owner = this.#owners.get(callId) ?? this.#turn % FLEET;
     const expected = modelHold(this.#model, request, this.#world.nowMs);
-    assert.deepEqual(await this.#member(owner).ledger.hold(request), expected);
+    assert.deepEqual(await this.#member(owner).ledger.admit(request), expected);
     modelConfirm(this.#model, callId);
     if (expected.outcome === 'Held') this.#owners.set(callId, owner);
   }

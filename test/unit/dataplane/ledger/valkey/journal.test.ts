@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test, vi } from 'vitest';
 import { openJournal } from '#ledger/valkey/journal.ts';
-import type { SettlementJournal, BucketScope, PendingSettlement } from '#ledger/valkey/journal.ts';
+import { textOf } from '#ledger/valkey/operations.ts';
+import type { SettlementJournal, BucketScope } from '#ledger/valkey/journal.ts';
+import type { PendingSettlement, Settled } from '#ledger/valkey/journal-line.ts';
 
 let folder: string;
 let nowMs: number;
@@ -18,16 +20,24 @@ const open = (): Promise<SettlementJournal> =>
 const pending = (callId: string): PendingSettlement => ({
   callId,
   account: 'team/a',
-  adopt: { name: 'adopt', args: [callId] },
-  settle: { name: 'settle', args: [callId] },
+  adopt: { op: 'adopt', call: callId },
+  settle: { op: 'settle', call: callId },
 });
+const JOB = { id: 'job', pollMs: 5, channel: 'route/channel' };
 /** As the script reports it. */
-const reply = (callId: string, account = 'team/a'): string[] => ['settled', account, callId, 'key-1', 'rest'];
-const refill = (callId: string, account = 'team/a') => ({
-  name: 'refill',
-  args: [callId, 'key-1', account, 'rest', 'job', '5', 'route/channel', ''],
+const settled = (callId: string, account = 'team/a'): Settled => ({
+  record: { account, call: callId, key: 'key-1', cost: '5' },
+  job: JOB,
 });
-const JOB = ['job', '5', 'route/channel'];
+const refill = (callId: string, account = 'team/a') => ({
+  op: 'refill',
+  account,
+  call: callId,
+  key: 'key-1',
+  cost: '5',
+  job: JOB,
+  since: '',
+});
 const part = (over: Partial<BucketScope> = {}): BucketScope => ({
   base: '{mgw0}:',
   epoch: 'epoch-1',
@@ -50,7 +60,7 @@ describe('the journal', () => {
   test('gives the next process what was not delivered, and only that', async () => {
     const first = await open();
     for (const id of ['a', 'b', 'c']) void first.addPending(pending(id));
-    void first.addSettled(reply('a'), JOB);
+    void first.addSettled(settled('a'));
     first.addDropped('b');
     await first.close();
     const second = await open();
@@ -62,8 +72,8 @@ describe('the journal', () => {
 
   test('can be read for one bucket of accounts', async () => {
     const journal = await open();
-    void journal.addSettled(reply('a'), JOB);
-    void journal.addSettled(reply('b', 'team/b'), JOB);
+    void journal.addSettled(settled('a'));
+    void journal.addSettled(settled('b', 'team/b'));
     assert.deepEqual(await journal.refills(part({ accepts: (account) => account === 'team/b' })), [
       refill('b', 'team/b'),
     ]);
@@ -74,12 +84,12 @@ describe('the journal', () => {
     const journal = await open();
     void journal.addPending(pending('waiting'));
     for (const id of ['a', 'b', 'c']) {
-      void journal.addSettled(reply(id), JOB);
+      void journal.addSettled(settled(id));
       await journal.refills(all);
       nowMs += 5 * 60_000 + 1;
     }
-    void journal.addSettled(reply('d'), JOB);
-    const kept = (await journal.refills(all)).map(({ args: [id] }) => id);
+    void journal.addSettled(settled('d'));
+    const kept = (await journal.refills(all)).map(({ call }) => textOf(call));
     assert.ok(kept.includes('d') && !kept.includes('b') && !kept.includes('a'), kept.join());
     await journal.close();
     assert.deepEqual((await open().then(async (next) => (await next.close(), next))).undelivered, [pending('waiting')]);
@@ -88,9 +98,9 @@ describe('the journal', () => {
   test('writes entries that arrive during a write, and more than its buffer', async () => {
     const journal = await open();
     const ids = Array.from({ length: 3_000 }, (_none, n) => `${n}-${'ü€😀'.repeat(n % 9)}`);
-    for (const id of ids.slice(0, 2_000)) void journal.addSettled(reply(id), JOB);
+    for (const id of ids.slice(0, 2_000)) void journal.addSettled(settled(id));
     const reading = journal.refills(all);
-    for (const id of ids.slice(2_000)) void journal.addSettled(reply(id), JOB);
+    for (const id of ids.slice(2_000)) void journal.addSettled(settled(id));
     await reading;
     assert.deepEqual(
       await journal.refills(all),
@@ -100,55 +110,111 @@ describe('the journal', () => {
   });
 
   test('reads the format of an older version', async () => {
-    writeFileSync(
-      join(folder, 'previous.jsonl'),
-      '\n["C","req_1",["settled","team-a/team-a","req_1","key-1","1795176000000","[\\"auto-a\\",\\"m\\",' +
-        '\\"r/c\\",\\"ns/p@1\\"]","[10,1,2,3,30,\\"Provider\\"]","30","0","Succeeded","1234","30","70","1","30",' +
-        '"30","30","30","20777","24322"],["","0","r/c"]]\n',
-    );
-    writeFileSync(
-      join(folder, 'current.jsonl'),
-      '\n["P",{"callId":"req_2","account":"team-a/team-a","adopt":{"name":"adopt","args":["req_2"]},' +
-        '"settle":{"name":"settle","args":["req_2","5"]}}]\n["P",{"callId":"req_3","account":"team-a/team-a",' +
-        '"adopt":{"name":"adopt","args":[]},"settle":{"name":"settle","args":[]}}]\n["D","req_3"]\n',
-    );
+    const [account, route, tokens] = ['team-a/team-a', '["auto-a","m","r/c","ns/p@1"]', '[10,1,2,3,30,"Provider"]'];
+    const reply = (call: string): string[] => {
+      const record = [
+        account,
+        call,
+        'key-1',
+        '1795176000000',
+        route,
+        tokens,
+        '30',
+        '0',
+        'Succeeded',
+        '1234',
+        '30',
+        '70',
+      ];
+      return ['settled', ...record, '1', '31', '32', '33', '34', '20777', '24322'];
+    };
+    const write = (name: string, lines: readonly unknown[]): void =>
+      writeFileSync(join(folder, name), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    write('previous.jsonl', [
+      ['E', '{mgw0}:', 'epoch-1', 7],
+      ['C', 'req_1', reply('req_1'), ['', '0', 'r/c']],
+      ['C', 'req_job', reply('req_job'), ['job', '5', 'r/c'], '9'],
+      ['F', 'req_end', reply('req_end'), ['job', '60', '1795176000001', 'r/c']],
+    ]);
+    const adopt = {
+      name: 'adopt',
+      args: ['req_2', 'key-1', account, '1', route, '-', 'M', '9', '8', '5', tokens, '20777', '24322'],
+    };
+    const settle = {
+      name: 'settle',
+      args: ['req_2', '5', tokens, route, 'Running', '1234', 'job', '5', 'r/c', 'key/x', 'channel/y'],
+    };
+    const other = { name: 'settle', args: ['req_3', '5', tokens, route, 'Succeeded', '1', '', '0', ''] };
+    write('current.jsonl', [
+      ['P', { callId: 'req_2', account, adopt, settle }],
+      ['P', { callId: 'req_3', account, settle: other }],
+      ['P', { callId: 'req_4', account, settle: { name: 'withdraw', args: ['req_4'] } }],
+      ['P', { callId: 'req_5', account, settle: other }],
+      ['D', 'req_5'],
+    ]);
     const journal = await open();
-    assert.deepEqual(journal.undelivered, [
+    const origin = { call: 'req_2', key: 'key-1', account, createdMs: 1, route, period: 'M', credit: '9' };
+    const spent = { cost: '5', tokens, route };
+    assert.deepEqual(JSON.parse(JSON.stringify(journal.undelivered)), [
       {
         callId: 'req_2',
-        account: 'team-a/team-a',
-        adopt: { name: 'adopt', args: ['req_2'] },
-        settle: { name: 'settle', args: ['req_2', '5'] },
+        account,
+        settle: {
+          op: 'settle',
+          call: 'req_2',
+          ...spent,
+          status: 'Running',
+          durationMs: 1234,
+          job: { id: 'job', pollMs: 5, channel: 'r/c' },
+          slots: ['key/x', 'channel/y'],
+        },
+        adopt: { op: 'adopt', ...origin, amount: '8', cost: '5', tokens, day: '20777', month: '24322' },
       },
-    ]);
-    assert.deepEqual(await journal.refills(all), [
       {
-        name: 'refill',
-        args: [
-          'req_1',
-          'key-1',
-          'team-a/team-a',
-          '1795176000000',
-          '["auto-a","m","r/c","ns/p@1"]',
-          '[10,1,2,3,30,"Provider"]',
-          '30',
-          '0',
-          'Succeeded',
-          '1234',
-          '30',
-          '70',
-          '1',
-          '30',
-          '30',
-          '30',
-          '30',
-          '20777',
-          '24322',
-          '',
-          '0',
-          'r/c',
-          '',
-        ],
+        callId: 'req_3',
+        account,
+        settle: { op: 'settle', call: 'req_3', ...spent, status: 'Succeeded', durationMs: 1, slots: [] },
+      },
+      { callId: 'req_4', account, settle: { op: 'withdraw', call: 'req_4' } },
+    ]);
+    const record = (call: string) => ({
+      account,
+      call,
+      key: 'key-1',
+      createdMs: '1795176000000',
+      route,
+      tokens,
+      cost: '30',
+      unbilled: '0',
+      status: 'Succeeded',
+      durationMs: '1234',
+      keySpent: '30',
+      keyRemaining: '70',
+      change: '1',
+      accountSpent: '31',
+      totalSpent: '32',
+      daySpent: '33',
+      monthSpent: '34',
+      day: '20777',
+      month: '24322',
+    });
+    assert.equal(journal.latestStart('{mgw0}:'), 7);
+    assert.deepEqual(await journal.refills(all), [
+      { op: 'refill', ...record('req_1'), since: '1' },
+      {
+        op: 'refill',
+        ...record('req_job'),
+        billedBy: '9',
+        job: { id: 'job', pollMs: 5, channel: 'r/c' },
+        since: '1',
+      },
+      {
+        op: 'refillEnd',
+        ...record('req_end'),
+        job: { id: 'job', channel: 'r/c' },
+        charged: '60',
+        endedMs: '1795176000001',
+        since: '1',
       },
     ]);
     await journal.close();
@@ -158,10 +224,10 @@ describe('the journal', () => {
     const first = await open();
     void first.addPending(pending('a'));
     await first.close();
-    appendFileSync(join(folder, 'current.jsonl'), '["C","a",["settl');
+    appendFileSync(join(folder, 'current.jsonl'), '["Settled","a",{"rec');
     const second = await open();
     assert.deepEqual(second.undelivered, [pending('a')]);
-    void second.addSettled(reply('a'), JOB);
+    void second.addSettled(settled('a'));
     await second.close();
     const third = await open();
     assert.deepEqual(third.undelivered, []);
@@ -172,25 +238,25 @@ describe('the journal', () => {
 
   test('knows which settlements are as new as an epoch, also after a rotation and a restart', async () => {
     const since = async (journal: SettlementJournal, over: Partial<BucketScope>): Promise<string[]> =>
-      (await journal.refills(part(over))).filter(({ args }) => args.at(-1) === '1').map(({ args: [id = ''] }) => id);
+      (await journal.refills(part(over))).filter(({ since: of }) => of === '1').map(({ call }) => textOf(call));
     const journal = await open();
-    void journal.addSettled(reply('a'), JOB);
+    void journal.addSettled(settled('a'));
     journal.beginEpoch('{mgw0}:', { id: 'epoch-1', start: 1 });
     journal.beginEpoch('{mgw1}:', { id: 'another', start: 1 });
-    void journal.addSettled(reply('b'), JOB);
+    void journal.addSettled(settled('b'));
     journal.beginEpoch('{mgw0}:', { id: 'epoch-2', start: 1 });
-    void journal.addSettled(reply('c'), JOB);
+    void journal.addSettled(settled('c'));
     assert.deepEqual(await since(journal, {}), ['b', 'c']);
     // a restored store continues with an earlier epoch
     journal.beginEpoch('{mgw0}:', { id: 'epoch-1', start: 1 });
     nowMs += 5 * 60_000 + 1;
-    void journal.addSettled(reply('d'), JOB);
+    void journal.addSettled(settled('d'));
     assert.deepEqual(await since(journal, { epoch: 'epoch-2' }), ['c', 'd']);
     await journal.close();
     const next = await open();
-    void next.addSettled(reply('e'), JOB);
+    void next.addSettled(settled('e'));
     nowMs += 5 * 60_000 + 1;
-    void next.addSettled(reply('f'), JOB);
+    void next.addSettled(settled('f'));
     assert.deepEqual(await since(next, { epoch: 'epoch-1' }).then((ids) => ids.slice(-2)), ['e', 'f']);
     assert.deepEqual(await since(next, { epoch: 'epoch-3' }), []);
     assert.deepEqual(await since(next, { base: '{mgw1}:' }), []);
@@ -200,7 +266,7 @@ describe('the journal', () => {
   test('reads identifiers with any characters', async () => {
     const ids = ['a\u2028b', 'c\u2029', 'd\u0085', 'e\rf', 'g\nh', 'ü"'.repeat(40_000)];
     const journal = await open();
-    for (const id of ids) void journal.addSettled(reply(id), JOB);
+    for (const id of ids) void journal.addSettled(settled(id));
     assert.deepEqual(
       await journal.refills(all),
       ids.map((id) => refill(id)),
@@ -221,7 +287,7 @@ describe('the journal', () => {
 
   test('does not rotate files while they are read', async () => {
     const journal = await open();
-    for (let n = 0; n < 500; n++) void journal.addSettled(reply(`before-${n}`), JOB);
+    for (let n = 0; n < 500; n++) void journal.addSettled(settled(`before-${n}`));
     await journal.refills(all);
     const reading = journal.refills(all);
     nowMs += 5 * 60_000 + 1;
@@ -236,7 +302,7 @@ describe('the journal', () => {
     await probe.close();
     assert.ok(isWriter(proto));
     const journal = await open();
-    void journal.addSettled(reply('a'), JOB);
+    void journal.addSettled(settled('a'));
     await journal.refills(all);
     const write = vi.spyOn(proto, 'appendFile').mockImplementation(async function half(
       this: { write(bytes: Uint8Array): Promise<unknown> },
@@ -249,7 +315,7 @@ describe('the journal', () => {
     await journal.refills(all);
     write.mockRestore();
     assert.deepEqual([...new Set(faults.splice(0).map(String))], ['Error: the disk is full']);
-    void journal.addSettled(reply('c'), JOB);
+    void journal.addSettled(settled('c'));
     assert.deepEqual(await journal.refills(all), [refill('a'), refill('c')]);
     await journal.close();
     const next = await open();
@@ -263,12 +329,12 @@ describe('the journal', () => {
     await probe.close();
     assert.ok(isWriter(proto));
     const journal = await open();
-    await journal.addSettled(reply('a'), JOB);
+    await journal.addSettled(settled('a'));
     const write = vi.spyOn(proto, 'appendFile').mockRejectedValue(new Error('the disk is full'));
-    await journal.addSettled(reply('b'), JOB);
+    await journal.addSettled(settled('b'));
     assert.deepEqual(await journal.refills(all), [refill('a'), refill('b')]);
     write.mockRestore();
-    await journal.addSettled(reply('c'), JOB);
+    await journal.addSettled(settled('c'));
     await journal.close();
     assert.deepEqual([...new Set(faults.splice(0).map(String))], ['Error: the disk is full']);
     const next = await open();
@@ -279,7 +345,7 @@ describe('the journal', () => {
   test('loses nothing when a rotation fails between its two steps, and completes it', async () => {
     const journal = await open();
     const settle = async (...ids: string[]): Promise<void> => {
-      for (const id of ids) void journal.addSettled(reply(id), JOB);
+      for (const id of ids) void journal.addSettled(settled(id));
       await journal.refills(all);
     };
     void journal.addPending(pending('waiting'));
@@ -312,7 +378,7 @@ describe('the journal', () => {
     nowMs += 5 * 60_000 + 1;
     await settle('f');
     assert.deepEqual((await journal.refills(all)).at(-1), refill('f'));
-    assert.ok(!(await journal.refills(all)).some(({ args: [id] }) => id === 'a'));
+    assert.ok(!(await journal.refills(all)).some(({ call }) => call === 'a'));
     await journal.close();
     assert.deepEqual((await open().then(async (next) => (await next.close(), next))).undelivered, [pending('waiting')]);
   });

@@ -18,7 +18,7 @@ const COST = 50n;
 async function running(dataDir?: string): Promise<{ server: ValkeyServer; ledger: Ledger }> {
   const server = await start(ALWAYS);
   const { ledger } = await open(server, dataDir === undefined ? {} : { dataDir });
-  assert.deepEqual(await ledger.hold(holdRequest('a', 100n)), HELD(100n));
+  assert.deepEqual(await ledger.admit(holdRequest('a', 100n)), HELD(100n));
   return { server, ledger };
 }
 
@@ -74,7 +74,7 @@ describe.skipIf(valkey.skip)('a settlement that the store does not answer', () =
     const settled = ledger.settle(settlement('a', COST), () => {
       promised = true;
     });
-    await assert.rejects(ledger.hold(holdRequest('b', 1n)));
+    await assert.rejects(ledger.admit(holdRequest('b', 1n)));
     await OUTAGES.hanging.end(server);
     await settled;
     assert.equal(promised, false);

@@ -27,7 +27,7 @@ describe.skipIf(valkey.skip)('a settlement whose reply was lost', () => {
     const dataDir = await dataFolder();
     const { ledger } = await open(server, { url: between.url, dataDir, over: { timeoutMs: 60_000 } });
     for (const id of ['a', 'b'])
-      assert.deepEqual(await ledger.hold(holdRequest(id, 60n, { progress: progress(5n) })), HELD(60n));
+      assert.deepEqual(await ledger.admit(holdRequest(id, 60n, { progress: progress(5n) })), HELD(60n));
     between.mute();
     const settling = ledger.settle(settlement('a', 50n));
     await eventually(
@@ -61,7 +61,7 @@ describe.skipIf(valkey.skip)('a settlement whose reply was lost', () => {
     const { server, ledger, dataDir, url } = await loseAnswer();
     const over = { timeoutMs: 60_000 };
     const { ledger: other } = await open(server, { dataDir: await dataFolder(), over });
-    await other.hold(holdRequest('c', 20n));
+    await other.admit(holdRequest('c', 20n));
     await other.settle(settlement('c', 3n));
     await ledger.settle(settlement('b', 7n));
     await ledger.close();
@@ -99,9 +99,9 @@ describe.skipIf(valkey.skip)('a threshold that is set while the store is unavail
     it(`counts the calls that run before anything is admitted under it (${how})`, async () => {
       const server = await start(ALWAYS);
       const { ledger } = await open(server);
-      for (const id of ['a', 'b', 'c']) await ledger.hold(holdRequest(id, 10n));
+      for (const id of ['a', 'b', 'c']) await ledger.admit(holdRequest(id, 10n));
       await outage.begin(server);
-      await assert.rejects(ledger.hold(holdRequest('refused', 10n)), LedgerUnavailable);
+      await assert.rejects(ledger.admit(holdRequest('refused', 10n)), LedgerUnavailable);
       for (const id of ['a', 'b', 'c']) ledger.count(id, [KEY]);
       await outage.end(server);
       await eventually('it is ready again', isReady(ledger));
@@ -113,10 +113,10 @@ describe.skipIf(valkey.skip)('a threshold that is set while the store is unavail
     it(`leaves nothing of a call that ends or leaves its channel meanwhile (${how})`, async () => {
       const server = await start(ALWAYS);
       const { ledger } = await open(server);
-      await ledger.hold(holdRequest('a', 10n));
-      await ledger.hold(holdRequest('b', 10n));
+      await ledger.admit(holdRequest('a', 10n));
+      await ledger.admit(holdRequest('b', 10n));
       await outage.begin(server);
-      await assert.rejects(ledger.hold(holdRequest('refused', 10n)), LedgerUnavailable);
+      await assert.rejects(ledger.admit(holdRequest('refused', 10n)), LedgerUnavailable);
       const channel = slot('Channel', 'route/channel', 1);
       for (const id of ['a', 'b']) ledger.count(id, [KEY, channel]);
       ledger.release('a', NOTHING_CONSUMED, ['Group', 'Channel']);

@@ -19,14 +19,14 @@ const billOf = (costNanoUsd: bigint): JobBill => ({ status: 'Succeeded', progres
 
 async function charge(ledger: Ledger, id: string): Promise<void> {
   const origin = originOf(id);
-  await ledger.hold({ ...holdRequest(id, CHARGE), origin });
+  await ledger.admit({ ...holdRequest(id, CHARGE), origin });
   const job = { jobId: id, pollMs: Date.now(), terms: 'terms' };
   await ledger.settle({ ...settlement(id, CHARGE), status: 'Running', origin, job });
 }
 
 async function call(ledger: Ledger, id: string, cost: bigint): Promise<void> {
   const origin = originOf(id);
-  await ledger.hold({ ...holdRequest(id, cost), origin });
+  await ledger.admit({ ...holdRequest(id, cost), origin });
   await ledger.settle({ ...settlement(id, cost), origin });
 }
 
@@ -117,7 +117,7 @@ describe.skipIf(valkey.skip)('a store that loses everything', () => {
     const { ledger: other } = await open(server, { dataDir: await dataFolder(), over });
     const { ledger } = await open(server, { dataDir, over });
     const origin = originOf('job');
-    await ledger.hold({ ...holdRequest('job', CHARGE, { progress: progress(CHARGE) }), origin });
+    await ledger.admit({ ...holdRequest('job', CHARGE, { progress: progress(CHARGE) }), origin });
     await eventually('the hold is confirmed', () => other.readUsage('key-1', 'job').then((record) => !!record));
     await sleep(CONFIRMED_MS);
     await server.command('SAVE');

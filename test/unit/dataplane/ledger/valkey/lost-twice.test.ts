@@ -17,7 +17,7 @@ const LONG_REFILL_MS = 2_500;
 async function bill(ledger: Ledger, id: string, cost: bigint, key = 'key-1'): Promise<void> {
   const request = holdRequest(id, cost);
   const origin = { ...request.origin, keyUid: key, createdMs: Date.now() };
-  await ledger.hold({ ...request, origin });
+  await ledger.admit({ ...request, origin });
   await ledger.settle({ ...settlement(id, cost), origin });
 }
 

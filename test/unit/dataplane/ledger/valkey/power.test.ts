@@ -121,7 +121,7 @@ function load(ledger: Ledger): {
   const call = async (restMs: number): Promise<boolean> => {
     const id = `call-${calls++}`;
     try {
-      const { outcome } = await ledger.hold(holdRequest(id, HELD, { limits: { accountCreditNanoUsd: CREDIT } }));
+      const { outcome } = await ledger.admit(holdRequest(id, HELD, { limits: { accountCreditNanoUsd: CREDIT } }));
       if (outcome !== 'Held') return false;
     } catch (error) {
       if (!(error instanceof LedgerUnavailable)) throw error;

@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, test } from 'vitest';
+import type { HoldRequest } from '#ledger/ledger.ts';
+import { NO_TOKENS_LOAD } from '#ledger/load.ts';
 import { Bucket } from '#ledger/valkey/bucket.ts';
 import { openConnection } from '#ledger/valkey/connection.ts';
 import { bucketBases, parseValkeyUrl } from '#ledger/valkey/location.ts';
 import type { KnownKey } from '#ledger/valkey/refill.ts';
 import { refillOperations } from '#ledger/valkey/refill.ts';
-import { confirmOperation, holdOperation, settleOperation } from '#ledger/valkey/operations.ts';
+import { admitOperation, confirmOperation, settleOperation } from '#ledger/valkey/operations.ts';
 import type { Operation } from '#ledger/valkey/operations.ts';
 import { parseRecord } from '#ledger/valkey/replies.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
@@ -16,7 +18,7 @@ import { declareDead, LONG_TIMEOUT, urlOf } from './subject.ts';
 import type { StoreLocation } from './subject.ts';
 
 const ACCOUNT = 'team-a/team-a';
-const WINDOWS = ['20777', '24322'];
+const WINDOWS = { day: '20777', month: '24322' };
 
 interface Known {
   readonly cost: number;
@@ -27,26 +29,32 @@ interface Known {
   readonly status?: string;
 }
 
+const holding = (request: HoldRequest): Operation => admitOperation(request, [], NO_TOKENS_LOAD);
+
 /** A settlement as a journal has it. */
 function refill(id: string, { cost, n, spent, since = false, status = 'Succeeded' }: Known): Operation {
   const after = String(spent);
-  const call = [
-    id,
-    'key-1',
-    ACCOUNT,
-    String(NOON_MS),
-    '["auto-a","m","r/c","ns/p@1"]',
-    '[10,1,2,3,30,"Provider"]',
-    String(cost),
-    '0',
-    status,
-    '1234',
-    after,
-    '-',
-  ];
   return {
-    name: 'refill',
-    args: [...call, String(n), after, after, after, after, ...WINDOWS, '', '0', 'r/c', since ? '1' : ''],
+    op: 'refill',
+    call: id,
+    key: 'key-1',
+    account: ACCOUNT,
+    createdMs: String(NOON_MS),
+    route: '["auto-a","m","r/c","ns/p@1"]',
+    tokens: '[10,1,2,3,30,"Provider"]',
+    cost: String(cost),
+    unbilled: '0',
+    status,
+    durationMs: '1234',
+    keySpent: after,
+    keyRemaining: '-',
+    change: String(n),
+    accountSpent: after,
+    totalSpent: after,
+    daySpent: after,
+    monthSpent: after,
+    ...WINDOWS,
+    since: since ? '1' : '',
   };
 }
 
@@ -112,8 +120,8 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
 
   /** The amounts of account, key, day and month, which are equal here. */
   const spent = async (bucket: Bucket): Promise<number> => {
-    const [, account] = await bucket.execute({ name: 'account', args: [ACCOUNT] });
-    const [, , , total, , day, , month] = await bucket.execute({ name: 'key', args: ['key-1'] });
+    const { spent: account } = await bucket.execute({ op: 'account', account: ACCOUNT });
+    const { totalSpent: total, daySpent: day, monthSpent: month } = await bucket.execute({ op: 'key', key: 'key-1' });
     assert.deepEqual([total, month], [account, account]);
     assert.ok(Number(day) <= Number(total));
     return Number(account);
@@ -121,8 +129,8 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
 
   const spend = async (bucket: Bucket, id: string, cost: bigint): Promise<void> => {
     const request = holdRequest(id, cost);
-    assert.equal((await bucket.execute(holdOperation(request)))[0], 'held');
-    assert.equal((await bucket.execute(settleOperation(settlement(id, cost), [])))[0], 'settled');
+    assert.equal((await bucket.execute(holding(request))).is, 'held');
+    assert.equal((await bucket.execute(settleOperation(settlement(id, cost), []))).is, 'settled');
   };
 
   test('has the state after the latest known settlement', () =>
@@ -185,25 +193,25 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
   test('within the same epoch gives back what the lost end of a job had given back, once', () =>
     withBucket(place(), [], async (bucket) => {
       await spend(bucket, 'kept', 9n);
-      await bucket.execute(holdOperation(holdRequest('job', 60n)));
+      await bucket.execute(holding(holdRequest('job', 60n)));
       const job = { jobId: 'job', pollMs: NOON_MS, terms: 'terms' };
       await bucket.execute(settleOperation(settlement('job', 60n, { status: 'Running', job }), []));
       assert.equal(await spent(bucket), 69);
-      const { name, args } = refill('job', { cost: 20, n: 12, spent: 29, since: true });
-      assert.equal(name, 'refill');
       const { channel } = holdRequest('job', 0n).origin;
-      // the call, without the arguments that create its job
       const ended: Operation = {
-        name: 'refillEnd',
-        args: ['job', '60', String(NOON_MS), channel, ...args.slice(0, 19), ...args.slice(22)],
+        ...refill('job', { cost: 20, n: 12, spent: 29, since: true }),
+        op: 'refillEnd',
+        job: { id: 'job', channel },
+        charged: '60',
+        endedMs: String(NOON_MS),
       };
       for (let times = 0; times < 2; times++) {
         await bucket.execute(ended);
         assert.equal(await spent(bucket), 29);
       }
-      const { record } = parseRecord(await bucket.execute({ name: 'usage', args: ['job'] }));
+      const { record } = parseRecord(await bucket.execute({ op: 'usage', call: 'job' }));
       assert.deepEqual([record.status, record.costNanoUsd], ['Succeeded', 20n]);
-      assert.deepEqual(await bucket.execute({ name: 'due', args: [String(NOON_MS), '1', '10'] }), ['jobs']);
+      assert.deepEqual(await bucket.execute({ op: 'due', nowMs: NOON_MS, againMs: 1, most: 10 }), { is: 'jobs' });
     }));
 
   test('that was restored starts with balances, to which a late journal adds', async () => {
@@ -222,24 +230,31 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
     const where = place();
     return withBucket(where, [], async (first, instance) => {
       const request = holdRequest('a', 60n, { progress: progress(20n) });
-      await first.execute(holdOperation(request));
+      await first.execute(holding(request));
       await first.execute(confirmOperation(request.origin.callId));
       await withBucket(where, [], async (second) => {
         await declareDead(where, instance);
-        const [, told = ''] = await second.execute({ name: 'reap', args: ['10'] });
-        assert.match(told, /Abandoned/);
+        const { records = [] } = await second.execute({ op: 'reap', most: 10 });
+        assert.deepEqual(
+          records.map(({ status }) => status),
+          ['Abandoned'],
+        );
         assert.equal(await spent(second), 20);
         // the reaper's own journal adds nothing new
-        assert.deepEqual(await second.execute(refill('a', { cost: 20, n: 1, spent: 20, status: 'Abandoned' })), [
-          'known',
-        ]);
+        assert.deepEqual(await second.execute(refill('a', { cost: 20, n: 1, spent: 20, status: 'Abandoned' })), {
+          is: 'known',
+        });
         for (let round = 0; round < 2; round++) {
           await second.execute(refill('a', { cost: 50, n: 1, spent: 50 }));
           assert.equal(await spent(second), 50);
         }
-        const { record } = parseRecord(await second.execute({ name: 'usage', args: ['a'] }));
+        const { record } = parseRecord(await second.execute({ op: 'usage', call: 'a' }));
         assert.deepEqual([record.status, record.costNanoUsd], ['Succeeded', 50n]);
-        assert.deepEqual(await second.execute({ name: 'account', args: [ACCOUNT] }), ['account', '50', '0']);
+        assert.deepEqual(await second.execute({ op: 'account', account: ACCOUNT }), {
+          is: 'account',
+          spent: '50',
+          held: '0',
+        });
       });
     });
   });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterEach, describe, it } from 'vitest';
 import type { Ledger } from '#ledger/ledger.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
-import { hold } from '#ledger/valkey/admission.ts';
+import { admit } from '#ledger/valkey/admission.ts';
 import { openConnection } from '#ledger/valkey/connection.ts';
 import { Instance } from '#ledger/valkey/instance.ts';
 import { openJournal } from '#ledger/valkey/journal.ts';
@@ -16,6 +16,7 @@ import { parseValkeyUrl } from '#ledger/valkey/location.ts';
 import { settle } from '#ledger/valkey/settlements.ts';
 import { valkey } from '../../../../support/valkey.ts';
 import type { ValkeyServer } from '../../../../support/valkey.ts';
+import { NOTHING_WANTED } from '#ledger/load.ts';
 import { DAY_MS, holdRequest, progress, settlement } from '../calls.ts';
 import { HELD } from '../contract-scenario.ts';
 import { dataFolder, endScene, eventually, open, start } from './scene.ts';
@@ -136,7 +137,7 @@ describe.skipIf(valkey.skip)('a call whose hold was confirmed too late', () => {
     const gateway = await joinFleet(server);
     gateway.way.mute();
     await assert.rejects(
-      hold(gateway.instance, holdRequest(callId, 60n, { progress: progress(5n) })),
+      admit(gateway.instance, holdRequest(callId, 60n, { progress: progress(5n) }), NOTHING_WANTED),
       LedgerUnavailable,
     );
     await eventually(
@@ -179,7 +180,10 @@ describe.skipIf(valkey.skip)('a call whose hold was confirmed in time', () => {
     const server = await start();
     const { ledger: other } = await open(server);
     const { instance, die, id } = await joinFleet(server, 60_000);
-    assert.deepEqual(await hold(instance, holdRequest('a', 60n, { progress: progress(5n) })), HELD(60n));
+    assert.deepEqual(
+      await admit(instance, holdRequest('a', 60n, { progress: progress(5n) }), NOTHING_WANTED),
+      HELD(60n),
+    );
     die();
     await reap(server, id, other);
     assert.deepEqual(await other.readAccount(ACCOUNT), { spentNanoUsd: 5n, heldNanoUsd: 0n });
@@ -190,7 +194,7 @@ describe.skipIf(valkey.skip)('a call whose hold was confirmed in time', () => {
     const server = await start();
     const { ledger: other } = await open(server);
     const { instance, die, id } = await joinFleet(server, 60_000);
-    await hold(instance, holdRequest('a', 60n, { progress: progress(5n) }));
+    await admit(instance, holdRequest('a', 60n, { progress: progress(5n) }), NOTHING_WANTED);
     const confirmed = async (): Promise<boolean> =>
       String(await server.command('SISMEMBER', `{mgw0}:o:${id}`, 'a')) === '1';
     await eventually('it is confirmed', confirmed);
@@ -218,7 +222,7 @@ describe.skipIf(valkey.skip)('a call whose hold was confirmed in time', () => {
       const { ledger: other } = await open(server);
       const { instance, way, id } = await joinFleet(server, 60_000);
       const limits = { accountCreditNanoUsd: credit };
-      await hold(instance, holdRequest('a', 60n, { limits, progress: progress(5n) }));
+      await admit(instance, holdRequest('a', 60n, { limits, progress: progress(5n) }), NOTHING_WANTED);
       // as if the store had never got the confirmation
       await eventually(
         'it is confirmed',
@@ -228,7 +232,7 @@ describe.skipIf(valkey.skip)('a call whose hold was confirmed in time', () => {
       await server.command('SMOVE', `{mgw0}:o:${id}`, `{mgw0}:u:${id}`, 'a');
       await reap(server, id, other);
       assert.deepEqual(await other.readAccount(ACCOUNT), NOTHING);
-      await other.hold(holdRequest('b', 50n, { limits }));
+      await other.admit(holdRequest('b', 50n, { limits }));
       way.unmute();
       way.cut();
       const { record } = await settle(instance, settlement('a', 50n, { status: 'Succeeded' }));

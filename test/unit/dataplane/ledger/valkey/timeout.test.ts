@@ -7,14 +7,18 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { Bucket } from '#ledger/valkey/bucket.ts';
 import { OutcomeUnknown } from '#ledger/valkey/replies.ts';
+import type { Reply } from '#ledger/valkey/replies.ts';
+import { BEAT } from '#ledger/valkey/operations.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
 import { holdRequest } from '../calls.ts';
 import { HELD } from '../contract-scenario.ts';
 import { LONG_TIMEOUT } from './subject.ts';
 
-const BEAT = { name: 'beat', args: [] };
 const PAUSE_MS = '500';
+
+const OK: Reply = { is: 'ok' };
+const ANSWERED = JSON.stringify([OK, OK]);
 
 /** A bucket whose server replies to each batch on request, and to an empty batch at once. */
 async function withBucket(
@@ -40,7 +44,7 @@ async function withBucket(
           ? new Promise((resolve) => {
               batches.push(resolve);
             })
-          : Promise.resolve('ok'),
+          : Promise.resolve(JSON.stringify([OK])),
       read: () => assert.fail(),
       command: () => assert.fail(),
       write: () => assert.fail(),
@@ -79,7 +83,7 @@ describe('a bucket', () => {
       await assert.rejects(asked, OutcomeUnknown);
       assert.equal(batches.length, 1);
       // later replies are ignored
-      batches[0]?.('ok\x1eok');
+      batches[0]?.(ANSWERED);
       await assert.rejects(asked, /does not answer/);
     }));
 
@@ -102,8 +106,8 @@ describe('a bucket', () => {
       await turn();
       standStill(300);
       await turn();
-      batches[0]?.('ok\x1eok');
-      assert.deepEqual(await asked, ['ok']);
+      batches[0]?.(ANSWERED);
+      assert.deepEqual(await asked, OK);
     }));
 });
 
@@ -120,8 +124,8 @@ describe.skipIf(valkey.skip)('the parameter timeout-ms', () => {
     const [hasty, patient] = [await open('prefix=hasty&timeout-ms=50'), await open('prefix=patient&timeout-ms=2000')];
     await server.command('CLIENT', 'PAUSE', PAUSE_MS, 'WRITE');
     await Promise.all([
-      assert.rejects(hasty.hold(holdRequest('a', 10n)), LedgerUnavailable),
-      patient.hold(holdRequest('a', 10n)).then((result) => assert.deepEqual(result, HELD(10n))),
+      assert.rejects(hasty.admit(holdRequest('a', 10n)), LedgerUnavailable),
+      patient.admit(holdRequest('a', 10n)).then((result) => assert.deepEqual(result, HELD(10n))),
     ]);
     await Promise.all([hasty.close(), patient.close()]);
   });

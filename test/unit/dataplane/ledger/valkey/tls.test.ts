@@ -82,7 +82,7 @@ describe.skipIf(valkey.skip || openssl.skip)('a server with TLS and users', asyn
   test("gives the gateway's user the rights that it needs, and a reader only read rights", async () => {
     const url = urlFor(`gateway:${encodeURIComponent(PASSWORD)}`);
     const ledger = await openValkeyLedger({ url, over: { refillMs: 0 } });
-    assert.deepEqual(await ledger.hold(holdRequest('a', 10n)), HELD(10n));
+    assert.deepEqual(await ledger.admit(holdRequest('a', 10n)), HELD(10n));
     assert.equal((await ledger.settle(settlement('a', 5n))).record.costNanoUsd, 5n);
     const reader = openValkeyReader(urlFor('operator:reads'));
     assert.deepEqual(await reader.readAccount('team-a/team-a'), { spentNanoUsd: 5n, heldNanoUsd: 0n });
@@ -98,7 +98,7 @@ describe.skipIf(valkey.skip || openssl.skip)('a server with TLS and users', asyn
       url: urlFor('gateway:', `&password-file=${path}&prefix=mgw-file`),
       over: { refillMs: 0 },
     });
-    assert.deepEqual(await ledger.hold(holdRequest('a', 10n)), HELD(10n));
+    assert.deepEqual(await ledger.admit(holdRequest('a', 10n)), HELD(10n));
     await ledger.close();
   });
 
@@ -113,7 +113,7 @@ describe.skipIf(valkey.skip || openssl.skip)('a server with TLS and users', asyn
       assert.equal(ok, false);
       assert.match(reason, words);
       assert.doesNotMatch(reason, /secret/);
-      await assert.rejects(ledger.hold(holdRequest('a', 10n)), LedgerUnavailable);
+      await assert.rejects(ledger.admit(holdRequest('a', 10n)), LedgerUnavailable);
       await ledger.close();
     });
   }
