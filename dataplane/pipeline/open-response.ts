@@ -139,10 +139,15 @@ async function readHeld(deps: PipelineDeps, read: StreamRead, bytes: Uint8Array)
   try {
     return await readLargeEvents(readingOf(deps, read), read.stream, bytes);
   } catch (error) {
-    read.record.abort.abort();
-    await read.pieces.return?.(); // frees the decoders
+    await stopReading(read.record, read.pieces);
     throw error;
   }
+}
+
+/** Ends the exchange with the provider, whose response is not read to its end, and frees what decodes it. */
+export async function stopReading({ abort }: CallRecord, pieces: AsyncIterator<Uint8Array>): Promise<void> {
+  abort.abort();
+  await pieces.return?.();
 }
 
 /** A stream that is read. */
@@ -212,12 +217,11 @@ interface WholeRead {
 }
 
 /** If there is no room, the rest is not read. */
-async function holdWhole({ record: { received, abort }, answered, reader }: WholeRead, size: number): Promise<void> {
+async function holdWhole({ record, answered, reader }: WholeRead, size: number): Promise<void> {
   try {
-    received.hold(size, answered.admitted.routed.key);
+    record.received.hold(size, answered.admitted.routed.key);
   } catch (error) {
-    abort.abort();
-    await reader.return?.(); // frees the decoders
+    await stopReading(record, reader);
     throw error;
   }
 }
