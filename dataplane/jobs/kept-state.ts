@@ -3,8 +3,16 @@
  * id that the gateway sealed names the channel, and only calls of the same account can open it.
  */
 import { LARGE_BODY_BYTES } from '../memory-budget.ts';
-import { ClientDisconnected } from '../pipeline/attempt.ts';
+import { planRequest } from '../pipeline/channel-call.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
+import {
+  MAX_RESPONSE_BYTES,
+  notAbout,
+  readWholeBody,
+  sendStoredRequest,
+  withLimits,
+} from '../pipeline/free-request.ts';
+import type { Stored } from '../pipeline/free-request.ts';
 import { sealFor, sealingContext } from '../pipeline/sealing-context.ts';
 import { sealState } from '../protocol/openai/kept-state.ts';
 import type { SealedState } from '../protocol/openai/kept-state.ts';
@@ -13,11 +21,7 @@ import type { ChannelSeal } from '../protocol/sealed-values.ts';
 import { callerLimits, channelLimits } from '../state/limits.ts';
 import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
-import { requestHeaders } from '../upstream/headers.ts';
-import { UpstreamFailure } from '../upstream/upstream.ts';
-import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
-import { invalidJobResponse, MAX_RESPONSE_BYTES, readWholeBody, sendToChannel, withLimits } from './channel-request.ts';
-import type { JobRequest } from './channel-request.ts';
+import type { UpstreamResponse } from '../upstream/upstream.ts';
 import type { BufferedResponse } from './videos.ts';
 
 export interface SealedId {
@@ -64,7 +68,7 @@ export interface KeptAnswer extends BufferedResponse {
 }
 
 export interface SentToKeeper {
-  readonly about: Exclude<JobRequest['about'], 'video'>;
+  readonly about: Exclude<Stored, 'video'>;
   /** Below the channel's base URL, without a query. */
   readonly path: string;
   /** Undefined: the request has none. */
@@ -160,32 +164,14 @@ export async function exchange<T>(
   { offered }: Keeper,
   { about, path, body, stream, use }: Exchange<T>,
 ): Promise<T> {
-  const { requestId, key, method, query, left, attempts } = asked;
+  const { requestId, key, headers, method, query, left: signal, attempts } = asked;
   const { target, limits, model } = offered;
-  const { 'content-type': _type, ...headers } = requestHeaders(asked.headers, {
-    allowed: target.clientHeaders,
-    account: key.account,
+  const free = { callId: requestId, dialect: 'OpenAI' } as const;
+  return withLimits(deps, free, [...callerLimits(deps.state.get(), key), ...limits], async () => {
+    const plan = planRequest(deps, { target }, { headers, account: key.account, stream });
+    const request = { method, path: `${path}${query === '' ? '' : `?${query}`}`, body, signal, attempts };
+    return use(await sendStoredRequest(deps, plan, { ...request, about, model: model.name }));
   });
-  if (body) headers['content-type'] = 'application/json';
-  const request: UpstreamRequest = {
-    method,
-    path: `${path}${query === '' ? '' : `?${query}`}`,
-    headers,
-    body,
-    stream,
-    signal: left,
-  };
-  try {
-    return await withLimits(deps, requestId, [...callerLimits(deps.state.get(), key), ...limits], async () =>
-      use(await sendToChannel(deps, { callId: requestId, model: model.name, target, about, attempts, request })),
-    );
-  } catch (error) {
-    throw isAborted(error) ? new ClientDisconnected() : error;
-  }
-}
-
-function isAborted(error: unknown): boolean {
-  return error instanceof UpstreamFailure && error.kind === 'Aborted';
 }
 
 interface Sealing {
@@ -194,7 +180,7 @@ interface Sealing {
   readonly about: SentToKeeper['about'];
 }
 
-/** Seals the ids in a body. Throws invalidJobResponse if it is no JSON object. */
+/** Seals the ids in a body. Throws notAbout if it is no JSON object. */
 async function sealed(
   { bodyWorker, state }: Pick<PipelineDeps, 'bodyWorker' | 'state'>,
   { key }: KeptStateRequest,
@@ -208,7 +194,7 @@ async function sealed(
       : sealState(bytes, keeper.seal, known);
     return { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength), seen };
   } catch (error) {
-    if (error instanceof SyntaxError) throw invalidJobResponse(about);
+    if (error instanceof SyntaxError) throw notAbout(about);
     throw error;
   }
 }

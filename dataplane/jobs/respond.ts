@@ -2,9 +2,9 @@
  * Sends a provider's response about a video to the client: a description in one piece, the video's content as a stream.
  */
 import type { ClientReply } from '../pipeline/context.ts';
+import { readingError } from '../pipeline/free-request.ts';
 import { responseHeaders } from '../upstream/headers.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
-import { readingError } from './channel-request.ts';
 import type { BufferedResponse } from './videos.ts';
 
 const NO_BYTES = Buffer.alloc(0);

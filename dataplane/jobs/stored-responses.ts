@@ -5,6 +5,7 @@
 import { GatewayError } from '../errors.ts';
 import type { JobRecord } from '../ledger/ledger.ts';
 import type { ClientReply, PipelineDeps } from '../pipeline/context.ts';
+import { brokenOff, readingError } from '../pipeline/free-request.ts';
 import { readLargeEvents } from '../pipeline/large-events.ts';
 import type { EventReading } from '../pipeline/large-events.ts';
 import { STREAM_HEADERS } from '../pipeline/response-headers.ts';
@@ -13,7 +14,6 @@ import { RESPONSE_ID } from '../protocol/openai/response-seals.ts';
 import { responseJobs, responsesConverter } from '../protocol/openai/responses.ts';
 import { responseHeaders } from '../upstream/headers.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
-import { brokenOff, readingError } from './channel-request.ts';
 import { outcomeOf } from './job-outcome.ts';
 import type { SeenJob } from './job-outcome.ts';
 import { askKeeper, exchange, findKept, findKeptByJob } from './kept-state.ts';

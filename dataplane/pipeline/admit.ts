@@ -83,7 +83,7 @@ export async function admit(
   const inOneStep = limits.length === 0 || (deps.ledger.admit !== undefined && !record.admitted);
   const admission = await (inOneStep ? holdMoney(deps, request) : takeThenHold(deps, request));
   if (admission.outcome === 'Admitted') record.admitted = admission.admitted;
-  if (admission.outcome === 'Short') releaseChannel(deps, record, NOTHING_CONSUMED);
+  if (admission.outcome === 'Short') releaseChannel(deps, routed.received.requestId, NOTHING_CONSUMED);
   return admission;
 }
 
@@ -98,9 +98,9 @@ function takeLimits(deps: PipelineDeps, { routed, bounds, limits }: AdmissionReq
   return timed(deps, 'slots', async () => deps.ledger.take(requestId, limits, loadOf(routed, bounds)));
 }
 
-/** Ends what the latest admission has taken of the channel's limits. */
-export function releaseChannel({ ledger }: PipelineDeps, { received }: CallRecord, consumed: Consumed): void {
-  ledger.release(received.requestId, consumed, CHANNEL_SCOPES);
+/** Ends what a request has taken of a channel's limits. */
+export function releaseChannel({ ledger }: Pick<PipelineDeps, 'ledger'>, requestId: string, consumed: Consumed): void {
+  ledger.release(requestId, consumed, CHANNEL_SCOPES);
 }
 
 /** What the call may use of limits by the minute. */

@@ -15,9 +15,10 @@ import { readErrorIn } from '../protocol/provider-errors.ts';
 import { holdsOnlyPings } from '../protocol/sse.ts';
 import { statusOfError } from '../protocol/stream-errors.ts';
 import { hasOutput, UNREPORTED_USAGE } from '../protocol/usage.ts';
-import type { AttemptFailure } from './attempt.ts';
+import { correctReport } from './channel-call.ts';
 import { createsJob } from './context.ts';
 import type { Answered, CallRecord, Opening, PipelineDeps } from './context.ts';
+import type { AttemptFailure } from './failures.ts';
 import { readLargeEvents } from './large-events.ts';
 import type { EventReading } from './large-events.ts';
 import { responseContext, responseSealing } from './response-context.ts';
@@ -65,8 +66,7 @@ function forgetResponse(record: CallRecord, { admitted }: Answered): void {
   record.meter = undefined;
   record.writeFailure = undefined;
   record.produced = record.sent = false;
-  const last = record.attempts.at(-1);
-  if (last) record.attempts[record.attempts.length - 1] = { ...last, outcome: 'error' };
+  correctReport(record.attempts, 'error');
 }
 
 async function openStream(deps: PipelineDeps, answered: Answered, record: CallRecord): Promise<Opening | Failure> {

@@ -13,6 +13,7 @@ import type {
   RequestPlan,
   UpstreamBody,
 } from './converter.ts';
+import type { PlatformPlan } from './platforms/platform-request.ts';
 
 /** The value of a channel's `protocol`. */
 export type ProviderKind = 'OpenAI' | 'Anthropic' | 'BedrockConverse' | 'Gemini';
@@ -78,6 +79,6 @@ export interface Provider {
   readonly clientHeaders: readonly string[];
   /** Fields that change the price of a request in the provider's own dialect, which passes through; absent: none. */
   readonly costFields?: CostFields;
-  /** Reads an error response, redacted for callers. Never throws. */
-  readonly readError: (status: number, body: Uint8Array) => ProviderError;
+  /** Reads an error response, redacted for callers. Never throws. `platform`: absent: the provider's own. */
+  readonly readError: (status: number, body: Uint8Array, platform?: PlatformPlan['platform']) => ProviderError;
 }
