@@ -4,7 +4,7 @@ import type { JobRecord } from '../ledger/ledger.ts';
 import { HeldBytes, LARGE_BODY_BYTES } from '../memory-budget.ts';
 import { planRequest } from '../pipeline/channel-call.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
-import { MAX_RESPONSE_BYTES, readWholeBody, sendStoredRequest, withLimits } from '../pipeline/free-request.ts';
+import { MAX_RESPONSE_BYTES, readWholeBody, sendFree, withLimits } from '../pipeline/free-request.ts';
 import type { ConvertedJob } from '../protocol/converter.ts';
 import { channelOf, channelRemoved } from './job-channel.ts';
 import type { JobChannel } from './job-channel.ts';
@@ -36,7 +36,7 @@ async function poll(deps: PollingDeps, polled: PolledJob): Promise<EndedJob | un
   const about = terms === undefined ? 'video' : 'response';
   const plan = planRequest(deps, { target }, { headers: {}, account: origin.account, stream: false });
   const request = { method: 'GET', path: jobs.path(jobId), body: undefined, signal } as const;
-  const response = await sendStoredRequest(deps, plan, { ...request, attempts: [], about, model: origin.model });
+  const response = await sendFree(deps, plan, { ...request, attempts: [], about, model: origin.model });
   const held = new HeldBytes(deps.memory, { uid: origin.keyUid, account: origin.account });
   const maxBytes = about === 'video' ? undefined : MAX_RESPONSE_BYTES;
   try {

@@ -15,7 +15,7 @@ import type { PipelineDeps } from './context.ts';
 import { addFailure, attemptsError, callerIsFull, channelIsFull, ClientDisconnected, noAttempts } from './failures.ts';
 
 /** What providers store, as error messages call it. */
-export type Stored = 'video' | 'response' | 'conversation';
+export type StoredKind = 'video' | 'response' | 'conversation';
 
 export interface FreeRequest {
   /** By which its part of the limits is known: a request's id, or one that is made for a poll. */
@@ -57,17 +57,17 @@ export async function takeLimits(
   return result.outcome === 'Full' ? result : undefined;
 }
 
-export interface StoredRequest extends Omit<ChannelRequest, 'needsContent' | 'record'> {
-  readonly about: Stored;
+export interface FreeChannelRequest extends Omit<ChannelRequest, 'needsContent' | 'record'> {
+  readonly about: StoredKind;
   /** Of which error messages speak. */
   readonly model: string;
 }
 
 /** Resolves with the provider's 2xx response. Throws GatewayError, or ClientDisconnected if the signal aborts. */
-export async function sendStoredRequest(
+export async function sendFree(
   deps: Pick<PipelineDeps, 'upstreams' | 'clock' | 'warn'>,
   plan: ChannelPlan,
-  { about, model, ...request }: StoredRequest,
+  { about, model, ...request }: FreeChannelRequest,
 ): Promise<UpstreamResponse> {
   const result = await sendToChannel(deps, plan, { ...request, needsContent: false });
   if (!('kind' in result)) return result;
@@ -78,12 +78,12 @@ export async function sendStoredRequest(
   throw attemptsError(failed, model);
 }
 
-function gone(about: Stored): GatewayError {
+function gone(about: StoredKind): GatewayError {
   return new GatewayError('not_found', `The provider has no such ${about} any more: it was deleted, or has expired.`);
 }
 
 interface BodyLimits {
-  readonly about: Stored;
+  readonly about: StoredKind;
   /** Default: enough for a description of a video. */
   readonly maxBytes?: number | undefined;
   /** Sets how many bytes are held; throws if there are too many. */
@@ -122,7 +122,7 @@ export function brokenOff(where: string): GatewayError {
 }
 
 /** The error for a response that does not describe what it was asked about. */
-export function notAbout(about: Stored): GatewayError {
+export function notAbout(about: StoredKind): GatewayError {
   const message = `The provider answered something that is not about a ${about}. Try again.`;
   return new GatewayError('upstream_error', message);
 }

@@ -32,6 +32,12 @@ export interface VideoJobs extends Jobs {
   create(contentType: string | undefined): Converter;
 }
 
+/** Conversations that the provider stores; converts the requests with their items. */
+export interface Conversations extends RequestConverter {
+  /** Where a conversation is, below the channel's base URL, or where one is made. */
+  path(conversationId?: string): string;
+}
+
 /** The dialects that have an endpoint for counting tokens. */
 export type CountedDialect = Extract<ChatDialect, 'Anthropic' | 'Responses' | 'Gemini'>;
 
@@ -60,8 +66,8 @@ export interface Provider {
   readonly responseJobs?: Jobs;
   /** For the same channels: compaction of a conversation. */
   readonly compaction?: Converter;
-  /** For the same channels: the requests with items for a conversation that the provider keeps. */
-  readonly conversations?: RequestConverter;
+  /** For the same channels. */
+  readonly conversations?: Conversations;
   readonly videos?: VideoJobs;
   /**
    * By dialect; absent: the provider does not count its tokens, and the gateway estimates them. Where the protocol has

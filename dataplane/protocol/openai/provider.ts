@@ -13,7 +13,7 @@ import { openaiChat } from '../providers/openai-chat/chat.ts';
 import { responsesChat } from '../providers/responses/chat.ts';
 import type { Provider } from '../provider.ts';
 import { compactionConverter } from './compaction.ts';
-import { conversationConverter } from './conversations.ts';
+import { conversations } from './conversations.ts';
 import { embeddingsConverter } from './embeddings.ts';
 import { imagesConverter } from './images.ts';
 import { responseCounter } from './response-counter.ts';
@@ -37,7 +37,7 @@ export const openai: Provider = {
   responses: responsesConverter,
   responseJobs,
   compaction: compactionConverter,
-  conversations: conversationConverter,
+  conversations,
   tokenCounters: {
     Responses: responseCounter,
     Anthropic: { ...responseCounter, request: countConversion(anthropicClient, responsesChat) },

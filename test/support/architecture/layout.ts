@@ -224,6 +224,19 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       ...LEDGER_CONTRACT,
     ],
   },
+  'dataplane/stored': {
+    may: [
+      'dataplane/errors.ts',
+      'dataplane/jobs',
+      'dataplane/memory-budget.ts',
+      'dataplane/pipeline',
+      'dataplane/protocol',
+      'dataplane/state',
+      'dataplane/telemetry/call-report.ts',
+      'dataplane/upstream',
+      ...LEDGER_CONTRACT,
+    ],
+  },
   'dataplane/tokenizer': { may: ['dataplane/fair-worker.ts'], packages: ['gpt-tokenizer'] },
   'dataplane/server': {
     may: [
@@ -234,7 +247,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
       'dataplane/errors.ts',
       'dataplane/memory-budget.ts',
       'dataplane/listen.ts',
-      'dataplane/jobs',
+      'dataplane/stored',
       'dataplane/snapshot',
       'dataplane/state',
       'dataplane/protocol',
@@ -366,7 +379,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'dataplane/upstream': 'one call to one channel',
   'dataplane/xds': 'receives the configuration from an operator, and caches it on disk',
   'dataplane/pipeline': 'the order of a call, a file per stage',
-  'dataplane/jobs': 'what providers go on with after a call',
+  'dataplane/jobs': 'what providers go on with after a call: polls, and ends',
+  'dataplane/stored': 'what providers store and clients request: responses, conversations, videos',
   'dataplane/tokenizer': 'counts tokens, in a thread of its own',
   'dataplane/server': 'HTTP at the edge, a file per route',
   'dataplane/sidecar': 'the proxy beside an app: a key, an address, and bytes both ways',

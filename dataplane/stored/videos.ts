@@ -3,19 +3,20 @@
  * the same key created. The price of a failed job is refunded before its client learns of the failure.
  */
 import { GatewayError } from '../errors.ts';
+import { channelOf, channelRemoved } from '../jobs/job-channel.ts';
+import type { JobChannel } from '../jobs/job-channel.ts';
+import { recordJobEnd } from '../jobs/record-job-end.ts';
 import type { JobRecord } from '../ledger/ledger.ts';
 import { planRequest } from '../pipeline/channel-call.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
-import { notAbout, readWholeBody, sendStoredRequest, withLimits } from '../pipeline/free-request.ts';
+import { notAbout, readWholeBody, sendFree, withLimits } from '../pipeline/free-request.ts';
 import type { ConvertedJob } from '../protocol/converter.ts';
 import { isJobId } from '../protocol/openai/videos.ts';
 import { callerLimits } from '../state/limits.ts';
 import type { KeyState } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
-import { recordJobEnd } from './record-job-end.ts';
-import { channelOf, channelRemoved } from './job-channel.ts';
-import type { JobChannel } from './job-channel.ts';
+import type { BufferedResponse } from './respond.ts';
 
 export interface VideoRequest {
   readonly requestId: string;
@@ -31,12 +32,6 @@ export interface VideoRequest {
 export interface FoundVideo {
   readonly job: JobRecord;
   readonly at: JobChannel;
-}
-
-/** A response whose body has been read completely. */
-export interface BufferedResponse {
-  readonly response: UpstreamResponse;
-  readonly body: Buffer;
 }
 
 /**
@@ -144,7 +139,7 @@ function exchange(
 ): Promise<UpstreamResponse> {
   const plan = planRequest(deps, { target }, { headers, account: key.account, stream });
   const request = { method, path, body: undefined, signal, attempts };
-  return sendStoredRequest(deps, plan, { ...request, about: 'video', model: job.origin.model });
+  return sendFree(deps, plan, { ...request, about: 'video', model: job.origin.model });
 }
 
 function pathOf({ job, at }: FoundVideo): string {
