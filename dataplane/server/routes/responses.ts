@@ -1,7 +1,7 @@
 /** The free endpoints for responses: token counts, and requests about responses that their provider stores. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { countTokens } from '../../pipeline/count-tokens.ts';
-import { readResponse } from '../../pipeline/endpoints/responses.ts';
+import { ENDPOINTS } from '../../pipeline/endpoints/endpoints.ts';
 import type { ClientRequest } from '../../stored/client-request.ts';
 import { bufferedHeaders } from '../../stored/respond.ts';
 import { requestResponse, streamResponse } from '../../stored/responses.ts';
@@ -22,7 +22,7 @@ const OPTIONS = { config: { endpoint: 'responses' } } as const;
 
 export function responses(app: FastifyInstance, deps: ServerDeps): void {
   app.post(PATHS.responseTokens.path, OPTIONS, async (request, reply) => {
-    const received = receive(deps, { endpoint: 'responses', request, reply, read: readResponse });
+    const received = receive(deps, { ...ENDPOINTS.responses, request, reply });
     const attempts = (request.attempts = []);
     const { inputTokens, estimated } = await countTokens(
       deps,
