@@ -15,7 +15,7 @@ import { createBodyWorker } from './body-worker/body-worker.ts';
 import { every, SYSTEM_CLOCK } from './clock.ts';
 import type { Clock, Timers } from './clock.ts';
 import { recordJobEnd } from './jobs/record-job-end.ts';
-import { pollJob } from './jobs/channel-request.ts';
+import { pollJob } from './jobs/poll-job.ts';
 import { startPoller } from './jobs/poller.ts';
 import type { Poller } from './jobs/poller.ts';
 import { CallMap } from './ledger/call-map.ts';

@@ -2,13 +2,14 @@
  * Asks a channel as the data plane would: a count of tokens where the provider has it, which costs nothing, and else a
  * call of one token.
  */
-import { platformPlanOf } from '../../dataplane/pipeline/platform-plan.ts';
+import { SYSTEM_CLOCK } from '../../dataplane/clock.ts';
+import { planRequest, sendToChannel } from '../../dataplane/pipeline/channel-call.ts';
+import type { AttemptFailure } from '../../dataplane/pipeline/failures.ts';
 import type { RequestPlan, UpstreamBody } from '../../dataplane/protocol/converter.ts';
-import { toPlatformHeaders, toPlatformPath } from '../../dataplane/protocol/platforms/platform-request.ts';
 import type { TokenCounter } from '../../dataplane/protocol/provider.ts';
 import { converterFor, providerOf } from '../../dataplane/protocol/providers.ts';
 import { collectUpTo } from '../../dataplane/upstream/collect.ts';
-import { connectErrorOf, SIGN_IN_ERROR, UpstreamFailure } from '../../dataplane/upstream/upstream.ts';
+import { SIGN_IN_ERROR, UpstreamFailure } from '../../dataplane/upstream/upstream.ts';
 import type { Upstreams } from '../../dataplane/upstream/upstream.ts';
 import { diagnose } from './diagnose.ts';
 import type { Diagnosis } from './diagnose.ts';
@@ -41,12 +42,18 @@ export async function askChannel(upstreams: Upstreams, probe: Probe): Promise<Pr
   const counter = counterOf(probe);
   if (counter) {
     const { body, parsed } = bodyOf(probe, false);
-    const counted = await send(upstreams, probe, (plan) => counter.request(body, parsed, { ...plan, upstreamModel }));
-    const count = counted.status === 200 ? counter.read(counted.body) : undefined;
+    const counted = await send(upstreams, probe, ({ platform }) =>
+      counter.request(body, parsed, { platform, upstreamModel }),
+    );
+    const count = counted instanceof Uint8Array ? counter.read(counted) : undefined;
     if (count !== undefined) return { probe, asked: 'Count', message: 'serves' };
-    if (!NO_COUNTER.has(counted.status)) return { probe, asked: 'Count', ...diagnosisOf(probe, counted) };
+    if (!mayHaveNoCounter(counted)) return { probe, asked: 'Count', ...diagnosisOf(counted) };
   }
-  return { probe, asked: 'Call', ...diagnosisOf(probe, await call(upstreams, probe)) };
+  return { probe, asked: 'Call', ...diagnosisOf(await call(upstreams, probe)) };
+}
+
+function mayHaveNoCounter(answer: Answer): boolean {
+  return !(answer instanceof Uint8Array) && answer.kind === 'Refused' && NO_COUNTER.has(answer.status);
 }
 
 function call(upstreams: Upstreams, probe: Probe): Promise<Answer> {
@@ -58,8 +65,8 @@ function call(upstreams: Upstreams, probe: Probe): Promise<Answer> {
   const { body, parsed } = bodyOf(probe, true);
   const converter = converterFor(clientOf(probe), protocol);
   const { outputLimitField } = model;
-  return send(upstreams, probe, (plan) =>
-    converter.request(body, parsed, { ...plan, upstreamModel, maxOutputTokens: 1, outputLimitField }),
+  return send(upstreams, probe, ({ platform }) =>
+    converter.request(body, parsed, { platform, upstreamModel, maxOutputTokens: 1, outputLimitField }),
   );
 }
 
@@ -75,38 +82,24 @@ function bodyOf(
   return { body: Buffer.from(JSON.stringify(parsed)), parsed };
 }
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-  /** Instead of an answer. */
-  readonly failure?: Diagnosis;
-}
+/** The body of a response, or why there is none. */
+type Answer = Uint8Array | AttemptFailure;
 
 type RequestWriter = (plan: Pick<RequestPlan, 'platform'>) => UpstreamBody;
 
 async function send(upstreams: Upstreams, probe: Probe, write: RequestWriter): Promise<Answer> {
-  const { target } = probe;
-  const given = betasOf(probe);
-  const platform = platformPlanOf(probe, { stream: false, headers: given });
-  const { path, body } = write({ platform });
+  const deps = { upstreams, clock: SYSTEM_CLOCK };
+  const plan = planRequest(deps, probe, { headers: betasOf(probe), account: '', stream: false });
+  const { path, body } = write(plan);
+  const { signal } = new AbortController();
+  const request = { method: 'POST', path, body, signal, needsContent: true } as const;
+  const result = await sendToChannel(deps, plan, { ...request, attempts: [] });
+  if ('kind' in result) return result;
   try {
-    const {
-      status,
-      headers,
-      body: pieces,
-    } = await upstreams.send(target, {
-      method: 'POST',
-      path: toPlatformPath(path, platform),
-      body,
-      stream: false,
-      signal: new AbortController().signal,
-      headers: { ...toPlatformHeaders(given, platform), 'content-type': 'application/json' },
-    });
-    return { status, headers, body: await collectUpTo(pieces, MAX_ANSWER_BYTES) };
+    return await collectUpTo(result.body, MAX_ANSWER_BYTES);
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
-    return { status: 0, headers: {}, body: Buffer.alloc(0), failure: failureOf(error) };
+    return { kind: 'Broken', failure: error.kind };
   }
 }
 
@@ -116,11 +109,12 @@ function betasOf({ target: { betas } }: Probe): Record<string, string> {
   return flags.length > 0 ? { 'anthropic-beta': flags.join(',') } : {};
 }
 
-function diagnosisOf({ target: { protocol } }: Probe, { status, headers, body, failure }: Answer): Diagnosis {
-  if (failure) return failure;
-  if (status >= 200 && status < 300) return readAnswer(body);
-  const { message, code, type, status: meant = status } = providerOf(protocol).readError(status, body);
-  return diagnose({ status: meant, message, code: headers['x-amzn-errortype'] ?? code ?? type ?? '' });
+function diagnosisOf(answer: Answer): Diagnosis {
+  if (answer instanceof Uint8Array) return readAnswer(answer);
+  if (answer.kind === 'Broken') return failureOf(answer);
+  const { status, headers, error } = answer;
+  const { message, code, type } = error;
+  return diagnose({ status, message, code: headers['x-amzn-errortype'] ?? code ?? type ?? '' });
 }
 
 /** A page of a proxy or a portal is not an answer. */
@@ -133,16 +127,15 @@ function readAnswer(body: Uint8Array): Diagnosis {
   }
 }
 
-function failureOf(error: UpstreamFailure): Diagnosis {
-  const code = connectErrorOf(error);
-  switch (error.kind) {
+function failureOf({ failure, connectError = '' }: Extract<AttemptFailure, { kind: 'Broken' }>): Diagnosis {
+  switch (failure) {
     case 'SignIn':
       return {
         problem: 'Credential',
-        message: `no token (${code.slice(SIGN_IN_ERROR.length)}): check auth and the identity`,
+        message: `no token (${connectError.slice(SIGN_IN_ERROR.length)}): check auth and the identity`,
       };
     case 'Connect':
-      return { problem: 'Address', message: `no connection (${code}): check baseUrl and the network` };
+      return { problem: 'Address', message: `no connection (${connectError}): check baseUrl and the network` };
     case 'Timeout':
     case 'Idle':
       return { problem: 'Unavailable', message: 'no answer in time' };

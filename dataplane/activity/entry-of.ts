@@ -1,19 +1,8 @@
 /** [P] Makes the activity entry of a finished request from its report. */
-import type { CallReport, EndpointName } from '../telemetry/call-report.ts';
+import { reportedEndpoint } from '../telemetry/call-report.ts';
+import type { CallReport } from '../telemetry/call-report.ts';
 import type { ActivityEntry } from './activity.ts';
 
-/** Endpoints that would call a model; "other" stands for requests that are refused before their body is read. */
-const CALLS: ReadonlySet<EndpointName> = new Set([
-  'chat_completions',
-  'messages',
-  'count_tokens',
-  'embeddings',
-  'images',
-  'videos',
-  'responses',
-  'generate_content',
-  'other',
-]);
 const NO_ENDPOINT: ReadonlySet<string | undefined> = new Set(['not_found', 'method_not_allowed']);
 const MAX_MESSAGE_LENGTH = 600;
 const MAX_ATTEMPTS = 10;
@@ -45,7 +34,7 @@ export function entryOf(report: CallReport, nowMs: number): ActivityEntry | unde
 }
 
 function isCall({ endpoint, errorCode }: CallReport): boolean {
-  return CALLS.has(endpoint) && !NO_ENDPOINT.has(errorCode);
+  return reportedEndpoint(endpoint).isCall && !NO_ENDPOINT.has(errorCode);
 }
 
 function shorten(message: string): string {

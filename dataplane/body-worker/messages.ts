@@ -13,7 +13,7 @@ import type {
   RequestPlan,
   UpstreamBody,
 } from '../protocol/converter.ts';
-import type { SealedState } from '../protocol/openai/kept-state.ts';
+import type { SealedObject } from '../protocol/openai/stored-object.ts';
 import type { SealedKind } from '../protocol/openai/sealed-response.ts';
 import type { CountedDialect, ProviderKind } from '../protocol/provider.ts';
 import type { SealingContext } from '../sealing/channel-seal.ts';
@@ -45,7 +45,7 @@ export type BodyTask =
       readonly plan: CountPlan;
     }
   | { readonly task: 'Texts'; readonly dialect: CountedDialect }
-  | SealingTask<'SealState'>
+  | SealingTask<'SealStored'>
   | SealingTask<'ReadEvent'>
   | (SealingTask<'ReadResponse'> & { readonly kind: SealedKind })
   | { readonly task: 'ReadJob'; readonly protocol: ProviderKind };
@@ -63,7 +63,7 @@ export interface BodyResults {
   readonly Convert: UpstreamBody;
   readonly CountRequest: UpstreamBody;
   readonly Texts: CountedTexts;
-  readonly SealState: SealedState;
+  readonly SealStored: SealedObject;
   readonly ReadEvent: LargeEventRead;
   /** Or the error that the response is. */
   readonly ReadResponse: ConvertedResponse | { readonly error: ProviderError };

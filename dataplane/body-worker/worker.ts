@@ -4,7 +4,7 @@ import type { Posted, Replied } from '../fair-worker.ts';
 import { collectTexts } from '../protocol/count-texts.ts';
 import { converterOf, readFacts } from '../protocol/body-kinds.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
-import { sealState } from '../protocol/openai/kept-state.ts';
+import { sealStored } from '../protocol/openai/stored-object.ts';
 import { readLargeEvent } from '../protocol/openai/response-event.ts';
 import { readSealedResponse } from '../protocol/openai/sealed-response.ts';
 import { parseBody } from '../protocol/parse-body.ts';
@@ -41,16 +41,16 @@ type RequestJob = Extract<BodyJob, { readonly task: 'Facts' | 'Texts' | 'Convert
 /** A response of a provider does not have the limits of a request. */
 function resultOf(job: BodyJob): BodyResults[keyof BodyResults] {
   switch (job.task) {
-    case 'SealState':
-      return sealState(job.bytes, createChannelSeal(job.sealing), job.known);
+    case 'SealStored':
+      return sealStored(job.bytes, createChannelSeal(job.sealing), job.known);
     case 'ReadEvent':
       return readLargeEvent(job.bytes, createChannelSeal(job.sealing), job.known);
     case 'ReadResponse':
       return readSealedResponse(job.kind, job.bytes, { seal: createChannelSeal(job.sealing), known: job.known });
     case 'ReadJob': {
-      const { responseJobs } = providerOf(job.protocol);
-      if (!responseJobs) throw new Error(`${job.protocol} has no background responses`);
-      return responseJobs.read(job.bytes);
+      const { endpoints } = providerOf(job.protocol);
+      if (!endpoints) throw new Error(`${job.protocol} has no background responses`);
+      return endpoints.responseJobs.read(job.bytes);
     }
     default:
       return run(job);

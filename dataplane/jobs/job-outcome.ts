@@ -15,7 +15,7 @@ export interface EndedJob {
 }
 
 /** A job as the provider's response describes it. */
-export type SeenJob = Pick<ConvertedJob, 'state' | 'consumed'>;
+export type JobState = Pick<ConvertedJob, 'state' | 'consumed'>;
 
 /**
  * Undefined while the job runs. Throws LedgerUnavailable for terms of another version, whose processes can bill the
@@ -23,7 +23,7 @@ export type SeenJob = Pick<ConvertedJob, 'state' | 'consumed'>;
  */
 export function outcomeOf(
   { terms: text }: Pick<JobRecord, 'terms'>,
-  { state, consumed }: SeenJob,
+  { state, consumed }: JobState,
 ): EndedJob | undefined {
   if (state === 'Running') return undefined;
   const end = consumed?.cancelled === true ? 'Cancelled' : state;

@@ -91,9 +91,9 @@ async function takeLimits(deps: PipelineDeps, request: AdmissionRequest, covered
   return taken.outcome === 'Full' ? taken : admitted(routed, covered);
 }
 
-/** Ends what the latest admission has taken of the channel's limits. */
-export function releaseChannel({ ledger }: PipelineDeps, { received }: CallRecord, consumed: Consumed): void {
-  ledger.release(received.requestId, consumed, CHANNEL_SCOPES);
+/** Ends what a request has taken of a channel's limits. */
+export function releaseChannel({ ledger }: Pick<PipelineDeps, 'ledger'>, requestId: string, consumed: Consumed): void {
+  ledger.release(requestId, consumed, CHANNEL_SCOPES);
 }
 
 /** What the call may use of limits by the minute. */

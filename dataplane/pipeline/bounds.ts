@@ -11,7 +11,7 @@ import { possibleRegions, possibleTiers } from './service-tiers.ts';
 
 /** The worst case of a call on a candidate with this price. */
 export function boundCall(call: EndpointCall, candidate: Candidate, price: CompiledPrice, key: KeyState): CallBounds {
-  const uses = call.uses?.(candidate) ?? {};
+  const uses = call.uses(candidate);
   const { requests, requestTokens } = requestsOf(call, candidate, uses);
   const outputTokens = call.output ? outputLimit(call.output, candidate) : 0;
   const reach = {

@@ -148,7 +148,7 @@ export interface EndpointCall {
   /** The region that the request asks for; undefined if it names none. */
   readonly region?: string | undefined;
   /** The limits that the request sets on uses of the provider's tools. */
-  uses?(candidate: Candidate): Uses;
+  uses(candidate: Candidate): Uses;
   /** Modalities besides text. Absent: input and output are text only. */
   readonly modalities?: readonly Modality[];
   /** True if the request asks the model to reason. */
@@ -175,8 +175,8 @@ export interface EndpointCall {
    * have one channel that can serve the call. Absent: the request has no such field.
    */
   readonly accountBoundField?: string;
-  /** Makes the error if no channel of the model can serve the endpoint; absent: model_not_found. */
-  unservable?(): GatewayError;
+  /** The error if no channel of the model can serve the endpoint; undefined: model_not_found. */
+  unservable(): GatewayError | undefined;
 }
 
 /** The request's output parameters. */

@@ -2,22 +2,23 @@
  * Counts a request's input tokens through a provider that can count, and otherwise with the gateway's own tokenizer.
  * Counting costs nothing, so no money is held, but it counts in limits of calls.
  */
-import { toPlatformHeaders, toPlatformPath } from '../protocol/platforms/platform-request.ts';
+import type { PlatformPlan } from '../protocol/platforms/platform-request.ts';
 import type { CountedDialect, TokenCounter } from '../protocol/provider.ts';
 import { providerOf } from '../protocol/providers.ts';
-import { NO_TOKENS_LOAD, REQUEST_CONSUMED } from '../ledger/load.ts';
+import type { UpstreamBody } from '../protocol/converter.ts';
+import { REQUEST_CONSUMED } from '../ledger/load.ts';
 import { callerLimits } from '../state/limits.ts';
 import type { Candidate } from '../state/state.ts';
-import { SKIPPED } from '../telemetry/call-report.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
 import { collectUpTo } from '../upstream/collect.ts';
-import { requestHeaders } from '../upstream/headers.ts';
-import { classify, isRouteFault } from '../upstream/retry.ts';
-import { namesOf, UpstreamFailure } from '../upstream/upstream.ts';
+import { UpstreamFailure } from '../upstream/upstream.ts';
+import type { UpstreamResponse } from '../upstream/upstream.ts';
+import { releaseChannel } from './admit.ts';
+import { correctReport, planRequest, reportSkipped, sendToChannel, warnOfFailure } from './channel-call.ts';
 import type { Authenticated, PipelineDeps, Routed } from './context.ts';
-import { CHANNEL_SCOPES } from './admit.ts';
-import { platformPlanOf } from './platform-plan.ts';
-import { callerIsFull } from './failures.ts';
+import { ClientDisconnected } from './failures.ts';
+import type { AttemptFailure } from './failures.ts';
+import { takeLimits, withLimits } from './free-request.ts';
 import { clientErrorOf, route } from './route.ts';
 import { sealingContext } from './sealing-context.ts';
 
@@ -43,22 +44,17 @@ export async function countTokens(
   { dialect, attempts }: { readonly dialect: CountedDialect; readonly attempts: AttemptReport[] },
 ): Promise<TokenCount> {
   const routed = await route(deps, authenticated);
-  const { model } = routed.call;
-  await takeCallerLimits(deps, routed);
-  try {
+  const {
+    key,
+    call: { model },
+    received: { requestId, dialect: caller },
+  } = routed;
+  const limits = callerLimits(deps.state.get(), key);
+  return withLimits(deps, { callId: requestId, dialect: caller }, limits, async () => {
     const inputTokens = await countAtProviders(deps, { routed, dialect, attempts });
     if (inputTokens !== undefined) return { model, inputTokens, estimated: false };
     return { model, inputTokens: await estimate(deps, routed, dialect), estimated: true };
-  } finally {
-    deps.ledger.release(routed.received.requestId, REQUEST_CONSUMED);
-  }
-}
-
-async function takeCallerLimits({ ledger, state, clock }: PipelineDeps, { key, received }: Routed): Promise<void> {
-  const limits = callerLimits(state.get(), key);
-  if (limits.length === 0) return;
-  const result = await ledger.take(received.requestId, limits, NO_TOKENS_LOAD);
-  if (result.outcome === 'Full') throw callerIsFull(result, { dialect: received.dialect, nowMs: clock.nowMs() });
+  });
 }
 
 interface CountedCall {
@@ -67,19 +63,12 @@ interface CountedCall {
   readonly attempts: AttemptReport[];
 }
 
-async function countAtProviders(
-  deps: PipelineDeps,
-  { routed, dialect, attempts }: CountedCall,
-): Promise<number | undefined> {
+async function countAtProviders(deps: PipelineDeps, counted: CountedCall): Promise<number | undefined> {
+  const { routed, dialect } = counted;
   for (const candidate of routed.candidates) {
-    const { id: channel, protocol } = candidate.target;
     const tokenCounter = counterAt(routed, candidate, dialect);
-    if (!tokenCounter) continue;
-    const startedAt = deps.clock.monotonicMs();
-    const count = await countWithLimits(deps, { routed, candidate, dialect, tokenCounter });
-    const outcome = typeof count === 'string' ? count : 'ok';
-    attempts.push({ channel, protocol, outcome, durationMs: deps.clock.monotonicMs() - startedAt });
-    if (typeof count === 'number') return count;
+    const count = tokenCounter && (await countWithLimits(deps, { ...counted, candidate, tokenCounter }));
+    if (count !== undefined) return count;
   }
   return undefined;
 }
@@ -92,71 +81,75 @@ function counterAt({ call }: Routed, candidate: Candidate, dialect: CountedDiale
   return providerOf(protocol).tokenCounters?.[dialect];
 }
 
-interface CountRequest {
-  readonly routed: Routed;
+interface CountRequest extends CountedCall {
   readonly candidate: Candidate;
-  readonly dialect: CountedDialect;
   readonly tokenCounter: TokenCounter;
 }
 
-/** Returns the count, or the outcome label of an attempt without one. */
-async function countWithLimits(deps: PipelineDeps, request: CountRequest): Promise<number | string> {
-  const {
-    routed: {
-      received: { requestId },
-    },
-    candidate: { limits },
-  } = request;
-  if (limits.length > 0 && (await deps.ledger.take(requestId, limits, NO_TOKENS_LOAD)).outcome === 'Full')
-    return SKIPPED.Full;
+/** Undefined: the channel is full, or its provider did not count. */
+async function countWithLimits(deps: PipelineDeps, request: CountRequest): Promise<number | undefined> {
+  const { routed, candidate, attempts } = request;
+  const { requestId } = routed.received;
+  if (await takeLimits(deps, requestId, candidate.limits)) {
+    reportSkipped(attempts, candidate.target, 'Full');
+    return undefined;
+  }
   try {
     return await countAt(deps, request);
   } finally {
-    deps.ledger.release(requestId, REQUEST_CONSUMED, CHANNEL_SCOPES);
+    releaseChannel(deps, requestId, REQUEST_CONSUMED);
   }
 }
 
-async function countAt(
-  deps: PipelineDeps,
-  { routed, candidate, dialect, tokenCounter }: CountRequest,
-): Promise<number | string> {
-  const { received } = routed;
+async function countAt(deps: PipelineDeps, request: CountRequest): Promise<number | undefined> {
+  const {
+    routed: { received, key },
+    candidate,
+    attempts,
+  } = request;
+  const plan = planRequest(deps, candidate, { headers: received.headers, account: key.account, stream: false });
+  const { path, body } = await writeCount(deps, request, plan.platform);
+  const sent = { method: 'POST', path, body, signal: received.reply.left, attempts, needsContent: true } as const;
+  const result = await sendToChannel(deps, plan, sent);
+  if (!('kind' in result)) return readCount(result, request);
+  noteFailure(deps, candidate, result);
+  return undefined;
+}
+
+function writeCount(
+  { state }: PipelineDeps,
+  { routed: { received, key }, candidate, dialect, tokenCounter }: CountRequest,
+  platform: PlatformPlan | undefined,
+): Promise<UpstreamBody> {
   const { target, upstreamModel } = candidate;
-  const given = requestHeaders(received.headers, { allowed: target.clientHeaders, account: routed.key.account });
-  const platform = platformPlanOf(candidate, { stream: false, headers: given });
-  const headers = toPlatformHeaders(given, platform);
-  const { path, body: request } = await received.body
-    .countRequest(
-      tokenCounter,
-      { protocol: target.protocol, dialect },
-      {
-        upstreamModel,
-        sealing: sealingContext(deps.state.get(), routed.key, candidate),
-        platform,
-      },
-    )
+  const sealing = sealingContext(state.get(), key, candidate);
+  return received.body
+    .countRequest(tokenCounter, { protocol: target.protocol, dialect }, { upstreamModel, sealing, platform })
     .catch((error: unknown) => {
       throw clientErrorOf(error);
     });
-  headers['content-type'] = 'application/json';
+}
+
+/** A 404 means that the endpoint is missing, not that the model's name is wrong. Throws ClientDisconnected. */
+function noteFailure(deps: PipelineDeps, { target }: Candidate, failure: AttemptFailure): void {
+  if (failure.kind === 'Broken' && failure.failure === 'Aborted') throw new ClientDisconnected();
+  if (failure.kind === 'Broken' || failure.status !== 404) warnOfFailure(deps, target, failure);
+}
+
+/** Undefined: the response holds no count, which the attempt's report then says. */
+async function readCount(
+  { body }: UpstreamResponse,
+  { tokenCounter, attempts }: CountRequest,
+): Promise<number | undefined> {
   try {
-    const response = await deps.upstreams.send(target, {
-      method: 'POST',
-      path: toPlatformPath(path, platform),
-      body: request,
-      stream: false,
-      signal: received.reply.left,
-      headers,
-    });
-    const body = await collectUpTo(response.body, MAX_COUNT_BYTES);
-    if (response.status === 200) return tokenCounter.read(body) ?? 'cut';
-    // a 404 means that the endpoint is missing, not that the model's name is wrong
-    if (isRouteFault(classify({ status: response.status })) && response.status !== 404)
-      deps.warn({ ...namesOf(target), status: response.status });
-    return `status_${response.status}`;
+    const count = tokenCounter.read(await collectUpTo(body, MAX_COUNT_BYTES));
+    if (count === undefined) correctReport(attempts, 'cut');
+    return count;
   } catch (error) {
-    if (error instanceof UpstreamFailure) return error.kind.toLowerCase();
-    throw error;
+    if (!(error instanceof UpstreamFailure)) throw error;
+    if (error.kind === 'Aborted') throw new ClientDisconnected();
+    correctReport(attempts, error.kind.toLowerCase());
+    return undefined;
   }
 }
 

@@ -2,8 +2,8 @@
 import { GatewayError } from '../errors.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
-import { ClientDisconnected } from './attempt.ts';
 import type { CallOutcome, CallRecord, PipelineDeps } from './context.ts';
+import { ClientDisconnected } from './failures.ts';
 
 /** An unexpected error, which no stage throws on purpose, is reported as a defect; the client gets internal_error. */
 export function errorOutcome(deps: Pick<PipelineDeps, 'defect'>, record: CallRecord, error: unknown): CallOutcome {

@@ -6,11 +6,33 @@ import { GatewayError } from '../errors.ts';
 import type { FullLimit, Limit, MinuteMeasure } from '../ledger/ledger.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
 import { isContextOverflow } from '../protocol/context-overflow.ts';
+import type { ProviderError } from '../protocol/converter.ts';
 import type { Candidate } from '../state/state.ts';
-import { classify, isRouteFault, mayRetry } from '../upstream/retry.ts';
+import { classify, isRouteFault, mayRetry, readRetryAfter } from '../upstream/retry.ts';
 import type { Verdict } from '../upstream/retry.ts';
-import type { AttemptFailure } from './attempt.ts';
+import type { UpstreamFailureKind } from '../upstream/upstream.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
+
+/** An attempt at a channel that has brought no response. */
+export type AttemptFailure =
+  /** The provider answered with an error status. */
+  | {
+      readonly kind: 'Refused';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly error: ProviderError;
+      /** What the client is told, if the provider reported the error in a response with status 200. */
+      readonly says?: string;
+      /** The provider may have begun a job that its response does not name. */
+      readonly mayBeJob?: true;
+    }
+  /** There was no response, or its first chunk did not come. */
+  | { readonly kind: 'Broken'; readonly failure: UpstreamFailureKind; readonly connectError?: string };
+
+/** The client disconnected before the provider answered. */
+export class ClientDisconnected extends Error {
+  override readonly name = 'ClientDisconnected';
+}
 
 /** The attempts of a call so far, all of which failed. */
 export interface FailedAttempts {
@@ -31,6 +53,18 @@ const JOB_RETRY_SECONDS = 10;
 /** The state before the first attempt. */
 export function noAttempts(): FailedAttempts {
   return { count: 0, last: undefined, rateLimited: [], fullForMs: Infinity };
+}
+
+/** Counts a failure, which is judged as `verdict`. */
+export function addFailure(
+  failed: FailedAttempts,
+  failure: AttemptFailure,
+  { verdict, nowMs }: { readonly verdict: Verdict; readonly nowMs: number },
+): void {
+  failed.last = failure;
+  failed.count++;
+  if (failure.kind === 'Refused' && verdict === 'rate_limited')
+    failed.rateLimited.push(readRetryAfter(failure.headers, nowMs));
 }
 
 /** True for failures that the route's `retryOn` lists; never for a timeout of a request that was sent. */
@@ -65,6 +99,16 @@ export function callerIsFull(
 export function hasNoSlot(limit: Limit): GatewayError {
   const message = `${ownerOf(limit)} has its full number of calls in flight (${limit.amount}). Try again when one has ended.`;
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
+}
+
+/** The error if the one channel that can serve a request has reached a limit. */
+export function channelIsFull({ retryMs }: FullLimit): GatewayError {
+  const [what, retryAfterSeconds] =
+    retryMs === undefined
+      ? ['its full number of calls in flight', SLOT_RETRY_SECONDS]
+      : ['as many requests as it may have in a minute', retrySeconds(retryMs)];
+  const message = `Its channel has ${what}. Try again in ${retryAfterSeconds} s.`;
+  return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds });
 }
 
 function ownerOf({ scope }: Limit): string {

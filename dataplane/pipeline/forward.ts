@@ -2,24 +2,24 @@
  * Tries one candidate after another until a provider responds: admits the call, sends it, and tries the next candidate
  * after a retryable failure. A full channel is skipped, and no channel is tried twice.
  */
-import { isRouteFault, readRetryAfter } from '../upstream/retry.ts';
 import type { Verdict } from '../upstream/retry.ts';
 import { admit, releaseChannel, shortageError } from './admit.ts';
 import type { Admission } from './admit.ts';
-import { attempt, ClientDisconnected } from './attempt.ts';
-import type { AttemptFailure } from './attempt.ts';
+import { attempt } from './attempt.ts';
+import { reportSkipped, warnOfFailure } from './channel-call.ts';
 import type { Admitted, CallRecord, Forwarded, PipelineDeps, Routed } from './context.ts';
 import type { Candidate } from '../state/state.ts';
 import {
+  addFailure,
   attemptsError,
   callerIsFull,
+  ClientDisconnected,
   jobLimitId,
   mayTryNextChannel,
   noAttempts,
   tooManyJobs,
-  verdictOf,
 } from './failures.ts';
-import type { FailedAttempts } from './failures.ts';
+import type { AttemptFailure, FailedAttempts } from './failures.ts';
 import { openResponse } from './open-response.ts';
 import { pingHeaders } from './response-headers.ts';
 import { pingOf } from '../protocol/pings.ts';
@@ -27,7 +27,6 @@ import { runningProgress } from './consumption.ts';
 import { REQUEST_CONSUMED } from '../ledger/load.ts';
 import { isOfCaller } from '../state/limits.ts';
 import { countRunningCall } from './new-thresholds.ts';
-import { SKIPPED } from '../telemetry/call-report.ts';
 import { namesOf } from '../upstream/upstream.ts';
 
 /** Between two elements of a JSON array. */
@@ -53,7 +52,7 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
     const admission = await admit(deps, routed, candidate, record);
     if (admission.outcome !== 'Admitted') {
       await throwUnlessSkipped(deps, routed, { refusal: admission, failed });
-      reportSkipped(record, candidate, admission);
+      reportSkipped(record.attempts, candidate.target, admission.outcome);
       continue;
     }
     // nothing was sent yet, so a client that disconnected during the admission pays nothing
@@ -69,9 +68,9 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
       body.drop();
       return result;
     }
-    addFailure(deps, failed, admission.admitted, result);
+    noteFailure(deps, failed, candidate, result);
     if (!mayTryNextChannel(result, candidate)) break;
-    releaseChannel(deps, record, REQUEST_CONSUMED);
+    releaseChannel(deps, record.received.requestId, REQUEST_CONSUMED);
   }
   throw attemptsError(failed, call.model);
 }
@@ -91,10 +90,10 @@ async function attemptAndOpen(
   { record, isLast }: { readonly record: CallRecord; readonly isLast: boolean },
 ): Promise<Forwarded | AttemptFailure> {
   const result = await attempt(deps, admitted, record);
-  if (result.kind !== 'Answered') return result;
+  if ('kind' in result) return result;
   if (isLast) record.received.body.drop();
-  const opening = await openResponse(deps, result.answered, record);
-  return opening.kind === 'Refused' ? opening : { ...result.answered, opening };
+  const opening = await openResponse(deps, result, record);
+  return opening.kind === 'Refused' ? opening : { ...result, opening };
 }
 
 type Refusal = Exclude<Admission, { readonly outcome: 'Admitted' }>;
@@ -112,11 +111,6 @@ async function throwUnlessSkipped(
   if (refusal.outcome === 'Full') failed.fullForMs = Math.min(failed.fullForMs, refusal.retryMs ?? 0);
   // if there is too little money for a retry only, the earlier failure is the call's error
   if (refusal.outcome === 'Short' && failed.count === 0) throw await shortageError(deps, routed, refusal);
-}
-
-/** Reports a channel that was skipped because it is full or too expensive. */
-function reportSkipped({ attempts }: CallRecord, { target }: Candidate, { outcome }: Refusal): void {
-  attempts.push({ channel: target.id, protocol: target.protocol, outcome: SKIPPED[outcome], durationMs: 0 });
 }
 
 /**
@@ -164,24 +158,11 @@ function keepAlive({ pingAfterMs }: PipelineDeps, { pinging, received }: CallRec
   });
 }
 
-function addFailure(
-  deps: PipelineDeps,
-  failed: FailedAttempts,
-  { candidate }: Admitted,
-  failure: AttemptFailure,
-): void {
+function noteFailure(deps: PipelineDeps, failed: FailedAttempts, candidate: Candidate, failure: AttemptFailure): void {
   if (failure.kind === 'Broken' && failure.failure === 'Aborted') throw new ClientDisconnected();
-  failed.last = failure;
-  failed.count++;
-  const warning = namesOf(candidate.target);
-  if (failure.kind === 'Broken') {
-    if (failure.connectError !== undefined) deps.warn({ ...warning, status: 0, connectError: failure.connectError });
-    return;
-  }
-  const verdict = verdictOf(failure);
-  if (verdict === 'rate_limited') failed.rateLimited.push(readRetryAfter(failure.headers, deps.clock.nowMs()));
-  noteCredential(deps, candidate, verdict);
-  if (isRouteFault(verdict)) deps.warn({ ...warning, status: failure.status });
+  const verdict = warnOfFailure(deps, candidate.target, failure);
+  addFailure(failed, failure, { verdict, nowMs: deps.clock.nowMs() });
+  if (failure.kind === 'Refused') noteCredential(deps, candidate, verdict);
 }
 
 /** Verdicts of providers that have accepted the credential, although they did not serve the call. */

@@ -15,9 +15,10 @@ import { readErrorIn } from '../protocol/provider-errors.ts';
 import { holdsOnlyPings } from '../protocol/sse.ts';
 import { statusOfError } from '../protocol/stream-errors.ts';
 import { hasOutput, UNREPORTED_USAGE } from '../protocol/usage.ts';
-import type { AttemptFailure } from './attempt.ts';
+import { correctReport } from './channel-call.ts';
 import { createsJob } from './context.ts';
 import type { Answered, CallRecord, Opening, PipelineDeps } from './context.ts';
+import type { AttemptFailure } from './failures.ts';
 import { readLargeEvents } from './large-events.ts';
 import type { EventReading } from './large-events.ts';
 import { responseContext, responseSealing } from './response-context.ts';
@@ -65,8 +66,7 @@ function forgetResponse(record: CallRecord, { admitted }: Answered): void {
   record.meter = undefined;
   record.writeFailure = undefined;
   record.produced = record.sent = false;
-  const last = record.attempts.at(-1);
-  if (last) record.attempts[record.attempts.length - 1] = { ...last, outcome: 'error' };
+  correctReport(record.attempts, 'error');
 }
 
 async function openStream(deps: PipelineDeps, answered: Answered, record: CallRecord): Promise<Opening | Failure> {
@@ -139,10 +139,15 @@ async function readHeld(deps: PipelineDeps, read: StreamRead, bytes: Uint8Array)
   try {
     return await readLargeEvents(readingOf(deps, read), read.stream, bytes);
   } catch (error) {
-    read.record.abort.abort();
-    await read.pieces.return?.(); // frees the decoders
+    await stopReading(read.record, read.pieces);
     throw error;
   }
+}
+
+/** Ends the exchange with the provider, whose response is not read to its end, and frees what decodes it. */
+export async function stopReading({ abort }: CallRecord, pieces: AsyncIterator<Uint8Array>): Promise<void> {
+  abort.abort();
+  await pieces.return?.();
 }
 
 /** A stream that is read. */
@@ -212,12 +217,11 @@ interface WholeRead {
 }
 
 /** If there is no room, the rest is not read. */
-async function holdWhole({ record: { received, abort }, answered, reader }: WholeRead, size: number): Promise<void> {
+async function holdWhole({ record, answered, reader }: WholeRead, size: number): Promise<void> {
   try {
-    received.hold(size, answered.admitted.routed.key);
+    record.received.hold(size, answered.admitted.routed.key);
   } catch (error) {
-    abort.abort();
-    await reader.return?.(); // frees the decoders
+    await stopReading(record, reader);
     throw error;
   }
 }

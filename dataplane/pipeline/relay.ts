@@ -8,7 +8,7 @@ import { isEventStream } from '../protocol/sse.ts';
 import { hasOutput } from '../protocol/usage.ts';
 import { UpstreamFailure } from '../upstream/upstream.ts';
 import type { CallOutcome, CallRecord, Forwarded, OpenedStream, PipelineDeps } from './context.ts';
-import { isInBackground, pushPiece, readRest } from './open-response.ts';
+import { isInBackground, pushPiece, readRest, stopReading } from './open-response.ts';
 import { clientHeaders, EVENT_STREAM_TYPE, STREAM_HEADERS } from './response-headers.ts';
 import { relayLarge } from './relay-large.ts';
 
@@ -25,8 +25,7 @@ export async function relay(deps: PipelineDeps, forwarded: Forwarded, record: Ca
     case 'Stream':
       return relayStream(deps, forwarded, { ...opening, record });
     case 'Large':
-      // frees the decoders
-      if (record.received.reply.started) await opening.rest.return?.();
+      if (record.received.reply.started) await stopReading(record, opening.rest);
       refuseInStream(forwarded, record);
       return relayLarge(deps, forwarded, { ...opening, record });
     case 'Whole':
@@ -38,7 +37,6 @@ export async function relay(deps: PipelineDeps, forwarded: Forwarded, record: Ca
 /** A response that has begun as a stream, with pings, cannot become a whole one. It costs nothing. */
 function refuseInStream({ admitted }: Forwarded, record: CallRecord): void {
   if (!record.received.reply.started) return record.pinging.stop();
-  record.abort.abort(); // the rest of a large response is not read
   record.produced = record.sent = false;
   const message = `The provider of "${admitted.routed.call.model}" does not stream its answer.`;
   throw new GatewayError('upstream_error', message);
@@ -52,7 +50,7 @@ async function relayStream(deps: PipelineDeps, forwarded: Forwarded, running: Ru
   const { stream, record, pieces } = running;
   try {
     const unsent = await relayPieces(deps, forwarded, running);
-    readToEnd(pieces, record.abort);
+    readToEnd(pieces, record);
     return endStream(forwarded, running, unsent);
   } finally {
     // however the stream ended, the provider may go on
@@ -144,16 +142,12 @@ function startStream(forwarded: Forwarded, { received: { reply } }: CallRecord):
  * Reads on after the terminal event, because a connection can be reused only after the end of its response. Closes the
  * connection if the provider sends more, or does not end its response in time.
  */
-function readToEnd(pieces: OpenedStream['pieces'], abort: AbortController): void {
-  const timeout = setTimeout(() => abort.abort(), CLOSE_TIMEOUT_MS);
+function readToEnd(pieces: OpenedStream['pieces'], record: CallRecord): void {
+  const timeout = setTimeout(() => record.abort.abort(), CLOSE_TIMEOUT_MS);
   pieces
     .next()
     .then(
-      (next) => {
-        if (next.done) return undefined;
-        abort.abort();
-        return pieces.return?.(); // frees the decoders
-      },
+      (next) => (next.done ? undefined : stopReading(record, pieces)),
       () => undefined,
     )
     .finally(() => clearTimeout(timeout));

@@ -136,7 +136,7 @@ function refusalOf(call: EndpointCall, candidate: Candidate): unknown {
 }
 
 function notServed(call: EndpointCall): GatewayError {
-  return call.unservable?.() ?? modelNotFound(call.model);
+  return call.unservable() ?? modelNotFound(call.model);
 }
 
 function notPriced({ model }: EndpointCall, { catalog, quotaType }: Offer): GatewayError {

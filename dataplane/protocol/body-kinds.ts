@@ -5,7 +5,7 @@
 import { readAffinity } from './affinity-facts.ts';
 import type { AffinityFacts, ConversationKind } from './affinity-facts.ts';
 import { readChatFacts as readAnthropicFacts } from './anthropic/facts.ts';
-import type { ChatDialect, ChatFacts } from './call-facts.ts';
+import type { ChatFacts } from './call-facts.ts';
 import type { RequestConverter } from './converter.ts';
 import { findCostFields } from './cost-fields.ts';
 import type { JsonRecord } from './fields.ts';
@@ -44,54 +44,112 @@ export type ConversationFacts = ChatFacts & PriceFacts & RoutingFacts;
 /** The model, and whether the answer streams, are in the path. */
 export type GeminiFacts = GenerateFacts & PriceFacts & RoutingFacts;
 
-/** The facts of each kind. */
-export interface BodyFacts {
-  readonly OpenAIChat: ConversationFacts;
-  readonly AnthropicChat: ConversationFacts;
-  readonly Responses: ConversationFacts;
-  readonly Compaction: ConversationFacts;
-  readonly StoredConversation: StoredConversationFacts;
-  readonly Gemini: GeminiFacts;
-  /** The request of a token count, which may wrap the one that is counted. */
-  readonly GeminiCount: GeminiFacts;
-  readonly Embeddings: EmbeddingsFacts & PriceFacts;
-  readonly Images: ImagesFacts & PriceFacts;
-  readonly Videos: VideosFacts & PriceFacts;
+/** A kind of body: its facts, and the converter of such JSON bodies to a provider's protocol. */
+interface KindRow<Facts> {
+  /** Throws RequestFault where a field that the gateway needs is missing or wrong. */
+  read(bytes: Uint8Array, parsed: JsonRecord): Facts;
+  /** Undefined: the provider has no such endpoint. `chosen`: what the converter has that the route has chosen. */
+  converter(protocol: ProviderKind, chosen: ChosenConverter): RequestConverter | undefined;
 }
 
-export type BodyKind = keyof BodyFacts;
+/** Responses pass through to some channels, and some models need them. */
+type ChosenConverter = Pick<RequestConverter, 'client' | 'api'>;
 
-/** Fields that raise the price, and that the facts of the kind bound. */
-const BOUNDED_FIELDS: Readonly<Record<BodyKind, ReadonlySet<string>>> = {
+const BOUNDED_FIELDS = {
   OpenAIChat: new Set(['max_tokens', 'max_completion_tokens', 'n', 'best_of', 'reasoning.max_tokens']),
   AnthropicChat: new Set(['max_tokens']),
   Responses: new Set(['max_output_tokens', 'reasoning.max_tokens']),
-  Compaction: new Set(['max_output_tokens', 'reasoning.max_tokens']),
-  StoredConversation: new Set(),
-  Gemini: new Set(),
-  GeminiCount: new Set(),
-  Embeddings: new Set(),
-  Images: new Set(['n']),
-  Videos: new Set(['n']),
+  Generations: new Set(['n']),
+  Embeddings: new Set<string>(),
+} as const;
+
+const KINDS = {
+  OpenAIChat: {
+    read: (bytes, parsed) => conversationFacts('OpenAIChat', readOpenAIFacts(bytes, parsed), parsed),
+    converter: (protocol, chosen) => converterFor('OpenAI', protocol, chosen.api),
+  } satisfies KindRow<ConversationFacts>,
+  AnthropicChat: {
+    read: (bytes, parsed) => conversationFacts('AnthropicChat', readAnthropicFacts(bytes, parsed), parsed),
+    converter: (protocol, chosen) => converterFor('Anthropic', protocol, chosen.api),
+  } satisfies KindRow<ConversationFacts>,
+  Responses: {
+    read: readResponse,
+    converter: (protocol, chosen) =>
+      chosen.client === 'Responses' ? converterFor(chosen.client, protocol) : providerOf(protocol).endpoints?.responses,
+  } satisfies KindRow<ConversationFacts>,
+  Compaction: {
+    read: readResponse,
+    converter: (protocol) => providerOf(protocol).endpoints?.compaction,
+  } satisfies KindRow<ConversationFacts>,
+  StoredConversation: {
+    read: readConversationFacts,
+    converter: (protocol) => providerOf(protocol).endpoints?.conversations,
+  } satisfies KindRow<StoredConversationFacts>,
+  Gemini: {
+    read: (bytes, parsed) => geminiFacts(bytes, canonicalNames(parsed)),
+    converter: (protocol, chosen) => converterFor('Gemini', protocol, chosen.api),
+  } satisfies KindRow<GeminiFacts>,
+  /** The request of a token count, which may wrap the one that is counted. */
+  GeminiCount: {
+    read: (bytes, parsed) => geminiFacts(bytes, countedRequest(canonicalNames(parsed))),
+    converter: () => undefined,
+  } satisfies KindRow<GeminiFacts>,
+  Embeddings: {
+    read: (_bytes, parsed) => ({
+      ...readEmbeddingsFacts(parsed),
+      ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Embeddings),
+    }),
+    converter: (protocol) => providerOf(protocol).endpoints?.embeddings,
+  } satisfies KindRow<EmbeddingsFacts & PriceFacts>,
+  Images: {
+    read: (_bytes, parsed) => ({
+      ...readImagesFacts(parsed),
+      ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations),
+    }),
+    converter: (protocol) => providerOf(protocol).endpoints?.images,
+  } satisfies KindRow<ImagesFacts & PriceFacts>,
+  Videos: {
+    read: (_bytes, parsed) => ({
+      ...readVideosFacts(parsed),
+      ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations),
+    }),
+    converter: (protocol) => providerOf(protocol).endpoints?.videos.create(undefined),
+  } satisfies KindRow<VideosFacts & PriceFacts>,
 };
 
-const READERS: { readonly [Kind in BodyKind]: (bytes: Uint8Array, parsed: JsonRecord) => BodyFacts[Kind] } = {
-  OpenAIChat: (bytes, parsed) => conversationFacts('OpenAIChat', readOpenAIFacts(bytes, parsed), parsed),
-  AnthropicChat: (bytes, parsed) => conversationFacts('AnthropicChat', readAnthropicFacts(bytes, parsed), parsed),
-  Responses: (bytes, parsed) => conversationFacts('Responses', readResponseFacts(bytes, parsed), parsed),
-  Compaction: (bytes, parsed) => conversationFacts('Responses', readResponseFacts(bytes, parsed), parsed),
-  StoredConversation: readConversationFacts,
-  Gemini: (bytes, parsed) => geminiFacts(bytes, canonicalNames(parsed)),
-  GeminiCount: (bytes, parsed) => geminiFacts(bytes, countedRequest(canonicalNames(parsed))),
-  Embeddings: (_bytes, parsed) => ({ ...readEmbeddingsFacts(parsed), ...priceFacts('Embeddings', parsed) }),
-  Images: (_bytes, parsed) => ({ ...readImagesFacts(parsed), ...priceFacts('Images', parsed) }),
-  Videos: (_bytes, parsed) => ({ ...readVideosFacts(parsed), ...priceFacts('Videos', parsed) }),
-};
+export type BodyKind = keyof typeof KINDS;
 
-function conversationFacts(kind: ConversationKind, facts: ChatFacts, parsed: JsonRecord): ConversationFacts {
+/** The facts of each kind. */
+export type BodyFacts = { readonly [Kind in BodyKind]: ReturnType<(typeof KINDS)[Kind]['read']> };
+
+/** Throws RequestFault where a field that the gateway needs is missing or wrong. */
+export function readFacts<Kind extends BodyKind>(kind: Kind, bytes: Uint8Array, parsed: JsonRecord): BodyFacts[Kind] {
+  const rows: { readonly [Each in BodyKind]: KindRow<BodyFacts[Each]> } = KINDS;
+  return rows[kind].read(bytes, parsed);
+}
+
+/** The converter of JSON bodies of this kind to a provider's protocol; undefined: the provider has no such endpoint. */
+export function converterOf(
+  kind: BodyKind,
+  protocol: ProviderKind,
+  chosen: ChosenConverter,
+): RequestConverter | undefined {
+  const rows: Readonly<Record<BodyKind, Pick<KindRow<unknown>, 'converter'>>> = KINDS;
+  return rows[kind].converter(protocol, chosen);
+}
+
+function readResponse(bytes: Uint8Array, parsed: JsonRecord): ConversationFacts {
+  return conversationFacts('Responses', readResponseFacts(bytes, parsed), parsed);
+}
+
+function conversationFacts(
+  kind: Exclude<ConversationKind, 'Gemini'>,
+  facts: ChatFacts,
+  parsed: JsonRecord,
+): ConversationFacts {
   return {
     ...facts,
-    ...priceFacts(kind, parsed),
+    ...priceFacts(kind === 'AnthropicChat' ? 'Anthropic' : 'OpenAI', parsed, BOUNDED_FIELDS[kind]),
     affinity: readAffinity(kind, parsed),
     toolReasoning: kind === 'OpenAIChat' ? toolReasoningOfChat(parsed) : toolReasoningOfOthers(parsed),
   };
@@ -107,53 +165,11 @@ function geminiFacts(bytes: Uint8Array, request: JsonRecord): GeminiFacts {
   };
 }
 
-function priceFacts(kind: BodyKind, parsed: JsonRecord): PriceFacts {
-  const { costFields } = providerOf(kind === 'AnthropicChat' ? 'Anthropic' : 'OpenAI');
+/** `bounded`: fields that raise the price, and that the facts of the kind bound. */
+function priceFacts(protocol: ProviderKind, parsed: JsonRecord, bounded: ReadonlySet<string>): PriceFacts {
+  const { costFields } = providerOf(protocol);
   return {
-    costFields: costFields ? findCostFields(parsed, costFields, BOUNDED_FIELDS[kind]) : [],
+    costFields: costFields ? findCostFields(parsed, costFields, bounded) : [],
     asksForReasoning: asksForReasoning(parsed),
   };
-}
-
-/** Throws RequestFault where a field that the gateway needs is missing or wrong. */
-export function readFacts<Kind extends BodyKind>(kind: Kind, bytes: Uint8Array, parsed: JsonRecord): BodyFacts[Kind] {
-  return READERS[kind](bytes, parsed);
-}
-
-/** Chat kinds, which every provider serves, with their dialects. */
-const CHAT_DIALECTS: Readonly<Partial<Record<BodyKind, ChatDialect>>> = {
-  OpenAIChat: 'OpenAI',
-  AnthropicChat: 'Anthropic',
-  Gemini: 'Gemini',
-};
-
-/**
- * The converter of JSON bodies of this kind to a provider's protocol; undefined: the provider has no such endpoint.
- * `client` and `api`: of the converter that was chosen, because Responses pass through to some channels, and some
- * models need them.
- */
-export function converterOf(
-  kind: BodyKind,
-  protocol: ProviderKind,
-  { client, api }: Pick<RequestConverter, 'client' | 'api'>,
-): RequestConverter | undefined {
-  const provider = providerOf(protocol);
-  const dialect = CHAT_DIALECTS[kind];
-  if (dialect) return converterFor(dialect, protocol, api);
-  switch (kind) {
-    case 'Responses':
-      return client === 'Responses' ? converterFor(client, protocol) : provider.responses;
-    case 'Compaction':
-      return provider.compaction;
-    case 'StoredConversation':
-      return provider.conversations;
-    case 'Embeddings':
-      return provider.embeddings;
-    case 'Images':
-      return provider.images;
-    case 'Videos':
-      return provider.videos?.create(undefined);
-    default:
-      return undefined;
-  }
 }

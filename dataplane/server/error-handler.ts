@@ -2,7 +2,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
 import { LedgerUnavailable } from '../ledger/ledger.ts';
-import { ClientDisconnected } from '../pipeline/attempt.ts';
+import { ClientDisconnected } from '../pipeline/failures.ts';
 import type { ServerDeps } from './deps.ts';
 import { awaitsContinue } from './expect.ts';
 import { dialectOf, errorReply } from './reply-error.ts';

@@ -1,7 +1,8 @@
 /**
- * [P] The paths and methods of the API, from which routes are made and a wrong method is distinguished from an unknown
- * path.
+ * The paths and methods of the API, from which routes are made and a wrong method is distinguished from an unknown path.
+ * The endpoints that cost money have theirs in their own table.
  */
+import { ENDPOINTS } from '../pipeline/endpoints/endpoints.ts';
 
 export interface PathRow {
   /** In fastify's syntax. */
@@ -18,13 +19,7 @@ export const PATHS = {
   home: { path: '/', method: 'GET' },
   models: { path: '/v1/models', method: 'GET' },
   model: { path: '/v1/models/*', method: 'GET' },
-  chatCompletions: { path: '/v1/chat/completions', method: 'POST' },
-  messages: { path: '/v1/messages', method: 'POST' },
   countTokens: { path: '/v1/messages/count_tokens', method: 'POST' },
-  embeddings: { path: '/v1/embeddings', method: 'POST' },
-  images: { path: '/v1/images/generations', method: 'POST' },
-  responses: { path: '/v1/responses', method: 'POST' },
-  responseCompaction: { path: '/v1/responses/compact', method: 'POST' },
   responseTokens: { path: '/v1/responses/input_tokens', method: 'POST' },
   response: { path: '/v1/responses/:id', method: 'GET' },
   responseDeletion: { path: '/v1/responses/:id', method: 'DELETE' },
@@ -38,7 +33,6 @@ export const PATHS = {
   conversationItemsCreation: { path: '/v1/conversations/:id/items', method: 'POST' },
   conversationItem: { path: '/v1/conversations/:id/items/:item', method: 'GET' },
   conversationItemDeletion: { path: '/v1/conversations/:id/items/:item', method: 'DELETE' },
-  videos: { path: '/v1/videos', method: 'POST' },
   video: { path: '/v1/videos/:id', method: 'GET' },
   videoDeletion: { path: '/v1/videos/:id', method: 'DELETE' },
   videoContent: { path: '/v1/videos/:id/content', method: 'GET' },
@@ -53,7 +47,10 @@ export const PATHS = {
   pricingAsset: { path: '/pricing/*', method: 'GET' },
 } as const satisfies Record<string, PathRow>;
 
-const ROWS: readonly PathRow[] = Object.values(PATHS);
+const ROWS: readonly PathRow[] = [
+  ...Object.values(ENDPOINTS).map(({ path }) => ({ path, method: 'POST' as const })),
+  ...Object.values(PATHS),
+];
 const MATCHERS = ROWS.map(({ path, method, ending = '' }) => ({
   method,
   pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+').replace('*', `.+${ending}`)}$`),

@@ -1,22 +1,12 @@
 /** Adds one finished call to the metrics. */
 import type { TokenCounts } from '../price/tokens.ts';
-import { isSent } from './call-report.ts';
-import type { AttemptReport, CallReport, EndpointName } from './call-report.ts';
+import { isSent, reportedEndpoint } from './call-report.ts';
+import type { AttemptReport, CallReport } from './call-report.ts';
 import type { MetricSet } from './metric-set.ts';
 import { usd } from './metric-table.ts';
 import type { METRICS } from './metric-table.ts';
 
 export type ProxyMetrics = MetricSet<typeof METRICS>;
-
-/** OpenTelemetry's operation names; endpoints without one call no model. */
-const OPERATIONS: Readonly<Partial<Record<EndpointName, string>>> = {
-  chat_completions: 'chat',
-  messages: 'chat',
-  embeddings: 'embeddings',
-  images: 'generate_content',
-  videos: 'generate_content',
-  responses: 'chat',
-};
 
 const PROVIDERS = {
   OpenAI: 'openai',
@@ -66,7 +56,7 @@ export function observeBilling(metrics: ProxyMetrics, report: Pick<CallReport, '
 /** The metrics that OpenTelemetry's conventions name, for calls of a configured model. */
 function observeGenAi(metrics: ProxyMetrics, report: CallReport): void {
   const { endpoint, model, attempts, errorCode = '', durationMs, billing } = report;
-  const operation = OPERATIONS[endpoint];
+  const { operation } = reportedEndpoint(endpoint);
   if (operation === undefined || model === undefined) return;
   const protocol = attempts.at(-1)?.protocol;
   const labels = {

@@ -5,22 +5,38 @@
 import type { CallStatus, UsageSource } from '../usage/record.ts';
 import type { TokenCounts } from '../price/tokens.ts';
 
-/** Endpoint names; every unknown path is "other", so that metrics stay bounded. */
-export type EndpointName =
-  | 'chat_completions'
-  | 'messages'
-  | 'count_tokens'
-  | 'models'
-  | 'embeddings'
-  | 'images'
-  | 'videos'
-  | 'responses'
-  | 'conversations'
-  | 'generate_content'
-  | 'key'
-  | 'usage'
-  | 'pricing'
-  | 'other';
+interface ReportedEndpoint {
+  /** True if its requests would call a model. */
+  readonly isCall: boolean;
+  /** OpenTelemetry's name of the operation; absent: no model is called. */
+  readonly operation?: 'chat' | 'embeddings' | 'generate_content';
+}
+
+const FREE: ReportedEndpoint = { isCall: false };
+
+/** By the names in metrics and logs. Every unknown path, and what is refused unread, is "other": metrics are bounded. */
+const ENDPOINTS = {
+  chat_completions: { isCall: true, operation: 'chat' },
+  messages: { isCall: true, operation: 'chat' },
+  generate_content: { isCall: true, operation: 'generate_content' },
+  responses: { isCall: true, operation: 'chat' },
+  embeddings: { isCall: true, operation: 'embeddings' },
+  images: { isCall: true, operation: 'generate_content' },
+  videos: { isCall: true, operation: 'generate_content' },
+  count_tokens: { isCall: true },
+  models: FREE,
+  conversations: FREE,
+  key: FREE,
+  usage: FREE,
+  pricing: FREE,
+  other: { isCall: true },
+} as const satisfies Readonly<Record<string, ReportedEndpoint>>;
+
+export type EndpointName = keyof typeof ENDPOINTS;
+
+export function reportedEndpoint(name: EndpointName): ReportedEndpoint {
+  return ENDPOINTS[name];
+}
 
 /** One attempt at one channel. */
 export interface AttemptReport {

@@ -4,11 +4,20 @@
  */
 export async function collectUpTo(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
+  await collectInto(pieces, body, maxBytes);
+  return Buffer.concat(pieces);
+}
+
+/** The same for a reader who also wants the pieces before the failure. */
+export async function collectInto(
+  pieces: Uint8Array[],
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<void> {
   let size = 0;
   for await (const piece of body) {
     pieces.push(piece);
     size += piece.length;
     if (size > maxBytes) break;
   }
-  return Buffer.concat(pieces);
 }

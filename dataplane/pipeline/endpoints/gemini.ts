@@ -1,10 +1,12 @@
 /** The endpoints of Google's protocol, whose paths say the model and whether the answer streams. */
-import type { GeminiFacts } from '../../protocol/body-kinds.ts';
+import type { ConversationFacts, GeminiFacts } from '../../protocol/body-kinds.ts';
+import type { ChatFacts } from '../../protocol/call-facts.ts';
 import { asJsonArray, JSON_ARRAY_TYPE } from '../../protocol/gemini/json-array.ts';
 import { converterFor } from '../../protocol/providers.ts';
-import type { EndpointCall, Received } from '../context.ts';
-import { chatOutputOf, checkAllowed, conversationCall, hasNoBound, servingApiAt, usedAt, usesOf } from './chat.ts';
-import type { Conversion } from './chat.ts';
+import { checkAllowed, usedAt } from './allowed-features.ts';
+import type { Conversion } from './allowed-features.ts';
+import { chatOutputOf, conversation, servingApiAt } from './conversation.ts';
+import type { Endpoint } from './endpoint.ts';
 
 export interface GeminiPath {
   readonly model: string;
@@ -13,32 +15,34 @@ export interface GeminiPath {
   readonly isArray: boolean;
 }
 
-/** @throws RequestFault if the body is not JSON, or a field that the gateway reads is invalid. */
-export async function readGenerate(received: Received, path: GeminiPath): Promise<EndpointCall> {
-  return callOf(await received.body.facts('Gemini'), path);
-}
-
-/** A token count. @throws RequestFault */
-export async function readGeminiCount(received: Received, model: string): Promise<EndpointCall> {
-  return callOf(await received.body.facts('GeminiCount'), { model, stream: false, isArray: false });
-}
+type GenerateFacts = ConversationFacts & {
+  readonly isArray: boolean;
+  /** What a provider gets of it. */
+  readonly sent: Pick<ChatFacts, 'images' | 'imageParam' | 'unbounded'>;
+};
 
 /** Every conversion leaves out the tools that Google would run, and its service tiers. */
 const CONVERTED: Conversion = { ofTools: true, ofTiers: true };
 
-function callOf(generate: GeminiFacts, { model, stream, isArray }: GeminiPath): EndpointCall {
-  const facts = { ...generate, model, stream };
-  const converted = { ...facts, unbounded: facts.unbounded.filter(({ feature }) => feature !== 'ServiceTiers') };
-  return {
-    ...conversationCall(facts),
-    output: chatOutputOf(facts),
-    check: (candidate) => checkAllowed(converted, candidate, CONVERTED),
-    uses: (candidate) => usesOf(usedAt(converted, candidate, CONVERTED)),
-    unbounded: (candidate) => hasNoBound(usedAt(converted, candidate, CONVERTED)),
-    streamType: isArray ? JSON_ARRAY_TYPE : undefined,
-    converter: (candidate) => {
+/** generateContent and streamGenerateContent; `kind`: GeminiCount reads the request of a token count. */
+export function generateContent(path: GeminiPath, kind: 'Gemini' | 'GeminiCount' = 'Gemini'): Endpoint<GenerateFacts> {
+  return conversation<GenerateFacts>({
+    read: async ({ body }) => factsOf(await body.facts(kind), path),
+    asks: (facts) => ({
+      output: chatOutputOf(facts),
+      streamType: facts.isArray ? JSON_ARRAY_TYPE : undefined,
+    }),
+    used: ({ sent }, candidate) => usedAt(sent, candidate, CONVERTED),
+    check: ({ sent }, candidate) => checkAllowed(sent, candidate, CONVERTED),
+    converter: (facts, candidate) => {
       const converter = converterFor('Gemini', candidate.target.protocol, servingApiAt(candidate, facts));
-      return isArray ? asJsonArray(converter) : converter;
+      return facts.isArray ? asJsonArray(converter) : converter;
     },
-  };
+  });
+}
+
+function factsOf(generate: GeminiFacts, path: GeminiPath): GenerateFacts {
+  const { images, imageParam, unbounded } = generate;
+  const sent = { images, imageParam, unbounded: unbounded.filter(({ feature }) => feature !== 'ServiceTiers') };
+  return { ...generate, ...path, sent };
 }

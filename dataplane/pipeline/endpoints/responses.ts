@@ -1,93 +1,84 @@
 /**
- * The responses endpoint: requests pass through on channels whose provider serves them, and are converted to chats on
- * others.
+ * The endpoints of responses: requests pass through on channels whose provider serves them, and are converted to chats
+ * on others. Compaction only passes through.
  */
 import { GatewayError } from '../../errors.ts';
 import type { ConversationFacts } from '../../protocol/body-kinds.ts';
+import type { UnboundedUse } from '../../protocol/call-facts.ts';
 import { converterFor, providerOf } from '../../protocol/providers.ts';
 import type { Candidate } from '../../state/state.ts';
-import type { EndpointCall, Received } from '../context.ts';
-import {
-  checkAllowed,
-  conversationCall,
-  conversionTo,
-  hasNoBound,
-  NOT_CONVERTED,
-  SEND_PROMPT,
-  usedAt,
-  usesOf,
-} from './chat.ts';
-import type { Conversion } from './chat.ts';
+import { checkAllowed, conversionTo, NOT_CONVERTED, SEND_PROMPT, usedAt } from './allowed-features.ts';
+import type { Conversion } from './allowed-features.ts';
 import { checkCostFields } from './check-cost-fields.ts';
+import { conversation, isUnbounded } from './conversation.ts';
+import type { Asks } from './endpoint.ts';
 
-/** @throws RequestFault */
-export async function readResponse(received: Received): Promise<EndpointCall> {
-  const facts = await received.body.facts('Responses');
-  const { costFields } = facts;
-  // a conversion drops tools that the provider would run
-  const converted = { ...facts, unbounded: facts.unbounded.filter(({ feature }) => feature !== 'ServerTools') };
-  const template = templateIn(facts);
-  const unbounded = (candidate: Candidate): boolean =>
-    facts.compacts === true || hasNoBound(usedAt(facts, candidate, conversionOf(candidate))) || costFields.length > 0;
-  return {
-    ...(template !== undefined && { accountBoundField: template }),
+export const RESPONSES = conversation({
+  read: ({ body }) => body.facts('Responses'),
+  asks: (facts) => ({
+    ...asksOf(facts),
     ...(facts.background === true && { background: true }),
-    check: (candidate) => {
-      if (!passesThrough(candidate)) {
-        if (template !== undefined) throw noTemplates(template);
-        if (facts.background === true) throw noBackground();
-        return checkAllowed(converted, candidate, conversionOf(candidate));
-      }
-      checkAllowed(facts, candidate);
-      checkCostFields(costFields, candidate);
-      if (facts.background === true && unbounded(candidate)) throw unboundedBackground();
-    },
-    ...conversationCall(facts),
     pingForm: 'Responses',
-    serviceTier: facts.serviceTier,
-    region: facts.region,
-    uses: (candidate) => usesOf(usedAt(facts, candidate, conversionOf(candidate))),
-    unbounded,
-    converter: (candidate) => {
-      const { target } = candidate;
-      if (passesThrough(candidate)) return providerOf(target.protocol).responses;
-      return target.endpoints.has('Chat') ? converterFor('Responses', target.protocol) : undefined;
-    },
-  };
-}
+  }),
+  used: usedOf,
+  check: checkResponse,
+  converter: (_facts, candidate) => {
+    const { target } = candidate;
+    if (passesThrough(candidate)) return providerOf(target.protocol).endpoints?.responses;
+    return target.endpoints.has('Chat') ? converterFor('Responses', target.protocol) : undefined;
+  },
+});
 
-/**
- * Compaction of a conversation, at providers that serve responses. The request has no output limit: the hold covers the
- * model's own limit, and the bill is for what the provider reports. @throws RequestFault
- */
-export async function readCompaction(received: Received): Promise<EndpointCall> {
-  const facts = await received.body.facts('Compaction');
-  const { costFields, model } = facts;
-  const template = templateIn(facts);
-  return {
-    ...conversationCall(facts),
-    ...(template !== undefined && { accountBoundField: template }),
+/** Has no output limit: the hold covers the model's own limit, and the bill is for what the provider reports. */
+export const COMPACTION = conversation({
+  read: ({ body }) => body.facts('Compaction'),
+  asks: (facts) => ({
+    ...asksOf(facts),
     stream: false,
-    check: (candidate) => {
-      checkAllowed(facts, candidate);
-      checkCostFields(costFields, candidate);
-    },
     output: { maxTokens: undefined, answers: 1, predictionTokens: 0, thinkingBudget: undefined, fixed: true },
     generations: 1,
-    serviceTier: facts.serviceTier,
-    region: facts.region,
-    uses: (candidate) => usesOf(usedAt(facts, candidate, NOT_CONVERTED)),
-    unbounded: () => true,
     wantsStreamUsage: false,
-    converter: (candidate) => (passesThrough(candidate) ? providerOf(candidate.target.protocol).compaction : undefined),
-    unservable: () =>
-      new GatewayError(
-        'not_found',
-        `The provider of ${model} compacts no conversations. Ask it for a ` +
-          'summary with POST /v1/responses, and go on with that in "input".',
-        { param: 'model' },
-      ),
-  };
+  }),
+  used: (facts, candidate) => usedAt(facts, candidate, NOT_CONVERTED),
+  check: (facts, candidate) => {
+    checkAllowed(facts, candidate);
+    checkCostFields(facts.costFields, candidate);
+  },
+  unbounded: () => true,
+  converter: (_facts, candidate) =>
+    passesThrough(candidate) ? providerOf(candidate.target.protocol).endpoints?.compaction : undefined,
+  unservable: ({ model }) =>
+    new GatewayError(
+      'not_found',
+      `The provider of ${model} compacts no conversations. Ask it for a ` +
+        'summary with POST /v1/responses, and go on with that in "input".',
+      { param: 'model' },
+    ),
+});
+
+function asksOf(facts: ConversationFacts): Partial<Asks> {
+  const template = templateIn(facts);
+  const { serviceTier, region } = facts;
+  return { ...(template !== undefined && { accountBoundField: template }), serviceTier, region };
+}
+
+function usedOf(facts: ConversationFacts, candidate: Candidate): readonly UnboundedUse[] {
+  return usedAt(facts, candidate, conversionOf(candidate));
+}
+
+function checkResponse(facts: ConversationFacts, candidate: Candidate): void {
+  const isBackground = facts.background === true;
+  if (!passesThrough(candidate)) {
+    const template = templateIn(facts);
+    if (template !== undefined) throw noTemplates(template);
+    if (isBackground) throw noBackground();
+    // a conversion drops tools that the provider would run
+    const unbounded = facts.unbounded.filter(({ feature }) => feature !== 'ServerTools');
+    return checkAllowed({ ...facts, unbounded }, candidate, conversionOf(candidate));
+  }
+  checkAllowed(facts, candidate);
+  checkCostFields(facts.costFields, candidate);
+  if (isBackground && isUnbounded(facts, usedOf(facts, candidate))) throw unboundedBackground();
 }
 
 /** The field that names a prompt which one account of the provider keeps; undefined: none does. */

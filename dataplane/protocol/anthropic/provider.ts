@@ -9,6 +9,7 @@ import { conversion, countConversion } from '../conversion.ts';
 import { ANTHROPIC_COST_FIELDS } from '../cost-fields.ts';
 import { readProviderError } from '../provider-errors.ts';
 import { anthropicChat } from '../providers/anthropic/chat.ts';
+import { readConverseError } from '../providers/converse/errors.ts';
 import type { Provider } from '../provider.ts';
 import { tokenCounter } from './token-counter.ts';
 
@@ -35,5 +36,7 @@ export const anthropic: Provider = {
     'x-claude-code-session-id',
   ],
   costFields: ANTHROPIC_COST_FIELDS,
-  readError: readProviderError,
+  // Bedrock's own errors may come before the protocol's server has read the request
+  readError: (status, body, platform) =>
+    platform === 'BedrockInvoke' ? readConverseError(status, body) : readProviderError(status, body),
 };

@@ -10,8 +10,8 @@ import { conversion, countConversion } from '../conversion.ts';
 import { parseEventData } from '../json-value.ts';
 import type { Provider, TokenCounter } from '../provider.ts';
 import { converseChat } from '../providers/converse/chat.ts';
+import { readConverseError } from '../providers/converse/errors.ts';
 import { readTokenCount } from '../usage.ts';
-import { readConverseError } from './errors.ts';
 
 const anthropicToConverse = conversion(anthropicClient, converseChat);
 

@@ -5,7 +5,7 @@
 import { sealedInItems } from '../affinity-facts.ts';
 import { RequestFault } from '../call-facts.ts';
 import { startCounts } from '../content-counts.ts';
-import type { RequestConverter } from '../converter.ts';
+import type { Conversations } from '../converter.ts';
 import { isGiven, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { editObject } from '../json-edit.ts';
@@ -38,15 +38,18 @@ export function readConversationFacts(body: Uint8Array, parsed: JsonRecord): Sto
   return { model: isGiven(parsed['model']) ? readModel(parsed) : undefined, sealed: [...bound, ...sealed], imageParam };
 }
 
-export const conversationConverter: RequestConverter = {
+const PATH = '/conversations';
+
+export const conversations: Conversations = {
   client: 'OpenAI',
+  path: (id) => (id === undefined ? PATH : `${PATH}/${encodeURIComponent(id)}`),
   request: (body, parsed, { seal, scanned }) => {
     const { edit, leftOut } = openItemsOf(body, parsed, { field: 'items', seal });
     const edits = new Map<string, JsonEdit>();
     if (edit !== undefined) edits.set('items', edit);
     if ('model' in parsed) edits.set('model', undefined);
     return {
-      path: '/conversations',
+      path: PATH,
       body: editObject(body, edits, scanned),
       ...(leftOut !== undefined && { dropped: [leftOut] }),
     };

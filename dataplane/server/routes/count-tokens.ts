@@ -1,8 +1,7 @@
 /** POST /v1/messages/count_tokens in Anthropic's format, for any chat model; free. */
 import type { FastifyInstance } from 'fastify';
-import type { EndpointCall, Received } from '../../pipeline/context.ts';
 import { countTokens as count } from '../../pipeline/count-tokens.ts';
-import { readChat } from '../../pipeline/endpoints/chat.ts';
+import { ENDPOINTS } from '../../pipeline/endpoints/endpoints.ts';
 import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
@@ -10,7 +9,7 @@ import { receive } from '../receive.ts';
 
 export function countTokens(app: FastifyInstance, deps: ServerDeps): void {
   app.post(PATHS.countTokens.path, { config: { endpoint: 'count_tokens' } }, async (request, reply) => {
-    const read = (call: Received): Promise<EndpointCall> => readChat(call, 'Anthropic');
+    const { read } = ENDPOINTS.messages;
     const received = receive(deps, { endpoint: 'count_tokens', request, reply, read });
     const attempts = (request.attempts = []);
     const caller = callerOf(request);

@@ -2,7 +2,8 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { authenticateHeaders } from '../../pipeline/authenticate.ts';
 import { countTokens } from '../../pipeline/count-tokens.ts';
-import { readGeminiCount, readGenerate } from '../../pipeline/endpoints/gemini.ts';
+import { readerOf } from '../../pipeline/endpoints/endpoint.ts';
+import { generateContent } from '../../pipeline/endpoints/gemini.ts';
 import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
 import { readGeminiCall } from '../gemini-path.ts';
@@ -49,7 +50,7 @@ function generate(
       endpoint: 'generate_content',
       request,
       reply,
-      read: (received) => readGenerate(received, { model, stream, isArray }),
+      read: readerOf(generateContent({ model, stream, isArray })),
     }),
   );
   return reply;
@@ -62,7 +63,7 @@ async function count(deps: ServerDeps, { request, reply }: Exchange, model: stri
     endpoint: 'count_tokens',
     request,
     reply,
-    read: (call) => readGeminiCount(call, model),
+    read: readerOf(generateContent({ model, stream: false, isArray: false }, 'GeminiCount')),
   });
   const attempts = (request.attempts = []);
   const { inputTokens, estimated } = await countTokens(

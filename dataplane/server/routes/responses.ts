@@ -1,17 +1,17 @@
 /** The free endpoints for responses: token counts, and requests about responses that their provider stores. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { KeptStateRequest } from '../../jobs/kept-state.ts';
-import { bufferedHeaders } from '../../jobs/respond.ts';
-import { askForResponse, streamResponse } from '../../jobs/stored-responses.ts';
 import { countTokens } from '../../pipeline/count-tokens.ts';
-import { readResponse } from '../../pipeline/endpoints/responses.ts';
+import { ENDPOINTS } from '../../pipeline/endpoints/endpoints.ts';
+import type { ClientRequest } from '../../stored/client-request.ts';
+import { bufferedHeaders } from '../../stored/respond.ts';
+import { requestResponse, streamResponse } from '../../stored/responses.ts';
 import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
-import { keptStateRequest } from '../kept-state-request.ts';
 import { PATHS } from '../paths.ts';
 import { receive } from '../receive.ts';
 import { leftBeforeEnd } from '../reply-stream.ts';
 import { serveReply } from '../serve-reply.ts';
+import { storedRequest } from '../stored-request.ts';
 import { splitUrl } from '../split-url.ts';
 
 interface IdParams {
@@ -22,7 +22,7 @@ const OPTIONS = { config: { endpoint: 'responses' } } as const;
 
 export function responses(app: FastifyInstance, deps: ServerDeps): void {
   app.post(PATHS.responseTokens.path, OPTIONS, async (request, reply) => {
-    const received = receive(deps, { endpoint: 'responses', request, reply, read: readResponse });
+    const received = receive(deps, { ...ENDPOINTS.responses, request, reply });
     const attempts = (request.attempts = []);
     const { inputTokens, estimated } = await countTokens(
       deps,
@@ -33,16 +33,16 @@ export function responses(app: FastifyInstance, deps: ServerDeps): void {
     return { object: 'response.input_tokens', input_tokens: inputTokens };
   });
   const stream = serveReply(deps, (request: FastifyRequest<IdParams>, reply, response) => {
-    const asked = keptStateRequest(deps, { request, response, left: reply.left }, LINE);
-    return streamResponse(deps, asked, { id: request.params.id, reply });
+    const stored = storedRequest(deps, { request, response, left: reply.left }, LINE);
+    return streamResponse(deps, stored, { id: request.params.id, reply });
   });
-  const retrieve = ask(deps, LINE);
+  const retrieve = serveStored(deps, LINE);
   app.get<IdParams>(PATHS.response.path, OPTIONS, (request, reply) =>
     asksForStream(request) ? stream(request, reply) : retrieve(request, reply),
   );
-  app.delete<IdParams>(PATHS.responseDeletion.path, OPTIONS, ask(deps, { method: 'DELETE', below: '' }));
-  app.post<IdParams>(PATHS.responseCancellation.path, OPTIONS, ask(deps, { method: 'POST', below: '/cancel' }));
-  app.get<IdParams>(PATHS.responseInput.path, OPTIONS, ask(deps, { method: 'GET', below: '/input_items' }));
+  app.delete<IdParams>(PATHS.responseDeletion.path, OPTIONS, serveStored(deps, { method: 'DELETE', below: '' }));
+  app.post<IdParams>(PATHS.responseCancellation.path, OPTIONS, serveStored(deps, { method: 'POST', below: '/cancel' }));
+  app.get<IdParams>(PATHS.responseInput.path, OPTIONS, serveStored(deps, { method: 'GET', below: '/input_items' }));
 }
 
 const LINE = { method: 'GET', below: '' } as const;
@@ -51,10 +51,10 @@ function asksForStream({ url }: FastifyRequest<IdParams>): boolean {
   return new URLSearchParams(splitUrl(url).query).get('stream') === 'true';
 }
 
-function ask(deps: ServerDeps, line: Pick<KeptStateRequest, 'method' | 'below'>) {
+function serveStored(deps: ServerDeps, line: Pick<ClientRequest, 'method' | 'below'>) {
   return async (request: FastifyRequest<IdParams>, reply: FastifyReply): Promise<FastifyReply> => {
-    const asked = keptStateRequest(deps, { request, response: reply.raw, left: leftBeforeEnd(reply.raw) }, line);
-    const answer = await askForResponse(deps, asked, request.params.id);
-    return reply.code(answer.response.status).headers(bufferedHeaders(answer)).send(answer.body);
+    const stored = storedRequest(deps, { request, response: reply.raw, left: leftBeforeEnd(reply.raw) }, line);
+    const buffered = await requestResponse(deps, stored, request.params.id);
+    return reply.code(buffered.response.status).headers(bufferedHeaders(buffered)).send(buffered.body);
   };
 }

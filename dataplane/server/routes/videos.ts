@@ -1,8 +1,8 @@
 /** Status, content and deletion of a key's videos. These requests are free; the video was billed when it was made. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { sendBuffered, streamContent } from '../../jobs/respond.ts';
-import { deleteVideo, downloadVideo, findVideo, retrieveVideo } from '../../jobs/videos.ts';
-import type { FoundVideo, VideoRequest } from '../../jobs/videos.ts';
+import { sendBuffered, streamContent } from '../../stored/respond.ts';
+import { deleteVideo, downloadVideo, findVideo, retrieveVideo } from '../../stored/videos.ts';
+import type { FoundVideo, VideoRequest } from '../../stored/videos.ts';
 import type { ClientReply } from '../../pipeline/context.ts';
 import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';

@@ -9,10 +9,33 @@ import { gate, RESET } from '../../support/mock-provider.ts';
 import { anthropicError, json } from '../../support/provider-answers.ts';
 import { chat, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { Answer, TestStack } from '../../support/api/test-stack.ts';
+import { eventually } from '../../support/api/process.ts';
+
+/** A model at two channels of one address. */
+const pair = (name: string, url: string): string => `
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: ${name}}
+spec:
+  models: [{name: ${name}-model, contextTokens: 100000, maxOutputTokens: 1000}]
+  channels:
+  - {name: first, protocol: Anthropic, baseUrl: '${url}'}
+  - {name: second, protocol: Anthropic, baseUrl: '${url}', priority: 1}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: ${name}}
+spec: {models: [{name: ${name}-model, vendor: Pair, quotaType: Token, modelRatio: "1"}]}
+`;
 
 let stack: TestStack;
 beforeAll(async () => {
-  stack = await startTestStack();
+  stack = await startTestStack({
+    files: ({ anthropicUrl }) => ({
+      'away.yaml': pair('away', 'http://127.0.0.1:9'),
+      'pair.yaml': pair('pair', anthropicUrl),
+    }),
+  });
 });
 afterAll(() => stack.stop());
 afterEach(() => tidyUp(stack));
@@ -166,6 +189,41 @@ describe('a provider that fails to count', () => {
       );
     });
   }
+  it("and cannot be reached is replaced by an estimate, and the route's owner is told", async () => {
+    assert.equal((await count('away-model')).headers.get('x-modelgateway-usage'), 'estimated');
+    const told = stack.gateway.logs
+      .map((text) => JSON.parse(text))
+      .filter(({ connectError }) => connectError === 'ECONNREFUSED')
+      .map(({ route, channel }) => [route, channel]);
+    assert.deepEqual(told, [
+      ['away', 'first'],
+      ['away', 'second'],
+    ]);
+  });
+  it('is the last that is asked if the client leaves', async () => {
+    const holding = gate();
+    stack.anthropic.script({ beforeHead: [holding], steps: [] });
+    const left = new AbortController();
+    const counting = fetch(`${stack.gateway.url}/v1/messages/count_tokens`, {
+      method: 'POST',
+      signal: left.signal,
+      headers: { 'x-api-key': KEYS.main, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'pair-model', messages: [{ role: 'user', content: 'hi' }] }),
+    });
+    await stack.anthropic.request(0);
+    left.abort();
+    await assert.rejects(counting);
+    const line = await eventually('the line of the count', () =>
+      stack.gateway.logs
+        .map((text) => JSON.parse(text))
+        .find(({ attempts = [] }) => attempts[0]?.channel === 'pair/first'),
+    );
+    assert.deepEqual(
+      line.attempts.map(({ outcome }: { outcome: string }) => outcome),
+      ['aborted'],
+    );
+    holding.open();
+  });
   it('has a response that differs from one that counts', async () => {
     stack.anthropic.script(json({ input_tokens: 42 }));
     const answer = await count('claude-model');

@@ -146,6 +146,18 @@ describe('a response with an image', () => {
     await books.check(paid(COST), paid(COST), paid(COST), ...refusals, free(), free(400));
   });
 
+  it('marks what a large stored response names, which another thread seals', async () => {
+    const first = await client.responses.create({ model: 'seeing-model', input: [IMAGE] });
+    const { id } = await client.responses.create({
+      model: 'seeing-model',
+      previous_response_id: first.id,
+      input: 'x'.repeat(70_000),
+    });
+    const stored = await client.responses.retrieve(id);
+    await assertUnseen({ previous_response_id: stored.previous_response_id ?? null });
+    await books.check(paid(COST), paid(COST), free(), free(400));
+  });
+
   it('does not mark a chain of texts, which any model continues', async () => {
     let previous: string | undefined;
     for (const model of ['seeing-model', 'kept-model', 'seeing-model', 'kept-model']) {

@@ -513,6 +513,19 @@ describe('an edit of the route', () => {
   });
 });
 
+describe('a video whose provider cannot be reached', () => {
+  it("is an error, of which the route's owner is told", async () => {
+    const { id } = await make();
+    const urls = { openaiUrl: stack.openai.url, anthropicUrl: stack.anthropic.url };
+    await stack.gateway.write('films.yaml', route({ ...urls, openaiUrl: 'http://127.0.0.1:9' }));
+    const answer = await get(stack, `/v1/videos/${id}`);
+    await stack.gateway.write('films.yaml', route(urls));
+    assert.deepEqual([answer.status, answer.json().error.code], [502, 'upstream_error']);
+    const warning = stack.gateway.logs.map((line) => JSON.parse(line)).find(({ connectError }) => connectError);
+    assert.deepEqual([warning?.route, warning?.channel, warning?.connectError], ['films', 'direct', 'ECONNREFUSED']);
+  });
+});
+
 describe('a request that is not served', () => {
   for (const [method, path, words] of [
     ['GET', '/v1/videos', /Keep the id/],

@@ -8,8 +8,7 @@ import type { CallProgress } from '#usage/record.ts';
 import type { BillLine } from '#price/bill.ts';
 import { progressOf } from '../../../../dataplane/pipeline/consumption.ts';
 import type { BillingTerms } from '../../../../dataplane/pipeline/consumption.ts';
-import { conversationCall } from '../../../../dataplane/pipeline/endpoints/chat.ts';
-import type { ConversationFacts } from '../../../../dataplane/protocol/body-kinds.ts';
+import { modalitiesOf } from '../../../../dataplane/pipeline/endpoints/conversation.ts';
 import { readChatFacts } from '../../../../dataplane/protocol/openai/facts.ts';
 import type { Meter, ReportedUsage } from '../../../../dataplane/protocol/converter.ts';
 import { UNREPORTED_USAGE } from '../../../../dataplane/protocol/usage.ts';
@@ -183,8 +182,7 @@ test('a file may be a video with sound: the hold covers images and audio', () =>
     messages: [{ role: 'user', content: [{ type: 'file', file: { file_data: 'data:video/mp4;base64,AAAA' } }] }],
   };
   const facts = readChatFacts(Buffer.from(JSON.stringify(body)), body);
-  const { modalities } = conversationCall(facts as unknown as ConversationFacts);
-  assert.deepEqual(modalities, ['imageInput', 'audioInput']);
+  assert.deepEqual(modalitiesOf(facts), ['imageInput', 'audioInput']);
 });
 
 test('an image dearer than what was asked for costs the platform what it costs', () => {

@@ -1,7 +1,7 @@
 /** What is a defect of the gateway, and what is not. */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { ClientDisconnected } from '../../../../dataplane/pipeline/attempt.ts';
+import { ClientDisconnected } from '../../../../dataplane/pipeline/failures.ts';
 import type { ServerDeps } from '../../../../dataplane/server/deps.ts';
 import { toGatewayError } from '../../../../dataplane/server/error-handler.ts';
 

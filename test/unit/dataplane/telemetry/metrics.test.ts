@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { LedgerGauges } from '../../../../dataplane/ledger/ledger.ts';
+import type { EndpointName } from '../../../../dataplane/telemetry/call-report.ts';
 import type { MetricRow } from '../../../../dataplane/telemetry/metric-set.ts';
 import { METRICS } from '../../../../dataplane/telemetry/metric-table.ts';
 import { createMetrics } from '../../../../dataplane/telemetry/metrics.ts';
@@ -117,6 +118,24 @@ test('a refused call counts as a request, and as a model call only if its model 
     [`${requests},endpoint="chat_completions",error_code="invalid_api_key",status="401"}`]: 1,
     [`${requests},endpoint="models",error_code="",status="200"}`]: 1,
   });
+});
+
+test('every endpoint that calls a model has an operation of OpenTelemetry', async () => {
+  const operations: readonly (readonly [EndpointName, string | undefined])[] = [
+    ['chat_completions', 'chat'],
+    ['messages', 'chat'],
+    ['responses', 'chat'],
+    ['generate_content', 'generate_content'],
+    ['embeddings', 'embeddings'],
+    ['images', 'generate_content'],
+    ['videos', 'generate_content'],
+    ['count_tokens', undefined],
+  ];
+  for (const [endpoint, operation] of operations) {
+    const samples = await samplesAfter((metrics) => metrics.call(reportOf({ endpoint })));
+    const told = [...samples.keys()].find((name) => name.startsWith('gen_ai_server_request_duration_seconds_count'));
+    assert.equal(/gen_ai_operation_name="(\w+)"/.exec(told ?? '')?.[1], operation, endpoint);
+  }
 });
 
 test('ledger, configuration, build and process', async () => {

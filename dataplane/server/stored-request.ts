@@ -1,24 +1,24 @@
-/** Converts a fastify request to one about a response or a conversation that a provider keeps. */
+/** Converts a fastify request to one about a response or a conversation that a provider stores. */
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import type { KeptStateRequest } from '../jobs/kept-state.ts';
+import type { ClientRequest } from '../stored/client-request.ts';
 import { callerOf } from './caller.ts';
 import type { ServerDeps } from './deps.ts';
 import { holdUntilClosed } from './hold-response.ts';
 import { splitUrl } from './split-url.ts';
 
-export interface KeptStateExchange {
+export interface StoredExchange {
   readonly request: FastifyRequest<object>;
   readonly response: ServerResponse;
   /** Aborts when the client disconnects before the response's end. */
   readonly left: AbortSignal;
 }
 
-export function keptStateRequest(
+export function storedRequest(
   { memory }: Pick<ServerDeps, 'memory'>,
-  { request, response, left }: KeptStateExchange,
-  line: Pick<KeptStateRequest, 'method' | 'below'>,
-): KeptStateRequest {
+  { request, response, left }: StoredExchange,
+  line: Pick<ClientRequest, 'method' | 'below'>,
+): ClientRequest {
   const { key } = callerOf(request);
   const hold = holdUntilClosed(memory, response);
   return {

@@ -1,10 +1,10 @@
 /**
  * Errors of AWS's services: `message`, or `Message` where the request came no further than to the signature's check.
  */
-import { decodeUtf8 } from '../bytes.ts';
-import type { ProviderError } from '../converter.ts';
-import { parseEventData } from '../json-value.ts';
-import { readProviderError } from '../provider-errors.ts';
+import { decodeUtf8 } from '../../bytes.ts';
+import type { ProviderError } from '../../converter.ts';
+import { parseEventData } from '../../json-value.ts';
+import { readProviderError } from '../../provider-errors.ts';
 
 /** How Bedrock refuses the id of a model that it does not have, with a status of 400. */
 const UNKNOWN_MODEL = /provided model identifier is invalid/i;

@@ -1,11 +1,14 @@
-/**
- * Sends a provider's response about a video to the client: a description in one piece, the video's content as a stream.
- */
+/** Sends a provider's response to the client: a description in one piece, a video's content as a stream. */
 import type { ClientReply } from '../pipeline/context.ts';
+import { readingError } from '../pipeline/free-request.ts';
 import { responseHeaders } from '../upstream/headers.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
-import { readingError } from './channel-request.ts';
-import type { BufferedResponse } from './videos.ts';
+
+/** A response whose body has been read completely. */
+export interface BufferedResponse {
+  readonly response: UpstreamResponse;
+  readonly body: Buffer;
+}
 
 const NO_BYTES = Buffer.alloc(0);
 

@@ -3,19 +3,20 @@
  * the same key created. The price of a failed job is refunded before its client learns of the failure.
  */
 import { GatewayError } from '../errors.ts';
+import { channelOf, channelRemoved } from '../jobs/job-channel.ts';
+import type { JobChannel } from '../jobs/job-channel.ts';
+import { recordJobEnd } from '../jobs/record-job-end.ts';
 import type { JobRecord } from '../ledger/ledger.ts';
+import { planRequest } from '../pipeline/channel-call.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
+import { notAbout, readWholeBody, sendFree, withLimits } from '../pipeline/free-request.ts';
 import type { ConvertedJob } from '../protocol/converter.ts';
 import { isJobId } from '../protocol/openai/videos.ts';
 import { callerLimits } from '../state/limits.ts';
 import type { KeyState } from '../state/state.ts';
 import type { AttemptReport } from '../telemetry/call-report.ts';
-import { requestHeaders } from '../upstream/headers.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream.ts';
-import { invalidJobResponse, readWholeBody, sendToChannel, withLimits } from './channel-request.ts';
-import { recordJobEnd } from './record-job-end.ts';
-import { channelOf, channelRemoved } from './job-channel.ts';
-import type { JobChannel } from './job-channel.ts';
+import type { BufferedResponse } from './respond.ts';
 
 export interface VideoRequest {
   readonly requestId: string;
@@ -31,12 +32,6 @@ export interface VideoRequest {
 export interface FoundVideo {
   readonly job: JobRecord;
   readonly at: JobChannel;
-}
-
-/** A response whose body has been read completely. */
-export interface BufferedResponse {
-  readonly response: UpstreamResponse;
-  readonly body: Buffer;
 }
 
 /**
@@ -87,7 +82,7 @@ export function deleteVideo(deps: PipelineDeps, request: VideoRequest, found: Fo
   return withVideoLimits(deps, request, found, async () => {
     const running = found.job.state === 'Running' && (await isRunning(deps, request, found));
     const response = await exchange(deps, request, found, { method: 'DELETE', path: pathOf(found), stream: false });
-    const body = await readWholeBody(response);
+    const body = await readWholeBody(response, { about: 'video' });
     if (running) await recordJobEnd(deps, found.job, { end: 'Deleted' });
     return { response, body };
   });
@@ -109,7 +104,7 @@ async function retrieve(
   found: FoundVideo,
 ): Promise<BufferedResponse & Pick<ConvertedJob, 'state'>> {
   const response = await exchange(deps, request, found, { method: 'GET', path: pathOf(found), stream: false });
-  const body = await readWholeBody(response);
+  const body = await readWholeBody(response, { about: 'video' });
   const { state } = readJob(found, body);
   if (state !== 'Running' && found.job.state === 'Running') await recordJobEnd(deps, found.job, { end: state });
   return { response, body, state };
@@ -119,7 +114,7 @@ function readJob({ at }: FoundVideo, body: Uint8Array): ConvertedJob {
   try {
     return at.jobs.read(body);
   } catch (error) {
-    if (error instanceof SyntaxError) throw invalidJobResponse('video');
+    if (error instanceof SyntaxError) throw notAbout('video');
     throw error;
   }
 }
@@ -130,23 +125,21 @@ function withVideoLimits<T>(
   { at }: FoundVideo,
   work: () => Promise<T>,
 ): Promise<T> {
-  return withLimits(deps, requestId, [...callerLimits(deps.state.get(), key), ...at.limits], work);
+  const free = { callId: requestId, dialect: 'OpenAI' } as const;
+  return withLimits(deps, free, [...callerLimits(deps.state.get(), key), ...at.limits], work);
 }
 
 type RequestLine = Pick<UpstreamRequest, 'method' | 'path' | 'stream'>;
 
 function exchange(
   deps: PipelineDeps,
-  { requestId, key, headers, left, attempts }: VideoRequest,
+  { key, headers, left: signal, attempts }: VideoRequest,
   { job, at: { target } }: FoundVideo,
-  line: RequestLine,
+  { method, path, stream }: RequestLine,
 ): Promise<UpstreamResponse> {
-  const { 'content-type': _type, ...passed } = requestHeaders(headers, {
-    allowed: target.clientHeaders,
-    account: key.account,
-  });
-  const request = { ...line, headers: passed, body: undefined, signal: left };
-  return sendToChannel(deps, { callId: requestId, model: job.origin.model, target, about: 'video', attempts, request });
+  const plan = planRequest(deps, { target }, { headers, account: key.account, stream });
+  const request = { method, path, body: undefined, signal, attempts };
+  return sendFree(deps, plan, { ...request, about: 'video', model: job.origin.model });
 }
 
 function pathOf({ job, at }: FoundVideo): string {

@@ -1,6 +1,6 @@
 /**
- * Conversations that a provider keeps: a client makes one, adds items, and names it in its calls. The gateway stores
- * nothing; the sealed id names the channel.
+ * Conversations that a provider stores: a client makes one, adds items, and names it in its calls. The gateway itself
+ * stores nothing; the sealed id names the channel.
  */
 import { GatewayError } from '../errors.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
@@ -8,7 +8,7 @@ import { textConversation } from '../pipeline/kept-images.ts';
 import type { RequestBody } from '../pipeline/request-body.ts';
 import { clientErrorOf, modelNotFound, modelUnavailable } from '../pipeline/route.ts';
 import { sealFor, sealingContext } from '../pipeline/sealing-context.ts';
-import type { UpstreamBody } from '../protocol/converter.ts';
+import type { Conversations, UpstreamBody } from '../protocol/converter.ts';
 import type { StoredConversationFacts } from '../protocol/openai/conversations.ts';
 import { CONVERSATION_ID } from '../protocol/openai/response-seals.ts';
 import { stringOf } from '../protocol/fields.ts';
@@ -18,24 +18,26 @@ import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
 import { orderCandidates } from '../upstream/pick.ts';
 import { endConversation, extendConversation, reserveConversation } from './conversation-limits.ts';
 import type { ConversationPlace } from './conversation-limits.ts';
-import { askKeeper, findKept, keepersOf, offersOf } from './kept-state.ts';
-import type { Keeper, KeptStateRequest } from './kept-state.ts';
-import type { BufferedResponse } from './videos.ts';
+import { passRequest } from './client-request.ts';
+import type { ClientRequest } from './client-request.ts';
+import type { BufferedResponse } from './respond.ts';
+import { findStored, offersOf, storingTiers } from './stored-object.ts';
+import type { StoringChannel } from './stored-object.ts';
 
-export interface ConversationAnswer extends BufferedResponse {
+export interface ConversationResponse extends BufferedResponse {
   /** Paths of fields that the provider was not sent; empty: it was sent all of them. */
   readonly dropped: readonly string[];
 }
 
-interface ConversationRequest extends KeptStateRequest {
+interface ConversationRequest extends ClientRequest {
   /** Undefined: the request has none. */
   readonly body: RequestBody | undefined;
 }
 
-const NOT_KEPT =
+const NOT_FOUND =
   'This account has no such conversation here: only one that was made with POST /v1/conversations here ' +
   'can be asked for. Make a new one, or send whole conversations in "input".';
-const NO_KEEPER =
+const NO_CHANNEL =
   'No provider of this key\'s models keeps conversations. Send them whole, in "input" of POST ' +
   '/v1/responses or "messages" of POST /v1/chat/completions.';
 
@@ -43,30 +45,36 @@ const NO_KEEPER =
  * POST /v1/conversations: makes a conversation at a channel that serves Responses. The gateway's own field `model`
  * selects the channels of a model, and is needed only where not all models have the same ones.
  */
-export async function createConversation(deps: PipelineDeps, asked: ConversationRequest): Promise<ConversationAnswer> {
-  const { requestId, key, body } = asked;
+export async function createConversation(
+  deps: PipelineDeps,
+  request: ConversationRequest,
+): Promise<ConversationResponse> {
+  const { requestId, key, body } = request;
   const bytes = body?.bytes.length ?? 0;
   const pending = await reserveConversation(deps, { requestId, account: key.account, bytes });
-  let answer: ConversationAnswer;
+  let created: ConversationResponse;
   try {
-    answer = await createAtKeeper(deps, asked);
+    created = await createAtChannel(deps, request);
   } catch (error) {
     // where the provider may have created it all the same, its place is taken until it expires
     if (error instanceof GatewayError && error.code !== 'upstream_error') await pending.failed();
     throw error;
   }
-  const place = createdPlace(deps.state.get(), key, answer.body);
+  const place = createdPlace(deps.state.get(), key, created.body);
   // without one, the place stays taken until it expires
   if (place) await pending.created(place);
-  return answer;
+  return created;
 }
 
 /** Ends a conversation that the provider has deleted, now or before. */
-async function endAfter(sending: Promise<ConversationAnswer>, end: () => Promise<void>): Promise<ConversationAnswer> {
+async function endAfter(
+  sending: Promise<ConversationResponse>,
+  end: () => Promise<void>,
+): Promise<ConversationResponse> {
   try {
-    const answer = await sending;
+    const response = await sending;
     await end();
-    return answer;
+    return response;
   } catch (error) {
     if (error instanceof GatewayError && error.code === 'not_found') await end();
     throw error;
@@ -76,23 +84,24 @@ async function endAfter(sending: Promise<ConversationAnswer>, end: () => Promise
 /** Where the conversation is that a response describes, whose id is sealed; undefined: it describes none. */
 function createdPlace(state: State, key: KeyState, body: Uint8Array): ConversationPlace | undefined {
   const opened = sealFor(state, key, '')?.open(stringOf(parseObject(body)['id']));
-  return opened && { account: key.account, channel: opened.channel, ownId: opened.data };
+  return opened && { account: key.account, channel: opened.channel, providerId: opened.data };
 }
 
-async function createAtKeeper(deps: PipelineDeps, asked: ConversationRequest): Promise<ConversationAnswer> {
+async function createAtChannel(deps: PipelineDeps, request: ConversationRequest): Promise<ConversationResponse> {
   const state = deps.state.get();
-  const { model, sealed, imageParam } = await readBody(asked);
-  const keepers = keepersFor(state, asked.key, model);
-  const opened = sealed.map((value) => sealFor(state, asked.key, '')?.open(value)?.channel);
+  const { key } = request;
+  const { model, sealed, imageParam } = await readBody(request);
+  const tiers = tiersFor(state, key, model);
+  const opened = sealed.map((value) => sealFor(state, key, '')?.open(value)?.channel);
   // the channel that made what the items contain comes first
-  const makers = keepers.map((tier) => tier.filter(({ target }) => opened.includes(target.id)));
-  let reason = new GatewayError('not_found', NO_KEEPER);
-  for (const offered of new Set([...makers.flat(), ...orderCandidates(keepers, deps.random)])) {
-    const images = takesImages(state, asked.key, { offered, model, imageParam });
-    const seal = sealFor(state, asked.key, offered.target.id, images);
+  const makers = tiers.map((tier) => tier.filter(({ target }) => opened.includes(target.id)));
+  let reason = new GatewayError('not_found', NO_CHANNEL);
+  for (const channel of new Set([...makers.flat(), ...orderCandidates(tiers, deps.random)])) {
+    const images = takesImages(state, key, { channel, model, imageParam });
+    const seal = sealFor(state, key, channel.target.id, images);
     if (!seal) continue;
     try {
-      return await send(deps, asked, { offered, seal }, '/conversations');
+      return await send(deps, request, { channel, seal, images }, conversationsAt(channel).path());
     } catch (error) {
       if (!(error instanceof GatewayError) || !NEXT_CHANNEL.has(error.code)) throw error;
       // a provider that has no such endpoint answers 404
@@ -102,23 +111,24 @@ async function createAtKeeper(deps: PipelineDeps, asked: ConversationRequest): P
   throw reason;
 }
 
-/** Another channel may do: this one is full, keeps no conversations, or has not made what the items contain. */
+/** Another channel may do: this one is full, stores no conversations, or has not made what the items contain. */
 const NEXT_CHANNEL: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'not_found', 'unsupported_parameter']);
 
 /** All other requests. `id` is the sealed id that the client was given. */
-export async function askForConversation(
+export async function requestConversation(
   deps: PipelineDeps,
-  asked: ConversationRequest,
+  request: ConversationRequest,
   id: string,
-): Promise<ConversationAnswer> {
-  const kept = findKept(deps.state.get(), asked.key, { id, kind: CONVERSATION_ID });
-  if (!kept) throw new GatewayError('not_found', NOT_KEPT);
-  const { imageParam } = await readBody(asked);
-  if (imageParam !== undefined && !kept.images) throw textConversation(imageParam);
-  const place = { account: asked.key.account, channel: kept.offered.target.id, ownId: kept.ownId };
-  const { body, method, below } = asked;
+): Promise<ConversationResponse> {
+  const stored = findStored(deps.state.get(), request.key, { id, kind: CONVERSATION_ID });
+  if (!stored) throw new GatewayError('not_found', NOT_FOUND);
+  const { imageParam } = await readBody(request);
+  const { channel, providerId, images } = stored;
+  if (imageParam !== undefined && !images) throw textConversation(imageParam);
+  const place = { account: request.key.account, channel: channel.target.id, providerId };
+  const { body, method, below } = request;
   if (method === 'POST' && body) await extendConversation(deps, place, body.bytes.length);
-  const sending = send(deps, asked, kept, `/conversations/${encodeURIComponent(kept.ownId)}${below}`);
+  const sending = send(deps, request, stored, conversationsAt(channel).path(providerId) + below);
   return method === 'DELETE' && below === '' ? endAfter(sending, () => endConversation(deps, place)) : sending;
 }
 
@@ -129,18 +139,18 @@ async function readBody({ body }: ConversationRequest): Promise<StoredConversati
 const NO_FACTS: StoredConversationFacts = { model: undefined, sealed: [], imageParam: undefined };
 
 interface NewConversation extends Pick<StoredConversationFacts, 'imageParam' | 'model'> {
-  readonly offered: Candidate;
+  readonly channel: Candidate;
 }
 
 /**
  * Whether a new conversation is for images, and not for models that take text only: it has one, or each model that may
  * continue it takes images. Throws unsupported_image for an image that no model may be given.
  */
-function takesImages(state: State, key: KeyState, { offered, model, imageParam }: NewConversation): boolean {
+function takesImages(state: State, key: KeyState, { channel, model, imageParam }: NewConversation): boolean {
   const takers = offersOf(state, key)
     .filter((offer) => model === undefined || offer.model === model)
-    .flatMap((offer) => keepersOf(offer).flat())
-    .filter(({ target }) => target.id === offered.target.id)
+    .flatMap((offer) => storingTiers(offer).flat())
+    .filter(({ target }) => target.id === channel.target.id)
     .map((candidate) => candidate.model.acceptsImages);
   if (imageParam === undefined) return takers.every(Boolean);
   if (takers.includes(true)) return true;
@@ -159,45 +169,50 @@ async function orError<T>(reading: Promise<T>): Promise<T> {
 
 async function send(
   deps: PipelineDeps,
-  asked: ConversationRequest,
-  keeper: Keeper & { readonly offered: Candidate },
+  request: ConversationRequest,
+  at: StoringChannel & { readonly channel: Candidate },
   path: string,
-): Promise<ConversationAnswer> {
-  const converted = asked.body && (await convert(deps, asked.body, { key: asked.key, offered: keeper.offered }));
+): Promise<ConversationResponse> {
+  const { key, body: given } = request;
+  const converted = given && (await convert(deps, given, { key, channel: at.channel }));
   const sent = { about: 'conversation', path, body: converted?.body } as const;
-  const { response, body } = await askKeeper(deps, asked, keeper, sent);
+  const { response, body } = await passRequest(deps, request, at, sent);
   return { response, body, dropped: converted?.dropped ?? [] };
 }
 
 async function convert(
   { state }: PipelineDeps,
   body: RequestBody,
-  { key, offered }: { readonly key: KeyState; readonly offered: Candidate },
+  { key, channel }: { readonly key: KeyState; readonly channel: Candidate },
 ): Promise<UpstreamBody> {
   const {
     target: { protocol },
     upstreamModel,
     model: { outputLimitField },
-  } = offered;
-  const converter = providerOf(protocol).conversations;
-  if (!converter) throw new Error('the channel was chosen although its provider keeps no conversations');
+  } = channel;
   return orError(
-    body.convert(converter, protocol, {
+    body.convert(conversationsAt(channel), protocol, {
       upstreamModel,
       outputLimitField,
       maxOutputTokens: undefined,
-      sealing: sealingContext(state.get(), key, offered),
+      sealing: sealingContext(state.get(), key, channel),
     }),
   );
 }
 
-/** The channels that may keep a new conversation, by tier. Throws the reason if there are none, or it is ambiguous. */
-function keepersFor(state: State, key: KeyState, model: string | undefined): readonly (readonly Candidate[])[] {
+function conversationsAt({ target }: Candidate): Conversations {
+  const { endpoints } = providerOf(target.protocol);
+  if (!endpoints) throw new Error('the channel was chosen although its provider stores no conversations');
+  return endpoints.conversations;
+}
+
+/** The channels that may store a new conversation, by tier. Throws the reason if there are none, or it is ambiguous. */
+function tiersFor(state: State, key: KeyState, model: string | undefined): readonly (readonly Candidate[])[] {
   const offers = offersOf(state, key).filter((offer) => model === undefined || offer.model === model);
   if (model !== undefined && offers.length === 0) throw modelNotFound(model);
-  const choices = offers.map(keepersOf).filter((tiers) => tiers.length > 0);
+  const choices = offers.map(storingTiers).filter((tiers) => tiers.length > 0);
   const [first] = choices;
-  if (!first) throw noKeeper(offers);
+  if (!first) throw noChannel(offers);
   if (new Set(choices.map(channelsIn)).size === 1) return first;
   const message =
     'This key has models at several providers that keep conversations. Name one of the models in "model" ' +
@@ -205,9 +220,9 @@ function keepersFor(state: State, key: KeyState, model: string | undefined): rea
   throw new GatewayError('invalid_request', message, { param: 'model' });
 }
 
-function noKeeper(offers: readonly Offer[]): GatewayError {
-  const drained = offers.find((offer) => keepersOf({ tiers: [offer.drained] }).length > 0);
-  return drained ? modelUnavailable(drained.model) : new GatewayError('not_found', NO_KEEPER);
+function noChannel(offers: readonly Offer[]): GatewayError {
+  const drained = offers.find((offer) => storingTiers({ tiers: [offer.drained] }).length > 0);
+  return drained ? modelUnavailable(drained.model) : new GatewayError('not_found', NO_CHANNEL);
 }
 
 function channelsIn(tiers: readonly (readonly Candidate[])[]): string {

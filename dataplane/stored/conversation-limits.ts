@@ -14,7 +14,7 @@ type Deps = Pick<PipelineDeps, 'ledger' | 'clock' | 'conversationLimits'>;
 export interface ConversationPlace {
   readonly account: string;
   readonly channel: string;
-  readonly ownId: string;
+  readonly providerId: string;
 }
 
 /** Longer than a provider takes to create one: a process that ends meanwhile leaves its place taken for as long. */
@@ -69,8 +69,8 @@ export function endConversation({ ledger }: Deps, place: ConversationPlace): Pro
   return ledger.forgetConversation({ account: place.account, id: idOf(place) });
 }
 
-function idOf({ channel, ownId }: ConversationPlace): string {
-  return createHash('sha256').update(`${channel}\n${ownId}`).digest('base64url');
+function idOf({ channel, providerId }: ConversationPlace): string {
+  return createHash('sha256').update(`${channel}\n${providerId}`).digest('base64url');
 }
 
 /** Ignores a ledger that is away: the client still gets its response, and the reservation expires. */

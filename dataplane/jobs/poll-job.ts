@@ -1,0 +1,58 @@
+/** Asks a job's provider how the job ended, without a client's request. */
+import { randomUUID } from 'node:crypto';
+import type { JobRecord } from '../ledger/ledger.ts';
+import { HeldBytes, LARGE_BODY_BYTES } from '../memory-budget.ts';
+import { planRequest } from '../pipeline/channel-call.ts';
+import type { PipelineDeps } from '../pipeline/context.ts';
+import { MAX_RESPONSE_BYTES, readWholeBody, sendFree, withLimits } from '../pipeline/free-request.ts';
+import type { ConvertedJob } from '../protocol/converter.ts';
+import { channelOf, channelRemoved } from './job-channel.ts';
+import type { JobChannel } from './job-channel.ts';
+import { outcomeOf } from './job-outcome.ts';
+import type { EndedJob } from './job-outcome.ts';
+
+type PollingDeps = Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock' | 'warn' | 'memory' | 'bodyWorker'>;
+
+/** Undefined: the job runs. Throws GatewayError if the channel is gone or full, or the provider fails. */
+export async function pollJob(deps: PollingDeps, job: JobRecord, signal: AbortSignal): Promise<EndedJob | undefined> {
+  const at = channelOf(deps.state.get(), job);
+  if (!at) throw channelRemoved();
+  const request = { callId: `poll_${randomUUID()}`, dialect: 'OpenAI' } as const;
+  return withLimits(deps, request, at.limits, () => poll(deps, { job, at, signal }));
+}
+
+interface PolledJob {
+  readonly job: JobRecord;
+  readonly at: JobChannel;
+  readonly signal: AbortSignal;
+}
+
+async function poll(deps: PollingDeps, polled: PolledJob): Promise<EndedJob | undefined> {
+  const {
+    job: { jobId, origin, terms },
+    at: { target, jobs },
+    signal,
+  } = polled;
+  const about = terms === undefined ? 'video' : 'response';
+  const plan = planRequest(deps, { target }, { headers: {}, account: origin.account, stream: false });
+  const request = { method: 'GET', path: jobs.path(jobId), body: undefined, signal } as const;
+  const response = await sendFree(deps, plan, { ...request, attempts: [], about, model: origin.model });
+  const held = new HeldBytes(deps.memory, { uid: origin.keyUid, account: origin.account });
+  const maxBytes = about === 'video' ? undefined : MAX_RESPONSE_BYTES;
+  try {
+    const bytes = await readWholeBody(response, { about, maxBytes, hold: (size) => held.set(size) });
+    return outcomeOf(polled.job, await readJob(deps, polled, bytes));
+  } finally {
+    held.set(0);
+  }
+}
+
+/** A large response is read on the worker thread. */
+function readJob(
+  { bodyWorker }: Pick<PipelineDeps, 'bodyWorker'>,
+  { job, at: { jobs, target } }: PolledJob,
+  bytes: Uint8Array,
+): ConvertedJob | Promise<ConvertedJob> {
+  if (job.terms === undefined || bytes.length < LARGE_BODY_BYTES) return jobs.read(bytes);
+  return bodyWorker.run(job.origin.keyUid, { task: 'ReadJob', protocol: target.protocol }, bytes);
+}

@@ -1,0 +1,84 @@
+/**
+ * An endpoint as data: what the facts of a request's body mean there. An endpoint says only in what it differs from one
+ * without output tokens and choices; callOf makes of it what the pipeline reads of every call.
+ */
+import type { GatewayError } from '../../errors.ts';
+import type { Converter } from '../../protocol/converter.ts';
+import type { Candidate, EndpointKind } from '../../state/state.ts';
+import type { EndpointCall, Received } from '../context.ts';
+
+/** What a request says that is the same on every candidate; `model` alone is always said. */
+export type Asks = Pick<EndpointCall, 'model'> &
+  Partial<
+    Pick<
+      EndpointCall,
+      | 'stream'
+      | 'output'
+      | 'generations'
+      | 'made'
+      | 'oneHourCache'
+      | 'serviceTier'
+      | 'region'
+      | 'modalities'
+      | 'asksForReasoning'
+      | 'background'
+      | 'wantsStreamUsage'
+      | 'streamType'
+      | 'pingForm'
+      | 'imageParam'
+      | 'bringsImages'
+      | 'affinity'
+      | 'accountBoundField'
+    >
+  >;
+
+export interface Endpoint<Facts> {
+  /** The models that it calls. */
+  readonly kind: EndpointKind;
+  /** Reads the body. Rejects with RequestFault if it is malformed, or a field that the gateway reads is wrong. */
+  read(received: Received): Promise<Facts>;
+  asks(facts: Facts): Asks;
+  /** Undefined: the candidate's provider cannot serve it. */
+  converter(facts: Facts, candidate: Candidate): Converter | undefined;
+  /** Throws GatewayError for what the candidate's model does not allow. Absent: everything is allowed. */
+  check?(facts: Facts, candidate: Candidate, received: Received): void;
+  /** Absent: its input has no tokens. */
+  boundInput?(facts: Facts, candidate: Candidate): number;
+  estimateInput?(facts: Facts, candidate: Candidate): number;
+  /** Absent: it uses no tools of the provider. */
+  uses?(facts: Facts, candidate: Candidate): ReturnType<EndpointCall['uses']>;
+  /** Absent: the price of every request has a bound. */
+  unbounded?(facts: Facts, candidate: Candidate, received: Received): boolean;
+  /** Absent: model_not_found. */
+  unservable?(facts: Facts): GatewayError;
+}
+
+const PLAIN = {
+  stream: false,
+  output: undefined,
+  generations: 1,
+  oneHourCache: false,
+  asksForReasoning: false,
+  wantsStreamUsage: false,
+} as const;
+const NO_USES = {};
+
+/** Reads requests to an endpoint. */
+export function readerOf<Facts>(endpoint: Endpoint<Facts>): (received: Received) => Promise<EndpointCall> {
+  return async (received) => callOf(endpoint, await endpoint.read(received), received);
+}
+
+function callOf<Facts>(endpoint: Endpoint<Facts>, facts: Facts, received: Received): EndpointCall {
+  return {
+    ...PLAIN,
+    ...endpoint.asks(facts),
+    kind: endpoint.kind,
+    check: (candidate) => endpoint.check?.(facts, candidate, received),
+    boundInput: (candidate) => endpoint.boundInput?.(facts, candidate) ?? 0,
+    estimateInput: (candidate) => endpoint.estimateInput?.(facts, candidate) ?? 0,
+    uses: (candidate) => endpoint.uses?.(facts, candidate) ?? NO_USES,
+    unbounded: (candidate) => endpoint.unbounded?.(facts, candidate, received) ?? false,
+    converter: (candidate) => endpoint.converter(facts, candidate),
+    unservable: () => endpoint.unservable?.(facts),
+  };
+}

@@ -1,0 +1,83 @@
+/**
+ * The table of the endpoints that cost money: where they are, how reports call them, and how their requests are read.
+ * Google's are apart (gemini.ts), because their paths say a part of the request.
+ */
+import type { BodyFacts } from '../../protocol/body-kinds.ts';
+import { readFacts } from '../../protocol/body-kinds.ts';
+import { isForm, parseForm } from '../../protocol/multipart.ts';
+import { boundEmbeddingsInput } from '../../protocol/openai/embeddings.ts';
+import { providerOf } from '../../protocol/providers.ts';
+import type { EndpointCall, Received } from '../context.ts';
+import { checkAllowed } from './allowed-features.ts';
+import { checkCostFields } from './check-cost-fields.ts';
+import { checkImagePrice, checkVideoPrice } from './check-generation-price.ts';
+import type { EndpointName } from '../../telemetry/call-report.ts';
+import { CHAT_COMPLETIONS, MESSAGES } from './chat.ts';
+import { readerOf } from './endpoint.ts';
+import type { Endpoint } from './endpoint.ts';
+import { COMPACTION, RESPONSES } from './responses.ts';
+
+/** Priced by its input. */
+const EMBEDDINGS: Endpoint<BodyFacts['Embeddings']> = {
+  kind: 'Embeddings',
+  read: ({ body }) => body.facts('Embeddings'),
+  asks: ({ model }) => ({ model }),
+  boundInput: (facts, { model }) => boundEmbeddingsInput(facts, model.contextTokens),
+  estimateInput: ({ estimatedTokens }) => estimatedTokens,
+  converter: (_facts, { target }) => providerOf(target.protocol).endpoints?.embeddings,
+};
+
+const IMAGES: Endpoint<BodyFacts['Images']> = {
+  kind: 'Images',
+  read: ({ body }) => body.facts('Images'),
+  asks: ({ model, stream, generations, made }) => ({ model, stream, generations, made }),
+  check: ({ imageParam, costFields, made }, candidate) => {
+    checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded: [] }, candidate);
+    checkCostFields(costFields, candidate);
+    checkImagePrice(made, candidate);
+  },
+  converter: (_facts, { target }) => providerOf(target.protocol).endpoints?.images,
+};
+
+type VideosFacts = BodyFacts['Videos'] & {
+  /** The content type of a form; undefined: the body is JSON. */
+  readonly form: string | undefined;
+};
+
+/** Creates jobs, priced at their creation, from JSON or a form with files. */
+const VIDEOS: Endpoint<VideosFacts> = {
+  kind: 'Videos',
+  read: readVideos,
+  asks: ({ model, generations, seconds, size }) => ({ model, generations, made: { seconds, size } }),
+  check: ({ imageParam, unbounded, costFields, ...video }, candidate) => {
+    checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded }, candidate);
+    checkCostFields(costFields, candidate);
+    checkVideoPrice(video, candidate);
+  },
+  converter: ({ form }, { target }) => providerOf(target.protocol).endpoints?.videos.create(form),
+};
+
+async function readVideos({ headers, body }: Received): Promise<VideosFacts> {
+  const header = headers['content-type'];
+  if (typeof header !== 'string' || !isForm(header)) return { ...(await body.facts('Videos')), form: undefined };
+  const fields = body.parse((bytes) => parseForm(bytes, header));
+  return { ...readFacts('Videos', body.bytes, fields), form: header };
+}
+
+export interface BilledEndpoint {
+  /** Of POST requests. */
+  readonly path: string;
+  readonly endpoint: EndpointName;
+  /** Rejects with RequestFault, or GatewayError. */
+  readonly read: (received: Received) => Promise<EndpointCall>;
+}
+
+export const ENDPOINTS = {
+  chatCompletions: { path: '/v1/chat/completions', endpoint: 'chat_completions', read: readerOf(CHAT_COMPLETIONS) },
+  messages: { path: '/v1/messages', endpoint: 'messages', read: readerOf(MESSAGES) },
+  embeddings: { path: '/v1/embeddings', endpoint: 'embeddings', read: readerOf(EMBEDDINGS) },
+  images: { path: '/v1/images/generations', endpoint: 'images', read: readerOf(IMAGES) },
+  videos: { path: '/v1/videos', endpoint: 'videos', read: readerOf(VIDEOS) },
+  responses: { path: '/v1/responses', endpoint: 'responses', read: readerOf(RESPONSES) },
+  responseCompaction: { path: '/v1/responses/compact', endpoint: 'responses', read: readerOf(COMPACTION) },
+} as const satisfies Readonly<Record<string, BilledEndpoint>>;
