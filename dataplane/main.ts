@@ -50,6 +50,7 @@ import { createCallTelemetry } from './telemetry/telemetry.ts';
 import { createTokenizer } from './tokenizer/tokenizer.ts';
 import type { Tokenizer } from './tokenizer/tokenizer.ts';
 import { createUpstreams } from './upstream/client.ts';
+import { isRedirect } from './upstream/retry.ts';
 import type { DecoderMemory } from './upstream/decompress.ts';
 
 export interface DataplaneOptions {
@@ -288,8 +289,9 @@ function warnOfRoute({ log, onRouteWarning }: DataplaneOptions, warning: RouteWa
 
 function describeWarning({ connectError, status }: RouteWarning): string {
   if (connectError !== undefined) return 'a provider cannot be reached';
-  return status === IMPLAUSIBLE_STATUS
-    ? 'a provider reports more usage than its calls allow'
+  if (status === IMPLAUSIBLE_STATUS) return 'a provider reports more usage than its calls allow';
+  return isRedirect(status)
+    ? "a provider answers with a redirect, which is not followed: check the channel's baseUrl"
     : "a provider refuses the gateway's credential or model name";
 }
 

@@ -63,6 +63,7 @@ export const REASONS = {
   BeyondTheRequest:
     'A provider reports more tokens, images or seconds than calls allow; the message names the channel.',
   ModelRefused: 'A provider knows no such model or path; the message names the channel.',
+  Redirected: 'A provider answers with a redirect, which is not followed; the message names the channel.',
   HostNotFound: "DNS does not resolve a channel's host.",
   ConnectionRefused: "Nothing listens at a channel's address.",
   ConnectTimedOut: "A connection to a channel's provider was not made in time.",
@@ -209,7 +210,7 @@ export const CONDITIONS = {
       'A provider refused calls lately for what the route gives it: its credential, address or model name. ' +
       'Callers get 502 where no other channel serves them.',
     kinds: ['ModelRoute'],
-    reasons: ['CredentialRefused', 'ModelRefused'],
+    reasons: ['CredentialRefused', 'ModelRefused', 'Redirected'],
     onlyWhileTrue: true,
   },
   UpstreamUnreachable: {

@@ -89,6 +89,11 @@ describe('a provider that refuses', () => {
   it('the credential differs in status from one that refuses the model or the address', () => {
     assert.deepEqual(reasonsOf([{ channel: 'a', status: 401, atMs: 1 }]), ['CredentialRefused']);
     assert.deepEqual(reasonsOf([{ channel: 'a', status: 404, atMs: 1 }]), ['ModelRefused']);
+    for (const status of [301, 304, 307, 308]) {
+      assert.deepEqual(reasonsOf([{ channel: 'a', status, atMs: 1 }]), ['Redirected']);
+      const [{ message } = { message: '' }] = refusalConditions([{ channel: 'a', status, atMs: 1 }]);
+      assert.match(message, new RegExp(`^Channel "a": the provider answers with a redirect \\(${status}\\)`));
+    }
     assert.deepEqual(refusalConditions([]), []);
   });
   it('on several channels is reported with all of them', () => {
