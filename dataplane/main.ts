@@ -50,6 +50,7 @@ import { createCallTelemetry } from './telemetry/telemetry.ts';
 import { createTokenizer } from './tokenizer/tokenizer.ts';
 import type { Tokenizer } from './tokenizer/tokenizer.ts';
 import { createUpstreams } from './upstream/client.ts';
+import { placesOf, readForwardProxies } from './upstream/forward-proxy.ts';
 import { isRedirect } from './upstream/retry.ts';
 import type { DecoderMemory } from './upstream/decompress.ts';
 
@@ -127,8 +128,11 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const current = createCurrentState();
   const edge = edgeOptions(options);
   const memory = new MemoryBudget(edge);
+  const proxies = readForwardProxies(options.env ?? {});
+  if (proxies) log.info(placesOf(proxies), 'providers are reached through the forward proxies of the environment');
   const upstreams = createUpstreams({
     memory: decoderMemory(memory),
+    proxies,
     identity: { env: options.env ?? {}, nowMs: () => clock.nowMs(), random: Math.random },
   });
   const metrics = openMetrics(options);

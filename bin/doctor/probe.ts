@@ -8,6 +8,7 @@ import { toPlatformHeaders, toPlatformPath } from '../../dataplane/protocol/plat
 import type { TokenCounter } from '../../dataplane/protocol/provider.ts';
 import { converterFor, providerOf } from '../../dataplane/protocol/providers.ts';
 import { collectUpTo } from '../../dataplane/upstream/collect.ts';
+import { isForwardProxyError } from '../../dataplane/upstream/forward-proxy.ts';
 import { connectErrorOf, SIGN_IN_ERROR, UpstreamFailure } from '../../dataplane/upstream/upstream.ts';
 import type { Upstreams } from '../../dataplane/upstream/upstream.ts';
 import { diagnose } from './diagnose.ts';
@@ -142,7 +143,12 @@ function failureOf(error: UpstreamFailure): Diagnosis {
         message: `no token (${code.slice(SIGN_IN_ERROR.length)}): check auth and the identity`,
       };
     case 'Connect':
-      return { problem: 'Address', message: `no connection (${code}): check baseUrl and the network` };
+      return {
+        problem: 'Address',
+        message: isForwardProxyError(code)
+          ? `the forward proxy makes no connection (${code}): check it, and proxyUrl or HTTPS_PROXY`
+          : `no connection (${code}): check baseUrl and the network`,
+      };
     case 'Timeout':
     case 'Idle':
       return { problem: 'Unavailable', message: 'no answer in time' };

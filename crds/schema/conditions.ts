@@ -68,6 +68,8 @@ export const REASONS = {
   ConnectionRefused: "Nothing listens at a channel's address.",
   ConnectTimedOut: "A connection to a channel's provider was not made in time.",
   TlsFailed: "The TLS handshake with a channel's provider failed.",
+  ForwardProxyFailed:
+    'A forward proxy makes no connection to a provider; the message has its status or the error code.',
   ConnectFailed: "A connection to a channel's provider failed; the message has the error code.",
 
   SignedIn: 'No sign-in of a channel has failed lately.',
@@ -218,7 +220,14 @@ export const CONDITIONS = {
       'Connections to a provider failed lately; the message has the error code. Callers get 502 where no ' +
       'other channel serves them.',
     kinds: ['ModelRoute'],
-    reasons: ['HostNotFound', 'ConnectionRefused', 'ConnectTimedOut', 'TlsFailed', 'ConnectFailed'],
+    reasons: [
+      'HostNotFound',
+      'ConnectionRefused',
+      'ConnectTimedOut',
+      'TlsFailed',
+      'ForwardProxyFailed',
+      'ConnectFailed',
+    ],
     onlyWhileTrue: true,
   },
   UsageImplausible: {

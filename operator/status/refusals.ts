@@ -191,7 +191,24 @@ const CONNECT_ADVICE: Readonly<Record<string, Advice>> = {
   UND_ERR_CONNECT_TIMEOUT: TIMED_OUT,
 };
 
+/** The prefix of the code of a failure of a forward proxy: then its HTTP status, or the error code of the connection. */
+const PROXY_ERROR = 'PROXY_';
+
+function explainProxyError(code: string): Advice {
+  const reason = 'ForwardProxyFailed';
+  if (code === '407')
+    return {
+      reason,
+      advice:
+        "the forward proxy asks for a credential. Name it with user and password in HTTPS_PROXY of the proxies' environment.",
+    };
+  return /^\d+$/.test(code)
+    ? { reason, advice: `the forward proxy answers ${code}. Check its rules and its log, and the host in baseUrl.` }
+    : { reason, advice: 'the forward proxy cannot be reached. Check proxyUrl, or HTTPS_PROXY of the proxies.' };
+}
+
 function explainConnectError(code: string): Advice {
+  if (code.startsWith(PROXY_ERROR)) return explainProxyError(code.slice(PROXY_ERROR.length));
   const known = CONNECT_ADVICE[code];
   if (known) return known;
   if (TLS_ERROR.test(code))

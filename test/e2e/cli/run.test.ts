@@ -282,6 +282,17 @@ describe('mgw run, at the start', () => {
     taken.close();
   });
 
+  it('reports a variable that names no forward proxy, and does not repeat it', async () => {
+    await using folder = await tempFolder();
+    const args = ['run', '--config', QUICKSTART, '--data', folder.path, ...FREE_PORTS];
+    const { exitCode, stdout, stderr } = await mgw(args, { env: { HTTPS_PROXY: 'me:s3cret@proxy.test' } });
+    assert.deepEqual(
+      [exitCode, stderr],
+      [1, 'HTTPS_PROXY: not the URL of a forward proxy, such as http://proxy.example.com:3128\n'],
+    );
+    assert.doesNotMatch(stdout, /s3cret/);
+  });
+
   it('reports that another process uses the ledger', async () => {
     await using folder = await tempFolder();
     const args = ['run', '--config', QUICKSTART, '--data', folder.path, ...FREE_PORTS];

@@ -20,6 +20,9 @@ describe('a provider that cannot be reached', () => {
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'TlsFailed', /certificate/],
     ['UND_ERR_CONNECT_TIMEOUT', 'ConnectTimedOut', /in time/],
     ['EHOSTUNREACH', 'ConnectFailed', /network policies/],
+    ['PROXY_407', 'ForwardProxyFailed', /asks for a credential.*HTTPS_PROXY/],
+    ['PROXY_403', 'ForwardProxyFailed', /forward proxy answers 403/],
+    ['PROXY_ECONNREFUSED', 'ForwardProxyFailed', /forward proxy cannot be reached/],
   ] as const) {
     it(`is reported with the reason of ${connectError}`, () => {
       const [condition] = refusalConditions([{ channel: 'a', status: 0, connectError, atMs: 1 }]);
