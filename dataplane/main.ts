@@ -43,7 +43,7 @@ import type { ValidConfig } from './state/compile-edit.ts';
 import { compile } from './state/compile.ts';
 import { createCurrentState } from './state/current.ts';
 import { createMetrics } from './telemetry/metrics.ts';
-import type { DistributionStats, Metrics } from './telemetry/metrics.ts';
+import type { DistributionStats, Metrics, MetricsOptions } from './telemetry/metrics.ts';
 import type { ProcessStats } from './telemetry/process-metrics.ts';
 import { IMPLAUSIBLE_STATUS, watchImplausibleUsage } from './telemetry/implausible-usage.ts';
 import { createCallTelemetry } from './telemetry/telemetry.ts';
@@ -135,7 +135,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     proxies,
     identity: { env: options.env ?? {}, nowMs: () => clock.nowMs(), random: Math.random },
   });
-  const metrics = openMetrics(options);
+  const metrics = openMetrics(options, { configured: () => current.get(), monotonicMs: () => clock.monotonicMs() });
   const running = new CallMap<CallRecord>();
   const recorder = recordActivity(options, { clock, every: timers.every, running });
   const telemetry = watchImplausibleUsage(
@@ -175,7 +175,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const configured = (): boolean => applied !== undefined && !options.configExpired?.();
   const server = buildServer({ ...deps, ...edge, memory, shutdown, inFlight, configured });
   const admin = createAdmin({
-    metrics: metrics.registry,
+    metrics: { contentType: metrics.registry.contentType, metrics: () => metrics.scrape() },
     readiness: () => [
       { name: 'configuration', ok: configured(), detail: 'none has been applied yet, or it is too old' },
       ledgerCheck(),
@@ -240,9 +240,12 @@ function decoderMemory(budget: MemoryBudget): DecoderMemory {
   };
 }
 
-function openMetrics({ version, ledger, process, distribution }: DataplaneOptions): Metrics {
+function openMetrics(
+  { version, ledger, process, distribution }: DataplaneOptions,
+  further: Pick<MetricsOptions, 'configured' | 'monotonicMs'>,
+): Metrics {
   const optional = { ...(process && { process }), ...(distribution && { distribution }) };
-  return createMetrics({ version, ledger: () => ledger.gauges(), ...optional });
+  return createMetrics({ version, ledger: () => ledger.gauges(), ...optional, ...further });
 }
 
 function recordActivity(
