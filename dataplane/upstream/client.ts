@@ -10,7 +10,7 @@ import { decodeEventStream } from './aws-event-stream.ts';
 import { openConnections } from './connections.ts';
 import type { DecoderMemory } from './decompress.ts';
 import { Exchange } from './exchange.ts';
-import { forTokenServices, forwardProxyOf } from './forward-proxy.ts';
+import { forwardProxyOf } from './forward-proxy.ts';
 import type { ForwardProxies } from './forward-proxy.ts';
 import { redactResponse, secretsInHeaders, secretsInQuery, secretsInValue } from './redact-credentials.ts';
 import { requestBody } from './request-body.ts';
@@ -115,11 +115,11 @@ function openChannel(
   const base = parseAddress(target);
   const { signIn, timeouts, proxyUrl } = target;
   const proxies = proxyUrl === undefined ? shared : forwardProxyOf(proxyUrl);
-  const options = { origin: base.origin, connectMs: timeouts.connectMs, ca };
-  const toTokenServices = signIn && proxies && openConnections({ ...options, proxies: forTokenServices(proxies) });
+  const options = { origin: base.origin, proxies, connectMs: timeouts.connectMs, ca };
+  const toTokenServices = signIn && proxies && openConnections(options);
   return {
     memory,
-    connections: openConnections({ ...options, proxies, pool: POOL }),
+    connections: openConnections({ ...options, pool: POOL }),
     toTokenServices,
     base,
     authorizer: signIn && createAuthorizer(signIn, { ...identity, toTokenServices }),

@@ -22,7 +22,10 @@ export function isForwardProxyError(code: string): boolean {
   return code.startsWith(PROXY_ERROR);
 }
 
-/** The machine itself, and the metadata servers of clouds, which no other machine can reach. */
+/**
+ * The machine itself, and the metadata servers of clouds. A forward proxy would reach its own machine there, and lead
+ * past the network policies of this one.
+ */
 const LOCAL =
   'localhost,127.0.0.1,[::1],metadata.google.internal,169.254.169.254,169.254.170.2,169.254.170.23,' +
   'fd00:ec2::254,fd00:ec2::23';
@@ -35,14 +38,9 @@ export function readForwardProxies(env: Readonly<Record<string, string | undefin
   return { http, https, except: `${readVariable(env, 'NO_PROXY')},${LOCAL}` };
 }
 
-/** The forward proxy of a channel, which every provider is reached through. */
+/** The forward proxy that a channel names. */
 export function forwardProxyOf(url: string): ForwardProxies {
-  return { http: url, https: url, except: '' };
-}
-
-/** The same forward proxies for token services, except those of the machine itself. */
-export function forTokenServices(proxies: ForwardProxies): ForwardProxies {
-  return { ...proxies, except: `${proxies.except},${LOCAL}` };
+  return { http: url, https: url, except: LOCAL };
 }
 
 /** Where forward proxies are, without their credentials; empty: there is none. */

@@ -177,16 +177,13 @@ function nextBatch(
   atMost: number,
 ): { readonly batch: readonly MintPlan[]; readonly rest: readonly MintPlan[] } {
   const batch: MintPlan[] = [];
+  const hasRoom = (plan: MintPlan): boolean =>
+    batch.length < atMost &&
+    batch.filter((each) => namespaceOfPlan(each) === namespaceOfPlan(plan)).length < WRITES_AT_ONCE_OF_NAMESPACE;
   const rest: MintPlan[] = [];
-  const counts = new Map<string, number>();
   for (const plan of waiting) {
-    const namespace = namespaceOfPlan(plan);
-    const count = counts.get(namespace) ?? 0;
-    if (batch.length >= atMost || count >= WRITES_AT_ONCE_OF_NAMESPACE) rest.push(plan);
-    else if (!isBlocked(plan, run)) {
-      batch.push(plan);
-      counts.set(namespace, count + 1);
-    }
+    if (!hasRoom(plan)) rest.push(plan);
+    else if (!isBlocked(plan, run)) batch.push(plan);
   }
   return { batch, rest };
 }

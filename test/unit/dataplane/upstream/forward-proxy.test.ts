@@ -4,14 +4,19 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest';
-import { InvalidForwardProxy, placesOf, readForwardProxies } from '../../../../dataplane/upstream/forward-proxy.ts';
+import {
+  InvalidForwardProxy,
+  forwardProxyOf,
+  placesOf,
+  readForwardProxies,
+} from '../../../../dataplane/upstream/forward-proxy.ts';
 import { connectErrorOf, SecretValue, UpstreamFailure } from '../../../../dataplane/upstream/upstream.ts';
 import { startConnectProxy } from '../../../support/connect-proxy.ts';
 import type { ConnectProxy } from '../../../support/connect-proxy.ts';
 import { failsWith, readAll, requestOf, startHttp, startRaw, startUpstreams, targetAt, text } from './provider.ts';
 import { createSelfSignedCertificate } from './self-signed.ts';
 
-const identity = createSelfSignedCertificate();
+const identity = createSelfSignedCertificate('provider.test');
 const ca = [identity.cert];
 let sockets = 0;
 let most = 0;
@@ -43,6 +48,9 @@ afterAll(() => {
   provider.close();
 });
 
+/** The same address under a name that only the forward proxy knows. */
+const elsewhere = (url: string): string => url.replace('127.0.0.1', 'provider.test');
+
 const throughEnvironment = (variables: Record<string, string>): ReturnType<typeof startUpstreams> =>
   startUpstreams({ ca, proxies: readForwardProxies(variables) });
 
@@ -62,11 +70,11 @@ async function codeOf(sent: Promise<unknown>): Promise<string> {
 describe("a channel's forward proxy", () => {
   it('makes a tunnel to an https provider, whose certificate is verified', async () => {
     const upstreams = startUpstreams({ ca });
-    const target = targetAt(`https://localhost:${port}`, { proxyUrl: proxy.url });
+    const target = targetAt(`https://provider.test:${port}`, { proxyUrl: proxy.url });
     const response = await upstreams.send(target, requestOf());
-    assert.equal(await readAll(response.body), `localhost:${port} no credential`);
-    assert.deepEqual(proxy.asked, [`localhost:${port}`]);
-    const elsewhere = targetAt(`https://provider.test:${port}`, { proxyUrl: proxy.url });
+    assert.equal(await readAll(response.body), `provider.test:${port} no credential`);
+    assert.deepEqual(proxy.asked, [`provider.test:${port}`]);
+    const elsewhere = targetAt(`https://other.test:${port}`, { proxyUrl: proxy.url });
     assert.equal(await codeOf(upstreams.send(elsewhere, requestOf())), 'ERR_TLS_CERT_ALTNAME_INVALID');
     const untrusting = startUpstreams().send(target, requestOf());
     assert.equal(await codeOf(untrusting), 'DEPTH_ZERO_SELF_SIGNED_CERT');
@@ -83,14 +91,14 @@ describe("a channel's forward proxy", () => {
 
   it('comes before the environment and its NO_PROXY', async () => {
     const upstreams = throughEnvironment({ HTTPS_PROXY: 'http://127.0.0.1:1', NO_PROXY: '*' });
-    const target = targetAt(`https://localhost:${port}`, { proxyUrl: proxy.url });
+    const target = targetAt(`https://provider.test:${port}`, { proxyUrl: proxy.url });
     await readAll((await upstreams.send(target, requestOf())).body);
     assert.equal(proxy.asked.length, 1);
   });
 
   it('keeps connections alive, and opens one for each call in flight', async () => {
     const upstreams = startUpstreams({ ca });
-    const target = targetAt(`https://localhost:${port}`, { proxyUrl: proxy.url });
+    const target = targetAt(`https://provider.test:${port}`, { proxyUrl: proxy.url });
     for (let calls = 0; calls < 5; calls++) await readAll((await upstreams.send(target, requestOf())).body);
     // a connection rests for a turn of the event loop before it is used again, so a second one may be opened
     assert.ok(sockets <= 2, `${sockets} connections`);
@@ -102,9 +110,25 @@ describe("a channel's forward proxy", () => {
     assert.ok(sockets <= 13, `${sockets} connections`);
   });
 
+  it('bounds headers and idle connections as without one', async () => {
+    const huge = await startRaw((socket) =>
+      socket.write(`HTTP/1.1 200 OK\r\nx-huge: ${'a'.repeat(64 * 1024)}\r\n\r\n`),
+    );
+    const upstreams = startUpstreams({ ca });
+    await assert.rejects(
+      upstreams.send(targetAt(elsewhere(huge), { proxyUrl: proxy.url }), requestOf()),
+      failsWith('Reset'),
+    );
+    const idle = await startRaw((socket) =>
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\nkeep-alive: timeout=3\r\n\r\nok'),
+    );
+    await readAll((await upstreams.send(targetAt(elsewhere(idle), { proxyUrl: proxy.url }), requestOf())).body);
+    while (proxy.open.size > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  });
+
   it('passes streams on as they come, and an abort closes the tunnel', async () => {
     const left = new AbortController();
-    const target = targetAt(`https://localhost:${port}`, { proxyUrl: proxy.url });
+    const target = targetAt(`https://provider.test:${port}`, { proxyUrl: proxy.url });
     const response = await startUpstreams({ ca }).send(
       target,
       requestOf({ path: '/stream', stream: true, signal: left.signal }),
@@ -117,7 +141,7 @@ describe("a channel's forward proxy", () => {
   });
 
   it('that breaks off within a response cuts it', async () => {
-    const target = targetAt(`https://localhost:${port}`, { proxyUrl: proxy.url });
+    const target = targetAt(`https://provider.test:${port}`, { proxyUrl: proxy.url });
     const response = await startUpstreams({ ca }).send(target, requestOf({ path: '/stream', stream: true }));
     const iterator = response.body[Symbol.asyncIterator]();
     await iterator.next();
@@ -126,24 +150,24 @@ describe("a channel's forward proxy", () => {
   });
 
   it('that refuses, does not answer or cannot be reached is told from the provider', async () => {
-    const target = targetAt(`https://localhost:${port}`, { proxyUrl: proxy.url, timeouts: { connectMs: 300 } });
+    const target = targetAt(`https://provider.test:${port}`, { proxyUrl: proxy.url, timeouts: { connectMs: 300 } });
     for (const status of [403, 407, 502]) {
       proxy.status = status;
       assert.equal(await codeOf(startUpstreams({ ca }).send(target, requestOf())), `PROXY_${status}`);
     }
     proxy.status = 0;
     assert.equal(await codeOf(startUpstreams({ ca }).send(target, requestOf())), 'PROXY_UND_ERR_HEADERS_TIMEOUT');
-    const nowhere = targetAt(`https://localhost:${port}`, { proxyUrl: 'http://127.0.0.1:1' });
+    const nowhere = targetAt(`https://provider.test:${port}`, { proxyUrl: 'http://127.0.0.1:1' });
     assert.equal(await codeOf(startUpstreams({ ca }).send(nowhere, requestOf())), 'PROXY_ECONNREFUSED');
     const broken = await startRaw((socket) => socket.end());
-    const breaks = targetAt(`https://localhost:${port}`, { proxyUrl: broken });
+    const breaks = targetAt(`https://provider.test:${port}`, { proxyUrl: broken });
     assert.equal(await codeOf(startUpstreams({ ca }).send(breaks, requestOf())), 'PROXY_UND_ERR_SOCKET');
   });
 
   it('is no longer waited for once the call is aborted', async () => {
     proxy.status = 0;
     const left = new AbortController();
-    const target = targetAt(`https://localhost:${port}`, { proxyUrl: proxy.url, timeouts: { connectMs: 500 } });
+    const target = targetAt(`https://provider.test:${port}`, { proxyUrl: proxy.url, timeouts: { connectMs: 500 } });
     const sent = startUpstreams({ ca }).send(target, requestOf({ signal: left.signal }));
     while (proxy.asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
     left.abort();
@@ -161,9 +185,10 @@ describe("the environment's forward proxies", () => {
       const http = targetAt(`http://provider.test:${new URL(base).port}`);
       const upstreams = throughEnvironment({ ...variables, http_proxy: url });
       assert.equal(await readAll((await upstreams.send(http, requestOf())).body), 'no credential');
+      const https = targetAt(`https://provider.test:${port}`);
       assert.equal(
-        await codeOf(upstreams.send(targetAt(`https://provider.test:${port}`), requestOf())),
-        'ERR_TLS_CERT_ALTNAME_INVALID',
+        await readAll((await upstreams.send(https, requestOf())).body),
+        `provider.test:${port} no credential`,
       );
     }
     assert.equal(proxy.asked.length, 6);
@@ -174,11 +199,7 @@ describe("the environment's forward proxies", () => {
     assert.equal(await codeOf(refused.send(targetAt(`https://provider.test:${port}`), requestOf())), 'PROXY_407');
   });
 
-  it('are not used for this machine, metadata servers and the hosts of NO_PROXY', async () => {
-    for (const variables of [{}, { NO_PROXY: 'example.com' }, { no_proxy: '' }]) {
-      const upstreams = throughEnvironment({ HTTPS_PROXY: proxy.url, ...variables });
-      await readAll((await upstreams.send(targetAt(`https://localhost:${port}`), requestOf())).body);
-    }
+  it('are not used for the hosts of NO_PROXY', async () => {
     const upstreams = throughEnvironment({ HTTPS_PROXY: proxy.url, NO_PROXY: '.invalid, other.test' });
     for (const host of ['provider.invalid', 'invalid', 'other.test'])
       assert.match(await codeOf(upstreams.send(targetAt(`https://${host}`), requestOf())), /^(?:ENOTFOUND|EAI_AGAIN)$/);
@@ -206,6 +227,32 @@ describe("the environment's forward proxies", () => {
           !/s3cret/.test(error.message),
       );
   });
+});
+
+it('no forward proxy leads to this machine or to a metadata server', async () => {
+  const base = await startHttp((_request, response) => response.end('direct'));
+  const shared = [{}, { NO_PROXY: 'example.com' }, { no_proxy: '' }].map((variables) =>
+    throughEnvironment({ HTTP_PROXY: proxy.url, ...variables }),
+  );
+  for (const [upstreams, changes] of [
+    ...shared.map((each) => [each, {}] as const),
+    [startUpstreams(), { proxyUrl: proxy.url }] as const,
+  ]) {
+    for (const url of [base, base.replace('127.0.0.1', 'localhost')])
+      assert.equal(await readAll((await upstreams.send(targetAt(url, changes), requestOf())).body), 'direct');
+    const code = await codeOf(upstreams.send(targetAt('http://[::1]:1', changes), requestOf()));
+    assert.ok(!code.startsWith('PROXY_'), code);
+  }
+  assert.deepEqual(proxy.asked, []);
+  for (const proxies of [forwardProxyOf(proxy.url), readForwardProxies({ HTTP_PROXY: proxy.url, NO_PROXY: 'a.test' })])
+    for (const host of [
+      '169.254.169.254',
+      '169.254.170.2',
+      '169.254.170.23',
+      'fd00:ec2::254',
+      'metadata.google.internal',
+    ])
+      assert.ok(proxies?.except.split(',').includes(host), host);
 });
 
 describe('a token service', () => {
@@ -247,7 +294,7 @@ describe('a token service', () => {
     const tokens = await startHttp((_request, response) =>
       response.end(JSON.stringify({ access_token: 'token', expires_in: 3600 })),
     );
-    const base = await startHttp((_request, response) => response.end('served'));
+    const base = elsewhere(await startHttp((_request, response) => response.end('served')));
     const target = targetAt(base, { credential: undefined, signIn: signIn(tokens), proxyUrl: proxy.url });
     await readAll((await startUpstreams().send(target, requestOf())).body);
     assert.deepEqual(proxy.asked, [new URL(base).host]);
