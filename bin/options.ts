@@ -97,6 +97,17 @@ export function parseOrigin(text: string): string {
   return url.origin;
 }
 
+/** Parses the URL of the console, which may have a path, and returns it without a slash at the end. */
+export function parseConsoleUrl(text: string): string {
+  const url = URL.parse(text);
+  if (!url || url.href !== url.origin + url.pathname || !/^https?:\/\/[^/]+(?:\/[\w.~-]+)*\/?$/.test(url.href))
+    throw new InvalidArgumentError(
+      'It must be http:// or https:// with a host and perhaps a path of letters, digits, ".", "_", "~" and "-", ' +
+        'such as https://gateway.example/llm/console.',
+    );
+  return url.href.replace(/\/$/, '');
+}
+
 /** Parses one or more "host:port", separated by commas, and appends them to those of earlier flags. */
 export function parseHostPorts(text: string, earlier: readonly string[] = []): readonly string[] {
   const addresses = text.split(',').map((each) => each.trim());

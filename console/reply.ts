@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccessError } from './access/access.ts';
 import type { Assets } from './assets.ts';
+import { withBasePath } from './base-path.ts';
 import { describeError } from './describe-error.ts';
 import type { HandlerResult, ConsoleDeps, DownloadedFile, Page, RelayedAnswer } from './route.ts';
 import type { Authenticator } from './session/authenticator.ts';
@@ -14,6 +15,8 @@ export interface ReplyContext {
   readonly deps: ConsoleDeps;
   readonly assets: Assets;
   readonly authenticator: Authenticator;
+  /** The path below which people reach the console; '' at a host's root. */
+  readonly basePath: string;
 }
 
 /** The request, authenticated if anybody is signed in, and its reply. */
@@ -28,16 +31,19 @@ const FILE_NAME = /^[\w.-]{1,200}$/;
 
 /** A page in its layout. */
 export function sendPage(context: ReplyContext, { request, reply }: RequestAndReply, page: Page, status = 200): void {
-  const { assets, authenticator } = context;
+  const { assets, authenticator, basePath } = context;
   const access = request.principal?.person;
   const signOut = authenticator.proxied ? 'ByProxy' : 'Here';
   const person =
     access &&
     ({ name: access.person.name, csrf: reply.generateCsrf(), signOut, byKey: access.ownKey !== undefined } as const);
-  void reply
-    .code(status)
-    .type(HTML)
-    .send(layout(page, { person, styles: LAYOUT_STYLES, asset: assets.href }));
+  const document = layout(page, { person, styles: LAYOUT_STYLES, asset: assets.href });
+  void reply.code(status).type(HTML).send(withBasePath(document, basePath));
+}
+
+/** 303 See Other. `path` is one of the console, with its query. */
+export function sendRedirect({ basePath }: ReplyContext, reply: FastifyReply, path: string): FastifyReply {
+  return reply.redirect(basePath + path, 303);
 }
 
 /** Rejects before anything is written if the first chunk of a file cannot be read. */
@@ -47,8 +53,9 @@ export async function sendResult(
   answer: HandlerResult,
 ): Promise<void> {
   if ('page' in answer) sendPage(context, exchange, answer.page, answer.status);
-  else if ('fragment' in answer) void exchange.reply.type(HTML).send(answer.fragment.markup);
-  else if ('redirect' in answer) void exchange.reply.redirect(consolePath(answer.redirect), 303);
+  else if ('fragment' in answer)
+    void exchange.reply.type(HTML).send(withBasePath(answer.fragment.markup, context.basePath));
+  else if ('redirect' in answer) void sendRedirect(context, exchange.reply, consolePath(answer.redirect));
   else if ('relay' in answer) sendRelay(exchange, answer.relay);
   else await sendFile(context, exchange, answer.file);
 }

@@ -18,6 +18,7 @@ import { localState } from './access/shared-state.ts';
 import type { SharedState } from './access/shared-state.ts';
 import { ASSET_ROOT, loadAssets } from './assets.ts';
 import type { Assets } from './assets.ts';
+import { assertFree, basePathOf, withoutBasePath } from './base-path.ts';
 import { compressAnswer } from './compress.ts';
 import { RequestRefused } from './describe-error.ts';
 import { createGatewayCaller } from './gateway-caller.ts';
@@ -25,7 +26,7 @@ import { MAX_FORM_BYTES } from './form.ts';
 import { REQUEST_LIMITS, SECURITY_HEADERS } from './http.ts';
 import { checkFormToken, checkSite, identify, queryOf, readForm } from './hooks.ts';
 import { registerSignIn } from './pages/sign-in.ts';
-import { pathOf, sendResult, sendErrorPage } from './reply.ts';
+import { pathOf, sendErrorPage, sendRedirect, sendResult } from './reply.ts';
 import type { RequestAndReply, ReplyContext } from './reply.ts';
 import { loadApiKindsSync } from '#crds/load.ts';
 import type { ConsoleDeps, ConsoleRoute } from './route.ts';
@@ -47,6 +48,8 @@ export interface ConsoleOptions extends Omit<ConsoleDeps, 'state' | 'schemas' | 
   readonly proxyHeader?: ProxyHeader;
   /** Addresses and CIDR ranges of proxies whose X-Forwarded-For counts. Default: none's. */
   readonly trustedProxies?: readonly string[];
+  /** Where people open the console. A path counts: every link, redirect and cookie is then below it. */
+  readonly consoleUrl?: string | undefined;
   /** Default: plain http, for whatever ends TLS before it. */
   readonly serverFactory?: ConsoleTls['serverFactory'];
   /** Default: routes.ts. */
@@ -85,14 +88,16 @@ export async function startConsole(options: ConsoleOptions & ListenOptions): Pro
   };
 }
 
-/** The server, not listening yet. @throws RangeError where a sealing key has another length. */
+/** The server, not listening yet. @throws RangeError for a sealing key of another length, BasePathTaken. */
 export function buildConsole(options: ConsoleOptions): FastifyInstance {
   const { routes = ROUTES, assets = loadAssets(), state = localState() } = options;
   const { sealingKeys, proxyHeader, nowMs } = options;
   const access = accessOf(options);
   const formKey = Buffer.from(hkdfSync('sha256', sealingKeys[0] ?? '', '', 'console binding', SESSION_KEY_BYTES));
   const revocations = shareRevocations(state);
-  const authenticator = createAuthenticator({ access, revocations, formKey, proxyHeader, nowMs });
+  const basePath = basePathOf(options.consoleUrl);
+  assertFree(basePath, [...routes.map(({ path }) => path), ASSET_ROOT, '/sign-in', '/sign-out']);
+  const authenticator = createAuthenticator({ access, revocations, formKey, proxyHeader, basePath, nowMs });
   const callGateway = options.gatewayUrl === undefined ? undefined : createGatewayCaller(options.gatewayUrl);
   const schemas = loadApiKindsSync();
   const loadManifests: ConsoleDeps['loadManifests'] = (text) =>
@@ -101,7 +106,7 @@ export function buildConsole(options: ConsoleOptions): FastifyInstance {
       countGenerations(0),
     )([{ path: '', text }]);
   const deps = { ...options, access, state, callGateway, schemas, loadManifests, nextTurn: () => nextTurn() };
-  const context: ReplyContext = { deps, assets, authenticator };
+  const context: ReplyContext = { deps, assets, authenticator, basePath };
   const app = createApp(options, context);
   registerSessions(app, sealingKeys);
   void app.register(csrfProtection, {
@@ -145,6 +150,7 @@ function createApp(options: ConsoleOptions, context: ReplyContext): FastifyInsta
   const { headersTimeout, requestTimeout, maxHeaderSize } = REQUEST_LIMITS;
   const app = fastify({
     logger: false,
+    rewriteUrl: ({ url = '/' }) => withoutBasePath(url, context.basePath),
     // request.ip is then the last address of X-Forwarded-For that is not such a proxy's
     trustProxy: options.trustedProxies ? [...options.trustedProxies] : false,
     genReqId: () => `req_${randomUUID().replaceAll('-', '')}`,
@@ -238,7 +244,8 @@ function askToSignIn(context: ReplyContext, { request, reply }: RequestAndReply)
   const over = context.authenticator.clear(request, reply);
   request.principal = undefined;
   const isPage = request.method !== 'POST' && (request.headers['sec-fetch-dest'] ?? 'document') === 'document';
-  if (isPage) return reply.redirect(`/sign-in?next=${encodeURIComponent(request.url)}${over ? '&why=over' : ''}`, 303);
+  if (isPage)
+    return sendRedirect(context, reply, `/sign-in?next=${encodeURIComponent(request.url)}${over ? '&why=over' : ''}`);
   const isForm = request.method === 'POST';
   const message = isForm
     ? 'Nothing was changed. Sign in, open the page again and repeat the change.'

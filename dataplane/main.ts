@@ -43,13 +43,15 @@ import type { ValidConfig } from './state/compile-edit.ts';
 import { compile } from './state/compile.ts';
 import { createCurrentState } from './state/current.ts';
 import { createMetrics } from './telemetry/metrics.ts';
-import type { DistributionStats, Metrics } from './telemetry/metrics.ts';
+import type { DistributionStats, Metrics, MetricsOptions } from './telemetry/metrics.ts';
 import type { ProcessStats } from './telemetry/process-metrics.ts';
 import { IMPLAUSIBLE_STATUS, watchImplausibleUsage } from './telemetry/implausible-usage.ts';
 import { createCallTelemetry } from './telemetry/telemetry.ts';
 import { createTokenizer } from './tokenizer/tokenizer.ts';
 import type { Tokenizer } from './tokenizer/tokenizer.ts';
 import { createUpstreams } from './upstream/client.ts';
+import { placesOf, readForwardProxies } from './upstream/forward-proxy.ts';
+import { isRedirect } from './upstream/retry.ts';
 import type { DecoderMemory } from './upstream/decompress.ts';
 
 export interface DataplaneOptions {
@@ -126,11 +128,14 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const current = createCurrentState();
   const edge = edgeOptions(options);
   const memory = new MemoryBudget(edge);
+  const proxies = readForwardProxies(options.env ?? {});
+  if (proxies) log.info(placesOf(proxies), 'providers are reached through the forward proxies of the environment');
   const upstreams = createUpstreams({
     memory: decoderMemory(memory),
+    proxies,
     identity: { env: options.env ?? {}, nowMs: () => clock.nowMs(), random: Math.random },
   });
-  const metrics = openMetrics(options);
+  const metrics = openMetrics(options, { configured: () => current.get(), monotonicMs: () => clock.monotonicMs() });
   const running = new CallMap<CallRecord>();
   const recorder = recordActivity(options, { clock, every: timers.every, running });
   const telemetry = watchImplausibleUsage(
@@ -170,7 +175,7 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
   const configured = (): boolean => applied !== undefined && !options.configExpired?.();
   const server = buildServer({ ...deps, ...edge, memory, shutdown, inFlight, configured });
   const admin = createAdmin({
-    metrics: metrics.registry,
+    metrics: { contentType: metrics.registry.contentType, metrics: () => metrics.scrape() },
     readiness: () => [
       { name: 'configuration', ok: configured(), detail: 'none has been applied yet, or it is too old' },
       ledgerCheck(),
@@ -235,9 +240,12 @@ function decoderMemory(budget: MemoryBudget): DecoderMemory {
   };
 }
 
-function openMetrics({ version, ledger, process, distribution }: DataplaneOptions): Metrics {
+function openMetrics(
+  { version, ledger, process, distribution }: DataplaneOptions,
+  further: Pick<MetricsOptions, 'configured' | 'monotonicMs'>,
+): Metrics {
   const optional = { ...(process && { process }), ...(distribution && { distribution }) };
-  return createMetrics({ version, ledger: () => ledger.gauges(), ...optional });
+  return createMetrics({ version, ledger: () => ledger.gauges(), ...optional, ...further });
 }
 
 function recordActivity(
@@ -288,8 +296,9 @@ function warnOfRoute({ log, onRouteWarning }: DataplaneOptions, warning: RouteWa
 
 function describeWarning({ connectError, status }: RouteWarning): string {
   if (connectError !== undefined) return 'a provider cannot be reached';
-  return status === IMPLAUSIBLE_STATUS
-    ? 'a provider reports more usage than its calls allow'
+  if (status === IMPLAUSIBLE_STATUS) return 'a provider reports more usage than its calls allow';
+  return isRedirect(status)
+    ? "a provider answers with a redirect, which is not followed: check the channel's baseUrl"
     : "a provider refuses the gateway's credential or model name";
 }
 

@@ -22,6 +22,8 @@ interface FileConsoleOptions {
   readonly optional: boolean;
   readonly manifests: ManifestSource;
   readonly gatewayUrl: string;
+  /** Where people open the console, if not at `listen`. */
+  readonly consoleUrl: string | undefined;
   readonly gatewayNamespace: string;
   readonly dataDir: string;
   readonly ledger: LedgerLocation;
@@ -61,6 +63,7 @@ export async function startFileConsole(options: FileConsoleOptions): Promise<Fil
       activity,
       gatewayNamespace,
       gatewayUrl,
+      consoleUrl: options.consoleUrl,
       doctor,
       log,
       state: await openFileState(dataDir),

@@ -41,23 +41,26 @@ export function formatExactUsd(nanoUsd: bigint): string {
  * Renders money. Without `places`: cents from one dollar, hundredths of a cent below it, and "< $0.0001" below those.
  */
 export function renderUsd(nanoUsd: bigint, places?: number): Html {
-  return html`<data class="money" value="${formatDecimal(nanoUsd, 2)}" title="${formatExactUsd(nanoUsd)}"
-    >${formatShortUsd(nanoUsd, places)}</data
-  >`;
+  return renderAmount(nanoUsd, formatShortUsd(nanoUsd, places));
 }
 
 /** Renders what remains of a limit: rounded down, and never below zero. */
 export function renderRemaining(nanoUsd: bigint, places?: number): Html {
   const left = nanoUsd < 0n ? 0n : nanoUsd;
-  const shown = formatUsdDown(left, places ?? (left < 100_000_000n ? 4 : 2));
-  return html`<data class="money" value="${formatDecimal(nanoUsd, 2)}" title="${formatExactUsd(nanoUsd)}"
-    >${shown}</data
-  >`;
+  return renderAmount(nanoUsd, formatUsdDown(left, places ?? (left < 100_000_000n ? 4 : 2)));
+}
+
+/** Renders a balance: what remains is rounded down, and what is owed is not rounded away. */
+export function renderBalance(nanoUsd: bigint, places?: number): Html {
+  return nanoUsd < 0n ? renderUsd(nanoUsd, places) : renderRemaining(nanoUsd, places);
 }
 
 /** Renders what was spent of a limit: rounded up, so that it adds up to the limit with what remains. */
 export function renderSpent(nanoUsd: bigint, places: number): Html {
-  const shown = formatUsd(-floorTo(-nanoUsd, places), places);
+  return renderAmount(nanoUsd, formatUsd(-floorTo(-nanoUsd, places), places));
+}
+
+function renderAmount(nanoUsd: bigint, shown: string): Html {
   return html`<data class="money" value="${formatDecimal(nanoUsd, 2)}" title="${formatExactUsd(nanoUsd)}"
     >${shown}</data
   >`;

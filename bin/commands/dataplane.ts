@@ -2,7 +2,15 @@
 import { Command } from 'commander';
 import { addCallFlags } from '../call-flags.ts';
 import type { DataplaneFlags } from '../run/dataplane.ts';
-import { flag, logLevelFlag, paragraphs, parseAddress, parseLedger, parseOrigin, parseSeconds } from '../options.ts';
+import {
+  flag,
+  logLevelFlag,
+  paragraphs,
+  parseAddress,
+  parseConsoleUrl,
+  parseLedger,
+  parseSeconds,
+} from '../options.ts';
 import { addXdsFlags } from '../xds-flags.ts';
 
 export function dataplaneCommand(ended: (exitCode: number) => void): Command {
@@ -83,7 +91,7 @@ export function dataplaneCommand(ended: (exitCode: number) => void): Command {
   return addCallFlags(connected)
     .addOption(
       flag('--console-url <URL>', 'where people open the console, for the links in refusals and on pages').argParser(
-        parseOrigin,
+        parseConsoleUrl,
       ),
     )
     .addOption(

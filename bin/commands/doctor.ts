@@ -7,6 +7,7 @@ import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { flag, paragraphs, parseLedger, parseNamespace } from '../options.ts';
 import type { LedgerLocation } from '../options.ts';
 import { assertFolder } from '../run/data-folder.ts';
+import { explainStart } from '../run/start-errors.ts';
 import { addXdsFlags, checkXdsFlags, securityOf } from '../xds-flags.ts';
 import type { XdsFlags } from '../xds-flags.ts';
 
@@ -66,7 +67,9 @@ async function diagnoseAll(flags: DoctorFlags): Promise<boolean> {
   const plan = planProbes(snapshot, { only, allModels });
   process.stderr.write(`${report.describeCosts(plan)}\n`);
   if (yes !== true && plan.probes.length > 0) await confirm();
-  const outcomes = await examine(plan);
+  const outcomes = await examine(plan).catch((error: unknown) => {
+    throw explainStart(error, []);
+  });
   const faults = [...unresolved, ...(await examineLedger(ledger))];
   const write = json === true ? report.writeReport : report.writeTable;
   process.stdout.write(`${write(outcomes, faults)}\n`);

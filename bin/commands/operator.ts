@@ -6,10 +6,11 @@ import {
   logLevelFlag,
   paragraphs,
   parseAddress,
+  parseBytes,
+  parseConsoleUrl,
   parseLabelNames,
   parseLedger,
   parseNamespace,
-  parseBytes,
   parseNamespaces,
   parseOrigin,
   parseServiceAccounts,
@@ -194,6 +195,12 @@ export function operatorCommand(ended: (exitCode: number) => void): Command {
         "a folder for the console's copy of usage records, which then survives " +
           'a restart (default: a temporary file)',
       ),
+    )
+    .addOption(
+      flag(
+        '--console-url <URL>',
+        'where people open the console; only a path counts, below which it then is',
+      ).argParser(parseConsoleUrl),
     )
     .addOption(
       flag('--console-gateway-url <URL>', 'where SDKs call, for what the console tells people').argParser(parseOrigin),

@@ -8,10 +8,10 @@ import {
   paragraphs,
   parseAddress,
   parseConsole,
+  parseConsoleUrl,
   parseLabelNames,
   parseLedger,
   parseNamespace,
-  parseOrigin,
   trustedProxiesFlag,
 } from '../options.ts';
 import type { RunFlags } from '../run/run.ts';
@@ -52,7 +52,7 @@ export function runCommand(ended: (exitCode: number) => void): Command {
         '--console-url <URL>',
         'where people open the console, for the links in refusals and on pages ' +
           '(default: the address of --console)',
-      ).argParser(parseOrigin),
+      ).argParser(parseConsoleUrl),
     )
     .addOption(trustedProxiesFlag())
     .addOption(

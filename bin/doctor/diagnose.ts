@@ -26,7 +26,7 @@ interface Rule {
   readonly advice: string;
 }
 
-const REDIRECTS = [301, 302, 303, 307, 308];
+const REDIRECTS = Array.from({ length: 100 }, (_, index) => 300 + index);
 
 const MODEL_WORDS = new RegExp(
   [
@@ -43,7 +43,7 @@ const RULES: readonly Rule[] = [
   {
     statuses: REDIRECTS,
     problem: 'Address',
-    advice: 'the provider sends elsewhere, and redirects are not followed: check baseUrl',
+    advice: 'the provider answers with a redirect, and redirects are not followed: check baseUrl',
   },
   {
     statuses: [400, 403],

@@ -1,6 +1,7 @@
 /** Sends a probe to each channel of a configuration, one after another. */
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { createUpstreams } from '../../dataplane/upstream/client.ts';
+import { readForwardProxies } from '../../dataplane/upstream/forward-proxy.ts';
 import type { ChannelDoctor } from '../../console/route.ts';
 import { planProbes } from './plan.ts';
 import type { Plan } from './plan.ts';
@@ -8,9 +9,13 @@ import { askChannel } from './probe.ts';
 import type { ProbeResult } from './probe.ts';
 import { describeCosts } from './report.ts';
 
-/** Asks each channel of the plan. A channel that does not answer is an outcome too. */
+/**
+ * Asks each channel of the plan, as this process's environment leads. A channel that does not answer is an outcome too.
+ * Rejects with InvalidForwardProxy.
+ */
 export async function examine({ probes }: Plan): Promise<readonly ProbeResult[]> {
   const upstreams = createUpstreams({
+    proxies: readForwardProxies(process.env),
     identity: { env: process.env, nowMs: () => Date.now(), random: () => Math.random() },
   });
   const outcomes: ProbeResult[] = [];

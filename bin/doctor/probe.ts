@@ -9,6 +9,7 @@ import type { RequestPlan, UpstreamBody } from '../../dataplane/protocol/convert
 import type { TokenCounter } from '../../dataplane/protocol/provider.ts';
 import { converterFor, providerOf } from '../../dataplane/protocol/providers.ts';
 import { collectUpTo } from '../../dataplane/upstream/collect.ts';
+import { isForwardProxyError } from '../../dataplane/upstream/forward-proxy.ts';
 import { SIGN_IN_ERROR, UpstreamFailure } from '../../dataplane/upstream/upstream.ts';
 import type { Upstreams } from '../../dataplane/upstream/upstream.ts';
 import { diagnose } from './diagnose.ts';
@@ -135,7 +136,12 @@ function failureOf({ failure, connectError = '' }: Extract<AttemptFailure, { kin
         message: `no token (${connectError.slice(SIGN_IN_ERROR.length)}): check auth and the identity`,
       };
     case 'Connect':
-      return { problem: 'Address', message: `no connection (${connectError}): check baseUrl and the network` };
+      return {
+        problem: 'Address',
+        message: isForwardProxyError(connectError)
+          ? `the forward proxy makes no connection (${connectError}): check it, and proxyUrl or HTTPS_PROXY`
+          : `no connection (${connectError}): check baseUrl and the network`,
+      };
     case 'Timeout':
     case 'Idle':
       return { problem: 'Unavailable', message: 'no answer in time' };

@@ -164,6 +164,7 @@ async function openConsole(flags: RunFlags, parts: ConsoleParts): Promise<Machin
     log,
     gatewayNamespace: flags.gatewayNamespace,
     gatewayUrl: urlOf({ ...flags.listen, port: gateway.port }),
+    consoleUrl: flags.consoleUrl,
     ...(flags.consoleTrustedProxies && { trustedProxies: flags.consoleTrustedProxies }),
     ledger: flags.ledger ?? { kind: 'file', path: join(dataDir, 'ledger.db') },
     doctor: createChannelDoctor(() => gateway.snapshot()),

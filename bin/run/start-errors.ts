@@ -1,4 +1,6 @@
 /** Explains why a process cannot start. */
+import { BasePathTaken } from '../../console/base-path.ts';
+import { InvalidForwardProxy } from '../../dataplane/upstream/forward-proxy.ts';
 import { InvalidManifests, formatDiagnostic } from '../../operator/files/diagnostic.ts';
 import { CommandFailed } from '../exit-codes.ts';
 import { explainListen, systemErrorOf } from './listen-errors.ts';
@@ -17,6 +19,8 @@ const FILE_WORDS: Readonly<Record<string, string>> = {
 export function explainStart(error: unknown, addresses: readonly FlagAddress[]): unknown {
   if (error instanceof CommandFailed) return error;
   if (error instanceof InvalidManifests) return invalidManifests(error);
+  if (error instanceof InvalidForwardProxy || error instanceof BasePathTaken)
+    return new CommandFailed(error.message, undefined, error);
   const listening = explainListen(error, addresses);
   if (listening !== error) return listening;
   const { code, path, message } = systemErrorOf(error);

@@ -75,7 +75,7 @@ async function ask() {
   const parameters = query();
   parameters.set('part', list().dataset.version);
   try {
-    const response = await fetch(`/keys?${parameters}`, { signal, credentials: 'same-origin' });
+    const response = await fetch(`${filters.action}?${parameters}`, { signal, credentials: 'same-origin' });
     // signed out, or no longer allowed: a full page load says so
     if (response.status === 401 || response.redirected) return location.reload();
     if (!response.ok) throw new Error(String(response.status));
@@ -117,9 +117,9 @@ function filter() {
     if (value !== '' && !(control.name === 'sort' && value === 'status')) parameters.set(control.name, value);
   }
   const text = parameters.toString();
-  history.replaceState(null, '', text === '' ? '/keys' : `/keys?${text}`);
+  history.replaceState(null, '', text === '' ? location.pathname : `?${text}`);
   switches.elements.view.value = location.pathname + location.search;
-  document.getElementById('keys-csv').href = `/keys.csv${location.search}`;
+  document.getElementById('keys-csv').search = location.search;
   document.getElementById('keys-clear').hidden = ![...parameters.keys()].some((name) => name !== 'sort');
   list().setAttribute('aria-busy', 'true');
   void ask();

@@ -89,11 +89,16 @@ function keyChosen() {
   void readModels();
 }
 
-/** Posts to the console, which passes it on to the gateway. */
-function post(path, fields, signal) {
+/** Posts to a page beside the form's, which passes it on to the gateway. */
+function post(page, fields, signal) {
   const body = new URLSearchParams(new FormData(at('playground-form')));
   for (const [name, value] of Object.entries({ ...chosenKey(), ...fields })) body.set(name, value);
-  return fetch(path, { method: 'POST', body, signal, credentials: 'same-origin' });
+  return fetch(new URL(page, at('playground-form').action), {
+    method: 'POST',
+    body,
+    signal,
+    credentials: 'same-origin',
+  });
 }
 
 /** An error in the words of the gateway, or of the console. */
@@ -125,7 +130,7 @@ async function readModels() {
   const { signal } = asking;
   setModels([], 'Loading…');
   try {
-    const response = await post('/playground/models', {}, signal);
+    const response = await post('models', {}, signal);
     if (!response.ok) throw new Error(await errorOf(response));
     const { data } = await response.json();
     setModels(data.flatMap(callable), 'This key can call no model here');
@@ -196,7 +201,7 @@ async function send() {
 
 async function call(path, body, view) {
   const startMs = performance.now();
-  const response = await post('/playground/calls', { path, body: JSON.stringify(body) }, running.signal);
+  const response = await post('calls', { path, body: JSON.stringify(body) }, running.signal);
   const id = response.headers.get('x-request-id');
   if (!response.ok) throw new Error(await errorOf(response));
   const firstMs = await showAnswer(response, path, view);
@@ -282,13 +287,13 @@ async function followVideo(job, view) {
       setTimeout(resolve, VIDEO_POLL_MS);
     });
     signal.throwIfAborted();
-    const response = await post('/playground/videos', { id }, signal);
+    const response = await post('videos', { id }, signal);
     if (!response.ok) throw new Error(await errorOf(response));
     ({ status, progress, error } = await response.json());
   }
   view.answer.textContent = '';
   if (status !== 'completed') throw new Error(wordsOfError(error) ?? `The video has ended as ${status}.`);
-  const response = await post('/playground/videos', { id, content: 'yes' }, signal);
+  const response = await post('videos', { id, content: 'yes' }, signal);
   if (!response.ok) throw new Error(await errorOf(response));
   showVideo(await response.blob(), view);
 }
@@ -334,7 +339,7 @@ async function showFacts(view, id, { firstMs, allMs, model }) {
     await new Promise((resolve) => {
       setTimeout(resolve, waitMs);
     });
-    const response = await post('/playground/usage', { id });
+    const response = await post('usage', { id });
     if (!response.ok) continue;
     const record = await response.json();
     const { cost_usd: cost } = record;

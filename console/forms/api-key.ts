@@ -242,7 +242,7 @@ export function quotaOf(form: KeyForm): Parsed<Pick<ApiKeyQuota, 'period' | 'whe
   return whenShort.errors ? whenShort : { value: { period: period.value, whenShort: whenShort.value } };
 }
 
-/** What calls may take together; absent: any number. */
+/** The key's limits on calls in flight and on use per minute; a field that is left empty sets no limit. */
 function callLimitsOf(form: KeyForm): Parsed<Pick<ApiKeySpec, 'maxConcurrency' | 'rateLimits'>> {
   const concurrency = countOf(form, 'maxConcurrency');
   const rates = RATE_FIELDS.map((field) => ({ field, ...countOf(form, field) }));

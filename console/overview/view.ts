@@ -1,5 +1,5 @@
 /** [P] The first page: balances, spending, keys that need attention, and channels that fail. */
-import { pluralize, renderRemaining, renderTime, renderUsd } from '#web/format.ts';
+import { pluralize, renderBalance, renderRemaining, renderTime } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { factsOf } from '../keys/key-facts.ts';
@@ -97,9 +97,7 @@ function renderBalances({ accounts }: Overview): Html {
                         <small><bdi>${account.metadata.namespace}</bdi></small>
                       </th>
                       <td>${renderStatusDot(status)}</td>
-                      <td class="num">
-                        ${balanceNanoUsd < 0n ? renderUsd(balanceNanoUsd) : renderRemaining(balanceNanoUsd)}
-                      </td>
+                      <td class="num">${renderBalance(balanceNanoUsd)}</td>
                     </tr>`,
                 )}
               </tbody>

@@ -2,7 +2,7 @@
 import type { Account } from '#crds/types.gen.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#usage/record.ts';
-import { renderRemaining, renderUsd } from '#web/format.ts';
+import { renderBalance, renderUsd } from '#web/format.ts';
 import { html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { AccessError } from '../access/access.ts';
@@ -237,13 +237,13 @@ function renderAccount(view: AccountView): Html {
   const { ref, key, latest, names, account, refusals, done } = view;
   return html`${renderWalletHead({ ref, key, here: undefined })}
   ${done === undefined ? NOTHING : html`<div class="notice good" role="status"><p>${done}</p></div>`}
-  ${renderBalance(view)} ${renderSpending(view.spending)}
+  ${renderBalancePart(view)} ${renderSpending(view.spending)}
   ${latest === undefined || latest.length === 0 ? NOTHING : renderLatest(view, latest, names)}
   ${renderRefusalSection(refusals, { ref, names, key })}
   ${account && key === undefined ? renderGrants(account) : NOTHING}`;
 }
 
-function renderBalance({ facts, finding, key, credit }: AccountView): Html {
+function renderBalancePart({ facts, finding, key, credit }: AccountView): Html {
   if (!facts)
     return html`<div class="notice">
       <p>You may not see this account. This is what its key <bdi>${key ?? ''}</bdi> has spent.</p>
@@ -261,7 +261,7 @@ function renderRates({ spec }: Account): Html {
 
 function renderFigures(facts: AccountFacts, finding: AccountStatusFinding | undefined): Html {
   const { balanceNanoUsd, creditNanoUsd, spentNanoUsd, heldNanoUsd } = facts;
-  const balance = balanceNanoUsd < 0n ? renderUsd(balanceNanoUsd) : renderRemaining(balanceNanoUsd);
+  const balance = renderBalance(balanceNanoUsd);
   return html`<dl class="figures">
     <div>
       <dt>Balance</dt>

@@ -8,7 +8,7 @@ import { RequestRefused } from '../describe-error.ts';
 import { parseForm } from '../form.ts';
 import { bodyOf, checkSite, identify, queryOf, readForm } from '../hooks.ts';
 import { homeOf } from '../keys/requested-key.ts';
-import { pathWithin, sendPage } from '../reply.ts';
+import { pathWithin, sendPage, sendRedirect } from '../reply.ts';
 import type { ReplyContext } from '../reply.ts';
 import { limitSignIns } from '../session/sign-in-limit.ts';
 
@@ -67,7 +67,7 @@ function registerSignInPage(app: FastifyInstance, context: ReplyContext): void {
     if (person) {
       limit.succeeded(address);
       deps.log.info({ person: person.person.name, address }, 'signed in to the console');
-      return reply.redirect(next === '/keys' ? homeOf(person) : next, 303);
+      return sendRedirect(context, reply, next === '/keys' ? homeOf(person) : next);
     }
     limit.failed(address, deps.nowMs());
     deps.log.warn({ address, requestId: request.id }, 'a sign-in to the console failed');
@@ -96,7 +96,7 @@ function registerSignOut(app: FastifyInstance, context: ReplyContext): void {
       const problem = await authenticator.signOut(request, reply);
       if (problem)
         deps.log.warn({ err: problem, requestId: request.id }, 'a sign-out of the console holds in this process only');
-      return reply.redirect(`/sign-in?why=${problem ? 'out-here' : 'out'}`, 303);
+      return sendRedirect(context, reply, `/sign-in?why=${problem ? 'out-here' : 'out'}`);
     },
   );
 }

@@ -109,16 +109,12 @@ function renderFigures({ calls, billedNanoUsd, known }: MarginSum): Html {
       }
     </td>
     <td data-label="Margin" class="num">
-      ${known.calls === 0 ? unknown : renderSigned(margin)}${
+      ${known.calls === 0 ? unknown : renderUsd(margin, 6)}${
         known.calls > 0 && known.billedNanoUsd > 0n
           ? html`<small>${(Number((margin * 1000n) / known.billedNanoUsd) / 10).toFixed(1)} %</small>`
           : NOTHING
       }
     </td>`;
-}
-
-function renderSigned(nanoUsd: bigint): Html {
-  return nanoUsd < 0n ? html`−${renderUsd(-nanoUsd, 6)}` : renderUsd(nanoUsd, 6);
 }
 
 export const usageMarginsRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: PATH, handle: showMargins }];

@@ -1,6 +1,6 @@
 /** The accounts that the person may see. */
 import type { ApiKey } from '#crds/types.gen.ts';
-import { columnPlaces, pluralize, formatCount, renderRemaining, renderUsd } from '#web/format.ts';
+import { columnPlaces, formatCount, pluralize, renderBalance, renderUsd } from '#web/format.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
 import { renderBar } from '#web/theme/bar.ts';
@@ -258,11 +258,6 @@ function renderGrantLink({ account: { metadata } }: AccountFacts, granting: Read
         : NOTHING
     }
   </td>`;
-}
-
-/** What is owed is not rounded away. */
-function renderBalance(balanceNanoUsd: bigint, places: number): Html {
-  return balanceNanoUsd < 0n ? renderUsd(balanceNanoUsd, places) : renderRemaining(balanceNanoUsd, places);
 }
 
 function renderPager(query: AccountsQuery, pages: number): Html {

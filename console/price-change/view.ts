@@ -156,7 +156,6 @@ function renderFigures(change: Change): Html {
 
 function renderSigned({ oldNanoUsd, newNanoUsd }: Change, places: number): Html {
   const change = newNanoUsd - oldNanoUsd;
-  if (change < 0n) return html`−${renderUsd(-change, places)}`;
   return html`${change > 0n ? '+' : ''}${renderUsd(change, places)}`;
 }
 

@@ -31,6 +31,8 @@ interface AuthenticatorOptions {
   /** Behind a proxy, form tokens derive from the person under this key: there is no session. */
   readonly formKey: Uint8Array;
   readonly proxyHeader: ProxyHeader | undefined;
+  /** The path below which people reach the console; '' at a host's root. */
+  readonly basePath: string;
   readonly nowMs: () => number;
 }
 
@@ -97,9 +99,9 @@ function cachePeople({ access, nowMs }: AuthenticatorOptions): People {
   };
 }
 
-function cookieAuthenticator({ revocations, nowMs }: AuthenticatorOptions, people: People): Authenticator {
+function cookieAuthenticator({ revocations, basePath, nowMs }: AuthenticatorOptions, people: People): Authenticator {
   function sessionsOf(request: FastifyRequest): { session: Session; scope: CookieScope }[] {
-    return cookieScopes(request.headers).flatMap((scope) => {
+    return cookieScopes(request.headers, basePath).flatMap((scope) => {
       const session = readSession(request, scope, nowMs());
       return session && !revocations.has(session) ? [{ session, scope }] : [];
     });
@@ -107,7 +109,7 @@ function cookieAuthenticator({ revocations, nowMs }: AuthenticatorOptions, peopl
 
   function clear(request: FastifyRequest, reply: FastifyReply): boolean {
     for (const { session } of sessionsOf(request)) people.forget(session.token);
-    const scopes = cookieScopes(request.headers).filter((scope) => hasCookies(request, scope));
+    const scopes = cookieScopes(request.headers, basePath).filter((scope) => hasCookies(request, scope));
     for (const scope of scopes) dropCookies(reply, scope);
     return scopes.length > 0;
   }
@@ -130,7 +132,7 @@ function cookieAuthenticator({ revocations, nowMs }: AuthenticatorOptions, peopl
       return { person, csrfSecret, ...(person.ownKey && { ownKeyText: token }) };
     },
     async signIn(token, request, reply) {
-      const scope = newCookieScope(request.headers);
+      const scope = newCookieScope(request.headers, basePath);
       if (!TOKEN.test(token)) return undefined;
       const session = beginSession(token, nowMs());
       if (sealSession(reply.server, session) === undefined) throw tooLong(token);

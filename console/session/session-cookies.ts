@@ -16,6 +16,8 @@ export interface CookieScope {
   readonly secure: boolean;
   /** Of the Host header; empty where it names none, and over https. */
   readonly port: string;
+  /** The path below which people reach the console; '' at a host's root. */
+  readonly basePath: string;
 }
 
 export const SESSION_KEY_BYTES = 32;
@@ -70,7 +72,8 @@ interface KeptSession {
 
 /** Makes the browser keep a sealed session. */
 export function writeCookies(reply: FastifyReply, scope: CookieScope, { sealed, seconds }: KeptSession): void {
-  const options = { path: '/', httpOnly: true, sameSite: 'strict', secure: scope.secure } as const;
+  const path = scope.basePath === '' ? '/' : scope.basePath;
+  const options = { path, httpOnly: true, sameSite: 'strict', secure: scope.secure } as const;
   for (let index = 0; index < PARTS; index++) {
     const part = sealed.slice(index * PART_CHARACTERS, (index + 1) * PART_CHARACTERS);
     void reply.setCookie(nameOf(scope, index), part, { ...options, maxAge: part === '' ? 0 : seconds });
@@ -90,28 +93,31 @@ function readCookies({ cookies, headers }: FastifyRequest, scope: CookieScope): 
   return cookies[names[0] ?? ''] === undefined ? '' : names.map((name) => cookies[name] ?? '').join('');
 }
 
-function nameOf({ secure, port }: CookieScope, index: number): string {
-  const name = secure ? '__Host-mgw-console' : `mgw-console${port === '' ? '' : `-${port}`}`;
+/** Browsers take the prefix __Host- for cookies of a whole host only. */
+function nameOf({ secure, port, basePath }: CookieScope, index: number): string {
+  const prefix = secure ? (basePath === '' ? '__Host-' : '__Secure-') : '';
+  const suffixes = [port, basePath.slice(1).replaceAll('/', '.')].filter((suffix) => suffix !== '');
+  const name = [`${prefix}mgw-console`, ...suffixes].join('-');
   return index === 0 ? name : `${name}.${index + 1}`;
 }
 
 /** Where a request may have session cookies: to this machine, browsers send the secure ones over http, too. */
-export function cookieScopes({ host }: IncomingHttpHeaders): CookieScope[] {
+export function cookieScopes({ host }: IncomingHttpHeaders, basePath: string): CookieScope[] {
   const { name, port } = splitHost(host);
-  const secure = { secure: true, port: '' };
-  return LOOPBACK.test(name) ? [secure, { secure: false, port }] : [secure];
+  const secure = { secure: true, port: '', basePath };
+  return LOOPBACK.test(name) ? [secure, { secure: false, port, basePath }] : [secure];
 }
 
 /**
  * The cookie scope of a new session. The page's origin tells whether it came over https, since a TLS-terminating proxy
  * forwards plain http. @throws RequestRefused over plain http from another machine.
  */
-export function newCookieScope({ host, origin }: IncomingHttpHeaders): CookieScope {
+export function newCookieScope({ host, origin }: IncomingHttpHeaders, basePath: string): CookieScope {
   const { name, port } = splitHost(host);
   const scheme = origin !== undefined && URL.canParse(origin) ? new URL(origin).protocol : undefined;
-  if (scheme === 'https:') return { secure: true, port: '' };
-  if (LOOPBACK.test(name)) return { secure: false, port };
-  if (scheme === undefined) return { secure: true, port: '' };
+  if (scheme === 'https:') return { secure: true, port: '', basePath };
+  if (LOOPBACK.test(name)) return { secure: false, port, basePath };
+  if (scheme === undefined) return { secure: true, port: '', basePath };
   throw new RequestRefused(403, 'Signing in needs https', {
     message:
       'Over plain http anybody on the way could read your token. Reach the console by https, or on this ' +

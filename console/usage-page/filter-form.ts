@@ -1,7 +1,7 @@
 /** [P] The filter of Usage and of its calls, with suggestions. */
 import { flag, html, NOTHING } from '#web/html.ts';
 import type { Html } from '#web/html.ts';
-import { CALL_STATUSES } from '../wallet/query.ts';
+import { CALL_STATUSES } from '#usage/record.ts';
 import { STATUS_WORDS } from '../wallet/calls-table.ts';
 import { withParameters } from '../wallet/account-facts.ts';
 import { filterParameters, periodParameters, RANGE_NAMES, RANGES } from './query.ts';

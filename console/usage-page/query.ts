@@ -1,8 +1,8 @@
 /** [P] The query strings of Usage and of its calls: whose, when, which, and how they are shown. Times are UTC. */
+import { CALL_STATUSES } from '#usage/record.ts';
 import type { CallStatus } from '#usage/record.ts';
 import type { Measure } from '../charts/scale.ts';
 import type { SeriesKind } from '../usage/usage.ts';
-import { CALL_STATUSES } from '../wallet/query.ts';
 
 export const MEASURES: readonly Measure[] = ['cost', 'calls', 'tokens'];
 export const SPLITS = ['model', 'key', 'group', 'account'] as const;

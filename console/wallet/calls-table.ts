@@ -1,4 +1,5 @@
 /** [P] The table of calls, and its filter. */
+import { CALL_STATUSES } from '#usage/record.ts';
 import type { CallStatus, UsageRecord } from '#usage/record.ts';
 import { formatCount, formatDuration, renderTime, renderUsd } from '#web/format.ts';
 import { flag, html, NOTHING } from '#web/html.ts';
@@ -7,7 +8,7 @@ import type { ObjectRef } from '../access/access.ts';
 import { accountPath, shortUid } from './account-facts.ts';
 import { callPath } from './call-links.ts';
 import { renderMargin, renderUpstreamCost } from './margins.ts';
-import { CALL_STATUSES, filterParameters, isCallFilter, momentsOf } from './query.ts';
+import { filterParameters, isCallFilter, momentsOf } from './query.ts';
 import type { CallListFilter } from './query.ts';
 import { renderMissing } from './spending.ts';
 

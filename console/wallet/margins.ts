@@ -21,14 +21,14 @@ export async function seesMargins({ person, deps }: Pick<PageRequest, 'person' |
 
 /** What the call cost on its channel. */
 export function renderUpstreamCost({ upstreamCostNanoUsd }: UsageRecord): Html {
-  return upstreamCostNanoUsd === undefined ? UNKNOWN : html`${renderUsd(upstreamCostNanoUsd, 6)}`;
+  return upstreamCostNanoUsd === undefined ? UNKNOWN : renderUsd(upstreamCostNanoUsd, 6);
 }
 
 /** What was billed less what the call cost. */
 export function renderMargin(call: UsageRecord): Html {
   const margin = marginNanoUsd(call);
   if (margin === undefined) return UNKNOWN;
-  return margin < 0n ? html`−${renderUsd(-margin, 6)}` : html`${renderUsd(margin, 6)}`;
+  return renderUsd(margin, 6);
 }
 
 const UNKNOWN = html`<span class="soft">unknown</span>`;

@@ -1,4 +1,5 @@
 /** [P] The Wallet's query strings: accounts, range of days and filter of calls. Days are UTC. */
+import { CALL_STATUSES } from '#usage/record.ts';
 import type { CallStatus } from '#usage/record.ts';
 import { ACCOUNT_STATUSES } from './account-status.ts';
 import type { AccountStatus } from './account-status.ts';
@@ -39,17 +40,6 @@ export interface CallListFilter {
   /** The last day that belongs to it. */
   readonly until: string;
 }
-
-export const CALL_STATUSES: readonly CallStatus[] = [
-  'Running',
-  'Succeeded',
-  'Failed',
-  'ClientClosed',
-  'ProviderCut',
-  'Abandoned',
-  'Refunded',
-  'Withheld',
-];
 
 const DAY_MS = 86_400_000;
 const MAX_TEXT_LENGTH = 253;

@@ -63,10 +63,13 @@ export const REASONS = {
   BeyondTheRequest:
     'A provider reports more tokens, images or seconds than calls allow; the message names the channel.',
   ModelRefused: 'A provider knows no such model or path; the message names the channel.',
+  Redirected: 'A provider answers with a redirect, which is not followed; the message names the channel.',
   HostNotFound: "DNS does not resolve a channel's host.",
   ConnectionRefused: "Nothing listens at a channel's address.",
   ConnectTimedOut: "A connection to a channel's provider was not made in time.",
   TlsFailed: "The TLS handshake with a channel's provider failed.",
+  ForwardProxyFailed:
+    'A forward proxy makes no connection to a provider; the message has its status or the error code.',
   ConnectFailed: "A connection to a channel's provider failed; the message has the error code.",
 
   SignedIn: 'No sign-in of a channel has failed lately.',
@@ -209,7 +212,7 @@ export const CONDITIONS = {
       'A provider refused calls lately for what the route gives it: its credential, address or model name. ' +
       'Callers get 502 where no other channel serves them.',
     kinds: ['ModelRoute'],
-    reasons: ['CredentialRefused', 'ModelRefused'],
+    reasons: ['CredentialRefused', 'ModelRefused', 'Redirected'],
     onlyWhileTrue: true,
   },
   UpstreamUnreachable: {
@@ -217,7 +220,14 @@ export const CONDITIONS = {
       'Connections to a provider failed lately; the message has the error code. Callers get 502 where no ' +
       'other channel serves them.',
     kinds: ['ModelRoute'],
-    reasons: ['HostNotFound', 'ConnectionRefused', 'ConnectTimedOut', 'TlsFailed', 'ConnectFailed'],
+    reasons: [
+      'HostNotFound',
+      'ConnectionRefused',
+      'ConnectTimedOut',
+      'TlsFailed',
+      'ForwardProxyFailed',
+      'ConnectFailed',
+    ],
     onlyWhileTrue: true,
   },
   UsageImplausible: {

@@ -564,6 +564,12 @@ export interface ModelRouteChannel {
    * https://generativelanguage.googleapis.com; for BedrockConverse the bedrock-runtime endpoint of the region.
    */
   readonly baseUrl: string;
+  /**
+   * The forward proxy (CONNECT) through which the provider and its token service are reached, as in
+   * http://proxy.example.com:3128. If absent, HTTPS_PROXY, HTTP_PROXY and NO_PROXY in the proxies' environment decide,
+   * which may also hold a credential.
+   */
+  readonly proxyUrl?: string;
   /** How the gateway authenticates to the provider. If absent, it sends no credential. */
   readonly auth?: ModelRouteChannelAuth;
   /**

@@ -8,7 +8,7 @@ import type { Dialect } from '../protocol/call-facts.ts';
 import { isContextOverflow } from '../protocol/context-overflow.ts';
 import type { ProviderError } from '../protocol/converter.ts';
 import type { Candidate } from '../state/state.ts';
-import { classify, isRouteFault, mayRetry, readRetryAfter } from '../upstream/retry.ts';
+import { classify, isRedirect, isRouteFault, mayRetry, readRetryAfter } from '../upstream/retry.ts';
 import type { Verdict } from '../upstream/retry.ts';
 import type { UpstreamFailureKind } from '../upstream/upstream.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
@@ -208,6 +208,11 @@ function upstreamMessage(failure: AttemptFailure, model: string): string {
       ? `The provider of "${model}" did not answer in time.`
       : `The providers of "${model}" cannot be reached, or broke off. Try again.`;
   }
+  if (isRedirect(failure.status))
+    return (
+      `The provider of "${model}" answers with a redirect (${failure.status}), and redirects are not followed. ` +
+      "The platform team sees why in the ModelRoute's status."
+    );
   return isRouteFault(verdictOf(failure))
     ? `The provider of "${model}" refuses the gateway's credential or its model name. ` +
         "The platform team sees why in the ModelRoute's status."

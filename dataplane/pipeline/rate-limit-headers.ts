@@ -13,36 +13,46 @@ const NAMES: Readonly<Record<MinuteMeasure, string>> = {
   OutputTokens: 'output-tokens',
 };
 const MEASURES = ['Requests', 'InputTokens', 'OutputTokens'] as const;
+/** OpenAI's own headers know one kind of tokens. */
+const ALL_TOKENS = 'tokens';
+
+type Figure = 'limit' | 'remaining' | 'reset';
+const FIGURES = ['limit', 'remaining', 'reset'] as const;
 
 interface Told {
   readonly dialect: Dialect;
   readonly nowMs: number;
 }
 
+/** The names of all headers that calls may get, in every dialect. */
+export const RATE_LIMIT_HEADERS: readonly string[] = [
+  ...[...Object.values(NAMES), ALL_TOKENS].flatMap((of) => FIGURES.map((figure) => headerName('OpenAI', of, figure))),
+  ...Object.values(NAMES).flatMap((of) => FIGURES.map((figure) => headerName('Anthropic', of, figure))),
+];
+
+/** The headers that tell what is left of the caller's own limits. */
 export function rateLimitHeaders(states: readonly LimitState[], told: Told): Record<string, string> {
   const own = states.filter(({ limit }) => isOfCaller(limit));
   const tightest = MEASURES.map((measure) => {
     const same = own.filter(({ limit }) => limit.measure === measure);
     return { name: NAMES[measure], state: leastLeft(same) };
   });
-  // OpenAI's own headers know one kind of tokens
   const tokens = leastLeft(own.filter(({ limit: { measure } }) => measure !== 'Requests'));
-  const all = told.dialect === 'Anthropic' ? tightest : [...tightest, { name: 'tokens', state: tokens }];
+  const all = told.dialect === 'Anthropic' ? tightest : [...tightest, { name: ALL_TOKENS, state: tokens }];
   return Object.fromEntries(all.flatMap(({ name, state }) => (state ? headersOf(name, state, told) : [])));
 }
 
 function headersOf(name: string, { limit, left, resetMs }: LimitState, { dialect, nowMs }: Told): [string, string][] {
-  if (dialect === 'Anthropic')
-    return [
-      [`anthropic-ratelimit-${name}-limit`, String(limit.amount)],
-      [`anthropic-ratelimit-${name}-remaining`, String(left)],
-      [`anthropic-ratelimit-${name}-reset`, new Date(nowMs + resetMs).toISOString()],
-    ];
+  const reset = dialect === 'Anthropic' ? new Date(nowMs + resetMs).toISOString() : `${resetMs / 1000}s`;
   return [
-    [`x-ratelimit-limit-${name}`, String(limit.amount)],
-    [`x-ratelimit-remaining-${name}`, String(left)],
-    [`x-ratelimit-reset-${name}`, `${resetMs / 1000}s`],
+    [headerName(dialect, name, 'limit'), String(limit.amount)],
+    [headerName(dialect, name, 'remaining'), String(left)],
+    [headerName(dialect, name, 'reset'), reset],
   ];
+}
+
+function headerName(dialect: Dialect, of: string, figure: Figure): string {
+  return dialect === 'Anthropic' ? `anthropic-ratelimit-${of}-${figure}` : `x-ratelimit-${figure}-${of}`;
 }
 
 function leastLeft(states: readonly LimitState[]): LimitState | undefined {

@@ -3,6 +3,7 @@
  * never in a cookie, so no credentials mode is needed.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { RATE_LIMIT_HEADERS } from '../pipeline/rate-limit-headers.ts';
 
 /** Response headers that a page may read. */
 const EXPOSED = [
@@ -17,12 +18,7 @@ const EXPOSED = [
   'x-modelgateway-usage',
   'x-modelgateway-max-tokens',
   'x-modelgateway-dropped',
-  ...['requests', 'input-tokens', 'output-tokens', 'tokens'].flatMap((measure) =>
-    ['limit', 'remaining', 'reset'].map((figure) => `x-ratelimit-${figure}-${measure}`),
-  ),
-  ...['requests', 'input-tokens', 'output-tokens'].flatMap((measure) =>
-    ['limit', 'remaining', 'reset'].map((figure) => `anthropic-ratelimit-${measure}-${figure}`),
-  ),
+  ...RATE_LIMIT_HEADERS,
 ].join(', ');
 /** How long browsers cache a preflight response; most of them cap it at two hours. */
 const MAX_AGE_SECONDS = '7200';

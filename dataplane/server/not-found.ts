@@ -154,18 +154,22 @@ export function notFound(method: string, url: string, upgrade?: string): Gateway
     return new GatewayError('method_not_allowed', `${method} is not possible here; use ${allowed.join(' or ')}.`, {
       headers: { allow: allowed.join(', ') },
     });
-  // not a 404, whose text clients hide, as if the model were missing
-  if (path.startsWith('/v1/v1/'))
-    return new GatewayError(
-      'invalid_request',
-      'The path has /v1 twice: the base URL given to the SDK must not have /v1' +
-        ' where the SDK adds it (OpenAI: with /v1, Anthropic: without).',
-    );
   const nothing = `There is nothing at ${method} ${path.slice(0, 200)}.`;
-  if (allowedMethods(`/v1${path}`).length > 0)
-    return new GatewayError(
-      'not_found',
-      `${nothing} The path lacks /v1: the base URL given to OpenAI's SDK must end in /v1.`,
+  const hint = hintFor(path);
+  return new GatewayError('not_found', hint === undefined ? nothing : `${nothing} ${hint}`);
+}
+
+/** What is wrong with a path that is one of the API's but for a base URL that the SDK does not expect. */
+function hintFor(path: string): string | undefined {
+  const tidy = path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '');
+  if (/^\/v1\/v1(?:\/|$)/.test(tidy))
+    return (
+      'The path has /v1 twice: the base URL given to the SDK must not have /v1' +
+      ' where the SDK adds it (OpenAI: with /v1, Anthropic: without).'
     );
-  return new GatewayError('not_found', nothing);
+  if (allowedMethods(`/v1${tidy}`).length > 0)
+    return "The path lacks /v1: the base URL given to OpenAI's SDK must end in /v1.";
+  if (tidy !== path && allowedMethods(tidy).length > 0)
+    return `The path has a slash too many: call ${tidy.slice(0, 200)}, with a base URL that does not end in a slash.`;
+  return undefined;
 }

@@ -38,11 +38,11 @@ const ANTHROPIC_TYPES_BY_STATUS: ReadonlyMap<number, string> = new Map([
  */
 const ANTHROPIC_ERROR_CODES: ReadonlyMap<string, string> = new Map([['thread', 'thread_unsupported_request']]);
 
-const ANTHROPIC_TARGET = /^(?:https?:\/\/[^/]*)?\/v1(?:\/v1)?\/messages(?:[/?#]|$)/i;
+const ANTHROPIC_TARGET = /^(?:https?:\/\/[^/]*)?(?:\/+v1){1,2}\/+messages(?:[/?#]|$)/i;
 
 /** Paths of Google's API. Below /v1, only its methods differ from other dialects' paths. */
 const GEMINI_TARGET = new RegExp(
-  '^(?:https?://[^/]*)?/(?:(?:upload/)?v1(?:beta|alpha)(?:[/?#]|$)|upload/v1/' +
+  '^(?:https?://[^/]*)?/+(?:(?:upload/)?v1(?:beta|alpha)(?:[/?#]|$)|upload/v1/' +
     '|v1/(?:cachedContents|interactions)(?:[/?#]|$)' +
     '|v1/models/[^?#]*:(?:(?:g|streamG|batchG)enerateContent|countTokens|embedContent|batchEmbedContents' +
     '|predict|predictLongRunning)(?:[?#]|$))',

@@ -52,7 +52,8 @@ export function expectFilter(to: FaultCollector, path: string, filter: NameFilte
   expectNames(to, path, filter.names);
 }
 
-type StatedLimits = Pick<Key, 'maxConcurrency' | 'rateLimits'>;
+/** What a key, an account, a group's entry or a channel states; absent: any number. */
+export type StatedLimits = Pick<Key, 'maxConcurrency' | 'rateLimits'>;
 
 /** Adds a fault for each limit of 0, which would block every call. `prefix` is empty or ends in ": ". */
 export function expectLimits(to: FaultCollector, prefix: string, { maxConcurrency, rateLimits }: StatedLimits): void {

@@ -998,6 +998,8 @@ export interface Channel {
   /** absent: what calls on it cost the platform is unknown */
   readonly cost?: ChannelCost | undefined;
   readonly rateLimits?: RateLimits | undefined;
+  /** without a credential; absent: as the proxy's environment says */
+  readonly proxyUrl?: string | undefined;
 }
 
 /** What a channel costs the platform: the `costs` of a PriceCatalog times a multiplier. */
@@ -3162,6 +3164,7 @@ function createBaseChannel(): Channel {
     betas: undefined,
     cost: undefined,
     rateLimits: undefined,
+    proxyUrl: undefined,
   };
 }
 
@@ -3223,6 +3226,9 @@ export const Channel: MessageFns<Channel> = {
     }
     if (message.rateLimits !== undefined) {
       RateLimits.encode(message.rateLimits, writer.uint32(154).fork()).join();
+    }
+    if (message.proxyUrl !== undefined) {
+      writer.uint32(162).string(message.proxyUrl);
     }
     return writer;
   },
@@ -3390,6 +3396,14 @@ export const Channel: MessageFns<Channel> = {
             }
 
             message.rateLimits = RateLimits.decode(reader, reader.uint32());
+            continue;
+          }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.proxyUrl = reader.string();
             continue;
           }
         }

@@ -62,6 +62,7 @@ function expectSpecified<T extends string>(
 function validateChannel(to: FaultCollector, path: string, channel: Channel): void {
   to.expect(channel.protocol !== Protocol.UNSPECIFIED, `${path}: protocol: required`);
   validateBaseUrl(to, `${path}: base_url`, channel.baseUrl);
+  if (channel.proxyUrl !== undefined) validateProxyUrl(to, `${path}: proxy_url`, channel.proxyUrl);
   to.expect(
     channel.apiKey === undefined || HEADER_VALUE.test(channel.apiKey.value),
     `${path}: api_key: empty, or with characters that no header may hold`,
@@ -100,6 +101,12 @@ function validateBaseUrl(to: FaultCollector, path: string, baseUrl: string): voi
   if (!url || !SCHEMES.has(url.protocol)) return to.expect(false, `${path}: not an http or https URL`);
   to.expect(url.username === '' && url.password === '', `${path}: must not hold a credential`);
   to.expect(url.hash === '', `${path}: must not have a fragment`);
+}
+
+function validateProxyUrl(to: FaultCollector, path: string, proxyUrl: string): void {
+  validateBaseUrl(to, path, proxyUrl);
+  const url = URL.parse(proxyUrl);
+  if (url?.host) to.expect(url.pathname === '/' && url.search === '', `${path}: must not have a path or a query`);
 }
 
 function validateTimeouts(to: FaultCollector, path: string, timeouts: Timeouts | undefined): void {

@@ -1,12 +1,6 @@
 /** [P] Compiles the limits that objects of the snapshot state into the list that the ledger takes. */
 import type { Limit, Measure } from '../ledger/ledger.ts';
-import type { RateLimits } from '../snapshot/snapshot.gen.ts';
-
-/** What a key, an account, a group's entry or a channel states; absent: any number. */
-export interface StatedLimits {
-  readonly maxConcurrency?: number | undefined;
-  readonly rateLimits?: RateLimits | undefined;
-}
+import type { StatedLimits } from '../snapshot/faults.ts';
 
 type Amounts = Readonly<Partial<Record<Measure, number | undefined>>>;
 

@@ -6,7 +6,7 @@ import { hasOwnPrice } from '../snapshot/catalog-prices.ts';
 import type { DirectAccess } from '../snapshot/snapshot.gen.ts';
 import type { Limit } from '../ledger/ledger.ts';
 import { compileLimits } from './compile-limits.ts';
-import type { StatedLimits } from './compile-limits.ts';
+import type { StatedLimits } from '../snapshot/faults.ts';
 import type { CostOf } from './compile-costs.ts';
 import { priceAt } from './compile-pricing.ts';
 import type { PriceEntry } from './compile-pricing.ts';

@@ -208,6 +208,7 @@ function compileTarget(id: string, channel: Channel): UpstreamTarget {
       rename: Object.fromEntries(channel.betas.rename.map(({ name, to }) => [name, to])),
     },
     baseUrl: channel.baseUrl,
+    proxyUrl: channel.proxyUrl,
     credential: compileKey(channel, protocol, platform),
     signIn: channel.signIn && compileSignIn(channel.signIn),
     endpoints: channel.endpoints ? setOf(channel.endpoints.endpoints, CHAT_ENDPOINTS) : CHAT_ONLY,
@@ -249,16 +250,23 @@ function secretHeader([header, value]: readonly [string, string]): UpstreamCrede
 
 function sameTarget(a: UpstreamTarget, b: UpstreamTarget): boolean {
   return (
-    a.protocol === b.protocol &&
-    a.baseUrl === b.baseUrl &&
-    a.platform === b.platform &&
-    a.apiVersion === b.apiVersion &&
+    sameAddress(a, b) &&
     sameSignIn(a.signIn, b.signIn) &&
     JSON.stringify(a.betas) === JSON.stringify(b.betas) &&
     sameCredential(a.credential, b.credential) &&
     sameTimeouts(a.timeouts, b.timeouts) &&
     sameHeaders(a.clientHeaders, b.clientHeaders) &&
     sameEndpoints(a.endpoints, b.endpoints)
+  );
+}
+
+function sameAddress(a: UpstreamTarget, b: UpstreamTarget): boolean {
+  return (
+    a.protocol === b.protocol &&
+    a.baseUrl === b.baseUrl &&
+    a.proxyUrl === b.proxyUrl &&
+    a.platform === b.platform &&
+    a.apiVersion === b.apiVersion
   );
 }
 

@@ -4,6 +4,8 @@ import { every } from '../clock.ts';
 import type { LedgerGauges } from '../ledger/ledger.ts';
 import { observeBilling, observeCall } from './call-metrics.ts';
 import type { CallReport, CallTelemetry, JobEnd, LateBilling } from './call-report.ts';
+import { createSeriesSweep } from './departed-series.ts';
+import type { Configured } from './departed-series.ts';
 import { measureEventLoopLag } from './event-loop.ts';
 import { createKeyTimeouts } from './key-timeouts.ts';
 import { registerMetrics, setCounter } from './metric-set.ts';
@@ -34,11 +36,17 @@ export interface MetricsOptions {
   readonly ledger?: () => LedgerGauges;
   /** Read at each scrape; absent: the configuration does not come over the network. */
   readonly distribution?: () => DistributionStats;
+  /** Read at each scrape; absent: series stay, whatever the configuration no longer has. */
+  readonly configured?: () => Configured;
+  /** Default: performance.now. */
+  readonly monotonicMs?: () => number;
 }
 
 export interface Metrics {
   /** Holds all metrics of METRICS and nothing else. */
   readonly registry: Registry;
+  /** The page for a scrape. */
+  scrape(): Promise<string>;
   call(report: CallReport): void;
   billedLate(late: LateBilling): void;
   jobEnded(end: Pick<JobEnd, 'model' | 'group' | 'end' | 'billing'>): void;
@@ -52,7 +60,8 @@ export interface Metrics {
 }
 
 /** Creates the metrics in a registry of their own, since several gateways may run in one process. */
-export function createMetrics({ version, process, ledger, distribution }: MetricsOptions): Metrics {
+export function createMetrics(options: MetricsOptions): Metrics {
+  const { version, process, ledger, distribution, configured, monotonicMs = () => performance.now() } = options;
   const registry = new Registry();
   const eventLoop = measureEventLoopLag(every);
   const metrics = registerMetrics(registry, METRICS, {
@@ -66,8 +75,13 @@ export function createMetrics({ version, process, ledger, distribution }: Metric
   });
   setProcessInfo(metrics, version, process);
   const keyTimeouts = createKeyTimeouts(metrics);
+  const sweep = configured && createSeriesSweep({ registry, table: METRICS, configured, monotonicMs });
   return {
     registry,
+    async scrape() {
+      await sweep?.();
+      return registry.metrics();
+    },
     call(report) {
       observeCall(metrics, report);
       keyTimeouts.observe(report);

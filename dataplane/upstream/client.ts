@@ -1,14 +1,17 @@
 /**
- * The gateway as an HTTP client of providers: one undici pool per channel, kept alive between requests. A pool opens as
- * many connections as there are requests in flight, because slots limit concurrency before a request gets here.
+ * The gateway as an HTTP client of providers: each channel has its own connections, kept alive between requests. It
+ * opens as many as there are requests in flight, because slots limit concurrency before a request gets here.
  * HTTP/1.1 without pipelining; redirects are not followed; TLS is verified.
  */
-import { Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import { joinPath, parseBaseUrl } from './address.ts';
 import type { BaseAddress } from './address.ts';
 import { decodeEventStream } from './aws-event-stream.ts';
+import { openConnections } from './connections.ts';
 import type { DecoderMemory } from './decompress.ts';
 import { Exchange } from './exchange.ts';
+import { forwardProxyOf } from './forward-proxy.ts';
+import type { ForwardProxies } from './forward-proxy.ts';
 import { redactResponse, secretsInHeaders, secretsInQuery, secretsInValue } from './redact-credentials.ts';
 import { requestBody } from './request-body.ts';
 import { createAuthorizer } from './sign-in/authorizer.ts';
@@ -31,12 +34,23 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 const MAX_HEADER_BYTES = 32 * 1024;
 /** Common servers close an idle connection after 5 seconds. undici heeds a server's own keep-alive header instead. */
 const KEEP_ALIVE_MS = 4000;
+const POOL = {
+  allowH2: false,
+  maxHeaderSize: MAX_HEADER_BYTES,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  // Exchange has the timeouts: undici's are per phase, and its body timeout starts with the head, not with the first
+  // byte
+  headersTimeout: 0,
+  bodyTimeout: 0,
+};
 
 export interface UpstreamOptions {
   /** Certificate authorities to trust in place of Node's own, PEM. */
   readonly ca?: readonly string[];
   /** The pod's identity, clock and randomness, for channels that sign in. Default: an empty environment. */
   readonly identity?: PodIdentity;
+  /** Of channels that name none themselves. Default: connections are direct. */
+  readonly proxies?: ForwardProxies | undefined;
   /** Default: the decoders' memory is not bounded. */
   readonly memory?: DecoderMemory;
 }
@@ -45,13 +59,15 @@ const UNBOUNDED: DecoderMemory = { take: () => true, giveBack: () => undefined }
 const NO_IDENTITY: PodIdentity = { env: {}, nowMs: () => Date.now(), random: () => Math.random() };
 
 export interface PooledUpstreams extends Upstreams {
-  /** Closes the pools of all other targets once their requests have ended. `targets` is keyed by id. */
+  /** Closes the connections of all other targets once their requests have ended. `targets` is keyed by id. */
   retain(targets: ReadonlyMap<string, UpstreamTarget>): void;
 }
 
 interface Channel {
   readonly memory: DecoderMemory;
-  readonly pool: Pool;
+  readonly connections: Dispatcher;
+  /** To token services; absent: direct ones, which all channels share. */
+  readonly toTokenServices: Dispatcher | undefined;
   readonly base: BaseAddress;
   readonly authorizer: Authorizer | undefined;
 }
@@ -59,7 +75,7 @@ interface Channel {
 /** Connects to nothing before the first request. */
 export function createUpstreams(options: UpstreamOptions = {}): PooledUpstreams {
   const channels = new Map<UpstreamTarget, Channel>();
-  const closing = new Set<Promise<void>>();
+  const closing = new Set<Promise<unknown>>();
   let closed = false;
 
   const channelOf = (target: UpstreamTarget): Channel => {
@@ -67,11 +83,10 @@ export function createUpstreams(options: UpstreamOptions = {}): PooledUpstreams 
     if (!channel) channels.set(target, (channel = openChannel(target, options)));
     return channel;
   };
-  const retire = (target: UpstreamTarget, { pool }: Channel): void => {
+  const retire = (target: UpstreamTarget, { connections, toTokenServices }: Channel): void => {
     channels.delete(target);
-    // the pool waits for its requests, which report failures to their callers
-    const done = pool
-      .close()
+    // they close after their requests, which report failures to their callers
+    const done = Promise.all([connections.close(), toTokenServices?.close()])
       .catch(() => undefined)
       .finally(() => closing.delete(done));
     closing.add(done);
@@ -95,20 +110,20 @@ export function createUpstreams(options: UpstreamOptions = {}): PooledUpstreams 
 
 function openChannel(
   target: UpstreamTarget,
-  { ca, identity = NO_IDENTITY, memory = UNBOUNDED }: UpstreamOptions,
+  { ca, identity = NO_IDENTITY, proxies: shared, memory = UNBOUNDED }: UpstreamOptions,
 ): Channel {
   const base = parseAddress(target);
-  const pool = new Pool(base.origin, {
-    allowH2: false,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    // Exchange has the timeouts: undici's are per phase, and its body timeout starts with the head, not with the first
-    // byte
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: target.timeouts.connectMs, ...(ca ? { ca: [...ca] } : {}) },
-  });
-  return { memory, pool, base, authorizer: target.signIn && createAuthorizer(target.signIn, identity) };
+  const { signIn, timeouts, proxyUrl } = target;
+  const proxies = proxyUrl === undefined ? shared : forwardProxyOf(proxyUrl);
+  const options = { origin: base.origin, proxies, connectMs: timeouts.connectMs, ca };
+  const toTokenServices = signIn && proxies && openConnections(options);
+  return {
+    memory,
+    connections: openConnections({ ...options, pool: POOL }),
+    toTokenServices,
+    base,
+    authorizer: signIn && createAuthorizer(signIn, { ...identity, toTokenServices }),
+  };
 }
 
 function parseAddress({ baseUrl }: UpstreamTarget): BaseAddress {
@@ -120,7 +135,7 @@ function parseAddress({ baseUrl }: UpstreamTarget): BaseAddress {
 }
 
 async function exchange(channel: Channel, target: UpstreamTarget, request: UpstreamRequest): Promise<UpstreamResponse> {
-  const { memory, pool, base, authorizer } = channel;
+  const { memory, connections, base, authorizer } = channel;
   const { method, stream, signal } = request;
   if (signal.aborted) throw new UpstreamFailure('Aborted', 'the exchange was aborted', undefined, false);
   const headers = outgoingHeaders(target, request);
@@ -128,7 +143,7 @@ async function exchange(channel: Channel, target: UpstreamTarget, request: Upstr
   const signature = authorizer && (await signIn(authorizer, { request, headers, host: hostOf(base), path }));
   Object.assign(headers, signature);
   const handler = new Exchange({ stream, timeouts: target.timeouts, signal, memory });
-  pool.dispatch({ method, path, headers, body: requestBody(request.body) }, handler);
+  connections.dispatch({ origin: base.origin, method, path, headers, body: requestBody(request.body) }, handler);
   const response = await handler.response;
   authorizer?.answered(response);
   // after the decoder, which verifies the checksum of each frame

@@ -14,7 +14,7 @@ export type Verdict =
   | 'refused'
   /** It refuses the gateway's credential: another account may serve; a warning on the ModelRoute. */
   | 'credential'
-  /** It knows no such model name or address: 502, and a warning on the ModelRoute. */
+  /** It knows no such model name or address, or redirects to another: 502, and a warning on the ModelRoute. */
   | 'misnamed'
   /** 429, 529, and 408, other 5xx or no connection: another channel may serve. */
   | 'rate_limited'
@@ -56,8 +56,7 @@ export function classify(outcome: AttemptOutcome): Verdict {
   const known = STATUSES[status];
   if (known) return known;
   if (status >= 200 && status < 300) return 'ok';
-  // redirects are never followed: the channel's address is wrong
-  if (status < 400) return 'misnamed';
+  if (isRedirect(status)) return 'misnamed';
   return status < 500 ? 'refused' : 'unavailable';
 }
 
@@ -79,6 +78,11 @@ export function mayRetry(verdict: Verdict, retryOn: ReadonlySet<Verdict>): boole
 /** True if the provider refuses what the ModelRoute gives the gateway, which only the route's owner can correct. */
 export function isRouteFault(verdict: Verdict): boolean {
   return verdict === 'credential' || verdict === 'misnamed';
+}
+
+/** True for a redirect. Redirects are not followed: they would take the credential to an address that no route names. */
+export function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
 }
 
 /** A provider's retry-after is capped at an hour. */

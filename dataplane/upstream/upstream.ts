@@ -91,6 +91,8 @@ export interface UpstreamTarget {
   /** The channel's rules for flags of anthropic-beta; a label, like `protocol`. */
   readonly betas?: BetaRules | undefined;
   readonly baseUrl: string;
+  /** The forward proxy to the provider and its token service, without a credential; undefined: as the environment says. */
+  readonly proxyUrl?: string | undefined;
   /** What the provider serves for chat models; a label, like `protocol`. */
   readonly endpoints: ReadonlySet<ChatEndpoint>;
   /** Undefined: the provider asks for none. */

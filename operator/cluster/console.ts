@@ -126,6 +126,7 @@ function consoleParts(
     log,
     nowMs,
     gatewayNamespace: namespace,
+    consoleUrl: settings.consoleUrl,
     gatewayUrl: settings.consoleGatewayUrl,
     resources: () => manager.resources(),
     keyHashOf: (key) => manager.keyHashOf(key),

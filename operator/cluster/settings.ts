@@ -17,6 +17,8 @@ export interface ConsoleSettings {
   readonly consoleTrustedProxies?: readonly string[];
   /** A folder with tls.crt and tls.key. */
   readonly consoleTls?: string;
+  /** Where people open the console; a path counts. */
+  readonly consoleUrl?: string;
   /** The URL that SDKs call, for snippets. */
   readonly consoleGatewayUrl?: string;
   /** The folder of the console's copy of usage records; undefined: a temporary file. */

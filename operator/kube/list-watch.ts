@@ -68,11 +68,11 @@ const PAGE_BYTES = 2 * 1024 * 1024;
 /** A longer page is not read, but asked for again with fewer objects. One object is at most 3 MiB long. */
 const MAX_PAGE_BYTES = 4 * PAGE_BYTES;
 const LIST_TIMEOUT_MS = 60_000;
-/** The server ends a watch after this many seconds, up to twice as many, so that not all watches end at once. */
+/** Each watch asks to last for a random time between this and twice this, so that the watches do not all end together. */
 const WATCH_SECONDS = 300;
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 30_000;
-/** A watch that ends sooner than this without an event counts as a failure. */
+/** A watch that ends within this time and has delivered nothing counts as failed, so that the next one is delayed. */
 const SHORT_WATCH_MS = 1_000;
 
 type WatchEnd = 'closed' | 'gone' | 'idle' | 'failed';

@@ -60,6 +60,7 @@ export interface ClusterControllerOptions {
 
 /** Edits within this time are translated together, and so are those that arrive during a translation. */
 const DEBOUNCE_MS = 2;
+/** The longest pause after a translation, during which the API server's next events are read. */
 const MAX_REST_MS = 50;
 const SETTLE_MS = 10_000;
 /** After so many new keys it is looked again which are due, so that a tenant's thousands delay no other tenant's. */

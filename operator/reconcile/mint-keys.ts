@@ -23,7 +23,7 @@ import type { PreviousKey } from '../store/key-secret.ts';
 import { namespacedName } from '../store/resources.ts';
 import type { MintBackoff } from './mint-backoff.ts';
 import type { Resources, SecretObject, SecretRef } from '../store/resources.ts';
-import { inTurns } from '../store/fair-queue.ts';
+import { WRITES_AT_ONCE, WRITES_AT_ONCE_OF_NAMESPACE, inTurns } from '../store/fair-queue.ts';
 
 /** A key that was just generated. It is never shown again. */
 export interface MintedKey {
@@ -108,9 +108,6 @@ const NO_CANDIDATES: readonly Candidate[] = [];
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_CHARACTERS = 48;
-const WRITES_AT_ONCE = 16;
-/** So that the API server's watches, on which other namespaces' edits come too, get no bursts of one namespace. */
-const WRITES_AT_ONCE_OF_NAMESPACE = 4;
 const MS = 1000;
 
 /**
@@ -173,23 +170,20 @@ async function carryOutAll(plans: readonly MintPlan[], run: MintRun): Promise<bo
   }
 }
 
-/** The first plans that may run at once, and those that are left. */
+/** The first plans that may run at once, and those that are left. A plan that must wait for its backoff is in neither. */
 function nextBatch(
   waiting: readonly MintPlan[],
   run: MintRun,
   atMost: number,
 ): { readonly batch: readonly MintPlan[]; readonly rest: readonly MintPlan[] } {
   const batch: MintPlan[] = [];
+  const hasRoom = (plan: MintPlan): boolean =>
+    batch.length < atMost &&
+    batch.filter((each) => namespaceOfPlan(each) === namespaceOfPlan(plan)).length < WRITES_AT_ONCE_OF_NAMESPACE;
   const rest: MintPlan[] = [];
-  const counts = new Map<string, number>();
   for (const plan of waiting) {
-    const namespace = namespaceOfPlan(plan);
-    const count = counts.get(namespace) ?? 0;
-    if (batch.length >= atMost || count >= WRITES_AT_ONCE_OF_NAMESPACE) rest.push(plan);
-    else if (!isBlocked(plan, run)) {
-      batch.push(plan);
-      counts.set(namespace, count + 1);
-    }
+    if (!hasRoom(plan)) rest.push(plan);
+    else if (!isBlocked(plan, run)) batch.push(plan);
   }
   return { batch, rest };
 }

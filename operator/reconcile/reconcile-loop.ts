@@ -17,8 +17,8 @@ interface ReconcileLoopOptions {
   /** How long a change waits for further changes. */
   readonly debounceMs: number;
   /**
-   * The longest rest between two runs. It takes as long as the run before, because changes are read while the loop
-   * rests. Default: no rest.
+   * After each run the loop pauses for as long as the run took, but never longer than this, so that the process has time
+   * to read further changes. Default: no pause.
    */
   readonly maxRestMs?: number;
   readonly clock: TimerClock;
@@ -42,7 +42,7 @@ export class ReconcileLoop {
   #again = false;
   #stopped = false;
   #retryMs = FIRST_RETRY_MS;
-  /** When the rest after the last run ends. */
+  /** When the pause after the last run ends. */
   #restedAtMs = 0;
   #settling: (() => void)[] = [];
 
@@ -69,7 +69,7 @@ export class ReconcileLoop {
     });
   }
 
-  /** What is left of the rest; a clock that is set back does not make it longer. */
+  /** How much of the pause is left; a clock that is set back does not make it longer. */
   #restMs(): number {
     const { clock, maxRestMs = 0 } = this.#options;
     return Math.min(maxRestMs, this.#restedAtMs - clock.nowMs());

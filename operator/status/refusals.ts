@@ -90,15 +90,31 @@ function implausibleCondition([first, ...others]: readonly Refusal[]): DesiredCo
 
 function refusedCondition([first, ...others]: readonly Refusal[]): DesiredCondition[] {
   if (!first) return [];
-  const credential = CREDENTIAL_STATUSES.has(first.status);
-  const said = credential
-    ? `Channel "${first.channel}": the provider answers ${first.status} to the gateway's credential. Check the ` +
-      `Secret that its auth names, and the provider's account. Calls try its other channels first.`
-    : `Channel "${first.channel}": the provider answers ${first.status}. Check baseUrl, and the model names that the ` +
-      `provider knows (models[].upstreamName).`;
+  const { reason, advice } = explainStatus(first.status);
   const more = others.map(({ channel, status }) => `"${channel}" (${status})`);
-  const reason = credential ? 'CredentialRefused' : 'ModelRefused';
-  return [{ type: 'UpstreamRefused', status: 'True', reason, message: said + likewise(more) }];
+  const message = `Channel "${first.channel}": the provider answers ${advice}`;
+  return [{ type: 'UpstreamRefused', status: 'True', reason, message: message + likewise(more) }];
+}
+
+function explainStatus(status: number): Advice {
+  if (CREDENTIAL_STATUSES.has(status))
+    return {
+      reason: 'CredentialRefused',
+      advice:
+        `${status} to the gateway's credential. Check the Secret that its auth names, and the provider's account. ` +
+        'Calls try its other channels first.',
+    };
+  if (status >= 300 && status < 400)
+    return {
+      reason: 'Redirected',
+      advice:
+        `with a redirect (${status}), and redirects are not followed. Check baseUrl: its scheme, host and path must ` +
+        'be those to which the provider redirects.',
+    };
+  return {
+    reason: 'ModelRefused',
+    advice: `${status}. Check baseUrl, and the model names that the provider knows (models[].upstreamName).`,
+  };
 }
 
 /** The prefix of the code of a failed sign-in. */
@@ -117,7 +133,7 @@ function signInCode({ connectError = '' }: Refusal): string {
   return connectError.slice(SIGN_IN.length);
 }
 
-function explainSignIn(code: string): ConnectAdvice {
+function explainSignIn(code: string): Advice {
   if (code === 'NO_IDENTITY' || code === 'NO_TOKEN_FILE')
     return {
       reason: 'IdentityMissing',
@@ -149,7 +165,7 @@ function likewise(channels: readonly string[]): string {
   return channels.length === 0 ? '' : ` Likewise: ${channels.join(', ')}.`;
 }
 
-interface ConnectAdvice {
+interface Advice {
   readonly reason: Reason;
   readonly advice: string;
 }
@@ -163,7 +179,7 @@ const TIMED_OUT = {
   reason: 'ConnectTimedOut',
   advice: 'no connection in time. Check baseUrl, network policies and firewalls.',
 } as const;
-const CONNECT_ADVICE: Readonly<Record<string, ConnectAdvice>> = {
+const CONNECT_ADVICE: Readonly<Record<string, Advice>> = {
   ENOTFOUND: NO_HOST,
   EAI_AGAIN: { reason: 'HostNotFound', advice: "DNS does not answer. Check the cluster's DNS and network policies." },
   ECONNREFUSED: {
@@ -175,7 +191,24 @@ const CONNECT_ADVICE: Readonly<Record<string, ConnectAdvice>> = {
   UND_ERR_CONNECT_TIMEOUT: TIMED_OUT,
 };
 
-function explainConnectError(code: string): ConnectAdvice {
+/** The prefix of the code of a failure of a forward proxy: then its HTTP status, or the error code of the connection. */
+const PROXY_ERROR = 'PROXY_';
+
+function explainProxyError(code: string): Advice {
+  const reason = 'ForwardProxyFailed';
+  if (code === '407')
+    return {
+      reason,
+      advice:
+        "the forward proxy asks for a credential. Name it with user and password in HTTPS_PROXY of the proxies' environment.",
+    };
+  return /^\d+$/.test(code)
+    ? { reason, advice: `the forward proxy answers ${code}. Check its rules and its log, and the host in baseUrl.` }
+    : { reason, advice: 'the forward proxy cannot be reached. Check proxyUrl, or HTTPS_PROXY of the proxies.' };
+}
+
+function explainConnectError(code: string): Advice {
+  if (code.startsWith(PROXY_ERROR)) return explainProxyError(code.slice(PROXY_ERROR.length));
   const known = CONNECT_ADVICE[code];
   if (known) return known;
   if (TLS_ERROR.test(code))

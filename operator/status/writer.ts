@@ -7,7 +7,7 @@
 import type { Logger } from 'pino';
 import type { Kind } from '#crds/types.gen.ts';
 import type { MetricsRecorder } from '../metrics.ts';
-import { FairQueue } from '../store/fair-queue.ts';
+import { FairQueue, WRITES_AT_ONCE, WRITES_AT_ONCE_OF_NAMESPACE } from '../store/fair-queue.ts';
 import { namespaceOfId } from '../store/resources.ts';
 import {
   crossesThreshold,
@@ -60,9 +60,6 @@ interface NextWrite {
 const WRITES_PER_SECOND = 200;
 const SPENDING_SHARE = 4;
 const SPENDING_EVERY_MS = 30_000;
-const AT_ONCE = 16;
-/** So that the API server's watches, on which other namespaces' edits come too, get no bursts of one namespace. */
-const AT_ONCE_OF_NAMESPACE = 4;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 60_000;
 
@@ -152,13 +149,13 @@ export class StatusWriter {
 
   #startWrites(): void {
     for (const id of this.#ready) {
-      if (!this.#writing || this.#busy.size >= AT_ONCE || this.#wait) return;
+      if (!this.#writing || this.#busy.size >= WRITES_AT_ONCE || this.#wait) return;
       if (this.#busy.has(id)) {
         this.#ready.delete(id);
         this.#changedMeanwhile.add(id);
         continue;
       }
-      if (this.#busyOf(namespaceOfId(id)) >= AT_ONCE_OF_NAMESPACE) continue;
+      if (this.#busyOf(namespaceOfId(id)) >= WRITES_AT_ONCE_OF_NAMESPACE) continue;
       const next = this.#next(id);
       const waitMs = next ? this.#budget.take(this.#options.clock.nowMs()) : 0;
       if (waitMs > 0) return this.#sleep(waitMs);

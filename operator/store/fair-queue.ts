@@ -49,6 +49,11 @@ export class FairQueue implements Iterable<string> {
   }
 }
 
+/** How many objects are written to the API server at once. */
+export const WRITES_AT_ONCE = 16;
+/** How many of one namespace, so that a burst of its writes does not delay other namespaces' edits on the watches. */
+export const WRITES_AT_ONCE_OF_NAMESPACE = 4;
+
 /** The same turns for a list whose order within each namespace stays. */
 export function inTurns<T>(all: Iterable<T>, namespaceOf: (each: T) => string): T[] {
   const waiting = [...Map.groupBy(all, namespaceOf).values()];

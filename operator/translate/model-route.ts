@@ -110,8 +110,10 @@ function resolveRoute(
   const { spec, metadata } = route;
   const limits = differingLimits.get(route);
   const fields = new FieldReader();
-  for (const { name, baseUrl } of spec.channels)
+  for (const { name, baseUrl, proxyUrl } of spec.channels) {
     fields.expect(URL.canParse(baseUrl), `spec.channels "${name}": baseUrl is not a URL`);
+    fields.expect(proxyUrl === undefined || URL.canParse(proxyUrl), `spec.channels "${name}": proxyUrl is not a URL`);
+  }
   const costs = new Map(spec.channels.map((channel) => [channel.name, costOf(fields, channel)]));
   if (fields.faults.length > 0) return refuseInvalid(findingsOf(route), fields.faults);
 
@@ -191,6 +193,7 @@ function translateChannel(channel: ModelRouteChannel, credential: string | undef
     name: channel.name,
     protocol: PROTOCOLS[channel.protocol],
     baseUrl: channel.baseUrl,
+    ...(channel.proxyUrl === undefined ? {} : { proxyUrl: channel.proxyUrl }),
     ...translateSignIn(channel, credential),
     models: (channel.models ?? []).map(({ name, upstreamName }) => ({ name, upstreamName })),
     priority: channel.priority,

@@ -9,7 +9,8 @@ const HEAD = `# Metrics
 Every process serves its own metrics at \`/metrics\` on its admin port, in the Prometheus text format. If the
 OpenTelemetry conventions for generative AI define a metric, its name and its buckets are used, and larger ones are
 added; the gateway's own names begin with \`modelgateway_\`. The values of labels are bounded: no account, no path and
-no model that is not configured, and keys only in \`modelgateway_key_timeouts_total\`, at most 50 of them.
+no model that is not configured, and keys only in \`modelgateway_key_timeouts_total\`, at most 50 of them. A proxy drops
+the series of models, groups and channels that its configuration no longer has; one that comes back starts at 0.
 
 This page is generated from the tables that the processes create their metrics from: \`metric-table.ts\`,
 \`process-metrics.ts\` and \`sidecar-metric-table.ts\` in \`dataplane/telemetry/\`, and \`operator/metrics.ts\`.

@@ -45,7 +45,10 @@ interface Role {
 }
 
 /** IRSA: the request is unsigned, and the response is XML. */
-async function assumeRole({ role, file, region }: Role, { env }: PodIdentity): Promise<Issued<AccessKey>> {
+async function assumeRole(
+  { role, file, region }: Role,
+  { env, toTokenServices }: PodIdentity,
+): Promise<Issued<AccessKey>> {
   const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';
   const xml = await askForToken({
     method: 'POST',
@@ -58,6 +61,7 @@ async function assumeRole({ role, file, region }: Role, { env }: PodIdentity): P
       DurationSeconds: String(SESSION_SECONDS),
       WebIdentityToken: await readTokenFile(file),
     },
+    by: toTokenServices,
   });
   const element = (name: string): string | undefined => new RegExp(`<${name}>([^<]+)</${name}>`).exec(xml)?.[1];
   return issue(

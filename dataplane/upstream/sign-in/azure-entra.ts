@@ -28,6 +28,7 @@ export async function requestEntraToken(signIn: AzureEntra, pod: PodIdentity): P
       grant_type: 'client_credentials',
       ...(await proofOf(signIn, pod)),
     },
+    by: pod.toTokenServices,
   });
   return readAccessToken(answer, pod.nowMs());
 }

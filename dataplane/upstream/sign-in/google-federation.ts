@@ -24,20 +24,27 @@ export async function exchangeForGoogle(config: Fields, scope: string, pod: PodI
       scope,
       requested_token_type: ACCESS_TOKEN,
       subject_token_type: textOf(config, 'subject_token_type'),
-      subject_token: await subjectToken(fieldsOf(config['credential_source'])),
+      subject_token: await subjectToken(fieldsOf(config['credential_source']), pod),
     },
+    by: pod.toTokenServices,
   });
   const federated = readAccessToken(answer, pod.nowMs());
   const impersonation = config['service_account_impersonation_url'];
-  return typeof impersonation === 'string' ? impersonate(impersonation, federated.value, scope) : federated;
+  return typeof impersonation === 'string' ? impersonate(impersonation, federated.value, { scope, pod }) : federated;
 }
 
-async function impersonate(url: string, token: string, scope: string): Promise<Issued<string>> {
+interface Impersonation {
+  readonly scope: string;
+  readonly pod: PodIdentity;
+}
+
+async function impersonate(url: string, token: string, asked: Impersonation): Promise<Issued<string>> {
   const { accessToken, expireTime } = await askForJson({
     method: 'POST',
     url,
     headers: { authorization: `Bearer ${token}` },
-    json: { scope: [scope], lifetime: '3600s' },
+    json: { scope: [asked.scope], lifetime: '3600s' },
+    by: asked.pod.toTokenServices,
   });
   const expiresAtMs = typeof expireTime === 'string' ? Date.parse(expireTime) : Number.NaN;
   if (typeof accessToken !== 'string' || Number.isNaN(expiresAtMs))
@@ -45,13 +52,13 @@ async function impersonate(url: string, token: string, scope: string): Promise<I
   return { value: accessToken, expiresAtMs };
 }
 
-async function subjectToken(source: Fields): Promise<string> {
+async function subjectToken(source: Fields, { toTokenServices: by }: PodIdentity): Promise<string> {
   const { file, url, headers, format } = source;
   if (typeof file === 'string') return inFormat(await readTokenFile(file), fieldsOf(format));
   if (typeof url !== 'string')
     throw new SignInError('BAD_CREDENTIAL', 'credential_source has neither a file nor an url');
   const sent = Object.entries(fieldsOf(headers)).map(([name, value]) => [name, String(value)] as const);
-  return inFormat(await askForToken({ method: 'GET', url, headers: Object.fromEntries(sent) }), fieldsOf(format));
+  return inFormat(await askForToken({ method: 'GET', url, headers: Object.fromEntries(sent), by }), fieldsOf(format));
 }
 
 /** The text itself, or a member of it. */

@@ -30,17 +30,17 @@ export async function requestGoogleToken({ credential }: GoogleOAuth, pod: PodId
 
 function askWithKey(
   file: Readonly<Record<string, unknown>>,
-  clock: PodIdentity,
+  pod: PodIdentity,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { client_email: email, private_key: key, private_key_id: keyId, token_uri: uri } = file;
   if (typeof email !== 'string' || typeof key !== 'string' || typeof uri !== 'string')
     throw new SignInError('BAD_CREDENTIAL', 'the Secret holds no service account');
-  const issuedAt = Math.floor(clock.nowMs() / 1000);
+  const issuedAt = Math.floor(pod.nowMs() / 1000);
   const assertion = signJwt(key, [
     { alg: 'RS256', typ: 'JWT', ...(typeof keyId === 'string' && { kid: keyId }) },
     { iss: email, scope: SCOPE, aud: uri, iat: issuedAt, exp: issuedAt + JWT_SECONDS },
   ]);
-  return askForJson({ method: 'POST', url: uri, form: { grant_type: JWT_BEARER, assertion } });
+  return askForJson({ method: 'POST', url: uri, form: { grant_type: JWT_BEARER, assertion }, by: pod.toTokenServices });
 }
 
 function signJwt(key: string, parts: readonly object[]): string {

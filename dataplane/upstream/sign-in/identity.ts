@@ -1,11 +1,14 @@
 /** The sources of a pod's own identity: its environment, and token files that the cluster renews before they expire. */
 import { readFile } from 'node:fs/promises';
+import type { Dispatcher } from 'undici';
 import { SignInError } from './token-request.ts';
 import type { TokenClock } from './token-source.ts';
 
 export interface PodIdentity extends TokenClock {
   /** The environment's variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The connections to token services; undefined: direct ones. The node's own services are always asked directly. */
+  readonly toTokenServices?: Dispatcher | undefined;
 }
 
 /** Throws SignInError if the variable is not set. */

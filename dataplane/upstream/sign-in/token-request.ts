@@ -3,6 +3,7 @@
  * hold a token.
  */
 import { request } from 'undici';
+import type { Dispatcher } from 'undici';
 
 /** Why a channel has no token. `code` is safe to show: a code of the service, of the network, or of the gateway. */
 export class SignInError extends Error {
@@ -22,6 +23,8 @@ export interface TokenRequest {
   readonly form?: Readonly<Record<string, string>>;
   /** Instead of a form. */
   readonly json?: Readonly<Record<string, unknown>>;
+  /** The connections to use; undefined: direct ones. */
+  readonly by?: Dispatcher | undefined;
 }
 
 const MAX_CODE = 60;
@@ -52,10 +55,17 @@ export function readAccessToken(
   return { value: token, expiresAtMs: nowMs + life * 1000 };
 }
 
-async function exchange({ url, method, headers, ...asked }: TokenRequest): Promise<{ status: number; text: string }> {
+async function exchange({
+  url,
+  method,
+  headers,
+  by,
+  ...asked
+}: TokenRequest): Promise<{ status: number; text: string }> {
   try {
     const { statusCode, body } = await request(url, {
       method,
+      ...(by && { dispatcher: by }),
       signal: AbortSignal.timeout(TIMEOUT_MS),
       headers: { ...headers, ...typeOf(asked) },
       ...bodyOf(asked),

@@ -132,6 +132,34 @@ describe('metrics', () => {
       [0, 1, 1, 0],
     );
   });
+  it('lose the series of a renamed model and a removed channel', async () => {
+    const manifest = (model: string, channel: string): string => `${HEAD}ModelRoute
+metadata: {name: passing}
+spec:
+  models: [{name: ${model}, contextTokens: 100000, maxOutputTokens: 100}]
+  channels: [{name: ${channel}, protocol: OpenAI, baseUrl: ${second.url}/v1}]
+---
+${HEAD}PriceCatalog
+metadata: {name: passing}
+spec: {models: [{name: ${model}, vendor: V, quotaType: Token, modelRatio: "1"}]}
+`;
+    const page = async (): Promise<string> => (await admin('/metrics')).text();
+    await stack.gateway.write('passing.yaml', manifest('old-name', 'old-channel'));
+    const waiting = gated(openaiChat());
+    second.script(openaiChat(), waiting.reply);
+    assert.equal((await post(stack, '/v1/chat/completions', chat('old-name'))).status, 200);
+    assert.match(await page(), /"old-name"[^]*"passing\/old-channel"/);
+    const running = post(stack, '/v1/chat/completions', chat('old-name'));
+    await waiting.gate.reached;
+    await stack.gateway.write('passing.yaml', manifest('new-name', 'new-channel'));
+    assert.doesNotMatch(await page(), /old-name|old-channel/);
+    waiting.gate.open();
+    assert.equal((await running).status, 200);
+    assert.doesNotMatch(await page(), /old-name|old-channel/);
+    second.script(openaiChat());
+    assert.equal((await post(stack, '/v1/chat/completions', chat('new-name'))).status, 200);
+    assert.match(await page(), /"new-name"/);
+  });
   it('count unbilled money, refusals by error code, and edits', async () => {
     await stack.gateway.write(
       'tiny.yaml',

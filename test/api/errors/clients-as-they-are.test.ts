@@ -144,11 +144,29 @@ describe('the beta flag for a context of a million tokens', () => {
 });
 
 describe('a path that the gateway does not serve', () => {
-  it('with /v1 twice gets 400, because clients hide a 404', async () => {
-    const answer = await post(stack, '/v1/v1/messages', message());
-    assert.equal(answer.status, 400);
-    assert.match(answer.json().error.message, /\/v1 twice/);
-    assert.equal((await get(stack, '/v1/v1/models')).status, 400);
+  it('gets 404 in the dialect of the path, with what is wrong with the base URL', async () => {
+    for (const [path, hint] of [
+      ['/v1/v1/messages', /\/v1 twice/],
+      ['/v1/v1/chat/completions', /\/v1 twice/],
+      ['/v1/v1', /\/v1 twice/],
+      ['//v1/v1/messages', /\/v1 twice/],
+      ['/chat/completions', /lacks \/v1/],
+      ['//chat/completions', /lacks \/v1/],
+      ['//v1/messages', /a slash too many: call \/v1\/messages,/],
+      ['//v1/chat/completions', /a slash too many: call \/v1\/chat\/completions,/],
+      ['/v1//chat/completions', /a slash too many: call \/v1\/chat\/completions,/],
+      ['/v1/chat/completions/', /a slash too many: call \/v1\/chat\/completions,/],
+      ['/v1/messages/?beta=true', /a slash too many: call \/v1\/messages,/],
+    ] as const) {
+      const answer = await post(stack, path, message());
+      assert.equal(answer.status, 404, path);
+      const { error } = answer.json();
+      assert.match(error.message, hint, path);
+      assert.equal(error.type, path.includes('messages') ? 'not_found_error' : 'invalid_request_error', path);
+    }
+    assert.equal((await get(stack, '/v1/v1/models')).status, 404);
+    assert.match((await get(stack, '//v1/models')).json().error.message, /call \/v1\/models,/);
+    assert.doesNotMatch((await get(stack, '/nothing/')).json().error.message, /slash/);
   });
 
   it('gets 404 with one sentence of advice', async () => {

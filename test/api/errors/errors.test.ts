@@ -187,6 +187,19 @@ describe('responses of providers', () => {
       assert.deepEqual([warning?.status, warning?.reason], ['True', 'ModelRefused']);
       assert.match(warning?.message ?? '', /Channel "direct".*404/);
     });
+    it(`that redirect are named a redirect in log and status on ${path}`, async () => {
+      provider().script({ status: 307, headers: { location: 'https://elsewhere.test/v1' }, steps: [] });
+      const answer = await post(stack, path, BODIES[path]!());
+      assert.equal(answer.status, 502);
+      assert.match(answer.json().error.message, /answers with a redirect \(307\)/);
+      assert.ok(stack.gateway.logs.some((line) => line.includes('a provider answers with a redirect')));
+      const statuses = await stack.gateway.operator.statuses();
+      const route = statuses.find(
+        ({ kind, name }) => kind === 'ModelRoute' && name === (path === '/v1/messages' ? 'anthropic' : 'openai'),
+      );
+      const warning = route?.status.conditions.find(({ type }) => type === 'UpstreamRefused');
+      assert.deepEqual([warning?.status, warning?.reason], ['True', 'Redirected']);
+    });
     it(`that are not JSON become 502 on ${path}`, async () => {
       provider().script({ steps: ['<html>oops</html>'] });
       assertError(await post(stack, path, BODIES[path]!()), path, {

@@ -259,13 +259,16 @@ const ROWS: readonly Row[] = [
     says: inEach((dialect) => `There is nothing at POST ${PATHS[dialect]}/nothing.`),
   },
   {
-    ...BAD_REQUEST,
     when: 'a base URL that has /v1 twice',
     ask: { base: '/v1' },
-    openai: ['invalid_request_error', 'invalid_value'],
-    says:
-      'The path has /v1 twice: the base URL given to the SDK must not have /v1 where the SDK adds it (OpenAI: with ' +
-      '/v1, Anthropic: without).',
+    status: 404,
+    openai: ['invalid_request_error', 'not_found'],
+    anthropic: 'not_found_error',
+    says: inEach(
+      (dialect) =>
+        `There is nothing at POST /v1${PATHS[dialect]}. The path has /v1 twice: the base URL given to the SDK must ` +
+        'not have /v1 where the SDK adds it (OpenAI: with /v1, Anthropic: without).',
+    ),
   },
   {
     when: 'a known path with the wrong method',
@@ -451,6 +454,16 @@ const ROWS: readonly Row[] = [
       (dialect) =>
         `The provider of "${MODELS[dialect]}" refuses the gateway's credential or its model ` +
         "name. The platform team sees why in the ModelRoute's status.",
+    ),
+  })),
+  ...[301, 307, 308].map((status): Row => ({
+    ...UPSTREAM,
+    when: `a provider that redirects with ${status}`,
+    given: providerSays(status, 'moved'),
+    says: inEach(
+      (dialect) =>
+        `The provider of "${MODELS[dialect]}" answers with a redirect (${status}), and redirects are not followed. ` +
+        "The platform team sees why in the ModelRoute's status.",
     ),
   })),
 ];

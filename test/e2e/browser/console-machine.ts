@@ -22,9 +22,11 @@ interface Content {
   readonly platform?: (demoUrl: string) => string;
   /** Fills the data folder before the gateway starts. */
   readonly fill?: (dataFolder: string) => Promise<void>;
+  /** Further flags of `mgw run`. */
+  readonly flags?: readonly string[];
 }
 
-export async function startMachine({ teams, platform, fill }: Content): Promise<Machine> {
+export async function startMachine({ teams, platform, fill, flags = [] }: Content): Promise<Machine> {
   await using started = new AsyncDisposableStack();
   const { path } = started.use(await tempFolder());
   const demo = started.use(startMgw(['demo-provider', '--listen', '127.0.0.1:0']));
@@ -49,6 +51,7 @@ export async function startMachine({ teams, platform, fill }: Content): Promise<
         '--console',
         '127.0.0.1:0',
         '--hello',
+        ...flags,
       ],
       { cwd: path },
     ),

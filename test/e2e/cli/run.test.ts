@@ -282,6 +282,32 @@ describe('mgw run, at the start', () => {
     taken.close();
   });
 
+  it('reports a variable that names no forward proxy, and does not repeat it', async () => {
+    await using folder = await tempFolder();
+    const args = ['run', '--config', QUICKSTART, '--data', folder.path, ...FREE_PORTS];
+    const { exitCode, stdout, stderr } = await mgw(args, { env: { HTTPS_PROXY: 'me:s3cret@proxy.test' } });
+    assert.deepEqual(
+      [exitCode, stderr],
+      [1, 'HTTPS_PROXY: not the URL of a forward proxy, such as http://proxy.example.com:3128\n'],
+    );
+    assert.doesNotMatch(stdout, /s3cret/);
+  });
+
+  it('reports a path of the console that is no path, or that of a page', async () => {
+    await using folder = await tempFolder();
+    const args = ['run', '--config', QUICKSTART, '--data', folder.path, ...FREE_PORTS, '--console', '127.0.0.1:0'];
+    for (const [url, exitCode, told] of [
+      ['https://me@gateway.test/llm', 64, /It must be http:\/\/ or https:\/\/ with a host and perhaps a path/],
+      ['https://gateway.test/llm?a=1', 64, /and perhaps a path/],
+      ['https://gateway.test/llm"x', 64, /and perhaps a path/],
+      ['https://gateway.test/keys/console', 1, /--console-url: the console cannot be below \/keys/],
+    ] as const) {
+      const ended = await mgw([...args, '--console-url', url]);
+      assert.equal(ended.exitCode, exitCode, url);
+      assert.match(ended.stderr, told);
+    }
+  });
+
   it('reports that another process uses the ledger', async () => {
     await using folder = await tempFolder();
     const args = ['run', '--config', QUICKSTART, '--data', folder.path, ...FREE_PORTS];

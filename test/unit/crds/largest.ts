@@ -33,6 +33,7 @@ function largestRoute(): Largest {
     name: padded('c', index, 63),
     protocol: 'OpenAI',
     baseUrl: `https://${'a'.repeat(200)}/${'b'.repeat(300)}`,
+    proxyUrl: `https://${'p'.repeat(240)}`,
     models: list(64, (rename) => ({ name: padded('m', 255 - rename, 128), upstreamName: padded('u', rename, 256) })),
   }));
   return largest('ModelRoute', { models, channels });

@@ -118,7 +118,7 @@ describe('admit, for objects that a server would not decode,', () => {
       auth: { type: 'ApiKey', secretRef: { name: secret, key: `/${secret}` } },
     });
     const channels = [
-      channel('https://user:hunter2@host/v1', 'sk-Hunter2'),
+      { ...channel('https://user:hunter2@host/v1', 'sk-Hunter2'), proxyUrl: 'http://me:hunter2@proxy.test:3128' },
       channel('https://host/v1?key=hunter2', 'sk-ant-HUNTER2'),
     ];
     const object = {
@@ -131,7 +131,7 @@ describe('admit, for objects that a server would not decode,', () => {
       },
     };
     const { errors } = admit(kinds.get('ModelRoute')!, object);
-    assert.equal(errors.length, 9);
+    assert.equal(errors.length, 10);
     assert.deepEqual(
       errors.filter(({ message }) => /hunter2/i.test(message)),
       [],

@@ -100,7 +100,11 @@ function saidOf(mistake: Manifest | undefined): readonly string[] {
 function saidAnyway(): readonly string[] {
   const refusal = { channel: 'direct', status: 0, atMs: NOW_MS };
   const refusals = [
-    ...['ENOTFOUND', 'ECONNREFUSED', 'CERT_HAS_EXPIRED'].map((connectError) => ({ ...refusal, connectError })),
+    ...['ENOTFOUND', 'ECONNREFUSED', 'CERT_HAS_EXPIRED', 'PROXY_407'].map((connectError) => ({
+      ...refusal,
+      connectError,
+    })),
+    { ...refusal, status: 307 },
     { ...refusal, status: 401 },
   ];
   const terminating = new KubeError('forbidden', {

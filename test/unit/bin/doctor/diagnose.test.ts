@@ -33,6 +33,13 @@ describe("a provider's answer", () => {
     it(`${status} ${code} ${message} means ${problem ?? 'no problem'}`, () => {
       assert.equal(diagnose({ status, code, message }).problem, problem);
     });
+  it('names a redirect', () => {
+    for (const status of [301, 304, 307, 308]) {
+      const { problem, message } = diagnose({ status, code: '', message: '' });
+      assert.equal(problem, 'Address');
+      assert.match(message, /answers with a redirect, .*check baseUrl/);
+    }
+  });
   it('is not a fault of the configuration if it may be temporary', () => {
     for (const [status, fault] of [
       [429, false],

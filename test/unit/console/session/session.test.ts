@@ -26,8 +26,9 @@ import type { Session } from '../../../../console/session/session.ts';
 import { cookiesOf } from '../stand.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
-const HTTPS = { secure: true, port: '' };
-const HERE = { secure: false, port: '8081' };
+const HTTPS = { secure: true, port: '', basePath: '' };
+const HERE = { secure: false, port: '8081', basePath: '' };
+const BELOW = { ...HTTPS, basePath: '/llm/console' };
 
 /** Seals a value, and opens it again. */
 interface Cookies {
@@ -188,6 +189,13 @@ describe('cookies', () => {
     assert.equal(two, '__Host-mgw-console.2=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Strict');
     const [here = ''] = await cookies.write(session, HERE);
     assert.match(here, /^mgw-console-8081=[\w.-]+; Max-Age=60; Path=\/; HttpOnly; SameSite=Strict$/);
+    const [below = ''] = await cookies.write(session, BELOW);
+    assert.match(
+      below,
+      /^__Secure-mgw-console-llm.console=[\w.-]+; Max-Age=60; Path=\/llm\/console; HttpOnly; Secure; SameSite=Strict$/,
+    );
+    assert.equal(await cookies.read(headerOf([below]), HTTPS), undefined);
+    assert.deepEqual(await cookies.read(headerOf([below]), BELOW), session);
   });
 
   it('are deleted in both parts', async () => {
@@ -233,7 +241,7 @@ describe('cookies', () => {
     const cookies = await openCookies([randomBytes(32)]);
     const header = headerOf(await cookies.write(session, HERE));
     assert.equal(await cookies.read(header, HTTPS), undefined);
-    assert.equal(await cookies.read(header, { secure: false, port: '9999' }), undefined);
+    assert.equal(await cookies.read(header, { ...HERE, port: '9999' }), undefined);
     assert.equal(await cookies.read(`${header}; mgw-console-8081=def`), undefined);
     assert.equal(await cookies.read(header.replace('8081=', '8081.2=')), undefined);
     assert.equal(await cookies.read(undefined), undefined);

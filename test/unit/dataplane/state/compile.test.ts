@@ -349,6 +349,7 @@ test('an unchanged channel keeps its target, a changed one gets a new one', () =
     { apiKey: { value: 'rotated' } },
     { apiKey: undefined },
     { baseUrl: 'https://elsewhere/v1' },
+    { proxyUrl: 'http://egress:3128' },
     { protocol: Protocol.ANTHROPIC },
     { timeouts: { connectMs: 5000, firstByteMs: 120_000, wholeMs: 600_000, idleMs: 1 } },
   ]) {

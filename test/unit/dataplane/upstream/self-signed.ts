@@ -1,7 +1,7 @@
 /**
  * Support: generates a self-signed certificate at run time, so that the repository contains no private key. It encodes
  * X.509 v3 (RFC 5280) as DER by hand, with an ECDSA key on P-256. The certificate is valid from yesterday to tomorrow,
- * for the DNS name "localhost" only.
+ * for one DNS name only.
  */
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
 
@@ -28,17 +28,17 @@ function utcTime(date: Date): Buffer {
   return der(0x17, Buffer.from(`${date.toISOString().slice(2, 19).replace(/[-:T]/g, '')}Z`));
 }
 
-/** Returns a private key and its certificate for "localhost", both in PEM. */
-export function createSelfSignedCertificate(): SelfSigned {
+/** Returns a private key and its certificate for a host of this name, both in PEM. */
+export function createSelfSignedCertificate(host = 'localhost'): SelfSigned {
   const { privateKey, publicKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
     publicKeyEncoding: { type: 'spki', format: 'der' },
   });
   const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
-  const name = sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from('localhost')))));
+  const name = sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(host)))));
   const dayMs = 86_400_000;
-  const alternativeName = sequence(oid('551d11'), der(0x04, sequence(der(0x82, Buffer.from('localhost')))));
+  const alternativeName = sequence(oid('551d11'), der(0x04, sequence(der(0x82, Buffer.from(host)))));
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.from([1])),

@@ -20,6 +20,9 @@ describe('a provider that cannot be reached', () => {
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'TlsFailed', /certificate/],
     ['UND_ERR_CONNECT_TIMEOUT', 'ConnectTimedOut', /in time/],
     ['EHOSTUNREACH', 'ConnectFailed', /network policies/],
+    ['PROXY_407', 'ForwardProxyFailed', /asks for a credential.*HTTPS_PROXY/],
+    ['PROXY_403', 'ForwardProxyFailed', /forward proxy answers 403/],
+    ['PROXY_ECONNREFUSED', 'ForwardProxyFailed', /forward proxy cannot be reached/],
   ] as const) {
     it(`is reported with the reason of ${connectError}`, () => {
       const [condition] = refusalConditions([{ channel: 'a', status: 0, connectError, atMs: 1 }]);
@@ -89,6 +92,11 @@ describe('a provider that refuses', () => {
   it('the credential differs in status from one that refuses the model or the address', () => {
     assert.deepEqual(reasonsOf([{ channel: 'a', status: 401, atMs: 1 }]), ['CredentialRefused']);
     assert.deepEqual(reasonsOf([{ channel: 'a', status: 404, atMs: 1 }]), ['ModelRefused']);
+    for (const status of [301, 304, 307, 308]) {
+      assert.deepEqual(reasonsOf([{ channel: 'a', status, atMs: 1 }]), ['Redirected']);
+      const [{ message } = { message: '' }] = refusalConditions([{ channel: 'a', status, atMs: 1 }]);
+      assert.match(message, new RegExp(`^Channel "a": the provider answers with a redirect \\(${status}\\)`));
+    }
     assert.deepEqual(refusalConditions([]), []);
   });
   it('on several channels is reported with all of them', () => {

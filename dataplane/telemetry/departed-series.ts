@@ -1,0 +1,82 @@
+/**
+ * Removes the series of models, groups and channels that the configuration no longer has. This happens at scrapes, so
+ * that calls cost nothing for it: at those of the hour after a change, because calls that are still running count once
+ * they end. A name that comes back later starts again at 0.
+ */
+import type { Registry } from 'prom-client';
+import type { MetricTable } from './metric-set.ts';
+
+/** What the configuration in force has: the models of groups, and channels as "route/channel". */
+export interface Configured {
+  readonly groups: ReadonlyMap<string, { readonly offers: ReadonlyMap<string, object> }>;
+  readonly targets: ReadonlyMap<string, object>;
+}
+
+interface Names {
+  readonly models: ReadonlySet<string>;
+  readonly groups: Pick<ReadonlySet<string>, 'has'>;
+  readonly channels: Pick<ReadonlySet<string>, 'has'>;
+}
+
+const NAMES_OF: Readonly<Record<string, keyof Names>> = {
+  model: 'models',
+  gen_ai_request_model: 'models',
+  group: 'groups',
+  channel: 'channels',
+};
+
+/** No call runs for longer. */
+const SWEPT_FOR_MS = 3_600_000;
+
+export interface SeriesSweepOptions {
+  readonly registry: Registry;
+  readonly table: MetricTable;
+  /** Its maps are other objects once one of their names may have changed. */
+  readonly configured: () => Configured;
+  readonly monotonicMs: () => number;
+}
+
+/** Returns the function to call before each scrape. */
+export function createSeriesSweep({
+  registry,
+  table,
+  configured,
+  monotonicMs,
+}: SeriesSweepOptions): () => Promise<void> {
+  const swept = Object.entries(table)
+    .filter(([, { labels }]) => labels.some((label) => NAMES_OF[label] !== undefined))
+    .map(([name]) => name);
+  let known = configured();
+  let untilMs = -Infinity;
+  return async () => {
+    const now = configured();
+    if (now.groups !== known.groups || now.targets !== known.targets) untilMs = monotonicMs() + SWEPT_FOR_MS;
+    known = now;
+    if (monotonicMs() >= untilMs) return;
+    const names = namesIn(now);
+    await Promise.all(swept.map((metric) => removeDeparted(registry, metric, names)));
+  };
+}
+
+function namesIn({ groups, targets }: Configured): Names {
+  const models = new Set([...groups.values()].flatMap(({ offers }) => [...offers.keys()]));
+  return { models, groups, channels: targets };
+}
+
+async function removeDeparted(registry: Registry, name: string, names: Names): Promise<void> {
+  const metric = registry.getSingleMetric(name);
+  if (!metric) return;
+  const { values } = await metric.get();
+  for (const { labels } of values) {
+    // the buckets of a histogram are one series with its count
+    if (!('le' in labels) && hasDeparted(labels, names)) metric.remove(labels);
+  }
+}
+
+/** Series of requests without a configured model have the label "". */
+function hasDeparted(labels: Partial<Record<string, string | number>>, names: Names): boolean {
+  return Object.entries(labels).some(([label, value]) => {
+    const kind = NAMES_OF[label];
+    return kind !== undefined && value !== '' && !names[kind].has(String(value));
+  });
+}
