@@ -3,10 +3,13 @@
  * because the configuration may have changed by then.
  */
 import { deserialize, serialize } from 'node:v8';
+import { withHighest } from '../price/sheet.ts';
+import type { StatedPrice } from '../price/sheet.ts';
 import type { BilledCall, BilledCandidate, BillingTerms } from './consumption.ts';
 
 /** The terms without functions. */
-interface StoredTerms extends Pick<BillingTerms, 'bounds' | 'outputLimit'> {
+interface StoredTerms extends Pick<BillingTerms, 'outputLimit'> {
+  readonly bounds: Omit<BillingTerms['bounds'], 'price'> & { readonly price: StatedPrice };
   readonly candidate: Omit<BilledCandidate, 'costOf' | 'priceOf'>;
   readonly call: Omit<BilledCall, 'unbounded' | 'background'>;
   readonly quotaType: BillingTerms['routed']['offer']['quotaType'];
@@ -16,7 +19,8 @@ interface StoredTerms extends Pick<BillingTerms, 'bounds' | 'outputLimit'> {
 const VERSION = '1:';
 
 export function encodeTerms({ bounds, outputLimit, candidate, routed: { call, offer } }: BillingTerms): string {
-  const { price, reach, requestTokens, inputTokens, estimatedInputTokens } = bounds;
+  const { price: compiled, reach, requestTokens, inputTokens, estimatedInputTokens } = bounds;
+  const { highest: _derived, ...price } = compiled;
   const {
     clientDisconnect,
     onTimeout,
@@ -49,9 +53,10 @@ export function decodeTerms(text: string): BillingTerms | undefined {
   if (!text.startsWith(VERSION)) return undefined;
   const stored = readStored(Buffer.from(text.slice(VERSION.length), 'base64'));
   if (!stored) return undefined;
-  const { call, quotaType, candidate, ...terms } = stored;
+  const { call, quotaType, candidate, bounds, outputLimit } = stored;
   return {
-    ...terms,
+    bounds: { ...bounds, price: withHighest(bounds.price) },
+    outputLimit,
     // such jobs make no requests to other models, and have no use without a bound
     candidate: { ...candidate, costOf: () => undefined, priceOf: () => undefined },
     routed: { call: { ...call, unbounded: () => false }, offer: { quotaType } },

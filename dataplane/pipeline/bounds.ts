@@ -32,7 +32,7 @@ export function boundCall(call: EndpointCall, candidate: Candidate, price: Compi
     });
   const amountNanoUsd = worstCase(outputTokens);
   const lowest = lowestOutput(call, candidate, { limit: outputTokens, least: key.minOutputTokens });
-  const minimumNanoUsd = key.whenShort === 'Lower' ? worstCase(lowest) : amountNanoUsd;
+  const minimumNanoUsd = key.whenShort === 'Lower' && lowest !== outputTokens ? worstCase(lowest) : amountNanoUsd;
   const estimatedInputTokens = call.estimateInput(candidate);
   const inputTokens = requestTokens * requests;
   const tokens = { requestTokens, inputTokens, estimatedInputTokens, outputTokens };

@@ -9,8 +9,8 @@
  */
 import { billedGeneration, generationRate } from './generation.ts';
 import type { BilledGeneration, GenerationAttributes, GenerationRate } from './generation.ts';
-import { USES } from './sheet.ts';
-import type { CompiledPrice, RateClass, Rates, RateTable, UseName } from './sheet.ts';
+import { highestOf, USES } from './sheet.ts';
+import type { CompiledPrice, RateClass, Rates, RateTable, TierRates, UseName } from './sheet.ts';
 import type { BillLine } from './bill.ts';
 import type { TokenCounts } from './tokens.ts';
 
@@ -116,7 +116,14 @@ export function billOf(price: CompiledPrice, consumption: Consumption): Bill {
  * service tier that it can have.
  */
 export function worstCaseNanoUsd(price: CompiledPrice, bounds: ConsumptionBounds): bigint {
-  return roundUp(worstCharges(price, bounds));
+  const { outputTokens, requests = 1 } = bounds;
+  let most = 0n;
+  for (const { input, output, inputTokens } of waysOf(price, bounds)) {
+    const sum = charge(input.rate, inputTokens * requests) + charge(output.rate, outputTokens);
+    if (sum > most) most = sum;
+  }
+  const { denominator } = price;
+  return (most + unitCharges(price, bounds).sum + denominator - 1n) / denominator;
 }
 
 /** The worst case as a bill, for calls whose consumption is unknown. */
@@ -223,28 +230,30 @@ function chargesIn(price: CompiledPrice, where: Where, usage: RequestUsage): Cha
   const table = tableOf(price, where.tier);
   const whole = Math.min(longest, tokens.input + tokens.cached + tokens.cacheWrite5m + tokens.cacheWrite1h);
   const tier = table.contextTiers.findLast(({ above }) => whole > above);
-  const charges = classCounts(tier?.perToken ?? table.perToken, tokens, details);
-  return inRegion(price, where, { charges, above: tier?.above });
+  const counted = classCounts(tier?.perToken ?? table.perToken, tokens, details);
+  const charges =
+    where.region === undefined
+      ? counted
+      : counted.map((each) => ({ ...each, rate: rateIn(price, where.region, each.rate) }));
+  return withSum({ charges, denominator: price.denominator, marks: marksOf(price, { ...where, above: tier?.above }) });
 }
 
-function inRegion(
-  price: CompiledPrice,
-  { tier, region }: Where,
-  { charges, above }: { readonly charges: readonly Charge[]; readonly above: number | undefined },
-): Charges {
-  const multiplierE9 = region === undefined ? undefined : price.regions.get(region);
-  return withSum({
-    charges:
-      multiplierE9 === undefined
-        ? charges
-        : charges.map((each) => ({ ...each, rate: (each.rate / ONE_E9) * multiplierE9 })),
-    denominator: price.denominator,
-    marks: {
-      ...(price.serviceTiers.has(tier) && { serviceTier: tier }),
-      ...(above !== undefined && { above }),
-      ...(region !== undefined && multiplierE9 !== undefined && { region }),
-    },
-  });
+/** A rate in a region, by its multiplier. */
+function rateIn({ regions }: CompiledPrice, region: string | undefined, rate: bigint): bigint {
+  const multiplierE9 = region === undefined ? undefined : regions.get(region);
+  return multiplierE9 === undefined ? rate : (rate / ONE_E9) * multiplierE9;
+}
+
+interface Place extends Where {
+  readonly above: number | undefined;
+}
+
+function marksOf({ serviceTiers, regions }: CompiledPrice, { tier, region, above }: Place): Charges['marks'] {
+  return {
+    ...(serviceTiers.has(tier) && { serviceTier: tier }),
+    ...(above !== undefined && { above }),
+    ...(region !== undefined && regions.has(region) && { region }),
+  };
 }
 
 /** A service tier without rates costs the same as the standard tier. */
@@ -274,23 +283,23 @@ function classCounts(rates: Rates, tokens: TokenCounts, details: TokenDetails): 
 }
 
 /** A context tier, service tier and region that a call can reach, with the dearest classes in it. */
-interface Way extends Where {
-  readonly above: number | undefined;
-  /** The most input tokens in this context tier. */
-  readonly inputTokens: number;
-  readonly input: { readonly name: RateClass; readonly rate: bigint };
-  readonly output: { readonly name: RateClass; readonly rate: bigint };
+interface Way extends Where, Omit<Step, 'perToken'> {
+  readonly input: ClassRate;
+  readonly output: ClassRate;
+}
+
+interface ClassRate {
+  readonly name: RateClass;
+  readonly rate: bigint;
 }
 
 function worstCharges(price: CompiledPrice, bounds: ConsumptionBounds): Charges[] {
-  const ways = waysOf(price, bounds).map(({ tier, region, above, inputTokens, input, output }) => {
-    // the region's multiplier is in the rates already
-    const { marks } = inRegion(price, { tier, region }, { charges: [], above });
+  const ways = waysOf(price, bounds).map((way) => {
     const charges = [
-      { ...input, quantity: inputTokens * (bounds.requests ?? 1) },
-      { ...output, quantity: bounds.outputTokens },
+      { ...way.input, quantity: way.inputTokens * (bounds.requests ?? 1) },
+      { ...way.output, quantity: bounds.outputTokens },
     ];
-    return withSum({ charges, marks, denominator: price.denominator });
+    return withSum({ charges, marks: marksOf(price, way), denominator: price.denominator });
   });
   return [dearest(ways), unitCharges(price, bounds)];
 }
@@ -298,46 +307,52 @@ function worstCharges(price: CompiledPrice, bounds: ConsumptionBounds): Charges[
 function waysOf(price: CompiledPrice, bounds: Omit<ConsumptionBounds, 'outputTokens' | 'generations'>): Way[] {
   const { serviceTiers = STANDARD, regions = [], inputTokens } = bounds;
   const everywhere = regions.length === 0 ? [undefined] : regions;
-  return (serviceTiers.length === 0 ? STANDARD : serviceTiers).flatMap((tier) => {
-    const table = tableOf(price, tier);
-    const reached = table.contextTiers.filter(({ above }) => inputTokens > above);
-    const steps = [{ above: undefined, perToken: table.perToken }, ...reached];
-    return steps.flatMap(({ above, perToken }, index) =>
-      everywhere.map((region): Way => {
-        const { input, output } = dearestClasses(perToken, bounds);
-        const {
-          charges: [dearInput = NO_CHARGE, dearOutput = NO_CHARGE],
-        } = inRegion(price, { tier, region }, { charges: [input, output], above });
-        return {
-          tier,
-          region,
-          above,
-          inputTokens: steps[index + 1]?.above ?? inputTokens,
-          input: { ...input, rate: dearInput.rate },
-          output: { ...output, rate: dearOutput.rate },
-        };
-      }),
-    );
-  });
+  const ways: Way[] = [];
+  for (const tier of serviceTiers.length === 0 ? STANDARD : serviceTiers)
+    for (const step of stepsOf(tableOf(price, tier), inputTokens))
+      for (const region of everywhere)
+        ways.push({ tier, region, ...step, ...highestRates(price, step, region, bounds) });
+  return ways;
 }
 
-const NO_CHARGE: Charge = { name: 'input', quantity: 0, rate: 0n };
-
-interface ClassCharge extends Charge {
-  readonly name: RateClass;
+interface Step {
+  readonly above: number | undefined;
+  readonly perToken: Rates;
+  /** The most input tokens in this context tier. */
+  readonly inputTokens: number;
 }
 
-function dearestClasses(
-  rates: Rates,
+/** The context tiers that so much input reaches. */
+function stepsOf({ perToken, contextTiers }: RateTable, inputTokens: number): Step[] {
+  const steps: Step[] = [];
+  let reached: TierRates | undefined;
+  for (const tier of contextTiers) {
+    if (inputTokens <= tier.above) break;
+    steps.push({ above: reached?.above, perToken: reached?.perToken ?? perToken, inputTokens: tier.above });
+    reached = tier;
+  }
+  steps.push({ above: reached?.above, perToken: reached?.perToken ?? perToken, inputTokens });
+  return steps;
+}
+
+/** The highest rates of the classes that a call can use. */
+function highestRates(
+  price: CompiledPrice,
+  { perToken }: Step,
+  region: string | undefined,
   { oneHourCache, modalities = [] }: Pick<ConsumptionBounds, 'oneHourCache' | 'modalities'>,
-): { readonly input: ClassCharge; readonly output: ClassCharge } {
-  const inputs: RateClass[] = ['input', 'cached', 'cacheWrite5m'];
-  if (oneHourCache) inputs.push('cacheWrite1h');
-  const outputs: RateClass[] = ['output', 'reasoning', 'imageOutput'];
-  for (const modality of modalities) (modality === 'audioOutput' ? outputs : inputs).push(modality);
-  const top = (names: readonly RateClass[]): ClassCharge =>
-    names.map((name) => ({ name, quantity: 0, rate: rates[name] })).reduce((a, b) => (b.rate > a.rate ? b : a));
-  return { input: top(inputs), output: top(outputs) };
+): Pick<Way, 'input' | 'output'> {
+  const highest = price.highest.get(perToken);
+  if (!highest) throw new Error('these rates are of another price');
+  let input = oneHourCache ? highest.inputWithOneHour : highest.input;
+  let { output } = highest;
+  for (const modality of modalities)
+    if (modality === 'audioOutput') output = highestOf(perToken, [output, modality]);
+    else input = highestOf(perToken, [input, modality]);
+  return {
+    input: { name: input, rate: rateIn(price, region, perToken[input]) },
+    output: { name: output, rate: rateIn(price, region, perToken[output]) },
+  };
 }
 
 function dearest(all: readonly Charges[]): Charges {

@@ -61,6 +61,19 @@ export interface CompiledPrice extends RateTable {
   /** In place of perGeneration, by size, times the seconds; undefined: it has none. */
   readonly perSecond: readonly GenerationRate[] | undefined;
   readonly denominator: bigint;
+  /** Of all its rates. */
+  readonly highest: ReadonlyMap<Rates, HighestClasses>;
+}
+
+/** A price without what follows from its rates. */
+export type StatedPrice = Omit<CompiledPrice, 'highest'>;
+
+/** The classes with the highest rates among those that any text can be, by which the most that a call costs is found. */
+export interface HighestClasses {
+  readonly input: RateClass;
+  /** Where the request writes to a one-hour cache. */
+  readonly inputWithOneHour: RateClass;
+  readonly output: RateClass;
 }
 
 /** A catalog's price of one model, before any group's ratio. All figures are billionths (10⁻⁹). */
@@ -114,10 +127,34 @@ const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
  * @param channelE9 the channel's multiplier (10⁻⁹); absent: 1
  */
 export function compilePrice(price: CatalogPrice, groupRatioE18: bigint, channelE9?: bigint): CompiledPrice {
-  return reducePrice(scaledPrice(price, groupRatioE18, channelE9));
+  return withHighest(reducePrice(scaledPrice(price, groupRatioE18, channelE9)));
 }
 
-function scaledPrice(price: CatalogPrice, groupRatioE18: bigint, channelE9: bigint | undefined): CompiledPrice {
+const TEXT_INPUT: readonly RateClass[] = ['input', 'cached', 'cacheWrite5m'];
+const OUTPUT: readonly RateClass[] = ['output', 'reasoning', 'imageOutput'];
+
+/** Completes a price with what follows from its rates. */
+export function withHighest(price: StatedPrice): CompiledPrice {
+  const rates = [price, ...price.serviceTiers.values()]
+    .flatMap((table) => [table, ...table.contextTiers])
+    .map(({ perToken }) => perToken);
+  return { ...price, highest: new Map(rates.map((each) => [each, highestClasses(each)])) };
+}
+
+function highestClasses(rates: Rates): HighestClasses {
+  return {
+    input: highestOf(rates, TEXT_INPUT),
+    inputWithOneHour: highestOf(rates, [...TEXT_INPUT, 'cacheWrite1h']),
+    output: highestOf(rates, OUTPUT),
+  };
+}
+
+/** The class with the highest rate; of equal ones, the first. */
+export function highestOf(rates: Rates, names: readonly RateClass[]): RateClass {
+  return names.reduce((highest, name) => (rates[name] > rates[highest] ? name : highest));
+}
+
+function scaledPrice(price: CatalogPrice, groupRatioE18: bigint, channelE9: bigint | undefined): StatedPrice {
   const { usdPerMillion, contextTiers = [], serviceTiers = [], perUse, regions = [] } = price;
   const one = hasMultipliers(price) || channelE9 !== undefined ? ONE_E9 : 1n;
   // context tier, service tier and region
@@ -155,7 +192,7 @@ function scaledPrice(price: CatalogPrice, groupRatioE18: bigint, channelE9: bigi
 const REGION_ZEROS = 9;
 
 /** The same price over the smallest denominator that is a power of ten, which keeps its integers short. */
-function reducePrice(price: CompiledPrice): CompiledPrice {
+function reducePrice(price: StatedPrice): StatedPrice {
   const tables = [price, ...price.serviceTiers.values()];
   const tokenRates = tables
     .flatMap((table) => [table, ...table.contextTiers])
@@ -174,7 +211,7 @@ function reducePrice(price: CompiledPrice): CompiledPrice {
   return shared > 0 ? divided(price, 10n ** BigInt(shared)) : price;
 }
 
-function divided(price: CompiledPrice, by: bigint): CompiledPrice {
+function divided(price: StatedPrice, by: bigint): StatedPrice {
   const rate = (each: GenerationRate): GenerationRate => ({ ...each, rate: each.rate / by });
   return {
     ...price,
