@@ -1,7 +1,7 @@
 /**
  * Removes the series of models, groups and channels that the configuration no longer has. This happens at scrapes, so
- * that calls cost nothing for it: at those of the hour after a change, because calls that are still running count once
- * they end. A name that comes back later starts again at 0.
+ * that calls cost nothing for it: at the first after a change, and for an hour after one that removed something, because
+ * calls that are still running count once they end. A name that comes back later starts again at 0.
  */
 import type { Registry } from 'prom-client';
 import type { MetricTable } from './metric-set.ts';
@@ -14,8 +14,8 @@ export interface Configured {
 
 interface Names {
   readonly models: ReadonlySet<string>;
-  readonly groups: Pick<ReadonlySet<string>, 'has'>;
-  readonly channels: Pick<ReadonlySet<string>, 'has'>;
+  readonly groups: ReadonlySet<string>;
+  readonly channels: ReadonlySet<string>;
 }
 
 const NAMES_OF: Readonly<Record<string, keyof Names>> = {
@@ -47,20 +47,31 @@ export function createSeriesSweep({
     .filter(([, { labels }]) => labels.some((label) => NAMES_OF[label] !== undefined))
     .map(([name]) => name);
   let known = configured();
+  let names = namesIn(known);
   let untilMs = -Infinity;
   return async () => {
     const now = configured();
-    if (now.groups !== known.groups || now.targets !== known.targets) untilMs = monotonicMs() + SWEPT_FOR_MS;
-    known = now;
-    if (monotonicMs() >= untilMs) return;
-    const names = namesIn(now);
+    const hasChanged = now.groups !== known.groups || now.targets !== known.targets;
+    if (hasChanged) {
+      const next = namesIn(now);
+      if (hasLost(names, next)) untilMs = monotonicMs() + SWEPT_FOR_MS;
+      [known, names] = [now, next];
+    }
+    if (!hasChanged && monotonicMs() >= untilMs) return;
     await Promise.all(swept.map((metric) => removeDeparted(registry, metric, names)));
   };
 }
 
 function namesIn({ groups, targets }: Configured): Names {
   const models = new Set([...groups.values()].flatMap(({ offers }) => [...offers.keys()]));
-  return { models, groups, channels: targets };
+  return { models, groups: new Set(groups.keys()), channels: new Set(targets.keys()) };
+}
+
+/** Whether there was a name that is no longer there. */
+function hasLost(before: Names, { models, groups, channels }: Names): boolean {
+  return (
+    !before.models.isSubsetOf(models) || !before.groups.isSubsetOf(groups) || !before.channels.isSubsetOf(channels)
+  );
 }
 
 async function removeDeparted(registry: Registry, name: string, names: Names): Promise<void> {

@@ -357,6 +357,8 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
     await has('ModelRoute', 'openai', 'UpstreamRefused=True CredentialRefused');
     fleet.reportRefusal({ route: 'openai', channel: 'direct', status: 404 });
     await has('ModelRoute', 'openai', 'UpstreamRefused=True ModelRefused');
+    fleet.reportRefusal({ route: 'openai', channel: 'direct', status: 307 });
+    await has('ModelRoute', 'openai', 'UpstreamRefused=True Redirected');
     fleet.reportRefusal({ route: 'openai', channel: 'direct', status: 200 });
     await has('ModelRoute', 'openai', 'UsageImplausible=True BeyondTheRequest');
   });
@@ -381,6 +383,7 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
       ['ECONNREFUSED', 'ConnectionRefused'],
       ['ETIMEDOUT', 'ConnectTimedOut'],
       ['CERT_HAS_EXPIRED', 'TlsFailed'],
+      ['PROXY_407', 'ForwardProxyFailed'],
       ['EHOSTUNREACH', 'ConnectFailed'],
     ] as const) {
       fleet.reportRefusal({ route: 'openai', channel: 'direct', status: 0, connectError });
