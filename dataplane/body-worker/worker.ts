@@ -48,9 +48,9 @@ function resultOf(job: BodyJob): BodyResults[keyof BodyResults] {
     case 'ReadResponse':
       return readSealedResponse(job.kind, job.bytes, { seal: createChannelSeal(job.sealing), known: job.known });
     case 'ReadJob': {
-      const { responseJobs } = providerOf(job.protocol);
-      if (!responseJobs) throw new Error(`${job.protocol} has no background responses`);
-      return responseJobs.read(job.bytes);
+      const { endpoints } = providerOf(job.protocol);
+      if (!endpoints) throw new Error(`${job.protocol} has no background responses`);
+      return endpoints.responseJobs.read(job.bytes);
     }
     default:
       return run(job);

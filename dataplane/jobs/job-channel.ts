@@ -3,7 +3,7 @@
  */
 import { GatewayError } from '../errors.ts';
 import type { JobRecord, Limit } from '../ledger/ledger.ts';
-import type { Jobs } from '../protocol/provider.ts';
+import type { Jobs } from '../protocol/converter.ts';
 import { providerOf } from '../protocol/providers.ts';
 import { channelLimits } from '../state/limits.ts';
 import type { State } from '../state/state.ts';
@@ -26,9 +26,9 @@ export function channelOf(
   { origin, terms }: Pick<JobRecord, 'origin' | 'terms'>,
 ): JobChannel | undefined {
   const target = state.targets.get(origin.channel);
-  const provider = target && providerOf(target.protocol);
+  const endpoints = target && providerOf(target.protocol).endpoints;
   // only background responses are billed at their end
-  const jobs = terms === undefined ? provider?.videos : provider?.responseJobs;
+  const jobs = terms === undefined ? endpoints?.videos : endpoints?.responseJobs;
   if (!target || !jobs) return undefined;
   return { target, jobs, limits: channelLimits(state, origin) };
 }

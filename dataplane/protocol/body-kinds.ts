@@ -75,15 +75,15 @@ const KINDS = {
   Responses: {
     read: readResponse,
     converter: (protocol, chosen) =>
-      chosen.client === 'Responses' ? converterFor(chosen.client, protocol) : providerOf(protocol).responses,
+      chosen.client === 'Responses' ? converterFor(chosen.client, protocol) : providerOf(protocol).endpoints?.responses,
   } satisfies KindRow<ConversationFacts>,
   Compaction: {
     read: readResponse,
-    converter: (protocol) => providerOf(protocol).compaction,
+    converter: (protocol) => providerOf(protocol).endpoints?.compaction,
   } satisfies KindRow<ConversationFacts>,
   StoredConversation: {
     read: readConversationFacts,
-    converter: (protocol) => providerOf(protocol).conversations,
+    converter: (protocol) => providerOf(protocol).endpoints?.conversations,
   } satisfies KindRow<StoredConversationFacts>,
   Gemini: {
     read: (bytes, parsed) => geminiFacts(bytes, canonicalNames(parsed)),
@@ -99,21 +99,21 @@ const KINDS = {
       ...readEmbeddingsFacts(parsed),
       ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Embeddings),
     }),
-    converter: (protocol) => providerOf(protocol).embeddings,
+    converter: (protocol) => providerOf(protocol).endpoints?.embeddings,
   } satisfies KindRow<EmbeddingsFacts & PriceFacts>,
   Images: {
     read: (_bytes, parsed) => ({
       ...readImagesFacts(parsed),
       ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations),
     }),
-    converter: (protocol) => providerOf(protocol).images,
+    converter: (protocol) => providerOf(protocol).endpoints?.images,
   } satisfies KindRow<ImagesFacts & PriceFacts>,
   Videos: {
     read: (_bytes, parsed) => ({
       ...readVideosFacts(parsed),
       ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations),
     }),
-    converter: (protocol) => providerOf(protocol).videos?.create(undefined),
+    converter: (protocol) => providerOf(protocol).endpoints?.videos.create(undefined),
   } satisfies KindRow<VideosFacts & PriceFacts>,
 };
 

@@ -295,3 +295,23 @@ export interface StreamRequest {
   /** Absent: the gateway was given no sealing key. */
   readonly seal?: ChannelSeal | undefined;
 }
+
+/** Jobs of a provider, whose state is polled. */
+export interface Jobs {
+  /** Where a job is, below the channel's base URL. */
+  path(jobId: string): string;
+  /** Reads a provider's response about a job. Throws SyntaxError where it is none. */
+  read(body: Uint8Array): ConvertedJob;
+}
+
+/** A call for a video creates a job, whose content is at /content below its path. */
+export interface VideoJobs extends Jobs {
+  /** `contentType`: of a form; undefined: the request is JSON. */
+  create(contentType: string | undefined): Converter;
+}
+
+/** Conversations that the provider stores; converts the requests with their items. */
+export interface Conversations extends RequestConverter {
+  /** Where a conversation is, below the channel's base URL, or where one is made. */
+  path(conversationId?: string): string;
+}

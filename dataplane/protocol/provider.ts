@@ -5,38 +5,12 @@
  */
 import type { ChatDialect, Dialect } from './call-facts.ts';
 import type { CostFields } from './cost-fields.ts';
-import type {
-  ConvertedJob,
-  Converter,
-  ProviderError,
-  RequestConverter,
-  RequestPlan,
-  UpstreamBody,
-} from './converter.ts';
+import type { Converter, ProviderError, RequestPlan, UpstreamBody } from './converter.ts';
+import type { OpenAIEndpoints } from './openai/endpoints.ts';
 import type { PlatformPlan } from './platforms/platform-request.ts';
 
 /** The value of a channel's `protocol`. */
 export type ProviderKind = 'OpenAI' | 'Anthropic' | 'BedrockConverse' | 'Gemini';
-
-/** Jobs of a provider, whose state is polled. */
-export interface Jobs {
-  /** Where a job is, below the channel's base URL. */
-  path(jobId: string): string;
-  /** Reads a provider's response about a job. Throws SyntaxError where it is none. */
-  read(body: Uint8Array): ConvertedJob;
-}
-
-/** A call for a video creates a job, whose content is at /content below its path. */
-export interface VideoJobs extends Jobs {
-  /** `contentType`: of a form; undefined: the request is JSON. */
-  create(contentType: string | undefined): Converter;
-}
-
-/** Conversations that the provider stores; converts the requests with their items. */
-export interface Conversations extends RequestConverter {
-  /** Where a conversation is, below the channel's base URL, or where one is made. */
-  path(conversationId?: string): string;
-}
 
 /** The dialects that have an endpoint for counting tokens. */
 export type CountedDialect = Extract<ChatDialect, 'Anthropic' | 'Responses' | 'Gemini'>;
@@ -57,18 +31,8 @@ export interface Provider {
   readonly chat: Readonly<Record<ChatDialect, Converter>>;
   /** The same for models that Responses serve instead of chat completions. Absent: the protocol has one API. */
   readonly chatByResponses?: Readonly<Record<Dialect, Converter>>;
-  /** For OpenAI's other endpoints. Absent: the provider does not have the endpoint. */
-  readonly embeddings?: Converter;
-  readonly images?: Converter;
-  /** For channels whose provider serves Responses itself: they pass through. */
-  readonly responses?: Converter;
-  /** For the same channels: responses that the provider makes in the background. */
-  readonly responseJobs?: Jobs;
-  /** For the same channels: compaction of a conversation. */
-  readonly compaction?: Converter;
-  /** For the same channels. */
-  readonly conversations?: Conversations;
-  readonly videos?: VideoJobs;
+  /** Absent: the provider has chat only. */
+  readonly endpoints?: OpenAIEndpoints;
   /**
    * By dialect; absent: the provider does not count its tokens, and the gateway estimates them. Where the protocol has
    * two APIs, Responses count what they serve.

@@ -8,11 +8,10 @@ import { textConversation } from '../pipeline/kept-images.ts';
 import type { RequestBody } from '../pipeline/request-body.ts';
 import { clientErrorOf, modelNotFound, modelUnavailable } from '../pipeline/route.ts';
 import { sealFor, sealingContext } from '../pipeline/sealing-context.ts';
-import type { UpstreamBody } from '../protocol/converter.ts';
+import type { Conversations, UpstreamBody } from '../protocol/converter.ts';
 import type { StoredConversationFacts } from '../protocol/openai/conversations.ts';
 import { CONVERSATION_ID } from '../protocol/openai/response-seals.ts';
 import { stringOf } from '../protocol/fields.ts';
-import type { Conversations } from '../protocol/provider.ts';
 import { parseObject } from '../protocol/json-value.ts';
 import { providerOf } from '../protocol/providers.ts';
 import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
@@ -202,9 +201,9 @@ async function convert(
 }
 
 function conversationsAt({ target }: Candidate): Conversations {
-  const { conversations } = providerOf(target.protocol);
-  if (!conversations) throw new Error('the channel was chosen although its provider stores no conversations');
-  return conversations;
+  const { endpoints } = providerOf(target.protocol);
+  if (!endpoints) throw new Error('the channel was chosen although its provider stores no conversations');
+  return endpoints.conversations;
 }
 
 /** The channels that may store a new conversation, by tier. Throws the reason if there are none, or it is ambiguous. */

@@ -14,7 +14,7 @@ import type { EventReading } from '../pipeline/large-events.ts';
 import { STREAM_HEADERS } from '../pipeline/response-headers.ts';
 import { sealingContext } from '../pipeline/sealing-context.ts';
 import { RESPONSE_ID } from '../protocol/openai/response-seals.ts';
-import type { Provider } from '../protocol/provider.ts';
+import type { OpenAIEndpoints } from '../protocol/openai/endpoints.ts';
 import { providerOf } from '../protocol/providers.ts';
 import { responseHeaders } from '../upstream/headers.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
@@ -134,10 +134,10 @@ async function find(deps: PipelineDeps, { key }: ClientRequest, id: string): Pro
   return stored;
 }
 
-function apiOf({ channel }: StoredObject): Required<Pick<Provider, 'responses' | 'responseJobs'>> {
-  const { responses, responseJobs } = providerOf(channel.target.protocol);
-  if (!responses || !responseJobs) throw new Error('a response was found although its provider stores none');
-  return { responses, responseJobs };
+function apiOf({ channel }: StoredObject): OpenAIEndpoints {
+  const { endpoints } = providerOf(channel.target.protocol);
+  if (!endpoints) throw new Error('a response was found although its provider stores none');
+  return endpoints;
 }
 
 function pass(deps: PipelineDeps, request: ClientRequest, stored: StoredObject): Promise<SealedResponse> {

@@ -24,7 +24,7 @@ const EMBEDDINGS: Endpoint<BodyFacts['Embeddings']> = {
   asks: ({ model }) => ({ model }),
   boundInput: (facts, { model }) => boundEmbeddingsInput(facts, model.contextTokens),
   estimateInput: ({ estimatedTokens }) => estimatedTokens,
-  converter: (_facts, { target }) => providerOf(target.protocol).embeddings,
+  converter: (_facts, { target }) => providerOf(target.protocol).endpoints?.embeddings,
 };
 
 const IMAGES: Endpoint<BodyFacts['Images']> = {
@@ -36,7 +36,7 @@ const IMAGES: Endpoint<BodyFacts['Images']> = {
     checkCostFields(costFields, candidate);
     checkImagePrice(made, candidate);
   },
-  converter: (_facts, { target }) => providerOf(target.protocol).images,
+  converter: (_facts, { target }) => providerOf(target.protocol).endpoints?.images,
 };
 
 type VideosFacts = BodyFacts['Videos'] & {
@@ -54,7 +54,7 @@ const VIDEOS: Endpoint<VideosFacts> = {
     checkCostFields(costFields, candidate);
     checkVideoPrice(video, candidate);
   },
-  converter: ({ form }, { target }) => providerOf(target.protocol).videos?.create(form),
+  converter: ({ form }, { target }) => providerOf(target.protocol).endpoints?.videos.create(form),
 };
 
 async function readVideos({ headers, body }: Received): Promise<VideosFacts> {

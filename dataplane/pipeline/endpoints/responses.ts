@@ -24,7 +24,7 @@ export const RESPONSES = conversation({
   check: checkResponse,
   converter: (_facts, candidate) => {
     const { target } = candidate;
-    if (passesThrough(candidate)) return providerOf(target.protocol).responses;
+    if (passesThrough(candidate)) return providerOf(target.protocol).endpoints?.responses;
     return target.endpoints.has('Chat') ? converterFor('Responses', target.protocol) : undefined;
   },
 });
@@ -46,7 +46,7 @@ export const COMPACTION = conversation({
   },
   unbounded: () => true,
   converter: (_facts, candidate) =>
-    passesThrough(candidate) ? providerOf(candidate.target.protocol).compaction : undefined,
+    passesThrough(candidate) ? providerOf(candidate.target.protocol).endpoints?.compaction : undefined,
   unservable: ({ model }) =>
     new GatewayError(
       'not_found',

@@ -5,11 +5,11 @@
 import { sealedInItems } from '../affinity-facts.ts';
 import { RequestFault } from '../call-facts.ts';
 import { startCounts } from '../content-counts.ts';
+import type { Conversations } from '../converter.ts';
 import { isGiven, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { editObject } from '../json-edit.ts';
 import type { JsonEdit } from '../json-edit.ts';
-import type { Conversations } from '../provider.ts';
 import { readInput } from './response-input.ts';
 import { openItemsOf } from './response-seals.ts';
 

@@ -12,13 +12,8 @@ import { readProviderError } from '../provider-errors.ts';
 import { openaiChat } from '../providers/openai-chat/chat.ts';
 import { responsesChat } from '../providers/responses/chat.ts';
 import type { Provider } from '../provider.ts';
-import { compactionConverter } from './compaction.ts';
-import { conversations } from './conversations.ts';
-import { embeddingsConverter } from './embeddings.ts';
-import { imagesConverter } from './images.ts';
+import { openaiEndpoints } from './endpoints.ts';
 import { responseCounter } from './response-counter.ts';
-import { responseJobs, responsesConverter } from './responses.ts';
-import { videoJobs } from './videos.ts';
 
 export const openai: Provider = {
   chat: {
@@ -32,18 +27,12 @@ export const openai: Provider = {
     Anthropic: conversion(anthropicClient, responsesChat),
     Gemini: conversion(geminiClient, responsesChat),
   },
-  embeddings: embeddingsConverter,
-  images: imagesConverter,
-  responses: responsesConverter,
-  responseJobs,
-  compaction: compactionConverter,
-  conversations,
+  endpoints: openaiEndpoints,
   tokenCounters: {
     Responses: responseCounter,
     Anthropic: { ...responseCounter, request: countConversion(anthropicClient, responsesChat) },
     Gemini: { ...responseCounter, request: countConversion(geminiClient, responsesChat) },
   },
-  videos: videoJobs,
   credential: (apiKey) => ['authorization', `Bearer ${apiKey}`],
   defaultHeaders: {},
   clientHeaders: [

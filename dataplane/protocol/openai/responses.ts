@@ -6,6 +6,7 @@
 import type {
   ConvertedJob,
   Converter,
+  Jobs,
   LargeEvent,
   LargeEventRead,
   Meter,
@@ -27,7 +28,6 @@ import { DroppedFields } from '../dropped-fields.ts';
 import { editObject, editsOf } from '../json-edit.ts';
 import type { JsonEdit } from '../json-edit.ts';
 import { parseObject, writeJson } from '../json-value.ts';
-import type { Jobs } from '../provider.ts';
 import { readStreamError } from '../provider-errors.ts';
 import { UNCHANGED, withoutProviderTools } from '../provider-tools.ts';
 import type { ToolDialect } from '../provider-tools.ts';

@@ -4,14 +4,13 @@
  */
 import type { UnboundedUse } from '../call-facts.ts';
 import { RequestFault } from '../call-facts.ts';
-import type { ConvertedJob, Converter } from '../converter.ts';
+import type { ConvertedJob, Converter, VideoJobs } from '../converter.ts';
 import { isGiven, isRecord, readCount, readModel, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
 import { parseObject } from '../json-value.ts';
 import { rewriteForm } from '../multipart.ts';
 import { UNREPORTED_USAGE } from '../usage.ts';
-import type { VideoJobs } from '../provider.ts';
 import { renameModel } from './embeddings.ts';
 import { findField, LENGTH_FIELDS, readAttribute, RESOLUTION_FIELDS } from './generation-fields.ts';
 

@@ -323,7 +323,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'affinity-facts.ts': ['conversation', 'gemini'],
     'body-kinds.ts': ['anthropic', 'gemini', 'openai'],
     'count-texts.ts': ['anthropic', 'gemini', 'openai'],
-    'provider.ts': ['platforms'],
+    'provider.ts': ['openai', 'platforms'],
     'providers.ts': ['anthropic', 'converse', 'gemini', 'openai'],
     'usage-at-ends.ts': ['anthropic', 'openai'],
     'write-error.ts': ['anthropic', 'gemini', 'openai'],

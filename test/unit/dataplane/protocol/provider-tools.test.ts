@@ -31,7 +31,7 @@ function send(
   const opening = client === 'Responses' ? { input: 'hi' } : { messages: [{ role: 'user', content: 'hi' }] };
   const request = { model: 'm', ...opening, ...fields };
   const converter =
-    client === 'Responses' && !convert ? providerOf('OpenAI').responses : converterFor(client, upstream);
+    client === 'Responses' && !convert ? providerOf('OpenAI').endpoints?.responses : converterFor(client, upstream);
   assert.ok(converter);
   const { body, dropped } = converter.request(Buffer.from(JSON.stringify(request)), request, {
     upstreamModel: 'm',
@@ -174,7 +174,7 @@ describe('provider tools of a request that passes through', () => {
     const text =
       '{"model":"m","input":"x","tools":[{"type":"mcp"},{"type":"function","name":"f",' +
       '"parameters":{"minimum":12345678901234567890}}]}';
-    const converter = providerOf('OpenAI').responses;
+    const converter = providerOf('OpenAI').endpoints?.responses;
     const { body } = converter!.request(Buffer.from(text), JSON.parse(text), {
       upstreamModel: 'm',
       maxOutputTokens: undefined,

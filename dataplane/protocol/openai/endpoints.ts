@@ -1,0 +1,21 @@
+/** OpenAI's endpoints besides chat completions. A channel may serve chats alone. */
+import { compactionConverter } from './compaction.ts';
+import { conversations } from './conversations.ts';
+import { embeddingsConverter } from './embeddings.ts';
+import { imagesConverter } from './images.ts';
+import { responseJobs, responsesConverter } from './responses.ts';
+import { videoJobs } from './videos.ts';
+
+export const openaiEndpoints = {
+  embeddings: embeddingsConverter,
+  images: imagesConverter,
+  videos: videoJobs,
+  // for channels whose provider serves Responses itself
+  responses: responsesConverter,
+  /** Responses that the provider makes in the background. */
+  responseJobs,
+  compaction: compactionConverter,
+  conversations,
+};
+
+export type OpenAIEndpoints = typeof openaiEndpoints;
