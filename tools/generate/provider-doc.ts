@@ -19,8 +19,7 @@ own \`baseUrl\`.
 | member | what it is |
 |---|---|
 | \`chat\` | for each dialect of clients, \`conversion(client, provider)\`, or a converter that passes bytes through |
-| \`embeddings\`, \`images\`, \`responses\`, \`compaction\` | a converter for OpenAI's endpoint, if there is one |
-| \`videos\` | a converter for the call that creates a video, and how to poll it, if the provider has videos |
+| \`endpoints\` | OpenAI's other endpoints (\`openai/endpoints.ts\`), if the provider has them |
 | \`tokenCounters\` | by dialect: how to let the provider count a request's tokens; without one the gateway estimates |
 | \`credential\` | the header that carries a channel's key |
 | \`defaultHeaders\` | headers of every call, unless the client sends its own |
