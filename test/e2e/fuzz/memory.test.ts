@@ -197,8 +197,10 @@ describe('memory is bounded', () => {
     it(`of 50 MB in ${stream ? 'a stream' : 'an answer'} whose client does not read: the provider waits`, async () => {
       const start = await gateway.memory();
       const readers = await Promise.all(
-        Array.from({ length: 4 }, async () => {
+        // two responses that are held whole are more than one key may hold
+        Array.from({ length: stream ? 4 : 1 }, async () => {
           const reader = await opened(requestBytes(chatOf('large', 'x', stream)));
+          assert.match(reader.first, /^HTTP\/1\.1 200 /);
           reader.socket.pause();
           return reader;
         }),
