@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { modelNames } from './cases.ts';
-import { SERVER_FLAGS, startPinned, untilOutput } from './pinned.ts';
+import { startPinned, untilOutput } from './pinned.ts';
 import type { PinnedProcess } from './pinned.ts';
 
 interface GatewaySetup {
@@ -58,7 +58,6 @@ export async function startGateway({
   const started = startPinned(
     [
       process.execPath,
-      ...SERVER_FLAGS,
       ...nodeFlags,
       program,
       'run',

@@ -6,9 +6,6 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inheritedEnvironment } from '../support/cli.ts';
 
-/** The flags of a proxy in the chart and the systemd unit; the gateway and the baseline use the same. */
-export const SERVER_FLAGS = ['--max-semi-space-size=64'];
-
 export interface PinnedProcess {
   readonly pid: number;
   /** Its output so far. */

@@ -3,7 +3,7 @@
  * floor.
  */
 import { join } from 'node:path';
-import { SERVER_FLAGS, startPinned, untilOutput } from './pinned.ts';
+import { startPinned, untilOutput } from './pinned.ts';
 import type { PinnedProcess } from './pinned.ts';
 import { readPort } from './ready.ts';
 
@@ -22,7 +22,7 @@ export function startScript(
   args: readonly string[],
   { core, folder }: ScriptPlace,
 ): PinnedProcess {
-  const command = [process.execPath, ...SERVER_FLAGS, join(import.meta.dirname, `${name}.ts`), ...args];
+  const command = [process.execPath, join(import.meta.dirname, `${name}.ts`), ...args];
   return startPinned(command, { core, outputFile: join(folder, `${name}.log`) });
 }
 
