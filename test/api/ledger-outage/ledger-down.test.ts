@@ -130,8 +130,8 @@ describe('a ledger whose file cannot be written', () => {
 
   it('leaves the gateway ready, because all replicas share it, and models and prices are served', async () => {
     const { ledger, adminUrl, url } = stack.gateway;
-    const hold = (): Promise<never> => Promise.reject(new LedgerUnavailable('down'));
-    Object.assign(ledger, { hold, health: () => ({ ok: false, reason: 'the store does not answer' }) });
+    const admit = (): Promise<never> => Promise.reject(new LedgerUnavailable('down'));
+    Object.assign(ledger, { admit, health: () => ({ ok: false, reason: 'the store does not answer' }) });
     try {
       const ready = await fetch(`${adminUrl}/readyz`);
       assert.equal(ready.status, 200, 'callers would find no endpoint in place of a response that they can act on');
@@ -141,7 +141,7 @@ describe('a ledger whose file cannot be written', () => {
       assert.equal((await get(stack, '/v1/models')).status, 200);
       assert.equal((await fetch(`${url}/pricing.json`)).status, 200);
     } finally {
-      for (const name of ['hold', 'health']) Reflect.deleteProperty(ledger, name);
+      for (const name of ['admit', 'health']) Reflect.deleteProperty(ledger, name);
     }
   });
 
@@ -149,7 +149,7 @@ describe('a ledger whose file cannot be written', () => {
     const { ledger } = stack.gateway;
     const down = (): Promise<never> => Promise.reject(new LedgerUnavailable('down'));
     // in the place of its class's methods
-    const answers = { hold: down, takeSlots: down, readKey: down, readAccount: down, readUsage: down };
+    const answers = { admit: down, take: down, readKey: down, readAccount: down, readUsage: down };
     Object.assign(ledger, answers);
     try {
       for (const { path, body } of CALLS) assertUnavailable(path, await post(stack, path, body));
