@@ -3,6 +3,7 @@
  */
 import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
+import { MAX_CANDIDATES } from '../candidates.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
 import {
   addImage,
@@ -33,8 +34,7 @@ import { refuseFoldedNames } from '../folded-names.ts';
 import { findImage, isImageData } from '../image-inputs.ts';
 import { hasAtMostOne, hasOnly } from '../known-members.ts';
 
-/** The API's limit of `n`. */
-const ANSWERS_RANGE = [1, 128] as const;
+const ANSWERS_RANGE = [1, MAX_CANDIDATES] as const;
 const POSITIVE = [1, Number.MAX_SAFE_INTEGER] as const;
 
 /** Chat's own search, which is not among the tools. */
