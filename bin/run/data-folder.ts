@@ -2,7 +2,7 @@
  * The data folder with the ledger and the generated keys, which only its owner can read. A newly created folder gets a
  * .gitignore, because it may lie in a repository of manifests and must never be committed.
  */
-import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, globSync, lstatSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { secretsFolder } from '../../operator/reconcile/minted-files.ts';
 import { CommandFailed } from '../exit-codes.ts';
@@ -19,11 +19,25 @@ export function assertFolder(flag: string, folder: string): void {
   if (!stats.isDirectory()) throw new CommandFailed(`${flag} ${folder}: it is not a folder`);
 }
 
-/** Creates the folder if it is missing. */
+/** What is in the folder beside databases, which see to their own files. */
+const PRIVATE = ['gateway-key', 'secrets', 'secrets/**', 'console', 'console/**'];
+const OTHERS = 0o077;
+
+/** Creates the folder if it is missing. From files that were there, such as a restored copy, it takes others' rights. */
 export function prepareDataFolder(folder: string): void {
   const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (made === undefined) return;
+  if (made === undefined) {
+    for (const name of globSync(PRIVATE, { cwd: folder })) keepPrivate(join(folder, name));
+    return;
+  }
   writeFileSync(join(folder, '.gitignore'), '# the ledger and keys: never to be committed\n*\n', { flag: 'a' });
+}
+
+/** A link's target, and what another user owns, are somebody else's to protect. */
+function keepPrivate(path: string): void {
+  const stats = lstatSync(path);
+  const isOwn = stats.uid === process.getuid?.() && (stats.isFile() || stats.isDirectory());
+  if (isOwn && (stats.mode & OTHERS) !== 0) chmodSync(path, stats.mode & ~OTHERS);
 }
 
 /** A path relative to the working directory, if that is shorter. */

@@ -29,7 +29,7 @@ export function replaceStrings(text: string, replacements: ReadonlyMap<string, s
 }
 
 /** The position of the closing quote. */
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   let quote = endOf(text, '"', start);
   while (quote < text.length && isEscaped(text, quote)) quote = endOf(text, '"', quote + 1);
   return quote;

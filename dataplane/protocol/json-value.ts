@@ -5,6 +5,7 @@
 import { decodeUtf8 } from './bytes.ts';
 import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
+import { parseJson } from './parse-json.ts';
 
 /**
  * Matches every number that a double may not hold: many digits, or an exponent. A match within a string only costs
@@ -20,7 +21,7 @@ declare global {
 }
 
 /** A provider's response. Throws SyntaxError where it is no JSON object. */
-export function parseObject(body: Uint8Array, parse: (text: string) => unknown = JSON.parse): JsonRecord {
+export function parseObject(body: Uint8Array, parse: (text: string) => unknown = parseJson): JsonRecord {
   const value = parse(decodeUtf8(body));
   if (!isRecord(value)) throw new SyntaxError('the response is not a JSON object');
   return value;
@@ -29,7 +30,7 @@ export function parseObject(body: Uint8Array, parse: (text: string) => unknown =
 /** Parses an event's data; undefined: it is not a JSON object. */
 export function parseEventData(data: string): JsonRecord | undefined {
   try {
-    const value: unknown = JSON.parse(data);
+    const value: unknown = parseJson(data);
     return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
@@ -46,8 +47,8 @@ export function reparseLosslessly(body: Uint8Array, parsed: JsonRecord): JsonRec
 
 /** Throws SyntaxError. */
 export function parseLossless(text: string): unknown {
-  if (!UNSAFE_NUMBER.test(text)) return JSON.parse(text);
-  return asSyntaxError(() => JSON.parse(text, keepNumber));
+  if (!UNSAFE_NUMBER.test(text)) return parseJson(text);
+  return asSyntaxError(() => parseJson(text, keepNumber));
 }
 
 /** Throws SyntaxError where the value nests too deeply to be written. */

@@ -9,6 +9,7 @@ import type { JsonRecord } from './fields.ts';
 import { refuseFoldedFields } from './folded-names.ts';
 import { checkSize, findDuplicate, findSyntaxFault, scanObject } from './json-scan.ts';
 import type { JsonObject } from './json-scan.ts';
+import { parseJson } from './parse-json.ts';
 
 /** A body as a value, and the positions of its members. */
 export interface ReadBody {
@@ -41,7 +42,7 @@ export function readBody(bytes: Uint8Array, scan?: JsonObject): ReadBody {
 function parseText(bytes: Uint8Array): unknown {
   const text = decode(bytes);
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     const offset = findSyntaxFault(bytes) ?? bytes.length;
     const what = offset >= bytes.length ? 'it ends too early, at' : 'unexpected';
@@ -71,7 +72,7 @@ function decode(bytes: Uint8Array): string {
 }
 
 function checkNames(bytes: Uint8Array, object: JsonObject, parsed: JsonRecord): void {
-  // JSON.parse keeps the last of several members of one name, so that the value has fewer than the text
+  // parsing keeps the last of several members of one name, so that the value has fewer than the text
   if (countMembers(parsed) !== object.memberCount) throw givenTwice(findDuplicate(bytes) ?? '');
   refuseFoldedFields(parsed);
 }

@@ -6,6 +6,7 @@ import type { ProviderError } from './converter.ts';
 import { isRecord, textOf } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { decodeUtf8 } from './bytes.ts';
+import { parseJson } from './parse-json.ts';
 
 const MAX_MESSAGE = 1000;
 const MAX_NAME = 100;
@@ -67,7 +68,7 @@ function parse(bytes: Uint8Array): unknown {
   if (bytes.length === 0 || bytes.length > MAX_BODY_BYTES) return undefined;
   const text = decodeUtf8(bytes).trim();
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     // plain text is a message; a page or broken JSON is not
     return text.startsWith('<') || text.startsWith('{') || text.startsWith('[') ? undefined : text;

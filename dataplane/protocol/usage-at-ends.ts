@@ -10,6 +10,7 @@ import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { scanObject } from './json-scan.ts';
 import { readUsage as readOpenai, toReportedUsage as reportOpenai } from './openai/usage.ts';
+import { parseJson } from './parse-json.ts';
 import { UNREPORTED_USAGE } from './usage.ts';
 
 const NAME = '"usage"';
@@ -52,7 +53,7 @@ function objectAfter(text: Buffer, from: number): JsonRecord | undefined {
   if (colon < 0 || text.toString('latin1', from, colon).trim() !== '') return undefined;
   try {
     const object = scanObject(text, colon + 1);
-    const value: unknown = object && JSON.parse(decodeUtf8(text.subarray(object.start, object.end)));
+    const value: unknown = object && parseJson(decodeUtf8(text.subarray(object.start, object.end)));
     return isRecord(value) ? value : undefined;
   } catch {
     // cut off, or not JSON

@@ -31,6 +31,9 @@ export function readTokenCount(value: unknown): number | undefined {
   return Math.abs(Math.ceil(value));
 }
 
+/** More than any provider's usage has. A stream may name others in each of its events. */
+const MAX_MEMBERS = 64;
+
 /** Field by field: newer values win, and undefined ones leave the older value. */
 export function mergeDefined<T extends object>(older: T, newer: T): T {
   return { ...older, ...Object.fromEntries(Object.entries(newer).filter(([, value]) => value !== undefined)) };
@@ -38,13 +41,16 @@ export function mergeDefined<T extends object>(older: T, newer: T): T {
 
 /**
  * Counts of one call as a provider repeats them, merged field by field before they are told apart: of two numbers the
- * larger, because counts are cumulative, of two objects their fields, and of anything else the newer.
+ * larger, because counts are cumulative, of two objects their fields, and of anything else the newer. Members beyond
+ * MAX_MEMBERS are not kept.
  */
 export function largerCounts(older: JsonRecord, newer: JsonRecord): JsonRecord {
   const merged: Record<string, unknown> = { ...older };
+  let left = MAX_MEMBERS - Object.keys(merged).length;
   for (const [name, value] of Object.entries(newer)) {
     if (value === undefined || value === null) continue;
-    merged[name] = largerValue(older[name], value);
+    if (!Object.hasOwn(merged, name) && left-- <= 0) continue;
+    merged[name] = largerValue(merged[name], value);
   }
   return merged;
 }

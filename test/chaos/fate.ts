@@ -33,6 +33,8 @@ export interface Asked extends FiguresAsked {
   readonly limit: number | undefined;
   /** Of images. */
   readonly look: Look;
+  /** Of videos; 0: none. */
+  readonly seconds: number;
 }
 
 export type Fate =
@@ -58,6 +60,9 @@ export interface AnswerFate {
   readonly region: string | undefined;
   /** What it says of its images. */
   readonly look: Look;
+  /** The length of its video as it says it, which may be false, and need not be a number. */
+  readonly seconds: unknown;
+  readonly videoId: string;
   /** Whether a stream has comments, unknown events and malformed events in between. */
   readonly noise: boolean;
 }
@@ -130,7 +135,17 @@ function answerFate(dice: Dice, asked: Asked, headMs: number): Fate {
     tier: asked.kind === 'chat' && dice.chance(lie === 'most' ? 0.7 : 0.25) ? TIER : undefined,
     region: asked.protocol === 'Anthropic' ? dice.pick([REGION, 'global', undefined]) : undefined,
     look: asked.kind === 'images' ? lookOf(dice, asked) : {},
+    seconds: secondsOf(dice, asked),
+    videoId: `video_${dice.int(2 ** 31)}_${dice.int(2 ** 31)}`,
   };
+}
+
+/** What was asked for, less, more, or what no video has. */
+function secondsOf(dice: Dice, { seconds }: Asked): unknown {
+  const less = between(dice, 1, Math.max(1, seconds));
+  const odd = [undefined, null, 0, -1, 1e300, '', 'long', [8], 86_401, '0x8', '1e3'];
+  const said = dice.pick([seconds, less, less - 0.5, seconds + 1, seconds * 1_000, dice.pick(odd)]);
+  return typeof said === 'number' && dice.chance(0.5) ? String(said) : said;
 }
 
 /** What was asked for, or nothing, or something else. */
@@ -192,6 +207,8 @@ function brokenEnd(how: NonNullable<AnswerFate['broken']>['how'], { protocol, st
 function wholeAnswer(fate: AnswerFate, asked: Asked): Reply {
   const { figures, pieces } = fate;
   if (asked.kind === 'images') return openaiImages(asked.answers, { ...fate.look });
+  if (asked.kind === 'videos')
+    return json({ id: fate.videoId, object: 'video', status: 'completed', seconds: fate.seconds });
   if (asked.kind === 'embeddings')
     return unquoted(
       json({

@@ -8,6 +8,7 @@ import { KEYS } from './config.ts';
 import type { Fate } from './fate.ts';
 import type { Happened, Version } from './happened.ts';
 import {
+  billedSeconds,
   cappedInput,
   estimatedInput,
   estimatedOutput,
@@ -137,8 +138,20 @@ const price: Check = (each) => {
     : `it cost the platform ${record.upstreamCostNanoUsd}, and not ${fitting.map(({ upstream }) => upstream).join()}`;
 };
 
-/** Images of an answer that breaks off have not come, and are free; those of a withheld one may have come. */
-function generationsOf({ call: { plan }, record }: Case & { readonly record: LedgerRecord }): readonly number[] {
+/**
+ * Images of an answer that breaks off have not come, and are free; those of a withheld one may have come. So may a video,
+ * of which the answer says the seconds.
+ */
+function generationsOf({
+  call: { plan },
+  record,
+  attempts,
+}: Case & { readonly record: LedgerRecord }): readonly number[] {
+  if (plan.path === '/v1/videos') {
+    const { fate } = attempts.at(-1) ?? {};
+    const said = billedSeconds(plan.generations, fate?.kind === 'answer' ? fate.seconds : undefined);
+    return record.status === 'Succeeded' ? [said] : [plan.generations, said, 0];
+  }
   if (plan.path !== '/v1/images/generations') return [plan.generations];
   if (record.status === 'Withheld') return [plan.generations, 0];
   return [record.status === 'ProviderCut' ? 0 : plan.generations];
@@ -180,7 +193,10 @@ function waysOf(each: Case): readonly Way[] {
     look,
     served: fate.look,
   };
-  if (record?.status === 'Succeeded' && (asked.kind === 'images' || (fate.lie !== 'none' && fate.lie !== 'NaN')))
+  if (
+    record?.status === 'Succeeded' &&
+    (['images', 'videos'].includes(asked.kind) || (fate.lie !== 'none' && fate.lie !== 'NaN'))
+  )
     return [seen];
   return mixtures(seen, unseen).filter(
     ({ requests }) => record && Object.values(restOf(record.tokens, requests)).every((count) => count >= 0),

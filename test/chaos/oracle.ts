@@ -268,7 +268,7 @@ function e9(decimal: string): bigint {
 export function estimatedInput({ path, body }: Pick<CallPlan, 'path' | 'body'>): number {
   const parsed = JSON.parse(body) as Record<string, unknown>;
   if (path === '/v1/embeddings') return readEmbeddingsFacts(parsed).estimatedTokens;
-  if (path === '/v1/images/generations') return 0;
+  if (path === '/v1/images/generations' || path === '/v1/videos') return 0;
   const facts = (path === '/v1/messages' ? readAnthropic : readOpenai)(Buffer.from(body), parsed);
   return estimateInput(facts, { contextTokens: CONTEXT_TOKENS, imageTokens: IMAGE_TOKENS });
 }
@@ -283,6 +283,14 @@ export function lookIn({ body }: Pick<CallPlan, 'body'>): Look {
   const { size, quality } = JSON.parse(body) as Look;
   const chosen = (value: string | undefined): string | undefined => (value === 'auto' ? undefined : value);
   return { size: chosen(size), quality: chosen(quality) };
+}
+
+/** The seconds that a video is billed for: those that its answer says, if a video can have them, and no more than asked. */
+export function billedSeconds(asked: number, said: unknown): number {
+  const isText = typeof said === 'string' && /^\d+(?:\.\d+)?$/.test(said);
+  const seconds = isText ? Number(said) : said;
+  const isLength = typeof seconds === 'number' && seconds > 0 && seconds <= 86_400;
+  return isLength ? Math.min(asked, Math.ceil(seconds)) : asked;
 }
 
 /** Bytes of the text of a complete answer. */

@@ -20,14 +20,14 @@ export interface CallPlan {
   /** After the round's start. */
   readonly startMs: number;
   readonly key: KeyName;
-  readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/embeddings' | '/v1/images/generations';
+  readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/embeddings' | '/v1/images/generations' | '/v1/videos';
   readonly model: ModelName;
   readonly stream: boolean;
   /** The body, complete; a client may send less of it. */
   readonly body: string;
   /** The client's output limit; undefined: none. */
   readonly maxTokens: number | undefined;
-  /** What a price per request is multiplied by. */
+  /** What a price per request is multiplied by: images, or the seconds of a video. */
   readonly generations: number;
   readonly fault: 'none' | 'broken JSON' | 'dripped' | 'slow reader';
   readonly leaving: Leaving;
@@ -89,6 +89,7 @@ function planConfig(dice: Dice): Config {
       'flat-model': requestPrice(dice, 0.002),
       'image-model': requestPrice(dice, 0.004),
       'sized-image-model': requestPrice(dice, 0.006),
+      'film-model': requestPrice(dice, 0.001),
     },
   };
 }
@@ -166,7 +167,7 @@ function planPrice(dice: Dice): Edit {
       return {
         kind: 'price',
         ratio: ratio(dice, 0.001, 0.006),
-        model: dice.pick<ModelName>(['flat-model', 'image-model', 'sized-image-model']),
+        model: dice.pick<ModelName>(['flat-model', 'image-model', 'sized-image-model', 'film-model']),
       };
   }
 }
@@ -180,9 +181,11 @@ function planCall(dice: Dice, n: number): CallPlan {
     fault: weighted(dice, { none: 90, 'broken JSON': 2, dripped: 4, 'slow reader': 4 }),
     leaving: planLeaving(dice),
   };
-  switch (weighted(dice, { chat: 85, images: 10, embeddings: 5 })) {
+  switch (weighted(dice, { chat: 81, images: 9, videos: 5, embeddings: 5 })) {
     case 'images':
       return planImages(dice, common);
+    case 'videos':
+      return planVideo(dice, common);
     case 'embeddings':
       return {
         ...common,
@@ -212,6 +215,14 @@ function planImages(dice: Dice, common: Common): CallPlan {
         };
   const body = JSON.stringify({ model, prompt: promptOf(dice, common.n), n: generations, ...look });
   return { ...common, path: '/v1/images/generations', model, stream: false, maxTokens: undefined, generations, body };
+}
+
+function planVideo(dice: Dice, common: Common): CallPlan {
+  const seconds = between(dice, 1, 12);
+  const model = 'film-model';
+  const asked = dice.chance(0.5) ? seconds : String(seconds);
+  const body = JSON.stringify({ model, prompt: promptOf(dice, common.n), seconds: asked });
+  return { ...common, path: '/v1/videos', model, stream: false, maxTokens: undefined, generations: seconds, body };
 }
 
 const PIXELS = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

@@ -271,6 +271,11 @@ export function imageFields(model: string, otherUsd: string): string | undefined
   return entries && `perImage: [${[...entries, { usd: otherUsd }].map(text).join(', ')}]`;
 }
 
+/** The main field of a price by the second; undefined: the model has none. */
+export function secondFields(model: string, usd: string): string | undefined {
+  return model === 'film-model' ? `perSecondUsd: "${usd}"` : undefined;
+}
+
 function stepsField(model: string): readonly string[] {
   const steps = STEPS[model as ModelName]?.map(
     ({ above, inputMultiplier, outputMultiplier }) =>

@@ -4,6 +4,7 @@
  */
 import { startMockProvider } from '../support/mock-provider.ts';
 import type { RecordedRequest, Reply } from '../support/mock-provider.ts';
+import { json } from '../support/provider-answers.ts';
 import { CHANNELS } from './config.ts';
 import type { ChannelName } from './config.ts';
 import { fateOf, replyOf } from './fate.ts';
@@ -57,6 +58,10 @@ function startRound(seed: number, round: number): void {
   entries = [];
   strange = [];
   provider.script((request): Reply => {
+    // gateways ask how a video ends, also in a later round
+    const video = /\/videos\/([^/]+)$/.exec(request.path)?.[1];
+    if (request.method === 'GET' && video !== undefined)
+      return json({ id: video, object: 'video', status: 'completed' });
     const asked = readRequest(request);
     if (!asked) {
       strange.push(`${request.method} ${request.path}`);
@@ -74,6 +79,12 @@ function startRound(seed: number, round: number): void {
   });
 }
 
+const KINDS = [
+  ['/embeddings', 'embeddings'],
+  ['/images/generations', 'images'],
+  ['/videos', 'videos'],
+] as const;
+
 /** Undefined: no client of this round can have caused the request. */
 function readRequest(request: RecordedRequest): Asked | undefined {
   const text = request.body.toString();
@@ -87,16 +98,13 @@ function readRequest(request: RecordedRequest): Asked | undefined {
     protocol: CHANNELS[channel].protocol,
     stream: body['stream'] === true,
     bodyBytes: text.length,
-    kind: request.path.endsWith('/embeddings')
-      ? 'embeddings'
-      : request.path.endsWith('/images/generations')
-        ? 'images'
-        : 'chat',
+    kind: KINDS.find(([end]) => request.path.endsWith(end))?.[1] ?? 'chat',
     limit: [body['max_completion_tokens'], body['max_tokens']].find((limit) => typeof limit === 'number'),
     answers: Number(body['n'] ?? 1),
     searches: searchesIn(body['tools']),
     media: mediaIn(text),
     look: { size: lookIn(body['size']), quality: lookIn(body['quality']) },
+    seconds: Number(body['seconds'] ?? 0),
   };
 }
 

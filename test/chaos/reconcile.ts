@@ -210,6 +210,7 @@ const FAILS_WITHOUT_PROVIDER: ReadonlySet<string> = new Set([
   'omni-model',
   'image-model',
   'sized-image-model',
+  'film-model',
   'embed-model',
 ]);
 

@@ -89,6 +89,7 @@ function dimensionsOf(records: readonly LedgerRecord[]): Record<string, number> 
     withLine('region', ({ region }) => region !== undefined),
     ['billed several requests', several.length],
     ['billed requests of different steps', mixed.length],
+    withLine('second of a video', ({ dimension }) => dimension === 'second'),
     withLine('image by size or quality', ({ size, quality }) => (size ?? quality) !== undefined),
   ]);
 }

@@ -26,7 +26,7 @@ async function open(): Promise<FuzzSession> {
   return {
     batch: 64,
     next: nextCase,
-    run: async ({ label, pieces: bytes }) => runCase(label, bytes),
+    run: async ({ label, pieces: bytes }) => runInTime(label, bytes),
     check: async () => undefined,
     close: async () => undefined,
   };
@@ -105,6 +105,7 @@ const VALUES: readonly unknown[] = [
   -1,
   1,
   1e21,
+  20_000_000,
   1.5,
   '',
   'a',
@@ -279,6 +280,18 @@ const REQUEST: StreamRequest = {
   id: 'r',
   createdSeconds: 1,
 };
+
+/** Of CPU time. Nearly all cases take a few milliseconds. */
+const LIMIT_MS = 5_000;
+
+/** A response is read in a time by its bytes, whatever numbers it has. */
+function runInTime(label: string, parts: readonly Buffer[]): void {
+  const before = process.threadCpuUsage();
+  runCase(label, parts);
+  const { user, system } = process.threadCpuUsage(before);
+  const ms = (user + system) / 1000;
+  if (ms > LIMIT_MS) throw new Error(`the case took ${Math.round(ms)} ms of CPU time`);
+}
 
 function runCase(label: string, parts: readonly Buffer[]): void {
   const [kind, client, upstream] = label.split(' ') as [Kind, Protocol, Protocol];

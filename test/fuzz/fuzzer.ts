@@ -49,10 +49,6 @@ export async function fuzz(fuzzer: Fuzzer, { seed, durationMs, cases = Infinity 
       const batch = Array.from({ length: session.batch }, () => session.next(random.fork()));
       await runBatch(fuzzer, session, { seed, batch });
       count += batch.length;
-      // what a job has looked up by a weak reference is kept until its end
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
     }
   } finally {
     await session.close();

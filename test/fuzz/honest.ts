@@ -12,6 +12,7 @@ import {
 import type { AnthropicUsage, OpenaiUsage } from '../support/provider-answers.ts';
 import { openaiResponse, openaiResponseStream } from '../support/response-answers.ts';
 import type { ResponseUsage } from '../support/response-answers.ts';
+import { parseJson } from '../../dataplane/protocol/parse-json.ts';
 import type { Reply, Step } from '../support/mock-provider.ts';
 import type { ProviderAnswer, ProviderRequest } from './provider.ts';
 
@@ -30,7 +31,7 @@ export interface Figures {
 /** The request's body; an empty object where it is none. */
 export function jsonOf({ body }: ProviderRequest): Record<string, unknown> {
   try {
-    return JSON.parse(body.toString('utf8')) as Record<string, unknown>;
+    return parseJson(body.toString('utf8')) as Record<string, unknown>;
   } catch {
     return {};
   }

@@ -111,6 +111,10 @@ function isOrHasImage(value: unknown): boolean {
 
 function nextCase(random: Random): FuzzCase {
   const lie = random.chance(0.2) ? ` ${random.int(2 ** 31)}` : '';
+  if (random.chance(0.05)) {
+    const [path, body] = random.pick(SIMPLE_BODIES);
+    return { label: path + lie, pieces: [hide(body, random)] };
+  }
   if (random.chance(0.5)) {
     const [path, body] = random.pick(SIMPLE_BODIES);
     const confused = random.chance(0.3) ? confuse(confuse(body, random), random) : confuse(body, random);
@@ -186,6 +190,24 @@ function twist(text: Buffer, random: Random): Buffer {
   if (kind === 3) return Buffer.concat([text.subarray(0, 1), Buffer.from(random.pick(WORDS)), text.subarray(1)]);
   if (kind === 4) return Buffer.concat([text, text]);
   return kind < 10 ? mutate(text, random, WORDS) : text;
+}
+
+const HIDDEN: readonly (readonly [name: string, value: string])[] = [
+  ['model', '"tools-model"'],
+  ['n', '8'],
+  ['max_tokens', '999'],
+  ['max_output_tokens', '999'],
+  ['size', '"4096x4096"'],
+  ['seconds', '"12"'],
+];
+
+/** A field hidden behind an escaped name, or what an engine may take that name for afterwards: see parse-json.ts. */
+function hide(body: object, random: Random): Buffer {
+  const [name, value] = random.pick(HIDDEN);
+  const [start, last] = [name.slice(0, -1), name.slice(-1)];
+  const written = random.chance(0.5) ? `${start}\\\\` : `${start}\\u00${last.charCodeAt(0).toString(16)}`;
+  const own = JSON.stringify(body).slice(1, -1);
+  return Buffer.from(`{"${name}-${random.int(2)}":1,${own},"${written}":${value}}`);
 }
 
 /** A list of many items, each with values that another gateway, or this one, may have sealed. */

@@ -109,6 +109,8 @@ export async function openScene({
   const urls = { openaiUrl: provider.url, anthropicUrl: provider.url };
   const gateway = await startGateway({
     files: { 'keys.yaml': keysManifest(), 'platform.yaml': platform(cancelling(platformManifest(urls))) },
+    // a process that is kept waiting by others has not lost its holds
+    monotonicMs: givenMs,
     ...options,
   });
   const port = Number(new URL(gateway.url).port);

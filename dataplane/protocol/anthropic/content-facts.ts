@@ -120,7 +120,7 @@ function readBlock(counts: ContentCounts, block: JsonRecord, param: string): voi
 
 function readMedium(counts: ContentCounts, block: JsonRecord, source: JsonRecord, param: string): void {
   if (!isOneMedium(block, source)) counts.files++;
-  if (block['type'] === 'document') return readDocument(counts, source, `${param}.source`);
+  if (block['type'] === 'document') return readDocument(counts, block, source, param);
   addImage(counts, param, imageBytes(source));
   if (source['type'] === 'file') addUnbounded(counts, 'FileReferences', `${param}.source`);
 }
@@ -138,7 +138,11 @@ function isOneMedium(block: JsonRecord, source: JsonRecord): boolean {
 function readUnknown(counts: ContentCounts, block: JsonRecord, param: string): void {
   counts.files++;
   const { content: _walked, ...rest } = block;
-  const image = findImage(rest, param, counts.searched);
+  readHiddenImage(counts, rest, param);
+}
+
+function readHiddenImage(counts: ContentCounts, value: JsonRecord, param: string): void {
+  const image = findImage(value, param, counts.searched);
   if (image !== undefined) addImage(counts, image, 0);
 }
 
@@ -149,13 +153,17 @@ function imageBytes(source: JsonRecord): number {
     : 0;
 }
 
-function readDocument(counts: ContentCounts, source: JsonRecord, param: string): void {
-  // bounded by its bytes
-  if (source['type'] === 'text' || source['type'] === 'content') return;
-  if (source['type'] !== 'base64') return addReference(counts, param);
-  counts.files++;
+function readDocument(counts: ContentCounts, block: JsonRecord, source: JsonRecord, param: string): void {
+  const { images } = counts;
+  const { type, data, content: _walked, ...beside } = source;
+  if (type === 'base64') counts.files++;
+  // a text is bounded by its bytes
+  else if (type !== 'text' && type !== 'content') addReference(counts, `${param}.source`);
   // an image that is sent as a document
-  if (/^image\//i.test(stringOf(source['media_type'])) || isImageData(source['data'])) addImage(counts, param, 0);
+  if (type === 'base64' && (/^image\//i.test(stringOf(source['media_type'])) || isImageData(data)))
+    addImage(counts, `${param}.source`, 0);
+  // or beside one
+  if (counts.images === images) readHiddenImage(counts, { ...block, content: undefined, source: beside }, param);
 }
 
 function addReference(counts: ContentCounts, param: string): void {

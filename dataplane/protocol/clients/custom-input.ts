@@ -3,6 +3,7 @@
  * A model that writes anything else gets its own words through: what it wrote is the input.
  */
 import { isRecord } from '../fields.ts';
+import { parseJson } from '../parse-json.ts';
 
 const START = /^\s*\{\s*"input"\s*:\s*"/;
 /** No start of the object is longer; more than that is something else. */
@@ -74,7 +75,7 @@ function decode(string: string): string {
 /** `input` of the object, wherever it stands; otherwise everything that the model wrote. */
 export function wholeInput(raw: string): string {
   try {
-    const value: unknown = JSON.parse(raw);
+    const value: unknown = parseJson(raw);
     return isRecord(value) && typeof value['input'] === 'string' ? value['input'] : raw;
   } catch {
     return raw;

@@ -46,9 +46,13 @@ interface OpenCall {
 }
 
 export class Sequence {
-  /** The first is a call that is open or waits for its name; the others wait for it. */
+  /** From #head on: the first is a call that is open or waits for its name; the others wait for it. */
   readonly #queue: (OpenCall | ConversationEvent)[] = [];
-  readonly #calls: OpenCall[] = [];
+  #head = 0;
+  #lastCall: OpenCall | undefined;
+  /** The last call of each index, and of each id: a provider may send many thousands. */
+  readonly #callsByKey = new Map<unknown, OpenCall>();
+  readonly #callsById = new Map<string | undefined, OpenCall>();
   readonly #options: SequenceOptions;
   /** Signatures of calls that have not come yet, by id. */
   readonly #signatures = new Map<string, string>();
@@ -78,12 +82,12 @@ export class Sequence {
     call.signature ??= piece.signature;
     if (call.state === 'Waiting' && call.pending === '') call.name = joinName(call.name, piece.name ?? '');
     call.pending += piece.text;
-    return call === this.#queue[0] ? this.#write(call) : [];
+    return call === this.#queue[this.#head] ? this.#write(call) : [];
   }
 
   /** Adds Gemini's signature of a call, which may come before the call, with it or after it. */
   sign(id: string, signature: string): readonly ConversationEvent[] {
-    const call = this.#calls.findLast((each) => each.id === id);
+    const call = this.#callsById.get(id);
     if (!call) this.#signatures.set(id, signature);
     else if (call.sentId === undefined) call.signature = signature;
     else return this.add({ type: 'reasoning-end', ...this.#candidate, proof: signatureOf(call.sentId, signature) });
@@ -92,7 +96,7 @@ export class Sequence {
 
   /** Ends a call that no piece follows. */
   endCall(key: unknown): readonly ConversationEvent[] {
-    const call = this.#calls.findLast((each) => each.key === key);
+    const call = this.#callsByKey.get(key);
     if (!call) return [];
     call.isWhole = true;
     return this.#takeWhole();
@@ -100,30 +104,48 @@ export class Sequence {
 
   /** What is queued before the first call that may still go on, and of that call what has come. */
   #takeWhole(): readonly ConversationEvent[] {
-    const open = this.#queue.findIndex((item) => !('type' in item) && !item.isWhole);
-    const whole = this.#queue.splice(0, open < 0 ? this.#queue.length : open);
-    const [next] = this.#queue;
+    let open = this.#head;
+    while (open < this.#queue.length && isWhole(this.#queue[open])) open++;
+    const whole = this.#takeUntil(open);
+    const next = this.#queue[this.#head];
     const rest = next && !('type' in next) ? this.#write(next) : [];
     return [...whole.flatMap((item) => ('type' in item ? [item] : this.#end(item))), ...rest];
   }
 
+  /** The array moves its items only once half of it is taken, so that each item costs the same in a long queue. */
+  #takeUntil(end: number): readonly (OpenCall | ConversationEvent)[] {
+    const taken = this.#queue.slice(this.#head, end);
+    this.#head = end;
+    if (this.#head * 2 >= this.#queue.length) {
+      this.#queue.splice(0, this.#head);
+      this.#head = 0;
+    }
+    return taken;
+  }
+
   /** Everything that is queued. */
   close(): readonly ConversationEvent[] {
-    return this.#queue.splice(0).flatMap((item) => ('type' in item ? [item] : this.#end(item)));
+    return this.#takeUntil(this.#queue.length).flatMap((item) => ('type' in item ? [item] : this.#end(item)));
   }
 
   /** The call that a piece belongs to: by its index, unless a new id shows that the provider repeats indexes. */
   #callOf({ key, id }: CallPiece): OpenCall {
-    const known =
-      key === undefined && id === undefined
-        ? this.#calls.at(-1)
-        : this.#calls.findLast((call) => call.key === key && (key !== undefined || call.id === id));
+    const known = this.#knownCall(key, id);
     if (known && (id === undefined || known.id === undefined || known.id === id)) return known;
     const signature = id === undefined ? undefined : this.#signatures.get(id);
     const call: OpenCall = { key, id, name: '', signature, pending: '', state: 'Waiting', isWhole: false };
-    this.#calls.push(call);
+    this.#lastCall = call;
+    this.#callsByKey.set(key, call);
+    this.#callsById.set(id, call);
     this.#queue.push(call);
     return call;
+  }
+
+  #knownCall(key: unknown, id: string | undefined): OpenCall | undefined {
+    if (key !== undefined) return this.#callsByKey.get(key);
+    if (id === undefined) return this.#lastCall;
+    const call = this.#callsById.get(id);
+    return call?.key === undefined ? call : undefined;
   }
 
   #write(call: OpenCall): readonly ConversationEvent[] {
@@ -164,6 +186,10 @@ export class Sequence {
     const { candidate } = this.#options;
     return candidate === undefined || candidate === 0 ? {} : { candidate };
   }
+}
+
+function isWhole(item: OpenCall | ConversationEvent | undefined): boolean {
+  return item !== undefined && ('type' in item || item.isWhole);
 }
 
 function signatureOf(callId: string, signature: string): ReasoningProof {

@@ -5,6 +5,7 @@ import { decodeUtf8 } from '../bytes.ts';
 import type { ProviderError } from '../converter.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { parseJson } from '../parse-json.ts';
 import { readProviderError, readStreamError } from '../provider-errors.ts';
 
 /** Anthropic's types by Google's status, or by its code where it gives no status, for errors within a stream. */
@@ -78,7 +79,7 @@ function errorOf(value: unknown): JsonRecord {
 
 function parse(body: Uint8Array): unknown {
   try {
-    return JSON.parse(decodeUtf8(body));
+    return parseJson(decodeUtf8(body));
   } catch {
     // an HTML page or nothing: the status is enough
     return undefined;

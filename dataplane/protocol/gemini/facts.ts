@@ -2,6 +2,7 @@
  * Reads the facts about a request in Google's protocol. Its model, and whether it streams, are in the path.
  */
 import type { ChatFacts } from '../call-facts.ts';
+import { MAX_CANDIDATES } from '../candidates.ts';
 import { addImage, addProviderTool, addUnbounded, countedFacts, startCounts } from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
@@ -54,7 +55,7 @@ export function readGenerateFacts(body: Uint8Array, request: JsonRecord): Genera
       1,
       Number.MAX_SAFE_INTEGER,
     ]),
-    answers: readCount(config['candidateCount'], 'generationConfig.candidateCount', [1, 128]) ?? 1,
+    answers: readCount(config['candidateCount'], 'generationConfig.candidateCount', [1, MAX_CANDIDATES]) ?? 1,
     ...countedFacts(counts),
     predictionTokens: 0,
     thinkingBudget: budgetOf(config),

@@ -3,6 +3,7 @@
  */
 import { RequestFault } from '../call-facts.ts';
 import type { ChatFacts } from '../call-facts.ts';
+import { MAX_CANDIDATES } from '../candidates.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
 import {
   addImage,
@@ -33,8 +34,7 @@ import { refuseFoldedNames } from '../folded-names.ts';
 import { findImage, isImageData } from '../image-inputs.ts';
 import { hasAtMostOne, hasOnly } from '../known-members.ts';
 
-/** The API's limit of `n`. */
-const ANSWERS_RANGE = [1, 128] as const;
+const ANSWERS_RANGE = [1, MAX_CANDIDATES] as const;
 const POSITIVE = [1, Number.MAX_SAFE_INTEGER] as const;
 
 /** Chat's own search, which is not among the tools. */
@@ -230,10 +230,13 @@ function readPart(counts: ContentCounts, part: unknown, param: string): void {
   refuseFoldedNames(part, param);
   for (const name of NESTED) if (isRecord(part[name])) refuseFoldedNames(part[name], `${param}.${name}`);
   const type = stringOf(part['type']);
+  const { images } = counts;
   const isMedium = [readImagePart(counts, part, param, type), readAudioPart(counts, part, param, type)].includes(true);
   if (isMedium && !isOneMedium(part)) counts.files++;
   const isFile = readFilePart(counts, part, param, type);
   if (!isMedium && !isFile && !isText(part, type)) readUnknownPart(counts, part, param);
+  // a file or a recording may have an image beside it
+  else if (counts.images === images) readHiddenImage(counts, part, param);
 }
 
 function isText(part: JsonRecord, type: string): boolean {
@@ -243,6 +246,10 @@ function isText(part: JsonRecord, type: string): boolean {
 /** An unknown part, or a message with other media, may fill the context, and may hold an image, as Anthropic's blocks do. */
 function readUnknownPart(counts: ContentCounts, part: JsonRecord, param: string): void {
   counts.files++;
+  readHiddenImage(counts, part, param);
+}
+
+function readHiddenImage(counts: ContentCounts, part: JsonRecord, param: string): void {
   const image = findImage(part, param);
   if (image !== undefined) addImage(counts, image, 0);
 }

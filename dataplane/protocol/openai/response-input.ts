@@ -138,7 +138,7 @@ function readItem(counts: ContentCounts, item: JsonRecord, param: string): void 
   if (isReference(item, type)) throw storedItemFault(param);
   switch (type) {
     case 'reasoning':
-      return readReasoning(counts, item);
+      return readReasoning(counts, item, param);
     case 'image_generation_call':
       return readPicture(counts, item, param);
     case COMPACTION_TRIGGER:
@@ -147,10 +147,27 @@ function readItem(counts: ContentCounts, item: JsonRecord, param: string): void 
   }
   readAddedTools(counts, item['tools'], `${param}.tools`);
   for (const field of ['content', 'output']) readParts(counts, item[field], `${param}.${field}`);
-  const isMessage = MESSAGE_TYPES.has(type);
-  if (isMessage && !hasOnly(item, MESSAGE_MEMBERS))
-    readUnknown(counts, { ...item, content: undefined, output: undefined }, param);
-  if (!isMessage && !TEXT_ITEMS.has(type)) readUnknown(counts, item, param);
+  readMembers(counts, item, param);
+}
+
+/** What an item has besides its parts. */
+function readMembers(counts: ContentCounts, item: JsonRecord, param: string): void {
+  const type = stringOf(item['type']);
+  if (MESSAGE_TYPES.has(type)) {
+    if (!hasOnly(item, MESSAGE_MEMBERS)) readUnknown(counts, { ...item, content: undefined, output: undefined }, param);
+  } else if (TEXT_ITEMS.has(type)) readOwnImage(counts, item, param);
+  else readUnknown(counts, item, param);
+}
+
+/** An image as a member of an item of text. What its members hold is the item's own: calls, their arguments and results. */
+function readOwnImage(counts: ContentCounts, { type: _type, ...members }: JsonRecord, param: string): void {
+  const own = Object.entries(members).map(([name, value]) => [name, isRecord(value) ? {} : withoutItems(value)]);
+  readHiddenImage(counts, Object.fromEntries(own), param);
+}
+
+/** A list with nothing but its first place. */
+function withoutItems(value: unknown): unknown {
+  return Array.isArray(value) ? value.slice(0, 1).map(() => '') : value;
 }
 
 /** The type of a reference is optional. */
@@ -173,8 +190,9 @@ function readTrigger(counts: ContentCounts, param: string): void {
 }
 
 /** The provider may add stored reasoning by the item's id, which may fill the context. */
-function readReasoning(counts: ContentCounts, item: JsonRecord): void {
+function readReasoning(counts: ContentCounts, item: JsonRecord, param: string): void {
   if (!isGiven(item['encrypted_content'])) counts.files++;
+  readHiddenImage(counts, item, param);
 }
 
 /** An image that the model generated before: its data, or only its id. */
@@ -193,11 +211,19 @@ function readPart(counts: ContentCounts, part: JsonRecord, param: string): void 
   counts.units++;
   refuseFoldedNames(part, param);
   const type = stringOf(part['type']);
+  const { images } = counts;
   if (TEXT_PARTS.has(type) && hasOnly(part, TEXT_MEMBERS)) return;
   if (isGiven(part['file_id'])) addUnbounded(counts, 'FileReferences', `${param}.file_id`);
   if (type.includes('audio') || isGiven(part['input_audio'])) addUnbounded(counts, 'Audio', param);
   else if (type === 'input_file') readFile(counts, part, param);
-  else readUnknown(counts, part, param, isTextOutput(type, part));
+  else return readUnknown(counts, part, param, isTextOutput(type, part));
+  // a file or a recording may have an image beside it
+  if (counts.images === images) readHiddenImage(counts, part, param);
+}
+
+function readHiddenImage(counts: ContentCounts, value: JsonRecord, param: string): void {
+  const image = findImage(value, param);
+  if (image !== undefined) addImage(counts, image, 0);
 }
 
 /** Of a shell, or of code, or a part without a type. */

@@ -3,6 +3,7 @@
  * comes. Responses that pass through say so too.
  */
 import { decodeUtf8 } from '../bytes.ts';
+import { readCandidate } from '../candidates.ts';
 import { isRecord, itemsOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { memberBytes } from '../json-edit.ts';
@@ -13,7 +14,7 @@ const CALLED: ReadonlySet<unknown> = new Set(['tool_calls', 'function_call']);
 /** Follows the choices of one response. */
 export class UncalledTools {
   /** The indexes of choices with a call that has a name. */
-  readonly #called = new Set<unknown>();
+  readonly #called = new Set<number>();
 
   /** The choices of a whole response, or of a stream's chunk, as they should be; undefined: they are right. */
   mend(choices: unknown, body: () => Uint8Array): readonly unknown[] | undefined {
@@ -24,7 +25,8 @@ export class UncalledTools {
     );
   }
 
-  #isWrong({ index = 0, message, delta, finish_reason: reason }: JsonRecord): boolean {
+  #isWrong({ index: given, message, delta, finish_reason: reason }: JsonRecord): boolean {
+    const index = readCandidate(given);
     if ([message, delta].some(hasCall)) this.#called.add(index);
     return CALLED.has(reason) && !this.#called.has(index);
   }

@@ -112,6 +112,10 @@ const CHAT_PLACES: Readonly<Record<string, Place>> = {
     [user([{ type: 'file', file: { filename: 'a.pdf', file_data: PNG } }])],
     'messages[0].content[0]',
   ),
+  'images beside a file': chatPlace(
+    [user([{ type: 'file', file: { filename: 'a.txt', file_data: 'YQ==' }, images: ['https://example.com/cat.png'] }])],
+    'messages[0].content[0]',
+  ),
   "a block of Anthropic's": chatPlace([user([BLOCK])], 'messages[0].content[0]'),
   "a block within a block of Anthropic's": chatPlace(
     [user([{ type: 'tool_result', content: [BLOCK] }])],
@@ -132,6 +136,24 @@ const CHAT_PLACES: Readonly<Record<string, Place>> = {
 
 const MESSAGE_PLACES: Readonly<Record<string, Place>> = {
   'a block': messagePlace({ messages: [user([BLOCK])] }, 'messages[0].content[0]'),
+  'an image beside a document': messagePlace(
+    {
+      messages: [
+        user([
+          {
+            type: 'document',
+            source: { type: 'text', media_type: 'text/plain', data: 'x' },
+            image_url: 'https://example.com/cat.png',
+          },
+        ]),
+      ],
+    },
+    'messages[0].content[0]',
+  ),
+  "an image in a document's source": messagePlace(
+    { messages: [user([{ type: 'document', source: { type: 'text', data: 'x', image: BLOCK } }])] },
+    'messages[0].content[0].source',
+  ),
   'a block by URL': messagePlace(
     { messages: [user([{ type: 'image', source: { type: 'url', url: 'https://example.com/cat.png' } }])] },
     'messages[0].content[0]',
@@ -209,6 +231,18 @@ const RESPONSE_PLACES: Readonly<Record<string, Place>> = {
   "a part of chat's": responsePlace({ role: 'user', content: [URL_PART] }, 'input[1].content[0]'),
   "a file with an image's data URL": responsePlace(
     { role: 'user', content: [{ type: 'input_file', filename: 'a', file_data: DATA_URL }] },
+    'input[1].content[0]',
+  ),
+  'an image beside a file': responsePlace(
+    { role: 'user', content: [{ type: 'input_file', file_data: 'YQ==', image_url: 'https://example.com/cat.png' }] },
+    'input[1].content[0]',
+  ),
+  'an image beside a call': responsePlace(
+    { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}', images: ['https://example.com/cat.png'] },
+    'input[1]',
+  ),
+  'an image beside reasoning': responsePlace(
+    { type: 'reasoning', encrypted_content: 'x', summary: [], content: [{ type: 'input_image', image_url: DATA_URL }] },
     'input[1].content[0]',
   ),
   "a file with an image's bytes": responsePlace(

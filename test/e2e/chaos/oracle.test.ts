@@ -4,7 +4,15 @@ import { test } from 'vitest';
 import { edited } from '../../chaos/config.ts';
 import type { AnswerFate, Asked } from '../../chaos/fate.ts';
 import type { Figures, ListedRequest } from '../../chaos/figures.ts';
-import { expectedTokens, NO_PARTS, NO_TOKENS, partsOf, priceOf, requestsOf } from '../../chaos/oracle.ts';
+import {
+  billedSeconds,
+  expectedTokens,
+  NO_PARTS,
+  NO_TOKENS,
+  partsOf,
+  priceOf,
+  requestsOf,
+} from '../../chaos/oracle.ts';
 import type { Priced } from '../../chaos/oracle.ts';
 import { planRound } from '../../chaos/plan.ts';
 
@@ -81,6 +89,13 @@ test('an image costs what it looks like, and no more than what was asked for', (
   assert.equal(images({ size: '256x256', quality: 'medium' }), 10_000_000n);
 });
 
+test('a second of a video is billed as far as it was asked for', () => {
+  assert.deepEqual(
+    [8, '8', 3, '3', 2.1, 9, '8000', 0, -1, null, undefined, 'long', 86_401].map((said) => billedSeconds(8, said)),
+    [8, 8, 3, 3, 3, 8, 8, 8, 8, 8, 8, 8, 8],
+  );
+});
+
 const ASKED: Asked = {
   n: 0,
   channel: 'anthropic/first',
@@ -93,6 +108,7 @@ const ASKED: Asked = {
   searches: 1,
   media: new Set(['audioInput']),
   look: {},
+  seconds: 0,
 };
 const FIGURES: Figures = {
   input: 30,
@@ -114,6 +130,8 @@ const FATE: AnswerFate = {
   tier: undefined,
   region: undefined,
   look: {},
+  seconds: undefined,
+  videoId: '',
   noise: false,
 };
 const fate = (figures: Partial<Figures>): AnswerFate => ({ ...FATE, figures: { ...FIGURES, ...figures } });

@@ -91,6 +91,31 @@ describe.skipIf(helm.skip)('charts/model-gateway', () => {
         }
   });
 
+  it('opens the ports of metrics to its own namespace, or to chosen peers only, and never to every namespace', async () => {
+    const chosen = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } };
+    for (const [settings, peer] of [
+      [[], { podSelector: {} }],
+      [['--set-json', `networkPolicy.metrics=[${JSON.stringify(chosen)}]`], chosen],
+    ] as const) {
+      const text = await runHelm(helm, 'template', 'gateway', CHART, '--namespace', NAMESPACE, ...settings);
+      const rules = renderedObjects(text)
+        .filter(({ kind }) => kind === 'NetworkPolicy')
+        .flatMap(({ metadata, spec }) =>
+          (spec.ingress ?? []).map((rule: { readonly from?: readonly unknown[] }) => ({
+            name: metadata.name,
+            ...rule,
+          })),
+        )
+        .filter(({ ports }) => ports === undefined || ports.some(({ port }: { port: unknown }) => port === 'admin'));
+      assert.ok(rules.length >= 2);
+      for (const { name, from } of rules) {
+        assert.deepEqual(from[0], peer, name);
+        for (const each of from)
+          assert.ok(each.namespaceSelector === undefined || each === from[0], `${name}: ${JSON.stringify(each)}`);
+      }
+    }
+  });
+
   it('has Valkey refuse writes at three quarters of its memory limit, however that is written', async () => {
     for (const [memory, bytes] of [
       ['"2Gi"', 1_610_612_736],

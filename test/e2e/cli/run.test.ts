@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -256,6 +256,30 @@ describe('mgw run, at the start', () => {
       stderr: `--config ${config}: there is no such folder\n`,
     });
     assert.deepEqual(await readdir(folder.path), []);
+  });
+
+  it("takes others' rights from all files of a data folder that existed", async () => {
+    await using folder = await tempFolder();
+    await cp(QUICKSTART, join(folder.path, 'manifests'), { recursive: true });
+    const data = join(folder.path, 'data');
+    const args = ['run', '--config', join(folder.path, 'manifests'), '--data', data, '--console', '127.0.0.1:0'];
+    const files = async (): Promise<readonly string[]> =>
+      (await readdir(data, { recursive: true, withFileTypes: true }))
+        .filter((entry) => entry.isFile() && entry.name !== '.gitignore')
+        .map(({ parentPath, name }) => join(parentPath, name));
+    const modes = async (): Promise<ReadonlySet<string>> =>
+      new Set(await Promise.all((await files()).map(async (path) => ((await stat(path)).mode & 0o777).toString(8))));
+    await using first = startMgw([...args, ...FREE_PORTS]);
+    await first.until(/key of ApiKey team-a\/first: it is in/);
+    await first.until(/the console answers/);
+    assert.equal(await end(first), 0);
+    assert.ok((await files()).length >= 6);
+    for (const path of await files()) await chmod(path, 0o644);
+    await using second = startMgw([...args, ...FREE_PORTS]);
+    await addressOf(second);
+    await second.until(/the console answers/);
+    assert.deepEqual(await modes(), new Set(['600']));
+    assert.equal(await end(second), 0);
   });
 
   it('reports a port that is in use', async () => {

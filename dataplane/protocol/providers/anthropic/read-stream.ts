@@ -3,6 +3,7 @@ import { isAnthropicError } from '../../anthropic/errors.ts';
 import { MessageEventMeter } from '../../anthropic/stream-meter.ts';
 import type { Meter } from '../../converter.ts';
 import type { ConversationEvent } from '../../conversation/events.ts';
+import { convertedFields } from '../../field-table.ts';
 import { isGiven, isRecord, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { parseEventData } from '../../json-value.ts';
@@ -12,6 +13,7 @@ import type { EventReader, ResponseReadContext } from '../chat-provider.ts';
 import { withoutData } from '../pings.ts';
 import { BlockReader } from './read-blocks.ts';
 import { finishOf } from './read-response.ts';
+import { MESSAGE } from './table.ts';
 
 const NO_EVENTS: readonly ConversationEvent[] = [];
 
@@ -65,7 +67,7 @@ export class MessageEventReader implements EventReader {
       case 'message_start':
         return this.#opening(textOf(recordOf(message)['model']));
       case 'message_delta':
-        this.#end = { ...this.#end, ...givenMembers(recordOf(delta)) };
+        this.#end = { ...this.#end, ...endMembers(recordOf(delta)) };
         return NO_EVENTS;
       case 'message_stop':
         this.#terminal = 'Stopped';
@@ -89,7 +91,10 @@ function recordOf(value: unknown): JsonRecord {
   return isRecord(value) ? value : {};
 }
 
-/** A later event does not take back what an earlier one has said. */
-function givenMembers(delta: JsonRecord): JsonRecord {
-  return Object.fromEntries(Object.entries(delta).filter(([, value]) => isGiven(value)));
+/** What is given of the end: a later event does not take back what an earlier one has said. */
+function endMembers(delta: JsonRecord): JsonRecord {
+  const { stop_reason, stop_sequence, stop_details } = convertedFields(MESSAGE, delta);
+  return Object.fromEntries(
+    Object.entries({ stop_reason, stop_sequence, stop_details }).filter(([, value]) => isGiven(value)),
+  );
 }

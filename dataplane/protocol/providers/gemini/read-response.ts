@@ -1,4 +1,5 @@
 /** Reads responses of Gemini, whole or as the chunks of a stream, into events. */
+import { readCandidate } from '../../candidates.ts';
 import type { ConversationEvent, TokenProbability } from '../../conversation/events.ts';
 import { finishWithCalls } from '../../conversation/finish.ts';
 import { convertedFields } from '../../field-table.ts';
@@ -72,7 +73,7 @@ export class CandidateReader {
 
   #readCandidate(given: JsonRecord, blocked: ResponseEnd | undefined): readonly ConversationEvent[] {
     const { index, content, finishReason, finishMessage, logprobsResult } = convertedFields(CANDIDATE, given);
-    const candidate = typeof index === 'number' ? index : 0;
+    const candidate = readCandidate(index);
     const open = this.#candidateAt(candidate);
     const reason = textOf(finishReason);
     open.end ??= reason === undefined ? blocked : { reason, message: textOf(finishMessage) };

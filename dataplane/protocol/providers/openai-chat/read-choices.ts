@@ -1,4 +1,5 @@
 /** Reads the choices of completions, whole or as the chunks of a stream, into events. */
+import { readCandidate } from '../../candidates.ts';
 import type { ConversationEvent } from '../../conversation/events.ts';
 import type { ReasoningProof } from '../../conversation/reasoning.ts';
 import { finishWithCalls } from '../../conversation/finish.ts';
@@ -29,7 +30,7 @@ interface OpenChoice {
 
 export class ChoiceReader {
   readonly #context: ResponseReadContext;
-  readonly #choices = new Map<unknown, OpenChoice>();
+  readonly #choices = new Map<number, OpenChoice>();
   readonly #ids: CallIds;
 
   constructor(context: ResponseReadContext) {
@@ -52,10 +53,9 @@ export class ChoiceReader {
     });
   }
 
-  #choiceAt(index: unknown): OpenChoice {
-    const known = this.#choices.get(index);
+  #choiceAt(candidate: number): OpenChoice {
+    const known = this.#choices.get(candidate);
     if (known) return known;
-    const candidate = typeof index === 'number' ? index : 0;
     const { notes } = this.#context;
     const sequence = new Sequence({
       candidate,
@@ -63,13 +63,13 @@ export class ChoiceReader {
       clientName: (name) => clientToolName(name, notes),
     });
     const choice: OpenChoice = { candidate, sequence, refusal: '', finishReason: undefined };
-    this.#choices.set(index, choice);
+    this.#choices.set(candidate, choice);
     return choice;
   }
 
   #readChoice(given: JsonRecord): readonly ConversationEvent[] {
     const { index, message, delta, finish_reason: finishReason, logprobs } = convertedFields(CHOICE, given);
-    const choice = this.#choiceAt(index ?? 0);
+    const choice = this.#choiceAt(readCandidate(index));
     choice.finishReason = textOf(finishReason) ?? choice.finishReason;
     const events = [...probabilitiesOf(logprobs, choice.candidate)].flatMap((event) => choice.sequence.add(event));
     if (isRecord(message)) return [...events, ...this.#readMessage(message, choice, true)];

@@ -9,6 +9,7 @@ import { parseLossless, parseObject, writeJson } from '../../../../dataplane/pro
 import { findSyntaxFault, MAX_DEPTH, MAX_VALUES, scanObject } from '../../../../dataplane/protocol/json-scan.ts';
 import { readChatFacts as readOpenAi } from '../../../../dataplane/protocol/openai/facts.ts';
 import { parseBody } from '../../../../dataplane/protocol/parse-body.ts';
+import { parseJson } from '../../../../dataplane/protocol/parse-json.ts';
 import { refusalOf } from './refusal.ts';
 
 const edit = (text: string, edits: Record<string, string | undefined>): string =>
@@ -64,7 +65,7 @@ test('an edit equals the same change to the parsed value', () => {
       spaced,
       fc.dictionary(fc.string(), fc.option(fc.jsonValue(), { nil: undefined }), { maxKeys: 4 }),
       (text, changes) => {
-        const parsed = Object.entries(JSON.parse(text) as Record<string, unknown>);
+        const parsed = Object.entries(parseJson(text) as Record<string, unknown>);
         const edits = new Map([
           ...parsed.slice(0, 2).map(([name]) => [name, changes[name]] as const),
           ...Object.entries(changes),
@@ -80,23 +81,23 @@ test('an edit equals the same change to the parsed value', () => {
           ),
         ).toString('utf8');
         assert.deepEqual(
-          new Map(Object.entries(JSON.parse(edited) as object)),
-          new Map(Object.entries(JSON.parse(JSON.stringify(Object.fromEntries(expected))) as object)),
+          new Map(Object.entries(parseJson(edited) as object)),
+          new Map(Object.entries(parseJson(JSON.stringify(Object.fromEntries(expected))) as object)),
         );
       },
     ),
   );
 });
 
-test('the scanner finds exactly the members that JSON.parse finds', () => {
+test('the scanner finds exactly the members that parsing finds', () => {
   fc.assert(
     fc.property(spaced, (text) => {
       const bytes = Buffer.from(text);
       const found = scanObject(bytes)?.members.map(({ name, valueStart, valueEnd }) => [
         name,
-        JSON.parse(bytes.toString('utf8', valueStart, valueEnd)),
+        parseJson(bytes.toString('utf8', valueStart, valueEnd)),
       ]);
-      const parsed = Object.entries(JSON.parse(text) as object).map(([name, value]) => [name, value]);
+      const parsed = Object.entries(parseJson(text) as object).map(([name, value]) => [name, value]);
       // JavaScript puts names that are numbers first
       const byName = ([a]: unknown[], [b]: unknown[]): number => (String(a) < String(b) ? -1 : 1);
       assert.deepEqual(found?.sort(byName), parsed.sort(byName));
