@@ -1,6 +1,6 @@
 /** A sidecar's metrics; their table is in telemetry/. */
 import { Registry } from 'prom-client';
-import { registerMetrics, setCounter } from '../telemetry/metric-set.ts';
+import { registerMetrics } from '../telemetry/metric-set.ts';
 import { processCollectors, setProcessInfo } from '../telemetry/process-metrics.ts';
 import type { ProcessStats } from '../telemetry/process-metrics.ts';
 import { SIDECAR_METRICS } from '../telemetry/sidecar-metric-table.ts';
@@ -39,7 +39,7 @@ export function createSidecarMetrics({ version, process, key, fleet }: SidecarMe
       gauge.set({ state: 'idle' }, idle);
     },
     modelgateway_sidecar_key_loaded: (gauge) => gauge.set(key.current.header === undefined ? 0 : 1),
-    modelgateway_sidecar_key_changes_total: (counter) => setCounter(counter, key.changes),
+    modelgateway_sidecar_key_changes_total: (counter) => counter.set({}, key.changes),
   });
   setProcessInfo(metrics, version, process);
   for (const direction of ['to_fleet', 'to_app']) metrics.modelgateway_sidecar_bytes_total.inc({ direction }, 0);
@@ -49,10 +49,10 @@ export function createSidecarMetrics({ version, process, key, fleet }: SidecarMe
     ended({ result, status = '', durationMs }) {
       metrics.modelgateway_sidecar_requests_in_flight.dec();
       metrics.modelgateway_sidecar_requests_total.inc({ result, status });
-      metrics.modelgateway_sidecar_request_duration_seconds.observe(durationMs / 1000);
+      metrics.modelgateway_sidecar_request_duration_seconds.observe({}, durationMs / 1000);
     },
-    firstByte: (durationMs) => metrics.modelgateway_sidecar_first_byte_seconds.observe(durationMs / 1000),
-    retried: () => metrics.modelgateway_sidecar_connect_retries_total.inc(),
+    firstByte: (durationMs) => metrics.modelgateway_sidecar_first_byte_seconds.observe({}, durationMs / 1000),
+    retried: () => metrics.modelgateway_sidecar_connect_retries_total.inc({}),
     bytes: (direction, count) => metrics.modelgateway_sidecar_bytes_total.inc({ direction }, count),
   };
 }

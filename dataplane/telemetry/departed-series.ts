@@ -3,8 +3,8 @@
  * that calls cost nothing for it: at the first after a change, and for an hour after one that removed something, because
  * calls that are still running count once they end. A name that comes back later starts again at 0.
  */
-import type { Registry } from 'prom-client';
-import type { MetricTable } from './metric-set.ts';
+import type { ProxyMetrics } from './call-metrics.ts';
+import type { Labels } from './series.ts';
 
 /** What the configuration in force has: the models of groups, and channels as "route/channel". */
 export interface Configured {
@@ -29,27 +29,21 @@ const NAMES_OF: Readonly<Record<string, keyof Names>> = {
 const SWEPT_FOR_MS = 3_600_000;
 
 export interface SeriesSweepOptions {
-  readonly registry: Registry;
-  readonly table: MetricTable;
+  readonly metrics: ProxyMetrics;
   /** Its maps are other objects once one of their names may have changed. */
   readonly configured: () => Configured;
   readonly monotonicMs: () => number;
 }
 
 /** Returns the function to call before each scrape. */
-export function createSeriesSweep({
-  registry,
-  table,
-  configured,
-  monotonicMs,
-}: SeriesSweepOptions): () => Promise<void> {
-  const swept = Object.entries(table)
-    .filter(([, { labels }]) => labels.some((label) => NAMES_OF[label] !== undefined))
-    .map(([name]) => name);
+export function createSeriesSweep({ metrics, configured, monotonicMs }: SeriesSweepOptions): () => void {
+  const swept = Object.values(metrics)
+    .flatMap((metric) => ('series' in metric ? [metric.series] : []))
+    .filter(({ names: labels }) => labels.some((label) => NAMES_OF[label] !== undefined));
   let known = configured();
   let names = namesIn(known);
   let untilMs = -Infinity;
-  return async () => {
+  return () => {
     const now = configured();
     const hasChanged = now.groups !== known.groups || now.targets !== known.targets;
     if (hasChanged) {
@@ -58,7 +52,7 @@ export function createSeriesSweep({
       [known, names] = [now, next];
     }
     if (!hasChanged && monotonicMs() >= untilMs) return;
-    await Promise.all(swept.map((metric) => removeDeparted(registry, metric, names)));
+    for (const series of swept) series.removeWhere((labels) => hasDeparted(labels, names));
   };
 }
 
@@ -74,18 +68,8 @@ function hasLost(before: Names, { models, groups, channels }: Names): boolean {
   );
 }
 
-async function removeDeparted(registry: Registry, name: string, names: Names): Promise<void> {
-  const metric = registry.getSingleMetric(name);
-  if (!metric) return;
-  const { values } = await metric.get();
-  for (const { labels } of values) {
-    // the buckets of a histogram are one series with its count
-    if (!('le' in labels) && hasDeparted(labels, names)) metric.remove(labels);
-  }
-}
-
 /** Series of requests without a configured model have the label "". */
-function hasDeparted(labels: Partial<Record<string, string | number>>, names: Names): boolean {
+function hasDeparted(labels: Labels, names: Names): boolean {
   return Object.entries(labels).some(([label, value]) => {
     const kind = NAMES_OF[label];
     return kind !== undefined && value !== '' && !names[kind].has(String(value));

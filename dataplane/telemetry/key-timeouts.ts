@@ -21,7 +21,7 @@ export function createKeyTimeouts({ modelgateway_key_timeouts_total: counter }: 
       if (!counts.has(key) && counts.size >= MAX_KEYS) {
         const fewest = keyWithFewest(counts);
         counts.delete(fewest);
-        counter.remove({ key: fewest });
+        counter.series.removeWhere((labels) => labels.key === fewest);
       }
       counts.set(key, (counts.get(key) ?? 0) + 1);
       counter.inc({ key });

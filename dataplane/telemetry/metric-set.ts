@@ -1,6 +1,7 @@
-/** Creates prom-client's metrics from a table, which keeps names, labels, help texts and buckets together. */
-import { Counter, Gauge, Histogram } from 'prom-client';
-import type { Registry } from 'prom-client';
+/** Creates metrics from a table, which keeps names, labels, help texts and buckets together, in prom-client's registry. */
+import { Gauge } from 'prom-client';
+import type { Metric, Registry } from 'prom-client';
+import { Counter, Histogram } from './series.ts';
 
 /** One metric, as a table defines it. */
 export interface MetricRow {
@@ -40,38 +41,40 @@ export function registerMetrics<Table extends MetricTable>(
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const collectorOf = collectors as Readonly<Record<string, (metric: AnyMetric) => void>>;
   const metrics = Object.entries(table).map(([name, row]) => {
-    const { help, labels: labelNames, type, buckets = [] } = row;
-    const config: MetricConfig = {
-      name,
-      help,
-      labelNames,
-      registers: [registry],
-      collect() {
-        collectorOf[name]?.(this);
-      },
-    };
-    return [name, createMetric(config, type, buckets)];
+    const metric = createMetric(registry, name, row, (of) => collectorOf[name]?.(of));
+    return [name, metric];
   });
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return Object.fromEntries(metrics) as MetricSet<Table>;
 }
 
-interface MetricConfig {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames: readonly string[];
-  readonly registers: Registry[];
-  collect(this: AnyMetric): void;
-}
-
-function createMetric(config: MetricConfig, type: MetricRow['type'], buckets: readonly number[]): AnyMetric {
-  if (type === 'counter') return new Counter(config);
-  if (type === 'gauge') return new Gauge(config);
-  return new Histogram({ ...config, buckets: [...buckets] });
-}
-
-/** Sets a counter without labels to a value that is counted elsewhere. */
-export function setCounter(counter: Counter<never>, value: number): void {
-  counter.reset();
-  counter.inc(value);
+function createMetric(
+  registry: Registry,
+  name: string,
+  { type, labels, help, buckets = [] }: MetricRow,
+  collect: (metric: AnyMetric) => void,
+): AnyMetric {
+  if (type === 'gauge') {
+    return new Gauge({
+      name,
+      help,
+      labelNames: labels,
+      registers: [registry],
+      collect() {
+        collect(this);
+      },
+    });
+  }
+  const metric = type === 'counter' ? new Counter(labels) : new Histogram(name, labels, buckets);
+  const read: object = {
+    name,
+    get() {
+      collect(metric);
+      return { name, help, type, values: metric.samples() };
+    },
+  };
+  // prom-client's types admit only its own classes, but a registry needs no more of a metric than its name and `get`
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  registry.registerMetric(read as Metric);
+  return metric;
 }

@@ -8,7 +8,7 @@ import { createSeriesSweep } from './departed-series.ts';
 import type { Configured } from './departed-series.ts';
 import { measureEventLoopLag } from './event-loop.ts';
 import { createKeyTimeouts } from './key-timeouts.ts';
-import { registerMetrics, setCounter } from './metric-set.ts';
+import { registerMetrics } from './metric-set.ts';
 import type { Collectors } from './metric-set.ts';
 import { METRICS, usd } from './metric-table.ts';
 import { processCollectors, setProcessInfo } from './process-metrics.ts';
@@ -75,11 +75,11 @@ export function createMetrics(options: MetricsOptions): Metrics {
   });
   setProcessInfo(metrics, version, process);
   const keyTimeouts = createKeyTimeouts(metrics);
-  const sweep = configured && createSeriesSweep({ registry, table: METRICS, configured, monotonicMs });
+  const sweep = configured && createSeriesSweep({ metrics, configured, monotonicMs });
   return {
     registry,
-    async scrape() {
-      await sweep?.();
+    scrape() {
+      sweep?.();
       return registry.metrics();
     },
     call(report) {
@@ -97,7 +97,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       metrics.modelgateway_config_generation.set(generation);
       metrics.modelgateway_config_last_applied_timestamp_seconds.set(nowMs / 1000);
     },
-    configRejected: () => metrics.modelgateway_config_rejected_total.inc(),
+    configRejected: () => metrics.modelgateway_config_rejected_total.inc({}),
     get recentLagSeconds() {
       return eventLoop.recentSeconds;
     },
@@ -121,7 +121,7 @@ function ledgerCollectors(ledger: () => LedgerGauges): Collectors<typeof METRICS
 function distributionCollectors(distribution: () => DistributionStats): Collectors<typeof METRICS> {
   return {
     modelgateway_xds_connected: (gauge) => gauge.set(Number(distribution().connected)),
-    modelgateway_xds_connections_total: (counter) => setCounter(counter, distribution().connections),
+    modelgateway_xds_connections_total: (counter) => counter.set({}, distribution().connections),
     modelgateway_xds_last_update_timestamp_seconds: (gauge) => gauge.set(distribution().lastUpdateMs / 1000),
     modelgateway_xds_config_expires_in_seconds: (gauge) => gauge.set(distribution().expiresInMs / 1000),
     modelgateway_xds_resources: (gauge) => gauge.set(distribution().resources),

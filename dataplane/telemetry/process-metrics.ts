@@ -2,7 +2,6 @@
  * The metrics that every process of the data plane has. prom-client's own default metrics are not used: they would add
  * some thirty families, most of them about V8.
  */
-import { setCounter } from './metric-set.ts';
 import type { Collectors, MetricSet, MetricTable } from './metric-set.ts';
 
 export const PROCESS_METRICS = {
@@ -43,9 +42,9 @@ export function processCollectors(process: ProcessStats): Collectors<typeof PROC
   return {
     process_cpu_seconds_total(counter) {
       const { user, system } = process.cpuUsage();
-      setCounter(counter, (user + system) / 1e6);
+      counter.set({}, (user + system) / 1e6);
     },
-    modelgateway_log_lines_dropped_total: (counter) => setCounter(counter, process.droppedLogLines?.() ?? 0),
+    modelgateway_log_lines_dropped_total: (counter) => counter.set({}, process.droppedLogLines?.() ?? 0),
     process_resident_memory_bytes: (gauge) => gauge.set(process.memoryUsage().rss),
   };
 }

@@ -66,7 +66,7 @@ const RULES: readonly Rule[] = [
   { stage: 'convert, meter', matches: /dataplane\/protocol\// },
   { stage: 'upstream: exchange', matches: /dataplane\/upstream\// },
   { stage: 'upstream: undici', matches: /node_modules\/undici\// },
-  { stage: 'metrics', matches: /dataplane\/telemetry\/(?:metrics|call-metrics|recorder)|node_modules\/prom-client/ },
+  { stage: 'metrics', matches: /dataplane\/telemetry\/(?:metrics|call-metrics|series)|node_modules\/prom-client/ },
   {
     stage: 'log',
     matches: /dataplane\/telemetry\/|node_modules\/(?:pino|sonic-boom|thread-stream|safe-stable-stringify)/,
