@@ -29,6 +29,12 @@ describe.skipIf(prlimit.skip || valkey.skip)('a bench of calls', () => {
       figures: [/\d/],
     }));
 
+  it('function-calls.ts', () =>
+    assertRuns({
+      command: 'test/bench/function-calls.ts --calls 2',
+      figures: [/^openai -> anthropic, stream +\d+ +\d+ +\d+$/m],
+    }));
+
   it('together.ts', () =>
     assertRuns({ command: 'test/bench/together.ts --rounds 1 --seconds 1 --warm-up 1', figures: [/\d/] }));
 

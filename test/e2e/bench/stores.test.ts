@@ -17,6 +17,12 @@ describe.skipIf(valkey.skip)('a bench of Valkey', () => {
     }));
 });
 
+it('ledger-file.ts', () =>
+  assertRuns({
+    command: 'test/bench/ledger-file.ts normal 50 1 100',
+    figures: [/^normal 50\/s, \d+ calls: CPU a call \d+\.\d µs main/m],
+  }));
+
 it('catalog-diff.ts', () =>
   assertRuns({
     command: 'test/bench/catalog-diff.ts --calls 300',
