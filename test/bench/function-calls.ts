@@ -23,7 +23,8 @@ const HELP = `node test/bench/function-calls.ts [options]
   --tree FOLDER   another tree of sources, installed, instead of this one
   --valkey        with the ledger on Valkey; by default it is in a file
   --calls N       that are counted, default 50`;
-const WARM_UP_CALLS = 300;
+/** So many times as many calls come before those that are counted. */
+const WARM_UP = 6;
 const DATAPLANE = '/dataplane/';
 
 const COUNTED: readonly Pick<BenchCase, 'dialect' | 'provider' | 'shape'>[] = [
@@ -111,7 +112,7 @@ async function countCase(
       assert.equal(response.status, 200, text);
     }
   };
-  await run(WARM_UP_CALLS);
+  await run(WARM_UP * calls);
   await inspector.send('Profiler.takePreciseCoverage');
   await run(calls);
   return countsOf((await inspector.send('Profiler.takePreciseCoverage')) as Coverage, calls);
