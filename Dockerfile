@@ -48,7 +48,7 @@ ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/compiled
 RUN mkdir node_modules/.cache \
  && chown 65532:65532 node_modules/.cache \
  && setpriv --reuid=65532 --regid=65532 --clear-groups node_modules/.bin/node --input-type=module --eval \
-    'import { globSync } from "node:fs"; for (const file of globSync("/app/{bin,console,crds,dataplane,demo,operator,web}/**/*.ts")) if (!file.endsWith("/embedded/worker.ts")) await import(file)' \
+    'import { globSync } from "node:fs"; for (const file of globSync("/app/{bin,console,crds,dataplane,demo,operator,web}/**/*.ts")) if (!file.endsWith("/embedded/checkpoint-thread.ts")) await import(file)' \
  && chown --recursive root:root node_modules/.cache
 
 FROM ${RUNTIME_BASE}

@@ -261,7 +261,7 @@ export interface Ledger extends LedgerReader {
   settle(settlement: Settlement, onJournaled?: () => void): Promise<SettleResult>;
   /**
    * Gives a call without a job, which `settle` still waits for, the status Withheld, because its client gets no
-   * response. Never fails. What is in the journal of one machine already keeps its status.
+   * response. Never fails. On one machine a record that is filed already keeps its status.
    */
   withhold(callId: string): void;
   /** A key's job; undefined if there is none or it belongs to another key. */

@@ -4,13 +4,13 @@
  */
 import { deserialize, serialize } from 'node:v8';
 import { withHighest } from '../price/sheet.ts';
-import type { StatedPrice } from '../price/sheet.ts';
+import type { CompiledPrice, StatedPrice } from '../price/sheet.ts';
 import type { BilledCall, BilledCandidate, BillingTerms } from './consumption.ts';
 
 /** The terms without functions. */
 interface StoredTerms extends Pick<BillingTerms, 'outputLimit'> {
   readonly bounds: Omit<BillingTerms['bounds'], 'price'> & { readonly price: StatedPrice };
-  readonly candidate: Omit<BilledCandidate, 'costOf' | 'priceOf'>;
+  readonly candidate: Omit<BilledCandidate, 'cost' | 'costOf' | 'priceOf'> & { readonly cost: StatedPrice | undefined };
   readonly call: Omit<BilledCall, 'unbounded' | 'background'>;
   readonly quotaType: BillingTerms['routed']['offer']['quotaType'];
 }
@@ -19,8 +19,7 @@ interface StoredTerms extends Pick<BillingTerms, 'outputLimit'> {
 const VERSION = '1:';
 
 export function encodeTerms({ bounds, outputLimit, candidate, routed: { call, offer } }: BillingTerms): string {
-  const { price: compiled, reach, requestTokens, inputTokens, estimatedInputTokens } = bounds;
-  const { highest: _derived, ...price } = compiled;
+  const { price, reach, requestTokens, inputTokens, estimatedInputTokens } = bounds;
   const {
     clientDisconnect,
     onTimeout,
@@ -30,9 +29,9 @@ export function encodeTerms({ bounds, outputLimit, candidate, routed: { call, of
   } = candidate;
   const { output, generations, made, serviceTier, region, modalities, stream, asksForReasoning } = call;
   const stored: StoredTerms = {
-    bounds: { price, reach, requestTokens, inputTokens, estimatedInputTokens },
+    bounds: { price: statedOf(price), reach, requestTokens, inputTokens, estimatedInputTokens },
     outputLimit,
-    candidate: { clientDisconnect, onTimeout, upstreamModel, cost, model: { reasoning } },
+    candidate: { clientDisconnect, onTimeout, upstreamModel, cost: cost && statedOf(cost), model: { reasoning } },
     call: {
       output,
       generations,
@@ -58,9 +57,19 @@ export function decodeTerms(text: string): BillingTerms | undefined {
     bounds: { ...bounds, price: withHighest(bounds.price) },
     outputLimit,
     // such jobs make no requests to other models, and have no use without a bound
-    candidate: { ...candidate, costOf: () => undefined, priceOf: () => undefined },
+    candidate: {
+      ...candidate,
+      cost: candidate.cost && withHighest(candidate.cost),
+      costOf: () => undefined,
+      priceOf: () => undefined,
+    },
     routed: { call: { ...call, unbounded: () => false }, offer: { quotaType } },
   };
+}
+
+/** What follows from its rates is worked out again when it is read. */
+function statedOf({ highest: _derived, ...price }: CompiledPrice): StatedPrice {
+  return price;
 }
 
 function readStored(bytes: Buffer): StoredTerms | undefined {

@@ -58,7 +58,7 @@ function restoreNames(value: unknown, names: ReadonlyMap<string, string>): unkno
   return root[0];
 }
 
-/** The object itself if it has no mark. A later member of the same name replaces an earlier one, as in JSON.parse. */
+/** The object itself if it has no mark. Requests with a name twice are refused elsewhere; of two, one is left here. */
 function withNames(object: object, names: ReadonlyMap<string, string>): object {
   if (Array.isArray(object)) return object;
   const keys = Object.keys(object);

@@ -169,7 +169,9 @@ function hintFor(path: string): string | undefined {
     );
   if (allowedMethods(`/v1${tidy}`).length > 0)
     return "The path lacks /v1: the base URL given to OpenAI's SDK must end in /v1.";
-  if (tidy !== path && allowedMethods(tidy).length > 0)
-    return `The path has a slash too many: call ${tidy.slice(0, 200)}, with a base URL that does not end in a slash.`;
+  if (tidy !== path && allowedMethods(tidy).length > 0) {
+    const base = path.includes('//') ? ', with a base URL that does not end in a slash' : '';
+    return `The path has a slash too many: call ${tidy.slice(0, 200)}${base}.`;
+  }
   return undefined;
 }

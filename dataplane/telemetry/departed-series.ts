@@ -1,7 +1,7 @@
 /**
- * Removes the series of models, groups and channels that the configuration no longer has. This happens at scrapes, so
- * that calls cost nothing for it: at the first after a change, and for an hour after one that removed something, because
- * calls that are still running count once they end. A name that comes back later starts again at 0.
+ * Removes the series of models, groups and channels that the configuration no longer has. This happens after scrapes, so
+ * that each series is told once more with its last sums, and calls cost nothing for it: at the first after a change, and
+ * for an hour after one that removed something. A name that comes back later starts again at 0.
  */
 import type { ProxyMetrics } from './call-metrics.ts';
 import type { Labels } from './series.ts';
@@ -25,7 +25,7 @@ const NAMES_OF: Readonly<Record<string, keyof Names>> = {
   channel: 'channels',
 };
 
-/** No call runs for longer. */
+/** Most calls that ran at the change have ended by then; what later ones add stays until the next change. */
 const SWEPT_FOR_MS = 3_600_000;
 
 export interface SeriesSweepOptions {
@@ -35,7 +35,7 @@ export interface SeriesSweepOptions {
   readonly monotonicMs: () => number;
 }
 
-/** Returns the function to call before each scrape. */
+/** Returns the function to call after each scrape. */
 export function createSeriesSweep({ metrics, configured, monotonicMs }: SeriesSweepOptions): () => void {
   const swept = Object.values(metrics)
     .flatMap((metric) => ('series' in metric ? [metric.series] : []))

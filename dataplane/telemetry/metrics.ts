@@ -78,9 +78,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const sweep = configured && createSeriesSweep({ metrics, configured, monotonicMs });
   return {
     registry,
-    scrape() {
+    async scrape() {
+      const page = await registry.metrics();
       sweep?.();
-      return registry.metrics();
+      return page;
     },
     call(report) {
       observeCall(metrics, report);

@@ -61,8 +61,9 @@ function readVariable(env: Readonly<Record<string, string | undefined>>, name: s
 function isProxyUrl(value: string): boolean {
   const url = URL.parse(value);
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) return false;
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') return false;
   try {
-    decodeURIComponent(url.username + url.password);
+    for (const part of [url.username, url.password]) decodeURIComponent(part);
     return true;
   } catch {
     return false;

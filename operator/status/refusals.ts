@@ -202,6 +202,11 @@ function explainProxyError(code: string): Advice {
       advice:
         "the forward proxy asks for a credential. Name it with user and password in HTTPS_PROXY of the proxies' environment.",
     };
+  if (code === 'UND_ERR_HEADERS_TIMEOUT')
+    return {
+      reason,
+      advice: 'the forward proxy makes no connection in time. Check that it can reach the host in baseUrl.',
+    };
   return /^\d+$/.test(code)
     ? { reason, advice: `the forward proxy answers ${code}. Check its rules and its log, and the host in baseUrl.` }
     : { reason, advice: 'the forward proxy cannot be reached. Check proxyUrl, or HTTPS_PROXY of the proxies.' };

@@ -22,6 +22,8 @@ const ACCOUNTS = 50;
 const GROUPS = ['standard', 'vip', 'batch'];
 const DAYS = 30;
 const DAY_MS = 86_400_000;
+/** Records are added in groups of this size. */
+const TOGETHER = 1_000;
 
 const calls = numberFlag(readFlags(HELP, ['calls']).calls ?? '100000', 'calls', HELP);
 const folder = mkdtempSync(join(tmpdir(), 'mgw-catalog-diff-'));
@@ -91,8 +93,6 @@ spec:
   models:${models.join('')}
 `;
 }
-
-const TOGETHER = 1_000;
 
 function fill(path: string): void {
   const db = openFile(path);

@@ -85,7 +85,10 @@ export function readOldJournal(path: string, db: DatabaseSync): OldJournal | und
       for (const account of balances.accounts.values()) balances.changedAccounts.add(account);
     },
     take: (file) => {
-      if (supersedesFile) file.exec("DELETE FROM keys; DELETE FROM accounts; DELETE FROM jobs WHERE state = 'Running'");
+      if (supersedesFile)
+        file.exec(
+          "DELETE FROM calls; DELETE FROM keys; DELETE FROM accounts; DELETE FROM jobs WHERE state = 'Running'",
+        );
       file.prepare('UPDATE journal SET ledger_id = ?, folded = ?').run(last.ledgerId, last.number);
     },
   };

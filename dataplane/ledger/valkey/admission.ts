@@ -90,7 +90,7 @@ function keep(instance: Instance, { request, heldNanoUsd, ...wanted }: Admitted,
   const { callId } = request.origin;
   const { day = '', month = '', second = '' } = reply;
   instance.limits.add(callId, wanted, second);
-  instance.held.set(callId, { request, heldNanoUsd, progress: request.progress, day, month, isUncertain: false });
+  instance.held.set(callId, { request, heldNanoUsd, progress: request.progress, day, month });
 }
 
 function parseAdmission(reply: Reply, limits: readonly Limit[]): AdmitResult {
@@ -117,12 +117,8 @@ function parseAdmission(reply: Reply, limits: readonly Limit[]): AdmitResult {
 
 function withdraw(instance: Instance, { origin: { callId, account } }: HoldRequest, limits: readonly Limit[]): void {
   instance.limits.releaseIfTaken(callId, limits);
-  const held = instance.held.get(callId);
-  if (held) {
-    // the call settles its earlier hold
-    held.isUncertain = true;
-    return;
-  }
+  // the call settles its earlier hold
+  if (instance.held.get(callId)) return;
   const operation = withdrawOperation(callId);
   // if the ledger closes first, the next process withdraws the hold
   instance

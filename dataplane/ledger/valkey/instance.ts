@@ -204,7 +204,6 @@ export class Instance {
     for (const held of this.held.values()) {
       if (!isHere(held.request.origin.account)) continue;
       // the store keeps an earlier hold of the call, if it has one
-      held.isUncertain = true;
       operations.push(adoptOperation(held));
     }
     operations.push(...this.limits.renewals(index, true));

@@ -36,7 +36,7 @@ export function formatLine(line: Line): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-/** Returns undefined if the line is incomplete. */
+/** Returns undefined if the line is incomplete or damaged. */
 export function parseLine(text: string): Line | undefined {
   if (text === '') return undefined;
   try {
@@ -52,10 +52,10 @@ export function parseLine(text: string): Line | undefined {
 function isLine(line: unknown[]): line is unknown[] & Line {
   switch (line[0]) {
     case 'Pending':
-      return isObject(line[1]);
+      return isPending(line[1]);
     case 'Settled':
     case 'Ended':
-      return isObject(line[2]);
+      return isObject(line[2]) && 'record' in line[2] && isObject(line[2].record);
     case 'Epoch':
       return typeof line[1] === 'string' && typeof line[2] === 'string';
     default:
@@ -65,6 +65,16 @@ function isLine(line: unknown[]): line is unknown[] & Line {
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isPending(value: unknown): boolean {
+  if (!isObject(value) || !('callId' in value) || !('account' in value) || !('settle' in value)) return false;
+  const { callId, account, settle } = value;
+  return typeof callId === 'string' && typeof account === 'string' && isOperation(settle);
+}
+
+function isOperation(value: unknown): boolean {
+  return isObject(value) && 'op' in value && typeof value.op === 'string';
 }
 
 /** An operation of an earlier version. */

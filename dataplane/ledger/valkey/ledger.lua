@@ -930,14 +930,14 @@ function operation.key(asked)
   local day, month = findWindow(key, 'd', today) or window('d', 0), findWindow(key, 'm', thisMonth) or window('m', 0)
   return {
     is = key.known and 'key' or 'none', now = whole(now), lastUsed = key.last > 0 and whole(key.last) or nil,
-    totalSpent = digits(key.total.spent), totalHeld = digits(key.total.held),
-    daySpent = digits(day.spent), dayHeld = digits(day.held),
-    monthSpent = digits(month.spent), monthHeld = digits(month.held),
+    totalSpent = digits(key.total.spent), totalHeld = digits(notNegative(key.total.held)),
+    daySpent = digits(day.spent), dayHeld = digits(notNegative(day.held)),
+    monthSpent = digits(month.spent), monthHeld = digits(notNegative(month.held)),
   }
 end
 function operation.account(asked)
   local account = loadAccount(asked.account)
-  return { is = 'account', spent = digits(account.spent), held = digits(account.held) }
+  return { is = 'account', spent = digits(account.spent), held = digits(notNegative(account.held)) }
 end
 function operation.usage(asked)
   local state, held, pointer = loadCall(asked.call)

@@ -37,8 +37,6 @@ export interface HeldCall {
   /** The indexes of the day and month of the call's admission. */
   readonly day: string;
   readonly month: string;
-  /** The store may have another hold of this call, because a later one was not answered or the store lost writes. */
-  isUncertain: boolean;
 }
 
 /** What a batch says of its process, and of the epoch that it belongs to. */

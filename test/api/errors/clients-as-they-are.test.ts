@@ -155,8 +155,8 @@ describe('a path that the gateway does not serve', () => {
       ['//v1/messages', /a slash too many: call \/v1\/messages,/],
       ['//v1/chat/completions', /a slash too many: call \/v1\/chat\/completions,/],
       ['/v1//chat/completions', /a slash too many: call \/v1\/chat\/completions,/],
-      ['/v1/chat/completions/', /a slash too many: call \/v1\/chat\/completions,/],
-      ['/v1/messages/?beta=true', /a slash too many: call \/v1\/messages,/],
+      ['/v1/chat/completions/', /a slash too many: call \/v1\/chat\/completions\./],
+      ['/v1/messages/?beta=true', /a slash too many: call \/v1\/messages\./],
     ] as const) {
       const answer = await post(stack, path, message());
       assert.equal(answer.status, 404, path);

@@ -114,7 +114,7 @@ describe('with exactly these files', () => {
   });
 
   it('the worker that is not loaded above imports nothing else', async () => {
-    const worker = join(folder, 'dataplane/ledger/embedded/worker.ts');
+    const worker = join(folder, 'dataplane/ledger/embedded/checkpoint-thread.ts');
     await assert.rejects(
       node('--input-type=module', '--eval', `await import(${JSON.stringify(worker)})`),
       (error: Error) =>

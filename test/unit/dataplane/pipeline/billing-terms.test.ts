@@ -131,6 +131,11 @@ describe('the terms of a bill', () => {
     // a price may be over another denominator, which its cost does not show
     assert.deepEqual(shapeOf(valueOf(encodeTerms(TERMS))), shapeOf(valueOf(stored)));
   });
+  it('have the price and the cost at the provider as they were compiled', () => {
+    const { bounds, candidate } = TERMS;
+    const decoded = decodeTerms(encodeTerms({ ...TERMS, candidate: { ...candidate, cost: price } }));
+    assert.deepEqual([decoded?.bounds.price, decoded?.candidate.cost], [bounds.price, price]);
+  });
   it('of another version, or damaged, are not', () => {
     for (const text of ['', '2:AAAA', '1:', '1:AAAA', `1:${Buffer.from('nothing').toString('base64')}`])
       assert.equal(decodeTerms(text), undefined, text);

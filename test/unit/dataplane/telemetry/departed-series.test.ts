@@ -40,12 +40,14 @@ async function namesWith(text: string): Promise<string[]> {
 }
 
 describe('series of what the configuration no longer has', () => {
-  it('leave with the next scrape, and all others stay', async () => {
+  it('leave after the next scrape, which tells their last sums, and all others stay', async () => {
     call();
     call('gpt-6', 'auto-b', 'openai/spare');
     const before = await namesWith('"gpt-6"');
     assert.ok(before.length >= 10, before.join(', '));
+    call();
     configured = configuredAs(['gpt-6'], ['auto-b'], ['openai/spare']);
+    assert.match(await metrics.scrape(), /modelgateway_calls_total\{model="gpt-5",group="auto-a",.*\} 2$/m);
     assert.deepEqual(await namesWith('"gpt-5"'), []);
     assert.deepEqual(await namesWith('"auto-a"'), []);
     assert.deepEqual(await namesWith('"openai/direct"'), []);
@@ -53,11 +55,12 @@ describe('series of what the configuration no longer has', () => {
     assert.ok((await namesWith('endpoint="chat_completions"')).includes('modelgateway_requests_total'));
   });
 
-  it('leave again if a call that was running adds to them', async () => {
+  it('leave again once a call that was running has added to them and was told', async () => {
     configured = configuredAs(['gpt-6'], ['auto-a'], ['openai/direct']);
     await metrics.scrape();
     nowMs = 900_000;
     call();
+    assert.ok((await namesWith('"gpt-5"')).includes('modelgateway_cost_usd_total'));
     assert.deepEqual(await namesWith('"gpt-5"'), []);
   });
 

@@ -218,7 +218,8 @@ describe("the environment's forward proxies", () => {
       },
     );
     assert.equal(readForwardProxies({ NO_PROXY: 'a.test', HTTPS_PROXY: '' }), undefined);
-    for (const value of ['proxy.test:3128', 'socks5://s3cret.test', 'http://%zz@s3cret.test', 's3cret'])
+    const paths = ['http://s3cret.test/corp', 'http://s3cret.test/?a', 'http://a%4:1b@s3cret.test'];
+    for (const value of [...paths, 'proxy.test:3128', 'socks5://s3cret.test', 'http://%zz@s3cret.test', 's3cret'])
       assert.throws(
         () => readForwardProxies({ https_proxy: value }),
         (error) =>

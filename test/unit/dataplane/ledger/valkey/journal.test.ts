@@ -220,6 +220,26 @@ describe('the journal', () => {
     await journal.close();
   });
 
+  test('drops damaged lines that are valid JSON', async () => {
+    const first = await open();
+    void first.addSettled(settled('a'));
+    await first.close();
+    const damaged = [
+      ['Settled', 'x', {}],
+      ['Ended', 'x', { record: null }],
+      ['Pending', {}],
+      ['Pending', { callId: 'x', account: 'team/a', settle: {} }],
+      ['P', { callId: 'x' }],
+      ['Nothing'],
+      [],
+    ];
+    appendFileSync(join(folder, 'current.jsonl'), damaged.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const second = await open();
+    assert.deepEqual(second.undelivered, []);
+    assert.deepEqual(await second.refills(all), [refill('a')]);
+    await second.close();
+  });
+
   test('drops an incomplete line, and keeps the next one', async () => {
     const first = await open();
     void first.addPending(pending('a'));
