@@ -152,9 +152,11 @@ spec: {models: [{name: ${model}, vendor: V, quotaType: Token, modelRatio: "1"}]}
     const running = post(stack, '/v1/chat/completions', chat('old-name'));
     await waiting.gate.reached;
     await stack.gateway.write('passing.yaml', manifest('new-name', 'new-channel'));
+    assert.match(await page(), /"old-name"/, 'told once more, with what came since the last scrape');
     assert.doesNotMatch(await page(), /old-name|old-channel/);
     waiting.gate.open();
     assert.equal((await running).status, 200);
+    assert.match(await page(), /modelgateway_calls_total\{model="old-name".*\} 1$/m, 'the call that was running');
     assert.doesNotMatch(await page(), /old-name|old-channel/);
     second.script(openaiChat());
     assert.equal((await post(stack, '/v1/chat/completions', chat('new-name'))).status, 200);
