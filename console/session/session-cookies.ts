@@ -93,7 +93,7 @@ function readCookies({ cookies, headers }: FastifyRequest, scope: CookieScope): 
   return cookies[names[0] ?? ''] === undefined ? '' : names.map((name) => cookies[name] ?? '').join('');
 }
 
-/** Browsers take the prefix __Host- for cookies of a whole host only. */
+/** Browsers require the path / of a cookie with the prefix __Host-. */
 function nameOf({ secure, port, basePath }: CookieScope, index: number): string {
   const prefix = secure ? (basePath === '' ? '__Host-' : '__Secure-') : '';
   const suffixes = [port, basePath.slice(1).replaceAll('/', '.')].filter((suffix) => suffix !== '');

@@ -565,9 +565,9 @@ export interface ModelRouteChannel {
    */
   readonly baseUrl: string;
   /**
-   * The forward proxy (CONNECT) through which the provider and its token service are reached, as in
-   * http://proxy.example.com:3128. If absent, HTTPS_PROXY, HTTP_PROXY and NO_PROXY in the proxies' environment decide,
-   * which may also hold a credential.
+   * The forward proxy (CONNECT) to the provider and its token service, such as http://proxy.example.com:3128. If
+   * absent, the environment variables HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the data plane apply. A forward proxy
+   * that needs a password must be named there.
    */
   readonly proxyUrl?: string;
   /** How the gateway authenticates to the provider. If absent, it sends no credential. */

@@ -8,7 +8,7 @@ import { sealStored } from '../protocol/openai/stored-object.ts';
 import { readLargeEvent } from '../protocol/openai/response-event.ts';
 import { readSealedResponse } from '../protocol/openai/sealed-response.ts';
 import { parseBody } from '../protocol/parse-body.ts';
-import { providerOf } from '../protocol/providers.ts';
+import { endpointsOf, providerOf } from '../protocol/providers.ts';
 import { createChannelSeal } from '../sealing/channel-seal.ts';
 import type { BodyJob, BodyReply, BodyResults } from './messages.ts';
 
@@ -47,11 +47,8 @@ function resultOf(job: BodyJob): BodyResults[keyof BodyResults] {
       return readLargeEvent(job.bytes, createChannelSeal(job.sealing), job.known);
     case 'ReadResponse':
       return readSealedResponse(job.kind, job.bytes, { seal: createChannelSeal(job.sealing), known: job.known });
-    case 'ReadJob': {
-      const { endpoints } = providerOf(job.protocol);
-      if (!endpoints) throw new Error(`${job.protocol} has no background responses`);
-      return endpoints.responseJobs.read(job.bytes);
-    }
+    case 'ReadJob':
+      return endpointsOf(job.protocol).responseJobs.read(job.bytes);
     default:
       return run(job);
   }

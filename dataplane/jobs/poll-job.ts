@@ -4,7 +4,7 @@ import type { JobRecord } from '../ledger/ledger.ts';
 import { HeldBytes, LARGE_BODY_BYTES } from '../memory-budget.ts';
 import { planRequest } from '../pipeline/channel-call.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
-import { MAX_RESPONSE_BYTES, readWholeBody, sendFree, withLimits } from '../pipeline/free-request.ts';
+import { readWholeBody, sendFree, withLimits } from '../pipeline/free-request.ts';
 import type { ConvertedJob } from '../protocol/converter.ts';
 import { channelOf, channelRemoved } from './job-channel.ts';
 import type { JobChannel } from './job-channel.ts';
@@ -38,9 +38,8 @@ async function poll(deps: PollingDeps, polled: PolledJob): Promise<EndedJob | un
   const request = { method: 'GET', path: jobs.path(jobId), body: undefined, signal } as const;
   const response = await sendFree(deps, plan, { ...request, attempts: [], about, model: origin.model });
   const held = new HeldBytes(deps.memory, { uid: origin.keyUid, account: origin.account });
-  const maxBytes = about === 'video' ? undefined : MAX_RESPONSE_BYTES;
   try {
-    const bytes = await readWholeBody(response, { about, maxBytes, hold: (size) => held.set(size) });
+    const bytes = await readWholeBody(response, { about, hold: (size) => held.set(size) });
     return outcomeOf(polled.job, await readJob(deps, polled, bytes));
   } finally {
     held.set(0);

@@ -79,11 +79,9 @@ export interface SettledCall {
 
 /** Receives every movement in order. */
 export interface MovementLog {
-  /** Logs a hold that is new, replaces its call's earlier hold, or restores it. */
+  /** Logs a hold that is new, has new progress, replaces its call's earlier hold, or restores it. */
   held(hold: Hold): void;
   withdrawn(callId: string): void;
-  /** Logs new progress of a hold. */
-  renewed(hold: Hold): void;
   /** Logs that a call's cost has replaced its hold, in the hold's windows. */
   settled(call: SettledCall, hold: Hold): void;
   /** Logs that a job is new or has ended; a failed job's cost has been refunded. */
@@ -123,7 +121,6 @@ export interface Balances {
 export const NO_MOVEMENT_LOG: MovementLog = {
   held: () => undefined,
   withdrawn: () => undefined,
-  renewed: () => undefined,
   settled: () => undefined,
   job: () => undefined,
 };

@@ -13,9 +13,10 @@ import { changesSince, createBalances, sumHeld } from './balances.ts';
 import type { Balances, SettledCall } from './balances.ts';
 import { Changes } from './embedded/changes.ts';
 import { Checkpointer } from './embedded/checkpointer.ts';
-import { Committer } from './embedded/committer.ts';
+import { BUSY_PAUSE_MS, Committer, unavailable } from './embedded/committer.ts';
 import type { LedgerFault, LedgerSync } from './embedded/committer.ts';
-import { FileBusy, isCopied, LedgerFile, putCopyInPlace, syncFolderOf } from './embedded/ledger-file.ts';
+import { isCopied, logOf, putCopyInPlace, syncFolderOf } from './embedded/file-copy.ts';
+import { FileBusy, LedgerFile } from './embedded/ledger-file.ts';
 import type { KeptConversations } from './embedded/kept-conversations.ts';
 import { readOldJournal, removeOldJournal } from './embedded/old-journal.ts';
 import { restoreBalances } from './embedded/restore.ts';
@@ -69,11 +70,11 @@ export interface EmbeddedLedgerOptions {
   readonly onFault?: (fault: LedgerFault) => void;
   /** How long records of settled calls are kept. Default: the latest million, for 35 days. */
   readonly retention?: Partial<UsageRetention>;
-  /** A hold is refused if it is not durable within this time. Default 2000. */
+  /** How long a hold may take to become durable before it is refused. Default 2000. */
   readonly timeoutMs?: number;
   /** How often a checkpoint moves SQLite's log into the file. Default 2000. */
   readonly checkpointEveryMs?: number;
-  /** The log is begun anew beyond so many pages, for which commits have to wait. Default 16384: 64 MiB. */
+  /** A log of more pages is restarted, and commits wait until that is done. Default 16384: 64 MiB. */
   readonly logPages?: number;
   /** For tests: see embedded/faults.ts. */
   readonly faults?: Int32Array;
@@ -84,7 +85,6 @@ const DEFAULT_RETENTION: UsageRetention = { maxRecords: 1_000_000, maxAgeMs: 35 
 const DEFAULT_TIMEOUT_MS = 2_000;
 const DEFAULT_CHECKPOINT_MS = 2_000;
 const DEFAULT_LOG_PAGES = 16_384;
-const BUSY_PAUSE_MS = 2;
 /** How long opening and closing wait for a disk that fails. */
 const GRACE_MS = 5_000;
 
@@ -112,7 +112,8 @@ async function openLocked(path: string, options: EmbeddedLedgerOptions, unlock: 
     const file = new LedgerFile({ path, retention, nowMs, faults }, db);
     const balances = createBalances();
     const changes = new Changes(balances, (callId) => file.findCall(callId));
-    Object.assign(balances, { log: changes, recent: changes });
+    balances.log = changes;
+    balances.recent = changes;
     restore(path, { db, file, balances, changes, nowMs: nowMs() });
     file.syncApart();
     await syncFolderOf(path);
@@ -160,9 +161,9 @@ function prepareFile(path: string): string {
 /** SQLite deletes the log of a file that is not there. */
 function assertNotLost(path: string): void {
   const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (sizeOf(path) > 0 || sizeOf(`${path}-wal`) === 0 || isCopied(path)) return;
+  if (sizeOf(path) > 0 || sizeOf(logOf(path)) === 0 || isCopied(path)) return;
   throw new Error(
-    `cannot open the ledger ${path}: the file is missing, and its log ${path}-wal is there. Restore the file and its ` +
+    `cannot open the ledger ${path}: the file is missing, and its log ${logOf(path)} is there. Restore the file and its ` +
       `log together from a backup; or, to begin an empty ledger, move all ${basename(path)}* away and start again.`,
   );
 }
@@ -366,15 +367,14 @@ class EmbeddedLedger implements Ledger {
     unlock();
   }
 
-  /** Changes conversations durably; waits for as long as a hold does where another program has the file locked. */
+  /** Changes conversations durably. Waits for two seconds where another program has the file locked. */
   async #changeConversations<T>(change: (conversations: KeptConversations) => T): Promise<T> {
     for (const untilMs = performance.now() + DEFAULT_TIMEOUT_MS; ; await sleep(BUSY_PAUSE_MS)) {
       try {
         const result = this.#parts.file.changeConversations(change);
         return await this.#committer.durable(result);
       } catch (error) {
-        if (!(error instanceof FileBusy) || performance.now() > untilMs || this.#closing)
-          throw new LedgerUnavailable("the ledger's file cannot be written now", { cause: error });
+        if (!(error instanceof FileBusy) || performance.now() > untilMs || this.#closing) throw unavailable(error);
       }
     }
   }
@@ -416,10 +416,6 @@ async function within<T>(ms: number, work: Promise<T>): Promise<{ readonly resul
 
 function resultOf({ record, keySpentNanoUsd, keyRemainingNanoUsd }: SettledCall): SettleResult {
   return { record, keySpentNanoUsd, keyRemainingNanoUsd };
-}
-
-function unavailable(): LedgerUnavailable {
-  return new LedgerUnavailable("the ledger's file cannot be written now");
 }
 
 function refuse(reason: string): never {

@@ -133,7 +133,7 @@ export function recordProgress(balances: Balances, progress: ReadonlyMap<string,
     if (!hold) continue;
     hold.progress = sanitizeProgress(latest);
     hold.renewedMs = nowMs;
-    balances.log.renewed(hold);
+    balances.log.held(hold);
   }
 }
 

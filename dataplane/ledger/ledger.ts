@@ -110,8 +110,12 @@ export interface JobOrigin {
   readonly terms?: string;
 }
 
-/** Running: its outcome is unknown. Failed: its cost was refunded, or replaced by what a failed response consumed. */
-export type JobState = 'Running' | 'Completed' | 'Failed';
+/**
+ * Running: its outcome is unknown. Failed: its cost was refunded, or replaced by what a failed response consumed. Journals
+ * of an earlier version have the index in this list: append only.
+ */
+export const JOB_STATES = ['Running', 'Completed', 'Failed'] as const;
+export type JobState = (typeof JOB_STATES)[number];
 
 export interface JobRecord {
   readonly jobId: string;

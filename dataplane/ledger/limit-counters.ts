@@ -4,7 +4,7 @@
  */
 import { CallMap } from './call-map.ts';
 import type { Consumed, FullLimit, LedgerGauges, Limit, LimitState, TakeResult, Wanted } from './ledger.ts';
-import { amountOf, counterName, isConcurrency, isSameCounter, NOTHING_CONSUMED, usedOf } from './load.ts';
+import { amountOf, counterName, isConcurrency, notCounted, NOTHING_CONSUMED, usedOf } from './load.ts';
 import { addToSecond, createSlidingMinute, emptyInMs, forgetOld, secondOf, waitMs } from './sliding-minute.ts';
 import type { SlidingMinute } from './sliding-minute.ts';
 
@@ -47,22 +47,21 @@ export function take(
   callId: string,
   { limits, load, nowMs }: Wanted & { readonly nowMs: number },
 ): TakeResult {
-  const mine = counters.owned.get(callId) ?? [];
-  const wanted = missing(counters, callId, limits);
+  const mine = counters.owned.get(callId);
+  const wanted = notCounted(mine, limits);
   for (const limit of wanted) {
     const full = fullAt(counters, limit, { amount: amountOf(limit, load), nowMs });
     if (full) return full;
   }
   const taken = wanted.map((limit) => add(counters, { limit, amount: amountOf(limit, load), second: secondOf(nowMs) }));
-  if (taken.length > 0) counters.owned.set(callId, [...mine, ...taken]);
+  if (taken.length > 0) counters.owned.set(callId, [...(mine ?? []), ...taken]);
   const states = statesOf(counters, wanted, nowMs);
   return { outcome: 'Taken', ...(states.length > 0 && { states }) };
 }
 
 /** Those of the limits that the call does not count in yet. */
 export function missing({ owned }: LimitCounters, callId: string, limits: readonly Limit[]): readonly Limit[] {
-  const mine = owned.get(callId);
-  return mine ? limits.filter((limit) => !mine.some((taken) => isSameCounter(taken.limit, limit))) : limits;
+  return notCounted(owned.get(callId), limits);
 }
 
 /** Ends what a refused call has taken of these limits. */
@@ -72,9 +71,9 @@ export function giveBack(counters: LimitCounters, callId: string, limits: readon
 
 /** Counts running calls under concurrency limits, even if these are full. */
 export function count(counters: LimitCounters, callId: string, limits: readonly Limit[]): void {
-  const mine = counters.owned.get(callId) ?? [];
-  const taken = missing(counters, callId, limits).map((limit) => add(counters, { limit, amount: 1, second: 0 }));
-  if (taken.length > 0) counters.owned.set(callId, [...mine, ...taken]);
+  const mine = counters.owned.get(callId);
+  const taken = notCounted(mine, limits).map((limit) => add(counters, { limit, amount: 1, second: 0 }));
+  if (taken.length > 0) counters.owned.set(callId, [...(mine ?? []), ...taken]);
 }
 
 /** Ends what a call has taken in the given scopes, or in all, and corrects it to what was consumed. */

@@ -22,8 +22,16 @@ export function counterName({ measure, id }: Limit): string {
 }
 
 /** Whether two limits count the same, whatever they allow. */
-export function isSameCounter(a: Limit, b: Limit): boolean {
+function isSameCounter(a: Limit, b: Limit): boolean {
   return a.id === b.id && a.measure === b.measure;
+}
+
+/** Those of the limits that a call does not count in by what it has taken. */
+export function notCounted(
+  taken: readonly { readonly limit: Limit }[] | undefined,
+  limits: readonly Limit[],
+): readonly Limit[] {
+  return taken ? limits.filter((limit) => !taken.some((each) => isSameCounter(each.limit, limit))) : limits;
 }
 
 /**

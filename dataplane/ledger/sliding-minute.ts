@@ -43,7 +43,7 @@ export function addToSecond(minute: SlidingMinute, second: number, amount: numbe
 }
 
 /** After how many milliseconds so much more can be taken under the limit; Infinity: it is more than the limit. */
-export function waitMs({ seconds, sum }: SlidingMinute, { amount, limit }: Wanted, nowMs: number): number {
+export function waitMs({ seconds, sum }: SlidingMinute, { amount, limit }: Take, nowMs: number): number {
   let left = sum;
   if (amount === 0 || left + amount <= limit) return 0;
   for (const second of seconds) {
@@ -53,7 +53,7 @@ export function waitMs({ seconds, sum }: SlidingMinute, { amount, limit }: Wante
   return Infinity;
 }
 
-export interface Wanted {
+interface Take {
   readonly amount: number;
   readonly limit: number;
 }

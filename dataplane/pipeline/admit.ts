@@ -75,12 +75,12 @@ export async function admit(
   const limits = await limitsToTake(deps, { routed, candidate, record });
   const request = { routed, candidate, record, bounds, wanted: { limits, load: loadOf(routed, bounds) } };
   const covered = record.admitted && coveredBy(record.admitted, candidate, bounds);
-  const admission = await (covered ? takeLimits(deps, request, covered) : holdMoney(deps, request));
+  const admission = await (covered ? takeCovered(deps, request, covered) : holdMoney(deps, request));
   if (admission.outcome === 'Admitted') record.admitted = admission.admitted;
   return admission;
 }
 
-async function takeLimits(deps: PipelineDeps, request: AdmissionRequest, covered: Terms): Promise<Admission> {
+async function takeCovered(deps: PipelineDeps, request: AdmissionRequest, covered: Terms): Promise<Admission> {
   const {
     routed,
     wanted: { limits, load },

@@ -1,8 +1,7 @@
 /**
- * The one way to a channel: for calls, token counts, and requests about jobs and what providers store. planRequest
- * comes first, because the channel's platform decides how a request is written. sendToChannel sends it and reports the
- * attempt; what came of it is returned, a response or a failure. The limits are taken before: with its money in
- * admit.ts by a call, in free-request.ts by what costs nothing.
+ * Sends every request to a channel: calls, token counts, and requests about jobs and what providers store. planRequest
+ * comes first, because the channel's platform decides how a request is written; sendToChannel sends it and reports the
+ * attempt. Callers take the limits before: admit.ts for calls, free-request.ts for what costs nothing.
  */
 import { betaLabel } from '../protocol/platforms/betas.ts';
 import { DROPPED_BETA, toPlatformHeaders, toPlatformPath } from '../protocol/platforms/platform-request.ts';
@@ -22,7 +21,7 @@ import { verdictOf } from './failures.ts';
 import type { AttemptFailure } from './failures.ts';
 
 /** The headers that a client sent, and the account that it belongs to. */
-export interface Sender {
+interface Sender {
   readonly headers: IncomingHeaders;
   /** "namespace/name" */
   readonly account: string;
@@ -53,7 +52,7 @@ export interface ChannelRequest {
   readonly signal: AbortSignal;
   /** Receives the report of this attempt. */
   readonly attempts: AttemptReport[];
-  /** True: without a body there is no response, and none to a stream before its first chunk has come. */
+  /** True: a response without a body is a failure, and a stream's response is returned only with its first chunk. */
   readonly needsContent: boolean;
   /** Of a call, which is billed by them whenever it ends; absent: the request costs nothing. */
   readonly record?: Pick<CallRecord, 'sent' | 'timedOut'>;

@@ -84,7 +84,7 @@ export function callerIsFull(
   told: { readonly dialect: Dialect; readonly nowMs: number },
 ): GatewayError {
   const { measure, amount } = full;
-  if (measure === 'Concurrency') return hasNoSlot(full);
+  if (measure === 'Concurrency') return noSlotIsFree(full);
   const retryAfterSeconds = retrySeconds(retryMs);
   const message =
     `${ownerOf(full)} may use ${amount} ${MEASURED[measure]} per minute, of which ${left} are left. ` +
@@ -96,7 +96,7 @@ export function callerIsFull(
 }
 
 /** The error if a key has as many calls in flight as it may have. */
-export function hasNoSlot(limit: Limit): GatewayError {
+export function noSlotIsFree(limit: Limit): GatewayError {
   const message = `${ownerOf(limit)} has its full number of calls in flight (${limit.amount}). Try again when one has ended.`;
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
 }

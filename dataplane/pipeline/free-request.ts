@@ -17,16 +17,16 @@ import { addFailure, attemptsError, callerIsFull, channelIsFull, ClientDisconnec
 /** What providers store, as error messages call it. */
 export type StoredKind = 'video' | 'response' | 'conversation';
 
-export interface FreeRequest {
+interface FreeRequest {
   /** By which its part of the limits is known: a request's id, or one that is made for a poll. */
   readonly callId: string;
   readonly dialect: Dialect;
 }
 
 /** The most bytes of a response that describes a video. */
-const MAX_BYTES = 1024 * 1024;
-/** The most bytes of a stored response, which may contain images. */
-export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+const MAX_VIDEO_BYTES = 1024 * 1024;
+/** The most bytes of a stored response or conversation, which may contain images. */
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 /** Runs the work between taking the limits and releasing them. Throws rate_limit_exceeded if one of them is full. */
 export async function withLimits<T>(
@@ -57,7 +57,7 @@ export async function takeLimits(
   return result.outcome === 'Full' ? result : undefined;
 }
 
-export interface FreeChannelRequest extends Omit<ChannelRequest, 'needsContent' | 'record'> {
+interface FreeChannelRequest extends Omit<ChannelRequest, 'needsContent' | 'record'> {
   readonly about: StoredKind;
   /** Of which error messages speak. */
   readonly model: string;
@@ -84,17 +84,13 @@ function gone(about: StoredKind): GatewayError {
 
 interface BodyLimits {
   readonly about: StoredKind;
-  /** Default: enough for a description of a video. */
-  readonly maxBytes?: number | undefined;
   /** Sets how many bytes are held; throws if there are too many. */
   readonly hold?: (bytes: number) => void;
 }
 
 /** Reads the whole body of a response. Throws GatewayError, or ClientDisconnected if the signal aborts. */
-export async function readWholeBody(
-  { body }: UpstreamResponse,
-  { about, maxBytes = MAX_BYTES, hold }: BodyLimits,
-): Promise<Buffer> {
+export async function readWholeBody({ body }: UpstreamResponse, { about, hold }: BodyLimits): Promise<Buffer> {
+  const maxBytes = about === 'video' ? MAX_VIDEO_BYTES : MAX_RESPONSE_BYTES;
   const pieces: Uint8Array[] = [];
   let size = 0;
   try {

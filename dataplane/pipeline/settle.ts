@@ -54,10 +54,14 @@ export async function settle(deps: PipelineDeps, record: CallRecord, outcome: Ca
   return settleHeld(deps, record, { admitted, outcome, endedAt: deps.clock.monotonicMs() });
 }
 
-/** Gives back what the call took of limits by the minute where it was not sent: on its latest channel, or on all. */
+/**
+ * Gives back what a call took of limits by the minute if its latest channel was sent nothing: that channel's limits, and
+ * all of them if no other channel was sent anything either.
+ */
 function releaseUnsent({ ledger }: PipelineDeps, record: CallRecord, { candidate }: Admitted): void {
+  if (record.sent) return;
   const sentTo = record.attempts.filter(isSent).map(({ channel }) => channel);
-  if (record.sent || sentTo.includes(candidate.target.id)) return;
+  if (sentTo.includes(candidate.target.id)) return;
   ledger.release(record.received.requestId, NOTHING_CONSUMED, sentTo.length > 0 ? CHANNEL_SCOPES : undefined);
 }
 

@@ -1,6 +1,6 @@
 /** The candidates of a response: what a client may ask for, and which of them a provider's index names. */
 
-/** OpenAI's maximum of `n`. */
+/** The most candidates that a request may ask for in any dialect: OpenAI's maximum of `n`. */
 export const MAX_CANDIDATES = 128;
 
 /**

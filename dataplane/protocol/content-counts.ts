@@ -4,6 +4,7 @@
 import type { ChatFacts, PricedWay, UnboundedFeature, UnboundedUse } from './call-facts.ts';
 import { isGiven, isRecord, textOf } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
+import { findImage } from './image-inputs.ts';
 
 export interface ContentCounts {
   textBytes: number;
@@ -45,6 +46,12 @@ export function addImage(counts: ContentCounts, param: string, dataBytes: number
   counts.images++;
   counts.imageParam ??= param;
   counts.textBytes -= dataBytes;
+}
+
+/** Adds the first image that is somewhere within a value. `searched`: objects that need no second search. */
+export function addHiddenImage(counts: ContentCounts, value: JsonRecord, param: string, searched?: Set<object>): void {
+  const image = findImage(value, param, searched);
+  if (image !== undefined) addImage(counts, image, 0);
 }
 
 /** The error names one use of each feature, and of each part of a price that one needs. */

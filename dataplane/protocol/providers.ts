@@ -6,6 +6,7 @@ import type { ChatDialect } from './call-facts.ts';
 import type { Converter } from './converter.ts';
 import { converse } from './converse/provider.ts';
 import { gemini } from './gemini/provider.ts';
+import type { OpenAIEndpoints } from './openai/endpoints.ts';
 import { openai } from './openai/provider.ts';
 import type { ServingApi } from './openai/serving-api.ts';
 import type { Provider, ProviderKind } from './provider.ts';
@@ -19,6 +20,13 @@ const PROVIDERS: Readonly<Record<ProviderKind, Provider>> = {
 
 export function providerOf(kind: ProviderKind): Provider {
   return PROVIDERS[kind];
+}
+
+/** The endpoints of a provider besides chat. Throws if it has none: callers have chosen it for one of them. */
+export function endpointsOf(kind: ProviderKind): OpenAIEndpoints {
+  const { endpoints } = providerOf(kind);
+  if (!endpoints) throw new Error(`${kind} has chat only`);
+  return endpoints;
 }
 
 /** The conversion between a client's dialect and a provider's protocol. */

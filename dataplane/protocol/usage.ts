@@ -31,7 +31,7 @@ export function readTokenCount(value: unknown): number | undefined {
   return Math.abs(Math.ceil(value));
 }
 
-/** More than any provider's usage has. A stream may name others in each of its events. */
+/** No provider's usage has as many members. The limit stops a stream that adds new names in each event. */
 const MAX_MEMBERS = 64;
 
 /** Field by field: newer values win, and undefined ones leave the older value. */

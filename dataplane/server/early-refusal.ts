@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.ts';
 import { isFree } from '../price/sheet.ts';
 import { authenticateHeaders } from '../pipeline/authenticate.ts';
 import { isConcurrency } from '../ledger/load.ts';
-import { hasNoSlot } from '../pipeline/failures.ts';
+import { noSlotIsFree } from '../pipeline/failures.ts';
 import { readFunds, usedUp } from '../pipeline/out-of-money.ts';
 import type { GroupState, KeyState } from '../state/state.ts';
 import { spendingLimits } from '../state/limits.ts';
@@ -89,7 +89,7 @@ function checkConcurrency({ running }: ServerDeps, { uid, limits }: KeyState, { 
   if (!limit) return;
   const calls = [...running.values()].filter(({ authenticated }) => authenticated?.key.uid === uid);
   if (calls.length + bodies.uploads(uid) < limit.amount) return;
-  throw hasNoSlot(limit);
+  throw noSlotIsFree(limit);
 }
 
 /** Throws insufficient_quota or credit_balance_exhausted if nothing is left, and LedgerUnavailable. */

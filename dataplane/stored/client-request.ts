@@ -5,7 +5,7 @@
 import { LARGE_BODY_BYTES } from '../memory-budget.ts';
 import { planRequest } from '../pipeline/channel-call.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
-import { MAX_RESPONSE_BYTES, notAbout, readWholeBody, sendFree, withLimits } from '../pipeline/free-request.ts';
+import { notAbout, readWholeBody, sendFree, withLimits } from '../pipeline/free-request.ts';
 import type { StoredKind } from '../pipeline/free-request.ts';
 import { sealingContext } from '../pipeline/sealing-context.ts';
 import { sealStored } from '../protocol/openai/stored-object.ts';
@@ -61,7 +61,7 @@ export function passRequest(
     stream: false,
     use: async (response) => {
       const { hold } = request;
-      const bytes = await readWholeBody(response, { about, maxBytes: MAX_RESPONSE_BYTES, hold });
+      const bytes = await readWholeBody(response, { about, hold });
       // the body of a response to a deletion may be empty
       if (bytes.length === 0 && response.status === 204) return { response, body: bytes, job: { state: 'Running' } };
       return { response, ...(await sealed(deps, request, { at, bytes, about })) };

@@ -13,7 +13,7 @@ import type { StoredConversationFacts } from '../protocol/openai/conversations.t
 import { CONVERSATION_ID } from '../protocol/openai/response-seals.ts';
 import { stringOf } from '../protocol/fields.ts';
 import { parseObject } from '../protocol/json-value.ts';
-import { providerOf } from '../protocol/providers.ts';
+import { endpointsOf } from '../protocol/providers.ts';
 import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
 import { orderCandidates } from '../upstream/pick.ts';
 import { endConversation, extendConversation, reserveConversation } from './conversation-limits.ts';
@@ -21,7 +21,7 @@ import type { ConversationPlace } from './conversation-limits.ts';
 import { passRequest } from './client-request.ts';
 import type { ClientRequest } from './client-request.ts';
 import type { BufferedResponse } from './respond.ts';
-import { findStored, offersOf, storingTiers } from './stored-object.ts';
+import { findStored, offersOf, openId, storingTiers } from './stored-object.ts';
 import type { StoringChannel } from './stored-object.ts';
 
 export interface ConversationResponse extends BufferedResponse {
@@ -120,7 +120,9 @@ export async function requestConversation(
   request: ConversationRequest,
   id: string,
 ): Promise<ConversationResponse> {
-  const stored = findStored(deps.state.get(), request.key, { id, kind: CONVERSATION_ID });
+  const state = deps.state.get();
+  const named = openId(state, request.key, { id, kind: CONVERSATION_ID });
+  const stored = named && findStored(state, request.key, named);
   if (!stored) throw new GatewayError('not_found', NOT_FOUND);
   const { imageParam } = await readBody(request);
   const { channel, providerId, images } = stored;
@@ -201,9 +203,7 @@ async function convert(
 }
 
 function conversationsAt({ target }: Candidate): Conversations {
-  const { endpoints } = providerOf(target.protocol);
-  if (!endpoints) throw new Error('the channel was chosen although its provider stores no conversations');
-  return endpoints.conversations;
+  return endpointsOf(target.protocol).conversations;
 }
 
 /** The channels that may store a new conversation, by tier. Throws the reason if there are none, or it is ambiguous. */

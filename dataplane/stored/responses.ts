@@ -15,13 +15,13 @@ import { STREAM_HEADERS } from '../pipeline/response-headers.ts';
 import { sealingContext } from '../pipeline/sealing-context.ts';
 import { RESPONSE_ID } from '../protocol/openai/response-seals.ts';
 import type { OpenAIEndpoints } from '../protocol/openai/endpoints.ts';
-import { providerOf } from '../protocol/providers.ts';
+import { endpointsOf } from '../protocol/providers.ts';
 import { responseHeaders } from '../upstream/headers.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
 import { exchange, passRequest } from './client-request.ts';
 import type { ClientRequest, SealedResponse } from './client-request.ts';
 import type { BufferedResponse } from './respond.ts';
-import { findStored, findStoredByJob } from './stored-object.ts';
+import { findStored, findStoredByJob, openId } from './stored-object.ts';
 import type { StoredObject } from './stored-object.ts';
 
 const NOT_FOUND =
@@ -128,16 +128,15 @@ async function relayEvents(
 }
 
 async function find(deps: PipelineDeps, { key }: ClientRequest, id: string): Promise<StoredObject> {
-  const sealed = { id, kind: RESPONSE_ID };
-  const stored = findStored(deps.state.get(), key, sealed) ?? (await findStoredByJob(deps, key, sealed));
+  const state = deps.state.get();
+  const named = openId(state, key, { id, kind: RESPONSE_ID });
+  const stored = named && (findStored(state, key, named) ?? (await findStoredByJob(deps, key, named)));
   if (!stored) throw new GatewayError('not_found', NOT_FOUND);
   return stored;
 }
 
 function apiOf({ channel }: StoredObject): OpenAIEndpoints {
-  const { endpoints } = providerOf(channel.target.protocol);
-  if (!endpoints) throw new Error('a response was found although its provider stores none');
-  return endpoints;
+  return endpointsOf(channel.target.protocol);
 }
 
 function pass(deps: PipelineDeps, request: ClientRequest, stored: StoredObject): Promise<SealedResponse> {

@@ -9,7 +9,7 @@ import type { ChannelSeal } from '../protocol/sealed-values.ts';
 import { channelLimits } from '../state/limits.ts';
 import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
 
-export interface SealedId {
+interface SealedId {
   readonly id: string;
   readonly kind: string;
 }
@@ -29,40 +29,44 @@ export interface StoredObject extends StoringChannel {
   readonly providerId: string;
 }
 
-/**
- * Finds what a sealed id of this kind names. Returns undefined if it belongs to another account, or if the channel is
- * no longer available to the key.
- */
+/** What a sealed id names. */
+interface Named extends Pick<StoredObject, 'sealedId' | 'providerId' | 'images'> {
+  /** "route/channel" */
+  readonly channelId: string;
+}
+
+/** Opens a sealed id of this kind. Returns undefined if it belongs to another account. */
+export function openId(state: State, key: KeyState, { id: sealedId, kind }: SealedId): Named | undefined {
+  const opened = sealFor(state, key, '')?.open(sealedId);
+  if (opened?.kind !== kind || !isPathSegment(opened.data)) return undefined;
+  return { sealedId, providerId: opened.data, images: opened.images, channelId: opened.channel };
+}
+
+/** Finds what an id names. Returns undefined if the channel is no longer available to the key. */
 export function findStored(
   state: State,
   key: KeyState,
-  { id: sealedId, kind }: SealedId,
+  { sealedId, providerId, images, channelId }: Named,
 ): (StoredObject & { readonly channel: Candidate }) | undefined {
-  const opened = sealFor(state, key, '')?.open(sealedId);
-  if (opened?.kind !== kind || !isPathSegment(opened.data)) return undefined;
   const channel = offersOf(state, key)
     .flatMap(storingTiers)
     .flat()
-    .find(({ target }) => target.id === opened.channel);
-  const { data: providerId, images } = opened;
-  const seal = channel && sealFor(state, key, channel.target.id, images);
+    .find(({ target }) => target.id === channelId);
+  const seal = channel && sealFor(state, key, channelId, images);
   return seal && { channel, seal, sealedId, providerId, images };
 }
 
 /**
- * Finds what a sealed id names on a channel that gets no new calls, or none of this key, if the account's job made it
+ * Finds what an id names on a channel that gets no new calls, or none of this key, if the account's job made it
  * there. Rejects with LedgerUnavailable.
  */
 export async function findStoredByJob(
   { state, ledger }: Pick<PipelineDeps, 'state' | 'ledger'>,
   key: KeyState,
-  { id: sealedId, kind }: SealedId,
+  { sealedId, providerId, images, channelId }: Named,
 ): Promise<StoredObject | undefined> {
-  const opened = sealFor(state.get(), key, '')?.open(sealedId);
-  if (opened?.kind !== kind || !isPathSegment(opened.data)) return undefined;
-  const { data: providerId, images } = opened;
-  const job = await ledger.readChannelJob(key.account, opened.channel, providerId);
-  const [target, seal] = [state.get().targets.get(opened.channel), sealFor(state.get(), key, opened.channel, images)];
+  const job = await ledger.readChannelJob(key.account, channelId, providerId);
+  const [target, seal] = [state.get().targets.get(channelId), sealFor(state.get(), key, channelId, images)];
   if (!job || !target || !seal || key.models?.has(job.origin.model) === false) return undefined;
   const { origin } = job;
   const channel = { target, limits: channelLimits(state.get(), origin), model: { name: origin.model } };

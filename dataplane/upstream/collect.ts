@@ -8,7 +8,7 @@ export async function collectUpTo(body: AsyncIterable<Uint8Array>, maxBytes: num
   return Buffer.concat(pieces);
 }
 
-/** The same for a reader who also wants the pieces before the failure. */
+/** Does the same into a list, which has the pieces that came before a failure. */
 export async function collectInto(
   pieces: Uint8Array[],
   body: AsyncIterable<Uint8Array>,

@@ -14,8 +14,7 @@ export type UsageSource = (typeof USAGE_SOURCES)[number];
  * Running: not settled yet, or charged with the most that its job can cost. Abandoned: its process died, and a reaper
  * settled it at its last recorded progress. Refunded: it created a job that failed at the provider, and its cost was
  * refunded. Withheld: the ledger could not be reached for too long, so the gateway withheld the response or ended it,
- * and told the client that the call is billed. Journals of an earlier version have the index in
- * this list: append only.
+ * and told the client that the call is billed. Journals of an earlier version have the index in this list: append only.
  */
 export const CALL_STATUSES = [
   'Running',

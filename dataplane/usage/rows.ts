@@ -18,7 +18,7 @@ export const ORIGIN_COLUMNS = [
   'channel',
   'catalog',
 ];
-export const PROGRESS_COLUMNS = [
+const PROGRESS_COLUMNS = [
   'cost_nano_usd',
   'input',
   'cached',

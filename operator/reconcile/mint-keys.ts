@@ -170,7 +170,7 @@ async function carryOutAll(plans: readonly MintPlan[], run: MintRun): Promise<bo
   }
 }
 
-/** The first plans that may run at once, and those that are left. A plan that must wait for its backoff is in neither. */
+/** Takes the next plans to run together, within the limits of all and of each namespace. Drops those in backoff. */
 function nextBatch(
   waiting: readonly MintPlan[],
   run: MintRun,

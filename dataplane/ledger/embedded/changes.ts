@@ -13,7 +13,7 @@ import type { Settlement } from './rows.ts';
 
 /** So many settled calls are filed together. */
 const FILED_TOGETHER = 64;
-/** How many ids of settled calls are kept, and at most as many of earlier ones. */
+/** When so many ids of filed calls are kept, they become the earlier ones, and the previous earlier ones are dropped. */
 const RECENT_CALLS = 10_000;
 
 export class Changes implements MovementLog, RecentCalls {
@@ -26,7 +26,7 @@ export class Changes implements MovementLog, RecentCalls {
   /** Settled calls that are written, and not filed. */
   readonly unfiled = new Map<string, Settlement>();
   readonly jobs = new Set<Job>();
-  /** Bills of ended jobs, by which filed records are corrected; undefined: the call was refunded. */
+  /** Filed records to correct because their jobs have ended, each with its job's bill; undefined: a refund. */
   readonly corrections = new Map<string, JobBill | undefined>();
   #recent = new Set<string>();
   #earlier = new Set<string>();
@@ -47,8 +47,8 @@ export class Changes implements MovementLog, RecentCalls {
     return this.isEmpty && this.unfiled.size + changedKeys.size + changedAccounts.size === 0;
   }
 
-  /** There are many calls to file, or a job, whose charge or refund is in the balances. */
-  get needFiling(): boolean {
+  /** Many settled calls wait, or a job has changed, whose charge or refund the balances have already. */
+  get needsFiling(): boolean {
     return this.jobs.size > 0 || this.settlements.size + this.unfiled.size >= FILED_TOGETHER;
   }
 
@@ -58,10 +58,6 @@ export class Changes implements MovementLog, RecentCalls {
 
   withdrawn(callId: string): void {
     this.holds.set(callId, undefined);
-  }
-
-  renewed(hold: Hold): void {
-    this.holds.set(hold.origin.callId, hold);
   }
 
   settled(call: SettledCall, { day, month }: Pick<Hold, 'day' | 'month'>): void {

@@ -2,19 +2,16 @@
  * The thread that makes checkpoints, so that the main thread never waits for the disk. It moves SQLite's log into the
  * file, and begins the log anew where that is possible; and it copies a file that was removed under its process.
  */
-import { statSync } from 'node:fs';
 import { platform, setPriority } from 'node:os';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
-import { prepareRows, rowsOf } from '../../usage/sqlite.ts';
-import { RowReader } from '../../usage/rows.ts';
 import { injectFault } from './faults.ts';
-import { copyDatabase } from './ledger-file.ts';
+import { copyDatabase, inodeOf, moveLog } from './file-copy.ts';
 
 export interface ThreadSettings {
   readonly path: string;
-  /** Another file that is in its place by now is not touched. */
+  /** Of the file that the main thread opened; the thread leaves a file with another inode alone. */
   readonly inode: number | undefined;
   /** For tests: see faults.ts. */
   readonly faults: Int32Array | undefined;
@@ -39,7 +36,7 @@ export interface ThreadReply {
 
 /** About a quarter of the main thread's CPU share on the same core. */
 const NICE = 5;
-/** How long the thread waits for readers, while nobody commits. */
+/** How long a checkpoint waits for programs that read the file. Commits are paused meanwhile. */
 const BUSY_TIMEOUT_MS = 50;
 
 class CheckpointedFile {
@@ -121,22 +118,8 @@ class CheckpointedFile {
   }
 }
 
-interface Moved {
-  readonly isBusy: boolean;
-  readonly pages: number;
-  /** How many of them are in the file. */
-  readonly moved: number;
-}
-
-function moveLog(db: DatabaseSync, mode: 'PASSIVE' | 'RESTART'): Moved {
-  const [row = []] = rowsOf(prepareRows(db, `PRAGMA wal_checkpoint(${mode})`).all());
-  const read = new RowReader(row);
-  return { isBusy: read.count() !== 0, pages: read.count(), moved: read.count() };
-}
-
 function serve(port: MessagePort, settings: ThreadSettings): void {
-  if (statSync(settings.path, { throwIfNoEntry: false })?.ino !== settings.inode)
-    throw new Error('the file was removed or replaced');
+  if (inodeOf(settings.path) !== settings.inode) throw new Error('the file was removed or replaced');
   const file = new CheckpointedFile(settings);
   lowerPriority();
   port.on('message', ({ seq, task }: ThreadRequest) => {

@@ -31,7 +31,7 @@ export interface CommitterDeps {
   readonly file: Pick<LedgerFile, 'commit' | 'sync'>;
   readonly sync: LedgerSync;
   readonly onFault: (fault: LedgerFault) => void;
-  /** A hold is refused if it is not durable within this time. */
+  /** How long a hold may take to become durable before it is refused. */
   readonly timeoutMs: number;
   /** Resolves when everything that was committed is in the file itself, synced. */
   readonly checkpoint: () => Promise<void>;
@@ -58,7 +58,8 @@ interface Batch {
 const PROGRESS_TIMEOUT_MS = 5_000;
 /** A commit that takes longer than this fraction of the timeout is late: new calls are refused until it is done. */
 const LATE = 0.75;
-const BUSY_PAUSE_MS = 2;
+/** The pause before a locked file is tried again. */
+export const BUSY_PAUSE_MS = 2;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
 
@@ -179,7 +180,7 @@ export class Committer {
       return false;
     }
     this.#unsynced.push(...this.#uncommitted.splice(0));
-    if (this.#withdrawn.length > 0) refuse(this.#withdrawn, lateHold());
+    if (this.#withdrawn.length > 0) refuse(this.#withdrawn, unavailable());
     return true;
   }
 
@@ -277,7 +278,7 @@ export class Committer {
       this.#report('a commit to the file is late');
     });
     after(timeoutMs, () => this.#refuseHolds(batch));
-    after(PROGRESS_TIMEOUT_MS, () => refuse(batch.progress, lateHold()));
+    after(PROGRESS_TIMEOUT_MS, () => refuse(batch.progress, unavailable()));
   }
 
   /**
@@ -285,7 +286,7 @@ export class Committer {
    * if the process is killed next. A hold that was never committed needs no withdrawal in the file.
    */
   #refuseHolds(batch: Batch): void {
-    refuse(this.#withdraw([batch]), lateHold());
+    refuse(this.#withdraw([batch]), unavailable());
     this.#tryCommit();
     // acknowledges the others of the batch
     this.scheduleCommit();
@@ -303,8 +304,9 @@ export class Committer {
   }
 }
 
-function lateHold(): LedgerUnavailable {
-  return new LedgerUnavailable("the ledger's file cannot be written now");
+/** The error while the file cannot be written, or not in time. */
+export function unavailable(cause?: unknown): LedgerUnavailable {
+  return new LedgerUnavailable("the ledger's file cannot be written now", cause === undefined ? {} : { cause });
 }
 
 function emptyBatch(): Batch {

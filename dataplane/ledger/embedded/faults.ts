@@ -12,7 +12,7 @@ export const FAULT = {
   stalls: 2,
   /** The checkpoint thread exits. */
   threadDies: 3,
-  /** A sync of the log fails (`--ledger-sync full`), and so does the checkpoint after it. */
+  /** With `--ledger-sync full`, syncs of the log fail, and checkpoints too. */
   syncFails: 4,
   /** Checkpoints fail; commits work. */
   checkpointFails: 5,

@@ -2,10 +2,8 @@
  * The ledger's SQLite file, which is its log and its store. A commit takes everything that has changed in memory in one
  * transaction. The main thread owns the file; checkpoints are made beside it (checkpointer.ts).
  */
-import { closeSync, fdatasync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { closeSync, fdatasync, openSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import type { Balances, SettledCall } from '../balances.ts';
 import { CallMap } from '../call-map.ts';
@@ -13,6 +11,7 @@ import type { Job } from '../jobs.ts';
 import { prepareRows, rowsOf } from '../../usage/sqlite.ts';
 import type { Changes } from './changes.ts';
 import { injectFault, isStalled } from './faults.ts';
+import { copyDatabase, inodeOf, logOf, putCopyInPlace } from './file-copy.ts';
 import { KeptConversations } from './kept-conversations.ts';
 import {
   ACCOUNT_COLUMNS,
@@ -59,7 +58,8 @@ export interface CommitOptions {
 }
 
 const syncData = promisify(fdatasync);
-const OWNER_ONLY = 0o600;
+/** How many records closing the file deletes at most. */
+const LAST_PRUNE = 10_000;
 
 /** The statements of one open connection. */
 interface Connection {
@@ -86,7 +86,8 @@ export class LedgerFile {
   #lastCallId = 0;
   #log: number | undefined;
   #commits = 0;
-  #paused = false;
+  /** While it is true, commits are FileBusy. */
+  paused = false;
 
   constructor(settings: FileSettings, db: DatabaseSync) {
     this.#settings = settings;
@@ -115,7 +116,7 @@ export class LedgerFile {
    */
   commit(balances: Balances, changes: Changes, { files = false, first }: CommitOptions = {}): void {
     if (!first && (files ? changes.isFiled : changes.isEmpty)) return;
-    const isFiling = files || changes.needFiling;
+    const isFiling = files || changes.needsFiling;
     this.#transaction(() => {
       first?.(this.#connection.db);
       this.#writeRunning(changes);
@@ -169,11 +170,6 @@ export class LedgerFile {
     return inodesOf(this.#settings.path).some((inode, index) => inode !== inodes[index]);
   }
 
-  /** While the file is paused, commits are FileBusy. */
-  set paused(paused: boolean) {
-    this.#paused = paused;
-  }
-
   get isOpen(): boolean {
     return this.#connection.db.isOpen;
   }
@@ -200,7 +196,7 @@ export class LedgerFile {
   close(): void {
     const { nowMs } = this.#settings;
     try {
-      this.#transaction(() => this.#connection.usage.pruneLast(nowMs()));
+      this.#transaction(() => this.#connection.usage.prune(LAST_PRUNE, nowMs()));
     } catch {
       // the next start deletes them
     }
@@ -216,7 +212,7 @@ export class LedgerFile {
   #transaction<T>(work: () => T): T {
     const { db, usage, begin, commit } = this.#connection;
     const { faults } = this.#settings;
-    if (this.#paused) throw new FileBusy("the ledger's file is paused");
+    if (this.paused) throw new FileBusy("the ledger's file is paused");
     if (isStalled(faults)) throw new FileBusy('injected: the file is locked');
     try {
       begin.run();
@@ -296,58 +292,6 @@ function connect(db: DatabaseSync, { path, retention }: FileSettings): Connectio
   };
 }
 
-/** SQLite's log of a file, which it creates when the file is opened, and deletes when it is closed. */
-function logOf(path: string): string {
-  return `${path}-wal`;
-}
-
 function inodesOf(path: string): (number | undefined)[] {
   return [path, logOf(path), `${path}-shm`].map(inodeOf);
-}
-
-/** Undefined: there is no such file. */
-function inodeOf(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.ino;
-}
-
-/** The complete copy of a file that was removed under its process; it takes the file's place before that is opened. */
-function copyPath(path: string): string {
-  return `${path}.copy`;
-}
-
-/** Makes a complete and synced copy of an open database. */
-export function copyDatabase(db: DatabaseSync, path: string): void {
-  const part = `${copyPath(path)}.part`;
-  rmSync(part, { force: true });
-  // SQLite accepts an empty file, and would let others read a new one
-  const fd = openSync(part, 'w', OWNER_ONLY);
-  try {
-    db.prepare('VACUUM INTO ?').run(part);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  renameSync(part, copyPath(path));
-}
-
-/** Whether a copy waits to be put in the place of the file. */
-export function isCopied(path: string): boolean {
-  return inodeOf(copyPath(path)) !== undefined;
-}
-
-/** Puts a copy, if there is one, in the place of the file. Nobody may have the file open. */
-export function putCopyInPlace(path: string): void {
-  if (!isCopied(path)) return;
-  for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
-  renameSync(copyPath(path), path);
-}
-
-/** Syncs the folder of a file, without which a new file in it does not survive a power failure. */
-export async function syncFolderOf(path: string): Promise<void> {
-  const folder = await open(dirname(path), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }

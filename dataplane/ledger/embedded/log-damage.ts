@@ -5,8 +5,7 @@
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { RowReader } from '../../usage/rows.ts';
-import { prepareRows, rowsOf } from '../../usage/sqlite.ts';
+import { logOf, moveLog } from './file-copy.ts';
 
 const HEADER_BYTES = 32;
 /** Before each page. */
@@ -17,10 +16,8 @@ const MAGIC = 0x377f0682;
 /** What is wrong with the log of a file that was just opened; undefined: nothing. */
 export function findDamage(path: string, db: DatabaseSync): string | undefined {
   // moves the log's pages into the file, and leaves the log as it is
-  const [row = []] = rowsOf(prepareRows(db, 'PRAGMA wal_checkpoint(PASSIVE)').all());
-  const read = new RowReader(row);
-  const [, pages] = [read.count(), read.count()];
-  const log = `${path}-wal`;
+  const { pages } = moveLog(db, 'PASSIVE');
+  const log = logOf(path);
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
   if (size <= HEADER_BYTES) return undefined;
   const fd = openSync(log, 'r');

@@ -13,7 +13,8 @@ import type { Balances, KeyBalance, Window } from '../balances.ts';
 import { addJob, jobOfChannel } from '../jobs.ts';
 import type { Job } from '../jobs.ts';
 import { endJob } from '../ledger-core.ts';
-import type { JobBill, JobState, QuotaPeriod } from '../ledger.ts';
+import { JOB_STATES } from '../ledger.ts';
+import type { JobBill, QuotaPeriod } from '../ledger.ts';
 import { decodeLines } from '../../price/bill.ts';
 import { CALL_STATUSES, USAGE_SOURCES } from '../../usage/record.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
@@ -35,7 +36,6 @@ const RECORD_HEADER_BYTES = 5;
 const KIND = { name: 1, held: 2, withdrawn: 3, renewed: 4, settled: 5, job: 6, key: 7, account: 8 } as const;
 /** Words are stored as indexes into these lists and those of usage/record.ts. */
 const PERIODS: readonly QuotaPeriod[] = ['Never', 'Daily', 'Monthly'];
-const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
 
 /** How far the journal was applied to the file. */
 interface Checkpoint {
@@ -250,7 +250,7 @@ function replayWithdrawal({ balances, changes }: Target, callId: string): void {
 
 function replayProgress({ balances, changes }: Target, { callId, progress, renewedMs }: Renewed): void {
   const hold = balances.holds.get(callId);
-  if (hold) changes.renewed(Object.assign(hold, { progress, renewedMs }));
+  if (hold) changes.held(Object.assign(hold, { progress, renewedMs }));
 }
 
 function replaySettlement({ balances, changes, nowMs }: Target, settled: Settlement): void {

@@ -6,7 +6,8 @@ import { wholeNumber } from '../amounts.ts';
 import { newWindow } from '../balances.ts';
 import type { AccountBalance, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
 import type { Job } from '../jobs.ts';
-import type { JobState, SpendingLimits } from '../ledger.ts';
+import { JOB_STATES } from '../ledger.ts';
+import type { SpendingLimits } from '../ledger.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
 import {
   ORIGIN_COLUMNS,
@@ -18,8 +19,6 @@ import {
   RowReader,
 } from '../../usage/rows.ts';
 import type { Row, Value } from '../../usage/rows.ts';
-
-const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
 
 export const KEY_COLUMNS = [
   'uid',

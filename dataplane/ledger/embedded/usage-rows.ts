@@ -17,10 +17,8 @@ export interface UsageRetention {
   readonly maxAgeMs: number;
 }
 
-/** Records are deleted when so many were added, and besides these at most twice as many as were added. */
+/** After so many new records the oldest are deleted: at most as many, and twice the number of new ones besides. */
 const PRUNE_STEP = 64;
-/** How many records closing the file deletes at most. */
-const LAST_PRUNE = 10_000;
 
 export class UsageRows {
   readonly #retention: UsageRetention;
@@ -120,11 +118,6 @@ export class UsageRows {
   /** Called when a transaction was rolled back, and with it names of keys. */
   rolledBack(): void {
     this.#named.clear();
-  }
-
-  /** Deletes what is left to delete when the file is closed. */
-  pruneLast(nowMs: number): void {
-    this.prune(LAST_PRUNE, nowMs);
   }
 
   #read(seq: number): SettledCall | undefined {

@@ -13,7 +13,7 @@ import type { SettlementJournal } from './journal.ts';
 import type { ValkeyConnection } from './connection.ts';
 import { bucketBases, bucketOf, describeLocation } from './location.ts';
 import type { ValkeyLocation } from './location.ts';
-import { adoptOperation, isJobValues, textOf } from './operations.ts';
+import { adoptOperation, isNamedValues, textOf } from './operations.ts';
 import type { HeldCall, Operation } from './operations.ts';
 import { refillOperations } from './refill.ts';
 import type { RefillSource } from './refill.ts';
@@ -189,7 +189,7 @@ export class Instance {
   /** A restored change is one of this epoch, with another number. */
   #journalRestored(operation: Operation, reply: Reply): void {
     const { op, job, charged, endedMs } = operation;
-    const restored = { record: recordOf(reply), ...(isJobValues(job) && { job }) };
+    const restored = { record: recordOf(reply), ...(isNamedValues(job) && { job }) };
     if (op === 'refill') void this.journal.addSettled(restored);
     else void this.journal.addEnded({ ...restored, charged: textOf(charged), endedMs: textOf(endedMs) });
   }

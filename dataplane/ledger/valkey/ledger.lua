@@ -2,8 +2,8 @@
 -- keys of a bucket begin with KEYS[1], which has the hash tag, so that they are in one hash slot.
 -- docs/design/valkey.md says which keys there are. Replicas of two versions run side by side during an upgrade: the
 -- formats of keys are a contract. The file is loaded as a library of functions or run as a script. In a library these
--- variables outlive a batch, so main sets them for each. A batch is one argument and its replies are one, both JSON (operations.ts,
--- replies.ts): operations and replies have their values by name, and amounts and numbers in replies are text.
+-- variables outlive a batch, so main sets them for each. A batch is one argument and its replies are one text, both
+-- JSON (operations.ts, replies.ts): values have names, and amounts and numbers in replies are text.
 local base, head, now, today, thisMonth, changes, epoch, refilling, call
 local DAY_MS = 86400000
 local INSTANCE_MS = 86400000
@@ -238,8 +238,8 @@ local function saveKey(key)
   local mh, mhl = limbsOf(m.held)
   local ts, tsl = limbsOf(key.total.spent)
   local th, thl = limbsOf(key.total.held)
-  put(key.name, struct.pack(KEY, d.index, ds, dsl, dh, dhl, d.calls, m.index, ms, msl, mh, mhl, m.calls, ts, tsl, th, thl,
-    key.last, key.refilled) .. writeSeen(key.seen) .. past)
+  put(key.name, struct.pack(KEY, d.index, ds, dsl, dh, dhl, d.calls, m.index, ms, msl, mh, mhl, m.calls,
+    ts, tsl, th, thl, key.last, key.refilled) .. writeSeen(key.seen) .. past)
 end
 
 -- An account's balance, packed: spent, held, change number of the last refill, limits as last seen.
@@ -320,9 +320,10 @@ end
 -- A call is one value, whose first letter is its state. H: it runs, followed by its hold. S: settled, the pointer to
 -- its record. R: reaped, both of these, since its process may still settle it. W: withdrawn; a later hold is refused.
 -- W with a hold: the reaper found it unconfirmed and dropped it; it holds nothing, and its process may still settle it.
--- A hold, packed: its amount, the key's limit (and 1 for none), the account's credit, the quota's period, the indexes of
--- the day and the month, when it was admitted and its progress recorded, key, account, instance, cost so far, route, and
--- tokens so far.
+
+-- A hold, packed: its amount, the key's limit (and 1 for none), the account's credit, the quota's period, the indexes
+-- of the day and the month, when it was admitted and its progress recorded, key, account, instance, cost so far, route,
+-- and tokens so far.
 local HOLD = '<ddddBddc1I4I4ddI2c0I2c0I2c0I2c0I2c0I2c0'
 -- The letter H; the format of key and account in a hold, and their position.
 local HELD = 72
@@ -746,8 +747,7 @@ local function hold(asked)
 end
 -- Limits and money: both, or neither.
 function operation.admit(asked)
-  local limits = asked.limits
-  if not limits then return hold(asked) end
+  local limits = asked.limits or {}
   local full = firstFull(asked.call, limits)
   if full then return full end
   local reply = hold(asked)

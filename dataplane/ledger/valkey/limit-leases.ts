@@ -7,7 +7,7 @@
 import { CallMap } from '../call-map.ts';
 import { LedgerUnavailable } from '../ledger.ts';
 import type { Consumed, FullLimit, LedgerGauges, Limit, LimitState, Load, TakeResult, Wanted } from '../ledger.ts';
-import { amountOf, isConcurrency, isSameCounter, NOTHING_CONSUMED, usedOf } from '../load.ts';
+import { amountOf, isConcurrency, notCounted, NOTHING_CONSUMED, usedOf } from '../load.ts';
 import type { Bucket } from './bucket.ts';
 import { bucketOf } from './location.ts';
 import { correctOperation, giveOperation, keepOperation, takeOperation } from './operations.ts';
@@ -139,9 +139,7 @@ export class LimitLeases {
 
   /** Those of the limits that the call does not count in yet. */
   missing(callId: string, limits: readonly Limit[]): readonly Limit[] {
-    const mine = this.#owned.get(callId);
-    if (!mine) return limits;
-    return limits.filter((limit) => !mine.some((taken) => isSameCounter(taken.limit, limit)));
+    return notCounted(this.#owned.get(callId), limits);
   }
 
   #disown(callId: string, isEnded: (taken: Taken) => boolean): readonly Taken[] {

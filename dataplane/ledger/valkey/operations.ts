@@ -118,7 +118,7 @@ function jobValues({ origin }: Settlement, { jobId, pollMs }: NonNullable<Settle
 }
 
 /** The job that a settlement creates, and the time of its first poll. */
-export interface JobValues {
+interface JobValues {
   readonly [name: string]: Value;
   readonly id: string;
   readonly pollMs: number;
@@ -130,8 +130,8 @@ export function textOf(value: Value): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Whether a value of an operation is a job. */
-export function isJobValues(value: Value): value is { readonly [name: string]: Value } {
+/** Whether a value has values by name, as a job does. */
+export function isNamedValues(value: Value): value is { readonly [name: string]: Value } {
   return typeof value === 'object' && !Array.isArray(value);
 }
 
@@ -237,7 +237,7 @@ function originValues(origin: CallOrigin) {
  * The cost, and the tokens with their source, lines, upstream cost and the terms of a job's bill as JSON. Invalid
  * figures are brought into range.
  */
-export function progressValues(progress: CallProgress, terms?: string): { cost: string; tokens: string } {
+function progressValues(progress: CallProgress, terms?: string): { cost: string; tokens: string } {
   const { costNanoUsd, tokens, usageSource, lines, upstreamCostNanoUsd } = sanitizeProgress(progress);
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
   const stored: unknown[] = [input, cached, cacheWrite5m, cacheWrite1h, output, usageSource];
@@ -252,13 +252,13 @@ export function progressValues(progress: CallProgress, terms?: string): { cost: 
 }
 
 /** The call's route, session, key name and labels, as JSON without the empty texts at its end. */
-export function encodeRoute({ group, model, channel, catalog, session, keyName, labels }: CallOrigin): string {
+function encodeRoute({ group, model, channel, catalog, session, keyName, labels }: CallOrigin): string {
   const optional = [session, keyName, labels];
   const last = optional.findLastIndex((value) => value !== undefined);
   return JSON.stringify([group, model, channel, catalog, ...optional.slice(0, last + 1).map((value) => value ?? '')]);
 }
 
 /** Clamped to 64 bits. */
-export function clampAmount(value: bigint): bigint {
+function clampAmount(value: bigint): bigint {
   return least(value > -MAX_NANO_USD ? value : -MAX_NANO_USD, MAX_NANO_USD);
 }

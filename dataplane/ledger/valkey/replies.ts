@@ -3,13 +3,12 @@
  * months from year 0.
  */
 import { decodeLines } from '../../price/bill.ts';
-import { LedgerUnavailable } from '../ledger.ts';
+import { JOB_STATES, LedgerUnavailable } from '../ledger.ts';
 import type {
   AccountSpending,
   FinishedJob,
   FullLimit,
   JobRecord,
-  JobState,
   KeySpending,
   Limit,
   LimitState,
@@ -94,7 +93,6 @@ export interface Reply extends RecordReply, Texts<OtherField> {
 /** The operation was sent and not answered, so it may have been executed. */
 export class OutcomeUnknown extends LedgerUnavailable {}
 
-const JOB_STATES: readonly JobState[] = ['Running', 'Completed', 'Failed'];
 const DAY_MS = 86_400_000;
 /** The positions of optional values after the tokens and their source. */
 const [LINES, UPSTREAM_COST, TERMS] = [6, 7, 8];
@@ -121,10 +119,11 @@ export function readReply<T>(reply: Reply, parse: (reply: Reply) => T): T {
   }
 }
 
+const REPLY_FIELDS = [...RECORD_FIELDS, ...CHANGE_FIELDS, 'billedBy'] as const;
+
 /** The values of a reply that are its record, with the balances after it. */
 export function recordOf(reply: Reply): RecordReply {
-  const names = [...RECORD_FIELDS, ...CHANGE_FIELDS, 'billedBy'] as const;
-  return Object.fromEntries(names.map((name) => [name, reply[name]]));
+  return Object.fromEntries(REPLY_FIELDS.map((name) => [name, reply[name]]));
 }
 
 /** The record in a text of an account's stream. */

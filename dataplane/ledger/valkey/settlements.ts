@@ -9,8 +9,8 @@ import type { CallOrigin, CallStatus } from '../../usage/record.ts';
 import type { Bucket } from './bucket.ts';
 import type { Instance } from './instance.ts';
 import type { PendingSettlement } from './journal-line.ts';
-import { adoptOperation, isJobValues, limitsOperation, settleOperation, withholdOperation } from './operations.ts';
-import type { HeldCall } from './operations.ts';
+import { adoptOperation, isNamedValues, limitsOperation, settleOperation, withholdOperation } from './operations.ts';
+import type { HeldCall, Value } from './operations.ts';
 import { parseRecord, readReply, recordOf } from './replies.ts';
 import type { Reply } from './replies.ts';
 
@@ -43,6 +43,7 @@ export async function settle(
 async function deliver(instance: Instance, bucket: Bucket, delivery: Delivery): Promise<Reply> {
   const { settlement, held, slots, onJournaled } = delivery;
   const { callId } = settlement;
+  const operation = settleOperation(settlement, slots);
   const pending = (): PendingSettlement => pendingOf(delivery);
   const addToJournal = once(() => instance.journal.addPending(pending()));
   instance.settling.set(callId, () => {
@@ -50,7 +51,6 @@ async function deliver(instance: Instance, bucket: Bucket, delivery: Delivery): 
     // the latest line of a call is the one that counts
     void instance.journal.addPending(pending());
   });
-  const isWithheld = (): boolean => delivery.settlement.status === WITHHELD;
   // a process that is killed before the reply has told its client nothing, so only a settlement that waits needs the
   // journal
   const timers = [
@@ -61,10 +61,11 @@ async function deliver(instance: Instance, bucket: Bucket, delivery: Delivery): 
     ).unref(),
   ];
   try {
-    const reply = await bucket.executeUntilAnswered(settleOperation(settlement, slots));
+    const reply = await bucket.executeUntilAnswered(operation);
     // two more operations follow, between which the ledger may be closed
     if (reply.is === 'unknown' && held) void addToJournal();
-    return await complete(instance, bucket, { reply, pending, isWithheld });
+    const status = (): Value => delivery.settlement.status;
+    return await complete(instance, bucket, { reply, callId, job: operation['job'], status, pending });
   } catch (error) {
     void addToJournal();
     throw error;
@@ -85,10 +86,13 @@ function reportJournaled(saved: Promise<boolean>, onJournaled: () => void): void
 export function deliverPending(instance: Instance): void {
   for (const pending of instance.journal.undelivered) {
     const bucket = instance.bucketOfAccount(pending.account);
-    const isWithheld = (): boolean => pending.settle['status'] === WITHHELD;
+    const { callId, settle: operation } = pending;
+    const status = (): Value => operation['status'];
     bucket
-      .executeUntilAnswered(pending.settle)
-      .then((reply) => complete(instance, bucket, { reply, pending: () => pending, isWithheld }))
+      .executeUntilAnswered(operation)
+      .then((reply) =>
+        complete(instance, bucket, { reply, callId, job: operation['job'], status, pending: () => pending }),
+      )
       // if the ledger closes first, the settlement stays in the journal
       .catch(() => undefined);
   }
@@ -117,30 +121,32 @@ function sendLimits(bucket: Bucket, origin: CallOrigin, limits: SpendingLimits):
 
 interface FirstReply {
   readonly reply: Reply;
+  readonly callId: string;
+  /** The job that the settlement creates. */
+  readonly job: Value;
+  /** The settlement's status, which changes if the call is withheld. */
+  readonly status: () => Value;
   readonly pending: () => PendingSettlement;
-  readonly isWithheld: () => boolean;
 }
 
 /** Returns the final reply, even if the store has lost the call's hold. Journals the outcome. */
 async function complete(instance: Instance, bucket: Bucket, answered: FirstReply): Promise<Reply> {
-  const { reply: first, pending, isWithheld } = answered;
+  const { reply: first, callId, status, pending } = answered;
   const reply = first.is === 'unknown' ? ((await adoptAndSettle(bucket, pending())) ?? first) : first;
   await journalOutcome(instance, { ...answered, reply });
   const isSettled = reply.is === 'settled' || reply.is === 'done';
-  if (!isSettled || !isWithheld() || reply.status === WITHHELD) return reply;
+  if (!isSettled || status() !== WITHHELD || reply.status === WITHHELD) return reply;
   // the store had taken the settlement before the call was withheld
-  const withheld = await bucket.executeUntilAnswered(withholdOperation(pending().callId));
+  const withheld = await bucket.executeUntilAnswered(withholdOperation(callId));
   return withheld.is === 'done' ? complete(instance, bucket, { ...answered, reply: withheld }) : reply;
 }
 
 /** After the client has its response, the journal must know the call, in case the store loses it. */
-async function journalOutcome({ journal }: Instance, { reply, pending }: FirstReply): Promise<void> {
-  const { callId, settle: operation } = pending();
+async function journalOutcome({ journal }: Instance, { reply, callId, job, status }: FirstReply): Promise<void> {
   if (reply.change === undefined) return journal.addDropped(callId);
-  const { job, status } = operation;
   // the end of a job that the call has created has changed the record since
-  const isEnded = reply.is === 'done' && reply.status !== status;
-  const creates = isJobValues(job) && !isEnded;
+  const isEnded = reply.is === 'done' && reply.status !== status();
+  const creates = isNamedValues(job) && !isEnded;
   await journal.addSettled({ record: recordOf(reply), ...(creates && { job }) });
 }
 

@@ -4,33 +4,12 @@
  */
 import type { GatewayError } from '../../errors.ts';
 import type { Converter } from '../../protocol/converter.ts';
+import type { Uses } from '../../price/price.ts';
 import type { Candidate, EndpointKind } from '../../state/state.ts';
 import type { EndpointCall, Received } from '../context.ts';
 
 /** What a request says that is the same on every candidate; `model` alone is always said. */
-export type Asks = Pick<EndpointCall, 'model'> &
-  Partial<
-    Pick<
-      EndpointCall,
-      | 'stream'
-      | 'output'
-      | 'generations'
-      | 'made'
-      | 'oneHourCache'
-      | 'serviceTier'
-      | 'region'
-      | 'modalities'
-      | 'asksForReasoning'
-      | 'background'
-      | 'wantsStreamUsage'
-      | 'streamType'
-      | 'pingForm'
-      | 'imageParam'
-      | 'bringsImages'
-      | 'affinity'
-      | 'accountBoundField'
-    >
-  >;
+export type Asks = Pick<EndpointCall, 'model'> & Partial<Omit<EndpointCall, 'model' | keyof Endpoint<never>>>;
 
 export interface Endpoint<Facts> {
   /** The models that it calls. */
@@ -46,7 +25,7 @@ export interface Endpoint<Facts> {
   boundInput?(facts: Facts, candidate: Candidate): number;
   estimateInput?(facts: Facts, candidate: Candidate): number;
   /** Absent: it uses no tools of the provider. */
-  uses?(facts: Facts, candidate: Candidate): ReturnType<EndpointCall['uses']>;
+  uses?(facts: Facts, candidate: Candidate): Uses;
   /** Absent: the price of every request has a bound. */
   unbounded?(facts: Facts, candidate: Candidate, received: Received): boolean;
   /** Absent: model_not_found. */

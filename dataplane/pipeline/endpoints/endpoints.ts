@@ -64,7 +64,7 @@ async function readVideos({ headers, body }: Received): Promise<VideosFacts> {
   return { ...readFacts('Videos', body.bytes, fields), form: header };
 }
 
-export interface BilledEndpoint {
+interface BilledEndpoint {
   /** Of POST requests. */
   readonly path: string;
   readonly endpoint: EndpointName;

@@ -2,12 +2,12 @@
  * Walks Anthropic content: blocks hold blocks (tool results, documents), and any may hold an image. Iterative, because
  * clients choose the depth.
  */
-import { addImage, addUnbounded } from '../content-counts.ts';
+import { addHiddenImage, addImage, addUnbounded } from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
 import { isRecord, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { refuseFoldedNames } from '../folded-names.ts';
-import { findImage, isImageData } from '../image-inputs.ts';
+import { isImageData } from '../image-inputs.ts';
 import { hasAtMostOne, hasOnly } from '../known-members.ts';
 import { isServerTool } from './tool-types.ts';
 
@@ -138,12 +138,7 @@ function isOneMedium(block: JsonRecord, source: JsonRecord): boolean {
 function readUnknown(counts: ContentCounts, block: JsonRecord, param: string): void {
   counts.files++;
   const { content: _walked, ...rest } = block;
-  readHiddenImage(counts, rest, param);
-}
-
-function readHiddenImage(counts: ContentCounts, value: JsonRecord, param: string): void {
-  const image = findImage(value, param, counts.searched);
-  if (image !== undefined) addImage(counts, image, 0);
+  addHiddenImage(counts, rest, param, counts.searched);
 }
 
 function imageBytes(source: JsonRecord): number {
@@ -163,7 +158,8 @@ function readDocument(counts: ContentCounts, block: JsonRecord, source: JsonReco
   if (type === 'base64' && (/^image\//i.test(stringOf(source['media_type'])) || isImageData(data)))
     addImage(counts, `${param}.source`, 0);
   // or beside one
-  if (counts.images === images) readHiddenImage(counts, { ...block, content: undefined, source: beside }, param);
+  if (counts.images === images)
+    addHiddenImage(counts, { ...block, content: undefined, source: beside }, param, counts.searched);
 }
 
 function addReference(counts: ContentCounts, param: string): void {

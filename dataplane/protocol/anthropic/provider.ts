@@ -36,7 +36,7 @@ export const anthropic: Provider = {
     'x-claude-code-session-id',
   ],
   costFields: ANTHROPIC_COST_FIELDS,
-  // Bedrock's own errors may come before the protocol's server has read the request
+  // some errors are Bedrock's own, in its format and not in Anthropic's
   readError: (status, body, platform) =>
     platform === 'BedrockInvoke' ? readConverseError(status, body) : readProviderError(status, body),
 };

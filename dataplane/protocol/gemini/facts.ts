@@ -3,12 +3,19 @@
  */
 import type { ChatFacts } from '../call-facts.ts';
 import { MAX_CANDIDATES } from '../candidates.ts';
-import { addImage, addProviderTool, addUnbounded, countedFacts, startCounts } from '../content-counts.ts';
+import {
+  addHiddenImage,
+  addImage,
+  addProviderTool,
+  addUnbounded,
+  countedFacts,
+  startCounts,
+} from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
 import { isGiven, isRecord, itemsOf, readCount, readRecords, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { findImage, isImageData } from '../image-inputs.ts';
+import { isImageData } from '../image-inputs.ts';
 import { malformed } from '../unsupported.ts';
 
 export type GenerateFacts = Omit<ChatFacts, 'model' | 'stream'>;
@@ -113,8 +120,7 @@ function readPart(counts: ContentCounts, part: JsonRecord, param: string): void 
   if (Object.keys(rest).every((name) => BOUNDED_PARTS.has(name))) return;
   // an unknown part may fill the context, and may hold an image
   counts.files++;
-  const image = findImage(rest, param, counts.searched);
-  if (image !== undefined) addImage(counts, image, 0);
+  addHiddenImage(counts, rest, param, counts.searched);
 }
 
 function readInline(counts: ContentCounts, { mimeType: type, data }: JsonRecord, param: string): void {

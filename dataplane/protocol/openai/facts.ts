@@ -6,6 +6,7 @@ import type { ChatFacts } from '../call-facts.ts';
 import { MAX_CANDIDATES } from '../candidates.ts';
 import { PREAMBLE_UNITS } from '../estimate.ts';
 import {
+  addHiddenImage,
   addImage,
   addPricedFields,
   addProviderTool,
@@ -31,7 +32,7 @@ import {
 } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { refuseFoldedNames } from '../folded-names.ts';
-import { findImage, isImageData } from '../image-inputs.ts';
+import { isImageData } from '../image-inputs.ts';
 import { hasAtMostOne, hasOnly } from '../known-members.ts';
 
 const ANSWERS_RANGE = [1, MAX_CANDIDATES] as const;
@@ -236,7 +237,7 @@ function readPart(counts: ContentCounts, part: unknown, param: string): void {
   const isFile = readFilePart(counts, part, param, type);
   if (!isMedium && !isFile && !isText(part, type)) readUnknownPart(counts, part, param);
   // a file or a recording may have an image beside it
-  else if (counts.images === images) readHiddenImage(counts, part, param);
+  else if (counts.images === images) addHiddenImage(counts, part, param);
 }
 
 function isText(part: JsonRecord, type: string): boolean {
@@ -246,12 +247,7 @@ function isText(part: JsonRecord, type: string): boolean {
 /** An unknown part, or a message with other media, may fill the context, and may hold an image, as Anthropic's blocks do. */
 function readUnknownPart(counts: ContentCounts, part: JsonRecord, param: string): void {
   counts.files++;
-  readHiddenImage(counts, part, param);
-}
-
-function readHiddenImage(counts: ContentCounts, part: JsonRecord, param: string): void {
-  const image = findImage(part, param);
-  if (image !== undefined) addImage(counts, image, 0);
+  addHiddenImage(counts, part, param);
 }
 
 function readImagePart(counts: ContentCounts, part: JsonRecord, param: string, type: string): boolean {

@@ -3,7 +3,7 @@
  * parts. Unknown items are bounded by the model's context.
  */
 import { RequestFault } from '../call-facts.ts';
-import { addImage, addUnbounded, dataUrlBytes } from '../content-counts.ts';
+import { addHiddenImage, addImage, addUnbounded, dataUrlBytes } from '../content-counts.ts';
 import type { ContentCounts } from '../content-counts.ts';
 import { isGiven, isRecord, itemsOf, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -162,7 +162,7 @@ function readMembers(counts: ContentCounts, item: JsonRecord, param: string): vo
 /** An image as a member of an item of text. What its members hold is the item's own: calls, their arguments and results. */
 function readOwnImage(counts: ContentCounts, { type: _type, ...members }: JsonRecord, param: string): void {
   const own = Object.entries(members).map(([name, value]) => [name, isRecord(value) ? {} : withoutItems(value)]);
-  readHiddenImage(counts, Object.fromEntries(own), param);
+  addHiddenImage(counts, Object.fromEntries(own), param);
 }
 
 /** A list with nothing but its first place. */
@@ -192,7 +192,7 @@ function readTrigger(counts: ContentCounts, param: string): void {
 /** The provider may add stored reasoning by the item's id, which may fill the context. */
 function readReasoning(counts: ContentCounts, item: JsonRecord, param: string): void {
   if (!isGiven(item['encrypted_content'])) counts.files++;
-  readHiddenImage(counts, item, param);
+  addHiddenImage(counts, item, param);
 }
 
 /** An image that the model generated before: its data, or only its id. */
@@ -218,12 +218,7 @@ function readPart(counts: ContentCounts, part: JsonRecord, param: string): void 
   else if (type === 'input_file') readFile(counts, part, param);
   else return readUnknown(counts, part, param, isTextOutput(type, part));
   // a file or a recording may have an image beside it
-  if (counts.images === images) readHiddenImage(counts, part, param);
-}
-
-function readHiddenImage(counts: ContentCounts, value: JsonRecord, param: string): void {
-  const image = findImage(value, param);
-  if (image !== undefined) addImage(counts, image, 0);
+  if (counts.images === images) addHiddenImage(counts, part, param);
 }
 
 /** Of a shell, or of code, or a part without a type. */

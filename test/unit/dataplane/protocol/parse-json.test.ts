@@ -1,4 +1,4 @@
-/** JSON of strangers: no text changes how another one is read. */
+/** JSON from untrusted senders: parsing one text never changes how another is parsed. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
