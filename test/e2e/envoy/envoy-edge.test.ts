@@ -186,8 +186,9 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
   it('loses no call while a proxy terminates, and streams complete', async () => {
     const wait = gate();
     const held: Promise<string>[] = [];
-    const before = [first.logs.length, second.logs.length];
-    for (let n = 0; n < 4; n += 1) {
+    const streaming = (): number => [first, second].filter(({ ledger }) => ledger.gauges().holds > 0).length;
+    // Envoy's workers take turns each for itself, so that a few streams may all reach the same proxy.
+    while (held.length < 4 || streaming() < 2) {
       openai.script(insertAt(openaiStream(['before', ' after']), 2, wait));
       const stream = await openaiSdk().chat.completions.create({ ...ASK, stream: true });
       held.push(
@@ -209,9 +210,11 @@ describe.skipIf(envoy.skip)('an Envoy in front of the fleet', { timeout: 180_000
       assert.equal((await anthropicSdk().messages.create(MESSAGE)).content.length, 1);
     }
     wait.open();
-    assert.deepEqual(await Promise.all(held), ['before after', 'before after', 'before after', 'before after']);
+    assert.deepEqual(
+      await Promise.all(held),
+      held.map(() => 'before after'),
+    );
     await drained;
-    assert.ok(first.logs.length > before[0]! && second.logs.length > before[1]!, 'both had streams');
   });
 
   it('uses another proxy if one cannot be reached, also with whole bodies', async () => {
