@@ -28,9 +28,9 @@ export interface ActivityRecorder {
 
 const FLUSH_MS = 1_000;
 const FIGURES_EVERY_MS = 5_000;
-/** Bounds of one flush. The store would at once drop entries beyond its own bound per key. */
-const MAX_ENTRIES = 1_000;
-const MAX_ENTRIES_PER_KEY = 100;
+/** Bounds of one flush. Of a key that calls more often, entries are examples: the store keeps its latest hundred only. */
+const MAX_ENTRIES = 500;
+const MAX_ENTRIES_PER_KEY = 20;
 const MAX_COUNTS = 10_000;
 
 /** Starts to write in the background. The recorder owns the writer and closes it. */
@@ -63,13 +63,19 @@ class Recorder implements ActivityRecorder {
   finished(report: CallReport): void {
     const nowMs = this.#options.clock.nowMs();
     this.#monitor.observe(report.attempts, nowMs);
+    const { key, admitted = false } = report;
+    // most calls of a busy key end here
+    if (!key || (admitted && !this.#hasRoom(key.uid))) return;
     const entry = entryOf(report, nowMs);
     if (!entry) return;
     if (entry.refused) this.#count(entry);
-    const ofKey = this.#perKey.get(entry.keyUid) ?? 0;
-    if (ofKey >= MAX_ENTRIES_PER_KEY || this.#entries.length >= MAX_ENTRIES) return;
-    this.#perKey.set(entry.keyUid, ofKey + 1);
+    if (!this.#hasRoom(key.uid)) return;
+    this.#perKey.set(key.uid, (this.#perKey.get(key.uid) ?? 0) + 1);
     this.#entries.push(entry);
+  }
+
+  #hasRoom(keyUid: string): boolean {
+    return this.#entries.length < MAX_ENTRIES && (this.#perKey.get(keyUid) ?? 0) < MAX_ENTRIES_PER_KEY;
   }
 
   async close(): Promise<void> {

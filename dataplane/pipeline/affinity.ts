@@ -18,9 +18,11 @@ const MAX_SESSION_LENGTH = 128;
 
 /** The session that the client names (Claude Code, Codex); undefined if it names none. */
 export function sessionOf({ headers }: Pick<Received, 'headers'>): string | undefined {
-  return SESSION_HEADERS.map((name) => headers[name])
-    .filter((value) => typeof value === 'string')
-    .find((value) => value !== '' && value.length <= MAX_SESSION_LENGTH);
+  for (const name of SESSION_HEADERS) {
+    const value = headers[name];
+    if (typeof value === 'string' && value !== '' && value.length <= MAX_SESSION_LENGTH) return value;
+  }
+  return undefined;
 }
 
 /**
@@ -31,7 +33,9 @@ export function orderByAffinity(
   authenticated: Authenticated,
   { call: { affinity }, offer: { tiers } }: Pick<Routed, 'call' | 'offer'>,
 ): readonly Candidate[] {
-  if (!affinity) return orderCandidates(tiers, deps.random);
+  const [first = [], ...lower] = tiers;
+  const hasChoice = first.length > 1 || lower.length > 0;
+  if (!affinity || !(hasChoice || affinity.bound.length > 0)) return orderCandidates(tiers, deps.random);
   const conversation = conversationOf(authenticated, affinity);
   const channels = new Set(tiers.flat().map(({ target }) => target.id));
   const opened = openedBy(deps, authenticated);

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
-import type { Authenticated, PipelineDeps, Received } from './context.ts';
+import type { Authenticated, Caller, PipelineDeps, Received } from './context.ts';
 import type { KeyState } from '../state/state.ts';
 
 type Headers = Received['headers'];
@@ -15,18 +15,16 @@ const PREFIX = 'sk-';
 const MAX_KEY_LENGTH = 512;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 
-/** The client's key in its current state. Throws invalid_api_key. */
-export function authenticate(deps: Pick<PipelineDeps, 'state' | 'clock'>, received: Received): Authenticated {
-  return { received, ...authenticateHeaders(deps, received.headers) };
-}
-
-/** Authenticates by headers alone, for endpoints without a body and before a large body is read. */
-export function authenticateHeaders(
-  deps: Pick<PipelineDeps, 'state' | 'clock'>,
-  headers: Headers,
-): Pick<Authenticated, 'keyHash' | 'key'> {
+/** Finds the key by the request's head. Throws invalid_api_key. */
+export function authenticateHead(deps: Pick<PipelineDeps, 'state' | 'clock'>, headers: Headers): Caller {
   const keyHash = hash('sha256', readKey(headers), 'hex');
   return { keyHash, key: keyInForce(deps, keyHash) };
+}
+
+/** Finds the key again once the body is there: it may have been revoked meanwhile. Throws invalid_api_key. */
+export function authenticate(deps: Pick<PipelineDeps, 'state' | 'clock'>, received: Received): Authenticated {
+  const { keyHash } = received;
+  return { received, keyHash, key: keyInForce(deps, keyHash) };
 }
 
 /**
@@ -47,15 +45,13 @@ export function keyInForce({ state, clock }: Pick<PipelineDeps, 'state' | 'clock
 }
 
 function readKey(headers: Headers): string {
-  const found = [
-    { name: 'Authorization', key: readBearer(headers['authorization']) },
-    ...KEY_HEADERS.map((name) => ({ name, key: readDirect(headers, name) })),
-  ].filter(({ key }) => key !== undefined);
-  const [first, ...others] = found;
-  const other = others.find(({ key }) => key !== first?.key);
-  if (first && other)
-    throw refused(`The ${first.name} and ${other.name} headers carry different keys. Send one of them.`);
-  const key = first?.key;
+  let [name, key] = ['Authorization', readBearer(headers['authorization'])];
+  for (const other of KEY_HEADERS) {
+    const otherKey = readDirect(headers, other);
+    if (otherKey === undefined || otherKey === key) continue;
+    if (key !== undefined) throw refused(`The ${name} and ${other} headers carry different keys. Send one of them.`);
+    [name, key] = [other, otherKey];
+  }
   if (key === undefined) throw refused('No API key. Send it as "Authorization: Bearer sk-…" or as "x-api-key: sk-…".');
   return key;
 }

@@ -200,6 +200,8 @@ export interface Received {
   readonly endpoint: EndpointName;
   readonly dialect: Dialect;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** SHA-256 of the key as it was sent, in hexadecimal. */
+  readonly keyHash: string;
   readonly body: RequestBody;
   /** Parses the body as this endpoint requires. */
   readonly read: (received: Received) => Promise<EndpointCall>;
@@ -208,11 +210,15 @@ export interface Received {
   readonly hold: (bytes: number, owner: MemoryOwner) => void;
 }
 
-export interface Authenticated {
-  readonly received: Received;
-  /** SHA-256 of the key as it was sent. It identifies the key in later configurations. */
+/** Who sent a request. */
+export interface Caller {
+  /** SHA-256 of the key as it was sent, in hexadecimal. It identifies the key in later configurations. */
   readonly keyHash: string;
   readonly key: KeyState;
+}
+
+export interface Authenticated extends Caller {
+  readonly received: Received;
 }
 
 export interface Routed extends Authenticated {

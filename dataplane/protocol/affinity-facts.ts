@@ -49,11 +49,16 @@ function untilFirstUser(items: unknown): unknown {
 }
 
 /** Members that move along the conversation, from message to message. */
-const MOVING: ReadonlySet<string> = new Set(['cache_control', 'prompt_cache_breakpoint']);
+const MOVING = ['cache_control', 'prompt_cache_breakpoint'];
 
 function digest(opening: unknown): string {
-  const text = JSON.stringify(opening, (name, value: unknown) => (MOVING.has(name) ? undefined : value)) ?? '';
-  return hash('sha256', text, 'base64url');
+  return hash('sha256', textOf(opening), 'base64url');
+}
+
+function textOf(opening: unknown): string {
+  const text = JSON.stringify(opening) ?? '';
+  if (!MOVING.some((name) => text.includes(name))) return text;
+  return JSON.stringify(opening, (name, value: unknown) => (MOVING.includes(name) ? undefined : value)) ?? '';
 }
 
 function findSealedOf(kind: ConversationKind, parsed: JsonRecord): Pick<AffinityFacts, 'sealed' | 'bound'> {

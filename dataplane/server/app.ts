@@ -59,8 +59,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     },
     clientErrorHandler: (error, socket) => refuseMalformed(error, socket, newRequestId()),
   });
-  for (const name of ['arrivedAt', 'endpoint', 'owner', 'caller', 'failure', 'attempts'])
-    app.decorateRequest(name, undefined);
+  for (const name of ['arrivedAt', 'endpoint', 'caller', 'failure', 'attempts']) app.decorateRequest(name, undefined);
   app.server.on('connection', deps.shutdown.onConnection);
   serveExpectations(app.server, (request, response) => {
     app.routing(request, response);
@@ -93,7 +92,7 @@ function readBodies(app: FastifyInstance, deps: ServerDeps): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request: FastifyRequest, message: IncomingMessage) => {
     sendContinue(message);
-    return bodies.read(message, request.owner);
+    return bodies.read(message, request.caller?.key);
   });
 }
 

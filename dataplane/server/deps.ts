@@ -1,10 +1,8 @@
 /** The dependencies of the HTTP server, and the properties that it adds to a fastify request. */
 import type { GatewayError } from '../errors.ts';
 import type { MemoryBudget } from '../memory-budget.ts';
-import type { PipelineDeps } from '../pipeline/context.ts';
-import type { KeyState } from '../state/state.ts';
+import type { Caller, PipelineDeps } from '../pipeline/context.ts';
 import type { AttemptReport, EndpointName } from '../telemetry/call-report.ts';
-import type { Caller } from './caller.ts';
 import type { GracefulShutdown } from './graceful-shutdown.ts';
 import type { InFlight } from './in-flight.ts';
 
@@ -29,9 +27,7 @@ declare module 'fastify' {
     arrivedAt: number;
     /** For telemetry: "other" until the handler of a free endpoint takes the request. */
     endpoint: EndpointName;
-    /** The caller's key; undefined if the request needs none or was refused. */
-    owner: KeyState | undefined;
-    /** Set on free endpoints once the request is authenticated. */
+    /** Undefined if the request needs no key, or has none that is accepted. */
     caller: Caller | undefined;
     /** Why the request was refused or failed. */
     failure: GatewayError | undefined;

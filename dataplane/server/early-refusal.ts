@@ -2,7 +2,8 @@
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
 import { isFree } from '../price/sheet.ts';
-import { authenticateHeaders } from '../pipeline/authenticate.ts';
+import { authenticateHead } from '../pipeline/authenticate.ts';
+import type { Caller } from '../pipeline/context.ts';
 import { isConcurrency } from '../ledger/load.ts';
 import { noSlotIsFree } from '../pipeline/failures.ts';
 import { readFunds, usedUp } from '../pipeline/out-of-money.ts';
@@ -10,7 +11,6 @@ import type { GroupState, KeyState } from '../state/state.ts';
 import { spendingLimits } from '../state/limits.ts';
 import type { BodyReader } from './body.ts';
 import { LARGE_BODY_BYTES } from '../memory-budget.ts';
-import type { Caller } from './caller.ts';
 import { checkHead } from './check-head.ts';
 import type { Connections } from './connections.ts';
 import { codingOf } from './decode-body.ts';
@@ -41,8 +41,8 @@ export function refuseEarly(deps: ServerDeps, request: FastifyRequest, open: Ope
     checkBodiless(request);
     return undefined;
   }
-  const caller = authenticateHeaders(deps, request.headers);
-  request.owner = caller.key;
+  const caller = authenticateHead(deps, request.headers);
+  request.caller = caller;
   if (!open.connections.claim(request.socket, caller.key.uid)) throw tooManyConnections();
   if (request.method !== 'POST') {
     checkBodiless(request);

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EndpointCall, Received } from '../pipeline/context.ts';
 import type { EndpointName } from '../telemetry/call-report.ts';
 import { bodyOf } from './body.ts';
+import { callerOf } from './caller.ts';
 import type { ServerDeps } from './deps.ts';
 import { holdUntilClosed } from './hold-response.ts';
 import { dialectOf } from './reply-error.ts';
@@ -28,6 +29,7 @@ export function receive(
     endpoint,
     dialect,
     headers: request.headers,
+    keyHash: callerOf(request).keyHash,
     body: bodyOf(request),
     read,
     reply: createReply(reply.raw, { requestId: request.id, dialect }),

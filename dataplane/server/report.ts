@@ -15,7 +15,7 @@ export function finishReply(deps: ServerDeps, request: FastifyRequest, reply: Fa
 /** Reports a request that was free. */
 export function report({ telemetry, clock }: ServerDeps, request: FastifyRequest, httpStatus: number): void {
   const { failure } = request;
-  const key = request.caller?.key ?? failure?.details.key ?? request.owner;
+  const key = request.caller?.key ?? failure?.details.key;
   telemetry.finished({
     requestId: request.id,
     endpoint: request.endpoint,

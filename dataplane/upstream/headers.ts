@@ -41,6 +41,7 @@ const OF_EVERY_PROTOCOL = [
 
 /** Names and beginnings of names, in lower case. */
 export interface HeaderAllowList {
+  /** None of those that never pass. */
   readonly names: ReadonlySet<string>;
   readonly prefixes: readonly string[];
 }
@@ -49,7 +50,7 @@ export interface HeaderAllowList {
 export function allowHeaders(patterns: readonly string[]): HeaderAllowList {
   const all = [...OF_EVERY_PROTOCOL, ...patterns];
   return {
-    names: new Set(all.filter((pattern) => !pattern.endsWith('*'))),
+    names: new Set(all.filter((pattern) => !pattern.endsWith('*') && !isKeptBack(pattern))),
     prefixes: all.filter((pattern) => pattern.endsWith('*')).map((pattern) => pattern.slice(0, -1)),
   };
 }
@@ -59,7 +60,6 @@ export function sameHeaders(a: HeaderAllowList, b: HeaderAllowList): boolean {
   return [...a.names].join() === [...b.names].join() && a.prefixes.join() === b.prefixes.join();
 }
 
-/** Headers that never pass, whatever a channel allows. */
 const NOT_TO_PROVIDER: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,
   // credentials and identities: the gateway has its own
@@ -172,11 +172,19 @@ export function requestHeaders(headers: IncomingHeaders, { allowed, account }: H
 function passingHeaders(headers: IncomingHeaders, allowed: HeaderAllowList): Record<string, string> {
   const key = callerKey(headers);
   return filterHeaders(headers, (name, value) => {
-    if (!allowed.names.has(name) && !allowed.prefixes.some((prefix) => name.startsWith(prefix))) return false;
-    if (NOT_TO_PROVIDER.has(name) || NOT_TO_PROVIDER_PREFIXES.test(name)) return false;
+    if (!allowed.names.has(name) && !beginsAsAllowed(name, allowed)) return false;
     // a proxy or a mistake can copy the key into any header
     return key === undefined || !value.includes(key);
   });
+}
+
+function beginsAsAllowed(name: string, { prefixes }: HeaderAllowList): boolean {
+  return prefixes.some((prefix) => name.startsWith(prefix)) && !isKeptBack(name);
+}
+
+/** Whether a header never passes, whatever a channel allows. */
+function isKeptBack(name: string): boolean {
+  return NOT_TO_PROVIDER.has(name) || NOT_TO_PROVIDER_PREFIXES.test(name);
 }
 
 /** A shorter text may be part of a header by chance. */

@@ -1,10 +1,9 @@
 /** Google's generateContent, streamGenerateContent and countTokens; the newest SDKs call them below /v1. */
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
-import { authenticateHeaders } from '../../pipeline/authenticate.ts';
+import { authenticate } from '../../pipeline/authenticate.ts';
 import { countTokens } from '../../pipeline/count-tokens.ts';
 import { readerOf } from '../../pipeline/endpoints/endpoint.ts';
 import { generateContent } from '../../pipeline/endpoints/gemini.ts';
-import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
 import { readGeminiCall } from '../gemini-path.ts';
 import { notFound } from '../not-found.ts';
@@ -58,7 +57,6 @@ function generate(
 
 async function count(deps: ServerDeps, { request, reply }: Exchange, model: string): Promise<object> {
   request.endpoint = 'count_tokens';
-  request.caller = authenticateHeaders(deps, request.headers);
   const received = receive(deps, {
     endpoint: 'count_tokens',
     request,
@@ -66,11 +64,10 @@ async function count(deps: ServerDeps, { request, reply }: Exchange, model: stri
     read: readerOf(generateContent({ model, stream: false, isArray: false }, 'GeminiCount')),
   });
   const attempts = (request.attempts = []);
-  const { inputTokens, estimated } = await countTokens(
-    deps,
-    { received, ...callerOf(request) },
-    { dialect: 'Gemini', attempts },
-  );
+  const { inputTokens, estimated } = await countTokens(deps, authenticate(deps, received), {
+    dialect: 'Gemini',
+    attempts,
+  });
   if (estimated) void reply.header('x-modelgateway-usage', 'estimated');
   return { totalTokens: inputTokens };
 }

@@ -1,6 +1,7 @@
-/** The free endpoints: each authenticates, responds with JSON, and is reported like a call. */
+/** The free endpoints: each responds with JSON, and is reported like a call. */
 import type { FastifyPluginCallback } from 'fastify';
-import { authenticateHeaders } from '../../pipeline/authenticate.ts';
+import { keyInForce } from '../../pipeline/authenticate.ts';
+import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
 import { conversations } from './conversations.ts';
 import { countTokens } from './count-tokens.ts';
@@ -13,7 +14,9 @@ import { videos } from './videos.ts';
 
 export const plain: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
   app.addHook('preHandler', async (request) => {
-    request.caller = authenticateHeaders(deps, request.headers);
+    // an edit may have revoked the key while the body came
+    const { keyHash } = callerOf(request);
+    request.caller = { keyHash, key: keyInForce(deps, keyHash) };
   });
   for (const addRoutes of [models, geminiModels, key, usage, countTokens, videos, responses, conversations])
     addRoutes(app, deps);

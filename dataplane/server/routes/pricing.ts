@@ -3,7 +3,7 @@ import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastif
 import { GatewayError } from '../../errors.ts';
 import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
-import { authenticateHeaders } from '../../pipeline/authenticate.ts';
+import { authenticateHead } from '../../pipeline/authenticate.ts';
 import { answerPricing } from '../pricing/answer.ts';
 import { createRenderBudget } from '../pricing/render-budget.ts';
 import { splitUrl } from '../split-url.ts';
@@ -29,7 +29,7 @@ export const pricing: FastifyPluginCallback<ServerDeps> = (app, { clock, state, 
     const names = ['authorization', 'x-api-key', 'x-goog-api-key'];
     if (names.every((name) => headers[name] === undefined)) return undefined;
     try {
-      return authenticateHeaders({ state, clock }, headers).key.group;
+      return authenticateHead({ state, clock }, headers).key.group;
     } catch (error) {
       if (error instanceof GatewayError) return undefined;
       throw error;
