@@ -1,8 +1,8 @@
 /**
- * How many functions one call runs: `node test/bench/function-calls.ts [--tree FOLDER] [--valkey] [--calls N]`. V8
- * counts the calls of each function of the data plane (precise coverage) in a warm gateway, whose calls come one after
- * the other; those of fastify, undici and Lua don't count. Nothing varies from call to call but timers, so that trees
- * compare within a few functions.
+ * How many functions one call runs, and how many promises the process makes for it: `node test/bench/function-calls.ts
+ * --help`. V8 counts the calls of each function of the data plane (precise coverage) in a warm gateway, whose calls
+ * come one after the other; functions of fastify, undici and Lua don't count, their promises do. Nothing varies from
+ * call to call but timers, so that trees compare within a few functions.
  */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -22,7 +22,8 @@ import { alignedTable } from './summary.ts';
 const HELP = `node test/bench/function-calls.ts [options]
   --tree FOLDER   another tree of sources, installed, instead of this one
   --valkey        with the ledger on Valkey; by default it is in a file
-  --calls N       that are counted, default 50`;
+  --calls N       that are counted, default 50
+  --list N        the N functions of each call that run most often, too; default 0`;
 /** So many times as many calls come before those that are counted. */
 const WARM_UP = 6;
 const DATAPLANE = '/dataplane/';
@@ -38,7 +39,10 @@ const COUNTED: readonly Pick<BenchCase, 'dialect' | 'provider' | 'shape'>[] = [
 interface Coverage {
   readonly result: readonly {
     readonly url: string;
-    readonly functions: readonly { readonly ranges: readonly { readonly count: number }[] }[];
+    readonly functions: readonly {
+      readonly functionName: string;
+      readonly ranges: readonly { readonly count: number }[];
+    }[];
   }[];
 }
 
@@ -76,23 +80,43 @@ class Inspector {
   }
 }
 
-interface Counts {
-  readonly files: number;
-  readonly functions: number;
-  readonly calls: number;
+interface RunFunction {
+  readonly name: string;
+  readonly file: string;
+  readonly count: number;
 }
 
-function countsOf({ result }: Coverage, calls: number): Counts {
-  const files = result
+interface Counts {
+  /** Functions of the data plane, and how often each ran in all counted calls. */
+  readonly run: readonly RunFunction[];
+  readonly promises: number;
+}
+
+function functionsIn({ result }: Coverage): RunFunction[] {
+  return result
     .filter(({ url }) => url.includes(DATAPLANE))
-    .map(({ functions }) => functions.flatMap(({ ranges: [whole] }) => (whole && whole.count > 0 ? [whole.count] : [])))
-    .filter((counts) => counts.length > 0);
-  const counts = files.flat();
-  return {
-    files: files.length,
-    functions: counts.filter((count) => count >= calls).length,
-    calls: Math.round(counts.reduce((sum, count) => sum + count, 0) / calls),
-  };
+    .flatMap(({ url, functions }) =>
+      functions.map(({ functionName, ranges: [whole] }) => ({
+        name: functionName === '' ? '(anonymous)' : functionName,
+        file: url.slice(url.lastIndexOf(DATAPLANE) + 1),
+        count: whole?.count ?? 0,
+      })),
+    )
+    .filter(({ count }) => count > 0);
+}
+
+/** Scripts for the gateway: the number of promises since they were first asked for it. */
+const COUNT_PROMISES = `{
+  let promises = 0;
+  const init = (id, type) => void (type === 'PROMISE' && promises++);
+  process.getBuiltinModule('node:async_hooks').createHook({ init }).enable();
+  globalThis.takePromises = () => { const taken = promises; promises = 0; return taken; };
+}`;
+
+async function takePromises(inspector: Inspector): Promise<number> {
+  const expression = 'globalThis.takePromises()';
+  const { result } = (await inspector.send('Runtime.evaluate', { expression })) as { result: { value: number } };
+  return result.value;
 }
 
 async function countCase(
@@ -114,8 +138,10 @@ async function countCase(
   };
   await run(WARM_UP * calls);
   await inspector.send('Profiler.takePreciseCoverage');
+  await takePromises(inspector);
   await run(calls);
-  return countsOf((await inspector.send('Profiler.takePreciseCoverage')) as Coverage, calls);
+  const promises = await takePromises(inspector);
+  return { run: functionsIn((await inspector.send('Profiler.takePreciseCoverage')) as Coverage), promises };
 }
 
 async function main(): Promise<void> {
@@ -125,6 +151,7 @@ async function main(): Promise<void> {
       tree: { type: 'string', default: resolve(import.meta.dirname, '..', '..') },
       valkey: { type: 'boolean', default: false },
       calls: { type: 'string', default: '50' },
+      list: { type: 'string', default: '0' },
     },
   });
   if (values.help) return void process.stdout.write(`${HELP}\n`);
@@ -143,7 +170,8 @@ async function main(): Promise<void> {
       ...(server && { ledgerUrl: server.url }),
     });
     try {
-      await report(gateway, wholeNumber(values.calls, '--calls', 1));
+      const list = wholeNumber(values.list, '--list', 0);
+      await report(gateway, { calls: wholeNumber(values.calls, '--calls', 1), list });
     } finally {
       await gateway.process.stop();
     }
@@ -154,7 +182,13 @@ async function main(): Promise<void> {
   }
 }
 
-async function report(gateway: MeasuredGateway, calls: number): Promise<void> {
+interface ReportOptions {
+  readonly calls: number;
+  /** The number of functions to list. */
+  readonly list: number;
+}
+
+async function report(gateway: MeasuredGateway, { calls, list }: ReportOptions): Promise<void> {
   const [, address = ''] = await untilOutput(
     gateway.process,
     (output) => /Debugger listening on (ws:\S+)/.exec(output) ?? undefined,
@@ -162,14 +196,29 @@ async function report(gateway: MeasuredGateway, calls: number): Promise<void> {
   const inspector = await Inspector.open(address);
   await inspector.send('Profiler.enable');
   await inspector.send('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-  const rows = [['call', 'files', 'functions', 'function calls']];
+  await inspector.send('Runtime.evaluate', { expression: COUNT_PROMISES });
+  const rows = [['call', 'files', 'functions', 'function calls', 'promises']];
+  const lists: string[] = [];
   for (const counted of COUNTED) {
-    const counts = await countCase(inspector, gateway, { counted, calls });
+    const { run, promises } = await countCase(inspector, gateway, { counted, calls });
     const name = `${counted.dialect} -> ${counted.provider}, ${counted.shape}`;
-    rows.push([name, String(counts.files), String(counts.functions), String(counts.calls)]);
+    const all = run.reduce((sum, { count }) => sum + count, 0);
+    const figures = [
+      new Set(run.map(({ file }) => file)).size,
+      run.filter(({ count }) => count >= calls).length,
+      Math.round(all / calls),
+      Math.round(promises / calls),
+    ];
+    rows.push([name, ...figures.map(String)]);
+    if (list > 0) lists.push(`\n${name}\n${listOf(run, { calls, list })}`);
   }
   inspector.close();
-  process.stdout.write(`${alignedTable(rows)}\n`);
+  process.stdout.write(`${alignedTable(rows)}\n${lists.join('')}`);
+}
+
+function listOf(run: readonly RunFunction[], { calls, list }: ReportOptions): string {
+  const most = run.toSorted((a, b) => b.count - a.count).slice(0, list);
+  return `${alignedTable(most.map(({ name, file, count }) => [(count / calls).toFixed(1), name, file]))}\n`;
 }
 
 await main().catch((error: unknown) => {

@@ -482,8 +482,8 @@ function targetOf(sent: Buffer): string | undefined {
   return /^(?:\r?\n)*[A-Z]+ (\S+) HTTP\/1\.1\r\n/.exec(sent.toString('latin1', 0, 6000))?.[1];
 }
 
-const GOOGLE_PATH = /^(?:https?:\/\/[^/]+)?\/v1beta\//i;
-const ANTHROPIC_PATH = /^(?:https?:\/\/[^/]+)?\/v1(?:\/v1)?\/messages(?:[/?#]|$)/i;
+const GOOGLE_PATH = /^(?:https?:\/\/[^/]+)?\/+v1beta(?:[/?#]|$)/i;
+const ANTHROPIC_PATH = /^(?:https?:\/\/[^/]+)?(?:\/+v1){1,2}\/+messages(?:[/?#]|$)/i;
 
 function checkAnswer({ status, headers, body, whole }: HttpAnswer, target: string | undefined): void {
   const text = body.toString('utf8');

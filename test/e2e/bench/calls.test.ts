@@ -31,8 +31,8 @@ describe.skipIf(prlimit.skip || valkey.skip)('a bench of calls', () => {
 
   it('function-calls.ts', () =>
     assertRuns({
-      command: 'test/bench/function-calls.ts --calls 2',
-      figures: [/^openai -> anthropic, stream +\d+ +\d+ +\d+$/m],
+      command: 'test/bench/function-calls.ts --calls 2 --list 1',
+      figures: [/^openai -> anthropic, stream +\d+ +\d+ +\d+ +\d+$/m],
     }));
 
   it('together.ts', () =>
