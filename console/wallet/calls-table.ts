@@ -198,8 +198,10 @@ function refOf({ account }: UsageRecord): ObjectRef {
 
 /** How a call ended, and where its tokens come from. */
 export function renderStatus(call: UsageRecord): Html {
-  const { status } = call;
-  return html`<span class="dot ${STATUS_TONES[status]}">${STATUS_WORDS[status]}</span>${sourceNote(call)}`;
+  // a newer gateway's status has no words here
+  const known = CALL_STATUSES.find((each) => each === call.status);
+  const [tone, words] = known ? [STATUS_TONES[known], STATUS_WORDS[known]] : ['plain', call.status];
+  return html`<span class="dot ${tone}">${words}</span>${sourceNote(call)}`;
 }
 
 /** A count that is 0 for most calls. */

@@ -28,6 +28,12 @@ export const CALL_STATUSES = [
 ] as const;
 export type CallStatus = (typeof CALL_STATUSES)[number];
 
+/**
+ * A status in a record that was read. Gateways of two versions share a store, and a newer one may have statuses that this
+ * one does not know: they are shown as they are, and billed as recorded.
+ */
+export type RecordedStatus = CallStatus | (string & Record<never, never>);
+
 /** What a reaper would bill for a running call. */
 export interface CallProgress {
   readonly costNanoUsd: bigint;
@@ -70,7 +76,7 @@ export interface CallOrigin {
  * spending. `unbilledNanoUsd` is the part of the cost that neither key nor account could pay.
  */
 export interface UsageRecord extends CallOrigin, CallProgress {
-  readonly status: CallStatus;
+  readonly status: RecordedStatus;
   readonly unbilledNanoUsd: bigint;
   readonly durationMs: number;
 }

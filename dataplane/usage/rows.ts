@@ -1,6 +1,6 @@
 /** [P] Rows of SQLite, and how a usage record is written to them and read, in the order of the column lists. */
 import { decodeLines, encodeLines } from '../price/bill.ts';
-import { CALL_STATUSES, USAGE_SOURCES } from './record.ts';
+import { USAGE_SOURCES } from './record.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from './record.ts';
 
 export type Value = string | number | bigint | null;
@@ -97,7 +97,7 @@ export function readRecord(read: RowReader): UsageRecord {
   const record = {
     ...readOrigin(read),
     ...readProgress(read),
-    status: read.oneOf(CALL_STATUSES),
+    status: read.text(),
     unbilledNanoUsd: read.amount(),
     durationMs: read.count(),
   };

@@ -2,7 +2,7 @@
 import { viewLines } from '../../price/bill.ts';
 import type { BillLineView } from '../../price/bill.ts';
 import { formatDecimal } from '../../snapshot/decimal.ts';
-import type { CallStatus, UsageRecord, UsageSource } from '../../usage/record.ts';
+import type { RecordedStatus, UsageRecord, UsageSource } from '../../usage/record.ts';
 import type { State } from '../../state/state.ts';
 import { formatTime } from './time.ts';
 
@@ -17,7 +17,7 @@ export interface UsageView {
   readonly member: string | null;
   /** "route/channel" */
   readonly channel: string;
-  readonly status: CallStatus;
+  readonly status: RecordedStatus;
   /** Input that was neither read from a cache nor written to one. */
   readonly input_tokens: number;
   readonly cached_tokens: number;
