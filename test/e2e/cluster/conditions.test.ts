@@ -462,25 +462,27 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
 
   it('show an edit of the limit and what is left of it in one write, also while the ledger does not answer', async () => {
     let before = '2.00';
-    for (const [limitUsd, left, ledgerAnswers] of [
-      ['20', '12.00', true],
-      ['5', '0.00', true],
-      ['16', '8.00', false],
+    for (const [spec, left, ledgerAnswers] of [
+      [{ quota: { limitUsd: '20' } }, '12.00', true],
+      [{ quota: { limitUsd: '5' } }, '0.00', true],
+      [{ quota: { limitUsd: '16' } }, '8.00', false],
+      // the spending has its own manager again, so that the operator's write keeps it
+      [{ maxConcurrency: 4 }, '8.00', false],
     ] as const) {
       answers = ledgerAnswers;
       await cluster.admin.call(
         'PATCH',
         '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/low',
-        { spec: { quota: { limitUsd } } },
+        { spec },
         MERGE,
       );
       const seenLeft = new Set<string>();
       await until(
-        `the limit ${limitUsd} is observed`,
+        `${JSON.stringify(spec)} is observed`,
         () => find('ApiKey', 'low'),
         ({ metadata, status }) => {
           const isObserved = status.observedGeneration === metadata.generation;
-          assert.equal(status.remainingUsd, isObserved ? left : before, `of ${limitUsd}`);
+          assert.equal(status.remainingUsd, isObserved ? left : before, JSON.stringify(spec));
           seenLeft.add(status.remainingUsd);
           return isObserved;
         },
