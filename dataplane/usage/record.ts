@@ -29,16 +29,18 @@ export const CALL_STATUSES = [
 export type CallStatus = (typeof CALL_STATUSES)[number];
 
 /**
- * A status in a record that was read. Gateways of two versions share a store, and a newer one may have statuses that this
- * one does not know: they are shown as they are, and billed as recorded.
+ * A word in a record that was read. Gateways of two versions share a store, and a newer one may have words that this one
+ * does not know: they are shown as they are, and the call is billed as recorded.
  */
-export type RecordedStatus = CallStatus | (string & Record<never, never>);
+type Recorded<Word extends string> = Word | (string & Record<never, never>);
+export type RecordedStatus = Recorded<CallStatus>;
+export type RecordedUsageSource = Recorded<UsageSource>;
 
 /** What a reaper would bill for a running call. */
 export interface CallProgress {
   readonly costNanoUsd: bigint;
   readonly tokens: TokenCounts;
-  readonly usageSource: UsageSource;
+  readonly usageSource: RecordedUsageSource;
   /** The lines whose sum is the cost; absent: nothing was billed, or an older version wrote the record. */
   readonly lines?: readonly BillLine[];
   /**

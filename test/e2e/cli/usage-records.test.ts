@@ -44,8 +44,15 @@ async function fill(ledger: Ledger): Promise<void> {
       holdRequest(call.callId, 50_000_000n, { origin: call, limits: { accountCreditNanoUsd: 10n ** 12n } }),
     );
     // as if a newer gateway had written the last one
-    const status = call.callId === 'call-3' ? NEWER_STATUS : 'Succeeded';
-    await ledger.settle(settlement(call.callId, 12_500_000n, { origin: origin(call.callId, call), status }));
+    const [status, usageSource] =
+      call.callId === 'call-3' ? [NEWER_STATUS, 'Guessed'] : (['Succeeded', 'Provider'] as const);
+    await ledger.settle(
+      settlement(call.callId, 12_500_000n, {
+        origin: origin(call.callId, call),
+        progress: progress(12_500_000n, { usageSource }),
+        status,
+      }),
+    );
   }
 }
 
@@ -128,6 +135,7 @@ describe('mgw usage', () => {
       const table = (await mgw(['usage', ...flags])).stdout.trimEnd().split('\n');
       assert.match(table[0] ?? '', /^CREATED +KEY +ACCOUNT/);
       assert.equal(table.at(-1), '3 calls, 0.0375 USD');
+      assert.match((await mgw(['usage', ...flags, '--format', 'csv'])).stdout, /,Postponed,Guessed,/);
       assert.match(table.find((line) => line.includes('team-b/b')) ?? '', / Postponed .* 0\.0125/);
     });
   }

@@ -251,9 +251,9 @@ describe('calls', () => {
     assert.match(textOf(unknown), /No key of this account that you may see is called nope/);
   });
 
-  test('show a status that a newer gateway has written as it is', () => {
-    const { markup } = renderStatus(call('req_later', ci, { status: 'Postponed <b>' }));
-    assert.equal(markup, '<span class="dot plain">Postponed &lt;b&gt;</span>');
+  test('show words that a newer gateway has written as they are', () => {
+    const { markup } = renderStatus(call('req_later', ci, { status: 'Postponed <b>', usageSource: 'Guessed' }));
+    assert.equal(markup, '<span class="dot plain">Postponed &lt;b&gt;</span><small>Guessed</small>');
   });
 
   test('show what is unusual about them', async () => {
