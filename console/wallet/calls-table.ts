@@ -198,8 +198,10 @@ function refOf({ account }: UsageRecord): ObjectRef {
 
 /** How a call ended, and where its tokens come from. */
 export function renderStatus(call: UsageRecord): Html {
-  const { status } = call;
-  return html`<span class="dot ${STATUS_TONES[status]}">${STATUS_WORDS[status]}</span>${sourceNote(call)}`;
+  // a newer gateway's status has no words here
+  const known = CALL_STATUSES.find((each) => each === call.status);
+  const [tone, words] = known ? [STATUS_TONES[known], STATUS_WORDS[known]] : ['plain', call.status];
+  return html`<span class="dot ${tone}">${words}</span>${sourceNote(call)}`;
 }
 
 /** A count that is 0 for most calls. */
@@ -209,13 +211,18 @@ function count(tokens: number): Html {
 
 function sourceNote({ usageSource, status }: UsageRecord): Html {
   if (usageSource === 'Provider' || status === 'Running') return NOTHING;
-  if (usageSource === 'Implausible')
-    return html`<small title="The provider reported more than the request allowed: this is what it allowed."
-      >tokens capped</small
-    >`;
-  return usageSource === 'Estimated'
-    ? html`<small title="The provider gave no figures, so the gateway counted.">tokens estimated</small>`
-    : html`<small title="The call was cut short: this is what was seen until then.">tokens until cut</small>`;
+  switch (usageSource) {
+    case 'Implausible':
+      return html`<small title="The provider reported more than the request allowed: this is what it allowed."
+        >tokens capped</small
+      >`;
+    case 'Estimated':
+      return html`<small title="The provider gave no figures, so the gateway counted.">tokens estimated</small>`;
+    case 'Partial':
+      return html`<small title="The call was cut short: this is what was seen until then.">tokens until cut</small>`;
+    default:
+      return html`<small>${usageSource}</small>`; // a newer gateway's word
+  }
 }
 
 function renderFilter({ ref, filter, names, models, wholeAccount }: CallsView): Html {

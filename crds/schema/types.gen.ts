@@ -769,7 +769,10 @@ export interface ModelRouteStatus {
   readonly observedGeneration?: number;
   /** How many models this route serves. */
   readonly models?: number;
-  /** How many of its channels are usable. */
+  /**
+   * How many of its channels are usable: they have a credential, are not drained, and their providers do not refuse the
+   * credential or the account (401, 402, 403).
+   */
   readonly channels?: number;
   /** How many accepted ApiKeys would lose a model without this route: no other route of their group serves it. */
   readonly keys?: number;

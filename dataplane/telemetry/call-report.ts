@@ -2,7 +2,7 @@
  * The report of a call, which the pipeline makes once, when the call is over. Telemetry turns a report into metrics and
  * one log line. A report contains ids, never a key's text, a prompt or a provider's URL.
  */
-import type { CallStatus, UsageSource } from '../usage/record.ts';
+import type { RecordedStatus, RecordedUsageSource } from '../usage/record.ts';
 import type { TokenCounts } from '../price/tokens.ts';
 
 interface ReportedEndpoint {
@@ -94,9 +94,9 @@ export interface CallReport {
     | {
         /** "route/channel" */
         readonly channel: string;
-        readonly status: CallStatus;
+        readonly status: RecordedStatus;
         readonly tokens: TokenCounts;
-        readonly usageSource: UsageSource;
+        readonly usageSource: RecordedUsageSource;
         readonly costNanoUsd: bigint;
         readonly unbilledNanoUsd: bigint;
         /** Undefined: the channel states no cost. */

@@ -28,11 +28,19 @@ export const CALL_STATUSES = [
 ] as const;
 export type CallStatus = (typeof CALL_STATUSES)[number];
 
+/**
+ * A word in a record that was read. Gateways of two versions share a store, and a newer one may have words that this one
+ * does not know: they are shown as they are, and the call is billed as recorded.
+ */
+type Recorded<Word extends string> = Word | (string & Record<never, never>);
+export type RecordedStatus = Recorded<CallStatus>;
+export type RecordedUsageSource = Recorded<UsageSource>;
+
 /** What a reaper would bill for a running call. */
 export interface CallProgress {
   readonly costNanoUsd: bigint;
   readonly tokens: TokenCounts;
-  readonly usageSource: UsageSource;
+  readonly usageSource: RecordedUsageSource;
   /** The lines whose sum is the cost; absent: nothing was billed, or an older version wrote the record. */
   readonly lines?: readonly BillLine[];
   /**
@@ -70,7 +78,7 @@ export interface CallOrigin {
  * spending. `unbilledNanoUsd` is the part of the cost that neither key nor account could pay.
  */
 export interface UsageRecord extends CallOrigin, CallProgress {
-  readonly status: CallStatus;
+  readonly status: RecordedStatus;
   readonly unbilledNanoUsd: bigint;
   readonly durationMs: number;
 }

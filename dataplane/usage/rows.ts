@@ -1,6 +1,5 @@
 /** [P] Rows of SQLite, and how a usage record is written to them and read, in the order of the column lists. */
 import { decodeLines, encodeLines } from '../price/bill.ts';
-import { CALL_STATUSES, USAGE_SOURCES } from './record.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from './record.ts';
 
 export type Value = string | number | bigint | null;
@@ -97,7 +96,7 @@ export function readRecord(read: RowReader): UsageRecord {
   const record = {
     ...readOrigin(read),
     ...readProgress(read),
-    status: read.oneOf(CALL_STATUSES),
+    status: read.text(),
     unbilledNanoUsd: read.amount(),
     durationMs: read.count(),
   };
@@ -135,7 +134,7 @@ export function readProgress(read: RowReader): CallProgress {
   const [input, cached, cacheWrite5m] = [read.count(), read.count(), read.count()];
   const [cacheWrite1h, output] = [read.count(), read.count()];
   const tokens = { input, cached, cacheWrite5m, cacheWrite1h, output };
-  return { costNanoUsd, tokens, usageSource: read.oneOf(USAGE_SOURCES) };
+  return { costNanoUsd, tokens, usageSource: read.text() };
 }
 
 /** Reads a row's values in order. Throws if a value has another type, because the file is then damaged. */

@@ -4,7 +4,7 @@
  */
 import { ownedObject } from '../kube/owned-object.ts';
 import type { Entries, OwnedRef, OwnedWatch } from '../kube/owned-object.ts';
-import { isKeyPair } from '../xds/certificate-authority.ts';
+import { isCertificate, isKeyPair } from '../xds/certificate-authority.ts';
 import type { CertificateStore, StoredCertificates } from '../xds/certificates.ts';
 
 interface CertificateStoreOptions extends OwnedWatch {
@@ -48,8 +48,18 @@ export function certificateStore(options: CertificateStoreOptions): CertificateS
   };
 }
 
-/** True if there are both pairs of a certificate and its key. */
+/** True if each certificate has its key, and what need not be there can be read if it is. */
 function isStored(entries: Entries): entries is Entries & StoredCertificates {
-  const { caCertificate, caKey, servingCertificate, servingKey } = entries;
-  return isKeyPair(caCertificate, caKey) && isKeyPair(servingCertificate, servingKey);
+  const { caCertificate, caKey, servingCertificate, servingKey, previousCaCertificate } = entries;
+  return (
+    isKeyPair(caCertificate, caKey) &&
+    isKeyPair(servingCertificate, servingKey) &&
+    hasNextOrNone(entries) &&
+    (previousCaCertificate === undefined || isCertificate(previousCaCertificate))
+  );
+}
+
+function hasNextOrNone({ nextCaCertificate, nextCaKey }: Entries): boolean {
+  if (nextCaCertificate === undefined && nextCaKey === undefined) return true;
+  return isKeyPair(nextCaCertificate, nextCaKey);
 }

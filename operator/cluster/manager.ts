@@ -202,6 +202,7 @@ export function startClusterManager(options: ClusterManagerOptions): ClusterMana
   );
   const unlisten = [
     fleet.onProgress((ids) => controller.progressed(ids)),
+    fleet.onNames(() => controller.proxiesChanged()),
     fleet.onRefusal((refusal) => controller.refused(refusal)),
   ];
   const lease = startLeaderElection({

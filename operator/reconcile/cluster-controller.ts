@@ -5,6 +5,7 @@
  */
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Resource } from '#crds/types.gen.ts';
 import type { LedgerReader } from '#ledger/ledger.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { OperatorClock } from '../clock.ts';
@@ -13,6 +14,7 @@ import type { MetricsRecorder } from '../metrics.ts';
 import type { ProxyProgress } from '../status/programming.ts';
 import type { UpstreamRefusal } from '../status/refusals.ts';
 import type { StatusWriter } from '../status/writer.ts';
+import { recordedSpendingStatus } from '../status/spending.ts';
 import { translate } from '../translate/translate.ts';
 import { publishable } from './last-good.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
@@ -138,7 +140,7 @@ export class ClusterController {
     this.#evaluator.evaluateInSlices(ids);
   }
 
-  /** Call it when other ready proxies are connected to no operator than before. */
+  /** Call it when other proxies are connected, or other ready proxies are connected to no operator, than before. */
   proxiesChanged(): void {
     this.#evaluator.proxiesChanged();
   }
@@ -308,6 +310,7 @@ export class ClusterController {
     let reads = false;
     for (const id of this.#changed) {
       const awaits = this.#options.ledger !== undefined && this.#isLeading() && this.#tracker.awaitsSpending(id);
+      if (awaits) this.#remeasure(id);
       reads ||= awaits;
       this.#options.writer.changed(id, awaits ? SPENDING_DELAY_MS : this.#reconcilingDelay(id));
     }
@@ -315,8 +318,29 @@ export class ClusterController {
     if (reads) this.#spending.changed();
   }
 
+  /**
+   * Measures the recorded spending of an edited object against its new limit. The ledger may not be read in time, and no
+   * status may call an edit observed beside what was left of the old limit.
+   */
+  #remeasure(id: string): void {
+    const { provider, clock } = this.#options;
+    const status = this.#tracker.get(id)?.status;
+    const object = provider.objects.current(id);
+    if (!status || !object || !isNewlyObserved(object, status)) return;
+    const spending = recordedSpendingStatus(object, { ...object.status, ...status });
+    if (spending) this.#tracker.remeasured(id, spending, clock.nowMs());
+  }
+
   #reconcilingDelay(id: string): number {
     const conditions = this.#tracker.get(id)?.status.conditions ?? [];
     return conditions.some(({ type }) => type === 'Reconciling') ? RECONCILING_DELAY_MS : 0;
   }
+}
+
+/** True for the last version of an object whose live status is about an earlier one. */
+function isNewlyObserved(
+  { metadata: { generation }, status: live }: Resource,
+  { observedGeneration }: ObjectStatus['status'],
+): boolean {
+  return observedGeneration === generation && live?.observedGeneration !== generation;
 }

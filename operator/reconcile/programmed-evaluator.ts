@@ -6,7 +6,7 @@
 import type { OperatorClock } from '../clock.ts';
 import { RECONCILING } from '../status/conditions.ts';
 import type { Programming } from '../status/conditions.ts';
-import { programmingOf } from '../status/programming.ts';
+import { programmingOf, proxiesInForce } from '../status/programming.ts';
 import type { ProxyProgress } from '../status/programming.ts';
 import { statusId } from './status-tracker.ts';
 import type { StatusTracker } from './status-tracker.ts';
@@ -25,8 +25,9 @@ interface EvaluatorDeps {
 /** How long an object stays Programmed=True although a proxy that has just connected has not acknowledged it. */
 const LATE_MS = 2_000;
 /**
- * How long the message of Programmed follows proxies that the leader hears of late: an edit may reach its own proxies
- * before another replica has reported. Later ones do not change it, else every proxy that comes would rewrite all.
+ * How long the message of Programmed follows proxies that the leader hears of late: an edit may be in force at one proxy
+ * before another one has connected, or another replica has reported. Later ones do not change it, else every proxy that
+ * comes would rewrite all.
  */
 const FOLLOW_MS = 60_000;
 const SLICE_SIZE = 250;
@@ -37,11 +38,11 @@ export class ProgrammedEvaluator {
   readonly #waiting = new Set<string>();
   /** Objects that were in force, with the time since which some proxy has not acknowledged them. */
   readonly #late = new Map<string, number>();
-  /** With how many proxies each object was told to be in force, and when; only of the last FOLLOW_MS. */
-  readonly #told = new Map<string, { readonly proxies: number; readonly atMs: number }>();
+  /** Objects that have come in force in the last FOLLOW_MS, with the time. */
+  readonly #lately = new Map<string, number>();
   /** The version of its object that each Programmed=True is about. */
   readonly #inForce = new WeakMap<Programming, string>();
-  /** Objects that wait for proxies that are not connected. */
+  /** Objects that are not in force, whose message may depend on the number of proxies. */
   readonly #awaiting = new Set<string>();
   #settledMs = 0;
   /** Proxies may still reconnect: all objects are evaluated again afterwards. */
@@ -76,10 +77,14 @@ export class ProgrammedEvaluator {
     if (!this.#slice) this.#evaluateSlice();
   }
 
-  /** Evaluates the objects that wait for proxies that are not connected. */
+  /**
+   * Evaluates the objects whose message may depend on which proxies are connected: a proxy may connect with everything
+   * that was published, so that no acknowledgement follows.
+   */
   proxiesChanged(): void {
     for (const id of this.#awaiting) if (!this.#deps.tracker.get(id)) this.#awaiting.delete(id);
-    this.evaluateInSlices(this.#awaiting);
+    this.#forgetEarlier();
+    this.evaluateInSlices([...this.#awaiting, ...this.#lately.keys()]);
   }
 
   stop(): void {
@@ -99,8 +104,8 @@ export class ProgrammedEvaluator {
 
   #evaluate(id: string, before: Programming): Programming {
     const next = this.#next(id, before);
-    if (next.reason === 'ProxyNotConnected') this.#awaiting.add(id);
-    else this.#awaiting.delete(id);
+    if (next.status === 'True') this.#awaiting.delete(id);
+    else this.#awaiting.add(id);
     return next;
   }
 
@@ -140,15 +145,29 @@ export class ProgrammedEvaluator {
   /** True if an object has come in force, or lately did and is now in force on more proxies. */
   #isNews(id: string, before: Programming, proxies: number): boolean {
     const nowMs = this.#deps.clock.nowMs();
-    for (const [old, { atMs }] of this.#told) {
-      if (nowMs - atMs <= FOLLOW_MS) break; // they are in the order in which they were told
-      this.#told.delete(old);
+    this.#forgetEarlier();
+    if (before.status !== 'True') {
+      this.#lately.delete(id);
+      this.#lately.set(id, nowMs);
+      return true;
     }
-    const told = this.#told.get(id);
-    const isNews = before.status !== 'True' || (told !== undefined && proxies > told.proxies);
-    if (before.status !== 'True') this.#told.delete(id);
-    if (isNews) this.#told.set(id, { proxies, atMs: before.status === 'True' ? (told?.atMs ?? nowMs) : nowMs });
-    return isNews;
+    const sinceMs = this.#lately.get(id) ?? this.#inForceSince(id);
+    if (!(nowMs - sinceMs <= FOLLOW_MS)) return false;
+    this.#lately.set(id, sinceMs);
+    return proxies > proxiesInForce(before.message);
+  }
+
+  /** When an earlier leader saw it come in force; NaN if it did not. */
+  #inForceSince(id: string): number {
+    const { conditions = [] } = this.#deps.tracker.get(id)?.status ?? {};
+    return Date.parse(conditions.find(({ type }) => type === 'Programmed')?.lastTransitionTime ?? '');
+  }
+
+  #forgetEarlier(): void {
+    for (const [id, atMs] of this.#lately) {
+      if (this.#deps.clock.nowMs() - atMs <= FOLLOW_MS) return; // nearly in the order of time
+      this.#lately.delete(id);
+    }
   }
 
   /** Keeps Programmed=True during the grace period. */

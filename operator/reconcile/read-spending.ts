@@ -55,9 +55,8 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
     const id = statusId({ kind: object.kind, ...object.metadata });
     const before = known.get(object);
     if (before && isSame(before, spending) && tracker.hasSpending(id)) return;
-    tracker.spent(id, words(), nowMs, object.metadata.generation);
-    if (tracker.hasSpending(id)) known.set(object, spending);
-    else due.again(object); // the tracker does not know the object yet, so nothing was recorded
+    if (tracker.spent(id, words(), nowMs, object.metadata.generation)) known.set(object, spending);
+    else due.again(object); // the tracker does not know the object or this version of it yet
   }
 
   async function readAll<T extends ApiKey | Account>(

@@ -9,7 +9,7 @@ import { RECONCILING, PROGRAMMED, conditionsOf, mergeConditions } from '../statu
 import type { Programming } from '../status/conditions.ts';
 import { compareFindings } from '../status/findings.ts';
 import type { Findings, StatusFields } from '../status/findings.ts';
-import { freshRefusals, refusalConditions, refusedCredential } from '../status/refusals.ts';
+import { freshRefusals, refusalConditions, refusedChannels, refusedCredential } from '../status/refusals.ts';
 import type { Refusal } from '../status/refusals.ts';
 import { sameJson } from '../status/same-json.ts';
 import type { SpendingStatus } from '../status/spending.ts';
@@ -32,8 +32,13 @@ export interface StatusTracker {
   programmed(nowMs: number): void;
   /** Records that the proxies rejected the last observed state and keep the previous one. */
   rejected(faults: readonly SnapshotFault[], nowMs: number): void;
-  /** Records an object's spending, measured against the limits of a generation; default: the current one. */
-  spent(id: string, spending: SpendingStatus, nowMs: number, generation?: number): void;
+  /**
+   * Records an object's spending, measured against the limits of a generation; default: the observed one. Returns false,
+   * and records nothing, if the object is unknown or another generation is observed.
+   */
+  spent(id: string, spending: SpendingStatus, nowMs: number, generation?: number): boolean;
+  /** Replaces the spending of an edited object until the ledger has been read. */
+  remeasured(id: string, spending: SpendingStatus, nowMs: number): void;
   /** True if an object's spending is recorded. */
   hasSpending(id: string): boolean;
   /** True for a key or an account whose spending is unknown, or is measured against the limits of an earlier version. */
@@ -117,10 +122,16 @@ export function createStatusTracker(onChanged: (id: string) => void = () => unde
     },
     spent(id, spending, nowMs, generation) {
       const entry = byId.get(id);
-      if (!entry) return;
-      const spentGeneration = generation ?? entry.findings.generation;
+      if (!entry) return false;
+      const spentGeneration = entry.findings.generation;
+      if ((generation ?? spentGeneration) !== spentGeneration) return false;
       if (!sameJson(entry.spending, spending)) update(id, { ...entry, spending, spentGeneration }, nowMs);
       else if (entry.spentGeneration !== spentGeneration) update(id, { ...entry, spentGeneration }, nowMs);
+      return true;
+    },
+    remeasured(id, spending, nowMs) {
+      const entry = byId.get(id);
+      if (entry && !sameJson(entry.spending, spending)) update(id, { ...entry, spending }, nowMs);
     },
     hasSpending: (id) => byId.get(id)?.spending !== undefined,
     awaitsSpending(id) {
@@ -258,14 +269,22 @@ function isUnchanged(entry: Entry, findings: Findings): boolean {
   return programmingBefore(findings, entry) === entry.programming && sameJson(entry.findings, findings);
 }
 
-function statusOf({ findings, spending, conditions }: Entry): ObjectStatus {
+function statusOf({ findings, spending, refusals, conditions }: Entry): ObjectStatus {
   const { kind, namespace, name, generation, fields } = findings;
+  const channels = channelsLeft(findings, refusals);
   return {
     kind,
     namespace,
     name,
-    status: { observedGeneration: generation, ...fields, ...spending?.fields, conditions },
+    status: { observedGeneration: generation, ...fields, ...channels, ...spending?.fields, conditions },
   };
+}
+
+/** The number of a ModelRoute's usable channels, if providers refuse the credentials of some. */
+function channelsLeft({ usableChannels = [] }: Findings, refusals: readonly Refusal[] = []): StatusFields {
+  if (refusals.length === 0) return {};
+  const refused = refusedChannels(refusals);
+  return { channels: usableChannels.filter((name) => !refused.has(name)).length };
 }
 
 /** Continues from a live status: keeps its transition times and its Programmed. */

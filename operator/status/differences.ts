@@ -35,12 +35,20 @@ const SPENDING_CONDITIONS: ReadonlySet<string> = new Set<ConditionType>([
 
 /** The part of a status that belongs to one owner. */
 export function partOf(status: StatusBody, owner: StatusOwner): StatusBody {
-  const ours = (isSpending: boolean): boolean => isSpending === (owner === 'spending');
+  return partWith(status, (isSpending) => isSpending === (owner === 'spending'));
+}
+
+/** The parts of both owners. */
+export function bothPartsOf(status: StatusBody): StatusBody {
+  return partWith(status, () => true);
+}
+
+function partWith(status: StatusBody, has: (isSpending: boolean) => boolean): StatusBody {
   const { conditions = [], ...fields } = status;
   const part = Object.entries(fields).filter(
-    ([name, value]) => value !== undefined && name !== CONFIRMATION_FIELD && ours(SPENDING_FIELDS.has(name)),
+    ([name, value]) => value !== undefined && name !== CONFIRMATION_FIELD && has(SPENDING_FIELDS.has(name)),
   );
-  const said = conditions.filter((condition) => ours(SPENDING_CONDITIONS.has(condition.type)));
+  const said = conditions.filter((condition) => has(SPENDING_CONDITIONS.has(condition.type)));
   return { ...Object.fromEntries(part), ...(said.length === 0 ? {} : { conditions: said }) };
 }
 

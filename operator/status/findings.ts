@@ -45,6 +45,8 @@ export interface Findings {
   readonly allDrained?: Finding<ReasonOf<'AllChannelsDrained'>>;
   /** ModelRoute: which models have other limits in another route. */
   readonly limitsDiffer?: Finding<ReasonOf<'LimitsDiffer'>>;
+  /** ModelRoute: the names of the channels that have a credential and are not drained. */
+  readonly usableChannels?: readonly string[];
   /** ModelRoute: a channel makes tokens or signatures. Absent: none does. */
   readonly signsIn?: boolean;
   readonly fields: StatusFields;

@@ -53,6 +53,11 @@ export function programmingOf(progress: ProxyProgress | undefined): Programming 
   };
 }
 
+/** How many proxies have the object in force by the message of a Programmed=True; 0 if it does not say so. */
+export function proxiesInForce(message: string): number {
+  return Number(/^Acknowledged by (\d+) of /.exec(message)?.[1] ?? 0);
+}
+
 function absence(missing: readonly string[]): string {
   const names = missing.slice(0, MAX_NAMES).join(', ');
   const more = missing.length > MAX_NAMES ? ` and ${missing.length - MAX_NAMES} more` : '';

@@ -53,6 +53,11 @@ export function refusedCredential(refusals: readonly Refusal[]): Finding<'Creden
   return condition && { reason: 'CredentialRefused', message: condition.message };
 }
 
+/** The channels whose credential a provider refuses: calls try them last. */
+export function refusedChannels(refusals: readonly Refusal[]): ReadonlySet<string> {
+  return new Set(refusals.filter(({ status }) => CREDENTIAL_STATUSES.has(status)).map(({ channel }) => channel));
+}
+
 function inOrder(refusals: readonly Refusal[]): Refusal[] {
   return refusals.toSorted((a, b) => a.channel.localeCompare(b.channel, 'en'));
 }

@@ -2,7 +2,7 @@
  * [P] Formats spending for statuses: the fields of ApiKey and Account, and the conditions that warn at 80 % and at 100
  * % of a limit. Everything is exact: shares are compared as integers, never divided.
  */
-import type { Account, ApiKey } from '#crds/types.gen.ts';
+import type { Account, ApiKey, Resource } from '#crds/types.gen.ts';
 import type { AccountSpending, KeySpending } from '#ledger/ledger.ts';
 import { formatDecimal, parseDecimal } from '#snapshot/decimal.ts';
 import { formatTime } from './conditions.ts';
@@ -49,6 +49,44 @@ export function accountSpendingStatus(
   };
   const words = `${formatUsd(spentNanoUsd)} of ${formatUsd(creditNanoUsd)} USD of this account's credit are spent.`;
   return { fields, ...thresholds('Balance', { spent: spentNanoUsd, limit: creditNanoUsd, words }) };
+}
+
+/**
+ * An edited object's spending by the amounts that its status records, for as long as the ledger has not been read since
+ * the edit; undefined if it records none.
+ */
+export function recordedSpendingStatus(object: Resource, recorded: StatusFields): SpendingStatus | undefined {
+  if (object.kind === 'Account') return recordedOfAccount(object, recorded);
+  return object.kind === 'ApiKey' ? recordedOfKey(object, recorded) : undefined;
+}
+
+function recordedOfAccount(account: Account, { spentUsd, heldUsd }: StatusFields): SpendingStatus | undefined {
+  const [credit, spentNanoUsd] = [creditOf(account), amountOf(spentUsd)];
+  if (credit === undefined || spentNanoUsd === undefined) return undefined;
+  return accountSpendingStatus(credit, { spentNanoUsd, heldNanoUsd: amountOf(heldUsd) ?? 0n });
+}
+
+function recordedOfKey(apiKey: ApiKey, recorded: StatusFields): SpendingStatus | undefined {
+  const spentNanoUsd = amountOf(recorded.spentUsd);
+  if (spentNanoUsd === undefined) return undefined;
+  const totalSpentNanoUsd = amountOf(recorded.totalSpentUsd) ?? spentNanoUsd;
+  const isEverlasting = apiKey.spec.quota.period === 'Never';
+  return keySpendingStatus(apiKey, {
+    periodStartMs: isEverlasting ? null : momentOf(recorded.periodStartTime),
+    resetsMs: null,
+    spentNanoUsd: isEverlasting ? totalSpentNanoUsd : spentNanoUsd,
+    heldNanoUsd: 0n,
+    totalSpentNanoUsd,
+    lastUsedMs: momentOf(recorded.lastUsedTime),
+  });
+}
+
+function amountOf(text: string | undefined): bigint | undefined {
+  return text === undefined ? undefined : parseDecimal(text);
+}
+
+function momentOf(time: string | undefined): number | null {
+  return time === undefined ? null : Date.parse(time);
 }
 
 /** The sum of an Account's grants in nano-USD; undefined if one of them is not a decimal. */

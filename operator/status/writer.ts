@@ -1,8 +1,8 @@
 /**
  * Writes desired statuses until the live ones are equal: server-side apply, one owner at a time, within a budget of
  * which namespaces take turns. A change on either side queues the object again, and failed writes are retried with
- * backoff. Spending is written at
- * most once per object in 30 s, and at once when it crosses a threshold.
+ * backoff. Spending is written at most once per object in 30 s, at once when it crosses a threshold, and together with
+ * an edit of its limit.
  */
 import type { Logger } from 'pino';
 import type { Kind } from '#crds/types.gen.ts';
@@ -10,6 +10,7 @@ import type { MetricsRecorder } from '../metrics.ts';
 import { FairQueue, WRITES_AT_ONCE, WRITES_AT_ONCE_OF_NAMESPACE } from '../store/fair-queue.ts';
 import { namespaceOfId } from '../store/resources.ts';
 import {
+  bothPartsOf,
   crossesThreshold,
   changesLimit,
   editsLimit,
@@ -55,6 +56,8 @@ interface NextWrite {
   readonly target: StatusTarget;
   readonly desired: StatusBody;
   readonly owner: StatusOwner;
+  /** The owner's part, or both parts. */
+  readonly part: StatusBody;
 }
 
 const WRITES_PER_SECOND = 200;
@@ -76,6 +79,8 @@ export class StatusWriter {
   readonly #changedMeanwhile = new Set<string>();
   readonly #failures = new Map<string, number>();
   readonly #spentWritten = new Map<string, number>();
+  /** Objects whose spending the operator's manager has written, and the spending's manager has to take back. */
+  readonly #lent = new Set<string>();
   /** Objects whose status another gateway owns, with the version at which that was seen. */
   readonly #taken = new Map<string, string>();
   readonly #idle = new Set<() => void>();
@@ -183,14 +188,17 @@ export class StatusWriter {
       if (!target) this.#forget(id);
       return undefined;
     }
+    // one write, so that no reader sees the edit observed beside what was left of the old limit, or the reverse
+    if (hasSpending(desired) && editsLimit(desired, target.status))
+      return { target, desired, owner: 'operator', part: bothPartsOf(desired) };
     const owner = this.#nextOwner(id, desired, target);
-    return owner && { target, desired, owner };
+    return owner && { target, desired, owner, part: partOf(desired, owner) };
   }
 
   /** Whose part is to be written now. */
   #nextOwner(id: string, desired: StatusBody, { status }: StatusTarget): StatusOwner | undefined {
-    // before the part that calls an edit observed, which then never stands beside what was left of the old limit
-    if (hasSpending(desired) && editsLimit(desired, status)) return 'spending';
+    // before the operator's next write, which would remove what only its manager owns
+    if (this.#lent.has(id) && hasSpending(desired)) return 'spending';
     if (!samePart(desired, status, 'operator')) return 'operator';
     if (!hasSpending(desired) || samePart(desired, status, 'spending')) {
       this.#failures.delete(id);
@@ -223,19 +231,28 @@ export class StatusWriter {
     }
   }
 
-  async #carryOut(id: string, { target, desired, owner }: NextWrite): Promise<void> {
-    const { apply, remove, live, onWritten, clock } = this.#options;
-    let outcome = await apply(target, owner, partOf(desired, owner));
-    if (owner === 'spending') this.#spentWritten.set(id, clock.nowMs());
-    else if (outcome === 'Written') onWritten?.(target, desired);
-    const result = live(id);
-    if (outcome === 'Written' && result) {
-      const operations = removalsFrom(result.status, desired, owner);
-      if (operations.length > 0) outcome = await remove(result, operations);
-    }
+  async #carryOut(id: string, { target, desired, owner, part }: NextWrite): Promise<void> {
+    const { apply, onWritten } = this.#options;
+    let outcome = await apply(target, owner, part);
+    if (hasSpending(part)) this.#spendingWritten(id, owner);
+    if (owner === 'operator' && outcome === 'Written') onWritten?.(target, desired);
+    if (outcome === 'Written') outcome = await this.#removeOthers(id, desired, owner);
     this.#count(target.kind, owner, outcome === 'Written' ? 'ok' : 'conflict');
     if (outcome === 'Taken') this.#taken.set(id, target.resourceVersion);
     if (outcome === 'Written') this.#again(id, desired, owner);
+  }
+
+  /** Removes from an owner's part what somebody else has written into it. */
+  async #removeOthers(id: string, desired: StatusBody, owner: StatusOwner): Promise<WriteOutcome> {
+    const result = this.#options.live(id);
+    const operations = result ? removalsFrom(result.status, desired, owner) : [];
+    return result && operations.length > 0 ? this.#options.remove(result, operations) : 'Written';
+  }
+
+  #spendingWritten(id: string, owner: StatusOwner): void {
+    this.#spentWritten.set(id, this.#options.clock.nowMs());
+    if (owner === 'operator') this.#lent.add(id);
+    else this.#lent.delete(id);
   }
 
   /** Retries with backoff, not in a tight loop, if the server changes what was applied. */
@@ -272,6 +289,7 @@ export class StatusWriter {
   #forget(id: string): void {
     this.#failures.delete(id);
     this.#spentWritten.delete(id);
+    this.#lent.delete(id);
     this.#taken.delete(id);
   }
 

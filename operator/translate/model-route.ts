@@ -125,6 +125,8 @@ function resolveRoute(
     .flatMap(({ channel, credential }) => (credential.found ? [translateChannel(channel, credential.value)] : []))
     .map((channel) => ({ ...channel, ...costs.get(channel.name) }))
     .map((channel) => (spec.drainedChannels?.includes(channel.name) ? { ...channel, drained: true } : channel));
+  // a drained channel gets no new calls
+  const usableChannels = channels.filter(({ drained }) => !drained).map(({ name }) => name);
   const findings = findingsOf(route);
   return {
     message: {
@@ -151,8 +153,8 @@ function resolveRoute(
       ...unpricedOf(spec.models, priced),
       ...(limits !== undefined && { limitsDiffer: { reason: 'LimitsDiffer', message: limits } }),
       ...(spec.channels.some(({ auth }) => auth && auth.type !== 'ApiKey') && { signsIn: true }),
-      // a drained channel gets no new calls
-      fields: { models: spec.models.length, channels: channels.filter(({ drained }) => !drained).length },
+      usableChannels,
+      fields: { models: spec.models.length, channels: usableChannels.length },
       published: true,
     },
   };

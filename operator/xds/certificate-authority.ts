@@ -48,6 +48,15 @@ export function isKeyPair(certificate: string | undefined, key: string | undefin
   }
 }
 
+/** True if it is PEM of a certificate. */
+export function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).subject !== '';
+  } catch {
+    return false; // it is not PEM, or of something else
+  }
+}
+
 /** Creates a self-signed authority; `purpose` is part of its name. */
 export async function createAuthority(nowMs: number, lifetimeMs: number, purpose = 'xDS'): Promise<KeyPair> {
   const keys = await generateKeys();

@@ -1,7 +1,6 @@
 /**
- * A follower's stream to the leader with the acknowledgements of this replica's proxies, first complete, then changes.
- * Objects are marked by name and encoded when the connection is writable, so nothing is queued; a broken stream starts
- * again.
+ * A follower's stream to the leader with the acknowledgements of this replica's proxies (digest-queue.ts). Digests are
+ * made when the connection is writable; a broken stream starts again.
  */
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import type { ClientWritableStream } from '@grpc/grpc-js';
@@ -10,6 +9,7 @@ import type { AcknowledgementDigest, Refusal } from '#snapshot/fleet.gen.ts';
 import { SHARE_ACKNOWLEDGEMENTS } from '#snapshot/services.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
 import type { CertificateSource } from './certificates.ts';
+import { DigestQueue } from './digest-queue.ts';
 
 interface DigestStreamOptions {
   /** The leader's "host:port". */
@@ -22,11 +22,8 @@ interface DigestStreamOptions {
   readonly log: Pick<Logger, 'warn'>;
 }
 
-const OBJECTS_PER_MESSAGE = 2_000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 2_000;
-/** The most channels whose refusals wait for a leader; proxies repeat the others. */
-const MAX_REFUSALS = 1_000;
 const CHANNEL = {
   'grpc.enable_channelz': 0,
   'grpc.keepalive_time_ms': 10_000,
@@ -37,15 +34,10 @@ const CHANNEL = {
 
 export class DigestStream {
   readonly #options: DigestStreamOptions;
-  readonly #pending = new Set<string>();
-  readonly #refusals = new Map<string, Refusal>();
+  readonly #queue: DigestQueue;
   #client: Client | undefined;
   #call: ClientWritableStream<AcknowledgementDigest> | undefined;
   #blocked = false;
-  /** True once everything has been sent on this stream. */
-  #whole = false;
-  #toldConnected: number | undefined;
-  #toldNames: readonly string[] | undefined;
   #retryMs = FIRST_RETRY_MS;
   #retry: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -53,20 +45,17 @@ export class DigestStream {
   /** Connects, and retries until it is stopped. */
   constructor(options: DigestStreamOptions) {
     this.#options = options;
+    this.#queue = new DigestQueue(options.replica, options.acknowledgements);
     this.#connect();
   }
 
   changed(ids: Iterable<string>): void {
-    for (const id of ids) this.#pending.add(id);
+    this.#queue.changed(ids);
     this.#flush();
   }
 
   refused(refusal: Refusal): void {
-    const { route, channel, status, connectError, recovered = false } = refusal;
-    const id = `${route}/${channel}/${recovered ? 'recovered' : `${status}${connectError}`}`;
-    // the leader takes them in order
-    this.#refusals.delete(id);
-    if (this.#refusals.size < MAX_REFUSALS) this.#refusals.set(id, refusal);
+    this.#queue.refused(refusal);
     this.#flush();
   }
 
@@ -81,7 +70,7 @@ export class DigestStream {
   }
 
   async #open(): Promise<void> {
-    const { secure, address, acknowledgements } = this.#options;
+    const { secure, address } = this.#options;
     const metadata = new Metadata();
     if (secure) metadata.set('authorization', `Bearer ${await secure.token()}`);
     if (this.#stopped) return;
@@ -108,11 +97,8 @@ export class DigestStream {
       this.#retryMs = FIRST_RETRY_MS;
       this.#flush();
     });
-    for (const id of acknowledgements.ids()) this.#pending.add(id);
+    this.#queue.begin();
     this.#blocked = false;
-    this.#whole = false;
-    this.#toldConnected = undefined;
-    this.#toldNames = undefined;
     this.#flush();
   }
 
@@ -139,31 +125,9 @@ export class DigestStream {
 
   #flush(): void {
     while (this.#call && !this.#blocked) {
-      const digest = this.#next();
+      const digest = this.#queue.next();
       if (!digest) return;
       this.#blocked = !this.#call.write(digest);
     }
-  }
-
-  #next(): AcknowledgementDigest | undefined {
-    const { replica, acknowledgements } = this.#options;
-    const objects = [...this.#pending.values().take(OBJECTS_PER_MESSAGE)].map((id) => acknowledgements.digest(id));
-    for (const { id } of objects) this.#pending.delete(id);
-    this.#whole ||= this.#pending.size === 0;
-    const connected = this.#whole ? acknowledgements.connected : 0;
-    const proxies = this.#takeNames();
-    if (objects.length + proxies.length + this.#refusals.size === 0 && connected === this.#toldConnected)
-      return undefined;
-    this.#toldConnected = connected;
-    const refusals = [...this.#refusals.values()];
-    this.#refusals.clear();
-    return { replica, connected, objects, refusals, proxies };
-  }
-
-  /** The names of this replica's proxies, if the leader does not know them. */
-  #takeNames(): readonly string[] {
-    const { names } = this.#options.acknowledgements;
-    if (!this.#whole || names === this.#toldNames) return [];
-    return (this.#toldNames = names);
   }
 }

@@ -8,7 +8,6 @@ import { CHECKPOINT_TYPE, RESOURCE_TYPES, typeUrlOf } from '#snapshot/resources.
 import { OBSERVERS } from '#snapshot/services.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import { Acknowledgements } from './acknowledgements.ts';
-import type { DigestStream } from './digests.ts';
 import { ResourceCache } from './resource-cache.ts';
 import type { ResourceChanges } from './resource-cache.ts';
 import type { Peer, ClientStream, DiscoveryWriter } from './server.ts';
@@ -63,6 +62,13 @@ export interface DiscoveryOptions {
   readonly log: Pick<Logger, 'warn'>;
 }
 
+/** Tells the leader about this replica's proxies. */
+export interface LeaderReports {
+  changed(ids: Iterable<string>): void;
+  refused(refusal: Refusal): void;
+  stop(): void;
+}
+
 interface ReplicaStream {
   heard(digest: AcknowledgementDigest): void;
   ended(): void;
@@ -73,8 +79,8 @@ export class DiscoveryState {
   readonly progressListeners = new Set<(ids: ReadonlySet<string>) => void>();
   readonly refusalListeners = new Set<(refusal: Refusal) => void>();
   readonly nameListeners = new Set<() => void>();
-  /** The stream to the leader, if that is another replica. */
-  digests: DigestStream | undefined;
+  /** The reports to the leader, if that is another replica. */
+  digests: LeaderReports | undefined;
   readonly #cache = new ResourceCache();
   readonly #takeSnapshot = createSnapshotChanges(this.#cache);
   readonly #connections = new Set<Connection>();

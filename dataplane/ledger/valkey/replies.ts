@@ -17,7 +17,6 @@ import type {
 } from '../ledger.ts';
 import { isConcurrency } from '../load.ts';
 import { spanAt, windowKindOf } from '../periods.ts';
-import { CALL_STATUSES, USAGE_SOURCES } from '../../usage/record.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
 
 /** A call's record, in the order of its fields in its account's stream, behind the account. */
@@ -94,7 +93,8 @@ export interface Reply extends RecordReply, Texts<OtherField> {
 export class OutcomeUnknown extends LedgerUnavailable {}
 
 const DAY_MS = 86_400_000;
-/** The positions of optional values after the tokens and their source. */
+/** The positions of the source of the tokens, and of optional values after it. */
+const SOURCE = 5;
 const [LINES, UPSTREAM_COST, TERMS] = [6, 7, 8];
 
 /** Parses a batch's replies: one for the batch, and one for each operation. Throws if they are none. */
@@ -148,7 +148,7 @@ export function parseRecord(reply: RecordReply): SettleResult {
       // the script keeps the tokens and the cost beside them as one text
       ...(isRefunded && { upstreamCostNanoUsd: 0n }),
       unbilledNanoUsd: parseAmount(reply.unbilled),
-      status: oneOf(CALL_STATUSES, status),
+      status: wordIn(status, 'status'),
       durationMs: Number(durationMs),
     },
     keySpentNanoUsd: parseAmount(reply.keySpent),
@@ -248,7 +248,7 @@ function parseOptional([session = '', keyName = '', labels = '']: readonly strin
 function parseProgress(cost: string | undefined, tokens: string | undefined): CallProgress {
   const parts = parseList(tokens);
   const [input = 0, cached = 0, cacheWrite5m = 0, cacheWrite1h = 0, output = 0] = parts.slice(0, 5).map(Number);
-  const usageSource = oneOf(USAGE_SOURCES, String(parts[5]));
+  const usageSource = wordIn(textAt(parts, SOURCE), 'source of its usage');
   const lines = decodeLines(textAt(parts, LINES) ?? '');
   const upstream = textAt(parts, UPSTREAM_COST);
   return {
@@ -269,6 +269,12 @@ function textAt(parts: readonly unknown[], index: number): string | undefined {
 function parseList(text = '[]'): unknown[] {
   const value: unknown = JSON.parse(text);
   return Array.isArray(value) ? value : [];
+}
+
+/** A record's word, which may be one of a newer version. */
+function wordIn(text: string | undefined, what: string): string {
+  if (text === undefined || text === '') throw new Error(`a record of the ledger has no ${what}`);
+  return text;
 }
 
 function oneOf<T extends string>(words: readonly T[], text: string | undefined): T {

@@ -2,7 +2,7 @@
 import { viewLines } from '../../price/bill.ts';
 import type { BillLineView } from '../../price/bill.ts';
 import { formatDecimal } from '../../snapshot/decimal.ts';
-import type { CallStatus, UsageRecord, UsageSource } from '../../usage/record.ts';
+import type { RecordedStatus, RecordedUsageSource, UsageRecord } from '../../usage/record.ts';
 import type { State } from '../../state/state.ts';
 import { formatTime } from './time.ts';
 
@@ -17,7 +17,7 @@ export interface UsageView {
   readonly member: string | null;
   /** "route/channel" */
   readonly channel: string;
-  readonly status: CallStatus;
+  readonly status: RecordedStatus;
   /** Input that was neither read from a cache nor written to one. */
   readonly input_tokens: number;
   readonly cached_tokens: number;
@@ -26,7 +26,7 @@ export interface UsageView {
   readonly cache_write_5m_tokens: number;
   readonly cache_write_1h_tokens: number;
   readonly output_tokens: number;
-  readonly usage_source: UsageSource;
+  readonly usage_source: RecordedUsageSource;
   readonly cost_usd: string;
   readonly unbilled_usd: string;
   readonly duration_ms: number;

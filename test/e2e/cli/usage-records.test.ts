@@ -8,7 +8,7 @@ import { openValkeyLedger } from '#ledger/valkey.ts';
 import { parseSince } from '../../../bin/commands/usage.ts';
 import { usageWriter } from '../../../bin/usage/format.ts';
 import { sumWriter } from '../../../bin/usage/sums.ts';
-import { holdRequest, NOON_MS, origin, progress, settlement } from '../../unit/dataplane/ledger/calls.ts';
+import { holdRequest, NEWER_STATUS, NOON_MS, origin, progress, settlement } from '../../unit/dataplane/ledger/calls.ts';
 import { mgw, tempFolder } from '../../support/cli.ts';
 import type { TempFolder } from '../../support/cli.ts';
 import { startValkey, valkey } from '../../support/valkey.ts';
@@ -43,7 +43,16 @@ async function fill(ledger: Ledger): Promise<void> {
     await ledger.admit(
       holdRequest(call.callId, 50_000_000n, { origin: call, limits: { accountCreditNanoUsd: 10n ** 12n } }),
     );
-    await ledger.settle(settlement(call.callId, 12_500_000n, { origin: origin(call.callId, call) }));
+    // as if a newer gateway had written the last one
+    const [status, usageSource] =
+      call.callId === 'call-3' ? [NEWER_STATUS, 'Guessed'] : (['Succeeded', 'Provider'] as const);
+    await ledger.settle(
+      settlement(call.callId, 12_500_000n, {
+        origin: origin(call.callId, call),
+        progress: progress(12_500_000n, { usageSource }),
+        status,
+      }),
+    );
   }
 }
 
@@ -126,6 +135,8 @@ describe('mgw usage', () => {
       const table = (await mgw(['usage', ...flags])).stdout.trimEnd().split('\n');
       assert.match(table[0] ?? '', /^CREATED +KEY +ACCOUNT/);
       assert.equal(table.at(-1), '3 calls, 0.0375 USD');
+      assert.match((await mgw(['usage', ...flags, '--format', 'csv'])).stdout, /,Postponed,Guessed,/);
+      assert.match(table.find((line) => line.includes('team-b/b')) ?? '', / Postponed .* 0\.0125/);
     });
   }
 

@@ -377,6 +377,27 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
     await has('ApiKey', 'held', 'Accepted=False Deleting', 'Ready=False Deleting', 'Reconciling=True Deleting');
   });
 
+  it('stand beside CHANNELS, which counts usable ones: none that is drained or that its provider refuses', async () => {
+    const channel = (name: string): string => `{name: ${name}, protocol: OpenAI, baseUrl: "http://127.0.0.1:1/v1"}`;
+    await cluster.apply(
+      'kind: ModelRoute\nmetadata: {name: counted}\nspec: {models: [{name: counted, contextTokens: 1000, ' +
+        `maxOutputTokens: 100}], channels: [${['a', 'b', 'c'].map(channel).join(', ')}], drainedChannels: [c]}\n`,
+    );
+    const counts = async (channels: number): Promise<void> =>
+      void (await until(
+        `${channels} channels`,
+        () => find('ModelRoute', 'counted'),
+        ({ status }) => status?.channels === channels,
+      ));
+    await counts(2);
+    fleet.reportRefusal({ route: 'counted', channel: 'a', status: 402 });
+    await counts(1);
+    fleet.reportRefusal({ route: 'counted', channel: 'b', status: 403 });
+    await counts(0);
+    fleet.reportRefusal({ route: 'counted', channel: 'a', status: 0, recovered: true });
+    await counts(1);
+  });
+
   it('report why a provider cannot be reached', async () => {
     for (const [connectError, reason] of [
       ['ENOTFOUND', 'HostNotFound'],
@@ -437,6 +458,39 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
       (object) => isReady(object) && object.status.observedGeneration === object.metadata.generation,
     );
     assert.equal((await find('ApiKey', 'low')).status.spentUsd, '8.00');
+  });
+
+  it('show an edit of the limit and what is left of it in one write, also while the ledger does not answer', async () => {
+    let before = '2.00';
+    for (const [spec, left, ledgerAnswers] of [
+      [{ quota: { limitUsd: '20' } }, '12.00', true],
+      [{ quota: { limitUsd: '5' } }, '0.00', true],
+      [{ quota: { limitUsd: '16' } }, '8.00', false],
+      // the spending has its own manager again, so that the operator's write keeps it
+      [{ maxConcurrency: 4 }, '8.00', false],
+    ] as const) {
+      answers = ledgerAnswers;
+      await cluster.admin.call(
+        'PATCH',
+        '/apis/modelgateway.dev/v1alpha1/namespaces/team-a/apikeys/low',
+        { spec },
+        MERGE,
+      );
+      const seenLeft = new Set<string>();
+      await until(
+        `${JSON.stringify(spec)} is observed`,
+        () => find('ApiKey', 'low'),
+        ({ metadata, status }) => {
+          const isObserved = status.observedGeneration === metadata.generation;
+          assert.equal(status.remainingUsd, isObserved ? left : before, JSON.stringify(spec));
+          seenLeft.add(status.remainingUsd);
+          return isObserved;
+        },
+      );
+      assert.ok(seenLeft.has(left));
+      before = left;
+    }
+    await until('nothing is exhausted any more', () => find('ApiKey', 'low'), isReady);
   });
 
   it('all occur in tests, as far as a validating server allows them', () => {

@@ -6,7 +6,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, it } from 'vitest';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { mgw, tempFolder } from '../../support/cli.ts';
 
 const run = promisify(execFile);
@@ -38,6 +38,34 @@ describe('examples', () => {
       assert.ok(stdout.endsWith(`no errors, ${said}\n`), stdout);
     });
   }
+});
+
+describe('the objects of the first call, which the notes of the chart print', () => {
+  /** The objects of a folder as "Kind namespace/name". */
+  const objectsOf = (folder: string): readonly string[] =>
+    globSync('**/*.yaml', { cwd: join(EXAMPLES, folder) })
+      .flatMap((file) => parseAllDocuments(readFileSync(join(EXAMPLES, folder, file), 'utf8')))
+      .map((document) => document.toJS() as { kind: string; metadata: { name: string; namespace?: string } })
+      .map(({ kind, metadata: { name, namespace = 'model-gateway' } }) => `${kind} ${namespace}/${name}`);
+
+  it('have other names than those of the repository for GitOps, which would take them over', () => {
+    const [first, gitops] = [objectsOf('kubernetes/first-call'), objectsOf('gitops/models')];
+    assert.ok(first.length > 4 && gitops.length > 4);
+    assert.deepEqual(
+      first.filter((id) => gitops.includes(id)),
+      [],
+    );
+  });
+});
+
+describe('helm upgrade', () => {
+  it('is documented everywhere with the flag that also takes the values of a new chart', () => {
+    const files = globSync(['*.md', 'docs/**/*.{md,sh,yaml}', 'charts/**/*.{txt,md,yaml,tpl}'], { cwd: ROOT });
+    const naming = (flag: string): readonly string[] =>
+      files.filter((file) => readFileSync(join(ROOT, file), 'utf8').includes(flag));
+    assert.ok(naming('--reset-then-reuse-values').length >= 4);
+    assert.deepEqual(naming(' --reuse-values'), []);
+  });
 });
 
 describe('the repository for GitOps', () => {

@@ -5,11 +5,11 @@ import fc from 'fast-check';
 import { afterAll, describe, it } from 'vitest';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { openValkeyReader } from '#ledger/valkey-reader.ts';
-import type { UsageRecord } from '#usage/record.ts';
+import type { CallStatus, UsageRecord } from '#usage/record.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
 import { openValkeyUsageStore } from '../../../../console/usage/valkey-store.ts';
 import { startValkey, valkey } from '../../../support/valkey.ts';
-import { holdRequest, settlement } from '../../dataplane/ledger/calls.ts';
+import { holdRequest, NEWER_STATUS, settlement } from '../../dataplane/ledger/calls.ts';
 import { LONG_TIMEOUT } from '../../dataplane/ledger/valkey/subject.ts';
 import { ACCOUNTS, NOON_MS, asRefunded, checkBook, plannedCall, query, recordOf } from './cases.ts';
 import type { PlannedCall } from './cases.ts';
@@ -29,7 +29,7 @@ if (valkey.skip) {
       await ledger.settle(
         settlement(record.callId, record.costNanoUsd, {
           origin: record,
-          status: record.status,
+          status: record.status as CallStatus,
           durationMs: record.durationMs,
           progress: { costNanoUsd: record.costNanoUsd, tokens: record.tokens, usageSource: record.usageSource },
           ...(job && { job: { jobId: `job-${record.callId}`, pollMs: NOON_MS } }),
@@ -80,6 +80,25 @@ if (valkey.skip) {
         ),
         { numRuns: 8 },
       );
+    });
+
+    it('copies and sums records with a status that a newer gateway has written', async () => {
+      const { url, ledger, settle } = await open();
+      const book = openValkeyUsageStore(openValkeyReader(url));
+      for (const [at, status] of (['Succeeded', NEWER_STATUS, 'Withheld'] as const).entries())
+        await settle(recordOf({ ...SOME, status, costNanoUsd: 5n }, `c${at}`), false);
+      assert.equal((await book.sums({ accounts: ACCOUNTS })).all.costNanoUsd, 15n);
+      const found = await Promise.all(['c0', 'c1', 'c2'].map((id) => ledger.readUsage('key-1', id)));
+      assert.deepEqual(
+        found.map((record) => [record?.status, record?.costNanoUsd]),
+        [
+          ['Succeeded', 5n],
+          ['Postponed', 5n],
+          ['Withheld', 5n],
+        ],
+      );
+      book.close();
+      await ledger.close();
     });
 
     it('drops what the ledger drops, and detects a store that was emptied', async () => {

@@ -5,6 +5,7 @@ import { LedgerUnavailable } from '#ledger/ledger.ts';
 import { usageCsv } from '#usage/csv.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import { TEST_NOW_MS, keyManifest } from '../../../support/console-access.ts';
+import { renderStatus } from '../../../../console/wallet/calls-table.ts';
 import { accountManifest, call, manyCalls, usageBook, walletStand } from './stand.ts';
 import type { WalletStand } from './stand.ts';
 
@@ -248,6 +249,11 @@ describe('calls', () => {
     const unknown = (await stand.see('alice', '/wallet/team-a/main/calls?key=nope')).body;
     assert.deepEqual(idsIn(unknown), []);
     assert.match(textOf(unknown), /No key of this account that you may see is called nope/);
+  });
+
+  test('show words that a newer gateway has written as they are', () => {
+    const { markup } = renderStatus(call('req_later', ci, { status: 'Postponed <b>', usageSource: 'Guessed' }));
+    assert.equal(markup, '<span class="dot plain">Postponed &lt;b&gt;</span><small>Guessed</small>');
   });
 
   test('show what is unusual about them', async () => {

@@ -1,6 +1,6 @@
 /** Calls, limits and clocks for the ledger's tests, with defaults. */
 import type { HoldRequest, SpendingLimits, Limit, Settlement } from '#ledger/ledger.ts';
-import type { CallOrigin, CallProgress } from '#usage/record.ts';
+import type { CallOrigin, CallProgress, CallStatus } from '#usage/record.ts';
 
 /** Friday, 20 November 2026, noon UTC. */
 export const NOON_MS = Date.UTC(2026, 10, 20, 12);
@@ -71,6 +71,10 @@ export function holdRequest(callId: string, amountNanoUsd: bigint, options: Hold
     progress: options.progress ?? progress(0n),
   };
 }
+
+const LATER: string = 'Postponed';
+/** A status that a newer version writes, and this one does not know. */
+export const NEWER_STATUS = LATER as CallStatus;
 
 export function settlement(
   callId: string,

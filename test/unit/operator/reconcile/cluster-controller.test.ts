@@ -3,7 +3,9 @@
  * proxies' reports.
  */
 import assert from 'node:assert/strict';
-import { test } from 'vitest';
+import { describe, it, test } from 'vitest';
+import { LedgerUnavailable } from '#ledger/ledger.ts';
+import type { AccountSpending } from '#ledger/ledger.ts';
 import type { Snapshot } from '#snapshot/snapshot.gen.ts';
 import type { LiveObject } from '../../../../operator/store/live-objects.ts';
 import { allOf } from '../../../../operator/store/resources.ts';
@@ -44,7 +46,18 @@ function setUp(text: string, over: Partial<ClusterControllerOptions> = {}) {
     meter: NO_METER,
     log: NO_LOG,
     onMinted: () => undefined,
-    provider: { resources: () => state.resources, objects: { live: (id: string) => live.get(id) } as never },
+    provider: {
+      resources: () => state.resources,
+      objects: {
+        live: (id: string) => live.get(id),
+        current(id: string) {
+          const account = allOf(state.resources.accounts).find(
+            ({ metadata: { namespace, name } }) => id === `Account ${namespace}/${name}`,
+          );
+          return account && { ...account, status: live.get(id)?.status };
+        },
+      } as never,
+    },
     proxies: { publish: (snapshot) => void published.push(snapshot), progress: () => state.progress },
     keys: {
       joined: (resources) => resources,
@@ -325,4 +338,64 @@ test('writes an edit together with what remains of its limit, and a new object w
   assert.deepEqual(seen, [['0.00', '7.00']]);
   assert.equal((controller.status(ID.replace(/a$/, 'b')) as unknown as Record<string, unknown>)['balanceUsd'], '3.00');
   await controller.stop();
+});
+
+describe('what is left of an edited limit, while the ledger does not respond', () => {
+  /** A ledger whose reads end, with an error, only when the test ends. */
+  function hangingLedger() {
+    const { promise, reject } = Promise.withResolvers<never>();
+    promise.catch(() => undefined);
+    const end = (): void => reject(new LedgerUnavailable('gone'));
+    return { readKey: () => promise, readAccount: () => promise, end };
+  }
+  const shown = (controller: ClusterController): unknown[] => {
+    const { observedGeneration, spentUsd, balanceUsd, conditions = [] } = controller.status(ID) ?? {};
+    return [observedGeneration, spentUsd, balanceUsd, conditions.find(({ type }) => type === 'Ready')?.reason];
+  };
+
+  it('follows from what was read before, so that no status has the new limit with the rest of the old one', async () => {
+    let readAccount: () => Promise<AccountSpending> = () =>
+      Promise.resolve({ spentNanoUsd: 2_000_000_000n, heldNanoUsd: 0n });
+    const hanging = hangingLedger();
+    const ledger = { ...hanging, readAccount: () => readAccount() };
+    const { clock, controller, changed, edit } = setUp(ACCOUNT('a', '5'), { ledger });
+    await controller.start();
+    await controller.lead(true);
+    await clock.pass(20);
+    const [before] = shown(controller);
+    assert.deepEqual(shown(controller), [before, '2.00', '3.00', 'Ready']);
+    readAccount = hanging.readAccount;
+    changed.length = 0;
+    edit(ACCOUNT('a', '7'));
+    controller.resourcesChanged();
+    await clock.pass(600);
+    assert.ok(changed.some(([id]) => id === ID));
+    assert.deepEqual(shown(controller), [Number(before) + 1, '2.00', '5.00', 'Ready']);
+    edit(ACCOUNT('a', '1'));
+    controller.resourcesChanged();
+    await clock.pass(600);
+    assert.deepEqual(shown(controller), [Number(before) + 2, '2.00', '-1.00', 'LimitReached']);
+    hanging.end();
+    await controller.stop();
+  });
+
+  it('follows from the status that an earlier leader wrote', async () => {
+    const ledger = hangingLedger();
+    const { clock, controller, live } = setUp(ACCOUNT('a', '9'), { ledger });
+    live.set(ID, {
+      kind: 'Account',
+      namespace: GATEWAY_NAMESPACE,
+      name: 'a',
+      uid: 'a',
+      resourceVersion: '1',
+      status: { observedGeneration: 0, spentUsd: '2.00', balanceUsd: '3.00' },
+    });
+    await controller.start();
+    const leads = controller.lead(true);
+    await clock.pass(5_000);
+    await leads;
+    assert.deepEqual(shown(controller).slice(1), ['2.00', '7.00', 'Ready']);
+    ledger.end();
+    await controller.stop();
+  });
 });

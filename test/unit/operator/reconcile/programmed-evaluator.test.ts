@@ -8,11 +8,13 @@ import type { ProxyProgress } from '../../../../operator/status/programming.ts';
 import { fakeClock } from '../fake-clock.ts';
 
 const ID = 'ApiKey team-a/ci';
+const PROGRAMMED_BEFORE = { type: 'Programmed', status: 'True', reason: 'Programmed', message: '' } as const;
 
 function setUp() {
   const clock = fakeClock();
   let programming: Programming = RECONCILING;
   let progress: ProxyProgress | undefined;
+  let inForceSince: string | undefined;
   const evaluated: string[] = [];
   const evaluator = new ProgrammedEvaluator({
     clock,
@@ -21,7 +23,10 @@ function setUp() {
         kind: 'ApiKey',
         namespace: 'team-a',
         name: 'ci',
-        status: { observedGeneration: 1, conditions: [] },
+        status: {
+          observedGeneration: 1,
+          conditions: inForceSince === undefined ? [] : [{ ...PROGRAMMED_BEFORE, lastTransitionTime: inForceSince }],
+        },
       }),
       list: () => [],
       reprogram(ids, next) {
@@ -36,11 +41,15 @@ function setUp() {
     onEvaluated: () => undefined,
   });
   /** The proxies that the leader knows of acknowledge the object; `missing` are ready pods that are not connected. */
-  const see = (over: Partial<ProxyProgress>): string => {
+  const know = (over: Partial<ProxyProgress>): void => {
     progress = { version: 'v1', connected: 1, acknowledged: 1, rejected: [], convergedMs: 5, ...over };
-    evaluator.evaluate([ID]);
-    return `${programming.status} ${programming.reason}: ${programming.message}`;
   };
+  const see = (over: Partial<ProxyProgress>): string => {
+    know(over);
+    evaluator.evaluate([ID]);
+    return words();
+  };
+  const words = (): string => `${programming.status} ${programming.reason}: ${programming.message}`;
   /** All proxies that the leader knows of have the object. */
   const holds = (proxies: number): string => {
     see({ connected: proxies, acknowledged: proxies });
@@ -50,7 +59,12 @@ function setUp() {
   const edit = (): void => {
     programming = RECONCILING;
   };
-  return { clock, holds, see, edit, evaluator, evaluated };
+  /** An earlier leader has told of one proxy. */
+  const takeOver = (since: number): void => {
+    programming = { status: 'True', reason: 'Programmed', message: 'Acknowledged by 1 of 1 proxy in 3 ms.' };
+    inForceSince = new Date(since).toISOString();
+  };
+  return { clock, holds, see, know, words, edit, takeOver, evaluator, evaluated };
 }
 
 it('counts a proxy of another replica whose report comes after the edit', () => {
@@ -58,6 +72,40 @@ it('counts a proxy of another replica whose report comes after the edit', () => 
   assert.match(holds(1), /^Acknowledged by 1 of 1 proxy/);
   assert.match(holds(2), /^Acknowledged by 2 of 2 proxies/);
   assert.match(holds(1), /^Acknowledged by 2 of 2 proxies/, 'one that leaves changes nothing');
+  evaluator.stop();
+});
+
+it('counts a proxy that connects after the edit with everything, so that no acknowledgement follows', async () => {
+  const { clock, know, see, words, evaluator } = setUp();
+  see({});
+  know({ connected: 2, acknowledged: 2 });
+  evaluator.proxiesChanged();
+  assert.match(words(), /^True Programmed: Acknowledged by 2 of 2 proxies/);
+  await clock.pass(61_000);
+  know({ connected: 3, acknowledged: 3 });
+  evaluator.proxiesChanged();
+  assert.match(words(), /Acknowledged by 2 of 2 proxies/, 'a minute later');
+  evaluator.stop();
+});
+
+it('counts the proxies of other replicas that an earlier leader had not heard of', () => {
+  const { clock, see, takeOver, evaluator } = setUp();
+  takeOver(clock.nowMs() - 50_000);
+  assert.match(see({ connected: 2, acknowledged: 2 }), /Acknowledged by 2 of 2 proxies/);
+  evaluator.stop();
+  const later = setUp();
+  later.takeOver(later.clock.nowMs() - 61_000);
+  assert.match(later.see({ connected: 2, acknowledged: 2 }), /Acknowledged by 1 of 1 proxy in 3 ms/);
+  later.evaluator.stop();
+});
+
+it('says how many proxies lack an edit, also after one that has it has left', () => {
+  const { know, see, words, edit, evaluator } = setUp();
+  edit();
+  see({ connected: 3, acknowledged: 2 });
+  know({ connected: 2, acknowledged: 1 });
+  evaluator.proxiesChanged();
+  assert.equal(words(), 'Unknown Reconciling: Acknowledged by 1 of 2 proxies so far.');
   evaluator.stop();
 });
 
@@ -112,6 +160,7 @@ describe('a proxy that is connected to no operator', () => {
   it('is evaluated again when proxies change, with no object that does not wait for it', async () => {
     const { clock, see, edit, evaluator, evaluated } = setUp();
     see({ connected: 2, acknowledged: 2 });
+    await clock.pass(61_000);
     evaluated.length = 0;
     evaluator.proxiesChanged();
     await clock.pass(10);

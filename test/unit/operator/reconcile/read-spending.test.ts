@@ -56,7 +56,7 @@ function scene(telling?: Telling) {
     ...tracker,
     spent: (...args: Parameters<typeof tracker.spent>) => {
       told.push(args[0]);
-      tracker.spent(...args);
+      return tracker.spent(...args);
     },
   };
   const spent = new Map<string, KeySpending>();
@@ -117,6 +117,31 @@ describe('reading spending', () => {
     await read(resourcesOf(key('one', '2')));
     assert.deepEqual(await read(resourcesOf(key('one', '3'))), ['ApiKey team/one']);
     assert.equal(spentUsd('one')?.remainingUsd, '2.50');
+  });
+
+  it('is not recorded with another version of the limit than the one that is observed', async () => {
+    const { tracker, read, spentUsd } = scene();
+    await read(resourcesOf(key('one', '2')));
+    const withLimit = (limitUsd: string, generation: number): Resources => {
+      const [apiKey] = apiKeysOf(key('one', limitUsd));
+      assert.ok(apiKey);
+      const edited = { ...apiKey, metadata: { ...apiKey.metadata, generation } };
+      return { ...resourcesOf(''), apiKeys: new Map([['team', [edited]]]) };
+    };
+    // the edit is read before it is observed
+    await read(withLimit('3', 2));
+    assert.deepEqual([spentUsd('one')?.observedGeneration, spentUsd('one')?.remainingUsd], [1, '2.00']);
+    // a read that began before the edit ends after it was observed
+    tracker.observe(
+      OBSERVED.map((each) => ({ ...each, generation: 2 })),
+      NOW_MS,
+    );
+    await read(withLimit('1', 1));
+    assert.equal(spentUsd('one')?.remainingUsd, '2.00');
+    assert.ok(tracker.awaitsSpending('ApiKey team/one'));
+    await read(withLimit('3', 2));
+    assert.deepEqual([spentUsd('one')?.observedGeneration, spentUsd('one')?.remainingUsd], [2, '3.00']);
+    assert.ok(!tracker.awaitsSpending('ApiKey team/one'));
   });
 
   it('reports it to a tracker that has lost it', async () => {

@@ -11,7 +11,12 @@ import {
 } from '../../../../operator/status/conditions.ts';
 import type { DesiredCondition } from '../../../../operator/status/conditions.ts';
 import { findingsOf } from '../../../../operator/status/findings.ts';
-import { accountSpendingStatus, creditOf, keySpendingStatus } from '../../../../operator/status/spending.ts';
+import {
+  accountSpendingStatus,
+  creditOf,
+  keySpendingStatus,
+  recordedSpendingStatus,
+} from '../../../../operator/status/spending.ts';
 import { NOW_MS, accountsOf, apiKeysOf } from '../support.ts';
 
 const [account] = accountsOf(
@@ -99,10 +104,10 @@ describe('conditions', () => {
 });
 
 describe('spending', () => {
-  const key = (limitUsd: string) => {
+  const key = (limitUsd: string, period = 'Daily') => {
     const [apiKey] = apiKeysOf(
       `apiVersion: modelgateway.dev/v1alpha1\nkind: ApiKey\nmetadata: {name: a}\nspec: ` +
-        `{groupRef: {name: g}, accountRef: {name: a}, quota: {limitUsd: "${limitUsd}", period: Daily}}\n`,
+        `{groupRef: {name: g}, accountRef: {name: a}, quota: {limitUsd: "${limitUsd}", period: ${period}}}\n`,
     );
     assert.ok(apiKey);
     return apiKey;
@@ -172,6 +177,26 @@ describe('spending', () => {
       ),
       ['BalanceLow'],
     );
+  });
+
+  test('that a status records is measured against an edited limit', () => {
+    const { fields } = keySpendingStatus(key('1'), spending(900_000_000n));
+    const edited = recordedSpendingStatus(key('9'), fields);
+    assert.deepEqual(edited, keySpendingStatus(key('9'), spending(900_000_000n)));
+    assert.equal(recordedSpendingStatus(key('0.5'), fields)?.spent?.reason, 'LimitReached');
+    assert.deepEqual(recordedSpendingStatus(key('9', 'Never'), fields)?.fields, {
+      spentUsd: '0.900000001',
+      totalSpentUsd: '0.900000001',
+      remainingUsd: '8.099999999',
+      lastUsedTime: fields.lastUsedTime,
+    });
+    const before = accountSpendingStatus(1n, { spentNanoUsd: 500_000_000n, heldNanoUsd: 7n });
+    assert.deepEqual(recordedSpendingStatus(account, before.fields)?.fields, {
+      spentUsd: '0.50',
+      heldUsd: '0.000000007',
+      balanceUsd: '9.00',
+    });
+    assert.equal(recordedSpendingStatus(account, {}), undefined);
   });
 
   test('can make an object not ready', () => {

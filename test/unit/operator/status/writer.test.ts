@@ -5,8 +5,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { Condition } from '#crds/types.gen.ts';
-import { partOf, removalsFrom } from '../../../../operator/status/differences.ts';
+import { removalsFrom } from '../../../../operator/status/differences.ts';
 import type { StatusBody, StatusOwner } from '../../../../operator/status/differences.ts';
+import { sameJson } from '../../../../operator/status/same-json.ts';
 import { StatusWriter } from '../../../../operator/status/writer.ts';
 import type { StatusTarget, StatusWriterOptions } from '../../../../operator/status/writer.ts';
 import { NO_LOG, NO_METER, fakeClock } from '../fake-clock.ts';
@@ -19,33 +20,69 @@ const condition = (type: string, status: Condition['status'] = 'True'): Conditio
   lastTransitionTime: '2026-01-01T00:00:00Z',
 });
 
+/** A status as server-side apply takes it: the fields, and the conditions by type. */
+function entriesOf({ conditions = [], ...fields }: StatusBody): Map<string, unknown> {
+  return new Map([...Object.entries(fields), ...conditions.map((each) => [`/${each.type}`, each] as const)]);
+}
+
+/** Server-side apply with force: an owner removes what it alone owned and no longer applies. */
+function applyServerSide(
+  status: StatusBody,
+  owned: Map<StatusOwner, Set<string>>,
+  [owner, part]: [StatusOwner, StatusBody],
+): StatusBody {
+  const entries = entriesOf(status);
+  const others = owned.get(owner === 'operator' ? 'spending' : 'operator') ?? new Set();
+  const applied = entriesOf(part);
+  for (const path of owned.get(owner) ?? []) if (!applied.has(path) && !others.has(path)) entries.delete(path);
+  for (const [path, value] of applied) {
+    if (!sameJson(entries.get(path), value)) others.delete(path);
+    entries.set(path, value);
+  }
+  owned.set(owner, new Set(applied.keys()));
+  return {
+    ...Object.fromEntries([...entries].filter(([path]) => !path.startsWith('/'))),
+    conditions: [...entries.values()].filter(isCondition),
+  };
+}
+
+function isCondition(value: unknown): value is Condition {
+  return typeof value === 'object' && value !== null && 'type' in value;
+}
+
 function setUp(over: Partial<StatusWriterOptions> = {}) {
   const clock = fakeClock();
   const desired = new Map<string, StatusBody>();
   const live = new Map<string, StatusTarget>();
   const writes: string[] = [];
+  const owned = new Map<string, Map<StatusOwner, Set<string>>>();
+  /** What readers could see: each status after a write. */
+  const seen: StatusBody[] = [];
   let version = 0;
   const take = (id: string, status: StatusBody): void => {
     live.set(id, { kind: 'ApiKey', namespace: 'n', name: id, uid: id, resourceVersion: String(++version), status });
   };
   const idOf = ({ name }: StatusTarget): string => name;
-  const writer = new StatusWriter({
+  const options: StatusWriterOptions = {
     clock,
     meter: NO_METER,
     log: NO_LOG,
     desired: (id) => desired.get(id),
     live: (id) => live.get(id),
     async apply(target, owner, part) {
-      writes.push(`${owner} ${idOf(target)}`);
-      const other: StatusOwner = owner === 'operator' ? 'spending' : 'operator';
-      const kept = partOf(live.get(idOf(target))?.status ?? {}, other);
-      take(idOf(target), { ...kept, ...part, conditions: [...(kept.conditions ?? []), ...(part.conditions ?? [])] });
+      const id = idOf(target);
+      writes.push(`${owner} ${id}`);
+      const owners = owned.get(id) ?? new Map<StatusOwner, Set<string>>();
+      owned.set(id, owners);
+      const status = applyServerSide(live.get(id)?.status ?? {}, owners, [owner, part]);
+      seen.push(status);
+      take(id, status);
       return 'Written';
     },
     remove: async () => 'Written',
     ...over,
-  });
-  return { clock, desired, live, writes, writer, take };
+  };
+  return { clock, desired, live, writes, seen, options, writer: new StatusWriter(options), take };
 }
 
 test('writes what differs, once, and nothing that is equal', async () => {
@@ -164,17 +201,76 @@ test('writes spending once per half minute, but at once at a threshold or with a
   await spend('8.00', '2.00', 'QuotaLow');
   assert.deepEqual([writes.length, live.get('a')?.status['spentUsd']], [4, '8.00']);
   await spend('8.00', '92.00');
-  assert.deepEqual([writes.length, live.get('a')?.status['remainingUsd']], [5, '92.00']);
+  assert.deepEqual(writes.slice(4), ['operator a', 'spending a']);
+  assert.deepEqual([live.get('a')?.status['remainingUsd'], live.get('a')?.status.conditions], ['92.00', []]);
 });
 
-test('writes what remains of a new limit before it calls the edit observed', async () => {
-  const { clock, desired, take, writes, writer } = setUp();
-  take('a', { observedGeneration: 1, spentUsd: '1.00', remainingUsd: '9.00' });
-  desired.set('a', { observedGeneration: 2, spentUsd: '1.00', remainingUsd: '0.00' });
+test('writes an edit and what remains of its limit together, and then leaves the spending to its manager', async () => {
+  const { clock, desired, live, seen, take, writes, writer } = setUp();
+  take('a', {});
+  const want = async (observedGeneration: number, remainingUsd: string, ...types: string[]): Promise<void> => {
+    const conditions = types.map((type) => ({ ...condition(type), observedGeneration }));
+    desired.set('a', { observedGeneration, spentUsd: '1.00', remainingUsd, conditions });
+    writer.changed('a');
+    await clock.pass(1000);
+  };
+  const told = (): unknown[] =>
+    seen
+      .splice(0)
+      .map(({ observedGeneration, remainingUsd, conditions = [] }) => [
+        observedGeneration,
+        remainingUsd,
+        conditions.find(({ type }) => type === 'Ready')?.observedGeneration,
+      ]);
   writer.start();
+  await want(1, '9.00', 'Ready');
+  told();
+  for (const [generation, left] of [
+    [2, '0.00'],
+    [3, '4.00'],
+    [4, '0.50'],
+  ] as const) {
+    writes.length = 0;
+    await want(generation, left, 'Ready');
+    assert.deepEqual(writes, ['operator a', 'spending a']);
+    // no reader sees the new limit observed beside what was left of the old one, or the reverse
+    assert.deepEqual(told(), [
+      [generation, left, generation],
+      [generation, left, generation],
+    ]);
+  }
+  await want(4, '0.50', 'Ready', 'Reconciling');
+  assert.equal(live.get('a')?.status['remainingUsd'], '0.50', 'the operator owns it no more');
+  await writer.stop();
+});
+
+test('takes the spending back before the next write, also if that fails at first', async () => {
+  let fails = false;
+  const setup = setUp();
+  const { clock, desired, live, take } = setup;
+  const writer = new StatusWriter({
+    ...setup.options,
+    apply: (target, owner, part) => {
+      if (owner !== 'spending' || !fails) return setup.options.apply(target, owner, part);
+      fails = false;
+      return Promise.reject(new Error('not now'));
+    },
+  });
+  take('a', {});
+  writer.start();
+  const want = async (observedGeneration: number, remainingUsd: string): Promise<void> => {
+    desired.set('a', { observedGeneration, spentUsd: '1.00', remainingUsd, conditions: [condition('Ready')] });
+    writer.changed('a');
+    await clock.pass(100);
+  };
+  await want(1, '9.00');
+  fails = true;
+  await want(2, '7.00');
+  desired.set('a', { ...desired.get('a'), observedGeneration: 3 });
   writer.changed('a');
-  await clock.pass(1000);
-  assert.deepEqual(writes, ['spending a', 'operator a']);
+  await clock.pass(5000);
+  assert.deepEqual([live.get('a')?.status['remainingUsd'], live.get('a')?.status['observedGeneration']], ['7.00', 3]);
+  assert.ok(setup.seen.every(({ remainingUsd }, n) => n === 0 || remainingUsd !== undefined));
   await writer.stop();
 });
 
