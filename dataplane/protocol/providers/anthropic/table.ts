@@ -47,7 +47,7 @@ export const SETTINGS_SECTION = objectTable('Settings', SETTINGS);
 export const PARTS = kindTable('Parts of turns', {
   Text: converted('`text`; one without words is left out'),
   Refusal: converted('`text`'),
-  Image: converted('`image`: data or a URL, of the user and of tools'),
+  Image: converted("`image`: data or a URL; one that the assistant has made follows as the user's"),
   Audio: refused('there is no audio'),
   Video: refused('there is no video'),
   Document: converted('`document`: data of a PDF, text, parts, or a URL, with its title and context'),

@@ -79,6 +79,7 @@ function prepareTurns(given: readonly Turn[], prefill: boolean): PlacedSystem {
   const prepared = prepare(given, {
     reasoning: { proofs: ['Anthropic'], readable: false },
     system: 'AsUserText',
+    assistantImages: false,
     alternates: true,
     blanks: false,
     prefill,

@@ -46,7 +46,10 @@ export const SETTINGS_SECTION = objectTable('Settings', SETTINGS);
 export const PARTS = kindTable('Parts of turns', {
   Text: converted('`text`; one without words is left out'),
   Refusal: converted('`text`'),
-  Image: converted('`image`: the data of a png, jpeg, gif or webp; others are refused'),
+  Image: converted(
+    '`image`: the data of a png, jpeg, gif or webp, others are refused; one that the assistant has made follows as the ' +
+      "user's",
+  ),
   Audio: refused('there is no audio'),
   Video: refused('there is no video'),
   Document: converted('`document`, the data of a PDF or text, after its context; parts as blocks; URLs are refused'),

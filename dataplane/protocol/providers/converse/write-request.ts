@@ -46,6 +46,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
   const { system, turns: prepared } = prepare(conversation.turns, {
     reasoning: { proofs: ['Anthropic'], readable: false },
     system: 'AsUserText',
+    assistantImages: false,
     alternates: true,
     blanks: true,
     prefill: capabilities.prefill,

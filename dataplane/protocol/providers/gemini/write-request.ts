@@ -31,6 +31,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
   const { system, turns } = prepare(conversation.turns, {
     reasoning: { proofs: ['Gemini'], readable: false },
     system: 'AsUserText',
+    assistantImages: true,
     alternates: true,
     blanks: true,
     prefill: capabilities.prefill,

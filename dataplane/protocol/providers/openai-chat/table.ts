@@ -43,7 +43,7 @@ export const SETTINGS_SECTION = objectTable('Settings', SETTINGS);
 export const PARTS = kindTable('Parts of turns', {
   Text: converted('`text`'),
   Refusal: converted('`content`'),
-  Image: converted('an `image_url` part'),
+  Image: converted("an `image_url` part; one that the assistant has made follows as the user's"),
   Audio: converted('an `input_audio` part, where it is data'),
   Video: refused('chat completions take no video'),
   Document: converted('a `file` part (PDF) or `text` and `image_url` parts; by URL it is refused'),

@@ -78,6 +78,7 @@ function writeTurns(
       readable: wantsReasoningBack(model),
     },
     system: capabilities.systemTurns ? 'InPlace' : 'AsUserText',
+    assistantImages: false,
     alternates: false,
     blanks: true,
     prefill: capabilities.prefill,

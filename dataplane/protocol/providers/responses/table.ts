@@ -46,7 +46,7 @@ export const PARTS = kindTable('Parts of turns', {
       'assistant has a `phase`: commentary beside calls, else final_answer',
   ),
   Refusal: converted('`refusal`'),
-  Image: converted('`input_image`; of the assistant it is refused'),
+  Image: converted("`input_image`; one that the assistant has made follows as the user's"),
   Audio: refused('Responses take no audio'),
   Video: refused('Responses take no video'),
   Document: converted('`input_file`, by its data or its URL, or texts and images'),

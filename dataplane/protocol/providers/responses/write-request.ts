@@ -61,6 +61,7 @@ function writeTurns(
   const { system, turns } = prepare(given, {
     reasoning: { proofs: ['OpenAI'], readable: false },
     system: capabilities.systemTurns ? 'InPlace' : 'AsUserText',
+    assistantImages: false,
     alternates: false,
     blanks: true,
     prefill: capabilities.prefill,
