@@ -30,8 +30,9 @@ export const SETTINGS: SettingsTable = {
   ),
   verbosity: omitted(NO_SETTING, ['medium']),
   responseFormat: converted(
-    '`outputConfig.textFormat`, with the schema closed to other properties; for models without schemas a paragraph of ' +
-      '`system`',
+    '`outputConfig.textFormat`, with the schema closed to other properties; what is no object is a member of one, and ' +
+      'is taken out of it in the response; without a schema, and for models without them, a paragraph of `system`, and ' +
+      'named',
   ),
   toolChoice: converted('`toolConfig.toolChoice`; none leaves the tools out where no turn has used one'),
   parallelToolCalls: omitted('Converse has no such switch', [true]),

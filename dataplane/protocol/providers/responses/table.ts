@@ -25,7 +25,8 @@ export const SETTINGS: SettingsTable = {
   ),
   verbosity: converted('`text.verbosity`, for GPT-5'),
   responseFormat: converted(
-    '`text.format`, strict where the schema meets the rules; for models without schemas a paragraph of the system prompt',
+    '`text.format`, strict where the schema meets the rules; what is no object is a member of one, and is taken out of ' +
+      'it in the response; for models without schemas a paragraph of the system prompt, and named',
   ),
   toolChoice: converted('`tool_choice`, with `allowed_tools` where some of the tools may be called'),
   parallelToolCalls: converted('`parallel_tool_calls`: false, for models that take it'),
