@@ -4,11 +4,20 @@
  */
 import type { ChatDialect, Dialect } from './call-facts.ts';
 import type { Client } from './clients/client.ts';
+import { HeldValueReader } from './conversation/held-value.ts';
 import { settleUnread } from './conversation/take.ts';
 import type { ConversationEvent } from './conversation/events.ts';
 import { fold } from './conversation/response.ts';
 import type { StreamWriter } from './clients/client.ts';
-import type { Converter, Meter, ProviderError, ResponseContext, StreamEnd, StreamRequest } from './converter.ts';
+import type {
+  ConversionNotes,
+  Converter,
+  Meter,
+  ProviderError,
+  ResponseContext,
+  StreamEnd,
+  StreamRequest,
+} from './converter.ts';
 import { DroppedFields } from './dropped-fields.ts';
 import { FailedResponse } from './failed-response.ts';
 import { openEventStream } from './event-stream.ts';
@@ -35,8 +44,14 @@ export function conversion(client: Client, provider: ChatProvider): Converter {
       const { conversation, notes } = client.read(reparseLosslessly(body, parsed), { providerTools, seal });
       settleUnread(conversation, { provider: provider.name, dropped });
       const stream = plan.stream ?? parsed['stream'] === true;
-      const { path, body: sent, toolNames, keepsReasoning } = provider.write(conversation, { plan, stream, dropped });
-      const all = { ...notes, ...(toolNames && { toolNames }), ...(keepsReasoning === true && { keepsReasoning }) };
+      const written = provider.write(conversation, { plan, stream, dropped });
+      const { path, body: sent, toolNames, keepsReasoning, heldValue } = written;
+      const all = {
+        ...notes,
+        ...(toolNames && { toolNames }),
+        ...(keepsReasoning === true && { keepsReasoning }),
+        ...(heldValue && { heldValue }),
+      };
       return {
         path,
         body: Buffer.from(writeJson(sent)),
@@ -47,7 +62,7 @@ export function conversion(client: Client, provider: ChatProvider): Converter {
     response: (body, answer = UNKNOWN) => {
       const { id, notes, model = '', estimatedInputTokens, seal } = answer;
       const { events, meter } = provider.read(body, { id, notes, seal });
-      const response = fold(events);
+      const response = fold(readerOf(notes)?.read(events) ?? events);
       if (response.error) throw new FailedResponse(response.error);
       const context = { id, createdSeconds: answer.createdSeconds, model, notes, seal };
       return { body: client.write(response, fillUsage(meter, estimatedInputTokens), context), meter };
@@ -82,10 +97,16 @@ function errorDialectOf(dialect: ChatDialect): Dialect {
   return dialect === 'Responses' ? 'OpenAI' : dialect;
 }
 
+/** Undefined: the response is what the client asked for. */
+function readerOf(notes: ConversionNotes | undefined): HeldValueReader | undefined {
+  return notes?.heldValue && new HeldValueReader(notes.heldValue);
+}
+
 class ConvertedStream implements EventHandler {
   readonly #dialect: Dialect;
   readonly #id: string;
   readonly #reader: EventReader;
+  readonly #held: HeldValueReader | undefined;
   readonly #writer: StreamWriter;
   readonly fail?: NonNullable<EventHandler['fail']>;
   #failure: StreamEnd | undefined;
@@ -95,6 +116,7 @@ class ConvertedStream implements EventHandler {
     this.#id = request.id;
     this.#reader = reader;
     const { model, createdSeconds, notes, seal, wantsStreamUsage } = request;
+    this.#held = readerOf(notes);
     this.#writer = client.stream({
       id: request.id,
       createdSeconds,
@@ -131,7 +153,7 @@ class ConvertedStream implements EventHandler {
 
   #write(events: readonly ConversationEvent[]): string {
     let text = '';
-    for (const event of events) {
+    for (const event of this.#held?.read(events) ?? events) {
       if (event.type === 'error') {
         this.#failure = this.#failWith(event.error);
         return text;

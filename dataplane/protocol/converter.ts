@@ -131,11 +131,16 @@ export interface ConversionNotes {
   readonly keepsReasoning?: boolean;
   /** Anthropic: the client has not asked for thinking, and gets a proof of it only where a call needs it. */
   readonly hidesProofs?: boolean;
+  /** The response is an object that holds what the client asked for. */
+  readonly heldValue?: HeldValue;
   /** Gemini: the answer shows its thoughts. */
   readonly includeThoughts?: boolean;
   /** Responses: the sealed ids of the request, by what is sealed in them, because the response repeats them. */
   readonly sealedIds?: ReadonlyMap<string, string>;
 }
+
+/** What is taken out of an object that a response was held to: a value as JSON, or a word without quotes. */
+export type HeldValue = 'Json' | 'Word';
 
 /** A tool as a client of the Responses dialect declared it. */
 export interface ResponseTool {

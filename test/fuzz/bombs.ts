@@ -1,4 +1,5 @@
 /** Small bodies that inflate without measure, and requests that carry them to every method and endpoint. */
+import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 
@@ -7,26 +8,21 @@ const BLANKS = Buffer.alloc(BOMB_BYTES, ' ');
 const BROTLI = {
   params: { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS },
 };
+/** The largest window that the gateway's decoder takes. */
+const ZSTD = { params: { [constants.ZSTD_c_windowLog]: 23 } };
+/** Without a pattern, so that a decoder may fill its window before the ratio to the compressed size is absurd. */
+const NOISE = randomBytes(80 * 1024);
+const NOISE_AND_BLANKS = Buffer.concat([NOISE, BLANKS]);
 
-/** 60 MiB of blanks by content-encoding. Brotli makes some dozen bytes of them. */
+/** 60 MiB of blanks by content-encoding, with the largest windows. Brotli makes some dozen bytes of them. */
 export const BOMBS: ReadonlyMap<string, Buffer> = new Map([
   ['gzip', gzipSync(BLANKS)],
   ['deflate', deflateSync(BLANKS)],
   ['br', brotliCompressSync(BLANKS, BROTLI)],
-  ['zstd', zstdCompressSync(BLANKS)],
+  ['zstd', zstdCompressSync(NOISE_AND_BLANKS, ZSTD)],
 ]);
 
 export type Target = readonly [method: string, path: string];
-
-/** One target of each way to read a body, and one that has none. */
-export const REPRESENTATIVES: readonly Target[] = [
-  ['POST', '/v1/chat/completions'],
-  ['POST', '/v1/messages/count_tokens'],
-  ['POST', '/v1/videos'],
-  ['POST', '/v1/conversations'],
-  ['POST', '/v1/responses/x/cancel'],
-  ['DELETE', '/v1/responses/x'],
-];
 
 /** Every endpoint that has a body, and those that have none. */
 export const TARGETS: readonly Target[] = [

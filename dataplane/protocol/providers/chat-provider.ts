@@ -1,5 +1,5 @@
 /** A provider's protocol for conversations: it writes requests, and reads responses and streams into events. */
-import type { ConversionNotes, Meter, RequestPlan } from '../converter.ts';
+import type { ConversionNotes, HeldValue, Meter, RequestPlan } from '../converter.ts';
 import type { ConversationEvent } from '../conversation/events.ts';
 import type { Conversation } from '../conversation/request.ts';
 import type { DroppedFields } from '../dropped-fields.ts';
@@ -33,6 +33,8 @@ export interface WrittenRequest {
   readonly toolNames: ReadonlyMap<string, string> | undefined;
   /** The model wants its readable reasoning back, so that clients which keep only sealed reasoning get it sealed. */
   readonly keepsReasoning?: boolean;
+  /** The model is held to an object with what the client asked for; absent or undefined: to nothing, or to just that. */
+  readonly heldValue?: HeldValue | undefined;
 }
 
 /** What reading a response needs besides its bytes. */

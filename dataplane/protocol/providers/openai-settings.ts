@@ -1,8 +1,10 @@
 /** Settings that chat completions and Responses take alike. */
 import { createHash } from 'node:crypto';
-import { askForFormat, isObjectFormat } from '../conversation/formats.ts';
-import type { ResponseFormat, Settings } from '../conversation/request.ts';
-import type { RequestPlan } from '../converter.ts';
+import { askForFormat } from '../conversation/formats.ts';
+import { asObjectFormat } from '../conversation/held-value.ts';
+import type { Settings } from '../conversation/request.ts';
+import type { HeldValue, RequestPlan } from '../converter.ts';
+import type { DroppedFields } from '../dropped-fields.ts';
 import { textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { openAiStrictSchema } from '../json-schemas.ts';
@@ -15,20 +17,32 @@ const SCHEMA_NAME = 'answer';
 export interface HeldFormat {
   /** What the model is held to: any JSON object, or a schema with its name; undefined: nothing. */
   readonly held?: 'Json' | JsonRecord;
+  /** What the schema's object holds of what the client asked for; absent: it is that. */
+  readonly heldValue?: HeldValue | undefined;
   /** Paragraphs for the system prompt. */
   readonly instructions: readonly string[];
 }
 
-/** A model that cannot be held to a format is asked for it instead. */
-export function writeFormat(given: ResponseFormat | undefined, strictSchemas: boolean): HeldFormat {
-  if (!given) return { instructions: [] };
+/** A model that cannot be held to a format is asked for it instead, and the format is named. */
+export function writeFormat(
+  setting: Settings['responseFormat'],
+  strictSchemas: boolean,
+  dropped: DroppedFields,
+): HeldFormat {
+  if (!setting) return { instructions: [] };
+  const { value: given, path } = setting;
   if (given.type === 'Json') return { held: 'Json', instructions: [] };
-  if (given.type === 'Words' || !isObjectFormat(given)) return { instructions: [askForFormat(given)] };
-  if (!strictSchemas) return { held: 'Json', instructions: [askForFormat(given)] };
-  const { schema, name = SCHEMA_NAME, description } = given;
-  const strict = given.strict === false ? undefined : openAiStrictSchema(schema);
+  const object = asObjectFormat(given);
+  if (!strictSchemas || !object) {
+    dropped.add(path);
+    const isObject = object !== undefined && object.held === undefined;
+    return { ...(isObject && { held: 'Json' }), instructions: [askForFormat(given)] };
+  }
+  const { schema, name = SCHEMA_NAME, description, strict: wanted } = object.format;
+  const strict = wanted === false ? undefined : openAiStrictSchema(schema);
   return {
     held: { name, schema: strict ?? schema, strict: strict !== undefined, description },
+    heldValue: object.held,
     instructions: [],
   };
 }

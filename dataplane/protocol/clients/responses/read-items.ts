@@ -5,6 +5,7 @@ import type { UnreadField } from '../../field-table.ts';
 import { isGiven, isRecord, readRecords, stringOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
 import { checkSize } from '../../json-scan.ts';
+import { imageTypeOf, mediaTypeOf } from '../../media-types.ts';
 import { malformed } from '../../unsupported.ts';
 import type { ReadContext } from '../client.ts';
 import { readContent, readTexts } from './read-parts.ts';
@@ -15,6 +16,7 @@ import {
   CALL_OUTPUT,
   CUSTOM_CALL,
   FUNCTION_CALL,
+  IMAGE_CALL,
   ITEMS,
   MESSAGE,
   ROLES,
@@ -54,6 +56,7 @@ class ItemReader {
     function_call_output: (item, path) => this.#readOutput(item, path),
     custom_tool_call: (item, path) => this.#readCustomCall(item, path),
     custom_tool_call_output: (item, path) => this.#readOutput(item, path),
+    image_generation_call: (item, path) => this.#readImage(item, path),
     tool_search_call: (item, path) => this.#readSearch(item, path),
     tool_search_output: (item, path) => this.#readFound(item, path),
     additional_tools: (item, path) => {
@@ -135,6 +138,16 @@ class ItemReader {
     const { call_id: id, output } = readFields(CALL_OUTPUT, item, { param: path, unread });
     const parts = readContent(output, `${path}.output`, unread);
     this.turns.addResult({ type: 'ToolResult', callId: callId(id, path), isError: false, parts, path });
+  }
+
+  /** An id alone names an image that its provider keeps. */
+  #readImage(item: JsonRecord, path: string): void {
+    const { unread } = this.#context;
+    const { result, output_format: format } = readFields(IMAGE_CALL, item, { param: path, unread });
+    const data = textOf(result);
+    if (data === undefined) return this.#omit(item, path);
+    const mediaType = imageTypeOf(data) ?? mediaTypeOf(`image/${textOf(format) ?? 'png'}`);
+    this.turns.addPart({ type: 'Image', source: { type: 'Data', mediaType, data }, path: `${path}.result` });
   }
 
   #readSearch(item: JsonRecord, path: string): void {

@@ -94,11 +94,11 @@ export const ITEMS = kindTable('Input items by type', {
   tool_search_call: converted("a call of the assistant's turn, where the client searches"),
   tool_search_output: converted("a tool's result with the names of the tools, which join the others"),
   additional_tools: converted('tools'),
+  image_generation_call: converted("an image of the assistant's turn; one without a `result` is left out and named"),
   compaction: omitted('only the account that made it can read it'),
   web_search_call: omitted(SERVER_TOOL),
   file_search_call: omitted(SERVER_TOOL),
   code_interpreter_call: omitted(SERVER_TOOL),
-  image_generation_call: omitted(SERVER_TOOL),
   mcp_list_tools: omitted(SERVER_TOOL),
   mcp_call: omitted(SERVER_TOOL),
   mcp_approval_request: omitted(SERVER_TOOL),
@@ -161,6 +161,21 @@ export const FUNCTION_CALL = objectTable('Function calls', {
 });
 
 export const CUSTOM_CALL = objectTable('Calls of custom tools', { ...CALL, input: converted('its text') });
+
+const MADE = dropped('the image shows it');
+
+export const IMAGE_CALL = objectTable('Images that were made', {
+  type: TYPE,
+  result: converted('the data of the image'),
+  output_format: converted("the image's type, where its data don't show it"),
+  revised_prompt: dropped('the image shows what was made of it'),
+  background: MADE,
+  size: MADE,
+  quality: MADE,
+  action: MADE,
+  id: OWN_ID,
+  status: OWN_ID,
+});
 
 export const CALL_OUTPUT = objectTable('Outputs of calls', {
   type: TYPE,
@@ -400,6 +415,7 @@ export const REQUEST_TABLES = [
   REASONING,
   FUNCTION_CALL,
   CUSTOM_CALL,
+  IMAGE_CALL,
   CALL_OUTPUT,
   TOOL_SEARCH_CALL,
   TOOL_SEARCH_OUTPUT,

@@ -2,8 +2,10 @@
  * Puts items together to turns: those of the assistant that follow each other are one turn, and so are outputs of
  * calls. System messages at the beginning are one text.
  */
+import { withoutLastReasoning } from '../../conversation/repairs/last-reasoning.ts';
 import type {
   AssistantPart,
+  ImagePart,
   ReasoningPart,
   ToolCallPart,
   ToolResultPart,
@@ -47,7 +49,7 @@ export class TurnList {
     }
   }
 
-  addPart(part: ReasoningPart | ToolCallPart): void {
+  addPart(part: ReasoningPart | ToolCallPart | ImagePart): void {
     this.#assistantAt(part.path).parts.push(part);
   }
 
@@ -78,13 +80,12 @@ export class TurnList {
     this.#closeResults();
   }
 
-  /** Reasoning at its end led to nothing, because the model was cut off; Gemini's may prove the text before it. */
   #closeAssistant(): void {
     if (!this.#assistant) return;
     const { parts, path } = this.#assistant;
     this.#assistant = undefined;
-    const last = parts.findLastIndex((part) => part.type !== 'Reasoning' || part.proof?.maker === 'Gemini');
-    if (last >= 0) this.#turns.push({ role: 'Assistant', parts: parts.slice(0, last + 1), path });
+    const kept = withoutLastReasoning(parts);
+    if (kept.length > 0) this.#turns.push({ role: 'Assistant', parts: kept, path });
   }
 
   #closeResults(): void {

@@ -91,8 +91,10 @@ export class BlockReader {
     }
   }
 
+  /** One without a name is no call, and nor is the input that follows. */
   #beginCall(block: JsonRecord, key: unknown): Events {
     const { id, name: sent, input } = convertedFields(TOOL_USE_BLOCK, block);
+    if (textOf(sent) === undefined) return NO_EVENTS;
     this.#open = { kind: 'Call', key, input, hasDeltas: false };
     this.#calledTools = true;
     return [{ type: 'call-start', id: fromToolUseId(stringOf(id)), name: clientToolName(stringOf(sent), this.#notes) }];

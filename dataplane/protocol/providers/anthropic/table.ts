@@ -29,8 +29,8 @@ export const SETTINGS: SettingsTable = {
   reasoning: converted('`thinking`, for models that reason; without a budget that fits, it is left out and named'),
   verbosity: omitted(NO_SETTING, ['medium']),
   responseFormat: converted(
-    '`output_config.format` for the schema of an object, closed to other properties; for others, and for models ' +
-      'without schemas, a paragraph of `system`',
+    '`output_config.format`, with the schema closed to other properties; what is no object is a member of one, and is ' +
+      'taken out of it in the response; without a schema, and for models without them, a paragraph of `system`, and named',
   ),
   toolChoice: converted('`tool_choice`; tools that may not be called are left out, unless one is forced'),
   parallelToolCalls: converted('`tool_choice.disable_parallel_tool_use`: where false'),
@@ -47,7 +47,7 @@ export const SETTINGS_SECTION = objectTable('Settings', SETTINGS);
 export const PARTS = kindTable('Parts of turns', {
   Text: converted('`text`; one without words is left out'),
   Refusal: converted('`text`'),
-  Image: converted('`image`: data or a URL, of the user and of tools'),
+  Image: converted("`image`: data or a URL; one that the assistant has made follows as the user's"),
   Audio: refused('there is no audio'),
   Video: refused('there is no video'),
   Document: converted('`document`: data of a PDF, text, parts, or a URL, with its title and context'),

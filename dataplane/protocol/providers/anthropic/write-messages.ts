@@ -13,8 +13,7 @@ import type {
 import type { JsonRecord } from '../../fields.ts';
 import { toBoundedToolUseId } from '../../tool-ids.ts';
 import type { ToolNames } from '../../tool-ids.ts';
-import { unsupported } from '../../unsupported.ts';
-import { NAME, textBlocks, withCache, writePart } from './write-parts.ts';
+import { textBlocks, withCache, writePart } from './write-parts.ts';
 
 const MAX_ID_LENGTH = 256;
 
@@ -68,8 +67,9 @@ function writeOfAssistant(part: AssistantPart, names: ToolNames): readonly JsonR
       return [thinkingBlock(part)];
     case 'ToolCall':
       return [writeCall(part, names)];
+    // images are the user's by now (conversation/prepare.ts)
     case 'Image':
-      throw unsupported(part.path, NAME, 'messages of the assistant hold text');
+      return [];
   }
 }
 

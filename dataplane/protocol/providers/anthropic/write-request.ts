@@ -37,7 +37,7 @@ export function writeRequest(conversation: Conversation, context: WriteContext):
   refuseCheaperTier(conversation.settings, taker);
   const settings = takeSettings(SETTINGS, conversation.settings, taker);
   const capabilities = capabilitiesOf(ANTHROPIC_MODELS, model, plan.capabilities);
-  const { schema, instructions } = schemaFormat(settings.responseFormat, capabilities);
+  const { schema, heldValue, instructions } = schemaFormat(settings.responseFormat, capabilities, dropped);
   const { system, turns: prepared } = prepareTurns(conversation.turns, capabilities.prefill);
   const maxTokens = limitOf(plan.maxOutputTokens, settings.maxOutputTokens);
   const { thinking, effort, thinks } = claudeThinking(settings, {
@@ -71,7 +71,7 @@ export function writeRequest(conversation: Conversation, context: WriteContext):
     cache_control: settings.cache && writeCache(settings.cache.value),
   };
   const changed = platformMembers({ plan: plan.platform, given: () => body, dropped });
-  return { path: '/v1/messages', body: withChanges(body, changed), toolNames: names.original };
+  return { path: '/v1/messages', body: withChanges(body, changed), toolNames: names.original, heldValue };
 }
 
 /** Throws RequestFault where nobody says anything. */
@@ -79,6 +79,7 @@ function prepareTurns(given: readonly Turn[], prefill: boolean): PlacedSystem {
   const prepared = prepare(given, {
     reasoning: { proofs: ['Anthropic'], readable: false },
     system: 'AsUserText',
+    assistantImages: false,
     alternates: true,
     blanks: false,
     prefill,

@@ -1,5 +1,6 @@
 /** Reads whole responses of Converse into events, and the blocks that streams have too. */
 import type { ConversationEvent } from '../../conversation/events.ts';
+import { finishWithCalls } from '../../conversation/finish.ts';
 import { anthropicProof } from '../../conversation/reasoning.ts';
 import { convertedFields } from '../../field-table.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
@@ -19,7 +20,9 @@ export function readResponse(body: Uint8Array, context: ResponseReadContext): Re
   const tally = new OutputTally();
   const events = blocksOf(output).flatMap((block) => readBlock(block, context, tally));
   const meter = meterOf(readUsage(usage, serviceTier), tally.bytes);
-  return { events: [{ type: 'start', model: undefined }, ...events, finishOf(stringOf(stopReason))], meter };
+  const calledTools = events.some(({ type }) => type === 'call-start');
+  const finish = finishOf(stringOf(stopReason), calledTools);
+  return { events: [{ type: 'start', model: undefined }, ...events, finish], meter };
 }
 
 function blocksOf(output: unknown): readonly JsonRecord[] {
@@ -34,13 +37,13 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
 };
 
 /** The end, or the failure. With a guardrail's intervention, the response's text is the guardrail's own message. */
-export function finishOf(stopReason: string): ConversationEvent {
+export function finishOf(stopReason: string, calledTools: boolean): ConversationEvent {
   const failure = FAILURES.values.get(stopReason);
   if (failure !== undefined) {
     const message = `The model's output could not be read (${stopReason}).`;
     return { type: 'error', error: readStreamError({ type: failure, message }) };
   }
-  const reason = FINISH_REASONS.values.get(stopReason) ?? 'Stop';
+  const reason = finishWithCalls(FINISH_REASONS.values.get(stopReason) ?? 'Stop', calledTools);
   return { type: 'finish', reason, detail: EXPLANATIONS[stopReason] };
 }
 
@@ -57,6 +60,7 @@ function readText(text: string, tally: OutputTally): readonly ConversationEvent[
   return text === '' ? [] : [{ type: 'text-delta', text }];
 }
 
+/** One without a name is no call. */
 function readCall(
   { toolUseId, name: sent, input }: JsonRecord,
   { notes }: ResponseReadContext,
@@ -67,6 +71,7 @@ function readCall(
   const text = isEmpty ? '{}' : writeJson(input);
   tally.add(name);
   if (!isEmpty) tally.add(text);
+  if (name === '') return [];
   return [{ type: 'call-start', id: stringOf(toolUseId), name }, { type: 'call-delta', text }, { type: 'call-end' }];
 }
 

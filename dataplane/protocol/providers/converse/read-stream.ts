@@ -35,6 +35,7 @@ export class ConverseEventReader implements EventReader {
   #open: OpenBlock | undefined;
   #reported: ReportedUsage = UNREPORTED_USAGE;
   #stopReason: string | undefined;
+  #calledTools = false;
   #terminal = false;
 
   constructor(context: ResponseReadContext) {
@@ -58,7 +59,7 @@ export class ConverseEventReader implements EventReader {
 
   end(): readonly ConversationEvent[] | undefined {
     if (this.#stopReason === undefined) return undefined;
-    return [...this.#opening(), ...this.#close(), finishOf(this.#stopReason)];
+    return [...this.#opening(), ...this.#close(), finishOf(this.#stopReason, this.#calledTools)];
   }
 
   #readEvent(name: string | undefined, data: JsonRecord): readonly ConversationEvent[] {
@@ -81,7 +82,7 @@ export class ConverseEventReader implements EventReader {
   }
 
   #stop(reason: string): readonly ConversationEvent[] {
-    const finish = finishOf(reason);
+    const finish = finishOf(reason, this.#calledTools);
     if (finish.type === 'error') return this.#fail(finish);
     this.#stopReason = reason;
     return this.#close();
@@ -105,13 +106,16 @@ export class ConverseEventReader implements EventReader {
     return [{ type: 'start', model: undefined }];
   }
 
+  /** One without a name is no call, and nor is the input that follows. */
   #startCall({ start, contentBlockIndex: source }: JsonRecord): readonly ConversationEvent[] {
     const toolUse = isRecord(start) ? start['toolUse'] : undefined;
     if (!isRecord(toolUse)) return NO_EVENTS;
     const sent = stringOf(toolUse['name']);
     this.#tally.add(sent);
     const closing = this.#close();
+    if (sent === '') return closing;
     this.#open = { kind: 'Call', source, signature: '' };
+    this.#calledTools = true;
     const name = clientToolName(sent, this.#context.notes);
     return [...closing, { type: 'call-start', id: stringOf(toolUse['toolUseId']), name }];
   }

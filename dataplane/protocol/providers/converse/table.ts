@@ -30,8 +30,9 @@ export const SETTINGS: SettingsTable = {
   ),
   verbosity: omitted(NO_SETTING, ['medium']),
   responseFormat: converted(
-    '`outputConfig.textFormat`, with the schema closed to other properties; for models without schemas a paragraph of ' +
-      '`system`',
+    '`outputConfig.textFormat`, with the schema closed to other properties; what is no object is a member of one, and ' +
+      'is taken out of it in the response; without a schema, and for models without them, a paragraph of `system`, and ' +
+      'named',
   ),
   toolChoice: converted('`toolConfig.toolChoice`; none leaves the tools out where no turn has used one'),
   parallelToolCalls: omitted('Converse has no such switch', [true]),
@@ -46,7 +47,10 @@ export const SETTINGS_SECTION = objectTable('Settings', SETTINGS);
 export const PARTS = kindTable('Parts of turns', {
   Text: converted('`text`; one without words is left out'),
   Refusal: converted('`text`'),
-  Image: converted('`image`: the data of a png, jpeg, gif or webp; others are refused'),
+  Image: converted(
+    '`image`: the data of a png, jpeg, gif or webp, others are refused; one that the assistant has made follows as the ' +
+      "user's",
+  ),
   Audio: refused('there is no audio'),
   Video: refused('there is no video'),
   Document: converted('`document`, the data of a PDF or text, after its context; parts as blocks; URLs are refused'),

@@ -129,8 +129,9 @@ class MessagesWriter {
       case 'Text':
       case 'Refusal':
         return textBlocks(part.text);
+      // images are the user's by now (conversation/prepare.ts)
       case 'Image':
-        return writeImage(part);
+        return [];
       case 'Reasoning':
         return writeReasoning(part);
       case 'ToolCall':

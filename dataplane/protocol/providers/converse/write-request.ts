@@ -46,11 +46,12 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
   const { system, turns: prepared } = prepare(conversation.turns, {
     reasoning: { proofs: ['Anthropic'], readable: false },
     system: 'AsUserText',
+    assistantImages: false,
     alternates: true,
     blanks: true,
     prefill: capabilities.prefill,
   });
-  const { schema, instructions } = schemaFormat(settings.responseFormat, capabilities);
+  const { schema, heldValue, instructions } = schemaFormat(settings.responseFormat, capabilities, dropped);
   const maxTokens = maxOutputTokens ?? settings.maxOutputTokens?.value;
   const { effort, thinks, fields } = writeThinking(settings, family, {
     model,
@@ -77,7 +78,8 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
       ...topKOf(settings, family, { thinks, capabilities, dropped }),
     }),
   };
-  return { path: `${modelPath(model)}/converse${stream ? '-stream' : ''}`, body, toolNames: names.original };
+  const path = `${modelPath(model)}/converse${stream ? '-stream' : ''}`;
+  return { path, body, toolNames: names.original, heldValue };
 }
 
 /** An id may have colons, and an ARN slashes: they are encoded as one segment. */

@@ -99,19 +99,20 @@ export class CandidateReader {
     return signature === undefined ? said : [...said, signed(candidate, signature)];
   }
 
-  /** Gemini may leave the id out, and the arguments of a function without any. */
+  /** Gemini may leave the id out, and the arguments of a function without any. One without a name is no call. */
   #readCall(
     { id: given, name: sent, args }: JsonRecord,
     signature: string | undefined,
     candidate: number,
   ): readonly ConversationEvent[] {
-    const id = textOf(given) ?? generateCallId(this.#context.id, this.#calls);
-    this.#calls++;
-    this.#candidateAt(candidate).calls++;
     const name = clientToolName(stringOf(sent), this.#context.notes);
     const text = writeJson(isRecord(args) ? args : {});
     this.#tally.add(name);
     this.#tally.add(text);
+    if (name === '') return [];
+    const id = textOf(given) ?? generateCallId(this.#context.id, this.#calls);
+    this.#calls++;
+    this.#candidateAt(candidate).calls++;
     return [
       ...(signature === undefined ? [] : [signed(candidate, signature, id)]),
       { type: 'call-start', candidate, id, name },

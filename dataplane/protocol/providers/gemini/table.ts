@@ -22,7 +22,7 @@ export const SETTINGS: SettingsTable = {
   verbosity: omitted('there is no such setting', ['medium']),
   responseFormat: converted(
     '`responseMimeType` and `responseJsonSchema`; for models without schemas, and before Gemini 3 beside tools, a ' +
-      'paragraph of `systemInstruction`',
+      'paragraph of `systemInstruction`, and named',
   ),
   toolChoice: converted('`toolConfig.functionCallingConfig`'),
   parallelToolCalls: omitted('Gemini has no such switch', [true]),

@@ -3,7 +3,7 @@ import { capabilitiesOf, GEMINI_MODELS } from '../../capabilities.ts';
 import type { ModelCapabilities } from '../../capabilities.ts';
 import { prepare } from '../../conversation/prepare.ts';
 import { askForFormat } from '../../conversation/formats.ts';
-import type { Conversation, Located, ResponseFormat, Settings } from '../../conversation/request.ts';
+import type { Conversation, Located, Settings } from '../../conversation/request.ts';
 import { keptValue, refuseCheaperTier, takeSettings } from '../../conversation/take.ts';
 import type { DroppedFields } from '../../dropped-fields.ts';
 import type { JsonRecord } from '../../fields.ts';
@@ -31,6 +31,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
   const { system, turns } = prepare(conversation.turns, {
     reasoning: { proofs: ['Gemini'], readable: false },
     system: 'AsUserText',
+    assistantImages: true,
     alternates: true,
     blanks: true,
     prefill: capabilities.prefill,
@@ -41,7 +42,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     strictSchemas: capabilities.strictSchemas,
   });
   const isHeld = capabilities.strictSchemas && (tools === undefined || version >= LEVELS_FROM);
-  const { format, instructions } = writeFormat(settings.responseFormat?.value, isHeld);
+  const { format, instructions } = writeFormat(settings.responseFormat, isHeld, dropped);
   const body = {
     contents,
     systemInstruction: writeSystem(system, instructions),
@@ -104,10 +105,14 @@ interface Format {
   readonly instructions: readonly string[];
 }
 
-/** A model that cannot be held to a format is asked for it instead. */
-function writeFormat(given: ResponseFormat | undefined, isHeld: boolean): Format {
-  if (!given) return { instructions: [] };
-  if (!isHeld) return { instructions: [askForFormat(given)] };
+/** A model that cannot be held to a format is asked for it instead, and the format is named. */
+function writeFormat(setting: Settings['responseFormat'], isHeld: boolean, dropped: DroppedFields): Format {
+  if (!setting) return { instructions: [] };
+  const { value: given, path } = setting;
+  if (!isHeld) {
+    dropped.add(path);
+    return { instructions: [askForFormat(given)] };
+  }
   switch (given.type) {
     case 'Json':
       return { format: { responseMimeType: 'application/json' }, instructions: [] };

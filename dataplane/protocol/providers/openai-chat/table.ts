@@ -26,8 +26,8 @@ export const SETTINGS: SettingsTable = {
   ),
   verbosity: converted('`verbosity`, for GPT-5'),
   responseFormat: converted(
-    '`response_format`, strict where the schema meets the rules; for models without schemas a paragraph of the system ' +
-      'message',
+    '`response_format`, strict where the schema meets the rules; what is no object is a member of one, and is taken ' +
+      'out of it in the response; for models without schemas a paragraph of the system message, and named',
   ),
   toolChoice: converted('`tool_choice`; tools that may not be called are left out'),
   parallelToolCalls: converted('`parallel_tool_calls`: false, for models that take it'),
@@ -43,7 +43,7 @@ export const SETTINGS_SECTION = objectTable('Settings', SETTINGS);
 export const PARTS = kindTable('Parts of turns', {
   Text: converted('`text`'),
   Refusal: converted('`content`'),
-  Image: converted('an `image_url` part'),
+  Image: converted("an `image_url` part; one that the assistant has made follows as the user's"),
   Audio: converted('an `input_audio` part, where it is data'),
   Video: refused('chat completions take no video'),
   Document: converted('a `file` part (PDF) or `text` and `image_url` parts; by URL it is refused'),

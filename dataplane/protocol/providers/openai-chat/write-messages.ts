@@ -7,7 +7,6 @@ import { signatureOfText, signaturesOfCalls } from '../../conversation/gemini-si
 import type {
   AssistantPart,
   AssistantTurn,
-  ImagePart,
   ReasoningPart,
   TextPart,
   ToolCallPart,
@@ -22,8 +21,6 @@ import { writeExtraSignature } from '../../openai/google-signature.ts';
 import type { ChannelSeal } from '../../sealed-values.ts';
 import { shortenCallId } from '../../tool-ids.ts';
 import type { ToolNames } from '../../tool-ids.ts';
-import { unsupported } from '../../unsupported.ts';
-import { NAME } from '../openai-parts.ts';
 import { writeDetails } from './reasoning-details.ts';
 import { isText, joinTexts, writeContent, writePart } from './write-parts.ts';
 
@@ -167,14 +164,10 @@ function textOfPart(part: AssistantPart): string {
       return part.separate === true ? `\n\n${part.text}` : part.text;
     case 'Refusal':
       return part.text;
+    // images are the user's by now (conversation/prepare.ts)
     case 'Image':
-      throw noImages(part);
     case 'Reasoning':
     case 'ToolCall':
       return '';
   }
-}
-
-function noImages({ path }: ImagePart): Error {
-  return unsupported(path, NAME, 'messages of the assistant hold text');
 }

@@ -38,18 +38,18 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
   const context: EffortContext = { model, capabilities, dropped };
   const names = new ToolNames(MAX_NAME_LENGTH);
   const { members: tools, paragraphs } = writeTools(conversation.tools, settings, { names, dropped, capabilities });
-  const { held, instructions } = writeFormat(settings.responseFormat?.value, capabilities.strictSchemas);
+  const format = writeFormat(settings.responseFormat, capabilities.strictSchemas, dropped);
   const reasoning = writeReasoning(settings, context);
   const body = {
     model,
-    messages: writeTurns(conversation, [...paragraphs, ...instructions], { ...context, settings, names, seal }),
+    messages: writeTurns(conversation, [...paragraphs, ...format.instructions], { ...context, settings, names, seal }),
     [outputLimitField]: maxOutputTokens ?? settings.maxOutputTokens?.value,
     stream: stream ? true : undefined,
     stream_options: stream ? { include_usage: true } : undefined,
     ...writeSampling(settings, context),
     ...tools,
     ...reasoning,
-    response_format: formatOf(held),
+    response_format: formatOf(format.held),
     verbosity: keptValue(settings.verbosity, takesVerbosity(model), dropped, 'medium'),
     user: writeUser(settings.user?.value),
     modalities: writeModalities(settings.modalities),
@@ -57,7 +57,8 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     prompt_cache_key: isOpenAi(model) ? writeCacheKey(settings, plan) : undefined,
   };
   const keepsReasoning = wantsReasoningBack(model);
-  return { path: '/chat/completions', body, toolNames: names.original, keepsReasoning };
+  const { heldValue } = format;
+  return { path: '/chat/completions', body, toolNames: names.original, keepsReasoning, heldValue };
 }
 
 interface TurnsContext extends EffortContext {
@@ -78,6 +79,7 @@ function writeTurns(
       readable: wantsReasoningBack(model),
     },
     system: capabilities.systemTurns ? 'InPlace' : 'AsUserText',
+    assistantImages: false,
     alternates: false,
     blanks: true,
     prefill: capabilities.prefill,

@@ -25,7 +25,8 @@ export const SETTINGS: SettingsTable = {
   ),
   verbosity: converted('`text.verbosity`, for GPT-5'),
   responseFormat: converted(
-    '`text.format`, strict where the schema meets the rules; for models without schemas a paragraph of the system prompt',
+    '`text.format`, strict where the schema meets the rules; what is no object is a member of one, and is taken out of ' +
+      'it in the response; for models without schemas a paragraph of the system prompt, and named',
   ),
   toolChoice: converted('`tool_choice`, with `allowed_tools` where some of the tools may be called'),
   parallelToolCalls: converted('`parallel_tool_calls`: false, for models that take it'),
@@ -46,7 +47,7 @@ export const PARTS = kindTable('Parts of turns', {
       'assistant has a `phase`: commentary beside calls, else final_answer',
   ),
   Refusal: converted('`refusal`'),
-  Image: converted('`input_image`; of the assistant it is refused'),
+  Image: converted("`input_image`; one that the assistant has made follows as the user's"),
   Audio: refused('Responses take no audio'),
   Video: refused('Responses take no video'),
   Document: converted('`input_file`, by its data or its URL, or texts and images'),

@@ -7,7 +7,6 @@ import type {
   AssistantPart,
   CallArguments,
   ContentPart,
-  ImagePart,
   ReasoningPart,
   ToolCallPart,
   ToolResultPart,
@@ -18,8 +17,6 @@ import type { JsonRecord } from '../../fields.ts';
 import type { ChannelSeal } from '../../sealed-values.ts';
 import { shortenCallId } from '../../tool-ids.ts';
 import type { ToolNames } from '../../tool-ids.ts';
-import { unsupported } from '../../unsupported.ts';
-import { NAME } from '../openai-parts.ts';
 import { openProof } from '../openai-proof.ts';
 import { inputText, writePart } from './write-parts.ts';
 
@@ -97,8 +94,9 @@ class InputWriter {
         return this.#writeReasoning(part);
       case 'ToolCall':
         return [this.#writeCall(part)];
+      // images are the user's by now (conversation/prepare.ts)
       case 'Image':
-        throw noImages(part);
+        return [];
     }
   }
 
@@ -121,10 +119,6 @@ class InputWriter {
 function inputOf(given: CallArguments): string {
   const { input } = argumentsObject(given);
   return typeof input === 'string' ? input : argumentsText(given);
-}
-
-function noImages({ path }: ImagePart): Error {
-  return unsupported(path, NAME, 'messages of the assistant hold text');
 }
 
 /** Texts alone are one text. */

@@ -29,7 +29,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
   const context: EffortContext = { model, capabilities, dropped };
   const names = new ToolNames(MAX_NAME_LENGTH);
   const { members: tools, paragraphs } = writeTools(conversation.tools, settings, { names, dropped, capabilities });
-  const format = writeFormat(settings.responseFormat?.value, capabilities.strictSchemas);
+  const format = writeFormat(settings.responseFormat, capabilities.strictSchemas, dropped);
   const limit = maxOutputTokens ?? settings.maxOutputTokens?.value;
   const body = {
     model,
@@ -43,7 +43,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     text: writeText(settings, format.held, context),
     ...writeAccounts(settings, plan),
   };
-  return { path: '/responses', body, toolNames: names.original };
+  return { path: '/responses', body, toolNames: names.original, heldValue: format.heldValue };
 }
 
 interface TurnsContext {
@@ -61,6 +61,7 @@ function writeTurns(
   const { system, turns } = prepare(given, {
     reasoning: { proofs: ['OpenAI'], readable: false },
     system: capabilities.systemTurns ? 'InPlace' : 'AsUserText',
+    assistantImages: false,
     alternates: false,
     blanks: true,
     prefill: capabilities.prefill,

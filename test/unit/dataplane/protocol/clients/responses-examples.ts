@@ -14,13 +14,13 @@ const CUSTOM = { type: 'custom_tool_call', call_id: 'c', name: 'f', input: 'x' }
 const SEARCH = { type: 'tool_search_call', call_id: 'c', execution: 'client', arguments: {} };
 const OUTPUT = { type: 'function_call_output', call_id: 'c', output: 'a' };
 const FOUND = { type: 'tool_search_output', call_id: 'c', execution: 'client', tools: [TOOL] };
+const IMAGE = { type: 'image_generation_call', result: 'AAAA' };
 const DIRECT = { type: 'direct' };
 const PROVIDER_ITEMS = [
   'compaction',
   'web_search_call',
   'file_search_call',
   'code_interpreter_call',
-  'image_generation_call',
   'mcp_list_tools',
   'mcp_call',
   'mcp_approval_request',
@@ -152,6 +152,7 @@ export const RESPONSES: readonly Examples[] = [
       function_call_output: OUTPUT,
       custom_tool_call: CUSTOM,
       custom_tool_call_output: OUTPUT,
+      image_generation_call: IMAGE,
       tool_search_call: SEARCH,
       tool_search_output: FOUND,
       additional_tools: { tools: [TOOL] },
@@ -218,6 +219,24 @@ export const RESPONSES: readonly Examples[] = [
     place: (call) => input(call),
     unseen: ['type'],
     values: { ...CUSTOM, call_id: 'd', name: 'g', input: 'y', namespace: 'n', ...OF_CALL },
+  },
+  {
+    table: tables.IMAGE_CALL,
+    base: IMAGE,
+    place: (call) => input(call),
+    unseen: ['type'],
+    values: {
+      ...IMAGE,
+      result: 'BBBB',
+      output_format: 'webp',
+      revised_prompt: 'a cat',
+      background: 'opaque',
+      size: '1024x1024',
+      quality: 'low',
+      action: 'generate',
+      id: 'x',
+      status: 'completed',
+    },
   },
   {
     table: tables.CALL_OUTPUT,

@@ -48,6 +48,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
   const { system, turns } = prepare(conversation.turns, {
     reasoning: { proofs: [], readable: false },
     system: 'AsUserText',
+    assistantImages: false,
     alternates: true,
     blanks: false,
     prefill: true,
