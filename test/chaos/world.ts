@@ -13,7 +13,7 @@ import type { ValkeyServer } from '../support/valkey.ts';
 import { ANSWER_MS, failingChecks, generationOf, metricsOf, sumOfMetric } from './admin.ts';
 import type { Books } from './books.ts';
 import { edited, manifestsOf, platformManifest } from './config.ts';
-import type { Config, Edit } from './config.ts';
+import type { AccountName, Config, Edit, KeyName } from './config.ts';
 import { nothingSince } from './happened.ts';
 import type { Happened } from './happened.ts';
 import type { Trouble } from './network.ts';
@@ -61,6 +61,8 @@ export interface World extends AsyncDisposable {
   killServer(server: number, ms: number): Promise<void>;
   stopServer(server: number, ms: number): Promise<void>;
   disconnect(): Promise<void>;
+  /** The store loses the balance of a key or an account, and nothing else. Resolves when it is put together again. */
+  loseBalance(owner: KeyName | AccountName): Promise<void>;
   /** SIGTERM, and the next process. `clients`: new calls wait for it, or meet the one that ends. */
   terminate(member: number, clients: 'wait' | 'go on'): Promise<void>;
   /** Between a member and the store. */
@@ -309,6 +311,10 @@ class ChaosWorld implements World {
     await this.#during(undefined, async () => {
       for (const node of this.#store.nodes) await node.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     });
+  }
+
+  async loseBalance(owner: KeyName | AccountName): Promise<void> {
+    await this.#during(undefined, () => this.#store.loseBalance(owner));
   }
 
   async disturb(member: number, trouble: Trouble, ms: number): Promise<void> {
