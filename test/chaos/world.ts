@@ -12,6 +12,7 @@ import { refusingUrl } from '../support/mock-provider.ts';
 import type { ValkeyServer } from '../support/valkey.ts';
 import { ANSWER_MS, failingChecks, generationOf, metricsOf, sumOfMetric } from './admin.ts';
 import type { Books } from './books.ts';
+import type { CallLog } from './client.ts';
 import { edited, manifestsOf, platformManifest } from './config.ts';
 import type { AccountName, Config, Edit, KeyName } from './config.ts';
 import { nothingSince } from './happened.ts';
@@ -44,6 +45,8 @@ export interface World extends AsyncDisposable {
   readonly books: Books;
   /** The ids of the records of earlier rounds. */
   readonly seen: Set<string>;
+  /** The calls of the last minute. */
+  recent: readonly CallLog[];
   /** Rounds so far: each has key strings of its own. */
   rounds: number;
   /** The configuration as written, whether or not it is in force yet. */
@@ -117,6 +120,7 @@ class ChaosWorld implements World {
   readonly provider: ChaosProvider;
   readonly books: Books;
   readonly seen = new Set<string>();
+  recent: readonly CallLog[] = [];
   rounds = 0;
   readonly #store: Store;
   readonly #home: GatewayHome;
