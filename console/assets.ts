@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { withPriceFunctions } from '#web/pricing/calculator-script.ts';
 
 interface Asset {
   readonly contentType: string;
@@ -27,6 +28,7 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 };
+const CALCULATOR = 'calculator.js';
 const HASH_DIGITS = 12;
 const FILE = /^([\w-]+)\.(css|js|svg)$/;
 const HASHED = new RegExp(`^([\\w-]+)\\.([0-9a-f]{${HASH_DIGITS}})\\.(css|js|svg)$`);
@@ -40,7 +42,8 @@ export function loadAssets(folders: readonly URL[] = FOLDERS): Assets {
       const contentType = TYPES[extension];
       if (contentType === undefined) continue;
       if (loaded.has(file)) throw new Error(`two assets are called ${file}`);
-      const body = readFileSync(new URL(file, folder));
+      const content = readFileSync(new URL(file, folder));
+      const body = file === CALCULATOR ? Buffer.from(withPriceFunctions(content.toString())) : content;
       loaded.set(file, {
         path: `${ASSET_ROOT}${name}.${hash('sha256', body, 'hex').slice(0, HASH_DIGITS)}.${extension}`,
         contentType,

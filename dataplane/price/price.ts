@@ -7,6 +7,7 @@
  * With ratios alone the rates are modelRatio · ratioBaseUsd/10⁶ · groupRatio times 1 (input), cacheRatio,
  * cacheWriteRatio, cacheWrite1hRatio and completionRatio (output).
  */
+import { roundHalfUp } from './exact.ts';
 import { billedGeneration, generationRate } from './generation.ts';
 import type { BilledGeneration, GenerationAttributes, GenerationRate } from './generation.ts';
 import { highestOf, USES } from './sheet.ts';
@@ -102,13 +103,13 @@ interface Charges {
 
 /** The cost of a consumption, rounded half up. */
 export function costNanoUsd(price: CompiledPrice, consumption: Consumption): bigint {
-  return roundHalfUp(chargesOf(price, consumption));
+  return rounded(chargesOf(price, consumption));
 }
 
 /** The cost of a consumption, with a line for each rate that counted. */
 export function billOf(price: CompiledPrice, consumption: Consumption): Bill {
   const all = chargesOf(price, consumption);
-  return { costNanoUsd: roundHalfUp(all), lines: all.flatMap(linesOf) };
+  return { costNanoUsd: rounded(all), lines: all.flatMap(linesOf) };
 }
 
 /**
@@ -227,19 +228,32 @@ interface Where {
  */
 function chargesIn(price: CompiledPrice, where: Where, usage: RequestUsage): Charges {
   const { tokens, details = {}, longest = Number.POSITIVE_INFINITY } = usage;
-  const table = tableOf(price, where.tier);
   const whole = Math.min(longest, tokens.input + tokens.cached + tokens.cacheWrite5m + tokens.cacheWrite1h);
-  const tier = table.contextTiers.findLast(({ above }) => whole > above);
-  const counted = classCounts(tier?.perToken ?? table.perToken, tokens, details);
+  const { perToken, above } = reachedRates(price, where.tier, whole);
+  const counted = classCounts(perToken, tokens, details);
   const charges =
     where.region === undefined
       ? counted
       : counted.map((each) => ({ ...each, rate: rateIn(price, where.region, each.rate) }));
-  return withSum({ charges, denominator: price.denominator, marks: marksOf(price, { ...where, above: tier?.above }) });
+  return withSum({ charges, denominator: price.denominator, marks: marksOf(price, { ...where, above }) });
+}
+
+/** What the rates of tokens follow from. */
+type TokenPrice = Pick<CompiledPrice, 'perToken' | 'contextTiers' | 'serviceTiers'>;
+
+/** The rates of a request with so much input in a service tier, and the context tier that it reaches; undefined: none. */
+export function reachedRates(
+  price: TokenPrice,
+  serviceTier: string,
+  inputTokens: number | bigint,
+): { readonly perToken: Rates; readonly above: number | undefined } {
+  const table = tableOf(price, serviceTier);
+  const tier = table.contextTiers.findLast(({ above }) => inputTokens > above);
+  return { perToken: tier?.perToken ?? table.perToken, above: tier?.above };
 }
 
 /** A rate in a region, by its multiplier. */
-function rateIn({ regions }: CompiledPrice, region: string | undefined, rate: bigint): bigint {
+export function rateIn({ regions }: Pick<CompiledPrice, 'regions'>, region: string | undefined, rate: bigint): bigint {
   const multiplierE9 = region === undefined ? undefined : regions.get(region);
   return multiplierE9 === undefined ? rate : (rate / ONE_E9) * multiplierE9;
 }
@@ -257,7 +271,7 @@ function marksOf({ serviceTiers, regions }: CompiledPrice, { tier, region, above
 }
 
 /** A service tier without rates costs the same as the standard tier. */
-function tableOf(price: CompiledPrice, tier: string): RateTable {
+export function tableOf(price: TokenPrice, tier: string): RateTable {
   return price.serviceTiers.get(tier) ?? price;
 }
 
@@ -373,9 +387,9 @@ function wholeCount(count: number): number {
   return Number.isSafeInteger(count) ? count : Math.min(Math.ceil(count), Number.MAX_SAFE_INTEGER);
 }
 
-function roundHalfUp(all: readonly Charges[]): bigint {
+function rounded(all: readonly Charges[]): bigint {
   const { sum, denominator } = total(all);
-  return (2n * sum + denominator) / (2n * denominator);
+  return roundHalfUp(sum, denominator);
 }
 
 function roundUp(all: readonly Charges[]): bigint {

@@ -33,10 +33,17 @@ export const KEYS: Readonly<
   solo: { account: 'own', group: 'smart', whenShort: 'Lower', period: 'Never' },
 };
 
+export const MEASURES = ['requestsPerMinute', 'inputTokensPerMinute', 'outputTokensPerMinute'] as const;
+export type Measure = (typeof MEASURES)[number];
+/** Limits by the minute, as manifests have them; empty: none. */
+export type RateLimits = Readonly<Partial<Record<Measure, number>>>;
+
 export interface KeyConfig {
   /** null: Unlimited. */
   readonly limitNanoUsd: bigint | null;
   readonly maxConcurrency: number | null;
+  /** The same throughout a round. */
+  readonly rates: RateLimits;
   readonly enabled: boolean;
   /** A higher number is another key string. */
   readonly rotation: number;
@@ -57,6 +64,7 @@ export interface Price {
 export interface Config {
   readonly keys: Readonly<Record<KeyName, KeyConfig>>;
   readonly creditsNanoUsd: Readonly<Record<AccountName, bigint>>;
+  readonly accountRates: Readonly<Record<AccountName, RateLimits>>;
   /** Price ratios. */
   readonly ratios: Readonly<Record<GroupName, string>>;
   readonly prices: Readonly<Record<ModelName, Price>>;
@@ -126,16 +134,23 @@ export function keyString(name: KeyName, rotation: number): string {
 export const PROVIDER_SECRET = 'sk-provider-chaos-secret-00000000000000000';
 
 export type Protocol = 'OpenAI' | 'Anthropic';
-/** Channels by name, which is the first part of their path at the provider. `most`: their own threshold. */
-export const CHANNELS = {
-  'openai/first': { protocol: 'OpenAI', most: 40 },
-  'openai/second': { protocol: 'OpenAI', most: 12 },
-  'anthropic/first': { protocol: 'Anthropic', most: 30 },
-  'anthropic/second': { protocol: 'Anthropic', most: 12 },
-  'mixed/openai': { protocol: 'OpenAI', most: 8 },
-  'mixed/anthropic': { protocol: 'Anthropic', most: 8 },
-} as const satisfies Record<string, { protocol: Protocol; most: number }>;
-export type ChannelName = keyof typeof CHANNELS;
+export type ChannelName =
+  'openai/first' | 'openai/second' | 'anthropic/first' | 'anthropic/second' | 'mixed/openai' | 'mixed/anthropic';
+interface ChannelConfig {
+  readonly protocol: Protocol;
+  /** Its own threshold of concurrent calls. */
+  readonly most: number;
+  readonly rates: RateLimits;
+}
+/** Channels by name, which is the first part of their path at the provider. */
+export const CHANNELS: Readonly<Record<ChannelName, ChannelConfig>> = {
+  'openai/first': { protocol: 'OpenAI', most: 40, rates: { requestsPerMinute: 200 } },
+  'openai/second': { protocol: 'OpenAI', most: 12, rates: {} },
+  'anthropic/first': { protocol: 'Anthropic', most: 30, rates: { inputTokensPerMinute: 60_000 } },
+  'anthropic/second': { protocol: 'Anthropic', most: 12, rates: {} },
+  'mixed/openai': { protocol: 'OpenAI', most: 8, rates: { outputTokensPerMinute: 25_000 } },
+  'mixed/anthropic': { protocol: 'Anthropic', most: 8, rates: {} },
+};
 
 export const FIRST_BYTE_MS = 3_000;
 export const IDLE_MS = 3_000;
@@ -145,6 +160,8 @@ export const CONTEXT_TOKENS = 6_000;
 export const IMAGE_TOKENS = 300;
 /** The concurrency threshold of the group cheap on each of its channels. */
 export const CHEAP_GROUP_MOST = 4;
+/** Its limits by the minute on each of them. */
+export const CHEAP_GROUP_RATES: RateLimits = { requestsPerMinute: 50, outputTokensPerMinute: 30_000 };
 
 const TIMEOUTS =
   `timeouts: {connectSeconds: 2, firstByteSeconds: ${FIRST_BYTE_MS / 1000}, wholeSeconds: ` +
@@ -160,11 +177,12 @@ export interface Places {
 /** The parts that never change: routes and the provider's credential. */
 export function platformManifest({ url, nobody }: Places): string {
   const channel = (name: ChannelName, more: string): string => {
-    const { protocol, most } = CHANNELS[name];
+    const { protocol, most, rates } = CHANNELS[name];
     const base = `${url}/${name.replace('/', '-')}${protocol === 'OpenAI' ? '/v1' : ''}`;
     return (
       `  - {name: ${name.split('/')[1]}, protocol: ${protocol}, baseUrl: "${base}", maxConcurrency: ${most}, ` +
-      `auth: {type: ApiKey, secretRef: {name: provider, key: apiKey}}, ${TIMEOUTS}${costField(name)}${more}}\n`
+      `auth: {type: ApiKey, secretRef: {name: provider, key: apiKey}}, ${TIMEOUTS}${costField(name)}` +
+      `${rateField(rates)}${more}}\n`
     );
   };
   const chat =
@@ -197,6 +215,11 @@ export function platformManifest({ url, nobody }: Places): string {
   );
 }
 
+function rateField(rates: RateLimits): string {
+  const limits = Object.entries(rates).map(([measure, limit]) => `${measure}: ${limit}`);
+  return limits.length === 0 ? '' : `, rateLimits: {${limits.join(', ')}}`;
+}
+
 /** The files of a configuration that edits change, by name. */
 export function manifestsOf(config: Config): Record<string, string> {
   return {
@@ -216,7 +239,10 @@ function groups({ ratios }: Config): string {
     `${head('Group', name)}spec: {allowedNamespaces: {from: All}, priceRatio: "${ratios[name]}", routes: ${routes}}\n---\n`;
   return (
     direct('main', '[{routeSelector: {}}]') +
-    direct('cheap', `[{routeRef: {name: openai}, maxConcurrency: ${CHEAP_GROUP_MOST}}]`) +
+    direct(
+      'cheap',
+      `[{routeRef: {name: openai}, maxConcurrency: ${CHEAP_GROUP_MOST}${rateField(CHEAP_GROUP_RATES)}}]`,
+    ) +
     direct('dear', '[{routeSelector: {}}]') +
     `${head('Group', 'smart')}spec: {type: Automatic, members: [{name: cheap}, {name: dear}], allowedNamespaces: ` +
     `{from: All}, priceRatio: "${ratios.smart}"}\n`
@@ -244,7 +270,7 @@ function mainFields(name: string, price: Price): string {
 
 function keys({ keys: configs }: Config): string {
   return KEY_NAMES.map((name) => {
-    const { limitNanoUsd, maxConcurrency, enabled, rotation } = configs[name];
+    const { limitNanoUsd, maxConcurrency, rates, enabled, rotation } = configs[name];
     const { group, account, whenShort, period } = KEYS[name];
     return keyManifest(
       name,
@@ -257,15 +283,17 @@ function keys({ keys: configs }: Config): string {
           limitNanoUsd === null ? 'Unlimited' : `"${usd(limitNanoUsd)}"`
         }, period: ${period}, whenShort: ${whenShort}}`,
         ...(maxConcurrency === null ? [] : [`maxConcurrency: ${maxConcurrency}`]),
+        ...(rateField(rates) === '' ? [] : [rateField(rates).slice(2)]),
       ].join('\n'),
     );
   }).join('');
 }
 
-function accounts({ creditsNanoUsd }: Config): string {
+function accounts({ creditsNanoUsd, accountRates }: Config): string {
   return ACCOUNT_NAMES.map(
     (name) =>
-      `${head('Account', name, ', namespace: team')}spec: {grants: [{name: all, usd: "${usd(creditsNanoUsd[name])}"}]}\n`,
+      `${head('Account', name, ', namespace: team')}spec: {grants: [{name: all, usd: "${usd(creditsNanoUsd[name])}"}]` +
+      `${rateField(accountRates[name])}}\n`,
   ).join('---\n');
 }
 

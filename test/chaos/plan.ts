@@ -3,7 +3,7 @@
  * way faults.ts decides what befalls the gateways, and fate.ts what the provider does.
  */
 import { CHAT_MODELS, GROUP_NAMES, KEY_NAMES, KEYS } from './config.ts';
-import type { AccountName, Config, Edit, KeyConfig, KeyName, ModelName, Price } from './config.ts';
+import type { AccountName, Config, Edit, KeyConfig, KeyName, ModelName, Price, RateLimits } from './config.ts';
 import { between, diceOf, weighted } from './dice.ts';
 import type { Dice } from './dice.ts';
 import { QUALITIES, REGION, SIZES } from './price-extras.ts';
@@ -61,9 +61,14 @@ export function planRound(seed: number, round: number): RoundPlan {
 function planConfig(dice: Dice): Config {
   const money = (least: number, most: number): bigint =>
     BigInt(between(dice, least, most)) * MILLI_USD + BigInt(dice.int(1_000_000));
-  const key = (limitNanoUsd: bigint | null, maxConcurrency: number | null = null): KeyConfig => ({
+  const key = (
+    limitNanoUsd: bigint | null,
+    maxConcurrency: number | null = null,
+    rates: RateLimits = {},
+  ): KeyConfig => ({
     limitNanoUsd,
     maxConcurrency,
+    rates,
     enabled: true,
     rotation: 0,
   });
@@ -71,12 +76,20 @@ function planConfig(dice: Dice): Config {
     keys: {
       free: key(null),
       lower: key(money(5, 90)),
-      refuse: key(money(10, 200)),
+      refuse: key(money(10, 200), null, { inputTokensPerMinute: between(dice, 6_000, 40_000) }),
       smart: key(money(50, 700)),
       cheap: key(null, between(dice, 2, 5)),
-      dear: key(money(60, 600)),
-      daily: key(money(60, 500)),
-      solo: key(null, between(dice, 3, 9)),
+      dear: key(money(60, 600), null, { outputTokensPerMinute: between(dice, 6_000, 40_000) }),
+      daily: key(money(60, 500), null, { requestsPerMinute: between(dice, 10, 70) }),
+      solo: key(null, between(dice, 3, 9), {
+        requestsPerMinute: between(dice, 15, 90),
+        inputTokensPerMinute: between(dice, 10_000, 60_000),
+        outputTokensPerMinute: between(dice, 10_000, 60_000),
+      }),
+    },
+    accountRates: {
+      shared: { outputTokensPerMinute: between(dice, 60_000, 300_000) },
+      own: { requestsPerMinute: between(dice, 60, 250) },
     },
     creditsNanoUsd: { shared: money(400, 2400), own: money(150, 1200) },
     ratios: { main: '1', cheap: ratio(dice, 0.3, 0.9), dear: ratio(dice, 1.1, 3), smart: ratio(dice, 0.8, 1.3) },

@@ -14,6 +14,7 @@ import type { LedgerRecord } from './ledger-file.ts';
 import { PROMPT_MARK } from './plan.ts';
 import type { Attempt } from './provider-process.ts';
 import { matchAll } from './matching.ts';
+import { crowdedMinutes, refusedAsShort } from './minutes.ts';
 import { refusals } from './refusals.ts';
 import { beyondHolds, overcrowded, overspent } from './watch.ts';
 import type { Sample } from './watch.ts';
@@ -27,6 +28,10 @@ export interface Evidence {
   readonly happened: Happened;
   /** What the gateway wrote. */
   readonly output: string;
+  /** When counters by the minute were forgotten; undefined: at any time. */
+  readonly beganAnewMs: readonly number[] | undefined;
+  /** Calls of earlier rounds that may still count by the minute. */
+  readonly earlier: readonly CallLog[];
   /** The port of the provider. */
   readonly providerPort: string;
 }
@@ -45,6 +50,8 @@ export function reconcile(evidence: Evidence): string[] {
     ...overcrowded(samples, configs),
     ...beyondHolds(samples, evidence.records),
     ...crowdedChannels(evidence),
+    ...crowdedMinutes(evidence),
+    ...refusedAsShort(evidence),
     ...billed(evidence),
     ...refusals(evidence),
     ...evidence.calls.flatMap((call) => answered(call, evidence)),

@@ -39,6 +39,8 @@ const QUIET_MS = 60_000;
 /** How many consecutive looks must find nothing held. */
 const LOOKS = 4;
 const LOOK_MS = 100;
+/** Longer than a call counts by the minute. */
+const RECENT_MS = 70_000;
 /** The calls of a killed gateway are known to the store alone until they are reaped; it may lose them before that. */
 const INTERRUPTED = /^call .*; client \d+ None .*: the provider had it, and it is lost$/s;
 
@@ -83,9 +85,12 @@ export async function playRound(world: World, seed: number, round: number): Prom
     happened: world.happened,
     records: all.filter(({ id }) => !world.seen.has(id)),
     output: world.takeOutput(),
+    beganAnewMs: beganAnew(world),
+    earlier: world.recent,
     providerPort: new URL(world.provider.url).port,
   };
   for (const { id } of evidence.records) world.seen.add(id);
+  world.recent = [...world.recent, ...calls].filter(({ overMs }) => overMs > Date.now() - RECENT_MS);
   const early = evidence.records.filter(({ createdMs }) => createdMs < beganMs - 1);
   return {
     round,
@@ -103,6 +108,12 @@ export async function playRound(world: World, seed: number, round: number): Prom
     ],
     durationMs: performance.now() - startedMs,
   };
+}
+
+/** The memory of a single gateway has what counts by the minute; a forgetful store may lose it at any time. */
+function beganAnew({ ledger, happened: { kills, drains } }: World): readonly number[] | undefined {
+  if (ledger === 'forgetful') return undefined;
+  return ledger === 'file' ? [...kills, ...drains.flatMap(({ fromMs, toMs }) => [fromMs, toMs])] : [];
 }
 
 /** One gateway has no leases that others watch, and stands still for so long in fewer rounds. */

@@ -12,8 +12,9 @@ import { refusingUrl } from '../support/mock-provider.ts';
 import type { ValkeyServer } from '../support/valkey.ts';
 import { ANSWER_MS, failingChecks, generationOf, metricsOf, sumOfMetric } from './admin.ts';
 import type { Books } from './books.ts';
+import type { CallLog } from './client.ts';
 import { edited, manifestsOf, platformManifest } from './config.ts';
-import type { Config, Edit } from './config.ts';
+import type { AccountName, Config, Edit, KeyName } from './config.ts';
 import { nothingSince } from './happened.ts';
 import type { Happened } from './happened.ts';
 import type { Trouble } from './network.ts';
@@ -44,6 +45,8 @@ export interface World extends AsyncDisposable {
   readonly books: Books;
   /** The ids of the records of earlier rounds. */
   readonly seen: Set<string>;
+  /** The calls of the last minute. */
+  recent: readonly CallLog[];
   /** Rounds so far: each has key strings of its own. */
   rounds: number;
   /** The configuration as written, whether or not it is in force yet. */
@@ -61,6 +64,8 @@ export interface World extends AsyncDisposable {
   killServer(server: number, ms: number): Promise<void>;
   stopServer(server: number, ms: number): Promise<void>;
   disconnect(): Promise<void>;
+  /** The store loses the balance of a key or an account, and nothing else. Resolves when it is put together again. */
+  loseBalance(owner: KeyName | AccountName): Promise<void>;
   /** SIGTERM, and the next process. `clients`: new calls wait for it, or meet the one that ends. */
   terminate(member: number, clients: 'wait' | 'go on'): Promise<void>;
   /** Between a member and the store. */
@@ -115,6 +120,7 @@ class ChaosWorld implements World {
   readonly provider: ChaosProvider;
   readonly books: Books;
   readonly seen = new Set<string>();
+  recent: readonly CallLog[] = [];
   rounds = 0;
   readonly #store: Store;
   readonly #home: GatewayHome;
@@ -309,6 +315,10 @@ class ChaosWorld implements World {
     await this.#during(undefined, async () => {
       for (const node of this.#store.nodes) await node.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     });
+  }
+
+  async loseBalance(owner: KeyName | AccountName): Promise<void> {
+    await this.#during(undefined, () => this.#store.loseBalance(owner));
   }
 
   async disturb(member: number, trouble: Trouble, ms: number): Promise<void> {

@@ -193,10 +193,35 @@ function touch(text: string, random: Random): Buffer {
   const documents = parseAllDocuments(text)
     .map((document) => document.toJS() as unknown)
     .filter((value) => value !== null);
-  for (let left = 1 + random.int(3); left > 0; left--) distort(random.pick(documents), random);
+  if (random.chance(0.3)) limit(random.pick(documents), random);
+  for (let left = random.int(4); left > 0; left--) distort(random.pick(documents), random);
   if (random.chance(0.2)) documents.push(random.pick(documents));
   const written = documents.map((document) => stringify(document, { aliasDuplicateObjects: false })).join('---\n');
   return kind === 9 ? mutate(Buffer.from(written), random, DICTIONARY) : Buffer.from(written);
+}
+
+const LIMITED = ['spec', 'channels', 'routes'] as const;
+const MEASURES = ['requestsPerMinute', 'inputTokensPerMinute', 'outputTokensPerMinute'] as const;
+const AMOUNTS = [1, 60, 1_000_000, 10 ** 12, 2 ** 53 - 1, 2 ** 53, 0, -1, 1.5, '60', null];
+
+/** Limits by the minute, of which most are good, in an object's spec, one of its channels or one of its routes. */
+function limit(document: unknown, random: Random): void {
+  const holders = LIMITED.reduce<unknown[]>(
+    (found, name) => [...found, ...found.flatMap((holder) => childrenOf(holder, name))],
+    [document],
+  ).slice(1);
+  if (holders.length === 0) return;
+  const holder = random.pick(holders) as Record<string, unknown>;
+  const measures = MEASURES.filter(() => random.chance(0.5));
+  holder['rateLimits'] = Object.fromEntries(
+    measures.map((measure) => [measure, random.pick(random.chance(0.7) ? AMOUNTS.slice(0, 3) : AMOUNTS)]),
+  );
+}
+
+/** The objects of this name in a value. */
+function childrenOf(value: unknown, name: string): unknown[] {
+  const child: unknown = Object.entries(value ?? {}).find(([own]) => own === name)?.[1];
+  return [child].flat().filter((each) => typeof each === 'object' && each !== null);
 }
 
 /** Somewhere in the value, something else. */
@@ -238,6 +263,11 @@ const NAMES = [
   'creationTimestamp',
   'generation',
   'uid',
+  'maxConcurrency',
+  'rateLimits',
+  'requestsPerMinute',
+  'inputTokensPerMinute',
+  'outputTokensPerMinute',
 ];
 const VALUES: readonly unknown[] = [
   null,

@@ -2,6 +2,7 @@
  * [P] The cost calculator: a GET form that works without scripts, and the cost of a call with its formula.
  * browser/calculator.js recalculates while the reader types, from the exact prices in `data-figures`.
  */
+import type { GenerationRate } from '#price/generation.ts';
 import { formatDecimal } from '../decimal.ts';
 import { formatCount, formatExactUsd } from '../format.ts';
 import { flag, html, NOTHING } from '../html.ts';
@@ -21,7 +22,7 @@ import { amountOf, estimate, flatPrices, INPUT_CLASSES, inputOf, stepsOf } from 
 import type { CountName, FlatPrice } from './estimate.ts';
 import { optionText } from './filters.ts';
 import { formatE10 } from './json.ts';
-import type { PriceFigures, PriceList, PricingRow, SizedFigure } from './price-list.ts';
+import type { PriceFigures, PriceList, PricingRow } from './price-list.ts';
 import { formatSort } from './query.ts';
 import type { PricingQuery } from './query.ts';
 
@@ -153,7 +154,7 @@ function renderChoice(name: string, label: string, chosen: string, options: read
   </div>`;
 }
 
-function describeSized({ size, quality }: SizedFigure): string {
+function describeSized({ size, quality }: GenerationRate): string {
   const words = [size, quality === undefined ? undefined : `${quality} quality`].filter((word) => word !== undefined);
   return words.length === 0 ? 'Any other' : words.join(', ');
 }

@@ -2,8 +2,10 @@
  * [P] Converts ratios to dollars: exact fractions of nano-USD, rounded only when they are written. An Automatic group's
  * members may have different ratios, so an amount is a range.
  */
+import { roundHalfUp } from '#price/exact.ts';
+import type { GenerationRate } from '#price/generation.ts';
 import { formatDecimal } from '../decimal.ts';
-import type { PricedOffer, PriceFigures, PricingRow, SizedFigure, TokenClass } from './price-list.ts';
+import type { PricedOffer, PriceFigures, PricingRow, TokenClass } from './price-list.ts';
 
 /** Nano-USD as numerator / denominator; the denominator is positive. */
 export interface Amount {
@@ -52,7 +54,7 @@ export function offeredFigures(offer: PricedOffer): PriceFigures[] {
 }
 
 /** Prices by the size of what is generated: of an image, or of a second of a video. */
-export function sizedFigures({ perImage, perSecond }: PriceFigures): readonly SizedFigure[] {
+export function sizedFigures({ perImage, perSecond }: PriceFigures): readonly GenerationRate[] {
   return perSecond ?? perImage;
 }
 
@@ -115,7 +117,7 @@ export function formatAmount(amount: Amount): string {
 /** `unit` in nano-USD. */
 function formatTo(unit: bigint, { numerator, denominator }: Amount): string {
   const divisor = denominator * unit;
-  const rounded = ((2n * numerator + divisor) / (2n * divisor)) * unit;
+  const rounded = roundHalfUp(numerator, divisor) * unit;
   const exact = rounded * denominator === numerator;
   return `${exact ? '' : ROUNDED}$${formatDecimal(rounded, 2)}`;
 }

@@ -1,10 +1,13 @@
 /**
- * [P] Estimates a call's cost: exact fractions, rounded once to a nano-dollar, half up, as the gateway bills it.
- * browser/calculator.js does the same for one context tier.
+ * [P] Estimates a call's cost with the functions by which the gateway bills it. browser/calculator.js does the same for
+ * one context tier.
  */
+import { roundHalfUp, sumOf } from '#price/exact.ts';
+import { rateIn, reachedRates, STANDARD_TIER, tableOf } from '#price/price.ts';
+import type { UseName } from '#price/sheet.ts';
 import { amountRange, generationRates, sizedFigures } from './dollars.ts';
 import type { AmountRange } from './dollars.ts';
-import type { DetailClass, PriceFigures, RateTable, TokenClass, UseName } from './price-list.ts';
+import type { DetailClass, PriceFigures, TokenClass } from './price-list.ts';
 
 /** What a call is priced by: tokens, each in one class, uses of tools, and generations. */
 export type CountName = TokenClass | DetailClass | UseName | 'generations';
@@ -40,22 +43,15 @@ export const INPUT_CLASSES: readonly CountName[] = [
   'cacheWrite1h',
 ];
 
-const E9 = 10n ** 9n;
-const STANDARD_TIER = 'standard';
-
 /** The prices that apply to these counts. An image of any size makes one of each of its prices. */
 export function flatPrices(prices: readonly PriceFigures[], served: Served, counts: Counts): FlatPrice[] {
   const input = inputOf(counts);
   return prices.flatMap((price) => {
-    const table = tableOf(price, served);
-    const step = table.contextTiers.findLast(({ above }) => input > above);
-    const perToken = step?.perToken ?? table.perToken;
-    const multiplierE9 = price.regions.get(served.region);
-    const rate = (name: TokenClass | DetailClass): bigint =>
-      multiplierE9 === undefined ? perToken[name] : (perToken[name] / E9) * multiplierE9;
+    const { perToken, above } = reachedRates(price, tierOf(served), input);
+    const rate = (name: TokenClass | DetailClass): bigint => rateIn(price, served.region, perToken[name]);
     const use = (name: UseName): bigint => price.perUse.get(name) ?? 0n;
     return chosenGenerations(price, served).map((generations): FlatPrice => ({
-      above: step?.above,
+      above,
       denominator: price.denominator,
       rates: {
         input: rate('input'),
@@ -79,7 +75,7 @@ export function flatPrices(prices: readonly PriceFigures[], served: Served, coun
 
 /** The context tiers of all prices, ascending, as the number of input tokens that each is above. */
 export function stepsOf(prices: readonly PriceFigures[], served: Served): number[] {
-  const steps = prices.flatMap((price) => tableOf(price, served).contextTiers.map(({ above }) => above));
+  const steps = prices.flatMap((price) => tableOf(price, tierOf(served)).contextTiers.map(({ above }) => above));
   return [...new Set(steps)].sort((a, b) => a - b);
 }
 
@@ -93,7 +89,9 @@ export function estimate(
   prices: readonly FlatPrice[],
   counts: Counts,
 ): { readonly low: bigint; readonly high: bigint } {
-  const [low = 0n, ...more] = prices.map((price) => roundedCost(price, counts)).sort(compare);
+  const [low = 0n, ...more] = prices
+    .map(({ rates, denominator }) => roundHalfUp(sumOf(rates, counts), denominator))
+    .sort(compare);
   return { low, high: more.at(-1) ?? low };
 }
 
@@ -102,22 +100,13 @@ export function amountOf(prices: readonly FlatPrice[], name: CountName, count: b
   return amountRange(prices.map(({ rates, denominator }) => ({ numerator: rates[name] * count, denominator })));
 }
 
-function tableOf(price: PriceFigures, { tier }: Served): RateTable {
-  return price.serviceTiers.get(tier === '' ? STANDARD_TIER : tier) ?? price;
+function tierOf({ tier }: Served): string {
+  return tier === '' ? STANDARD_TIER : tier;
 }
 
 function chosenGenerations(price: PriceFigures, { image }: Served): readonly bigint[] {
   const chosen = image === undefined ? undefined : sizedFigures(price)[image];
   return chosen ? [chosen.rate] : generationRates(price);
-}
-
-function roundedCost({ rates, denominator }: FlatPrice, counts: Counts): bigint {
-  const sum = Object.entries(rates).reduce((total, [name, rate]) => total + rate * countOf(counts, name), 0n);
-  return (2n * sum + denominator) / (2n * denominator);
-}
-
-function countOf(counts: Readonly<Record<string, bigint | undefined>>, name: string): bigint {
-  return counts[name] ?? 0n;
 }
 
 function compare(a: bigint, b: bigint): number {

@@ -2,48 +2,18 @@
  * [P] The price page's data: models and groups with their ratios, and each group's price of each model. It is computed
  * from a snapshot; a proxy's State has this shape.
  */
+import type { CompiledPrice, RateClass } from '#price/sheet.ts';
+import type { TokenCounts } from '#price/tokens.ts';
 import type { Dimensions } from './dimensions.ts';
 import type { ModelFacts } from './model-facts.ts';
 
-export type TokenClass = 'input' | 'cached' | 'cacheWrite5m' | 'cacheWrite1h' | 'output';
+export type TokenClass = keyof TokenCounts;
 
 /** Parts of the input or of the output that may have a price of their own. */
-export type DetailClass = 'imageInput' | 'audioInput' | 'reasoning' | 'imageOutput' | 'audioOutput';
+export type DetailClass = Exclude<RateClass, TokenClass>;
 
-/** Tools of providers that are charged by use. */
-export type UseName = 'webSearch' | 'webFetch' | 'fileSearch';
-
-type Rates = Readonly<Record<TokenClass | DetailClass, bigint>>;
-
-/** Rates by the number of a request's input tokens. */
-export interface RateTable {
-  readonly perToken: Rates;
-  /** Ascending by `above`. */
-  readonly contextTiers: readonly { readonly above: number; readonly perToken: Rates }[];
-}
-
-/**
- * A price as a group pays it, in nano-USD. Numerators share one denominator; cost = ⌊(Σ count·numerator)/denominator +
- * ½⌋.
- */
-export interface PriceFigures extends RateTable {
-  readonly serviceTiers: ReadonlyMap<string, RateTable>;
-  /** The multiplier of the tokens' rates in each region, in billionths. */
-  readonly regions: ReadonlyMap<string, bigint>;
-  readonly perUse: ReadonlyMap<UseName, bigint>;
-  readonly perGeneration: bigint;
-  /** In place of perGeneration, by size and quality (undefined: any); empty: it has none. */
-  readonly perImage: readonly SizedFigure[];
-  /** The price per second of video by size, for models that perGeneration does not price. */
-  readonly perSecond: readonly SizedFigure[] | undefined;
-  readonly denominator: bigint;
-}
-
-export interface SizedFigure {
-  readonly size: string | undefined;
-  readonly quality: string | undefined;
-  readonly rate: bigint;
-}
+/** A price as a group pays it: what calls are billed by. */
+export type PriceFigures = Omit<CompiledPrice, 'highest' | 'priced'>;
 
 /** One model. Ratios are billionths. */
 export interface PricingRow {

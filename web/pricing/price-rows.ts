@@ -1,4 +1,5 @@
 /** [P] Builds the price list's rows and groups from the catalogs and from what groups offer. */
+import { roundHalfUp } from '#price/exact.ts';
 import { compareText } from '../compare-text.ts';
 import { modelFacts } from './model-facts.ts';
 import type { ModelFacts, ServedModel } from './model-facts.ts';
@@ -106,7 +107,7 @@ function asRatios(entry: ModelPrice): ModelPrice {
   if (!usdPerMillion) return entry;
   const { input = 0n, output, cacheRead, cacheWrite5m, cacheWrite1h } = usdPerMillion;
   const ratio = (rate: bigint | undefined, fallback: bigint): bigint =>
-    rate === undefined || input === 0n ? fallback : (2n * rate * E9 + input) / (2n * input);
+    rate === undefined || input === 0n ? fallback : roundHalfUp(rate * E9, input);
   return {
     ...entry,
     ratioBaseE9: E9,

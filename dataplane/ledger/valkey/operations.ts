@@ -19,6 +19,8 @@ import type {
 } from '../ledger.ts';
 import { amountOf, counterName, isConcurrency } from '../load.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
+import { CHANGE_FIELDS } from './replies.ts';
+import type { RecordReply } from './replies.ts';
 
 /** A value of an operation; undefined ones are not sent. */
 export type Value = string | number | boolean | undefined | readonly Value[] | { readonly [name: string]: Value };
@@ -54,6 +56,8 @@ export interface BatchHead {
   readonly records: number;
   readonly generationMs: number;
   readonly lenient: boolean;
+  /** How long processes have to put back what they know of a balance that the store has lost. */
+  readonly refillMs: number;
   /** Of mode `found`: the epoch to begin. */
   readonly found?: {
     readonly id: string;
@@ -96,6 +100,12 @@ export function adoptOperation({ request, heldNanoUsd, progress, day, month }: H
   const { origin, limits } = request;
   const held = { amount: String(heldNanoUsd), ...progressValues(progress), day, month };
   return { op: 'adopt', ...originValues(origin), ...spendingValues(limits), ...held };
+}
+
+/** Puts back what was spent after a change, where the store has lost the balance. */
+export function mendOperation({ key, account, ...record }: RecordReply): Operation {
+  const figures = CHANGE_FIELDS.map((name) => [name, record[name]] as const);
+  return { op: 'mend', key, account, ...Object.fromEntries(figures) };
 }
 
 /** Settles a call and releases `slots` in the same step. */

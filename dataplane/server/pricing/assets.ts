@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { withPriceFunctions } from '#web/pricing/calculator-script.ts';
 
 export interface PricingAsset {
   readonly contentType: string;
@@ -16,6 +17,8 @@ export const ASSET_ROOT = '/pricing/assets/';
 const HASH_DIGITS = 12;
 const HASHED_NAME = new RegExp(`^(.+)-[0-9a-f]{${HASH_DIGITS}}(\\.[a-z]+)$`);
 
+const CALCULATOR = 'pricing/browser/calculator.js';
+
 /** Style and script consist of several files, which are served as one each. */
 const FILES = [
   {
@@ -26,16 +29,21 @@ const FILES = [
   {
     file: 'pricing.js',
     contentType: 'text/javascript; charset=utf-8',
-    parts: ['theme/copy.js', 'pricing/browser/pricing.js', 'pricing/browser/calculator.js'],
+    parts: ['theme/copy.js', 'pricing/browser/pricing.js', CALCULATOR],
   },
   { file: 'icon.svg', contentType: 'image/svg+xml', parts: ['pricing/browser/icon.svg'] },
 ] as const;
 
 type AssetFile = (typeof FILES)[number]['file'];
 
+function readPart(part: string): Buffer {
+  const content = readFileSync(new URL(`../../../web/${part}`, import.meta.url));
+  return part === CALCULATOR ? Buffer.from(withPriceFunctions(content.toString())) : content;
+}
+
 const loaded = new Map<string, PricingAsset & { readonly path: string }>(
   FILES.map(({ file, contentType, parts }) => {
-    const body = Buffer.concat(parts.map((part) => readFileSync(new URL(`../../../web/${part}`, import.meta.url))));
+    const body = Buffer.concat(parts.map(readPart));
     const path = ASSET_ROOT + file.replace('.', `-${hash('sha256', body, 'hex').slice(0, HASH_DIGITS)}.`);
     return [file, { path, contentType, body }];
   }),

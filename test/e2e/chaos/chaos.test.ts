@@ -6,6 +6,7 @@ import { prlimit } from '../../support/full-disk.ts';
 import { closeConnections } from '../../chaos/client.ts';
 import type { CallLog } from '../../chaos/client.ts';
 import { KEYS } from '../../chaos/config.ts';
+import { nothingSince } from '../../chaos/happened.ts';
 import type { Happened } from '../../chaos/happened.ts';
 import { diceOf } from '../../chaos/dice.ts';
 import { planFaults } from '../../chaos/faults.ts';
@@ -13,6 +14,8 @@ import { judge } from '../../chaos/judge.ts';
 import { uidOf } from '../../chaos/ledger-file.ts';
 import type { LedgerRecord } from '../../chaos/ledger-file.ts';
 import { estimatedInput, NO_PARTS, NO_TOKENS, priceOf } from '../../chaos/oracle.ts';
+import { crowdedMinutes, isExceeded, refusedAsShort } from '../../chaos/minutes.ts';
+import type { Counted } from '../../chaos/minutes.ts';
 import { planRound } from '../../chaos/plan.ts';
 import { reconcile } from '../../chaos/reconcile.ts';
 import type { Evidence } from '../../chaos/reconcile.ts';
@@ -121,6 +124,65 @@ test('a call that reached no channel before its process died is priced in the re
   assert.match(judge({ call, attempts: [], record: at(undefined), happened }) ?? '', /its price is/);
 });
 
+describe('limits by the minute', () => {
+  const at = (fromMs: number, took: number, least = took): Counted => ({ fromMs, toMs: fromMs + 10, took, least });
+
+  test('are exceeded by calls that surely lie in one minute', () => {
+    const three = [at(0, 1), at(30_000, 1), at(59_990, 1)];
+    assert.equal(isExceeded(three, 3, []), false);
+    assert.equal(isExceeded(three, 2, []), true);
+    // one that may have come later
+    assert.equal(isExceeded([...three.slice(0, 2), at(59_991, 1)], 2, []), false);
+    // a process that forgets
+    assert.equal(isExceeded(three, 2, [40_000]), false);
+    assert.equal(isExceeded([...three, at(30_001, 1), at(30_002, 1)], 2, [40_000]), true);
+  });
+
+  test('are not exceeded by calls that gave back what they did not use', () => {
+    assert.equal(isExceeded([at(0, 900, 100), at(1, 900, 100)], 1_000, []), false);
+    assert.equal(isExceeded([at(0, 900, 101), at(1, 900, 101)], 1_000, []), true);
+    // a call beyond the limit is admitted alone
+    assert.equal(isExceeded([at(0, 5_000, 5_000)], 1_000, []), false);
+    assert.equal(isExceeded([at(0, 5_000, 5_000), at(1, 1, 1)], 1_000, []), true);
+  });
+
+  test('refuse nobody for what refused calls took', () => {
+    const { config, calls } = planRound(FIXED_SEED, 1);
+    const plans = calls.filter(({ key }) => key === 'daily').slice(0, 3);
+    const said = 'This API key may use 2 requests per minute, of which 0 are left. Try again in 7 s.';
+    const [first, second, third] = plans.map((plan, index): CallLog => ({
+      plan,
+      sentMs: 1_000 * index,
+      overMs: 1_000 * index + 10,
+      id: '',
+      status: index === 2 ? 429 : 200,
+      end: 'Whole',
+      left: false,
+      textBytes: 0,
+      costUsd: undefined,
+      maxTokens: undefined,
+      said: index === 2 ? said : '',
+      hung: false,
+    }));
+    assert.ok(first && second && third);
+    const evidence: Evidence = {
+      calls: [first, second, third],
+      attempts: [],
+      records: [],
+      samples: [],
+      happened: nothingSince({ config, writtenMs: 0, inForceMs: 0 }),
+      output: '',
+      beganAnewMs: [],
+      earlier: [],
+      providerPort: '',
+    };
+    assert.deepEqual(refusedAsShort(evidence), []);
+    const refused = { ...second, status: 402 };
+    assert.match(refusedAsShort({ ...evidence, calls: [first, refused, third] }).join(), /1 others may have had one/);
+    assert.deepEqual(refusedAsShort({ ...evidence, calls: [first, refused, third], earlier: [second] }), []);
+  });
+});
+
 describe.skipIf(prlimit.skip)('the reconciliation of the last round finds', () => {
   const succeeded = (): LedgerRecord => {
     const seen = new Set(
@@ -213,6 +275,19 @@ describe.skipIf(prlimit.skip)('the reconciliation of the last round finds', () =
       );
     assert.match(found(5_000).join(), /refused as full/);
     assert.deepEqual(found(1), []);
+  });
+  it('a minute with too many requests', () => {
+    const { happened, attempts, calls } = played.evidence;
+    const [version] = happened.versions;
+    const key = calls.find(({ plan }) => attempts.filter(({ asked }) => asked.n === plan.n).length > 0)?.plan.key;
+    assert.ok(version && key);
+    const { keys } = version.config;
+    const config = { ...version.config, keys: { ...keys, [key]: { ...keys[key], rates: { requestsPerMinute: 0 } } } };
+    const exceeded = { ...played.evidence, happened: { ...happened, versions: [{ ...version, config }] } };
+    assert.match(
+      crowdedMinutes({ ...exceeded, beganAnewMs: [] }).join(),
+      /has had more than its requestsPerMinute of 0/,
+    );
   });
   it('a limit that was passed', () => {
     const [first] = played.evidence.samples;

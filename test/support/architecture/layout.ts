@@ -29,7 +29,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   },
   demo: { may: [] },
 
-  web: { may: [] },
+  web: { may: ['dataplane/price'] },
 
   crds: { may: [], packages: ['ajv', 'js-yaml', '@marcbachmann/cel-js'] },
 

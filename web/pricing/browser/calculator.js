@@ -1,8 +1,10 @@
 /**
  * Counts what a call costs as one types, exactly: whole numbers of any size, the figures that the server wrote beside
- * the result, rounded once, half up, as the gateway bills it. Another model, group, tier or region has other figures,
- * and so has an input that reaches another context tier: the server is asked for that part.
+ * the result, with the functions sumOf and roundHalfUp by which the gateway bills it (calculator-script.ts). Another
+ * model, group, tier or region has other figures, and so has an input that reaches another context tier: the server is
+ * asked for that part.
  */
+/* global sumOf, roundHalfUp */
 (() => {
   const form = document.getElementById('calculate');
   if (!form) return;
@@ -40,7 +42,7 @@
 
   /** One class's amount, to the nano-dollar. */
   function shownUsd({ numerator, denominator }) {
-    const rounded = (2n * numerator + denominator) / (2n * denominator);
+    const rounded = roundHalfUp(numerator, denominator);
     const { whole, fraction } = decimal(rounded);
     return `${rounded * denominator === numerator ? '' : '≈ '}$${whole}.${fraction}`;
   }
@@ -76,12 +78,7 @@
 
   /** At each price, rounded once, lowest first. */
   function costs(prices, counts) {
-    return prices
-      .map((price) => {
-        const sum = Object.entries(counts).reduce((total, [name, count]) => total + price[name] * count, 0n);
-        return (2n * sum + price.denominator) / (2n * price.denominator);
-      })
-      .sort(byValue);
+    return prices.map((price) => roundHalfUp(sumOf(price, counts), price.denominator)).sort(byValue);
   }
 
   function writeLine(line, prices, count) {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Script } from 'node:vm';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { costNanoUsd } from '#price/price.ts';
@@ -9,6 +10,7 @@ import type { TokenCounts } from '#price/tokens.ts';
 import { ONE_E9 } from '#snapshot/decimal.ts';
 import { COUNT_NAMES, countsOf, parseCalculation, parseCount, resolveCalculation } from '#web/pricing/calculation.ts';
 import { offeredFigures } from '#web/pricing/dollars.ts';
+import { withPriceFunctions } from '#web/pricing/calculator-script.ts';
 import { amountOf, estimate, flatPrices } from '#web/pricing/estimate.ts';
 import type { Counts } from '#web/pricing/estimate.ts';
 import type { DetailClass } from '#web/pricing/price-list.ts';
@@ -209,6 +211,23 @@ describe('what a call costs', () => {
         assert.equal(estimate(flatPrices([compiled], { ...ANY, image }, counts), counts).low, bill);
       }),
       { numRuns: 500 },
+    );
+  });
+
+  test('is computed in browsers by the same functions', () => {
+    const script = new Script(
+      withPriceFunctions('result.cost = roundHalfUp(sumOf(price.rates, counts), price.denominator);\n'),
+    );
+    fc.assert(
+      fc.property(tokenPrice, tokens, details, uses, (price, ...typed) => {
+        const compiled = compilePrice(price, ONE_E9 * ONE_E9);
+        const counts = counted(...typed);
+        const flat = flatPrices([compiled], ANY, counts);
+        const result: { cost?: bigint } = {};
+        script.runInNewContext({ price: flat[0], counts, result });
+        assert.equal(result.cost, estimate(flat, counts).low);
+      }),
+      { numRuns: 50 },
     );
   });
 
