@@ -18,8 +18,8 @@ import type { StoredConversationFacts } from './openai/conversations.ts';
 import { readEmbeddingsFacts } from './openai/embeddings.ts';
 import type { EmbeddingsFacts } from './openai/embeddings.ts';
 import { readChatFacts as readOpenAIFacts } from './openai/facts.ts';
-import { readImagesFacts } from './openai/images.ts';
-import type { ImagesFacts } from './openai/images.ts';
+import { readImageEditFacts, readImagesFacts, readImageVariationFacts } from './openai/image-facts.ts';
+import type { ImagesFacts } from './openai/image-facts.ts';
 import { readResponseFacts } from './openai/response-facts.ts';
 import { toolReasoningOfChat, toolReasoningOfOthers } from './openai/serving-api.ts';
 import type { ToolReasoning } from './openai/serving-api.ts';
@@ -107,6 +107,20 @@ const KINDS = {
       ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations),
     }),
     converter: (protocol) => providerOf(protocol).endpoints?.images,
+  } satisfies KindRow<ImagesFacts & PriceFacts>,
+  ImageEdits: {
+    read: (_bytes, parsed) => ({
+      ...readImageEditFacts(parsed),
+      ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations),
+    }),
+    converter: (protocol) => providerOf(protocol).endpoints?.imageEdits(undefined),
+  } satisfies KindRow<ImagesFacts & PriceFacts>,
+  ImageVariations: {
+    read: (_bytes, parsed) => ({
+      ...readImageVariationFacts(parsed),
+      ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations),
+    }),
+    converter: (protocol) => providerOf(protocol).endpoints?.imageVariations(undefined),
   } satisfies KindRow<ImagesFacts & PriceFacts>,
   Videos: {
     read: (_bytes, parsed) => ({
