@@ -59,9 +59,12 @@ function vectorOf(text: string, dimensions: number): Float32Array {
   return values.map((value) => value / length);
 }
 
-/** POST /v1/images/generations: `n` small pictures, in base64 or by a URL of this provider. */
-export function images(body: Json, ownUrl: string): unknown {
-  const prompt = requiredText(body, 'prompt');
+/** What an endpoint makes pictures of: a text, or a text and pictures, or pictures. */
+export type ImageKind = 'generation' | 'edit' | 'variation';
+
+/** POST /v1/images/…: `n` small pictures, in base64 or by a URL of this provider. */
+export function images(kind: ImageKind, body: Json, ownUrl: string): unknown {
+  const prompt = subjectOf(kind, body);
   const count = optionalCount(body, 'n') ?? 1;
   if (count > MOST_IMAGES) throw new BadRequest('n', `n must be at most ${MOST_IMAGES}`);
   const data = Array.from({ length: count }, (_, index) => {
@@ -74,8 +77,8 @@ export function images(body: Json, ownUrl: string): unknown {
 }
 
 /** The same as a stream: as many partial pictures as requested, and the complete one. */
-export function imageEvents(body: Json): readonly string[] {
-  const prompt = requiredText(body, 'prompt');
+export function imageEvents(kind: Exclude<ImageKind, 'variation'>, body: Json): readonly string[] {
+  const prompt = subjectOf(kind, body);
   const b64 = picture(seedOf(prompt, 0)).toString('base64');
   const event = (type: string, fields: Json): string =>
     `event: ${type}\ndata: ${JSON.stringify({ type, b64_json: b64, created_at: CREATED_SECONDS, ...fields })}\n\n`;
@@ -83,13 +86,22 @@ export function imageEvents(body: Json): readonly string[] {
   const tokens = countTokens([prompt]);
   return [
     ...Array.from({ length: partial }, (_, index) =>
-      event('image_generation.partial_image', { partial_image_index: index }),
+      event(`image_${kind}.partial_image`, { partial_image_index: index }),
     ),
-    event('image_generation.completed', {
+    event(`image_${kind}.completed`, {
       usage: { input_tokens: tokens, output_tokens: IMAGE_TOKENS, total_tokens: tokens + IMAGE_TOKENS },
     }),
   ];
 }
+
+function subjectOf(kind: ImageKind, body: Json): string {
+  if (kind !== 'generation' && !PICTURES.some((name) => Object.hasOwn(body, name)))
+    throw new BadRequest('image', 'image is required: a picture to begin with');
+  return kind === 'variation' ? kind : requiredText(body, 'prompt');
+}
+
+/** Of a form, of a form with several, and of JSON. */
+const PICTURES = ['image', 'image[]', 'images'] as const;
 
 function seedOf(prompt: string, index: number): string {
   return createHash('sha256').update(`${index}:${prompt}`).digest('hex').slice(0, 16);

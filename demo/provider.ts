@@ -13,6 +13,7 @@ import type { Dialect, Exchange } from './dialect.ts';
 import { openai } from './openai.ts';
 import { picture } from './picture.ts';
 import { countedTokens, embeddings, imageEvents, images, models } from './plain-endpoints.ts';
+import type { ImageKind } from './plain-endpoints.ts';
 import { BadRequest, isObject } from './prompt.ts';
 import type { Json } from './prompt.ts';
 import { responses } from './responses.ts';
@@ -159,7 +160,9 @@ const ROUTES: Readonly<Record<string, (call: Call) => unknown>> = {
   'POST /v1/responses': async (call) => chat(call, await readJson(call.req)),
   'POST /v1/messages/count_tokens': async (call) => send(call, countedTokens(await readJson(call.req))),
   'POST /v1/embeddings': async (call) => send(call, embeddings(await readJson(call.req))),
-  'POST /v1/images/generations': async (call) => makeImages(call, await readJson(call.req)),
+  'POST /v1/images/generations': async (call) => makeImages('generation', call, await readJson(call.req)),
+  'POST /v1/images/edits': async (call) => makeImages('edit', call, await readImageFields(call.req)),
+  'POST /v1/images/variations': async (call) => makeImages('variation', call, await readImageFields(call.req)),
   'POST /v1/videos': async (call) => makeVideo(call, await readFields(call.req)),
 };
 
@@ -173,9 +176,20 @@ async function readFields(req: IncomingMessage): Promise<Json> {
   return Object.fromEntries(form);
 }
 
-async function makeImages(call: Call, body: Json): Promise<void> {
-  if (body['stream'] !== true) return send(call, images(body, call.context.url()));
-  const events = imageEvents(body);
+/** A form holds its numbers and booleans as text. */
+async function readImageFields(req: IncomingMessage): Promise<Json> {
+  const fields = await readFields(req);
+  const { n, stream } = fields;
+  return {
+    ...fields,
+    ...(typeof n === 'string' && { n: Number(n) }),
+    ...(typeof stream === 'string' && { stream: stream === 'true' }),
+  };
+}
+
+async function makeImages(kind: ImageKind, call: Call, body: Json): Promise<void> {
+  if (body['stream'] !== true || kind === 'variation') return send(call, images(kind, body, call.context.url()));
+  const events = imageEvents(kind, body);
   call.res.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', ...call.dialect.headers(call.id) });
   for (const event of events) await write(call.res, event);
   call.res.end();

@@ -133,6 +133,8 @@ const ENDPOINTS: Readonly<Record<string, string>> = {
   embeddings: 'POST /v1/embeddings',
   count_tokens: 'POST /v1/messages/count_tokens',
   images: 'POST /v1/images/generations',
+  image_edits: 'POST /v1/images/edits',
+  image_variations: 'POST /v1/images/variations',
   videos: 'POST /v1/videos',
   responses: 'POST /v1/responses',
   generate_content: 'POST /v1beta/models/{model}:generateContent',

@@ -6,6 +6,7 @@
 import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { foldName } from './folded-names.ts';
+import { pathSegments } from './form-names.ts';
 
 /** Limit: of the output. Budget: of reasoning beyond the limit. Count: of answers. Mode: of generating several. */
 export type CostFieldKind = 'Limit' | 'Budget' | 'Count' | 'Mode';
@@ -157,7 +158,7 @@ export function findCostFields(request: JsonRecord, table: CostFields, known: Re
       const path = next.path === '' ? name : `${next.path}.${name}`;
       const value = next.object[name];
       const folded = foldSpelling(name);
-      const kind = table.get(folded);
+      const kind = kindOf(table, name);
       if (kind && !known.has(path) && !isHarmless(kind, value)) found.push(path);
       if (!CONTAINERS.has(folded) || !isRecord(value)) continue;
       if (next.depth < MAX_DEPTH) pending.push({ object: value, path, depth: next.depth + 1 });
@@ -165,6 +166,12 @@ export function findCostFields(request: JsonRecord, table: CostFields, known: Re
     }
   }
   return found;
+}
+
+/** Also of the names along a path, as a form's fields may have it: `parameters[n]`, `n[]`. */
+function kindOf(table: CostFields, name: string): CostFieldKind | undefined {
+  const kinds = [name, ...pathSegments(name)].map((each) => table.get(foldSpelling(each)));
+  return kinds.find((kind) => kind !== undefined);
 }
 
 /** Whether a ModelRoute allows this field, by its path or by its name. */

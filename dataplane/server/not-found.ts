@@ -46,11 +46,6 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
       '/v1/conversations answers, and GET /v1/conversations/{id}.',
   },
   {
-    methods: /^POST$/,
-    path: /^\/v1\/images\/(?:edits|variations)$/,
-    instead: 'Images are generated only: POST /v1/images/generations.',
-  },
-  {
     methods: /./,
     path: /^\/v1(?:beta|alpha)?\/(?:(?:messages\/)?batches(?:\/.*)?|models\/.+:(?:asyncB|b)atch(?:Generate|Embed)Content)$/,
     instead:

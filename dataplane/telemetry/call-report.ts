@@ -22,6 +22,8 @@ const ENDPOINTS = {
   responses: { isCall: true, operation: 'chat' },
   embeddings: { isCall: true, operation: 'embeddings' },
   images: { isCall: true, operation: 'generate_content' },
+  image_edits: { isCall: true, operation: 'generate_content' },
+  image_variations: { isCall: true, operation: 'generate_content' },
   videos: { isCall: true, operation: 'generate_content' },
   count_tokens: { isCall: true },
   models: FREE,

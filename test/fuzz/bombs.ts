@@ -31,6 +31,8 @@ export const TARGETS: readonly Target[] = [
   ['POST', '/v1/messages/count_tokens'],
   ['POST', '/v1/embeddings'],
   ['POST', '/v1/images/generations'],
+  ['POST', '/v1/images/edits'],
+  ['POST', '/v1/images/variations'],
   ['POST', '/v1/videos'],
   ['POST', '/v1/responses'],
   ['POST', '/v1/responses/compact'],

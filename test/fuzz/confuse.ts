@@ -59,6 +59,10 @@ export const SIMPLE_BODIES: readonly (readonly [path: string, body: JsonObject])
   ]),
   ['/v1/images/generations', { model: 'sized-model', prompt: 'a river', size: '1024x1024' }],
   ['/v1/images/generations', { model: 'sized-model', prompt: 'a river', n: 2, size: '1024x1024' }],
+  [
+    '/v1/images/edits',
+    { model: 'sketch-model', prompt: 'a river', images: [{ image_url: PIXELS }], n: 2, size: '1024x1024' },
+  ],
   ['/v1/videos', { model: 'film-model', prompt: 'a river', seconds: '4' }],
   ['/v1/videos', { model: 'film-model', prompt: 'a river', seconds: '4', n: 2 }],
 ];

@@ -15,7 +15,7 @@ import { dueOf } from './orders.ts';
 import { patience } from './patience.ts';
 import type { ProviderAnswer, ProviderRequest } from './provider.ts';
 import type { Random } from './random.ts';
-import { leakIn, openScene, withVideos } from './scene.ts';
+import { CHEAP_SIZE, leakIn, openScene, withVideos } from './scene.ts';
 import type { Scene } from './scene.ts';
 
 export const formsFuzzer: Fuzzer = { name: 'forms', open };
@@ -49,7 +49,7 @@ async function serve(request: ProviderRequest, cases: Cases<Served>): Promise<Pr
   try {
     const order = orderOf(await fieldsOf(request));
     if (served) served.dueNanoUsd = dueOf(order);
-    return honestAnswer(request, { input: 0, output: 0, seconds: String(order.seconds) });
+    return honestAnswer(request, { input: 0, output: 0, images: order.count, seconds: String(order.seconds) });
   } catch (error) {
     if (served) served.fault = String(error);
     return honestAnswer(request);
@@ -110,14 +110,68 @@ const BODY_WORDS = [
   'Content-Type: multipart/mixed; boundary=two\r\n',
   'Content-Type: text/plain; charset=utf-16\r\n',
 ];
-const NAMES = ['seconds', 'duration', 'n', 'model', 'parameters[duration]', 'parameters.seconds', 'seconds[]', 'size'];
-const VALUES = ['12', '4', '1', '8', 'dear-film-model', 'film-model', '1792x1024'];
+const NAMES = [
+  'seconds',
+  'duration',
+  'n',
+  'n[]',
+  'model',
+  'model[]',
+  'parameters[duration]',
+  'parameters[n]',
+  'parameters.seconds',
+  'seconds[]',
+  'size',
+  'size[]',
+  'image_size',
+];
+const VALUES = ['12', '4', '1', '8', 'dear-film-model', 'film-model', 'dear-sketch-model', '1792x1024', CHEAP_SIZE];
+
+type Fields = readonly (readonly [name: string, value: string])[];
+
+interface Target {
+  readonly path: string;
+  readonly cheap: Fields;
+  readonly dear: Fields;
+}
+
+const TARGETS: readonly Target[] = [
+  {
+    path: '/v1/videos',
+    cheap: [
+      ['model', 'film-model'],
+      ['prompt', 'a river'],
+      ['seconds', '4'],
+    ],
+    dear: [
+      ['model', 'dear-film-model'],
+      ['prompt', 'x'],
+      ['seconds', '12'],
+    ],
+  },
+  {
+    path: '/v1/images/edits',
+    cheap: [
+      ['model', 'sketch-model'],
+      ['prompt', 'a river'],
+      ['image', 'PNG'],
+      ['size', CHEAP_SIZE],
+    ],
+    dear: [
+      ['model', 'dear-sketch-model'],
+      ['prompt', 'x'],
+      ['image', 'PNG'],
+      ['n', '8'],
+    ],
+  },
+];
 
 function nextCase(random: Random): FuzzCase {
+  const target = random.pick(TARGETS);
   const type = random.chance(0.4) ? 'multipart/form-data; boundary=one' : typeOf(random);
-  const body = bodyOf(random);
+  const body = bodyOf(target, random);
   const bytes = random.chance(0.3) ? mutate(body, random, BODY_WORDS) : body;
-  return { label: '/v1/videos', pieces: [Buffer.from(type, 'latin1'), bytes] };
+  return { label: target.path, pieces: [Buffer.from(type, 'latin1'), bytes] };
 }
 
 function typeOf(random: Random): string {
@@ -126,18 +180,10 @@ function typeOf(random: Random): string {
 }
 
 /** A form, or one whose field holds another. */
-function bodyOf(random: Random): Buffer {
-  const cheap = formOf(fieldsIn(random), 'one', random);
+function bodyOf(target: Target, random: Random): Buffer {
+  const cheap = formOf(fieldsIn(target, random), 'one', random);
   if (random.chance(0.6)) return cheap;
-  const dear = formOf(
-    [
-      ['model', 'dear-film-model'],
-      ['prompt', 'x'],
-      ['seconds', '12'],
-    ],
-    'two',
-    random,
-  );
+  const dear = formOf(target.dear, 'two', random);
   const [outer, inner] = random.chance(0.8) ? [cheap, dear] : [dear, cheap];
   const at = outer.indexOf('a river');
   return at < 0
@@ -145,12 +191,10 @@ function bodyOf(random: Random): Buffer {
     : Buffer.concat([outer.subarray(0, at), Buffer.from('\r\n'), inner, outer.subarray(at)]);
 }
 
-function fieldsIn(random: Random): [string, string][] {
-  const fields: [string, string][] = [
-    ['model', 'film-model'],
-    ['prompt', 'a river'],
-    ['seconds', random.chance(0.9) ? '4' : random.pick(VALUES)],
-  ];
+function fieldsIn({ cheap }: Target, random: Random): Fields {
+  const fields = cheap.map(([name, value]): readonly [string, string] =>
+    name === 'seconds' && random.chance(0.1) ? [name, random.pick(VALUES)] : [name, value],
+  );
   while (random.chance(0.4)) {
     const name = random.pick(NAMES);
     fields.splice(random.int(fields.length + 1), 0, [
@@ -161,14 +205,11 @@ function fieldsIn(random: Random): [string, string][] {
   return fields;
 }
 
-function formOf(
-  fields: readonly (readonly [string, string])[],
-  boundary: (typeof BOUNDARIES)[number],
-  random: Random,
-): Buffer {
+function formOf(fields: Fields, boundary: (typeof BOUNDARIES)[number], random: Random): Buffer {
   const parts = fields.map(([name, value]) => {
     const quoted = random.chance(0.95) ? `"${name}"` : name;
-    const more = random.chance(0.05) ? random.pick(['; filename="a.png"', '; name="n"', '; x=y', ' ']) : '';
+    const file = name === 'image' ? '; filename="a.png"' : '';
+    const more = random.chance(0.05) ? random.pick(['; filename="a.png"', '; name="n"', '; x=y', ' ']) : file;
     return `--${boundary}\r\nContent-Disposition: form-data; name=${quoted}${more}\r\n\r\n${value}\r\n`;
   });
   return Buffer.from(`${parts.join('')}--${boundary}--\r\n`);

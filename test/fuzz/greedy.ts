@@ -71,13 +71,20 @@ export function orderOf(fields: Fields): Order {
   const counts = objectsWithSettings(fields).flatMap((object) =>
     Object.entries(object).flatMap(([name, value]) => (fold(name) === 'n' ? [value] : [])),
   );
+  const paths = Object.entries(fields).flatMap(([name, value]) => (isCountPath(name) ? [value] : []));
   const own = Object.entries(fields).filter(([name]) => fold(name) === 'model');
   return {
     models: own.map(([, value]) => String(value)),
-    count: Math.max(1, ...numbersIn(counts)),
+    count: Math.max(1, ...numbersIn([...counts, ...paths])),
     seconds: Math.max(0, ...numbersIn(lengths)),
     sizes: all.filter(([name]) => SIZES.has(name)).map(([, value]) => String(value).toLowerCase()),
   };
+}
+
+/** `parameters[n]` of a form. */
+function isCountPath(name: string): boolean {
+  const [first = '', ...rest] = name.split(/[[\].]/).filter((part) => part !== '');
+  return SETTINGS.has(fold(first)) && rest.some((part) => fold(part) === 'n');
 }
 
 function numbersIn(values: readonly unknown[]): number[] {

@@ -10,6 +10,7 @@ export const PATHS = [
   '/v1/messages/count_tokens',
   '/v1/embeddings',
   '/v1/images/generations',
+  '/v1/images/edits',
   '/v1/videos',
   '/v1/responses',
   '/v1/responses',
@@ -24,6 +25,7 @@ const MODELS = [
   'embed-model',
   'image-model',
   'sized-model',
+  'sketch-model',
   'video-model',
   'film-model',
   'nobody',
@@ -359,6 +361,18 @@ export const BODIES: Readonly<Record<(typeof PATHS)[number], fc.Arbitrary<unknow
       partial_images: edgeNumber,
     },
     ['model', 'prompt'],
+  ),
+  '/v1/images/edits': shape(
+    {
+      ...shared,
+      model: model('sketch-model'),
+      prompt: oddText,
+      images: fc.array(shape({ image_url: oddText, file_id: oddText }, []), { maxLength: 3 }),
+      mask: weird,
+      n: fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 10 }) }, { weight: 1, arbitrary: edgeNumber }),
+      size: fc.oneof(fc.constantFrom(CHEAP_SIZE, CHEAP_SIZE, 'auto', '4096x4096'), oddText),
+    },
+    ['model', 'prompt', 'images'],
   ),
   '/v1/videos': shape(
     {

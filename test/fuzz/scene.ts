@@ -62,16 +62,20 @@ type GeneratedPrice =
 /** By model. */
 export const GENERATED: ReadonlyMap<string, GeneratedPrice> = new Map<string, GeneratedPrice>([
   ['sized-model', { cheapNanoUsd: 1_000_000n, otherNanoUsd: 250_000_000n }],
+  ['sketch-model', { cheapNanoUsd: 1_000_000n, otherNanoUsd: 250_000_000n }],
+  ['dear-sketch-model', { cheapNanoUsd: 400_000_000n, otherNanoUsd: 400_000_000n }],
   ['film-model', { secondNanoUsd: 10_000_000n }],
   ['dear-film-model', { secondNanoUsd: 400_000_000n }],
 ]);
 
-/** Models of videos, and of images with sizes, beside the usual ones. */
+/** Models of videos, of images with sizes, and of images that begin with pictures, beside the usual ones. */
 export function withVideos(yaml: string): string {
   return yaml
     .replace(
       '  - {name: image-model, endpoints: [Images]}',
       '  - {name: image-model, endpoints: [Images]}\n  - {name: sized-model, endpoints: [Images]}\n' +
+        '  - {name: sketch-model, endpoints: [Images], inputs: [Text, Image]}\n' +
+        '  - {name: dear-sketch-model, endpoints: [Images], inputs: [Text, Image]}\n' +
         '  - {name: video-model, endpoints: [Videos]}\n  - {name: film-model, endpoints: [Videos]}\n' +
         '  - {name: dear-film-model, endpoints: [Videos]}',
     )
@@ -80,6 +84,9 @@ export function withVideos(yaml: string): string {
       '  - {name: video-model, vendor: BFL, quotaType: Request, requestUsd: "0.04"}\n' +
         `  - {name: sized-model, vendor: BFL, quotaType: Request, perImage: [{size: ${CHEAP_SIZE}, usd: "0.001"}, ` +
         '{usd: "0.25"}]}\n' +
+        `  - {name: sketch-model, vendor: BFL, quotaType: Request, perImage: [{size: ${CHEAP_SIZE}, usd: "0.001"}, ` +
+        '{usd: "0.25"}]}\n' +
+        '  - {name: dear-sketch-model, vendor: BFL, quotaType: Request, requestUsd: "0.4"}\n' +
         '  - {name: film-model, vendor: BFL, quotaType: Request, perSecondUsd: "0.01"}\n' +
         '  - {name: dear-film-model, vendor: BFL, quotaType: Request, perSecondUsd: "0.4"}\n' +
         '  - {name: shelf-model,',

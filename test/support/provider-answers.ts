@@ -201,6 +201,44 @@ export function openaiImages(count = 1, extra: Record<string, unknown> = {}): Re
   );
 }
 
+export interface ImageEvents {
+  /** Default: of generations. */
+  readonly kind?: 'image_generation' | 'image_edit';
+  readonly partial?: number;
+  /** Complete images; default: one. */
+  readonly completed?: number;
+  readonly quality?: string;
+}
+
+const IMAGE_USAGE = {
+  input_tokens: 50,
+  input_tokens_details: { image_tokens: 40, text_tokens: 10 },
+  output_tokens: 272,
+  total_tokens: 322,
+};
+
+/** The events of a stream of images, as OpenAI's models send them. */
+export function openaiImageEvents(options: ImageEvents = {}): readonly SseEvent[] {
+  const { kind = 'image_generation', partial = 0, completed = 1, quality = 'low' } = options;
+  const event = (type: string, more: object): SseEvent => ({
+    event: `${kind}.${type}`,
+    data: {
+      type: `${kind}.${type}`,
+      b64_json: 'iVBORw0KGgo=',
+      created_at: 1_700_000_000,
+      size: '1024x1024',
+      quality,
+      background: 'opaque',
+      output_format: 'png',
+      ...more,
+    },
+  });
+  return [
+    ...Array.from({ length: partial }, (_, index) => event('partial_image', { partial_image_index: index })),
+    ...Array.from({ length: completed }, () => event('completed', { usage: IMAGE_USAGE })),
+  ];
+}
+
 function openaiUsage(options: Pick<OpenaiChatOptions, 'usage' | 'toolCalls'>, pieces: number): OpenaiUsage | null {
   if (options.usage === null) return null;
   const usage = options.usage ?? { prompt_tokens: 10, completion_tokens: pieces + (options.toolCalls?.length ?? 0) };

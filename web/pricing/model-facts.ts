@@ -23,11 +23,15 @@ export interface ServedModel {
 
 export const ENDPOINTS: readonly Endpoint[] = ['Chat', 'Embeddings', 'Images', 'Videos'];
 /** The paths of each endpoint. */
-export const ENDPOINT_PATHS: Readonly<Record<Endpoint, readonly string[]>> = {
+const ENDPOINT_PATHS: Readonly<Record<Endpoint, readonly string[]>> = {
   Chat: ['/v1/chat/completions', '/v1/messages'],
   Embeddings: ['/v1/embeddings'],
   Images: ['/v1/images/generations'],
   Videos: ['/v1/videos'],
+};
+/** Of models that take images, besides. */
+const PICTURE_PATHS: Readonly<Partial<Record<Endpoint, readonly string[]>>> = {
+  Images: ['/v1/images/edits', '/v1/images/variations'],
 };
 const OUTPUTS: Readonly<Record<Endpoint, Modality>> = {
   Chat: 'text',
@@ -60,9 +64,17 @@ export interface ModelFactsJson {
   readonly max_output_tokens: number | null;
 }
 
+/** The paths at which a model can be called. */
+export function endpointPaths({ endpoints, inputs }: Pick<ModelFacts, 'endpoints' | 'inputs'>): readonly string[] {
+  return endpoints.flatMap((endpoint) => [
+    ...ENDPOINT_PATHS[endpoint],
+    ...(inputs.includes('image') ? (PICTURE_PATHS[endpoint] ?? []) : []),
+  ]);
+}
+
 export function modelFactsJson(facts: ModelFacts): ModelFactsJson {
   return {
-    endpoints: facts.endpoints.flatMap((endpoint) => ENDPOINT_PATHS[endpoint]),
+    endpoints: endpointPaths(facts),
     input_modalities: facts.inputs,
     output_modalities: facts.outputs,
     context_length: facts.contextTokens,

@@ -13,7 +13,7 @@ import type { RowDollars } from './dollars.ts';
 import { formatTokens, renderModalities } from './facts.ts';
 import { groupRatioText } from './filters.ts';
 import { QUOTA_TYPE_NAMES } from './json.ts';
-import { ENDPOINT_PATHS } from './model-facts.ts';
+import { endpointPaths } from './model-facts.ts';
 import type { Endpoint, ModelFacts } from './model-facts.ts';
 import type { PriceList, PricingRow } from './price-list.ts';
 
@@ -55,10 +55,10 @@ function renderFacts({ vendor, quotaType, facts }: PricingRow): Html {
     }`;
 }
 
-function renderServed({ endpoints, inputs, outputs, contextTokens, maxOutputTokens }: ModelFacts): Html {
-  const paths = endpoints.flatMap((endpoint) => ENDPOINT_PATHS[endpoint]);
+function renderServed(facts: ModelFacts): Html {
+  const { inputs, outputs, contextTokens, maxOutputTokens } = facts;
   return html`<dt>Endpoints</dt>
-    <dd>${paths.map((path) => html`<code>POST ${path}</code> `)}</dd>
+    <dd>${endpointPaths(facts).map((path) => html`<code>POST ${path}</code> `)}</dd>
     <dt>Takes</dt>
     <dd><span class="io">${renderModalities(inputs)}</span></dd>
     <dt>Makes</dt>

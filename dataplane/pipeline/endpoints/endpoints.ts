@@ -3,9 +3,9 @@
  * Google's are apart (gemini.ts), because their paths say a part of the request.
  */
 import type { BodyFacts } from '../../protocol/body-kinds.ts';
-import { readFacts } from '../../protocol/body-kinds.ts';
-import { isForm, parseForm } from '../../protocol/multipart.ts';
+import { isForm } from '../../protocol/multipart.ts';
 import { boundEmbeddingsInput } from '../../protocol/openai/embeddings.ts';
+import type { BodyForm } from '../../protocol/openai/form-fields.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import { checkAllowed } from './allowed-features.ts';
@@ -27,27 +27,39 @@ const EMBEDDINGS: Endpoint<BodyFacts['Embeddings']> = {
   converter: (_facts, { target }) => providerOf(target.protocol).endpoints?.embeddings,
 };
 
-const IMAGES: Endpoint<BodyFacts['Images']> = {
+/** What generations, edits and variations of images have in common. */
+const ANY_IMAGES: Pick<Endpoint<BodyFacts['Images']>, 'kind' | 'asks' | 'check'> = {
   kind: 'Images',
-  read: ({ body }) => body.facts('Images'),
   asks: ({ model, stream, generations, made }) => ({ model, stream, generations, made }),
-  check: ({ imageParam, costFields, made }, candidate) => {
-    checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded: [] }, candidate);
+  check: ({ imageParam, unbounded, costFields, made }, candidate) => {
+    checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded }, candidate);
     checkCostFields(costFields, candidate);
     checkImagePrice(made, candidate);
   },
+};
+
+const IMAGES: Endpoint<BodyFacts['Images']> = {
+  ...ANY_IMAGES,
+  read: ({ body }) => body.facts('Images'),
   converter: (_facts, { target }) => providerOf(target.protocol).endpoints?.images,
 };
 
-type VideosFacts = BodyFacts['Videos'] & {
-  /** The content type of a form; undefined: the body is JSON. */
-  readonly form: string | undefined;
+const IMAGE_EDITS: Endpoint<FormFacts<'ImageEdits'>> = {
+  ...ANY_IMAGES,
+  read: jsonOrForm('ImageEdits'),
+  converter: ({ form }, { target }) => providerOf(target.protocol).endpoints?.imageEdits(form),
+};
+
+const IMAGE_VARIATIONS: Endpoint<FormFacts<'ImageVariations'>> = {
+  ...ANY_IMAGES,
+  read: jsonOrForm('ImageVariations'),
+  converter: ({ form }, { target }) => providerOf(target.protocol).endpoints?.imageVariations(form),
 };
 
 /** Creates jobs, priced at their creation, from JSON or a form with files. */
-const VIDEOS: Endpoint<VideosFacts> = {
+const VIDEOS: Endpoint<FormFacts<'Videos'>> = {
   kind: 'Videos',
-  read: readVideos,
+  read: jsonOrForm('Videos'),
   asks: ({ model, generations, seconds, size }) => ({ model, generations, made: { seconds, size } }),
   check: ({ imageParam, unbounded, costFields, ...video }, candidate) => {
     checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded }, candidate);
@@ -57,11 +69,17 @@ const VIDEOS: Endpoint<VideosFacts> = {
   converter: ({ form }, { target }) => providerOf(target.protocol).endpoints?.videos.create(form),
 };
 
-async function readVideos({ headers, body }: Received): Promise<VideosFacts> {
-  const header = headers['content-type'];
-  if (typeof header !== 'string' || !isForm(header)) return { ...(await body.facts('Videos')), form: undefined };
-  const fields = body.parse((bytes) => parseForm(bytes, header));
-  return { ...readFacts('Videos', body.bytes, fields), form: header };
+type FormKind = 'ImageEdits' | 'ImageVariations' | 'Videos';
+
+type FormFacts<Kind extends FormKind> = BodyFacts[Kind] & { readonly form: BodyForm };
+
+/** Reads JSON, or a form with files. */
+function jsonOrForm<Kind extends FormKind>(kind: Kind): (received: Received) => Promise<FormFacts<Kind>> {
+  return async ({ headers, body }) => {
+    const header = headers['content-type'];
+    const form = typeof header === 'string' && isForm(header) ? header : undefined;
+    return { ...(await body.facts(kind, form)), form };
+  };
 }
 
 interface BilledEndpoint {
@@ -77,6 +95,8 @@ export const ENDPOINTS = {
   messages: { path: '/v1/messages', endpoint: 'messages', read: readerOf(MESSAGES) },
   embeddings: { path: '/v1/embeddings', endpoint: 'embeddings', read: readerOf(EMBEDDINGS) },
   images: { path: '/v1/images/generations', endpoint: 'images', read: readerOf(IMAGES) },
+  imageEdits: { path: '/v1/images/edits', endpoint: 'image_edits', read: readerOf(IMAGE_EDITS) },
+  imageVariations: { path: '/v1/images/variations', endpoint: 'image_variations', read: readerOf(IMAGE_VARIATIONS) },
   videos: { path: '/v1/videos', endpoint: 'videos', read: readerOf(VIDEOS) },
   responses: { path: '/v1/responses', endpoint: 'responses', read: readerOf(RESPONSES) },
   responseCompaction: { path: '/v1/responses/compact', endpoint: 'responses', read: readerOf(COMPACTION) },

@@ -2,13 +2,15 @@
 import { compactionConverter } from './compaction.ts';
 import { conversations } from './conversations.ts';
 import { embeddingsConverter } from './embeddings.ts';
-import { imagesConverter } from './images.ts';
+import { imageEditsConverter, imagesConverter, imageVariationsConverter } from './images.ts';
 import { responseJobs, responsesConverter } from './responses.ts';
 import { videoJobs } from './videos.ts';
 
 export const openaiEndpoints = {
   embeddings: embeddingsConverter,
   images: imagesConverter,
+  imageEdits: imageEditsConverter,
+  imageVariations: imageVariationsConverter,
   videos: videoJobs,
   // for channels whose provider serves Responses itself
   responses: responsesConverter,

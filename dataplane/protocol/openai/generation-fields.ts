@@ -1,9 +1,10 @@
 /**
  * Fields by which compatible providers take a size, a quality or a length of what they generate, besides the one that
- * the gateway reads: at any depth of a body, and in the names of a form's fields (`parameters[duration]`).
+ * the gateway reads, or a stored file: at any depth of a body, and in the names of a form's fields (`parameters[duration]`).
  */
 import { foldSpelling } from '../cost-fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { pathSegments } from '../form-names.ts';
 
 export type FieldNames = ReadonlySet<string>;
 
@@ -35,6 +36,9 @@ export const SIZE_FIELDS = fieldNames([
   // may hold any of them
   'extra_body',
 ]);
+
+/** Of a file that the provider stores. */
+export const FILE_FIELDS = fieldNames(['file_id', 'file_ids']);
 
 export const QUALITY_FIELDS = fieldNames([
   'quality',
@@ -95,16 +99,9 @@ export function findField(fields: JsonRecord, names: FieldNames, read: string): 
     for (const [name, value] of Object.entries(next.value)) {
       const path = next.path === '' ? name : `${next.path}.${name}`;
       if (path === read || value === null) continue;
-      if (segmentsOf(name).some((segment) => names.has(foldSpelling(segment)))) return path;
+      if (pathSegments(name).some((segment) => names.has(foldSpelling(segment)))) return path;
       pending.push({ value, path });
     }
   }
   return undefined;
 }
-
-/** `parameters[duration]` and `parameters.duration` are `parameters` and `duration`. */
-function segmentsOf(name: string): readonly string[] {
-  return name.length > MAX_NAME ? [] : name.split(/[[\].]/);
-}
-
-const MAX_NAME = 256;

@@ -1,81 +1,36 @@
 /**
- * Image generations, which pass through: OpenAI client, OpenAI provider. They are priced per image; usage is
- * metered where it is reported.
+ * Images that are generated, edited or varied, which pass through: OpenAI client, OpenAI provider. They are priced per
+ * image; usage is metered where it is reported.
  */
-import { RequestFault } from '../call-facts.ts';
 import type { Converter, Meter, StreamEnd, StreamRequest } from '../converter.ts';
 import { failStream } from '../stream-errors.ts';
 import { openEventStream } from '../event-stream.ts';
 import type { EventHandler } from '../event-stream.ts';
-import { isGiven, isRecord, readCount, readFlag, readModel, textOf } from '../fields.ts';
+import { isGiven, isRecord, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { findImageField } from '../image-inputs.ts';
 import { parseEventData, parseObject } from '../json-value.ts';
 import { readStreamError } from '../provider-errors.ts';
 import type { SseEvent } from '../sse.ts';
 import { isDone } from './done.ts';
-import { renameModel } from './embeddings.ts';
 import { throwIfError } from './failures.ts';
-import { findField, QUALITY_FIELDS, readAttribute, SIZE_FIELDS } from './generation-fields.ts';
+import { renameModelIn } from './form-fields.ts';
+import type { BodyForm } from './form-fields.ts';
+import { imageAttributes } from './image-facts.ts';
+import type { ImageAttributes } from './image-facts.ts';
 import { NO_USAGE, readUsage, toReportedUsage } from './usage.ts';
 
-export interface ImagesFacts {
-  readonly model: string;
-  readonly stream: boolean;
-  /** Number of images, by which the price is multiplied. */
-  readonly generations: number;
-  /** The field with an input image, which compatible providers accept; undefined: none. */
-  readonly imageParam: string | undefined;
-  readonly made: ImageAttributes;
-}
-
-/** Undefined: the provider chooses it, or another field may. */
-export interface ImageAttributes {
-  readonly size?: string | undefined;
-  readonly quality?: string | undefined;
-}
-
-/** The API's limit of `n`. */
-const MAX_IMAGES = 10;
 /** A whole image comes in one event. */
 const MAX_EVENT_BYTES = 128 * 1024 * 1024;
 
-/** Throws RequestFault where a field that the gateway needs is missing or wrong. */
-export function readImagesFacts(parsed: JsonRecord): ImagesFacts {
-  const { prompt } = parsed;
-  if (typeof prompt !== 'string' || prompt === '')
-    throw new RequestFault('invalid_request', 'The field "prompt" must be a text.', 'prompt');
-  return {
-    model: readModel(parsed),
-    stream: readFlag(parsed['stream'], 'stream'),
-    generations: readCount(parsed['n'], 'n', [1, MAX_IMAGES]) ?? 1,
-    imageParam: findImageField(parsed),
-    made: readMade(parsed),
-  };
-}
-
-/** A size or quality that may be in another field is not known. */
-function readMade(parsed: JsonRecord): ImageAttributes {
-  const { size, quality } = madeOf(parsed);
-  return {
-    ...(findField(parsed, SIZE_FIELDS, 'size') === undefined && { size }),
-    ...(findField(parsed, QUALITY_FIELDS, 'quality') === undefined && { quality }),
-  };
-}
-
-function madeOf({ size, quality }: JsonRecord): ImageAttributes {
-  return { size: readAttribute(size), quality: readAttribute(quality) };
-}
-
-export const imagesConverter: Converter = {
+/** The three endpoints differ in their requests only. */
+const RESPONSES: Omit<Converter, 'request'> = {
   client: 'OpenAI',
   upstream: 'OpenAI',
-  request: renameModel('/images/generations'),
   response: (body) => {
     const answer = parseObject(body);
     throwIfError(answer);
     if (!Array.isArray(answer['data'])) throw new SyntaxError('the answer holds no images');
-    const made = { images: answer['data'].filter(isImage).length, served: madeOf(answer) };
+    const made = { images: answer['data'].filter(isImage).length, served: imageAttributes(answer) };
     return { body, meter: meterImages(answer['usage'], made, true) };
   },
   stream: (request) =>
@@ -85,6 +40,16 @@ export const imagesConverter: Converter = {
       maxEventBytes: MAX_EVENT_BYTES,
     }),
 };
+
+export const imagesConverter: Converter = { ...RESPONSES, request: renameModelIn('/images/generations', undefined) };
+
+export function imageEditsConverter(form: BodyForm): Converter {
+  return { ...RESPONSES, request: renameModelIn('/images/edits', form) };
+}
+
+export function imageVariationsConverter(form: BodyForm): Converter {
+  return { ...RESPONSES, request: renameModelIn('/images/variations', form) };
+}
 
 /** An entry without a picture was filtered, or failed. Some providers write both names. */
 function isImage(entry: unknown): boolean {
@@ -143,7 +108,7 @@ class ImagePassthrough implements EventHandler {
     const released = this.#held ? [this.#held] : [];
     this.#held = data && isCompleted(data) ? raw : undefined;
     if (this.#held) this.#images++;
-    if (this.#held && data) this.#served = madeOf(data);
+    if (this.#held && data) this.#served = imageAttributes(data);
     this.#usage = data?.['usage'] ?? this.#usage;
     return this.#held ? released : [...released, raw];
   }

@@ -9,9 +9,9 @@ import { isGiven, isRecord, readCount, readModel, stringOf, textOf } from '../fi
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
 import { parseObject } from '../json-value.ts';
-import { rewriteForm } from '../multipart.ts';
 import { UNREPORTED_USAGE } from '../usage.ts';
-import { renameModel } from './embeddings.ts';
+import { renameModelIn } from './form-fields.ts';
+import type { BodyForm } from './form-fields.ts';
 import { findField, LENGTH_FIELDS, readAttribute, RESOLUTION_FIELDS } from './generation-fields.ts';
 
 export interface VideosFacts {
@@ -85,15 +85,11 @@ export const videoJobs: VideoJobs = {
   read: readVideoJob,
 };
 
-function videosConverter(contentType: string | undefined): Converter {
+function videosConverter(form: BodyForm): Converter {
   return {
     client: 'OpenAI',
     upstream: 'OpenAI',
-    request: (body, parsed, plan) => {
-      if (contentType === undefined) return renameModel(PATH)(body, parsed, plan);
-      const { upstreamModel } = plan;
-      return { path: PATH, ...rewriteForm(body, contentType, { name: 'model', value: upstreamModel }) };
-    },
+    request: renameModelIn(PATH, form),
     response: (body) => {
       const job = readVideoJob(body);
       const { seconds, size } = parseObject(body);

@@ -13,7 +13,6 @@ import {
   json,
   openaiChat,
   openaiEmbeddings,
-  openaiImages,
   openaiStream,
   sseReply,
 } from '../../support/provider-answers.ts';
@@ -22,7 +21,6 @@ import {
   Books,
   EMBEDDING_TOKEN,
   GPT,
-  IMAGE,
   TEN_TOKENS,
   cancelManifest,
   caught,
@@ -493,76 +491,6 @@ describe('embeddings', () => {
     assert.equal(usage.prompt_tokens, 7);
     await client.embeddings.create({ model: 'embed-model', input: [[1, 2, 3]], encoding_format: 'float' });
     await books.check(paid(7n * EMBEDDING_TOKEN), paid(3n * EMBEDDING_TOKEN));
-  });
-});
-
-describe('images', () => {
-  it('are generated n at a time, and billed by number', async () => {
-    stack.openai.script(openaiImages(3), openaiImages());
-    const { data } = await client.images.generate({
-      model: 'image-model',
-      prompt: 'a cat',
-      n: 3,
-      size: '1024x1024',
-      response_format: 'b64_json',
-    });
-    assert.deepEqual(
-      data?.map(({ b64_json: image }) =>
-        Buffer.from(image ?? '', 'base64')
-          .subarray(1, 4)
-          .toString(),
-      ),
-      ['PNG', 'PNG', 'PNG'],
-    );
-    assert.deepEqual((await stack.openai.request(0)).json(), {
-      model: 'image-model',
-      prompt: 'a cat',
-      n: 3,
-      size: '1024x1024',
-      response_format: 'b64_json',
-    });
-    const { response } = await client.images.generate({ model: 'image-model', prompt: 'a dog' }).withResponse();
-    assert.equal(response.headers.get('x-modelgateway-cost-usd'), '0.04');
-    await books.check(paid(3n * IMAGE), paid(IMAGE));
-  });
-  it('stream with partial images', async () => {
-    stack.openai.script(
-      sseReply(
-        {
-          event: 'image_generation.partial_image',
-          data: {
-            type: 'image_generation.partial_image',
-            b64_json: 'AA==',
-            partial_image_index: 0,
-          },
-        },
-        {
-          event: 'image_generation.completed',
-          data: {
-            type: 'image_generation.completed',
-            b64_json: 'AAA=',
-            usage: {
-              input_tokens: 5,
-              output_tokens: 100,
-              total_tokens: 105,
-            },
-          },
-        },
-      ),
-    );
-    const events = await collect(
-      await client.images.generate({
-        model: 'image-model',
-        prompt: 'a cat',
-        stream: true,
-        partial_images: 1,
-      }),
-    );
-    assert.deepEqual(
-      events.map(({ type }) => type),
-      ['image_generation.partial_image', 'image_generation.completed'],
-    );
-    await books.check(paid(IMAGE));
   });
 });
 

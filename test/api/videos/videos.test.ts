@@ -534,7 +534,6 @@ describe('a request that is not served', () => {
     ['POST', '/v1/videos/extensions', /Make a new one/],
     ['POST', '/v1/videos/characters', /Describe them/],
     ['GET', '/v1/videos/characters/c', /Describe them/],
-    ['POST', '/v1/images/edits', /generated only/],
   ] as const) {
     it(`gets an error with the alternative: ${method} ${path}`, async () => {
       const response = await fetch(stack.gateway.url + path, {

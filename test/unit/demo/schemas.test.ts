@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
 import Ajv from 'ajv';
-import OpenAI from 'openai';
+import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { exampleOf } from '../../../demo/example.ts';
 import { startDemoProvider } from '../../../demo/provider.ts';
@@ -93,6 +93,28 @@ describe('images', () => {
     );
     const whole = await openai.images.generate({ model: 'm', prompt: 'a river' });
     assert.equal(events[2]?.b64_json, whole.data?.[0]?.b64_json);
+  });
+  it('can be edited and varied, from forms and JSON', async () => {
+    const file = await toFile(Buffer.from('PNG'), 'a.png', { type: 'image/png' });
+    const edited = await openai.images.edit({ model: 'm', prompt: 'a hat', image: [file, file], n: 2 });
+    const varied = await openai.images.createVariation({ model: 'm', image: file, n: 3 });
+    assert.deepEqual([edited.data?.length, varied.data?.length], [2, 3]);
+    const stream = await openai.images.edit({
+      model: 'm',
+      prompt: 'a hat',
+      image: file,
+      stream: true,
+      partial_images: 1,
+    });
+    const events = await Array.fromAsync(stream);
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ['image_edit.partial_image', 'image_edit.completed'],
+    );
+    const body = { prompt: 'a hat', images: [{ image_url: 'https://example.com/a.png' }] };
+    const json = await openai.post<OpenAI.ImagesResponse>('/images/edits', { body });
+    assert.equal(json.data?.[0]?.b64_json, edited.data?.[0]?.b64_json);
+    await assert.rejects(openai.post('/images/edits', { body: { prompt: 'a hat' } }), OpenAI.BadRequestError);
   });
 });
 

@@ -6,7 +6,16 @@ import {
   embeddingsConverter,
   readEmbeddingsFacts,
 } from '../../../../dataplane/protocol/openai/embeddings.ts';
-import { imagesConverter, readImagesFacts } from '../../../../dataplane/protocol/openai/images.ts';
+import {
+  readImageEditFacts,
+  readImagesFacts,
+  readImageVariationFacts,
+} from '../../../../dataplane/protocol/openai/image-facts.ts';
+import {
+  imageEditsConverter,
+  imagesConverter,
+  imageVariationsConverter,
+} from '../../../../dataplane/protocol/openai/images.ts';
 import { refusalOf } from './refusal.ts';
 import { byteByByte, replay, STREAM_REQUEST } from './replay.ts';
 
@@ -74,6 +83,7 @@ test('images: the requested number is billed', () => {
     stream: true,
     generations: 3,
     imageParam: undefined,
+    unbounded: [],
     made: { size: undefined, quality: undefined },
   });
   assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: null }), {
@@ -81,6 +91,7 @@ test('images: the requested number is billed', () => {
     stream: false,
     generations: 1,
     imageParam: undefined,
+    unbounded: [],
     made: { size: undefined, quality: undefined },
   });
   for (const [fields, param] of [
@@ -158,4 +169,62 @@ test.each([
 ])('the size and quality of an image are not known beside %j', (more, size, quality) => {
   const { made } = readImagesFacts({ model: 'm', prompt: 'p', size: '256x256', quality: 'low', ...more });
   assert.deepEqual([made.size, made.quality], [size, quality]);
+});
+
+test('images: edits and variations begin with a picture', () => {
+  const file = { filename: 'a.png', contentType: 'image/png', bytes: 3 };
+  const facts = readImageEditFacts({ model: 'i', prompt: 'a hat', n: 2, stream: true, 'image[]': file, mask: file });
+  assert.deepEqual(facts, {
+    model: 'i',
+    stream: true,
+    generations: 2,
+    imageParam: 'image[]',
+    unbounded: [],
+    made: { size: undefined, quality: undefined },
+  });
+  const url = [{ image_url: 'data:image/png;base64,AAAA' }];
+  assert.equal(readImageEditFacts({ model: 'i', prompt: 'x', images: url }).imageParam, 'images');
+  assert.equal(readImageVariationFacts({ model: 'i', image: file, size: '256x256' }).made.size, '256x256');
+  for (const [read, param] of [
+    [() => readImageEditFacts({ model: 'i', prompt: 'x' }), 'image'],
+    [() => readImageEditFacts({ model: 'i', prompt: 'x', images: [] }), 'image'],
+    [() => readImageEditFacts({ model: 'i', image: file }), 'prompt'],
+    [() => readImageEditFacts({ model: 'i', prompt: file, image: file }), 'prompt'],
+    [() => readImageEditFacts({ prompt: 'x', image: file }), 'model'],
+    [() => readImageVariationFacts({ model: 'i' }), 'image'],
+    [() => readImageVariationFacts({ model: 'i', image: file, n: file }), 'n'],
+  ] as const)
+    assert.equal(faultParam(read), param);
+});
+
+test.each([
+  [{ images: [{ image_url: 'https://x/a.png' }, { file_id: 'file_1' }] }, 'images.1.file_id'],
+  [{ image: 'x', mask: { fileId: 'file_1' } }, 'mask.fileId'],
+  [{ 'image[file_id]': 'file_1' }, 'image[file_id]'],
+  [{ 'images[0].file_id': 'file_1' }, 'images[0].file_id'],
+])('images: a file that the provider stores is found in %j', (more, param) => {
+  assert.deepEqual(readImageEditFacts({ model: 'm', prompt: 'p', ...more }).unbounded, [
+    { feature: 'FileReferences', param },
+  ]);
+});
+
+test('edits and variations pass through as JSON, and as forms that are written anew', () => {
+  const type = 'multipart/form-data; boundary=e';
+  const form = '--e\r\nContent-Disposition: form-data; name="model"\r\n\r\ni\r\n--e--\r\n';
+  for (const [converter, path] of [
+    [imageEditsConverter, '/images/edits'],
+    [imageVariationsConverter, '/images/variations'],
+  ] as const) {
+    const json = converter(undefined).request(Buffer.from('{"model": "i", "n": 1.0}'), { model: 'i', n: 1 }, PLAN);
+    assert.deepEqual(
+      [json.path, Buffer.from(json.body).toString(), json.contentType],
+      [path, '{"model": "up", "n": 1.0}', undefined],
+    );
+    const sent = converter(type).request(Buffer.from(form), { model: 'i' }, PLAN);
+    const written = Buffer.from(sent.body).toString();
+    assert.equal(sent.path, path);
+    assert.match(sent.contentType ?? '', /^multipart\/form-data; boundary=modelgateway-[0-9a-f]{48}$/);
+    assert.equal(written.replaceAll(/modelgateway-[0-9a-f]+/g, 'e'), form.replace('\r\ni\r\n', '\r\nup\r\n'));
+    assert.equal(converter(type).response(Buffer.from('{"data":[{"b64_json":"AA"},{}]}')).meter.images, 1);
+  }
 });

@@ -128,6 +128,8 @@ test('every endpoint that calls a model has an operation of OpenTelemetry', asyn
     ['generate_content', 'generate_content'],
     ['embeddings', 'embeddings'],
     ['images', 'generate_content'],
+    ['image_edits', 'generate_content'],
+    ['image_variations', 'generate_content'],
     ['videos', 'generate_content'],
     ['count_tokens', undefined],
   ];

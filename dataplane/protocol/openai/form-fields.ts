@@ -1,0 +1,54 @@
+/**
+ * Requests that are JSON or a form with files. A form holds numbers and booleans as text, and servers that take brackets
+ * or dots in a name for a path or a list would find a field there that the gateway does not read.
+ */
+import { RequestFault } from '../call-facts.ts';
+import type { Converter } from '../converter.ts';
+import type { JsonRecord } from '../fields.ts';
+import { foldName } from '../folded-names.ts';
+import { pathSegments } from '../form-names.ts';
+import { parseForm, rewriteForm } from '../multipart.ts';
+import { renameModel } from './embeddings.ts';
+
+/** The content type of a form; undefined: the body is JSON. */
+export type BodyForm = string | undefined;
+
+const COUNTS: ReadonlySet<string> = new Set(['n', 'partial_images']);
+const FLAGS: ReadonlyMap<unknown, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
+/** Fields that the gateway reads by this very name. */
+const READ_WHOLE: ReadonlySet<string> = new Set(['model', 'prompt', 'stream', ...COUNTS]);
+
+/** The fields of a form as JSON would have them. Throws RequestFault where the form is malformed or ambiguous. */
+export function readFormFields(bytes: Uint8Array, contentType: string): JsonRecord {
+  const form = parseForm(bytes, contentType);
+  const fields = Object.entries(form).map(([name, value]): [string, unknown] => {
+    checkName(name);
+    return [name, valueOf(name, value)];
+  });
+  return Object.fromEntries(fields);
+}
+
+function checkName(name: string): void {
+  const [first = '', ...rest] = pathSegments(name);
+  const read = foldName(first);
+  if (rest.length === 0 || !READ_WHOLE.has(read)) return;
+  throw new RequestFault('invalid_request', `The field is called "${read}", without brackets or dots.`, name);
+}
+
+/** Any other text of such a field is left to its reader, which refuses it. */
+function valueOf(name: string, value: unknown): unknown {
+  if (name === 'stream') return FLAGS.get(value) ?? value;
+  return COUNTS.has(name) && typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+}
+
+/** Makes a `request` function that changes only the model's name: of JSON, or of a form, which is written anew. */
+export function renameModelIn(path: string, form: BodyForm): Converter['request'] {
+  if (form === undefined) return renameModel(path);
+  return (body, _parsed, { upstreamModel }) => ({
+    path,
+    ...rewriteForm(body, form, { name: 'model', value: upstreamModel }),
+  });
+}

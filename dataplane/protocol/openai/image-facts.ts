@@ -1,0 +1,85 @@
+/** Facts of requests for images: of generations, and of edits and variations, which begin with pictures. */
+import { RequestFault } from '../call-facts.ts';
+import type { UnboundedUse } from '../call-facts.ts';
+import { readCount, readFlag, readModel } from '../fields.ts';
+import type { JsonRecord } from '../fields.ts';
+import { findImageField } from '../image-inputs.ts';
+import { FILE_FIELDS, findField, QUALITY_FIELDS, readAttribute, SIZE_FIELDS } from './generation-fields.ts';
+
+export interface ImagesFacts {
+  readonly model: string;
+  readonly stream: boolean;
+  /** Number of images, by which the price is multiplied. */
+  readonly generations: number;
+  /** The field with an input image, which compatible providers accept in generations too; undefined: none. */
+  readonly imageParam: string | undefined;
+  readonly unbounded: readonly UnboundedUse[];
+  readonly made: ImageAttributes;
+}
+
+/** Undefined: the provider chooses it, or another field may. */
+export interface ImageAttributes {
+  readonly size?: string | undefined;
+  readonly quality?: string | undefined;
+}
+
+/** The API's limit of `n`. */
+const MAX_IMAGES = 10;
+
+/** Throws RequestFault where a field that the gateway needs is missing or wrong. */
+export function readImagesFacts(fields: JsonRecord): ImagesFacts {
+  checkPrompt(fields);
+  return readImages(fields);
+}
+
+/** From a JSON body or a form's fields. Throws RequestFault like readImagesFacts, and where there is no picture. */
+export function readImageEditFacts(fields: JsonRecord): ImagesFacts {
+  checkPrompt(fields);
+  return withPicture(readImages(fields));
+}
+
+/** The same for variations, which have no prompt. */
+export function readImageVariationFacts(fields: JsonRecord): ImagesFacts {
+  return withPicture(readImages(fields));
+}
+
+function readImages(fields: JsonRecord): ImagesFacts {
+  return {
+    model: readModel(fields),
+    stream: readFlag(fields['stream'], 'stream'),
+    generations: readCount(fields['n'], 'n', [1, MAX_IMAGES]) ?? 1,
+    imageParam: findImageField(fields),
+    unbounded: readReferences(fields),
+    made: readMade(fields),
+  };
+}
+
+function checkPrompt({ prompt }: JsonRecord): void {
+  if (typeof prompt !== 'string' || prompt === '')
+    throw new RequestFault('invalid_request', 'The field "prompt" must be a text.', 'prompt');
+}
+
+function withPicture(facts: ImagesFacts): ImagesFacts {
+  if (facts.imageParam !== undefined) return facts;
+  throw new RequestFault('invalid_request', 'The field "image" must be a picture.', 'image');
+}
+
+/** A file that the provider stores belongs to the gateway's account, which all keys share. */
+function readReferences(fields: JsonRecord): readonly UnboundedUse[] {
+  const param = findField(fields, FILE_FIELDS, '');
+  return param === undefined ? [] : [{ feature: 'FileReferences', param }];
+}
+
+/** A size or quality that may be in another field is not known. */
+function readMade(fields: JsonRecord): ImageAttributes {
+  const { size, quality } = imageAttributes(fields);
+  return {
+    ...(findField(fields, SIZE_FIELDS, 'size') === undefined && { size }),
+    ...(findField(fields, QUALITY_FIELDS, 'quality') === undefined && { quality }),
+  };
+}
+
+/** As a request asks for them, or a response names them. */
+export function imageAttributes({ size, quality }: JsonRecord): ImageAttributes {
+  return { size: readAttribute(size), quality: readAttribute(quality) };
+}
