@@ -20,6 +20,8 @@ import type { EmbeddingsFacts } from './openai/embeddings.ts';
 import { readChatFacts as readOpenAIFacts } from './openai/facts.ts';
 import { readImagesFacts } from './openai/images.ts';
 import type { ImagesFacts } from './openai/images.ts';
+import { readModerationsFacts } from './openai/moderations.ts';
+import type { ModerationsFacts } from './openai/moderations.ts';
 import { readResponseFacts } from './openai/response-facts.ts';
 import { toolReasoningOfChat, toolReasoningOfOthers } from './openai/serving-api.ts';
 import type { ToolReasoning } from './openai/serving-api.ts';
@@ -101,6 +103,10 @@ const KINDS = {
     }),
     converter: (protocol) => providerOf(protocol).endpoints?.embeddings,
   } satisfies KindRow<EmbeddingsFacts & PriceFacts>,
+  Moderations: {
+    read: (_bytes, parsed) => readModerationsFacts(parsed),
+    converter: (protocol) => providerOf(protocol).endpoints?.moderations,
+  } satisfies KindRow<ModerationsFacts>,
   Images: {
     read: (_bytes, parsed) => ({
       ...readImagesFacts(parsed),

@@ -9,7 +9,7 @@ interface ReportedEndpoint {
   /** True if its requests would call a model. */
   readonly isCall: boolean;
   /** OpenTelemetry's name of the operation; absent: no model is called. */
-  readonly operation?: 'chat' | 'embeddings' | 'generate_content';
+  readonly operation?: 'chat' | 'embeddings' | 'generate_content' | 'moderation';
 }
 
 const FREE: ReportedEndpoint = { isCall: false };
@@ -21,6 +21,7 @@ const ENDPOINTS = {
   generate_content: { isCall: true, operation: 'generate_content' },
   responses: { isCall: true, operation: 'chat' },
   embeddings: { isCall: true, operation: 'embeddings' },
+  moderations: { isCall: true, operation: 'moderation' },
   images: { isCall: true, operation: 'generate_content' },
   videos: { isCall: true, operation: 'generate_content' },
   count_tokens: { isCall: true },

@@ -9,6 +9,7 @@ export const PATHS = [
   '/v1/messages',
   '/v1/messages/count_tokens',
   '/v1/embeddings',
+  '/v1/moderations',
   '/v1/images/generations',
   '/v1/videos',
   '/v1/responses',
@@ -346,6 +347,28 @@ export const BODIES: Readonly<Record<(typeof PATHS)[number], fc.Arbitrary<unknow
       ),
       dimensions: edgeNumber,
       encoding_format: oddText,
+    },
+    ['model', 'input'],
+  ),
+  '/v1/moderations': shape(
+    {
+      ...shared,
+      model: model('embed-model'),
+      input: fc.oneof(
+        oddText,
+        fc.array(oddText, { maxLength: 5 }),
+        fc.array(
+          fc.oneof(
+            shape({ type: fc.constant('text'), text: oddText }, ['type', 'text']),
+            shape({ type: fc.constant('image_url'), image_url: shape({ url: oddText }, ['url']) }, [
+              'type',
+              'image_url',
+            ]),
+            weird,
+          ),
+          { minLength: 1, maxLength: 4 },
+        ),
+      ),
     },
     ['model', 'input'],
   ),

@@ -15,6 +15,7 @@ import type { EndpointName } from '../../telemetry/call-report.ts';
 import { CHAT_COMPLETIONS, MESSAGES } from './chat.ts';
 import { readerOf } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
+import { MODERATIONS } from './moderations.ts';
 import { COMPACTION, RESPONSES } from './responses.ts';
 
 /** Priced by its input. */
@@ -76,6 +77,7 @@ export const ENDPOINTS = {
   chatCompletions: { path: '/v1/chat/completions', endpoint: 'chat_completions', read: readerOf(CHAT_COMPLETIONS) },
   messages: { path: '/v1/messages', endpoint: 'messages', read: readerOf(MESSAGES) },
   embeddings: { path: '/v1/embeddings', endpoint: 'embeddings', read: readerOf(EMBEDDINGS) },
+  moderations: { path: '/v1/moderations', endpoint: 'moderations', read: readerOf(MODERATIONS) },
   images: { path: '/v1/images/generations', endpoint: 'images', read: readerOf(IMAGES) },
   videos: { path: '/v1/videos', endpoint: 'videos', read: readerOf(VIDEOS) },
   responses: { path: '/v1/responses', endpoint: 'responses', read: readerOf(RESPONSES) },

@@ -3,12 +3,14 @@ import { compactionConverter } from './compaction.ts';
 import { conversations } from './conversations.ts';
 import { embeddingsConverter } from './embeddings.ts';
 import { imagesConverter } from './images.ts';
+import { moderationsConverter } from './moderations.ts';
 import { responseJobs, responsesConverter } from './responses.ts';
 import { videoJobs } from './videos.ts';
 
 export const openaiEndpoints = {
   embeddings: embeddingsConverter,
   images: imagesConverter,
+  moderations: moderationsConverter,
   videos: videoJobs,
   // for channels whose provider serves Responses itself
   responses: responsesConverter,

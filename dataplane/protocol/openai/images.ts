@@ -14,7 +14,7 @@ import { parseEventData, parseObject } from '../json-value.ts';
 import { readStreamError } from '../provider-errors.ts';
 import type { SseEvent } from '../sse.ts';
 import { isDone } from './done.ts';
-import { renameModel } from './embeddings.ts';
+import { renameModel } from './rename-model.ts';
 import { throwIfError } from './failures.ts';
 import { findField, QUALITY_FIELDS, readAttribute, SIZE_FIELDS } from './generation-fields.ts';
 import { NO_USAGE, readUsage, toReportedUsage } from './usage.ts';

@@ -11,7 +11,7 @@ import { findImageField } from '../image-inputs.ts';
 import { parseObject } from '../json-value.ts';
 import { rewriteForm } from '../multipart.ts';
 import { UNREPORTED_USAGE } from '../usage.ts';
-import { renameModel } from './embeddings.ts';
+import { renameModel } from './rename-model.ts';
 import { findField, LENGTH_FIELDS, readAttribute, RESOLUTION_FIELDS } from './generation-fields.ts';
 
 export interface VideosFacts {

@@ -26,7 +26,7 @@ spec:
 
 const CHAT = 'answers chats: POST /v1/chat/completions or /v1/messages';
 const IMAGES = 'image-model makes images: POST /v1/images/generations';
-const EMBEDDINGS = 'embed-model makes embeddings: POST /v1/embeddings';
+const EMBEDDINGS = 'embed-model makes embeddings or moderations: POST /v1/embeddings or /v1/moderations';
 const VIDEOS = 'film-model makes videos: POST /v1/videos';
 
 describe('a model on an endpoint that is not its own', () => {
