@@ -132,6 +132,7 @@ const ENDPOINTS: Readonly<Record<string, string>> = {
   messages: 'POST /v1/messages',
   embeddings: 'POST /v1/embeddings',
   moderations: 'POST /v1/moderations',
+  rerank: 'POST /v1/rerank',
   count_tokens: 'POST /v1/messages/count_tokens',
   images: 'POST /v1/images/generations',
   videos: 'POST /v1/videos',

@@ -22,6 +22,8 @@ import { readImagesFacts } from './openai/images.ts';
 import type { ImagesFacts } from './openai/images.ts';
 import { readModerationsFacts } from './openai/moderations.ts';
 import type { ModerationsFacts } from './openai/moderations.ts';
+import { readRerankFacts } from './openai/rerank.ts';
+import type { RerankFacts } from './openai/rerank.ts';
 import { readResponseFacts } from './openai/response-facts.ts';
 import { toolReasoningOfChat, toolReasoningOfOthers } from './openai/serving-api.ts';
 import type { ToolReasoning } from './openai/serving-api.ts';
@@ -107,6 +109,10 @@ const KINDS = {
     read: (_bytes, parsed) => readModerationsFacts(parsed),
     converter: (protocol) => providerOf(protocol).endpoints?.moderations,
   } satisfies KindRow<ModerationsFacts>,
+  Rerank: {
+    read: (_bytes, parsed) => readRerankFacts(parsed),
+    converter: (protocol) => providerOf(protocol).endpoints?.rerank,
+  } satisfies KindRow<RerankFacts>,
   Images: {
     read: (_bytes, parsed) => ({
       ...readImagesFacts(parsed),

@@ -9,7 +9,7 @@ interface ReportedEndpoint {
   /** True if its requests would call a model. */
   readonly isCall: boolean;
   /** OpenTelemetry's name of the operation; absent: no model is called. */
-  readonly operation?: 'chat' | 'embeddings' | 'generate_content' | 'moderation';
+  readonly operation?: 'chat' | 'embeddings' | 'generate_content' | 'moderation' | 'rerank';
 }
 
 const FREE: ReportedEndpoint = { isCall: false };
@@ -22,6 +22,7 @@ const ENDPOINTS = {
   responses: { isCall: true, operation: 'chat' },
   embeddings: { isCall: true, operation: 'embeddings' },
   moderations: { isCall: true, operation: 'moderation' },
+  rerank: { isCall: true, operation: 'rerank' },
   images: { isCall: true, operation: 'generate_content' },
   videos: { isCall: true, operation: 'generate_content' },
   count_tokens: { isCall: true },

@@ -33,6 +33,7 @@ const KINDS: readonly BodyKind[] = [
   'Responses',
   'Embeddings',
   'Moderations',
+  'Rerank',
   'Images',
   'Videos',
 ];

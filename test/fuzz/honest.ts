@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import {
   anthropicMessage,
   anthropicStream,
+  cohereRanking,
   json,
   openaiChat,
   openaiEmbeddings,
@@ -60,6 +61,7 @@ export function honestReply(request: ProviderRequest, figures: Figures = { input
   if (path.includes('/videos')) return json({ id: `video_${++videos}`, object: 'video', status: 'completed', seconds });
   if (path.endsWith('/embeddings')) return openaiEmbeddings([[0.5]], figures.input);
   if (path.endsWith('/moderations')) return openaiModerations(1, figures.input);
+  if (path.endsWith('/rerank')) return cohereRanking([0.9], { tokens: { input_tokens: figures.input } });
   return openaiImages(figures.images ?? (typeof asked['n'] === 'number' ? asked['n'] : 1), { size });
 }
 

@@ -10,6 +10,7 @@ export const PATHS = [
   '/v1/messages/count_tokens',
   '/v1/embeddings',
   '/v1/moderations',
+  '/v1/rerank',
   '/v1/images/generations',
   '/v1/videos',
   '/v1/responses',
@@ -371,6 +372,21 @@ export const BODIES: Readonly<Record<(typeof PATHS)[number], fc.Arbitrary<unknow
       ),
     },
     ['model', 'input'],
+  ),
+  '/v1/rerank': shape(
+    {
+      ...shared,
+      model: model('embed-model'),
+      query: fc.oneof(oddText, weird),
+      documents: fc.array(fc.oneof(oddText, shape({ text: oddText, title: oddText }, ['text']), weird), {
+        minLength: 1,
+        maxLength: 6,
+      }),
+      top_n: edgeNumber,
+      top_k: edgeNumber,
+      return_documents: fc.boolean(),
+    },
+    ['model', 'query', 'documents'],
   ),
   '/v1/images/generations': shape(
     {

@@ -207,6 +207,15 @@ export function openaiModerations(count = 1, inputTokens?: number): Reply {
   );
 }
 
+/** Cohere's response, with these scores and this `meta` beside its version. */
+export function cohereRanking(scores: readonly number[], meta: object = {}): Reply {
+  return json({
+    id: 'rank-mock',
+    results: scores.map((score, index) => ({ index, relevance_score: score })),
+    meta: { api_version: { version: '2' }, ...meta },
+  });
+}
+
 export function openaiImages(count = 1, extra: Record<string, unknown> = {}): Reply {
   return json(
     {

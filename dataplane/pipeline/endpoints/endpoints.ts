@@ -16,6 +16,7 @@ import { CHAT_COMPLETIONS, MESSAGES } from './chat.ts';
 import { readerOf } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { MODERATIONS } from './moderations.ts';
+import { RERANK } from './rerank.ts';
 import { COMPACTION, RESPONSES } from './responses.ts';
 
 /** Priced by its input. */
@@ -78,6 +79,9 @@ export const ENDPOINTS = {
   messages: { path: '/v1/messages', endpoint: 'messages', read: readerOf(MESSAGES) },
   embeddings: { path: '/v1/embeddings', endpoint: 'embeddings', read: readerOf(EMBEDDINGS) },
   moderations: { path: '/v1/moderations', endpoint: 'moderations', read: readerOf(MODERATIONS) },
+  rerank: { path: '/v1/rerank', endpoint: 'rerank', read: readerOf(RERANK) },
+  // Cohere's newer client adds /v2 to its base URL
+  rerankOfCohere: { path: '/v2/rerank', endpoint: 'rerank', read: readerOf(RERANK) },
   images: { path: '/v1/images/generations', endpoint: 'images', read: readerOf(IMAGES) },
   videos: { path: '/v1/videos', endpoint: 'videos', read: readerOf(VIDEOS) },
   responses: { path: '/v1/responses', endpoint: 'responses', read: readerOf(RESPONSES) },

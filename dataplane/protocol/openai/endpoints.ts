@@ -4,6 +4,7 @@ import { conversations } from './conversations.ts';
 import { embeddingsConverter } from './embeddings.ts';
 import { imagesConverter } from './images.ts';
 import { moderationsConverter } from './moderations.ts';
+import { rerankConverter } from './rerank.ts';
 import { responseJobs, responsesConverter } from './responses.ts';
 import { videoJobs } from './videos.ts';
 
@@ -11,6 +12,7 @@ export const openaiEndpoints = {
   embeddings: embeddingsConverter,
   images: imagesConverter,
   moderations: moderationsConverter,
+  rerank: rerankConverter,
   videos: videoJobs,
   // for channels whose provider serves Responses itself
   responses: responsesConverter,

@@ -2,7 +2,6 @@
  * Endpoints that are priced by their input and pass through: OpenAI client, OpenAI provider. Their responses have no
  * output tokens and are not streamed.
  */
-import { Buffer } from 'node:buffer';
 import type { Converter, ReportedUsage } from '../converter.ts';
 import { isRecord } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -66,9 +65,4 @@ const BYTES_PER_TOKEN = 4;
 /** Likely tokens of a text of so many bytes, for a provider that reports none. */
 export function likelyTokens(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
-}
-
-/** Bytes of a value as it is written; a text's own. A token is at least one byte. */
-export function bytesOf(value: unknown): number {
-  return Buffer.byteLength(typeof value === 'string' ? value : JSON.stringify(value));
 }

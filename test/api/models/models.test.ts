@@ -96,7 +96,7 @@ describe('GET /v1/models', () => {
       return [endpoints, inputs, outputs, context, output];
     };
     assert.deepEqual(factsOf('embed-model'), [
-      ['/v1/embeddings', '/v1/moderations'],
+      ['/v1/embeddings', '/v1/moderations', '/v1/rerank'],
       ['text'],
       ['embedding'],
       8192,
