@@ -131,6 +131,8 @@ const ENDPOINTS: Readonly<Record<string, string>> = {
   chat_completions: 'POST /v1/chat/completions',
   messages: 'POST /v1/messages',
   embeddings: 'POST /v1/embeddings',
+  moderations: 'POST /v1/moderations',
+  rerank: 'POST /v1/rerank',
   count_tokens: 'POST /v1/messages/count_tokens',
   images: 'POST /v1/images/generations',
   image_edits: 'POST /v1/images/edits',

@@ -426,7 +426,8 @@ export interface ModelRouteModel {
   /** The model's name, exactly as clients send it and a PriceCatalog lists it. It is case-sensitive. */
   readonly name: string;
   /**
-   * The endpoints that serve the model. Chat includes all chat dialects; Embeddings, Images and Videos are OpenAI's.
+   * The endpoints that serve the model. Chat includes all chat dialects; Embeddings, which includes moderations and
+   * rankings, Images and Videos are OpenAI's.
    */
   readonly endpoints: readonly ('Chat' | 'Embeddings' | 'Images' | 'Videos')[];
   /** What a call can contain. An image for a model without Image is refused. */

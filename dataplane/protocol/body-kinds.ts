@@ -21,6 +21,10 @@ import { readChatFacts as readOpenAIFacts } from './openai/facts.ts';
 import type { BodyForm } from './openai/form-fields.ts';
 import { readImageEditFacts, readImagesFacts, readImageVariationFacts } from './openai/image-facts.ts';
 import type { ImagesFacts } from './openai/image-facts.ts';
+import { readModerationsFacts } from './openai/moderations.ts';
+import type { ModerationsFacts } from './openai/moderations.ts';
+import { readRerankFacts } from './openai/rerank.ts';
+import type { RerankFacts } from './openai/rerank.ts';
 import { readResponseFacts } from './openai/response-facts.ts';
 import { toolReasoningOfChat, toolReasoningOfOthers } from './openai/serving-api.ts';
 import type { ToolReasoning } from './openai/serving-api.ts';
@@ -102,6 +106,14 @@ const KINDS = {
     }),
     converter: (protocol) => providerOf(protocol).endpoints?.embeddings,
   } satisfies KindRow<EmbeddingsFacts & PriceFacts>,
+  Moderations: {
+    read: (_bytes, parsed) => readModerationsFacts(parsed),
+    converter: (protocol) => providerOf(protocol).endpoints?.moderations,
+  } satisfies KindRow<ModerationsFacts>,
+  Rerank: {
+    read: (_bytes, parsed) => readRerankFacts(parsed),
+    converter: (protocol) => providerOf(protocol).endpoints?.rerank,
+  } satisfies KindRow<RerankFacts>,
   Images: {
     read: (_bytes, parsed) => ({
       ...readImagesFacts(parsed),

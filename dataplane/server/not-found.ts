@@ -61,13 +61,6 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
   },
   {
     methods: /./,
-    path: /^\/v1\/moderations$/,
-    instead:
-      "There is no moderation endpoint: ask a chat model to classify the text, or call your provider's " +
-      'moderation directly.',
-  },
-  {
-    methods: /./,
     path: /^\/v1\/(?:audio\/.*|realtime(?:\/.*)?)$/,
     instead:
       'Audio is not served, because its price cannot be bounded beforehand: transcribe and speak outside of ' +

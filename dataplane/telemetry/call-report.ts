@@ -9,7 +9,7 @@ interface ReportedEndpoint {
   /** True if its requests would call a model. */
   readonly isCall: boolean;
   /** OpenTelemetry's name of the operation; absent: no model is called. */
-  readonly operation?: 'chat' | 'embeddings' | 'generate_content';
+  readonly operation?: 'chat' | 'embeddings' | 'generate_content' | 'moderation' | 'rerank';
 }
 
 const FREE: ReportedEndpoint = { isCall: false };
@@ -21,6 +21,8 @@ const ENDPOINTS = {
   generate_content: { isCall: true, operation: 'generate_content' },
   responses: { isCall: true, operation: 'chat' },
   embeddings: { isCall: true, operation: 'embeddings' },
+  moderations: { isCall: true, operation: 'moderation' },
+  rerank: { isCall: true, operation: 'rerank' },
   images: { isCall: true, operation: 'generate_content' },
   image_edits: { isCall: true, operation: 'generate_content' },
   image_variations: { isCall: true, operation: 'generate_content' },

@@ -30,6 +30,8 @@ export const TARGETS: readonly Target[] = [
   ['POST', '/v1/messages'],
   ['POST', '/v1/messages/count_tokens'],
   ['POST', '/v1/embeddings'],
+  ['POST', '/v1/moderations'],
+  ['POST', '/v1/rerank'],
   ['POST', '/v1/images/generations'],
   ['POST', '/v1/images/edits'],
   ['POST', '/v1/images/variations'],

@@ -27,7 +27,16 @@ const SIZES: readonly Size[] = [
   { bytes: 1024 * 1024, limitMs: 50 },
   { bytes: 1024 * 1024, limitMs: 1_000, whole: true },
 ];
-const KINDS: readonly BodyKind[] = ['OpenAIChat', 'AnthropicChat', 'Responses', 'Embeddings', 'Images', 'Videos'];
+const KINDS: readonly BodyKind[] = [
+  'OpenAIChat',
+  'AnthropicChat',
+  'Responses',
+  'Embeddings',
+  'Moderations',
+  'Rerank',
+  'Images',
+  'Videos',
+];
 const PROTOCOLS: readonly ProviderKind[] = ['OpenAI', 'Anthropic'];
 /** A first run compiles code, and a collection of garbage may fall into any. */
 const RUNS = 4;

@@ -3,10 +3,12 @@ import { gzipSync } from 'node:zlib';
 import {
   anthropicMessage,
   anthropicStream,
+  cohereRanking,
   json,
   openaiChat,
   openaiEmbeddings,
   openaiImages,
+  openaiModerations,
   openaiStream,
 } from '../support/provider-answers.ts';
 import type { AnthropicUsage, OpenaiUsage } from '../support/provider-answers.ts';
@@ -58,6 +60,8 @@ export function honestReply(request: ProviderRequest, figures: Figures = { input
   const { seconds, size } = figures;
   if (path.includes('/videos')) return json({ id: `video_${++videos}`, object: 'video', status: 'completed', seconds });
   if (path.endsWith('/embeddings')) return openaiEmbeddings([[0.5]], figures.input);
+  if (path.endsWith('/moderations')) return openaiModerations(1, figures.input);
+  if (path.endsWith('/rerank')) return cohereRanking([0.9], { tokens: { input_tokens: figures.input } });
   return openaiImages(figures.images ?? (typeof asked['n'] === 'number' ? asked['n'] : 1), { size });
 }
 

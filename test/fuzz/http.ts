@@ -87,6 +87,8 @@ const POSTS: readonly (readonly [string, string])[] = [
   ['/v1/messages', MESSAGE_STREAM],
   ['/v1/messages/count_tokens', MESSAGE],
   ['/v1/embeddings', JSON.stringify({ model: 'embed-model', input: PROMPT_MARK })],
+  ['/v1/moderations', JSON.stringify({ model: 'embed-model', input: PROMPT_MARK })],
+  ['/v1/rerank', JSON.stringify({ model: 'embed-model', query: PROMPT_MARK, documents: [PROMPT_MARK, 'x'] })],
   ['/v1/images/generations', JSON.stringify({ model: 'image-model', prompt: PROMPT_MARK })],
   [
     '/v1/images/edits',
@@ -541,6 +543,8 @@ const PATHS = new Set([
   '/v1/messages',
   '/v1/messages/count_tokens',
   '/v1/embeddings',
+  '/v1/moderations',
+  '/v1/rerank',
   '/v1/images/generations',
   '/v1/images/edits',
   '/v1/images/variations',

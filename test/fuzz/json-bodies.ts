@@ -9,6 +9,8 @@ export const PATHS = [
   '/v1/messages',
   '/v1/messages/count_tokens',
   '/v1/embeddings',
+  '/v1/moderations',
+  '/v1/rerank',
   '/v1/images/generations',
   '/v1/images/edits',
   '/v1/videos',
@@ -350,6 +352,43 @@ export const BODIES: Readonly<Record<(typeof PATHS)[number], fc.Arbitrary<unknow
       encoding_format: oddText,
     },
     ['model', 'input'],
+  ),
+  '/v1/moderations': shape(
+    {
+      ...shared,
+      model: model('embed-model'),
+      input: fc.oneof(
+        oddText,
+        fc.array(oddText, { maxLength: 5 }),
+        fc.array(
+          fc.oneof(
+            shape({ type: fc.constant('text'), text: oddText }, ['type', 'text']),
+            shape({ type: fc.constant('image_url'), image_url: shape({ url: oddText }, ['url']) }, [
+              'type',
+              'image_url',
+            ]),
+            weird,
+          ),
+          { minLength: 1, maxLength: 4 },
+        ),
+      ),
+    },
+    ['model', 'input'],
+  ),
+  '/v1/rerank': shape(
+    {
+      ...shared,
+      model: model('embed-model'),
+      query: fc.oneof(oddText, weird),
+      documents: fc.array(fc.oneof(oddText, shape({ text: oddText, title: oddText }, ['text']), weird), {
+        minLength: 1,
+        maxLength: 6,
+      }),
+      top_n: edgeNumber,
+      top_k: edgeNumber,
+      return_documents: fc.boolean(),
+    },
+    ['model', 'query', 'documents'],
   ),
   '/v1/images/generations': shape(
     {

@@ -190,6 +190,32 @@ export function openaiEmbeddings(vectors: readonly (readonly number[])[], prompt
   );
 }
 
+/** OpenAI reports no usage of moderations; `inputTokens`: of those that do. */
+export function openaiModerations(count = 1, inputTokens?: number): Reply {
+  return json(
+    {
+      id: 'modr-mock',
+      model: 'mock-moderation',
+      results: Array.from({ length: count }, () => ({
+        flagged: false,
+        categories: { violence: false },
+        category_scores: { violence: 0.01 },
+      })),
+      ...(inputTokens !== undefined && { usage: { prompt_tokens: inputTokens, total_tokens: inputTokens } }),
+    },
+    { headers: OPENAI_HEADERS },
+  );
+}
+
+/** Cohere's response, with these scores and this `meta` beside its version. */
+export function cohereRanking(scores: readonly number[], meta: object = {}): Reply {
+  return json({
+    id: 'rank-mock',
+    results: scores.map((score, index) => ({ index, relevance_score: score })),
+    meta: { api_version: { version: '2' }, ...meta },
+  });
+}
+
 export function openaiImages(count = 1, extra: Record<string, unknown> = {}): Reply {
   return json(
     {

@@ -25,7 +25,7 @@ export const ENDPOINTS: readonly Endpoint[] = ['Chat', 'Embeddings', 'Images', '
 /** The paths of each endpoint. */
 const ENDPOINT_PATHS: Readonly<Record<Endpoint, readonly string[]>> = {
   Chat: ['/v1/chat/completions', '/v1/messages'],
-  Embeddings: ['/v1/embeddings'],
+  Embeddings: ['/v1/embeddings', '/v1/moderations', '/v1/rerank'],
   Images: ['/v1/images/generations'],
   Videos: ['/v1/videos'],
 };

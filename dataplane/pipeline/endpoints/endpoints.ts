@@ -15,6 +15,8 @@ import type { EndpointName } from '../../telemetry/call-report.ts';
 import { CHAT_COMPLETIONS, MESSAGES } from './chat.ts';
 import { readerOf } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
+import { MODERATIONS } from './moderations.ts';
+import { RERANK } from './rerank.ts';
 import { COMPACTION, RESPONSES } from './responses.ts';
 
 /** Priced by its input. */
@@ -94,6 +96,10 @@ export const ENDPOINTS = {
   chatCompletions: { path: '/v1/chat/completions', endpoint: 'chat_completions', read: readerOf(CHAT_COMPLETIONS) },
   messages: { path: '/v1/messages', endpoint: 'messages', read: readerOf(MESSAGES) },
   embeddings: { path: '/v1/embeddings', endpoint: 'embeddings', read: readerOf(EMBEDDINGS) },
+  moderations: { path: '/v1/moderations', endpoint: 'moderations', read: readerOf(MODERATIONS) },
+  rerank: { path: '/v1/rerank', endpoint: 'rerank', read: readerOf(RERANK) },
+  // Cohere's newer client adds /v2 to its base URL
+  rerankOfCohere: { path: '/v2/rerank', endpoint: 'rerank', read: readerOf(RERANK) },
   images: { path: '/v1/images/generations', endpoint: 'images', read: readerOf(IMAGES) },
   imageEdits: { path: '/v1/images/edits', endpoint: 'image_edits', read: readerOf(IMAGE_EDITS) },
   imageVariations: { path: '/v1/images/variations', endpoint: 'image_variations', read: readerOf(IMAGE_VARIATIONS) },

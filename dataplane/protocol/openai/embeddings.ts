@@ -2,15 +2,9 @@
  * Embeddings, which pass through: OpenAI client, OpenAI provider.
  */
 import { RequestFault } from '../call-facts.ts';
-import type { Converter, ReportedUsage, RequestPlan, UpstreamBody } from '../converter.ts';
-import { isRecord, readModel } from '../fields.ts';
+import { readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { editObject } from '../json-edit.ts';
-import { parseObject } from '../json-value.ts';
-import { largestCount, UNREPORTED_USAGE } from '../usage.ts';
-import { throwIfError } from './failures.ts';
-import { NO_USAGE, readUsage, toReportedUsage } from './usage.ts';
-import type { OpenAiUsage } from './usage.ts';
+import { inputOnlyConverter, likelyTokens, WRAPPING_TOKENS } from './input-only.ts';
 
 export interface EmbeddingsFacts {
   readonly model: string;
@@ -20,16 +14,12 @@ export interface EmbeddingsFacts {
   readonly estimatedTokens: number;
 }
 
-/** Upper bound of what a provider adds to one input. */
-const WRAPPING_TOKENS = 8;
-const BYTES_PER_TOKEN = 4;
-
 /** Throws RequestFault where the model or the input is missing or wrong. */
 export function readEmbeddingsFacts(parsed: JsonRecord): EmbeddingsFacts {
   const model = readModel(parsed);
   const inputs = readInputs(parsed['input']);
   const estimated = inputs.map((input) =>
-    typeof input === 'string' ? Math.ceil(Buffer.byteLength(input) / BYTES_PER_TOKEN) : input.length,
+    typeof input === 'string' ? likelyTokens(Buffer.byteLength(input)) : input.length,
   );
   return {
     model,
@@ -45,41 +35,11 @@ export function boundEmbeddingsInput(facts: EmbeddingsFacts, contextTokens: numb
   return facts.inputTokens.reduce((sum, tokens) => sum + Math.min(tokens, contextTokens), 0);
 }
 
-export const embeddingsConverter: Converter = {
-  client: 'OpenAI',
-  upstream: 'OpenAI',
-  request: renameModel('/embeddings'),
-  response: (body) => {
-    const answer = parseObject(body);
-    throwIfError(answer);
-    if (!Array.isArray(answer['data'])) throw new SyntaxError('the answer holds no embeddings');
-    const input = inputOf(isRecord(answer['usage']) ? readUsage(answer['usage']) : NO_USAGE);
-    return {
-      body,
-      meter: { reported: { ...UNREPORTED_USAGE, ...input }, final: input?.input !== undefined, outputBytes: 0 },
-    };
-  },
-  stream: () => {
-    throw new Error('embeddings are not streamed');
-  },
-};
-
-/** Without an output all tokens are input, and some providers report only their total. No input has none. */
-function inputOf(usage: OpenAiUsage): Pick<ReportedUsage, 'input' | 'cached'> | undefined {
-  const prompt = largestCount(usage.prompt, usage.total);
-  if (prompt === undefined || prompt === 0) return undefined;
-  const { input, cached } = toReportedUsage({ ...usage, prompt });
-  return { input, cached };
-}
-
-/** Makes a `request` function that changes only the model's name. */
-export function renameModel(path: string): (body: Uint8Array, parsed: JsonRecord, plan: RequestPlan) => UpstreamBody {
-  return (body, parsed, { upstreamModel }) => ({
-    path,
-    body:
-      parsed['model'] === upstreamModel ? body : editObject(body, new Map([['model', JSON.stringify(upstreamModel)]])),
-  });
-}
+export const embeddingsConverter = inputOnlyConverter({
+  path: '/embeddings',
+  isResponse: (response) => Array.isArray(response['data']),
+  isNone: 'the answer holds no embeddings',
+});
 
 /** A text, a list of texts, a list of tokens, or a list of such lists. */
 function readInputs(input: unknown): readonly (string | readonly unknown[])[] {

@@ -3,6 +3,8 @@ import { compactionConverter } from './compaction.ts';
 import { conversations } from './conversations.ts';
 import { embeddingsConverter } from './embeddings.ts';
 import { imageEditsConverter, imagesConverter, imageVariationsConverter } from './images.ts';
+import { moderationsConverter } from './moderations.ts';
+import { rerankConverter } from './rerank.ts';
 import { responseJobs, responsesConverter } from './responses.ts';
 import { videoJobs } from './videos.ts';
 
@@ -11,6 +13,8 @@ export const openaiEndpoints = {
   images: imagesConverter,
   imageEdits: imageEditsConverter,
   imageVariations: imageVariationsConverter,
+  moderations: moderationsConverter,
+  rerank: rerankConverter,
   videos: videoJobs,
   // for channels whose provider serves Responses itself
   responses: responsesConverter,

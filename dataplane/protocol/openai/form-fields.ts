@@ -8,7 +8,7 @@ import type { JsonRecord } from '../fields.ts';
 import { foldName } from '../folded-names.ts';
 import { pathSegments } from '../form-names.ts';
 import { parseForm, rewriteForm } from '../multipart.ts';
-import { renameModel } from './embeddings.ts';
+import { renameModel } from './rename-model.ts';
 
 /** The content type of a form; undefined: the body is JSON. */
 export type BodyForm = string | undefined;

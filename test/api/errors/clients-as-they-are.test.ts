@@ -174,7 +174,6 @@ describe('a path that the gateway does not serve', () => {
       ['/v1/batches', /by itself/],
       ['/v1/messages/batches', /by itself/],
       ['/v1/files', /base64/],
-      ['/v1/moderations', /classify/],
       ['/v1/audio/transcriptions', /Audio is not served/],
       ['/v1/completions', /chat\/completions/],
       ['/v1/complete', /\/v1\/messages/],

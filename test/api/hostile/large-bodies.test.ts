@@ -86,7 +86,7 @@ describe('a large body', () => {
         await post(stack, '/v1/images/edits', `${fields}--e--`, headers),
         await post(stack, '/v1/images/edits', `${fields}${part('user', LONG)}--e--`, headers),
       ];
-      for (const { status, json } of answers) assert.deepEqual([status, json().error.param], [400, param]);
+      for (const answer of answers) assert.deepEqual([answer.status, answer.json().error.param], [400, param]);
       assert.equal(answers[0]?.json().error.message, answers[1]?.json().error.message);
     }
   });

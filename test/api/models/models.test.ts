@@ -95,7 +95,13 @@ describe('GET /v1/models', () => {
       } = list.find(({ id }: Json) => id === model);
       return [endpoints, inputs, outputs, context, output];
     };
-    assert.deepEqual(factsOf('embed-model'), [['/v1/embeddings'], ['text'], ['embedding'], 8192, null]);
+    assert.deepEqual(factsOf('embed-model'), [
+      ['/v1/embeddings', '/v1/moderations', '/v1/rerank'],
+      ['text'],
+      ['embedding'],
+      8192,
+      null,
+    ]);
     assert.deepEqual(factsOf('image-model'), [['/v1/images/generations'], ['text'], ['image'], null, null]);
     const version = { 'anthropic-version': '2023-06-01' };
     const seen = (await get(stack, '/v1/models/claude-model', version)).json().capabilities;

@@ -1,0 +1,68 @@
+/**
+ * Endpoints that are priced by their input and pass through: OpenAI client, OpenAI provider. Their responses have no
+ * output tokens and are not streamed.
+ */
+import type { Converter, ReportedUsage } from '../converter.ts';
+import { isRecord } from '../fields.ts';
+import type { JsonRecord } from '../fields.ts';
+import { parseObject } from '../json-value.ts';
+import { largestCount, UNREPORTED_USAGE } from '../usage.ts';
+import { throwIfError } from './failures.ts';
+import { renameModel } from './rename-model.ts';
+import { NO_USAGE, readUsage, toReportedUsage } from './usage.ts';
+import type { OpenAiUsage } from './usage.ts';
+
+/** In what such an endpoint differs from the others. */
+export interface InputOnlyEndpoint {
+  /** Below the channel's base URL. */
+  readonly path: string;
+  isResponse(response: JsonRecord): boolean;
+  /** The error of a response that is none. */
+  readonly isNone: string;
+  /** Absent: the response's `usage`. */
+  readUsage?(response: JsonRecord): OpenAiUsage;
+}
+
+export function inputOnlyConverter(endpoint: InputOnlyEndpoint): Converter {
+  return {
+    client: 'OpenAI',
+    upstream: 'OpenAI',
+    request: renameModel(endpoint.path),
+    response: (body) => {
+      const response = parseObject(body);
+      throwIfError(response);
+      if (!endpoint.isResponse(response)) throw new SyntaxError(endpoint.isNone);
+      const input = inputOf(endpoint.readUsage?.(response) ?? usageMember(response));
+      return {
+        body,
+        meter: { reported: { ...UNREPORTED_USAGE, ...input }, final: input?.input !== undefined, outputBytes: 0 },
+      };
+    },
+    stream: () => {
+      throw new Error(`responses of ${endpoint.path} are not streamed`);
+    },
+  };
+}
+
+/** A response's usage where OpenAI has it. */
+export function usageMember(response: JsonRecord): OpenAiUsage {
+  const usage = response['usage'];
+  return isRecord(usage) ? readUsage(usage) : NO_USAGE;
+}
+
+/** Without an output all tokens are input, and some providers report only their total. No input has none. */
+function inputOf(usage: OpenAiUsage): Pick<ReportedUsage, 'input' | 'cached'> | undefined {
+  const prompt = largestCount(usage.prompt, usage.total);
+  if (prompt === undefined || prompt === 0) return undefined;
+  const { input, cached } = toReportedUsage({ ...usage, prompt });
+  return { input, cached };
+}
+
+/** Upper bound of what a provider adds to one input. */
+export const WRAPPING_TOKENS = 8;
+const BYTES_PER_TOKEN = 4;
+
+/** Likely tokens of a text of so many bytes, for a provider that reports none. */
+export function likelyTokens(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
+}
