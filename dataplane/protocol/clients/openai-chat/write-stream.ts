@@ -168,12 +168,14 @@ class ChoiceWriter {
   }
 
   #takeTokens(): string | undefined {
+    if (this.#tokens.length === 0) return undefined;
     const written = writeLogProbabilities(this.#tokens);
     this.#tokens = [];
     return written && writeJson(written);
   }
 
   #citeSources(): string {
+    if (this.#citations.length === 0) return '';
     const annotations = writeCitations(this.#citations);
     this.#citations = [];
     return annotations.length > 0 ? this.#writer.delta(this.#index, { annotations }) : '';

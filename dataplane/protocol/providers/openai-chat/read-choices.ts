@@ -22,7 +22,7 @@ import { CHOICE, FINISH_REASONS, MESSAGE, TOOL_CALL } from './table.ts';
 
 /** A candidate while its chunks come. */
 interface OpenChoice {
-  readonly candidate: number;
+  readonly candidate: OfCandidate;
   readonly sequence: Sequence;
   refusal: string;
   finishReason: string | undefined;
@@ -53,17 +53,17 @@ export class ChoiceReader {
     });
   }
 
-  #choiceAt(candidate: number): OpenChoice {
-    const known = this.#choices.get(candidate);
+  #choiceAt(index: number): OpenChoice {
+    const known = this.#choices.get(index);
     if (known) return known;
     const { notes } = this.#context;
     const sequence = new Sequence({
-      candidate,
+      candidate: index,
       idOf: (given) => this.#ids.idOf(given),
       clientName: (name) => clientToolName(name, notes),
     });
-    const choice: OpenChoice = { candidate, sequence, refusal: '', finishReason: undefined };
-    this.#choices.set(candidate, choice);
+    const choice: OpenChoice = { candidate: candidateOf(index), sequence, refusal: '', finishReason: undefined };
+    this.#choices.set(index, choice);
     return choice;
   }
 
@@ -71,7 +71,8 @@ export class ChoiceReader {
     const { index, message, delta, finish_reason: finishReason, logprobs } = convertedFields(CHOICE, given);
     const choice = this.#choiceAt(readCandidate(index));
     choice.finishReason = textOf(finishReason) ?? choice.finishReason;
-    const events = [...probabilitiesOf(logprobs, choice.candidate)].flatMap((event) => choice.sequence.add(event));
+    const { candidate, sequence } = choice;
+    const events = probabilitiesOf(logprobs, candidate).flatMap((event) => sequence.add(event));
     if (isRecord(message)) return [...events, ...this.#readMessage(message, choice, true)];
     return isRecord(delta) ? [...events, ...this.#readMessage(delta, choice, false)] : events;
   }
@@ -85,43 +86,44 @@ export class ChoiceReader {
     const signed = details.flatMap(({ proof }) =>
       isOfCall(proof) ? sequence.sign(proof.callId, proof.signature) : [],
     );
-    const content = [...contentEvents(message, details, choice.candidate)].flatMap((event) => sequence.add(event));
+    const content = contentEvents(message, details, choice.candidate).flatMap((event) => sequence.add(event));
     const calls = callPieces(message, whole).flatMap((piece) => sequence.addCall(piece));
     return [...signed, ...content, ...calls];
   }
 }
 
 /** In the order in which a client gets the content of one message. */
-function* contentEvents(
+function contentEvents(
   message: JsonRecord,
   details: readonly ReasoningDetail[],
-  index: number,
-): Generator<ConversationEvent> {
-  const candidate = candidateOf(index);
+  candidate: OfCandidate,
+): readonly ConversationEvent[] {
   const { content, refusal, images, annotations, extra_content: extra } = convertedFields(MESSAGE, message);
-  const [text, refused] = [contentText(content), textOf(refusal)];
-  yield* reasoningEvents(reasoningOf(message), details, candidate);
-  if (text !== undefined) yield { type: 'text-delta', ...candidate, text };
-  for (const citation of readCitations(annotations, 0)) yield { ...citation, ...candidate };
-  if (refused !== undefined) yield { type: 'refusal-delta', ...candidate, text: refused };
-  for (const image of itemsOf(images)) yield* imageOf(image, index);
-  const signature = readExtraSignature(extra);
+  const [text, refused, signature] = [contentText(content), textOf(refusal), readExtraSignature(extra)];
+  const events: ConversationEvent[] = [...reasoningEvents(reasoningOf(message), details, candidate)];
+  if (text !== undefined) events.push({ type: 'text-delta', ...candidate, text });
+  for (const citation of readCitations(annotations, 0)) events.push({ ...citation, ...candidate });
+  if (refused !== undefined) events.push({ type: 'refusal-delta', ...candidate, text: refused });
+  for (const image of itemsOf(images)) events.push(...imageOf(image, candidate));
   if (signature !== undefined)
-    yield { type: 'reasoning-end', ...candidate, proof: { maker: 'Gemini', signature, callId: undefined } };
+    events.push({ type: 'reasoning-end', ...candidate, proof: { maker: 'Gemini', signature, callId: undefined } });
+  return events;
 }
 
 /** Details say the same as the text, piece by piece, and whose each piece is. */
-function* reasoningEvents(
+function reasoningEvents(
   text: string | undefined,
   details: readonly ReasoningDetail[],
-  candidate: { readonly candidate?: number },
-): Generator<ConversationEvent> {
+  candidate: OfCandidate,
+): readonly ConversationEvent[] {
   const areReadable = details.some((detail) => detail.text !== '');
-  if (!areReadable && text !== undefined) yield { type: 'reasoning-delta', ...candidate, text };
-  for (const detail of details) {
-    if (detail.text !== '') yield { type: 'reasoning-delta', ...candidate, text: detail.text };
-    if (detail.proof && !isOfCall(detail.proof)) yield { type: 'reasoning-end', ...candidate, proof: detail.proof };
+  const events: ConversationEvent[] = [];
+  if (!areReadable && text !== undefined) events.push({ type: 'reasoning-delta', ...candidate, text });
+  for (const { text: piece, proof } of details) {
+    if (piece !== '') events.push({ type: 'reasoning-delta', ...candidate, text: piece });
+    if (proof && !isOfCall(proof)) events.push({ type: 'reasoning-end', ...candidate, proof });
   }
+  return events;
 }
 
 /** Gemini signs calls. */
@@ -134,20 +136,24 @@ function isOfCall(
 const DATA_URL = /^data:([^;,]+);base64,(.*)$/s;
 
 /** An image that is data. */
-function* imageOf(image: unknown, index: number): Generator<ConversationEvent> {
+function imageOf(image: unknown, candidate: OfCandidate): readonly ConversationEvent[] {
   const { image_url: given } = isRecord(image) ? image : {};
   const [, mediaType, data] = DATA_URL.exec(stringOf(isRecord(given) ? given['url'] : given)) ?? [];
-  if (mediaType !== undefined && data !== undefined) yield { type: 'image', ...candidateOf(index), mediaType, data };
+  return mediaType === undefined || data === undefined ? [] : [{ type: 'image', ...candidate, mediaType, data }];
 }
 
-function candidateOf(index: number): { readonly candidate?: number } {
+interface OfCandidate {
+  readonly candidate?: number;
+}
+
+function candidateOf(index: number): OfCandidate {
   return index === 0 ? {} : { candidate: index };
 }
 
 /** Of the text that follows. */
-function* probabilitiesOf(logprobs: unknown, index: number): Generator<ConversationEvent> {
+function probabilitiesOf(logprobs: unknown, candidate: OfCandidate): readonly ConversationEvent[] {
   const tokens = readTokens(isRecord(logprobs) ? logprobs['content'] : undefined);
-  if (tokens.length > 0) yield { type: 'log-probabilities', ...candidateOf(index), tokens };
+  return tokens.length === 0 ? [] : [{ type: 'log-probabilities', ...candidate, tokens }];
 }
 
 /** The pieces of calls in a message or a delta, in their order; the deprecated function_call comes last. */
@@ -174,8 +180,7 @@ function callPiece(call: JsonRecord, key: unknown): CallPiece {
 }
 
 /** What was called and refused counts more than the reason that the provider gives. */
-function finishOf({ candidate: index, sequence, refusal, finishReason }: OpenChoice): ConversationEvent {
-  const candidate = candidateOf(index);
+function finishOf({ candidate, sequence, refusal, finishReason }: OpenChoice): ConversationEvent {
   if (refusal !== '') return { type: 'finish', ...candidate, reason: 'Refusal', detail: refusal };
   const reason = FINISH_REASONS.values.get(finishReason ?? '') ?? 'Stop';
   return { type: 'finish', ...candidate, reason: finishWithCalls(reason, sequence.calledTools), detail: undefined };
