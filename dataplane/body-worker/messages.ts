@@ -13,6 +13,7 @@ import type {
   RequestPlan,
   UpstreamBody,
 } from '../protocol/converter.ts';
+import type { BodyForm } from '../protocol/openai/form-fields.ts';
 import type { SealedObject } from '../protocol/openai/stored-object.ts';
 import type { SealedKind } from '../protocol/openai/sealed-response.ts';
 import type { CountedDialect, ProviderKind } from '../protocol/provider.ts';
@@ -28,16 +29,15 @@ export type PlainPlan = Omit<RequestPlan, 'scanned' | 'seal'> & {
 export type CountPlan = Pick<PlainPlan, 'upstreamModel' | 'sealing' | 'platform'>;
 
 export type BodyTask =
-  | { readonly task: 'Facts'; readonly kind: BodyKind }
-  | {
+  | ({ readonly task: 'Facts' } & SentBody)
+  | ({
       readonly task: 'Convert';
-      readonly kind: BodyKind;
       readonly protocol: ProviderKind;
       /** The dialect that the converter expects; not always the client's (see converterOf). */
       readonly client: ChatDialect;
       readonly api?: 'Responses' | undefined;
       readonly plan: PlainPlan;
-    }
+    } & SentBody)
   | {
       readonly task: 'CountRequest';
       readonly protocol: ProviderKind;
@@ -49,6 +49,12 @@ export type BodyTask =
   | SealingTask<'ReadEvent'>
   | (SealingTask<'ReadResponse'> & { readonly kind: SealedKind })
   | { readonly task: 'ReadJob'; readonly protocol: ProviderKind };
+
+/** What a client's body is, and how it is written. */
+interface SentBody {
+  readonly kind: BodyKind;
+  readonly form: BodyForm;
+}
 
 interface SealingTask<Task extends string> {
   readonly task: Task;

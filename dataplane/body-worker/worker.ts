@@ -4,6 +4,8 @@ import type { Posted, Replied } from '../fair-worker.ts';
 import { collectTexts } from '../protocol/count-texts.ts';
 import { converterOf, readFacts } from '../protocol/body-kinds.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
+import type { JsonRecord } from '../protocol/fields.ts';
+import { readFormFields } from '../protocol/openai/form-fields.ts';
 import { sealStored } from '../protocol/openai/stored-object.ts';
 import { readLargeEvent } from '../protocol/openai/response-event.ts';
 import { readSealedResponse } from '../protocol/openai/sealed-response.ts';
@@ -15,7 +17,7 @@ import type { BodyJob, BodyReply, BodyResults } from './messages.ts';
 /** Reads or converts a request. */
 function run(job: RequestJob): BodyResults[keyof BodyResults] {
   const { bytes } = job;
-  const parsed = parseBody(bytes);
+  const parsed = parsedOf(job);
   switch (job.task) {
     case 'Facts':
       return readFacts(job.kind, bytes, parsed);
@@ -34,6 +36,10 @@ function run(job: RequestJob): BodyResults[keyof BodyResults] {
       return counter.request(bytes, parsed, { ...plan, seal: sealing && createChannelSeal(sealing) });
     }
   }
+}
+
+function parsedOf(job: RequestJob): JsonRecord {
+  return 'form' in job && job.form !== undefined ? readFormFields(job.bytes, job.form) : parseBody(job.bytes);
 }
 
 type RequestJob = Extract<BodyJob, { readonly task: 'Facts' | 'Texts' | 'Convert' | 'CountRequest' }>;

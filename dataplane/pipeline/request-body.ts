@@ -9,6 +9,8 @@ import type { CountedTexts } from '../protocol/counted-texts.ts';
 import { readFacts } from '../protocol/body-kinds.ts';
 import type { BodyFacts, BodyKind } from '../protocol/body-kinds.ts';
 import type { RequestConverter, UpstreamBody } from '../protocol/converter.ts';
+import { readFormFields } from '../protocol/openai/form-fields.ts';
+import type { BodyForm } from '../protocol/openai/form-fields.ts';
 import { scanUpTo } from '../protocol/json-scan.ts';
 import type { JsonObject } from '../protocol/json-scan.ts';
 import { readBody } from '../protocol/parse-body.ts';
@@ -50,6 +52,7 @@ export class RequestBody {
   readonly #thread: BodyThread | undefined;
   /** The kind as which facts() read the body, if it did so on the worker thread. */
   #offloaded: BodyKind | undefined;
+  #form: BodyForm;
 
   constructor(bytes: Buffer, { onDrop, thread }: BodyOptions = {}) {
     this.#bytes = bytes;
@@ -62,11 +65,12 @@ export class RequestBody {
     return this.#bytes;
   }
 
-  /** Reads the facts of a JSON body. Rejects with RequestFault if it is malformed or a needed field is invalid. */
-  async facts<Kind extends BodyKind>(kind: Kind): Promise<BodyFacts[Kind]> {
+  /** Reads the facts of a body. Rejects with RequestFault if it is malformed or a needed field is invalid. */
+  async facts<Kind extends BodyKind>(kind: Kind, form?: BodyForm): Promise<BodyFacts[Kind]> {
+    this.#form = form;
     if (!this.#thread || !this.#isExpensive()) return readFacts(kind, this.#bytes, this.parse());
     this.#offloaded = kind;
-    const facts = await this.#thread.worker.run(this.#thread.key, { task: 'Facts', kind }, this.#bytes);
+    const facts = await this.#thread.worker.run(this.#thread.key, { task: 'Facts', kind, form }, this.#bytes);
     // the worker returns facts of the requested kind
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return facts as BodyFacts[Kind];
@@ -83,7 +87,7 @@ export class RequestBody {
       return converter.request(this.#bytes, this.parse(), { ...rest, scanned: this.#scanned, seal });
     }
     const { client, api } = converter;
-    const task = { task: 'Convert', kind: this.#offloaded, protocol, client, api, plan } as const;
+    const task = { task: 'Convert', kind: this.#offloaded, form: this.#form, protocol, client, api, plan } as const;
     return this.#thread.worker.run(this.#thread.key, task, this.#bytes);
   }
 
@@ -102,12 +106,9 @@ export class RequestBody {
     return this.#thread.worker.run(this.#thread.key, { task: 'Texts', dialect }, this.#bytes);
   }
 
-  /**
-   * The parsed body. Throws RequestFault if it is not a JSON object. The first reader may pass another parser, whose
-   * result later readers get too.
-   */
-  parse(read?: (bytes: Uint8Array) => ParsedBody): ParsedBody {
-    return (this.#parsed ??= read ? read(this.#bytes) : this.#read());
+  /** The parsed body. Throws RequestFault if it is neither a JSON object nor the form that it is read as. */
+  parse(): ParsedBody {
+    return (this.#parsed ??= this.#form === undefined ? this.#read() : readFormFields(this.#bytes, this.#form));
   }
 
   drop(): void {
@@ -125,6 +126,7 @@ export class RequestBody {
    */
   #isExpensive(): boolean {
     if (this.#bytes.length > MAX_MAIN_BYTES) return true;
+    if (this.#form !== undefined) return false;
     const scan = scanUpTo(MAX_MAIN_VALUES, this.#bytes);
     if (scan === 'TooManyValues') return true;
     this.#scanned = scan;

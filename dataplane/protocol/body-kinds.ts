@@ -18,6 +18,7 @@ import type { StoredConversationFacts } from './openai/conversations.ts';
 import { readEmbeddingsFacts } from './openai/embeddings.ts';
 import type { EmbeddingsFacts } from './openai/embeddings.ts';
 import { readChatFacts as readOpenAIFacts } from './openai/facts.ts';
+import type { BodyForm } from './openai/form-fields.ts';
 import { readImageEditFacts, readImagesFacts, readImageVariationFacts } from './openai/image-facts.ts';
 import type { ImagesFacts } from './openai/image-facts.ts';
 import { readResponseFacts } from './openai/response-facts.ts';
@@ -44,7 +45,7 @@ export type ConversationFacts = ChatFacts & PriceFacts & RoutingFacts;
 /** The model, and whether the answer streams, are in the path. */
 export type GeminiFacts = GenerateFacts & PriceFacts & RoutingFacts;
 
-/** A kind of body: its facts, and the converter of such JSON bodies to a provider's protocol. */
+/** A kind of body: its facts, and the converter of such bodies to a provider's protocol. */
 interface KindRow<Facts> {
   /** Throws RequestFault where a field that the gateway needs is missing or wrong. */
   read(bytes: Uint8Array, parsed: JsonRecord): Facts;
@@ -52,8 +53,8 @@ interface KindRow<Facts> {
   converter(protocol: ProviderKind, chosen: ChosenConverter): RequestConverter | undefined;
 }
 
-/** Responses pass through to some channels, and some models need them. */
-type ChosenConverter = Pick<RequestConverter, 'client' | 'api'>;
+/** Responses pass through to some channels, and some models need them; a form is written anew as one. */
+type ChosenConverter = Pick<RequestConverter, 'client' | 'api'> & { readonly form?: BodyForm };
 
 const BOUNDED_FIELDS = {
   OpenAIChat: new Set(['max_tokens', 'max_completion_tokens', 'n', 'best_of', 'reasoning.max_tokens']),
@@ -113,21 +114,21 @@ const KINDS = {
       ...readImageEditFacts(parsed),
       ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations),
     }),
-    converter: (protocol) => providerOf(protocol).endpoints?.imageEdits(undefined),
+    converter: (protocol, { form }) => providerOf(protocol).endpoints?.imageEdits(form),
   } satisfies KindRow<ImagesFacts & PriceFacts>,
   ImageVariations: {
     read: (_bytes, parsed) => ({
       ...readImageVariationFacts(parsed),
       ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations),
     }),
-    converter: (protocol) => providerOf(protocol).endpoints?.imageVariations(undefined),
+    converter: (protocol, { form }) => providerOf(protocol).endpoints?.imageVariations(form),
   } satisfies KindRow<ImagesFacts & PriceFacts>,
   Videos: {
     read: (_bytes, parsed) => ({
       ...readVideosFacts(parsed),
       ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations),
     }),
-    converter: (protocol) => providerOf(protocol).endpoints?.videos.create(undefined),
+    converter: (protocol, { form }) => providerOf(protocol).endpoints?.videos.create(form),
   } satisfies KindRow<VideosFacts & PriceFacts>,
 };
 
@@ -142,7 +143,7 @@ export function readFacts<Kind extends BodyKind>(kind: Kind, bytes: Uint8Array, 
   return rows[kind].read(bytes, parsed);
 }
 
-/** The converter of JSON bodies of this kind to a provider's protocol; undefined: the provider has no such endpoint. */
+/** The converter of bodies of this kind to a provider's protocol; undefined: the provider has no such endpoint. */
 export function converterOf(
   kind: BodyKind,
   protocol: ProviderKind,

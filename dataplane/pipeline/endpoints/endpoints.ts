@@ -3,10 +3,8 @@
  * Google's are apart (gemini.ts), because their paths say a part of the request.
  */
 import type { BodyFacts } from '../../protocol/body-kinds.ts';
-import { readFacts } from '../../protocol/body-kinds.ts';
 import { isForm } from '../../protocol/multipart.ts';
 import { boundEmbeddingsInput } from '../../protocol/openai/embeddings.ts';
-import { readFormFields } from '../../protocol/openai/form-fields.ts';
 import type { BodyForm } from '../../protocol/openai/form-fields.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
@@ -79,9 +77,8 @@ type FormFacts<Kind extends FormKind> = BodyFacts[Kind] & { readonly form: BodyF
 function jsonOrForm<Kind extends FormKind>(kind: Kind): (received: Received) => Promise<FormFacts<Kind>> {
   return async ({ headers, body }) => {
     const header = headers['content-type'];
-    if (typeof header !== 'string' || !isForm(header)) return { ...(await body.facts(kind)), form: undefined };
-    const fields = body.parse((bytes) => readFormFields(bytes, header));
-    return { ...readFacts(kind, body.bytes, fields), form: header };
+    const form = typeof header === 'string' && isForm(header) ? header : undefined;
+    return { ...(await body.facts(kind, form)), form };
   };
 }
 

@@ -70,6 +70,27 @@ describe('a large body', () => {
     }
   });
 
+  it('is refused with the same errors if it is a form', async () => {
+    const headers = { 'content-type': 'multipart/form-data; boundary=e' };
+    const part = (name: string, value: string): string =>
+      `--e\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+    const model = part('model', 'image-model');
+    for (const [fields, param] of [
+      [model + part('image', 'x') + part('model', 'x'), 'model'],
+      [model + part('n[]', '2'), 'n[]'],
+      [model + part('prompt', 'x') + part('n', 'two'), 'n'],
+      [model + part('image', 'x'), 'prompt'],
+      [model + part('prompt', 'x') + part('image', 'x'), 'image'],
+    ] as const) {
+      const answers = [
+        await post(stack, '/v1/images/edits', `${fields}--e--`, headers),
+        await post(stack, '/v1/images/edits', `${fields}${part('user', LONG)}--e--`, headers),
+      ];
+      for (const answer of answers) assert.deepEqual([answer.status, answer.json().error.param], [400, param]);
+      assert.equal(answers[0]?.json().error.message, answers[1]?.json().error.message);
+    }
+  });
+
   it("has its tokens counted by the gateway's own tokenizer", async () => {
     const body = message('text-model', { messages: [{ role: 'user', content: LONG }] });
     const answer = await post(stack, '/v1/messages/count_tokens', body);
