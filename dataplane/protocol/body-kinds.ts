@@ -19,7 +19,12 @@ import { readEmbeddingsFacts } from './openai/embeddings.ts';
 import type { EmbeddingsFacts } from './openai/embeddings.ts';
 import { readChatFacts as readOpenAIFacts } from './openai/facts.ts';
 import type { BodyForm } from './openai/form-fields.ts';
-import { readImageEditFacts, readImagesFacts, readImageVariationFacts } from './openai/image-facts.ts';
+import {
+  findFormatFields,
+  readImageEditFacts,
+  readImagesFacts,
+  readImageVariationFacts,
+} from './openai/image-facts.ts';
 import type { ImagesFacts } from './openai/image-facts.ts';
 import { readModerationsFacts } from './openai/moderations.ts';
 import type { ModerationsFacts } from './openai/moderations.ts';
@@ -117,21 +122,21 @@ const KINDS = {
   Images: {
     read: (_bytes, parsed) => ({
       ...readImagesFacts(parsed),
-      ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations),
+      ...imagePriceFacts(parsed),
     }),
     converter: (protocol) => providerOf(protocol).endpoints?.images,
   } satisfies KindRow<ImagesFacts & PriceFacts>,
   ImageEdits: {
     read: (_bytes, parsed) => ({
       ...readImageEditFacts(parsed),
-      ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations),
+      ...imagePriceFacts(parsed),
     }),
     converter: (protocol, { form }) => providerOf(protocol).endpoints?.imageEdits(form),
   } satisfies KindRow<ImagesFacts & PriceFacts>,
   ImageVariations: {
     read: (_bytes, parsed) => ({
       ...readImageVariationFacts(parsed),
-      ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations),
+      ...imagePriceFacts(parsed),
     }),
     converter: (protocol, { form }) => providerOf(protocol).endpoints?.imageVariations(form),
   } satisfies KindRow<ImagesFacts & PriceFacts>,
@@ -199,4 +204,10 @@ function priceFacts(protocol: ProviderKind, parsed: JsonRecord, bounded: Readonl
     costFields: costFields ? findCostFields(parsed, costFields, bounded) : [],
     asksForReasoning: asksForReasoning(parsed),
   };
+}
+
+/** Of images, whose format may change their price too. */
+function imagePriceFacts(parsed: JsonRecord): PriceFacts {
+  const { costFields, ...facts } = priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations);
+  return { ...facts, costFields: [...costFields, ...findFormatFields(parsed)] };
 }

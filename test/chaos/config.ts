@@ -196,7 +196,7 @@ export function platformManifest({ url, nobody }: Places): string {
     route(
       'openai',
       `{name: gpt-model, ${chat}}, {name: flat-model, ${chat}}, {name: omni-model, ${chat}}, ` +
-        '{name: image-model, endpoints: [Images]}, {name: sized-image-model, endpoints: [Images]}, ' +
+        '{name: image-model, endpoints: [Images]}, {name: sized-image-model, endpoints: [Images], inputs: [Text, Image]}, ' +
         '{name: film-model, endpoints: [Videos]}, ' +
         `{name: embed-model, endpoints: [Embeddings], contextTokens: ${CONTEXT_TOKENS}}`,
       channel('openai/first', ', weight: 90') +

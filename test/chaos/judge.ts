@@ -29,6 +29,7 @@ import type { Priced } from './oracle.ts';
 import { uidOf } from './ledger-file.ts';
 import type { LedgerRecord, Tokens } from './ledger-file.ts';
 import type { Attempt } from './provider-process.ts';
+import { isOfImages } from './plan.ts';
 
 export interface Case {
   readonly call: CallLog;
@@ -152,7 +153,7 @@ function generationsOf({
     const said = billedSeconds(plan.generations, fate?.kind === 'answer' ? fate.seconds : undefined);
     return record.status === 'Succeeded' ? [said] : [plan.generations, said, 0];
   }
-  if (plan.path !== '/v1/images/generations') return [plan.generations];
+  if (!isOfImages(plan)) return [plan.generations];
   if (record.status === 'Withheld') return [plan.generations, 0];
   return [record.status === 'ProviderCut' ? 0 : plan.generations];
 }

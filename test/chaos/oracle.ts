@@ -28,6 +28,7 @@ import { LETTER_BYTES } from './fate.ts';
 import type { AnswerFate, Asked } from './fate.ts';
 import type { ListedRequest } from './figures.ts';
 import type { Tokens } from './ledger-file.ts';
+import { isOfImages } from './plan.ts';
 import type { CallPlan } from './plan.ts';
 
 export const NO_TOKENS: Tokens = { input: 0, cached: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0 };
@@ -268,7 +269,7 @@ function e9(decimal: string): bigint {
 export function estimatedInput({ path, body }: Pick<CallPlan, 'path' | 'body'>): number {
   const parsed = JSON.parse(body) as Record<string, unknown>;
   if (path === '/v1/embeddings') return readEmbeddingsFacts(parsed).estimatedTokens;
-  if (path === '/v1/images/generations' || path === '/v1/videos') return 0;
+  if (isOfImages({ path }) || path === '/v1/videos') return 0;
   const facts = (path === '/v1/messages' ? readAnthropic : readOpenai)(Buffer.from(body), parsed);
   return estimateInput(facts, { contextTokens: CONTEXT_TOKENS, imageTokens: IMAGE_TOKENS });
 }

@@ -14,13 +14,15 @@ export type Leaving =
   | { readonly stage: 'waits'; readonly ms: number }
   | { readonly stage: 'mid-stream'; readonly pieces: number };
 
+type ImagePath = '/v1/images/generations' | '/v1/images/edits';
+
 export interface CallPlan {
   /** Unique in its round; stands in the prompt. */
   readonly n: number;
   /** After the round's start. */
   readonly startMs: number;
   readonly key: KeyName;
-  readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/embeddings' | '/v1/images/generations' | '/v1/videos';
+  readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/embeddings' | ImagePath | '/v1/videos';
   readonly model: ModelName;
   readonly stream: boolean;
   /** The body, complete; a client may send less of it. */
@@ -226,8 +228,16 @@ function planImages(dice: Dice, common: Common): CallPlan {
           size: dice.pick([...SIZES, 'auto', undefined]),
           quality: dice.pick([...QUALITIES, 'auto', undefined]),
         };
-  const body = JSON.stringify({ model, prompt: promptOf(dice, common.n), n: generations, ...look });
-  return { ...common, path: '/v1/images/generations', model, stream: false, maxTokens: undefined, generations, body };
+  const isEdit = model === 'sized-image-model' && dice.chance(0.4);
+  const pictures = isEdit ? { images: [{ image_url: `data:image/png;base64,${PIXELS}` }] } : {};
+  const body = JSON.stringify({ model, prompt: promptOf(dice, common.n), n: generations, ...look, ...pictures });
+  const path = isEdit ? '/v1/images/edits' : '/v1/images/generations';
+  return { ...common, path, model, stream: false, maxTokens: undefined, generations, body };
+}
+
+/** Images that are made of a text, or of pictures too. */
+export function isOfImages({ path }: Pick<CallPlan, 'path'>): boolean {
+  return path === '/v1/images/generations' || path === '/v1/images/edits';
 }
 
 function planVideo(dice: Dice, common: Common): CallPlan {

@@ -82,6 +82,7 @@ function startRound(seed: number, round: number): void {
 const KINDS = [
   ['/embeddings', 'embeddings'],
   ['/images/generations', 'images'],
+  ['/images/edits', 'images'],
   ['/videos', 'videos'],
 ] as const;
 

@@ -40,6 +40,9 @@ export const SIZE_FIELDS = fieldNames([
 /** Of a file that the provider stores. */
 export const FILE_FIELDS = fieldNames(['file_id', 'file_ids']);
 
+/** How an SVG is written, and how many pictures a GIF has. */
+export const FORMAT_FIELDS = fieldNames(['svg', 'frame_count']);
+
 export const QUALITY_FIELDS = fieldNames([
   'quality',
   'image_quality',

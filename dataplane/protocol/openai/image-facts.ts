@@ -1,10 +1,17 @@
 /** Facts of requests for images: of generations, and of edits and variations, which begin with pictures. */
 import { RequestFault } from '../call-facts.ts';
 import type { UnboundedUse } from '../call-facts.ts';
-import { readCount, readFlag, readModel } from '../fields.ts';
+import { readCount, readFlag, readModel, stringOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
-import { FILE_FIELDS, findField, QUALITY_FIELDS, readAttribute, SIZE_FIELDS } from './generation-fields.ts';
+import {
+  FILE_FIELDS,
+  findField,
+  FORMAT_FIELDS,
+  QUALITY_FIELDS,
+  readAttribute,
+  SIZE_FIELDS,
+} from './generation-fields.ts';
 
 export interface ImagesFacts {
   readonly model: string;
@@ -77,6 +84,16 @@ function readMade(fields: JsonRecord): ImageAttributes {
     ...(findField(fields, SIZE_FIELDS, 'size') === undefined && { size }),
     ...(findField(fields, QUALITY_FIELDS, 'quality') === undefined && { quality }),
   };
+}
+
+/** An SVG, which a second model writes, and a GIF, of several pictures. */
+const DEAR_FORMATS: ReadonlySet<string> = new Set(['svg', 'gif']);
+
+/** Fields that ask for a format which costs more than one picture of its size and quality, whose price has no bound. */
+export function findFormatFields(fields: JsonRecord): readonly string[] {
+  const isDear = DEAR_FORMATS.has(stringOf(fields['output_format']).toLowerCase());
+  const param = findField(fields, FORMAT_FIELDS, '');
+  return [...(isDear ? ['output_format'] : []), ...(param === undefined ? [] : [param])];
 }
 
 /** As a request asks for them, or a response names them. */

@@ -3,7 +3,7 @@
  * front of the gateway and an exact fake behind it.
  */
 import assert from 'node:assert/strict';
-import OpenAI from 'openai';
+import OpenAI, { toFile } from 'openai';
 import { afterAll, afterEach, beforeEach, describe, it } from 'vitest';
 import {
   AZURE_KEY,
@@ -14,11 +14,40 @@ import {
   secret,
   token,
 } from '../../support/api/clouds.ts';
-import { caught, CLAUDE, collect, free, GPT, paid } from '../../support/api/sdk.ts';
+import { caught, CLAUDE, collect, free, GPT, IMAGE, paid } from '../../support/api/sdk.ts';
 import { get } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
-import { anthropicMessage, insertAt, json, openaiChat, openaiStream, sse } from '../../support/provider-answers.ts';
+import {
+  anthropicMessage,
+  insertAt,
+  json,
+  openaiChat,
+  openaiImages,
+  openaiStream,
+  sse,
+} from '../../support/provider-answers.ts';
 import { startCloudWorld } from '../../support/worlds/clouds.ts';
+
+/** A model of images by the dated API. */
+const brushManifest = (url: string): string => `
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: azure-brush}
+spec:
+  models: [{name: azure-brush, endpoints: [Images], inputs: [Text, Image]}]
+  channels:
+  - name: only
+    protocol: OpenAI
+    models: [{name: azure-brush, upstreamName: gpt-image}]
+    platform: AzureDeployments
+    baseUrl: ${url}
+    auth: {type: ApiKey, secretRef: {name: azure}}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: azure-brush}
+spec: {models: [{name: azure-brush, vendor: Test, quotaType: Request, requestUsd: "0.04"}]}
+---`;
 
 const { clouds, openai, anthropic, books, clock, beginTest, endTest, stop } = await startCloudWorld({
   env: ({ tokensUrl, tokenFile }) => ({
@@ -84,6 +113,7 @@ const { clouds, openai, anthropic, books, clock, beginTest, endTest, stop } = aw
     baseUrl: ${cloudUrl}/anthropic
     auth: {type: AzureEntra}`,
       }),
+      brushManifest(cloudUrl),
     ].join(''),
 });
 
@@ -130,6 +160,17 @@ describe('Azure by key', () => {
     assert.equal(sent.path, '/openai/deployments/my%20deployment%2F1/chat/completions?api-version=2024-10-21');
     assert.equal(sent.headers['api-key'], AZURE_KEY);
     await books.check(paid(20n * GPT.input + 5n * GPT.output));
+  });
+  it('edits images of a form there too', async () => {
+    clouds.cloud.script(openaiImages(2));
+    const image = await toFile(Buffer.from('PNG'), 'a.png', { type: 'image/png' });
+    await openai.images.edit({ model: 'azure-brush', prompt: 'a hat', image, n: 2 });
+    const { path, headers, body } = await clouds.cloud.request(0);
+    assert.equal(path, '/openai/deployments/gpt-image/images/edits?api-version=2024-10-21');
+    const type = { 'content-type': headers['content-type'] ?? '' };
+    const form = await new Response(new Uint8Array(body), { headers: type }).formData();
+    assert.deepEqual([form.get('model'), form.get('n'), form.has('image')], ['gpt-image', '2', true]);
+    await books.check(paid(2n * IMAGE));
   });
   it('meters streams whose first chunk has filter results and no choices', async () => {
     const usage = { prompt_tokens: 20, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 8 } };

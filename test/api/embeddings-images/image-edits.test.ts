@@ -41,7 +41,7 @@ metadata: {name: archive}
 spec:
   models: [{name: archive-painter, endpoints: [Images], inputs: [Text, Image], allow: [FileReferences]}]
   channels: [{name: c, protocol: OpenAI, baseUrl: "${openaiUrl}/v1"}]
-  allow: {fields: [num_images]}
+  allow: {fields: [num_images, output_format, svg]}
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
@@ -292,6 +292,8 @@ describe('a request that is refused', () => {
     ['an odd flag', { stream: 'True' }, 400, 'invalid_value', 'stream'],
     ['a size without a price', { size: '512x512' }, 400, 'not_allowed', 'size'],
     ['a quality without a price', { size: '1024x1024', quality: 'max' }, 400, 'not_allowed', 'quality'],
+    ['a format of several pictures', { output_format: 'gif' }, 400, 'not_allowed', 'output_format'],
+    ['several pictures', { frame_count: '16' }, 400, 'not_allowed', 'frame_count'],
     ['a second count', { num_images: '9' }, 400, 'not_allowed', 'num_images'],
     ['a count in settings', { 'parameters[n]': '9' }, 400, 'not_allowed', 'parameters[n]'],
     ['a list of counts', { 'n[]': '9' }, 400, 'invalid_value', 'n[]'],
@@ -310,6 +312,12 @@ describe('a request that is refused', () => {
     ['a name in other letters', { Mask: DATA_URL }, 400, 'invalid_value', 'Mask'],
   ] as const)
     it(`as JSON with ${what}`, () => refused(post(stack, EDITS, { ...JSON_EDIT, ...more }), status, code, param));
+  it('has a format that another model writes, or is allowed it', async () => {
+    const svg = { model: 'painter', prompt: 'x', output_format: 'svg', svg: { model: 'gpt-5.2' } };
+    await refused(post(stack, GENERATIONS, svg), 400, 'not_allowed', 'output_format');
+    stack.openai.script(openaiImages(1));
+    assert.equal(await costOf(await post(stack, GENERATIONS, { ...svg, model: 'archive-painter' })), '0.04');
+  });
   it('has no key, an unknown one, or a wrong method', async () => {
     assert.equal((await send(EDITS, EDIT, 'sk-nobody')).status, 401);
     const wrong = await get(stack, EDITS);

@@ -7,6 +7,7 @@ import {
   readEmbeddingsFacts,
 } from '../../../../dataplane/protocol/openai/embeddings.ts';
 import {
+  findFormatFields,
   readImageEditFacts,
   readImagesFacts,
   readImageVariationFacts,
@@ -227,4 +228,14 @@ test('edits and variations pass through as JSON, and as forms that are written a
     assert.equal(written.replaceAll(/modelgateway-[0-9a-f]+/g, 'e'), form.replace('\r\ni\r\n', '\r\nup\r\n'));
     assert.equal(converter(type).response(Buffer.from('{"data":[{"b64_json":"AA"},{}]}')).meter.images, 1);
   }
+});
+
+test.each([
+  [{ output_format: 'svg', svg: { model: 'gpt-5.2', reasoning: 'high' } }, ['output_format', 'svg']],
+  [{ output_format: 'GIF' }, ['output_format']],
+  [{ frame_count: 16 }, ['frame_count']],
+  [{ extra: { frameCount: 2 } }, ['extra.frameCount']],
+  [{ output_format: 'webp', svg: null, frame_count: null, background: 'opaque' }, []],
+])('images: a format that costs more than a picture is found in %j', (fields, found) => {
+  assert.deepEqual(findFormatFields(fields), found);
 });
