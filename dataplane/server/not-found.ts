@@ -73,8 +73,8 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
   },
   {
     methods: /./,
-    path: /^\/v1\/(?:engines\/[^/]+\/)?completions$/,
-    instead: 'Legacy completions are not served: send the prompt as a user message to POST /v1/chat/completions.',
+    path: /^\/v1\/engines\/[^/]+\/completions$/,
+    instead: 'Engines are models now: name yours in "model" of POST /v1/completions or /v1/chat/completions.',
   },
   {
     methods: /./,

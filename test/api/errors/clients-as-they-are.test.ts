@@ -175,7 +175,7 @@ describe('a path that the gateway does not serve', () => {
       ['/v1/messages/batches', /by itself/],
       ['/v1/files', /base64/],
       ['/v1/audio/transcriptions', /Audio is not served/],
-      ['/v1/completions', /chat\/completions/],
+      ['/v1/engines/davinci/completions', /chat\/completions/],
       ['/v1/complete', /\/v1\/messages/],
       ['/v1/assistants', /POST \/v1\/conversations/],
       ['/v1/vector_stores', /your side/],
