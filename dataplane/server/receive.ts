@@ -5,7 +5,7 @@ import type { EndpointName } from '../telemetry/call-report.ts';
 import { bodyOf } from './body.ts';
 import type { ServerDeps } from './deps.ts';
 import { holdUntilClosed } from './hold-response.ts';
-import { dialectOf } from './reply-error.ts';
+import { dialectOf, errorDialectOf } from './reply-error.ts';
 import { createReply } from './reply-stream.ts';
 
 export interface Arrival {
@@ -30,7 +30,7 @@ export function receive(
     headers: request.headers,
     body: bodyOf(request),
     read,
-    reply: createReply(reply.raw, { requestId: request.id, dialect }),
+    reply: createReply(reply.raw, { requestId: request.id, dialect, errorDialect: errorDialectOf(request) }),
     hold: holdUntilClosed(memory, reply.raw),
   };
 }
