@@ -130,6 +130,7 @@ function durationOf(record: UsageRecord | undefined, entry: ActivityEntry | unde
 const ENDPOINTS: Readonly<Record<string, string>> = {
   chat_completions: 'POST /v1/chat/completions',
   messages: 'POST /v1/messages',
+  completions: 'POST /v1/completions',
   embeddings: 'POST /v1/embeddings',
   moderations: 'POST /v1/moderations',
   rerank: 'POST /v1/rerank',

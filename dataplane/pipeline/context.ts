@@ -108,7 +108,7 @@ export interface ClientReply {
   write(bytes: Uint8Array): Promise<void> | undefined;
   end(last: Uint8Array): void;
   /**
-   * Sends an error in the dialect of the path: as a whole response, as a stream's error event, or by closing the
+   * Sends an error: as a whole response in the client's dialect, as an error event in its stream's, or by closing the
    * connection of a started response that is not a stream. Returns the HTTP status that the client saw.
    */
   fail(error: GatewayError): number;

@@ -13,6 +13,8 @@ import { asksForThoughts, readGenerateFacts } from './gemini/facts.ts';
 import type { GenerateFacts } from './gemini/facts.ts';
 import { canonicalNames, countedRequest } from './gemini/names.ts';
 import { asksForReasoning } from './hidden-reasoning.ts';
+import { readCompletionsFacts } from './openai/completion-facts.ts';
+import type { Choices, CompletionsFacts } from './openai/completion-facts.ts';
 import { readConversationFacts } from './openai/conversations.ts';
 import type { StoredConversationFacts } from './openai/conversations.ts';
 import { readEmbeddingsFacts } from './openai/embeddings.ts';
@@ -70,8 +72,12 @@ const BOUNDED_FIELDS = {
   AnthropicChat: new Set(['max_tokens']),
   Responses: new Set(['max_output_tokens', 'reasoning.max_tokens']),
   Generations: new Set(['n']),
+  Completions: new Set(['max_tokens', 'n', 'best_of']),
   Embeddings: new Set<string>(),
 } as const;
+
+/** The request is the same for any. */
+const ONE_CHOICE: Choices = { count: 1, generatedForEach: 1, echoed: undefined };
 
 const KINDS = {
   OpenAIChat: {
@@ -104,6 +110,13 @@ const KINDS = {
     read: (bytes, parsed) => geminiFacts(bytes, countedRequest(canonicalNames(parsed))),
     converter: () => undefined,
   } satisfies KindRow<GeminiFacts>,
+  Completions: {
+    read: (bytes, parsed) => ({
+      ...readCompletionsFacts(bytes, parsed),
+      ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Completions),
+    }),
+    converter: (protocol) => providerOf(protocol).endpoints?.completions(ONE_CHOICE),
+  } satisfies KindRow<CompletionsFacts & PriceFacts>,
   Embeddings: {
     read: (_bytes, parsed) => ({
       ...readEmbeddingsFacts(parsed),

@@ -3,7 +3,15 @@
  * are asked for usage, which is taken out again if the client did not ask for it.
  */
 import { RequestFault } from './call-facts.ts';
-import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from './converter.ts';
+import type {
+  Converter,
+  Meter,
+  RequestPlan,
+  StreamConverter,
+  StreamEnd,
+  StreamRequest,
+  UpstreamBody,
+} from './converter.ts';
 import { DroppedFields } from './dropped-fields.ts';
 import { setCacheKey } from './openai/cache-key.ts';
 import { failStream } from './stream-errors.ts';
@@ -36,8 +44,13 @@ export const openaiToOpenai: Converter = {
     if (!Array.isArray(completion['choices'])) throw new SyntaxError('the answer is not a chat completion');
     return { body: mended(body, completion['choices']), meter: meterCompletion(completion) };
   },
-  stream: (request) => openEventStream(new ChunkPassthrough(request), { client: 'OpenAI', requestId: request.id }),
+  stream: (request) => openChunkStream(request, new ChunkMeter()),
 };
+
+/** Passes a stream of chunks through, without usage that only the gateway asked for. */
+export function openChunkStream(request: StreamRequest, meter: ChunkMeter): StreamConverter {
+  return openEventStream(new ChunkPassthrough(request, meter), { client: 'OpenAI', requestId: request.id });
+}
 
 const TOOLS: ToolDialect = {
   runsAtClient: isClientTool,
@@ -69,7 +82,8 @@ function editLimit(
   if (isGiven(parsed[other])) edits.set(other, undefined);
 }
 
-function editStreamOptions(edits: Map<string, JsonEdit>, body: Uint8Array, options: unknown): void {
+/** Asks for usage. */
+export function editStreamOptions(edits: Map<string, JsonEdit>, body: Uint8Array, options: unknown): void {
   if (isRecord(options) && options['include_usage'] === true) return;
   const own = isRecord(options) ? memberBytes(body, 'stream_options') : undefined;
   edits.set('stream_options', own ? editObject(own, new Map([['include_usage', 'true']])) : '{"include_usage":true}');
@@ -88,13 +102,14 @@ function mended(body: Uint8Array, given: unknown): Uint8Array {
 
 class ChunkPassthrough implements EventHandler {
   readonly #request: StreamRequest;
-  readonly #chunkMeter = new ChunkMeter();
+  readonly #chunkMeter: ChunkMeter;
   readonly #uncalled = new UncalledTools();
   /** Set by the terminal event or an error. */
   #end: StreamEnd | undefined;
 
-  constructor(request: StreamRequest) {
+  constructor(request: StreamRequest, meter: ChunkMeter) {
     this.#request = request;
+    this.#chunkMeter = meter;
   }
 
   get terminal(): boolean {

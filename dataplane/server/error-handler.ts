@@ -5,14 +5,14 @@ import { LedgerUnavailable } from '../ledger/ledger.ts';
 import { ClientDisconnected } from '../pipeline/failures.ts';
 import type { ServerDeps } from './deps.ts';
 import { awaitsContinue } from './expect.ts';
-import { dialectOf, errorReply } from './reply-error.ts';
+import { errorDialectOf, errorReply } from './reply-error.ts';
 
 const RETRY_SECONDS = 1;
 
-/** Responds to a request that failed, in the dialect of its path. */
+/** Responds to a request that failed, in the dialect of its path or its client. */
 export function sendError(deps: ServerDeps, error: Error, request: FastifyRequest, reply: FastifyReply): void {
   request.failure = toGatewayError(deps, request.id, error);
-  const { status, headers, body } = errorReply(request.failure, dialectOf(request.url), request.id);
+  const { status, headers, body } = errorReply(request.failure, errorDialectOf(request), request.id);
   // fastify closes the connection of a refused body, and a client that is still uploading would not see the response.
   // The gateway instead reads the rest of the body, unless the client waits for 100 Continue
   void reply.removeHeader('connection');

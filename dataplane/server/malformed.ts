@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { writeErrorBody } from '../protocol/write-error.ts';
 import { currentResponse } from './open-responses.ts';
-import { dialectOf, requestIdHeaders } from './reply-error.ts';
+import { errorDialectOf, requestIdHeaders } from './reply-error.ts';
 
 const REFUSALS: Readonly<Record<string, readonly [statusLine: string, message: string]>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The request headers are too large.'],
@@ -20,7 +20,7 @@ export function refuseMalformed(error: Error & { code?: string }, socket: Socket
     return;
   }
   const [statusLine, message] = REFUSALS[error.code ?? ''] ?? NOT_HTTP;
-  const dialect = dialectOf(open?.req.url ?? '');
+  const dialect = open ? errorDialectOf({ url: open.req.url ?? '', headers: open.req.headers }) : 'OpenAI';
   const body = writeErrorBody(dialect, {
     message,
     type: 'invalid_request_error',

@@ -54,10 +54,24 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
   },
   {
     methods: /./,
-    path: /^(?:\/upload)?\/v1(?:beta|alpha)?\/(?:files|uploads|containers|skills)(?:[/:].*)?$/,
+    path: /^(?:\/upload)?\/v1(?:beta|alpha)?\/(?:files|uploads)(?:[/:].*)?$/,
     instead:
       'Files are not kept at the provider, where they would belong to every key: send their content in the ' +
       'message itself, in base64.',
+  },
+  {
+    methods: /./,
+    path: /^\/v1\/containers(?:\/.*)?$/,
+    instead:
+      'Containers are not kept at the provider, where they would belong to every key: run code on your side, as a ' +
+      'tool of the model.',
+  },
+  {
+    methods: /./,
+    path: /^\/v1\/skills(?:\/.*)?$/,
+    instead:
+      'Skills are not kept at the provider, where they would belong to every key: send what they say as ' +
+      'instructions, with the files that they need.',
   },
   {
     methods: /./,
@@ -68,8 +82,8 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
   },
   {
     methods: /./,
-    path: /^\/v1\/(?:engines\/[^/]+\/)?completions$/,
-    instead: 'Legacy completions are not served: send the prompt as a user message to POST /v1/chat/completions.',
+    path: /^\/v1\/engines\/[^/]+\/completions$/,
+    instead: 'Engines are models now: name yours in "model" of POST /v1/completions or /v1/chat/completions.',
   },
   {
     methods: /./,
@@ -155,6 +169,8 @@ function hintFor(path: string): string | undefined {
       'The path has /v1 twice: the base URL given to the SDK must not have /v1' +
       ' where the SDK adds it (OpenAI: with /v1, Anthropic: without).'
     );
+  if (tidy.startsWith('/messages') && allowedMethods(`/v1${tidy}`).length > 0)
+    return 'The path lacks /v1: the base URL given to a client that does not add it must end in /v1.';
   if (allowedMethods(`/v1${tidy}`).length > 0)
     return "The path lacks /v1: the base URL given to OpenAI's SDK must end in /v1.";
   if (tidy !== path && allowedMethods(tidy).length > 0) {

@@ -6,7 +6,7 @@ import { bodyOf } from './body.ts';
 import { callerOf } from './caller.ts';
 import type { ServerDeps } from './deps.ts';
 import { holdUntilClosed } from './hold-response.ts';
-import { dialectOf } from './reply-error.ts';
+import { dialectOf, errorDialectOf } from './reply-error.ts';
 import { createReply } from './reply-stream.ts';
 
 export interface Arrival {
@@ -32,7 +32,7 @@ export function receive(
     keyHash: callerOf(request).keyHash,
     body: bodyOf(request),
     read,
-    reply: createReply(reply.raw, { requestId: request.id, dialect }),
+    reply: createReply(reply.raw, { requestId: request.id, dialect, errorDialect: errorDialectOf(request) }),
     hold: holdUntilClosed(memory, reply.raw),
   };
 }

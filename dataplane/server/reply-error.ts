@@ -1,6 +1,6 @@
 /**
- * The only module that writes errors: a GatewayError in the dialect of the path, as a complete response or as a
- * stream's error event. Messages of other errors never get here, because defects have a row of their own.
+ * The only module that writes errors: a GatewayError in the dialect of the path or the client, as a complete response,
+ * or in that of the path, as a stream's error event. Messages of other errors never get here, because defects have a row of their own.
  */
 import { ERRORS } from '../errors.ts';
 import type { ErrorRow, GatewayError } from '../errors.ts';
@@ -54,6 +54,21 @@ export function dialectOf(target: string): Dialect {
   const path = target.includes('%') ? unescaped(target) : target;
   if (ANTHROPIC_TARGET.test(path)) return 'Anthropic';
   return GEMINI_TARGET.test(path) ? 'Gemini' : 'OpenAI';
+}
+
+/**
+ * The dialect of a whole response with an error: that of the path, or Anthropic's where a client of Anthropic's API asks
+ * at a path of no other.
+ */
+export function errorDialectOf({ url, headers }: RequestHead): Dialect {
+  const dialect = dialectOf(url);
+  return dialect === 'OpenAI' && headers['anthropic-version'] !== undefined ? 'Anthropic' : dialect;
+}
+
+/** What a request's head says of its client. */
+export interface RequestHead {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
 function unescaped(target: string): string {

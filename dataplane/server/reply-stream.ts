@@ -14,7 +14,10 @@ const STALLED_CLIENT_MS = 300_000;
 
 export interface ReplyOptions {
   readonly requestId: string;
+  /** Of the response's stream. */
   readonly dialect: Dialect;
+  /** Of an error in its place; absent: the same. */
+  readonly errorDialect?: Dialect;
   /** The connection is closed when its client has read nothing for this long. */
   readonly stalledMs?: number;
 }
@@ -23,7 +26,7 @@ export interface ReplyOptions {
  * Creates a reply on Node's response. The caller must have hijacked fastify's reply, so that fastify writes nothing.
  */
 export function createReply(response: ServerResponse, options: ReplyOptions): ClientReply {
-  return new Reply(response, { stalledMs: STALLED_CLIENT_MS, ...options });
+  return new Reply(response, { stalledMs: STALLED_CLIENT_MS, errorDialect: options.dialect, ...options });
 }
 
 class Reply implements ClientReply {
@@ -73,9 +76,9 @@ class Reply implements ClientReply {
   }
 
   fail(error: GatewayError): number {
-    const { dialect, requestId } = this.#options;
+    const { dialect, errorDialect, requestId } = this.#options;
     if (!this.started) {
-      const { status, headers, body } = errorReply(error, dialect, requestId);
+      const { status, headers, body } = errorReply(error, errorDialect, requestId);
       this.send(status, headers, body);
       return status;
     }

@@ -8,6 +8,7 @@ import type { ClientReply } from '../pipeline/context.ts';
 import { bodyOf } from './body.ts';
 import type { ServerDeps } from './deps.ts';
 import { toGatewayError } from './error-handler.ts';
+import { errorDialectOf } from './reply-error.ts';
 import { createReply } from './reply-stream.ts';
 import { report } from './report.ts';
 
@@ -22,7 +23,8 @@ export function serveReply<Route extends RouteGenericInterface>(
   return async (request: FastifyRequest<Route>, answer: FastifyReply): Promise<void> => {
     answer.hijack();
     const ended = deps.inFlight.begin();
-    const reply = createReply(answer.raw, { requestId: request.id, dialect: 'OpenAI' });
+    const errorDialect = errorDialectOf(request);
+    const reply = createReply(answer.raw, { requestId: request.id, dialect: 'OpenAI', errorDialect });
     const status = await serve(request, reply, answer.raw).catch((error: unknown) => {
       if (reply.gone) return CLIENT_CLOSED_REQUEST;
       request.failure = toGatewayError(deps, request.id, error);

@@ -9,7 +9,7 @@ interface ReportedEndpoint {
   /** True if its requests would call a model. */
   readonly isCall: boolean;
   /** OpenTelemetry's name of the operation; absent: no model is called. */
-  readonly operation?: 'chat' | 'embeddings' | 'generate_content' | 'moderation' | 'rerank';
+  readonly operation?: 'chat' | 'embeddings' | 'generate_content' | 'moderation' | 'rerank' | 'text_completion';
 }
 
 const FREE: ReportedEndpoint = { isCall: false };
@@ -20,6 +20,7 @@ const ENDPOINTS = {
   messages: { isCall: true, operation: 'chat' },
   generate_content: { isCall: true, operation: 'generate_content' },
   responses: { isCall: true, operation: 'chat' },
+  completions: { isCall: true, operation: 'text_completion' },
   embeddings: { isCall: true, operation: 'embeddings' },
   moderations: { isCall: true, operation: 'moderation' },
   rerank: { isCall: true, operation: 'rerank' },

@@ -29,6 +29,7 @@ export const TARGETS: readonly Target[] = [
   ['POST', '/v1/chat/completions'],
   ['POST', '/v1/messages'],
   ['POST', '/v1/messages/count_tokens'],
+  ['POST', '/v1/completions'],
   ['POST', '/v1/embeddings'],
   ['POST', '/v1/moderations'],
   ['POST', '/v1/rerank'],

@@ -31,6 +31,7 @@ const KINDS: readonly BodyKind[] = [
   'OpenAIChat',
   'AnthropicChat',
   'Responses',
+  'Completions',
   'Embeddings',
   'Moderations',
   'Rerank',

@@ -6,6 +6,8 @@ import {
   cohereRanking,
   json,
   openaiChat,
+  openaiCompletion,
+  openaiCompletionStream,
   openaiEmbeddings,
   openaiImages,
   openaiModerations,
@@ -50,6 +52,8 @@ export function honestReply(request: ProviderRequest, figures: Figures = { input
   const path = request.path.split('?', 1)[0] ?? '';
   if (path.endsWith('/chat/completions'))
     return stream ? openaiStream(undefined, { usage: openai, usageUnasked: true }) : openaiChat({ usage: openai });
+  if (path.endsWith('/completions'))
+    return stream ? openaiCompletionStream([[0, 'hello']], openai) : openaiCompletion(['hello'], openai);
   if (path.endsWith('/count_tokens')) return json({ input_tokens: figures.input });
   if (path.endsWith('/messages'))
     return stream ? anthropicStream(undefined, { usage: anthropic }) : anthropicMessage({ usage: anthropic });

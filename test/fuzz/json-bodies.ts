@@ -8,6 +8,7 @@ export const PATHS = [
   '/v1/messages',
   '/v1/messages',
   '/v1/messages/count_tokens',
+  '/v1/completions',
   '/v1/embeddings',
   '/v1/moderations',
   '/v1/rerank',
@@ -338,6 +339,27 @@ export const BODIES: Readonly<Record<(typeof PATHS)[number], fc.Arbitrary<unknow
   ),
   '/v1/messages': messagesBody(),
   '/v1/messages/count_tokens': messagesBody(),
+  '/v1/completions': shape(
+    {
+      ...shared,
+      model: model(...CHAT_MODELS),
+      prompt: fc.oneof(
+        oddText,
+        fc.array(oddText, { maxLength: 4 }),
+        fc.array(fc.nat(), { minLength: 1, maxLength: 20 }),
+        fc.array(fc.array(fc.nat(), { maxLength: 5 }), { maxLength: 4 }),
+        weird,
+      ),
+      max_tokens: limit,
+      n: fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 4 }) }, { weight: 1, arbitrary: edgeNumber }),
+      best_of: fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 4 }) }, { weight: 1, arbitrary: edgeNumber }),
+      echo: fc.boolean(),
+      suffix: oddText,
+      logprobs: edgeNumber,
+      stream_options: shape({ include_usage: fc.boolean() }),
+    },
+    ['model', 'prompt'],
+  ),
   '/v1/embeddings': shape(
     {
       ...shared,

@@ -190,6 +190,43 @@ export function openaiEmbeddings(vectors: readonly (readonly number[])[], prompt
   );
 }
 
+/** A legacy completion with these choices; `usage` null: without. */
+export function openaiCompletion(texts: readonly string[], usage: OpenaiUsage | null = null): Reply {
+  return json(
+    {
+      ...COMPLETION_HEAD,
+      choices: texts.map((text, index) => ({ text, index, logprobs: null, finish_reason: 'stop' })),
+      ...(usage && { usage: withTotal(usage) }),
+    },
+    { headers: OPENAI_HEADERS },
+  );
+}
+
+const COMPLETION_HEAD = { id: 'cmpl-mock', object: 'text_completion', created: 1_700_000_000, model: 'mock-model' };
+
+/** A stream of it: a chunk for each text of a choice, one that ends each choice, usage (if asked), [DONE]. */
+export function openaiCompletionStream(
+  pieces: readonly (readonly [index: number, text: string])[],
+  usage: OpenaiUsage | null = null,
+): Reply {
+  const chunk = (index: number, text: string, reason: string | null): string =>
+    sse({ data: { ...COMPLETION_HEAD, choices: [{ text, index, logprobs: null, finish_reason: reason }] } });
+  const bytes = usage && sse({ data: { ...COMPLETION_HEAD, choices: [], usage: withTotal(usage) } });
+  return {
+    headers: { 'content-type': 'text/event-stream; charset=utf-8', ...OPENAI_HEADERS },
+    steps: [
+      ...pieces.map(([index, text]) => chunk(index, text, null)),
+      ...[...new Set(pieces.map(([index]) => index))].map((index) => chunk(index, '', 'stop')),
+      ...(bytes === null ? [] : [{ kind: 'ifAsked' as const, bytes, asked: asksForUsage }]),
+      sse({ data: '[DONE]' }),
+    ],
+  };
+}
+
+function withTotal(usage: OpenaiUsage): OpenaiUsage & { readonly total_tokens: number } {
+  return { total_tokens: usage.prompt_tokens + usage.completion_tokens, ...usage };
+}
+
 /** OpenAI reports no usage of moderations; `inputTokens`: of those that do. */
 export function openaiModerations(count = 1, inputTokens?: number): Reply {
   return json(

@@ -4,7 +4,8 @@ import { ERRORS, type ErrorRow } from '../../dataplane/errors.ts';
 const HEAD = `# Errors
 
 Errors have the dialect of the path: Anthropic's on \`/v1/messages*\`, Google's on \`/v1beta*\` and on
-\`/v1/models/{model}:generateContent\` and its like, OpenAI's everywhere else. Messages say what is wrong and how to fix
+\`/v1/models/{model}:generateContent\` and its like, OpenAI's everywhere else. A request with \`anthropic-version\` gets
+Anthropic's on every path but Google's, except within a stream that has begun. Messages say what is wrong and how to fix
 it. Every response has \`x-request-id\` and \`request-id\`, to find the call in the gateway's log.
 
 - OpenAI: \`{"error":{"message","type","param","code"}}\`

@@ -13,6 +13,7 @@ import { checkCostFields } from './check-cost-fields.ts';
 import { checkImagePrice, checkVideoPrice } from './check-generation-price.ts';
 import type { EndpointName } from '../../telemetry/call-report.ts';
 import { CHAT_COMPLETIONS, MESSAGES } from './chat.ts';
+import { COMPLETIONS } from './completions.ts';
 import { readerOf } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { MODERATIONS } from './moderations.ts';
@@ -95,6 +96,7 @@ interface BilledEndpoint {
 export const ENDPOINTS = {
   chatCompletions: { path: '/v1/chat/completions', endpoint: 'chat_completions', read: readerOf(CHAT_COMPLETIONS) },
   messages: { path: '/v1/messages', endpoint: 'messages', read: readerOf(MESSAGES) },
+  completions: { path: '/v1/completions', endpoint: 'completions', read: readerOf(COMPLETIONS) },
   embeddings: { path: '/v1/embeddings', endpoint: 'embeddings', read: readerOf(EMBEDDINGS) },
   moderations: { path: '/v1/moderations', endpoint: 'moderations', read: readerOf(MODERATIONS) },
   rerank: { path: '/v1/rerank', endpoint: 'rerank', read: readerOf(RERANK) },

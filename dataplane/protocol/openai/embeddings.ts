@@ -1,10 +1,10 @@
 /**
  * Embeddings, which pass through: OpenAI client, OpenAI provider.
  */
-import { RequestFault } from '../call-facts.ts';
 import { readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { inputOnlyConverter, likelyTokens, WRAPPING_TOKENS } from './input-only.ts';
+import { readTokenInputs } from './token-inputs.ts';
 
 export interface EmbeddingsFacts {
   readonly model: string;
@@ -17,14 +17,12 @@ export interface EmbeddingsFacts {
 /** Throws RequestFault where the model or the input is missing or wrong. */
 export function readEmbeddingsFacts(parsed: JsonRecord): EmbeddingsFacts {
   const model = readModel(parsed);
-  const inputs = readInputs(parsed['input']);
-  const estimated = inputs.map((input) =>
-    typeof input === 'string' ? likelyTokens(Buffer.byteLength(input)) : input.length,
-  );
+  const inputs = readTokenInputs(parsed['input'], 'input');
+  const estimated = inputs.map((input) => (typeof input === 'string' ? likelyTokens(Buffer.byteLength(input)) : input));
   return {
     model,
     inputTokens: inputs.map(
-      (input) => (typeof input === 'string' ? Buffer.byteLength(input) : input.length) + WRAPPING_TOKENS,
+      (input) => (typeof input === 'string' ? Buffer.byteLength(input) : input) + WRAPPING_TOKENS,
     ),
     estimatedTokens: estimated.reduce((sum, tokens) => sum + tokens, 0),
   };
@@ -40,28 +38,3 @@ export const embeddingsConverter = inputOnlyConverter({
   isResponse: (response) => Array.isArray(response['data']),
   isNone: 'the answer holds no embeddings',
 });
-
-/** A text, a list of texts, a list of tokens, or a list of such lists. */
-function readInputs(input: unknown): readonly (string | readonly unknown[])[] {
-  if (typeof input === 'string') return [input];
-  if (!Array.isArray(input) || input.length === 0) throw inputFault('input');
-  const items: readonly unknown[] = input;
-  if (isTokens(items)) return [items];
-  return items.map((item, index) => {
-    if (typeof item === 'string') return item;
-    if (Array.isArray(item) && isTokens(item)) return item;
-    throw inputFault(`input[${index}]`);
-  });
-}
-
-function isTokens(items: readonly unknown[]): boolean {
-  return items.every((item) => typeof item === 'number');
-}
-
-function inputFault(param: string): RequestFault {
-  return new RequestFault(
-    'invalid_request',
-    `The field "${param}" must be a text or a list of tokens; "input" may be a list of either.`,
-    param,
-  );
-}

@@ -1,5 +1,6 @@
 /** OpenAI's endpoints besides chat completions. A channel may serve chats alone. */
 import { compactionConverter } from './compaction.ts';
+import { completionsConverter } from './completions.ts';
 import { conversations } from './conversations.ts';
 import { embeddingsConverter } from './embeddings.ts';
 import { imageEditsConverter, imagesConverter, imageVariationsConverter } from './images.ts';
@@ -9,6 +10,7 @@ import { responseJobs, responsesConverter } from './responses.ts';
 import { videoJobs } from './videos.ts';
 
 export const openaiEndpoints = {
+  completions: completionsConverter,
   embeddings: embeddingsConverter,
   images: imagesConverter,
   imageEdits: imageEditsConverter,

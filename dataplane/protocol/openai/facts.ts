@@ -199,7 +199,8 @@ function readAnswers(parsed: JsonRecord): number {
   );
 }
 
-function readStreamOptions(options: unknown): boolean {
+/** Whether the client asks for usage. Throws RequestFault. */
+export function readStreamOptions(options: unknown): boolean {
   if (!isGiven(options)) return false;
   if (!isRecord(options))
     throw new RequestFault('invalid_request', 'The field "stream_options" must be an object.', 'stream_options');

@@ -11,7 +11,26 @@ import { OutputTally } from '../output-tally.ts';
 import { tallyMessage } from './output.ts';
 import { NO_USAGE, readUsage, toReportedUsage, usageOf, withTier } from './usage.ts';
 
+/** In what the chunks of an endpoint differ from those of others. */
+export interface ChunkForm {
+  /** How many choices the stream has at least. */
+  readonly choices: number;
+  /** An index that no choice can have names another. */
+  indexOf(index: unknown): number;
+  /** Adds the text of a choice. */
+  add(tally: OutputTally, choice: JsonRecord): void;
+}
+
+const CHAT_FORM: ChunkForm = {
+  choices: 1,
+  indexOf: readCandidate,
+  add: (tally, { delta }) => {
+    if (isRecord(delta)) tallyMessage(tally, delta);
+  },
+};
+
 export class ChunkMeter {
+  readonly #form: ChunkForm;
   /** Of all chunks: each repeats the counts so far, and some leave out what earlier ones have told. */
   #counts: JsonRecord = {};
   #serviceTier: string | undefined;
@@ -22,14 +41,18 @@ export class ChunkMeter {
   /** By index: the choice has a finish_reason. */
   readonly #choices = new Map<number, boolean>();
 
+  constructor(form: ChunkForm = CHAT_FORM) {
+    this.#form = form;
+  }
+
   get meter(): Meter {
     const reported = toReportedUsage({ ...readUsage(this.#counts), serviceTier: this.#serviceTier });
     return meterOf(reported, this.#output, this.#final);
   }
 
-  /** Every choice that began has a finish_reason. */
+  /** Every choice that began has a finish_reason, and none is missing. */
   get finished(): boolean {
-    return this.#choices.size > 0 && [...this.#choices.values()].every(Boolean);
+    return this.#choices.size >= this.#form.choices && [...this.#choices.values()].every(Boolean);
   }
 
   add(chunk: JsonRecord): void {
@@ -42,10 +65,10 @@ export class ChunkMeter {
 
   #addChoice(choice: JsonRecord): void {
     const { bytes } = this.#output;
-    if (isRecord(choice['delta'])) tallyMessage(this.#output, choice['delta']);
+    this.#form.add(this.#output, choice);
     // usage does not cover text that follows it
     if (this.#output.bytes > bytes) this.#outputReported = this.#final = false;
-    const index = readCandidate(choice['index']);
+    const index = this.#form.indexOf(choice['index']);
     const finished = textOf(choice['finish_reason']) !== undefined;
     this.#choices.set(index, finished || this.#choices.get(index) === true);
   }

@@ -5,7 +5,8 @@ import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { chat, get, message, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
 import { KEYS } from '../../support/manifests.ts';
-import { anthropicMessage, json, openaiChat } from '../../support/provider-answers.ts';
+import { CUT } from '../../support/mock-provider.ts';
+import { anthropicMessage, breakAt, json, openaiChat, openaiStream } from '../../support/provider-answers.ts';
 
 const LONG_CONTEXT = { 'anthropic-beta': 'oauth-2025-04-20,context-1m-2025-08-07' };
 const MILLION = `
@@ -175,7 +176,7 @@ describe('a path that the gateway does not serve', () => {
       ['/v1/messages/batches', /by itself/],
       ['/v1/files', /base64/],
       ['/v1/audio/transcriptions', /Audio is not served/],
-      ['/v1/completions', /chat\/completions/],
+      ['/v1/engines/davinci/completions', /chat\/completions/],
       ['/v1/complete', /\/v1\/messages/],
       ['/v1/assistants', /POST \/v1\/conversations/],
       ['/v1/vector_stores', /your side/],
@@ -185,6 +186,40 @@ describe('a path that the gateway does not serve', () => {
       assert.match(answer.json().error.message, advice, path);
       assert.equal(answer.json().error.message.match(/\.(?:\s|$)/g)?.length, 1, path);
     }
+  });
+});
+
+describe("a client of Anthropic's API beside its messages", () => {
+  const version = { 'anthropic-version': '2023-06-01' };
+
+  it('gets errors in its dialect, which name what was asked for', async () => {
+    for (const [path, type, said] of [
+      ['/v1/models/no-such', 'not_found_error', /no-such/],
+      ['/v1/files', 'not_found_error', /^Files/],
+      ['/v1/skills', 'not_found_error', /^Skills/],
+      ['/v1/containers/x', 'not_found_error', /^Containers/],
+      ['/v1/usage/none', 'not_found_error', /./],
+      ['/v1/responses/resp_x', 'not_found_error', /./],
+      ['/nothing', 'not_found_error', /GET \/nothing/],
+      ['/messages', 'not_found_error', /client that does not add it/],
+    ] as const) {
+      const response = await get(stack, path, version);
+      const { type: kind, error, request_id: id } = response.json();
+      assert.deepEqual([kind, error.type, id], ['error', type, response.headers.get('request-id')], path);
+      assert.match(error.message, said, path);
+    }
+    const wrongKey = await get(stack, '/v1/models', { ...version, 'x-api-key': 'sk-wrong' });
+    assert.deepEqual([wrongKey.status, wrongKey.json().error.type], [401, 'authentication_error']);
+    const refused = await post(stack, '/v1/embeddings', { model: 'gpt-model', input: 'x' }, version);
+    assert.deepEqual([refused.status, refused.json().type], [400, 'error']);
+  });
+  it('gets those of Google on its paths, and of the stream within one', async () => {
+    const google = await get(stack, '/v1beta/models/no-such', version);
+    assert.equal(google.json().error.status, 'NOT_FOUND');
+    stack.openai.script(breakAt(openaiStream(['a', 'b']), 2, CUT));
+    const { text } = await post(stack, '/v1/chat/completions', chat('gpt-model', { stream: true }), version);
+    const last = text.trim().split('\n\n').at(-1) ?? '';
+    assert.match(last, /^data: \{"error":\{"message"/);
   });
 });
 

@@ -1,0 +1,143 @@
+/**
+ * Reads the facts about a legacy completion: each prompt is completed by itself, `n` times or `best_of` times.
+ */
+import { Buffer } from 'node:buffer';
+import { RequestFault } from '../call-facts.ts';
+import type { UnboundedUse } from '../call-facts.ts';
+import { MAX_CANDIDATES } from '../candidates.ts';
+import { addPricedFields, readServiceTier, startCounts } from '../content-counts.ts';
+import type { ModelTokens } from '../estimate.ts';
+import { isGiven, readCount, readFlag, readModel, utf8Bytes } from '../fields.ts';
+import type { JsonRecord } from '../fields.ts';
+import { findImageField } from '../image-inputs.ts';
+import { PRICED_FIELDS, readStreamOptions } from './facts.ts';
+import { likelyTokens, WRAPPING_TOKENS } from './input-only.ts';
+import { readTokenInputs } from './token-inputs.ts';
+import type { TokenInput } from './token-inputs.ts';
+
+export interface CompletionsFacts {
+  readonly model: string;
+  readonly stream: boolean;
+  readonly wantsStreamUsage: boolean;
+  /** The limit for each completion; undefined: none, so that the model's own bounds the call. */
+  readonly maxOutputTokens: number | undefined;
+  /** Completions that are generated, and billed, of all prompts together. */
+  readonly generated: number;
+  readonly choices: Choices;
+  /** Upper bounds of the prompts. */
+  readonly promptTokens: readonly number[];
+  /** Likely tokens of all prompts. */
+  readonly estimatedTokens: number;
+  /** The field with the first image, which compatible providers accept; undefined: none. */
+  readonly imageParam: string | undefined;
+  readonly unbounded: readonly UnboundedUse[];
+  readonly serviceTier: string | undefined;
+}
+
+/** What a response has of what was generated. */
+export interface Choices {
+  /** Choices of all prompts together, in the order of the prompts. */
+  readonly count: number;
+  /** Completions that are generated for one that is a choice. */
+  readonly generatedForEach: number;
+  /** Choices repeat their prompts, of which these are the lengths in UTF-16 units; undefined: they do not. */
+  readonly echoed: readonly number[] | undefined;
+}
+
+/** Choices of all prompts together, so that what is known of each stays small. */
+export const MAX_CHOICES = 4096;
+/** What a request without `max_tokens` gets, at OpenAI and at vLLM. */
+const DEFAULT_OUTPUT_TOKENS = 16;
+const ANSWERS_RANGE = [1, MAX_CANDIDATES] as const;
+const FROM_ZERO = [0, Number.MAX_SAFE_INTEGER] as const;
+const CHARACTERS_PER_TOKEN = 4;
+
+/** No field is a tool that the call could do without. */
+const COMPLETION_PRICED_FIELDS = PRICED_FIELDS.map(({ droppable: _droppable, ...field }) => field);
+
+/** Throws RequestFault where a field that the gateway needs is missing or wrong. */
+export function readCompletionsFacts(body: Uint8Array, parsed: JsonRecord): CompletionsFacts {
+  const model = readModel(parsed);
+  const stream = readFlag(parsed['stream'], 'stream');
+  const limit = readCount(parsed['max_tokens'], 'max_tokens', FROM_ZERO) ?? DEFAULT_OUTPUT_TOKENS;
+  const prompts = readPrompts(parsed);
+  const { n, bestOf } = readAnswers(parsed, { prompts: prompts.length, stream });
+  const suffixBytes = readSuffix(parsed['suffix']);
+  const counts = startCounts(body.length);
+  addPricedFields(counts, parsed, COMPLETION_PRICED_FIELDS);
+  return {
+    model,
+    stream,
+    wantsStreamUsage: stream && readStreamOptions(parsed['stream_options']),
+    maxOutputTokens: limit === 0 ? undefined : limit,
+    generated: bestOf * prompts.length,
+    choices: {
+      count: n * prompts.length,
+      generatedForEach: bestOf / n,
+      echoed: readFlag(parsed['echo'], 'echo') ? prompts.map(lengthOf) : undefined,
+    },
+    promptTokens: prompts.map((prompt) => boundOf(prompt) + suffixBytes + WRAPPING_TOKENS),
+    estimatedTokens: prompts.reduce<number>((sum, prompt) => sum + likelyOf(prompt) + likelyTokens(suffixBytes), 0),
+    imageParam: findImageField(parsed),
+    unbounded: counts.unbounded,
+    serviceTier: readServiceTier(parsed['service_tier']),
+  };
+}
+
+/** Upper bound of input tokens, at most the context of each prompt. What an image comes to is bounded by that alone. */
+export function boundCompletionsInput(facts: CompletionsFacts, { contextTokens }: ModelTokens): number {
+  const { promptTokens, imageParam } = facts;
+  if (imageParam !== undefined) return promptTokens.length * contextTokens;
+  return promptTokens.reduce((sum, tokens) => sum + Math.min(tokens, contextTokens), 0);
+}
+
+/** Likely input tokens, at most the bound. */
+export function estimateCompletionsInput(facts: CompletionsFacts, model: ModelTokens): number {
+  return Math.min(boundCompletionsInput(facts, model), facts.estimatedTokens);
+}
+
+/** Without a prompt the model begins a document. */
+function readPrompts(parsed: JsonRecord): readonly TokenInput[] {
+  if (isGiven(parsed['prompt_embeds'])) {
+    const message = 'The field "prompt_embeds" has prompts that cannot be counted. Send them as "prompt".';
+    throw new RequestFault('unsupported_parameter', message, 'prompt_embeds');
+  }
+  return isGiven(parsed['prompt']) ? readTokenInputs(parsed['prompt'], 'prompt') : [''];
+}
+
+interface Answers {
+  readonly n: number;
+  /** At least n. */
+  readonly bestOf: number;
+}
+
+function readAnswers(parsed: JsonRecord, { prompts, stream }: { prompts: number; stream: boolean }): Answers {
+  const n = readCount(parsed['n'], 'n', ANSWERS_RANGE) ?? 1;
+  const bestOf = Math.max(n, readCount(parsed['best_of'], 'best_of', ANSWERS_RANGE) ?? n);
+  if (stream && bestOf > n) {
+    const message = 'The best of several completions cannot be streamed: leave "best_of" out, or "stream".';
+    throw new RequestFault('invalid_request', message, 'best_of');
+  }
+  if (bestOf * prompts > MAX_CHOICES) {
+    const message = `The field "prompt" has ${prompts} prompts with ${bestOf} completions each; together ${MAX_CHOICES} are the most.`;
+    throw new RequestFault('invalid_request', message, 'prompt');
+  }
+  return { n, bestOf };
+}
+
+function readSuffix(suffix: unknown): number {
+  if (!isGiven(suffix) || typeof suffix === 'string') return utf8Bytes(suffix);
+  throw new RequestFault('invalid_request', 'The field "suffix" must be a text.', 'suffix');
+}
+
+function boundOf(prompt: TokenInput): number {
+  return typeof prompt === 'string' ? Buffer.byteLength(prompt) : prompt;
+}
+
+function likelyOf(prompt: TokenInput): number {
+  return typeof prompt === 'string' ? likelyTokens(Buffer.byteLength(prompt)) : prompt;
+}
+
+function lengthOf(prompt: TokenInput): number {
+  return typeof prompt === 'string' ? prompt.length : prompt * CHARACTERS_PER_TOKEN;
+}

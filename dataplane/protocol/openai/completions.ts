@@ -1,0 +1,90 @@
+/**
+ * Legacy completions, which pass through: OpenAI client, OpenAI provider.
+ */
+import type { Converter, Meter, RequestPlan, UpstreamBody } from '../converter.ts';
+import { isRecord, itemsOf, stringOf } from '../fields.ts';
+import type { JsonRecord } from '../fields.ts';
+import { editObject } from '../json-edit.ts';
+import type { JsonEdit } from '../json-edit.ts';
+import { parseObject } from '../json-value.ts';
+import { editStreamOptions, openChunkStream } from '../openai-openai.ts';
+import { OutputTally } from '../output-tally.ts';
+import { meterOf } from '../usage.ts';
+import { setCacheKey } from './cache-key.ts';
+import { MAX_CHOICES } from './completion-facts.ts';
+import type { Choices } from './completion-facts.ts';
+import { throwIfError } from './failures.ts';
+import { ChunkMeter } from './stream-meter.ts';
+import type { ChunkForm } from './stream-meter.ts';
+import { NO_USAGE, readUsage, toReportedUsage, usageOf, withTier } from './usage.ts';
+
+/** `choices`: what the request's facts say of its response. */
+export function completionsConverter(choices: Choices): Converter {
+  return {
+    client: 'OpenAI',
+    upstream: 'OpenAI',
+    request: editRequest,
+    response: (body) => {
+      const completion = parseObject(body);
+      throwIfError(completion);
+      if (!Array.isArray(completion['choices'])) throw new SyntaxError('the answer is not a completion');
+      return { body, meter: meterWhole(completion, choices) };
+    },
+    stream: (request) => openChunkStream(request, new ChunkMeter(formOf(choices))),
+  };
+}
+
+function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): UpstreamBody {
+  const { upstreamModel, maxOutputTokens, scanned } = plan;
+  const { model, max_tokens: limit, stream, stream_options: options } = parsed;
+  const edits = new Map<string, JsonEdit>();
+  setCacheKey(edits, parsed, plan);
+  if (model !== upstreamModel) edits.set('model', JSON.stringify(upstreamModel));
+  // nothing is generated then, only the prompt is echoed
+  if (maxOutputTokens !== undefined && limit !== 0 && limit !== maxOutputTokens)
+    edits.set('max_tokens', String(maxOutputTokens));
+  if (stream === true) editStreamOptions(edits, body, options);
+  return { path: '/completions', body: editObject(body, edits, scanned) };
+}
+
+/** Of completions that are no choices, the provider bills what the response does not show. */
+function meterWhole(completion: JsonRecord, choices: Choices): Meter {
+  const usage = usageOf(completion);
+  const reported = toReportedUsage(withTier(usage ? readUsage(usage) : NO_USAGE, completion));
+  const output = new OutputTally();
+  const form = formOf(choices);
+  for (const choice of itemsOf(completion['choices'])) if (isRecord(choice)) form.add(output, choice);
+  return meterOf(
+    reported,
+    isCounted(choices, reported.output) ? 0 : Math.ceil(output.bytes * choices.generatedForEach),
+  );
+}
+
+/** Where a prompt's own words are spelt otherwise in its echo, the text would contradict a count of zero. */
+function isCounted({ echoed }: Choices, output: number | undefined): boolean {
+  return echoed !== undefined && output !== undefined;
+}
+
+/** Choices have a text, of which what they echo of their prompt is not generated. */
+function formOf(choices: Choices): ChunkForm {
+  const { count, echoed } = choices;
+  /** By index: what is still to come of the prompt. */
+  const left = new Map<number, number>();
+  return {
+    choices: count,
+    indexOf: readIndex,
+    add: (tally, choice) => {
+      const text = stringOf(choice['text']);
+      if (!echoed) return tally.add(text);
+      const index = readIndex(choice['index']);
+      const skipped = left.get(index) ?? echoed[Math.floor((index * echoed.length) / count)] ?? 0;
+      left.set(index, Math.max(0, skipped - text.length));
+      return tally.add(text.slice(skipped));
+    },
+  };
+}
+
+/** An index that no choice can have names the first. */
+function readIndex(index: unknown): number {
+  return Number.isInteger(index) && Number(index) >= 0 && Number(index) < MAX_CHOICES ? Number(index) : 0;
+}

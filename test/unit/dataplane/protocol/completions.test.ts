@@ -1,0 +1,152 @@
+/** Legacy completions: what they are held for, what is sent, and what is seen of their output. */
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import {
+  boundCompletionsInput,
+  estimateCompletionsInput,
+  readCompletionsFacts,
+} from '../../../../dataplane/protocol/openai/completion-facts.ts';
+import type { Choices } from '../../../../dataplane/protocol/openai/completion-facts.ts';
+import { completionsConverter } from '../../../../dataplane/protocol/openai/completions.ts';
+import { refusalOf } from './refusal.ts';
+import { assertCutAlike, byteByByte, replay, STREAM_REQUEST } from './replay.ts';
+
+const LIMITS = { contextTokens: 100, imageTokens: 30 };
+const read = (fields: object) =>
+  readCompletionsFacts(Buffer.from(JSON.stringify(fields)), { model: 'm', prompt: 'four', ...fields });
+
+test.each([
+  ['grün', 5 + 8, 2],
+  [['four', 'x'.repeat(500)], 12 + 100, 112],
+  [[1, 2, 3], 3 + 8, 3],
+  [[[1, 2, 3], [4]], 11 + 9, 4],
+  [['four', [1, 2]], 12 + 10, 3],
+  [undefined, 8, 0],
+])('the prompt %j is bounded and estimated', (prompt, bound, estimate) => {
+  const facts = read({ prompt });
+  assert.deepEqual([boundCompletionsInput(facts, LIMITS), estimateCompletionsInput(facts, LIMITS)], [bound, estimate]);
+});
+
+test('a suffix is read with each prompt, and an image may fill the context', () => {
+  assert.equal(boundCompletionsInput(read({ prompt: ['a', 'b'], suffix: 'four' }), LIMITS), 2 * (1 + 4 + 8));
+  const seeing = read({ prompt: ['a', 'b'], image: 'https://x/a.png' });
+  assert.deepEqual([seeing.imageParam, boundCompletionsInput(seeing, LIMITS)], ['image', 200]);
+});
+
+test.each([
+  [{}, 16, 1, 1],
+  [{ max_tokens: null, n: 3 }, 16, 3, 3],
+  [{ max_tokens: 7, n: 2, best_of: 5 }, 7, 5, 2],
+  [{ max_tokens: 7, n: 2, best_of: 5, prompt: ['a', 'b', 'c'] }, 7, 15, 6],
+  [{ max_tokens: 7, n: 4, best_of: 2 }, 7, 4, 4],
+  // some providers take it for no limit
+  [{ max_tokens: 0 }, undefined, 1, 1],
+])('%j is held for its output', (fields, limit, generated, choices) => {
+  const facts = read(fields);
+  assert.deepEqual([facts.maxOutputTokens, facts.generated, facts.choices.count], [limit, generated, choices]);
+});
+
+test.each([
+  [{ prompt: [] }, 'prompt'],
+  [{ prompt: 5 }, 'prompt'],
+  [{ prompt: ['a', 5] }, 'prompt[1]'],
+  [{ prompt: [[1, 'a']] }, 'prompt[0]'],
+  [{ prompt_embeds: 'AAAA' }, 'prompt_embeds'],
+  [{ max_tokens: -1 }, 'max_tokens'],
+  [{ max_tokens: '9' }, 'max_tokens'],
+  [{ n: 0 }, 'n'],
+  [{ best_of: 129 }, 'best_of'],
+  [{ best_of: 2, stream: true }, 'best_of'],
+  [{ prompt: Array.from({ length: 33 }, () => 'a'), n: 128 }, 'prompt'],
+  [{ suffix: ['a'] }, 'suffix'],
+  [{ echo: 'yes' }, 'echo'],
+  [{ stream: true, stream_options: true }, 'stream_options'],
+])('%j is refused', (fields, param) => {
+  assert.equal(refusalOf(() => read(fields)).param, param);
+});
+
+const PLAIN: Choices = { count: 1, generatedForEach: 1, echoed: undefined };
+
+test.each([
+  ['{"model":"m","prompt":"a"}', '{"model":"up","prompt":"a","max_tokens":16}'],
+  ['{"max_tokens":16,"model":"up", "odd":1.0}', '{"max_tokens":16,"model":"up", "odd":1.0}'],
+  ['{"max_tokens":0,"model":"up","echo":true}', '{"max_tokens":0,"model":"up","echo":true}'],
+  [
+    '{"model":"up","max_tokens":99,"stream":true}',
+    '{"model":"up","max_tokens":16,"stream":true,"stream_options":{"include_usage":true}}',
+  ],
+])('%s is sent with a model, a limit and a wish for usage', (body, sent) => {
+  const plan = { upstreamModel: 'up', maxOutputTokens: 16, outputLimitField: 'max_completion_tokens' } as const;
+  const request = completionsConverter(PLAIN).request(Buffer.from(body), JSON.parse(body), plan);
+  assert.deepEqual([request.path, Buffer.from(request.body).toString()], ['/completions', sent]);
+});
+
+const choice = (index: number, text: string, reason: string | null = 'stop') => ({
+  index,
+  text,
+  finish_reason: reason,
+});
+const meterOf = (choices: Choices, response: object) =>
+  completionsConverter(choices).response(Buffer.from(JSON.stringify(response))).meter;
+
+test('the output of a response is what its usage says, or its text', () => {
+  const texts = [choice(0, 'four'), choice(1, 'four')];
+  const usage = { prompt_tokens: 3, completion_tokens: 9 };
+  const counted = meterOf(PLAIN, { choices: texts, usage });
+  assert.deepEqual([counted.final, counted.reported.input, counted.reported.output], [true, 3, 9]);
+  assert.deepEqual(
+    [meterOf(PLAIN, { choices: texts }).final, meterOf(PLAIN, { choices: texts }).outputBytes],
+    [false, 8],
+  );
+  // the best 2 of 5
+  assert.equal(meterOf({ count: 2, generatedForEach: 2.5, echoed: undefined }, { choices: texts }).outputBytes, 20);
+  for (const wrong of ['x', '{"data":[]}', '{"error":{"message":"no"},"choices":[]}'])
+    assert.throws(() => completionsConverter(PLAIN).response(Buffer.from(wrong)));
+});
+
+test('what echoes the prompts is no output', () => {
+  const echoing: Choices = { count: 4, generatedForEach: 1, echoed: [3, 5] };
+  const choices = [choice(0, 'one+12'), choice(1, 'one'), choice(2, 'seven+1'), choice(3, 'seven')];
+  assert.equal(meterOf(echoing, { choices }).outputBytes, 5);
+  // a provider may spell the prompt otherwise
+  const respelt = [choice(0, '<s>one')];
+  const { reported, final } = meterOf(echoing, {
+    choices: respelt,
+    usage: { prompt_tokens: 2, completion_tokens: 0 },
+  });
+  assert.deepEqual([reported.output, final], [0, true]);
+});
+
+const stream = (...events: readonly (object | string)[]): Buffer =>
+  Buffer.from(events.map((event) => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`).join(''));
+
+test('a stream has the text of all choices, in chunks of any size', () => {
+  const two: Choices = { count: 2, generatedForEach: 1, echoed: [3] };
+  const bytes = stream(
+    { choices: [choice(0, 'on', null)] },
+    { choices: [choice(1, 'one', null), choice(0, 'e+1', null)] },
+    { choices: [choice(0, '')] },
+    { choices: [choice(1, '+two')] },
+    { choices: [], usage: { prompt_tokens: 1, completion_tokens: 4 } },
+    '[DONE]',
+  );
+  const open = () => completionsConverter(two).stream(STREAM_REQUEST);
+  const whole = replay(open(), byteByByte(bytes));
+  assert.deepEqual([whole.outcome, whole.last], ['Complete', 'data: [DONE]\n\n']);
+  assert.ok(!whole.sent.includes('usage'));
+  const { outputBytes, outputTexts, final, reported } = whole.meter;
+  assert.deepEqual([outputBytes, final, reported.input, reported.output], [6, true, 1, 4]);
+  assert.equal(outputTexts, undefined);
+  assertCutAlike(open, bytes, [7, 90, 200]);
+});
+
+test('a stream without its end is complete once every choice has come and ended', () => {
+  const two: Choices = { count: 2, generatedForEach: 1, echoed: undefined };
+  const replayed = (...events: readonly object[]) =>
+    replay(completionsConverter(two).stream(STREAM_REQUEST), [stream(...events)]);
+  assert.equal(replayed({ choices: [choice(0, 'a')] }).outcome, 'Cut');
+  assert.equal(replayed({ choices: [choice(0, 'a')] }, { choices: [choice(1, 'b')] }).outcome, 'Complete');
+  const { meter } = replayed({ choices: [choice(0, 'one', null)] }, { choices: [choice(4096, 'two', null)] });
+  assert.deepEqual([meter.outputBytes, meter.outputTexts], [6, ['one', 'two']]);
+  assert.equal(replayed({ choices: [choice(0, 'a', null)] }, { error: { message: 'broke' } }).outcome, 'Failed');
+});
