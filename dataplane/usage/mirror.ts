@@ -7,6 +7,7 @@ import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { keepToOwner } from '../owner-only.ts';
+import { OPTIONAL_FIELDS } from './optional-fields.ts';
 import { decodeCount, RECORD_COLUMNS, recordRow, RowReader } from './rows.ts';
 import type { Row } from './rows.ts';
 import { prepareRows, rowsOf, sqliteCode } from './sqlite.ts';
@@ -33,15 +34,14 @@ const MAX_BYTES = 1.5 * 2 ** 30;
 const PAGE_BYTES = 4096;
 /** "MGWM" */
 const APPLICATION_ID = 0x4d47574d;
-/** A file of another version is replaced. */
-const VERSION = 5;
+/** A file of another version is replaced. Each optional field of records makes another version. */
+const VERSION = OPTIONAL_FIELDS.length;
 /** A power failure may lose the latest transactions; their records are copied again. */
 const SETTINGS = `PRAGMA page_size = ${PAGE_BYTES}; PRAGMA max_page_count = ${MAX_BYTES / PAGE_BYTES};
   PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384`;
 const SCHEMA = `CREATE TABLE usage (entry_ms INTEGER NOT NULL, entry_seq INTEGER NOT NULL, call_id TEXT NOT NULL,
     ${CALL_COLUMNS}, status TEXT NOT NULL, unbilled_nano_usd INTEGER NOT NULL, duration_ms INTEGER NOT NULL,
-    lines TEXT NOT NULL, session TEXT NOT NULL,
-    upstream_cost_nano_usd INTEGER, key_name TEXT NOT NULL, labels TEXT NOT NULL) STRICT;
+    ${OPTIONAL_FIELDS.map(({ column, kind }) => `${column} ${kind === 'Text' ? 'TEXT NOT NULL' : 'INTEGER'}`).join(', ')}) STRICT;
   CREATE INDEX usage_by_entry ON usage (account, entry_ms, entry_seq);
   ${USAGE_SUMS} ${KEY_NAMES}
   CREATE TABLE streams (account TEXT PRIMARY KEY, epoch TEXT NOT NULL, last_ms INTEGER NOT NULL,

@@ -1,5 +1,5 @@
 /** [P] Rows of SQLite, and how a usage record is written to them and read, in the order of the column lists. */
-import { decodeLines, encodeLines } from '../price/bill.ts';
+import { OPTIONAL_FIELDS, optionalValues, parseOptional, PROGRESS_FIELDS } from './optional-fields.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from './record.ts';
 
 export type Value = string | number | bigint | null;
@@ -33,19 +33,14 @@ export const RECORD_COLUMNS = [
   'status',
   'unbilled_nano_usd',
   'duration_ms',
-  'lines',
-  'session',
-  'upstream_cost_nano_usd',
-  'key_name',
-  'labels',
+  ...OPTIONAL_FIELDS.map(({ column }) => column),
 ];
 /** The columns that a job's end changes in the record of its call. */
 export const CORRECTED_COLUMNS = [
   ...PROGRESS_COLUMNS,
   'status',
   'unbilled_nano_usd',
-  'lines',
-  'upstream_cost_nano_usd',
+  ...PROGRESS_FIELDS.map(({ column }) => column),
 ];
 
 /** The values of RECORD_COLUMNS. */
@@ -57,18 +52,14 @@ export function recordRow(record: UsageRecord): Value[] {
     status,
     unbilledNanoUsd,
     durationMs,
-    encodeLines(record.lines),
-    record.session ?? '',
-    record.upstreamCostNanoUsd ?? null,
-    record.keyName ?? '',
-    record.labels ?? '',
+    ...optionalValues(OPTIONAL_FIELDS, record),
   ];
 }
 
 /** The values of CORRECTED_COLUMNS. */
 export function correctedRow(record: UsageRecord): Value[] {
-  const { status, unbilledNanoUsd, lines, upstreamCostNanoUsd = null } = record;
-  return [...progressRow(record), status, unbilledNanoUsd, encodeLines(lines), upstreamCostNanoUsd];
+  const { status, unbilledNanoUsd } = record;
+  return [...progressRow(record), status, unbilledNanoUsd, ...optionalValues(PROGRESS_FIELDS, record)];
 }
 
 function progressRow({ costNanoUsd, tokens, usageSource }: CallProgress): Value[] {
@@ -100,18 +91,10 @@ export function readRecord(read: RowReader): UsageRecord {
     unbilledNanoUsd: read.amount(),
     durationMs: read.count(),
   };
-  const lines = decodeLines(read.text());
-  const session = read.text();
-  const upstreamCostNanoUsd = read.amountOrNull();
-  const [keyName, labels] = [read.text(), read.text()];
-  return {
-    ...record,
-    ...(lines && { lines }),
-    ...(session !== '' && { session }),
-    ...(upstreamCostNanoUsd !== null && { upstreamCostNanoUsd }),
-    ...(keyName !== '' && { keyName }),
-    ...(labels !== '' && { labels }),
-  };
+  const texts = OPTIONAL_FIELDS.map(({ kind }) =>
+    kind === 'Text' ? read.text() : (read.amountOrNull()?.toString() ?? ''),
+  );
+  return { ...record, ...parseOptional(OPTIONAL_FIELDS, texts) };
 }
 
 /** Reads the values of ORIGIN_COLUMNS. */

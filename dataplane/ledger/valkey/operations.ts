@@ -3,7 +3,6 @@
  * and generations are decimal text. What the script only stores (a call's route, its tokens) is JSON within it.
  */
 import { sanitizeProgress, least, MAX_NANO_USD, wholeNumber } from '../amounts.ts';
-import { encodeLines } from '../../price/bill.ts';
 import type {
   ConversationLimits,
   HoldRequest,
@@ -19,7 +18,8 @@ import type {
 } from '../ledger.ts';
 import { amountOf, counterName, isConcurrency } from '../load.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
-import { CHANGE_FIELDS } from './replies.ts';
+import { optionalTexts, ORIGIN_FIELDS, PROGRESS_FIELDS } from '../../usage/optional-fields.ts';
+import { CHANGE_FIELDS, TERMS_AT } from './replies.ts';
 import type { RecordReply } from './replies.ts';
 
 /** A value of an operation; undefined ones are not sent. */
@@ -244,28 +244,28 @@ function originValues(origin: CallOrigin) {
 }
 
 /**
- * The cost, and the tokens with their source, lines, upstream cost and the terms of a job's bill as JSON. Invalid
- * figures are brought into range.
+ * The cost, and as JSON the tokens with their source, the optional fields of the progress and the terms of a job's bill.
+ * Invalid figures are brought into range.
  */
 function progressValues(progress: CallProgress, terms?: string): { cost: string; tokens: string } {
-  const { costNanoUsd, tokens, usageSource, lines, upstreamCostNanoUsd } = sanitizeProgress(progress);
+  const sanitized = sanitizeProgress(progress);
+  const { costNanoUsd, tokens, usageSource } = sanitized;
   const { input, cached, cacheWrite5m, cacheWrite1h, output } = tokens;
   const stored: unknown[] = [input, cached, cacheWrite5m, cacheWrite1h, output, usageSource];
-  const optional = [
-    lines && encodeLines(lines),
-    upstreamCostNanoUsd === undefined ? undefined : String(upstreamCostNanoUsd),
-    terms,
-  ];
-  const last = optional.findLastIndex((value) => value !== undefined);
-  stored.push(...optional.slice(0, last + 1).map((value) => value ?? null));
+  const optional = optionalTexts(PROGRESS_FIELDS, sanitized).toSpliced(TERMS_AT, 0, terms);
+  stored.push(...withoutAbsentEnd(optional).map((text) => text ?? null));
   return { cost: String(costNanoUsd), tokens: JSON.stringify(stored) };
 }
 
-/** The call's route, session, key name and labels, as JSON without the empty texts at its end. */
-function encodeRoute({ group, model, channel, catalog, session, keyName, labels }: CallOrigin): string {
-  const optional = [session, keyName, labels];
-  const last = optional.findLastIndex((value) => value !== undefined);
-  return JSON.stringify([group, model, channel, catalog, ...optional.slice(0, last + 1).map((value) => value ?? '')]);
+/** The call's route and the optional fields of its origin, as JSON without the empty texts at its end. */
+function encodeRoute(origin: CallOrigin): string {
+  const { group, model, channel, catalog } = origin;
+  const optional = withoutAbsentEnd(optionalTexts(ORIGIN_FIELDS, origin));
+  return JSON.stringify([group, model, channel, catalog, ...optional.map((text) => text ?? '')]);
+}
+
+function withoutAbsentEnd(texts: readonly (string | undefined)[]): readonly (string | undefined)[] {
+  return texts.slice(0, texts.findLastIndex((text) => text !== undefined) + 1);
 }
 
 /** Clamped to 64 bits. */

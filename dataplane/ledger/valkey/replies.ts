@@ -2,7 +2,6 @@
  * [P] Parses the replies of ledger.lua, which have their values by name, as text. The script counts days from 1970 and
  * months from year 0.
  */
-import { decodeLines } from '../../price/bill.ts';
 import { JOB_STATES, LedgerUnavailable } from '../ledger.ts';
 import type {
   AccountSpending,
@@ -17,6 +16,7 @@ import type {
 } from '../ledger.ts';
 import { isConcurrency } from '../load.ts';
 import { spanAt, windowKindOf } from '../periods.ts';
+import { ORIGIN_FIELDS, parseOptional, PROGRESS_FIELDS } from '../../usage/optional-fields.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
 
 /** A call's record, in the order of its fields in its account's stream, behind the account. */
@@ -96,8 +96,9 @@ export class OutcomeUnknown extends LedgerUnavailable {}
 
 const DAY_MS = 86_400_000;
 /** The positions of the source of the tokens, and of optional values after it. */
-const SOURCE = 5;
-const [LINES, UPSTREAM_COST, TERMS] = [6, 7, 8];
+const [SOURCE, OPTIONAL] = [5, 6];
+/** The position among these of the terms of a job's bill, which came between optional fields. */
+export const TERMS_AT = 2;
 
 /** Parses a batch's replies: one for the batch, and one for each operation. Throws if they are none. */
 export function parseReplies(value: unknown): readonly Reply[] {
@@ -161,7 +162,7 @@ export function parseRecord(reply: RecordReply): SettleResult {
 export function parseJob(reply: Reply): JobRecord {
   const { job: jobId = '', state, account = '', call: callId = '', key: keyUid = '', tokens = '' } = reply;
   const origin = { callId, keyUid, account, createdMs: Number(reply.createdMs), ...parseRoute(reply.route) };
-  const terms = tokens === '' ? undefined : textAt(parseList(tokens), TERMS);
+  const terms = tokens === '' ? undefined : textAt(parseList(tokens), OPTIONAL + TERMS_AT);
   return { jobId, state: oneOf(JOB_STATES, state), origin, ...(terms !== undefined && { terms }) };
 }
 
@@ -235,30 +236,19 @@ export function parseAmount(text: string | undefined): bigint {
 
 function parseRoute(text: string | undefined): Omit<CallOrigin, 'callId' | 'keyUid' | 'account' | 'createdMs'> {
   const [group = '', model = '', channel = '', catalog = '', ...optional] = parseList(text).map(String);
-  return { group, model, channel, catalog, ...parseOptional(optional) };
-}
-
-/** The fields that later versions added; empty texts are absent ones. */
-function parseOptional([session = '', keyName = '', labels = '']: readonly string[]): Partial<CallOrigin> {
-  return {
-    ...(session !== '' && { session }),
-    ...(keyName !== '' && { keyName }),
-    ...(labels !== '' && { labels }),
-  };
+  return { group, model, channel, catalog, ...parseOptional(ORIGIN_FIELDS, optional) };
 }
 
 function parseProgress(cost: string | undefined, tokens: string | undefined): CallProgress {
   const parts = parseList(tokens);
   const [input = 0, cached = 0, cacheWrite5m = 0, cacheWrite1h = 0, output = 0] = parts.slice(0, 5).map(Number);
   const usageSource = wordIn(textAt(parts, SOURCE), 'source of its usage');
-  const lines = decodeLines(textAt(parts, LINES) ?? '');
-  const upstream = textAt(parts, UPSTREAM_COST);
+  const optional = PROGRESS_FIELDS.map((_, index) => textAt(parts, OPTIONAL + index + (index >= TERMS_AT ? 1 : 0)));
   return {
     costNanoUsd: parseAmount(cost),
     tokens: { input, cached, cacheWrite5m, cacheWrite1h, output },
     usageSource,
-    ...(lines && { lines }),
-    ...(upstream !== undefined && { upstreamCostNanoUsd: BigInt(upstream) }),
+    ...parseOptional(PROGRESS_FIELDS, optional),
   };
 }
 
