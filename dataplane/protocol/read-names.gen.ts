@@ -382,6 +382,7 @@ export const READ_NAMES: readonly string[] = [
   'object',
   'off',
   'options',
+  'otherBytes',
   'outcome',
   'output',
   'output_config',

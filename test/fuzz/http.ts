@@ -486,8 +486,8 @@ function targetOf(sent: Buffer): string | undefined {
   return /^(?:\r?\n)*[A-Z]+ (\S+) HTTP\/1\.1\r\n/.exec(sent.toString('latin1', 0, 6000))?.[1];
 }
 
-const GOOGLE_PATH = /^(?:https?:\/\/[^/]+)?\/v1beta\//i;
-const ANTHROPIC_PATH = /^(?:https?:\/\/[^/]+)?\/v1(?:\/v1)?\/messages(?:[/?#]|$)/i;
+const GOOGLE_PATH = /^(?:https?:\/\/[^/]+)?\/+v1beta\//i;
+const ANTHROPIC_PATH = /^(?:https?:\/\/[^/]+)?\/+v1(?:\/+v1)?\/+messages(?:[/?#]|$)/i;
 
 interface Asked {
   /** Undefined: it is not known which request the answer is for. */
@@ -508,7 +508,8 @@ function checkAnswer({ status, headers, body, whole }: HttpAnswer, { target, sen
   const path = target.replace(/%6d/i, 'm');
   const wanted = ANTHROPIC_PATH.test(path) ? 'Anthropic' : GOOGLE_PATH.test(path) ? 'Google' : 'OpenAI';
   // by the header, if the gateway has read it as one
-  if (wanted === 'OpenAI' && error.dialect === 'Anthropic' && sent?.includes('anthropic-version')) return;
+  if (wanted === 'OpenAI' && error.dialect === 'Anthropic' && /anthropic-version/i.test(sent?.toString('latin1') ?? ''))
+    return;
   if (error.dialect !== wanted)
     throw new Error(`${target} was answered in ${error.dialect}'s dialect: ${text.slice(0, 300)}`);
 }
