@@ -385,6 +385,7 @@ export const READ_NAMES: readonly string[] = [
   'object',
   'off',
   'options',
+  'otherBytes',
   'outcome',
   'output',
   'output_config',

@@ -5,6 +5,7 @@
  * the seed of what a provider that lies reports in its place.
  */
 import fc from 'fast-check';
+import { itemsOf } from '../../dataplane/protocol/fields.ts';
 import { KEYS } from '../support/manifests.ts';
 import { Cases } from './cases.ts';
 import { confuse, SIMPLE_BODIES } from './confuse.ts';
@@ -230,6 +231,7 @@ const IMAGE_TOKENS = 4096;
 function inputTokens(request: ProviderRequest): number {
   const body = jsonOf(request);
   const most = CONTEXT_TOKENS[String(body['model'])] ?? 100_000;
+  if (Array.isArray(body['documents'])) return Math.min(most, rankedTokens(body));
   return Math.min(
     most,
     ['messages', 'system', 'tools', 'functions', 'input', 'prompt', 'response_format', 'instructions', 'text'].reduce(
@@ -237,6 +239,11 @@ function inputTokens(request: ProviderRequest): number {
       0,
     ),
   );
+}
+
+/** The query is read with each document. */
+function rankedTokens({ query, documents }: Record<string, unknown>): number {
+  return itemsOf(documents).reduce<number>((sum, document) => sum + tokensOf(query) + tokensOf(document), 0);
 }
 
 /** Counts a value's tokens as a provider would. Within `content`, parts may be images; elsewhere fields are text. */

@@ -26,6 +26,8 @@ export interface CompletionsFacts {
   readonly choices: Choices;
   /** Upper bounds of the prompts. */
   readonly promptTokens: readonly number[];
+  /** Bytes of the body beside its prompts, where a compatible provider may find more to read. */
+  readonly otherBytes: number;
   /** Likely tokens of all prompts. */
   readonly estimatedTokens: number;
   /** The field with the first image, which compatible providers accept; undefined: none. */
@@ -77,6 +79,7 @@ export function readCompletionsFacts(body: Uint8Array, parsed: JsonRecord): Comp
       echoed: readFlag(parsed['echo'], 'echo') ? prompts.map(lengthOf) : undefined,
     },
     promptTokens: prompts.map((prompt) => boundOf(prompt) + suffixBytes + WRAPPING_TOKENS),
+    otherBytes: prompts.reduce<number>((left, prompt) => Math.max(0, left - boundOf(prompt)), body.length),
     estimatedTokens: prompts.reduce<number>((sum, prompt) => sum + likelyOf(prompt) + likelyTokens(suffixBytes), 0),
     imageParam: findImageField(parsed),
     unbounded: counts.unbounded,
@@ -86,9 +89,13 @@ export function readCompletionsFacts(body: Uint8Array, parsed: JsonRecord): Comp
 
 /** Upper bound of input tokens, at most the context of each prompt. What an image comes to is bounded by that alone. */
 export function boundCompletionsInput(facts: CompletionsFacts, { contextTokens }: ModelTokens): number {
-  const { promptTokens, imageParam } = facts;
-  if (imageParam !== undefined) return promptTokens.length * contextTokens;
-  return promptTokens.reduce((sum, tokens) => sum + Math.min(tokens, contextTokens), 0);
+  const { promptTokens, otherBytes, imageParam } = facts;
+  const most = promptTokens.length * contextTokens;
+  if (imageParam !== undefined) return most;
+  return Math.min(
+    most,
+    promptTokens.reduce((sum, tokens) => sum + Math.min(tokens, contextTokens), otherBytes),
+  );
 }
 
 /** Likely input tokens, at most the bound. */

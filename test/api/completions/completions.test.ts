@@ -59,25 +59,28 @@ describe('legacy completions', () => {
   });
 
   it('are held for each completion of each prompt, and billed as the provider reports', async () => {
-    for (const [fields, promptTokens, completions, limit] of [
-      [{ prompt: 'hello' }, 5 + WRAPPING, 1n, 16n],
-      [{ prompt: 'hello', max_tokens: 100, n: 3 }, 5 + WRAPPING, 3n, 100n],
-      [{ prompt: 'hello', max_tokens: 100, n: 2, best_of: 5 }, 5 + WRAPPING, 5n, 100n],
-      [{ prompt: ['hello', 'you'], max_tokens: 9, best_of: 4 }, 8 + 2 * WRAPPING, 8n, 9n],
-      [{ prompt: [7, 8, 9], max_tokens: 9, suffix: '!!' }, 5 + WRAPPING, 1n, 9n],
-      [{ prompt: [[7, 8], [9]], max_tokens: 9, n: 2 }, 3 + 2 * WRAPPING, 4n, 9n],
+    // what is held beyond the bytes of the body, in which the prompts are
+    for (const [fields, beyond, completions, limit] of [
+      [{ prompt: 'hello' }, WRAPPING, 1n, 16n],
+      [{ prompt: 'hello', max_tokens: 100, n: 3 }, WRAPPING, 3n, 100n],
+      [{ prompt: 'hello', max_tokens: 100, n: 2, best_of: 5 }, WRAPPING, 5n, 100n],
+      [{ prompt: ['hello', 'you'], max_tokens: 9, best_of: 4 }, 2 * WRAPPING, 8n, 9n],
+      [{ prompt: [7, 8, 9], max_tokens: 9, suffix: '!!' }, 2 + WRAPPING, 1n, 9n],
+      [{ prompt: [[7, 8], [9]], max_tokens: 9, n: 2 }, 2 * WRAPPING, 4n, 9n],
       // the model's own limit: some providers take zero for none
-      [{ prompt: 'hello', max_tokens: 0, echo: true }, 5 + WRAPPING, 1n, 4000n],
-      [{ prompt: 'hello', max_tokens: 99_999 }, 5 + WRAPPING, 1n, 4000n],
+      [{ prompt: 'hello', max_tokens: 0, echo: true }, WRAPPING, 1n, 4000n],
+      [{ prompt: 'hello', max_tokens: 99_999 }, WRAPPING, 1n, 4000n],
     ] as const) {
       stack.openai.clear();
       const { reply, gate } = gated(openaiCompletion(['x'], { prompt_tokens: 4, completion_tokens: 7 }));
       stack.openai.script(reply);
-      const call = post(stack, PATH, { model: 'gpt-model', ...fields });
+      const body = JSON.stringify({ model: 'gpt-model', ...fields });
+      const call = post(stack, PATH, body);
       await gate.reached;
       const { held } = await spending(stack);
       gate.open();
-      assert.equal(held, BigInt(promptTokens) * HELD_INPUT + completions * limit * GPT.output, JSON.stringify(fields));
+      const input = BigInt(beyond + body.length) * HELD_INPUT;
+      assert.equal(held, input + completions * limit * GPT.output, body);
       await assertBilled(await call, 4, 7);
     }
   });

@@ -12,8 +12,9 @@ import { refusalOf } from './refusal.ts';
 import { assertCutAlike, byteByByte, replay, STREAM_REQUEST } from './replay.ts';
 
 const LIMITS = { contextTokens: 100, imageTokens: 30 };
-const read = (fields: object) =>
-  readCompletionsFacts(Buffer.from(JSON.stringify(fields)), { model: 'm', prompt: 'four', ...fields });
+/** `body`: its bytes, by default none but the prompts. */
+const read = (fields: object, body = '') =>
+  readCompletionsFacts(Buffer.from(body), { model: 'm', prompt: 'four', ...fields });
 
 test.each([
   ['grün', 5 + 8, 2],
@@ -25,6 +26,12 @@ test.each([
 ])('the prompt %j is bounded and estimated', (prompt, bound, estimate) => {
   const facts = read({ prompt });
   assert.deepEqual([boundCompletionsInput(facts, LIMITS), estimateCompletionsInput(facts, LIMITS)], [bound, estimate]);
+});
+
+test('what else is in the body may be read once, within the contexts', () => {
+  const bound = (prompt: unknown, body: string) => boundCompletionsInput(read({ prompt }, body), LIMITS);
+  assert.equal(bound('four', '{"prompt":"four","messages":[]}'), 8 + 31);
+  assert.equal(bound(['a', 'b'], `{"prompt":["a","b"],"x":"${'y'.repeat(900)}"}`), 200);
 });
 
 test('a suffix is read with each prompt, and an image may fill the context', () => {
