@@ -76,12 +76,6 @@ function logEvent(log: Logger, event: LedgerEvent): void {
         { putBack: event.putBack },
         "the ledger's store had lost what it acknowledged: this process has put back what it knows",
       );
-    case 'LostBalances':
-      return log.warn(
-        { balances: event.names, putBack: event.putBack },
-        "the ledger's store had lost what keys or accounts (k:, a:) had spent: evicted, or deleted. Their calls are " +
-          'refused until it is put together from records, journals and statuses',
-      );
     case 'Reaped':
       return log.warn({ calls: event.calls }, 'calls of a process that died are billed at their last progress');
     case 'Evicts':

@@ -316,10 +316,3 @@ export interface Ledger extends LedgerReader {
 export class LedgerUnavailable extends Error {
   override readonly name = 'LedgerUnavailable';
 }
-
-/** The store has lost the balance of a key or an account, which is put together again within seconds. */
-export class BalanceLost extends LedgerUnavailable {
-  constructor() {
-    super('what the key or its account has spent was lost, and is being put back');
-  }
-}

@@ -3,7 +3,7 @@
  * reader rejects while the store is empty or being refilled, because its figures would be too low, and an empty store
  * is refilled from the statuses.
  */
-import { BalanceLost, LedgerUnavailable } from './ledger.ts';
+import { LedgerUnavailable } from './ledger.ts';
 import type { AccountSpending, KeySpending, LedgerReader, QuotaPeriod } from './ledger.ts';
 import { matchesFilter } from '../usage/filter.ts';
 import type { UsageFilter } from '../usage/filter.ts';
@@ -60,7 +60,6 @@ const READING_HEAD: BatchHead = {
   records: 0,
   generationMs: 0,
   lenient: false,
-  refillMs: 0,
 };
 const PAGE = 500;
 const RETRY_MS = 50;
@@ -132,7 +131,6 @@ async function ask(connection: ValkeyConnection, base: string, operation: Operat
   const [first, reply] = parseReplies(replies);
   if (first?.is !== 'ok' || !reply)
     throw new LedgerUnavailable("the ledger's store is empty, or is being filled again");
-  if (reply.is === 'missing') throw new BalanceLost();
   return reply;
 }
 

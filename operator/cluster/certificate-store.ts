@@ -30,6 +30,12 @@ export function certificateStore(options: CertificateStoreOptions): CertificateS
       const entries = await secret.read();
       return entries && isStored(entries) ? entries : undefined;
     },
+    async loadDamaged() {
+      const entries = await secret.read();
+      if (!entries || !isServing(entries)) return undefined;
+      const { caCertificate, caKey, servingCertificate, servingKey } = entries;
+      return { caCertificate, caKey, servingCertificate, servingKey };
+    },
     store: (next) => secret.write({ ...next }),
     async publishAuthorities(pem) {
       if (!authorities || (await authorities.read())?.[ENTRY] === pem) return undefined;
@@ -50,13 +56,17 @@ export function certificateStore(options: CertificateStoreOptions): CertificateS
 
 /** True if each certificate has its key, and what need not be there can be read if it is. */
 function isStored(entries: Entries): entries is Entries & StoredCertificates {
-  const { caCertificate, caKey, servingCertificate, servingKey, previousCaCertificate } = entries;
+  const { previousCaCertificate } = entries;
   return (
-    isKeyPair(caCertificate, caKey) &&
-    isKeyPair(servingCertificate, servingKey) &&
+    isServing(entries) &&
     hasNextOrNone(entries) &&
     (previousCaCertificate === undefined || isCertificate(previousCaCertificate))
   );
+}
+
+function isServing(entries: Entries): entries is Entries & StoredCertificates {
+  const { caCertificate, caKey, servingCertificate, servingKey } = entries;
+  return isKeyPair(caCertificate, caKey) && isKeyPair(servingCertificate, servingKey);
 }
 
 function hasNextOrNone({ nextCaCertificate, nextCaKey }: Entries): boolean {

@@ -327,8 +327,9 @@ export class ClusterController {
     const status = this.#tracker.get(id)?.status;
     const object = provider.objects.current(id);
     if (!status || !object || !isNewlyObserved(object, status)) return;
-    const spending = recordedSpendingStatus(object, { ...object.status, ...status });
-    if (spending) this.#tracker.remeasured(id, spending, clock.nowMs());
+    const nowMs = clock.nowMs();
+    const spending = recordedSpendingStatus(object, { ...object.status, ...status }, nowMs);
+    if (spending) this.#tracker.remeasured(id, spending, nowMs);
   }
 
   #reconcilingDelay(id: string): number {

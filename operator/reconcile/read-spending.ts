@@ -5,7 +5,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Account, ApiKey } from '#crds/types.gen.ts';
-import { BalanceLost, LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { AccountSpending, KeySpending } from '#ledger/ledger.ts';
 import { accountSpendingStatus, creditOf, keySpendingStatus } from '../status/spending.ts';
 import type { SpendingStatus } from '../status/spending.ts';
@@ -59,12 +59,6 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
     else due.again(object); // the tracker does not know the object or this version of it yet
   }
 
-  /** The status keeps its figures while the ledger has lost the object's own, which it is then restored from. */
-  function keepStatus(object: ApiKey | Account, error: unknown): void {
-    if (!(error instanceof BalanceLost)) throw error;
-    due.again(object);
-  }
-
   async function readAll<T extends ApiKey | Account>(
     objects: readonly T[],
     readOne: (object: T) => Promise<void>,
@@ -74,7 +68,7 @@ export function createSpendingReader(tracker: StatusTracker, gatewayNamespace: s
       const counting = objects
         .slice(at, at + READS_AT_ONCE)
         .filter(({ spec }) => spec.gatewayNamespace === gatewayNamespace);
-      await Promise.all(counting.map((object) => readOne(object).catch((error: unknown) => keepStatus(object, error))));
+      await Promise.all(counting.map((object) => readOne(object)));
     }
   }
 

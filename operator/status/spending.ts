@@ -4,6 +4,7 @@
  */
 import type { Account, ApiKey, Resource } from '#crds/types.gen.ts';
 import type { AccountSpending, KeySpending } from '#ledger/ledger.ts';
+import { spanAt, windowKindOf } from '#ledger/periods.ts';
 import { formatDecimal, parseDecimal } from '#snapshot/decimal.ts';
 import { formatTime } from './conditions.ts';
 import type { DesiredCondition } from './conditions.ts';
@@ -53,11 +54,15 @@ export function accountSpendingStatus(
 
 /**
  * An edited object's spending by the amounts that its status records, for as long as the ledger has not been read since
- * the edit; undefined if it records none.
+ * the edit; undefined if it records none, or those of another period than the key's quota counts in now.
  */
-export function recordedSpendingStatus(object: Resource, recorded: StatusFields): SpendingStatus | undefined {
+export function recordedSpendingStatus(
+  object: Resource,
+  recorded: StatusFields,
+  nowMs: number,
+): SpendingStatus | undefined {
   if (object.kind === 'Account') return recordedOfAccount(object, recorded);
-  return object.kind === 'ApiKey' ? recordedOfKey(object, recorded) : undefined;
+  return object.kind === 'ApiKey' ? recordedOfKey(object, recorded, nowMs) : undefined;
 }
 
 function recordedOfAccount(account: Account, { spentUsd, heldUsd }: StatusFields): SpendingStatus | undefined {
@@ -66,15 +71,17 @@ function recordedOfAccount(account: Account, { spentUsd, heldUsd }: StatusFields
   return accountSpendingStatus(credit, { spentNanoUsd, heldNanoUsd: amountOf(heldUsd) ?? 0n });
 }
 
-function recordedOfKey(apiKey: ApiKey, recorded: StatusFields): SpendingStatus | undefined {
-  const spentNanoUsd = amountOf(recorded.spentUsd);
-  if (spentNanoUsd === undefined) return undefined;
-  const totalSpentNanoUsd = amountOf(recorded.totalSpentUsd) ?? spentNanoUsd;
-  const isEverlasting = apiKey.spec.quota.period === 'Never';
+function recordedOfKey(apiKey: ApiKey, recorded: StatusFields, nowMs: number): SpendingStatus | undefined {
+  const kind = windowKindOf(apiKey.spec.quota.period);
+  const periodStartMs = kind ? spanAt(kind, nowMs).startMs : null;
+  const totalSpentNanoUsd = amountOf(recorded.totalSpentUsd);
+  const isOfPeriod = momentOf(recorded.periodStartTime) === periodStartMs;
+  const spentNanoUsd = kind ? (isOfPeriod ? amountOf(recorded.spentUsd) : undefined) : totalSpentNanoUsd;
+  if (spentNanoUsd === undefined || totalSpentNanoUsd === undefined) return undefined;
   return keySpendingStatus(apiKey, {
-    periodStartMs: isEverlasting ? null : momentOf(recorded.periodStartTime),
+    periodStartMs,
     resetsMs: null,
-    spentNanoUsd: isEverlasting ? totalSpentNanoUsd : spentNanoUsd,
+    spentNanoUsd,
     heldNanoUsd: 0n,
     totalSpentNanoUsd,
     lastUsedMs: momentOf(recorded.lastUsedTime),

@@ -79,8 +79,8 @@ export class StatusWriter {
   readonly #changedMeanwhile = new Set<string>();
   readonly #failures = new Map<string, number>();
   readonly #spentWritten = new Map<string, number>();
-  /** Objects whose spending the operator's manager has written, and the spending's manager has to take back. */
-  readonly #lent = new Set<string>();
+  /** Whose manager has written an object's spending last; absent: another leader's writes are not known. */
+  readonly #spendingHolders = new Map<string, StatusOwner>();
   /** Objects whose status another gateway owns, with the version at which that was seen. */
   readonly #taken = new Map<string, string>();
   readonly #idle = new Set<() => void>();
@@ -113,6 +113,7 @@ export class StatusWriter {
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
     this.#failures.clear();
+    this.#spendingHolders.clear();
     if (this.#busy.size > 0)
       await new Promise<void>((resolve) => {
         this.#idle.add(resolve);
@@ -197,14 +198,23 @@ export class StatusWriter {
 
   /** Whose part is to be written now. */
   #nextOwner(id: string, desired: StatusBody, { status }: StatusTarget): StatusOwner | undefined {
-    // before the operator's next write, which would remove what only its manager owns
-    if (this.#lent.has(id) && hasSpending(desired)) return 'spending';
-    if (!samePart(desired, status, 'operator')) return 'operator';
+    const isOperatorDue = !samePart(desired, status, 'operator');
+    if (hasSpending(desired) && this.#mayBeLent(id, status, isOperatorDue)) return 'spending';
+    if (isOperatorDue) return 'operator';
     if (!hasSpending(desired) || samePart(desired, status, 'spending')) {
       this.#failures.delete(id);
       return undefined;
     }
     return this.#mayWriteSpending(id, desired, status) ? 'spending' : undefined;
+  }
+
+  /**
+   * Whether the operator's manager may own spending, which its next write would remove. The spending's manager takes it
+   * back before that: at once after this process's own write, and before the first one where it knows of none.
+   */
+  #mayBeLent(id: string, live: StatusBody, isOperatorDue: boolean): boolean {
+    const holder = this.#spendingHolders.get(id);
+    return holder === undefined ? isOperatorDue && hasSpending(live) : holder === 'operator';
   }
 
   #mayWriteSpending(id: string, desired: StatusBody, live: StatusBody): boolean {
@@ -231,15 +241,27 @@ export class StatusWriter {
     }
   }
 
-  async #carryOut(id: string, { target, desired, owner, part }: NextWrite): Promise<void> {
-    const { apply, onWritten } = this.#options;
-    let outcome = await apply(target, owner, part);
-    if (hasSpending(part)) this.#spendingWritten(id, owner);
-    if (owner === 'operator' && outcome === 'Written') onWritten?.(target, desired);
+  async #carryOut(id: string, next: NextWrite): Promise<void> {
+    const { target, desired, owner } = next;
+    let outcome = await this.#apply(id, next);
+    if (owner === 'operator' && outcome === 'Written') this.#options.onWritten?.(target, desired);
     if (outcome === 'Written') outcome = await this.#removeOthers(id, desired, owner);
     this.#count(target.kind, owner, outcome === 'Written' ? 'ok' : 'conflict');
     if (outcome === 'Taken') this.#taken.set(id, target.resourceVersion);
     if (outcome === 'Written') this.#again(id, desired, owner);
+  }
+
+  async #apply(id: string, { target, owner, part }: NextWrite): Promise<WriteOutcome> {
+    const { apply, clock } = this.#options;
+    const isSpending = hasSpending(part);
+    // before the write, whose response may be lost
+    if (isSpending && owner === 'operator') this.#spendingHolders.set(id, owner);
+    const outcome = await apply(target, owner, part);
+    if (isSpending) {
+      this.#spentWritten.set(id, clock.nowMs());
+      this.#spendingHolders.set(id, owner);
+    }
+    return outcome;
   }
 
   /** Removes from an owner's part what somebody else has written into it. */
@@ -247,12 +269,6 @@ export class StatusWriter {
     const result = this.#options.live(id);
     const operations = result ? removalsFrom(result.status, desired, owner) : [];
     return result && operations.length > 0 ? this.#options.remove(result, operations) : 'Written';
-  }
-
-  #spendingWritten(id: string, owner: StatusOwner): void {
-    this.#spentWritten.set(id, this.#options.clock.nowMs());
-    if (owner === 'operator') this.#lent.add(id);
-    else this.#lent.delete(id);
   }
 
   /** Retries with backoff, not in a tight loop, if the server changes what was applied. */
@@ -289,7 +305,7 @@ export class StatusWriter {
   #forget(id: string): void {
     this.#failures.delete(id);
     this.#spentWritten.delete(id);
-    this.#lent.delete(id);
+    this.#spendingHolders.delete(id);
     this.#taken.delete(id);
   }
 

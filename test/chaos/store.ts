@@ -2,18 +2,12 @@
  * The store of the gateways' books: a Valkey that keeps what it acknowledges (valkey) or nothing (forgetful), a Valkey
  * Cluster, or the file of a single gateway. `members` is the number of gateways.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { openValkeyLedger } from '#ledger/valkey.ts';
-import { bucketBases, bucketOf, parseValkeyUrl } from '#ledger/valkey/location.ts';
 import { startValkeyCluster, whenFormed } from '../support/valkey-cluster.ts';
 import { startValkey } from '../support/valkey.ts';
 import type { ValkeyServer } from '../support/valkey.ts';
 import { openFileBooks } from './books-file.ts';
 import { openBooks } from './books.ts';
 import type { Books } from './books.ts';
-import { KEY_NAMES, KEYS } from './config.ts';
-import type { AccountName, KeyName } from './config.ts';
-import { uidOf } from './ledger-file.ts';
 import { openNetwork } from './network.ts';
 import type { Network } from './network.ts';
 
@@ -34,8 +28,6 @@ export interface Store extends AsyncDisposable {
   flags(member: number): readonly string[];
   /** A network that a fault of this member disturbs. */
   network(member: number): Network;
-  /** Deletes a balance, and resolves when the ledger has put it together again. */
-  loseBalance(owner: KeyName | AccountName): Promise<void>;
   /** Starts a server that was killed; resolves when the store takes commands again. */
   restart(node: ValkeyServer): Promise<void>;
   /** `dataDir`: the data folder of the first member. */
@@ -69,9 +61,6 @@ function fileStore(): Store {
     network: () => {
       throw new Error('a file has no network');
     },
-    loseBalance: () => {
-      throw new Error('a file loses no balance');
-    },
     restart: async () => undefined,
     openBooks: openFileBooks,
     [Symbol.asyncDispose]: async () => undefined,
@@ -89,7 +78,6 @@ async function openServerStore(kind: 'valkey' | 'forgetful'): Promise<Store> {
     nodes: [server],
     network,
     flags: (member) => ['--ledger', `valkey://127.0.0.1:${network(member).port}`],
-    loseBalance: (owner) => loseBalance(server.url, [server], owner),
     restart: () => server.start(),
     openBooks: () => openBooks(server.url, [server]),
     async [Symbol.asyncDispose]() {
@@ -113,7 +101,6 @@ async function openClusterStore(): Promise<Store> {
     nodes: cluster.nodes,
     network: pick(networks),
     flags: () => ['--ledger', cluster.url],
-    loseBalance: (owner) => loseBalance(cluster.url, cluster.nodes, owner),
     async restart(node) {
       await node.start();
       await whenFormed(cluster.nodes);
@@ -124,28 +111,6 @@ async function openClusterStore(): Promise<Store> {
       await cluster[Symbol.asyncDispose]();
     },
   };
-}
-
-const LOST_MS = 30_000;
-const POLL_MS = 50;
-
-async function loseBalance(url: string, nodes: readonly ValkeyServer[], owner: KeyName | AccountName): Promise<void> {
-  const key = KEY_NAMES.find((name) => name === owner);
-  const account = `team/${key ? KEYS[key].account : owner}`;
-  const bases = bucketBases(parseValkeyUrl(url));
-  const base = bases[bucketOf(account, bases.length)];
-  const name = key ? `${base}k:${uidOf(key)}` : `${base}a:${account}`;
-  // in a Cluster one node has it; a server that is down may come back with it
-  await Promise.all(nodes.map((node) => node.command('DEL', name).catch(() => undefined)));
-  const ledger = await openValkeyLedger({ url });
-  const isThere = (): Promise<boolean> =>
-    Promise.all([ledger.readAccount(account), key && ledger.readKey(uidOf(key), 'Never', account)]).then(
-      () => true,
-      () => false,
-    );
-  const untilMs = Date.now() + LOST_MS;
-  while (!(await isThere()) && Date.now() < untilMs) await sleep(POLL_MS);
-  await ledger.close();
 }
 
 function pick(networks: readonly Network[]): (member: number) => Network {

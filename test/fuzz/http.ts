@@ -509,16 +509,15 @@ function checkAnswer({ status, headers, body, whole }: HttpAnswer, { target, sen
     throw new Error(`a defect was answered: ${status} ${text.slice(0, 300)}`);
   if (!whole || status < 400) return;
   const error = errorIn(text);
-  if (error === undefined) throw new Error(`${status} without an error in it: ${JSON.stringify(text.slice(0, 300))}`);
+  if (!error) throw new Error(`${status} without an error in it: ${JSON.stringify(text.slice(0, 300))}`);
   if (headers.get('x-request-id') === undefined || headers.get('request-id') === undefined)
     throw new Error(`${status} without a request id`);
   if (target === undefined || error.code === 'bad_request') return;
   const path = target.replace(/%6d/i, 'm');
   const wanted = ANTHROPIC_PATH.test(path) ? 'Anthropic' : GOOGLE_PATH.test(path) ? 'Google' : 'OpenAI';
   // by the header, if the gateway has read it as one
-  if (wanted === 'OpenAI' && error.dialect === 'Anthropic' && /anthropic-version/i.test(sent?.toString('latin1') ?? ''))
-    return;
-  if (error.dialect !== wanted)
+  const isByHeader = wanted === 'OpenAI' && /anthropic-version/i.test(sent?.toString('latin1') ?? '');
+  if (error.dialect !== wanted && !(isByHeader && error.dialect === 'Anthropic'))
     throw new Error(`${target} was answered in ${error.dialect}'s dialect: ${text.slice(0, 300)}`);
 }
 

@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BalanceLost, LedgerUnavailable } from '../ledger.ts';
+import { LedgerUnavailable } from '../ledger.ts';
 import type { ValkeyConnection } from './connection.ts';
 import type { Epoch, RestoreResult, RestoreReason, RestorePlan } from './epoch.ts';
 import { encodeBatch } from './operations.ts';
@@ -46,8 +46,6 @@ export interface BucketDeps {
   readonly collectRestores: (reason: RestoreReason, epoch: Epoch, previous: number) => Promise<RestorePlan>;
   /** Called with the reply of each restored settlement, which is now a change of this epoch. */
   readonly onRestored: (operation: Operation, reply: Reply) => void;
-  /** Called once for each loss with the names of balances that the store has lost (`a:ACCOUNT`, `k:UID`). */
-  readonly onLost: (names: readonly string[]) => void;
   /** The start of the latest epoch that this process took part in; 0: none. */
   readonly latestStart: () => number;
   readonly onRejoined: (rejoined: RestoreResult) => void;
@@ -96,10 +94,6 @@ export class Bucket {
   readonly #deps: BucketDeps;
   #queue: Request[] = [];
   #batches: (readonly Request[])[] = [];
-  /** Operations that wait until a balance that the store has lost is completed. */
-  readonly #postponed = new Set<Request>();
-  /** When each balance that the store has lost is completed, by its name. */
-  #lost: ReadonlyMap<string, string> = new Map();
   #state: 'Open' | 'Refilling' | 'Down' | 'Closed' = 'Down';
   #reason = 'the server has not been reached yet';
   #recovering = false;
@@ -127,7 +121,7 @@ export class Bucket {
   }
 
   get hasWork(): boolean {
-    return this.#queue.length + this.#batches.length + this.#postponed.size > 0;
+    return this.#queue.length + this.#batches.length > 0;
   }
 
   start(): void {
@@ -158,9 +152,7 @@ export class Bucket {
   close(): void {
     this.#state = 'Closed';
     this.#reason = 'the ledger is closed';
-    const left = [...this.#batches.splice(0).flat(), ...this.#queue.splice(0), ...this.#postponed];
-    this.#postponed.clear();
-    for (const request of left) this.#refuse(request);
+    for (const request of [...this.#batches.splice(0).flat(), ...this.#queue.splice(0)]) this.#refuse(request);
   }
 
   /** With `onSent`, refuses an operation that is not sent within the timeout. */
@@ -229,31 +221,8 @@ export class Bucket {
     if (!this.#batches.includes(batch)) return;
     this.#batches = this.#batches.filter((other) => other !== batch);
     if (typeof replies === 'string') this.#failed(batch, replies);
-    else for (const [index, request] of batch.entries()) this.#answer(request, replies[index + 1]);
+    else for (const [index, request] of batch.entries()) answerRequest(request, replies[index + 1]);
     this.#schedule();
-  }
-
-  #answer(request: Request, reply: Reply = NO_REPLY): void {
-    if (reply.is !== 'missing') answerRequest(request, reply);
-    else if (request.untilAnswered) this.#postpone(request, Number(reply.remainingMs));
-    else finish(request, () => request.reject(new BalanceLost()));
-  }
-
-  /** Sends an operation again when the lost balance that it needs is completed. */
-  #postpone(request: Request, ms: number): void {
-    this.#postponed.add(request);
-    setTimeout(() => {
-      if (!this.#postponed.delete(request)) return;
-      this.#queue.push(request);
-      this.#schedule();
-    }, ms + REFILLED_MS).unref();
-  }
-
-  #noticeLost({ lost = [] }: Reply): void {
-    const before = this.#lost;
-    this.#lost = new Map(lost.map(({ name = '', untilMs = '' }) => [name, untilMs]));
-    const added = [...this.#lost].filter(([name, untilMs]) => before.get(name) !== untilMs);
-    if (added.length > 0) this.#deps.onLost(added.map(([name]) => name));
   }
 
   /** Waits one turn, after which a connection that is down has rejected the batch. */
@@ -291,7 +260,6 @@ export class Bucket {
     const [{ is: word, id = '', mode: epochMode = '', remainingMs, start, previous } = NO_REPLY] = replies;
     if (word === 'ok') {
       if (this.#epoch === epoch) this.#acked = Math.max(this.#acked, seq);
-      if (replies[0]) this.#noticeLost(replies[0]);
       return replies;
     }
     if (!isRefusal(word)) throw new Error(`the ledger's script said ${word}`);
@@ -301,8 +269,8 @@ export class Bucket {
   }
 
   #head(mode: BatchHead['mode'], seq: number): BatchHead {
-    const { clock, instance, leaseMs, keepMs, records, generationMs, lenient, refillMs } = this.#deps.settings;
-    const settings = { instance, leaseMs, keepMs, records, generationMs, lenient, refillMs };
+    const { clock, instance, leaseMs, keepMs, records, generationMs, lenient } = this.#deps.settings;
+    const settings = { instance, leaseMs, keepMs, records, generationMs, lenient };
     return { ...(clock && { clock: clock() }), ...settings, epoch: this.#epoch, acked: this.#acked, seq, mode };
   }
 
@@ -399,7 +367,6 @@ export class Bucket {
       if (typeof replies === 'string') throw new Error(`the store changed while it was filled: ${replies}`);
       for (const [index, operation] of batch.entries()) {
         const reply = replies[index + 1] ?? NO_REPLY;
-        if (reply.is === 'missing') throw new BalanceLost();
         if (RESTORED.has(reply.is)) restored++;
         if (reply.is === 'refilled' && reply.change !== undefined) this.#deps.onRestored(operation, reply);
       }

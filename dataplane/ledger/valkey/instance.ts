@@ -14,7 +14,7 @@ import type { ValkeyConnection } from './connection.ts';
 import { bucketBases, bucketOf, describeLocation } from './location.ts';
 import type { ValkeyLocation } from './location.ts';
 import { adoptOperation, isNamedValues, textOf } from './operations.ts';
-import type { HeldCall, Operation, Value } from './operations.ts';
+import type { HeldCall, Operation } from './operations.ts';
 import { refillOperations } from './refill.ts';
 import type { RefillSource } from './refill.ts';
 import { recordOf } from './replies.ts';
@@ -30,8 +30,6 @@ export type LedgerEvent =
    * restored.
    */
   | { readonly kind: 'Emptied' | 'LostWrites'; readonly putBack: number }
-  /** A store had lost balances (`a:ACCOUNT`, `k:UID`); `putBack` counts what this process knew of them. */
-  | { readonly kind: 'LostBalances'; readonly names: readonly string[]; readonly putBack: number }
   /** The reaper billed calls of dead instances at their last progress. */
   | { readonly kind: 'Reaped'; readonly calls: number }
   /** A server of the store evicts keys when its memory is full. */
@@ -58,8 +56,6 @@ interface BucketEpoch {
 const TICK_MS = 1_000;
 const MAX_REAPED = 50;
 const POLL_MS = 5;
-/** The length of `a:` and `k:` before an account's or a key's id. */
-const NAME_PREFIX = 2;
 export class Instance {
   readonly buckets: readonly Bucket[];
   readonly held = new CallMap<HeldCall>();
@@ -85,7 +81,6 @@ export class Instance {
           settings: deps.settings,
           collectRestores: (reason, epoch, previous) => this.#restores({ index, base, epoch, previous }, reason),
           onRestored: (operation, reply) => this.#journalRestored(operation, reply),
-          onLost: (names) => void this.#putBack(index, names).catch(ignoreUnavailable),
           latestStart: () => this.journal.latestStart(base),
           onRejoined: ({ reason, restored, epoch }) => {
             this.journal.beginEpoch(base, epoch);
@@ -197,22 +192,6 @@ export class Instance {
     const restored = { record: recordOf(reply), ...(isNamedValues(job) && { job }) };
     if (op === 'refill') void this.journal.addSettled(restored);
     else void this.journal.addEnded({ ...restored, charged: textOf(charged), endedMs: textOf(endedMs) });
-  }
-
-  /** Puts back what this process knows of balances that the store has lost, of all that is in its journal and held. */
-  async #putBack(index: number, names: readonly string[]): Promise<void> {
-    const bucket = this.buckets[index];
-    const lost = new Set(names);
-    const isLost = (key: Value, account: Value): boolean =>
-      lost.has(`k:${textOf(key)}`) || lost.has(`a:${textOf(account)}`);
-    const holds = [...this.held.values()].map(adoptOperation).filter(({ key, account }) => isLost(key, account));
-    const journaled = await this.journal.mends(names.map((name) => name.slice(NAME_PREFIX)));
-    const known = this.#deps.refill ? refillOperations(await this.#deps.refill(), () => true) : [];
-    const stated = known.filter(({ key, account }) => (key === undefined ? isLost('', account) : isLost(key, '')));
-    const asked = [...holds, ...journaled, ...stated].map(async (operation) => bucket?.executeUntilAnswered(operation));
-    const replies = await Promise.all(asked);
-    const putBack = replies.filter((reply) => reply?.is === 'mended' || reply?.is === 'adopted').length;
-    this.#deps.onEvent({ kind: 'LostBalances', names, putBack });
   }
 
   /** Puts settlements first, because the holds that they replaced must not be adopted again. */

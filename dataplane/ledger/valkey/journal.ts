@@ -8,9 +8,7 @@ import { journalPaths, openJournalFiles } from './journal-file.ts';
 import type { Epoch } from './epoch.ts';
 import { formatLine, parseLine } from './journal-line.ts';
 import type { Line, PendingSettlement, Settled } from './journal-line.ts';
-import { mendOperation } from './operations.ts';
 import type { Operation } from './operations.ts';
-import type { RecordReply } from './replies.ts';
 
 /** A bucket and its current epoch. */
 export interface BucketScope {
@@ -39,8 +37,6 @@ export interface SettlementJournal {
   latestStart(base: string): number;
   /** Operations that restore a bucket's acknowledged settlements of the last minutes, oldest first. */
   refills(of: BucketScope): Promise<Operation[]>;
-  /** Operations that put back the latest figures of these keys and accounts, by their ids. */
-  mends(ids: readonly string[]): Promise<Operation[]>;
   /** Resolves when everything is in the file. */
   close(): Promise<void>;
 }
@@ -66,7 +62,6 @@ export const NO_JOURNAL: SettlementJournal = {
   beginEpoch: () => undefined,
   latestStart: () => 0,
   refills: async () => [],
-  mends: async () => [],
   close: async () => undefined,
 };
 
@@ -106,7 +101,6 @@ export async function openJournal(options: JournalOptions): Promise<SettlementJo
     },
     latestStart: (base) => epochs.get(base)?.at(-1)?.start ?? 0,
     refills: (part) => files.reading((paths, waiting) => readRefills(linesOf(paths, waiting), part)),
-    mends: (ids) => files.reading((paths, waiting) => readMends(linesOf(paths, waiting, naming(ids)), new Set(ids))),
     close: () => files.close(),
   };
 }
@@ -132,19 +126,9 @@ function refillOperation([kind, , { record, ...ending }]: Acknowledged, since: '
   return { op: kind === 'Ended' ? 'refillEnd' : 'refill', ...record, ...ending, since };
 }
 
-/** Whether a line's text may be about one of these ids; parsing all of a long journal takes a second. */
-function naming(ids: readonly string[]): (text: string) => boolean {
-  const texts = ids.map((id) => JSON.stringify(id));
-  return (line) => texts.some((text) => line.includes(text));
-}
-
-async function* linesOf(
-  paths: readonly string[],
-  waiting: readonly string[],
-  isWanted: (text: string) => boolean = () => true,
-): AsyncGenerator<Line> {
-  for (const path of paths) yield* readLines(path, isWanted);
-  for (const text of waiting.filter(isWanted)) {
+async function* linesOf(paths: readonly string[], waiting: readonly string[]): AsyncGenerator<Line> {
+  for (const path of paths) yield* readLines(path);
+  for (const text of waiting) {
     const line = parseLine(text);
     if (line) yield line;
   }
@@ -164,25 +148,6 @@ async function readRefills(lines: AsyncIterable<Line>, scope: BucketScope): Prom
     operations.set(line[1], refillOperation(line, isOfEpoch ? '1' : missed ? 'missed' : ''));
   }
   return [...operations.values()];
-}
-
-/** The number of its change; -1: it has none. */
-function changeOf(record: RecordReply | undefined): number {
-  return Number(record?.change ?? -1);
-}
-
-/** The latest balances of each key and day among the records of these keys and accounts. */
-async function readMends(lines: AsyncIterable<Line>, ids: ReadonlySet<string>): Promise<Operation[]> {
-  const latest = new Map<string, RecordReply>();
-  for await (const line of lines) {
-    if (!isAcknowledged(line)) continue;
-    const { record } = line[2];
-    const { key = '', account = '', day = '' } = record;
-    if (day === '' || (!ids.has(key) && !ids.has(account))) continue;
-    const place = `${key}\n${day}`;
-    if (changeOf(record) > changeOf(latest.get(place))) latest.set(place, record);
-  }
-  return [...latest.values()].map(mendOperation);
 }
 
 type Acknowledged = Extract<Line, readonly ['Settled' | 'Ended', ...unknown[]]>;
@@ -207,13 +172,13 @@ function readKept(paths: readonly string[]): { waiting: Map<string, PendingSettl
 }
 
 /** Does not use node:readline, which also splits lines at U+2028 and other characters that identifiers may contain. */
-async function* readLines(path: string, isWanted: (text: string) => boolean): AsyncGenerator<Line> {
+async function* readLines(path: string): AsyncGenerator<Line> {
   if (!existsSync(path)) return;
   let rest = '';
   for await (const chunk of createReadStream(path, { encoding: 'utf8' })) {
     const texts = `${rest}${String(chunk)}`.split('\n');
     rest = texts.pop() ?? '';
-    for (const text of texts.filter(isWanted)) {
+    for (const text of texts) {
       const line = parseLine(text);
       if (line) yield line;
     }

@@ -120,57 +120,6 @@ local function write()
   if count > 0 then call('MSET', unpack(plain)) end
 end
 
--- Lost balances ------------------------------------------------------------------------------------------------------
--- The epoch's hash names each balance that there has been, with its account, so that it is noticed if one is missing:
--- deleted, or evicted. `lost`: such balances by name, each with its account, when it is completed, and which figures
--- were put back. `noted`: the names of those that the batch writes. `putsBack`: the operation puts figures back.
-local lost, lostChanged, noted, putsBack
--- With this an operation fails that needs a balance before it is completed.
-local LOST = {}
-local complete, isLost
-
-local function note(balance)
-  if balance.account then noted[string.sub(balance.name, #base + 1)] = balance.account end
-end
-local function noteAll()
-  local fields = {}
-  for name, account in pairs(noted) do
-    if changed[base .. name] then
-      fields[#fields + 1] = name
-      fields[#fields + 1] = account
-    end
-  end
-  if #fields > 0 then call('HSET', base .. 'e', unpack(fields)) end
-end
--- The text of a balance; false: there has been none.
-local function balanceText(name)
-  local text, entry = get(base .. name), lost[name]
-  if not entry then
-    if text then return text end
-    local account = call('HGET', base .. 'e', name)
-    if not account then return false end
-    entry = { account = account, untilMs = now + head.refillMs, latest = {}, least = {} }
-    lost[name], lostChanged = entry, true
-  end
-  if refilling or putsBack then return text end
-  if now >= entry.untilMs and head.mode ~= 'read' then
-    complete(name, entry)
-    return get(base .. name)
-  end
-  -- the loss of a key's account is noted at the same time
-  if name ~= 'a:' .. entry.account then isLost('a:' .. entry.account) end
-  LOST.untilMs = entry.untilMs
-  error(LOST)
-end
-isLost = function(name)
-  local ok, failure = pcall(balanceText, name)
-  return not ok and failure == LOST
-end
-local function writeLost()
-  if not lostChanged or head.mode == 'read' then return end
-  if next(lost) then call('HSET', base .. 'e', 'lost', cjson.encode(lost)) else call('HDEL', base .. 'e', 'lost') end
-end
-
 -- Balances -----------------------------------------------------------------------------------------------------------
 local function dayOf(ms) return math.floor(ms / DAY_MS) end
 -- Months since year 0, from days since 1970 (the civil-from-days algorithm, with years that begin in March).
@@ -225,18 +174,17 @@ local PAST = '<c1I4ddddI4'
 -- Of most keys; never changed.
 local NO_PAST = {}
 
--- Without an account, only to be read.
-local function loadKey(uid, account)
+local function loadKey(uid)
   local name = base .. 'k:' .. uid
-  local text = balanceText('k:' .. uid)
+  local text = get(name)
   if not text then
-    return { name = name, account = account, d = window('d', today), m = window('m', thisMonth),
-      total = { spent = 0, held = 0 }, past = {}, last = 0, refilled = -1 }
+    return { name = name, d = window('d', today), m = window('m', thisMonth), total = { spent = 0, held = 0 },
+      past = {}, last = 0, refilled = -1 }
   end
   local di, ds, dsl, dh, dhl, dc, mi, ms, msl, mh, mhl, mc, ts, tsl, th, thl, last, refilled, at =
     struct.unpack(KEY, text)
   local key = {
-    name = name, account = account, known = true,
+    name = name, known = true,
     d = window('d', di, amountOf(ds, dsl), amountOf(dh, dhl), dc),
     m = window('m', mi, amountOf(ms, msl), amountOf(mh, mhl), mc),
     total = { spent = amountOf(ts, tsl), held = amountOf(th, thl) }, past = NO_PAST, last = last, refilled = refilled,
@@ -292,7 +240,6 @@ local function saveKey(key)
   local th, thl = limbsOf(key.total.held)
   put(key.name, struct.pack(KEY, d.index, ds, dsl, dh, dhl, d.calls, m.index, ms, msl, mh, mhl, m.calls,
     ts, tsl, th, thl, key.last, key.refilled) .. writeSeen(key.seen) .. past)
-  if not key.known then note(key) end
 end
 
 -- An account's balance, packed: spent, held, change number of the last refill, limits as last seen.
@@ -300,11 +247,11 @@ local ACCOUNT = '<ddddd'
 
 local function loadAccount(id)
   local name = base .. 'a:' .. id
-  local text = balanceText('a:' .. id)
-  if not text then return { id = id, account = id, name = name, spent = 0, held = 0, refilled = -1 } end
+  local text = get(name)
+  if not text then return { id = id, name = name, spent = 0, held = 0, refilled = -1 } end
   local s, sl, h, hl, refilled, at = struct.unpack(ACCOUNT, text)
-  return { id = id, account = id, name = name, known = true, spent = amountOf(s, sl), held = amountOf(h, hl),
-    refilled = refilled, seen = (readSeen(text, at)) }
+  return { id = id, name = name, known = true, spent = amountOf(s, sl), held = amountOf(h, hl), refilled = refilled,
+    seen = (readSeen(text, at)) }
 end
 local function saveAccount(account)
   local spent, spentLow = limbsOf(account.spent)
@@ -313,7 +260,6 @@ local function saveAccount(account)
   if not account.known then
     call('SADD', base .. 'accounts', account.id)
     account.known = true
-    note(account)
   end
 end
 
@@ -453,19 +399,17 @@ local function writeRecord(account, record, hold)
   put(base .. 'c:' .. record.call, state)
 end
 
-local function recordIn(entry, account)
-  local record, i = { streamId = entry[1], account = account, mark = entry[2][4] }, 0
-  for value in string.gmatch(entry[2][2] .. '\t', '([^\t]*)\t') do
-    i = i + 1
-    record[RECORD[i]] = value
-  end
-  return record
-end
 -- The record at a pointer; nil: it is forgotten.
 local function readRecord(pointer)
   local id, account = string.match(pointer, '^([^|]+)|(.*)$')
   local found = call('XRANGE', base .. 's:' .. account, id, id)[1]
-  return found and recordIn(found, account)
+  if not found then return nil end
+  local record, i = { streamId = id, account = account, mark = found[2][4] }, 0
+  for value in string.gmatch(found[2][2] .. '\t', '([^\t]*)\t') do
+    i = i + 1
+    record[RECORD[i]] = value
+  end
+  return record
 end
 local function replaceRecord(record)
   call('XDEL', base .. 's:' .. record.account, record.streamId)
@@ -573,7 +517,7 @@ end
 
 -- Replaces a hold by its cost.
 local function bookHold(id, hold, cost, record, reaped)
-  local key, account = loadKey(hold.key, hold.account), loadAccount(hold.account)
+  local key, account = loadKey(hold.key), loadAccount(hold.account)
   local day, month = openWindow(key, 'd', hold.day), openWindow(key, 'm', hold.month)
   local tallies, own = { day, month, key.total, account }, hold.amount
   local billed = cost
@@ -596,7 +540,7 @@ end
 
 -- Settles a call that was reaped: the difference is taken from what is free, or given back.
 local function settleLate(id, hold, cost, record, before)
-  local key, account = loadKey(hold.key, hold.account), loadAccount(hold.account)
+  local key, account = loadKey(hold.key), loadAccount(hold.account)
   local day, month = openWindow(key, 'd', hold.day), openWindow(key, 'm', hold.month)
   local tallies, billed = { day, month, key.total, account }, money(before.cost)
   if less(billed, cost) then
@@ -771,7 +715,7 @@ local function hold(asked)
   local state, previous = loadCall(asked.call)
   if state and state ~= 'H' then return { is = 'over' } end
   if previous and (previous.key ~= asked.key or previous.account ~= asked.account) then return { is = 'other' } end
-  local key, account, period = loadKey(asked.key, asked.account), loadAccount(asked.account), asked.period
+  local key, account, period = loadKey(asked.key), loadAccount(asked.account), asked.period
   turn(key, 'd', today)
   turn(key, 'm', thisMonth)
   local keySeen, accountSeen = key.seen, account.seen
@@ -780,9 +724,6 @@ local function hold(asked)
   if isStale(asked.accountGeneration, accountSeen, credit, 'N') then return { is = 'stale' } end
   key.seen = seeing(keySeen, asked.keyGeneration, limit, period)
   account.seen = seeing(accountSeen, asked.accountGeneration, credit, 'N')
-  -- those of an earlier version have no note
-  if key.seen ~= keySeen then note(key) end
-  if account.seen ~= accountSeen then note(account) end
   local day, month = key.d, key.m
   if previous then day, month = openWindow(key, 'd', previous.day), openWindow(key, 'm', previous.month) end
   local keyFree, accountFree = under(limit, tallyOf(key, period, day, month)), under(credit, account)
@@ -815,7 +756,7 @@ end
 
 -- Gives back what a hold holds. `text`: the call's state from now on.
 local function dropHold(id, held, text)
-  local key, account = loadKey(held.key, held.account), loadAccount(held.account)
+  local key, account = loadKey(held.key), loadAccount(held.account)
   local day, month = openWindow(key, 'd', held.day), openWindow(key, 'm', held.month)
   moveAll({ day, month, key.total, account }, 'held', held.amount, true)
   day.calls, month.calls = day.calls - 1, month.calls - 1
@@ -851,7 +792,7 @@ end
 
 -- Remembers the limits in force.
 function operation.limits(asked)
-  local key, account = loadKey(asked.key, asked.account), loadAccount(asked.account)
+  local key, account = loadKey(asked.key), loadAccount(asked.account)
   if not key.known or not account.known then return OK end
   key.seen = seeing(key.seen, asked.keyGeneration, asked.limit and money(asked.limit), asked.period)
   account.seen = seeing(account.seen, asked.accountGeneration, money(asked.credit), 'N')
@@ -875,7 +816,7 @@ local function settledBefore(record)
   local change, d, m = string.match(record.mark or '', '^(%d+),(%d+),(%d+)$')
   record.mark, record.streamId = nil, nil
   if not change then return record end
-  local key, account = loadKey(record.key, record.account), loadAccount(record.account)
+  local key, account = loadKey(record.key), loadAccount(record.account)
   local day = findWindow(key, 'd', tonumber(d)) or window('d', tonumber(d))
   local month = findWindow(key, 'm', tonumber(m)) or window('m', tonumber(m))
   record.change, record.billedBy = whole(changes or tonumber(epoch[4] or '0')), change
@@ -884,7 +825,7 @@ end
 
 -- A dropped hold is settled like one that holds nothing.
 local function reviveHold(held)
-  local key = loadKey(held.key, held.account)
+  local key = loadKey(held.key)
   local day, month = openWindow(key, 'd', held.day), openWindow(key, 'm', held.month)
   day.calls, month.calls = day.calls + 1, month.calls + 1
   saveKey(key)
@@ -915,26 +856,15 @@ function operation.withhold(asked)
   local state, _, pointer = loadCall(asked.call)
   local record = state == 'S' and readRecord(pointer)
   if not record then return { is = 'unknown' } end
-  -- they fail where they are lost, before the record is replaced
-  loadKey(record.key, record.account)
-  loadAccount(record.account)
   record.status = 'Withheld'
   replaceRecord(record)
   return settledBefore(record)
 end
 
-local function isHolderLost(held) return isLost('k:' .. held.key) or isLost('a:' .. held.account) end
 -- Bills the holds of dead instances at their last progress and drops those that they have not confirmed, at most so
 -- many. `more`: there are others.
 function operation.reap(asked)
   local left, records = asked.most, {}
-  -- completes one that nobody has needed
-  for name, entry in pairs(lost) do
-    if entry.untilMs <= now then
-      isLost(name)
-      break
-    end
-  end
   local function reply(more) return { is = 'reaped', more = more, records = #records > 0 and records or nil } end
   local seen = call('HGETALL', base .. 'i')
   for i = 1, #seen, 2 do
@@ -945,20 +875,20 @@ function operation.reap(asked)
       for _, id in ipairs(ids) do
         if left == 0 then return reply('1') end
         local state, held = loadCall(id)
-        if state ~= 'H' then strike(instance, id)
-        elseif not isHolderLost(held) then
+        if state == 'H' then
           local durationMs = whole(math.max(0, held.renewedMs - held.createdMs))
           local record = { tokens = held.tokens, route = held.route, status = 'Abandoned', durationMs = durationMs }
           records[#records + 1] = settled(record, bookHold(id, held, money(held.cost), record, true))
           commit()
           left = left - 1
+        else
+          strike(instance, id)
         end
       end
       for _, id in ipairs(call('SMEMBERS', base .. 'u:' .. instance)) do
         if left == 0 then return reply('1') end
         local state, held = loadCall(id)
-        if state ~= 'H' then strike(instance, id)
-        elseif not isHolderLost(held) then dropHold(id, held) end
+        if state == 'H' then dropHold(id, held) else strike(instance, id) end
         commit()
         left = left - 1
       end
@@ -1113,7 +1043,7 @@ end
 local function rebill(job, bill)
   local charged, cost = money(job.c), money(bill.cost)
   local billed = least(charged, cost)
-  local key, account = loadKey(job.k, job.A), loadAccount(job.A)
+  local key, account = loadKey(job.k), loadAccount(job.A)
   local day = findWindow(key, 'd', tonumber(job.d)) or window('d', tonumber(job.d))
   local month = findWindow(key, 'm', tonumber(job.m)) or window('m', tonumber(job.m))
   giveBack({ key.total, account, day, month }, sub(charged, billed))
@@ -1156,7 +1086,7 @@ function operation.adopt(asked)
   if state == 'H' and known.instance == head.instance then operation.confirm(asked) end
   if state then return { is = 'known' } end
   if asked.endedMs and mayBeForgotten(asked.account, asked.endedMs) then return { is = 'forgotten' } end
-  local key, account = loadKey(asked.key, asked.account), loadAccount(asked.account)
+  local key, account = loadKey(asked.key), loadAccount(asked.account)
   local held = { key = asked.key, createdMs = asked.createdMs, route = asked.route,
     limit = asked.limit and money(asked.limit), period = asked.period, credit = money(asked.credit), cost = asked.cost,
     tokens = asked.tokens }
@@ -1268,7 +1198,7 @@ end
 
 -- The store had lost a settlement, and the call was reaped: the balances become what had been acknowledged.
 local function refillReaped(held, before, record, job)
-  local key, account = loadKey(held.key, held.account), loadAccount(held.account)
+  local key, account = loadKey(held.key), loadAccount(held.account)
   local tallies = { openWindow(key, 'd', held.day), openWindow(key, 'm', held.month), key.total, account }
   moveAll(tallies, 'spent', money(record.cost))
   giveBack(tallies, money(before.cost))
@@ -1294,7 +1224,7 @@ local function refill(asked, job, endedMs)
   if state and state ~= 'H' then return { is = 'known' } end
   local anew = epoch[2] == 'set' and refilling
   if not held and not anew and mayBeForgotten(asked.account, endedMs) then return { is = 'known' } end
-  local key, account = loadKey(asked.key, asked.account), loadAccount(asked.account)
+  local key, account = loadKey(asked.key), loadAccount(asked.account)
   local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
   if held then
     moveAll({ day, month, key.total, account }, 'held', held.amount, true)
@@ -1324,7 +1254,7 @@ function operation.refillEnd(asked)
   local name = base .. 'j:' .. queued
   local record, job = readRecord(pointer), hash(name)
   if not record or job.s ~= 'Running' then return { is = 'known' } end
-  local key, account = loadKey(asked.key, asked.account), loadAccount(asked.account)
+  local key, account = loadKey(asked.key), loadAccount(asked.account)
   local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
   seeJobs()
   local by, isNew = sub(money(asked.cost), money(asked.charged))
@@ -1334,144 +1264,17 @@ function operation.refillEnd(asked)
   endJob(name, queued, asked.status == 'Refunded' and 'Failed' or 'Completed')
   return refilled(isNew, record, key, account, day, month)
 end
--- Putting back a lost balance: journals say what was spent after a change, of which the latest one counts, and statuses
--- what was spent at least. It is completed when all processes had the time for that: the records and the holds that the
--- store has are in it.
-local function setLost(entry, part, n, tally, spent)
-  if n <= tonumber(entry.latest[part] or '-1') then return end
-  entry.latest[part], lostChanged = whole(n), true
-  if entry.least[part] then raise(tally, spent) else tally.spent = spent end
-end
-function operation.mend(asked)
-  local n = tonumber(asked.change)
-  local ofAccount, ofKey = lost['a:' .. asked.account], lost['k:' .. asked.key]
-  if ofAccount then
-    local account = loadAccount(asked.account)
-    setLost(ofAccount, 'spent', n, account, money(asked.accountSpent))
-    saveAccount(account)
-  end
-  if ofKey then
-    local key = loadKey(asked.key, asked.account)
-    setLost(ofKey, 'total', n, key.total, money(asked.totalSpent))
-    setLost(ofKey, 'd' .. asked.day, n, openWindow(key, 'd', tonumber(asked.day)), money(asked.daySpent))
-    setLost(ofKey, 'm' .. asked.month, n, openWindow(key, 'm', tonumber(asked.month)), money(asked.monthSpent))
-    saveKey(key)
-  end
-  return { is = (ofAccount or ofKey) and 'mended' or 'known' }
-end
-local function raiseLost(entry, part, tally, spent)
-  if raise(tally, spent) then entry.least[part], lostChanged = true, true end
-end
-local function leastOfLost(entry, asked)
-  if asked.key then
-    local key = loadKey(asked.key, entry.account)
-    raiseLost(entry, 'total', key.total, money(asked.total))
-    if asked.period ~= 'N' then
-      local kind = asked.period == 'D' and 'd' or 'm'
-      raiseLost(entry, kind .. whole(asked.window), openWindow(key, kind, asked.window), money(asked.spent))
-    end
-    saveKey(key)
-  else
-    local account = loadAccount(asked.account)
-    raiseLost(entry, 'spent', account, money(asked.spent))
-    saveAccount(account)
-  end
-  return { is = 'mended' }
-end
-
-local RECORDS_AT_ONCE = 500
-local function eachRecord(account, see)
-  local from, entries = '-', nil
-  repeat
-    entries = call('XRANGE', base .. 's:' .. account, from, '+', 'COUNT', RECORDS_AT_ONCE)
-    for _, entry in ipairs(entries) do see(recordIn(entry, account)) end
-    if #entries > 0 then from = '(' .. entries[#entries][1] end
-  until #entries < RECORDS_AT_ONCE
-end
-local function eachHold(see)
-  local ids, instances = {}, call('HGETALL', base .. 'i')
-  for i = 1, #instances, 2 do
-    for _, kind in ipairs({ 'o:', 'u:' }) do
-      for _, id in ipairs(call('SMEMBERS', base .. kind .. instances[i])) do ids[id] = true end
-    end
-  end
-  for _, list in pairs(lists) do
-    for id, enters in pairs(list.changes) do if enters then ids[id] = true end end
-  end
-  for id in pairs(ids) do
-    local state, held = loadCall(id)
-    if state == 'H' then see(held) end
-  end
-end
-local function completeAccount(account)
-  local recorded = 0
-  eachRecord(account.id, function(record) recorded = add(recorded, money(record.cost)) end)
-  raise(account, recorded)
-  account.held = 0
-  eachHold(function(held) if held.account == account.id then move(account, 'held', held.amount) end end)
-  saveAccount(account)
-end
-local function completeKey(key, uid)
-  local sums = { d = {}, m = {}, total = { spent = 0 } }
-  local function enterSum(kind, index, cost)
-    local tally = sums[kind][index] or { spent = 0 }
-    sums[kind][index] = tally
-    move(tally, 'spent', cost)
-  end
-  eachRecord(key.account, function(record)
-    if record.key ~= uid then return end
-    local cost, createdMs = money(record.cost), tonumber(record.createdMs)
-    local d, m = string.match(record.mark or '', '^%d+,(%d+),(%d+)$')
-    move(sums.total, 'spent', cost)
-    enterSum('d', tonumber(d) or dayOf(createdMs), cost)
-    enterSum('m', tonumber(m) or monthOf(createdMs), cost)
-    key.last = math.max(key.last, createdMs)
-  end)
-  raise(key.total, sums.total.spent)
-  for _, kind in ipairs({ 'd', 'm' }) do
-    for index, tally in pairs(sums[kind]) do raise(openWindow(key, kind, index), tally.spent) end
-  end
-  key.total.held = 0
-  for _, w in ipairs({ key.d, key.m, unpack(key.past) }) do w.held, w.calls = 0, 0 end
-  eachHold(function(held)
-    if held.key ~= uid then return end
-    local tallies = { openWindow(key, 'd', held.day), openWindow(key, 'm', held.month), key.total }
-    moveAll(tallies, 'held', held.amount)
-    for i = 1, 2 do tallies[i].calls = tallies[i].calls + 1 end
-  end)
-  saveKey(key)
-end
-local function putTogether(name, account)
-  local id, isAccount = string.sub(name, 3), string.sub(name, 1, 1) == 'a'
-  local balance = isAccount and loadAccount(id) or loadKey(id, account)
-  -- it has every change so far
-  balance.refilled = math.max(balance.refilled, changes or tonumber(epoch[4] or '0'))
-  if isAccount then completeAccount(balance) else completeKey(balance, id) end
-  commit()
-end
--- What the operation has staged may be dropped; this stays.
-complete = function(name, entry)
-  local mine = staged
-  staged, putsBack = {}, true
-  local ok, failure = pcall(putTogether, name, entry.account)
-  staged, putsBack = mine, false
-  if not ok then error(failure) end
-  lost[name], lostChanged = nil, true
-end
-
--- Raises balances to what a status says was spent at least; only while a store begins anew, and those that it has lost.
+-- Raises balances to what a status says was spent at least; only while a store begins anew.
 function operation.least(asked)
-  local entry = lost[asked.key and 'k:' .. asked.key or 'a:' .. asked.account]
-  if entry then return leastOfLost(entry, asked) end
   if not (epoch[2] == 'set' and refilling) then return { is = 'late' } end
-  if not asked.key then
+  if asked.account then
     local account = loadAccount(asked.account)
     if raise(account, money(asked.spent)) then
       account.refilled = BY_STATUS
       saveAccount(account)
     end
   else
-    local key = loadKey(asked.key, asked.account)
+    local key = loadKey(asked.key)
     local more = raise(key.total, money(asked.total))
     if asked.period ~= 'N' then
       more = raise(openWindow(key, asked.period == 'D' and 'd' or 'm', asked.window), money(asked.spent)) or more
@@ -1487,7 +1290,6 @@ end
 local function begin(keys, batch)
   call, base, changes = redis.call, keys[1], nil
   known, changed, staged, lives, grown, lists, slots, minutes = {}, {}, {}, {}, {}, {}, {}, {}
-  noted, lostChanged, putsBack = {}, false, false
   head = batch
   now = head.clock
   if not now then
@@ -1495,8 +1297,7 @@ local function begin(keys, batch)
     now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
   end
   today, thisMonth = dayOf(now), monthOf(now)
-  epoch = call('HMGET', base .. 'e', 'id', 'mode', 'until', 'n', 'start', 'previous', 'lost')
-  lost = epoch[7] and cjson.decode(epoch[7]) or {}
+  epoch = call('HMGET', base .. 'e', 'id', 'mode', 'until', 'n', 'start', 'previous')
   refilling = epoch[3] and tonumber(epoch[3]) > now
 end
 
@@ -1563,21 +1364,10 @@ local function prefetch(operations)
   fetch(wanted)
 end
 
--- Operations that put back figures of lost balances, before these are completed.
-local PUT_BACK = { mend = true, least = true, adopt = true }
-
 local function run(asked)
-  putsBack = PUT_BACK[asked.op]
   local reply = operation[asked.op](asked)
   commit()
   return reply
-end
--- The reply to a batch that was executed. `lost`: the balances that its process may put back figures of.
-local function tellExecuted()
-  if not next(lost) then return OK end
-  local names = {}
-  for name, entry in pairs(lost) do names[#names + 1] = { name = name, untilMs = whole(entry.untilMs) } end
-  return { is = 'ok', lost = names }
 end
 
 local function main(keys, argv)
@@ -1588,21 +1378,17 @@ local function main(keys, argv)
   if refused then return cjson.encode({ refused }) end
   -- where a value is missing, that operation fails, and the others read what they need one by one
   if not pcall(prefetch, batch.operations) then known = {} end
-  local replies = {}
+  local replies = { OK }
   for i, asked in ipairs(batch.operations) do
     local ok, reply = pcall(run, asked)
     if not ok then
-      staged, putsBack = {}, false
-      reply = reply == LOST and { is = 'missing', remainingMs = whole(math.max(0, LOST.untilMs - now)) }
-        or { is = 'error', message = type(reply) == 'table' and reply.err or tostring(reply) }
+      staged = {}
+      reply = { is = 'error', message = type(reply) == 'table' and reply.err or tostring(reply) }
     end
     replies[i + 1] = reply
   end
-  replies[1] = tellExecuted()
   if changes then call('HSET', base .. 'e', 'n', whole(changes)) end
   write()
-  noteAll()
-  writeLost()
   for _, list in pairs(lists) do writeList(list) end
   -- what fails here mends itself: a lease ends, and the next record trims the stream
   for _, slot in pairs(slots) do pcall(writeSlot, slot) end

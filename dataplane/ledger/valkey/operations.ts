@@ -19,8 +19,7 @@ import type {
 import { amountOf, counterName, isConcurrency } from '../load.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
 import { optionalTexts, ORIGIN_FIELDS, PROGRESS_FIELDS } from '../../usage/optional-fields.ts';
-import { CHANGE_FIELDS, TERMS_AT } from './replies.ts';
-import type { RecordReply } from './replies.ts';
+import { TERMS_AT } from './replies.ts';
 
 /** A value of an operation; undefined ones are not sent. */
 export type Value = string | number | boolean | undefined | readonly Value[] | { readonly [name: string]: Value };
@@ -56,8 +55,6 @@ export interface BatchHead {
   readonly records: number;
   readonly generationMs: number;
   readonly lenient: boolean;
-  /** How long processes have to put back what they know of a balance that the store has lost. */
-  readonly refillMs: number;
   /** Of mode `found`: the epoch to begin. */
   readonly found?: {
     readonly id: string;
@@ -100,12 +97,6 @@ export function adoptOperation({ request, heldNanoUsd, progress, day, month }: H
   const { origin, limits } = request;
   const held = { amount: String(heldNanoUsd), ...progressValues(progress), day, month };
   return { op: 'adopt', ...originValues(origin), ...spendingValues(limits), ...held };
-}
-
-/** Puts back what was spent after a change, where the store has lost the balance. */
-export function mendOperation({ key, account, ...record }: RecordReply): Operation {
-  const figures = CHANGE_FIELDS.map((name) => [name, record[name]] as const);
-  return { op: 'mend', key, account, ...Object.fromEntries(figures) };
 }
 
 /** Settles a call and releases `slots` in the same step. */

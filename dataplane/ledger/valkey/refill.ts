@@ -1,5 +1,5 @@
 /**
- * [P] Refills a store from the statuses of keys and accounts. These are some seconds old, and contain what was
+ * [P] Refills an empty store from the statuses of keys and accounts. These are some seconds old, and contain what was
  * charged for jobs whose bills have come since, whereas the processes' journals are exact.
  */
 import type { QuotaPeriod } from '../ledger.ts';
@@ -28,7 +28,7 @@ export interface KnownSpending {
   readonly accounts: readonly KnownAccount[];
 }
 
-/** Reads all known spending; called only for a store that is empty or has lost a balance. */
+/** Reads all known spending; called only for an empty store. */
 export type RefillSource = () => Promise<KnownSpending>;
 
 /** Operations that raise the store's balances to at least the known ones, for the accounts that `accepts` selects. */
@@ -42,7 +42,6 @@ export function refillOperations(known: KnownSpending, accepts: (account: string
     .map((key) => ({
       op: 'least',
       key: key.keyUid,
-      account: key.account,
       total: String(key.totalSpentNanoUsd),
       period: periodLetter(key.period),
       window: windowIndex(key),

@@ -76,7 +76,7 @@ type OtherField =
   | 'message'
   | 'id' // of an epoch
   | 'mode'
-  | 'remainingMs' // of an epoch, or until a lost balance is completed
+  | 'remainingMs'
   | 'start'
   | 'previous';
 
@@ -87,8 +87,6 @@ export interface Reply extends RecordReply, Texts<OtherField> {
   readonly records?: readonly RecordReply[];
   readonly jobs?: readonly Reply[];
   readonly record?: RecordReply;
-  /** Of a batch: balances that the store has lost (`a:ACCOUNT`, `k:UID`), and when each is completed. */
-  readonly lost?: readonly Texts<'name' | 'untilMs'>[];
 }
 
 /** The operation was sent and not answered, so it may have been executed. */

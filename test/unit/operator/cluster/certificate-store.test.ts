@@ -88,6 +88,24 @@ describe('the Secret of the certificates', () => {
       assert.deepEqual([state.data, restored], [before, ['Secret tls']]);
       await certificates.stop();
     });
+
+  for (const entry of ['nextCaCertificate', 'nextCaKey', 'previousCaCertificate'])
+    it(`keeps its authority where ${entry} was changed before the operator starts`, async () => {
+      const { state, store } = cluster({ ...all, [entry]: 'changed' });
+      const { after } = fakeClock();
+      const options = {
+        ...NAMING,
+        store,
+        mayWrite: () => true,
+        onRestored: () => undefined,
+        nowMs: () => NOW_MS,
+        after,
+      };
+      const certificates = await manageCertificates({ ...options, log: NO_LOG });
+      const { caCertificate, caKey, servingCertificate, servingKey } = all;
+      assert.deepEqual(state.data, encoded({ caCertificate, caKey, servingCertificate, servingKey }));
+      await certificates.stop();
+    });
 });
 
 function encoded(entries: object): Record<string, string> {

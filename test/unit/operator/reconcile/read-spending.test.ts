@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import type { ApiKey } from '#crds/types.gen.ts';
-import { BalanceLost, LedgerUnavailable } from '#ledger/ledger.ts';
+import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { KeySpending, LedgerReader } from '#ledger/ledger.ts';
 import { createSpendingReader } from '../../../../operator/reconcile/read-spending.ts';
 import { createStatusTracker } from '../../../../operator/reconcile/status-tracker.ts';
@@ -188,22 +188,6 @@ describe('reading spending', () => {
       }),
       false,
     );
-  });
-});
-
-describe('a ledger that has lost the balance of a key', () => {
-  it('leaves its status as it is, from which the balance is put together, and reads all others', async () => {
-    const { ledger, reader, spent, spentUsd } = scene();
-    const resources = resourcesOf(key('one', '2') + key('two', '2') + ACCOUNT);
-    for (const uid of ['team/one', 'team/two']) spent.set(uid, { ...NOTHING, spentNanoUsd: 500_000_000n });
-    await reader.read(resources, { ledger, nowMs: NOW_MS });
-    for (const uid of ['team/one', 'team/two']) spent.set(uid, { ...NOTHING, spentNanoUsd: 700_000_000n });
-    const readKey: LedgerReader['readKey'] = (uid, ...more) =>
-      uid === 'team/one' ? Promise.reject(new BalanceLost()) : ledger.readKey(uid, ...more);
-    assert.equal(await reader.read(resources, { ledger: { ...ledger, readKey }, nowMs: NOW_MS }), true);
-    assert.deepEqual([spentUsd('one')?.remainingUsd, spentUsd('two')?.remainingUsd], ['1.50', '1.30']);
-    await reader.read(resources, { ledger, nowMs: NOW_MS });
-    assert.equal(spentUsd('one')?.remainingUsd, '1.30');
   });
 });
 

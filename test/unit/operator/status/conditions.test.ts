@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import type { Condition } from '#crds/types.gen.ts';
+import { spanAt } from '#ledger/periods.ts';
 import {
   RECONCILING,
   PROGRAMMED,
@@ -180,23 +181,34 @@ describe('spending', () => {
   });
 
   test('that a status records is measured against an edited limit', () => {
-    const { fields } = keySpendingStatus(key('1'), spending(900_000_000n));
-    const edited = recordedSpendingStatus(key('9'), fields);
-    assert.deepEqual(edited, keySpendingStatus(key('9'), spending(900_000_000n)));
-    assert.equal(recordedSpendingStatus(key('0.5'), fields)?.spent?.reason, 'LimitReached');
-    assert.deepEqual(recordedSpendingStatus(key('9', 'Never'), fields)?.fields, {
+    const today = { ...spending(900_000_000n), periodStartMs: spanAt('Day', NOW_MS).startMs };
+    const { fields } = keySpendingStatus(key('1'), today);
+    assert.deepEqual(recordedSpendingStatus(key('9'), fields, NOW_MS), keySpendingStatus(key('9'), today));
+    assert.equal(recordedSpendingStatus(key('0.5'), fields, NOW_MS)?.spent?.reason, 'LimitReached');
+    assert.deepEqual(recordedSpendingStatus(key('9', 'Never'), fields, NOW_MS)?.fields, {
       spentUsd: '0.900000001',
       totalSpentUsd: '0.900000001',
       remainingUsd: '8.099999999',
       lastUsedTime: fields.lastUsedTime,
     });
     const before = accountSpendingStatus(1n, { spentNanoUsd: 500_000_000n, heldNanoUsd: 7n });
-    assert.deepEqual(recordedSpendingStatus(account, before.fields)?.fields, {
+    assert.deepEqual(recordedSpendingStatus(account, before.fields, NOW_MS)?.fields, {
       spentUsd: '0.50',
       heldUsd: '0.000000007',
       balanceUsd: '9.00',
     });
-    assert.equal(recordedSpendingStatus(account, {}), undefined);
+    assert.equal(recordedSpendingStatus(account, {}, NOW_MS), undefined);
+  });
+
+  test('that a status records of another period is none of the edited one', () => {
+    const today = { ...spending(900_000_000n), periodStartMs: spanAt('Day', NOW_MS).startMs };
+    const ever = { ...spending(900_000_000n), periodStartMs: null };
+    const daily = keySpendingStatus(key('1'), today).fields;
+    const total = keySpendingStatus(key('1', 'Never'), ever).fields;
+    assert.equal(recordedSpendingStatus(key('1', 'Monthly'), daily, NOW_MS), undefined);
+    assert.equal(recordedSpendingStatus(key('1'), daily, NOW_MS + 86_400_000), undefined);
+    for (const period of ['Daily', 'Monthly'])
+      assert.equal(recordedSpendingStatus(key('1', period), total, NOW_MS), undefined);
   });
 
   test('can make an object not ready', () => {

@@ -274,6 +274,45 @@ test('takes the spending back before the next write, also if that fails at first
   await writer.stop();
 });
 
+for (const [what, happens] of [
+  ['the response to the write is lost', 'Lost'],
+  ['another replica leads after the write', 'Led'],
+] as const)
+  test(`keeps what remains where ${what}`, async () => {
+    const setup = setUp();
+    const { clock, desired, live, seen, take } = setup;
+    let loses = false;
+    const options: StatusWriterOptions = {
+      ...setup.options,
+      async apply(target, owner, part) {
+        const outcome = await setup.options.apply(target, owner, part);
+        if (!loses) return outcome;
+        loses = false;
+        if (happens === 'Led') void leaders[0].stop();
+        throw new Error('the connection was lost');
+      },
+    };
+    const leaders = [new StatusWriter(options), new StatusWriter(options)] as const;
+    const conditions = [condition('QuotaLow'), condition('Ready')];
+    const want = async (observedGeneration: number, remainingUsd: string): Promise<void> => {
+      desired.set('a', { observedGeneration, spentUsd: '1.00', remainingUsd, conditions });
+      for (const writer of leaders) writer.changed('a');
+      await clock.pass(5_000);
+    };
+    take('a', {});
+    leaders[0].start();
+    await want(1, '9.00');
+    seen.length = 0;
+    loses = true;
+    await want(2, '7.00');
+    if (happens === 'Led') leaders[1].start();
+    await want(3, '7.00');
+    assert.equal(live.get('a')?.status['observedGeneration'], 3);
+    for (const { remainingUsd, conditions = [] } of seen)
+      assert.deepEqual([remainingUsd, conditions.some(({ type }) => type === 'QuotaLow')], ['7.00', true]);
+    await Promise.all(leaders.map((writer) => writer.stop()));
+  });
+
 test('keeps the last spending without a ledger', async () => {
   const { clock, desired, take, writes, writer } = setUp();
   take('a', { observedGeneration: 1, spentUsd: '5.00', conditions: [condition('QuotaLow')] });

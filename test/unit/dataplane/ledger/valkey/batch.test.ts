@@ -225,7 +225,6 @@ describe.skipIf(valkey.skip)('a batch', async () => {
         records: 100,
         generationMs: 10_000,
         lenient: false,
-        refillMs: 0,
         ...(found && { found }),
       };
       return parseReplies(await client.sendCommand(['EVAL', SCRIPT, '1', base, encodeBatch(head, operations)]));

@@ -34,7 +34,6 @@ const HEAD: BatchHead = {
   records: 0,
   generationMs: 0,
   lenient: false,
-  refillMs: 0,
 };
 
 function encoded(operation: Operation): unknown {
@@ -93,7 +92,6 @@ describe.skipIf(valkey.skip)('a settlement', async () => {
       settings,
       collectRestores: async () => ({ operations: [], late: [] }),
       onRestored: () => undefined,
-      onLost: () => undefined,
       latestStart: () => 0,
       onRejoined: () => undefined,
       onState: (state) => (state === 'Open' ? opened.resolve() : undefined),

@@ -53,7 +53,6 @@ async function withBucket(
     },
     collectRestores: async () => ({ operations: [], late: [] }),
     onRestored: () => undefined,
-    onLost: () => undefined,
     latestStart: () => 0,
     onRejoined: () => undefined,
     onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
