@@ -131,6 +131,7 @@ describe("a key's requests per minute", () => {
     assert.deepEqual(await told('/v1/chat/completions', chat('gpt-model')), [429, '0', false]);
     const count = { model: 'gpt-model', input: 'hi' };
     assert.deepEqual(await told('/v1/responses/input_tokens', count), [429, '0', false]);
+    assert.deepEqual(await told('/v1/conversations', { model: 'gpt-model' }), [429, '0', false]);
   });
 
   it('make an official SDK wait as long as is needed, and not longer', async () => {
