@@ -199,6 +199,8 @@ export interface Received {
   readonly arrivedAt: number;
   readonly endpoint: EndpointName;
   readonly dialect: Dialect;
+  /** Of an error before the response has begun, and of the headers that tell limits. */
+  readonly errorDialect: Dialect;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** SHA-256 of the key as it was sent, in hexadecimal. */
   readonly keyHash: string;

@@ -47,10 +47,10 @@ export async function countTokens(
   const {
     key,
     call: { model },
-    received: { requestId, dialect: caller },
+    received: { requestId, errorDialect },
   } = routed;
   const limits = callerLimits(deps.state.get(), key);
-  return withLimits(deps, { callId: requestId, dialect: caller }, limits, async () => {
+  return withLimits(deps, { callId: requestId, dialect: errorDialect }, limits, async () => {
     const inputTokens = await countAtProviders(deps, { routed, dialect, attempts });
     if (inputTokens !== undefined) return { model, inputTokens, estimated: false };
     return { model, inputTokens: await estimate(deps, routed, dialect), estimated: true };

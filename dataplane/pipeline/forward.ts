@@ -107,7 +107,7 @@ async function throwUnlessSkipped(
   if (refusal.outcome === 'Full' && isOfCaller(refusal.full))
     throw refusal.full.id === jobLimitId(routed.key.uid)
       ? tooManyJobs(deps.maxRunningJobs)
-      : callerIsFull(refusal, { dialect: routed.received.dialect, nowMs: deps.clock.nowMs() });
+      : callerIsFull(refusal, { dialect: routed.received.errorDialect, nowMs: deps.clock.nowMs() });
   if (refusal.outcome === 'Full') failed.fullForMs = Math.min(failed.fullForMs, refusal.retryMs ?? 0);
   // if there is too little money for a retry only, the earlier failure is the call's error
   if (refusal.outcome === 'Short' && failed.count === 0) throw await shortageError(deps, routed, refusal);

@@ -35,7 +35,7 @@ export function pingHeaders(admitted: Admitted): Record<string, string> {
 /** What was left of limits by the minute when the call was admitted. */
 function limitHeaders({ limitStates, routed: { received } }: Admitted): Record<string, string> {
   if (limitStates.length === 0) return {};
-  return rateLimitHeaders(limitStates, { dialect: received.dialect, nowMs: received.createdMs });
+  return rateLimitHeaders(limitStates, { dialect: received.errorDialect, nowMs: received.createdMs });
 }
 
 /** Adds the key's group and, if it is an Automatic group, the member that serves the call. */

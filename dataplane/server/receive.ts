@@ -22,17 +22,19 @@ export function receive(
   { endpoint, read, request, reply }: Arrival,
 ): Received {
   const dialect = dialectOf(request.url);
+  const errorDialect = errorDialectOf(request);
   return {
     requestId: request.id,
     createdMs: clock.nowMs(),
     arrivedAt: request.arrivedAt,
     endpoint,
     dialect,
+    errorDialect,
     headers: request.headers,
     keyHash: callerOf(request).keyHash,
     body: bodyOf(request),
     read,
-    reply: createReply(reply.raw, { requestId: request.id, dialect, errorDialect: errorDialectOf(request) }),
+    reply: createReply(reply.raw, { requestId: request.id, dialect, errorDialect }),
     hold: holdUntilClosed(memory, reply.raw),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The only module that writes errors: a GatewayError in the dialect of the path or the client, as a complete response,
- * or in that of the path, as a stream's error event. Messages of other errors never get here, because defects have a row of their own.
+ * The only module that writes errors. A complete response has the dialect of the path or of the client; an error event
+ * within a stream has that of the path. Only a GatewayError's message reaches a client: a defect has a code of its own.
  */
 import { ERRORS } from '../errors.ts';
 import type { ErrorRow, GatewayError } from '../errors.ts';
@@ -57,8 +57,8 @@ export function dialectOf(target: string): Dialect {
 }
 
 /**
- * The dialect of a whole response with an error: that of the path, or Anthropic's where a client of Anthropic's API asks
- * at a path of no other.
+ * The dialect of an error before the response has begun: that of the path, or Anthropic's if a client of Anthropic's API
+ * asks at a path of OpenAI's.
  */
 export function errorDialectOf({ url, headers }: RequestHead): Dialect {
   const dialect = dialectOf(url);

@@ -5,6 +5,7 @@ import type { ClientRequest } from '../stored/client-request.ts';
 import { callerOf } from './caller.ts';
 import type { ServerDeps } from './deps.ts';
 import { holdUntilClosed } from './hold-response.ts';
+import { errorDialectOf } from './reply-error.ts';
 import { splitUrl } from './split-url.ts';
 
 export interface StoredExchange {
@@ -28,6 +29,7 @@ export function storedRequest(
     query: splitUrl(request.url).query,
     requestId: request.id,
     key,
+    errorDialect: errorDialectOf(request),
     headers: request.headers,
     attempts: (request.attempts = []),
   };

@@ -8,7 +8,7 @@ import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { foreignPage } from '../foreign-page.ts';
 import { awaitsContinue, hasBody, sendContinue } from '../server/expect.ts';
-import { dialectOf, errorReply } from '../server/reply-error.ts';
+import { errorDialectOf, errorReply } from '../server/reply-error.ts';
 import { newRequestId } from '../server/request-id.ts';
 import { joinPath } from '../upstream/address.ts';
 import type { FleetConnection } from './fleet.ts';
@@ -172,11 +172,12 @@ interface Refusal {
   readonly cause?: Error;
 }
 
-/** Sends the sidecar's own error, in the dialect of the path. */
+/** Sends the sidecar's own error, in the dialect of the path or the client. */
 function refuse(request: IncomingMessage, response: ServerResponse, { result, error, cause }: Refusal): ForwardResult {
   const requestId = newRequestId();
   if (response.destroyed) return { result: 'left' };
-  const { status, headers, body } = errorReply(error, dialectOf(request.url ?? ''), requestId);
+  const dialect = errorDialectOf({ url: request.url ?? '', headers: request.headers });
+  const { status, headers, body } = errorReply(error, dialect, requestId);
   // without a 100 Continue the client may send its body or not, so the connection cannot be reused
   const connection = awaitsContinue(request) ? { connection: 'close' } : {};
   response.writeHead(status, { ...headers, 'content-length': String(body.length), ...connection });

@@ -8,6 +8,7 @@ import type { PipelineDeps } from '../pipeline/context.ts';
 import { notAbout, readWholeBody, sendFree, withLimits } from '../pipeline/free-request.ts';
 import type { StoredKind } from '../pipeline/free-request.ts';
 import { sealingContext } from '../pipeline/sealing-context.ts';
+import type { Dialect } from '../protocol/call-facts.ts';
 import { sealStored } from '../protocol/openai/stored-object.ts';
 import type { SealedObject } from '../protocol/openai/stored-object.ts';
 import { callerLimits } from '../state/limits.ts';
@@ -21,6 +22,8 @@ import type { StoredObject, StoringChannel } from './stored-object.ts';
 export interface ClientRequest {
   readonly requestId: string;
   readonly key: KeyState;
+  /** Of an error before the response has begun. */
+  readonly errorDialect: Dialect;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly method: 'GET' | 'DELETE' | 'POST';
   /** The path after the id, such as "/cancel"; empty for the response or the conversation itself. */
@@ -82,8 +85,8 @@ export async function exchange<T>(
   { channel: { target, limits, model } }: StoringChannel,
   { about, path, body, stream, use }: Exchange<T>,
 ): Promise<T> {
-  const { requestId, key, headers, method, query, left: signal, attempts } = request;
-  const free = { callId: requestId, dialect: 'OpenAI' } as const;
+  const { requestId, key, errorDialect, headers, method, query, left: signal, attempts } = request;
+  const free = { callId: requestId, dialect: errorDialect };
   return withLimits(deps, free, [...callerLimits(deps.state.get(), key), ...limits], async () => {
     const plan = planRequest(deps, { target }, { headers, account: key.account, stream });
     const sent = { method, path: `${path}${query === '' ? '' : `?${query}`}`, body, signal, attempts };

@@ -10,6 +10,7 @@ import type { JobRecord } from '../ledger/ledger.ts';
 import { planRequest } from '../pipeline/channel-call.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import { notAbout, readWholeBody, sendFree, withLimits } from '../pipeline/free-request.ts';
+import type { Dialect } from '../protocol/call-facts.ts';
 import type { ConvertedJob } from '../protocol/converter.ts';
 import { isJobId } from '../protocol/openai/videos.ts';
 import { callerLimits } from '../state/limits.ts';
@@ -21,6 +22,8 @@ import type { BufferedResponse } from './respond.ts';
 export interface VideoRequest {
   readonly requestId: string;
   readonly key: KeyState;
+  /** Of an error before the response has begun. */
+  readonly errorDialect: Dialect;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly videoId: string;
   /** Aborts when the client disconnects. */
@@ -121,11 +124,11 @@ function readJob({ at }: FoundVideo, body: Uint8Array): ConvertedJob {
 
 function withVideoLimits<T>(
   deps: PipelineDeps,
-  { requestId, key }: VideoRequest,
+  { requestId, key, errorDialect }: VideoRequest,
   { at }: FoundVideo,
   work: () => Promise<T>,
 ): Promise<T> {
-  const free = { callId: requestId, dialect: 'OpenAI' } as const;
+  const free = { callId: requestId, dialect: errorDialect };
   return withLimits(deps, free, [...callerLimits(deps.state.get(), key), ...at.limits], work);
 }
 

@@ -3,11 +3,12 @@
  * asked for as the one member of an object, and taken out of it as the response comes.
  */
 import type { HeldValue } from '../converter.ts';
-import { isRecord } from '../fields.ts';
-import type { JsonRecord } from '../fields.ts';
+
 import { parseEventData } from '../json-value.ts';
+import { objectWithMember } from '../schema-member.ts';
 import type { ConversationEvent, TextDelta } from './events.ts';
 import { isObjectFormat } from './formats.ts';
+import { JsonValueScan } from './json-value-scan.ts';
 import type { ResponseFormat } from './request.ts';
 
 const MEMBER = 'answer';
@@ -15,9 +16,6 @@ const BEGINNING = `{"${MEMBER}":`;
 const BEGINNING_WITH_BLANKS = new RegExp(`^\\s*\\{\\s*"${MEMBER}"\\s*:\\s*(?=\\S)`);
 /** Blanks may stand in it. */
 const MAX_BEGINNING = 100;
-/** The end of the object that is held back: a model writes few blanks there. */
-const MAX_END = 100;
-const END = ' \t\r\n}';
 
 export interface ObjectFormat {
   readonly format: Extract<ResponseFormat, { readonly type: 'Schema' }>;
@@ -25,44 +23,38 @@ export interface ObjectFormat {
   readonly held: HeldValue | undefined;
 }
 
-/** The format as the schema of an object; undefined: it has no schema. */
+/** The format as the schema of an object; undefined: it has none, or one that cannot be the schema of a member. */
 export function asObjectFormat(given: ResponseFormat): ObjectFormat | undefined {
   switch (given.type) {
     case 'Json':
       return undefined;
     case 'Words': {
       if (given.words.length === 0) return undefined;
-      const schema = objectWith({ type: 'string', enum: given.words });
-      const format = { type: 'Schema' as const, schema, name: undefined, description: undefined, strict: undefined };
-      return { format, held: 'Word' };
+      const schema = objectWithMember(MEMBER, { type: 'string', enum: given.words });
+      const format = { type: 'Schema' as const, name: undefined, description: undefined, strict: undefined };
+      return schema && { format: { ...format, schema }, held: 'Word' };
     }
-    case 'Schema':
-      return isObjectFormat(given)
-        ? { format: given, held: undefined }
-        : { format: { ...given, schema: objectWith(given.schema) }, held: 'Json' };
+    case 'Schema': {
+      if (isObjectFormat(given)) return { format: given, held: undefined };
+      const schema = objectWithMember(MEMBER, given.schema);
+      return schema && { format: { ...given, schema }, held: 'Json' };
+    }
   }
 }
 
-/** References within a schema begin at its root, where its definitions stay. */
-function objectWith({ $schema: _dialect, $defs, definitions, ...schema }: JsonRecord): JsonRecord {
-  return {
-    type: 'object',
-    properties: { [MEMBER]: schema },
-    required: [MEMBER],
-    additionalProperties: false,
-    ...(isRecord($defs) && { $defs }),
-    ...(isRecord(definitions) && { definitions }),
-  };
-}
-
-/** The text of a candidate that is held back. */
+/** The text of a candidate, as far as it has come. */
 interface OpenText {
   /** Plain: the model has written no such object, and its text stays as it is. */
-  state: 'Beginning' | 'Value' | 'Plain';
+  state: 'Beginning' | 'Value' | 'End' | 'Plain';
+  /** What has come and is held back: what may be the object's beginning, or a word that is not complete. */
   text: string;
+  readonly scan: JsonValueScan;
 }
 
-/** Takes the value out of the object, piece by piece; a word comes whole. */
+/** A text ends before them; it goes on after a reasoning, whose proof may come within it. */
+const END_TEXT: ReadonlySet<ConversationEvent['type']> = new Set(['call-start', 'refusal-delta', 'image', 'finish']);
+
+/** Takes the value out of the object, piece by piece; a word comes whole. What follows the value is left out. */
 export class HeldValueReader {
   readonly #held: HeldValue;
   readonly #texts = new Map<number, OpenText>();
@@ -74,58 +66,71 @@ export class HeldValueReader {
   read(events: readonly ConversationEvent[]): readonly ConversationEvent[] {
     return events.flatMap((event): readonly ConversationEvent[] => {
       if (event.type === 'text-delta') return this.#add(event);
-      return event.type === 'finish' ? [...this.#end(event.candidate), event] : [event];
+      const candidate = 'candidate' in event ? event.candidate : undefined;
+      return [...this.#endBefore(event.type, candidate), event];
     });
   }
 
   #add({ candidate, text }: TextDelta): readonly ConversationEvent[] {
-    const open = this.#texts.get(candidate ?? 0) ?? { state: 'Beginning', text: '' };
+    const open = this.#texts.get(candidate ?? 0) ?? { state: 'Beginning', text: '', scan: new JsonValueScan() };
     this.#texts.set(candidate ?? 0, open);
-    open.text += text;
-    if (open.state === 'Beginning') begin(open);
-    return deltas(candidate, this.#takeReady(open));
+    return deltas(candidate, this.#take(open, text));
   }
 
-  #takeReady(open: OpenText): string {
-    const { text, state } = open;
-    if (state === 'Beginning' || (state === 'Value' && this.#held === 'Word')) return '';
-    const end = state === 'Plain' ? text.length : Math.max(endOfContent(text), text.length - MAX_END);
-    open.text = text.slice(end);
-    return text.slice(0, end);
-  }
-
-  #end(candidate: number | undefined): readonly ConversationEvent[] {
-    const open = this.#texts.get(candidate ?? 0);
-    this.#texts.delete(candidate ?? 0);
-    if (!open) return [];
-    return deltas(candidate, open.state === 'Value' ? this.#lastOf(open.text) : open.text);
-  }
-
-  #lastOf(text: string): string {
-    if (this.#held === 'Word') {
-      const word = parseEventData(BEGINNING + text)?.[MEMBER];
-      return typeof word === 'string' ? word : text;
+  /** Adds the piece, and takes what of the text is ready. */
+  #take(open: OpenText, piece: string): string {
+    switch (open.state) {
+      case 'Beginning':
+        open.text += piece;
+        return begin(open) ? this.#take(open, takeAll(open)) : '';
+      case 'Value':
+        return this.#takeValue(open, piece);
+      case 'End':
+        return '';
+      case 'Plain':
+        return piece;
     }
-    const end = text.lastIndexOf('}');
-    return end < 0 ? text : text.slice(0, end).trimEnd();
+  }
+
+  #takeValue(open: OpenText, piece: string): string {
+    const end = open.scan.endIn(piece);
+    if (end !== undefined) open.state = 'End';
+    open.text += piece.slice(0, end);
+    if (this.#held === 'Json') return takeAll(open);
+    return end === undefined ? '' : wordOf(takeAll(open));
+  }
+
+  #endBefore(type: ConversationEvent['type'], candidate: number | undefined): readonly ConversationEvent[] {
+    const open = this.#texts.get(candidate ?? 0);
+    if (!open || !END_TEXT.has(type)) return [];
+    this.#texts.delete(candidate ?? 0);
+    return deltas(candidate, open.text);
   }
 }
 
-/** Leaves out the beginning of the object, once that is whole. */
-function begin(open: OpenText): void {
+/** Leaves out the beginning of the object, once that is whole. Returns whether it is known how the text begins. */
+function begin(open: OpenText): boolean {
   const beginning = BEGINNING_WITH_BLANKS.exec(open.text.slice(0, MAX_BEGINNING));
   if (beginning) {
     open.state = 'Value';
     open.text = open.text.slice(beginning[0].length);
-  } else if (open.text.length > MAX_BEGINNING || !BEGINNING.startsWith(open.text.replace(/\s/g, '')))
-    open.state = 'Plain';
+    return true;
+  }
+  if (open.text.length <= MAX_BEGINNING && BEGINNING.startsWith(open.text.replace(/\s/g, ''))) return false;
+  open.state = 'Plain';
+  return true;
 }
 
-/** Where what may be the end of the object begins. */
-function endOfContent(text: string): number {
-  let end = text.length;
-  while (end > 0 && END.includes(text.charAt(end - 1))) end--;
-  return end;
+function takeAll(open: OpenText): string {
+  const { text } = open;
+  open.text = '';
+  return text;
+}
+
+/** The word without quotes; a value that is no word stays as it is. */
+function wordOf(value: string): string {
+  const word = parseEventData(`${BEGINNING}${value}}`)?.[MEMBER];
+  return typeof word === 'string' ? word : value;
 }
 
 function deltas(candidate: number | undefined, text: string): readonly ConversationEvent[] {

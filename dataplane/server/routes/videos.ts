@@ -7,6 +7,7 @@ import type { ClientReply } from '../../pipeline/context.ts';
 import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
 import { PATHS } from '../paths.ts';
+import { errorDialectOf } from '../reply-error.ts';
 import { serveReply } from '../serve-reply.ts';
 import { splitUrl } from '../split-url.ts';
 
@@ -51,6 +52,7 @@ function serveVideo(deps: ServerDeps, serve: (video: VideoCall) => Promise<numbe
     const call: VideoRequest = {
       requestId: request.id,
       key: callerOf(request).key,
+      errorDialect: errorDialectOf(request),
       headers: request.headers,
       videoId: request.params.id,
       left: reply.left,

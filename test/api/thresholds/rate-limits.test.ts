@@ -118,6 +118,22 @@ describe("a key's requests per minute", () => {
     assert.equal(refused.headers.get('anthropic-ratelimit-requests-remaining'), '0');
   });
 
+  it("are told in Anthropic's headers to a client of Anthropic's at a path of OpenAI's", async () => {
+    stack.openai.script(openaiChat(), openaiChat());
+    const headers = { 'x-api-key': KEY('two'), 'anthropic-version': '2023-06-01' };
+    const told = async (path: string, body: object): Promise<readonly unknown[]> => {
+      const answer = await post(stack, path, body, headers);
+      const remaining = answer.headers.get('anthropic-ratelimit-requests-remaining');
+      return [answer.status, remaining, Object.keys(limitHeaders(answer)).some((name) => name.startsWith('x-'))];
+    };
+    assert.deepEqual(await told('/v1/chat/completions', chat('gpt-model')), [200, '1', false]);
+    assert.deepEqual(await told('/v1/chat/completions', chat('gpt-model')), [200, '0', false]);
+    assert.deepEqual(await told('/v1/chat/completions', chat('gpt-model')), [429, '0', false]);
+    const count = { model: 'gpt-model', input: 'hi' };
+    assert.deepEqual(await told('/v1/responses/input_tokens', count), [429, '0', false]);
+    assert.deepEqual(await told('/v1/conversations', { model: 'gpt-model' }), [429, '0', false]);
+  });
+
   it('make an official SDK wait as long as is needed, and not longer', async () => {
     const waited: number[] = [];
     const client = new OpenAI({

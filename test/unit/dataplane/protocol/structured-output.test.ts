@@ -4,8 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
-import type { ConversionNotes } from '../../../../dataplane/protocol/converter.ts';
-import { HeldValueReader } from '../../../../dataplane/protocol/conversation/held-value.ts';
+import type { ConversionNotes, HeldValue } from '../../../../dataplane/protocol/converter.ts';
+import type { ConversationEvent } from '../../../../dataplane/protocol/conversation/events.ts';
+import { asObjectFormat, HeldValueReader } from '../../../../dataplane/protocol/conversation/held-value.ts';
 import { fold } from '../../../../dataplane/protocol/conversation/response.ts';
 import type { JsonRecord } from '../../../../dataplane/protocol/fields.ts';
 import { converterFor } from '../../../../dataplane/protocol/providers.ts';
@@ -158,16 +159,109 @@ describe('a response that is held to an object', () => {
       assert.deepEqual(wholeAndStreamed(notes, text), [text, text]);
     assert.deepEqual(wholeAndStreamed(notes, '{"answer":"ye'), ['"ye', '"ye']);
   });
+  it('is cut off where the model is', () => {
+    const notes = notesOf({ type: 'ARRAY', items: CITY }, MIME);
+    for (const list of ['[', '[{"city":"\\', '[{"city":"Oslo"}', '[1, ', '[[1]'])
+      assert.deepEqual(wholeAndStreamed(notes, `{"answer":${list}`), [list, list]);
+  });
+  it('ends where the value ends', () => {
+    const notes = notesOf({ type: 'ARRAY', items: CITY }, MIME);
+    for (const [text, value] of [
+      ['{"answer":[1],"more":{}}', '[1]'],
+      ['{"answer":12 }', '12'],
+      ['{"answer":"}]\\"" }}\n', '"}]\\""'],
+      ['{"answer":null}', 'null'],
+    ] as const)
+      assert.deepEqual(wholeAndStreamed(notes, text), [value, value]);
+  });
+  it('comes before the call that follows it, and stays whole around the proof of a reasoning', () => {
+    const finish = { type: 'finish', reason: 'ToolCalls', detail: undefined } as const;
+    const call: readonly ConversationEvent[] = [
+      { type: 'call-start', id: 'c', name: 'look' },
+      { type: 'call-delta', text: '{}' },
+      { type: 'call-end' },
+    ];
+    const proof = { type: 'reasoning-end', proof: undefined } as const;
+    const told = (held: HeldValue, events: readonly ConversationEvent[]): readonly string[] => {
+      const reader = new HeldValueReader(held);
+      const read = events.flatMap((event) => reader.read([event]));
+      return fold(read).candidates.flatMap(({ parts }) =>
+        parts.map((part) => (part.type === 'Text' ? part.text : part.type)),
+      );
+    };
+    const text = (piece: string): ConversationEvent => ({ type: 'text-delta', text: piece });
+    const pieces = (whole: string): readonly ConversationEvent[] => whole.split('').map(text);
+    const value = '{"answer":{"a":1}}';
+    for (const piecesOf of [pieces, (whole: string) => [text(whole)]]) {
+      assert.deepEqual(told('Json', [...piecesOf(value), ...call, finish]), ['{"a":1}', 'ToolCall']);
+      assert.deepEqual(told('Word', [...piecesOf('{"answer":"yes"}'), ...call, finish]), ['yes', 'ToolCall']);
+      assert.deepEqual(told('Word', [...piecesOf('{"answer":"ye'), ...call, finish]), ['"ye', 'ToolCall']);
+      assert.deepEqual(told('Json', [...piecesOf('{"ans'), ...call, finish]), ['{"ans', 'ToolCall']);
+      const twice = [...piecesOf('I look.'), ...call, ...piecesOf(value), finish];
+      assert.deepEqual(told('Json', twice), ['I look.', 'ToolCall', '{"a":1}']);
+    }
+    assert.deepEqual(told('Json', [text('{"answer":{"a"'), proof, text(':1}'), proof, text('}'), finish]), ['{"a":1}']);
+  });
   it('takes time by its length, whatever stands at its ends', () => {
     const reader = new HeldValueReader('Json');
     const started = process.cpuUsage();
-    const pieces = ['{"answer":[', ...Array.from({ length: 100_000 }, () => ' }'), ']}'];
+    const pieces = ['{"answer":["', ...Array.from({ length: 100_000 }, () => ' }'), '"]}'];
     const events = pieces.flatMap((text) => reader.read([{ type: 'text-delta', text }]));
     const [candidate] = fold([
       ...events,
       ...reader.read([{ type: 'finish', reason: 'Stop', detail: undefined }]),
     ]).candidates;
-    assert.equal(candidate?.parts[0]?.type === 'Text' && candidate.parts[0].text.length, 200_002);
+    assert.equal(candidate?.parts[0]?.type === 'Text' && candidate.parts[0].text.length, 200_004);
     assert.ok(process.cpuUsage(started).user < 2_000_000);
+  });
+});
+
+describe('the schema of a list that refers to itself', () => {
+  const schemaOf = (schema: JsonRecord): JsonRecord | undefined =>
+    asObjectFormat({ type: 'Schema', schema, name: undefined, description: undefined, strict: undefined })?.format
+      .schema;
+  const objectWith = (answer: JsonRecord, rest: JsonRecord = {}): JsonRecord => ({
+    type: 'object',
+    properties: { answer },
+    required: ['answer'],
+    additionalProperties: false,
+    ...rest,
+  });
+
+  it('is a definition, to which the references are', () => {
+    const list = { $schema: 'x', $id: 'https://x.example/list', type: 'array', items: { $ref: '#' } };
+    const moved = { type: 'array', items: { $ref: '#/$defs/answer' } };
+    assert.deepEqual(schemaOf(list), objectWith({ $ref: '#/$defs/answer' }, { $defs: { answer: moved } }));
+    const node = (root: string): JsonRecord => ({
+      type: 'object',
+      properties: { $ref: { const: { $ref: '#' } }, all: { $ref: root }, first: { $ref: `${root}/items` } },
+    });
+    const items = { anyOf: [{ $ref: '#/$defs/answer' }, { $ref: '#/definitions/b' }, { $ref: '#anchor' }] };
+    assert.deepEqual(
+      schemaOf({ type: 'array', items, $defs: { answer: node('#') }, definitions: { b: { not: { $ref: '#' } } } }),
+      objectWith(
+        { $ref: '#/$defs/answer_' },
+        {
+          $defs: { answer: node('#/$defs/answer_'), answer_: { type: 'array', items } },
+          definitions: { b: { not: { $ref: '#/$defs/answer_' } } },
+        },
+      ),
+    );
+  });
+  it('stays in its place if it refers to definitions only', () => {
+    const list = { type: 'array', items: { $ref: '#/$defs/a' }, multipleOf: JSON.rawJSON('1.0') };
+    const $defs = { a: { type: 'string' } };
+    assert.deepEqual(schemaOf({ ...list, $defs }), objectWith(list, { $defs }));
+  });
+  it('is asked for in words if it refers to another document, or has parts of their own address', () => {
+    for (const items of [{ $ref: 'other.json' }, { $id: 'part', $ref: '#' }, { $recursiveRef: '#' }]) {
+      assert.equal(schemaOf({ type: 'array', items }), undefined);
+      for (const pair of OF_GOOGLE) {
+        const generationConfig = { responseMimeType: MIME, responseJsonSchema: { type: 'array', items } };
+        const [model] = MODELS[pair.provider as keyof typeof MODELS];
+        const { body, dropped } = send(pair, { contents: CONTENTS, generationConfig }, model);
+        assert.deepEqual([formatOf(pair.provider, body), dropped], [undefined, ['generationConfig.responseMimeType']]);
+      }
+    }
   });
 });

@@ -207,17 +207,18 @@ describe('connections', () => {
     assert.deepEqual(bodies, ['{"a":1}']);
   });
 
-  it("return an error in the path's dialect if the fleet stays unavailable", async () => {
+  it('return an error in the dialect of the path or the client if the fleet stays unavailable', async () => {
     const sidecar = await startTestSidecar(`http://127.0.0.1:${await freePort()}`, KEY);
     started.push(sidecar);
-    const [openai, anthropic] = await Promise.all([
+    const [openai, anthropic, models] = await Promise.all([
       call(`${sidecar.url}/v1/chat/completions`, { method: 'POST', body: '{}' }),
       call(`${sidecar.url}/v1/messages`, { method: 'POST', body: '{}' }),
+      call(`${sidecar.url}/v1/models`, { headers: { 'anthropic-version': '2023-06-01' } }),
     ]);
     assert.equal(openai.status, 502);
     assert.equal((JSON.parse(openai.text) as { error: { code: string } }).error.code, 'upstream_error');
-    assert.equal((JSON.parse(anthropic.text) as { type: string }).type, 'error');
-    assert.equal(await sidecar.metric('modelgateway_sidecar_connect_retries_total'), 10);
+    for (const { text } of [anthropic, models]) assert.equal((JSON.parse(text) as { type?: string }).type, 'error');
+    assert.equal(await sidecar.metric('modelgateway_sidecar_connect_retries_total'), 15);
   });
 
   it('never send a request twice', async () => {
