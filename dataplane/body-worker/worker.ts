@@ -20,7 +20,7 @@ function run(job: RequestJob): BodyResults[keyof BodyResults] {
   const parsed = parsedOf(job);
   switch (job.task) {
     case 'Facts':
-      return readFacts(job.kind, bytes, parsed);
+      return readFacts(job.kind, bytes, parsed, job.form);
     case 'Texts':
       return collectTexts(job.dialect, parsed);
     case 'Convert': {
@@ -39,7 +39,9 @@ function run(job: RequestJob): BodyResults[keyof BodyResults] {
 }
 
 function parsedOf(job: RequestJob): JsonRecord {
-  return 'form' in job && job.form !== undefined ? readFormFields(job.bytes, job.form) : parseBody(job.bytes);
+  if (!('form' in job) || job.form === undefined) return parseBody(job.bytes);
+  // converters of forms write the parts anew, and read no fields
+  return job.task === 'Convert' ? {} : readFormFields(job.bytes, job.form);
 }
 
 type RequestJob = Extract<BodyJob, { readonly task: 'Facts' | 'Texts' | 'Convert' | 'CountRequest' }>;

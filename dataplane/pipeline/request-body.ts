@@ -68,7 +68,7 @@ export class RequestBody {
   /** Reads the facts of a body. Rejects with RequestFault if it is malformed or a needed field is invalid. */
   async facts<Kind extends BodyKind>(kind: Kind, form?: BodyForm): Promise<BodyFacts[Kind]> {
     this.#form = form;
-    if (!this.#thread || !this.#isExpensive()) return readFacts(kind, this.#bytes, this.parse());
+    if (!this.#thread || !this.#isExpensive()) return readFacts(kind, this.#bytes, this.parse(), form);
     this.#offloaded = kind;
     const facts = await this.#thread.worker.run(this.#thread.key, { task: 'Facts', kind, form }, this.#bytes);
     // the worker returns facts of the requested kind

@@ -7,7 +7,7 @@ import type { AffinityFacts, ConversationKind } from './affinity-facts.ts';
 import { readChatFacts as readAnthropicFacts } from './anthropic/facts.ts';
 import type { ChatFacts } from './call-facts.ts';
 import type { RequestConverter } from './converter.ts';
-import { findCostFields } from './cost-fields.ts';
+import { findCostFields, findSettingsTexts } from './cost-fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { asksForThoughts, readGenerateFacts } from './gemini/facts.ts';
 import type { GenerateFacts } from './gemini/facts.ts';
@@ -59,7 +59,7 @@ export type GeminiFacts = GenerateFacts & PriceFacts & RoutingFacts;
 /** A kind of body: its facts, and the converter of such bodies to a provider's protocol. */
 interface KindRow<Facts> {
   /** Throws RequestFault where a field that the gateway needs is missing or wrong. */
-  read(bytes: Uint8Array, parsed: JsonRecord): Facts;
+  read(bytes: Uint8Array, parsed: JsonRecord, form: BodyForm): Facts;
   /** Undefined: the provider has no such endpoint. `chosen`: what the converter has that the route has chosen. */
   converter(protocol: ProviderKind, chosen: ChosenConverter): RequestConverter | undefined;
 }
@@ -133,30 +133,30 @@ const KINDS = {
     converter: (protocol) => providerOf(protocol).endpoints?.rerank,
   } satisfies KindRow<RerankFacts>,
   Images: {
-    read: (_bytes, parsed) => ({
+    read: (_bytes, parsed, form) => ({
       ...readImagesFacts(parsed),
-      ...imagePriceFacts(parsed),
+      ...imagePriceFacts(parsed, form),
     }),
     converter: (protocol) => providerOf(protocol).endpoints?.images,
   } satisfies KindRow<ImagesFacts & PriceFacts>,
   ImageEdits: {
-    read: (_bytes, parsed) => ({
+    read: (_bytes, parsed, form) => ({
       ...readImageEditFacts(parsed),
-      ...imagePriceFacts(parsed),
+      ...imagePriceFacts(parsed, form),
     }),
     converter: (protocol, { form }) => providerOf(protocol).endpoints?.imageEdits(form),
   } satisfies KindRow<ImagesFacts & PriceFacts>,
   ImageVariations: {
-    read: (_bytes, parsed) => ({
+    read: (_bytes, parsed, form) => ({
       ...readImageVariationFacts(parsed),
-      ...imagePriceFacts(parsed),
+      ...imagePriceFacts(parsed, form),
     }),
     converter: (protocol, { form }) => providerOf(protocol).endpoints?.imageVariations(form),
   } satisfies KindRow<ImagesFacts & PriceFacts>,
   Videos: {
-    read: (_bytes, parsed) => ({
+    read: (_bytes, parsed, form) => ({
       ...readVideosFacts(parsed),
-      ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations),
+      ...generationPriceFacts(parsed, form),
     }),
     converter: (protocol, { form }) => providerOf(protocol).endpoints?.videos.create(form),
   } satisfies KindRow<VideosFacts & PriceFacts>,
@@ -168,9 +168,14 @@ export type BodyKind = keyof typeof KINDS;
 export type BodyFacts = { readonly [Kind in BodyKind]: ReturnType<(typeof KINDS)[Kind]['read']> };
 
 /** Throws RequestFault where a field that the gateway needs is missing or wrong. */
-export function readFacts<Kind extends BodyKind>(kind: Kind, bytes: Uint8Array, parsed: JsonRecord): BodyFacts[Kind] {
+export function readFacts<Kind extends BodyKind>(
+  kind: Kind,
+  bytes: Uint8Array,
+  parsed: JsonRecord,
+  form?: BodyForm,
+): BodyFacts[Kind] {
   const rows: { readonly [Each in BodyKind]: KindRow<BodyFacts[Each]> } = KINDS;
-  return rows[kind].read(bytes, parsed);
+  return rows[kind].read(bytes, parsed, form);
 }
 
 /** The converter of bodies of this kind to a provider's protocol; undefined: the provider has no such endpoint. */
@@ -219,8 +224,14 @@ function priceFacts(protocol: ProviderKind, parsed: JsonRecord, bounded: Readonl
   };
 }
 
-/** Of images, whose format may change their price too. */
-function imagePriceFacts(parsed: JsonRecord): PriceFacts {
+/** Of images and videos, in JSON or a form. */
+function generationPriceFacts(parsed: JsonRecord, form: BodyForm): PriceFacts {
   const { costFields, ...facts } = priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Generations);
+  return { ...facts, costFields: [...costFields, ...(form === undefined ? [] : findSettingsTexts(parsed))] };
+}
+
+/** Of images, whose format may change their price too. */
+function imagePriceFacts(parsed: JsonRecord, form: BodyForm): PriceFacts {
+  const { costFields, ...facts } = generationPriceFacts(parsed, form);
   return { ...facts, costFields: [...costFields, ...findFormatFields(parsed)] };
 }

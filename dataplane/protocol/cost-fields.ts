@@ -84,6 +84,7 @@ const CONTAINERS: ReadonlySet<string> = new Set(
   [
     'extra_body',
     'extra',
+    'input',
     'options',
     'parameters',
     'params',
@@ -166,6 +167,17 @@ export function findCostFields(request: JsonRecord, table: CostFields, known: Re
     }
   }
   return found;
+}
+
+/**
+ * The fields of a form that hold settings as one text or file (`extra_body`, `parameters[options]`), of which the gateway
+ * reads nothing and a server may read JSON.
+ */
+export function findSettingsTexts(form: JsonRecord): readonly string[] {
+  return Object.keys(form).filter((name) => {
+    const last = pathSegments(name).findLast((segment) => segment !== '');
+    return last !== undefined && CONTAINERS.has(foldSpelling(last)) && form[name] !== '';
+  });
 }
 
 /** Also of the names along a path, as a form's fields may have it: `parameters[n]`, `n[]`. */

@@ -3,6 +3,8 @@
  * searched to its depth for an image by its type, by its key, or by its data.
  */
 import { isRecord, stringOf } from './fields.ts';
+import { foldName } from './folded-names.ts';
+import { pathSegments } from './form-names.ts';
 
 interface Located {
   readonly value: unknown;
@@ -32,19 +34,18 @@ export function findImage(value: unknown, param: string, searched = new Set<obje
   return undefined;
 }
 
-/** The first top-level field of a request that has an image's name, or holds an image. */
+/** The first top-level field of a request that has an image's name, also along a path, or holds an image. */
 export function findImageField(fields: Readonly<Record<string, unknown>>): string | undefined {
   for (const [name, value] of Object.entries(fields)) {
-    if (holdsSomething(value) && IMAGE_KEY.test(beforeBracket(name))) return name;
+    if (holdsSomething(value) && isImageName(name)) return name;
     if (typeof value !== 'string' && findImage(value, name) !== undefined) return name;
   }
   return undefined;
 }
 
-/** `images[0]` → `images`. By indexOf: a regular expression would take the square of a long name's length. */
-function beforeBracket(name: string): string {
-  const bracket = name.indexOf('[');
-  return bracket < 0 ? name : name.slice(0, bracket);
+/** `images[0]` and `parameters[image_url]` are, as in a form. */
+function isImageName(name: string): boolean {
+  return pathSegments(name).some((segment) => IMAGE_KEY.test(foldName(segment)));
 }
 
 /** Whether a text is an image in base64 or a data URL of one. */

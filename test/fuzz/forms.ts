@@ -117,6 +117,11 @@ const NAMES = [
   'n[]',
   'model',
   'model[]',
+  '[model]',
+  '.model',
+  '[n]',
+  'extra_body',
+  'parameters',
   'parameters[duration]',
   'parameters[n]',
   'parameters.seconds',
@@ -125,7 +130,19 @@ const NAMES = [
   'size[]',
   'image_size',
 ];
-const VALUES = ['12', '4', '1', '8', 'dear-film-model', 'film-model', 'dear-sketch-model', '1792x1024', CHEAP_SIZE];
+const VALUES = [
+  '12',
+  '4',
+  '1',
+  '8',
+  'dear-film-model',
+  'film-model',
+  'dear-sketch-model',
+  '1792x1024',
+  CHEAP_SIZE,
+  '{"n":8}',
+  '{"seconds":12,"size":"1792x1024"}',
+];
 
 type Fields = readonly (readonly [name: string, value: string])[];
 

@@ -45,7 +45,18 @@ export async function fieldsOf(request: ProviderRequest): Promise<Fields> {
   const loose = looseParts(type, request.body.toString('utf8'));
   if (JSON.stringify(strict) !== JSON.stringify(loose))
     throw new Error(`a form with two readings: ${JSON.stringify(strict)} and ${JSON.stringify(loose)}`);
-  return Object.fromEntries(strict);
+  return Object.fromEntries(
+    strict.map(([name = '', value = '']) => [name, SETTINGS.has(fold(name)) ? parsedOr(value) : value]),
+  );
+}
+
+/** Settings in a form may be JSON. */
+function parsedOr(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 function headerOf({ headers }: ProviderRequest, wanted: string): string {

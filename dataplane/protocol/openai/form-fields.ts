@@ -13,13 +13,21 @@ import { renameModel } from './rename-model.ts';
 /** The content type of a form; undefined: the body is JSON. */
 export type BodyForm = string | undefined;
 
-const COUNTS: ReadonlySet<string> = new Set(['n', 'partial_images']);
 const FLAGS: ReadonlyMap<unknown, boolean> = new Map([
   ['true', true],
   ['false', false],
 ]);
 /** Fields that the gateway reads by this very name. */
-const READ_WHOLE: ReadonlySet<string> = new Set(['model', 'prompt', 'stream', ...COUNTS]);
+const READ_WHOLE: ReadonlySet<string> = new Set([
+  'model',
+  'prompt',
+  'stream',
+  'n',
+  'size',
+  'quality',
+  'seconds',
+  'output_format',
+]);
 
 /** The fields of a form as JSON would have them. Throws RequestFault where the form is malformed or ambiguous. */
 export function readFormFields(bytes: Uint8Array, contentType: string): JsonRecord {
@@ -31,17 +39,23 @@ export function readFormFields(bytes: Uint8Array, contentType: string): JsonReco
   return Object.fromEntries(fields);
 }
 
+/** Some servers take `[model]` and `.model` for `model`. */
 function checkName(name: string): void {
-  const [first = '', ...rest] = pathSegments(name);
-  const read = foldName(first);
-  if (rest.length === 0 || !READ_WHOLE.has(read)) return;
+  const segments = pathSegments(name);
+  const read = foldName(segments.find((segment) => segment !== '') ?? '');
+  if (segments.length === 1 || !READ_WHOLE.has(read)) return;
   throw new RequestFault('invalid_request', `The field is called "${read}", without brackets or dots.`, name);
 }
 
 /** Any other text of such a field is left to its reader, which refuses it. */
 function valueOf(name: string, value: unknown): unknown {
   if (name === 'stream') return FLAGS.get(value) ?? value;
-  return COUNTS.has(name) && typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+  return name === 'n' ? wholeNumberIn(value) : value;
+}
+
+/** The whole number that a text says; any other value stays what it is. */
+export function wholeNumberIn(value: unknown): unknown {
+  return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
 }
 
 /** Makes a `request` function that changes only the model's name: of JSON, or of a form, which is written anew. */

@@ -1,7 +1,9 @@
 /**
- * Fields by which compatible providers take a size, a quality or a length of what they generate, besides the one that
- * the gateway reads, or a stored file: at any depth of a body, and in the names of a form's fields (`parameters[duration]`).
+ * Names of fields by which compatible providers take the size, the quality, the length or the format of what they
+ * generate, or a file that they store. The gateway finds them at any depth of a body, and in the names of a form's
+ * fields (`parameters[duration]`).
  */
+import type { UnboundedUse } from '../call-facts.ts';
 import { foldSpelling } from '../cost-fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { pathSegments } from '../form-names.ts';
@@ -38,10 +40,13 @@ export const SIZE_FIELDS = fieldNames([
 ]);
 
 /** Of a file that the provider stores. */
-export const FILE_FIELDS = fieldNames(['file_id', 'file_ids']);
+const FILE_FIELDS = fieldNames(['file_id', 'file_ids']);
+
+/** The format of a picture. */
+export const FORMAT_FIELDS = fieldNames(['output_format']);
 
 /** How an SVG is written, and how many pictures a GIF has. */
-export const FORMAT_FIELDS = fieldNames(['svg', 'frame_count']);
+export const FORMAT_SETTINGS = fieldNames(['svg', 'frame_count']);
 
 export const QUALITY_FIELDS = fieldNames([
   'quality',
@@ -86,25 +91,37 @@ export function readAttribute(value: unknown): string | undefined {
   return typeof value === 'string' && ATTRIBUTE.test(value) && value.toLowerCase() !== 'auto' ? value : undefined;
 }
 
+/** A file that the provider stores belongs to the gateway's account, which all keys share. */
+export function readStoredFiles(fields: JsonRecord): readonly UnboundedUse[] {
+  const param = findField(fields, FILE_FIELDS, '');
+  return param === undefined ? [] : [{ feature: 'FileReferences', param }];
+}
+
+/**
+ * The path of a field of such a name; undefined: there is none.
+ * @param read the top-level field that the gateway reads
+ */
+export function findField(fields: JsonRecord, names: FieldNames, read: string): string | undefined {
+  return locateFields(fields, names).find((located) => located.path !== read)?.path;
+}
+
 interface Located {
   readonly value: unknown;
   readonly path: string;
 }
 
-/**
- * The path of a field of such a name; undefined: there is none. Iterative, because clients choose the depth.
- * @param read the top-level field that the gateway reads
- */
-export function findField(fields: JsonRecord, names: FieldNames, read: string): string | undefined {
+/** All fields of such names that are not null. Iterative, because clients choose the depth. */
+export function locateFields(fields: JsonRecord, names: FieldNames): readonly Located[] {
+  const found: Located[] = [];
   const pending: Located[] = [{ value: fields, path: '' }];
   for (let next = pending.pop(); next; next = pending.pop()) {
     if (typeof next.value !== 'object' || next.value === null) continue;
     for (const [name, value] of Object.entries(next.value)) {
-      const path = next.path === '' ? name : `${next.path}.${name}`;
-      if (path === read || value === null) continue;
-      if (pathSegments(name).some((segment) => names.has(foldSpelling(segment)))) return path;
-      pending.push({ value, path });
+      const located = { value, path: next.path === '' ? name : `${next.path}.${name}` };
+      if (value === null) continue;
+      if (pathSegments(name).some((segment) => names.has(foldSpelling(segment)))) found.push(located);
+      else pending.push(located);
     }
   }
-  return undefined;
+  return found;
 }

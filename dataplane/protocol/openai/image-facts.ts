@@ -1,15 +1,17 @@
 /** Facts of requests for images: of generations, and of edits and variations, which begin with pictures. */
 import { RequestFault } from '../call-facts.ts';
 import type { UnboundedUse } from '../call-facts.ts';
-import { readCount, readFlag, readModel, stringOf } from '../fields.ts';
+import { readCount, readFlag, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
 import {
-  FILE_FIELDS,
   findField,
   FORMAT_FIELDS,
+  FORMAT_SETTINGS,
+  locateFields,
   QUALITY_FIELDS,
   readAttribute,
+  readStoredFiles,
   SIZE_FIELDS,
 } from './generation-fields.ts';
 
@@ -56,7 +58,7 @@ function readImages(fields: JsonRecord): ImagesFacts {
     stream: readFlag(fields['stream'], 'stream'),
     generations: readCount(fields['n'], 'n', [1, MAX_IMAGES]) ?? 1,
     imageParam: findImageField(fields),
-    unbounded: readReferences(fields),
+    unbounded: readStoredFiles(fields),
     made: readMade(fields),
   };
 }
@@ -71,12 +73,6 @@ function withPicture(facts: ImagesFacts): ImagesFacts {
   throw new RequestFault('invalid_request', 'The field "image" must be a picture.', 'image');
 }
 
-/** A file that the provider stores belongs to the gateway's account, which all keys share. */
-function readReferences(fields: JsonRecord): readonly UnboundedUse[] {
-  const param = findField(fields, FILE_FIELDS, '');
-  return param === undefined ? [] : [{ feature: 'FileReferences', param }];
-}
-
 /** A size or quality that may be in another field is not known. */
 function readMade(fields: JsonRecord): ImageAttributes {
   const { size, quality } = imageAttributes(fields);
@@ -86,14 +82,26 @@ function readMade(fields: JsonRecord): ImageAttributes {
   };
 }
 
-/** An SVG, which a second model writes, and a GIF, of several pictures. */
-const DEAR_FORMATS: ReadonlySet<string> = new Set(['svg', 'gif']);
+/** Of one picture. Others cost more: an SVG is written by a second model, and a GIF has several pictures. */
+const PICTURE_FORMATS: ReadonlySet<string> = new Set(['png', 'jpeg', 'jpg', 'webp']);
 
 /** Fields that ask for a format which costs more than one picture of its size and quality, whose price has no bound. */
 export function findFormatFields(fields: JsonRecord): readonly string[] {
-  const isDear = DEAR_FORMATS.has(stringOf(fields['output_format']).toLowerCase());
-  const param = findField(fields, FORMAT_FIELDS, '');
-  return [...(isDear ? ['output_format'] : []), ...(param === undefined ? [] : [param])];
+  const formats = locateFields(fields, FORMAT_FIELDS).filter(({ value }) => !isPictureFormat(value));
+  return [...formats, ...locateFields(fields, FORMAT_SETTINGS)].map((located) => located.path);
+}
+
+/** `png` or `image/png`. */
+function isPictureFormat(value: unknown): boolean {
+  return (
+    typeof value === 'string' &&
+    PICTURE_FORMATS.has(
+      value
+        .trim()
+        .toLowerCase()
+        .replace(/^image\//, ''),
+    )
+  );
 }
 
 /** As a request asks for them, or a response names them. */

@@ -2,17 +2,17 @@
  * Videos, which pass through: OpenAI client, OpenAI provider. A call creates a job, which is billed per video when it
  * is created; its state is read from the provider's later responses.
  */
-import type { UnboundedUse } from '../call-facts.ts';
 import { RequestFault } from '../call-facts.ts';
+import type { UnboundedUse } from '../call-facts.ts';
 import type { ConvertedJob, Converter, VideoJobs } from '../converter.ts';
-import { isGiven, isRecord, readCount, readModel, stringOf, textOf } from '../fields.ts';
+import { readCount, readModel, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
 import { parseObject } from '../json-value.ts';
 import { UNREPORTED_USAGE } from '../usage.ts';
-import { renameModelIn } from './form-fields.ts';
+import { renameModelIn, wholeNumberIn } from './form-fields.ts';
 import type { BodyForm } from './form-fields.ts';
-import { findField, LENGTH_FIELDS, readAttribute, RESOLUTION_FIELDS } from './generation-fields.ts';
+import { findField, LENGTH_FIELDS, readAttribute, readStoredFiles, RESOLUTION_FIELDS } from './generation-fields.ts';
 
 export interface VideosFacts {
   readonly model: string;
@@ -32,7 +32,6 @@ export interface VideosFacts {
 const PATH = '/videos';
 /** OpenAI generates one; compatible providers accept `n`, as for images. */
 const MAX_VIDEOS = 10;
-const FILE_ID_FIELDS = ['input_reference[file_id]', 'input_reference.file_id'] as const;
 
 /**
  * From a JSON body or a form's fields. Throws RequestFault where a field that the gateway needs is missing or wrong.
@@ -43,9 +42,9 @@ export function readVideosFacts(fields: JsonRecord): VideosFacts {
     throw new RequestFault('invalid_request', 'The field "prompt" must be a text.', 'prompt');
   return {
     model: readModel(fields),
-    generations: readCount(numberIn(fields['n']), 'n', [1, MAX_VIDEOS]) ?? 1,
+    generations: readCount(wholeNumberIn(fields['n']), 'n', [1, MAX_VIDEOS]) ?? 1,
     imageParam: findImageField(fields),
-    unbounded: readReferences(fields),
+    unbounded: readStoredFiles(fields),
     seconds: secondsOf(fields['seconds']),
     size: findField(fields, RESOLUTION_FIELDS, 'size') === undefined ? readAttribute(fields['size']) : undefined,
     lengthParam: findField(fields, LENGTH_FIELDS, 'seconds'),
@@ -60,23 +59,6 @@ function secondsOf(value: unknown): number | undefined {
   const seconds = typeof value === 'string' && /^\d{1,6}([.]\d{1,9})?$/.test(value) ? Number(value) : value;
   if (typeof seconds !== 'number' || !(seconds > 0) || seconds > MAX_SECONDS) return undefined;
   return Math.ceil(seconds);
-}
-
-/** Forms hold numbers as text. */
-function numberIn(value: unknown): unknown {
-  return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
-}
-
-/** A file that the provider stores belongs to the gateway's account, which all keys share. */
-function readReferences(fields: JsonRecord): readonly UnboundedUse[] {
-  const reference = fields['input_reference'];
-  const named =
-    isRecord(reference) && isGiven(reference['file_id'])
-      ? FILE_ID_FIELDS[1]
-      : isGiven(fields[FILE_ID_FIELDS[0]])
-        ? FILE_ID_FIELDS[0]
-        : undefined;
-  return named === undefined ? [] : [{ feature: 'FileReferences', param: named }];
 }
 
 export const videoJobs: VideoJobs = {

@@ -162,8 +162,11 @@ describe('an edit', () => {
     assert.equal(await held(() => send(EDITS, EDIT)), 167_000_001n);
     assert.equal(await held(() => send(EDITS, { ...EDIT, n: '3', quality: 'low', size: '1024x1024' })), 33_000_000n);
     assert.equal(await held(() => post(stack, EDITS, { ...JSON_EDIT, n: 2, size: '1536x1024' })), 120_000_000n);
-    // a size in brackets may be another one
-    assert.equal(await held(() => send(EDITS, { ...EDIT, size: '1536x1024', 'size[]': '1024x1024' })), 167_000_001n);
+    // a size in settings may be another one
+    assert.equal(
+      await held(() => send(EDITS, { ...EDIT, size: '1536x1024', 'parameters[size]': '1024x1024' })),
+      167_000_001n,
+    );
     stack.openai.script(openaiImages(1, { size: '1024x1024', quality: 'low' }));
     assert.equal(await costOf(await send(EDITS, EDIT)), '0.011');
     // more than was asked for is not billed
@@ -298,6 +301,10 @@ describe('a request that is refused', () => {
     ['a count in settings', { 'parameters[n]': '9' }, 400, 'not_allowed', 'parameters[n]'],
     ['a list of counts', { 'n[]': '9' }, 400, 'invalid_value', 'n[]'],
     ['a list of models', { 'model[]': 'flat-painter' }, 400, 'invalid_value', 'model[]'],
+    ['a model in brackets', { '[model]': 'flat-painter' }, 400, 'invalid_value', '[model]'],
+    ['a list of sizes', { 'size[]': '1536x1024' }, 400, 'invalid_value', 'size[]'],
+    ['a format in settings', { 'parameters[outputFormat]': 'gif' }, 400, 'not_allowed', 'parameters[outputFormat]'],
+    ['settings as a text', { extra_body: '{"n":4}' }, 400, 'not_allowed', 'extra_body'],
     ['a model in other letters', { Model: 'flat-painter' }, 400, 'invalid_value', 'Model'],
     ['a stored file', { 'image[file_id]': 'file_1' }, 400, 'not_allowed', 'image[file_id]'],
   ] as const)

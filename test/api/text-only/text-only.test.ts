@@ -359,7 +359,13 @@ describe('an image to start from', () => {
       });
     }
   }
-  it('is refused for videos as a file of a form', async () => {
+  it.each([
+    ['input_reference', new Blob([Buffer.from(PNG, 'base64')], { type: 'image/png' })],
+    ['parameters[image_url]', 'https://example.com/a.png'],
+    ['input_reference.image_url', DATA_URL],
+    ['image.url', 'https://example.com/a.png'],
+    ['[image_url]', 'https://example.com/a.png'],
+  ])('is refused for videos in the field %s of a form', async (name, picture) => {
     for (const [model, refused] of [
       ['text-to-video', true],
       ['any-to-video', false],
@@ -367,7 +373,8 @@ describe('an image to start from', () => {
       const form = new FormData();
       form.set('model', model);
       form.set('prompt', 'a cat');
-      form.set('input_reference', new Blob([Buffer.from(PNG, 'base64')], { type: 'image/png' }), 'a.png');
+      if (typeof picture === 'string') form.set(name, picture);
+      else form.set(name, picture, 'a.png');
       const response = await fetch(`${stack.gateway.url}/v1/videos`, {
         method: 'POST',
         headers: { authorization: `Bearer ${KEYS.main}` },

@@ -15,6 +15,8 @@ describe('fields that change the price', () => {
     assert.deepEqual(find({ extra_body: { google: { thinkingConfig: { thinkingBudget: 9 } } } }), [
       'extra_body.google.thinkingConfig.thinkingBudget',
     ]);
+    assert.deepEqual(find({ input: { prompt: 'a cat', n: 4 } }), ['input.n']);
+    assert.deepEqual(find({ input: [{ n: 4 }] }), []);
     assert.deepEqual(find({ metadata: { n_predict: 1 }, tools: [{ batch_size: 2 }] }), []);
   });
   it('are ignored if they are known, or have the default value', () => {

@@ -235,6 +235,18 @@ test.each([
   [{ output_format: 'GIF' }, ['output_format']],
   [{ frame_count: 16 }, ['frame_count']],
   [{ extra: { frameCount: 2 } }, ['extra.frameCount']],
+  [{ svg: {}, frame_count: 2 }, ['svg', 'frame_count']],
+  [{ outputFormat: 'gif' }, ['outputFormat']],
+  [{ 'output-format': 'svg' }, ['output-format']],
+  [{ extra_body: { output_format: 'svg' } }, ['extra_body.output_format']],
+  [{ parameters: [{ output_format: 'gif' }] }, ['parameters.0.output_format']],
+  [{ output_format: 'png', 'parameters[output_format]': 'gif' }, ['parameters[output_format]']],
+  [{ 'output_format[]': 'gif' }, ['output_format[]']],
+  [{ output_format: 'image/svg+xml' }, ['output_format']],
+  [{ output_format: 'gif ' }, ['output_format']],
+  [{ output_format: ['gif'] }, ['output_format']],
+  [{ output_format: 'apng' }, ['output_format']],
+  [{ output_format: ' image/PNG', outputFormat: 'Jpeg', options: { output_format: 'jpg' } }, []],
   [{ output_format: 'webp', svg: null, frame_count: null, background: 'opaque' }, []],
 ])('images: a format that costs more than a picture is found in %j', (fields, found) => {
   assert.deepEqual(findFormatFields(fields), found);

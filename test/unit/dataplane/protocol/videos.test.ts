@@ -53,6 +53,15 @@ describe('a request for a video', () => {
         param: 'input_reference[file_id]',
       },
     ]);
+    for (const [fields, param] of [
+      [{ 'parameters[file_id]': 'file_1' }, 'parameters[file_id]'],
+      [{ file_id: 'file_1' }, 'file_id'],
+      [{ input: [{ fileId: 'file_1' }] }, 'input.0.fileId'],
+    ] as const)
+      assert.deepEqual(readVideosFacts({ model: 'm', prompt: 'p', ...fields }).unbounded, [
+        { feature: 'FileReferences', param },
+      ]);
+    assert.deepEqual(readVideosFacts({ model: 'm', prompt: 'p', input_reference: { file_id: null } }).unbounded, []);
   });
   it('passes through, with its model renamed', () => {
     const json = videoJobs
