@@ -6,12 +6,13 @@ import { RequestFault } from '../call-facts.ts';
 import type { UnboundedUse } from '../call-facts.ts';
 import { MAX_CANDIDATES } from '../candidates.ts';
 import { addPricedFields, readServiceTier, startCounts } from '../content-counts.ts';
+import { estimateTokens } from '../estimate.ts';
 import type { ModelTokens } from '../estimate.ts';
-import { isGiven, readCount, readFlag, readModel, utf8Bytes } from '../fields.ts';
+import { isGiven, readCount, readFlag, readModel, textOf, utf8Bytes } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
 import { PRICED_FIELDS, readStreamOptions } from './facts.ts';
-import { likelyTokens, WRAPPING_TOKENS } from './input-only.ts';
+import { WRAPPING_TOKENS } from './input-only.ts';
 import { readTokenInputs } from './token-inputs.ts';
 import type { TokenInput } from './token-inputs.ts';
 
@@ -42,8 +43,8 @@ export interface Choices {
   readonly count: number;
   /** Completions that are generated for one that is a choice. */
   readonly generatedForEach: number;
-  /** Choices repeat their prompts, of which these are the lengths in UTF-16 units; undefined: they do not. */
-  readonly echoed: readonly number[] | undefined;
+  /** Choices repeat their prompts, which are undefined where tokens were sent; undefined: they do not. */
+  readonly echoed: readonly (string | undefined)[] | undefined;
 }
 
 /** Choices of all prompts together, so that what is known of each stays small. */
@@ -52,7 +53,6 @@ export const MAX_CHOICES = 4096;
 const DEFAULT_OUTPUT_TOKENS = 16;
 const ANSWERS_RANGE = [1, MAX_CANDIDATES] as const;
 const FROM_ZERO = [0, Number.MAX_SAFE_INTEGER] as const;
-const CHARACTERS_PER_TOKEN = 4;
 
 /** No field is a tool that the call could do without. */
 const COMPLETION_PRICED_FIELDS = PRICED_FIELDS.map(({ droppable: _droppable, ...field }) => field);
@@ -76,11 +76,11 @@ export function readCompletionsFacts(body: Uint8Array, parsed: JsonRecord): Comp
     choices: {
       count: n * prompts.length,
       generatedForEach: bestOf / n,
-      echoed: readFlag(parsed['echo'], 'echo') ? prompts.map(lengthOf) : undefined,
+      echoed: readFlag(parsed['echo'], 'echo') ? prompts.map(textOf) : undefined,
     },
     promptTokens: prompts.map((prompt) => boundOf(prompt) + suffixBytes + WRAPPING_TOKENS),
     otherBytes: prompts.reduce<number>((left, prompt) => Math.max(0, left - boundOf(prompt)), body.length),
-    estimatedTokens: prompts.reduce<number>((sum, prompt) => sum + likelyOf(prompt) + likelyTokens(suffixBytes), 0),
+    estimatedTokens: prompts.reduce<number>((sum, prompt) => sum + likelyOf(prompt) + estimateTokens(suffixBytes), 0),
     imageParam: findImageField(parsed),
     unbounded: counts.unbounded,
     serviceTier: readServiceTier(parsed['service_tier']),
@@ -142,9 +142,5 @@ function boundOf(prompt: TokenInput): number {
 }
 
 function likelyOf(prompt: TokenInput): number {
-  return typeof prompt === 'string' ? likelyTokens(Buffer.byteLength(prompt)) : prompt;
-}
-
-function lengthOf(prompt: TokenInput): number {
-  return typeof prompt === 'string' ? prompt.length : prompt * CHARACTERS_PER_TOKEN;
+  return typeof prompt === 'string' ? estimateTokens(Buffer.byteLength(prompt)) : prompt;
 }

@@ -17,8 +17,8 @@ export interface InputOnlyEndpoint {
   /** Below the channel's base URL. */
   readonly path: string;
   isResponse(response: JsonRecord): boolean;
-  /** The error of a response that is none. */
-  readonly isNone: string;
+  /** The error of a response that is not of this endpoint. */
+  readonly fault: string;
   /** Absent: the response's `usage`. */
   readUsage?(response: JsonRecord): OpenAiUsage;
 }
@@ -31,7 +31,7 @@ export function inputOnlyConverter(endpoint: InputOnlyEndpoint): Converter {
     response: (body) => {
       const response = parseObject(body);
       throwIfError(response);
-      if (!endpoint.isResponse(response)) throw new SyntaxError(endpoint.isNone);
+      if (!endpoint.isResponse(response)) throw new SyntaxError(endpoint.fault);
       const input = inputOf(endpoint.readUsage?.(response) ?? usageMember(response));
       return {
         body,
@@ -60,9 +60,3 @@ function inputOf(usage: OpenAiUsage): Pick<ReportedUsage, 'input' | 'cached'> | 
 
 /** Upper bound of what a provider adds to one input. */
 export const WRAPPING_TOKENS = 8;
-const BYTES_PER_TOKEN = 4;
-
-/** Likely tokens of a text of so many bytes, for a provider that reports none. */
-export function likelyTokens(bytes: number): number {
-  return Math.ceil(bytes / BYTES_PER_TOKEN);
-}

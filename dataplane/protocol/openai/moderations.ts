@@ -3,13 +3,14 @@
  */
 import { Buffer } from 'node:buffer';
 import { RequestFault } from '../call-facts.ts';
+import { estimateTokens } from '../estimate.ts';
 import type { ModelTokens } from '../estimate.ts';
 import { isGiven, isRecord, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { refuseFoldedNames } from '../folded-names.ts';
 import { findImageField } from '../image-inputs.ts';
 import { hasOnly } from '../known-members.ts';
-import { inputOnlyConverter, likelyTokens, WRAPPING_TOKENS } from './input-only.ts';
+import { inputOnlyConverter, WRAPPING_TOKENS } from './input-only.ts';
 
 export interface ModerationsFacts {
   readonly model: string;
@@ -53,7 +54,7 @@ export function boundModeratedInput({ inputs }: ModerationsFacts, { contextToken
 
 /** Likely tokens of all inputs, at most the bound. */
 export function estimateModeratedInput(facts: ModerationsFacts, model: ModelTokens): number {
-  const likely = facts.inputs.map(({ textBytes, images }) => likelyTokens(textBytes) + images * model.imageTokens);
+  const likely = facts.inputs.map(({ textBytes, images }) => estimateTokens(textBytes) + images * model.imageTokens);
   return Math.min(
     boundModeratedInput(facts, model),
     likely.reduce((sum, tokens) => sum + tokens, 0),
@@ -63,7 +64,7 @@ export function estimateModeratedInput(facts: ModerationsFacts, model: ModelToke
 export const moderationsConverter = inputOnlyConverter({
   path: '/moderations',
   isResponse: (response) => Array.isArray(response['results']),
-  isNone: 'the answer holds no moderations',
+  fault: 'the answer holds no moderations',
 });
 
 /** A text, a list of texts, or a list of parts. */

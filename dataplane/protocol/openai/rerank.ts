@@ -4,13 +4,14 @@
  */
 import { Buffer } from 'node:buffer';
 import { RequestFault } from '../call-facts.ts';
+import { estimateTokens } from '../estimate.ts';
 import type { ModelTokens } from '../estimate.ts';
 import { isRecord, readModel, stringOf, utf8Bytes } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { foldName } from '../folded-names.ts';
 import { findImage, findImageField, isImageData } from '../image-inputs.ts';
 import { largestCount } from '../usage.ts';
-import { inputOnlyConverter, likelyTokens, usageMember, WRAPPING_TOKENS } from './input-only.ts';
+import { inputOnlyConverter, usageMember, WRAPPING_TOKENS } from './input-only.ts';
 
 export interface RerankFacts {
   readonly model: string;
@@ -27,7 +28,7 @@ export interface RankedText {
   readonly hasMedia: boolean;
 }
 
-/** Documents that a price per request counts once, as Cohere's search units do. */
+/** Documents that a price per request counts once, whatever their length. */
 export const DOCUMENTS_PER_UNIT = 100;
 
 /** Throws RequestFault where the model, the query or the documents are missing or wrong. */
@@ -62,7 +63,8 @@ function boundPair(query: RankedText, document: RankedText, contextTokens: numbe
 
 /** Likely input tokens, at most the bound. */
 export function estimateRerankInput(facts: RerankFacts, model: ModelTokens): number {
-  const likely = ({ bytes, hasMedia }: RankedText): number => likelyTokens(bytes) + (hasMedia ? model.imageTokens : 0);
+  const likely = ({ bytes, hasMedia }: RankedText): number =>
+    estimateTokens(bytes) + (hasMedia ? model.imageTokens : 0);
   const query = likely(facts.query);
   return Math.min(
     boundRerankInput(facts, model),
@@ -73,7 +75,7 @@ export function estimateRerankInput(facts: RerankFacts, model: ModelTokens): num
 export const rerankConverter = inputOnlyConverter({
   path: '/rerank',
   isResponse: (response) => Array.isArray(response['results']) || Array.isArray(response['data']),
-  isNone: 'the answer holds no ranking',
+  fault: 'the answer holds no ranking',
   readUsage: (response) => {
     const usage = usageMember(response);
     return { ...usage, prompt: largestCount(usage.prompt, usage.total, ...metaCounts(response['meta'])) };

@@ -112,7 +112,7 @@ test('the output of a response is what its usage says, or its text', () => {
 });
 
 test('what echoes the prompts is no output', () => {
-  const echoing: Choices = { count: 4, generatedForEach: 1, echoed: [3, 5] };
+  const echoing: Choices = { count: 4, generatedForEach: 1, echoed: ['one', 'seven'] };
   const choices = [choice(0, 'one+12'), choice(1, 'one'), choice(2, 'seven+1'), choice(3, 'seven')];
   assert.equal(meterOf(echoing, { choices }).outputBytes, 5);
   // a provider may spell the prompt otherwise
@@ -124,11 +124,46 @@ test('what echoes the prompts is no output', () => {
   assert.deepEqual([reported.output, final], [0, true]);
 });
 
+test('only a text that begins with the prompt is an echo', () => {
+  const bytesOf = (echoed: Choices['echoed'], text: string) =>
+    meterOf({ count: 1, generatedForEach: 1, echoed }, { choices: [choice(0, text)] }).outputBytes;
+  assert.equal(bytesOf(['x'.repeat(9000)], 'y'.repeat(9000)), 9000);
+  assert.equal(bytesOf(['hello'], 'hell'), 4);
+  assert.equal(bytesOf(['hello'], 'hello!'), 1);
+  // what tokens read as is not known
+  assert.equal(
+    bytesOf(readCompletionsFacts(Buffer.from(''), { model: 'm', prompt: [1, 2], echo: true }).choices.echoed, 'abc'),
+    3,
+  );
+});
+
+test.each([
+  [['hello'], 'hello', 0],
+  [['hel', 'lo', '!'], 'hello', 1],
+  // a stream that breaks off, or goes on with something else
+  [['hel'], 'hello', 0],
+  [['hel', 'p!'], 'hello', 5],
+  [['yes', 'no'], 'hello', 5],
+])('of a stream with the texts %j after the prompt %j, %i bytes are generated', (texts, prompt, bytes) => {
+  const events = texts.map((text) => ({ choices: [choice(0, text, null)] }));
+  const open = (echo: Choices) => replay(completionsConverter(echo).stream(STREAM_REQUEST), [stream(...events)]);
+  assert.equal(open({ count: 1, generatedForEach: 1, echoed: [prompt] }).meter.outputBytes, bytes);
+});
+
+test('reasoning, and the form of chats, are output too', () => {
+  const bytesOf = (fields: object) => meterOf(PLAIN, { choices: [{ index: 0, ...fields }] }).outputBytes;
+  assert.equal(bytesOf({ text: 'four', reasoning: 'five5' }), 9);
+  assert.equal(bytesOf({ message: { role: 'assistant', content: 'four', reasoning_content: 'five5' } }), 9);
+  assert.equal(bytesOf({ delta: { content: 'four' } }), 4);
+  // the same text in both forms
+  assert.equal(bytesOf({ text: 'four', message: { content: 'four' } }), 4);
+});
+
 const stream = (...events: readonly (object | string)[]): Buffer =>
   Buffer.from(events.map((event) => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`).join(''));
 
 test('a stream has the text of all choices, in chunks of any size', () => {
-  const two: Choices = { count: 2, generatedForEach: 1, echoed: [3] };
+  const two: Choices = { count: 2, generatedForEach: 1, echoed: ['one'] };
   const bytes = stream(
     { choices: [choice(0, 'on', null)] },
     { choices: [choice(1, 'one', null), choice(0, 'e+1', null)] },
