@@ -14,6 +14,8 @@ export interface ModelTokens {
 const CALL_TOKENS = 128;
 /** Upper bound of what a chat template adds to a message, block or tool. */
 const UNIT_TOKENS = 16;
+/** Upper bound of what a chat template adds to a text that is a call of its own. */
+export const TEMPLATE_TOKENS = CALL_TOKENS + UNIT_TOKENS;
 /** Typical number of tokens that a chat template adds to a message, block or tool. */
 const USUAL_UNIT_TOKENS = 3;
 const BYTES_PER_TOKEN = 4;
