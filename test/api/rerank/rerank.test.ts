@@ -161,6 +161,22 @@ describe('rankings', () => {
     await assertBilled(await post(stack, '/v1/rerank', body), 302, 302n * TOKEN);
   });
 
+  it('of more than 8 MiB are billed by their own usage, not by that of a document that they repeat', async () => {
+    const document = { text: 'x', usage: { prompt_tokens: 1, completion_tokens: 0 } };
+    const results = [{ document: { text: 'x'.repeat(9 * 1024 * 1024) } }, { document }];
+    stack.openai.script(json({ results }), json({ usage: { total_tokens: 40 }, results }));
+    for (const [tokens, source] of [
+      // what an object within a document comes to is not known: the context
+      [1000, 'Estimated'],
+      [40, 'Provider'],
+    ] as const) {
+      const response = await post(stack, '/v1/rerank', { model: 'rank-model', query: 'q', documents: [document] });
+      assert.equal(response.status, 200);
+      const record: Json = (await get(stack, `/v1/usage/${response.headers.get('x-request-id')}`)).json();
+      assert.deepEqual([record.input_tokens, record.output_tokens, record.usage_source], [tokens, 0, source]);
+    }
+  });
+
   it('that are none are an error', async () => {
     stack.openai.script(json({ object: 'list' }));
     const response = await post(stack, '/v1/rerank', { model: 'rank-model', query: 'q', documents: ['a'] });
