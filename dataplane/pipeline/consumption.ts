@@ -9,7 +9,7 @@ import type { Bill, Consumption, PartUsage, TokenDetails, Uses } from '../price/
 import { NO_TOKENS } from '../price/tokens.ts';
 import type { CallProgress, CallStatus, UsageSource } from '../usage/record.ts';
 import type { TokenCounts } from '../price/tokens.ts';
-import { estimateOutputTokens } from '../protocol/estimate.ts';
+import { estimateTokens } from '../protocol/estimate.ts';
 import { hidesReasoning } from '../protocol/hidden-reasoning.ts';
 import type { Meter, ReportedUsage } from '../protocol/converter.ts';
 import { estimateRestOfInput, mergeDefined, UNREPORTED_USAGE } from '../protocol/usage.ts';
@@ -333,7 +333,7 @@ function outputTokens({ meter, countedOutput }: BilledActivity, terms: BillingTe
     outputLimit,
   } = terms;
   if (!call.output || !meter) return 0;
-  const seen = Math.min(countedOutput ?? estimateOutputTokens(meter.outputBytes), allowedOutput(call, outputLimit));
+  const seen = Math.min(countedOutput ?? estimateTokens(meter.outputBytes), allowedOutput(call, outputLimit));
   const { output } = meter.reported;
   // a figure reported in the middle of a stream may be older than the text seen since
   return meter.final && output !== undefined ? output : Math.max(output ?? 0, seen);

@@ -1,8 +1,9 @@
 /**
  * Streams a response that is too large to buffer, except its end, which is sent after the settlement. The usage is read
- * from the first and last 64 KiB, where providers write it.
+ * by the endpoint's own meter, or else from the first and last 64 KiB, where providers write it.
  */
 import { ImageCounter } from '../protocol/openai/image-counter.ts';
+import type { Converter, LargeMeter, Meter } from '../protocol/converter.ts';
 import { readUsageAtEnds } from '../protocol/usage-at-ends.ts';
 import type { CallOutcome, CallRecord, Forwarded, PipelineDeps } from './context.ts';
 import { clientHeaders } from './response-headers.ts';
@@ -27,22 +28,49 @@ export async function relayLarge(
   const head = Buffer.concat(buffered, END_BYTES);
   record.firstByteAt = deps.clock.monotonicMs();
   reply.start(forwarded.response.status, clientHeaders(forwarded));
-  const counter = forwarded.admitted.routed.call.kind === 'Images' ? new ImageCounter() : undefined;
-  let size = 0;
+  const passing = new PassingMeter(forwarded);
   let last: Buffer = Buffer.alloc(0);
   for await (const piece of piecesOf(buffered, rest)) {
     if (buffered.length === 0) record.received.hold(0, forwarded.admitted.routed.key);
-    size += piece.length;
-    counter?.add(piece);
-    if (record.meter) record.meter = { ...record.meter, outputBytes: size, ...(counter && { images: counter.images }) };
+    passing.add(piece);
+    if (record.meter) record.meter = { ...record.meter, ...passing.counts };
     const all = Buffer.concat([last, piece]);
     const cut = Math.max(0, all.length - END_BYTES);
     if (cut > 0) await reply.write(all.subarray(0, cut));
     last = all.subarray(cut);
   }
-  const meter = readUsageAtEnds(forwarded.converter.client, { head, tail: last, size });
-  record.meter = counter ? { ...meter, images: counter.images } : meter;
+  record.meter = passing.finish(head, last);
   return reply.gone ? { kind: 'ClientGone' } : { kind: 'Streamed', last };
+}
+
+/** Meters a response as it passes. */
+class PassingMeter {
+  readonly #converter: Converter;
+  readonly #counter: ImageCounter | undefined;
+  readonly #large: LargeMeter | undefined;
+  #size = 0;
+
+  constructor({ admitted, converter }: Forwarded) {
+    this.#converter = converter;
+    this.#counter = admitted.routed.call.kind === 'Images' ? new ImageCounter() : undefined;
+    this.#large = converter.large?.();
+  }
+
+  /** What is known before the end. */
+  get counts(): Pick<Meter, 'outputBytes' | 'images'> {
+    return { outputBytes: this.#size, ...(this.#counter && { images: this.#counter.images }) };
+  }
+
+  add(piece: Uint8Array): void {
+    this.#size += piece.length;
+    this.#counter?.add(piece);
+    this.#large?.add(piece);
+  }
+
+  finish(head: Uint8Array, tail: Uint8Array): Meter {
+    const meter = this.#large?.meter ?? readUsageAtEnds(this.#converter.client, { head, tail, size: this.#size });
+    return this.#counter ? { ...meter, images: this.#counter.images } : meter;
+  }
 }
 
 /** Yields the buffered chunks, then the rest. Each is read only after the previous one was written. */

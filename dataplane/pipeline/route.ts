@@ -12,7 +12,7 @@ import type { Authenticated, EndpointCall, PipelineDeps, Received, Routed } from
 /** What a model of each kind does, and at which path. */
 const USES: Readonly<Record<EndpointKind, string>> = {
   Chat: 'answers chats: POST /v1/chat/completions or /v1/messages',
-  Embeddings: 'makes embeddings, moderations or rankings: POST /v1/embeddings, /v1/moderations or /v1/rerank',
+  Embeddings: 'reads texts and writes none: POST /v1/embeddings, /v1/moderations or /v1/rerank, whichever it is for',
   Images: 'makes images: POST /v1/images/generations',
   Videos: 'makes videos: POST /v1/videos',
 };

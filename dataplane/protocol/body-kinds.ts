@@ -74,6 +74,9 @@ const BOUNDED_FIELDS = {
   Generations: new Set(['n']),
   Completions: new Set(['max_tokens', 'n', 'best_of']),
   Embeddings: new Set<string>(),
+  Moderations: new Set<string>(),
+  // how many pieces there are follows from their size
+  Rerank: new Set(['max_tokens_per_doc', 'overlap_tokens', 'max_chunks_per_doc']),
 } as const;
 
 /** The request is the same for any. */
@@ -125,13 +128,19 @@ const KINDS = {
     converter: (protocol) => providerOf(protocol).endpoints?.embeddings,
   } satisfies KindRow<EmbeddingsFacts & PriceFacts>,
   Moderations: {
-    read: (_bytes, parsed) => readModerationsFacts(parsed),
+    read: (bytes, parsed) => ({
+      ...readModerationsFacts(bytes, parsed),
+      ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Moderations),
+    }),
     converter: (protocol) => providerOf(protocol).endpoints?.moderations,
-  } satisfies KindRow<ModerationsFacts>,
+  } satisfies KindRow<ModerationsFacts & PriceFacts>,
   Rerank: {
-    read: (_bytes, parsed) => readRerankFacts(parsed),
+    read: (bytes, parsed) => ({
+      ...readRerankFacts(bytes, parsed),
+      ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Rerank),
+    }),
     converter: (protocol) => providerOf(protocol).endpoints?.rerank,
-  } satisfies KindRow<RerankFacts>,
+  } satisfies KindRow<RerankFacts & PriceFacts>,
   Images: {
     read: (_bytes, parsed, form) => ({
       ...readImagesFacts(parsed),

@@ -271,6 +271,18 @@ export interface Converter {
    */
   response(body: Uint8Array, answer?: ResponseContext): ConvertedResponse;
   stream(request: StreamRequest): StreamConverter;
+  /**
+   * Meters a whole response that is too large to hold. Absent: its usage is an object of that name at its start or its
+   * end.
+   */
+  large?(): LargeMeter;
+}
+
+/** Takes a response in pieces of any size. */
+export interface LargeMeter {
+  add(piece: Uint8Array): void;
+  /** The consumption, once the response has come whole. */
+  readonly meter: Meter;
 }
 
 /** The part of a converter that makes the provider's request. */

@@ -1,6 +1,6 @@
 /**
- * Fields of providers' APIs that raise or replace the output limit of a request, or multiply its answer, and that the
- * gateway does not read. A request that passes through in its own dialect could use them to cost more than its hold, so
+ * Fields of providers' APIs that raise or replace the output limit of a request, or multiply its answer or the reading
+ * of its documents, and that the gateway does not read. A request that passes through in its own dialect could use them to cost more than its hold, so
  * they are refused unless a ModelRoute's `allow.fields` names them.
  */
 import { isRecord } from './fields.ts';
@@ -8,7 +8,7 @@ import type { JsonRecord } from './fields.ts';
 import { foldName } from './folded-names.ts';
 import { pathSegments } from './form-names.ts';
 
-/** Limit: of the output. Budget: of reasoning beyond the limit. Count: of answers. Mode: of generating several. */
+/** Limit: of the output. Budget: of reasoning beyond the limit, or of documents in pieces. Count: of answers. Mode: of generating several. */
 export type CostFieldKind = 'Limit' | 'Budget' | 'Count' | 'Mode';
 
 /** By folded name (foldSpelling), because some providers ignore case, and many take both spellings. */
@@ -77,6 +77,8 @@ const COUNTS = [
   'video_count',
   'number_of_videos',
 ];
+/** Of documents that are ranked, each piece of which is read with the query. */
+const PIECES = ['max_tokens_per_doc', 'max_chunks_per_doc', 'overlap_tokens'];
 const MODES = ['sequential_image_generation', 'use_beam_search'];
 
 /** Objects that providers search for further settings. */
@@ -127,6 +129,7 @@ function costFields(): CostFields {
   const kinds = [
     ['Limit', LIMITS],
     ['Budget', BUDGETS],
+    ['Budget', PIECES],
     ['Count', COUNTS],
     ['Mode', MODES],
   ] as const;

@@ -14,6 +14,8 @@ export interface ModelTokens {
 const CALL_TOKENS = 128;
 /** Upper bound of what a chat template adds to a message, block or tool. */
 const UNIT_TOKENS = 16;
+/** Upper bound of what a chat template adds to a text that is a call of its own. */
+export const TEMPLATE_TOKENS = CALL_TOKENS + UNIT_TOKENS;
 /** Typical number of tokens that a chat template adds to a message, block or tool. */
 const USUAL_UNIT_TOKENS = 3;
 const BYTES_PER_TOKEN = 4;
@@ -37,11 +39,11 @@ export function boundInput(facts: ChatFacts, { contextTokens, imageTokens }: Mod
 
 /** Likely input tokens, for a provider that reports none; at most the bound. A file counts as one page. */
 export function estimateInput(facts: ChatFacts, model: ModelTokens): number {
-  const text = Math.ceil(facts.textBytes / BYTES_PER_TOKEN) + facts.units * USUAL_UNIT_TOKENS;
+  const text = estimateTokens(facts.textBytes) + facts.units * USUAL_UNIT_TOKENS;
   return Math.min(boundInput(facts, model), text + (facts.images + facts.files) * model.imageTokens);
 }
 
-/** Likely output tokens of generated text; not zero unless nothing was generated. */
-export function estimateOutputTokens(outputBytes: number): number {
-  return Math.ceil(outputBytes / BYTES_PER_TOKEN);
+/** Likely tokens of a text of so many bytes; not zero unless it is empty. */
+export function estimateTokens(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
 }

@@ -3,14 +3,12 @@
  * are searched for an object of that name.
  */
 import { readUsage as readAnthropic, toReportedUsage as reportAnthropic } from './anthropic/usage.ts';
-import { asBuffer, decodeUtf8 } from './bytes.ts';
+import { asBuffer } from './bytes.ts';
 import type { ChatDialect } from './call-facts.ts';
 import type { Meter, ReportedUsage } from './converter.ts';
-import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
-import { scanObject } from './json-scan.ts';
+import { readObjectAt } from './read-object.ts';
 import { readUsage as readOpenai, toReportedUsage as reportOpenai } from './openai/usage.ts';
-import { parseJson } from './parse-json.ts';
 import { UNREPORTED_USAGE } from './usage.ts';
 
 const NAME = '"usage"';
@@ -51,12 +49,5 @@ function findUsage(bytes: Uint8Array, report: (usage: JsonRecord) => ReportedUsa
 function objectAfter(text: Buffer, from: number): JsonRecord | undefined {
   const colon = text.indexOf(COLON, from);
   if (colon < 0 || text.toString('latin1', from, colon).trim() !== '') return undefined;
-  try {
-    const object = scanObject(text, colon + 1);
-    const value: unknown = object && parseJson(decodeUtf8(text.subarray(object.start, object.end)));
-    return isRecord(value) ? value : undefined;
-  } catch {
-    // cut off, or not JSON
-    return undefined;
-  }
+  return readObjectAt(text, colon + 1);
 }

@@ -3,7 +3,7 @@
  * error.
  */
 import type { Meter, ReportedUsage } from './converter.ts';
-import { estimateOutputTokens } from './estimate.ts';
+import { estimateTokens } from './estimate.ts';
 import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import type { OutputTally } from './output-tally.ts';
@@ -97,7 +97,7 @@ export function fillUsage({ reported, outputBytes }: Meter, estimatedInputTokens
   return {
     ...reported,
     input: reported.input ?? estimateRestOfInput(reported, estimatedInputTokens),
-    output: reported.output ?? estimateOutputTokens(outputBytes),
+    output: reported.output ?? estimateTokens(outputBytes),
   };
 }
 

@@ -3,6 +3,7 @@ import type { BodyFacts } from '../../protocol/body-kinds.ts';
 import { boundModeratedInput, estimateModeratedInput } from '../../protocol/openai/moderations.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import { checkAllowed } from './allowed-features.ts';
+import { checkCostFields } from './check-cost-fields.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export const MODERATIONS: Endpoint<BodyFacts['Moderations']> = {
@@ -12,9 +13,12 @@ export const MODERATIONS: Endpoint<BodyFacts['Moderations']> = {
     model,
     ...(imageParam !== undefined && { imageParam, modalities: ['imageInput'] }),
   }),
-  check: ({ imageParam }, candidate) =>
-    checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded: [] }, candidate),
+  check: ({ imageParam, costFields }, candidate) => {
+    checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded: [] }, candidate);
+    checkCostFields(costFields, candidate);
+  },
   boundInput: (facts, { model }) => boundModeratedInput(facts, model),
   estimateInput: (facts, { model }) => estimateModeratedInput(facts, model),
+  unbounded: ({ costFields }) => costFields.length > 0,
   converter: (_facts, { target }) => providerOf(target.protocol).endpoints?.moderations,
 };

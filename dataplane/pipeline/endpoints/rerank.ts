@@ -3,6 +3,7 @@ import type { BodyFacts } from '../../protocol/body-kinds.ts';
 import { boundRerankInput, DOCUMENTS_PER_UNIT, estimateRerankInput } from '../../protocol/openai/rerank.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import { checkAllowed } from './allowed-features.ts';
+import { checkCostFields } from './check-cost-fields.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export const RERANK: Endpoint<BodyFacts['Rerank']> = {
@@ -13,9 +14,12 @@ export const RERANK: Endpoint<BodyFacts['Rerank']> = {
     generations: Math.ceil(documents.length / DOCUMENTS_PER_UNIT),
     ...(imageParam !== undefined && { imageParam, modalities: ['imageInput'] }),
   }),
-  check: ({ imageParam }, candidate) =>
-    checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded: [] }, candidate),
+  check: ({ imageParam, costFields }, candidate) => {
+    checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded: [] }, candidate);
+    checkCostFields(costFields, candidate);
+  },
   boundInput: (facts, { model }) => boundRerankInput(facts, model),
   estimateInput: (facts, { model }) => estimateRerankInput(facts, model),
+  unbounded: ({ costFields }) => costFields.length > 0,
   converter: (_facts, { target }) => providerOf(target.protocol).endpoints?.rerank,
 };

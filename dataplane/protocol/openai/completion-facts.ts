@@ -6,12 +6,13 @@ import { RequestFault } from '../call-facts.ts';
 import type { UnboundedUse } from '../call-facts.ts';
 import { MAX_CANDIDATES } from '../candidates.ts';
 import { addPricedFields, readServiceTier, startCounts } from '../content-counts.ts';
+import { estimateTokens, TEMPLATE_TOKENS } from '../estimate.ts';
 import type { ModelTokens } from '../estimate.ts';
-import { isGiven, readCount, readFlag, readModel, utf8Bytes } from '../fields.ts';
+import { isGiven, readCount, readFlag, readModel, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
+import { otherBytes, otherTextBytes } from '../other-members.ts';
 import { PRICED_FIELDS, readStreamOptions } from './facts.ts';
-import { likelyTokens, WRAPPING_TOKENS } from './input-only.ts';
 import { readTokenInputs } from './token-inputs.ts';
 import type { TokenInput } from './token-inputs.ts';
 
@@ -24,10 +25,8 @@ export interface CompletionsFacts {
   /** Completions that are generated, and billed, of all prompts together. */
   readonly generated: number;
   readonly choices: Choices;
-  /** Upper bounds of the prompts. */
+  /** Upper bounds of the prompts, each with the rest of the body, where a compatible provider may find more to read. */
   readonly promptTokens: readonly number[];
-  /** Bytes of the body beside its prompts, where a compatible provider may find more to read. */
-  readonly otherBytes: number;
   /** Likely tokens of all prompts. */
   readonly estimatedTokens: number;
   /** The field with the first image, which compatible providers accept; undefined: none. */
@@ -42,8 +41,8 @@ export interface Choices {
   readonly count: number;
   /** Completions that are generated for one that is a choice. */
   readonly generatedForEach: number;
-  /** Choices repeat their prompts, of which these are the lengths in UTF-16 units; undefined: they do not. */
-  readonly echoed: readonly number[] | undefined;
+  /** Choices repeat their prompts, which are undefined where tokens were sent; undefined: they do not. */
+  readonly echoed: readonly (string | undefined)[] | undefined;
 }
 
 /** Choices of all prompts together, so that what is known of each stays small. */
@@ -52,7 +51,22 @@ export const MAX_CHOICES = 4096;
 const DEFAULT_OUTPUT_TOKENS = 16;
 const ANSWERS_RANGE = [1, MAX_CANDIDATES] as const;
 const FROM_ZERO = [0, Number.MAX_SAFE_INTEGER] as const;
-const CHARACTERS_PER_TOKEN = 4;
+
+const PROMPT_NAMES: ReadonlySet<string> = new Set(['prompt']);
+/** Members that no model reads, or that are counted by themselves. */
+const UNREAD_NAMES: ReadonlySet<string> = new Set([
+  ...PROMPT_NAMES,
+  'model',
+  'stop',
+  'user',
+  'metadata',
+  'logit_bias',
+  'service_tier',
+  'stream_options',
+  'prompt_cache_key',
+  'safety_identifier',
+]);
+const CHAT_FIELDS = ['messages', 'system', 'tools', 'functions'] as const;
 
 /** No field is a tool that the call could do without. */
 const COMPLETION_PRICED_FIELDS = PRICED_FIELDS.map(({ droppable: _droppable, ...field }) => field);
@@ -64,7 +78,9 @@ export function readCompletionsFacts(body: Uint8Array, parsed: JsonRecord): Comp
   const limit = readCount(parsed['max_tokens'], 'max_tokens', FROM_ZERO) ?? DEFAULT_OUTPUT_TOKENS;
   const prompts = readPrompts(parsed);
   const { n, bestOf } = readAnswers(parsed, { prompts: prompts.length, stream });
-  const suffixBytes = readSuffix(parsed['suffix']);
+  checkSuffix(parsed['suffix']);
+  const beside = otherBytes(body, PROMPT_NAMES) + TEMPLATE_TOKENS;
+  const likelyBeside = estimateTokens(otherTextBytes(parsed, UNREAD_NAMES));
   const counts = startCounts(body.length);
   addPricedFields(counts, parsed, COMPLETION_PRICED_FIELDS);
   return {
@@ -76,11 +92,10 @@ export function readCompletionsFacts(body: Uint8Array, parsed: JsonRecord): Comp
     choices: {
       count: n * prompts.length,
       generatedForEach: bestOf / n,
-      echoed: readFlag(parsed['echo'], 'echo') ? prompts.map(lengthOf) : undefined,
+      echoed: readFlag(parsed['echo'], 'echo') ? prompts.map(textOf) : undefined,
     },
-    promptTokens: prompts.map((prompt) => boundOf(prompt) + suffixBytes + WRAPPING_TOKENS),
-    otherBytes: prompts.reduce<number>((left, prompt) => Math.max(0, left - boundOf(prompt)), body.length),
-    estimatedTokens: prompts.reduce<number>((sum, prompt) => sum + likelyOf(prompt) + likelyTokens(suffixBytes), 0),
+    promptTokens: prompts.map((prompt) => boundOf(prompt) + beside),
+    estimatedTokens: prompts.reduce<number>((sum, prompt) => sum + likelyOf(prompt) + likelyBeside, 0),
     imageParam: findImageField(parsed),
     unbounded: counts.unbounded,
     serviceTier: readServiceTier(parsed['service_tier']),
@@ -89,13 +104,9 @@ export function readCompletionsFacts(body: Uint8Array, parsed: JsonRecord): Comp
 
 /** Upper bound of input tokens, at most the context of each prompt. What an image comes to is bounded by that alone. */
 export function boundCompletionsInput(facts: CompletionsFacts, { contextTokens }: ModelTokens): number {
-  const { promptTokens, otherBytes, imageParam } = facts;
-  const most = promptTokens.length * contextTokens;
-  if (imageParam !== undefined) return most;
-  return Math.min(
-    most,
-    promptTokens.reduce((sum, tokens) => sum + Math.min(tokens, contextTokens), otherBytes),
-  );
+  const { promptTokens, imageParam } = facts;
+  if (imageParam !== undefined) return promptTokens.length * contextTokens;
+  return promptTokens.reduce((sum, tokens) => sum + Math.min(tokens, contextTokens), 0);
 }
 
 /** Likely input tokens, at most the bound. */
@@ -103,8 +114,13 @@ export function estimateCompletionsInput(facts: CompletionsFacts, model: ModelTo
   return Math.min(boundCompletionsInput(facts, model), facts.estimatedTokens);
 }
 
-/** Without a prompt the model begins a document. */
+/** Without a prompt the model begins a document. What chats have beside one would be read with every prompt. */
 function readPrompts(parsed: JsonRecord): readonly TokenInput[] {
+  const field = CHAT_FIELDS.find((name) => isGiven(parsed[name]));
+  if (field !== undefined) {
+    const message = `The field "${field}" is of chats. Send it to POST /v1/chat/completions, or leave it out.`;
+    throw new RequestFault('unsupported_parameter', message, field);
+  }
   if (isGiven(parsed['prompt_embeds'])) {
     const message = 'The field "prompt_embeds" has prompts that cannot be counted. Send them as "prompt".';
     throw new RequestFault('unsupported_parameter', message, 'prompt_embeds');
@@ -132,8 +148,8 @@ function readAnswers(parsed: JsonRecord, { prompts, stream }: { prompts: number;
   return { n, bestOf };
 }
 
-function readSuffix(suffix: unknown): number {
-  if (!isGiven(suffix) || typeof suffix === 'string') return utf8Bytes(suffix);
+function checkSuffix(suffix: unknown): void {
+  if (!isGiven(suffix) || typeof suffix === 'string') return;
   throw new RequestFault('invalid_request', 'The field "suffix" must be a text.', 'suffix');
 }
 
@@ -142,9 +158,5 @@ function boundOf(prompt: TokenInput): number {
 }
 
 function likelyOf(prompt: TokenInput): number {
-  return typeof prompt === 'string' ? likelyTokens(Buffer.byteLength(prompt)) : prompt;
-}
-
-function lengthOf(prompt: TokenInput): number {
-  return typeof prompt === 'string' ? prompt.length : prompt * CHARACTERS_PER_TOKEN;
+  return typeof prompt === 'string' ? estimateTokens(Buffer.byteLength(prompt)) : prompt;
 }

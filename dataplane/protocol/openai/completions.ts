@@ -2,7 +2,7 @@
  * Legacy completions, which pass through: OpenAI client, OpenAI provider.
  */
 import type { Converter, Meter, RequestPlan, UpstreamBody } from '../converter.ts';
-import { isRecord, itemsOf, stringOf } from '../fields.ts';
+import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { editObject } from '../json-edit.ts';
 import type { JsonEdit } from '../json-edit.ts';
@@ -14,6 +14,7 @@ import { setCacheKey } from './cache-key.ts';
 import { MAX_CHOICES } from './completion-facts.ts';
 import type { Choices } from './completion-facts.ts';
 import { throwIfError } from './failures.ts';
+import { tallyMessage } from './output.ts';
 import { ChunkMeter } from './stream-meter.ts';
 import type { ChunkForm } from './stream-meter.ts';
 import { NO_USAGE, readUsage, toReportedUsage, usageOf, withTier } from './usage.ts';
@@ -30,7 +31,7 @@ export function completionsConverter(choices: Choices): Converter {
       if (!Array.isArray(completion['choices'])) throw new SyntaxError('the answer is not a completion');
       return { body, meter: meterWhole(completion, choices) };
     },
-    stream: (request) => openChunkStream(request, new ChunkMeter(formOf(choices))),
+    stream: (request) => openChunkStream(request, new ChunkMeter(formOf(choices, false))),
   };
 }
 
@@ -52,7 +53,7 @@ function meterWhole(completion: JsonRecord, choices: Choices): Meter {
   const usage = usageOf(completion);
   const reported = toReportedUsage(withTier(usage ? readUsage(usage) : NO_USAGE, completion));
   const output = new OutputTally();
-  const form = formOf(choices);
+  const form = formOf(choices, true);
   for (const choice of itemsOf(completion['choices'])) if (isRecord(choice)) form.add(output, choice);
   return meterOf(
     reported,
@@ -65,23 +66,53 @@ function isCounted({ echoed }: Choices, output: number | undefined): boolean {
   return echoed !== undefined && output !== undefined;
 }
 
-/** Choices have a text, of which what they echo of their prompt is not generated. */
-function formOf(choices: Choices): ChunkForm {
+/**
+ * Choices have a text, of which what they echo of their prompt is not generated; some providers add reasoning, or answer
+ * in the form of chats. `whole`: each choice comes once, with all of its text.
+ */
+function formOf(choices: Choices, whole: boolean): ChunkForm {
   const { count, echoed } = choices;
-  /** By index: what is still to come of the prompt. */
-  const left = new Map<number, number>();
+  /** By index: what a choice echoes. */
+  const echoes = new Map<number, Echo>();
   return {
     choices: count,
     indexOf: readIndex,
     add: (tally, choice) => {
       const text = stringOf(choice['text']);
-      if (!echoed) return tally.add(text);
       const index = readIndex(choice['index']);
-      const skipped = left.get(index) ?? echoed[Math.floor((index * echoed.length) / count)] ?? 0;
-      left.set(index, Math.max(0, skipped - text.length));
-      return tally.add(text.slice(skipped));
+      const echo = echoes.get(index) ?? new Echo(echoed?.[Math.floor((index * echoed.length) / count)]);
+      echoes.set(index, echo);
+      tally.add(echo.generated(text, whole || textOf(choice['finish_reason']) !== undefined));
+      for (const message of [choice, choice['message'], choice['delta']])
+        if (isRecord(message)) tallyMessage(tally, message['content'] === text ? { ...message, content: '' } : message);
     },
   };
+}
+
+/** Tells the echo of a prompt, which comes in pieces, from what is generated. */
+class Echo {
+  readonly #prompt: string;
+  /** How much of the prompt has come; undefined: all of it, or something else. */
+  #length: number | undefined = 0;
+
+  /** `prompt`: undefined where the choice echoes none, or one whose text is not known. */
+  constructor(prompt: string | undefined) {
+    this.#prompt = prompt ?? '';
+  }
+
+  /** What is generated of the text so far, without what an earlier call has returned. `ended`: no more text follows. */
+  generated(text: string, ended: boolean): string {
+    const before = this.#length;
+    if (before === undefined) return text;
+    const left = this.#prompt.length - before;
+    const isEcho = this.#prompt.startsWith(text.slice(0, left), before);
+    if (isEcho && text.length < left && !ended) {
+      this.#length = before + text.length;
+      return '';
+    }
+    this.#length = undefined;
+    return isEcho && text.length >= left ? text.slice(left) : this.#prompt.slice(0, before) + text;
+  }
 }
 
 /** An index that no choice can have names the first. */

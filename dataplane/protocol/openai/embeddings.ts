@@ -1,9 +1,10 @@
 /**
  * Embeddings, which pass through: OpenAI client, OpenAI provider.
  */
+import { estimateTokens } from '../estimate.ts';
 import { readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { inputOnlyConverter, likelyTokens, WRAPPING_TOKENS } from './input-only.ts';
+import { inputOnlyConverter, WRAPPING_TOKENS } from './input-only.ts';
 import { readTokenInputs } from './token-inputs.ts';
 
 export interface EmbeddingsFacts {
@@ -18,7 +19,9 @@ export interface EmbeddingsFacts {
 export function readEmbeddingsFacts(parsed: JsonRecord): EmbeddingsFacts {
   const model = readModel(parsed);
   const inputs = readTokenInputs(parsed['input'], 'input');
-  const estimated = inputs.map((input) => (typeof input === 'string' ? likelyTokens(Buffer.byteLength(input)) : input));
+  const estimated = inputs.map((input) =>
+    typeof input === 'string' ? estimateTokens(Buffer.byteLength(input)) : input,
+  );
   return {
     model,
     inputTokens: inputs.map(
@@ -36,5 +39,5 @@ export function boundEmbeddingsInput(facts: EmbeddingsFacts, contextTokens: numb
 export const embeddingsConverter = inputOnlyConverter({
   path: '/embeddings',
   isResponse: (response) => Array.isArray(response['data']),
-  isNone: 'the answer holds no embeddings',
+  fault: 'the answer holds no embeddings',
 });

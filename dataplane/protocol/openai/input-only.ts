@@ -2,10 +2,11 @@
  * Endpoints that are priced by their input and pass through: OpenAI client, OpenAI provider. Their responses have no
  * output tokens and are not streamed.
  */
-import type { Converter, ReportedUsage } from '../converter.ts';
+import type { Converter, LargeMeter, Meter, ReportedUsage } from '../converter.ts';
 import { isRecord } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { parseObject } from '../json-value.ts';
+import { TopMembers } from '../top-members.ts';
 import { largestCount, UNREPORTED_USAGE } from '../usage.ts';
 import { throwIfError } from './failures.ts';
 import { renameModel } from './rename-model.ts';
@@ -17,8 +18,8 @@ export interface InputOnlyEndpoint {
   /** Below the channel's base URL. */
   readonly path: string;
   isResponse(response: JsonRecord): boolean;
-  /** The error of a response that is none. */
-  readonly isNone: string;
+  /** The error of a response that is not of this endpoint. */
+  readonly fault: string;
   /** Absent: the response's `usage`. */
   readUsage?(response: JsonRecord): OpenAiUsage;
 }
@@ -31,17 +32,32 @@ export function inputOnlyConverter(endpoint: InputOnlyEndpoint): Converter {
     response: (body) => {
       const response = parseObject(body);
       throwIfError(response);
-      if (!endpoint.isResponse(response)) throw new SyntaxError(endpoint.isNone);
-      const input = inputOf(endpoint.readUsage?.(response) ?? usageMember(response));
-      return {
-        body,
-        meter: { reported: { ...UNREPORTED_USAGE, ...input }, final: input?.input !== undefined, outputBytes: 0 },
-      };
+      if (!endpoint.isResponse(response)) throw new SyntaxError(endpoint.fault);
+      return { body, meter: meterResponse(endpoint, response) };
     },
+    large: () => meterLarge(endpoint),
     stream: () => {
       throw new Error(`responses of ${endpoint.path} are not streamed`);
     },
   };
+}
+
+/** The members of a response that have its usage: no others are read, because providers repeat what clients wrote. */
+const USAGE_MEMBERS: ReadonlySet<string> = new Set(['usage', 'meta']);
+
+function meterLarge(endpoint: InputOnlyEndpoint): LargeMeter {
+  const members = new TopMembers(USAGE_MEMBERS);
+  return {
+    add: (piece) => members.add(piece),
+    get meter() {
+      return meterResponse(endpoint, members.found);
+    },
+  };
+}
+
+function meterResponse(endpoint: InputOnlyEndpoint, response: JsonRecord): Meter {
+  const input = inputOf(endpoint.readUsage?.(response) ?? usageMember(response));
+  return { reported: { ...UNREPORTED_USAGE, ...input }, final: input?.input !== undefined, outputBytes: 0 };
 }
 
 /** A response's usage where OpenAI has it. */
@@ -60,9 +76,3 @@ function inputOf(usage: OpenAiUsage): Pick<ReportedUsage, 'input' | 'cached'> | 
 
 /** Upper bound of what a provider adds to one input. */
 export const WRAPPING_TOKENS = 8;
-const BYTES_PER_TOKEN = 4;
-
-/** Likely tokens of a text of so many bytes, for a provider that reports none. */
-export function likelyTokens(bytes: number): number {
-  return Math.ceil(bytes / BYTES_PER_TOKEN);
-}

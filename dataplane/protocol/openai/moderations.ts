@@ -3,18 +3,23 @@
  */
 import { Buffer } from 'node:buffer';
 import { RequestFault } from '../call-facts.ts';
+import { estimateTokens } from '../estimate.ts';
 import type { ModelTokens } from '../estimate.ts';
 import { isGiven, isRecord, readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { refuseFoldedNames } from '../folded-names.ts';
 import { findImageField } from '../image-inputs.ts';
 import { hasOnly } from '../known-members.ts';
-import { inputOnlyConverter, likelyTokens, WRAPPING_TOKENS } from './input-only.ts';
+import { otherBytes, otherTextBytes } from '../other-members.ts';
+import { inputOnlyConverter } from './input-only.ts';
 
 export interface ModerationsFacts {
   readonly model: string;
   /** What gets one result: a text, or all parts together. */
   readonly inputs: readonly ModeratedInput[];
+  /** Of the body's other members, such as a policy, which may be read with each input. */
+  readonly otherBytes: number;
+  readonly otherTextBytes: number;
   /** The field with the first image; undefined: none. */
   readonly imageParam: string | undefined;
 }
@@ -27,33 +32,45 @@ export interface ModeratedInput {
 /** The model of a request that names none, as at OpenAI. */
 const DEFAULT_MODEL = 'omni-moderation-latest';
 
+/** Upper bound of what a guard model's own policy and template add to an input. */
+const POLICY_TOKENS = 512;
+
+const INPUT_NAMES: ReadonlySet<string> = new Set(['input']);
+/** Members that no model reads, or that are counted by themselves. */
+const UNREAD_NAMES: ReadonlySet<string> = new Set(['input', 'model', 'user', 'metadata', 'safety_identifier']);
 const TEXT_MEMBERS: ReadonlySet<string> = new Set(['type', 'text']);
 const PICTURE_MEMBERS: ReadonlySet<string> = new Set(['type', 'image_url']);
 const IMAGE_MEMBERS: ReadonlySet<string> = new Set(['url', 'detail']);
 
 /** Throws RequestFault where the model or the input is wrong, or the input is missing. */
-export function readModerationsFacts(parsed: JsonRecord): ModerationsFacts {
+export function readModerationsFacts(body: Uint8Array, parsed: JsonRecord): ModerationsFacts {
   const imageParam = findImageField(parsed);
   const inputs = readInputs(parsed['input']);
   const isHidden = imageParam !== undefined && inputs.every(({ images }) => images === 0);
   return {
     model: isGiven(parsed['model']) ? readModel(parsed) : DEFAULT_MODEL,
     inputs: isHidden ? inputs.map((input) => ({ ...input, images: 1 })) : inputs,
+    otherBytes: otherBytes(body, INPUT_NAMES),
+    otherTextBytes: otherTextBytes(parsed, UNREAD_NAMES),
     imageParam,
   };
 }
 
 /** Upper bound of input tokens: providers truncate or refuse an input that exceeds the model's context. */
-export function boundModeratedInput({ inputs }: ModerationsFacts, { contextTokens, imageTokens }: ModelTokens): number {
+export function boundModeratedInput(facts: ModerationsFacts, { contextTokens, imageTokens }: ModelTokens): number {
+  const { inputs, otherBytes: beside } = facts;
   const bounds = inputs.map(({ textBytes, images }) =>
-    Math.min(contextTokens, textBytes + WRAPPING_TOKENS + images * imageTokens),
+    Math.min(contextTokens, textBytes + beside + POLICY_TOKENS + images * imageTokens),
   );
   return bounds.reduce((sum, tokens) => sum + tokens, 0);
 }
 
 /** Likely tokens of all inputs, at most the bound. */
 export function estimateModeratedInput(facts: ModerationsFacts, model: ModelTokens): number {
-  const likely = facts.inputs.map(({ textBytes, images }) => likelyTokens(textBytes) + images * model.imageTokens);
+  const beside = estimateTokens(facts.otherTextBytes);
+  const likely = facts.inputs.map(
+    ({ textBytes, images }) => estimateTokens(textBytes) + beside + images * model.imageTokens,
+  );
   return Math.min(
     boundModeratedInput(facts, model),
     likely.reduce((sum, tokens) => sum + tokens, 0),
@@ -63,7 +80,7 @@ export function estimateModeratedInput(facts: ModerationsFacts, model: ModelToke
 export const moderationsConverter = inputOnlyConverter({
   path: '/moderations',
   isResponse: (response) => Array.isArray(response['results']),
-  isNone: 'the answer holds no moderations',
+  fault: 'the answer holds no moderations',
 });
 
 /** A text, a list of texts, or a list of parts. */

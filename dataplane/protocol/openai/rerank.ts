@@ -4,20 +4,34 @@
  */
 import { Buffer } from 'node:buffer';
 import { RequestFault } from '../call-facts.ts';
+import { estimateTokens, TEMPLATE_TOKENS } from '../estimate.ts';
 import type { ModelTokens } from '../estimate.ts';
-import { isRecord, readModel, stringOf, utf8Bytes } from '../fields.ts';
+import { isRecord, readCount, readModel, stringOf, utf8Bytes } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { foldName } from '../folded-names.ts';
 import { findImage, findImageField, isImageData } from '../image-inputs.ts';
+import { otherBytes, otherTextBytes } from '../other-members.ts';
 import { largestCount } from '../usage.ts';
-import { inputOnlyConverter, likelyTokens, usageMember, WRAPPING_TOKENS } from './input-only.ts';
+import { inputOnlyConverter, usageMember } from './input-only.ts';
 
 export interface RerankFacts {
   readonly model: string;
   readonly query: RankedText;
   readonly documents: readonly RankedText[];
+  /** Of the body's other members, such as an instruction, which may be read with each document. */
+  readonly otherBytes: number;
+  readonly otherTextBytes: number;
+  /** The pieces of a document that the request asks for. */
+  readonly pieces: Pieces;
   /** The field with the first image; undefined: none. */
   readonly imageParam: string | undefined;
+}
+
+export interface Pieces {
+  /** Tokens of a piece; undefined: what fits. Some providers leave out what is longer. */
+  readonly size: number | undefined;
+  /** Tokens that each piece repeats of the one before. */
+  readonly overlap: number;
 }
 
 export interface RankedText {
@@ -27,11 +41,17 @@ export interface RankedText {
   readonly hasMedia: boolean;
 }
 
-/** Documents that a price per request counts once, as Cohere's search units do. */
+/** Documents that a price per request counts once, whatever their length. */
 export const DOCUMENTS_PER_UNIT = 100;
 
+const INPUT_NAMES: ReadonlySet<string> = new Set(['query', 'documents']);
+/** Members that no model reads, or that are counted by themselves. */
+const UNREAD_NAMES: ReadonlySet<string> = new Set([...INPUT_NAMES, 'model', 'user', 'rank_fields', 'metadata']);
+const POSITIVE = [1, Number.MAX_SAFE_INTEGER] as const;
+const FROM_ZERO = [0, Number.MAX_SAFE_INTEGER] as const;
+
 /** Throws RequestFault where the model, the query or the documents are missing or wrong. */
-export function readRerankFacts(parsed: JsonRecord): RerankFacts {
+export function readRerankFacts(body: Uint8Array, parsed: JsonRecord): RerankFacts {
   const model = readModel(parsed);
   const query = readText(parsed['query'], 'query');
   const { documents } = parsed;
@@ -40,30 +60,46 @@ export function readRerankFacts(parsed: JsonRecord): RerankFacts {
   const texts = items.map((document, index) => readText(document, `documents[${index}]`));
   const isPicture = (value: unknown): boolean => isImageData(value) || (isRecord(value) && holdsImage(value));
   const pictured = isPicture(parsed['query']) ? 'query' : items.some(isPicture) ? 'documents' : undefined;
-  return { model, query, documents: texts, imageParam: findImageField(parsed) ?? pictured };
+  return {
+    model,
+    query,
+    documents: texts,
+    otherBytes: otherBytes(body, INPUT_NAMES),
+    otherTextBytes: otherTextBytes(parsed, UNREAD_NAMES),
+    pieces: {
+      size: readCount(parsed['max_tokens_per_doc'], 'max_tokens_per_doc', POSITIVE),
+      overlap: readCount(parsed['overlap_tokens'], 'overlap_tokens', FROM_ZERO) ?? 0,
+    },
+    imageParam: findImageField(parsed) ?? pictured,
+  };
 }
 
 /** Upper bound of input tokens: the model reads the query with each document. */
-export function boundRerankInput({ query, documents }: RerankFacts, { contextTokens }: ModelTokens): number {
-  return documents.reduce((sum, document) => sum + boundPair(query, document, contextTokens), 0);
+export function boundRerankInput(facts: RerankFacts, { contextTokens }: ModelTokens): number {
+  return facts.documents.reduce((sum, document) => sum + boundPair(facts, document, contextTokens), 0);
 }
 
 /**
- * A document beyond the context is cut into pieces, each of which is read with the query. A piece takes at least half
- * of the context.
+ * A document beyond the context, or the size that is asked for, is cut into pieces, each of which is read with the
+ * query and the rest of the body. A piece takes at least half of the context, or that size.
  */
-function boundPair(query: RankedText, document: RankedText, contextTokens: number): number {
+function boundPair(facts: RerankFacts, document: RankedText, contextTokens: number): number {
+  const { query, pieces } = facts;
   if (query.hasMedia || document.hasMedia) return contextTokens;
-  const whole = query.bytes + document.bytes + WRAPPING_TOKENS;
-  if (whole <= contextTokens) return whole;
-  const pieces = Math.ceil((2 * whole) / contextTokens);
-  return document.bytes + pieces * (Math.min(query.bytes, contextTokens) + WRAPPING_TOKENS);
+  const beside = query.bytes + facts.otherBytes;
+  const whole = beside + document.bytes + TEMPLATE_TOKENS;
+  const { size = contextTokens, overlap } = pieces;
+  if (whole <= contextTokens && document.bytes <= size) return whole;
+  const step = Math.max(1, Math.min(contextTokens / 2, size) - overlap);
+  const each = Math.min(beside, contextTokens) + TEMPLATE_TOKENS + Math.min(overlap, contextTokens);
+  return document.bytes + Math.ceil(whole / step) * each;
 }
 
 /** Likely input tokens, at most the bound. */
 export function estimateRerankInput(facts: RerankFacts, model: ModelTokens): number {
-  const likely = ({ bytes, hasMedia }: RankedText): number => likelyTokens(bytes) + (hasMedia ? model.imageTokens : 0);
-  const query = likely(facts.query);
+  const likely = ({ bytes, hasMedia }: RankedText): number =>
+    estimateTokens(bytes) + (hasMedia ? model.imageTokens : 0);
+  const query = likely(facts.query) + estimateTokens(facts.otherTextBytes);
   return Math.min(
     boundRerankInput(facts, model),
     facts.documents.reduce((sum, document) => sum + query + likely(document), 0),
@@ -73,7 +109,7 @@ export function estimateRerankInput(facts: RerankFacts, model: ModelTokens): num
 export const rerankConverter = inputOnlyConverter({
   path: '/rerank',
   isResponse: (response) => Array.isArray(response['results']) || Array.isArray(response['data']),
-  isNone: 'the answer holds no ranking',
+  fault: 'the answer holds no ranking',
   readUsage: (response) => {
     const usage = usageMember(response);
     return { ...usage, prompt: largestCount(usage.prompt, usage.total, ...metaCounts(response['meta'])) };

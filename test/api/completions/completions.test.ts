@@ -12,7 +12,7 @@ const PATH = '/v1/completions';
 /** Of a token of input that may be written to a cache, as the hold has it. */
 const HELD_INPUT = (GPT.input * 5n) / 4n;
 /** What a provider may add to a prompt. */
-const WRAPPING = 8;
+const WRAPPING = 144;
 
 const PER_REQUEST = (openaiUrl: string): string => `
 apiVersion: modelgateway.dev/v1alpha1
@@ -59,17 +59,17 @@ describe('legacy completions', () => {
   });
 
   it('are held for each completion of each prompt, and billed as the provider reports', async () => {
-    // what is held beyond the bytes of the body, in which the prompts are
-    for (const [fields, beyond, completions, limit] of [
-      [{ prompt: 'hello' }, WRAPPING, 1n, 16n],
-      [{ prompt: 'hello', max_tokens: 100, n: 3 }, WRAPPING, 3n, 100n],
-      [{ prompt: 'hello', max_tokens: 100, n: 2, best_of: 5 }, WRAPPING, 5n, 100n],
-      [{ prompt: ['hello', 'you'], max_tokens: 9, best_of: 4 }, 2 * WRAPPING, 8n, 9n],
-      [{ prompt: [7, 8, 9], max_tokens: 9, suffix: '!!' }, 2 + WRAPPING, 1n, 9n],
-      [{ prompt: [[7, 8], [9]], max_tokens: 9, n: 2 }, 2 * WRAPPING, 4n, 9n],
+    // the tokens of the prompts, each of which is held with the rest of the body
+    for (const [fields, prompts, completions, limit] of [
+      [{ prompt: 'hello' }, [5], 1n, 16n],
+      [{ prompt: 'hello', max_tokens: 100, n: 3 }, [5], 3n, 100n],
+      [{ prompt: 'hello', max_tokens: 100, n: 2, best_of: 5 }, [5], 5n, 100n],
+      [{ prompt: ['hello', 'you'], max_tokens: 9, best_of: 4 }, [5, 3], 8n, 9n],
+      [{ prompt: [7, 8, 9], max_tokens: 9, suffix: '!!' }, [3], 1n, 9n],
+      [{ prompt: [[7, 8], [9]], max_tokens: 9, n: 2 }, [2, 1], 4n, 9n],
       // the model's own limit: some providers take zero for none
-      [{ prompt: 'hello', max_tokens: 0, echo: true }, WRAPPING, 1n, 4000n],
-      [{ prompt: 'hello', max_tokens: 99_999 }, WRAPPING, 1n, 4000n],
+      [{ prompt: 'hello', max_tokens: 0, echo: true }, [5], 1n, 4000n],
+      [{ prompt: 'hello', max_tokens: 99_999 }, [5], 1n, 4000n],
     ] as const) {
       stack.openai.clear();
       const { reply, gate } = gated(openaiCompletion(['x'], { prompt_tokens: 4, completion_tokens: 7 }));
@@ -79,8 +79,9 @@ describe('legacy completions', () => {
       await gate.reached;
       const { held } = await spending(stack);
       gate.open();
-      const input = BigInt(beyond + body.length) * HELD_INPUT;
-      assert.equal(held, input + completions * limit * GPT.output, body);
+      const beside = body.length - JSON.stringify(fields.prompt).length + WRAPPING;
+      const input = prompts.reduce((sum, tokens) => sum + tokens + beside, 0);
+      assert.equal(held, BigInt(input) * HELD_INPUT + completions * limit * GPT.output, body);
       await assertBilled(await call, 4, 7);
     }
   });
@@ -157,6 +158,7 @@ describe('legacy completions', () => {
       [{ use_beam_search: true }, 400, 'not_allowed', 'use_beam_search'],
       [{ sampling_params: { n: 5 } }, 400, 'not_allowed', 'sampling_params.n'],
       [{ plugins: [{ id: 'web' }] }, 400, 'not_allowed', 'plugins'],
+      [{ messages: [{ role: 'user', content: 'x' }] }, 400, 'unsupported_parameter', 'messages'],
       [{ model: 'text-model', image: 'https://x/a.png' }, 400, 'unsupported_image', 'image'],
       [{ model: 'embed-model' }, 400, 'wrong_endpoint', 'model'],
       [{ model: 'claude-model' }, 404, 'not_found', 'model'],

@@ -27,7 +27,7 @@ spec:
 const CHAT = 'answers chats: POST /v1/chat/completions or /v1/messages';
 const IMAGES = 'image-model makes images: POST /v1/images/generations';
 const EMBEDDINGS =
-  'embed-model makes embeddings, moderations or rankings: POST /v1/embeddings, /v1/moderations or /v1/rerank';
+  'embed-model reads texts and writes none: POST /v1/embeddings, /v1/moderations or /v1/rerank, whichever it is for';
 const VIDEOS = 'film-model makes videos: POST /v1/videos';
 
 describe('a model on an endpoint that is not its own', () => {

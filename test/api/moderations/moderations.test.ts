@@ -66,7 +66,7 @@ describe('moderations', () => {
       // no longer than the model's context
       ['x'.repeat(40_000), undefined, 1000],
       // more than the request can have
-      ['x', 500, 9],
+      ['x', 5000, 1 + '{"model":"paid-moderation","input":}'.length + 512],
     ] as const) {
       stack.openai.clear();
       stack.openai.script(openaiModerations(1, reported));

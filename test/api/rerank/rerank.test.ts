@@ -65,7 +65,7 @@ const jina = (tokens?: number): Reply =>
 
 describe('rankings', () => {
   it('in the form of Jina and vLLM pass through byte for byte', async () => {
-    const reply = jina(42);
+    const reply = jina(4200);
     stack.openai.script(reply);
     const body = '{"top_n": 1, "model":"rank-model","query":"caf\\u00e9", "documents":["a",{"text":"b"}]}';
     const response = await post(stack, '/v1/rerank', body);
@@ -74,8 +74,11 @@ describe('rankings', () => {
     const [step] = reply.steps;
     assert.ok(typeof step === 'object' && 'bytes' in step);
     assert.equal(response.text, step.bytes);
-    // more than two short texts can have: é is two bytes, {"text":"b"} twelve, and each pair is wrapped in eight tokens
-    await assertBilled(response, 5 + 1 + 8 + 5 + 12 + 8, 39n * TOKEN);
+    // more than two short texts can have: é is two bytes, {"text":"b"} twelve, and each pair is in a template of at most
+    // 144 tokens, with all that is beside the texts
+    const beside = body.length - '"caf\\u00e9"["a",{"text":"b"}]'.length + 144;
+    const most = 5 + 1 + 5 + 12 + 2 * beside;
+    await assertBilled(response, most, BigInt(most) * TOKEN);
   });
 
   it('in the form of Voyage are billed by the total of its usage', async () => {
@@ -141,6 +144,8 @@ describe('rankings', () => {
       [{ documents: ['a', 5] }, 'invalid_value', 'documents[1]'],
       [{ documents: ['a', { Image: 'https://x/a.png' }] }, 'unsupported_image', 'documents'],
       [{ query: { image: 'iVBORw0KGgo' } }, 'unsupported_image', 'query'],
+      [{ max_tokens_per_doc: 0 }, 'invalid_value', 'max_tokens_per_doc'],
+      [{ parameters: { overlap_tokens: 80 } }, 'not_allowed', 'parameters.overlap_tokens'],
       [{ model: 'gpt-model' }, 'wrong_endpoint', 'model'],
     ] as const) {
       const { error } = (await post(stack, '/v1/rerank', { ...whole, ...more })).json();
@@ -154,6 +159,22 @@ describe('rankings', () => {
     const body = { model: 'seeing-model', query: 'a cat?', documents: [{ image: 'https://x/cat.png' }] };
     await assertBilled(await post(stack, '/v1/rerank', body), 700, 700n * TOKEN);
     await assertBilled(await post(stack, '/v1/rerank', body), 302, 302n * TOKEN);
+  });
+
+  it('of more than 8 MiB are billed by their own usage, not by that of a document that they repeat', async () => {
+    const document = { text: 'x', usage: { prompt_tokens: 1, completion_tokens: 0 } };
+    const results = [{ document: { text: 'x'.repeat(9 * 1024 * 1024) } }, { document }];
+    stack.openai.script(json({ results }), json({ usage: { total_tokens: 40 }, results }));
+    for (const [tokens, source] of [
+      // what an object within a document comes to is not known: the context
+      [1000, 'Estimated'],
+      [40, 'Provider'],
+    ] as const) {
+      const response = await post(stack, '/v1/rerank', { model: 'rank-model', query: 'q', documents: [document] });
+      assert.equal(response.status, 200);
+      const record: Json = (await get(stack, `/v1/usage/${response.headers.get('x-request-id')}`)).json();
+      assert.deepEqual([record.input_tokens, record.output_tokens, record.usage_source], [tokens, 0, source]);
+    }
   });
 
   it('that are none are an error', async () => {

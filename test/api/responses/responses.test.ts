@@ -193,7 +193,7 @@ describe('a request is refused', () => {
   it('for a model without chat, with an error that names the endpoint to use', async () => {
     assert.equal(
       (await ask({}, 'embed-model')).json().error.message,
-      'embed-model makes embeddings, moderations or rankings: POST /v1/embeddings, /v1/moderations or /v1/rerank',
+      'embed-model reads texts and writes none: POST /v1/embeddings, /v1/moderations or /v1/rerank, whichever it is for',
     );
     assert.doesNotMatch((await ask({}, 'nothing')).json().error.message, /chat\/completions/);
   });

@@ -11,33 +11,47 @@ import { completionsConverter } from '../../../../dataplane/protocol/openai/comp
 import { refusalOf } from './refusal.ts';
 import { assertCutAlike, byteByByte, replay, STREAM_REQUEST } from './replay.ts';
 
-const LIMITS = { contextTokens: 100, imageTokens: 30 };
+const LIMITS = { contextTokens: 1000, imageTokens: 30 };
+/** What a provider may add to a prompt. */
+const TEMPLATE = 144;
 /** `body`: its bytes, by default none but the prompts. */
 const read = (fields: object, body = '') =>
   readCompletionsFacts(Buffer.from(body), { model: 'm', prompt: 'four', ...fields });
 
 test.each([
-  ['grün', 5 + 8, 2],
-  [['four', 'x'.repeat(500)], 12 + 100, 112],
-  [[1, 2, 3], 3 + 8, 3],
-  [[[1, 2, 3], [4]], 11 + 9, 4],
-  [['four', [1, 2]], 12 + 10, 3],
-  [undefined, 8, 0],
+  ['grün', 5 + TEMPLATE, 2],
+  [['four', 'x'.repeat(5000)], 4 + TEMPLATE + 1000, 1148],
+  [[1, 2, 3], 3 + TEMPLATE, 3],
+  [[[1, 2, 3], [4]], 4 + 2 * TEMPLATE, 4],
+  [['four', [1, 2]], 6 + 2 * TEMPLATE, 3],
+  [undefined, TEMPLATE, 0],
 ])('the prompt %j is bounded and estimated', (prompt, bound, estimate) => {
   const facts = read({ prompt });
   assert.deepEqual([boundCompletionsInput(facts, LIMITS), estimateCompletionsInput(facts, LIMITS)], [bound, estimate]);
 });
 
-test('what else is in the body may be read once, within the contexts', () => {
-  const bound = (prompt: unknown, body: string) => boundCompletionsInput(read({ prompt }, body), LIMITS);
-  assert.equal(bound('four', '{"prompt":"four","messages":[]}'), 8 + 31);
-  assert.equal(bound(['a', 'b'], `{"prompt":["a","b"],"x":"${'y'.repeat(900)}"}`), 200);
+test('what else is in the body may be read with each prompt, within its context', () => {
+  const bound = (fields: object) => boundCompletionsInput(read(fields, JSON.stringify(fields)), LIMITS);
+  assert.equal(bound({ prompt: 'four', input: 'x' }), 4 + '{"prompt":,"input":"x"}'.length + TEMPLATE);
+  assert.equal(
+    bound({ prompt: ['a', 'b'], suffix: 'four' }),
+    2 * (1 + '{"prompt":,"suffix":"four"}'.length + TEMPLATE),
+  );
+  assert.equal(bound({ prompt: [123, 456], x: 1 }), 2 + '{"prompt":,"x":1}'.length + TEMPLATE);
+  assert.equal(bound({ prompt: ['a', 'b'], x: 'y'.repeat(900) }), 2000);
+  assert.equal(bound({ x: 'y'.repeat(900) }), 1000);
 });
 
-test('a suffix is read with each prompt, and an image may fill the context', () => {
-  assert.equal(boundCompletionsInput(read({ prompt: ['a', 'b'], suffix: 'four' }), LIMITS), 2 * (1 + 4 + 8));
+test('texts beside the prompts are estimated with each, unless no model reads them', () => {
+  const estimate = (fields: object) => estimateCompletionsInput(read({ prompt: ['a', 'b'], ...fields }), LIMITS);
+  assert.equal(estimate({ suffix: 'four' }), 4);
+  assert.equal(estimate({ instruction: 'x'.repeat(40), options: { a: 'b' } }), 2 * (1 + 13));
+  assert.equal(estimate({ stop: ['four'], user: 'someone', stream_options: {}, n: 2 }), 2);
+});
+
+test('an image may fill the context', () => {
   const seeing = read({ prompt: ['a', 'b'], image: 'https://x/a.png' });
-  assert.deepEqual([seeing.imageParam, boundCompletionsInput(seeing, LIMITS)], ['image', 200]);
+  assert.deepEqual([seeing.imageParam, boundCompletionsInput(seeing, LIMITS)], ['image', 2000]);
 });
 
 test.each([
@@ -59,6 +73,10 @@ test.each([
   [{ prompt: ['a', 5] }, 'prompt[1]'],
   [{ prompt: [[1, 'a']] }, 'prompt[0]'],
   [{ prompt_embeds: 'AAAA' }, 'prompt_embeds'],
+  [{ prompt: undefined, messages: [{ role: 'user', content: 'x' }] }, 'messages'],
+  [{ system: 'x' }, 'system'],
+  [{ tools: [] }, 'tools'],
+  [{ functions: [] }, 'functions'],
   [{ max_tokens: -1 }, 'max_tokens'],
   [{ max_tokens: '9' }, 'max_tokens'],
   [{ n: 0 }, 'n'],
@@ -112,7 +130,7 @@ test('the output of a response is what its usage says, or its text', () => {
 });
 
 test('what echoes the prompts is no output', () => {
-  const echoing: Choices = { count: 4, generatedForEach: 1, echoed: [3, 5] };
+  const echoing: Choices = { count: 4, generatedForEach: 1, echoed: ['one', 'seven'] };
   const choices = [choice(0, 'one+12'), choice(1, 'one'), choice(2, 'seven+1'), choice(3, 'seven')];
   assert.equal(meterOf(echoing, { choices }).outputBytes, 5);
   // a provider may spell the prompt otherwise
@@ -124,11 +142,46 @@ test('what echoes the prompts is no output', () => {
   assert.deepEqual([reported.output, final], [0, true]);
 });
 
+test('only a text that begins with the prompt is an echo', () => {
+  const bytesOf = (echoed: Choices['echoed'], text: string) =>
+    meterOf({ count: 1, generatedForEach: 1, echoed }, { choices: [choice(0, text)] }).outputBytes;
+  assert.equal(bytesOf(['x'.repeat(9000)], 'y'.repeat(9000)), 9000);
+  assert.equal(bytesOf(['hello'], 'hell'), 4);
+  assert.equal(bytesOf(['hello'], 'hello!'), 1);
+  // what tokens read as is not known
+  assert.equal(
+    bytesOf(readCompletionsFacts(Buffer.from(''), { model: 'm', prompt: [1, 2], echo: true }).choices.echoed, 'abc'),
+    3,
+  );
+});
+
+test.each([
+  [['hello'], 'hello', 0],
+  [['hel', 'lo', '!'], 'hello', 1],
+  // a stream that breaks off, or goes on with something else
+  [['hel'], 'hello', 0],
+  [['hel', 'p!'], 'hello', 5],
+  [['yes', 'no'], 'hello', 5],
+])('of a stream with the texts %j after the prompt %j, %i bytes are generated', (texts, prompt, bytes) => {
+  const events = texts.map((text) => ({ choices: [choice(0, text, null)] }));
+  const open = (echo: Choices) => replay(completionsConverter(echo).stream(STREAM_REQUEST), [stream(...events)]);
+  assert.equal(open({ count: 1, generatedForEach: 1, echoed: [prompt] }).meter.outputBytes, bytes);
+});
+
+test('reasoning, and the form of chats, are output too', () => {
+  const bytesOf = (fields: object) => meterOf(PLAIN, { choices: [{ index: 0, ...fields }] }).outputBytes;
+  assert.equal(bytesOf({ text: 'four', reasoning: 'five5' }), 9);
+  assert.equal(bytesOf({ message: { role: 'assistant', content: 'four', reasoning_content: 'five5' } }), 9);
+  assert.equal(bytesOf({ delta: { content: 'four' } }), 4);
+  // the same text in both forms
+  assert.equal(bytesOf({ text: 'four', message: { content: 'four' } }), 4);
+});
+
 const stream = (...events: readonly (object | string)[]): Buffer =>
   Buffer.from(events.map((event) => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`).join(''));
 
 test('a stream has the text of all choices, in chunks of any size', () => {
-  const two: Choices = { count: 2, generatedForEach: 1, echoed: [3] };
+  const two: Choices = { count: 2, generatedForEach: 1, echoed: ['one'] };
   const bytes = stream(
     { choices: [choice(0, 'on', null)] },
     { choices: [choice(1, 'one', null), choice(0, 'e+1', null)] },

@@ -11,18 +11,29 @@ import { refusalOf } from './refusal.ts';
 
 const LIMITS = { contextTokens: 1000, imageTokens: 300 };
 const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' } };
-const read = (input: unknown) => readModerationsFacts({ model: 'm', input });
+const NO_BODY = Buffer.from('');
+const read = (input: unknown) => readModerationsFacts(NO_BODY, { model: 'm', input });
+/** What a guard model may add to an input. */
+const POLICY = 512;
 
 test.each([
-  ['grün', 5 + 8, 2],
-  [['a', 'bc'], 3 + 2 * 8, 2],
+  ['grün', 5 + POLICY, 2],
+  [['a', 'bc'], 3 + 2 * POLICY, 2],
   ['x'.repeat(5000), 1000, 1000],
   [['x'.repeat(5000), 'y'.repeat(5000)], 2000, 2000],
-  [[{ type: 'text', text: 'four' }, picture], 4 + 8 + 300, 301],
+  [[{ type: 'text', text: 'four' }, picture], 4 + POLICY + 300, 301],
   [[picture, picture, picture, picture], 1000, 1000],
 ])('the input %j is bounded and estimated', (input, bound, estimate) => {
   const facts = read(input);
   assert.deepEqual([boundModeratedInput(facts, LIMITS), estimateModeratedInput(facts, LIMITS)], [bound, estimate]);
+});
+
+test('a policy in the body may be read with each input', () => {
+  const body = { model: 'm', input: ['a', 'b'], policy: 'x'.repeat(100) };
+  const facts = readModerationsFacts(Buffer.from(JSON.stringify(body)), body);
+  const beside = JSON.stringify({ ...body, input: 0 }).length - 1;
+  assert.equal(boundModeratedInput(facts, LIMITS), 2 * (1 + beside + POLICY));
+  assert.equal(estimateModeratedInput(facts, LIMITS), 2 * (1 + 25));
 });
 
 test.each([
@@ -45,10 +56,10 @@ test.each([
 
 test('an image counts wherever it is, and a request without a model has that of OpenAI', () => {
   assert.equal(read([{ type: 'text', text: 'a' }, picture]).imageParam, 'input');
-  const hidden = readModerationsFacts({ model: 'm', input: 'a', image: 'https://x/a.png' });
+  const hidden = readModerationsFacts(NO_BODY, { model: 'm', input: 'a', image: 'https://x/a.png' });
   assert.deepEqual([hidden.imageParam, hidden.inputs], ['image', [{ textBytes: 1, images: 1 }]]);
-  assert.equal(readModerationsFacts({ input: 'a' }).model, 'omni-moderation-latest');
-  assert.equal(refusalOf(() => readModerationsFacts({ model: '', input: 'a' })).param, 'model');
+  assert.equal(readModerationsFacts(NO_BODY, { input: 'a' }).model, 'omni-moderation-latest');
+  assert.equal(refusalOf(() => readModerationsFacts(NO_BODY, { model: '', input: 'a' })).param, 'model');
 });
 
 test('a response passes through, with usage if there is any', () => {

@@ -10,7 +10,7 @@ import {
 } from '../../../../dataplane/protocol/anthropic/usage.ts';
 import { meterMessage, MessageEventMeter } from '../../../../dataplane/protocol/anthropic/stream-meter.ts';
 import type { ChatFacts } from '../../../../dataplane/protocol/call-facts.ts';
-import { boundInput, estimateInput, estimateOutputTokens } from '../../../../dataplane/protocol/estimate.ts';
+import { boundInput, estimateInput, estimateTokens } from '../../../../dataplane/protocol/estimate.ts';
 import { embeddingsConverter } from '../../../../dataplane/protocol/openai/embeddings.ts';
 import { meterResponse, ResponseMeter } from '../../../../dataplane/protocol/openai/response-meter.ts';
 import { ChunkMeter } from '../../../../dataplane/protocol/openai/stream-meter.ts';
@@ -242,7 +242,7 @@ test('the estimate is below the bound, and never zero', () => {
       },
     ),
   );
-  assert.deepEqual([0, 1, 4, 5, 400].map(estimateOutputTokens), [0, 1, 1, 2, 100]);
+  assert.deepEqual([0, 1, 4, 5, 400].map(estimateTokens), [0, 1, 1, 2, 100]);
 });
 
 test('usage is found at either end of a large answer', () => {
