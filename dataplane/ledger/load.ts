@@ -26,7 +26,7 @@ function isSameCounter(a: Limit, b: Limit): boolean {
   return a.id === b.id && a.measure === b.measure;
 }
 
-/** Those of the limits that a call does not count in by what it has taken. */
+/** The limits that a call has not taken yet. */
 export function notCounted(
   taken: readonly { readonly limit: Limit }[] | undefined,
   limits: readonly Limit[],

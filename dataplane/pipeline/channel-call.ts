@@ -1,6 +1,6 @@
 /**
  * Sends every request to a channel: calls, token counts, and requests about jobs and what providers store. planRequest
- * comes first, because the channel's platform decides how a request is written; sendToChannel sends it and reports the
+ * chooses the headers and the platform, by which the request is then written; sendToChannel sends it and reports the
  * attempt. Callers take the limits before: admit.ts for calls, free-request.ts for what costs nothing.
  */
 import { betaLabel } from '../protocol/platforms/betas.ts';

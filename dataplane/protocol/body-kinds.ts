@@ -141,27 +141,11 @@ const KINDS = {
     }),
     converter: (protocol) => providerOf(protocol).endpoints?.rerank,
   } satisfies KindRow<RerankFacts & PriceFacts>,
-  Images: {
-    read: (_bytes, parsed, form) => ({
-      ...readImagesFacts(parsed),
-      ...imagePriceFacts(parsed, form),
-    }),
-    converter: (protocol) => providerOf(protocol).endpoints?.images,
-  } satisfies KindRow<ImagesFacts & PriceFacts>,
-  ImageEdits: {
-    read: (_bytes, parsed, form) => ({
-      ...readImageEditFacts(parsed),
-      ...imagePriceFacts(parsed, form),
-    }),
-    converter: (protocol, { form }) => providerOf(protocol).endpoints?.imageEdits(form),
-  } satisfies KindRow<ImagesFacts & PriceFacts>,
-  ImageVariations: {
-    read: (_bytes, parsed, form) => ({
-      ...readImageVariationFacts(parsed),
-      ...imagePriceFacts(parsed, form),
-    }),
-    converter: (protocol, { form }) => providerOf(protocol).endpoints?.imageVariations(form),
-  } satisfies KindRow<ImagesFacts & PriceFacts>,
+  Images: imagesRow(readImagesFacts, (protocol) => providerOf(protocol).endpoints?.images),
+  ImageEdits: imagesRow(readImageEditFacts, (protocol, { form }) => providerOf(protocol).endpoints?.imageEdits(form)),
+  ImageVariations: imagesRow(readImageVariationFacts, (protocol, { form }) =>
+    providerOf(protocol).endpoints?.imageVariations(form),
+  ),
   Videos: {
     read: (_bytes, parsed, form) => ({
       ...readVideosFacts(parsed),
@@ -170,6 +154,13 @@ const KINDS = {
     converter: (protocol, { form }) => providerOf(protocol).endpoints?.videos.create(form),
   } satisfies KindRow<VideosFacts & PriceFacts>,
 };
+
+function imagesRow(
+  read: (fields: JsonRecord) => ImagesFacts,
+  converter: KindRow<never>['converter'],
+): KindRow<ImagesFacts & PriceFacts> {
+  return { read: (_bytes, parsed, form) => ({ ...read(parsed), ...imagePriceFacts(parsed, form) }), converter };
+}
 
 export type BodyKind = keyof typeof KINDS;
 

@@ -173,8 +173,8 @@ export function findCostFields(request: JsonRecord, table: CostFields, known: Re
 }
 
 /**
- * The fields of a form that hold settings as one text or file (`extra_body`, `parameters[options]`), of which the gateway
- * reads nothing and a server may read JSON.
+ * A form's fields that hold settings as one text or file (`extra_body`, `parameters[options]`). The gateway does not look
+ * into them, but a server may parse them as JSON.
  */
 export function findSettingsTexts(form: JsonRecord): readonly string[] {
   return Object.keys(form).filter((name) => {

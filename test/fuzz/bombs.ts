@@ -10,7 +10,7 @@ const BROTLI = {
 };
 /** The largest window that the gateway's decoder takes. */
 const ZSTD = { params: { [constants.ZSTD_c_windowLog]: 23 } };
-/** Without a pattern, so that a decoder may fill its window before the ratio to the compressed size is absurd. */
+/** Random bytes fill the decoder's window while the compression ratio is still plausible. */
 const NOISE = randomBytes(80 * 1024);
 const NOISE_AND_BLANKS = Buffer.concat([NOISE, BLANKS]);
 

@@ -13,7 +13,7 @@ import type { Settlement } from './rows.ts';
 
 /** So many settled calls are filed together. */
 const FILED_TOGETHER = 64;
-/** When so many ids of filed calls are kept, they become the earlier ones, and the previous earlier ones are dropped. */
+/** Ids of filed calls are kept in two sets: when the newer one has this size, it replaces the older one. */
 const RECENT_CALLS = 10_000;
 
 export class Changes implements MovementLog, RecentCalls {

@@ -12,7 +12,7 @@ export const FAULT = {
   stalls: 2,
   /** The checkpoint thread exits. */
   threadDies: 3,
-  /** With `--ledger-sync full`, syncs of the log fail, and checkpoints too. */
+  /** Syncs of the log (`--ledger-sync full`) and checkpoints fail. */
   syncFails: 4,
   /** Checkpoints fail; commits work. */
   checkpointFails: 5,

@@ -11,7 +11,7 @@ import { prepareRows, rowsOf } from '../../usage/sqlite.ts';
 
 const OWNER_ONLY = 0o600;
 
-/** SQLite's log of a file, which it creates when the file is opened, and deletes when it is closed. */
+/** The path of a database's write-ahead log. SQLite creates it on opening the database, and deletes it on closing. */
 export function logOf(path: string): string {
   return `${path}-wal`;
 }

@@ -3,9 +3,9 @@ import { GatewayError } from '../../errors.ts';
 import type { BodyFacts } from '../../protocol/body-kinds.ts';
 import { boundCompletionsInput, estimateCompletionsInput } from '../../protocol/openai/completion-facts.ts';
 import { providerOf } from '../../protocol/providers.ts';
-import { checkAllowed, hasNoBound, usesOf } from './allowed-features.ts';
-import { checkCostFields } from './check-cost-fields.ts';
+import { hasNoBound, usesOf } from './allowed-features.ts';
 import type { Endpoint } from './endpoint.ts';
+import { asksForImage, checkPassthrough } from './passthrough.ts';
 
 export const COMPLETIONS: Endpoint<BodyFacts['Completions']> = {
   kind: 'Chat',
@@ -24,12 +24,9 @@ export const COMPLETIONS: Endpoint<BodyFacts['Completions']> = {
       thinkingBudget: undefined,
       fixed: facts.maxOutputTokens === undefined,
     },
-    ...(imageParam !== undefined && { imageParam, modalities: ['imageInput'] }),
+    ...asksForImage(imageParam),
   }),
-  check: ({ imageParam, unbounded, costFields }, candidate) => {
-    checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded }, candidate);
-    checkCostFields(costFields, candidate);
-  },
+  check: checkPassthrough,
   boundInput: (facts, { model }) => boundCompletionsInput(facts, model),
   estimateInput: (facts, { model }) => estimateCompletionsInput(facts, model),
   uses: ({ unbounded }) => usesOf(unbounded),

@@ -8,8 +8,6 @@ import { boundEmbeddingsInput } from '../../protocol/openai/embeddings.ts';
 import type { BodyForm } from '../../protocol/openai/form-fields.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
-import { checkAllowed } from './allowed-features.ts';
-import { checkCostFields } from './check-cost-fields.ts';
 import { checkImagePrice, checkVideoPrice } from './check-generation-price.ts';
 import type { EndpointName } from '../../telemetry/call-report.ts';
 import { CHAT_COMPLETIONS, MESSAGES } from './chat.ts';
@@ -17,6 +15,7 @@ import { COMPLETIONS } from './completions.ts';
 import { readerOf } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { MODERATIONS } from './moderations.ts';
+import { checkPassthrough } from './passthrough.ts';
 import { RERANK } from './rerank.ts';
 import { COMPACTION, RESPONSES } from './responses.ts';
 
@@ -34,10 +33,9 @@ const EMBEDDINGS: Endpoint<BodyFacts['Embeddings']> = {
 const ANY_IMAGES: Pick<Endpoint<BodyFacts['Images']>, 'kind' | 'asks' | 'check'> = {
   kind: 'Images',
   asks: ({ model, stream, generations, made }) => ({ model, stream, generations, made }),
-  check: ({ imageParam, unbounded, costFields, made }, candidate) => {
-    checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded }, candidate);
-    checkCostFields(costFields, candidate);
-    checkImagePrice(made, candidate);
+  check: (facts, candidate) => {
+    checkPassthrough(facts, candidate);
+    checkImagePrice(facts.made, candidate);
   },
 };
 
@@ -64,10 +62,9 @@ const VIDEOS: Endpoint<FormFacts<'Videos'>> = {
   kind: 'Videos',
   read: jsonOrForm('Videos'),
   asks: ({ model, generations, seconds, size }) => ({ model, generations, made: { seconds, size } }),
-  check: ({ imageParam, unbounded, costFields, ...video }, candidate) => {
-    checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded }, candidate);
-    checkCostFields(costFields, candidate);
-    checkVideoPrice(video, candidate);
+  check: (facts, candidate) => {
+    checkPassthrough(facts, candidate);
+    checkVideoPrice(facts, candidate);
   },
   converter: ({ form }, { target }) => providerOf(target.protocol).endpoints?.videos.create(form),
 };

@@ -1,22 +1,15 @@
-/** Moderations, for the models that read texts and make none. */
+/** Moderations, by models that read text and generate none. */
 import type { BodyFacts } from '../../protocol/body-kinds.ts';
 import { boundModeratedInput, estimateModeratedInput } from '../../protocol/openai/moderations.ts';
 import { providerOf } from '../../protocol/providers.ts';
-import { checkAllowed } from './allowed-features.ts';
-import { checkCostFields } from './check-cost-fields.ts';
 import type { Endpoint } from './endpoint.ts';
+import { asksForImage, checkPassthrough } from './passthrough.ts';
 
 export const MODERATIONS: Endpoint<BodyFacts['Moderations']> = {
   kind: 'Embeddings',
   read: ({ body }) => body.facts('Moderations'),
-  asks: ({ model, imageParam }) => ({
-    model,
-    ...(imageParam !== undefined && { imageParam, modalities: ['imageInput'] }),
-  }),
-  check: ({ imageParam, costFields }, candidate) => {
-    checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded: [] }, candidate);
-    checkCostFields(costFields, candidate);
-  },
+  asks: ({ model, imageParam }) => ({ model, ...asksForImage(imageParam) }),
+  check: checkPassthrough,
   boundInput: (facts, { model }) => boundModeratedInput(facts, model),
   estimateInput: (facts, { model }) => estimateModeratedInput(facts, model),
   unbounded: ({ costFields }) => costFields.length > 0,

@@ -1,10 +1,9 @@
-/** Rankings of documents by a query, for the models that read texts and make none. */
+/** Rankings of documents by a query, by models that read text and generate none. */
 import type { BodyFacts } from '../../protocol/body-kinds.ts';
 import { boundRerankInput, DOCUMENTS_PER_UNIT, estimateRerankInput } from '../../protocol/openai/rerank.ts';
 import { providerOf } from '../../protocol/providers.ts';
-import { checkAllowed } from './allowed-features.ts';
-import { checkCostFields } from './check-cost-fields.ts';
 import type { Endpoint } from './endpoint.ts';
+import { asksForImage, checkPassthrough } from './passthrough.ts';
 
 export const RERANK: Endpoint<BodyFacts['Rerank']> = {
   kind: 'Embeddings',
@@ -12,12 +11,9 @@ export const RERANK: Endpoint<BodyFacts['Rerank']> = {
   asks: ({ model, documents, imageParam }) => ({
     model,
     generations: Math.ceil(documents.length / DOCUMENTS_PER_UNIT),
-    ...(imageParam !== undefined && { imageParam, modalities: ['imageInput'] }),
+    ...asksForImage(imageParam),
   }),
-  check: ({ imageParam, costFields }, candidate) => {
-    checkAllowed({ images: imageParam === undefined ? 0 : 1, imageParam, unbounded: [] }, candidate);
-    checkCostFields(costFields, candidate);
-  },
+  check: checkPassthrough,
   boundInput: (facts, { model }) => boundRerankInput(facts, model),
   estimateInput: (facts, { model }) => estimateRerankInput(facts, model),
   unbounded: ({ costFields }) => costFields.length > 0,

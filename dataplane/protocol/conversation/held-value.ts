@@ -3,7 +3,6 @@
  * asked for as the one member of an object, and taken out of it as the response comes.
  */
 import type { HeldValue } from '../converter.ts';
-
 import { parseEventData } from '../json-value.ts';
 import { objectWithMember } from '../schema-member.ts';
 import type { ConversationEvent, TextDelta } from './events.ts';

@@ -53,7 +53,7 @@ const ANSWERS_RANGE = [1, MAX_CANDIDATES] as const;
 const FROM_ZERO = [0, Number.MAX_SAFE_INTEGER] as const;
 
 const PROMPT_NAMES: ReadonlySet<string> = new Set(['prompt']);
-/** Members that no model reads, or that are counted by themselves. */
+/** Members left out of the estimate: models do not read them, or they are counted separately. */
 const UNREAD_NAMES: ReadonlySet<string> = new Set([
   ...PROMPT_NAMES,
   'model',

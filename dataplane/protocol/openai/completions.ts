@@ -92,7 +92,7 @@ function formOf(choices: Choices, whole: boolean): ChunkForm {
 /** Tells the echo of a prompt, which comes in pieces, from what is generated. */
 class Echo {
   readonly #prompt: string;
-  /** How much of the prompt has come; undefined: all of it, or something else. */
+  /** How many characters of the prompt have been echoed; undefined: the echo is over. */
   #length: number | undefined = 0;
 
   /** `prompt`: undefined where the choice echoes none, or one whose text is not known. */

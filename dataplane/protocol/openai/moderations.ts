@@ -36,7 +36,7 @@ const DEFAULT_MODEL = 'omni-moderation-latest';
 const POLICY_TOKENS = 512;
 
 const INPUT_NAMES: ReadonlySet<string> = new Set(['input']);
-/** Members that no model reads, or that are counted by themselves. */
+/** Members left out of the estimate: models do not read them, or they are counted separately. */
 const UNREAD_NAMES: ReadonlySet<string> = new Set(['input', 'model', 'user', 'metadata', 'safety_identifier']);
 const TEXT_MEMBERS: ReadonlySet<string> = new Set(['type', 'text']);
 const PICTURE_MEMBERS: ReadonlySet<string> = new Set(['type', 'image_url']);

@@ -45,7 +45,7 @@ export interface RankedText {
 export const DOCUMENTS_PER_UNIT = 100;
 
 const INPUT_NAMES: ReadonlySet<string> = new Set(['query', 'documents']);
-/** Members that no model reads, or that are counted by themselves. */
+/** Members left out of the estimate: models do not read them, or they are counted separately. */
 const UNREAD_NAMES: ReadonlySet<string> = new Set([...INPUT_NAMES, 'model', 'user', 'rank_fields', 'metadata']);
 const POSITIVE = [1, Number.MAX_SAFE_INTEGER] as const;
 const FROM_ZERO = [0, Number.MAX_SAFE_INTEGER] as const;

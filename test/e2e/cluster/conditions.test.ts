@@ -466,7 +466,7 @@ describe.skipIf(missing)('conditions on a Kubernetes API server', () => {
       [{ quota: { limitUsd: '20' } }, '12.00', true],
       [{ quota: { limitUsd: '5' } }, '0.00', true],
       [{ quota: { limitUsd: '16' } }, '8.00', false],
-      // the spending has its own manager again, so that the operator's write keeps it
+      // the spending's manager owns it again, so the operator's write does not remove it
       [{ maxConcurrency: 4 }, '8.00', false],
     ] as const) {
       answers = ledgerAnswers;
