@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { withPriceFunctions } from '#web/pricing/calculator-script.ts';
+import { servedContent } from '#web/pricing/calculator-script.ts';
 
 interface Asset {
   readonly contentType: string;
@@ -28,7 +28,6 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 };
-const CALCULATOR = 'calculator.js';
 const HASH_DIGITS = 12;
 const FILE = /^([\w-]+)\.(css|js|svg)$/;
 const HASHED = new RegExp(`^([\\w-]+)\\.([0-9a-f]{${HASH_DIGITS}})\\.(css|js|svg)$`);
@@ -42,8 +41,7 @@ export function loadAssets(folders: readonly URL[] = FOLDERS): Assets {
       const contentType = TYPES[extension];
       if (contentType === undefined) continue;
       if (loaded.has(file)) throw new Error(`two assets are called ${file}`);
-      const content = readFileSync(new URL(file, folder));
-      const body = file === CALCULATOR ? Buffer.from(withPriceFunctions(content.toString())) : content;
+      const body = servedContent(file, readFileSync(new URL(file, folder)));
       loaded.set(file, {
         path: `${ASSET_ROOT}${name}.${hash('sha256', body, 'hex').slice(0, HASH_DIGITS)}.${extension}`,
         contentType,

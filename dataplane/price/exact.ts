@@ -1,6 +1,6 @@
 /**
- * [P] The arithmetic of every price: a sum of rates times counts over a denominator, rounded once. The calculator's script
- * in browsers is made from the text of these functions, which therefore use nothing outside of themselves.
+ * [P] Exact arithmetic of prices: bills and estimates round alike, and estimates sum here. The calculator's script in
+ * browsers is made from the text of these functions, which therefore use nothing outside of themselves.
  */
 
 /** The sum of rates times counts; a count without a rate costs nothing. */

@@ -52,10 +52,10 @@ function untilFirstUser(items: unknown): unknown {
 const MOVING = ['cache_control', 'prompt_cache_breakpoint'];
 
 function digest(opening: unknown): string {
-  return hash('sha256', textOf(opening), 'base64url');
+  return hash('sha256', openingText(opening), 'base64url');
 }
 
-function textOf(opening: unknown): string {
+function openingText(opening: unknown): string {
   const text = JSON.stringify(opening) ?? '';
   if (!MOVING.some((name) => text.includes(name))) return text;
   return JSON.stringify(opening, (name, value: unknown) => (MOVING.includes(name) ? undefined : value)) ?? '';

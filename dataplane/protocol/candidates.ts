@@ -7,6 +7,6 @@ export const MAX_CANDIDATES = 128;
  * A provider may send any index, and writers make a place for each one up to it. An index that no candidate can have
  * names the first.
  */
-export function readCandidate(index: unknown): number {
-  return Number.isInteger(index) && Number(index) >= 0 && Number(index) < MAX_CANDIDATES ? Number(index) : 0;
+export function readCandidate(index: unknown, most = MAX_CANDIDATES): number {
+  return Number.isInteger(index) && Number(index) >= 0 && Number(index) < most ? Number(index) : 0;
 }

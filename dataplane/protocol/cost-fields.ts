@@ -1,14 +1,17 @@
 /**
- * Fields of providers' APIs that raise or replace the output limit of a request, or multiply its answer or the reading
- * of its documents, and that the gateway does not read. A request that passes through in its own dialect could use them to cost more than its hold, so
- * they are refused unless a ModelRoute's `allow.fields` names them.
+ * Fields of providers' APIs that the gateway does not read, and that raise or replace the output limit of a request, or
+ * multiply its answer or the reading of its documents. A request that passes through in its own dialect could use them to
+ * cost more than its hold, so they are refused unless a ModelRoute's `allow.fields` names them.
  */
 import { isRecord } from './fields.ts';
 import type { JsonRecord } from './fields.ts';
 import { foldName } from './folded-names.ts';
 import { pathSegments } from './form-names.ts';
 
-/** Limit: of the output. Budget: of reasoning beyond the limit, or of documents in pieces. Count: of answers. Mode: of generating several. */
+/**
+ * Limit: of the output. Budget: of reasoning beyond the limit, or of documents in pieces. Count: of answers. Mode: of
+ * generating several.
+ */
 export type CostFieldKind = 'Limit' | 'Budget' | 'Count' | 'Mode';
 
 /** By folded name (foldSpelling), because some providers ignore case, and many take both spellings. */
@@ -162,7 +165,7 @@ export function findCostFields(request: JsonRecord, table: CostFields, known: Re
       const path = next.path === '' ? name : `${next.path}.${name}`;
       const value = next.object[name];
       const folded = foldSpelling(name);
-      const kind = kindOf(table, name);
+      const kind = kindOf(table, name, folded);
       if (kind && !known.has(path) && !isHarmless(kind, value)) found.push(path);
       if (!CONTAINERS.has(folded) || !isRecord(value)) continue;
       if (next.depth < MAX_DEPTH) pending.push({ object: value, path, depth: next.depth + 1 });
@@ -183,10 +186,12 @@ export function findSettingsTexts(form: JsonRecord): readonly string[] {
   });
 }
 
-/** Also of the names along a path, as a form's fields may have it: `parameters[n]`, `n[]`. */
-function kindOf(table: CostFields, name: string): CostFieldKind | undefined {
-  const kinds = [name, ...pathSegments(name)].map((each) => table.get(foldSpelling(each)));
-  return kinds.find((kind) => kind !== undefined);
+/** By the whole name, or one along a path, as a form's fields may have it: `parameters[n]`, `n[]`. */
+function kindOf(table: CostFields, name: string, folded: string): CostFieldKind | undefined {
+  const kind = table.get(folded);
+  const segments = kind === undefined ? pathSegments(name) : [];
+  if (segments.length < 2) return kind;
+  return segments.map((each) => table.get(foldSpelling(each))).find((each) => each !== undefined);
 }
 
 /** Whether a ModelRoute allows this field, by its path or by its name. */

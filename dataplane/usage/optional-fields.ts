@@ -12,7 +12,7 @@ interface OptionalField {
   readonly column: string;
   /** Whether it is fixed when the call is admitted, or follows from what the call has consumed. */
   readonly of: 'Origin' | 'Progress';
-  /** A text is never empty. */
+  /** An empty text means that the field is absent. */
   readonly kind: 'Text' | 'Amount';
   /** Its value in a row; undefined or empty: absent. */
   readonly valueIn: (fields: Fields) => string | bigint | undefined;

@@ -30,7 +30,7 @@ export function certificateStore(options: CertificateStoreOptions): CertificateS
       const entries = await secret.read();
       return entries && isStored(entries) ? entries : undefined;
     },
-    async loadDamaged() {
+    async loadSound() {
       const entries = await secret.read();
       if (!entries || !isServing(entries)) return undefined;
       const { caCertificate, caKey, servingCertificate, servingKey } = entries;

@@ -199,7 +199,7 @@ export class StatusWriter {
   /** Whose part is to be written now. */
   #nextOwner(id: string, desired: StatusBody, { status }: StatusTarget): StatusOwner | undefined {
     const isOperatorDue = !samePart(desired, status, 'operator');
-    if (hasSpending(desired) && this.#mayBeLent(id, status, isOperatorDue)) return 'spending';
+    if (hasSpending(desired) && this.#operatorMayOwnSpending(id, status, isOperatorDue)) return 'spending';
     if (isOperatorDue) return 'operator';
     if (!hasSpending(desired) || samePart(desired, status, 'spending')) {
       this.#failures.delete(id);
@@ -212,7 +212,7 @@ export class StatusWriter {
    * Whether the operator's manager may own spending, which its next write would remove. The spending's manager takes it
    * back before that: at once after this process's own write, and before the first one where it knows of none.
    */
-  #mayBeLent(id: string, live: StatusBody, isOperatorDue: boolean): boolean {
+  #operatorMayOwnSpending(id: string, live: StatusBody, isOperatorDue: boolean): boolean {
     const holder = this.#spendingHolders.get(id);
     return holder === undefined ? isOperatorDue && hasSpending(live) : holder === 'operator';
   }
@@ -257,10 +257,8 @@ export class StatusWriter {
     // before the write, whose response may be lost
     if (isSpending && owner === 'operator') this.#spendingHolders.set(id, owner);
     const outcome = await apply(target, owner, part);
-    if (isSpending) {
-      this.#spentWritten.set(id, clock.nowMs());
-      this.#spendingHolders.set(id, owner);
-    }
+    if (isSpending) this.#spentWritten.set(id, clock.nowMs());
+    if (owner === 'spending') this.#spendingHolders.set(id, owner);
     return outcome;
   }
 

@@ -25,8 +25,8 @@ export interface StoredCertificates {
 export interface CertificateStore<Written extends object> {
   /** Undefined: nothing is stored, or a part of it cannot be used. */
   load(): Promise<StoredCertificates | undefined>;
-  /** The authority and the serving certificate beside a next or previous authority that cannot be used. */
-  loadDamaged?(): Promise<StoredCertificates | undefined>;
+  /** The authority and the serving certificate, where only a next or previous authority cannot be used. */
+  loadSound?(): Promise<StoredCertificates | undefined>;
   /**
    * Stores what was made from `before`. Returns undefined without writing if somebody else has stored since `before`
    * was loaded.
@@ -110,7 +110,7 @@ export async function manageCertificates<Written extends object>(
   /** A deleted Secret comes back as it was, because clients trust its authority. */
   async function renewed(stored: StoredCertificates | undefined): Promise<StoredCertificates | undefined> {
     // a process that has just started knows of no other authority that clients trust
-    const before = stored ?? known ?? (await store.loadDamaged?.());
+    const before = stored ?? known ?? (await store.loadSound?.());
     const next = (await renew(before, { serverNames, nowMs: nowMs(), of, lifetimes })) ?? before;
     if (!next || next === stored) return stored;
     const written = await store.store(next, stored);

@@ -1,6 +1,6 @@
 /**
- * [P] Estimates a call's cost with the functions by which the gateway bills it. browser/calculator.js does the same for
- * one context tier.
+ * [P] Estimates a call's cost from the rates by which the gateway bills it, and rounds it as a bill is rounded.
+ * browser/calculator.js does the same for one context tier.
  */
 import { roundHalfUp, sumOf } from '#price/exact.ts';
 import { rateIn, reachedRates, STANDARD_TIER, tableOf } from '#price/price.ts';

@@ -29,7 +29,7 @@ const ENDPOINT_PATHS: Readonly<Record<Endpoint, readonly string[]>> = {
   Images: ['/v1/images/generations'],
   Videos: ['/v1/videos'],
 };
-/** Of models that take images, besides. */
+/** Further paths, of models that take images. */
 const PICTURE_PATHS: Readonly<Partial<Record<Endpoint, readonly string[]>>> = {
   Images: ['/v1/images/edits', '/v1/images/variations'],
 };

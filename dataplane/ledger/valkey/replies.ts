@@ -241,12 +241,15 @@ function parseProgress(cost: string | undefined, tokens: string | undefined): Ca
   const parts = parseList(tokens);
   const [input = 0, cached = 0, cacheWrite5m = 0, cacheWrite1h = 0, output = 0] = parts.slice(0, 5).map(Number);
   const usageSource = wordIn(textAt(parts, SOURCE), 'source of its usage');
-  const optional = PROGRESS_FIELDS.map((_, index) => textAt(parts, OPTIONAL + index + (index >= TERMS_AT ? 1 : 0)));
+  const optional = parts.slice(OPTIONAL).toSpliced(TERMS_AT, 1);
   return {
     costNanoUsd: parseAmount(cost),
     tokens: { input, cached, cacheWrite5m, cacheWrite1h, output },
     usageSource,
-    ...parseOptional(PROGRESS_FIELDS, optional),
+    ...parseOptional(
+      PROGRESS_FIELDS,
+      optional.map((_, index) => textAt(optional, index)),
+    ),
   };
 }
 

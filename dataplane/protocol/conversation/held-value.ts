@@ -3,7 +3,7 @@
  * asked for as the one member of an object, and taken out of it as the response comes.
  */
 import type { HeldValue } from '../converter.ts';
-import { parseEventData } from '../json-value.ts';
+import { parseJson } from '../parse-json.ts';
 import { objectWithMember } from '../schema-member.ts';
 import type { ConversationEvent, TextDelta } from './events.ts';
 import { isObjectFormat } from './formats.ts';
@@ -128,8 +128,12 @@ function takeAll(open: OpenText): string {
 
 /** The word without quotes; a value that is no word stays as it is. */
 function wordOf(value: string): string {
-  const word = parseEventData(`${BEGINNING}${value}}`)?.[MEMBER];
-  return typeof word === 'string' ? word : value;
+  try {
+    const word = parseJson(value);
+    return typeof word === 'string' ? word : value;
+  } catch {
+    return value;
+  }
 }
 
 function deltas(candidate: number | undefined, text: string): readonly ConversationEvent[] {

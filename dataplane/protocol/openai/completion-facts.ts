@@ -1,7 +1,6 @@
 /**
  * Reads the facts about a legacy completion: each prompt is completed by itself, `n` times or `best_of` times.
  */
-import { Buffer } from 'node:buffer';
 import { RequestFault } from '../call-facts.ts';
 import type { UnboundedUse } from '../call-facts.ts';
 import { MAX_CANDIDATES } from '../candidates.ts';
@@ -13,7 +12,7 @@ import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
 import { otherBytes, otherTextBytes } from '../other-members.ts';
 import { PRICED_FIELDS, readStreamOptions } from './facts.ts';
-import { readTokenInputs } from './token-inputs.ts';
+import { boundTokens, likelyTokens, readTokenInputs } from './token-inputs.ts';
 import type { TokenInput } from './token-inputs.ts';
 
 export interface CompletionsFacts {
@@ -35,13 +34,13 @@ export interface CompletionsFacts {
   readonly serviceTier: string | undefined;
 }
 
-/** What a response has of what was generated. */
+/** Which of the generated completions a response returns. */
 export interface Choices {
   /** Choices of all prompts together, in the order of the prompts. */
   readonly count: number;
-  /** Completions that are generated for one that is a choice. */
+  /** Completions that are generated for each choice. */
   readonly generatedForEach: number;
-  /** Choices repeat their prompts, which are undefined where tokens were sent; undefined: they do not. */
+  /** The prompts that choices echo, each undefined if it was sent as tokens; undefined: there is no echo. */
   readonly echoed: readonly (string | undefined)[] | undefined;
 }
 
@@ -94,8 +93,8 @@ export function readCompletionsFacts(body: Uint8Array, parsed: JsonRecord): Comp
       generatedForEach: bestOf / n,
       echoed: readFlag(parsed['echo'], 'echo') ? prompts.map(textOf) : undefined,
     },
-    promptTokens: prompts.map((prompt) => boundOf(prompt) + beside),
-    estimatedTokens: prompts.reduce<number>((sum, prompt) => sum + likelyOf(prompt) + likelyBeside, 0),
+    promptTokens: prompts.map((prompt) => boundTokens(prompt) + beside),
+    estimatedTokens: prompts.reduce<number>((sum, prompt) => sum + likelyTokens(prompt) + likelyBeside, 0),
     imageParam: findImageField(parsed),
     unbounded: counts.unbounded,
     serviceTier: readServiceTier(parsed['service_tier']),
@@ -151,12 +150,4 @@ function readAnswers(parsed: JsonRecord, { prompts, stream }: { prompts: number;
 function checkSuffix(suffix: unknown): void {
   if (!isGiven(suffix) || typeof suffix === 'string') return;
   throw new RequestFault('invalid_request', 'The field "suffix" must be a text.', 'suffix');
-}
-
-function boundOf(prompt: TokenInput): number {
-  return typeof prompt === 'string' ? Buffer.byteLength(prompt) : prompt;
-}
-
-function likelyOf(prompt: TokenInput): number {
-  return typeof prompt === 'string' ? estimateTokens(Buffer.byteLength(prompt)) : prompt;
 }

@@ -1,6 +1,7 @@
 /**
  * Legacy completions, which pass through: OpenAI client, OpenAI provider.
  */
+import { readCandidate } from '../candidates.ts';
 import type { Converter, Meter, RequestPlan, UpstreamBody } from '../converter.ts';
 import { isRecord, itemsOf, stringOf, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
@@ -17,7 +18,7 @@ import { throwIfError } from './failures.ts';
 import { tallyMessage } from './output.ts';
 import { ChunkMeter } from './stream-meter.ts';
 import type { ChunkForm } from './stream-meter.ts';
-import { NO_USAGE, readUsage, toReportedUsage, usageOf, withTier } from './usage.ts';
+import { reportedIn } from './usage.ts';
 
 /** `choices`: what the request's facts say of its response. */
 export function completionsConverter(choices: Choices): Converter {
@@ -50,18 +51,18 @@ function editRequest(body: Uint8Array, parsed: JsonRecord, plan: RequestPlan): U
 
 /** Of completions that are no choices, the provider bills what the response does not show. */
 function meterWhole(completion: JsonRecord, choices: Choices): Meter {
-  const usage = usageOf(completion);
-  const reported = toReportedUsage(withTier(usage ? readUsage(usage) : NO_USAGE, completion));
+  const reported = reportedIn(completion);
   const output = new OutputTally();
   const form = formOf(choices, true);
-  for (const choice of itemsOf(completion['choices'])) if (isRecord(choice)) form.add(output, choice);
+  for (const choice of itemsOf(completion['choices']))
+    if (isRecord(choice)) form.add(output, choice, readCandidate(choice['index'], form.mostChoices));
   return meterOf(
     reported,
     isCounted(choices, reported.output) ? 0 : Math.ceil(output.bytes * choices.generatedForEach),
   );
 }
 
-/** Where a prompt's own words are spelt otherwise in its echo, the text would contradict a count of zero. */
+/** An echo may not match its prompt exactly. What differs would look generated, and contradict a reported zero. */
 function isCounted({ echoed }: Choices, output: number | undefined): boolean {
   return echoed !== undefined && output !== undefined;
 }
@@ -76,10 +77,9 @@ function formOf(choices: Choices, whole: boolean): ChunkForm {
   const echoes = new Map<number, Echo>();
   return {
     choices: count,
-    indexOf: readIndex,
-    add: (tally, choice) => {
+    mostChoices: MAX_CHOICES,
+    add: (tally, choice, index) => {
       const text = stringOf(choice['text']);
-      const index = readIndex(choice['index']);
       const echo = echoes.get(index) ?? new Echo(echoed?.[Math.floor((index * echoed.length) / count)]);
       echoes.set(index, echo);
       tally.add(echo.generated(text, whole || textOf(choice['finish_reason']) !== undefined));
@@ -113,9 +113,4 @@ class Echo {
     this.#length = undefined;
     return isEcho && text.length >= left ? text.slice(left) : this.#prompt.slice(0, before) + text;
   }
-}
-
-/** An index that no choice can have names the first. */
-function readIndex(index: unknown): number {
-  return Number.isInteger(index) && Number(index) >= 0 && Number(index) < MAX_CHOICES ? Number(index) : 0;
 }

@@ -1,11 +1,10 @@
 /**
  * Embeddings, which pass through: OpenAI client, OpenAI provider.
  */
-import { estimateTokens } from '../estimate.ts';
 import { readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { inputOnlyConverter, WRAPPING_TOKENS } from './input-only.ts';
-import { readTokenInputs } from './token-inputs.ts';
+import { inputOnlyConverter } from './input-only.ts';
+import { boundTokens, likelyTokens, readTokenInputs } from './token-inputs.ts';
 
 export interface EmbeddingsFacts {
   readonly model: string;
@@ -15,19 +14,17 @@ export interface EmbeddingsFacts {
   readonly estimatedTokens: number;
 }
 
+/** Upper bound of what a provider adds to one input. */
+const WRAPPING_TOKENS = 8;
+
 /** Throws RequestFault where the model or the input is missing or wrong. */
 export function readEmbeddingsFacts(parsed: JsonRecord): EmbeddingsFacts {
   const model = readModel(parsed);
   const inputs = readTokenInputs(parsed['input'], 'input');
-  const estimated = inputs.map((input) =>
-    typeof input === 'string' ? estimateTokens(Buffer.byteLength(input)) : input,
-  );
   return {
     model,
-    inputTokens: inputs.map(
-      (input) => (typeof input === 'string' ? Buffer.byteLength(input) : input) + WRAPPING_TOKENS,
-    ),
-    estimatedTokens: estimated.reduce((sum, tokens) => sum + tokens, 0),
+    inputTokens: inputs.map((input) => boundTokens(input) + WRAPPING_TOKENS),
+    estimatedTokens: inputs.reduce<number>((sum, input) => sum + likelyTokens(input), 0),
   };
 }
 

@@ -93,15 +93,15 @@ export function readAttribute(value: unknown): string | undefined {
 
 /** A file that the provider stores belongs to the gateway's account, which all keys share. */
 export function readStoredFiles(fields: JsonRecord): readonly UnboundedUse[] {
-  const param = findField(fields, FILE_FIELDS, '');
+  const param = findField(fields, FILE_FIELDS);
   return param === undefined ? [] : [{ feature: 'FileReferences', param }];
 }
 
 /**
  * The path of a field of such a name; undefined: there is none.
- * @param read the top-level field that the gateway reads
+ * @param read the top-level field that the gateway reads, if it reads one
  */
-export function findField(fields: JsonRecord, names: FieldNames, read: string): string | undefined {
+export function findField(fields: JsonRecord, names: FieldNames, read?: string): string | undefined {
   return locateFields(fields, names).find((located) => located.path !== read)?.path;
 }
 
@@ -111,17 +111,15 @@ interface Located {
 }
 
 /** All fields of such names that are not null. Iterative, because clients choose the depth. */
-export function locateFields(fields: JsonRecord, names: FieldNames): readonly Located[] {
-  const found: Located[] = [];
+export function* locateFields(fields: JsonRecord, names: FieldNames): Generator<Located, void, undefined> {
   const pending: Located[] = [{ value: fields, path: '' }];
   for (let next = pending.pop(); next; next = pending.pop()) {
     if (typeof next.value !== 'object' || next.value === null) continue;
     for (const [name, value] of Object.entries(next.value)) {
       const located = { value, path: next.path === '' ? name : `${next.path}.${name}` };
       if (value === null) continue;
-      if (pathSegments(name).some((segment) => names.has(foldSpelling(segment)))) found.push(located);
+      if (pathSegments(name).some((segment) => names.has(foldSpelling(segment)))) yield located;
       else pending.push(located);
     }
   }
-  return found;
 }

@@ -73,6 +73,3 @@ function inputOf(usage: OpenAiUsage): Pick<ReportedUsage, 'input' | 'cached'> | 
   const { input, cached } = toReportedUsage({ ...usage, prompt });
   return { input, cached };
 }
-
-/** Upper bound of what a provider adds to one input. */
-export const WRAPPING_TOKENS = 8;

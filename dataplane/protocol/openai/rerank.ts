@@ -37,8 +37,8 @@ export interface Pieces {
 export interface RankedText {
   /** Of its text. */
   readonly bytes: number;
-  /** It is an image, or may name a file: what it comes to is bounded by the model's context alone. */
-  readonly hasMedia: boolean;
+  /** An image, or what may name a file: its tokens are bounded by the model's context alone. */
+  readonly media: 'Image' | 'File' | undefined;
 }
 
 /** Documents that a price per request counts once, whatever their length. */
@@ -58,8 +58,8 @@ export function readRerankFacts(body: Uint8Array, parsed: JsonRecord): RerankFac
   if (!Array.isArray(documents) || documents.length === 0) throw textFault('documents');
   const items: readonly unknown[] = documents;
   const texts = items.map((document, index) => readText(document, `documents[${index}]`));
-  const isPicture = (value: unknown): boolean => isImageData(value) || (isRecord(value) && holdsImage(value));
-  const pictured = isPicture(parsed['query']) ? 'query' : items.some(isPicture) ? 'documents' : undefined;
+  const isPicture = (text: RankedText): boolean => text.media === 'Image';
+  const pictured = isPicture(query) ? 'query' : texts.some(isPicture) ? 'documents' : undefined;
   return {
     model,
     query,
@@ -85,7 +85,7 @@ export function boundRerankInput(facts: RerankFacts, { contextTokens }: ModelTok
  */
 function boundPair(facts: RerankFacts, document: RankedText, contextTokens: number): number {
   const { query, pieces } = facts;
-  if (query.hasMedia || document.hasMedia) return contextTokens;
+  if (query.media ?? document.media) return contextTokens;
   const beside = query.bytes + facts.otherBytes;
   const whole = beside + document.bytes + TEMPLATE_TOKENS;
   const { size = contextTokens, overlap } = pieces;
@@ -97,8 +97,7 @@ function boundPair(facts: RerankFacts, document: RankedText, contextTokens: numb
 
 /** Likely input tokens, at most the bound. */
 export function estimateRerankInput(facts: RerankFacts, model: ModelTokens): number {
-  const likely = ({ bytes, hasMedia }: RankedText): number =>
-    estimateTokens(bytes) + (hasMedia ? model.imageTokens : 0);
+  const likely = (text: RankedText): number => estimateTokens(text.bytes) + (text.media ? model.imageTokens : 0);
   const query = likely(facts.query) + estimateTokens(facts.otherTextBytes);
   return Math.min(
     boundRerankInput(facts, model),
@@ -125,12 +124,13 @@ function metaCounts(meta: unknown): readonly unknown[] {
 
 /** A text, or an object whose members a provider reads. */
 function readText(value: unknown, param: string): RankedText {
-  if (isImageData(value)) return { bytes: 0, hasMedia: true };
-  if (typeof value === 'string') return { bytes: Buffer.byteLength(value), hasMedia: false };
+  if (isImageData(value)) return { bytes: 0, media: 'Image' };
+  if (typeof value === 'string') return { bytes: Buffer.byteLength(value), media: undefined };
   if (!isRecord(value)) throw textFault(param);
-  if (holdsImage(value) || Object.values(value).some(mayNameFile))
-    return { bytes: utf8Bytes(stringOf(value['text'])), hasMedia: true };
-  return { bytes: Buffer.byteLength(JSON.stringify(value)), hasMedia: false };
+  const media = holdsImage(value) ? 'Image' : Object.values(value).some(mayNameFile) ? 'File' : undefined;
+  return media
+    ? { bytes: utf8Bytes(stringOf(value['text'])), media }
+    : { bytes: Buffer.byteLength(JSON.stringify(value)), media };
 }
 
 /** By names in any case: the members of a document are the client's own. */

@@ -1,5 +1,7 @@
 /** Inputs of endpoints that take tokens as well as texts: embeddings and legacy completions. */
+import { Buffer } from 'node:buffer';
 import { RequestFault } from '../call-facts.ts';
+import { estimateTokens } from '../estimate.ts';
 
 /** A text, or the number of tokens that the client sent. */
 export type TokenInput = string | number;
@@ -15,6 +17,16 @@ export function readTokenInputs(input: unknown, param: string): readonly TokenIn
     if (Array.isArray(item) && isTokens(item)) return item.length;
     throw inputFault(`${param}[${index}]`, param);
   });
+}
+
+/** Upper bound of an input's tokens: a token has at least a byte. */
+export function boundTokens(input: TokenInput): number {
+  return typeof input === 'string' ? Buffer.byteLength(input) : input;
+}
+
+/** Likely tokens of an input. */
+export function likelyTokens(input: TokenInput): number {
+  return typeof input === 'string' ? estimateTokens(Buffer.byteLength(input)) : input;
 }
 
 function isTokens(items: readonly unknown[]): boolean {

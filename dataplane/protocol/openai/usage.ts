@@ -70,8 +70,14 @@ export function readUsage(usage: JsonRecord): OpenAiUsage {
 }
 
 /** The usage with the tier that the answer beside it names. */
-export function withTier(usage: OpenAiUsage, answer: JsonRecord): OpenAiUsage {
+function withTier(usage: OpenAiUsage, answer: JsonRecord): OpenAiUsage {
   return { ...usage, serviceTier: readServiceTier(answer['service_tier']) };
+}
+
+/** What a whole response reports. */
+export function reportedIn(answer: JsonRecord): ReportedUsage {
+  const usage = usageOf(answer);
+  return toReportedUsage(withTier(usage ? readUsage(usage) : NO_USAGE, answer));
 }
 
 /** Cached tokens are in no class of modality. */

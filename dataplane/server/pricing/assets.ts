@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { withPriceFunctions } from '#web/pricing/calculator-script.ts';
+import { servedContent } from '#web/pricing/calculator-script.ts';
 
 export interface PricingAsset {
   readonly contentType: string;
@@ -17,8 +17,6 @@ export const ASSET_ROOT = '/pricing/assets/';
 const HASH_DIGITS = 12;
 const HASHED_NAME = new RegExp(`^(.+)-[0-9a-f]{${HASH_DIGITS}}(\\.[a-z]+)$`);
 
-const CALCULATOR = 'pricing/browser/calculator.js';
-
 /** Style and script consist of several files, which are served as one each. */
 const FILES = [
   {
@@ -29,7 +27,7 @@ const FILES = [
   {
     file: 'pricing.js',
     contentType: 'text/javascript; charset=utf-8',
-    parts: ['theme/copy.js', 'pricing/browser/pricing.js', CALCULATOR],
+    parts: ['theme/copy.js', 'pricing/browser/pricing.js', 'pricing/browser/calculator.js'],
   },
   { file: 'icon.svg', contentType: 'image/svg+xml', parts: ['pricing/browser/icon.svg'] },
 ] as const;
@@ -37,8 +35,7 @@ const FILES = [
 type AssetFile = (typeof FILES)[number]['file'];
 
 function readPart(part: string): Buffer {
-  const content = readFileSync(new URL(`../../../web/${part}`, import.meta.url));
-  return part === CALCULATOR ? Buffer.from(withPriceFunctions(content.toString())) : content;
+  return servedContent(part, readFileSync(new URL(`../../../web/${part}`, import.meta.url)));
 }
 
 const loaded = new Map<string, PricingAsset & { readonly path: string }>(

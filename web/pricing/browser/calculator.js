@@ -1,8 +1,7 @@
 /**
  * Counts what a call costs as one types, exactly: whole numbers of any size, the figures that the server wrote beside
- * the result, with the functions sumOf and roundHalfUp by which the gateway bills it (calculator-script.ts). Another
- * model, group, tier or region has other figures, and so has an input that reaches another context tier: the server is
- * asked for that part.
+ * the result, with the gateway's own functions sumOf and roundHalfUp (calculator-script.ts). Another model, group, tier
+ * or region has other figures, and so has an input that reaches another context tier: the server is asked for that part.
  */
 /* global sumOf, roundHalfUp */
 (() => {
