@@ -76,6 +76,12 @@ function logEvent(log: Logger, event: LedgerEvent): void {
         { putBack: event.putBack },
         "the ledger's store had lost what it acknowledged: this process has put back what it knows",
       );
+    case 'LostBalances':
+      return log.warn(
+        { balances: event.balances },
+        "the ledger's store had lost balances of keys (k:) or accounts (a:), which are put back from their copies: they " +
+          'were deleted, or evicted because maxmemory-policy is not noeviction',
+      );
     case 'Reaped':
       return log.warn({ calls: event.calls }, 'calls of a process that died are billed at their last progress');
     case 'Evicts':

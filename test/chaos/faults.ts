@@ -5,7 +5,8 @@
 import { once } from 'node:events';
 import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Edit } from './config.ts';
+import { ACCOUNT_NAMES, KEY_NAMES } from './config.ts';
+import type { AccountName, Edit, KeyName } from './config.ts';
 import { between, weighted } from './dice.ts';
 import type { Dice } from './dice.ts';
 import { planEdit } from './plan.ts';
@@ -20,7 +21,8 @@ type Strike =
   | { readonly kind: 'stop'; readonly member: number; readonly ms: number; readonly thenKill: boolean }
   | { readonly kind: 'lose answers' | 'lose requests' | 'delay'; readonly member: number; readonly ms: number }
   | { readonly kind: 'full disk'; readonly member: number; readonly ms: number; readonly bytes: number }
-  | { readonly kind: 'kill server' | 'stop server'; readonly server: number; readonly ms: number };
+  | { readonly kind: 'kill server' | 'stop server'; readonly server: number; readonly ms: number }
+  | { readonly kind: 'lose balance'; readonly owner: KeyName | AccountName };
 
 /** `edit`: made at once, while the fault lasts. `goesOn`: the next fault does not wait for its end. */
 type Fault = Strike & { readonly edit: Edit | undefined; readonly goesOn: boolean };
@@ -43,6 +45,7 @@ const IN_A_FLEET = {
   'lose requests': 2,
   delay: 2,
   'full disk': 3,
+  'lose balance': 2,
 } as const;
 /** Later than the ledger's timeout, there and back. */
 const SLOW_MS = 150;
@@ -91,6 +94,8 @@ function planStrike(dice: Dice, kind: Strike['kind'], members: number): Strike {
     case 'kill server':
     case 'stop server':
       return { kind, server: member, ms: between(dice, 100, 1_500) };
+    case 'lose balance':
+      return { kind, owner: dice.pick([...ACCOUNT_NAMES, ...KEY_NAMES]) };
     case 'full disk':
       return {
         // some longer than a hold waits for the disk
@@ -148,6 +153,8 @@ async function inject(world: World, fault: Fault, ends: EventEmitter): Promise<v
       return world.stopServer(fault.server, fault.ms);
     case 'disconnect':
       return world.disconnect();
+    case 'lose balance':
+      return world.loseBalance(fault.owner);
     case 'delay':
       return world.disturb(fault.member, { kind: 'delay', ms: SLOW_MS }, fault.ms);
     default:

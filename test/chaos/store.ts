@@ -2,12 +2,16 @@
  * The store of the gateways' books: a Valkey that keeps what it acknowledges (valkey) or nothing (forgetful), a Valkey
  * Cluster, or the file of a single gateway. `members` is the number of gateways.
  */
+import { bucketBases, bucketOf, parseValkeyUrl } from '#ledger/valkey/location.ts';
 import { startValkeyCluster, whenFormed } from '../support/valkey-cluster.ts';
 import { startValkey } from '../support/valkey.ts';
 import type { ValkeyServer } from '../support/valkey.ts';
 import { openFileBooks } from './books-file.ts';
 import { openBooks } from './books.ts';
 import type { Books } from './books.ts';
+import { KEY_NAMES, KEYS } from './config.ts';
+import type { AccountName, KeyName } from './config.ts';
+import { uidOf } from './ledger-file.ts';
 import { openNetwork } from './network.ts';
 import type { Network } from './network.ts';
 
@@ -28,6 +32,8 @@ export interface Store extends AsyncDisposable {
   flags(member: number): readonly string[];
   /** A network that a fault of this member disturbs. */
   network(member: number): Network;
+  /** Deletes the balance of a key or an account, and nothing else. */
+  loseBalance(owner: KeyName | AccountName): Promise<void>;
   /** Starts a server that was killed; resolves when the store takes commands again. */
   restart(node: ValkeyServer): Promise<void>;
   /** `dataDir`: the data folder of the first member. */
@@ -61,6 +67,9 @@ function fileStore(): Store {
     network: () => {
       throw new Error('a file has no network');
     },
+    loseBalance: () => {
+      throw new Error('a file loses no balance');
+    },
     restart: async () => undefined,
     openBooks: openFileBooks,
     [Symbol.asyncDispose]: async () => undefined,
@@ -78,6 +87,7 @@ async function openServerStore(kind: 'valkey' | 'forgetful'): Promise<Store> {
     nodes: [server],
     network,
     flags: (member) => ['--ledger', `valkey://127.0.0.1:${network(member).port}`],
+    loseBalance: (owner) => loseBalance(server.url, [server], owner),
     restart: () => server.start(),
     openBooks: () => openBooks(server.url, [server]),
     async [Symbol.asyncDispose]() {
@@ -101,6 +111,7 @@ async function openClusterStore(): Promise<Store> {
     nodes: cluster.nodes,
     network: pick(networks),
     flags: () => ['--ledger', cluster.url],
+    loseBalance: (owner) => loseBalance(cluster.url, cluster.nodes, owner),
     async restart(node) {
       await node.start();
       await whenFormed(cluster.nodes);
@@ -111,6 +122,16 @@ async function openClusterStore(): Promise<Store> {
       await cluster[Symbol.asyncDispose]();
     },
   };
+}
+
+async function loseBalance(url: string, nodes: readonly ValkeyServer[], owner: KeyName | AccountName): Promise<void> {
+  const key = KEY_NAMES.find((name) => name === owner);
+  const account = `team/${key ? KEYS[key].account : owner}`;
+  const bases = bucketBases(parseValkeyUrl(url));
+  const base = bases[bucketOf(account, bases.length)];
+  const name = key ? `${base}k:${uidOf(key)}` : `${base}a:${account}`;
+  // in a Cluster one node has it; a server that is down may come back with it
+  await Promise.all(nodes.map((node) => node.command('DEL', name).catch(() => undefined)));
 }
 
 function pick(networks: readonly Network[]): (member: number) => Network {

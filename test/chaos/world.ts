@@ -14,7 +14,7 @@ import { ANSWER_MS, failingChecks, generationOf, metricsOf, sumOfMetric } from '
 import type { Books } from './books.ts';
 import type { CallLog } from './client.ts';
 import { edited, manifestsOf, platformManifest } from './config.ts';
-import type { Config, Edit } from './config.ts';
+import type { AccountName, Config, Edit, KeyName } from './config.ts';
 import { nothingSince } from './happened.ts';
 import type { Happened } from './happened.ts';
 import type { Trouble } from './network.ts';
@@ -64,6 +64,8 @@ export interface World extends AsyncDisposable {
   killServer(server: number, ms: number): Promise<void>;
   stopServer(server: number, ms: number): Promise<void>;
   disconnect(): Promise<void>;
+  /** The store loses the balance of a key or an account, and nothing else. */
+  loseBalance(owner: KeyName | AccountName): Promise<void>;
   /** SIGTERM, and the next process. `clients`: new calls wait for it, or meet the one that ends. */
   terminate(member: number, clients: 'wait' | 'go on'): Promise<void>;
   /** Between a member and the store. */
@@ -313,6 +315,10 @@ class ChaosWorld implements World {
     await this.#during(undefined, async () => {
       for (const node of this.#store.nodes) await node.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     });
+  }
+
+  loseBalance(owner: KeyName | AccountName): Promise<void> {
+    return this.#store.loseBalance(owner);
   }
 
   async disturb(member: number, trouble: Trouble, ms: number): Promise<void> {

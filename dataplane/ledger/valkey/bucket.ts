@@ -46,6 +46,8 @@ export interface BucketDeps {
   readonly collectRestores: (reason: RestoreReason, epoch: Epoch, previous: number) => Promise<RestorePlan>;
   /** Called with the reply of each restored settlement, which is now a change of this epoch. */
   readonly onRestored: (operation: Operation, reply: Reply) => void;
+  /** Called with balances that the store had lost and has put back. */
+  readonly onLost: (balances: readonly string[]) => void;
   /** The start of the latest epoch that this process took part in; 0: none. */
   readonly latestStart: () => number;
   readonly onRejoined: (rejoined: RestoreResult) => void;
@@ -257,8 +259,9 @@ export class Bucket {
     const epoch = this.#epoch;
     const { connection, base } = this.#deps;
     const replies = parseReplies(await connection.run(base, encodeBatch(this.#head(mode, seq), operations)));
-    const [{ is: word, id = '', mode: epochMode = '', remainingMs, start, previous } = NO_REPLY] = replies;
+    const [{ is: word, id = '', mode: epochMode = '', remainingMs, start, previous, lost } = NO_REPLY] = replies;
     if (word === 'ok') {
+      if (lost) this.#deps.onLost(lost);
       if (this.#epoch === epoch) this.#acked = Math.max(this.#acked, seq);
       return replies;
     }

@@ -85,8 +85,9 @@ end
 -- so far, `staged` what the current operation changes, dropped if it fails. `lives` has the lifetime (ms) of values
 -- that expire; balances and holds never do.
 local known, changed, staged, lives
--- Sets of calls that the batch changes: by instance, and by slot. `minutes`: what it reads and changes of these.
-local lists, slots, minutes
+-- Sets of calls that the batch changes: by instance, and by slot. `minutes`: what it reads and changes of these. `lost`:
+-- the balances that it has found missing.
+local lists, slots, minutes, lost
 
 local function get(name)
   local text = staged[name] or changed[name] or known[name]
@@ -108,16 +109,35 @@ local function commit()
   for name, text in pairs(staged) do changed[name] = text end
   staged = {}
 end
+-- Balances are in the store twice, under their names and in one hash: a server that evicts keys, or a DEL, takes one of
+-- the two.
+local function withoutBase(name) return string.sub(name, #base + 1) end
+local function isBalance(name) return string.find(name, '^[ka]:', #base + 1) ~= nil end
 local function write()
-  local plain, count = {}, 0
+  local plain, copies = {}, {}
   for name, text in pairs(changed) do
     if lives[text] then call('SET', name, text, 'PX', lives[text])
     else
-      plain[count + 1], plain[count + 2] = name, text
-      count = count + 2
+      plain[#plain + 1] = name
+      plain[#plain + 1] = text
+      if isBalance(name) then
+        copies[#copies + 1] = withoutBase(name)
+        copies[#copies + 1] = text
+      end
     end
   end
-  if count > 0 then call('MSET', unpack(plain)) end
+  if #plain > 0 then call('MSET', unpack(plain)) end
+  if #copies > 0 then call('HSET', base .. 'copies', unpack(copies)) end
+end
+-- The text of a balance; nil: there has been none.
+local function getBalance(name)
+  local text = get(name)
+  if text then return text end
+  text = call('HGET', base .. 'copies', withoutBase(name))
+  if not text then return nil end
+  lost[withoutBase(name)] = true
+  if head.mode ~= 'read' then put(name, text) end
+  return text
 end
 
 -- Balances -----------------------------------------------------------------------------------------------------------
@@ -176,7 +196,7 @@ local NO_PAST = {}
 
 local function loadKey(uid)
   local name = base .. 'k:' .. uid
-  local text = get(name)
+  local text = getBalance(name)
   if not text then
     return { name = name, d = window('d', today), m = window('m', thisMonth), total = { spent = 0, held = 0 },
       past = {}, last = 0, refilled = -1 }
@@ -247,7 +267,7 @@ local ACCOUNT = '<ddddd'
 
 local function loadAccount(id)
   local name = base .. 'a:' .. id
-  local text = get(name)
+  local text = getBalance(name)
   if not text then return { id = id, name = name, spent = 0, held = 0, refilled = -1 } end
   local s, sl, h, hl, refilled, at = struct.unpack(ACCOUNT, text)
   return { id = id, name = name, known = true, spent = amountOf(s, sl), held = amountOf(h, hl), refilled = refilled,
@@ -1289,7 +1309,7 @@ end
 -- Prepares the variables for a batch.
 local function begin(keys, batch)
   call, base, changes = redis.call, keys[1], nil
-  known, changed, staged, lives, grown, lists, slots, minutes = {}, {}, {}, {}, {}, {}, {}, {}
+  known, changed, staged, lives, grown, lists, slots, minutes, lost = {}, {}, {}, {}, {}, {}, {}, {}, {}
   head = batch
   now = head.clock
   if not now then
@@ -1386,6 +1406,10 @@ local function main(keys, argv)
       reply = { is = 'error', message = type(reply) == 'table' and reply.err or tostring(reply) }
     end
     replies[i + 1] = reply
+  end
+  if next(lost) then
+    replies[1] = { is = 'ok', lost = {} }
+    for name in pairs(lost) do table.insert(replies[1].lost, name) end
   end
   if changes then call('HSET', base .. 'e', 'n', whole(changes)) end
   write()

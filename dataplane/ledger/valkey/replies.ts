@@ -87,6 +87,8 @@ export interface Reply extends RecordReply, Texts<OtherField> {
   readonly records?: readonly RecordReply[];
   readonly jobs?: readonly Reply[];
   readonly record?: RecordReply;
+  /** Of a batch: the balances (`a:ACCOUNT`, `k:UID`) that were missing, and are put back from their copies. */
+  readonly lost?: readonly string[];
 }
 
 /** The operation was sent and not answered, so it may have been executed. */

@@ -185,7 +185,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
       },
     }));
     await admit(first, holdRequest('a', 60n), NOTHING_WANTED);
-    await server.command('DEL', '{mgw0}:c:a', '{mgw0}:k:key-1', `{mgw0}:a:${ACCOUNT}`);
+    await server.command('DEL', '{mgw0}:c:a', '{mgw0}:k:key-1', `{mgw0}:a:${ACCOUNT}`, '{mgw0}:copies');
     const settling = settle(first, settlement('a', 50n));
     await adopting.promise;
     await closeAtOnce(first, settling);
@@ -209,7 +209,7 @@ describe.skipIf(valkey.skip)('a lost reply', () => {
         },
       }));
       await admit(first, holdRequest('a', 60n), NOTHING_WANTED);
-      await server.command('DEL', '{mgw0}:c:a', '{mgw0}:k:key-1', `{mgw0}:a:${ACCOUNT}`);
+      await server.command('DEL', '{mgw0}:c:a', '{mgw0}:k:key-1', `{mgw0}:a:${ACCOUNT}`, '{mgw0}:copies');
       const { record } = await settle(first, settlement('a', 50n, { origin: origin('a') }));
       assert.equal(record.costNanoUsd, 50n);
       assert.ok(dropped > 0);

@@ -1,6 +1,7 @@
 /**
  * Random histories of several processes on one server, compared with the model of a single one: replies and balances
- * equal those of the calls in their order. Processes die, are reaped, and return.
+ * equal those of the calls in their order. Processes die, are reaped, and return. A store that loses its balances at the
+ * end has the same ones again.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -197,6 +198,16 @@ class History {
     }
   }
 
+  /** The store loses all balances, but not their copies. */
+  async loseBalances(): Promise<void> {
+    const { server, prefix } = this.#place;
+    const base = `{${prefix}0}:`;
+    const names = [...KEYS.map((key) => `${base}k:${key}`), ...ACCOUNTS.map((account) => `${base}a:${account}`)];
+    const lost = await server.command('DEL', ...names);
+    await this.assertAgrees();
+    assert.equal(await server.command('EXISTS', ...names), lost);
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#members.map(({ ledger }) => ledger.close()));
   }
@@ -215,6 +226,7 @@ describe.skipIf(valkey.skip)('random histories on Valkey', async () => {
         try {
           for (const step of steps) await history.take(step);
           await history.assertAgrees();
+          await history.loseBalances();
         } finally {
           await history.close();
         }

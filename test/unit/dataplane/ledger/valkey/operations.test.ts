@@ -92,6 +92,7 @@ describe.skipIf(valkey.skip)('a settlement', async () => {
       settings,
       collectRestores: async () => ({ operations: [], late: [] }),
       onRestored: () => undefined,
+      onLost: () => undefined,
       latestStart: () => 0,
       onRejoined: () => undefined,
       onState: (state) => (state === 'Open' ? opened.resolve() : undefined),

@@ -102,6 +102,7 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
       },
       collectRestores: async () => ({ operations: told, late: [] }),
       onRestored: () => undefined,
+      onLost: () => undefined,
       latestStart: () => 0,
       onRejoined: () => {
         nowMs += 2_000;

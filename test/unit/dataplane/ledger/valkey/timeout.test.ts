@@ -53,6 +53,7 @@ async function withBucket(
     },
     collectRestores: async () => ({ operations: [], late: [] }),
     onRestored: () => undefined,
+    onLost: () => undefined,
     latestStart: () => 0,
     onRejoined: () => undefined,
     onState: (state) => (state === 'Open' ? opened.resolve() : undefined),
