@@ -2,7 +2,7 @@
  * [P] Finds the channel that created a job in the current configuration, and the concurrency limits of a request to it.
  */
 import { GatewayError } from '../errors.ts';
-import type { JobRecord, Limit } from '../ledger/ledger.ts';
+import type { JobRecord, CountLimit } from '../ledger/ledger.ts';
 import type { Jobs } from '../protocol/converter.ts';
 import { providerOf } from '../protocol/providers.ts';
 import { channelLimits } from '../state/limits.ts';
@@ -14,7 +14,7 @@ export interface JobChannel {
   /** The provider's paths and responses for jobs of this kind. */
   readonly jobs: Jobs;
   /** The group's limits on this channel and the channel's own. */
-  readonly limits: readonly Limit[];
+  readonly limits: readonly CountLimit[];
 }
 
 /**

@@ -6,8 +6,8 @@
 import { CallMap } from './call-map.ts';
 import { createJobs } from './jobs.ts';
 import type { Job, Jobs } from './jobs.ts';
-import type { SpendingLimits, QuotaPeriod, SpendingChanges } from './ledger.ts';
-import { spanAt, windowKindOf } from './periods.ts';
+import type { MoneyLimit, SpendingChanges } from './ledger.ts';
+import { spanAt } from './periods.ts';
 import type { Span, WindowKind } from './periods.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
 
@@ -24,18 +24,6 @@ export interface Window extends Tally {
   holds: number;
 }
 
-/** The latest limits seen, and their generation. Kept in memory only. */
-export interface SeenKeyLimit {
-  readonly generation: bigint;
-  readonly limitNanoUsd: bigint | null;
-  readonly period: QuotaPeriod;
-}
-
-export interface SeenCredit {
-  readonly generation: bigint;
-  readonly creditNanoUsd: bigint;
-}
-
 export interface KeyBalance {
   readonly uid: string;
   readonly total: Tally;
@@ -44,18 +32,20 @@ export interface KeyBalance {
   /** Windows other than the current ones: those with calls in flight, and the latest few. */
   past: Window[];
   lastUsedMs: number | null;
-  seen: SeenKeyLimit | undefined;
+  /** The latest limits of the key that calls came with. Kept in memory only. */
+  seen: readonly MoneyLimit[];
 }
 
 export interface AccountBalance extends Tally {
   readonly id: string;
-  seen: SeenCredit | undefined;
+  /** Likewise, of the account. */
+  seen: readonly MoneyLimit[];
 }
 
 /** A call in flight. */
 export interface Hold {
   readonly origin: CallOrigin;
-  readonly limits: SpendingLimits;
+  readonly limits: readonly MoneyLimit[];
   readonly key: KeyBalance;
   readonly account: AccountBalance;
   readonly day: Window;
@@ -167,7 +157,7 @@ function addKey(balances: Balances, uid: string): KeyBalance {
     month: newWindow('Month', balances.thisMonth.startMs),
     past: [],
     lastUsedMs: null,
-    seen: undefined,
+    seen: [],
   };
   balances.keys.set(uid, key);
   balances.changedKeys.add(key);
@@ -231,18 +221,21 @@ export function trimPastWindows(key: KeyBalance): void {
 export function openAccount(balances: Balances, id: string): AccountBalance {
   let account = balances.accounts.get(id);
   if (!account) {
-    account = { id, spentNanoUsd: 0n, heldNanoUsd: 0n, seen: undefined };
+    account = { id, spentNanoUsd: 0n, heldNanoUsd: 0n, seen: [] };
     balances.accounts.set(id, account);
     balances.changedAccounts.add(account);
   }
   return account;
 }
 
-/** The tally that a quota of this period limits. */
-export function tallyOf(period: QuotaPeriod, { key, day, month }: Pick<Hold, 'key' | 'day' | 'month'>): Tally {
-  const kind = windowKindOf(period);
-  if (!kind) return key.total;
-  return kind === 'Day' ? day : month;
+/** What a call counts in: its key's and account's balances, and the key's windows of its admission. */
+export type Counted = Pick<Hold, 'key' | 'account' | 'day' | 'month'>;
+
+/** The tally of a call's key or account that a limit bounds. */
+export function tallyOf({ scope, window }: MoneyLimit, { key, account, day, month }: Counted): Tally {
+  if (scope === 'Account') return account;
+  if (window === 'Total') return key.total;
+  return window === 'Day' ? day : month;
 }
 
 /** Adds a hold to the counts of its windows (1), or removes it (-1). */

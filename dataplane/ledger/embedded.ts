@@ -49,14 +49,14 @@ import type {
   QuotaPeriod,
   SettleResult,
   Settlement,
-  Limit,
+  CountLimit,
   Load,
+  Scope,
   TakeResult,
-  Wanted,
   SpendingChanges,
 } from './ledger.ts';
 import { count, countSlots, createLimitCounters, giveBack, missing, release, take } from './limit-counters.ts';
-import { consumedBy, NOTHING_WANTED } from './load.ts';
+import { consumedBy, countsIn } from './load.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
 
 export interface EmbeddedLedgerOptions {
@@ -214,25 +214,25 @@ class EmbeddedLedger implements Ledger {
     this.#committer.fileCalls();
   }
 
-  take(callId: string, limits: readonly Limit[], load: Load): TakeResult | Promise<TakeResult> {
+  take(callId: string, limits: readonly CountLimit[], load: Load): TakeResult | Promise<TakeResult> {
     if (this.#closing || this.#committer.failing) return this.#refuseLimits();
     return take(this.#counters, callId, { limits, load, nowMs: this.#parts.nowMs() });
   }
 
-  count(callId: string, limits: readonly Limit[]): void {
+  count(callId: string, limits: readonly CountLimit[]): void {
     count(this.#counters, callId, limits);
   }
 
-  release(callId: string, consumed: Consumed, scopes?: readonly Limit['scope'][]): void {
+  release(callId: string, consumed: Consumed, scopes?: readonly Scope[]): void {
     release(this.#counters, callId, { consumed, scopes });
   }
 
-  async admit(request: HoldRequest, wanted: Wanted = NOTHING_WANTED): Promise<AdmitResult> {
+  async admit(request: HoldRequest): Promise<AdmitResult> {
     this.#assertPromising();
     const { callId } = request.origin;
     const nowMs = this.#parts.nowMs();
-    const limits = missing(this.#counters, callId, wanted.limits);
-    const taken = take(this.#counters, callId, { limits, load: wanted.load, nowMs });
+    const limits = missing(this.#counters, callId, countsIn(request.limits));
+    const taken = take(this.#counters, callId, { limits, load: request.load, nowMs });
     if (taken.outcome === 'Full') return taken;
     try {
       const { result, pending } = placeHold(this.#balances, request, nowMs);

@@ -14,7 +14,7 @@ import {
   tallyOf,
   trimPastWindows,
 } from './balances.ts';
-import type { AccountBalance, Balances, Hold, KeyBalance, SettledCall, Tally } from './balances.ts';
+import type { AccountBalance, Balances, Counted, Hold, KeyBalance, SettledCall, Tally } from './balances.ts';
 import { addJob } from './jobs.ts';
 import type { Job } from './jobs.ts';
 import { LedgerUnavailable } from './ledger.ts';
@@ -24,10 +24,11 @@ import type {
   JobBill,
   JobOrigin,
   KeySpending,
-  SpendingLimits,
+  MoneyLimit,
   QuotaPeriod,
   Settlement,
 } from './ledger.ts';
+import { moneyIn } from './load.ts';
 import { spanAt, windowKindOf } from './periods.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
 
@@ -46,7 +47,8 @@ export type HoldDecision =
  * free. The grant is pending until confirmHold or withdrawHold.
  */
 export function placeHold(balances: Balances, request: HoldRequest, nowMs: number): HoldDecision {
-  const { origin, limits } = request;
+  const { origin } = request;
+  const limits = moneyIn(request.limits);
   const previous = balances.holds.get(origin.callId);
   assertHoldAllowed(balances, request, previous);
   const key = openKey(balances, origin.keyUid, nowMs);
@@ -55,14 +57,10 @@ export function placeHold(balances: Balances, request: HoldRequest, nowMs: numbe
 
   const { day, month } = previous ?? key;
   const own = previous?.countedNanoUsd ?? 0n;
-  const keyFree = freeUnder(limits.keyLimitNanoUsd, tallyOf(limits.period, { key, day, month }), own);
-  const accountFree = freeUnder(limits.accountCreditNanoUsd, account, own);
-  const free = least(keyFree, accountFree);
-  const grantedNanoUsd = request.amountNanoUsd === 0n ? 0n : least(request.amountNanoUsd, free);
-  if (grantedNanoUsd < request.minimumNanoUsd || grantedNanoUsd < 0n) {
-    const short = keyFree <= accountFree ? 'Key' : 'Account';
-    return { result: { outcome: 'Short', short, availableNanoUsd: notNegative(free) }, pending: undefined };
-  }
+  const { limit, freeNanoUsd } = tightest(limits, { key, account, day, month }, own);
+  const grantedNanoUsd = request.amountNanoUsd === 0n ? 0n : least(request.amountNanoUsd, freeNanoUsd);
+  if (limit && (grantedNanoUsd < request.minimumNanoUsd || grantedNanoUsd < 0n))
+    return { result: { outcome: 'Short', limit, availableNanoUsd: notNegative(freeNanoUsd) }, pending: undefined };
   const hold: Hold = {
     origin,
     limits,
@@ -90,13 +88,18 @@ function enter(balances: Balances, hold: Hold, previous: Hold | undefined): void
   key.lastUsedMs = hold.renewedMs;
 }
 
-/** Records the limits as the latest seen. Returns false if newer ones were seen before. */
-function updateLimits(key: KeyBalance, account: AccountBalance, limits: SpendingLimits): boolean {
-  if (key.seen && limits.keyGeneration < key.seen.generation) return false;
-  if (account.seen && limits.accountGeneration < account.seen.generation) return false;
-  key.seen = { generation: limits.keyGeneration, limitNanoUsd: limits.keyLimitNanoUsd, period: limits.period };
-  account.seen = { generation: limits.accountGeneration, creditNanoUsd: limits.accountCreditNanoUsd };
+/** Remembers the limits as the latest of their owners. Returns false if newer ones were seen before. */
+function updateLimits(key: KeyBalance, account: AccountBalance, limits: readonly MoneyLimit[]): boolean {
+  const ofKey = limits.filter(({ scope }) => scope === 'Key');
+  const ofAccount = limits.filter(({ scope }) => scope === 'Account');
+  if (isOlder(ofKey, key.seen) || isOlder(ofAccount, account.seen)) return false;
+  key.seen = ofKey;
+  account.seen = ofAccount;
   return true;
+}
+
+function isOlder([limit]: readonly MoneyLimit[], [seen]: readonly MoneyLimit[]): boolean {
+  return limit !== undefined && seen !== undefined && limit.generation < seen.generation;
 }
 
 /** Called when the grant is durable. */
@@ -299,13 +302,23 @@ export function dropHold(balances: Balances, hold: Hold): void {
 /** The amount that is free beyond a call's hold, under the limits at its admission and under the latest ones. */
 function freeFor(hold: Hold): bigint {
   const { key, account, limits } = hold;
-  let free = least(
-    freeUnder(limits.keyLimitNanoUsd, tallyOf(limits.period, hold)),
-    freeUnder(limits.accountCreditNanoUsd, account),
-  );
-  if (key.seen) free = least(free, freeUnder(key.seen.limitNanoUsd, tallyOf(key.seen.period, hold)));
-  if (account.seen) free = least(free, freeUnder(account.seen.creditNanoUsd, account));
-  return free;
+  return tightest([...limits, ...key.seen, ...account.seen], hold).freeNanoUsd;
+}
+
+interface Room {
+  /** The limit that leaves least; the first of several. Undefined: there are no limits. */
+  readonly limit: MoneyLimit | undefined;
+  readonly freeNanoUsd: bigint;
+}
+
+/** What is free under all limits for a call that holds `ownNanoUsd` of it. */
+function tightest(limits: readonly MoneyLimit[], counted: Counted, ownNanoUsd = 0n): Room {
+  let room: Room = { limit: undefined, freeNanoUsd: MAX_NANO_USD };
+  for (const limit of limits) {
+    const freeNanoUsd = freeUnder(limit.amountNanoUsd, tallyOf(limit, counted), ownNanoUsd);
+    if (!room.limit || freeNanoUsd < room.freeNanoUsd) room = { limit, freeNanoUsd };
+  }
+  return room;
 }
 
 /** Returns a negative amount if more is spent and held than the limit allows. */
@@ -315,9 +328,10 @@ function freeUnder(limitNanoUsd: bigint | null, tally: Tally, ownNanoUsd = 0n): 
 }
 
 function answer(hold: Hold, record: UsageRecord, settledMs: number): SettledCall {
-  const { keyLimitNanoUsd, period } = hold.limits;
-  const { spentNanoUsd } = tallyOf(period, hold);
-  const remaining = keyLimitNanoUsd === null ? null : notNegative(least(keyLimitNanoUsd, MAX_NANO_USD) - spentNanoUsd);
+  const quota = hold.limits.find(({ scope }) => scope === 'Key');
+  const { spentNanoUsd } = quota ? tallyOf(quota, hold) : hold.key.total;
+  const limit = quota?.amountNanoUsd ?? null;
+  const remaining = limit === null ? null : notNegative(least(limit, MAX_NANO_USD) - spentNanoUsd);
   return { record, settledMs, keySpentNanoUsd: spentNanoUsd, keyRemainingNanoUsd: remaining };
 }
 

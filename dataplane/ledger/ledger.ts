@@ -12,21 +12,52 @@ import type { CallOrigin, CallProgress, CallStatus, UsageRecord } from '../usage
 
 export type QuotaPeriod = 'Never' | 'Daily' | 'Monthly';
 
-/** What a limit counts: the calls that run, or what calls take in any 60 seconds. */
-export type Measure = 'Concurrency' | MinuteMeasure;
+/** A limit that a call is admitted against: on what it costs, or on the calls that run or come within a minute. */
+export type Limit = MoneyLimit | CountLimit;
+
+/** Of calls: those that run, or what they take in any 60 seconds. */
+export type CountMeasure = 'Concurrency' | MinuteMeasure;
 
 export type MinuteMeasure = 'Requests' | 'InputTokens' | 'OutputTokens';
 
-/** A limit on the calls of a key, an account, a group or a channel. Money is limited by SpendingLimits. */
-export interface Limit {
-  readonly scope: 'Key' | 'Account' | 'Group' | 'Channel';
+export type Scope = 'Key' | 'Account' | 'Group' | 'Channel';
+
+interface Limited<S extends Scope> {
+  readonly scope: S;
   /**
    * Who is limited, unique over all scopes: key/<uid>, account/<namespace>/<name>, group/<group>/<route>/<channel>,
    * channel/<route>/<channel>. Each measure has a counter of its own.
    */
   readonly id: string;
-  readonly measure: Measure;
+}
+
+/** A limit on the number of calls, or on their tokens. */
+export interface CountLimit extends Limited<Scope> {
+  readonly measure: CountMeasure;
   readonly amount: number;
+}
+
+/** What a money limit sums up: all that was ever spent, or a calendar day or month in UTC. */
+export type SpendingWindow = 'Total' | 'Day' | 'Month';
+
+/** A limit on what a key or an account spends. A call counts in all windows of both, whatever limits they have. */
+export type MoneyLimit = KeyQuota | AccountCredit;
+
+interface Spending {
+  readonly measure: 'UsdNano';
+  /** Of the object that states the limit. A hold is refused if it is older than the latest seen. */
+  readonly generation: bigint;
+}
+
+export interface KeyQuota extends Limited<'Key'>, Spending {
+  /** null: unlimited. */
+  readonly amountNanoUsd: bigint | null;
+  readonly window: SpendingWindow;
+}
+
+export interface AccountCredit extends Limited<'Account'>, Spending {
+  readonly amountNanoUsd: bigint;
+  readonly window: 'Total';
 }
 
 /** What a call may use of limits by the minute, known when it is admitted. Each call is one request. */
@@ -35,9 +66,9 @@ export interface Load {
   readonly outputTokens: number;
 }
 
-/** The limits that a call takes its part of. */
+/** The limits on calls that a call takes its part of. */
 export interface Wanted {
-  readonly limits: readonly Limit[];
+  readonly limits: readonly CountLimit[];
   readonly load: Load;
 }
 
@@ -48,7 +79,7 @@ export interface Consumed extends Load {
 
 /** A limit by the minute after a call has taken its part. */
 export interface LimitState {
-  readonly limit: Limit;
+  readonly limit: CountLimit;
   readonly left: number;
   /** After how many milliseconds nothing of it is used, if no other call comes. */
   readonly resetMs: number;
@@ -57,7 +88,7 @@ export interface LimitState {
 /** `full`: the first limit that leaves too little. */
 export interface FullLimit {
   readonly outcome: 'Full';
-  readonly full: Limit;
+  readonly full: CountLimit;
   /** Of a limit by the minute: what is left of it, and after how many milliseconds there is enough. */
   readonly left?: number;
   readonly retryMs?: number;
@@ -66,19 +97,12 @@ export interface FullLimit {
 /** `states`: of the limits by the minute; absent: there are none. */
 export type TakeResult = { readonly outcome: 'Taken'; readonly states?: readonly LimitState[] } | FullLimit;
 
-/** The limits that apply to a call. A hold is refused where one of the generations is older than the latest seen. */
-export interface SpendingLimits {
-  /** null: unlimited. */
-  readonly keyLimitNanoUsd: bigint | null;
-  readonly period: QuotaPeriod;
-  readonly keyGeneration: bigint;
-  readonly accountCreditNanoUsd: bigint;
-  readonly accountGeneration: bigint;
-}
-
 export interface HoldRequest {
   readonly origin: CallOrigin;
-  readonly limits: SpendingLimits;
+  /** All limits of the call's key and account on money, and the limits on calls that it takes its part of. */
+  readonly limits: readonly Limit[];
+  /** What the call may use of limits by the minute. */
+  readonly load: Load;
   /** The most that the call can cost. */
   readonly amountNanoUsd: bigint;
   /** The ledger grants min(amount, free), and refuses if that is below this minimum. An amount of 0 needs nothing free. */
@@ -89,12 +113,12 @@ export interface HoldRequest {
 
 export type HoldResult =
   | { readonly outcome: 'Held'; readonly heldNanoUsd: bigint; readonly states?: readonly LimitState[] }
-  /** `short` names the limit that has less left; `availableNanoUsd` is what is free under both. */
-  | { readonly outcome: 'Short'; readonly short: 'Key' | 'Account'; readonly availableNanoUsd: bigint }
+  /** `limit` has the least left; `availableNanoUsd` is what is free under all. */
+  | { readonly outcome: 'Short'; readonly limit: MoneyLimit; readonly availableNanoUsd: bigint }
   /** The ledger has seen newer limits: the caller must read its configuration again. */
   | { readonly outcome: 'StaleLimits' };
 
-/** The result of taking limits and holding money in one step: both are granted or neither. */
+/** The result of admitting a call: it takes its part of all limits, or of none. */
 export type AdmitResult = HoldResult | FullLimit;
 
 /**
@@ -164,9 +188,10 @@ export interface Settlement {
   /** Where the call was finally served: a retry may have changed the route since the hold. */
   readonly origin: CallOrigin;
   /**
-   * The limits in force now. If they are newer than those of the hold, they too bound what is billed beyond the hold.
+   * The limits on money in force now. If they are newer than those of the hold, they too bound what is billed beyond the
+   * hold.
    */
-  readonly limits?: SpendingLimits;
+  readonly limits?: readonly MoneyLimit[];
 }
 
 export interface SettleResult {
@@ -223,7 +248,7 @@ export interface LedgerGauges {
   readonly holds: number;
   readonly heldNanoUsd: bigint;
   /** The number of running calls that count in concurrency limits, by scope. */
-  readonly slots: Readonly<Record<Exclude<Limit['scope'], 'Account'>, number>>;
+  readonly slots: Readonly<Record<Exclude<Scope, 'Account'>, number>>;
 }
 
 /** Whether the ledger accepts operations now. */
@@ -238,22 +263,22 @@ export interface Ledger extends LedgerReader {
    * Takes the call's part of all limits or of none, until it is released or settled. A ledger in memory returns the
    * result without a promise. It never throws: failures are rejections.
    */
-  take(callId: string, limits: readonly Limit[], load: Load): TakeResult | Promise<TakeResult>;
+  take(callId: string, limits: readonly CountLimit[], load: Load): TakeResult | Promise<TakeResult>;
   /**
    * Takes a slot of each concurrency limit for a call that runs already, even beyond the limit. Never fails: a ledger
    * that cannot be reached takes the slots before it grants anything else.
    */
-  count(callId: string, limits: readonly Limit[]): void;
+  count(callId: string, limits: readonly CountLimit[]): void;
   /**
    * Ends what a call has taken of limits of the given scopes, or of all: its slots are free, and limits by the minute keep
    * what it consumed. Never fails; it ignores what the call has not taken.
    */
-  release(callId: string, consumed: Consumed, scopes?: readonly Limit['scope'][]): void;
+  release(callId: string, consumed: Consumed, scopes?: readonly Scope[]): void;
   /**
-   * Takes the call's part of limits and holds its money: all of it or none. What the call has taken before stays, and a
+   * Takes the call's part of all limits, its money among them, or of none. What the call has taken before stays, and a
    * later hold with the same call id replaces the earlier one if it is granted.
    */
-  admit(request: HoldRequest, wanted?: Wanted): Promise<AdmitResult>;
+  admit(request: HoldRequest): Promise<AdmitResult>;
   /** Renews the holds of running calls, and records what a reaper would bill. */
   recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void>;
   /**

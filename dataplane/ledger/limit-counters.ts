@@ -3,20 +3,20 @@
  * A call takes its whole list or nothing.
  */
 import { CallMap } from './call-map.ts';
-import type { Consumed, FullLimit, LedgerGauges, Limit, LimitState, TakeResult, Wanted } from './ledger.ts';
+import type { Consumed, CountLimit, FullLimit, LedgerGauges, LimitState, Scope, TakeResult, Wanted } from './ledger.ts';
 import { amountOf, counterName, isConcurrency, notCounted, NOTHING_CONSUMED, usedOf } from './load.ts';
 import { addToSecond, createSlidingMinute, emptyInMs, forgetOld, secondOf, waitMs } from './sliding-minute.ts';
 import type { SlidingMinute } from './sliding-minute.ts';
 
 /** The slots of one concurrency limit. */
 interface Slots {
-  readonly scope: Limit['scope'];
+  readonly scope: Scope;
   inUse: number;
 }
 
 /** What a call has taken of one limit, in which second. */
 interface Taken {
-  readonly limit: Limit;
+  readonly limit: CountLimit;
   readonly amount: number;
   readonly second: number;
 }
@@ -60,17 +60,21 @@ export function take(
 }
 
 /** Those of the limits that the call does not count in yet. */
-export function missing({ owned }: LimitCounters, callId: string, limits: readonly Limit[]): readonly Limit[] {
+export function missing(
+  { owned }: LimitCounters,
+  callId: string,
+  limits: readonly CountLimit[],
+): readonly CountLimit[] {
   return notCounted(owned.get(callId), limits);
 }
 
 /** Ends what a refused call has taken of these limits. */
-export function giveBack(counters: LimitCounters, callId: string, limits: readonly Limit[]): void {
+export function giveBack(counters: LimitCounters, callId: string, limits: readonly CountLimit[]): void {
   endWhere(counters, callId, { consumed: NOTHING_CONSUMED, isEnded: ({ limit }) => limits.includes(limit) });
 }
 
 /** Counts running calls under concurrency limits, even if these are full. */
-export function count(counters: LimitCounters, callId: string, limits: readonly Limit[]): void {
+export function count(counters: LimitCounters, callId: string, limits: readonly CountLimit[]): void {
   const mine = counters.owned.get(callId);
   const taken = notCounted(mine, limits).map((limit) => add(counters, { limit, amount: 1, second: 0 }));
   if (taken.length > 0) counters.owned.set(callId, [...(mine ?? []), ...taken]);
@@ -80,7 +84,7 @@ export function count(counters: LimitCounters, callId: string, limits: readonly 
 export function release(
   counters: LimitCounters,
   callId: string,
-  { consumed, scopes }: { readonly consumed: Consumed; readonly scopes?: readonly Limit['scope'][] | undefined },
+  { consumed, scopes }: { readonly consumed: Consumed; readonly scopes?: readonly Scope[] | undefined },
 ): void {
   endWhere(counters, callId, { consumed, isEnded: ({ limit }) => scopes?.includes(limit.scope) ?? true });
 }
@@ -109,7 +113,7 @@ export function countSlots({ slots }: LimitCounters): LedgerGauges['slots'] {
 /** Undefined: so much can be taken now. */
 function fullAt(
   counters: LimitCounters,
-  limit: Limit,
+  limit: CountLimit,
   { amount, nowMs }: { readonly amount: number; readonly nowMs: number },
 ): FullLimit | undefined {
   if (isConcurrency(limit)) {
@@ -123,7 +127,7 @@ function fullAt(
   return { outcome: 'Full', full: limit, left: leftOf(limit, minute), retryMs };
 }
 
-function leftOf({ amount }: Limit, { sum }: SlidingMinute): number {
+function leftOf({ amount }: CountLimit, { sum }: SlidingMinute): number {
   return Math.max(0, amount - sum);
 }
 
@@ -152,7 +156,7 @@ function end(counters: LimitCounters, { limit, amount, second }: Taken, consumed
   if (minute) addToSecond(minute, second, usedOf(limit, consumed) - amount);
 }
 
-function statesOf(counters: LimitCounters, limits: readonly Limit[], nowMs: number): LimitState[] {
+function statesOf(counters: LimitCounters, limits: readonly CountLimit[], nowMs: number): LimitState[] {
   return limits.flatMap((limit) => {
     const minute = counters.minutes.get(counterName(limit));
     if (!minute || isConcurrency(limit)) return [];

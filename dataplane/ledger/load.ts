@@ -1,15 +1,23 @@
 /** [P] How much of a limit a call takes when it is admitted, and has used when it ends. */
 import type { TokenCounts } from '../price/tokens.ts';
-import type { Consumed, Limit, Load, Wanted } from './ledger.ts';
+import type { Consumed, CountLimit, Limit, Load, MoneyLimit } from './ledger.ts';
 
 /** A call that takes slots and requests only. */
 export const NO_TOKENS_LOAD: Load = { inputTokens: 0, outputTokens: 0 };
-/** No limits besides money. */
-export const NOTHING_WANTED: Wanted = { limits: [], load: NO_TOKENS_LOAD };
 /** A call that was refused before it was sent. */
 export const NOTHING_CONSUMED: Consumed = { requests: 0, inputTokens: 0, outputTokens: 0 };
 /** A request that was sent and consumed no tokens. */
 export const REQUEST_CONSUMED: Consumed = { ...NOTHING_CONSUMED, requests: 1 };
+
+/** The limits on money. */
+export function moneyIn(limits: readonly Limit[]): readonly MoneyLimit[] {
+  return limits.filter((limit) => limit.measure === 'UsdNano');
+}
+
+/** The limits on the number of calls or their tokens. */
+export function countsIn(limits: readonly Limit[]): readonly CountLimit[] {
+  return limits.filter((limit) => limit.measure !== 'UsdNano');
+}
 
 /** Whether a limit counts the calls that run. */
 export function isConcurrency({ measure }: Pick<Limit, 'measure'>): boolean {
@@ -17,20 +25,20 @@ export function isConcurrency({ measure }: Pick<Limit, 'measure'>): boolean {
 }
 
 /** The name of a limit's counter, by which two limits count the same. */
-export function counterName({ measure, id }: Limit): string {
+export function counterName({ measure, id }: CountLimit): string {
   return `${measure}/${id}`;
 }
 
 /** Whether two limits count the same, whatever they allow. */
-function isSameCounter(a: Limit, b: Limit): boolean {
+function isSameCounter(a: CountLimit, b: CountLimit): boolean {
   return a.id === b.id && a.measure === b.measure;
 }
 
 /** The limits that a call has not taken yet. */
 export function notCounted(
-  taken: readonly { readonly limit: Limit }[] | undefined,
-  limits: readonly Limit[],
-): readonly Limit[] {
+  taken: readonly { readonly limit: CountLimit }[] | undefined,
+  limits: readonly CountLimit[],
+): readonly CountLimit[] {
   return taken ? limits.filter((limit) => !taken.some((each) => isSameCounter(each.limit, limit))) : limits;
 }
 
@@ -38,7 +46,7 @@ export function notCounted(
  * What a call takes of a limit. A call that may take more than the whole limit takes all of it: it is admitted when
  * nothing else counts, and what it uses counts in full.
  */
-export function amountOf({ measure, amount }: Limit, { inputTokens, outputTokens }: Load): number {
+export function amountOf({ measure, amount }: CountLimit, { inputTokens, outputTokens }: Load): number {
   switch (measure) {
     case 'Concurrency':
     case 'Requests':
@@ -51,7 +59,7 @@ export function amountOf({ measure, amount }: Limit, { inputTokens, outputTokens
 }
 
 /** What a call has used of a limit by the minute. */
-export function usedOf({ measure }: Limit, { requests, inputTokens, outputTokens }: Consumed): number {
+export function usedOf({ measure }: CountLimit, { requests, inputTokens, outputTokens }: Consumed): number {
   switch (measure) {
     case 'Concurrency':
       return 0;

@@ -7,7 +7,6 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LedgerUnavailable } from './ledger.ts';
-import { NOTHING_WANTED } from './load.ts';
 import type {
   AccountSpending,
   AdmitResult,
@@ -25,10 +24,10 @@ import type {
   QuotaPeriod,
   SettleResult,
   Settlement,
-  Limit,
+  CountLimit,
   Load,
+  Scope,
   TakeResult,
-  Wanted,
 } from './ledger.ts';
 import type { CallOrigin, CallProgress, UsageRecord } from '../usage/record.ts';
 import { admit } from './valkey/admission.ts';
@@ -126,22 +125,22 @@ class ValkeyLedger implements Ledger {
     this.#note = note;
   }
 
-  async take(callId: string, limits: readonly Limit[], load: Load): Promise<TakeResult> {
+  async take(callId: string, limits: readonly CountLimit[], load: Load): Promise<TakeResult> {
     this.#assertOpen();
     return this.#instance.limits.take(callId, limits, load);
   }
 
-  count(callId: string, limits: readonly Limit[]): void {
+  count(callId: string, limits: readonly CountLimit[]): void {
     this.#instance.limits.count(callId, limits);
   }
 
-  release(callId: string, consumed: Consumed, scopes?: readonly Limit['scope'][]): void {
+  release(callId: string, consumed: Consumed, scopes?: readonly Scope[]): void {
     this.#instance.limits.release(callId, consumed, scopes);
   }
 
-  async admit(request: HoldRequest, wanted: Wanted = NOTHING_WANTED): Promise<AdmitResult> {
+  async admit(request: HoldRequest): Promise<AdmitResult> {
     this.#assertOpen();
-    return admit(this.#instance, request, wanted);
+    return admit(this.#instance, request);
   }
 
   async recordProgress(progress: ReadonlyMap<string, CallProgress>): Promise<void> {

@@ -9,9 +9,9 @@ import type {
   FullLimit,
   HoldRequest,
   HoldResult,
-  Limit,
+  CountLimit,
   Load,
-  SpendingLimits,
+  MoneyLimit,
   Wanted,
 } from '../ledger/ledger.ts';
 import { callerLimits, spendingLimits } from '../state/limits.ts';
@@ -34,7 +34,6 @@ export type Admission =
       readonly outcome: 'Short';
       readonly short: ShortHold;
       readonly bounds: CallBounds;
-      readonly limits: SpendingLimits;
     };
 
 type ShortHold = Extract<HoldResult, { readonly outcome: 'Short' }>;
@@ -108,7 +107,7 @@ function loadOf({ call: { output } }: Routed, { estimatedInputTokens, outputToke
 async function jobLimit(
   { ledger, maxRunningJobs }: PipelineDeps,
   { uid, account }: Pick<KeyState, 'uid' | 'account'>,
-): Promise<Limit> {
+): Promise<CountLimit> {
   const running = await ledger.countRunningJobs({ keyUid: uid, account });
   if (running >= maxRunningJobs) throw tooManyJobs(maxRunningJobs);
   return { scope: 'Key', id: jobLimitId(uid), measure: 'Concurrency', amount: maxRunningJobs - running };
@@ -118,24 +117,24 @@ async function jobLimit(
 async function limitsToTake(
   deps: PipelineDeps,
   { routed: { call, key }, candidate, record }: Pick<AdmissionRequest, 'routed' | 'candidate' | 'record'>,
-): Promise<readonly Limit[]> {
+): Promise<readonly CountLimit[]> {
   if (record.admitted) return candidate.limits;
   const ofJobs = createsJob(call) ? [await jobLimit(deps, key)] : [];
   return [...ofJobs, ...callerLimits(deps.state.get(), key), ...candidate.limits];
 }
 
 async function holdMoney(deps: PipelineDeps, request: AdmissionRequest): Promise<Admission> {
-  const { routed, candidate, bounds, record, wanted } = request;
+  const { routed, candidate, bounds, record } = request;
   for (let tries = 1; tries <= MAX_STALE_RETRIES; tries++) {
-    const hold = holdRequest(deps, routed, candidate, bounds);
-    const result = await timed(deps, 'hold', () => deps.ledger.admit(hold, wanted));
+    const hold = holdRequest(deps, request);
+    const result = await timed(deps, 'hold', () => deps.ledger.admit(hold));
     switch (result.outcome) {
       case 'StaleLimits':
         continue;
       case 'Full':
         return result;
       case 'Short':
-        return { outcome: 'Short', short: result, bounds, limits: hold.limits };
+        return { outcome: 'Short', short: result, bounds };
       case 'Held': {
         const { heldNanoUsd, states = [] } = result;
         const outputLimit = affordableOutput(routed.call, bounds, heldNanoUsd);
@@ -216,18 +215,20 @@ function dearestNanoUsd({ call, key, candidates }: Routed, candidate: Candidate,
   return dearest;
 }
 
-function holdRequest(deps: PipelineDeps, routed: Routed, candidate: Candidate, bounds: CallBounds): HoldRequest {
+function holdRequest(deps: PipelineDeps, { routed, candidate, bounds, wanted }: AdmissionRequest): HoldRequest {
+  const { limits, load } = wanted;
   return {
     origin: originOf(routed, candidate),
-    limits: limitsOf(deps, routed),
+    limits: [...moneyLimits(deps, routed), ...limits],
+    load,
     amountNanoUsd: dearestNanoUsd(routed, candidate, bounds),
     minimumNanoUsd: bounds.minimumNanoUsd,
     progress: runningProgress(NO_OUTPUT, { routed, candidate, bounds, outputLimit: bounds.outputTokens }),
   };
 }
 
-/** The limits in force now. Throws invalid_api_key if the key is no longer accepted. */
-function limitsOf(deps: PipelineDeps, routed: Routed): SpendingLimits {
+/** The limits on money in force now. Throws invalid_api_key if the key is no longer accepted. */
+function moneyLimits(deps: PipelineDeps, routed: Routed): readonly MoneyLimit[] {
   const key = keyInForce(deps, routed.keyHash);
   const limits = spendingLimits(deps.state.get(), routed);
   if (limits) return limits;
@@ -243,10 +244,9 @@ function limitsOf(deps: PipelineDeps, routed: Routed): SpendingLimits {
 export async function shortageError(
   deps: PipelineDeps,
   { key, call }: Routed,
-  { short, bounds, limits }: Extract<Admission, { outcome: 'Short' }>,
+  { short, bounds }: Extract<Admission, { outcome: 'Short' }>,
 ): Promise<GatewayError> {
-  const limitNanoUsd = short.short === 'Key' ? (limits.keyLimitNanoUsd ?? 0n) : limits.accountCreditNanoUsd;
-  const funds = await readFunds(deps, key, { of: short.short, limitNanoUsd });
+  const funds = await readFunds(deps, key, short.limit);
   const freeNanoUsd = short.availableNanoUsd;
   return outOfMoney(funds, {
     costNanoUsd: bounds.amountNanoUsd,

@@ -3,7 +3,7 @@
  * the request itself is wrong; every other message is the gateway's and names no provider and no address.
  */
 import { GatewayError } from '../errors.ts';
-import type { FullLimit, Limit, MinuteMeasure } from '../ledger/ledger.ts';
+import type { FullLimit, CountLimit, MinuteMeasure } from '../ledger/ledger.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
 import { isContextOverflow } from '../protocol/context-overflow.ts';
 import type { ProviderError } from '../protocol/converter.ts';
@@ -96,7 +96,7 @@ export function callerIsFull(
 }
 
 /** The error if a key has as many calls in flight as it may have. */
-export function noSlotIsFree(limit: Limit): GatewayError {
+export function noSlotIsFree(limit: CountLimit): GatewayError {
   const message = `${ownerOf(limit)} has its full number of calls in flight (${limit.amount}). Try again when one has ended.`;
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
 }
@@ -111,7 +111,7 @@ export function channelIsFull({ retryMs }: FullLimit): GatewayError {
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds });
 }
 
-function ownerOf({ scope }: Limit): string {
+function ownerOf({ scope }: CountLimit): string {
   return scope === 'Key' ? 'This API key' : "This API key's account";
 }
 

@@ -3,7 +3,7 @@
  * They take their part of the limits that calls have, and fail with the errors of calls.
  */
 import { GatewayError } from '../errors.ts';
-import type { FullLimit, Limit } from '../ledger/ledger.ts';
+import type { FullLimit, CountLimit } from '../ledger/ledger.ts';
 import { NO_TOKENS_LOAD, REQUEST_CONSUMED } from '../ledger/load.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
 import { isOfCaller } from '../state/limits.ts';
@@ -32,7 +32,7 @@ const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 export async function withLimits<T>(
   deps: Pick<PipelineDeps, 'ledger' | 'clock'>,
   { callId, dialect }: FreeRequest,
-  limits: readonly Limit[],
+  limits: readonly CountLimit[],
   work: () => Promise<T>,
 ): Promise<T> {
   if (limits.length === 0) return work();
@@ -50,7 +50,7 @@ export async function withLimits<T>(
 export async function takeLimits(
   { ledger }: Pick<PipelineDeps, 'ledger'>,
   callId: string,
-  limits: readonly Limit[],
+  limits: readonly CountLimit[],
 ): Promise<FullLimit | undefined> {
   if (limits.length === 0) return undefined;
   const result = await ledger.take(callId, limits, NO_TOKENS_LOAD);

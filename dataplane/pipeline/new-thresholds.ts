@@ -2,7 +2,7 @@
  * Counts running calls under a concurrency limit that an edit of the configuration adds: each takes the slots that it
  * did not need before, even beyond the limit. Therefore calls take no slots where no limit is set.
  */
-import type { Limit } from '../ledger/ledger.ts';
+import type { CountLimit } from '../ledger/ledger.ts';
 import { isConcurrency } from '../ledger/load.ts';
 import { channelLimits, keyLimits } from '../state/limits.ts';
 import type { Admitted, CallRecord, PipelineDeps } from './context.ts';
@@ -23,7 +23,7 @@ export function countRunningCall(deps: Deps, record: CallRecord, keys: KeyLimits
 }
 
 /** The concurrency limits in which a new call of this kind would count and this call does not. */
-function limitsToAdd({ state }: Deps, { routed, candidate }: Admitted, keys: KeyLimits): readonly Limit[] {
+function limitsToAdd({ state }: Deps, { routed, candidate }: Admitted, keys: KeyLimits): readonly CountLimit[] {
   const { group, model, target, limits } = candidate;
   const inForce = channelLimits(state.get(), { group, model: model.name, channel: target.id });
   const counted = new Set([...limits, ...routed.key.limits].filter(isConcurrency).map(({ id }) => id));

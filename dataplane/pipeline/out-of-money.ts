@@ -4,7 +4,7 @@
  */
 import { formatDecimal } from '../snapshot/decimal.ts';
 import { GatewayError } from '../errors.ts';
-import type { KeySpending, Ledger, QuotaPeriod } from '../ledger/ledger.ts';
+import type { KeySpending, Ledger, MoneyLimit, QuotaPeriod } from '../ledger/ledger.ts';
 import type { KeyState } from '../state/state.ts';
 
 /** The limit that refused a call, and the spending under it. */
@@ -42,10 +42,10 @@ interface FundsSource {
 export async function readFunds(
   { ledger, consoleUrl }: FundsSource,
   key: KeyState,
-  limit: Pick<Funds, 'of' | 'limitNanoUsd'>,
+  { scope: of, amountNanoUsd }: Pick<MoneyLimit, 'scope' | 'amountNanoUsd'>,
 ): Promise<Funds> {
-  const shared = { ...limit, key, consoleUrl: consoleUrl?.() };
-  if (limit.of === 'Account') {
+  const shared = { of, limitNanoUsd: amountNanoUsd ?? 0n, key, consoleUrl: consoleUrl?.() };
+  if (of === 'Account') {
     const { spentNanoUsd } = await ledger.readAccount(key.account);
     return { ...shared, spentNanoUsd, period: null };
   }

@@ -99,12 +99,8 @@ async function checkFunds(deps: ServerDeps, caller: Caller): Promise<void> {
   const limits = spendingLimits(current, caller);
   const group = current.groups.get(key.group);
   if (!limits || !group || offersFreeModel(group)) return;
-  const funds = await Promise.all([
-    ...(limits.keyLimitNanoUsd === null
-      ? []
-      : [readFunds(deps, key, { of: 'Key', limitNanoUsd: limits.keyLimitNanoUsd })]),
-    readFunds(deps, key, { of: 'Account', limitNanoUsd: limits.accountCreditNanoUsd }),
-  ]);
+  const limited = limits.filter(({ amountNanoUsd }) => amountNanoUsd !== null);
+  const funds = await Promise.all(limited.map((limit) => readFunds(deps, key, limit)));
   const empty = funds.find(({ spentNanoUsd, limitNanoUsd }) => spentNanoUsd >= limitNanoUsd);
   if (empty) throw usedUp(empty);
 }

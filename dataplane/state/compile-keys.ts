@@ -2,6 +2,7 @@
 import { Period, WhenShort } from '../snapshot/snapshot.gen.ts';
 import type { Account, Key } from '../snapshot/snapshot.gen.ts';
 import type { QuotaPeriod } from '../ledger/ledger.ts';
+import { windowKindOf } from '../ledger/periods.ts';
 import { compileLimits } from './compile-limits.ts';
 import type { AccountState, Credential, KeyState } from './state.ts';
 
@@ -27,24 +28,32 @@ export function compileKey(key: Key): [sha256: string, credential: Credential][]
 }
 
 function keyState(key: Key): KeyState {
+  const id = `key/${key.uid}`;
+  const period = PERIODS[key.period];
   return {
     uid: key.uid,
     namespace: key.namespace,
     name: key.name,
     prefix: key.prefix,
-    generation: key.generation,
     enabled: key.enabled,
     refusal: key.refusal,
     expirationMs: optionalMs(key.expirationMs),
     group: key.group,
     account: key.account,
-    limitNanoUsd: key.limitNanoUsd ?? null,
-    period: PERIODS[key.period],
+    quota: {
+      scope: 'Key',
+      id,
+      measure: 'UsdNano',
+      amountNanoUsd: key.limitNanoUsd ?? null,
+      window: windowKindOf(period) ?? 'Total',
+      generation: key.generation,
+    },
+    period,
     whenShort: key.whenShort === WhenShort.REFUSE ? 'Refuse' : 'Lower',
     minOutputTokens: key.minOutputTokens || MIN_OUTPUT_TOKENS,
     models: key.models && new Set(key.models.names),
     usageLabels: key.usageLabels,
-    limits: compileLimits('Key', `key/${key.uid}`, key),
+    limits: compileLimits('Key', id, key),
   };
 }
 
@@ -55,9 +64,11 @@ export function compileAccounts(accounts: readonly Account[]): Map<string, Accou
 
 /** An account with its id "namespace/name". */
 export function compileAccount(account: Account): [id: string, account: AccountState] {
-  const { namespace, name, generation, creditNanoUsd } = account;
+  const { namespace, name, generation, creditNanoUsd: amountNanoUsd } = account;
   const id = `${namespace}/${name}`;
-  return [id, { id, generation, creditNanoUsd, limits: compileLimits('Account', `account/${id}`, account) }];
+  const owner = { scope: 'Account', id: `account/${id}` } as const;
+  const credit = { ...owner, measure: 'UsdNano', amountNanoUsd, window: 'Total', generation } as const;
+  return [id, { id, credit, limits: compileLimits('Account', owner.id, account) }];
 }
 
 /** Converts a time. Times too large for an exact Number (from the year 287396 on) never come. */

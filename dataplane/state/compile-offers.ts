@@ -4,7 +4,7 @@
  */
 import { hasOwnPrice } from '../snapshot/catalog-prices.ts';
 import type { DirectAccess } from '../snapshot/snapshot.gen.ts';
-import type { Limit } from '../ledger/ledger.ts';
+import type { CountLimit } from '../ledger/ledger.ts';
 import { compileLimits } from './compile-limits.ts';
 import type { StatedLimits } from '../snapshot/faults.ts';
 import type { CostOf } from './compile-costs.ts';
@@ -30,7 +30,7 @@ interface GroupChannel {
   readonly group: NamedGroup;
   readonly route: CompiledRoute;
   readonly channel: CompiledChannel;
-  readonly limits: readonly Limit[];
+  readonly limits: readonly CountLimit[];
   readonly costOf: CostOf;
 }
 
@@ -109,7 +109,7 @@ function limitsOf(
   group: string,
   { target, limits: own }: CompiledChannel,
   limits: ReadonlyMap<string, readonly StatedLimits[]>,
-): readonly Limit[] {
+): readonly CountLimit[] {
   const route = target.id.slice(0, target.id.indexOf('/') + 1);
   const stated = [...(limits.get(target.id) ?? []), ...(limits.get(route) ?? [])];
   return [...compileLimits('Group', `group/${group}/${target.id}`, ...stated), ...own];

@@ -14,7 +14,7 @@ import {
   Routing,
 } from '../snapshot/snapshot.gen.ts';
 import type { Channel, ChannelCost, Model, ModelRoute, SignIn as SignInMessage } from '../snapshot/snapshot.gen.ts';
-import type { Limit } from '../ledger/ledger.ts';
+import type { CountLimit } from '../ledger/ledger.ts';
 import { compileLimits } from './compile-limits.ts';
 import type { UnboundedFeature } from '../protocol/call-facts.ts';
 import { providerOf } from '../protocol/providers.ts';
@@ -52,7 +52,7 @@ export interface CompiledChannel {
   /** True if the channel gets no new calls. */
   readonly drained: boolean;
   /** The channel's own limits over all groups. */
-  readonly limits: readonly Limit[];
+  readonly limits: readonly CountLimit[];
   /** The provider's names by model; a model without an entry keeps its name. */
   readonly renames: ReadonlyMap<string, string>;
   /** Where the channel's cost is stated; undefined: nowhere. */
@@ -62,7 +62,7 @@ export interface CompiledChannel {
 export interface CompiledRoutes {
   readonly routes: ReadonlyMap<string, CompiledRoute>;
   readonly targets: ReadonlyMap<string, UpstreamTarget>;
-  readonly channelLimits: ReadonlyMap<string, readonly Limit[]>;
+  readonly channelLimits: ReadonlyMap<string, readonly CountLimit[]>;
 }
 
 const ENDPOINTS: Readonly<Partial<Record<Endpoint, EndpointKind>>> = {
@@ -113,7 +113,7 @@ export function compileRoutes(
 ): CompiledRoutes {
   const compiled = new Map<string, CompiledRoute>();
   const targets = new Map<string, UpstreamTarget>();
-  const channelLimits = new Map<string, readonly Limit[]>();
+  const channelLimits = new Map<string, readonly CountLimit[]>();
   for (const route of routes) {
     const channels = route.channels.map((channel) => compileChannel(route.name, channel, previous));
     for (const { target, limits } of channels) {

@@ -2,7 +2,7 @@
  * [P] Looks up the limits in force now, which may be newer than the call: for admission, settlement, running calls
  * after an edit, and jobs.
  */
-import type { SpendingLimits, Limit } from '../ledger/ledger.ts';
+import type { AccountCredit, CountLimit, KeyQuota } from '../ledger/ledger.ts';
 import type { KeyState, State } from './state.ts';
 
 /** The key of a call, and the hash by which the call found it. */
@@ -20,39 +20,33 @@ interface Placement {
 }
 
 /**
- * The caller's spending limits. Undefined if the key or its account is gone, or the hash now opens another key: the
+ * The caller's limits on money: the key's, then its account's. Undefined if the key or its account is gone, or the hash now opens another key: the
  * ledger counts by key and account, so another key's limits must not apply to them.
  */
 export function spendingLimits(
   state: State,
   { keyHash, key: { uid, account: name } }: Caller,
-): SpendingLimits | undefined {
+): readonly [KeyQuota, AccountCredit] | undefined {
   const key = state.credentials.get(keyHash)?.key;
   const account = state.accounts.get(name);
   if (!account || key?.uid !== uid || key.account !== name) return undefined;
-  return {
-    keyLimitNanoUsd: key.limitNanoUsd,
-    period: key.period,
-    keyGeneration: key.generation,
-    accountCreditNanoUsd: account.creditNanoUsd,
-    accountGeneration: account.generation,
-  };
+  return [key.quota, account.credit];
 }
 
 /** The limits of the group and the channel. If the group no longer has the channel, the channel's own still apply. */
-export function channelLimits(state: State, { group, model, channel }: Placement): readonly Limit[] {
+export function channelLimits(state: State, { group, model, channel }: Placement): readonly CountLimit[] {
   const tiers = state.groups.get(group)?.offers.get(model)?.tiers ?? [];
   const candidate = tiers.flat().find(({ target }) => target.id === channel);
   return candidate?.limits ?? state.channelLimits.get(channel) ?? [];
 }
 
 /** Whether a limit is the same on every channel. */
-export function isOfCaller({ scope }: Pick<Limit, 'scope'>): boolean {
+export function isOfCaller({ scope }: Pick<CountLimit, 'scope'>): boolean {
   return scope === 'Key' || scope === 'Account';
 }
 
 /** The limits of a key, then those of its account. */
-export function callerLimits({ accounts }: Pick<State, 'accounts'>, key: KeyState): readonly Limit[] {
+export function callerLimits({ accounts }: Pick<State, 'accounts'>, key: KeyState): readonly CountLimit[] {
   const ofAccount = accounts.get(key.account)?.limits ?? [];
   return ofAccount.length === 0 ? key.limits : [...key.limits, ...ofAccount];
 }
@@ -61,7 +55,7 @@ export function callerLimits({ accounts }: Pick<State, 'accounts'>, key: KeyStat
  * Finds the limits of a call's key. A key that was rotated meanwhile no longer has the old hash, so it is found by its
  * uid, in an index that is built on first use.
  */
-export function keyLimits(state: State): (caller: Caller) => readonly Limit[] {
+export function keyLimits(state: State): (caller: Caller) => readonly CountLimit[] {
   let byUid: ReadonlyMap<string, KeyState> | undefined;
   return ({ keyHash, key: { uid } }) => {
     const found = state.credentials.get(keyHash)?.key;

@@ -3,7 +3,7 @@
  * map reads. compile.ts makes it; current.ts holds the one in force.
  */
 import type { CompiledPrice } from '../price/sheet.ts';
-import type { QuotaPeriod, Limit } from '../ledger/ledger.ts';
+import type { AccountCredit, CountLimit, KeyQuota, QuotaPeriod } from '../ledger/ledger.ts';
 import type { ProviderTools, UnboundedFeature } from '../protocol/call-facts.ts';
 import type { StatedCapabilities } from '../protocol/capabilities.ts';
 import type { SealingKeys } from '../sealing/sealing-keys.ts';
@@ -19,7 +19,6 @@ export interface KeyState {
   readonly namespace: string;
   readonly name: string;
   readonly prefix: string;
-  readonly generation: bigint;
   readonly enabled: boolean;
   /** Why the ApiKey is not Accepted; empty if it is. */
   readonly refusal: string;
@@ -27,8 +26,7 @@ export interface KeyState {
   readonly group: string;
   /** "namespace/name" */
   readonly account: string;
-  /** null: Unlimited. */
-  readonly limitNanoUsd: bigint | null;
+  readonly quota: KeyQuota;
   readonly period: QuotaPeriod;
   readonly whenShort: 'Lower' | 'Refuse';
   /** The lowest output limit, in tokens, to which Lower may reduce a call's. */
@@ -37,8 +35,8 @@ export interface KeyState {
   readonly models: ReadonlySet<string> | undefined;
   /** "name=value,name=value" of the labels that usage records carry; undefined: none. */
   readonly usageLabels: string | undefined;
-  /** The key's own limits. */
-  readonly limits: readonly Limit[];
+  /** The key's own limits on calls. */
+  readonly limits: readonly CountLimit[];
 }
 
 /** One string that opens a key; a rotated key has two for a while. */
@@ -49,9 +47,9 @@ export interface Credential {
 
 export interface AccountState {
   readonly id: string;
-  readonly generation: bigint;
-  readonly creditNanoUsd: bigint;
-  readonly limits: readonly Limit[];
+  readonly credit: AccountCredit;
+  /** Its limits on calls. */
+  readonly limits: readonly CountLimit[];
 }
 
 export interface ModelState {
@@ -95,7 +93,7 @@ export interface Candidate {
   /** Names and paths of request fields that are accepted although they can change the price. */
   readonly allowedFields: ReadonlySet<string>;
   /** The group's limits on this channel and the channel's own. */
-  readonly limits: readonly Limit[];
+  readonly limits: readonly CountLimit[];
   /** The price at the group's ratio; undefined: no price. */
   readonly price: CompiledPrice | undefined;
   /**
@@ -147,5 +145,5 @@ export interface State {
   /** Undefined if the operator provides none; nothing is then sealed. */
   readonly sealingKeys: SealingKeys | undefined;
   /** The channels' own limits by target id. */
-  readonly channelLimits: ReadonlyMap<string, readonly Limit[]>;
+  readonly channelLimits: ReadonlyMap<string, readonly CountLimit[]>;
 }

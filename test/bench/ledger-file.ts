@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
-import type { Ledger } from '#ledger/ledger.ts';
+import type { Ledger, MoneyLimit } from '#ledger/ledger.ts';
+import { NO_TOKENS_LOAD } from '#ledger/load.ts';
 import type { CallOrigin, CallProgress } from '#usage/record.ts';
 
 const [mode = 'normal', perSecond = '500', seconds = '10', maxRecords = '1000000'] = process.argv.slice(2);
@@ -54,17 +55,22 @@ async function timed(into: number[], work: Promise<unknown>): Promise<void> {
 
 async function call(ledger: Ledger, n: number): Promise<void> {
   const origin = originOf(n);
-  const limits = {
-    keyLimitNanoUsd: 10n ** 15n,
-    period: 'Monthly' as const,
-    keyGeneration: 1n,
-    accountCreditNanoUsd: 10n ** 15n,
-    accountGeneration: 1n,
-  };
+  const money = { measure: 'UsdNano', amountNanoUsd: 10n ** 15n, generation: 1n } as const;
+  const limits: readonly MoneyLimit[] = [
+    { scope: 'Key', id: `key/${origin.keyUid}`, window: 'Month', ...money },
+    { scope: 'Account', id: `account/${origin.account}`, window: 'Total', ...money },
+  ];
   const progress = progressOf(2_500_000n);
   await timed(
     holds,
-    ledger.admit({ origin, limits, amountNanoUsd: 10_000_000n, minimumNanoUsd: 10_000_000n, progress }),
+    ledger.admit({
+      origin,
+      limits,
+      load: NO_TOKENS_LOAD,
+      amountNanoUsd: 10_000_000n,
+      minimumNanoUsd: 10_000_000n,
+      progress,
+    }),
   );
   running.set(origin.callId, progress);
   await sleep(PROVIDER_MS);

@@ -7,6 +7,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HoldRequest, SettleResult } from '../../dataplane/ledger/ledger.ts';
+import { moneyIn } from '../../dataplane/ledger/load.ts';
 import { startGateway } from '../support/gateway.ts';
 import type { GatewayOptions, TestGateway } from '../support/gateway.ts';
 import {
@@ -228,9 +229,8 @@ function checkMoney(money: ReadonlyMap<string, CallMoney>): void {
     const { costNanoUsd, tokens } = settled.record;
     if (costNanoUsd > heldNanoUsd && request.origin.model !== UNBOUNDED_MODEL)
       throw new Error(`the call ${callId} held ${heldNanoUsd}, and cost ${costNanoUsd} (${JSON.stringify(tokens)})`);
-    const { keyLimitNanoUsd } = request.limits;
-    if (keyLimitNanoUsd !== null && settled.keySpentNanoUsd > keyLimitNanoUsd)
-      throw new Error(`the call ${callId} overspent its key`);
+    const quota = moneyIn(request.limits).find(({ scope }) => scope === 'Key')?.amountNanoUsd ?? null;
+    if (quota !== null && settled.keySpentNanoUsd > quota) throw new Error(`the call ${callId} overspent its key`);
     if (costNanoUsd < 0n || settled.record.unbilledNanoUsd < 0n)
       throw new Error(`the call ${callId} has a negative cost`);
   }
@@ -240,8 +240,8 @@ function watchMoney({ ledger }: TestGateway): Map<string, CallMoney> {
   const money = new Map<string, CallMoney>();
   const admit = ledger.admit.bind(ledger);
   const settle = ledger.settle.bind(ledger);
-  ledger.admit = async (request, wanted) => {
-    const result = await admit(request, wanted);
+  ledger.admit = async (request) => {
+    const result = await admit(request);
     if (result.outcome === 'Held')
       money.set(request.origin.callId, { heldNanoUsd: result.heldNanoUsd, request, settled: undefined });
     return result;

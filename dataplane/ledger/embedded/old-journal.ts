@@ -20,6 +20,7 @@ import { CALL_STATUSES, USAGE_SOURCES } from '../../usage/record.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
 import type { Changes } from './changes.ts';
 import { forgetHold, restoreHold, restoreSettlement } from './restore.ts';
+import { limitsInList } from './rows.ts';
 import type { Settlement, StoredHold } from './rows.ts';
 
 /** "MGWJRNL1" */
@@ -273,21 +274,22 @@ function replayKey({ balances }: Target, key: KeyBalance): void {
 }
 
 function replayAccount({ balances }: Target, id: string, spentNanoUsd: bigint): void {
-  if (!balances.accounts.has(id)) balances.accounts.set(id, { id, spentNanoUsd, heldNanoUsd: 0n, seen: undefined });
+  if (!balances.accounts.has(id)) balances.accounts.set(id, { id, spentNanoUsd, heldNanoUsd: 0n, seen: [] });
 }
 
 function readHeld(read: FieldReader): StoredHold {
+  const origin = readOrigin(read);
   const held = {
-    origin: readOrigin(read),
+    origin,
     progress: readProgress(read),
     grantedNanoUsd: read.amount(),
     dayStartMs: read.number(),
     monthStartMs: read.number(),
-    limits: {
+    limits: limitsInList(origin, {
       keyLimitNanoUsd: read.amountOrNull(),
       period: read.word(PERIODS),
       accountCreditNanoUsd: read.amountOrNull() ?? 0n,
-    },
+    }),
     renewedMs: read.number(),
   };
   const lines = readLines(read);
@@ -368,7 +370,7 @@ function readBill(read: FieldReader): JobBill {
 
 function readKey(read: FieldReader): KeyBalance {
   return {
-    seen: undefined,
+    seen: [],
     uid: read.name(),
     total: { spentNanoUsd: read.amount(), heldNanoUsd: 0n },
     lastUsedMs: read.momentOrNull(),

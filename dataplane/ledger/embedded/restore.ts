@@ -54,8 +54,7 @@ export function restoreHold(balances: Balances, stored: StoredHold, nowMs: numbe
     key,
     account: openAccount(balances, origin.account),
     ...windowsOf(key, stored),
-    // the generations of the previous process do not apply to this one
-    limits: { ...limits, keyGeneration: 0n, accountGeneration: 0n },
+    limits,
     grantedNanoUsd,
     countedNanoUsd: 0n,
     progress,

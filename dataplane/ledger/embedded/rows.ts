@@ -7,7 +7,8 @@ import { newWindow } from '../balances.ts';
 import type { AccountBalance, Hold, KeyBalance, SettledCall, Window } from '../balances.ts';
 import type { Job } from '../jobs.ts';
 import { JOB_STATES } from '../ledger.ts';
-import type { SpendingLimits } from '../ledger.ts';
+import type { MoneyLimit, QuotaPeriod } from '../ledger.ts';
+import { windowKindOf } from '../periods.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
 import {
   ORIGIN_COLUMNS,
@@ -59,7 +60,7 @@ export function decodeKey(row: Row): KeyBalance {
     total: { spentNanoUsd: read.amount(), heldNanoUsd: 0n },
     lastUsedMs: read.countOrNull(),
     past: parsePastWindows(read.text()),
-    seen: undefined,
+    seen: [],
   };
 }
 
@@ -83,14 +84,14 @@ export function accountRow({ id, spentNanoUsd }: AccountBalance): Value[] {
 
 export function decodeAccount(row: Row): AccountBalance {
   const read = new RowReader(row);
-  return { id: read.text(), spentNanoUsd: read.amount(), heldNanoUsd: 0n, seen: undefined };
+  return { id: read.text(), spentNanoUsd: read.amount(), heldNanoUsd: 0n, seen: [] };
 }
 
 /** What is stored of a running call. */
 export interface StoredHold {
   readonly origin: CallOrigin;
   readonly progress: CallProgress;
-  readonly limits: Pick<SpendingLimits, 'keyLimitNanoUsd' | 'period' | 'accountCreditNanoUsd'>;
+  readonly limits: readonly MoneyLimit[];
   readonly grantedNanoUsd: bigint;
   readonly dayStartMs: number;
   readonly monthStartMs: number;
@@ -105,22 +106,25 @@ type Json<T> = {
       ? string | null
       : T[K] extends bigint | undefined
         ? string | undefined
-        : K extends 'progress' | 'limits' | 'record'
+        : K extends 'progress' | 'record'
           ? Json<T[K]>
-          : T[K];
+          : K extends 'limits'
+            ? readonly LimitInJson[]
+            : T[K];
+};
+
+/** A limit on money with amounts as decimal text. */
+type LimitInJson = Omit<MoneyLimit, 'amountNanoUsd' | 'generation'> & {
+  readonly amountNanoUsd: string | null;
+  readonly generation: string;
 };
 
 export function encodeHold({ origin, progress, limits, grantedNanoUsd, day, month, renewedMs }: Hold): string {
-  const { keyLimitNanoUsd, period, accountCreditNanoUsd } = limits;
   const { costNanoUsd, upstreamCostNanoUsd, ...counted } = progress;
   const stored: Json<StoredHold> = {
     origin,
     progress: { ...counted, ...encodeCosts(costNanoUsd, upstreamCostNanoUsd) },
-    limits: {
-      keyLimitNanoUsd: keyLimitNanoUsd === null ? null : String(keyLimitNanoUsd),
-      period,
-      accountCreditNanoUsd: String(accountCreditNanoUsd),
-    },
+    limits: limits.map(encodeLimit),
     grantedNanoUsd: String(grantedNanoUsd),
     dayStartMs: day.startMs,
     monthStartMs: month.startMs,
@@ -129,21 +133,51 @@ export function encodeHold({ origin, progress, limits, grantedNanoUsd, day, mont
   return JSON.stringify(stored);
 }
 
+function encodeLimit(limit: MoneyLimit): LimitInJson {
+  const { amountNanoUsd, generation } = limit;
+  return {
+    ...limit,
+    amountNanoUsd: amountNanoUsd === null ? null : String(amountNanoUsd),
+    generation: String(generation),
+  };
+}
+
+/** The limits of a hold before they were a list. */
+export interface QuotaAndCredit {
+  readonly keyLimitNanoUsd: bigint | null;
+  readonly period: QuotaPeriod;
+  readonly accountCreditNanoUsd: bigint;
+}
+
+/** Makes the list of a hold that an earlier version has written. */
+export function limitsInList(
+  { keyUid, account }: Pick<CallOrigin, 'keyUid' | 'account'>,
+  { keyLimitNanoUsd, period, accountCreditNanoUsd }: QuotaAndCredit,
+): readonly MoneyLimit[] {
+  const spending = { measure: 'UsdNano', generation: 0n } as const;
+  const window = windowKindOf(period) ?? 'Total';
+  return [
+    { scope: 'Key', id: `key/${keyUid}`, ...spending, amountNanoUsd: keyLimitNanoUsd, window },
+    { scope: 'Account', id: `account/${account}`, ...spending, amountNanoUsd: accountCreditNanoUsd, window: 'Total' },
+  ];
+}
+
+type HoldInJson = Omit<StoredHold, 'limits'> & { readonly limits: readonly MoneyLimit[] | QuotaAndCredit };
+
 function decodeHold(text: string): StoredHold {
   // written by encodeHold, or by a newer version that adds members
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const { progress, limits, grantedNanoUsd, ...rest } = JSON.parse(text) as Json<StoredHold>;
-  const { costNanoUsd, upstreamCostNanoUsd, ...counted } = progress;
-  return {
-    ...rest,
-    progress: { ...counted, ...decodeCosts(costNanoUsd, upstreamCostNanoUsd) },
-    limits: {
-      keyLimitNanoUsd: amountOrNull(limits.keyLimitNanoUsd),
-      period: limits.period,
-      accountCreditNanoUsd: BigInt(limits.accountCreditNanoUsd),
-    },
-    grantedNanoUsd: BigInt(grantedNanoUsd),
-  };
+  const { limits, ...hold } = parseAmounts(text) as HoldInJson;
+  return { ...hold, limits: 'period' in limits ? limitsInList(hold.origin, limits) : limits };
+}
+
+/** The members that are amounts, or generations, are decimal text in JSON. */
+const AMOUNT = /NanoUsd$|^generation$/;
+
+function parseAmounts(text: string): unknown {
+  return JSON.parse(text, (name, value: unknown) =>
+    typeof value === 'string' && AMOUNT.test(name) ? BigInt(value) : value,
+  );
 }
 
 /** A settled call, and the windows that it was billed in. */
@@ -170,18 +204,7 @@ export function encodeSettlement({ record, keySpentNanoUsd, keyRemainingNanoUsd,
 function decodeSettlement(text: string): Settlement {
   // written by encodeSettlement, or by a newer version that adds members
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const { record, keySpentNanoUsd, keyRemainingNanoUsd, ...times } = JSON.parse(text) as Json<Settlement>;
-  const { costNanoUsd, unbilledNanoUsd, upstreamCostNanoUsd, ...call } = record;
-  return {
-    ...times,
-    record: {
-      ...call,
-      ...decodeCosts(costNanoUsd, upstreamCostNanoUsd),
-      unbilledNanoUsd: BigInt(unbilledNanoUsd),
-    },
-    keySpentNanoUsd: BigInt(keySpentNanoUsd),
-    keyRemainingNanoUsd: amountOrNull(keyRemainingNanoUsd),
-  };
+  return parseAmounts(text) as Settlement;
 }
 
 type Costs = Pick<CallProgress, 'costNanoUsd' | 'upstreamCostNanoUsd'>;
@@ -191,17 +214,6 @@ function encodeCosts(cost: bigint, upstream: bigint | undefined): Json<Costs> {
     costNanoUsd: String(cost),
     ...(upstream !== undefined && { upstreamCostNanoUsd: String(upstream) }),
   };
-}
-
-function decodeCosts(cost: string, upstream: string | undefined): Costs {
-  return {
-    costNanoUsd: BigInt(cost),
-    ...(upstream !== undefined && { upstreamCostNanoUsd: BigInt(upstream) }),
-  };
-}
-
-function amountOrNull(text: string | null): bigint | null {
-  return text === null ? null : BigInt(text);
 }
 
 /** A call that is running, or that was settled and is not filed yet. */

@@ -5,27 +5,28 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LedgerUnavailable } from '../ledger.ts';
-import type { AdmitResult, HoldRequest, Limit, LimitState, Wanted } from '../ledger.ts';
+import type { AdmitResult, CountLimit, HoldRequest, LimitState, Wanted } from '../ledger.ts';
+import { countsIn, moneyIn } from '../load.ts';
 import type { Bucket } from './bucket.ts';
 import type { Instance } from './instance.ts';
 import { admitOperation, confirmOperation, withdrawOperation } from './operations.ts';
-import { parseAmount, parseFull, parseStates, OutcomeUnknown, readReply } from './replies.ts';
+import { namedLimit, parseAmount, parseFull, parseStates, OutcomeUnknown, readReply } from './replies.ts';
 import type { Reply } from './replies.ts';
 
 /** The fraction of a lease after which a reply is read too late. */
 const LATEST_ANSWER = 0.5;
 
 /** Takes limits and hold. In a Cluster, limits in other buckets than the account's are taken before, or given back. */
-export async function admit(instance: Instance, request: HoldRequest, wanted: Wanted): Promise<AdmitResult> {
+export async function admit(instance: Instance, request: HoldRequest): Promise<AdmitResult> {
   const { callId, account } = request.origin;
-  const { load } = wanted;
-  const missing = instance.limits.missing(callId, wanted.limits);
+  const { load } = request;
+  const missing = instance.limits.missing(callId, countsIn(request.limits));
   const [here, elsewhere] = instance.limits.split(missing, instance.bucketIndex(account));
-  if (elsewhere.length === 0) return admitHere(instance, request, { limits: here, load });
+  if (elsewhere.length === 0) return admitHere(instance, request, here);
   const taken = await instance.limits.take(callId, elsewhere, load);
   if (taken.outcome === 'Full') return taken;
   const giveBack = (): void => instance.limits.giveBack(callId, elsewhere);
-  const result = await admitHere(instance, request, { limits: here, load }).catch((error: unknown) => {
+  const result = await admitHere(instance, request, here).catch((error: unknown) => {
     giveBack();
     throw error;
   });
@@ -40,14 +41,18 @@ function withStates(result: AdmitResult, { states = [] }: { readonly states?: re
 }
 
 /** Takes limits of the account's bucket and the hold atomically. */
-async function admitHere(instance: Instance, request: HoldRequest, { limits, load }: Wanted): Promise<AdmitResult> {
-  const { origin } = request;
+async function admitHere(
+  instance: Instance,
+  request: HoldRequest,
+  limits: readonly CountLimit[],
+): Promise<AdmitResult> {
+  const { origin, load } = request;
   const bucket = instance.bucketOfAccount(origin.account);
   const startedMs = performance.now();
   try {
-    const reply = await bucket.execute(admitOperation(request, limits, load));
+    const reply = await bucket.execute(admitOperation(request, limits));
     instance.rememberAccount(origin.keyUid, origin.account);
-    const result = readReply(reply, (known) => parseAdmission(known, limits));
+    const result = readReply(reply, (known) => parseAdmission(known, request, limits));
     if (result.outcome === 'Held') await confirm(instance, bucket, { callId: origin.callId, startedMs });
     if (result.outcome === 'Held') keep(instance, { request, limits, load, heldNanoUsd: result.heldNanoUsd }, reply);
     return result;
@@ -93,14 +98,14 @@ function keep(instance: Instance, { request, heldNanoUsd, ...wanted }: Admitted,
   instance.held.set(callId, { request, heldNanoUsd, progress: request.progress, day, month });
 }
 
-function parseAdmission(reply: Reply, limits: readonly Limit[]): AdmitResult {
+function parseAdmission(reply: Reply, request: HoldRequest, limits: readonly CountLimit[]): AdmitResult {
   switch (reply.is) {
     case 'held':
       return { outcome: 'Held', heldNanoUsd: parseAmount(reply.amount), ...parseStates(reply, limits) };
     case 'short':
       return {
         outcome: 'Short',
-        short: reply.short === 'Key' ? 'Key' : 'Account',
+        limit: namedLimit(reply, moneyIn(request.limits)),
         availableNanoUsd: parseAmount(reply.available),
       };
     case 'stale':
@@ -115,7 +120,11 @@ function parseAdmission(reply: Reply, limits: readonly Limit[]): AdmitResult {
   }
 }
 
-function withdraw(instance: Instance, { origin: { callId, account } }: HoldRequest, limits: readonly Limit[]): void {
+function withdraw(
+  instance: Instance,
+  { origin: { callId, account } }: HoldRequest,
+  limits: readonly CountLimit[],
+): void {
   instance.limits.releaseIfTaken(callId, limits);
   // the call settles its earlier hold
   if (instance.held.get(callId)) return;

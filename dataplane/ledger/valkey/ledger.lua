@@ -168,23 +168,24 @@ local function trimPast(key)
   key.past = result
 end
 
--- Limits as last seen, and when. A generation that nobody has presented for a while does not count, so that an object
--- that was deleted and created again is not refused for ever. They are packed behind the balance that they belong to.
+-- A limit on money: `scope` (Key or Account), `amount` (nil: none), `window` (N: total, D, M), `generation`.
+-- The limit of a balance as last seen, and when. A generation that nobody has presented for a while does not count, so
+-- that an object that was deleted and created again is not refused for ever. It is packed behind the balance.
 local SEEN = '<c1BdddBc0'
 -- The character in place of limits that nobody has seen: a dash.
 local UNSEEN = 45
 
-local function readSeen(text, at)
+local function readSeen(text, at, scope)
   if string.byte(text, at) == UNSEEN then return nil, at + 1 end
-  local period, unlimited, high, low, ms, generation, next = struct.unpack(SEEN, text, at)
-  return { generation = generation, limit = unlimited == 0 and amountOf(high, low) or nil, period = period, ms = ms,
-    text = string.sub(text, at, next - 1) }, next
+  local window, unlimited, high, low, ms, generation, next = struct.unpack(SEEN, text, at)
+  return { scope = scope, generation = generation, amount = unlimited == 0 and amountOf(high, low) or nil,
+    window = window, ms = ms, text = string.sub(text, at, next - 1) }, next
 end
 local function writeSeen(seen)
   if not seen then return '-' end
   if seen.text then return seen.text end
-  local high, low = limbsOf(seen.limit or 0)
-  return struct.pack(SEEN, seen.period, seen.limit and 0 or 1, high, low, seen.ms, #seen.generation, seen.generation)
+  local high, low = limbsOf(seen.amount or 0)
+  return struct.pack(SEEN, seen.window, seen.amount and 0 or 1, high, low, seen.ms, #seen.generation, seen.generation)
 end
 
 -- A key's balance, packed: day and month (index, spent, held, calls), spent and held in total, last use, change
@@ -209,7 +210,7 @@ local function loadKey(uid)
     m = window('m', mi, amountOf(ms, msl), amountOf(mh, mhl), mc),
     total = { spent = amountOf(ts, tsl), held = amountOf(th, thl) }, past = NO_PAST, last = last, refilled = refilled,
   }
-  key.seen, at = readSeen(text, at)
+  key.seen, at = readSeen(text, at, 'Key')
   if at <= #text then key.past = {} end
   while at <= #text do
     local kind, index, s, sl, h, hl, calls
@@ -271,7 +272,7 @@ local function loadAccount(id)
   if not text then return { id = id, name = name, spent = 0, held = 0, refilled = -1 } end
   local s, sl, h, hl, refilled, at = struct.unpack(ACCOUNT, text)
   return { id = id, name = name, known = true, spent = amountOf(s, sl), held = amountOf(h, hl), refilled = refilled,
-    seen = (readSeen(text, at)) }
+    seen = (readSeen(text, at, 'Account')) }
 end
 local function saveAccount(account)
   local spent, spentLow = limbsOf(account.spent)
@@ -283,9 +284,10 @@ local function saveAccount(account)
   end
 end
 
-local function tallyOf(key, period, day, month)
-  if period == 'D' then return day end
-  if period == 'M' then return month end
+local function tallyOf(limit, key, account, day, month)
+  if limit.scope == 'Account' then return account end
+  if limit.window == 'D' then return day end
+  if limit.window == 'M' then return month end
   return key.total
 end
 -- What is free under a limit; negative where more is spent and held than it allows.
@@ -299,25 +301,43 @@ local function isOlder(generation, seen)
   local other = seen.generation
   return #generation < #other or (#generation == #other and generation < other)
 end
-local function sameLimit(seen, limit, period) return seen.period == period and isSame(seen.limit, limit) end
+local function sameLimit(a, b) return a.window == b.window and isSame(a.amount, b.amount) end
 -- Processes that read manifests from files count generations for themselves (lenient): an older generation with the
 -- same limits is not stale there.
-local function isStale(generation, seen, limit, period)
-  return isOlder(generation, seen) and not (head.lenient and sameLimit(seen, limit, period))
+local function isStale(limit, seen)
+  return isOlder(limit.generation, seen) and not (head.lenient and sameLimit(seen, limit))
 end
 -- The limits to remember: the same table where nothing is new, so that the balance is not written for it.
-local function seeing(seen, generation, limit, period)
-  if seen and isOlder(generation, seen) then return seen end
-  local same = seen and seen.generation == generation and sameLimit(seen, limit, period)
+local function seeing(seen, limit)
+  if seen and isOlder(limit.generation, seen) then return seen end
+  local same = seen and seen.generation == limit.generation and sameLimit(seen, limit)
   if same and now >= seen.ms and now - seen.ms <= SEEN_AGAIN_MS then return seen end
-  return { generation = generation, limit = limit, period = period, ms = now }
+  return { scope = limit.scope, generation = limit.generation, amount = limit.amount, window = limit.window, ms = now }
+end
+local function see(limits, owners)
+  for _, limit in ipairs(limits) do
+    local owner = owners[limit.scope]
+    owner.seen = seeing(owner.seen, limit)
+  end
+end
+
+-- What is free under all limits, and the index of the first that leaves least. `own`: what the call itself holds.
+local function tightest(limits, own, key, account, day, month)
+  local free, tight = UNLIMITED, nil
+  for i, limit in ipairs(limits) do
+    local left = under(limit.amount, tallyOf(limit, key, account, day, month))
+    if limit.amount then left = add(left, own) end
+    if not tight or less(left, free) then free, tight = left, i end
+  end
+  return free, tight
 end
 
 -- What is free beyond a call's hold: under the limits that it was admitted with, and under later ones.
 local function freeFor(hold, key, account, day, month)
-  local free = least(under(hold.limit, tallyOf(key, hold.period, day, month)), under(hold.credit, account))
-  if key.seen then free = least(free, under(key.seen.limit, tallyOf(key, key.seen.period, day, month))) end
-  if account.seen then free = least(free, under(account.seen.limit, account)) end
+  local free = tightest(hold.spending, 0, key, account, day, month)
+  for _, seen in pairs({ key.seen, account.seen }) do
+    free = least(free, tightest({ seen }, 0, key, account, day, month))
+  end
   return free
 end
 
@@ -341,7 +361,7 @@ end
 -- its record. R: reaped, both of these, since its process may still settle it. W: withdrawn; a later hold is refused.
 -- W with a hold: the reaper found it unconfirmed and dropped it; it holds nothing, and its process may still settle it.
 
--- A hold, packed: its amount, the key's limit (and 1 for none), the account's credit, the quota's period, the indexes
+-- A hold, packed: its amount, its limits (of the key, and 1 for none; of the account; the key's window), the indexes
 -- of the day and the month, when it was admitted and its progress recorded, key, account, instance, cost so far, route,
 -- and tokens so far.
 local HOLD = '<ddddBddc1I4I4ddI2c0I2c0I2c0I2c0I2c0I2c0'
@@ -350,20 +370,28 @@ local HELD = 72
 local WHOSE, WHOSE_AT = '<I2c0I2c0', 76
 
 local function readHold(text, at)
-  local amount, amountLow, limit, limitLow, unlimited, credit, creditLow, period, day, month, createdMs, renewedMs, key,
+  local amount, amountLow, limit, limitLow, unlimited, credit, creditLow, window, day, month, createdMs, renewedMs, key,
     account, instance, cost, route, tokens = struct.unpack(HOLD, text, at)
   return {
-    amount = amountOf(amount, amountLow), limit = unlimited == 0 and amountOf(limit, limitLow) or nil,
-    credit = amountOf(credit, creditLow), period = period, day = day, month = month, createdMs = createdMs,
+    amount = amountOf(amount, amountLow),
+    spending = {
+      { scope = 'Key', amount = unlimited == 0 and amountOf(limit, limitLow) or nil, window = window },
+      { scope = 'Account', amount = amountOf(credit, creditLow), window = 'N' },
+    },
+    day = day, month = month, createdMs = createdMs,
     renewedMs = renewedMs, key = key, account = account, instance = instance, cost = cost, route = route,
     tokens = tokens,
   }
 end
+local function limitOf(limits, scope)
+  for _, limit in ipairs(limits) do if limit.scope == scope then return limit end end
+end
 local function packHold(h)
   local amount, amountLow = limbsOf(h.amount)
-  local limit, limitLow = limbsOf(h.limit or 0)
-  local credit, creditLow = limbsOf(h.credit)
-  return struct.pack(HOLD, amount, amountLow, limit, limitLow, h.limit and 0 or 1, credit, creditLow, h.period,
+  local quota, credit = limitOf(h.spending, 'Key'), limitOf(h.spending, 'Account')
+  local limit, limitLow = limbsOf(quota.amount or 0)
+  local granted, grantedLow = limbsOf(credit.amount)
+  return struct.pack(HOLD, amount, amountLow, limit, limitLow, quota.amount and 0 or 1, granted, grantedLow, quota.window,
     h.day, h.month, h.createdMs, h.renewedMs, #h.key, h.key, #h.account, h.account, #h.instance, h.instance, #h.cost,
     h.cost, #h.route, h.route, #h.tokens, h.tokens)
 end
@@ -455,8 +483,9 @@ end
 
 -- What the record of a call says of its key's quota.
 local function quotaOf(hold, key, day, month)
-  local spent = tallyOf(key, hold.period, day, month).spent
-  return digits(spent), hold.limit and digits(notNegative(sub(hold.limit, spent))) or '-'
+  local quota = limitOf(hold.spending, 'Key')
+  local spent = tallyOf(quota, key, nil, day, month).spent
+  return digits(spent), quota.amount and digits(notNegative(sub(quota.amount, spent))) or '-'
 end
 
 -- Numbers the changes of what is spent. Written once per batch.
@@ -730,38 +759,42 @@ end
 local operation = {}
 local OK = { is = 'ok' }
 
+-- The limits on money of an operation. In a journal of an earlier version they are not a list.
+local function spendingOf(asked)
+  if not asked.spending then
+    return { { scope = 'Key', amount = asked.limit and money(asked.limit), window = asked.period },
+      { scope = 'Account', amount = money(asked.credit), window = 'N' } }
+  end
+  for _, limit in ipairs(asked.spending) do limit.amount = limit.amount and money(limit.amount) end
+  return asked.spending
+end
+
 -- Holds money for a call. Several holds of one call replace each other.
 local function hold(asked)
   local state, previous = loadCall(asked.call)
   if state and state ~= 'H' then return { is = 'over' } end
   if previous and (previous.key ~= asked.key or previous.account ~= asked.account) then return { is = 'other' } end
-  local key, account, period = loadKey(asked.key), loadAccount(asked.account), asked.period
+  local key, account, limits = loadKey(asked.key), loadAccount(asked.account), spendingOf(asked)
   turn(key, 'd', today)
   turn(key, 'm', thisMonth)
   local keySeen, accountSeen = key.seen, account.seen
-  local limit, credit = asked.limit and money(asked.limit), money(asked.credit)
-  if isStale(asked.keyGeneration, keySeen, limit, period) then return { is = 'stale' } end
-  if isStale(asked.accountGeneration, accountSeen, credit, 'N') then return { is = 'stale' } end
-  key.seen = seeing(keySeen, asked.keyGeneration, limit, period)
-  account.seen = seeing(accountSeen, asked.accountGeneration, credit, 'N')
+  local owners = { Key = key, Account = account }
+  for _, limit in ipairs(limits) do
+    if isStale(limit, owners[limit.scope].seen) then return { is = 'stale' } end
+  end
+  see(limits, owners)
   local day, month = key.d, key.m
   if previous then day, month = openWindow(key, 'd', previous.day), openWindow(key, 'm', previous.month) end
-  local keyFree, accountFree = under(limit, tallyOf(key, period, day, month)), under(credit, account)
-  if previous then
-    if limit then keyFree = add(keyFree, previous.amount) end
-    accountFree = add(accountFree, previous.amount)
-  end
-  local free = least(keyFree, accountFree)
+  local free, tight = tightest(limits, previous and previous.amount or 0, key, account, day, month)
   -- a call that costs nothing needs no money
   local granted = asked.amount == '0' and 0 or least(money(asked.amount), free)
   if less(granted, money(asked.minimum)) or less(granted, 0) then
     if key.seen ~= keySeen then saveKey(key) end
     if account.seen ~= accountSeen then saveAccount(account) end
-    local short = less(accountFree, keyFree) and 'Account' or 'Key'
-    return { is = 'short', short = short, available = digits(notNegative(free)) }
+    return { is = 'short', index = whole(tight - 1), available = digits(notNegative(free)) }
   end
-  local held = { key = asked.key, createdMs = asked.createdMs, route = asked.route, limit = limit, period = period,
-    credit = credit, cost = asked.cost, tokens = asked.tokens }
+  local held = { key = asked.key, createdMs = asked.createdMs, route = asked.route, spending = limits,
+    cost = asked.cost, tokens = asked.tokens }
   enter('u', asked.call, held, granted, key, account, day, month, previous)
   return { is = 'held', amount = digits(granted), day = whole(day.index), month = whole(month.index) }
 end
@@ -814,8 +847,7 @@ end
 function operation.limits(asked)
   local key, account = loadKey(asked.key), loadAccount(asked.account)
   if not key.known or not account.known then return OK end
-  key.seen = seeing(key.seen, asked.keyGeneration, asked.limit and money(asked.limit), asked.period)
-  account.seen = seeing(account.seen, asked.accountGeneration, money(asked.credit), 'N')
+  see(spendingOf(asked), { Key = key, Account = account })
   saveKey(key)
   saveAccount(account)
   return OK
@@ -1108,8 +1140,7 @@ function operation.adopt(asked)
   if asked.endedMs and mayBeForgotten(asked.account, asked.endedMs) then return { is = 'forgotten' } end
   local key, account = loadKey(asked.key), loadAccount(asked.account)
   local held = { key = asked.key, createdMs = asked.createdMs, route = asked.route,
-    limit = asked.limit and money(asked.limit), period = asked.period, credit = money(asked.credit), cost = asked.cost,
-    tokens = asked.tokens }
+    spending = spendingOf(asked), cost = asked.cost, tokens = asked.tokens }
   local day, month = openWindow(key, 'd', tonumber(asked.day)), openWindow(key, 'm', tonumber(asked.month))
   enter('o', asked.call, held, money(asked.amount), key, account, day, month, nil)
   return { is = 'adopted' }

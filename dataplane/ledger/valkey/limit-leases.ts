@@ -6,7 +6,17 @@
  */
 import { CallMap } from '../call-map.ts';
 import { LedgerUnavailable } from '../ledger.ts';
-import type { Consumed, FullLimit, LedgerGauges, Limit, LimitState, Load, TakeResult, Wanted } from '../ledger.ts';
+import type {
+  Consumed,
+  CountLimit,
+  FullLimit,
+  LedgerGauges,
+  LimitState,
+  Load,
+  Scope,
+  TakeResult,
+  Wanted,
+} from '../ledger.ts';
 import { amountOf, isConcurrency, notCounted, NOTHING_CONSUMED, usedOf } from '../load.ts';
 import type { Bucket } from './bucket.ts';
 import { bucketOf } from './location.ts';
@@ -19,7 +29,7 @@ const MAX_CALLS = 500;
 const ACCOUNT_ID = 'account/'.length;
 
 interface Taken {
-  readonly limit: Limit;
+  readonly limit: CountLimit;
   readonly amount: number;
   /** In which second of the store's clock it was taken; empty: a slot. */
   readonly second: string;
@@ -35,7 +45,7 @@ export class LimitLeases {
   }
 
   /** Takes all limits or none. */
-  async take(callId: string, limits: readonly Limit[], load: Load): Promise<TakeResult> {
+  async take(callId: string, limits: readonly CountLimit[], load: Load): Promise<TakeResult> {
     const states: LimitState[] = [];
     const before = this.#owned.get(callId) ?? [];
     const undo = (): void => this.#end(callId, NOTHING_CONSUMED, (taken) => !before.includes(taken));
@@ -54,14 +64,17 @@ export class LimitLeases {
   }
 
   /** The limits in a bucket, and the others. */
-  split(limits: readonly Limit[], index: number): readonly [here: readonly Limit[], elsewhere: readonly Limit[]] {
+  split(
+    limits: readonly CountLimit[],
+    index: number,
+  ): readonly [here: readonly CountLimit[], elsewhere: readonly CountLimit[]] {
     if (this.#buckets.length === 1) return [limits, []];
-    const isHere = (limit: Limit): boolean => this.#indexOf(limit) === index;
+    const isHere = (limit: CountLimit): boolean => this.#indexOf(limit) === index;
     return [limits.filter(isHere), limits.filter((limit) => !isHere(limit))];
   }
 
   /** Ends what a refused call has taken of these limits. */
-  giveBack(callId: string, limits: readonly Limit[]): void {
+  giveBack(callId: string, limits: readonly CountLimit[]): void {
     this.#end(callId, NOTHING_CONSUMED, ({ limit }) => limits.includes(limit));
   }
 
@@ -76,7 +89,7 @@ export class LimitLeases {
   }
 
   /** Takes slots for a running call, even beyond a limit. A store that cannot be reached gets them before anything else. */
-  count(callId: string, limits: readonly Limit[]): void {
+  count(callId: string, limits: readonly CountLimit[]): void {
     const counted = this.missing(callId, limits);
     this.add(callId, { limits: counted, load: NOTHING_CONSUMED }, '');
     for (const limit of counted) {
@@ -92,7 +105,7 @@ export class LimitLeases {
    * Releases the slots of an operation with unknown outcome, except those that the call owned before. What counts by
    * the minute may have been taken and stays, so that no minute ever has more than its limit.
    */
-  releaseIfTaken(callId: string, limits: readonly Limit[]): void {
+  releaseIfTaken(callId: string, limits: readonly CountLimit[]): void {
     this.#give(callId, this.missing(callId, limits).filter(isConcurrency));
   }
 
@@ -103,7 +116,7 @@ export class LimitLeases {
   }
 
   /** Never fails. */
-  release(callId: string, consumed: Consumed, scopes?: readonly Limit['scope'][]): void {
+  release(callId: string, consumed: Consumed, scopes?: readonly Scope[]): void {
     this.#end(callId, consumed, ({ limit }) => scopes?.includes(limit.scope) ?? true);
   }
 
@@ -138,7 +151,7 @@ export class LimitLeases {
   }
 
   /** Those of the limits that the call does not count in yet. */
-  missing(callId: string, limits: readonly Limit[]): readonly Limit[] {
+  missing(callId: string, limits: readonly CountLimit[]): readonly CountLimit[] {
     return notCounted(this.#owned.get(callId), limits);
   }
 
@@ -168,7 +181,7 @@ export class LimitLeases {
     }
   }
 
-  #give(callId: string, slots: readonly Limit[]): void {
+  #give(callId: string, slots: readonly CountLimit[]): void {
     for (const [index, some] of Map.groupBy(slots, (slot) => this.#indexOf(slot))) {
       const operation = giveOperation(
         callId,
@@ -185,7 +198,7 @@ export class LimitLeases {
    * The bucket of a limit. A channel's limits and its groups' limits share a bucket, an account's are in that of its
    * money; a key's may be in another.
    */
-  #indexOf({ scope, id }: Limit): number {
+  #indexOf({ scope, id }: CountLimit): number {
     return bucketOf(placeOf(scope, id), this.#buckets.length);
   }
 
@@ -200,7 +213,7 @@ function isSlot({ limit }: Taken): boolean {
   return isConcurrency(limit);
 }
 
-function placeOf(scope: Limit['scope'], id: string): string {
+function placeOf(scope: Scope, id: string): string {
   switch (scope) {
     case 'Key':
       return id;

@@ -10,13 +10,15 @@ import type {
   JobRecord,
   JobState,
   KeptConversation,
-  SpendingLimits,
   QuotaPeriod,
   Settlement,
-  Limit,
+  CountLimit,
   Load,
+  MoneyLimit,
+  SpendingWindow,
 } from '../ledger.ts';
-import { amountOf, counterName, isConcurrency } from '../load.ts';
+import { amountOf, counterName, isConcurrency, moneyIn } from '../load.ts';
+import { windowKindOf } from '../periods.ts';
 import type { CallOrigin, CallProgress } from '../../usage/record.ts';
 import { optionalTexts, ORIGIN_FIELDS, PROGRESS_FIELDS } from '../../usage/optional-fields.ts';
 import { TERMS_AT } from './replies.ts';
@@ -64,7 +66,7 @@ export interface BatchHead {
   };
 }
 
-const PERIOD_LETTERS: Readonly<Record<QuotaPeriod, string>> = { Never: 'N', Daily: 'D', Monthly: 'M' };
+const WINDOW_LETTERS: Readonly<Record<SpendingWindow, string>> = { Total: 'N', Day: 'D', Month: 'M' };
 /** Half of a character, as well-formed JSON.stringify escapes it, which the script's decoder refuses. */
 const LONE_SURROGATE = /\\ud[89a-f]/;
 
@@ -77,14 +79,16 @@ export function encodeBatch(head: BatchHead, operations: readonly Operation[]): 
   );
 }
 
-/** Takes limits and holds money, both or neither. The limits must be in the account's bucket. */
-export function admitOperation(request: HoldRequest, limits: readonly Limit[], load: Load): Operation {
-  const { origin, limits: spending, amountNanoUsd, minimumNanoUsd, progress } = request;
+/**
+ * Takes the call's part of all limits on money and of the given ones on calls, or of none. The limits must be in the
+ * account's bucket.
+ */
+export function admitOperation(request: HoldRequest, limits: readonly CountLimit[]): Operation {
+  const { origin, load, amountNanoUsd, minimumNanoUsd, progress } = request;
   return {
     op: 'admit',
     ...originValues(origin),
-    ...spendingValues(spending),
-    ...generationValues(spending),
+    spending: spendingValues(moneyIn(request.limits)),
     amount: String(clampAmount(amountNanoUsd)),
     minimum: String(clampAmount(minimumNanoUsd)),
     ...progressValues(progress),
@@ -96,7 +100,7 @@ export function admitOperation(request: HoldRequest, limits: readonly Limit[], l
 export function adoptOperation({ request, heldNanoUsd, progress, day, month }: HeldCall): Operation {
   const { origin, limits } = request;
   const held = { amount: String(heldNanoUsd), ...progressValues(progress), day, month };
-  return { op: 'adopt', ...originValues(origin), ...spendingValues(limits), ...held };
+  return { op: 'adopt', ...originValues(origin), spending: spendingValues(moneyIn(limits)), ...held };
 }
 
 /** Settles a call and releases `slots` in the same step. */
@@ -149,9 +153,9 @@ export function withdrawOperation(callId: string): Operation {
 /** Updates the limits seen, before a settlement that costs more than its hold. */
 export function limitsOperation(
   { keyUid, account }: Pick<CallOrigin, 'keyUid' | 'account'>,
-  limits: SpendingLimits,
+  limits: readonly MoneyLimit[],
 ): Operation {
-  return { op: 'limits', key: keyUid, account, ...spendingValues(limits), ...generationValues(limits) };
+  return { op: 'limits', key: keyUid, account, spending: spendingValues(limits) };
 }
 
 /** Confirms that this process knows of a hold, so that a reaper bills it. */
@@ -163,12 +167,12 @@ export function progressOperation(callId: string, progress: CallProgress): Opera
   return { op: 'progress', call: callId, ...progressValues(progress) };
 }
 
-export function takeOperation(callId: string, limits: readonly Limit[], load: Load): Operation {
+export function takeOperation(callId: string, limits: readonly CountLimit[], load: Load): Operation {
   return { op: 'take', call: callId, limits: limitValues(limits, load) };
 }
 
 /** Corrects what was taken of a limit in a second; a negative amount gives back. */
-export function correctOperation(limit: Limit, second: string, amount: number): Operation {
+export function correctOperation(limit: CountLimit, second: string, amount: number): Operation {
   return { op: 'correct', counter: counterName(limit), second, amount };
 }
 
@@ -204,7 +208,7 @@ export function keepConversationOperation(
 }
 
 /** `take`: what the call takes by the minute; absent: a slot. */
-function limitValues(limits: readonly Limit[], load: Load): Value[] {
+function limitValues(limits: readonly CountLimit[], load: Load): Value[] {
   return limits.map((limit) =>
     isConcurrency(limit)
       ? { id: limit.id, most: limit.amount }
@@ -212,21 +216,18 @@ function limitValues(limits: readonly Limit[], load: Load): Value[] {
   );
 }
 
-/** Without a limit the key is unlimited. */
-function spendingValues({ keyLimitNanoUsd, period, accountCreditNanoUsd }: SpendingLimits) {
-  return {
-    ...(keyLimitNanoUsd !== null && { limit: String(clampAmount(keyLimitNanoUsd)) }),
-    period: periodLetter(period),
-    credit: String(clampAmount(accountCreditNanoUsd)),
-  };
+/** Limits on money; one without an amount is unlimited. */
+function spendingValues(limits: readonly MoneyLimit[]): Value[] {
+  return limits.map(({ scope, amountNanoUsd, window, generation }) => ({
+    scope,
+    ...(amountNanoUsd !== null && { amount: String(clampAmount(amountNanoUsd)) }),
+    window: WINDOW_LETTERS[window],
+    generation: String(generation),
+  }));
 }
 
-function generationValues({ keyGeneration, accountGeneration }: SpendingLimits) {
-  return { keyGeneration: String(keyGeneration), accountGeneration: String(accountGeneration) };
-}
-
-export function periodLetter(period: QuotaPeriod): string {
-  return PERIOD_LETTERS[period];
+export function windowLetter(period: QuotaPeriod): string {
+  return WINDOW_LETTERS[windowKindOf(period) ?? 'Total'];
 }
 
 function originValues(origin: CallOrigin) {

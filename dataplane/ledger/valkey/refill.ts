@@ -3,7 +3,7 @@
  * charged for jobs whose bills have come since, whereas the processes' journals are exact.
  */
 import type { QuotaPeriod } from '../ledger.ts';
-import { periodLetter } from './operations.ts';
+import { windowLetter } from './operations.ts';
 import type { Operation } from './operations.ts';
 import { windowIndexes } from './replies.ts';
 
@@ -43,7 +43,7 @@ export function refillOperations(known: KnownSpending, accepts: (account: string
       op: 'least',
       key: key.keyUid,
       total: String(key.totalSpentNanoUsd),
-      period: periodLetter(key.period),
+      period: windowLetter(key.period),
       window: windowIndex(key),
       spent: String(key.spentNanoUsd),
     }));

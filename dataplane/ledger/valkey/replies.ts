@@ -9,7 +9,7 @@ import type {
   FullLimit,
   JobRecord,
   KeySpending,
-  Limit,
+  CountLimit,
   LimitState,
   QuotaPeriod,
   SettleResult,
@@ -175,16 +175,23 @@ export function parseFinishedJob(reply: Reply): FinishedJob {
 }
 
 /** Parses the reply `full`. */
-export function parseFull({ index, left, retryMs }: Reply, limits: readonly Limit[]): FullLimit {
-  const full = limits[Number(index)];
-  if (!full) throw new LedgerUnavailable("the ledger's script named a limit that was not requested");
+export function parseFull(reply: Reply, limits: readonly CountLimit[]): FullLimit {
+  const { left, retryMs } = reply;
+  const full = namedLimit(reply, limits);
   return { outcome: 'Full', full, ...(left !== undefined && { left: Number(left), retryMs: Number(retryMs) }) };
+}
+
+/** The limit that refused a call, by its index in a list of the operation. */
+export function namedLimit<T>({ index }: Reply, limits: readonly T[]): T {
+  const limit = limits[Number(index)];
+  if (!limit) throw new LedgerUnavailable("the ledger's script named a limit that was not requested");
+  return limit;
 }
 
 /** Parses what is left of the limits by the minute, in their order. */
 export function parseStates(
   { states: words = [] }: Reply,
-  limits: readonly Limit[],
+  limits: readonly CountLimit[],
 ): { readonly states?: readonly LimitState[] } {
   const states = limits
     .filter((limit) => !isConcurrency(limit))

@@ -3,7 +3,7 @@
  * that takes long, and journals the acknowledgement. The script answers a repetition with the first result.
  */
 import { LedgerUnavailable } from '../ledger.ts';
-import type { SpendingLimits, Settlement, SettleResult } from '../ledger.ts';
+import type { MoneyLimit, Settlement, SettleResult } from '../ledger.ts';
 import { consumedBy } from '../load.ts';
 import type { CallOrigin, CallStatus } from '../../usage/record.ts';
 import type { Bucket } from './bucket.ts';
@@ -114,7 +114,7 @@ function pendingOf({ settlement, held, slots, account }: Delivery): PendingSettl
 }
 
 /** Sends the limits in the same batch as the settlement, or in an earlier one. */
-function sendLimits(bucket: Bucket, origin: CallOrigin, limits: SpendingLimits): void {
+function sendLimits(bucket: Bucket, origin: CallOrigin, limits: readonly MoneyLimit[]): void {
   // rejects only when the ledger is closed, which rejects the settlement too
   bucket.executeUntilAnswered(limitsOperation(origin, limits)).catch(() => undefined);
 }

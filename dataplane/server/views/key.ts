@@ -1,6 +1,6 @@
 /** [P] The response to `GET /v1/key`: the calling key, what it may call, and how much money it has left. */
 import { formatDecimal } from '../../snapshot/decimal.ts';
-import type { AccountSpending, KeySpending, Measure, QuotaPeriod } from '../../ledger/ledger.ts';
+import type { AccountSpending, CountMeasure, KeySpending, QuotaPeriod } from '../../ledger/ledger.ts';
 import type { KeyState, State } from '../../state/state.ts';
 import { formatTime } from './time.ts';
 
@@ -25,7 +25,7 @@ export interface KeyView {
   /** In the current quota period. */
   readonly spent_usd: string;
   readonly held_usd: string;
-  /** Limit less spent, never below 0; or "Unlimited". */
+  /** CountLimit less spent, never below 0; or "Unlimited". */
   readonly remaining_usd: string;
   /** The account's credit less its spending; below 0 if credit was withdrawn. null: the account was deleted. */
   readonly balance_usd: string | null;
@@ -66,21 +66,22 @@ export function keyView({ key, state, spending, account, notAfterMs }: KeyViewDa
     enabled: key.enabled,
     models: key.models ? [...key.models].sort() : null,
     quota: {
-      limit_usd: key.limitNanoUsd === null ? UNLIMITED : formatDecimal(key.limitNanoUsd, CENTS),
+      limit_usd: key.quota.amountNanoUsd === null ? UNLIMITED : formatDecimal(key.quota.amountNanoUsd, CENTS),
       period: key.period,
       resets_at: spending.resetsMs === null ? null : formatTime(spending.resetsMs),
     },
     spent_usd: formatDecimal(spending.spentNanoUsd, CENTS),
     held_usd: formatDecimal(spending.heldNanoUsd, CENTS),
-    remaining_usd: formatRemaining(key.limitNanoUsd, spending.spentNanoUsd),
-    balance_usd: accountState ? formatDecimal(accountState.creditNanoUsd - account.spentNanoUsd, CENTS) : null,
+    remaining_usd: formatRemaining(key.quota.amountNanoUsd, spending.spentNanoUsd),
+    balance_usd: accountState ? formatDecimal(accountState.credit.amountNanoUsd - account.spentNanoUsd, CENTS) : null,
     rate_limits: rateLimits(key),
     expires_at: expiresMs === Infinity ? null : formatTime(expiresMs),
   };
 }
 
 function rateLimits({ limits }: KeyState): KeyView['rate_limits'] {
-  const amount = (wanted: Measure): number | null => limits.find(({ measure }) => measure === wanted)?.amount ?? null;
+  const amount = (wanted: CountMeasure): number | null =>
+    limits.find(({ measure }) => measure === wanted)?.amount ?? null;
   return {
     requests_per_minute: amount('Requests'),
     input_tokens_per_minute: amount('InputTokens'),

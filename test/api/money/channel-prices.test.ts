@@ -77,9 +77,9 @@ describe('a call that a cheap or an expensive channel can serve', () => {
     const { ledger } = stack.gateway;
     const admit = ledger.admit.bind(ledger);
     let holds = 0;
-    ledger.admit = (request, wanted) => {
+    ledger.admit = (request) => {
       holds++;
-      return admit(request, wanted);
+      return admit(request);
     };
     try {
       stack.openai.script(openaiError(500, 'down'));

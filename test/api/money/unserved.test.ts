@@ -173,10 +173,10 @@ describe('a client that disconnects before any response', () => {
     const admit = ledger.admit.bind(ledger);
     const asked = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
-    ledger.admit = async (request, wanted) => {
+    ledger.admit = async (request) => {
       asked.resolve();
       await release.promise;
-      return admit(request, wanted);
+      return admit(request);
     };
     const closed = (): number => stack.gateway.logs.filter((line) => line.includes('"status":499')).length;
     const [before, closedBefore] = [await spending(stack), closed()];

@@ -158,10 +158,10 @@ describe('an edit', () => {
     const { ledger } = stack.gateway;
     const admit = ledger.admit.bind(ledger);
     const [asked, granted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    ledger.admit = async (request, wanted) => {
+    ledger.admit = async (request) => {
       asked.resolve();
       await granted.promise;
-      return admit(request, wanted);
+      return admit(request);
     };
     const waiting = gated(openaiChat({ content: '', usage: USAGE }));
     stack.openai.script(waiting.reply, openaiChat({ content: '', usage: USAGE }));

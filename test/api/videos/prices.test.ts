@@ -157,9 +157,9 @@ describe('a video', () => {
       const { ledger } = stack.gateway;
       const admit = ledger.admit.bind(ledger);
       const held: bigint[] = [];
-      ledger.admit = async (request, wanted) => {
+      ledger.admit = async (request) => {
         held.push(request.amountNanoUsd);
-        return admit(request, wanted);
+        return admit(request);
       };
       try {
         for (const size of ['1280x720', '1792x1024', '720x1280', undefined])

@@ -1,5 +1,17 @@
 /** Calls, limits and clocks for the ledger's tests, with defaults. */
-import type { HoldRequest, SpendingLimits, Limit, Settlement } from '#ledger/ledger.ts';
+import type {
+  AdmitResult,
+  CountLimit,
+  HoldRequest,
+  Limit,
+  Load,
+  MoneyLimit,
+  SpendingWindow,
+  QuotaPeriod,
+  Settlement,
+} from '#ledger/ledger.ts';
+import { NO_TOKENS_LOAD } from '#ledger/load.ts';
+import { windowKindOf } from '#ledger/periods.ts';
 import type { CallOrigin, CallProgress, CallStatus } from '#usage/record.ts';
 
 /** Friday, 20 November 2026, noon UTC. */
@@ -28,8 +40,18 @@ export function origin(callId: string, over: Partial<CallOrigin> = {}): CallOrig
   };
 }
 
+/** The limits of a key and its account on money, in short. */
+export interface Spending {
+  /** null: unlimited. */
+  readonly keyLimitNanoUsd: bigint | null;
+  readonly period: QuotaPeriod;
+  readonly keyGeneration: bigint;
+  readonly accountCreditNanoUsd: bigint;
+  readonly accountGeneration: bigint;
+}
+
 /** Very high limits, except the given ones. */
-export function limits(over: Partial<SpendingLimits> = {}): SpendingLimits {
+export function limits(over: Partial<Spending> = {}): Spending {
   return {
     keyLimitNanoUsd: null,
     period: 'Never',
@@ -55,17 +77,64 @@ export function progress(costNanoUsd: bigint, over: Partial<CallProgress> = {}):
   };
 }
 
+/** The limits as the ledger takes them. */
+export function moneyLimits(
+  { keyLimitNanoUsd, period, keyGeneration, accountCreditNanoUsd, accountGeneration }: Spending,
+  { keyUid, account }: Pick<CallOrigin, 'keyUid' | 'account'>,
+): readonly MoneyLimit[] {
+  const measure = 'UsdNano';
+  const window: SpendingWindow = windowKindOf(period) ?? 'Total';
+  const ofKey = { amountNanoUsd: keyLimitNanoUsd, window, generation: keyGeneration } as const;
+  const ofAccount = { amountNanoUsd: accountCreditNanoUsd, window: 'Total', generation: accountGeneration } as const;
+  return [
+    { scope: 'Key', id: `key/${keyUid}`, measure, ...ofKey },
+    { scope: 'Account', id: `account/${account}`, measure, ...ofAccount },
+  ];
+}
+
+const PERIODS = { Total: 'Never', Day: 'Daily', Month: 'Monthly' } as const;
+
+/** The limits of a request, in short. */
+export function spendingOf(all: readonly Limit[]): Spending {
+  const key = all.find((limit) => limit.measure === 'UsdNano' && limit.scope === 'Key');
+  const account = all.find((limit) => limit.measure === 'UsdNano' && limit.scope === 'Account');
+  if (key?.measure !== 'UsdNano' || account?.measure !== 'UsdNano') throw new Error('a limit is missing');
+  return {
+    keyLimitNanoUsd: key.amountNanoUsd,
+    period: PERIODS[key.window],
+    keyGeneration: key.generation,
+    accountCreditNanoUsd: account.amountNanoUsd ?? 0n,
+    accountGeneration: account.generation,
+  };
+}
+
+/** A result that names the limit that leaves too little by its scope only. */
+export function brief(result: AdmitResult): BriefResult {
+  if (result.outcome !== 'Short') return result;
+  const { outcome, limit, availableNanoUsd } = result;
+  return { outcome, short: limit.scope, availableNanoUsd };
+}
+
+export type BriefResult =
+  | Exclude<AdmitResult, { readonly outcome: 'Short' }>
+  | { readonly outcome: 'Short'; readonly short: 'Key' | 'Account'; readonly availableNanoUsd: bigint };
+
 export interface HoldOptions {
   readonly origin?: Partial<CallOrigin>;
-  readonly limits?: Partial<SpendingLimits>;
+  readonly limits?: Partial<Spending>;
+  /** Limits on calls, and what the call may use of them. */
+  readonly counts?: readonly CountLimit[];
+  readonly load?: Load;
   readonly minimum?: bigint;
   readonly progress?: CallProgress;
 }
 
 export function holdRequest(callId: string, amountNanoUsd: bigint, options: HoldOptions = {}): HoldRequest {
+  const of = origin(callId, options.origin);
   return {
-    origin: origin(callId, options.origin),
-    limits: limits(options.limits),
+    origin: of,
+    limits: [...moneyLimits(limits(options.limits), of), ...(options.counts ?? [])],
+    load: options.load ?? NO_TOKENS_LOAD,
     amountNanoUsd,
     minimumNanoUsd: options.minimum ?? amountNanoUsd,
     progress: options.progress ?? progress(0n),
@@ -91,6 +160,6 @@ export function settlement(
   };
 }
 
-export function slot(scope: Limit['scope'], id: string, limit: number): Limit {
+export function slot(scope: CountLimit['scope'], id: string, limit: number): CountLimit {
   return { scope, id: `${scope.toLowerCase()}/${id}`, measure: 'Concurrency', amount: limit };
 }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { JobBill, JobRecord, Ledger, Settlement } from '#ledger/ledger.ts';
-import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement } from './calls.ts';
+import { brief, DAY_MS, holdRequest, NOON_MS, origin, progress, settlement } from './calls.ts';
 import type { HoldOptions } from './calls.ts';
 import { HELD, SHORT } from './contract-scenario.ts';
 import type { AddScenario } from './contract-scenario.ts';
@@ -177,7 +177,7 @@ function finishScenarios(scenario: AddScenario): void {
     const limits = { keyLimitNanoUsd: 100n, accountCreditNanoUsd: 90n };
     await make(ledger, 'a', 60n, { limits });
     await make(ledger, 'b', 10n, { limits });
-    assert.deepEqual(await ledger.admit(holdRequest('c', 21n, { limits })), SHORT('Account', 20n));
+    assert.deepEqual(brief(await ledger.admit(holdRequest('c', 21n, { limits }))), SHORT('Account', 20n));
     assert.deepEqual(await ledger.finishJob(job('a', 'Running'), 'Failed'), job('a', 'Failed'));
     assert.deepEqual(await ledger.readAccount('team-a/team-a'), { spentNanoUsd: 10n, heldNanoUsd: 0n });
     for (const period of ['Never', 'Daily', 'Monthly'] as const) {
@@ -239,7 +239,7 @@ function finishScenarios(scenario: AddScenario): void {
       await ledger.finishJob(job('a', 'Running'), 'Failed');
       const [today, month] = [await ledger.readKey('key-1', 'Daily'), await ledger.readKey('key-1', 'Monthly')];
       assert.deepEqual([today.spentNanoUsd, month.spentNanoUsd, today.totalSpentNanoUsd], [25n, 25n, 25n]);
-      assert.deepEqual(await ledger.admit(holdRequest('c', 76n, { limits })), SHORT('Key', 75n));
+      assert.deepEqual(brief(await ledger.admit(holdRequest('c', 76n, { limits }))), SHORT('Key', 75n));
       clock.nowMs -= 11 * DAY_MS;
       assert.equal((await ledger.readKey('key-1', 'Daily')).spentNanoUsd, 0n);
       assert.equal((await ledger.readKey('key-1', 'Monthly')).spentNanoUsd, 0n);
@@ -285,7 +285,7 @@ function billScenarios(scenario: AddScenario): void {
     const limits = { keyLimitNanoUsd: 100n, accountCreditNanoUsd: 100n };
     await begin(ledger, 'a', 60n, { limits });
     await make(ledger, 'b', 10n, { limits });
-    assert.deepEqual(await ledger.admit(holdRequest('c', 31n, { limits })), SHORT('Key', 30n));
+    assert.deepEqual(brief(await ledger.admit(holdRequest('c', 31n, { limits }))), SHORT('Key', 30n));
     const billed = { costNanoUsd: 21n, unbilledNanoUsd: 0n };
     assert.deepEqual(await ledger.finishJob(job('a', 'Running'), 'Completed', bill(21n)), {
       ...job('a', 'Completed'),

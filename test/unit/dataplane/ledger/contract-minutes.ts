@@ -1,16 +1,16 @@
 /** The contract of limits by the minute. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Limit, MinuteMeasure } from '#ledger/ledger.ts';
+import type { CountLimit, MinuteMeasure } from '#ledger/ledger.ts';
 import { amountOf, NO_TOKENS_LOAD, NOTHING_CONSUMED, REQUEST_CONSUMED } from '#ledger/load.ts';
-import { holdRequest, progress, settlement, slot } from './calls.ts';
+import { brief, holdRequest, progress, settlement, slot } from './calls.ts';
 import type { TestClock } from './calls.ts';
 import { HELD, SHORT } from './contract-scenario.ts';
 import type { AddScenario } from './contract-scenario.ts';
 
 const MINUTE_MS = 60_000;
 
-function perMinute(measure: MinuteMeasure, amount: number, scope: Limit['scope'] = 'Key'): Limit {
+function perMinute(measure: MinuteMeasure, amount: number, scope: CountLimit['scope'] = 'Key'): CountLimit {
   return { scope, id: `${scope.toLowerCase()}/limited/one`, measure, amount };
 }
 
@@ -110,7 +110,7 @@ export function minuteScenarios(scenario: AddScenario): void {
   });
 
   scenario('another channel after a failure counts there, and the first keeps the request', async ({ ledger }) => {
-    const [first, second] = ['first', 'second'].map((id): Limit => ({
+    const [first, second] = ['first', 'second'].map((id): CountLimit => ({
       scope: 'Channel',
       id: `channel/r/${id}`,
       measure: 'Requests',
@@ -125,12 +125,9 @@ export function minuteScenarios(scenario: AddScenario): void {
 
   scenario('limits and money in one step: neither without the other', async ({ ledger }) => {
     const limit = perMinute('Requests', 1, 'Account');
-    const poor = holdRequest('poor', 50n, { limits: { keyLimitNanoUsd: 10n } });
-    assert.deepEqual(await ledger.admit(poor, { limits: [limit], load: NO_TOKENS_LOAD }), SHORT('Key', 10n));
-    const { states, ...held } = (await ledger.admit(holdRequest('a', 5n), {
-      limits: [limit],
-      load: NO_TOKENS_LOAD,
-    })) as {
+    const poor = holdRequest('poor', 50n, { limits: { keyLimitNanoUsd: 10n }, counts: [limit] });
+    assert.deepEqual(brief(await ledger.admit(poor)), SHORT('Key', 10n));
+    const { states, ...held } = (await ledger.admit(holdRequest('a', 5n, { counts: [limit] }))) as {
       states: readonly { left: number }[];
     };
     assert.deepEqual(held, HELD(5n));
@@ -138,7 +135,7 @@ export function minuteScenarios(scenario: AddScenario): void {
       states.map(({ left }) => left),
       [0],
     );
-    const refused = await ledger.admit(holdRequest('b', 5n), { limits: [limit], load: NO_TOKENS_LOAD });
+    const refused = await ledger.admit(holdRequest('b', 5n, { counts: [limit] }));
     assert.equal(refused.outcome, 'Full');
     assert.equal(ledger.gauges().heldNanoUsd, 5n);
   });

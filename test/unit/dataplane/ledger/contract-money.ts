@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { UsageRecord } from '#usage/record.ts';
-import { holdRequest, limits, origin, progress, settlement } from './calls.ts';
+import { brief, holdRequest, limits, moneyLimits, origin, progress, settlement } from './calls.ts';
 import { HELD, SHORT } from './contract-scenario.ts';
 import type { AddScenario } from './contract-scenario.ts';
 
@@ -10,9 +10,9 @@ export function holdScenarios(scenario: AddScenario): void {
   scenario('up to the limit of the key, to the nano, and not beyond', async ({ ledger }) => {
     const limits = { keyLimitNanoUsd: 100n };
     assert.deepEqual(await ledger.admit(holdRequest('a', 60n, { limits })), HELD(60n));
-    assert.deepEqual(await ledger.admit(holdRequest('b', 41n, { limits })), SHORT('Key', 40n));
+    assert.deepEqual(brief(await ledger.admit(holdRequest('b', 41n, { limits }))), SHORT('Key', 40n));
     assert.deepEqual(await ledger.admit(holdRequest('b', 40n, { limits })), HELD(40n));
-    assert.deepEqual(await ledger.admit(holdRequest('c', 1n, { limits })), SHORT('Key', 0n));
+    assert.deepEqual(brief(await ledger.admit(holdRequest('c', 1n, { limits }))), SHORT('Key', 0n));
     assert.equal(ledger.gauges().heldNanoUsd, 100n);
   });
 
@@ -20,7 +20,7 @@ export function holdScenarios(scenario: AddScenario): void {
     const limits = { accountCreditNanoUsd: 100n };
     assert.deepEqual(await ledger.admit(holdRequest('a', 60n, { limits })), HELD(60n));
     const other = { origin: { keyUid: 'key-2' }, limits };
-    assert.deepEqual(await ledger.admit(holdRequest('b', 41n, other)), SHORT('Account', 40n));
+    assert.deepEqual(brief(await ledger.admit(holdRequest('b', 41n, other))), SHORT('Account', 40n));
     assert.deepEqual(await ledger.admit(holdRequest('b', 40n, other)), HELD(40n));
     assert.deepEqual(
       await ledger.admit(holdRequest('c', 1n, { origin: { account: 'team-b/team-b' }, limits })),
@@ -31,14 +31,14 @@ export function holdScenarios(scenario: AddScenario): void {
   scenario('the tighter of the two is named', async ({ ledger }) => {
     const ask = (keyLimitNanoUsd: bigint, accountCreditNanoUsd: bigint) =>
       ledger.admit(holdRequest('a', 100n, { limits: { keyLimitNanoUsd, accountCreditNanoUsd } }));
-    assert.deepEqual(await ask(20n, 30n), SHORT('Key', 20n));
-    assert.deepEqual(await ask(30n, 20n), SHORT('Account', 20n));
-    assert.deepEqual(await ask(30n, -20n), SHORT('Account', 0n));
+    assert.deepEqual(brief(await ask(20n, 30n)), SHORT('Key', 20n));
+    assert.deepEqual(brief(await ask(30n, 20n)), SHORT('Account', 20n));
+    assert.deepEqual(brief(await ask(30n, -20n)), SHORT('Account', 0n));
   });
 
   scenario('less than asked for is granted, but not less than the minimum', async ({ ledger }) => {
     const limits = { keyLimitNanoUsd: 50n };
-    assert.deepEqual(await ledger.admit(holdRequest('a', 80n, { limits, minimum: 51n })), SHORT('Key', 50n));
+    assert.deepEqual(brief(await ledger.admit(holdRequest('a', 80n, { limits, minimum: 51n }))), SHORT('Key', 50n));
     assert.deepEqual(await ledger.admit(holdRequest('a', 80n, { limits, minimum: 50n })), HELD(50n));
   });
 
@@ -47,7 +47,7 @@ export function holdScenarios(scenario: AddScenario): void {
     assert.deepEqual(await ledger.admit(holdRequest('b', 0n, { limits: { keyLimitNanoUsd: 50n } })), HELD(0n));
     const below = { keyLimitNanoUsd: 49n, keyGeneration: 2n, accountCreditNanoUsd: -20n, accountGeneration: 2n };
     assert.deepEqual(await ledger.admit(holdRequest('c', 0n, { limits: below })), HELD(0n));
-    assert.deepEqual(await ledger.admit(holdRequest('d', 1n, { limits: below })), SHORT('Account', 0n));
+    assert.deepEqual(brief(await ledger.admit(holdRequest('d', 1n, { limits: below }))), SHORT('Account', 0n));
   });
 
   scenario('a negative amount holds nothing', async ({ ledger }) => {
@@ -65,7 +65,7 @@ export function holdScenarios(scenario: AddScenario): void {
     const limits = { keyLimitNanoUsd: 100n, accountCreditNanoUsd: 100n };
     await ledger.admit(holdRequest('a', 60n, { limits }));
     assert.deepEqual(await ledger.admit(holdRequest('a', 90n, { limits })), HELD(90n));
-    assert.deepEqual(await ledger.admit(holdRequest('b', 11n, { limits })), SHORT('Key', 10n));
+    assert.deepEqual(brief(await ledger.admit(holdRequest('b', 11n, { limits }))), SHORT('Key', 10n));
     assert.deepEqual(await ledger.admit(holdRequest('a', 30n, { limits })), HELD(30n));
     assert.deepEqual(await ledger.admit(holdRequest('b', 70n, { limits })), HELD(70n));
     assert.deepEqual([ledger.gauges().holds, ledger.gauges().heldNanoUsd], [2, 100n]);
@@ -74,7 +74,7 @@ export function holdScenarios(scenario: AddScenario): void {
   scenario('a second hold that is refused leaves the first', async ({ ledger }) => {
     const limits = { keyLimitNanoUsd: 100n };
     await ledger.admit(holdRequest('a', 60n, { limits }));
-    assert.deepEqual(await ledger.admit(holdRequest('a', 101n, { limits })), SHORT('Key', 100n));
+    assert.deepEqual(brief(await ledger.admit(holdRequest('a', 101n, { limits }))), SHORT('Key', 100n));
     assert.equal(ledger.gauges().heldNanoUsd, 60n);
     assert.equal((await ledger.settle(settlement('a', 60n))).record.unbilledNanoUsd, 0n);
   });
@@ -187,11 +187,36 @@ export function settleScenarios(scenario: AddScenario): void {
     },
   );
 
+  scenario('each limit of a list bounds a call, and a refusal names the tightest', async ({ ledger }) => {
+    const [quota, credit] = moneyLimits(limits({ keyLimitNanoUsd: 100n, accountCreditNanoUsd: 1_000n }), origin('a'));
+    assert.ok(quota?.scope === 'Key' && credit);
+    const ofDay = { ...quota, window: 'Day', amountNanoUsd: 50n } as const;
+    const all = [quota, ofDay, credit];
+    assert.deepEqual(await ledger.admit({ ...holdRequest('a', 30n), limits: all }), HELD(30n));
+    assert.deepEqual(await ledger.admit({ ...holdRequest('b', 30n), limits: all }), {
+      outcome: 'Short',
+      limit: ofDay,
+      availableNanoUsd: 20n,
+    });
+    assert.deepEqual(await ledger.admit({ ...holdRequest('c', 80n), limits: [quota, credit] }), {
+      outcome: 'Short',
+      limit: quota,
+      availableNanoUsd: 70n,
+    });
+    const poor = { ...credit, scope: 'Account', amountNanoUsd: 40n, window: 'Total' } as const;
+    assert.deepEqual(await ledger.admit({ ...holdRequest('d', 20n), limits: [...all.slice(0, 2), poor] }), {
+      outcome: 'Short',
+      limit: poor,
+      availableNanoUsd: 10n,
+    });
+    assert.deepEqual(await ledger.admit({ ...holdRequest('e', 20n), limits: all }), HELD(20n));
+  });
+
   scenario('a lowered limit lets calls end within their holds, and not beyond', async ({ ledger }) => {
     await ledger.admit(holdRequest('a', 50n, { limits: { keyLimitNanoUsd: 100n } }));
     await ledger.admit(holdRequest('b', 30n, { limits: { keyLimitNanoUsd: 100n } }));
     assert.deepEqual(
-      await ledger.admit(holdRequest('c', 1n, { limits: { keyLimitNanoUsd: 10n, keyGeneration: 2n } })),
+      brief(await ledger.admit(holdRequest('c', 1n, { limits: { keyLimitNanoUsd: 10n, keyGeneration: 2n } }))),
       SHORT('Key', 0n),
     );
     const a = await ledger.settle(settlement('a', 55n));
@@ -203,7 +228,9 @@ export function settleScenarios(scenario: AddScenario): void {
   scenario('credit that was taken back is not billed into', async ({ ledger }) => {
     await ledger.admit(holdRequest('a', 50n, { limits: { accountCreditNanoUsd: 100n } }));
     assert.deepEqual(
-      await ledger.admit(holdRequest('b', 1n, { limits: { accountCreditNanoUsd: -100n, accountGeneration: 2n } })),
+      brief(
+        await ledger.admit(holdRequest('b', 1n, { limits: { accountCreditNanoUsd: -100n, accountGeneration: 2n } })),
+      ),
       SHORT('Account', 0n),
     );
     const { record } = await ledger.settle(settlement('a', 60n));
@@ -301,12 +328,12 @@ export function settleScenarios(scenario: AddScenario): void {
       const before = { keyLimitNanoUsd: 1_000n, accountCreditNanoUsd: 5_000n };
       await ledger.admit(holdRequest('a', 100n, { limits: before }));
       await ledger.admit(holdRequest('b', 100n, { limits: before }));
-      const lowered = limits({ ...before, keyLimitNanoUsd: 250n, keyGeneration: 2n });
+      const lowered = moneyLimits(limits({ ...before, keyLimitNanoUsd: 250n, keyGeneration: 2n }), origin('a'));
       const { record } = await ledger.settle(settlement('a', 700n, { limits: lowered }));
       assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [150n, 550n]);
       // an edit older than the last one changes nothing
       const stale = await ledger.settle(
-        settlement('b', 700n, { limits: limits({ ...before, keyLimitNanoUsd: 9_000n }) }),
+        settlement('b', 700n, { limits: moneyLimits(limits({ ...before, keyLimitNanoUsd: 9_000n }), origin('b')) }),
       );
       assert.deepEqual([stale.record.costNanoUsd, stale.record.unbilledNanoUsd], [100n, 600n]);
       assert.equal((await ledger.readKey('key-1', 'Never')).spentNanoUsd, 250n);
@@ -316,7 +343,9 @@ export function settleScenarios(scenario: AddScenario): void {
   scenario('nor does it pass a credit that was lowered meanwhile', async ({ ledger }) => {
     await ledger.admit(holdRequest('a', 100n));
     const { record } = await ledger.settle(
-      settlement('a', 700n, { limits: limits({ accountCreditNanoUsd: 40n, accountGeneration: 2n }) }),
+      settlement('a', 700n, {
+        limits: moneyLimits(limits({ accountCreditNanoUsd: 40n, accountGeneration: 2n }), origin('a')),
+      }),
     );
     // the hold was granted under the earlier credit
     assert.deepEqual([record.costNanoUsd, record.unbilledNanoUsd], [100n, 600n]);

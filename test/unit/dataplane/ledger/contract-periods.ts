@@ -1,6 +1,6 @@
 /** The contract of daily and monthly quotas. */
 import assert from 'node:assert/strict';
-import { DAY_MS, holdRequest, settlement } from './calls.ts';
+import { brief, DAY_MS, holdRequest, settlement } from './calls.ts';
 import { HELD, SHORT } from './contract-scenario.ts';
 import type { AddScenario } from './contract-scenario.ts';
 
@@ -10,7 +10,7 @@ export function periodScenarios(scenario: AddScenario): void {
     clock.nowMs = Date.UTC(2026, 10, 20, 23, 59, 59, 999);
     await ledger.admit(holdRequest('a', 100n, { limits }));
     await ledger.settle(settlement('a', 100n));
-    assert.deepEqual(await ledger.admit(holdRequest('b', 1n, { limits })), SHORT('Key', 0n));
+    assert.deepEqual(brief(await ledger.admit(holdRequest('b', 1n, { limits }))), SHORT('Key', 0n));
     clock.nowMs += 1;
     assert.deepEqual(await ledger.admit(holdRequest('b', 100n, { limits })), HELD(100n));
     const { keySpentNanoUsd } = await ledger.settle(settlement('b', 60n));
@@ -24,7 +24,7 @@ export function periodScenarios(scenario: AddScenario): void {
     await ledger.admit(holdRequest('a', 100n, { limits }));
     await ledger.settle(settlement('a', 90n));
     clock.nowMs = Date.UTC(2026, 10, 30, 23);
-    assert.deepEqual(await ledger.admit(holdRequest('b', 11n, { limits })), SHORT('Key', 10n));
+    assert.deepEqual(brief(await ledger.admit(holdRequest('b', 11n, { limits }))), SHORT('Key', 10n));
     clock.nowMs = Date.UTC(2026, 11, 1);
     assert.deepEqual(await ledger.admit(holdRequest('b', 100n, { limits })), HELD(100n));
   });
@@ -53,7 +53,7 @@ export function periodScenarios(scenario: AddScenario): void {
     const limits = { keyLimitNanoUsd: 100n, period: 'Daily' as const };
     await ledger.admit(holdRequest('across', 60n, { limits }));
     clock.nowMs += DAY_MS;
-    assert.deepEqual(await ledger.admit(holdRequest('across', 101n, { limits })), SHORT('Key', 100n));
+    assert.deepEqual(brief(await ledger.admit(holdRequest('across', 101n, { limits }))), SHORT('Key', 100n));
     assert.deepEqual(await ledger.admit(holdRequest('across', 80n, { limits })), HELD(80n));
     assert.deepEqual(await ledger.admit(holdRequest('today', 100n, { limits })), HELD(100n));
   });
@@ -66,9 +66,9 @@ export function periodScenarios(scenario: AddScenario): void {
     await ledger.settle(settlement('b', 50n));
     const ask = (period: 'Daily' | 'Monthly' | 'Never') =>
       ledger.admit(holdRequest('c', 1_000n, { limits: { keyLimitNanoUsd: 100n, period } }));
-    assert.deepEqual(await ask('Daily'), SHORT('Key', 50n));
-    assert.deepEqual(await ask('Monthly'), SHORT('Key', 20n));
-    assert.deepEqual(await ask('Never'), SHORT('Key', 20n));
+    assert.deepEqual(brief(await ask('Daily')), SHORT('Key', 50n));
+    assert.deepEqual(brief(await ask('Monthly')), SHORT('Key', 20n));
+    assert.deepEqual(brief(await ask('Never')), SHORT('Key', 20n));
   });
 
   scenario('a clock that is set back finds its day again', async ({ ledger }, clock) => {
@@ -79,8 +79,8 @@ export function periodScenarios(scenario: AddScenario): void {
     await ledger.admit(holdRequest('b', 20n, { limits }));
     await ledger.settle(settlement('b', 20n));
     clock.nowMs -= DAY_MS;
-    assert.deepEqual(await ledger.admit(holdRequest('c', 11n, { limits })), SHORT('Key', 10n));
+    assert.deepEqual(brief(await ledger.admit(holdRequest('c', 11n, { limits }))), SHORT('Key', 10n));
     clock.nowMs += DAY_MS;
-    assert.deepEqual(await ledger.admit(holdRequest('c', 81n, { limits })), SHORT('Key', 80n));
+    assert.deepEqual(brief(await ledger.admit(holdRequest('c', 81n, { limits }))), SHORT('Key', 80n));
   });
 }

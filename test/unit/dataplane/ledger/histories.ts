@@ -2,8 +2,9 @@
  * Random histories of a few keys and calls, for what is compared with the model.
  */
 import fc from 'fast-check';
-import type { HoldRequest, JobBill, SpendingLimits, QuotaPeriod, Settlement } from '#ledger/ledger.ts';
+import type { HoldRequest, JobBill, QuotaPeriod, Settlement } from '#ledger/ledger.ts';
 import { DAY_MS, holdRequest, NOON_MS, progress, settlement } from './calls.ts';
+import type { Spending } from './calls.ts';
 
 export type Step =
   | {
@@ -125,7 +126,7 @@ export class HistoryState {
     const key = step.slot % KEYS.length;
     const account = key === 2 ? 1 : 0;
     const { limit, period, generation } = this.#keys[key]!;
-    const limits: SpendingLimits = {
+    const limits: Spending = {
       keyLimitNanoUsd: limit,
       period,
       keyGeneration: step.stale ? generation - 1n : generation,

@@ -4,14 +4,14 @@ import { describe, test } from 'vitest';
 import { spanAt } from '#ledger/periods.ts';
 import { countSlots, createLimitCounters, release, take } from '#ledger/limit-counters.ts';
 import type { LimitCounters } from '#ledger/limit-counters.ts';
-import type { Limit, TakeResult } from '#ledger/ledger.ts';
+import type { CountLimit, TakeResult } from '#ledger/ledger.ts';
 import { NO_TOKENS_LOAD, NOTHING_CONSUMED } from '#ledger/load.ts';
 import { DAY_MS, slot } from './calls.ts';
 
 const createSlots = createLimitCounters;
-const takeSlots = (counters: LimitCounters, callId: string, limits: readonly Limit[]): TakeResult =>
+const takeSlots = (counters: LimitCounters, callId: string, limits: readonly CountLimit[]): TakeResult =>
   take(counters, callId, { limits, load: NO_TOKENS_LOAD, nowMs: 0 });
-const releaseSlots = (counters: LimitCounters, callId: string, scopes?: readonly Limit['scope'][]): void =>
+const releaseSlots = (counters: LimitCounters, callId: string, scopes?: readonly CountLimit['scope'][]): void =>
   release(counters, callId, { consumed: NOTHING_CONSUMED, scopes });
 
 describe('periods', () => {

@@ -1,15 +1,17 @@
 /** The simplest possible ledger, as a model: a list of calls, and sums over it. Periods are prefixes of ISO dates. */
-import type { HoldRequest, HoldResult, KeySpending, SpendingLimits, QuotaPeriod } from '#ledger/ledger.ts';
+import type { HoldRequest, KeySpending, QuotaPeriod } from '#ledger/ledger.ts';
+import { spendingOf } from './calls.ts';
+import type { BriefResult, Spending } from './calls.ts';
 
 interface ModelCall {
   readonly keyUid: string;
   readonly account: string;
   readonly admittedMs: number;
-  limits: SpendingLimits;
+  limits: Spending;
   held: bigint;
   progress: bigint;
   /** Not confirmed yet; the replaced hold counts if it is larger. */
-  pending: { readonly held: bigint; readonly limits: SpendingLimits } | 'new' | undefined;
+  pending: { readonly held: bigint; readonly limits: Spending } | 'new' | undefined;
   settled:
     | {
         readonly billed: bigint;
@@ -23,8 +25,8 @@ interface ModelCall {
 
 export interface Model {
   calls: Map<string, ModelCall>;
-  seenKeys: Map<string, SpendingLimits>;
-  seenAccounts: Map<string, SpendingLimits>;
+  seenKeys: Map<string, Spending>;
+  seenAccounts: Map<string, Spending>;
 }
 
 export function createModel(): Model {
@@ -65,7 +67,7 @@ export function accountSums(model: Model, account: string): { spent: bigint; hel
 function headroom(
   model: Model,
   of: { keyUid: string; account: string; admittedMs: number },
-  limits: SpendingLimits,
+  limits: Spending,
 ): { key: bigint; account: bigint } {
   const key = keySums(model, of.keyUid, limits.period, of.admittedMs);
   const account = accountSums(model, of.account);
@@ -78,9 +80,10 @@ function headroom(
 /** The result that the ledger must return; a hold stays pending. */
 export function modelHold(
   model: Model,
-  { origin, limits, amountNanoUsd, minimumNanoUsd, progress }: HoldRequest,
+  { origin, limits: all, amountNanoUsd, minimumNanoUsd, progress }: HoldRequest,
   nowMs: number,
-): HoldResult {
+): BriefResult {
+  const limits = spendingOf(all);
   const { callId, keyUid, account } = origin;
   const seenKey = model.seenKeys.get(keyUid);
   const seenAccount = model.seenAccounts.get(account);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'vitest';
 import { GatewayError } from '../../../../dataplane/errors.ts';
-import type { Ledger, Limit, TakeResult } from '../../../../dataplane/ledger/ledger.ts';
+import type { CountLimit, Ledger, TakeResult } from '../../../../dataplane/ledger/ledger.ts';
 import { planRequest } from '../../../../dataplane/pipeline/channel-call.ts';
 import type { RouteWarning } from '../../../../dataplane/pipeline/context.ts';
 import { ClientDisconnected } from '../../../../dataplane/pipeline/failures.ts';
@@ -12,11 +12,11 @@ import type { UpstreamResponse } from '../../../../dataplane/upstream/upstream.t
 import { targetAt } from '../upstream/provider.ts';
 
 const CLOCK = { nowMs: () => 0, monotonicMs: () => 0 };
-const KEY: Limit = { scope: 'Key', id: 'key', measure: 'Concurrency', amount: 1 };
-const CHANNEL: Limit = { scope: 'Channel', id: 'channel', measure: 'Requests', amount: 1 };
+const KEY: CountLimit = { scope: 'Key', id: 'key', measure: 'Concurrency', amount: 1 };
+const CHANNEL: CountLimit = { scope: 'Channel', id: 'channel', measure: 'Requests', amount: 1 };
 
 describe('the limits of a request that costs nothing', () => {
-  async function run(limits: readonly Limit[], result: TakeResult): Promise<readonly string[]> {
+  async function run(limits: readonly CountLimit[], result: TakeResult): Promise<readonly string[]> {
     const steps: string[] = [];
     const ledger: Pick<Ledger, 'take' | 'release'> = {
       take: (callId) => {

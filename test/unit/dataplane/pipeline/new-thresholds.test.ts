@@ -4,11 +4,11 @@ import { describe, it } from 'vitest';
 import { CallMap } from '../../../../dataplane/ledger/call-map.ts';
 import type { CallRecord, PipelineDeps } from '../../../../dataplane/pipeline/context.ts';
 import { countRunningCalls } from '../../../../dataplane/pipeline/new-thresholds.ts';
-import type { Limit } from '../../../../dataplane/ledger/ledger.ts';
+import type { CountLimit } from '../../../../dataplane/ledger/ledger.ts';
 
-const KEY: Limit = { scope: 'Key', id: 'key/uid', measure: 'Concurrency', amount: 1 };
-const GROUP: Limit = { scope: 'Group', id: 'group/g/r/c', measure: 'Concurrency', amount: 2 };
-const CHANNEL: Limit = { scope: 'Channel', id: 'channel/r/c', measure: 'Concurrency', amount: 3 };
+const KEY: CountLimit = { scope: 'Key', id: 'key/uid', measure: 'Concurrency', amount: 1 };
+const GROUP: CountLimit = { scope: 'Group', id: 'group/g/r/c', measure: 'Concurrency', amount: 2 };
+const CHANNEL: CountLimit = { scope: 'Channel', id: 'channel/r/c', measure: 'Concurrency', amount: 3 };
 
 /** A call that runs on r/c for group g without slots; the state in force has `slots`. */
 function scene({
@@ -17,13 +17,13 @@ function scene({
   offered = 'm',
   own = [],
 }: {
-  readonly key?: Limit;
+  readonly key?: CountLimit;
   readonly offered?: string;
-  readonly slots: readonly Limit[];
-  readonly own?: readonly Limit[];
+  readonly slots: readonly CountLimit[];
+  readonly own?: readonly CountLimit[];
 }) {
   const asked: string[] = [];
-  const candidate = (its: readonly Limit[]): object => ({
+  const candidate = (its: readonly CountLimit[]): object => ({
     group: 'g',
     model: { name: 'm' },
     target: { id: 'r/c' },
@@ -48,14 +48,14 @@ function scene({
     running,
     state: { get: () => state, generation: 2 },
     ledger: {
-      count: (callId: string, wanted: readonly Limit[]) =>
+      count: (callId: string, wanted: readonly CountLimit[]) =>
         void asked.push(...wanted.map(({ id }) => `${callId} ${id}`)),
     },
   } as unknown as Pick<PipelineDeps, 'state' | 'ledger' | 'running'>;
   return { deps, record, asked };
 }
 
-const take = ({ id }: Limit): string => `req_1 ${id}`;
+const take = ({ id }: CountLimit): string => `req_1 ${id}`;
 
 describe('a running call', () => {
   it('gets the slots of new thresholds only', () => {

@@ -72,13 +72,19 @@ test('a complete snapshot compiles to what a call needs', () => {
       namespace: 'team-a',
       name: 'ci-bot',
       prefix: 'sk-abcd',
-      generation: 1n,
       enabled: true,
       refusal: '',
       expirationMs: 1_900_000_000_000,
       group: 'auto-a',
       account: 'team-a/team-a',
-      limitNanoUsd: 25_000_000_000n,
+      quota: {
+        scope: 'Key',
+        id: 'key/uid-ci-bot',
+        measure: 'UsdNano',
+        amountNanoUsd: 25_000_000_000n,
+        window: 'Total',
+        generation: 1n,
+      },
       period: 'Never',
       whenShort: 'Lower',
       minOutputTokens: 16,
@@ -94,8 +100,14 @@ test('a complete snapshot compiles to what a call needs', () => {
   });
   assert.deepEqual(state.accounts.get('team-a/team-a'), {
     id: 'team-a/team-a',
-    generation: 1n,
-    creditNanoUsd: 1_000_000_000n,
+    credit: {
+      scope: 'Account',
+      id: 'account/team-a/team-a',
+      measure: 'UsdNano',
+      amountNanoUsd: 1_000_000_000n,
+      window: 'Total',
+      generation: 1n,
+    },
     limits: [{ scope: 'Account', id: 'account/team-a/team-a', measure: 'Requests', amount: 600 }],
   });
 
@@ -163,7 +175,7 @@ test('enum values of the snapshot become those of the state', () => {
   assert.equal(a.key, old.key);
   assert.equal(old.notAfterMs, 5);
   assert.deepEqual(
-    [a.key.period, a.key.whenShort, a.key.enabled, a.key.refusal, a.key.limitNanoUsd, a.key.limits],
+    [a.key.period, a.key.whenShort, a.key.enabled, a.key.refusal, a.key.quota.amountNanoUsd, a.key.limits],
     ['Daily', 'Refuse', false, 'not admitted', null, []],
   );
   assert.equal(b.key.period, 'Monthly');

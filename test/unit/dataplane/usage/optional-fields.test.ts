@@ -4,7 +4,6 @@ import type { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { openFile } from '#ledger/embedded/schema.ts';
-import { NO_TOKENS_LOAD } from '#ledger/load.ts';
 import { admitOperation, settleOperation, textOf } from '#ledger/valkey/operations.ts';
 import { parseJob, parseRecord } from '#ledger/valkey/replies.ts';
 import type { RecordReply } from '#ledger/valkey/replies.ts';
@@ -35,7 +34,7 @@ const asRead = (row: ReturnType<typeof recordRow>) =>
 /** The record of a settled call, as Valkey has it. */
 function onValkey(fields: Partial<typeof FIELDS>, over: Partial<RecordReply> = {}): UsageRecord {
   const { tokens, cost } = settleOperation(settlement('a', 30n, { progress: { ...progress(30n), ...fields } }), []);
-  const { route } = admitOperation(holdRequest('a', 30n, { origin: fields }), [], NO_TOKENS_LOAD);
+  const { route } = admitOperation(holdRequest('a', 30n, { origin: fields }), []);
   const reply = { account: RECORD.account, call: 'a', key: RECORD.keyUid, createdMs: String(RECORD.createdMs) };
   const texts = { tokens: textOf(tokens), cost: textOf(cost), route: textOf(route), unbilled: '0', durationMs: '5' };
   return parseRecord({ ...reply, ...texts, status: 'Succeeded', ...over }).record;
@@ -64,7 +63,7 @@ describe('the optional fields of a record', () => {
     assert.equal(tokens, JSON.stringify([10, 1, 2, 3, 30, 'Partial', lines, '7', 'terms']));
     assert.ok(job);
     assert.equal(parseJob({ is: 'job', job: 'j', state: 'Running', tokens: textOf(tokens) }).terms, 'terms');
-    const { route } = admitOperation(holdRequest('a', 1n, { origin: { keyName: 'ci' } }), [], NO_TOKENS_LOAD);
+    const { route } = admitOperation(holdRequest('a', 1n, { origin: { keyName: 'ci' } }), []);
     const { group, model, channel, catalog } = RECORD;
     assert.equal(route, JSON.stringify([group, model, channel, catalog, '', 'ci']));
     const first = { tokens: '[10,1,2,3,30,"Partial"]', route: JSON.stringify([group, model, channel, catalog]) };

@@ -209,7 +209,7 @@ describe('a proxy', { timeout: 60_000 }, () => {
       await using proxy = await testProxy(server.port);
       await until(() => server.figures().connectedProxies === 1 && generation > 300n);
       clearInterval(churn);
-      await until(() => proxy.state()?.credentials.get(hashOf(3))?.key.generation === generation);
+      await until(() => proxy.state()?.credentials.get(hashOf(3))?.key.quota.generation === generation);
       await until(() => [1, 2, 3].every((n) => server.progress(`ApiKey team-a/key-${n}`)?.acknowledged === 1));
       assert.deepEqual(
         [1, 2, 3].map((n) => opens(proxy, n)),

@@ -12,7 +12,7 @@ import { FAULT } from '#ledger/embedded/faults.ts';
 import { openEmbeddedLedger } from '#ledger/embedded.ts';
 import { LedgerUnavailable } from '#ledger/ledger.ts';
 import type { Ledger } from '#ledger/ledger.ts';
-import { holdRequest, progress, settlement, slot } from '../calls.ts';
+import { brief, holdRequest, progress, settlement, slot } from '../calls.ts';
 import { faultTest, spentInFile } from './bench.ts';
 import type { Bench } from './bench.ts';
 import { tempFolder } from './subject.ts';
@@ -51,7 +51,7 @@ async function refusedThenRecovered(bench: Bench, fault: keyof typeof FAULT): Pr
   const states = bench.faults.map(({ state }) => state).filter((state) => state !== 'Lagging' && state !== 'CaughtUp');
   assert.deepEqual(states, ['Failing', 'Recovered']);
   // the undoing of the refused hold is in the file before this one
-  assert.deepEqual(await ledger.admit(holdRequest('next', 71n, { limits: LIMITS })), {
+  assert.deepEqual(brief(await ledger.admit(holdRequest('next', 71n, { limits: LIMITS }))), {
     outcome: 'Short',
     short: 'Key',
     availableNanoUsd: 70n,
@@ -272,7 +272,7 @@ faultTest('while a smaller second hold is being written, the larger first one st
   bench.set('stalls');
   const smaller = ledger.admit(holdRequest('a', 10n, { limits: LIMITS }));
   const between = ledger.admit(holdRequest('b', 21n, { limits: LIMITS }));
-  assert.deepEqual(await between, { outcome: 'Short', short: 'Key', availableNanoUsd: 20n });
+  assert.deepEqual(brief(await between), { outcome: 'Short', short: 'Key', availableNanoUsd: 20n });
   await assert.rejects(smaller, LedgerUnavailable);
   assert.equal(ledger.gauges().heldNanoUsd, 80n);
 });

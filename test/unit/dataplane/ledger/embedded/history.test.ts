@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { DAY_MS, origin, progress, settlement, testClock } from '../calls.ts';
+import { DAY_MS, brief, origin, progress, settlement, testClock } from '../calls.ts';
 import type { TestClock } from '../calls.ts';
 import type { LedgerUnderTest } from '../contract-scenario.ts';
 import { openSubject } from './subject.ts';
@@ -39,7 +39,7 @@ class History {
       case 'hold': {
         const request = this.#world.request(step);
         const expected = modelHold(this.#model, request, this.#world.nowMs);
-        assert.deepEqual(await ledger.admit(request), expected);
+        assert.deepEqual(brief(await ledger.admit(request)), expected);
         modelConfirm(this.#model, request.origin.callId);
         return;
       }

@@ -1,13 +1,14 @@
 /** Slots and money in one step: both, or neither. */
 import assert from 'node:assert/strict';
 import { afterAll, describe, it } from 'vitest';
-import type { AdmitResult, HoldRequest, Ledger, Limit } from '#ledger/ledger.ts';
+import type { CountLimit, HoldRequest, Ledger } from '#ledger/ledger.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
-import { holdRequest, origin, settlement, slot, testClock } from '../calls.ts';
+import { brief, holdRequest, origin, settlement, slot, testClock } from '../calls.ts';
+import type { BriefResult } from '../calls.ts';
 import { openSubject } from './subject.ts';
 import { NO_TOKENS_LOAD } from '#ledger/load.ts';
 
-type Admit = (request: HoldRequest, limits: readonly Limit[]) => Promise<AdmitResult>;
+type Admit = (request: HoldRequest, limits: readonly CountLimit[]) => Promise<BriefResult>;
 
 if (valkey.skip) {
   it.skip('slots and money in one step');
@@ -18,7 +19,9 @@ if (valkey.skip) {
   const withLedger = async (test: (ledger: Ledger, admit: Admit) => Promise<void>): Promise<void> => {
     const ledger = (await openSubject(server, testClock())).ledger;
     try {
-      await test(ledger, (request, slots) => ledger.admit(request, { limits: slots, load: NO_TOKENS_LOAD }));
+      await test(ledger, async (request, slots) =>
+        brief(await ledger.admit({ ...request, limits: [...request.limits, ...slots] })),
+      );
     } finally {
       await ledger.close();
     }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import fc from 'fast-check';
 import { afterAll, describe, it } from 'vitest';
-import type { SpendingLimits, QuotaPeriod, Limit, Measure } from '#ledger/ledger.ts';
+import type { CountLimit, CountMeasure, QuotaPeriod } from '#ledger/ledger.ts';
 import {
   admitOperation,
   confirmOperation,
@@ -26,7 +26,8 @@ import type { BatchHead, Operation } from '#ledger/valkey/operations.ts';
 import { parseReplies } from '#ledger/valkey/replies.ts';
 import type { Reply } from '#ledger/valkey/replies.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
-import { DAY_MS, holdRequest, NOON_MS, origin, progress, settlement, slot } from '../calls.ts';
+import { DAY_MS, holdRequest, moneyLimits, NOON_MS, origin, progress, settlement, slot } from '../calls.ts';
+import type { Spending } from '../calls.ts';
 import { NO_TOKENS_LOAD } from '#ledger/load.ts';
 
 const SOURCE = readFileSync(join(import.meta.dirname, '../../../../../dataplane/ledger/valkey/ledger.lua'), 'utf8');
@@ -82,12 +83,12 @@ const slots = fc
   .uniqueArray(
     fc.record({
       id: fc.constantFrom('x', 'y'),
-      measure: fc.constantFrom<Measure>('Concurrency', 'Concurrency', 'Requests', 'InputTokens'),
+      measure: fc.constantFrom<CountMeasure>('Concurrency', 'Concurrency', 'Requests', 'InputTokens'),
       most: fc.integer({ min: 1, max: 3 }),
     }),
     { selector: ({ id }) => id, maxLength: 2 },
   )
-  .map((wanted): Limit[] => wanted.map(({ id, measure, most }) => ({ ...slot('Key', id, most), measure })));
+  .map((wanted): CountLimit[] => wanted.map(({ id, measure, most }) => ({ ...slot('Key', id, most), measure })));
 const load = fc.record({ inputTokens: fc.nat({ max: 3 }), outputTokens: fc.constant(0) });
 const limits = fc.record({
   keyLimitNanoUsd: fc.option(limit, { nil: null }),
@@ -96,7 +97,7 @@ const limits = fc.record({
   accountCreditNanoUsd: limit,
   accountGeneration: fc.constantFrom(1n, 1n, 1n, 2n),
 });
-const plenty: SpendingLimits = {
+const plenty: Spending = {
   keyLimitNanoUsd: 10n ** 18n,
   period: 'Monthly',
   keyGeneration: 1n,
@@ -105,7 +106,7 @@ const plenty: SpendingLimits = {
 };
 const little = { ...plenty, keyLimitNanoUsd: 8_000_000_000n };
 /** The limits of most calls of a history: a usual call has those of the call before. */
-const usualLimits = fc.constantFrom<SpendingLimits>(
+const usualLimits = fc.constantFrom<Spending>(
   plenty,
   { ...plenty, keyLimitNanoUsd: null },
   little,
@@ -120,7 +121,7 @@ const usualLimits = fc.constantFrom<SpendingLimits>(
 const originOf = (id: string, model: string) =>
   origin(id, { keyUid: KEYS[id.charCodeAt(0) % 2] ?? '', account: 'team/a', model });
 
-const holdingBy = (usual: SpendingLimits) =>
+const holdingBy = (usual: Spending) =>
   fc
     .record({
       id: callId,
@@ -138,12 +139,12 @@ const holdingBy = (usual: SpendingLimits) =>
     })
     .map(({ id, measure, most, least, cost, wanted, both, using }) => {
       const request = {
-        ...holdRequest(id, most, { limits: measure }),
+        ...holdRequest(id, most, { limits: measure, load: using }),
         origin: originOf(id, 'm'),
         minimumNanoUsd: least,
         progress: progress(cost),
       };
-      return admitOperation(request, both ? wanted : [], using);
+      return admitOperation(request, both ? wanted : []);
     });
 const settling = fc
   .record({ id: callId, cost: amount, moved: fc.boolean(), wanted: slots })
@@ -170,7 +171,9 @@ const others = fc.oneof(
     ),
   ),
   fc.record({ id: callId, restores: fc.boolean() }).map(({ id, restores }) => keepOperation('key/x', [id], restores)),
-  fc.record({ id: callId, measure: limits }).map(({ id, measure }) => limitsOperation(originOf(id, 'm'), measure)),
+  fc
+    .record({ id: callId, measure: limits })
+    .map(({ id, measure }) => limitsOperation(originOf(id, 'm'), moneyLimits(measure, originOf(id, 'm')))),
   fc.constantFrom<Operation>(
     { op: 'reap', most: 50 },
     { op: 'usage', call: 'a' },
@@ -178,13 +181,13 @@ const others = fc.oneof(
     { op: 'account', account: 'team/a' },
   ),
 );
-const stepBy = (usual: SpendingLimits) =>
+const stepBy = (usual: Spending) =>
   fc.oneof(
     { weight: 5, arbitrary: holdingBy(usual) },
     { weight: 4, arbitrary: settling },
     { weight: 2, arbitrary: others },
   );
-const batchBy = (usual: SpendingLimits): fc.Arbitrary<Batch> =>
+const batchBy = (usual: Spending): fc.Arbitrary<Batch> =>
   fc.record({
     passedMs: fc.constantFrom(0, 1, 1, 3_000, 6_000, -2_000, 30_000, DAY_MS, DAY_MS, 31 * DAY_MS),
     instance: fc.constantFrom('one', 'one', 'one', 'two'),
@@ -287,11 +290,11 @@ describe.skipIf(valkey.skip)('a batch', async () => {
   });
 
   const [x, y] = [slot('Key', 'x', 2), slot('Key', 'y', 2)];
-  const admitting = (id: string, wanted: readonly Limit[]): Operation => {
+  const admitting = (id: string, wanted: readonly CountLimit[]): Operation => {
     const request = { ...holdRequest(id, 5n, { limits: plenty }), origin: originOf(id, 'm') };
-    return admitOperation(request, wanted, NO_TOKENS_LOAD);
+    return admitOperation(request, wanted);
   };
-  const settlingOf = (id: string, wanted: readonly Limit[]): Operation =>
+  const settlingOf = (id: string, wanted: readonly CountLimit[]): Operation =>
     settleOperation(
       { ...settlement(id, 5n), origin: originOf(id, 'm'), progress: progress(5n) },
       wanted.map((each) => each.id),
@@ -415,7 +418,7 @@ describe.skipIf(valkey.skip)('a batch', async () => {
           ...holdRequest(id, amountNanoUsd, { limits: { ...little, period } }),
           origin: originOf('a', 'm'),
         };
-        return admitOperation({ ...request, origin: { ...request.origin, callId: id } }, [], NO_TOKENS_LOAD);
+        return admitOperation({ ...request, origin: { ...request.origin, callId: id } }, []);
       };
       const words = async (nowMs: number, ...operations: readonly Operation[]) =>
         (await run({ nowMs, instance: 'one', operations })).slice(1).map(({ is }) => is);
@@ -449,14 +452,14 @@ describe.skipIf(valkey.skip)('a batch', async () => {
               }),
               origin: originOf('a', 'm'),
             };
-            return admitOperation({ ...request, origin: { ...request.origin, callId: id } }, [], NO_TOKENS_LOAD);
+            return admitOperation({ ...request, origin: { ...request.origin, callId: id } }, []);
           };
           const granted = await ask(holding('a', held));
           assert.deepEqual([granted?.is, granted?.amount], ['held', String(held)]);
           if (credit < most)
             assert.deepEqual(await ask(holding('b', most)), {
               is: 'short',
-              short: 'Account',
+              index: '1',
               available: String(credit - held),
             });
           const ended = { ...settlement('a', cost), origin: originOf('a', 'm'), progress: progress(cost) };

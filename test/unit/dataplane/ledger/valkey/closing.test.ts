@@ -17,7 +17,6 @@ import { parseValkeyUrl } from '#ledger/valkey/location.ts';
 import { settle } from '#ledger/valkey/settlements.ts';
 import { valkey } from '../../../../support/valkey.ts';
 import type { ValkeyServer } from '../../../../support/valkey.ts';
-import { NOTHING_WANTED } from '#ledger/load.ts';
 import { DAY_MS, holdRequest, origin, progress, settlement } from '../calls.ts';
 import { HELD } from '../contract-scenario.ts';
 import { ALWAYS, dataFolder, endScene, eventually, open, OUTAGES, start } from './scene.ts';
@@ -95,10 +94,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
       const server = await start(ALWAYS);
       const dataDir = await dataFolder();
       const first = await joinFleet(server, dataDir);
-      assert.deepEqual(
-        await admit(first, holdRequest('a', 60n, { progress: progress(5n) }), NOTHING_WANTED),
-        HELD(60n),
-      );
+      assert.deepEqual(await admit(first, holdRequest('a', 60n, { progress: progress(5n) })), HELD(60n));
       await outage.begin(server);
       const settling = settle(first, settlement('a', 50n));
       // on its way
@@ -123,7 +119,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
     const server = await start();
     const dataDir = await dataFolder();
     const first = await joinFleet(server, dataDir);
-    await admit(first, holdRequest('a', 60n), NOTHING_WANTED);
+    await admit(first, holdRequest('a', 60n));
     await closeAtOnce(first, settle(first, settlement('a', 50n)));
     await nextDelivers(server, dataDir);
   });
@@ -145,7 +141,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
     const dataDir = await dataFolder();
     const first = await joinFleet(server, dataDir);
     server.signal('SIGSTOP');
-    const asked = admit(first, holdRequest('a', 60n, { progress: progress(5n) }), NOTHING_WANTED);
+    const asked = admit(first, holdRequest('a', 60n, { progress: progress(5n) }));
     await new Promise(setImmediate);
     await closeAtOnce(first, asked);
     server.signal('SIGCONT');
@@ -160,7 +156,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
     const server = await start();
     const dataDir = await dataFolder();
     const first = await joinFleet(server, dataDir);
-    await admit(first, holdRequest('a', 60n), NOTHING_WANTED);
+    await admit(first, holdRequest('a', 60n));
     await server.command('SET', `{mgw0}:s:${ACCOUNT}`, 'no stream');
     await assert.rejects(settle(first, settlement('a', 50n)), /failed at settle/);
     await first.close(0);
@@ -184,7 +180,7 @@ describe.skipIf(valkey.skip)('a ledger that is closed', () => {
         return new Promise(() => undefined);
       },
     }));
-    await admit(first, holdRequest('a', 60n), NOTHING_WANTED);
+    await admit(first, holdRequest('a', 60n));
     await server.command('DEL', '{mgw0}:c:a', '{mgw0}:k:key-1', `{mgw0}:a:${ACCOUNT}`, '{mgw0}:copies');
     const settling = settle(first, settlement('a', 50n));
     await adopting.promise;
@@ -208,7 +204,7 @@ describe.skipIf(valkey.skip)('a lost reply', () => {
           return reply;
         },
       }));
-      await admit(first, holdRequest('a', 60n), NOTHING_WANTED);
+      await admit(first, holdRequest('a', 60n));
       await server.command('DEL', '{mgw0}:c:a', '{mgw0}:k:key-1', `{mgw0}:a:${ACCOUNT}`, '{mgw0}:copies');
       const { record } = await settle(first, settlement('a', 50n, { origin: origin('a') }));
       assert.equal(record.costNanoUsd, 50n);

@@ -10,7 +10,7 @@ import { afterAll, describe, test } from 'vitest';
 import type { Ledger } from '#ledger/ledger.ts';
 import { openValkeyLedger } from '#ledger/valkey.ts';
 import { startValkey, valkey } from '../../../../support/valkey.ts';
-import { origin, progress, settlement, testClock } from '../calls.ts';
+import { brief, origin, progress, settlement, testClock } from '../calls.ts';
 import { ACCOUNTS, billOf, chargeFor, histories, KEYS, PERIODS, HistoryState } from '../histories.ts';
 import type { Step } from '../histories.ts';
 import {
@@ -105,7 +105,7 @@ class History {
     const { callId } = request.origin;
     const owner = this.#owners.get(callId) ?? this.#turn % FLEET;
     const expected = modelHold(this.#model, request, this.#world.nowMs);
-    assert.deepEqual(await this.#member(owner).ledger.admit(request), expected);
+    assert.deepEqual(brief(await this.#member(owner).ledger.admit(request)), expected);
     modelConfirm(this.#model, callId);
     if (expected.outcome === 'Held') this.#owners.set(callId, owner);
   }

@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, describe, it } from 'vitest';
 import type { HoldRequest, Settlement } from '#ledger/ledger.ts';
-import { NO_TOKENS_LOAD } from '#ledger/load.ts';
 import { Bucket } from '#ledger/valkey/bucket.ts';
 import { openConnection } from '#ledger/valkey/connection.ts';
 import { bucketBases, parseValkeyUrl } from '#ledger/valkey/location.ts';
@@ -47,7 +46,7 @@ describe('an operation', () => {
     fc.assert(
       fc.property(odd, odd, odd, (callId, keyUid, group) => {
         const request = holdRequest(callId, 600n, { origin: { keyUid, group } });
-        const decoded = encoded(admitOperation(request, [], NO_TOKENS_LOAD));
+        const decoded = encoded(admitOperation(request, []));
         const route = JSON.stringify([group, ...['model', 'channel', 'catalog'].map((name) => valueOf(request, name))]);
         assert.deepEqual(
           ['call', 'key', 'route'].map((name) => Object.entries(decoded ?? {}).find(([known]) => known === name)?.[1]),
@@ -108,7 +107,7 @@ describe.skipIf(valkey.skip)('a settlement', async () => {
   };
 
   const hold = async (bucket: Bucket, request: HoldRequest): Promise<void> => {
-    assert.equal((await bucket.execute(admitOperation(request, [], NO_TOKENS_LOAD))).is, 'held');
+    assert.equal((await bucket.execute(admitOperation(request, []))).is, 'held');
   };
   const settle = (bucket: Bucket, settled: Settlement): Promise<Reply> => bucket.execute(settleOperation(settled, []));
   const place = (): StoreLocation => ({ server, prefix: `b${randomUUID().slice(0, 8)}`, query: '' });

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, test } from 'vitest';
 import type { HoldRequest } from '#ledger/ledger.ts';
-import { NO_TOKENS_LOAD } from '#ledger/load.ts';
 import { Bucket } from '#ledger/valkey/bucket.ts';
 import { openConnection } from '#ledger/valkey/connection.ts';
 import { bucketBases, parseValkeyUrl } from '#ledger/valkey/location.ts';
@@ -29,7 +28,7 @@ interface Known {
   readonly status?: string;
 }
 
-const holding = (request: HoldRequest): Operation => admitOperation(request, [], NO_TOKENS_LOAD);
+const holding = (request: HoldRequest): Operation => admitOperation(request, []);
 
 /** A settlement as a journal has it. */
 function refill(id: string, { cost, n, spent, since = false, status = 'Succeeded' }: Known): Operation {
@@ -259,6 +258,14 @@ describe.skipIf(valkey.skip)('a store that lost data', async () => {
       });
     });
   });
-});
 
-/** Decodes a step. */
+  test('takes a hold from the journal of the version before, which had no list of limits', () =>
+    withBucket(place(), [], async (bucket) => {
+      const { spending, limits: _counts, ...admitted } = holding(holdRequest('a', 60n));
+      assert.ok(spending);
+      const adopt = { ...admitted, op: 'adopt', ...WINDOWS, limit: '100', period: 'N', credit: '1000' };
+      assert.equal((await bucket.execute(adopt)).is, 'adopted');
+      const reply = await bucket.execute(settleOperation(settlement('a', 130n), []));
+      assert.deepEqual([reply.cost, reply.unbilled, reply.keyRemaining], ['100', '30', '0']);
+    }));
+});

@@ -16,7 +16,6 @@ import { parseValkeyUrl } from '#ledger/valkey/location.ts';
 import { settle } from '#ledger/valkey/settlements.ts';
 import { valkey } from '../../../../support/valkey.ts';
 import type { ValkeyServer } from '../../../../support/valkey.ts';
-import { NOTHING_WANTED } from '#ledger/load.ts';
 import { DAY_MS, holdRequest, progress, settlement } from '../calls.ts';
 import { HELD } from '../contract-scenario.ts';
 import { dataFolder, endScene, eventually, open, start } from './scene.ts';
@@ -137,7 +136,7 @@ describe.skipIf(valkey.skip)('a call whose hold was confirmed too late', () => {
     const gateway = await joinFleet(server);
     gateway.way.mute();
     await assert.rejects(
-      admit(gateway.instance, holdRequest(callId, 60n, { progress: progress(5n) }), NOTHING_WANTED),
+      admit(gateway.instance, holdRequest(callId, 60n, { progress: progress(5n) })),
       LedgerUnavailable,
     );
     await eventually(
@@ -180,10 +179,7 @@ describe.skipIf(valkey.skip)('a call whose hold was confirmed in time', () => {
     const server = await start();
     const { ledger: other } = await open(server);
     const { instance, die, id } = await joinFleet(server, 60_000);
-    assert.deepEqual(
-      await admit(instance, holdRequest('a', 60n, { progress: progress(5n) }), NOTHING_WANTED),
-      HELD(60n),
-    );
+    assert.deepEqual(await admit(instance, holdRequest('a', 60n, { progress: progress(5n) })), HELD(60n));
     die();
     await reap(server, id, other);
     assert.deepEqual(await other.readAccount(ACCOUNT), { spentNanoUsd: 5n, heldNanoUsd: 0n });
@@ -194,7 +190,7 @@ describe.skipIf(valkey.skip)('a call whose hold was confirmed in time', () => {
     const server = await start();
     const { ledger: other } = await open(server);
     const { instance, die, id } = await joinFleet(server, 60_000);
-    await admit(instance, holdRequest('a', 60n, { progress: progress(5n) }), NOTHING_WANTED);
+    await admit(instance, holdRequest('a', 60n, { progress: progress(5n) }));
     const confirmed = async (): Promise<boolean> =>
       String(await server.command('SISMEMBER', `{mgw0}:o:${id}`, 'a')) === '1';
     await eventually('it is confirmed', confirmed);
@@ -222,7 +218,7 @@ describe.skipIf(valkey.skip)('a call whose hold was confirmed in time', () => {
       const { ledger: other } = await open(server);
       const { instance, way, id } = await joinFleet(server, 60_000);
       const limits = { accountCreditNanoUsd: credit };
-      await admit(instance, holdRequest('a', 60n, { limits, progress: progress(5n) }), NOTHING_WANTED);
+      await admit(instance, holdRequest('a', 60n, { limits, progress: progress(5n) }));
       // as if the store had never got the confirmation
       await eventually(
         'it is confirmed',

@@ -6,20 +6,31 @@ import { keyView } from '../../../../../dataplane/server/views/key.ts';
 import type { KeyViewData } from '../../../../../dataplane/server/views/key.ts';
 import { parseDecimal } from '../../../../../dataplane/snapshot/decimal.ts';
 import { compileLimits } from '../../../../../dataplane/state/compile-limits.ts';
-import type { KeyState } from '../../../../../dataplane/state/state.ts';
+import type { AccountState, KeyState } from '../../../../../dataplane/state/state.ts';
 
+function quotaOf(amountNanoUsd: bigint | null): KeyState['quota'] {
+  return { scope: 'Key', id: 'key/uid-1', measure: 'UsdNano', amountNanoUsd, window: 'Month', generation: 3n };
+}
+
+const CREDIT: AccountState['credit'] = {
+  scope: 'Account',
+  id: 'account/team-a/budget',
+  measure: 'UsdNano',
+  amountNanoUsd: 250_000_000_000n,
+  window: 'Total',
+  generation: 1n,
+};
 const KEY: KeyState = {
   uid: 'uid-1',
   namespace: 'team-a',
   name: 'ci-bot',
   prefix: 'sk-AbCd',
-  generation: 3n,
   enabled: true,
   refusal: '',
   expirationMs: Date.UTC(2027, 0, 1),
   group: 'auto-a',
   account: 'team-a/budget',
-  limitNanoUsd: 25_000_000_000n,
+  quota: quotaOf(25_000_000_000n),
   period: 'Monthly',
   whenShort: 'Lower',
   minOutputTokens: 16,
@@ -44,9 +55,7 @@ function facts(
   return {
     key: { ...KEY, ...key },
     state: {
-      accounts: new Map([
-        ['team-a/budget', { id: 'team-a/budget', generation: 1n, creditNanoUsd: 250_000_000_000n, limits: [] }],
-      ]),
+      accounts: new Map([['team-a/budget', { id: 'team-a/budget', credit: CREDIT, limits: [] }]]),
       groups: new Map([['auto-a', { name: 'auto-a', displayName: 'Auto-A', members: [], offers: new Map() }]]),
     },
     spending: { ...SPENDING, ...spending },
@@ -92,7 +101,7 @@ describe('GET /v1/key', () => {
     const view = keyView(
       facts(
         {
-          limitNanoUsd: null,
+          quota: quotaOf(null),
           period: 'Never',
           models: undefined,
           expirationMs: undefined,
@@ -120,7 +129,7 @@ describe('GET /v1/key', () => {
   });
 
   test('has no negative remainder after a lowered limit, and shows withdrawn credit', () => {
-    assert.equal(keyView(facts({ limitNanoUsd: 1n }, { spentNanoUsd: 5n })).remaining_usd, '0.00');
+    assert.equal(keyView(facts({ quota: quotaOf(1n) }, { spentNanoUsd: 5n })).remaining_usd, '0.00');
     assert.equal(
       keyView(facts({}, {}, { account: { spentNanoUsd: 251_000_000_000n, heldNanoUsd: 0n } })).balance_usd,
       '-1.00',
@@ -131,7 +140,7 @@ describe('GET /v1/key', () => {
     fc.assert(
       fc.property(fc.bigInt(0n, 9n * 10n ** 18n), fc.bigInt(0n, 9n * 10n ** 18n), (a, b) => {
         const [spent, limit] = a < b ? [a, b] : [b, a];
-        const view = keyView(facts({ limitNanoUsd: limit }, { spentNanoUsd: spent }));
+        const view = keyView(facts({ quota: quotaOf(limit) }, { spentNanoUsd: spent }));
         assert.equal((parseDecimal(view.spent_usd) ?? -1n) + (parseDecimal(view.remaining_usd) ?? -1n), limit);
         assert.equal(parseDecimal(view.quota.limit_usd), limit);
       }),
