@@ -121,8 +121,8 @@ const KINDS = {
     converter: (protocol) => providerOf(protocol).endpoints?.completions(ONE_CHOICE),
   } satisfies KindRow<CompletionsFacts & PriceFacts>,
   Embeddings: {
-    read: (_bytes, parsed) => ({
-      ...readEmbeddingsFacts(parsed),
+    read: (bytes, parsed) => ({
+      ...readEmbeddingsFacts(bytes, parsed),
       ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Embeddings),
     }),
     converter: (protocol) => providerOf(protocol).endpoints?.embeddings,

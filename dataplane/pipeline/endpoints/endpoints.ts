@@ -4,7 +4,6 @@
  */
 import type { BodyFacts } from '../../protocol/body-kinds.ts';
 import { isForm } from '../../protocol/multipart.ts';
-import { boundEmbeddingsInput } from '../../protocol/openai/embeddings.ts';
 import type { BodyForm } from '../../protocol/openai/form-fields.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
@@ -12,22 +11,13 @@ import { checkImagePrice, checkVideoPrice } from './check-generation-price.ts';
 import type { EndpointName } from '../../telemetry/call-report.ts';
 import { CHAT_COMPLETIONS, MESSAGES } from './chat.ts';
 import { COMPLETIONS } from './completions.ts';
+import { EMBEDDINGS } from './embeddings.ts';
 import { readerOf } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { MODERATIONS } from './moderations.ts';
 import { checkPassthrough } from './passthrough.ts';
 import { RERANK } from './rerank.ts';
 import { COMPACTION, RESPONSES } from './responses.ts';
-
-/** Priced by its input. */
-const EMBEDDINGS: Endpoint<BodyFacts['Embeddings']> = {
-  kind: 'Embeddings',
-  read: ({ body }) => body.facts('Embeddings'),
-  asks: ({ model }) => ({ model }),
-  boundInput: (facts, { model }) => boundEmbeddingsInput(facts, model.contextTokens),
-  estimateInput: ({ estimatedTokens }) => estimatedTokens,
-  converter: (_facts, { target }) => providerOf(target.protocol).endpoints?.embeddings,
-};
 
 /** What generations, edits and variations of images have in common. */
 const ANY_IMAGES: Pick<Endpoint<BodyFacts['Images']>, 'kind' | 'asks' | 'check'> = {
