@@ -9,9 +9,13 @@ import type { ChatFacts } from './call-facts.ts';
 import type { RequestConverter } from './converter.ts';
 import { findCostFields, findSettingsTexts } from './cost-fields.ts';
 import type { JsonRecord } from './fields.ts';
+import { readBatchEmbedFacts, readEmbedFacts } from './gemini/embed-facts.ts';
+import type { EmbedFacts } from './gemini/embed-facts.ts';
 import { asksForThoughts, readGenerateFacts } from './gemini/facts.ts';
 import type { GenerateFacts } from './gemini/facts.ts';
 import { canonicalNames, countedRequest } from './gemini/names.ts';
+import { readPredictFacts } from './gemini/predict-facts.ts';
+import type { PredictFacts } from './gemini/predict-facts.ts';
 import { asksForReasoning } from './hidden-reasoning.ts';
 import { readCompletionsFacts } from './openai/completion-facts.ts';
 import type { Choices, CompletionsFacts } from './openai/completion-facts.ts';
@@ -113,6 +117,18 @@ const KINDS = {
     read: (bytes, parsed) => geminiFacts(bytes, countedRequest(canonicalNames(parsed))),
     converter: () => undefined,
   } satisfies KindRow<GeminiFacts>,
+  GeminiEmbed: {
+    read: (bytes, parsed) => readEmbedFacts(bytes, canonicalNames(parsed)),
+    converter: (protocol) => providerOf(protocol).geminiEndpoints?.embedContent,
+  } satisfies KindRow<EmbedFacts>,
+  GeminiBatchEmbed: {
+    read: (bytes, parsed) => readBatchEmbedFacts(bytes, canonicalNames(parsed)),
+    converter: (protocol) => providerOf(protocol).geminiEndpoints?.batchEmbedContents,
+  } satisfies KindRow<EmbedFacts>,
+  GeminiPredict: {
+    read: (_bytes, parsed) => readPredictFacts(canonicalNames(parsed)),
+    converter: (protocol) => providerOf(protocol).geminiEndpoints?.predict,
+  } satisfies KindRow<PredictFacts>,
   Completions: {
     read: (bytes, parsed) => ({
       ...readCompletionsFacts(bytes, parsed),

@@ -26,6 +26,13 @@ export interface TokenCounter {
   read(body: Uint8Array): number | undefined;
 }
 
+/** Google's methods of models besides those of conversations. */
+export interface GeminiEndpoints {
+  readonly embedContent: Converter;
+  readonly batchEmbedContents: Converter;
+  readonly predict: Converter;
+}
+
 export interface Provider {
   /** For chat, by the client's dialect. */
   readonly chat: Readonly<Record<ChatDialect, Converter>>;
@@ -33,6 +40,8 @@ export interface Provider {
   readonly chatByResponses?: Readonly<Record<Dialect, Converter>>;
   /** Absent: the provider has chat only. */
   readonly endpoints?: OpenAIEndpoints;
+  /** Absent: the protocol is not Google's. */
+  readonly geminiEndpoints?: GeminiEndpoints;
   /**
    * By dialect; absent: the provider does not count its tokens, and the gateway estimates them. Where the protocol has
    * two APIs, Responses count what they serve.

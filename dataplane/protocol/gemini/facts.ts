@@ -102,7 +102,8 @@ function readContents(counts: ContentCounts, { contents: given, systemInstructio
   if (isRecord(system)) readContent(counts, system, 'systemInstruction');
 }
 
-function readContent(counts: ContentCounts, content: JsonRecord, param: string): void {
+/** Adds a content to the counts. `param`: its path. */
+export function readContent(counts: ContentCounts, content: JsonRecord, param: string): void {
   counts.units++;
   for (const [index, part] of readRecords(content['parts'], `${param}.parts`).entries())
     readPart(counts, part, `${param}.parts[${index}]`);

@@ -25,7 +25,9 @@ const GENERATE: Shape = {
   toolConfig: { functionCallingConfig: PLAIN },
   generationConfig: { thinkingConfig: PLAIN },
 };
-const REQUEST: Shape = { ...GENERATE, generateContentRequest: GENERATE };
+const EMBED: Shape = { content: CONTENT, embedContentConfig: PLAIN };
+const PREDICT: Shape = { instances: PLAIN, parameters: PLAIN };
+const REQUEST: Shape = { ...GENERATE, generateContentRequest: GENERATE, ...EMBED, requests: EMBED, ...PREDICT };
 
 /**
  * A request with its fields in camel case. Throws RequestFault for a field that is given in both spellings, or in one

@@ -9,7 +9,9 @@ import { responsesClient } from '../clients/responses/client.ts';
 import { conversion, countConversion } from '../conversion.ts';
 import { parseEventData } from '../json-value.ts';
 import { geminiChat } from '../providers/gemini/chat.ts';
+import { batchEmbedContents, embedContent } from '../providers/gemini/embed-passthrough.ts';
 import { countPassthrough, geminiPassthrough } from '../providers/gemini/passthrough.ts';
+import { predict } from '../providers/gemini/predict-passthrough.ts';
 import type { Provider, TokenCounter } from '../provider.ts';
 import { readTokenCount } from '../usage.ts';
 import { readGeminiError } from './errors.ts';
@@ -28,6 +30,7 @@ export const gemini: Provider = {
     Responses: conversion(responsesClient, geminiChat),
     Gemini: geminiPassthrough,
   },
+  geminiEndpoints: { embedContent, batchEmbedContents, predict },
   tokenCounters: {
     Anthropic: tokenCounter,
     Gemini: { ...tokenCounter, request: countPassthrough },
