@@ -134,7 +134,7 @@ const KINDS = {
       ...readCompletionsFacts(bytes, parsed),
       ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Completions),
     }),
-    converter: (protocol) => providerOf(protocol).endpoints?.completions(ONE_CHOICE),
+    converter: (protocol) => providerOf(protocol).endpoints?.completions?.(ONE_CHOICE),
   } satisfies KindRow<CompletionsFacts & PriceFacts>,
   Embeddings: {
     read: (bytes, parsed) => ({
@@ -158,16 +158,16 @@ const KINDS = {
     converter: (protocol) => providerOf(protocol).endpoints?.rerank,
   } satisfies KindRow<RerankFacts & PriceFacts>,
   Images: imagesRow(readImagesFacts, (protocol) => providerOf(protocol).endpoints?.images),
-  ImageEdits: imagesRow(readImageEditFacts, (protocol, { form }) => providerOf(protocol).endpoints?.imageEdits(form)),
+  ImageEdits: imagesRow(readImageEditFacts, (protocol, { form }) => providerOf(protocol).endpoints?.imageEdits?.(form)),
   ImageVariations: imagesRow(readImageVariationFacts, (protocol, { form }) =>
-    providerOf(protocol).endpoints?.imageVariations(form),
+    providerOf(protocol).endpoints?.imageVariations?.(form),
   ),
   Videos: {
     read: (_bytes, parsed, form) => ({
       ...readVideosFacts(parsed),
       ...generationPriceFacts(parsed, form),
     }),
-    converter: (protocol, { form }) => providerOf(protocol).endpoints?.videos.create(form),
+    converter: (protocol, { form }) => providerOf(protocol).endpoints?.videos?.create(form),
   } satisfies KindRow<VideosFacts & PriceFacts>,
 };
 

@@ -259,6 +259,8 @@ export interface Converter {
   readonly upstream: string;
   /** Of OpenAI's protocol, where chats have two. Absent: the only one, or chat completions. */
   readonly api?: 'Responses' | undefined;
+  /** Of images: the request has an output limit, so that a price of tokens is bounded. Absent: images alone are. */
+  readonly limitsOutput?: boolean;
   /**
    * The provider's request. `body` holds the client's bytes, and `parsed` is their parsed value.
    * @throws RequestFault (unsupported_parameter) for what the other side cannot express.

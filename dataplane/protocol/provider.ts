@@ -38,8 +38,8 @@ export interface Provider {
   readonly chat: Readonly<Record<ChatDialect, Converter>>;
   /** The same for models that Responses serve instead of chat completions. Absent: the protocol has one API. */
   readonly chatByResponses?: Readonly<Record<Dialect, Converter>>;
-  /** Absent: the provider has chat only. */
-  readonly endpoints?: OpenAIEndpoints;
+  /** Those that it serves of OpenAI's endpoints besides chat. Absent: none. */
+  readonly endpoints?: Partial<OpenAIEndpoints>;
   /** Absent: the protocol is not Google's. */
   readonly geminiEndpoints?: GeminiEndpoints;
   /**

@@ -32,7 +32,7 @@ export const COMPLETIONS: Endpoint<BodyFacts['Completions']> = {
   uses: ({ unbounded }) => usesOf(unbounded),
   unbounded: ({ unbounded, costFields }) => hasNoBound(unbounded) || costFields.length > 0,
   converter: ({ choices }, { target: { protocol, endpoints } }) =>
-    endpoints.has('Chat') ? providerOf(protocol).endpoints?.completions(choices) : undefined,
+    endpoints.has('Chat') ? providerOf(protocol).endpoints?.completions?.(choices) : undefined,
   unservable: ({ model }) =>
     new GatewayError(
       'not_found',

@@ -23,7 +23,7 @@ const GENERATE: Shape = {
   systemInstruction: CONTENT,
   tools: { functionDeclarations: PLAIN },
   toolConfig: { functionCallingConfig: PLAIN },
-  generationConfig: { thinkingConfig: PLAIN },
+  generationConfig: { thinkingConfig: PLAIN, imageConfig: PLAIN },
 };
 const EMBED: Shape = { content: CONTENT, embedContentConfig: PLAIN };
 const PREDICT: Shape = { instances: PLAIN, parameters: PLAIN };

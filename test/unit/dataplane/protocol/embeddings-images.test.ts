@@ -94,6 +94,7 @@ test('images: the requested number is billed', () => {
   assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: 3, stream: true }), {
     model: 'i',
     stream: true,
+    promptBytes: 5,
     generations: 3,
     imageParam: undefined,
     unbounded: [],
@@ -102,6 +103,7 @@ test('images: the requested number is billed', () => {
   assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: null }), {
     model: 'i',
     stream: false,
+    promptBytes: 5,
     generations: 1,
     imageParam: undefined,
     unbounded: [],
@@ -190,6 +192,7 @@ test('images: edits and variations begin with a picture', () => {
   assert.deepEqual(facts, {
     model: 'i',
     stream: true,
+    promptBytes: 5,
     generations: 2,
     imageParam: 'image[]',
     unbounded: [],
