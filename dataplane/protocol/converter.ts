@@ -133,6 +133,8 @@ export interface ConversionNotes {
   readonly hidesProofs?: boolean;
   /** The response is an object that holds what the client asked for. */
   readonly heldValue?: HeldValue;
+  /** Embeddings are asked for in base64. */
+  readonly vectorsInBase64?: boolean;
   /** Gemini: the answer shows its thoughts. */
   readonly includeThoughts?: boolean;
   /** Responses: the sealed ids of the request, by what is sealed in them, because the response repeats them. */

@@ -19,6 +19,7 @@ import * as gemini from '../../dataplane/protocol/providers/gemini/table.ts';
 import * as openaiChat from '../../dataplane/protocol/providers/openai-chat/table.ts';
 import * as responsesApi from '../../dataplane/protocol/providers/responses/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
+import * as embeddings from '../../dataplane/protocol/embeddings-on-gemini.ts';
 import { CLAUDE_BUDGETS, CLAUDE_EFFORTS } from '../../dataplane/protocol/providers/claude-thinking.ts';
 
 type Table = ObjectTable | KindTable | ValueTable;
@@ -138,6 +139,11 @@ of Google's protocol: the prompt and the pictures are a turn of the user, and th
 of OpenAI's protocol they pass through.
 `;
 
+const ON_EMBEDDINGS = `Embeddings of texts are converted on channels of Google's protocol: to \`:batchEmbedContents\` at the
+Gemini API, and at Vertex to \`:predict\`, or, for models from gemini-embedding-2 on, to \`:embedContent\`, which takes one
+text. On channels of OpenAI's protocol they pass through.
+`;
+
 /** The clients, by the mark that stands for each in the overview. */
 const CLIENTS: readonly (readonly [string, Says])[] = [
   ['C', chat.SAYS],
@@ -252,6 +258,9 @@ export function protocolsText(): string {
     ...images.REQUEST_TABLES.map(section),
     "### What a client of OpenAI's image endpoints gets\n",
     ...images.RESPONSE_TABLES.map(section),
+    "### What the gateway reads of OpenAI's embeddings\n",
+    ON_EMBEDDINGS,
+    section(embeddings.REQUEST),
     "### What the gateway reads of OpenAI's Responses\n",
     ...responses.REQUEST_TABLES.map(section),
     "### What a client of OpenAI's Responses gets\n",

@@ -1,4 +1,5 @@
 /** Images that are generated, edited or varied, priced by the image, or by tokens where an output limit bounds them. */
+import { GatewayError } from '../../errors.ts';
 import type { BodyFacts } from '../../protocol/body-kinds.ts';
 import type { Converter } from '../../protocol/converter.ts';
 import { boundImagesInput, estimateImagesInput } from '../../protocol/openai/image-facts.ts';
@@ -22,6 +23,12 @@ export const IMAGE_EDITS = images<FormFacts<'ImageEdits'>>({
 
 export const IMAGE_VARIATIONS = images<FormFacts<'ImageVariations'>>({
   read: jsonOrForm('ImageVariations'),
+  unservable: ({ model }) =>
+    new GatewayError(
+      'not_found',
+      `The provider of ${model} makes no variations. Send the picture with a prompt to POST /v1/images/edits.`,
+      { param: 'model' },
+    ),
   converter: ({ form }, { target }) => providerOf(target.protocol).endpoints?.imageVariations?.(form),
 });
 
@@ -34,7 +41,9 @@ const OUTPUT = {
   fixed: true,
 } as const;
 
-function images<Facts extends BodyFacts['Images']>(own: Pick<Endpoint<Facts>, 'read' | 'converter'>): Endpoint<Facts> {
+function images<Facts extends BodyFacts['Images']>(
+  own: Pick<Endpoint<Facts>, 'read' | 'converter' | 'unservable'>,
+): Endpoint<Facts> {
   const isOfTokens = (facts: Facts, candidate: Candidate): boolean => hasOutputLimit(own.converter(facts, candidate));
   return {
     kind: 'Images',

@@ -9,6 +9,7 @@ import { openaiImagesClient } from '../clients/openai-images/client.ts';
 import { responsesClient } from '../clients/responses/client.ts';
 import { conversion, countConversion } from '../conversion.ts';
 import type { Converter } from '../converter.ts';
+import { embeddingsOnGemini } from '../embeddings-on-gemini.ts';
 import { parseEventData } from '../json-value.ts';
 import type { OpenAIEndpoints } from '../openai/endpoints.ts';
 import { readFormWithFiles } from '../openai/form-fields.ts';
@@ -52,7 +53,7 @@ export const gemini: Provider = {
     Responses: conversion(responsesClient, geminiChat),
     Gemini: geminiPassthrough,
   },
-  endpoints: { images, imageEdits },
+  endpoints: { embeddings: embeddingsOnGemini, images, imageEdits },
   geminiEndpoints: { embedContent, batchEmbedContents, predict },
   tokenCounters: {
     Anthropic: tokenCounter,

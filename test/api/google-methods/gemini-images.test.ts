@@ -253,7 +253,7 @@ describe('images of Gemini', () => {
       ['edits', { model: 'counted', image: url, mask: url }, 'unsupported_parameter', 'mask'],
       ['edits', { model: 'counted', images: [{ file_id: 'file-1' }] }, 'not_allowed', 'images.0.file_id'],
       ['edits', { model: 'blind', image: url }, 'unsupported_image', 'image'],
-      ['variations', { model: 'counted', image: url }, 'model_not_found', 'model'],
+      ['variations', { model: 'counted', image: url }, 'not_found', 'model'],
       ['generations', { model: 'boundless' }, 'model_not_priced', 'model'],
     ] as const) {
       const { error } = (await post(stack, `/v1/images/${path}`, { prompt: 'a cat', ...body })).json();

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { GoogleGenAI } from '@google/genai';
+import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
 import { formatDecimal } from '../../../dataplane/snapshot/decimal.ts';
 import { get, post, startTestStack, tidyUp } from '../../support/api/test-stack.ts';
@@ -131,6 +132,27 @@ describe("embeddings in Google's protocol", () => {
     const { models } = (await get(stack, '/v1beta/models')).json();
     const names = models.map(({ name }: Json) => name);
     assert.ok(names.includes('models/embedder') && !names.includes('models/embed-model'), String(names));
+  });
+
+  it("are OpenAI's for its client, which takes them in base64", async () => {
+    stack.openai.script(json({ embeddings: [{ values: [0.5, -2] }, { values: [0.25, 1] }] }));
+    const openai = new OpenAI({ apiKey: KEYS.main, baseURL: `${stack.gateway.url}/v1`, maxRetries: 0 });
+    const { data, usage } = await openai.embeddings.create({
+      model: 'embedder',
+      input: ['x'.repeat(400), 'y'.repeat(40)],
+      dimensions: 2,
+    });
+    assert.deepEqual(
+      data.map(({ embedding }) => embedding),
+      [
+        [0.5, -2],
+        [0.25, 1],
+      ],
+    );
+    assert.deepEqual(usage, { prompt_tokens: 110, total_tokens: 110 });
+    assert.equal((await stack.openai.request(0)).path, '/v1beta/models/gemini-embedding-2:batchEmbedContents');
+    const refused = await post(stack, '/v1/embeddings', { model: 'embedder', input: [1, 2, 3] });
+    assert.deepEqual([refused.status, refused.json().error.param], [400, 'input']);
   });
 
   it('are held for each content with the rest of the body, and capped at that', async () => {

@@ -318,6 +318,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
 
     'anthropic-anthropic.ts': ['anthropic', 'platforms'],
     'converter.ts': ['platforms'],
+    'embeddings-on-gemini.ts': ['gemini', 'openai', 'providers'],
     'openai-openai.ts': ['openai'],
 
     // what is done for every dialect
