@@ -141,6 +141,8 @@ const ENDPOINTS: Readonly<Record<string, string>> = {
   videos: 'POST /v1/videos',
   responses: 'POST /v1/responses',
   generate_content: 'POST /v1beta/models/{model}:generateContent',
+  embed_content: 'POST /v1beta/models/{model}:embedContent',
+  predict: 'POST /v1beta/models/{model}:predict',
 };
 
 /** Undefined: the call was refused before it was known. */

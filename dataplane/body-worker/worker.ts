@@ -10,7 +10,7 @@ import { sealStored } from '../protocol/openai/stored-object.ts';
 import { readLargeEvent } from '../protocol/openai/response-event.ts';
 import { readSealedResponse } from '../protocol/openai/sealed-response.ts';
 import { parseBody } from '../protocol/parse-body.ts';
-import { endpointsOf, providerOf } from '../protocol/providers.ts';
+import { endpointOf, providerOf } from '../protocol/providers.ts';
 import { createChannelSeal } from '../sealing/channel-seal.ts';
 import type { BodyJob, BodyReply, BodyResults } from './messages.ts';
 
@@ -56,7 +56,7 @@ function resultOf(job: BodyJob): BodyResults[keyof BodyResults] {
     case 'ReadResponse':
       return readSealedResponse(job.kind, job.bytes, { seal: createChannelSeal(job.sealing), known: job.known });
     case 'ReadJob':
-      return endpointsOf(job.protocol).responseJobs.read(job.bytes);
+      return endpointOf(job.protocol, 'responseJobs').read(job.bytes);
     default:
       return run(job);
   }

@@ -124,8 +124,10 @@ function relayWhole(forwarded: Forwarded, record: CallRecord, converted: Convert
 
 /** Records the first output. Comments and pings before the first text do not count. */
 function noteOutput({ clock }: PipelineDeps, { admitted }: Forwarded, record: CallRecord): void {
-  const { output } = admitted.routed.call;
-  record.produced = output === undefined || (record.meter !== undefined && hasOutput(record.meter));
+  const { output, kind } = admitted.routed.call;
+  // an event of images is one of them, or a draft
+  const isOutput = output === undefined || kind === 'Images';
+  record.produced = isOutput || (record.meter !== undefined && hasOutput(record.meter));
   if (record.produced) record.firstByteAt = clock.monotonicMs();
 }
 

@@ -152,9 +152,17 @@ function notPriced({ model }: EndpointCall, { catalog, quotaType }: Offer): Gate
   return new GatewayError('model_not_priced', message, { param: 'model' });
 }
 
-/** Images and videos have no token bound: a hold for them needs a price per generation. */
-function isBounded({ kind }: EndpointCall, { quotaType }: Offer, { model, price }: Candidate): boolean {
+function isBounded(call: EndpointCall, { quotaType }: Offer, candidate: Candidate): boolean {
+  const { kind } = call;
+  const { price } = candidate;
   if (price?.perSecond && kind !== 'Videos') return false;
   if (price && price.perImage.length > 0 && kind !== 'Images') return false;
-  return quotaType === 'Request' || (kind !== 'Images' && kind !== 'Videos' && model.contextTokens > 0);
+  return quotaType === 'Request' || hasTokenBound(call, candidate);
+}
+
+/** Images have a bound in tokens where an output limit is sent; of others and videos, a price per generation is held. */
+function hasTokenBound(call: EndpointCall, candidate: Candidate): boolean {
+  const { contextTokens, maxOutputTokens } = candidate.model;
+  if (call.kind === 'Videos' || contextTokens === 0) return false;
+  return call.kind !== 'Images' || (maxOutputTokens > 0 && call.converter(candidate)?.limitsOutput === true);
 }

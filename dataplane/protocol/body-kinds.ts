@@ -9,9 +9,13 @@ import type { ChatFacts } from './call-facts.ts';
 import type { RequestConverter } from './converter.ts';
 import { findCostFields, findSettingsTexts } from './cost-fields.ts';
 import type { JsonRecord } from './fields.ts';
+import { readBatchEmbedFacts, readEmbedFacts } from './gemini/embed-facts.ts';
+import type { EmbedFacts } from './gemini/embed-facts.ts';
 import { asksForThoughts, readGenerateFacts } from './gemini/facts.ts';
 import type { GenerateFacts } from './gemini/facts.ts';
 import { canonicalNames, countedRequest } from './gemini/names.ts';
+import { readPredictFacts } from './gemini/predict-facts.ts';
+import type { PredictFacts } from './gemini/predict-facts.ts';
 import { asksForReasoning } from './hidden-reasoning.ts';
 import { readCompletionsFacts } from './openai/completion-facts.ts';
 import type { Choices, CompletionsFacts } from './openai/completion-facts.ts';
@@ -113,16 +117,28 @@ const KINDS = {
     read: (bytes, parsed) => geminiFacts(bytes, countedRequest(canonicalNames(parsed))),
     converter: () => undefined,
   } satisfies KindRow<GeminiFacts>,
+  GeminiEmbed: {
+    read: (bytes, parsed) => readEmbedFacts(bytes, canonicalNames(parsed)),
+    converter: (protocol) => providerOf(protocol).geminiEndpoints?.embedContent,
+  } satisfies KindRow<EmbedFacts>,
+  GeminiBatchEmbed: {
+    read: (bytes, parsed) => readBatchEmbedFacts(bytes, canonicalNames(parsed)),
+    converter: (protocol) => providerOf(protocol).geminiEndpoints?.batchEmbedContents,
+  } satisfies KindRow<EmbedFacts>,
+  GeminiPredict: {
+    read: (_bytes, parsed) => readPredictFacts(canonicalNames(parsed)),
+    converter: (protocol) => providerOf(protocol).geminiEndpoints?.predict,
+  } satisfies KindRow<PredictFacts>,
   Completions: {
     read: (bytes, parsed) => ({
       ...readCompletionsFacts(bytes, parsed),
       ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Completions),
     }),
-    converter: (protocol) => providerOf(protocol).endpoints?.completions(ONE_CHOICE),
+    converter: (protocol) => providerOf(protocol).endpoints?.completions?.(ONE_CHOICE),
   } satisfies KindRow<CompletionsFacts & PriceFacts>,
   Embeddings: {
-    read: (_bytes, parsed) => ({
-      ...readEmbeddingsFacts(parsed),
+    read: (bytes, parsed) => ({
+      ...readEmbeddingsFacts(bytes, parsed),
       ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Embeddings),
     }),
     converter: (protocol) => providerOf(protocol).endpoints?.embeddings,
@@ -142,16 +158,16 @@ const KINDS = {
     converter: (protocol) => providerOf(protocol).endpoints?.rerank,
   } satisfies KindRow<RerankFacts & PriceFacts>,
   Images: imagesRow(readImagesFacts, (protocol) => providerOf(protocol).endpoints?.images),
-  ImageEdits: imagesRow(readImageEditFacts, (protocol, { form }) => providerOf(protocol).endpoints?.imageEdits(form)),
+  ImageEdits: imagesRow(readImageEditFacts, (protocol, { form }) => providerOf(protocol).endpoints?.imageEdits?.(form)),
   ImageVariations: imagesRow(readImageVariationFacts, (protocol, { form }) =>
-    providerOf(protocol).endpoints?.imageVariations(form),
+    providerOf(protocol).endpoints?.imageVariations?.(form),
   ),
   Videos: {
     read: (_bytes, parsed, form) => ({
       ...readVideosFacts(parsed),
       ...generationPriceFacts(parsed, form),
     }),
-    converter: (protocol, { form }) => providerOf(protocol).endpoints?.videos.create(form),
+    converter: (protocol, { form }) => providerOf(protocol).endpoints?.videos?.create(form),
   } satisfies KindRow<VideosFacts & PriceFacts>,
 };
 

@@ -8,6 +8,7 @@ import { HeldValueReader } from './conversation/held-value.ts';
 import { settleUnread } from './conversation/take.ts';
 import type { ConversationEvent } from './conversation/events.ts';
 import { fold } from './conversation/response.ts';
+import type { ConversationResponse } from './conversation/response.ts';
 import type { StreamWriter } from './clients/client.ts';
 import type {
   ConversionNotes,
@@ -22,6 +23,7 @@ import { DroppedFields } from './dropped-fields.ts';
 import { FailedResponse } from './failed-response.ts';
 import { openEventStream } from './event-stream.ts';
 import type { EventHandler } from './event-stream.ts';
+import type { JsonRecord } from './fields.ts';
 import { reparseLosslessly, writeJson } from './json-value.ts';
 import type { TokenCounter } from './provider.ts';
 import type { ChatProvider, EventReader } from './providers/chat-provider.ts';
@@ -32,8 +34,18 @@ import { fillUsage } from './usage.ts';
 const UNKNOWN: ResponseContext = { id: '', createdSeconds: 0, estimatedInputTokens: 0 };
 const NOTHING: readonly Uint8Array[] = [];
 
-/** The converter of a client's dialect to a provider of another protocol. */
-export function conversion(client: Client, provider: ChatProvider): Converter {
+/** Reads a client's body. `parsed` is its value, unless it is a form. */
+type BodyReader = (body: Uint8Array, parsed: JsonRecord) => JsonRecord;
+
+/**
+ * The converter of a client's dialect to a provider of another protocol.
+ * @param readBody of a body that is not JSON
+ */
+export function conversion(
+  client: Client,
+  provider: ChatProvider,
+  readBody: BodyReader = reparseLosslessly,
+): Converter {
   return {
     client: client.dialect,
     upstream: provider.api ?? provider.name,
@@ -41,9 +53,10 @@ export function conversion(client: Client, provider: ChatProvider): Converter {
     request: (body, parsed, plan) => {
       const dropped = new DroppedFields();
       const { providerTools, seal } = plan;
-      const { conversation, notes } = client.read(reparseLosslessly(body, parsed), { providerTools, seal });
+      const given = readBody(body, parsed);
+      const { conversation, notes } = client.read(given, { providerTools, seal });
       settleUnread(conversation, { provider: provider.name, dropped });
-      const stream = plan.stream ?? parsed['stream'] === true;
+      const stream = plan.stream ?? given['stream'] === true;
       const written = provider.write(conversation, { plan, stream, dropped });
       const { path, body: sent, toolNames, keepsReasoning, heldValue } = written;
       const all = {
@@ -65,17 +78,25 @@ export function conversion(client: Client, provider: ChatProvider): Converter {
       const response = fold(readerOf(notes)?.read(events) ?? events);
       if (response.error) throw new FailedResponse(response.error);
       const context = { id, createdSeconds: answer.createdSeconds, model, notes, seal };
-      return { body: client.write(response, fillUsage(meter, estimatedInputTokens), context), meter };
+      const written = client.write(response, fillUsage(meter, estimatedInputTokens), context);
+      return {
+        body: written,
+        meter: client.countsImages === true ? { ...meter, images: countImages(response) } : meter,
+      };
     },
     stream: (request) => {
       const { id, notes, seal } = request;
       return openEventStream(new ConvertedStream(client, provider.stream({ id, notes, seal }), request), {
         client: errorDialectOf(client.dialect),
         requestId: id,
+        ...(client.countsImages === true && { maxEventBytes: MAX_IMAGE_EVENT_BYTES }),
       });
     },
   };
 }
+
+/** A picture comes in one event. */
+const MAX_IMAGE_EVENT_BYTES = 64 * 1024 * 1024;
 
 /** A provider that counts tokens. */
 type CountingProvider = ChatProvider & Required<Pick<ChatProvider, 'writeCount'>>;
@@ -92,6 +113,10 @@ export function countConversion(client: Client, { name, writeCount }: CountingPr
   };
 }
 
+function countImages({ candidates }: ConversationResponse): number {
+  return candidates.reduce((sum, { parts }) => sum + parts.filter(({ type }) => type === 'Image').length, 0);
+}
+
 /** Errors of Responses are OpenAI's. */
 function errorDialectOf(dialect: ChatDialect): Dialect {
   return dialect === 'Responses' ? 'OpenAI' : dialect;
@@ -102,6 +127,11 @@ function readerOf(notes: ConversionNotes | undefined): HeldValueReader | undefin
   return notes?.heldValue && new HeldValueReader(notes.heldValue);
 }
 
+/** Images are sent at the end of a stream. One that breaks off has none. */
+function withoutOutput(meter: Meter): Meter {
+  return { ...meter, reported: { ...meter.reported, output: undefined }, final: false, outputBytes: 0, images: 0 };
+}
+
 class ConvertedStream implements EventHandler {
   readonly #dialect: Dialect;
   readonly #id: string;
@@ -110,11 +140,15 @@ class ConvertedStream implements EventHandler {
   readonly #writer: StreamWriter;
   readonly fail?: NonNullable<EventHandler['fail']>;
   #failure: StreamEnd | undefined;
+  /** Undefined: they are not counted. */
+  #images: number | undefined;
+  #hasEnded = false;
 
   constructor(client: Client, reader: EventReader, request: StreamRequest) {
     this.#dialect = errorDialectOf(client.dialect);
     this.#id = request.id;
     this.#reader = reader;
+    if (client.countsImages === true) this.#images = 0;
     const { model, createdSeconds, notes, seal, wantsStreamUsage } = request;
     this.#held = readerOf(notes);
     this.#writer = client.stream({
@@ -135,7 +169,9 @@ class ConvertedStream implements EventHandler {
   }
 
   get meter(): Meter {
-    return this.#reader.meter;
+    const { meter } = this.#reader;
+    if (this.#images === undefined) return meter;
+    return this.#hasEnded ? { ...meter, images: this.#images } : withoutOutput(meter);
   }
 
   handle(event: SseEvent): readonly Uint8Array[] {
@@ -148,6 +184,7 @@ class ConvertedStream implements EventHandler {
     const rest = this.#reader.end();
     if (!rest) return { outcome: 'Cut' };
     const text = this.#write(rest);
+    this.#hasEnded = this.#failure === undefined;
     return this.#failure ?? { outcome: 'Complete', last: Buffer.from(text + this.#writer.end()) };
   }
 
@@ -158,6 +195,7 @@ class ConvertedStream implements EventHandler {
         this.#failure = this.#failWith(event.error);
         return text;
       }
+      if (event.type === 'image' && this.#images !== undefined) this.#images++;
       text += this.#writer.write(event);
     }
     return text;

@@ -133,6 +133,8 @@ export interface ConversionNotes {
   readonly hidesProofs?: boolean;
   /** The response is an object that holds what the client asked for. */
   readonly heldValue?: HeldValue;
+  /** Embeddings are asked for in base64. */
+  readonly vectorsInBase64?: boolean;
   /** Gemini: the answer shows its thoughts. */
   readonly includeThoughts?: boolean;
   /** Responses: the sealed ids of the request, by what is sealed in them, because the response repeats them. */
@@ -259,6 +261,8 @@ export interface Converter {
   readonly upstream: string;
   /** Of OpenAI's protocol, where chats have two. Absent: the only one, or chat completions. */
   readonly api?: 'Responses' | undefined;
+  /** Of images: the request has an output limit, so that a price of tokens is bounded. Absent: images alone are. */
+  readonly limitsOutput?: boolean;
   /**
    * The provider's request. `body` holds the client's bytes, and `parsed` is their parsed value.
    * @throws RequestFault (unsupported_parameter) for what the other side cannot express.

@@ -7,8 +7,11 @@ import { utf8Bytes } from './fields.ts';
 /** In UTF-16 units: about 60,000 tokens of English. What follows counts like it. */
 const MAX_KEPT_LENGTH = 256 * 1024;
 
+/** A picture of usual size is about 1,290 tokens of the output, which so many bytes of text are. */
+const IMAGE_BYTES = 1290 * 4;
+
 export class OutputTally {
-  /** UTF-8 bytes of all text. */
+  /** UTF-8 bytes of all text, and of what stands for pictures. */
   bytes = 0;
   /** The text until MAX_KEPT_LENGTH, in pieces as it came. */
   readonly texts: string[] = [];
@@ -21,5 +24,9 @@ export class OutputTally {
     if (this.#keptLength >= MAX_KEPT_LENGTH) return;
     this.texts.push(value);
     this.#keptLength += value.length;
+  }
+
+  addImage(): void {
+    this.bytes += IMAGE_BYTES;
   }
 }

@@ -26,13 +26,22 @@ export interface TokenCounter {
   read(body: Uint8Array): number | undefined;
 }
 
+/** Google's methods of models besides those of conversations. */
+export interface GeminiEndpoints {
+  readonly embedContent: Converter;
+  readonly batchEmbedContents: Converter;
+  readonly predict: Converter;
+}
+
 export interface Provider {
   /** For chat, by the client's dialect. */
   readonly chat: Readonly<Record<ChatDialect, Converter>>;
   /** The same for models that Responses serve instead of chat completions. Absent: the protocol has one API. */
   readonly chatByResponses?: Readonly<Record<Dialect, Converter>>;
-  /** Absent: the provider has chat only. */
-  readonly endpoints?: OpenAIEndpoints;
+  /** Those that it serves of OpenAI's endpoints besides chat. Absent: none. */
+  readonly endpoints?: Partial<OpenAIEndpoints>;
+  /** Absent: the protocol is not Google's. */
+  readonly geminiEndpoints?: GeminiEndpoints;
   /**
    * By dialect; absent: the provider does not count its tokens, and the gateway estimates them. Where the protocol has
    * two APIs, Responses count what they serve.

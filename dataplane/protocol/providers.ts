@@ -22,11 +22,11 @@ export function providerOf(kind: ProviderKind): Provider {
   return PROVIDERS[kind];
 }
 
-/** The endpoints of a provider besides chat. Throws if it has none: callers have chosen it for one of them. */
-export function endpointsOf(kind: ProviderKind): OpenAIEndpoints {
-  const { endpoints } = providerOf(kind);
-  if (!endpoints) throw new Error(`${kind} has chat only`);
-  return endpoints;
+/** An endpoint of a provider. Throws if it has none: callers have chosen the provider for it. */
+export function endpointOf<Name extends keyof OpenAIEndpoints>(kind: ProviderKind, name: Name): OpenAIEndpoints[Name] {
+  const endpoint = providerOf(kind).endpoints?.[name];
+  if (!endpoint) throw new Error(`${kind} has no ${name}`);
+  return endpoint;
 }
 
 /** The conversion between a client's dialect and a provider's protocol. */

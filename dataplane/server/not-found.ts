@@ -106,13 +106,8 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
   },
   {
     methods: /^POST$/,
-    path: /^\/v1(?:beta|alpha)?\/models\/.+:(?:embedContent|batchEmbedContents)$/,
-    instead: "Embeddings are served in OpenAI's protocol: POST /v1/embeddings.",
-  },
-  {
-    methods: /^POST$/,
-    path: /^\/v1(?:beta|alpha)?\/models\/.+:(?:predict|predictLongRunning)$/,
-    instead: "Images and videos are made in OpenAI's protocol: POST /v1/images/generations, POST /v1/videos.",
+    path: /^\/v1(?:beta|alpha)?\/models\/.+:predictLongRunning$/,
+    instead: "Videos are made in OpenAI's protocol: POST /v1/videos.",
   },
   {
     methods: /./,
@@ -129,7 +124,9 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
   {
     methods: /^POST$/,
     path: /^\/v1(?:beta|alpha)\/models\/.+:[A-Za-z]+$/,
-    instead: "Of Google's methods, :generateContent, :streamGenerateContent and :countTokens are served.",
+    instead:
+      "Of Google's methods, :generateContent, :streamGenerateContent, :countTokens, :embedContent, " +
+      ':batchEmbedContents and :predict are served.',
   },
 ];
 

@@ -13,7 +13,7 @@ export interface PathRow {
 }
 
 /** The methods of a model in Google's protocol. */
-const GEMINI_METHODS = ':(?:generateContent|streamGenerateContent|countTokens)';
+const GEMINI_METHODS = ':(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents|predict)';
 
 export const PATHS = {
   home: { path: '/', method: 'GET' },

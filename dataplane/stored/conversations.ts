@@ -13,7 +13,7 @@ import type { StoredConversationFacts } from '../protocol/openai/conversations.t
 import { CONVERSATION_ID } from '../protocol/openai/response-seals.ts';
 import { stringOf } from '../protocol/fields.ts';
 import { parseObject } from '../protocol/json-value.ts';
-import { endpointsOf } from '../protocol/providers.ts';
+import { endpointOf } from '../protocol/providers.ts';
 import type { Candidate, KeyState, Offer, State } from '../state/state.ts';
 import { orderCandidates } from '../upstream/pick.ts';
 import { endConversation, extendConversation, reserveConversation } from './conversation-limits.ts';
@@ -203,7 +203,7 @@ async function convert(
 }
 
 function conversationsAt({ target }: Candidate): Conversations {
-  return endpointsOf(target.protocol).conversations;
+  return endpointOf(target.protocol, 'conversations');
 }
 
 /** The channels that may store a new conversation, by tier. Throws the reason if there are none, or it is ambiguous. */

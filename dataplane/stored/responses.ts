@@ -14,8 +14,8 @@ import type { EventReading } from '../pipeline/large-events.ts';
 import { STREAM_HEADERS } from '../pipeline/response-headers.ts';
 import { sealingContext } from '../pipeline/sealing-context.ts';
 import { RESPONSE_ID } from '../protocol/openai/response-seals.ts';
-import type { OpenAIEndpoints } from '../protocol/openai/endpoints.ts';
-import { endpointsOf } from '../protocol/providers.ts';
+import type { Jobs } from '../protocol/converter.ts';
+import { endpointOf } from '../protocol/providers.ts';
 import { responseHeaders } from '../upstream/headers.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
 import { exchange, passRequest } from './client-request.ts';
@@ -61,7 +61,7 @@ export async function streamResponse(
   const stored = await find(deps, request, id);
   const { status, last, job } = await exchange(deps, request, stored, {
     about: 'response',
-    path: apiOf(stored).responseJobs.path(stored.providerId),
+    path: jobsOf(stored).path(stored.providerId),
     body: undefined,
     stream: true,
     use: async (response) => ({
@@ -95,7 +95,7 @@ async function relayEvents(
 ): Promise<Streamed> {
   const { requestId, key, hold } = request;
   const { channel, seal, sealedId, providerId, images } = stored;
-  const stream = apiOf(stored).responses.stream({
+  const stream = endpointOf(channel.target.protocol, 'responses').stream({
     id: requestId,
     model: channel.model.name,
     createdSeconds: 0,
@@ -135,12 +135,12 @@ async function find(deps: PipelineDeps, { key }: ClientRequest, id: string): Pro
   return stored;
 }
 
-function apiOf({ channel }: StoredObject): OpenAIEndpoints {
-  return endpointsOf(channel.target.protocol);
+function jobsOf({ channel }: StoredObject): Jobs {
+  return endpointOf(channel.target.protocol, 'responseJobs');
 }
 
 function pass(deps: PipelineDeps, request: ClientRequest, stored: StoredObject): Promise<SealedResponse> {
-  const path = apiOf(stored).responseJobs.path(stored.providerId) + request.below;
+  const path = jobsOf(stored).path(stored.providerId) + request.below;
   return passRequest(deps, request, stored, { about: 'response', path, body: undefined });
 }
 

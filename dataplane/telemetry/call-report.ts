@@ -28,6 +28,8 @@ const ENDPOINTS = {
   image_edits: { isCall: true, operation: 'generate_content' },
   image_variations: { isCall: true, operation: 'generate_content' },
   videos: { isCall: true, operation: 'generate_content' },
+  embed_content: { isCall: true, operation: 'embeddings' },
+  predict: { isCall: true, operation: 'generate_content' },
   count_tokens: { isCall: true },
   models: FREE,
   conversations: FREE,

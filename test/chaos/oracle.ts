@@ -268,7 +268,7 @@ function e9(decimal: string): bigint {
 /** The input that is counted if the provider reports none. */
 export function estimatedInput({ path, body }: Pick<CallPlan, 'path' | 'body'>): number {
   const parsed = JSON.parse(body) as Record<string, unknown>;
-  if (path === '/v1/embeddings') return readEmbeddingsFacts(parsed).estimatedTokens;
+  if (path === '/v1/embeddings') return readEmbeddingsFacts(Buffer.from(body), parsed).estimatedTokens;
   if (isOfImages({ path }) || path === '/v1/videos') return 0;
   const facts = (path === '/v1/messages' ? readAnthropic : readOpenai)(Buffer.from(body), parsed);
   return estimateInput(facts, { contextTokens: CONTEXT_TOKENS, imageTokens: IMAGE_TOKENS });

@@ -11,6 +11,7 @@ import type { KnownModels } from '../../dataplane/protocol/capabilities.ts';
 import * as google from '../../dataplane/protocol/clients/gemini/table.ts';
 import * as messages from '../../dataplane/protocol/clients/anthropic/table.ts';
 import * as chat from '../../dataplane/protocol/clients/openai-chat/table.ts';
+import * as images from '../../dataplane/protocol/clients/openai-images/table.ts';
 import * as responses from '../../dataplane/protocol/clients/responses/table.ts';
 import * as anthropic from '../../dataplane/protocol/providers/anthropic/table.ts';
 import * as converse from '../../dataplane/protocol/providers/converse/table.ts';
@@ -18,6 +19,7 @@ import * as gemini from '../../dataplane/protocol/providers/gemini/table.ts';
 import * as openaiChat from '../../dataplane/protocol/providers/openai-chat/table.ts';
 import * as responsesApi from '../../dataplane/protocol/providers/responses/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
+import * as embeddings from '../../dataplane/protocol/embeddings-on-gemini.ts';
 import { CLAUDE_BUDGETS, CLAUDE_EFFORTS } from '../../dataplane/protocol/providers/claude-thinking.ts';
 
 type Table = ObjectTable | KindTable | ValueTable;
@@ -132,6 +134,16 @@ sends it back keeps the model's thoughts, its next call goes to the same channel
 An output limit below 16, which Responses refuse, is sent as 16, for which the money is held.
 `;
 
+const ON_IMAGES = `Generations and edits of images are conversations with models of Gemini that make pictures, on channels
+of Google's protocol: the prompt and the pictures are a turn of the user, and the response is to be a picture. On channels
+of OpenAI's protocol they pass through.
+`;
+
+const ON_EMBEDDINGS = `Embeddings of texts are converted on channels of Google's protocol: to \`:batchEmbedContents\` at the
+Gemini API, and at Vertex to \`:predict\`, or, for models from gemini-embedding-2 on, to \`:embedContent\`, which takes one
+text. On channels of OpenAI's protocol they pass through.
+`;
+
 /** The clients, by the mark that stands for each in the overview. */
 const CLIENTS: readonly (readonly [string, Says])[] = [
   ['C', chat.SAYS],
@@ -241,6 +253,14 @@ export function protocolsText(): string {
     ...chat.REQUEST_TABLES.map(section),
     "### What a client of OpenAI's chat completions gets\n",
     ...chat.RESPONSE_TABLES.map(section),
+    "### What the gateway reads of OpenAI's requests for images\n",
+    ON_IMAGES,
+    ...images.REQUEST_TABLES.map(section),
+    "### What a client of OpenAI's image endpoints gets\n",
+    ...images.RESPONSE_TABLES.map(section),
+    "### What the gateway reads of OpenAI's embeddings\n",
+    ON_EMBEDDINGS,
+    section(embeddings.REQUEST),
     "### What the gateway reads of OpenAI's Responses\n",
     ...responses.REQUEST_TABLES.map(section),
     "### What a client of OpenAI's Responses gets\n",

@@ -1,7 +1,7 @@
 /** Legacy completions, which only pass through: models of other protocols have no such endpoint. */
 import { GatewayError } from '../../errors.ts';
 import type { BodyFacts } from '../../protocol/body-kinds.ts';
-import { boundCompletionsInput, estimateCompletionsInput } from '../../protocol/openai/completion-facts.ts';
+import { boundInputs, estimateInputs } from '../../protocol/openai/token-inputs.ts';
 import { providerOf } from '../../protocol/providers.ts';
 import { hasNoBound, usesOf } from './allowed-features.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -27,12 +27,12 @@ export const COMPLETIONS: Endpoint<BodyFacts['Completions']> = {
     ...asksForImage(imageParam),
   }),
   check: checkPassthrough,
-  boundInput: (facts, { model }) => boundCompletionsInput(facts, model),
-  estimateInput: (facts, { model }) => estimateCompletionsInput(facts, model),
+  boundInput: (facts, { model }) => boundInputs(facts, model),
+  estimateInput: (facts, { model }) => estimateInputs(facts, model),
   uses: ({ unbounded }) => usesOf(unbounded),
   unbounded: ({ unbounded, costFields }) => hasNoBound(unbounded) || costFields.length > 0,
   converter: ({ choices }, { target: { protocol, endpoints } }) =>
-    endpoints.has('Chat') ? providerOf(protocol).endpoints?.completions(choices) : undefined,
+    endpoints.has('Chat') ? providerOf(protocol).endpoints?.completions?.(choices) : undefined,
   unservable: ({ model }) =>
     new GatewayError(
       'not_found',

@@ -73,7 +73,11 @@ export function chatOutputOf(facts: ConversationFacts): OutputRequest {
 }
 
 /** The modalities besides text that the call's input and output may have. A file may be a video with sound. */
-export function modalitiesOf({ images, files, unbounded }: ChatFacts): Modality[] {
+export function modalitiesOf({
+  images,
+  files,
+  unbounded,
+}: Pick<ChatFacts, 'images' | 'files' | 'unbounded'>): Modality[] {
   const audio = unbounded.flatMap(({ needs }) => (needs && 'tokens' in needs ? [needs.tokens] : []));
   if (files > 0) return [...new Set([...audio, 'imageInput' as const, 'audioInput' as const])];
   return images > 0 ? [...audio, 'imageInput'] : audio;

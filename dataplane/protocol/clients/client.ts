@@ -62,6 +62,8 @@ export interface Says {
 
 export interface Client {
   readonly dialect: ChatDialect;
+  /** Its calls are priced by the image, so that the meter counts them. */
+  readonly countsImages?: boolean;
   /** `request`: parsed losslessly (json-value.ts). Throws RequestFault for a field that is missing or malformed. */
   read(request: JsonRecord, context: ReadContext): ReadRequest;
   /** The body of a whole response. `usage` has estimates for what the provider has not reported. */

@@ -204,6 +204,14 @@ export interface ReasoningSettings {
   readonly display: 'Summarized' | 'Omitted' | undefined;
 }
 
+/** Absent: the model chooses. */
+export interface ImageConfig {
+  /** The ratio of width to height: `16:9`. */
+  readonly shape?: string | undefined;
+  /** `1K`, `2K` or `4K`. */
+  readonly resolution?: string | undefined;
+}
+
 /** Settings of the whole call. Absent: the client leaves them to the provider. */
 export interface Settings {
   readonly maxOutputTokens?: Located<number> | undefined;
@@ -218,6 +226,8 @@ export interface Settings {
   readonly candidates?: Located<number> | undefined;
   /** What the response consists of: text, image, audio. Absent: text. */
   readonly modalities?: Located<readonly string[]> | undefined;
+  /** How pictures are to be that the model makes. */
+  readonly imageConfig?: Located<ImageConfig> | undefined;
   /** Log probabilities of the output, with this many alternatives for each token. */
   readonly logProbabilities?: Located<number> | undefined;
   /** OpenAI's effort: none, minimal, low, medium, high, xhigh or max; other words are for the provider to judge. */

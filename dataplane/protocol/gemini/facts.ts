@@ -55,6 +55,7 @@ export function readGenerateFacts(body: Uint8Array, request: JsonRecord): Genera
   if (tools > 0 || schema) counts.units += PREAMBLE_UNITS;
   const serviceTier = readTier(counts, request['serviceTier']);
   readModalities(counts, config['responseModalities']);
+  checkImageConfig(config['imageConfig']);
   if (isGiven(request['cachedContent'])) addReference(counts, 'cachedContent');
   return {
     wantsStreamUsage: true,
@@ -102,7 +103,8 @@ function readContents(counts: ContentCounts, { contents: given, systemInstructio
   if (isRecord(system)) readContent(counts, system, 'systemInstruction');
 }
 
-function readContent(counts: ContentCounts, content: JsonRecord, param: string): void {
+/** Adds a content to the counts. `param`: its path. */
+export function readContent(counts: ContentCounts, content: JsonRecord, param: string): void {
   counts.units++;
   for (const [index, part] of readRecords(content['parts'], `${param}.parts`).entries())
     readPart(counts, part, `${param}.parts[${index}]`);
@@ -170,11 +172,24 @@ function readTier(counts: ContentCounts, value: unknown): string | undefined {
   return tier === 'standard' || !STANDARD_TIERS.has(tier) ? tier : undefined;
 }
 
-/** Answers other than text. */
+/** Pictures are tokens of the output, whatever their shape. */
+function checkImageConfig(config: unknown): void {
+  if (!isRecord(config)) return;
+  const { aspectRatio, imageSize } = config;
+  if (isGiven(aspectRatio) && typeof aspectRatio !== 'string')
+    throw malformed('generationConfig.imageConfig.aspectRatio', 'a text');
+  if (isGiven(imageSize) && typeof imageSize !== 'string')
+    throw malformed('generationConfig.imageConfig.imageSize', 'a text');
+}
+
+/** Tokens of text and of images are bounded by the output limit. */
+const BOUNDED_MODALITIES: ReadonlySet<string> = new Set(['TEXT', 'IMAGE', 'MODALITY_UNSPECIFIED']);
+
+/** Answers of another kind. */
 function readModalities(counts: ContentCounts, modalities: unknown): void {
   const others = itemsOf(modalities)
     .map((modality) => stringOf(modality).toUpperCase())
-    .filter((modality) => modality !== 'TEXT' && modality !== 'MODALITY_UNSPECIFIED');
+    .filter((modality) => !BOUNDED_MODALITIES.has(modality));
   const param = 'generationConfig.responseModalities';
   for (const modality of others)
     if (modality === 'AUDIO') addUnbounded(counts, 'Audio', param, { tokens: 'audioOutput' });

@@ -23,9 +23,11 @@ const GENERATE: Shape = {
   systemInstruction: CONTENT,
   tools: { functionDeclarations: PLAIN },
   toolConfig: { functionCallingConfig: PLAIN },
-  generationConfig: { thinkingConfig: PLAIN },
+  generationConfig: { thinkingConfig: PLAIN, imageConfig: PLAIN },
 };
-const REQUEST: Shape = { ...GENERATE, generateContentRequest: GENERATE };
+const EMBED: Shape = { content: CONTENT, embedContentConfig: PLAIN };
+const PREDICT: Shape = { instances: PLAIN, parameters: PLAIN };
+const REQUEST: Shape = { ...GENERATE, generateContentRequest: GENERATE, ...EMBED, requests: EMBED, ...PREDICT };
 
 /**
  * A request with its fields in camel case. Throws RequestFault for a field that is given in both spellings, or in one

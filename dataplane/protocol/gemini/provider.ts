@@ -5,11 +5,18 @@
 import { decodeUtf8 } from '../bytes.ts';
 import { anthropicClient } from '../clients/anthropic/client.ts';
 import { openaiChatClient } from '../clients/openai-chat/client.ts';
+import { openaiImagesClient } from '../clients/openai-images/client.ts';
 import { responsesClient } from '../clients/responses/client.ts';
 import { conversion, countConversion } from '../conversion.ts';
+import type { Converter } from '../converter.ts';
+import { embeddingsOnGemini } from '../embeddings-on-gemini.ts';
 import { parseEventData } from '../json-value.ts';
+import type { OpenAIEndpoints } from '../openai/endpoints.ts';
+import { readFormWithFiles } from '../openai/form-fields.ts';
 import { geminiChat } from '../providers/gemini/chat.ts';
+import { batchEmbedContents, embedContent } from '../providers/gemini/embed-passthrough.ts';
 import { countPassthrough, geminiPassthrough } from '../providers/gemini/passthrough.ts';
+import { predict } from '../providers/gemini/predict-passthrough.ts';
 import type { Provider, TokenCounter } from '../provider.ts';
 import { readTokenCount } from '../usage.ts';
 import { readGeminiError } from './errors.ts';
@@ -21,6 +28,24 @@ const tokenCounter: TokenCounter = {
   read: (body) => readTokenCount(parseEventData(decodeUtf8(body))?.['totalTokens']),
 };
 
+const images = limited(conversion(openaiImagesClient('image_generation'), geminiChat));
+
+/** A form's files become pictures of the prompt. */
+const imageEdits: OpenAIEndpoints['imageEdits'] = (form) => {
+  const read = form === undefined ? undefined : (body: Uint8Array) => readFormWithFiles(body, form);
+  return limited(conversion(openaiImagesClient('image_edit'), geminiChat, read));
+};
+
+/** The output limit bounds the tokens of images too. A model whose route states none gets none. */
+function limited(converter: Converter): Converter {
+  return {
+    ...converter,
+    limitsOutput: true,
+    request: (body, parsed, plan) =>
+      converter.request(body, parsed, plan.maxOutputTokens === 0 ? { ...plan, maxOutputTokens: undefined } : plan),
+  };
+}
+
 export const gemini: Provider = {
   chat: {
     OpenAI: conversion(openaiChatClient, geminiChat),
@@ -28,6 +53,8 @@ export const gemini: Provider = {
     Responses: conversion(responsesClient, geminiChat),
     Gemini: geminiPassthrough,
   },
+  endpoints: { embeddings: embeddingsOnGemini, images, imageEdits },
+  geminiEndpoints: { embedContent, batchEmbedContents, predict },
   tokenCounters: {
     Anthropic: tokenCounter,
     Gemini: { ...tokenCounter, request: countPassthrough },

@@ -5,17 +5,13 @@ import { RequestFault } from '../call-facts.ts';
 import type { UnboundedUse } from '../call-facts.ts';
 import { MAX_CANDIDATES } from '../candidates.ts';
 import { addPricedFields, readServiceTier, startCounts } from '../content-counts.ts';
-import { estimateTokens, TEMPLATE_TOKENS } from '../estimate.ts';
-import type { ModelTokens } from '../estimate.ts';
 import { isGiven, readCount, readFlag, readModel, textOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
-import { findImageField } from '../image-inputs.ts';
-import { otherBytes, otherTextBytes } from '../other-members.ts';
 import { PRICED_FIELDS, readStreamOptions } from './facts.ts';
-import { boundTokens, likelyTokens, readTokenInputs } from './token-inputs.ts';
-import type { TokenInput } from './token-inputs.ts';
+import { countInputs, readTokenInputs } from './token-inputs.ts';
+import type { InputTokens, TokenInput } from './token-inputs.ts';
 
-export interface CompletionsFacts {
+export interface CompletionsFacts extends InputTokens {
   readonly model: string;
   readonly stream: boolean;
   readonly wantsStreamUsage: boolean;
@@ -24,12 +20,6 @@ export interface CompletionsFacts {
   /** Completions that are generated, and billed, of all prompts together. */
   readonly generated: number;
   readonly choices: Choices;
-  /** Upper bounds of the prompts, each with the rest of the body, where a compatible provider may find more to read. */
-  readonly promptTokens: readonly number[];
-  /** Likely tokens of all prompts. */
-  readonly estimatedTokens: number;
-  /** The field with the first image, which compatible providers accept; undefined: none. */
-  readonly imageParam: string | undefined;
   readonly unbounded: readonly UnboundedUse[];
   readonly serviceTier: string | undefined;
 }
@@ -51,10 +41,9 @@ const DEFAULT_OUTPUT_TOKENS = 16;
 const ANSWERS_RANGE = [1, MAX_CANDIDATES] as const;
 const FROM_ZERO = [0, Number.MAX_SAFE_INTEGER] as const;
 
-const PROMPT_NAMES: ReadonlySet<string> = new Set(['prompt']);
 /** Members left out of the estimate: models do not read them, or they are counted separately. */
 const UNREAD_NAMES: ReadonlySet<string> = new Set([
-  ...PROMPT_NAMES,
+  'prompt',
   'model',
   'stop',
   'user',
@@ -78,8 +67,6 @@ export function readCompletionsFacts(body: Uint8Array, parsed: JsonRecord): Comp
   const prompts = readPrompts(parsed);
   const { n, bestOf } = readAnswers(parsed, { prompts: prompts.length, stream });
   checkSuffix(parsed['suffix']);
-  const beside = otherBytes(body, PROMPT_NAMES) + TEMPLATE_TOKENS;
-  const likelyBeside = estimateTokens(otherTextBytes(parsed, UNREAD_NAMES));
   const counts = startCounts(body.length);
   addPricedFields(counts, parsed, COMPLETION_PRICED_FIELDS);
   return {
@@ -93,24 +80,10 @@ export function readCompletionsFacts(body: Uint8Array, parsed: JsonRecord): Comp
       generatedForEach: bestOf / n,
       echoed: readFlag(parsed['echo'], 'echo') ? prompts.map(textOf) : undefined,
     },
-    promptTokens: prompts.map((prompt) => boundTokens(prompt) + beside),
-    estimatedTokens: prompts.reduce<number>((sum, prompt) => sum + likelyTokens(prompt) + likelyBeside, 0),
-    imageParam: findImageField(parsed),
+    ...countInputs(prompts, { body, parsed, param: 'prompt', unread: UNREAD_NAMES }),
     unbounded: counts.unbounded,
     serviceTier: readServiceTier(parsed['service_tier']),
   };
-}
-
-/** Upper bound of input tokens, at most the context of each prompt. What an image comes to is bounded by that alone. */
-export function boundCompletionsInput(facts: CompletionsFacts, { contextTokens }: ModelTokens): number {
-  const { promptTokens, imageParam } = facts;
-  if (imageParam !== undefined) return promptTokens.length * contextTokens;
-  return promptTokens.reduce((sum, tokens) => sum + Math.min(tokens, contextTokens), 0);
-}
-
-/** Likely input tokens, at most the bound. */
-export function estimateCompletionsInput(facts: CompletionsFacts, model: ModelTokens): number {
-  return Math.min(boundCompletionsInput(facts, model), facts.estimatedTokens);
 }
 
 /** Without a prompt the model begins a document. What chats have beside one would be read with every prompt. */

@@ -3,34 +3,38 @@
  */
 import { readModel } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
+import { isImageData } from '../image-inputs.ts';
 import { inputOnlyConverter } from './input-only.ts';
-import { boundTokens, likelyTokens, readTokenInputs } from './token-inputs.ts';
+import { countInputs, readTokenInputs } from './token-inputs.ts';
+import type { InputTokens } from './token-inputs.ts';
 
-export interface EmbeddingsFacts {
+export interface EmbeddingsFacts extends InputTokens {
   readonly model: string;
-  /** Upper bound for each input: the bytes of a text, or the number of tokens that the client sent. */
-  readonly inputTokens: readonly number[];
-  /** Likely tokens of all inputs. */
-  readonly estimatedTokens: number;
 }
 
-/** Upper bound of what a provider adds to one input. */
-const WRAPPING_TOKENS = 8;
+/** Members left out of the estimate: models do not read them, or they are counted separately. */
+const UNREAD_NAMES: ReadonlySet<string> = new Set([
+  'input',
+  'model',
+  'user',
+  'metadata',
+  'safety_identifier',
+  'encoding_format',
+  'embedding_type',
+  'embedding_types',
+  'output_dtype',
+  'input_type',
+  'task',
+  'truncate',
+]);
 
 /** Throws RequestFault where the model or the input is missing or wrong. */
-export function readEmbeddingsFacts(parsed: JsonRecord): EmbeddingsFacts {
+export function readEmbeddingsFacts(body: Uint8Array, parsed: JsonRecord): EmbeddingsFacts {
   const model = readModel(parsed);
   const inputs = readTokenInputs(parsed['input'], 'input');
-  return {
-    model,
-    inputTokens: inputs.map((input) => boundTokens(input) + WRAPPING_TOKENS),
-    estimatedTokens: inputs.reduce<number>((sum, input) => sum + likelyTokens(input), 0),
-  };
-}
-
-/** Upper bound of input tokens: providers truncate or refuse an input that exceeds the model's context. */
-export function boundEmbeddingsInput(facts: EmbeddingsFacts, contextTokens: number): number {
-  return facts.inputTokens.reduce((sum, tokens) => sum + Math.min(tokens, contextTokens), 0);
+  const counted = countInputs(inputs, { body, parsed, param: 'input', unread: UNREAD_NAMES });
+  const pictured = inputs.some(isImageData) ? 'input' : undefined;
+  return { model, ...counted, imageParam: counted.imageParam ?? pictured };
 }
 
 export const embeddingsConverter = inputOnlyConverter({

@@ -2,15 +2,15 @@
  * Counts the images of a response that is too large to parse, by the names of the members that hold them. A name within
  * a string has a backslash before its closing quote, so it does not count.
  */
-const NAMES = [Buffer.from('"b64_json"'), Buffer.from('"url"')];
+const NAMES = ['"b64_json"', '"url"', '"bytesBase64Encoded"'].map((name) => Buffer.from(name));
 /** The end of a piece that may be the start of a name. */
-const OVERLAP_BYTES = 9;
+const OVERLAP_BYTES = Math.max(...NAMES.map(({ length }) => length)) - 1;
 
 export class ImageCounter {
   readonly #counts = NAMES.map(() => 0);
   #tail: Uint8Array = new Uint8Array();
 
-  /** Of the two names that an image may have, the one that occurs more often: some providers write both. */
+  /** Of the names that an image may have, the one that occurs most often: some providers write two. */
   get images(): number {
     return Math.max(...this.#counts);
   }

@@ -1,7 +1,9 @@
 /** Facts of requests for images: of generations, and of edits and variations, which begin with pictures. */
 import { RequestFault } from '../call-facts.ts';
 import type { UnboundedUse } from '../call-facts.ts';
-import { readCount, readFlag, readModel } from '../fields.ts';
+import { estimateTokens, TEMPLATE_TOKENS } from '../estimate.ts';
+import type { ModelTokens } from '../estimate.ts';
+import { readCount, readFlag, readModel, utf8Bytes } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { findImageField } from '../image-inputs.ts';
 import {
@@ -18,6 +20,8 @@ import {
 export interface ImagesFacts {
   readonly model: string;
   readonly stream: boolean;
+  /** Of its text, which is all that a model reads beside pictures. */
+  readonly promptBytes: number;
   /** Number of images, by which the price is multiplied. */
   readonly generations: number;
   /** The field with an input image, which compatible providers accept in generations too; undefined: none. */
@@ -52,10 +56,22 @@ export function readImageVariationFacts(fields: JsonRecord): ImagesFacts {
   return withPicture(readImages(fields));
 }
 
+/** Upper bound of input tokens, where a model has any. What pictures come to is bounded by its context alone. */
+export function boundImagesInput(facts: ImagesFacts, { contextTokens }: ModelTokens): number {
+  return facts.imageParam === undefined ? Math.min(contextTokens, facts.promptBytes + TEMPLATE_TOKENS) : contextTokens;
+}
+
+/** Likely input tokens, at most the bound; several pictures count as one. */
+export function estimateImagesInput(facts: ImagesFacts, model: ModelTokens): number {
+  const pictures = facts.imageParam === undefined ? 0 : model.imageTokens;
+  return Math.min(boundImagesInput(facts, model), estimateTokens(facts.promptBytes) + pictures);
+}
+
 function readImages(fields: JsonRecord): ImagesFacts {
   return {
     model: readModel(fields),
     stream: readFlag(fields['stream'], 'stream'),
+    promptBytes: utf8Bytes(fields['prompt']),
     generations: readCount(fields['n'], 'n', [1, MAX_IMAGES]) ?? 1,
     imageParam: findImageField(fields),
     unbounded: readStoredFiles(fields),

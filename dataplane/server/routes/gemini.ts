@@ -1,9 +1,12 @@
-/** Google's generateContent, streamGenerateContent and countTokens; the newest SDKs call them below /v1. */
+/** Google's methods of models, of which the newest SDKs call some below /v1. */
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
+import type { EndpointCall, Received } from '../../pipeline/context.ts';
 import { authenticate } from '../../pipeline/authenticate.ts';
 import { countTokens } from '../../pipeline/count-tokens.ts';
 import { readerOf } from '../../pipeline/endpoints/endpoint.ts';
+import { embedContents, predict } from '../../pipeline/endpoints/gemini-methods.ts';
 import { generateContent } from '../../pipeline/endpoints/gemini.ts';
+import type { EndpointName } from '../../telemetry/call-report.ts';
 import type { ServerDeps } from '../deps.ts';
 import { readGeminiCall } from '../gemini-path.ts';
 import { notFound } from '../not-found.ts';
@@ -24,6 +27,12 @@ export const gemini: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
         return generate(deps, { request, reply }, { model, stream: false });
       case 'streamGenerateContent':
         return generate(deps, { request, reply }, { model, stream: true });
+      case 'embedContent':
+        return bill(deps, { request, reply }, 'embed_content', readerOf(embedContents('GeminiEmbed', model)));
+      case 'batchEmbedContents':
+        return bill(deps, { request, reply }, 'embed_content', readerOf(embedContents('GeminiBatchEmbed', model)));
+      case 'predict':
+        return bill(deps, { request, reply }, 'predict', readerOf(predict(model)));
       case 'countTokens':
         return count(deps, { request, reply }, model);
       default:
@@ -42,16 +51,18 @@ function generate(
   { model, stream }: { readonly model: string; readonly stream: boolean },
 ): FastifyReply {
   const isArray = stream && firstOf(request.query['alt']) !== 'sse';
+  return bill(deps, { request, reply }, 'generate_content', readerOf(generateContent({ model, stream, isArray })));
+}
+
+/** Serves a call that costs money. */
+function bill(
+  deps: ServerDeps,
+  { request, reply }: Exchange,
+  endpoint: EndpointName,
+  read: (received: Received) => Promise<EndpointCall>,
+): FastifyReply {
   reply.hijack();
-  void serve(
-    deps,
-    receive(deps, {
-      endpoint: 'generate_content',
-      request,
-      reply,
-      read: readerOf(generateContent({ model, stream, isArray })),
-    }),
-  );
+  void serve(deps, receive(deps, { endpoint, request, reply, read }));
   return reply;
 }
 

@@ -3,6 +3,7 @@
  * the models that a key can call now.
  */
 import { GatewayError } from '../../errors.ts';
+import { offeredChannels } from '../../state/offered-channels.ts';
 import type { Offer } from '../../state/state.ts';
 import { limitsOf } from './models.ts';
 
@@ -26,17 +27,21 @@ export type Query = Readonly<Record<string, string | readonly string[] | undefin
 
 const DEFAULT_PAGE = 50;
 const LARGEST_PAGE = 1000;
-const METHODS = ['generateContent', 'countTokens'];
+
+/** Google's methods by what a model does. Those besides conversations need a channel of Google's protocol. */
+const METHODS = {
+  Chat: ['generateContent', 'countTokens'],
+  Embeddings: ['embedContent', 'batchEmbedContents'],
+  Images: ['predict'],
+} as const;
 
 /**
- * A page of the models that chat. `offers` are ordered by name, and a token is the last name of the page before it.
+ * A page of the models that have a method of Google's. `offers` are ordered by name, and a token is the last name of the page before it.
  * Throws invalid_request.
  */
 export function geminiModelPage(offers: readonly Offer[], query: Query): GeminiModelPage {
   const pageToken = firstOf(query['pageToken']) ?? '';
-  const rest = offers.filter(
-    ({ model, endpoints }) => endpoints.has('Chat') && (pageToken === '' || model > pageToken),
-  );
+  const rest = offers.filter((offer) => methodsOf(offer).length > 0 && (pageToken === '' || offer.model > pageToken));
   const page = rest.slice(0, parseSize(firstOf(query['pageSize'])));
   const last = rest.length > page.length ? page.at(-1) : undefined;
   return { models: page.map(geminiModel), ...(last && { nextPageToken: last.model }) };
@@ -52,8 +57,17 @@ export function geminiModel(offer: Offer): GeminiModel {
     version: '',
     ...(contextTokens !== null && { inputTokenLimit: contextTokens }),
     ...(maxOutputTokens !== null && { outputTokenLimit: maxOutputTokens }),
-    supportedGenerationMethods: offer.endpoints.has('Chat') ? METHODS : [],
+    supportedGenerationMethods: methodsOf(offer),
   };
+}
+
+function methodsOf(offer: Offer): readonly string[] {
+  const chats = offer.endpoints.has('Chat') ? METHODS.Chat : [];
+  const ofGoogle = offeredChannels(offer).filter(({ target }) => target.protocol === 'Gemini');
+  const others = (['Embeddings', 'Images'] as const).filter((kind) =>
+    ofGoogle.some(({ model }) => model.endpoints.has(kind)),
+  );
+  return [...chats, ...others.flatMap((kind) => METHODS[kind])];
 }
 
 /** Of a repeated parameter, the first counts. */

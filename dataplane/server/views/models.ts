@@ -3,6 +3,7 @@
  * now.
  */
 import { GatewayError } from '../../errors.ts';
+import { providerOf } from '../../protocol/providers.ts';
 import { offeredChannels } from '../../state/offered-channels.ts';
 import type { KeyState, Offer, State } from '../../state/state.ts';
 import { modelFacts, modelFactsJson } from '#web/pricing/model-facts.ts';
@@ -144,10 +145,17 @@ function isCallable(offer: Offer, { models }: Pick<KeyState, 'models'>): boolean
   return isPriced(offer) && offeredChannels(offer).length > 0 && (models?.has(offer.model) ?? true);
 }
 
-/** Images and videos have no bound in tokens, so they need a price per generation. */
-function isPriced({ catalog, quotaType, endpoints }: Offer): boolean {
+/** Images and videos need a price per generation, unless an output limit bounds their tokens. */
+function isPriced(offer: Offer): boolean {
+  const { catalog, quotaType, endpoints } = offer;
   if (catalog === undefined) return false;
-  return quotaType === 'Request' || endpoints.has('Chat') || endpoints.has('Embeddings');
+  if (quotaType === 'Request' || endpoints.has('Chat') || endpoints.has('Embeddings')) return true;
+  return offeredChannels(offer).some(
+    ({ target, model }) =>
+      model.endpoints.has('Images') &&
+      model.maxOutputTokens > 0 &&
+      providerOf(target.protocol).endpoints?.images?.limitsOutput === true,
+  );
 }
 
 function parseLimit(text: string | undefined): number {

@@ -27,6 +27,24 @@ describe('embeddings and images', () => {
     assert.ok(typeof sent === 'object' && 'bytes' in sent);
     assert.equal(answer.text, sent.bytes);
   });
+  it('hold each input of embeddings with the rest of the body, and refuse what could raise their price', async () => {
+    const body = { model: 'embed-model', input: ['a', 'b'], instruction: 'y'.repeat(40) };
+    const beside = JSON.stringify(body).length - '["a","b"]'.length;
+    stack.openai.script(openaiEmbeddings([[0.1], [0.2]], 5000));
+    const answer = await post(stack, '/v1/embeddings', body);
+    const record = await usageOf(answer.headers.get('x-request-id'));
+    assert.deepEqual([record.input_tokens, record.usage_source], [2 * (1 + beside + 144), 'Implausible']);
+    const sent = stack.openai.requests.length;
+    for (const [more, code, param] of [
+      [{ extra_body: { n: 4 } }, 'not_allowed', 'extra_body.n'],
+      [{ messages: [{ content: [{ type: 'image_url', image_url: { url: 'x' } }] }] }, 'unsupported_image', 'messages'],
+      [{ input: 'data:image/png;base64,AAAA' }, 'unsupported_image', 'input'],
+    ] as const) {
+      const { error } = (await post(stack, '/v1/embeddings', { ...body, ...more })).json();
+      assert.deepEqual([error.code, error.param], [code, param]);
+    }
+    assert.equal(stack.openai.requests.length, sent);
+  });
   it('return different errors for a model of another endpoint, an unknown model and a wrong field', async () => {
     assert.equal(
       (await post(stack, '/v1/embeddings', { model: 'gpt-model', input: 'x' })).json().error.code,

@@ -58,7 +58,7 @@ describe('paths', () => {
   });
   it("that are unknown get an error in Google's format", async () => {
     for (const [path, status] of [
-      ['/v1beta/models/gpt-model:embedContent', 404],
+      ['/v1beta/models/gpt-model:generateAnswer', 404],
       ['/v1beta/models/gpt-model', 405],
       ['/v1beta/files', 404],
       ['/v1beta', 404],
@@ -70,9 +70,6 @@ describe('paths', () => {
   });
   it("of Google's that are not served say what to call instead, in Google's format", async () => {
     for (const [path, instead] of [
-      ['/models/gpt-model:embedContent', /POST \/v1\/embeddings/],
-      ['/models/gpt-model:batchEmbedContents', /POST \/v1\/embeddings/],
-      ['/models/gpt-model:predict', /POST \/v1\/images\/generations/],
       ['/models/gpt-model:predictLongRunning', /POST \/v1\/videos/],
       ['/models/gpt-model:batchGenerateContent', /each call of a batch by itself/],
       ['/cachedContents', /Send the whole conversation/],
@@ -87,7 +84,7 @@ describe('paths', () => {
     for (const path of ['/upload/v1beta/files', '/upload/v1/files', '/v1beta/files', '/v1beta/files/x:download'])
       assert.match((await post(stack, path, HELLO)).json().error.message, /content in the message itself/, path);
     const other = await post(stack, '/v1beta/models/gpt-model:generateAnswer', HELLO);
-    assert.match(other.json().error.message, /:streamGenerateContent and :countTokens are served/);
+    assert.match(other.json().error.message, /:batchEmbedContents and :predict are served/);
   });
   it('below /v1 work too, beside those of other dialects', async () => {
     stack.openai.script(openaiChat());

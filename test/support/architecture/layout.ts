@@ -312,11 +312,13 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     // a provider names the converters to its protocol
     'anthropic/provider.ts': ['clients', 'providers'],
     'converse/provider.ts': ['clients', 'providers'],
-    'gemini/provider.ts': ['clients', 'providers'],
+    // forms of images, and the names of OpenAI's endpoints
+    'gemini/provider.ts': ['clients', 'openai', 'providers'],
     'openai/provider.ts': ['clients', 'providers'],
 
     'anthropic-anthropic.ts': ['anthropic', 'platforms'],
     'converter.ts': ['platforms'],
+    'embeddings-on-gemini.ts': ['gemini', 'openai', 'providers'],
     'openai-openai.ts': ['openai'],
 
     // what is done for every dialect
@@ -328,7 +330,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'usage-at-ends.ts': ['anthropic', 'openai'],
     'write-error.ts': ['anthropic', 'gemini', 'openai'],
   },
-  'dataplane/protocol/clients': { anthropic: [], gemini: [], 'openai-chat': [], responses: [] },
+  'dataplane/protocol/clients': { anthropic: [], gemini: [], 'openai-chat': [], 'openai-images': [], responses: [] },
   'dataplane/protocol/providers': { anthropic: [], converse: [], gemini: [], 'openai-chat': [], responses: [] },
   'dataplane/ledger': {
     embedded: [],

@@ -1,6 +1,13 @@
 /** Reads a request in Google's protocol into a conversation. Its model, and whether it streams, are in the path. */
 import { effortOfBudget } from '../../conversation/efforts.ts';
-import type { Conversation, Located, ReasoningSettings, ResponseFormat, Settings } from '../../conversation/request.ts';
+import type {
+  Conversation,
+  ImageConfig,
+  Located,
+  ReasoningSettings,
+  ResponseFormat,
+  Settings,
+} from '../../conversation/request.ts';
 import { kindOf, readFields } from '../../field-table.ts';
 import type { ConvertedFields, UnreadField } from '../../field-table.ts';
 import { isGiven, isRecord, itemsOf, stringOf, textOf } from '../../fields.ts';
@@ -11,7 +18,7 @@ import type { ReadContext, ReadRequest } from '../client.ts';
 import { readContents, readSystem } from './read-contents.ts';
 import { readChoice, readTools } from './read-tools.ts';
 import { toJsonSchema } from './schemas.ts';
-import { GENERATION_CONFIG, LEVELS, MIME_TYPES, REQUEST, THINKING_CONFIG } from './table.ts';
+import { GENERATION_CONFIG, IMAGE_CONFIG, LEVELS, MIME_TYPES, REQUEST, THINKING_CONFIG } from './table.ts';
 
 type Config = ConvertedFields<NonNullable<typeof GENERATION_CONFIG.converted>>;
 
@@ -53,6 +60,7 @@ function readSettings(config: Config, unread: UnreadField[]): Settings {
     candidates: number('candidateCount'),
     logProbabilities: readLogProbabilities(config),
     modalities: readModalities(config.responseModalities),
+    imageConfig: located(readImageConfig(config.imageConfig, unread), 'imageConfig'),
     stop: located(stops.length > 0 ? stops : undefined, 'stopSequences'),
     ...readThinking(config.thinkingConfig, unread),
     responseFormat: located(readFormat(config, unread), formatField(config)),
@@ -72,6 +80,14 @@ function readModalities(given: unknown): Settings['modalities'] {
   const names = itemsOf(given).filter((each) => typeof each === 'string' && each !== 'MODALITY_UNSPECIFIED');
   const value = names.map((each) => stringOf(each).toLowerCase());
   return located(value.some((each) => each !== 'text') ? value : undefined, 'responseModalities');
+}
+
+function readImageConfig(given: unknown, unread: UnreadField[]): ImageConfig | undefined {
+  const param = `${CONFIG}.imageConfig`;
+  if (!isGiven(given)) return undefined;
+  if (!isRecord(given)) throw malformed(param, 'an object');
+  const { aspectRatio: shape, imageSize: resolution } = readFields(IMAGE_CONFIG, given, { param, unread });
+  return { shape: textOf(shape), resolution: textOf(resolution) };
 }
 
 function readLogProbabilities({ responseLogprobs, logprobs }: Config): Located<number> | undefined {

@@ -57,9 +57,21 @@ export const GENERATION_CONFIG = objectTable('`generationConfig`', {
   audioTranscriptionConfig: TEXT_ONLY,
   translationConfig: TEXT_ONLY,
   enableAffectiveDialog: refused('responses are text', [false]),
-  imageConfig: TEXT_ONLY,
+  imageConfig: converted('the shape and the resolution of pictures'),
   routingConfig: refused('the route chooses the model'),
   modelSelectionConfig: refused('the route chooses the model'),
+});
+
+const OWN_PICTURES = refused('other providers have no such setting');
+
+export const IMAGE_CONFIG = objectTable('`imageConfig`', {
+  aspectRatio: converted('the ratio of width to height'),
+  imageSize: converted('the resolution'),
+  personGeneration: OWN_PICTURES,
+  prominentPeople: OWN_PICTURES,
+  outputMimeType: OWN_PICTURES,
+  outputCompressionQuality: OWN_PICTURES,
+  imageOutputOptions: OWN_PICTURES,
 });
 
 export const THINKING_CONFIG = objectTable('`thinkingConfig`', {
@@ -215,6 +227,7 @@ export const SAYS: Says = {
     'stop',
     'candidates',
     'modalities',
+    'imageConfig',
     'logProbabilities',
     'effort',
     'reasoning',
@@ -229,6 +242,7 @@ export const SAYS: Says = {
 export const REQUEST_TABLES = [
   REQUEST,
   GENERATION_CONFIG,
+  IMAGE_CONFIG,
   THINKING_CONFIG,
   LEVELS,
   MIME_TYPES,

@@ -1,6 +1,6 @@
 /** Reads a chat completion request into a conversation. */
 import type { ConversionNotes } from '../../converter.ts';
-import type { ResponseFormat, Settings } from '../../conversation/request.ts';
+import type { ImageConfig, ResponseFormat, Settings } from '../../conversation/request.ts';
 import { kindOf, readFields } from '../../field-table.ts';
 import type { UnreadField } from '../../field-table.ts';
 import { isGiven, isRecord, itemsOf, textOf } from '../../fields.ts';
@@ -14,7 +14,7 @@ import { schemaFormat } from '../schema-format.ts';
 import { readTurns } from './read-messages.ts';
 import { readReasoningSettings } from './read-reasoning-settings.ts';
 import { readTools } from './read-tools.ts';
-import { FORMAT, FORMATS, JSON_SCHEMA, REQUEST, STREAM_OPTIONS } from './table.ts';
+import { FORMAT, FORMATS, IMAGE_CONFIG, JSON_SCHEMA, REQUEST, STREAM_OPTIONS } from './table.ts';
 import type { ChatRequest } from './table.ts';
 
 /** Throws RequestFault for a field that is missing or malformed. */
@@ -50,6 +50,7 @@ function readSettings(request: ChatRequest, unread: UnreadField[]): Settings {
       located(numberOf(request.max_tokens), 'max_tokens'),
     verbosity: located(textOf(request.verbosity), 'verbosity'),
     modalities: readModalities(request.modalities),
+    imageConfig: located(readImageConfig(request.image_config, unread), 'image_config'),
     responseFormat: located(readFormat(request.response_format, unread), 'response_format'),
     cache: located(cacheMark(request.cache_control), 'cache_control'),
   };
@@ -87,6 +88,16 @@ function stopsOf(stop: unknown): readonly string[] | undefined {
 function readModalities(given: unknown): Settings['modalities'] {
   const value = itemsOf(given).filter((each) => typeof each === 'string');
   return value.some((each) => each !== 'text') ? { value, path: 'modalities' } : undefined;
+}
+
+function readImageConfig(given: unknown, unread: UnreadField[]): ImageConfig | undefined {
+  if (!isGiven(given)) return undefined;
+  if (!isRecord(given)) throw malformed('image_config', 'an object');
+  const { aspect_ratio: shape, image_size: resolution } = readFields(IMAGE_CONFIG, given, {
+    param: 'image_config',
+    unread,
+  });
+  return { shape: textOf(shape), resolution: textOf(resolution) };
 }
 
 const FORMAT_PATH = 'response_format';

@@ -58,6 +58,7 @@ export const REQUEST = objectTable('Request', {
   prompt_cache_key: converted('the key of the cache'),
   service_tier: converted('the service tier: default is standard, auto is left out'),
   modalities: converted('what the response consists of'),
+  image_config: converted("the shape and the resolution of pictures (OpenRouter's)"),
   cache_control: converted("a cache mark at the end of the conversation (not OpenAI's own)"),
   prompt_cache_retention: OWN_CACHE,
   prompt_cache_options: OWN_CACHE,
@@ -76,6 +77,11 @@ export type ChatRequest = ConvertedFields<NonNullable<typeof REQUEST.converted>>
 export const STREAM_OPTIONS = objectTable('`stream_options`', {
   include_usage: converted('the chunk with the usage, before `[DONE]`'),
   include_obfuscation: dropped('chunks have no padding'),
+});
+
+export const IMAGE_CONFIG = objectTable('`image_config`', {
+  aspect_ratio: converted('the ratio of width to height'),
+  image_size: converted('the resolution'),
 });
 
 export const THINKING = objectTable('`thinking`', {
@@ -329,6 +335,7 @@ export const SAYS: Says = {
     'stop',
     'candidates',
     'modalities',
+    'imageConfig',
     'logProbabilities',
     'effort',
     'reasoning',
@@ -360,6 +367,7 @@ export const SAYS: Says = {
 export const REQUEST_TABLES = [
   REQUEST,
   STREAM_OPTIONS,
+  IMAGE_CONFIG,
   THINKING,
   REASONING,
   ROLES,

@@ -24,6 +24,7 @@ export const SETTINGS: SettingsTable = {
   stop: converted('`stop_sequences`, for models that take them; those without words are left out and named'),
   candidates: omitted('one response at a time', [1]),
   modalities: refused('responses are text', [['text']]),
+  imageConfig: refused('responses are text'),
   logProbabilities: omitted(NO_SETTING),
   effort: converted('`output_config.effort`, for models that reason; a budget for Claude before 4.6'),
   reasoning: converted('`thinking`, for models that reason; without a budget that fits, it is left out and named'),

@@ -19,6 +19,7 @@ export const SETTINGS: SettingsTable = {
   stop: converted('`inferenceConfig.stopSequences`'),
   candidates: omitted('one response at a time', [1]),
   modalities: refused('responses are text', [['text']]),
+  imageConfig: refused('responses are text'),
   logProbabilities: omitted(NO_SETTING),
   effort: converted(
     '`outputConfig.effort` of Claude; `reasoningConfig` of Nova 2 and `reasoning_effort` of GPT-OSS, minimal as low, ' +

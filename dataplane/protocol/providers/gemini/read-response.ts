@@ -89,6 +89,9 @@ export class CandidateReader {
     const signature = textOf(thoughtSignature);
     if (isRecord(functionCall)) return this.#readCall(functionCall, signature, candidate);
     if (isRecord(inlineData)) {
+      // a draft, which comes again as it is meant to be
+      if (thought === true) return [];
+      this.#tally.addImage();
       const [mediaType, data] = [stringOf(inlineData['mimeType']), stringOf(inlineData['data'])];
       return [{ type: 'image', candidate, mediaType, data }];
     }

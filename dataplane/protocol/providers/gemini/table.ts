@@ -16,6 +16,9 @@ export const SETTINGS: SettingsTable = {
   stop: converted('`generationConfig.stopSequences`; of more than five the first five'),
   candidates: converted('`generationConfig.candidateCount`'),
   modalities: converted('`generationConfig.responseModalities`; audio is refused'),
+  imageConfig: converted(
+    '`generationConfig.imageConfig`; a resolution from Gemini 3 on, and before that 1K alone, which is left out',
+  ),
   logProbabilities: converted('`generationConfig.responseLogprobs` and `logprobs`'),
   effort: converted('`thinkingLevel` from Gemini 3 on, and `thinkingBudget` before'),
   reasoning: converted('`generationConfig.thinkingConfig`; disabled as little as the model can'),
@@ -112,7 +115,7 @@ export const RESPONSE_PARTS = kindTable('Parts of a response', {
   text: converted('text, or reasoning where it is a thought'),
   functionCall: converted('a call'),
   thoughtSignature: converted('the proof of reasoning, with the id of the call that it belongs to'),
-  inlineData: converted('an image'),
+  inlineData: converted('an image; one among the thoughts is left out'),
   executableCode: dropped('is not asked for'),
   codeExecutionResult: dropped('is not asked for'),
 });

@@ -50,6 +50,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     toolConfig,
     generationConfig: {
       responseModalities: writeModalities(settings.modalities),
+      imageConfig: writeImageConfig(settings.imageConfig, version),
       ...writeSampling(settings, capabilities, dropped),
       maxOutputTokens: maxOutputTokens ?? settings.maxOutputTokens?.value,
       ...format,
@@ -96,6 +97,17 @@ function differing(setting: Located<number> | undefined, byDefault: number): num
 function writeModalities(modalities: Settings['modalities']): readonly string[] | undefined {
   if (modalities?.value.includes('audio')) throw unsupported(modalities.path, NAME, 'there is no audio');
   return modalities?.value.map((modality) => modality.toUpperCase());
+}
+
+/** Models before Gemini 3 make pictures of 1K, and take no resolution. */
+function writeImageConfig(given: Settings['imageConfig'], version: number): JsonRecord | undefined {
+  if (!given) return undefined;
+  const { shape, resolution } = given.value;
+  const takesResolution = version >= LEVELS_FROM;
+  if (!takesResolution && resolution !== undefined && resolution !== '1K')
+    throw unsupported(given.path, NAME, 'this model makes pictures of 1K');
+  const config = { aspectRatio: shape, ...(takesResolution && { imageSize: resolution }) };
+  return Object.values(config).some((value) => value !== undefined) ? config : undefined;
 }
 
 interface Format {

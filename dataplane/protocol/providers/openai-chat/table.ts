@@ -35,6 +35,7 @@ export const SETTINGS: SettingsTable = {
   promptCacheKey: converted("`prompt_cache_key`, for OpenAI's models"),
   cache: dropped(CACHING),
   modalities: converted('`modalities`; audio is refused'),
+  imageConfig: converted("`image_config` (OpenRouter's)"),
   serviceTier: converted('`service_tier`; standard is `default`'),
 };
 

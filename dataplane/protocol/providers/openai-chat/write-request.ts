@@ -1,7 +1,7 @@
 /** Writes a conversation as a chat completion request. */
 import { capabilitiesOf, OPENAI_MODELS } from '../../capabilities.ts';
 import { prepare } from '../../conversation/prepare.ts';
-import type { Conversation, Settings } from '../../conversation/request.ts';
+import type { Conversation, ImageConfig, Settings } from '../../conversation/request.ts';
 import { keptValue, takeSettings } from '../../conversation/take.ts';
 import type { JsonRecord } from '../../fields.ts';
 import {
@@ -53,6 +53,7 @@ export function writeRequest(conversation: Conversation, { plan, stream, dropped
     verbosity: keptValue(settings.verbosity, takesVerbosity(model), dropped, 'medium'),
     user: writeUser(settings.user?.value),
     modalities: writeModalities(settings.modalities),
+    image_config: writeImageConfig(settings.imageConfig?.value),
     service_tier: writeTier(settings.serviceTier?.value),
     prompt_cache_key: isOpenAi(model) ? writeCacheKey(settings, plan) : undefined,
   };
@@ -133,4 +134,9 @@ function formatOf(held: HeldFormat['held']): JsonRecord | undefined {
 function writeModalities(modalities: Settings['modalities']): readonly string[] | undefined {
   if (modalities?.value.includes('audio')) throw unsupported(modalities.path, NAME, 'audio has settings of its own');
   return modalities?.value;
+}
+
+/** As OpenRouter takes it. */
+function writeImageConfig(config: ImageConfig | undefined): JsonRecord | undefined {
+  return config && { aspect_ratio: config.shape, image_size: config.resolution };
 }

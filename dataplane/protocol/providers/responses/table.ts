@@ -36,6 +36,7 @@ export const SETTINGS: SettingsTable = {
   promptCacheKey: converted("`prompt_cache_key`, for OpenAI's models"),
   cache: dropped(CACHING),
   modalities: omitted('a response is text', [['text']]),
+  imageConfig: omitted('a response is text'),
   serviceTier: converted('`service_tier`; standard is `default`'),
 };
 

@@ -1,13 +1,10 @@
 /** Legacy completions: what they are held for, what is sent, and what is seen of their output. */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import {
-  boundCompletionsInput,
-  estimateCompletionsInput,
-  readCompletionsFacts,
-} from '../../../../dataplane/protocol/openai/completion-facts.ts';
+import { readCompletionsFacts } from '../../../../dataplane/protocol/openai/completion-facts.ts';
 import type { Choices } from '../../../../dataplane/protocol/openai/completion-facts.ts';
 import { completionsConverter } from '../../../../dataplane/protocol/openai/completions.ts';
+import { boundInputs, estimateInputs } from '../../../../dataplane/protocol/openai/token-inputs.ts';
 import { refusalOf } from './refusal.ts';
 import { assertCutAlike, byteByByte, replay, STREAM_REQUEST } from './replay.ts';
 
@@ -27,11 +24,11 @@ test.each([
   [undefined, TEMPLATE, 0],
 ])('the prompt %j is bounded and estimated', (prompt, bound, estimate) => {
   const facts = read({ prompt });
-  assert.deepEqual([boundCompletionsInput(facts, LIMITS), estimateCompletionsInput(facts, LIMITS)], [bound, estimate]);
+  assert.deepEqual([boundInputs(facts, LIMITS), estimateInputs(facts, LIMITS)], [bound, estimate]);
 });
 
 test('what else is in the body may be read with each prompt, within its context', () => {
-  const bound = (fields: object) => boundCompletionsInput(read(fields, JSON.stringify(fields)), LIMITS);
+  const bound = (fields: object) => boundInputs(read(fields, JSON.stringify(fields)), LIMITS);
   assert.equal(bound({ prompt: 'four', input: 'x' }), 4 + '{"prompt":,"input":"x"}'.length + TEMPLATE);
   assert.equal(
     bound({ prompt: ['a', 'b'], suffix: 'four' }),
@@ -43,7 +40,7 @@ test('what else is in the body may be read with each prompt, within its context'
 });
 
 test('texts beside the prompts are estimated with each, unless no model reads them', () => {
-  const estimate = (fields: object) => estimateCompletionsInput(read({ prompt: ['a', 'b'], ...fields }), LIMITS);
+  const estimate = (fields: object) => estimateInputs(read({ prompt: ['a', 'b'], ...fields }), LIMITS);
   assert.equal(estimate({ suffix: 'four' }), 4);
   assert.equal(estimate({ instruction: 'x'.repeat(40), options: { a: 'b' } }), 2 * (1 + 13));
   assert.equal(estimate({ stop: ['four'], user: 'someone', stream_options: {}, n: 2 }), 2);
@@ -51,7 +48,7 @@ test('texts beside the prompts are estimated with each, unless no model reads th
 
 test('an image may fill the context', () => {
   const seeing = read({ prompt: ['a', 'b'], image: 'https://x/a.png' });
-  assert.deepEqual([seeing.imageParam, boundCompletionsInput(seeing, LIMITS)], ['image', 2000]);
+  assert.deepEqual([seeing.imageParam, boundInputs(seeing, LIMITS)], ['image', 2000]);
 });
 
 test.each([

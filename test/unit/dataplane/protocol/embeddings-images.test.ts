@@ -1,11 +1,7 @@
 /** OpenAI's other endpoints. */
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import {
-  boundEmbeddingsInput,
-  embeddingsConverter,
-  readEmbeddingsFacts,
-} from '../../../../dataplane/protocol/openai/embeddings.ts';
+import { embeddingsConverter, readEmbeddingsFacts } from '../../../../dataplane/protocol/openai/embeddings.ts';
 import {
   findFormatFields,
   readImageEditFacts,
@@ -17,23 +13,39 @@ import {
   imagesConverter,
   imageVariationsConverter,
 } from '../../../../dataplane/protocol/openai/images.ts';
+import { boundInputs, estimateInputs } from '../../../../dataplane/protocol/openai/token-inputs.ts';
 import { refusalOf } from './refusal.ts';
 import { byteByByte, replay, STREAM_REQUEST } from './replay.ts';
 
 const PLAN = { upstreamModel: 'up', maxOutputTokens: undefined, outputLimitField: 'max_tokens' } as const;
 const faultParam = (read: () => unknown): string | undefined => refusalOf(read).param;
 
-test('embeddings: a text has at most as many tokens as bytes; tokens are counted', () => {
-  const bound = (input: unknown, context = 8192): number =>
-    boundEmbeddingsInput(readEmbeddingsFacts({ model: 'e', input }), context);
-  const wrapping = bound([1]) - 1;
-  assert.ok(wrapping >= 0 && wrapping < 20);
-  assert.equal(bound('grün'), 5 + wrapping);
-  assert.equal(bound(['a', 'bc']), 3 + 2 * wrapping);
-  assert.equal(bound([5, 6, 7]), 3 + wrapping);
-  assert.equal(bound([[5, 6], [7]]), 3 + 2 * wrapping);
+const readEmbeddings = (fields: object, body = '') => readEmbeddingsFacts(Buffer.from(body), { model: 'e', ...fields });
+
+test('embeddings: a text has at most as many tokens as bytes, and a template; tokens are counted', () => {
+  const bound = (input: unknown, contextTokens = 8192): number =>
+    boundInputs(readEmbeddings({ input }), { contextTokens, imageTokens: 0 });
+  const template = bound([1]) - 1;
+  assert.equal(template, 144);
+  assert.equal(bound('grün'), 5 + template);
+  assert.equal(bound(['a', 'bc']), 3 + 2 * template);
+  assert.equal(bound([5, 6, 7]), 3 + template);
+  assert.equal(bound([[5, 6], [7]]), 3 + 2 * template);
   assert.equal(bound(['x'.repeat(10_000), 'y'.repeat(10_000)], 100), 200);
-  assert.equal(readEmbeddingsFacts({ model: 'e', input: ['x'.repeat(9), [1, 2]] }).estimatedTokens, 5);
+  assert.equal(readEmbeddings({ input: ['x'.repeat(9), [1, 2]] }).estimatedTokens, 5);
+});
+
+test('embeddings: each input is held and estimated with the rest of the body, and an image fills the context', () => {
+  const limits = { contextTokens: 1000, imageTokens: 30 };
+  const fields = { model: 'e', input: ['four', 'x'], encoding_format: 'float', instruction: 'y'.repeat(40) };
+  const counted = readEmbeddings(fields, JSON.stringify(fields));
+  const beside = JSON.stringify(fields).length - '["four","x"]'.length;
+  assert.equal(boundInputs(counted, limits), 5 + 2 * (beside + 144));
+  assert.equal(estimateInputs(counted, limits), 2 + 2 * 10);
+  const chat = readEmbeddings({ input: ['a', 'b'], messages: [{ content: [{ type: 'image_url', image_url: 'x' }] }] });
+  assert.equal(chat.imageParam, 'messages');
+  assert.equal(boundInputs(chat, limits), 2000);
+  assert.equal(readEmbeddings({ input: ['a', 'iVBORw0KGgoAAAA'] }).imageParam, 'input');
 });
 
 test('embeddings: other input is refused by name', () => {
@@ -49,12 +61,12 @@ test('embeddings: other input is refused by name', () => {
     [[{ image: 'x' }], 'input[0]'],
   ] as const)
     assert.equal(
-      faultParam(() => readEmbeddingsFacts({ model: 'e', input })),
+      faultParam(() => readEmbeddings({ input })),
       param,
       JSON.stringify(input),
     );
   assert.equal(
-    faultParam(() => readEmbeddingsFacts({ input: 'x' })),
+    faultParam(() => readEmbeddingsFacts(Buffer.from(''), { input: 'x' })),
     'model',
   );
 });
@@ -82,6 +94,7 @@ test('images: the requested number is billed', () => {
   assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: 3, stream: true }), {
     model: 'i',
     stream: true,
+    promptBytes: 5,
     generations: 3,
     imageParam: undefined,
     unbounded: [],
@@ -90,6 +103,7 @@ test('images: the requested number is billed', () => {
   assert.deepEqual(readImagesFacts({ model: 'i', prompt: 'a cat', n: null }), {
     model: 'i',
     stream: false,
+    promptBytes: 5,
     generations: 1,
     imageParam: undefined,
     unbounded: [],
@@ -178,6 +192,7 @@ test('images: edits and variations begin with a picture', () => {
   assert.deepEqual(facts, {
     model: 'i',
     stream: true,
+    promptBytes: 5,
     generations: 2,
     imageParam: 'image[]',
     unbounded: [],

@@ -129,6 +129,8 @@ test('every endpoint that calls a model has an operation of OpenTelemetry', asyn
     ['embeddings', 'embeddings'],
     ['images', 'generate_content'],
     ['image_edits', 'generate_content'],
+    ['embed_content', 'embeddings'],
+    ['predict', 'generate_content'],
     ['image_variations', 'generate_content'],
     ['videos', 'generate_content'],
     ['count_tokens', undefined],

@@ -70,6 +70,7 @@ export const OPENAI_CHAT: readonly Examples[] = [
       frequency_penalty: 1,
       presence_penalty: 1,
       modalities: ['text', 'image'],
+      image_config: { aspect_ratio: '16:9' },
       audio: { voice: 'x' },
       moderation: {},
       verbosity: 'low',
@@ -86,6 +87,12 @@ export const OPENAI_CHAT: readonly Examples[] = [
     }),
     unseen: ['include_usage'],
     values: { include_usage: true, include_obfuscation: false },
+  },
+  {
+    table: tables.IMAGE_CONFIG,
+    base: {},
+    place: (picture) => ({ ...user('hi'), image_config: picture }),
+    values: { aspect_ratio: '16:9', image_size: '2K' },
   },
   {
     table: tables.THINKING,

@@ -9,8 +9,10 @@ import { geminiClient } from '../../../../../dataplane/protocol/clients/gemini/c
 import * as messages from '../../../../../dataplane/protocol/clients/anthropic/table.ts';
 import * as google from '../../../../../dataplane/protocol/clients/gemini/table.ts';
 import * as chat from '../../../../../dataplane/protocol/clients/openai-chat/table.ts';
+import * as images from '../../../../../dataplane/protocol/clients/openai-images/table.ts';
 import * as responses from '../../../../../dataplane/protocol/clients/responses/table.ts';
 import { openaiChatClient } from '../../../../../dataplane/protocol/clients/openai-chat/client.ts';
+import { openaiImagesClient } from '../../../../../dataplane/protocol/clients/openai-images/client.ts';
 import { responsesClient } from '../../../../../dataplane/protocol/clients/responses/client.ts';
 import type { ChatDialect } from '../../../../../dataplane/protocol/call-facts.ts';
 import { sealReasoning } from '../../../../../dataplane/protocol/conversation/sealed-reasoning.ts';
@@ -24,12 +26,14 @@ import type { Examples, Fields } from '../field-examples.ts';
 import { ANTHROPIC } from './anthropic-examples.ts';
 import { GEMINI } from './gemini-examples.ts';
 import { OPENAI_CHAT } from './openai-chat-examples.ts';
+import { OPENAI_IMAGES } from './openai-images-examples.ts';
 import { RESPONSES } from './responses-examples.ts';
 
 const CLIENTS: readonly (readonly [Client, readonly Examples[], Says])[] = [
   [anthropicClient, ANTHROPIC, messages.SAYS],
   [geminiClient, GEMINI, google.SAYS],
   [openaiChatClient, OPENAI_CHAT, chat.SAYS],
+  [openaiImagesClient('image_generation'), OPENAI_IMAGES, images.SAYS],
   [responsesClient, RESPONSES, responses.SAYS],
 ];
 
@@ -61,7 +65,7 @@ function named({ unread }: Conversation, name: string): readonly Unread[] {
 }
 
 for (const [client, examples, says] of CLIENTS)
-  describe(`a request in the dialect of ${client.dialect}`, () => {
+  describe(`a request in the dialect of ${client.dialect}${client.countsImages === true ? ', for images' : ''}`, () => {
     test('what the dialect can say', () => {
       const requests = [...examples.flatMap(requestsIn), ...(FURTHER[client.dialect] ?? [])];
       const said = saidIn(

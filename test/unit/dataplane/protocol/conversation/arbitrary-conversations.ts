@@ -223,6 +223,7 @@ const SETTINGS: { readonly [Name in Exclude<SettingName, keyof Reasons>]: fc.Arb
   stop: setting(fc.array(said, { minLength: 1, maxLength: 4 })),
   candidates: setting(fc.integer({ min: 2, max: 4 })),
   modalities: setting(fc.constant(['text', 'image'])),
+  imageConfig: setting(fc.constantFrom({ shape: '16:9', resolution: '1K' }, { shape: '1:1', resolution: '1K' })),
   logProbabilities: setting(fc.nat(5)),
   verbosity: setting(fc.constantFrom('low', 'high')),
   responseFormat: setting(format),

@@ -26,6 +26,7 @@ const SETTINGS: SettingsTable = {
   stop: NAMED,
   candidates: omitted('one at a time', [1]),
   modalities: NAMED,
+  imageConfig: NAMED,
   logProbabilities: NAMED,
   effort: NAMED,
   reasoning: NAMED,

@@ -76,6 +76,7 @@ const SETTINGS: Required<{ readonly [Name in SettingName]: NonNullable<Settings[
   stop: ['END'],
   candidates: 2,
   modalities: ['text', 'image'],
+  imageConfig: { shape: '16:9', resolution: '1K' },
   logProbabilities: 3,
   effort: 'low',
   reasoning: { mode: 'Enabled', budgetTokens: 2000, display: undefined },

@@ -1,0 +1,71 @@
+/** Images that are generated, edited or varied, priced by the image, or by tokens where an output limit bounds them. */
+import { GatewayError } from '../../errors.ts';
+import type { BodyFacts } from '../../protocol/body-kinds.ts';
+import type { Converter } from '../../protocol/converter.ts';
+import { boundImagesInput, estimateImagesInput } from '../../protocol/openai/image-facts.ts';
+import { providerOf } from '../../protocol/providers.ts';
+import type { Candidate } from '../../state/state.ts';
+import { checkImagePrice } from './check-generation-price.ts';
+import type { Endpoint } from './endpoint.ts';
+import { jsonOrForm } from './json-or-form.ts';
+import type { FormFacts } from './json-or-form.ts';
+import { asksForImage, checkPassthrough } from './passthrough.ts';
+
+export const IMAGES = images<BodyFacts['Images']>({
+  read: ({ body }) => body.facts('Images'),
+  converter: (_facts, { target }) => providerOf(target.protocol).endpoints?.images,
+});
+
+export const IMAGE_EDITS = images<FormFacts<'ImageEdits'>>({
+  read: jsonOrForm('ImageEdits'),
+  converter: ({ form }, { target }) => providerOf(target.protocol).endpoints?.imageEdits?.(form),
+});
+
+export const IMAGE_VARIATIONS = images<FormFacts<'ImageVariations'>>({
+  read: jsonOrForm('ImageVariations'),
+  unservable: ({ model }) =>
+    new GatewayError(
+      'not_found',
+      `The provider of ${model} makes no variations. Send the picture with a prompt to POST /v1/images/edits.`,
+      { param: 'model' },
+    ),
+  converter: ({ form }, { target }) => providerOf(target.protocol).endpoints?.imageVariations?.(form),
+});
+
+/** The output of a model that has an output limit; no other model of images has tokens. */
+const OUTPUT = {
+  maxTokens: undefined,
+  answers: 1,
+  predictionTokens: 0,
+  thinkingBudget: undefined,
+  fixed: true,
+} as const;
+
+function images<Facts extends BodyFacts['Images']>(
+  own: Pick<Endpoint<Facts>, 'read' | 'converter' | 'unservable'>,
+): Endpoint<Facts> {
+  const isOfTokens = (facts: Facts, candidate: Candidate): boolean => hasOutputLimit(own.converter(facts, candidate));
+  return {
+    kind: 'Images',
+    ...own,
+    asks: ({ model, stream, generations, made, imageParam }) => ({
+      model,
+      stream,
+      generations,
+      made,
+      output: OUTPUT,
+      ...asksForImage(imageParam),
+    }),
+    check: (facts, candidate) => {
+      checkPassthrough(facts, candidate);
+      checkImagePrice(facts.made, candidate);
+    },
+    boundInput: (facts, candidate) => (isOfTokens(facts, candidate) ? boundImagesInput(facts, candidate.model) : 0),
+    estimateInput: (facts, candidate) =>
+      isOfTokens(facts, candidate) ? estimateImagesInput(facts, candidate.model) : 0,
+  };
+}
+
+function hasOutputLimit(converter: Converter | undefined): boolean {
+  return converter?.limitsOutput === true;
+}
