@@ -34,6 +34,8 @@ const ENDPOINTS = {
   Embeddings: Endpoint.EMBEDDINGS,
   Images: Endpoint.IMAGES,
   Videos: Endpoint.VIDEOS,
+  Speech: Endpoint.SPEECH,
+  Transcriptions: Endpoint.TRANSCRIPTIONS,
 } as const;
 const CHANNEL_ENDPOINTS = { Chat: ChannelEndpoint.CHAT, Responses: ChannelEndpoint.RESPONSES } as const;
 const INPUTS = { Text: Input.TEXT, Image: Input.IMAGE } as const;

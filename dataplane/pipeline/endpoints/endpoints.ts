@@ -10,6 +10,7 @@ import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import { checkImagePrice, checkVideoPrice } from './check-generation-price.ts';
 import type { EndpointName } from '../../telemetry/call-report.ts';
+import { SPEECH, TRANSCRIPTIONS, TRANSLATIONS } from './audio.ts';
 import { CHAT_COMPLETIONS, MESSAGES } from './chat.ts';
 import { COMPLETIONS } from './completions.ts';
 import { readerOf } from './endpoint.ts';
@@ -69,7 +70,7 @@ const VIDEOS: Endpoint<FormFacts<'Videos'>> = {
   converter: ({ form }, { target }) => providerOf(target.protocol).endpoints?.videos.create(form),
 };
 
-type FormKind = 'ImageEdits' | 'ImageVariations' | 'Videos';
+type FormKind = 'ImageEdits' | 'ImageVariations' | 'Videos' | 'Transcriptions' | 'Translations';
 
 type FormFacts<Kind extends FormKind> = BodyFacts[Kind] & { readonly form: BodyForm };
 
@@ -102,6 +103,17 @@ export const ENDPOINTS = {
   images: { path: '/v1/images/generations', endpoint: 'images', read: readerOf(IMAGES) },
   imageEdits: { path: '/v1/images/edits', endpoint: 'image_edits', read: readerOf(IMAGE_EDITS) },
   imageVariations: { path: '/v1/images/variations', endpoint: 'image_variations', read: readerOf(IMAGE_VARIATIONS) },
+  speech: { path: '/v1/audio/speech', endpoint: 'speech', read: readerOf(SPEECH) },
+  transcriptions: {
+    path: '/v1/audio/transcriptions',
+    endpoint: 'transcriptions',
+    read: readerOf({ ...TRANSCRIPTIONS, read: jsonOrForm('Transcriptions') }),
+  },
+  translations: {
+    path: '/v1/audio/translations',
+    endpoint: 'translations',
+    read: readerOf({ ...TRANSLATIONS, read: jsonOrForm('Translations') }),
+  },
   videos: { path: '/v1/videos', endpoint: 'videos', read: readerOf(VIDEOS) },
   responses: { path: '/v1/responses', endpoint: 'responses', read: readerOf(RESPONSES) },
   responseCompaction: { path: '/v1/responses/compact', endpoint: 'responses', read: readerOf(COMPACTION) },
