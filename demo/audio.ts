@@ -40,7 +40,7 @@ export function speechEvents(body: Json): readonly string[] {
 }
 
 function tones(text: string): Buffer {
-  const letters = [...text];
+  const letters = Array.from(text);
   const samples = Buffer.alloc(letters.length * LETTER_SAMPLES * 2);
   letters.forEach((letter, at) => {
     const hertz = LOWEST_HERTZ * 2 ** (((letter.codePointAt(0) ?? 0) % 24) / 12);

@@ -149,7 +149,7 @@ describe('audio and texts', () => {
       file,
       response_format: 'verbose_json',
     });
-    assert.deepEqual([Number(long.duration), long.segments?.[0]?.text], [3, said]);
+    assert.deepEqual([long.duration, long.segments?.[0]?.text], [3, said]);
     for (const format of ['text', 'srt', 'vtt'] as const) {
       const text: unknown = await openai.audio.transcriptions.create({
         model: 'whisper-1',
