@@ -43,11 +43,11 @@ type AudioFacts = BodyFacts['Transcriptions'] & { readonly form: BodyForm };
 /** What both have in common. */
 const ANY_TRANSCRIPTIONS: Omit<Endpoint<AudioFacts>, 'read' | 'converter'> = {
   kind: 'Transcriptions',
-  asks: ({ model, stream, seconds, likelySeconds, chunks, imageParam }) => ({
+  asks: ({ model, stream, seconds, likelySeconds, referenceSeconds, chunks, imageParam }) => ({
     model,
     stream,
     output: outputOf(chunks),
-    made: { seconds },
+    made: { seconds: seconds + chunks * referenceSeconds },
     likely: { seconds: likelySeconds },
     imageParam,
     modalities: imageParam === undefined ? ['audioInput'] : ['audioInput', 'imageInput'],

@@ -1,6 +1,8 @@
 /** FLAC files, by the frames that they have: the count of samples at their start may be wrong, or missing. */
 
 const MARK = 'fLaC';
+/** Bytes that may begin a frame. A file with more is not read: sound has one in 256. */
+const MAX_MARKS = 2_000_000;
 const LAST_BLOCK = 0x80;
 const SYNC = 0xff;
 const RATES = [0, 88_200, 176_400, 192_000, 8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000];
@@ -20,9 +22,11 @@ const RATE_FIELDS: ReadonlyMap<number, { readonly bytes: number; readonly hertz:
 export function flacSeconds(file: Buffer): number | undefined {
   if (file.toString('latin1', 0, 4) !== MARK || file.length < 42) return undefined;
   const rate = file.readUIntBE(18, 3) >> 4;
-  let seconds = 0;
-  for (let at = file.indexOf(SYNC, afterBlocks(file)); at >= 0; at = file.indexOf(SYNC, at + 1))
+  let [seconds, left] = [0, MAX_MARKS];
+  for (let at = file.indexOf(SYNC, afterBlocks(file)); at >= 0; at = file.indexOf(SYNC, at + 1)) {
+    if (left-- === 0) return undefined;
     seconds += frameSeconds(file, at, rate);
+  }
   return seconds === 0 ? undefined : seconds;
 }
 

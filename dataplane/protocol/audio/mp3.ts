@@ -29,6 +29,8 @@ const RATES_V2 = [
 const SAMPLE_RATES = [44_100, 48_000, 32_000];
 const SYNC = 0xff;
 const TAG_BYTES = 10;
+/** A file with more beside its frames is not searched for further ones. */
+const MAX_OTHER_BYTES = 1024 * 1024;
 /** ID3v1 at the end. */
 const OLD_TAG_BYTES = 128;
 
@@ -46,6 +48,7 @@ function sumFrames(file: Buffer, start: number): Mp3Length {
   const end = endOf(file);
   let [seconds, otherBytes, at] = [0, 0, start];
   while (at < end) {
+    if (otherBytes > MAX_OTHER_BYTES) return { seconds, otherBytes: otherBytes + end - at };
     const frame = frameAt(file, at);
     if (frame) {
       seconds += frame.seconds;

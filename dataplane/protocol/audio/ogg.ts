@@ -6,6 +6,7 @@ const PAGE_HEAD_BYTES = 27;
 const SERIAL = 14;
 const SEGMENTS = 26;
 const FULL_SEGMENT = 255;
+const HEAD_LETTER = 0x4f;
 const HEAD_BYTES = 8;
 const HEADS: ReadonlySet<string> = new Set(['OpusHead', 'OpusTags']);
 
@@ -53,6 +54,7 @@ function readPackets(stream: Stream, file: Buffer, { table, start }: Page): numb
   return end;
 }
 
+/** Most packets begin with another letter. */
 function isHead(file: Buffer, at: number): boolean {
-  return HEADS.has(file.toString('latin1', at, at + HEAD_BYTES));
+  return file[at] === HEAD_LETTER && HEADS.has(file.toString('latin1', at, at + HEAD_BYTES));
 }

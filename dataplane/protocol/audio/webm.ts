@@ -8,6 +8,8 @@ const TRACK_NUMBER = 0xd7;
 const CODEC = 0x86;
 const SIMPLE_BLOCK = 0xa3;
 const BLOCK = 0xa1;
+/** Of a file; one with more is not read. */
+const MAX_ELEMENTS = 2_000_000;
 const LACING = 0x06;
 
 /** What has been read of the file. */
@@ -25,7 +27,9 @@ interface Found {
 export function webmSeconds(file: Buffer): number | undefined {
   if (file.length < 4 || file.readUInt32BE(0) !== FILE) return undefined;
   const found: Found = { seconds: 0, track: 0, sounds: new Set(), isOther: false };
+  let left = MAX_ELEMENTS;
   for (let next = elementAt(file, 0); next && !found.isOther;) {
+    if (left-- === 0) return undefined;
     readElement(found, file, next);
     next = elementAt(file, HOLDERS.has(next.id) ? next.start : next.end);
   }

@@ -1,9 +1,9 @@
 /** Speech, which passes through: OpenAI client, OpenAI provider. The response is the audio itself, or events with it. */
 import { Buffer } from 'node:buffer';
-import type { Converter, Meter, StreamConverter, StreamEnd } from '../converter.ts';
+import type { Converter, Meter, ReportedUsage, StreamConverter, StreamEnd } from '../converter.ts';
 import { stringOf } from '../fields.ts';
 import { parseObject } from '../json-value.ts';
-import { UNREPORTED_USAGE } from '../usage.ts';
+import { ALL_TOKENS, meterOf, UNREPORTED_USAGE } from '../usage.ts';
 import { openAudioEvents } from './audio-events.ts';
 import type { AudioEventForm } from './audio-events.ts';
 import { throwIfError } from './failures.ts';
@@ -42,11 +42,13 @@ const TOKENS_PER_SECOND = 21;
 /** The size of a text that is taken for a token where usage is missing. */
 const BYTES_PER_TOKEN = 4;
 
-/** Audio so far, as the size of a text that has as many tokens. */
-function meterAudio(bytes: number, format: string): Meter {
+const ALL_IS_AUDIO = { audioOutput: ALL_TOKENS };
+
+/** Audio so far counts as a text that has as many tokens. */
+function meterAudio(bytes: number, format: string, reported: ReportedUsage, final: boolean): Meter {
   const seconds = bytes / (BYTES_PER_SECOND[format] ?? MP3_BYTES_PER_SECOND);
   const outputBytes = Math.ceil(seconds * TOKENS_PER_SECOND * BYTES_PER_TOKEN);
-  return { reported: UNREPORTED_USAGE, final: false, outputBytes };
+  return meterOf({ ...reported, details: ALL_IS_AUDIO }, outputBytes, final);
 }
 
 class SpeechEvents implements AudioEventForm {
@@ -63,14 +65,9 @@ class SpeechEvents implements AudioEventForm {
     this.#bytes += Math.ceil((stringOf(data['audio']).length * 3) / 4);
   }
 
-  /** All output is audio. */
   meter(usage: Readonly<Record<string, unknown>> | undefined, final: boolean): Meter {
-    const seen = meterAudio(this.#bytes, this.#format);
-    if (!usage) return seen;
-    const reported = toReportedUsage(readUsage(usage));
-    const { output } = reported;
-    if (output === undefined) return { ...seen, reported };
-    return { ...seen, reported: { ...reported, details: { audioOutput: output } }, final };
+    const reported = usage ? toReportedUsage(readUsage(usage)) : UNREPORTED_USAGE;
+    return meterAudio(this.#bytes, this.#format, reported, final);
   }
 }
 
@@ -88,7 +85,7 @@ class AudioBytes implements StreamConverter {
   }
 
   get meter(): Meter {
-    return meterAudio(this.#bytes, this.#format);
+    return meterAudio(this.#bytes, this.#format, UNREPORTED_USAGE, false);
   }
 
   push(chunk: Uint8Array): Uint8Array {

@@ -9,7 +9,7 @@ import type { JsonRecord } from '../fields.ts';
 import { parseObject } from '../json-value.ts';
 import { OutputTally } from '../output-tally.ts';
 import { TopMembers } from '../top-members.ts';
-import { meterOf, readTokenCount, UNREPORTED_USAGE } from '../usage.ts';
+import { ALL_TOKENS, meterOf, readTokenCount, UNREPORTED_USAGE } from '../usage.ts';
 import { openAudioEvents } from './audio-events.ts';
 import type { AudioEventForm } from './audio-events.ts';
 import { throwIfError } from './failures.ts';
@@ -58,7 +58,7 @@ function meterText(body: Uint8Array): Meter {
   const start = text.slice(0, 64).trimStart().toLowerCase();
   if (start.startsWith('<!doctype') || start.startsWith('<html')) throw new SyntaxError('the answer is a page');
   if (start.startsWith('{')) throwIfError(objectIn(body));
-  return { reported: UNREPORTED_USAGE, final: false, outputBytes: Math.max(1, body.length) };
+  return { reported: UNREPORTED_AUDIO, final: false, outputBytes: Math.max(1, body.length) };
 }
 
 /** A transcript may begin with a brace, too. */
@@ -70,6 +70,10 @@ function objectIn(body: Uint8Array): JsonRecord {
     throw error;
   }
 }
+
+/** Without details all input is audio. */
+const ALL_IS_AUDIO = { audioInput: ALL_TOKENS };
+const UNREPORTED_AUDIO: ReportedUsage = { ...UNREPORTED_USAGE, details: ALL_IS_AUDIO };
 
 const USAGE_MEMBERS: ReadonlySet<string> = new Set(['usage', 'duration']);
 
@@ -91,23 +95,21 @@ function meterLarge(): LargeMeter {
 /** `output`: the text, or how many bytes have come. */
 function meterTranscript(response: JsonRecord, output: OutputTally | number, complete = true): Meter {
   const usage = response['usage'];
-  const reported = isRecord(usage) ? reportedTokens(usage) : UNREPORTED_USAGE;
+  const reported = isRecord(usage) ? reportedTokens(usage) : UNREPORTED_AUDIO;
   return { ...meterOf(reported, output, complete), served: servedSeconds(usage, response['duration']) };
 }
 
-/** Without details all input is audio, which costs no less than text. */
 function reportedTokens(usage: JsonRecord): ReportedUsage {
-  const details = usage['input_token_details'];
-  const reported = toReportedUsage(readUsage({ input_tokens_details: details, ...usage }));
-  if (reported.input === undefined || reported.details?.audioInput !== undefined || isRecord(details)) return reported;
-  return { ...reported, details: { ...reported.details, audioInput: reported.input } };
+  const details = usage['input_token_details'] ?? usage['input_tokens_details'];
+  const reported = toReportedUsage(readUsage({ ...usage, input_tokens_details: details }));
+  return isRecord(details) ? reported : { ...reported, details: ALL_IS_AUDIO };
 }
 
-/** A fraction counts as a whole second. */
+/** A fraction counts as a whole second, and none as not reported. */
 function servedSeconds(usage: unknown, duration: unknown): ServedMedia | undefined {
   const stated = isRecord(usage) ? usage['seconds'] : undefined;
   const seconds = readTokenCount(stated) ?? readTokenCount(typeof duration === 'string' ? Number(duration) : duration);
-  return seconds === undefined ? undefined : { seconds };
+  return seconds === undefined || seconds === 0 ? undefined : { seconds };
 }
 
 class TranscriptEvents implements AudioEventForm {

@@ -154,7 +154,8 @@ describe('speech by the token', () => {
     await response.arrayBuffer();
     const usage = await settledUsage(stack, response.headers.get('x-request-id') ?? '');
     assert.deepEqual([usage.output_tokens, usage.usage_source], [42, 'Estimated']);
-    assert.ok(usage.input_tokens > 0);
+    // all output is audio, at its own price: 42 · 12, and the input at 0.6, per million
+    assert.equal(usage.cost_usd, String((42 * 12 + usage.input_tokens * 0.6) / 1e6));
   });
 
   it('that ends with an error in its stream costs what had come, and before anything nothing', async () => {

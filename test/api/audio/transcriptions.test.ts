@@ -95,6 +95,7 @@ describe('a transcription by the minute', () => {
       [json({ text: 'a', duration: 8.47, segments: [] }), { response_format: 'verbose_json' }, '0.0009', 'Provider'],
       [json({ text: 'a', duration: '8.47' }), { response_format: 'verbose_json' }, '0.0009', 'Provider'],
       [json({ text: 'a' }), {}, '0.0061', 'Estimated'],
+      [json({ text: 'a', usage: { type: 'duration', seconds: 0 } }), {}, '0.0061', 'Estimated'],
       [text('hello\n'), { response_format: 'text' }, '0.0061', 'Estimated'],
       [text('1\n00:00:00,000 --> 00:00:01,000\nhi\n'), { response_format: 'srt' }, '0.0061', 'Estimated'],
       [text('WEBVTT\n\n'), { response_format: 'vtt' }, '0.0061', 'Estimated'],
@@ -211,6 +212,8 @@ describe('a transcription by the token', () => {
     const usage = await settledUsage(stack, answer.headers.get('x-request-id') ?? '');
     // ten tokens a second, a token for four bytes of the fields ("transcribe" and "true"), and of 20 bytes
     assert.deepEqual([usage.input_tokens, usage.output_tokens, usage.usage_source], [104, 5, 'Partial']);
+    // 104 · 6 + 5 · 10, per million: what is not told is audio
+    assert.equal(usage.cost_usd, '0.000674');
   });
 
   it('is held for each chunk that the provider may make, with prompt and speakers', async () => {
