@@ -19,6 +19,8 @@ const MODELS = [
   'claude-haiku-4-5',
   'text-embedding-3-small',
   'flux-1.1-pro',
+  'tts-1',
+  'whisper-1',
 ] as const;
 
 /** POST /v1/embeddings: vectors of length 1 that are derived from the text. */

@@ -9,6 +9,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { anthropic } from './anthropic.ts';
 import { answerTo } from './answer.ts';
+import { listen, speech, speechEvents, transcript, transcriptEvents } from './audio.ts';
+import { legacy } from './completions.ts';
 import type { Dialect, Exchange } from './dialect.ts';
 import { openai } from './openai.ts';
 import { picture } from './picture.ts';
@@ -16,6 +18,7 @@ import { countedTokens, embeddings, imageEvents, images, models } from './plain-
 import type { ImageKind } from './plain-endpoints.ts';
 import { BadRequest, isObject } from './prompt.ts';
 import type { Json } from './prompt.ts';
+import { moderations, ranking } from './reading.ts';
 import { responses } from './responses.ts';
 import { behaviourOf } from './rules.ts';
 import { createStoredResponses } from './stored-responses.ts';
@@ -128,6 +131,7 @@ async function serve(context: Context, req: IncomingMessage, res: ServerResponse
 function dialectOf(req: IncomingMessage): Dialect {
   const path = pathOf(req);
   if (path.startsWith('/v1/messages') || 'anthropic-version' in req.headers) return anthropic;
+  if (path === '/v1/completions') return legacy;
   return path === '/v1/responses' ? responses : openai;
 }
 
@@ -159,6 +163,13 @@ const ROUTES: Readonly<Record<string, (call: Call) => unknown>> = {
   'POST /v1/messages': async (call) => chat(call, await readJson(call.req)),
   'POST /v1/responses': async (call) => chat(call, await readJson(call.req)),
   'POST /v1/messages/count_tokens': async (call) => send(call, countedTokens(await readJson(call.req))),
+  'POST /v1/completions': async (call) => chat(call, await readJson(call.req)),
+  'POST /v1/moderations': async (call) => send(call, moderations(await readJson(call.req), call.id)),
+  'POST /v1/rerank': async (call) => send(call, ranking(await readJson(call.req), call.id)),
+  'POST /v2/rerank': async (call) => send(call, ranking(await readJson(call.req), call.id)),
+  'POST /v1/audio/speech': async (call) => speak(call, await readJson(call.req)),
+  'POST /v1/audio/transcriptions': (call) => writeDown('transcribe', call),
+  'POST /v1/audio/translations': (call) => writeDown('translate', call),
   'POST /v1/embeddings': async (call) => send(call, embeddings(await readJson(call.req))),
   'POST /v1/images/generations': async (call) => makeImages('generation', call, await readJson(call.req)),
   'POST /v1/images/edits': async (call) => makeImages('edit', call, await readImageFields(call.req)),
@@ -169,11 +180,12 @@ const ROUTES: Readonly<Record<string, (call: Call) => unknown>> = {
 /** Reads JSON, or the text fields of a form. */
 async function readFields(req: IncomingMessage): Promise<Json> {
   const type = req.headers['content-type'] ?? '';
-  if (!type.startsWith('multipart/')) return readJson(req);
-  const form = await new Response(Buffer.concat(await Array.fromAsync(req)), {
-    headers: { 'content-type': type },
-  }).formData();
-  return Object.fromEntries(form);
+  return type.startsWith('multipart/') ? Object.fromEntries(await readForm(req)) : readJson(req);
+}
+
+async function readForm(req: IncomingMessage): Promise<FormData> {
+  const headers = { 'content-type': req.headers['content-type'] ?? '' };
+  return new Response(Buffer.concat(await Array.fromAsync(req)), { headers }).formData();
 }
 
 /** A form holds its numbers and booleans as text. */
@@ -189,16 +201,44 @@ async function readImageFields(req: IncomingMessage): Promise<Json> {
 
 async function makeImages(kind: ImageKind, call: Call, body: Json): Promise<void> {
   if (body['stream'] !== true || kind === 'variation') return send(call, images(kind, body, call.context.url()));
-  const events = imageEvents(kind, body);
+  await sendEvents(call, imageEvents(kind, body));
+}
+
+async function sendEvents(call: Call, events: readonly string[]): Promise<void> {
   call.res.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', ...call.dialect.headers(call.id) });
   for (const event of events) await write(call.res, event);
   call.res.end();
 }
 
+async function speak(call: Call, body: Json): Promise<void> {
+  if (failsAsAsked(call, body['input'])) return;
+  if (body['stream_format'] === 'sse') return sendEvents(call, speechEvents(body));
+  const { type, bytes } = speech(body);
+  call.res.writeHead(200, { 'content-type': type, ...call.dialect.headers(call.id) });
+  await write(call.res, bytes);
+  call.res.end();
+}
+
+async function writeDown(task: 'transcribe' | 'translate', call: Call): Promise<void> {
+  const listened = await listen(await readForm(call.req));
+  if (failsAsAsked(call, listened.fields['prompt'])) return;
+  const events = task === 'transcribe' ? transcriptEvents(listened) : undefined;
+  if (events) return sendEvents(call, events);
+  const whole = transcript(task, listened);
+  if (typeof whole !== 'string') return send(call, whole);
+  call.res.writeHead(200, { 'content-type': 'text/plain; charset=utf-8', ...call.dialect.headers(call.id) });
+  call.res.end(whole);
+}
+
+/** Whether the text asks for a failure, which is then sent. */
+function failsAsAsked(call: Call, text: unknown): boolean {
+  const { fail } = behaviourOf(typeof text === 'string' ? text : '');
+  if (fail !== undefined) refuse(call, fail, `the demo provider fails with ${fail}, as the prompt asked`);
+  return fail !== undefined;
+}
+
 function makeVideo(call: Call, fields: Json): void {
-  const prompt = fields['prompt'];
-  const { fail } = behaviourOf(typeof prompt === 'string' ? prompt : '');
-  if (fail !== undefined) return refuse(call, fail, `the demo provider fails with ${fail}, as the prompt asked`);
+  if (failsAsAsked(call, fields['prompt'])) return;
   send(call, call.context.videos.make(`video_${call.id}`, fields));
 }
 

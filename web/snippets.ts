@@ -30,6 +30,8 @@ interface Parts {
   readonly typescript: { readonly key: string };
   /** curl's command; `body` follows the model. */
   readonly post: (path: string, body: string) => string;
+  /** curl's command with a form that has a file. */
+  readonly postFile: (path: string) => string;
 }
 
 /** Example calls, the most common first. */
@@ -164,6 +166,26 @@ while (video.status === "queued" || video.status === "in_progress") {
 }
 console.log(video.status, video.id);`,
     }),
+  Speech: (parts) =>
+    openaiSnippets(parts, {
+      curl: `${parts.post('/v1/audio/speech', '"voice": "alloy",\n    "input": "Hello"')} \\
+  --output speech.mp3`,
+      python: `client.audio.speech.create(model=${parts.model}, voice="alloy", input="Hello").write_to_file("speech.mp3")`,
+      typescript: `const speech = await client.audio.speech.create({ model: ${parts.model}, voice: "alloy", input: "Hello" });
+console.log(await speech.arrayBuffer());`,
+    }),
+  Transcriptions: (parts) =>
+    openaiSnippets(parts, {
+      curl: parts.postFile('/v1/audio/transcriptions'),
+      python: `transcript = client.audio.transcriptions.create(model=${parts.model}, file=open("speech.mp3", "rb"))
+print(transcript.text)`,
+      typescript: `const { createReadStream } = await import("node:fs");
+const transcript = await client.audio.transcriptions.create({
+  model: ${parts.model},
+  file: createReadStream("speech.mp3"),
+});
+console.log(transcript.text);`,
+    }),
 };
 
 function openaiSnippets(
@@ -215,6 +237,10 @@ function partsOf({ url, key, model }: SnippetOptions): Parts {
     "model": ${quoted},
     ${body}
   }`)}`,
+    postFile: (path) => `curl ${shell(base + path)} \\
+  -H ${bearer} \\
+  -F ${shell(`model=${model}`)} \\
+  -F 'file=@speech.mp3'`,
   };
 }
 

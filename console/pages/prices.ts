@@ -144,6 +144,8 @@ const ENDPOINTS: Readonly<Partial<Record<Endpoint, EndpointName>>> = {
   [Endpoint.EMBEDDINGS]: 'Embeddings',
   [Endpoint.IMAGES]: 'Images',
   [Endpoint.VIDEOS]: 'Videos',
+  [Endpoint.SPEECH]: 'Speech',
+  [Endpoint.TRANSCRIPTIONS]: 'Transcriptions',
 };
 
 function servedModel({

@@ -19,7 +19,8 @@ export function triedGroups({ tiers }: PricedOffer): string[] {
 }
 
 function unitOf(row: PricedRow | undefined): string {
-  if (row && generationUnit(row) === 'second') return 'second';
+  const unit = row ? generationUnit(row) : 'request';
+  if (unit !== 'image' && unit !== 'request') return unit;
   const endpoints = row?.facts?.endpoints ?? [];
   const [only] = endpoints.length === 1 ? endpoints : [];
   if (only === 'Images') return 'image';

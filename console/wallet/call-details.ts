@@ -1,5 +1,5 @@
 /** [P] One call: its record in the ledger, and the proxies' notes. */
-import { viewLines } from '#price/bill.ts';
+import { perWords, viewLines } from '#price/bill.ts';
 import type { BillLineView } from '#price/bill.ts';
 import type { UsageRecord } from '#usage/record.ts';
 import type { TokenCounts } from '#price/tokens.ts';
@@ -139,6 +139,9 @@ const ENDPOINTS: Readonly<Record<string, string>> = {
   image_edits: 'POST /v1/images/edits',
   image_variations: 'POST /v1/images/variations',
   videos: 'POST /v1/videos',
+  speech: 'POST /v1/audio/speech',
+  transcriptions: 'POST /v1/audio/transcriptions',
+  translations: 'POST /v1/audio/translations',
   responses: 'POST /v1/responses',
   generate_content: 'POST /v1beta/models/{model}:generateContent',
   embed_content: 'POST /v1beta/models/{model}:embedContent',
@@ -215,7 +218,9 @@ function renderLine(line: BillLineView): Html {
   return html`<tr>
     <th scope="row">${DIMENSIONS[line.dimension] ?? line.dimension}${renderMarks(line)}</th>
     <td class="num">${formatCount(BigInt(line.quantity))}</td>
-    <td class="num">${renderUsd(nanoUsd(line.rate_usd))}<small>${line.per === 1 ? 'each' : 'per million'}</small></td>
+    <td class="num">
+      ${renderUsd(nanoUsd(line.rate_usd))}<small>${line.per === 1 ? 'each' : perWords(line).trim()}</small>
+    </td>
     <td class="num">${renderUsd(nanoUsd(line.amount_usd), 6)}</td>
   </tr>`;
 }

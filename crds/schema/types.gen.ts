@@ -427,9 +427,10 @@ export interface ModelRouteModel {
   readonly name: string;
   /**
    * The endpoints that serve the model. Chat includes all chat dialects; Embeddings, which includes moderations and
-   * rankings, Images and Videos are OpenAI's.
+   * rankings, Images, Videos, Speech, which makes audio from text, and Transcriptions, which includes translations of
+   * audio, are OpenAI's.
    */
-  readonly endpoints: readonly ('Chat' | 'Embeddings' | 'Images' | 'Videos')[];
+  readonly endpoints: readonly ('Chat' | 'Embeddings' | 'Images' | 'Videos' | 'Speech' | 'Transcriptions')[];
   /** What a call can contain. An image for a model without Image is refused. */
   readonly inputs: readonly ('Text' | 'Image')[];
   /**
@@ -819,15 +820,16 @@ export interface PriceCatalogSpec {
  * One model's price. A Token price is (input + cached x cacheRatio + cache writes x cacheWriteRatio or
  * cacheWrite1hRatio + output x completionRatio) x modelRatio x ratioBaseUsd / 1,000,000 x the group's ratio, or each
  * class of tokens at its own price in usdPerMillion. A Request price is requestUsd x generations x the group's ratio,
- * or in place of requestUsd the price of an image's size and quality (perImage), or of a second (perSecondUsd, or by
- * the video's size perSecond) x seconds.
+ * or in place of requestUsd the price of an image's size and quality (perImage), of a second (perSecondUsd, or by the
+ * video's size perSecond) x seconds, of a minute of audio (perMinuteUsd), or of a million characters of speech
+ * (perMillionCharactersUsd).
  */
 export interface PriceCatalogModel {
   /** The model's name, exactly as clients send it and a ModelRoute declares it. */
   readonly name: string;
   /** The vendor of the model, which the price page shows and model lists name as the owner. */
   readonly vendor: string;
-  /** Token charges by tokens, Request by generations: images, videos or calls. */
+  /** Token charges by tokens, Request by generations: images, videos, audio or calls. */
   readonly quotaType: 'Token' | 'Request';
   /** The price of an input token, as a multiple of ratioBaseUsd / 1,000,000. Required for Token. */
   readonly modelRatio?: string;
@@ -903,10 +905,21 @@ export interface PriceCatalogModel {
   readonly perSecond?: readonly PriceCatalogModelPerSecond[];
   /**
    * The price of one generation in USD, a decimal in quotes such as "0.04". Required for Request without perImage,
-   * perSecondUsd and perSecond.
+   * perSecondUsd, perSecond, perMinuteUsd and perMillionCharactersUsd.
    */
   readonly requestUsd?: string;
-  /** Refused, because no endpoint of the gateway makes speech from text. */
+  /**
+   * The price of one minute of audio in USD, a decimal in quotes such as "0.006", for models with the endpoint
+   * Transcriptions. It is charged by the second begun: the seconds that the response reports, but at most those that
+   * the file can have.
+   */
+  readonly perMinuteUsd?: string;
+  /**
+   * The price of a million characters that are spoken, in USD, a decimal in quotes such as "15", for models with the
+   * endpoint Speech. The characters of the fields input and instructions count.
+   */
+  readonly perMillionCharactersUsd?: string;
+  /** Refused; perMillionCharactersUsd has the price of speech. */
   readonly perCharacterUsd?: string;
 }
 

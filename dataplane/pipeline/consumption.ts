@@ -42,6 +42,7 @@ export interface BilledCall extends Pick<
   | 'output'
   | 'generations'
   | 'made'
+  | 'likely'
   | 'serviceTier'
   | 'region'
   | 'modalities'
@@ -78,8 +79,9 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
   if (!isBilled(activity, status)) return terms.candidate.cost ? { ...FREE, upstreamCostNanoUsd: 0n } : FREE;
   if (isBilledAtHold(activity, terms, status)) return holdProgress(activity.meter, terms);
   const { tokens, usageSource } = measureUsage(activity, terms, status);
-  const { made, generations } = terms.routed.call;
-  const { served, images = 0 } = activity.meter ?? {};
+  const { made, likely, generations } = terms.routed.call;
+  const { images = 0 } = activity.meter ?? {};
+  const served = likely ? mergeDefined({ ...likely }, { ...activity.meter?.served }) : activity.meter?.served;
   const consumed = (priceOf: PriceOf, generated: Pick<Consumption, 'made' | 'generations'>): Consumption => {
     const { parts, ...whole } = partsOf(activity.meter, terms, priceOf);
     // of another source, the tokens are not those of the parts: they are capped, or estimated from what was seen
@@ -251,13 +253,19 @@ function measureUsage(activity: BilledActivity, terms: BillingTerms, status: Cal
   const reported = meter?.reported ?? UNREPORTED_USAGE;
   // a price per generation needs no token counts
   if (terms.routed.offer.quotaType === 'Request') {
-    const usageSource = isPlausiblyGenerated(meter, terms.routed.call) ? 'Provider' : 'Implausible';
+    const source = isTold(meter, terms) ? 'Provider' : status === 'Succeeded' ? 'Estimated' : 'Partial';
+    const usageSource = isPlausiblyGenerated(meter, terms.routed.call) ? source : 'Implausible';
     return { tokens: tokensOf(reported, 0, reported.output ?? 0), usageSource };
   }
   const tokens = tokensOf(reported, terms.bounds.estimatedInputTokens, outputTokens(activity, terms));
   const capped = capTokens(tokens, terms);
   const isPlausible = capped === tokens && capUses(reported.uses, terms) === reported.uses;
   return { tokens: capped, usageSource: isPlausible ? usageSourceOf(meter, terms, status) : 'Implausible' };
+}
+
+/** Whether the response has said what a price per generation depends on: only seconds of audio are estimated. */
+function isTold(meter: Meter | undefined, { bounds: { price } }: BillingTerms): boolean {
+  return price.perAudio?.unit !== 'audioSecond' || meter?.served?.seconds !== undefined;
 }
 
 /** Whether no more was generated than was asked for; more is not billed. */

@@ -158,8 +158,14 @@ export interface EndpointCall {
   /** True if the request uses something without a price bound that the candidate's model allows. */
   unbounded(candidate: Candidate): boolean;
   readonly wantsStreamUsage: boolean;
+  /** What is taken for what was made where the response does not name it. Absent: what was asked for. */
+  readonly likely?: GenerationAttributes | undefined;
   /** The content type of its stream; absent: server-sent events. */
   readonly streamType?: string | undefined;
+  /** Its stream has no events: it passes through as bytes of whatever type the provider sends, such as audio. */
+  readonly streamsBytes?: boolean;
+  /** Content types of whole responses, besides JSON, that the provider may send in place of a stream. Absent: none. */
+  readonly wholeTypes?: RegExp;
   /** The form of its stream's pings; absent: the dialect's. */
   readonly pingForm?: PingForm;
   /** The field with the first image of the input; absent: it has none. */

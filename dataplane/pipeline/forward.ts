@@ -132,8 +132,8 @@ function keepHold(deps: PipelineDeps, admitted: Admitted, record: CallRecord): v
       record.abort.abort();
     },
   );
-  const { stream, background } = admitted.routed.call;
-  if (stream) keepAlive(deps, record, latest);
+  const { stream, streamsBytes, background } = admitted.routed.call;
+  if (stream && streamsBytes !== true) keepAlive(deps, record, latest);
   // a background response is not over without its client, and only its first event names it
   if (!stream || background === true) return;
   reply.left.addEventListener(
@@ -147,13 +147,14 @@ function keepHold(deps: PipelineDeps, admitted: Admitted, record: CallRecord): v
   );
 }
 
-/** An array of JSON has no pings before its first element. */
+/** An array of JSON has no pings before its first element, and a response that may be whole none before it begins. */
 function keepAlive({ pingAfterMs }: PipelineDeps, { pinging, received }: CallRecord, latest: () => Admitted): void {
   if (pingAfterMs === 0) return;
-  const { streamType, pingForm = received.dialect } = latest().routed.call;
+  const { streamType, wholeTypes, pingForm = received.dialect } = latest().routed.call;
+  const beginsWithPings = streamType === undefined && wholeTypes === undefined;
   pinging.keepAlive({
     afterMs: pingAfterMs,
-    headers: () => (streamType === undefined ? pingHeaders(latest()) : undefined),
+    headers: () => (beginsWithPings ? pingHeaders(latest()) : undefined),
     ping: (begun) => (streamType === undefined ? pingOf(pingForm, begun) : BLANK),
   });
 }

@@ -45,7 +45,9 @@ export async function openResponse(
   answered: Answered,
   record: CallRecord,
 ): Promise<Opening | Failure> {
-  const isStream = answered.admitted.routed.call.stream && !isJson(answered.response.headers);
+  const { stream, wholeTypes } = answered.admitted.routed.call;
+  const type = answered.response.headers['content-type'] ?? '';
+  const isStream = stream && !isJson(type) && wholeTypes?.test(type) !== true;
   const opened = await (isStream ? openStream(deps, answered, record) : openWhole(deps, answered, record));
   if (opened.kind === 'Refused') forgetResponse(record, answered);
   return opened;
@@ -97,7 +99,8 @@ async function openStream(deps: PipelineDeps, answered: Answered, record: CallRe
 
 /** Whether the client is to get the first bytes of a stream: pings alone do not tell whether the provider responds. */
 function commits(first: Uint8Array, { admitted }: Answered): boolean {
-  const isEvents = admitted.routed.call.streamType === undefined;
+  const { streamType, streamsBytes = false } = admitted.routed.call;
+  const isEvents = streamType === undefined && !streamsBytes;
   return first.length > 0 && !(isEvents && first.length <= MAX_PING_BYTES && holdsOnlyPings(first));
 }
 
@@ -310,8 +313,8 @@ function mayPassThrough(deps: PipelineDeps, answered: Answered): boolean {
 }
 
 /** True if the provider ignored `stream` and responds with JSON. */
-function isJson(headers: Readonly<Record<string, string>>): boolean {
-  return /^application\/json\b/i.test(headers['content-type'] ?? '');
+function isJson(contentType: string): boolean {
+  return /^application\/json\b/i.test(contentType);
 }
 
 /** The meter of a running stream. It reads the stream's figures only on demand, since most events are never metered. */

@@ -12,6 +12,8 @@ import { isInBackground, pushPiece, readRest, stopReading } from './open-respons
 import { clientHeaders, EVENT_STREAM_TYPE, STREAM_HEADERS } from './response-headers.ts';
 import { relayLarge } from './relay-large.ts';
 
+/** Of bytes of which the provider says nothing. */
+const BYTES_TYPE = 'application/octet-stream';
 /** How long a provider may take to close a stream after its terminal event. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
@@ -133,9 +135,10 @@ function noteOutput({ clock }: PipelineDeps, { admitted }: Forwarded, record: Ca
 
 function startStream(forwarded: Forwarded, { received: { reply } }: CallRecord): void {
   const headers = clientHeaders(forwarded);
-  const { streamType } = forwarded.admitted.routed.call;
+  const { streamType, streamsBytes } = forwarded.admitted.routed.call;
+  if (streamsBytes) headers['content-type'] = forwarded.response.headers['content-type'] ?? BYTES_TYPE;
   // the body is a stream of this type, whatever content type the provider sends
-  if (streamType !== undefined) headers['content-type'] = streamType;
+  else if (streamType !== undefined) headers['content-type'] = streamType;
   else if (!isEventStream(headers['content-type'])) headers['content-type'] = EVENT_STREAM_TYPE;
   reply.start(forwarded.response.status, { ...headers, ...STREAM_HEADERS });
 }

@@ -4,6 +4,7 @@
  */
 import { GatewayError } from '../errors.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
+import type { CompiledPrice } from '../price/sheet.ts';
 import type { Candidate, EndpointKind, Offer } from '../state/state.ts';
 import { orderByAffinity } from './affinity.ts';
 import { ableToContinue, continuesImages } from './kept-images.ts';
@@ -15,6 +16,8 @@ const USES: Readonly<Record<EndpointKind, string>> = {
   Embeddings: 'reads texts and writes none: POST /v1/embeddings, /v1/moderations or /v1/rerank, whichever it is for',
   Images: 'makes images: POST /v1/images/generations',
   Videos: 'makes videos: POST /v1/videos',
+  Speech: 'speaks texts: POST /v1/audio/speech',
+  Transcriptions: 'writes down what audio says: POST /v1/audio/transcriptions or /v1/audio/translations',
 };
 
 /**
@@ -139,30 +142,52 @@ function notServed(call: EndpointCall): GatewayError {
   return call.unservable() ?? modelNotFound(call.model);
 }
 
-function notPriced({ model }: EndpointCall, { catalog, quotaType }: Offer): GatewayError {
-  const message =
-    catalog === undefined
-      ? `The model "${model}" has no price yet, so it cannot be called. ` +
-        'Ask the platform team to add it to a PriceCatalog.'
-      : quotaType === 'Request'
-        ? `The model "${model}" has no price for this endpoint, so it cannot be called here. ` +
-          'Its price is per image (perImage) or per second of a video (perSecondUsd, perSecond).'
-        : `The model "${model}" has a price per token only, so it cannot be called here. ` +
-          'Ask the platform team for a price per request (quotaType Request).';
-  return new GatewayError('model_not_priced', message, { param: 'model' });
+function notPriced({ model, kind }: EndpointCall, offer: Offer): GatewayError {
+  return new GatewayError('model_not_priced', `The model "${model}" ${whyNotPriced(kind, offer)}`, { param: 'model' });
+}
+
+function whyNotPriced(kind: EndpointKind, { catalog, quotaType }: Offer): string {
+  if (catalog === undefined)
+    return 'has no price yet, so it cannot be called. Ask the platform team to add it to a PriceCatalog.';
+  if (quotaType === 'Request')
+    return (
+      'has no price for this endpoint, so it cannot be called here. Its price is per image (perImage), per second of ' +
+      'a video (perSecondUsd, perSecond), per minute of audio (perMinuteUsd) or by the characters of speech ' +
+      '(perMillionCharactersUsd).'
+    );
+  if (AUDIO.has(kind))
+    return (
+      'has a price per token and no limits that bound it, so it cannot be called. Ask the platform team for ' +
+      'contextTokens and maxOutputTokens in its ModelRoute.'
+    );
+  return (
+    'has a price per token only, so it cannot be called here. Ask the platform team for a price per request ' +
+    '(quotaType Request).'
+  );
+}
+
+const AUDIO: ReadonlySet<EndpointKind> = new Set(['Speech', 'Transcriptions']);
+
+/** A price of what an endpoint makes or reads counts there only. */
+function isOfEndpoint({ kind }: EndpointCall, { perSecond, perImage, perAudio }: CompiledPrice): boolean {
+  if (perAudio) return kind === (perAudio.unit === 'character' ? 'Speech' : 'Transcriptions');
+  if (perSecond) return kind === 'Videos';
+  return perImage.length === 0 || kind === 'Images';
 }
 
 function isBounded(call: EndpointCall, { quotaType }: Offer, candidate: Candidate): boolean {
-  const { kind } = call;
   const { price } = candidate;
-  if (price?.perSecond && kind !== 'Videos') return false;
-  if (price && price.perImage.length > 0 && kind !== 'Images') return false;
+  if (price && !isOfEndpoint(call, price)) return false;
   return quotaType === 'Request' || hasTokenBound(call, candidate);
 }
 
-/** Images have a bound in tokens where an output limit is sent; of others and videos, a price per generation is held. */
+/**
+ * Images have a bound in tokens where an output limit is sent, and audio where the model states one; of others and videos,
+ * a price per generation is held.
+ */
 function hasTokenBound(call: EndpointCall, candidate: Candidate): boolean {
   const { contextTokens, maxOutputTokens } = candidate.model;
   if (call.kind === 'Videos' || contextTokens === 0) return false;
+  if (AUDIO.has(call.kind)) return maxOutputTokens > 0;
   return call.kind !== 'Images' || (maxOutputTokens > 0 && call.converter(candidate)?.limitsOutput === true);
 }

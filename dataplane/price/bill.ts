@@ -1,12 +1,16 @@
 /** [P] Formats the lines of a bill: as text for the ledger's stores, and for people and programs to read. */
-import { USES } from './sheet.ts';
+import { roundHalfUp } from './exact.ts';
+import { AUDIO_UNITS, USES } from './sheet.ts';
 
 /** One dimension of a bill. The sum of all lines' quantity · rate, rounded half up, is the cost. */
 export interface BillLine {
-  /** A class of tokens as in a PriceCatalog, `generation`, `second`, or a tool that the provider ran. */
+  /**
+   * A class of tokens as in a PriceCatalog, `generation`, `second` of a video, `audioSecond`, `character`, or a tool that
+   * the provider ran.
+   */
   readonly dimension: string;
   readonly quantity: number;
-  /** What the group pays in USD per million tokens, or per unit of anything else: an exact decimal. */
+  /** What the group pays in USD per million tokens or characters, per minute of audio, or per unit: an exact decimal. */
   readonly rateUsd: string;
   /** Absent: the standard tier. */
   readonly serviceTier?: string;
@@ -27,10 +31,10 @@ type Marks = Pick<BillLine, 'serviceTier' | 'above' | 'region' | 'model' | 'size
 export interface BillLineView {
   readonly dimension: string;
   readonly quantity: number;
-  /** The quantity that the rate is for: a million tokens, or one unit. */
+  /** The quantity that the rate is for: a million tokens or characters, 60 seconds of audio, or one unit. */
   readonly per: number;
   readonly rate_usd: string;
-  /** Quantity times rate, exact. */
+  /** Quantity times rate: exact, or where thirds of audio's minutes have no end, to four places more than the rate. */
   readonly amount_usd: string;
   /** null: the standard tier. */
   readonly service_tier: string | null;
@@ -71,7 +75,7 @@ export function decodeLines(text: string): readonly BillLine[] | undefined {
 /** The lines with their exact amounts. */
 export function viewLines(lines: readonly BillLine[] = []): BillLineView[] {
   return lines.map(({ dimension, quantity, rateUsd, serviceTier, above, region, model, size, quality }) => {
-    const per = UNITS.has(dimension) ? 1 : MILLION;
+    const per = unitsOf(dimension);
     return {
       dimension,
       quantity,
@@ -86,6 +90,11 @@ export function viewLines(lines: readonly BillLine[] = []): BillLineView[] {
       ...(quality !== undefined && { quality }),
     };
   });
+}
+
+function unitsOf(dimension: string): number {
+  if (dimension === 'audioSecond') return AUDIO_UNITS[dimension];
+  return UNITS.has(dimension) ? 1 : MILLION;
 }
 
 /**
@@ -103,17 +112,26 @@ export function formatLines(lines: readonly BillLine[] | undefined): string {
         line.size ?? null,
         line.quality ?? null,
       ].filter((mark) => mark !== null);
-      const rate = `$${line.rate_usd}${line.per === 1 ? '' : ' per million'}`;
+      const rate = `$${line.rate_usd}${perWords(line)}`;
       return `${line.quantity} ${line.dimension} at ${rate}${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`;
     })
     .join('; ');
 }
 
-/** The quotient is a finite decimal because `per` is a power of ten. */
+/** " per million", " per minute", or nothing for one unit. */
+export function perWords({ per }: Pick<BillLineView, 'per'>): string {
+  if (per === AUDIO_UNITS.audioSecond) return ' per minute';
+  return per === 1 ? '' : ' per million';
+}
+
+/** The quotient is a finite decimal where `per` is a power of ten. */
 function amountUsd(quantity: number, rateUsd: string, per: number): string {
   const [whole = '0', fraction = ''] = rateUsd.split('.');
-  const places = fraction.length + String(per).length - 1;
-  const digits = (BigInt(whole + fraction) * BigInt(quantity)).toString().padStart(places + 1, '0');
+  const places = fraction.length + (per === AUDIO_UNITS.audioSecond ? 4 : String(per).length - 1);
+  const amount = BigInt(whole + fraction) * BigInt(quantity) * 10n ** BigInt(places - fraction.length);
+  const digits = roundHalfUp(amount, BigInt(per))
+    .toString()
+    .padStart(places + 1, '0');
   const cut = digits.length - places;
   const rest = digits.slice(cut).replace(/0+$/, '');
   return rest === '' ? digits.slice(0, cut) : `${digits.slice(0, cut)}.${rest}`;

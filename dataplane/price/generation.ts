@@ -4,12 +4,14 @@
  * it can be counts.
  */
 
-/** What decides the price of an image or a video. Absent: not known. */
+/** What decides the price of an image, a video or audio. Absent: not known. */
 export interface GenerationAttributes {
   readonly size?: string | undefined;
   readonly quality?: string | undefined;
-  /** Of each video. */
+  /** Of each video, or of the audio that is read. */
   readonly seconds?: number | undefined;
+  /** That are spoken. */
+  readonly characters?: number | undefined;
 }
 
 /** The price of an image, or of a second; an absent size or quality is any. */

@@ -3,15 +3,15 @@
  * once, half up.
  *   price(Token) = Σ tokens of a class · that class's rate, in the request's context tier and service tier
  *                  + Σ uses of a tool · that tool's price
- *   price(Request) = requestUsd · generations · groupRatio
+ *   price(Request) = requestUsd · generations · groupRatio, or by seconds or characters of audio
  * With ratios alone the rates are modelRatio · ratioBaseUsd/10⁶ · groupRatio times 1 (input), cacheRatio,
  * cacheWriteRatio, cacheWrite1hRatio and completionRatio (output).
  */
 import { roundHalfUp } from './exact.ts';
 import { billedGeneration, generationRate } from './generation.ts';
 import type { BilledGeneration, GenerationAttributes, GenerationRate } from './generation.ts';
-import { highestOf, USES } from './sheet.ts';
-import type { CompiledPrice, RateClass, Rates, RateTable, TierRates, UseName } from './sheet.ts';
+import { AUDIO_UNITS, highestOf, USES } from './sheet.ts';
+import type { AudioRate, AudioUnit, CompiledPrice, RateClass, Rates, RateTable, TierRates, UseName } from './sheet.ts';
 import type { BillLine } from './bill.ts';
 import type { TokenCounts } from './tokens.ts';
 
@@ -87,7 +87,7 @@ export interface Bill {
 
 /** One rate times a quantity, as a numerator over the price's denominator. */
 interface Charge {
-  readonly name: RateClass | UseName | 'generation' | 'second';
+  readonly name: RateClass | UseName | AudioUnit | 'generation' | 'second';
   readonly quantity: number;
   readonly rate: bigint;
 }
@@ -176,8 +176,9 @@ type Generated = Pick<Consumption, 'generations' | 'made' | 'served'>;
 type GenerationCharge = { readonly charge: Charge } & Pick<Charges, 'marks'>;
 
 function generationCharge(price: CompiledPrice, generated: Generated): GenerationCharge {
-  const { perGeneration, perImage, perSecond } = price;
+  const { perGeneration, perImage, perSecond, perAudio } = price;
   const { generations, made, served } = generated;
+  if (perAudio) return { charge: audioCharge(perAudio, generated), marks: {} };
   if (perImage.length > 0) return sizedCharge('generation', perImage, generated);
   if (perSecond) {
     const quantity = generations * billedSeconds(made?.seconds, served?.seconds);
@@ -186,6 +187,12 @@ function generationCharge(price: CompiledPrice, generated: Generated): Generatio
   // a price of tokens has no line for its generations
   const quantity = perGeneration > 0n ? generations : 0;
   return { charge: { name: 'generation', quantity, rate: perGeneration }, marks: {} };
+}
+
+/** Characters are those of the request; a response names seconds only. */
+function audioCharge({ unit, rate }: AudioRate, { generations, made, served }: Generated): Charge {
+  const units = unit === 'character' ? (made?.characters ?? 0) : billedSeconds(made?.seconds, served?.seconds);
+  return { name: unit, quantity: generations * units, rate };
 }
 
 /** Those that the response names, but no more than were asked for, which the hold is for. */
@@ -397,7 +404,7 @@ function roundUp(all: readonly Charges[]): bigint {
   return (sum + denominator - 1n) / denominator;
 }
 
-/** Denominators are powers of ten, so that each divides the largest. */
+/** Denominators of prices by tokens are powers of ten, so that each divides the largest; another price is alone. */
 function total(all: readonly Charges[]): Pick<Charges, 'sum' | 'denominator'> {
   const denominator = all.reduce((most, each) => (each.denominator > most ? each.denominator : most), 1n);
   return { denominator, sum: all.reduce((sum, each) => sum + each.sum * (denominator / each.denominator), 0n) };
@@ -410,19 +417,22 @@ function linesOf({ charges, denominator, marks }: Charges): BillLine[] {
     .map(({ name, quantity, rate }) => ({
       dimension: name === 'cached' ? 'cacheRead' : name,
       quantity: wholeCount(quantity),
-      rateUsd: rateUsd(rate, denominator, isUnit(name) ? 1 : 1_000_000),
+      rateUsd: rateUsd(rate, denominator, unitsOf(name)),
       ...marks,
     }));
 }
 
-function isUnit(name: Charge['name']): boolean {
-  return name === 'generation' || name === 'second' || USES.some((use) => use === name);
+/** How many units a line's rate is for. */
+function unitsOf(name: Charge['name']): number {
+  if (name === 'audioSecond') return AUDIO_UNITS[name];
+  return name === 'generation' || name === 'second' || USES.some((use) => use === name) ? 1 : 1_000_000;
 }
 
-/** The rate in USD for `per` units, as an exact decimal: the denominator is a power of ten. */
+/** The rate in USD for `per` units, as an exact decimal: what else than tens is in the denominator is in `per` too. */
 function rateUsd(rate: bigint, denominator: bigint, per: number): string {
-  const places = denominator.toString().length - 1 + 9 - (per.toString().length - 1);
-  const digits = rate.toString().padStart(places + 1, '0');
+  const { length } = denominator.toString();
+  const places = length + 9;
+  const digits = ((rate * BigInt(per) * 10n ** BigInt(length)) / denominator).toString().padStart(places + 1, '0');
   const fraction = digits.slice(-places).replace(/0+$/, '');
   const whole = digits.slice(0, -places);
   return fraction === '' ? whole : `${whole}.${fraction}`;

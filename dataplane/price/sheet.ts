@@ -30,6 +30,18 @@ export type Rates = Readonly<Record<RateClass, bigint>>;
 export const USES = ['webSearch', 'webFetch', 'fileSearch'] as const;
 export type UseName = (typeof USES)[number];
 
+/** The audio that a price is for: seconds that are read, or characters that are spoken. */
+export type AudioUnit = 'audioSecond' | 'character';
+
+/** How many units a price in a catalog is for: a minute, or a million characters. */
+export const AUDIO_UNITS: Readonly<Record<AudioUnit, number>> = { audioSecond: 60, character: 1_000_000 };
+
+/** The price of one second or character. */
+export interface AudioRate {
+  readonly unit: AudioUnit;
+  readonly rate: bigint;
+}
+
 /** Rates of a request whose whole input exceeds a number of tokens. */
 export interface TierRates {
   readonly above: number;
@@ -44,8 +56,9 @@ export interface RateTable {
 }
 
 /**
- * A price as a group pays it, compiled once per snapshot. The numerators share one denominator, a power of ten: cost =
- * ⌊(Σ n·numerator)/denominator + ½⌋ nano-USD. The price's own rates are those of the standard service tier.
+ * A price as a group pays it, compiled once per snapshot. The numerators share one denominator, a power of ten, or six
+ * times one where a minute has a price: cost = ⌊(Σ n·numerator)/denominator + ½⌋ nano-USD. The price's own rates are
+ * those of the standard service tier.
  */
 export interface CompiledPrice extends RateTable {
   readonly serviceTiers: ReadonlyMap<string, RateTable>;
@@ -60,6 +73,8 @@ export interface CompiledPrice extends RateTable {
   readonly perImage: readonly GenerationRate[];
   /** In place of perGeneration, by size, times the seconds; undefined: it has none. */
   readonly perSecond: readonly GenerationRate[] | undefined;
+  /** In place of perGeneration; absent: it has none. */
+  readonly perAudio?: AudioRate;
   readonly denominator: bigint;
   /** Of all its rates. */
   readonly highest: ReadonlyMap<Rates, HighestClasses>;
@@ -92,6 +107,8 @@ export interface CatalogPrice
         | 'perImage'
         | 'perSecond'
         | 'perSecondNanoUsd'
+        | 'perMinuteNanoUsd'
+        | 'perMillionCharactersNanoUsd'
       >
     > {
   readonly quotaType: 'Token' | 'Request';
@@ -170,7 +187,7 @@ function scaledPrice(price: CatalogPrice, groupRatioE18: bigint, channelE9: bigi
       regions: NOTHING,
       perUse: NOTHING,
       ...generationPrices(price, unitScale),
-      denominator: ONE_E18 * units,
+      ...audioPrice(price, unitScale, ONE_E18 * units),
     };
   }
   const rates = usdPerMillion ? fillRates(usdPerMillion) : ratioRates(price);
@@ -201,7 +218,7 @@ function reducePrice(price: StatedPrice): StatedPrice {
   const others = [
     price.perGeneration,
     ...price.perUse.values(),
-    ...[...price.perImage, ...(price.perSecond ?? [])].map(({ rate }) => rate),
+    ...[...price.perImage, ...(price.perSecond ?? []), ...audioRates(price)].map(({ rate }) => rate),
   ];
   const shared = Math.min(
     zerosOf(price.denominator),
@@ -221,6 +238,7 @@ function divided(price: StatedPrice, by: bigint): StatedPrice {
     perGeneration: price.perGeneration / by,
     perImage: price.perImage.map(rate),
     perSecond: price.perSecond?.map(rate),
+    ...(price.perAudio && { perAudio: { ...price.perAudio, rate: price.perAudio.rate / by } }),
     denominator: price.denominator / by,
   };
 }
@@ -267,6 +285,22 @@ function generationPrices(
   };
 }
 
+/** The denominator divides the price of a minute, or of a million characters, into that of one unit. */
+function audioPrice(
+  { perMinuteNanoUsd, perMillionCharactersNanoUsd }: CatalogPrice,
+  scale: bigint,
+  denominator: bigint,
+): Pick<CompiledPrice, 'perAudio' | 'denominator'> {
+  const unit = perMinuteNanoUsd === undefined ? 'character' : 'audioSecond';
+  const nanoUsd = perMinuteNanoUsd ?? perMillionCharactersNanoUsd;
+  if (nanoUsd === undefined) return { denominator };
+  return { perAudio: { unit, rate: nanoUsd * scale }, denominator: denominator * BigInt(AUDIO_UNITS[unit]) };
+}
+
+function audioRates({ perAudio }: Pick<CompiledPrice, 'perAudio'>): readonly AudioRate[] {
+  return perAudio ? [perAudio] : [];
+}
+
 function secondPrices(bySize: readonly SecondPrice[], nanoUsd: bigint | undefined): readonly SecondPrice[] | undefined {
   if (bySize.length > 0) return bySize;
   return nanoUsd === undefined ? undefined : [{ size: '', nanoUsd }];
@@ -294,7 +328,8 @@ export function isFree(price: CompiledPrice): boolean {
   const rates = tables
     .flatMap((table) => [table, ...table.contextTiers])
     .flatMap(({ perToken }) => Object.values(perToken));
-  const generations = [price.perGeneration, ...[...(price.perSecond ?? []), ...price.perImage].map(({ rate }) => rate)];
+  const sized = [...(price.perSecond ?? []), ...price.perImage, ...audioRates(price)];
+  const generations = [price.perGeneration, ...sized.map(({ rate }) => rate)];
   return [...generations, ...price.perUse.values(), ...rates].every((rate) => rate === 0n);
 }
 

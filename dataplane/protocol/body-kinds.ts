@@ -37,6 +37,11 @@ import type { ModerationsFacts } from './openai/moderations.ts';
 import { readRerankFacts } from './openai/rerank.ts';
 import type { RerankFacts } from './openai/rerank.ts';
 import { readResponseFacts } from './openai/response-facts.ts';
+import { readSpeechFacts } from './openai/speech-facts.ts';
+import type { SpeechFacts } from './openai/speech-facts.ts';
+import type { SpeechForm } from './openai/speech.ts';
+import { findAudioSources, readTranscriptionFacts } from './openai/transcription-facts.ts';
+import type { TranscriptionFacts } from './openai/transcription-facts.ts';
 import { toolReasoningOfChat, toolReasoningOfOthers } from './openai/serving-api.ts';
 import type { ToolReasoning } from './openai/serving-api.ts';
 import { readVideosFacts } from './openai/videos.ts';
@@ -78,6 +83,7 @@ const BOUNDED_FIELDS = {
   Generations: new Set(['n']),
   Completions: new Set(['max_tokens', 'n', 'best_of']),
   Embeddings: new Set<string>(),
+  Audio: new Set<string>(),
   Moderations: new Set<string>(),
   // how many pieces there are follows from their size
   Rerank: new Set(['max_tokens_per_doc', 'overlap_tokens', 'max_chunks_per_doc']),
@@ -85,6 +91,9 @@ const BOUNDED_FIELDS = {
 
 /** The request is the same for any. */
 const ONE_CHOICE: Choices = { count: 1, generatedForEach: 1, echoed: undefined };
+
+/** Likewise. */
+const AUDIO_ONLY: SpeechForm = { events: false, format: '' };
 
 const KINDS = {
   OpenAIChat: {
@@ -169,7 +178,34 @@ const KINDS = {
     }),
     converter: (protocol, { form }) => providerOf(protocol).endpoints?.videos?.create(form),
   } satisfies KindRow<VideosFacts & PriceFacts>,
+  Speech: {
+    read: (bytes, parsed) => ({
+      ...readSpeechFacts(bytes, parsed),
+      ...priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Audio),
+    }),
+    converter: (protocol) => providerOf(protocol).endpoints?.speech?.(AUDIO_ONLY),
+  } satisfies KindRow<SpeechFacts & PriceFacts>,
+  Transcriptions: transcriptionsRow((protocol, { form }) =>
+    providerOf(protocol).endpoints?.transcriptions?.({ form, isJson: true }),
+  ),
+  Translations: transcriptionsRow((protocol, { form }) =>
+    providerOf(protocol).endpoints?.translations?.({ form, isJson: true }),
+  ),
 };
+
+function transcriptionsRow(converter: KindRow<never>['converter']): KindRow<TranscriptionFacts & PriceFacts> {
+  return {
+    read: (bytes, parsed, form) => {
+      const { costFields, ...facts } = priceFacts('OpenAI', parsed, BOUNDED_FIELDS.Audio);
+      return {
+        ...readTranscriptionFacts(bytes, parsed, form),
+        ...facts,
+        costFields: [...costFields, ...findSettingsTexts(parsed), ...findAudioSources(parsed)],
+      };
+    },
+    converter,
+  };
+}
 
 function imagesRow(
   read: (fields: JsonRecord) => ImagesFacts,

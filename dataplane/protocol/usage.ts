@@ -21,6 +21,9 @@ export const UNREPORTED_USAGE: ReportedUsage = {
   output: undefined,
 };
 
+/** As a part of a count: all of it, whatever it is. */
+export const ALL_TOKENS = Number.MAX_SAFE_INTEGER;
+
 /** No call consumes that much; a provider that reports more must not empty an account. */
 const MAX_TOKENS = 2 ** 31 - 1;
 

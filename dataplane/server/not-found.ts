@@ -75,10 +75,15 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
   },
   {
     methods: /./,
-    path: /^\/v1\/(?:audio\/.*|realtime(?:\/.*)?)$/,
+    path: /^\/v1\/audio\/(?:voices|voice_consents)(?:\/.*)?$/,
+    instead: 'Voices are not kept at the provider, where they would belong to every key: name one that it has.',
+  },
+  {
+    methods: /./,
+    path: /^\/v1\/realtime(?:\/.*)?$/,
     instead:
-      'Audio is not served, because its price cannot be bounded beforehand: transcribe and speak outside of ' +
-      'the gateway, and send the text.',
+      'Conversations by voice are not served: transcribe audio with POST /v1/audio/transcriptions, send the text to a ' +
+      'chat, and speak the answer with POST /v1/audio/speech.',
   },
   {
     methods: /./,

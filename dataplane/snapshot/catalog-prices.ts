@@ -12,8 +12,11 @@ export function pricesOf({ models, sheets }: Pick<PriceCatalog, 'models' | 'shee
 /** True if a proxy that knows only ratios would misread this price. */
 export function isSheet(price: Price): boolean {
   const { contextTiers, serviceTiers, regions, channelPrices, channelRates, perImage, perSecond } = price;
+  const { usdPerMillion, perUse, perSecondNanoUsd, perMinuteNanoUsd, perMillionCharactersNanoUsd } = price;
   return (
-    [price.usdPerMillion, price.perUse, price.perSecondNanoUsd].some((part) => part !== undefined) ||
+    [usdPerMillion, perUse, perSecondNanoUsd, perMinuteNanoUsd, perMillionCharactersNanoUsd].some(
+      (part) => part !== undefined,
+    ) ||
     [contextTiers, serviceTiers, regions, channelPrices, channelRates, perImage, perSecond].some(
       (list) => list.length > 0,
     )

@@ -118,6 +118,9 @@ export const Endpoint = {
   EMBEDDINGS: 'ENDPOINT_EMBEDDINGS',
   IMAGES: 'ENDPOINT_IMAGES',
   VIDEOS: 'ENDPOINT_VIDEOS',
+  SPEECH: 'ENDPOINT_SPEECH',
+  /** TRANSCRIPTIONS - of audio, and translations of it */
+  TRANSCRIPTIONS: 'ENDPOINT_TRANSCRIPTIONS',
 } as const;
 
 export type Endpoint = (typeof Endpoint)[keyof typeof Endpoint];
@@ -128,6 +131,8 @@ export namespace Endpoint {
   export type EMBEDDINGS = typeof Endpoint.EMBEDDINGS;
   export type IMAGES = typeof Endpoint.IMAGES;
   export type VIDEOS = typeof Endpoint.VIDEOS;
+  export type SPEECH = typeof Endpoint.SPEECH;
+  export type TRANSCRIPTIONS = typeof Endpoint.TRANSCRIPTIONS;
 }
 
 export function endpointFromJSON(object: any): Endpoint {
@@ -147,6 +152,12 @@ export function endpointFromJSON(object: any): Endpoint {
     case 4:
     case 'ENDPOINT_VIDEOS':
       return Endpoint.VIDEOS;
+    case 5:
+    case 'ENDPOINT_SPEECH':
+      return Endpoint.SPEECH;
+    case 6:
+    case 'ENDPOINT_TRANSCRIPTIONS':
+      return Endpoint.TRANSCRIPTIONS;
     default:
       throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Endpoint');
   }
@@ -164,6 +175,10 @@ export function endpointToNumber(object: Endpoint): number {
       return 3;
     case Endpoint.VIDEOS:
       return 4;
+    case Endpoint.SPEECH:
+      return 5;
+    case Endpoint.TRANSCRIPTIONS:
+      return 6;
     default:
       throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum Endpoint');
   }
@@ -937,7 +952,7 @@ export interface Model {
   readonly name: string;
   readonly endpoints: readonly Endpoint[];
   readonly inputs: readonly Input[];
-  /** 0: not given (models of Images and Videos only) */
+  /** 0: not given (not of Chat and Embeddings) */
   readonly contextTokens: number;
   /** 0: not given */
   readonly maxOutputTokens: number;
@@ -1084,6 +1099,10 @@ export interface Price {
   readonly channelRates: readonly ChannelPrice[];
   /** takes the place of per_second_nano_usd, which an older proxy goes by */
   readonly perSecond: readonly SecondPrice[];
+  /** of audio; takes the place of request_nano_usd */
+  readonly perMinuteNanoUsd?: bigint | undefined;
+  /** of speech; likewise */
+  readonly perMillionCharactersNanoUsd?: bigint | undefined;
 }
 
 /** A price of its own on one channel: rates with their context tiers, or USD per generation. */
@@ -3927,6 +3946,8 @@ function createBasePrice(): Price {
     perSecondNanoUsd: undefined,
     channelRates: [],
     perSecond: [],
+    perMinuteNanoUsd: undefined,
+    perMillionCharactersNanoUsd: undefined,
   };
 }
 
@@ -4015,6 +4036,20 @@ export const Price: MessageFns<Price> = {
     }
     for (const v of message.perSecond) {
       SecondPrice.encode(v!, writer.uint32(170).fork()).join();
+    }
+    if (message.perMinuteNanoUsd !== undefined) {
+      if (BigInt.asIntN(64, message.perMinuteNanoUsd) !== message.perMinuteNanoUsd) {
+        throw new globalThis.Error('value provided for field message.perMinuteNanoUsd of type int64 too large');
+      }
+      writer.uint32(176).int64(message.perMinuteNanoUsd);
+    }
+    if (message.perMillionCharactersNanoUsd !== undefined) {
+      if (BigInt.asIntN(64, message.perMillionCharactersNanoUsd) !== message.perMillionCharactersNanoUsd) {
+        throw new globalThis.Error(
+          'value provided for field message.perMillionCharactersNanoUsd of type int64 too large',
+        );
+      }
+      writer.uint32(184).int64(message.perMillionCharactersNanoUsd);
     }
     return writer;
   },
@@ -4198,6 +4233,22 @@ export const Price: MessageFns<Price> = {
             }
 
             message.perSecond.push(SecondPrice.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 22: {
+            if (tag !== 176) {
+              break;
+            }
+
+            message.perMinuteNanoUsd = reader.int64() as bigint;
+            continue;
+          }
+          case 23: {
+            if (tag !== 184) {
+              break;
+            }
+
+            message.perMillionCharactersNanoUsd = reader.int64() as bigint;
             continue;
           }
         }

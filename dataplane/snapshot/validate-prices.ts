@@ -37,12 +37,7 @@ function validatePrice(to: FaultCollector, path: string, price: Price): void {
     uses.every((nanoUsd) => nanoUsd >= 0n),
     `${path}: per_use: must not be negative`,
   );
-  const bySize = [...price.perImage, ...price.perSecond].map(({ nanoUsd }) => nanoUsd);
-  const generations = [price.perSecondNanoUsd ?? 0n, ...bySize];
-  to.expect(
-    generations.every((nanoUsd) => nanoUsd >= 0n),
-    `${path}: per_image, per_second: must not be negative`,
-  );
+  validateGenerations(to, path, price);
   for (const own of price.channelRates) {
     const at = `${path}: channel_rates "${own.channel}"`;
     const kinds = [own.usdPerMillion, own.requestNanoUsd].filter((kind) => kind !== undefined);
@@ -56,6 +51,16 @@ function validatePrice(to: FaultCollector, path: string, price: Price): void {
     to.expect((multiplierE9 === undefined) !== (usdPerMillion === undefined), `${at}: needs one kind of price`);
     validateTable(to, at, tier);
   }
+}
+
+function validateGenerations(to: FaultCollector, path: string, price: Price): void {
+  const { perSecondNanoUsd = 0n, perMinuteNanoUsd = 0n, perMillionCharactersNanoUsd = 0n } = price;
+  const bySize = [...price.perImage, ...price.perSecond].map(({ nanoUsd }) => nanoUsd);
+  const generations = [perSecondNanoUsd, perMinuteNanoUsd, perMillionCharactersNanoUsd, ...bySize];
+  to.expect(
+    generations.every((nanoUsd) => nanoUsd >= 0n),
+    `${path}: per_image, per_second, per_minute, per_million_characters: must not be negative`,
+  );
 }
 
 function validateTable(

@@ -70,6 +70,8 @@ const ENDPOINTS: Readonly<Partial<Record<Endpoint, EndpointKind>>> = {
   [Endpoint.EMBEDDINGS]: 'Embeddings',
   [Endpoint.IMAGES]: 'Images',
   [Endpoint.VIDEOS]: 'Videos',
+  [Endpoint.SPEECH]: 'Speech',
+  [Endpoint.TRANSCRIPTIONS]: 'Transcriptions',
 };
 
 const CHAT_ENDPOINTS: Readonly<Partial<Record<ChannelEndpoint, ChatEndpoint>>> = {

@@ -90,13 +90,15 @@ function consumptionOf(
   return { tokens, ...generated, uses, parts: requests.map((request) => partOf(request, priceOf)) };
 }
 
-/** Seconds are those of all videos together. */
+/** Seconds are those of all videos together, or of the audio. */
 function generatedOf(lines: readonly BillLine[]): Pick<Consumption, 'generations' | 'made'> {
   const seconds = quantityOf(lines, 'second');
   if (seconds > 0) {
     const { size } = lines.find(({ dimension }) => dimension === 'second') ?? {};
     return { generations: 1, made: { seconds, size } };
   }
+  const [audioSeconds, characters] = [quantityOf(lines, 'audioSecond'), quantityOf(lines, 'character')];
+  if (audioSeconds + characters > 0) return { generations: 1, made: { seconds: audioSeconds, characters } };
   const { size, quality } = lines.find(({ dimension }) => dimension === 'generation') ?? {};
   return { generations: quantityOf(lines, 'generation'), made: { size, quality } };
 }
@@ -167,12 +169,13 @@ function unpricedOf(
 
 function isUnpricedClass(
   dimension: string,
-  { priced, perUse, perGeneration, perImage, perSecond }: CompiledPrice,
+  { priced, perUse, perGeneration, perImage, perSecond, perAudio }: CompiledPrice,
 ): boolean {
   if (dimension === 'audioInput' || dimension === 'audioOutput') return !priced.has(dimension);
   const use = USES.find((name) => name === dimension);
   if (use) return !perUse.has(use);
   // a price by tokens has no rate for seconds or generations, and a price by generations none for tokens
   if (dimension === 'second') return perSecond === undefined;
+  if (dimension === 'audioSecond' || dimension === 'character') return perAudio?.unit !== dimension;
   return dimension === 'generation' && perGeneration === 0n && perImage.length === 0;
 }

@@ -9,7 +9,15 @@ interface ReportedEndpoint {
   /** True if its requests would call a model. */
   readonly isCall: boolean;
   /** OpenTelemetry's name of the operation; absent: no model is called. */
-  readonly operation?: 'chat' | 'embeddings' | 'generate_content' | 'moderation' | 'rerank' | 'text_completion';
+  readonly operation?:
+    | 'chat'
+    | 'embeddings'
+    | 'generate_content'
+    | 'moderation'
+    | 'rerank'
+    | 'speech'
+    | 'text_completion'
+    | 'transcription';
 }
 
 const FREE: ReportedEndpoint = { isCall: false };
@@ -30,6 +38,9 @@ const ENDPOINTS = {
   videos: { isCall: true, operation: 'generate_content' },
   embed_content: { isCall: true, operation: 'embeddings' },
   predict: { isCall: true, operation: 'generate_content' },
+  speech: { isCall: true, operation: 'speech' },
+  transcriptions: { isCall: true, operation: 'transcription' },
+  translations: { isCall: true, operation: 'transcription' },
   count_tokens: { isCall: true },
   models: FREE,
   conversations: FREE,

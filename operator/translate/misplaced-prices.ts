@@ -32,6 +32,18 @@ const ENDPOINT_PRICES: readonly EndpointPrice[] = [
     words: 'Videos',
     isStated: ({ perSecond }) => perSecond.length > 0,
   },
+  {
+    field: 'perMinuteUsd',
+    endpoint: Endpoint.TRANSCRIPTIONS,
+    words: 'Transcriptions',
+    isStated: ({ perMinuteNanoUsd }) => perMinuteNanoUsd !== undefined,
+  },
+  {
+    field: 'perMillionCharactersUsd',
+    endpoint: Endpoint.SPEECH,
+    words: 'Speech',
+    isStated: ({ perMillionCharactersNanoUsd }) => perMillionCharactersNanoUsd !== undefined,
+  },
 ];
 
 /** Of models that some route has. */

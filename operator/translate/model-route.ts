@@ -34,6 +34,8 @@ const ENDPOINTS = {
   Embeddings: Endpoint.EMBEDDINGS,
   Images: Endpoint.IMAGES,
   Videos: Endpoint.VIDEOS,
+  Speech: Endpoint.SPEECH,
+  Transcriptions: Endpoint.TRANSCRIPTIONS,
 } as const;
 const CHANNEL_ENDPOINTS = { Chat: ChannelEndpoint.CHAT, Responses: ChannelEndpoint.RESPONSES } as const;
 const INPUTS = { Text: Input.TEXT, Image: Input.IMAGE } as const;
@@ -268,9 +270,9 @@ function unpricedOf(
   priced: ReadonlyMap<string, QuotaType>,
 ): { unpriced?: Finding<'PriceNotFound'> } {
   const missing = models.filter(({ name }) => !priced.has(name)).map(({ name }) => name);
-  const byToken = models
-    .filter((model) => makesPictures(model) && priced.get(model.name) === QuotaType.TOKEN)
-    .map(({ name }) => name);
+  const ofTokens = models.filter(({ name }) => priced.get(name) === QuotaType.TOKEN);
+  const byToken = ofTokens.filter(makesPictures).map(({ name }) => name);
+  const unlimited = ofTokens.filter(lacksLimits).map(({ name }) => name);
   const said = [
     ...(missing.length > 0
       ? [`No PriceCatalog prices ${quoteNames(missing)}; without a price a model is not listed and cannot be called.`]
@@ -281,8 +283,20 @@ function unpricedOf(
             `Request instead of a price per token.`,
         ]
       : []),
+    ...(unlimited.length > 0
+      ? [
+          `Audio that is priced per token needs contextTokens and maxOutputTokens, which bound it: give them to ` +
+            `${quoteNames(unlimited)}.`,
+        ]
+      : []),
   ];
   return said.length === 0 ? {} : { unpriced: { reason: 'PriceNotFound', message: said.join(' ') } };
+}
+
+/** No field of a request bounds its audio. */
+function lacksLimits({ endpoints, contextTokens, maxOutputTokens }: ModelRouteModel): boolean {
+  const isOfAudio = endpoints.some((endpoint) => endpoint === 'Speech' || endpoint === 'Transcriptions');
+  return isOfAudio && (contextTokens === undefined || maxOutputTokens === undefined);
 }
 
 function makesPictures({ endpoints }: ModelRouteModel): boolean {

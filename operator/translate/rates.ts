@@ -52,6 +52,8 @@ export function readSheet(
   | 'perImage'
   | 'perSecond'
   | 'perSecondNanoUsd'
+  | 'perMinuteNanoUsd'
+  | 'perMillionCharactersNanoUsd'
 > {
   const { name, usdPerMillion, contextTiers = [], serviceTiers = {}, perUse, regions = {}, channels = [] } = model;
   const place = { fields, path: `spec.models "${name}"` };
@@ -65,6 +67,11 @@ export function readSheet(
     perSecond,
     // a proxy that does not know sizes bills the highest price rather than none
     ...optional('perSecondNanoUsd', readOptional(place, 'perSecondUsd', model.perSecondUsd) ?? highestOf(perSecond)),
+    ...optional('perMinuteNanoUsd', readOptional(place, 'perMinuteUsd', model.perMinuteUsd)),
+    ...optional(
+      'perMillionCharactersNanoUsd',
+      readOptional(place, 'perMillionCharactersUsd', model.perMillionCharactersUsd),
+    ),
     regions: sortedEntries(regions).map(([region, text]): Multiplier => ({
       name: region,
       multiplierE9: fields.decimal(`${place.path}: regions.${region}`, text),

@@ -47,7 +47,8 @@ async function open(): Promise<FuzzSession> {
 async function serve(request: ProviderRequest, cases: Cases<Served>): Promise<ProviderAnswer> {
   const served = cases.of(request);
   try {
-    const order = orderOf(await fieldsOf(request));
+    const fields = orderOf(await fieldsOf(request));
+    const order = request.path.includes('/audio/') ? { ...fields, seconds: await heardSeconds(request) } : fields;
     if (served) served.dueNanoUsd = dueOf(order);
     return honestAnswer(request, { input: 0, output: 0, images: order.count, seconds: String(order.seconds) });
   } catch (error) {
@@ -56,10 +57,23 @@ async function serve(request: ProviderRequest, cases: Cases<Served>): Promise<Pr
   }
 }
 
+/** No speech has fewer bytes in a second. */
+const LEAST_BYTES_PER_SECOND = 500;
+
+/** Of all files of the form, in whatever field. */
+async function heardSeconds({ headers, body }: ProviderRequest): Promise<number> {
+  const type = headers.find(([name]) => name === 'content-type')?.[1] ?? '';
+  const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData();
+  const sizes = [...form].map(([, value]) => (typeof value === 'string' ? 0 : value.size));
+  return Math.max(1, Math.ceil(sizes.reduce((sum, size) => sum + size, 0) / LEAST_BYTES_PER_SECOND));
+}
+
 // what is sent
 // ---------------------------------------------------------------------------------------------------
 
 const BOUNDARIES = ['one', 'two'] as const;
+/** Twelve seconds of audio of an unknown kind. */
+const NOISE = 'x'.repeat(6_000);
 const TYPE_WORDS = [
   'multipart/form-data',
   'Multipart/Form-Data',
@@ -129,6 +143,9 @@ const NAMES = [
   'size',
   'size[]',
   'image_size',
+  'file',
+  'file[]',
+  'audio_url',
 ];
 const VALUES = [
   '12',
@@ -141,8 +158,13 @@ const VALUES = [
   '1792x1024',
   CHEAP_SIZE,
   '{"n":8}',
+  'dear-ear-model',
+  NOISE,
   '{"seconds":12,"size":"1792x1024"}',
 ];
+
+/** Names of fields that are files, and of others that servers may take for one. */
+const FILES: ReadonlySet<string> = new Set(['image', 'file', 'file[]']);
 
 type Fields = readonly (readonly [name: string, value: string])[];
 
@@ -179,6 +201,18 @@ const TARGETS: readonly Target[] = [
       ['prompt', 'x'],
       ['image', 'PNG'],
       ['n', '8'],
+    ],
+  },
+  {
+    path: '/v1/audio/transcriptions',
+    cheap: [
+      ['model', 'ear-model'],
+      ['file', 'a river'],
+      ['prompt', 'a river'],
+    ],
+    dear: [
+      ['model', 'dear-ear-model'],
+      ['file', NOISE],
     ],
   },
 ];
@@ -225,7 +259,7 @@ function fieldsIn({ cheap }: Target, random: Random): Fields {
 function formOf(fields: Fields, boundary: (typeof BOUNDARIES)[number], random: Random): Buffer {
   const parts = fields.map(([name, value]) => {
     const quoted = random.chance(0.95) ? `"${name}"` : name;
-    const file = name === 'image' ? '; filename="a.png"' : '';
+    const file = FILES.has(name) ? '; filename="a.png"' : '';
     const more = random.chance(0.05) ? random.pick(['; filename="a.png"', '; name="n"', '; x=y', ' ']) : file;
     return `--${boundary}\r\nContent-Disposition: form-data; name=${quoted}${more}\r\n\r\n${value}\r\n`;
   });

@@ -12,6 +12,7 @@ import {
   openaiImages,
   openaiModerations,
   openaiStream,
+  sseReply,
 } from '../support/provider-answers.ts';
 import type { AnthropicUsage, OpenaiUsage } from '../support/provider-answers.ts';
 import { openaiResponse, openaiResponseStream } from '../support/response-answers.ts';
@@ -65,8 +66,20 @@ export function honestReply(request: ProviderRequest, figures: Figures = { input
   if (path.includes('/videos')) return json({ id: `video_${++videos}`, object: 'video', status: 'completed', seconds });
   if (path.endsWith('/embeddings')) return openaiEmbeddings([[0.5]], figures.input);
   if (path.endsWith('/moderations')) return openaiModerations(1, figures.input);
+  if (path.endsWith('/speech')) return spoken(asked['stream_format'] === 'sse', figures);
+  if (/\/audio\/trans/.test(path))
+    return json({ text: 'hello', usage: { type: 'duration', seconds: Number(seconds) } });
   if (path.endsWith('/rerank')) return cohereRanking([0.9], { tokens: { input_tokens: figures.input } });
   return openaiImages(figures.images ?? (typeof asked['n'] === 'number' ? asked['n'] : 1), { size });
+}
+
+function spoken(asEvents: boolean, { input, output }: Figures): Reply {
+  if (!asEvents) return { headers: { 'content-type': 'audio/mpeg' }, steps: ['audio'] };
+  const usage = { input_tokens: input, output_tokens: output };
+  return sseReply(
+    { data: { type: 'speech.audio.delta', audio: 'AAAA' } },
+    { data: { type: 'speech.audio.done', usage } },
+  );
 }
 
 /** With so many items of encrypted reasoning before its text. */

@@ -80,6 +80,7 @@ const MESSAGE_STREAM = JSON.stringify({
   stream: true,
   messages: [{ role: 'user', content: PROMPT_MARK }],
 });
+const PICTURE = { image_url: 'https://example.com/a.png' };
 const POSTS: readonly (readonly [string, string])[] = [
   ['/v1/chat/completions', CHAT],
   ['/v1/chat/completions', CHAT_STREAM],
@@ -92,15 +93,10 @@ const POSTS: readonly (readonly [string, string])[] = [
   ['/v1/moderations', JSON.stringify({ model: 'embed-model', input: PROMPT_MARK })],
   ['/v1/rerank', JSON.stringify({ model: 'embed-model', query: PROMPT_MARK, documents: [PROMPT_MARK, 'x'] })],
   ['/v1/images/generations', JSON.stringify({ model: 'image-model', prompt: PROMPT_MARK })],
-  [
-    '/v1/images/edits',
-    JSON.stringify({
-      model: 'sketch-model',
-      prompt: PROMPT_MARK,
-      images: [{ image_url: 'https://example.com/a.png' }],
-    }),
-  ],
+  ['/v1/images/edits', JSON.stringify({ model: 'sketch-model', prompt: PROMPT_MARK, images: [PICTURE] })],
   ['/v1/videos', JSON.stringify({ model: 'video-model', prompt: PROMPT_MARK })],
+  ['/v1/audio/speech', JSON.stringify({ model: 'speech-model', voice: 'alloy', input: PROMPT_MARK })],
+  ['/v1/audio/speech', JSON.stringify({ model: 'speech-model', input: PROMPT_MARK, stream_format: 'sse' })],
   ['/v1/responses', JSON.stringify({ model: 'gpt-model', max_output_tokens: 20, input: PROMPT_MARK })],
   ['/v1/responses', JSON.stringify({ model: 'gpt-model', max_output_tokens: 20, stream: true, input: PROMPT_MARK })],
 ];
@@ -543,6 +539,7 @@ const MODELS = new Set([
   'image-model',
   'sketch-model',
   'video-model',
+  'speech-model',
   'text-model',
   'tools-model',
   'upstream-name-7',
@@ -560,6 +557,7 @@ const PATHS = new Set([
   '/v1/images/edits',
   '/v1/images/variations',
   '/v1/videos',
+  '/v1/audio/speech',
   '/v1/responses',
   '/v1/responses/compact',
 ]);

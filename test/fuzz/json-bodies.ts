@@ -15,6 +15,7 @@ export const PATHS = [
   '/v1/images/generations',
   '/v1/images/edits',
   '/v1/videos',
+  '/v1/audio/speech',
   '/v1/responses',
   '/v1/responses',
 ] as const;
@@ -31,6 +32,7 @@ const MODELS = [
   'sketch-model',
   'video-model',
   'film-model',
+  'speech-model',
   'nobody',
   '__proto__',
   'constructor',
@@ -445,6 +447,18 @@ export const BODIES: Readonly<Record<(typeof PATHS)[number], fc.Arbitrary<unknow
       input_reference: weird,
     },
     ['model', 'prompt'],
+  ),
+  '/v1/audio/speech': shape(
+    {
+      ...shared,
+      model: model('speech-model'),
+      input: oddText,
+      instructions: oddText,
+      voice: fc.oneof(fc.constant('alloy'), weird),
+      response_format: oddText,
+      stream_format: fc.constantFrom('sse', 'sse', 'audio', 'SSE'),
+    },
+    ['model', 'input', 'stream_format'],
   ),
   '/v1/responses': shape(
     {

@@ -56,7 +56,7 @@ export interface LoggedCall {
 
 /** The only size of an image that is cheap. */
 export const CHEAP_SIZE = '1024x1024';
-/** Of an image of the cheap size and of any other, or of a second of a video. */
+/** Of an image of the cheap size and of any other, or of a second of a video or of audio. */
 type GeneratedPrice =
   { readonly cheapNanoUsd: bigint; readonly otherNanoUsd: bigint } | { readonly secondNanoUsd: bigint };
 
@@ -67,9 +67,11 @@ export const GENERATED: ReadonlyMap<string, GeneratedPrice> = new Map<string, Ge
   ['dear-sketch-model', { cheapNanoUsd: 400_000_000n, otherNanoUsd: 400_000_000n }],
   ['film-model', { secondNanoUsd: 10_000_000n }],
   ['dear-film-model', { secondNanoUsd: 400_000_000n }],
+  ['ear-model', { secondNanoUsd: 10_000_000n }],
+  ['dear-ear-model', { secondNanoUsd: 400_000_000n }],
 ]);
 
-/** Models of videos, of images with sizes, and of images that begin with pictures, beside the usual ones. */
+/** Models of videos, of images with sizes, of images that begin with pictures, and of audio, beside the usual ones. */
 export function withVideos(yaml: string): string {
   return yaml
     .replace(
@@ -78,7 +80,9 @@ export function withVideos(yaml: string): string {
         '  - {name: sketch-model, endpoints: [Images], inputs: [Text, Image]}\n' +
         '  - {name: dear-sketch-model, endpoints: [Images], inputs: [Text, Image]}\n' +
         '  - {name: video-model, endpoints: [Videos]}\n  - {name: film-model, endpoints: [Videos]}\n' +
-        '  - {name: dear-film-model, endpoints: [Videos]}',
+        '  - {name: dear-film-model, endpoints: [Videos]}\n' +
+        '  - {name: ear-model, endpoints: [Transcriptions]}\n  - {name: dear-ear-model, endpoints: [Transcriptions]}\n' +
+        '  - {name: speech-model, endpoints: [Speech], contextTokens: 100000, maxOutputTokens: 4000}',
     )
     .replace(
       '  - {name: shelf-model,',
@@ -90,6 +94,9 @@ export function withVideos(yaml: string): string {
         '  - {name: dear-sketch-model, vendor: BFL, quotaType: Request, requestUsd: "0.4"}\n' +
         '  - {name: film-model, vendor: BFL, quotaType: Request, perSecondUsd: "0.01"}\n' +
         '  - {name: dear-film-model, vendor: BFL, quotaType: Request, perSecondUsd: "0.4"}\n' +
+        '  - {name: ear-model, vendor: BFL, quotaType: Request, perMinuteUsd: "0.6"}\n' +
+        '  - {name: dear-ear-model, vendor: BFL, quotaType: Request, perMinuteUsd: "24"}\n' +
+        '  - {name: speech-model, vendor: BFL, quotaType: Token, usdPerMillion: {input: "1", output: "12"}}\n' +
         '  - {name: shelf-model,',
     );
 }

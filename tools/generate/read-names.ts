@@ -8,9 +8,9 @@ import { parseSync } from 'oxc-parser';
 const FOLDER = 'dataplane/protocol/';
 /** The table of readers; what it imports reads bodies. */
 const READERS = `${FOLDER}body-kinds.ts`;
-/** They convert or answer requests; what they know of bodies is in the tables of fields. */
+/** They convert or answer requests, whose fields are in tables, or read files rather than names. */
 const CONVERTERS = new Set(
-  ['providers.ts', 'converter.ts', 'provider.ts', 'event-stream.ts', 'usage.ts'].map(inFolder),
+  ['providers.ts', 'converter.ts', 'provider.ts', 'event-stream.ts', 'usage.ts', 'audio/length.ts'].map(inFolder),
 );
 const NAME = /^[a-z][A-Za-z0-9_]{0,63}$/;
 

@@ -17,7 +17,9 @@ import {
   generationUnit,
   offeredFigures,
   sizedFigures,
+  unitsPriced,
 } from './dollars.ts';
+import type { GenerationUnit } from './dollars.ts';
 import { amountOf, estimate, flatPrices, INPUT_CLASSES, inputOf, stepsOf } from './estimate.ts';
 import type { CountName, FlatPrice } from './estimate.ts';
 import { optionText } from './filters.ts';
@@ -41,6 +43,13 @@ const LABELS: Readonly<Record<CountName, string>> = {
   webFetch: 'Pages fetched',
   fileSearch: 'File searches',
   generations: 'Images, videos or requests',
+};
+const GENERATION_LABELS: Readonly<Record<GenerationUnit, string>> = {
+  second: 'Seconds of video',
+  minute: 'Seconds of audio',
+  'million characters': 'Characters',
+  image: 'Images',
+  request: LABELS.generations,
 };
 /** The words for each count in the written-out sum. */
 const WORDS: Readonly<Record<CountName, string>> = {
@@ -288,7 +297,7 @@ function renderSum(list: PriceList, calculated: Calculated, names: readonly Coun
   if (row.quotaType === 'Request')
     return html`<p class="formula">
       <span data-term="generations" data-always>${formatCount(counts.generations ?? 0n)}</span> ×
-      ${requestPrice(calculated)} × ${ratio}
+      ${requestPrice(calculated)}${dividedBy(row.figures)} × ${ratio}
     </p>`;
   if (!isPricedByRatios(row)) return renderDollarSum(calculated, names, ratio);
   const terms = names.map((name) => renderTerm(name, counts[name], name === 'input' ? '' : classRatio(row, name)));
@@ -296,6 +305,12 @@ function renderSum(list: PriceList, calculated: Calculated, names: readonly Coun
     ( ${terms} ) × model ratio ${formatDecimal(row.modelRatioE9)} × $${formatDecimal(row.ratioBaseE9)} ÷ 1,000,000 ×
     ${ratio}
   </p>`;
+}
+
+/** " ÷ 60" where the price is for a minute. */
+function dividedBy(figures: PriceFigures): string {
+  const units = unitsPriced(figures);
+  return units === 1n ? '' : ` ÷ ${formatCount(units)}`;
 }
 
 /** Whether the ratios say everything that tokens of the model can cost. */
@@ -318,8 +333,8 @@ function requestPrice({ row, served }: Calculated): string {
   const chosen = served.image === undefined ? undefined : sizedFigures(figures)[served.image];
   return formatRange(
     amountRange(
-      (chosen ? [chosen.rate] : generationRates(figures)).map((numerator) => ({
-        numerator,
+      (chosen ? [chosen.rate] : generationRates(figures)).map((rate) => ({
+        numerator: rate * unitsPriced(figures),
         denominator: figures.denominator,
       })),
     ),
@@ -327,9 +342,7 @@ function requestPrice({ row, served }: Calculated): string {
 }
 
 function labelOf(row: PricingRow, name: CountName): string {
-  const unit = generationUnit(row);
-  if (name !== 'generations' || unit === 'request') return LABELS[name];
-  return unit === 'second' ? 'Seconds of video' : 'Images';
+  return name === 'generations' ? GENERATION_LABELS[generationUnit(row)] : LABELS[name];
 }
 
 /** With a rate in dollars for each class, as its tier and region have it. */

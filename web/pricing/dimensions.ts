@@ -54,6 +54,10 @@ export interface Dimensions {
   readonly perSecond: readonly Omit<ImagePrice, 'quality'>[];
   /** The highest of `perSecond`, if that is given. */
   readonly perSecondNanoUsd?: bigint | undefined;
+  /** Of audio that is read. */
+  readonly perMinuteNanoUsd?: bigint | undefined;
+  /** Of text that is spoken. */
+  readonly perMillionCharactersNanoUsd?: bigint | undefined;
   /** Prices of channels, whose names are not shown. */
   readonly channelPrices?: readonly unknown[];
   readonly channelRates?: readonly unknown[];
@@ -86,6 +90,8 @@ export interface DimensionsJson {
   readonly per_second: readonly { readonly size: string | null; readonly usd: string }[] | null;
   /** The highest of `per_second`, if that is given. */
   readonly per_second_usd: string | null;
+  readonly per_minute_usd: string | null;
+  readonly per_million_characters_usd: string | null;
 }
 
 interface ContextTierJson {
@@ -111,6 +117,8 @@ export function dimensionsJson({
   perImage,
   perSecond,
   perSecondNanoUsd,
+  perMinuteNanoUsd,
+  perMillionCharactersNanoUsd,
 }: Dimensions): DimensionsJson {
   return {
     usd_per_million: ratesJson(usdPerMillion),
@@ -149,6 +157,8 @@ export function dimensionsJson({
         ? null
         : perSecond.map(({ size, nanoUsd }) => ({ size: size === '' ? null : size, usd: formatDecimal(nanoUsd) })),
     per_second_usd: decimalOrNull(perSecondNanoUsd),
+    per_minute_usd: decimalOrNull(perMinuteNanoUsd),
+    per_million_characters_usd: decimalOrNull(perMillionCharactersNanoUsd),
   };
 }
 
@@ -211,6 +221,7 @@ export function renderDimensions(dimensions: Dimensions): Html {
     ...describeUses(dimensions.perUse),
     ...dimensions.perImage.map(describeImage),
     ...describeSeconds(dimensions),
+    ...describeAudio(dimensions),
   ];
   if (lines.length === 0) return NOTHING;
   const rules = [
@@ -250,6 +261,14 @@ function describeSeconds({ perSecond, perSecondNanoUsd }: Dimensions): Line[] {
       dollars(nanoUsd),
     ]);
   return perSecondNanoUsd === undefined ? [] : [['A second of a video', dollars(perSecondNanoUsd)]];
+}
+
+function describeAudio({ perMinuteNanoUsd, perMillionCharactersNanoUsd }: Dimensions): Line[] {
+  const prices = [
+    ['A minute of audio, by the second', perMinuteNanoUsd],
+    ['A million characters spoken', perMillionCharactersNanoUsd],
+  ] as const;
+  return prices.flatMap(([what, nanoUsd]): Line[] => (nanoUsd === undefined ? [] : [[what, dollars(nanoUsd)]]));
 }
 
 function describeRates(rates: StatedRates): string {

@@ -3,6 +3,7 @@
  * members may have different ratios, so an amount is a range.
  */
 import { roundHalfUp } from '#price/exact.ts';
+import { AUDIO_UNITS } from '#price/sheet.ts';
 import type { GenerationRate } from '#price/generation.ts';
 import { formatDecimal } from '../decimal.ts';
 import type { PricedOffer, PriceFigures, PricingRow, TokenClass } from './price-list.ts';
@@ -58,14 +59,24 @@ export function sizedFigures({ perImage, perSecond }: PriceFigures): readonly Ge
   return perSecond ?? perImage;
 }
 
-/** The rates of a generation: one for each size and quality; a second of a video is one. */
+/** The rates of a generation: one for each size and quality; a second of a video or of audio, and a character, is one. */
 export function generationRates(figures: PriceFigures): readonly bigint[] {
+  if (figures.perAudio) return [figures.perAudio.rate];
   const sized = sizedFigures(figures);
   return sized.length === 0 ? [figures.perGeneration] : sized.map(({ rate }) => rate);
 }
 
+export type GenerationUnit = 'second' | 'minute' | 'million characters' | 'image' | 'request';
+
+/** How many seconds or characters of audio its price is for; 1 of anything else. */
+export function unitsPriced({ perAudio }: PriceFigures): bigint {
+  return perAudio ? BigInt(AUDIO_UNITS[perAudio.unit]) : 1n;
+}
+
 /** What a price per generation is for. */
-export function generationUnit({ dimensions }: Pick<PricingRow, 'dimensions'>): 'second' | 'image' | 'request' {
+export function generationUnit({ dimensions }: Pick<PricingRow, 'dimensions'>): GenerationUnit {
+  if (dimensions.perMinuteNanoUsd !== undefined) return 'minute';
+  if (dimensions.perMillionCharactersNanoUsd !== undefined) return 'million characters';
   if (dimensions.perSecond.length > 0 || dimensions.perSecondNanoUsd !== undefined) return 'second';
   return dimensions.perImage.length > 0 ? 'image' : 'request';
 }
@@ -76,7 +87,10 @@ function dollarsOf(quotaType: PricedOffer['quotaType'], prices: readonly PriceFi
       quotaType,
       request: amountRange(
         prices.flatMap((price) =>
-          generationRates(price).map((numerator) => ({ numerator, denominator: price.denominator })),
+          generationRates(price).map((rate) => ({
+            numerator: rate * unitsPriced(price),
+            denominator: price.denominator,
+          })),
         ),
       ),
     };

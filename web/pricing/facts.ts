@@ -5,7 +5,7 @@ import type { Modality, ModelFacts } from './model-facts.ts';
 import type { PricingRow } from './price-list.ts';
 
 /** The uses of models that the filter offers. */
-export const USES = ['chat', 'vision', 'embeddings', 'images', 'videos'] as const;
+export const USES = ['chat', 'vision', 'embeddings', 'images', 'videos', 'speech', 'transcriptions'] as const;
 export type Use = (typeof USES)[number];
 
 export const USE_NAMES: Readonly<Record<Use, string>> = {
@@ -14,6 +14,8 @@ export const USE_NAMES: Readonly<Record<Use, string>> = {
   embeddings: 'Embeddings',
   images: 'Makes images',
   videos: 'Makes videos',
+  speech: 'Speaks',
+  transcriptions: 'Transcribes',
 };
 
 /** The options of the filter by context: the least number of tokens. */
@@ -29,6 +31,8 @@ export function usesOf({ facts }: Pick<PricingRow, 'facts'>): Use[] {
     embeddings: endpoints.includes('Embeddings'),
     images: endpoints.includes('Images'),
     videos: endpoints.includes('Videos'),
+    speech: endpoints.includes('Speech'),
+    transcriptions: endpoints.includes('Transcriptions'),
   };
   return USES.filter((use) => serves[use]);
 }

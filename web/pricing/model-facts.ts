@@ -1,6 +1,6 @@
 /** [P] A model's endpoints, inputs, outputs and limits, for pages and lists of models. */
 
-export type Endpoint = 'Chat' | 'Embeddings' | 'Images' | 'Videos';
+export type Endpoint = 'Chat' | 'Embeddings' | 'Images' | 'Videos' | 'Speech' | 'Transcriptions';
 export type Modality = 'text' | 'image' | 'video' | 'audio' | 'embedding';
 
 export interface ModelFacts {
@@ -21,13 +21,15 @@ export interface ServedModel {
   readonly maxOutputTokens: number;
 }
 
-export const ENDPOINTS: readonly Endpoint[] = ['Chat', 'Embeddings', 'Images', 'Videos'];
+export const ENDPOINTS: readonly Endpoint[] = ['Chat', 'Embeddings', 'Images', 'Videos', 'Speech', 'Transcriptions'];
 /** The paths of each endpoint. */
 const ENDPOINT_PATHS: Readonly<Record<Endpoint, readonly string[]>> = {
   Chat: ['/v1/chat/completions', '/v1/messages'],
   Embeddings: ['/v1/embeddings', '/v1/moderations', '/v1/rerank'],
   Images: ['/v1/images/generations'],
   Videos: ['/v1/videos'],
+  Speech: ['/v1/audio/speech'],
+  Transcriptions: ['/v1/audio/transcriptions', '/v1/audio/translations'],
 };
 /** Further paths, of models that take images. */
 const PICTURE_PATHS: Readonly<Partial<Record<Endpoint, readonly string[]>>> = {
@@ -38,6 +40,8 @@ const OUTPUTS: Readonly<Record<Endpoint, Modality>> = {
   Embeddings: 'embedding',
   Images: 'image',
   Videos: 'video',
+  Speech: 'audio',
+  Transcriptions: 'text',
 };
 
 /** A model's facts over all routes that serve it: what any of them takes, within limits that hold on each. */
@@ -47,11 +51,20 @@ export function modelFacts(served: Iterable<ServedModel>): ModelFacts {
   const endpoints = ENDPOINTS.filter((endpoint) => offered.has(endpoint));
   return {
     endpoints,
-    inputs: all.some(({ acceptsImages }) => acceptsImages) ? ['text', 'image'] : ['text'],
-    outputs: endpoints.map((endpoint) => OUTPUTS[endpoint]),
+    inputs: inputsOf(all, endpoints),
+    outputs: [...new Set(endpoints.map((endpoint) => OUTPUTS[endpoint]))],
     contextTokens: smallest(all.map(({ contextTokens }) => contextTokens)),
     maxOutputTokens: smallest(all.map(({ maxOutputTokens }) => maxOutputTokens)),
   };
+}
+
+/** What is transcribed is audio, with a prompt of text if there is one. */
+function inputsOf(all: readonly ServedModel[], endpoints: readonly Endpoint[]): readonly Modality[] {
+  return [
+    'text',
+    ...(all.some(({ acceptsImages }) => acceptsImages) ? (['image'] as const) : []),
+    ...(endpoints.includes('Transcriptions') ? (['audio'] as const) : []),
+  ];
 }
 
 /** The facts as lists of models have them, beside OpenAI's own fields; the names are those that others use too. */

@@ -77,6 +77,8 @@ interface PriceColumn {
 
 const UNITS = {
   second: 'USD per second of video',
+  minute: 'USD per minute of audio',
+  'million characters': 'USD per million characters',
   image: 'USD per image',
   request: 'USD per image, video or call',
 } as const;
@@ -153,6 +155,8 @@ const CALL_TITLES: Readonly<Record<Endpoint, string>> = {
   Embeddings: 'Make an embedding',
   Images: 'Make an image',
   Videos: 'Make a video',
+  Speech: 'Make speech',
+  Transcriptions: 'Transcribe audio',
 };
 
 function renderCalls(model: string, endpoint: Endpoint, gatewayUrl: string | undefined): Html {

@@ -125,6 +125,7 @@ function asRatios(entry: ModelPrice): ModelPrice {
 function pricingRow(entry: ModelPrice, enabledGroups: readonly string[], facts: ModelFacts | undefined): PricingRow {
   const { price, quotaType, ratioBaseE9, figures } = asRatios(entry);
   const { usdPerMillion, contextTiers, serviceTiers, perUse, regions, perImage, perSecond, perSecondNanoUsd } = price;
+  const { perMinuteNanoUsd, perMillionCharactersNanoUsd } = price;
   const { channelPrices = [], channelRates = [] } = price;
   return {
     modelName: price.name,
@@ -155,6 +156,8 @@ function pricingRow(entry: ModelPrice, enabledGroups: readonly string[], facts: 
       perImage,
       perSecond,
       perSecondNanoUsd,
+      perMinuteNanoUsd,
+      perMillionCharactersNanoUsd,
       channelPrices,
       channelRates,
     },

@@ -17,6 +17,12 @@ export const CLASSES = [
 export type RateName = (typeof CLASSES)[number];
 export type Rates = { [Name in RateName]?: Decimal };
 
+/** As a PriceCatalog has it. */
+export interface GenerationPrice {
+  readonly field: 'requestUsd' | 'perSecondUsd' | 'perMinuteUsd' | 'perMillionCharactersUsd';
+  readonly usd: Decimal;
+}
+
 /** The list's prices of one model, in USD per million tokens. */
 export interface ListedPrice {
   readonly vendor: string;
@@ -28,9 +34,8 @@ export interface ListedPrice {
   readonly tierMultipliers: Map<string, Decimal>;
   readonly regions: Map<string, Decimal>;
   readonly perUse: Map<string, Decimal>;
-  requestUsd?: Decimal;
-  /** Of a video. */
-  perSecondUsd?: Decimal;
+  /** A price that is not by tokens. */
+  generation?: GenerationPrice;
   /** Fields that cannot be converted, each with the reason. */
   readonly refused: string[];
 }
@@ -95,9 +100,9 @@ export function toCatalogEntry(
   const {
     base: { input },
     vendor,
+    generation,
   } = price;
-  const generation = price.requestUsd ?? price.perSecondUsd;
-  if (!input && generation) return generationEntry(name, price, { usd: generation, remarks, allowFree });
+  if (!input && generation) return generationEntry({ name, vendor }, generation, { remarks, allowFree });
   if (!input) return { entry: undefined, remarks: [...remarks, 'the list has no price of input tokens'] };
   if (isZero(input) && !allowFree) return { entry: undefined, remarks: [...remarks, SAYS_ZERO] };
   const writer = new EntryWriter(allowFree ? price : withoutZeros(price, remarks), remarks);
@@ -105,22 +110,16 @@ export function toCatalogEntry(
   return { entry: writer.failed ? undefined : entry, remarks };
 }
 
-interface Generation {
-  readonly usd: Decimal;
-  readonly remarks: readonly string[];
-  readonly allowFree: boolean;
-}
-
-/** A price by image or by the second. */
+/** A price by image, by the second of a video, or of audio. */
 function generationEntry(
-  name: string,
-  { vendor, requestUsd }: ListedPrice,
-  { usd, remarks, allowFree }: Generation,
+  model: { readonly name: string; readonly vendor: string },
+  { field, usd }: GenerationPrice,
+  { remarks, allowFree }: { readonly remarks: readonly string[]; readonly allowFree: boolean },
 ): Carried {
   if (isZero(usd) && !allowFree) return { entry: undefined, remarks: [...remarks, SAYS_ZERO] };
   const text = formatDecimalText(usd);
   if (text === undefined) return { entry: undefined, remarks: [...remarks, `a generation: ${TOO_LONG}`] };
-  return { entry: { name, vendor, quotaType: 'Request', [requestUsd ? 'requestUsd' : 'perSecondUsd']: text }, remarks };
+  return { entry: { ...model, quotaType: 'Request', [field]: text }, remarks };
 }
 
 /** In lists, 0 stands for a class without a price more often than for a free one. Adds a remark for each. */

@@ -1,6 +1,8 @@
 /** LiteLLM's model_prices_and_context_window.json: USD per token, one flat object per model. */
+import { times } from './decimal-text.ts';
+import type { Decimal } from './decimal-text.ts';
 import { emptyPrice, readRate } from './listed-price.ts';
-import type { ListedPrice, PriceListReader, RateName, Rates } from './listed-price.ts';
+import type { GenerationPrice, ListedPrice, PriceListReader, RateName, Rates } from './listed-price.ts';
 import { isRecord } from './records.ts';
 
 const PER_MILLION = 6;
@@ -47,30 +49,68 @@ function readModel(model: Record<string, unknown>): ListedPrice {
   const price = emptyPrice(typeof provider === 'string' ? provider : 'unknown');
   const generation = generationField(model);
   for (const [field, value] of Object.entries(model)) {
-    if (field === generation || (!PRICE_FIELD.test(field) && field !== 'provider_specific_entry')) continue;
+    if (
+      field === generation ||
+      repeats(model, field, generation) ||
+      (!PRICE_FIELD.test(field) && field !== 'provider_specific_entry')
+    )
+      continue;
     readField(price, field, value);
   }
-  if (generation !== undefined) readGeneration(price, generation, model[generation]);
+  if (generation !== undefined) readGeneration(price, generation, model);
   return price;
 }
 
-/** By the model's mode, the fields of the price of one image or of a second of video. The first is carried over. */
-const GENERATION_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  image_generation: ['output_cost_per_image', 'input_cost_per_image'],
-  video_generation: ['output_cost_per_second', 'output_cost_per_video_per_second'],
+interface Generation {
+  /** The first that has a price is carried over. */
+  readonly fields: readonly string[];
+  readonly field: GenerationPrice['field'];
+  /** How many of the list's units the catalog's price is for. */
+  readonly units: Decimal;
+}
+
+const ONE: Decimal = { digits: 1n, exponent: 0 };
+
+/** By the model's mode: a price of one image, of a second of video or audio, or of a character. */
+const GENERATIONS: Readonly<Record<string, Generation>> = {
+  image_generation: { fields: ['output_cost_per_image', 'input_cost_per_image'], field: 'requestUsd', units: ONE },
+  video_generation: {
+    fields: ['output_cost_per_second', 'output_cost_per_video_per_second'],
+    field: 'perSecondUsd',
+    units: ONE,
+  },
+  audio_transcription: {
+    fields: ['output_cost_per_second', 'input_cost_per_second'],
+    field: 'perMinuteUsd',
+    units: { digits: 60n, exponent: 0 },
+  },
+  audio_speech: {
+    fields: ['input_cost_per_character'],
+    field: 'perMillionCharactersUsd',
+    units: { digits: 1n, exponent: PER_MILLION },
+  },
 };
+
+/** Of a transcription, the list has one price under two names. */
+function repeats(model: Record<string, unknown>, field: string, carried: string | undefined): boolean {
+  const isOther = model['mode'] === 'audio_transcription' && fieldsOf(model).includes(field);
+  return isOther && carried !== undefined && model[field] === model[carried];
+}
+
+function fieldsOf(model: Record<string, unknown>): readonly string[] {
+  return GENERATIONS[String(model['mode'])]?.fields ?? [];
+}
 
 /** Undefined for a model that is priced by tokens. */
 function generationField(model: Record<string, unknown>): string | undefined {
   if (!isNothing(model['input_cost_per_token'])) return undefined;
-  return GENERATION_FIELDS[String(model['mode'])]?.find((field) => !isNothing(model[field]));
+  return fieldsOf(model).find((field) => !isNothing(model[field]));
 }
 
-function readGeneration(price: ListedPrice, field: string, value: unknown): void {
-  const usd = readRate(price, value, { field, places: 0 });
-  if (!usd) return;
-  if (field.endsWith('_per_second')) price.perSecondUsd = usd;
-  else price.requestUsd = usd;
+function readGeneration(price: ListedPrice, listed: string, model: Record<string, unknown>): void {
+  const generation = GENERATIONS[String(model['mode'])];
+  const usd = readRate(price, model[listed], { field: listed, places: 0 });
+  if (usd && generation) price.generation = { field: generation.field, usd: times(usd, generation.units) };
 }
 
 const FIELD = /^(.*?)(?:_above_(\d+)k_tokens)?(?:_(priority|flex|batches))?$/;

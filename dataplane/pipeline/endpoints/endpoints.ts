@@ -6,6 +6,7 @@ import { providerOf } from '../../protocol/providers.ts';
 import type { EndpointCall, Received } from '../context.ts';
 import { checkVideoPrice } from './check-generation-price.ts';
 import type { EndpointName } from '../../telemetry/call-report.ts';
+import { SPEECH, TRANSCRIPTIONS, TRANSLATIONS } from './audio.ts';
 import { CHAT_COMPLETIONS, MESSAGES } from './chat.ts';
 import { COMPLETIONS } from './completions.ts';
 import { EMBEDDINGS } from './embeddings.ts';
@@ -51,6 +52,17 @@ export const ENDPOINTS = {
   images: { path: '/v1/images/generations', endpoint: 'images', read: readerOf(IMAGES) },
   imageEdits: { path: '/v1/images/edits', endpoint: 'image_edits', read: readerOf(IMAGE_EDITS) },
   imageVariations: { path: '/v1/images/variations', endpoint: 'image_variations', read: readerOf(IMAGE_VARIATIONS) },
+  speech: { path: '/v1/audio/speech', endpoint: 'speech', read: readerOf(SPEECH) },
+  transcriptions: {
+    path: '/v1/audio/transcriptions',
+    endpoint: 'transcriptions',
+    read: readerOf({ ...TRANSCRIPTIONS, read: jsonOrForm('Transcriptions') }),
+  },
+  translations: {
+    path: '/v1/audio/translations',
+    endpoint: 'translations',
+    read: readerOf({ ...TRANSLATIONS, read: jsonOrForm('Translations') }),
+  },
   videos: { path: '/v1/videos', endpoint: 'videos', read: readerOf(VIDEOS) },
   responses: { path: '/v1/responses', endpoint: 'responses', read: readerOf(RESPONSES) },
   responseCompaction: { path: '/v1/responses/compact', endpoint: 'responses', read: readerOf(COMPACTION) },

@@ -4,7 +4,7 @@ import { isForm } from '../../protocol/multipart.ts';
 import type { BodyForm } from '../../protocol/openai/form-fields.ts';
 import type { Received } from '../context.ts';
 
-type FormKind = 'ImageEdits' | 'ImageVariations' | 'Videos';
+type FormKind = 'ImageEdits' | 'ImageVariations' | 'Videos' | 'Transcriptions' | 'Translations';
 
 export type FormFacts<Kind extends FormKind> = BodyFacts[Kind] & { readonly form: BodyForm };
 

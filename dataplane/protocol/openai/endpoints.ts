@@ -7,6 +7,8 @@ import { imageEditsConverter, imagesConverter, imageVariationsConverter } from '
 import { moderationsConverter } from './moderations.ts';
 import { rerankConverter } from './rerank.ts';
 import { responseJobs, responsesConverter } from './responses.ts';
+import { speechConverter } from './speech.ts';
+import { transcriptionsConverter, translationsConverter } from './transcriptions.ts';
 import { videoJobs } from './videos.ts';
 
 export const openaiEndpoints = {
@@ -18,6 +20,9 @@ export const openaiEndpoints = {
   moderations: moderationsConverter,
   rerank: rerankConverter,
   videos: videoJobs,
+  speech: speechConverter,
+  transcriptions: transcriptionsConverter,
+  translations: translationsConverter,
   // for channels whose provider serves Responses itself
   responses: responsesConverter,
   /** Responses that the provider makes in the background. */

@@ -28,6 +28,8 @@ const READ_WHOLE: ReadonlySet<string> = new Set([
   'quality',
   'seconds',
   'output_format',
+  'file',
+  'response_format',
 ]);
 
 /** The fields of a form as JSON would have them. Throws RequestFault where the form is malformed or ambiguous. */

@@ -42,6 +42,28 @@ export const SIZE_FIELDS = fieldNames([
 /** Of a file that the provider stores. */
 const FILE_FIELDS = fieldNames(['file_id', 'file_ids']);
 
+/** By which a provider fetches audio itself. */
+export const AUDIO_SOURCE_FIELDS = fieldNames([
+  'url',
+  'urls',
+  'uri',
+  'audio',
+  'audio_url',
+  'audio_urls',
+  'audio_uri',
+  'audio_file',
+  'audio_data',
+  'file_url',
+  'file_urls',
+  'file_uri',
+  'media_url',
+  'media_uri',
+  'source_url',
+  'input_url',
+  'input_audio',
+  'file_data',
+]);
+
 /** The format of a picture. */
 export const FORMAT_FIELDS = fieldNames(['output_format']);
 

@@ -66,6 +66,8 @@ const NO_DIMENSIONS = {
   per_image: null,
   per_second: null,
   per_second_usd: null,
+  per_minute_usd: null,
+  per_million_characters_usd: null,
 };
 
 describe('/pricing.json', () => {

@@ -304,9 +304,10 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'conversion.ts': ['clients', 'conversation', 'providers'],
 
     anthropic: ['conversation', 'platforms'],
+    audio: [],
     converse: [],
     gemini: [],
-    openai: [],
+    openai: ['audio'],
     platforms: [],
 
     // a provider names the converters to its protocol

@@ -118,6 +118,90 @@ describe('images', () => {
   });
 });
 
+describe('audio and texts', () => {
+  const WAV = 'RIFF';
+
+  it('speaks as bytes and as events, which have usage', async () => {
+    const speech = await openai.audio.speech.create({ model: 'tts-1', voice: 'alloy', input: 'hello' });
+    const bytes = Buffer.from(await speech.arrayBuffer());
+    // 0.06 s of 16-bit samples at 24 kHz for each letter
+    assert.deepEqual([bytes.toString('latin1', 0, 4), bytes.length], [WAV, 44 + 5 * 1440 * 2]);
+    const events = await openai.audio.speech.create({
+      model: 'tts-1',
+      voice: 'alloy',
+      input: 'hello',
+      response_format: 'pcm',
+      stream_format: 'sse',
+    });
+    assert.match(await events.text(), /"speech\.audio\.delta".*"speech\.audio\.done","usage":\{"input_tokens":\d+/s);
+    const refused = openai.audio.speech.create({ model: 'tts-1', voice: 'alloy', input: 'fail 503' });
+    await assert.rejects(refused, OpenAI.InternalServerError);
+  });
+
+  it('writes down how long it has listened, in every format, and streams where the model does', async () => {
+    const speech = await openai.audio.speech.create({ model: 'tts-1', voice: 'alloy', input: 'a'.repeat(50) });
+    const file = await toFile(Buffer.from(await speech.arrayBuffer()), 'speech.wav');
+    const said = 'You sent 3 seconds of audio.';
+    const json = await openai.audio.transcriptions.create({ model: 'whisper-1', file });
+    assert.deepEqual([json.text, json.usage], [said, { type: 'duration', seconds: 3 }]);
+    const long = await openai.audio.transcriptions.create({
+      model: 'whisper-1',
+      file,
+      response_format: 'verbose_json',
+    });
+    assert.deepEqual([long.duration, long.segments?.[0]?.text], [3, said]);
+    for (const format of ['text', 'srt', 'vtt'] as const) {
+      const text: unknown = await openai.audio.transcriptions.create({
+        model: 'whisper-1',
+        file,
+        response_format: format,
+      });
+      assert.match(String(text), /You sent 3 seconds/, format);
+    }
+    const stream = await openai.audio.transcriptions.create({ model: 'gpt-4o-transcribe', file, stream: true });
+    const types: string[] = [];
+    for await (const event of stream) types.push(event.type);
+    assert.deepEqual([types[0], types.at(-1)], ['transcript.text.delta', 'transcript.text.done']);
+    const translated = await openai.audio.translations.create({ model: 'whisper-1', file });
+    assert.equal(translated.text, said);
+    await assert.rejects(openai.post('/audio/transcriptions', { body: { model: 'whisper-1' } }));
+  });
+
+  it('completes prompts, moderates and ranks', async () => {
+    const completion = await openai.completions.create({ model: 'm', prompt: ['say: one', 'say: two'], echo: true });
+    assert.deepEqual(
+      completion.choices.map(({ index, text }) => [index, text]),
+      [
+        [0, 'say: oneone'],
+        [1, 'say: twotwo'],
+      ],
+    );
+    const stream = await openai.completions.create({
+      model: 'm',
+      prompt: 'long 40',
+      max_tokens: 5,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    let [text, tokens] = ['', 0];
+    for await (const { choices, usage } of stream) {
+      text += choices[0]?.text ?? '';
+      tokens = usage?.completion_tokens ?? tokens;
+    }
+    assert.deepEqual([text, tokens], ['one more word and another', 5]);
+    const { results } = await openai.moderations.create({ input: ['hello', 'I will kill time'] });
+    assert.deepEqual(
+      results.map(({ flagged }) => flagged),
+      [false, true],
+    );
+    const body = { model: 'm', query: 'red fish', documents: ['blue', { text: 'red fish' }], top_n: 1 };
+    const ranked = await openai.post<{ results: readonly { index: number }[]; usage: object }>('/rerank', { body });
+    assert.deepEqual([ranked.results.map(({ index }) => index), Object.keys(ranked.usage)], [[1], ['total_tokens']]);
+    await assert.rejects(openai.post('/rerank', { body: { model: 'm', query: 'q' } }), OpenAI.BadRequestError);
+    await assert.rejects(openai.moderations.create({ input: '' }), OpenAI.BadRequestError);
+  });
+});
+
 describe('tools', () => {
   it('count as input', async () => {
     const tools = [{ name: 'look', description: 'one two three four', input_schema: { type: 'object' as const } }];

@@ -18,9 +18,9 @@ const HEAD = { apiVersion: 'modelgateway.dev/v1alpha1', kind: 'PriceCatalog' };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The page has a price by tokens, further fields of it, images and videos, and a channel's cost. */
+/** The page has a price by tokens, further fields of it, images and videos, audio, and a channel's cost. */
 function manifestsOfPage(): { readonly prices: string; readonly costs: string; readonly route: string } {
-  const [entry = '', further = '', generations = '', ofRoute = '', costs = ''] = [
+  const [entry = '', further = '', generations = '', audio = '', ofRoute = '', costs = ''] = [
     ...PAGE.matchAll(/^```yaml\n([\s\S]*?)^```/gm),
   ].map(([, text = '']) => text);
   const channels = [...(parse(ofRoute) as readonly Fields[]), { name: 'backup' }].map((channel) => ({
@@ -29,7 +29,8 @@ function manifestsOfPage(): { readonly prices: string; readonly costs: string; r
     ...channel,
   }));
   const [byTokens] = parse(entry) as readonly Fields[];
-  const models = [{ ...byTokens, ...(parse(further) as Fields) }, ...(parse(generations) as readonly Fields[])];
+  const others = [generations, audio].flatMap((list) => parse(list) as readonly Fields[]);
+  const models = [{ ...byTokens, ...(parse(further) as Fields) }, ...others];
   return {
     prices: stringify({ ...HEAD, metadata: { name: 'prices' }, spec: { models } }),
     costs,
@@ -78,6 +79,14 @@ const EXAMPLES: readonly {
   },
   { usd: '0.80', model: 'sora-2', ratio: '0.5', more: { generations: 2, made: { seconds: 8 } } },
   { usd: '2.00', model: 'sora-2-pro', more: { made: { seconds: 4, size: '1792x1024' } } },
+  { usd: '0.00305', model: 'whisper-1', ratio: '0.5', more: { made: { seconds: 61 } } },
+  { usd: '0.09216', model: 'tts-1', ratio: '1.5', more: { made: { characters: 4096 } } },
+  {
+    usd: '0.001085',
+    model: 'gpt-4o-transcribe',
+    tokens: { input: 114, output: 45 },
+    more: { details: { audioInput: 100 } },
+  },
   { usd: '0.156', ratio: '1.2', of: 'costs', tokens: { input: 40_000, cached: 60_000, output: 1000 } },
   { usd: '0.1105', ratio: '0.85', of: 'costs', tokens: { input: 40_000, cached: 60_000, output: 1000 } },
 ];

@@ -40,6 +40,7 @@ const LITELLM = `{
   "gpt-image": {"litellm_provider": "openai", "mode": "image_generation", "output_cost_per_image": 0.04},
   "sora-2": {"litellm_provider": "openai", "mode": "video_generation", "output_cost_per_second": 0.1},
   "whisper": {"litellm_provider": "openai", "mode": "audio_transcription", "output_cost_per_second": 0.0001},
+  "tts-1": {"litellm_provider": "openai", "mode": "audio_speech", "input_cost_per_character": 1.5e-05},
   "free": {"litellm_provider": "x", "input_cost_per_token": 0, "output_cost_per_token": 0},
   "azure/eu/gpt-5.4": {"litellm_provider": "azure", "input_cost_per_token": 2.75e-06, "output_cost_per_token": 1.65e-05}
 }`;
@@ -236,13 +237,14 @@ test("models.dev's list goes over, and disagrees with LiteLLM's about the fast m
   assert.ok(lines.some((line) => /^claude-opus-4-8 +usdPerMillion\.cacheWrite1h +- +10$/.test(line)));
 });
 
-test('videos go over by the second, and speech by the second is refused by name', () => {
-  const { parsed, remarks, missing } = imported(LITELLM, ['sora-2', 'whisper']);
+test('videos go over by the second, transcriptions by the minute, and speech by a million characters', () => {
+  const { parsed, missing } = imported(LITELLM, ['sora-2', 'whisper', 'tts-1']);
   assert.deepEqual(parsed?.spec.models, [
     { name: 'sora-2', vendor: 'openai', quotaType: 'Request', perSecondUsd: '0.1' },
+    { name: 'whisper', vendor: 'openai', quotaType: 'Request', perMinuteUsd: '0.006' },
+    { name: 'tts-1', vendor: 'openai', quotaType: 'Request', perMillionCharactersUsd: '15' },
   ]);
-  assert.deepEqual(missing, ['whisper']);
-  assert.ok(remarks.includes('whisper: not carried over: output_cost_per_second'), String(remarks));
+  assert.deepEqual(missing, []);
 });
 
 test('a catalog in force is compared in dollars, also where it is written in ratios', () => {

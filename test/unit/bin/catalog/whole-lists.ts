@@ -253,8 +253,8 @@ export const LITELLM: readonly Template[] = [
   },
   {
     name: 'transcripts',
-    entry: undefined,
-    refused: ['input_cost_per_second', 'output_cost_per_second'],
+    entry: (n) => ({ quotaType: 'Request', perMinuteUsd: usd(60 * n, 6) }),
+    refused: [],
     fields: (n) => ({
       ...mode('audio_transcription'),
       input_cost_per_second: numberText(n, 6),
@@ -263,8 +263,8 @@ export const LITELLM: readonly Template[] = [
   },
   {
     name: 'speech',
-    entry: undefined,
-    refused: ['input_cost_per_character'],
+    entry: (n) => ({ quotaType: 'Request', perMillionCharactersUsd: usd(n) }),
+    refused: [],
     fields: (n) => ({ ...mode('audio_speech'), input_cost_per_character: numberText(n, 9) }),
   },
   {

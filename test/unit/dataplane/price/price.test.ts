@@ -7,6 +7,7 @@ import { affordableOutputTokens, billOf, costNanoUsd, worstCaseNanoUsd } from '#
 import type { Consumption } from '#price/price.ts';
 import { compilePrice, isFree } from '#price/sheet.ts';
 import type { CatalogPrice } from '#price/sheet.ts';
+import { viewLines } from '#price/bill.ts';
 import { NO_TOKENS } from '#price/tokens.ts';
 import type { TokenCounts } from '#price/tokens.ts';
 import { parseDecimal } from '#snapshot/decimal.ts';
@@ -429,6 +430,66 @@ describe('images by size and quality, videos by the second', () => {
     const longer = { tokens: NO_TOKENS, generations: 2, made: { seconds: 8 }, served: { seconds: 8000 } };
     assert.equal(costNanoUsd(film, longer), e9('0.8'));
     assert.equal(isFree(film), false);
+  });
+
+  test('a minute of audio is billed by the second, and no longer than was held', () => {
+    const whisper = compilePrice({ ...requestPrice('0'), perMinuteNanoUsd: e9('0.006') }, e9('0.5') * E9);
+    // 61 · 0.006 / 60 · 0.5
+    assert.equal(worstCaseNanoUsd(whisper, { ...bounds, generations: 1, made: { seconds: 61 } }), e9('0.00305'));
+    const bill = billOf(whisper, { tokens: NO_TOKENS, generations: 1, made: { seconds: 61 }, served: { seconds: 8 } });
+    assert.equal(bill.costNanoUsd, e9('0.0004'));
+    assert.deepEqual(bill.lines, [{ dimension: 'audioSecond', quantity: 8, rateUsd: '0.003' }]);
+    assert.deepEqual(
+      viewLines(bill.lines).map(({ per, amount_usd }) => [per, amount_usd]),
+      [[60, '0.0004']],
+    );
+    const longer = { tokens: NO_TOKENS, generations: 1, made: { seconds: 61 }, served: { seconds: 8000 } };
+    assert.equal(costNanoUsd(whisper, longer), e9('0.00305'));
+    assert.equal(isFree(whisper), false);
+  });
+
+  test('thirds of a minute are exact until the one rounding, which a hold does upwards', () => {
+    // 0.04 an hour, as a minute of nine places: 7 · 0.000666667 / 60 = 0.0000777778166…
+    const turbo = compilePrice({ ...requestPrice('0'), perMinuteNanoUsd: e9('0.000666667') }, E9 * E9);
+    const bill = billOf(turbo, { tokens: NO_TOKENS, generations: 1, made: { seconds: 7 } });
+    assert.equal(bill.costNanoUsd, 77_778n);
+    assert.equal(worstCaseNanoUsd(turbo, { ...bounds, generations: 1, made: { seconds: 7 } }), 77_778n);
+    assert.equal(worstCaseNanoUsd(turbo, { ...bounds, generations: 1, made: { seconds: 1 } }), 11_112n);
+    assert.deepEqual(
+      viewLines(bill.lines).map(({ rate_usd, amount_usd }) => [rate_usd, amount_usd]),
+      [['0.000666667', '0.0000777778167']],
+    );
+    // 30 · 0.000666667 / 60 is exactly half of a nano-dollar more than 333,333
+    assert.equal(costNanoUsd(turbo, { tokens: NO_TOKENS, generations: 1, made: { seconds: 30 } }), 333_334n);
+    assert.deepEqual(
+      billOf(compilePrice({ ...requestPrice('0'), perMinuteNanoUsd: e9('6000') }, E9 * E9), {
+        tokens: NO_TOKENS,
+        generations: 1,
+        made: { seconds: 1 },
+      }).lines,
+      [{ dimension: 'audioSecond', quantity: 1, rateUsd: '6000' }],
+    );
+  });
+
+  test('a million characters of speech are billed by the character', () => {
+    const tts = compilePrice({ ...requestPrice('0'), perMillionCharactersNanoUsd: e9('15') }, e9('1.5') * E9);
+    // 4096 · 15 / 10⁶ · 1.5
+    assert.equal(worstCaseNanoUsd(tts, { ...bounds, generations: 1, made: { characters: 4096 } }), e9('0.09216'));
+    const bill = billOf(tts, { tokens: NO_TOKENS, generations: 1, made: { characters: 1 } });
+    assert.equal(bill.costNanoUsd, 22_500n);
+    assert.deepEqual(viewLines(bill.lines), [
+      {
+        dimension: 'character',
+        quantity: 1,
+        per: 1_000_000,
+        rate_usd: '22.5',
+        amount_usd: '0.0000225',
+        service_tier: null,
+        context_above: null,
+        region: null,
+        model: null,
+      },
+    ]);
   });
 
   describe('a second of a video by its size', () => {

@@ -133,6 +133,9 @@ test('every endpoint that calls a model has an operation of OpenTelemetry', asyn
     ['predict', 'generate_content'],
     ['image_variations', 'generate_content'],
     ['videos', 'generate_content'],
+    ['speech', 'speech'],
+    ['transcriptions', 'transcription'],
+    ['translations', 'transcription'],
     ['count_tokens', undefined],
   ];
   for (const [endpoint, operation] of operations) {

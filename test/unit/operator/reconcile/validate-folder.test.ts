@@ -73,7 +73,7 @@ spec:
   ]);
 });
 
-test('refuses a price per character by name, because no endpoint makes speech', async (t) => {
+test('refuses a price per character, and names the field of a million', async (t) => {
   const problems = await validate(t, {
     'a.yaml': `apiVersion: modelgateway.dev/v1alpha1
 kind: PriceCatalog
@@ -84,7 +84,7 @@ spec:
   });
   const { severity, path, message = '' } = problems.at(-1) ?? {};
   assert.deepEqual([severity, path], ['Error', 'spec.models[0].perCharacterUsd']);
-  assert.match(message, /no endpoint of the gateway makes speech/);
+  assert.match(message, /write perMillionCharactersUsd/);
 });
 
 test('accepts a key that its owner disables or lets expire', async (t) => {

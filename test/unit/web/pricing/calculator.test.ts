@@ -214,6 +214,24 @@ describe('what a call costs', () => {
     );
   });
 
+  test('is what the gateway bills for seconds and characters of audio', () => {
+    const nanoUsd = fc.oneof(fc.record({ perMinuteNanoUsd: ratio }), fc.record({ perMillionCharactersNanoUsd: ratio }));
+    fc.assert(
+      fc.property(requestPrice, nanoUsd, ratio, count, (price, audio, groupRatioE9, units) => {
+        const alone = { ...price, requestNanoUsd: 0n, perSecondNanoUsd: undefined, perSecond: [], perImage: [] };
+        const compiled = compilePrice({ ...alone, ...audio }, groupRatioE9 * ONE_E9);
+        const counts = counted({ generations: units });
+        const bill = costNanoUsd(compiled, {
+          tokens: NO_TOKENS,
+          generations: 1,
+          made: { seconds: units, characters: units },
+        });
+        assert.equal(estimate(flatPrices([compiled], ANY, counts), counts).low, bill);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
   test('is computed in browsers by the same functions', () => {
     const script = new Script(
       withPriceFunctions('result.cost = roundHalfUp(sumOf(price.rates, counts), price.denominator);\n'),

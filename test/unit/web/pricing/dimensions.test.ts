@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { compilePrice } from '#price/sheet.ts';
 import { dimensionsJson, renderDimensions } from '#web/pricing/dimensions.ts';
-import { baseDollars, formatRange } from '#web/pricing/dollars.ts';
+import { baseDollars, formatRange, generationUnit } from '#web/pricing/dollars.ts';
 import { pricingJson } from '#web/pricing/json.ts';
 import { renderPricingPage } from '#web/pricing/page.ts';
 import { makePricingRows } from '#web/pricing/price-rows.ts';
@@ -60,6 +60,8 @@ describe('a price in dollars', () => {
       per_image: null,
       per_second: null,
       per_second_usd: null,
+      per_minute_usd: null,
+      per_million_characters_usd: null,
     });
     assert.deepEqual([json.model_ratio, json.completion_ratio, json.cache_ratio], [null, null, null]);
     assert.equal(json.varies_by_channel, true);
@@ -145,6 +147,21 @@ describe('a price in dollars', () => {
         '0.3',
       ],
     );
+  });
+
+  test('has a line and an entry for a minute of audio, and for a million characters', () => {
+    const none = { ...row.dimensions, usdPerMillion: undefined, contextTiers: [], serviceTiers: [], perUse: undefined };
+    const whisper = { ...none, regions: [], perMinuteNanoUsd: 6_000_000n };
+    const tts = { ...none, regions: [], perMillionCharactersNanoUsd: 15_000_000_000n };
+    assert.match(
+      renderDimensions(whisper).markup.replaceAll(/<[^>]+>/g, ' '),
+      /A minute of audio, by the second +\$0\.006/,
+    );
+    assert.match(renderDimensions(tts).markup.replaceAll(/<[^>]+>/g, ' '), /A million characters spoken +\$15\.00/);
+    assert.equal(dimensionsJson(whisper).per_minute_usd, '0.006');
+    assert.equal(dimensionsJson(tts).per_million_characters_usd, '15');
+    const [minute, characters] = [generationUnit({ dimensions: whisper }), generationUnit({ dimensions: tts })];
+    assert.deepEqual([minute, characters], ['minute', 'million characters']);
   });
 
   test('on a channel of its own is multiplied', () => {

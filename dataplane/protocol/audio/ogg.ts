@@ -1,0 +1,60 @@
+/** Ogg files of Opus, packet by packet: the positions that pages state may be wrong. */
+import { opusSeconds } from './opus.ts';
+
+const PAGE = Buffer.from('OggS');
+const PAGE_HEAD_BYTES = 27;
+const SERIAL = 14;
+const SEGMENTS = 26;
+const FULL_SEGMENT = 255;
+const HEAD_LETTER = 0x4f;
+const HEAD_BYTES = 8;
+const HEADS: ReadonlySet<string> = new Set(['OpusHead', 'OpusTags']);
+
+/** What has been read of one stream of the file. */
+interface Stream {
+  seconds: number;
+  /** Its last packet goes on with the next page; its first bytes have said how long it is. */
+  isWithinPacket: boolean;
+}
+
+/** Undefined: no Ogg file, or one with another codec. */
+export function oggSeconds(file: Buffer): number | undefined {
+  if (file.indexOf(PAGE) !== 0) return undefined;
+  const streams = new Map<number, Stream>();
+  for (let at = 0; at >= 0; at = file.indexOf(PAGE, at)) {
+    const start = at + PAGE_HEAD_BYTES + (file[at + SEGMENTS] ?? 0);
+    if (start > file.length) break;
+    const serial = file.readUInt32LE(at + SERIAL);
+    const stream = streams.get(serial) ?? { seconds: 0, isWithinPacket: false };
+    if (!streams.has(serial) && !isHead(file, start)) return undefined;
+    streams.set(serial, stream);
+    const end = readPackets(stream, file, { table: at + PAGE_HEAD_BYTES, start });
+    at = Math.max(at + PAGE.length, Math.min(end, file.length));
+  }
+  return streams.values().reduce((sum, { seconds }) => sum + seconds, 0);
+}
+
+interface Page {
+  /** Where the sizes of its segments are, one byte each, up to its content. */
+  readonly table: number;
+  readonly start: number;
+}
+
+/** Returns where the page ends. */
+function readPackets(stream: Stream, file: Buffer, { table, start }: Page): number {
+  let [packet, end] = [start, start];
+  for (let at = table; at < start; at++) {
+    const size = file[at] ?? 0;
+    end += size;
+    if (size === FULL_SEGMENT && at < start - 1) continue;
+    if (!stream.isWithinPacket && !isHead(file, packet)) stream.seconds += opusSeconds(file, packet, end - packet);
+    stream.isWithinPacket = size === FULL_SEGMENT;
+    packet = end;
+  }
+  return end;
+}
+
+/** Most packets begin with another letter. */
+function isHead(file: Buffer, at: number): boolean {
+  return file[at] === HEAD_LETTER && HEADS.has(file.toString('latin1', at, at + HEAD_BYTES));
+}

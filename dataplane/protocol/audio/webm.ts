@@ -1,0 +1,94 @@
+/** WebM files of Opus, block by block: browsers that record write no length. */
+import { opusSeconds } from './opus.ts';
+
+const FILE = 0x1a45dfa3;
+/** Elements that hold elements, of which browsers do not know the size: their content is read as it comes. */
+const HOLDERS: ReadonlySet<number> = new Set([0x18538067, 0x1f43b675, 0x1654ae6b, 0xae, 0xa0]);
+const TRACK_NUMBER = 0xd7;
+const CODEC = 0x86;
+const SIMPLE_BLOCK = 0xa3;
+const BLOCK = 0xa1;
+/** Of a file; one with more is not read. */
+const MAX_ELEMENTS = 2_000_000;
+const LACING = 0x06;
+
+/** What has been read of the file. */
+interface Found {
+  seconds: number;
+  /** Of the track that is described. */
+  track: number;
+  /** The tracks of Opus. */
+  readonly sounds: Set<number>;
+  /** A track has other sound, or a block several packets. */
+  isOther: boolean;
+}
+
+/** Undefined: no WebM file, or one with other sound, or with several packets in a block. */
+export function webmSeconds(file: Buffer): number | undefined {
+  if (file.length < 4 || file.readUInt32BE(0) !== FILE) return undefined;
+  const found: Found = { seconds: 0, track: 0, sounds: new Set(), isOther: false };
+  let left = MAX_ELEMENTS;
+  for (let next = elementAt(file, 0); next && !found.isOther;) {
+    if (left-- === 0) return undefined;
+    readElement(found, file, next);
+    next = elementAt(file, HOLDERS.has(next.id) ? next.start : next.end);
+  }
+  return found.isOther || found.seconds === 0 ? undefined : found.seconds;
+}
+
+/** Undefined: none begins there. One of an unknown size ends with the file. */
+function elementAt(file: Buffer, at: number): Element | undefined {
+  const id = readId(file, at);
+  const size = id && readSize(file, at + id.bytes);
+  if (!id || !size) return undefined;
+  const start = at + id.bytes + size.bytes;
+  return { id: id.value, start, end: Math.min(file.length, start + size.value) };
+}
+
+interface Element {
+  readonly id: number;
+  /** Of its content. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The number of a track comes before its codec. */
+function readElement(found: Found, file: Buffer, { id, start, end }: Element): void {
+  if (id === TRACK_NUMBER) found.track = file[end - 1] ?? 0;
+  if (id === CODEC) {
+    const codec = file.toString('latin1', start, end);
+    if (codec === 'A_OPUS') found.sounds.add(found.track);
+    else found.isOther ||= codec.startsWith('A_');
+  }
+  if (id === SIMPLE_BLOCK || id === BLOCK) readBlock(found, file, { id, start, end });
+}
+
+/** The number of a track, a time of two bytes, flags, and the packet. */
+function readBlock(found: Found, file: Buffer, { start, end }: Element): void {
+  const track = readSize(file, start);
+  if (!track || !found.sounds.has(track.value)) return;
+  const flags = start + track.bytes + 2;
+  found.isOther ||= ((file[flags] ?? 0) & LACING) !== 0;
+  found.seconds += opusSeconds(file, flags + 1, Math.max(0, end - flags - 1));
+}
+
+interface Vint {
+  readonly value: number;
+  readonly bytes: number;
+}
+
+/** An id keeps the mark of its length. */
+function readId(file: Buffer, at: number): Vint | undefined {
+  const bytes = Math.clz32((file[at] ?? 0) << 24) + 1;
+  if (bytes > 4 || at + bytes > file.length) return undefined;
+  return { value: file.readUIntBE(at, bytes), bytes };
+}
+
+/** A size of ones only is not known. */
+function readSize(file: Buffer, at: number): Vint | undefined {
+  const bytes = Math.clz32((file[at] ?? 0) << 24) + 1;
+  if (bytes > 8 || at + bytes > file.length) return undefined;
+  let value = (file[at] ?? 0) & (0xff >> bytes);
+  for (let index = 1; index < bytes; index++) value = value * 256 + (file[at + index] ?? 0);
+  return { value: value >= 2 ** (7 * bytes) - 1 ? Infinity : value, bytes };
+}
