@@ -29,7 +29,7 @@ import { failStream } from './stream-errors.ts';
 import type { SseEvent } from './sse.ts';
 import { fillUsage } from './usage.ts';
 
-const UNKNOWN: ResponseContext = { id: '', createdSeconds: 0, estimatedInputTokens: 0 };
+const UNKNOWN: ResponseContext = { id: '', createdSeconds: 0, nowSeconds: () => 0, estimatedInputTokens: 0 };
 const NOTHING: readonly Uint8Array[] = [];
 
 /** The converter of a client's dialect to a provider of another protocol. */
@@ -60,11 +60,11 @@ export function conversion(client: Client, provider: ChatProvider): Converter {
       };
     },
     response: (body, answer = UNKNOWN) => {
-      const { id, notes, model = '', estimatedInputTokens, seal } = answer;
+      const { id, createdSeconds, nowSeconds, notes, model = '', estimatedInputTokens, seal } = answer;
       const { events, meter } = provider.read(body, { id, notes, seal });
       const response = fold(readerOf(notes)?.read(events) ?? events);
       if (response.error) throw new FailedResponse(response.error);
-      const context = { id, createdSeconds: answer.createdSeconds, model, notes, seal };
+      const context = { id, createdSeconds, nowSeconds, model, notes, seal };
       return { body: client.write(response, fillUsage(meter, estimatedInputTokens), context), meter };
     },
     stream: (request) => {
@@ -115,11 +115,12 @@ class ConvertedStream implements EventHandler {
     this.#dialect = errorDialectOf(client.dialect);
     this.#id = request.id;
     this.#reader = reader;
-    const { model, createdSeconds, notes, seal, wantsStreamUsage } = request;
+    const { model, createdSeconds, nowSeconds, notes, seal, wantsStreamUsage } = request;
     this.#held = readerOf(notes);
     this.#writer = client.stream({
       id: request.id,
       createdSeconds,
+      nowSeconds,
       model,
       notes,
       seal,

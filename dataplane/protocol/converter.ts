@@ -291,7 +291,7 @@ export type RequestConverter = Pick<Converter, 'client' | 'api' | 'request'>;
 /** Values that a converted response needs and the provider's response does not have. */
 export type ResponseContext = Pick<
   StreamRequest,
-  'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes' | 'seal'
+  'id' | 'createdSeconds' | 'nowSeconds' | 'estimatedInputTokens' | 'notes' | 'seal'
 > & {
   /** The model's name as the client wrote it, for providers whose answers name none. */
   readonly model?: string;
@@ -307,6 +307,8 @@ export interface StreamRequest {
   /** For ids and times of converted responses: the gateway's request id, and seconds since the epoch. */
   readonly id: string;
   readonly createdSeconds: number;
+  /** For the time at which a converted response is complete. */
+  readonly nowSeconds: () => number;
   /** From the request's conversion. */
   readonly notes?: ConversionNotes;
   /** Absent: the gateway was given no sealing key. */

@@ -99,6 +99,7 @@ async function relayEvents(
     id: requestId,
     model: channel.model.name,
     createdSeconds: 0,
+    nowSeconds: () => 0,
     estimatedInputTokens: 0,
     wantsStreamUsage: true,
     seal,

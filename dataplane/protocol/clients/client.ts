@@ -28,6 +28,8 @@ export interface ResponseWriteContext {
   readonly id: string;
   /** In seconds since the epoch. */
   readonly createdSeconds: number;
+  /** The time at which it is complete, likewise. */
+  readonly nowSeconds: () => number;
   /** The model as the client named it, for providers whose responses name none. */
   readonly model: string;
   readonly notes: ConversionNotes | undefined;

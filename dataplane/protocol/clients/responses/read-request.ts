@@ -4,6 +4,7 @@ import { kindOf, readFields } from '../../field-table.ts';
 import type { UnreadField } from '../../field-table.ts';
 import { isGiven, isRecord, itemsOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
+import { writeRepeatedFields } from '../../openai/repeated-fields.ts';
 import { malformed } from '../../unsupported.ts';
 import type { ReadContext, ReadRequest } from '../client.ts';
 import { located, numberOf, openAiTier, reasoningOfEffort } from '../settings.ts';
@@ -11,7 +12,6 @@ import { schemaFormat } from '../schema-format.ts';
 import { readChoice } from './read-choice.ts';
 import { readTurns } from './read-items.ts';
 import { RequestTools } from './read-tools.ts';
-import { repeatedFields } from './repeated-fields.ts';
 import { FORMAT, FORMATS, REASONING_SETTINGS, REQUEST, TEXT_SETTINGS } from './table.ts';
 import type { ResponsesRequest } from './table.ts';
 
@@ -29,7 +29,7 @@ export function readRequest(given: JsonRecord, { providerTools, seal }: ReadCont
   const { tools: responseTools } = tools.names;
   return {
     conversation: { turns, tools: tools.declared, settings, automaticCaching: true, unread },
-    notes: { ...(responseTools && { responseTools }), repeated: repeatedFields(given) },
+    notes: { ...(responseTools && { responseTools }), repeated: writeRepeatedFields(given) },
   };
 }
 
@@ -38,6 +38,8 @@ function readSettings(request: ResponsesRequest, unread: UnreadField[]): Setting
     maxOutputTokens: located(numberOf(request.max_output_tokens), 'max_output_tokens'),
     temperature: located(numberOf(request.temperature), 'temperature'),
     topP: located(numberOf(request.top_p), 'top_p'),
+    frequencyPenalty: located(numberOf(request.frequency_penalty), 'frequency_penalty'),
+    presencePenalty: located(numberOf(request.presence_penalty), 'presence_penalty'),
     logProbabilities: readLogProbabilities(request),
     ...readReasoningSettings(request.reasoning, unread),
     ...readText(request.text, unread),

@@ -22,6 +22,8 @@ export const REQUEST = objectTable('Request', {
   stream: converted('whether the response streams'),
   temperature: converted('temperature'),
   top_p: converted('top_p'),
+  frequency_penalty: converted('the frequency penalty'),
+  presence_penalty: converted('the presence penalty'),
   top_logprobs: converted('log probabilities, with this many alternatives'),
   include: converted(
     'log probabilities, where it has `message.output_text.logprobs`; encrypted reasoning always comes, and the rest ' +
@@ -387,6 +389,8 @@ export const SAYS: Says = {
     'maxOutputTokens',
     'temperature',
     'topP',
+    'frequencyPenalty',
+    'presencePenalty',
     'logProbabilities',
     'effort',
     'reasoning',
