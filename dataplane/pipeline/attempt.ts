@@ -7,7 +7,8 @@ import type { PlatformPlan } from '../protocol/platforms/platform-request.ts';
 import { sessionOf } from './affinity.ts';
 import { planRequest, sendToChannel } from './channel-call.ts';
 import type { Admitted, Answered, CallRecord, PipelineDeps } from './context.ts';
-import type { AttemptFailure } from './failures.ts';
+import { lacksEndpoint } from './failures.ts';
+import type { AttemptFailure, Unserved } from './failures.ts';
 import { clientErrorOf } from './route.ts';
 import { sealingContext } from './sealing-context.ts';
 
@@ -16,7 +17,7 @@ export async function attempt(
   deps: PipelineDeps,
   admitted: Admitted,
   record: CallRecord,
-): Promise<Answered | AttemptFailure> {
+): Promise<Answered | AttemptFailure | Unserved> {
   const {
     candidate,
     routed: { call, key, received },
@@ -30,7 +31,8 @@ export async function attempt(
   const { attempts, abort } = record;
   const request = { method: 'POST', path, body, contentType, dropped, signal: abort.signal } as const;
   const result = await sendToChannel(deps, plan, { ...request, attempts, record, needsContent: true });
-  return 'kind' in result ? result : { admitted, converter, notes, dropped, response: result };
+  if (!('kind' in result)) return { admitted, converter, notes, dropped, response: result };
+  return call.optional === true && lacksEndpoint(result) ? { kind: 'Unserved' } : result;
 }
 
 async function convertRequest(

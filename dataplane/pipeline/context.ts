@@ -175,6 +175,8 @@ export interface EndpointCall {
    * have one channel that can serve the call. Absent: the request has no such field.
    */
   readonly accountBoundField?: string;
+  /** True if a provider may lack the endpoint: the 404 of one that does says nothing of its credential or model. */
+  readonly optional?: boolean;
   /** The error if no channel of the model can serve the endpoint; undefined: model_not_found. */
   unservable(): GatewayError | undefined;
 }

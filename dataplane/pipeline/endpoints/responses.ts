@@ -38,6 +38,7 @@ export const COMPACTION = conversation({
     output: { maxTokens: undefined, answers: 1, predictionTokens: 0, thinkingBudget: undefined, fixed: true },
     generations: 1,
     wantsStreamUsage: false,
+    optional: true,
   }),
   used: (facts, candidate) => usedAt(facts, candidate, NOT_CONVERTED),
   check: (facts, candidate) => {
