@@ -40,8 +40,8 @@ export function conversion(client: Client, provider: ChatProvider): Converter {
     ...(provider.api && { api: provider.api }),
     request: (body, parsed, plan) => {
       const dropped = new DroppedFields();
-      const { providerTools, seal } = plan;
-      const { conversation, notes } = client.read(reparseLosslessly(body, parsed), { providerTools, seal });
+      const { providerTools, seal, storage } = plan;
+      const { conversation, notes } = client.read(reparseLosslessly(body, parsed), { providerTools, seal, storage });
       settleUnread(conversation, { provider: provider.name, dropped });
       const stream = plan.stream ?? parsed['stream'] === true;
       const written = provider.write(conversation, { plan, stream, dropped });

@@ -101,6 +101,15 @@ export interface RequestPlan {
   readonly seal?: ChannelSeal | undefined;
   /** What the channel's platform changes of the request's members; undefined: it serves the protocol's own API. */
   readonly platform?: PlatformPlan | undefined;
+  /** Responses: what a response that the gateway writes says of its storage. */
+  readonly storage?: ResponseStorage | undefined;
+}
+
+export interface ResponseStorage {
+  /** The gateway keeps it. */
+  readonly isKept: boolean;
+  /** The id of the response that it continues, whose items are in the request's input; undefined: none. */
+  readonly previousId: string | undefined;
 }
 
 export interface UpstreamBody {
@@ -127,6 +136,8 @@ export interface ConversionNotes {
   readonly responseTools?: ReadonlyMap<string, ResponseTool>;
   /** Responses: the members of the request that its response repeats, as JSON without braces. */
   readonly repeated?: string;
+  /** Responses: the request's input as an array of items, as JSON, where the gateway keeps the response. */
+  readonly keptInput?: string;
   /** Responses, Gemini: the model needs its readable reasoning back, so that it is sealed for the client to keep. */
   readonly keepsReasoning?: boolean;
   /** Anthropic: the client has not asked for thinking, and gets a proof of it only where a call needs it. */

@@ -516,6 +516,7 @@ export const READ_NAMES: readonly string[] = [
   'stop_details',
   'stop_reason',
   'stop_sequence',
+  'store',
   'stream',
   'stream_options',
   'strict',

@@ -1,6 +1,13 @@
 /** A client's dialect: it reads requests into conversations, and writes responses and streams. */
 import type { ChatDialect, ProviderTools } from '../call-facts.ts';
-import type { ConvertedResponse, ConversionNotes, ProviderError, ReportedUsage, StreamFailure } from '../converter.ts';
+import type {
+  ConvertedResponse,
+  ConversionNotes,
+  ProviderError,
+  ReportedUsage,
+  ResponseStorage,
+  StreamFailure,
+} from '../converter.ts';
 import type { ConversationEvent } from '../conversation/events.ts';
 import type { Conversation, SettingName } from '../conversation/request.ts';
 import type { ConversationResponse } from '../conversation/response.ts';
@@ -14,6 +21,8 @@ export interface ReadContext {
   readonly providerTools: ProviderTools | undefined;
   /** Absent: the gateway has no key to open sealed values with. */
   readonly seal: ChannelSeal | undefined;
+  /** Responses: absent if the response is stored nowhere, and continues none. */
+  readonly storage?: ResponseStorage | undefined;
 }
 
 export interface ReadRequest {

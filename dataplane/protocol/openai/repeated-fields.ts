@@ -2,6 +2,7 @@
  * The members of a request that its response repeats, which clients of the Responses dialect read there. The response
  * has each of them whether the request names it or not, as strictly typed clients require.
  */
+import type { ResponseStorage } from '../converter.ts';
 import { isRecord, itemsOf } from '../fields.ts';
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
@@ -24,18 +25,19 @@ const DEFAULTS: JsonRecord = {
   truncation: 'disabled',
   user: null,
 };
+const UNSTORED: ResponseStorage = { isKept: false, previousId: undefined };
 const NO_REASONING = { effort: null, summary: null };
 const TEXT = { format: { type: 'text' } };
 const SCHEMA_FORMAT = { description: null, strict: false };
 const FUNCTION_TOOL = { description: null, parameters: null, strict: null };
 
 /** As JSON without braces, because a stream holds them three times. */
-export function writeRepeatedFields(request: JsonRecord): string {
-  return writeJson(repeatedFields(request)).slice(1, -1);
+export function writeRepeatedFields(request: JsonRecord, storage?: ResponseStorage): string {
+  return writeJson(repeatedFields(request, storage)).slice(1, -1);
 }
 
 /** The members that follow from the request; an empty one has the defaults. */
-export function repeatedFields(request: JsonRecord): JsonRecord {
+export function repeatedFields(request: JsonRecord, { isKept, previousId }: ResponseStorage = UNSTORED): JsonRecord {
   const { reasoning, text, tools } = request;
   const own = Object.entries(DEFAULTS).map(([name, value]) => [name, request[name] ?? value] as const);
   return {
@@ -43,10 +45,9 @@ export function repeatedFields(request: JsonRecord): JsonRecord {
     tools: itemsOf(tools).map(repeatedTool),
     reasoning: { ...NO_REASONING, ...(isRecord(reasoning) ? reasoning : {}) },
     text: isRecord(text) ? repeatedText(text) : TEXT,
-    // the gateway stores no responses
     background: false,
-    previous_response_id: null,
-    store: false,
+    previous_response_id: previousId ?? null,
+    store: isKept,
   };
 }
 

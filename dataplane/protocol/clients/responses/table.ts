@@ -39,7 +39,7 @@ export const REQUEST = objectTable('Request', {
   prompt_cache_key: converted('the key of the cache'),
   service_tier: converted('the service tier: default is standard, auto is left out'),
   metadata: converted('`metadata` of the response'),
-  store: dropped('nothing is stored'),
+  store: dropped('the provider stores nothing; the gateway keeps the response where the platform wants it'),
   stream_options: dropped('events have no padding'),
   max_tool_calls: dropped('it limits tools that the provider runs'),
   prompt_cache_retention: OWN_CACHE,
