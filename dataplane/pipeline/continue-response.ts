@@ -43,12 +43,13 @@ interface Wanted {
 /** A response that the gateway keeps for the key's account, of a model that the key may call. */
 export async function findKept(
   { kept, state }: Pick<PipelineDeps, 'kept' | 'state'>,
-  { account, models }: Pick<KeyState, 'account' | 'models'>,
+  { account, group, models }: Pick<KeyState, 'account' | 'group' | 'models'>,
   { id, hold }: Wanted,
 ): Promise<KeptResponse | undefined> {
-  const keys = state.get().sealingKeys;
+  const { sealingKeys: keys, groups } = state.get();
   const found = keys && (await kept?.read({ account, id }, keys.reveal(), hold));
-  return found && models?.has(found.model) !== false ? found : undefined;
+  const isOffered = found && groups.get(group)?.offers.has(found.model) === true;
+  return isOffered && models?.has(found.model) !== false ? found : undefined;
 }
 
 function noSuchResponse(): GatewayError {

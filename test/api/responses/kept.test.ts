@@ -14,8 +14,17 @@ import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 
 const OTHERS_KEY = 'sk-test-others-000000000000000000000000000000';
 const NARROW_KEY = 'sk-test-narrow-too-00000000000000000000000000';
+const ELSEWHERE_KEY = 'sk-test-elsewhere-0000000000000000000000000000';
 const KEY_MANIFESTS = `
 ${keyManifest('others', OTHERS_KEY, 'accountRef: {name: others}')}
+${keyManifest('elsewhere', ELSEWHERE_KEY, 'groupRef: {name: elsewhere}')}
+apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: elsewhere}
+spec:
+  allowedNamespaces: {from: All}
+  routes: [{routeSelector: {matchLabels: {offers: nothing}}}]
+---
 ${keyManifest('narrow-too', NARROW_KEY, 'models: [chat-model]')}
 apiVersion: modelgateway.dev/v1alpha1
 kind: Account
@@ -174,7 +183,7 @@ describe('a response that the gateway keeps', () => {
   });
   it('is nothing to other accounts, and to keys that may not call its model', async () => {
     const id = await made();
-    for (const key of [OTHERS_KEY, NARROW_KEY]) {
+    for (const key of [OTHERS_KEY, NARROW_KEY, ELSEWHERE_KEY]) {
       assert.equal((await call('GET', id, key)).status, 404);
       assert.equal((await call('DELETE', id, key)).status, 404);
       const model = 'chat-model';
@@ -225,6 +234,41 @@ describe('a response that the gateway keeps, with an image', () => {
     assert.deepEqual([refused.status, refused.json().error.code], [400, 'unsupported_image']);
     world.openai.script(openaiChat());
     assert.equal((await ask({ model: 'chat-model', previous_response_id: id, input: 'y' })).status, 200);
+  });
+});
+
+describe('the memory of calls that are kept and continued', () => {
+  it('is given back, however they end', async () => {
+    const stack = await startTestStack({ keeping: { days: 1 }, maxBodyBytes: 2 ** 20, maxBufferedBytes: 2 * 2 ** 20 });
+    const input = 'x'.repeat(100_000);
+    const send = (more: object): Promise<Answer> =>
+      post(stack, '/v1/responses', { model: 'claude-model', input, ...more });
+    try {
+      stack.anthropic.script(anthropicMessage());
+      const { id: previous } = (await send({})).json();
+      // each takes some hundred KiB, of which a key may have one MiB
+      for (let round = 0; round < 10; round++) {
+        stack.anthropic.script(
+          anthropicMessage(),
+          anthropicStream(['a']),
+          openaiError(400, 'no'),
+          openaiError(500, 'no'),
+        );
+        const seen: number[] = [];
+        for (const more of [{ previous_response_id: previous }, { stream: true }, {}, {}, { model: 'none' }])
+          seen.push((await send(more)).status);
+        const gone = { previous_response_id: `resp_${'0'.repeat(32)}` };
+        assert.deepEqual([...seen, (await send(gone)).status], [200, 200, 400, 502, 404, 400]);
+        const response = await fetch(`${stack.gateway.url}/v1/responses/${previous}/input_items`, {
+          headers: { authorization: `Bearer ${KEYS.main}` },
+        });
+        const list: Json = await response.json();
+        assert.equal(list.data.length, 1);
+      }
+      tidyUp(stack);
+    } finally {
+      await stack.stop();
+    }
   });
 });
 

@@ -60,11 +60,12 @@ function worldOf(store: ResponseStore, bytes = 1_000_000): World {
   const kept = new KeptResponses({ store, days: 1, maxBytes: 1e9 }, { nowMs: () => 0 });
   const body = new RequestBody(Buffer.from(`{"input":"y","previous_response_id":"${ID}"}`));
   const sealingKeys = new SealingKeys(KEYS.map((key) => key.toString('base64')));
+  const groups = new Map([['g', { offers: new Map([['m', {}]]) }]]);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const deps = { kept, memory, state: { get: () => ({ sealingKeys }) } } as unknown as World['deps'];
+  const deps = { kept, memory, state: { get: () => ({ sealingKeys, groups }) } } as unknown as World['deps'];
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const call = {
-    key: { uid: 'u', account: 'team/a', models: undefined },
+    key: { uid: 'u', account: 'team/a', group: 'g', models: undefined },
     received: { body },
   } as unknown as Authenticated;
   return { memory, kept, deps, body, call };
