@@ -1,7 +1,7 @@
 /** The flags of the data plane that `mgw run` and `mgw dataplane` share: the limits of calls, pings and CORS. */
 import type { Command } from 'commander';
 import type { DataplaneOptions } from '../dataplane/main.ts';
-import { flag, parseBytes, parseCount, parseOrigins, parseSeconds } from './options.ts';
+import { flag, parseBytes, parseCount, parseDays, parseOrigins, parseSeconds } from './options.ts';
 
 /** The flags, parsed. */
 export interface CallFlags {
@@ -10,6 +10,9 @@ export interface CallFlags {
   readonly maxRunningJobs: number;
   readonly maxConversations: number;
   readonly maxConversationBytes: number;
+  /** 0: none are kept. */
+  readonly storeResponsesDays: number;
+  readonly storeResponsesBytes: number;
   readonly pingAfter: number;
   readonly corsOrigins?: readonly string[];
 }
@@ -46,6 +49,19 @@ export function addCallFlags(command: Command): Command {
     .addOption(
       flag('--max-conversation-bytes <SIZE>', 'the most bytes of them, such as 512MiB')
         .default(1024 ** 3, '1GiB')
+        .argParser(parseBytes),
+    )
+    .addOption(
+      flag(
+        '--store-responses-days <DAYS>',
+        'how long responses of models whose provider stores none are kept, encrypted, for previous_response_id; 0: never',
+      )
+        .default(0)
+        .argParser(parseDays),
+    )
+    .addOption(
+      flag('--store-responses-bytes <SIZE>', 'the most bytes of them that one account may have')
+        .default(64 * 2 ** 20, '64MiB')
         .argParser(parseBytes),
     )
     .addOption(

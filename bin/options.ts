@@ -19,6 +19,7 @@ const UNITS: Readonly<Record<string, number>> = {
   gib: 2 ** 30,
 };
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+const MAX_DAYS = 3650;
 const MAX_SECONDS = 86_400;
 const MAX_BODY_BYTES = 2 ** 30;
 
@@ -155,6 +156,13 @@ export type LedgerLocation =
 export function parseSeconds(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > MAX_SECONDS)
     throw new InvalidArgumentError('It must be a number of seconds, at most 86400.');
+  return Number(text);
+}
+
+/** Parses whole days, at most ten years. */
+export function parseDays(text: string): number {
+  if (!/^\d{1,4}$/.test(text) || Number(text) > MAX_DAYS)
+    throw new InvalidArgumentError(`It must be a number of days, at most ${MAX_DAYS}.`);
   return Number(text);
 }
 

@@ -21,6 +21,8 @@ import type { Poller } from './jobs/poller.ts';
 import { CallMap } from './ledger/call-map.ts';
 import { createLeaseKeeper } from './ledger/lease.ts';
 import type { LeaseKeeper } from './ledger/lease.ts';
+import { KeptResponses } from './kept/kept-responses.ts';
+import type { KeepingOptions } from './kept/kept-responses.ts';
 import type { ConversationLimits, Ledger } from './ledger/ledger.ts';
 import { checkLedger } from './ledger-check.ts';
 import type { CallRecord, PipelineDeps, RouteWarning } from './pipeline/context.ts';
@@ -70,6 +72,8 @@ export interface DataplaneOptions {
   readonly maxConnections?: number;
   /** What the conversations of one account may be together. Default: 100,000, and 1 GiB. */
   readonly conversationLimits?: ConversationLimits;
+  /** Keeps responses of models whose provider keeps none. It is closed when the data plane has drained. */
+  readonly keeping?: KeepingOptions | undefined;
   /** The most jobs (videos, background responses) of one key that may run at a time. Default: 500. */
   readonly maxRunningJobs?: number;
   /** A stream without a byte for this many milliseconds gets a ping; 0: never. Default: 10 s. */
@@ -166,9 +170,11 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
     consoleUrl: options.consoleUrl,
     maxRunningJobs: options.maxRunningJobs ?? MAX_RUNNING_JOBS,
     conversationLimits: options.conversationLimits ?? CONVERSATION_LIMITS,
+    kept: openKept(options, clock),
     pingAfterMs: options.pingAfterMs ?? PING_AFTER_MS,
     random: Math.random,
     warn: (warning) => warnOfRoute(options, warning),
+    unkept: (requestId, error) => log.warn({ requestId, err: error }, 'a response could not be kept'),
     defect: (requestId, error) => log.error({ requestId, err: error }, 'a call failed by a defect of the gateway'),
   };
   const ledgerCheck = checkLedger(ledger, clock);
@@ -225,11 +231,19 @@ export async function startDataplane(options: DataplaneOptions): Promise<Datapla
       await inFlight.ended();
       await Promise.all([server.close(), tls?.close()]);
       leases.stop();
-      await Promise.all([tokenizer.close(), bodyWorker.close(), upstreams.close(), recorder?.close()]);
+      await closeAll([tokenizer, bodyWorker, upstreams, recorder, deps.kept]);
       await admin.close();
       metrics.close();
     },
   };
+}
+
+function openKept({ keeping }: DataplaneOptions, clock: Clock): KeptResponses | undefined {
+  return keeping && new KeptResponses(keeping, clock);
+}
+
+async function closeAll(parts: readonly ({ close(): Promise<void> } | undefined)[]): Promise<void> {
+  await Promise.all(parts.flatMap((part) => (part ? [part.close()] : [])));
 }
 
 /** The decoders of providers' responses count for the process only: an exchange does not know whose call it is. */

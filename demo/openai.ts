@@ -18,7 +18,6 @@ const ERROR_TYPES: Readonly<Record<number, string>> = {
 };
 const ERROR_CODES: Readonly<Record<number, string>> = {
   401: 'invalid_api_key',
-  404: 'model_not_found',
   429: 'rate_limit_exceeded',
 };
 
@@ -32,7 +31,7 @@ export const openai: Dialect = {
       message,
       type: ERROR_TYPES[status] ?? 'invalid_request_error',
       param: param ?? null,
-      code: ERROR_CODES[status] ?? null,
+      code: status === 404 && param === 'model' ? 'model_not_found' : (ERROR_CODES[status] ?? null),
     },
   }),
   headers: (id) => ({ 'x-request-id': id }),

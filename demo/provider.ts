@@ -150,7 +150,7 @@ async function route(call: Call): Promise<void> {
   if (drawn !== undefined) return void call.res.writeHead(200, { 'content-type': 'image/png' }).end(picture(drawn));
   const [, video, content] = /^\/v1\/videos\/([^/]+)(\/content)?$/.exec(path) ?? [];
   if (video !== undefined) return aboutVideo(call, decodeURIComponent(video), content !== undefined);
-  const [, response, cancel] = /^\/v1\/responses\/([^/]+)(\/cancel)?$/.exec(path) ?? [];
+  const [, response, cancel] = /^\/v1\/responses\/(resp_[^/]+)(\/cancel)?$/.exec(path) ?? [];
   if (response !== undefined) return aboutResponse(call, decodeURIComponent(response), cancel !== undefined);
   const serve = ROUTES[`${call.req.method} ${path}`];
   if (!serve) return refuse(call, 404, `the demo provider has no ${call.req.method} ${path}`);
@@ -286,7 +286,10 @@ async function chat(call: Call, body: Json): Promise<void> {
   const prompt = call.dialect.parse(body);
   const answer = answerTo(prompt);
   const { fail } = answer.behaviour;
-  if (fail !== undefined) return refuse(call, fail, `the demo provider fails with ${fail}, as the prompt asked`);
+  if (fail !== undefined) {
+    const message = `the demo provider fails with ${fail}, as the prompt asked`;
+    return refuse(call, fail, message, fail === 404 ? 'model' : undefined);
+  }
   const exchange: Exchange = {
     id: call.id,
     body,

@@ -6,6 +6,31 @@ import type { Json, Prompt } from './prompt.ts';
 import { countTokens } from './tokens.ts';
 
 const CREATED_SECONDS = 1_735_689_600;
+/** What a response says of its request; the demo provider heeds none of it. */
+const SETTINGS = {
+  background: false,
+  frequency_penalty: 0,
+  instructions: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  presence_penalty: 0,
+  previous_response_id: null,
+  prompt_cache_key: null,
+  reasoning: { effort: null, summary: null },
+  safety_identifier: null,
+  service_tier: 'default',
+  store: false,
+  temperature: 1,
+  text: { format: { type: 'text' } },
+  tool_choice: 'auto',
+  tools: [],
+  top_logprobs: 0,
+  top_p: 1,
+  truncation: 'disabled',
+  user: null,
+} as const;
 
 export const responses: Dialect = { ...openai, parse, input, whole, stream };
 
@@ -70,22 +95,17 @@ function response({ id, prompt, answer, input: tokens }: Exchange, status: strin
     id: `resp_${id}`,
     object: 'response',
     created_at: CREATED_SECONDS,
+    completed_at: status === 'completed' ? CREATED_SECONDS : null,
     model: prompt.model,
     status,
     output,
     error: null,
     incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
-    instructions: null,
-    metadata: {},
-    parallel_tool_calls: true,
-    temperature: 1,
-    top_p: 1,
-    tool_choice: 'auto',
-    tools: [],
+    ...SETTINGS,
     usage: ended
       ? {
           input_tokens: read,
-          input_tokens_details: { cached_tokens: tokens.cached },
+          input_tokens_details: { cached_tokens: tokens.cached, cache_write_tokens: 0 },
           output_tokens: written,
           output_tokens_details: { reasoning_tokens: 0 },
           total_tokens: read + written,
@@ -108,7 +128,7 @@ function outputItem({ id, answer }: Exchange, status: string): Json {
 }
 
 function textPart(text: string): Json {
-  return { type: 'output_text', text, annotations: [] };
+  return { type: 'output_text', text, annotations: [], logprobs: [] };
 }
 
 function stream(exchange: Exchange): StreamEvent[] {
@@ -127,7 +147,9 @@ function stream(exchange: Exchange): StreamEvent[] {
   return [
     event('response.created', { response: response(exchange, 'in_progress', []) }),
     event('response.output_item.added', { output_index: 0, item: empty }),
-    ...(answer.toolCall ? argumentEvents(event, at, textIn(item['arguments'])) : textEvents(event, at, answer.pieces)),
+    ...(answer.toolCall
+      ? argumentEvents(event, { ...at, name: answer.toolCall.name }, textIn(item['arguments']))
+      : textEvents(event, at, answer.pieces)),
     event('response.output_item.done', { output_index: 0, item }),
     event(`response.${textIn(ended['status'])}`, { response: ended }),
   ];

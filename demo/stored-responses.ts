@@ -19,6 +19,7 @@ interface Stored {
 }
 
 const MOST_RESPONSES = 1000;
+const UNFINISHED: Json = { completed_at: null, output: [], usage: null };
 
 /** `takesMs` is how long a response takes. */
 export function createStoredResponses(takesMs: number, nowMs: () => number): StoredResponses {
@@ -30,7 +31,7 @@ export function createStoredResponses(takesMs: number, nowMs: () => number): Sto
   return {
     make(id, response) {
       if (stored.size >= MOST_RESPONSES) stored.delete(stored.keys().next().value ?? '');
-      const made = { response: { ...response, background: true }, createdMs: nowMs() };
+      const made = { response: { ...response, background: true, store: true }, createdMs: nowMs() };
       stored.set(id, made);
       return view(made, 0);
     },
@@ -46,7 +47,7 @@ export function createStoredResponses(takesMs: number, nowMs: () => number): Sto
 
 /** `done` is the progress from 0 to 1, and may exceed 1. */
 function view({ response, cancelled }: Stored, done: number): Json {
-  if (cancelled) return { ...response, status: 'cancelled', output: [], usage: null };
+  if (cancelled) return { ...response, ...UNFINISHED, status: 'cancelled' };
   if (done >= 1) return response;
-  return { ...response, status: done > 0.25 ? 'in_progress' : 'queued', output: [], usage: null };
+  return { ...response, ...UNFINISHED, status: done > 0.25 ? 'in_progress' : 'queued' };
 }

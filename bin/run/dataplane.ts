@@ -14,6 +14,7 @@ import type { CallFlags } from '../call-flags.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { openActivity } from '../open-activity.ts';
 import { openLedger } from '../open-ledger.ts';
+import { deleteUnwanted, openResponses } from '../open-responses.ts';
 import { urlOf } from '../options.ts';
 import type { Address, LedgerLocation } from '../options.ts';
 import { VERSION } from '../version.ts';
@@ -80,8 +81,12 @@ async function start(flags: DataplaneFlags, log: Log): Promise<Parts> {
     // without a shared ledger, no console could read this process's file
     const activity =
       flags.ledger?.kind === 'valkey' ? await openActivity({ place: flags.ledger, dataDir: undefined }) : undefined;
+    const responses = { place: flags.ledger, dataDir: flags.data };
+    const keeping = await openResponses(responses, flags);
+    deleteUnwanted(responses, flags);
     const proxy = await startProxy({
       activity,
+      keeping,
       listen: flags.listen,
       admin: flags.admin,
       ...(await tlsOf(flags)),

@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { ActivityWriter } from '../../dataplane/activity/activity.ts';
+import type { KeepingOptions } from '../../dataplane/kept/kept-responses.ts';
 import type { Ledger } from '../../dataplane/ledger/ledger.ts';
 import { startDataplane } from '../../dataplane/main.ts';
 import type { Dataplane } from '../../dataplane/main.ts';
@@ -31,6 +32,8 @@ export interface GatewayOptions extends CallOptions {
   readonly ledger: Ledger | Promise<Ledger>;
   /** Keeps recent and refused calls for the console. */
   readonly activity?: ActivityWriter | undefined;
+  /** Keeps responses of models whose provider stores none. */
+  readonly keeping?: KeepingOptions | undefined;
   readonly log: Logger;
   readonly onMinted: OperatorOptions['onMinted'];
   /** Prints a line about the manifests. */

@@ -15,6 +15,7 @@ import { CONSOLE_ADDRESS, DEMO_ADDRESS } from '../defaults.ts';
 import { CommandFailed } from '../exit-codes.ts';
 import { openActivity } from '../open-activity.ts';
 import { openLedger } from '../open-ledger.ts';
+import { deleteUnwanted, openResponses } from '../open-responses.ts';
 import { formatAddress, urlOf } from '../options.ts';
 import type { Address, LedgerLocation } from '../options.ts';
 import { assertFolder, defaultDataFolder, keyFiles, prepareDataFolder, shortPath } from './data-folder.ts';
@@ -90,6 +91,8 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
     const opening = started.adopt(ledger, closeOpened);
     opening.catch(() => undefined); // the gateway, which waits for it, reports the failure
     const activity = await openActivity({ place: flags.ledger, dataDir });
+    const responses = { place: flags.ledger, dataDir };
+    const keeping = await openResponses(responses, flags);
     const demo = demoAddress && started.adopt(await startDemo(demoAddress), (each) => each.stop());
     const gateway = started.adopt(
       await startGateway({
@@ -97,6 +100,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
         dataDir,
         ledger: opening,
         activity,
+        keeping,
         log,
         gatewayNamespace: flags.gatewayNamespace,
         usageLabels: flags.usageLabels,
@@ -115,6 +119,7 @@ async function start(flags: RunFlags, log: ReturnType<typeof createLogger>): Pro
     const console = started.adopt(await openConsole(flags, { gateway, dataDir, log }), (each) => each?.close());
     consoleUrl ??= console?.url;
     answering = true;
+    deleteUnwanted(responses, flags);
     started.move();
     return { gateway, ledger: await opening, demo, console, minted };
   } catch (error) {

@@ -13,7 +13,9 @@ import type {
   RequestPlan,
   UpstreamBody,
 } from '../protocol/converter.ts';
+import type { ContinuedResponse } from '../protocol/openai/continued-input.ts';
 import type { BodyForm } from '../protocol/openai/form-fields.ts';
+import type { ItemQuery } from '../protocol/openai/input-items.ts';
 import type { SealedObject } from '../protocol/openai/stored-object.ts';
 import type { SealedKind } from '../protocol/openai/sealed-response.ts';
 import type { CountedDialect, ProviderKind } from '../protocol/provider.ts';
@@ -45,6 +47,11 @@ export type BodyTask =
       readonly plan: CountPlan;
     }
   | { readonly task: 'Texts'; readonly dialect: CountedDialect }
+  | {
+      readonly task: 'Continue';
+      readonly kept: ContinuedResponse;
+    }
+  | { readonly task: 'ListItems'; readonly asked: ItemQuery }
   | SealingTask<'SealStored'>
   | SealingTask<'ReadEvent'>
   | (SealingTask<'ReadResponse'> & { readonly kind: SealedKind })
@@ -69,6 +76,8 @@ export interface BodyResults {
   readonly Convert: UpstreamBody;
   readonly CountRequest: UpstreamBody;
   readonly Texts: CountedTexts;
+  readonly Continue: Uint8Array;
+  readonly ListItems: Uint8Array;
   readonly SealStored: SealedObject;
   readonly ReadEvent: LargeEventRead;
   /** Or the error that the response is. */

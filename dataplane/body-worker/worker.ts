@@ -5,7 +5,9 @@ import { collectTexts } from '../protocol/count-texts.ts';
 import { converterOf, readFacts } from '../protocol/body-kinds.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
 import type { JsonRecord } from '../protocol/fields.ts';
+import { continueInput } from '../protocol/openai/continued-input.ts';
 import { readFormFields } from '../protocol/openai/form-fields.ts';
+import { writeItemList } from '../protocol/openai/input-items.ts';
 import { sealStored } from '../protocol/openai/stored-object.ts';
 import { readLargeEvent } from '../protocol/openai/response-event.ts';
 import { readSealedResponse } from '../protocol/openai/sealed-response.ts';
@@ -49,6 +51,10 @@ type RequestJob = Extract<BodyJob, { readonly task: 'Facts' | 'Texts' | 'Convert
 /** A response of a provider does not have the limits of a request. */
 function resultOf(job: BodyJob): BodyResults[keyof BodyResults] {
   switch (job.task) {
+    case 'Continue':
+      return continueInput(job.bytes, job.kept);
+    case 'ListItems':
+      return writeItemList(job.bytes, job.asked);
     case 'SealStored':
       return sealStored(job.bytes, createChannelSeal(job.sealing), job.known);
     case 'ReadEvent':

@@ -7,7 +7,9 @@ import type { PlatformPlan } from '../protocol/platforms/platform-request.ts';
 import { sessionOf } from './affinity.ts';
 import { planRequest, sendToChannel } from './channel-call.ts';
 import type { Admitted, Answered, CallRecord, PipelineDeps } from './context.ts';
-import type { AttemptFailure } from './failures.ts';
+import { lacksEndpoint } from './failures.ts';
+import type { AttemptFailure, Unserved } from './failures.ts';
+import { holdInput, storageOf } from './keep-response.ts';
 import { clientErrorOf } from './route.ts';
 import { sealingContext } from './sealing-context.ts';
 
@@ -16,7 +18,7 @@ export async function attempt(
   deps: PipelineDeps,
   admitted: Admitted,
   record: CallRecord,
-): Promise<Answered | AttemptFailure> {
+): Promise<Answered | AttemptFailure | Unserved> {
   const {
     candidate,
     routed: { call, key, received },
@@ -27,14 +29,16 @@ export async function attempt(
   const plan = planRequest(deps, candidate, sender);
   const written = await convertRequest(deps, admitted, { converter, platform: plan.platform });
   const { path, body, contentType, notes, dropped } = written;
+  holdInput(deps, record, { key, input: notes?.keptInput });
   const { attempts, abort } = record;
   const request = { method: 'POST', path, body, contentType, dropped, signal: abort.signal } as const;
   const result = await sendToChannel(deps, plan, { ...request, attempts, record, needsContent: true });
-  return 'kind' in result ? result : { admitted, converter, notes, dropped, response: result };
+  if (!('kind' in result)) return { admitted, converter, notes, dropped, response: result };
+  return call.optional === true && lacksEndpoint(result) ? { kind: 'Unserved' } : result;
 }
 
 async function convertRequest(
-  { state }: PipelineDeps,
+  deps: PipelineDeps,
   { candidate, routed, outputLimit }: Admitted,
   { converter, platform }: { readonly converter: Converter; readonly platform: PlatformPlan | undefined },
 ): Promise<UpstreamBody> {
@@ -51,8 +55,9 @@ async function convertRequest(
       capabilities: candidate.model.capabilities,
       providerTools: candidate.model.providerTools,
       session: sessionOf(routed.received),
-      sealing: sealingContext(state.get(), routed.key, candidate),
+      sealing: sealingContext(deps.state.get(), routed.key, candidate),
       platform,
+      storage: storageOf(deps, routed),
     });
   } catch (error) {
     throw clientErrorOf(error);

@@ -3,13 +3,14 @@
  *   Received → Authenticated → Routed → Admitted → Forwarded → CallOutcome → SettledOutcome
  * A stage takes one type and returns the next, so that the compiler enforces the order.
  */
-import type { MemoryBudget, MemoryOwner } from '../memory-budget.ts';
+import type { HeldBytes, MemoryBudget, MemoryOwner } from '../memory-budget.ts';
 import type { BodyWorker } from '../body-worker/body-worker.ts';
 import type { Clock } from '../clock.ts';
 import type { ConversationLimits, Ledger, LimitState } from '../ledger/ledger.ts';
 import type { GenerationAttributes } from '../price/generation.ts';
 import type { ConsumptionBounds, Modality, Uses } from '../price/price.ts';
 import type { CompiledPrice } from '../price/sheet.ts';
+import type { KeptResponses } from '../kept/kept-responses.ts';
 import type { LeaseKeeper } from '../ledger/lease.ts';
 import type { AffinityFacts } from '../protocol/affinity-facts.ts';
 import type { Dialect } from '../protocol/call-facts.ts';
@@ -70,6 +71,8 @@ export interface PipelineDeps {
   readonly maxRunningJobs: number;
   /** What the conversations of one account may be together. */
   readonly conversationLimits: ConversationLimits;
+  /** Keeps responses of providers that keep none; absent: nothing is kept. */
+  readonly kept?: KeptResponses | undefined;
   /** A stream without a byte for this long gets a ping; 0: never. */
   readonly pingAfterMs: number;
   /** Returns a number in [0, 1). */
@@ -80,6 +83,8 @@ export interface PipelineDeps {
   readonly warn: (warning: RouteWarning) => void;
   /** The console's URL without a path, for links in refusals; undefined if it is unknown. */
   readonly consoleUrl?: (() => string | undefined) | undefined;
+  /** Reports that a response could not be kept, although it says so. */
+  readonly unkept: (requestId: string, error: unknown) => void;
   /** Reports an unexpected error, which no stage throws on purpose. */
   readonly defect: (requestId: string, error: unknown) => void;
 }
@@ -181,6 +186,12 @@ export interface EndpointCall {
    * have one channel that can serve the call. Absent: the request has no such field.
    */
   readonly accountBoundField?: string;
+  /** The id of the response, kept by the gateway, whose items come before the request's own. */
+  readonly continues?: string | undefined;
+  /** True if the gateway may keep the response, where it writes it itself. */
+  readonly mayBeKept?: boolean;
+  /** True if a provider may lack the endpoint: the 404 of one that does says nothing of its credential or model. */
+  readonly optional?: boolean;
   /** The error if no channel of the model can serve the endpoint; undefined: model_not_found. */
   unservable(): GatewayError | undefined;
 }
@@ -238,6 +249,8 @@ export interface Routed extends Authenticated {
   readonly candidates: readonly Candidate[];
   /** Whether what the provider keeps, and the call continues, may contain images. */
   readonly continuesImages?: boolean;
+  /** The id of the response whose items now are a part of the body; absent: none. */
+  readonly continues?: string | undefined;
 }
 
 /** The most that one call can consume and cost on one candidate. */
@@ -326,6 +339,14 @@ export type CallOutcome =
   | { readonly kind: 'Error'; readonly error: GatewayError }
   | { readonly kind: 'ClientGone' };
 
+/** What the gateway keeps of a call with its response. */
+export interface Keeping {
+  /** The input as an array of items, as JSON. */
+  readonly input: Buffer;
+  /** What it holds of the key's memory. */
+  readonly held: HeldBytes;
+}
+
 /** The mutable state of a call. The stages fill it in; settle and report read it however the call ends. */
 export interface CallRecord {
   readonly received: Received;
@@ -350,6 +371,8 @@ export interface CallRecord {
   writeFailure: StreamConverter['fail'];
   /** The job that the call created; it outlives the call. With `consumed` it is billed at its end. */
   job: ConvertedJob | undefined;
+  /** What is to be kept with the response once it is whole; undefined: it is not kept. */
+  keeping: Keeping | undefined;
   /** Aborts the exchange with the provider. */
   readonly abort: AbortController;
   /** True if the hold could not be renewed, so that the ledger may have released it. */

@@ -29,6 +29,11 @@ export type AttemptFailure =
   /** There was no response, or its first chunk did not come. */
   | { readonly kind: 'Broken'; readonly failure: UpstreamFailureKind; readonly connectError?: string };
 
+/** The provider has no such endpoint, which says nothing of what it has. */
+export interface Unserved {
+  readonly kind: 'Unserved';
+}
+
 /** The client disconnected before the provider answered. */
 export class ClientDisconnected extends Error {
   override readonly name = 'ClientDisconnected';
@@ -42,6 +47,8 @@ export interface FailedAttempts {
   readonly rateLimited: (number | undefined)[];
   /** The shortest time after which a channel that was skipped as full may have room; Infinity: none was. */
   fullForMs: number;
+  /** The error if a channel's provider lacks the endpoint, and no other attempt failed. */
+  unserved: GatewayError | undefined;
 }
 
 const RATE_LIMITED = 429;
@@ -52,7 +59,7 @@ const JOB_RETRY_SECONDS = 10;
 
 /** The state before the first attempt. */
 export function noAttempts(): FailedAttempts {
-  return { count: 0, last: undefined, rateLimited: [], fullForMs: Infinity };
+  return { count: 0, last: undefined, rateLimited: [], fullForMs: Infinity, unserved: undefined };
 }
 
 /** Counts a failure, which is judged as `verdict`. */
@@ -136,7 +143,7 @@ export function tooManyJobs(max: number): GatewayError {
 /** The error if every attempt of a call failed. */
 export function attemptsError(attempts: FailedAttempts, model: string): GatewayError {
   const { last } = attempts;
-  if (!last) return allFull(model, attempts);
+  if (!last) return attempts.unserved ?? allFull(model, attempts);
   if (last.kind === 'Refused' && verdictOf(last) === 'refused') return refusedByProvider(last);
   if (attempts.rateLimited.length === attempts.count) return rateLimited(attempts, model);
   if (verdictOf(last) === 'overloaded') {
@@ -166,6 +173,15 @@ function isAboutRequest({ status, error }: Extract<AttemptFailure, { kind: 'Refu
     KEPT_NOT_FOUND.test(error.message) ||
     (error.type === 'not_found_error' && REFERRED.test(error.message) && !/\bmodel\b/i.test(error.message))
   );
+}
+
+const NO_ENDPOINT: ReadonlySet<number> = new Set([404, 405, 501]);
+
+/** True for a refusal of the path itself: it names no model, and nothing that the request refers to. */
+export function lacksEndpoint(failure: AttemptFailure): boolean {
+  if (failure.kind !== 'Refused' || !NO_ENDPOINT.has(failure.status)) return false;
+  const { code, param, message } = failure.error;
+  return code !== 'model_not_found' && param === undefined && !/\bmodel\b/i.test(message) && !isAboutRequest(failure);
 }
 
 /** True for a call that no channel can serve, whatever status says so. */

@@ -19,7 +19,7 @@ import {
   noAttempts,
   tooManyJobs,
 } from './failures.ts';
-import type { AttemptFailure, FailedAttempts } from './failures.ts';
+import type { AttemptFailure, FailedAttempts, Unserved } from './failures.ts';
 import { openResponse } from './open-response.ts';
 import { pingHeaders } from './response-headers.ts';
 import { pingOf } from '../protocol/pings.ts';
@@ -68,8 +68,7 @@ export async function forward(deps: PipelineDeps, routed: Routed, record: CallRe
       body.drop();
       return result;
     }
-    noteFailure(deps, failed, candidate, result);
-    if (!mayTryNextChannel(result, candidate)) break;
+    if (!mayTryAnother(deps, routed, { candidate, failed }, result)) break;
     releaseChannel(deps, record.received.requestId, REQUEST_CONSUMED);
   }
   throw attemptsError(failed, call.model);
@@ -88,7 +87,7 @@ async function attemptAndOpen(
   deps: PipelineDeps,
   admitted: Admitted,
   { record, isLast }: { readonly record: CallRecord; readonly isLast: boolean },
-): Promise<Forwarded | AttemptFailure> {
+): Promise<Forwarded | AttemptFailure | Unserved> {
   const result = await attempt(deps, admitted, record);
   if ('kind' in result) return result;
   if (isLast) record.received.body.drop();
@@ -159,11 +158,27 @@ function keepAlive({ pingAfterMs }: PipelineDeps, { pinging, received }: CallRec
   });
 }
 
-function noteFailure(deps: PipelineDeps, failed: FailedAttempts, candidate: Candidate, failure: AttemptFailure): void {
+interface Tried {
+  readonly candidate: Candidate;
+  readonly failed: FailedAttempts;
+}
+
+/** Notes the failure, too. */
+function mayTryAnother(
+  deps: PipelineDeps,
+  { call }: Routed,
+  { candidate, failed }: Tried,
+  failure: AttemptFailure | Unserved,
+): boolean {
+  if (failure.kind === 'Unserved') {
+    failed.unserved = call.unservable();
+    return true;
+  }
   if (failure.kind === 'Broken' && failure.failure === 'Aborted') throw new ClientDisconnected();
   const verdict = warnOfFailure(deps, candidate.target, failure);
   addFailure(failed, failure, { verdict, nowMs: deps.clock.nowMs() });
   if (failure.kind === 'Refused') noteCredential(deps, candidate, verdict);
+  return mayTryNextChannel(failure, candidate);
 }
 
 /** Verdicts of providers that have accepted the credential, although they did not serve the call. */

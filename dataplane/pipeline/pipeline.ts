@@ -8,6 +8,7 @@ import type { CallOutcome, CallRecord, PipelineDeps, Received } from './context.
 import { authenticate } from './authenticate.ts';
 import { route } from './route.ts';
 import { forward } from './forward.ts';
+import { keepResponse } from './keep-response.ts';
 import { relay } from './relay.ts';
 import { settle } from './settle.ts';
 import { errorOutcome } from './error-outcome.ts';
@@ -30,7 +31,9 @@ export async function handleCall(deps: PipelineDeps, given: Received): Promise<v
     record.timedOut ||= error instanceof UpstreamFailure && error.timedOut;
     outcome = errorOutcome(deps, record, error);
   }
+  const keeping = keepResponse(deps, record, outcome); // for the calls that continue it
   const settled = await settle(deps, record, outcome); // price, replace the hold, release the limits
+  await keeping;
   const status = sendOutcome(deps, record, settled); // the last bytes, or the error
   report(deps, record, { settled, status }); // metrics and the log line
 }
@@ -50,6 +53,7 @@ function createRecord({ state }: PipelineDeps, received: Received, pinging: Ping
     produced: false,
     writeFailure: undefined,
     job: undefined,
+    keeping: undefined,
     abort: new AbortController(),
     holdLost: false,
     timedOut: false,

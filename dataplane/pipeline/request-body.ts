@@ -9,6 +9,9 @@ import type { CountedTexts } from '../protocol/counted-texts.ts';
 import { readFacts } from '../protocol/body-kinds.ts';
 import type { BodyFacts, BodyKind } from '../protocol/body-kinds.ts';
 import type { RequestConverter, UpstreamBody } from '../protocol/converter.ts';
+import { asBuffer } from '../protocol/bytes.ts';
+import { continueInput } from '../protocol/openai/continued-input.ts';
+import type { ContinuedResponse } from '../protocol/openai/continued-input.ts';
 import { readFormFields } from '../protocol/openai/form-fields.ts';
 import type { BodyForm } from '../protocol/openai/form-fields.ts';
 import { scanUpTo } from '../protocol/json-scan.ts';
@@ -53,6 +56,7 @@ export class RequestBody {
   /** The kind as which facts() read the body, if it did so on the worker thread. */
   #offloaded: BodyKind | undefined;
   #form: BodyForm;
+  #isDropped = false;
 
   constructor(bytes: Buffer, { onDrop, thread }: BodyOptions = {}) {
     this.#bytes = bytes;
@@ -91,6 +95,25 @@ export class RequestBody {
     return this.#thread.worker.run(this.#thread.key, task, this.#bytes);
   }
 
+  /** Puts the items of a response that it continues before its own. `onDrop` is called when the body is dropped. */
+  async continueFrom(kept: ContinuedResponse, onDrop: () => void): Promise<void> {
+    if (this.#isDropped) return onDrop();
+    const isLarge = this.#offloaded !== undefined || kept.input.length + kept.response.length > MAX_MAIN_BYTES;
+    const bytes =
+      this.#thread && isLarge
+        ? await this.#thread.worker.run(this.#thread.key, { task: 'Continue', kept }, this.#bytes)
+        : continueInput(this.#bytes, kept);
+    // once its client has left
+    if (this.#isDropped) return onDrop();
+    this.#bytes = asBuffer(bytes);
+    this.#parsed = this.#scanned = this.#offloaded = undefined;
+    const before = this.#onDrop;
+    this.#onDrop = () => {
+      before?.();
+      onDrop();
+    };
+  }
+
   /** Returns the request to a provider's endpoint that counts tokens. */
   async countRequest(counter: TokenCounter, { protocol, dialect }: CountedAt, plan: CountPlan): Promise<UpstreamBody> {
     if (this.#thread && this.#offloaded)
@@ -113,6 +136,7 @@ export class RequestBody {
 
   drop(): void {
     const onDrop = this.#onDrop;
+    this.#isDropped = true;
     this.#onDrop = undefined;
     this.#parsed = undefined;
     this.#scanned = undefined;

@@ -35,6 +35,7 @@ export function responseContext(deps: PipelineDeps, answered: Answered): Respons
     id: received.requestId,
     model,
     createdSeconds: Math.floor(received.createdMs / 1000),
+    nowSeconds: () => Math.floor(deps.clock.nowMs() / 1000),
     estimatedInputTokens: bounds.estimatedInputTokens,
     ...(notes && { notes }),
     seal: sealing && createChannelSeal(sealing),

@@ -6,6 +6,7 @@ import { GatewayError } from '../errors.ts';
 import { RequestFault } from '../protocol/call-facts.ts';
 import type { CompiledPrice } from '../price/sheet.ts';
 import type { Candidate, EndpointKind, Offer } from '../state/state.ts';
+import { continueResponse } from './continue-response.ts';
 import { orderByAffinity } from './affinity.ts';
 import { ableToContinue, continuesImages } from './kept-images.ts';
 import type { Authenticated, EndpointCall, PipelineDeps, Received, Routed } from './context.ts';
@@ -25,10 +26,10 @@ const USES: Readonly<Record<EndpointKind, string>> = {
  * an error of the endpoint's own check.
  */
 export async function route(
-  deps: Pick<PipelineDeps, 'state' | 'random' | 'refusing'>,
+  deps: Pick<PipelineDeps, 'state' | 'random' | 'refusing' | 'kept' | 'memory'>,
   authenticated: Authenticated,
 ): Promise<Routed> {
-  const call = await parseCall(authenticated.received);
+  const { call, continues } = await readCall(deps, authenticated);
   const { key } = authenticated;
   if (call.background === true && !deps.state.get().sealingKeys) throw notFetchable();
   const { group, offer } = findOffer(deps.state.get(), key, call);
@@ -36,7 +37,23 @@ export async function route(
   const isOfImages = continuesImages(deps.state.get(), key, call);
   const candidates = eligibleCandidates(call, offer, ableToContinue(ordered, isOfImages, call.model));
   if (call.accountBoundField !== undefined) checkOneChannel(call.accountBoundField, call.model, candidates);
-  return { ...authenticated, call, group, offer, candidates, continuesImages: isOfImages };
+  return { ...authenticated, call, group, offer, candidates, continuesImages: isOfImages, continues };
+}
+
+/** Reads the call, again once the response that it continues is a part of it. */
+async function readCall(
+  deps: Parameters<typeof continueResponse>[0],
+  authenticated: Authenticated,
+): Promise<Pick<Routed, 'call' | 'continues'>> {
+  const call = await parseCall(authenticated.received);
+  const { continues } = call;
+  if (continues === undefined) return { call };
+  try {
+    await continueResponse(deps, authenticated, continues);
+  } catch (error) {
+    throw clientErrorOf(error);
+  }
+  return { call: await parseCall(authenticated.received), continues };
 }
 
 /** Throws model_not_found, wrong_endpoint or model_unavailable. */

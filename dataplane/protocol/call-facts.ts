@@ -68,6 +68,10 @@ export interface ChatFacts {
   readonly thinkingBudget: number | undefined;
   /** The call sets tools or an output schema, or compacts: its output limit is never lowered. */
   readonly fixedOutput: boolean;
+  /** Responses: the id of a response that the gateway keeps, and that the call continues. */
+  readonly continues?: string | undefined;
+  /** Responses: the client asks that the response is stored nowhere. */
+  readonly unstored?: boolean;
   /** Responses: the provider goes on with the answer after the call. */
   readonly background?: boolean;
   /** Responses: the provider summarises the conversation, and bills what that takes, as for POST /v1/responses/compact. */

@@ -31,7 +31,7 @@ import { failStream } from './stream-errors.ts';
 import type { SseEvent } from './sse.ts';
 import { fillUsage } from './usage.ts';
 
-const UNKNOWN: ResponseContext = { id: '', createdSeconds: 0, estimatedInputTokens: 0 };
+const UNKNOWN: ResponseContext = { id: '', createdSeconds: 0, nowSeconds: () => 0, estimatedInputTokens: 0 };
 const NOTHING: readonly Uint8Array[] = [];
 
 /** Reads a client's body. `parsed` is its value, unless it is a form. */
@@ -52,9 +52,9 @@ export function conversion(
     ...(provider.api && { api: provider.api }),
     request: (body, parsed, plan) => {
       const dropped = new DroppedFields();
-      const { providerTools, seal } = plan;
+      const { providerTools, seal, storage } = plan;
       const given = readBody(body, parsed);
-      const { conversation, notes } = client.read(given, { providerTools, seal });
+      const { conversation, notes } = client.read(given, { providerTools, seal, storage });
       settleUnread(conversation, { provider: provider.name, dropped });
       const stream = plan.stream ?? given['stream'] === true;
       const written = provider.write(conversation, { plan, stream, dropped });
@@ -73,11 +73,11 @@ export function conversion(
       };
     },
     response: (body, answer = UNKNOWN) => {
-      const { id, notes, model = '', estimatedInputTokens, seal } = answer;
+      const { id, createdSeconds, nowSeconds, notes, model = '', estimatedInputTokens, seal } = answer;
       const { events, meter } = provider.read(body, { id, notes, seal });
       const response = fold(readerOf(notes)?.read(events) ?? events);
       if (response.error) throw new FailedResponse(response.error);
-      const context = { id, createdSeconds: answer.createdSeconds, model, notes, seal };
+      const context = { id, createdSeconds, nowSeconds, model, notes, seal };
       const written = client.write(response, fillUsage(meter, estimatedInputTokens), context);
       return {
         body: written,
@@ -149,11 +149,12 @@ class ConvertedStream implements EventHandler {
     this.#id = request.id;
     this.#reader = reader;
     if (client.countsImages === true) this.#images = 0;
-    const { model, createdSeconds, notes, seal, wantsStreamUsage } = request;
+    const { model, createdSeconds, nowSeconds, notes, seal, wantsStreamUsage } = request;
     this.#held = readerOf(notes);
     this.#writer = client.stream({
       id: request.id,
       createdSeconds,
+      nowSeconds,
       model,
       notes,
       seal,

@@ -101,6 +101,15 @@ export interface RequestPlan {
   readonly seal?: ChannelSeal | undefined;
   /** What the channel's platform changes of the request's members; undefined: it serves the protocol's own API. */
   readonly platform?: PlatformPlan | undefined;
+  /** Responses: what a response that the gateway writes says of its storage. */
+  readonly storage?: ResponseStorage | undefined;
+}
+
+export interface ResponseStorage {
+  /** The gateway keeps it. */
+  readonly isKept: boolean;
+  /** The id of the response that it continues, whose items are in the request's input; undefined: none. */
+  readonly previousId: string | undefined;
 }
 
 export interface UpstreamBody {
@@ -127,6 +136,8 @@ export interface ConversionNotes {
   readonly responseTools?: ReadonlyMap<string, ResponseTool>;
   /** Responses: the members of the request that its response repeats, as JSON without braces. */
   readonly repeated?: string;
+  /** Responses: the request's input as an array of items, as JSON, where the gateway keeps the response. */
+  readonly keptInput?: string;
   /** Responses, Gemini: the model needs its readable reasoning back, so that it is sealed for the client to keep. */
   readonly keepsReasoning?: boolean;
   /** Anthropic: the client has not asked for thinking, and gets a proof of it only where a call needs it. */
@@ -295,7 +306,7 @@ export type RequestConverter = Pick<Converter, 'client' | 'api' | 'request'>;
 /** Values that a converted response needs and the provider's response does not have. */
 export type ResponseContext = Pick<
   StreamRequest,
-  'id' | 'createdSeconds' | 'estimatedInputTokens' | 'notes' | 'seal'
+  'id' | 'createdSeconds' | 'nowSeconds' | 'estimatedInputTokens' | 'notes' | 'seal'
 > & {
   /** The model's name as the client wrote it, for providers whose answers name none. */
   readonly model?: string;
@@ -311,6 +322,8 @@ export interface StreamRequest {
   /** For ids and times of converted responses: the gateway's request id, and seconds since the epoch. */
   readonly id: string;
   readonly createdSeconds: number;
+  /** For the time at which a converted response is complete. */
+  readonly nowSeconds: () => number;
   /** From the request's conversion. */
   readonly notes?: ConversionNotes;
   /** Absent: the gateway was given no sealing key. */

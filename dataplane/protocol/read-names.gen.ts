@@ -546,6 +546,7 @@ export const READ_NAMES: readonly string[] = [
   'stop_reason',
   'stop_sequence',
   'storageUri',
+  'store',
   'stream',
   'stream_format',
   'stream_options',

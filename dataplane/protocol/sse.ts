@@ -183,3 +183,14 @@ const EVENT_STREAM = /^text\/event-stream\b/i;
 export function isEventStream(contentType: string | undefined): boolean {
   return contentType !== undefined && EVENT_STREAM.test(contentType);
 }
+
+const DATA_LINE = '\ndata: ';
+
+/** The data of the last of these events, which has one line of it after the line with its type; undefined: none has. */
+export function lastEventData(events: Uint8Array): Uint8Array | undefined {
+  const text = asBuffer(events);
+  const line = text.lastIndexOf(DATA_LINE);
+  if (line < 0) return undefined;
+  const start = line + DATA_LINE.length;
+  return text.subarray(start, text.indexOf('\n', start));
+}

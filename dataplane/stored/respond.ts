@@ -6,7 +6,7 @@ import type { UpstreamResponse } from '../upstream/upstream.ts';
 
 /** A response whose body has been read completely. */
 export interface BufferedResponse {
-  readonly response: UpstreamResponse;
+  readonly response: Pick<UpstreamResponse, 'status' | 'headers'>;
   readonly body: Buffer;
 }
 

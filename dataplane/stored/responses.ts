@@ -13,6 +13,7 @@ import { readLargeEvents } from '../pipeline/large-events.ts';
 import type { EventReading } from '../pipeline/large-events.ts';
 import { STREAM_HEADERS } from '../pipeline/response-headers.ts';
 import { sealingContext } from '../pipeline/sealing-context.ts';
+import { ownResponseId } from '../protocol/openai/continued-input.ts';
 import { RESPONSE_ID } from '../protocol/openai/response-seals.ts';
 import type { Jobs } from '../protocol/converter.ts';
 import { endpointOf } from '../protocol/providers.ts';
@@ -20,14 +21,15 @@ import { responseHeaders } from '../upstream/headers.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
 import { exchange, passRequest } from './client-request.ts';
 import type { ClientRequest, SealedResponse } from './client-request.ts';
+import { requestOwnResponse } from './own-responses.ts';
 import type { BufferedResponse } from './respond.ts';
 import { findStored, findStoredByJob, openId } from './stored-object.ts';
 import type { StoredObject } from './stored-object.ts';
 
 const NOT_FOUND =
-  'This account has no such response here: only a response that its provider keeps can be asked for, by ' +
-  'the id that its call answered. Read the answer of POST /v1/responses itself, and send whole conversations in ' +
-  '"input".';
+  'This account has no such response here: only a response that its provider or the gateway keeps can be asked ' +
+  'for, by the id that its call answered. Read the answer of POST /v1/responses itself, and send whole ' +
+  'conversations in "input".';
 
 const NO_BYTES = Buffer.alloc(0);
 const BEFORE_END = 'before the end of the response';
@@ -42,6 +44,8 @@ export async function requestResponse(
   request: ClientRequest,
   id: string,
 ): Promise<BufferedResponse> {
+  const own = deps.kept && ownResponseId(id);
+  if (own !== undefined) return requestOwnResponse(deps, request, { id: own, missing: notFound() });
   const stored = await find(deps, request, id);
   if (request.method === 'DELETE') return deleteResponse(deps, request, stored);
   const passed = await pass(deps, request, stored);
@@ -58,6 +62,7 @@ export async function streamResponse(
   request: ClientRequest,
   { id, reply }: { readonly id: string; readonly reply: ClientReply },
 ): Promise<number> {
+  if (deps.kept && ownResponseId(id) !== undefined) throw unstreamable();
   const stored = await find(deps, request, id);
   const { status, last, job } = await exchange(deps, request, stored, {
     about: 'response',
@@ -99,6 +104,7 @@ async function relayEvents(
     id: requestId,
     model: channel.model.name,
     createdSeconds: 0,
+    nowSeconds: () => 0,
     estimatedInputTokens: 0,
     wantsStreamUsage: true,
     seal,
@@ -131,8 +137,17 @@ async function find(deps: PipelineDeps, { key }: ClientRequest, id: string): Pro
   const state = deps.state.get();
   const named = openId(state, key, { id, kind: RESPONSE_ID });
   const stored = named && (findStored(state, key, named) ?? (await findStoredByJob(deps, key, named)));
-  if (!stored) throw new GatewayError('not_found', NOT_FOUND);
+  if (!stored) throw notFound();
   return stored;
+}
+
+function notFound(): GatewayError {
+  return new GatewayError('not_found', NOT_FOUND);
+}
+
+function unstreamable(): GatewayError {
+  const message = 'Only a response in the background can be streamed again. Leave "stream" out.';
+  return new GatewayError('invalid_request', message, { param: 'stream' });
 }
 
 function jobsOf({ channel }: StoredObject): Jobs {

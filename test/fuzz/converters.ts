@@ -279,6 +279,7 @@ const REQUEST: StreamRequest = {
   estimatedInputTokens: 7,
   id: 'r',
   createdSeconds: 1,
+  nowSeconds: () => 1,
 };
 
 /** Of CPU time. Nearly all cases take a few milliseconds. */

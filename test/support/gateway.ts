@@ -14,6 +14,8 @@ import { startDataplane } from '../../dataplane/main.ts';
 import type { Timers } from '../../dataplane/clock.ts';
 import type { Dataplane } from '../../dataplane/main.ts';
 import type { TlsMaterial } from '../../dataplane/server/tls-listener.ts';
+import { openFileStore } from '../../dataplane/kept/file-store.ts';
+import type { ResponseStore } from '../../dataplane/kept/store.ts';
 import { openEmbeddedLedger } from '../../dataplane/ledger/embedded.ts';
 import type { ConversationLimits, Ledger } from '../../dataplane/ledger/ledger.ts';
 import { startOperator } from '../../operator/file.ts';
@@ -46,6 +48,8 @@ export interface GatewayOptions {
   readonly maxRunningJobs?: number;
   readonly conversationLimits?: ConversationLimits;
   readonly pingAfterMs?: number;
+  /** Responses are kept for so many days, in this store or in a file. */
+  readonly keeping?: { readonly days: number; readonly store?: ResponseStore; readonly maxBytes?: number };
   readonly consoleUrl?: () => string | undefined;
   readonly activity?: ActivityWriter | undefined;
   readonly nowMs?: () => number;
@@ -77,6 +81,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     maxRunningJobs,
     conversationLimits,
     pingAfterMs,
+    keeping,
     corsOrigins = [],
     tls,
     consoleUrl,
@@ -119,6 +124,9 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     ...(maxRunningJobs === undefined ? {} : { maxRunningJobs }),
     ...(conversationLimits && { conversationLimits }),
     ...(pingAfterMs === undefined ? {} : { pingAfterMs }),
+    ...(keeping && {
+      keeping: { store: openFileStore(join(dataDir, 'responses.db')), maxBytes: 64 * 2 ** 20, ...keeping },
+    }),
     ...(consoleUrl ? { consoleUrl } : {}),
     activity,
     ...(options.env && { env: options.env }),

@@ -18,6 +18,7 @@ export const RESPONSES = conversation({
   asks: (facts) => ({
     ...asksOf(facts),
     ...(facts.background === true && { background: true }),
+    mayBeKept: facts.unstored !== true,
     pingForm: 'Responses',
   }),
   used: usedOf,
@@ -38,6 +39,7 @@ export const COMPACTION = conversation({
     output: { maxTokens: undefined, answers: 1, predictionTokens: 0, thinkingBudget: undefined, fixed: true },
     generations: 1,
     wantsStreamUsage: false,
+    optional: true,
   }),
   used: (facts, candidate) => usedAt(facts, candidate, NOT_CONVERTED),
   check: (facts, candidate) => {
@@ -59,7 +61,8 @@ export const COMPACTION = conversation({
 function asksOf(facts: ConversationFacts): Partial<Asks> {
   const template = templateIn(facts);
   const { serviceTier, region } = facts;
-  return { ...(template !== undefined && { accountBoundField: template }), serviceTier, region };
+  const { continues } = facts;
+  return { ...(template !== undefined && { accountBoundField: template }), continues, serviceTier, region };
 }
 
 function usedOf(facts: ConversationFacts, candidate: Candidate): readonly UnboundedUse[] {

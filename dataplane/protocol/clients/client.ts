@@ -1,6 +1,13 @@
 /** A client's dialect: it reads requests into conversations, and writes responses and streams. */
 import type { ChatDialect, ProviderTools } from '../call-facts.ts';
-import type { ConvertedResponse, ConversionNotes, ProviderError, ReportedUsage, StreamFailure } from '../converter.ts';
+import type {
+  ConvertedResponse,
+  ConversionNotes,
+  ProviderError,
+  ReportedUsage,
+  ResponseStorage,
+  StreamFailure,
+} from '../converter.ts';
 import type { ConversationEvent } from '../conversation/events.ts';
 import type { Conversation, SettingName } from '../conversation/request.ts';
 import type { ConversationResponse } from '../conversation/response.ts';
@@ -14,6 +21,8 @@ export interface ReadContext {
   readonly providerTools: ProviderTools | undefined;
   /** Absent: the gateway has no key to open sealed values with. */
   readonly seal: ChannelSeal | undefined;
+  /** Responses: absent if the response is stored nowhere, and continues none. */
+  readonly storage?: ResponseStorage | undefined;
 }
 
 export interface ReadRequest {
@@ -28,6 +37,8 @@ export interface ResponseWriteContext {
   readonly id: string;
   /** In seconds since the epoch. */
   readonly createdSeconds: number;
+  /** The time at which it is complete, likewise. */
+  readonly nowSeconds: () => number;
   /** The model as the client named it, for providers whose responses name none. */
   readonly model: string;
   readonly notes: ConversionNotes | undefined;

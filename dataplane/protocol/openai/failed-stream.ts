@@ -3,6 +3,7 @@ import type { StreamFailure } from '../converter.ts';
 import type { JsonRecord } from '../fields.ts';
 import { writeJson } from '../json-value.ts';
 import { writeEvent } from '../sse.ts';
+import { repeatedFields } from './repeated-fields.ts';
 
 /** What is known of the response so far. */
 export interface SeenResponse {
@@ -24,12 +25,15 @@ export function writeFailedStream({ id, createdSeconds, model }: Call, failure: 
     id: `resp_${id.replace(/^req_/, '')}`,
     object: 'response',
     created_at: createdSeconds,
+    completed_at: null,
     status: 'in_progress',
     model,
     error: null,
     incomplete_details: null,
     output: [],
     usage: null,
+    service_tier: 'auto',
+    ...repeatedFields({}),
   };
   const created = { type: 'response.created', sequence_number: 0, response };
   return Buffer.concat([

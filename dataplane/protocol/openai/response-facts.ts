@@ -19,6 +19,7 @@ import { isGiven, isRecord, readCount, readFlag, readModel } from '../fields.ts'
 import type { JsonRecord } from '../fields.ts';
 import { PRICED_FIELDS as CHAT_FIELDS } from './facts.ts';
 import { sealedIdIn } from '../sealed-values.ts';
+import { ownResponseId } from './continued-input.ts';
 import { asksForCompaction, readInput, readVariables } from './response-input.ts';
 import { readResponseTools, readToolChoice, withToolLimit } from './response-tools.ts';
 
@@ -49,7 +50,8 @@ const STORED_STATE: readonly { readonly field: string; readonly instead: string 
 export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFacts {
   const model = readModel(parsed);
   const stream = readFlag(parsed['stream'], 'stream');
-  refuseStoredState(parsed);
+  const storage = storageFacts(parsed);
+  refuseStoredState(parsed, storage.continues);
   const counts = startCounts(body.length);
   counts.units++;
   // what comes before is not in the body, and may fill the context
@@ -68,6 +70,7 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
     stream,
     ...(readFlag(parsed['background'], 'background') && { background: true }),
     ...(compacts && { compacts }),
+    ...storage,
     wantsStreamUsage: true,
     maxOutputTokens: readCount(parsed['max_output_tokens'], 'max_output_tokens', [1, Number.MAX_SAFE_INTEGER]),
     answers: 1,
@@ -82,14 +85,28 @@ export function readResponseFacts(body: Uint8Array, parsed: JsonRecord): ChatFac
   };
 }
 
-function refuseStoredState(parsed: JsonRecord): void {
-  for (const { field, instead } of STORED_STATE)
-    if (isGiven(parsed[field]) && sealedIdIn(parsed[field]) === undefined)
-      throw new RequestFault(
-        'unsupported_parameter',
-        `The field "${field}" refers to what the provider keeps, where it is not bound to this key. ${instead}`,
-        field,
-      );
+function storageFacts(parsed: JsonRecord): Partial<ChatFacts> {
+  const continues = ownResponseId(parsed['previous_response_id']);
+  return { ...(continues !== undefined && { continues }), ...(parsed['store'] === false && { unstored: true }) };
+}
+
+/** `continues`: what is not in the body, but will be before the call is sent. */
+function refuseStoredState(parsed: JsonRecord, continues: string | undefined): void {
+  for (const { field, instead } of STORED_STATE) {
+    const value = parsed[field];
+    if (isGiven(value) && value !== continues && sealedIdIn(value) === undefined) throw unboundState(field, instead);
+  }
+}
+
+function unboundState(field: string, instead: string): RequestFault {
+  const message = `The field "${field}" refers to what the provider keeps, where it is not bound to this key. ${instead}`;
+  return new RequestFault('unsupported_parameter', message, field);
+}
+
+/** The error for a response that the gateway itself does not keep. */
+export function unkeptResponse(): RequestFault {
+  const [{ field, instead } = { field: '', instead: '' }] = STORED_STATE;
+  return unboundState(field, instead);
 }
 
 function readModalities(counts: ContentCounts, modalities: unknown): void {

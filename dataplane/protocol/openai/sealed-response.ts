@@ -14,7 +14,7 @@ export function sealedKindOf(converter: Converter): SealedKind | undefined {
 }
 
 /** What only converted responses are written with. */
-const NO_CALL = { id: '', model: '', createdSeconds: 0, estimatedInputTokens: 0 } as const;
+const NO_CALL = { id: '', model: '', createdSeconds: 0, nowSeconds: () => 0, estimatedInputTokens: 0 } as const;
 
 interface Sealing {
   readonly seal: ChannelSeal;

@@ -12,9 +12,27 @@ import type { Answer, Json, TestStack } from '../../support/api/test-stack.ts';
 const PRICE = 2_000n;
 const ITEM = { id: 'cmp_1', type: 'compaction', encrypted_content: 'gAAAA-own' };
 
+const TWICE_SERVED = ({ openaiUrl, anthropicUrl }: { openaiUrl: string; anthropicUrl: string }): string => `
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
+metadata: {name: twice}
+spec:
+  models: [{name: twice-served, contextTokens: 100000, maxOutputTokens: 4000}]
+  channels:
+  - {name: one, protocol: OpenAI, endpoints: [Chat, Responses], baseUrl: "${openaiUrl}/v1"}
+  - {name: two, protocol: OpenAI, endpoints: [Chat, Responses], baseUrl: "${anthropicUrl}/v1"}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: PriceCatalog
+metadata: {name: twice}
+spec: {models: [{name: twice-served, vendor: V, quotaType: Token, modelRatio: "1"}]}
+`;
+
 let world: TestStack;
 beforeAll(async () => {
-  world = await startTestStack({ files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls) }) });
+  world = await startTestStack({
+    files: (urls) => ({ 'chats.yaml': chatModelsManifest(urls), 'twice.yaml': TWICE_SERVED(urls) }),
+  });
 });
 afterAll(() => world.stop());
 afterEach(() => tidyUp(world));
@@ -180,6 +198,10 @@ describe('a compaction', () => {
   const compact = (more: object = {}): Promise<Answer> =>
     post(world, '/v1/responses/compact', { model: 'renamed-model', input: [{ role: 'user', content: 'x' }], ...more });
 
+  /** The warnings to the owner of its route. */
+  const warnings = (): readonly string[] =>
+    world.gateway.logs.filter((line) => line.includes('credential or model name'));
+
   it('is made by the provider, billed by its figures, and sealed', async () => {
     world.openai.script(
       json({
@@ -218,6 +240,30 @@ describe('a compaction', () => {
     assert.equal((await spending(world)).spent - spent, 107n * PRICE);
     const background = await ask({ model: 'renamed-model', input, background: true });
     assert.deepEqual([background.status, background.json().error.param], [400, 'background']);
+  });
+  it('is not made where a provider of responses has no such path, which warns nobody', async () => {
+    const twice = [json({ detail: 'Not Found' }, { status: 404 }), openaiError(405, 'Method Not Allowed')];
+    for (const refusal of twice) {
+      world.openai.script(refusal);
+      const { spent } = await spending(world);
+      const answer = await compact();
+      const { code, message } = answer.json().error;
+      assert.deepEqual([answer.status, code], [404, 'not_found'], answer.text);
+      assert.match(message, /compacts no conversations\..*summary/);
+      assert.equal((await spending(world)).spent, spent, 'it is free');
+    }
+    assert.deepEqual(warnings(), []);
+    world.openai.script(openaiError(404, 'The model `x` does not exist', { code: 'model_not_found' }));
+    assert.equal((await compact()).status, 502, "a model's name is the route's");
+    assert.equal(warnings().length, 1);
+  });
+  it('is made by another channel where one has no such path', async () => {
+    world.openai.script(json({ detail: 'Not Found' }, { status: 404 }));
+    const usage = { input_tokens: 100, output_tokens: 7, total_tokens: 107 };
+    world.anthropic.script(json({ id: 'resp_c', object: 'response.compaction', output: [ITEM], usage }));
+    const { spent } = await spending(world);
+    for (let call = 0; call < 4; call++) assert.equal((await compact({ model: 'twice-served' })).status, 200);
+    assert.equal((await spending(world)).spent - spent, 4n * 107n * PRICE);
   });
   it('is not made where the provider has none, nor streamed', async () => {
     for (const model of ['chat-model', 'claude-model']) {

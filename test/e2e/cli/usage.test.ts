@@ -51,6 +51,8 @@ describe('help', () => {
       'max-running-jobs',
       'max-conversations',
       'max-conversation-bytes',
+      'store-responses-days',
+      'store-responses-bytes',
       'ping-after',
       'cors-origins',
       'gateway-namespace',

@@ -428,6 +428,18 @@ describe('provider', () => {
     assert.deepEqual(lines, ['GET /v1/nothing 404', 'GET /v1/models 200']);
   });
 
+  it('says of a path that it lacks it, and of a model only where the prompt asks for that', async () => {
+    const codeOf = async (path: string, body: object): Promise<unknown> => {
+      const response = await fetch(`${provider.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+      assert.equal(response.status, 404);
+      const { error } = (await response.json()) as { error: { code: unknown } };
+      return error.code;
+    };
+    assert.equal(await codeOf('/v1/responses/compact', { model: 'm', input: 'x' }), null);
+    const asked = { model: 'm', messages: say('please fail 404') };
+    assert.equal(await codeOf('/v1/chat/completions', asked), 'model_not_found');
+  });
+
   it('stops while streams are running', async () => {
     const own = await startDemoProvider({ host: '127.0.0.1', port: 0, tokenMs: 60_000 });
     const response = await fetch(`${own.url}/v1/chat/completions`, {

@@ -4,6 +4,8 @@ import { kindOf, readFields } from '../../field-table.ts';
 import type { UnreadField } from '../../field-table.ts';
 import { isGiven, isRecord, itemsOf, textOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
+import { writeJson } from '../../json-value.ts';
+import { writeRepeatedFields } from '../../openai/repeated-fields.ts';
 import { malformed } from '../../unsupported.ts';
 import type { ReadContext, ReadRequest } from '../client.ts';
 import { located, numberOf, openAiTier, reasoningOfEffort } from '../settings.ts';
@@ -11,7 +13,6 @@ import { schemaFormat } from '../schema-format.ts';
 import { readChoice } from './read-choice.ts';
 import { readTurns } from './read-items.ts';
 import { RequestTools } from './read-tools.ts';
-import { repeatedFields } from './repeated-fields.ts';
 import { FORMAT, FORMATS, REASONING_SETTINGS, REQUEST, TEXT_SETTINGS } from './table.ts';
 import type { ResponsesRequest } from './table.ts';
 
@@ -19,7 +20,7 @@ import type { ResponsesRequest } from './table.ts';
 const PROBABILITIES = 'message.output_text.logprobs';
 
 /** Throws RequestFault for a field that is missing or malformed. */
-export function readRequest(given: JsonRecord, { providerTools, seal }: ReadContext): ReadRequest {
+export function readRequest(given: JsonRecord, { providerTools, seal, storage }: ReadContext): ReadRequest {
   const unread: UnreadField[] = [];
   const request = readFields(REQUEST, given, { param: '', unread });
   const tools = new RequestTools({ providerTools, unread });
@@ -29,8 +30,17 @@ export function readRequest(given: JsonRecord, { providerTools, seal }: ReadCont
   const { tools: responseTools } = tools.names;
   return {
     conversation: { turns, tools: tools.declared, settings, automaticCaching: true, unread },
-    notes: { ...(responseTools && { responseTools }), repeated: repeatedFields(given) },
+    notes: {
+      ...(responseTools && { responseTools }),
+      repeated: writeRepeatedFields(given, storage),
+      ...(storage?.isKept === true && { keptInput: writeInput(request.input) }),
+    },
   };
+}
+
+/** The input as items: a text is a message of the user. */
+function writeInput(input: unknown): string {
+  return writeJson(typeof input === 'string' ? [{ role: 'user', content: input }] : itemsOf(input));
 }
 
 function readSettings(request: ResponsesRequest, unread: UnreadField[]): Settings {
@@ -38,6 +48,8 @@ function readSettings(request: ResponsesRequest, unread: UnreadField[]): Setting
     maxOutputTokens: located(numberOf(request.max_output_tokens), 'max_output_tokens'),
     temperature: located(numberOf(request.temperature), 'temperature'),
     topP: located(numberOf(request.top_p), 'top_p'),
+    frequencyPenalty: located(numberOf(request.frequency_penalty), 'frequency_penalty'),
+    presencePenalty: located(numberOf(request.presence_penalty), 'presence_penalty'),
     logProbabilities: readLogProbabilities(request),
     ...readReasoningSettings(request.reasoning, unread),
     ...readText(request.text, unread),

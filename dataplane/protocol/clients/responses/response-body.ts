@@ -1,8 +1,8 @@
 /** Writes the response itself, which the first and the last events of a stream hold as well. */
 import type { ReportedUsage } from '../../converter.ts';
 import type { JsonRecord } from '../../fields.ts';
+import { writeRepeatedFields } from '../../openai/repeated-fields.ts';
 import type { ResponseWriteContext } from '../client.ts';
-import { repeatedFields } from './repeated-fields.ts';
 import { SERVICE_TIERS } from './table.ts';
 
 export interface ResponseBody {
@@ -18,20 +18,26 @@ export interface ResponseBody {
 
 export function writeBody(context: ResponseWriteContext, body: ResponseBody): string {
   const { status, model, output, usage, incomplete, error } = body;
-  const tier = SERVICE_TIERS.values.get(usage.serviceTier ?? '');
   const isEnded = status === 'completed' || status === 'incomplete';
   const head = JSON.stringify({
     id: `resp_${idSuffix(context.id)}`,
     object: 'response',
     created_at: context.createdSeconds,
+    completed_at: status === 'completed' ? context.nowSeconds() : null,
     status,
     model,
     error: error ?? null,
     incomplete_details: incomplete === undefined ? null : { reason: incomplete },
     usage: isEnded ? writeUsage(usage) : null,
-    ...(tier !== undefined && { service_tier: tier }),
+    service_tier: tierOf(body),
   });
-  return `${head.slice(0, -1)},${context.notes?.repeated ?? repeatedFields({})},"output":${output}}`;
+  return `${head.slice(0, -1)},${context.notes?.repeated ?? writeRepeatedFields({})},"output":${output}}`;
+}
+
+/** Until the provider has said which tier serves it, it is open; one that never says serves the default. */
+function tierOf({ status, usage }: ResponseBody): string {
+  const served = SERVICE_TIERS.values.get(usage.serviceTier ?? '');
+  return served ?? (status === 'in_progress' ? 'auto' : 'default');
 }
 
 /** The request's id without its prefix. */

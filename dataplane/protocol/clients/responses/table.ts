@@ -22,6 +22,8 @@ export const REQUEST = objectTable('Request', {
   stream: converted('whether the response streams'),
   temperature: converted('temperature'),
   top_p: converted('top_p'),
+  frequency_penalty: converted('the frequency penalty'),
+  presence_penalty: converted('the presence penalty'),
   top_logprobs: converted('log probabilities, with this many alternatives'),
   include: converted(
     'log probabilities, where it has `message.output_text.logprobs`; encrypted reasoning always comes, and the rest ' +
@@ -37,7 +39,7 @@ export const REQUEST = objectTable('Request', {
   prompt_cache_key: converted('the key of the cache'),
   service_tier: converted('the service tier: default is standard, auto is left out'),
   metadata: converted('`metadata` of the response'),
-  store: dropped('nothing is stored'),
+  store: dropped('the provider stores nothing; the gateway keeps the response where the platform wants it'),
   stream_options: dropped('events have no padding'),
   max_tool_calls: dropped('it limits tools that the provider runs'),
   prompt_cache_retention: OWN_CACHE,
@@ -387,6 +389,8 @@ export const SAYS: Says = {
     'maxOutputTokens',
     'temperature',
     'topP',
+    'frequencyPenalty',
+    'presencePenalty',
     'logProbabilities',
     'effort',
     'reasoning',

@@ -86,6 +86,7 @@ for (const client of DIALECTS) {
         const { body, meter } = converterFor(client, upstream).response(input, {
           id: 'req-1',
           createdSeconds: 1_800_000_000,
+          nowSeconds: () => 1_800_000_000,
           estimatedInputTokens: 77,
         });
         if (client === upstream) assert.deepEqual(Buffer.from(body), input);
@@ -110,6 +111,7 @@ for (const client of ['Responses', 'Gemini'] as const)
         const { body, meter } = converterFor(client, upstream).response(readFileSync(path), {
           id: 'req-1',
           createdSeconds: 1_800_000_000,
+          nowSeconds: () => 1_800_000_000,
           estimatedInputTokens: 77,
         });
         const folder = join(TESTDATA, `${upstream.toLowerCase()}-responses`);

@@ -64,7 +64,7 @@ test.each([
   ['{"embedding":{"values":[0.5,-2]},"usageMetadata":{"promptTokenCount":0}}', undefined],
   ['{"predictions":[{"embeddings":{"values":[0.5,-2],"statistics":{"token_count":4}}}]}', 4],
 ])('%s is read with its usage, or an estimate', (body, input) => {
-  const context = { id: '', createdSeconds: 0, model: 'e', estimatedInputTokens: 9 };
+  const context = { id: '', createdSeconds: 0, nowSeconds: () => 0, model: 'e', estimatedInputTokens: 9 };
   const { body: written, meter } = embeddingsOnGemini.response(Buffer.from(body), context);
   const tokens = input ?? 9;
   assert.deepEqual(JSON.parse(Buffer.from(written).toString()), {
@@ -78,7 +78,7 @@ test.each([
 
 test('a vector comes in base64 if it was asked for so', () => {
   const { notes } = send({ input: 'a', encoding_format: 'base64' });
-  const context = { id: '', createdSeconds: 0, estimatedInputTokens: 0, ...(notes && { notes }) };
+  const context = { id: '', createdSeconds: 0, nowSeconds: () => 0, estimatedInputTokens: 0, ...(notes && { notes }) };
   const { body } = embeddingsOnGemini.response(Buffer.from('{"embedding":{"values":[0.5,-2]}}'), context);
   const { data }: { data: readonly { embedding: string }[] } = JSON.parse(Buffer.from(body).toString());
   const floats = Buffer.from(data[0]?.embedding ?? '', 'base64');

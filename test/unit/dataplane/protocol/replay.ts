@@ -35,6 +35,7 @@ export const STREAM_REQUEST: StreamRequest = {
   estimatedInputTokens: 77,
   id: 'req-1',
   createdSeconds: 1_800_000_000,
+  nowSeconds: () => 1_800_000_000,
 };
 
 export function recordings(): Recording[] {

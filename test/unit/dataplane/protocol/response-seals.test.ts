@@ -122,7 +122,7 @@ function checkResponse(response: typeof RESPONSE): void {
 }
 
 describe('a response', () => {
-  const answer = { id: 'req_1', createdSeconds: 0, estimatedInputTokens: 0 };
+  const answer = { id: 'req_1', createdSeconds: 0, nowSeconds: () => 0, estimatedInputTokens: 0 };
   it('has its values sealed as a whole', () => {
     for (const text of [JSON.stringify(RESPONSE), JSON.stringify(RESPONSE).replaceAll('gA/A', String.raw`gA\/A`)]) {
       const { body } = responsesConverter.response(Buffer.from(text), { ...answer, seal: one });

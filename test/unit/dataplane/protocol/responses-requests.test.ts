@@ -203,7 +203,7 @@ describe('thinking that Anthropic signed', () => {
   const USER = { role: 'user', content: 'hi' };
   const OUTPUT = { type: 'function_call_output', call_id: 'toolu_1', output: 'x' };
   const answered = (): unknown[] => {
-    const context = { id: 'req_1', createdSeconds: 0, estimatedInputTokens: 1, seal };
+    const context = { id: 'req_1', createdSeconds: 0, nowSeconds: () => 0, estimatedInputTokens: 1, seal };
     const { body } = converterFor('Responses', 'Anthropic').response(Buffer.from(JSON.stringify(MESSAGE)), context);
     return (JSON.parse(Buffer.from(body).toString('utf8')) as { output: unknown[] }).output;
   };

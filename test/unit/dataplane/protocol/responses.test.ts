@@ -390,6 +390,7 @@ describe('a stream', () => {
       estimatedInputTokens: 5,
       id: 'req_1',
       createdSeconds: 0,
+      nowSeconds: () => 0,
     });
   const event = (type: string, more: object = {}): Buffer =>
     writeEvent(JSON.stringify({ type, sequence_number: 1, ...more }), type);

@@ -18,7 +18,13 @@ const SOURCES: readonly (readonly [string, ChatDialect | 'Converse', ProviderKin
   ['converse', 'Converse', 'BedrockConverse'],
   ['responses', 'Responses', 'OpenAI'],
 ];
-const CONTEXT = { id: 'req-1', createdSeconds: 1_800_000_000, estimatedInputTokens: 77, model: 'the-model' };
+const CONTEXT = {
+  id: 'req-1',
+  createdSeconds: 1_800_000_000,
+  nowSeconds: () => 1_800_000_000,
+  estimatedInputTokens: 77,
+  model: 'the-model',
+};
 
 for (const [name, own, protocol] of SOURCES)
   for (const client of CLIENTS.filter((dialect) => dialect !== own)) {

@@ -132,7 +132,13 @@ describe('a response that is held to an object', () => {
     [...sent.matchAll(/"text":("(?:[^"\\]|\\.)*")/g)].map(([, text = '""']) => JSON.parse(text) as string).join('');
   const wholeAndStreamed = (notes: ConversionNotes | undefined, text: string): readonly string[] => {
     const message = { content: [{ type: 'text', text }], stop_reason: 'end_turn', usage: { output_tokens: 9 } };
-    const context = { id: 'r', createdSeconds: 0, estimatedInputTokens: 0, ...(notes && { notes }) };
+    const context = {
+      id: 'r',
+      createdSeconds: 0,
+      nowSeconds: () => 0,
+      estimatedInputTokens: 0,
+      ...(notes && { notes }),
+    };
     const body = Buffer.from(converter.response(Buffer.from(JSON.stringify(message)), context).body).toString();
     const bytes = streamOf(text.split(''));
     const { sent, last } = replay(converter.stream({ ...STREAM_REQUEST, ...(notes && { notes }) }), byteByByte(bytes));

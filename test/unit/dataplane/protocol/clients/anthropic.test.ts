@@ -8,7 +8,7 @@ import { fold } from '../../../../../dataplane/protocol/conversation/response.ts
 import { converterFor } from '../../../../../dataplane/protocol/providers.ts';
 import { UNREPORTED_USAGE } from '../../../../../dataplane/protocol/usage.ts';
 
-const CONTEXT = { id: 'x', createdSeconds: 0, model: 'asked', notes: undefined, seal: undefined };
+const CONTEXT = { id: 'x', createdSeconds: 0, nowSeconds: () => 0, model: 'asked', notes: undefined, seal: undefined };
 const START: ConversationEvent = { type: 'start', model: 'asked-2026-07-01' };
 const FINISH: ConversationEvent = { type: 'finish', reason: 'Stop', detail: undefined };
 const PROOF: ConversationEvent = {

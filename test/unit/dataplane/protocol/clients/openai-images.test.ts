@@ -155,7 +155,12 @@ const bytesOf = (value: object): Buffer => Buffer.from(JSON.stringify(value));
 test('pictures come back as data with their usage, without drafts', () => {
   const draft = { ...picture, thought: true };
   const response = bytesOf(answer([{ text: 'Look:' }, draft, picture]));
-  const { body, meter } = images.response(response, { id: 'x', createdSeconds: 5, estimatedInputTokens: 0 });
+  const { body, meter } = images.response(response, {
+    id: 'x',
+    createdSeconds: 5,
+    nowSeconds: () => 5,
+    estimatedInputTokens: 0,
+  });
   assert.deepEqual(JSON.parse(Buffer.from(body).toString()), {
     created: 5,
     data: [{ b64_json: PNG }],

@@ -107,6 +107,8 @@ export const RESPONSES: readonly Examples[] = [
       context_management: [{}],
       image: {},
       top_logprobs: 1,
+      frequency_penalty: 0.5,
+      presence_penalty: 0.5,
       moderation: {},
       access_programs: {},
       previous_response_id: 'r',

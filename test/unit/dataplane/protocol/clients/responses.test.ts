@@ -179,7 +179,7 @@ interface Written {
 
 /** A stream of these events, which is the whole response of the same events. */
 function write(given: readonly ConversationEvent[], notes?: ConversionNotes): Written {
-  const context = { id: 'req-1', createdSeconds: 1, model: 'm', notes, seal: SEAL };
+  const context = { id: 'req-1', createdSeconds: 1, nowSeconds: () => 1, model: 'm', notes, seal: SEAL };
   const writer = responsesClient.stream({ ...context, usage: () => USAGE, wantsStreamUsage: true });
   const events = eventsOf(given.map((event) => writer.write(event)).join('') + writer.end());
   assertResponse(events);

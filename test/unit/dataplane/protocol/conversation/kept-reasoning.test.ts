@@ -28,7 +28,7 @@ import { SIDES } from './round-trips.ts';
 const RUNS = { numRuns: 50 };
 const seal = sealFor('one');
 const NOTES = { keepsReasoning: true, includeThoughts: true };
-const CONTEXT = { id: 'req-1', createdSeconds: 1, model: 'm', notes: NOTES, seal };
+const CONTEXT = { id: 'req-1', createdSeconds: 1, nowSeconds: () => 1, model: 'm', notes: NOTES, seal };
 
 type Call = Extract<ResponsePart, { readonly type: 'ToolCall' }>;
 

@@ -22,7 +22,7 @@ const RUNS = { numRuns: 100 };
 const ID = 'req-1';
 /** The client asks to see thoughts, and there is nothing to seal. */
 const NOTES = { includeThoughts: true };
-const CONTEXT = { id: ID, createdSeconds: 1, model: 'the-model', notes: NOTES, seal: undefined };
+const CONTEXT = { id: ID, createdSeconds: 1, nowSeconds: () => 1, model: 'the-model', notes: NOTES, seal: undefined };
 
 /** What a response in a dialect holds of what there is. */
 interface Holds extends ResponseVocabulary {

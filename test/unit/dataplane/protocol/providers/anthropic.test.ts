@@ -275,7 +275,13 @@ describe('settings', () => {
     const { tools } = JSON.parse(Buffer.from(body).toString()) as { tools: [{ name: string }] };
     assert.match(tools[0].name, /^files_read_[0-9a-f]+$/);
     const message = { content: [{ type: 'tool_use', id: 'toolu_1', name: tools[0].name, input: {} }] };
-    const context = { id: 'r', createdSeconds: 0, estimatedInputTokens: 0, ...(notes && { notes }) };
+    const context = {
+      id: 'r',
+      createdSeconds: 0,
+      nowSeconds: () => 0,
+      estimatedInputTokens: 0,
+      ...(notes && { notes }),
+    };
     const { body: completion } = converter.response(Buffer.from(JSON.stringify(message)), context);
     assert.match(Buffer.from(completion).toString(), /"name":"files\/read"/);
   });

@@ -61,7 +61,14 @@ describe('reasoning of earlier turns', () => {
       const { notes } = convert(upstreamModel, [question]);
       const message = { role: 'assistant', reasoning_content: 't1', content: 'b' };
       const body = Buffer.from(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }));
-      const context = { id: 'r', createdSeconds: 0, estimatedInputTokens: 0, seal, ...(notes && { notes }) };
+      const context = {
+        id: 'r',
+        createdSeconds: 0,
+        nowSeconds: () => 0,
+        estimatedInputTokens: 0,
+        seal,
+        ...(notes && { notes }),
+      };
       const response = JSON.parse(Buffer.from(converter.response(body, context).body).toString()) as {
         candidates: [{ content: { parts: readonly Fields[] } }];
       };
@@ -447,6 +454,7 @@ describe('reasoning_details', () => {
       const { body: written } = converter.response(body, {
         id: 'r',
         createdSeconds: 0,
+        nowSeconds: () => 0,
         estimatedInputTokens: 0,
         seal: sealOf('c'),
       });

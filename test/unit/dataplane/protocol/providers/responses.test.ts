@@ -20,7 +20,7 @@ interface Sent extends Fields {
 
 const sealOf = (channel: string): ChannelSeal =>
   createChannelSeal({ keys: [Buffer.alloc(32, 1)], channel, account: 'team/a' });
-const CONTEXT = { id: 'req-1', createdSeconds: 1, estimatedInputTokens: 7, model: 'm' };
+const CONTEXT = { id: 'req-1', createdSeconds: 1, nowSeconds: () => 1, estimatedInputTokens: 7, model: 'm' };
 
 /** A request as it is sent. */
 function send(client: Dialect, request: Fields, plan: Partial<RequestPlan> = {}): Sent {

@@ -1,0 +1,54 @@
+/** Keeps responses in `responses.db`, on a thread of its own, so that no call waits for SQLite. */
+import { rmSync } from 'node:fs';
+import { createFairWorker } from '../fair-worker.ts';
+import { LedgerUnavailable } from '../ledger/ledger.ts';
+import type { NewResponse, ResponsePlace, ResponseStore } from './store.ts';
+
+export type FileJob = { readonly path: string } & FileWork;
+
+type FileWork =
+  | { readonly work: 'Put'; readonly response: NewResponse }
+  | { readonly work: 'Size' | 'Get' | 'Delete'; readonly place: ResponsePlace; readonly nowMs: number };
+
+export type FileReply = { readonly result: Uint8Array | number | boolean | undefined } | { readonly failure: string };
+
+const IDLE_MS = 10 * 60_000;
+
+/** The thread starts with the first response. Accounts take turns. */
+export function openFileStore(path: string): ResponseStore {
+  let fault: unknown;
+  const worker = createFairWorker<FileJob, FileReply>({
+    module: new URL('worker.ts', import.meta.url),
+    // a start of the thread delays the end of a response
+    idleMs: IDLE_MS,
+    onFault: (error) => {
+      fault = error;
+    },
+  });
+  const run = async (account: string, work: FileWork): Promise<Uint8Array | number | boolean | undefined> => {
+    const reply = await worker.run(account, { path, ...work });
+    if (!reply) throw new LedgerUnavailable(`the thread of kept responses ended: ${String(fault)}`);
+    if ('failure' in reply) throw new LedgerUnavailable(reply.failure);
+    return reply.result;
+  };
+  return {
+    async put(response) {
+      await run(response.account, { work: 'Put', response });
+    },
+    async sizeOf(place, nowMs) {
+      const size = await run(place.account, { work: 'Size', place, nowMs });
+      return typeof size === 'number' ? size : undefined;
+    },
+    async get(place, nowMs) {
+      const bytes = await run(place.account, { work: 'Get', place, nowMs });
+      return bytes instanceof Uint8Array ? bytes : undefined;
+    },
+    delete: async (place, nowMs) => (await run(place.account, { work: 'Delete', place, nowMs })) === true,
+    close: () => worker.close(),
+  };
+}
+
+/** Deletes what was kept before keeping was switched off. */
+export function deleteFileStore(path: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+}

@@ -1,0 +1,159 @@
+/** Both stores of responses have the same guarantees: of one account, until they expire, within its bytes. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, it } from 'vitest';
+import { deleteFileStore, openFileStore } from '../../../../dataplane/kept/file-store.ts';
+import type { NewResponse, ResponseStore } from '../../../../dataplane/kept/store.ts';
+import { openValkeyStore } from '../../../../dataplane/kept/valkey-store.ts';
+import { LedgerUnavailable } from '../../../../dataplane/ledger/ledger.ts';
+import { startValkey, valkey } from '../../../support/valkey.ts';
+
+const ACCOUNT = 'team/a';
+const DAY_MS = 86_400_000;
+const folder = await mkdtemp(join(tmpdir(), 'mgw-kept-'));
+afterAll(() => rm(folder, { recursive: true }));
+
+const at = (id: string, account = ACCOUNT): { account: string; id: string } => ({ account, id });
+const response = (id: string, more: Partial<NewResponse> = {}): NewResponse => ({
+  ...at(id),
+  bytes: Buffer.from(`bytes of ${id}`),
+  nowMs: Date.now(),
+  keepMs: DAY_MS,
+  maxBytes: 1_000_000,
+  ...more,
+});
+
+async function textOf(store: ResponseStore, id: string, account = ACCOUNT): Promise<string | undefined> {
+  const bytes = await store.get(at(id, account), Date.now());
+  return bytes && Buffer.from(bytes).toString();
+}
+
+function promises(name: string, open: () => ResponseStore | Promise<ResponseStore>): void {
+  describe(name, () => {
+    it('returns the bytes, to their account only, until they are deleted', async () => {
+      const store = await open();
+      const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
+      await store.put(response('resp_1', { bytes }));
+      assert.ok(bytes.equals((await store.get(at('resp_1'), Date.now())) ?? Buffer.alloc(0)));
+      assert.ok(((await store.sizeOf(at('resp_1'), Date.now())) ?? 0) >= 256);
+      for (const [id, account] of [
+        ['resp_1', 'team/b'],
+        ['resp_2', ACCOUNT],
+      ] as const) {
+        assert.equal(await textOf(store, id, account), undefined);
+        assert.equal(await store.sizeOf(at(id, account), Date.now()), undefined);
+        assert.equal(await store.delete(at(id, account), Date.now()), false);
+      }
+      assert.equal(await store.delete(at('resp_1'), Date.now()), true);
+      assert.equal(await store.delete(at('resp_1'), Date.now()), false);
+      assert.equal(await textOf(store, 'resp_1'), undefined);
+      await store.close();
+    });
+    it('replaces one with the same id', async () => {
+      const store = await open();
+      await store.put(response('resp_1'));
+      await store.put(response('resp_1', { bytes: Buffer.from('new') }));
+      assert.equal(await textOf(store, 'resp_1'), 'new');
+      await store.close();
+    });
+    it("makes room by the account's oldest ones, and by no other account's", async () => {
+      const store = await open();
+      const bytes = Buffer.alloc(3_000, 1);
+      await store.put(response('resp_0', { bytes, account: 'team/b' }));
+      // base64 takes a third more
+      for (const id of ['resp_1', 'resp_2', 'resp_3', 'resp_4']) {
+        await store.put(response(id, { bytes, maxBytes: 8_500 }));
+        await sleep(2);
+      }
+      const found = await Promise.all(
+        ['resp_1', 'resp_2', 'resp_3', 'resp_4'].map((id) => store.sizeOf(at(id), Date.now())),
+      );
+      assert.deepEqual(
+        found.map((size) => size !== undefined),
+        [false, false, true, true],
+      );
+      // what was deleted counts no longer
+      await store.delete(at('resp_3'), Date.now());
+      await store.put(response('resp_5', { bytes, maxBytes: 8_500 }));
+      assert.ok(await store.sizeOf(at('resp_4'), Date.now()));
+      await store.put(response('resp_6', { bytes: Buffer.alloc(9_000), maxBytes: 8_500 }));
+      assert.equal(await store.sizeOf(at('resp_6'), Date.now()), undefined, 'larger than all may be');
+      assert.ok(await store.sizeOf(at('resp_0', 'team/b'), Date.now()));
+      await store.close();
+    });
+    it('forgets those that have expired, which leave room', async () => {
+      const store = await open();
+      const bytes = Buffer.alloc(3_000, 1);
+      await store.put(response('resp_1', { bytes, keepMs: 30 }));
+      await store.put(response('resp_2', { bytes, maxBytes: 8_500 }));
+      await sleep(60);
+      assert.equal(await textOf(store, 'resp_1'), undefined);
+      await store.put(response('resp_3', { bytes, maxBytes: 8_500 }));
+      assert.ok(await store.sizeOf(at('resp_2'), Date.now()));
+      await store.close();
+    });
+  });
+}
+
+promises('a file', () => openFileStore(join(folder, `${randomUUID()}.db`)));
+
+const server = valkey.skip ? undefined : await startValkey();
+if (server) {
+  await server.start();
+  afterAll(() => server[Symbol.asyncDispose]());
+  promises('Valkey', async () => {
+    const store = openValkeyStore(`${server.url}?prefix=kept${randomUUID().slice(0, 8)}`);
+    for (let tries = 0; tries < 500; tries++) {
+      const answers = await store.sizeOf(at('x'), Date.now()).then(
+        () => true,
+        () => false,
+      );
+      if (answers) break;
+      await sleep(10);
+    }
+    return store;
+  });
+}
+
+describe('the file of responses', () => {
+  it('survives its process, is read by its owner only, and keeps nothing that was deleted', async () => {
+    const path = join(folder, 'responses.db');
+    const first = openFileStore(path);
+    await first.put(response('resp_1', { bytes: Buffer.from('a secret of one') }));
+    await first.put(response('resp_2'));
+    await first.close();
+    const second = openFileStore(path);
+    assert.equal(await textOf(second, 'resp_2'), 'bytes of resp_2');
+    assert.equal((await stat(path)).mode & 0o077, 0);
+    await second.delete(at('resp_1'), Date.now());
+    await second.close();
+    deleteFileStore(path);
+    assert.equal(existsSync(path), false);
+    assert.equal(existsSync(`${path}-wal`), false);
+  });
+  it('that cannot be read is an unavailable ledger, and works again once it can', async () => {
+    const path = join(folder, 'damaged.db');
+    await writeFile(path, 'this is no database, and long enough to be seen as none'.repeat(100));
+    const store = openFileStore(path);
+    await assert.rejects(store.put(response('resp_1')), LedgerUnavailable);
+    assert.match((await readFile(path)).toString('utf8', 0, 30), /this is no database/, 'it is not replaced');
+    await rm(path);
+    await store.put(response('resp_1'));
+    assert.equal(await textOf(store, 'resp_1'), 'bytes of resp_1');
+    await store.close();
+  });
+});
+
+describe('a Valkey that is away', () => {
+  it('is an unavailable ledger', async () => {
+    const store = openValkeyStore('valkey://127.0.0.1:1');
+    await assert.rejects(store.get(at('resp_1'), Date.now()), LedgerUnavailable);
+    await assert.rejects(store.put(response('resp_1')), LedgerUnavailable);
+    await store.close();
+  });
+});
