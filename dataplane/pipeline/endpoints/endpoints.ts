@@ -20,7 +20,7 @@ import { RERANK } from './rerank.ts';
 import { COMPACTION, RESPONSES } from './responses.ts';
 
 /** Priced by its input. */
-const EMBEDDINGS: Endpoint<BodyFacts['Embeddings']> = {
+export const EMBEDDINGS: Endpoint<BodyFacts['Embeddings']> = {
   kind: 'Embeddings',
   read: ({ body }) => body.facts('Embeddings'),
   asks: ({ model }) => ({ model }),

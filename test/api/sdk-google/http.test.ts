@@ -74,7 +74,7 @@ describe('paths', () => {
       ['/models/gpt-model:batchEmbedContents', /POST \/v1\/embeddings/],
       ['/models/gpt-model:predict', /POST \/v1\/images\/generations/],
       ['/models/gpt-model:predictLongRunning', /POST \/v1\/videos/],
-      ['/models/gpt-model:batchGenerateContent', /each call of a batch by itself/],
+      ['/models/gpt-model:batchGenerateContent', /Batches are taken in OpenAI's protocol/],
       ['/cachedContents', /Send the whole conversation/],
       ['/cachedContents/x', /Send the whole conversation/],
       ['/interactions', /:generateContent/],
