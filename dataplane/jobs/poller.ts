@@ -1,7 +1,7 @@
 /**
  * Polls running jobs, so that each is refunded or billed even if its client never asks for it. A replica leases a job
- * for a minute and polls it every few seconds at first, later once a minute; a failed poll is retried. After a day, or a
- * week of a batch, the poller gives up, and after an hour if the provider no longer has the response or the batch.
+ * for a minute and polls it every few seconds at first, later once a minute; a failed poll is retried. After a day, or of a
+ * batch after eight, the poller gives up, and after an hour if the provider no longer has the response or the batch.
  */
 import type { Every } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
@@ -40,8 +40,8 @@ const TICK_MS = 1_000;
 const LEASE_MS = 60_000;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const GIVE_UP_MS = DAY_MS;
-/** Providers give themselves a day or two, and keep the results for weeks. */
-const GIVE_UP_BATCH_MS = 7 * DAY_MS;
+/** Providers give themselves from a day to a week, and keep the results for longer. */
+const GIVE_UP_BATCH_MS = 8 * DAY_MS;
 const LOST_MS = 60 * 60 * 1_000;
 const CLAIM_BATCH = 100;
 const MAX_CLAIMED = 2_000;

@@ -226,9 +226,6 @@ export function runningProgress(activity: BilledActivity, terms: BillingTerms): 
 
 /** The most that the call can cost, as an estimate of what is not known yet. */
 export function worstCaseProgress(terms: BillingTerms): CallProgress {
-  const { together } = terms.routed.call;
-  // which tokens these are is not known before the end
-  if (together) return { ...FREE, costNanoUsd: together.amountNanoUsd, usageSource: 'Estimated' };
   return { ...holdProgress(undefined, terms), usageSource: 'Estimated' };
 }
 
@@ -240,6 +237,8 @@ function holdProgress(meter: Meter | undefined, terms: BillingTerms): CallProgre
     outputLimit,
     routed: { call },
   } = terms;
+  // the tokens of a batch are not known before its end
+  if (call.together) return { ...FREE, costNanoUsd: call.together.amountNanoUsd, usageSource: 'Partial' };
   const reported = meter?.reported ?? UNREPORTED_USAGE;
   const tokens = capTokens(tokensOf(reported, bounds.inputTokens, allowedOutput(call, outputLimit)), terms);
   const isInputReported = meter?.reported.input !== undefined;

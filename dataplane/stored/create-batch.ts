@@ -17,10 +17,13 @@ import { BATCH_ENDPOINTS, batchEndpointOf, joinRequests } from '../protocol/batc
 import type { BatchEndpoint, BatchForm } from '../protocol/batches/requests.ts';
 import { batchPath, FILE_ID, filePath, readBatchState, sealKept, showBatch } from '../protocol/batches/objects.ts';
 import type { Converter, Meter, UpstreamBody } from '../protocol/converter.ts';
-import { textOf } from '../protocol/fields.ts';
+import { stringOf, textOf } from '../protocol/fields.ts';
+import type { JsonRecord } from '../protocol/fields.ts';
 import { editObject, editsOf } from '../protocol/json-edit.ts';
 import type { ChannelSeal } from '../protocol/sealed-values.ts';
 import { UNREPORTED_USAGE } from '../protocol/usage.ts';
+import { isConcurrency } from '../ledger/load.ts';
+import { callerLimits } from '../state/limits.ts';
 import type { Candidate, KeyState, State } from '../state/state.ts';
 import type { UpstreamResponse } from '../upstream/upstream.ts';
 import { openKept, sealAt } from './batch-ids.ts';
@@ -112,7 +115,9 @@ function readCreation({ body }: Received): { readonly fileId: string; readonly e
       `The body may have ${LARGE_BODY_BYTES} bytes; the requests are in the file.`,
     );
   try {
-    const { input_file_id: file, endpoint: url } = body.parse();
+    const parsed = body.parse();
+    checkMembers(parsed);
+    const { input_file_id: file, endpoint: url } = parsed;
     const fileId = textOf(file);
     if (fileId === undefined) throw noFile();
     const endpoint = batchEndpointOf(url);
@@ -122,6 +127,32 @@ function readCreation({ body }: Received): { readonly fileId: string; readonly e
   }
   const message = `The field "endpoint" must be one of ${BATCH_ENDPOINTS.join(', ')}.`;
   throw new GatewayError('invalid_request', message, { param: 'endpoint' });
+}
+
+const MEMBERS: ReadonlySet<string> = new Set([
+  'input_file_id',
+  'endpoint',
+  'completion_window',
+  'metadata',
+  'output_expires_after',
+]);
+const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24 };
+/** Sooner results may have another price, and later ones come when nobody asks any more. */
+const WINDOW_HOURS = [24, 7 * 24] as const;
+
+/** Throws unsupported_parameter for what could change the price of a batch. */
+function checkMembers(parsed: JsonRecord): void {
+  const param = Object.keys(parsed).find((name) => !MEMBERS.has(name));
+  if (param !== undefined)
+    throw new GatewayError('unsupported_parameter', 'The field is none that a batch has. Leave it out.', {
+      param: param.slice(0, 100),
+    });
+  const [, count, unit = ''] = /^(\d{1,4})([hd])$/.exec(stringOf(parsed['completion_window'])) ?? [];
+  const hours = Number(count) * (HOURS[unit] ?? 0);
+  const [least, most] = WINDOW_HOURS;
+  if (hours >= least && hours <= most) return;
+  const message = 'The field "completion_window" must be "24h", or up to "7d" where the provider takes it.';
+  throw new GatewayError('unsupported_parameter', message, { param: 'completion_window' });
 }
 
 /** The channel that has the file, as it serves the file's model to the key. */
@@ -155,7 +186,8 @@ async function readFile(deps: PipelineDeps, received: Received, reading: ReadFil
   };
   // the batch itself takes limits as a call of its own
   const free = { callId: `file_${requestId}`, dialect: errorDialect };
-  await withLimits(deps, free, candidate.limits, async () => {
+  const slots = callerLimits(deps.state.get(), key).filter(isConcurrency);
+  await withLimits(deps, free, [...slots, ...candidate.limits], async () => {
     const { body } = await fetchFile(deps, received, { file, key });
     const requests = {
       received,

@@ -108,7 +108,7 @@ export const METRICS = {
     labels: ['model', 'group', 'end'],
     help:
       'Videos, background responses and batches by their end: Completed, Failed, Cancelled, Deleted (while running), ' +
-      'GivenUp (no result in a day, of a batch in a week, or gone at the provider).',
+      'GivenUp (no result in a day, of a batch in eight days, or gone at the provider).',
   },
   modelgateway_upstream_attempts_total: {
     type: 'counter',
