@@ -40,7 +40,8 @@ export async function runBatchPart<Task extends BatchTask>(
   task: Task,
   bytes: Uint8Array,
 ): Promise<BodyResults[Task['task']]> {
-  if (bytes.length >= MIN_WORKER_BYTES) return worker.run(key, task, bytes);
+  // a message takes the whole memory that a part is a view of
+  if (bytes.length >= MIN_WORKER_BYTES) return worker.run(key, task, new Uint8Array(bytes));
   // each task has the result of its kind
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return runBatchTask(task, bytes) as BodyResults[Task['task']];

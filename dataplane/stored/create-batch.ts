@@ -7,7 +7,7 @@ import { GatewayError } from '../errors.ts';
 import { LARGE_BODY_BYTES } from '../memory-budget.ts';
 import { keyInForce } from '../pipeline/authenticate.ts';
 import { BatchSum } from '../pipeline/batches/batch-sum.ts';
-import { sumBatch, writeBatch } from '../pipeline/batches/new-batch.ts';
+import { perRequest, sumBatch, writeBatch } from '../pipeline/batches/new-batch.ts';
 import { readRequests } from '../pipeline/batches/read-requests.ts';
 import { planRequest } from '../pipeline/channel-call.ts';
 import type { EndpointCall, PipelineDeps, Received } from '../pipeline/context.ts';
@@ -162,6 +162,7 @@ function candidateOf(state: State, key: KeyState, { model, channel }: KeptAt): C
   const isFiles = ({ target }: Candidate): boolean =>
     target.id === channel.target.id && target.endpoints.has('Batches');
   const candidate = offer.tiers.flat().find(isFiles);
+  if (candidate && offer.quotaType === 'Request') throw perRequest(model);
   if (candidate) return candidate;
   if (offer.drained.some(isFiles)) throw modelUnavailable(model);
   throw changed('The channel that has the file serves its model no more, or takes no batches.');
@@ -211,7 +212,7 @@ function fetchFile(
 ): Promise<UpstreamResponse> {
   const plan = planRequest(deps, channel, { headers, account: key.account, stream: true });
   const path = `${filePath(id)}/content`;
-  const request = { method: 'GET', path, body: undefined, signal: reply.left, attempts: [] } as const;
+  const request = { method: 'GET', path, body: undefined, signal: reply.left } as const;
   return sendFree(deps, plan, { ...request, attempts: [], about: 'file', model: channel.model.name });
 }
 

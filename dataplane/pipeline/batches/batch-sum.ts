@@ -114,7 +114,9 @@ export class BatchSum {
       estimateInput: () => 0,
       uses: () => uses,
       unbounded: () => false,
-      converter: ({ target }) => (target.id === candidate.target.id ? converter : undefined),
+      // members of an Automatic group may share a channel at prices of their own
+      converter: ({ target, group }) =>
+        target.id === candidate.target.id && group === candidate.group ? converter : undefined,
       unservable: () => undefined,
     };
   }

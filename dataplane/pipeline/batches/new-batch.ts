@@ -91,14 +91,14 @@ export async function writeBatch(deps: PipelineDeps, batch: NewBatch, sum: Batch
   for (const chunk of [...chunks.push(lines), chunks.end()]) {
     const after = before + countRequests(chunk);
     const task = { task: 'WriteLines', form, protocol, plan, limits: sum.limits.slice(before, after) } as const;
-    written.push(await runBatchPart(deps.bodyWorker, key.uid, task, chunk).catch(rethrow));
+    try {
+      written.push(await runBatchPart(deps.bodyWorker, key.uid, task, chunk));
+    } catch (error) {
+      throw clientErrorOf(error);
+    }
     before = after;
   }
   return Buffer.concat(written);
-
-  function rethrow(error: unknown): never {
-    throw clientErrorOf(error);
-  }
 }
 
 function planOf(deps: PipelineDeps, { authenticated }: NewBatch, { channel }: BatchSum): PlainPlan {
@@ -151,7 +151,8 @@ function noBatches(model: string, form: BatchForm): GatewayError {
   });
 }
 
-function perRequest(model: string): GatewayError {
+/** The error for a model whose price has no sum over requests of different sizes. */
+export function perRequest(model: string): GatewayError {
   const message = `The model "${model}" is priced per request, and batches need a price per token. Send its requests one by one.`;
   return new GatewayError('unsupported_parameter', message, { param: 'model' });
 }
