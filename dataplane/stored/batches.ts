@@ -64,7 +64,7 @@ export async function deleteBatch(
     await billNow(deps, request, { batch, send });
     const response = await send(lineOf('DELETE', batchPath(request.form, batch.id)));
     const bytes = await readWholeBody(response, { about: 'batch', hold: request.hold });
-    return { response, body: asBuffer(withId(bytes, sealedId)) };
+    return { response, body: bytes.length === 0 ? bytes : asBuffer(withId(bytes, sealedId)) };
   });
 }
 
@@ -185,5 +185,9 @@ function shown(bytes: Uint8Array, { form, address }: BatchRequest, { seal, seale
 }
 
 function withId(bytes: Uint8Array, sealedId: string): Uint8Array {
-  return editObject(bytes, editsOf(new Map([['id', sealedId]])));
+  try {
+    return editObject(bytes, editsOf(new Map([['id', sealedId]])));
+  } catch (error) {
+    throw error instanceof SyntaxError ? notAbout('batch') : error;
+  }
 }

@@ -173,7 +173,7 @@ export async function downloadFile(
   { sealedId, reply, headOnly }: { readonly sealedId: string; readonly reply: ClientReply; readonly headOnly: boolean },
 ): Promise<number> {
   const file = openFile(deps, request, sealedId);
-  return exchange(deps, request, file, {
+  return exchange(deps, { ...request, query: '' }, file, {
     about: 'file',
     path: `${filePath(file.id)}/content`,
     body: undefined,
@@ -227,7 +227,7 @@ function describe(
   at: Parameters<typeof exchange>[2],
   sent: Description,
 ): Promise<BufferedResponse> {
-  return exchange(deps, request, at, {
+  return exchange(deps, { ...request, query: '' }, at, {
     about: 'file',
     ...sent,
     stream: false,

@@ -169,12 +169,12 @@ export interface UploadedName {
   readonly filename: string;
 }
 
-/** A file's name at the provider, which says whose it is by a hash of the account, and for which model. */
+/** A file's name at the provider, which says by a hash whose it is and of which channel, and for which model. */
 export function stampName(seal: ChannelSeal, { model, filename }: UploadedName): string {
   return `${stampOf(seal)}${Buffer.from(model).toString('base64url')}.${filename}`;
 }
 
-/** Undefined: another account has uploaded the file of this name, or the gateway has not. */
+/** Undefined: another account, or nobody here, has uploaded the file of this name through the channel. */
 export function readStamp(seal: ChannelSeal, name: unknown): UploadedName | undefined {
   const stamp = stampOf(seal);
   const text = stringOf(name);
@@ -187,7 +187,8 @@ export function readStamp(seal: ChannelSeal, name: unknown): UploadedName | unde
 }
 
 function stampOf(seal: ChannelSeal): string {
-  return `${seal.ofAccount('files of batches')}.`;
+  // channels may share an account of the provider
+  return `${seal.ofAccount(`files of ${seal.channel}`)}.`;
 }
 
 /** The description of a file for its client. Throws SyntaxError if the bytes describe none. */

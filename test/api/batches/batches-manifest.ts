@@ -26,6 +26,17 @@ spec:
 ---
 apiVersion: modelgateway.dev/v1alpha1
 kind: ModelRoute
+metadata: {name: several}
+spec:
+  models:
+  - {name: several-model, contextTokens: 100000, maxOutputTokens: 4000}
+  channels:
+  - {name: chats, priority: 0, protocol: OpenAI, endpoints: [Chat], baseUrl: "${openaiUrl}/v1"}
+  - {name: broken, priority: 1, protocol: OpenAI, endpoints: [Chat, Batches], baseUrl: "${openaiUrl}/broken"}
+  - {name: working, priority: 2, protocol: OpenAI, endpoints: [Chat, Batches], baseUrl: "${openaiUrl}/v1"}
+---
+apiVersion: modelgateway.dev/v1alpha1
+kind: ModelRoute
 metadata: {name: message-batches}
 spec:
   models:
@@ -45,6 +56,7 @@ spec:
   models:
   - {name: batch-model, vendor: OpenAI, quotaType: Token, modelRatio: "1", serviceTiers: {batch: {multiplier: "0.5"}}}
   - {name: dear-batch-model, vendor: OpenAI, quotaType: Token, modelRatio: "1"}
+  - {name: several-model, vendor: OpenAI, quotaType: Token, modelRatio: "1"}
   - name: tiered-batch-model
     vendor: OpenAI
     quotaType: Token

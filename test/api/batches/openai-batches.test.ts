@@ -1,5 +1,6 @@
 /** OpenAI's files and batches: checked line by line, held at the price of a batch, and billed by what ended. */
 import assert from 'node:assert/strict';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest';
 import { serveBatches } from '../../support/batch-provider.ts';
 import type { BatchProvider } from '../../support/batch-provider.ts';
@@ -278,6 +279,29 @@ describe('a file of a batch', () => {
     }
     assert.equal(stack.openai.requests.length, 0);
   });
+  it('goes to the first channel that takes all of it, and another if that one fails', async () => {
+    const answer = await upload(line('a', { model: 'several-model' }));
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual(
+      stack.openai.requests.map(({ path }) => path),
+      ['/broken/files', '/v1/files'],
+    );
+    const made = await create(answer.json().id);
+    assert.equal(made.status, 200, made.text);
+    provider.end(provider.made[0] ?? '', { status: 'failed' });
+    await call('GET', `/v1/batches/${made.json().id}`);
+  });
+  it('is read compressed, too', async () => {
+    const head = '--x\r\nContent-Disposition: form-data; name=';
+    const form = `${head}"purpose"\r\n\r\nbatch\r\n${head}"file"; filename="a.jsonl"\r\n\r\n${line('a')}\r\n--x--\r\n`;
+    const answer = await post(stack, '/v1/files', gzipSync(form), {
+      ...bearer(KEYS.main),
+      'content-type': 'multipart/form-data; boundary=x',
+      'content-encoding': 'gzip',
+    });
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal([...provider.files.values()].length, 1);
+  });
   it('of many lines is read in parts, and each line is sent', async () => {
     const lines = Array.from({ length: 3_000 }, (_, index) => line(`request-${index}`));
     const answer = await upload(lines.join('\n'));
@@ -541,6 +565,26 @@ describe('a batch', () => {
       assert.match(answer.json().error.message, /Upload the file again/);
     }
     await stack.gateway.write('batches.yaml', batchesManifest(urls));
+  });
+  it('is fetched from a channel that gets no new calls, where none is made', async () => {
+    const before = await spent();
+    const { id, ownId } = await make([line('a')]);
+    const file = await upload(line('b'));
+    const urls = { openaiUrl: stack.openai.url, anthropicUrl: stack.anthropic.url };
+    const drained = batchesManifest(urls).replace(
+      'metadata: {name: batches}\nspec:',
+      'metadata: {name: batches}\nspec:\n  drainedChannels: [direct]',
+    );
+    await stack.gateway.write('batches.yaml', drained);
+    try {
+      provider.end(ownId, { status: 'completed', responses: { a: completion(3, 1) } });
+      assert.equal((await call('GET', `/v1/batches/${id}`)).body.status, 'completed');
+      assert.equal((await spent()) - before, 4n * BATCH_PRICE);
+      const refused = await create(file.json().id);
+      assert.deepEqual([refused.status, refused.json().error.code], [503, 'model_unavailable'], refused.text);
+    } finally {
+      await stack.gateway.write('batches.yaml', batchesManifest(urls));
+    }
   });
   it('that its provider refuses costs nothing', async () => {
     const before = await spent();
