@@ -37,7 +37,10 @@ export function addCallFlags(command: Command): Command {
       ).argParser(parseBytes),
     )
     .addOption(
-      flag('--max-running-jobs <NUMBER>', 'the most videos and background responses of one key that may run at a time')
+      flag(
+        '--max-running-jobs <NUMBER>',
+        'the most videos, background responses and batches of one key that may run at a time',
+      )
         .default(500)
         .argParser(parseCount),
     )

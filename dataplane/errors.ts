@@ -88,8 +88,8 @@ export const ERRORS = {
     retry: true,
     when:
       'a limit of running calls (key, group, channel) or of requests or tokens per minute (key, account, group, channel) ' +
-      "is reached, as many videos and background responses of a key run as may, or the provider's own rate limit on " +
-      'every channel is reached',
+      "is reached, as many videos, background responses and batches of a key run as may, or the provider's own rate limit " +
+      'on every channel is reached',
   },
   too_many_conversations: {
     status: 400,

@@ -10,6 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { anthropic } from './anthropic.ts';
 import { answerTo } from './answer.ts';
 import { listen, speech, speechEvents, transcript, transcriptEvents } from './audio.ts';
+import { BatchRoutes } from './batch-routes.ts';
 import { legacy } from './completions.ts';
 import type { Dialect, Exchange } from './dialect.ts';
 import { openai } from './openai.ts';
@@ -41,7 +42,7 @@ interface DemoProviderOptions {
    * tokens. Default 400 ms.
    */
   readonly slowTokenMs?: number;
-  /** How long a video or a background response takes; default 4 s. */
+  /** How long a video, a background response or a batch takes; default 4 s. */
   readonly videoMs?: number;
 }
 
@@ -57,6 +58,7 @@ interface Context {
   readonly cache: PromptCache;
   readonly videos: Videos;
   readonly stored: StoredResponses;
+  readonly batches: BatchRoutes;
   readonly tokenMs: number;
   readonly slowTokenMs: number;
   readonly stopping: AbortSignal;
@@ -81,6 +83,11 @@ export async function startDemoProvider(options: DemoProviderOptions): Promise<D
     cache: createPromptCache(),
     videos: createVideos(jobMs, Date.now),
     stored: createStoredResponses(jobMs, Date.now),
+    batches: new BatchRoutes({
+      takesMs: jobMs,
+      nowMs: Date.now,
+      answer: (url, body) => answerInBatch(context, url, body),
+    }),
     tokenMs: options.tokenMs ?? 12,
     slowTokenMs: options.slowTokenMs ?? 400,
     stopping: stopping.signal,
@@ -152,6 +159,8 @@ async function route(call: Call): Promise<void> {
   if (video !== undefined) return aboutVideo(call, decodeURIComponent(video), content !== undefined);
   const [, response, cancel] = /^\/v1\/responses\/(resp_[^/]+)(\/cancel)?$/.exec(path) ?? [];
   if (response !== undefined) return aboutResponse(call, decodeURIComponent(response), cancel !== undefined);
+  const batches = serveBatches(call, path);
+  if (batches) return batches;
   const serve = ROUTES[`${call.req.method} ${path}`];
   if (!serve) return refuse(call, 404, `the demo provider has no ${call.req.method} ${path}`);
   await serve(call);
@@ -177,10 +186,46 @@ const ROUTES: Readonly<Record<string, (call: Call) => unknown>> = {
   'POST /v1/videos': async (call) => makeVideo(call, await readFields(call.req)),
 };
 
+/** Undefined: the request is about something else. */
+function serveBatches(call: Call, path: string): Promise<void> | undefined {
+  const { req, res, id, context } = call;
+  const reply = context.batches.serve({
+    method: req.method ?? '',
+    path,
+    query: new URLSearchParams((req.url ?? '').split('?')[1]),
+    id,
+    readJson: () => readJson(req),
+    readForm: () => readForm(req),
+  });
+  return reply?.then((sent) => {
+    if (!sent) return refuse(call, 404, `there is nothing at ${path}`);
+    if ('json' in sent) return send(call, sent.json);
+    res.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(sent.text);
+  });
+}
+
+/** One request of a batch, which is answered as it would be alone. */
+function answerInBatch(context: Context, url: string, body: Json): { readonly status: number; readonly body: unknown } {
+  const dialect = url === '/v1/messages' ? anthropic : url === '/v1/responses' ? responses : openai;
+  try {
+    if (url === '/v1/embeddings') return { status: 200, body: embeddings(body) };
+    const prompt = dialect.parse(body);
+    const answer = answerTo(prompt);
+    const { fail } = answer.behaviour;
+    if (fail !== undefined) return { status: fail, body: dialect.error(fail, 'as the prompt asked') };
+    const id = `demo${randomBytes(9).toString('hex')}`;
+    const input = dialect.input(body, prompt, context.cache);
+    return { status: 200, body: dialect.whole({ id, body, prompt, answer, input }) };
+  } catch (error) {
+    return { status: 400, body: dialect.error(400, wordsFor(error)) };
+  }
+}
+
 /** Reads JSON, or the text fields of a form. */
 async function readFields(req: IncomingMessage): Promise<Json> {
   const type = req.headers['content-type'] ?? '';
-  return type.startsWith('multipart/') ? Object.fromEntries(await readForm(req)) : readJson(req);
+  if (!type.startsWith('multipart/')) return readJson(req);
+  return Object.fromEntries(await readForm(req));
 }
 
 async function readForm(req: IncomingMessage): Promise<FormData> {

@@ -556,10 +556,11 @@ export interface ModelRouteChannel {
   /**
    * The provider's endpoints for chat models. Chat is chat completions or messages, depending on the protocol. Calls of
    * the Responses API pass through to a provider that serves Responses, and are converted to Chat for others. Other
-   * calls are converted to Responses where there is no Chat, or the model needs it (capabilities). If absent, both for
-   * OpenAI and Azure, and Chat elsewhere.
+   * calls are converted to Responses where there is no Chat, or the model needs it (capabilities). Batches are the
+   * provider's files and batches of its own requests. If absent, all of them for OpenAI itself, Chat and Responses for
+   * Azure, Chat and Batches for Anthropic itself, and Chat elsewhere.
    */
-  readonly endpoints?: readonly ('Chat' | 'Responses')[];
+  readonly endpoints?: readonly ('Chat' | 'Responses' | 'Batches')[];
   /**
    * The provider's base URL, as for the protocol's own SDK: for OpenAI with /v1, as in https://api.openai.com/v1; for
    * Anthropic without /v1, as in https://api.anthropic.com; for Gemini without /v1beta, as in

@@ -2,6 +2,8 @@
  * The messages between the main thread and the worker thread that reads expensive bodies. They hold only plain
  * values, which postMessage can copy.
  */
+import type { BatchEndpoint, BatchForm, LineFacts, LinesPlan } from '../protocol/batches/requests.ts';
+import type { Results } from '../protocol/batches/results.ts';
 import type { BodyFacts, BodyKind } from '../protocol/body-kinds.ts';
 import type { ChatDialect, RequestFault } from '../protocol/call-facts.ts';
 import type { CountedTexts } from '../protocol/counted-texts.ts';
@@ -55,7 +57,11 @@ export type BodyTask =
   | SealingTask<'SealStored'>
   | SealingTask<'ReadEvent'>
   | (SealingTask<'ReadResponse'> & { readonly kind: SealedKind })
-  | { readonly task: 'ReadJob'; readonly protocol: ProviderKind };
+  | { readonly task: 'ReadJob'; readonly protocol: ProviderKind }
+  | { readonly task: 'SplitRequests' }
+  | { readonly task: 'LineFacts'; readonly form: BatchForm }
+  | ({ readonly task: 'WriteLines'; readonly form: BatchForm; readonly plan: PlainPlan } & Omit<LinesPlan, 'plan'>)
+  | { readonly task: 'ReadResults'; readonly endpoint: BatchEndpoint };
 
 /** What a client's body is, and how it is written. */
 interface SentBody {
@@ -83,6 +89,10 @@ export interface BodyResults {
   /** Or the error that the response is. */
   readonly ReadResponse: ConvertedResponse | { readonly error: ProviderError };
   readonly ReadJob: ConvertedJob;
+  readonly SplitRequests: Uint8Array;
+  readonly LineFacts: readonly LineFacts[];
+  readonly WriteLines: Uint8Array;
+  readonly ReadResults: Results;
 }
 
 export type BodyJob = BodyTask & { readonly bytes: Uint8Array };

@@ -15,6 +15,7 @@ import { parseBody } from '../protocol/parse-body.ts';
 import { endpointOf, providerOf } from '../protocol/providers.ts';
 import { createChannelSeal } from '../sealing/channel-seal.ts';
 import type { BodyJob, BodyReply, BodyResults } from './messages.ts';
+import { isBatchTask, runBatchTask } from './batch-tasks.ts';
 
 /** Reads or converts a request. */
 function run(job: RequestJob): BodyResults[keyof BodyResults] {
@@ -50,6 +51,7 @@ type RequestJob = Extract<BodyJob, { readonly task: 'Facts' | 'Texts' | 'Convert
 
 /** A response of a provider does not have the limits of a request. */
 function resultOf(job: BodyJob): BodyResults[keyof BodyResults] {
+  if (isBatchTask(job)) return runBatchTask(job, job.bytes);
   switch (job.task) {
     case 'Continue':
       return continueInput(job.bytes, job.kept);

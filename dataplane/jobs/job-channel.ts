@@ -9,12 +9,15 @@ import { channelLimits } from '../state/limits.ts';
 import type { State } from '../state/state.ts';
 import type { UpstreamTarget } from '../upstream/upstream.ts';
 
-export interface JobChannel {
+export interface JobTarget {
   readonly target: UpstreamTarget;
-  /** The provider's paths and responses for jobs of this kind. */
-  readonly jobs: Jobs;
   /** The group's limits on this channel and the channel's own. */
   readonly limits: readonly CountLimit[];
+}
+
+export interface JobChannel extends JobTarget {
+  /** The provider's paths and responses for jobs of this kind. */
+  readonly jobs: Jobs;
 }
 
 /**
@@ -25,12 +28,17 @@ export function channelOf(
   state: State,
   { origin, terms }: Pick<JobRecord, 'origin' | 'terms'>,
 ): JobChannel | undefined {
-  const target = state.targets.get(origin.channel);
-  const endpoints = target && providerOf(target.protocol).endpoints;
-  // only background responses are billed at their end
+  const found = jobTargetOf(state, origin);
+  const endpoints = found && providerOf(found.target.protocol).endpoints;
+  // of these, only background responses are billed at their end
   const jobs = terms === undefined ? endpoints?.videos : endpoints?.responseJobs;
-  if (!target || !jobs) return undefined;
-  return { target, jobs, limits: channelLimits(state, origin) };
+  return found && jobs && { ...found, jobs };
+}
+
+/** The same for a job of any kind. */
+export function jobTargetOf(state: State, origin: JobRecord['origin']): JobTarget | undefined {
+  const target = state.targets.get(origin.channel);
+  return target && { target, limits: channelLimits(state, origin) };
 }
 
 export function channelRemoved(): GatewayError {

@@ -6,8 +6,12 @@ import { planRequest } from '../pipeline/channel-call.ts';
 import type { PipelineDeps } from '../pipeline/context.ts';
 import { readWholeBody, sendFree, withLimits } from '../pipeline/free-request.ts';
 import type { ConvertedJob } from '../protocol/converter.ts';
-import { channelOf, channelRemoved } from './job-channel.ts';
-import type { JobChannel } from './job-channel.ts';
+import { isOfBatch } from '../pipeline/billing-terms.ts';
+import { batchPath, readBatchState } from '../protocol/batches/objects.ts';
+import type { UpstreamResponse } from '../upstream/upstream.ts';
+import { batchOutcome } from './batch-outcome.ts';
+import { channelOf, channelRemoved, jobTargetOf } from './job-channel.ts';
+import type { JobChannel, JobTarget } from './job-channel.ts';
 import { outcomeOf } from './job-outcome.ts';
 import type { EndedJob } from './job-outcome.ts';
 
@@ -15,6 +19,7 @@ type PollingDeps = Pick<PipelineDeps, 'state' | 'ledger' | 'upstreams' | 'clock'
 
 /** Undefined: the job runs. Throws GatewayError if the channel is gone or full, or the provider fails. */
 export async function pollJob(deps: PollingDeps, job: JobRecord, signal: AbortSignal): Promise<EndedJob | undefined> {
+  if (isOfBatch(job.terms)) return pollBatch(deps, job, signal);
   const at = channelOf(deps.state.get(), job);
   if (!at) throw channelRemoved();
   const request = { callId: `poll_${randomUUID()}`, dialect: 'OpenAI' } as const;
@@ -44,6 +49,37 @@ async function poll(deps: PollingDeps, polled: PolledJob): Promise<EndedJob | un
   } finally {
     held.set(0);
   }
+}
+
+function pollBatch(deps: PollingDeps, job: JobRecord, signal: AbortSignal): Promise<EndedJob | undefined> {
+  const at = jobTargetOf(deps.state.get(), job.origin);
+  if (!at) throw channelRemoved();
+  const held = new HeldBytes(deps.memory, { uid: job.origin.keyUid, account: job.origin.account });
+  const hold = (bytes: number): void => held.set(bytes);
+  const form = at.target.protocol === 'Anthropic' ? 'Anthropic' : 'OpenAI';
+  const request = { callId: `poll_${randomUUID()}`, dialect: form } as const;
+  return withLimits(deps, request, at.limits, async () => {
+    try {
+      const response = await ask(deps, { job, at, signal }, { path: batchPath(form, job.jobId), stream: false });
+      const state = readBatchState(form, await readWholeBody(response, { about: 'batch', hold }));
+      const fetchResults = (path: string): Promise<UpstreamResponse> =>
+        ask(deps, { job, at, signal }, { path, stream: true });
+      return await batchOutcome(deps, { job, state, fetchResults, hold });
+    } finally {
+      hold(0);
+    }
+  });
+}
+
+/** Asks for what a batch is, or for its results, which take as long as they take. */
+function ask(
+  deps: PollingDeps,
+  { job: { origin }, at: { target }, signal }: Omit<PolledJob, 'at'> & { readonly at: JobTarget },
+  { path, stream }: { readonly path: string; readonly stream: boolean },
+): Promise<UpstreamResponse> {
+  const plan = planRequest(deps, { target }, { headers: {}, account: origin.account, stream });
+  const request = { method: 'GET', path, body: undefined, signal } as const;
+  return sendFree(deps, plan, { ...request, attempts: [], about: 'batch', model: origin.model });
 }
 
 /** A large response is read on the worker thread. */

@@ -1,11 +1,12 @@
 /**
  * Polls running jobs, so that each is refunded or billed even if its client never asks for it. A replica leases a job
- * for a minute and polls it every few seconds at first, later once a minute; a failed poll is retried. After a day the
- * poller gives up, and after an hour if the provider no longer has the response.
+ * for a minute and polls it every few seconds at first, later once a minute; a failed poll is retried. After a day, or of a
+ * batch after eight, the poller gives up, and after an hour if the provider no longer has the response or the batch.
  */
 import type { Every } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 import type { JobRecord, Ledger } from '../ledger/ledger.ts';
+import { isOfBatch } from '../pipeline/billing-terms.ts';
 import type { EndedJob } from './job-outcome.ts';
 
 export interface PollerDeps {
@@ -29,7 +30,7 @@ export interface Poller {
 
 interface Claimed {
   readonly job: JobRecord;
-  readonly untilMs: number;
+  untilMs: number;
   nextPollMs: number;
   /** Cancels the running poll; undefined if none is running. */
   polling: AbortController | undefined;
@@ -37,7 +38,10 @@ interface Claimed {
 
 const TICK_MS = 1_000;
 const LEASE_MS = 60_000;
-const GIVE_UP_MS = 24 * 60 * 60 * 1_000;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const GIVE_UP_MS = DAY_MS;
+/** Providers give themselves from a day to a week, and keep the results for longer. */
+const GIVE_UP_BATCH_MS = 8 * DAY_MS;
 const LOST_MS = 60 * 60 * 1_000;
 const CLAIM_BATCH = 100;
 const MAX_CLAIMED = 2_000;
@@ -76,7 +80,7 @@ export function startPoller(deps: PollerDeps): Poller {
   const tick = (): void => {
     if (!deps.ready()) return;
     const nowMs = deps.nowMs();
-    for (const [id, entry] of claimed) if (nowMs >= entry.untilMs) release(claimed, id, entry);
+    for (const [id, entry] of claimed) if (nowMs >= entry.untilMs && !readsOn(entry)) release(claimed, id, entry);
     pollDue();
     if (claiming || nowMs < claimNotBeforeMs || claimed.size >= MAX_CLAIMED) return;
     claiming = true;
@@ -93,7 +97,11 @@ export function startPoller(deps: PollerDeps): Poller {
     try {
       const jobs = await deps.ledger.claimJobs(nowMs, LEASE_MS, CLAIM_BATCH);
       const untilMs = nowMs + LEASE_MS;
-      for (const job of jobs) claimed.set(idOf(job), { job, untilMs, nextPollMs: nowMs, polling: undefined });
+      for (const job of jobs) {
+        const known = claimed.get(idOf(job));
+        if (known && readsOn(known)) known.untilMs = untilMs;
+        else claimed.set(idOf(job), { job, untilMs, nextPollMs: nowMs, polling: undefined });
+      }
       pollDue();
     } catch (error) {
       claimNotBeforeMs = nowMs + LEDGER_BACKOFF_MS;
@@ -176,7 +184,7 @@ async function poll(deps: PollerDeps, claimed: Map<string, Claimed>, entry: Clai
  * undefined while the job runs.
  */
 async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Promise<EndedJob | undefined> {
-  const isOld = ageOf(deps, job) >= GIVE_UP_MS;
+  const isOld = ageOf(deps, job) >= (isOfBatch(job.terms) ? GIVE_UP_BATCH_MS : GIVE_UP_MS);
   try {
     return (await deps.poll(job, signal)) ?? (isOld ? { end: 'GivenUp' } : undefined);
   } catch (error) {
@@ -186,7 +194,12 @@ async function endOf(deps: PollerDeps, job: JobRecord, signal: AbortSignal): Pro
   }
 }
 
-/** True if a response's end can no longer be learned: it is an hour old, and its provider does not have it. */
+/** True for a batch whose results are being read, which may take longer than the lease: another reading does no harm. */
+function readsOn({ polling, job }: Claimed): boolean {
+  return polling !== undefined && isOfBatch(job.terms);
+}
+
+/** True if the end of a response or batch can no longer be learned: it is an hour old, and its provider does not have it. */
 function isLost(deps: PollerDeps, job: JobRecord, error: unknown): boolean {
   return (
     job.terms !== undefined &&

@@ -14,6 +14,7 @@ import type {
   MoneyLimit,
   Wanted,
 } from '../ledger/ledger.ts';
+import { NO_TOKENS_LOAD } from '../ledger/load.ts';
 import { callerLimits, spendingLimits } from '../state/limits.ts';
 import type { Candidate, KeyState } from '../state/state.ts';
 import { keyInForce } from './authenticate.ts';
@@ -95,8 +96,9 @@ export function releaseChannel({ ledger }: Pick<PipelineDeps, 'ledger'>, request
   ledger.release(requestId, consumed, CHANNEL_SCOPES);
 }
 
-/** What the call may use of limits by the minute. */
-function loadOf({ call: { output } }: Routed, { estimatedInputTokens, outputTokens }: CallBounds): Load {
+/** What the call may use of limits by the minute. The tokens of a batch come later, over hours. */
+function loadOf({ call: { output, together } }: Routed, { estimatedInputTokens, outputTokens }: CallBounds): Load {
+  if (together) return NO_TOKENS_LOAD;
   return { inputTokens: estimatedInputTokens, outputTokens: output ? outputTokens * output.answers : 0 };
 }
 

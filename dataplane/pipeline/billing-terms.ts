@@ -11,12 +11,14 @@ import type { BilledCall, BilledCandidate, BillingTerms } from './consumption.ts
 interface StoredTerms extends Pick<BillingTerms, 'outputLimit'> {
   readonly bounds: Omit<BillingTerms['bounds'], 'price'> & { readonly price: StatedPrice };
   readonly candidate: Omit<BilledCandidate, 'cost' | 'costOf' | 'priceOf'> & { readonly cost: StatedPrice | undefined };
-  readonly call: Omit<BilledCall, 'unbounded' | 'background'>;
+  readonly call: Omit<BilledCall, 'unbounded' | 'background' | 'together'>;
   readonly quotaType: BillingTerms['routed']['offer']['quotaType'];
 }
 
 /** Precedes terms of this shape; another shape gets another version. */
 const VERSION = '1:';
+/** Precedes the same shape of terms of a batch, which are those of each of its requests. */
+const BATCH_VERSION = 'batch1:';
 
 export function encodeTerms({ bounds, outputLimit, candidate, routed: { call, offer } }: BillingTerms): string {
   const { price, reach, requestTokens, inputTokens, estimatedInputTokens } = bounds;
@@ -27,7 +29,7 @@ export function encodeTerms({ bounds, outputLimit, candidate, routed: { call, of
     cost,
     model: { reasoning },
   } = candidate;
-  const { output, generations, made, serviceTier, region, modalities, stream, asksForReasoning } = call;
+  const { output, generations, made, serviceTier, region, modalities, stream, asksForReasoning, onlyTier } = call;
   const stored: StoredTerms = {
     bounds: { price: statedOf(price), reach, requestTokens, inputTokens, estimatedInputTokens },
     outputLimit,
@@ -41,16 +43,23 @@ export function encodeTerms({ bounds, outputLimit, candidate, routed: { call, of
       stream,
       asksForReasoning,
       ...(modalities && { modalities }),
+      ...(onlyTier !== undefined && { onlyTier }),
     },
     quotaType: offer.quotaType,
   };
-  return VERSION + serialize(stored).toString('base64');
+  return (call.together ? BATCH_VERSION : VERSION) + serialize(stored).toString('base64');
+}
+
+/** Whether these are the terms of a batch. */
+export function isOfBatch(terms: string | undefined): boolean {
+  return terms?.startsWith(BATCH_VERSION) === true;
 }
 
 /** Undefined if a version of the program or of Node wrote the text that this one cannot read. */
 export function decodeTerms(text: string): BillingTerms | undefined {
-  if (!text.startsWith(VERSION)) return undefined;
-  const stored = readStored(Buffer.from(text.slice(VERSION.length), 'base64'));
+  const version = [VERSION, BATCH_VERSION].find((each) => text.startsWith(each));
+  if (version === undefined) return undefined;
+  const stored = readStored(Buffer.from(text.slice(version.length), 'base64'));
   if (!stored) return undefined;
   const { call, quotaType, candidate, bounds, outputLimit } = stored;
   return {

@@ -11,12 +11,13 @@ import { possibleRegions, possibleTiers } from './service-tiers.ts';
 
 /** The worst case of a call on a candidate with this price. */
 export function boundCall(call: EndpointCall, candidate: Candidate, price: CompiledPrice, key: KeyState): CallBounds {
+  if (call.together) return call.together;
   const uses = call.uses(candidate);
   const { requests, requestTokens } = requestsOf(call, candidate, uses);
   const outputTokens = call.output ? outputLimit(call.output, candidate) : 0;
   const reach = {
     oneHourCache: call.oneHourCache,
-    serviceTiers: possibleTiers(call.serviceTier, price, candidate),
+    serviceTiers: call.onlyTier === undefined ? possibleTiers(call.serviceTier, price, candidate) : [call.onlyTier],
     regions: possibleRegions(call.region, price),
     modalities: call.modalities,
     uses,

@@ -49,6 +49,8 @@ export interface BilledCall extends Pick<
   | 'stream'
   | 'asksForReasoning'
   | 'background'
+  | 'onlyTier'
+  | 'together'
 > {
   unbounded(candidate: BilledCandidate): boolean;
 }
@@ -78,6 +80,25 @@ export function statusOf(
 export function progressOf(activity: BilledActivity, terms: BillingTerms, status: CallStatus): CallProgress {
   if (!isBilled(activity, status)) return terms.candidate.cost ? { ...FREE, upstreamCostNanoUsd: 0n } : FREE;
   if (isBilledAtHold(activity, terms, status)) return holdProgress(activity.meter, terms);
+  const { tokens, usageSource, billed, upstream } = consumptionOf(activity, terms, status);
+  const { cost } = terms.candidate;
+  return {
+    ...billOf(terms.bounds.price, billed),
+    tokens,
+    usageSource,
+    ...(cost && upstream && { upstreamCostNanoUsd: costNanoUsd(cost, upstream) }),
+  };
+}
+
+export interface MeasuredConsumption extends MeasuredUsage {
+  /** At the price. */
+  readonly billed: Consumption;
+  /** At the channel's cost; undefined: it states none. */
+  readonly upstream: Consumption | undefined;
+}
+
+/** What a call that is billed by what was seen of it has consumed. */
+export function consumptionOf(activity: BilledActivity, terms: BillingTerms, status: CallStatus): MeasuredConsumption {
   const { tokens, usageSource } = measureUsage(activity, terms, status);
   const { made, likely, generations } = terms.routed.call;
   const { images = 0 } = activity.meter ?? {};
@@ -88,24 +109,18 @@ export function progressOf(activity: BilledActivity, terms: BillingTerms, status
     const isWhole = usageSource !== 'Provider';
     return { ...whole, ...(!isWhole && { parts }), tokens, ...generated, served };
   };
-  const {
-    bounds: { price },
-    candidate: { cost, costOf, priceOf },
-  } = terms;
+  const { cost, costOf, priceOf } = terms.candidate;
   return {
-    ...billOf(price, consumed(priceOf, { made, generations: billedGenerations(activity.meter, terms, status) })),
     tokens,
     usageSource,
+    billed: consumed(priceOf, { made, generations: billedGenerations(activity.meter, terms, status) }),
     // the platform pays for what was made, whatever was asked for, and perhaps for what was asked for and did not come
-    ...(cost && {
-      upstreamCostNanoUsd: costNanoUsd(
-        cost,
-        consumed(costOf, {
-          made: mergeDefined({ ...made }, { ...served }),
-          generations: Math.max(generations, images),
-        }),
-      ),
-    }),
+    upstream:
+      cost &&
+      consumed(costOf, {
+        made: mergeDefined({ ...made }, { ...served }),
+        generations: Math.max(generations, images),
+      }),
   };
 }
 
@@ -175,7 +190,7 @@ function partsOf(meter: Meter | undefined, terms: BillingTerms, priceOf: PriceOf
   } = terms;
   const { details, serviceTier, region, parts, uses } = meter?.reported ?? UNREPORTED_USAGE;
   const served = {
-    serviceTiers: servedTiers(serviceTier, call.serviceTier),
+    serviceTiers: call.onlyTier === undefined ? servedTiers(serviceTier, call.serviceTier) : [call.onlyTier],
     regions: servedRegions(region, call.region),
     longest: call.unbounded(candidate) ? undefined : bounds.requestTokens,
   };
@@ -187,7 +202,7 @@ function partsOf(meter: Meter | undefined, terms: BillingTerms, priceOf: PriceOf
       tokens: tokensOf(part, 0, part.output ?? 0),
       details: part.details,
       ...served,
-      ...(part.serviceTier !== undefined && { serviceTiers: [part.serviceTier] }),
+      ...(part.serviceTier !== undefined && call.onlyTier === undefined && { serviceTiers: [part.serviceTier] }),
       ...(price && part.model !== undefined && { other: { model: part.model, price } }),
     };
   });
@@ -224,6 +239,8 @@ function holdProgress(meter: Meter | undefined, terms: BillingTerms): CallProgre
     outputLimit,
     routed: { call },
   } = terms;
+  // the tokens of a batch are not known before its end
+  if (call.together) return { ...FREE, costNanoUsd: call.together.amountNanoUsd, usageSource: 'Partial' };
   const reported = meter?.reported ?? UNREPORTED_USAGE;
   const tokens = capTokens(tokensOf(reported, bounds.inputTokens, allowedOutput(call, outputLimit)), terms);
   const isInputReported = meter?.reported.input !== undefined;
@@ -243,7 +260,7 @@ function holdProgress(meter: Meter | undefined, terms: BillingTerms): CallProgre
   return { ...billAt(price, priceOf), tokens, usageSource: 'Partial', ...upstream };
 }
 
-interface MeasuredUsage {
+export interface MeasuredUsage {
   readonly tokens: TokenCounts;
   readonly usageSource: UsageSource;
 }

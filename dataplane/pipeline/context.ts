@@ -67,7 +67,7 @@ export interface PipelineDeps {
   /** Counts what polled responses make the process hold. */
   readonly memory: Pick<MemoryBudget, 'take' | 'giveBack'>;
   readonly clock: Clock;
-  /** The most jobs of one key that may run at a time: videos and background responses. */
+  /** The most jobs of one key that may run at a time: videos, background responses and batches. */
   readonly maxRunningJobs: number;
   /** What the conversations of one account may be together. */
   readonly conversationLimits: ConversationLimits;
@@ -160,6 +160,10 @@ export interface EndpointCall {
   readonly asksForReasoning: boolean;
   /** True if the provider goes on with the response after the call, which is billed at its end. */
   readonly background?: boolean;
+  /** The service tier that serves it, whatever its response names. Absent: any that the request may get. */
+  readonly onlyTier?: string;
+  /** Of a batch: the most that one of its requests can consume, and what they cost together. */
+  readonly together?: CallBounds;
   /** True if the request uses something without a price bound that the candidate's model allows. */
   unbounded(candidate: Candidate): boolean;
   readonly wantsStreamUsage: boolean;

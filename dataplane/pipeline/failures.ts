@@ -135,8 +135,9 @@ export function jobLimitId(keyUid: string): string {
 /** The error if a key has as many running jobs as it may have. */
 export function tooManyJobs(max: number): GatewayError {
   const message =
-    `This API key has as many videos and background responses running as one key may have (${max}). ` +
-    'Try again when some have ended, or end them: POST /v1/responses/{id}/cancel, DELETE /v1/videos/{id}.';
+    `This API key has as many videos, background responses and batches running as one key may have (${max}). ` +
+    'Try again when some have ended, or end them: POST /v1/responses/{id}/cancel, DELETE /v1/videos/{id}, POST ' +
+    '/v1/batches/{id}/cancel.';
   return new GatewayError('rate_limit_exceeded', message, { retryAfterSeconds: JOB_RETRY_SECONDS });
 }
 

@@ -15,7 +15,7 @@ import type { PipelineDeps } from './context.ts';
 import { addFailure, attemptsError, callerIsFull, channelIsFull, ClientDisconnected, noAttempts } from './failures.ts';
 
 /** What providers store, as error messages call it. */
-export type StoredKind = 'video' | 'response' | 'conversation';
+export type StoredKind = 'video' | 'response' | 'conversation' | 'batch' | 'file';
 
 interface FreeRequest {
   /** By which its part of the limits is known: a request's id, or one that is made for a poll. */
@@ -23,8 +23,8 @@ interface FreeRequest {
   readonly dialect: Dialect;
 }
 
-/** The most bytes of a response that describes a video. */
-const MAX_VIDEO_BYTES = 1024 * 1024;
+/** The most bytes of a response that describes a video, a batch or a file, or a page of them. */
+const MAX_DESCRIPTION_BYTES = 4 * 1024 * 1024;
 /** The most bytes of a stored response or conversation, which may contain images. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
@@ -88,9 +88,12 @@ interface BodyLimits {
   readonly hold?: (bytes: number) => void;
 }
 
+/** What is stored with its content. */
+const CONTENTS: ReadonlySet<StoredKind> = new Set(['response', 'conversation']);
+
 /** Reads the whole body of a response. Throws GatewayError, or ClientDisconnected if the signal aborts. */
 export async function readWholeBody({ body }: UpstreamResponse, { about, hold }: BodyLimits): Promise<Buffer> {
-  const maxBytes = about === 'video' ? MAX_VIDEO_BYTES : MAX_RESPONSE_BYTES;
+  const maxBytes = CONTENTS.has(about) ? MAX_RESPONSE_BYTES : MAX_DESCRIPTION_BYTES;
   const pieces: Uint8Array[] = [];
   let size = 0;
   try {

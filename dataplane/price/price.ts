@@ -112,6 +112,32 @@ export function billOf(price: CompiledPrice, consumption: Consumption): Bill {
   return { costNanoUsd: rounded(all), lines: all.flatMap(linesOf) };
 }
 
+/** The bill of several consumptions together: their sum is rounded once, and each rate has one line. */
+export class BillSum {
+  /** By denominator. */
+  readonly #sums = new Map<bigint, bigint>();
+  /** By everything but the quantity. */
+  readonly #lines = new Map<string, BillLine>();
+
+  add(price: CompiledPrice, consumption: Consumption): void {
+    for (const charges of chargesOf(price, consumption)) {
+      this.#sums.set(charges.denominator, (this.#sums.get(charges.denominator) ?? 0n) + charges.sum);
+      for (const line of linesOf(charges)) this.#addLine(line);
+    }
+  }
+
+  get bill(): Bill {
+    const all = [...this.#sums].map(([denominator, sum]) => ({ denominator, sum }));
+    return { costNanoUsd: rounded(all), lines: [...this.#lines.values()] };
+  }
+
+  #addLine(line: BillLine): void {
+    const key = JSON.stringify({ ...line, quantity: 0 });
+    const { quantity = 0 } = this.#lines.get(key) ?? {};
+    this.#lines.set(key, { ...line, quantity: line.quantity + quantity });
+  }
+}
+
 /**
  * The most that a call within these bounds can cost, rounded up: all its input in the dearest class, context tier and
  * service tier that it can have.
@@ -394,18 +420,20 @@ function wholeCount(count: number): number {
   return Number.isSafeInteger(count) ? count : Math.min(Math.ceil(count), Number.MAX_SAFE_INTEGER);
 }
 
-function rounded(all: readonly Charges[]): bigint {
+type ChargedSum = Pick<Charges, 'sum' | 'denominator'>;
+
+function rounded(all: readonly ChargedSum[]): bigint {
   const { sum, denominator } = total(all);
   return roundHalfUp(sum, denominator);
 }
 
-function roundUp(all: readonly Charges[]): bigint {
+function roundUp(all: readonly ChargedSum[]): bigint {
   const { sum, denominator } = total(all);
   return (sum + denominator - 1n) / denominator;
 }
 
 /** Denominators of prices by tokens are powers of ten, so that each divides the largest; another price is alone. */
-function total(all: readonly Charges[]): Pick<Charges, 'sum' | 'denominator'> {
+function total(all: readonly ChargedSum[]): ChargedSum {
   const denominator = all.reduce((most, each) => (each.denominator > most ? each.denominator : most), 1n);
   return { denominator, sum: all.reduce((sum, each) => sum + each.sum * (denominator / each.denominator), 0n) };
 }

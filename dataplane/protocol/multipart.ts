@@ -86,11 +86,27 @@ export function rewriteForm(
   contentType: string,
   { name, value }: { readonly name: string; readonly value: string },
 ): WrittenForm {
+  return writeForm(
+    readParts(bytes, contentType).map((part) => ({
+      ...part,
+      content: part.name === name ? Buffer.from(value) : bytes.subarray(part.start, part.end),
+    })),
+  );
+}
+
+/** A part of a form that is written. */
+export interface NewPart extends Pick<FormPart, 'name' | 'filename' | 'contentType'> {
+  readonly content: Uint8Array;
+}
+
+export function writeForm(parts: readonly NewPart[]): WrittenForm {
+  const hash = createHash('sha256');
+  for (const { content } of parts) hash.update(content);
   // no content contains its own hash
-  const boundary = `modelgateway-${createHash('sha256').update(bytes).digest('hex').slice(0, 48)}`;
-  const written = readParts(bytes, contentType).flatMap((part) => [
+  const boundary = `modelgateway-${hash.digest('hex').slice(0, 48)}`;
+  const written = parts.flatMap((part) => [
     Buffer.from(`--${boundary}${CRLF}${headersOf(part)}${CRLF}${CRLF}`),
-    part.name === name ? Buffer.from(value) : bytes.subarray(part.start, part.end),
+    part.content,
     Buffer.from(CRLF),
   ]);
   return {
@@ -99,7 +115,7 @@ export function rewriteForm(
   };
 }
 
-function headersOf({ name, filename, contentType }: FormPart): string {
+function headersOf({ name, filename, contentType }: Omit<NewPart, 'content'>): string {
   const disposition = `Content-Disposition: form-data; name="${escape(name)}"`;
   if (filename === undefined) return disposition;
   const file = `${disposition}; filename="${escape(filename)}"`;

@@ -47,17 +47,17 @@ const UNSUPPORTED: readonly UnsupportedEndpoint[] = [
   },
   {
     methods: /./,
-    path: /^\/v1(?:beta|alpha)?\/(?:(?:messages\/)?batches(?:\/.*)?|models\/.+:(?:asyncB|b)atch(?:Generate|Embed)Content)$/,
+    path: /^(?:\/v1(?:beta|alpha)\/batches(?:\/.*)?|\/v1(?:beta|alpha)?\/models\/.+:(?:asyncB|b)atch(?:Generate|Embed)Content)$/,
     instead:
-      'Batches are not taken: send each call of a batch by itself, as many at a time as the key may have in ' +
-      'flight.',
+      "Batches are taken in OpenAI's protocol (POST /v1/files, POST /v1/batches) and in Anthropic's (POST " +
+      '/v1/messages/batches).',
   },
   {
     methods: /./,
-    path: /^(?:\/upload)?\/v1(?:beta|alpha)?\/(?:files|uploads)(?:[/:].*)?$/,
+    path: /^(?:\/v1(?:beta|alpha)\/files|\/upload\/v1(?:beta|alpha)?\/files|(?:\/upload)?\/v1(?:beta|alpha)?\/uploads)(?:[/:].*)?$/,
     instead:
-      'Files are not kept at the provider, where they would belong to every key: send their content in the ' +
-      'message itself, in base64.',
+      'Only files of batches are kept at the provider (POST /v1/files): send other content in the message itself, ' +
+      'in base64.',
   },
   {
     methods: /./,

@@ -190,6 +190,8 @@ export const ChannelEndpoint = {
   /** CHAT - chat completions or messages */
   CHAT: 'CHANNEL_ENDPOINT_CHAT',
   RESPONSES: 'CHANNEL_ENDPOINT_RESPONSES',
+  /** BATCHES - files and batches of its requests */
+  BATCHES: 'CHANNEL_ENDPOINT_BATCHES',
 } as const;
 
 export type ChannelEndpoint = (typeof ChannelEndpoint)[keyof typeof ChannelEndpoint];
@@ -198,6 +200,7 @@ export namespace ChannelEndpoint {
   export type UNSPECIFIED = typeof ChannelEndpoint.UNSPECIFIED;
   export type CHAT = typeof ChannelEndpoint.CHAT;
   export type RESPONSES = typeof ChannelEndpoint.RESPONSES;
+  export type BATCHES = typeof ChannelEndpoint.BATCHES;
 }
 
 export function channelEndpointFromJSON(object: any): ChannelEndpoint {
@@ -211,6 +214,9 @@ export function channelEndpointFromJSON(object: any): ChannelEndpoint {
     case 2:
     case 'CHANNEL_ENDPOINT_RESPONSES':
       return ChannelEndpoint.RESPONSES;
+    case 3:
+    case 'CHANNEL_ENDPOINT_BATCHES':
+      return ChannelEndpoint.BATCHES;
     default:
       throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum ChannelEndpoint');
   }
@@ -224,6 +230,8 @@ export function channelEndpointToNumber(object: ChannelEndpoint): number {
       return 1;
     case ChannelEndpoint.RESPONSES:
       return 2;
+    case ChannelEndpoint.BATCHES:
+      return 3;
     default:
       throw new globalThis.Error('Unrecognized enum value ' + object + ' for enum ChannelEndpoint');
   }

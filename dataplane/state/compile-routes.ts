@@ -77,6 +77,7 @@ const ENDPOINTS: Readonly<Partial<Record<Endpoint, EndpointKind>>> = {
 const CHAT_ENDPOINTS: Readonly<Partial<Record<ChannelEndpoint, ChatEndpoint>>> = {
   [ChannelEndpoint.CHAT]: 'Chat',
   [ChannelEndpoint.RESPONSES]: 'Responses',
+  [ChannelEndpoint.BATCHES]: 'Batches',
 };
 /** The endpoints of a channel that names none. */
 const CHAT_ONLY: ReadonlySet<ChatEndpoint> = new Set(['Chat']);

@@ -74,24 +74,44 @@ export function passRequest(
 
 export interface Exchange<T> extends ProviderRequest {
   readonly stream: boolean;
+  /** Of the body. Default: application/json. */
+  readonly contentType?: string;
   /** Consumes the provider's response while the request counts in the limits. */
   readonly use: (response: UpstreamResponse) => Promise<T>;
 }
 
 /** Throws the errors of a call, or ClientDisconnected. Resolves with the result of `use`. */
-export async function exchange<T>(
+export function exchange<T>(
   deps: PipelineDeps,
   request: ClientRequest,
-  { channel: { target, limits, model } }: StoringChannel,
-  { about, path, body, stream, use }: Exchange<T>,
+  at: Pick<StoringChannel, 'channel'>,
+  { use, ...sent }: Exchange<T>,
 ): Promise<T> {
-  const { requestId, key, errorDialect, headers, method, query, left: signal, attempts } = request;
+  const { method, query } = request;
+  return exchanges(deps, request, at, async (send) => use(await send({ ...sent, method, query })));
+}
+
+export interface ChannelExchange extends Omit<Exchange<never>, 'use'> {
+  readonly method: ClientRequest['method'];
+  /** Without its question mark. */
+  readonly query?: string;
+}
+
+/** Runs work that sends requests to the channel, which count in the limits as one. Throws as `exchange` does. */
+export function exchanges<T>(
+  deps: PipelineDeps,
+  { requestId, key, errorDialect, headers, left: signal, attempts }: ClientRequest,
+  { channel: { target, limits, model } }: Pick<StoringChannel, 'channel'>,
+  work: (send: (sent: ChannelExchange) => Promise<UpstreamResponse>) => Promise<T>,
+): Promise<T> {
   const free = { callId: requestId, dialect: errorDialect };
-  return withLimits(deps, free, [...callerLimits(deps.state.get(), key), ...limits], async () => {
-    const plan = planRequest(deps, { target }, { headers, account: key.account, stream });
-    const sent = { method, path: `${path}${query === '' ? '' : `?${query}`}`, body, signal, attempts };
-    return use(await sendFree(deps, plan, { ...sent, about, model: model.name }));
-  });
+  return withLimits(deps, free, [...callerLimits(deps.state.get(), key), ...limits], () =>
+    work(({ path, query = '', stream, ...sent }) => {
+      const plan = planRequest(deps, { target }, { headers, account: key.account, stream });
+      const whole = query === '' ? path : `${path}?${query}`;
+      return sendFree(deps, plan, { ...sent, path: whole, signal, attempts, model: model.name });
+    }),
+  );
 }
 
 interface Sealing {

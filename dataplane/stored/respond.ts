@@ -1,4 +1,4 @@
-/** Sends a provider's response to the client: a description in one piece, a video's content as a stream. */
+/** Sends a provider's response to the client: a description in one piece, the content of a video or a file as a stream. */
 import type { ClientReply } from '../pipeline/context.ts';
 import { readingError } from '../pipeline/free-request.ts';
 import { responseHeaders } from '../upstream/headers.ts';
@@ -34,7 +34,7 @@ export function bufferedHeaders({ response }: BufferedResponse): Record<string, 
 export async function streamContent(
   reply: ClientReply,
   { status, headers, body }: UpstreamResponse,
-  headOnly: boolean,
+  { headOnly, what }: { readonly headOnly: boolean; readonly what: 'video' | 'file' | 'results' },
 ): Promise<number> {
   const length = headers['content-length'];
   const start = (): void => {
@@ -53,7 +53,7 @@ export async function streamContent(
         await reply.write(piece);
       }
   } catch (error) {
-    throw readingError(error, 'before the end of the video');
+    throw readingError(error, `before the end of the ${what}`);
   }
   start();
   reply.end(NO_BYTES);

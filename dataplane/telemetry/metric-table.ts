@@ -107,8 +107,8 @@ export const METRICS = {
     type: 'counter',
     labels: ['model', 'group', 'end'],
     help:
-      'Videos and background responses by their end: Completed, Failed, Cancelled, Deleted (while running), ' +
-      'GivenUp (no result in a day, or gone at the provider).',
+      'Videos, background responses and batches by their end: Completed, Failed, Cancelled, Deleted (while running), ' +
+      'GivenUp (no result in a day, of a batch in eight days, or gone at the provider).',
   },
   modelgateway_upstream_attempts_total: {
     type: 'counter',

@@ -75,8 +75,8 @@ interface BetaRules {
 /** How requests are adapted to a cloud (dataplane/protocol/platforms). */
 export type PlatformName = 'Direct' | 'AzureDeployments' | 'BedrockInvoke' | 'VertexPublisher';
 
-/** Chat: chat completions or messages, by the protocol. */
-export type ChatEndpoint = 'Chat' | 'Responses';
+/** Chat: chat completions or messages, by the protocol. Batches: files and batches of the provider's own requests. */
+export type ChatEndpoint = 'Chat' | 'Responses' | 'Batches';
 
 /** Where and how to reach a channel. A changed definition is a new object. */
 export interface UpstreamTarget {

@@ -37,7 +37,11 @@ const ENDPOINTS = {
   Speech: Endpoint.SPEECH,
   Transcriptions: Endpoint.TRANSCRIPTIONS,
 } as const;
-const CHANNEL_ENDPOINTS = { Chat: ChannelEndpoint.CHAT, Responses: ChannelEndpoint.RESPONSES } as const;
+const CHANNEL_ENDPOINTS = {
+  Chat: ChannelEndpoint.CHAT,
+  Responses: ChannelEndpoint.RESPONSES,
+  Batches: ChannelEndpoint.BATCHES,
+} as const;
 const INPUTS = { Text: Input.TEXT, Image: Input.IMAGE } as const;
 const PROTOCOLS = {
   OpenAI: Protocol.OPENAI,
@@ -220,16 +224,26 @@ function betasOf({ drop = [], rename = [], allow = [] }: NonNullable<ModelRouteC
   return { drop: [...drop], rename: rename.map(({ name, to }) => ({ name, to })), allow: [...allow] };
 }
 
-/** Hosts whose providers serve Responses: OpenAI's own and Azure's. */
-const RESPONSES_HOSTS = [/^(?:[a-z]+\.)?api\.openai\.com$/, /\.(?:openai|cognitiveservices|services\.ai)\.azure\.com$/];
+type EndpointName = keyof typeof CHANNEL_ENDPOINTS;
+
+/** What providers serve besides Chat, by protocol and host: OpenAI's own, Azure's and Anthropic's. */
+const KNOWN_HOSTS: readonly (readonly [ModelRouteChannel['protocol'], RegExp, readonly EndpointName[]])[] = [
+  ['OpenAI', /^(?:[a-z]+\.)?api\.openai\.com$/, ['Chat', 'Responses', 'Batches']],
+  // batches of Azure need deployments of a kind of their own
+  ['OpenAI', /\.(?:openai|cognitiveservices|services\.ai)\.azure\.com$/, ['Chat', 'Responses']],
+  ['Anthropic', /^api\.anthropic\.com$/, ['Chat', 'Batches']],
+];
 
 /** The endpoints of a channel; without any, it serves only Chat. */
-function endpointsOf({ protocol, platform, baseUrl, endpoints }: ModelRouteChannel): Pick<Channel, 'endpoints'> {
-  if (endpoints) return { endpoints: { endpoints: endpoints.map((endpoint) => CHANNEL_ENDPOINTS[endpoint]) } };
-  const known = RESPONSES_HOSTS.some((host) => host.test(new URL(baseUrl).hostname));
-  return protocol === 'OpenAI' && platform !== 'AzureDeployments' && known
-    ? { endpoints: { endpoints: [ChannelEndpoint.CHAT, ChannelEndpoint.RESPONSES] } }
-    : {};
+function endpointsOf(channel: ModelRouteChannel): Pick<Channel, 'endpoints'> {
+  const names = channel.endpoints ?? knownEndpoints(channel);
+  return names ? { endpoints: { endpoints: names.map((name) => CHANNEL_ENDPOINTS[name]) } } : {};
+}
+
+function knownEndpoints({ protocol, platform, baseUrl }: ModelRouteChannel): readonly EndpointName[] | undefined {
+  if (platform !== undefined && platform !== 'Direct') return undefined;
+  const { hostname } = new URL(baseUrl);
+  return KNOWN_HOSTS.find(([spoken, host]) => spoken === protocol && host.test(hostname))?.[2];
 }
 
 /** `costless`: channels whose PriceCatalog of costs is missing. They serve. */

@@ -47,7 +47,8 @@ export function readerOf<Facts>(endpoint: Endpoint<Facts>): (received: Received)
   return async (received) => callOf(endpoint, await endpoint.read(received), received);
 }
 
-function callOf<Facts>(endpoint: Endpoint<Facts>, facts: Facts, received: Received): EndpointCall {
+/** What the facts of a request mean at an endpoint. */
+export function callOf<Facts>(endpoint: Endpoint<Facts>, facts: Facts, received: Received): EndpointCall {
   return {
     ...PLAIN,
     ...endpoint.asks(facts),

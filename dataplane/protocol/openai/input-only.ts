@@ -56,7 +56,12 @@ function meterLarge(endpoint: InputOnlyEndpoint): LargeMeter {
 }
 
 function meterResponse(endpoint: InputOnlyEndpoint, response: JsonRecord): Meter {
-  const input = inputOf(endpoint.readUsage?.(response) ?? usageMember(response));
+  return meterInput(endpoint.readUsage?.(response) ?? usageMember(response));
+}
+
+/** Meters a response that has no output by its usage. */
+export function meterInput(usage: OpenAiUsage): Meter {
+  const input = inputOf(usage);
   return { reported: { ...UNREPORTED_USAGE, ...input }, final: input?.input !== undefined, outputBytes: 0 };
 }
 

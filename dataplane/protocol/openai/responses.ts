@@ -136,7 +136,7 @@ const ENDED: Readonly<Partial<Record<string, ConvertedJob['state']>>> = {
 };
 
 /** The response failed without usage or output. */
-function isEmptyFailure({ status, usage, output }: JsonRecord): boolean {
+export function isEmptyFailure({ status, usage, output }: JsonRecord): boolean {
   return status === 'failed' && !isRecord(usage) && itemsOf(output).length === 0;
 }
 

@@ -30,7 +30,7 @@ export function toolReasoningOfOthers({ tools }: JsonRecord): ToolReasoning {
 
 export interface ServedModel {
   /** What the channel's provider serves. */
-  readonly endpoints: ReadonlySet<ServingApi>;
+  readonly endpoints: { has(api: ServingApi): boolean };
   readonly upstreamModel: string;
   readonly capabilities: StatedCapabilities | undefined;
 }

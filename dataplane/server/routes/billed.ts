@@ -3,11 +3,18 @@ import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastif
 import type { Received } from '../../pipeline/context.ts';
 import { ENDPOINTS } from '../../pipeline/endpoints/endpoints.ts';
 import { handleCall } from '../../pipeline/pipeline.ts';
+import { fileBatchReader, messageBatchReader } from '../../stored/create-batch.ts';
 import type { ServerDeps } from '../deps.ts';
+import { PATHS } from '../paths.ts';
 import { receive } from '../receive.ts';
 
 export const billed: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
-  for (const { path, ...endpoint } of Object.values(ENDPOINTS)) {
+  const endpoints = [
+    ...Object.values(ENDPOINTS),
+    { path: PATHS.batchCreation.path, endpoint: 'batches', read: fileBatchReader(deps) },
+    { path: PATHS.messageBatchCreation.path, endpoint: 'message_batches', read: messageBatchReader(deps) },
+  ] as const;
+  for (const { path, ...endpoint } of endpoints) {
     app.post(path, (request: FastifyRequest, reply: FastifyReply) => {
       reply.hijack();
       void serve(deps, receive(deps, { ...endpoint, request, reply }));

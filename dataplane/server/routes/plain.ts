@@ -3,8 +3,10 @@ import type { FastifyPluginCallback } from 'fastify';
 import { keyInForce } from '../../pipeline/authenticate.ts';
 import { callerOf } from '../caller.ts';
 import type { ServerDeps } from '../deps.ts';
+import { batches } from './batches.ts';
 import { conversations } from './conversations.ts';
 import { countTokens } from './count-tokens.ts';
+import { files } from './files.ts';
 import { geminiModels } from './gemini-models.ts';
 import { key } from './key.ts';
 import { models } from './models.ts';
@@ -18,7 +20,18 @@ export const plain: FastifyPluginCallback<ServerDeps> = (app, deps, done) => {
     const { keyHash } = callerOf(request);
     request.caller = { keyHash, key: keyInForce(deps, keyHash) };
   });
-  for (const addRoutes of [models, geminiModels, key, usage, countTokens, videos, responses, conversations])
+  for (const addRoutes of [
+    models,
+    geminiModels,
+    key,
+    usage,
+    countTokens,
+    videos,
+    responses,
+    conversations,
+    files,
+    batches,
+  ])
     addRoutes(app, deps);
   done();
 };

@@ -41,7 +41,11 @@ export function videos(app: FastifyInstance, deps: ServerDeps): void {
     PATHS.videoContent.path,
     options,
     serveVideo(deps, ({ call, found, reply, query, headOnly }) =>
-      downloadVideo(deps, call, { found, query, pass: (response) => streamContent(reply, response, headOnly) }),
+      downloadVideo(deps, call, {
+        found,
+        query,
+        pass: (response) => streamContent(reply, response, { headOnly, what: 'video' }),
+      }),
     ),
   );
 }

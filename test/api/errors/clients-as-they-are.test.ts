@@ -172,9 +172,7 @@ describe('a path that the gateway does not serve', () => {
 
   it('gets 404 with one sentence of advice', async () => {
     for (const [path, advice] of [
-      ['/v1/batches', /by itself/],
-      ['/v1/messages/batches', /by itself/],
-      ['/v1/files', /base64/],
+      ['/v1/uploads', /base64/],
       ['/v1/audio/voices', /every key/],
       ['/v1/realtime', /\/v1\/audio\/speech/],
       ['/v1/engines/davinci/completions', /chat\/completions/],
@@ -196,7 +194,7 @@ describe("a client of Anthropic's API beside its messages", () => {
   it('gets errors in its dialect, which name what was asked for', async () => {
     for (const [path, type, said] of [
       ['/v1/models/no-such', 'not_found_error', /no-such/],
-      ['/v1/files', 'not_found_error', /^Files/],
+      ['/v1/files/x', 'not_found_error', /no such file/],
       ['/v1/skills', 'not_found_error', /^Skills/],
       ['/v1/containers/x', 'not_found_error', /^Containers/],
       ['/v1/usage/none', 'not_found_error', /./],

@@ -71,7 +71,7 @@ describe('paths', () => {
   it("of Google's that are not served say what to call instead, in Google's format", async () => {
     for (const [path, instead] of [
       ['/models/gpt-model:predictLongRunning', /POST \/v1\/videos/],
-      ['/models/gpt-model:batchGenerateContent', /each call of a batch by itself/],
+      ['/models/gpt-model:batchGenerateContent', /Batches are taken in OpenAI's protocol/],
       ['/cachedContents', /Send the whole conversation/],
       ['/cachedContents/x', /Send the whole conversation/],
       ['/interactions', /:generateContent/],

@@ -90,12 +90,12 @@ describe('NotFoundError', () => {
     await assertRaises(never.models.list(), OpenAI.NotFoundError, { ...expected, message: /base URL.*\/v1/ });
     await books.check(free(404), free(404));
   });
-  it('is raised for an endpoint that the gateway does not serve', async () => {
+  it('is raised for a batch of nobody', async () => {
     await assertRaises(client.batches.retrieve('batch_1'), OpenAI.NotFoundError, {
       status: 404,
       type: 'invalid_request_error',
       code: 'not_found',
-      message: /Batches are not taken/,
+      message: /no such batch here/,
     });
     await books.check(free(404));
   });

@@ -33,7 +33,7 @@ describe('a key with as many running jobs as it may have', () => {
     assert.deepEqual([made.length, refused.length], [MAX, 10 - MAX]);
     assert.equal(stack.openai.requests.length, MAX, 'a refused call was sent');
     for (const { headers } of refused) assert.equal(headers.get('retry-after'), '10');
-    assert.match(refused[0]?.json().error.message, /videos and background responses running .* \(3\)/);
+    assert.match(refused[0]?.json().error.message, /videos, background responses and batches running .* \(3\)/);
 
     // a call that leaves no job is served
     const plain = await post(stack, '/v1/chat/completions', { model: 'gpt-model', messages: [] });

@@ -225,6 +225,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   },
   'dataplane/jobs': {
     may: [
+      'dataplane/body-worker/batch-tasks.ts',
       'dataplane/clock.ts',
       'dataplane/errors.ts',
       'dataplane/memory-budget.ts',
@@ -238,6 +239,7 @@ export const LAYOUT: Readonly<Record<string, Part>> = {
   },
   'dataplane/stored': {
     may: [
+      'dataplane/body-worker/batch-tasks.ts',
       'dataplane/errors.ts',
       'dataplane/jobs',
       'dataplane/memory-budget.ts',
@@ -335,6 +337,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'openai-openai.ts': ['openai'],
 
     // what is done for every dialect
+    batches: ['anthropic', 'openai'],
     'affinity-facts.ts': ['conversation', 'gemini'],
     'body-kinds.ts': ['anthropic', 'gemini', 'openai'],
     'count-texts.ts': ['anthropic', 'gemini', 'openai'],

@@ -5,6 +5,9 @@ import { pollIntervalAt, startPoller } from '../../../../dataplane/jobs/poller.t
 import type { Poller, PollerDeps } from '../../../../dataplane/jobs/poller.ts';
 import type { JobRecord } from '../../../../dataplane/ledger/ledger.ts';
 
+/** Of any batch. */
+const BATCH_TERMS = 'batch1:';
+
 function job(jobId: string, createdMs = 0, channel = 'route/channel'): JobRecord {
   return {
     jobId,
@@ -145,6 +148,32 @@ describe('the poller', () => {
       await scene.poller.stop();
     });
   }
+  it('gives up a batch after eight days', async () => {
+    const scene = new Scene([{ ...job('b'), terms: BATCH_TERMS }]);
+    scene.nowMs = 48 * 3_600_000;
+    await scene.pass(120);
+    assert.deepEqual(scene.ends, []);
+    scene.nowMs = 8 * 24 * 3_600_000;
+    await scene.pass(120);
+    assert.deepEqual(scene.ends, ['b GivenUp']);
+    await scene.poller.stop();
+  });
+  it('reads a batch to its end although its lease ends, and begins no second reading', async () => {
+    const scene = new Scene([{ ...job('b'), terms: BATCH_TERMS }]);
+    const reading = Promise.withResolvers<{ end: 'Completed' }>();
+    let aborted = false;
+    scene.poll = (_job, signal) => {
+      signal.addEventListener('abort', () => (aborted = true));
+      return reading.promise;
+    };
+    await scene.pass(200);
+    assert.deepEqual([scene.looks, aborted], [['b@5'], false]);
+    assert.ok(scene.claims > 2);
+    reading.resolve({ end: 'Completed' });
+    await scene.pass(1);
+    assert.deepEqual(scene.ends, ['b Completed']);
+    await scene.poller.stop();
+  });
   it('does not decide on an old job before there is a configuration', async () => {
     const scene = new Scene([job('v')]);
     scene.nowMs = 48 * 3_600_000;

@@ -1,0 +1,102 @@
+/** Decides how a batch ended, and computes its bill from the results at its provider. */
+import { runBatchPart } from '../body-worker/batch-tasks.ts';
+import { GatewayError } from '../errors.ts';
+import { LedgerUnavailable } from '../ledger/ledger.ts';
+import type { JobRecord } from '../ledger/ledger.ts';
+import { BatchBill } from '../pipeline/batches/batch-bill.ts';
+import { decodeTerms } from '../pipeline/billing-terms.ts';
+import type { PipelineDeps } from '../pipeline/context.ts';
+import { readingError } from '../pipeline/free-request.ts';
+import { LineChunks } from '../protocol/batches/line-chunks.ts';
+import type { BatchState } from '../protocol/batches/objects.ts';
+import type { CallStatus } from '../usage/record.ts';
+import type { UpstreamResponse } from '../upstream/upstream.ts';
+import type { EndedJob } from './job-outcome.ts';
+
+export interface EndingBatch {
+  readonly job: JobRecord;
+  readonly state: BatchState;
+  /** Asks the provider for the results. */
+  readonly fetchResults: (path: string) => Promise<UpstreamResponse>;
+  /** Sets how many bytes of the results are held; throws GatewayError. */
+  readonly hold: (bytes: number) => void;
+}
+
+type ReadingDeps = Pick<PipelineDeps, 'bodyWorker'>;
+
+/** The largest result of one request. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Undefined while the batch runs, or its results are not there yet. What ended counts, also in a batch that was
+ * cancelled or has expired. Rejects with GatewayError if the results cannot be read, and with LedgerUnavailable for
+ * terms of another version.
+ */
+export async function batchOutcome(deps: ReadingDeps, ending: EndingBatch): Promise<EndedJob | undefined> {
+  const { job, state } = ending;
+  const { end, results, succeeded = 0 } = state;
+  // a provider may name its results a while after the end
+  if (end === undefined || (results === undefined && succeeded > 0)) return undefined;
+  const terms = decodeTerms(job.terms ?? '');
+  if (!terms) throw new LedgerUnavailable('another version of the gateway has to bill this batch');
+  const bill = new BatchBill(terms);
+  const count = results === undefined ? 0 : await readAll(deps, ending, { path: results, bill });
+  if (count < succeeded) throw incomplete();
+  return {
+    end: end === 'Expired' ? 'Failed' : end,
+    bill: { status: statusAfter(end, bill.count), progress: bill.progress },
+  };
+}
+
+interface ReadResults {
+  readonly path: string;
+  readonly bill: BatchBill;
+}
+
+/** Resolves with the number of results. */
+async function readAll(
+  { bodyWorker }: ReadingDeps,
+  { job, state: { endpoint }, fetchResults, hold }: EndingBatch,
+  { path, bill }: ReadResults,
+): Promise<number> {
+  const { keyUid } = job.origin;
+  // the gateway makes no others
+  if (endpoint === undefined) throw incomplete();
+  const chunks = new LineChunks();
+  let count = 0;
+  const take = async (chunk: Uint8Array): Promise<void> => {
+    const { meters, lines } = await runBatchPart(bodyWorker, keyUid, { task: 'ReadResults', endpoint }, chunk);
+    for (const meter of meters) bill.add(meter);
+    count += lines;
+  };
+  const { body } = await fetchResults(path).catch(unlessGone);
+  try {
+    for await (const piece of body) {
+      for (const chunk of chunks.push(piece)) await take(chunk);
+      if (chunks.pendingBytes > MAX_LINE_BYTES) throw incomplete();
+      hold(chunks.pendingBytes);
+    }
+    await take(chunks.end());
+    return count;
+  } catch (error) {
+    if (error instanceof SyntaxError) throw incomplete();
+    throw readingError(error, 'within the results');
+  } finally {
+    hold(0);
+  }
+}
+
+/** Results that are gone are asked for again: a provider may name them before they are there. */
+function unlessGone(error: unknown): never {
+  throw error instanceof GatewayError && error.code === 'not_found' ? incomplete() : error;
+}
+
+function statusAfter(end: NonNullable<BatchState['end']>, succeeded: number): CallStatus {
+  if (end === 'Cancelled') return 'ClientClosed';
+  if (succeeded === 0) return 'Failed';
+  return end === 'Completed' ? 'Succeeded' : 'ProviderCut';
+}
+
+function incomplete(): GatewayError {
+  return new GatewayError('upstream_error', 'The provider sent results of this batch that cannot be read. Try again.');
+}

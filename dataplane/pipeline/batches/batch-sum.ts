@@ -1,0 +1,222 @@
+/**
+ * [P] Adds up the requests of a batch on one channel: each is checked as a single call, and held at the price of a batch.
+ * The batch is a call of its own, whose bounds are what its requests cost together, and what one of them can consume.
+ */
+import { GatewayError } from '../../errors.ts';
+import { STANDARD_TIER } from '../../price/price.ts';
+import type { Modality, Uses } from '../../price/price.ts';
+import type { CompiledPrice } from '../../price/sheet.ts';
+import type { BatchForm } from '../../protocol/batches/requests.ts';
+import type { Converter } from '../../protocol/converter.ts';
+import type { Candidate, KeyState, State } from '../../state/state.ts';
+import { boundCall } from '../bounds.ts';
+import type { CallBounds, EndpointCall } from '../context.ts';
+import { ableToContinue, continuesImages } from '../kept-images.ts';
+
+/** The service tier of a PriceCatalog that prices batches; a model without it pays the standard price. */
+const BATCH_TIER = 'batch';
+
+/** A channel that may take a batch. */
+export interface BatchChannel {
+  readonly candidate: Candidate;
+  readonly price: CompiledPrice;
+  readonly key: KeyState;
+  readonly state: State;
+  readonly form: BatchForm;
+}
+
+/** What the latest request adds to. */
+interface Most {
+  readonly requestTokens: number;
+  readonly inputTokens: number;
+  /** All choices together. */
+  readonly outputTokens: number;
+  readonly requests: number;
+  readonly oneHourCache: boolean;
+  readonly asksForReasoning: boolean;
+  readonly regions: readonly string[];
+  readonly modalities: readonly Modality[];
+  readonly uses: Uses;
+}
+
+const NOTHING: Most = {
+  requestTokens: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  requests: 1,
+  oneHourCache: false,
+  asksForReasoning: false,
+  regions: [],
+  modalities: [],
+  uses: {},
+};
+
+export class BatchSum {
+  readonly channel: BatchChannel;
+  /** The output limit of each request; undefined: it has no output. */
+  readonly limits: (number | undefined)[] = [];
+  #first: EndpointCall | undefined;
+  #most = NOTHING;
+  #amountNanoUsd = 0n;
+  #estimatedTokens = 0;
+
+  constructor(channel: BatchChannel) {
+    this.channel = channel;
+  }
+
+  /** Throws GatewayError for a request that the channel cannot take within a batch. */
+  add(call: EndpointCall): void {
+    const { candidate, price, key } = this.channel;
+    this.#first ??= call;
+    checkSame(call, this.#first);
+    checkAlone(call);
+    this.#checkAt(call);
+    const bounds = boundCall({ ...call, onlyTier: BATCH_TIER }, candidate, price, key);
+    this.#amountNanoUsd += bounds.amountNanoUsd;
+    this.#estimatedTokens += bounds.estimatedInputTokens;
+    this.limits.push(call.output && bounds.outputTokens);
+    this.#most = mostOf(this.#most, call, bounds);
+  }
+
+  get amountNanoUsd(): bigint {
+    return this.#amountNanoUsd;
+  }
+
+  /** The batch as one call. `converter`: of its creation, at this channel alone. */
+  callOf(converter: Converter): EndpointCall {
+    const { candidate } = this.channel;
+    const first = this.#first;
+    if (!first) throw noRequests();
+    const { requestTokens, asksForReasoning, modalities, uses } = this.#most;
+    const { kind, model, output, region } = first;
+    return {
+      kind,
+      model,
+      stream: false,
+      output: output && {
+        maxTokens: undefined,
+        answers: 1,
+        predictionTokens: 0,
+        thinkingBudget: undefined,
+        fixed: true,
+      },
+      generations: 1,
+      oneHourCache: this.#most.oneHourCache,
+      asksForReasoning,
+      wantsStreamUsage: false,
+      background: true,
+      onlyTier: BATCH_TIER,
+      ...(region !== undefined && { region }),
+      modalities,
+      together: this.#bounds(),
+      check: () => undefined,
+      boundInput: () => requestTokens,
+      estimateInput: () => 0,
+      uses: () => uses,
+      unbounded: () => false,
+      // members of an Automatic group may share a channel at prices of their own
+      converter: ({ target, group }) =>
+        target.id === candidate.target.id && group === candidate.group ? converter : undefined,
+      unservable: () => undefined,
+    };
+  }
+
+  #bounds(): CallBounds {
+    const { requestTokens, inputTokens, outputTokens, asksForReasoning: _asked, ...most } = this.#most;
+    return {
+      price: this.channel.price,
+      reach: { ...most, serviceTiers: [BATCH_TIER] },
+      requestTokens,
+      inputTokens,
+      outputTokens,
+      // of a response without usage
+      estimatedInputTokens: Math.ceil(this.#estimatedTokens / this.limits.length),
+      amountNanoUsd: this.#amountNanoUsd,
+      minimumNanoUsd: this.#amountNanoUsd,
+    };
+  }
+
+  #checkAt(call: EndpointCall): void {
+    const { candidate, form, key, state } = this.channel;
+    const converter = call.converter(candidate);
+    const passes = converter?.client === form && converter.upstream === form && converter.api === undefined;
+    if (!passes || !candidate.model.endpoints.has(call.kind)) throw notPassedThrough(call.model);
+    call.check(candidate);
+    if (call.unbounded(candidate)) throw unbounded();
+    ableToContinue([candidate], continuesImages(state, key, call), call.model);
+  }
+}
+
+/** A provider's batch is for one model, and its bill for one endpoint and region. */
+function checkSame(call: EndpointCall, first: EndpointCall): void {
+  const { model } = first;
+  if (call.model !== model)
+    throw fault(`It is for another model than the first, "${model}": make a batch for each model.`, 'model');
+  if (call.kind !== first.kind) throw fault('It is for another endpoint than the first.', 'url');
+  if (call.region !== first.region)
+    throw fault('It is for another region than the first: make a batch for each.', 'inference_geo');
+}
+
+/** What a single call may ask for and a request of a batch may not. */
+function checkAlone({ stream, background, serviceTier, accountBoundField }: EndpointCall): void {
+  if (stream) throw fault('Results of a batch are not streamed: leave "stream" out.', 'stream');
+  if (background === true) throw fault('A batch is in the background as it is: leave it out.', 'background');
+  if (serviceTier !== undefined && serviceTier !== STANDARD_TIER)
+    throw fault('A batch has a service tier of its own: leave the field out.', 'service_tier');
+  if (accountBoundField !== undefined)
+    throw fault(`The field "${accountBoundField}" names what one provider account keeps.`, accountBoundField);
+}
+
+function mostOf(most: Most, call: EndpointCall, { reach, ...bounds }: CallBounds): Most {
+  const { output } = call;
+  const all = output ? bounds.outputTokens * output.answers + output.predictionTokens : 0;
+  return {
+    requestTokens: Math.max(most.requestTokens, bounds.requestTokens),
+    inputTokens: Math.max(most.inputTokens, bounds.inputTokens),
+    outputTokens: Math.max(most.outputTokens, all),
+    requests: Math.max(most.requests, reach.requests ?? 1),
+    oneHourCache: most.oneHourCache || call.oneHourCache,
+    asksForReasoning: most.asksForReasoning || call.asksForReasoning,
+    regions: union(most.regions, reach.regions),
+    modalities: union(most.modalities, reach.modalities),
+    uses: mostUses(most.uses, reach.uses ?? {}),
+  };
+}
+
+/** The same list where nothing is new, so that thousands of requests make no garbage. */
+function union<T>(known: readonly T[], more: readonly T[] = []): readonly T[] {
+  const added = more.filter((each) => !known.includes(each));
+  return added.length === 0 ? known : [...known, ...added];
+}
+
+function mostUses(most: Uses, more: Uses): Uses {
+  const raised = Object.entries(more).filter(([name, count]) => {
+    const known = Object.entries(most).find(([each]) => each === name)?.[1] ?? 0;
+    return count > known;
+  });
+  return raised.length === 0 ? most : { ...most, ...Object.fromEntries(raised) };
+}
+
+function fault(message: string, param: string): GatewayError {
+  return new GatewayError('unsupported_parameter', message, { param });
+}
+
+function unbounded(): GatewayError {
+  const message =
+    'It needs an upper bound of what it can cost, and has tools, files or fields without one. Leave them out, or ask ' +
+    'the platform team for prices of these tools.';
+  return new GatewayError('not_allowed', message);
+}
+
+/** The error for a batch of nothing. */
+export function noRequests(): GatewayError {
+  return new GatewayError('invalid_request', 'The batch has no requests: at least one is needed.');
+}
+
+/** The error where a request would have to be converted. */
+export function notPassedThrough(model: string): GatewayError {
+  const message =
+    `The provider of "${model}" takes no such requests in batches as they are, and requests of a batch are not ` +
+    'converted. Send them one by one, or choose another model.';
+  return new GatewayError('unsupported_parameter', message, { param: 'model' });
+}
