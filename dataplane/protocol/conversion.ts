@@ -89,14 +89,11 @@ export function conversion(
       return openEventStream(new ConvertedStream(client, provider.stream({ id, notes, seal }), request), {
         client: errorDialectOf(client.dialect),
         requestId: id,
-        ...(client.countsImages === true && { maxEventBytes: MAX_IMAGE_EVENT_BYTES }),
+        ...(provider.maxEventBytes !== undefined && { maxEventBytes: provider.maxEventBytes }),
       });
     },
   };
 }
-
-/** A picture comes in one event. */
-const MAX_IMAGE_EVENT_BYTES = 64 * 1024 * 1024;
 
 /** A provider that counts tokens. */
 type CountingProvider = ChatProvider & Required<Pick<ChatProvider, 'writeCount'>>;

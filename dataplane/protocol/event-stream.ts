@@ -18,6 +18,8 @@ import type { SseEvent } from './sse.ts';
 
 /** Default limit of one event. Chat events are small; an endpoint that sends images in events sets its own. */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+/** Limit of one event that may hold a picture. */
+export const MAX_PICTURE_EVENT_BYTES = 64 * 1024 * 1024;
 
 const EMPTY = Buffer.alloc(0);
 const UNREADABLE = 'The provider sent an event that cannot be converted.';

@@ -40,8 +40,8 @@ export interface Provider {
   readonly chatByResponses?: Readonly<Record<Dialect, Converter>>;
   /** Those that it serves of OpenAI's endpoints besides chat. Absent: none. */
   readonly endpoints?: Partial<OpenAIEndpoints>;
-  /** Absent: the protocol is not Google's. */
-  readonly geminiEndpoints?: GeminiEndpoints;
+  /** Those that it serves. Absent: none. */
+  readonly geminiEndpoints?: Partial<GeminiEndpoints>;
   /**
    * By dialect; absent: the provider does not count its tokens, and the gateway estimates them. Where the protocol has
    * two APIs, Responses count what they serve.

@@ -10,6 +10,8 @@ export const PATHS = [
   '/v1/messages/count_tokens',
   '/v1/completions',
   '/v1/embeddings',
+  '/v1beta/models/embed-model:embedContent',
+  '/v1beta/models/embed-model:batchEmbedContents',
   '/v1/moderations',
   '/v1/rerank',
   '/v1/images/generations',
@@ -304,6 +306,30 @@ const model = (...likely: readonly string[]): fc.Arbitrary<unknown> =>
   fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...likely) }, { weight: 1, arbitrary: fc.constantFrom(...MODELS) });
 const CHAT_MODELS = ['gpt-model', 'text-model', 'claude-model', 'tools-model', 'tools-model', 'old-field-model'];
 /** Bodies for each path: mostly plausible, with fields of any type. */
+/** Mostly a text, in either spelling of its names. */
+const embedded = shape(
+  {
+    ...shared,
+    content: shape(
+      {
+        role: oddText,
+        parts: fc.array(
+          fc.oneof(
+            { weight: 9, arbitrary: shape({ text: oddText }, ['text']) },
+            { weight: 1, arbitrary: shape({ inline_data: weird, fileData: weird, functionCall: weird }) },
+          ),
+          { minLength: 1, maxLength: 4 },
+        ),
+      },
+      ['parts'],
+    ),
+    output_dimensionality: edgeNumber,
+    taskType: oddText,
+    embedContentConfig: shape({ outputDimensionality: edgeNumber, auto_truncate: fc.boolean() }),
+  },
+  ['content'],
+);
+
 export const BODIES: Readonly<Record<(typeof PATHS)[number], fc.Arbitrary<unknown>>> = {
   '/v1/chat/completions': shape(
     {
@@ -376,6 +402,11 @@ export const BODIES: Readonly<Record<(typeof PATHS)[number], fc.Arbitrary<unknow
       encoding_format: oddText,
     },
     ['model', 'input'],
+  ),
+  '/v1beta/models/embed-model:embedContent': embedded,
+  '/v1beta/models/embed-model:batchEmbedContents': shape(
+    { requests: fc.array(embedded, { minLength: 1, maxLength: 4 }) },
+    ['requests'],
   ),
   '/v1/moderations': shape(
     {

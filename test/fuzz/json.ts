@@ -319,8 +319,13 @@ function checkBill({ heldNanoUsd, settled }: CallMoney, { lie, dueNanoUsd }: Ser
 }
 
 function checkError(text: string, path: string): void {
-  const { type, error } = JSON.parse(text) as { type?: unknown; error?: { message?: unknown; type?: unknown } };
-  if (typeof error?.message !== 'string' || typeof error.type !== 'string')
+  const { type, error } = JSON.parse(text) as {
+    type?: unknown;
+    error?: { message?: unknown; type?: unknown; status?: unknown };
+  };
+  // Google's have a status
+  const kind = path.startsWith('/v1beta/') ? error?.status : error?.type;
+  if (typeof error?.message !== 'string' || typeof kind !== 'string')
     throw new Error(`no error: ${text.slice(0, 300)}`);
   if ((type === 'error') !== path.startsWith('/v1/messages'))
     throw new Error(`the wrong dialect: ${text.slice(0, 300)}`);

@@ -20,6 +20,7 @@ import * as openaiChat from '../../dataplane/protocol/providers/openai-chat/tabl
 import * as responsesApi from '../../dataplane/protocol/providers/responses/table.ts';
 import type { Handling, KindTable, ObjectTable, ValueTable } from '../../dataplane/protocol/field-table.ts';
 import * as embeddings from '../../dataplane/protocol/embeddings-on-gemini.ts';
+import * as googleEmbeddings from '../../dataplane/protocol/gemini-embeddings-on-openai.ts';
 import { CLAUDE_BUDGETS, CLAUDE_EFFORTS } from '../../dataplane/protocol/providers/claude-thinking.ts';
 
 type Table = ObjectTable | KindTable | ValueTable;
@@ -261,6 +262,9 @@ export function protocolsText(): string {
     "### What the gateway reads of OpenAI's embeddings\n",
     ON_EMBEDDINGS,
     section(embeddings.REQUEST),
+    "### What the gateway reads of Google's embeddings\n",
+    "On channels of OpenAI's protocol they become embeddings of texts. On channels of Google's protocol they pass through.\n",
+    section(googleEmbeddings.REQUEST),
     "### What the gateway reads of OpenAI's Responses\n",
     ...responses.REQUEST_TABLES.map(section),
     "### What a client of OpenAI's Responses gets\n",

@@ -19,7 +19,8 @@ own \`baseUrl\`.
 | member | what it is |
 |---|---|
 | \`chat\` | for each dialect of clients, \`conversion(client, provider)\`, or a converter that passes bytes through |
-| \`endpoints\` | OpenAI's other endpoints (\`openai/endpoints.ts\`), if the provider has them |
+| \`endpoints\` | those of OpenAI's other endpoints (\`openai/endpoints.ts\`) that the provider has |
+| \`geminiEndpoints\` | those of Google's methods besides conversations that the provider has |
 | \`tokenCounters\` | by dialect: how to let the provider count a request's tokens; without one the gateway estimates |
 | \`credential\` | the header that carries a channel's key |
 | \`defaultHeaders\` | headers of every call, unless the client sends its own |

@@ -1,4 +1,7 @@
-/** Google's methods besides those of conversations, which pass through to channels of Google's protocol. */
+/**
+ * Google's methods besides those of conversations. They pass through to channels of Google's protocol; embeddings of
+ * texts are converted for those of OpenAI's.
+ */
 import { GatewayError } from '../../errors.ts';
 import type { BodyFacts } from '../../protocol/body-kinds.ts';
 import { boundEmbedInput, estimateEmbedInput } from '../../protocol/gemini/embed-facts.ts';
@@ -49,7 +52,7 @@ export function predict(model: string): Endpoint<Named<BodyFacts['GeminiPredict'
 }
 
 function notOfGoogle(model: string, instead: string): GatewayError {
-  return new GatewayError('not_found', `The provider of ${model} does not speak Google's protocol. ${instead}`, {
+  return new GatewayError('not_found', `The provider of ${model} has no such method. ${instead}`, {
     param: 'model',
   });
 }

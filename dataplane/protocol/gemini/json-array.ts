@@ -3,7 +3,7 @@
  * server-sent events; this wrapper moves their data into the array.
  */
 import type { Converter, Meter, StreamConverter, StreamEnd, StreamFailure, StreamRequest } from '../converter.ts';
-import { MAX_EVENT_BYTES } from '../event-stream.ts';
+import { MAX_PICTURE_EVENT_BYTES } from '../event-stream.ts';
 import { SseFramer } from '../sse.ts';
 import { writeGoogleBody } from './write-errors.ts';
 
@@ -17,7 +17,7 @@ export function asJsonArray(converter: Converter): Converter {
 class ArrayStream implements StreamConverter {
   readonly #inner: StreamConverter;
   readonly #requestId: string;
-  readonly #framer = new SseFramer(MAX_EVENT_BYTES);
+  readonly #framer = new SseFramer(MAX_PICTURE_EVENT_BYTES);
   #isOpen = false;
 
   constructor(inner: StreamConverter, { id }: Pick<StreamRequest, 'id'>) {

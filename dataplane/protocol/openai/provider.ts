@@ -7,6 +7,7 @@ import { geminiClient } from '../clients/gemini/client.ts';
 import { openaiChatClient } from '../clients/openai-chat/client.ts';
 import { responsesClient } from '../clients/responses/client.ts';
 import { conversion, countConversion } from '../conversion.ts';
+import { batchEmbedOnOpenai, embedContentOnOpenai } from '../gemini-embeddings-on-openai.ts';
 import { OPENAI_COST_FIELDS } from '../cost-fields.ts';
 import { readProviderError } from '../provider-errors.ts';
 import { openaiChat } from '../providers/openai-chat/chat.ts';
@@ -28,6 +29,7 @@ export const openai: Provider = {
     Gemini: conversion(geminiClient, responsesChat),
   },
   endpoints: openaiEndpoints,
+  geminiEndpoints: { embedContent: embedContentOnOpenai, batchEmbedContents: batchEmbedOnOpenai },
   tokenCounters: {
     Responses: responseCounter,
     Anthropic: { ...responseCounter, request: countConversion(anthropicClient, responsesChat) },

@@ -66,6 +66,8 @@ export interface ChatProvider {
   readonly name: string;
   /** Absent: the protocol has one API for chats, or this is chat completions. */
   readonly api?: 'Responses';
+  /** The largest event of its streams. Absent: the default of event-stream.ts. */
+  readonly maxEventBytes?: number;
   /** Throws RequestFault for what the protocol cannot express. */
   write(conversation: Conversation, context: WriteContext): WrittenRequest;
   /** The request that counts the input's tokens. Absent: the provider counts none. */

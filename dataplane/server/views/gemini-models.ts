@@ -3,6 +3,7 @@
  * the models that a key can call now.
  */
 import { GatewayError } from '../../errors.ts';
+import { providerOf } from '../../protocol/providers.ts';
 import { offeredChannels } from '../../state/offered-channels.ts';
 import type { Offer } from '../../state/state.ts';
 import { limitsOf } from './models.ts';
@@ -28,12 +29,13 @@ export type Query = Readonly<Record<string, string | readonly string[] | undefin
 const DEFAULT_PAGE = 50;
 const LARGEST_PAGE = 1000;
 
-/** Google's methods by what a model does. Those besides conversations need a channel of Google's protocol. */
+/** Google's methods by what a model does. Those besides conversations need a channel whose provider has them. */
 const METHODS = {
   Chat: ['generateContent', 'countTokens'],
   Embeddings: ['embedContent', 'batchEmbedContents'],
   Images: ['predict'],
 } as const;
+const FIRST = { Embeddings: 'embedContent', Images: 'predict' } as const;
 
 /**
  * A page of the models that have a method of Google's. `offers` are ordered by name, and a token is the last name of the page before it.
@@ -63,9 +65,10 @@ export function geminiModel(offer: Offer): GeminiModel {
 
 function methodsOf(offer: Offer): readonly string[] {
   const chats = offer.endpoints.has('Chat') ? METHODS.Chat : [];
-  const ofGoogle = offeredChannels(offer).filter(({ target }) => target.protocol === 'Gemini');
   const others = (['Embeddings', 'Images'] as const).filter((kind) =>
-    ofGoogle.some(({ model }) => model.endpoints.has(kind)),
+    offeredChannels(offer).some(
+      ({ model, target }) => model.endpoints.has(kind) && providerOf(target.protocol).geminiEndpoints?.[FIRST[kind]],
+    ),
   );
   return [...chats, ...others.flatMap((kind) => METHODS[kind])];
 }

@@ -11,7 +11,7 @@ import { geminiError } from '../../support/gemini-answers.ts';
 import { KEYS } from '../../support/manifests.ts';
 import { CUT } from '../../support/mock-provider.ts';
 import type { Reply } from '../../support/mock-provider.ts';
-import { json, openaiImages, sseReply } from '../../support/provider-answers.ts';
+import { gated, json, openaiImages, sseReply } from '../../support/provider-answers.ts';
 
 const PRO = 'gemini-3-pro-image-preview';
 const manifest = (url: string): string => `
@@ -216,6 +216,27 @@ describe('images of Gemini', () => {
       const response = await post(stack, `/v1/images/${path}`, { model: 'counted', prompt: 'a cat', ...more });
       const record = await usageOf(response.headers.get('x-request-id'));
       assert.deepEqual([record.input_tokens, record.output_tokens, record.usage_source], [input, 3000, 'Implausible']);
+    }
+  });
+
+  it('hold their prompt and the output limit, or the whole context with pictures', async () => {
+    const url = `data:image/png;base64,${PNG}`;
+    for (const [path, body, held] of [
+      // 5 bytes and a template of input at the price of cache writes, and 3000 tokens of pictures
+      ['generations', { model: 'counted' }, 149n * 2500n + 3000n * 120_000n],
+      ['edits', { model: 'counted', image: url }, 5000n * 2500n + 3000n * 120_000n],
+      ['generations', { model: 'drawn', size: '1024x1024' }, 134_000_000n],
+      // of a size that nobody names, the most expensive
+      ['generations', { model: 'drawn' }, 240_000_000n],
+    ] as const) {
+      const { reply, gate } = gated(answer([picture]));
+      stack.openai.clear();
+      stack.openai.script(reply);
+      const call = post(stack, `/v1/images/${path}`, { prompt: 'a cat', ...body });
+      await Promise.race([gate.reached, call]);
+      assert.equal((await spending(stack)).held, held, JSON.stringify(body).slice(0, 60));
+      gate.open();
+      assert.equal((await call).status, 200);
     }
   });
 

@@ -11,7 +11,7 @@ import { get, post, startTestStack, tidyUp } from '../../support/api/test-stack.
 import type { Json, TestStack } from '../../support/api/test-stack.ts';
 import { geminiError } from '../../support/gemini-answers.ts';
 import { KEYS } from '../../support/manifests.ts';
-import { json } from '../../support/provider-answers.ts';
+import { json, openaiEmbeddings } from '../../support/provider-answers.ts';
 
 const manifest = (url: string): string => `
 apiVersion: modelgateway.dev/v1alpha1
@@ -127,11 +127,64 @@ describe("embeddings in Google's protocol", () => {
       (await get(stack, `/v1beta/models/${name}`)).json().supportedGenerationMethods;
     assert.deepEqual(await methods('embedder'), ['embedContent', 'batchEmbedContents']);
     assert.deepEqual(await methods('imagen'), ['predict']);
-    assert.deepEqual(await methods('embed-model'), []);
+    assert.deepEqual(await methods('embed-model'), ['embedContent', 'batchEmbedContents']);
     assert.deepEqual(await methods('gpt-model'), ['generateContent', 'countTokens']);
     const { models } = (await get(stack, '/v1beta/models')).json();
     const names = models.map(({ name }: Json) => name);
-    assert.ok(names.includes('models/embedder') && !names.includes('models/embed-model'), String(names));
+    assert.ok(names.includes('models/embedder') && !names.includes('models/image-model'), String(names));
+  });
+
+  it("of models at OpenAI's providers are converted, and billed as OpenAI reports", async () => {
+    stack.openai.script(
+      openaiEmbeddings(
+        [
+          [0.5, -2],
+          [0.25, 1],
+        ],
+        9,
+      ),
+      openaiEmbeddings([[0.5]], 0),
+    );
+    const { embeddings, usageMetadata } = await client.models.embedContent({
+      model: 'embed-model',
+      contents: ['a', 'b'],
+      config: { outputDimensionality: 2, taskType: 'RETRIEVAL_QUERY' },
+    });
+    assert.deepEqual(
+      [embeddings?.map(({ values }) => values), usageMetadata?.promptTokenCount],
+      [
+        [
+          [0.5, -2],
+          [0.25, 1],
+        ],
+        9,
+      ],
+    );
+    assert.deepEqual((await stack.openai.request(0)).json(), {
+      model: 'embed-model',
+      input: ['a', 'b'],
+      dimensions: 2,
+      encoding_format: 'float',
+    });
+    const one = await post(stack, '/v1beta/models/embed-model:embedContent', {
+      content: { parts: [{ text: 'x'.repeat(40) }] },
+      task_type: 'CLUSTERING',
+    });
+    assert.deepEqual(one.json(), { embedding: { values: [0.5] }, usageMetadata: { promptTokenCount: 10 } });
+    assert.equal(one.headers.get('x-modelgateway-dropped'), 'taskType');
+    const record = await usageOf(one.headers.get('x-request-id'));
+    assert.deepEqual([record.input_tokens, record.usage_source], [10, 'Estimated']);
+    for (const [body, field] of [
+      [
+        { requests: [{ content: text('a') }, { content: text('b'), outputDimensionality: 5 }] },
+        'requests[1].outputDimensionality',
+      ],
+      [{ requests: [{ content: { parts: [{ text: 'a' }, { executableCode: {} }] } }] }, 'requests[0].content.parts[1]'],
+      [{ requests: [{ content: text('a'), outputDimensionality: '5' }] }, 'requests[0].outputDimensionality'],
+    ] as const) {
+      const { error } = (await post(stack, '/v1beta/models/embed-model:batchEmbedContents', body)).json();
+      assert.equal(error.details[1].fieldViolations[0].field, field);
+    }
   });
 
   it("are OpenAI's for its client, which takes them in base64", async () => {
@@ -200,7 +253,7 @@ describe("embeddings in Google's protocol", () => {
         'content.parts[0].inlineData',
       ],
       ['gpt-model:embedContent', { content: text('x') }, 'WRONG_ENDPOINT', 'model'],
-      ['embed-model:embedContent', { content: text('x') }, 'NOT_FOUND', 'model'],
+      ['embed-model:embedContent', { content: text('x'), title: 'y' }, 'UNSUPPORTED_PARAMETER', 'title'],
       ['nobody:embedContent', { content: text('x') }, 'MODEL_NOT_FOUND', 'model'],
     ] as const) {
       const { error } = (await post(stack, `/v1beta/models/${path}`, body)).json();
@@ -212,8 +265,6 @@ describe("embeddings in Google's protocol", () => {
       );
     }
     assert.equal(stack.openai.requests.length, 0);
-    const instead = await post(stack, '/v1beta/models/embed-model:embedContent', { content: text('x') });
-    assert.match(instead.json().error.message, /POST \/v1\/embeddings/);
   });
 
   it('that fail, or are none, are an error and cost nothing', async () => {

@@ -95,7 +95,7 @@ describe('a chat completion with a model that makes pictures', () => {
       },
     });
   });
-  it('streams them', async () => {
+  it('streams them, of any size', async () => {
     stack.openai.script(
       sseReply({ data: chunk([{ text: 'Here:' }], undefined, {}) }, { data: chunk([picture], 'STOP') }),
     );
@@ -104,6 +104,17 @@ describe('a chat completion with a model that makes pictures', () => {
       for await (const event of await client.chat.completions.create({ ...CHAT, stream: true })) all.push(event);
       return all;
     });
+    stack.openai.clear();
+    const large = `${PNG}${'A'.repeat(20 * 1024 * 1024)}`;
+    stack.openai.script(
+      sseReply({ data: chunk([{ inlineData: { mimeType: 'image/png', data: large } }], 'STOP') }),
+      sseReply({ data: chunk([{ inlineData: { mimeType: 'image/png', data: large } }], 'STOP') }),
+    );
+    assert.ok((await post(stack, '/v1/chat/completions', { ...CHAT, stream: true })).text.includes(large));
+    const ofGoogle = await post(stack, `/v1beta/models/${MODEL}:streamGenerateContent`, {
+      contents: [{ parts: [{ text: 'Draw.' }] }],
+    });
+    assert.ok(ofGoogle.text.includes(large));
     const images = result.flatMap(({ choices }) => choices[0]?.delta.images ?? []);
     assert.equal(images[0]?.image_url.url, URL);
     assert.equal(cost, COST);

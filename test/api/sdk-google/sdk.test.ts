@@ -480,12 +480,13 @@ describe('tools', () => {
 });
 
 describe('free requests', () => {
-  it('list the models that chat, page by page', async () => {
+  it('list the models that chat or embed, page by page', async () => {
     const pager = await client.models.list({ config: { pageSize: 2 } });
     const names: (string | undefined)[] = [];
     for await (const { name } of pager) names.push(name);
     assert.deepEqual(names, [
       'models/claude-model',
+      'models/embed-model',
       'models/gpt-model',
       'models/old-field-model',
       'models/renamed-model',

@@ -334,6 +334,7 @@ export const ROOMS: Readonly<Record<string, Arrows>> = {
     'anthropic-anthropic.ts': ['anthropic', 'platforms'],
     'converter.ts': ['platforms'],
     'embeddings-on-gemini.ts': ['gemini', 'openai', 'providers'],
+    'gemini-embeddings-on-openai.ts': ['gemini', 'openai'],
     'openai-openai.ts': ['openai'],
 
     // what is done for every dialect

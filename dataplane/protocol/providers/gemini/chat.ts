@@ -1,5 +1,6 @@
 /** Conversations on Gemini's own API. */
 import type { Conversation } from '../../conversation/request.ts';
+import { MAX_PICTURE_EVENT_BYTES } from '../../event-stream.ts';
 import { readGeminiStreamError } from '../../gemini/errors.ts';
 import { readUsage } from '../../gemini/usage.ts';
 import { parseLossless, parseObject } from '../../json-value.ts';
@@ -23,6 +24,7 @@ import { writeRequest } from './write-request.ts';
 
 export const geminiChat: ChatProvider & Required<Pick<ChatProvider, 'writeCount'>> = {
   name: NAME,
+  maxEventBytes: MAX_PICTURE_EVENT_BYTES,
   write: writeRequest,
   writeCount,
   read: readResponse,

@@ -4,7 +4,7 @@
  */
 import type { Converter, Meter, RequestPlan, StreamEnd, StreamRequest, UpstreamBody } from '../../converter.ts';
 import { DroppedFields } from '../../dropped-fields.ts';
-import { openEventStream } from '../../event-stream.ts';
+import { MAX_PICTURE_EVENT_BYTES, openEventStream } from '../../event-stream.ts';
 import type { EventHandler } from '../../event-stream.ts';
 import { isGiven, isRecord, itemsOf } from '../../fields.ts';
 import type { JsonRecord } from '../../fields.ts';
@@ -41,7 +41,12 @@ export const geminiPassthrough: Converter = {
     if (!candidates.ended) throw new SyntaxError('the response has no end');
     return { body, meter: meterOf(readUsage(response['usageMetadata']), tally.bytes) };
   },
-  stream: (request) => openEventStream(new ChunkPassthrough(request), { client: 'Gemini', requestId: request.id }),
+  stream: (request) =>
+    openEventStream(new ChunkPassthrough(request), {
+      client: 'Gemini',
+      requestId: request.id,
+      maxEventBytes: MAX_PICTURE_EVENT_BYTES,
+    }),
 };
 
 /** Counts of the same protocol: the request names the model once more within what it counts. */

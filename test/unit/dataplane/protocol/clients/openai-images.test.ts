@@ -1,6 +1,8 @@
 /** OpenAI's image endpoints on Gemini's models: what is sent, and what comes back, whole and streamed. */
 import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import { test } from 'vitest';
+import { RequestFault } from '../../../../../dataplane/protocol/call-facts.ts';
 import type { Converter } from '../../../../../dataplane/protocol/converter.ts';
 import { endpointOf } from '../../../../../dataplane/protocol/providers.ts';
 import { refusalOf } from '../refusal.ts';
@@ -217,4 +219,38 @@ test('a stream without a picture ends with the reason, and one that is cut off h
   const cut = replay(images.stream(STREAM_REQUEST), [Buffer.from(chunk([picture], '', {}))]);
   assert.deepEqual([cut.outcome, cut.sent], ['Cut', '']);
   assert.deepEqual([cut.meter.images, cut.meter.outputBytes], [0, 0]);
+});
+
+test('odd values are refused by name, or taken; nothing else is thrown', () => {
+  const odd = fc.oneof(
+    fc.anything({ maxDepth: 2 }),
+    fc.constantFrom('1024x1024', '1K', 'auto', '99999x1', `data:image/png;base64,${PNG}`, 'https://x/a.png', 1, 2, ''),
+  );
+  const fields = fc.dictionary(
+    fc.constantFrom(
+      'prompt',
+      'image',
+      'image[]',
+      'images',
+      'size',
+      'n',
+      'stream',
+      'background',
+      'quality',
+      'mask',
+      'x',
+    ),
+    odd,
+  );
+  fc.assert(
+    fc.property(fields, fc.constantFrom(PLAN, OLDER), (given, plan) => {
+      try {
+        const { sent } = send(images, given, plan);
+        // one call is one turn with a prompt
+        assert.equal(sent.contents.length, 1);
+      } catch (error) {
+        assert.ok(error instanceof RequestFault, String(error));
+      }
+    }),
+  );
 });
