@@ -3,6 +3,9 @@ import { opusSeconds } from './opus.ts';
 
 const PAGE = Buffer.from('OggS');
 const PAGE_HEAD_BYTES = 27;
+/** Whether the page goes on with the packet that the one before it has begun. */
+const FLAGS = 5;
+const CONTINUED = 1;
 const SERIAL = 14;
 const SEGMENTS = 26;
 const FULL_SEGMENT = 255;
@@ -28,6 +31,7 @@ export function oggSeconds(file: Buffer): number | undefined {
     const stream = streams.get(serial) ?? { seconds: 0, isWithinPacket: false };
     if (!streams.has(serial) && !isHead(file, start)) return undefined;
     streams.set(serial, stream);
+    if (((file[at + FLAGS] ?? 0) & CONTINUED) === 0) stream.isWithinPacket = false;
     const end = readPackets(stream, file, { table: at + PAGE_HEAD_BYTES, start });
     at = Math.max(at + PAGE.length, Math.min(end, file.length));
   }
