@@ -10,6 +10,8 @@ interface Box {
 /** Boxes that hold boxes. */
 const HOLDERS: ReadonlySet<string> = new Set(['moov', 'trak', 'edts', 'mdia', 'minf', 'stbl', 'moof', 'traf']);
 const MAX_DEPTH = 8;
+/** Of a file; one with more is not read. */
+const MAX_BOXES = 1_000_000;
 /** A pause, and the track. More edits may play the same frames again. */
 const MAX_EDITS = 2;
 const FRAME_SAMPLES = 1024;
@@ -28,6 +30,7 @@ const COUNTS: ReadonlyMap<string, number> = new Map([
 /** What is found of one file. All tracks of AAC count together. */
 interface Found {
   frames: number;
+  boxes: number;
   /** Of the slowest track; Infinity: there is none. */
   rate: number;
   /** A track has sound of another codec, or plays in another way than once. */
@@ -37,7 +40,7 @@ interface Found {
 /** Undefined: no MP4 file, or one whose sound is of another codec. */
 export function mp4Seconds(file: Buffer): number | undefined {
   if (file.toString('latin1', 4, 8) !== 'ftyp') return undefined;
-  const found: Found = { frames: 0, rate: Infinity, isOther: false };
+  const found: Found = { frames: 0, boxes: 0, rate: Infinity, isOther: false };
   readBoxes(file, { name: '', start: 0, end: file.length }, { found, depth: 0 });
   if (found.isOther || found.frames === 0 || !Number.isFinite(found.rate)) return undefined;
   return (found.frames * FRAME_SAMPLES) / found.rate;
@@ -50,8 +53,10 @@ interface Reading {
 
 function readBoxes(file: Buffer, within: Box, { found, depth }: Reading): void {
   // tables of tracks without sound count for none
-  const own: Found = within.name === 'trak' ? { frames: 0, rate: Infinity, isOther: false } : found;
+  const own: Found = within.name === 'trak' ? { frames: 0, boxes: 0, rate: Infinity, isOther: false } : found;
   for (const box of boxesIn(file, within)) {
+    own.boxes++;
+    if (own.boxes > MAX_BOXES) return void (found.isOther = true);
     if (!HOLDERS.has(box.name)) readBox(file, box, own);
     else if (depth < MAX_DEPTH) readBoxes(file, box, { found: own, depth: depth + 1 });
     else own.isOther = true;
