@@ -39,8 +39,13 @@ export function audioLength(bytes: Uint8Array): AudioLength {
   }
   const mp3 = mp3Length(file);
   // no bytes mark a file as an MP3, so that another decoder may find something else between its frames
-  if (mp3) return wholeSeconds(mp3.seconds + mp3.otherBytes / LEAST_BYTES_PER_SECOND, mp3.seconds);
-  return wholeSeconds(file.length / LEAST_BYTES_PER_SECOND, file.length / LIKELY_BYTES_PER_SECOND);
+  if (mp3) return plusBytes(mp3.seconds, mp3.otherBytes);
+  return plusBytes(0, file.length);
+}
+
+/** Seconds that were counted, and bytes of sound that cannot be. */
+function plusBytes(seconds: number, bytes: number): AudioLength {
+  return wholeSeconds(seconds + bytes / LEAST_BYTES_PER_SECOND, seconds + bytes / LIKELY_BYTES_PER_SECOND);
 }
 
 function wholeSeconds(most: number, likely: number): AudioLength {

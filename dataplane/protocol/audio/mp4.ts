@@ -8,25 +8,39 @@ interface Box {
 }
 
 /** Boxes that hold boxes. */
-const HOLDERS: ReadonlySet<string> = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl', 'moof', 'traf']);
+const HOLDERS: ReadonlySet<string> = new Set(['moov', 'trak', 'edts', 'mdia', 'minf', 'stbl', 'moof', 'traf']);
 const MAX_DEPTH = 8;
+/** Of a file; one with more is not read. */
+const MAX_BOXES = 1_000_000;
+/** A pause, and the track. More edits may play the same frames again. */
+const MAX_EDITS = 2;
 const FRAME_SAMPLES = 1024;
 const RATES = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350];
 const DESCRIPTOR_AAC: ReadonlySet<number> = new Set([0x40, 0x66, 0x67, 0x68]);
 
+/** Boxes with a count, of frames, edits or descriptions, and where it is. */
+const COUNTS: ReadonlyMap<string, number> = new Map([
+  ['stsz', 8],
+  ['stz2', 8],
+  ['trun', 4],
+  ['elst', 4],
+  ['stsd', 4],
+]);
+
 /** What is found of one file. All tracks of AAC count together. */
 interface Found {
   frames: number;
+  boxes: number;
   /** Of the slowest track; Infinity: there is none. */
   rate: number;
-  /** A track has sound of another codec. */
+  /** A track has sound of another codec, or plays in another way than once. */
   isOther: boolean;
 }
 
 /** Undefined: no MP4 file, or one whose sound is of another codec. */
 export function mp4Seconds(file: Buffer): number | undefined {
   if (file.toString('latin1', 4, 8) !== 'ftyp') return undefined;
-  const found: Found = { frames: 0, rate: Infinity, isOther: false };
+  const found: Found = { frames: 0, boxes: 0, rate: Infinity, isOther: false };
   readBoxes(file, { name: '', start: 0, end: file.length }, { found, depth: 0 });
   if (found.isOther || found.frames === 0 || !Number.isFinite(found.rate)) return undefined;
   return (found.frames * FRAME_SAMPLES) / found.rate;
@@ -39,10 +53,13 @@ interface Reading {
 
 function readBoxes(file: Buffer, within: Box, { found, depth }: Reading): void {
   // tables of tracks without sound count for none
-  const own: Found = within.name === 'trak' ? { frames: 0, rate: Infinity, isOther: false } : found;
+  const own: Found = within.name === 'trak' ? { frames: 0, boxes: 0, rate: Infinity, isOther: false } : found;
   for (const box of boxesIn(file, within)) {
-    if (HOLDERS.has(box.name) && depth < MAX_DEPTH) readBoxes(file, box, { found: own, depth: depth + 1 });
-    else readBox(file, box, own);
+    own.boxes++;
+    if (own.boxes > MAX_BOXES) return void (found.isOther = true);
+    if (!HOLDERS.has(box.name)) readBox(file, box, own);
+    else if (depth < MAX_DEPTH) readBoxes(file, box, { found: own, depth: depth + 1 });
+    else own.isOther = true;
   }
   if (own === found || (!Number.isFinite(own.rate) && !own.isOther)) return;
   found.frames += own.frames;
@@ -51,9 +68,12 @@ function readBoxes(file: Buffer, within: Box, { found, depth }: Reading): void {
 }
 
 function readBox(file: Buffer, { name, start, end }: Box, found: Found): void {
-  if ((name === 'stsz' || name === 'stz2') && start + 12 <= end) found.frames += file.readUInt32BE(start + 8);
-  if (name === 'trun' && start + 8 <= end) found.frames += file.readUInt32BE(start + 4);
-  if (name === 'stsd' && start + 8 <= end) readEntries(file, { name, start: start + 8, end }, found);
+  const at = start + (COUNTS.get(name) ?? 0);
+  if (at === start || at + 4 > end) return;
+  const count = file.readUInt32BE(at);
+  if (name === 'elst') found.isOther ||= count > MAX_EDITS;
+  else if (name === 'stsd') readEntries(file, { name, start: at + 4, end }, found);
+  else found.frames += count;
 }
 
 const SOUND_ENTRY_BYTES = 28;
@@ -87,7 +107,8 @@ function aacRate(entry: Buffer): number | undefined {
 /** The box has a version, and then descriptors within each other: of the stream, the decoder, and its configuration. */
 function decoderAt(entry: Buffer): number | undefined {
   const at = entry.indexOf('esds');
-  const stream = at < 0 ? undefined : descriptorAt(entry, at + 8, 3);
+  const isOnly = at >= 0 && entry.lastIndexOf('esds') === at;
+  const stream = isOnly ? descriptorAt(entry, at + 8, 3) : undefined;
   // flags announce fields that no file of sound has
   if (stream === undefined || (entry[stream + 2] ?? 0) >= 0x20) return undefined;
   return descriptorAt(entry, stream + 3, 4);

@@ -3,9 +3,12 @@ import { opusSeconds } from './opus.ts';
 
 const FILE = 0x1a45dfa3;
 /** Elements that hold elements, of which browsers do not know the size: their content is read as it comes. */
-const HOLDERS: ReadonlySet<number> = new Set([0x18538067, 0x1f43b675, 0x1654ae6b, 0xae, 0xa0]);
+const HOLDERS: ReadonlySet<number> = new Set([0x18538067, 0x1f43b675, 0x1654ae6b, 0xa0]);
+const TRACK = 0xae;
 const TRACK_NUMBER = 0xd7;
 const CODEC = 0x86;
+/** Of the blocks of a track, whose first bytes may be left out. */
+const ENCODINGS = 0x6d80;
 const SIMPLE_BLOCK = 0xa3;
 const BLOCK = 0xa1;
 /** Of a file; one with more is not read. */
@@ -15,18 +18,16 @@ const LACING = 0x06;
 /** What has been read of the file. */
 interface Found {
   seconds: number;
-  /** Of the track that is described. */
-  track: number;
   /** The tracks of Opus. */
   readonly sounds: Set<number>;
-  /** A track has other sound, or a block several packets. */
+  /** A track has other sound, a block several packets, or an element no end. */
   isOther: boolean;
 }
 
 /** Undefined: no WebM file, or one with other sound, or with several packets in a block. */
 export function webmSeconds(file: Buffer): number | undefined {
   if (file.length < 4 || file.readUInt32BE(0) !== FILE) return undefined;
-  const found: Found = { seconds: 0, track: 0, sounds: new Set(), isOther: false };
+  const found: Found = { seconds: 0, sounds: new Set(), isOther: false };
   let left = MAX_ELEMENTS;
   for (let next = elementAt(file, 0); next && !found.isOther;) {
     if (left-- === 0) return undefined;
@@ -42,7 +43,8 @@ function elementAt(file: Buffer, at: number): Element | undefined {
   const size = id && readSize(file, at + id.bytes);
   if (!id || !size) return undefined;
   const start = at + id.bytes + size.bytes;
-  return { id: id.value, start, end: Math.min(file.length, start + size.value) };
+  const end = start + size.value;
+  return { id: id.value, start, end: Math.min(file.length, end), isOpen: end > file.length };
 }
 
 interface Element {
@@ -50,17 +52,28 @@ interface Element {
   /** Of its content. */
   readonly start: number;
   readonly end: number;
+  /** It says that it ends beyond the file, or does not say where. */
+  readonly isOpen: boolean;
 }
 
-/** The number of a track comes before its codec. */
-function readElement(found: Found, file: Buffer, { id, start, end }: Element): void {
-  if (id === TRACK_NUMBER) found.track = file[end - 1] ?? 0;
-  if (id === CODEC) {
-    const codec = file.toString('latin1', start, end);
-    if (codec === 'A_OPUS') found.sounds.add(found.track);
-    else found.isOther ||= codec.startsWith('A_');
+function readElement(found: Found, file: Buffer, element: Element): void {
+  const isBlock = element.id === SIMPLE_BLOCK || element.id === BLOCK;
+  // what is behind another open element may be played as well
+  if (element.isOpen && !isBlock && !HOLDERS.has(element.id)) found.isOther = true;
+  if (element.id === TRACK) readTrack(found, file, element);
+  if (isBlock) readBlock(found, file, element);
+}
+
+function readTrack(found: Found, file: Buffer, { start, end }: Element): void {
+  let [number, codec] = [0, ''];
+  for (let next = elementAt(file, start); next && next.start <= end; next = elementAt(file, next.end)) {
+    const content = file.subarray(next.start, next.end);
+    if (next.id === TRACK_NUMBER) number = content.reduce((value, byte) => value * 256 + byte, 0);
+    if (next.id === CODEC) codec = content.toString('latin1');
+    if (next.id === ENCODINGS) found.isOther = true;
   }
-  if (id === SIMPLE_BLOCK || id === BLOCK) readBlock(found, file, { id, start, end });
+  if (codec === 'A_OPUS') found.sounds.add(number);
+  else found.isOther ||= codec.startsWith('A_');
 }
 
 /** The number of a track, a time of two bytes, flags, and the packet. */

@@ -184,6 +184,12 @@ describe('the output of a call', () => {
     assert.equal(of({ model: 'flux', costNanoUsd: 120_000_000n, catalog: 'model-gateway/p@2' }), 'images');
   });
 
+  it('is what audio is billed by', () => {
+    const line = { rateUsd: '0.006' };
+    assert.equal(of({ model: 'w', lines: [{ ...line, dimension: 'audioSecond', quantity: 9 }] }), '9 seconds');
+    assert.equal(of({ model: 't', lines: [{ ...line, dimension: 'character', quantity: 1 }] }), '1 character');
+  });
+
   it('is nothing for a failed call, and tokens if there are some', () => {
     assert.equal(of({ model: 'flux', costNanoUsd: 0n, status: 'Failed' }), undefined);
     assert.equal(of({ model: 'gpt' }), undefined);

@@ -42,7 +42,32 @@ describe('the length of a file', () => {
     const tag = Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\x10\0', 'latin1'), Buffer.alloc(2048)]);
     assert.equal(seconds(Buffer.concat([tag, mp3File(383)])), 11);
     const { most, likely } = audioLength(Buffer.concat([mp3File(383), Buffer.alloc(50_000)]));
-    assert.deepEqual([most, likely], [111, 11]);
+    // 50,000 bytes beside 10.005 s of frames
+    assert.deepEqual([most, likely], [111, 23]);
+    const late = audioLength(Buffer.concat([mp3File(2), Buffer.alloc(2_000_000), mp3File(383)]));
+    assert.ok(late.likely > 500, String(late.likely));
+  });
+
+  test('is not hidden by the order or the marks of its parts', () => {
+    // each page ends within a packet that the next one does not go on with
+    const page = oggPage([Buffer.from([0x78, 1]), Buffer.alloc(255)], 0n);
+    page[26] = 2;
+    const cut = Buffer.concat([page.subarray(0, 29), page.subarray(30)]);
+    const pages = Buffer.concat([oggFile(0, 0n), ...Array.from({ length: 500 }, () => cut)]);
+    assert.ok(seconds(pages) >= 10, String(seconds(pages)));
+    const webm = webmFile(500);
+    // the codec before the number of its track
+    const entry = webm.indexOf(Buffer.from('d74001018640', 'hex'));
+    const swapped = Buffer.concat([
+      webm.subarray(0, entry),
+      webm.subarray(entry + 4, entry + 4 + 9),
+      webm.subarray(entry, entry + 4),
+      webm.subarray(entry + 13),
+    ]);
+    assert.equal(seconds(swapped), 10);
+    const decoy = mp4File(155);
+    decoy.write('esds', decoy.indexOf('esds') + 26);
+    assert.ok(audioLength(decoy).most > audioLength(decoy).likely, 'the table of a decoy is not believed');
   });
 
   test.each([
