@@ -56,7 +56,7 @@ test.each([
 });
 
 test('vectors come back in their form, with the usage or its estimate', () => {
-  const context = { id: '', createdSeconds: 0, estimatedInputTokens: 9 };
+  const context = { id: '', createdSeconds: 0, nowSeconds: () => 0, estimatedInputTokens: 9 };
   const body = (usage: object): Buffer =>
     Buffer.from(JSON.stringify({ data: [{ embedding: [0.5] }, { embedding: [1] }], usage }));
   const read = (converter: Converter, usage: object): unknown =>
