@@ -140,6 +140,8 @@ const ENDPOINTS: Readonly<Record<string, string>> = {
   image_variations: 'POST /v1/images/variations',
   videos: 'POST /v1/videos',
   responses: 'POST /v1/responses',
+  batches: 'POST /v1/batches',
+  message_batches: 'POST /v1/messages/batches',
   generate_content: 'POST /v1beta/models/{model}:generateContent',
 };
 
