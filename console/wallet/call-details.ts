@@ -143,6 +143,8 @@ const ENDPOINTS: Readonly<Record<string, string>> = {
   transcriptions: 'POST /v1/audio/transcriptions',
   translations: 'POST /v1/audio/translations',
   responses: 'POST /v1/responses',
+  batches: 'POST /v1/batches',
+  message_batches: 'POST /v1/messages/batches',
   generate_content: 'POST /v1beta/models/{model}:generateContent',
   embed_content: 'POST /v1beta/models/{model}:embedContent',
   predict: 'POST /v1beta/models/{model}:predict',
