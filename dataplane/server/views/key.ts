@@ -25,7 +25,7 @@ export interface KeyView {
   /** In the current quota period. */
   readonly spent_usd: string;
   readonly held_usd: string;
-  /** CountLimit less spent, never below 0; or "Unlimited". */
+  /** Limit less spent, never below 0; or "Unlimited". */
   readonly remaining_usd: string;
   /** The account's credit less its spending; below 0 if credit was withdrawn. null: the account was deleted. */
   readonly balance_usd: string | null;
