@@ -97,7 +97,8 @@ export const KEYS: readonly ScenicKey[] = [
     quota: '{limitUsd: "60.00", period: Monthly}',
     models: ['claude-sonnet-4-6', 'gpt-4o'],
     callsADay: 4,
-    costUsd: 0.55,
+    // less than four fifths of the quota at the end of any month
+    costUsd: 0.35,
   },
   {
     namespace: 'research',
