@@ -89,6 +89,7 @@ function creation({ form, seal, model, known, write }: Creation): Converter {
   return {
     client: form,
     upstream: form,
+    written: true,
     request: (body) => write(body),
     response: (bytes) => {
       const { id } = readBatchState(form, bytes);

@@ -168,6 +168,14 @@ describe('a batch of messages', () => {
     for (const id of provider.made) provider.end(id, { status: 'completed', errors: { x: 400 } });
     for (const made of [answer, many]) await call('GET', `/${made.json().id}`);
   });
+  it('with more JSON values than a single call may have is sent', async () => {
+    const requests = Array.from({ length: 12_000 }, (_, index) => request(String(index), { max_tokens: 1 }));
+    const made = await create({ requests });
+    assert.equal(made.status, 200, made.text);
+    assert.equal(requestsOf(provider.created[0]).length, requests.length);
+    provider.end(provider.made[0] ?? '', { status: 'completed', errors: { x: 400 } });
+    await call('GET', `/${made.json().id}`);
+  });
   it.each([
     [
       'with another model',
