@@ -99,6 +99,11 @@ describe('a batch of messages', () => {
       [record.status, record.model, record.input_tokens, record.output_tokens, record.usage_source],
       ['Succeeded', 'claude-batch', 45, 10, 'Provider'],
     );
+    const proxied = await get(stack, `/v1/messages/batches/${id}`, {
+      ...headersOf(KEYS.main),
+      'x-forwarded-proto': 'https, http',
+    });
+    assert.equal(proxied.json().results_url, ended.results_url.replace('http:', 'https:'));
     const results = await fetch(ended.results_url, { headers: headersOf(KEYS.main) });
     const lines = (await results.text()).trim().split('\n');
     assert.deepEqual(
@@ -118,7 +123,10 @@ describe('a batch of messages', () => {
   it('is cancelled, and billed before it is deleted', async () => {
     const before = await spent();
     const { id, ownId, callId } = await make([request('a'), request('b')]);
-    assert.equal((await call('DELETE', `/${id}`)).status, 400, 'it runs');
+    const refused = await call('DELETE', `/${id}`);
+    assert.equal(refused.status, 400, 'it runs');
+    assert.match(refused.body.error.message, /cancel it first/);
+    assert.ok(!stack.anthropic.requests.some(({ method }) => method === 'DELETE'), 'it may end before it is deleted');
     assert.equal((await recordOf(callId)).status, 'Running');
     provider.cancelsAs = { status: 'in_progress' };
     assert.equal((await call('POST', `/${id}/cancel`)).body.id, id);

@@ -3,12 +3,24 @@ import assert from 'node:assert/strict';
 import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest';
 import { serveBatches } from '../../support/batch-provider.ts';
 import type { BatchProvider } from '../../support/batch-provider.ts';
-import { KEYS } from '../../support/manifests.ts';
+import { keyManifest, KEYS } from '../../support/manifests.ts';
 import { openaiError } from '../../support/provider-answers.ts';
 import { get, nothingLeaks, spending, startTestStack } from '../../support/api/test-stack.ts';
 import type { Json, TestStack } from '../../support/api/test-stack.ts';
 import { BatchCalls, bearer, LIMIT, line } from './batch-calls.ts';
 import { BATCH_PRICE, batchesManifest, STANDARD_PRICE } from './batches-manifest.ts';
+
+const ELSEWHERE_KEY = 'sk-test-elsewhere-0000000000000000000000000000';
+/** A key of the same account, whose group has other models. */
+const ELSEWHERE = `
+${keyManifest('elsewhere', ELSEWHERE_KEY, 'groupRef: {name: elsewhere}')}
+apiVersion: modelgateway.dev/v1alpha1
+kind: Group
+metadata: {name: elsewhere}
+spec:
+  allowedNamespaces: {from: All}
+  routes: [{routeSelector: {matchLabels: {offers: nothing}}}]
+`;
 
 let stack: TestStack;
 let provider: BatchProvider;
@@ -17,7 +29,7 @@ let tick: () => void = () => undefined;
 
 beforeAll(async () => {
   stack = await startTestStack({
-    files: (urls) => ({ 'batches.yaml': batchesManifest(urls) }),
+    files: (urls) => ({ 'batches.yaml': batchesManifest(urls), 'elsewhere.yaml': ELSEWHERE }),
     nowMs: () => nowMs,
     timers: {
       every: (_ms, each) => {
@@ -233,6 +245,18 @@ describe('a batch', () => {
     await poll(callId);
     assert.equal((await spent()) - before, 4n * BATCH_PRICE);
   });
+  it('whose provider neither names nor counts results keeps its charge until it does', async () => {
+    const before = await spent();
+    const { id, ownId, callId } = await make([line('a')]);
+    const charged = (await spent()) - before;
+    provider.end(ownId, { status: 'completed', told: false });
+    await call('GET', `/v1/batches/${id}`);
+    assert.deepEqual([(await spent()) - before, (await recordOf(callId)).status], [charged, 'Running']);
+    provider.end(ownId, { status: 'completed', responses: { a: completion(3, 1) }, told: false });
+    await call('GET', `/v1/batches/${id}`);
+    assert.equal((await spent()) - before, 4n * BATCH_PRICE, 'by the endpoint that it was made for');
+    assert.equal((await recordOf(callId)).status, 'Succeeded');
+  });
   it('without usage is billed by the estimate of its input and the size of its output', async () => {
     const before = await spent();
     const { id, ownId, callId } = await make([line('a')]);
@@ -293,9 +317,24 @@ describe('a batch', () => {
     assert.equal((await call('GET', `/v1/batches/${id}`, KEYS.poor)).status, 404);
     assert.equal((await call('POST', `/v1/batches/${id}/cancel`, KEYS.poor)).status, 404);
     assert.equal((await call('GET', `/v1/batches/${id}`, KEYS.narrow)).status, 404, 'a key without the model');
+    assert.equal((await call('GET', `/v1/batches/${id}`, ELSEWHERE_KEY)).status, 404, 'a group without the model');
+    const { input_file_id: file } = list.data[0];
+    for (const path of [`/v1/files/${file}`, `/v1/files/${file}/content`])
+      assert.equal((await call('GET', path, ELSEWHERE_KEY)).status, 404);
+    for (const path of ['/v1/batches', '/v1/files'])
+      assert.deepEqual((await call('GET', path, ELSEWHERE_KEY)).body.data, []);
     for (const made of provider.made) provider.end(made, { status: 'failed' });
     await call('GET', `/v1/batches/${id}`);
     await call('GET', `/v1/batches/${other.json().id}`, KEYS.poor);
+  });
+  it('is listed without its results until it is billed', async () => {
+    const { id, ownId } = await make([line('a')]);
+    provider.end(ownId, { status: 'completed', responses: { a: completion(3, 1) } });
+    const [unbilled] = (await call('GET', '/v1/batches')).body.data;
+    assert.deepEqual([unbilled.status, unbilled.output_file_id], ['completed', null]);
+    await call('GET', `/v1/batches/${id}`);
+    const [billed] = (await call('GET', '/v1/batches')).body.data;
+    assert.match(billed.output_file_id, /^mgw1_file_/);
   });
   it.each([
     ['with a field that may change its price', { priority: 'high' }, 'priority'],
