@@ -4,18 +4,25 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest';
 import { serveBatches } from '../../support/batch-provider.ts';
 import type { BatchProvider } from '../../support/batch-provider.ts';
-import { KEYS } from '../../support/manifests.ts';
+import { keyManifest, KEYS } from '../../support/manifests.ts';
 import { json } from '../../support/provider-answers.ts';
 import { get, nothingLeaks, post, startTestStack } from '../../support/api/test-stack.ts';
 import type { TestStack } from '../../support/api/test-stack.ts';
 import { BatchCalls, bearer, LIMIT, line } from './batch-calls.ts';
 import { batchesManifest } from './batches-manifest.ts';
 
+const SLOW_KEY = 'sk-test-slow-000000000000000000000000000000000';
+
 let stack: TestStack;
 let provider: BatchProvider;
 
 beforeAll(async () => {
-  stack = await startTestStack({ files: (urls) => ({ 'batches.yaml': batchesManifest(urls) }) });
+  stack = await startTestStack({
+    files: (urls) => ({
+      'batches.yaml': batchesManifest(urls),
+      'slow.yaml': keyManifest('slow', SLOW_KEY, 'rateLimits: {requestsPerMinute: 1}'),
+    }),
+  });
 });
 afterAll(() => stack.stop());
 beforeEach(() => {
@@ -118,6 +125,14 @@ describe('a file of a batch', () => {
     assert.equal((await call('GET', '/v1/files', KEYS.poor)).body.data.length, 3);
     assert.equal((await create(rest.data[0].id)).status, 200, 'a batch is made of a listed file');
     provider.end(provider.made.at(-1) ?? '', { status: 'failed' });
+  });
+  it('is listed by one request of the limits by the minute, however many pages the provider has', async () => {
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await upload(line(id));
+    const before = stack.openai.requests.length;
+    const list = await call('GET', '/v1/files?limit=5', SLOW_KEY);
+    assert.equal(list.body.data?.length, 5, JSON.stringify(list.body));
+    assert.ok(stack.openai.requests.length >= before + 3);
+    assert.equal((await call('GET', '/v1/files?limit=5', SLOW_KEY)).status, 429);
   });
   it.each([
     [

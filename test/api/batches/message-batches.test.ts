@@ -71,6 +71,16 @@ function message(input: number, output: number): object {
 }
 
 describe('a batch of messages', () => {
+  it('is among the capabilities of models whose channels take it', async () => {
+    for (const [model, supported] of [
+      ['claude-batch', true],
+      ['claude-model', false],
+      ['batch-model', false],
+    ] as const) {
+      const found = await get(stack, `/v1/models/${model}`, headersOf(KEYS.main));
+      assert.deepEqual(found.json().capabilities.batch, { supported }, found.text);
+    }
+  });
   it('is held at the price of a batch, and billed by what succeeded', async () => {
     const before = await spent();
     const { id, ownId, callId } = await make([request('a'), request('b'), request('c')]);
